@@ -1,0 +1,135 @@
+#pragma once
+/// The interface between graphs and what computes them. A backend compiles (graph, fetches, sizes) to a Program.
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shoal/base/result.h"
+#include "shoal/base/tensor.h"
+#include "shoal/graph/graph.h"
+
+namespace shoal::backends {
+
+/// Identifies the contents of the variables bound to a run, so that a backend may keep what it derived from them
+/// (reordered weights): equal ids mean equal contents; an invalid id (epoch 0, version 0) means unknown, nothing kept.
+struct VersionId {
+  uint64_t epoch = 0;
+  uint64_t version = 0;
+  friend bool operator==(const VersionId&, const VersionId&) = default;
+};
+
+/// What random ops depend on beside their own key: dropout masks are equal on every backend and after every restart.
+struct StepKey {
+  uint64_t trainer = 0;
+  uint64_t ordinal = 0;  ///< of the batch, on that trainer
+};
+
+/// A contiguous range of rows (first dimension) of a variable or of an update to it. One piece covers all rows unless
+/// the variable is split over shards.
+template <class Byte>
+struct BasicPiece {
+  Byte* data = nullptr;
+  int64_t row_begin = 0;
+  int64_t row_end = 0;
+};
+template <class Byte>
+using BasicPieces = std::span<const BasicPiece<Byte>>;
+using Piece = BasicPiece<const std::byte>;
+using MutablePiece = BasicPiece<std::byte>;
+using Pieces = BasicPieces<const std::byte>;
+using MutablePieces = BasicPieces<std::byte>;
+
+/// Told, from the thread inside run(), when updates[i] is complete: a chunk may leave while later kernels still run.
+class UpdateListener {
+ public:
+  virtual ~UpdateListener() = default;
+  virtual void update_ready(size_t index) = 0;
+};
+
+struct StepBinding {
+  std::span<const TensorView> inputs;             ///< one per ProgramInfo::inputs, shapes as compiled
+  std::span<const Pieces> variables;              ///< one per ProgramInfo::variables
+  std::span<const MutablePieces> updates;         ///< one per CompileOptions::updates: where its value is written
+  VersionId weights;
+  StepKey key;
+  UpdateListener* ready = nullptr;
+};
+
+/// What equal bits are promised for (DESIGN, "Equal bits").
+struct Numerics {
+  std::string backend;
+  std::string version;
+  std::string isa;
+  int threads = 1;
+  friend bool operator==(const Numerics&, const Numerics&) = default;
+};
+
+struct ProgramInfo {
+  struct Binding {
+    std::string name;
+    DType dtype;
+    Shape shape;
+  };
+  std::vector<Binding> inputs;     ///< what run() must be given, in this order
+  std::vector<Binding> variables;  ///< likewise
+  std::vector<Binding> fetched;
+  struct KernelInfo {
+    std::string node;
+    std::string op;
+    std::string implementation;  ///< "reference", "onednn: brg:avx512_core", ...
+  };
+  std::vector<KernelInfo> kernels;  ///< in the order of execution
+  size_t arena_bytes = 0;           ///< planned memory: activations and workspaces
+  size_t scratch_bytes = 0;
+  size_t lower_bound_bytes = 0;     ///< largest sum of live values
+  size_t kept_bytes = 0;            ///< what kernels keep for themselves (reordered weights)
+  Numerics numerics;
+};
+
+/// A compiled graph for fixed sizes. Not thread-safe: one thread runs it at a time (several programs run in parallel).
+class Program {
+ public:
+  virtual ~Program() = default;
+  /// Blocks; allocates nothing. InvalidArgument if a binding does not fit or data is out of range (a label: names row and
+  /// value).
+  virtual Result<void> run(const StepBinding& binding) = 0;
+  /// Values of CompileOptions::fetches, valid until the next run.
+  virtual std::span<const TensorView> fetched() const = 0;
+  virtual const ProgramInfo& info() const = 0;
+};
+
+struct CompileOptions {
+  SymbolSizes sizes;
+  std::vector<Value> fetches;  ///< read after a run through fetched()
+  std::vector<Value> updates;  ///< written to bound memory, each with the shape of a variable or a scalar
+  int threads = 1;             ///< compute threads of this program
+  /// Backends to fall back to, op by op, in this order. The reference is always the last.
+  std::vector<std::string> fallback;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::string_view name() const = 0;
+  /// Only what fetches and updates need is compiled. The graph may be destroyed afterwards.
+  virtual Result<std::unique_ptr<Program>> compile(const Graph& graph, CompileOptions options) = 0;
+  virtual Numerics numerics(int threads) const = 0;
+};
+
+/// Backends of this build by name, best first. Generated from the folders of backends/.
+using BackendFactory = std::unique_ptr<Backend> (*)();
+struct BackendEntry {
+  std::string name;
+  BackendFactory make;
+};
+const std::vector<BackendEntry>& built_in_backends();
+/// NotFound listing the names if there is none.
+Result<std::unique_ptr<Backend>> make_backend(std::string_view name);
+/// The default: onednn where it was built in, else the first.
+std::string default_backend();
+
+}  // namespace shoal::backends

@@ -1,0 +1,117 @@
+#pragma once
+/// Aligned memory with an owner count, and the pool it returns to.
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "shoal/base/check.h"
+
+namespace shoal {
+
+inline constexpr size_t kBufferAlignment = 64;
+inline constexpr size_t align_up(size_t bytes, size_t alignment = kBufferAlignment) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+/// A counted reference to a T with add_ref() and release(). Like shared_ptr, one word, no control block.
+template <class T>
+class Ref {
+ public:
+  Ref() = default;
+  static Ref adopt(T* object) { return Ref(object); }  ///< takes over one reference that the caller held
+  Ref(const Ref& other) : object_(other.object_) { if (object_) object_->add_ref(); }
+  Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  template <class U>
+    requires(std::is_convertible_v<U*, T*>)
+  Ref(const Ref<U>& other) : object_(other.get()) { if (object_) object_->add_ref(); }
+  template <class U>
+    requires(std::is_convertible_v<U*, T*>)
+  Ref(Ref<U>&& other) noexcept : object_(other.leak()) {}
+  Ref& operator=(Ref other) noexcept { return std::swap(object_, other.object_), *this; }
+  ~Ref() { if (object_) object_->release(); }
+
+  T* get() const { return object_; }
+  T& operator*() const { return *object_; }
+  T* operator->() const { return object_; }
+  explicit operator bool() const { return object_ != nullptr; }
+  T* leak() { return std::exchange(object_, nullptr); }
+
+ private:
+  explicit Ref(T* object) : object_(object) {}
+  T* object_ = nullptr;
+};
+
+class BufferPool;
+
+/// One block of memory aligned to 64 bytes. Written by its maker, immutable once shared. Any thread may hold and drop
+/// references; the last one returns the block to its pool (or frees it).
+class Buffer {
+ public:
+  /// A buffer outside any pool. `bytes` may be 0. Contents are undefined.
+  static Ref<Buffer> allocate(size_t bytes);
+
+  std::byte* data() { return data_; }
+  const std::byte* data() const { return data_; }
+  size_t size() const { return size_; }          ///< bytes in use
+  size_t capacity() const { return capacity_; }  ///< bytes available from data()
+  std::span<std::byte> bytes() { return {data_, size_}; }
+  std::span<const std::byte> bytes() const { return {data_, size_}; }
+  /// Changes the bytes in use, at most capacity(); keeps contents.
+  void resize(size_t bytes) { SHOAL_CHECK(bytes <= capacity_); size_ = bytes; }
+  /// True if the caller holds the only reference: it may write. An acquire load, so that everything other holders
+  /// read is done before the write (shared_ptr::use_count() is relaxed and may not decide this).
+  bool unique() const { return references_.load(std::memory_order_acquire) == 1; }
+
+  void add_ref() const { references_.fetch_add(1, std::memory_order_relaxed); }
+  void release() const;
+
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+ private:
+  friend class BufferPool;
+  Buffer(std::byte* data, size_t size, size_t capacity, BufferPool* pool)
+      : data_(data), size_(size), capacity_(capacity), pool_(pool) {}
+  ~Buffer() = default;
+
+  std::byte* data_;
+  size_t size_;
+  size_t capacity_;
+  BufferPool* pool_;  // null: freed directly. The pool outlives its buffers (it is shared-owned by them, see buffer.cc).
+  mutable std::atomic<uint32_t> references_{1};
+};
+
+/// Recycles buffers by size, so that steady-state steps and messages allocate nothing. Thread-safe.
+/// Blocks are rounded up to size classes (powers of two and their 3/4 points from 256 B; 1 MiB multiples from 4 MiB).
+class BufferPool {
+ public:
+  /// `retained_bytes_max` bounds what idle buffers may keep; more is freed on release.
+  static std::shared_ptr<BufferPool> create(size_t retained_bytes_max = size_t(1) << 30);
+  ~BufferPool();
+
+  /// A buffer with size() == bytes, contents undefined. Buffers keep the pool alive.
+  Ref<Buffer> get(size_t bytes);
+
+  struct Stats {
+    uint64_t allocated_bytes = 0;   ///< from the system, in use or idle
+    uint64_t in_use_bytes = 0;
+    uint64_t peak_in_use_bytes = 0;
+    uint64_t fresh_count = 0;       ///< get() calls that had to allocate
+    uint64_t reused_count = 0;
+  };
+  Stats stats() const;
+
+ private:
+  friend class Buffer;
+  BufferPool();
+  void take_back(Buffer* buffer);
+  struct State;
+  std::unique_ptr<State> state_;
+  std::weak_ptr<BufferPool> self_;
+};
+
+}  // namespace shoal

@@ -1,0 +1,84 @@
+#pragma once
+/// What went wrong, as a value. See docs/architecture.md, "Errors".
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace shoal {
+
+/// The kinds of failure that users, tools and peers tell apart. The numbers travel on the wire and never change.
+enum class ErrorKind : uint8_t {
+  kInvalidArgument = 1,
+  kTypeMismatch = 2,
+  kFailedPrecondition = 3,
+  kNotFound = 4,
+  kDataLoss = 5,
+  kUnavailable = 6,
+  kDeadlineExceeded = 7,
+  kEndOfInput = 8,  ///< not a failure inside a training loop
+  kCancelled = 9,   ///< a wait that a stop ended; never shown to users
+  kNanLoss = 10,
+  kInternal = 11,
+};
+
+/// "InvalidArgument", "DataLoss", ...
+std::string_view to_string(ErrorKind kind);
+
+/// The process exit status for a run that ended with `kind`: 2 wrong usage or configuration (InvalidArgument,
+/// TypeMismatch, FailedPrecondition, NotFound), 3 NanLoss, 4 DataLoss, 5 DeadlineExceeded, 1 anything else.
+int exit_status(ErrorKind kind);
+
+/// One failure: a kind, and a sentence that says what was wrong, where, and what to do.
+class [[nodiscard]] Error {
+ public:
+  Error(ErrorKind kind, std::string message) : kind_(kind), message_(std::move(message)) {}
+
+  ErrorKind kind() const { return kind_; }
+  const std::string& message() const { return message_; }
+  /// The same error with "`context`: " before its sentence; each layer may add where it was.
+  Error with_context(std::string_view context) &&;
+  Error with_context(std::string_view context) const&;
+
+  /// The exception of the user's own code that this error stands for, or null. raise() throws that one, unchanged.
+  const std::exception_ptr& cause() const { return cause_; }
+  Error with_cause(std::exception_ptr cause) &&;
+
+  friend bool operator==(const Error& a, const Error& b) { return a.kind_ == b.kind_ && a.message_ == b.message_; }
+
+ private:
+  ErrorKind kind_;
+  std::string message_;
+  std::exception_ptr cause_;
+};
+
+// Short makers, one per kind: `return invalid_argument("...")` in a function that returns Result<T>.
+Error invalid_argument(std::string message);
+Error type_mismatch(std::string message);
+Error failed_precondition(std::string message);
+Error not_found(std::string message);
+Error data_loss(std::string message);
+Error unavailable(std::string message);
+Error deadline_exceeded(std::string message);
+Error end_of_input();
+Error cancelled();
+Error nan_loss(std::string message);
+Error internal_error(std::string message);
+
+/// What the public calls throw (model building, RunConfig, Estimator, train_and_evaluate). Carries the same Error.
+class Exception : public std::exception {
+ public:
+  explicit Exception(Error error) : error_(std::move(error)) {}
+  const Error& error() const { return error_; }
+  ErrorKind kind() const { return error_.kind(); }
+  const char* what() const noexcept override { return error_.message().c_str(); }
+
+ private:
+  Error error_;
+};
+
+/// Throws error.cause() if there is one, else Exception(error); built with -fno-exceptions it prints the error and aborts. The one place that throws.
+[[noreturn]] void raise(Error error);
+
+}  // namespace shoal

@@ -1,0 +1,52 @@
+#pragma once
+/// Log lines. The core calls a sink; time comes from the Environment. No global logger.
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+#include "shoal/base/time.h"
+
+namespace shoal {
+
+enum class LogLevel : uint8_t { kDebug = 0, kInfo = 1, kWarning = 2, kError = 3 };
+std::string_view to_string(LogLevel level);
+
+struct LogRecord {
+  LogLevel level;
+  WallTime time;
+  std::string_view task;  ///< "chief 0", "worker 1", "" for a local run
+  std::string_view message;
+};
+
+/// Where lines go. Called from any thread, one call at a time.
+using LogSink = std::function<void(const LogRecord&)>;
+
+/// Writes "12:34:56.789 W worker 1: message" to standard error from `lowest` up. With a progress line on a terminal the
+/// line is cleared first (see monitor/progress.h).
+LogSink stderr_sink(LogLevel lowest = LogLevel::kInfo);
+
+/// One task's logger: adds time and task name. Thread-safe.
+class Logger {
+ public:
+  Logger(LogSink sink, std::string task, std::function<WallTime()> clock);
+  void log(LogLevel level, std::string_view message);
+  void debug(std::string_view message) { log(LogLevel::kDebug, message); }
+  void info(std::string_view message) { log(LogLevel::kInfo, message); }
+  void warning(std::string_view message) { log(LogLevel::kWarning, message); }
+  void error(std::string_view message) { log(LogLevel::kError, message); }
+  /// Logs the first time only for each `cause` (CONTRACT EVT-5).
+  void warning_once(std::string_view cause, std::string_view message);
+  const std::string& task() const { return task_; }
+
+ private:
+  LogSink sink_;
+  std::string task_;
+  std::function<WallTime()> clock_;
+  std::mutex mutex_;
+  std::unordered_set<std::string> warned_;  // guarded by mutex_
+};
+
+}  // namespace shoal

@@ -1,0 +1,39 @@
+#pragma once
+/// The Environment of real runs: one event loop (the strand, run by the thread that calls run()), one compute thread, a
+/// job pool, the file system, sockets.
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "shoal/base/environment.h"
+
+namespace shoal {
+
+/// Makes the transport of one scheme for one environment. The generated plug-in table maps schemes to these.
+using TransportFactory = std::function<std::unique_ptr<transport::Transport>(Environment&)>;
+using TransportTable = std::map<std::string, TransportFactory, std::less<>>;
+
+struct ProductionOptions {
+  std::string task;        ///< "worker 1", for log lines; "" for a local run
+  LogSink sink;            ///< default: stderr_sink()
+  TransportTable transports;
+  /// Threads of pool(). 0: as many as usable cores, at least 1. They start with the first job.
+  int pool_threads = 0;
+  /// True: offload() runs the work at once on the strand. For a task with nobody to talk to (local training): saves two
+  /// thread switches a step. Signals and timers are still looked at between works.
+  bool offload_inline = false;
+  /// True: SIGINT and SIGTERM stop interrupted(); a second signal ends the process at once (status 130 or 143). At most
+  /// one such environment at a time in a process.
+  bool handle_signals = false;
+  /// Also stops interrupted(): for tasks that are threads of one process.
+  StopToken stop;
+  std::shared_ptr<BufferPool> buffers;  ///< shared by the tasks of one process; default: its own
+};
+
+std::unique_ptr<Environment> make_production_environment(ProductionOptions options);
+
+/// Cores this process may use (affinity mask), at least 1.
+int usable_cores();
+
+}  // namespace shoal

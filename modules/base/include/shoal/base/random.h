@@ -1,0 +1,51 @@
+#pragma once
+/// Counter-based random numbers: Philox4x32-10. A number is a pure function of (key, counter), so any part of a sequence
+/// can be made anywhere, in any order, on any number of threads.
+/// Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC 2011).
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace shoal {
+
+/// The 64-bit key of one sequence.
+using RandomKey = uint64_t;
+
+/// A key that depends on every part: fold_in(fold_in(seed, trainer), op). Not a cryptographic hash.
+RandomKey fold_in(RandomKey key, uint64_t part);
+/// The same with a name (64-bit XXH3 of its bytes; equal on every platform).
+RandomKey fold_in(RandomKey key, std::string_view name);
+
+/// Four 32-bit numbers for one counter value.
+std::array<uint32_t, 4> philox(RandomKey key, uint64_t counter_low, uint64_t counter_high = 0);
+
+/// A sequential view of one sequence, for shuffles and data. A value: copy it to remember a position.
+class RandomStream {
+ public:
+  explicit RandomStream(RandomKey key, uint64_t position = 0) : key_(key), position_(position) {}
+  uint32_t next_u32();
+  uint64_t next_u64();
+  /// Uniform in [0, bound), unbiased (Lemire 2019). `bound` >= 1.
+  uint64_t below(uint64_t bound);
+  /// Uniform in [0, 1), 24 bits.
+  float next_float();
+  RandomKey key() const { return key_; }
+  /// How many 32-bit numbers were drawn; with key() it re-creates the stream.
+  uint64_t position() const { return position_; }
+
+ private:
+  RandomKey key_;
+  uint64_t position_;
+  uint64_t cached_block_ = ~uint64_t(0);
+  std::array<uint32_t, 4> block_{};
+};
+
+/// out[i] is number first + i of the sequence `key`: element-addressed, so row ranges of a variable can be filled apart.
+void fill_uniform(RandomKey key, uint64_t first, std::span<float> out, float low, float high);
+/// Normal by Box-Muller on the same addressing.
+void fill_normal(RandomKey key, uint64_t first, std::span<float> out, float mean, float stddev);
+/// Normal, redrawn until within two standard deviations.
+void fill_truncated_normal(RandomKey key, uint64_t first, std::span<float> out, float mean, float stddev);
+
+}  // namespace shoal

@@ -1,0 +1,44 @@
+#pragma once
+/// The size of a dense array in each dimension, all known. (Sizes that vary are graph/dim.h.)
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+
+#include "shoal/base/check.h"
+#include "shoal/base/result.h"
+
+namespace shoal {
+
+/// At most eight dimensions, each >= 0. A value: copied freely, never allocates.
+class Shape {
+ public:
+  static constexpr int kRankMax = 8;
+
+  Shape() = default;  ///< rank 0: a scalar, one element
+  /// Breaks an invariant (SHOAL_CHECK) on more than kRankMax or negative sizes; for sizes from outside use checked().
+  Shape(std::initializer_list<int64_t> dims) : Shape(std::span<const int64_t>(dims.begin(), dims.size())) {}
+  explicit Shape(std::span<const int64_t> dims);
+  /// InvalidArgument if there are too many dimensions, one is negative, or the product overflows int64.
+  static Result<Shape> checked(std::span<const int64_t> dims);
+
+  int rank() const { return rank_; }
+  int64_t operator[](int axis) const { return SHOAL_DCHECK(axis >= 0 && axis < rank_), dims_[size_t(axis)]; }
+  std::span<const int64_t> dims() const { return {dims_.data(), size_t(rank_)}; }
+  /// Product of the sizes; 1 for a scalar.
+  int64_t elements() const;
+  /// This shape with dimension `axis` changed to `size`.
+  Shape with(int axis, int64_t size) const;
+
+  friend bool operator==(const Shape& a, const Shape& b);
+
+ private:
+  std::array<int64_t, kRankMax> dims_{};
+  int8_t rank_ = 0;
+};
+
+/// "[32, 28, 28, 1]"
+std::string to_string(const Shape& shape);
+
+}  // namespace shoal

@@ -1,0 +1,55 @@
+#pragma once
+/// Asking a wait to end early. A StopSource asks, StopTokens are asked; both are cheap to copy and thread-safe.
+#include <cstdint>
+#include <memory>
+
+#include "shoal/base/function.h"
+
+namespace shoal {
+
+struct StopState;
+
+class StopToken {
+ public:
+  StopToken() = default;  ///< never stops
+  bool stop_requested() const;
+  bool stop_possible() const { return state_ != nullptr; }
+
+ private:
+  friend class StopSource;
+  friend class StopCallback;
+  explicit StopToken(std::shared_ptr<StopState> state) : state_(std::move(state)) {}
+  std::shared_ptr<StopState> state_;
+};
+
+class StopSource {
+ public:
+  StopSource();
+  /// Also stops when `parent` stops.
+  explicit StopSource(StopToken parent);
+  ~StopSource();
+  StopToken token() const { return StopToken(state_); }
+  /// Runs the registered callbacks on the calling thread; later calls do nothing. Returns whether this was the first.
+  bool request_stop() const;
+  bool stop_requested() const { return token().stop_requested(); }
+
+ private:
+  std::shared_ptr<StopState> state_;
+  std::shared_ptr<class StopCallback> parent_;
+};
+
+/// Runs `callback` once when the token stops (at once, if it already has). After the destructor returns the callback
+/// neither runs nor will run.
+class StopCallback {
+ public:
+  StopCallback(const StopToken& token, Work callback);
+  ~StopCallback();
+  StopCallback(const StopCallback&) = delete;
+  StopCallback& operator=(const StopCallback&) = delete;
+
+ private:
+  std::shared_ptr<StopState> state_;
+  uint64_t id_ = 0;
+};
+
+}  // namespace shoal

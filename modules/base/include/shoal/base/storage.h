@@ -1,0 +1,70 @@
+#pragma once
+/// Files, as far as Shoal writes and reads them. Production: the file system. Simulation: a disk that can fail.
+/// All calls block; roles call them through Environment::offload.
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shoal/base/result.h"
+#include "shoal/base/time.h"
+
+namespace shoal {
+
+/// A file being written from its start or appended to. Destroying it closes it without flushing to disk.
+class WritableFile {
+ public:
+  virtual ~WritableFile() = default;
+  virtual Result<void> append(std::span<const std::byte> bytes) = 0;
+  virtual Result<void> flush() = 0;  ///< to the operating system
+  virtual Result<void> sync() = 0;   ///< to the disk
+  virtual Result<void> close() = 0;  ///< reports what closing found
+};
+
+class ReadableFile {
+ public:
+  virtual ~ReadableFile() = default;
+  virtual uint64_t size() const = 0;
+  /// Fills `out` from `offset`; DataLoss if the file ends before.
+  virtual Result<void> read_at(uint64_t offset, std::span<std::byte> out) const = 0;
+};
+
+struct FileInfo {
+  std::string name;  ///< without its folder
+  bool is_folder = false;
+  uint64_t size_bytes = 0;
+  WallTime modified;
+};
+
+/// Errors name the path and the cause: NotFound (no such file), Unavailable (disk full, input/output error),
+/// FailedPrecondition (not permitted, read-only).
+class Storage {
+ public:
+  virtual ~Storage() = default;
+  virtual Result<std::unique_ptr<WritableFile>> create(const std::string& path) = 0;  ///< truncates
+  virtual Result<std::unique_ptr<WritableFile>> append(const std::string& path) = 0;
+  virtual Result<std::unique_ptr<ReadableFile>> open(const std::string& path) = 0;
+  virtual Result<void> rename(const std::string& from, const std::string& to) = 0;  ///< replaces `to` atomically
+  virtual Result<void> remove(const std::string& path) = 0;                         ///< one file or empty folder
+  virtual Result<void> remove_all(const std::string& path) = 0;
+  virtual Result<void> make_folders(const std::string& path) = 0;  ///< with parents; fine if it exists
+  virtual Result<void> sync_folder(const std::string& path) = 0;   ///< makes renames in it durable
+  virtual Result<std::vector<FileInfo>> list(const std::string& path) = 0;  ///< sorted by name (bytes)
+  virtual bool exists(const std::string& path) = 0;
+
+  // In terms of the above:
+  Result<std::string> read_all(const std::string& path, uint64_t size_bytes_max = uint64_t(1) << 30);
+  /// Temporary name, write, sync, rename, sync folder: readers see the old or the new contents, also after a crash.
+  Result<void> write_atomically(const std::string& path, std::string_view contents);
+};
+
+/// The file system of this machine.
+std::unique_ptr<Storage> make_file_storage();
+
+/// "a/b" from "a" and "b", with exactly one slash.
+std::string join_path(std::string_view folder, std::string_view name);
+
+}  // namespace shoal

@@ -1,0 +1,125 @@
+#pragma once
+/// Coroutines: Task<T>, lazy, one owner, resumed on the strand of the Environment it waits on.
+///
+/// A Task starts when it is awaited (or handed to Environment::run or TaskGroup::spawn) and finishes there. Frames come
+/// from a per-thread cache, so awaiting in a steady loop allocates nothing. Parameters are taken by value: a reference
+/// may be gone after the first suspension. Known trap: g++ 12 destroys a capturing lambda or aggregate temporary inside
+/// a co_await expression twice; name it first. await_suspend returns bool rather than a handle (symmetric transfer
+/// crashes g++ 12 without optimisation), so a child that finishes at once costs no stack.
+#include <coroutine>
+#include <cstddef>
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include "shoal/base/check.h"
+
+namespace shoal {
+
+template <class T>
+class Task;
+
+namespace task_detail {
+
+void* allocate_frame(size_t bytes);
+void free_frame(void* frame, size_t bytes) noexcept;
+
+struct PromiseBase {
+  std::coroutine_handle<> continuation;
+
+  static void* operator new(size_t bytes) { return allocate_frame(bytes); }
+  static void operator delete(void* frame, size_t bytes) noexcept { free_frame(frame, bytes); }
+
+  std::suspend_always initial_suspend() noexcept { return {}; }
+  struct FinalAwaiter {
+    bool await_ready() noexcept { return false; }
+    template <class Promise>
+    void await_suspend(std::coroutine_handle<Promise> self) noexcept {
+      // The continuation may destroy this frame: nothing of it is touched after resume().
+      if (auto continuation = self.promise().continuation) continuation.resume();
+    }
+    void await_resume() noexcept {}
+  };
+  FinalAwaiter final_suspend() noexcept { return {}; }
+  // Errors are values inside; user code is entered through call_user(). An exception here is a bug of ours.
+  [[noreturn]] void unhandled_exception() noexcept;
+};
+
+template <class T>
+struct Promise : PromiseBase {
+  std::optional<T> value;
+  Task<T> get_return_object();
+  template <class U>
+  void return_value(U&& result) { value.emplace(std::forward<U>(result)); }
+  T take() { return std::move(*value); }
+};
+
+template <>
+struct Promise<void> : PromiseBase {
+  Task<void> get_return_object();
+  void return_void() noexcept {}
+  void take() noexcept {}
+};
+
+}  // namespace task_detail
+
+template <class T>
+class [[nodiscard]] Task {
+ public:
+  using promise_type = task_detail::Promise<T>;
+  using Handle = std::coroutine_handle<promise_type>;
+
+  Task() = default;
+  explicit Task(Handle handle) : handle_(handle) {}
+  Task(Task&& other) noexcept : handle_(std::exchange(other.handle_, {})) {}
+  Task& operator=(Task&& other) noexcept {
+    if (this != &other) {
+      if (handle_) handle_.destroy();
+      handle_ = std::exchange(other.handle_, {});
+    }
+    return *this;
+  }
+  ~Task() { if (handle_) handle_.destroy(); }
+
+  bool valid() const { return bool(handle_); }
+  bool done() const { return handle_.done(); }
+  /// Runs until the first suspension. For Environment and TaskGroup; coroutines use co_await.
+  void start() { handle_.resume(); }
+  /// Starts; true if it now waits and will resume `continuation` when it is done, false if it is done.
+  bool start_then(std::coroutine_handle<> continuation) {
+    handle_.resume();
+    if (handle_.done()) return false;
+    handle_.promise().continuation = continuation;
+    return true;
+  }
+  T take() { return handle_.promise().take(); }
+
+  auto operator co_await() && noexcept {
+    struct Awaiter {
+      Handle handle;
+      bool await_ready() noexcept { return false; }
+      bool await_suspend(std::coroutine_handle<> awaiting) noexcept {
+        handle.resume();
+        if (handle.done()) return false;  // finished without waiting: the caller goes on at once
+        handle.promise().continuation = awaiting;
+        return true;
+      }
+      T await_resume() { return handle.promise().take(); }
+    };
+    SHOAL_DCHECK(handle_);
+    return Awaiter{handle_};
+  }
+
+ private:
+  Handle handle_;
+};
+
+template <class T>
+Task<T> task_detail::Promise<T>::get_return_object() {
+  return Task<T>(std::coroutine_handle<Promise<T>>::from_promise(*this));
+}
+inline Task<void> task_detail::Promise<void>::get_return_object() {
+  return Task<void>(std::coroutine_handle<Promise<void>>::from_promise(*this));
+}
+
+}  // namespace shoal

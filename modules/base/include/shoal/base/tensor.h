@@ -1,0 +1,104 @@
+#pragma once
+/// Dense row-major arrays: owned (Tensor) and borrowed (TensorView).
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "shoal/base/buffer.h"
+#include "shoal/base/dtype.h"
+#include "shoal/base/shape.h"
+
+namespace shoal {
+
+/// A borrowed, read-only dense array. Never kString.
+struct TensorView {
+  DType dtype = DType::kFloat32;
+  Shape shape;
+  const std::byte* data = nullptr;
+
+  int64_t elements() const { return shape.elements(); }
+  size_t bytes() const { return size_t(elements()) * size_of(dtype); }
+  template <class T>
+  std::span<const T> as() const {
+    SHOAL_CHECK(dtype == dtype_of_v<T>);
+    return {reinterpret_cast<const T*>(data), size_t(elements())};
+  }
+};
+
+/// A borrowed, writable dense array.
+struct MutableTensorView {
+  DType dtype = DType::kFloat32;
+  Shape shape;
+  std::byte* data = nullptr;
+
+  int64_t elements() const { return shape.elements(); }
+  size_t bytes() const { return size_t(elements()) * size_of(dtype); }
+  operator TensorView() const { return {dtype, shape, data}; }
+  template <class T>
+  std::span<T> as() const {
+    SHOAL_CHECK(dtype == dtype_of_v<T>);
+    return {reinterpret_cast<T*>(data), size_t(elements())};
+  }
+};
+
+/// An owned dense array. Copies share storage; whoever shares may no longer write (mutable_view() checks).
+/// kString tensors hold std::string elements and exist only in datasets.
+class Tensor {
+ public:
+  Tensor() : Tensor(DType::kFloat32, Shape{0}) {}
+  /// Storage for `shape`, contents undefined (strings: empty).
+  Tensor(DType dtype, Shape shape);
+  /// From `buffer`, which holds at least the bytes of `shape` from `offset`.
+  Tensor(DType dtype, Shape shape, Ref<Buffer> buffer, size_t offset = 0);
+
+  template <class T>
+  static Tensor of(Shape shape, std::span<const T> values);
+  template <class T>
+  static Tensor of(Shape shape, std::initializer_list<T> values) {
+    return of<T>(shape, std::span<const T>(values.begin(), values.size()));
+  }
+  template <class T>
+  static Tensor scalar(T value) { return of<T>(Shape{}, {value}); }
+  static Tensor zeros(DType dtype, Shape shape);
+  static Tensor of_strings(Shape shape, std::vector<std::string> values);
+
+  DType dtype() const { return dtype_; }
+  const Shape& shape() const { return shape_; }
+  int64_t elements() const { return shape_.elements(); }
+  size_t bytes() const { return size_t(elements()) * size_of(dtype_); }
+
+  template <class T>
+  std::span<const T> as() const { return view().as<T>(); }
+  template <class T>
+  std::span<T> mutable_as() { return mutable_view().as<T>(); }
+  TensorView view() const;
+  /// Nobody else may share the storage.
+  MutableTensorView mutable_view();
+  /// True if this tensor may be written: its storage has no other holder.
+  bool unique() const;
+
+  const std::vector<std::string>& strings() const;
+  std::vector<std::string>& mutable_strings();
+
+  /// The same elements under another shape of as many elements.
+  Tensor reshaped(Shape shape) const;
+  Tensor clone() const;
+
+ private:
+  DType dtype_;
+  Shape shape_;
+  Ref<Buffer> buffer_;
+  size_t offset_ = 0;
+  std::shared_ptr<std::vector<std::string>> strings_;
+};
+
+template <class T>
+Tensor Tensor::of(Shape shape, std::span<const T> values) {
+  SHOAL_CHECK(int64_t(values.size()) == shape.elements());
+  Tensor tensor(dtype_of_v<T>, shape);
+  if (!values.empty()) std::memcpy(tensor.mutable_view().data, values.data(), values.size_bytes());
+  return tensor;
+}
+
+}  // namespace shoal

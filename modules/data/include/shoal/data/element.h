@@ -1,0 +1,43 @@
+#pragma once
+/// What datasets yield: features and labels, each one tensor or a name-to-tensor map.
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "shoal/base/tensor.h"
+
+namespace shoal::data {
+
+/// Tensors by name, in byte order of the names. A lone tensor has the name "".
+class TensorMap {
+ public:
+  TensorMap() = default;
+  TensorMap(Tensor tensor) { set("", std::move(tensor)); }  // NOLINT: a tensor is one
+  TensorMap(std::initializer_list<std::pair<std::string, Tensor>> tensors);
+
+  bool empty() const { return tensors_.empty(); }
+  size_t size() const { return tensors_.size(); }
+  bool is_single() const { return size() == 1 && tensors_[0].first.empty(); }
+  void set(std::string name, Tensor tensor);
+  const Tensor* find(std::string_view name) const;
+  Tensor* find(std::string_view name);
+  /// The lone tensor (SHOAL_CHECK(is_single())).
+  const Tensor& single() const;
+  auto begin() const { return tensors_.begin(); }
+  auto end() const { return tensors_.end(); }
+  auto begin() { return tensors_.begin(); }
+  auto end() { return tensors_.end(); }
+
+ private:
+  std::vector<std::pair<std::string, Tensor>> tensors_;
+};
+
+/// One element of a dataset; one batch, where the last stage batches.
+struct Element {
+  TensorMap features;
+  TensorMap labels;  ///< empty: there are none
+};
+using Batch = Element;
+
+}  // namespace shoal::data

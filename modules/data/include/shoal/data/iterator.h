@@ -1,0 +1,44 @@
+#pragma once
+/// Walking through a dataset, with a position that can be saved and restored.
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "shoal/base/environment.h"
+#include "shoal/data/element.h"
+
+namespace shoal::data {
+
+/// Where a pipeline is: counters and seeds (at most 64 KiB), and how many elements it has handed out. Never contents.
+struct Position {
+  uint64_t ordinal = 0;
+  std::string state;
+  friend bool operator==(const Position&, const Position&) = default;
+};
+
+struct IterateOptions {
+  std::optional<int64_t> seed;  ///< the config seed (CONTRACT 17.5)
+  int trainer_index = 0;
+  int num_trainers = 1;
+};
+
+/// Not thread-safe: one thread uses it at a time. Destroying it stops its jobs promptly.
+class Iterator {
+ public:
+  virtual ~Iterator() = default;
+  /// The next element into `batch`, reusing its storage where nobody else holds it. False: end, for good. After an error
+  /// the iterator stays at it. Blocks.
+  virtual Result<bool> next(Batch& batch) = 0;
+  /// Elements handed out (not prefetched).
+  virtual uint64_t ordinal() const = 0;
+  /// The position after the last element handed out. FailedPrecondition if a source cannot say.
+  virtual Result<Position> save() const = 0;
+  /// Continues after `position`. FailedPrecondition if the pipeline changed or a source cannot resume: the caller restarts
+  /// at the beginning, with a warning (CONTRACT DS-22).
+  virtual Result<void> restore(const Position& position) = 0;
+  /// Passes over up to `count` elements, seeking where it can; returns how many there were.
+  virtual Result<int64_t> skip(int64_t count) = 0;
+};
+
+}  // namespace shoal::data

@@ -1,0 +1,57 @@
+#pragma once
+/// Sizes in a graph: numbers, or symbols where they vary ("batch", "time").
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shoal/base/result.h"
+#include "shoal/base/shape.h"
+
+namespace shoal {
+
+/// One size: a number, or a name that equals only itself.
+class Dim {
+ public:
+  Dim(int64_t size) : size_(size) {}  // NOLINT: a literal is a size
+  Dim(int size) : size_(size) {}
+  static Dim symbol(std::string name);
+
+  bool is_symbol() const { return !name_.empty(); }
+  int64_t size() const { return SHOAL_CHECK(!is_symbol()), size_; }
+  const std::string& name() const { return name_; }
+  friend bool operator==(const Dim&, const Dim&) = default;
+
+ private:
+  int64_t size_ = 0;
+  std::string name_;
+};
+
+/// What each symbol is in one compilation.
+using SymbolSizes = std::map<std::string, int64_t, std::less<>>;
+
+/// A shape whose sizes may be symbols.
+class DimShape {
+ public:
+  DimShape() = default;
+  DimShape(std::initializer_list<Dim> dims) : dims_(dims) {}
+  explicit DimShape(std::vector<Dim> dims) : dims_(std::move(dims)) {}
+  DimShape(const Shape& shape);  // NOLINT: every shape is one
+
+  int rank() const { return int(dims_.size()); }
+  const Dim& operator[](int axis) const { return dims_[size_t(axis)]; }
+  const std::vector<Dim>& dims() const { return dims_; }
+  bool is_fixed() const;
+  /// The sizes with every symbol replaced; InvalidArgument naming a symbol that `sizes` lacks.
+  Result<Shape> resolve(const SymbolSizes& sizes) const;
+  friend bool operator==(const DimShape&, const DimShape&) = default;
+
+ private:
+  std::vector<Dim> dims_;
+};
+
+std::string to_string(const Dim& dim);
+std::string to_string(const DimShape& shape);  ///< "[batch, 28, 28, 1]"
+
+}  // namespace shoal

@@ -1,0 +1,151 @@
+#pragma once
+/// A model as a graph of operations on values. Built once by the user's model_fn, differentiated, simplified, compiled
+/// by a backend. Building raises InvalidArgument (shoal::Exception) where shapes or types do not fit.
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shoal/base/random.h"
+#include "shoal/base/tensor.h"
+#include "shoal/graph/attributes.h"
+#include "shoal/graph/dim.h"
+
+namespace shoal {
+
+class Graph;
+class OpCatalogue;
+struct OpDef;
+
+/// The type of what flows along an edge.
+struct ValueType {
+  DType dtype = DType::kFloat32;
+  DimShape shape;
+  friend bool operator==(const ValueType&, const ValueType&) = default;
+};
+
+using NodeId = int32_t;
+
+/// One output of one node: a handle, copied freely, valid while its graph lives. Two handles of one output are equal.
+class Value {
+ public:
+  Value() = default;
+  Value(Graph* graph, NodeId node, int output) : graph_(graph), node_(node), output_(output) {}
+
+  bool valid() const { return graph_ != nullptr; }
+  Graph& graph() const { return SHOAL_CHECK(valid()), *graph_; }
+  NodeId node() const { return node_; }
+  int output() const { return output_; }
+  const ValueType& type() const;
+  DType dtype() const { return type().dtype; }
+  const DimShape& shape() const { return type().shape; }
+  int rank() const { return shape().rank(); }
+  friend bool operator==(const Value&, const Value&) = default;
+
+ private:
+  Graph* graph_ = nullptr;
+  NodeId node_ = -1;
+  int output_ = 0;
+};
+
+/// How a variable starts. A description rather than a function, since servers apply it: element i of the variable is a
+/// pure function of (initialiser, key, i).
+struct Initialiser {
+  enum class Kind : uint8_t { kConstant = 1, kUniform = 2, kNormal = 3, kTruncatedNormal = 4 };
+  Kind kind = Kind::kConstant;
+  double a = 0;  ///< constant: the value; uniform: low; normal: mean
+  double b = 0;  ///< uniform: high; normal: standard deviation
+  friend bool operator==(const Initialiser&, const Initialiser&) = default;
+};
+
+struct VariableOptions {
+  DType dtype = DType::kFloat32;
+  Initialiser initialiser;
+  bool trainable = true;
+};
+
+/// A variable of a graph, in order of creation.
+struct Variable {
+  std::string name;  ///< full, with scopes: "dense_1/kernel"
+  DType dtype;
+  Shape shape;
+  Initialiser initialiser;
+  bool trainable;
+  NodeId node;
+};
+
+struct Node {
+  std::string op;    ///< a name of the catalogue; "input", "variable", "constant" are sources
+  std::string name;  ///< full and unique
+  std::vector<Value> inputs;
+  Attributes attributes;
+  std::vector<ValueType> outputs;
+  Tensor constant;  ///< only op "constant"
+};
+
+class Graph {
+ public:
+  /// `seed` keys initialisers and random ops; `catalogue` (default: the built-in one) outlives the graph.
+  explicit Graph(RandomKey seed = 0, const OpCatalogue* catalogue = nullptr);
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+  ~Graph();
+
+  /// Something fed with every run. Names are unique: a second input of one name is InvalidArgument.
+  Value input(std::string_view name, DType dtype, DimShape shape);
+  Value constant(Tensor value, std::string_view name = "constant");
+  Value constant(float value) { return constant(Tensor::scalar(value)); }
+  /// A parameter. Names are unique within scopes: a second of one full name is InvalidArgument.
+  Value variable(std::string_view name, Shape shape, VariableOptions options = {});
+  /// Any op of the catalogue: checks arity, infers output types (InvalidArgument with node name and types if they do not
+  /// fit), returns the outputs. Most users call shoal::ops and shoal::nn instead.
+  std::vector<Value> add(std::string_view op, std::vector<Value> inputs, Attributes attributes = {},
+                         std::string_view name = "");
+
+  /// Prefixes names of what is added while it lives: `auto scope = graph.scope("encoder");`. A scope name already used at
+  /// its level gets "_1", "_2", ...
+  class [[nodiscard]] Scope {
+   public:
+    Scope(Graph& graph, std::string_view name);
+    ~Scope();
+    Scope(const Scope&) = delete;
+
+   private:
+    Graph& graph_;
+    size_t length_before_;
+  };
+  Scope scope(std::string_view name) { return Scope(*this, name); }
+
+  const std::vector<Node>& nodes() const { return nodes_; }  ///< in creation order, which is a topological order
+  const Node& node(NodeId id) const { return nodes_[size_t(id)]; }
+  const std::vector<Variable>& variables() const { return variables_; }
+  const Variable* find_variable(std::string_view name) const;
+  const OpCatalogue& catalogue() const { return *catalogue_; }
+  RandomKey seed() const { return seed_; }
+  /// Regularisation losses that layers added; heads add them to the loss.
+  std::vector<Value>& regularisation_losses() { return regularisation_losses_; }
+
+  /// A name in the current scope, made unique with "_1", "_2", ...
+  std::string unique_name(std::string_view name);
+  /// 64-bit hash of ops, attributes, types, wiring and variables: two tasks that built the same model agree on it.
+  uint64_t fingerprint() const;
+  /// The description written beside checkpoints and exports: JSON, stable field order.
+  std::string to_json() const;
+
+ private:
+  struct Names;
+  RandomKey seed_;
+  const OpCatalogue* catalogue_;
+  std::vector<Node> nodes_;
+  std::vector<Variable> variables_;
+  std::vector<Value> regularisation_losses_;
+  std::string scope_;
+  std::unique_ptr<Names> names_;
+};
+
+/// d(loss)/d(wrt[i]) for each i; `loss` has one element. A value that the loss does not depend on gets an invalid Value.
+/// Adds gradient nodes to the graph (reverse mode; Griewank, Walther, "Evaluating Derivatives", 2008, chapter 3).
+std::vector<Value> gradients(Value loss, const std::vector<Value>& wrt);
+
+}  // namespace shoal

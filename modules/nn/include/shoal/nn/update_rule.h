@@ -1,0 +1,61 @@
+#pragma once
+/// Update rules: how the next value of a variable follows from its value, its slots and what was pushed for it. A rule is
+/// data (kind and constants), so that a parameter server applies it without knowing the model. There is one update
+/// expression, here, used by servers, local training and fused kernels alike: same inputs, same bits.
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "shoal/base/result.h"
+
+namespace shoal::nn {
+
+struct UpdateRule {
+  /// The numbers are stored in checkpoints and sent on the wire and never change.
+  enum class Kind : uint8_t {
+    kNone = 0,           ///< the variable never changes
+    kSgd = 1,            ///< constants: -
+    kMomentum = 2,       ///< constants: momentum, nesterov (0 or 1); slot 0: accumulated gradient
+    kAdagrad = 3,        ///< constants: initial accumulator, epsilon; slot 0: sum of squares
+    kAdam = 4,           ///< constants: beta1, beta2, epsilon; slots: first and second moment
+    kAssign = 5,         ///< the pushed value replaces the variable
+    kAdd = 6,            ///< the pushed value is added
+    kMovingAverage = 7,  ///< constants: decay; v = decay * v + (1 - decay) * pushed
+  };
+  static constexpr int kConstantsMax = 6;
+
+  Kind kind = Kind::kNone;
+  std::array<double, kConstantsMax> constants{};
+  /// Which of the push's scalars is this rule's learning rate (kSgd to kAdam).
+  int32_t learning_rate_scalar = 0;
+  friend bool operator==(const UpdateRule&, const UpdateRule&) = default;
+};
+
+std::string_view to_string(UpdateRule::Kind kind);
+/// Slots that the rule keeps beside the variable, each of its shape, float32.
+int slot_count(const UpdateRule& rule);
+/// "momentum", "accumulator", "m", "v": names in checkpoints ("dense/kernel/momentum").
+std::string_view slot_name(const UpdateRule& rule, int slot);
+/// What every element of a slot starts at.
+float slot_start(const UpdateRule& rule, int slot);
+/// InvalidArgument for unknown kinds or constants out of range: rules also come from messages and files.
+Result<void> validate(const UpdateRule& rule);
+
+/// The gradients that one update combines: sum over i, in order, of scales[i] * gradients[i][k], times `factor`. One
+/// contributor with scale 1 and factor 1 is its gradient, bit for bit.
+struct Contributions {
+  std::span<const float* const> gradients;
+  std::span<const float> scales;
+  float factor = 1.0f;
+};
+
+/// One fused pass over `count` elements: next[k] and slots[s][k] from current[k], slots, contributions. `next` may be
+/// `current`. `update_count`: updates applied to this variable so far, this one included (Adam's t, from 1).
+/// Vectorised; elements are independent, so any split over threads gives the same bits.
+void apply_update(const UpdateRule& rule, double learning_rate, uint64_t update_count, int64_t count,
+                  const float* current, float* next, std::span<float* const> slots,
+                  const Contributions& contributions);
+
+}  // namespace shoal::nn

@@ -1,0 +1,133 @@
+#pragma once
+/// What travels: a small head, per recipient, and one complete FlatBuffer, shared and immutable once sent, whose payload
+/// is 64-byte aligned. Layout: transport/messages.fbs. Only transport/ knows FlatBuffers; others use the makers and
+/// readers below.
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "shoal/base/buffer.h"
+#include "shoal/base/result.h"
+
+namespace shoal::transport {
+
+inline constexpr uint32_t kProtocolVersion = 1;
+
+/// The numbers travel and never change.
+enum class MessageKind : uint8_t {
+  kHello = 1,     ///< first message of a trainer, chief or evaluator on a connection
+  kControl = 2,   ///< a verb, a JSON text, bytes: everything that is neither large nor frequent
+  kPull = 3,      ///< asks for weights; no body
+  kWeights = 4,   ///< one version of a shard's weights
+  kChunk = 5,     ///< part of a push: gradients for a byte range of a shard's arena, and at the end its scalars
+  kSnapshot = 6,  ///< part of a shard's state, for checkpoints and restores
+  kError = 7,     ///< a request was not done: kind and sentence
+};
+
+/// Per recipient. Fields that a message does not use are 0.
+struct MessageHead {
+  MessageKind kind = MessageKind::kControl;
+  uint8_t status = 0;        ///< of a reply; see cluster/protocol.h
+  uint64_t job = 0;          ///< job id; a message of another job is dropped
+  uint64_t epoch = 0;        ///< fence: what belongs to an older epoch has no effect
+  uint32_t sender = 0;       ///< global id of the sending task
+  uint64_t incarnation = 0;  ///< of the sending process
+  uint64_t sequence = 0;     ///< counts the sender's requests on a shard, from 1
+  uint64_t reply_to = 0;     ///< the sequence this answers; 0: not a reply
+  uint64_t global_step = 0;  ///< as the sender knows it
+  friend bool operator==(const MessageHead&, const MessageHead&) = default;
+};
+
+/// One message. Copies share the body.
+struct Message {
+  MessageHead head;
+  Ref<const Buffer> body;  ///< null for kinds without one
+
+  /// The payload vector of the body (empty if it has none), aligned to 64 bytes.
+  std::span<const std::byte> payload() const;
+  size_t body_bytes() const { return body ? body->size() : 0; }
+};
+
+/// Checks a body from outside against its kind: FlatBuffers verifier (bounded depth and tables), then alignment, required
+/// fields, string lengths, ranges. DataLoss says what is wrong. Every transport calls it on receipt.
+Result<void> verify(const Message& message);
+
+// --- kHello -------------------------------------------------------------------------------------------------------------
+struct Hello {
+  uint32_t protocol = kProtocolVersion;
+  std::string job;          ///< job identity, compared byte for byte
+  std::string role;         ///< "chief", "worker", "evaluator"
+  int32_t index = 0;
+  uint64_t incarnation = 0;
+  std::string strategy;     ///< update strategy in its canonical text
+  uint64_t fingerprint = 0; ///< of the model; 0: not known yet
+  std::string numerics;     ///< canonical text
+};
+Message make_hello(BufferPool& pool, const Hello& hello);
+Result<Hello> read_hello(const Message& message);
+
+// --- kControl, kError -----------------------------------------------------------------------------------------------------
+struct Control {
+  std::string_view verb;  ///< views into the message
+  std::string_view text;  ///< JSON, or empty
+  std::span<const std::byte> payload;
+};
+Message make_control(BufferPool& pool, std::string_view verb, std::string_view text = {},
+                     std::span<const std::byte> payload = {});
+Result<Control> read_control(const Message& message);
+Message make_error(BufferPool& pool, const Error& error);
+Result<Error> read_error(const Message& message);
+
+// --- kWeights: built in place, one per version, shared by all who read it ---------------------------------------------------
+struct Weights {
+  uint64_t version = 0;      ///< of the shard
+  uint64_t global_step = 0;  ///< of the job when the version was made (shard 0 only; others 0)
+  std::span<const std::byte> payload;  ///< the shard's arena
+};
+/// A message whose payload of `payload_bytes` (zeroed padding is the caller's business) is then written in place.
+Message make_weights(BufferPool& pool, size_t payload_bytes);
+/// The payload and numbers of a weights message that nobody else holds (SHOAL_CHECK: body->unique()).
+std::span<std::byte> mutable_payload(Message& message);
+void set_weights_version(Message& message, uint64_t version, uint64_t global_step);
+Result<Weights> read_weights(const Message& message);
+
+// --- kChunk -----------------------------------------------------------------------------------------------------------------
+enum class Encoding : uint8_t { kDense = 1, kSparseRows = 2 };  // compressed forms come with the transport issue
+struct Chunk {
+  uint64_t base_version = 0;   ///< shard version that the gradients were computed on
+  uint64_t base_step = 0;      ///< global step of those parameters
+  uint64_t ordinal = 0;        ///< of the batch, on its trainer
+  Encoding encoding = Encoding::kDense;
+  uint64_t range_begin = 0;    ///< bytes of the shard's arena
+  uint64_t range_end = 0;
+  uint32_t chunk_index = 0;
+  uint32_t chunk_count = 1;    ///< of this push to this shard
+  bool closing = false;        ///< last of the push: scalars and position count
+  std::string_view position;   ///< input position after this batch, opaque, at most 64 KiB
+  std::span<const double> scalars;  ///< learning rates and the like, in the order of the shard's spec
+  std::span<const std::byte> payload;
+};
+/// payload and scalars of `fields` are ignored; both are written in place through the spans.
+struct OutgoingChunk {
+  Message message;
+  std::span<std::byte> payload;
+  std::span<double> scalars;
+};
+OutgoingChunk make_chunk(BufferPool& pool, const Chunk& fields, size_t payload_bytes, size_t scalar_count);
+Result<Chunk> read_chunk(const Message& message);
+
+// --- kSnapshot ----------------------------------------------------------------------------------------------------------------
+struct SnapshotPart {
+  uint64_t version = 0;
+  std::string_view name;     ///< "weights", "slot/0", "meta"
+  uint64_t offset = 0;       ///< of this part in the named arena
+  uint64_t total_bytes = 0;  ///< of the named arena
+  bool last = false;         ///< of the whole snapshot
+  std::string_view text;     ///< JSON: counters, positions (in "meta")
+  std::span<const std::byte> payload;
+};
+Message make_snapshot_part(BufferPool& pool, const SnapshotPart& part);
+Result<SnapshotPart> read_snapshot_part(const Message& message);
+
+}  // namespace shoal::transport

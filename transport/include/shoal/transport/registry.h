@@ -1,0 +1,11 @@
+#pragma once
+/// The transports of this build.
+#include "shoal/base/production.h"
+#include "shoal/transport/transport.h"
+
+namespace shoal::transport {
+
+/// By scheme. Generated from the folders of transport/.
+const TransportTable& built_in_transports();
+
+}  // namespace shoal::transport

@@ -1,0 +1,84 @@
+#pragma once
+/// The interface that carries messages between tasks. One folder below transport/ per implementation; one conformance
+/// suite (tests/conformance) runs over all of them.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "shoal/base/environment.h"
+#include "shoal/transport/message.h"
+
+namespace shoal::transport {
+
+/// Where a peer listens: a scheme and an address that the scheme understands ("tcp", "127.0.0.1:2222").
+struct Endpoint {
+  std::string scheme;
+  std::string address;
+  friend bool operator==(const Endpoint&, const Endpoint&) = default;
+};
+std::string to_string(const Endpoint& endpoint);             ///< "tcp://127.0.0.1:2222"
+Result<Endpoint> parse_endpoint(std::string_view text);      ///< InvalidArgument saying what is wrong
+
+struct LinkOptions {
+  /// Largest message taken from the peer, body bytes; a larger one closes the connection (InvalidArgument) before
+  /// anything is allocated. Raised by Connection::set_receive_limit once a plan is known.
+  uint64_t receive_bytes_max = 64 * 1024;
+  /// Bytes queued for sending above which try_send() says no and send() waits.
+  uint64_t send_queue_bytes_max = uint64_t(256) << 20;
+  /// A handshake that is not through by then is dropped.
+  Duration handshake_timeout = std::chrono::seconds(2);
+  /// Payload checksums (XXH3). tcp: always beyond loopback, on loopback when asked.
+  bool checksum = false;
+  /// Plain tcp beyond loopback is refused (FailedPrecondition, naming the ways out) unless this is set.
+  bool insecure = false;
+  int connections_max = 1024;  ///< of a listener; further peers are refused
+};
+
+/// Copies and traffic of a transport since it was made. Any thread.
+struct TransportStats {
+  uint64_t messages_sent = 0;
+  uint64_t messages_received = 0;
+  uint64_t bytes_sent = 0;
+  uint64_t bytes_received = 0;
+  uint64_t bytes_copied = 0;  ///< payload bytes that this process copied in memory (the kernel's own are not counted)
+};
+
+/// An ordered, reliable stream of messages to one peer. send(), receive() from the strand; try_send(), close() from any
+/// thread. At most one receive() at a time.
+class Connection {
+ public:
+  virtual ~Connection() = default;  ///< closes
+  virtual const Endpoint& peer() const = 0;
+  /// Queues `message` (taking it) if there is credit. False: no credit, or closed; the message is left as it was.
+  virtual bool try_send(Message& message) = 0;
+  /// Queues `message` as soon as there is credit. DeadlineExceeded; Unavailable with the reason once closed.
+  virtual Task<Result<void>> send(Message message, Deadline deadline) = 0;
+  /// The next message, verified. DeadlineExceeded (the connection stays usable); Unavailable with the peer's or our own
+  /// reason once closed and drained; DataLoss or InvalidArgument if the peer sent nonsense (which closes).
+  virtual Task<Result<Message>> receive(Deadline deadline) = 0;
+  /// Sends what is queued (bounded: 1 s), then `reason` to the peer, then ends; wakes all waits with it. Idempotent.
+  virtual void close(Error reason) = 0;
+  virtual void set_receive_limit(uint64_t bytes) = 0;
+};
+
+class Listener {
+ public:
+  virtual ~Listener() = default;  ///< stops listening; accepted connections live on
+  /// The address that peers can connect to (the real port when asked for port 0).
+  virtual const Endpoint& endpoint() const = 0;
+  virtual Task<Result<std::unique_ptr<Connection>>> accept(Deadline deadline) = 0;
+  virtual void close() = 0;  ///< wakes accept() with Cancelled
+};
+
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  /// Unavailable naming the address if it is taken; FailedPrecondition for insecure addresses (LinkOptions::insecure).
+  virtual Result<std::unique_ptr<Listener>> listen(Endpoint at, LinkOptions options) = 0;
+  /// One attempt. Unavailable (nobody there, refused), DeadlineExceeded, FailedPrecondition (another protocol version).
+  virtual Task<Result<std::unique_ptr<Connection>>> connect(Endpoint to, LinkOptions options, Deadline deadline) = 0;
+  virtual TransportStats stats() const = 0;
+};
+
+}  // namespace shoal::transport
