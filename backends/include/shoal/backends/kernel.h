@@ -1,0 +1,64 @@
+#pragma once
+/// What a backend writes: kernels for single nodes. The executor (compile_with) does the rest for all of them: order,
+/// liveness plan, bindings, op-by-op fall-back. A backend with an executor of its own implements Backend::compile itself.
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "shoal/backends/backend.h"
+
+namespace shoal::backends {
+
+struct TensorType {
+  DType dtype;
+  Shape shape;
+};
+
+/// One node of a compilation, all sizes known.
+struct KernelRequest {
+  const Node& node;  ///< op, name, attributes; valid during make_kernel only
+  std::span<const TensorType> inputs;
+  std::span<const TensorType> outputs;
+  /// Input i is a variable (its contents change only with the version) rather than an activation.
+  std::span<const bool> input_is_variable;
+  int threads;
+  RandomKey graph_seed;
+};
+
+struct KernelCall {
+  std::span<const TensorView> inputs;  ///< an input that the op declares shape-only has null data
+  std::span<const MutableTensorView> outputs;
+  std::byte* scratch;  ///< scratch_bytes(), aligned to 64, shared between kernels, contents undefined
+  VersionId weights;   ///< of all variable inputs
+  StepKey key;
+};
+
+/// Runs one node. Owned by one program, used by one thread at a time. run() allocates nothing.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  virtual Result<void> run(const KernelCall& call) = 0;
+  virtual size_t scratch_bytes() const { return 0; }
+  virtual size_t kept_bytes() const { return 0; }       ///< memory of its own (reordered weights)
+  virtual std::string implementation() const = 0;       ///< for ProgramInfo
+};
+
+/// Makes kernels: null where the backend does not take the node (op, dtypes, shapes) natively.
+class KernelSource {
+ public:
+  virtual ~KernelSource() = default;
+  virtual std::unique_ptr<Kernel> make_kernel(const KernelRequest& request) = 0;
+};
+
+/// Compiles with the first source that takes each node. `sources` ends with the reference, which takes every op of the
+/// catalogue; they outlive the call only. `begin_thread(threads)` runs first on every thread that enters run() the first
+/// time (thread counts, flush-to-zero).
+struct ExecutorOptions {
+  std::vector<KernelSource*> sources;
+  Numerics numerics;
+  void (*begin_thread)(int threads) = nullptr;
+};
+Result<std::unique_ptr<Program>> compile_with(const Graph& graph, CompileOptions options, const ExecutorOptions& executor);
+
+}  // namespace shoal::backends
