@@ -14,6 +14,8 @@
 
 namespace shoal::backends {
 
+class KernelSource;
+
 /// Identifies the contents of the variables bound to a run, so that a backend may keep what it derived from them
 /// (reordered weights): equal ids mean equal contents; an invalid id (epoch 0, version 0) means unknown, nothing kept.
 struct VersionId {
@@ -118,6 +120,8 @@ class Backend {
   /// Only what fetches and updates need is compiled. The graph may be destroyed afterwards.
   virtual Result<std::unique_ptr<Program>> compile(const Graph& graph, CompileOptions options) = 0;
   virtual Numerics numerics(int threads) const = 0;
+  /// Its kernels, for others to fall back to (CompileOptions::fallback); null if it has none to lend. Lives as long as this.
+  virtual KernelSource* kernel_source() { return nullptr; }
 };
 
 /// Backends of this build by name, best first. Generated from the folders of backends/.

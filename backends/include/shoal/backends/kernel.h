@@ -24,10 +24,12 @@ struct KernelRequest {
   std::span<const bool> input_is_variable;
   int threads;
   RandomKey graph_seed;
+  const OpDef* op = nullptr;  ///< of node.op; valid during make_kernel only (a user's own kernel is copied from here)
 };
 
 struct KernelCall {
   std::span<const TensorView> inputs;  ///< an input that the op declares shape-only has null data
+  /// May lie in the memory of an input where the op's OpDef::in_place says so, else overlaps nothing.
   std::span<const MutableTensorView> outputs;
   std::byte* scratch;  ///< scratch_bytes(), aligned to 64, shared between kernels, contents undefined
   VersionId weights;   ///< of all variable inputs
@@ -52,8 +54,9 @@ class KernelSource {
 };
 
 /// Compiles with the first source that takes each node. `sources` ends with the reference, which takes every op of the
-/// catalogue; they outlive the call only. `begin_thread(threads)` runs first on every thread that enters run() the first
-/// time (thread counts, flush-to-zero).
+/// catalogue; those of CompileOptions::fallback come just before it. They outlive the call only. `begin_thread(threads)`
+/// runs first on every thread that enters run() the first time, or after it ran a program of another backend or thread
+/// count, and on the thread that compiles (thread counts, flush-to-zero).
 struct ExecutorOptions {
   std::vector<KernelSource*> sources;
   Numerics numerics;

@@ -1,6 +1,7 @@
 #pragma once
 /// A model as a graph of operations on values. Built once by the user's model_fn, differentiated, simplified, compiled
 /// by a backend. Building raises InvalidArgument (shoal::Exception) where shapes or types do not fit.
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -117,10 +118,14 @@ class Graph {
   };
   Scope scope(std::string_view name) { return Scope(*this, name); }
 
-  const std::vector<Node>& nodes() const { return nodes_; }  ///< in creation order, which is a topological order
+  /// In creation order, which is a topological order. References to nodes (and Value::type()) stay valid while nodes are
+  /// added.
+  const std::deque<Node>& nodes() const { return nodes_; }
   const Node& node(NodeId id) const { return nodes_[size_t(id)]; }
   const std::vector<Variable>& variables() const { return variables_; }
   const Variable* find_variable(std::string_view name) const;
+  /// An output of the node with this full name; an invalid Value if there is none.
+  Value find(std::string_view node_name, int output = 0);
   const OpCatalogue& catalogue() const { return *catalogue_; }
   RandomKey seed() const { return seed_; }
   /// Regularisation losses that layers added; heads add them to the loss.
@@ -134,10 +139,16 @@ class Graph {
   std::string to_json() const;
 
  private:
+  friend struct GraphReader;  // graph_json.cc: rebuilds a graph from its description
   struct Names;
+  /// The one door by which nodes enter: checks and infers. `node.name` is full and free, outputs of sources are set.
+  Result<NodeId> append(Node node);
+  NodeId append_or_raise(Node node);
+  Result<void> add_variable(Variable variable);
+
   RandomKey seed_;
   const OpCatalogue* catalogue_;
-  std::vector<Node> nodes_;
+  std::deque<Node> nodes_;
   std::vector<Variable> variables_;
   std::vector<Value> regularisation_losses_;
   std::string scope_;

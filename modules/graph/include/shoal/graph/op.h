@@ -1,0 +1,98 @@
+#pragma once
+/// What an op is: its shape rule, its gradient, and what an executor may do with it. The built-in catalogue is a table;
+/// a user's own op is one more OpDef, with a kernel that any backend falls back to.
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shoal/base/random.h"
+#include "shoal/base/result.h"
+#include "shoal/base/tensor.h"
+#include "shoal/graph/graph.h"
+
+namespace shoal {
+
+/// The types of the outputs that follow from the types of the inputs, or InvalidArgument with a sentence that says which
+/// input does not fit ("kernel [10, 20] takes 20 features, x [batch, 30] has 30"). The graph adds the node's name.
+using ShapeRule = std::function<Result<std::vector<ValueType>>(std::span<const ValueType> inputs, const Attributes& attributes)>;
+
+/// What a gradient rule is given. References stay valid while it adds nodes.
+struct GradientRequest {
+  Graph& graph;
+  const Node& node;                     ///< the forward node: inputs and attributes
+  std::vector<Value> outputs;           ///< its outputs
+  std::vector<Value> output_gradients;  ///< d(loss)/d(output); invalid where the loss does not depend on that output
+  std::vector<bool> wanted;             ///< per input: whether its gradient is needed; others may be left invalid
+};
+
+/// d(loss)/d(input) for each input, each with the type of that input; an invalid Value where none flows.
+using GradientRule = std::function<std::vector<Value>(const GradientRequest& request)>;
+
+/// One execution of a user's own op. Outputs are dense memory, undefined before.
+struct OpCall {
+  std::span<const TensorView> inputs;  ///< data is null for shape-only inputs
+  std::span<const MutableTensorView> outputs;
+  const Attributes& attributes;
+  RandomKey sequence;  ///< random ops: the key of this node's random numbers in this step
+};
+using OpKernel = std::function<Result<void>(const OpCall& call)>;
+
+/// One op. Its outputs are a pure function of inputs, attributes and, if it is random, of the step's key: equal nodes may
+/// be merged, unused ones dropped.
+struct OpDef {
+  /// Output `output` may be written to the memory of input `input`, where nobody else needs that input afterwards: every
+  /// element is read before its place is written. Both have the same bytes.
+  struct InPlace {
+    int output;
+    int input;
+  };
+
+  std::string name;
+  int inputs_min = 0;
+  int inputs_max = 0;
+  ShapeRule shape_rule;
+  GradientRule gradient;        ///< empty: no gradient; a loss that needs it is refused
+  std::vector<int> shape_only;  ///< inputs of which only the shape is used: their contents are never computed for this op
+  std::vector<InPlace> in_place;
+  bool view = false;    ///< output 0 is input 0's bytes under another shape: executors need no kernel
+  bool random = false;  ///< Graph::add() gives it an attribute "key" (int) made from the node's name, if it has none
+  OpKernel kernel;      ///< a user's own op: how to compute it. Built-in ops have theirs in the backends.
+
+  bool is_shape_only(int input) const;
+};
+
+/// Ops by name: the built-in ones, and a user's own. Built before the graphs that use it, and not changed afterwards.
+///
+///   shoal::OpCatalogue catalogue;
+///   shoal::value_or_raise(catalogue.add({.name = "cube", .inputs_min = 1, .inputs_max = 1, .shape_rule = ..., .kernel = ...}));
+///   shoal::Graph graph(seed, &catalogue);
+///   shoal::Value y = graph.add("cube", {x})[0];
+class OpCatalogue {
+ public:
+  OpCatalogue();  ///< with the built-in ops
+  static const OpCatalogue& built_in();
+
+  /// InvalidArgument if the name is taken, or the definition lacks a name, a shape rule or (unless a view) a kernel, or
+  /// names inputs that it does not have.
+  Result<void> add(OpDef op);
+  /// Null if there is none.
+  const OpDef* find(std::string_view name) const;
+  std::vector<std::string> names() const;  ///< sorted
+
+ private:
+  std::map<std::string, OpDef, std::less<>> ops_;
+};
+
+/// The random numbers of one random node in one step: number i of the result (philox(key, i / 4)[i % 4]) belongs to
+/// element i. Every backend uses exactly this, so masks are equal everywhere and after every restart.
+RandomKey random_sequence(RandomKey graph_seed, int64_t node_key, uint64_t trainer, uint64_t ordinal);
+
+/// An element of "dropout" is kept if its random number is at least this: round(rate * 2^32), at most 2^32 - 1.
+uint32_t dropout_threshold(double rate);
+/// What kept elements are multiplied with: 1 / (1 - rate), rounded to float32.
+float dropout_scale(double rate);
+
+}  // namespace shoal

@@ -1,0 +1,124 @@
+#pragma once
+/// The built-in ops as functions: each adds one node to the graph of its operands. Layers with variables are shoal::nn.
+///
+/// All raise InvalidArgument (shoal::Exception) while the graph is built if types do not fit, naming the node, or if the
+/// operands belong to different graphs. `name` is the node's name within the current scope; empty means the op's.
+/// Layouts: images [N,H,W,C], convolution kernels [O,I,KH,KW], dense kernels [O,I], all row-major. Sizes shown in lower
+/// case (n, c, ...) may be symbols; the others are numbers.
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "shoal/graph/graph.h"
+#include "shoal/graph/window.h"
+
+namespace shoal::ops {
+
+/// y = x kernel^T + bias, the fully connected layer.
+///
+///   x        [n, I]  float32
+///   kernel   [O, I]  float32
+///   bias     [O]     float32; an invalid Value means none
+///   returns  [n, O]  float32
+Value dense(Value x, Value kernel, Value bias = {}, std::string_view name = "");
+
+struct Conv2dOptions {
+  std::array<int64_t, 2> strides{1, 1};  ///< down, right; each >= 1
+  Padding padding = Padding::valid();    ///< with zeros
+};
+/// Two-dimensional cross-correlation, the convolution of neural networks.
+///
+///   x        [n, H, W, I]     float32
+///   kernel   [O, I, KH, KW]   float32
+///   bias     [O]              float32; an invalid Value means none
+///   returns  [n, OH, OW, O]   float32, OH = (H + top + bottom - KH) / stride + 1, rounded down; OW likewise
+///
+/// Source: Dumoulin, Visin, "A guide to convolution arithmetic for deep learning" (2016).
+Value conv2d(Value x, Value kernel, Value bias = {}, const Conv2dOptions& options = {}, std::string_view name = "");
+
+struct PoolOptions {
+  std::array<int64_t, 2> window{2, 2};   ///< high, wide; at most 256 elements for max_pool
+  std::array<int64_t, 2> strides{0, 0};  ///< down, right; 0: as the window, so that windows do not overlap
+  Padding padding = Padding::valid();    ///< elements outside the image are ignored
+};
+/// The largest element of each window, [n, H, W, C] to [n, OH, OW, C], float32. The gradient goes to the first maximum
+/// (row by row). A window that holds a NaN yields a NaN.
+Value max_pool(Value x, const PoolOptions& options = {}, std::string_view name = "");
+/// The mean of each window, [n, H, W, C] to [n, OH, OW, C], float32; padding is not counted.
+Value avg_pool(Value x, const PoolOptions& options = {}, std::string_view name = "");
+
+/// max(x, 0), element by element, float32. NaN stays NaN. The gradient at 0 is 0.
+Value relu(Value x, std::string_view name = "");
+/// a + b, element by element; float32 of equal shapes (no broadcasting yet). Likewise sub and mul.
+Value add(Value a, Value b, std::string_view name = "");
+Value sub(Value a, Value b, std::string_view name = "");
+Value mul(Value a, Value b, std::string_view name = "");
+/// x * factor, float32. `factor` is rounded to float32.
+Value scale(Value x, double factor, std::string_view name = "");
+/// x * x, element by element, float32.
+Value square(Value x, std::string_view name = "");
+
+/// [d0, d1, ...] to [d0, d1 * ...]: keeps the first size, which may be a symbol; the others are numbers. Rank >= 1.
+Value flatten(Value x, std::string_view name = "");
+/// The same elements under another shape. A symbol may stand only first, and then first in both shapes.
+Value reshape(Value x, DimShape shape, std::string_view name = "");
+/// The elements of x under the shape of `like`, whose contents are not used. Both have as many elements.
+Value reshape_like(Value x, Value like, std::string_view name = "");
+
+/// Each element is zero with probability `rate`, else divided by 1 - rate, so that the mean stays. For training graphs.
+///
+///   x     any shape, float32
+///   rate  in [0, 1)
+///
+/// The mask is a function of (graph seed, node name, trainer, batch ordinal): equal on every backend, after every restart.
+/// Source: Srivastava et al., "Dropout" (JMLR 2014), in its inverted form.
+Value dropout(Value x, double rate, std::string_view name = "");
+
+/// exp(x) / sum(exp(x)) over the last axis, float32; the maximum is subtracted first. Rank >= 1.
+Value softmax(Value x, std::string_view name = "");
+/// log(softmax(x)) over the last axis, without its cancellation. Rank >= 1.
+Value log_softmax(Value x, std::string_view name = "");
+
+struct CrossEntropy {
+  Value loss;     ///< [n], in nats, never negative
+  Value softmax;  ///< [n, C], the predicted probabilities
+};
+/// Cross-entropy between softmax(logits) and the labelled class, one value per example.
+///
+///   logits   [n, C]  float32, any scale (the row maximum is subtracted first)
+///   labels   [n]     int64, each in [0, C)
+///
+/// A label out of range ends the step with InvalidArgument, naming row and value. The gradient for logits is
+/// softmax(logits) - onehot(labels), times the gradient of the loss of that row.
+/// Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 6.2.2.3.
+CrossEntropy softmax_cross_entropy(Value logits, Value labels, std::string_view name = "");
+
+/// The sum of all elements, a scalar; float32. Likewise their mean (NaN where there are none).
+Value reduce_sum(Value x, std::string_view name = "");
+Value reduce_mean(Value x, std::string_view name = "");
+/// A tensor of the shape of `like` (whose contents are not used) with every element equal to the scalar `value`; float32.
+Value fill_like(Value value, Value like, std::string_view name = "");
+
+/// The position of the largest element along the last axis, the first of equals: float32 [..., C] to int64 [...]. NaN
+/// counts as the largest. Rank >= 1, C >= 1.
+Value argmax(Value x, std::string_view name = "");
+/// 1 where a and b are equal, else 0, as float32. a and b are of one integer type (int64, int32, uint8, bool) and shape.
+Value equal(Value a, Value b, std::string_view name = "");
+/// x as another type: float32, int32, int64, uint8 or bool. To an integer it rounds towards zero; out of its range it
+/// takes the nearest value, NaN gives 0. To bool: whether it differs from 0. No gradient flows through integers.
+Value cast(Value x, DType dtype, std::string_view name = "");
+
+}  // namespace shoal::ops
+
+namespace shoal {
+
+// Found by argument, so `x * y + z` reads so anywhere. Shapes are equal; a number scales.
+Value operator+(Value a, Value b);
+Value operator-(Value a, Value b);
+Value operator*(Value a, Value b);
+Value operator*(Value x, double factor);
+Value operator*(double factor, Value x);
+Value operator-(Value x);
+
+}  // namespace shoal
