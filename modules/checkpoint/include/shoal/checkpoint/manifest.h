@@ -1,0 +1,88 @@
+#pragma once
+/// What a checkpoint says about itself: the contents of `<prefix>.index`. docs/formats.md describes the file field by
+/// field. A checkpoint exists exactly when its index does, and the index names everything else with length and checksum.
+///
+/// Nothing here knows graphs, optimizers or clusters: a checkpoint holds named arrays, counters and opaque strings.
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shoal/base/dtype.h"
+#include "shoal/base/result.h"
+#include "shoal/base/shape.h"
+#include "shoal/base/time.h"
+
+namespace shoal::checkpoint {
+
+/// Rows [row_begin, row_end) of a tensor, where they lie. A scalar counts as one row.
+struct Piece {
+  uint32_t file = 0;    ///< index into Manifest::files
+  uint64_t offset = 0;  ///< bytes from the start of the file
+  uint64_t bytes = 0;
+  int64_t row_begin = 0;
+  int64_t row_end = 0;
+  uint64_t checksum = 0;  ///< XXH3-64 of these bytes
+  friend bool operator==(const Piece&, const Piece&) = default;
+};
+
+/// A variable, or a slot that an optimizer keeps beside one.
+struct TensorEntry {
+  std::string name;  ///< unique in the checkpoint: "dense/kernel", "dense/kernel/momentum"
+  DType dtype = DType::kFloat32;
+  Shape shape;                ///< of the whole tensor, however many pieces it is in
+  std::string slot_of;        ///< the variable that this slot belongs to; empty for a variable
+  std::vector<Piece> pieces;  ///< in row order; together exactly the rows of `shape`
+
+  bool is_slot() const { return !slot_of.empty(); }
+  int64_t rows() const { return shape.rank() == 0 ? 1 : shape[0]; }
+  uint64_t row_bytes() const;
+  uint64_t bytes() const { return uint64_t(rows()) * row_bytes(); }
+  friend bool operator==(const TensorEntry&, const TensorEntry&) = default;
+};
+
+/// A safetensors file beside the index.
+struct DataFile {
+  std::string name;  ///< without a folder: "model.ckpt-200.data-00000-of-00002"
+  uint64_t bytes = 0;
+  uint64_t checksum = 0;  ///< XXH3-64 of the whole file, as `xxhsum -H3` prints it
+  friend bool operator==(const DataFile&, const DataFile&) = default;
+};
+
+/// What goes into a checkpoint beside the tensors. All of it is opaque here.
+struct SaveInfo {
+  std::map<std::string, uint64_t> counters;      ///< by name, e.g. updates applied to a variable (Adam's t)
+  std::map<std::string, std::string> positions;  ///< by trainer ("chief/0"): where it is in its input; any bytes
+  std::string numerics;                          ///< backend, version, ISA, threads: what equal bits depend on
+  std::string fingerprint;                       ///< of the job and its graph
+  WallTime save_time{};
+  friend bool operator==(const SaveInfo&, const SaveInfo&) = default;
+};
+
+struct Manifest {
+  int64_t global_step = 0;
+  SaveInfo info;
+  std::vector<DataFile> files;
+  std::vector<TensorEntry> tensors;  ///< sorted by name (bytes)
+
+  /// Null if there is no tensor of that name.
+  const TensorEntry* find(std::string_view name) const;
+  /// Bytes of all data files.
+  uint64_t data_bytes() const;
+  friend bool operator==(const Manifest&, const Manifest&) = default;
+};
+
+/// The text of an index file, checksum included. Equal manifests give equal text.
+std::string encode_manifest(const Manifest& manifest);
+/// Reads an index file's text. DataLoss says what is wrong with it: checksum, JSON, a field, pieces that overlap, leave a
+/// gap or lie outside of their file. Whatever comes back is consistent. Never throws; safe on any bytes.
+Result<Manifest> decode_manifest(std::string_view text);
+
+/// "model.ckpt-200" (CONTRACT CK-2).
+std::string checkpoint_name(int64_t global_step);
+/// 200 from "model.ckpt-200"; nothing if `name` is anything else ("model.ckpt-007" and names with a folder too).
+std::optional<int64_t> step_of(std::string_view name);
+
+}  // namespace shoal::checkpoint

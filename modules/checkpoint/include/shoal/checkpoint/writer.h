@@ -1,0 +1,94 @@
+#pragma once
+/// Saves a checkpoint so that, killed at any instant, the folder still leads to a complete one (CONTRACT CK-4).
+///
+///   SHOAL_TRY(auto writer, Writer::begin(storage, model_dir, step));
+///   SHOAL_TRY(auto file, writer->add_file(layout));               // one per shard
+///   SHOAL_TRY_VOID(writer->append(file, part));                   // its arena, in parts of any size, in order
+///   SHOAL_TRY(auto saved, writer->commit(info, {.keep_max = 5}));
+///
+/// The order: data files under temporary names, complete and synced; renamed; index last, by rename; folder synced; then
+/// the text file `checkpoint` replaced by rename; then old checkpoints deleted. Data files of an earlier save of the same
+/// step are never overwritten: the new save uses other names, so the index changes from the one to the other in one
+/// instant.
+#include <functional>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "shoal/base/storage.h"
+#include "shoal/base/tensor.h"
+#include "shoal/checkpoint/manifest.h"
+
+namespace shoal::checkpoint {
+
+/// One tensor, or some of its rows, inside an arena.
+struct Segment {
+  std::string name;
+  DType dtype = DType::kFloat32;
+  Shape shape;           ///< of the whole tensor
+  std::string slot_of;   ///< see TensorEntry
+  uint64_t offset = 0;   ///< bytes from the start of the arena
+  int64_t row_begin = 0;
+  int64_t row_end = -1;  ///< -1: to the last row
+
+  int64_t rows() const;  ///< that this segment holds
+  uint64_t bytes() const;
+};
+
+/// One data file = one contiguous arena of which the segments name the parts. Bytes between segments (padding) are
+/// expected in append() and not written. Several arenas of a shard (weights, then slots) are one arena laid end to end.
+struct ArenaLayout {
+  uint64_t bytes = 0;
+  std::vector<Segment> segments;  ///< in order of offset, not overlapping
+};
+
+using WarningSink = std::function<void(const std::string& sentence)>;
+
+struct CommitOptions {
+  /// Retained checkpoints, this one included; 0: all (CONTRACT CK-11).
+  int64_t keep_max = 5;
+  /// Names ("model.ckpt-200") that must not be deleted now, since somebody reads them: they stay listed until a later
+  /// save finds them free.
+  std::set<std::string> pinned = {};
+  /// Asked last, right before the checkpoint becomes the newest: a writer that lost its lease says so here. Its error ends
+  /// the commit, and the previous checkpoint stays the newest.
+  std::function<Result<void>()> may_publish = {};
+  /// Told about old files that could not be deleted (CONTRACT CK-13). Default: nobody.
+  WarningSink warn = {};
+};
+
+struct Saved {
+  std::string name;                  ///< "model.ckpt-200"
+  std::string prefix;                ///< with the folder
+  std::vector<std::string> retained; ///< names, oldest to newest; the last is `name`
+  uint64_t data_bytes = 0;
+};
+
+/// A save in progress. One thread at a time. Destroyed before commit() succeeded, it removes its temporary files.
+///
+/// Errors while saving (disk full, not writable, input/output) are Unavailable and name path and cause; the previous
+/// checkpoint stays intact (CONTRACT FA-7). A layout that contradicts itself or another file's is InvalidArgument.
+class Writer {
+ public:
+  /// Creates the folder if it is missing, and clears what a killed save left behind.
+  static Result<std::unique_ptr<Writer>> begin(Storage& storage, std::string model_dir, int64_t global_step);
+  virtual ~Writer() = default;
+
+  /// Starts a data file; returns its number for append(). Files may be filled in turns.
+  virtual Result<int> add_file(ArenaLayout layout) = 0;
+  /// The next bytes of that file's arena. Checksums are computed as they pass.
+  virtual Result<void> append(int file, std::span<const std::byte> bytes) = 0;
+  /// A whole data file from tensors in memory, each complete.
+  struct NamedTensor {
+    std::string name;
+    TensorView tensor;
+    std::string slot_of = {};
+  };
+  virtual Result<void> add_tensors(std::span<const NamedTensor> tensors) = 0;
+  /// Every file's arena is complete, and the pieces of each tensor are exactly its rows: else InvalidArgument. Call once.
+  virtual Result<Saved> commit(SaveInfo info, CommitOptions options) = 0;
+};
+
+}  // namespace shoal::checkpoint

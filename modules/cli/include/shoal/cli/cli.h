@@ -1,0 +1,11 @@
+#pragma once
+/// The `shoal` program as a function, so that tests call it in process.
+#include <iosfwd>
+
+namespace shoal::cli {
+
+/// Runs `shoal argv[1] ...`: results as JSON on `out` (one object, or one per line), errors as sentences on `err`.
+/// Returns the exit status (CONTRACT FA-10). Reads files; never changes anything.
+int cli_main(int argc, const char* const* argv, std::ostream& out, std::ostream& err);
+
+}  // namespace shoal::cli

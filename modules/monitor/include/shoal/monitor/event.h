@@ -1,0 +1,36 @@
+#pragma once
+/// What an event file holds: values by tag, each with wall time and global step (CONTRACT 12).
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace shoal::monitor {
+
+/// Counts of values by bucket. Bucket i holds values in (limits[i-1], limits[i]]; the first starts at -infinity.
+struct Histogram {
+  double min = 0, max = 0, sum = 0, sum_squares = 0;
+  double count = 0;
+  std::vector<double> limits;  ///< ascending
+  std::vector<double> counts;  ///< one per limit
+  friend bool operator==(const Histogram&, const Histogram&) = default;
+};
+
+/// Of the finite elements of `values`; the others are left out. Buckets grow by 10% from 1e-12 to 1e20 on both sides of
+/// zero, as TensorBoard's other writers have them; runs of empty buckets are merged.
+Histogram make_histogram(std::span<const float> values);
+
+/// One value of one event. (An event with several values gives several of these.)
+struct EventValue {
+  enum class Kind : uint8_t { kScalar, kText, kHistogram, kOther };
+  double wall_time = 0;  ///< seconds since 1970
+  int64_t global_step = 0;
+  std::string tag;
+  Kind kind = Kind::kOther;
+  double scalar = 0;    ///< kScalar
+  std::string text;     ///< kText
+  Histogram histogram;  ///< kHistogram
+  friend bool operator==(const EventValue&, const EventValue&) = default;
+};
+
+}  // namespace shoal::monitor

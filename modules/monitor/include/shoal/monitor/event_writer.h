@@ -1,0 +1,66 @@
+#pragma once
+/// Writes event files that TensorBoard reads: `events.out.tfevents.<seconds>.<host>.<nanoseconds>-<unique>`.
+///
+/// Framing (TFRecord): u64 length, u32 masked CRC-32C of it, payload, u32 masked CRC-32C of the payload; little-endian.
+/// Payload: protobuf `Event`. Scalars are `simple_value`. Texts are `tensor` (DT_STRING, shape []) with the metadata of
+/// TensorBoard's text plug-in, which is how Estimator writes `checkpoint_path`. docs/formats.md has the fields.
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "shoal/base/environment.h"
+#include "shoal/monitor/event.h"
+
+namespace shoal::monitor {
+
+struct Scalar {
+  std::string_view tag;
+  double value = 0;  ///< stored as float32; NaN and infinity are stored as they are
+};
+
+struct EventWriterOptions {
+  Duration flush_interval = std::chrono::seconds(10);  ///< what a reader may lag behind, if events keep coming
+  size_t buffer_bytes_max = size_t(1) << 18;           ///< written out when it holds more
+  std::string host = {};                               ///< in the file name; default: this machine's name
+};
+
+/// One file per writer, so a restarted run never appends to a file that may end in a cut record. Not thread-safe; all
+/// calls may block on the disk. Errors name path and cause; after one, later calls return it again (a record may have
+/// been cut, and what came after it could not be read).
+class EventWriter {
+ public:
+  /// Creates the folder and the file, and writes the version record at once. Time comes from `env`.
+  static Result<std::unique_ptr<EventWriter>> open(Environment& env, const std::string& folder,
+                                                   EventWriterOptions options = {});
+  ~EventWriter();  ///< flushes; errors are lost, so call close()
+  EventWriter(const EventWriter&) = delete;
+  EventWriter& operator=(const EventWriter&) = delete;
+
+  Result<void> add_scalar(int64_t global_step, std::string_view tag, double value);
+  /// All in one record: an evaluation's results (CONTRACT EVT-3).
+  Result<void> add_scalars(int64_t global_step, std::span<const Scalar> scalars);
+  Result<void> add_histogram(int64_t global_step, std::string_view tag, const Histogram& histogram);
+  Result<void> add_text(int64_t global_step, std::string_view tag, std::string_view text);
+
+  /// To the operating system: readers see it.
+  Result<void> flush();
+  Result<void> close();
+  const std::string& path() const { return path_; }
+
+ private:
+  EventWriter(Environment& env, std::string path, std::unique_ptr<WritableFile> file, EventWriterOptions options);
+  Result<void> add_record(std::string_view event);
+  Result<void> write_out();
+
+  Environment& env_;
+  std::string path_;
+  std::unique_ptr<WritableFile> file_;
+  EventWriterOptions options_;
+  std::string buffer_;
+  SteadyTime last_flush_;
+  std::optional<Error> failed_;
+};
+
+}  // namespace shoal::monitor

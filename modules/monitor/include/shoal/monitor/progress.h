@@ -1,0 +1,77 @@
+#pragma once
+/// Shows that long work goes on: one line that renews itself on a terminal, plain lines at intervals in a log.
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "shoal/base/log.h"
+#include "shoal/base/time.h"
+
+namespace shoal::monitor {
+
+enum class ProgressMode : uint8_t {
+  kOff,    ///< nothing: --quiet, --json
+  kLine,   ///< a terminal
+  kPlain,  ///< a file or a pipe
+};
+/// kOff if `quiet` or `json`; else by what standard error is.
+struct ProgressChoice {
+  bool quiet = false;
+  bool json = false;
+};
+ProgressMode choose_progress_mode(ProgressChoice choice);
+/// Columns of the terminal at standard error; 80 if it does not say.
+int terminal_columns();
+
+struct ProgressOptions {
+  ProgressMode mode = ProgressMode::kOff;
+  Duration line_interval = std::chrono::milliseconds(200);  ///< between renewals on a terminal
+  Duration plain_interval = std::chrono::seconds(10);       ///< between lines in a log
+  Duration rate_window = std::chrono::seconds(10);          ///< rates are means over about this long
+  int columns = 80;                                         ///< a line on a terminal is cut to fit
+};
+
+struct ProgressState {
+  int64_t global_step = 0;
+  std::optional<int64_t> max_steps;  ///< for the time left
+  int64_t examples = 0;              ///< since the start of this run
+  std::optional<double> loss;
+  std::string_view note;             ///< "evaluating", "waiting for ps 1"; shown last
+};
+
+/// "step 1,200/2,000  loss 0.0312  85.1 steps/s  10,893 examples/s  9 s left". Thread-safe.
+class ProgressDisplay {
+ public:
+  using Write = std::function<void(std::string_view)>;
+  /// `write` gets whole pieces of text (default: standard error).
+  explicit ProgressDisplay(ProgressOptions options, Write write = {});
+  /// finish()es.
+  ~ProgressDisplay();
+
+  /// Shows `state` if it is time to; cheap if not, so call it at every step.
+  void update(SteadyTime now, const ProgressState& state);
+  /// Shows `state` now: phases, and the last step.
+  void update_now(SteadyTime now, const ProgressState& state);
+  /// Ends the line on a terminal, so that what comes next starts a new one.
+  void finish();
+  /// A sink that clears the line, passes the record on, and shows the line again. Outlived by the display's state, not by
+  /// the display: the sink may be called after the display is gone.
+  LogSink wrap(LogSink inner);
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+/// "3 s", "2 min 5 s", "1 h 20 min".
+std::string format_duration(Duration duration);
+/// "12,345", "85.1", "0.31": about three digits.
+std::string format_rate(double per_second);
+/// "512 B", "1.5 KiB", "12.5 MiB".
+std::string format_bytes(uint64_t bytes);
+
+}  // namespace shoal::monitor
