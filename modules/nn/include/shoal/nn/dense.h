@@ -1,0 +1,34 @@
+#pragma once
+/// The fully connected layer.
+#include <cstdint>
+#include <string>
+
+#include "shoal/graph/graph.h"
+#include "shoal/nn/activation.h"
+#include "shoal/nn/initialisers.h"
+#include "shoal/nn/regulariser.h"
+
+namespace shoal::nn {
+
+struct DenseOptions {
+  int64_t units = 0;  ///< outputs, >= 1; has no default
+  Activation activation = Activation::kNone;
+  bool use_bias = true;
+  InitialiserSpec kernel_initialiser = glorot_uniform();
+  InitialiserSpec bias_initialiser = zeros();
+  Regulariser kernel_regulariser;
+  Regulariser bias_regulariser;
+  bool trainable = true;
+  std::string name = "dense";  ///< scope of the variables; a second one becomes "dense_1"
+};
+
+/// activation(x * kernel^T + bias).
+///
+///   x        [batch, inputs]  float32; inputs is a number, batch may be a symbol
+///   returns  [batch, units]   float32
+///
+/// Adds variables "<name>/kernel" [units, inputs] and, with use_bias, "<name>/bias" [units]. Raises InvalidArgument if
+/// x is not of rank 2, not float32, or units < 1.
+Value dense(Value x, const DenseOptions& options);
+
+}  // namespace shoal::nn

@@ -1,0 +1,110 @@
+#pragma once
+/// Heads: from logits (and labels, example weights) to loss, predictions, metrics and train op.
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "shoal/base/result.h"
+#include "shoal/base/tensor.h"
+#include "shoal/graph/graph.h"
+#include "shoal/nn/losses.h"
+#include "shoal/nn/metrics.h"
+#include "shoal/nn/mode.h"
+#include "shoal/nn/optimizer.h"
+#include "shoal/nn/train_op.h"
+#include "shoal/nn/value_map.h"
+#include "shoal/nn/vocabulary.h"
+
+namespace shoal::nn {
+
+/// What becomes of a batch's labels before they are fed: text becomes class ids. A value.
+class LabelMapping {
+ public:
+  /// Without vocabulary (null): integers only, passed on unchanged.
+  explicit LabelMapping(std::shared_ptr<const Vocabulary> vocabulary = nullptr) : vocabulary_(std::move(vocabulary)) {}
+  bool takes_text() const { return vocabulary_ != nullptr; }
+  /// Text: int64 ids of the same shape; integers: the tensor itself. InvalidArgument for text without a vocabulary,
+  /// integers where there is one, or a text that the vocabulary lacks (naming row and text).
+  Result<Tensor> map(const Tensor& labels) const;
+
+ private:
+  std::shared_ptr<const Vocabulary> vocabulary_;
+};
+
+/// A prediction that is text, made on the host from a prediction of class ids. A value.
+class TextPrediction {
+ public:
+  /// `key` names the result, `source` the prediction with the ids. Without vocabulary, ids are written in digits.
+  TextPrediction(std::string key, std::string source, std::shared_ptr<const Vocabulary> vocabulary)
+      : key_(std::move(key)), source_(std::move(source)), vocabulary_(std::move(vocabulary)) {}
+  const std::string& key() const { return key_; }
+  const std::string& source() const { return source_; }
+  /// A kString tensor of the shape of `ids` (int64). InvalidArgument for an id that the vocabulary lacks.
+  Result<Tensor> map(TensorView ids) const;
+
+ private:
+  std::string key_;
+  std::string source_;
+  std::shared_ptr<const Vocabulary> vocabulary_;
+};
+
+struct HeadInput {
+  Mode mode = Mode::kTrain;
+  ValueMap features;  ///< needed only for a weight column
+  ValueMap labels;    ///< empty in kPredict
+  Value logits;
+  /// How to train (kTrain only): exactly one of the two.
+  std::optional<Optimizer> optimizer;
+  std::function<TrainOp(Value loss)> train_op;
+};
+
+/// What an EstimatorSpec is made of.
+struct HeadOutput {
+  Mode mode = Mode::kTrain;
+  Value loss;                                             ///< scalar, regularisation included; invalid in kPredict
+  std::vector<std::pair<std::string, Value>> predictions;  ///< in every mode; keys as in CONTRACT's table
+  std::vector<TextPrediction> text_predictions;            ///< further predictions, made from those
+  std::vector<std::pair<std::string, Metric>> metrics;     ///< kEval only
+  std::optional<TrainOp> train_op;                         ///< kTrain only
+  LabelMapping label_mapping;                              ///< applied to each batch's labels before they are fed
+};
+
+/// Turns a model's last layer into something to train, evaluate and predict with. Immutable; any thread may use it.
+class Head {
+ public:
+  virtual ~Head() = default;
+  /// "" if it has none.
+  virtual std::string_view name() const = 0;
+  /// How many logits per example the model has to provide.
+  virtual int64_t logits_dimension() const = 0;
+  /// Adds what the mode needs to the logits' graph. Raises InvalidArgument where shapes or types do not fit (with both
+  /// shapes), labels are missing in kTrain or kEval, the weight column is missing, or in kTrain not exactly one of
+  /// optimizer and train_op is given.
+  virtual HeadOutput build(const HeadInput& input) const = 0;
+};
+
+struct MultiClassHeadOptions {
+  int64_t n_classes = 0;                     ///< more than 2; has no default
+  std::string weight_column;                 ///< name of the feature with example weights; "": all 1
+  std::vector<std::string> label_vocabulary;  ///< n_classes names: labels are text; empty: labels are ids
+  LossReduction loss_reduction = LossReduction::kSumOverBatchSize;
+  std::string name;                          ///< appended to metric names: "accuracy/<name>"
+};
+
+/// Softmax over n_classes exclusive classes.
+///
+///   logits   [batch, n_classes]  float32
+///   labels   [batch] or [batch, 1]  ids in [0, n_classes), int64, int32 or uint8 (text with a vocabulary: see label_mapping)
+///   weights  [batch] or [batch, 1]
+///
+/// Predictions: logits, probabilities [batch, n_classes], class_ids [batch, 1], all_class_ids [batch, n_classes]; as text classes
+/// and all_classes. Metrics: average_loss, accuracy (both weighted by example), and regularization_loss where the graph has
+/// some. A label out of range ends the step with InvalidArgument, naming row and value.
+/// Raises InvalidArgument if n_classes <= 2, or the vocabulary has not n_classes distinct names.
+std::unique_ptr<Head> multi_class_head(MultiClassHeadOptions options);
+
+}  // namespace shoal::nn

@@ -1,0 +1,74 @@
+#pragma once
+/// How variables start. A layer is given an InitialiserSpec ("Glorot uniform"); with the layer's fans it becomes a
+/// shoal::Initialiser (uniform between two numbers), which is data: whoever owns a part of a variable makes that part.
+#include <cstdint>
+#include <string_view>
+
+#include "shoal/base/random.h"
+#include "shoal/base/result.h"
+#include "shoal/base/tensor.h"
+#include "shoal/graph/graph.h"
+
+namespace shoal::nn {
+
+/// How many inputs feed one unit of a layer, and how many units one input feeds.
+struct Fans {
+  double in = 1;
+  double out = 1;
+};
+/// Of a dense kernel [out, in] or a convolution kernel [out, in, height, width] (channels times window). Of rank 0 or 1:
+/// the number of elements, both ways.
+Fans fans_of(const Shape& kernel);
+
+/// A choice of initialiser that may depend on fans. A value.
+class InitialiserSpec {
+ public:
+  /// One that does not depend on fans.
+  InitialiserSpec(Initialiser fixed);  // NOLINT: an initialiser is one
+
+  /// Variance `scale` / fan, where fan is the chosen one. `kind` says the distribution: uniform within
+  /// +-sqrt(3 * variance), normal, or truncated normal (widened so that its variance after truncation is as stated).
+  enum class Fan : uint8_t { kIn, kOut, kAverage };
+  static InitialiserSpec variance_scaling(double scale, Fan fan, Initialiser::Kind kind);
+
+  Initialiser resolve(Fans fans) const;
+  friend bool operator==(const InitialiserSpec&, const InitialiserSpec&) = default;
+
+ private:
+  Initialiser fixed_;
+  bool scaled_ = false;
+  double scale_ = 0;
+  Fan fan_ = Fan::kIn;
+};
+
+InitialiserSpec zeros();
+InitialiserSpec ones();
+InitialiserSpec constant(double value);
+/// Uniform in [low, high).
+InitialiserSpec uniform(double low, double high);
+InitialiserSpec normal(double mean, double stddev);
+/// Normal, redrawn until within two standard deviations.
+InitialiserSpec truncated_normal(double mean, double stddev);
+/// Source: Glorot, Bengio, "Understanding the difficulty of training deep feedforward neural networks" (AISTATS 2010).
+/// Uniform within +-sqrt(6 / (fan_in + fan_out)); truncated normal of standard deviation sqrt(2 / (fan_in + fan_out)).
+InitialiserSpec glorot_uniform();
+InitialiserSpec glorot_normal();
+/// Source: He, Zhang, Ren, Sun, "Delving deep into rectifiers" (ICCV 2015). Uniform within +-sqrt(6 / fan_in); truncated
+/// normal of standard deviation sqrt(2 / fan_in).
+InitialiserSpec he_uniform();
+InitialiserSpec he_normal();
+
+/// InvalidArgument for an unknown kind, numbers that are not finite, low > high, a negative standard deviation:
+/// initialisers also come from messages and files.
+Result<void> validate(const Initialiser& initialiser);
+
+/// The key of a variable's starting values in a job of this seed.
+RandomKey variable_key(RandomKey seed, std::string_view variable_name);
+
+/// out[i] is element first_element + i of the variable: a pure function of (initialiser, key, element), so any split of a
+/// variable over servers, rows or threads gives the same bits.
+/// InvalidArgument as validate(), if first_element < 0, if a random initialiser meets a dtype other than float32, or if
+/// a constant cannot be held by the dtype (float32, int32, int64, uint8, bool).
+Result<void> initialise(const Initialiser& initialiser, RandomKey key, int64_t first_element, MutableTensorView out);
+
+}  // namespace shoal::nn

@@ -1,0 +1,72 @@
+#pragma once
+/// Metrics: what an evaluation reports, accumulated over all of its batches in double precision on the host.
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "shoal/base/result.h"
+#include "shoal/base/tensor.h"
+#include "shoal/graph/graph.h"
+
+namespace shoal::nn {
+
+/// A metric is a few totals over examples and a function of them; so uneven batches weigh as they should, and parts of an
+/// evaluation merge. A value: describes what to fetch and how to accumulate; a MetricAccumulator does it.
+struct Metric {
+  /// What every batch's update is given, in this order.
+  std::vector<Value> inputs;
+  /// Totals before the first batch, e.g. {0, 0}.
+  std::vector<double> start;
+  /// Adds a batch: `batch` holds the values of `inputs`.
+  std::function<Result<void>(std::span<const TensorView> batch, std::span<double> totals)> update;
+  /// The metric so far. It must also answer for `start` (an evaluation without batches).
+  std::function<double(std::span<const double> totals)> value;
+  /// Joins the totals of another part of the same evaluation into these; empty: adds them.
+  std::function<void(std::span<double> totals, std::span<const double> other)> merge;
+};
+
+/// One metric's running totals. A value; not thread-safe.
+class MetricAccumulator {
+ public:
+  /// Keeps what it needs of the metric: the graph may be gone.
+  explicit MetricAccumulator(const Metric& metric);
+
+  /// `batch`: the values of Metric::inputs, in that order. The metric's own error if the batch does not fit.
+  Result<void> update(std::span<const TensorView> batch);
+  double value() const { return value_(totals_); }
+  void reset() { totals_ = start_; }
+  /// Joins an accumulator of the same metric.
+  void merge(const MetricAccumulator& other);
+  std::span<const double> totals() const { return totals_; }
+
+ private:
+  size_t input_count_;
+  std::vector<double> start_;
+  std::vector<double> totals_;
+  decltype(Metric::update) update_;
+  decltype(Metric::value) value_;
+  decltype(Metric::merge) merge_;
+};
+
+/// sum(weight * value) / sum(weight) over all elements; 0 if the weights sum to 0 or there were no batches.
+///
+///   values   any shape, any numeric type
+///   weights  none (all 1), as many elements as values, or one per row: [batch] or [batch, 1]
+///
+/// Raises InvalidArgument with both shapes if they do not fit.
+Metric mean(Value values, Value weights = {});
+
+/// The weighted part of the elements where label and prediction are equal; 0 if the weights sum to 0.
+///
+///   labels, predictions  integers, as many elements each, e.g. [batch] or [batch, 1]
+///   weights              as in mean()
+///
+/// Raises InvalidArgument with both shapes or types if they do not fit.
+Metric accuracy(Value labels, Value predictions, Value weights = {});
+
+/// The mean, over batches and elements, of what `of_batch` makes of a batch: a user's own metric in one line. It is given
+/// the values of `inputs` and returns one number per batch, weighted by the batch's rows (the first size of inputs[0]; a scalar
+/// counts as one).
+Metric batch_mean(std::vector<Value> inputs, std::function<Result<double>(std::span<const TensorView>)> of_batch);
+
+}  // namespace shoal::nn

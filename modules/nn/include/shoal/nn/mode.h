@@ -1,0 +1,16 @@
+#pragma once
+/// What a model is built for.
+#include <cstdint>
+#include <string_view>
+
+namespace shoal::nn {
+
+enum class Mode : uint8_t {
+  kTrain = 1,    ///< labels are there; loss and train_op are needed
+  kEval = 2,     ///< labels are there; loss and metrics are needed
+  kPredict = 3,  ///< no labels; predictions are needed
+};
+
+std::string_view to_string(Mode mode);  ///< "train", "eval", "predict"
+
+}  // namespace shoal::nn

@@ -1,0 +1,48 @@
+#pragma once
+/// What one training step does to the variables: a list of (variable, value, rule), and numbers that depend on the step.
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "shoal/graph/graph.h"
+#include "shoal/nn/update_rule.h"
+
+namespace shoal::nn {
+
+/// One variable's part of a step.
+struct VariableUpdate {
+  std::string variable;  ///< full name: "dense/kernel"
+  Value update;          ///< a gradient, or the value to assign, add or average; float32, of the variable's shape
+  UpdateRule rule;
+};
+
+/// A number that depends on the step, computed by the trainer and sent with its push: a learning rate.
+struct StepScalar {
+  std::string name;  ///< for logs and summaries: "learning_rate"
+  std::function<double(uint64_t global_step)> at;
+};
+
+/// Rules name their learning rate by its index in `scalars` (UpdateRule::learning_rate_scalar).
+struct TrainOp {
+  std::vector<VariableUpdate> updates;  ///< may be empty: a step that only counts
+  std::vector<StepScalar> scalars;
+  bool advances_global_step = true;
+};
+
+/// A train op from its parts, checked: `nn::train_op({.updates = {nn::assign(v, x)}})`; `nn::train_op({})` only advances
+/// the step. Raises InvalidArgument if a variable is unknown or named twice, an update's shape or type is not its
+/// variable's, updates belong to different graphs, a rule is invalid, or its learning rate is not among the scalars.
+TrainOp train_op(TrainOp parts);
+
+/// Several train ops as one: all their updates, one global step. Raises InvalidArgument as train_op(), and if `parts`
+/// is empty.
+TrainOp group(std::vector<TrainOp> parts);
+
+// One update each; `variable` is what Graph::variable() returned, anything else raises InvalidArgument.
+VariableUpdate assign(Value variable, Value value);
+VariableUpdate assign_add(Value variable, Value value);
+/// variable = decay * variable + (1 - decay) * value, decay in [0, 1].
+VariableUpdate moving_average(Value variable, Value value, double decay);
+
+}  // namespace shoal::nn
