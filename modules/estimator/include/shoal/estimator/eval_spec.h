@@ -1,0 +1,39 @@
+#pragma once
+/// What to evaluate on, how often, and what to export afterwards.
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shoal/base/result.h"
+#include "shoal/estimator/input_fn.h"
+
+namespace shoal {
+
+class Exporter;
+class Hook;
+
+/// Mind the defaults: an evaluation looks at 100 batches, not at the whole dataset, and at most one starts per ten minutes.
+struct EvalSpec {
+  /// Data not seen in training; opened anew for each evaluation. Required.
+  InputFn input_fn;
+  /// Batches per evaluation, > 0; None: until the input ends.
+  std::optional<int64_t> steps = 100;
+  /// Least time between the starts of two evaluations, seconds, >= 0.
+  int64_t throttle_secs = 600;
+  /// The evaluator's wait before its first look, seconds, >= 0. Plays no part in local mode.
+  int64_t start_delay_secs = 120;
+  /// Keeps several evaluations apart: results go to `eval_<name>`. Not empty.
+  std::optional<std::string> name;
+  /// Run during each evaluation.
+  std::vector<std::shared_ptr<Hook>> hooks;
+  /// Called after each evaluation, in this order. Names are non-empty and differ.
+  std::vector<std::shared_ptr<Exporter>> exporters;
+
+  /// TypeMismatch without an input function; InvalidArgument for steps <= 0, a negative time, an empty name, a null hook,
+  /// a null exporter, and exporters whose names are empty or equal (all names are listed).
+  Result<void> check() const;
+};
+
+}  // namespace shoal

@@ -1,0 +1,61 @@
+#pragma once
+/// The function that describes a model's input: called once per training, evaluation or prediction, it returns a Dataset.
+#include <functional>
+#include <type_traits>
+#include <utility>
+
+#include "shoal/data/dataset.h"
+#include "shoal/estimator/mode.h"
+
+namespace shoal {
+
+class Params;
+class RunConfig;
+
+/// What an input function may look at. Valid during the call.
+struct InputContext {
+  Mode mode;
+  const Params& params;
+  const RunConfig& config;
+};
+
+/// An input function, made from any callable that takes nothing or an InputContext and returns a data::Dataset of
+/// (features, labels) or features alone. Empty until assigned. Calls must be safe from any thread, since the tasks of a
+/// cluster of threads share it.
+class InputFn {
+ public:
+  InputFn() = default;
+  InputFn(std::nullptr_t) {}  // NOLINT: none
+  template <class F>
+    requires(!std::is_same_v<std::remove_cvref_t<F>, InputFn> && !std::is_same_v<std::remove_cvref_t<F>, std::nullptr_t>)
+  InputFn(F&& fn) : call_(adapt(std::forward<F>(fn))) {}  // NOLINT: a callable is one
+
+  explicit operator bool() const { return static_cast<bool>(call_); }
+  /// What the function returns or throws.
+  data::Dataset operator()(const InputContext& context) const { return call_(context); }
+
+ private:
+  using Call = std::function<data::Dataset(const InputContext&)>;
+
+  template <class F>
+  static Call adapt(F&& fn) {
+    using Fn = std::remove_cvref_t<F>;
+    constexpr bool takes_nothing = std::is_invocable_r_v<data::Dataset, Fn&>;
+    constexpr bool takes_context = std::is_invocable_r_v<data::Dataset, Fn&, const InputContext&>;
+    static_assert(takes_nothing || takes_context,
+                  "an input function takes nothing or a `const shoal::InputContext&` (mode, params, config), and returns "
+                  "a shoal::data::Dataset");
+    if constexpr (std::is_constructible_v<bool, Fn&> && !std::is_same_v<Fn, Call> && std::is_pointer_v<Fn>) {
+      if (!fn) return {};  // a null function pointer is no function
+    }
+    if constexpr (takes_context) {
+      return Call(std::forward<F>(fn));
+    } else if constexpr (takes_nothing) {
+      return [fn = Fn(std::forward<F>(fn))](const InputContext&) mutable -> data::Dataset { return fn(); };
+    }
+  }
+
+  Call call_;
+};
+
+}  // namespace shoal

@@ -1,0 +1,206 @@
+#pragma once
+/// RunConfig: where results go, how often things are written, and this process's place in the cluster.
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "shoal/base/dtype.h"
+#include "shoal/base/log.h"
+#include "shoal/base/result.h"
+#include "shoal/base/shape.h"
+#include "shoal/cluster/tf_config.h"
+
+namespace shoal {
+
+/// An option that tells "not written" from "None": default-constructed it is unset, from std::nullopt it is None.
+template <class T>
+class Setting {
+ public:
+  Setting() = default;
+  Setting(std::nullopt_t) : set_(true) {}                                  // NOLINT: reads like the option it is
+  Setting(std::optional<T> value) : set_(true), value_(std::move(value)) {}  // NOLINT
+  template <class U>
+    requires(std::is_convertible_v<U &&, T> && !std::is_same_v<std::remove_cvref_t<U>, Setting> &&
+             !std::is_same_v<std::remove_cvref_t<U>, std::nullopt_t> &&
+             !std::is_same_v<std::remove_cvref_t<U>, std::optional<T>>)
+  Setting(U&& value) : set_(true), value_(T(std::forward<U>(value))) {}  // NOLINT
+
+  bool is_unset() const { return !set_; }
+  bool is_none() const { return set_ && !value_; }
+  bool has_value() const { return value_.has_value(); }
+  const T& operator*() const { return *value_; }
+  /// The value; nothing if unset or None.
+  const std::optional<T>& optional() const { return value_; }
+
+ private:
+  bool set_ = false;
+  std::optional<T> value_;
+};
+
+/// How gradients of several trainers become updates (CONTRACT 18). This version builds asynchronous updates; RunConfig
+/// refuses the others by name.
+enum class UpdateStrategyKind : uint8_t { kAsync, kSync, kBoundedStaleness };
+/// "async", "sync", "bounded_staleness".
+std::string_view to_string(UpdateStrategyKind kind);
+/// InvalidArgument listing the names.
+Result<UpdateStrategyKind> parse_update_strategy(std::string_view name);
+
+struct UpdateStrategyOptions {
+  UpdateStrategyKind kind = UpdateStrategyKind::kAsync;
+  friend bool operator==(const UpdateStrategyOptions&, const UpdateStrategyOptions&) = default;
+};
+
+/// A variable about to be placed, see RunConfigOptions::placement.
+struct PlacementRequest {
+  std::string_view variable;
+  DType dtype = DType::kFloat32;
+  Shape shape;
+  int32_t num_ps = 1;
+};
+/// The index of the ps that holds the variable, in [0, num_ps). Pure: every trainer asks and must get the same answer.
+using Placement = std::function<int32_t(const PlacementRequest&)>;
+
+/// How this process computes and talks.
+struct RuntimeOptions {
+  /// Compute threads of a replica, >= 1. Default: usable cores divided by the job's tasks on this host (or in this
+  /// process), at least 1.
+  std::optional<int32_t> threads;
+  /// The scheme put before the cluster's host:port. Default: tcp; inproc for threads of one process.
+  std::optional<std::string> transport;
+  /// Default: onednn where it was built in.
+  std::optional<std::string> backend;
+  /// Local mode: replicas whose gradients are averaged each step, >= 1 (CONTRACT SY-4).
+  int32_t replicas = 1;
+  friend bool operator==(const RuntimeOptions&, const RuntimeOptions&) = default;
+};
+
+/// What a caller may set (CONTRACT RC-2). Intervals are in seconds and finite.
+struct RunConfigOptions {
+  /// Output directory for checkpoints, events and exports; not the empty string. May also come from TF_CONFIG.
+  std::optional<std::string> model_dir;
+  /// Checkpoint every this many global steps, >= 0 (0: never by steps). The two cadences exclude each other; both unset:
+  /// every 600 s; either None and the other unset: no checkpoints.
+  Setting<int64_t> save_checkpoints_steps;
+  /// Checkpoint every this many seconds, >= 0 (0: never by time).
+  Setting<double> save_checkpoints_secs;
+  /// Training summaries every this many global steps, >= 0; 0 or None: none.
+  std::optional<int64_t> save_summary_steps = 100;
+  /// Loss line and steps per second every this many steps, > 0; None: neither.
+  std::optional<int64_t> log_step_count_steps = 100;
+  /// How many recent checkpoints stay, >= 0; 0 or None: all.
+  std::optional<int64_t> keep_checkpoint_max = 5;
+  /// One extra checkpoint is kept per this many hours, > 0.
+  std::optional<double> keep_checkpoint_every_n_hours = 10000;
+  /// Base seed for initialisers, dropout and shuffles.
+  std::optional<int64_t> random_seed;
+  /// Upper bound of the staggered worker start, >= 0; 0 or None: no delay.
+  std::optional<int64_t> max_worker_delay_secs;
+  /// Longest wait for the model to become ready on the servers, > 0.
+  double ready_timeout_secs = 7200;
+  /// Write the graph description beside the checkpoints.
+  bool save_model_description = true;
+  UpdateStrategyOptions update_strategy;
+  /// Overrides which ps holds which variable.
+  Placement placement;
+  std::optional<RuntimeOptions> runtime;
+};
+
+/// Fields to change by RunConfig::replace(): what is left unset stays as it is. None where a field has no None is refused.
+struct RunConfigChanges {
+  Setting<std::string> model_dir;
+  Setting<int64_t> save_checkpoints_steps;
+  Setting<double> save_checkpoints_secs;
+  Setting<int64_t> save_summary_steps;
+  Setting<int64_t> log_step_count_steps;
+  Setting<int64_t> keep_checkpoint_max;
+  Setting<double> keep_checkpoint_every_n_hours;
+  Setting<int64_t> random_seed;
+  Setting<int64_t> max_worker_delay_secs;
+  Setting<double> ready_timeout_secs;
+  Setting<bool> save_model_description;
+  Setting<UpdateStrategyOptions> update_strategy;
+  Setting<Placement> placement;
+  Setting<RuntimeOptions> runtime;
+};
+
+/// One change by name, as read from a file or a command line: {"save_summary_steps", "50"}; the value "none" is None.
+struct NamedChange {
+  std::string name;
+  std::string value;
+};
+
+/// Immutable after construction, so any number of threads may read one; copies are cheap.
+///
+/// Constructors and replace() raise InvalidArgument naming the field, its value and what is accepted. A config made
+/// without a TaskConfig is that of local mode; from_environment() looks at TF_CONFIG.
+class RunConfig {
+ public:
+  explicit RunConfig(RunConfigOptions options = {}, cluster::TaskConfig task = {});
+  /// Reads TF_CONFIG through `getenv`. Raises what is wrong there (InvalidArgument, TypeMismatch). With `log`, the
+  /// resolved TF_CONFIG is logged once at info level where there is one, and its warnings.
+  static RunConfig from_environment(RunConfigOptions options = {}, const cluster::GetEnv& getenv = cluster::process_getenv,
+                                    Logger* log = nullptr);
+
+  const std::optional<std::string>& model_dir() const { return options_.model_dir; }
+  /// Both empty: no checkpoints. Never both set. 0 disables the trigger.
+  const std::optional<int64_t>& save_checkpoints_steps() const { return options_.save_checkpoints_steps.optional(); }
+  const std::optional<double>& save_checkpoints_secs() const { return options_.save_checkpoints_secs.optional(); }
+  /// True if either cadence is set and not 0.
+  bool saves_checkpoints() const;
+  const std::optional<int64_t>& save_summary_steps() const { return options_.save_summary_steps; }
+  const std::optional<int64_t>& log_step_count_steps() const { return options_.log_step_count_steps; }
+  const std::optional<int64_t>& keep_checkpoint_max() const { return options_.keep_checkpoint_max; }
+  const std::optional<double>& keep_checkpoint_every_n_hours() const { return options_.keep_checkpoint_every_n_hours; }
+  const std::optional<int64_t>& random_seed() const { return options_.random_seed; }
+  const std::optional<int64_t>& max_worker_delay_secs() const { return options_.max_worker_delay_secs; }
+  double ready_timeout_secs() const { return options_.ready_timeout_secs; }
+  bool save_model_description() const { return options_.save_model_description; }
+  const UpdateStrategyOptions& update_strategy() const { return options_.update_strategy; }
+  const Placement& placement() const { return options_.placement; }
+  const std::optional<RuntimeOptions>& runtime() const { return options_.runtime; }
+
+  // What `runtime` means here.
+  /// Compute threads of a replica, on a machine where this process may use `usable_cores` cores.
+  int32_t compute_threads(int32_t usable_cores) const;
+  std::string transport() const;                          ///< "tcp", "inproc", ...
+  std::optional<std::string> backend() const;             ///< nothing: the build's default
+  int32_t replicas() const;
+
+  // This process's place in the cluster (CONTRACT RC-5, CL-4).
+  const std::string& task_type() const { return task_->type; }
+  int32_t task_id() const { return task_->index; }
+  bool is_chief() const { return task_->is_chief; }
+  int32_t num_ps_replicas() const { return task_->num_ps; }
+  int32_t num_worker_replicas() const { return task_->num_workers; }
+  std::optional<int64_t> global_id() const { return task_->global_id; }
+  const std::string& rpc_address() const { return task_->rpc_address; }
+  const cluster::ClusterSpec& cluster() const { return task_->cluster; }
+  /// JSON text of TF_CONFIG's `service`.
+  const std::optional<std::string>& service() const { return task_->service; }
+  const std::optional<std::string>& trial() const { return task_->trial; }
+  /// For shard(num_trainers, trainer_index).
+  int32_t trainer_index() const { return task_->trainer_index(); }
+  int32_t num_trainers() const { return task_->num_trainers(); }
+  const cluster::TaskConfig& task() const { return *task_; }
+
+  /// A changed copy. For the cadence pair: a value for one sets the other to None, None for one leaves the other as it
+  /// was, values for both are an error.
+  RunConfig replace(const RunConfigChanges& changes) const;
+  /// The same by names; an unknown name is an error that lists the allowed ones. Fields that are no text or number
+  /// (placement, runtime as a whole) have no value by name; `runtime.threads` and its like do.
+  RunConfig replace(std::initializer_list<NamedChange> changes) const;
+  RunConfig replace(std::span<const NamedChange> changes) const;
+
+ private:
+  RunConfigOptions options_;  // as resolved: the cadence pair is never unset
+  std::shared_ptr<const cluster::TaskConfig> task_;
+};
+
+}  // namespace shoal
