@@ -34,6 +34,11 @@ class Iterator {
   virtual uint64_t ordinal() const = 0;
   /// The position after the last element handed out. FailedPrecondition if a source cannot say.
   virtual Result<Position> save() const = 0;
+  /// The same into `position`, reusing its memory: for a save after every element.
+  virtual Result<void> save_to(Position& position) const {
+    SHOAL_TRY(position, save());
+    return {};
+  }
   /// Continues after `position`. FailedPrecondition if the pipeline changed or a source cannot resume: the caller restarts
   /// at the beginning, with a warning (CONTRACT DS-22).
   virtual Result<void> restore(const Position& position) = 0;

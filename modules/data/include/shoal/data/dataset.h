@@ -1,0 +1,141 @@
+#pragma once
+/// Input pipelines: a Dataset describes where elements come from and what happens to them; iterate() walks through them.
+///
+///   Dataset::from_tensor_slices(images, labels).shuffle(60000).repeat().batch(32).prefetch(2)
+///
+/// Semantics are CONTRACT section 17. A mistake in the description (batch of 0) is raised where it is made, as
+/// InvalidArgument; what the outside world causes (files, data, the user's functions) comes out of Iterator::next().
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shoal/base/environment.h"
+#include "shoal/data/element.h"
+#include "shoal/data/iterator.h"
+
+namespace shoal::data {
+
+class Node;
+
+/// Writes the next element of a generator; false: there are no more. May throw.
+using GeneratorFn = std::function<Result<bool>(Element& element)>;
+/// One element from another. Must not keep state between elements (a resume calls it again or not at all). May throw.
+using MapFn = std::function<Result<Element>(Element element)>;
+/// Whether to keep an element. Without state, as MapFn. May throw.
+using FilterFn = std::function<Result<bool>(const Element& element)>;
+
+struct GeneratorOptions {
+  bool depends_on_trainer = false;  ///< gives each trainer other elements, so no shuffle or shard is missed (DS-17)
+};
+struct ListFilesOptions {
+  bool shuffle = true;          ///< over all matches, anew at each pass; false: sorted by bytes
+  std::optional<int64_t> seed;  ///< of the shuffle; none: differs per trainer
+};
+struct MapOptions {
+  /// Calls at once, 1 to 1024, on the threads of Environment::pool(); as many elements are read ahead. 1: no threads.
+  int parallel = 1;
+  bool deterministic = true;    ///< false: what is ready first comes first
+};
+struct BatchOptions {
+  bool drop_remainder = false;  ///< true: a last batch of fewer elements is not handed out
+};
+struct ShuffleOptions {
+  /// Obeyed by every trainer alike. None: each trainer has its own order, from the config seed or fresh (DS-19).
+  std::optional<int64_t> seed;
+  bool reshuffle_each_iteration = true;  ///< false: every pass has the same order
+};
+
+/// An immutable description, cheap to copy; each method returns a new one. Any thread. Iterating twice starts twice.
+class Dataset {
+ public:
+  // Sources.
+
+  /// Slices along the first dimension: element i has row i of every tensor. Raises InvalidArgument if a tensor is a
+  /// scalar, sizes differ or there is no feature. The tensors are shared, not copied.
+  static Dataset from_tensor_slices(TensorMap features, TensorMap labels = {});
+  /// The one element.
+  static Dataset from_tensors(TensorMap features, TensorMap labels = {});
+  /// The numbers begin, begin + step, ... before end, int64 scalars. Raises InvalidArgument for step 0.
+  static Dataset range(int64_t begin, int64_t end, int64_t step = 1);
+  static Dataset range(int64_t end) { return range(0, end); }
+  /// What the function that `open` returns gives; `open` is called once per pass. Cannot be resumed: save() fails with
+  /// FailedPrecondition.
+  static Dataset from_generator(std::function<GeneratorFn()> open, GeneratorOptions options = {});
+  /// The same where the generator says how to resume: open_at(n) must give a generator that starts with element n.
+  static Dataset from_resumable_generator(std::function<GeneratorFn(int64_t first)> open_at, GeneratorOptions options = {});
+  /// The names of the files that match any of `patterns` (* and ? and [a-z], in any part of a path; * does not cross a
+  /// slash), each once, as string scalars. iterate() fails with NotFound, naming the patterns, if nothing matches.
+  static Dataset list_files(std::vector<std::string> patterns, ListFilesOptions options = {});
+  static Dataset list_files(std::string pattern, ListFilesOptions options = {}) {
+    return list_files(std::vector<std::string>{std::move(pattern)}, options);
+  }
+  /// Element by element of all inputs; features and labels are united. Ends with the shortest. A name that two inputs
+  /// have ends iteration with InvalidArgument. Raises InvalidArgument for no inputs.
+  static Dataset zip(std::vector<Dataset> inputs);
+  /// The features of `features` with the features of `labels` as labels. Ends with the shortest.
+  static Dataset zip_labels(Dataset features, Dataset labels);
+
+  // Transforms.
+
+  /// fn on each element. Its error (or exception) ends iteration at that element's turn.
+  Dataset map(MapFn fn, MapOptions options = {}) const;
+  /// The elements for which fn is true.
+  Dataset filter(FilterFn fn) const;
+  /// The first `count` elements; -1: all.
+  Dataset take(int64_t count) const;
+  /// All but the first `count` elements; -1: none are left.
+  Dataset skip(int64_t count) const;
+  /// The elements of this, then those of `next`.
+  Dataset concatenate(Dataset next) const;
+  /// Adds a feature `name`: the number of the element, an int64 scalar.
+  Dataset enumerate(int64_t start = 0, std::string name = "index") const;
+  /// `size` consecutive elements stacked along a new first dimension; the last one is smaller unless dropped. Elements
+  /// of different names, types or shapes end iteration with InvalidArgument. Raises InvalidArgument for size < 1.
+  Dataset batch(int64_t size, BatchOptions options = {}) const;
+  /// The rows of each element, one by one: the opposite of batch.
+  Dataset unbatch() const;
+  /// `count` passes; -1: for ever; 0: none. A pass without elements ends it.
+  Dataset repeat(int64_t count = -1) const;
+  /// Keeps a buffer of `buffer` elements; each output is drawn uniformly from it and replaced by the next input.
+  /// At least as large as the input: every order is equally likely. 1 changes nothing. Raises InvalidArgument for
+  /// buffer < 1. More than 2^32 - 1 counts as that.
+  Dataset shuffle(int64_t buffer, ShuffleOptions options = {}) const;
+  /// The elements whose position modulo `count` is `index`. Belongs before any shuffle. Raises InvalidArgument unless
+  /// 0 <= index < count.
+  Dataset shard(int64_t count, int64_t index) const;
+  /// Prepares the next `count` elements in the background; 0: off; -1: chosen automatically (2, and up to 16 while the
+  /// consumer has to wait).
+  Dataset prefetch(int64_t count = -1) const;
+  /// Remembers the first complete pass in memory; later passes read it. Put it before shuffle.
+  Dataset cache() const;
+
+  // Iterating.
+
+  /// A new iterator at the beginning. `env` outlives it. NotFound, DataLoss, ... from sources that look at files.
+  Result<std::unique_ptr<Iterator>> iterate(Environment& env, IterateOptions options = {}) const;
+
+  // Questions, for warnings (CONTRACT DS-17, DS-18, OE-4) and progress.
+
+  bool has_unseeded_shuffle() const;
+  bool has_shard() const;
+  /// True if trainers get different elements for another reason than an unseeded shuffle: shard, or a source that says so.
+  bool depends_on_trainer() const;
+  /// True if elements that each trainer shuffles in its own order are then divided by shard (some are lost, some repeat).
+  bool unseeded_shuffle_before_shard() const;
+  /// Whether it ends; nullopt if that is not known (generators).
+  std::optional<bool> is_finite() const;
+  /// The number of elements, where it is known without reading them and finite.
+  std::optional<int64_t> cardinality() const;
+  /// A hash of what determines contents and order of the pipeline (not of tensor contents, nor of functions). A position
+  /// saved under another fingerprint is refused.
+  uint64_t fingerprint() const;
+
+ private:
+  explicit Dataset(std::shared_ptr<const Node> node) : node_(std::move(node)) {}
+  std::shared_ptr<const Node> node_;
+};
+
+}  // namespace shoal::data

@@ -1,0 +1,37 @@
+#pragma once
+/// IDX files, plain and gzip'd: the format of MNIST and its successors.
+/// Format (big-endian): two zero bytes, a type byte, the rank (one byte), one uint32 size per dimension, the elements.
+/// Source: Y. LeCun, C. Cortes, C. Burges, "The MNIST database of handwritten digits".
+#include <cstdint>
+#include <string>
+
+#include "shoal/base/storage.h"
+#include "shoal/base/tensor.h"
+#include "shoal/data/dataset.h"
+
+namespace shoal::data {
+
+struct IdxOptions {
+  uint64_t bytes_max = uint64_t(4) << 30;  ///< of the tensor; a header that asks for more is refused before anything is allocated
+};
+
+/// The file as one tensor: unsigned bytes as uint8, signed bytes, shorts and ints as int32, floats and doubles as float32.
+/// gzip is recognised by its first bytes, whatever the name. Errors name the file: NotFound; DataLoss with the offset, and
+/// expected and found sizes, for a bad header, a truncated or damaged file, or bytes after the end; InvalidArgument over
+/// options.bytes_max; FailedPrecondition for gzip in a build without zlib.
+Result<Tensor> read_idx(Storage& storage, const std::string& path, const IdxOptions& options = {});
+
+/// Labelled images in memory.
+struct ImagesAndLabels {
+  Tensor images;  ///< float32 [count, height, width, 1], 0 to 1
+  Tensor labels;  ///< int64 [count]
+  /// One element per image.
+  Dataset dataset() const { return Dataset::from_tensor_slices(images, labels); }
+};
+
+/// A pair of IDX files: uint8 images [count, height, width] and uint8 labels [count]. Errors as read_idx; DataLoss if type,
+/// rank or counts do not fit.
+Result<ImagesAndLabels> read_idx_images_labels(Storage& storage, const std::string& images_path,
+                                               const std::string& labels_path, const IdxOptions& options = {});
+
+}  // namespace shoal::data
