@@ -10,8 +10,9 @@
 
 namespace shoal {
 
-/// Makes the transport of one scheme for one environment. The generated plug-in table maps schemes to these.
-using TransportFactory = std::function<std::unique_ptr<transport::Transport>(Environment&)>;
+/// Makes the transport of one scheme for one environment. The generated plug-in table maps schemes to these. A function
+/// that returns a unique_ptr fits too; shared, because base knows only a forward declaration and cannot delete one.
+using TransportFactory = std::function<std::shared_ptr<transport::Transport>(Environment&)>;
 using TransportTable = std::map<std::string, TransportFactory, std::less<>>;
 
 struct ProductionOptions {

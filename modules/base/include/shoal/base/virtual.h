@@ -9,17 +9,19 @@
 
 namespace shoal {
 
+struct VirtualTaskOptions {
+  std::string task;
+  LogSink sink;                 ///< default: drops lines
+  TransportTable transports;    ///< tcp is not possible here
+  Duration offload_duration{};  ///< virtual time that each offloaded work takes
+};
+
 class VirtualWorld {
  public:
+  using TaskOptions = VirtualTaskOptions;
   explicit VirtualWorld(uint64_t seed = 1);
   ~VirtualWorld();
 
-  struct TaskOptions {
-    std::string task;
-    LogSink sink;                 ///< default: drops lines; see lines()
-    TransportTable transports;    ///< tcp is not possible here
-    Duration offload_duration{};  ///< virtual time that each offloaded work takes
-  };
   /// The environment of one task; the world keeps it. Its offload() and pool() run inline, storage is the file system.
   Environment& add_task(TaskOptions options = {});
   /// The task dies: nothing of it runs any more, its calls return Cancelled.

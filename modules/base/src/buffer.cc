@@ -1,0 +1,160 @@
+#include "shoal/base/buffer.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <new>
+#include <vector>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define SHOAL_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SHOAL_ASAN 1
+#endif
+#endif
+#if defined(SHOAL_ASAN)
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(address, size) static_cast<void>(0)
+#define ASAN_UNPOISON_MEMORY_REGION(address, size) static_cast<void>(0)
+#endif
+
+namespace shoal {
+namespace {
+
+constexpr size_t kHeaderBytes = kBufferAlignment;
+static_assert(sizeof(Buffer) <= kHeaderBytes);
+
+/// Powers of two and their 3/4 points from 256 B; multiples of 1 MiB from 4 MiB.
+size_t size_class(size_t bytes) {
+  constexpr size_t kSmallest = 256, kMiB = size_t(1) << 20;
+  if (bytes <= kSmallest) return kSmallest;
+  if (bytes > 3 * kMiB) return align_up(bytes, kMiB);
+  const size_t power = std::bit_ceil(bytes);
+  return bytes <= power / 4 * 3 ? power / 4 * 3 : power;
+}
+
+/// Header and data in one block: the header takes the first cache line.
+std::byte* allocate_block(size_t capacity) {
+  SHOAL_CHECK(capacity <= PTRDIFF_MAX - 2 * kHeaderBytes);
+  void* block = std::aligned_alloc(kBufferAlignment, kHeaderBytes + align_up(capacity));
+  SHOAL_CHECK(block != nullptr);  // out of memory
+  return static_cast<std::byte*>(block);
+}
+
+void free_block(Buffer* buffer) { std::free(static_cast<void*>(buffer)); }
+
+}  // namespace
+
+Ref<Buffer> Buffer::allocate(size_t bytes) {
+  std::byte* block = allocate_block(bytes);
+  return Ref<Buffer>::adopt(::new (block) Buffer(block + kHeaderBytes, bytes, align_up(bytes), nullptr));
+}
+
+void Buffer::release() const {
+  // acq_rel: what this holder did is done before the block is reused, and what the others did is seen by who reuses it.
+  if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  auto* self = const_cast<Buffer*>(this);
+  if (pool_) {
+    pool_->take_back(self);
+  } else {
+    self->~Buffer();
+    free_block(self);
+  }
+}
+
+struct BufferPool::State {
+  mutable std::mutex mutex;
+  // All guarded by mutex.
+  size_t retained_bytes_max = 0;
+  size_t idle_bytes = 0;
+  std::map<size_t, std::vector<Buffer*>> idle;  // by capacity; the newest is taken first, while it is in the cache
+  Stats stats;
+  uint64_t in_use_count = 0;
+  std::shared_ptr<BufferPool> while_in_use;  // the buffers' share in the pool, held while any is out
+};
+
+BufferPool::BufferPool() : state_(std::make_unique<State>()) {}
+
+BufferPool::~BufferPool() {
+  SHOAL_CHECK(state_->in_use_count == 0);
+  for (auto& [capacity, buffers] : state_->idle) {
+    for (Buffer* buffer : buffers) {
+      ASAN_UNPOISON_MEMORY_REGION(buffer->data_, capacity);
+      buffer->~Buffer();
+      free_block(buffer);
+    }
+  }
+}
+
+std::shared_ptr<BufferPool> BufferPool::create(size_t retained_bytes_max) {
+  std::shared_ptr<BufferPool> pool(new BufferPool);
+  pool->state_->retained_bytes_max = retained_bytes_max;
+  pool->self_ = pool;
+  return pool;
+}
+
+Ref<Buffer> BufferPool::get(size_t bytes) {
+  const size_t capacity = size_class(bytes);
+  Buffer* buffer = nullptr;
+  {
+    std::lock_guard lock(state_->mutex);
+    State& state = *state_;
+    auto found = state.idle.find(capacity);
+    if (found != state.idle.end() && !found->second.empty()) {
+      buffer = found->second.back();
+      found->second.pop_back();
+      state.idle_bytes -= capacity;
+      ++state.stats.reused_count;
+    } else {
+      state.stats.allocated_bytes += capacity;
+      ++state.stats.fresh_count;
+    }
+    state.stats.in_use_bytes += capacity;
+    state.stats.peak_in_use_bytes = std::max(state.stats.peak_in_use_bytes, state.stats.in_use_bytes);
+    if (state.in_use_count++ == 0) state.while_in_use = self_.lock();
+  }
+  if (buffer) {
+    ASAN_UNPOISON_MEMORY_REGION(buffer->data_, capacity);
+    buffer->size_ = bytes;
+    buffer->references_.store(1, std::memory_order_relaxed);
+  } else {
+    std::byte* block = allocate_block(capacity);
+    buffer = ::new (block) Buffer(block + kHeaderBytes, bytes, capacity, this);
+  }
+  return Ref<Buffer>::adopt(buffer);
+}
+
+void BufferPool::take_back(Buffer* buffer) {
+  std::shared_ptr<BufferPool> last;  // may end the pool, so only after the lock is given up
+  bool keep = false;
+  {
+    std::lock_guard lock(state_->mutex);
+    State& state = *state_;
+    const size_t capacity = buffer->capacity_;
+    state.stats.in_use_bytes -= capacity;
+    if (--state.in_use_count == 0) last = std::move(state.while_in_use);
+    keep = capacity <= state.retained_bytes_max && state.idle_bytes <= state.retained_bytes_max - capacity;
+    if (keep) {
+      ASAN_POISON_MEMORY_REGION(buffer->data_, capacity);
+      state.idle[capacity].push_back(buffer);
+      state.idle_bytes += capacity;
+    } else {
+      state.stats.allocated_bytes -= capacity;
+    }
+  }
+  if (!keep) {
+    buffer->~Buffer();
+    free_block(buffer);
+  }
+}
+
+BufferPool::Stats BufferPool::stats() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->stats;
+}
+
+}  // namespace shoal

@@ -1,0 +1,25 @@
+#include "died.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+
+namespace shoal {
+
+void died_of_current_exception(const char* where) noexcept {
+#if defined(__cpp_exceptions)
+  try {
+    throw;
+  } catch (const std::exception& exception) {
+    std::fprintf(stderr, "shoal: %s let an exception out: %s\n", where, exception.what());
+  } catch (...) {
+    std::fprintf(stderr, "shoal: %s let an exception out that is no std::exception\n", where);
+  }
+#else
+  std::fprintf(stderr, "shoal: %s let an exception out\n", where);
+#endif
+  std::fflush(stderr);
+  std::abort();
+}
+
+}  // namespace shoal

@@ -1,0 +1,74 @@
+#include "shoal/base/error.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace shoal {
+
+std::string_view to_string(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::kInvalidArgument: return "InvalidArgument";
+    case ErrorKind::kTypeMismatch: return "TypeMismatch";
+    case ErrorKind::kFailedPrecondition: return "FailedPrecondition";
+    case ErrorKind::kNotFound: return "NotFound";
+    case ErrorKind::kDataLoss: return "DataLoss";
+    case ErrorKind::kUnavailable: return "Unavailable";
+    case ErrorKind::kDeadlineExceeded: return "DeadlineExceeded";
+    case ErrorKind::kEndOfInput: return "EndOfInput";
+    case ErrorKind::kCancelled: return "Cancelled";
+    case ErrorKind::kNanLoss: return "NanLoss";
+    case ErrorKind::kInternal: return "Internal";
+  }
+  return "Unknown";  // a number that a newer peer sent
+}
+
+int exit_status(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::kInvalidArgument:
+    case ErrorKind::kTypeMismatch:
+    case ErrorKind::kFailedPrecondition:
+    case ErrorKind::kNotFound: return 2;
+    case ErrorKind::kNanLoss: return 3;
+    case ErrorKind::kDataLoss: return 4;
+    case ErrorKind::kDeadlineExceeded: return 5;
+    default: return 1;
+  }
+}
+
+Error Error::with_context(std::string_view context) && {
+  message_.insert(0, ": ");
+  message_.insert(0, context);
+  return std::move(*this);
+}
+
+Error Error::with_context(std::string_view context) const& { return Error(*this).with_context(context); }
+
+Error Error::with_cause(std::exception_ptr cause) && {
+  cause_ = std::move(cause);
+  return std::move(*this);
+}
+
+Error invalid_argument(std::string message) { return {ErrorKind::kInvalidArgument, std::move(message)}; }
+Error type_mismatch(std::string message) { return {ErrorKind::kTypeMismatch, std::move(message)}; }
+Error failed_precondition(std::string message) { return {ErrorKind::kFailedPrecondition, std::move(message)}; }
+Error not_found(std::string message) { return {ErrorKind::kNotFound, std::move(message)}; }
+Error data_loss(std::string message) { return {ErrorKind::kDataLoss, std::move(message)}; }
+Error unavailable(std::string message) { return {ErrorKind::kUnavailable, std::move(message)}; }
+Error deadline_exceeded(std::string message) { return {ErrorKind::kDeadlineExceeded, std::move(message)}; }
+Error end_of_input() { return {ErrorKind::kEndOfInput, "end of input"}; }
+Error cancelled() { return {ErrorKind::kCancelled, "cancelled"}; }
+Error nan_loss(std::string message) { return {ErrorKind::kNanLoss, std::move(message)}; }
+Error internal_error(std::string message) { return {ErrorKind::kInternal, std::move(message)}; }
+
+void raise(Error error) {
+#if defined(__cpp_exceptions)
+  if (error.cause()) std::rethrow_exception(error.cause());
+  throw Exception(std::move(error));
+#else
+  const std::string_view kind = to_string(error.kind());
+  std::fprintf(stderr, "shoal: %.*s: %s\n", int(kind.size()), kind.data(), error.message().c_str());
+  std::abort();
+#endif
+}
+
+}  // namespace shoal

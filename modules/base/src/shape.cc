@@ -1,0 +1,58 @@
+#include "shoal/base/shape.h"
+
+#include <algorithm>
+
+namespace shoal {
+
+Shape::Shape(std::span<const int64_t> dims) {
+  SHOAL_CHECK(dims.size() <= size_t(kRankMax));
+  for (int64_t dim : dims) {
+    SHOAL_CHECK(dim >= 0);
+    dims_[size_t(rank_++)] = dim;
+  }
+}
+
+Result<Shape> Shape::checked(std::span<const int64_t> dims) {
+  if (dims.size() > size_t(kRankMax)) {
+    return invalid_argument("a shape has at most " + std::to_string(kRankMax) + " dimensions, this one has " +
+                            std::to_string(dims.size()));
+  }
+  int64_t elements = 1;
+  for (size_t axis = 0; axis < dims.size(); ++axis) {
+    if (dims[axis] < 0) {
+      return invalid_argument("dimension " + std::to_string(axis) + " of a shape is " + std::to_string(dims[axis]) +
+                              ", but sizes are at least 0");
+    }
+    // A zero makes the product zero whatever follows, but the sizes must still multiply: strides are such products.
+    if (dims[axis] > 0 && __builtin_mul_overflow(elements, dims[axis], &elements)) {
+      return invalid_argument("a shape of more than 2^63 - 1 elements");
+    }
+  }
+  return Shape(dims);
+}
+
+int64_t Shape::elements() const {
+  int64_t product = 1;
+  for (int64_t dim : dims()) product *= dim;
+  return product;
+}
+
+Shape Shape::with(int axis, int64_t size) const {
+  SHOAL_CHECK(axis >= 0 && axis < rank_ && size >= 0);
+  Shape changed = *this;
+  changed.dims_[size_t(axis)] = size;
+  return changed;
+}
+
+bool operator==(const Shape& a, const Shape& b) { return std::ranges::equal(a.dims(), b.dims()); }
+
+std::string to_string(const Shape& shape) {
+  std::string text = "[";
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (axis > 0) text += ", ";
+    text += std::to_string(shape[axis]);
+  }
+  return text + "]";
+}
+
+}  // namespace shoal

@@ -1,0 +1,93 @@
+#include "shoal/base/stop.h"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace shoal {
+
+struct StopState {
+  struct Entry {
+    uint64_t id;
+    Work callback;
+  };
+  std::atomic<bool> stopped{false};  // set under mutex, read without
+  std::mutex mutex;
+  std::condition_variable ran;
+  // All guarded by mutex. Callbacks run in the order of registration.
+  std::vector<Entry> entries;
+  uint64_t next_id = 1;
+  uint64_t running_id = 0;
+  std::thread::id running_thread;
+
+  bool request() {
+    std::unique_lock lock(mutex);
+    if (stopped.exchange(true)) return false;
+    running_thread = std::this_thread::get_id();
+    while (!entries.empty()) {
+      Entry entry = std::move(entries.front());
+      entries.erase(entries.begin());
+      running_id = entry.id;
+      lock.unlock();  // no lock is held across a callback
+      entry.callback();
+      entry.callback = Work();  // what it captured is gone before its StopCallback's destructor may return
+      lock.lock();
+      running_id = 0;
+      ran.notify_all();
+    }
+    return true;
+  }
+
+  /// 0 if it has stopped already and the caller is to run the callback itself (which is then still there).
+  uint64_t add(Work& callback) {
+    std::lock_guard lock(mutex);
+    if (stopped.load(std::memory_order_relaxed)) return 0;
+    entries.push_back({next_id, std::move(callback)});
+    return next_id++;
+  }
+
+  void remove(uint64_t id) {
+    Work removed;  // destroyed after the lock is given up
+    std::unique_lock lock(mutex);
+    const auto found = std::ranges::find(entries, id, &Entry::id);
+    if (found != entries.end()) {
+      removed = std::move(found->callback);
+      entries.erase(found);
+      lock.unlock();
+    } else if (running_thread != std::this_thread::get_id()) {
+      ran.wait(lock, [&] { return running_id != id; });
+      lock.unlock();
+    }
+  }
+};
+
+bool StopToken::stop_requested() const { return state_ && state_->stopped.load(std::memory_order_acquire); }
+
+StopSource::StopSource() : state_(std::make_shared<StopState>()) {}
+
+StopSource::StopSource(StopToken parent) : StopSource() {
+  if (!parent.stop_possible()) return;
+  parent_ = std::make_shared<StopCallback>(parent, [state = state_] { state->request(); });
+}
+
+StopSource::~StopSource() = default;
+
+bool StopSource::request_stop() const {
+  const auto keep = state_;  // a callback may destroy this source
+  return keep->request();
+}
+
+StopCallback::StopCallback(const StopToken& token, Work callback) : state_(token.state_) {
+  if (!state_) return;
+  id_ = state_->add(callback);
+  if (id_ == 0) callback();
+}
+
+StopCallback::~StopCallback() {
+  if (state_ && id_ != 0) state_->remove(id_);
+}
+
+}  // namespace shoal

@@ -1,0 +1,92 @@
+#include "shoal/base/task.h"
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+
+#include "died.h"
+
+namespace shoal::task_detail {
+namespace {
+
+// Sanitizers see more when every frame is a fresh allocation.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SHOAL_FRAME_CACHE 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SHOAL_FRAME_CACHE 0
+#endif
+#endif
+#ifndef SHOAL_FRAME_CACHE
+#define SHOAL_FRAME_CACHE 1
+#endif
+
+#if SHOAL_FRAME_CACHE
+/// Free frames of one thread, by size. A frame freed on another thread than its maker's stays with that other thread.
+class FrameCache {
+ public:
+  static constexpr size_t kGranule = 64, kClasses = 64, kPerClassMax = 32;  // frames to 4 KiB, at most 4.2 MiB a thread
+
+  ~FrameCache() {
+    for (List& list : lists_) {
+      while (void* frame = list.take()) ::operator delete(frame);
+    }
+    gone_ = true;
+  }
+  void* take(size_t index) { return lists_[index].take(); }
+  bool give(size_t index, void* frame) { return lists_[index].give(frame); }
+  /// True once this thread's cache was destroyed: frames of thread_local objects may be freed after it.
+  static bool gone() { return gone_; }
+
+ private:
+  struct List {
+    struct Node { Node* next; };
+    Node* first = nullptr;
+    size_t count = 0;
+    void* take() {
+      if (!first) return nullptr;
+      --count;
+      return std::exchange(first, first->next);
+    }
+    bool give(void* frame) {
+      if (count == kPerClassMax) return false;
+      ++count;
+      first = ::new (frame) Node{first};
+      return true;
+    }
+  };
+  std::array<List, kClasses> lists_{};
+  static thread_local bool gone_;
+};
+thread_local bool FrameCache::gone_ = false;
+thread_local FrameCache frame_cache;
+
+size_t class_of(size_t bytes) { return (bytes - 1) / FrameCache::kGranule; }
+#endif
+
+}  // namespace
+
+void* allocate_frame(size_t bytes) {
+#if SHOAL_FRAME_CACHE
+  const size_t index = class_of(bytes);
+  if (index >= FrameCache::kClasses || FrameCache::gone()) return ::operator new(bytes);
+  if (void* frame = frame_cache.take(index)) return frame;
+  return ::operator new((index + 1) * FrameCache::kGranule);
+#else
+  return ::operator new(bytes);
+#endif
+}
+
+void free_frame(void* frame, size_t bytes) noexcept {
+#if SHOAL_FRAME_CACHE
+  const size_t index = class_of(bytes);
+  if (index < FrameCache::kClasses && !FrameCache::gone() && frame_cache.give(index, frame)) return;
+#endif
+  static_cast<void>(bytes);
+  ::operator delete(frame);
+}
+
+void PromiseBase::unhandled_exception() noexcept { died_of_current_exception("a coroutine"); }
+
+}  // namespace shoal::task_detail

@@ -1,0 +1,85 @@
+#include "shoal/base/tensor.h"
+
+#include <cstring>
+#include <utility>
+
+namespace shoal {
+namespace {
+
+size_t checked_bytes(DType dtype, const Shape& shape) {
+  int64_t bytes = 0;
+  SHOAL_CHECK(!__builtin_mul_overflow(shape.elements(), int64_t(size_of(dtype)), &bytes));
+  SHOAL_CHECK(uint64_t(bytes) <= SIZE_MAX);
+  return size_t(bytes);
+}
+
+}  // namespace
+
+Tensor::Tensor(DType dtype, Shape shape) : dtype_(dtype), shape_(shape) {
+  if (dtype == DType::kString) {
+    strings_ = std::make_shared<std::vector<std::string>>(size_t(shape.elements()));
+  } else {
+    buffer_ = Buffer::allocate(checked_bytes(dtype, shape));
+  }
+}
+
+Tensor::Tensor(DType dtype, Shape shape, Ref<Buffer> buffer, size_t offset)
+    : dtype_(dtype), shape_(shape), buffer_(std::move(buffer)), offset_(offset) {
+  SHOAL_CHECK(dtype != DType::kString && buffer_);
+  SHOAL_CHECK(offset <= buffer_->size() && checked_bytes(dtype, shape) <= buffer_->size() - offset);
+}
+
+Tensor Tensor::zeros(DType dtype, Shape shape) {
+  Tensor tensor(dtype, shape);
+  if (tensor.bytes() > 0) std::memset(tensor.mutable_view().data, 0, tensor.bytes());
+  return tensor;
+}
+
+Tensor Tensor::of_strings(Shape shape, std::vector<std::string> values) {
+  SHOAL_CHECK(int64_t(values.size()) == shape.elements());
+  Tensor tensor(DType::kString, Shape{0});
+  tensor.shape_ = shape;
+  *tensor.strings_ = std::move(values);
+  return tensor;
+}
+
+TensorView Tensor::view() const {
+  SHOAL_CHECK(dtype_ != DType::kString);
+  return {dtype_, shape_, std::as_const(*buffer_).data() + offset_};
+}
+
+MutableTensorView Tensor::mutable_view() {
+  SHOAL_CHECK(dtype_ != DType::kString && unique());
+  return {dtype_, shape_, buffer_->data() + offset_};
+}
+
+bool Tensor::unique() const {
+  // Strings belong to one dataset stage at a time, so a relaxed count is enough for them.
+  return dtype_ == DType::kString ? strings_.use_count() == 1 : buffer_->unique();
+}
+
+const std::vector<std::string>& Tensor::strings() const {
+  SHOAL_CHECK(dtype_ == DType::kString);
+  return *strings_;
+}
+
+std::vector<std::string>& Tensor::mutable_strings() {
+  SHOAL_CHECK(dtype_ == DType::kString && unique());
+  return *strings_;
+}
+
+Tensor Tensor::reshaped(Shape shape) const {
+  SHOAL_CHECK(shape.elements() == shape_.elements());
+  Tensor other = *this;
+  other.shape_ = shape;
+  return other;
+}
+
+Tensor Tensor::clone() const {
+  if (dtype_ == DType::kString) return of_strings(shape_, *strings_);
+  Tensor copy(dtype_, shape_);
+  if (bytes() > 0) std::memcpy(copy.mutable_view().data, view().data, bytes());
+  return copy;
+}
+
+}  // namespace shoal
