@@ -15,7 +15,7 @@ struct Conv2dOptions {
   int64_t filters = 0;  ///< output channels, >= 1; has no default
   Extent kernel = 3;
   Extent strides = 1;
-  Padding padding = Padding::kValid;
+  Padding padding = Padding::valid();  ///< or Padding::same(): ceil(size / stride) outputs
   Activation activation = Activation::kNone;
   bool use_bias = true;
   InitialiserSpec kernel_initialiser = glorot_uniform();
@@ -28,8 +28,8 @@ struct Conv2dOptions {
 
 /// activation(convolution of x with the kernel, + bias).
 ///
-///   x        [batch, height, width, channels]          float32; only batch may be a symbol
-///   returns  [batch, out_height, out_width, filters]   float32; see Padding for the sizes
+///   x        [batch, H, W, channels]     float32; only batch may be a symbol
+///   returns  [batch, OH, OW, filters]    float32, OH = (H + padding - KH) / stride + 1, rounded down
 ///
 /// Adds variables "<name>/kernel" [filters, channels, kernel height, kernel width] and, with use_bias, "<name>/bias"
 /// [filters]. Raises InvalidArgument if x is not of rank 4, not float32, if filters, kernel or strides are < 1, or

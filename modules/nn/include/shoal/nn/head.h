@@ -8,49 +8,16 @@
 #include <utility>
 #include <vector>
 
-#include "shoal/base/result.h"
-#include "shoal/base/tensor.h"
 #include "shoal/graph/graph.h"
 #include "shoal/nn/losses.h"
 #include "shoal/nn/metrics.h"
 #include "shoal/nn/mode.h"
 #include "shoal/nn/optimizer.h"
+#include "shoal/nn/text_classes.h"
 #include "shoal/nn/train_op.h"
 #include "shoal/nn/value_map.h"
-#include "shoal/nn/vocabulary.h"
 
 namespace shoal::nn {
-
-/// What becomes of a batch's labels before they are fed: text becomes class ids. A value.
-class LabelMapping {
- public:
-  /// Without vocabulary (null): integers only, passed on unchanged.
-  explicit LabelMapping(std::shared_ptr<const Vocabulary> vocabulary = nullptr) : vocabulary_(std::move(vocabulary)) {}
-  bool takes_text() const { return vocabulary_ != nullptr; }
-  /// Text: int64 ids of the same shape; integers: the tensor itself. InvalidArgument for text without a vocabulary,
-  /// integers where there is one, or a text that the vocabulary lacks (naming row and text).
-  Result<Tensor> map(const Tensor& labels) const;
-
- private:
-  std::shared_ptr<const Vocabulary> vocabulary_;
-};
-
-/// A prediction that is text, made on the host from a prediction of class ids. A value.
-class TextPrediction {
- public:
-  /// `key` names the result, `source` the prediction with the ids. Without vocabulary, ids are written in digits.
-  TextPrediction(std::string key, std::string source, std::shared_ptr<const Vocabulary> vocabulary)
-      : key_(std::move(key)), source_(std::move(source)), vocabulary_(std::move(vocabulary)) {}
-  const std::string& key() const { return key_; }
-  const std::string& source() const { return source_; }
-  /// A kString tensor of the shape of `ids` (int64). InvalidArgument for an id that the vocabulary lacks.
-  Result<Tensor> map(TensorView ids) const;
-
- private:
-  std::string key_;
-  std::string source_;
-  std::shared_ptr<const Vocabulary> vocabulary_;
-};
 
 struct HeadInput {
   Mode mode = Mode::kTrain;
@@ -98,12 +65,13 @@ struct MultiClassHeadOptions {
 /// Softmax over n_classes exclusive classes.
 ///
 ///   logits   [batch, n_classes]  float32
-///   labels   [batch] or [batch, 1]  ids in [0, n_classes), int64, int32 or uint8 (text with a vocabulary: see label_mapping)
+///   labels   [batch] or [batch, 1]  ids in [0, n_classes), int64, int32 or uint8; text with a vocabulary becomes
+///            int64 ids by label_mapping
 ///   weights  [batch] or [batch, 1]
 ///
-/// Predictions: logits, probabilities [batch, n_classes], class_ids [batch, 1], all_class_ids [batch, n_classes]; as text classes
-/// and all_classes. Metrics: average_loss, accuracy (both weighted by example), and regularization_loss where the graph has
-/// some. A label out of range ends the step with InvalidArgument, naming row and value.
+/// Predictions: logits, probabilities [batch, n_classes], class_ids [batch, 1], all_class_ids [batch, n_classes]; as text
+/// classes and all_classes. Metrics: average_loss, accuracy (both weighted by example), and regularization_loss where
+/// the graph has some. A label out of range ends the step with InvalidArgument, naming row and value.
 /// Raises InvalidArgument if n_classes <= 2, or the vocabulary has not n_classes distinct names.
 std::unique_ptr<Head> multi_class_head(MultiClassHeadOptions options);
 

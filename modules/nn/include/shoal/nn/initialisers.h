@@ -28,6 +28,7 @@ class InitialiserSpec {
 
   /// Variance `scale` / fan, where fan is the chosen one. `kind` says the distribution: uniform within
   /// +-sqrt(3 * variance), normal, or truncated normal (widened so that its variance after truncation is as stated).
+  /// Raises InvalidArgument for a constant or a scale that is not above 0.
   enum class Fan : uint8_t { kIn, kOut, kAverage };
   static InitialiserSpec variance_scaling(double scale, Fan fan, Initialiser::Kind kind);
 

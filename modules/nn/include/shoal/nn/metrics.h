@@ -64,9 +64,8 @@ Metric mean(Value values, Value weights = {});
 /// Raises InvalidArgument with both shapes or types if they do not fit.
 Metric accuracy(Value labels, Value predictions, Value weights = {});
 
-/// The mean, over batches and elements, of what `of_batch` makes of a batch: a user's own metric in one line. It is given
-/// the values of `inputs` and returns one number per batch, weighted by the batch's rows (the first size of inputs[0]; a scalar
-/// counts as one).
+/// The mean of what `of_batch` makes of each batch, weighted by the batch's rows (the first size of inputs[0]; a scalar
+/// counts as one): a user's own metric in one line. `of_batch` is given the values of `inputs`.
 Metric batch_mean(std::vector<Value> inputs, std::function<Result<double>(std::span<const TensorView>)> of_batch);
 
 }  // namespace shoal::nn

@@ -1,7 +1,5 @@
 #pragma once
 /// Maximum and mean over windows of images.
-#include <string>
-
 #include "shoal/graph/graph.h"
 #include "shoal/nn/window.h"
 
@@ -9,17 +7,17 @@ namespace shoal::nn {
 
 struct PoolOptions {
   Extent window = 2;
-  Extent strides = 2;
-  Padding padding = Padding::kValid;
+  Extent strides = 0;  ///< 0: as the window, so that windows do not overlap
+  Padding padding = Padding::valid();  ///< or Padding::same(): ceil(size / stride) outputs
 };
 
 /// The maximum of each window and channel; padding never wins.
 ///
-///   x        [batch, height, width, channels]         float32; only batch may be a symbol
-///   returns  [batch, out_height, out_width, channels] float32; see Padding for the sizes
+///   x        [batch, H, W, channels]    float32; only batch may be a symbol
+///   returns  [batch, OH, OW, channels]  float32, OH = (H + padding - window) / stride + 1, rounded down
 ///
-/// Of equal maxima the first one (row by row) receives the gradient. Raises InvalidArgument if x is not of rank 4, window or
-/// strides are < 1, the window has more than 256 elements, or does not fit into the padded image.
+/// Of equal maxima the first one (row by row) receives the gradient. Raises InvalidArgument if x is not of rank 4, a
+/// size of the window is < 1, the window has more than 256 elements, or does not fit into the padded image.
 Value max_pool(Value x, const PoolOptions& options = {});
 /// The mean of each window and channel; padding is not counted. Shapes and errors as max_pool().
 Value avg_pool(Value x, const PoolOptions& options = {});

@@ -1,7 +1,9 @@
 #pragma once
-/// Windows that slide over images: sizes, strides and padding, for convolution and pooling.
+/// Sizes of windows that slide over images, for convolution and pooling. Padding is the graph's: Padding::same().
 #include <array>
 #include <cstdint>
+
+#include "shoal/graph/window.h"
 
 namespace shoal::nn {
 
@@ -11,12 +13,8 @@ struct Extent {
   int64_t width = 1;
   constexpr Extent(int side) : height(side), width(side) {}  // NOLINT: a number is a square
   constexpr Extent(int64_t height_, int64_t width_) : height(height_), width(width_) {}
+  constexpr std::array<int64_t, 2> sizes() const { return {height, width}; }
   friend bool operator==(const Extent&, const Extent&) = default;
-};
-
-enum class Padding : uint8_t {
-  kValid = 0,  ///< none: outputs = (size - window) / stride + 1, rounded down
-  kSame = 1,   ///< zeros around: outputs = size / stride, rounded up; an odd one goes to the bottom and the right
 };
 
 }  // namespace shoal::nn

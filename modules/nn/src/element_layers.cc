@@ -1,0 +1,47 @@
+// The layers without weights: activations, flatten, dropout, and penalties.
+#include <cmath>
+
+#include "shoal/graph/ops.h"
+#include "shoal/nn/activation.h"
+#include "shoal/nn/dropout.h"
+#include "shoal/nn/flatten.h"
+#include "shoal/nn/regulariser.h"
+
+namespace shoal::nn {
+
+Value relu(Value x) { return ops::relu(x); }
+
+Value activate(Value x, Activation activation) {
+  switch (activation) {
+    case Activation::kNone: return x;
+    case Activation::kRelu: return relu(x);
+  }
+  raise(invalid_argument("unknown activation " + std::to_string(int(activation))));
+}
+
+Value flatten(Value x) { return ops::flatten(x); }
+
+Value dropout(Value x, Mode mode, const DropoutOptions& options) {
+  if (!(options.rate >= 0 && options.rate < 1)) {
+    raise(invalid_argument(options.name + ": rate is " + std::to_string(options.rate) + ", expected a number in [0, 1)"));
+  }
+  if (mode != Mode::kTrain || options.rate == 0) return x;
+  return ops::dropout(x, options.rate, options.name);
+}
+
+void regularise(Value weights, const Regulariser& regulariser) {
+  for (const double factor : {regulariser.l1, regulariser.l2}) {
+    if (!(factor >= 0 && std::isfinite(factor))) {
+      raise(invalid_argument("regulariser: factor is " + std::to_string(factor) + ", expected a finite number >= 0"));
+    }
+  }
+  auto& losses = weights.graph().regularisation_losses();
+  if (regulariser.l1 > 0) {
+    // |w| = relu(w) + relu(-w), whose derivative at 0 is 0.
+    const Value absolute = ops::relu(weights) + ops::relu(-weights);
+    losses.push_back(ops::scale(ops::reduce_sum(absolute), regulariser.l1));
+  }
+  if (regulariser.l2 > 0) losses.push_back(ops::scale(ops::reduce_sum(ops::square(weights)), regulariser.l2));
+}
+
+}  // namespace shoal::nn

@@ -1,0 +1,142 @@
+#include "shoal/nn/initialisers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+namespace shoal::nn {
+namespace {
+
+using Kind = Initialiser::Kind;
+
+/// The standard deviation of a standard normal truncated at two standard deviations.
+constexpr double kTruncatedStddev = 0.87962566103423978;
+
+template <class T>
+Result<void> fill_constant(double value, MutableTensorView out) {
+  const bool in_range = value >= double(std::numeric_limits<T>::lowest()) && value <= double(std::numeric_limits<T>::max());
+  // 2^63 is the double nearest to the largest int64, and one too many.
+  const bool fits = in_range && std::trunc(value) == value && !(sizeof(T) == 8 && value >= 0x1p63);
+  if (!fits) {
+    return invalid_argument("initialiser: constant " + std::to_string(value) + " cannot be held by " +
+                            std::string(to_string(out.dtype)));
+  }
+  std::ranges::fill(out.as<T>(), T(value));
+  return {};
+}
+
+Result<void> initialise_constant(double value, MutableTensorView out) {
+  switch (out.dtype) {
+    case DType::kFloat32: std::ranges::fill(out.as<float>(), float(value)); return {};
+    case DType::kInt32: return fill_constant<int32_t>(value, out);
+    case DType::kInt64: return fill_constant<int64_t>(value, out);
+    case DType::kUInt8: return fill_constant<uint8_t>(value, out);
+    case DType::kBool: return fill_constant<bool>(value, out);
+    default: break;
+  }
+  return invalid_argument("initialiser: no constants of " + std::string(to_string(out.dtype)) +
+                          "; use float32, int32, int64, uint8 or bool");
+}
+
+}  // namespace
+
+Fans fans_of(const Shape& kernel) {
+  if (kernel.rank() < 2) return {double(kernel.elements()), double(kernel.elements())};
+  double window = 1;
+  for (int axis = 2; axis < kernel.rank(); ++axis) window *= double(kernel[axis]);
+  return {double(kernel[1]) * window, double(kernel[0]) * window};
+}
+
+InitialiserSpec::InitialiserSpec(Initialiser fixed) : fixed_(fixed) {}
+
+InitialiserSpec InitialiserSpec::variance_scaling(double scale, Fan fan, Initialiser::Kind kind) {
+  if (kind != Kind::kUniform && kind != Kind::kNormal && kind != Kind::kTruncatedNormal) {
+    raise(invalid_argument("variance_scaling: the distribution must be uniform, normal or truncated normal"));
+  }
+  if (!(scale > 0 && std::isfinite(scale))) {
+    raise(invalid_argument("variance_scaling: scale is " + std::to_string(scale) + ", expected a finite number above 0"));
+  }
+  InitialiserSpec spec(Initialiser{kind, 0, 0});
+  spec.scaled_ = true;
+  spec.scale_ = scale;
+  spec.fan_ = fan;
+  return spec;
+}
+
+Initialiser InitialiserSpec::resolve(Fans fans) const {
+  if (!scaled_) return fixed_;
+  const double fan = fan_ == Fan::kIn ? fans.in : fan_ == Fan::kOut ? fans.out : (fans.in + fans.out) / 2;
+  const double variance = scale_ / std::max(1.0, fan);
+  switch (fixed_.kind) {
+    case Kind::kUniform: {
+      const double limit = std::sqrt(3 * variance);
+      return {Kind::kUniform, -limit, limit};
+    }
+    case Kind::kNormal: return {Kind::kNormal, 0, std::sqrt(variance)};
+    default: return {Kind::kTruncatedNormal, 0, std::sqrt(variance) / kTruncatedStddev};
+  }
+}
+
+InitialiserSpec zeros() { return constant(0); }
+InitialiserSpec ones() { return constant(1); }
+InitialiserSpec constant(double value) { return Initialiser{Kind::kConstant, value, 0}; }
+InitialiserSpec uniform(double low, double high) { return Initialiser{Kind::kUniform, low, high}; }
+InitialiserSpec normal(double mean, double stddev) { return Initialiser{Kind::kNormal, mean, stddev}; }
+InitialiserSpec truncated_normal(double mean, double stddev) { return Initialiser{Kind::kTruncatedNormal, mean, stddev}; }
+InitialiserSpec glorot_uniform() {
+  return InitialiserSpec::variance_scaling(1, InitialiserSpec::Fan::kAverage, Kind::kUniform);
+}
+InitialiserSpec glorot_normal() {
+  return InitialiserSpec::variance_scaling(1, InitialiserSpec::Fan::kAverage, Kind::kTruncatedNormal);
+}
+InitialiserSpec he_uniform() { return InitialiserSpec::variance_scaling(2, InitialiserSpec::Fan::kIn, Kind::kUniform); }
+InitialiserSpec he_normal() {
+  return InitialiserSpec::variance_scaling(2, InitialiserSpec::Fan::kIn, Kind::kTruncatedNormal);
+}
+
+Result<void> validate(const Initialiser& initialiser) {
+  if (!std::isfinite(float(initialiser.a)) || !std::isfinite(float(initialiser.b))) {
+    return invalid_argument("initialiser: numbers " + std::to_string(initialiser.a) + " and " +
+                            std::to_string(initialiser.b) + " must be finite in float32");
+  }
+  switch (initialiser.kind) {
+    case Kind::kConstant: return {};
+    case Kind::kUniform:
+      if (initialiser.a <= initialiser.b) return {};
+      return invalid_argument("initialiser: uniform from " + std::to_string(initialiser.a) + " to " +
+                              std::to_string(initialiser.b) + ": low is above high");
+    case Kind::kNormal:
+    case Kind::kTruncatedNormal:
+      if (initialiser.b >= 0) return {};
+      return invalid_argument("initialiser: standard deviation is " + std::to_string(initialiser.b) +
+                              ", expected 0 or more");
+  }
+  return invalid_argument("initialiser of unknown kind " + std::to_string(int(initialiser.kind)) +
+                          "; it may come from a newer version of Shoal");
+}
+
+RandomKey variable_key(RandomKey seed, std::string_view variable_name) { return fold_in(seed, variable_name); }
+
+Result<void> initialise(const Initialiser& initialiser, RandomKey key, int64_t first_element, MutableTensorView out) {
+  SHOAL_TRY_VOID(validate(initialiser));
+  if (first_element < 0) {
+    return invalid_argument("initialiser: first element is " + std::to_string(first_element) + ", expected 0 or more");
+  }
+  if (initialiser.kind == Kind::kConstant) return initialise_constant(initialiser.a, out);
+  if (out.dtype != DType::kFloat32) {
+    return invalid_argument("initialiser: random values are float32, the variable is " + std::string(to_string(out.dtype)) +
+                            "; give it a constant");
+  }
+  const auto first = uint64_t(first_element);
+  const auto a = float(initialiser.a);
+  const auto b = float(initialiser.b);
+  switch (initialiser.kind) {
+    case Kind::kUniform: fill_uniform(key, first, out.as<float>(), a, b); break;
+    case Kind::kNormal: fill_normal(key, first, out.as<float>(), a, b); break;
+    default: fill_truncated_normal(key, first, out.as<float>(), a, b); break;
+  }
+  return {};
+}
+
+}  // namespace shoal::nn

@@ -1,0 +1,43 @@
+#include "layers.h"
+
+#include <string>
+
+namespace shoal::nn {
+
+Value add_weight(Graph& graph, std::string_view name, const Shape& shape, Fans fans, const WeightOptions& options) {
+  const Initialiser initialiser = options.initialiser.resolve(fans);
+  if (auto valid = validate(initialiser); !valid) raise(std::move(valid).error().with_context(name));
+  const Value weight = graph.variable(name, shape, {.initialiser = initialiser, .trainable = options.trainable});
+  regularise(weight, options.regulariser);
+  return weight;
+}
+
+void check_input(std::string_view layer, Value x, int rank, std::string_view shape) {
+  const std::string who(layer);
+  if (!x.valid()) raise(invalid_argument(who + ": the input is no value of a graph"));
+  if (x.rank() != rank) {
+    raise(invalid_argument(who + ": expected an input of shape " + std::string(shape) + ", got " + to_string(x.shape()) +
+                           (rank == 2 && x.rank() > 2 ? "; flatten it first" : "")));
+  }
+  if (x.dtype() != DType::kFloat32) {
+    raise(invalid_argument(who + ": expected a float32 input, got " + std::string(to_string(x.dtype())) +
+                           "; cast it first"));
+  }
+}
+
+int64_t fixed_size(std::string_view layer, Value x, int axis) {
+  const Dim& dim = x.shape()[axis];
+  if (dim.is_symbol()) {
+    raise(invalid_argument(std::string(layer) + ": size " + std::to_string(axis) + " of the input " + to_string(x.shape()) +
+                           " has to be a number, since the kernel's shape follows from it"));
+  }
+  return dim.size();
+}
+
+void check_positive(std::string_view layer, std::string_view option, int64_t value) {
+  if (value >= 1) return;
+  raise(invalid_argument(std::string(layer) + ": " + std::string(option) + " is " + std::to_string(value) +
+                         ", expected 1 or more"));
+}
+
+}  // namespace shoal::nn

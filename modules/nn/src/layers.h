@@ -1,0 +1,26 @@
+#pragma once
+/// What layers with weights share.
+#include <string_view>
+
+#include "shoal/graph/graph.h"
+#include "shoal/nn/initialisers.h"
+#include "shoal/nn/regulariser.h"
+
+namespace shoal::nn {
+
+struct WeightOptions {
+  const InitialiserSpec& initialiser;
+  const Regulariser& regulariser;
+  bool trainable;
+};
+/// A float32 variable in the current scope, with its penalty. Fans are those of the layer's kernel, also for its bias.
+Value add_weight(Graph& graph, std::string_view name, const Shape& shape, Fans fans, const WeightOptions& options);
+
+/// InvalidArgument by `layer` unless x is a float32 value of this rank; `shape` says what is expected: "[batch, inputs]".
+void check_input(std::string_view layer, Value x, int rank, std::string_view shape);
+/// The size of an axis that has to be a number.
+int64_t fixed_size(std::string_view layer, Value x, int axis);
+/// Raises InvalidArgument unless value >= 1.
+void check_positive(std::string_view layer, std::string_view option, int64_t value);
+
+}  // namespace shoal::nn

@@ -1,0 +1,125 @@
+#include "shoal/nn/optimizer.h"
+
+#include <cmath>
+
+namespace shoal::nn {
+namespace {
+
+using Kind = UpdateRule::Kind;
+
+struct NamedOptimizer {
+  std::string_view name;
+  Optimizer (*make)(std::optional<LearningRate> learning_rate);
+};
+
+template <class Options, Optimizer (*Make)(Options)>
+Optimizer make_with(std::optional<LearningRate> learning_rate) {
+  Options options;
+  if (learning_rate) options.learning_rate = *std::move(learning_rate);
+  return Make(std::move(options));
+}
+
+constexpr NamedOptimizer kOptimizers[] = {
+    {"SGD", &make_with<SgdOptions, sgd>},
+    {"Adagrad", &make_with<AdagradOptions, adagrad>},
+    {"Adam", &make_with<AdamOptions, adam>},
+};
+
+void check_loss(const std::string& who, Value loss) {
+  if (!loss.valid()) raise(invalid_argument(who + ": the loss is no value of a graph"));
+  bool one_element = loss.dtype() == DType::kFloat32;
+  for (const Dim& dim : loss.shape().dims()) one_element = one_element && dim == Dim(1);
+  if (one_element) return;
+  raise(invalid_argument(who + ": the loss has to be one float32 number, got " + std::string(to_string(loss.dtype())) +
+                         " " + to_string(loss.shape()) + "; reduce it first"));
+}
+
+const Variable& trainable_variable(const std::string& who, const Graph& graph, const std::string& name) {
+  const Variable* variable = graph.find_variable(name);
+  if (variable == nullptr) raise(invalid_argument(who + ": the graph has no variable " + name));
+  if (!variable->trainable) raise(invalid_argument(who + ": variable " + name + " is not trainable"));
+  return *variable;
+}
+
+}  // namespace
+
+LearningRate::LearningRate(double constant) : at_([constant](uint64_t) { return constant; }) {
+  if (!(constant >= 0 && std::isfinite(constant))) {
+    raise(invalid_argument("learning rate is " + std::to_string(constant) + ", expected a finite number >= 0"));
+  }
+}
+
+Optimizer::Optimizer(std::string name, UpdateRule rule, LearningRate learning_rate)
+    : name_(std::move(name)), rule_(rule), learning_rate_(std::move(learning_rate)) {
+  if (auto valid = validate(rule_); !valid) raise(std::move(valid).error().with_context(name_));
+}
+
+TrainOp Optimizer::minimize(Value loss) const {
+  check_loss(name_, loss);
+  std::vector<std::string> names;
+  for (const Variable& variable : loss.graph().variables()) {
+    if (variable.trainable) names.push_back(variable.name);
+  }
+  if (names.empty()) raise(invalid_argument(name_ + ": the model has no trainable variables"));
+  return minimize(loss, names);
+}
+
+TrainOp Optimizer::minimize(Value loss, const std::vector<std::string>& variables) const {
+  check_loss(name_, loss);
+  Graph& graph = loss.graph();
+  std::vector<Value> values;
+  for (const std::string& name : variables) {
+    values.emplace_back(&graph, trainable_variable(name_, graph, name).node, 0);
+  }
+  const std::vector<Value> gradient_values = gradients(loss, values);
+
+  TrainOp op;
+  UpdateRule rule = rule_;
+  rule.learning_rate_scalar = 0;
+  op.scalars.push_back({"learning_rate", [rate = learning_rate_](uint64_t step) { return rate.at(step); }});
+  for (size_t i = 0; i < variables.size(); ++i) {
+    if (gradient_values[i].valid()) op.updates.push_back({variables[i], gradient_values[i], rule});
+  }
+  if (op.updates.empty()) {
+    raise(invalid_argument(name_ + ": the loss depends on none of the " + std::to_string(variables.size()) +
+                           " variables to train; is it computed from the model's output?"));
+  }
+  return train_op(std::move(op));
+}
+
+Optimizer sgd(SgdOptions options) {
+  if (options.momentum == 0) {
+    if (options.nesterov) raise(invalid_argument("SGD: nesterov needs a momentum above 0"));
+    return {"SGD", {.kind = Kind::kSgd}, std::move(options.learning_rate)};
+  }
+  const UpdateRule rule{.kind = Kind::kMomentum, .constants = {options.momentum, options.nesterov ? 1.0 : 0.0}};
+  return {"SGD", rule, std::move(options.learning_rate)};
+}
+
+Optimizer adagrad(AdagradOptions options) {
+  const UpdateRule rule{.kind = Kind::kAdagrad, .constants = {options.initial_accumulator, options.epsilon}};
+  return {"Adagrad", rule, std::move(options.learning_rate)};
+}
+
+Optimizer adam(AdamOptions options) {
+  const UpdateRule rule{.kind = Kind::kAdam, .constants = {options.beta1, options.beta2, options.epsilon}};
+  return {"Adam", rule, std::move(options.learning_rate)};
+}
+
+Result<Optimizer> make_optimizer(std::string_view name, std::optional<LearningRate> learning_rate) {
+  std::string known;
+  for (const NamedOptimizer& entry : kOptimizers) {
+    if (entry.name == name) return entry.make(std::move(learning_rate));
+    known += (known.empty() ? "" : ", ") + std::string(entry.name);
+  }
+  return invalid_argument("no optimizer is named \"" + std::string(name) + "\"; there are: " + known +
+                          " (upper and lower case matter)");
+}
+
+std::vector<std::string> optimizer_names() {
+  std::vector<std::string> names;
+  for (const NamedOptimizer& entry : kOptimizers) names.emplace_back(entry.name);
+  return names;
+}
+
+}  // namespace shoal::nn

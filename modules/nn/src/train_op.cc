@@ -1,0 +1,94 @@
+#include "shoal/nn/train_op.h"
+
+#include <algorithm>
+
+namespace shoal::nn {
+namespace {
+
+/// The variable that `value` is, or InvalidArgument.
+const Variable& variable_of(Value value, std::string_view who) {
+  if (value.valid() && value.output() == 0) {
+    const auto& variables = value.graph().variables();
+    const auto at = std::ranges::find(variables, value.node(), &Variable::node);
+    if (at != variables.end()) return *at;
+  }
+  raise(invalid_argument(std::string(who) + ": expected a variable, as Graph::variable() returns it"));
+}
+
+VariableUpdate push(std::string_view who, Value variable, Value value, UpdateRule rule) {
+  return {variable_of(variable, who).name, value, rule};
+}
+
+bool uses_learning_rate(UpdateRule::Kind kind) {
+  return kind >= UpdateRule::Kind::kSgd && kind <= UpdateRule::Kind::kAdam;
+}
+
+void check_update(const VariableUpdate& update, const Graph& graph, size_t scalar_count) {
+  const std::string who = "train_op: update of " + update.variable;
+  if (&update.update.graph() != &graph) raise(invalid_argument(who + ": belongs to another graph"));
+  const Variable* variable = graph.find_variable(update.variable);
+  if (variable == nullptr) raise(invalid_argument(who + ": the graph has no variable of that name"));
+  if (variable->dtype != DType::kFloat32 || update.update.dtype() != DType::kFloat32) {
+    raise(invalid_argument(who + ": the variable is " + std::string(to_string(variable->dtype)) + ", the update " +
+                           std::string(to_string(update.update.dtype())) + "; both have to be float32"));
+  }
+  if (update.update.shape() != DimShape(variable->shape)) {
+    raise(invalid_argument(who + ": has shape " + to_string(update.update.shape()) + ", the variable " +
+                           to_string(variable->shape)));
+  }
+  if (auto valid = validate(update.rule); !valid) raise(std::move(valid).error().with_context(who));
+  if (uses_learning_rate(update.rule.kind) && size_t(update.rule.learning_rate_scalar) >= scalar_count) {
+    raise(invalid_argument(who + ": its learning rate is scalar number " +
+                           std::to_string(update.rule.learning_rate_scalar) + ", but there are only " +
+                           std::to_string(scalar_count)));
+  }
+}
+
+}  // namespace
+
+TrainOp train_op(TrainOp parts) {
+  for (const StepScalar& scalar : parts.scalars) {
+    if (!scalar.at) raise(invalid_argument("train_op: scalar " + scalar.name + " has no function"));
+  }
+  std::vector<std::string> names;
+  for (const VariableUpdate& update : parts.updates) {
+    if (!update.update.valid()) {
+      raise(invalid_argument("train_op: update of " + update.variable + ": is no value of a graph"));
+    }
+    check_update(update, parts.updates.front().update.graph(), parts.scalars.size());
+    names.push_back(update.variable);
+  }
+  std::ranges::sort(names);
+  if (const auto twice = std::ranges::adjacent_find(names); twice != names.end()) {
+    raise(invalid_argument("train_op: variable " + *twice + " is updated twice in one step"));
+  }
+  return parts;
+}
+
+TrainOp group(std::vector<TrainOp> parts) {
+  if (parts.empty()) raise(invalid_argument("group: no train ops were given"));
+  TrainOp all{.updates = {}, .scalars = {}, .advances_global_step = false};
+  for (TrainOp& part : parts) {
+    for (VariableUpdate& update : part.updates) {
+      if (uses_learning_rate(update.rule.kind)) update.rule.learning_rate_scalar += int32_t(all.scalars.size());
+      all.updates.push_back(std::move(update));
+    }
+    std::ranges::move(part.scalars, std::back_inserter(all.scalars));
+    all.advances_global_step = all.advances_global_step || part.advances_global_step;
+  }
+  return train_op(std::move(all));
+}
+
+VariableUpdate assign(Value variable, Value value) {
+  return push("assign", variable, value, {.kind = UpdateRule::Kind::kAssign});
+}
+
+VariableUpdate assign_add(Value variable, Value value) {
+  return push("assign_add", variable, value, {.kind = UpdateRule::Kind::kAdd});
+}
+
+VariableUpdate moving_average(Value variable, Value value, double decay) {
+  return push("moving_average", variable, value, {.kind = UpdateRule::Kind::kMovingAverage, .constants = {decay}});
+}
+
+}  // namespace shoal::nn

@@ -1,0 +1,48 @@
+#include "shoal/nn/value_map.h"
+
+#include <algorithm>
+
+namespace shoal::nn {
+
+ValueMap::ValueMap(Value value) {
+  if (value.valid()) set("", value);
+}
+
+ValueMap::ValueMap(std::initializer_list<std::pair<std::string, Value>> values) {
+  for (const auto& [name, value] : values) set(name, value);
+}
+
+void ValueMap::set(std::string name, Value value) {
+  const auto at = std::ranges::lower_bound(values_, name, {}, &std::pair<std::string, Value>::first);
+  if (at != values_.end() && at->first == name) {
+    at->second = value;
+  } else {
+    values_.emplace(at, std::move(name), value);
+  }
+}
+
+const Value* ValueMap::find(std::string_view name) const {
+  const auto at = std::ranges::find(values_, name, &std::pair<std::string, Value>::first);
+  return at == values_.end() ? nullptr : &at->second;
+}
+
+Value ValueMap::operator[](std::string_view name) const {
+  if (const Value* value = find(name)) return *value;
+  raise(invalid_argument("no value named \"" + std::string(name) + "\"; there are: " + names()));
+}
+
+Value ValueMap::single() const {
+  if (is_single()) return values_[0].second;
+  if (empty()) raise(invalid_argument("expected one value, there is none"));
+  raise(invalid_argument("expected one value, but they have names: " + names() + "; choose one by its name"));
+}
+
+std::string ValueMap::names() const {
+  if (empty()) return "none";
+  if (is_single()) return "one without a name";
+  std::string text;
+  for (const auto& [name, value] : values_) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+}  // namespace shoal::nn

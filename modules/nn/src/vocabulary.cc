@@ -1,0 +1,21 @@
+#include "shoal/nn/vocabulary.h"
+
+namespace shoal::nn {
+
+Result<Vocabulary> Vocabulary::make(std::vector<std::string> names) {
+  Vocabulary vocabulary;
+  for (size_t id = 0; id < names.size(); ++id) {
+    if (!vocabulary.ids_.emplace(names[id], int64_t(id)).second) {
+      return invalid_argument("vocabulary: \"" + names[id] + "\" occurs twice");
+    }
+  }
+  vocabulary.names_ = std::move(names);
+  return vocabulary;
+}
+
+int64_t Vocabulary::find(std::string_view name) const {
+  const auto at = ids_.find(name);
+  return at == ids_.end() ? -1 : at->second;
+}
+
+}  // namespace shoal::nn
