@@ -1,0 +1,36 @@
+#pragma once
+/// XXH3-64, in one call or as bytes stream by, and its text form.
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace shoal::checkpoint {
+
+uint64_t checksum_of(std::span<const std::byte> bytes);
+uint64_t checksum_of(std::string_view text);
+
+/// The checksum of everything passed to update(), in order.
+class Checksum {
+ public:
+  Checksum();
+  ~Checksum();
+  Checksum(Checksum&&) noexcept;
+  Checksum& operator=(Checksum&&) noexcept;
+
+  void update(std::span<const std::byte> bytes);
+  uint64_t value() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Sixteen lower-case digits, as xxhsum prints it; and back.
+std::string to_hex(uint64_t checksum);
+std::optional<uint64_t> from_hex(std::string_view text);
+
+}  // namespace shoal::checkpoint

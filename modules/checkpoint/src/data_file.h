@@ -1,0 +1,55 @@
+#pragma once
+/// One data file while it is written: a safetensors file under a temporary name, fed with an arena in parts.
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "checksum.h"
+#include "shoal/base/storage.h"
+#include "shoal/checkpoint/writer.h"
+
+namespace shoal::checkpoint {
+
+/// Where one segment came to lie, for the manifest.
+struct WrittenSegment {
+  Segment segment;
+  Piece piece;  ///< `file` is left to the caller
+};
+
+class DataFileWriter {
+ public:
+  /// Checks `layout` (InvalidArgument), creates the file and writes its header.
+  static Result<std::unique_ptr<DataFileWriter>> create(Storage& storage, std::string path, ArenaLayout layout,
+                                                        int64_t global_step);
+  /// The arena's next bytes; those between segments are passed over. InvalidArgument beyond the arena's end.
+  Result<void> append(std::span<const std::byte> bytes);
+  /// Syncs and closes. InvalidArgument if the arena is not complete.
+  Result<void> finish();
+
+  /// After finish():
+  uint64_t bytes() const { return file_bytes_; }
+  uint64_t checksum() const { return file_checksum_.value(); }
+  const std::vector<WrittenSegment>& segments() const { return written_; }
+
+ private:
+  DataFileWriter(std::string path, ArenaLayout layout, std::unique_ptr<WritableFile> file)
+      : path_(std::move(path)), layout_(std::move(layout)), file_(std::move(file)) {}
+  Result<void> write(std::span<const std::byte> bytes);
+  void close_complete_segments();
+
+  std::string path_;
+  ArenaLayout layout_;
+  std::unique_ptr<WritableFile> file_;
+  uint64_t arena_position_ = 0;
+  uint64_t file_bytes_ = 0;
+  Checksum file_checksum_;
+  Checksum segment_checksum_;                // of the segment written_.size()
+  std::vector<WrittenSegment> written_;      // complete ones
+};
+
+/// The header of a safetensors file for `segments` laid end to end, its length in front, padded with spaces to a multiple
+/// of 64 bytes.
+std::string safetensors_header(const std::vector<Segment>& segments, int64_t global_step);
+
+}  // namespace shoal::checkpoint

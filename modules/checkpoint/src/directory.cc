@@ -1,0 +1,97 @@
+#include "shoal/checkpoint/directory.h"
+
+#include <algorithm>
+
+#include "folder.h"
+
+namespace shoal::checkpoint {
+namespace {
+
+bool is_missing_or_damaged(const Error& error) {
+  return error.kind() == ErrorKind::kNotFound || error.kind() == ErrorKind::kDataLoss;
+}
+
+/// The names to try, newest first; a missing or damaged `checkpoint` file is replaced by what lies there.
+Result<std::vector<std::string>> candidates(Storage& storage, const std::string& model_dir, const WarningSink& warn) {
+  Result<std::optional<PointerFile>> pointer = read_pointer(storage, model_dir);
+  if (!pointer && pointer.error().kind() != ErrorKind::kDataLoss) return std::move(pointer).error();
+  std::vector<std::string> names;
+  if (pointer && *pointer) {
+    names = (*pointer)->retained;
+    // The newest is what the file says, wherever in the list it stands.
+    std::erase(names, (*pointer)->newest);
+    names.push_back((*pointer)->newest);
+  } else {
+    Result<std::vector<FileInfo>> listing = storage.list(model_dir);
+    if (!listing && listing.error().kind() == ErrorKind::kNotFound) return names;
+    if (!listing) return std::move(listing).error();
+    for (int64_t step : indexed_steps(*listing)) names.push_back(checkpoint_name(step));
+    if (!pointer && names.empty()) return std::move(pointer).error();
+    if (!names.empty() && warn) {
+      warn((pointer ? "checkpoint file " + join_path(model_dir, "checkpoint") + " is missing"
+                    : pointer.error().message()) + "; the checkpoints that are there are taken by step");
+    }
+  }
+  std::reverse(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace
+
+Result<std::optional<std::string>> latest(Storage& storage, const std::string& model_dir) {
+  SHOAL_TRY(const std::optional<PointerFile> pointer, read_pointer(storage, model_dir));
+  if (!pointer) return std::optional<std::string>();
+  const std::string prefix = join_path(model_dir, pointer->newest);
+  SHOAL_TRY(const std::unique_ptr<Reader> reader, Reader::open(storage, prefix));
+  return std::optional<std::string>(prefix);
+}
+
+Result<std::unique_ptr<Reader>> latest_intact(Storage& storage, const std::string& model_dir, const WarningSink& warn) {
+  SHOAL_TRY(const std::vector<std::string> names, candidates(storage, model_dir, warn));
+  if (names.empty()) return std::unique_ptr<Reader>();
+  std::string newest_error;
+  for (const std::string& name : names) {
+    Result<std::unique_ptr<Reader>> reader = Reader::open(storage, join_path(model_dir, name));
+    Result<void> intact;
+    if (reader) intact = (*reader)->verify();
+    if (reader && intact) return reader;
+    const Error& error = reader ? intact.error() : reader.error();
+    if (!is_missing_or_damaged(error)) return error;
+    if (newest_error.empty()) newest_error = error.message();
+    if (warn) warn("checkpoint " + name + " is passed over: " + error.message());
+  }
+  return data_loss(model_dir + ": it had checkpoints (" + std::to_string(names.size()) +
+                   " listed), and none of them is intact; restore them from a copy, or choose another model_dir to start "
+                   "over. The newest: " + newest_error);
+}
+
+Result<std::vector<ListedCheckpoint>> list(Storage& storage, const std::string& model_dir, Check check) {
+  SHOAL_TRY(const std::optional<PointerFile> pointer, read_pointer(storage, model_dir));
+  std::vector<ListedCheckpoint> checkpoints;
+  if (!pointer) return checkpoints;
+  for (const std::string& name : pointer->retained) {
+    ListedCheckpoint& entry = checkpoints.emplace_back();
+    entry.name = name;
+    entry.global_step = *step_of(name);
+    entry.newest = name == pointer->newest;
+    const std::string prefix = join_path(model_dir, name);
+    const Result<std::unique_ptr<Reader>> reader = Reader::open(storage, prefix);
+    if (!reader) {
+      entry.damage = reader.error();
+      continue;
+    }
+    const Manifest& manifest = (*reader)->manifest();
+    entry.bytes = manifest.data_bytes() + encode_manifest(manifest).size();
+    entry.save_time = manifest.info.save_time;
+    if (check != Check::kChecksums) continue;
+    if (const Result<void> intact = (*reader)->verify(); !intact) entry.damage = intact.error();
+  }
+  return checkpoints;
+}
+
+Result<void> verify(Storage& storage, const std::string& prefix) {
+  SHOAL_TRY(const std::unique_ptr<Reader> reader, Reader::open(storage, prefix));
+  return reader->verify();
+}
+
+}  // namespace shoal::checkpoint

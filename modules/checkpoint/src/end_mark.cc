@@ -1,0 +1,77 @@
+#include "shoal/checkpoint/end_mark.h"
+
+#include <array>
+#include <utility>
+
+#include "json_fields.h"
+
+namespace shoal::checkpoint {
+namespace {
+
+constexpr std::array<std::pair<EndReason, std::string_view>, 4> kReasons{{
+    {EndReason::kMaxSteps, "max_steps"},
+    {EndReason::kEndOfInput, "end_of_input"},
+    {EndReason::kStopRequested, "stop_requested"},
+    {EndReason::kInterrupted, "interrupted"},
+}};
+constexpr uint64_t kBytesMax = 1 << 16;
+
+std::string path_in(const std::string& model_dir) { return join_path(model_dir, "training_finished"); }
+
+}  // namespace
+
+std::string_view to_string(EndReason reason) {
+  for (const auto& [value, name] : kReasons) {
+    if (value == reason) return name;
+  }
+  SHOAL_CHECK(false);
+  return {};
+}
+
+std::string encode_end_mark(const EndMark& mark) {
+  const double wall_time = to_seconds(mark.wall_time.time_since_epoch());
+  return "{\"global_step\":" + std::to_string(mark.global_step) + ",\"checkpoint\":" + json_string(mark.checkpoint) +
+         ",\"reason\":\"" + std::string(to_string(mark.reason)) + "\",\"wall_time\":" + Json(wall_time).dump() + "}\n";
+}
+
+Result<EndMark> decode_end_mark(std::string_view text) {
+  SHOAL_TRY(const Json json, parse_object(text));
+  EndMark mark;
+  SHOAL_TRY(mark.global_step, int_field(json, "global_step"));
+  SHOAL_TRY(mark.checkpoint, string_field(json, "checkpoint"));
+  SHOAL_TRY(const std::string reason, string_field(json, "reason"));
+  SHOAL_TRY(const double wall_time, number_field(json, "wall_time"));
+  if (!(wall_time >= 0 && wall_time < 9e9)) return data_loss("field 'wall_time' is no time");
+  mark.wall_time = WallTime(seconds_to_duration(wall_time));
+  for (const auto& [value, name] : kReasons) {
+    if (name != reason) continue;
+    mark.reason = value;
+    return mark;
+  }
+  return data_loss("field 'reason' is '" + reason + "', which is no reason to end");
+}
+
+Result<void> write_end_mark(Storage& storage, const std::string& model_dir, const EndMark& mark) {
+  Result<void> written = storage.write_atomically(path_in(model_dir), encode_end_mark(mark));
+  if (written) return {};
+  return unavailable("the mark of the end of training was not written: " + written.error().message());
+}
+
+Result<std::optional<EndMark>> read_end_mark(Storage& storage, const std::string& model_dir) {
+  Result<std::string> text = storage.read_all(path_in(model_dir), kBytesMax);
+  if (!text) {
+    if (text.error().kind() == ErrorKind::kNotFound) return std::optional<EndMark>();
+    return std::move(text).error();
+  }
+  Result<EndMark> mark = decode_end_mark(*text);
+  if (!mark) return std::move(mark).error().with_context("end mark " + path_in(model_dir));
+  return std::optional<EndMark>(std::move(mark).value());
+}
+
+Result<void> remove_end_mark(Storage& storage, const std::string& model_dir) {
+  Result<void> removed = storage.remove(path_in(model_dir));
+  if (removed || removed.error().kind() == ErrorKind::kNotFound) return {};
+  return removed;
+}
+
+}  // namespace shoal::checkpoint

@@ -1,0 +1,195 @@
+#include "shoal/checkpoint/reader.h"
+
+#include <algorithm>
+
+#include "checksum.h"
+
+namespace shoal::checkpoint {
+namespace {
+
+constexpr uint64_t kIndexBytesMax = uint64_t(256) << 20;
+constexpr uint64_t kBlockBytes = uint64_t(1) << 20;
+
+std::string folder_of(const std::string& prefix) {
+  const size_t slash = prefix.rfind('/');
+  return slash == std::string::npos ? std::string(".") : prefix.substr(0, slash + 1);
+}
+
+/// Calls visit(block) for the bytes [begin, end) of `file`, block by block.
+template <class Visit>
+Result<void> for_each_block(const ReadableFile& file, uint64_t begin, uint64_t end, Visit visit) {
+  std::vector<std::byte> block(std::min(kBlockBytes, end - begin));
+  for (uint64_t at = begin; at < end;) {
+    const std::span<std::byte> part(block.data(), std::min<uint64_t>(block.size(), end - at));
+    SHOAL_TRY_VOID(file.read_at(at, part));
+    visit(at, std::span<const std::byte>(part));
+    at += part.size();
+  }
+  return {};
+}
+
+std::string mismatch(uint64_t found, uint64_t expected) {
+  return "checksum " + to_hex(found) + ", expected " + to_hex(expected);
+}
+
+/// Compares the checksums of the pieces in one file as its bytes pass, in order.
+class PieceChecker {
+ public:
+  PieceChecker(const Manifest& manifest, uint32_t file) {
+    for (const TensorEntry& tensor : manifest.tensors) {
+      for (const Piece& piece : tensor.pieces) {
+        if (piece.file == file && piece.bytes > 0) expected_.push_back({&tensor, &piece});
+      }
+    }
+    std::sort(expected_.begin(), expected_.end(),
+              [](const Expected& a, const Expected& b) { return a.piece->offset < b.piece->offset; });
+  }
+
+  void update(uint64_t at, std::span<const std::byte> block) {
+    const uint64_t block_end = at + block.size();
+    for (; next_ < expected_.size(); ++next_) {
+      const Piece& piece = *expected_[next_].piece;
+      const uint64_t begin = std::max(at, piece.offset);
+      const uint64_t end = std::min(block_end, piece.offset + piece.bytes);
+      if (begin < end) checksum_.update(block.subspan(begin - at, end - begin));
+      if (block_end < piece.offset + piece.bytes) return;
+      if (!wrong_ && checksum_.value() != piece.checksum) {
+        wrong_ = expected_[next_].tensor->name + ": " + mismatch(checksum_.value(), piece.checksum);
+      }
+      checksum_ = Checksum();
+    }
+  }
+
+  /// "dense/kernel: checksum ..., expected ..." of the first piece that differs.
+  const std::optional<std::string>& wrong() const { return wrong_; }
+
+ private:
+  struct Expected {
+    const TensorEntry* tensor;
+    const Piece* piece;
+  };
+  std::vector<Expected> expected_;
+  size_t next_ = 0;
+  Checksum checksum_;
+  std::optional<std::string> wrong_;
+};
+
+}  // namespace
+
+Error Reader::damaged(std::string_view what) const {
+  return data_loss("checkpoint " + prefix_ + ": " + std::string(what) + "; delete this checkpoint (" + prefix_ +
+                   ".*) to resume from an older one");
+}
+
+Result<std::unique_ptr<Reader>> Reader::open(Storage& storage, std::string prefix) {
+  std::unique_ptr<Reader> reader(new Reader(std::move(prefix), Manifest{}));
+  const std::string context = "checkpoint " + reader->prefix_;
+  Result<std::string> text = storage.read_all(reader->prefix_ + ".index", kIndexBytesMax);
+  if (!text) return std::move(text).error().with_context(context);
+  Result<Manifest> manifest = decode_manifest(*text);
+  if (!manifest) return reader->damaged("index: " + manifest.error().message());
+  reader->manifest_ = std::move(manifest).value();
+  for (const DataFile& file : reader->manifest_.files) {
+    Result<std::unique_ptr<ReadableFile>> opened = storage.open(join_path(folder_of(reader->prefix_), file.name));
+    if (!opened) return std::move(opened).error().with_context(context);
+    if ((*opened)->size() != file.bytes) {
+      return reader->damaged("file " + file.name + ": " + std::to_string((*opened)->size()) + " bytes, expected " +
+                             std::to_string(file.bytes));
+    }
+    reader->files_.push_back(std::move(opened).value());
+  }
+  return reader;
+}
+
+Result<void> Reader::read_piece(const TensorEntry& tensor, const Piece& piece, int64_t row_begin, int64_t row_end,
+                                std::span<std::byte> out) const {
+  const ReadableFile& file = *files_[piece.file];
+  Checksum checksum;
+  Result<void> done;
+  if (row_begin == piece.row_begin && row_end == piece.row_end) {
+    done = file.read_at(piece.offset, out);
+    checksum.update(out);
+  } else {
+    const uint64_t wanted_begin = piece.offset + uint64_t(row_begin - piece.row_begin) * tensor.row_bytes();
+    const uint64_t wanted_end = wanted_begin + out.size();
+    done = for_each_block(file, piece.offset, piece.offset + piece.bytes,
+                          [&](uint64_t at, std::span<const std::byte> block) {
+      checksum.update(block);
+      const uint64_t begin = std::max(at, wanted_begin);
+      const uint64_t end = std::min(at + block.size(), wanted_end);
+      if (begin < end) std::copy_n(block.data() + (begin - at), end - begin, out.data() + (begin - wanted_begin));
+    });
+  }
+  const std::string where = "file " + manifest_.files[piece.file].name + ", variable " + tensor.name + ": ";
+  if (!done && done.error().kind() == ErrorKind::kDataLoss) return damaged(where + done.error().message());
+  if (!done) return std::move(done).error().with_context("checkpoint " + prefix_);
+  if (checksum.value() != piece.checksum) return damaged(where + mismatch(checksum.value(), piece.checksum));
+  return {};
+}
+
+Result<void> Reader::read_rows(std::string_view name, int64_t row_begin, int64_t row_end,
+                               std::span<std::byte> out) const {
+  const TensorEntry* tensor = manifest_.find(name);
+  if (!tensor) return not_found("checkpoint " + prefix_ + ": it has no variable " + std::string(name));
+  if (row_begin < 0 || row_end < row_begin || row_end > tensor->rows() ||
+      out.size() != uint64_t(row_end - row_begin) * tensor->row_bytes()) {
+    return invalid_argument("checkpoint " + prefix_ + ": rows " + std::to_string(row_begin) + " to " +
+                            std::to_string(row_end) + " of variable " + tensor->name + " " + to_string(tensor->shape) +
+                            " into " + std::to_string(out.size()) + " bytes");
+  }
+  for (const Piece& piece : tensor->pieces) {
+    const int64_t begin = std::max(piece.row_begin, row_begin);
+    const int64_t end = std::min(piece.row_end, row_end);
+    if (begin >= end) continue;
+    const std::span<std::byte> part = out.subspan(size_t(uint64_t(begin - row_begin) * tensor->row_bytes()),
+                                                  size_t(uint64_t(end - begin) * tensor->row_bytes()));
+    SHOAL_TRY_VOID(read_piece(*tensor, piece, begin, end, part));
+  }
+  return {};
+}
+
+Result<void> Reader::read(std::string_view name, std::span<std::byte> out) const {
+  const TensorEntry* tensor = manifest_.find(name);
+  return read_rows(name, 0, tensor ? tensor->rows() : 0, out);
+}
+
+Result<Tensor> Reader::read_tensor(std::string_view name) const {
+  const TensorEntry* tensor = manifest_.find(name);
+  if (!tensor) return not_found("checkpoint " + prefix_ + ": it has no variable " + std::string(name));
+  Tensor result(tensor->dtype, tensor->shape);
+  SHOAL_TRY_VOID(read(name, {result.mutable_view().data, result.bytes()}));
+  return result;
+}
+
+Result<void> Reader::verify_file(uint32_t file) const {
+  const DataFile& expected = manifest_.files[file];
+  PieceChecker pieces(manifest_, file);
+  Checksum checksum;
+  Result<void> done = for_each_block(*files_[file], 0, expected.bytes,
+                                     [&](uint64_t at, std::span<const std::byte> block) {
+    checksum.update(block);
+    pieces.update(at, block);
+  });
+  const std::string where = "file " + expected.name;
+  if (!done && done.error().kind() == ErrorKind::kDataLoss) return damaged(where + ": " + done.error().message());
+  if (!done) return std::move(done).error().with_context("checkpoint " + prefix_);
+  // A damaged piece names its variable; damage elsewhere is in the file's header.
+  if (pieces.wrong()) return damaged(where + ", variable " + *pieces.wrong());
+  if (checksum.value() != expected.checksum) return damaged(where + ": " + mismatch(checksum.value(), expected.checksum));
+  return {};
+}
+
+Result<void> Reader::verify() const {
+  for (uint32_t file = 0; file < manifest_.files.size(); ++file) SHOAL_TRY_VOID(verify_file(file));
+  return {};
+}
+
+std::vector<std::string> Reader::file_names() const {
+  std::vector<std::string> names;
+  for (const DataFile& file : manifest_.files) names.push_back(file.name);
+  const size_t slash = prefix_.rfind('/');
+  names.push_back((slash == std::string::npos ? prefix_ : prefix_.substr(slash + 1)) + ".index");
+  return names;
+}
+
+}  // namespace shoal::checkpoint

@@ -1,0 +1,280 @@
+#include "shoal/checkpoint/writer.h"
+
+#include <algorithm>
+#include <map>
+
+#include "data_file.h"
+#include "folder.h"
+#include "json_fields.h"
+#include "manifest_check.h"
+#include "shoal/checkpoint/directory.h"
+
+namespace shoal::checkpoint {
+namespace {
+
+std::string five_digits(size_t number) {
+  const std::string digits = std::to_string(number);
+  return std::string(5 - std::min<size_t>(5, digits.size()), '0') + digits;
+}
+
+Result<void> check_names(const SaveInfo& info) {
+  for (const auto& [name, value] : info.counters) {
+    if (!survives_json(name)) return invalid_argument("the counter '" + name + "' has a name that is not UTF-8");
+  }
+  for (const auto& [trainer, position] : info.positions) {
+    if (!survives_json(trainer)) return invalid_argument("the position of '" + trainer + "': the name is not UTF-8");
+  }
+  return {};
+}
+
+/// `names` and `name` at their end, without those that are gone or over keep_max. The ones over it go to `leaving`.
+std::vector<std::string> retained_with(const std::vector<std::string>& names, const std::string& name,
+                                       const std::vector<FileInfo>& listing, const CommitOptions& options,
+                                       std::vector<std::string>& leaving) {
+  const std::vector<int64_t> indexed = indexed_steps(listing);
+  std::vector<std::string> retained;
+  for (const std::string& old : names) {
+    if (old != name && std::binary_search(indexed.begin(), indexed.end(), *step_of(old))) retained.push_back(old);
+  }
+  int64_t over = options.keep_max > 0 ? int64_t(retained.size()) + 1 - options.keep_max : 0;
+  std::erase_if(retained, [&](const std::string& old) {
+    if (over <= 0 || options.pinned.contains(old)) return false;
+    leaving.push_back(old);
+    --over;
+    return true;
+  });
+  retained.push_back(name);
+  return retained;
+}
+
+class FolderWriter final : public Writer {
+ public:
+  FolderWriter(Storage& storage, std::string model_dir, int64_t global_step)
+      : storage_(storage), model_dir_(std::move(model_dir)), step_(global_step), name_(checkpoint_name(global_step)) {}
+  ~FolderWriter() override { abandon(); }
+
+  Result<void> begin();
+  Result<int> add_file(ArenaLayout layout) override;
+  Result<void> append(int file, std::span<const std::byte> bytes) override;
+  Result<void> add_tensors(std::span<const NamedTensor> tensors) override;
+  Result<Saved> commit(SaveInfo info, CommitOptions options) override;
+
+ private:
+  enum class Phase { kWriting, kRenaming, kIndexed, kDone };
+
+  std::string path_of(const std::string& file_name) const { return join_path(model_dir_, file_name); }
+  std::string temporary_name(size_t file) const { return name_ + ".data-" + five_digits(file) + ".tmp"; }
+  std::string index_name() const { return name_ + ".index"; }
+  Error not_saved(Error error) const;
+  Result<Manifest> make_manifest(SaveInfo info, const std::vector<FileInfo>& listing) const;
+  Result<void> write_index(const std::string& text);
+  Result<Saved> publish(SaveInfo info, const CommitOptions& options);
+  Result<void> delete_old(const Manifest& manifest, const std::vector<std::string>& leaving, const WarningSink& warn);
+  void abandon();
+  bool index_may_be_ours() const;
+  bool may_be_listed() const;
+
+  Storage& storage_;
+  std::string model_dir_;
+  int64_t step_;
+  std::string name_;
+  Phase phase_ = Phase::kWriting;
+  std::vector<std::unique_ptr<DataFileWriter>> files_;
+  std::vector<std::string> renamed_;  // final names of data files, those in place
+  std::string index_text_;
+};
+
+/// FA-7: whatever keeps us from saving is Unavailable, also what the storage calls not permitted.
+Error FolderWriter::not_saved(Error error) const {
+  const bool ours = error.kind() == ErrorKind::kInvalidArgument || error.kind() == ErrorKind::kCancelled ||
+                    error.kind() == ErrorKind::kDataLoss;
+  return Error(ours ? error.kind() : ErrorKind::kUnavailable,
+               "checkpoint " + path_of(name_) + " was not saved: " + error.message());
+}
+
+Result<void> FolderWriter::begin() {
+  if (step_ < 0) return invalid_argument("a checkpoint of global step " + std::to_string(step_));
+  if (Result<void> made = storage_.make_folders(model_dir_); !made) return not_saved(std::move(made).error());
+  Result<std::vector<FileInfo>> listing = storage_.list(model_dir_);
+  if (!listing) return not_saved(std::move(listing).error());
+  remove_leftovers(storage_, model_dir_, *listing);
+  return {};
+}
+
+Result<int> FolderWriter::add_file(ArenaLayout layout) {
+  SHOAL_CHECK(phase_ == Phase::kWriting);
+  const std::string path = path_of(temporary_name(files_.size()));
+  files_.push_back(nullptr);  // counted before it exists: abandon() removes it, however far it came
+  Result<std::unique_ptr<DataFileWriter>> file = DataFileWriter::create(storage_, path, std::move(layout), step_);
+  if (!file) return not_saved(std::move(file).error());
+  files_.back() = std::move(file).value();
+  return int(files_.size()) - 1;
+}
+
+Result<void> FolderWriter::append(int file, std::span<const std::byte> bytes) {
+  SHOAL_CHECK(phase_ == Phase::kWriting && file >= 0 && size_t(file) < files_.size() && files_[size_t(file)]);
+  Result<void> done = files_[size_t(file)]->append(bytes);
+  if (!done) return not_saved(std::move(done).error());
+  return {};
+}
+
+Result<void> FolderWriter::add_tensors(std::span<const NamedTensor> tensors) {
+  ArenaLayout layout;
+  for (const NamedTensor& named : tensors) {
+    layout.segments.push_back({.name = named.name, .dtype = named.tensor.dtype, .shape = named.tensor.shape,
+                               .slot_of = named.slot_of, .offset = layout.bytes});
+    layout.bytes += named.tensor.bytes();
+  }
+  SHOAL_TRY(const int file, add_file(std::move(layout)));
+  for (const NamedTensor& named : tensors) {
+    SHOAL_TRY_VOID(append(file, {named.tensor.data, named.tensor.bytes()}));
+  }
+  return {};
+}
+
+/// Final names do not exist yet: an earlier save of the same step keeps its files until the index is ours.
+Result<Manifest> FolderWriter::make_manifest(SaveInfo info, const std::vector<FileInfo>& listing) const {
+  Manifest manifest{.global_step = step_, .info = std::move(info)};
+  const std::vector<std::string> existing = files_of(listing, name_);
+  const std::string count = five_digits(files_.size());
+  std::string generation;
+  for (int number = 2;; ++number) {
+    manifest.files.clear();
+    bool free = true;
+    for (size_t i = 0; i < files_.size(); ++i) {
+      const std::string name = name_ + ".data-" + five_digits(i) + "-of-" + count + generation;
+      free = free && std::find(existing.begin(), existing.end(), name) == existing.end();
+      manifest.files.push_back({name, files_[i]->bytes(), files_[i]->checksum()});
+    }
+    if (free) break;
+    generation = "." + std::to_string(number);
+  }
+  std::map<std::string, TensorEntry> tensors;
+  for (size_t i = 0; i < files_.size(); ++i) {
+    for (const WrittenSegment& written : files_[i]->segments()) {
+      const Segment& segment = written.segment;
+      TensorEntry& tensor = tensors[segment.name];
+      if (tensor.pieces.empty()) tensor = {segment.name, segment.dtype, segment.shape, segment.slot_of, {}};
+      if (tensor.dtype != segment.dtype || tensor.shape != segment.shape || tensor.slot_of != segment.slot_of) {
+        return invalid_argument("variable " + segment.name + ": its pieces disagree on dtype, shape or slot");
+      }
+      tensor.pieces.push_back(written.piece);
+      tensor.pieces.back().file = uint32_t(i);
+    }
+  }
+  for (auto& [name, tensor] : tensors) {
+    std::stable_sort(tensor.pieces.begin(), tensor.pieces.end(), [](const Piece& a, const Piece& b) {
+      return std::pair(a.row_begin, a.row_end) < std::pair(b.row_begin, b.row_end);
+    });
+    manifest.tensors.push_back(std::move(tensor));
+  }
+  if (auto wrong = contradiction_in(manifest)) return invalid_argument(*wrong);
+  return manifest;
+}
+
+Result<void> FolderWriter::write_index(const std::string& text) {
+  const std::string temporary = path_of(index_name() + ".tmp");
+  SHOAL_TRY(std::unique_ptr<WritableFile> file, storage_.create(temporary));
+  SHOAL_TRY_VOID(file->append({reinterpret_cast<const std::byte*>(text.data()), text.size()}));
+  SHOAL_TRY_VOID(file->sync());
+  SHOAL_TRY_VOID(file->close());
+  return storage_.rename(temporary, path_of(index_name()));
+}
+
+Result<Saved> FolderWriter::publish(SaveInfo info, const CommitOptions& options) {
+  SHOAL_TRY_VOID(check_names(info));
+  for (const auto& file : files_) {
+    if (!file) return invalid_argument("a data file failed");
+    SHOAL_TRY_VOID(file->finish());
+  }
+  SHOAL_TRY(const std::vector<FileInfo> listing, storage_.list(model_dir_));
+  SHOAL_TRY(const std::optional<PointerFile> before, read_pointer(storage_, model_dir_));
+  SHOAL_TRY(const Manifest manifest, make_manifest(std::move(info), listing));
+
+  phase_ = Phase::kRenaming;
+  for (size_t i = 0; i < files_.size(); ++i) {
+    renamed_.push_back(manifest.files[i].name);
+    SHOAL_TRY_VOID(storage_.rename(path_of(temporary_name(i)), path_of(renamed_.back())));
+  }
+  // The data's names are on disk before an index that speaks of them.
+  SHOAL_TRY_VOID(storage_.sync_folder(model_dir_));
+  if (options.may_publish) SHOAL_TRY_VOID(options.may_publish());
+
+  index_text_ = encode_manifest(manifest);
+  phase_ = Phase::kIndexed;
+  SHOAL_TRY_VOID(write_index(index_text_));
+  SHOAL_TRY_VOID(storage_.sync_folder(model_dir_));
+
+  std::vector<std::string> leaving;
+  PointerFile pointer{.newest = name_};
+  pointer.retained = retained_with(before ? before->retained : std::vector<std::string>{}, name_, listing, options, leaving);
+  SHOAL_TRY_VOID(storage_.write_atomically(path_of("checkpoint"), encode_pointer(pointer)));
+  phase_ = Phase::kDone;
+
+  if (Result<void> deleted = delete_old(manifest, leaving, options.warn); !deleted && options.warn) {
+    options.warn("old checkpoints could not be deleted: " + deleted.error().message());
+  }
+  return Saved{name_, path_of(name_), pointer.retained, manifest.data_bytes()};
+}
+
+Result<void> FolderWriter::delete_old(const Manifest& manifest, const std::vector<std::string>& leaving,
+                                      const WarningSink& warn) {
+  SHOAL_TRY(const std::vector<FileInfo> listing, storage_.list(model_dir_));
+  for (const std::string& old : leaving) remove_checkpoint(storage_, model_dir_, listing, old, warn);
+  for (const std::string& file : files_of(listing, name_)) {  // of an earlier save of this step
+    const bool current = file == index_name() || std::any_of(manifest.files.begin(), manifest.files.end(),
+                                                             [&](const DataFile& d) { return d.name == file; });
+    if (current) continue;
+    if (Result<void> removed = storage_.remove(path_of(file)); !removed && warn) {
+      warn("old checkpoint file could not be deleted: " + removed.error().message());
+    }
+  }
+  return {};
+}
+
+Result<Saved> FolderWriter::commit(SaveInfo info, CommitOptions options) {
+  SHOAL_CHECK(phase_ == Phase::kWriting);
+  Result<Saved> saved = publish(std::move(info), options);
+  if (!saved) return not_saved(std::move(saved).error());
+  return saved;
+}
+
+bool FolderWriter::index_may_be_ours() const {
+  if (phase_ != Phase::kIndexed) return false;
+  const Result<std::string> text = storage_.read_all(path_of(index_name()));
+  return text ? *text == index_text_ : text.error().kind() != ErrorKind::kNotFound;
+}
+
+bool FolderWriter::may_be_listed() const {
+  const Result<std::optional<PointerFile>> pointer = read_pointer(storage_, model_dir_);
+  if (!pointer) return true;
+  if (!*pointer) return false;
+  const std::vector<std::string>& names = (*pointer)->retained;
+  return std::find(names.begin(), names.end(), name_) != names.end();
+}
+
+/// Removes what nothing can refer to. A call that failed may have had its effect all the same (a rename, then the sync),
+/// so what is on disk decides, and in doubt files stay.
+void FolderWriter::abandon() {
+  if (phase_ == Phase::kDone) return;
+  for (size_t i = 0; i < files_.size(); ++i) {
+    files_[i].reset();
+    (void)storage_.remove(path_of(temporary_name(i)));
+  }
+  if (phase_ == Phase::kIndexed) (void)storage_.remove(path_of(index_name() + ".tmp"));
+  if (index_may_be_ours()) {
+    if (may_be_listed()) return;
+    (void)storage_.remove(path_of(index_name()));
+  }
+  for (const std::string& name : renamed_) (void)storage_.remove(path_of(name));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Writer>> Writer::begin(Storage& storage, std::string model_dir, int64_t global_step) {
+  auto writer = std::make_unique<FolderWriter>(storage, std::move(model_dir), global_step);
+  SHOAL_TRY_VOID(writer->begin());
+  return std::unique_ptr<Writer>(std::move(writer));
+}
+
+}  // namespace shoal::checkpoint
