@@ -1,0 +1,50 @@
+#pragma once
+/// What a backend compiles: the part of a graph that some fetches and updates need, simplified. The graph itself stays as
+/// it was built. No pass changes a bit of any value.
+#include <vector>
+
+#include "shoal/graph/graph.h"
+#include "shoal/graph/op.h"
+
+namespace shoal {
+
+/// One output of one node of a Flow. node -1: none (an operand of which only the shape is used).
+struct FlowValue {
+  int32_t node = -1;
+  int32_t output = 0;
+  friend bool operator==(const FlowValue&, const FlowValue&) = default;
+};
+
+struct FlowNode {
+  Node node;           ///< op, name, attributes, outputs, constant; `inputs` is empty, see below
+  const OpDef* op;     ///< null for sources; of the graph's catalogue
+  std::vector<FlowValue> inputs;
+  std::vector<ValueType> input_types;
+};
+
+/// Nodes in topological order, and what is wanted of them.
+struct Flow {
+  std::vector<FlowNode> nodes;
+  std::vector<FlowValue> fetches;
+  std::vector<FlowValue> updates;
+
+  const ValueType& type(FlowValue value) const { return nodes[size_t(value.node)].node.outputs[size_t(value.output)]; }
+};
+
+/// The part of `graph` that these values need. InvalidArgument for a value that is invalid or of another graph.
+Result<Flow> extract(const Graph& graph, const std::vector<Value>& fetches, const std::vector<Value>& updates);
+
+/// Drops nodes that nothing needs.
+void prune(Flow& flow);
+/// Of equal nodes (op, operands, attributes, constant bytes), keeps the first.
+void merge_equal_nodes(Flow& flow);
+/// Drops what does nothing (x * 1, a view of the same shape, relu of relu, views of views), and computes + - * of
+/// constants of one element.
+void fold(Flow& flow);
+/// Lets dense and conv2d apply a relu that is the only use of their result (attribute "activation").
+void fuse_activations(Flow& flow);
+
+/// extract() and all passes.
+Result<Flow> simplify(const Graph& graph, const std::vector<Value>& fetches, const std::vector<Value>& updates);
+
+}  // namespace shoal

@@ -1,0 +1,52 @@
+#include "shoal/graph/dim.h"
+
+namespace shoal {
+
+Dim Dim::symbol(std::string name) {
+  SHOAL_CHECK(!name.empty());
+  Dim dim(int64_t{0});
+  dim.name_ = std::move(name);
+  return dim;
+}
+
+DimShape::DimShape(const Shape& shape) {
+  dims_.reserve(size_t(shape.rank()));
+  for (int64_t size : shape.dims()) dims_.emplace_back(size);
+}
+
+bool DimShape::is_fixed() const {
+  for (const Dim& dim : dims_) {
+    if (dim.is_symbol()) return false;
+  }
+  return true;
+}
+
+Result<Shape> DimShape::resolve(const SymbolSizes& sizes) const {
+  std::vector<int64_t> numbers;
+  numbers.reserve(dims_.size());
+  for (const Dim& dim : dims_) {
+    if (!dim.is_symbol()) {
+      numbers.push_back(dim.size());
+      continue;
+    }
+    const auto found = sizes.find(dim.name());
+    if (found == sizes.end()) {
+      return invalid_argument("shape " + to_string(*this) + ": no size is given for the symbol \"" + dim.name() + "\"");
+    }
+    numbers.push_back(found->second);
+  }
+  return Shape::checked(numbers);
+}
+
+std::string to_string(const Dim& dim) { return dim.is_symbol() ? dim.name() : std::to_string(dim.size()); }
+
+std::string to_string(const DimShape& shape) {
+  std::string text = "[";
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (axis > 0) text += ", ";
+    text += to_string(shape[axis]);
+  }
+  return text + "]";
+}
+
+}  // namespace shoal

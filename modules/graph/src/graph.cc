@@ -1,0 +1,192 @@
+#include "shoal/graph/graph.h"
+
+#include <set>
+
+#include "canonical.h"
+#include "shoal/graph/op.h"
+
+namespace shoal {
+
+const ValueType& Value::type() const {
+  return graph().node(node_).outputs[size_t(output_)];
+}
+
+struct Graph::Names {
+  std::map<std::string, NodeId, std::less<>> nodes;
+  std::map<std::string, size_t, std::less<>> variables;
+  std::set<std::string, std::less<>> used;  // by nodes and by scopes
+  std::map<std::string, int64_t, std::less<>> next_suffix;
+};
+
+Graph::Graph(RandomKey seed, const OpCatalogue* catalogue)
+    : seed_(seed), catalogue_(catalogue ? catalogue : &OpCatalogue::built_in()), names_(std::make_unique<Names>()) {}
+
+Graph::~Graph() = default;
+
+std::string Graph::unique_name(std::string_view name) {
+  const std::string full = scope_ + std::string(name);
+  std::string unique = full;
+  for (int64_t& suffix = names_->next_suffix[full]; !names_->used.insert(unique).second;) {
+    unique = full + "_" + std::to_string(++suffix);
+  }
+  return unique;
+}
+
+Graph::Scope::Scope(Graph& graph, std::string_view name) : graph_(graph), length_before_(graph.scope_.size()) {
+  graph.scope_ = graph.unique_name(name) + "/";
+}
+
+Graph::Scope::~Scope() { graph_.scope_.resize(length_before_); }
+
+Value Graph::input(std::string_view name, DType dtype, DimShape shape) {
+  Node node{.op = "input", .name = scope_ + std::string(name), .outputs = {{dtype, std::move(shape)}}};
+  return Value(this, append_or_raise(std::move(node)), 0);
+}
+
+Value Graph::constant(Tensor value, std::string_view name) {
+  Node node{.op = "constant", .outputs = {{value.dtype(), value.shape()}}};
+  node.constant = std::move(value);
+  node.name = unique_name(name);
+  names_->used.erase(node.name);  // append() marks it
+  return Value(this, append_or_raise(std::move(node)), 0);
+}
+
+Value Graph::variable(std::string_view name, Shape shape, VariableOptions options) {
+  Variable variable{.name = scope_ + std::string(name),
+                    .dtype = options.dtype,
+                    .shape = shape,
+                    .initialiser = options.initialiser,
+                    .trainable = options.trainable,
+                    .node = -1};
+  if (auto added = add_variable(std::move(variable)); !added) raise(std::move(added).error());
+  return Value(this, NodeId(nodes_.size()) - 1, 0);
+}
+
+Result<void> Graph::add_variable(Variable variable) {
+  if (names_->variables.contains(variable.name)) {
+    return invalid_argument("variable \"" + variable.name + "\": a variable of this name exists; choose another name or scope");
+  }
+  SHOAL_TRY(variable.node, append(Node{.op = "variable", .name = variable.name, .outputs = {{variable.dtype, variable.shape}}}));
+  names_->variables.emplace(variable.name, variables_.size());
+  variables_.push_back(std::move(variable));
+  return {};
+}
+
+std::vector<Value> Graph::add(std::string_view op, std::vector<Value> inputs, Attributes attributes, std::string_view name) {
+  Node node{.op = std::string(op), .inputs = std::move(inputs), .attributes = std::move(attributes)};
+  node.name = unique_name(name.empty() ? op : name);
+  names_->used.erase(node.name);  // append() marks it
+  if (const OpDef* def = catalogue_->find(op); def && def->random && !node.attributes.has("key")) {
+    // From the name alone: the seed enters when the graph is compiled, so equal models with other seeds stay equal models.
+    node.attributes.set("key", int64_t(fold_in(RandomKey{0}, node.name)));
+  }
+  const NodeId id = append_or_raise(std::move(node));
+  std::vector<Value> outputs;
+  for (size_t i = 0; i < nodes_.back().outputs.size(); ++i) outputs.emplace_back(this, id, int(i));
+  return outputs;
+}
+
+NodeId Graph::append_or_raise(Node node) { return value_or_raise(append(std::move(node))); }
+
+namespace {
+
+bool is_source(std::string_view op) { return op == "input" || op == "variable" || op == "constant"; }
+
+Result<void> check_source(const Node& node) {
+  if (node.outputs.size() != 1 || !node.inputs.empty()) return invalid_argument("a source has no operands and one output");
+  if (size_of(node.outputs[0].dtype) == 0) return invalid_argument("strings cannot be inside a graph");
+  if (node.outputs[0].shape.rank() > Shape::kRankMax) {
+    return invalid_argument("shape " + to_string(node.outputs[0].shape) + " has more than 8 dimensions");
+  }
+  for (const Dim& dim : node.outputs[0].shape.dims()) {
+    if (!dim.is_symbol() && dim.size() < 0) return invalid_argument("shape " + to_string(node.outputs[0].shape) + " has a negative size");
+  }
+  return {};
+}
+
+Result<std::vector<ValueType>> operand_types(const Graph& graph, const Node& node, const OpDef& op) {
+  const int count = int(node.inputs.size());
+  if (count < op.inputs_min || count > op.inputs_max) {
+    const std::string takes = op.inputs_min == op.inputs_max
+                                  ? std::to_string(op.inputs_min)
+                                  : std::to_string(op.inputs_min) + " to " + std::to_string(op.inputs_max);
+    return invalid_argument("takes " + takes + " operands, not " + std::to_string(count));
+  }
+  std::vector<ValueType> types;
+  for (int i = 0; i < count; ++i) {
+    const Value& input = node.inputs[size_t(i)];
+    if (!input.valid()) return invalid_argument("operand " + std::to_string(i) + " is an invalid Value");
+    if (&input.graph() != &graph) return invalid_argument("operand " + std::to_string(i) + " belongs to another graph");
+    types.push_back(input.type());
+  }
+  return types;
+}
+
+}  // namespace
+
+Result<NodeId> Graph::append(Node node) {
+  auto refuse = [&node](Error error) { return std::move(error).with_context(node.op + " \"" + node.name + "\""); };
+  if (node.name.empty() || node.name.back() == '/') return refuse(invalid_argument("the name is empty"));
+  if (names_->used.contains(node.name)) return refuse(invalid_argument("the name is taken; choose another name or scope"));
+  if (is_source(node.op)) {
+    if (auto checked = check_source(node); !checked) return refuse(std::move(checked).error());
+  } else {
+    const OpDef* op = catalogue_->find(node.op);
+    if (!op) return refuse(not_found("the catalogue has no op \"" + node.op + "\""));
+    auto types = operand_types(*this, node, *op);
+    if (!types) return refuse(std::move(types).error());
+    auto outputs = op->shape_rule(*types, node.attributes);
+    if (!outputs) return refuse(std::move(outputs).error());
+    node.outputs = std::move(*outputs);
+    if (node.outputs.empty()) return refuse(invalid_argument("the shape rule gave no output"));
+    if (op->random && !(node.attributes.has("key") && std::holds_alternative<int64_t>(node.attributes.values().at("key")))) {
+      return refuse(invalid_argument("a random op needs an integer attribute \"key\""));
+    }
+  }
+  const auto id = NodeId(nodes_.size());
+  names_->used.insert(node.name);
+  names_->nodes.emplace(node.name, id);
+  nodes_.push_back(std::move(node));
+  return id;
+}
+
+const Variable* Graph::find_variable(std::string_view name) const {
+  const auto found = names_->variables.find(name);
+  return found == names_->variables.end() ? nullptr : &variables_[found->second];
+}
+
+Value Graph::find(std::string_view node_name, int output) {
+  const auto found = names_->nodes.find(node_name);
+  if (found == names_->nodes.end() || output < 0 || size_t(output) >= node(found->second).outputs.size()) return {};
+  return Value(this, found->second, output);
+}
+
+uint64_t Graph::fingerprint() const {
+  Canonical canonical;
+  canonical.put(nodes_.size());
+  for (const Node& node : nodes_) {
+    canonical.put(node.op);
+    if (node.op == "input" || node.op == "variable") canonical.put(node.name);
+    canonical.put(node.inputs.size());
+    for (const Value& input : node.inputs) {
+      canonical.put(input.node());
+      canonical.put(input.output());
+    }
+    canonical.put(node.attributes);
+    for (const ValueType& type : node.outputs) {
+      canonical.put(type.dtype);
+      canonical.put(type.shape);
+    }
+    if (node.op == "constant") canonical.put(node.constant);
+  }
+  for (const Variable& variable : variables_) {
+    canonical.put(variable.name);
+    canonical.put(variable.initialiser.kind);
+    canonical.put(variable.initialiser.a);
+    canonical.put(variable.initialiser.b);
+    canonical.put(variable.trainable);
+  }
+  return canonical.hash();
+}
+
+}  // namespace shoal

@@ -1,0 +1,358 @@
+/// The description of a graph as JSON, version 1:
+///
+///   {"format": "shoal-graph", "version": 1, "seed": "123",
+///    "nodes": [{"op", "name", "inputs": [[node, output], ...], "attributes": {name: {type: value}},
+///               "outputs": [{"dtype", "shape": [number or symbol, ...]}], "constant": base64 (constants only)}],
+///    "variables": [{"name", "initialiser": {"kind", "a", "b"}, "trainable"}]}
+///
+/// Attribute types are "int", "real", "bool", "string", "ints". Constants are little-endian. Integers of 64 bits that use
+/// all of them (seed, keys) are strings, since many readers keep numbers as doubles.
+#include "shoal/graph/graph_json.h"
+
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base64.h"
+#include "shoal/graph/op.h"
+
+namespace shoal {
+
+static_assert(std::endian::native == std::endian::little, "constants are stored little-endian; write the swap for this target");
+
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr int64_t kVersion = 1;
+constexpr std::string_view kFormat = "shoal-graph";
+
+// Writing.
+
+ordered_json real_to_json(double value) {
+  if (std::isfinite(value)) return value;
+  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+}
+
+ordered_json int_to_json(int64_t value) {
+  constexpr int64_t kExactMax = int64_t(1) << 53;
+  if (value > -kExactMax && value < kExactMax) return value;
+  return std::to_string(value);
+}
+
+ordered_json attribute_to_json(const Attribute& attribute) {
+  struct Writer {
+    ordered_json operator()(int64_t value) { return {{"int", int_to_json(value)}}; }
+    ordered_json operator()(double value) { return {{"real", real_to_json(value)}}; }
+    ordered_json operator()(bool value) { return {{"bool", value}}; }
+    ordered_json operator()(const std::string& value) { return {{"string", value}}; }
+    ordered_json operator()(const std::vector<int64_t>& values) {
+      ordered_json list = ordered_json::array();
+      for (int64_t value : values) list.push_back(int_to_json(value));
+      return {{"ints", std::move(list)}};
+    }
+  };
+  return std::visit(Writer{}, attribute);
+}
+
+ordered_json type_to_json(const ValueType& type) {
+  ordered_json shape = ordered_json::array();
+  for (const Dim& dim : type.shape.dims()) {
+    if (dim.is_symbol()) {
+      shape.push_back(dim.name());
+    } else {
+      shape.push_back(dim.size());
+    }
+  }
+  return {{"dtype", std::string(to_string(type.dtype))}, {"shape", std::move(shape)}};
+}
+
+ordered_json node_to_json(const Node& node) {
+  ordered_json inputs = ordered_json::array();
+  for (const Value& input : node.inputs) inputs.push_back(ordered_json::array({input.node(), input.output()}));
+  ordered_json attributes = ordered_json::object();
+  for (const auto& [name, value] : node.attributes.values()) attributes[name] = attribute_to_json(value);
+  ordered_json outputs = ordered_json::array();
+  for (const ValueType& type : node.outputs) outputs.push_back(type_to_json(type));
+  ordered_json json{{"op", node.op}, {"name", node.name}, {"inputs", std::move(inputs)},
+                    {"attributes", std::move(attributes)}, {"outputs", std::move(outputs)}};
+  if (node.op == "constant") {
+    const TensorView view = node.constant.view();
+    json["constant"] = base64_encode({view.data, view.bytes()});
+  }
+  return json;
+}
+
+std::string_view kind_name(Initialiser::Kind kind) {
+  switch (kind) {
+    case Initialiser::Kind::kConstant: return "constant";
+    case Initialiser::Kind::kUniform: return "uniform";
+    case Initialiser::Kind::kNormal: return "normal";
+    case Initialiser::Kind::kTruncatedNormal: return "truncated_normal";
+  }
+  SHOAL_CHECK(false);
+}
+
+}  // namespace
+
+std::string Graph::to_json() const {
+  ordered_json nodes = ordered_json::array();
+  for (const Node& node : nodes_) nodes.push_back(node_to_json(node));
+  ordered_json variables = ordered_json::array();
+  for (const Variable& variable : variables_) {
+    const Initialiser& initialiser = variable.initialiser;
+    variables.push_back({{"name", variable.name},
+                         {"initialiser", {{"kind", std::string(kind_name(initialiser.kind))},
+                                          {"a", real_to_json(initialiser.a)}, {"b", real_to_json(initialiser.b)}}},
+                         {"trainable", variable.trainable}});
+  }
+  const ordered_json json{{"format", std::string(kFormat)}, {"version", kVersion}, {"seed", std::to_string(seed_)},
+                          {"nodes", std::move(nodes)}, {"variables", std::move(variables)}};
+  return json.dump(1, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+// Reading. Every step checks what it takes; nothing throws.
+
+namespace {
+
+Error broken(std::string what) { return data_loss(std::move(what)); }
+
+Result<const ordered_json*> member(const ordered_json& json, const char* name) {
+  if (!json.is_object()) return broken("an object was expected where \"" + std::string(name) + "\" is looked for");
+  const auto found = json.find(name);
+  if (found == json.end()) return broken("\"" + std::string(name) + "\" is missing");
+  return &*found;
+}
+
+Result<std::string> string_of(const ordered_json& json, std::string_view what) {
+  if (!json.is_string()) return broken("\"" + std::string(what) + "\" must be a string");
+  return json.get<std::string>();
+}
+
+Result<std::string> string_member(const ordered_json& json, const char* name) {
+  SHOAL_TRY(const auto* value, member(json, name));
+  return string_of(*value, name);
+}
+
+Result<const ordered_json*> array_member(const ordered_json& json, const char* name) {
+  SHOAL_TRY(const auto* value, member(json, name));
+  if (!value->is_array()) return broken("\"" + std::string(name) + "\" must be a list");
+  return value;
+}
+
+template <class T>
+Result<T> parse_integer(const std::string& text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return broken("\"" + text + "\" is no 64-bit integer");
+  return value;
+}
+
+Result<int64_t> int_of(const ordered_json& json) {
+  if (json.is_string()) return parse_integer<int64_t>(json.get<std::string>());
+  if (!json.is_number_integer() || (json.is_number_unsigned() && json.get<uint64_t>() > uint64_t(INT64_MAX))) {
+    return broken("an integer was expected");
+  }
+  return json.get<int64_t>();
+}
+
+Result<double> real_of(const ordered_json& json) {
+  if (json.is_number()) return json.get<double>();
+  if (json == "nan") return std::nan("");
+  if (json == "inf") return INFINITY;
+  if (json == "-inf") return -INFINITY;
+  return broken("a real number was expected");
+}
+
+Result<std::vector<int64_t>> ints_of(const ordered_json& json) {
+  if (!json.is_array()) return broken("a list of integers was expected");
+  std::vector<int64_t> values;
+  for (const ordered_json& item : json) {
+    SHOAL_TRY(const int64_t value, int_of(item));
+    values.push_back(value);
+  }
+  return values;
+}
+
+template <class T>
+Result<Attribute> as_attribute(Result<T> value) {
+  if (!value) return std::move(value).error();
+  return Attribute(std::move(value).value());
+}
+
+Result<Attribute> attribute_of(const ordered_json& json) {
+  if (!json.is_object() || json.size() != 1) return broken("an attribute must be {type: value}");
+  const std::string& type = json.begin().key();
+  const ordered_json& value = json.begin().value();
+  if (type == "int") return as_attribute(int_of(value));
+  if (type == "real") return as_attribute(real_of(value));
+  if (type == "string") return as_attribute(string_of(value, "string"));
+  if (type == "ints") return as_attribute(ints_of(value));
+  if (type == "bool" && value.is_boolean()) return Attribute(value.get<bool>());
+  return broken("\"" + type + "\" is no type of attribute, or its value is of another");
+}
+
+Result<ValueType> type_of(const ordered_json& json) {
+  SHOAL_TRY(const std::string name, string_member(json, "dtype"));
+  const auto dtype = dtype_from_string(name);
+  if (!dtype || size_of(*dtype) == 0) return broken("\"" + name + "\" is no type of a graph's values");
+  SHOAL_TRY(const auto* shape, array_member(json, "shape"));
+  if (shape->size() > size_t(Shape::kRankMax)) return broken("a shape has more than 8 dimensions");
+  std::vector<Dim> dims;
+  for (const ordered_json& item : *shape) {
+    if (item.is_string() && !item.get_ref<const std::string&>().empty()) {
+      dims.push_back(Dim::symbol(item.get<std::string>()));
+      continue;
+    }
+    SHOAL_TRY(const int64_t size, int_of(item));
+    if (item.is_string() || size < 0) return broken("a size must be a number from 0 or a symbol");
+    dims.emplace_back(size);
+  }
+  return ValueType{*dtype, DimShape(std::move(dims))};
+}
+
+Result<Tensor> constant_of(const ordered_json& json, const ValueType& type) {
+  SHOAL_TRY(const std::string text, string_member(json, "constant"));
+  SHOAL_TRY(const Shape shape, type.shape.resolve({}));
+  const auto bytes = base64_decode(text);
+  if (!bytes) return broken("\"constant\" is not base64");
+  const auto elements = uint64_t(shape.elements());
+  if (elements > bytes->size() || elements * size_of(type.dtype) != bytes->size()) {
+    return broken("\"constant\" has " + std::to_string(bytes->size()) + " bytes, which is not what " + to_string(shape) + " takes");
+  }
+  Tensor tensor(type.dtype, shape);
+  if (!bytes->empty()) std::memcpy(tensor.mutable_view().data, bytes->data(), bytes->size());
+  return tensor;
+}
+
+Result<Initialiser> initialiser_of(const ordered_json& json) {
+  SHOAL_TRY(const std::string name, string_member(json, "kind"));
+  SHOAL_TRY(const auto* a, member(json, "a"));
+  SHOAL_TRY(const auto* b, member(json, "b"));
+  Initialiser initialiser;
+  SHOAL_TRY(initialiser.a, real_of(*a));
+  SHOAL_TRY(initialiser.b, real_of(*b));
+  for (auto kind : {Initialiser::Kind::kConstant, Initialiser::Kind::kUniform, Initialiser::Kind::kNormal,
+                    Initialiser::Kind::kTruncatedNormal}) {
+    if (name != kind_name(kind)) continue;
+    initialiser.kind = kind;
+    return initialiser;
+  }
+  return broken("\"" + name + "\" is no kind of initialiser");
+}
+
+}  // namespace
+
+/// Rebuilds a graph node by node; the same checks as for a graph built by a program.
+struct GraphReader {
+  Graph& graph;
+  const ordered_json& variables;
+  size_t next_variable = 0;
+
+  Result<void> read_variable(Node node) {
+    if (next_variable >= variables.size()) return broken("\"variables\" has fewer entries than there are variables");
+    const ordered_json& json = variables[next_variable++];
+    SHOAL_TRY(const std::string name, string_member(json, "name"));
+    if (name != node.name) return broken("\"variables\" has \"" + name + "\" here");
+    SHOAL_TRY(const auto* initialiser, member(json, "initialiser"));
+    SHOAL_TRY(const auto* trainable, member(json, "trainable"));
+    if (!trainable->is_boolean()) return broken("\"trainable\" must be true or false");
+    Variable variable{.name = node.name, .dtype = node.outputs[0].dtype, .shape = {}, .initialiser = {},
+                      .trainable = trainable->get<bool>(), .node = -1};
+    SHOAL_TRY(variable.shape, node.outputs[0].shape.resolve({}));
+    SHOAL_TRY(variable.initialiser, initialiser_of(*initialiser));
+    return graph.add_variable(std::move(variable));
+  }
+
+  Result<void> read_inputs(const ordered_json& json, Node& node) {
+    SHOAL_TRY(const auto* inputs, array_member(json, "inputs"));
+    for (const ordered_json& item : *inputs) {
+      SHOAL_TRY(const auto pair, ints_of(item));
+      const bool earlier = pair.size() == 2 && pair[0] >= 0 && pair[0] < int64_t(graph.nodes().size());
+      if (!earlier || pair[1] < 0 || pair[1] >= int64_t(graph.node(NodeId(pair[0])).outputs.size())) {
+        return broken("an operand must be [node, output] of an earlier node");
+      }
+      node.inputs.emplace_back(&graph, NodeId(pair[0]), int(pair[1]));
+    }
+    return {};
+  }
+
+  Result<void> read_node(const ordered_json& json) {
+    Node node;
+    SHOAL_TRY(node.op, string_member(json, "op"));
+    SHOAL_TRY(node.name, string_member(json, "name"));
+    SHOAL_TRY_VOID(read_inputs(json, node));
+    SHOAL_TRY(const auto* attributes, member(json, "attributes"));
+    if (!attributes->is_object()) return broken("\"attributes\" must be an object");
+    for (const auto& [name, value] : attributes->items()) {
+      SHOAL_TRY(Attribute attribute, attribute_of(value));
+      node.attributes.set(name, std::move(attribute));
+    }
+    SHOAL_TRY(const auto* outputs, array_member(json, "outputs"));
+    for (const ordered_json& item : *outputs) {
+      SHOAL_TRY(ValueType type, type_of(item));
+      node.outputs.push_back(std::move(type));
+    }
+    return add(json, std::move(node));
+  }
+
+  Result<void> add(const ordered_json& json, Node node) {
+    if (node.op == "variable" || node.op == "constant") {
+      if (node.outputs.size() != 1) return broken("a source has one output");
+      if (node.op == "variable") return read_variable(std::move(node));
+      SHOAL_TRY(node.constant, constant_of(json, node.outputs[0]));
+    }
+    const std::vector<ValueType> stated = node.outputs;
+    auto added = graph.append(std::move(node));
+    if (!added) {  // what a program would be told as its mistake is a broken file here
+      const Error& error = added.error();
+      return error.kind() == ErrorKind::kInvalidArgument ? broken(error.message()) : error;
+    }
+    if (graph.node(*added).outputs != stated) return broken("\"outputs\" are not what the op gives for its operands");
+    return {};
+  }
+};
+
+namespace {
+
+Result<std::unique_ptr<Graph>> read_graph(const ordered_json& json, const OpCatalogue* catalogue, const GraphJsonLimits& limits) {
+  SHOAL_TRY(const std::string format, string_member(json, "format"));
+  if (format != kFormat) return broken("\"format\" is \"" + format + "\", not \"" + std::string(kFormat) + "\"");
+  SHOAL_TRY(const auto* version, member(json, "version"));
+  if (*version != kVersion) {
+    return failed_precondition("it is version " + version->dump() + " of the format, this program reads version " +
+                               std::to_string(kVersion));
+  }
+  SHOAL_TRY(const std::string seed_text, string_member(json, "seed"));
+  SHOAL_TRY(const auto seed, parse_integer<uint64_t>(seed_text));
+  SHOAL_TRY(const auto* nodes, array_member(json, "nodes"));
+  SHOAL_TRY(const auto* variables, array_member(json, "variables"));
+  if (nodes->size() > limits.nodes_max) {
+    return invalid_argument("it has " + std::to_string(nodes->size()) + " nodes, more than the limit of " + std::to_string(limits.nodes_max));
+  }
+  auto graph = std::make_unique<Graph>(seed, catalogue);
+  GraphReader reader{.graph = *graph, .variables = *variables};
+  for (size_t i = 0; i < nodes->size(); ++i) {
+    if (auto read = reader.read_node((*nodes)[i]); !read) return std::move(read).error().with_context("node " + std::to_string(i));
+  }
+  if (reader.next_variable != variables->size()) return broken("\"variables\" has more entries than there are variables");
+  return graph;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Graph>> graph_from_json(std::string_view text, const OpCatalogue* catalogue, const GraphJsonLimits& limits) {
+  constexpr std::string_view kContext = "graph description";
+  if (text.size() > limits.text_bytes_max) {
+    return invalid_argument("graph description: it has " + std::to_string(text.size()) + " bytes, more than the limit of " +
+                            std::to_string(limits.text_bytes_max));
+  }
+  const ordered_json json = ordered_json::parse(text, nullptr, false);
+  if (json.is_discarded()) return broken("graph description: it is not valid JSON");
+  auto graph = read_graph(json, catalogue, limits);
+  if (!graph) return std::move(graph).error().with_context(kContext);
+  return graph;
+}
+
+}  // namespace shoal

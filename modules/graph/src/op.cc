@@ -1,0 +1,78 @@
+#include "shoal/graph/op.h"
+
+#include <algorithm>
+
+#include "shape_rules.h"
+
+namespace shoal {
+
+bool OpDef::is_shape_only(int input) const {
+  return std::find(shape_only.begin(), shape_only.end(), input) != shape_only.end();
+}
+
+namespace {
+
+constexpr auto kFamilies = {rules::add_dense_ops,   rules::add_conv2d_ops,  rules::add_pool_ops,
+                            rules::add_elementwise_ops, rules::add_shape_ops, rules::add_dropout_ops,
+                            rules::add_softmax_ops, rules::add_reduce_ops,  rules::add_integer_ops};
+
+Result<void> check(const OpDef& op) {
+  auto is_input = [&op](int input) { return input >= 0 && input < op.inputs_max; };
+  if (op.name.empty()) return invalid_argument("the op has no name");
+  if (!op.shape_rule) return invalid_argument("the op has no shape rule");
+  if (op.inputs_min < 0 || op.inputs_max < op.inputs_min) return invalid_argument("inputs_min and inputs_max contradict each other");
+  if (op.view && op.inputs_min < 1) return invalid_argument("a view needs an input");
+  if (!op.view && !op.kernel) return invalid_argument("the op has no kernel; a user's own op brings one");
+  for (int input : op.shape_only) {
+    if (!is_input(input)) return invalid_argument("shape_only names input " + std::to_string(input) + ", which it does not have");
+    if (op.view && input == 0) return invalid_argument("a view needs the contents of input 0");
+  }
+  for (const OpDef::InPlace& pair : op.in_place) {
+    if (!is_input(pair.input) || pair.output < 0 || op.is_shape_only(pair.input)) {
+      return invalid_argument("in_place names an output or input that it does not have");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+OpCatalogue::OpCatalogue() {
+  const rules::AddOp add = [this](OpDef op) {
+    std::string name = op.name;
+    SHOAL_CHECK(ops_.emplace(std::move(name), std::move(op)).second);
+  };
+  for (auto* add_family : kFamilies) add_family(add);
+}
+
+const OpCatalogue& OpCatalogue::built_in() {
+  static const OpCatalogue catalogue;
+  return catalogue;
+}
+
+Result<void> OpCatalogue::add(OpDef op) {
+  if (auto checked = check(op); !checked) return std::move(checked).error().with_context("op \"" + op.name + "\"");
+  if (op.name == "input" || op.name == "variable" || op.name == "constant" || ops_.contains(op.name)) {
+    return invalid_argument("op \"" + op.name + "\": an op of this name exists");
+  }
+  std::string name = op.name;
+  ops_.emplace(std::move(name), std::move(op));
+  return {};
+}
+
+const OpDef* OpCatalogue::find(std::string_view name) const {
+  const auto found = ops_.find(name);
+  return found == ops_.end() ? nullptr : &found->second;
+}
+
+std::vector<std::string> OpCatalogue::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, op] : ops_) names.push_back(name);
+  return names;
+}
+
+RandomKey random_sequence(RandomKey graph_seed, int64_t node_key, uint64_t trainer, uint64_t ordinal) {
+  return fold_in(fold_in(fold_in(graph_seed, uint64_t(node_key)), trainer), ordinal);
+}
+
+}  // namespace shoal

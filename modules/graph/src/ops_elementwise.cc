@@ -1,0 +1,86 @@
+/// Ops whose element i depends on elements i only.
+#include "shape_rules.h"
+#include "shoal/graph/ops.h"
+
+namespace shoal {
+namespace rules {
+namespace {
+
+std::vector<Value> relu_gradient(const GradientRequest& request) {
+  return request.graph.add("relu_grad", {request.output_gradients[0], request.outputs[0]});
+}
+
+std::vector<Value> add_gradient(const GradientRequest& request) {
+  return {request.output_gradients[0], request.output_gradients[0]};
+}
+
+std::vector<Value> sub_gradient(const GradientRequest& request) {
+  const Value dy = request.output_gradients[0];
+  return {dy, request.wanted[1] ? ops::scale(dy, -1.0) : Value()};
+}
+
+std::vector<Value> mul_gradient(const GradientRequest& request) {
+  const Value dy = request.output_gradients[0];
+  const auto& inputs = request.node.inputs;
+  return {request.wanted[0] ? ops::mul(dy, inputs[1]) : Value(), request.wanted[1] ? ops::mul(dy, inputs[0]) : Value()};
+}
+
+std::vector<Value> scale_gradient(const GradientRequest& request) {
+  return {ops::scale(request.output_gradients[0], request.node.attributes.get_real("factor"))};
+}
+
+std::vector<Value> square_gradient(const GradientRequest& request) {
+  return {ops::scale(ops::mul(request.output_gradients[0], request.node.inputs[0]), 2.0)};
+}
+
+Outputs scale_types(Types inputs, const Attributes& attributes) {
+  SHOAL_TRY_VOID(expect_float(inputs[0], "x"));
+  SHOAL_TRY_VOID(real_attribute(attributes, "factor"));
+  return std::vector{inputs[0]};
+}
+
+}  // namespace
+
+void add_elementwise_ops(const AddOp& add) {
+  const std::vector<OpDef::InPlace> over_first{{0, 0}};
+  const std::vector<OpDef::InPlace> over_either{{0, 0}, {0, 1}};
+  auto unary = [&](std::string name, ShapeRule rule, GradientRule gradient) {
+    add({.name = std::move(name), .inputs_min = 1, .inputs_max = 1, .shape_rule = std::move(rule),
+         .gradient = std::move(gradient), .in_place = over_first});
+  };
+  auto binary = [&](std::string name, std::vector<std::string> operands, GradientRule gradient) {
+    add({.name = std::move(name), .inputs_min = 2, .inputs_max = 2, .shape_rule = elementwise_rule(std::move(operands)),
+         .gradient = std::move(gradient), .in_place = over_either});
+  };
+  unary("relu", elementwise_rule({"x"}), relu_gradient);
+  unary("scale", scale_types, scale_gradient);
+  unary("square", elementwise_rule({"x"}), square_gradient);
+  binary("relu_grad", {"dy", "y"}, {});
+  binary("add", {"a", "b"}, add_gradient);
+  binary("sub", {"a", "b"}, sub_gradient);
+  binary("mul", {"a", "b"}, mul_gradient);
+}
+
+}  // namespace rules
+
+namespace ops {
+
+Value relu(Value x, std::string_view name) { return rules::graph_of("relu", x).add("relu", {x}, {}, name)[0]; }
+Value add(Value a, Value b, std::string_view name) { return rules::graph_of("add", a).add("add", {a, b}, {}, name)[0]; }
+Value sub(Value a, Value b, std::string_view name) { return rules::graph_of("sub", a).add("sub", {a, b}, {}, name)[0]; }
+Value mul(Value a, Value b, std::string_view name) { return rules::graph_of("mul", a).add("mul", {a, b}, {}, name)[0]; }
+Value scale(Value x, double factor, std::string_view name) {
+  return rules::graph_of("scale", x).add("scale", {x}, {{"factor", factor}}, name)[0];
+}
+Value square(Value x, std::string_view name) { return rules::graph_of("square", x).add("square", {x}, {}, name)[0]; }
+
+}  // namespace ops
+
+Value operator+(Value a, Value b) { return ops::add(a, b); }
+Value operator-(Value a, Value b) { return ops::sub(a, b); }
+Value operator*(Value a, Value b) { return ops::mul(a, b); }
+Value operator*(Value x, double factor) { return ops::scale(x, factor); }
+Value operator*(double factor, Value x) { return ops::scale(x, factor); }
+Value operator-(Value x) { return ops::scale(x, -1.0); }
+
+}  // namespace shoal

@@ -1,0 +1,101 @@
+/// The same elements under another shape. All are views: no bytes move.
+#include "shape_rules.h"
+#include "shoal/graph/ops.h"
+
+namespace shoal {
+namespace rules {
+namespace {
+
+constexpr int64_t kFirstSize = -1;  // in attribute "shape": the first size of x, number or symbol
+
+Result<Dim> product_from(const DimShape& shape, int axis) {
+  int64_t product = 1;
+  for (; axis < shape.rank(); ++axis) {
+    if (shape[axis].is_symbol()) {
+      return invalid_argument("x " + to_string(shape) + ": only the first size may be a symbol");
+    }
+    if (__builtin_mul_overflow(product, shape[axis].size(), &product)) {
+      return invalid_argument("x " + to_string(shape) + " has too many elements");
+    }
+  }
+  return Dim(product);
+}
+
+Outputs flatten_types(Types inputs, const Attributes&) {
+  SHOAL_TRY_VOID(expect_rank_min(inputs[0], 1, "x"));
+  SHOAL_TRY(const Dim rest, product_from(inputs[0].shape, 1));
+  return std::vector{ValueType{inputs[0].dtype, {inputs[0].shape[0], rest}}};
+}
+
+Outputs reshape_types(Types inputs, const Attributes& attributes) {
+  const DimShape& from = inputs[0].shape;
+  const auto found = attributes.values().find("shape");
+  const auto* sizes = found == attributes.values().end() ? nullptr : std::get_if<std::vector<int64_t>>(&found->second);
+  if (!sizes || sizes->size() > size_t(Shape::kRankMax)) {
+    return invalid_argument("attribute \"shape\" must be a list of at most 8 integers");
+  }
+  std::vector<Dim> to;
+  for (size_t axis = 0; axis < sizes->size(); ++axis) {
+    const int64_t size = (*sizes)[axis];
+    if (size == kFirstSize && axis == 0 && from.rank() > 0) {
+      to.push_back(from[0]);
+    } else if (size < 0) {
+      return invalid_argument("attribute \"shape\" has a negative size");
+    } else {
+      to.emplace_back(size);
+    }
+  }
+  ValueType result{inputs[0].dtype, DimShape(std::move(to))};
+  if (same_elements(from, result.shape)) return std::vector{std::move(result)};
+  return invalid_argument("x " + to_string(from) + " and " + to_string(result.shape) + " differ in their numbers of elements");
+}
+
+Outputs reshape_like_types(Types inputs, const Attributes&) {
+  if (same_elements(inputs[0].shape, inputs[1].shape)) return std::vector{ValueType{inputs[0].dtype, inputs[1].shape}};
+  return invalid_argument("x " + to_string(inputs[0].shape) + " and like " + to_string(inputs[1].shape) +
+                          " differ in their numbers of elements");
+}
+
+std::vector<Value> view_gradient(const GradientRequest& request) {
+  std::vector<Value> result(request.node.inputs.size());
+  result[0] = ops::reshape_like(request.output_gradients[0], request.node.inputs[0]);
+  return result;
+}
+
+}  // namespace
+
+void add_shape_ops(const AddOp& add) {
+  add({.name = "flatten", .inputs_min = 1, .inputs_max = 1, .shape_rule = flatten_types, .gradient = view_gradient, .view = true});
+  add({.name = "reshape", .inputs_min = 1, .inputs_max = 1, .shape_rule = reshape_types, .gradient = view_gradient, .view = true});
+  add({.name = "reshape_like", .inputs_min = 2, .inputs_max = 2, .shape_rule = reshape_like_types, .gradient = view_gradient,
+       .shape_only = {1}, .view = true});
+}
+
+}  // namespace rules
+
+namespace ops {
+
+Value flatten(Value x, std::string_view name) { return rules::graph_of("flatten", x).add("flatten", {x}, {}, name)[0]; }
+
+Value reshape(Value x, DimShape shape, std::string_view name) {
+  Graph& graph = rules::graph_of("reshape", x);
+  std::vector<int64_t> sizes;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (!shape[axis].is_symbol()) {
+      sizes.push_back(shape[axis].size());
+    } else if (axis == 0 && x.rank() > 0 && x.shape()[0] == shape[0]) {
+      sizes.push_back(rules::kFirstSize);
+    } else {
+      raise(invalid_argument("reshape: the symbol \"" + shape[axis].name() + "\" of " + to_string(shape) +
+                             " must stand first in x " + to_string(x.shape()) + " too"));
+    }
+  }
+  return graph.add("reshape", {x}, {{"shape", std::move(sizes)}}, name)[0];
+}
+
+Value reshape_like(Value x, Value like, std::string_view name) {
+  return rules::graph_of("reshape_like", x).add("reshape_like", {x, like}, {}, name)[0];
+}
+
+}  // namespace ops
+}  // namespace shoal

@@ -1,0 +1,223 @@
+#include "shoal/graph/passes.h"
+
+#include <map>
+#include <optional>
+
+#include "canonical.h"
+
+namespace shoal {
+namespace {
+
+/// Replaces values by earlier ones in one sweep: visit nodes in order, apply() first, replace() as wanted.
+class Replacements {
+ public:
+  explicit Replacements(const Flow& flow) {
+    for (const FlowNode& node : flow.nodes) targets_.emplace_back(node.node.outputs.size());
+  }
+  void replace(FlowValue value, FlowValue by) { targets_[size_t(value.node)][size_t(value.output)] = by; }
+  void apply(FlowValue& value) const {
+    if (value.node < 0) return;
+    const FlowValue by = targets_[size_t(value.node)][size_t(value.output)];
+    if (by.node >= 0) value = by;
+  }
+  void apply(FlowNode& node) const {
+    for (FlowValue& input : node.inputs) apply(input);
+  }
+  void finish(Flow& flow) const {
+    for (FlowValue& value : flow.fetches) apply(value);
+    for (FlowValue& value : flow.updates) apply(value);
+  }
+
+ private:
+  std::vector<std::vector<FlowValue>> targets_;
+};
+
+FlowNode flow_node(const Graph& graph, const Node& node) {
+  FlowNode result{.node = {.op = node.op, .name = node.name, .attributes = node.attributes, .outputs = node.outputs},
+                  .op = graph.catalogue().find(node.op),
+                  .inputs = {},
+                  .input_types = {}};
+  result.node.constant = node.constant;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const Value& input = node.inputs[i];
+    result.input_types.push_back(input.type());
+    const bool contents = !result.op->is_shape_only(int(i));
+    result.inputs.push_back(contents ? FlowValue{input.node(), input.output()} : FlowValue{});
+  }
+  return result;
+}
+
+}  // namespace
+
+Result<Flow> extract(const Graph& graph, const std::vector<Value>& fetches, const std::vector<Value>& updates) {
+  Flow flow;
+  for (const Node& node : graph.nodes()) flow.nodes.push_back(flow_node(graph, node));
+  auto take = [&](const std::vector<Value>& values, std::vector<FlowValue>& to, const char* what) -> Result<void> {
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (!values[i].valid() || &values[i].graph() != &graph) {
+        return invalid_argument(std::string(what) + " " + std::to_string(i) + " is an invalid Value or belongs to another graph");
+      }
+      to.push_back({values[i].node(), values[i].output()});
+    }
+    return {};
+  };
+  SHOAL_TRY_VOID(take(fetches, flow.fetches, "fetch"));
+  SHOAL_TRY_VOID(take(updates, flow.updates, "update"));
+  prune(flow);
+  return flow;
+}
+
+void prune(Flow& flow) {
+  std::vector<bool> needed(flow.nodes.size());
+  for (const FlowValue& value : flow.fetches) needed[size_t(value.node)] = true;
+  for (const FlowValue& value : flow.updates) needed[size_t(value.node)] = true;
+  for (size_t id = flow.nodes.size(); id-- > 0;) {
+    if (!needed[id]) continue;
+    for (const FlowValue& input : flow.nodes[id].inputs) {
+      if (input.node >= 0) needed[size_t(input.node)] = true;
+    }
+  }
+  std::vector<int32_t> moved(flow.nodes.size(), -1);
+  std::vector<FlowNode> kept;
+  auto move = [&moved](FlowValue& value) {
+    if (value.node >= 0) value.node = moved[size_t(value.node)];
+  };
+  for (size_t id = 0; id < flow.nodes.size(); ++id) {
+    if (!needed[id]) continue;
+    moved[id] = int32_t(kept.size());
+    kept.push_back(std::move(flow.nodes[id]));
+    for (FlowValue& input : kept.back().inputs) move(input);
+  }
+  flow.nodes = std::move(kept);
+  for (FlowValue& value : flow.fetches) move(value);
+  for (FlowValue& value : flow.updates) move(value);
+}
+
+void merge_equal_nodes(Flow& flow) {
+  Replacements replacements(flow);
+  std::map<std::string, int32_t> first;
+  for (int32_t id = 0; id < int32_t(flow.nodes.size()); ++id) {
+    FlowNode& node = flow.nodes[size_t(id)];
+    replacements.apply(node);
+    if (node.node.op == "input" || node.node.op == "variable") continue;
+    Canonical key;
+    key.put(node.node.op);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      key.put(node.inputs[i].node);
+      key.put(node.inputs[i].output);
+      key.put(node.input_types[i]);
+    }
+    key.put(node.node.attributes);
+    for (const ValueType& type : node.node.outputs) key.put(type);
+    if (node.node.op == "constant") key.put(node.node.constant);
+    const auto [found, fresh] = first.emplace(key.bytes(), id);
+    if (fresh) continue;
+    for (int32_t output = 0; output < int32_t(node.node.outputs.size()); ++output) {
+      replacements.replace({id, output}, {found->second, output});
+    }
+  }
+  replacements.finish(flow);
+  prune(flow);
+}
+
+namespace {
+
+/// The result of an op on constants of one element, exactly as any backend computes it: one rounding to float32.
+std::optional<float> constant_result(const Flow& flow, const FlowNode& node) {
+  std::vector<float> operands;
+  for (const FlowValue& input : node.inputs) {
+    if (input.node < 0 || flow.nodes[size_t(input.node)].node.op != "constant") return std::nullopt;
+    const Tensor& constant = flow.nodes[size_t(input.node)].node.constant;
+    if (constant.dtype() != DType::kFloat32 || constant.elements() != 1) return std::nullopt;
+    operands.push_back(constant.as<float>()[0]);
+  }
+  const std::string& op = node.node.op;
+  if (op == "add") return operands[0] + operands[1];
+  if (op == "sub") return operands[0] - operands[1];
+  if (op == "mul") return operands[0] * operands[1];
+  if (op == "square") return operands[0] * operands[0];
+  if (op == "scale") return operands[0] * float(node.node.attributes.get_real("factor"));
+  return std::nullopt;
+}
+
+void make_constant(FlowNode& node, Tensor value) {
+  node.node.op = "constant";
+  node.node.attributes = {};
+  node.node.constant = std::move(value);
+  node.op = nullptr;
+  node.inputs.clear();
+  node.input_types.clear();
+}
+
+bool changes_nothing(const Flow& flow, const FlowNode& node) {
+  if (node.op->view) return node.node.outputs[0] == flow.type(node.inputs[0]);
+  if (node.node.op == "scale") return node.node.attributes.get_real("factor") == 1.0;
+  return node.node.op == "relu" && flow.nodes[size_t(node.inputs[0].node)].node.op == "relu";
+}
+
+void fold_view(const Flow& flow, FlowNode& node) {
+  const FlowNode& source = flow.nodes[size_t(node.inputs[0].node)];
+  if (source.op && source.op->view) {
+    node.inputs[0] = source.inputs[0];
+    node.input_types[0] = source.input_types[0];
+  } else if (source.node.op == "constant" && node.node.outputs[0].shape.is_fixed()) {
+    const Shape shape = node.node.outputs[0].shape.resolve({}).value();
+    make_constant(node, source.node.constant.reshaped(shape));
+  }
+}
+
+}  // namespace
+
+void fold(Flow& flow) {
+  Replacements replacements(flow);
+  for (int32_t id = 0; id < int32_t(flow.nodes.size()); ++id) {
+    FlowNode& node = flow.nodes[size_t(id)];
+    if (!node.op) continue;
+    replacements.apply(node);
+    if (node.op->view) fold_view(flow, node);
+    if (!node.op) continue;  // became a constant
+    if (changes_nothing(flow, node)) {
+      replacements.replace({id, 0}, node.inputs[0]);
+    } else if (const auto value = constant_result(flow, node)) {
+      make_constant(node, Tensor::of<float>(node.node.outputs[0].shape.resolve({}).value(), {*value}));
+    }
+  }
+  replacements.finish(flow);
+  prune(flow);
+}
+
+void fuse_activations(Flow& flow) {
+  std::map<std::pair<int32_t, int32_t>, int> uses;
+  auto count = [&uses](FlowValue value) { ++uses[{value.node, value.output}]; };
+  for (const FlowNode& node : flow.nodes) {
+    for (const FlowValue& input : node.inputs) count(input);
+  }
+  for (const FlowValue& value : flow.fetches) count(value);
+  for (const FlowValue& value : flow.updates) count(value);
+
+  Replacements replacements(flow);
+  for (int32_t id = 0; id < int32_t(flow.nodes.size()); ++id) {
+    FlowNode& node = flow.nodes[size_t(id)];
+    replacements.apply(node);
+    if (node.node.op != "relu") continue;
+    const FlowValue input = node.inputs[0];
+    FlowNode& producer = flow.nodes[size_t(input.node)];
+    const bool fusible = producer.node.op == "dense" || producer.node.op == "conv2d";
+    if (!fusible || uses[{input.node, input.output}] != 1 || producer.node.attributes.get_string("activation") != "none") continue;
+    producer.node.attributes.set("activation", std::string("relu"));
+    replacements.replace({id, 0}, input);
+  }
+  replacements.finish(flow);
+  prune(flow);
+}
+
+Result<Flow> simplify(const Graph& graph, const std::vector<Value>& fetches, const std::vector<Value>& updates) {
+  SHOAL_TRY(Flow flow, extract(graph, fetches, updates));
+  merge_equal_nodes(flow);
+  fold(flow);
+  merge_equal_nodes(flow);  // folding makes equal what differed by a view or a factor of 1
+  fuse_activations(flow);
+  return flow;
+}
+
+}  // namespace shoal

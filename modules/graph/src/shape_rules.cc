@@ -1,0 +1,164 @@
+#include "shape_rules.h"
+
+#include <algorithm>
+
+namespace shoal::rules {
+
+std::string describe(const ValueType& type) { return std::string(to_string(type.dtype)) + " " + to_string(type.shape); }
+
+Result<void> expect_dtype(const ValueType& type, DType dtype, std::string_view what) {
+  if (type.dtype == dtype) return {};
+  return invalid_argument(std::string(what) + " is " + describe(type) + "; it must be " + std::string(to_string(dtype)));
+}
+
+Result<void> expect_rank(const ValueType& type, int rank, std::string_view what) {
+  if (type.shape.rank() == rank) return {};
+  return invalid_argument(std::string(what) + " is " + describe(type) + "; it must have " + std::to_string(rank) +
+                          (rank == 1 ? " dimension" : " dimensions"));
+}
+
+Result<void> expect_rank_min(const ValueType& type, int rank, std::string_view what) {
+  if (type.shape.rank() >= rank) return {};
+  return invalid_argument(std::string(what) + " is " + describe(type) + "; it must have at least " + std::to_string(rank) +
+                          (rank == 1 ? " dimension" : " dimensions"));
+}
+
+Result<void> expect_float_rank(const ValueType& type, int rank, std::string_view what) {
+  SHOAL_TRY_VOID(expect_float(type, what));
+  return expect_rank(type, rank, what);
+}
+
+Result<void> expect_equal_shapes(const ValueType& a, std::string_view a_name, const ValueType& b, std::string_view b_name) {
+  if (a.shape == b.shape) return {};
+  return invalid_argument(std::string(a_name) + " " + to_string(a.shape) + " and " + std::string(b_name) + " " +
+                          to_string(b.shape) + " must have equal shapes");
+}
+
+namespace {
+
+struct Factors {
+  int64_t number = 1;
+  std::vector<std::string> symbols;
+  friend bool operator==(const Factors&, const Factors&) = default;
+};
+
+Factors factors_of(const DimShape& shape) {
+  Factors factors;
+  for (const Dim& dim : shape.dims()) {
+    if (dim.is_symbol()) {
+      factors.symbols.push_back(dim.name());
+    } else if (__builtin_mul_overflow(factors.number, dim.size(), &factors.number)) {
+      factors.number = -1;
+    }
+  }
+  std::sort(factors.symbols.begin(), factors.symbols.end());
+  return factors;
+}
+
+template <class T>
+Result<T> attribute(const Attributes& attributes, std::string_view name, std::string_view type) {
+  const auto found = attributes.values().find(name);
+  if (found == attributes.values().end()) return invalid_argument("attribute \"" + std::string(name) + "\" is missing");
+  const T* value = std::get_if<T>(&found->second);
+  if (!value) return invalid_argument("attribute \"" + std::string(name) + "\" must be " + std::string(type));
+  return *value;
+}
+
+}  // namespace
+
+bool same_elements(const DimShape& a, const DimShape& b) { return factors_of(a) == factors_of(b); }
+
+Result<std::vector<int64_t>> ints_attribute(const Attributes& attributes, std::string_view name, size_t count) {
+  SHOAL_TRY(auto values, attribute<std::vector<int64_t>>(attributes, name, "a list of integers"));
+  if (values.size() == count) return values;
+  return invalid_argument("attribute \"" + std::string(name) + "\" must have " + std::to_string(count) + " integers, not " +
+                          std::to_string(values.size()));
+}
+
+Result<double> real_attribute(const Attributes& attributes, std::string_view name) {
+  return attribute<double>(attributes, name, "a real number");
+}
+
+Result<std::string> string_attribute(const Attributes& attributes, std::string_view name) {
+  return attribute<std::string>(attributes, name, "a string");
+}
+
+ShapeRule elementwise_rule(std::vector<std::string> names) {
+  return [names = std::move(names)](Types inputs, const Attributes&) -> Outputs {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      SHOAL_TRY_VOID(expect_float(inputs[i], names[i]));
+      if (i > 0) SHOAL_TRY_VOID(expect_equal_shapes(inputs[0], names[0], inputs[i], names[i]));
+    }
+    return std::vector{inputs[0]};
+  };
+}
+
+Result<Sliding> slide(const ValueType& image, int64_t window_height, int64_t window_width, const Attributes& attributes) {
+  if (image.shape[1].is_symbol() || image.shape[2].is_symbol()) {
+    return invalid_argument("x " + to_string(image.shape) + ": height and width must be numbers, not symbols");
+  }
+  SHOAL_TRY(const auto strides, ints_attribute(attributes, "strides", 2));
+  SHOAL_TRY(const auto padding, ints_attribute(attributes, "padding", 4));
+  auto count = [&](int axis, int64_t window) -> Result<int64_t> {
+    const size_t first = axis == 1 ? 0 : 2;
+    auto result = window_count(image.shape[axis].size(), window, strides[size_t(axis) - 1], {padding[first], padding[first + 1]});
+    if (result) return result;
+    return std::move(result).error().with_context("x " + to_string(image.shape) + (axis == 1 ? ", height" : ", width"));
+  };
+  SHOAL_TRY(const int64_t out_height, count(1, window_height));
+  SHOAL_TRY(const int64_t out_width, count(2, window_width));
+  return Sliding{out_height, out_width};
+}
+
+std::vector<int64_t> resolve_padding(std::string_view op, Value image, std::array<int64_t, 2> window,
+                                     std::array<int64_t, 2> strides, const Padding& padding) {
+  if (padding.kind == Padding::Kind::kValid) return {0, 0, 0, 0};
+  if (padding.kind == Padding::Kind::kExplicit) return {padding.sizes.begin(), padding.sizes.end()};
+  const DimShape& shape = image.shape();
+  if (shape.rank() != 4 || shape[1].is_symbol() || shape[2].is_symbol()) {
+    raise(invalid_argument(std::string(op) + ": same padding needs an image [N, H, W, C] whose height and width are numbers, not " +
+                           to_string(shape)));
+  }
+  if (strides[0] < 1 || strides[1] < 1) raise(invalid_argument(std::string(op) + ": strides must be at least 1"));
+  const AxisPadding rows = same_padding(shape[1].size(), window[0], strides[0]);
+  const AxisPadding columns = same_padding(shape[2].size(), window[1], strides[1]);
+  return {rows.before, rows.after, columns.before, columns.after};
+}
+
+Graph& graph_of(std::string_view op, Value x) {
+  if (!x.valid()) raise(invalid_argument(std::string(op) + ": operand 0 is an invalid Value"));
+  return x.graph();
+}
+
+}  // namespace shoal::rules
+
+namespace shoal {
+
+AxisPadding same_padding(int64_t size, int64_t window, int64_t stride) {
+  SHOAL_CHECK(stride >= 1);
+  const int64_t count = (size + stride - 1) / stride;
+  const int64_t total = std::max<int64_t>(0, (count - 1) * stride + window - size);
+  return {total / 2, total - total / 2};
+}
+
+Result<int64_t> window_count(int64_t size, int64_t window, int64_t stride, AxisPadding padding) {
+  constexpr int64_t kMax = int64_t(1) << 31;  // far above any image, far below overflow
+  if (window < 1 || stride < 1 || padding.before < 0 || padding.after < 0 || window > kMax || stride > kMax) {
+    return invalid_argument("window " + std::to_string(window) + ", stride " + std::to_string(stride) + " and padding " +
+                            std::to_string(padding.before) + ", " + std::to_string(padding.after) +
+                            " must be at least 1, 1, 0, 0");
+  }
+  if (padding.before >= window || padding.after >= window) {
+    return invalid_argument("padding " + std::to_string(padding.before) + ", " + std::to_string(padding.after) +
+                            " reaches a whole window of " + std::to_string(window));
+  }
+  if (size < 1 || size > kMax) return invalid_argument("size " + std::to_string(size) + " is out of range");
+  const int64_t padded = size + padding.before + padding.after;
+  if (window > padded) {
+    return invalid_argument("a window of " + std::to_string(window) + " does not fit into " + std::to_string(padded) +
+                            " elements, padding included");
+  }
+  return (padded - window) / stride + 1;
+}
+
+}  // namespace shoal

@@ -1,0 +1,72 @@
+#pragma once
+/// What the shape rules of several op families share: checks that give the sentences users read.
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shoal/base/result.h"
+#include "shoal/graph/graph.h"
+#include "shoal/graph/op.h"
+#include "shoal/graph/window.h"
+
+namespace shoal::rules {
+
+using Types = std::span<const ValueType>;
+using Outputs = Result<std::vector<ValueType>>;
+
+inline ValueType float_type(DimShape shape) { return {DType::kFloat32, std::move(shape)}; }
+std::string describe(const ValueType& type);  ///< "int64 [batch]"
+
+Result<void> expect_dtype(const ValueType& type, DType dtype, std::string_view what);
+inline Result<void> expect_float(const ValueType& type, std::string_view what) {
+  return expect_dtype(type, DType::kFloat32, what);
+}
+Result<void> expect_rank(const ValueType& type, int rank, std::string_view what);
+Result<void> expect_rank_min(const ValueType& type, int rank, std::string_view what);
+/// float32 of this rank.
+Result<void> expect_float_rank(const ValueType& type, int rank, std::string_view what);
+Result<void> expect_equal_shapes(const ValueType& a, std::string_view a_name, const ValueType& b, std::string_view b_name);
+/// Equal numbers of elements for every size of the symbols.
+bool same_elements(const DimShape& a, const DimShape& b);
+
+// Attributes come from graph descriptions too, so a missing or mistyped one is an error, not a broken invariant.
+Result<std::vector<int64_t>> ints_attribute(const Attributes& attributes, std::string_view name, size_t count);
+Result<double> real_attribute(const Attributes& attributes, std::string_view name);
+Result<std::string> string_attribute(const Attributes& attributes, std::string_view name);
+
+/// One output like input 0: element-wise ops of `count` float32 operands of equal shape.
+ShapeRule elementwise_rule(std::vector<std::string> names);
+
+/// Attributes strides and padding (and window sizes) of one sliding op, checked against an image [n, H, W, C].
+struct Sliding {
+  int64_t out_height;
+  int64_t out_width;
+};
+Result<Sliding> slide(const ValueType& image, int64_t window_height, int64_t window_width, const Attributes& attributes);
+/// Padding resolved to [top, bottom, left, right] for an image of fixed height and width; raises InvalidArgument.
+std::vector<int64_t> resolve_padding(std::string_view op, Value image, std::array<int64_t, 2> window,
+                                     std::array<int64_t, 2> strides, const Padding& padding);
+
+// What dense and conv2d share.
+Result<void> expect_bias(const ValueType& bias, const ValueType& kernel);
+Result<void> expect_activation(const Attributes& attributes);
+/// The gradient of what went into the fused activation of a dense or conv2d node.
+Value before_activation(const GradientRequest& request);
+
+/// The graph of the first operand of a typed builder; raises InvalidArgument if it is an invalid Value.
+Graph& graph_of(std::string_view op, Value x);
+
+/// Gives every op of one family to the table.
+using AddOp = std::function<void(OpDef)>;
+void add_dense_ops(const AddOp& add);
+void add_conv2d_ops(const AddOp& add);
+void add_pool_ops(const AddOp& add);
+void add_elementwise_ops(const AddOp& add);
+void add_shape_ops(const AddOp& add);
+void add_dropout_ops(const AddOp& add);
+void add_softmax_ops(const AddOp& add);
+void add_reduce_ops(const AddOp& add);
+void add_integer_ops(const AddOp& add);
+
+}  // namespace shoal::rules
