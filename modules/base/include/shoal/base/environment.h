@@ -9,7 +9,11 @@
 #include <coroutine>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "shoal/base/buffer.h"
 #include "shoal/base/function.h"
@@ -111,14 +115,17 @@ class TaskGroup {
 class Event {
  public:
   explicit Event(Environment& env) : env_(env) {}
-  ~Event();
-  /// Wakes everyone who waits now.
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  ~Event();  ///< who still waits gets Cancelled
+  /// Wakes everyone who waits now, in the order they came.
   void notify_all();
   /// Until the next notify_all(), or DeadlineExceeded ("waiting for `what`"), or Cancelled. Check the condition in a loop.
   Task<Result<void>> wait(std::string_view what, Deadline deadline, StopToken stop = {});
 
  private:
   struct Waiter;
+  Task<Result<void>> wait_until(std::string what, Deadline deadline, StopToken stop);
   Environment& env_;
   std::vector<std::shared_ptr<Waiter>> waiters_;
 };

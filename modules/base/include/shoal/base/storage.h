@@ -14,7 +14,8 @@
 
 namespace shoal {
 
-/// A file being written from its start or appended to. Destroying it closes it without flushing to disk.
+/// A file being written from its start or appended to. Small appends are collected in memory: destroying it without
+/// close() loses what was not flushed. After an error every further call returns that error.
 class WritableFile {
  public:
   virtual ~WritableFile() = default;

@@ -1,0 +1,16 @@
+#pragma once
+/// For transport/tcp and the HTTP endpoint only: the Asio context that the strand of a production environment runs.
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace shoal {
+
+class Environment;
+
+/// Handlers of this context run on the strand, while run() is under way. Null if `environment` is virtual, or if this
+/// build has no Asio. Lives as long as the environment; it counts its own work, so it never needs a work guard.
+boost::asio::io_context* event_loop(Environment& environment);
+
+}  // namespace shoal

@@ -1,0 +1,65 @@
+#include "compute_thread.h"
+
+#include <algorithm>
+
+#include "guarded.h"
+#include "shoal/base/cpu.h"
+
+namespace shoal {
+
+OffloadWaiter::~OffloadWaiter() {
+  if (thread_) thread_->remove(*this);
+}
+
+void OffloadWaiter::await_suspend(std::coroutine_handle<> handle) {
+  Waiter::await_suspend(handle);
+  thread_->add(*this);  // may resume at once, so last
+}
+
+ComputeThread::~ComputeThread() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+  for (OffloadWaiter* waiter : waiting_) {
+    waiter->thread_ = nullptr;
+    loop_.disown(*waiter);
+  }
+}
+
+void ComputeThread::add(OffloadWaiter& waiter) {
+  {
+    std::lock_guard lock(mutex_);
+    waiting_.push_back(&waiter);
+    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+  }
+  changed_.notify_one();
+}
+
+void ComputeThread::remove(OffloadWaiter& waiter) {
+  std::unique_lock lock(mutex_);
+  std::erase(waiting_, &waiter);
+  finished_.wait(lock, [&] { return running_ != &waiter; });
+}
+
+void ComputeThread::run() {
+  flush_denormals();
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+    if (stopping_) return;
+    running_ = waiting_.front();
+    waiting_.pop_front();
+    OffloadWaiter& waiter = *running_;
+    lock.unlock();
+    run_guarded(*waiter.work_, "offloaded work");
+    loop_.wake(waiter);  // still there: its destructor waits for running_
+    lock.lock();
+    running_ = nullptr;
+    finished_.notify_all();
+  }
+}
+
+}  // namespace shoal

@@ -1,0 +1,52 @@
+#pragma once
+/// The one thread on which a production environment runs offloaded work, in order.
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "loop.h"
+
+namespace shoal {
+
+class ComputeThread;
+
+/// One offloaded work; a member of the waiting coroutine's frame. If the frame is destroyed first, work that has not
+/// begun is dropped, and work that has begun is waited for, since it refers to the frame.
+class OffloadWaiter : public Waiter {
+ public:
+  OffloadWaiter(Loop& loop, ComputeThread& thread, Work& work) : Waiter(loop), thread_(&thread), work_(&work) {}
+  ~OffloadWaiter();
+  void await_suspend(std::coroutine_handle<> handle);
+
+ private:
+  friend class ComputeThread;
+  ComputeThread* thread_;  // null once that thread is gone
+  Work* work_;
+};
+
+class ComputeThread {
+ public:
+  explicit ComputeThread(Loop& loop) : loop_(loop) {}
+  /// Waits for the work that runs; what waits never runs, and whoever waits for it is never resumed.
+  ~ComputeThread();
+
+ private:
+  friend class OffloadWaiter;
+  void add(OffloadWaiter& waiter);
+  void remove(OffloadWaiter& waiter);
+  void run();
+
+  Loop& loop_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::condition_variable finished_;
+  // All guarded by mutex_.
+  std::thread thread_;  // started by the first work
+  std::deque<OffloadWaiter*> waiting_;
+  OffloadWaiter* running_ = nullptr;
+  bool stopping_ = false;
+};
+
+}  // namespace shoal

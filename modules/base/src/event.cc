@@ -1,0 +1,46 @@
+#include <algorithm>
+
+#include "shoal/base/environment.h"
+
+namespace shoal {
+
+/// One waiting coroutine. Its sleep ends early when `wake` stops, which is how it is notified.
+struct Event::Waiter {
+  explicit Waiter(StopToken stop) : wake(std::move(stop)) {}
+  StopSource wake;
+  bool notified = false;
+  bool event_gone = false;
+};
+
+Event::~Event() {
+  for (const auto& waiter : std::exchange(waiters_, {})) {
+    waiter->event_gone = true;
+    waiter->wake.request_stop();
+  }
+}
+
+void Event::notify_all() {
+  for (const auto& waiter : std::exchange(waiters_, {})) {
+    waiter->notified = true;
+    waiter->wake.request_stop();
+  }
+}
+
+// Not a coroutine: `what` may be a temporary that is gone when the task starts.
+Task<Result<void>> Event::wait(std::string_view what, Deadline deadline, StopToken stop) {
+  return wait_until(std::string(what), deadline, std::move(stop));
+}
+
+Task<Result<void>> Event::wait_until(std::string what, Deadline deadline, StopToken stop) {
+  if (stop.stop_requested()) co_return cancelled();
+  const auto waiter = std::make_shared<Waiter>(stop);
+  waiters_.push_back(waiter);
+  const Result<void> slept = co_await env_.sleep_until(deadline, waiter->wake.token());
+  if (waiter->notified) co_return Result<void>();
+  if (waiter->event_gone) co_return cancelled();  // and this is gone too
+  std::erase(waiters_, waiter);
+  if (!slept) co_return slept;
+  co_return deadline_exceeded("waiting for " + what);
+}
+
+}  // namespace shoal

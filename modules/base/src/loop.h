@@ -1,0 +1,95 @@
+#pragma once
+/// The strand of a production environment: posted work, timers and socket handlers, one at a time, on the thread that
+/// calls run_until().
+#include <atomic>
+#include <coroutine>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "loop_wait.h"
+#include "shoal/base/function.h"
+#include "shoal/base/time.h"
+
+namespace shoal {
+
+class Loop;
+
+/// A suspended coroutine that the loop may resume; a member of its frame. When the frame is destroyed (on the strand, or
+/// while the loop does not run), the loop forgets it.
+class Waiter {
+ public:
+  explicit Waiter(Loop& loop) : loop_(&loop) {}
+  ~Waiter();
+  Waiter(const Waiter&) = delete;
+  Waiter& operator=(const Waiter&) = delete;
+
+  bool await_ready() const { return false; }
+  void await_suspend(std::coroutine_handle<> handle) { handle_ = handle; }
+  void await_resume() const {}
+
+ private:
+  friend class Loop;
+  Loop* loop_;  // null once the loop is gone
+  std::coroutine_handle<> handle_;
+  SteadyTime when_{};
+  uint64_t timer_ = 0;    // number of its timer, 0 if it has none
+  bool queued_ = false;   // guarded by the loop's mutex
+};
+
+class Loop {
+ public:
+  Loop() : wait_(make_loop_wait()) {}
+  ~Loop();
+
+  /// Any thread.
+  void post(Work work);
+  /// Queues `waiter` to be resumed, once. Any thread.
+  void wake(Waiter& waiter);
+  /// Resumes `waiter` at `when`. On the strand, or while the loop does not run; so is forget().
+  void set_timer(Waiter& waiter, SteadyTime when);
+  void forget(Waiter& waiter);
+  /// `waiter` outlives this loop: it will never be resumed, and does not look back here.
+  void disown(Waiter& waiter) { waiter.loop_ = nullptr; }
+
+  /// Runs until done(), asked after each thing that ran.
+  void run_until(UniqueFunction<bool()> done);
+  bool on_strand() const { return thread_.load(std::memory_order_relaxed) == std::this_thread::get_id(); }
+  /// When the present turn began: all that was ready then has run since or is running. Strand only.
+  SteadyTime turn_began() const { return turn_began_; }
+  boost::asio::io_context* context() { return wait_->context(); }
+
+  static SteadyTime now() { return SteadyTime(std::chrono::steady_clock::now().time_since_epoch()); }
+
+ private:
+  struct Item {
+    Work work;
+    Waiter* waiter = nullptr;
+  };
+  struct Timer {
+    SteadyTime when;
+    uint64_t number;
+    Waiter* waiter;
+  };
+  using Done = UniqueFunction<bool()>;
+  void run_turns(Done& done);
+  bool run_timers(Done& done);  // whether any ran
+  bool run_queue(Done& done);
+  void sleep();
+
+  std::unique_ptr<LoopWait> wait_;
+  std::atomic<std::thread::id> thread_{};
+  SteadyTime turn_began_{};
+  std::vector<Timer> timers_;  // the earliest last; of equal times, the first set last
+  uint64_t next_timer_ = 1;
+  std::vector<Item> batch_;  // taken from queue_, run from batch_next_ on; what run_until() leaves, the next one runs
+  size_t batch_next_ = 0;
+
+  std::mutex mutex_;
+  std::vector<Item> queue_;  // guarded by mutex_
+  bool asleep_ = false;      // guarded by mutex_: a push must wake the loop
+};
+
+}  // namespace shoal

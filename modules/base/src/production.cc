@@ -1,0 +1,157 @@
+#include "shoal/base/production.h"
+
+#include <sched.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+
+#include "compute_thread.h"
+#include "guarded.h"
+#include "loop.h"
+#include "pool.h"
+#include "shoal/base/cpu.h"
+#include "shoal/base/event_loop.h"
+#include "signals.h"
+#include "transports.h"
+
+namespace shoal {
+namespace {
+
+/// With offload_inline, how long works may follow each other before timers and posted work get their turn.
+constexpr Duration kTurnMax = std::chrono::milliseconds(2);
+
+class ProductionEnvironment final : public Environment {
+ public:
+  explicit ProductionEnvironment(ProductionOptions options);
+  ~ProductionEnvironment() override;
+
+  SteadyTime now() const override { return Loop::now(); }
+  WallTime wall_now() const override { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); }
+  void post(Work work) override { loop_.post(std::move(work)); }
+  bool on_strand() const override { return loop_.on_strand() && !in_inline_work_; }
+  Task<Result<void>> sleep_until(SteadyTime when, StopToken stop) override;
+  Task<Result<void>> offload(Work work) override;
+  void parallel_for(int64_t count, int64_t grain, const ThreadPool::Body& body) override;
+  JobPool& pool() override { return pool_; }
+  Result<transport::Transport*> transport(std::string_view scheme) override { return transports_.get(scheme, *this); }
+  Storage& storage() override { return *storage_; }
+  BufferPool& buffers() override { return *buffers_; }
+  Logger& log() override { return log_; }
+  uint64_t entropy() override;
+  StopToken interrupted() override { return interrupted_.token(); }
+
+  boost::asio::io_context* context() { return loop_.context(); }
+
+ private:
+  void run_until_done(Task<void> entry) override;
+
+  const bool offload_inline_;
+  bool in_inline_work_ = false;  // strand only
+  std::shared_ptr<BufferPool> buffers_;
+  std::unique_ptr<Storage> storage_;
+  Logger log_;
+  StopSource interrupted_;
+  Loop loop_;
+  ThreadPool pool_;
+  ComputeThread compute_;
+  Transports transports_;
+  std::optional<SignalWatch> signals_;
+};
+
+ProductionEnvironment::ProductionEnvironment(ProductionOptions options)
+    : offload_inline_(options.offload_inline),
+      buffers_(options.buffers ? std::move(options.buffers) : BufferPool::create()),
+      storage_(make_file_storage()),
+      log_(options.sink ? std::move(options.sink) : stderr_sink(), std::move(options.task), [this] { return wall_now(); }),
+      interrupted_(std::move(options.stop)),
+      pool_(options.pool_threads > 0 ? options.pool_threads : usable_cores()),
+      compute_(loop_),
+      transports_(std::move(options.transports)) {
+  if (options.handle_signals) {
+    signals_.emplace([this] { interrupted_.request_stop(); });
+  }
+}
+
+ProductionEnvironment::~ProductionEnvironment() {
+  signals_.reset();
+  transports_.clear();  // while this is still whole: they may post, and look at the clock
+}
+
+void ProductionEnvironment::run_until_done(Task<void> entry) {
+  if (offload_inline_) flush_denormals();
+  loop_.post([&entry] { entry.start(); });
+  loop_.run_until([&entry] { return entry.done(); });
+}
+
+Task<Result<void>> ProductionEnvironment::sleep_until(SteadyTime when, StopToken stop) {
+  if (stop.stop_requested()) co_return cancelled();
+  Waiter waiter(loop_);
+  bool stopped = false;
+  std::optional<StopCallback> on_stop;
+  if (when <= now()) {
+    loop_.wake(waiter);  // others first, so that a loop of short sleeps starves nobody
+  } else {
+    loop_.set_timer(waiter, when);
+  }
+  if (stop.stop_possible()) {
+    on_stop.emplace(stop, [&stopped, &waiter, this] {
+      stopped = true;
+      loop_.wake(waiter);
+    });
+  }
+  co_await waiter;
+  on_stop.reset();  // from here on nobody else touches `stopped` or `waiter`
+  if (stopped) co_return cancelled();
+  co_return Result<void>();
+}
+
+Task<Result<void>> ProductionEnvironment::offload(Work work) {
+  if (!offload_inline_) {
+    OffloadWaiter waiter(loop_, compute_, work);
+    co_await waiter;
+    co_return Result<void>();
+  }
+  in_inline_work_ = true;
+  run_guarded(work, "offloaded work");
+  in_inline_work_ = false;
+  if (loop_.on_strand() && now() - loop_.turn_began() > kTurnMax) {
+    Waiter waiter(loop_);
+    loop_.wake(waiter);
+    co_await waiter;
+  }
+  co_return Result<void>();
+}
+
+void ProductionEnvironment::parallel_for(int64_t count, int64_t grain, const ThreadPool::Body& body) {
+  // Calling a UniqueFunction is not const, since what it holds may change; here the chunks share it anyway.
+  pool_.parallel_for(count, grain, const_cast<ThreadPool::Body&>(body));
+}
+
+uint64_t ProductionEnvironment::entropy() {
+  uint64_t number = 0;
+  SHOAL_CHECK(::getentropy(&number, sizeof number) == 0);
+  return number;
+}
+
+}  // namespace
+
+std::unique_ptr<Environment> make_production_environment(ProductionOptions options) {
+  return std::make_unique<ProductionEnvironment>(std::move(options));
+}
+
+boost::asio::io_context* event_loop(Environment& environment) {
+  auto* production = dynamic_cast<ProductionEnvironment*>(&environment);
+  return production ? production->context() : nullptr;
+}
+
+int usable_cores() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  if (::sched_getaffinity(0, sizeof cores, &cores) == 0) return std::max(1, CPU_COUNT(&cores));
+  // More cores than cpu_set_t has bits.
+  return std::max(1, int(std::thread::hardware_concurrency()));
+}
+
+}  // namespace shoal

@@ -1,0 +1,55 @@
+#include "shoal/base/storage.h"
+
+#include <unistd.h>
+
+namespace shoal {
+namespace {
+
+std::string folder_of(const std::string& path) {
+  const size_t slash = path.find_last_of('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+Result<void> write_synced(Storage& storage, const std::string& path, std::string_view contents) {
+  SHOAL_TRY(auto file, storage.create(path));
+  SHOAL_TRY_VOID(file->append(std::as_bytes(std::span(contents))));
+  SHOAL_TRY_VOID(file->sync());
+  return file->close();
+}
+
+}  // namespace
+
+Result<std::string> Storage::read_all(const std::string& path, uint64_t size_bytes_max) {
+  SHOAL_TRY(auto file, open(path));
+  if (file->size() > size_bytes_max) {
+    return invalid_argument(path + ": " + std::to_string(file->size()) + " bytes, but at most " +
+                            std::to_string(size_bytes_max) + " are read here");
+  }
+  std::string contents(size_t(file->size()), '\0');
+  SHOAL_TRY_VOID(file->read_at(0, std::as_writable_bytes(std::span(contents))));
+  return contents;
+}
+
+Result<void> Storage::write_atomically(const std::string& path, std::string_view contents) {
+  // The thread's number keeps two writers of one file apart.
+  const std::string temporary = path + ".tmp-" + std::to_string(gettid());
+  Result<void> written = write_synced(*this, temporary, contents);
+  if (written) written = rename(temporary, path);
+  if (!written) {
+    static_cast<void>(remove(temporary));  // best effort: the first error is the one to report
+    return written;
+  }
+  return sync_folder(folder_of(path));
+}
+
+std::string join_path(std::string_view folder, std::string_view name) {
+  while (folder.size() > 1 && folder.ends_with('/')) folder.remove_suffix(1);
+  while (name.starts_with('/')) name.remove_prefix(1);
+  if (folder.empty()) return std::string(name);
+  std::string path(folder);
+  if (!path.ends_with('/')) path += '/';
+  return path.append(name);
+}
+
+}  // namespace shoal

@@ -1,0 +1,84 @@
+#include <optional>
+
+#include "shoal/base/environment.h"
+
+namespace shoal {
+
+struct TaskGroup::State {
+  explicit State(StopToken parent) : stop(std::move(parent)) {}
+
+  StopSource stop;
+  int64_t running = 0;
+  std::optional<Error> first_error;
+  std::coroutine_handle<> joiner;
+
+  /// A child's last act; resumes who joins after the last child.
+  void ended(Result<void> result) {
+    if (!result) {
+      const bool better = !first_error || (first_error->kind() == ErrorKind::kCancelled &&
+                                           result.error().kind() != ErrorKind::kCancelled);
+      if (better) first_error = std::move(result).error();
+      stop.request_stop();
+    }
+    if (--running == 0 && joiner) std::exchange(joiner, {}).resume();
+  }
+};
+
+namespace {
+
+/// A coroutine that nobody waits for; its frame frees itself at the end. TaskGroup cannot be destroyed before that.
+struct Detached {
+  struct promise_type : task_detail::PromiseBase {
+    Detached get_return_object() { return {}; }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    std::suspend_never final_suspend() noexcept { return {}; }
+    void return_void() noexcept {}
+  };
+};
+
+template <class State>
+Detached run_child(std::shared_ptr<State> state, Task<Result<void>> child) {
+  Result<void> result;
+  {
+    Task<Result<void>> running = std::move(child);
+    result = co_await std::move(running);
+  }  // what the child holds is gone before anyone who joined goes on
+  state->ended(std::move(result));
+}
+
+}  // namespace
+
+TaskGroup::TaskGroup(Environment&, StopToken stop) : state_(std::make_shared<State>(std::move(stop))) {}
+
+TaskGroup::~TaskGroup() { SHOAL_CHECK(state_->running == 0); }
+
+StopToken TaskGroup::token() const { return state_->stop.token(); }
+
+void TaskGroup::spawn(Task<Result<void>> child) {
+  SHOAL_CHECK(child.valid());
+  ++state_->running;
+  run_child(state_, std::move(child));
+}
+
+void TaskGroup::request_stop() { state_->stop.request_stop(); }
+
+Task<Result<void>> TaskGroup::join() {
+  struct Joining {
+    State& state;
+    bool await_ready() { return state.running == 0; }
+    void await_suspend(std::coroutine_handle<> self) {
+      SHOAL_CHECK(!state.joiner);  // one join at a time
+      state.joiner = self;
+    }
+    void await_resume() {}
+  };
+  const std::shared_ptr<State> state = state_;
+  Joining joining{*state};
+  co_await joining;
+  if (state->first_error) co_return *state->first_error;
+  co_return Result<void>();
+}
+
+int64_t TaskGroup::running() const { return state_->running; }
+
+}  // namespace shoal

@@ -1,0 +1,29 @@
+#include "transports.h"
+
+#include <utility>
+
+namespace shoal {
+
+Result<transport::Transport*> Transports::get(std::string_view scheme, Environment& env) {
+  std::lock_guard lock(mutex_);
+  if (const auto found = made_.find(scheme); found != made_.end()) return found->second.get();
+  const auto row = table_.find(scheme);
+  if (row == table_.end()) {
+    std::string sentence = "no transport \"" + std::string(scheme) + "\" in this build; there ";
+    sentence += table_.empty() ? "are none" : table_.size() == 1 ? "is" : "are";
+    const char* separator = " ";
+    for (const auto& [name, factory] : table_) sentence += std::exchange(separator, ", ") + name;
+    return not_found(std::move(sentence));
+  }
+  std::shared_ptr<transport::Transport> made = row->second(env);
+  SHOAL_CHECK(made != nullptr);
+  return made_.emplace(row->first, std::move(made)).first->second.get();
+}
+
+void Transports::clear() {
+  std::unique_lock lock(mutex_);
+  const auto ending = std::exchange(made_, {});
+  lock.unlock();  // before they go: they may call back
+}
+
+}  // namespace shoal

@@ -1,0 +1,62 @@
+#pragma once
+/// The Environment of one task of a VirtualWorld. One thread: whoever drives the world.
+#include <deque>
+#include <string>
+
+#include "killable_storage.h"
+#include "shoal/base/random.h"
+#include "transports.h"
+#include "virtual_world.h"
+
+namespace shoal {
+
+class VirtualEnvironment final : public Environment, private JobPool {
+ public:
+  VirtualEnvironment(VirtualWorld::State& world, VirtualTaskOptions options, uint64_t number);
+  ~VirtualEnvironment() override;
+
+  SteadyTime now() const override { return world_.now; }
+  WallTime wall_now() const override;
+  void post(Work work) override;
+  bool on_strand() const override { return world_.current == this; }
+  Task<Result<void>> sleep_until(SteadyTime when, StopToken stop) override;
+  Task<Result<void>> offload(Work work) override;
+  void parallel_for(int64_t count, int64_t grain, const UniqueFunction<void(int64_t, int64_t)>& body) override;
+  JobPool& pool() override { return *this; }
+  Result<transport::Transport*> transport(std::string_view scheme) override;
+  Storage& storage() override { return storage_; }
+  BufferPool& buffers() override { return *buffers_; }
+  Logger& log() override { return log_; }
+  uint64_t entropy() override { return entropy_.next_u64(); }
+  StopToken interrupted() override { return interrupted_.token(); }
+
+  void kill();
+  void interrupt() { interrupted_.request_stop(); }
+  void end_transports() { transports_.clear(); }
+  bool killed() const { return storage_.killed(); }
+  const std::string& name() const { return log_.task(); }
+
+ private:
+  friend class VirtualWaiter;
+  void run_until_done(Task<void> entry) override;
+  bool submit(Work job) override;
+  int threads() const override { return 1; }
+  /// A call of a killed task: Cancelled, and the end of the process if it does not take the hint.
+  Error refuse();
+
+  VirtualWorld::State& world_;
+  const Duration offload_duration_;
+  SteadyTime compute_free_at_{};  // the compute thread does one work at a time, in virtual time too
+  std::deque<Work> jobs_;
+  bool in_job_ = false;
+  uint64_t refused_count_ = 0;
+  std::vector<VirtualWaiter*> waiters_;  // in the order they came
+  KillableStorage storage_;
+  std::shared_ptr<BufferPool> buffers_;
+  Logger log_;
+  RandomStream entropy_;
+  StopSource interrupted_;
+  Transports transports_;
+};
+
+}  // namespace shoal
