@@ -41,6 +41,7 @@ class ClusterSpec {
     std::string address;  ///< "host:port"
     friend bool operator==(const Node&, const Node&) = default;
   };
+  /// Ordered, since everything derived from it must not depend on hashing.
   using Roles = std::map<std::string, std::vector<Node>, std::less<>>;
 
   /// Adds one node. InvalidArgument, naming role and index, if the address is not host:port, the index is negative, or

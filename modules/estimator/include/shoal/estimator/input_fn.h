@@ -1,5 +1,6 @@
 #pragma once
 /// The function that describes a model's input: called once per training, evaluation or prediction, it returns a Dataset.
+#include <cstddef>
 #include <functional>
 #include <type_traits>
 #include <utility>
@@ -39,19 +40,18 @@ class InputFn {
 
   template <class F>
   static Call adapt(F&& fn) {
-    using Fn = std::remove_cvref_t<F>;
+    using Fn = std::decay_t<F>;
     constexpr bool takes_nothing = std::is_invocable_r_v<data::Dataset, Fn&>;
     constexpr bool takes_context = std::is_invocable_r_v<data::Dataset, Fn&, const InputContext&>;
     static_assert(takes_nothing || takes_context,
                   "an input function takes nothing or a `const shoal::InputContext&` (mode, params, config), and returns "
                   "a shoal::data::Dataset");
-    if constexpr (std::is_constructible_v<bool, Fn&> && !std::is_same_v<Fn, Call> && std::is_pointer_v<Fn>) {
-      if (!fn) return {};  // a null function pointer is no function
-    }
     if constexpr (takes_context) {
-      return Call(std::forward<F>(fn));
-    } else if constexpr (takes_nothing) {
-      return [fn = Fn(std::forward<F>(fn))](const InputContext&) mutable -> data::Dataset { return fn(); };
+      return Call(std::forward<F>(fn));  // empty if fn is a null pointer or an empty std::function
+    } else {
+      std::function<data::Dataset()> plain(std::forward<F>(fn));
+      if (!plain) return {};
+      return [plain = std::move(plain)](const InputContext&) { return plain(); };
     }
   }
 

@@ -1,0 +1,140 @@
+/// RunConfig::replace() by names: fields as text, from a file or a command line.
+#include <charconv>
+#include <functional>
+#include <map>
+
+#include "shoal/estimator/run_config.h"
+
+namespace shoal {
+namespace {
+
+Error no_value(const NamedChange& change, std::string_view wanted) {
+  return invalid_argument("RunConfig: " + change.name + ": \"" + change.value + "\" is not " + std::string(wanted));
+}
+
+bool is_none(std::string_view text) { return text == "none" || text == "None" || text == "null"; }
+
+template <class T>
+Result<T> parse(const NamedChange& change) {
+  T value{};
+  const char* end = change.value.data() + change.value.size();
+  const auto [stop, status] = std::from_chars(change.value.data(), end, value);
+  if (status == std::errc{} && stop == end) return value;
+  return no_value(change, std::is_floating_point_v<T> ? "a number" : "a whole number within its range");
+}
+template <>
+Result<std::string> parse<std::string>(const NamedChange& change) {
+  return change.value;
+}
+template <>
+Result<bool> parse<bool>(const NamedChange& change) {
+  if (change.value == "true" || change.value == "1") return true;
+  if (change.value == "false" || change.value == "0") return false;
+  return no_value(change, "true or false");
+}
+template <>
+Result<UpdateStrategyOptions> parse<UpdateStrategyOptions>(const NamedChange& change) {
+  SHOAL_TRY(const UpdateStrategyKind kind, parse_update_strategy(change.value));
+  return UpdateStrategyOptions{.kind = kind};
+}
+/// Functions have no text: only None can be written.
+template <>
+Result<Placement> parse<Placement>(const NamedChange& change) {
+  return no_value(change, "none, the only value that can be given by name: it is a function");
+}
+
+/// Changes are collected here; the parts of `runtime` start from what the config has.
+struct Collected {
+  RunConfigChanges changes;
+  RuntimeOptions runtime;
+};
+using Setter = std::function<Result<void>(Collected&, const NamedChange&)>;
+
+template <class T>
+Setter field(Setting<T> RunConfigChanges::*member) {
+  return [member](Collected& collected, const NamedChange& change) -> Result<void> {
+    if (is_none(change.value)) {
+      collected.changes.*member = std::nullopt;
+    } else {
+      SHOAL_TRY(collected.changes.*member, parse<T>(change));
+    }
+    return {};
+  };
+}
+
+template <class T>
+Setter runtime_field(std::optional<T> RuntimeOptions::*member) {
+  return [member](Collected& collected, const NamedChange& change) -> Result<void> {
+    if (is_none(change.value)) {
+      collected.runtime.*member = std::nullopt;
+    } else {
+      SHOAL_TRY(collected.runtime.*member, parse<T>(change));
+    }
+    collected.changes.runtime = collected.runtime;
+    return {};
+  };
+}
+
+Result<void> set_runtime(Collected& collected, const NamedChange& change) {
+  if (!is_none(change.value)) return no_value(change, "none; its parts are given by runtime.threads and its like");
+  collected.runtime = RuntimeOptions{};
+  collected.changes.runtime = std::nullopt;
+  return {};
+}
+
+Result<void> set_replicas(Collected& collected, const NamedChange& change) {
+  SHOAL_TRY(collected.runtime.replicas, parse<int32_t>(change));
+  collected.changes.runtime = collected.runtime;
+  return {};
+}
+
+const std::map<std::string, Setter, std::less<>>& setters() {
+  using Changes = RunConfigChanges;
+  static const std::map<std::string, Setter, std::less<>> table{
+      {"model_dir", field(&Changes::model_dir)},
+      {"save_checkpoints_steps", field(&Changes::save_checkpoints_steps)},
+      {"save_checkpoints_secs", field(&Changes::save_checkpoints_secs)},
+      {"save_summary_steps", field(&Changes::save_summary_steps)},
+      {"log_step_count_steps", field(&Changes::log_step_count_steps)},
+      {"keep_checkpoint_max", field(&Changes::keep_checkpoint_max)},
+      {"keep_checkpoint_every_n_hours", field(&Changes::keep_checkpoint_every_n_hours)},
+      {"random_seed", field(&Changes::random_seed)},
+      {"max_worker_delay_secs", field(&Changes::max_worker_delay_secs)},
+      {"ready_timeout_secs", field(&Changes::ready_timeout_secs)},
+      {"save_model_description", field(&Changes::save_model_description)},
+      {"update_strategy", field(&Changes::update_strategy)},
+      {"placement", field(&Changes::placement)},
+      {"runtime", set_runtime},
+      {"runtime.threads", runtime_field(&RuntimeOptions::threads)},
+      {"runtime.transport", runtime_field(&RuntimeOptions::transport)},
+      {"runtime.backend", runtime_field(&RuntimeOptions::backend)},
+      {"runtime.replicas", set_replicas},
+  };
+  return table;
+}
+
+Result<RunConfigChanges> collect(std::span<const NamedChange> changes, RuntimeOptions runtime) {
+  Collected collected{.changes = {}, .runtime = std::move(runtime)};
+  for (const NamedChange& change : changes) {
+    const auto setter = setters().find(change.name);
+    if (setter == setters().end()) {
+      std::string allowed;
+      for (const auto& [name, ignored] : setters()) allowed += (allowed.empty() ? "" : ", ") + name;
+      return invalid_argument("RunConfig: \"" + change.name + "\" cannot be replaced; allowed are " + allowed);
+    }
+    SHOAL_TRY_VOID(setter->second(collected, change));
+  }
+  return std::move(collected.changes);
+}
+
+}  // namespace
+
+RunConfig RunConfig::replace(std::initializer_list<NamedChange> changes) const {
+  return replace(std::span<const NamedChange>(changes.begin(), changes.size()));
+}
+
+RunConfig RunConfig::replace(std::span<const NamedChange> changes) const {
+  return replace(value_or_raise(collect(changes, options_.runtime.value_or(RuntimeOptions{}))));
+}
+
+}  // namespace shoal

@@ -1,0 +1,396 @@
+#include "shoal/estimator/run_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <limits>
+#include <thread>
+
+namespace shoal {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+template <class Fn>
+std::string refusal(Fn&& fn, ErrorKind kind = ErrorKind::kInvalidArgument) {
+  try {
+    fn();
+  } catch (const Exception& e) {
+    EXPECT_EQ(e.kind(), kind);
+    return e.what();
+  }
+  ADD_FAILURE() << "not refused";
+  return "";
+}
+std::string construction_refusal(RunConfigOptions options) {
+  return refusal([&] { RunConfig config(std::move(options)); });
+}
+
+cluster::GetEnv environment(std::string tf_config) {
+  return [tf_config](std::string_view name) {
+    return name == "TF_CONFIG" ? std::optional(tf_config) : std::nullopt;
+  };
+}
+
+/// "steps/secs", "-" for None: the way the tables of RC-6 and RC-7 read.
+std::string cadence(const RunConfig& config) {
+  const auto text = [](const auto& value) { return value ? std::to_string(int64_t(*value)) : "-"; };
+  return text(config.save_checkpoints_steps()) + "/" + text(config.save_checkpoints_secs());
+}
+
+TEST(RunConfig, ShowsEveryDefault) {
+  const RunConfig config;
+  EXPECT_EQ(config.model_dir(), std::nullopt);
+  EXPECT_EQ(config.save_checkpoints_steps(), std::nullopt);
+  EXPECT_EQ(config.save_checkpoints_secs(), 600);
+  EXPECT_TRUE(config.saves_checkpoints());
+  EXPECT_EQ(config.save_summary_steps(), 100);
+  EXPECT_EQ(config.log_step_count_steps(), 100);
+  EXPECT_EQ(config.keep_checkpoint_max(), 5);
+  EXPECT_EQ(config.keep_checkpoint_every_n_hours(), 10000);
+  EXPECT_EQ(config.random_seed(), std::nullopt);
+  EXPECT_EQ(config.max_worker_delay_secs(), std::nullopt);
+  EXPECT_EQ(config.ready_timeout_secs(), 7200);
+  EXPECT_TRUE(config.save_model_description());
+  EXPECT_EQ(config.update_strategy().kind, UpdateStrategyKind::kAsync);
+  EXPECT_FALSE(config.placement());
+  EXPECT_EQ(config.runtime(), std::nullopt);
+  EXPECT_EQ(config.compute_threads(8), 8);
+  EXPECT_EQ(config.transport(), "tcp");
+  EXPECT_EQ(config.backend(), std::nullopt);
+  EXPECT_EQ(config.replicas(), 1);
+  // CL-6: a local place.
+  EXPECT_EQ(config.task_type(), "worker");
+  EXPECT_EQ(config.task_id(), 0);
+  EXPECT_TRUE(config.is_chief());
+  EXPECT_EQ(config.num_ps_replicas(), 0);
+  EXPECT_EQ(config.num_worker_replicas(), 1);
+  EXPECT_EQ(config.global_id(), 0);
+  EXPECT_EQ(config.rpc_address(), "");
+  EXPECT_TRUE(config.cluster().empty());
+  EXPECT_EQ(config.service(), std::nullopt);
+  EXPECT_EQ(config.trial(), std::nullopt);
+  EXPECT_EQ(config.trainer_index(), 0);
+  EXPECT_EQ(config.num_trainers(), 1);
+}
+
+TEST(RunConfig, TakesEveryField) {
+  const RunConfig config({.model_dir = "m",
+                          .save_checkpoints_steps = 7,
+                          .save_summary_steps = 8,
+                          .log_step_count_steps = 9,
+                          .keep_checkpoint_max = 10,
+                          .keep_checkpoint_every_n_hours = 0.5,
+                          .random_seed = std::numeric_limits<int64_t>::min(),
+                          .max_worker_delay_secs = 11,
+                          .ready_timeout_secs = 0.25,
+                          .save_model_description = false,
+                          .placement = [](const PlacementRequest& request) { return request.num_ps - 1; },
+                          .runtime = RuntimeOptions{.threads = 3, .transport = "shm", .backend = "reference", .replicas = 2}});
+  EXPECT_EQ(config.model_dir(), "m");
+  EXPECT_EQ(cadence(config), "7/-");
+  EXPECT_EQ(config.save_summary_steps(), 8);
+  EXPECT_EQ(config.log_step_count_steps(), 9);
+  EXPECT_EQ(config.keep_checkpoint_max(), 10);
+  EXPECT_EQ(config.keep_checkpoint_every_n_hours(), 0.5);
+  EXPECT_EQ(config.random_seed(), std::numeric_limits<int64_t>::min());
+  EXPECT_EQ(config.max_worker_delay_secs(), 11);
+  EXPECT_EQ(config.ready_timeout_secs(), 0.25);
+  EXPECT_FALSE(config.save_model_description());
+  EXPECT_EQ(config.placement()({.variable = "w", .num_ps = 4}), 3);
+  EXPECT_EQ(config.compute_threads(64), 3);
+  EXPECT_EQ(config.transport(), "shm");
+  EXPECT_EQ(config.backend(), "reference");
+  EXPECT_EQ(config.replicas(), 2);
+}
+
+TEST(RunConfig, AcceptsTheEdgesOfEachRange) {
+  EXPECT_EQ(cadence(RunConfig({.save_checkpoints_steps = 0})), "0/-");
+  EXPECT_FALSE(RunConfig({.save_checkpoints_steps = 0}).saves_checkpoints());
+  EXPECT_EQ(cadence(RunConfig({.save_checkpoints_secs = 0})), "-/0");
+  EXPECT_FALSE(RunConfig({.save_checkpoints_secs = 0}).saves_checkpoints());
+  EXPECT_TRUE(RunConfig({.save_checkpoints_secs = 0.001}).saves_checkpoints());
+  EXPECT_EQ(RunConfig({.save_summary_steps = 0}).save_summary_steps(), 0);
+  EXPECT_EQ(RunConfig({.save_summary_steps = std::nullopt}).save_summary_steps(), std::nullopt);
+  EXPECT_EQ(RunConfig({.log_step_count_steps = 1}).log_step_count_steps(), 1);
+  EXPECT_EQ(RunConfig({.log_step_count_steps = std::nullopt}).log_step_count_steps(), std::nullopt);
+  EXPECT_EQ(RunConfig({.keep_checkpoint_max = 0}).keep_checkpoint_max(), 0);
+  EXPECT_EQ(RunConfig({.keep_checkpoint_max = std::nullopt}).keep_checkpoint_max(), std::nullopt);
+  EXPECT_EQ(RunConfig({.keep_checkpoint_every_n_hours = 1e-9}).keep_checkpoint_every_n_hours(), 1e-9);
+  EXPECT_EQ(RunConfig({.max_worker_delay_secs = 0}).max_worker_delay_secs(), 0);
+}
+
+TEST(RunConfig, RefusesEachValueOutOfRangeByName) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double infinity = std::numeric_limits<double>::infinity();
+  const struct {
+    RunConfigOptions options;
+    const char* field;
+    const char* accepted;
+  } cases[] = {
+      {{.save_checkpoints_steps = -1}, "save_checkpoints_steps: -1", ">= 0"},
+      {{.save_checkpoints_secs = -0.5}, "save_checkpoints_secs: -0.5", ">= 0"},
+      {{.save_checkpoints_secs = nan}, "save_checkpoints_secs", ">= 0"},
+      {{.save_checkpoints_secs = infinity}, "save_checkpoints_secs", ">= 0"},
+      {{.save_summary_steps = -1}, "save_summary_steps: -1", ">= 0"},
+      {{.log_step_count_steps = 0}, "log_step_count_steps: 0", "> 0"},
+      {{.log_step_count_steps = -1}, "log_step_count_steps: -1", "> 0"},
+      {{.keep_checkpoint_max = -1}, "keep_checkpoint_max: -1", ">= 0"},
+      {{.keep_checkpoint_every_n_hours = 0}, "keep_checkpoint_every_n_hours: 0.0", "> 0"},
+      {{.keep_checkpoint_every_n_hours = -1}, "keep_checkpoint_every_n_hours: -1.0", "> 0"},
+      {{.max_worker_delay_secs = -1}, "max_worker_delay_secs: -1", ">= 0"},
+      {{.ready_timeout_secs = 0}, "ready_timeout_secs: 0.0", "> 0"},
+      {{.ready_timeout_secs = -3}, "ready_timeout_secs: -3.0", "> 0"},
+      {{.ready_timeout_secs = nan}, "ready_timeout_secs", "> 0"},
+      {{.runtime = RuntimeOptions{.threads = 0}}, "runtime.threads: 0", ">= 1"},
+      {{.runtime = RuntimeOptions{.replicas = 0}}, "runtime.replicas: 0", ">= 1"},
+  };
+  for (const auto& c : cases) {
+    EXPECT_THAT(construction_refusal(c.options), AllOf(HasSubstr(c.field), HasSubstr(c.accepted)));
+  }
+  EXPECT_THAT(construction_refusal({.model_dir = ""}), AllOf(HasSubstr("model_dir"), HasSubstr("empty string")));
+  EXPECT_THAT(construction_refusal({.runtime = RuntimeOptions{.transport = ""}}), HasSubstr("runtime.transport"));
+  EXPECT_THAT(construction_refusal({.runtime = RuntimeOptions{.backend = ""}}), HasSubstr("runtime.backend"));
+}
+
+TEST(RunConfig, RefusesWrongValuesInReplaceToo) {
+  const RunConfig config;
+  const auto replacing = [&](RunConfigChanges changes) { return refusal([&] { (void)config.replace(changes); }); };
+  EXPECT_THAT(replacing({.model_dir = ""}), HasSubstr("model_dir"));
+  EXPECT_THAT(replacing({.save_checkpoints_steps = -1}), HasSubstr("save_checkpoints_steps"));
+  EXPECT_THAT(replacing({.save_checkpoints_secs = -1}), HasSubstr("save_checkpoints_secs"));
+  EXPECT_THAT(replacing({.save_summary_steps = -1}), HasSubstr("save_summary_steps"));
+  EXPECT_THAT(replacing({.log_step_count_steps = 0}), HasSubstr("log_step_count_steps"));
+  EXPECT_THAT(replacing({.keep_checkpoint_max = -1}), HasSubstr("keep_checkpoint_max"));
+  EXPECT_THAT(replacing({.keep_checkpoint_every_n_hours = 0}), HasSubstr("keep_checkpoint_every_n_hours"));
+  EXPECT_THAT(replacing({.max_worker_delay_secs = -1}), HasSubstr("max_worker_delay_secs"));
+  EXPECT_THAT(replacing({.ready_timeout_secs = 0}), HasSubstr("ready_timeout_secs"));
+  EXPECT_THAT(replacing({.ready_timeout_secs = std::nullopt}), HasSubstr("ready_timeout_secs: cannot be None"));
+  EXPECT_THAT(replacing({.save_model_description = std::nullopt}), HasSubstr("save_model_description: cannot be None"));
+  EXPECT_THAT(replacing({.update_strategy = std::nullopt}), HasSubstr("update_strategy: cannot be None"));
+  EXPECT_THAT(replacing({.runtime = RuntimeOptions{.threads = 0}}), HasSubstr("runtime.threads"));
+}
+
+TEST(RunConfig, RefusesUpdateStrategiesThatAreNotBuilt) {
+  for (const auto kind : {UpdateStrategyKind::kSync, UpdateStrategyKind::kBoundedStaleness}) {
+    EXPECT_THAT(construction_refusal({.update_strategy = {.kind = kind}}),
+                AllOf(HasSubstr("update_strategy"), HasSubstr(std::string(to_string(kind)))));
+    EXPECT_EQ(*parse_update_strategy(to_string(kind)), kind);
+  }
+  EXPECT_EQ(*parse_update_strategy("async"), UpdateStrategyKind::kAsync);
+  const auto wrong = parse_update_strategy("Async");
+  ASSERT_FALSE(wrong);
+  EXPECT_THAT(wrong.error().message(), HasSubstr("async, sync, bounded_staleness"));
+}
+
+TEST(RunConfig, ResolvesTheCadenceByTheTable) {
+  const auto none = std::nullopt;
+  EXPECT_EQ(cadence(RunConfig({})), "-/600");
+  EXPECT_EQ(cadence(RunConfig({.save_checkpoints_steps = 5})), "5/-");
+  EXPECT_EQ(cadence(RunConfig({.save_checkpoints_secs = 7})), "-/7");
+  EXPECT_EQ(cadence(RunConfig({.save_checkpoints_steps = none})), "-/-");
+  EXPECT_EQ(cadence(RunConfig({.save_checkpoints_secs = none})), "-/-");
+  EXPECT_EQ(cadence(RunConfig({.save_checkpoints_steps = 5, .save_checkpoints_secs = none})), "5/-");
+  EXPECT_EQ(cadence(RunConfig({.save_checkpoints_steps = none, .save_checkpoints_secs = 7})), "-/7");
+  EXPECT_EQ(cadence(RunConfig({.save_checkpoints_steps = none, .save_checkpoints_secs = none})), "-/-");
+  EXPECT_FALSE(RunConfig({.save_checkpoints_steps = none}).saves_checkpoints());
+  EXPECT_THAT(construction_refusal({.save_checkpoints_steps = 5, .save_checkpoints_secs = 7}), HasSubstr("cannot both be set"));
+  EXPECT_THAT(construction_refusal({.save_checkpoints_steps = 0, .save_checkpoints_secs = 0}), HasSubstr("cannot both be set"));
+}
+
+TEST(RunConfig, ReplacesTheCadenceByTheFiveRules) {
+  const auto none = std::nullopt;
+  const RunConfig steps({.save_checkpoints_steps = 5});
+  const RunConfig secs({.save_checkpoints_secs = 7});
+  EXPECT_EQ(cadence(secs.replace({.save_checkpoints_steps = 9})), "9/-");
+  EXPECT_EQ(cadence(steps.replace({.save_checkpoints_secs = 9})), "-/9");
+  EXPECT_EQ(cadence(steps.replace({.save_checkpoints_secs = none})), "5/-");
+  EXPECT_EQ(cadence(steps.replace({.save_checkpoints_steps = none})), "-/-");
+  EXPECT_EQ(cadence(secs.replace({.save_checkpoints_steps = none})), "-/7");
+  EXPECT_EQ(cadence(secs.replace({.save_checkpoints_secs = none})), "-/-");
+  EXPECT_EQ(cadence(steps.replace({.save_checkpoints_steps = none, .save_checkpoints_secs = none})), "-/-");
+  EXPECT_EQ(cadence(steps.replace({.save_checkpoints_steps = none, .save_checkpoints_secs = 3})), "-/3");
+  EXPECT_THAT(refusal([&] { (void)steps.replace({.save_checkpoints_steps = 1, .save_checkpoints_secs = 1}); }),
+              HasSubstr("cannot both be set"));
+  // Steps, then secs, then steps.
+  EXPECT_EQ(cadence(RunConfig()
+                        .replace({.save_checkpoints_steps = 1})
+                        .replace({.save_checkpoints_secs = 2})
+                        .replace({.save_checkpoints_steps = 3})),
+            "3/-");
+  EXPECT_EQ(cadence(RunConfig().replace({.save_checkpoints_steps = 1}).replace({.save_checkpoints_steps = none})), "-/-");
+  EXPECT_EQ(cadence(RunConfig().replace({.save_summary_steps = 1})), "-/600");
+}
+
+TEST(RunConfig, ReplaceLeavesTheOriginalUntouched) {
+  const RunConfig config({.model_dir = "a", .random_seed = 3});
+  const RunConfig changed = config.replace({.model_dir = "b", .random_seed = std::nullopt, .ready_timeout_secs = 5});
+  EXPECT_EQ(changed.model_dir(), "b");
+  EXPECT_EQ(changed.random_seed(), std::nullopt);
+  EXPECT_EQ(changed.ready_timeout_secs(), 5);
+  EXPECT_EQ(changed.keep_checkpoint_max(), 5);
+  EXPECT_EQ(config.model_dir(), "a");
+  EXPECT_EQ(config.random_seed(), 3);
+  EXPECT_EQ(config.ready_timeout_secs(), 7200);
+  EXPECT_EQ(config.replace({.model_dir = std::nullopt}).model_dir(), std::nullopt);
+}
+
+TEST(RunConfig, ReplacesByName) {
+  const RunConfig config = RunConfig().replace({{"model_dir", "m"},
+                                                {"save_checkpoints_steps", "50"},
+                                                {"save_summary_steps", "none"},
+                                                {"log_step_count_steps", "7"},
+                                                {"keep_checkpoint_max", "0"},
+                                                {"keep_checkpoint_every_n_hours", "0.5"},
+                                                {"random_seed", "-9223372036854775808"},
+                                                {"max_worker_delay_secs", "60"},
+                                                {"ready_timeout_secs", "1.5"},
+                                                {"save_model_description", "false"},
+                                                {"update_strategy", "async"},
+                                                {"placement", "none"},
+                                                {"runtime.threads", "2"},
+                                                {"runtime.transport", "inproc"},
+                                                {"runtime.backend", "reference"},
+                                                {"runtime.replicas", "3"}});
+  EXPECT_EQ(config.model_dir(), "m");
+  EXPECT_EQ(cadence(config), "50/-");
+  EXPECT_EQ(config.save_summary_steps(), std::nullopt);
+  EXPECT_EQ(config.log_step_count_steps(), 7);
+  EXPECT_EQ(config.keep_checkpoint_max(), 0);
+  EXPECT_EQ(config.keep_checkpoint_every_n_hours(), 0.5);
+  EXPECT_EQ(config.random_seed(), std::numeric_limits<int64_t>::min());
+  EXPECT_EQ(config.max_worker_delay_secs(), 60);
+  EXPECT_EQ(config.ready_timeout_secs(), 1.5);
+  EXPECT_FALSE(config.save_model_description());
+  EXPECT_EQ(config.runtime(), (RuntimeOptions{.threads = 2, .transport = "inproc", .backend = "reference", .replicas = 3}));
+  // One part of runtime leaves the others; None for all of it does not.
+  EXPECT_EQ(config.replace({{"runtime.threads", "none"}}).runtime(),
+            (RuntimeOptions{.transport = "inproc", .backend = "reference", .replicas = 3}));
+  EXPECT_EQ(config.replace({{"runtime", "none"}}).runtime(), std::nullopt);
+  EXPECT_EQ(config.replace({{"runtime", "none"}, {"runtime.threads", "4"}}).runtime(), RuntimeOptions{.threads = 4});
+  EXPECT_EQ(cadence(config.replace({{"save_checkpoints_secs", "2.5"}})), "-/2");
+  EXPECT_EQ(cadence(config.replace({})), "50/-");
+}
+
+TEST(RunConfig, RefusesUnknownNamesListingTheAllowedOnes) {
+  const RunConfig config;
+  for (const char* name : {"task_type", "cluster", "", "Model_dir", "runtime.", "save_checkpoint_steps"}) {
+    const std::string message = refusal([&] { (void)config.replace({{name, "1"}}); });
+    EXPECT_THAT(message, HasSubstr("\"" + std::string(name) + "\""));
+    for (const char* field : {"model_dir", "save_checkpoints_steps", "save_checkpoints_secs", "save_summary_steps",
+                              "log_step_count_steps", "keep_checkpoint_max", "keep_checkpoint_every_n_hours", "random_seed",
+                              "max_worker_delay_secs", "ready_timeout_secs", "save_model_description", "update_strategy",
+                              "placement", "runtime"}) {
+      EXPECT_THAT(message, HasSubstr(field));
+    }
+  }
+}
+
+TEST(RunConfig, RefusesValuesByNameThatDoNotRead) {
+  const RunConfig config;
+  const std::pair<const char*, const char*> cases[] = {
+      {"save_summary_steps", "ten"},  {"save_summary_steps", ""},          {"save_summary_steps", "1.5"},
+      {"save_summary_steps", "1 "},   {"save_summary_steps", "-1"},        {"random_seed", "9223372036854775808"},
+      {"ready_timeout_secs", "soon"}, {"ready_timeout_secs", "none"},      {"ready_timeout_secs", "nan"},
+      {"ready_timeout_secs", "inf"},  {"save_model_description", "maybe"}, {"update_strategy", "eager"},
+      {"update_strategy", "sync"},    {"placement", "round_robin"},        {"runtime", "fast"},
+      {"runtime.threads", "0"},       {"runtime.replicas", "none"},        {"model_dir", ""},
+  };
+  for (const auto& [name, value] : cases) {
+    EXPECT_THAT(refusal([&] { (void)config.replace({{name, value}}); }), HasSubstr(name)) << value;
+  }
+  EXPECT_THAT(refusal([&] { (void)config.replace({{"save_checkpoints_steps", "1"}, {"save_checkpoints_secs", "1"}}); }),
+              HasSubstr("cannot both be set"));
+}
+
+TEST(RunConfig, UnitesModelDirFromBothPlaces) {
+  const auto from = [](std::optional<std::string> option, const std::string& tf_config) {
+    return RunConfig::from_environment({.model_dir = std::move(option)}, environment(tf_config)).model_dir();
+  };
+  EXPECT_EQ(from("a", ""), "a");
+  EXPECT_EQ(from(std::nullopt, R"({"model_dir": "b"})"), "b");
+  EXPECT_EQ(from("a", R"({"model_dir": "a"})"), "a");
+  EXPECT_EQ(from(std::nullopt, "{}"), std::nullopt);
+  EXPECT_THAT(refusal([&] { (void)from("a", R"({"model_dir": "b"})"); }), AllOf(HasSubstr("\"a\""), HasSubstr("\"b\"")));
+  EXPECT_THAT(refusal([&] { (void)from("", R"({"model_dir": "b"})"); }), HasSubstr("RunConfig: model_dir: is the empty"));
+  EXPECT_THAT(refusal([&] { (void)from("a", R"({"model_dir": ""})"); }), HasSubstr("TF_CONFIG: model_dir: is the empty"));
+  // The same where the description did not come through the parser.
+  cluster::TaskConfig task;
+  task.model_dir = "b";
+  EXPECT_EQ(RunConfig({}, task).model_dir(), "b");
+  EXPECT_THAT(refusal([&] { RunConfig config({.model_dir = "a"}, task); }), AllOf(HasSubstr("\"a\""), HasSubstr("\"b\"")));
+}
+
+constexpr const char* kWorker1 = R"({"cluster": {"chief": ["h0:1"], "worker": ["h1:1", "h2:1"], "ps": ["h3:1"]},
+    "task": {"type": "worker", "index": 1, "trial": "4"}, "service": {"x": 1}, "model_dir": "m"})";
+
+TEST(RunConfig, TakesItsPlaceFromTheEnvironment) {
+  const RunConfig config = RunConfig::from_environment({}, environment(kWorker1));
+  EXPECT_EQ(config.task_type(), "worker");
+  EXPECT_EQ(config.task_id(), 1);
+  EXPECT_FALSE(config.is_chief());
+  EXPECT_EQ(config.num_ps_replicas(), 1);
+  EXPECT_EQ(config.num_worker_replicas(), 3);
+  EXPECT_EQ(config.global_id(), 2);
+  EXPECT_EQ(config.rpc_address(), "h2:1");
+  EXPECT_EQ(config.cluster().node_count(), 4);
+  EXPECT_EQ(config.service(), R"({"x":1})");
+  EXPECT_EQ(config.trial(), "4");
+  EXPECT_EQ(config.trainer_index(), 2);
+  EXPECT_EQ(config.num_trainers(), 3);
+  // A changed copy keeps its place.
+  EXPECT_EQ(config.replace({.random_seed = 1}).rpc_address(), "h2:1");
+  EXPECT_THAT(refusal([] { (void)RunConfig::from_environment({}, environment("[]")); }), HasSubstr("not a JSON object"));
+  EXPECT_THAT(refusal([] { (void)RunConfig::from_environment({}, environment(R"({"task": 1})")); }, ErrorKind::kTypeMismatch),
+              HasSubstr("task"));
+}
+
+TEST(RunConfig, LogsTheResolvedTfConfigOnceWhereThereIsOne) {
+  std::vector<std::string> lines;
+  const auto construct = [&](const std::string& tf_config) {
+    lines.clear();
+    Logger log([&](const LogRecord& record) { lines.push_back(std::string(to_string(record.level)) + " " + std::string(record.message)); },
+               "", [] { return WallTime(); });
+    (void)RunConfig::from_environment({}, environment(tf_config), &log);
+  };
+  construct(kWorker1);
+  EXPECT_THAT(lines, ElementsAre(AllOf(HasSubstr("TF_CONFIG"), HasSubstr("h2:1"), HasSubstr(std::string(to_string(LogLevel::kInfo))))));
+  construct("");
+  EXPECT_THAT(lines, ElementsAre());
+  construct(R"({"cluster": {"chief": ["h:1"]}, "task": {"type": "chief", "index": 0}})");
+  EXPECT_THAT(lines, ElementsAre(HasSubstr("TF_CONFIG"),
+                                 AllOf(HasSubstr("no evaluation"), HasSubstr(std::string(to_string(LogLevel::kWarning))))));
+}
+
+TEST(RunConfig, SharesTheCoresOfAHost) {
+  const auto tasks = cluster::in_process_tasks({.ps = 1, .workers = 1, .evaluator = true}, "test");
+  const RunConfig chief({}, tasks[0]);
+  EXPECT_EQ(chief.compute_threads(16), 4);
+  EXPECT_EQ(chief.compute_threads(7), 1);
+  EXPECT_EQ(chief.compute_threads(2), 1);
+  EXPECT_EQ(chief.transport(), "inproc");
+  EXPECT_EQ(RunConfig({.runtime = RuntimeOptions{.threads = 5, .transport = "tcp"}}, tasks[0]).compute_threads(16), 5);
+}
+
+TEST(RunConfig, IsReadByManyThreadsAtOnce) {
+  const RunConfig config = RunConfig::from_environment({.save_checkpoints_steps = 5}, environment(kWorker1));
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&config, &wrong, i] {
+      for (int round = 0; round < 1000; ++round) {
+        const RunConfig changed = config.replace({.model_dir = std::nullopt, .save_checkpoints_secs = i + 1});
+        const RunConfig copy = config;  // NOLINT: copying is what is tested
+        if (cadence(changed) != "-/" + std::to_string(i + 1) || cadence(copy) != "5/-" || config.rpc_address() != "h2:1") ++wrong;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+}  // namespace
+}  // namespace shoal
