@@ -77,7 +77,8 @@ Message make_control(BufferPool& pool, std::string_view verb, std::string_view t
                      std::span<const std::byte> payload = {});
 Result<Control> read_control(const Message& message);
 Message make_error(BufferPool& pool, const Error& error);
-Result<Error> read_error(const Message& message);
+/// The error that the message carries; InvalidArgument if it is none. (No Result<Error>: both of its cases would be one type.)
+Error read_error(const Message& message);
 
 // --- kWeights: built in place, one per version, shared by all who read it ---------------------------------------------------
 struct Weights {

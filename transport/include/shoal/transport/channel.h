@@ -1,0 +1,74 @@
+#pragma once
+/// For those who implement a transport: one direction of a connection inside a process, and what send() and receive()
+/// mean on it. Transports differ in who stands at the other end of a channel: the peer's task, or a socket.
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "shoal/transport/message_queue.h"
+#include "shoal/transport/wait_list.h"
+
+namespace shoal::transport {
+
+/// A FIFO of messages between producers and one consumer, bounded by bytes. Any thread, unless said otherwise. The two
+/// notifications run on the thread that caused them, without a lock held; they post to where the waiting party lives.
+class Channel {
+ public:
+  using Notify = UniqueFunction<void()>;
+  /// `consumer_ready`: the consumer found nothing (pop_or_arm) and now there is something, or the end: once per burst.
+  /// `credit_ready`: senders stand in line and there is credit, or the end: once until release_senders().
+  Channel(uint64_t bytes_max, Notify consumer_ready, Notify credit_ready);
+
+  enum class Push : uint8_t { kDone, kFull, kClosed };
+  /// Takes `message` if fewer than `bytes_max` bytes are queued (so one message may go beyond), nobody stands in line and
+  /// the channel is open; else leaves it alone.
+  Push push(Message& message);
+  /// The same, but on kFull the caller then stands in line until leave_line().
+  Push push_or_stand_in_line(Message& message);
+  /// By the first of the line. Takes `message` unless closed.
+  Push push_from_line(Message& message);
+  void leave_line();
+  bool has_credit() const;
+
+  /// The next message; none: consumer_ready() will be called; the reason, if closed and drained. The consumer only.
+  Result<std::optional<Message>> pop_or_arm();
+  std::optional<Message> pop();
+  bool empty() const;
+
+  /// Nothing is taken any more; what is queued may still be popped. The first reason counts.
+  void close(Error reason);
+  /// Drops what is queued.
+  void discard();
+  std::optional<Error> closed() const;
+
+ private:
+  friend void release_senders(Channel& channel, WaitList& senders);
+  Push push_locked(Message& message, bool stands_in_line, bool& notify);
+  std::optional<Message> pop_locked(bool& notify);
+
+  mutable std::mutex mutex_;
+  // All guarded by mutex_, except the notifications, which never change:
+  MessageQueue queue_;
+  const uint64_t bytes_max_;
+  bool consumer_waits_ = false;
+  int line_ = 0;
+  bool credit_announced_ = false;
+  std::optional<Error> closed_;
+  Notify consumer_ready_;
+  Notify credit_ready_;
+};
+
+/// What credit_ready() brings about, on the senders' strand: resumes them in order while there is credit.
+void release_senders(Channel& channel, WaitList& senders);
+
+/// Connection::send() and receive() on a channel. From the strand of `waits`. `peer` is for sentences.
+Task<Result<void>> send_through(std::shared_ptr<Channel> channel, std::shared_ptr<WaitList> waits,
+                                std::shared_ptr<const std::string> peer, Message message, Deadline deadline);
+Task<Result<Message>> receive_through(std::shared_ptr<Channel> channel, std::shared_ptr<WaitList> waits,
+                                      std::shared_ptr<const std::string> peer, Deadline deadline);
+
+/// A reason as the other side gets it: Cancelled and EndOfInput mean something only where they arose, so they arrive as
+/// Unavailable; every other kind stays.
+Error closing_reason(Error reason);
+
+}  // namespace shoal::transport

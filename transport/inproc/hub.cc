@@ -1,0 +1,6 @@
+#include "hub.h"
+
+namespace shoal::transport {
+InprocHub::InprocHub() : state_(std::make_unique<State>()) {}
+InprocHub::~InprocHub() = default;
+}  // namespace shoal::transport

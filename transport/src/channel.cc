@@ -1,0 +1,180 @@
+#include "shoal/transport/channel.h"
+
+namespace shoal::transport {
+
+Channel::Channel(uint64_t bytes_max, Notify consumer_ready, Notify credit_ready)
+    : bytes_max_(bytes_max), consumer_ready_(std::move(consumer_ready)), credit_ready_(std::move(credit_ready)) {}
+
+Channel::Push Channel::push_locked(Message& message, bool stands_in_line, bool& notify) {
+  if (closed_) return Push::kClosed;
+  if (!stands_in_line && (line_ > 0 || queue_.bytes() >= bytes_max_)) return Push::kFull;
+  queue_.push(std::move(message));
+  notify = std::exchange(consumer_waits_, false);
+  return Push::kDone;
+}
+
+Channel::Push Channel::push(Message& message) {
+  bool notify = false;
+  Push pushed;
+  {
+    std::lock_guard lock(mutex_);
+    pushed = push_locked(message, false, notify);
+  }
+  if (notify) consumer_ready_();
+  return pushed;
+}
+
+Channel::Push Channel::push_or_stand_in_line(Message& message) {
+  bool notify = false;
+  Push pushed;
+  {
+    std::lock_guard lock(mutex_);
+    pushed = push_locked(message, false, notify);
+    if (pushed == Push::kFull) ++line_;  // under the same lock, or credit could come and go unseen in between
+  }
+  if (notify) consumer_ready_();
+  return pushed;
+}
+
+Channel::Push Channel::push_from_line(Message& message) {
+  bool notify = false;
+  Push pushed;
+  {
+    std::lock_guard lock(mutex_);
+    pushed = push_locked(message, true, notify);
+  }
+  if (notify) consumer_ready_();
+  return pushed;
+}
+
+void Channel::leave_line() {
+  std::lock_guard lock(mutex_);
+  --line_;
+}
+
+bool Channel::has_credit() const {
+  std::lock_guard lock(mutex_);
+  return queue_.bytes() < bytes_max_;
+}
+
+std::optional<Message> Channel::pop_locked(bool& notify) {
+  if (queue_.empty()) return std::nullopt;
+  std::optional<Message> message(queue_.pop());
+  notify = line_ > 0 && !credit_announced_ && queue_.bytes() < bytes_max_;
+  if (notify) credit_announced_ = true;
+  return message;
+}
+
+std::optional<Message> Channel::pop() {
+  bool notify = false;
+  std::optional<Message> message;
+  {
+    std::lock_guard lock(mutex_);
+    message = pop_locked(notify);
+  }
+  if (notify) credit_ready_();
+  return message;
+}
+
+Result<std::optional<Message>> Channel::pop_or_arm() {
+  bool notify = false;
+  std::optional<Message> message;
+  {
+    std::lock_guard lock(mutex_);
+    message = pop_locked(notify);
+    if (!message && closed_) return *closed_;
+    consumer_waits_ = !message;
+  }
+  if (notify) credit_ready_();
+  return message;
+}
+
+bool Channel::empty() const {
+  std::lock_guard lock(mutex_);
+  return queue_.empty();
+}
+
+void Channel::close(Error reason) {
+  {
+    std::lock_guard lock(mutex_);
+    if (closed_) return;
+    closed_ = std::move(reason);
+    consumer_waits_ = false;
+    credit_announced_ = true;
+  }
+  consumer_ready_();
+  credit_ready_();
+}
+
+void Channel::discard() {
+  MessageQueue dropped;  // bodies go back to their pools outside of the lock
+  std::lock_guard lock(mutex_);
+  std::swap(dropped, queue_);
+}
+
+std::optional<Error> Channel::closed() const {
+  std::lock_guard lock(mutex_);
+  return closed_;
+}
+
+void release_senders(Channel& channel, WaitList& senders) {
+  {
+    std::lock_guard lock(channel.mutex_);
+    channel.credit_announced_ = channel.closed_.has_value();
+  }
+  while (!senders.empty() && (channel.has_credit() || channel.closed())) senders.wake_first();
+}
+
+namespace {
+
+// Holds a place in the line, also if the coroutine is destroyed while it waits.
+class PlaceInLine {
+ public:
+  explicit PlaceInLine(std::shared_ptr<Channel> channel) : channel_(std::move(channel)) {}
+  ~PlaceInLine() { channel_->leave_line(); }
+  PlaceInLine(const PlaceInLine&) = delete;
+  PlaceInLine& operator=(const PlaceInLine&) = delete;
+
+ private:
+  std::shared_ptr<Channel> channel_;
+};
+
+Error waited(WaitEnd end, const std::string& peer, std::string_view what) {
+  if (end == WaitEnd::kCancelled) return cancelled();
+  return deadline_exceeded(peer + ": " + std::string(what));
+}
+
+}  // namespace
+
+Task<Result<void>> send_through(std::shared_ptr<Channel> channel, std::shared_ptr<WaitList> waits,
+                                std::shared_ptr<const std::string> peer, Message message, Deadline deadline) {
+  Channel::Push pushed = channel->push_or_stand_in_line(message);
+  if (pushed == Channel::Push::kFull) {
+    PlaceInLine place(channel);
+    auto wait = waits->wait(deadline);
+    const WaitEnd end = co_await wait;
+    if (end != WaitEnd::kWoken) co_return waited(end, *peer, "the peer does not take what is sent to it");
+    pushed = channel->push_from_line(message);
+  }
+  if (pushed == Channel::Push::kClosed) co_return *channel->closed();
+  co_return Result<void>();
+}
+
+Task<Result<Message>> receive_through(std::shared_ptr<Channel> channel, std::shared_ptr<WaitList> waits,
+                                      std::shared_ptr<const std::string> peer, Deadline deadline) {
+  while (true) {
+    Result<std::optional<Message>> popped = channel->pop_or_arm();
+    if (!popped) co_return std::move(popped).error();
+    if (*popped) co_return std::move(**popped);
+    auto wait = waits->wait(deadline);
+    const WaitEnd end = co_await wait;
+    if (end != WaitEnd::kWoken) co_return waited(end, *peer, "no message came in time");
+  }
+}
+
+Error closing_reason(Error reason) {
+  if (reason.kind() != ErrorKind::kCancelled && reason.kind() != ErrorKind::kEndOfInput) return reason;
+  return unavailable(reason.message());
+}
+
+}  // namespace shoal::transport

@@ -1,0 +1,99 @@
+#include "wire.h"
+
+namespace shoal::transport {
+namespace {
+
+std::string_view view_of(const flatbuffers::String* text) { return {text->c_str(), text->size()}; }
+
+std::span<const std::byte> bytes_of(const flatbuffers::Vector<uint8_t>* bytes) {
+  return {reinterpret_cast<const std::byte*>(bytes->data()), bytes->size()};
+}
+
+// The table of a message, or an error if the message is of another kind than the caller expects.
+template <class T>
+Result<const T*> table_of(const Message& message, MessageKind kind, std::string_view name) {
+  if (message.head.kind != kind || !message.body)
+    return invalid_argument("expected a " + std::string(name) + " message, got kind " +
+                            std::to_string(int(message.head.kind)));
+  const T* table = wire::GetBody(message.body->data())->message_as<T>();
+  if (!table) return data_loss(std::string(name) + " message: head and body are of different kinds");
+  return table;
+}
+
+}  // namespace
+
+std::span<const std::byte> Message::payload() const {
+  if (!body) return {};
+  const wire::Body* root = wire::GetBody(body->data());
+  switch (root->message_type()) {
+    case wire::Any::Control: return bytes_of(root->message_as_Control()->payload());
+    case wire::Any::Weights: return bytes_of(root->message_as_Weights()->payload());
+    case wire::Any::Chunk: return bytes_of(root->message_as_Chunk()->payload());
+    case wire::Any::Snapshot: return bytes_of(root->message_as_Snapshot()->payload());
+    default: return {};
+  }
+}
+
+Result<Hello> read_hello(const Message& message) {
+  SHOAL_TRY(const auto* table, table_of<wire::Hello>(message, MessageKind::kHello, "hello"));
+  Hello hello;
+  hello.protocol = table->protocol();
+  hello.job = view_of(table->job());
+  hello.role = view_of(table->role());
+  hello.index = table->index();
+  hello.incarnation = table->incarnation();
+  hello.strategy = view_of(table->strategy());
+  hello.fingerprint = table->fingerprint();
+  hello.numerics = view_of(table->numerics());
+  return hello;
+}
+
+Result<Control> read_control(const Message& message) {
+  SHOAL_TRY(const auto* table, table_of<wire::Control>(message, MessageKind::kControl, "control"));
+  return Control{view_of(table->verb()), view_of(table->text()), bytes_of(table->payload())};
+}
+
+Error read_error(const Message& message) {
+  const auto table = table_of<wire::Failure>(message, MessageKind::kError, "error");
+  if (!table) return table.error();
+  return Error(ErrorKind((*table)->kind()), std::string(view_of((*table)->sentence())));
+}
+
+Result<Weights> read_weights(const Message& message) {
+  SHOAL_TRY(const auto* table, table_of<wire::Weights>(message, MessageKind::kWeights, "weights"));
+  return Weights{table->version(), table->global_step(), bytes_of(table->payload())};
+}
+
+Result<Chunk> read_chunk(const Message& message) {
+  SHOAL_TRY(const auto* table, table_of<wire::Chunk>(message, MessageKind::kChunk, "chunk"));
+  Chunk chunk;
+  chunk.base_version = table->base_version();
+  chunk.base_step = table->base_step();
+  chunk.ordinal = table->ordinal();
+  chunk.encoding = Encoding(table->encoding());
+  chunk.range_begin = table->range_begin();
+  chunk.range_end = table->range_end();
+  chunk.chunk_index = table->chunk_index();
+  chunk.chunk_count = table->chunk_count();
+  chunk.closing = table->closing();
+  const auto position = bytes_of(table->position());
+  chunk.position = {reinterpret_cast<const char*>(position.data()), position.size()};
+  chunk.scalars = {table->scalars()->data(), table->scalars()->size()};
+  chunk.payload = bytes_of(table->payload());
+  return chunk;
+}
+
+Result<SnapshotPart> read_snapshot_part(const Message& message) {
+  SHOAL_TRY(const auto* table, table_of<wire::Snapshot>(message, MessageKind::kSnapshot, "snapshot"));
+  SnapshotPart part;
+  part.version = table->version();
+  part.name = view_of(table->name());
+  part.offset = table->offset();
+  part.total_bytes = table->total_bytes();
+  part.last = table->last();
+  part.text = view_of(table->text());
+  part.payload = bytes_of(table->payload());
+  return part;
+}
+
+}  // namespace shoal::transport

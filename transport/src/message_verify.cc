@@ -1,0 +1,106 @@
+#include "wire.h"
+
+namespace shoal::transport {
+namespace {
+
+Error broken(const Message& message, std::string_view what) {
+  return data_loss("message of kind " + std::to_string(int(message.head.kind)) + ", " +
+                   std::to_string(message.body_bytes()) + " bytes: " + std::string(what));
+}
+
+bool within(const flatbuffers::String* text, size_t least, size_t most) {
+  return text->size() >= least && text->size() <= most;
+}
+
+// FlatBuffers checks neither alignment beyond 4 bytes of vectors nor force_align, and kernels rely on both.
+bool aligned(const void* data, size_t alignment) { return reinterpret_cast<uintptr_t>(data) % alignment == 0; }
+
+// Each check returns what is wrong, or null.
+const char* flaw(const wire::Hello& hello) {
+  if (!within(hello.job(), 0, kCanonicalTextBytesMax)) return "job identity too long";
+  if (!within(hello.role(), 1, kVerbBytesMax)) return "role of no or too many characters";
+  if (!within(hello.strategy(), 0, kCanonicalTextBytesMax)) return "strategy too long";
+  if (!within(hello.numerics(), 0, kCanonicalTextBytesMax)) return "numerics too long";
+  if (hello.index() < 0 || hello.index() > 65535) return "task index out of range";
+  return nullptr;
+}
+
+const char* flaw(const wire::Control& control) {
+  if (!within(control.verb(), 1, kVerbBytesMax)) return "verb of no or too many characters";
+  if (!within(control.text(), 0, kTextBytesMax)) return "text too long";
+  if (!aligned(control.payload()->data(), kBufferAlignment)) return "payload not aligned";
+  return nullptr;
+}
+
+const char* flaw(const wire::Weights& weights) {
+  if (!aligned(weights.payload()->data(), kBufferAlignment)) return "payload not aligned";
+  return nullptr;
+}
+
+const char* flaw(const wire::Chunk& chunk) {
+  if (chunk.encoding() != uint8_t(Encoding::kDense) && chunk.encoding() != uint8_t(Encoding::kSparseRows))
+    return "unknown encoding";
+  if (chunk.range_begin() > chunk.range_end()) return "byte range ends before it begins";
+  if (chunk.encoding() == uint8_t(Encoding::kDense) &&
+      chunk.range_end() - chunk.range_begin() != chunk.payload()->size())
+    return "payload and byte range differ in size";
+  if (chunk.chunk_index() >= chunk.chunk_count()) return "chunk index not below chunk count";
+  if (chunk.position()->size() > kPositionBytesMax) return "input position too long";
+  if (chunk.scalars()->size() > kScalarCountMax) return "too many scalars";
+  if (!aligned(chunk.scalars()->data(), alignof(double))) return "scalars not aligned";
+  if (!aligned(chunk.payload()->data(), kBufferAlignment)) return "payload not aligned";
+  return nullptr;
+}
+
+const char* flaw(const wire::Snapshot& part) {
+  if (!within(part.name(), 1, kNameBytesMax)) return "name of no or too many characters";
+  if (!within(part.text(), 0, kTextBytesMax)) return "text too long";
+  if (part.offset() > part.total_bytes() || part.payload()->size() > part.total_bytes() - part.offset())
+    return "part reaches beyond its arena";
+  if (!aligned(part.payload()->data(), kBufferAlignment)) return "payload not aligned";
+  return nullptr;
+}
+
+const char* flaw(const wire::Failure& failure) {
+  if (failure.kind() < uint8_t(ErrorKind::kInvalidArgument) || failure.kind() > uint8_t(ErrorKind::kInternal))
+    return "unknown kind of error";
+  if (!within(failure.sentence(), 0, kSentenceBytesMax)) return "sentence too long";
+  return nullptr;
+}
+
+const char* flaw(const wire::Body& body) {
+  switch (body.message_type()) {
+    case wire::Any::Hello: return flaw(*body.message_as_Hello());
+    case wire::Any::Control: return flaw(*body.message_as_Control());
+    case wire::Any::Weights: return flaw(*body.message_as_Weights());
+    case wire::Any::Chunk: return flaw(*body.message_as_Chunk());
+    case wire::Any::Snapshot: return flaw(*body.message_as_Snapshot());
+    case wire::Any::Failure: return flaw(*body.message_as_Failure());
+    case wire::Any::NONE: break;
+  }
+  return "no message inside";
+}
+
+}  // namespace
+
+Result<void> verify(const Message& message) {
+  if (message.head.kind == MessageKind::kPull) {
+    if (message.body) return broken(message, "a pull has no body");
+    return {};
+  }
+  const wire::Any expected = wire_type(message.head.kind);
+  if (expected == wire::Any::NONE) return broken(message, "unknown kind");
+  if (!message.body) return broken(message, "no body");
+  // The verifier asserts below 2 GiB, so the length comes first; it works relative to the start, so alignment comes too.
+  if (message.body->size() > kBodyBytesMax) return broken(message, "larger than any message may be");
+  if (!aligned(message.body->data(), kBufferAlignment)) return broken(message, "body not aligned");
+  flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(message.body->data()), message.body->size(),
+                                 kVerifierDepthMax, kVerifierTablesMax);
+  if (!wire::VerifyBodyBuffer(verifier)) return broken(message, "not a well-formed FlatBuffer");
+  const wire::Body& body = *wire::GetBody(message.body->data());
+  if (body.message_type() != expected) return broken(message, "head and body are of different kinds");
+  if (const char* what = flaw(body)) return broken(message, what);
+  return {};
+}
+
+}  // namespace shoal::transport
