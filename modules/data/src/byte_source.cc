@@ -1,0 +1,35 @@
+#include "byte_source.h"
+
+#include <algorithm>
+#include <array>
+
+namespace shoal::data {
+namespace {
+
+class PlainSource final : public ByteSource {
+ public:
+  explicit PlainSource(std::unique_ptr<ReadableFile> file) : file_(std::move(file)) {}
+  Result<size_t> read(std::span<std::byte> out) override {
+    const size_t count = size_t(std::min<uint64_t>(out.size(), left_max()));
+    if (count > 0) SHOAL_TRY_VOID(file_->read_at(offset_, out.first(count)));
+    offset_ += count;
+    return count;
+  }
+  uint64_t left_max() const override { return file_->size() - offset_; }
+
+ private:
+  std::unique_ptr<ReadableFile> file_;
+  uint64_t offset_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ByteSource>> open_bytes(Storage& storage, const std::string& path) {
+  SHOAL_TRY(std::unique_ptr<ReadableFile> file, storage.open(path));
+  std::array<std::byte, 2> magic{};
+  if (file->size() >= magic.size()) SHOAL_TRY_VOID(file->read_at(0, magic));
+  if (magic[0] == std::byte(0x1f) && magic[1] == std::byte(0x8b)) return open_gzip(std::move(file), path);
+  return std::make_unique<PlainSource>(std::move(file));
+}
+
+}  // namespace shoal::data

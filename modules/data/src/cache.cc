@@ -1,0 +1,108 @@
+// cache: the first complete pass is remembered in memory. A position holds no contents: restoring reads that pass again.
+#include <algorithm>
+
+#include "nodes.h"
+
+namespace shoal::data {
+namespace {
+
+class CacheStage final : public Stage {
+ public:
+  CacheStage(StageContext& context, std::unique_ptr<Stage> input) : context_(context), input_(std::move(input)) {}
+
+  Result<bool> next(Item& item) override {
+    SHOAL_TRY(const bool more, have(index_));
+    if (more) item.refer(*elements_[index_++]);
+    return more;
+  }
+  Result<int64_t> skip(int64_t count) override {
+    if (!complete_) return Stage::skip(count);
+    const size_t skipped = std::min(size_t(count), elements_.size() - index_);
+    index_ += skipped;
+    return int64_t(skipped);
+  }
+  Result<void> restart() override {
+    index_ = 0;
+    if (complete_) return {};
+    forget();
+    return input_->restart();
+  }
+  Result<void> save(StateWriter& out) const override {
+    out.flag(complete_);
+    out.number(index_);
+    if (!begun_) return input_->save(out);
+    if (unsaved_) return *unsaved_;
+    out.raw(beginning_);
+    return {};
+  }
+  Result<void> load(StateReader& in) override {
+    SHOAL_TRY(const bool complete, in.flag());
+    SHOAL_TRY(const int64_t index, in.count());
+    SHOAL_TRY_VOID(input_->load(in));
+    forget();
+    while (complete ? !complete_ : int64_t(elements_.size()) < index) {
+      SHOAL_TRY(const bool more, have(elements_.size()));
+      if (!more && !complete) return damaged_position();
+    }
+    if (index > int64_t(elements_.size())) return damaged_position();
+    index_ = size_t(index);
+    return {};
+  }
+
+ private:
+  /// True once element `index` (at most one past what is remembered) is in elements_; false past the end.
+  Result<bool> have(size_t index) {
+    if (index < elements_.size()) return true;
+    if (complete_) return false;
+    SHOAL_TRY_VOID(check_stopping(context_));
+    if (!begun_) begin();
+    SHOAL_TRY(const bool more, input_->next(item_));
+    if (!more) {
+      complete_ = true;
+      return false;
+    }
+    Element& element = item_.materialise(context_.env.buffers());
+    elements_.push_back(std::make_unique<const Element>(std::exchange(element, Element())));
+    return true;
+  }
+
+  void begin() {
+    begun_ = true;
+    unsaved_.reset();
+    beginning_.clear();
+    StateWriter writer(beginning_);
+    if (Result<void> saved = input_->save(writer); !saved) unsaved_ = std::move(saved).error();
+  }
+
+  void forget() {
+    elements_.clear();
+    index_ = 0;
+    begun_ = complete_ = false;
+  }
+
+  StageContext& context_;
+  std::unique_ptr<Stage> input_;
+  Item item_;
+  std::vector<std::unique_ptr<const Element>> elements_;  // never move: items downstream refer to them
+  size_t index_ = 0;
+  bool begun_ = false;
+  bool complete_ = false;
+  std::string beginning_;  ///< the input's position before the pass that is remembered
+  std::optional<Error> unsaved_;
+};
+
+class CacheNode final : public Node {
+ public:
+  explicit CacheNode(NodePtr input) : Node({std::move(input)}) {}
+  Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
+    SHOAL_TRY(std::unique_ptr<Stage> stage, input().make_stage(context));
+    return std::make_unique<CacheStage>(context, std::move(stage));
+  }
+  RandomKey fold_parameters(RandomKey key) const override { return fold_in(key, "cache"); }
+};
+
+}  // namespace
+
+NodePtr make_cache_node(NodePtr input) { return std::make_shared<CacheNode>(std::move(input)); }
+
+}  // namespace shoal::data

@@ -1,0 +1,44 @@
+#include "crew.h"
+
+namespace shoal::data {
+
+Crew::Crew(JobPool& pool, int jobs_max, Step step)
+    : pool_(pool), jobs_max_(jobs_max), shared_(std::make_shared<Shared>()) {
+  shared_->step = std::move(step);
+}
+
+Crew::~Crew() {
+  Lock held = lock();
+  pause(held);
+}
+
+void Crew::call(Lock& lock) {
+  if (shared_->paused || shared_->jobs >= jobs_max_) return;
+  ++shared_->jobs;
+  lock.unlock();
+  const bool accepted = pool_.submit([shared = shared_] { run(shared); });
+  lock.lock();
+  if (!accepted) --shared_->jobs;  // the consumer does the work when it needs it
+}
+
+void Crew::pause(Lock& lock) {
+  shared_->paused = true;
+  while (shared_->working > 0) wait(lock);
+}
+
+void Crew::resume() {
+  const Lock held = lock();
+  shared_->paused = false;
+}
+
+void Crew::run(const std::shared_ptr<Shared>& shared) {
+  Lock lock(shared->mutex);
+  ++shared->working;
+  while (!shared->paused && shared->step(lock)) {
+  }
+  --shared->working;
+  --shared->jobs;
+  shared->changed.notify_all();
+}
+
+}  // namespace shoal::data

@@ -1,0 +1,165 @@
+#include "shoal/data/dataset.h"
+
+#include <utility>
+
+#include "nodes.h"
+
+namespace shoal::data {
+namespace {
+
+void require(bool condition, const std::string& sentence) {
+  if (!condition) raise(invalid_argument(sentence));
+}
+
+bool any_node(const Node& node, bool (Node::*is)() const) {
+  if ((node.*is)()) return true;
+  for (const NodePtr& input : node.inputs()) {
+    if (any_node(*input, is)) return true;
+  }
+  return false;
+}
+
+bool any_shuffle_before_shard(const Node& node) {
+  if (node.is_shard() && any_node(node.input(), &Node::is_unseeded_shuffle)) return true;
+  for (const NodePtr& input : node.inputs()) {
+    if (any_shuffle_before_shard(*input)) return true;
+  }
+  return false;
+}
+
+uint64_t fingerprint_of(const Node& node) {
+  const Node::Inputs& inputs = node.inputs();
+  RandomKey key = 0;
+  if (inputs.size() == 1) {
+    key = fingerprint_of(*inputs[0]);
+  } else {
+    for (const NodePtr& input : inputs) key = fold_in(key, fingerprint_of(*input));
+  }
+  return node.fold_parameters(key);
+}
+
+}  // namespace
+
+Dataset Dataset::from_tensor_slices(TensorMap features, TensorMap labels) {
+  Element tensors{std::move(features), std::move(labels)};
+  if (Result<void> checked = check_rows(tensors); !checked) {
+    raise(std::move(checked).error().with_context("from_tensor_slices"));
+  }
+  return Dataset(make_slices_node(std::move(tensors)));
+}
+
+Dataset Dataset::from_tensors(TensorMap features, TensorMap labels) {
+  require(!features.empty(), "from_tensors: there is no feature; give at least one tensor");
+  return Dataset(make_tensors_node({std::move(features), std::move(labels)}));
+}
+
+Dataset Dataset::range(int64_t begin, int64_t end, int64_t step) {
+  require(step != 0, "range: step is 0; give a positive or negative step");
+  return Dataset(make_range_node(begin, end, step));
+}
+
+Dataset Dataset::from_generator(std::function<GeneratorFn()> open, GeneratorOptions options) {
+  require(bool(open), "from_generator: the function is empty");
+  return Dataset(make_generator_node([open = std::move(open)](int64_t) { return open(); }, false, options));
+}
+
+Dataset Dataset::from_resumable_generator(std::function<GeneratorFn(int64_t)> open_at, GeneratorOptions options) {
+  require(bool(open_at), "from_resumable_generator: the function is empty");
+  return Dataset(make_generator_node(std::move(open_at), true, options));
+}
+
+Dataset Dataset::list_files(std::vector<std::string> patterns, ListFilesOptions options) {
+  require(!patterns.empty(), "list_files: there is no pattern");
+  for (const std::string& pattern : patterns) require(!pattern.empty(), "list_files: a pattern is empty");
+  const Dataset files(make_list_files_node(std::move(patterns)));
+  return options.shuffle ? files.shuffle(INT64_MAX, {.seed = options.seed}) : files;
+}
+
+Dataset Dataset::zip(std::vector<Dataset> inputs) {
+  require(!inputs.empty(), "zip: there are no inputs");
+  std::vector<NodePtr> nodes;
+  for (Dataset& input : inputs) nodes.push_back(std::move(input.node_));
+  return Dataset(make_zip_node(std::move(nodes)));
+}
+
+Dataset Dataset::zip_labels(Dataset features, Dataset labels) {
+  return Dataset(make_zip_labels_node(std::move(features.node_), std::move(labels.node_)));
+}
+
+Dataset Dataset::map(MapFn fn, MapOptions options) const {
+  require(bool(fn), "map: the function is empty");
+  require(options.parallel >= 1 && options.parallel <= 1024,
+          "map: parallel is " + std::to_string(options.parallel) + "; give 1 to 1024");
+  if (options.parallel == 1) return Dataset(make_map_node(node_, std::move(fn)));
+  return Dataset(make_parallel_map_node(node_, std::move(fn), options));
+}
+
+Dataset Dataset::filter(FilterFn fn) const {
+  require(bool(fn), "filter: the function is empty");
+  return Dataset(make_filter_node(node_, std::move(fn)));
+}
+
+Dataset Dataset::take(int64_t count) const {
+  require(count >= -1, "take: count is " + std::to_string(count) + "; give -1 (all), 0 or more");
+  return count < 0 ? *this : Dataset(make_take_node(node_, count));
+}
+
+Dataset Dataset::skip(int64_t count) const {
+  require(count >= -1, "skip: count is " + std::to_string(count) + "; give -1 (all), 0 or more");
+  return count == 0 ? *this : Dataset(make_skip_node(node_, count));
+}
+
+Dataset Dataset::concatenate(Dataset next) const { return Dataset(make_concatenate_node(node_, std::move(next.node_))); }
+
+Dataset Dataset::enumerate(int64_t start, std::string name) const {
+  return Dataset(make_enumerate_node(node_, start, std::move(name)));
+}
+
+Dataset Dataset::batch(int64_t size, BatchOptions options) const {
+  require(size >= 1, "batch: size is " + std::to_string(size) + "; give 1 or more");
+  return Dataset(make_batch_node(node_, size, options.drop_remainder));
+}
+
+Dataset Dataset::unbatch() const { return Dataset(make_unbatch_node(node_)); }
+
+Dataset Dataset::repeat(int64_t count) const {
+  require(count >= -1, "repeat: count is " + std::to_string(count) + "; give -1 (for ever), 0 or more");
+  return Dataset(make_repeat_node(node_, count));
+}
+
+Dataset Dataset::shuffle(int64_t buffer, ShuffleOptions options) const {
+  require(buffer >= 1, "shuffle: buffer is " + std::to_string(buffer) + "; give 1 or more");
+  return Dataset(make_shuffle_node(node_, buffer, options));
+}
+
+Dataset Dataset::shard(int64_t count, int64_t index) const {
+  require(count >= 1, "shard: count is " + std::to_string(count) + "; give 1 or more");
+  require(index >= 0 && index < count, "shard: index is " + std::to_string(index) + "; give 0 to " +
+                                           std::to_string(count - 1) + ", as there are " + std::to_string(count));
+  return Dataset(make_shard_node(node_, count, index));
+}
+
+Dataset Dataset::prefetch(int64_t count) const {
+  require(count >= -1, "prefetch: count is " + std::to_string(count) + "; give -1 (automatic), 0 (off) or more");
+  return count == 0 ? *this : Dataset(make_prefetch_node(node_, count));
+}
+
+Dataset Dataset::cache() const { return Dataset(make_cache_node(node_)); }
+
+Result<std::unique_ptr<Iterator>> Dataset::iterate(Environment& env, IterateOptions options) const {
+  if (options.num_trainers < 1 || options.trainer_index < 0 || options.trainer_index >= options.num_trainers) {
+    return invalid_argument("iterate: trainer_index is " + std::to_string(options.trainer_index) + " of " +
+                            std::to_string(options.num_trainers) + " trainers");
+  }
+  return make_iterator(node_, fingerprint(), env, options);
+}
+
+bool Dataset::has_unseeded_shuffle() const { return any_node(*node_, &Node::is_unseeded_shuffle); }
+bool Dataset::has_shard() const { return any_node(*node_, &Node::is_shard); }
+bool Dataset::depends_on_trainer() const { return has_shard() || any_node(*node_, &Node::depends_on_trainer); }
+bool Dataset::unseeded_shuffle_before_shard() const { return any_shuffle_before_shard(*node_); }
+std::optional<bool> Dataset::is_finite() const { return node_->is_finite(); }
+std::optional<int64_t> Dataset::cardinality() const { return node_->cardinality(); }
+uint64_t Dataset::fingerprint() const { return fingerprint_of(*node_); }
+
+}  // namespace shoal::data

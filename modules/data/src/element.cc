@@ -1,0 +1,42 @@
+#include "shoal/data/element.h"
+
+#include <algorithm>
+
+namespace shoal::data {
+namespace {
+
+/// The first place whose name is not before `name`.
+template <class Tensors>
+auto place_of(Tensors& tensors, std::string_view name) {
+  return std::lower_bound(tensors.begin(), tensors.end(), name,
+                          [](const auto& entry, std::string_view wanted) { return entry.first < wanted; });
+}
+
+}  // namespace
+
+TensorMap::TensorMap(std::initializer_list<std::pair<std::string, Tensor>> tensors) {
+  for (const auto& [name, tensor] : tensors) set(name, tensor);
+}
+
+void TensorMap::set(std::string name, Tensor tensor) {
+  const auto place = place_of(tensors_, name);
+  if (place != tensors_.end() && place->first == name) {
+    place->second = std::move(tensor);
+  } else {
+    tensors_.emplace(place, std::move(name), std::move(tensor));
+  }
+}
+
+const Tensor* TensorMap::find(std::string_view name) const {
+  const auto place = place_of(tensors_, name);
+  return place != tensors_.end() && place->first == name ? &place->second : nullptr;
+}
+
+Tensor* TensorMap::find(std::string_view name) { return const_cast<Tensor*>(std::as_const(*this).find(name)); }
+
+const Tensor& TensorMap::single() const {
+  SHOAL_CHECK(is_single());
+  return tensors_[0].second;
+}
+
+}  // namespace shoal::data

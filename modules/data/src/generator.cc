@@ -1,0 +1,84 @@
+// Sources that are a function of the user's.
+#include "nodes.h"
+
+namespace shoal::data {
+namespace {
+
+class GeneratorNode final : public Node {
+ public:
+  GeneratorNode(std::function<GeneratorFn(int64_t)> open_at, bool resumable, GeneratorOptions options)
+      : open_at_(std::move(open_at)), resumable_(resumable), options_(options) {}
+  Result<std::unique_ptr<Stage>> make_stage(StageContext&) const override {
+    return std::make_unique<GeneratorStage>(*this);
+  }
+  RandomKey fold_parameters(RandomKey key) const override { return fold_in(fold_in(key, "generator"), resumable_); }
+  std::optional<bool> is_finite() const override { return std::nullopt; }
+  std::optional<int64_t> cardinality() const override { return std::nullopt; }
+  bool depends_on_trainer() const override { return options_.depends_on_trainer; }
+
+ private:
+  class GeneratorStage final : public Stage {
+   public:
+    explicit GeneratorStage(const GeneratorNode& node) : node_(node) {}
+
+    Result<bool> next(Item& item) override {
+      if (ended_) return false;
+      if (!generate_) SHOAL_TRY_VOID(open());
+      SHOAL_TRY(Result<bool> more, call_user("the generator of from_generator", [&] { return generate_(item.own()); }));
+      SHOAL_TRY(const bool is_more, std::move(more));
+      if (!is_more) {
+        ended_ = true;
+        return false;
+      }
+      ++index_;
+      return true;
+    }
+    Result<void> restart() override {
+      generate_ = nullptr;
+      index_ = 0;
+      ended_ = false;
+      return {};
+    }
+    Result<void> save(StateWriter& out) const override {
+      if (!node_.resumable_) {
+        return failed_precondition(
+            "a from_generator source cannot say where it is; use from_resumable_generator for input that continues "
+            "after a restart");
+      }
+      out.number(uint64_t(index_));
+      out.flag(ended_);
+      return {};
+    }
+    Result<void> load(StateReader& in) override {
+      if (!node_.resumable_) return failed_precondition("a from_generator source cannot be resumed");
+      SHOAL_TRY(index_, in.count());
+      SHOAL_TRY(ended_, in.flag());
+      generate_ = nullptr;
+      return {};
+    }
+
+   private:
+    Result<void> open() {
+      SHOAL_TRY(generate_, call_user("opening the generator of from_generator", [&] { return node_.open_at_(index_); }));
+      if (!generate_) return invalid_argument("from_generator: the function that opens it returned an empty function");
+      return {};
+    }
+
+    const GeneratorNode& node_;
+    GeneratorFn generate_;
+    int64_t index_ = 0;
+    bool ended_ = false;
+  };
+
+  std::function<GeneratorFn(int64_t)> open_at_;
+  bool resumable_;
+  GeneratorOptions options_;
+};
+
+}  // namespace
+
+NodePtr make_generator_node(std::function<GeneratorFn(int64_t first)> open_at, bool resumable, GeneratorOptions options) {
+  return std::make_shared<GeneratorNode>(std::move(open_at), resumable, options);
+}
+
+}  // namespace shoal::data

@@ -1,0 +1,104 @@
+// gzip (RFC 1952) by zlib. A build without zlib says so here.
+#include "byte_source.h"
+
+#if defined(SHOAL_DATA_ZLIB)
+#include <zlib.h>
+
+#include <algorithm>
+#include <climits>
+#include <vector>
+#endif
+
+namespace shoal::data {
+
+#if defined(SHOAL_DATA_ZLIB)
+namespace {
+
+constexpr size_t kChunkBytes = 64 << 10;
+/// DEFLATE makes at most 1032 bytes of one.
+constexpr uint64_t kRatioMax = 1032;
+
+class GzipSource final : public ByteSource {
+ public:
+  GzipSource(std::unique_ptr<ReadableFile> file, std::string path)
+      : file_(std::move(file)), path_(std::move(path)), input_(kChunkBytes) {}
+  ~GzipSource() override { inflateEnd(&stream_); }
+
+  Result<void> start() {
+    // 16: expect a gzip header and check its CRC and length.
+    if (inflateInit2(&stream_, 16 + MAX_WBITS) != Z_OK) return unavailable(path_ + ": zlib has no memory");
+    return {};
+  }
+
+  Result<size_t> read(std::span<std::byte> out) override {
+    size_t done = 0;
+    while (done < out.size()) {
+      SHOAL_TRY_VOID(refill());
+      if (stream_.avail_in == 0) {
+        if (between_members_) break;
+        return damaged("the file is truncated: its gzip data goes on beyond byte " + std::to_string(file_->size()));
+      }
+      between_members_ = false;
+      const size_t room = std::min<size_t>(out.size() - done, UINT_MAX);
+      stream_.next_out = reinterpret_cast<Bytef*>(out.data() + done);
+      stream_.avail_out = uInt(room);
+      const int status = inflate(&stream_, Z_NO_FLUSH);
+      done += room - stream_.avail_out;
+      if (status == Z_STREAM_END) {
+        inflateReset(&stream_);
+        between_members_ = true;
+      } else if (status != Z_OK && status != Z_BUF_ERROR) {
+        return damaged(std::string("the gzip data is damaged near byte ") + std::to_string(read_ - stream_.avail_in) +
+                       (stream_.msg ? std::string(" (") + stream_.msg + ")" : std::string()));
+      }
+    }
+    return done;
+  }
+
+  uint64_t left_max() const override {
+    const uint64_t compressed = file_->size() - read_ + stream_.avail_in;
+    return compressed > UINT64_MAX / kRatioMax - 1 ? UINT64_MAX : (compressed + 1) * kRatioMax + kPendingBytesMax;
+  }
+
+ private:
+  /// What inflate() may hold back: one window.
+  static constexpr uint64_t kPendingBytesMax = 64 << 10;
+
+  Result<void> refill() {
+    if (stream_.avail_in > 0) return {};
+    const size_t count = size_t(std::min<uint64_t>(kChunkBytes, file_->size() - read_));
+    if (count > 0) SHOAL_TRY_VOID(file_->read_at(read_, std::as_writable_bytes(std::span(input_.data(), count))));
+    read_ += count;
+    stream_.next_in = input_.data();
+    stream_.avail_in = uInt(count);
+    return {};
+  }
+
+  Error damaged(std::string sentence) const { return data_loss(path_ + ": " + std::move(sentence)); }
+
+  std::unique_ptr<ReadableFile> file_;
+  const std::string path_;
+  std::vector<Bytef> input_;
+  uint64_t read_ = 0;  ///< of the file
+  bool between_members_ = false;
+  z_stream stream_{};
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ByteSource>> open_gzip(std::unique_ptr<ReadableFile> file, std::string path) {
+  auto source = std::make_unique<GzipSource>(std::move(file), std::move(path));
+  SHOAL_TRY_VOID(source->start());
+  return source;
+}
+
+#else
+
+Result<std::unique_ptr<ByteSource>> open_gzip(std::unique_ptr<ReadableFile>, std::string path) {
+  return failed_precondition(path + " is compressed with gzip, and this build is without zlib: install zlib1g-dev and build "
+                             "again, or decompress the file with gunzip");
+}
+
+#endif
+
+}  // namespace shoal::data

@@ -1,0 +1,147 @@
+// The Iterator that users hold: keeps errors and the end, counts, and wraps the stages' state into a Position.
+#include "shoal/data/iterator.h"
+
+#include "nodes.h"
+
+namespace shoal::data {
+namespace {
+
+constexpr size_t kPositionBytesMax = 64 << 10;
+constexpr uint64_t kPositionFormat = 1;
+
+/// Position::state is: format, fingerprint, ended, the stages' numbers, and a check of all that (eight bytes).
+uint64_t check_of(std::string_view bytes) { return fold_in(RandomKey(0), bytes); }
+
+class PipelineIterator final : public Iterator {
+ public:
+  PipelineIterator(NodePtr node, uint64_t fingerprint, std::unique_ptr<StageContext> context,
+                   std::unique_ptr<Stage> stage)
+      : node_(std::move(node)), fingerprint_(fingerprint), context_(std::move(context)), stage_(std::move(stage)) {}
+  ~PipelineIterator() override { context_->stopping = true; }
+
+  Result<bool> next(Batch& batch) override {
+    if (failure_) return *failure_;
+    if (ended_) return false;
+    std::swap(item_.own(), batch);  // the stages reuse the storage of the batch before
+    Result<bool> more = stage_->next(item_);
+    if (more && *more) item_.materialise(context_->env.buffers());
+    std::swap(item_.own(), batch);
+    return settle(std::move(more));
+  }
+
+  uint64_t ordinal() const override { return ordinal_; }
+
+  Result<Position> save() const override {
+    Position position;
+    SHOAL_TRY_VOID(save_to(position));
+    return position;
+  }
+
+  Result<void> save_to(Position& position) const override {
+    if (failure_) return failed_precondition("the input has failed and has no position: " + failure_->message());
+    position.ordinal = ordinal_;
+    position.state.clear();
+    StateWriter out(position.state);
+    out.number(kPositionFormat);
+    out.number(fingerprint_);
+    out.flag(ended_);
+    SHOAL_TRY_VOID(stage_->save(out));
+    const uint64_t check = check_of(position.state);
+    for (int shift = 0; shift < 64; shift += 8) position.state.push_back(char(check >> shift));
+    if (position.state.size() <= kPositionBytesMax) return {};
+    return failed_precondition("the position of this input pipeline takes " + std::to_string(position.state.size()) +
+                               " bytes, more than 64 KiB; it has too many stages");
+  }
+
+  Result<void> restore(const Position& position) override {
+    SHOAL_TRY(StateReader in, open(position.state));
+    SHOAL_TRY(const bool ended, in.flag());
+    Result<void> loaded = stage_->load(in);
+    if (loaded && !in.at_end()) loaded = damaged_position();
+    if (!loaded) {
+      SHOAL_TRY_VOID(start_over());
+      return loaded;
+    }
+    failure_.reset();
+    ended_ = ended;
+    ordinal_ = position.ordinal;
+    return {};
+  }
+
+  Result<int64_t> skip(int64_t count) override {
+    if (failure_) return *failure_;
+    if (ended_ || count <= 0) return int64_t(0);
+    Result<int64_t> skipped = stage_->skip(count);
+    if (!skipped) return fail(std::move(skipped).error());
+    ordinal_ += uint64_t(*skipped);
+    ended_ = *skipped < count;
+    return skipped;
+  }
+
+ private:
+  Result<bool> settle(Result<bool> more) {
+    if (!more) return fail(std::move(more).error());
+    ordinal_ += *more;
+    ended_ = !*more;
+    return more;
+  }
+
+  Error fail(Error error) {
+    failure_ = std::move(error).with_context("input element " + std::to_string(ordinal_));
+    return *failure_;
+  }
+
+  /// The reader behind format and fingerprint, or why not.
+  Result<StateReader> open(std::string_view state) const {
+    if (state.size() < 8 || state.size() > kPositionBytesMax) return damaged_position();
+    const std::string_view body = state.substr(0, state.size() - 8);
+    uint64_t check = 0;
+    for (size_t i = 8; i-- > 0;) check = check << 8 | uint8_t(state[body.size() + i]);
+    if (check != check_of(body)) return damaged_position();
+    StateReader in(body);
+    SHOAL_TRY(const uint64_t format, in.number());
+    SHOAL_TRY(const uint64_t fingerprint, in.number());
+    if (format != kPositionFormat) {
+      return failed_precondition("the input position was saved in format " + std::to_string(format) +
+                                 ", this program reads " + std::to_string(kPositionFormat));
+    }
+    if (fingerprint != fingerprint_) {
+      return failed_precondition("the input pipeline is not the one whose position was saved");
+    }
+    return in;
+  }
+
+  /// As new, after a position that looked right but did not fit.
+  Result<void> start_over() {
+    context_->stopping = true;
+    stage_.reset();
+    context_ = std::make_unique<StageContext>(context_->env, context_->options);
+    Result<std::unique_ptr<Stage>> stage = node_->make_stage(*context_);
+    ordinal_ = 0;
+    ended_ = false;
+    if (!stage) return fail(std::move(stage).error());
+    stage_ = std::move(stage).value();
+    failure_.reset();
+    return {};
+  }
+
+  const NodePtr node_;  // stages refer to nodes
+  const uint64_t fingerprint_;
+  std::unique_ptr<StageContext> context_;
+  std::unique_ptr<Stage> stage_;
+  Item item_;
+  uint64_t ordinal_ = 0;
+  bool ended_ = false;
+  std::optional<Error> failure_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Iterator>> make_iterator(NodePtr node, uint64_t fingerprint, Environment& env,
+                                                IterateOptions options) {
+  auto context = std::make_unique<StageContext>(env, options);
+  SHOAL_TRY(std::unique_ptr<Stage> stage, node->make_stage(*context));
+  return std::make_unique<PipelineIterator>(std::move(node), fingerprint, std::move(context), std::move(stage));
+}
+
+}  // namespace shoal::data

@@ -1,0 +1,256 @@
+// map with threads: up to `parallel` calls at once. The consumer takes inputs, jobs (or the consumer itself, when nobody
+// was quicker) call the function. The position is that of what was handed out, without what was read ahead.
+#include <algorithm>
+#include <deque>
+
+#include "crew.h"
+#include "nodes.h"
+
+namespace shoal::data {
+namespace {
+
+class ParallelMapStage final : public Stage {
+ public:
+  ParallelMapStage(StageContext& context, std::unique_ptr<Stage> input, const MapFn& fn, MapOptions options)
+      : context_(context), input_(std::move(input)), fn_(fn), options_(options),
+        crew_(context.env.pool(), options.parallel, [this](Crew::Lock& lock) { return work(lock); }) {}
+
+  Result<bool> next(Item& item) override {
+    if (!begun_) begin();
+    Crew::Lock lock = crew_.lock();
+    read_ahead(lock);
+    while (true) {
+      drop_gone();
+      if (slots_.empty()) return false;
+      Slot& slot = wanted();
+      if (slot.state == State::kDone) return hand_out(slot, item, lock);
+      if (slot.state == State::kQueued) {
+        call(slot, lock);
+      } else {
+        crew_.wait(lock);
+      }
+    }
+  }
+
+  Result<int64_t> skip(int64_t count) override {
+    if (begun_) return Stage::skip(count);  // what was read ahead comes first
+    if (!gone_.empty()) return Stage::skip(count);
+    return input_->skip(count);
+  }
+
+  Result<void> restart() override {
+    clear();
+    gone_.clear();
+    const Result<void> restarted = input_->restart();
+    crew_.resume();
+    return restarted;
+  }
+
+  Result<void> save(StateWriter& out) const override {
+    if (unsaved_) return *unsaved_;
+    if (!options_.deterministic) save_gone(out);
+    if (!begun_) return input_->save(out);
+    out.raw(position_);
+    return {};
+  }
+
+  Result<void> load(StateReader& in) override {
+    clear();
+    Result<void> loaded = options_.deterministic ? Result<void>() : load_gone(in);
+    if (loaded) loaded = input_->load(in);
+    crew_.resume();
+    return loaded;
+  }
+
+ private:
+  enum class State : uint8_t { kQueued, kRunning, kDone, kGone };
+  struct Slot {
+    Item item;
+    std::string position;  ///< of the input, after `item`
+    State state = State::kQueued;
+    std::optional<Error> error;
+  };
+
+  /// Position before the first element; `gone_` of a restored position applies from here.
+  void begin() {
+    begun_ = true;
+    read_ = 0;
+    save_input(position_);
+  }
+
+  void save_input(std::string& position) {
+    if (unsaved_) return;
+    position.clear();
+    StateWriter writer(position);
+    if (Result<void> saved = input_->save(writer); !saved) unsaved_ = std::move(saved).error();
+  }
+
+  /// Takes inputs until `parallel` are being worked on.
+  void read_ahead(Crew::Lock& lock) {
+    while (!ended_ && int(slots_.size()) < options_.parallel) {
+      std::unique_ptr<Slot> slot = spare_.empty() ? std::make_unique<Slot>() : std::move(spare_.back());
+      if (!spare_.empty()) spare_.pop_back();
+      lock.unlock();
+      ended_ = !read(*slot);
+      lock.lock();
+      if (ended_ && !slot->error) return;
+      const bool queued = slot->state == State::kQueued;
+      slots_.push_back(std::move(slot));
+      if (queued) crew_.call(lock);
+    }
+  }
+
+  /// False at the end and for an error, which then waits for its turn in the slot.
+  bool read(Slot& slot) {
+    slot.error.reset();
+    const bool gone = std::binary_search(gone_.begin(), gone_.end(), read_++);
+    slot.state = gone ? State::kGone : State::kQueued;
+    Result<bool> more = true;
+    if (gone) {
+      Result<int64_t> skipped = input_->skip(1);
+      more = skipped ? Result<bool>(*skipped == 1) : Result<bool>(std::move(skipped).error());
+    } else {
+      more = input_->next(slot.item);
+    }
+    if (!more) {
+      slot.error = std::move(more).error();
+      slot.state = State::kDone;
+      return false;
+    }
+    if (*more) save_input(slot.position);
+    return *more;
+  }
+
+  /// For the crew: calls the function for the oldest input that waits.
+  bool work(Crew::Lock& lock) {
+    for (const std::unique_ptr<Slot>& slot : slots_) {
+      if (slot->state != State::kQueued) continue;
+      call(*slot, lock);
+      return true;
+    }
+    return false;
+  }
+
+  void call(Slot& slot, Crew::Lock& lock) {
+    slot.state = State::kRunning;
+    lock.unlock();
+    Result<void> called = check_stopping(context_);
+    if (called) called = apply(fn_, slot.item, context_.env.buffers());
+    lock.lock();
+    if (!called) slot.error = std::move(called).error();
+    slot.state = State::kDone;
+    crew_.changed();
+  }
+
+  /// What to hand out next, or else to wait for.
+  Slot& wanted() {
+    if (!options_.deterministic) {
+      for (const std::unique_ptr<Slot>& slot : slots_) {
+        if (slot->state == State::kDone) return *slot;
+      }
+      for (const std::unique_ptr<Slot>& slot : slots_) {
+        if (slot->state == State::kQueued) return *slot;
+      }
+    }
+    return *slots_.front();
+  }
+
+  Result<bool> hand_out(Slot& slot, Item& item, Crew::Lock& lock) {
+    if (slot.error) return *slot.error;
+    std::swap(item, slot.item);
+    slot.state = State::kGone;
+    drop_gone();
+    read_ahead(lock);  // the jobs work while the consumer does
+    return true;
+  }
+
+  void drop_gone() {
+    for (; !slots_.empty() && slots_.front()->state == State::kGone; slots_.pop_front()) {
+      std::swap(position_, slots_.front()->position);
+      spare_.push_back(std::move(slots_.front()));
+      ++dropped_;
+    }
+  }
+
+  /// Without order: which inputs after the position were handed out already, as distances from it.
+  void save_gone(StateWriter& out) const {
+    const Crew::Lock lock = crew_.lock();
+    std::vector<int64_t> ahead;
+    for (size_t i = 0; i < slots_.size(); ++i) {
+      if (slots_[i]->state == State::kGone) ahead.push_back(int64_t(i));
+    }
+    const int64_t past = begun_ ? dropped_ : 0;
+    for (const int64_t offset : gone_) {
+      if (offset >= (begun_ ? read_ : 0)) ahead.push_back(offset - past);
+    }
+    out.number(ahead.size());
+    for (const int64_t offset : ahead) out.number(uint64_t(offset));
+  }
+
+  Result<void> load_gone(StateReader& in) {
+    gone_.clear();
+    SHOAL_TRY(const int64_t count, in.count(1 << 16));
+    for (int64_t i = 0; i < count; ++i) {
+      SHOAL_TRY(const int64_t offset, in.count());
+      if (!gone_.empty() && offset <= gone_.back()) return damaged_position();
+      gone_.push_back(offset);
+    }
+    return {};
+  }
+
+  /// Stops the background and forgets what was read ahead; crew_.resume() goes on.
+  void clear() {
+    Crew::Lock lock = crew_.lock();
+    crew_.pause(lock);
+    slots_.clear();
+    ended_ = begun_ = false;
+    read_ = dropped_ = 0;
+    unsaved_.reset();
+  }
+
+  StageContext& context_;
+  std::unique_ptr<Stage> input_;  ///< used by the consumer only
+  const MapFn& fn_;
+  const MapOptions options_;
+
+  // The consumer's.
+  bool begun_ = false;
+  bool ended_ = false;
+  std::string position_;  ///< of the input, before slots_.front()
+  int64_t read_ = 0;      ///< inputs taken since begin()
+  int64_t dropped_ = 0;   ///< of these, handed out and no longer in slots_
+  std::vector<int64_t> gone_;  ///< without order: inputs since begin() that an earlier life handed out, ascending
+  std::optional<Error> unsaved_;
+  std::vector<std::unique_ptr<Slot>> spare_;
+
+  // Changed by the consumer, read by jobs; each slot belongs to who set it kRunning. Guarded by the crew's mutex.
+  std::deque<std::unique_ptr<Slot>> slots_;
+
+  mutable Crew crew_;  // last: its destructor waits for jobs that use the rest
+};
+
+class ParallelMapNode final : public Node {
+ public:
+  ParallelMapNode(NodePtr input, MapFn fn, MapOptions options)
+      : Node({std::move(input)}), fn_(std::move(fn)), options_(options) {}
+  Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
+    SHOAL_TRY(std::unique_ptr<Stage> stage, input().make_stage(context));
+    return std::make_unique<ParallelMapStage>(context, std::move(stage), fn_, options_);
+  }
+  /// In order, it is the same as the map without threads: a run may resume with more or fewer.
+  RandomKey fold_parameters(RandomKey key) const override {
+    return fold_in(key, options_.deterministic ? "map" : "map/any order");
+  }
+
+ private:
+  MapFn fn_;
+  MapOptions options_;
+};
+
+}  // namespace
+
+NodePtr make_parallel_map_node(NodePtr input, MapFn fn, MapOptions options) {
+  return std::make_shared<ParallelMapNode>(std::move(input), std::move(fn), options);
+}
+
+}  // namespace shoal::data

@@ -1,0 +1,157 @@
+// prefetch: the next elements are prepared by a background job. The position is that of what was handed out: each element
+// waits together with the position after it.
+#include <algorithm>
+#include <deque>
+
+#include "crew.h"
+#include "nodes.h"
+
+namespace shoal::data {
+namespace {
+
+constexpr int64_t kAutomaticFirst = 2, kAutomaticMax = 16;
+
+class PrefetchStage final : public Stage {
+ public:
+  PrefetchStage(StageContext& context, std::unique_ptr<Stage> input, int64_t count)
+      : context_(context), input_(std::move(input)), automatic_(count < 0), limit_(automatic_ ? kAutomaticFirst : count),
+        crew_(context.env.pool(), 1, [this](Crew::Lock& lock) { return prepare(lock); }) {}
+
+  Result<bool> next(Item& item) override {
+    Crew::Lock lock = crew_.lock();
+    if (!begun_) begin();
+    while (ready_.empty()) {
+      if (final_) return *final_;
+      if (!preparing_) {
+        prepare(lock);
+        continue;
+      }
+      if (automatic_) limit_ = std::min(limit_ * 2, kAutomaticMax);
+      crew_.wait(lock);
+    }
+    Slot slot = std::move(ready_.front());
+    ready_.pop_front();
+    std::swap(item, slot.item);
+    std::swap(position_, slot.position);
+    spare_.push_back(std::move(slot));
+    if (may_prepare()) crew_.call(lock);
+    return true;
+  }
+
+  Result<void> restart() override {
+    clear();
+    const Result<void> restarted = input_->restart();
+    crew_.resume();
+    return restarted;
+  }
+
+  Result<void> save(StateWriter& out) const override {
+    const Crew::Lock lock = crew_.lock();
+    if (!begun_) return input_->save(out);
+    if (unsaved_) return *unsaved_;
+    out.raw(position_);
+    return {};
+  }
+
+  Result<void> load(StateReader& in) override {
+    clear();
+    const Result<void> loaded = input_->load(in);
+    crew_.resume();
+    return loaded;
+  }
+
+ private:
+  struct Slot {
+    Item item;
+    std::string position;  ///< of the input, after `item`
+  };
+
+  /// Nothing is being prepared yet, so the input is the consumer's.
+  void begin() {
+    begun_ = true;
+    unsaved_ = save_input(position_);
+  }
+
+  std::optional<Error> save_input(std::string& position) const {
+    position.clear();
+    StateWriter writer(position);
+    if (Result<void> saved = input_->save(writer); !saved) return std::move(saved).error();
+    return std::nullopt;
+  }
+
+  bool may_prepare() const { return !preparing_ && !final_ && int64_t(ready_.size()) < limit_; }
+
+  /// One element into `ready_`, or the end or an error into `final_`.
+  bool prepare(Crew::Lock& lock) {
+    if (!may_prepare()) return false;
+    preparing_ = true;
+    Slot slot;
+    if (!spare_.empty()) {
+      slot = std::move(spare_.back());
+      spare_.pop_back();
+    }
+    const bool saving = !unsaved_;
+    lock.unlock();
+    Result<bool> more = check_stopping(context_) ? input_->next(slot.item) : Result<bool>(cancelled());
+    std::optional<Error> unsaved;
+    if (more && *more && saving) unsaved = save_input(slot.position);
+    lock.lock();
+    if (unsaved) unsaved_ = std::move(unsaved);
+    if (more && *more) {
+      ready_.push_back(std::move(slot));
+    } else {
+      final_ = std::move(more);
+    }
+    preparing_ = false;
+    crew_.changed();
+    return true;
+  }
+
+  /// Stops the background and forgets what was prepared; crew_.resume() goes on.
+  void clear() {
+    Crew::Lock lock = crew_.lock();
+    crew_.pause(lock);
+    for (; !ready_.empty(); ready_.pop_front()) spare_.push_back(std::move(ready_.front()));
+    final_.reset();
+    unsaved_.reset();
+    begun_ = false;
+  }
+
+  StageContext& context_;
+  std::unique_ptr<Stage> input_;  ///< used by whoever set `preparing_`
+  const bool automatic_;
+  bool begun_ = false;
+  std::string position_;  ///< of the input, after what was handed out
+
+  // Guarded by the crew's mutex.
+  int64_t limit_;
+  bool preparing_ = false;
+  std::deque<Slot> ready_;
+  std::vector<Slot> spare_;
+  std::optional<Result<bool>> final_;  ///< false or an error: comes after `ready_`
+  std::optional<Error> unsaved_;       ///< the input cannot say where it is
+
+  mutable Crew crew_;  // last: its destructor waits for jobs that use the rest
+};
+
+class PrefetchNode final : public Node {
+ public:
+  PrefetchNode(NodePtr input, int64_t count) : Node({std::move(input)}), count_(count) {}
+  Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
+    SHOAL_TRY(std::unique_ptr<Stage> stage, input().make_stage(context));
+    return std::make_unique<PrefetchStage>(context, std::move(stage), count_);
+  }
+  /// Contents, order and position are the input's: a run may resume with another prefetch.
+  RandomKey fold_parameters(RandomKey key) const override { return key; }
+
+ private:
+  int64_t count_;
+};
+
+}  // namespace
+
+NodePtr make_prefetch_node(NodePtr input, int64_t count) {
+  return std::make_shared<PrefetchNode>(std::move(input), count);
+}
+
+}  // namespace shoal::data

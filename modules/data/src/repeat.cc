@@ -1,0 +1,104 @@
+// repeat: passes over the input, one after another.
+#include "nodes.h"
+
+namespace shoal::data {
+namespace {
+
+class RepeatStage final : public Stage {
+ public:
+  RepeatStage(std::unique_ptr<Stage> input, int64_t passes) : input_(std::move(input)), passes_(passes) {}
+
+  Result<bool> next(Item& item) override {
+    while (!ended_) {
+      if (passes_ == 0) break;
+      SHOAL_TRY(const bool more, input_->next(item));
+      if (more) {
+        empty_ = false;
+        return true;
+      }
+      SHOAL_TRY_VOID(next_pass());
+    }
+    return false;
+  }
+
+  Result<int64_t> skip(int64_t count) override {
+    int64_t skipped = 0;
+    while (skipped < count && !ended_ && passes_ != 0) {
+      SHOAL_TRY(const int64_t some, input_->skip(count - skipped));
+      skipped += some;
+      if (some > 0) empty_ = false;
+      if (skipped < count) SHOAL_TRY_VOID(next_pass());
+    }
+    return skipped;
+  }
+
+  Result<void> restart() override {
+    pass_ = 0;
+    empty_ = true;
+    ended_ = false;
+    return input_->restart();
+  }
+  Result<void> save(StateWriter& out) const override {
+    out.number(uint64_t(pass_));
+    out.flag(empty_);
+    out.flag(ended_);
+    return input_->save(out);
+  }
+  Result<void> load(StateReader& in) override {
+    SHOAL_TRY(pass_, in.count());
+    SHOAL_TRY(empty_, in.flag());
+    SHOAL_TRY(ended_, in.flag());
+    return input_->load(in);
+  }
+
+ private:
+  /// A pass ended. For ever over an empty input would spin: an empty pass ends it.
+  Result<void> next_pass() {
+    if (empty_ || (passes_ > 0 && pass_ + 1 >= passes_)) {
+      ended_ = true;
+      return {};
+    }
+    ++pass_;
+    empty_ = true;
+    return input_->restart();
+  }
+
+  std::unique_ptr<Stage> input_;
+  const int64_t passes_;  ///< -1: for ever
+  int64_t pass_ = 0;
+  bool empty_ = true;  ///< this pass, so far
+  bool ended_ = false;
+};
+
+class RepeatNode final : public Node {
+ public:
+  RepeatNode(NodePtr input, int64_t passes) : Node({std::move(input)}), passes_(passes) {}
+  Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
+    SHOAL_TRY(std::unique_ptr<Stage> stage, input().make_stage(context));
+    return std::make_unique<RepeatStage>(std::move(stage), passes_);
+  }
+  RandomKey fold_parameters(RandomKey key) const override { return fold_in(fold_in(key, "repeat"), uint64_t(passes_)); }
+  std::optional<bool> is_finite() const override {
+    if (passes_ == 0 || input().cardinality() == 0) return true;
+    if (passes_ > 0) return input().is_finite();
+    // For ever, unless the input turns out to be empty: only a known number of elements says that it does not.
+    if (input().is_finite() == false || input().cardinality()) return false;
+    return std::nullopt;
+  }
+  std::optional<int64_t> cardinality() const override {
+    const std::optional<int64_t> count = input().cardinality();
+    int64_t product = 0;
+    if (passes_ == 0 || count == 0) return 0;
+    if (!count || passes_ < 0 || __builtin_mul_overflow(*count, passes_, &product)) return std::nullopt;
+    return product;
+  }
+
+ private:
+  int64_t passes_;
+};
+
+}  // namespace
+
+NodePtr make_repeat_node(NodePtr input, int64_t count) { return std::make_shared<RepeatNode>(std::move(input), count); }
+
+}  // namespace shoal::data

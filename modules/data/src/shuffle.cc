@@ -1,0 +1,300 @@
+// shuffle: a buffer, each output drawn uniformly from it and replaced by the next input.
+//
+// Draw number s of a pass is a pure function of (key, s). So what the buffer holds is a pure function of the number of
+// draws, and a position is that number and a place of the input at or before the oldest element in the buffer (the
+// anchor); contents are never saved. The anchor follows the input: an endless input is not replayed from its beginning.
+#include <algorithm>
+#include <array>
+
+#include "nodes.h"
+
+namespace shoal::data {
+namespace {
+
+constexpr uint64_t kBufferMax = UINT32_MAX;
+constexpr uint64_t kHole = ~uint64_t(0);
+/// Inputs between two anchors, at least: a small buffer would save its input at every draw.
+constexpr uint64_t kAnchorDistance = 256;
+
+/// The draws of one pass.
+class Draws {
+ public:
+  explicit Draws(RandomKey key) : key_(key) {}
+
+  /// Draw number `number`, uniform in [0, bound), unbiased (Lemire 2019); bound in [1, kBufferMax].
+  size_t at(uint64_t number, uint64_t bound) {
+    uint64_t product = uint64_t(word(number)) * bound;
+    if (uint32_t(product) < bound) [[unlikely]] {
+      const uint64_t threshold = (uint64_t(1) << 32) % bound;
+      for (uint64_t round = 1; uint32_t(product) < threshold; ++round) {
+        product = uint64_t(philox(key_, number, round)[0]) * bound;
+      }
+    }
+    return size_t(product >> 32);
+  }
+
+ private:
+  uint32_t word(uint64_t number) {
+    if (number / 4 != block_number_) {
+      block_number_ = number / 4;
+      block_ = philox(key_, block_number_);
+    }
+    return block_[number % 4];
+  }
+
+  RandomKey key_;
+  uint64_t block_number_ = ~uint64_t(0);
+  std::array<uint32_t, 4> block_{};
+};
+
+/// The counters of a pass: everything its state depends on.
+struct Progress {
+  uint64_t inputs = 0;  ///< taken from the input
+  uint64_t draws = 0;   ///< handed out
+  bool ended = false;   ///< the input's end was seen
+};
+
+/// Inputs and draws fit each other. A draw leaves a hole; the next call fills it, so reading stays one draw behind.
+bool is_possible(const Progress& at, uint64_t capacity) {
+  if (at.draws == 0) return at.inputs == 0;
+  if (!at.ended) return at.inputs >= capacity && at.inputs - capacity == at.draws - 1;
+  const uint64_t replaced = at.inputs - std::min(capacity, at.inputs);
+  return at.draws <= at.inputs && at.draws > replaced;
+}
+
+/// Which input each slot of the buffer holds, kHole for the slot of the last draw.
+std::vector<uint64_t> buffered_inputs(RandomKey key, const Progress& at, uint64_t capacity) {
+  if (at.draws == 0) return {};
+  Draws draws(key);
+  const uint64_t filled = std::min(capacity, at.inputs);
+  const uint64_t replaced = at.inputs - filled;  // draws whose slot got the next input
+  std::vector<uint64_t> slots(size_t(filled), kHole);
+  // Backwards: the last draw of a slot decides. All slots are met after about filled * ln(filled) draws.
+  uint64_t unknown = filled;
+  for (uint64_t draw = replaced; draw-- > 0 && unknown > 0;) {
+    uint64_t& slot = slots[draws.at(draw, filled)];
+    if (slot != kHole) continue;
+    slot = filled + draw;
+    --unknown;
+  }
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i] == kHole) slots[i] = i;
+  }
+  for (uint64_t draw = replaced; draw < at.draws; ++draw) {
+    const size_t drawn = draws.at(draw, slots.size());
+    if (draw + 1 == at.draws) {
+      slots[drawn] = kHole;
+    } else {
+      slots[drawn] = slots.back();
+      slots.pop_back();
+    }
+  }
+  return slots;
+}
+
+class ShuffleStage final : public Stage {
+ public:
+  ShuffleStage(StageContext& context, std::unique_ptr<Stage> input, uint64_t capacity, bool reshuffle, RandomKey key)
+      : context_(context), input_(std::move(input)), capacity_(capacity), reshuffle_(reshuffle), key_(key),
+        draws_(pass_key()) {}
+
+  Result<bool> next(Item& item) override {
+    if (!begun_) begin();
+    SHOAL_TRY_VOID(fill());
+    if (buffer_.empty()) return false;
+    const size_t drawn = draws_.at(at_.draws++, buffer_.size());
+    std::swap(item, buffer_[drawn].item);
+    hole_ = drawn;
+    if (buffer_[drawn].input < next_anchor_.input) --older_;
+    return true;
+  }
+
+  Result<void> restart() override {
+    SHOAL_TRY_VOID(input_->restart());
+    ++pass_;
+    reset({});
+    return {};
+  }
+
+  Result<void> save(StateWriter& out) const override {
+    out.number(key_);
+    out.number(pass_);
+    out.number(at_.inputs);
+    out.number(at_.draws);
+    out.flag(at_.ended);
+    out.number(anchor_.input);
+    if (!begun_) return input_->save(out);
+    if (anchor_error_) return *anchor_error_;
+    out.raw(anchor_.state);
+    return {};
+  }
+
+  Result<void> load(StateReader& in) override {
+    SHOAL_TRY(key_, in.number());
+    SHOAL_TRY(pass_, in.number());
+    Progress at;
+    SHOAL_TRY(at.inputs, in.count());
+    SHOAL_TRY(at.draws, in.count());
+    SHOAL_TRY(at.ended, in.flag());
+    SHOAL_TRY(const uint64_t anchor_input, in.count());
+    SHOAL_TRY_VOID(input_->load(in));
+    reset(at);
+    begin();
+    anchor_.input = next_anchor_.input = anchor_input;
+    if (!is_possible(at, capacity_) || anchor_input > at.inputs) return damaged_position();
+    return refill();
+  }
+
+ private:
+  struct Slot {
+    Item item;
+    uint64_t input = kHole;  ///< its number among the inputs of this pass
+  };
+  struct Anchor {
+    uint64_t input = 0;  ///< inputs taken when `state` was saved
+    std::string state;
+  };
+
+  RandomKey pass_key() const { return fold_in(key_, reshuffle_ ? pass_ : 0); }
+
+  void reset(Progress at) {
+    at_ = at;
+    draws_ = Draws(pass_key());
+    buffer_.clear();
+    hole_.reset();
+    begun_ = false;
+    older_ = 0;
+    anchor_.input = next_anchor_.input = 0;
+    anchor_error_.reset();
+  }
+
+  /// At the beginning of a pass, before anything is taken from the input.
+  void begin() {
+    begun_ = true;
+    remember(anchor_);
+    next_anchor_.input = 0;
+  }
+
+  void remember(Anchor& anchor) {
+    anchor.input = at_.inputs;
+    anchor.state.clear();
+    StateWriter writer(anchor.state);
+    if (Result<void> saved = input_->save(writer); !saved) anchor_error_ = std::move(saved).error();
+  }
+
+  Result<void> fill() {
+    if (hole_) {
+      const size_t hole = *std::exchange(hole_, std::nullopt);
+      SHOAL_TRY(const bool more, take(buffer_[hole]));
+      if (!more) {
+        if (hole + 1 != buffer_.size()) std::swap(buffer_[hole], buffer_.back());
+        buffer_.pop_back();
+      }
+    }
+    while (!at_.ended && buffer_.size() < capacity_) {
+      SHOAL_TRY_VOID(check_stopping(context_));
+      buffer_.emplace_back();
+      SHOAL_TRY(const bool more, take(buffer_.back()));
+      if (!more) buffer_.pop_back();
+    }
+    if (older_ == 0 && !at_.ended && !anchor_error_ && at_.inputs - anchor_.input >= kAnchorDistance) move_anchor();
+    return {};
+  }
+
+  Result<bool> take(Slot& slot) {
+    if (at_.ended) return false;
+    SHOAL_TRY(const bool more, input_->next(slot.item));
+    if (!more) {
+      at_.ended = true;
+      return false;
+    }
+    slot.input = at_.inputs++;
+    return true;
+  }
+
+  /// Nothing before the next anchor is left in the buffer, so it becomes the anchor; the one after it is here.
+  void move_anchor() {
+    if (next_anchor_.input > anchor_.input) std::swap(anchor_, next_anchor_);
+    remember(next_anchor_);
+    older_ = buffer_.size();
+  }
+
+  /// Re-creates the buffer from the counters, with the input at the anchor: takes what is needed, passes over the rest.
+  Result<void> refill() {
+    const std::vector<uint64_t> slots = buffered_inputs(pass_key(), at_, capacity_);
+    std::vector<size_t> order;
+    for (size_t i = 0; i < slots.size(); ++i) {
+      if (slots[i] != kHole) order.push_back(i);
+      else hole_ = i;
+    }
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return slots[a] < slots[b]; });
+    if (!order.empty() && slots[order.front()] < anchor_.input) return damaged_position();
+    buffer_.resize(slots.size());
+    uint64_t input = anchor_.input;
+    for (const size_t slot : order) {
+      SHOAL_TRY_VOID(check_stopping(context_));
+      SHOAL_TRY_VOID(pass_over(slots[slot] - input));
+      SHOAL_TRY(const bool more, input_->next(buffer_[slot].item));
+      if (!more) return damaged_position();
+      buffer_[slot].input = slots[slot];
+      input = slots[slot] + 1;
+    }
+    return pass_over(at_.inputs - input);
+  }
+
+  Result<void> pass_over(uint64_t count) {
+    if (count == 0) return {};
+    SHOAL_TRY(const int64_t skipped, input_->skip(int64_t(count)));
+    if (uint64_t(skipped) != count) return damaged_position();
+    return {};
+  }
+
+  StageContext& context_;
+  std::unique_ptr<Stage> input_;
+  const uint64_t capacity_;
+  const bool reshuffle_;
+  RandomKey key_;
+  uint64_t pass_ = 0;
+
+  // Of this pass.
+  bool begun_ = false;
+  Progress at_;
+  Draws draws_;
+  std::vector<Slot> buffer_;
+  std::optional<size_t> hole_;
+  Anchor anchor_;       ///< saved: no element in the buffer is older
+  Anchor next_anchor_;  ///< takes its place when `older_` elements have left the buffer
+  size_t older_ = 0;
+  std::optional<Error> anchor_error_;
+};
+
+class ShuffleNode final : public Node {
+ public:
+  ShuffleNode(NodePtr input, uint64_t buffer, ShuffleOptions options)
+      : Node({std::move(input)}), buffer_(std::min(buffer, kBufferMax)), options_(options) {}
+
+  Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
+    SHOAL_TRY(std::unique_ptr<Stage> stage, input().make_stage(context));
+    // A buffer beyond the input's size changes nothing, and a position may not ask for more memory than the input has.
+    const uint64_t capacity = std::min(buffer_, uint64_t(std::max<int64_t>(input().cardinality().value_or(INT64_MAX), 1)));
+    return std::make_unique<ShuffleStage>(context, std::move(stage), capacity, options_.reshuffle_each_iteration,
+                                          context.next_random_key(options_.seed));
+  }
+  RandomKey fold_parameters(RandomKey key) const override {
+    key = fold_in(fold_in(fold_in(key, "shuffle"), buffer_), options_.reshuffle_each_iteration);
+    return options_.seed ? fold_in(key, uint64_t(*options_.seed)) : key;
+  }
+  bool is_unseeded_shuffle() const override { return !options_.seed; }
+
+ private:
+  uint64_t buffer_;
+  ShuffleOptions options_;
+};
+
+}  // namespace
+
+NodePtr make_shuffle_node(NodePtr input, int64_t buffer, ShuffleOptions options) {
+  return std::make_shared<ShuffleNode>(std::move(input), uint64_t(buffer), options);
+}
+
+}  // namespace shoal::data

@@ -1,0 +1,115 @@
+// Sources that need nothing from outside: slices of tensors, one element, numbers.
+#include "indexed_stage.h"
+#include "nodes.h"
+
+namespace shoal::data {
+namespace {
+
+RandomKey fold_tensors(RandomKey key, const TensorMap& map) {
+  key = fold_in(key, map.size());
+  for (const auto& [name, tensor] : map) {
+    key = fold_in(fold_in(key, name), uint64_t(tensor.dtype()));
+    key = fold_in(key, uint64_t(tensor.shape().rank()));
+    for (const int64_t size : tensor.shape().dims()) key = fold_in(key, uint64_t(size));
+  }
+  return key;
+}
+
+RandomKey fold_element(RandomKey key, const Element& element) {
+  return fold_tensors(fold_tensors(key, element.features), element.labels);
+}
+
+class SlicesNode final : public Node {
+ public:
+  explicit SlicesNode(Element tensors) : rows_(std::move(tensors)) {}
+  Result<std::unique_ptr<Stage>> make_stage(StageContext&) const override { return std::make_unique<SlicesStage>(rows_); }
+  RandomKey fold_parameters(RandomKey key) const override { return fold_element(fold_in(key, "slices"), rows_.tensors()); }
+  std::optional<bool> is_finite() const override { return true; }
+  std::optional<int64_t> cardinality() const override { return rows_.count(); }
+
+ private:
+  class SlicesStage final : public IndexedStage {
+   public:
+    explicit SlicesStage(const Rows& rows) : IndexedStage(rows.count()), rows_(rows) {}
+
+   private:
+    void give(int64_t index, Item& item) override { item.refer(rows_, index); }
+    const Rows& rows_;
+  };
+  const Rows rows_;
+};
+
+class TensorsNode final : public Node {
+ public:
+  explicit TensorsNode(Element element) : element_(std::move(element)) {}
+  Result<std::unique_ptr<Stage>> make_stage(StageContext&) const override {
+    return std::make_unique<TensorsStage>(element_);
+  }
+  RandomKey fold_parameters(RandomKey key) const override { return fold_element(fold_in(key, "tensors"), element_); }
+  std::optional<bool> is_finite() const override { return true; }
+  std::optional<int64_t> cardinality() const override { return 1; }
+
+ private:
+  class TensorsStage final : public IndexedStage {
+   public:
+    explicit TensorsStage(const Element& element) : IndexedStage(1), element_(element) {}
+
+   private:
+    void give(int64_t, Item& item) override { item.refer(element_); }
+    const Element& element_;
+  };
+  const Element element_;
+};
+
+class RangeNode final : public Node {
+ public:
+  RangeNode(int64_t begin, int64_t end, int64_t step) : begin_(begin), end_(end), step_(step) {}
+  Result<std::unique_ptr<Stage>> make_stage(StageContext&) const override {
+    return std::make_unique<RangeStage>(begin_, step_, count());
+  }
+  RandomKey fold_parameters(RandomKey key) const override {
+    return fold_in(fold_in(fold_in(fold_in(key, "range"), uint64_t(begin_)), uint64_t(end_)), uint64_t(step_));
+  }
+  std::optional<bool> is_finite() const override { return true; }
+  std::optional<int64_t> cardinality() const override { return count(); }
+
+ private:
+  class RangeStage final : public IndexedStage {
+   public:
+    RangeStage(int64_t begin, int64_t step, int64_t count) : IndexedStage(count), begin_(begin), step_(step) {}
+
+   private:
+    void give(int64_t index, Item& item) override {
+      Element& element = item.own();
+      if (Tensor* number = element.features.find("");
+          number && element.features.is_single() && number->dtype() == DType::kInt64 && number->shape() == Shape{} &&
+          number->unique()) {
+        number->mutable_as<int64_t>()[0] = begin_ + index * step_;
+      } else {
+        element.features = TensorMap(Tensor::scalar<int64_t>(begin_ + index * step_));
+      }
+      element.labels = TensorMap();
+    }
+    int64_t begin_, step_;
+  };
+
+  /// In unsigned arithmetic: end - begin may not fit int64.
+  int64_t count() const {
+    if (step_ > 0 ? begin_ >= end_ : begin_ <= end_) return 0;
+    const uint64_t distance = step_ > 0 ? uint64_t(end_) - uint64_t(begin_) : uint64_t(begin_) - uint64_t(end_);
+    const uint64_t stride = step_ > 0 ? uint64_t(step_) : uint64_t(0) - uint64_t(step_);
+    return int64_t(std::min<uint64_t>((distance - 1) / stride + 1, INT64_MAX));
+  }
+
+  int64_t begin_, end_, step_;
+};
+
+}  // namespace
+
+NodePtr make_slices_node(Element tensors) { return std::make_shared<SlicesNode>(std::move(tensors)); }
+NodePtr make_tensors_node(Element element) { return std::make_shared<TensorsNode>(std::move(element)); }
+NodePtr make_range_node(int64_t begin, int64_t end, int64_t step) {
+  return std::make_shared<RangeNode>(begin, end, step);
+}
+
+}  // namespace shoal::data

@@ -1,0 +1,84 @@
+#pragma once
+/// The inside of a dataset: Node describes (immutable, shared), Stage walks (one per node and iterator).
+///
+/// One thread uses a stage at a time, and after an error nobody asks it again (the iterator stays at the error).
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "item.h"
+#include "shoal/base/random.h"
+#include "shoal/data/dataset.h"
+#include "state.h"
+
+namespace shoal::data {
+
+class Stage {
+ public:
+  virtual ~Stage() = default;
+  /// The next element into `item`; false at the end of the pass, and again whenever asked after it.
+  virtual Result<bool> next(Item& item) = 0;
+  /// Passes over up to `count` elements; returns how many there were. By next(), where a stage knows nothing better.
+  virtual Result<int64_t> skip(int64_t count);
+  /// Begins the next pass, from wherever the stage is.
+  virtual Result<void> restart() = 0;
+  /// The position after the last element handed out. At most a few hundred bytes per stage.
+  virtual Result<void> save(StateWriter& out) const = 0;
+  /// The reverse, on a new stage of an equal node or an old one. Bytes come from a file: every number is checked.
+  virtual Result<void> load(StateReader& in) = 0;
+};
+
+/// What stages share while they are made and while they run.
+class StageContext {
+ public:
+  StageContext(Environment& environment, IterateOptions iterate_options) : env(environment), options(iterate_options) {}
+
+  /// The sequence of the next random operation (CONTRACT DS-19), in construction order.
+  RandomKey next_random_key(std::optional<int64_t> operation_seed);
+
+  Environment& env;
+  const IterateOptions options;
+  /// The iterator is being destroyed: long loops and background jobs end with Cancelled.
+  std::atomic<bool> stopping{false};
+
+ private:
+  uint64_t random_operations_ = 0;
+  std::optional<uint64_t> fresh_;
+};
+
+/// Cancelled when the iterator is being destroyed.
+inline Result<void> check_stopping(const StageContext& context) {
+  if (context.stopping.load(std::memory_order_relaxed)) return cancelled();
+  return {};
+}
+
+class Node {
+ public:
+  using Inputs = std::vector<std::shared_ptr<const Node>>;
+  explicit Node(Inputs inputs = {}) : inputs_(std::move(inputs)) {}
+  virtual ~Node() = default;
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  /// `context` outlives the stage. Inputs first, left to right, so that random operations are numbered alike everywhere.
+  virtual Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const = 0;
+  /// Kind and parameters, folded into `key`; nothing for a stage that changes neither contents nor order nor position.
+  virtual RandomKey fold_parameters(RandomKey key) const = 0;
+  /// As Dataset::is_finite and cardinality, from the inputs'. By default those of the only input.
+  virtual std::optional<bool> is_finite() const { return inputs_.at(0)->is_finite(); }
+  virtual std::optional<int64_t> cardinality() const { return inputs_.at(0)->cardinality(); }
+
+  virtual bool is_unseeded_shuffle() const { return false; }
+  virtual bool is_shard() const { return false; }
+  virtual bool depends_on_trainer() const { return false; }
+
+  const Inputs& inputs() const { return inputs_; }
+  const Node& input() const { return *inputs_.front(); }
+
+ private:
+  Inputs inputs_;
+};
+
+}  // namespace shoal::data

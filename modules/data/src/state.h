@@ -1,0 +1,61 @@
+#pragma once
+/// The bytes of a Position: little-endian base-128 numbers (at most ten bytes each), as each stage writes them, one stage
+/// after another.
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "shoal/base/result.h"
+
+namespace shoal::data {
+
+class StateWriter {
+ public:
+  /// Appends to `out`.
+  explicit StateWriter(std::string& out) : out_(out) {}
+  void number(uint64_t value) {
+    for (; value >= 0x80; value >>= 7) out_.push_back(char(value | 0x80));
+    out_.push_back(char(value));
+  }
+  void flag(bool value) { number(value); }
+  void raw(std::string_view bytes) { out_.append(bytes); }
+
+ private:
+  std::string& out_;
+};
+
+inline Error damaged_position() {
+  return failed_precondition("the saved input position does not fit this input pipeline");
+}
+
+class StateReader {
+ public:
+  explicit StateReader(std::string_view bytes) : left_(bytes) {}
+  Result<uint64_t> number() {
+    uint64_t value = 0;
+    for (int shift = 0; shift < 64 && !left_.empty(); shift += 7) {
+      const auto byte = uint8_t(left_.front());
+      left_.remove_prefix(1);
+      value |= uint64_t(byte & 0x7f) << shift;
+      if (byte < 0x80) return value;
+    }
+    return damaged_position();
+  }
+  /// A number that fits int64 and is at most `max`.
+  Result<int64_t> count(int64_t max = INT64_MAX) {
+    SHOAL_TRY(const uint64_t value, number());
+    if (value > uint64_t(max)) return damaged_position();
+    return int64_t(value);
+  }
+  Result<bool> flag() {
+    SHOAL_TRY(const uint64_t value, number());
+    if (value > 1) return damaged_position();
+    return value == 1;
+  }
+  bool at_end() const { return left_.empty(); }
+
+ private:
+  std::string_view left_;
+};
+
+}  // namespace shoal::data
