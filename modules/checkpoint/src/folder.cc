@@ -48,6 +48,9 @@ void remove_leftovers(Storage& storage, const std::string& model_dir, const std:
   const std::vector<int64_t> indexed = indexed_steps(listing);
   for (const FileInfo& file : listing) {
     const std::optional<Parts> parts = parts_of(file.name);
+    if (!file.is_folder && file.name.starts_with("checkpoint.tmp-")) {  // Storage::write_atomically(), killed
+      (void)storage.remove(join_path(model_dir, file.name));
+    }
     if (file.is_folder || !parts) continue;
     const bool temporary = parts->rest.ends_with(".tmp");
     const bool orphan = parts->rest.starts_with("data-") && !std::binary_search(indexed.begin(), indexed.end(), parts->step);

@@ -85,6 +85,7 @@ Result<std::unique_ptr<Reader>> Reader::open(Storage& storage, std::string prefi
   std::unique_ptr<Reader> reader(new Reader(std::move(prefix), Manifest{}));
   const std::string context = "checkpoint " + reader->prefix_;
   Result<std::string> text = storage.read_all(reader->prefix_ + ".index", kIndexBytesMax);
+  if (!text && text.error().kind() == ErrorKind::kInvalidArgument) return reader->damaged(text.error().message());
   if (!text) return std::move(text).error().with_context(context);
   Result<Manifest> manifest = decode_manifest(*text);
   if (!manifest) return reader->damaged("index: " + manifest.error().message());

@@ -7,7 +7,7 @@
 
 namespace shoal::monitor {
 
-/// Counts of values by bucket. Bucket i holds values in (limits[i-1], limits[i]]; the first starts at -infinity.
+/// Counts of values by bucket. Bucket i holds values in [limits[i-1], limits[i]); the first starts at -infinity.
 struct Histogram {
   double min = 0, max = 0, sum = 0, sum_squares = 0;
   double count = 0;

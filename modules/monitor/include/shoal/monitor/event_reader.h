@@ -26,7 +26,7 @@ class EventFileReader {
 
  private:
   Result<bool> read_record();
-  Result<bool> fill(size_t bytes);
+  Result<bool> fill(uint64_t bytes);
 
   Storage& storage_;
   std::string path_;

@@ -1,0 +1,141 @@
+// shoal checkpoint list DIR | show PREFIX [--values NAME] | verify PREFIX
+#include <CLI/CLI.hpp>
+
+#include "command.h"
+#include "json_out.h"
+#include "shoal/checkpoint/directory.h"
+#include "shoal/checkpoint/end_mark.h"
+#include "values_json.h"
+
+namespace shoal::cli {
+namespace {
+
+Json describe(const checkpoint::ListedCheckpoint& listed) {
+  Json json{{"name", listed.name}, {"global_step", listed.global_step}, {"newest", listed.newest}};
+  json["bytes"] = listed.bytes;
+  const bool has_index = listed.bytes > 0;
+  json["save_time"] = has_index ? unix_seconds(listed.save_time) : Json(nullptr);
+  json["intact"] = !listed.damage.has_value();
+  if (listed.damage) json["damage"] = listed.damage->message();
+  return json;
+}
+
+Result<int> list_checkpoints(Context& context, const std::string& folder, checkpoint::Check check) {
+  SHOAL_TRY(const auto unused, context.storage.list(folder));  // a folder that does not exist is an error, an empty one not
+  SHOAL_TRY(const auto checkpoints, checkpoint::list(context.storage, folder, check));
+  Json json{{"directory", folder}, {"newest", nullptr}, {"checkpoints", Json::array()}};
+  bool all_intact = true;
+  for (const checkpoint::ListedCheckpoint& listed : checkpoints) {
+    if (listed.newest) json["newest"] = listed.name;
+    json["checkpoints"].push_back(describe(listed));
+    if (!listed.damage) continue;
+    all_intact = false;
+    context.complain(listed.damage->message());
+  }
+  json["finished"] = nullptr;
+  SHOAL_TRY(const auto mark, checkpoint::read_end_mark(context.storage, folder));
+  if (mark) {
+    json["finished"] = {{"global_step", mark->global_step},
+                        {"checkpoint", mark->checkpoint},
+                        {"reason", std::string(checkpoint::to_string(mark->reason))},
+                        {"wall_time", unix_seconds(mark->wall_time)}};
+  }
+  print_line(context.out, json);
+  return all_intact ? 0 : exit_status(ErrorKind::kDataLoss);
+}
+
+Json describe(const checkpoint::TensorEntry& tensor) {
+  Json json{{"name", tensor.name}, {"dtype", std::string(to_string(tensor.dtype))}, {"shape", Json::array()}};
+  for (int64_t dim : tensor.shape.dims()) json["shape"].push_back(dim);
+  if (tensor.is_slot()) json["slot_of"] = tensor.slot_of;
+  json["bytes"] = tensor.bytes();
+  json["pieces"] = tensor.pieces.size();
+  return json;
+}
+
+Json describe(const checkpoint::Reader& reader) {
+  const checkpoint::Manifest& manifest = reader.manifest();
+  Json json{{"prefix", reader.prefix()},
+            {"global_step", manifest.global_step},
+            {"save_time", unix_seconds(manifest.info.save_time)},
+            {"numerics", manifest.info.numerics},
+            {"fingerprint", manifest.info.fingerprint}};
+  json["counters"] = Json::object();
+  for (const auto& [name, count] : manifest.info.counters) json["counters"][name] = count;
+  json["positions"] = Json::object();
+  for (const auto& [trainer, position] : manifest.info.positions) {
+    json["positions"][trainer] = {{"bytes", position.size()}};
+  }
+  json["files"] = Json::array();
+  for (const checkpoint::DataFile& file : manifest.files) {
+    json["files"].push_back({{"name", file.name}, {"bytes", file.bytes}});
+  }
+  json["variables"] = Json::array();
+  for (const checkpoint::TensorEntry& tensor : manifest.tensors) json["variables"].push_back(describe(tensor));
+  return json;
+}
+
+/// Shells complete file names, so the index's own name means its checkpoint too.
+std::string prefix_from(std::string text) {
+  if (text.ends_with(".index")) text.resize(text.size() - 6);
+  return text;
+}
+
+Result<int> show_checkpoint(Context& context, const std::string& prefix, const std::vector<std::string>& names) {
+  SHOAL_TRY(const auto reader, checkpoint::Reader::open(context.storage, prefix));
+  Json json = describe(*reader);
+  if (!names.empty()) json["values"] = Json::object();
+  for (const std::string& name : names) {
+    SHOAL_TRY(const Tensor tensor, reader->read_tensor(name));
+    json["values"][name] = values_json(tensor.view());
+  }
+  print_line(context.out, json);
+  return 0;
+}
+
+Result<int> verify_checkpoint(Context& context, const std::string& prefix) {
+  SHOAL_TRY(const auto reader, checkpoint::Reader::open(context.storage, prefix));
+  SHOAL_TRY_VOID(reader->verify());
+  print_line(context.out, Json{{"prefix", prefix}, {"global_step", reader->global_step()}, {"intact", true}});
+  return 0;
+}
+
+struct Arguments {
+  std::string where;
+  std::vector<std::string> values;
+  bool fast = false;
+};
+
+}  // namespace
+
+void add_checkpoint_command(CLI::App& app, Action& selected) {
+  CLI::App* checkpoint = app.add_subcommand("checkpoint", "Checkpoints of a model_dir")->require_subcommand(1);
+  const auto arguments = std::make_shared<Arguments>();
+
+  CLI::App* list = checkpoint->add_subcommand("list", "The newest and the retained ones: steps, sizes, times, integrity");
+  list->add_option("DIR", arguments->where, "The model_dir")->required();
+  list->add_flag("--fast", arguments->fast, "Compare lengths only, not checksums");
+  list->callback([&selected, arguments] {
+    selected = [arguments](Context& context) {
+      const auto check = arguments->fast ? checkpoint::Check::kLengths : checkpoint::Check::kChecksums;
+      return list_checkpoints(context, arguments->where, check);
+    };
+  });
+
+  CLI::App* show = checkpoint->add_subcommand("show", "Variables with dtype and shape");
+  show->add_option("PREFIX", arguments->where, "E.g. model_dir/model.ckpt-200")->required();
+  show->add_option("--values", arguments->values, "Also the values of this variable (may be repeated)");
+  show->callback([&selected, arguments] {
+    selected = [arguments](Context& context) {
+      return show_checkpoint(context, prefix_from(arguments->where), arguments->values);
+    };
+  });
+
+  CLI::App* verify = checkpoint->add_subcommand("verify", "Reads all of it and compares every checksum");
+  verify->add_option("PREFIX", arguments->where, "E.g. model_dir/model.ckpt-200")->required();
+  verify->callback([&selected, arguments] {
+    selected = [arguments](Context& context) { return verify_checkpoint(context, prefix_from(arguments->where)); };
+  });
+}
+
+}  // namespace shoal::cli

@@ -1,0 +1,38 @@
+#include "shoal/cli/cli.h"
+
+#include <CLI/CLI.hpp>
+#include <ostream>
+
+#include "commands.h"
+
+namespace shoal::cli {
+
+void Context::complain(std::string_view sentence) const { err << "shoal: " << sentence << '\n'; }
+
+int cli_main(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
+  CLI::App app("Looks at what Shoal's training runs wrote. Prints JSON; changes nothing.", "shoal");
+  app.set_version_flag("--version", "shoal " SHOAL_VERSION);
+  app.require_subcommand(1);
+  Action selected;
+  for (const AddCommand add : all_commands()) add(app, selected);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {  // help and version too
+    return app.exit(error, out, err) == 0 ? 0 : exit_status(ErrorKind::kInvalidArgument);
+  }
+  const std::unique_ptr<Storage> storage = make_file_storage();
+  Context context{out, err, *storage};
+  const Result<int> status = selected(context);
+  out.flush();
+  if (!status) {
+    context.complain(status.error().message());
+    return exit_status(status.error().kind());
+  }
+  if (!out) {
+    context.complain("standard output could not be written; is its disk full, or its reader gone?");
+    return exit_status(ErrorKind::kUnavailable);
+  }
+  return *status;
+}
+
+}  // namespace shoal::cli

@@ -1,0 +1,34 @@
+#pragma once
+/// The seam between the program and its commands: one function per command file, listed in commands.cc.
+#include <functional>
+#include <iosfwd>
+#include <string_view>
+
+#include "shoal/base/storage.h"
+
+namespace CLI {
+class App;
+}
+
+namespace shoal::cli {
+
+struct Context {
+  std::ostream& out;  ///< JSON, nothing else
+  std::ostream& err;  ///< sentences
+  Storage& storage;
+
+  /// One sentence on `err`.
+  void complain(std::string_view sentence) const;
+};
+
+/// What the command line selected. A command's callback sets it; it returns the exit status, or an error to be told.
+using Action = std::function<Result<int>(Context&)>;
+
+/// Adds a command to `app`; when the command line names it, `selected` becomes its action.
+using AddCommand = void (*)(CLI::App& app, Action& selected);
+
+void add_checkpoint_command(CLI::App& app, Action& selected);
+void add_events_command(CLI::App& app, Action& selected);
+void add_export_command(CLI::App& app, Action& selected);
+
+}  // namespace shoal::cli

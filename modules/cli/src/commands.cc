@@ -1,0 +1,16 @@
+#include "commands.h"
+
+#include <array>
+
+namespace shoal::cli {
+
+std::span<const AddCommand> all_commands() {
+  static constexpr std::array kCommands{
+      &add_checkpoint_command,
+      &add_events_command,
+      &add_export_command,
+  };
+  return kCommands;
+}
+
+}  // namespace shoal::cli

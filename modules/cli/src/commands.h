@@ -1,0 +1,12 @@
+#pragma once
+/// All commands of the program. To add one: a file <name>_command.cc with its add_<name>_command(), declared in command.h,
+/// and one entry in commands.cc.
+#include <span>
+
+#include "command.h"
+
+namespace shoal::cli {
+
+std::span<const AddCommand> all_commands();
+
+}  // namespace shoal::cli

@@ -1,0 +1,76 @@
+// shoal config [--cluster SIZE] [--model-dir DIR]
+#include <CLI/CLI.hpp>
+
+#include "command.h"
+#include "json_out.h"
+#include "shoal/cluster/tf_config.h"
+
+namespace shoal::cli {
+namespace {
+
+using cluster::TaskConfig;
+
+struct ConfigOptions {
+  std::optional<std::string> cluster_size;
+  std::optional<std::string> model_dir;
+};
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json to_json(const TaskConfig& task, const std::optional<std::string>& model_dir) {
+  Json warnings = task.warnings;
+  // Parsing accepts more than can be run; whoever asks here wants to know before starting anything.
+  if (const auto runnable = check_runnable(task); !runnable) {
+    warnings.push_back("train_and_evaluate will refuse: " + runnable.error().message());
+  }
+  return Json{{"source", to_string(task.source)},
+              {"mode", to_string(task.mode)},
+              {"task_type", task.type},
+              {"task_id", task.index},
+              {"is_chief", task.is_chief},
+              {"num_ps", task.num_ps},
+              {"num_workers", task.num_workers},
+              {"global_id", or_null(task.global_id)},
+              {"rpc_address", task.rpc_address},
+              {"model_dir", or_null(model_dir ? model_dir : task.model_dir)},
+              {"service", task.service ? Json::parse(*task.service) : Json(nullptr)},
+              {"trial", or_null(task.trial)},
+              {"warnings", std::move(warnings)}};
+}
+
+/// One task from the environment, or all those that a cluster of threads would have.
+Result<std::vector<TaskConfig>> resolve(const ConfigOptions& options) {
+  if (options.model_dir && options.model_dir->empty()) {
+    return invalid_argument("--model-dir: is the empty string; give a path or leave it out");
+  }
+  if (options.cluster_size) {
+    auto size = cluster::parse_cluster_size(*options.cluster_size);
+    if (!size) return std::move(size).error().with_context("--cluster");
+    return cluster::in_process_tasks(*size, "config");
+  }
+  SHOAL_TRY(TaskConfig task, cluster::task_from_environment(cluster::process_getenv, {.model_dir = options.model_dir}));
+  return std::vector<TaskConfig>{std::move(task)};
+}
+
+Result<int> print_config(Context& context, const ConfigOptions& options) {
+  SHOAL_TRY(const std::vector<TaskConfig> tasks, resolve(options));
+  for (const TaskConfig& task : tasks) print_line(context.out, to_json(task, options.model_dir));
+  return 0;
+}
+
+}  // namespace
+
+void add_config_command(CLI::App& app, Action& selected) {
+  CLI::App* config = app.add_subcommand("config", "This process's place in a cluster: from --cluster, TF_CONFIG, or local");
+  const auto options = std::make_shared<ConfigOptions>();
+  config->add_option("--cluster", options->cluster_size, "A size, as ps:1,worker:3,evaluator: prints one task per line");
+  config->add_option("--model-dir", options->model_dir, "As the program would be given; must agree with TF_CONFIG");
+  config->callback([&selected, options] {
+    selected = [options](Context& context) { return print_config(context, *options); };
+  });
+}
+
+}  // namespace shoal::cli

@@ -1,0 +1,61 @@
+// shoal export list DIR
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "command.h"
+#include "json_out.h"
+
+namespace shoal::cli {
+namespace {
+
+constexpr uint64_t kDescriptionBytesMax = uint64_t(256) << 20;
+
+/// CONTRACT EX-7: a folder of exactly ten digits is an export.
+bool is_export_name(const std::string& name) {
+  return name.size() == 10 && std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+Result<int64_t> source_step(Storage& storage, const std::string& folder) {
+  const std::string path = join_path(folder, "export.json");
+  SHOAL_TRY(const std::string text, storage.read_all(path, kDescriptionBytesMax));
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const bool usable = json.is_object() && json.contains("global_step") && json["global_step"].is_number_integer();
+  if (!usable) return data_loss("export file " + path + ": no JSON object with a global_step; delete this export");
+  return json["global_step"].get<int64_t>();
+}
+
+Result<int> list_exports(Context& context, const std::string& folder) {
+  SHOAL_TRY(const std::vector<FileInfo> listing, context.storage.list(folder));
+  Json json{{"directory", folder}, {"exports", Json::array()}};
+  bool all_intact = true;
+  for (const FileInfo& file : listing) {
+    if (!file.is_folder || !is_export_name(file.name)) continue;
+    const std::string path = join_path(folder, file.name);
+    Json entry{{"path", path}, {"timestamp", std::stoll(file.name)}, {"global_step", nullptr}};
+    const Result<int64_t> step = source_step(context.storage, path);
+    if (step) {
+      entry["global_step"] = *step;
+    } else {
+      all_intact = false;
+      entry["damage"] = step.error().message();
+      context.complain(step.error().message());
+    }
+    json["exports"].push_back(std::move(entry));
+  }
+  print_line(context.out, json);
+  return all_intact ? 0 : exit_status(ErrorKind::kDataLoss);
+}
+
+}  // namespace
+
+void add_export_command(CLI::App& app, Action& selected) {
+  CLI::App* exports = app.add_subcommand("export", "Exported models")->require_subcommand(1);
+  CLI::App* list = exports->add_subcommand("list", "The exports of a folder, with timestamp and the step they come from");
+  const auto folder = std::make_shared<std::string>();
+  list->add_option("DIR", *folder, "E.g. model_dir/export/best")->required();
+  list->callback([&selected, folder] {
+    selected = [folder](Context& context) { return list_exports(context, *folder); };
+  });
+}
+
+}  // namespace shoal::cli

@@ -1,0 +1,19 @@
+#pragma once
+/// JSON as the commands print it.
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "shoal/base/time.h"
+
+namespace shoal::cli {
+
+using Json = nlohmann::ordered_json;  // fields in the order of writing: people read it too
+
+/// A number, or "NaN", "Infinity", "-Infinity", which JSON has no numbers for.
+Json number(double value);
+/// Seconds since 1970, with a fraction.
+Json unix_seconds(WallTime time);
+/// One line. Bytes that are no UTF-8 become U+FFFD.
+void print_line(std::ostream& out, const Json& json);
+
+}  // namespace shoal::cli

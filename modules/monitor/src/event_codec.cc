@@ -1,0 +1,194 @@
+#include "event_codec.h"
+
+#include <bit>
+#include <protozero/pbf_reader.hpp>
+#include <protozero/pbf_writer.hpp>
+
+#include "event_fields.h"
+#include "record.h"
+
+namespace shoal::monitor {
+namespace {
+
+using protozero::pbf_reader;
+using protozero::pbf_writer;
+
+/// An event with one summary, which `write` fills.
+template <class Write>
+std::string encode_summary(double wall_time, int64_t global_step, Write write) {
+  std::string bytes;
+  pbf_writer event(bytes);
+  event.add_double(event_field::kWallTime, wall_time);
+  event.add_int64(event_field::kStep, global_step);
+  {
+    pbf_writer summary(event, event_field::kSummary);
+    write(summary);
+  }
+  return bytes;
+}
+
+Histogram decode_histogram(pbf_reader message) {
+  Histogram histogram;
+  while (message.next()) {
+    const auto numbers_into = [&](std::vector<double>& out) {
+      // Older writers do not pack.
+      if (message.wire_type() != protozero::pbf_wire_type::length_delimited) return out.push_back(message.get_double());
+      for (double number : message.get_packed_double()) out.push_back(number);
+    };
+    switch (message.tag()) {
+      case histogram_field::kMin: histogram.min = message.get_double(); break;
+      case histogram_field::kMax: histogram.max = message.get_double(); break;
+      case histogram_field::kNum: histogram.count = message.get_double(); break;
+      case histogram_field::kSum: histogram.sum = message.get_double(); break;
+      case histogram_field::kSumSquares: histogram.sum_squares = message.get_double(); break;
+      case histogram_field::kBucketLimit: numbers_into(histogram.limits); break;
+      case histogram_field::kBucket: numbers_into(histogram.counts); break;
+      default: message.skip();
+    }
+  }
+  return histogram;
+}
+
+/// Texts, and the scalars of writers that store them as tensors.
+void decode_tensor(pbf_reader message, EventValue& value) {
+  int32_t dtype = 0;
+  std::string content;
+  while (message.next()) {
+    switch (message.tag()) {
+      case tensor_field::kDType: dtype = message.get_enum(); break;
+      case tensor_field::kContent: content = message.get_string(); break;
+      case tensor_field::kFloatVal:
+        if (message.wire_type() != protozero::pbf_wire_type::length_delimited) {
+          append_little_endian(content, std::bit_cast<uint32_t>(message.get_float()));
+        } else {
+          for (float number : message.get_packed_float()) append_little_endian(content, std::bit_cast<uint32_t>(number));
+        }
+        break;
+      case tensor_field::kDoubleVal:
+        if (message.wire_type() != protozero::pbf_wire_type::length_delimited) {
+          append_little_endian(content, std::bit_cast<uint64_t>(message.get_double()));
+        } else {
+          for (double number : message.get_packed_double()) append_little_endian(content, std::bit_cast<uint64_t>(number));
+        }
+        break;
+      case tensor_field::kStringVal:
+        if (value.kind == EventValue::Kind::kText) value.text += '\n';  // a vector of texts: one per line
+        value.kind = EventValue::Kind::kText;
+        value.text += message.get_string();
+        break;
+      default: message.skip();
+    }
+  }
+  if (dtype == kDTypeFloat && content.size() == 4) {
+    value.kind = EventValue::Kind::kScalar;
+    value.scalar = double(std::bit_cast<float>(load_little_endian<uint32_t>(content)));
+  } else if (dtype == kDTypeDouble && content.size() == 8) {
+    value.kind = EventValue::Kind::kScalar;
+    value.scalar = std::bit_cast<double>(load_little_endian<uint64_t>(content));
+  }
+}
+
+EventValue decode_value(pbf_reader message) {
+  EventValue value;
+  while (message.next()) {
+    switch (message.tag()) {
+      case value_field::kTag: value.tag = message.get_string(); break;
+      case value_field::kSimpleValue:
+        value.kind = EventValue::Kind::kScalar;
+        value.scalar = double(message.get_float());
+        break;
+      case value_field::kHisto:
+        value.kind = EventValue::Kind::kHistogram;
+        value.histogram = decode_histogram(message.get_message());
+        break;
+      case value_field::kTensor: decode_tensor(message.get_message(), value); break;
+      default: message.skip();
+    }
+  }
+  return value;
+}
+
+std::vector<EventValue> decode_message(pbf_reader message) {
+  double wall_time = 0;
+  int64_t global_step = 0;
+  std::vector<EventValue> values;
+  while (message.next()) {
+    switch (message.tag()) {
+      case event_field::kWallTime: wall_time = message.get_double(); break;
+      case event_field::kStep: global_step = message.get_int64(); break;
+      case event_field::kSummary: {
+        pbf_reader summary = message.get_message();
+        while (summary.next(summary_field::kValue)) values.push_back(decode_value(summary.get_message()));
+        break;
+      }
+      default: message.skip();
+    }
+  }
+  for (EventValue& value : values) {  // fields come in any order, so these may have come last
+    value.wall_time = wall_time;
+    value.global_step = global_step;
+  }
+  return values;
+}
+
+}  // namespace
+
+std::string encode_version_event(double wall_time) {
+  std::string bytes;
+  pbf_writer event(bytes);
+  event.add_double(event_field::kWallTime, wall_time);
+  event.add_string(event_field::kFileVersion, "brain.Event:2");  // what TensorBoard looks for
+  return bytes;
+}
+
+std::string encode_scalars(double wall_time, int64_t global_step, std::span<const Scalar> scalars) {
+  return encode_summary(wall_time, global_step, [&](pbf_writer& summary) {
+    for (const Scalar& scalar : scalars) {
+      pbf_writer value(summary, summary_field::kValue);
+      value.add_string(value_field::kTag, scalar.tag.data(), scalar.tag.size());
+      value.add_float(value_field::kSimpleValue, float(scalar.value));
+    }
+  });
+}
+
+std::string encode_histogram(double wall_time, int64_t global_step, std::string_view tag, const Histogram& histogram) {
+  return encode_summary(wall_time, global_step, [&](pbf_writer& summary) {
+    pbf_writer value(summary, summary_field::kValue);
+    value.add_string(value_field::kTag, tag.data(), tag.size());
+    pbf_writer message(value, value_field::kHisto);
+    message.add_double(histogram_field::kMin, histogram.min);
+    message.add_double(histogram_field::kMax, histogram.max);
+    message.add_double(histogram_field::kNum, histogram.count);
+    message.add_double(histogram_field::kSum, histogram.sum);
+    message.add_double(histogram_field::kSumSquares, histogram.sum_squares);
+    message.add_packed_double(histogram_field::kBucketLimit, histogram.limits.begin(), histogram.limits.end());
+    message.add_packed_double(histogram_field::kBucket, histogram.counts.begin(), histogram.counts.end());
+  });
+}
+
+std::string encode_text(double wall_time, int64_t global_step, std::string_view tag, std::string_view text) {
+  return encode_summary(wall_time, global_step, [&](pbf_writer& summary) {
+    pbf_writer value(summary, summary_field::kValue);
+    value.add_string(value_field::kTag, tag.data(), tag.size());
+    {
+      pbf_writer metadata(value, value_field::kMetadata);
+      pbf_writer plugin(metadata, metadata_field::kPluginData);
+      plugin.add_string(metadata_field::kPluginName, "text");
+    }
+    pbf_writer tensor(value, value_field::kTensor);
+    tensor.add_enum(tensor_field::kDType, kDTypeString);
+    tensor.add_message(tensor_field::kShape, "", 0);  // no dimensions: a scalar
+    tensor.add_bytes(tensor_field::kStringVal, text.data(), text.size());
+  });
+}
+
+Result<std::vector<EventValue>> decode_event(std::string_view payload) {
+  // protozero reports malformed input by throwing; this is the border.
+  try {
+    return decode_message(pbf_reader(payload.data(), payload.size()));
+  } catch (const protozero::exception& error) {
+    return data_loss(std::string("not an event: ") + error.what());
+  }
+}
+
+}  // namespace shoal::monitor

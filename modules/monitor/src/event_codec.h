@@ -1,0 +1,22 @@
+#pragma once
+/// Event messages to and from bytes.
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shoal/base/result.h"
+#include "shoal/monitor/event.h"
+#include "shoal/monitor/event_writer.h"
+
+namespace shoal::monitor {
+
+std::string encode_version_event(double wall_time);
+std::string encode_scalars(double wall_time, int64_t global_step, std::span<const Scalar> scalars);
+std::string encode_histogram(double wall_time, int64_t global_step, std::string_view tag, const Histogram& histogram);
+std::string encode_text(double wall_time, int64_t global_step, std::string_view tag, std::string_view text);
+
+/// The values of one event; none for other kinds of event. DataLoss if `payload` is no protobuf message.
+Result<std::vector<EventValue>> decode_event(std::string_view payload);
+
+}  // namespace shoal::monitor
