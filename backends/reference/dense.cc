@@ -1,0 +1,91 @@
+#include <algorithm>
+
+#include "loops.h"
+
+namespace shoal::backends::reference {
+namespace {
+
+std::unique_ptr<Kernel> make_dense(const KernelRequest& request) {
+  const bool activate = request.node.attributes.get_string("activation") == "relu";
+  return make_loop([activate](const KernelCall& call) -> Result<void> {
+    const int64_t rows = call.outputs[0].shape[0];
+    const int64_t outputs = call.outputs[0].shape[1];
+    const int64_t features = call.inputs[0].shape[1];
+    const float* x = call.inputs[0].as<float>().data();
+    const float* kernel = call.inputs[1].as<float>().data();
+    const float* bias = call.inputs.size() > 2 ? call.inputs[2].as<float>().data() : nullptr;
+    float* y = call.outputs[0].as<float>().data();
+    for (int64_t n = 0; n < rows; ++n) {
+      for (int64_t o = 0; o < outputs; ++o) {
+        const double sum = dot(x + n * features, kernel + o * features, features) + (bias ? double(bias[o]) : 0.0);
+        y[n * outputs + o] = activate ? relu(float(sum)) : float(sum);
+      }
+    }
+    return {};
+  });
+}
+
+/// dx[n, i] = sum over o of dy[n, o] * kernel[o, i]
+std::unique_ptr<Kernel> make_dense_grad_input(const KernelRequest& request) {
+  const int64_t features = request.outputs[0].shape[1];
+  auto loop = [features](const KernelCall& call) -> Result<void> {
+    const int64_t rows = call.inputs[0].shape[0];
+    const int64_t outputs = call.inputs[0].shape[1];
+    const float* dy = call.inputs[0].as<float>().data();
+    const float* kernel = call.inputs[1].as<float>().data();
+    float* dx = call.outputs[0].as<float>().data();
+    auto* sums = reinterpret_cast<double*>(call.scratch);
+    for (int64_t n = 0; n < rows; ++n) {
+      std::fill_n(sums, features, 0.0);
+      for (int64_t o = 0; o < outputs; ++o) add_scaled(sums, dy[n * outputs + o], kernel + o * features, features);
+      std::transform(sums, sums + features, dx + n * features, [](double sum) { return float(sum); });
+    }
+    return {};
+  };
+  return make_loop(loop, size_t(features) * sizeof(double));
+}
+
+/// dkernel[o, i] = sum over n of dy[n, o] * x[n, i]
+std::unique_ptr<Kernel> make_dense_grad_kernel(const KernelRequest& request) {
+  const int64_t features = request.outputs[0].shape[1];
+  auto loop = [features](const KernelCall& call) -> Result<void> {
+    const int64_t rows = call.inputs[0].shape[0];
+    const int64_t outputs = call.inputs[0].shape[1];
+    const float* dy = call.inputs[0].as<float>().data();
+    const float* x = call.inputs[1].as<float>().data();
+    float* dkernel = call.outputs[0].as<float>().data();
+    auto* sums = reinterpret_cast<double*>(call.scratch);
+    for (int64_t o = 0; o < outputs; ++o) {
+      std::fill_n(sums, features, 0.0);
+      for (int64_t n = 0; n < rows; ++n) add_scaled(sums, dy[n * outputs + o], x + n * features, features);
+      std::transform(sums, sums + features, dkernel + o * features, [](double sum) { return float(sum); });
+    }
+    return {};
+  };
+  return make_loop(loop, size_t(features) * sizeof(double));
+}
+
+std::unique_ptr<Kernel> make_bias_grad(const KernelRequest& request) {
+  const int64_t channels = request.outputs[0].shape[0];
+  auto loop = [channels](const KernelCall& call) -> Result<void> {
+    const auto dy = call.inputs[0].as<float>();
+    const auto db = call.outputs[0].as<float>();
+    auto* sums = reinterpret_cast<double*>(call.scratch);
+    std::fill_n(sums, channels, 0.0);
+    for (size_t row = 0; row < dy.size(); row += size_t(channels)) add_scaled(sums, 1.0f, dy.data() + row, channels);
+    std::transform(sums, sums + channels, db.begin(), [](double sum) { return float(sum); });
+    return {};
+  };
+  return make_loop(loop, size_t(channels) * sizeof(double));
+}
+
+}  // namespace
+
+void add_dense(const AddMaker& add) {
+  add("dense", make_dense);
+  add("dense_grad_input", make_dense_grad_input);
+  add("dense_grad_kernel", make_dense_grad_kernel);
+  add("bias_grad", make_bias_grad);
+}
+
+}  // namespace shoal::backends::reference

@@ -1,0 +1,50 @@
+#pragma once
+/// What the reference kernels share. They are the truth for tests, so they are plain, and sums are taken in double and
+/// rounded once.
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "shoal/backends/kernel.h"
+#include "shoal/graph/op.h"
+
+namespace shoal::backends::reference {
+
+using Loop = std::function<Result<void>(const KernelCall& call)>;
+std::unique_ptr<Kernel> make_loop(Loop loop, size_t scratch_bytes = 0);
+
+/// Makes the kernel of one op; attributes were checked by the op's shape rule.
+using Maker = std::unique_ptr<Kernel> (*)(const KernelRequest& request);
+/// Gives every op of one family to the table.
+using AddMaker = std::function<void(std::string_view op, Maker maker)>;
+void add_dense(const AddMaker& add);
+void add_conv2d(const AddMaker& add);
+void add_pool(const AddMaker& add);
+void add_elementwise(const AddMaker& add);
+void add_softmax(const AddMaker& add);
+void add_reduce(const AddMaker& add);
+void add_integer(const AddMaker& add);
+
+// The two inner loops of dense and conv2d.
+
+/// sum over i of a[i] * b[i], in eight interleaved sums, so that it runs in vectors with the same bits everywhere.
+inline double dot(const float* a, const float* b, int64_t count) {
+  double sums[8] = {};
+  int64_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    for (int64_t lane = 0; lane < 8; ++lane) sums[lane] += double(a[i + lane]) * double(b[i + lane]);
+  }
+  for (; i < count; ++i) sums[i % 8] += double(a[i]) * double(b[i]);
+  return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
+}
+
+/// to[i] += factor * x[i]
+inline void add_scaled(double* to, float factor, const float* x, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) to[i] += double(factor) * double(x[i]);
+}
+
+/// max(x, 0) that keeps NaN.
+inline float relu(float x) { return x < 0 ? 0.0f : x; }
+
+}  // namespace shoal::backends::reference

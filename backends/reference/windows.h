@@ -1,0 +1,57 @@
+#pragma once
+/// The walk over the windows of images, for conv2d and the pools.
+#include <algorithm>
+#include <cstdint>
+
+#include "shoal/base/shape.h"
+#include "shoal/graph/attributes.h"
+
+namespace shoal::backends::reference {
+
+/// Image [N,H,W,C], windows [OH,OW], and where each lies.
+struct Windows {
+  int64_t images, height, width, channels;
+  int64_t out_height, out_width;
+  int64_t window_height, window_width;
+  int64_t stride_down, stride_right;
+  int64_t top, left;
+
+  Windows(const Shape& image, const Shape& out, int64_t window_high, int64_t window_wide, const Attributes& attributes)
+      : images(image[0]), height(image[1]), width(image[2]), channels(image[3]), out_height(out[1]), out_width(out[2]),
+        window_height(window_high), window_width(window_wide), stride_down(attributes.get_ints("strides")[0]),
+        stride_right(attributes.get_ints("strides")[1]), top(attributes.get_ints("padding")[0]),
+        left(attributes.get_ints("padding")[2]) {}
+
+  /// One row of one window, as far as it lies inside its image.
+  struct Row {
+    int64_t out;      ///< index of the window among all [N, OH, OW]
+    int64_t pixel;    ///< index of the row's first pixel among all [N, H, W]
+    int64_t element;  ///< index of that pixel within the window [KH, KW]
+    int64_t pixels;   ///< how many follow one another
+  };
+
+  /// visit(row) for every row of window (n, oh, ow), top down.
+  template <class Visit>
+  void visit_rows(int64_t n, int64_t oh, int64_t ow, Visit visit) const {
+    const int64_t first_row = oh * stride_down - top;
+    const int64_t first_column = ow * stride_right - left;
+    const int64_t kw_begin = std::max<int64_t>(0, -first_column);
+    const int64_t kw_end = std::min(window_width, width - first_column);
+    if (kw_begin >= kw_end) return;
+    for (int64_t kh = 0; kh < window_height; ++kh) {
+      const int64_t h = first_row + kh;
+      if (h < 0 || h >= height) continue;
+      visit(Row{(n * out_height + oh) * out_width + ow, (n * height + h) * width + first_column + kw_begin,
+                kh * window_width + kw_begin, kw_end - kw_begin});
+    }
+  }
+
+  template <class Visit>
+  void visit_windows(Visit visit) const {
+    for (int64_t oh = 0; oh < out_height; ++oh) {
+      for (int64_t ow = 0; ow < out_width; ++ow) visit(oh, ow);
+    }
+  }
+};
+
+}  // namespace shoal::backends::reference

@@ -1,0 +1,324 @@
+/// compile_with(): from a graph to an ExecutorProgram.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "executor.h"
+#include "shoal/graph/memory_plan.h"
+#include "shoal/graph/op.h"
+#include "shoal/graph/passes.h"
+
+namespace shoal::backends {
+namespace {
+
+using Place = Location::Place;
+using Key = std::pair<int32_t, int32_t>;  // node and output of a FlowValue, ordered
+
+Key key_of(FlowValue value) { return {value.node, value.output}; }
+
+class Compiler {
+ public:
+  Compiler(Flow flow, const SymbolSizes& sizes, RandomKey seed) : flow_(std::move(flow)), sizes_(sizes), seed_(seed) {}
+
+  Result<std::unique_ptr<Program>> compile(std::span<KernelSource* const> sources, const ExecutorOptions& executor, int threads) {
+    SHOAL_TRY_VOID(resolve_types());
+    place_sources();
+    place_updates();
+    order_steps();
+    place_in_arena();
+    SHOAL_TRY_VOID(make_steps(sources, threads));
+    list_bindings();
+    parts_.info.numerics = executor.numerics;
+    parts_.threads = threads;
+    parts_.begin_thread = executor.begin_thread;
+    return std::make_unique<ExecutorProgram>(std::move(parts_));
+  }
+
+ private:
+  /// A node to run, or a copy of the value `from` to `to`.
+  struct Planned {
+    int32_t node = -1;
+    FlowValue from;
+    Location to;
+    ptrdiff_t fetch = -1;  ///< of a copy: the fetch it is for, whose place in the arena comes with the plan
+    std::vector<size_t> updates_done;
+  };
+
+  const FlowNode& node_at(int32_t node) const { return flow_.nodes[size_t(node)]; }
+  const TensorType& type_of(FlowValue value) const { return types_[size_t(value.node)][size_t(value.output)]; }
+
+  /// The value whose bytes these are: views have none of their own.
+  FlowValue root(FlowValue value) const {
+    while (node_at(value.node).op && node_at(value.node).op->view) value = node_at(value.node).inputs[0];
+    return value;
+  }
+  /// Set for sources, and for what is written straight into an update; else the value belongs into the arena.
+  const Location* outside(FlowValue value) const {
+    const auto found = outside_.find(key_of(root(value)));
+    return found == outside_.end() ? nullptr : &found->second;
+  }
+  bool is_source(FlowValue value) const { return node_at(root(value).node).op == nullptr; }
+
+  Result<TensorType> resolve(const ValueType& type) const {
+    SHOAL_TRY(const Shape shape, type.shape.resolve(sizes_));
+    return TensorType{type.dtype, shape};
+  }
+
+  Result<void> resolve_types() {
+    for (const FlowNode& node : flow_.nodes) {
+      types_.emplace_back();
+      for (const ValueType& type : node.node.outputs) {
+        auto resolved = resolve(type);
+        if (!resolved) return std::move(resolved).error().with_context(node.node.op + " \"" + node.node.name + "\"");
+        types_.back().push_back(*resolved);
+      }
+    }
+    return {};
+  }
+
+  void place_sources() {
+    for (int32_t id = 0; id < int32_t(flow_.nodes.size()); ++id) {
+      const Node& node = node_at(id).node;
+      if (node_at(id).op) continue;
+      const ProgramInfo::Binding binding{node.name, types_[size_t(id)][0].dtype, types_[size_t(id)][0].shape};
+      Location& at = outside_[{id, 0}];
+      if (node.op == "input") {
+        at = {Place::kInput, parts_.info.inputs.size()};
+        parts_.info.inputs.push_back(binding);
+      } else if (node.op == "variable") {
+        at = {Place::kVariable, parts_.info.variables.size()};
+        parts_.info.variables.push_back(binding);
+      } else {
+        at = {Place::kConstant, parts_.constants.size()};
+        parts_.constants.push_back(node.constant);
+      }
+    }
+  }
+
+  /// An update is written where it is bound, by the kernel that makes it: unless the value is a source, is fetched too
+  /// (bound memory is not ours once run() returns), or is bound as another update already. Those are copied.
+  void place_updates() {
+    for (FlowValue fetch : flow_.fetches) fetched_roots_.insert(key_of(root(fetch)));
+    for (size_t i = 0; i < flow_.updates.size(); ++i) {
+      const Key value = key_of(root(flow_.updates[i]));
+      if (outside_.contains(value) || fetched_roots_.contains(value)) {
+        copied_updates_[value].push_back(i);
+      } else {
+        outside_[value] = {Place::kUpdate, i};
+        direct_updates_[value] = i;
+      }
+    }
+  }
+
+  void add_update_copies(Key value) {
+    const auto found = copied_updates_.find(value);
+    if (found == copied_updates_.end()) return;
+    for (size_t update : found->second) {
+      Planned copy{.node = -1, .from = {value.first, value.second}, .to = {Place::kUpdate, update}, .updates_done = {update}};
+      order_.push_back(std::move(copy));
+    }
+  }
+
+  void order_steps() {
+    for (int32_t id = 0; id < int32_t(flow_.nodes.size()); ++id) {
+      const FlowNode& node = node_at(id);
+      if (node.op && !node.op->view) order_.push_back({.node = id, .from = {}, .to = {}, .updates_done = {}});
+      for (int32_t output = 0; output < int32_t(node.node.outputs.size()); ++output) add_update_copies({id, output});
+    }
+    // What is bound to a run may be gone after it, so a fetched input or variable is copied; at the end, where memory that
+    // is kept until the next run is in nobody's way.
+    for (size_t i = 0; i < flow_.fetches.size(); ++i) {
+      const Location* at = outside(flow_.fetches[i]);
+      if (!at || at->place == Place::kConstant) continue;
+      order_.push_back({.node = -1, .from = root(flow_.fetches[i]), .to = {}, .fetch = ptrdiff_t(i), .updates_done = {}});
+    }
+    find_last_uses();
+    // A listener may send an update away at once, so it is told only when nothing reads the value any more.
+    for (const auto& [value, update] : direct_updates_) {
+      order_[size_t(last_use_.at(value))].updates_done.push_back(update);
+    }
+    for (Planned& planned : order_) std::sort(planned.updates_done.begin(), planned.updates_done.end());
+  }
+
+  void find_last_uses() {
+    for (int32_t step = 0; step < int32_t(order_.size()); ++step) {
+      const Planned& planned = order_[size_t(step)];
+      auto use = [&](FlowValue value) {
+        if (value.node >= 0) last_use_[key_of(root(value))] = step;
+      };
+      if (planned.node < 0) {
+        use(planned.from);
+        continue;
+      }
+      for (FlowValue input : node_at(planned.node).inputs) use(input);
+      for (int32_t i = 0; i < int32_t(node_at(planned.node).node.outputs.size()); ++i) use({planned.node, i});
+    }
+  }
+
+  void place_in_arena() {
+    std::vector<PlannedValue> values;
+    const auto end = int32_t(order_.size());  // fetched values are kept until the next run
+    auto bytes_of = [&](FlowValue value) {
+      const TensorType& type = type_of(value);
+      return size_t(type.shape.elements()) * size_of(type.dtype);
+    };
+    std::vector<ptrdiff_t> fetch_copies(flow_.fetches.size(), -1);
+    for (int32_t step = 0; step < end; ++step) {
+      const Planned& planned = order_[size_t(step)];
+      if (planned.fetch >= 0) {
+        fetch_copies[size_t(planned.fetch)] = ptrdiff_t(values.size());
+        values.push_back({.bytes = bytes_of(planned.from), .first = step, .last = end, .may_replace = {}});
+      }
+      if (planned.node < 0) continue;
+      for (int32_t i = 0; i < int32_t(node_at(planned.node).node.outputs.size()); ++i) {
+        const FlowValue output{planned.node, i};
+        if (outside_.contains(key_of(output))) continue;
+        const int32_t last = fetched_roots_.contains(key_of(output)) ? end : last_use_.at(key_of(output));
+        PlannedValue value{.bytes = bytes_of(output), .first = step, .last = last, .may_replace = replaceable(planned.node, i)};
+        arena_index_[key_of(output)] = int32_t(values.size());
+        values.push_back(std::move(value));
+      }
+    }
+    const MemoryPlan plan = plan_memory(values);
+    for (const auto& [value, index] : arena_index_) arena_[value] = {Place::kArena, plan.offsets[size_t(index)]};
+    for (Planned& planned : order_) {
+      if (planned.fetch >= 0) planned.to = {Place::kArena, plan.offsets[size_t(fetch_copies[size_t(planned.fetch)])]};
+    }
+    parts_.info.arena_bytes = plan.arena_bytes;
+    parts_.info.lower_bound_bytes = plan.lower_bound_bytes;
+  }
+
+  /// Values (by index of the plan) in whose place this output may be written.
+  std::vector<int32_t> replaceable(int32_t id, int32_t output) const {
+    const FlowNode& node = node_at(id);
+    std::vector<int32_t> result;
+    for (const OpDef::InPlace& pair : node.op->in_place) {
+      if (pair.output != output || size_t(pair.input) >= node.inputs.size()) continue;
+      const FlowValue input = root(node.inputs[size_t(pair.input)]);
+      int uses = 0;  // mul(x, x) reads what it would overwrite
+      for (FlowValue other : node.inputs) uses += other.node >= 0 && root(other) == input;
+      const auto found = arena_index_.find(key_of(input));
+      if (uses == 1 && found != arena_index_.end()) result.push_back(found->second);
+    }
+    return result;
+  }
+
+  Location location(FlowValue value) const {
+    if (value.node < 0) return {};
+    if (const Location* at = outside(value)) return *at;
+    return arena_.at(key_of(root(value)));
+  }
+
+  Result<void> make_steps(std::span<KernelSource* const> sources, int threads) {
+    for (Planned& planned : order_) {
+      Step step;
+      step.updates_done = std::move(planned.updates_done);
+      if (planned.node < 0) {
+        make_copy(planned, step);
+      } else {
+        SHOAL_TRY_VOID(make_kernel(planned.node, sources, threads, step));
+      }
+      parts_.steps.push_back(std::move(step));
+    }
+    return {};
+  }
+
+  void make_copy(const Planned& planned, Step& step) const {
+    const TensorType& type = type_of(planned.from);
+    step.name = "copy of \"" + node_at(planned.from.node).node.name + "\"";
+    step.inputs.push_back({type.dtype, type.shape, nullptr});
+    step.input_locations.push_back(location(planned.from));
+    step.outputs.push_back({type.dtype, type.shape, nullptr});
+    step.output_locations.push_back(planned.to);
+  }
+
+  Result<void> make_kernel(int32_t id, std::span<KernelSource* const> sources, int threads, Step& step) {
+    const FlowNode& node = node_at(id);
+    step.name = node.node.op + " \"" + node.node.name + "\"";
+    std::vector<TensorType> inputs;
+    const auto is_variable = std::make_unique<bool[]>(node.inputs.size());
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      SHOAL_TRY(const TensorType type, resolve(node.input_types[i]));
+      inputs.push_back(type);
+      step.inputs.push_back({type.dtype, type.shape, nullptr});
+      step.input_locations.push_back(location(node.inputs[i]));
+      is_variable[i] = step.input_locations.back().place == Place::kVariable;
+    }
+    for (int32_t i = 0; i < int32_t(node.node.outputs.size()); ++i) {
+      const TensorType& type = type_of({id, i});
+      step.outputs.push_back({type.dtype, type.shape, nullptr});
+      step.output_locations.push_back(location({id, i}));
+    }
+    const KernelRequest request{.node = node.node, .inputs = inputs, .outputs = types_[size_t(id)],
+                                .input_is_variable = {is_variable.get(), node.inputs.size()}, .threads = threads,
+                                .graph_seed = seed_, .op = node.op};
+    for (KernelSource* source : sources) {
+      if ((step.kernel = source->make_kernel(request))) break;
+    }
+    if (!step.kernel) return not_found(step.name + ": no backend has a kernel for this op");
+    parts_.info.scratch_bytes = std::max(parts_.info.scratch_bytes, step.kernel->scratch_bytes());
+    parts_.info.kept_bytes += step.kernel->kept_bytes();
+    return {};
+  }
+
+  void list_bindings() {
+    for (FlowValue update : flow_.updates) {
+      parts_.updates.push_back({node_at(update.node).node.name, type_of(update).dtype, type_of(update).shape});
+    }
+    for (size_t i = 0; i < flow_.fetches.size(); ++i) {
+      const FlowValue fetch = flow_.fetches[i];
+      parts_.info.fetched.push_back({node_at(fetch.node).node.name, type_of(fetch).dtype, type_of(fetch).shape});
+      Location at = location(fetch);
+      for (const Planned& planned : order_) {
+        if (planned.fetch == ptrdiff_t(i)) at = planned.to;
+      }
+      parts_.fetches.push_back(at);
+    }
+    size_t step = 0;
+    for (int32_t id = 0; id < int32_t(flow_.nodes.size()); ++id) {
+      const FlowNode& node = node_at(id);
+      if (!node.op) continue;
+      if (node.op->view) {
+        parts_.info.kernels.push_back({node.node.name, node.node.op, "view"});
+        continue;
+      }
+      while (!parts_.steps[step].kernel) ++step;
+      parts_.info.kernels.push_back({node.node.name, node.node.op, parts_.steps[step++].kernel->implementation()});
+    }
+  }
+
+  Flow flow_;
+  const SymbolSizes& sizes_;
+  RandomKey seed_;
+  std::vector<std::vector<TensorType>> types_;
+  std::map<Key, Location> outside_;
+  std::map<Key, Location> arena_;
+  std::map<Key, int32_t> arena_index_;
+  std::set<Key> fetched_roots_;
+  std::map<Key, std::vector<size_t>> copied_updates_;
+  std::map<Key, size_t> direct_updates_;
+  std::map<Key, int32_t> last_use_;
+  std::vector<Planned> order_;
+  ExecutorProgram::Parts parts_{};
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Program>> compile_with(const Graph& graph, CompileOptions options, const ExecutorOptions& executor) {
+  if (options.threads < 1) return invalid_argument("compile: threads must be at least 1, not " + std::to_string(options.threads));
+  SHOAL_CHECK(!executor.sources.empty());
+  std::vector<KernelSource*> sources = executor.sources;
+  std::vector<std::unique_ptr<Backend>> lenders;
+  for (const std::string& name : options.fallback) {
+    SHOAL_TRY(auto lender, make_backend(name));
+    KernelSource* source = lender->kernel_source();
+    if (!source) return failed_precondition("backend \"" + name + "\" lends no kernels; leave it out of the fallback list");
+    sources.insert(sources.end() - 1, source);
+    lenders.push_back(std::move(lender));
+  }
+  if (executor.begin_thread) executor.begin_thread(options.threads);
+  SHOAL_TRY(Flow flow, simplify(graph, options.fetches, options.updates));
+  return Compiler(std::move(flow), options.sizes, graph.seed()).compile(sources, executor, options.threads);
+}
+
+}  // namespace shoal::backends

@@ -1,0 +1,181 @@
+#include "executor.h"
+
+#include <cstring>
+
+namespace shoal::backends {
+namespace {
+
+using Place = Location::Place;
+
+/// Once per thread, and again when the thread changes between backends or thread counts.
+void enter_thread(void (*begin)(int), int threads) {
+  struct Entered {
+    void (*begin)(int) = nullptr;
+    int threads = 0;
+  };
+  thread_local Entered entered;
+  if (!begin || (entered.begin == begin && entered.threads == threads)) return;
+  begin(threads);
+  entered = {begin, threads};
+}
+
+int64_t row_count(const Shape& shape) { return shape.rank() == 0 ? 1 : shape[0]; }
+
+size_t row_bytes(const ProgramInfo::Binding& binding) {
+  const int64_t rows = row_count(binding.shape);
+  return rows == 0 ? 0 : size_t(binding.shape.elements() / rows) * size_of(binding.dtype);
+}
+
+template <class Byte>
+Result<void> check_pieces(const char* what, const ProgramInfo::Binding& binding, BasicPieces<Byte> pieces) {
+  int64_t next = 0;
+  for (const BasicPiece<Byte>& piece : pieces) {
+    if (piece.row_begin != next || piece.row_end < next) break;
+    if (!piece.data && piece.row_end > next) {
+      return invalid_argument(std::string(what) + " \"" + binding.name + "\": a piece has no data");
+    }
+    next = piece.row_end;
+  }
+  const int64_t rows = row_count(binding.shape);
+  if (!pieces.empty() && next == rows && pieces.back().row_end == rows) return {};
+  return invalid_argument(std::string(what) + " \"" + binding.name + "\": the pieces bound must cover its " +
+                          std::to_string(rows) + " rows in order, each once");
+}
+
+Error wrong_count(const char* what, size_t given, size_t wanted) {
+  return invalid_argument("the program takes " + std::to_string(wanted) + " " + what + ", " + std::to_string(given) + " were bound");
+}
+
+}  // namespace
+
+ExecutorProgram::ExecutorProgram(Parts parts)
+    : steps_(std::move(parts.steps)),
+      constants_(std::move(parts.constants)),
+      updates_(std::move(parts.updates)),
+      info_(std::move(parts.info)),
+      threads_(parts.threads),
+      begin_thread_(parts.begin_thread),
+      arena_(Buffer::allocate(align_up(info_.arena_bytes) + info_.scratch_bytes)),
+      scratch_(arena_->data() + align_up(info_.arena_bytes)),
+      variable_data_(info_.variables.size()),
+      update_data_(updates_.size()),
+      variable_staging_(info_.variables.size()),
+      update_staging_(updates_.size()) {
+  for (size_t i = 0; i < info_.fetched.size(); ++i) {
+    const Location at = parts.fetches[i];
+    const std::byte* data = at.place == Place::kConstant ? constants_[at.index].view().data : arena_->data() + at.index;
+    fetched_.push_back({info_.fetched[i].dtype, info_.fetched[i].shape, data});
+  }
+  fix_addresses();
+}
+
+void ExecutorProgram::fix_addresses() {
+  for (Step& step : steps_) {
+    for (size_t i = 0; i < step.inputs.size(); ++i) {
+      const Location at = step.input_locations[i];
+      if (at.place == Place::kNone) continue;
+      if (at.place == Place::kArena) {
+        step.inputs[i].data = arena_->data() + at.index;
+      } else if (at.place == Place::kConstant) {
+        step.inputs[i].data = constants_[at.index].view().data;
+      } else {
+        readers_.push_back({&step.inputs[i].data, at});
+      }
+    }
+    for (size_t i = 0; i < step.outputs.size(); ++i) {
+      const Location at = step.output_locations[i];
+      if (at.place == Place::kArena) {
+        step.outputs[i].data = arena_->data() + at.index;
+      } else {
+        writers_.push_back({&step.outputs[i].data, at});
+      }
+    }
+  }
+}
+
+Result<void> ExecutorProgram::check(const StepBinding& binding) const {
+  if (binding.inputs.size() != info_.inputs.size()) return wrong_count("inputs", binding.inputs.size(), info_.inputs.size());
+  if (binding.variables.size() != info_.variables.size()) return wrong_count("variables", binding.variables.size(), info_.variables.size());
+  if (binding.updates.size() != updates_.size()) return wrong_count("updates", binding.updates.size(), updates_.size());
+  for (size_t i = 0; i < info_.inputs.size(); ++i) {
+    const TensorView& given = binding.inputs[i];
+    const ProgramInfo::Binding& wanted = info_.inputs[i];
+    if (given.dtype == wanted.dtype && given.shape == wanted.shape && (given.data || given.elements() == 0)) continue;
+    return invalid_argument("input \"" + wanted.name + "\": " + std::string(to_string(given.dtype)) + " " + to_string(given.shape) +
+                            (given.data ? "" : " without data") + " was bound, the program was compiled for " +
+                            std::string(to_string(wanted.dtype)) + " " + to_string(wanted.shape));
+  }
+  for (size_t i = 0; i < info_.variables.size(); ++i) {
+    SHOAL_TRY_VOID(check_pieces("variable", info_.variables[i], binding.variables[i]));
+  }
+  for (size_t i = 0; i < updates_.size(); ++i) {
+    SHOAL_TRY_VOID(check_pieces("update", updates_[i], binding.updates[i]));
+  }
+  return {};
+}
+
+void ExecutorProgram::bind(const StepBinding& binding) {
+  for (size_t i = 0; i < variable_data_.size(); ++i) {
+    const Pieces pieces = binding.variables[i];
+    variable_data_[i] = pieces[0].data;
+    if (pieces.size() == 1) continue;
+    Staging& staging = variable_staging_[i];
+    const size_t bytes_per_row = row_bytes(info_.variables[i]);
+    if (!staging.buffer) staging.buffer = Buffer::allocate(bytes_per_row * size_t(row_count(info_.variables[i].shape)));
+    variable_data_[i] = staging.buffer->data();
+    if (binding.weights != VersionId{} && staging.contents == binding.weights) continue;
+    for (const Piece& piece : pieces) {
+      const auto bytes = size_t(piece.row_end - piece.row_begin) * bytes_per_row;
+      if (bytes > 0) std::memcpy(staging.buffer->data() + size_t(piece.row_begin) * bytes_per_row, piece.data, bytes);
+    }
+    staging.contents = binding.weights;
+  }
+  for (size_t i = 0; i < update_data_.size(); ++i) {
+    const MutablePieces pieces = binding.updates[i];
+    update_data_[i] = pieces[0].data;
+    if (pieces.size() == 1) continue;
+    Staging& staging = update_staging_[i];
+    if (!staging.buffer) staging.buffer = Buffer::allocate(row_bytes(updates_[i]) * size_t(row_count(updates_[i].shape)));
+    update_data_[i] = staging.buffer->data();
+  }
+  for (const Reader& reader : readers_) {
+    const size_t index = reader.from.index;
+    switch (reader.from.place) {
+      case Place::kInput: *reader.address = binding.inputs[index].data; break;
+      case Place::kVariable: *reader.address = variable_data_[index]; break;
+      case Place::kUpdate: *reader.address = update_data_[index]; break;
+      default: SHOAL_CHECK(false);
+    }
+  }
+  for (const Writer& writer : writers_) *writer.address = update_data_[writer.to.index];
+}
+
+void ExecutorProgram::finish_update(size_t index, const StepBinding& binding) {
+  const MutablePieces pieces = binding.updates[index];
+  if (pieces.size() > 1) {
+    const size_t bytes_per_row = row_bytes(updates_[index]);
+    for (const MutablePiece& piece : pieces) {
+      const auto bytes = size_t(piece.row_end - piece.row_begin) * bytes_per_row;
+      if (bytes > 0) std::memcpy(piece.data, update_data_[index] + size_t(piece.row_begin) * bytes_per_row, bytes);
+    }
+  }
+  if (binding.ready) binding.ready->update_ready(index);
+}
+
+Result<void> ExecutorProgram::run(const StepBinding& binding) {
+  enter_thread(begin_thread_, threads_);
+  SHOAL_TRY_VOID(check(binding));
+  bind(binding);
+  for (Step& step : steps_) {
+    if (!step.kernel) {
+      if (const size_t bytes = step.inputs[0].bytes(); bytes > 0) std::memcpy(step.outputs[0].data, step.inputs[0].data, bytes);
+    } else {
+      const KernelCall call{.inputs = step.inputs, .outputs = step.outputs, .scratch = scratch_, .weights = binding.weights, .key = binding.key};
+      if (auto done = step.kernel->run(call); !done) return std::move(done).error().with_context(step.name);
+    }
+    for (size_t index : step.updates_done) finish_update(index, binding);
+  }
+  return {};
+}
+
+}  // namespace shoal::backends

@@ -1,0 +1,87 @@
+#pragma once
+/// What compile_with() builds: a fixed list of steps over one arena. Everything is resolved when it is compiled except the
+/// addresses of what is bound to a run; those are patched in before the first step.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "shoal/base/buffer.h"
+#include "shoal/backends/kernel.h"
+
+namespace shoal::backends {
+
+/// Where the bytes of a value are.
+struct Location {
+  enum class Place : uint8_t { kNone, kArena, kConstant, kInput, kVariable, kUpdate };
+  Place place = Place::kNone;
+  size_t index = 0;  ///< byte offset in the arena; else which constant, input, variable or update
+  friend bool operator==(const Location&, const Location&) = default;
+};
+
+/// One kernel, or a copy of one value (no kernel, one input, one output).
+struct Step {
+  std::string name;  ///< op "node", for errors
+  std::unique_ptr<Kernel> kernel;
+  std::vector<TensorView> inputs;
+  std::vector<MutableTensorView> outputs;
+  std::vector<Location> input_locations;
+  std::vector<Location> output_locations;
+  std::vector<size_t> updates_done;  ///< complete after this step: told to the listener
+};
+
+class ExecutorProgram final : public Program {
+ public:
+  struct Parts {
+    std::vector<Step> steps;
+    std::vector<Tensor> constants;
+    std::vector<ProgramInfo::Binding> updates;
+    std::vector<Location> fetches;
+    ProgramInfo info;
+    int threads;
+    void (*begin_thread)(int threads);
+  };
+  explicit ExecutorProgram(Parts parts);
+
+  Result<void> run(const StepBinding& binding) override;
+  std::span<const TensorView> fetched() const override { return fetched_; }
+  const ProgramInfo& info() const override { return info_; }
+
+ private:
+  /// A variable or update that is bound in several pieces: its rows together. Made when first needed, then kept.
+  struct Staging {
+    Ref<Buffer> buffer;
+    VersionId contents;  ///< of a variable
+  };
+
+  void fix_addresses();
+  Result<void> check(const StepBinding& binding) const;
+  void bind(const StepBinding& binding);
+  void finish_update(size_t index, const StepBinding& binding);
+
+  std::vector<Step> steps_;
+  std::vector<Tensor> constants_;
+  std::vector<ProgramInfo::Binding> updates_;
+  ProgramInfo info_;
+  int threads_;
+  void (*begin_thread_)(int threads);
+  Ref<Buffer> arena_;
+  std::byte* scratch_ = nullptr;
+  std::vector<TensorView> fetched_;
+  // Addresses that change from run to run, by place.
+  struct Reader {
+    const std::byte** address;
+    Location from;
+  };
+  struct Writer {
+    std::byte** address;
+    Location to;
+  };
+  std::vector<Reader> readers_;
+  std::vector<Writer> writers_;
+  std::vector<const std::byte*> variable_data_;
+  std::vector<std::byte*> update_data_;
+  std::vector<Staging> variable_staging_;
+  std::vector<Staging> update_staging_;
+};
+
+}  // namespace shoal::backends
