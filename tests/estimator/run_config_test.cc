@@ -188,7 +188,7 @@ TEST(RunConfig, RefusesUpdateStrategiesThatAreNotBuilt) {
 
 TEST(RunConfig, ResolvesTheCadenceByTheTable) {
   const auto none = std::nullopt;
-  EXPECT_EQ(cadence(RunConfig({})), "-/600");
+  EXPECT_EQ(cadence(RunConfig()), "-/600");
   EXPECT_EQ(cadence(RunConfig({.save_checkpoints_steps = 5})), "5/-");
   EXPECT_EQ(cadence(RunConfig({.save_checkpoints_secs = 7})), "-/7");
   EXPECT_EQ(cadence(RunConfig({.save_checkpoints_steps = none})), "-/-");

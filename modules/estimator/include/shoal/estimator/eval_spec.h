@@ -24,15 +24,15 @@ struct EvalSpec {
   int64_t throttle_secs = 600;
   /// The evaluator's wait before its first look, seconds, >= 0. Plays no part in local mode.
   int64_t start_delay_secs = 120;
-  /// Keeps several evaluations apart: results go to `eval_<name>`. Not empty.
+  /// Keeps several evaluations apart: results go to `eval_<name>`. Not empty, no slash.
   std::optional<std::string> name;
   /// Run during each evaluation.
   std::vector<std::shared_ptr<Hook>> hooks;
   /// Called after each evaluation, in this order. Names are non-empty and differ.
   std::vector<std::shared_ptr<Exporter>> exporters;
 
-  /// TypeMismatch without an input function; InvalidArgument for steps <= 0, a negative time, an empty name, a null hook,
-  /// a null exporter, and exporters whose names are empty or equal (all names are listed).
+  /// TypeMismatch without an input function; InvalidArgument for steps <= 0, a negative time, a name that is empty or has
+  /// a slash, a null hook or exporter, and exporters whose names are empty, have a slash or are equal (all are listed).
   Result<void> check() const;
 };
 
