@@ -1,0 +1,11 @@
+# Finds oneDNN by its files. The package's own config is not used: Debian 12's requires OpenCL to be installed.
+# Sets Dnnl_FOUND, Dnnl_VERSION, Dnnl_INCLUDE_DIR, Dnnl_LIBRARY.
+find_path(Dnnl_INCLUDE_DIR oneapi/dnnl/dnnl.hpp)
+find_library(Dnnl_LIBRARY dnnl)
+if(Dnnl_INCLUDE_DIR)
+  file(STRINGS ${Dnnl_INCLUDE_DIR}/oneapi/dnnl/dnnl_version.h lines REGEX "DNNL_VERSION_(MAJOR|MINOR|PATCH) +[0-9]+")
+  string(REGEX REPLACE ".*MAJOR +([0-9]+).*MINOR +([0-9]+).*PATCH +([0-9]+).*" "\\1.\\2.\\3" Dnnl_VERSION "${lines}")
+endif()
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(Dnnl REQUIRED_VARS Dnnl_LIBRARY Dnnl_INCLUDE_DIR VERSION_VAR Dnnl_VERSION)
+mark_as_advanced(Dnnl_INCLUDE_DIR Dnnl_LIBRARY)

@@ -1,0 +1,118 @@
+// The oneDNN backend: convolutions and matrix products by oneDNN, the rest by loops of our own on its threads. Nodes that
+// it does not take fall back, op by op.
+#include <map>
+#include <string>
+#include <utility>
+
+#include "dnnl_shim.h"
+#include "shoal/backends/backend.h"
+#include "shoal/backends/kernel.h"
+#include "shoal/backends/reference.h"
+#include "sources.h"
+#include "threads.h"
+
+namespace shoal::backends {
+namespace onednn {
+namespace {
+
+const std::map<std::string, KernelMaker, std::less<>>& makers() {
+  static const std::map<std::string, KernelMaker, std::less<>> table{
+      {"dense", &make_dense},
+      {"dense_grad_input", &make_dense_grad_input},
+      {"dense_grad_kernel", &make_dense_grad_kernel},
+      {"conv2d", &make_conv2d},
+      {"conv2d_grad_input", &make_conv2d_grad_input},
+      {"conv2d_grad_kernel", &make_conv2d_grad_kernel},
+      {"max_pool", &make_max_pool},
+      {"max_pool_grad", &make_max_pool_grad},
+      {"avg_pool", &make_avg_pool},
+      {"avg_pool_grad", &make_avg_pool_grad},
+      {"relu", &make_unary},
+      {"scale", &make_unary},
+      {"square", &make_unary},
+      {"add", &make_binary},
+      {"sub", &make_binary},
+      {"mul", &make_binary},
+      {"relu_grad", &make_binary},
+      {"fill_like", &make_fill},
+      {"mean_grad", &make_fill},
+      {"cast", &make_cast},
+      {"dropout", &make_dropout},
+      {"bias_grad", &make_bias_grad},
+      {"reduce_sum", &make_reduce},
+      {"reduce_mean", &make_reduce},
+      {"argmax", &make_argmax},
+      {"softmax", &make_softmax},
+      {"log_softmax", &make_softmax},
+      {"softmax_grad", &make_softmax_grad},
+      {"log_softmax_grad", &make_softmax_grad},
+      {"softmax_cross_entropy", &make_cross_entropy},
+      {"softmax_cross_entropy_grad", &make_cross_entropy_grad},
+  };
+  return table;
+}
+
+class Source final : public KernelSource {
+ public:
+  std::unique_ptr<Kernel> make_kernel(const KernelRequest& request) override {
+    const auto maker = makers().find(request.node.op);
+    if (maker == makers().end()) return nullptr;
+    try {
+      return maker->second({engine_, stream_, request.threads}, request);
+    } catch (const dnnl::error&) {  // oneDNN does not take it: somebody else will
+      return nullptr;
+    }
+  }
+
+ private:
+  dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
+  dnnl::stream stream_{engine_};
+};
+
+std::string isa_name() {
+  switch (dnnl::get_effective_cpu_isa()) {
+#if defined(__x86_64__)
+    case dnnl::cpu_isa::sse41: return "sse4.1";
+    case dnnl::cpu_isa::avx: return "avx";
+    case dnnl::cpu_isa::avx2: return "avx2";
+    case dnnl::cpu_isa::avx2_vnni: return "avx2-vnni";
+    case dnnl::cpu_isa::avx512_core: return "avx512-core";
+    case dnnl::cpu_isa::avx512_core_vnni: return "avx512-core-vnni";
+    case dnnl::cpu_isa::avx512_core_bf16: return "avx512-core-bf16";
+    case dnnl::cpu_isa::avx512_core_amx: return "avx512-core-amx";
+#endif
+    default: return "isa-" + std::to_string(int(dnnl::get_effective_cpu_isa()));
+  }
+}
+
+std::string version_name() {
+  const dnnl_version_t* version = dnnl_version();
+  return std::to_string(version->major) + "." + std::to_string(version->minor) + "." + std::to_string(version->patch);
+}
+
+class OnednnBackend final : public Backend {
+ public:
+  std::string_view name() const override { return "onednn"; }
+
+  Result<std::unique_ptr<Program>> compile(const Graph& graph, CompileOptions options) override {
+    const ExecutorOptions executor{.sources = {&source_, &reference_source()},
+                                   .numerics = numerics(options.threads),
+                                   .begin_thread = &bind_compute_thread};
+    return compile_with(graph, std::move(options), executor);
+  }
+
+  Numerics numerics(int threads) const override {
+    return {.backend = "onednn", .version = version_name(), .isa = isa_name(), .threads = threads};
+  }
+  KernelSource* kernel_source() override { return &source_; }
+
+ private:
+  Source source_;
+};
+
+}  // namespace
+}  // namespace onednn
+
+std::unique_ptr<Backend> make_onednn_backend() { return std::make_unique<onednn::OnednnBackend>(); }
+
+}  // namespace shoal::backends

@@ -1,0 +1,144 @@
+#include "loops.h"
+
+#include <algorithm>
+
+#include "threads.h"
+#include "vector.h"
+
+// `ivdep`: elements do not depend on each other, also where an output lies exactly over an input; without it compilers
+// take their scalar path for that case.
+namespace shoal::backends::onednn {
+namespace {
+
+constexpr int64_t kFloat = int64_t(sizeof(float));
+
+SHOAL_VECTOR_LOOP void relu_range(const float* x, float* y, int64_t begin, int64_t end) {
+#pragma GCC ivdep
+  for (int64_t i = begin; i < end; ++i) y[i] = x[i] < 0.0f ? 0.0f : x[i];  // NaN stays
+}
+
+SHOAL_VECTOR_LOOP void relu_grad_range(const float* dy, const float* output, float* dx, int64_t begin, int64_t end) {
+#pragma GCC ivdep
+  for (int64_t i = begin; i < end; ++i) dx[i] = output[i] > 0.0f ? dy[i] : 0.0f;
+}
+
+SHOAL_VECTOR_LOOP void add_range(const float* a, const float* b, float* y, int64_t begin, int64_t end) {
+#pragma GCC ivdep
+  for (int64_t i = begin; i < end; ++i) y[i] = a[i] + b[i];
+}
+
+SHOAL_VECTOR_LOOP void sub_range(const float* a, const float* b, float* y, int64_t begin, int64_t end) {
+#pragma GCC ivdep
+  for (int64_t i = begin; i < end; ++i) y[i] = a[i] - b[i];
+}
+
+SHOAL_VECTOR_LOOP void mul_range(const float* a, const float* b, float* y, int64_t begin, int64_t end) {
+#pragma GCC ivdep
+  for (int64_t i = begin; i < end; ++i) y[i] = a[i] * b[i];
+}
+
+SHOAL_VECTOR_LOOP void scale_range(const float* x, float factor, float* y, int64_t begin, int64_t end) {
+#pragma GCC ivdep
+  for (int64_t i = begin; i < end; ++i) y[i] = x[i] * factor;
+}
+
+SHOAL_VECTOR_LOOP void widen_range(const uint8_t* x, float* y, int64_t begin, int64_t end) {
+#pragma GCC ivdep
+  for (int64_t i = begin; i < end; ++i) y[i] = float(x[i]);
+}
+
+SHOAL_VECTOR_LOOP float sum_block(const float* x, int64_t count) {
+  constexpr int kLanes = 64;
+  float lanes[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += x[i + lane];
+  }
+  for (int lane = 0; i < count; ++i, ++lane) lanes[lane] += x[i];
+  for (int width = kLanes / 2; width > 0; width /= 2) {
+    for (int lane = 0; lane < width; ++lane) lanes[lane] += lanes[lane + width];
+  }
+  return lanes[0];
+}
+
+SHOAL_VECTOR_LOOP void sum_rows_block(const float* __restrict x, int64_t rows, int64_t columns, float* __restrict y) {
+  for (int64_t c = 0; c < columns; ++c) y[c] = 0.0f;
+  int64_t row = 0;
+  for (; row + 8 <= rows; row += 8) {  // eight rows per pass: the running sums are loaded and stored an eighth as often
+    const float* r = x + row * columns;
+    for (int64_t c = 0; c < columns; ++c) {
+      y[c] += ((r[c] + r[c + columns]) + (r[c + 2 * columns] + r[c + 3 * columns])) +
+              ((r[c + 4 * columns] + r[c + 5 * columns]) + (r[c + 6 * columns] + r[c + 7 * columns]));
+    }
+  }
+  for (; row < rows; ++row) {
+    for (int64_t c = 0; c < columns; ++c) y[c] += x[row * columns + c];
+  }
+}
+
+}  // namespace
+
+void relu(int threads, const float* x, float* y, int64_t count) {
+  parallel_for(threads, count, 2 * kFloat * count, [=](int64_t begin, int64_t end) { relu_range(x, y, begin, end); });
+}
+
+void relu_grad(int threads, const float* dy, const float* output, float* dx, int64_t count) {
+  parallel_for(threads, count, 3 * kFloat * count,
+               [=](int64_t begin, int64_t end) { relu_grad_range(dy, output, dx, begin, end); });
+}
+
+void add(int threads, const float* a, const float* b, float* y, int64_t count) {
+  parallel_for(threads, count, 3 * kFloat * count, [=](int64_t begin, int64_t end) { add_range(a, b, y, begin, end); });
+}
+
+void sub(int threads, const float* a, const float* b, float* y, int64_t count) {
+  parallel_for(threads, count, 3 * kFloat * count, [=](int64_t begin, int64_t end) { sub_range(a, b, y, begin, end); });
+}
+
+void mul(int threads, const float* a, const float* b, float* y, int64_t count) {
+  parallel_for(threads, count, 3 * kFloat * count, [=](int64_t begin, int64_t end) { mul_range(a, b, y, begin, end); });
+}
+
+void scale(int threads, const float* x, float factor, float* y, int64_t count) {
+  parallel_for(threads, count, 2 * kFloat * count,
+               [=](int64_t begin, int64_t end) { scale_range(x, factor, y, begin, end); });
+}
+
+void square(int threads, const float* x, float* y, int64_t count) { mul(threads, x, x, y, count); }
+
+void fill(int threads, float value, float* y, int64_t count) {
+  parallel_for(threads, count, kFloat * count, [=](int64_t begin, int64_t end) { std::fill(y + begin, y + end, value); });
+}
+
+void bytes_to_floats(int threads, const uint8_t* x, float* y, int64_t count) {
+  parallel_for(threads, count, 5 * count, [=](int64_t begin, int64_t end) { widen_range(x, y, begin, end); });
+}
+
+SHOAL_VECTOR_LOOP void keep(const float* x, const uint32_t* bits, uint32_t threshold, float factor, float* y, int64_t count) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < count; ++i) {
+    const float kept = x[i] * factor;
+    y[i] = bits[i] >= threshold ? kept : 0.0f;
+  }
+}
+
+float sum(const float* x, int64_t count) {
+  constexpr int64_t kBlock = 4096;
+  if (count <= kBlock) return sum_block(x, count);
+  const int64_t half = ((count + kBlock - 1) / kBlock + 1) / 2 * kBlock;  // whole blocks left, the rest right
+  return sum(x, half) + sum(x + half, count - half);
+}
+
+void sum_rows(int threads, const float* x, int64_t rows, int64_t columns, float* y, float* partial) {
+  const int64_t blocks = row_blocks(rows);
+  if (blocks <= 1) return sum_rows_block(x, rows, columns, y);
+  parallel_for(threads, blocks, kFloat * rows * columns, [=](int64_t begin, int64_t end) {
+    for (int64_t block = begin; block < end; ++block) {
+      const int64_t first = block * kRowsPerBlock;
+      sum_rows_block(x + first * columns, std::min(kRowsPerBlock, rows - first), columns, partial + block * columns);
+    }
+  });
+  sum_rows_block(partial, blocks, columns, y);
+}
+
+}  // namespace shoal::backends::onednn

@@ -1,0 +1,107 @@
+#pragma once
+/// Kernels made of oneDNN primitives, ready to execute: arguments are laid out when the program is compiled, a run only
+/// exchanges addresses that changed.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dnnl_shim.h"
+#include "shoal/backends/kernel.h"
+
+namespace shoal::backends::onednn {
+
+/// What the kernels of one compilation share.
+struct Context {
+  dnnl::engine engine;
+  dnnl::stream stream;
+  int threads;
+};
+
+/// Scratchpads belong to the caller everywhere: oneDNN's own are thread-local, and a primitive created on one thread and
+/// run on another one has crashed (2.6.3).
+dnnl::primitive_attr user_scratchpad();
+
+/// A dense row-major matrix or array of oneDNN's.
+dnnl::memory::desc plain(const Shape& shape);
+/// An image batch [N,H,W,C] or a kernel [O,I,KH,KW]; oneDNN names dimensions in the order N,C,H,W either way.
+dnnl::memory::desc images(const Shape& shape);
+dnnl::memory::desc kernels(const Shape& shape);
+/// The same with a layout that the primitive chooses.
+dnnl::memory::desc kernels_any(const Shape& shape);
+
+/// Where an argument's memory comes from.
+struct Operand {
+  enum class Kind : uint8_t { kInput, kOutput, kScratch, kKept };
+  Kind kind;
+  size_t index;  ///< of the input or output; byte offset into scratch or kept memory
+};
+inline Operand input(size_t index) { return {Operand::Kind::kInput, index}; }
+inline Operand output(size_t index) { return {Operand::Kind::kOutput, index}; }
+
+struct Argument {
+  int name;  ///< DNNL_ARG_...
+  dnnl::memory::desc type;
+  Operand operand;
+};
+
+/// A sequence of primitives. Assembled by add...(), then run.
+class PrimitiveKernel final : public Kernel {
+ public:
+  explicit PrimitiveKernel(const Context& context) : context_(context) {}
+
+  /// Output 0 becomes max(output 0, 0) at the end of a run. A pass of our own, since oneDNN's fused one turns NaN into 0:
+  /// fusing may not change bits, and a NaN must reach the loss.
+  void relu_after(int64_t elements) { relu_elements_ = elements; }
+
+  /// Room for a value between primitives, in the scratch memory or kept over runs.
+  Operand reserve_scratch(const dnnl::memory::desc& type);
+  Operand reserve_kept(const dnnl::memory::desc& type);  // once
+
+  /// Appends a primitive. `description` is its primitive_desc: scratchpad and name come from it.
+  template <class Primitive>
+  void add(const typename Primitive::primitive_desc& description, std::vector<Argument> arguments) {
+    if (implementation_.empty()) implementation_ = description.impl_info_str();
+    append(Primitive(description), std::move(arguments), description.scratchpad_desc());
+  }
+  /// Appends a change of layout.
+  void add_reorder(const dnnl::memory::desc& from, Operand source, const dnnl::memory::desc& to, Operand target);
+  /// Variable `input_index` (type `from`) in layout `to`: itself if that is its layout, else a kept copy that is made
+  /// anew when the version changes.
+  Operand variable_as(size_t input_index, bool is_variable, const dnnl::memory::desc& from, const dnnl::memory::desc& to);
+
+  Result<void> run(const KernelCall& call) override;
+  size_t scratch_bytes() const override { return scratch_bytes_; }
+  size_t kept_bytes() const override { return kept_ ? kept_->size() : 0; }
+  std::string implementation() const override { return "onednn: " + implementation_; }
+
+ private:
+  struct Step {
+    dnnl::primitive primitive;
+    std::vector<Operand> operands;
+    std::vector<dnnl::memory> memories;
+    std::vector<dnnl_exec_arg_t> arguments;
+    std::vector<const std::byte*> bound;  // what each memory points to now
+    bool once_per_version = false;
+  };
+  void append(dnnl::primitive primitive, std::vector<Argument> arguments, const dnnl::memory::desc& scratchpad);
+  const std::byte* address(const Operand& operand, const KernelCall& call) const;
+  Result<void> execute(Step& step, const KernelCall& call) const;
+
+  Context context_;
+  std::vector<Step> steps_;
+  std::string implementation_;
+  size_t scratch_bytes_ = 0;
+  int64_t relu_elements_ = 0;
+  Ref<Buffer> kept_;
+  VersionId kept_version_;
+};
+
+/// True if oneDNN has an implementation worth taking: its reference loops lose to anybody's.
+template <class Description>
+bool usable(const Description& description) {
+  if (!description) return false;
+  return std::string(description.impl_info_str()).rfind("ref", 0) != 0;
+}
+
+}  // namespace shoal::backends::onednn
