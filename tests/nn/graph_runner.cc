@@ -1,0 +1,113 @@
+#include "graph_runner.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "shoal/nn/initialisers.h"
+#include "shoal/nn/update_rule.h"
+
+namespace shoal::nn {
+namespace {
+
+std::byte* bytes_of(std::vector<float>& values) { return reinterpret_cast<std::byte*>(values.data()); }
+
+Tensor copy_of(const TensorView& view) {
+  Tensor tensor(view.dtype, view.shape);
+  if (view.bytes() > 0) std::memcpy(tensor.mutable_view().data, view.data, view.bytes());
+  return tensor;
+}
+
+int64_t rows_of(const Shape& shape) { return shape.rank() == 0 ? 1 : shape[0]; }
+
+}  // namespace
+
+GraphRunner::GraphRunner(Graph& graph, SymbolSizes sizes)
+    : graph_(graph), sizes_(std::move(sizes)), backend_(value_or_raise(backends::make_backend("reference"))) {}
+
+GraphRunner::Execution GraphRunner::execute(const std::vector<Value>& fetches, const std::vector<Value>& updates,
+                                            const Feeds& feeds, std::vector<std::vector<float>>& update_memory,
+                                            uint64_t ordinal) {
+  for (const Variable& variable : graph_.variables()) {
+    auto [at, fresh] = variables_.try_emplace(variable.name, size_t(variable.shape.elements()));
+    const MutableTensorView view{variable.dtype, variable.shape, bytes_of(at->second)};
+    if (fresh) {
+      value_or_raise(initialise(variable.initialiser, variable_key(graph_.seed(), variable.name), 0, view));
+    }
+  }
+  auto compiled = backend_->compile(graph_, {.sizes = sizes_, .fetches = fetches, .updates = updates});
+  if (!compiled) return {nullptr, std::move(compiled).error()};
+  Execution execution{std::move(*compiled), {}};
+  const backends::ProgramInfo& info = execution.program->info();
+
+  std::vector<TensorView> inputs;
+  for (const auto& input : info.inputs) {
+    EXPECT_TRUE(feeds.contains(input.name)) << input.name;
+    inputs.push_back(feeds.at(input.name).view());
+  }
+  std::vector<backends::Piece> pieces;
+  for (const auto& variable : info.variables) {
+    pieces.push_back({bytes_of(variables_.at(variable.name)), 0, rows_of(variable.shape)});
+  }
+  std::vector<backends::MutablePiece> update_pieces;
+  for (const Value& update : updates) {
+    const Shape shape = value_or_raise(update.shape().resolve(sizes_));
+    update_memory.emplace_back(size_t(shape.elements()));
+    update_pieces.push_back({bytes_of(update_memory.back()), 0, rows_of(shape)});
+  }
+  std::vector<backends::Pieces> variables;
+  for (const auto& piece : pieces) variables.emplace_back(&piece, 1);
+  std::vector<backends::MutablePieces> update_bindings;
+  for (const auto& piece : update_pieces) update_bindings.emplace_back(&piece, 1);
+  execution.result = execution.program->run({.inputs = inputs,
+                                             .variables = variables,
+                                             .updates = update_bindings,
+                                             .weights = {},
+                                             .key = {.trainer = 0, .ordinal = ordinal},
+                                             .ready = nullptr});
+  return execution;
+}
+
+Result<std::vector<Tensor>> GraphRunner::run(const std::vector<Value>& fetches, const Feeds& feeds, uint64_t ordinal) {
+  std::vector<std::vector<float>> none;
+  Execution execution = execute(fetches, {}, feeds, none, ordinal);
+  SHOAL_TRY_VOID(execution.result);
+  std::vector<Tensor> tensors;
+  for (const TensorView& view : execution.program->fetched()) tensors.push_back(copy_of(view));
+  return tensors;
+}
+
+std::vector<float> GraphRunner::floats(Value fetch, const Feeds& feeds, uint64_t ordinal) {
+  const std::vector<Tensor> tensors = value_or_raise(run({fetch}, feeds, ordinal));
+  const auto values = tensors.at(0).as<float>();
+  return {values.begin(), values.end()};
+}
+
+void GraphRunner::train(const TrainOp& op, const Feeds& feeds) {
+  std::vector<std::vector<float>> memory;
+  std::vector<Value> values;
+  for (const VariableUpdate& update : op.updates) values.push_back(update.update);
+  if (!values.empty()) {
+    Execution execution = execute({}, values, feeds, memory, global_step_);
+    value_or_raise(execution.result);
+  }
+  for (size_t i = 0; i < op.updates.size(); ++i) {
+    const VariableUpdate& update = op.updates[i];
+    std::vector<float>& variable = variables_.at(update.variable);
+    std::vector<std::vector<float>>& slots = slots_[update.variable];
+    for (int s = int(slots.size()); s < slot_count(update.rule); ++s) {
+      slots.emplace_back(variable.size(), slot_start(update.rule, s));
+    }
+    std::vector<float*> slot_pointers;
+    for (auto& slot : slots) slot_pointers.push_back(slot.data());
+    const double rate =
+        op.scalars.empty() ? 0 : op.scalars.at(size_t(update.rule.learning_rate_scalar)).at(global_step_);
+    const float* gradient = memory[i].data();
+    const float scale = 1;
+    apply_update(update.rule, rate, global_step_ + 1, int64_t(variable.size()), variable.data(), variable.data(),
+                 slot_pointers, {.gradients = {&gradient, 1}, .scales = {&scale, 1}, .factor = 1});
+  }
+  if (op.advances_global_step) ++global_step_;
+}
+
+}  // namespace shoal::nn

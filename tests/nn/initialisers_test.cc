@@ -1,0 +1,156 @@
+#include "shoal/nn/initialisers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+namespace shoal::nn {
+namespace {
+
+using testing::HasSubstr;
+using Kind = Initialiser::Kind;
+
+std::vector<float> made(const Initialiser& initialiser, RandomKey key, int64_t first, size_t count) {
+  std::vector<float> values(count);
+  value_or_raise(initialise(initialiser, key, first,
+                            {DType::kFloat32, Shape{int64_t(count)}, reinterpret_cast<std::byte*>(values.data())}));
+  return values;
+}
+
+struct Moments {
+  double mean, stddev, lowest, highest;
+};
+Moments moments(const std::vector<float>& values) {
+  double sum = 0, squares = 0;
+  for (const double v : values) sum += v, squares += v * v;
+  const double mean = sum / double(values.size());
+  const auto [low, high] = std::ranges::minmax(values);
+  return {mean, std::sqrt(squares / double(values.size()) - mean * mean), low, high};
+}
+
+TEST(Fans, CountInputsAndOutputsOfKernels) {
+  EXPECT_EQ(fans_of(Shape{10, 784}).in, 784);
+  EXPECT_EQ(fans_of(Shape{10, 784}).out, 10);
+  EXPECT_EQ(fans_of(Shape{64, 32, 5, 3}).in, 32 * 15);
+  EXPECT_EQ(fans_of(Shape{64, 32, 5, 3}).out, 64 * 15);
+  EXPECT_EQ(fans_of(Shape{7}).in, 7);
+}
+
+TEST(Initialisers, ResolveToTheNumbersOfTheirPapers) {
+  const Fans fans{.in = 300, .out = 100};
+  const double glorot = std::sqrt(6.0 / 400), he = std::sqrt(6.0 / 300);
+  EXPECT_EQ(glorot_uniform().resolve(fans).kind, Kind::kUniform);
+  EXPECT_NEAR(glorot_uniform().resolve(fans).a, -glorot, 1e-12);
+  EXPECT_NEAR(glorot_uniform().resolve(fans).b, glorot, 1e-12);
+  EXPECT_NEAR(he_uniform().resolve(fans).b, he, 1e-12);
+  EXPECT_EQ(zeros().resolve(fans), (Initialiser{Kind::kConstant, 0, 0}));
+  EXPECT_EQ(ones().resolve(fans), (Initialiser{Kind::kConstant, 1, 0}));
+  EXPECT_EQ(uniform(-2, 3).resolve(fans), (Initialiser{Kind::kUniform, -2, 3}));
+  EXPECT_EQ(normal(1, 2).resolve(fans), (Initialiser{Kind::kNormal, 1, 2}));
+  EXPECT_EQ(InitialiserSpec(Initialiser{Kind::kConstant, 5, 0}).resolve(fans).a, 5);
+  EXPECT_EQ(glorot_uniform(), glorot_uniform());
+  EXPECT_FALSE(glorot_uniform() == he_uniform());
+}
+
+TEST(Initialisers, HaveTheStatedStatistics) {
+  const Fans fans{.in = 300, .out = 100};
+  constexpr size_t kCount = 400'000;
+  struct Case {
+    const char* name;
+    InitialiserSpec spec;
+    double mean, stddev, limit;
+  };
+  const double infinity = std::numeric_limits<double>::infinity();
+  const std::vector<Case> cases{
+      {"glorot_uniform", glorot_uniform(), 0, std::sqrt(2.0 / 400), std::sqrt(6.0 / 400)},
+      {"glorot_normal", glorot_normal(), 0, std::sqrt(2.0 / 400), 2 * std::sqrt(2.0 / 400) / 0.8796},
+      {"he_uniform", he_uniform(), 0, std::sqrt(2.0 / 300), std::sqrt(6.0 / 300)},
+      {"he_normal", he_normal(), 0, std::sqrt(2.0 / 300), 2 * std::sqrt(2.0 / 300) / 0.8796},
+      {"normal", normal(3, 0.5), 3, 0.5, infinity},
+      {"truncated_normal", truncated_normal(-1, 2), -1, 2 * 0.87962566, 2 * 2},
+      {"uniform", uniform(2, 4), 3, 2 / std::sqrt(12.0), 1},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    const Moments seen = moments(made(c.spec.resolve(fans), 42, 0, kCount));
+    EXPECT_NEAR(seen.mean, c.mean, 5 * c.stddev / std::sqrt(double(kCount)));  // five standard errors
+    EXPECT_NEAR(seen.stddev, c.stddev, 0.01 * c.stddev);
+    EXPECT_GE(seen.lowest, c.mean - c.limit * 1.0001);
+    EXPECT_LE(seen.highest, c.mean + c.limit * 1.0001);
+    if (std::isfinite(c.limit)) {
+      EXPECT_LT(seen.lowest, c.mean - 0.95 * c.limit) << "the tails are missing";
+      EXPECT_GT(seen.highest, c.mean + 0.95 * c.limit) << "the tails are missing";
+    }
+  }
+}
+
+TEST(Initialisers, AnySplitOfAVariableGivesTheSameBits) {
+  constexpr size_t kCount = 1000;
+  for (const InitialiserSpec& spec : {uniform(-1, 1), normal(0, 1), truncated_normal(0, 1), constant(0.5)}) {
+    const Initialiser initialiser = spec.resolve({});
+    SCOPED_TRACE(int(initialiser.kind));
+    const std::vector<float> whole = made(initialiser, 9, 0, kCount);
+    for (const size_t part : {1, 3, 7, 64, 333}) {
+      for (size_t first = 0; first < kCount; first += part) {
+        const size_t count = std::min(part, kCount - first);
+        const std::vector<float> piece = made(initialiser, 9, int64_t(first), count);
+        ASSERT_EQ(std::memcmp(piece.data(), whole.data() + first, count * sizeof(float)), 0) << first << " by " << part;
+      }
+    }
+  }
+}
+
+TEST(Initialisers, KeysDependOnSeedAndName) {
+  EXPECT_EQ(variable_key(1, "dense/kernel"), variable_key(1, "dense/kernel"));
+  EXPECT_NE(variable_key(1, "dense/kernel"), variable_key(2, "dense/kernel"));
+  EXPECT_NE(variable_key(1, "dense/kernel"), variable_key(1, "dense_1/kernel"));
+  const Initialiser initialiser = normal(0, 1).resolve({});
+  EXPECT_NE(made(initialiser, variable_key(1, "a"), 0, 4), made(initialiser, variable_key(1, "b"), 0, 4));
+}
+
+TEST(Initialisers, ConstantsFillEveryType) {
+  for (const DType dtype : {DType::kFloat32, DType::kInt32, DType::kInt64, DType::kUInt8, DType::kBool}) {
+    Tensor tensor(dtype, Shape{3});
+    ASSERT_TRUE(initialise(ones().resolve({}), 0, 0, tensor.mutable_view())) << to_string(dtype);
+    for (size_t i = 0; i < 3; ++i) {
+      EXPECT_NE(std::memcmp(tensor.view().data + i * size_of(dtype), "\0\0\0\0\0\0\0", size_of(dtype)), 0);
+    }
+  }
+  Tensor ids(DType::kInt64, Shape{2});
+  ASSERT_TRUE(initialise(constant(-7).resolve({}), 0, 0, ids.mutable_view()));
+  EXPECT_EQ(ids.as<int64_t>()[1], -7);
+}
+
+TEST(Initialisers, RefuseWhatCannotBeMade) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  Tensor floats(DType::kFloat32, Shape{2}), bytes(DType::kUInt8, Shape{2}), wide(DType::kInt64, Shape{2});
+  Tensor halves(DType::kFloat16, Shape{2});
+  const auto refused = [](const Initialiser& initialiser, Tensor& out, int64_t first) {
+    const Result<void> result = initialise(initialiser, 1, first, out.mutable_view());
+    if (result) return std::string("accepted");
+    EXPECT_EQ(result.error().kind(), ErrorKind::kInvalidArgument);
+    return result.error().message();
+  };
+  EXPECT_THAT(refused({Kind(9), 0, 0}, floats, 0), HasSubstr("unknown kind 9"));
+  EXPECT_THAT(refused({Kind::kConstant, nan, 0}, floats, 0), HasSubstr("must be finite"));
+  EXPECT_THAT(refused({Kind::kConstant, 1e300, 0}, floats, 0), HasSubstr("must be finite in float32"));
+  EXPECT_THAT(refused({Kind::kUniform, 1, -1}, floats, 0), HasSubstr("low is above high"));
+  EXPECT_THAT(refused({Kind::kNormal, 0, -1}, floats, 0), HasSubstr("standard deviation is -1"));
+  EXPECT_THAT(refused({Kind::kTruncatedNormal, 0, -1}, floats, 0), HasSubstr("standard deviation is -1"));
+  EXPECT_THAT(refused({Kind::kConstant, 0, 0}, floats, -1), HasSubstr("first element is -1"));
+  EXPECT_THAT(refused({Kind::kUniform, 0, 1}, bytes, 0), HasSubstr("random values are float32"));
+  EXPECT_THAT(refused({Kind::kConstant, 256, 0}, bytes, 0), HasSubstr("cannot be held by uint8"));
+  EXPECT_THAT(refused({Kind::kConstant, 0.5, 0}, wide, 0), HasSubstr("cannot be held by int64"));
+  EXPECT_THAT(refused({Kind::kConstant, 0x1p63, 0}, wide, 0), HasSubstr("cannot be held by int64"));
+  EXPECT_THAT(refused({Kind::kConstant, 1, 0}, halves, 0), HasSubstr("no constants of float16"));
+  EXPECT_THROW(InitialiserSpec::variance_scaling(1, InitialiserSpec::Fan::kIn, Kind::kConstant), Exception);
+  EXPECT_THROW(InitialiserSpec::variance_scaling(0, InitialiserSpec::Fan::kIn, Kind::kUniform), Exception);
+}
+
+}  // namespace
+}  // namespace shoal::nn

@@ -1,0 +1,182 @@
+#include "shoal/nn/losses.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <vector>
+
+#include "graph_runner.h"
+#include "shoal/base/random.h"
+#include "shoal/graph/ops.h"
+
+namespace shoal::nn {
+namespace {
+
+using testing::HasSubstr;
+
+Tensor floats(Shape shape, const std::vector<float>& values) {
+  return Tensor::of<float>(shape, std::span<const float>(values));
+}
+
+/// -log softmax(row)[label], in double precision.
+double cross_entropy(const float* row, int classes, int64_t label) {
+  double maximum = row[0], sum = 0;
+  for (int c = 1; c < classes; ++c) maximum = std::max(maximum, double(row[c]));
+  for (int c = 0; c < classes; ++c) sum += std::exp(double(row[c]) - maximum);
+  return maximum + std::log(sum) - row[label];
+}
+
+/// d f / d x by central differences of a double-precision f.
+std::vector<double> finite_differences(const std::function<double(const std::vector<float>&)>& f, std::vector<float> x) {
+  std::vector<double> slopes;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const float middle = x[i];
+    x[i] = middle + 0.0078125f;
+    const double above = f(x);
+    x[i] = middle - 0.0078125f;
+    slopes.push_back((above - f(x)) / (2 * 0.0078125));
+    x[i] = middle;
+  }
+  return slopes;
+}
+
+class Losses : public testing::Test {
+ protected:
+  Graph graph_;
+  Dim batch_ = Dim::symbol("batch");
+};
+
+TEST_F(Losses, CrossEntropyAgreesWithDoublePrecision) {
+  const Value logits = graph_.input("logits", DType::kFloat32, {batch_, 3});
+  const Value losses = softmax_cross_entropy(logits, graph_.input("labels", DType::kInt64, {batch_}));
+  const std::vector<float> rows{10, 0, 0, 0, 10, 0, -300, 200, 1, 1, 1, 1};
+  const std::vector<int64_t> labels{1, 1, 0, 2};
+  GraphRunner runner(graph_, {{"batch", 4}});
+  const auto seen = runner.floats(losses, {{"logits", floats(Shape{4, 3}, rows)},
+                                           {"labels", Tensor::of<int64_t>(Shape{4}, {1, 1, 0, 2})}});
+  ASSERT_EQ(seen.size(), 4u);
+  for (size_t r = 0; r < 4; ++r) {
+    const double expected = cross_entropy(&rows[3 * r], 3, labels[r]);
+    EXPECT_NEAR(seen[r], expected, 1e-6 * (1 + expected)) << r;
+  }
+}
+
+TEST_F(Losses, CrossEntropyTakesColumnsAndSmallIntegers) {
+  const Value logits = graph_.input("logits", DType::kFloat32, {batch_, 3});
+  const Value column = softmax_cross_entropy(logits, graph_.input("column", DType::kInt32, {batch_, 1}));
+  const Value bytes = softmax_cross_entropy(logits, graph_.input("bytes", DType::kUInt8, {batch_}));
+  GraphRunner runner(graph_, {{"batch", 2}});
+  const Feeds feeds{{"logits", floats(Shape{2, 3}, {1, 2, 3, 4, 4, 4})},
+                    {"column", Tensor::of<int32_t>(Shape{2, 1}, {2, 0})},
+                    {"bytes", Tensor::of<uint8_t>(Shape{2}, {2, 0})}};
+  EXPECT_EQ(runner.floats(column, feeds), runner.floats(bytes, feeds));
+  EXPECT_NEAR(runner.floats(column, feeds)[1], std::log(3.0), 1e-6);
+}
+
+TEST_F(Losses, LabelOutOfRangeEndsTheStepNamingRowAndValue) {
+  const Value logits = graph_.input("logits", DType::kFloat32, {batch_, 3});
+  const Value loss = reduce_loss(softmax_cross_entropy(logits, graph_.input("labels", DType::kInt64, {batch_})));
+  GraphRunner runner(graph_, {{"batch", 2}});
+  for (const int64_t wrong : {int64_t(3), int64_t(-1)}) {
+    const auto result = runner.run({loss}, {{"logits", floats(Shape{2, 3}, {1, 2, 3, 4, 5, 6})},
+                                            {"labels", Tensor::of<int64_t>(Shape{2}, {0, wrong})}});
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().kind(), ErrorKind::kInvalidArgument);
+    EXPECT_THAT(result.error().message(), HasSubstr(std::to_string(wrong)));
+    EXPECT_THAT(result.error().message(), HasSubstr("row 1"));
+  }
+}
+
+TEST_F(Losses, GradientsOfCrossEntropyAgreeWithFiniteDifferences) {
+  constexpr int kRows = 5, kClasses = 4;
+  const std::vector<int64_t> labels{0, 3, 1, 1, 2};
+  const std::vector<float> weights{1, 0.5f, 2, 0, 3};
+  std::vector<float> start(kRows * kClasses);
+  fill_normal(3, 0, start, 0, 2);
+  for (const LossReduction reduction : {LossReduction::kSumOverBatchSize, LossReduction::kSum}) {
+    for (const bool weighted : {false, true}) {
+      SCOPED_TRACE(std::string(to_string(reduction)) + (weighted ? ", weighted" : ""));
+      Graph graph;
+      const Value logits = graph.input("logits", DType::kFloat32, {batch_, kClasses});
+      const Value losses = softmax_cross_entropy(logits, graph.input("labels", DType::kInt64, {batch_}));
+      ReduceLossOptions options{.weights = {}, .reduction = reduction};
+      if (weighted) options.weights = graph.input("weights", DType::kFloat32, {batch_, 1});
+      const Value slopes = gradients(reduce_loss(losses, options), {logits}).at(0);
+      GraphRunner runner(graph, {{"batch", kRows}});
+      const Feeds feeds{{"logits", floats(Shape{kRows, kClasses}, start)},
+                        {"labels", Tensor::of<int64_t>(Shape{kRows}, std::span<const int64_t>(labels))},
+                        {"weights", floats(Shape{kRows, 1}, weights)}};
+      const auto seen = runner.floats(slopes, feeds);
+      const auto expected = finite_differences(
+          [&](const std::vector<float>& x) {
+            double sum = 0;
+            for (size_t r = 0; r < kRows; ++r) {
+              sum += (weighted ? double(weights[r]) : 1.0) * cross_entropy(&x[r * kClasses], kClasses, labels[r]);
+            }
+            return reduction == LossReduction::kSum ? sum : sum / kRows;
+          },
+          start);
+      ASSERT_EQ(seen.size(), expected.size());
+      for (size_t i = 0; i < seen.size(); ++i) EXPECT_NEAR(seen[i], expected[i], 1e-4) << i;
+    }
+  }
+}
+
+TEST_F(Losses, GradientsOfSquaredErrorAgreeWithFiniteDifferences) {
+  const Value x = graph_.input("x", DType::kFloat32, {batch_, 2}), y = graph_.input("y", DType::kFloat32, {batch_, 2});
+  const Value loss = reduce_loss(squared_error(x, y));
+  const std::vector<float> predictions{1, -2, 0.5f, 4}, labels{0, -2, 2, 1};
+  GraphRunner runner(graph_, {{"batch", 2}});
+  const Feeds feeds{{"x", floats(Shape{2, 2}, predictions)}, {"y", floats(Shape{2, 2}, labels)}};
+  EXPECT_FLOAT_EQ(runner.number(loss, feeds), (1 + 0 + 2.25f + 9) / 4);
+  const auto seen = runner.floats(gradients(loss, {x}).at(0), feeds);
+  const auto expected = finite_differences(
+      [&](const std::vector<float>& p) {
+        double sum = 0;
+        for (size_t i = 0; i < p.size(); ++i) sum += (double(p[i]) - labels[i]) * (double(p[i]) - labels[i]);
+        return sum / 4;
+      },
+      predictions);
+  for (size_t i = 0; i < seen.size(); ++i) EXPECT_NEAR(seen[i], expected[i], 1e-5) << i;
+}
+
+TEST_F(Losses, ReductionDividesByTheNumberOfLossesNotByTheirWeights) {
+  // The second worked example of CONTRACT HD-8.
+  const Value losses = graph_.input("losses", DType::kFloat32, {batch_});
+  const Value weights = graph_.input("weights", DType::kInt64, {batch_});
+  const Value over_batch = reduce_loss(losses, {.weights = weights});
+  const Value sum = reduce_loss(losses, {.weights = weights, .reduction = LossReduction::kSum});
+  GraphRunner runner(graph_, {{"batch", 2}});
+  const Feeds feeds{{"losses", floats(Shape{2}, {4, 9})}, {"weights", Tensor::of<int64_t>(Shape{2}, {2, 1})}};
+  EXPECT_FLOAT_EQ(runner.number(over_batch, feeds), 8.5f);
+  EXPECT_FLOAT_EQ(runner.number(sum, feeds), 17);
+}
+
+TEST_F(Losses, RefuseWhatDoesNotFit) {
+  const Value logits = graph_.input("logits", DType::kFloat32, {batch_, 3});
+  const Value labels = graph_.input("labels", DType::kInt64, {batch_});
+  const Value others = graph_.input("others", DType::kInt64, {Dim::symbol("other")});
+  const Value reals = graph_.input("reals", DType::kFloat32, {batch_});
+  EXPECT_THAT(raised([&] { softmax_cross_entropy(labels, labels); }), HasSubstr("expected float32 logits"));
+  EXPECT_THAT(raised([&] { softmax_cross_entropy(Value(), labels); }), HasSubstr("got no value"));
+  EXPECT_THAT(raised([&] { softmax_cross_entropy(logits, others); }),
+              HasSubstr("labels have shape [other], logits [batch, 3]; expected labels of shape [batch] or [batch, 1]"));
+  EXPECT_THAT(raised([&] { softmax_cross_entropy(logits, reals); }), HasSubstr("labels are float32"));
+  EXPECT_THAT(raised([&] { squared_error(logits, reals); }), HasSubstr("InvalidArgument"));
+  EXPECT_THAT(raised([&] { reduce_loss(reals, {.weights = others}); }), HasSubstr("weights have shape [other]"));
+  EXPECT_THAT(raised([&] { reduce_loss(logits, {.weights = reals}); }), HasSubstr("losses have shape [batch, 3]"));
+  EXPECT_THAT(raised([&] { reduce_loss(reals, {.weights = {}, .reduction = LossReduction(7)}); }),
+              HasSubstr("unknown reduction 7"));
+}
+
+TEST_F(Losses, ReductionsHaveNamesAndNoneIsRefused) {
+  EXPECT_EQ(value_or_raise(loss_reduction_from_string("sum")), LossReduction::kSum);
+  EXPECT_EQ(value_or_raise(loss_reduction_from_string("sum_over_batch_size")), LossReduction::kSumOverBatchSize);
+  EXPECT_THAT(loss_reduction_from_string("none").error().message(), HasSubstr("\"none\" is refused"));
+  EXPECT_THAT(loss_reduction_from_string("mean").error().message(), HasSubstr("there are: sum_over_batch_size, sum"));
+}
+
+}  // namespace
+}  // namespace shoal::nn

@@ -1,0 +1,165 @@
+#include "shoal/nn/metrics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "graph_runner.h"
+#include "shoal/base/random.h"
+
+namespace shoal::nn {
+namespace {
+
+using testing::HasSubstr;
+
+class Metrics : public testing::Test {
+ protected:
+  Value input(const char* name, DType dtype, DimShape shape) { return graph_.input(name, dtype, std::move(shape)); }
+  static Tensor floats(std::vector<float> values) {
+    const Shape shape{int64_t(values.size())};
+    return Tensor::of<float>(shape, std::span<const float>(values));
+  }
+  static Tensor ids(std::vector<int64_t> values) {
+    const Shape shape{int64_t(values.size())};
+    return Tensor::of<int64_t>(shape, std::span<const int64_t>(values));
+  }
+  static void update(MetricAccumulator& accumulator, const std::vector<Tensor>& batch) {
+    std::vector<TensorView> views;
+    for (const Tensor& tensor : batch) views.push_back(tensor.view());
+    value_or_raise(accumulator.update(views));
+  }
+
+  Graph graph_;
+  Dim batch_ = Dim::symbol("batch");
+};
+
+TEST_F(Metrics, MeanWeighsByExample) {
+  const Metric metric = mean(input("x", DType::kFloat32, {batch_}), input("w", DType::kFloat32, {batch_}));
+  MetricAccumulator accumulator(metric);
+  update(accumulator, {floats({4, 1}), floats({2, 1})});
+  EXPECT_DOUBLE_EQ(accumulator.value(), (2 * 4 + 1 * 1) / 3.0);
+  update(accumulator, {floats({7}), floats({0})});
+  EXPECT_DOUBLE_EQ(accumulator.value(), 3.0);
+  accumulator.reset();
+  EXPECT_EQ(accumulator.value(), 0);
+}
+
+TEST_F(Metrics, UnevenBatchesAndMergedPartsEqualOnePassInDouble) {
+  const Metric metric = mean(input("x", DType::kFloat32, {batch_}), input("w", DType::kFloat32, {batch_}));
+  std::vector<float> values(1237), weights(1237);
+  fill_normal(5, 0, values, 1000, 3);
+  fill_uniform(6, 0, weights, 0, 2);
+  long double sum = 0, weight_sum = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    sum += static_cast<long double>(values[i]) * weights[i];
+    weight_sum += weights[i];
+  }
+  MetricAccumulator first(metric), second(metric);
+  RandomStream sizes(8);
+  for (size_t begin = 0; begin < values.size();) {
+    const size_t end = std::min(values.size(), begin + 1 + sizes.below(100));
+    const auto part = [&](const std::vector<float>& all) {
+      return floats({all.begin() + std::ptrdiff_t(begin), all.begin() + std::ptrdiff_t(end)});
+    };
+    update(begin % 2 == 0 ? first : second, {part(values), part(weights)});
+    begin = end;
+  }
+  EXPECT_GT(second.totals()[1], 0);
+  first.merge(second);
+  EXPECT_NEAR(first.value(), double(sum / weight_sum), 1e-10);
+}
+
+TEST_F(Metrics, MeanTakesRowsWithOneWeightEach) {
+  const Metric metric = mean(input("x", DType::kFloat32, {batch_, 2}), input("w", DType::kFloat32, {batch_, 1}));
+  MetricAccumulator accumulator(metric);
+  update(accumulator, {Tensor::of<float>(Shape{2, 2}, {1, 3, 10, 20}), Tensor::of<float>(Shape{2, 1}, {3, 1})});
+  EXPECT_DOUBLE_EQ(accumulator.value(), (3 * 1 + 3 * 3 + 10 + 20) / 8.0);
+}
+
+TEST_F(Metrics, MeanTakesIntegersAndTruthValues) {
+  MetricAccumulator integers(mean(input("i", DType::kInt64, {batch_})));
+  update(integers, {ids({1, 2, 6})});
+  EXPECT_DOUBLE_EQ(integers.value(), 3);
+  MetricAccumulator truths(mean(input("b", DType::kBool, {batch_})));
+  update(truths, {Tensor::of<bool>(Shape{4}, {true, false, false, false})});
+  EXPECT_DOUBLE_EQ(truths.value(), 0.25);
+}
+
+TEST_F(Metrics, AccuracyCountsEqualIds) {
+  const Value labels = input("labels", DType::kInt64, {batch_}), classes = input("ids", DType::kInt64, {batch_, 1});
+  MetricAccumulator plain(accuracy(labels, classes));
+  update(plain, {ids({1, 2, 3}), Tensor::of<int64_t>(Shape{3, 1}, {1, 0, 3})});
+  update(plain, {ids({5}), Tensor::of<int64_t>(Shape{1, 1}, {5})});
+  EXPECT_DOUBLE_EQ(plain.value(), 0.75);
+  MetricAccumulator weighted(accuracy(labels, classes, input("w", DType::kFloat32, {batch_})));
+  update(weighted, {ids({1, 2}), Tensor::of<int64_t>(Shape{2, 1}, {1, 0}), floats({1, 3})});
+  EXPECT_DOUBLE_EQ(weighted.value(), 0.25);
+}
+
+TEST_F(Metrics, AccuracyTellsLargeIdsApart) {
+  // Neighbours beyond 2^53 are one number in double precision.
+  const int64_t large = (int64_t(1) << 53) + 1;
+  MetricAccumulator accumulator(accuracy(input("a", DType::kInt64, {batch_}), input("b", DType::kInt64, {batch_})));
+  update(accumulator, {ids({large}), ids({large - 1})});
+  EXPECT_EQ(accumulator.value(), 0);
+}
+
+TEST_F(Metrics, WithoutBatchesTheyAreZero) {
+  EXPECT_EQ(MetricAccumulator(mean(input("x", DType::kFloat32, {batch_}))).value(), 0);
+}
+
+TEST_F(Metrics, BatchMeanWeighsByRows) {
+  const Metric metric = batch_mean({input("x", DType::kFloat32, {batch_})},
+                                   [](std::span<const TensorView> batch) -> Result<double> {
+                                     return double(std::ranges::max(batch[0].as<float>()));
+                                   });
+  MetricAccumulator accumulator(metric);
+  update(accumulator, {floats({1, 5, 2})});
+  update(accumulator, {floats({9})});
+  EXPECT_DOUBLE_EQ(accumulator.value(), (3 * 5 + 9) / 4.0);
+}
+
+TEST_F(Metrics, AUsersMetricMergesAsItSays) {
+  const Metric metric{.inputs = {input("x", DType::kFloat32, {batch_})},
+                      .start = {-1e300},
+                      .update = [](std::span<const TensorView> batch, std::span<double> totals) -> Result<void> {
+                        for (const float x : batch[0].as<float>()) totals[0] = std::max(totals[0], double(x));
+                        return {};
+                      },
+                      .value = [](std::span<const double> totals) { return totals[0]; },
+                      .merge = [](std::span<double> totals, std::span<const double> other) {
+                        totals[0] = std::max(totals[0], other[0]);
+                      }};
+  MetricAccumulator one(metric), two(metric);
+  update(one, {floats({3, 4})});
+  update(two, {floats({8, 2})});
+  one.merge(two);
+  EXPECT_EQ(one.value(), 8);
+}
+
+TEST_F(Metrics, ErrorsOfUpdatesReachTheCaller) {
+  const auto fail = [](std::span<const TensorView>) -> Result<double> { return invalid_argument("no"); };
+  MetricAccumulator failing(batch_mean({input("x", DType::kFloat32, {batch_})}, fail));
+  const Tensor batch = floats({1});
+  const TensorView view = batch.view();
+  const Result<void> result = failing.update({&view, 1});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().message(), "no");
+}
+
+TEST_F(Metrics, RefuseWhatDoesNotFit) {
+  const Value x = input("x", DType::kFloat32, {batch_, 3}), ids_ = input("ids", DType::kInt64, {batch_});
+  const Value other = input("o", DType::kFloat32, {Dim::symbol("other")});
+  EXPECT_THAT(raised([&] { mean(x, other); }), HasSubstr("weights are float32 [other], values float32 [batch, 3]"));
+  EXPECT_THAT(raised([&] { mean(Value()); }), HasSubstr("expected numbers, got no value"));
+  EXPECT_THAT(raised([&] { accuracy(ids_, x); }), HasSubstr("labels are int64 [batch], predictions float32 [batch, 3]"));
+  EXPECT_THAT(raised([&] { accuracy(ids_, input("j", DType::kInt64, {batch_, 2})); }), HasSubstr("of one shape"));
+  EXPECT_THAT(raised([&] { accuracy(ids_, ids_, other); }), HasSubstr("weights are float32 [other]"));
+  EXPECT_THAT(raised([&] { batch_mean({}, nullptr); }), HasSubstr("needs inputs and a function"));
+  EXPECT_THAT(raised([&] { MetricAccumulator{Metric{}}; }), HasSubstr("needs both"));
+}
+
+}  // namespace
+}  // namespace shoal::nn

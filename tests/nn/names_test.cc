@@ -1,0 +1,96 @@
+// Values and classes by name.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "graph_runner.h"
+#include "shoal/nn/text_classes.h"
+#include "shoal/nn/value_map.h"
+
+namespace shoal::nn {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(ValueMap, KeepsValuesInTheOrderOfTheirNames) {
+  Graph graph;
+  const Value a = graph.input("a", DType::kFloat32, {1}), b = graph.input("b", DType::kFloat32, {1});
+  ValueMap map{{"width", b}, {"age", a}};
+  EXPECT_EQ(map.names(), "age, width");
+  EXPECT_EQ(map["width"], b);
+  EXPECT_EQ(map.find("height"), nullptr);
+  EXPECT_FALSE(map.is_single());
+  map.set("width", a);
+  EXPECT_EQ(map.size(), 2u);
+  EXPECT_EQ(map["width"], a);
+  EXPECT_THAT(raised([&] { (void)map["height"]; }), HasSubstr("no value named \"height\"; there are: age, width"));
+  EXPECT_THAT(raised([&] { (void)map.single(); }), HasSubstr("they have names: age, width"));
+}
+
+TEST(ValueMap, ALoneValueHasNoName) {
+  Graph graph;
+  const Value a = graph.input("a", DType::kFloat32, {1});
+  const ValueMap lone(a);
+  EXPECT_TRUE(lone.is_single());
+  EXPECT_EQ(lone.single(), a);
+  EXPECT_TRUE(ValueMap(Value()).empty());
+  EXPECT_THAT(raised([&] { (void)ValueMap().single(); }), HasSubstr("there is none"));
+}
+
+TEST(Vocabulary, FindsIdsAndRefusesTwins) {
+  const Vocabulary vocabulary = value_or_raise(Vocabulary::make({"cat", "dog", "eel"}));
+  EXPECT_EQ(vocabulary.size(), 3);
+  EXPECT_EQ(vocabulary.find("eel"), 2);
+  EXPECT_EQ(vocabulary.find("Eel"), -1);
+  EXPECT_EQ(vocabulary.name(1), "dog");
+  EXPECT_THAT(Vocabulary::make({"cat", "dog", "cat"}).error().message(), HasSubstr("\"cat\" occurs twice"));
+}
+
+class TextClasses : public testing::Test {
+ protected:
+  std::shared_ptr<const Vocabulary> vocabulary_ =
+      std::make_shared<const Vocabulary>(value_or_raise(Vocabulary::make({"cat", "dog", "eel"})));
+};
+
+TEST_F(TextClasses, LabelsBecomeIds) {
+  const Tensor ids =
+      value_or_raise(LabelMapping(vocabulary_).map(Tensor::of_strings(Shape{2, 1}, {"eel", "cat"})));
+  EXPECT_EQ(ids.shape(), (Shape{2, 1}));
+  EXPECT_THAT(ids.as<int64_t>(), ElementsAre(2, 0));
+}
+
+TEST_F(TextClasses, IdsPassWithoutVocabulary) {
+  const Tensor labels = Tensor::of<int64_t>(Shape{2}, {7, 8});
+  EXPECT_THAT(value_or_raise(LabelMapping().map(labels)).as<int64_t>(), ElementsAre(7, 8));
+}
+
+TEST_F(TextClasses, TextAndIdsAreNotMixedUp) {
+  const Tensor text = Tensor::of_strings(Shape{2}, {"cat", "cow"});
+  const Tensor ids = Tensor::of<int64_t>(Shape{1}, {1});
+  const Result<Tensor> without = LabelMapping().map(text), reverse = LabelMapping(vocabulary_).map(ids);
+  ASSERT_FALSE(without);
+  EXPECT_EQ(without.error().kind(), ErrorKind::kInvalidArgument);
+  EXPECT_THAT(without.error().message(), HasSubstr("no label_vocabulary"));
+  ASSERT_FALSE(reverse);
+  EXPECT_THAT(reverse.error().message(), HasSubstr("labels are int64, but the head has a label vocabulary"));
+  const Result<Tensor> unknown = LabelMapping(vocabulary_).map(text);
+  ASSERT_FALSE(unknown);
+  EXPECT_THAT(unknown.error().message(), HasSubstr("label \"cow\" in row 1"));
+}
+
+TEST_F(TextClasses, IdsBecomeText) {
+  const Tensor ids = Tensor::of<int64_t>(Shape{2, 1}, {1, 2});
+  const Tensor named = value_or_raise(TextPrediction("classes", "class_ids", vocabulary_).map(ids.view()));
+  EXPECT_EQ(named.shape(), (Shape{2, 1}));
+  EXPECT_THAT(named.strings(), ElementsAre("dog", "eel"));
+  const Tensor digits = value_or_raise(TextPrediction("classes", "class_ids", nullptr).map(ids.view()));
+  EXPECT_THAT(digits.strings(), ElementsAre("1", "2"));
+  const Tensor wrong = Tensor::of<int64_t>(Shape{1}, {3});
+  EXPECT_THAT(TextPrediction("classes", "class_ids", vocabulary_).map(wrong.view()).error().message(),
+              HasSubstr("no class 3"));
+}
+
+}  // namespace
+}  // namespace shoal::nn

@@ -1,0 +1,286 @@
+#include "shoal/nn/update_rule.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "shoal/base/random.h"
+
+namespace shoal::nn {
+namespace {
+
+using Kind = UpdateRule::Kind;
+using testing::HasSubstr;
+
+const std::vector<UpdateRule>& all_rules() {
+  static const std::vector<UpdateRule> rules{
+      {.kind = Kind::kNone},
+      {.kind = Kind::kSgd},
+      {.kind = Kind::kMomentum, .constants = {0.9, 0}},
+      {.kind = Kind::kMomentum, .constants = {0.9, 1}},
+      {.kind = Kind::kAdagrad, .constants = {0.1, 1e-7}},
+      {.kind = Kind::kAdam, .constants = {0.9, 0.999, 1e-7}},
+      {.kind = Kind::kAssign},
+      {.kind = Kind::kAdd},
+      {.kind = Kind::kMovingAverage, .constants = {0.99}},
+  };
+  return rules;
+}
+
+/// Everything that a rule reads and writes.
+struct Variable {
+  std::vector<float> value;
+  std::vector<std::vector<float>> slots;
+
+  Variable(const UpdateRule& rule, std::vector<float> start) : value(std::move(start)) {
+    for (int s = 0; s < slot_count(rule); ++s) slots.emplace_back(value.size(), slot_start(rule, s));
+  }
+  /// Applies one update to elements [first, first + count), in place.
+  void apply(const UpdateRule& rule, double rate, uint64_t update_count, size_t first, size_t count,
+             const Contributions& contributions) {
+    std::vector<float*> slot_pointers;
+    for (auto& slot : slots) slot_pointers.push_back(slot.data() + first);
+    std::vector<const float*> gradients;
+    for (const float* gradient : contributions.gradients) gradients.push_back(gradient + first);
+    apply_update(rule, rate, update_count, int64_t(count), value.data() + first, value.data() + first, slot_pointers,
+                 {gradients, contributions.scales, contributions.factor});
+  }
+};
+
+std::vector<float> normals(RandomKey key, size_t count) {
+  std::vector<float> values(count);
+  fill_normal(key, 0, values, 0, 1);
+  return values;
+}
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+/// The rules again, one element, in double precision, written from their papers.
+struct DoubleOracle {
+  double w, slot0 = 0, slot1 = 0;
+  void step(const UpdateRule& rule, double rate, int t, double g) {
+    switch (rule.kind) {
+      case Kind::kNone: break;
+      case Kind::kSgd: w -= rate * g; break;
+      case Kind::kMomentum:
+        slot0 = 0.9 * slot0 + g;
+        w -= rule.constants[1] != 0 ? rate * (g + 0.9 * slot0) : rate * slot0;
+        break;
+      case Kind::kAdagrad:
+        slot0 += g * g;
+        w -= rate * g / (std::sqrt(slot0) + 1e-7);
+        break;
+      case Kind::kAdam:
+        slot0 = 0.9 * slot0 + 0.1 * g;
+        slot1 = 0.999 * slot1 + 0.001 * g * g;
+        w -= rate * std::sqrt(1 - std::pow(0.999, t)) / (1 - std::pow(0.9, t)) * slot0 / (std::sqrt(slot1) + 1e-7);
+        break;
+      case Kind::kAssign: w = g; break;
+      case Kind::kAdd: w += g; break;
+      case Kind::kMovingAverage: w = 0.99 * w + 0.01 * g; break;
+    }
+  }
+};
+
+TEST(UpdateRule, AgreesWithDoublePrecisionFormulas) {
+  constexpr size_t kCount = 1003;
+  constexpr int kSteps = 20;
+  const double rate = 0.05;
+  for (const UpdateRule& rule : all_rules()) {
+    SCOPED_TRACE(std::string(to_string(rule.kind)) + (rule.constants[1] == 1 ? " nesterov" : ""));
+    Variable variable(rule, normals(1, kCount));
+    std::vector<DoubleOracle> oracle;
+    for (const float w : variable.value) oracle.push_back({w, rule.kind == Kind::kAdagrad ? 0.1 : 0.0});
+    for (int t = 1; t <= kSteps; ++t) {
+      const std::vector<float> gradient = normals(100 + uint64_t(t), kCount);
+      const float* pointer = gradient.data();
+      const float one = 1;
+      variable.apply(rule, rate, uint64_t(t), 0, kCount, {{&pointer, 1}, {&one, 1}, 1});
+      for (size_t k = 0; k < kCount; ++k) oracle[k].step(rule, rate, t, gradient[k]);
+    }
+    for (size_t k = 0; k < kCount; ++k) {
+      ASSERT_NEAR(variable.value[k], oracle[k].w, 2e-5) << k;
+      if (slot_count(rule) > 0) { ASSERT_NEAR(variable.slots[0][k], oracle[k].slot0, 2e-5 * (1 + std::abs(oracle[k].slot0))) << k; }
+      if (slot_count(rule) > 1) { ASSERT_NEAR(variable.slots[1][k], oracle[k].slot1, 1e-6) << k; }
+    }
+  }
+}
+
+TEST(UpdateRule, AdamVectorsHaveTheBitsOfScalars) {
+  constexpr size_t kCount = 517;
+  const UpdateRule rule{.kind = Kind::kAdam, .constants = {0.9, 0.999, 1e-7}};
+  Variable variable(rule, normals(2, kCount));
+  std::vector<float> w = variable.value, m(kCount), v(kCount);
+  for (int t = 1; t <= 3; ++t) {
+    const std::vector<float> g = normals(200 + uint64_t(t), kCount);
+    const float* pointer = g.data();
+    const float one = 1;
+    variable.apply(rule, 0.01, uint64_t(t), 0, kCount, {{&pointer, 1}, {&one, 1}, 1});
+    double beta1_power = 1, beta2_power = 1;
+    for (int i = 0; i < t; ++i) beta1_power *= 0.9, beta2_power *= 0.999;
+    const auto rate = float(0.01 * (std::sqrt(1 - beta2_power) / (1 - beta1_power)));
+    for (size_t k = 0; k < kCount; ++k) {
+      // volatile: one rounded operation at a time, whatever the compiler would like to do.
+      volatile float first = 0.9f * m[k], first_add = float(1 - 0.9) * g[k];
+      volatile float second = 0.999f * v[k], square = g[k] * g[k];
+      volatile float second_add = float(1 - 0.999) * square;
+      m[k] = first + first_add;
+      v[k] = second + second_add;
+      volatile float up = rate * m[k], root = std::sqrt(v[k]);
+      volatile float down = root + 1e-7f;
+      volatile float change = up / down;
+      w[k] = w[k] - change;
+    }
+    ASSERT_TRUE(same_bits(variable.slots[0], m)) << "m, step " << t;
+    ASSERT_TRUE(same_bits(variable.slots[1], v)) << "v, step " << t;
+    ASSERT_TRUE(same_bits(variable.value, w)) << "w, step " << t;
+  }
+}
+
+TEST(UpdateRule, AnySplitGivesTheSameBits) {
+  constexpr size_t kCount = 5003;
+  const std::vector<std::vector<float>> pushes{normals(11, kCount), normals(12, kCount), normals(13, kCount)};
+  const std::vector<const float*> pointers{pushes[0].data(), pushes[1].data(), pushes[2].data()};
+  const std::vector<float> scales{1.0f, 0.3f, 0.7f};
+  for (const UpdateRule& rule : all_rules()) {
+    for (const size_t contributors : {size_t(1), size_t(3)}) {
+      SCOPED_TRACE(std::string(to_string(rule.kind)) + ", contributors: " + std::to_string(contributors));
+      const Contributions contributions{{pointers.data(), contributors},
+                                        {scales.data(), contributors},
+                                        contributors == 1 ? 1.0f : 1.0f / 3};
+      Variable whole(rule, normals(10, kCount));
+      Variable parts = whole;
+      for (uint64_t t = 1; t <= 2; ++t) {
+        whole.apply(rule, 0.1, t, 0, kCount, contributions);
+        RandomStream sizes(77 + t);
+        for (size_t first = 0; first < kCount;) {
+          const size_t count = std::min<size_t>(kCount - first, 1 + sizes.below(900));
+          parts.apply(rule, 0.1, t, first, count, contributions);
+          first += count;
+        }
+      }
+      EXPECT_TRUE(same_bits(whole.value, parts.value));
+      for (size_t s = 0; s < whole.slots.size(); ++s) EXPECT_TRUE(same_bits(whole.slots[s], parts.slots[s])) << s;
+    }
+  }
+}
+
+TEST(UpdateRule, InPlaceAndIntoANewBufferAreEqual) {
+  constexpr size_t kCount = 300;
+  const std::vector<float> gradient = normals(21, kCount);
+  const float* pointer = gradient.data();
+  const float one = 1;
+  for (const UpdateRule& rule : all_rules()) {
+    SCOPED_TRACE(to_string(rule.kind));
+    Variable in_place(rule, normals(20, kCount));
+    const std::vector<float> current = in_place.value;
+    std::vector<std::vector<float>> slots = in_place.slots;
+    std::vector<float*> slot_pointers;
+    for (auto& slot : slots) slot_pointers.push_back(slot.data());
+    std::vector<float> next(kCount, -1);
+    in_place.apply(rule, 0.1, 1, 0, kCount, {{&pointer, 1}, {&one, 1}, 1});
+    apply_update(rule, 0.1, 1, kCount, current.data(), next.data(), slot_pointers, {{&pointer, 1}, {&one, 1}, 1});
+    EXPECT_TRUE(same_bits(in_place.value, next));
+    EXPECT_TRUE(same_bits(current, normals(20, kCount))) << "the current version was written";
+  }
+}
+
+TEST(UpdateRule, OneContributorIsItsGradientBitForBit) {
+  const std::vector<float> pushed{-0.0f, 1e-42f, std::numeric_limits<float>::infinity(), 0.1f, -3.5f};
+  Variable variable({.kind = Kind::kAssign}, std::vector<float>(5, 7.0f));
+  const float* pointer = pushed.data();
+  const float one = 1;
+  variable.apply({.kind = Kind::kAssign}, 0, 1, 0, 5, {{&pointer, 1}, {&one, 1}, 1});
+  EXPECT_TRUE(same_bits(variable.value, pushed));
+}
+
+TEST(UpdateRule, ContributorsAreFoldedFromTheLeft) {
+  // Chosen so that another order gives another result: 1e8 + 1 == 1e8 in float32.
+  const std::vector<std::vector<float>> pushes{{1e8f, 2}, {1, 4}, {-1e8f, 6}};
+  const std::vector<const float*> pointers{pushes[0].data(), pushes[1].data(), pushes[2].data()};
+  const std::vector<float> scales{1, 1, 1};
+  Variable variable({.kind = Kind::kAssign}, {0, 0});
+  variable.apply({.kind = Kind::kAssign}, 0, 1, 0, 2, {pointers, scales, 0.5f});
+  EXPECT_EQ(variable.value, (std::vector<float>{0, 6}));
+
+  const std::vector<float> weighted{0.5f, 2, 0.25f};
+  variable.apply({.kind = Kind::kAdd}, 0, 2, 1, 1, {pointers, weighted, 1});
+  EXPECT_EQ(variable.value[1], 6 + (0.5f * 2 + 2 * 4 + 0.25f * 6));
+}
+
+TEST(UpdateRule, AdamsFirstStepIsTheRateWhateverTheGradientsSize) {
+  const UpdateRule rule{.kind = Kind::kAdam, .constants = {0.9, 0.999, 1e-10}};
+  const std::vector<float> gradient{1e-3f, -4.0f, 500.0f};
+  const float* pointer = gradient.data();
+  const float one = 1;
+  Variable variable(rule, {0, 0, 0});
+  variable.apply(rule, 0.25, 1, 0, 3, {{&pointer, 1}, {&one, 1}, 1});
+  EXPECT_NEAR(variable.value[0], -0.25, 1e-5);
+  EXPECT_NEAR(variable.value[1], 0.25, 1e-5);
+  EXPECT_NEAR(variable.value[2], -0.25, 1e-5);
+}
+
+TEST(UpdateRule, AdamStaysFiniteAfterManyUpdates) {
+  const UpdateRule rule{.kind = Kind::kAdam, .constants = {0.9, 0.999, 1e-7}};
+  Variable variable(rule, {1});
+  const float gradient = 0.5f, one = 1;
+  const float* pointer = &gradient;
+  variable.apply(rule, 0.001, uint64_t(1) << 40, 0, 1, {{&pointer, 1}, {&one, 1}, 1});
+  // Corrections are 1 by then: m = 0.05, v = 0.00025.
+  EXPECT_NEAR(variable.value[0], 1 - 0.001 * 0.05 / std::sqrt(0.00025), 1e-6);
+}
+
+TEST(UpdateRule, SlotsHaveNamesAndStarts) {
+  const UpdateRule adagrad{.kind = Kind::kAdagrad, .constants = {0.1, 1e-7}};
+  const UpdateRule adam{.kind = Kind::kAdam, .constants = {0.9, 0.999, 1e-7}};
+  const UpdateRule momentum{.kind = Kind::kMomentum, .constants = {0.9, 0}};
+  EXPECT_EQ(slot_count({.kind = Kind::kSgd}), 0);
+  ASSERT_EQ(slot_count(momentum), 1);
+  EXPECT_EQ(slot_name(momentum, 0), "momentum");
+  EXPECT_EQ(slot_start(momentum, 0), 0.0f);
+  ASSERT_EQ(slot_count(adagrad), 1);
+  EXPECT_EQ(slot_name(adagrad, 0), "accumulator");
+  EXPECT_EQ(slot_start(adagrad, 0), 0.1f);
+  ASSERT_EQ(slot_count(adam), 2);
+  EXPECT_EQ(slot_name(adam, 0), "m");
+  EXPECT_EQ(slot_name(adam, 1), "v");
+}
+
+TEST(UpdateRule, ValidRulesPass) {
+  for (const UpdateRule& rule : all_rules()) EXPECT_TRUE(validate(rule)) << to_string(rule.kind);
+}
+
+TEST(UpdateRule, RefusesWhatCannotBeApplied) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double infinity = std::numeric_limits<double>::infinity();
+  const std::vector<std::pair<UpdateRule, std::string>> cases{
+      {{.kind = Kind(42)}, "unknown kind 42"},
+      {{.kind = Kind::kSgd, .learning_rate_scalar = -1}, "scalar number -1"},
+      {{.kind = Kind::kMomentum, .constants = {1.0, 0}}, "momentum is 1.0"},
+      {{.kind = Kind::kMomentum, .constants = {nan, 0}}, "momentum is nan"},
+      {{.kind = Kind::kMomentum, .constants = {0.9, 0.5}}, "nesterov is 0.5"},
+      {{.kind = Kind::kAdagrad, .constants = {-0.1, 1e-7}}, "initial accumulator is -0.1"},
+      {{.kind = Kind::kAdagrad, .constants = {0.1, infinity}}, "epsilon is inf"},
+      {{.kind = Kind::kAdagrad, .constants = {0, 0}}, "epsilon is 0"},
+      {{.kind = Kind::kAdam, .constants = {-0.1, 0.999, 1e-7}}, "beta1 is -0.1"},
+      {{.kind = Kind::kAdam, .constants = {0.9, 1, 1e-7}}, "beta2 is 1"},
+      {{.kind = Kind::kAdam, .constants = {0.9, 0.999, 0}}, "epsilon is 0"},
+      {{.kind = Kind::kMovingAverage, .constants = {1.5}}, "decay is 1.5"},
+  };
+  for (const auto& [rule, sentence] : cases) {
+    const Result<void> result = validate(rule);
+    ASSERT_FALSE(result) << sentence;
+    EXPECT_EQ(result.error().kind(), ErrorKind::kInvalidArgument);
+    EXPECT_THAT(result.error().message(), HasSubstr(sentence));
+  }
+}
+
+}  // namespace
+}  // namespace shoal::nn
