@@ -67,9 +67,10 @@ Result<void> expect_bias(const ValueType& bias, const ValueType& kernel) {
 }
 
 Result<void> expect_activation(const Attributes& attributes) {
-  SHOAL_TRY(const std::string activation, string_attribute(attributes, "activation"));
-  if (activation == "none" || activation == "relu") return {};
-  return invalid_argument("activation \"" + activation + "\" is none of \"none\", \"relu\"");
+  const auto activation = string_attribute(attributes, "activation");
+  if (!activation) return activation.error();
+  if (*activation == "none" || *activation == "relu") return {};
+  return invalid_argument("activation \"" + *activation + "\" is none of \"none\", \"relu\"");
 }
 
 Value before_activation(const GradientRequest& request) {
