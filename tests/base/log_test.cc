@@ -1,0 +1,75 @@
+#include "shoal/base/log.h"
+
+#include <gtest/gtest.h>
+
+#include <regex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace shoal {
+namespace {
+
+struct Lines {
+  std::vector<std::string> texts;
+  LogSink sink() {
+    return [this](const LogRecord& record) {
+      texts.push_back(std::string(to_string(record.level)) + "|" + std::string(record.task) + "|" + std::string(record.message));
+    };
+  }
+};
+
+WallTime half_past() { return WallTime(std::chrono::seconds(1'700'000'000) + std::chrono::milliseconds(42)); }
+
+TEST(Logger, AddsTaskAndTime) {
+  WallTime seen;
+  Logger logger([&](const LogRecord& record) { seen = record.time; }, "worker 1", half_past);
+  logger.info("hello");
+  EXPECT_EQ(seen, half_past());
+  Lines lines;
+  Logger other(lines.sink(), "worker 1", half_past);
+  other.debug("a");
+  other.info("b");
+  other.warning("c");
+  other.error("d");
+  EXPECT_EQ(lines.texts, (std::vector<std::string>{"debug|worker 1|a", "info|worker 1|b", "warning|worker 1|c", "error|worker 1|d"}));
+  EXPECT_EQ(other.task(), "worker 1");
+}
+
+TEST(Logger, WarnsOnceForEachCause) {
+  Lines lines;
+  Logger logger(lines.sink(), "", half_past);
+  logger.warning_once("numerics", "first");
+  logger.warning_once("numerics", "second");
+  logger.warning_once("disk", "third");
+  EXPECT_EQ(lines.texts, (std::vector<std::string>{"warning||first", "warning||third"}));
+}
+
+TEST(Logger, CallsItsSinkOneLineAtATime) {
+  int inside = 0, worst = 0, count = 0;  // unguarded: the logger's promise is their guard
+  Logger logger([&](const LogRecord&) {
+    worst = std::max(worst, ++inside);
+    ++count;
+    --inside;
+  }, "", half_past);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) threads.emplace_back([&] { for (int i = 0; i < 500; ++i) logger.info("x"); });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(worst, 1);
+  EXPECT_EQ(count, 2000);
+}
+
+TEST(StderrSink, WritesTimeLevelAndTask) {
+  const LogSink sink = stderr_sink(LogLevel::kInfo);
+  testing::internal::CaptureStderr();
+  sink({LogLevel::kDebug, half_past(), "", "not shown"});
+  sink({LogLevel::kWarning, half_past(), "worker 1", "disk is slow"});
+  sink({LogLevel::kError, half_past(), "", "local"});
+  const std::string text = testing::internal::GetCapturedStderr();
+  const std::regex shape("(\r\x1b\\[K)?[0-2][0-9]:[0-5][0-9]:20\\.042 W worker 1: disk is slow\n"
+                         "(\r\x1b\\[K)?[0-2][0-9]:[0-5][0-9]:20\\.042 E local\n");
+  EXPECT_TRUE(std::regex_match(text, shape)) << text;
+}
+
+}  // namespace
+}  // namespace shoal

@@ -1,0 +1,219 @@
+#include "shoal/base/storage.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <fstream>
+#include <thread>
+
+#include "temporary_folder.h"
+
+namespace shoal {
+namespace {
+
+using testing::HasSubstr;
+
+std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
+
+class FileStorageTest : public testing::Test {
+ protected:
+  void write(const std::string& path, std::string_view text) {
+    auto file = storage->create(path);
+    ASSERT_TRUE(file) << file.error().message();
+    ASSERT_TRUE(file.value()->append(bytes_of(text)));
+    ASSERT_TRUE(file.value()->close());
+  }
+  std::vector<std::string> names(const std::string& path) {
+    std::vector<std::string> result;
+    const auto entries = storage->list(path).value();
+    for (const FileInfo& info : entries) result.push_back(info.name);
+    return result;
+  }
+
+  TemporaryFolder folder;
+  std::unique_ptr<Storage> storage = make_file_storage();
+};
+
+TEST_F(FileStorageTest, WritesAppendsAndReads) {
+  write(folder / "a", "hello");
+  auto file = storage->append(folder / "a");
+  ASSERT_TRUE(file);
+  ASSERT_TRUE(file.value()->append(bytes_of(" world")));
+  ASSERT_TRUE(file.value()->sync());
+  EXPECT_EQ(storage->read_all(folder / "a").value(), "hello world");
+  ASSERT_TRUE(file.value()->close());
+  ASSERT_TRUE(file.value()->close());
+  EXPECT_EQ(file.value()->append(bytes_of("x")).error().kind(), ErrorKind::kFailedPrecondition);
+  write(folder / "a", "new");
+  EXPECT_EQ(storage->read_all(folder / "a").value(), "new");
+}
+
+TEST_F(FileStorageTest, MixesSmallAndLargeAppends) {
+  std::string expected;
+  auto file = storage->create(folder / "big").value();
+  for (size_t bytes : {10, 70000, 1, 65536, 65535, 2, 200000, 5}) {
+    const std::string part(bytes, char('a' + bytes % 26));
+    expected += part;
+    ASSERT_TRUE(file->append(bytes_of(part)));
+  }
+  ASSERT_TRUE(file->flush());
+  EXPECT_EQ(storage->read_all(folder / "big").value(), expected);
+}
+
+TEST_F(FileStorageTest, ReadsAtOffsetsAndRefusesToReadPastTheEnd) {
+  write(folder / "a", "0123456789");
+  const auto file = storage->open(folder / "a").value();
+  EXPECT_EQ(file->size(), 10u);
+  std::array<std::byte, 4> out;
+  ASSERT_TRUE(file->read_at(6, out));
+  EXPECT_EQ(char(out[0]), '6');
+  EXPECT_EQ(char(out[3]), '9');
+  const Error error = file->read_at(8, out).error();
+  EXPECT_EQ(error.kind(), ErrorKind::kDataLoss);
+  EXPECT_THAT(error.message(), HasSubstr(folder / "a: ends at byte 10"));
+}
+
+TEST_F(FileStorageTest, ReadAllHasALimit) {
+  write(folder / "a", "0123456789");
+  EXPECT_EQ(storage->read_all(folder / "a", 10).value().size(), 10u);
+  EXPECT_EQ(storage->read_all(folder / "a", 9).error().kind(), ErrorKind::kInvalidArgument);
+}
+
+TEST_F(FileStorageTest, ListsSortedWithSizes) {
+  write(folder / "b", "12345");
+  write(folder / "B", "");
+  write(folder / "ab", "1");
+  ASSERT_TRUE(storage->make_folders(folder / "c/d/e"));
+  ASSERT_TRUE(storage->make_folders(folder / "c/d/e"));
+  const auto entries = storage->list(folder.path()).value();
+  EXPECT_EQ(names(folder.path()), (std::vector<std::string>{"B", "ab", "b", "c"}));
+  EXPECT_EQ(entries[2].size_bytes, 5u);
+  EXPECT_FALSE(entries[2].is_folder);
+  EXPECT_TRUE(entries[3].is_folder);
+  struct stat status{};
+  ASSERT_EQ(stat((folder / "b").c_str(), &status), 0);
+  EXPECT_EQ(std::chrono::floor<std::chrono::seconds>(entries[2].modified).time_since_epoch().count(), status.st_mtim.tv_sec);
+  EXPECT_TRUE(storage->exists(folder / "c/d"));
+  EXPECT_FALSE(storage->exists(folder / "c/x"));
+}
+
+TEST_F(FileStorageTest, RenamesAndRemoves) {
+  write(folder / "a", "1");
+  write(folder / "b", "2");
+  ASSERT_TRUE(storage->rename(folder / "a", folder / "b"));
+  EXPECT_EQ(storage->read_all(folder / "b").value(), "1");
+  ASSERT_TRUE(storage->remove(folder / "b"));
+  EXPECT_EQ(storage->remove(folder / "b").error().kind(), ErrorKind::kNotFound);
+  ASSERT_TRUE(storage->make_folders(folder / "c/d"));
+  write(folder / "c/d/e", "1");
+  EXPECT_EQ(storage->remove(folder / "c").error().kind(), ErrorKind::kFailedPrecondition);
+  ASSERT_TRUE(storage->remove_all(folder / "c"));
+  ASSERT_TRUE(storage->remove_all(folder / "c"));
+  EXPECT_TRUE(names(folder.path()).empty());
+  EXPECT_TRUE(storage->sync_folder(folder.path()));
+}
+
+TEST_F(FileStorageTest, ErrorsNamePathAndCause) {
+  const std::string missing = folder / "none/a";
+  for (const Error& error : {storage->open(missing).error(), storage->create(missing).error(), storage->append(missing).error(),
+                             storage->list(missing).error(), storage->sync_folder(missing).error(),
+                             storage->rename(missing, folder / "b").error(), storage->read_all(missing).error()}) {
+    EXPECT_EQ(error.kind(), ErrorKind::kNotFound) << error.message();
+    EXPECT_THAT(error.message(), HasSubstr("none/a"));
+    EXPECT_THAT(error.message(), HasSubstr("No such file"));
+  }
+}
+
+TEST_F(FileStorageTest, AFileInThePlaceOfAFolderIsAPrecondition) {
+  write(folder / "file", "x");
+  const std::string below = folder / "file/model";
+  for (const Error& error : {storage->make_folders(below).error(), storage->create(below).error(), storage->list(below).error(),
+                             storage->write_atomically(below, "x").error()}) {
+    EXPECT_EQ(error.kind(), ErrorKind::kFailedPrecondition) << error.message();
+    EXPECT_THAT(error.message(), HasSubstr("file/model"));
+  }
+  EXPECT_EQ(storage->open(folder.path()).error().kind(), ErrorKind::kFailedPrecondition);
+  EXPECT_EQ(storage->create(folder.path()).error().kind(), ErrorKind::kFailedPrecondition);
+}
+
+TEST_F(FileStorageTest, APipeIsRefusedRatherThanWaitedFor) {
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
+  EXPECT_EQ(storage->open(folder / "pipe").error(),
+            failed_precondition("cannot open " + (folder / "pipe") + ": not a regular file"));
+}
+
+TEST_F(FileStorageTest, AFolderThatMayNotBeWrittenIsAPrecondition) {
+  if (geteuid() == 0) {
+    // Root may write everywhere but into the kernel's own file systems.
+    const Error error = storage->create("/proc/sys/kernel/shoal-test").error();
+    EXPECT_TRUE(error.kind() == ErrorKind::kFailedPrecondition || error.kind() == ErrorKind::kNotFound) << error.message();
+    return;
+  }
+  ASSERT_TRUE(storage->make_folders(folder / "locked"));
+  ASSERT_EQ(chmod((folder / "locked").c_str(), 0500), 0);
+  const Error error = storage->create(folder / "locked/a").error();
+  EXPECT_EQ(error.kind(), ErrorKind::kFailedPrecondition);
+  EXPECT_THAT(error.message(), HasSubstr("check the owner and the permissions"));
+  chmod((folder / "locked").c_str(), 0700);
+}
+
+TEST_F(FileStorageTest, AFullDiskIsUnavailableAndStaysReported) {
+  auto file = storage->create("/dev/full");
+  if (!file) GTEST_SKIP() << "no /dev/full here";
+  ASSERT_TRUE(file.value()->append(bytes_of("x")));  // still in memory
+  const Error error = file.value()->sync().error();
+  EXPECT_EQ(error.kind(), ErrorKind::kUnavailable);
+  EXPECT_THAT(error.message(), HasSubstr("cannot write /dev/full: No space left on device; free some space"));
+  EXPECT_EQ(file.value()->append(bytes_of("x")).error(), error);
+  EXPECT_EQ(file.value()->close().error(), error);
+}
+
+TEST_F(FileStorageTest, WriteAtomicallyReplacesAndLeavesNothingElse) {
+  ASSERT_TRUE(storage->write_atomically(folder / "checkpoint", "old"));
+  ASSERT_TRUE(storage->write_atomically(folder / "checkpoint", "newer"));
+  EXPECT_EQ(storage->read_all(folder / "checkpoint").value(), "newer");
+  EXPECT_EQ(names(folder.path()), (std::vector<std::string>{"checkpoint"}));
+}
+
+TEST_F(FileStorageTest, WriteAtomicallyKeepsTheOldFileWhenItFails) {
+  ASSERT_TRUE(storage->make_folders(folder / "target/inner"));  // a folder that is not empty cannot be replaced
+  EXPECT_EQ(storage->write_atomically(folder / "target", "x").error().kind(), ErrorKind::kFailedPrecondition);
+  EXPECT_EQ(names(folder.path()), (std::vector<std::string>{"target"}));
+}
+
+TEST_F(FileStorageTest, ReadersOfAnAtomicFileSeeOldOrNew) {
+  const std::string old_text(100000, 'o'), new_text(50000, 'n');
+  ASSERT_TRUE(storage->write_atomically(folder / "a", old_text));
+  std::atomic<bool> done{false};
+  std::thread writers[2];
+  for (std::thread& writer : writers) {
+    writer = std::thread([&] {
+      for (int i = 0; i < 20; ++i) EXPECT_TRUE(storage->write_atomically(folder / "a", i % 2 ? old_text : new_text));
+    });
+  }
+  std::thread reader([&] {
+    while (!done) {
+      const std::string text = storage->read_all(folder / "a").value();
+      EXPECT_TRUE(text == old_text || text == new_text);
+    }
+  });
+  for (std::thread& writer : writers) writer.join();
+  done = true;
+  reader.join();
+}
+
+TEST(JoinPath, PutsExactlyOneSlash) {
+  EXPECT_EQ(join_path("a", "b"), "a/b");
+  EXPECT_EQ(join_path("a/", "b"), "a/b");
+  EXPECT_EQ(join_path("a//", "/b"), "a/b");
+  EXPECT_EQ(join_path("/", "b"), "/b");
+  EXPECT_EQ(join_path("", "b"), "b");
+}
+
+}  // namespace
+}  // namespace shoal

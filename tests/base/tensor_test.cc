@@ -1,0 +1,126 @@
+#include "shoal/base/tensor.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace shoal {
+namespace {
+
+TEST(DType, NamesAndSizesGoBothWays) {
+  const std::tuple<DType, std::string_view, size_t> rows[] = {
+      {DType::kFloat32, "float32", 4}, {DType::kInt32, "int32", 4},       {DType::kInt64, "int64", 8},
+      {DType::kUInt8, "uint8", 1},     {DType::kBool, "bool", 1},         {DType::kBFloat16, "bfloat16", 2},
+      {DType::kFloat16, "float16", 2}, {DType::kString, "string", 0}};
+  for (const auto& [dtype, name, bytes] : rows) {
+    EXPECT_EQ(to_string(dtype), name);
+    EXPECT_EQ(size_of(dtype), bytes) << name;
+    EXPECT_EQ(dtype_from_string(name), dtype);
+  }
+  EXPECT_EQ(dtype_from_string("float64"), std::nullopt);
+  EXPECT_EQ(dtype_from_string(""), std::nullopt);
+}
+
+TEST(DTypeDeathTest, ANumberThatIsNoTypeIsRefused) {
+  EXPECT_DEATH(static_cast<void>(size_of(DType(0))), "broken invariant");
+  EXPECT_DEATH(static_cast<void>(size_of(DType(9))), "broken invariant");
+}
+
+TEST(Shape, CountsElements) {
+  EXPECT_EQ(Shape{}.elements(), 1);
+  EXPECT_EQ((Shape{2, 3, 4}).elements(), 24);
+  EXPECT_EQ((Shape{5, 0, 4}).elements(), 0);
+  EXPECT_EQ(Shape{}.rank(), 0);
+}
+
+TEST(Shape, ComparesPrintsAndChanges) {
+  EXPECT_EQ(to_string(Shape{32, 28, 28, 1}), "[32, 28, 28, 1]");
+  EXPECT_EQ(to_string(Shape{}), "[]");
+  EXPECT_EQ((Shape{2, 3}), (Shape{2, 3}));
+  EXPECT_NE((Shape{2, 3}), (Shape{2, 3, 1}));
+  EXPECT_NE((Shape{2, 3}), (Shape{3, 2}));
+  EXPECT_EQ((Shape{2, 3}).with(1, 7), (Shape{2, 7}));
+}
+
+TEST(Shape, CheckedRefusesWhatDoesNotFit) {
+  using Dims = std::vector<int64_t>;
+  constexpr int64_t kBig = int64_t(1) << 32;
+  EXPECT_EQ(Shape::checked(Dims{3, 4}).value(), (Shape{3, 4}));
+  EXPECT_EQ(Shape::checked(Dims(8, 1)).value().rank(), 8);
+  EXPECT_EQ(Shape::checked(Dims(9, 1)).error().kind(), ErrorKind::kInvalidArgument);
+  EXPECT_EQ(Shape::checked(Dims{3, -1}).error().message(), "dimension 1 of a shape is -1, but sizes are at least 0");
+  EXPECT_EQ(Shape::checked(Dims{kBig, kBig}).error().kind(), ErrorKind::kInvalidArgument);
+  EXPECT_EQ(Shape::checked(Dims{0, kBig, kBig}).error().kind(), ErrorKind::kInvalidArgument);
+  EXPECT_EQ(Shape::checked(Dims{std::numeric_limits<int64_t>::max()}).value().elements(),
+            std::numeric_limits<int64_t>::max());
+}
+
+TEST(ShapeDeathTest, TooManyDimensionsInTheProgramItself) {
+  EXPECT_DEATH(Shape({1, 1, 1, 1, 1, 1, 1, 1, 1}), "broken invariant");
+  EXPECT_DEATH(Shape({-1}), "broken invariant");
+}
+
+TEST(Tensor, HoldsValues) {
+  const Tensor tensor = Tensor::of<float>({2, 2}, {1, 2, 3, 4});
+  EXPECT_EQ(tensor.dtype(), DType::kFloat32);
+  EXPECT_EQ(tensor.bytes(), 16u);
+  EXPECT_EQ(std::vector<float>(tensor.as<float>().begin(), tensor.as<float>().end()), (std::vector<float>{1, 2, 3, 4}));
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(tensor.view().data) % kBufferAlignment, 0u);
+  EXPECT_EQ(Tensor::scalar<int64_t>(7).as<int64_t>()[0], 7);
+  EXPECT_EQ(Tensor().elements(), 0);
+  for (uint8_t value : Tensor::zeros(DType::kUInt8, {100}).as<uint8_t>()) EXPECT_EQ(value, 0);
+}
+
+TEST(Tensor, CopiesShareAndMayNotBeWritten) {
+  Tensor a = Tensor::of<int32_t>({3}, {1, 2, 3});
+  EXPECT_TRUE(a.unique());
+  {
+    const Tensor b = a;
+    EXPECT_FALSE(a.unique());
+    EXPECT_EQ(a.view().data, b.view().data);
+    EXPECT_DEATH(static_cast<void>(a.mutable_view()), "broken invariant");
+  }
+  EXPECT_TRUE(a.unique());
+  Tensor c = a.clone();
+  c.mutable_as<int32_t>()[0] = 9;
+  EXPECT_EQ(a.as<int32_t>()[0], 1);
+  EXPECT_EQ(c.as<int32_t>()[0], 9);
+}
+
+TEST(Tensor, ReshapedSharesTheElements) {
+  const Tensor a = Tensor::of<int32_t>({2, 3}, {1, 2, 3, 4, 5, 6});
+  const Tensor b = a.reshaped({3, 2});
+  EXPECT_EQ(b.shape(), (Shape{3, 2}));
+  EXPECT_EQ(b.view().data, a.view().data);
+  EXPECT_DEATH(static_cast<void>(a.reshaped({4, 2})), "broken invariant");
+}
+
+TEST(Tensor, LiesInABufferFromAnOffset) {
+  Ref<Buffer> buffer = Buffer::allocate(64);
+  for (size_t i = 0; i < 16; ++i) reinterpret_cast<int32_t*>(buffer->data())[i] = int32_t(i);
+  const Tensor tensor(DType::kInt32, {4}, buffer, 32);
+  EXPECT_EQ(tensor.as<int32_t>()[0], 8);
+  EXPECT_EQ(tensor.as<int32_t>()[3], 11);
+  EXPECT_DEATH(Tensor(DType::kInt32, {4}, buffer, 52), "broken invariant");
+}
+
+TEST(Tensor, TheWrongElementTypeIsRefused) {
+  const Tensor tensor = Tensor::of<float>({1}, {1});
+  EXPECT_DEATH(static_cast<void>(tensor.as<int32_t>()), "broken invariant");
+}
+
+TEST(Tensor, StringsLiveApart) {
+  Tensor names = Tensor::of_strings({2}, {"a", "bc"});
+  EXPECT_EQ(names.dtype(), DType::kString);
+  EXPECT_EQ(names.strings()[1], "bc");
+  Tensor copy = names.clone();
+  copy.mutable_strings()[0] = "z";
+  EXPECT_EQ(names.strings()[0], "a");
+  EXPECT_EQ(Tensor(DType::kString, {3}).strings().size(), 3u);
+  EXPECT_DEATH(static_cast<void>(names.view()), "broken invariant");
+}
+
+}  // namespace
+}  // namespace shoal
