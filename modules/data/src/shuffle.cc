@@ -239,7 +239,15 @@ class ShuffleStage final : public Stage {
       buffer_[slot].input = slots[slot];
       input = slots[slot] + 1;
     }
-    return pass_over(at_.inputs - input);
+    SHOAL_TRY_VOID(pass_over(at_.inputs - input));
+    return at_.ended ? see_end() : Result<void>();
+  }
+
+  /// The input saw its end, and may have acted upon it (cache does).
+  Result<void> see_end() {
+    Item none;
+    SHOAL_TRY(const bool more, input_->next(none));
+    return more ? damaged_position() : Result<void>();
   }
 
   Result<void> pass_over(uint64_t count) {

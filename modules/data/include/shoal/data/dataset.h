@@ -86,7 +86,7 @@ class Dataset {
   Dataset filter(FilterFn fn) const;
   /// The first `count` elements; -1: all.
   Dataset take(int64_t count) const;
-  /// All but the first `count` elements; -1: none are left.
+  /// All but the first `count` elements; -1: none are left. Seeks where it can: functions are not called for them.
   Dataset skip(int64_t count) const;
   /// The elements of this, then those of `next`.
   Dataset concatenate(Dataset next) const;
