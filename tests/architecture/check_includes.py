@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""The dependency rules of docs/architecture.md, checked on the source text.
+
+usage: check_includes.py ROOT        prints every breach as FILE:LINE: SENTENCE and ends with status 1 if there is one
+
+CMake keeps most includes against the layers from compiling; this finds the rest, names the rule, and looks at what CMake
+cannot see: cycles, third-party headers outside the folders they belong to, and test files that no build knows.
+"""
+import pathlib
+import posixpath
+import re
+import sys
+
+# Top down: each may include only itself and what stands above it.
+LAYERS = ["base", "graph", "backends", "transport", "nn", "data", "checkpoint", "monitor", "cluster", "estimator", "cli"]
+
+# Third party by the start of its include, and the folders whose sources (not public headers) may use it.
+THIRD_PARTY = {
+    "oneapi/": ["backends/onednn"],
+    "dnnl": ["backends/onednn"],
+    "flatbuffers/": ["transport"],
+    "boost/asio": ["modules/base", "transport/tcp", "modules/monitor"],
+    "boost/beast": ["modules/monitor"],
+    "CLI/": ["modules/cli", "modules/estimator"],
+    "nlohmann/": ["modules", "backends", "transport"],
+    "zlib.h": ["modules/data"],
+    "protozero/": ["modules/monitor", "modules/data"],
+    "xxhash.h": ["modules/base", "modules/checkpoint", "modules/data", "modules/graph", "modules/cluster", "transport"],
+    "boost/": ["modules", "transport"],
+}
+# Programs and tests stand below all layers and may use anything; they are still part of the cycle check.
+FREE = ("tests", "bench", "examples")
+
+VAGUE_NAMES = re.compile(r"(^|_)(utils?|common|helpers?|misc)(_|\.)")
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+STANDARD = re.compile(r"^[a-z_0-9]+$")
+
+
+class Source:
+    """One file, and where it belongs."""
+
+    def __init__(self, root, path):
+        self.path = path
+        self.name = path.relative_to(root).as_posix()
+        self.parts = self.name.split("/")
+        self.text = path.read_text(encoding="utf-8", errors="replace")
+        self.includes = [
+            (number, match.group(1) == '"', match.group(2))
+            for number, line in enumerate(self.text.split("\n"), 1)
+            if (match := INCLUDE.match(line))
+        ]
+
+    @property
+    def is_header(self):
+        return self.path.suffix == ".h"
+
+    @property
+    def is_public(self):
+        return self.is_header and "/include/shoal/" in self.name
+
+    @property
+    def layer(self):
+        """The layer it is in, or None for programs and tests. Plug-ins belong to their interface's layer."""
+        if self.parts[0] == "modules":
+            return self.parts[1]
+        return self.parts[0] if self.parts[0] in LAYERS else None
+
+    @property
+    def folder(self):
+        """The unit that private includes stay inside: a module, an interface, one plug-in."""
+        depth = 2 if self.parts[0] in ("modules", "tests", "bench", "examples") else 1
+        if self.parts[0] in ("backends", "transport") and self.parts[1] not in ("include", "src"):
+            depth = 2
+        return "/".join(self.parts[:depth])
+
+
+def sources(root):
+    for top in ("modules", "backends", "transport") + FREE:
+        for path in sorted((root / top).rglob("*")):
+            if path.suffix in (".h", ".cc"):
+                yield Source(root, path)
+
+
+def check_layers(source):
+    for number, quoted, include in source.includes:
+        if not include.startswith("shoal/"):
+            continue
+        if not quoted:
+            yield number, f'write #include "{include}", in quotes'
+        target = include.split("/")[1]
+        if source.layer is None:
+            continue
+        if target not in LAYERS:
+            yield number, f"{include}: {target} is no layer"
+        elif LAYERS.index(target) > LAYERS.index(source.layer):
+            yield number, f"{include}: {source.layer} must not include {target}, which stands below it"
+
+
+def check_third_party(source):
+    for number, quoted, include in source.includes:
+        if quoted:
+            continue
+        if source.is_public and not STANDARD.match(include):
+            yield number, f"<{include}>: public headers include the standard library and shoal/ only"
+            continue
+        if source.layer is None:
+            continue
+        for start, folders in THIRD_PARTY.items():
+            if include.startswith(start):
+                if not any((source.name + "/").startswith(folder + "/") for folder in folders):
+                    yield number, f"<{include}>: only for {', '.join(folders)}"
+                break
+
+
+def check_private(source, known):
+    """Quoted includes outside shoal/ are private headers of the same folder."""
+    for number, quoted, include in source.includes:
+        if not quoted or include.startswith("shoal/") or include.endswith("_generated.h"):
+            continue
+        if resolve(source, include, known) is None:
+            yield number, f'"{include}": no private header of {source.folder}'
+
+
+def check_text(source):
+    if source.is_header and not source.text.startswith("#pragma once\n"):
+        yield 1, "a header begins with #pragma once"
+    if VAGUE_NAMES.search(source.parts[-1]):
+        yield 1, "a file is named for what it does, not utils, common or helpers"
+
+
+def resolve(source, include, known):
+    """The known file that `include` means in `source`, or None."""
+    if include.startswith("shoal/"):
+        layer = include.split("/")[1]
+        for top in (f"modules/{layer}", layer):
+            if f"{top}/include/{include}" in known:
+                return f"{top}/include/{include}"
+        return None
+    beside = "/".join(source.parts[:-1])
+    for folder in (beside, f"{source.folder}/src", source.folder):
+        if f"{folder}/{include}" in known:
+            return f"{folder}/{include}"
+    if source.layer is None:  # programs and tests share headers with their like, and may look inside a module
+        path = posixpath.normpath(f"{beside}/{include}")
+        return next((name for name in known if name == path or name.endswith("/" + include)), None)
+    return None
+
+
+def check_cycles(known):
+    """Each cycle once, at the file that closes it."""
+    state = {}
+
+    def visit(name, trail):
+        state[name] = "open"
+        for number, quoted, include in known[name].includes:
+            target = resolve(known[name], include, known) if quoted else None
+            if target is None:
+                continue
+            if state.get(target) == "open":
+                circle = trail[trail.index(target):] + [target] if target in trail else [name, target]
+                yield name, number, "closes a circle of includes: " + " -> ".join(circle)
+            elif target not in state:
+                yield from visit(target, trail + [target])
+        state[name] = "done"
+
+    for name in known:
+        if name not in state:
+            yield from visit(name, [name])
+
+
+def check_tests(root):
+    listing = root / "tests" / "CMakeLists.txt"
+    words = set(re.findall(r"[\w-]+", listing.read_text())) if listing.exists() else set()
+    for test in sorted((root / "tests").rglob("*_test.cc")):
+        folder = test.relative_to(root / "tests").parts[0]
+        if folder not in words or not (root / "tests" / folder / "CMakeLists.txt").exists():
+            yield test.relative_to(root).as_posix(), 1, f"tests/CMakeLists.txt does not build the folder {folder}"
+
+
+def breaches(root):
+    root = pathlib.Path(root)
+    known = {source.name: source for source in sources(root)}
+    if not known:
+        yield "", 0, f"no sources below {root}"
+    for name, source in known.items():
+        for check in (check_layers(source), check_third_party(source), check_private(source, known), check_text(source)):
+            for number, sentence in check:
+                yield name, number, sentence
+    yield from check_cycles(known)
+    yield from check_tests(root)
+
+
+def main(argv):
+    if len(argv) != 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    found = list(breaches(argv[1]))
+    for name, number, sentence in found:
+        print(f"{name}:{number}: {sentence}")
+    print(f"{len(found)} breaches of the dependency rules")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))

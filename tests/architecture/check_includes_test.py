@@ -1,0 +1,98 @@
+"""That check_includes.py finds what it is there for: each rule broken once, in a small tree of its own."""
+import pathlib
+import tempfile
+import unittest
+
+import check_includes
+
+HEADER = "#pragma once\n"
+
+
+class CheckIncludes(unittest.TestCase):
+    def found(self, files):
+        """The sentences about a tree of these files (path to text)."""
+        with tempfile.TemporaryDirectory() as folder:
+            for path, text in files.items():
+                target = pathlib.Path(folder) / path
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_text(text)
+            return [f"{name}:{number}: {sentence}" for name, number, sentence in check_includes.breaches(folder)]
+
+    def assert_one(self, files, *parts):
+        found = self.found(files)
+        self.assertEqual(len(found), 1, found)
+        for part in parts:
+            self.assertIn(part, found[0])
+
+    def test_accepts_a_tree_that_keeps_the_rules(self):
+        self.assertEqual([], self.found({
+            "modules/base/include/shoal/base/error.h": HEADER + "#include <string>\n",
+            "modules/base/src/error.cc": '#include "shoal/base/error.h"\n#include "text.h"\n#include <boost/asio.hpp>\n',
+            "modules/base/src/text.h": HEADER,
+            "modules/nn/include/shoal/nn/dense.h": HEADER + '#include "shoal/base/error.h"\n',
+            "backends/include/shoal/backends/backend.h": HEADER + '#include "shoal/base/error.h"\n',
+            "backends/onednn/conv.cc": '#include "conv.h"\n#include "shoal/backends/backend.h"\n#include <oneapi/dnnl/dnnl.hpp>\n',
+            "backends/onednn/conv.h": HEADER,
+            "transport/tcp/tcp.cc": '#include "messages_generated.h"\n#include <boost/asio/ip/tcp.hpp>\n',
+            "tests/nn/dense_test.cc": '#include "shoal/nn/dense.h"\n#include <gtest/gtest.h>\n#include <nlohmann/json.hpp>\n',
+            "tests/nn/CMakeLists.txt": "",
+            "tests/CMakeLists.txt": "foreach(folder IN ITEMS base nn)\n",
+        }))
+
+    def test_finds_an_include_against_the_layers(self):
+        below = {"modules/nn/include/shoal/nn/dense.h": HEADER}
+        self.assert_one(below | {"modules/graph/src/op.cc": '\n#include "shoal/nn/dense.h"\n'},
+                        "modules/graph/src/op.cc:2:", "graph must not include nn")
+        self.assert_one(below | {"backends/onednn/a.cc": '#include "shoal/nn/dense.h"\n'}, "backends must not include nn")
+        self.assert_one(below | {"transport/tcp/a.cc": '  # include "shoal/nn/dense.h"\n'}, "transport must not include nn")
+        self.assert_one({"modules/base/src/a.cc": '#include "shoal/elsewhere/x.h"\n'}, "no layer")
+        self.assert_one(below | {"modules/data/src/a.cc": "#include <shoal/nn/dense.h>\n"}, "in quotes")
+
+    def test_finds_third_party_where_it_does_not_belong(self):
+        self.assert_one({"modules/nn/src/a.cc": "#include <oneapi/dnnl/dnnl.hpp>\n"}, "only for backends/onednn")
+        self.assert_one({"modules/nn/src/a.cc": "#include <dnnl.hpp>\n"}, "only for backends/onednn")
+        self.assert_one({"modules/cluster/src/a.cc": "#include <flatbuffers/flatbuffers.h>\n"}, "only for transport")
+        self.assert_one({"transport/shm/a.cc": "#include <boost/asio.hpp>\n"}, "only for modules/base")
+        self.assert_one({"modules/data/src/a.cc": "#include <CLI/CLI.hpp>\n"}, "only for modules/cli")
+
+    def test_keeps_third_party_out_of_public_headers_everywhere(self):
+        for include in ("nlohmann/json.hpp", "boost/asio.hpp", "flatbuffers/flatbuffers.h", "CLI/CLI.hpp", "zlib.h"):
+            self.assert_one({"transport/include/shoal/transport/a.h": HEADER + f"#include <{include}>\n"}, "public headers")
+
+    def test_finds_private_headers_of_others(self):
+        self.assert_one({"modules/nn/src/a.h": HEADER, "modules/data/src/b.cc": '#include "a.h"\n'}, "no private header")
+        self.assert_one({"backends/reference/a.h": HEADER, "backends/onednn/b.cc": '#include "a.h"\n'}, "no private header")
+        self.assert_one({"modules/base/src/a.h": HEADER, "modules/nn/src/b.cc": '#include "../../base/src/a.h"\n'},
+                        "no private header")
+
+    def test_lets_tests_and_benchmarks_share_headers_and_look_inside_modules(self):
+        listing = {"tests/CMakeLists.txt": "nn base", "tests/nn/CMakeLists.txt": "", "tests/base/run.h": HEADER}
+        self.assertEqual([], self.found(listing | {"tests/nn/a_test.cc": '#include "../base/run.h"\n#include "run.h"\n'}))
+        self.assertEqual([], self.found({"modules/nn/src/x.h": HEADER, "bench/nn/b.cc": '#include "x.h"\n'}))
+        self.assert_one({"bench/nn/b.cc": '#include "nowhere.h"\n'}, "no private header")
+
+    def test_finds_circles(self):
+        base = "modules/base/include/shoal/base/"
+        self.assert_one({
+            base + "a.h": HEADER + '#include "shoal/base/b.h"\n',
+            base + "b.h": HEADER + '#include "shoal/base/c.h"\n',
+            base + "c.h": HEADER + '#include "shoal/base/a.h"\n',
+        }, "closes a circle", "a.h -> ", "b.h -> ", "c.h -> ")
+        self.assert_one({base + "a.h": HEADER + '#include "shoal/base/a.h"\n'}, "closes a circle")
+
+    def test_finds_headers_without_guard_and_names_that_say_nothing(self):
+        self.assert_one({"modules/base/src/a.h": "// first\n#pragma once\n"}, "#pragma once")
+        for name in ("utils.cc", "string_util.cc", "common.cc", "test_helpers.cc"):
+            self.assert_one({"modules/base/src/" + name: ""}, "named for what it does")
+
+    def test_finds_tests_that_no_build_knows(self):
+        listing = {"tests/CMakeLists.txt": "foreach(folder IN ITEMS base)\n"}
+        self.assert_one(listing | {"tests/nn/a_test.cc": "", "tests/nn/CMakeLists.txt": ""}, "tests/nn/a_test.cc", "nn")
+        self.assert_one(listing | {"tests/base/a_test.cc": ""}, "tests/base/a_test.cc", "base")
+
+    def test_finds_that_there_is_nothing_to_check(self):
+        self.assert_one({"README.md": ""}, "no sources")
+
+
+if __name__ == "__main__":
+    unittest.main()
