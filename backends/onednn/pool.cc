@@ -34,7 +34,7 @@ struct Pooling {
   int64_t work_bytes(int64_t bytes_per_element) const { return batch * image_elements() * bytes_per_element; }
 };
 
-/// The part of one window that lies inside the image.
+/// The part of one window that lies inside the image; the shape rule sees to it that there is one.
 struct Window {
   int64_t row_begin, row_end, column_begin, column_end;  // in the image
   int64_t row, column;                                   // of the window's first element, perhaps outside
@@ -199,24 +199,11 @@ void avg_pool_grad_image(const Pooling& p, const float* dy, float* dx) {
   }
 }
 
-/// A window that lies in the padding alone has no elements: what that yields is the reference's business.
-bool some_window_is_empty(const Pooling& p) {
-  for (int64_t row = 0; row < p.out_height; ++row) {
-    for (int64_t column : {int64_t(0), p.out_width - 1}) {
-      const Window w(p, row, column);
-      if (w.row_begin >= w.row_end || w.column_begin >= w.column_end) return true;
-    }
-  }
-  return false;
-}
-
-bool takes(const Pooling& p, const KernelRequest& request) { return none_empty(request) && !some_window_is_empty(p); }
-
 }  // namespace
 
 std::unique_ptr<Kernel> make_max_pool(const Context& context, const KernelRequest& request) {
   const Pooling p(request.node.attributes, request.inputs[0].shape, request.outputs[0].shape);
-  if (!takes(p, request)) return nullptr;
+  if (!none_empty(request)) return nullptr;
   return make_loop([p, threads = context.threads](const KernelCall& call) -> Result<void> {
     const float* x = floats(call.inputs[0]);
     float* y = floats(call.outputs[0]);
@@ -232,7 +219,7 @@ std::unique_ptr<Kernel> make_max_pool(const Context& context, const KernelReques
 
 std::unique_ptr<Kernel> make_max_pool_grad(const Context& context, const KernelRequest& request) {
   const Pooling p(request.node.attributes, request.outputs[0].shape, request.inputs[0].shape);
-  if (!takes(p, request)) return nullptr;
+  if (!none_empty(request)) return nullptr;
   return make_loop([p, threads = context.threads](const KernelCall& call) -> Result<void> {
     const float* dy = floats(call.inputs[0]);
     const uint8_t* index = reinterpret_cast<const uint8_t*>(call.inputs[1].data);
@@ -248,7 +235,7 @@ std::unique_ptr<Kernel> make_max_pool_grad(const Context& context, const KernelR
 
 std::unique_ptr<Kernel> make_avg_pool(const Context& context, const KernelRequest& request) {
   const Pooling p(request.node.attributes, request.inputs[0].shape, request.outputs[0].shape);
-  if (!takes(p, request)) return nullptr;
+  if (!none_empty(request)) return nullptr;
   return make_loop([p, threads = context.threads](const KernelCall& call) -> Result<void> {
     const float* x = floats(call.inputs[0]);
     float* y = floats(call.outputs[0]);
@@ -261,7 +248,7 @@ std::unique_ptr<Kernel> make_avg_pool(const Context& context, const KernelReques
 
 std::unique_ptr<Kernel> make_avg_pool_grad(const Context& context, const KernelRequest& request) {
   const Pooling p(request.node.attributes, request.outputs[0].shape, request.inputs[0].shape);
-  if (!takes(p, request)) return nullptr;
+  if (!none_empty(request)) return nullptr;
   return make_loop([p, threads = context.threads](const KernelCall& call) -> Result<void> {
     const float* dy = floats(call.inputs[0]);
     float* dx = floats(call.outputs[0]);

@@ -1,0 +1,177 @@
+// Examples per second of whole training steps, next to the time that oneDNN's own primitives need, taken in turn on one
+// thread of one process. See bench/README.md.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "allocations.h"
+#include "primitives.h"
+#include "shoal/base/environment.h"
+#include "trainer.h"
+
+namespace shoal::bench {
+namespace {
+
+struct Options {
+  std::vector<std::string> models{"cnn", "mlp"};
+  std::vector<int64_t> batches{32, 128};
+  std::vector<int> threads{1, 2};
+  std::string backend = backends::default_backend();
+  int rounds = 7;
+  double seconds = 0.5;  ///< per side of one round
+  bool json = false;
+};
+
+struct Case {
+  std::string model;
+  int64_t batch;
+  int threads;
+};
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// Milliseconds per call, over as many calls as fit.
+double milliseconds(double seconds, const std::function<void()>& call) {
+  const auto start = Clock::now();
+  int64_t calls = 0;
+  do {
+    call();
+    ++calls;
+  } while (seconds_since(start) < seconds);
+  return seconds_since(start) * 1e3 / double(calls);
+}
+
+struct Sample {
+  double median, low, high;
+  explicit Sample(std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    median = values[values.size() / 2], low = values.front(), high = values.back();
+  }
+};
+
+/// Per step.
+struct AllocationRates {
+  double shoal, onednn;
+};
+
+void print_header() {
+  std::printf("%-5s %5s %7s  %-26s %10s  %-26s %6s %6s %12s\n", "model", "batch", "threads", "step, ms (least..most)", "examples/s",
+              "primitives, ms", "ratio", "allocs", "(in oneDNN)");
+}
+
+void print_row(const Options& options, const Case& test, const Sample& step, const Sample& primitives,
+               const AllocationRates& allocated) {
+  const double rate = double(test.batch) / step.median * 1e3;
+  if (options.json) {
+    std::printf("{\"system\":\"shoal\",\"backend\":\"%s\",\"model\":\"%s\",\"batch\":%lld,\"threads\":%d,\"examples_per_second\":%.1f,"
+                "\"step_ms\":%.4f,\"step_ms_least\":%.4f,\"step_ms_most\":%.4f,\"primitives_ms\":%.4f,"
+                "\"allocations_per_step\":%g,\"allocations_inside_onednn_per_step\":%g}\n",
+                options.backend.c_str(), test.model.c_str(), (long long)test.batch, test.threads, rate, step.median, step.low,
+                step.high, primitives.median, allocated.shoal, allocated.onednn);
+  } else {
+    std::printf("%-5s %5lld %7d  %8.3f (%7.3f..%8.3f) %10.0f  %8.3f (%7.3f..%8.3f) %6.3f %6g %12g\n", test.model.c_str(),
+                (long long)test.batch, test.threads, step.median, step.low, step.high, rate, primitives.median, primitives.low,
+                primitives.high, primitives.median / step.median, allocated.shoal, allocated.onednn);
+  }
+  std::fflush(stdout);
+}
+
+Result<void> run_case(const Options& options, const Case& test) {
+  SHOAL_TRY(const auto trainer,
+            Trainer::make(make_model(test.model), {.backend = options.backend, .batch = test.batch, .threads = test.threads}));
+  Result<void> failed;
+  auto step = [&] {
+    if (auto done = trainer->step(); !done) failed = std::move(done);
+  };
+  const auto primitives = make_primitive_sum(test.model, test.batch);
+  for (int i = 0; i < 3; ++i) step(), primitives->run();
+
+  std::vector<double> step_times, primitive_times;
+  Allocations allocated;
+  uint64_t steps = 0;
+  const std::function<void()> counted_step = [&] { step(), ++steps; };  // here, since std::function may allocate
+  step_times.reserve(size_t(options.rounds));
+  for (int round = 0; round < options.rounds; ++round) {
+    const Allocations before = allocations();
+    step_times.push_back(milliseconds(options.seconds, counted_step));
+    const Allocations during = allocations() - before;
+    allocated = {allocated.onednn + during.onednn, allocated.others + during.others};
+    primitive_times.push_back(milliseconds(options.seconds, [&] { primitives->run(); }));
+  }
+  SHOAL_TRY_VOID(failed);
+  print_row(options, test, Sample(step_times), Sample(primitive_times), {double(allocated.others) / double(steps), double(allocated.onednn) / double(steps)});
+  return {};
+}
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> parts(1);
+  for (char c : list) {
+    if (c == ',') {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+Options parse(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string flag = argv[i];
+    const bool has_value = i + 1 < argc;
+    if (flag == "--json") {
+      options.json = true;
+    } else if (flag == "--model" && has_value) {
+      options.models = split(argv[++i]);
+    } else if (flag == "--batch" && has_value) {
+      options.batches.clear();
+      for (const auto& part : split(argv[++i])) options.batches.push_back(std::atoll(part.c_str()));
+    } else if (flag == "--threads" && has_value) {
+      options.threads.clear();
+      for (const auto& part : split(argv[++i])) options.threads.push_back(std::atoi(part.c_str()));
+    } else if (flag == "--backend" && has_value) {
+      options.backend = argv[++i];
+    } else if (flag == "--rounds" && has_value) {
+      options.rounds = std::atoi(argv[++i]);
+    } else if (flag == "--seconds" && has_value) {
+      options.seconds = std::atof(argv[++i]);
+    } else {
+      std::fprintf(stderr, "usage: train_bench [--model cnn,mlp] [--batch 32,128] [--threads 1,2] [--backend NAME] [--rounds 7] "
+                           "[--seconds 0.5] [--json]\n");
+      std::exit(2);
+    }
+  }
+  return options;
+}
+
+}  // namespace
+}  // namespace shoal::bench
+
+int main(int argc, char** argv) {
+  using namespace shoal::bench;
+  const Options options = parse(argc, argv);
+  if (!options.json) print_header();
+  int status = 0;
+  for (const auto& model : options.models) {
+    for (int64_t batch : options.batches) {
+      for (int threads : options.threads) {
+        // A thread of its own: OpenMP teams belong to the thread that made them.
+        std::thread([&] {
+          auto done = shoal::call_user("train_bench", [&] { return run_case(options, {model, batch, threads}); });
+          shoal::Result<void> result = done ? std::move(done).value() : shoal::Result<void>(std::move(done).error());
+          if (result) return;
+          std::fprintf(stderr, "%s\n", result.error().message().c_str());
+          status = shoal::exit_status(result.error().kind());
+        }).join();
+      }
+    }
+  }
+  return status;
+}

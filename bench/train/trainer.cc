@@ -1,0 +1,107 @@
+#include "trainer.h"
+
+#include <algorithm>
+
+#include "shoal/base/random.h"
+#include "shoal/nn/initialisers.h"
+
+namespace shoal::bench {
+
+Result<std::unique_ptr<Trainer>> Trainer::make(Model model, const TrainerOptions& options) {
+  auto trainer = std::make_unique<Trainer>();
+  trainer->model_ = std::move(model);
+  SHOAL_TRY(trainer->backend_, backends::make_backend(options.backend));
+  backends::CompileOptions compile{.sizes = {{"batch", options.batch}},
+                                   .fetches = {trainer->model_.loss},
+                                   .updates = {},
+                                   .threads = options.threads,
+                                   .fallback = {}};
+  for (const nn::VariableUpdate& update : trainer->model_.train_op.updates) compile.updates.push_back(update.update);
+  SHOAL_TRY(trainer->program_, trainer->backend_->compile(*trainer->model_.graph, compile));
+  SHOAL_TRY_VOID(trainer->make_parameters());
+  trainer->make_batches(options.batch);
+  trainer->bind();
+  return trainer;
+}
+
+Result<void> Trainer::make_parameters() {
+  for (const nn::VariableUpdate& update : model_.train_op.updates) {
+    const Variable& variable = *model_.graph->find_variable(update.variable);
+    Parameter parameter{Tensor(variable.dtype, variable.shape), Tensor::zeros(variable.dtype, variable.shape), {}, {},
+                        update.rule, variable.shape.elements()};
+    const RandomKey key = nn::variable_key(model_.graph->seed(), variable.name);
+    SHOAL_TRY_VOID(nn::initialise(variable.initialiser, key, 0, parameter.value.mutable_view()));
+    for (int slot = 0; slot < nn::slot_count(update.rule); ++slot) {
+      parameter.slots.push_back(Tensor::zeros(variable.dtype, variable.shape));
+    }
+    for (Tensor& slot : parameter.slots) parameter.slot_data.push_back(slot.mutable_as<float>().data());
+    parameters_.push_back(std::move(parameter));
+  }
+  return {};
+}
+
+void Trainer::make_batches(int64_t batch) {
+  RandomStream stream(7);
+  for (size_t i = 0; i < kBatches; ++i) {
+    images_.emplace_back(DType::kFloat32, Shape{batch, 28, 28, 1});
+    fill_uniform(fold_in(RandomKey{7}, i), 0, images_.back().mutable_as<float>(), 0.0f, 1.0f);
+    labels_.emplace_back(DType::kInt64, Shape{batch});
+    for (int64_t& label : labels_.back().mutable_as<int64_t>()) label = int64_t(stream.below(10));
+  }
+}
+
+/// Programs may order variables as they like; updates come in the order asked for.
+void Trainer::bind() {
+  const auto& bindings = program_->info().variables;
+  pieces_.resize(bindings.size());
+  update_pieces_.resize(parameters_.size());
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    Parameter& parameter = parameters_[i];
+    const int64_t rows = parameter.value.shape()[0];
+    const auto place = std::find_if(bindings.begin(), bindings.end(), [&](const auto& binding) {
+      return binding.name == model_.train_op.updates[i].variable;
+    });
+    SHOAL_CHECK(place != bindings.end());
+    pieces_[size_t(place - bindings.begin())] = {parameter.value.mutable_view().data, 0, rows};
+    update_pieces_[i] = {parameter.gradient.mutable_view().data, 0, rows};
+  }
+  for (const auto& piece : pieces_) variables_.emplace_back(&piece, 1);
+  for (const auto& piece : update_pieces_) updates_.emplace_back(&piece, 1);
+}
+
+void Trainer::apply_updates() {
+  const double rate = model_.train_op.scalars[0].at(steps_);
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    Parameter& parameter = parameters_[i];
+    const float scale = 1.0f;
+    const float* gradient = reinterpret_cast<const float*>(update_pieces_[i].data);
+    float* value = parameter.value.mutable_as<float>().data();
+    nn::apply_update(parameter.rule, rate, steps_ + 1, parameter.elements, value, value, parameter.slot_data,
+                     {.gradients = {&gradient, 1}, .scales = {&scale, 1}});
+  }
+}
+
+Result<void> Trainer::step() {
+  std::array<TensorView, 2> inputs;
+  const auto& bindings = program_->info().inputs;
+  for (size_t i = 0; i < bindings.size(); ++i) {
+    inputs[i] = (bindings[i].name == "images" ? images_ : labels_)[steps_ % kBatches].view();
+  }
+  SHOAL_TRY_VOID(program_->run({.inputs = inputs,
+                                .variables = variables_,
+                                .updates = updates_,
+                                .weights = {.epoch = 1, .version = steps_ + 1},
+                                .key = {.trainer = 0, .ordinal = steps_},
+                                .ready = nullptr}));
+  apply_updates();
+  ++steps_;
+  return {};
+}
+
+int64_t Trainer::parameters() const {
+  int64_t total = 0;
+  for (const Parameter& parameter : parameters_) total += parameter.elements;
+  return total;
+}
+
+}  // namespace shoal::bench

@@ -1,0 +1,59 @@
+#pragma once
+/// The training loop without anything around it: a program, the update rules, memory of its own.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models.h"
+#include "shoal/backends/backend.h"
+#include "shoal/base/result.h"
+#include "shoal/base/tensor.h"
+
+namespace shoal::bench {
+
+struct TrainerOptions {
+  std::string backend;
+  int64_t batch = 32;
+  int threads = 1;
+};
+
+/// Trains on random images. All calls on one thread, which becomes a compute thread of the backend.
+class Trainer {
+ public:
+  static Result<std::unique_ptr<Trainer>> make(Model model, const TrainerOptions& options);
+
+  /// Gradients of the next batch, and the next version of all variables.
+  Result<void> step();
+  float loss() const { return program_->fetched()[0].as<float>()[0]; }
+  const backends::ProgramInfo& info() const { return program_->info(); }
+  int64_t parameters() const;
+
+ private:
+  static constexpr size_t kBatches = 8;  // different ones, taken in turn
+
+  struct Parameter {
+    Tensor value, gradient;
+    std::vector<Tensor> slots;
+    std::vector<float*> slot_data;
+    nn::UpdateRule rule;
+    int64_t elements;
+  };
+
+  Result<void> make_parameters();
+  void make_batches(int64_t batch);
+  void bind();
+  void apply_updates();
+
+  Model model_;
+  std::unique_ptr<backends::Backend> backend_;
+  std::unique_ptr<backends::Program> program_;
+  std::vector<Parameter> parameters_;  // in the order of the train op, so of the gradients
+  std::vector<Tensor> images_, labels_;
+  std::vector<backends::Piece> pieces_;
+  std::vector<backends::MutablePiece> update_pieces_;
+  std::vector<backends::Pieces> variables_;
+  std::vector<backends::MutablePieces> updates_;
+  uint64_t steps_ = 0;
+};
+
+}  // namespace shoal::bench
