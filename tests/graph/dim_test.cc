@@ -1,0 +1,35 @@
+#include "shoal/graph/dim.h"
+
+#include <gtest/gtest.h>
+
+namespace shoal {
+namespace {
+
+TEST(Dim, SymbolEqualsOnlyItself) {
+  EXPECT_EQ(Dim::symbol("batch"), Dim::symbol("batch"));
+  EXPECT_NE(Dim::symbol("batch"), Dim::symbol("time"));
+  EXPECT_NE(Dim::symbol("batch"), Dim(0));
+  EXPECT_EQ(Dim(3), Dim(int64_t{3}));
+}
+
+TEST(DimShape, PrintsSymbolsAndNumbers) {
+  EXPECT_EQ(to_string(DimShape{Dim::symbol("batch"), 28, 1}), "[batch, 28, 1]");
+  EXPECT_EQ(to_string(DimShape{}), "[]");
+}
+
+TEST(DimShape, ResolvesEverySymbol) {
+  const DimShape shape{Dim::symbol("batch"), 3, Dim::symbol("time")};
+  EXPECT_FALSE(shape.is_fixed());
+  EXPECT_EQ(shape.resolve({{"batch", 32}, {"time", 5}, {"unused", 1}}).value(), (Shape{32, 3, 5}));
+  EXPECT_EQ(DimShape(Shape{2, 3}).resolve({}).value(), (Shape{2, 3}));
+}
+
+TEST(DimShape, NamesTheSymbolWithoutSize) {
+  const auto result = DimShape{Dim::symbol("batch"), 3}.resolve({{"time", 5}});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error(), invalid_argument("shape [batch, 3]: no size is given for the symbol \"batch\""));
+  EXPECT_FALSE((DimShape{Dim::symbol("batch")}.resolve({{"batch", -1}})));
+}
+
+}  // namespace
+}  // namespace shoal

@@ -1,0 +1,116 @@
+#include "shoal/graph/graph.h"
+
+#include <gtest/gtest.h>
+
+#include "expect_refused.h"
+#include "shoal/graph/op.h"
+#include "shoal/graph/ops.h"
+
+namespace shoal {
+namespace {
+
+const Dim kBatch = Dim::symbol("batch");
+
+TEST(Graph, NamesFollowScopesAndStayUnique) {
+  Graph graph;
+  const Value x = graph.input("x", DType::kFloat32, {kBatch, 3});
+  std::vector<std::string> names;
+  for (int i = 0; i < 2; ++i) {
+    const auto scope = graph.scope("layer");
+    graph.variable("kernel", {4, 3});
+    names.push_back(graph.node(ops::relu(x).node()).name);
+    names.push_back(graph.node(ops::relu(x).node()).name);
+  }
+  names.push_back(graph.node(ops::relu(x, "mine").node()).name);
+  EXPECT_EQ(names, (std::vector<std::string>{"layer/relu", "layer/relu_1", "layer_1/relu", "layer_1/relu_1", "mine"}));
+  EXPECT_NE(graph.find_variable("layer/kernel"), nullptr);
+  EXPECT_NE(graph.find_variable("layer_1/kernel"), nullptr);
+  EXPECT_EQ(graph.find_variable("kernel"), nullptr);
+  EXPECT_EQ(graph.find("layer_1/relu_1").node(), 6);
+  EXPECT_FALSE(graph.find("nobody").valid());
+  EXPECT_FALSE(graph.find("mine", 1).valid());
+}
+
+TEST(Graph, RefusesASecondVariableOrInputOfOneName) {
+  Graph graph;
+  graph.variable("kernel", {2});
+  EXPECT_REFUSED(graph.variable("kernel", {2}), "variable \"kernel\": a variable of this name exists; choose another name or scope");
+  graph.input("x", DType::kFloat32, {2});
+  EXPECT_REFUSED(graph.input("x", DType::kFloat32, {2}), "input \"x\": the name is taken; choose another name or scope");
+  EXPECT_EQ(graph.variables().size(), 1u);
+  EXPECT_EQ(graph.nodes().size(), 2u);
+}
+
+TEST(Graph, RefusesStringsAndForeignOperands) {
+  Graph graph;
+  Graph other;
+  const Value x = graph.input("x", DType::kFloat32, {2});
+  EXPECT_REFUSED(graph.input("s", DType::kString, {2}), "input \"s\": strings cannot be inside a graph");
+  EXPECT_REFUSED(x + other.input("x", DType::kFloat32, {2}), "add \"add\": operand 1 belongs to another graph");
+  EXPECT_REFUSED(x + Value(), "add \"add\": operand 1 is an invalid Value");
+  EXPECT_REFUSED(ops::relu(Value()), "relu: operand 0 is an invalid Value");
+  EXPECT_REFUSED(graph.add("relu", {x, x}), "relu \"relu\": takes 1 operands, not 2");
+  EXPECT_REFUSED(graph.add("dense", {x}, {{"activation", std::string("none")}}), "dense \"dense\": takes 2 to 3 operands, not 1");
+  EXPECT_THROW(graph.add("no_such_op", {x}), Exception);
+}
+
+TEST(Graph, RefusesMissingAndMistypedAttributes) {
+  Graph graph;
+  const Value x = graph.input("x", DType::kFloat32, {1, 4, 4, 1});
+  EXPECT_REFUSED(graph.add("scale", {x}), "scale \"scale\": attribute \"factor\" is missing");
+  EXPECT_REFUSED(graph.add("scale", {x}, {{"factor", int64_t{2}}}), "scale \"scale\": attribute \"factor\" must be a real number");
+  EXPECT_REFUSED(graph.add("max_pool", {x}, {{"window", std::vector<int64_t>{2}}}),
+                 "max_pool \"max_pool\": attribute \"window\" must have 2 integers, not 1");
+}
+
+TEST(Graph, ARandomOpGetsAKeyFromItsName) {
+  Graph one(RandomKey{1});
+  Graph two(RandomKey{2});
+  const Value a = ops::dropout(one.input("x", DType::kFloat32, {2}), 0.5);
+  const Value b = ops::dropout(two.input("x", DType::kFloat32, {2}), 0.5);
+  const Value c = ops::dropout(two.find("x"), 0.5);
+  auto key = [](Value v) { return v.graph().node(v.node()).attributes.get_int("key"); };
+  EXPECT_EQ(key(a), key(b));
+  EXPECT_NE(key(b), key(c));
+}
+
+/// The MLP that the next tests describe twice.
+void build_model(Graph& graph, int64_t units, double rate) {
+  const Value x = graph.input("x", DType::kFloat32, {kBatch, 8});
+  const Value h = ops::relu(ops::dense(x, graph.variable("kernel", {units, 8}, {.initialiser = {Initialiser::Kind::kUniform, -0.5, 0.5}})));
+  ops::dropout(h + graph.constant(1.0f) * 0.0 + h, rate);
+}
+
+void build_scalar_model(Graph& graph, float constant, bool trainable = true, const std::string& name = "w", double low = 0) {
+  const Value w = graph.variable(name, {}, {.initialiser = {Initialiser::Kind::kUniform, low, 1}, .trainable = trainable});
+  ops::scale(w * graph.constant(constant), 2.0);
+}
+
+uint64_t scalar_fingerprint(float constant, bool trainable = true, const std::string& name = "w", double low = 0, RandomKey seed = 0) {
+  Graph graph(seed);
+  build_scalar_model(graph, constant, trainable, name, low);
+  return graph.fingerprint();
+}
+
+TEST(Graph, FingerprintIsOfTheModelNotOfTheSeed) {
+  const uint64_t base = scalar_fingerprint(1.0f);
+  EXPECT_EQ(scalar_fingerprint(1.0f), base);
+  EXPECT_EQ(scalar_fingerprint(1.0f, true, "w", 0, 77), base);
+  EXPECT_NE(scalar_fingerprint(1.5f), base);
+  EXPECT_NE(scalar_fingerprint(1.0f, false), base);
+  EXPECT_NE(scalar_fingerprint(1.0f, true, "v"), base);
+  EXPECT_NE(scalar_fingerprint(1.0f, true, "w", -1), base);
+}
+
+TEST(Graph, FingerprintStaysTheSameBetweenVersionsOfShoal) {
+  // Checkpoints keep it: a change here breaks resuming, so it must be wanted and told.
+  EXPECT_EQ(scalar_fingerprint(1.0f), 7599784668574812131u);
+}
+
+TEST(Graph, RefusesAShapeThatDoesNotFitWithNodeNameAndTypes) {
+  Graph graph;
+  EXPECT_REFUSED(build_model(graph, 4, 0.5), "add \"add\": a [batch, 4] and b [] must have equal shapes");
+}
+
+}  // namespace
+}  // namespace shoal

@@ -1,0 +1,107 @@
+#include "shoal/graph/passes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "shoal/graph/ops.h"
+
+namespace shoal {
+namespace {
+
+using ::testing::ElementsAre;
+
+class Passes : public ::testing::Test {
+ protected:
+  static std::vector<std::string> ops_of(const Flow& flow) {
+    std::vector<std::string> names;
+    for (const FlowNode& node : flow.nodes) names.push_back(node.node.op);
+    return names;
+  }
+  Flow simplified(const std::vector<Value>& fetches, const std::vector<Value>& updates = {}) {
+    return value_or_raise(simplify(graph_, fetches, updates));
+  }
+  Value variable(const char* name, Shape shape) { return graph_.variable(name, shape); }
+
+  Graph graph_;
+  Value x_ = graph_.input("x", DType::kFloat32, {Dim::symbol("batch"), 4});
+};
+
+TEST_F(Passes, PruneKeepsOnlyWhatIsNeeded) {
+  ops::reduce_sum(ops::square(x_));
+  const Value wanted = ops::relu(x_);
+  graph_.input("unused", DType::kFloat32, {3});
+  EXPECT_THAT(ops_of(simplified({wanted})), ElementsAre("input", "relu"));
+}
+
+TEST_F(Passes, ShapeOnlyOperandsAreNotComputed) {
+  const Value big = ops::square(ops::square(x_));
+  const Value filled = ops::fill_like(graph_.constant(2.0f), big);
+  EXPECT_THAT(ops_of(simplified({filled})), ElementsAre("constant", "fill_like"));
+}
+
+TEST_F(Passes, EqualNodesAreMerged) {
+  const Value a = ops::square(ops::relu(x_));
+  const Value b = ops::square(ops::relu(x_));
+  const Flow flow = simplified({a, b});
+  EXPECT_THAT(ops_of(flow), ElementsAre("input", "relu", "square"));
+  EXPECT_EQ(flow.fetches[0], flow.fetches[1]);
+}
+
+TEST_F(Passes, NodesThatDifferInAttributesOrKeysAreNotMerged) {
+  EXPECT_EQ(simplified({ops::scale(x_, 2.0), ops::scale(x_, 3.0)}).nodes.size(), 3u);
+  EXPECT_EQ(simplified({ops::dropout(x_, 0.5), ops::dropout(x_, 0.5)}).nodes.size(), 3u);
+  const Value like = graph_.input("like", DType::kFloat32, {7});
+  const Value one = graph_.constant(1.0f);
+  EXPECT_EQ(simplified({ops::fill_like(one, like), ops::fill_like(one, x_)}).nodes.size(), 3u) << "their shapes differ";
+}
+
+TEST_F(Passes, FoldDropsWhatDoesNothing) {
+  EXPECT_THAT(ops_of(simplified({ops::square(ops::scale(x_, 1.0))})), ElementsAre("input", "square"));
+  EXPECT_THAT(ops_of(simplified({ops::relu(ops::relu(x_))})), ElementsAre("input", "relu"));
+  const Value round_trip = ops::reshape_like(ops::reshape(x_, {Dim::symbol("batch"), 2, 2}), x_);
+  EXPECT_THAT(ops_of(simplified({ops::square(round_trip)})), ElementsAre("input", "square"));
+}
+
+TEST_F(Passes, FoldComputesConstantsOfOneElement) {
+  const Value c = ops::square(graph_.constant(3.0f) + graph_.constant(0.5f)) * 2.0 - graph_.constant(1.0f);
+  const Flow flow = simplified({c});
+  ASSERT_THAT(ops_of(flow), ElementsAre("constant"));
+  EXPECT_EQ(flow.nodes[0].node.constant.as<float>()[0], 23.5f);
+  const Value reshaped = ops::reshape(graph_.constant(Tensor::of<float>({2}, {1, 2})), {2, 1});
+  EXPECT_THAT(ops_of(simplified({reshaped})), ElementsAre("constant"));
+}
+
+TEST_F(Passes, ReluIsFusedIntoDense) {
+  const Value y = ops::relu(ops::dense(x_, variable("kernel", {3, 4}), variable("bias", {3})));
+  const Flow flow = simplified({y});
+  ASSERT_THAT(ops_of(flow), ElementsAre("input", "variable", "variable", "dense"));
+  EXPECT_EQ(flow.nodes[3].node.attributes.get_string("activation"), "relu");
+  EXPECT_EQ(graph_.node(y.node()).op, "relu") << "the graph itself stays";
+  EXPECT_EQ(graph_.find("dense").graph().nodes()[3].attributes.get_string("activation"), "none");
+}
+
+TEST_F(Passes, ReluIsFusedAlsoWhereItsGradientIsNeeded) {
+  const Value kernel = variable("kernel", {3, 4});
+  const Value loss = ops::reduce_sum(ops::relu(ops::dense(x_, kernel)));
+  const Flow flow = simplified({loss}, gradients(loss, {kernel}));
+  EXPECT_THAT(ops_of(flow), ::testing::Not(::testing::Contains("relu")));
+}
+
+TEST_F(Passes, ReluIsNotFusedWhereThePreActivationIsNeeded) {
+  const Value pre = ops::dense(x_, variable("kernel", {3, 4}));
+  const Value y = ops::relu(pre);
+  EXPECT_THAT(ops_of(simplified({y, pre})), ::testing::Contains("relu")) << "it is fetched";
+  EXPECT_THAT(ops_of(simplified({y}, {pre})), ::testing::Contains("relu")) << "it is an update";
+  EXPECT_THAT(ops_of(simplified({y, ops::square(pre)})), ::testing::Contains("relu")) << "another op uses it";
+  EXPECT_THAT(ops_of(simplified({y})), ::testing::Not(::testing::Contains("relu")));
+}
+
+TEST_F(Passes, RefusesValuesOfAnotherGraph) {
+  Graph other;
+  const Value foreign = other.input("x", DType::kFloat32, {1});
+  EXPECT_EQ(simplify(graph_, {x_, foreign}, {}).error(), invalid_argument("fetch 1 is an invalid Value or belongs to another graph"));
+  EXPECT_EQ(simplify(graph_, {}, {Value()}).error(), invalid_argument("update 0 is an invalid Value or belongs to another graph"));
+}
+
+}  // namespace
+}  // namespace shoal
