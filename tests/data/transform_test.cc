@@ -1,0 +1,254 @@
+// The worked examples of CONTRACT 17, and what each docstring of dataset.h promises.
+#include "collecting.h"
+
+namespace shoal::data {
+namespace {
+
+class Transforms : public BothEnvironments {};
+SHOAL_IN_BOTH_ENVIRONMENTS(Transforms);
+
+Tensor rows(std::initializer_list<float> values) { return Tensor::of<float>(Shape{int64_t(values.size())}, values); }
+
+TEST_P(Transforms, ShardExampleOfDS4) {
+  EXPECT_EQ(collect(Dataset::range(10).shard(3, 0), env()), values({0, 3, 6, 9}));
+  EXPECT_EQ(collect(Dataset::range(10).shard(3, 1), env()), values({1, 4, 7}));
+  EXPECT_EQ(collect(Dataset::range(10).shard(3, 2), env()), values({2, 5, 8}));
+}
+
+TEST_P(Transforms, BatchExampleOfDS5) {
+  const Values whole = {{{3}, {0, 1, 2}}, {{3}, {3, 4, 5}}, {{2}, {6, 7}}};
+  EXPECT_EQ(collect(Dataset::range(8).batch(3), env()), whole);
+  EXPECT_EQ(collect(Dataset::range(8).batch(3, {.drop_remainder = true}), env()), Values(whole.begin(), whole.end() - 1));
+}
+
+TEST_P(Transforms, RepeatEndsForEmptyInputsAndCountZero) {
+  EXPECT_EQ(collect(Dataset::range(0).repeat(), env()), Values());
+  EXPECT_EQ(collect(Dataset::range(5).filter([](const Element&) { return false; }).repeat(), env()), Values());
+  EXPECT_EQ(collect(Dataset::range(5).repeat(0), env()), Values());
+  EXPECT_EQ(collect(Dataset::range(2).repeat(3), env()), values({0, 1, 0, 1, 0, 1}));
+  EXPECT_EQ(collect(Dataset::range(2).repeat().take(5), env()), values({0, 1, 0, 1, 0}));
+}
+
+TEST_P(Transforms, TakeAndSkipOfMinusOne) {
+  EXPECT_EQ(collect(Dataset::range(3).take(-1), env()), counting(0, 3));
+  EXPECT_EQ(collect(Dataset::range(3).skip(-1), env()), Values());
+}
+
+TEST_P(Transforms, RangeWithSteps) {
+  EXPECT_EQ(collect(Dataset::range(3, 10, 3), env()), values({3, 6, 9}));
+  EXPECT_EQ(collect(Dataset::range(3, -4, -3), env()), values({3, 0, -3}));
+  EXPECT_EQ(collect(Dataset::range(3, 3), env()), Values());
+  EXPECT_EQ(Dataset::range(INT64_MIN, INT64_MAX, INT64_MAX).cardinality(), 3);
+}
+
+TEST_P(Transforms, SlicesKeepFeaturesAndLabelsTogether) {
+  const Dataset dataset = Dataset::from_tensor_slices({{"x", rows({1, 2, 3})}, {"y", rows({4, 5, 6})}},
+                                                      Tensor::of<int64_t>(Shape{3}, {7, 8, 9}));
+  const std::unique_ptr<Iterator> iterator = open(dataset.shuffle(3).batch(2), env());
+  Batch batch;
+  int64_t seen = 0;
+  while (value_or_raise(iterator->next(batch))) {
+    const auto x = batch.features.find("x")->as<float>(), y = batch.features.find("y")->as<float>();
+    const auto labels = batch.labels.single().as<int64_t>();
+    for (size_t i = 0; i < x.size(); ++i) {
+      EXPECT_EQ(y[i], x[i] + 3);
+      EXPECT_EQ(labels[i], int64_t(x[i]) + 6);
+      ++seen;
+    }
+  }
+  EXPECT_EQ(seen, 3);
+}
+
+TEST_P(Transforms, StringsAreBatchedAndUnbatched) {
+  const Dataset dataset = Dataset::from_tensor_slices(Tensor::of_strings(Shape{3}, {"one", "two", "three"}));
+  const std::unique_ptr<Iterator> iterator = open(dataset.batch(2).unbatch().batch(3), env());
+  Batch batch;
+  ASSERT_TRUE(value_or_raise(iterator->next(batch)));
+  EXPECT_EQ(batch.features.single().strings(), (std::vector<std::string>{"one", "two", "three"}));
+  EXPECT_FALSE(value_or_raise(iterator->next(batch)));
+}
+
+TEST_P(Transforms, FromTensorsIsOneElementThatEachIteratorOwns) {
+  const Dataset dataset = Dataset::from_tensors(rows({1, 2}));
+  EXPECT_EQ(collect(dataset.repeat(2), env()), (Values{{{2}, {1, 2}}, {{2}, {1, 2}}}));
+  const Dataset changed = dataset.map([](Element element) {
+    element.features.find("")->mutable_as<float>()[0] += 1;  // its own: nobody else may see it
+    return element;
+  });
+  EXPECT_EQ(collect(changed.repeat(2), env()), (Values{{{2}, {2, 2}}, {{2}, {2, 2}}}));
+  EXPECT_EQ(collect(dataset.cache().map([](Element element) {
+    element.features.find("")->mutable_as<float>()[0] += 1;
+    return element;
+  }).repeat(2), env()), (Values{{{2}, {2, 2}}, {{2}, {2, 2}}}));
+}
+
+TEST_P(Transforms, EnumerateAddsANumber) {
+  const std::unique_ptr<Iterator> iterator = open(Dataset::range(5, 8).enumerate(10, "n"), env());
+  Element element;
+  for (int64_t i = 0; i < 3; ++i) {
+    ASSERT_TRUE(value_or_raise(iterator->next(element)));
+    EXPECT_EQ(value_of(*element.features.find("")), Value(5 + i));
+    EXPECT_EQ(value_of(*element.features.find("n")), Value(10 + i));
+  }
+  EXPECT_FALSE(value_or_raise(iterator->next(element)));
+}
+
+TEST_P(Transforms, ZipEndsWithTheShortest) {
+  const Dataset named = Dataset::range(10).map([](Element element) -> Element {
+    return {{{"b", element.features.single()}}, {}};
+  });
+  const std::unique_ptr<Iterator> iterator = open(Dataset::zip({Dataset::range(3), named}), env());
+  Element element;
+  for (int64_t i = 0; i < 3; ++i) {
+    ASSERT_TRUE(value_or_raise(iterator->next(element)));
+    EXPECT_EQ(value_of(*element.features.find("")), Value(i));
+    EXPECT_EQ(value_of(*element.features.find("b")), Value(i));
+  }
+  EXPECT_FALSE(value_or_raise(iterator->next(element)));
+  EXPECT_FALSE(value_or_raise(iterator->next(element)));
+  EXPECT_EQ(Dataset::zip({Dataset::range(3), named}).cardinality(), 3);
+  EXPECT_EQ(Dataset::zip({Dataset::range(3).repeat(), named}).cardinality(), 10);
+  const Outcome clash = drain(*open(Dataset::zip({Dataset::range(3), Dataset::range(3)}), env()));
+  ASSERT_TRUE(clash.error);
+  EXPECT_EQ(clash.error->kind(), ErrorKind::kInvalidArgument);
+}
+
+TEST_P(Transforms, ZipLabelsMakesPairs) {
+  const std::unique_ptr<Iterator> iterator = open(Dataset::zip_labels(Dataset::range(5), Dataset::range(7, 9)), env());
+  Element element;
+  ASSERT_TRUE(value_or_raise(iterator->next(element)));
+  EXPECT_EQ(value_of(element), Value(0));
+  EXPECT_EQ(value_of(element.labels.single()), Value(7));
+  ASSERT_TRUE(value_or_raise(iterator->next(element)));
+  EXPECT_FALSE(value_or_raise(iterator->next(element)));
+}
+
+TEST_P(Transforms, CacheReadsItsInputOnceAndForgetsAnIncompletePass) {
+  int calls = 0;
+  const Dataset counted = Dataset::range(4).map([&](Element element) { return ++calls, element; });
+  EXPECT_EQ(collect(counted.cache().repeat(3), env()).size(), 12u);
+  EXPECT_EQ(calls, 4);
+  calls = 0;
+  EXPECT_EQ(collect(counted.cache().take(2).repeat(3), env()).size(), 6u);  // no pass is complete
+  EXPECT_EQ(calls, 6);
+}
+
+TEST_P(Transforms, IteratingTwiceStartsTwice) {
+  const Dataset dataset = Dataset::range(5).map([](Element element) { return element; }).prefetch(2);
+  const std::unique_ptr<Iterator> first = open(dataset, env());
+  EXPECT_EQ(drain(*first, 3).values, counting(0, 3));
+  EXPECT_EQ(collect(dataset, env()), counting(0, 5));
+  EXPECT_EQ(drain(*first).values, counting(3, 5));
+}
+
+TEST_P(Transforms, TheEndStaysTheEnd) {
+  for (const Dataset& dataset : {Dataset::range(3), Dataset::range(3).shuffle(2), Dataset::range(3).repeat(1),
+                                 Dataset::range(3).prefetch(1), Dataset::range(3).batch(1), Dataset::range(6).shard(2, 1),
+                                 Dataset::range(3).concatenate(Dataset::range(0)), Dataset::range(3).cache()}) {
+    const std::unique_ptr<Iterator> iterator = open(dataset, env());
+    EXPECT_EQ(drain(*iterator).values.size(), 3u);
+    Element element;
+    for (int i = 0; i < 3; ++i) EXPECT_FALSE(value_or_raise(iterator->next(element)));
+    EXPECT_EQ(value_or_raise(iterator->skip(5)), 0);
+    EXPECT_EQ(iterator->ordinal(), 3u);
+  }
+}
+
+TEST_P(Transforms, ABatchThatSomebodyHoldsIsNotOverwritten) {
+  const std::unique_ptr<Iterator> iterator = open(Dataset::range(6).batch(2), env());
+  Batch batch;
+  ASSERT_TRUE(value_or_raise(iterator->next(batch)));
+  const Tensor held = batch.features.single();
+  ASSERT_TRUE(value_or_raise(iterator->next(batch)));
+  EXPECT_EQ(value_of(held), Value({2}, {0, 1}));
+  EXPECT_EQ(value_of(batch), Value({2}, {2, 3}));
+  const std::byte* storage = batch.features.single().view().data;
+  ASSERT_TRUE(value_or_raise(iterator->next(batch)));
+  EXPECT_EQ(batch.features.single().view().data, storage);  // nobody held this one
+}
+
+TEST_P(Transforms, UnequalElementsInABatchAreNamed) {
+  const Dataset ragged = Dataset::range(8).batch(3).batch(3);
+  const Outcome outcome = drain(*open(ragged, env()));
+  ASSERT_TRUE(outcome.error);
+  EXPECT_EQ(outcome.error->kind(), ErrorKind::kInvalidArgument);
+  EXPECT_EQ(outcome.error->message(),
+            "input element 0: batch: element 2 of the batch has feature \"\" of int64 [2], element 0 of int64 [3]; make "
+            "them equal with map");
+}
+
+TEST(Descriptions, MistakesAreRaisedWhereTheyAreMade) {
+  const Dataset ten = Dataset::range(10);
+  const MapFn same = [](Element element) { return element; };
+  const std::vector<std::function<void()>> mistakes = {
+      [&] { ten.batch(0); }, [&] { ten.batch(-1); }, [&] { ten.shuffle(0); }, [&] { ten.shard(0, 0); },
+      [&] { ten.shard(3, 3); }, [&] { ten.shard(3, -1); }, [&] { ten.repeat(-2); }, [&] { ten.take(-2); },
+      [&] { ten.skip(-2); }, [&] { ten.prefetch(-2); }, [&] { ten.map(same, {.parallel = 0}); },
+      [&] { ten.map(same, {.parallel = 1025}); }, [&] { ten.map(MapFn()); }, [&] { ten.filter(FilterFn()); },
+      [&] { Dataset::range(0, 5, 0); }, [&] { Dataset::zip({}); }, [&] { Dataset::from_tensors({}); },
+      [&] { Dataset::list_files(std::vector<std::string>{}); }, [&] { Dataset::list_files(""); },
+      [&] { Dataset::from_generator({}); }, [&] { Dataset::from_tensor_slices({}); },
+      [&] { Dataset::from_tensor_slices(Tensor::scalar<float>(1)); },
+      [&] { Dataset::from_tensor_slices(rows({1, 2, 3}), rows({1, 2})); }};
+  for (size_t i = 0; i < mistakes.size(); ++i) {
+    const std::optional<Error> error = raised(mistakes[i]);
+    ASSERT_TRUE(error) << "mistake " << i;
+    EXPECT_EQ(error->kind(), ErrorKind::kInvalidArgument) << error->message();
+  }
+  EXPECT_EQ(raised([&] { ten.batch(0); })->message(), "batch: size is 0; give 1 or more");
+  EXPECT_EQ(raised([&] { Dataset::from_tensor_slices(rows({1, 2, 3}), rows({1, 2})); })->message(),
+            "from_tensor_slices: label the tensor has 2 rows, feature the tensor has 3");
+}
+
+TEST(Descriptions, AnswerWhatTheEstimatorAsks) {
+  const Dataset ten = Dataset::range(10);
+  EXPECT_FALSE(ten.has_unseeded_shuffle());
+  EXPECT_TRUE(ten.shuffle(3).batch(2).has_unseeded_shuffle());
+  EXPECT_FALSE(ten.shuffle(3, {.seed = 1}).has_unseeded_shuffle());
+  EXPECT_TRUE(Dataset::list_files("x*").has_unseeded_shuffle());
+  EXPECT_FALSE(Dataset::list_files("x*", {.shuffle = false}).has_unseeded_shuffle());
+  EXPECT_TRUE(ten.concatenate(ten.shuffle(2)).has_unseeded_shuffle());
+
+  EXPECT_FALSE(ten.has_shard());
+  EXPECT_TRUE(ten.shard(2, 0).batch(2).has_shard());
+  EXPECT_TRUE(ten.shard(2, 0).depends_on_trainer());
+  EXPECT_FALSE(ten.shuffle(2).depends_on_trainer());
+  const auto open_generator = [] { return [](Element&) -> Result<bool> { return false; }; };
+  EXPECT_TRUE(Dataset::from_generator(open_generator, {.depends_on_trainer = true}).depends_on_trainer());
+  EXPECT_FALSE(Dataset::from_generator(open_generator).depends_on_trainer());
+
+  EXPECT_FALSE(ten.shard(2, 0).shuffle(3).unseeded_shuffle_before_shard());
+  EXPECT_TRUE(ten.shuffle(3).shard(2, 0).unseeded_shuffle_before_shard());
+  EXPECT_FALSE(ten.shuffle(3, {.seed = 1}).shard(2, 0).unseeded_shuffle_before_shard());
+  EXPECT_TRUE(Dataset::list_files("x*").shard(2, 1).repeat().unseeded_shuffle_before_shard());
+
+  EXPECT_EQ(ten.is_finite(), true);
+  EXPECT_EQ(ten.repeat().batch(3).is_finite(), false);
+  EXPECT_EQ(ten.repeat().take(3).is_finite(), true);
+  EXPECT_EQ(ten.repeat(2).is_finite(), true);
+  EXPECT_EQ(Dataset::range(0).repeat().is_finite(), true);
+  EXPECT_EQ(Dataset::from_generator(open_generator).is_finite(), std::nullopt);
+  EXPECT_EQ(Dataset::from_generator(open_generator).repeat().is_finite(), std::nullopt);
+  EXPECT_EQ(ten.concatenate(ten.repeat()).is_finite(), false);
+  EXPECT_EQ(Dataset::zip({ten, ten.repeat()}).is_finite(), true);
+  EXPECT_EQ(ten.batch(3).cardinality(), 4);
+  EXPECT_EQ(ten.batch(3, {.drop_remainder = true}).cardinality(), 3);
+  EXPECT_EQ(ten.repeat().cardinality(), std::nullopt);
+}
+
+TEST(Maps, KeepNamesInByteOrder) {
+  TensorMap map{{"b", rows({1})}, {"a", rows({2})}, {"B", rows({3})}};
+  std::string names;
+  for (const auto& [name, tensor] : map) names += name;
+  EXPECT_EQ(names, "Bab");
+  EXPECT_EQ(map.find("a")->as<float>()[0], 2);
+  EXPECT_EQ(map.find("c"), nullptr);
+  map.set("a", rows({5}));
+  EXPECT_EQ(map.size(), 3u);
+  EXPECT_EQ(map.find("a")->as<float>()[0], 5);
+  EXPECT_FALSE(map.is_single());
+  EXPECT_TRUE(TensorMap(rows({1})).is_single());
+}
+
+}  // namespace
+}  // namespace shoal::data
