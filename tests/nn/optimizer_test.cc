@@ -129,6 +129,7 @@ TEST(Optimizer, RefusesConstantsOutOfRange) {
   EXPECT_THAT(raised([] { sgd({.learning_rate = -1}); }), HasSubstr("learning rate is -1"));
   EXPECT_THAT(raised([] { sgd({.learning_rate = std::numeric_limits<double>::infinity()}); }),
               HasSubstr("learning rate is inf"));
+  EXPECT_THAT(raised([] { sgd({.learning_rate = std::function<double(uint64_t)>()}); }), HasSubstr("an empty function"));
   EXPECT_THAT(raised([] { sgd({.momentum = 1}); }), HasSubstr("momentum is 1"));
   EXPECT_THAT(raised([] { sgd({.nesterov = true}); }), HasSubstr("nesterov needs a momentum"));
   EXPECT_THAT(raised([] { adam({.beta1 = 1}); }), HasSubstr("beta1 is 1"));

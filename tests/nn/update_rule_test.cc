@@ -24,7 +24,9 @@ const std::vector<UpdateRule>& all_rules() {
       {.kind = Kind::kMomentum, .constants = {0.9, 0}},
       {.kind = Kind::kMomentum, .constants = {0.9, 1}},
       {.kind = Kind::kAdagrad, .constants = {0.1, 1e-7}},
+      {.kind = Kind::kAdagrad, .constants = {0.5, 0.25}},
       {.kind = Kind::kAdam, .constants = {0.9, 0.999, 1e-7}},
+      {.kind = Kind::kAdam, .constants = {0.5, 0.9, 0.25}},
       {.kind = Kind::kAssign},
       {.kind = Kind::kAdd},
       {.kind = Kind::kMovingAverage, .constants = {0.99}},
@@ -64,27 +66,28 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
 
 /// The rules again, one element, in double precision, written from their papers.
 struct DoubleOracle {
-  double w, slot0 = 0, slot1 = 0;
+  double w, slot0, slot1 = 0;
   void step(const UpdateRule& rule, double rate, int t, double g) {
+    const auto& c = rule.constants;
     switch (rule.kind) {
       case Kind::kNone: break;
       case Kind::kSgd: w -= rate * g; break;
       case Kind::kMomentum:
-        slot0 = 0.9 * slot0 + g;
-        w -= rule.constants[1] != 0 ? rate * (g + 0.9 * slot0) : rate * slot0;
+        slot0 = c[0] * slot0 + g;
+        w -= c[1] != 0 ? rate * (g + c[0] * slot0) : rate * slot0;
         break;
       case Kind::kAdagrad:
         slot0 += g * g;
-        w -= rate * g / (std::sqrt(slot0) + 1e-7);
+        w -= rate * g / (std::sqrt(slot0) + c[1]);
         break;
       case Kind::kAdam:
-        slot0 = 0.9 * slot0 + 0.1 * g;
-        slot1 = 0.999 * slot1 + 0.001 * g * g;
-        w -= rate * std::sqrt(1 - std::pow(0.999, t)) / (1 - std::pow(0.9, t)) * slot0 / (std::sqrt(slot1) + 1e-7);
+        slot0 = c[0] * slot0 + (1 - c[0]) * g;
+        slot1 = c[1] * slot1 + (1 - c[1]) * g * g;
+        w -= rate * std::sqrt(1 - std::pow(c[1], t)) / (1 - std::pow(c[0], t)) * slot0 / (std::sqrt(slot1) + c[2]);
         break;
       case Kind::kAssign: w = g; break;
       case Kind::kAdd: w += g; break;
-      case Kind::kMovingAverage: w = 0.99 * w + 0.01 * g; break;
+      case Kind::kMovingAverage: w = c[0] * w + (1 - c[0]) * g; break;
     }
   }
 };
@@ -97,7 +100,7 @@ TEST(UpdateRule, AgreesWithDoublePrecisionFormulas) {
     SCOPED_TRACE(std::string(to_string(rule.kind)) + (rule.constants[1] == 1 ? " nesterov" : ""));
     Variable variable(rule, normals(1, kCount));
     std::vector<DoubleOracle> oracle;
-    for (const float w : variable.value) oracle.push_back({w, rule.kind == Kind::kAdagrad ? 0.1 : 0.0});
+    for (const float w : variable.value) oracle.push_back({w, rule.kind == Kind::kAdagrad ? rule.constants[0] : 0.0});
     for (int t = 1; t <= kSteps; ++t) {
       const std::vector<float> gradient = normals(100 + uint64_t(t), kCount);
       const float* pointer = gradient.data();
@@ -107,7 +110,8 @@ TEST(UpdateRule, AgreesWithDoublePrecisionFormulas) {
     }
     for (size_t k = 0; k < kCount; ++k) {
       ASSERT_NEAR(variable.value[k], oracle[k].w, 2e-5) << k;
-      if (slot_count(rule) > 0) { ASSERT_NEAR(variable.slots[0][k], oracle[k].slot0, 2e-5 * (1 + std::abs(oracle[k].slot0))) << k; }
+      const double tolerance = 2e-5 * (1 + std::abs(oracle[k].slot0));
+      if (slot_count(rule) > 0) { ASSERT_NEAR(variable.slots[0][k], oracle[k].slot0, tolerance) << k; }
       if (slot_count(rule) > 1) { ASSERT_NEAR(variable.slots[1][k], oracle[k].slot1, 1e-6) << k; }
     }
   }

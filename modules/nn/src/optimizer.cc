@@ -49,6 +49,10 @@ LearningRate::LearningRate(double constant) : at_([constant](uint64_t) { return 
   }
 }
 
+LearningRate::LearningRate(Schedule schedule) : at_(std::move(schedule.at)) {
+  if (!at_) raise(invalid_argument("learning rate: the schedule is an empty function"));
+}
+
 Optimizer::Optimizer(std::string name, UpdateRule rule, LearningRate learning_rate)
     : name_(std::move(name)), rule_(rule), learning_rate_(std::move(learning_rate)) {
   if (auto valid = validate(rule_); !valid) raise(std::move(valid).error().with_context(name_));

@@ -21,7 +21,7 @@ class LearningRate {
  public:
   /// Raises InvalidArgument unless finite and >= 0.
   LearningRate(double constant);  // NOLINT: a number is one
-  /// A pure function: servers and restarts rely on equal answers for equal steps.
+  /// A pure function: servers and restarts rely on equal answers for equal steps. Raises InvalidArgument for an empty one.
   template <class F>
     requires std::is_invocable_r_v<double, const F&, uint64_t>
   LearningRate(F schedule) : LearningRate(Schedule{std::move(schedule)}) {}  // NOLINT: so is a function
@@ -31,7 +31,7 @@ class LearningRate {
   struct Schedule {
     std::function<double(uint64_t)> at;
   };
-  explicit LearningRate(Schedule schedule) : at_(std::move(schedule.at)) {}
+  explicit LearningRate(Schedule schedule);
   std::function<double(uint64_t)> at_;
 };
 
