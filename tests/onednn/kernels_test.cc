@@ -1,0 +1,266 @@
+/// What the conformance suite cannot ask of every backend: which oneDNN code runs, that pools mix with the reference's,
+/// that kept weights follow versions, and that results do not depend on the thread count where that is cheap.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "../backends/run_graph.h"
+#include "shoal/backends/kernel.h"
+#include "shoal/backends/reference.h"
+#include "shoal/base/random.h"
+#include "shoal/graph/ops.h"
+
+namespace shoal::backends::testing {
+namespace {
+
+Tensor random_tensor(const Shape& shape, uint64_t key) {
+  Tensor tensor(DType::kFloat32, shape);
+  fill_uniform(key, 0, tensor.mutable_as<float>(), -1.0f, 1.0f);
+  return tensor;
+}
+
+class Onednn : public ::testing::Test {
+ protected:
+  std::unique_ptr<Backend> backend_ = backend_or_die("onednn");
+};
+
+/// A graph with the shapes of the MNIST CNN, forward and backward.
+struct Cnn {
+  Graph graph;
+  std::vector<Value> gradients;
+  Cnn() {
+    Value x = graph.input("x", DType::kFloat32, {Dim::symbol("batch"), 28, 28, 1});
+    std::vector<Value> variables;
+    auto variable = [&](const char* name, Shape shape) { return variables.emplace_back(graph.variable(name, shape)); };
+    x = ops::relu(ops::conv2d(x, variable("k1", {32, 1, 5, 5}), variable("b1", {32}), {.padding = Padding::same()}));
+    x = ops::max_pool(x);
+    x = ops::relu(ops::conv2d(x, variable("k2", {64, 32, 5, 5}), variable("b2", {64}), {.padding = Padding::same()}));
+    x = ops::flatten(ops::max_pool(x));
+    x = ops::relu(ops::dense(x, variable("k3", {1024, 3136}), variable("b3", {1024})));
+    x = ops::dense(x, variable("k4", {10, 1024}), variable("b4", {10}));
+    const Value labels = graph.input("labels", DType::kInt64, {Dim::symbol("batch")});
+    gradients = shoal::gradients(ops::reduce_mean(ops::softmax_cross_entropy(x, labels).loss), variables);
+  }
+};
+
+TEST_F(Onednn, RunsNoReferenceCodeForTheMnistCnn) {
+#if !defined(__x86_64__)
+  GTEST_SKIP() << "oneDNN has fast kernels for all of these on x86-64 only";
+#endif
+  Cnn cnn;
+  for (int64_t batch : {1, 32, 96, 128}) {
+    const auto program =
+        value_or_raise(backend_->compile(cnn.graph, {.sizes = {{"batch", batch}}, .updates = cnn.gradients}));
+    size_t primitives = 0;
+    for (const auto& kernel : program->info().kernels) {
+      SCOPED_TRACE(kernel.op + " " + kernel.node + ": " + kernel.implementation);
+      if (kernel.implementation == "view") continue;
+      EXPECT_TRUE(kernel.implementation.starts_with("onednn: "));
+      if (!kernel.op.starts_with("conv2d") && !kernel.op.starts_with("dense")) continue;
+      ++primitives;
+      EXPECT_EQ(kernel.implementation.find("ref"), std::string::npos);
+    }
+    EXPECT_EQ(primitives, 4u + 4u + 3u);  // forward, kernel gradients, input gradients of all but the first layer
+  }
+}
+
+TEST_F(Onednn, FusesReluIntoDenseAndConvolution) {
+  Cnn cnn;
+  const auto program = value_or_raise(backend_->compile(cnn.graph, {.sizes = {{"batch", 4}}, .updates = cnn.gradients}));
+  for (const auto& kernel : program->info().kernels) EXPECT_NE(kernel.op, "relu") << kernel.node;
+}
+
+TEST_F(Onednn, ReportsWhatItIs) {
+  const Numerics numerics = backend_->numerics(2);
+  EXPECT_EQ(numerics.backend, "onednn");
+  EXPECT_EQ(numerics.threads, 2);
+  EXPECT_GE(std::stoi(numerics.version), 2);
+  EXPECT_FALSE(numerics.isa.empty());
+}
+
+/// One op on one source, outside of any program.
+struct SingleOp {
+  Graph graph;
+  NodeId node;
+  std::vector<TensorType> inputs, outputs;
+
+  std::vector<Tensor> run(KernelSource& source, std::vector<Tensor>& operands) const {
+    const auto is_variable = std::make_unique<bool[]>(inputs.size());
+    const KernelRequest request{graph.node(node), inputs, outputs, {is_variable.get(), inputs.size()}, 1, 0};
+    const auto kernel = source.make_kernel(request);
+    std::vector<TensorView> views;
+    for (const Tensor& operand : operands) views.push_back(operand.view());
+    std::vector<Tensor> results;
+    std::vector<MutableTensorView> result_views;
+    for (const TensorType& type : outputs) results.emplace_back(type.dtype, type.shape);
+    for (Tensor& result : results) result_views.push_back(result.mutable_view());
+    EXPECT_TRUE(kernel);
+    if (kernel) value_or_raise(kernel->run({views, result_views, nullptr, {}, {}}));
+    return results;
+  }
+};
+
+struct PoolCase {
+  Shape image;
+  ops::PoolOptions options;
+};
+class MaxPool : public ::testing::TestWithParam<PoolCase> {};
+
+/// Few different values, so that most windows have several maxima, and some NaN.
+Tensor image_with_ties(const Shape& shape) {
+  Tensor image(DType::kFloat32, shape);
+  RandomStream stream(3);
+  for (float& value : image.mutable_as<float>()) {
+    const uint64_t drawn = stream.below(20);
+    value = drawn == 0 ? std::numeric_limits<float>::quiet_NaN() : float(drawn % 4) - 2.0f;
+  }
+  return image;
+}
+
+TEST_P(MaxPool, ValuesAndPositionsEqualTheReferenceBitForBit) {
+  const auto backend = backend_or_die("onednn");
+  SingleOp pool;
+  const Value y = ops::max_pool(pool.graph.input("x", DType::kFloat32, GetParam().image), GetParam().options);
+  const Shape out = value_or_raise(y.shape().resolve({}));
+  pool.node = y.node();
+  pool.inputs = {{DType::kFloat32, GetParam().image}};
+  pool.outputs = {{DType::kFloat32, out}, {DType::kUInt8, out}};
+  std::vector<Tensor> image{image_with_ties(GetParam().image)};
+  const auto actual = pool.run(*backend->kernel_source(), image), expected = pool.run(reference_source(), image);
+  EXPECT_TRUE(same_bits(actual[1], expected[1])) << "positions";
+  for (int64_t i = 0; i < out.elements(); ++i) {
+    const float a = actual[0].as<float>()[size_t(i)], e = expected[0].as<float>()[size_t(i)];
+    ASSERT_TRUE(a == e || (std::isnan(a) && std::isnan(e))) << i << ": " << a << ", expected " << e;
+  }
+}
+
+TEST_P(MaxPool, TakesTheReferencesPositionsBackwards) {
+  const auto backend = backend_or_die("onednn");
+  Graph graph;
+  const Value x = graph.input("x", DType::kFloat32, GetParam().image);
+  const Value y = ops::max_pool(x, GetParam().options);
+  const Shape out = value_or_raise(y.shape().resolve({}));
+  SingleOp forward, backward;
+  const Value again = ops::max_pool(forward.graph.input("x", DType::kFloat32, GetParam().image), GetParam().options);
+  forward.node = again.node();
+  forward.inputs = {{DType::kFloat32, GetParam().image}};
+  forward.outputs = {{DType::kFloat32, out}, {DType::kUInt8, out}};
+  const Value bx = backward.graph.input("x", DType::kFloat32, GetParam().image);
+  const Value dy = backward.graph.input("dy", DType::kFloat32, out);
+  const Value index = backward.graph.input("index", DType::kUInt8, out);
+  backward.node = backward.graph.add("max_pool_grad", {dy, index, bx}, graph.node(y.node()).attributes)[0].node();
+  backward.inputs = {{DType::kFloat32, out}, {DType::kUInt8, out}, {DType::kFloat32, GetParam().image}};
+  backward.outputs = {{DType::kFloat32, GetParam().image}};
+
+  std::vector<Tensor> image{random_tensor(GetParam().image, 4)};
+  std::vector<Tensor> operands{random_tensor(out, 5), forward.run(reference_source(), image)[1], image[0]};
+  const auto actual = backward.run(*backend->kernel_source(), operands), expected = backward.run(reference_source(), operands);
+  EXPECT_TRUE(same_bits(actual[0], expected[0]));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Onednn, MaxPool,
+    ::testing::Values(PoolCase{{2, 4, 6, 3}, {}}, PoolCase{{3, 28, 28, 32}, {}}, PoolCase{{2, 7, 9, 64}, {}},
+                      PoolCase{{1, 6, 8, 70}, {.window = {3, 3}, .strides = {2, 2}, .padding = Padding::same()}},
+                      PoolCase{{2, 9, 9, 17}, {.window = {2, 2}, .strides = {1, 1}}},
+                      PoolCase{{2, 9, 9, 5}, {.window = {2, 2}, .strides = {3, 3}}},
+                      PoolCase{{1, 5, 5, 130}, {.window = {5, 5}}},
+                      PoolCase{{2, 5, 6, 16}, {.window = {2, 2}, .strides = {2, 2}, .padding = Padding::same()}}));
+
+class KeptWeights : public Onednn {
+ protected:
+  static constexpr int64_t kOut = 24, kIn = 16;
+  KeptWeights() {
+    const Value x = graph_.input("x", DType::kFloat32, {2, 8, 8, kIn});
+    y_ = ops::conv2d(x, graph_.variable("kernel", {kOut, kIn, 3, 3}));
+    runner_ = value_or_raise(Runner::make(*backend_, graph_, {.fetches = {y_}}));
+    image_ = random_tensor({2, 8, 8, kIn}, 1);
+  }
+  Tensor run(const Tensor& kernel, VersionId version) {
+    value_or_raise(runner_->run({{"x", image_}, {"kernel", kernel}}, {}, version));
+    return runner_->fetched(0);
+  }
+  Tensor fresh(const Tensor& kernel) {
+    return value_or_raise(run_once(*backend_, graph_, {y_}, {{"x", image_}, {"kernel", kernel}}))[0];
+  }
+  Graph graph_;
+  Value y_;
+  std::optional<Runner> runner_;
+  Tensor image_;
+};
+
+TEST_F(KeptWeights, FollowVersionsAndNotAddresses) {
+  Tensor kernel = random_tensor({kOut, kIn, 3, 3}, 10);
+  const Tensor first = fresh(kernel);
+  EXPECT_TRUE(same_bits(run(kernel, {1, 1}), first));
+  fill_uniform(11, 0, kernel.mutable_as<float>(), -1.0f, 1.0f);  // another version at the same address
+  EXPECT_TRUE(same_bits(run(kernel, {1, 2}), fresh(kernel)));
+  EXPECT_FALSE(same_bits(run(kernel, {1, 2}), first));
+  EXPECT_TRUE(same_bits(run(kernel.clone(), {1, 2}), fresh(kernel)));  // the same version at another address
+  fill_uniform(12, 0, kernel.mutable_as<float>(), -1.0f, 1.0f);
+  EXPECT_TRUE(same_bits(run(kernel, {2, 2}), fresh(kernel)));  // another epoch, the same number
+}
+
+TEST_F(KeptWeights, AreNotTrustedWithoutAVersion) {
+  Tensor kernel = random_tensor({kOut, kIn, 3, 3}, 10);
+  for (uint64_t key : {20, 21, 22}) {
+    fill_uniform(key, 0, kernel.mutable_as<float>(), -1.0f, 1.0f);
+    EXPECT_TRUE(same_bits(run(kernel, {}), fresh(kernel)));
+  }
+}
+
+TEST_F(KeptWeights, AreReorderedOncePerVersion) {
+#if !defined(__x86_64__)
+  GTEST_SKIP() << "whether the primitive wants another layout depends on the processor";
+#endif
+  EXPECT_GT(runner_->info().kept_bytes, 0u);
+  Tensor kernel = random_tensor({kOut, kIn, 3, 3}, 10);
+  const Tensor first = run(kernel, {1, 1});
+  // Contrary to the contract the contents change under one version: only what was kept can give the first result again.
+  fill_uniform(11, 0, kernel.mutable_as<float>(), -1.0f, 1.0f);
+  EXPECT_TRUE(same_bits(run(kernel, {1, 1}), first));
+}
+
+/// Ops by loops of ours: large enough for a team.
+TEST_F(Onednn, OwnLoopsGiveTheSameBitsOnAnyNumberOfThreads) {
+  Graph graph;
+  const Value x = graph.input("x", DType::kFloat32, {16, 28, 28, 32});
+  const Value logits = graph.input("logits", DType::kFloat32, {4000, 40});
+  const std::vector<Value> fetches{ops::relu(x),          ops::max_pool(x),           ops::avg_pool(x),
+                                   ops::dropout(x, 0.25), ops::square(x),             ops::scale(x, 0.1),
+                                   ops::reduce_sum(x),    ops::softmax(logits),       ops::log_softmax(logits),
+                                   ops::argmax(logits),   graph.add("bias_grad", {x})[0]};
+  const Feeds feeds{{"x", random_tensor({16, 28, 28, 32}, 1)}, {"logits", random_tensor({4000, 40}, 2)}};
+  auto run = [&](int threads) {
+    Runner runner = value_or_raise(Runner::make(*backend_, graph, {.fetches = fetches, .threads = threads}));
+    for (const auto& kernel : runner.info().kernels) EXPECT_EQ(kernel.implementation, "onednn: loop") << kernel.op;
+    value_or_raise(runner.run(feeds));
+    std::vector<Tensor> results;
+    for (size_t i = 0; i < fetches.size(); ++i) results.push_back(runner.fetched(i));
+    return results;
+  };
+  const auto one = run(1);
+  for (int threads : {2, 3}) {
+    const auto several = run(threads);
+    for (size_t i = 0; i < one.size(); ++i) EXPECT_TRUE(same_bits(several[i], one[i])) << "value " << i << ", " << threads;
+  }
+}
+
+TEST_F(Onednn, NaNPassesThroughFusedRelu) {
+  Graph graph;
+  const Value x = graph.input("x", DType::kFloat32, {1, 8, 8, 16});
+  const Value y = ops::relu(ops::conv2d(x, graph.variable("kernel", {16, 16, 3, 3})));
+  const Value z = ops::relu(ops::dense(ops::flatten(y), graph.variable("weights", {16, 36 * 16})));
+  Tensor image = random_tensor({1, 8, 8, 16}, 1);
+  image.mutable_as<float>()[5] = std::numeric_limits<float>::quiet_NaN();
+  const auto results = value_or_raise(run_once(
+      *backend_, graph, {z}, {{"x", image}, {"kernel", random_tensor({16, 16, 3, 3}, 2)}, {"weights", random_tensor({16, 576}, 3)}}));
+  for (float value : results[0].as<float>()) EXPECT_TRUE(std::isnan(value));
+}
+
+}  // namespace
+}  // namespace shoal::backends::testing
