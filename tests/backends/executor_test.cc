@@ -1,0 +1,322 @@
+/// What compile_with() does for every backend: bindings, pieces, listeners, fetches, order.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "run_graph.h"
+#include "shoal/backends/kernel.h"
+#include "shoal/backends/reference.h"
+#include "shoal/graph/ops.h"
+
+namespace shoal::backends::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Tensor ramp(Shape shape, float first = 1) {
+  Tensor tensor(DType::kFloat32, shape);
+  for (float& value : tensor.mutable_as<float>()) value = first++;
+  return tensor;
+}
+
+class Executor : public ::testing::Test {
+ protected:
+  Runner make(CompileOptions options) { return value_or_raise(Runner::make(*backend_, graph_, std::move(options))); }
+
+  std::unique_ptr<Backend> backend_ = backend_or_die("reference");
+  Graph graph_;
+  Value x_ = graph_.input("x", DType::kFloat32, {2, 3});
+  Value w_ = graph_.variable("w", {4, 3});
+  Value v_ = graph_.variable("v", {4, 3});
+  Feeds feeds_{{"x", ramp({2, 3})}, {"w", ramp({4, 3}, -3)}, {"v", ramp({4, 3}, 10)}};
+};
+
+class Recorder final : public UpdateListener {
+ public:
+  explicit Recorder(std::function<void(size_t)> look = {}) : look_(std::move(look)) {}
+  void update_ready(size_t index) override {
+    order.push_back(index);
+    if (look_) look_(index);
+  }
+  std::vector<size_t> order;
+
+ private:
+  std::function<void(size_t)> look_;
+};
+
+TEST_F(Executor, BindsOnlyWhatIsNeeded) {
+  graph_.input("labels", DType::kInt64, {2});
+  const Runner runner = make({.fetches = {ops::dense(x_, w_)}});
+  ASSERT_EQ(runner.info().inputs.size(), 1u);
+  EXPECT_EQ(runner.info().inputs[0].name, "x");
+  ASSERT_EQ(runner.info().variables.size(), 1u);
+  EXPECT_EQ(runner.info().variables[0].name, "w");
+  EXPECT_EQ(runner.info().variables[0].shape, (Shape{4, 3}));
+  EXPECT_EQ(runner.info().fetched[0].name, "dense");
+}
+
+TEST_F(Executor, SurvivesTheGraph) {
+  auto graph = std::make_unique<Graph>();
+  const Value x = graph->input("x", DType::kFloat32, {2});
+  Runner runner = value_or_raise(Runner::make(*backend_, *graph, {.fetches = {ops::scale(x + graph->constant(Tensor::of<float>({2}, {1, 2})), 3)}}));
+  graph.reset();
+  value_or_raise(runner.run({{"x", Tensor::of<float>({2}, {10, 20})}}));
+  EXPECT_THAT(list<float>(runner.fetched(0)), ElementsAre(33, 66));
+}
+
+TEST_F(Executor, WritesUpdatesWhereTheyAreBound) {
+  const Value du = ops::scale(w_, 2);
+  Runner runner = make({.updates = {du}});
+  value_or_raise(runner.run(feeds_));
+  EXPECT_EQ(runner.update(0).as<float>()[0], -6);
+  EXPECT_EQ(runner.update(0).as<float>()[11], 16);
+  EXPECT_EQ(runner.info().arena_bytes, 0u) << "an update has no place in the arena";
+  EXPECT_EQ(runner.info().kernels.size(), 1u);
+}
+
+TEST_F(Executor, AnUpdateMayBeUsedElsewhereToo) {
+  const Value du = ops::scale(w_, 2);
+  const Value sum = ops::reduce_sum(du);
+  const Value later = ops::square(du);
+  Runner runner = make({.fetches = {sum}, .updates = {du, later}});
+  // A listener may send an update away, or reuse its memory, at once: nothing may read it any more.
+  Runner* self = &runner;
+  Recorder recorder([self](size_t index) {
+    auto values = const_cast<Tensor&>(self->update(index)).mutable_as<float>();
+    std::fill(values.begin(), values.end(), -1e9f);
+  });
+  value_or_raise(runner.run(feeds_, {}, {}, &recorder));
+  EXPECT_EQ(runner.fetched(0).as<float>()[0], 60);
+  EXPECT_THAT(recorder.order, ElementsAre(0, 1));
+  value_or_raise(runner.run(feeds_));
+  EXPECT_EQ(runner.update(1).as<float>()[0], 36);
+}
+
+TEST_F(Executor, AnUpdateMayBeFetchedToo) {
+  const Value du = ops::scale(w_, 2);
+  Runner runner = make({.fetches = {du}, .updates = {du}});
+  value_or_raise(runner.run(feeds_));
+  EXPECT_TRUE(same_bits(runner.fetched(0), runner.update(0)));
+  EXPECT_NE(runner.program().fetched()[0].data, runner.update(0).view().data) << "bound memory may be gone after the run";
+}
+
+TEST_F(Executor, OneValueMayBeSeveralUpdates) {
+  const Value du = ops::scale(w_, 2);
+  const Value same = ops::scale(w_, 2);  // merged with the first
+  Recorder recorder;
+  Runner runner = make({.updates = {du, du, same, ops::reshape(du, {12})}});
+  value_or_raise(runner.run(feeds_, {}, {}, &recorder));
+  for (size_t i : {size_t(1), size_t(2)}) EXPECT_TRUE(same_bits(runner.update(i), runner.update(0)));
+  EXPECT_EQ(list<float>(runner.update(3)), list<float>(runner.update(0)));
+  EXPECT_THAT(recorder.order, ::testing::UnorderedElementsAre(0, 1, 2, 3));
+  EXPECT_EQ(runner.info().kernels.size(), 2u) << "one scale, one view";
+}
+
+TEST_F(Executor, SourcesMayBeFetchedAndBeUpdates) {
+  const Value constant = graph_.constant(Tensor::of<float>({2}, {7, 8}));
+  Recorder recorder;
+  Runner runner = make({.fetches = {w_, x_, constant, ops::reshape(w_, {12})}, .updates = {w_, x_, constant, ops::reshape(v_, {3, 4})}});
+  value_or_raise(runner.run(feeds_, {}, {}, &recorder));
+  EXPECT_THAT(recorder.order, ::testing::UnorderedElementsAre(0, 1, 2, 3));
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_TRUE(same_bits(runner.fetched(i), feeds_.at(i == 0 ? "w" : "x")));
+    EXPECT_TRUE(same_bits(runner.update(i), feeds_.at(i == 0 ? "w" : "x")));
+  }
+  EXPECT_THAT(list<float>(runner.fetched(2)), ElementsAre(7, 8));
+  EXPECT_THAT(list<float>(runner.update(2)), ElementsAre(7, 8));
+  EXPECT_EQ(runner.fetched(3).shape(), (Shape{12}));
+  EXPECT_EQ(list<float>(runner.update(3)), list<float>(feeds_.at("v")));
+  EXPECT_NE(runner.program().fetched()[0].data, feeds_.at("w").view().data);
+}
+
+TEST_F(Executor, FetchedValuesStayUntilTheNextRun) {
+  // Fetched first of a long chain: nothing later may take its place.
+  const Value first = ops::scale(x_, 2);
+  Value last = first;
+  for (int i = 0; i < 6; ++i) last = ops::square(ops::scale(last, 0.5));
+  Runner runner = make({.fetches = {first, last}});
+  value_or_raise(runner.run(feeds_));
+  const auto views = runner.program().fetched();
+  EXPECT_THAT(list<float>(Runner::copy(views[0])), ElementsAre(2, 4, 6, 8, 10, 12));
+  EXPECT_EQ(runner.info().arena_bytes, 128u) << "the chain itself runs in place";
+}
+
+TEST_F(Executor, TellsTheListenerInTheOrderOfCompletion) {
+  // A deep net: the gradient of the last layer is complete first, while earlier ones are still to come.
+  Value h = x_;
+  std::vector<Value> kernels;
+  Feeds feeds{{"x", ramp({2, 3})}};
+  for (int i = 0; i < 4; ++i) {
+    const std::string name = "k" + std::to_string(i);
+    kernels.push_back(graph_.variable(name, {3, 3}));
+    feeds.emplace(name, ramp({3, 3}, float(i)));
+    h = ops::dense(h, kernels.back());
+  }
+  const auto updates = gradients(ops::reduce_sum(h), kernels);
+  Runner runner = make({.updates = updates});
+  std::vector<float> seen(4);
+  Runner* self = &runner;
+  Recorder recorder([&, self](size_t i) { seen[i] = self->update(i).as<float>()[0]; });
+  value_or_raise(runner.run(feeds, {}, {}, &recorder));
+  EXPECT_THAT(recorder.order, ElementsAre(3, 2, 1, 0));
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(seen[i], runner.update(i).as<float>()[0]) << "complete when told";
+}
+
+/// Variables and updates split by rows give the same as whole ones.
+TEST_F(Executor, GathersPiecesAndScattersUpdates) {
+  const Value y = ops::dense(x_, w_ + v_);
+  const Value loss = ops::reduce_sum(ops::square(y));
+  const auto updates = gradients(loss, {w_, v_});
+  Runner whole = make({.fetches = {y}, .updates = {updates[0], loss}});
+  value_or_raise(whole.run(feeds_));
+
+  auto program = value_or_raise(backend_->compile(graph_, {.fetches = {y}, .updates = {updates[0], loss}}));
+  const Tensor& w = feeds_.at("w");
+  std::vector<std::byte> far(w.bytes());  // the second part lies elsewhere
+  std::memcpy(far.data(), w.view().data, w.bytes());
+  const std::vector<Piece> w_pieces{{w.view().data, 0, 1}, {far.data() + 12, 1, 3}, {nullptr, 3, 3}, {w.view().data + 36, 3, 4}};
+  const std::vector<Piece> v_pieces{{feeds_.at("v").view().data, 0, 4}};
+  std::vector<float> top(6, -1), bottom(6, -1);
+  float loss_out = 0;
+  const std::vector<MutablePiece> update_pieces{{reinterpret_cast<std::byte*>(top.data()), 0, 2}, {reinterpret_cast<std::byte*>(bottom.data()), 2, 4}};
+  const std::vector<MutablePiece> loss_pieces{{reinterpret_cast<std::byte*>(&loss_out), 0, 1}};
+  const std::vector<TensorView> inputs{feeds_.at("x").view()};
+  const std::vector<Pieces> variables{w_pieces, v_pieces};
+  const std::vector<MutablePieces> outs{update_pieces, loss_pieces};
+  Recorder recorder([&](size_t index) { EXPECT_TRUE(index != 0 || bottom[5] != -1) << "told before it was scattered"; });
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    std::fill(bottom.begin(), bottom.end(), -1.0f);
+    value_or_raise(program->run({.inputs = inputs, .variables = variables, .updates = outs, .weights = {1, 1}, .ready = &recorder}));
+    EXPECT_TRUE(same_bits(Runner::copy(program->fetched()[0]), whole.fetched(0)));
+    std::vector<float> joined = top;
+    joined.insert(joined.end(), bottom.begin(), bottom.end());
+    EXPECT_EQ(joined, list<float>(whole.update(0)));
+    EXPECT_EQ(loss_out, whole.update(1).as<float>()[0]);
+  }
+  // Equal versions mean equal contents, so a gathered variable is kept; another version is gathered again.
+  reinterpret_cast<float*>(far.data())[3] += 100;
+  value_or_raise(program->run({.inputs = inputs, .variables = variables, .updates = outs, .weights = {1, 1}}));
+  EXPECT_TRUE(same_bits(Runner::copy(program->fetched()[0]), whole.fetched(0)));
+  value_or_raise(program->run({.inputs = inputs, .variables = variables, .updates = outs, .weights = {1, 2}}));
+  EXPECT_FALSE(same_bits(Runner::copy(program->fetched()[0]), whole.fetched(0)));
+}
+
+TEST_F(Executor, RefusesBindingsThatDoNotFit) {
+  const Value y = ops::dense(x_, w_);
+  auto program = value_or_raise(backend_->compile(graph_, {.updates = {y}}));
+  const Tensor& x = feeds_.at("x");
+  const Tensor& w = feeds_.at("w");
+  Tensor out(DType::kFloat32, {2, 4});
+  std::byte* to = out.mutable_view().data;
+  auto sentence = [&](std::vector<TensorView> inputs, std::vector<Piece> pieces, std::vector<MutablePiece> update) {
+    const std::vector<Pieces> variables{pieces};
+    const std::vector<MutablePieces> updates{update};
+    const auto result = program->run({.inputs = inputs, .variables = variables, .updates = updates});
+    if (!result) { EXPECT_EQ(result.error().kind(), ErrorKind::kInvalidArgument); }
+    return result ? std::string("accepted") : result.error().message();
+  };
+  const std::byte* rows = w.view().data;
+  EXPECT_EQ(sentence({x.view()}, {{rows, 0, 4}}, {{to, 0, 2}}), "accepted");
+  EXPECT_EQ(sentence({}, {{rows, 0, 4}}, {{to, 0, 2}}), "the program takes 1 inputs, 0 were bound");
+  EXPECT_EQ(sentence({w.view()}, {{rows, 0, 4}}, {{to, 0, 2}}),
+            "input \"x\": float32 [4, 3] was bound, the program was compiled for float32 [2, 3]");
+  EXPECT_EQ(sentence({{DType::kFloat32, {2, 3}, nullptr}}, {{rows, 0, 4}}, {{to, 0, 2}}),
+            "input \"x\": float32 [2, 3] without data was bound, the program was compiled for float32 [2, 3]");
+  const std::string pieces = "variable \"w\": the pieces bound must cover its 4 rows in order, each once";
+  EXPECT_EQ(sentence({x.view()}, {{rows, 0, 3}}, {{to, 0, 2}}), pieces);
+  EXPECT_EQ(sentence({x.view()}, {{rows, 0, 5}}, {{to, 0, 2}}), pieces);
+  EXPECT_EQ(sentence({x.view()}, {{rows, 0, 2}, {rows, 1, 4}}, {{to, 0, 2}}), pieces);
+  EXPECT_EQ(sentence({x.view()}, {}, {{to, 0, 2}}), pieces);
+  EXPECT_EQ(sentence({x.view()}, {{nullptr, 0, 4}}, {{to, 0, 2}}), "variable \"w\": a piece has no data");
+  EXPECT_EQ(sentence({x.view()}, {{rows, 0, 4}}, {{to, 0, 1}}), "update \"dense\": the pieces bound must cover its 2 rows in order, each once");
+}
+
+TEST_F(Executor, RefusesWhatCannotBeCompiled) {
+  const Value open = graph_.input("open", DType::kFloat32, {Dim::symbol("batch"), 2});
+  auto sentence = [&](CompileOptions options) {
+    const auto program = backend_->compile(graph_, std::move(options));
+    return program ? std::string("accepted") : program.error().message();
+  };
+  EXPECT_EQ(sentence({.fetches = {ops::relu(open)}}), "input \"open\": shape [batch, 2]: no size is given for the symbol \"batch\"");
+  EXPECT_EQ(sentence({.fetches = {Value()}}), "fetch 0 is an invalid Value or belongs to another graph");
+  EXPECT_EQ(sentence({.fetches = {x_}, .threads = 0}), "compile: threads must be at least 1, not 0");
+  EXPECT_THAT(sentence({.fetches = {x_}, .fallback = {"abacus"}}), HasSubstr("backend \"abacus\": this build has "));
+  EXPECT_EQ(sentence({.fetches = {x_}, .fallback = {"reference"}}), "accepted");
+  EXPECT_EQ(sentence({}), "accepted");
+}
+
+/// A source that takes one op and counts, to see who is asked and in which order.
+class OnlySquare final : public KernelSource {
+ public:
+  std::unique_ptr<Kernel> make_kernel(const KernelRequest& request) override {
+    asked.push_back(request.node.op);
+    variable_inputs.push_back(!request.input_is_variable.empty() && request.input_is_variable[0]);
+    if (request.node.op != "square") return nullptr;
+    struct Squares final : Kernel {
+      Result<void> run(const KernelCall& call) override {
+        const auto x = call.inputs[0].as<float>();
+        const auto y = call.outputs[0].as<float>();
+        for (size_t i = 0; i < y.size(); ++i) y[i] = x[i] * x[i];
+        return {};
+      }
+      size_t kept_bytes() const override { return 100; }
+      std::string implementation() const override { return "only-square"; }
+    };
+    return std::make_unique<Squares>();
+  }
+  std::vector<std::string> asked;
+  std::vector<bool> variable_inputs;
+};
+
+int g_entered = 0;
+
+TEST_F(Executor, FallsBackOpByOp) {
+  OnlySquare source;
+  const Value y = ops::reshape(ops::relu(ops::square(ops::scale(w_, 2))), {12});
+  const ExecutorOptions executor{.sources = {&source, &reference_source()}, .numerics = {.backend = "mine"}};
+  const auto program = value_or_raise(compile_with(graph_, {.fetches = {y}}, executor));
+  std::vector<std::string> ran;
+  for (const auto& kernel : program->info().kernels) ran.push_back(kernel.op + ": " + kernel.implementation);
+  EXPECT_THAT(ran, ElementsAre("scale: reference", "square: only-square", "relu: reference", "reshape: view"));
+  EXPECT_THAT(source.asked, ElementsAre("scale", "square", "relu"));
+  EXPECT_THAT(source.variable_inputs, ElementsAre(true, false, false));
+  EXPECT_EQ(program->info().kept_bytes, 100u);
+  EXPECT_EQ(program->info().numerics.backend, "mine");
+}
+
+TEST_F(Executor, PreparesEveryThreadOnce) {
+  g_entered = 0;
+  const ExecutorOptions executor{.sources = {&reference_source()}, .numerics = {}, .begin_thread = [](int threads) { g_entered += threads; }};
+  const auto program = value_or_raise(compile_with(graph_, {.fetches = {ops::square(w_)}, .threads = 3}, executor));
+  const int compiled = g_entered;
+  const std::vector<Piece> pieces{{feeds_.at("w").view().data, 0, 4}};
+  const std::vector<Pieces> variables{pieces};
+  auto run_twice = [&] {
+    for (int i = 0; i < 2; ++i) value_or_raise(program->run({.variables = variables}));
+  };
+  std::thread(run_twice).join();
+  EXPECT_EQ(g_entered, compiled + 3);
+  std::thread(run_twice).join();
+  EXPECT_EQ(g_entered, compiled + 6);
+}
+
+TEST_F(Executor, ErrorsSayWhichNode) {
+  const Value labels = graph_.input("labels", DType::kInt64, {2});
+  Runner runner = make({.fetches = {ops::softmax_cross_entropy(x_, labels, "loss").loss}});
+  Feeds feeds = feeds_;
+  feeds.emplace("labels", Tensor::of<int64_t>({2}, {1, 3}));
+  EXPECT_EQ(runner.run(feeds).error(), invalid_argument("softmax_cross_entropy \"loss\": label 3 in row 1 is outside [0, 3)"));
+}
+
+TEST(Registry, NamesTheBackendsThereAre) {
+  const auto missing = make_backend("abacus");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().kind(), ErrorKind::kNotFound);
+  for (const BackendEntry& entry : built_in_backends()) EXPECT_THAT(missing.error().message(), HasSubstr(entry.name));
+  EXPECT_EQ(backend_or_die(default_backend())->name(), default_backend());
+}
+
+}  // namespace
+}  // namespace shoal::backends::testing
