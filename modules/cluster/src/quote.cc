@@ -5,7 +5,7 @@
 namespace shoal::cluster {
 namespace {
 
-constexpr size_t kBytesMax = 80;
+constexpr size_t kNameBytesMax = 80;
 constexpr size_t kNamesMax = 20;
 
 /// The longest start of `text` with at most `bytes` bytes that does not cut a UTF-8 sequence.
@@ -17,8 +17,8 @@ std::string_view clipped(std::string_view text, size_t bytes) {
 
 }  // namespace
 
-std::string in_quotes(std::string_view text) {
-  std::string line(clipped(text, kBytesMax));
+std::string in_quotes(std::string_view text, size_t bytes_max) {
+  std::string line(clipped(text, bytes_max));
   std::replace_if(line.begin(), line.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; }, ' ');
   return "\"" + line + (line.size() < text.size() ? "...\"" : "\"");
 }
@@ -28,7 +28,7 @@ std::string listed(std::span<const std::string> names) {
   std::string text;
   for (size_t i = 0; i < std::min(names.size(), kNamesMax); ++i) {
     if (i > 0) text += ", ";
-    text += clipped(names[i], kBytesMax);
+    text += clipped(names[i], kNameBytesMax);
   }
   if (names.size() > kNamesMax) text += " and " + std::to_string(names.size() - kNamesMax) + " more";
   return text;

@@ -1,13 +1,14 @@
 #pragma once
 /// Outside text in our own sentences: in quotes, on one line, and not longer than a reader wants.
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
 
 namespace shoal::cluster {
 
-/// `text` in double quotes; control characters become spaces and anything beyond 80 bytes becomes "...".
-std::string in_quotes(std::string_view text);
+/// `text` in double quotes; control characters become spaces and anything beyond `bytes_max` becomes "...".
+std::string in_quotes(std::string_view text, size_t bytes_max = 80);
 /// "a, b, c" (at most 20 of them, then the number of the others); "none" if there are none.
 std::string listed(std::span<const std::string> names);
 

@@ -58,7 +58,7 @@ class PartsBuilder : public nlohmann::json_sax<json> {
 
  private:
   static std::string one_line(std::string_view text) {
-    const std::string quotes = in_quotes(text);
+    const std::string quotes = in_quotes(text, 200);
     return quotes.substr(1, quotes.size() - 2);
   }
 

@@ -209,4 +209,10 @@ RunConfig RunConfig::replace(const RunConfigChanges& changes) const {
   return changed;
 }
 
+RunConfig RunConfig::with_host(std::shared_ptr<const TaskHost> host) const {
+  RunConfig changed = *this;
+  changed.host_ = std::move(host);
+  return changed;
+}
+
 }  // namespace shoal

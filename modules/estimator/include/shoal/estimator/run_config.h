@@ -19,6 +19,8 @@
 
 namespace shoal {
 
+struct TaskHost;
+
 /// An option that tells "not written" from "None": default-constructed it is unset, from std::nullopt it is None.
 template <class T>
 class Setting {
@@ -190,6 +192,10 @@ class RunConfig {
   int32_t num_trainers() const { return task_->num_trainers(); }
   const cluster::TaskConfig& task() const { return *task_; }
 
+  /// What the process lends to this task (see task_host.h); null: nothing special. Set by launchers, not by users.
+  const std::shared_ptr<const TaskHost>& host() const { return host_; }
+  RunConfig with_host(std::shared_ptr<const TaskHost> host) const;
+
   /// A changed copy. For the cadence pair: a value for one sets the other to None, None for one leaves the other as it
   /// was, values for both are an error.
   RunConfig replace(const RunConfigChanges& changes) const;
@@ -201,6 +207,7 @@ class RunConfig {
  private:
   RunConfigOptions options_;  // as resolved: the cadence pair is never unset
   std::shared_ptr<const cluster::TaskConfig> task_;
+  std::shared_ptr<const TaskHost> host_;
 };
 
 }  // namespace shoal

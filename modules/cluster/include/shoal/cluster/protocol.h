@@ -1,0 +1,114 @@
+#pragma once
+/// What trainers and parameter servers say to each other, above transport messages: verbs, reply states, and the JSON
+/// texts of control messages as structs. Everything read here comes over the network and is checked.
+///
+/// A trainer's connection to a server:
+///   Hello                    -> "welcome" Welcome | Error
+///   Pull                     -> Weights (once the model is ready) | "not_ready"
+///   Chunk (closing)          -> Weights, with the push applied | Weights, status kFenced
+///   "done"                   -> "ok": this trainer makes no more pushes
+/// The chief's, beside that:
+///   "status"                 -> "status" ServerStatus
+///   "prepare" Prepare        -> "ok": a new epoch is being loaded; the old one is gone
+///   Snapshot part            -> "ok": bytes of an arena
+///   "ready" Activate         -> "ok": the epoch serves
+///   "hold"                   -> "held" StateText: a snapshot is held until "release" or the connection's end
+///   "read" ReadRange         -> Snapshot part
+///   "release"                -> "ok"
+///   "stop"                   -> "ok": replies ask trainers to stop from now on
+///   "finish"                 -> "ok": the job has ended; the server returns
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shoal/base/result.h"
+#include "shoal/cluster/shard.h"
+#include "shoal/cluster/store.h"
+
+namespace shoal::cluster {
+
+/// MessageHead::status of replies: a state, and a bit that asks trainers to stop.
+inline constexpr uint8_t kStatusOk = 0;
+inline constexpr uint8_t kStatusFenced = 1;  ///< of an epoch that is over: attach again
+inline constexpr uint8_t kStatusStale = 2;   ///< too old for the strategy; dropped and counted
+inline constexpr uint8_t kStatusStateMask = 0x0f;
+inline constexpr uint8_t kStatusStopBit = 0x80;
+
+enum class Phase : uint8_t { kEmpty = 0, kLoading = 1, kReady = 2, kFinished = 3 };
+std::string_view to_string(Phase phase);
+
+struct Welcome {
+  Phase phase = Phase::kEmpty;
+  uint64_t epoch = 0;
+  uint64_t global_step = 0;
+  std::string position;  ///< of the trainer that asked (shard 0), empty: none
+};
+std::string to_json(const Welcome& welcome);
+Result<Welcome> parse_welcome(std::string_view json);
+
+struct TrainerStatus {
+  int index = 0;
+  bool connected = false;
+  bool done = false;
+  uint64_t pushes = 0;
+};
+struct ServerStatus {
+  Phase phase = Phase::kEmpty;
+  uint64_t epoch = 0;
+  uint64_t global_step = 0;
+  uint64_t spec_hash = 0;    ///< of the ShardSpec held; 0: none
+  uint64_t fingerprint = 0;  ///< of the model
+  ShardCounters counters;
+  std::vector<TrainerStatus> trainers;
+};
+std::string to_json(const ServerStatus& status);
+Result<ServerStatus> parse_server_status(std::string_view json);
+
+struct Prepare {
+  uint64_t epoch = 0;
+  uint64_t fingerprint = 0;
+  ShardSpec spec;
+};
+std::string to_json(const Prepare& prepare);
+Result<Prepare> parse_prepare(std::string_view json);
+
+/// Of one shard: what becomes of it ("ready") and what it was when held ("held").
+struct StateText {
+  uint64_t epoch = 0;
+  uint64_t global_step = 0;
+  ShardCounters counters;
+  std::map<int, std::string> positions;  ///< shard 0 only
+};
+std::string to_json(const StateText& state);
+Result<StateText> parse_state(std::string_view json);
+
+struct ReadRange {
+  ArenaIndex arena = 0;
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+};
+std::string to_json(const ReadRange& range);
+Result<ReadRange> parse_read_range(std::string_view json);
+
+uint64_t spec_hash(const ShardSpec& spec);
+
+/// "weights", "slot/0", ... and back (InvalidArgument).
+std::string arena_name(ArenaIndex arena);
+Result<ArenaIndex> parse_arena_name(std::string_view name);
+
+/// What tasks of one job compare when they connect (CONTRACT DI-4).
+struct TaskIdentity {
+  std::string job;
+  std::string role;
+  int index = 0;
+  int trainer_index = -1;  ///< -1: not a trainer
+  uint32_t global_id = 0;
+  uint64_t incarnation = 0;
+  std::string strategy = "async";
+  uint64_t fingerprint = 0;
+  std::string numerics;
+};
+
+}  // namespace shoal::cluster

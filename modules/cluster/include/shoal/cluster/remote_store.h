@@ -1,0 +1,37 @@
+#pragma once
+/// Parameters on servers: pulls versions, pushes gradients, without copying either.
+#include "shoal/cluster/protocol.h"
+#include "shoal/cluster/store.h"
+#include "shoal/transport/transport.h"
+
+namespace shoal::cluster {
+
+struct RemoteStoreOptions {
+  TaskIdentity identity;
+  std::vector<transport::Endpoint> servers;  ///< ps 0, 1, ...
+  transport::LinkOptions link;
+  Duration ready_timeout = std::chrono::seconds(7200);
+  /// Asked between attempts to reach a server: true ends the wait with Cancelled (the job is over, CONTRACT WO-4).
+  /// Called through offload().
+  std::function<bool()> job_ended;
+};
+
+/// A store over servers, with what only a chief or a leaving trainer does.
+class RemoteStore : public Store {
+ public:
+  /// Reaches all servers, without looking at their state. prepare() and attach() do it by themselves.
+  virtual Task<Result<void>> connect(Deadline deadline) = 0;
+  /// Tells the servers that this trainer makes no more pushes. Bounded by `deadline`; best effort.
+  virtual Task<Result<void>> leave(Deadline deadline) = 0;
+  /// Chief: asks all trainers to stop after their current step.
+  virtual Task<Result<void>> request_stop(Deadline deadline) = 0;
+  /// Chief: shard 0's account of the trainers.
+  virtual Task<Result<ServerStatus>> status(Deadline deadline) = 0;
+  /// Chief: the job has ended; servers return.
+  virtual Task<Result<void>> finish(Deadline deadline) = 0;
+};
+
+/// `plan`: one shard per server.
+std::unique_ptr<RemoteStore> make_remote_store(Environment& env, ShardPlan plan, RemoteStoreOptions options);
+
+}  // namespace shoal::cluster

@@ -1,0 +1,58 @@
+#pragma once
+/// The state of one shard beside its weights: slots and counters, and the one way it changes. Used by parameter servers
+/// and by local training alike.
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "shoal/base/buffer.h"
+#include "shoal/cluster/shard_plan.h"
+
+namespace shoal::cluster {
+
+/// What is counted about a shard and stored in checkpoints.
+struct ShardCounters {
+  uint64_t version = 0;       ///< of the weights in this epoch: how many updates this shard applied since it was loaded
+  uint64_t update_count = 0;  ///< updates applied over the life of the model: Adam's t
+  friend bool operator==(const ShardCounters&, const ShardCounters&) = default;
+};
+
+/// Zeroes what lies between the segments of `arena`, so that no old memory leaves the process.
+void zero_padding(const ShardSpec& spec, std::span<std::byte> arena);
+
+/// One owner, one strand. Weights live outside (in a message, or in place), since readers share them; slots live here.
+class Shard {
+ public:
+  Shard(ShardSpec spec, BufferPool& pool);
+
+  const ShardSpec& spec() const { return spec_; }
+  const ShardCounters& counters() const { return counters_; }
+  void set_counters(const ShardCounters& counters) { counters_ = counters; }
+
+  /// Fills `weights` (arena_bytes) and the slots with their starting values; counters become 0.
+  Result<void> initialise(std::span<std::byte> weights);
+  /// The next version: `next` (may be `current`) and the slots from the pushed arenas, one per contributor. Slots that a
+  /// snapshot holds are copied first. InvalidArgument if sizes do not fit the spec.
+  Result<void> apply(std::span<const std::byte> current, std::span<std::byte> next,
+                     std::span<const std::span<const std::byte>> pushes, std::span<const double> scalars);
+
+  /// Slot arenas, for snapshots: whoever keeps a reference keeps that state.
+  std::span<const Ref<Buffer>> slots() const { return slots_; }
+  /// For restores.
+  std::span<std::byte> mutable_slot(int slot);
+
+ private:
+  void update_segment(const Segment& segment, std::span<const std::byte> current, std::span<std::byte> next,
+                      std::span<const std::span<const std::byte>> pushes, std::span<const double> scalars);
+
+  ShardSpec spec_;
+  BufferPool& pool_;
+  std::vector<Ref<Buffer>> slots_;
+  ShardCounters counters_;
+  // Reused by every apply(), so that steps allocate nothing.
+  std::vector<const float*> gradients_;
+  std::vector<float> scales_;
+  std::vector<float*> slot_pointers_;
+};
+
+}  // namespace shoal::cluster

@@ -1,0 +1,72 @@
+#pragma once
+/// Which parameter server holds which variable, and where inside its arena. A pure function of the variables and the
+/// number of servers, so every trainer computes the same plan (CONTRACT PSV-2).
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shoal/base/random.h"
+#include "shoal/base/result.h"
+#include "shoal/base/tensor.h"
+#include "shoal/graph/graph.h"
+#include "shoal/nn/update_rule.h"
+
+namespace shoal::cluster {
+
+/// A variable as a server sees it: nothing of the model but how it starts and how it is updated.
+struct VariableSpec {
+  std::string name;
+  DType dtype = DType::kFloat32;
+  Shape shape;
+  Initialiser initialiser;
+  RandomKey key = 0;  ///< of the initialiser: element i is a pure function of (initialiser, key, i)
+  nn::UpdateRule rule;
+  friend bool operator==(const VariableSpec&, const VariableSpec&) = default;
+};
+
+/// A row range of one variable inside a shard's arena. Most variables are one segment of one shard.
+struct Segment {
+  VariableSpec variable;
+  int64_t row_begin = 0;  ///< rows are the first dimension; a scalar has one row
+  int64_t row_end = 0;
+  uint64_t offset = 0;  ///< bytes from the start of the arena, a multiple of 64
+  uint64_t bytes = 0;
+  friend bool operator==(const Segment&, const Segment&) = default;
+
+  int64_t elements() const { return int64_t(bytes / size_of(variable.dtype)); }
+  int64_t first_element() const;  ///< of the variable
+};
+
+/// What one server holds: one contiguous arena, the same layout for weights, gradients and each slot.
+struct ShardSpec {
+  std::vector<Segment> segments;  ///< in order of offset
+  uint64_t arena_bytes = 0;       ///< a multiple of 64; at least 64
+  int32_t slot_count = 0;         ///< largest slot count among the segments' rules
+  int32_t scalar_count = 0;       ///< scalars that come with each push
+  friend bool operator==(const ShardSpec&, const ShardSpec&) = default;
+};
+
+struct ShardPlan {
+  std::vector<ShardSpec> shards;
+  /// 64-bit hash: two tasks with equal plans agree on it.
+  uint64_t fingerprint() const;
+};
+
+/// RunConfig.placement: the server (0 .. servers - 1) of a variable.
+using Placement = std::function<int(std::string_view name, const Shape& shape, int servers)>;
+
+/// Balances bytes: variables go, largest first, to the server that holds least (first among equals); a variable larger
+/// than twice an even share is split by rows into pieces of an even share. `scalar_count`: learning rates and the like
+/// in each push. InvalidArgument for an empty name, two variables of one name, a dtype other than float32 (the only one
+/// that update rules know), an arena above 1 GiB, a placement outside 0 .. servers - 1.
+Result<ShardPlan> plan_shards(const std::vector<VariableSpec>& variables, int servers, int scalar_count,
+                              const Placement& placement = nullptr);
+
+/// The spec as JSON for the server that shall hold it, and back. parse: InvalidArgument saying what is wrong; checks
+/// limits (65,536 segments, names of 256 bytes, 1 GiB) and that segments neither overlap nor leave the arena.
+std::string to_json(const ShardSpec& spec);
+Result<ShardSpec> parse_shard_spec(std::string_view json);
+
+}  // namespace shoal::cluster

@@ -1,0 +1,139 @@
+#pragma once
+/// The training loop's view of the parameters: in this process (LocalStore) or on servers (RemoteStore). The loop is the
+/// same over both, so one trainer trains the same bits either way (CONTRACT AS-3).
+///
+/// One step:  begin()            permission to start, newest weights
+///            start()            (compute thread) memory for the updates of the batch just drawn
+///            ...Program::run()  reads Step::variables, writes Step::updates
+///            commit()           the update counts: once, everywhere
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "shoal/backends/backend.h"
+#include "shoal/base/environment.h"
+#include "shoal/cluster/shard.h"
+#include "shoal/cluster/shard_plan.h"
+
+namespace shoal::cluster {
+
+/// Whole state of a job at one moment, beside the arenas themselves.
+struct StateInfo {
+  uint64_t global_step = 0;
+  std::vector<ShardCounters> shards;
+  /// Input position of each trainer after the last of its batches that counts. Key: trainer index (chief 0).
+  std::map<int, std::string> positions;
+};
+
+/// Arena 0 is the weights, arena 1 + k is slot k.
+using ArenaIndex = int32_t;
+
+/// A held state, read at leisure while training goes on. Destroying it lets go.
+class Snapshot {
+ public:
+  virtual ~Snapshot() = default;
+  virtual const StateInfo& info() const = 0;
+  virtual const ShardPlan& plan() const = 0;
+  struct Part {
+    std::span<const std::byte> bytes;  ///< valid while `holder` lives
+    Ref<const Buffer> holder;
+  };
+  /// Lets go now, and tells servers so; the destructor only lets go here.
+  virtual Task<Result<void>> release() = 0;
+  /// `bytes` of an arena from `offset`.
+  virtual Task<Result<Part>> read(int shard, ArenaIndex arena, uint64_t offset, uint64_t bytes) = 0;
+};
+
+/// Where restored state comes from (a checkpoint). read() blocks: it is called through offload().
+class RestoreSource {
+ public:
+  virtual ~RestoreSource() = default;
+  virtual const StateInfo& info() const = 0;
+  /// Fills `out` with the segment's rows of the weights (arena 0) or of a slot.
+  virtual Result<void> read(const Segment& segment, ArenaIndex arena, std::span<std::byte> out) = 0;
+};
+
+/// What a trainer finds once the model is ready.
+struct Ready {
+  uint64_t global_step = 0;
+  uint64_t epoch = 0;
+  /// True: the servers still held this job's state; nothing was initialised or restored.
+  bool attached = false;
+  /// This trainer's input position, if the job has one for it.
+  std::optional<std::string> position;
+};
+
+/// What begin() hands out. Spans are valid until commit(); their order is that of Store::bind().
+struct Step {
+  uint64_t global_step = 0;  ///< of the weights
+  backends::VersionId weights;
+  std::span<const backends::Pieces> variables;
+  std::span<const backends::MutablePieces> updates;  ///< set by start()
+};
+
+struct Outcome {
+  uint64_t global_step = 0;  ///< after this update, as far as known
+  bool applied = true;       ///< false: stale or fenced, dropped and counted
+  bool stop = false;         ///< the job asks its trainers to stop
+};
+
+/// Errors: Unavailable (a server is gone or lost its state; prepare()/attach() again), anything else is final.
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  /// The leader (local process, chief): makes the model ready. `restore` null: from initialisers. If servers still hold
+  /// this job's state at or beyond the restore's step, they keep it (Ready::attached).
+  virtual Task<Result<Ready>> prepare(RestoreSource* restore, Deadline deadline) = 0;
+  /// Everyone else: waits until the leader has made the model ready.
+  virtual Task<Result<Ready>> attach(Deadline deadline) = 0;
+
+  /// Which variables a program reads and which it writes updates for, in the program's order. Once, before begin().
+  virtual Result<void> bind(const std::vector<std::string>& variables, const std::vector<std::string>& updates) = 0;
+
+  virtual Task<Result<Step>> begin(StopToken stop) = 0;
+  /// From the compute thread, once per begin(). `position`: of the input after this batch.
+  virtual Result<void> start(Step& step, uint64_t ordinal, std::string_view position) = 0;
+  virtual Task<Result<Outcome>> commit(Step step, std::span<const double> scalars) = 0;
+  /// True if start() wants the position of every batch; otherwise only snapshot() does.
+  virtual bool wants_positions() const = 0;
+
+  /// The current state, held. `own_position`: of this trainer's input after its last commit.
+  virtual Task<Result<std::unique_ptr<Snapshot>>> snapshot(std::string own_position) = 0;
+  /// The newest global step, asked for outside of steps.
+  virtual Task<Result<uint64_t>> global_step() = 0;
+  virtual const ShardPlan& plan() const = 0;
+};
+
+/// Maps the program's variables and updates to the segments of a plan, once; per step only base addresses change.
+class Bindings {
+ public:
+  /// NotFound naming a variable that the plan lacks.
+  Result<void> bind(const ShardPlan& plan, const std::vector<std::string>& variables,
+                    const std::vector<std::string>& updates);
+  /// Points all pieces of shard `shard` at its arenas.
+  void set_weights(size_t shard, const std::byte* arena);
+  void set_updates(size_t shard, std::byte* arena);
+
+  std::span<const backends::Pieces> variables() const { return variable_spans_; }
+  std::span<const backends::MutablePieces> updates() const { return update_spans_; }
+
+ private:
+  struct Place {
+    size_t piece;  // index into the flat piece list
+    uint64_t offset;
+  };
+  std::vector<backends::Piece> variable_pieces_;
+  std::vector<backends::MutablePiece> update_pieces_;
+  std::vector<backends::Pieces> variable_spans_;
+  std::vector<backends::MutablePieces> update_spans_;
+  std::vector<std::vector<Place>> variable_places_;  // by shard
+  std::vector<std::vector<Place>> update_places_;
+};
+
+}  // namespace shoal::cluster

@@ -1,0 +1,133 @@
+#include "shoal/cluster/local_store.h"
+
+#include <cstring>
+
+namespace shoal::cluster {
+namespace {
+
+/// The weights and slots as they were: references, so the shard copies on its next update what is still held.
+class LocalSnapshot final : public Snapshot {
+ public:
+  LocalSnapshot(StateInfo info, ShardPlan plan, std::vector<Ref<const Buffer>> arenas)
+      : info_(std::move(info)), plan_(std::move(plan)), arenas_(std::move(arenas)) {}
+  const StateInfo& info() const override { return info_; }
+  const ShardPlan& plan() const override { return plan_; }
+  Task<Result<Part>> read(int shard, ArenaIndex arena, uint64_t offset, uint64_t bytes) override {
+    SHOAL_CHECK(shard == 0 && size_t(arena) < arenas_.size());
+    const Ref<const Buffer>& held = arenas_[size_t(arena)];
+    SHOAL_CHECK(offset <= held->size() && bytes <= held->size() - offset);
+    co_return Part{held->bytes().subspan(offset, bytes), held};
+  }
+  Task<Result<void>> release() override {
+    arenas_.clear();
+    co_return Result<void>{};
+  }
+
+ private:
+  StateInfo info_;
+  ShardPlan plan_;
+  std::vector<Ref<const Buffer>> arenas_;
+};
+
+class LocalStore final : public Store {
+ public:
+  LocalStore(Environment& env, ShardPlan plan)
+      : env_(env), plan_(std::move(plan)), shard_(plan_.shards.at(0), env.buffers()),
+        weights_(env.buffers().get(plan_.shards[0].arena_bytes)),
+        updates_(env.buffers().get(plan_.shards[0].arena_bytes)) {
+    std::memset(updates_->data(), 0, updates_->size());
+  }
+
+  Task<Result<Ready>> prepare(RestoreSource* restore, Deadline) override {
+    Result<void> done;
+    Work work = [this, restore, &done] { done = restore ? load(*restore) : shard_.initialise(weights_->bytes()); };
+    SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(work)));
+    SHOAL_CO_TRY_VOID(std::move(done));
+    ++epoch_;
+    Ready ready{.global_step = global_step_, .epoch = epoch_};
+    if (restore) {
+      const auto& positions = restore->info().positions;
+      if (auto found = positions.find(0); found != positions.end()) ready.position = found->second;
+    }
+    co_return ready;
+  }
+
+  Task<Result<Ready>> attach(Deadline deadline) override { return prepare(nullptr, deadline); }
+
+  Result<void> bind(const std::vector<std::string>& variables, const std::vector<std::string>& updates) override {
+    return bindings_.bind(plan_, variables, updates);
+  }
+
+  Task<Result<Step>> begin(StopToken) override {
+    bindings_.set_weights(0, weights_->data());
+    bindings_.set_updates(0, updates_->data());
+    co_return Step{.global_step = global_step_,
+                   .weights = {epoch_, shard_.counters().version + 1},
+                   .variables = bindings_.variables(),
+                   .updates = bindings_.updates()};
+  }
+
+  Result<void> start(Step&, uint64_t, std::string_view) override { return {}; }
+
+  Task<Result<Outcome>> commit(Step, std::span<const double> scalars) override {
+    Result<void> done;
+    Work work = [this, scalars, &done] { done = apply(scalars); };
+    SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(work)));
+    SHOAL_CO_TRY_VOID(std::move(done));
+    co_return Outcome{.global_step = ++global_step_};
+  }
+
+  bool wants_positions() const override { return false; }
+
+  Task<Result<std::unique_ptr<Snapshot>>> snapshot(std::string own_position) override {
+    StateInfo info{.global_step = global_step_, .shards = {shard_.counters()}, .positions = {}};
+    if (!own_position.empty()) info.positions.emplace(0, std::move(own_position));
+    std::vector<Ref<const Buffer>> arenas{weights_};
+    for (const Ref<Buffer>& slot : shard_.slots()) arenas.push_back(slot);
+    co_return std::unique_ptr<Snapshot>(new LocalSnapshot(std::move(info), plan_, std::move(arenas)));
+  }
+
+  Task<Result<uint64_t>> global_step() override { co_return global_step_; }
+  const ShardPlan& plan() const override { return plan_; }
+
+ private:
+  Result<void> load(RestoreSource& source) {
+    SHOAL_TRY_VOID(shard_.initialise(weights_->bytes()));
+    for (const Segment& segment : shard_.spec().segments) {
+      SHOAL_TRY_VOID(source.read(segment, 0, weights_->bytes().subspan(segment.offset, segment.bytes)));
+      for (int slot = 0; slot < nn::slot_count(segment.variable.rule); ++slot) {
+        SHOAL_TRY_VOID(source.read(segment, 1 + slot, shard_.mutable_slot(slot).subspan(segment.offset, segment.bytes)));
+      }
+    }
+    global_step_ = source.info().global_step;
+    if (!source.info().shards.empty()) shard_.set_counters({0, source.info().shards[0].update_count});
+    return {};
+  }
+
+  Result<void> apply(std::span<const double> scalars) {
+    const std::span<const std::byte> pushes[] = {updates_->bytes()};
+    if (weights_->unique()) return shard_.apply(weights_->bytes(), weights_->bytes(), pushes, scalars);
+    Ref<Buffer> next = env_.buffers().get(weights_->size());  // a snapshot holds the old version
+    SHOAL_TRY_VOID(shard_.apply(weights_->bytes(), next->bytes(), pushes, scalars));
+    weights_ = std::move(next);
+    return {};
+  }
+
+  Environment& env_;
+  ShardPlan plan_;
+  Shard shard_;
+  Ref<Buffer> weights_;
+  Ref<Buffer> updates_;
+  Bindings bindings_;
+  uint64_t global_step_ = 0;
+  uint64_t epoch_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Store> make_local_store(Environment& env, ShardPlan plan) {
+  SHOAL_CHECK(plan.shards.size() == 1);
+  return std::make_unique<LocalStore>(env, std::move(plan));
+}
+
+}  // namespace shoal::cluster

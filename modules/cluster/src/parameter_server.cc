@@ -1,0 +1,345 @@
+#include "shoal/cluster/parameter_server.h"
+
+#include <algorithm>
+
+#include "server_state.h"
+#include "shoal/transport/message.h"
+
+namespace shoal::cluster {
+namespace {
+
+using transport::Connection;
+using transport::Message;
+using transport::MessageKind;
+
+constexpr auto kHelloTimeout = std::chrono::seconds(10);
+constexpr auto kPullParked = std::chrono::seconds(5);   // then "not_ready", so that the asker can log and give up
+constexpr auto kReplyTimeout = std::chrono::seconds(60);
+constexpr auto kFarewell = std::chrono::seconds(20);    // for the last messages after the end (CONTRACT FA-12)
+constexpr uint64_t kControlBytesMax = uint64_t(64) << 20;
+constexpr uint64_t kMessageOverhead = uint64_t(1) << 20;
+constexpr uint64_t kReadBytesMax = uint64_t(64) << 20;
+
+/// One connection after its hello.
+struct Session {
+  std::unique_ptr<Connection> connection;
+  transport::Hello hello;
+  int trainer = -1;  // -1: not a trainer
+  bool chief = false;
+  std::optional<HeldState> held;
+};
+
+class Server {
+ public:
+  Server(Environment& env, ParameterServerOptions options)
+      : env_(env), options_(std::move(options)), state_(options_.identity.index == 0, env.buffers(), env.log()),
+        changed_(env), group_(env), lonely_since_(env.now()) {}
+
+  Task<Result<void>> run();
+
+ private:
+  Task<Result<void>> accept_loop();
+  Task<Result<void>> serve(std::unique_ptr<Connection> connection);
+  Task<Result<void>> converse(Session& session);
+  Task<Result<void>> supervise();
+  Result<void> admit(Session& session);
+  void dismiss(Session& session);
+
+  Task<Result<void>> handle(Session& session, Message request);
+  Task<Result<void>> handle_pull(Session& session, Message request);
+  Task<Result<void>> handle_chunk(Session& session, Message request);
+  Task<Result<void>> handle_control(Session& session, Message request);
+  Result<Message> chief_control(Session& session, const transport::Control& control);
+  Result<Message> read_held(Session& session, std::string_view text);
+
+  Task<Result<void>> reply(Session& session, const Message& request, Message answer, uint8_t status = kStatusOk);
+  Task<Result<void>> reply_weights(Session& session, const Message& request, uint8_t status);
+  Message ok() { return transport::make_control(env_.buffers(), "ok"); }
+
+  Environment& env_;
+  ParameterServerOptions options_;
+  ServerState state_;
+  Event changed_;
+  TaskGroup group_;
+  std::unique_ptr<transport::Listener> listener_;
+  std::vector<Session*> sessions_;
+  uint64_t chief_incarnation_ = 0;  // of the connected chief; 0: none
+  int trainer_connections_ = 0;
+  SteadyTime lonely_since_;
+  bool numerics_differ_logged_ = false;
+  std::string numerics_;
+};
+
+Task<Result<void>> Server::run() {
+  SHOAL_CO_TRY(transport::Transport * transport, env_.transport(options_.listen_at.scheme));
+  SHOAL_CO_TRY(listener_, transport->listen(options_.listen_at, options_.link));
+  env_.log().info("parameter server at " + to_string(listener_->endpoint()) + ", waiting for the chief");
+  // Posts outlive this call only if the environment does; the callback's destructor waits for a running callback.
+  StopCallback on_interrupt(env_.interrupted(), [this] { env_.post([this] { changed_.notify_all(); }); });
+  group_.spawn(accept_loop());
+  Result<void> outcome = co_await supervise();
+  listener_->close();
+  for (Session* session : sessions_) {
+    session->connection->close(outcome ? Error(ErrorKind::kCancelled, "the job has ended") : outcome.error());
+  }
+  group_.request_stop();
+  Result<void> joined = co_await group_.join();
+  static_cast<void>(joined);  // connections end with errors of their own, which are logged there
+  if (outcome) env_.log().info("training finished; the parameter server returns");
+  co_return outcome;
+}
+
+Task<Result<void>> Server::accept_loop() {
+  for (;;) {
+    auto connection = co_await listener_->accept(kNoDeadline);
+    if (connection) {
+      group_.spawn(serve(std::move(connection).value()));
+    } else if (connection.error().kind() == ErrorKind::kCancelled) {
+      co_return Result<void>{};
+    } else {
+      env_.log().warning_once("accept", "a connection could not be accepted: " + connection.error().message());
+    }
+  }
+}
+
+/// Until the job has ended, everybody has been gone for too long, or an interrupt was not followed by the end.
+Task<Result<void>> Server::supervise() {
+  std::optional<SteadyTime> leave_at;
+  for (;;) {
+    if (state_.phase() == Phase::kFinished) {
+      if (!leave_at) leave_at = env_.after(kFarewell);
+      if (sessions_.empty() || env_.now() >= *leave_at) co_return Result<void>{};
+    } else if (env_.interrupted().stop_requested()) {
+      if (!leave_at) leave_at = env_.after(kFarewell);
+      if (env_.now() >= *leave_at) {
+        co_return unavailable("interrupted, and the job did not end within 20 s; this server's state is lost");
+      }
+    } else if (trainer_connections_ == 0 && env_.now() - lonely_since_ >= options_.ready_timeout) {
+      co_return deadline_exceeded("waiting for chief or workers: none was connected for " +
+                                  std::to_string(int64_t(to_seconds(options_.ready_timeout))) + " s");
+    }
+    const SteadyTime next = leave_at ? *leave_at
+                            : trainer_connections_ == 0 ? lonely_since_ + options_.ready_timeout
+                                                        : env_.after(options_.ready_timeout);
+    Result<void> woken = co_await changed_.wait("the end of the job", next);
+    if (!woken && woken.error().kind() == ErrorKind::kCancelled) co_return std::move(woken).error();
+  }
+}
+
+Task<Result<void>> Server::serve(std::unique_ptr<Connection> connection) {
+  Session session;
+  session.connection = std::move(connection);
+  auto first = co_await session.connection->receive(env_.after(kHelloTimeout));
+  if (!first) co_return Result<void>{};  // a port scanner, or a peer that changed its mind
+  auto hello = transport::read_hello(*first);
+  if (!hello) {
+    session.connection->close(hello.error());
+    co_return Result<void>{};
+  }
+  session.hello = std::move(hello).value();
+  Result<void> admitted = admit(session);
+  if (!admitted) {
+    env_.log().warning("refused " + session.hello.role + " " + std::to_string(session.hello.index) + ": " +
+                       admitted.error().message());
+    Message refusal = transport::make_error(env_.buffers(), admitted.error());
+    Result<void> sent = co_await reply(session, *first, std::move(refusal));
+    static_cast<void>(sent);
+    session.connection->close(admitted.error());
+    co_return Result<void>{};
+  }
+  sessions_.push_back(&session);
+  const Welcome welcome{state_.phase(), state_.epoch(), state_.global_step(), state_.position_of(session.trainer)};
+  Message answer = transport::make_control(env_.buffers(), "welcome", to_json(welcome));
+  Result<void> outcome = co_await reply(session, *first, std::move(answer));
+  if (outcome) outcome = co_await converse(session);
+  if (!outcome && outcome.error().kind() != ErrorKind::kCancelled && state_.phase() != Phase::kFinished) {
+    env_.log().info("connection of " + session.hello.role + " " + std::to_string(session.hello.index) +
+                    " ended: " + outcome.error().message());
+  }
+  std::erase(sessions_, &session);
+  dismiss(session);
+  co_return Result<void>{};
+}
+
+Result<void> Server::admit(Session& session) {
+  const transport::Hello& hello = session.hello;
+  const auto differs = [](std::string_view what, const std::string& theirs, const std::string& ours) {
+    return failed_precondition("different " + std::string(what) + ": the task that connects has " + theirs +
+                               ", this server has " + ours + "; give all tasks of a job the same program and configuration");
+  };
+  if (hello.job != options_.identity.job) return differs("job", hello.job, options_.identity.job);
+  if (hello.strategy != options_.identity.strategy) {
+    return differs("update strategy", hello.strategy, options_.identity.strategy);
+  }
+  session.chief = hello.role == "chief" || hello.role == "master";
+  if (session.chief) session.trainer = 0;
+  if (hello.role == "worker") session.trainer = hello.index + 1;
+  if (session.trainer < 0) return failed_precondition("a " + hello.role + " has no business with a parameter server");
+  if (!session.chief && state_.phase() == Phase::kReady && hello.fingerprint != state_.fingerprint()) {
+    return differs("model", std::to_string(hello.fingerprint), std::to_string(state_.fingerprint()));
+  }
+  if (session.chief && chief_incarnation_ != 0 && chief_incarnation_ != hello.incarnation) {
+    return unavailable("another chief is connected; a job has one chief (the first may be on its way out: try again)");
+  }
+  if (numerics_.empty()) numerics_ = hello.numerics;
+  if (hello.numerics != numerics_ && !numerics_differ_logged_) {
+    numerics_differ_logged_ = true;
+    env_.log().warning("trainers compute differently (" + numerics_ + " and " + hello.numerics +
+                       "): equal bits from run to run are not promised");
+  }
+  if (session.chief) chief_incarnation_ = hello.incarnation;
+  TrainerRecord& record = state_.trainers()[session.trainer];
+  if (record.incarnation != hello.incarnation) {
+    record.incarnation = hello.incarnation;
+    record.last_push = 0;
+    record.done = false;
+  }
+  ++record.connections;
+  ++trainer_connections_;
+  session.connection->set_receive_limit(session.chief ? kControlBytesMax + state_.arena_bytes()
+                                                      : kMessageOverhead + state_.arena_bytes());
+  changed_.notify_all();
+  return {};
+}
+
+void Server::dismiss(Session& session) {
+  --state_.trainers()[session.trainer].connections;
+  if (--trainer_connections_ == 0) lonely_since_ = env_.now();
+  const auto other_chief = std::find_if(sessions_.begin(), sessions_.end(), [](Session* s) { return s->chief; });
+  if (session.chief && other_chief == sessions_.end()) chief_incarnation_ = 0;
+  changed_.notify_all();
+}
+
+Task<Result<void>> Server::converse(Session& session) {
+  for (;;) {
+    SHOAL_CO_TRY(Message request, co_await session.connection->receive(env_.after(options_.ready_timeout)));
+    Result<void> handled = co_await handle(session, std::move(request));
+    if (!handled) {
+      session.connection->close(handled.error());
+      co_return handled;
+    }
+  }
+}
+
+Task<Result<void>> Server::handle(Session& session, Message request) {
+  switch (request.head.kind) {
+    case MessageKind::kPull: co_return co_await handle_pull(session, std::move(request));
+    case MessageKind::kChunk: co_return co_await handle_chunk(session, std::move(request));
+    case MessageKind::kControl: co_return co_await handle_control(session, std::move(request));
+    case MessageKind::kSnapshot: {
+      SHOAL_CO_TRY(const transport::SnapshotPart part, transport::read_snapshot_part(request));
+      Result<void> restored = session.chief ? state_.restore(part) : failed_precondition("only the chief restores");
+      Message answer = restored ? ok() : transport::make_error(env_.buffers(), restored.error());
+      co_return co_await reply(session, request, std::move(answer));
+    }
+    default: co_return invalid_argument("unexpected message kind from a trainer");
+  }
+}
+
+Task<Result<void>> Server::handle_pull(Session& session, Message request) {
+  const SteadyTime give_up = env_.after(kPullParked);
+  while (state_.phase() != Phase::kReady && state_.phase() != Phase::kFinished) {
+    Result<void> woken = co_await changed_.wait("the model to become ready", give_up);
+    if (woken) continue;
+    if (woken.error().kind() != ErrorKind::kDeadlineExceeded) co_return std::move(woken).error();
+    co_return co_await reply(session, request, transport::make_control(env_.buffers(), "not_ready"));
+  }
+  if (state_.phase() == Phase::kFinished) {
+    co_return co_await reply(session, request, transport::make_control(env_.buffers(), "finished"), kStatusStopBit);
+  }
+  session.connection->set_receive_limit((session.chief ? kControlBytesMax : kMessageOverhead) + state_.arena_bytes());
+  co_return co_await reply_weights(session, request, kStatusOk);
+}
+
+Task<Result<void>> Server::handle_chunk(Session& session, Message request) {
+  SHOAL_CO_TRY(const transport::Chunk chunk, transport::read_chunk(request));
+  auto pushed = state_.push(session.trainer, request.head, chunk);
+  if (!pushed) co_return co_await reply(session, request, transport::make_error(env_.buffers(), pushed.error()));
+  if (!*pushed) co_return co_await reply(session, request, transport::make_control(env_.buffers(), "fenced"), kStatusFenced);
+  request.body = {};  // the push's memory goes back to its pool before the reply travels
+  co_return co_await reply_weights(session, request, kStatusOk);
+}
+
+Task<Result<void>> Server::handle_control(Session& session, Message request) {
+  SHOAL_CO_TRY(const transport::Control control, transport::read_control(request));
+  if (control.verb == "done") {
+    state_.trainers()[session.trainer].done = true;
+    changed_.notify_all();
+    co_return co_await reply(session, request, ok());
+  }
+  Result<Message> answer = session.chief ? chief_control(session, control)
+                                         : Result<Message>(failed_precondition("only the chief may ask for that"));
+  if (!answer) answer = transport::make_error(env_.buffers(), answer.error());
+  co_return co_await reply(session, request, std::move(answer).value());
+}
+
+Result<Message> Server::chief_control(Session& session, const transport::Control& control) {
+  BufferPool& pool = env_.buffers();
+  if (control.verb == "status") return transport::make_control(pool, "status", to_json(state_.status()));
+  if (control.verb == "prepare") {
+    SHOAL_TRY(Prepare prepare, parse_prepare(control.text));
+    SHOAL_TRY_VOID(state_.prepare(std::move(prepare)));
+    session.connection->set_receive_limit(kControlBytesMax + state_.arena_bytes());
+  } else if (control.verb == "ready") {
+    SHOAL_TRY(StateText text, parse_state(control.text));
+    SHOAL_TRY_VOID(state_.activate(std::move(text)));
+    env_.log().info("model ready at global step " + std::to_string(state_.global_step()));
+  } else if (control.verb == "hold") {
+    SHOAL_TRY(session.held, state_.hold());
+    return transport::make_control(pool, "held", to_json(session.held->text));
+  } else if (control.verb == "read") {
+    return read_held(session, control.text);
+  } else if (control.verb == "release") {
+    session.held.reset();
+  } else if (control.verb == "stop") {
+    state_.request_stop();
+  } else if (control.verb == "finish") {
+    state_.finish();
+  } else {
+    return invalid_argument("unknown request " + std::string(control.verb.substr(0, 64)));
+  }
+  changed_.notify_all();
+  return ok();
+}
+
+Result<Message> Server::read_held(Session& session, std::string_view text) {
+  SHOAL_TRY(const ReadRange range, parse_read_range(text));
+  if (!session.held) return failed_precondition("nothing is held");
+  const HeldState& held = *session.held;
+  if (range.arena < 0 || size_t(range.arena) > held.slots.size()) return invalid_argument("no such arena");
+  const std::span<const std::byte> arena =
+      range.arena == 0 ? held.weights : held.slots[size_t(range.arena) - 1]->bytes();
+  if (range.bytes > kReadBytesMax || range.offset > arena.size() || range.bytes > arena.size() - range.offset) {
+    return invalid_argument("read beyond the end of the arena");
+  }
+  const std::string name = arena_name(range.arena);
+  return transport::make_snapshot_part(env_.buffers(), {.version = held.text.counters.version,
+                                                        .name = name,
+                                                        .offset = range.offset,
+                                                        .total_bytes = arena.size(),
+                                                        .payload = arena.subspan(range.offset, range.bytes)});
+}
+
+Task<Result<void>> Server::reply(Session& session, const Message& request, Message answer, uint8_t status) {
+  answer.head.status = uint8_t(status | (state_.stop_requested() ? kStatusStopBit : 0));
+  answer.head.job = request.head.job;
+  answer.head.epoch = state_.epoch();
+  answer.head.sender = options_.identity.global_id;
+  answer.head.incarnation = options_.identity.incarnation;
+  answer.head.reply_to = request.head.sequence;
+  answer.head.global_step = state_.global_step();
+  return session.connection->send(std::move(answer), env_.after(kReplyTimeout));
+}
+
+Task<Result<void>> Server::reply_weights(Session& session, const Message& request, uint8_t status) {
+  return reply(session, request, state_.weights(), status);
+}
+
+}  // namespace
+
+Task<Result<void>> run_parameter_server(Environment& env, ParameterServerOptions options) {
+  Server server(env, std::move(options));
+  co_return co_await server.run();
+}
+
+}  // namespace shoal::cluster

@@ -1,0 +1,112 @@
+#include "server_link.h"
+
+#include <algorithm>
+
+namespace shoal::cluster {
+namespace {
+
+using transport::Message;
+using transport::MessageKind;
+
+constexpr auto kAttemptTimeout = std::chrono::seconds(5);
+constexpr auto kBackOffFirst = std::chrono::milliseconds(10);
+constexpr auto kBackOffMax = std::chrono::seconds(1);
+constexpr auto kNoteEvery = std::chrono::seconds(10);
+
+bool is_recoverable(const Error& error) {
+  return error.kind() == ErrorKind::kUnavailable || error.kind() == ErrorKind::kDeadlineExceeded;
+}
+
+}  // namespace
+
+Task<Result<void>> ServerLink::connect(Deadline deadline, std::function<bool()> give_up) {
+  Duration back_off = kBackOffFirst;
+  SteadyTime next_note = env_.after(kNoteEvery);
+  for (;;) {
+    Result<void> connected = co_await attempt(std::min(deadline, env_.after(kAttemptTimeout)));
+    if (connected) co_return connected;
+    if (!is_recoverable(connected.error())) co_return std::move(connected).error().with_context(to_string(server_));
+    if (env_.after(back_off) >= deadline) {
+      co_return deadline_exceeded("waiting for parameter server " + to_string(server_) + ": " +
+                                  connected.error().message());
+    }
+    if (env_.now() >= next_note) {
+      env_.log().info("waiting for parameter server " + to_string(server_) + ": " + connected.error().message());
+      next_note = env_.after(kNoteEvery);
+    }
+    if (give_up) {
+      bool ended = false;
+      Work ask = [&give_up, &ended] { ended = give_up(); };
+      SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(ask)));
+      if (ended) co_return cancelled();
+    }
+    SHOAL_CO_TRY_VOID(co_await env_.sleep_for(back_off, env_.interrupted()));
+    back_off = std::min<Duration>(back_off * 2, kBackOffMax);
+  }
+}
+
+Task<Result<void>> ServerLink::attempt(Deadline deadline) {
+  SHOAL_CO_TRY(transport::Transport * transport, env_.transport(server_.scheme));
+  transport::LinkOptions options = options_;
+  options.receive_bytes_max = receive_limit_;
+  SHOAL_CO_TRY(connection_, co_await transport->connect(server_, std::move(options), deadline));
+  transport::Hello hello{.job = identity_.job, .role = identity_.role, .index = identity_.index,
+                         .incarnation = identity_.incarnation, .strategy = identity_.strategy,
+                         .fingerprint = identity_.fingerprint, .numerics = identity_.numerics};
+  Message message = transport::make_hello(env_.buffers(), hello);
+  message.head.sequence = next_sequence();
+  auto answer = co_await request(std::move(message), 0, deadline);
+  if (!answer) {
+    connection_.reset();
+    co_return std::move(answer).error();
+  }
+  SHOAL_CO_TRY(const transport::Control control, transport::read_control(*answer));
+  if (control.verb != "welcome") co_return data_loss("expected a welcome, got " + std::string(control.verb));
+  SHOAL_CO_TRY(welcome_, parse_welcome(control.text));
+  co_return Result<void>{};
+}
+
+void ServerLink::set_receive_limit(uint64_t bytes) {
+  receive_limit_ = bytes;
+  if (connection_) connection_->set_receive_limit(bytes);
+}
+
+void ServerLink::close(Error reason) {
+  if (connection_) connection_->close(std::move(reason));
+  connection_.reset();
+}
+
+/// Every failure of a request ends the connection: the next attempt starts clean.
+Result<void> ServerLink::lost(Error error) {
+  close(error);
+  return error.kind() == ErrorKind::kDeadlineExceeded ? unavailable(error.message()) : std::move(error);
+}
+
+Task<Result<void>> ServerLink::send(Message message, uint64_t epoch, Deadline deadline) {
+  if (!connection_) co_return unavailable("not connected to " + to_string(server_));
+  message.head.epoch = epoch;
+  message.head.sender = identity_.global_id;
+  message.head.incarnation = identity_.incarnation;
+  Result<void> sent = co_await connection_->send(std::move(message), deadline);
+  if (!sent) co_return lost(std::move(sent).error());
+  co_return sent;
+}
+
+Task<Result<Message>> ServerLink::receive(uint64_t reply_to, Deadline deadline) {
+  for (;;) {
+    if (!connection_) co_return unavailable("not connected to " + to_string(server_));
+    auto message = co_await connection_->receive(deadline);
+    if (!message) co_return lost(std::move(message).error()).error();
+    if (message->head.reply_to != reply_to) continue;  // the answer to a request that was given up
+    if (message->head.kind == MessageKind::kError) co_return transport::read_error(*message);
+    co_return message;
+  }
+}
+
+Task<Result<Message>> ServerLink::request(Message message, uint64_t epoch, Deadline deadline) {
+  const uint64_t sequence = message.head.sequence;
+  SHOAL_CO_TRY_VOID(co_await send(std::move(message), epoch, deadline));
+  co_return co_await receive(sequence, deadline);
+}
+
+}  // namespace shoal::cluster

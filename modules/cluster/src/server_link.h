@@ -1,0 +1,49 @@
+#pragma once
+/// A trainer's line to one server: connects with back-off, says hello, and carries one request at a time.
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "shoal/base/environment.h"
+#include "shoal/cluster/protocol.h"
+#include "shoal/transport/transport.h"
+
+namespace shoal::cluster {
+
+class ServerLink {
+ public:
+  ServerLink(Environment& env, const TaskIdentity& identity, transport::Endpoint server, transport::LinkOptions options)
+      : env_(env), identity_(identity), server_(std::move(server)), options_(std::move(options)) {}
+
+  /// Until connected and welcomed. DeadlineExceeded naming the server; FailedPrecondition if it refuses us; Cancelled if
+  /// `give_up` (called through offload between attempts) says so, or on an interrupt.
+  Task<Result<void>> connect(Deadline deadline, std::function<bool()> give_up);
+  bool connected() const { return connection_ != nullptr; }
+  const Welcome& welcome() const { return welcome_; }
+  const transport::Endpoint& server() const { return server_; }
+  void set_receive_limit(uint64_t bytes);
+  void close(Error reason);
+
+  /// A fresh number for the next request. Retries of one push reuse its number.
+  uint64_t next_sequence() { return ++sequence_; }
+  /// Sends `message`, whose head.sequence is set; kind Error replies become the error they carry.
+  Task<Result<void>> send(transport::Message message, uint64_t epoch, Deadline deadline);
+  Task<Result<transport::Message>> receive(uint64_t reply_to, Deadline deadline);
+  Task<Result<transport::Message>> request(transport::Message message, uint64_t epoch, Deadline deadline);
+
+ private:
+  Task<Result<void>> attempt(Deadline deadline);
+  Result<void> lost(Error error);
+
+  Environment& env_;
+  const TaskIdentity& identity_;
+  transport::Endpoint server_;
+  transport::LinkOptions options_;
+  uint64_t receive_limit_ = uint64_t(64) << 20;
+  std::unique_ptr<transport::Connection> connection_;
+  Welcome welcome_;
+  uint64_t sequence_ = 0;
+};
+
+}  // namespace shoal::cluster

@@ -1,0 +1,117 @@
+#include "server_state.h"
+
+#include <cmath>
+#include <cstring>
+
+namespace shoal::cluster {
+
+std::string ServerState::position_of(int trainer) const {
+  const auto found = positions_.find(trainer);
+  return found == positions_.end() ? std::string() : found->second;
+}
+
+ServerStatus ServerState::status() const {
+  ServerStatus status{.phase = phase_, .epoch = epoch_, .global_step = global_step_, .spec_hash = spec_hash_,
+                      .fingerprint = fingerprint_, .counters = {}, .trainers = {}};
+  if (shard_) status.counters = shard_->counters();
+  for (const auto& [index, trainer] : trainers_) {
+    status.trainers.push_back({index, trainer.connections > 0, trainer.done, trainer.pushes});
+  }
+  return status;
+}
+
+Result<void> ServerState::prepare(Prepare prepare) {
+  if (prepare.epoch <= epoch_) {
+    return failed_precondition("epoch " + std::to_string(prepare.epoch) + " is not newer than " + std::to_string(epoch_));
+  }
+  phase_ = Phase::kLoading;
+  epoch_ = prepare.epoch;
+  fingerprint_ = prepare.fingerprint;
+  spec_hash_ = spec_hash(prepare.spec);
+  weights_ = {};
+  shard_.emplace(std::move(prepare.spec), pool_);
+  weights_ = transport::make_weights(pool_, arena_bytes());
+  positions_.clear();
+  for (auto& [index, trainer] : trainers_) trainer.done = false;
+  stop_ = false;
+  return shard_->initialise(transport::mutable_payload(weights_));
+}
+
+Result<void> ServerState::restore(const transport::SnapshotPart& part) {
+  if (phase_ != Phase::kLoading) return failed_precondition("restore outside of loading an epoch");
+  SHOAL_TRY(const ArenaIndex arena, parse_arena_name(part.name));
+  if (arena > shard_->spec().slot_count) return invalid_argument("restore of " + std::string(part.name) + ": no such slot");
+  std::span<std::byte> target = arena == 0 ? transport::mutable_payload(weights_) : shard_->mutable_slot(arena - 1);
+  if (part.offset > target.size() || part.payload.size() > target.size() - part.offset) {
+    return invalid_argument("restore of " + std::string(part.name) + ": beyond the end of the arena");
+  }
+  std::memcpy(target.data() + part.offset, part.payload.data(), part.payload.size());
+  return {};
+}
+
+Result<void> ServerState::activate(StateText state) {
+  if (phase_ != Phase::kLoading || state.epoch != epoch_) {
+    return failed_precondition("epoch " + std::to_string(state.epoch) + " is not being loaded");
+  }
+  global_step_ = state.global_step;
+  positions_ = std::move(state.positions);
+  shard_->set_counters({1, state.counters.update_count});
+  transport::set_weights_version(weights_, 1, global_step_);
+  phase_ = Phase::kReady;
+  return {};
+}
+
+Result<void> ServerState::check_push(const transport::Chunk& chunk) const {
+  if (chunk.encoding != transport::Encoding::kDense || !chunk.closing || chunk.chunk_count != 1 ||
+      chunk.range_begin != 0 || chunk.range_end != arena_bytes() || chunk.payload.size() != arena_bytes()) {
+    return invalid_argument("a push must be one dense chunk of the whole arena of " + std::to_string(arena_bytes()) +
+                            " bytes");
+  }
+  for (double scalar : chunk.scalars) {
+    if (!std::isfinite(scalar)) return invalid_argument("a push's scalars must be finite numbers");
+  }
+  return {};
+}
+
+Result<bool> ServerState::push(int trainer, const transport::MessageHead& head, const transport::Chunk& chunk) {
+  if (phase_ != Phase::kReady || head.epoch != epoch_) return false;
+  TrainerRecord& record = trainers_[trainer];
+  if (head.incarnation != record.incarnation) return false;  // of a process that a newer one has replaced
+  if (head.sequence <= record.last_push) return true;        // applied already: its reply was lost
+  SHOAL_TRY_VOID(check_push(chunk));
+  SHOAL_TRY_VOID(apply(chunk));
+  record.last_push = head.sequence;
+  ++record.pushes;
+  if (counts_steps_ && !chunk.position.empty()) positions_[trainer].assign(chunk.position);
+  return true;
+}
+
+Result<void> ServerState::apply(const transport::Chunk& chunk) {
+  const std::span<const std::byte> pushes[] = {chunk.payload};
+  transport::Message next = weights_;
+  weights_.body = {};  // so that unique() tells whether anyone else holds this version
+  const std::span<const std::byte> current = next.payload();
+  Ref<const Buffer> keep_alive;
+  if (!next.body->unique()) {
+    keep_alive = next.body;
+    next = transport::make_weights(pool_, arena_bytes());
+  }
+  auto done = shard_->apply(current, transport::mutable_payload(next), pushes, chunk.scalars);
+  weights_ = std::move(next);
+  SHOAL_TRY_VOID(std::move(done));
+  if (counts_steps_) ++global_step_;
+  transport::set_weights_version(weights_, shard_->counters().version, global_step_);
+  return {};
+}
+
+Result<HeldState> ServerState::hold() const {
+  if (phase_ != Phase::kReady) return failed_precondition("the server holds no model");
+  HeldState held;
+  held.text = {.epoch = epoch_, .global_step = global_step_, .counters = shard_->counters(), .positions = positions_};
+  held.weights_body = weights_.body;
+  held.weights = weights_.payload();
+  for (const Ref<Buffer>& slot : shard_->slots()) held.slots.push_back(slot);
+  return held;
+}
+
+}  // namespace shoal::cluster

@@ -1,0 +1,74 @@
+#pragma once
+/// What a parameter server holds, and how requests change it. No waiting, no connections: those are in
+/// parameter_server.cc.
+#include <map>
+#include <optional>
+#include <string>
+
+#include "shoal/cluster/protocol.h"
+#include "shoal/cluster/shard.h"
+#include "shoal/transport/message.h"
+
+namespace shoal::cluster {
+
+struct TrainerRecord {
+  uint64_t incarnation = 0;
+  uint64_t last_push = 0;  ///< sequence of its newest applied push: a repeated one is answered, not applied again
+  uint64_t pushes = 0;     ///< applied, over all incarnations
+  int connections = 0;
+  bool done = false;
+};
+
+/// State held for a snapshot: references, so training goes on.
+struct HeldState {
+  StateText text;
+  Ref<const Buffer> weights_body;
+  std::span<const std::byte> weights;
+  std::vector<Ref<const Buffer>> slots;
+};
+
+class ServerState {
+ public:
+  ServerState(bool counts_steps, BufferPool& pool, Logger& log) : counts_steps_(counts_steps), pool_(pool), log_(log) {}
+
+  Phase phase() const { return phase_; }
+  uint64_t epoch() const { return epoch_; }
+  uint64_t global_step() const { return global_step_; }
+  uint64_t fingerprint() const { return fingerprint_; }
+  uint64_t arena_bytes() const { return shard_ ? shard_->spec().arena_bytes : 0; }
+  const transport::Message& weights() const { return weights_; }
+  std::map<int, TrainerRecord>& trainers() { return trainers_; }
+  std::string position_of(int trainer) const;
+  ServerStatus status() const;
+  bool stop_requested() const { return stop_; }
+  void request_stop() { stop_ = true; }
+  void finish() { phase_ = Phase::kFinished; }
+
+  /// A new epoch: the old state is gone, the shard starts from its initialisers and waits for restore() and activate().
+  Result<void> prepare(Prepare prepare);
+  Result<void> restore(const transport::SnapshotPart& part);
+  Result<void> activate(StateText state);
+  /// Applies a whole push of `trainer`. True: the version advanced (or had by this very push before).
+  Result<bool> push(int trainer, const transport::MessageHead& head, const transport::Chunk& chunk);
+  Result<HeldState> hold() const;
+
+ private:
+  Result<void> check_push(const transport::Chunk& chunk) const;
+  Result<void> apply(const transport::Chunk& chunk);
+
+  const bool counts_steps_;  // shard 0, the sequencer
+  BufferPool& pool_;
+  Logger& log_;
+  Phase phase_ = Phase::kEmpty;
+  uint64_t epoch_ = 0;
+  uint64_t global_step_ = 0;
+  uint64_t fingerprint_ = 0;
+  uint64_t spec_hash_ = 0;
+  std::optional<Shard> shard_;
+  transport::Message weights_;
+  std::map<int, std::string> positions_;
+  std::map<int, TrainerRecord> trainers_;
+  bool stop_ = false;
+};
+
+}  // namespace shoal::cluster

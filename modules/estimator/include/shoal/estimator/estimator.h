@@ -1,0 +1,89 @@
+#pragma once
+/// The Estimator: a model and where its results go. Trains, evaluates, predicts, exports; train_and_evaluate drives it.
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shoal/data/element.h"
+#include "shoal/estimator/estimator_spec.h"
+#include "shoal/estimator/exporter.h"
+#include "shoal/estimator/hook.h"
+#include "shoal/estimator/input_fn.h"
+#include "shoal/estimator/run_config.h"
+
+namespace shoal {
+
+struct TrainOptions {
+  std::optional<int64_t> steps;      ///< from the step at start: two calls of 10 make 20
+  std::optional<int64_t> max_steps;  ///< absolute: the second of two calls does nothing
+  std::vector<std::shared_ptr<Hook>> hooks;
+  std::vector<std::shared_ptr<CheckpointListener>> saving_listeners;
+};
+
+struct EvaluateOptions {
+  std::optional<int64_t> steps;  ///< batches; None: until the input ends
+  std::vector<std::shared_ptr<Hook>> hooks;
+  std::optional<std::string> checkpoint;  ///< prefix; default: the newest
+  std::optional<std::string> name;        ///< results go to eval_<name>
+};
+
+struct PredictOptions {
+  std::vector<std::string> keys;          ///< only these predictions; empty: all
+  std::vector<std::shared_ptr<Hook>> hooks;
+  std::optional<std::string> checkpoint;  ///< prefix; default: the newest
+  bool yield_single_examples = true;      ///< false: one result per batch
+};
+
+/// Lazily yields predictions, in input order.
+class Predictions {
+ public:
+  virtual ~Predictions() = default;
+  /// The next result, by prediction name; nothing at the end of the input.
+  virtual std::optional<data::TensorMap> next() = 0;
+};
+
+struct ExportOptions {
+  std::optional<std::string> checkpoint;      ///< prefix; default: the newest
+  std::map<std::string, std::string> assets;  ///< relative destination to source file
+};
+
+/// Errors are raised as shoal::Exception; what the user's own functions throw comes out unchanged. Copies share nothing but
+/// immutable parts. One thread at a time per object.
+class Estimator {
+ public:
+  /// `model_dir`: here, in `config`, or both if they agree. Neither: local mode makes a temporary folder and warns with its
+  /// path; a distributed task raises InvalidArgument. Raises InvalidArgument without a model_fn.
+  Estimator(ModelFn model_fn, RunConfig config, Params params = {}, std::optional<std::string> model_dir = std::nullopt);
+
+  const RunConfig& config() const { return config_; }
+  const Params& params() const { return params_; }
+  const ModelFn& model_fn() const { return model_fn_; }
+  const std::string& model_dir() const { return model_dir_; }
+
+  /// Trains in this process until steps or max_steps, or the input ends. InvalidArgument if both are given or one is <= 0,
+  /// or for listeners with checkpoints disabled; FailedPrecondition in a ps or evaluator task.
+  Estimator& train(const InputFn& input_fn, TrainOptions options = {});
+  /// The model's metrics, `loss` (plain mean over batches) and `global_step`. Without a checkpoint: the freshly initialised
+  /// model at step 0.
+  Metrics evaluate(const InputFn& input_fn, EvaluateOptions options = {}) const;
+  /// Runs until the input ends. If the input function gives pairs, labels are dropped.
+  std::unique_ptr<Predictions> predict(const InputFn& input_fn, PredictOptions options = {}) const;
+  /// Writes `base_dir/<seconds since 1970>/`: the graph of PREDICT and the weights, loadable by load_exported_model().
+  /// `serving_input` gives one batch of the features that the exported model takes. Returns the folder.
+  std::string export_model(const std::string& base_dir, const InputFn& serving_input, ExportOptions options = {}) const;
+
+  std::vector<std::string> variable_names() const;          ///< of the newest checkpoint
+  Tensor variable_value(const std::string& name) const;     ///< likewise
+  std::optional<std::string> latest_checkpoint() const;     ///< prefix
+  std::string eval_dir(const std::optional<std::string>& name = std::nullopt) const;
+
+ private:
+  ModelFn model_fn_;
+  RunConfig config_;
+  Params params_;
+  std::string model_dir_;
+};
+
+}  // namespace shoal

@@ -1,0 +1,52 @@
+#pragma once
+/// What a model_fn returns: the model of one mode.
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "shoal/estimator/mode.h"
+#include "shoal/estimator/params.h"
+#include "shoal/estimator/run_config.h"
+#include "shoal/graph/graph.h"
+#include "shoal/nn/head.h"
+#include "shoal/nn/metrics.h"
+#include "shoal/nn/train_op.h"
+#include "shoal/nn/value_map.h"
+
+namespace shoal {
+
+class Hook;
+
+/// kTrain needs loss and train_op, kEval loss, kPredict predictions; what a mode does not need is ignored.
+struct EstimatorSpec {
+  Mode mode = Mode::kTrain;
+  Value loss;  ///< scalar, or one element
+  std::optional<nn::TrainOp> train_op;
+  std::vector<std::pair<std::string, Value>> predictions;  ///< a lone tensor may have the name ""
+  std::vector<nn::TextPrediction> text_predictions;        ///< made on the host from predictions of ids
+  std::vector<std::pair<std::string, nn::Metric>> eval_metrics;  ///< `loss` and `global_step` are reserved names
+  std::vector<std::pair<std::string, Value>> summaries;    ///< scalars recorded while training; `loss` always is
+  nn::LabelMapping label_mapping;                          ///< applied to labels before they are fed
+  std::vector<std::shared_ptr<Hook>> training_hooks;       ///< on every trainer
+  std::vector<std::shared_ptr<Hook>> training_chief_hooks; ///< on the chief only
+  std::vector<std::shared_ptr<Hook>> evaluation_hooks;
+  std::vector<std::shared_ptr<Hook>> prediction_hooks;
+
+  EstimatorSpec() = default;
+  /// Everything that a head makes.
+  EstimatorSpec(nn::HeadOutput head);  // NOLINT: a head's output is one
+};
+
+/// Features and labels as symbols, in the graph of the model being built.
+using Features = nn::ValueMap;
+using Labels = nn::ValueMap;
+
+/// Called once per training, evaluation, prediction and export, each time to build the model afresh. `labels` is empty in
+/// kPredict. What it throws comes out of the call that built the model, unchanged.
+using ModelFn = std::function<EstimatorSpec(const Features& features, const Labels& labels, Mode mode,
+                                            const Params& params, const RunConfig& config)>;
+
+}  // namespace shoal

@@ -1,0 +1,62 @@
+#pragma once
+/// Exporters decide how a model leaves for production: called after each evaluation, in whichever task evaluates.
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "shoal/base/environment.h"
+
+namespace shoal {
+
+class Estimator;
+
+/// Results of one evaluation by name; always with `loss` and `global_step`.
+using Metrics = std::map<std::string, double>;
+
+struct ExportRequest {
+  Environment& env;
+  const Estimator& estimator;
+  std::string export_path;      ///< model_dir/export/<exporter name>
+  std::string checkpoint_path;  ///< prefix of the evaluated checkpoint
+  const Metrics& eval_result;
+  bool is_the_final_export = false;
+};
+
+class Exporter {
+ public:
+  virtual ~Exporter() = default;
+  virtual const std::string& name() const = 0;
+  /// The folder written, or nothing if skipped. What it throws ends the evaluating task.
+  virtual std::optional<std::string> export_model(const ExportRequest& request) = 0;
+  /// True for exporters that write only at the final export, for the warning that one never did (CONTRACT EX-10).
+  virtual bool final_only() const { return false; }
+};
+
+struct LatestExporterOptions {
+  std::optional<int64_t> exports_to_keep = 5;  ///< None: all
+};
+/// Exports after every evaluation. Raises InvalidArgument for exports_to_keep <= 0 or an empty name.
+std::shared_ptr<Exporter> latest_exporter(std::string name, LatestExporterOptions options = {});
+
+/// Exports once, at the final export (CONTRACT EX-3).
+std::shared_ptr<Exporter> final_exporter(std::string name);
+
+/// True if `current` is better than `best`.
+using CompareMetrics = std::function<bool(const Metrics& best, const Metrics& current)>;
+/// The default: a smaller loss. Raises InvalidArgument if either result lacks it.
+bool smaller_loss(const Metrics& best, const Metrics& current);
+
+struct BestExporterOptions {
+  std::optional<int64_t> exports_to_keep = 5;
+  CompareMetrics compare = smaller_loss;
+  /// Where past results are read at the first decision of a process, below model_dir; default: the unnamed evaluation's.
+  std::optional<std::string> event_dir;
+};
+/// Exports at the first decision of this process, then whenever an evaluation is strictly better than the best so far.
+/// Raises InvalidArgument without a compare function, for exports_to_keep <= 0 or an empty name.
+std::shared_ptr<Exporter> best_exporter(std::string name, BestExporterOptions options = {});
+
+}  // namespace shoal

@@ -1,0 +1,139 @@
+#pragma once
+/// Hooks: a user's own code around the steps of training, evaluation and prediction. All callbacks of one task run on one
+/// thread, one at a time, and may block. What they throw ends the run and comes out of it unchanged.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shoal/base/environment.h"
+#include "shoal/base/tensor.h"
+#include "shoal/graph/graph.h"
+
+namespace shoal {
+
+namespace monitor {
+class EventWriter;
+}
+
+/// In begin(): the graph may still be added to, and values be named for fetching.
+class HookSetup {
+ public:
+  explicit HookSetup(Graph& graph, Value loss) : graph_(graph), loss_(loss) {}
+  Graph& graph() { return graph_; }
+  Value loss() const { return loss_; }
+  /// Makes `value` available to StepRequest::fetch under `name`. Two hooks may use one name for one value; for two
+  /// values: InvalidArgument (raised).
+  void fetch(std::string name, Value value);
+  const std::vector<std::pair<std::string, Value>>& fetches() const { return fetches_; }
+
+ private:
+  Graph& graph_;
+  Value loss_;
+  std::vector<std::pair<std::string, Value>> fetches_;
+};
+
+/// What every callback sees of the run it is part of.
+class RunContext {
+ public:
+  explicit RunContext(Environment& env) : env_(env) {}
+  Environment& env() { return env_; }
+  Logger& log() { return env_.log(); }
+  SteadyTime now() const { return env_.now(); }
+  /// The newest global step that this task knows of.
+  uint64_t global_step() const { return global_step_; }
+  /// Steps (batches) of this task in this run.
+  uint64_t iterations() const { return iterations_; }
+  bool is_chief() const { return is_chief_; }
+  const std::string& model_dir() const { return model_dir_; }
+  /// Where training summaries go; null where this task writes none.
+  monitor::EventWriter* summaries() { return summaries_; }
+  /// Ends the run after the current iteration; all remaining hooks of the iteration still run.
+  void request_stop() { stop_requested_ = true; }
+  bool stop_requested() const { return stop_requested_; }
+
+  // For the loop that owns it.
+  void set_global_step(uint64_t step) { global_step_ = step; }
+  void count_iteration() { ++iterations_; }
+  void set_task(bool is_chief, std::string model_dir, monitor::EventWriter* summaries) {
+    is_chief_ = is_chief;
+    model_dir_ = std::move(model_dir);
+    summaries_ = summaries;
+  }
+
+ private:
+  Environment& env_;
+  uint64_t global_step_ = 0;
+  uint64_t iterations_ = 0;
+  bool is_chief_ = true;
+  bool stop_requested_ = false;
+  std::string model_dir_;
+  monitor::EventWriter* summaries_ = nullptr;
+};
+
+/// In before_step(): what this step shall fetch and be fed.
+class StepRequest {
+ public:
+  /// The values named in begin() are fetched with this step (all of them: one request serves every hook).
+  void fetch() { fetch_ = true; }
+  /// Replaces input `input` ("features", "labels", "features/<name>") of this step. Two feeds of one input in a step:
+  /// InvalidArgument naming it (raised).
+  void feed(std::string input, Tensor tensor);
+
+  bool fetches() const { return fetch_; }
+  const std::vector<std::pair<std::string, Tensor>>& feeds() const { return feeds_; }
+  void clear() { fetch_ = false, feeds_.clear(); }
+
+ private:
+  bool fetch_ = false;
+  std::vector<std::pair<std::string, Tensor>> feeds_;
+};
+
+/// In after_step(): what the step gave. Views are valid during the callback.
+class StepValues {
+ public:
+  double loss() const { return loss_; }
+  int64_t examples() const { return examples_; }  ///< in this task's batch
+  /// True if this step fetched.
+  bool fetched() const { return fetched_; }
+  /// A value named in begin(). Raises FailedPrecondition if this step did not fetch, NotFound if there is no such name.
+  const TensorView& operator[](std::string_view name) const;
+
+  // For the loop that owns it.
+  void set(double loss, int64_t examples, bool fetched) { loss_ = loss, examples_ = examples, fetched_ = fetched; }
+  std::vector<std::pair<std::string, TensorView>>& values() { return values_; }
+  const std::vector<std::pair<std::string, TensorView>>& values() const { return values_; }
+
+ private:
+  double loss_ = 0;
+  int64_t examples_ = 0;
+  bool fetched_ = false;
+  std::vector<std::pair<std::string, TensorView>> values_;
+};
+
+/// Order of calls: all begin() in list order; the model is made ready; all after_ready(); per iteration all before_step(),
+/// the step, all after_step(); at a clean end all end(). After a recovery after_ready() is called again, begin() is not.
+/// At the end of input, and after an error, the open iteration has no after_step(); after an error there is no end().
+class Hook {
+ public:
+  virtual ~Hook() = default;
+  virtual void begin(HookSetup&) {}
+  virtual void after_ready(RunContext&) {}
+  virtual void before_step(RunContext&, StepRequest&) {}
+  virtual void after_step(RunContext&, const StepValues&) {}
+  virtual void end(RunContext&) {}
+};
+
+/// Told about checkpoints, on the task that writes them.
+class CheckpointListener {
+ public:
+  virtual ~CheckpointListener() = default;
+  virtual void begin() {}
+  virtual void before_save(RunContext&, uint64_t) {}
+  /// `prefix`: of the checkpoint just written. True: please stop.
+  virtual bool after_save(RunContext&, uint64_t, const std::string&) { return false; }
+  virtual void end(RunContext&, uint64_t) {}
+};
+
+}  // namespace shoal

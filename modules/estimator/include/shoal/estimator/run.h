@@ -1,0 +1,56 @@
+#pragma once
+/// A program's main: reads the command line, finds this process's place in a cluster (or makes a cluster of threads), calls
+/// the program once per task, prints errors as sentences and maps them to exit statuses.
+///
+///   int main(int argc, char** argv) {
+///     return shoal::run(argc, argv, [](shoal::RunConfig config) { ... train_and_evaluate(...) ... });
+///   }
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shoal/estimator/params.h"
+#include "shoal/estimator/run_config.h"
+
+namespace shoal {
+
+/// A flag of the program's own: "--learning-rate", say. Its type is that of its default.
+struct ProgramFlag {
+  std::string name;  ///< without dashes: "learning-rate"
+  std::string help;
+  Params::Item otherwise;
+  std::vector<std::string> choices;  ///< of a text; empty: anything
+};
+
+/// What the program says of itself, and what the flags that every program has default to.
+struct ProgramInfo {
+  std::string description;  ///< first line of --help
+  std::vector<ProgramFlag> flags;
+  std::optional<int64_t> steps;                       ///< of --steps; None: until the input ends
+  int64_t batch = 32;                                 ///< of --batch
+  std::optional<int64_t> save_checkpoints_steps;      ///< None: every 600 s
+  int64_t throttle_secs = 600;                        ///< of --throttle-secs
+};
+
+/// The flags, parsed. Beside these there are those that went into the RunConfig.
+struct CommandLine {
+  std::optional<int64_t> steps;     ///< --steps: TrainSpec::max_steps
+  int64_t batch = 32;               ///< --batch: examples per trainer and step
+  int64_t throttle_secs = 600;      ///< --throttle-secs
+  std::optional<std::string> data_dir;  ///< --data-dir, else the environment's SHOAL_DATA
+  bool json = false;                ///< --json
+  Params flags;                     ///< the program's own, by name
+};
+
+using ProgramBody = std::function<void(RunConfig config, const CommandLine& command_line)>;
+
+/// The exit status (CONTRACT FA-10): 0 clean end; 2 wrong usage or configuration; 3 NaN loss; 4 damaged data or
+/// checkpoint; 5 deadline; 1 anything else. With --json the last line on standard output is one JSON object with what the
+/// tasks of this process know: the last evaluation's metrics, global_step, examples_per_second, seconds.
+int run(int argc, const char* const* argv, const ProgramInfo& program, const ProgramBody& body);
+/// For programs without flags of their own.
+int run(int argc, const char* const* argv, const std::function<void(RunConfig config)>& body);
+
+}  // namespace shoal

@@ -1,0 +1,24 @@
+#pragma once
+/// The one call: trains and evaluates, in every role, on one core or on a cluster.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shoal/estimator/estimator.h"
+#include "shoal/estimator/eval_spec.h"
+#include "shoal/estimator/train_spec.h"
+
+namespace shoal {
+
+/// Of the last evaluation, in local mode; empty in a cluster's tasks.
+struct TrainAndEvaluateResult {
+  std::optional<Metrics> metrics;
+  std::vector<std::optional<std::string>> exports;  ///< by exporter, in order; nothing where skipped
+};
+
+/// Which procedure runs is decided by estimator.config(): local (trains here and evaluates after checkpoints), chief,
+/// worker, parameter server or evaluator. Raises shoal::Exception; arguments are checked before any file is written or
+/// port opened.
+TrainAndEvaluateResult train_and_evaluate(Estimator& estimator, TrainSpec train_spec, EvalSpec eval_spec);
+
+}  // namespace shoal

@@ -1,0 +1,189 @@
+#include "checkpoint_saver.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "shoal/nn/update_rule.h"
+
+namespace shoal {
+namespace {
+
+constexpr uint64_t kPartBytes = uint64_t(16) << 20;
+
+checkpoint::SaveInfo save_info(const cluster::StateInfo& state, const SaverOptions& options, WallTime now) {
+  checkpoint::SaveInfo info;
+  for (size_t i = 0; i < state.shards.size(); ++i) {
+    info.counters["update_count/" + std::to_string(i)] = state.shards[i].update_count;
+  }
+  for (const auto& [trainer, position] : state.positions) info.positions[std::to_string(trainer)] = position;
+  info.numerics = options.numerics;
+  info.fingerprint = options.fingerprint;
+  info.save_time = now;
+  return info;
+}
+
+}  // namespace
+
+std::string tensor_name(const cluster::Segment& segment, cluster::ArenaIndex arena) {
+  if (arena == 0) return segment.variable.name;
+  return segment.variable.name + "/" + std::string(nn::slot_name(segment.variable.rule, arena - 1));
+}
+
+checkpoint::ArenaLayout arena_layout(const cluster::ShardSpec& spec) {
+  checkpoint::ArenaLayout layout;
+  for (cluster::ArenaIndex arena = 0; arena <= spec.slot_count; ++arena) {
+    for (const cluster::Segment& segment : spec.segments) {
+      if (arena > nn::slot_count(segment.variable.rule)) continue;
+      layout.segments.push_back({.name = tensor_name(segment, arena),
+                                 .dtype = segment.variable.dtype,
+                                 .shape = segment.variable.shape,
+                                 .slot_of = arena == 0 ? std::string() : segment.variable.name,
+                                 .offset = layout.bytes + segment.offset,
+                                 .row_begin = segment.row_begin,
+                                 .row_end = segment.row_end});
+    }
+    layout.bytes += spec.arena_bytes;
+  }
+  return layout;
+}
+
+CheckpointSaver::CheckpointSaver(Environment& env, const RunConfig& config, SaverOptions options)
+    : env_(env), options_(std::move(options)), keep_max_(config.keep_checkpoint_max().value_or(0)),
+      timer_(config.save_checkpoints_steps(), config.save_checkpoints_secs()) {}
+
+Task<Result<void>> CheckpointSaver::save_at_start(cluster::Store& store, RunContext& context, std::string own_position) {
+  if (!begun_) {
+    begun_ = true;
+    std::function<void()> call = [this] {
+      for (const auto& listener : options_.listeners) listener->begin();
+    };
+    SHOAL_CO_TRY_VOID(co_await tell("begin", std::move(call)));
+  }
+  timer_.reset();
+  co_return co_await save(store, context, std::move(own_position));
+}
+
+Task<Result<void>> CheckpointSaver::save(cluster::Store& store, RunContext& context, std::string own_position) {
+  SHOAL_CO_TRY(std::unique_ptr<cluster::Snapshot> snapshot, co_await store.snapshot(std::move(own_position)));
+  const uint64_t step = snapshot->info().global_step;
+  context.set_global_step(step);
+  std::function<void()> before = [this, &context, step] {
+    for (const auto& listener : options_.listeners) listener->before_save(context, step);
+  };
+  SHOAL_CO_TRY_VOID(co_await tell("before_save", std::move(before)));
+  SHOAL_CO_TRY_VOID(co_await write(*snapshot));
+  SHOAL_CO_TRY_VOID(co_await snapshot->release());
+  timer_.trigger(step, env_.now());
+  std::function<void()> after = [this, &context, step] {
+    for (const auto& listener : options_.listeners) {
+      if (listener->after_save(context, step, last_prefix_)) context.request_stop();
+    }
+  };
+  co_return co_await tell("after_save", std::move(after));
+}
+
+Task<Result<void>> CheckpointSaver::save_at_end(cluster::Store& store, RunContext& context, std::string own_position) {
+  SHOAL_CO_TRY(const uint64_t step, co_await store.global_step());
+  context.set_global_step(step);
+  if (!timer_.last_step() || *timer_.last_step() != step) {
+    SHOAL_CO_TRY_VOID(co_await save(store, context, std::move(own_position)));
+  }
+  std::function<void()> call = [this, &context, step] {
+    for (const auto& listener : options_.listeners) listener->end(context, step);
+  };
+  co_return co_await tell("end", std::move(call));
+}
+
+Task<Result<void>> CheckpointSaver::tell(std::string_view what, std::function<void()> call) {
+  if (options_.listeners.empty()) co_return Result<void>{};
+  Result<void> told;
+  Work work = [&call, &told, what] { told = call_user("checkpoint listener " + std::string(what), call); };
+  SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(work)));
+  co_return told;
+}
+
+Task<Result<void>> CheckpointSaver::write(cluster::Snapshot& snapshot) {
+  const int64_t step = int64_t(snapshot.info().global_step);
+  Result<std::unique_ptr<checkpoint::Writer>> begun = internal_error("not begun");
+  std::vector<int> files;
+  Result<void> added;
+  Work begin = [&] {
+    begun = checkpoint::Writer::begin(env_.storage(), options_.model_dir, step);
+    if (!begun) return;
+    for (const cluster::ShardSpec& shard : snapshot.plan().shards) {
+      auto file = (*begun)->add_file(arena_layout(shard));
+      if (file) files.push_back(*file);
+      else added = std::move(file).error();
+    }
+  };
+  SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(begin)));
+  SHOAL_CO_TRY(std::unique_ptr<checkpoint::Writer> writer, std::move(begun));
+  SHOAL_CO_TRY_VOID(std::move(added));
+  for (size_t shard = 0; shard < files.size(); ++shard) {
+    SHOAL_CO_TRY_VOID(co_await stream(snapshot, *writer, files[shard], int(shard)));
+  }
+  Result<checkpoint::Saved> saved = internal_error("not saved");
+  Work commit = [&] {
+    checkpoint::CommitOptions options{.keep_max = keep_max_};
+    options.warn = [this](const std::string& sentence) { env_.log().warning(sentence); };
+    saved = writer->commit(save_info(snapshot.info(), options_, env_.wall_now()), std::move(options));
+  };
+  SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(commit)));
+  SHOAL_CO_TRY(const checkpoint::Saved done, std::move(saved));
+  last_name_ = done.name;
+  last_prefix_ = done.prefix;
+  env_.log().info("checkpoint " + done.prefix + " written at global step " + std::to_string(step));
+  co_return Result<void>{};
+}
+
+Task<Result<void>> CheckpointSaver::stream(cluster::Snapshot& snapshot, checkpoint::Writer& writer, int file, int shard) {
+  const cluster::ShardSpec& spec = snapshot.plan().shards[size_t(shard)];
+  for (cluster::ArenaIndex arena = 0; arena <= spec.slot_count; ++arena) {
+    for (uint64_t offset = 0; offset < spec.arena_bytes; offset += kPartBytes) {
+      const uint64_t bytes = std::min(kPartBytes, spec.arena_bytes - offset);
+      SHOAL_CO_TRY(const cluster::Snapshot::Part part, co_await snapshot.read(shard, arena, offset, bytes));
+      Result<void> appended;
+      Work append = [&] { appended = writer.append(file, part.bytes); };
+      SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(append)));
+      SHOAL_CO_TRY_VOID(std::move(appended));
+    }
+  }
+  co_return Result<void>{};
+}
+
+CheckpointSource::CheckpointSource(std::unique_ptr<checkpoint::Reader> reader) : reader_(std::move(reader)) {
+  const checkpoint::Manifest& manifest = reader_->manifest();
+  info_.global_step = uint64_t(manifest.global_step);
+  for (size_t i = 0;; ++i) {
+    const auto counter = manifest.info.counters.find("update_count/" + std::to_string(i));
+    if (counter == manifest.info.counters.end()) break;
+    info_.shards.push_back({.version = 0, .update_count = counter->second});
+  }
+  for (const auto& [trainer, position] : manifest.info.positions) {
+    int index = -1;
+    std::from_chars(trainer.data(), trainer.data() + trainer.size(), index);
+    if (index >= 0) info_.positions[index] = position;
+  }
+}
+
+Result<void> CheckpointSource::read(const cluster::Segment& segment, cluster::ArenaIndex arena, std::span<std::byte> out) {
+  const std::string name = tensor_name(segment, arena);
+  SHOAL_TRY_VOID(check_variable(*reader_, name, segment.variable.shape));
+  return reader_->read_rows(name, segment.row_begin, segment.row_end, out);
+}
+
+Result<void> check_variable(const checkpoint::Reader& reader, std::string_view name, const Shape& shape) {
+  const checkpoint::TensorEntry* entry = reader.manifest().find(name);
+  const std::string where = "checkpoint " + reader.prefix() + ": ";
+  if (!entry) {
+    return invalid_argument(where + "has no variable " + std::string(name) +
+                            "; the model or its optimizer changed since: use another model_dir, or the old model");
+  }
+  if (!(entry->shape == shape)) {
+    return invalid_argument(where + "variable " + std::string(name) + " is " + to_string(entry->shape) +
+                            " there and " + to_string(shape) + " in the model: use another model_dir, or the old model");
+  }
+  return {};
+}
+
+}  // namespace shoal

@@ -1,0 +1,74 @@
+#pragma once
+/// Writes checkpoints of a store when they are due, and tells the listeners (CONTRACT 10, CH-3, CK-9, HK-9).
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "shoal/base/environment.h"
+#include "shoal/checkpoint/directory.h"
+#include "shoal/cluster/store.h"
+#include "shoal/estimator/hook.h"
+#include "shoal/estimator/interval_timer.h"
+#include "shoal/estimator/run_config.h"
+
+namespace shoal {
+
+struct SaverOptions {
+  std::string model_dir;
+  std::string numerics;     ///< text, stored with each checkpoint
+  std::string fingerprint;  ///< of the model, likewise
+  std::vector<std::shared_ptr<CheckpointListener>> listeners;
+};
+
+class CheckpointSaver {
+ public:
+  CheckpointSaver(Environment& env, const RunConfig& config, SaverOptions options);
+
+  /// The first save of a run and of each recovery: even if a checkpoint of that step exists. begin() of the listeners
+  /// comes before the first.
+  Task<Result<void>> save_at_start(cluster::Store& store, RunContext& context, std::string own_position);
+  bool due(uint64_t step, SteadyTime now) const { return timer_.due(step, now); }
+  Task<Result<void>> save(cluster::Store& store, RunContext& context, std::string own_position);
+  /// The last: only if the step moved since the one before. Then end() of the listeners.
+  Task<Result<void>> save_at_end(cluster::Store& store, RunContext& context, std::string own_position);
+
+  /// Name of the newest checkpoint written ("model.ckpt-20"); empty: none yet.
+  const std::string& last_name() const { return last_name_; }
+
+ private:
+  Task<Result<void>> write(cluster::Snapshot& snapshot);
+  Task<Result<void>> stream(cluster::Snapshot& snapshot, checkpoint::Writer& writer, int file, int shard);
+  Task<Result<void>> tell(std::string_view what, std::function<void()> call);
+
+  Environment& env_;
+  SaverOptions options_;
+  int64_t keep_max_;
+  IntervalTimer timer_;
+  std::string last_name_;
+  std::string last_prefix_;
+  bool begun_ = false;
+};
+
+/// The segments of one shard as a checkpoint's data file holds them: weights, then slots, arenas laid end to end.
+checkpoint::ArenaLayout arena_layout(const cluster::ShardSpec& spec);
+/// "dense/kernel", or "dense/kernel/momentum" for a slot.
+std::string tensor_name(const cluster::Segment& segment, cluster::ArenaIndex arena);
+
+/// A checkpoint as the source of a restore: any number of shards then, any number now.
+class CheckpointSource final : public cluster::RestoreSource {
+ public:
+  explicit CheckpointSource(std::unique_ptr<checkpoint::Reader> reader);
+  const cluster::StateInfo& info() const override { return info_; }
+  Result<void> read(const cluster::Segment& segment, cluster::ArenaIndex arena, std::span<std::byte> out) override;
+  const std::string& prefix() const { return reader_->prefix(); }
+
+ private:
+  std::unique_ptr<checkpoint::Reader> reader_;
+  cluster::StateInfo info_;
+};
+
+/// "Variable dense/kernel is [10, 5] in the checkpoint, the model has [10, 6]", NotFound turned into a changed model: the
+/// checks that a restore makes before it reads. InvalidArgument.
+Result<void> check_variable(const checkpoint::Reader& reader, std::string_view name, const Shape& shape);
+
+}  // namespace shoal

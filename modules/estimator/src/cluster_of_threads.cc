@@ -1,0 +1,92 @@
+#include "cluster_of_threads.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include "shoal/transport/inproc.h"
+
+namespace shoal {
+namespace {
+
+std::string temporary_folder() {
+  std::string folder = (std::filesystem::temp_directory_path() / "shoal-XXXXXX").string();
+  if (!mkdtemp(folder.data())) raise(failed_precondition("no temporary model_dir can be made at " + folder));
+  return folder;
+}
+
+/// The threads, and the strand of the calling thread on which their ends are noted.
+class ThreadedCluster {
+ public:
+  ThreadedCluster(Environment& env, const std::function<void(RunConfig)>& body)
+      : env_(env), body_(body), stop_(env.interrupted()), changed_(env) {}
+
+  StopToken stop_token() const { return stop_.token(); }
+  Task<std::vector<TaskOutcome>> run(std::vector<RunConfig> configs);
+
+ private:
+  void start(size_t index, RunConfig config);
+  void ended(size_t index, Result<void> result);
+
+  Environment& env_;
+  const std::function<void(RunConfig)>& body_;
+  StopSource stop_;
+  Event changed_;
+  std::vector<TaskOutcome> outcomes_;
+  std::vector<std::jthread> threads_;
+  size_t running_ = 0;
+};
+
+Task<std::vector<TaskOutcome>> ThreadedCluster::run(std::vector<RunConfig> configs) {
+  running_ = configs.size();
+  for (const RunConfig& config : configs) outcomes_.push_back({config.task().name(), {}});
+  for (size_t i = 0; i < configs.size(); ++i) start(i, configs[i]);
+  while (running_ > 0) {
+    Result<void> woken = co_await changed_.wait("the tasks of the cluster", kNoDeadline);
+    static_cast<void>(woken);
+  }
+  threads_.clear();  // joins
+  co_return std::move(outcomes_);
+}
+
+void ThreadedCluster::start(size_t index, RunConfig config) {
+  threads_.emplace_back([this, index, config = std::move(config)] {
+    Result<void> result = call_user(config.task().name(), [&] { body_(config); });
+    env_.post([this, index, result = std::move(result)]() mutable { ended(index, std::move(result)); });
+  });
+}
+
+void ThreadedCluster::ended(size_t index, Result<void> result) {
+  if (!result) {
+    env_.log().error(outcomes_[index].task + " failed: " + result.error().message());
+    if (index == 0) stop_.request_stop();  // nobody else can end the job
+  }
+  outcomes_[index].result = std::move(result);
+  --running_;
+  changed_.notify_all();
+}
+
+}  // namespace
+
+std::vector<TaskOutcome> run_cluster_of_threads(const cluster::ClusterSize& size, RunConfigOptions options,
+                                                const TaskHost& host, const std::function<void(RunConfig)>& body) {
+  const std::unique_ptr<Environment> env =
+      make_production_environment({.sink = host.sink, .handle_signals = host.handle_signals, .stop = host.stop});
+  if (!options.model_dir) {
+    options.model_dir = temporary_folder();
+    env->log().warning("no model_dir was given; results go to the temporary folder " + *options.model_dir);
+  }
+  ThreadedCluster cluster(*env, body);
+  auto task_host = std::make_shared<TaskHost>(host);
+  task_host->handle_signals = false;
+  task_host->stop = cluster.stop_token();
+  if (!task_host->buffers) task_host->buffers = BufferPool::create();
+  task_host->transports["inproc"] = transport::inproc_factory(std::make_shared<transport::InprocHub>());
+  std::vector<RunConfig> configs;
+  for (cluster::TaskConfig& task : cluster::in_process_tasks(size, "cluster")) {
+    configs.push_back(RunConfig(options, std::move(task)).with_host(task_host));
+  }
+  return env->run(cluster.run(std::move(configs)));
+}
+
+}  // namespace shoal

@@ -1,0 +1,107 @@
+#include "shoal/estimator/estimator.h"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "evaluation.h"
+#include "shoal/checkpoint/directory.h"
+#include "train_task.h"
+
+namespace shoal {
+namespace {
+
+Result<std::string> resolve_model_dir(const RunConfig& config, const std::optional<std::string>& given) {
+  if (given && given->empty()) return invalid_argument("Estimator: model_dir must not be the empty string");
+  if (given && config.model_dir() && *given != *config.model_dir()) {
+    return invalid_argument("model_dir is " + *given + " in the Estimator and " + *config.model_dir() +
+                            " in the RunConfig; give it once, or the same");
+  }
+  if (given) return *given;
+  if (config.model_dir()) return *config.model_dir();
+  if (config.task().mode != cluster::TaskMode::kLocal && config.task_type() != cluster::kPsRole) {
+    return invalid_argument("a " + config.task_type() + " needs a model_dir that all tasks of the job can see; give one in "
+                            "the RunConfig, the Estimator or TF_CONFIG");
+  }
+  if (config.task_type() == cluster::kPsRole) return std::string();
+  std::string folder = (std::filesystem::temp_directory_path() / "shoal-XXXXXX").string();
+  if (!mkdtemp(folder.data())) return failed_precondition("no temporary model_dir can be made at " + folder);
+  stderr_sink()({LogLevel::kWarning, std::chrono::system_clock::now(), "",
+                 "no model_dir was given; results go to the temporary folder " + folder});
+  return folder;
+}
+
+/// Runs `work` on a fresh environment of the task that `config` describes.
+template <class Fn>
+auto in_environment(const RunConfig& config, Fn&& work) {
+  const std::unique_ptr<Environment> env = make_task_environment(config);
+  return value_or_raise(work(*env));
+}
+
+}  // namespace
+
+Estimator::Estimator(ModelFn model_fn, RunConfig config, Params params, std::optional<std::string> model_dir)
+    : model_fn_(std::move(model_fn)), config_(std::move(config)), params_(std::move(params)) {
+  if (!model_fn_) raise(invalid_argument("Estimator: a model_fn is required"));
+  model_dir_ = value_or_raise(resolve_model_dir(config_, model_dir));
+}
+
+Estimator& Estimator::train(const InputFn& input_fn, TrainOptions options) {
+  if (config_.task_type() == cluster::kPsRole || config_.task_type() == cluster::kEvaluatorRole) {
+    raise(failed_precondition("Estimator::train does nothing useful in a " + config_.task_type() +
+                              " task; call train_and_evaluate, which runs every role"));
+  }
+  if (!input_fn) raise(type_mismatch("Estimator::train: an input function is required"));
+  if (options.steps && options.max_steps) raise(invalid_argument("Estimator::train: give steps or max_steps, not both"));
+  if (options.steps.value_or(1) <= 0) raise(invalid_argument("Estimator::train: steps must be greater than 0"));
+  if (options.max_steps.value_or(1) <= 0) raise(invalid_argument("Estimator::train: max_steps must be greater than 0"));
+  if (!options.saving_listeners.empty() && !config_.saves_checkpoints()) {
+    raise(invalid_argument("Estimator::train: saving_listeners need checkpoints, which this config disables"));
+  }
+  in_environment(config_, [&](Environment& env) {
+    const TrainRequest request{.estimator = *this,
+                               .input_fn = input_fn,
+                               .role = config_.num_ps_replicas() == 0 ? TrainRole::kLocal
+                                       : config_.is_chief()           ? TrainRole::kChief
+                                                                      : TrainRole::kWorker,
+                               .max_steps = options.max_steps,
+                               .steps = options.steps,
+                               .hooks = options.hooks,
+                               .listeners = options.saving_listeners};
+    return env.run(train_task(env, request));
+  });
+  return *this;
+}
+
+Metrics Estimator::evaluate(const InputFn& input_fn, EvaluateOptions options) const {
+  if (!input_fn) raise(type_mismatch("Estimator::evaluate: an input function is required"));
+  if (options.steps.value_or(1) <= 0) raise(invalid_argument("Estimator::evaluate: steps must be greater than 0"));
+  return in_environment(config_, [&](Environment& env) { return run_evaluation(env, *this, input_fn, options); });
+}
+
+std::vector<std::string> Estimator::variable_names() const {
+  return in_environment(config_, [&](Environment& env) -> Result<std::vector<std::string>> {
+    SHOAL_TRY(const auto reader, open_checkpoint(env, model_dir_, std::nullopt));
+    if (!reader) return not_found("no checkpoint in " + model_dir_);
+    std::vector<std::string> names;
+    for (const auto& tensor : reader->manifest().tensors) names.push_back(tensor.name);
+    return names;
+  });
+}
+
+Tensor Estimator::variable_value(const std::string& name) const {
+  return in_environment(config_, [&](Environment& env) -> Result<Tensor> {
+    SHOAL_TRY(const auto reader, open_checkpoint(env, model_dir_, std::nullopt));
+    if (!reader) return not_found("no checkpoint in " + model_dir_);
+    return reader->read_tensor(name);
+  });
+}
+
+std::optional<std::string> Estimator::latest_checkpoint() const {
+  return in_environment(config_, [&](Environment& env) { return checkpoint::latest(env.storage(), model_dir_); });
+}
+
+std::string Estimator::eval_dir(const std::optional<std::string>& name) const {
+  return join_path(model_dir_, name ? "eval_" + *name : "eval");
+}
+
+}  // namespace shoal

@@ -1,0 +1,14 @@
+#include "shoal/estimator/estimator_spec.h"
+
+namespace shoal {
+
+EstimatorSpec::EstimatorSpec(nn::HeadOutput head)
+    : mode(head.mode),
+      loss(head.loss),
+      train_op(std::move(head.train_op)),
+      predictions(std::move(head.predictions)),
+      text_predictions(std::move(head.text_predictions)),
+      eval_metrics(std::move(head.metrics)),
+      label_mapping(std::move(head.label_mapping)) {}
+
+}  // namespace shoal

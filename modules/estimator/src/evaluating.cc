@@ -1,0 +1,40 @@
+#include "evaluating.h"
+
+#include <algorithm>
+
+#include "evaluation.h"
+
+namespace shoal {
+
+Result<void> Evaluating::evaluate(Environment& env, const std::string& prefix) {
+  SHOAL_TRY(Metrics metrics, run_evaluation(env, estimator_, spec_.input_fn,
+                                            {.steps = spec_.steps, .hooks = spec_.hooks, .checkpoint = prefix, .name = spec_.name}));
+  if (!metrics.contains("global_step")) return internal_error("an evaluation gave no global_step");
+  last_prefix_ = prefix;
+  last_was_final_ = max_steps_ && metrics["global_step"] >= double(*max_steps_);
+  exports_.clear();
+  for (const auto& exporter : spec_.exporters) {
+    const std::string path = join_path(join_path(estimator_.model_dir(), "export"), exporter->name());
+    const ExportRequest request{env, estimator_, path, prefix, metrics, last_was_final_};
+    SHOAL_TRY(std::optional<std::string> written,
+              call_user("exporter " + exporter->name(), [&] { return exporter->export_model(request); }));
+    if (written) {
+      env.log().info("export " + exporter->name() + ": " + *written);
+      fired_.push_back(exporter.get());
+    }
+    exports_.push_back(std::move(written));
+  }
+  metrics_ = std::move(metrics);
+  return {};
+}
+
+void Evaluating::warn_about_final_exporters(Logger& log) const {
+  for (const auto& exporter : spec_.exporters) {
+    if (!exporter->final_only() || std::find(fired_.begin(), fired_.end(), exporter.get()) != fired_.end()) continue;
+    const std::string last = metrics_ ? std::to_string(int64_t(metrics_->at("global_step"))) : "none";
+    log.warning("export " + exporter->name() + " was never made: it waits for the last step, the last evaluation was at " +
+                last + ", max_steps is " + (max_steps_ ? std::to_string(*max_steps_) : "not set"));
+  }
+}
+
+}  // namespace shoal

@@ -1,0 +1,39 @@
+#pragma once
+/// Evaluations as a sequence: results, exporters, what was evaluated last. Used by local mode and by the evaluator.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shoal/base/environment.h"
+#include "shoal/estimator/estimator.h"
+#include "shoal/estimator/eval_spec.h"
+
+namespace shoal {
+
+class Evaluating {
+ public:
+  Evaluating(const Estimator& estimator, const EvalSpec& spec, std::optional<int64_t> max_steps)
+      : estimator_(estimator), spec_(spec), max_steps_(max_steps) {}
+
+  /// Evaluates the checkpoint at `prefix`, then calls the exporters. On the compute thread.
+  Result<void> evaluate(Environment& env, const std::string& prefix);
+  /// CONTRACT EX-10: says which final exporters never fired.
+  void warn_about_final_exporters(Logger& log) const;
+
+  const std::optional<std::string>& last_prefix() const { return last_prefix_; }
+  const std::optional<Metrics>& metrics() const { return metrics_; }
+  const std::vector<std::optional<std::string>>& exports() const { return exports_; }
+  bool last_was_final() const { return last_was_final_; }
+
+ private:
+  const Estimator& estimator_;
+  const EvalSpec& spec_;
+  std::optional<int64_t> max_steps_;
+  std::optional<std::string> last_prefix_;
+  std::optional<Metrics> metrics_;
+  std::vector<std::optional<std::string>> exports_;
+  std::vector<const Exporter*> fired_;
+  bool last_was_final_ = false;
+};
+
+}  // namespace shoal

@@ -1,0 +1,255 @@
+#include "evaluation.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "checkpoint_saver.h"
+#include "shoal/base/production.h"
+#include "shoal/checkpoint/directory.h"
+#include "shoal/monitor/event_writer.h"
+#include "shoal/nn/initialisers.h"
+
+namespace shoal {
+namespace {
+
+/// The batches of one evaluation and what they add up to.
+class EvaluationRun {
+ public:
+  EvaluationRun(Environment& env, BuiltModel& model, data::Iterator& input, LoadedVariables variables,
+                std::vector<std::shared_ptr<Hook>> hooks)
+      : env_(env), model_(model), input_(input), variables_(std::move(variables)), hooks_(std::move(hooks)), context_(env) {}
+
+  Result<void> prepare(uint64_t global_step);
+  Result<void> run(std::optional<int64_t> steps, std::optional<data::Batch> first);
+  Metrics results(uint64_t global_step) const;
+
+ private:
+  Result<void> one_batch(data::Batch& batch);
+  void note_progress(std::optional<int64_t> steps);
+
+  Environment& env_;
+  BuiltModel& model_;
+  data::Iterator& input_;
+  LoadedVariables variables_;
+  std::vector<std::shared_ptr<Hook>> hooks_;
+  RunContext context_;
+  StepRequest request_;
+  StepValues values_;
+  std::vector<nn::MetricAccumulator> accumulators_;
+  std::vector<TensorView> metric_inputs_;
+  double loss_sum_ = 0;
+  int64_t batches_ = 0;
+};
+
+Result<void> EvaluationRun::prepare(uint64_t global_step) {
+  context_.set_global_step(global_step);
+  HookSetup setup(model_.graph(), model_.spec().loss);
+  for (const auto& hook : hooks_) SHOAL_TRY_VOID(call_user("evaluation hook begin", [&] { hook->begin(setup); }));
+  std::vector<Value> always{model_.spec().loss};
+  for (const auto& [name, metric] : model_.spec().eval_metrics) {
+    always.insert(always.end(), metric.inputs.begin(), metric.inputs.end());
+    accumulators_.emplace_back(metric);
+  }
+  std::vector<Value> sometimes;
+  for (const auto& [name, value] : setup.fetches()) {
+    sometimes.push_back(value);
+    values_.values().emplace_back(name, TensorView{});
+  }
+  model_.set_values(std::move(always), std::move(sometimes), {});
+  for (const auto& hook : hooks_) SHOAL_TRY_VOID(call_user("evaluation hook after_ready", [&] { hook->after_ready(context_); }));
+  return {};
+}
+
+Result<void> EvaluationRun::run(std::optional<int64_t> steps, std::optional<data::Batch> first) {
+  data::Batch batch;
+  bool more = first.has_value();
+  if (first) batch = std::move(*first);
+  while (more && (!steps || batches_ < *steps)) {
+    SHOAL_TRY_VOID(one_batch(batch));
+    note_progress(steps);
+    if (context_.stop_requested() || (steps && batches_ >= *steps)) break;
+    SHOAL_TRY(more, input_.next(batch));
+  }
+  if (batches_ == 0) env_.log().warning("evaluation: the input gave no batch; is it empty or wrongly set up?");
+  for (const auto& hook : hooks_) SHOAL_TRY_VOID(call_user("evaluation hook end", [&] { hook->end(context_); }));
+  return {};
+}
+
+Result<void> EvaluationRun::one_batch(data::Batch& batch) {
+  request_.clear();
+  for (const auto& hook : hooks_) {
+    SHOAL_TRY_VOID(call_user("evaluation hook before_step", [&] { hook->before_step(context_, request_); }));
+  }
+  SHOAL_TRY(const int64_t size, batch_size(batch));
+  SHOAL_TRY(BoundProgram * program, model_.program(size, request_.fetches()));
+  SHOAL_TRY_VOID(model_.feed(*program, batch, request_.feeds()));
+  SHOAL_TRY(const std::vector<backends::Pieces> variables, variables_.bind(*program->program));
+  SHOAL_TRY_VOID(program->program->run({.inputs = program->inputs,
+                                        .variables = variables,
+                                        .updates = {},
+                                        .weights = {1, 1},  // nothing changes while we evaluate
+                                        .key = {}}));
+  const std::span<const TensorView> fetched = program->program->fetched();
+  const double loss = double(fetched[0].as<float>()[0]);
+  loss_sum_ += loss;
+  ++batches_;
+  context_.count_iteration();
+  size_t next = 1;
+  for (size_t i = 0; i < accumulators_.size(); ++i) {
+    const size_t count = model_.spec().eval_metrics[i].second.inputs.size();
+    SHOAL_TRY_VOID(accumulators_[i].update(fetched.subspan(next, count)));
+    next += count;
+  }
+  values_.set(loss, size, fetched.size() > next);
+  for (size_t i = 0; next + i < fetched.size(); ++i) values_.values()[i].second = fetched[next + i];
+  for (const auto& hook : hooks_) {
+    SHOAL_TRY_VOID(call_user("evaluation hook after_step", [&] { hook->after_step(context_, values_); }));
+  }
+  return {};
+}
+
+void EvaluationRun::note_progress(std::optional<int64_t> steps) {
+  if (!steps) return;
+  const int64_t every = *steps < 20 ? 1 : *steps / 10;
+  if (batches_ % every == 0) {
+    env_.log().debug("evaluation: batch " + std::to_string(batches_) + " of " + std::to_string(*steps));
+  }
+}
+
+Metrics EvaluationRun::results(uint64_t global_step) const {
+  Metrics metrics;
+  for (size_t i = 0; i < accumulators_.size(); ++i) {
+    metrics[model_.spec().eval_metrics[i].first] = accumulators_[i].value();
+  }
+  metrics["loss"] = batches_ == 0 ? 0 : loss_sum_ / double(batches_);
+  metrics["global_step"] = double(global_step);
+  return metrics;
+}
+
+Result<void> write_results(Environment& env, const std::string& folder, const Metrics& metrics, const std::string& prefix) {
+  SHOAL_TRY(const auto writer, monitor::EventWriter::open(env, folder));
+  const int64_t step = int64_t(metrics.at("global_step"));
+  std::vector<monitor::Scalar> scalars;
+  for (const auto& [name, value] : metrics) {
+    if (name != "global_step") scalars.push_back({name, value});
+  }
+  SHOAL_TRY_VOID(writer->add_scalars(step, scalars));
+  if (!prefix.empty()) SHOAL_TRY_VOID(writer->add_text(step, "checkpoint_path", prefix));
+  return writer->close();
+}
+
+std::string describe(const Metrics& metrics) {
+  std::string text;
+  for (const auto& [name, value] : metrics) {
+    char number[32];
+    std::snprintf(number, sizeof number, name == "global_step" ? "%.0f" : "%.6g", value);
+    text += (text.empty() ? "" : ", ") + name + " = " + number;
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<LoadedVariables> LoadedVariables::load(Environment& env, const Graph& graph, const checkpoint::Reader* reader) {
+  LoadedVariables loaded;
+  size_t total = 0;
+  for (const Variable& variable : graph.variables()) {
+    const size_t bytes = size_t(variable.shape.elements()) * size_of(variable.dtype);
+    const int64_t rows = variable.shape.rank() == 0 ? 1 : variable.shape[0];
+    loaded.places_.push_back({variable.name, {nullptr, 0, rows}, bytes});
+    total += align_up(bytes);
+  }
+  loaded.arena_ = env.buffers().get(std::max<size_t>(total, kBufferAlignment));
+  size_t offset = 0;
+  for (size_t i = 0; i < loaded.places_.size(); ++i) {
+    Place& place = loaded.places_[i];
+    const Variable& variable = graph.variables()[i];
+    std::byte* data = loaded.arena_->data() + offset;
+    place.piece.data = data;
+    offset += align_up(place.bytes);
+    if (reader) {
+      SHOAL_TRY_VOID(check_variable(*reader, variable.name, variable.shape));
+      SHOAL_TRY_VOID(reader->read(variable.name, {data, place.bytes}));
+    } else {
+      const MutableTensorView view{variable.dtype, Shape{variable.shape.elements()}, data};
+      SHOAL_TRY_VOID(nn::initialise(variable.initialiser, nn::variable_key(graph.seed(), variable.name), 0, view));
+    }
+  }
+  return loaded;
+}
+
+Result<std::vector<backends::Pieces>> LoadedVariables::bind(const backends::Program& program) const {
+  std::vector<backends::Pieces> pieces;
+  for (const auto& variable : program.info().variables) {
+    const auto found = std::find_if(places_.begin(), places_.end(), [&](const Place& p) { return p.name == variable.name; });
+    if (found == places_.end()) return not_found("variable " + variable.name + " was not loaded");
+    pieces.push_back(backends::Pieces(&found->piece, 1));
+  }
+  return pieces;
+}
+
+std::span<const std::byte> LoadedVariables::bytes_of(std::string_view variable) const {
+  const auto found = std::find_if(places_.begin(), places_.end(), [&](const Place& p) { return p.name == variable; });
+  SHOAL_CHECK(found != places_.end());
+  return {found->piece.data, found->bytes};
+}
+
+Result<std::unique_ptr<checkpoint::Reader>> open_checkpoint(Environment& env, const std::string& model_dir,
+                                                            const std::optional<std::string>& prefix) {
+  if (prefix) return checkpoint::Reader::open(env.storage(), *prefix);
+  auto newest = checkpoint::latest(env.storage(), model_dir);
+  if (!newest) {
+    env.log().error("checkpoint: " + newest.error().message());
+    return data_loss(newest.error().message());
+  }
+  if (!*newest) return std::unique_ptr<checkpoint::Reader>();
+  return checkpoint::Reader::open(env.storage(), **newest);
+}
+
+Result<OpenedInput> open_input(Environment& env, const Estimator& estimator, const InputFn& input_fn, Mode mode) {
+  OpenedInput opened;
+  const InputContext context{mode, estimator.params(), estimator.config()};
+  SHOAL_TRY(opened.dataset, call_user("input_fn", [&] { return input_fn(context); }));
+  const bool training = mode == Mode::kTrain;
+  data::IterateOptions options{.seed = estimator.config().random_seed(),
+                               .trainer_index = training ? estimator.config().trainer_index() : 0,
+                               .num_trainers = training ? estimator.config().num_trainers() : 1};
+  SHOAL_TRY(opened.iterator, opened.dataset->iterate(env, options));
+  return opened;
+}
+
+Result<std::unique_ptr<backends::Backend>> make_configured_backend(const RunConfig& config) {
+  return backends::make_backend(config.backend().value_or(backends::default_backend()));
+}
+
+RandomKey graph_seed(Environment& env, const RunConfig& config) {
+  return config.random_seed() ? RandomKey(*config.random_seed()) : env.entropy();
+}
+
+Result<Metrics> run_evaluation(Environment& env, const Estimator& estimator, const InputFn& input_fn,
+                               const EvaluateOptions& options) {
+  SHOAL_TRY(const auto reader, open_checkpoint(env, estimator.model_dir(), options.checkpoint));
+  if (!reader) env.log().info("evaluation: no checkpoint, so the freshly initialised model is evaluated");
+  const uint64_t step = reader ? uint64_t(reader->global_step()) : 0;
+  SHOAL_TRY(OpenedInput input, open_input(env, estimator, input_fn, Mode::kEval));
+  data::Batch first;
+  SHOAL_TRY(const bool any, input.iterator->next(first));
+  if (!any) return invalid_argument("evaluation: the input function gave no batch; is the evaluation data empty?");
+  SHOAL_TRY(const InputTypes types, input_types(first));
+  SHOAL_TRY(const auto model, BuiltModel::build({estimator.model_fn(), Mode::kEval, estimator.params(), estimator.config(),
+                                                 graph_seed(env, estimator.config())}, types));
+  SHOAL_TRY(auto backend, make_configured_backend(estimator.config()));
+  model->use_backend(std::move(backend), estimator.config().compute_threads(usable_cores()));
+  std::vector<std::shared_ptr<Hook>> hooks = options.hooks;
+  hooks.insert(hooks.end(), model->spec().evaluation_hooks.begin(), model->spec().evaluation_hooks.end());
+  SHOAL_TRY(LoadedVariables variables, LoadedVariables::load(env, model->graph(), reader.get()));
+  EvaluationRun run(env, *model, *input.iterator, std::move(variables), std::move(hooks));
+  SHOAL_TRY_VOID(run.prepare(step));
+  SHOAL_TRY_VOID(run.run(options.steps, std::move(first)));
+  Metrics metrics = run.results(step);
+  SHOAL_TRY_VOID(write_results(env, estimator.eval_dir(options.name), metrics, reader ? reader->prefix() : ""));
+  env.log().info("evaluation" + (options.name ? " " + *options.name : "") + ": " + describe(metrics));
+  return metrics;
+}
+
+}  // namespace shoal

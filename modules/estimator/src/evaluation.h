@@ -1,0 +1,53 @@
+#pragma once
+/// One evaluation of one checkpoint: builds the model, loads the weights, runs the batches, writes the results.
+#include <optional>
+#include <string>
+
+#include "model.h"
+#include "shoal/base/environment.h"
+#include "shoal/checkpoint/reader.h"
+#include "shoal/estimator/estimator.h"
+
+namespace shoal {
+
+/// The variables of a graph in one arena, for programs of evaluation and prediction.
+class LoadedVariables {
+ public:
+  /// From `reader`, or from the initialisers where it is null. InvalidArgument naming a variable that the checkpoint lacks
+  /// or has in another shape.
+  static Result<LoadedVariables> load(Environment& env, const Graph& graph, const checkpoint::Reader* reader);
+  /// In the order of the program's variables.
+  Result<std::vector<backends::Pieces>> bind(const backends::Program& program) const;
+  std::span<const std::byte> bytes_of(std::string_view variable) const;
+
+ private:
+  struct Place {
+    std::string name;
+    backends::Piece piece;
+    size_t bytes;
+  };
+  Ref<Buffer> arena_;
+  std::vector<Place> places_;
+};
+
+/// The checkpoint that evaluation and prediction use: `prefix`, else the newest of `model_dir`, else null (no checkpoint
+/// anywhere: the initialised model). DataLoss if the `checkpoint` file leads to nothing loadable.
+Result<std::unique_ptr<checkpoint::Reader>> open_checkpoint(Environment& env, const std::string& model_dir,
+                                                            const std::optional<std::string>& prefix);
+
+/// Runs on the compute thread. `estimator` outlives the call.
+Result<Metrics> run_evaluation(Environment& env, const Estimator& estimator, const InputFn& input_fn,
+                               const EvaluateOptions& options);
+
+/// Opens the input of `mode` for this task.
+struct OpenedInput {
+  std::optional<data::Dataset> dataset;
+  std::unique_ptr<data::Iterator> iterator;
+};
+Result<OpenedInput> open_input(Environment& env, const Estimator& estimator, const InputFn& input_fn, Mode mode);
+/// The backend and thread count that the config asks for. NotFound listing the backends of this build.
+Result<std::unique_ptr<backends::Backend>> make_configured_backend(const RunConfig& config);
+/// The seed of graphs: the config's, else fresh.
+RandomKey graph_seed(Environment& env, const RunConfig& config);
+
+}  // namespace shoal

@@ -1,0 +1,153 @@
+#include "evaluator_task.h"
+
+#include <algorithm>
+
+#include "shoal/checkpoint/directory.h"
+
+namespace shoal {
+namespace {
+
+constexpr auto kNoteEvery = std::chrono::seconds(600);
+constexpr auto kPollEvery = std::chrono::milliseconds(100);  // for the end mark, and between looks at least
+constexpr auto kOldMarkGrace = std::chrono::seconds(30);     // a mark of the run before: its removal is waited for
+constexpr int kDamagedMax = 3;
+
+/// A note that is made at most once per 600 s.
+class RareNote {
+ public:
+  bool due(SteadyTime now) {
+    if (next_ && now < *next_) return false;
+    next_ = now + kNoteEvery;
+    return true;
+  }
+  void reset() { next_.reset(); }
+
+ private:
+  std::optional<SteadyTime> next_;
+};
+
+class EvaluatorTask {
+ public:
+  EvaluatorTask(Environment& env, const EvaluatorOptions& options)
+      : env_(env), options_(options), evaluating_(options.estimator, options.spec, options.max_steps), started_(env.now()) {}
+  Task<Result<std::optional<Metrics>>> run();
+
+ private:
+  Result<void> look();
+  Result<void> evaluate(const std::string& prefix);
+  Result<bool> read_mark();
+  bool finished() const;
+  Task<Result<void>> wait_until(SteadyTime when);
+
+  Environment& env_;
+  const EvaluatorOptions& options_;
+  Evaluating evaluating_;
+  const SteadyTime started_;
+  std::optional<checkpoint::EndMark> mark_;
+  std::optional<checkpoint::EndMark> mark_at_start_;
+  bool looked_for_mark_ = false;
+  RareNote missing_note_, not_new_note_, poll_note_;
+  std::string damaged_prefix_;
+  int damaged_count_ = 0;
+};
+
+Task<Result<std::optional<Metrics>>> EvaluatorTask::run() {
+  SHOAL_CO_TRY_VOID(co_await wait_until(env_.after(std::chrono::seconds(options_.spec.start_delay_secs))));
+  const Duration throttle = std::chrono::seconds(options_.spec.throttle_secs);
+  while (!env_.interrupted().stop_requested()) {
+    const SteadyTime started = env_.now();
+    Result<void> looked;
+    Work work = [this, &looked] { looked = look(); };
+    SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(work)));
+    SHOAL_CO_TRY_VOID(std::move(looked));
+    if (finished()) break;
+    SHOAL_CO_TRY_VOID(co_await wait_until(std::max(started + throttle, env_.after(kPollEvery))));
+  }
+  if (!evaluating_.last_prefix()) env_.log().warning("evaluation: the job ended and nothing was ever evaluated");
+  evaluating_.warn_about_final_exporters(env_.log());
+  co_return evaluating_.metrics();
+}
+
+/// One look: status missing, not new, or evaluated.
+Result<void> EvaluatorTask::look() {
+  SHOAL_TRY_VOID(read_mark());
+  auto newest = checkpoint::latest(env_.storage(), options_.estimator.model_dir());
+  if (!newest) {
+    env_.log().error("checkpoint: " + newest.error().message());
+    newest = std::optional<std::string>();
+  }
+  if (!*newest) {
+    if (missing_note_.due(env_.now())) {
+      env_.log().info("evaluation: missing, there is no checkpoint in " + options_.estimator.model_dir() + " yet");
+    }
+    return {};
+  }
+  if (**newest == evaluating_.last_prefix()) {
+    if (not_new_note_.due(env_.now())) env_.log().info("evaluation: not new, " + **newest + " is evaluated already");
+    if (options_.spec.throttle_secs == 0 && poll_note_.due(env_.now())) {
+      env_.log().warning("evaluation: throttle_secs is 0, so the evaluator polls for new checkpoints");
+    }
+    return {};
+  }
+  return evaluate(**newest);
+}
+
+Result<void> EvaluatorTask::evaluate(const std::string& prefix) {
+  Result<void> evaluated = evaluating_.evaluate(env_, prefix);
+  if (evaluated) {
+    missing_note_.reset();
+    not_new_note_.reset();
+    return {};
+  }
+  const Error& error = evaluated.error();
+  if (error.kind() == ErrorKind::kNotFound && !error.cause() && !env_.storage().exists(prefix + ".index")) {
+    env_.log().info("evaluation: checkpoint " + prefix + " was deleted meanwhile; looking again");
+    return {};
+  }
+  if (error.kind() == ErrorKind::kDataLoss && !error.cause()) {
+    damaged_count_ = prefix == damaged_prefix_ ? damaged_count_ + 1 : 1;
+    damaged_prefix_ = prefix;
+    env_.log().error("evaluation: " + error.message());
+    if (damaged_count_ < kDamagedMax) return {};
+  }
+  return evaluated;
+}
+
+/// The mark of an earlier run counts only once it has outlived the time in which a starting chief removes it.
+Result<bool> EvaluatorTask::read_mark() {
+  SHOAL_TRY(mark_, checkpoint::read_end_mark(env_.storage(), options_.estimator.model_dir()));
+  if (!looked_for_mark_) mark_at_start_ = mark_;
+  looked_for_mark_ = true;
+  if (mark_ && mark_at_start_ && *mark_ == *mark_at_start_ && env_.now() - started_ < kOldMarkGrace) mark_.reset();
+  return mark_.has_value();
+}
+
+bool EvaluatorTask::finished() const {
+  if (evaluating_.last_was_final()) return true;
+  if (!mark_) return false;
+  const std::string last = join_path(options_.estimator.model_dir(), mark_->checkpoint);
+  return mark_->checkpoint.empty() || evaluating_.last_prefix() == last;
+}
+
+/// Until `when`, cut short by the end mark (of a checkpoint not evaluated yet) or an interrupt.
+Task<Result<void>> EvaluatorTask::wait_until(SteadyTime when) {
+  while (env_.now() < when && !env_.interrupted().stop_requested()) {
+    Result<bool> marked = false;
+    Work work = [this, &marked] { marked = read_mark(); };
+    SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(work)));
+    SHOAL_CO_TRY(const bool ended, std::move(marked));
+    if (ended) break;
+    Result<void> slept = co_await env_.sleep_until(std::min(when, env_.after(kPollEvery)), env_.interrupted());
+    if (!slept && slept.error().kind() != ErrorKind::kCancelled) co_return slept;
+  }
+  co_return Result<void>{};
+}
+
+}  // namespace
+
+Task<Result<std::optional<Metrics>>> evaluator_task(Environment& env, const EvaluatorOptions& options) {
+  EvaluatorTask task(env, options);
+  co_return co_await task.run();
+}
+
+}  // namespace shoal

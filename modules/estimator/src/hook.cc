@@ -1,0 +1,31 @@
+#include "shoal/estimator/hook.h"
+
+#include <algorithm>
+
+namespace shoal {
+
+void HookSetup::fetch(std::string name, Value value) {
+  const auto found = std::find_if(fetches_.begin(), fetches_.end(), [&](const auto& f) { return f.first == name; });
+  if (found == fetches_.end()) {
+    fetches_.emplace_back(std::move(name), value);
+  } else if (found->second != value) {
+    raise(invalid_argument("two hooks fetch different values under the name " + name));
+  }
+}
+
+void StepRequest::feed(std::string input, Tensor tensor) {
+  for (const auto& [other, value] : feeds_) {
+    if (other == input) raise(invalid_argument("two hooks feed the input " + input + " in one step"));
+  }
+  feeds_.emplace_back(std::move(input), std::move(tensor));
+}
+
+const TensorView& StepValues::operator[](std::string_view name) const {
+  if (!fetched_) raise(failed_precondition("this step did not fetch; call StepRequest::fetch() in before_step()"));
+  for (const auto& [other, value] : values_) {
+    if (other == name) return value;
+  }
+  raise(not_found("no value " + std::string(name) + " was named in begin()"));
+}
+
+}  // namespace shoal

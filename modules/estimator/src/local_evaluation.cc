@@ -1,0 +1,31 @@
+#include "local_evaluation.h"
+
+namespace shoal {
+
+bool LocalEvaluation::after_save(RunContext&, uint64_t step, const std::string& prefix) {
+  newest_prefix_ = prefix;
+  if (!first_step_) {
+    first_step_ = step;
+    return false;
+  }
+  if (last_started_ && env_.now() - *last_started_ < throttle_) {
+    env_.log().info("evaluation of " + prefix + " skipped by the throttle: the last one started less than " +
+                    std::to_string(int64_t(to_seconds(throttle_))) + " s ago");
+    return false;
+  }
+  evaluate(step);
+  return false;
+}
+
+void LocalEvaluation::end(RunContext&, uint64_t step) {
+  if (last_step_ != step) evaluate(step);
+}
+
+void LocalEvaluation::evaluate(uint64_t step) {
+  if (last_step_ == step) return;  // saved again after a recovery
+  last_started_ = env_.now();
+  value_or_raise(evaluating_.evaluate(env_, newest_prefix_));
+  last_step_ = step;
+}
+
+}  // namespace shoal

@@ -1,0 +1,183 @@
+#include "model.h"
+
+#include <algorithm>
+
+namespace shoal {
+namespace {
+
+constexpr size_t kProgramsMax = 8;
+
+Result<int64_t> leading_size(const data::TensorMap& tensors, std::string_view part, std::optional<int64_t> expected) {
+  for (const auto& [name, tensor] : tensors) {
+    const std::string full = input_name(part, name);
+    if (tensor.shape().rank() == 0) {
+      return invalid_argument("input " + full + " has no batch dimension; end the input function with .batch(n)");
+    }
+    if (expected && tensor.shape()[0] != *expected) {
+      return invalid_argument("input " + full + " has " + std::to_string(tensor.shape()[0]) + " rows where others have " +
+                              std::to_string(*expected));
+    }
+    expected = tensor.shape()[0];
+  }
+  return expected.value_or(0);
+}
+
+Result<std::vector<std::pair<std::string, ValueType>>> types_of(const data::TensorMap& tensors, std::string_view part) {
+  std::vector<std::pair<std::string, ValueType>> types;
+  for (const auto& [name, tensor] : tensors) {
+    DType dtype = tensor.dtype();
+    if (dtype == DType::kString) {
+      if (part == "features") {
+        return invalid_argument("input " + input_name(part, name) + " is text; map it to numbers in the input function");
+      }
+      dtype = DType::kInt64;  // labels: the model's label mapping turns text into ids
+    }
+    std::vector<Dim> dims{Dim::symbol("batch")};
+    for (int axis = 1; axis < tensor.shape().rank(); ++axis) dims.emplace_back(tensor.shape()[axis]);
+    types.emplace_back(name, ValueType{dtype, DimShape(std::move(dims))});
+  }
+  return types;
+}
+
+nn::ValueMap add_inputs(Graph& graph, const std::vector<std::pair<std::string, ValueType>>& types, std::string_view part) {
+  nn::ValueMap values;
+  for (const auto& [name, type] : types) values.set(name, graph.input(input_name(part, name), type.dtype, type.shape));
+  return values;
+}
+
+}  // namespace
+
+std::string input_name(std::string_view part, std::string_view name) {
+  std::string full(part);
+  if (!name.empty()) full.append("/").append(name);
+  return full;
+}
+
+Result<int64_t> batch_size(const data::Batch& batch) {
+  SHOAL_TRY(const int64_t size, leading_size(batch.features, "features", std::nullopt));
+  if (batch.features.empty()) return invalid_argument("the input has no features");
+  SHOAL_TRY_VOID(leading_size(batch.labels, "labels", size));
+  return size;
+}
+
+Result<InputTypes> input_types(const data::Batch& batch) {
+  SHOAL_TRY_VOID(batch_size(batch));
+  InputTypes types;
+  SHOAL_TRY(types.features, types_of(batch.features, "features"));
+  SHOAL_TRY(types.labels, types_of(batch.labels, "labels"));
+  return types;
+}
+
+Result<std::unique_ptr<BuiltModel>> BuiltModel::build(const BuildRequest& request, const InputTypes& types) {
+  std::unique_ptr<BuiltModel> model(new BuiltModel);
+  model->types_ = types;
+  if (request.mode == Mode::kPredict) model->types_.labels.clear();
+  model->graph_ = std::make_unique<Graph>(request.seed);
+  const auto call = [&]() -> EstimatorSpec {
+    const Features features = add_inputs(*model->graph_, model->types_.features, "features");
+    const Labels labels = add_inputs(*model->graph_, model->types_.labels, "labels");
+    return request.model_fn(features, labels, request.mode, request.params, request.config);
+  };
+  SHOAL_TRY(model->spec_, call_user("model_fn", call));
+  SHOAL_TRY_VOID(model->check_spec(request.mode));
+  return model;
+}
+
+Result<void> BuiltModel::check_spec(Mode mode) const {
+  const auto missing = [mode](std::string_view field) {
+    return invalid_argument("model_fn: the spec for mode " + std::string(to_string(mode)) + " has no " + std::string(field));
+  };
+  if (spec_.mode != mode) {
+    return invalid_argument("model_fn: returned a spec for mode " + std::string(to_string(spec_.mode)) + " when asked for " +
+                            std::string(to_string(mode)));
+  }
+  if (mode == Mode::kPredict) {
+    if (spec_.predictions.empty()) return missing("predictions");
+    return {};
+  }
+  if (!spec_.loss.valid()) return missing("loss");
+  const DimShape& shape = spec_.loss.shape();
+  const bool one = std::all_of(shape.dims().begin(), shape.dims().end(),
+                               [](const Dim& dim) { return !dim.is_symbol() && dim.size() == 1; });
+  if (!one || spec_.loss.dtype() != DType::kFloat32) {
+    return invalid_argument("model_fn: the loss must be one float32 number, it is " + to_string(shape));
+  }
+  if (mode == Mode::kTrain && !spec_.train_op) return missing("train_op");
+  for (const auto& [name, metric] : spec_.eval_metrics) {
+    if (name == "loss" || name == "global_step") {
+      return invalid_argument("model_fn: a metric may not be named " + name + "; that name is reserved");
+    }
+  }
+  return {};
+}
+
+void BuiltModel::set_values(std::vector<Value> always, std::vector<Value> sometimes, std::vector<Value> updates) {
+  always_ = std::move(always);
+  sometimes_ = std::move(sometimes);
+  updates_ = std::move(updates);
+}
+
+Result<BoundProgram*> BuiltModel::program(int64_t batch, bool fetching) {
+  fetching = fetching && !sometimes_.empty();
+  for (auto it = programs_.begin(); it != programs_.end(); ++it) {
+    if (it->batch != batch || it->fetching != fetching) continue;
+    programs_.splice(programs_.begin(), programs_, it);
+    return &it->program;
+  }
+  backends::CompileOptions options;
+  options.sizes = {{"batch", batch}};
+  options.fetches = always_;
+  if (fetching) options.fetches.insert(options.fetches.end(), sometimes_.begin(), sometimes_.end());
+  options.updates = updates_;
+  options.threads = threads_;
+  BoundProgram bound;
+  SHOAL_TRY(bound.program, backend_->compile(*graph_, std::move(options)));
+  SHOAL_TRY_VOID(bind_sources(bound));
+  if (programs_.size() >= kProgramsMax) programs_.pop_back();
+  programs_.push_front({batch, fetching, std::move(bound)});
+  return &programs_.front().program;
+}
+
+Result<void> BuiltModel::bind_sources(BoundProgram& bound) const {
+  const auto find = [](const auto& types, std::string_view part, const std::string& name) -> std::optional<size_t> {
+    for (size_t i = 0; i < types.size(); ++i) {
+      if (input_name(part, types[i].first) == name) return i;
+    }
+    return std::nullopt;
+  };
+  for (const auto& input : bound.program->info().inputs) {
+    const auto feature = find(types_.features, "features", input.name);
+    const auto label = feature ? std::nullopt : find(types_.labels, "labels", input.name);
+    if (!feature && !label) {
+      return invalid_argument("the model has an input " + input.name + " that the input function does not provide");
+    }
+    bound.sources.push_back({!feature, feature ? *feature : *label, input.name, input.shape, input.dtype});
+  }
+  bound.inputs.resize(bound.sources.size());
+  return {};
+}
+
+Result<void> BuiltModel::feed(BoundProgram& bound, data::Batch& batch,
+                              std::span<const std::pair<std::string, Tensor>> feeds) {
+  for (auto& [name, tensor] : batch.labels) {
+    if (tensor.dtype() != DType::kString && !spec_.label_mapping.takes_text()) continue;
+    SHOAL_TRY(tensor, spec_.label_mapping.map(tensor));
+  }
+  for (size_t i = 0; i < bound.sources.size(); ++i) {
+    const BoundProgram::Source& source = bound.sources[i];
+    const data::TensorMap& part = source.label ? batch.labels : batch.features;
+    if (source.index >= part.size()) return invalid_argument("a batch lacks the input " + source.name);
+    bound.inputs[i] = (part.begin() + ptrdiff_t(source.index))->second.view();
+    for (const auto& [name, tensor] : feeds) {
+      if (name == source.name) bound.inputs[i] = tensor.view();
+    }
+    if (bound.inputs[i].dtype != source.dtype || !(bound.inputs[i].shape == source.shape)) {
+      return invalid_argument("input " + source.name + " is " + std::string(to_string(bound.inputs[i].dtype)) + " " +
+                              to_string(bound.inputs[i].shape) + "; the model was built for " +
+                              std::string(to_string(source.dtype)) + " " + to_string(source.shape));
+    }
+  }
+  return {};
+}
+
+}  // namespace shoal

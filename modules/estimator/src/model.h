@@ -1,0 +1,96 @@
+#pragma once
+/// A model of one mode, built from its model_fn: the graph with its inputs, and the programs compiled from it.
+#include <list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "shoal/backends/backend.h"
+#include "shoal/data/element.h"
+#include "shoal/estimator/estimator_spec.h"
+#include "shoal/estimator/hook.h"
+
+namespace shoal {
+
+/// Types of a dataset's elements, the first dimension of each tensor being the batch.
+struct InputTypes {
+  std::vector<std::pair<std::string, ValueType>> features;
+  std::vector<std::pair<std::string, ValueType>> labels;
+};
+/// InvalidArgument if a tensor has no batch dimension, batch sizes differ, or a feature is text.
+Result<InputTypes> input_types(const data::Batch& batch);
+/// The common first size of all tensors of `batch`.
+Result<int64_t> batch_size(const data::Batch& batch);
+
+struct BuildRequest {
+  const ModelFn& model_fn;
+  Mode mode;
+  const Params& params;
+  const RunConfig& config;
+  RandomKey seed;
+};
+
+/// One compiled program and where its inputs come from.
+struct BoundProgram {
+  std::unique_ptr<backends::Program> program;
+  struct Source {
+    bool label = false;
+    size_t index = 0;  ///< into the TensorMap
+    std::string name;  ///< of the graph input: "features", "features/<name>", "labels", ...
+    Shape shape;
+    DType dtype;
+  };
+  std::vector<Source> sources;
+  std::vector<TensorView> inputs;  ///< reused by every run
+};
+
+class BuiltModel {
+ public:
+  /// Calls model_fn once. Its exceptions come back as errors that raise() throws unchanged. Errors of CONTRACT EST-7:
+  /// a required field is missing, the loss is not one element, a metric has a reserved name, another mode's spec.
+  static Result<std::unique_ptr<BuiltModel>> build(const BuildRequest& request, const InputTypes& types);
+
+  Graph& graph() { return *graph_; }
+  EstimatorSpec& spec() { return spec_; }
+  const InputTypes& types() const { return types_; }
+
+  /// What programs read and write, set before the first compile. `always`: fetched by every program, `sometimes`: by
+  /// the fetching ones only, after those.
+  void set_values(std::vector<Value> always, std::vector<Value> sometimes, std::vector<Value> updates);
+  void use_backend(std::unique_ptr<backends::Backend> backend, int threads) {
+    backend_ = std::move(backend);
+    threads_ = threads;
+  }
+  backends::Numerics numerics() const { return backend_->numerics(threads_); }
+
+  /// The program for batches of this size; compiled on first use, the eight last used are kept.
+  Result<BoundProgram*> program(int64_t batch, bool fetching);
+  /// Points the program's inputs at `batch`, whose labels are mapped (text to ids) first where the model asks for it.
+  /// InvalidArgument if the batch does not fit the model.
+  Result<void> feed(BoundProgram& program, data::Batch& batch, std::span<const std::pair<std::string, Tensor>> feeds);
+
+ private:
+  BuiltModel() = default;
+  Result<void> check_spec(Mode mode) const;
+  Result<void> bind_sources(BoundProgram& program) const;
+
+  struct Compiled {
+    int64_t batch;
+    bool fetching;
+    BoundProgram program;
+  };
+  std::unique_ptr<Graph> graph_;
+  EstimatorSpec spec_;
+  InputTypes types_;
+  std::unique_ptr<backends::Backend> backend_;
+  int threads_ = 1;
+  std::vector<Value> always_, sometimes_, updates_;
+  std::list<Compiled> programs_;  // most recently used first
+};
+
+/// The name of a graph input: "features" for a lone tensor, "features/<name>" in a map.
+std::string input_name(std::string_view part, std::string_view name);
+
+}  // namespace shoal

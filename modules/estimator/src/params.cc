@@ -1,0 +1,37 @@
+#include "shoal/estimator/params.h"
+
+#include "shoal/base/error.h"
+
+namespace shoal {
+namespace {
+
+template <class T>
+const T& as(std::string_view name, const Params::Item& item, std::string_view type) {
+  if (const T* value = std::get_if<T>(&item)) return *value;
+  raise(type_mismatch("param " + std::string(name) + " is no " + std::string(type)));
+}
+
+}  // namespace
+
+Params::Params(std::initializer_list<Entry> entries) {
+  for (const Entry& entry : entries) set(entry.name, entry.item);
+}
+
+const Params::Item& Params::find(std::string_view name) const {
+  const auto found = items_.find(name);
+  if (found != items_.end()) return found->second;
+  std::string names;
+  for (const auto& [other, item] : items_) names += (names.empty() ? "" : ", ") + other;
+  raise(not_found("no param " + std::string(name) + "; there are: " + (names.empty() ? "none" : names)));
+}
+
+int64_t Params::get_int(std::string_view name) const { return as<int64_t>(name, find(name), "integer"); }
+bool Params::get_bool(std::string_view name) const { return as<bool>(name, find(name), "flag (true or false)"); }
+const std::string& Params::get_string(std::string_view name) const { return as<std::string>(name, find(name), "text"); }
+double Params::get_real(std::string_view name) const {
+  const Item& item = find(name);
+  if (const int64_t* value = std::get_if<int64_t>(&item)) return double(*value);
+  return as<double>(name, item, "number");
+}
+
+}  // namespace shoal

@@ -1,0 +1,204 @@
+#include "shoal/estimator/run.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <iostream>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include "cluster_of_threads.h"
+#include "shoal/backends/backend.h"
+#include "shoal/estimator/task_host.h"
+#include "shoal/monitor/progress.h"
+
+namespace shoal {
+namespace {
+
+/// Everything that the command line says.
+struct Parsed {
+  CommandLine command_line;
+  RunConfigOptions config;
+  std::optional<std::string> cluster;
+  bool quiet = false;
+  bool insecure = false;
+  std::map<std::string, std::string> texts;  // values of the program's own flags, as written
+};
+
+class Arguments {
+ public:
+  explicit Arguments(const ProgramInfo& program);
+  /// The exit status if the program shall end here (help, wrong usage).
+  std::optional<int> parse(int argc, const char* const* argv);
+  Parsed& parsed() { return parsed_; }
+
+ private:
+  void add_common();
+  void add_own();
+  void finish();
+
+  const ProgramInfo& program_;
+  CLI::App app_;
+  Parsed parsed_;
+  RuntimeOptions runtime_;
+  std::optional<int64_t> save_steps_;
+  std::optional<double> save_secs_;
+};
+
+Arguments::Arguments(const ProgramInfo& program) : program_(program), app_(program.description) {
+  parsed_.command_line.steps = program.steps;
+  parsed_.command_line.batch = program.batch;
+  parsed_.command_line.throttle_secs = program.throttle_secs;
+  add_common();
+  add_own();
+}
+
+void Arguments::add_common() {
+  CommandLine& line = parsed_.command_line;
+  app_.add_option("--steps", line.steps, "Train until the global step reaches this number")->group("Training");
+  app_.add_option("--batch", line.batch, "Examples per trainer and step")->check(CLI::PositiveNumber)->capture_default_str()->group("Training");
+  app_.add_option("--seed", parsed_.config.random_seed, "Seed of initial weights, dropout and shuffles; same seed, same result")->group("Training");
+  app_.add_option("--data-dir", line.data_dir, "Folder of the data")->envname("SHOAL_DATA")->group("Files");
+  app_.add_option("--model-dir", parsed_.config.model_dir, "Folder for checkpoints, events and exports; training resumes from what is there")->group("Files");
+  app_.add_option("--save-checkpoints-steps", save_steps_, "A checkpoint every so many global steps")->group("Files");
+  app_.add_option("--save-checkpoints-secs", save_secs_, "A checkpoint every so many seconds")->group("Files");
+  app_.add_option("--throttle-secs", line.throttle_secs, "Least seconds between the starts of two evaluations")->check(CLI::NonNegativeNumber)->capture_default_str()->group("Files");
+  app_.add_option("--cluster", parsed_.cluster, "Run a cluster as threads of this process: ps:2,worker:3,evaluator (a chief is always there)")->group("Running");
+  app_.add_option("--transport", runtime_.transport, "How tasks talk: tcp, inproc")->group("Running");
+  app_.add_option("--backend", runtime_.backend, "What computes: onednn, reference")->group("Running");
+  app_.add_option("--threads", runtime_.threads, "Compute threads of each trainer")->check(CLI::PositiveNumber)->group("Running");
+  app_.add_flag("--insecure", parsed_.insecure, "Allow plain tcp to other machines: whoever reaches the ports can join")->envname("SHOAL_INSECURE")->group("Running");
+  app_.add_flag("--json", line.json, "End with one line of JSON on standard output: the results")->group("Output");
+  app_.add_flag("--quiet", parsed_.quiet, "Warnings and errors only")->group("Output");
+}
+
+void Arguments::add_own() {
+  for (const ProgramFlag& flag : program_.flags) {
+    if (std::holds_alternative<bool>(flag.otherwise)) {
+      app_.add_flag("--" + flag.name, flag.help)->group("Model");
+      continue;
+    }
+    CLI::Option* option = app_.add_option("--" + flag.name, parsed_.texts[flag.name], flag.help)->group("Model");
+    if (!flag.choices.empty()) option->check(CLI::IsMember(flag.choices));
+    if (const auto* text = std::get_if<std::string>(&flag.otherwise)) option->default_str(*text);
+    if (std::holds_alternative<int64_t>(flag.otherwise)) option->check(CLI::TypeValidator<int64_t>("INT"));
+    if (std::holds_alternative<double>(flag.otherwise)) option->check(CLI::TypeValidator<double>("NUMBER"));
+    if (const auto* number = std::get_if<double>(&flag.otherwise)) option->default_str(CLI::detail::to_string(*number));
+    if (const auto* number = std::get_if<int64_t>(&flag.otherwise)) option->default_str(std::to_string(*number));
+  }
+}
+
+std::optional<int> Arguments::parse(int argc, const char* const* argv) {
+  try {
+    app_.parse(argc, argv);
+  } catch (const CLI::CallForHelp& help) {
+    return app_.exit(help);
+  } catch (const CLI::ParseError& error) {
+    std::fprintf(stderr, "error: %s; --help lists the flags\n", error.what());
+    return exit_status(ErrorKind::kInvalidArgument);
+  }
+  finish();
+  return std::nullopt;
+}
+
+/// What was written becomes values of the right types; the texts were checked while parsing.
+void Arguments::finish() {
+  for (const ProgramFlag& flag : program_.flags) {
+    const std::string& text = parsed_.texts[flag.name];
+    Params::Item item = flag.otherwise;
+    if (std::holds_alternative<bool>(item)) {
+      item = std::get<bool>(item) || app_.count("--" + flag.name) > 0;
+    } else if (app_.count("--" + flag.name) > 0) {
+      if (std::holds_alternative<int64_t>(item)) item = int64_t(std::stoll(text));
+      if (std::holds_alternative<double>(item)) item = std::stod(text);
+      if (std::holds_alternative<std::string>(item)) item = text;
+    }
+    parsed_.command_line.flags.set(flag.name, std::move(item));
+  }
+  if (!save_steps_ && !save_secs_) save_steps_ = program_.save_checkpoints_steps;
+  if (save_steps_) parsed_.config.save_checkpoints_steps = *save_steps_;
+  if (save_secs_) parsed_.config.save_checkpoints_secs = *save_secs_;
+  parsed_.config.runtime = runtime_;
+}
+
+/// Collects what tasks report, from any thread.
+class Reports {
+ public:
+  void add(const TaskReport& report) {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [name, value] : report.metrics) merged_[name] = value;
+    if (report.global_step) steps_ = std::max(steps_.value_or(0), *report.global_step);
+    if (report.examples_per_second) rate_ = rate_.value_or(0) + *report.examples_per_second;
+    if (report.seconds) seconds_ = std::max(seconds_.value_or(0), *report.seconds);
+  }
+  std::string to_json() const {
+    nlohmann::ordered_json json = nlohmann::ordered_json::object();
+    for (const auto& [name, value] : merged_) json[name] = value;
+    if (steps_) json["global_step"] = *steps_;
+    if (rate_) json["examples_per_second"] = *rate_;
+    if (seconds_) json["seconds"] = *seconds_;
+    return json.dump();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, double> merged_;
+  std::optional<uint64_t> steps_;
+  std::optional<double> rate_;
+  std::optional<double> seconds_;
+};
+
+int print_error(const Error& error, std::string_view task = {}) {
+  std::fprintf(stderr, "error: %s%s%s\n", std::string(task).c_str(), task.empty() ? "" : ": ", error.message().c_str());
+  return exit_status(error.kind());
+}
+
+int run_threads(const Parsed& parsed, const TaskHost& host, const ProgramBody& body) {
+  const cluster::ClusterSize size = value_or_raise(cluster::parse_cluster_size(*parsed.cluster));
+  const auto outcomes = run_cluster_of_threads(size, parsed.config, host, [&](RunConfig config) {
+    body(std::move(config), parsed.command_line);
+  });
+  int status = 0;
+  for (const TaskOutcome& outcome : outcomes) {
+    if (outcome.result) continue;
+    const int own = print_error(outcome.result.error(), outcome.task);
+    if (status == 0) status = own;
+  }
+  return status;
+}
+
+int run_one(const Parsed& parsed, const TaskHost& host, const ProgramBody& body) {
+  Logger log(host.sink, "", [] { return std::chrono::system_clock::now(); });
+  RunConfig config = RunConfig::from_environment(parsed.config, cluster::process_getenv, &log);
+  body(config.with_host(std::make_shared<TaskHost>(host)), parsed.command_line);
+  return 0;
+}
+
+}  // namespace
+
+int run(int argc, const char* const* argv, const ProgramInfo& program, const ProgramBody& body) {
+  Arguments arguments(program);
+  if (const auto status = arguments.parse(argc, argv)) return *status;
+  const Parsed& parsed = arguments.parsed();
+  TaskHost host;
+  host.handle_signals = true;
+  host.insecure = parsed.insecure;
+  host.progress = std::make_shared<monitor::ProgressDisplay>(monitor::ProgressOptions{
+      .mode = monitor::choose_progress_mode({.quiet = parsed.quiet, .json = parsed.command_line.json}),
+      .columns = monitor::terminal_columns()});
+  host.sink = host.progress->wrap(stderr_sink(parsed.quiet ? LogLevel::kWarning : LogLevel::kInfo));
+  Reports reports;
+  host.report = [&reports](const TaskReport& report) { reports.add(report); };
+  auto status = call_user("main", [&] { return parsed.cluster ? run_threads(parsed, host, body) : run_one(parsed, host, body); });
+  host.progress->finish();
+  if (!status) return print_error(status.error());
+  if (*status == 0 && parsed.command_line.json) std::cout << reports.to_json() << std::endl;
+  return *status;
+}
+
+int run(int argc, const char* const* argv, const std::function<void(RunConfig config)>& body) {
+  return run(argc, argv, {.description = "A program that trains a model with Shoal"},
+             [&body](RunConfig config, const CommandLine&) { body(std::move(config)); });
+}
+
+}  // namespace shoal

@@ -1,0 +1,55 @@
+// Who a task is to its peers, and where they are.
+#include "shoal/transport/inproc.h"
+#include "shoal/transport/registry.h"
+#include "train_task.h"
+
+namespace shoal {
+
+cluster::TaskIdentity task_identity(Environment& env, const RunConfig& config) {
+  const cluster::TaskConfig& task = config.task();
+  cluster::TaskIdentity identity;
+  std::string job;
+  for (const auto& [role, nodes] : task.job.roles()) {
+    for (const auto& node : nodes) job += role + " " + std::to_string(node.index) + " " + node.address + "\n";
+  }
+  char hex[20];
+  std::snprintf(hex, sizeof hex, "%016llx", static_cast<unsigned long long>(fold_in(0, job)));
+  identity.job = hex;
+  identity.role = config.task_type();
+  identity.index = config.task_id();
+  identity.trainer_index = config.trainer_index();
+  identity.global_id = uint32_t(config.global_id().value_or(0));
+  identity.incarnation = env.entropy() | 1;
+  identity.strategy = std::string(to_string(config.update_strategy().kind));
+  return identity;
+}
+
+transport::LinkOptions link_options(const RunConfig& config) {
+  transport::LinkOptions options;
+  options.insecure = config.host() && config.host()->insecure;
+  return options;
+}
+
+std::vector<transport::Endpoint> server_endpoints(const RunConfig& config) {
+  std::vector<transport::Endpoint> endpoints;
+  for (const auto& node : config.cluster().nodes(cluster::kPsRole)) endpoints.push_back({config.transport(), node.address});
+  return endpoints;
+}
+
+std::unique_ptr<Environment> make_task_environment(const RunConfig& config) {
+  ProductionOptions options;
+  options.task = config.task().name();
+  options.transports = transport::built_in_transports();
+  // A task with nobody to talk to computes on the strand: two thread switches less a step.
+  options.offload_inline = config.num_ps_replicas() == 0;
+  if (const auto& host = config.host()) {
+    options.sink = host->sink;
+    options.stop = host->stop;
+    options.handle_signals = host->handle_signals;
+    options.buffers = host->buffers;
+    for (const auto& [scheme, factory] : host->transports) options.transports.insert_or_assign(scheme, factory);
+  }
+  return make_production_environment(std::move(options));
+}
+
+}  // namespace shoal

@@ -1,0 +1,152 @@
+#include "shoal/estimator/train_and_evaluate.h"
+
+#include "evaluating.h"
+#include "evaluator_task.h"
+#include "local_evaluation.h"
+#include "shoal/cluster/parameter_server.h"
+#include "shoal/transport/transport.h"
+#include "train_task.h"
+
+namespace shoal {
+namespace {
+
+struct Call {
+  Estimator& estimator;
+  const TrainSpec& train;
+  const EvalSpec& eval;
+  const RunConfig& config() const { return estimator.config(); }
+};
+
+Result<void> check(const Call& call) {
+  SHOAL_TRY_VOID(call.train.check());
+  SHOAL_TRY_VOID(call.eval.check());
+  SHOAL_TRY_VOID(cluster::check_runnable(call.config().task()));
+  if (call.config().task_type() == cluster::kMasterRole) {
+    return failed_precondition("the role master is not part of this version; name the task chief and add an evaluator");
+  }
+  const bool local = call.config().task().mode == cluster::TaskMode::kLocal;
+  if (local && !call.config().saves_checkpoints()) {
+    return invalid_argument("train_and_evaluate: checkpoints are disabled, and local evaluation hangs on them; set "
+                            "save_checkpoints_steps or save_checkpoints_secs");
+  }
+  return {};
+}
+
+TaskReport report_of(const TrainOutcome& outcome, const RunConfig& config) {
+  TaskReport report;
+  report.task = config.task().name();
+  report.global_step = outcome.global_step;
+  report.seconds = outcome.seconds;
+  if (outcome.seconds > 0) report.examples_per_second = double(outcome.examples) / outcome.seconds;
+  return report;
+}
+
+void hand_in(const Call& call, TaskReport report) {
+  if (call.config().host() && call.config().host()->report) call.config().host()->report(report);
+}
+
+TrainAndEvaluateResult run_local(Environment& env, const Call& call) {
+  auto evaluation = std::make_shared<LocalEvaluation>(env, call.estimator, call.eval, call.train.max_steps);
+  std::vector<std::shared_ptr<CheckpointListener>> listeners = call.train.saving_listeners;
+  listeners.push_back(evaluation);
+  const TrainRequest request{.estimator = call.estimator, .input_fn = call.train.input_fn, .role = TrainRole::kLocal,
+                             .max_steps = call.train.max_steps, .steps = {}, .hooks = call.train.hooks,
+                             .listeners = std::move(listeners), .types_from = &call.eval.input_fn, .write_end_mark = true};
+  const TrainOutcome outcome = value_or_raise(env.run(train_task(env, request)));
+  TaskReport report = report_of(outcome, call.config());
+  TrainAndEvaluateResult result;
+  if (!outcome.nothing_to_do) {
+    evaluation->evaluating().warn_about_final_exporters(env.log());
+    result.metrics = evaluation->evaluating().metrics();
+    result.exports = evaluation->evaluating().exports();
+    if (result.metrics) report.metrics = *result.metrics;
+  }
+  hand_in(call, std::move(report));
+  return result;
+}
+
+/// Every task opens its own port first, also those that nobody connects to yet: a wrong or taken address shows at once.
+Result<std::unique_ptr<transport::Listener>> open_own_port(Environment& env, const RunConfig& config) {
+  if (config.rpc_address().empty()) return std::unique_ptr<transport::Listener>();
+  SHOAL_TRY(transport::Transport * transport, env.transport(config.transport()));
+  return transport->listen({config.transport(), config.rpc_address()}, link_options(config));
+}
+
+Task<Result<TrainOutcome>> run_trainer(Environment& env, const TrainRequest& request, const RunConfig& config) {
+  SHOAL_CO_TRY(const std::unique_ptr<transport::Listener> port, open_own_port(env, config));
+  if (request.role == TrainRole::kWorker) {
+    const int64_t delay = std::min<int64_t>(config.max_worker_delay_secs().value_or(0), (int64_t(config.task_id()) + 1) * 5);
+    if (delay > 0) {
+      env.log().info("waiting for " + std::to_string(delay) + " s before the first batch, so that workers start one by one");
+      SHOAL_CO_TRY_VOID(co_await env.sleep_for(std::chrono::seconds(delay), env.interrupted()));
+    }
+  }
+  co_return co_await train_task(env, request);
+}
+
+void run_chief_or_worker(Environment& env, const Call& call) {
+  const bool chief = call.config().is_chief();
+  if (chief && !call.config().saves_checkpoints()) {
+    env.log().warning("checkpoints are disabled: no evaluator can work with this job");
+  }
+  if (chief && call.config().cluster().node_count() == 1) {
+    env.log().warning("a cluster of one node trains alone and is not evaluated; leave the cluster out for local mode, or "
+                      "start an evaluator");
+  }
+  const TrainRequest request{.estimator = call.estimator, .input_fn = call.train.input_fn,
+                             .role = chief ? TrainRole::kChief : TrainRole::kWorker, .max_steps = call.train.max_steps,
+                             .steps = {}, .hooks = call.train.hooks,
+                             .listeners = chief ? call.train.saving_listeners
+                                                : std::vector<std::shared_ptr<CheckpointListener>>(),
+                             .types_from = &call.eval.input_fn, .write_end_mark = chief};
+  auto outcome = env.run(run_trainer(env, request, call.config()));
+  if (!outcome && outcome.error().kind() == ErrorKind::kCancelled) {
+    env.log().info("interrupted before training began");
+    return;
+  }
+  hand_in(call, report_of(value_or_raise(std::move(outcome)), call.config()));
+}
+
+void run_ps(Environment& env, const Call& call) {
+  cluster::ParameterServerOptions options{.identity = task_identity(env, call.config()),
+                                          .listen_at = {call.config().transport(), *call.config().cluster().address(
+                                                            cluster::kPsRole, call.config().task_id())},
+                                          .link = link_options(call.config()),
+                                          .ready_timeout = seconds_to_duration(call.config().ready_timeout_secs())};
+  value_or_raise(env.run(cluster::run_parameter_server(env, std::move(options))));
+  TaskReport report;
+  report.task = call.config().task().name();
+  hand_in(call, std::move(report));
+}
+
+void run_evaluator(Environment& env, const Call& call) {
+  const EvaluatorOptions options{call.estimator, call.eval, call.train.max_steps};
+  const std::optional<Metrics> metrics = value_or_raise(env.run(evaluator_task(env, options)));
+  TaskReport report;
+  report.task = call.config().task().name();
+  if (metrics) {
+    report.metrics = *metrics;
+    report.global_step = uint64_t(metrics->at("global_step"));
+  }
+  hand_in(call, std::move(report));
+}
+
+}  // namespace
+
+TrainAndEvaluateResult train_and_evaluate(Estimator& estimator, TrainSpec train_spec, EvalSpec eval_spec) {
+  const Call call{estimator, train_spec, eval_spec};
+  value_or_raise(check(call));
+  const std::unique_ptr<Environment> env = make_task_environment(call.config());
+  const std::string& type = call.config().task_type();
+  if (call.config().task().mode == cluster::TaskMode::kLocal) return run_local(*env, call);
+  if (type == cluster::kEvaluatorRole) {
+    run_evaluator(*env, call);
+  } else if (type == cluster::kPsRole) {
+    run_ps(*env, call);
+  } else {
+    run_chief_or_worker(*env, call);
+  }
+  return {};
+}
+
+}  // namespace shoal

@@ -1,0 +1,482 @@
+#include "train_task.h"
+
+#include <algorithm>
+
+#include "evaluation.h"
+#include "shoal/checkpoint/directory.h"
+#include "shoal/cluster/local_store.h"
+#include "shoal/estimator/hooks.h"
+#include "shoal/monitor/event_writer.h"
+#include "shoal/monitor/progress.h"
+#include "shoal/nn/initialisers.h"
+#include "training_warnings.h"
+
+namespace shoal {
+namespace {
+
+constexpr auto kLastWords = std::chrono::seconds(10);  // for what is said to servers when leaving
+
+std::string numerics_text(const backends::Numerics& numerics) {
+  return numerics.backend + " " + numerics.version + ", " + numerics.isa + ", " + std::to_string(numerics.threads) +
+         (numerics.threads == 1 ? " thread" : " threads");
+}
+
+/// Shows the chief's (or local process's) progress; measures the rate that the task reports.
+class ProgressHook final : public Hook {
+ public:
+  ProgressHook(std::shared_ptr<monitor::ProgressDisplay> display, std::optional<int64_t> max_steps)
+      : display_(std::move(display)), max_steps_(max_steps) {}
+  void after_ready(RunContext& run) override {
+    if (!started_) started_ = run.now();
+  }
+  void after_step(RunContext& run, const StepValues& values) override {
+    examples_ += values.examples();
+    ended_ = run.now();
+    if (!display_) return;
+    display_->update(run.now(), {.global_step = int64_t(run.global_step()), .max_steps = max_steps_, .examples = examples_,
+                                 .loss = values.loss(), .note = {}});
+  }
+  int64_t examples() const { return examples_; }
+  double seconds() const { return started_ && ended_ > *started_ ? to_seconds(ended_ - *started_) : 0; }
+
+ private:
+  std::shared_ptr<monitor::ProgressDisplay> display_;
+  std::optional<int64_t> max_steps_;
+  std::optional<SteadyTime> started_;
+  SteadyTime ended_{};
+  int64_t examples_ = 0;
+};
+
+class TrainTask {
+ public:
+  TrainTask(Environment& env, const TrainRequest& request)
+      : env_(env), request_(request), config_(request.estimator.config()), context_(env) {}
+  Task<Result<TrainOutcome>> run();
+
+ private:
+  bool leads() const { return request_.role != TrainRole::kWorker; }
+  bool distributed() const { return request_.role != TrainRole::kLocal && config_.num_ps_replicas() > 0; }
+
+  Task<Result<void>> on_compute(Result<void> (TrainTask::*method)());
+  // On the compute thread, in this order:
+  Result<void> look_at_folder();
+  Result<void> open_training_input();
+  Result<void> build_model();
+  Result<void> make_hooks();
+  Result<void> plan_store();
+  Result<void> reopen_checkpoint();
+  Result<void> write_description();
+  Result<void> finish_folder();
+
+  Result<bool> learn_types_elsewhere();
+  Result<std::vector<cluster::VariableSpec>> variable_specs() const;
+  Result<void> bind_program();
+  Result<void> move_input(const std::optional<std::string>& position);
+  Result<void> remember_end();
+
+  Task<Result<cluster::Ready>> make_ready();
+  Task<Result<cluster::Ready>> recover();
+  Task<Result<TrainOutcome>> train();
+  Task<Result<void>> wait_for_workers();
+  Task<Result<void>> announce_end();
+  Task<Result<TrainOutcome>> nothing_to_do();
+  TrainOutcome outcome() const;
+
+  Environment& env_;
+  const TrainRequest& request_;
+  const RunConfig& config_;
+  RunContext context_;
+  std::unique_ptr<CheckpointSource> source_;
+  std::optional<int64_t> max_steps_;
+  bool finished_before_ = false;
+  OpenedInput input_;
+  std::optional<data::Batch> first_batch_;
+  std::string first_position_;
+  std::optional<InputTypes> types_;
+  std::unique_ptr<BuiltModel> model_;
+  std::vector<std::shared_ptr<Hook>> hooks_;
+  std::vector<std::string> fetch_names_;
+  std::shared_ptr<ProgressHook> progress_;
+  std::unique_ptr<monitor::EventWriter> events_;
+  std::unique_ptr<CheckpointSaver> saver_;
+  std::unique_ptr<cluster::Store> store_;
+  cluster::RemoteStore* remote_ = nullptr;
+  LoopEnd end_;
+  std::optional<checkpoint::EndMark> mark_at_start_;
+  SteadyTime started_{};
+};
+
+Task<Result<void>> TrainTask::on_compute(Result<void> (TrainTask::*method)()) {
+  Result<void> outcome;
+  Work work = [this, method, &outcome] { outcome = (this->*method)(); };
+  SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(work)));
+  co_return outcome;
+}
+
+Task<Result<TrainOutcome>> TrainTask::run() {
+  started_ = env_.now();
+  SHOAL_CO_TRY_VOID(co_await on_compute(&TrainTask::look_at_folder));
+  if (finished_before_) co_return co_await nothing_to_do();
+  SHOAL_CO_TRY_VOID(co_await on_compute(&TrainTask::open_training_input));
+  if (!types_) {
+    env_.log().warning("training: the input is empty or wrongly set up; no step was made");
+    co_return outcome();
+  }
+  SHOAL_CO_TRY_VOID(co_await on_compute(&TrainTask::build_model));
+  SHOAL_CO_TRY_VOID(co_await on_compute(&TrainTask::make_hooks));
+  SHOAL_CO_TRY_VOID(co_await on_compute(&TrainTask::plan_store));
+  co_return co_await train();
+}
+
+/// What model_dir says before anything is built: the newest checkpoint, and whether there is anything to do.
+Result<void> TrainTask::look_at_folder() {
+  const std::string& folder = request_.estimator.model_dir();
+  max_steps_ = request_.max_steps;
+  if (!leads()) {
+    auto mark = checkpoint::read_end_mark(env_.storage(), folder);
+    if (mark) mark_at_start_ = *mark;
+    return {};
+  }
+  Result<void> made = env_.storage().make_folders(folder);
+  if (!made) return failed_precondition("model_dir " + folder + " cannot be created or written: " + made.error().message());
+  Result<void> unmarked = checkpoint::remove_end_mark(env_.storage(), folder);
+  if (!unmarked) return failed_precondition("model_dir " + folder + " cannot be written: " + unmarked.error().message());
+  SHOAL_TRY_VOID(reopen_checkpoint());
+  const uint64_t step = source_ ? source_->info().global_step : 0;
+  if (source_) env_.log().info("restored from checkpoint " + source_->prefix() + " at global step " + std::to_string(step));
+  if (request_.steps) max_steps_ = int64_t(step) + *request_.steps;
+  finished_before_ = max_steps_ && step >= uint64_t(*max_steps_);
+  return {};
+}
+
+Result<void> TrainTask::reopen_checkpoint() {
+  const auto warn = [this](const std::string& sentence) { env_.log().warning(sentence); };
+  SHOAL_TRY(auto reader, checkpoint::latest_intact(env_.storage(), request_.estimator.model_dir(), warn));
+  source_ = reader ? std::make_unique<CheckpointSource>(std::move(reader)) : nullptr;
+  return {};
+}
+
+Result<void> TrainTask::open_training_input() {
+  SHOAL_TRY(input_, open_input(env_, request_.estimator, request_.input_fn, Mode::kTrain));
+  if (leads()) warn_about_input(env_.log(), *input_.dataset, config_, max_steps_.has_value());
+  if (auto position = input_.iterator->save()) first_position_ = encode_position(*position);
+  data::Batch batch;
+  SHOAL_TRY(const bool any, input_.iterator->next(batch));
+  if (!any) {
+    SHOAL_TRY(const bool learned, learn_types_elsewhere());
+    static_cast<void>(learned);
+    return {};
+  }
+  SHOAL_TRY(types_, input_types(batch));
+  first_batch_ = std::move(batch);
+  return {};
+}
+
+Result<bool> TrainTask::learn_types_elsewhere() {
+  if (!request_.types_from) return false;
+  SHOAL_TRY(OpenedInput other, open_input(env_, request_.estimator, *request_.types_from, Mode::kEval));
+  data::Batch batch;
+  SHOAL_TRY(const bool any, other.iterator->next(batch));
+  if (any) {
+    SHOAL_TRY(types_, input_types(batch));
+  }
+  return any;
+}
+
+Result<void> TrainTask::build_model() {
+  SHOAL_TRY(model_, BuiltModel::build({request_.estimator.model_fn(), Mode::kTrain, request_.estimator.params(), config_,
+                                       graph_seed(env_, config_)}, *types_));
+  SHOAL_TRY(auto backend, make_configured_backend(config_));
+  model_->use_backend(std::move(backend), config_.compute_threads(usable_cores()));
+  return write_description();
+}
+
+Result<void> TrainTask::write_description() {
+  if (!leads() || !config_.save_model_description()) return {};
+  return env_.storage().write_atomically(join_path(request_.estimator.model_dir(), "graph.json"), model_->graph().to_json());
+}
+
+/// The hooks of this task in the order of CONTRACT HK-6, and what they fetch.
+Result<void> TrainTask::make_hooks() {
+  EstimatorSpec& spec = model_->spec();
+  progress_ = std::make_shared<ProgressHook>(leads() && config_.host() ? config_.host()->progress : nullptr, max_steps_);
+  if (leads()) {
+    if (config_.save_summary_steps().value_or(0) > 0) {
+      SHOAL_TRY(events_, monitor::EventWriter::open(env_, request_.estimator.model_dir()));
+    }
+    hooks_.insert(hooks_.end(), spec.training_chief_hooks.begin(), spec.training_chief_hooks.end());
+    if (config_.log_step_count_steps()) hooks_.push_back(step_counter(*config_.log_step_count_steps()));
+    if (events_) hooks_.push_back(summary_saver(*config_.save_summary_steps()));
+  }
+  hooks_.push_back(progress_);
+  hooks_.insert(hooks_.end(), request_.hooks.begin(), request_.hooks.end());
+  if (max_steps_) hooks_.push_back(stop_at_step({.num_steps = {}, .last_step = max_steps_}));
+  hooks_.push_back(nan_guard());
+  if (config_.log_step_count_steps()) hooks_.push_back(loss_logger(*config_.log_step_count_steps()));
+  hooks_.insert(hooks_.end(), spec.training_hooks.begin(), spec.training_hooks.end());
+  context_.set_task(leads(), request_.estimator.model_dir(), events_.get());
+
+  HookSetup setup(model_->graph(), spec.loss);
+  for (const auto& [name, value] : spec.summaries) setup.fetch("summary/" + name, value);
+  for (const auto& hook : hooks_) SHOAL_TRY_VOID(call_user("hook begin", [&] { hook->begin(setup); }));
+  std::vector<Value> sometimes, updates;
+  for (const auto& [name, value] : setup.fetches()) {
+    sometimes.push_back(value);
+    fetch_names_.push_back(name);
+  }
+  for (const nn::VariableUpdate& update : spec.train_op->updates) updates.push_back(update.update);
+  model_->set_values({spec.loss}, std::move(sometimes), std::move(updates));
+  return {};
+}
+
+Result<std::vector<cluster::VariableSpec>> TrainTask::variable_specs() const {
+  std::vector<cluster::VariableSpec> specs;
+  const Graph& graph = model_->graph();
+  for (const Variable& variable : graph.variables()) {
+    specs.push_back({variable.name, variable.dtype, variable.shape, variable.initialiser,
+                     nn::variable_key(graph.seed(), variable.name), {}});
+  }
+  for (const nn::VariableUpdate& update : model_->spec().train_op->updates) {
+    const auto found = std::find_if(specs.begin(), specs.end(), [&](const auto& s) { return s.name == update.variable; });
+    if (found == specs.end()) return invalid_argument("train_op updates " + update.variable + ", which is no variable");
+    found->rule = update.rule;
+  }
+  return specs;
+}
+
+Result<void> TrainTask::plan_store() {
+  SHOAL_TRY(const std::vector<cluster::VariableSpec> specs, variable_specs());
+  const int scalars = int(model_->spec().train_op->scalars.size());
+  const int servers = distributed() ? config_.num_ps_replicas() : 1;
+  cluster::Placement placement;
+  if (config_.placement()) {
+    placement = [this](std::string_view name, const Shape& shape, int count) {
+      return int(config_.placement()({.variable = name, .dtype = DType::kFloat32, .shape = shape, .num_ps = count}));
+    };
+  }
+  SHOAL_TRY(cluster::ShardPlan plan, cluster::plan_shards(specs, servers, scalars, distributed() ? placement : nullptr));
+  const std::string numerics = numerics_text(model_->numerics());
+  const std::string fingerprint = std::to_string(model_->graph().fingerprint());
+  if (distributed()) {
+    cluster::RemoteStoreOptions options{.identity = task_identity(env_, config_), .servers = server_endpoints(config_),
+                                        .link = link_options(config_),
+                                        .ready_timeout = seconds_to_duration(config_.ready_timeout_secs()),
+                                        .job_ended = {}};
+    options.identity.fingerprint = model_->graph().fingerprint();
+    options.identity.numerics = numerics;
+    if (!leads()) {
+      options.job_ended = [this] {
+        auto mark = checkpoint::read_end_mark(env_.storage(), request_.estimator.model_dir());
+        return mark && *mark && !(mark_at_start_ && **mark == *mark_at_start_);
+      };
+    }
+    auto remote = cluster::make_remote_store(env_, std::move(plan), std::move(options));
+    remote_ = remote.get();
+    store_ = std::move(remote);
+  } else {
+    store_ = cluster::make_local_store(env_, std::move(plan));
+  }
+  if (leads() && config_.saves_checkpoints()) {
+    saver_ = std::make_unique<CheckpointSaver>(env_, config_, SaverOptions{request_.estimator.model_dir(), numerics,
+                                                                          fingerprint, request_.listeners});
+  }
+  return bind_program();
+}
+
+/// The program's variables and updates, in its order, to the places that the plan gives them.
+Result<void> TrainTask::bind_program() {
+  int64_t batch = 1;
+  if (first_batch_) {
+    SHOAL_TRY(batch, batch_size(*first_batch_));
+  }
+  SHOAL_TRY(const BoundProgram* program, model_->program(batch, false));
+  std::vector<std::string> variables, updates;
+  for (const auto& variable : program->program->info().variables) variables.push_back(variable.name);
+  for (const nn::VariableUpdate& update : model_->spec().train_op->updates) updates.push_back(update.variable);
+  return store_->bind(variables, updates);
+}
+
+Task<Result<cluster::Ready>> TrainTask::make_ready() {
+  const Deadline deadline = env_.after(seconds_to_duration(config_.ready_timeout_secs()));
+  Result<cluster::Ready> ready = leads() ? co_await store_->prepare(source_.get(), deadline) : co_await store_->attach(deadline);
+  if (!ready) co_return ready;
+  if (ready->attached && leads()) {
+    env_.log().info("the servers still hold the model at global step " + std::to_string(ready->global_step) +
+                    "; training goes on from there");
+  }
+  Result<void> moved;
+  const std::optional<std::string> position = ready->position;
+  Work move = [this, &position, &moved] { moved = move_input(position); };
+  SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(move)));
+  SHOAL_CO_TRY_VOID(std::move(moved));
+  co_return ready;
+}
+
+/// The input continues where the job says that this trainer was; without a position it stays where it is.
+Result<void> TrainTask::move_input(const std::optional<std::string>& position) {
+  if (!position || (first_batch_ && *position == first_position_)) return {};
+  auto decoded = decode_position(*position);
+  Result<void> restored = decoded ? input_.iterator->restore(*decoded) : Result<void>(decoded.error());
+  if (restored) {
+    first_batch_.reset();
+    return {};
+  }
+  env_.log().warning("the input begins anew: " + restored.error().message());
+  SHOAL_TRY(input_.iterator, input_.dataset->iterate(env_, {.seed = config_.random_seed(),
+                                                            .trainer_index = config_.trainer_index(),
+                                                            .num_trainers = config_.num_trainers()}));
+  first_batch_.reset();
+  return {};
+}
+
+Task<Result<cluster::Ready>> TrainTask::recover() {
+  const Deadline deadline = env_.after(seconds_to_duration(config_.ready_timeout_secs()));
+  Duration back_off = std::chrono::milliseconds(50);
+  for (;;) {
+    if (leads()) SHOAL_CO_TRY_VOID(co_await on_compute(&TrainTask::reopen_checkpoint));
+    auto ready = co_await make_ready();
+    if (ready || ready.error().kind() != ErrorKind::kUnavailable || env_.now() >= deadline) co_return ready;
+    SHOAL_CO_TRY_VOID(co_await env_.sleep_for(back_off, env_.interrupted()));
+    back_off = std::min<Duration>(back_off * 2, std::chrono::seconds(1));
+  }
+}
+
+Task<Result<TrainOutcome>> TrainTask::train() {
+  auto ready = co_await recover();
+  if (!ready && ready.error().kind() == ErrorKind::kCancelled && !env_.interrupted().stop_requested()) {
+    env_.log().info("training finished before this task arrived; nothing to do");
+    co_return outcome();
+  }
+  if (!ready) co_return std::move(ready).error();
+  TrainingLoop loop(env_, context_,
+                    {.model = model_.get(), .store = store_.get(), .input = input_.iterator.get(),
+                     .first_batch = std::move(first_batch_), .first_position = first_position_,
+                     .fetch_names = fetch_names_, .hooks = hooks_, .saver = saver_.get(), .max_steps = max_steps_,
+                     .trainer_index = uint64_t(config_.trainer_index()),
+                     .recover = distributed() ? std::function<Task<Result<cluster::Ready>>()>([this] { return recover(); })
+                                              : nullptr});
+  first_batch_.reset();
+  auto ended = co_await loop.run(ready->global_step);
+  if (!ended) co_return std::move(ended).error();
+  end_ = *ended;
+  if (end_.iterations == 0 && end_.reason == checkpoint::EndReason::kEndOfInput) {
+    env_.log().warning("training: the input is empty or wrongly set up; no step was made");
+  }
+  if (remote_ && leads()) SHOAL_CO_TRY_VOID(co_await wait_for_workers());
+  SHOAL_CO_TRY_VOID(co_await loop.finish());
+  end_.global_step = context_.global_step();
+  if (remote_) SHOAL_CO_TRY_VOID(co_await announce_end());
+  SHOAL_CO_TRY_VOID(co_await on_compute(&TrainTask::finish_folder));
+  env_.log().info("training finished at global step " + std::to_string(end_.global_step) + " (" +
+                  std::string(checkpoint::to_string(end_.reason)) + ")");
+  co_return outcome();
+}
+
+Result<void> TrainTask::finish_folder() {
+  if (events_) SHOAL_TRY_VOID(events_->close());
+  return remember_end();
+}
+
+Result<void> TrainTask::remember_end() {
+  if (!leads() || !request_.write_end_mark) return {};
+  return checkpoint::write_end_mark(env_.storage(), request_.estimator.model_dir(),
+                                    {.global_step = int64_t(end_.global_step),
+                                     .checkpoint = saver_ ? saver_->last_name() : std::string(),
+                                     .reason = end_.reason,
+                                     .wall_time = env_.wall_now()});
+}
+
+/// The chief stays until live workers are done, so that the last checkpoint has their work (CONTRACT CH-8): with its
+/// input at an end for as long as they make progress, else for the steps that are under way.
+Task<Result<void>> TrainTask::wait_for_workers() {
+  const bool patient = end_.reason == checkpoint::EndReason::kEndOfInput;
+  const Duration grace = patient ? seconds_to_duration(config_.ready_timeout_secs()) : Duration(kLastWords);
+  if (!patient) SHOAL_CO_TRY_VOID(co_await remote_->request_stop(env_.after(kLastWords)));
+  uint64_t last_step = context_.global_step();
+  SteadyTime moved_at = env_.now();
+  while (!env_.interrupted().stop_requested()) {
+    auto status = co_await remote_->status(env_.after(kLastWords));
+    if (!status) co_return std::move(status).error();
+    const bool busy = std::any_of(status->trainers.begin(), status->trainers.end(), [](const cluster::TrainerStatus& t) {
+      return t.index != 0 && t.connected && !t.done;
+    });
+    if (!busy) break;
+    if (status->global_step != last_step) {
+      last_step = status->global_step;
+      moved_at = env_.now();
+      context_.set_global_step(last_step);
+    }
+    if (env_.now() - moved_at >= grace) {
+      env_.log().warning("some workers made no progress for " + std::to_string(int64_t(to_seconds(grace))) +
+                         " s; the job ends without them");
+      break;
+    }
+    if (saver_ && saver_->due(last_step, env_.now())) {
+      SHOAL_CO_TRY_VOID(co_await saver_->save(*store_, context_, {}));
+    }
+    SHOAL_CO_TRY_VOID(co_await env_.sleep_for(std::chrono::milliseconds(20)));
+  }
+  co_return Result<void>{};
+}
+
+Task<Result<void>> TrainTask::announce_end() {
+  Result<void> told = leads() ? co_await remote_->finish(env_.after(kLastWords)) : Result<void>{};
+  if (!told) env_.log().warning("a server was not told that the job has ended: " + told.error().message());
+  Result<void> left = co_await remote_->leave(env_.after(kLastWords));
+  static_cast<void>(left);  // the job is over for us either way
+  co_return Result<void>{};
+}
+
+/// The checkpoint is already there: the chief only tells the servers.
+Task<Result<TrainOutcome>> TrainTask::nothing_to_do() {
+  const uint64_t step = source_ ? source_->info().global_step : 0;
+  env_.log().info("training finished before: the checkpoint is at global step " + std::to_string(step) +
+                  ", max_steps is " + std::to_string(*max_steps_) + "; there is nothing to do");
+  if (distributed()) {
+    cluster::ShardPlan plan;
+    plan.shards.resize(size_t(config_.num_ps_replicas()), cluster::ShardSpec{.segments = {}, .arena_bytes = kBufferAlignment});
+    cluster::RemoteStoreOptions options{.identity = task_identity(env_, config_), .servers = server_endpoints(config_),
+                                        .link = link_options(config_),
+                                        .ready_timeout = seconds_to_duration(config_.ready_timeout_secs()),
+                                        .job_ended = {}};
+    auto remote = cluster::make_remote_store(env_, std::move(plan), std::move(options));
+    remote_ = remote.get();
+    store_ = std::move(remote);
+    SHOAL_CO_TRY_VOID(co_await remote_->connect(env_.after(seconds_to_duration(config_.ready_timeout_secs()))));
+    SHOAL_CO_TRY_VOID(co_await announce_end());
+  }
+  end_ = {step, 0, checkpoint::EndReason::kMaxSteps};
+  if (request_.write_end_mark && source_) {
+    Result<void> marked;
+    Work mark = [&] {
+      const std::string& prefix = source_->prefix();
+      marked = checkpoint::write_end_mark(env_.storage(), request_.estimator.model_dir(),
+                                          {.global_step = int64_t(step), .checkpoint = prefix.substr(prefix.rfind('/') + 1),
+                                           .reason = end_.reason, .wall_time = env_.wall_now()});
+    };
+    SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(mark)));
+    SHOAL_CO_TRY_VOID(std::move(marked));
+  }
+  TrainOutcome result = outcome();
+  result.nothing_to_do = true;
+  co_return result;
+}
+
+TrainOutcome TrainTask::outcome() const {
+  return {.nothing_to_do = false,
+          .global_step = end_.global_step,
+          .iterations = end_.iterations,
+          .reason = end_.reason,
+          .last_checkpoint = saver_ ? saver_->last_name() : std::string(),
+          .seconds = progress_ ? progress_->seconds() : 0,
+          .examples = progress_ ? progress_->examples() : 0};
+}
+
+}  // namespace
+
+Task<Result<TrainOutcome>> train_task(Environment& env, const TrainRequest& request) {
+  TrainTask task(env, request);
+  co_return co_await task.run();
+}
+
+}  // namespace shoal

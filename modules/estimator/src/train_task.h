@@ -1,0 +1,51 @@
+#pragma once
+/// Training as one task does it: local process, chief or worker. The three differ in the store and in who saves.
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shoal/checkpoint/end_mark.h"
+#include "shoal/cluster/remote_store.h"
+#include "shoal/estimator/estimator.h"
+#include "shoal/estimator/task_host.h"
+#include "training_loop.h"
+
+namespace shoal {
+
+enum class TrainRole : uint8_t { kLocal, kChief, kWorker };
+
+struct TrainRequest {
+  const Estimator& estimator;
+  const InputFn& input_fn;
+  TrainRole role = TrainRole::kLocal;
+  std::optional<int64_t> max_steps;  ///< absolute
+  std::optional<int64_t> steps;      ///< from the step at start
+  std::vector<std::shared_ptr<Hook>> hooks;
+  std::vector<std::shared_ptr<CheckpointListener>> listeners;
+  /// Tells the types of an input that turns out to be empty; null: nothing is known then.
+  const InputFn* types_from = nullptr;
+  bool write_end_mark = false;
+};
+
+struct TrainOutcome {
+  bool nothing_to_do = false;  ///< the checkpoint was already at max_steps; input_fn was not called
+  uint64_t global_step = 0;
+  uint64_t iterations = 0;
+  checkpoint::EndReason reason = checkpoint::EndReason::kMaxSteps;
+  std::string last_checkpoint;  ///< name; empty: none written
+  double seconds = 0;
+  int64_t examples = 0;
+};
+
+/// `request` outlives the task.
+Task<Result<TrainOutcome>> train_task(Environment& env, const TrainRequest& request);
+
+/// Job identity, role, index, ... of the task that `config` describes.
+cluster::TaskIdentity task_identity(Environment& env, const RunConfig& config);
+transport::LinkOptions link_options(const RunConfig& config);
+/// Addresses of the parameter servers.
+std::vector<transport::Endpoint> server_endpoints(const RunConfig& config);
+
+}  // namespace shoal

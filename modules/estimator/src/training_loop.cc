@@ -1,0 +1,186 @@
+#include "training_loop.h"
+
+#include <cstring>
+
+namespace shoal {
+
+std::string encode_position(const data::Position& position) {
+  std::string bytes(sizeof position.ordinal, '\0');
+  for (size_t i = 0; i < sizeof position.ordinal; ++i) bytes[i] = char(position.ordinal >> (8 * i));
+  return bytes + position.state;
+}
+
+Result<data::Position> decode_position(std::string_view bytes) {
+  data::Position position;
+  if (bytes.size() < sizeof position.ordinal) return data_loss("an input position is cut short");
+  for (size_t i = 0; i < sizeof position.ordinal; ++i) position.ordinal |= uint64_t(uint8_t(bytes[i])) << (8 * i);
+  position.state = bytes.substr(sizeof position.ordinal);
+  return position;
+}
+
+TrainingLoop::TrainingLoop(Environment& env, RunContext& context, LoopOptions options)
+    : env_(env), context_(context), options_(std::move(options)) {
+  if (options_.model->spec().train_op) scalars_.resize(options_.model->spec().train_op->scalars.size());
+  for (std::string& name : options_.fetch_names) values_.values().emplace_back(std::move(name), TensorView{});
+}
+
+Task<Result<LoopEnd>> TrainingLoop::run(uint64_t global_step) {
+  context_.set_global_step(global_step);
+  SHOAL_CO_TRY_VOID(co_await ready());
+  bool more = !context_.stop_requested();
+  while (more) {
+    if (env_.interrupted().stop_requested()) break;
+    auto iterated = co_await iterate();
+    if (!iterated && iterated.error().kind() == ErrorKind::kUnavailable && options_.recover) {
+      env_.log().warning("waiting for the parameter servers: " + iterated.error().message());
+      SHOAL_CO_TRY(const cluster::Ready again, co_await options_.recover());
+      if (again.global_step < context_.global_step()) {
+        env_.log().warning("global step goes back from " + std::to_string(context_.global_step()) + " to " +
+                           std::to_string(again.global_step) + ": the servers were restored from a checkpoint");
+      }
+      context_.set_global_step(again.global_step);
+      SHOAL_CO_TRY_VOID(co_await ready());
+      continue;
+    }
+    if (!iterated && iterated.error().kind() == ErrorKind::kCancelled && env_.interrupted().stop_requested()) break;
+    if (!iterated) co_return std::move(iterated).error();
+    more = *iterated;
+  }
+  co_return LoopEnd{context_.global_step(), context_.iterations(), reason()};
+}
+
+checkpoint::EndReason TrainingLoop::reason() const {
+  if (options_.max_steps && context_.global_step() >= uint64_t(*options_.max_steps)) return checkpoint::EndReason::kMaxSteps;
+  if (env_.interrupted().stop_requested()) return checkpoint::EndReason::kInterrupted;
+  return end_of_input_ ? checkpoint::EndReason::kEndOfInput : checkpoint::EndReason::kStopRequested;
+}
+
+Task<Result<void>> TrainingLoop::ready() {
+  if (options_.saver) {
+    SHOAL_CO_TRY(std::string own, co_await position_for_save());
+    SHOAL_CO_TRY_VOID(co_await options_.saver->save_at_start(*options_.store, context_, std::move(own)));
+  }
+  Work call = [this] {
+    outcome_ = {};
+    for (const auto& hook : options_.hooks) {
+      outcome_ = call_user("hook after_ready", [&] { hook->after_ready(context_); });
+      if (!outcome_) return;
+    }
+  };
+  SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(call)));
+  co_return std::move(outcome_);
+}
+
+Task<Result<bool>> TrainingLoop::iterate() {
+  SHOAL_CO_TRY(step_, co_await options_.store->begin(env_.interrupted()));
+  Work compute_work = [this] { outcome_ = compute(); };
+  SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(compute_work)));
+  if (!outcome_) {
+    if (outcome_.error().kind() != ErrorKind::kEndOfInput) co_return std::move(outcome_).error();
+    end_of_input_ = true;
+    co_return false;
+  }
+  SHOAL_CO_TRY(const cluster::Outcome outcome, co_await options_.store->commit(step_, scalars_));
+  SHOAL_CO_TRY_VOID(co_await after_update(outcome));
+  co_return !context_.stop_requested() && !job_stops_;
+}
+
+Task<Result<void>> TrainingLoop::after_update(const cluster::Outcome& outcome) {
+  context_.set_global_step(outcome.global_step);
+  context_.count_iteration();
+  job_stops_ = outcome.stop;
+  if (options_.saver && options_.saver->due(outcome.global_step, env_.now())) {
+    SHOAL_CO_TRY(std::string own, co_await position_for_save());
+    SHOAL_CO_TRY_VOID(co_await options_.saver->save(*options_.store, context_, std::move(own)));
+  }
+  Work call = [this] { outcome_ = call_after_step(); };
+  SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(call)));
+  co_return std::move(outcome_);
+}
+
+Task<Result<void>> TrainingLoop::finish() {
+  if (options_.saver) {
+    SHOAL_CO_TRY(std::string own, co_await position_for_save());
+    SHOAL_CO_TRY_VOID(co_await options_.saver->save_at_end(*options_.store, context_, std::move(own)));
+  }
+  Work call = [this] {
+    outcome_ = {};
+    for (const auto& hook : options_.hooks) {
+      outcome_ = call_user("hook end", [&] { hook->end(context_); });
+      if (!outcome_) return;
+    }
+  };
+  SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(call)));
+  co_return std::move(outcome_);
+}
+
+Task<Result<std::string>> TrainingLoop::position_for_save() {
+  Result<std::string> position = std::string();
+  Work ask = [this, &position] { position = input_position(); };
+  SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(ask)));
+  co_return position;
+}
+
+Result<std::string> TrainingLoop::input_position() {
+  if (options_.first_batch) return options_.first_position;  // drawn, but not trained on yet
+  auto position = options_.input->save();
+  if (position) return encode_position(*position);
+  env_.log().warning_once("position", "the input's position cannot be saved: " + position.error().message() +
+                                          "; after a restart the input begins anew");
+  return std::string();
+}
+
+Result<void> TrainingLoop::compute() {
+  SHOAL_TRY_VOID(call_before_step());
+  SHOAL_TRY(const bool drawn, draw_batch());
+  if (!drawn) return end_of_input();
+  position_.clear();
+  if (options_.store->wants_positions()) {
+    SHOAL_TRY(position_, input_position());
+  }
+  SHOAL_TRY_VOID(options_.store->start(step_, options_.input->ordinal(), position_));
+  return run_program();
+}
+
+Result<void> TrainingLoop::call_before_step() {
+  request_.clear();
+  for (const auto& hook : options_.hooks) {
+    SHOAL_TRY_VOID(call_user("hook before_step", [&] { hook->before_step(context_, request_); }));
+  }
+  return {};
+}
+
+Result<bool> TrainingLoop::draw_batch() {
+  if (options_.first_batch) {
+    batch_ = std::move(*options_.first_batch);
+    options_.first_batch.reset();
+    return true;
+  }
+  return options_.input->next(batch_);
+}
+
+Result<void> TrainingLoop::run_program() {
+  SHOAL_TRY(const int64_t size, batch_size(batch_));
+  SHOAL_TRY(program_, options_.model->program(size, request_.fetches()));
+  SHOAL_TRY_VOID(options_.model->feed(*program_, batch_, request_.feeds()));
+  const nn::TrainOp& train_op = *options_.model->spec().train_op;
+  for (size_t i = 0; i < scalars_.size(); ++i) scalars_[i] = train_op.scalars[i].at(step_.global_step);
+  SHOAL_TRY_VOID(program_->program->run({.inputs = program_->inputs,
+                                         .variables = step_.variables,
+                                         .updates = step_.updates,
+                                         .weights = step_.weights,
+                                         .key = {options_.trainer_index, options_.input->ordinal()}}));
+  const std::span<const TensorView> fetched = program_->program->fetched();
+  values_.set(double(fetched[0].as<float>()[0]), size, fetched.size() > 1);
+  for (size_t i = 0; i + 1 < fetched.size(); ++i) values_.values()[i].second = fetched[i + 1];
+  return {};
+}
+
+Result<void> TrainingLoop::call_after_step() {
+  for (const auto& hook : options_.hooks) {
+    SHOAL_TRY_VOID(call_user("hook after_step", [&] { hook->after_step(context_, values_); }));
+  }
+  return {};
+}
+
+}  // namespace shoal

@@ -1,0 +1,81 @@
+#pragma once
+/// The loop that every trainer runs, over any store: hooks, a batch, the program, the update, hooks (CONTRACT 7).
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "checkpoint_saver.h"
+#include "model.h"
+#include "shoal/base/environment.h"
+#include "shoal/checkpoint/end_mark.h"
+#include "shoal/cluster/store.h"
+#include "shoal/data/iterator.h"
+#include "shoal/estimator/hook.h"
+
+namespace shoal {
+
+/// The position of an input as a store carries it: opaque bytes.
+std::string encode_position(const data::Position& position);
+Result<data::Position> decode_position(std::string_view bytes);
+
+struct LoopOptions {
+  BuiltModel* model = nullptr;
+  cluster::Store* store = nullptr;
+  data::Iterator* input = nullptr;
+  std::optional<data::Batch> first_batch;  ///< drawn already, to learn the types
+  std::string first_position;              ///< of the input before that batch
+  std::vector<std::string> fetch_names;    ///< of what a fetching step gives beside the loss, in the programs' order
+  std::vector<std::shared_ptr<Hook>> hooks;
+  CheckpointSaver* saver = nullptr;        ///< null: not on this task
+  std::optional<int64_t> max_steps;        ///< absolute; only names the reason of an end
+  uint64_t trainer_index = 0;
+  /// After a lost server: makes the model ready again (leader) or waits for it, and moves the input to where it says.
+  std::function<Task<Result<cluster::Ready>>()> recover;
+};
+
+struct LoopEnd {
+  uint64_t global_step = 0;
+  uint64_t iterations = 0;
+  checkpoint::EndReason reason = checkpoint::EndReason::kEndOfInput;
+};
+
+class TrainingLoop {
+ public:
+  TrainingLoop(Environment& env, RunContext& context, LoopOptions options);
+
+  /// From after_ready() to the last iteration. Errors as they come (after_step() and end() are not called then). The
+  /// final save and end() are finish()'s.
+  Task<Result<LoopEnd>> run(uint64_t global_step);
+  /// At a clean end: the last checkpoint if the step moved, then end() of all hooks.
+  Task<Result<void>> finish();
+
+ private:
+  Task<Result<bool>> iterate();
+  Task<Result<void>> ready();
+  Task<Result<std::string>> position_for_save();
+  Task<Result<void>> after_update(const cluster::Outcome& outcome);
+  Result<void> compute();  // on the compute thread, like all below
+  Result<bool> draw_batch();
+  Result<void> run_program();
+  Result<void> call_before_step();
+  Result<void> call_after_step();
+  Result<std::string> input_position();
+  checkpoint::EndReason reason() const;
+
+  Environment& env_;
+  RunContext& context_;
+  LoopOptions options_;
+  StepRequest request_;
+  StepValues values_;
+  data::Batch batch_;
+  std::string position_;
+  std::vector<double> scalars_;
+  cluster::Step step_;
+  BoundProgram* program_ = nullptr;
+  bool end_of_input_ = false;
+  bool job_stops_ = false;
+  Result<void> outcome_;      // of the work on the compute thread
+};
+
+}  // namespace shoal
