@@ -88,10 +88,12 @@ std::string safetensors_header(const std::vector<Segment>& segments, int64_t glo
   for (const Segment& segment : segments) {
     std::vector<int64_t> dims(segment.shape.dims().begin(), segment.shape.dims().end());
     if (!dims.empty()) dims[0] = segment.rows();
-    json += "," + json_string(name_in_file(segment)) + ":{\"dtype\":\"" + std::string(safetensors_dtype(segment.dtype)) +
-            "\",\"shape\":" + Json(dims).dump() + ",\"data_offsets\":[" + std::to_string(offset) + ",";
+    json.append(",").append(json_string(name_in_file(segment)));
+    json.append(":{\"dtype\":\"").append(safetensors_dtype(segment.dtype));
+    json.append("\",\"shape\":").append(Json(dims).dump());
+    json.append(",\"data_offsets\":[").append(std::to_string(offset));
     offset += segment.bytes();
-    json += std::to_string(offset) + "]}";
+    json.append(",").append(std::to_string(offset)).append("]}");
   }
   json += "}";
   json.resize(align_up(8 + json.size(), 64) - 8, ' ');

@@ -1,6 +1,7 @@
 #include "shoal/checkpoint/end_mark.h"
 
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "json_fields.h"
@@ -29,7 +30,7 @@ std::string_view to_string(EndReason reason) {
 }
 
 std::string encode_end_mark(const EndMark& mark) {
-  const double wall_time = to_seconds(mark.wall_time.time_since_epoch());
+  const double wall_time = double(mark.wall_time.time_since_epoch() / std::chrono::microseconds(1)) / 1e6;
   return "{\"global_step\":" + std::to_string(mark.global_step) + ",\"checkpoint\":" + json_string(mark.checkpoint) +
          ",\"reason\":\"" + std::string(to_string(mark.reason)) + "\",\"wall_time\":" + Json(wall_time).dump() + "}\n";
 }
@@ -42,7 +43,7 @@ Result<EndMark> decode_end_mark(std::string_view text) {
   SHOAL_TRY(const std::string reason, string_field(json, "reason"));
   SHOAL_TRY(const double wall_time, number_field(json, "wall_time"));
   if (!(wall_time >= 0 && wall_time < 9e9)) return data_loss("field 'wall_time' is no time");
-  mark.wall_time = WallTime(seconds_to_duration(wall_time));
+  mark.wall_time = WallTime(std::chrono::microseconds(std::llround(wall_time * 1e6)));
   for (const auto& [value, name] : kReasons) {
     if (name != reason) continue;
     mark.reason = value;

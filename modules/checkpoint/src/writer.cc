@@ -147,7 +147,7 @@ Result<Manifest> FolderWriter::make_manifest(SaveInfo info, const std::vector<Fi
       manifest.files.push_back({name, files_[i]->bytes(), files_[i]->checksum()});
     }
     if (free) break;
-    generation = "." + std::to_string(number);
+    generation = std::to_string(number).insert(0, 1, '.');
   }
   std::map<std::string, TensorEntry> tensors;
   for (size_t i = 0; i < files_.size(); ++i) {

@@ -10,7 +10,10 @@ Json number(double value) {
   return value;
 }
 
-Json unix_seconds(WallTime time) { return to_seconds(time.time_since_epoch()); }
+Json unix_seconds(WallTime time) {
+  // Nanoseconds do not fit into a double, microseconds do.
+  return double(time.time_since_epoch() / std::chrono::microseconds(1)) / 1e6;
+}
 
 void print_line(std::ostream& out, const Json& json) {
   out << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';

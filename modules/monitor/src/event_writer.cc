@@ -11,7 +11,8 @@
 namespace shoal::monitor {
 namespace {
 
-double seconds_of(WallTime time) { return to_seconds(time.time_since_epoch()); }
+/// To the microsecond: more does not fit into a double.
+double seconds_of(WallTime time) { return double(time.time_since_epoch() / std::chrono::microseconds(1)) / 1e6; }
 
 std::string host_name() {
   std::array<char, 256> name{};

@@ -68,7 +68,7 @@ void ProgressDisplay::State::take_sample(SteadyTime now, const ProgressState& st
 std::string ProgressDisplay::State::text_for(const ProgressState& state) const {
   std::string text = "step ";
   text += with_separators(state.global_step);
-  if (state.max_steps) text += "/" + with_separators(*state.max_steps);
+  if (state.max_steps) text.append("/").append(with_separators(*state.max_steps));
   if (state.loss) text += "  loss " + formatted("%.4g", *state.loss);
   const double seconds = samples.size() < 2 ? 0 : to_seconds(samples.back().time - samples.front().time);
   if (seconds > 0) {

@@ -18,7 +18,7 @@ struct EndMark {
   int64_t global_step = 0;
   std::string checkpoint;  ///< name of the last one ("model.ckpt-200"); empty if checkpoints are off
   EndReason reason = EndReason::kMaxSteps;
-  WallTime wall_time{};
+  WallTime wall_time{};  ///< kept to the microsecond
   friend bool operator==(const EndMark&, const EndMark&) = default;
 };
 

@@ -1,0 +1,169 @@
+// Kills, failures and power cuts at every single call that a life of saves makes (CONTRACT CK-4, FA-7).
+#include "fixture.h"
+#include "simulated_disk.h"
+
+namespace shoal::checkpoint::testing {
+namespace {
+
+constexpr char kDir[] = "m";
+
+struct Save {
+  int64_t step;
+  float value;
+};
+// Rotation (keep 2), deletion, and the same step twice.
+constexpr Save kLife[] = {{0, 1}, {5, 2}, {10, 3}, {10, 4}, {15, 5}, {15, 6}, {20, 7}};
+
+/// How far a life came.
+struct Outcome {
+  int completed = 0;  // saves that reported success
+  bool failed = false;
+  std::string error;
+};
+
+Outcome live(Storage& storage) {
+  Outcome outcome;
+  for (const Save& each : kLife) {
+    const Result<Saved> saved = save(storage, kDir, each.step, each.value, {.keep_max = 2});
+    if (!saved) {
+      EXPECT_EQ(saved.error().kind(), ErrorKind::kUnavailable) << saved.error().message();
+      outcome.failed = true;
+      outcome.error = saved.error().message();
+      break;
+    }
+    ++outcome.completed;
+  }
+  return outcome;
+}
+
+/// The folder leads to the last complete save, or to the one that was under way.
+void expect_resumable(SimulatedDisk& disk, const Outcome& outcome) {
+  const Result<std::unique_ptr<Reader>> found = latest_intact(disk, kDir, {});
+  ASSERT_OK(found);
+  if (outcome.completed == 0 && *found == nullptr) return;  // no checkpoint was ever finished
+  ASSERT_NE(*found, nullptr);
+  const Reader& reader = **found;
+  const Result<float> value = saved_value(reader);
+  ASSERT_OK(value);
+  bool expected = false;
+  for (int save : {outcome.completed - 1, outcome.completed}) {
+    if (save < 0 || save >= int(std::size(kLife))) continue;
+    expected = expected || (kLife[save].step == reader.global_step() && kLife[save].value == *value);
+  }
+  EXPECT_TRUE(expected) << "step " << reader.global_step() << " value " << *value << " after " << outcome.completed;
+  if (outcome.completed > 0) {
+    EXPECT_OK(latest(disk, kDir));  // evaluation too finds the newest, without falling back
+  }
+}
+
+/// Training goes on: the next save works, and clears what the broken one left.
+void expect_goes_on(SimulatedDisk& disk) {
+  ASSERT_OK(save(disk, kDir, 100, 99, {.keep_max = 2}));
+  const auto newest = latest_intact(disk, kDir, {});
+  ASSERT_OK(newest);
+  EXPECT_EQ((*newest)->global_step(), 100);
+  const auto listed = list(disk, kDir, Check::kChecksums);
+  ASSERT_OK(listed);
+  for (const ListedCheckpoint& each : *listed) EXPECT_FALSE(each.damage) << each.damage->message();
+  for (const std::string& path : disk.paths()) EXPECT_EQ(path.find("tmp"), std::string::npos) << path;
+}
+
+int64_t calls_of_a_life() {
+  SimulatedDisk disk;
+  EXPECT_EQ(live(disk).completed, int(std::size(kLife)));
+  return disk.calls();
+}
+
+TEST(CheckpointCrash, KilledAtEveryCallLeavesACompleteCheckpoint) {
+  const int64_t calls = calls_of_a_life();
+  ASSERT_GT(calls, 60);
+  for (int64_t call = 0; call < calls; ++call) {
+    SCOPED_TRACE("killed at call " + std::to_string(call));
+    SimulatedDisk disk;
+    disk.arm(Fault::kCrash, call);
+    const Outcome outcome = live(disk);
+    disk.disarm();
+    expect_resumable(disk, outcome);
+    expect_goes_on(disk);
+  }
+}
+
+TEST(CheckpointCrash, PowerLostAtEveryCallLeavesACompleteCheckpoint) {
+  const int64_t calls = calls_of_a_life();
+  for (int64_t call = 0; call < calls; ++call) {
+    for (uint64_t seed = 1; seed <= 20; ++seed) {
+      SCOPED_TRACE("power lost at call " + std::to_string(call) + ", seed " + std::to_string(seed));
+      SimulatedDisk disk;
+      disk.arm(Fault::kCrash, call);
+      const Outcome outcome = live(disk);
+      disk.disarm();
+      disk.lose_power(seed);
+      expect_resumable(disk, outcome);
+      expect_goes_on(disk);
+    }
+  }
+}
+
+TEST(CheckpointCrash, AFailedCallIsAnErrorAndLeavesThePreviousIntact) {
+  const int64_t calls = calls_of_a_life();
+  for (const Fault fault : {Fault::kError, Fault::kErrorAfterEffect}) {
+    for (int64_t call = 0; call < calls; ++call) {
+      SCOPED_TRACE("failed call " + std::to_string(call) + (fault == Fault::kError ? "" : " after its effect"));
+      SimulatedDisk disk;
+      disk.arm(fault, call);
+      const Outcome outcome = live(disk);
+      disk.disarm();
+      if (outcome.failed) {
+        EXPECT_THAT(outcome.error, ::testing::HasSubstr("simulated fault"));
+      }
+      expect_resumable(disk, outcome);
+      expect_goes_on(disk);
+    }
+  }
+}
+
+TEST(CheckpointCrash, DiskFullNamesPathAndCauseAndLeavesThePreviousIntact) {
+  const int64_t calls = calls_of_a_life();
+  int failures = 0;
+  for (int64_t call = 0; call < calls; ++call) {
+    SCOPED_TRACE("full from call " + std::to_string(call));
+    SimulatedDisk disk;
+    disk.arm(Fault::kDiskFull, call);
+    const Outcome outcome = live(disk);
+    if (outcome.failed) {
+      ++failures;
+      EXPECT_THAT(outcome.error, ::testing::HasSubstr("No space left on device"));
+      EXPECT_THAT(outcome.error, ::testing::HasSubstr("m/model.ckpt-"));
+      // It gives back what it took: the disk is full.
+      for (const std::string& path : disk.paths()) EXPECT_EQ(path.find("tmp"), std::string::npos) << path;
+      const auto listed = list(disk, kDir, Check::kChecksums);
+      ASSERT_OK(listed);
+      for (const ListedCheckpoint& each : *listed) EXPECT_FALSE(each.damage) << each.damage->message();
+      for (const std::string& path : disk.paths()) {  // nothing of an unlisted checkpoint
+        bool known = path == "m/checkpoint";
+        for (const ListedCheckpoint& each : *listed) known = known || path.starts_with("m/" + each.name + ".");
+        EXPECT_TRUE(known) << path;
+      }
+    }
+    disk.disarm();
+    expect_resumable(disk, outcome);
+    expect_goes_on(disk);
+  }
+  EXPECT_GT(failures, 40);
+}
+
+TEST(CheckpointCrash, FailureToDeleteIsAWarning) {
+  // The calls of the last save that delete are its last ones: fail each and see.
+  const int64_t calls = calls_of_a_life();
+  SimulatedDisk disk;
+  disk.arm(Fault::kError, calls - 1);
+  std::vector<std::string> warnings;
+  for (const Save& each : kLife) {
+    ASSERT_OK(save(disk, kDir, each.step, each.value,
+                   {.keep_max = 2, .warn = [&](const std::string& sentence) { warnings.push_back(sentence); }}));
+  }
+  EXPECT_THAT(warnings, ::testing::ElementsAre(::testing::HasSubstr("could not be deleted")));
+}
+
+}  // namespace
+}  // namespace shoal::checkpoint::testing

@@ -1,0 +1,74 @@
+#include "shoal/checkpoint/end_mark.h"
+
+#include "fixture.h"
+#include "simulated_disk.h"
+
+namespace shoal::checkpoint {
+namespace {
+
+using testing::fails_with;
+using testing::SimulatedDisk;
+using testing::TemporaryFolder;
+
+EndMark example() {
+  return {.global_step = 2000, .checkpoint = "model.ckpt-2000", .reason = EndReason::kEndOfInput,
+          .wall_time = WallTime(Duration(1'700'000'000'250'000'000))};
+}
+
+TEST(EndMark, IsWrittenReadAndRemoved) {
+  const TemporaryFolder folder;
+  const auto storage = make_file_storage();
+  ASSERT_OK(read_end_mark(*storage, folder.path()));
+  EXPECT_EQ(*read_end_mark(*storage, folder.path()), std::nullopt);
+  ASSERT_OK(write_end_mark(*storage, folder.path(), example()));
+  EXPECT_TRUE(storage->exists(folder.path() + "/training_finished"));
+  ASSERT_OK(read_end_mark(*storage, folder.path()));
+  EXPECT_EQ(*read_end_mark(*storage, folder.path()), example());
+  ASSERT_OK(remove_end_mark(*storage, folder.path()));
+  ASSERT_OK(remove_end_mark(*storage, folder.path()));
+  EXPECT_EQ(*read_end_mark(*storage, folder.path()), std::nullopt);
+}
+
+TEST(EndMark, IsOneLineOfJson) {
+  EXPECT_EQ(encode_end_mark(example()),
+            "{\"global_step\":2000,\"checkpoint\":\"model.ckpt-2000\",\"reason\":\"end_of_input\","
+            "\"wall_time\":1700000000.25}\n");
+}
+
+TEST(EndMark, KnowsAllReasons) {
+  for (const EndReason reason : {EndReason::kMaxSteps, EndReason::kEndOfInput, EndReason::kStopRequested, EndReason::kInterrupted}) {
+    EndMark mark = example();
+    mark.reason = reason;
+    const Result<EndMark> back = decode_end_mark(encode_end_mark(mark));
+    ASSERT_OK(back);
+    EXPECT_EQ(*back, mark);
+  }
+}
+
+TEST(EndMark, RefusesOtherText) {
+  for (const char* text : {"", "{", "[]", "{}", "{\"global_step\":-1,\"checkpoint\":\"\",\"reason\":\"max_steps\",\"wall_time\":1}",
+                           "{\"global_step\":1,\"checkpoint\":\"\",\"reason\":\"bored\",\"wall_time\":1}",
+                           "{\"global_step\":1,\"checkpoint\":\"\",\"reason\":\"max_steps\",\"wall_time\":1e300}",
+                           "{\"global_step\":1,\"checkpoint\":7,\"reason\":\"max_steps\",\"wall_time\":1}"}) {
+    EXPECT_TRUE(fails_with(decode_end_mark(text), ErrorKind::kDataLoss, "")) << text;
+  }
+}
+
+TEST(EndMark, AWriteThatFailsLeavesNoMark) {
+  SimulatedDisk whole;
+  ASSERT_OK(write_end_mark(whole, "m", example()));
+  for (int64_t call = 0; call < whole.calls(); ++call) {
+    SimulatedDisk disk;
+    disk.arm(testing::Fault::kCrash, call);
+    EXPECT_TRUE(fails_with(write_end_mark(disk, "m", example()), ErrorKind::kUnavailable, "was not written: cannot "));
+    disk.disarm();
+    const auto mark = read_end_mark(disk, "m");
+    ASSERT_OK(mark);  // all of it or nothing, never a part
+    if (*mark) {
+      EXPECT_EQ(**mark, example());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace shoal::checkpoint

@@ -1,0 +1,215 @@
+#include "shoal/monitor/event_writer.h"
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdio>
+
+#include "fixture.h"
+
+namespace shoal::monitor {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+
+/// CRC-32C bit by bit, from the polynomial alone: what the fast one is compared with.
+uint32_t slow_crc32c(std::string_view bytes) {
+  uint32_t crc = ~0u;
+  for (char byte : bytes) {
+    crc ^= uint8_t(byte);
+    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) ? 0x82f63b78u : 0u);
+  }
+  return ~crc;
+}
+
+TEST(Crc32cOracle, MatchesRfc3720) {
+  EXPECT_EQ(slow_crc32c("123456789"), 0xe3069283u);
+  EXPECT_EQ(slow_crc32c(std::string(32, '\0')), 0x8a9136aau);
+  EXPECT_EQ(slow_crc32c(std::string(32, '\xff')), 0x62a8ab43u);
+}
+
+uint64_t load(std::string_view bytes, size_t count) {
+  uint64_t value = 0;
+  for (size_t i = 0; i < count; ++i) value |= uint64_t(uint8_t(bytes[i])) << (8 * i);
+  return value;
+}
+
+/// The payloads of a file, every frame checked against the TFRecord description.
+std::vector<std::string> payloads(std::string_view file) {
+  const auto masked = [](std::string_view bytes) {
+    const uint32_t crc = slow_crc32c(bytes);
+    return uint32_t(((crc >> 15) | (crc << 17)) + 0xa282ead8u);
+  };
+  std::vector<std::string> found;
+  while (!file.empty()) {
+    const uint64_t length = load(file, 8);
+    EXPECT_EQ(load(file.substr(8), 4), masked(file.substr(0, 8)));
+    const std::string_view payload = file.substr(12, length);
+    EXPECT_EQ(load(file.substr(12 + length), 4), masked(payload));
+    found.emplace_back(payload);
+    file.remove_prefix(16 + length);
+  }
+  return found;
+}
+
+using EventWriterTest = testing::EventFiles;
+
+TEST_F(EventWriterTest, FramesRecordsAsTfRecord) {
+  const auto writer = open_writer();
+  for (int i = 0; i < 70; ++i) {  // payloads of all lengths modulo four
+    ASSERT_TRUE(writer->add_text(i, std::string(size_t(i), 't'), "text"));
+  }
+  ASSERT_TRUE(writer->close());
+  EXPECT_EQ(payloads(contents(writer->path())).size(), 71u);
+}
+
+TEST_F(EventWriterTest, NamesFilesForTensorBoardInOrderOfOpening) {
+  std::vector<std::string> paths;
+  for (int i = 0; i < 20; ++i) {
+    paths.push_back(open_writer()->path());
+    world.run_for(std::chrono::milliseconds(300));
+  }
+  for (const std::string& path : paths) {
+    EXPECT_THAT(path.substr(folder.path().size() + 1),
+                MatchesRegex("events\\.out\\.tfevents\\.[0-9]{10}\\.testhost\\.[0-9]{9}-[0-9a-f]{8}"));
+  }
+  const auto listed = list_event_files(env.storage(), folder.path());
+  ASSERT_TRUE(listed);
+  EXPECT_EQ(*listed, paths);
+}
+
+TEST_F(EventWriterTest, AHostNameCannotLeadOutOfTheFolder) {
+  EXPECT_THAT(open_writer({.host = "../../evil"})->path(), HasSubstr(folder.path() + "/events.out.tfevents."));
+  EXPECT_THAT(*list_event_files(env.storage(), folder.path()), ::testing::SizeIs(1));
+}
+
+TEST_F(EventWriterTest, BuffersUntilTheIntervalIsOver) {
+  const auto writer = open_writer({.flush_interval = std::chrono::seconds(10)});
+  const size_t after_opening = contents(writer->path()).size();
+  EXPECT_GT(after_opening, 0u);  // the version record: readers know the file at once
+  ASSERT_TRUE(writer->add_scalar(1, "loss", 0.5));
+  world.run_for(std::chrono::seconds(9));
+  ASSERT_TRUE(writer->add_scalar(2, "loss", 0.4));
+  EXPECT_EQ(contents(writer->path()).size(), after_opening);
+  world.run_for(std::chrono::seconds(1));
+  ASSERT_TRUE(writer->add_scalar(3, "loss", 0.3));
+  EXPECT_EQ(payloads(contents(writer->path())).size(), 4u);
+  ASSERT_TRUE(writer->add_scalar(4, "loss", 0.2));
+  EXPECT_EQ(payloads(contents(writer->path())).size(), 4u);
+  ASSERT_TRUE(writer->flush());
+  EXPECT_EQ(payloads(contents(writer->path())).size(), 5u);
+}
+
+TEST_F(EventWriterTest, AFailedWriteIsReportedWithPathAndStays) {
+  const auto writer = open_writer({.flush_interval = std::chrono::hours(1), .buffer_bytes_max = 100});
+  world.kill(env);  // from now on its storage refuses every write
+  Result<void> failed = writer->add_text(1, "note", std::string(200, 'x'));
+  ASSERT_FALSE(failed);
+  EXPECT_THAT(failed.error().message(), HasSubstr("event file " + writer->path()));
+  EXPECT_EQ(writer->add_scalar(2, "loss", 1).error(), failed.error());
+  EXPECT_EQ(writer->flush().error(), failed.error());
+  EXPECT_EQ(writer->close().error(), failed.error());
+}
+
+TEST_F(EventWriterTest, RefusesAfterClose) {
+  const auto writer = open_writer();
+  ASSERT_TRUE(writer->close());
+  EXPECT_TRUE(writer->close());
+  const Result<void> late = writer->add_scalar(1, "loss", 1);
+  ASSERT_FALSE(late);
+  EXPECT_THAT(late.error().message(), HasSubstr(writer->path()));
+}
+
+TEST_F(EventWriterTest, AFolderThatCannotBeMadeIsAnError) {
+  overwrite(folder.path() + "/file", "");
+  const auto writer = EventWriter::open(env, folder.path() + "/file/eval");
+  ASSERT_FALSE(writer);
+  EXPECT_THAT(writer.error().message(), HasSubstr(folder.path() + "/file"));
+}
+
+std::string output_of(const std::string& command) {
+  std::string output;
+  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
+  if (!pipe) return "cannot run " + command;
+  std::array<char, 4096> block;
+  for (size_t count; (count = fread(block.data(), 1, block.size(), pipe)) > 0;) output.append(block.data(), count);
+  if (const int status = pclose(pipe); status != 0) output += "status " + std::to_string(status);
+  return output;
+}
+
+TEST_F(EventWriterTest, AnIndependentReaderDecodesTheEvents) {
+  if (output_of("protoc --version").rfind("libprotoc", 0) != 0) {
+    GTEST_SKIP() << "protoc is not installed (protobuf-compiler): the independent reader cannot run";
+  }
+  const auto writer = open_writer();
+  const std::array scalars{Scalar{"accuracy", 0.75}, Scalar{"loss", -2.5}, Scalar{"nan", std::nan("")}};
+  ASSERT_TRUE(writer->add_scalars(300, scalars));
+  ASSERT_TRUE(writer->add_text(300, "checkpoint_path", "m/model.ckpt-300"));
+  ASSERT_TRUE(writer->add_histogram(-1, "h", {.min = 1, .max = 2, .sum = 3, .sum_squares = 5, .count = 2, .limits = {1.5, 2.5}, .counts = {1, 1}}));
+  ASSERT_TRUE(writer->close());
+  const std::vector<std::string> events = payloads(contents(writer->path()));
+  ASSERT_EQ(events.size(), 4u);
+  std::vector<std::string> decoded;
+  for (const std::string& event : events) {
+    overwrite(folder.path() + "/payload", event);
+    decoded.push_back(output_of("protoc --decode=tensorflow.Event -I " SHOAL_TEST_SOURCE " event.proto < " + folder.path() + "/payload"));
+  }
+  EXPECT_THAT(decoded[0], HasSubstr("file_version: \"brain.Event:2\"\n"));
+  const std::string wall_time = decoded[0].substr(0, decoded[0].find('\n') + 1);  // virtual time stands still
+  EXPECT_THAT(wall_time, MatchesRegex("wall_time: [0-9.e+]+\n"));
+  EXPECT_EQ(decoded[1], wall_time +
+                            "step: 300\n"
+                            "summary {\n"
+                            "  value {\n    tag: \"accuracy\"\n    simple_value: 0.75\n  }\n"
+                            "  value {\n    tag: \"loss\"\n    simple_value: -2.5\n  }\n"
+                            "  value {\n    tag: \"nan\"\n    simple_value: nan\n  }\n"
+                            "}\n");
+  EXPECT_EQ(decoded[2], wall_time +
+                            "step: 300\n"
+                            "summary {\n"
+                            "  value {\n    tag: \"checkpoint_path\"\n"
+                            "    tensor {\n      dtype: DT_STRING\n      tensor_shape {\n      }\n"
+                            "      string_val: \"m/model.ckpt-300\"\n    }\n"
+                            "    metadata {\n      plugin_data {\n        plugin_name: \"text\"\n      }\n    }\n"
+                            "  }\n"
+                            "}\n");
+  EXPECT_EQ(decoded[3], wall_time +
+                            "step: -1\n"
+                            "summary {\n"
+                            "  value {\n    tag: \"h\"\n"
+                            "    histo {\n      min: 1\n      max: 2\n      num: 2\n      sum: 3\n      sum_squares: 5\n"
+                            "      bucket_limit: 1.5\n      bucket_limit: 2.5\n      bucket: 1\n      bucket: 1\n    }\n"
+                            "  }\n"
+                            "}\n");
+}
+
+TEST(Histogram, CountsEveryFiniteValueOnce) {
+  const std::vector<float> values{-3, -1e-20f, 0, 0, 1e-30f, 0.1f, 0.1f, 1, 2e30f, NAN, INFINITY, -INFINITY};
+  const Histogram histogram = make_histogram(values);
+  EXPECT_EQ(histogram.count, 9);
+  EXPECT_EQ(histogram.min, -3);
+  EXPECT_EQ(histogram.max, double(2e30f));
+  ASSERT_EQ(histogram.limits.size(), histogram.counts.size());
+  double counted = 0;
+  for (size_t i = 0; i < histogram.counts.size(); ++i) {
+    const double begin = i == 0 ? -HUGE_VAL : histogram.limits[i - 1];
+    double expected = 0;
+    for (float value : values) expected += std::isfinite(value) && double(value) >= begin && double(value) < histogram.limits[i];
+    EXPECT_EQ(histogram.counts[i], expected) << "bucket to " << histogram.limits[i];
+    counted += histogram.counts[i];
+  }
+  EXPECT_EQ(counted, 9);
+  EXPECT_TRUE(std::is_sorted(histogram.limits.begin(), histogram.limits.end()));
+  EXPECT_LT(histogram.limits.size(), 20u);  // runs of empty buckets are one
+}
+
+TEST(Histogram, OfNothingIsEmpty) {
+  const Histogram histogram = make_histogram({});
+  EXPECT_EQ(histogram.count, 0);
+  EXPECT_EQ(histogram.limits.size(), 1u);
+}
+
+}  // namespace
+}  // namespace shoal::monitor
