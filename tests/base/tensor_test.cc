@@ -70,7 +70,8 @@ TEST(Tensor, HoldsValues) {
   EXPECT_EQ(reinterpret_cast<uintptr_t>(tensor.view().data) % kBufferAlignment, 0u);
   EXPECT_EQ(Tensor::scalar<int64_t>(7).as<int64_t>()[0], 7);
   EXPECT_EQ(Tensor().elements(), 0);
-  for (uint8_t value : Tensor::zeros(DType::kUInt8, {100}).as<uint8_t>()) EXPECT_EQ(value, 0);
+  const Tensor zeros = Tensor::zeros(DType::kUInt8, {100});
+  for (uint8_t value : zeros.as<uint8_t>()) EXPECT_EQ(value, 0);
 }
 
 TEST(Tensor, CopiesShareAndMayNotBeWritten) {
