@@ -28,6 +28,7 @@ using Action = std::function<Result<int>(Context&)>;
 using AddCommand = void (*)(CLI::App& app, Action& selected);
 
 void add_checkpoint_command(CLI::App& app, Action& selected);
+void add_config_command(CLI::App& app, Action& selected);
 void add_events_command(CLI::App& app, Action& selected);
 void add_export_command(CLI::App& app, Action& selected);
 

@@ -1,0 +1,116 @@
+// shoal config: CONTRACT IN-1 and the sources of LA-3.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "shoal/cli/cli.h"
+
+namespace shoal::cli {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+struct Outcome {
+  int status = 0;
+  std::vector<json> lines;
+  std::string complaint;
+};
+
+class Config : public testing::Test {
+ protected:
+  void SetUp() override { unsetenv("TF_CONFIG"); }
+  void TearDown() override { unsetenv("TF_CONFIG"); }
+
+  static Outcome run(std::vector<const char*> arguments = {}) {
+    arguments.insert(arguments.begin(), {"shoal", "config"});
+    std::ostringstream out, err;
+    Outcome outcome;
+    outcome.status = cli_main(int(arguments.size()), arguments.data(), out, err);
+    outcome.complaint = err.str();
+    std::istringstream lines(out.str());
+    for (std::string line; std::getline(lines, line);) outcome.lines.push_back(json::parse(line));
+    return outcome;
+  }
+  static Outcome run_with(const char* tf_config, std::vector<const char*> arguments = {}) {
+    setenv("TF_CONFIG", tf_config, 1);
+    return run(std::move(arguments));
+  }
+};
+
+TEST_F(Config, PrintsLocalModeWhereThereIsNothing) {
+  const Outcome outcome = run();
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(outcome.complaint, IsEmpty());
+  EXPECT_THAT(outcome.lines, ElementsAre(json::parse(R"({"source": "local", "mode": "local", "task_type": "worker", "task_id": 0,
+      "is_chief": true, "num_ps": 0, "num_workers": 1, "global_id": 0, "rpc_address": "", "model_dir": null, "service": null,
+      "trial": null, "warnings": []})")));
+}
+
+TEST_F(Config, PrintsTheResolvedTask) {
+  const Outcome outcome = run_with(R"({"cluster": {"chief": ["a:1"], "worker": ["b:1", "c:1"], "ps": ["d:1"]}, "model_dir": "m",
+      "task": {"type": "worker", "index": 1, "trial": "7"}, "service": {"x": [1, 2]}})");
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(outcome.lines, ElementsAre(json::parse(R"({"source": "TF_CONFIG", "mode": "distributed", "task_type": "worker",
+      "task_id": 1, "is_chief": false, "num_ps": 1, "num_workers": 3, "global_id": 2, "rpc_address": "c:1", "model_dir": "m",
+      "service": {"x": [1, 2]}, "trial": "7", "warnings": []})")));
+}
+
+TEST_F(Config, PrintsTheEvaluatorWithoutAPlace) {
+  const Outcome outcome = run_with(R"({"cluster": {"chief": ["a:1"]}, "task": {"type": "evaluator", "index": 0}})");
+  ASSERT_EQ(outcome.lines.size(), 1u);
+  EXPECT_EQ(outcome.lines[0]["mode"], "evaluator");
+  EXPECT_EQ(outcome.lines[0]["global_id"], nullptr);
+  EXPECT_EQ(outcome.lines[0]["num_workers"], 0);
+}
+
+TEST_F(Config, WarnsOfWhatWillBeDroppedOrRefused) {
+  const Outcome dropped = run_with(R"({"cluster": {"chief": ["a:1"], "evaluator": ["e:1"], "ps": ["p:1"]},
+      "task": {"type": "chief", "index": 0}})");
+  EXPECT_EQ(dropped.status, 0);
+  EXPECT_THAT(dropped.lines.at(0)["warnings"], ElementsAre(HasSubstr("evaluator")));
+  const Outcome refused = run_with(R"({"cluster": {"chief": ["a:1"], "worker": ["b:1"]}, "task": {"type": "chief", "index": 0}})");
+  EXPECT_EQ(refused.status, 0);
+  EXPECT_THAT(refused.lines.at(0)["warnings"], ElementsAre(HasSubstr("no ps")));
+}
+
+TEST_F(Config, TellsWhatIsWrongWithStatusTwo) {
+  for (const char* text : {"[]", "{", R"({"cluster": 1})", R"({"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 0}})",
+                           R"({"service": "x"})"}) {
+    const Outcome outcome = run_with(text);
+    EXPECT_EQ(outcome.status, 2) << text;
+    EXPECT_THAT(outcome.lines, IsEmpty()) << text;
+    EXPECT_THAT(outcome.complaint, HasSubstr("TF_CONFIG: ")) << text;
+  }
+}
+
+TEST_F(Config, ComparesTheModelDirs) {
+  EXPECT_EQ(run({"--model-dir", "a"}).lines.at(0)["model_dir"], "a");
+  EXPECT_EQ(run_with(R"({"model_dir": "a"})", {"--model-dir", "a"}).status, 0);
+  const Outcome outcome = run_with(R"({"model_dir": "a"})", {"--model-dir", "b"});
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.complaint, testing::AllOf(HasSubstr("\"a\""), HasSubstr("\"b\"")));
+  EXPECT_EQ(run({"--model-dir", ""}).status, 2);
+}
+
+TEST_F(Config, PrintsEachTaskOfAClusterSizeWhateverTheEnvironmentSays) {
+  const Outcome outcome = run_with("not even json", {"--cluster", "ps:1,worker:1,evaluator"});
+  EXPECT_EQ(outcome.status, 0);
+  std::vector<std::string> tasks;
+  for (const json& line : outcome.lines) {
+    EXPECT_EQ(line["source"], "option");
+    tasks.push_back(line["task_type"].get<std::string>() + " " + line["mode"].get<std::string>());
+  }
+  EXPECT_THAT(tasks, ElementsAre("chief distributed", "ps distributed", "worker distributed", "evaluator evaluator"));
+  const Outcome wrong = run({"--cluster", "gpu:8"});
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_THAT(wrong.complaint, HasSubstr("--cluster"));
+}
+
+}  // namespace
+}  // namespace shoal::cli
