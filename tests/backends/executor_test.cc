@@ -201,6 +201,9 @@ TEST_F(Executor, GathersPiecesAndScattersUpdates) {
   EXPECT_TRUE(same_bits(Runner::copy(program->fetched()[0]), whole.fetched(0)));
   value_or_raise(program->run({.inputs = inputs, .variables = variables, .updates = outs, .weights = {1, 2}}));
   EXPECT_FALSE(same_bits(Runner::copy(program->fetched()[0]), whole.fetched(0)));
+  reinterpret_cast<float*>(far.data())[3] -= 100;
+  value_or_raise(program->run({.inputs = inputs, .variables = variables, .updates = outs, .weights = {1, 1}}));
+  EXPECT_TRUE(same_bits(Runner::copy(program->fetched()[0]), whole.fetched(0)));
 }
 
 TEST_F(Executor, RefusesBindingsThatDoNotFit) {

@@ -125,6 +125,32 @@ TEST_P(UserOp, MayBeRandom) {
   EXPECT_FALSE(same_bits(first[0], next[0]));
 }
 
+/// a[i] + b[i + 1], which may be written over a, but not where b is the same value.
+TEST_P(UserOp, IsWrittenInPlaceOnlyWhereNobodyElseReads) {
+  OpCatalogue catalogue;
+  value_or_raise(catalogue.add({.name = "add_next", .inputs_min = 2, .inputs_max = 2,
+                                .shape_rule = [](std::span<const ValueType> inputs, const Attributes&) -> Outputs { return std::vector{inputs[0]}; },
+                                .in_place = {{0, 0}},
+                                .kernel = [](const OpCall& call) -> Result<void> {
+                                  const auto a = call.inputs[0].as<float>();
+                                  const auto b = call.inputs[1].as<float>();
+                                  const auto y = call.outputs[0].as<float>();
+                                  for (size_t i = 0; i < y.size(); ++i) y[i] = a[i] + b[(i + 1) % b.size()];
+                                  return {};
+                                }}));
+  Graph graph(RandomKey{0}, &catalogue);
+  const Value x = graph.input("x", DType::kFloat32, {3});
+  const Value a = ops::scale(x, 10);
+  Runner same = value_or_raise(Runner::make(*backend_, graph, {.fetches = {graph.add("add_next", {a, a})[0]}}));
+  value_or_raise(same.run({{"x", Tensor::of<float>({3}, {1, 2, 3})}}));
+  EXPECT_THAT(list<float>(same.fetched(0)), ::testing::ElementsAre(30, 50, 40));
+  EXPECT_EQ(same.info().arena_bytes, 128u);
+  Runner different = value_or_raise(Runner::make(*backend_, graph, {.fetches = {graph.add("add_next", {a, x})[0]}}));
+  value_or_raise(different.run({{"x", Tensor::of<float>({3}, {1, 2, 3})}}));
+  EXPECT_THAT(list<float>(different.fetched(0)), ::testing::ElementsAre(12, 23, 31));
+  EXPECT_EQ(different.info().arena_bytes, 64u) << "in place";
+}
+
 std::vector<std::string> names() {
   std::vector<std::string> result;
   for (const BackendEntry& entry : built_in_backends()) result.push_back(entry.name);
