@@ -55,7 +55,7 @@ MutableTensorView Tensor::mutable_view() {
 
 bool Tensor::unique() const {
   // Strings belong to one dataset stage at a time, so a relaxed count is enough for them.
-  return dtype_ == DType::kString ? strings_.use_count() == 1 : buffer_->unique();
+  return dtype_ == DType::kString ? strings_.use_count() == 1 : buffer_ && buffer_->unique();
 }
 
 const std::vector<std::string>& Tensor::strings() const {
