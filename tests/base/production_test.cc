@@ -214,10 +214,14 @@ TEST(Production, AnOffloadDestroyedWhileItRunsIsWaitedFor) {
 TEST(Production, EndsWithCoroutinesStillWaiting) {
   std::vector<Task<Result<void>>> left;
   std::atomic<bool> release{false};
+  std::latch began(1);
   {
     const auto env = make();
-    auto body = [](Environment& e, std::vector<Task<Result<void>>>* tasks, std::atomic<bool>* r) -> Task<Result<void>> {
-      Work first = [r] { while (!*r) std::this_thread::yield(); };
+    auto body = [](Environment& e, std::vector<Task<Result<void>>>* tasks, std::latch* b, std::atomic<bool>* r) -> Task<Result<void>> {
+      Work first = [b, r] {
+        b->count_down();
+        while (!*r) std::this_thread::yield();
+      };
       Work second = [] {};
       tasks->push_back(e.offload(std::move(first)));
       tasks->push_back(e.offload(std::move(second)));
@@ -225,9 +229,10 @@ TEST(Production, EndsWithCoroutinesStillWaiting) {
       tasks->push_back(e.sleep_for(-1s));
       tasks->push_back(e.sleep_until(kNoDeadline));
       for (auto& task : *tasks) task.start();
+      b->wait();  // the first is running when the environment ends, the second waits
       co_return Result<void>();
     };
-    EXPECT_TRUE(env->run(body(*env, &left, &release)));
+    EXPECT_TRUE(env->run(body(*env, &left, &began, &release)));
     env->post([] { ADD_FAILURE() << "nobody runs this"; });
     release = true;
   }

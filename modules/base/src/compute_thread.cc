@@ -23,15 +23,14 @@ ComputeThread::~ComputeThread() {
   }
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
-  for (OffloadWaiter* waiter : waiting_) {
-    waiter->thread_ = nullptr;
-    loop_.disown(*waiter);
-  }
+  for (OffloadWaiter* waiter : waiting_) loop_.disown(*waiter);  // the loop knows only those that are done
+  for (OffloadWaiter* waiter : known_) waiter->thread_ = nullptr;
 }
 
 void ComputeThread::add(OffloadWaiter& waiter) {
   {
     std::lock_guard lock(mutex_);
+    known_.push_back(&waiter);
     waiting_.push_back(&waiter);
     if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
   }
@@ -40,6 +39,7 @@ void ComputeThread::add(OffloadWaiter& waiter) {
 
 void ComputeThread::remove(OffloadWaiter& waiter) {
   std::unique_lock lock(mutex_);
+  std::erase(known_, &waiter);
   std::erase(waiting_, &waiter);
   finished_.wait(lock, [&] { return running_ != &waiter; });
 }

@@ -45,6 +45,7 @@ class ComputeThread {
   // All guarded by mutex_.
   std::thread thread_;  // started by the first work
   std::deque<OffloadWaiter*> waiting_;
+  std::vector<OffloadWaiter*> known_;  // all there are: waiting, running, or done and not yet destroyed
   OffloadWaiter* running_ = nullptr;
   bool stopping_ = false;
 };
