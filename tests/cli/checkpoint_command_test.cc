@@ -1,0 +1,169 @@
+#include <cmath>
+
+#include "fixture.h"
+#include "shoal/checkpoint/end_mark.h"
+#include "shoal/checkpoint/writer.h"
+
+namespace shoal::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::Json;
+using testing::Output;
+using testing::shoal_program;
+
+class CheckpointCommand : public testing::InFolder {
+ protected:
+  void save(int64_t step) {
+    const Tensor kernel = Tensor::of<float>({2, 2}, {1.5f, -2, NAN, float(step)});
+    const Tensor count = Tensor::scalar<int64_t>(step);
+    const Tensor flags = Tensor::of<bool>({3, 1}, {true, false, true});
+    const uint16_t halves[2] = {0x3c00, 0xc100};  // 1 and -2.5 as float16
+    const TensorView half{DType::kFloat16, {2}, reinterpret_cast<const std::byte*>(halves)};
+    const TensorView bfloat{DType::kBFloat16, {2}, reinterpret_cast<const std::byte*>(halves)};
+    const std::vector<checkpoint::Writer::NamedTensor> tensors{{"kernel", kernel.view()},
+                                                               {"kernel/momentum", kernel.view(), "kernel"},
+                                                               {"count", count.view()},
+                                                               {"flags", flags.view()},
+                                                               {"half", half},
+                                                               {"bfloat", bfloat}};
+    auto writer = checkpoint::Writer::begin(*storage, folder, step);
+    ASSERT_TRUE(writer);
+    ASSERT_TRUE((*writer)->add_tensors(tensors));
+    ASSERT_TRUE((*writer)->commit({.counters = {{"kernel", uint64_t(step)}},
+                                   .positions = {{"chief/0", "abc"}},
+                                   .numerics = "reference",
+                                   .fingerprint = "ff",
+                                   .save_time = WallTime(std::chrono::milliseconds(1'700'000'000'250))},
+                                  {}));
+  }
+  std::string data(int64_t step) const { return "model.ckpt-" + std::to_string(step) + ".data-00000-of-00001"; }
+  void flip_last_bit(const std::string& name) {
+    std::string text = read(name);
+    text.back() ^= 1;
+    write(name, text);
+  }
+
+  std::unique_ptr<Storage> storage = make_file_storage();
+};
+
+TEST_F(CheckpointCommand, ListsTheRetainedOnes) {
+  for (int64_t step : {0, 10, 20}) save(step);
+  const std::string before = everything();
+  const Output run = shoal_program({"checkpoint", "list", folder});
+  EXPECT_EQ(run.status, 0);
+  EXPECT_EQ(run.err, "");
+  const Json json = run.json();
+  EXPECT_EQ(json["directory"], folder);
+  EXPECT_EQ(json["newest"], "model.ckpt-20");
+  EXPECT_EQ(json["finished"], nullptr);
+  ASSERT_EQ(json["checkpoints"].size(), 3u);
+  const uint64_t bytes = read("model.ckpt-10.index").size() + read(data(10)).size();
+  EXPECT_EQ(json["checkpoints"][1], (Json{{"name", "model.ckpt-10"}, {"global_step", 10}, {"newest", false},
+                                          {"bytes", bytes}, {"save_time", 1700000000.25}, {"intact", true}}));
+  EXPECT_EQ(json["checkpoints"][2]["newest"], true);
+  EXPECT_EQ(everything(), before);
+}
+
+TEST_F(CheckpointCommand, ListShowsTheEndMark) {
+  save(20);
+  ASSERT_TRUE(checkpoint::write_end_mark(*storage, folder, {.global_step = 20, .checkpoint = "model.ckpt-20",
+                                                            .reason = checkpoint::EndReason::kInterrupted,
+                                                            .wall_time = WallTime(std::chrono::seconds(1'700'000'001))}));
+  EXPECT_EQ(shoal_program({"checkpoint", "list", folder}).json()["finished"],
+            (Json{{"global_step", 20}, {"checkpoint", "model.ckpt-20"}, {"reason", "interrupted"}, {"wall_time", 1700000001.0}}));
+}
+
+TEST_F(CheckpointCommand, ListsAnEmptyFolder) {
+  const Output run = shoal_program({"checkpoint", "list", folder});
+  EXPECT_EQ(run.status, 0);
+  EXPECT_EQ(run.json(), (Json{{"directory", folder}, {"newest", nullptr}, {"checkpoints", Json::array()}, {"finished", nullptr}}));
+}
+
+TEST_F(CheckpointCommand, ListNamesDamageAndEndsWithFour) {
+  for (int64_t step : {0, 10, 20}) save(step);
+  flip_last_bit(data(10));
+  std::filesystem::remove(folder + "/model.ckpt-0.index");
+  const Output run = shoal_program({"checkpoint", "list", folder});
+  EXPECT_EQ(run.status, 4);
+  const Json checkpoints = run.json()["checkpoints"];
+  EXPECT_EQ(checkpoints[0]["intact"], false);
+  EXPECT_EQ(checkpoints[0]["save_time"], nullptr);
+  EXPECT_EQ(checkpoints[1]["intact"], false);
+  EXPECT_THAT(checkpoints[1]["damage"].get<std::string>(), HasSubstr("expected"));
+  EXPECT_EQ(checkpoints[2]["intact"], true);
+  EXPECT_THAT(run.err, HasSubstr("shoal: checkpoint " + folder + "/model.ckpt-10: file " + data(10)));
+  EXPECT_EQ(shoal_program({"checkpoint", "list", "--fast", folder}).json()["checkpoints"][1]["intact"], true);
+}
+
+TEST_F(CheckpointCommand, ListRefusesADamagedPointerFileAndAMissingFolder) {
+  write("checkpoint", "model_checkpoint_path: oops\n");
+  const Output damaged = shoal_program({"checkpoint", "list", folder});
+  EXPECT_EQ(damaged.status, 4);
+  EXPECT_EQ(damaged.out, "");
+  EXPECT_THAT(damaged.err, HasSubstr(folder + "/checkpoint: line 1 has no name in quotes"));
+  const Output missing = shoal_program({"checkpoint", "list", folder + "/none"});
+  EXPECT_EQ(missing.status, 2);
+  EXPECT_THAT(missing.err, HasSubstr(folder + "/none"));
+}
+
+TEST_F(CheckpointCommand, ShowsVariables) {
+  save(10);
+  const Output run = shoal_program({"checkpoint", "show", folder + "/model.ckpt-10"});
+  EXPECT_EQ(run.status, 0);
+  const Json json = run.json();
+  EXPECT_EQ(json["prefix"], folder + "/model.ckpt-10");
+  EXPECT_EQ(json["global_step"], 10);
+  EXPECT_EQ(json["save_time"], 1700000000.25);
+  EXPECT_EQ(json["numerics"], "reference");
+  EXPECT_EQ(json["counters"], (Json{{"kernel", 10}}));
+  EXPECT_EQ(json["positions"], (Json{{"chief/0", {{"bytes", 3}}}}));
+  EXPECT_EQ(json["files"][0]["name"], data(10));
+  ASSERT_EQ(json["variables"].size(), 6u);
+  EXPECT_EQ(json["variables"][0]["name"], "bfloat");
+  EXPECT_EQ(json["variables"][1], (Json{{"name", "count"}, {"dtype", "int64"}, {"shape", Json::array()}, {"bytes", 8}, {"pieces", 1}}));
+  EXPECT_EQ(json["variables"][4], (Json{{"name", "kernel"}, {"dtype", "float32"}, {"shape", {2, 2}}, {"bytes", 16}, {"pieces", 1}}));
+  EXPECT_EQ(json["variables"][5]["slot_of"], "kernel");
+  EXPECT_FALSE(json.contains("values"));
+}
+
+TEST_F(CheckpointCommand, ShowsValuesOnRequest) {
+  save(10);
+  const Output run = shoal_program({"checkpoint", "show", folder + "/model.ckpt-10.index", "--values", "kernel", "--values",
+                                 "count", "--values", "flags", "--values", "half", "--values", "bfloat"});
+  EXPECT_EQ(run.status, 0);
+  const Json values = run.json()["values"];
+  EXPECT_EQ(values["kernel"], Json::parse("[[1.5, -2.0], [\"NaN\", 10.0]]"));
+  EXPECT_EQ(values["count"], 10);
+  EXPECT_EQ(values["flags"], Json::parse("[[true], [false], [true]]"));
+  EXPECT_EQ(values["half"], Json::parse("[1.0, -2.5]"));
+  EXPECT_EQ(values["bfloat"], Json::parse("[0.0078125, -8.0]"));
+}
+
+TEST_F(CheckpointCommand, ShowRefusesWhatIsNotThere) {
+  save(10);
+  const Output variable = shoal_program({"checkpoint", "show", folder + "/model.ckpt-10", "--values", "bias"});
+  EXPECT_EQ(variable.status, 2);
+  EXPECT_EQ(variable.out, "");
+  EXPECT_THAT(variable.err, HasSubstr("no variable bias"));
+  const Output prefix = shoal_program({"checkpoint", "show", folder + "/model.ckpt-11"});
+  EXPECT_EQ(prefix.status, 2);
+  EXPECT_THAT(prefix.err, HasSubstr("model.ckpt-11"));
+}
+
+TEST_F(CheckpointCommand, DamageEndsWithFour) {
+  save(10);
+  flip_last_bit(data(10));  // of "bfloat", the last in the file
+  EXPECT_EQ(shoal_program({"checkpoint", "show", folder + "/model.ckpt-10", "--values", "kernel"}).status, 0);
+  const Output values = shoal_program({"checkpoint", "show", folder + "/model.ckpt-10", "--values", "bfloat"});
+  EXPECT_EQ(values.status, 4);
+  EXPECT_THAT(values.err, HasSubstr("variable bfloat: checksum"));
+  EXPECT_EQ(shoal_program({"checkpoint", "verify", folder + "/model.ckpt-10"}).status, 4);
+  flip_last_bit(data(10));
+  const Output whole = shoal_program({"checkpoint", "verify", folder + "/model.ckpt-10"});
+  EXPECT_EQ(whole.status, 0);
+  EXPECT_EQ(whole.json()["intact"], true);
+}
+
+}  // namespace
+}  // namespace shoal::cli

@@ -1,0 +1,83 @@
+#pragma once
+/// Runs the program in process and looks at what it printed.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "shoal/base/check.h"
+#include "shoal/cli/cli.h"
+
+namespace shoal::cli::testing {
+
+using Json = nlohmann::json;
+
+struct Output {
+  int status = -1;
+  std::string out;
+  std::string err;
+
+  /// The one object that it printed.
+  Json json() const { return Json::parse(out); }
+  /// The objects that it printed, one per line.
+  std::vector<Json> lines() const {
+    std::vector<Json> lines;
+    std::istringstream text(out);
+    for (std::string line; std::getline(text, line);) lines.push_back(Json::parse(line));
+    return lines;
+  }
+};
+
+inline Output shoal_program(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "shoal");
+  std::vector<const char*> argv;
+  for (const std::string& argument : arguments) argv.push_back(argument.c_str());
+  std::ostringstream out;
+  std::ostringstream err;
+  Output run;
+  run.status = cli_main(int(argv.size()), argv.data(), out, err);
+  run.out = out.str();
+  run.err = err.str();
+  return run;
+}
+
+class InFolder : public ::testing::Test {
+ protected:
+  InFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "shoal-test-XXXXXX").string();
+    SHOAL_CHECK(mkdtemp(name.data()) != nullptr);
+    folder = name;
+  }
+  ~InFolder() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder, ignored);
+  }
+  void write(const std::string& name, const std::string& text) {
+    std::filesystem::create_directories(std::filesystem::path(folder + "/" + name).parent_path());
+    std::ofstream(folder + "/" + name, std::ios::binary | std::ios::trunc) << text;
+  }
+  std::string read(const std::string& name) {
+    std::ostringstream text;
+    text << std::ifstream(folder + "/" + name, std::ios::binary).rdbuf();
+    return text.str();
+  }
+  /// Names, sizes and times of everything in the folder: tools never change anything.
+  std::string everything() const {
+    std::string text;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+      text += entry.path().string() + " " + std::to_string(entry.is_regular_file() ? entry.file_size() : 0) + " " +
+              std::to_string(entry.last_write_time().time_since_epoch().count()) + "\n";
+    }
+    return text;
+  }
+
+  std::string folder;
+};
+
+}  // namespace shoal::cli::testing
