@@ -15,7 +15,7 @@ Result<void> Evaluating::evaluate(Environment& env, const std::string& prefix) {
   exports_.clear();
   for (const auto& exporter : spec_.exporters) {
     const std::string path = join_path(join_path(estimator_.model_dir(), "export"), exporter->name());
-    const ExportRequest request{env, estimator_, path, prefix, metrics, last_was_final_};
+    const ExportRequest request{env, estimator_, path, prefix, metrics, spec_.input_fn, last_was_final_};
     SHOAL_TRY(std::optional<std::string> written,
               call_user("exporter " + exporter->name(), [&] { return exporter->export_model(request); }));
     if (written) {

@@ -83,6 +83,14 @@ Result<std::unique_ptr<BuiltModel>> BuiltModel::build(const BuildRequest& reques
   return model;
 }
 
+std::unique_ptr<BuiltModel> BuiltModel::from_graph(std::unique_ptr<Graph> graph, EstimatorSpec spec, InputTypes types) {
+  std::unique_ptr<BuiltModel> model(new BuiltModel);
+  model->graph_ = std::move(graph);
+  model->spec_ = std::move(spec);
+  model->types_ = std::move(types);
+  return model;
+}
+
 Result<void> BuiltModel::check_spec(Mode mode) const {
   const auto missing = [mode](std::string_view field) {
     return invalid_argument("model_fn: the spec for mode " + std::string(to_string(mode)) + " has no " + std::string(field));

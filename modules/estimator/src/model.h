@@ -52,6 +52,9 @@ class BuiltModel {
   /// a required field is missing, the loss is not one element, a metric has a reserved name, another mode's spec.
   static Result<std::unique_ptr<BuiltModel>> build(const BuildRequest& request, const InputTypes& types);
 
+  /// A PREDICT model that was described before: `spec` names its predictions in `graph`.
+  static std::unique_ptr<BuiltModel> from_graph(std::unique_ptr<Graph> graph, EstimatorSpec spec, InputTypes types);
+
   Graph& graph() { return *graph_; }
   EstimatorSpec& spec() { return spec_; }
   const InputTypes& types() const { return types_; }

@@ -26,6 +26,12 @@ Result<Tensor> LabelMapping::map(const Tensor& labels) const {
   return ids;
 }
 
+std::vector<std::string> TextPrediction::vocabulary() const {
+  std::vector<std::string> names;
+  for (int64_t id = 0; vocabulary_ && id < vocabulary_->size(); ++id) names.push_back(vocabulary_->name(id));
+  return names;
+}
+
 Result<Tensor> TextPrediction::map(TensorView ids) const {
   const auto numbers = ids.as<int64_t>();
   std::vector<std::string> names(numbers.size());

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "shoal/base/environment.h"
+#include "shoal/estimator/input_fn.h"
 
 namespace shoal {
 
@@ -22,6 +23,7 @@ struct ExportRequest {
   std::string export_path;      ///< model_dir/export/<exporter name>
   std::string checkpoint_path;  ///< prefix of the evaluated checkpoint
   const Metrics& eval_result;
+  const InputFn& serving_input;         ///< gives the features that the exported model takes: the evaluation's
   bool is_the_final_export = false;
 };
 

@@ -2,6 +2,7 @@
 /// The host side of class names: text labels become ids before they are fed, ids become text after they are fetched.
 #include <memory>
 #include <string>
+#include <vector>
 #include <utility>
 
 #include "shoal/base/result.h"
@@ -32,6 +33,8 @@ class TextPrediction {
       : key_(std::move(key)), source_(std::move(source)), vocabulary_(std::move(vocabulary)) {}
   const std::string& key() const { return key_; }
   const std::string& source() const { return source_; }
+  /// The names of the ids; empty: ids are written in digits.
+  std::vector<std::string> vocabulary() const;
   /// A kString tensor of the shape of `ids` (int64). InvalidArgument for an id that the vocabulary lacks.
   Result<Tensor> map(TensorView ids) const;
 

@@ -1,0 +1,38 @@
+#pragma once
+/// A model that was exported: a folder with a graph and its weights, loaded without the program that trained it.
+///
+/// The folder (`<seconds since 1970>/`):
+///   export.json   what this is: format version, global step, inputs and outputs (see exported_model.cc)
+///   graph.json    the graph of PREDICT, as Graph::to_json() writes it
+///   variables/    the weights, as a checkpoint folder: checksums included
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "shoal/data/element.h"
+#include "shoal/estimator/run_config.h"
+
+namespace shoal {
+
+struct ExportedTensor {
+  std::string name;  ///< feature or prediction; "" for a lone tensor
+  DType dtype = DType::kFloat32;
+  std::vector<int64_t> shape;  ///< -1: the batch
+};
+
+/// One thread at a time.
+class ExportedModel {
+ public:
+  virtual ~ExportedModel() = default;
+  virtual int64_t global_step() const = 0;
+  virtual const std::vector<ExportedTensor>& inputs() const = 0;
+  virtual const std::vector<ExportedTensor>& outputs() const = 0;
+  /// Predictions for a batch of features. Raises InvalidArgument if they do not fit inputs().
+  virtual data::TensorMap predict(const data::TensorMap& features) = 0;
+};
+
+/// Raises NotFound if there is no export in `folder`, DataLoss naming the file if one is damaged, FailedPrecondition for a
+/// format of another version.
+std::unique_ptr<ExportedModel> load_exported_model(const std::string& folder, RuntimeOptions runtime = {});
+
+}  // namespace shoal

@@ -1,0 +1,206 @@
+// Estimator::export_model and load_exported_model.
+#include <algorithm>
+
+#include "evaluation.h"
+#include "export_format.h"
+#include "predictor.h"
+#include "shoal/base/production.h"
+#include "shoal/checkpoint/directory.h"
+#include "shoal/estimator/estimator.h"
+#include "shoal/estimator/exported_model.h"
+#include "shoal/estimator/task_host.h"
+#include "shoal/graph/graph_json.h"
+
+namespace shoal {
+namespace {
+
+constexpr int kNameTries = 10;
+
+ExportedTensor exported_tensor(std::string name, const ValueType& type) {
+  ExportedTensor tensor{std::move(name), type.dtype, {}};
+  for (const Dim& dim : type.shape.dims()) tensor.shape.push_back(dim.is_symbol() ? -1 : dim.size());
+  return tensor;
+}
+
+ExportDescription describe(const BuiltModel& model, const EstimatorSpec& spec, const Graph& graph, int64_t global_step) {
+  ExportDescription description{.global_step = global_step, .inputs = {}, .outputs = {}, .texts = {}};
+  for (const auto& [name, type] : model.types().features) description.inputs.push_back(exported_tensor(name, type));
+  for (const auto& [name, value] : spec.predictions) {
+    description.outputs.push_back({exported_tensor(name, value.type()), graph.node(value.node()).name, value.output()});
+  }
+  for (const nn::TextPrediction& text : spec.text_predictions) {
+    description.texts.push_back({text.key(), text.source(), text.vocabulary()});
+  }
+  return description;
+}
+
+/// The weights as a checkpoint of variables alone, below the export's folder.
+Result<void> write_variables(Environment& env, const std::string& folder, const Graph& graph, const LoadedVariables& variables,
+                             int64_t global_step) {
+  SHOAL_TRY(const auto writer, checkpoint::Writer::begin(env.storage(), folder, global_step));
+  std::vector<checkpoint::Writer::NamedTensor> tensors;
+  for (const Variable& variable : graph.variables()) {
+    tensors.push_back({variable.name, {variable.dtype, variable.shape, variables.bytes_of(variable.name).data()}});
+  }
+  SHOAL_TRY_VOID(writer->add_tensors(tensors));
+  checkpoint::SaveInfo info;
+  info.save_time = env.wall_now();
+  SHOAL_TRY(const auto saved, writer->commit(std::move(info), {.keep_max = 0}));
+  static_cast<void>(saved);
+  return {};
+}
+
+Result<void> copy_assets(Environment& env, const std::string& folder, const std::map<std::string, std::string>& assets) {
+  for (const auto& [target, source] : assets) {
+    if (target.empty() || target.starts_with("/") || target.find("..") != std::string::npos) {
+      return invalid_argument("export: asset destination \"" + target + "\" must lie inside the export");
+    }
+    SHOAL_TRY(const std::string contents, env.storage().read_all(source));
+    const std::string path = join_path(join_path(folder, "assets"), target);
+    SHOAL_TRY_VOID(env.storage().make_folders(path.substr(0, path.rfind('/'))));
+    SHOAL_TRY_VOID(env.storage().write_atomically(path, contents));
+  }
+  return {};
+}
+
+std::string ten_digits(int64_t seconds) {
+  std::string digits = std::to_string(seconds);
+  return std::string(digits.size() < 10 ? 10 - digits.size() : 0, '0') + digits;
+}
+
+/// Renames the finished export to the current second; if that is taken, to the next free one of ten.
+Result<std::string> publish(Environment& env, const std::string& base, const std::string& temporary) {
+  const int64_t now = std::chrono::duration_cast<std::chrono::seconds>(env.wall_now().time_since_epoch()).count();
+  for (int i = 0; i < kNameTries; ++i) {
+    const std::string path = join_path(base, ten_digits(now + i));
+    if (env.storage().exists(path)) continue;
+    SHOAL_TRY_VOID(env.storage().rename(temporary, path));
+    SHOAL_TRY_VOID(env.storage().sync_folder(base));
+    return path;
+  }
+  return unavailable("export: ten names from " + ten_digits(now) + " on are taken in " + base);
+}
+
+struct ServingModel {
+  std::unique_ptr<BuiltModel> model;
+  LoadedVariables variables;
+};
+
+Result<ServingModel> build_serving(Environment& env, const Estimator& estimator, const InputFn& serving_input,
+                                   const checkpoint::Reader& reader) {
+  SHOAL_TRY(const OpenedInput input, open_input(env, estimator, serving_input, Mode::kPredict));
+  data::Batch batch;
+  SHOAL_TRY(const bool any, input.iterator->next(batch));
+  if (!any) return invalid_argument("export: serving_input gave no batch; it must give one, to tell names and types");
+  batch.labels = {};
+  SHOAL_TRY(const InputTypes types, input_types(batch));
+  SHOAL_TRY(auto model, BuiltModel::build({estimator.model_fn(), Mode::kPredict, estimator.params(), estimator.config(),
+                                           graph_seed(env, estimator.config())}, types));
+  SHOAL_TRY(LoadedVariables variables, LoadedVariables::load(env, model->graph(), &reader));
+  return ServingModel{std::move(model), std::move(variables)};
+}
+
+Result<std::string> export_to(Environment& env, const Estimator& estimator, const std::string& base_dir,
+                              const InputFn& serving_input, const ExportOptions& options) {
+  SHOAL_TRY(const auto reader, open_checkpoint(env, estimator.model_dir(), options.checkpoint));
+  if (!reader) return not_found("export: no checkpoint in " + estimator.model_dir() + "; train first");
+  SHOAL_TRY(const ServingModel serving, build_serving(env, estimator, serving_input, *reader));
+  Graph& graph = serving.model->graph();
+  const int64_t step = reader->global_step();
+  const std::string temporary = join_path(base_dir, ".export-" + std::to_string(env.entropy()));
+  const auto write = [&]() -> Result<std::string> {
+    SHOAL_TRY_VOID(env.storage().make_folders(temporary));
+    SHOAL_TRY_VOID(write_variables(env, join_path(temporary, kExportVariables), graph, serving.variables, step));
+    SHOAL_TRY_VOID(env.storage().write_atomically(join_path(temporary, kExportGraph), graph.to_json()));
+    SHOAL_TRY_VOID(copy_assets(env, temporary, options.assets));
+    const std::string text = encode_export(describe(*serving.model, serving.model->spec(), graph, step));
+    SHOAL_TRY_VOID(env.storage().write_atomically(join_path(temporary, kExportFile), text));
+    return publish(env, base_dir, temporary);
+  };
+  Result<std::string> written = write();
+  if (!written) static_cast<void>(env.storage().remove_all(temporary).has_value());
+  return written;
+}
+
+class LoadedExport final : public ExportedModel {
+ public:
+  LoadedExport(std::unique_ptr<Environment> env, ExportDescription description, std::unique_ptr<Predictor> predictor)
+      : env_(std::move(env)), description_(std::move(description)), predictor_(std::move(predictor)) {
+    for (const ExportedOutput& output : description_.outputs) outputs_.push_back(output.tensor);
+  }
+  int64_t global_step() const override { return description_.global_step; }
+  const std::vector<ExportedTensor>& inputs() const override { return description_.inputs; }
+  const std::vector<ExportedTensor>& outputs() const override { return outputs_; }
+  data::TensorMap predict(const data::TensorMap& features) override {
+    data::Batch batch{features, {}};
+    return value_or_raise(predictor_->predict(batch));
+  }
+
+ private:
+  std::unique_ptr<Environment> env_;
+  ExportDescription description_;
+  std::vector<ExportedTensor> outputs_;
+  std::unique_ptr<Predictor> predictor_;
+};
+
+ValueType value_type(const ExportedTensor& tensor) {
+  std::vector<Dim> dims;
+  for (int64_t size : tensor.shape) dims.push_back(size < 0 ? Dim::symbol("batch") : Dim(size));
+  return {tensor.dtype, DimShape(std::move(dims))};
+}
+
+Result<EstimatorSpec> spec_of(Graph& graph, const ExportDescription& description) {
+  EstimatorSpec spec;
+  spec.mode = Mode::kPredict;
+  for (const ExportedOutput& output : description.outputs) {
+    const auto node = std::find_if(graph.nodes().begin(), graph.nodes().end(), [&](const Node& n) { return n.name == output.node; });
+    if (node == graph.nodes().end() || output.output < 0 || size_t(output.output) >= node->outputs.size()) {
+      return data_loss("prediction " + output.tensor.name + " is not in the graph");
+    }
+    spec.predictions.emplace_back(output.tensor.name, Value(&graph, NodeId(node - graph.nodes().begin()), output.output));
+  }
+  for (const ExportedText& text : description.texts) {
+    std::shared_ptr<const nn::Vocabulary> vocabulary;
+    if (!text.vocabulary.empty()) {
+      SHOAL_TRY(nn::Vocabulary names, nn::Vocabulary::make(text.vocabulary));
+      vocabulary = std::make_shared<const nn::Vocabulary>(std::move(names));
+    }
+    spec.text_predictions.emplace_back(text.name, text.source, std::move(vocabulary));
+  }
+  return spec;
+}
+
+Result<std::unique_ptr<ExportedModel>> load(const std::string& folder, const RuntimeOptions& runtime) {
+  const RunConfig config({.runtime = runtime});
+  auto env = make_task_environment(config);
+  SHOAL_TRY(const std::string text, env->storage().read_all(join_path(folder, kExportFile)));
+  auto description = decode_export(text);
+  if (!description) return std::move(description).error().with_context("export " + folder);
+  SHOAL_TRY(const std::string graph_text, env->storage().read_all(join_path(folder, kExportGraph)));
+  SHOAL_TRY(std::unique_ptr<Graph> graph, graph_from_json(graph_text));
+  SHOAL_TRY(EstimatorSpec spec, spec_of(*graph, *description));
+  InputTypes types;
+  for (const ExportedTensor& input : description->inputs) types.features.emplace_back(input.name, value_type(input));
+  auto model = BuiltModel::from_graph(std::move(graph), std::move(spec), std::move(types));
+  SHOAL_TRY(auto backend, make_configured_backend(config));
+  model->use_backend(std::move(backend), config.compute_threads(usable_cores()));
+  SHOAL_TRY(const auto reader, open_checkpoint(*env, join_path(folder, kExportVariables), std::nullopt));
+  if (!reader) return data_loss("export " + folder + " has no variables");
+  SHOAL_TRY(auto predictor, Predictor::make(*env, std::move(model), reader.get(), {}));
+  return std::unique_ptr<ExportedModel>(
+      new LoadedExport(std::move(env), std::move(description).value(), std::move(predictor)));
+}
+
+}  // namespace
+
+std::string Estimator::export_model(const std::string& base_dir, const InputFn& serving_input, ExportOptions options) const {
+  if (!serving_input) raise(type_mismatch("Estimator::export_model: a serving input function is required"));
+  const std::unique_ptr<Environment> env = make_task_environment(config_);
+  return value_or_raise(export_to(*env, *this, base_dir, serving_input, options));
+}
+
+std::unique_ptr<ExportedModel> load_exported_model(const std::string& folder, RuntimeOptions runtime) {
+  return value_or_raise(load(folder, runtime));
+}
+
+}  // namespace shoal

@@ -1,0 +1,44 @@
+#pragma once
+/// The file export.json, field by field:
+///   format        1
+///   global_step   of the checkpoint that was exported
+///   inputs        list of {name, dtype, shape}; a size of -1 is the batch
+///   outputs       list of {name, dtype, shape, node, output}: where in graph.json the prediction is
+///   texts         list of {name, source, vocabulary}: predictions that are names of the ids in output `source`
+///                 (an empty vocabulary: the ids in digits)
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shoal/base/result.h"
+#include "shoal/estimator/exported_model.h"
+
+namespace shoal {
+
+struct ExportedOutput {
+  ExportedTensor tensor;
+  std::string node;
+  int output = 0;
+};
+struct ExportedText {
+  std::string name;
+  std::string source;
+  std::vector<std::string> vocabulary;
+};
+struct ExportDescription {
+  int64_t global_step = 0;
+  std::vector<ExportedTensor> inputs;
+  std::vector<ExportedOutput> outputs;
+  std::vector<ExportedText> texts;
+};
+
+std::string encode_export(const ExportDescription& description);
+/// DataLoss saying what is wrong; FailedPrecondition for another format version.
+Result<ExportDescription> decode_export(std::string_view text);
+
+inline constexpr std::string_view kExportFile = "export.json";
+inline constexpr std::string_view kExportGraph = "graph.json";
+inline constexpr std::string_view kExportVariables = "variables";
+
+}  // namespace shoal

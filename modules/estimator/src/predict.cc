@@ -1,0 +1,121 @@
+// Estimator::predict: lazily, one result per example or per batch.
+#include <cstring>
+
+#include "predictor.h"
+#include "shoal/base/production.h"
+#include "shoal/estimator/estimator.h"
+#include "shoal/estimator/task_host.h"
+
+namespace shoal {
+namespace {
+
+/// Row `row` of a batch of predictions.
+Tensor row_of(const Tensor& batch, int64_t row) {
+  const Shape& shape = batch.shape();
+  const Shape row_shape(shape.dims().subspan(1));
+  if (batch.dtype() == DType::kString) {
+    const int64_t count = row_shape.elements();
+    const auto first = batch.strings().begin() + row * count;
+    return Tensor::of_strings(row_shape, {first, first + count});
+  }
+  Tensor result(batch.dtype(), row_shape);
+  if (result.bytes() > 0) {
+    std::memcpy(result.mutable_view().data, batch.view().data + size_t(row) * result.bytes(), result.bytes());
+  }
+  return result;
+}
+
+class LazyPredictions final : public Predictions {
+ public:
+  LazyPredictions(const Estimator& estimator, PredictOptions options)
+      : estimator_(estimator), options_(std::move(options)), env_(make_task_environment(estimator.config())) {}
+
+  Result<void> open(const InputFn& input_fn);
+  std::optional<data::TensorMap> next() override { return value_or_raise(advance()); }
+
+ private:
+  Result<std::optional<data::TensorMap>> advance();
+  Result<bool> next_batch();
+  Result<void> check_rows() const;
+
+  const Estimator estimator_;  // a copy: the caller's may go first
+  PredictOptions options_;
+  std::unique_ptr<Environment> env_;
+  OpenedInput input_;
+  std::optional<data::Batch> first_;
+  std::unique_ptr<Predictor> predictor_;
+  data::TensorMap results_;
+  int64_t rows_ = 0;
+  int64_t row_ = 0;
+};
+
+Result<void> LazyPredictions::open(const InputFn& input_fn) {
+  SHOAL_TRY(const auto reader, open_checkpoint(*env_, estimator_.model_dir(), options_.checkpoint));
+  if (!reader) env_->log().info("prediction: no checkpoint, so the freshly initialised model predicts");
+  SHOAL_TRY(input_, open_input(*env_, estimator_, input_fn, Mode::kPredict));
+  data::Batch batch;
+  SHOAL_TRY(const bool any, input_.iterator->next(batch));
+  if (!any) return {};
+  batch.labels = {};
+  SHOAL_TRY(const InputTypes types, input_types(batch));
+  SHOAL_TRY(auto model, BuiltModel::build({estimator_.model_fn(), Mode::kPredict, estimator_.params(), estimator_.config(),
+                                           graph_seed(*env_, estimator_.config())}, types));
+  SHOAL_TRY(auto backend, make_configured_backend(estimator_.config()));
+  model->use_backend(std::move(backend), estimator_.config().compute_threads(usable_cores()));
+  SHOAL_TRY(predictor_, Predictor::make(*env_, std::move(model), reader.get(), options_.keys));
+  first_ = std::move(batch);
+  return {};
+}
+
+Result<bool> LazyPredictions::next_batch() {
+  if (!predictor_) return false;
+  data::Batch batch;
+  if (first_) {
+    batch = std::move(*first_);
+    first_.reset();
+  } else {
+    SHOAL_TRY(const bool more, input_.iterator->next(batch));
+    if (!more) return false;
+  }
+  SHOAL_TRY(rows_, batch_size(batch));
+  row_ = 0;
+  SHOAL_TRY(results_, predictor_->predict(batch));
+  if (options_.yield_single_examples) SHOAL_TRY_VOID(check_rows());
+  return true;
+}
+
+Result<void> LazyPredictions::check_rows() const {
+  for (const auto& [key, tensor] : results_) {
+    if (tensor.shape().rank() > 0 && tensor.shape()[0] == rows_) continue;
+    return invalid_argument("predict: prediction " + key + " is " + to_string(tensor.shape()) + ", it has not one row per "
+                            "example of the batch of " + std::to_string(rows_) + "; set yield_single_examples to false");
+  }
+  return {};
+}
+
+Result<std::optional<data::TensorMap>> LazyPredictions::advance() {
+  const bool single = options_.yield_single_examples;
+  if (!single || row_ >= rows_) {
+    SHOAL_TRY(const bool more, next_batch());
+    if (!more) {
+      predictor_.reset();
+      return std::optional<data::TensorMap>();
+    }
+    if (!single) return std::optional<data::TensorMap>(std::move(results_));
+  }
+  data::TensorMap example;
+  for (const auto& [key, tensor] : results_) example.set(key, row_of(tensor, row_));
+  ++row_;
+  return std::optional<data::TensorMap>(std::move(example));
+}
+
+}  // namespace
+
+std::unique_ptr<Predictions> Estimator::predict(const InputFn& input_fn, PredictOptions options) const {
+  if (!input_fn) raise(type_mismatch("Estimator::predict: an input function is required"));
+  auto predictions = std::make_unique<LazyPredictions>(*this, std::move(options));
+  value_or_raise(predictions->open(input_fn));
+  return predictions;
+}
+
+}  // namespace shoal

@@ -1,0 +1,38 @@
+#pragma once
+/// A built PREDICT model with its weights: from features to named predictions.
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "evaluation.h"
+#include "model.h"
+#include "shoal/base/environment.h"
+
+namespace shoal {
+
+class Predictor {
+ public:
+  /// `keys`: the predictions wanted; empty: all. InvalidArgument listing what there is if a key is unknown, or keys are given
+  /// for a lone prediction.
+  static Result<std::unique_ptr<Predictor>> make(Environment& env, std::unique_ptr<BuiltModel> model,
+                                                 const checkpoint::Reader* weights, const std::vector<std::string>& keys);
+
+  /// Predictions of the batch, each with the batch as first size.
+  Result<data::TensorMap> predict(data::Batch& batch);
+  const BuiltModel& model() const { return *model_; }
+  BuiltModel& model() { return *model_; }
+
+ private:
+  Predictor(std::unique_ptr<BuiltModel> model, LoadedVariables variables)
+      : model_(std::move(model)), variables_(std::move(variables)) {}
+  Result<void> choose(const std::vector<std::string>& keys);
+
+  std::unique_ptr<BuiltModel> model_;
+  LoadedVariables variables_;
+  std::vector<std::string> names_;                     // of what is fetched, in order
+  std::vector<bool> wanted_;                           // some are fetched only as sources of texts
+  std::vector<const nn::TextPrediction*> texts_;
+};
+
+}  // namespace shoal
