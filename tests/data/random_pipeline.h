@@ -145,7 +145,6 @@ class RandomPipeline {
         if (from[i].shape != from[begin].shape) return void(model_.fails = true);
         stacked.numbers.insert(stacked.numbers.end(), from[i].numbers.begin(), from[i].numbers.end());
       }
-      if (stacked.shape.size() > 6) return void(model_.fails = true);  // not reached: length_max bounds the rank
       model_.values.push_back(stacked);
     }
   }

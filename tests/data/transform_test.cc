@@ -167,6 +167,16 @@ TEST_P(Transforms, ABatchThatSomebodyHoldsIsNotOverwritten) {
   EXPECT_EQ(batch.features.single().view().data, storage);  // nobody held this one
 }
 
+TEST_P(Transforms, ABatchWhoseTensorWasMovedAwayIsFilledAgain) {
+  const std::unique_ptr<Iterator> iterator = open(Dataset::range(6).batch(2), env());
+  Batch batch;
+  ASSERT_TRUE(value_or_raise(iterator->next(batch)));
+  const Tensor kept = std::move(*batch.features.find(""));
+  ASSERT_TRUE(value_or_raise(iterator->next(batch)));
+  EXPECT_EQ(value_of(kept), Value({2}, {0, 1}));
+  EXPECT_EQ(value_of(batch), Value({2}, {2, 3}));
+}
+
 TEST_P(Transforms, UnequalElementsInABatchAreNamed) {
   const Dataset ragged = Dataset::range(8).batch(3).batch(3);
   const Outcome outcome = drain(*open(ragged, env()));
@@ -175,6 +185,13 @@ TEST_P(Transforms, UnequalElementsInABatchAreNamed) {
   EXPECT_EQ(outcome.error->message(),
             "input element 0: batch: element 2 of the batch has feature \"\" of int64 [2], element 0 of int64 [3]; make "
             "them equal with map");
+}
+
+TEST_P(Transforms, ABatchOfTensorsOfTheHighestRankIsRefused) {
+  const Dataset cubes = Dataset::from_tensors(Tensor::zeros(DType::kFloat32, Shape{1, 1, 1, 1, 1, 1, 1, 1}));
+  const Outcome outcome = drain(*open(cubes.batch(1), env()));
+  ASSERT_TRUE(outcome.error);
+  EXPECT_EQ(outcome.error->kind(), ErrorKind::kInvalidArgument);
 }
 
 TEST(Descriptions, MistakesAreRaisedWhereTheyAreMade) {

@@ -22,6 +22,7 @@ class BatchStage final : public Stage {
       if (!more) break;
     }
     if (count == 0 || (drop_remainder_ && int64_t(count) < size_)) return false;
+    SHOAL_TRY_VOID(check_rank());
     for (size_t row = 1; row < count; ++row) SHOAL_TRY_VOID(check_alike(row));
     stack(count, item.own());
     return true;
@@ -37,6 +38,16 @@ class BatchStage final : public Stage {
   Result<void> load(StateReader& in) override { return input_->load(in); }
 
  private:
+  Result<void> check_rank() const {
+    for (size_t i = 0; i < rows_[0].columns(); ++i) {
+      const Column column = rows_[0].column(i);
+      if (column.shape.rank() < Shape::kRankMax) continue;
+      return invalid_argument("batch: \"" + *column.name + "\" of " + described(column) +
+                              " has as many dimensions as a tensor can have; there is no room for another");
+    }
+    return {};
+  }
+
   Result<void> check_alike(size_t row) const {
     const Item &first = rows_[0], &other = rows_[row];
     if (other.alike(first)) return {};
