@@ -78,15 +78,29 @@ void SimulatedDisk::arm(Fault fault, int64_t call) {
 
 void SimulatedDisk::lose_power(uint64_t seed) {
   std::mt19937_64 random(seed);
-  const size_t kept = size_t(random() % (history_.size() + 1));
-  names_ = kept == 0 ? durable_ : history_[kept - 1];
+  const size_t kept = size_t(random() % (changes_.size() + 1));
+  names_ = durable_;
+  for (size_t i = 0; i < changes_.size(); ++i) {
+    const bool survives = seed % 2 == 1 ? i < kept : random() % 2 == 0;
+    if (survives) changes_[i].apply(names_);
+  }
   durable_ = names_;
-  history_.clear();
+  changes_.clear();
   for (auto& [path, node] : names_) {
     const size_t unsynced = node->contents.size() - node->synced_bytes;
     node->contents.resize(node->synced_bytes + size_t(random() % (unsynced + 1)));
     node->synced_bytes = node->contents.size();
   }
+}
+
+void SimulatedDisk::NameChange::apply(Names& names) const {
+  if (!gone.empty()) names.erase(gone);
+  if (!come.empty()) names[come] = node;
+}
+
+void SimulatedDisk::rename_now(NameChange change) {
+  change.apply(names_);
+  changes_.push_back(std::move(change));
 }
 
 std::vector<std::string> SimulatedDisk::paths() const {
@@ -102,10 +116,7 @@ std::string& SimulatedDisk::contents(const std::string& path) {
 
 Result<std::unique_ptr<WritableFile>> SimulatedDisk::create(const std::string& path) {
   auto node = std::make_shared<Node>();
-  SHOAL_TRY_VOID(change("create " + path, [&](bool) {
-    names_[path] = node;
-    after_name_change();
-  }));
+  SHOAL_TRY_VOID(change("create " + path, [&](bool) { rename_now({"", path, node}); }));
   return std::unique_ptr<WritableFile>(std::make_unique<SimulatedFile>(*this, path, node));
 }
 
@@ -123,19 +134,14 @@ Result<std::unique_ptr<ReadableFile>> SimulatedDisk::open(const std::string& pat
 Result<void> SimulatedDisk::rename(const std::string& from, const std::string& to) {
   if (!names_.contains(from)) return not_found("cannot rename " + from + ": No such file");
   return change("rename " + from, [&](bool half) {
-    if (half) return;
-    names_[to] = names_[from];
-    names_.erase(from);
-    after_name_change();
+    if (!half) rename_now({from, to, names_[from]});
   });
 }
 
 Result<void> SimulatedDisk::remove(const std::string& path) {
   if (!names_.contains(path)) return not_found("cannot remove " + path + ": No such file");
   return change("remove " + path, [&](bool half) {
-    if (half) return;
-    names_.erase(path);
-    after_name_change();
+    if (!half) rename_now({path, "", nullptr});
   });
 }
 
@@ -152,7 +158,7 @@ Result<void> SimulatedDisk::sync_folder(const std::string& path) {
   return change("sync folder " + path, [&](bool half) {
     if (half) return;
     durable_ = names_;
-    history_.clear();
+    changes_.clear();
   });
 }
 

@@ -26,7 +26,8 @@ class SimulatedDisk final : public Storage {
   void disarm() { fault_ = Fault::kNone; }
   /// Changing calls so far: create, append, sync, close, rename, remove, sync_folder.
   int64_t calls() const { return calls_; }
-  /// Names not synced may be forgotten (in order: the later ones first), bytes not synced may be cut, by `seed`.
+  /// Name changes not synced may be forgotten, bytes not synced may be cut, by `seed`. Odd seeds forget the latest changes
+  /// (journaling file systems); even seeds forget any of them, since POSIX promises no order.
   void lose_power(uint64_t seed);
 
   /// All paths that exist.
@@ -55,11 +56,18 @@ class SimulatedDisk final : public Storage {
   /// Runs `effect` unless the fault says otherwise.
   template <class Effect>
   Result<void> change(const std::string& what, Effect effect, bool is_append = false);
-  void after_name_change() { history_.push_back(names_); }
+  /// Forgets the name `gone` and gives the name `come` to `node`; either may be empty.
+  struct NameChange {
+    std::string gone;
+    std::string come;
+    std::shared_ptr<Node> node;
+    void apply(Names& names) const;
+  };
+  void rename_now(NameChange change);
 
   Names names_;
-  Names durable_;               // the names that are on disk for sure
-  std::vector<Names> history_;  // how they looked after each change since
+  Names durable_;                    // the names that are on disk for sure
+  std::vector<NameChange> changes_;  // since
   Fault fault_ = Fault::kNone;
   int64_t fault_call_ = 0;
   int64_t calls_ = 0;
