@@ -87,6 +87,8 @@ TEST_F(TextClasses, IdsBecomeText) {
   EXPECT_THAT(named.strings(), ElementsAre("dog", "eel"));
   const Tensor digits = value_or_raise(TextPrediction("classes", "class_ids", nullptr).map(ids.view()));
   EXPECT_THAT(digits.strings(), ElementsAre("1", "2"));
+  EXPECT_THAT(TextPrediction("classes", "class_ids", vocabulary_).vocabulary(), ElementsAre("cat", "dog", "eel"));
+  EXPECT_TRUE(TextPrediction("classes", "class_ids", nullptr).vocabulary().empty());
   const Tensor wrong = Tensor::of<int64_t>(Shape{1}, {3});
   EXPECT_THAT(TextPrediction("classes", "class_ids", vocabulary_).map(wrong.view()).error().message(),
               HasSubstr("no class 3"));

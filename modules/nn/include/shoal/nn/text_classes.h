@@ -2,8 +2,8 @@
 /// The host side of class names: text labels become ids before they are fed, ids become text after they are fetched.
 #include <memory>
 #include <string>
-#include <vector>
 #include <utility>
+#include <vector>
 
 #include "shoal/base/result.h"
 #include "shoal/base/tensor.h"
