@@ -56,7 +56,8 @@ To cast_one(From x) {
   } else if constexpr (std::is_same_v<From, bool>) {
     return To(x);
   } else {
-    return To(std::min<int64_t>(std::max<int64_t>(int64_t(x), std::numeric_limits<To>::min()), std::numeric_limits<To>::max()));
+    return To(
+        std::min<int64_t>(std::max<int64_t>(int64_t(x), std::numeric_limits<To>::min()), std::numeric_limits<To>::max()));
   }
 }
 

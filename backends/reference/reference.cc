@@ -45,7 +45,8 @@ std::unique_ptr<Kernel> make_user_kernel(const KernelRequest& request) {
 /// Executors take views themselves; this is for those that do not.
 std::unique_ptr<Kernel> make_view(const KernelRequest&) {
   return make_loop([](const KernelCall& call) -> Result<void> {
-    if (const size_t bytes = call.inputs[0].bytes(); bytes > 0) std::memcpy(call.outputs[0].data, call.inputs[0].data, bytes);
+    if (const size_t bytes = call.inputs[0].bytes(); bytes > 0)
+      std::memcpy(call.outputs[0].data, call.inputs[0].data, bytes);
     return {};
   });
 }

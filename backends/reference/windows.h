@@ -17,9 +17,17 @@ struct Windows {
   int64_t top, left;
 
   Windows(const Shape& image, const Shape& out, int64_t window_high, int64_t window_wide, const Attributes& attributes)
-      : images(image[0]), height(image[1]), width(image[2]), channels(image[3]), out_height(out[1]), out_width(out[2]),
-        window_height(window_high), window_width(window_wide), stride_down(attributes.get_ints("strides")[0]),
-        stride_right(attributes.get_ints("strides")[1]), top(attributes.get_ints("padding")[0]),
+      : images(image[0]),
+        height(image[1]),
+        width(image[2]),
+        channels(image[3]),
+        out_height(out[1]),
+        out_width(out[2]),
+        window_height(window_high),
+        window_width(window_wide),
+        stride_down(attributes.get_ints("strides")[0]),
+        stride_right(attributes.get_ints("strides")[1]),
+        top(attributes.get_ints("padding")[0]),
         left(attributes.get_ints("padding")[2]) {}
 
   /// One row of one window, as far as it lies inside its image.

@@ -20,7 +20,8 @@ class Compiler {
  public:
   Compiler(Flow flow, const SymbolSizes& sizes, RandomKey seed) : flow_(std::move(flow)), sizes_(sizes), seed_(seed) {}
 
-  Result<std::unique_ptr<Program>> compile(std::span<KernelSource* const> sources, const ExecutorOptions& executor, int threads) {
+  Result<std::unique_ptr<Program>> compile(std::span<KernelSource* const> sources, const ExecutorOptions& executor,
+                                           int threads) {
     SHOAL_TRY_VOID(resolve_types());
     place_sources();
     place_updates();
@@ -114,7 +115,8 @@ class Compiler {
     const auto found = copied_updates_.find(value);
     if (found == copied_updates_.end()) return;
     for (size_t update : found->second) {
-      Planned copy{.node = -1, .from = {value.first, value.second}, .to = {Place::kUpdate, update}, .updates_done = {update}};
+      Planned copy{
+          .node = -1, .from = {value.first, value.second}, .to = {Place::kUpdate, update}, .updates_done = {update}};
       order_.push_back(std::move(copy));
     }
   }
@@ -174,7 +176,8 @@ class Compiler {
         const FlowValue output{planned.node, i};
         if (outside_.contains(key_of(output))) continue;
         const int32_t last = fetched_roots_.contains(key_of(output)) ? end : last_use_.at(key_of(output));
-        PlannedValue value{.bytes = bytes_of(output), .first = step, .last = last, .may_replace = replaceable(planned.node, i)};
+        PlannedValue value{
+            .bytes = bytes_of(output), .first = step, .last = last, .may_replace = replaceable(planned.node, i)};
         arena_index_[key_of(output)] = int32_t(values.size());
         values.push_back(std::move(value));
       }
@@ -249,9 +252,13 @@ class Compiler {
       step.outputs.push_back({type.dtype, type.shape, nullptr});
       step.output_locations.push_back(location({id, i}));
     }
-    const KernelRequest request{.node = node.node, .inputs = inputs, .outputs = types_[size_t(id)],
-                                .input_is_variable = {is_variable.get(), node.inputs.size()}, .threads = threads,
-                                .graph_seed = seed_, .op = node.op};
+    const KernelRequest request{.node = node.node,
+                                .inputs = inputs,
+                                .outputs = types_[size_t(id)],
+                                .input_is_variable = {is_variable.get(), node.inputs.size()},
+                                .threads = threads,
+                                .graph_seed = seed_,
+                                .op = node.op};
     for (KernelSource* source : sources) {
       if ((step.kernel = source->make_kernel(request))) break;
     }
@@ -305,7 +312,8 @@ class Compiler {
 }  // namespace
 
 Result<std::unique_ptr<Program>> compile_with(const Graph& graph, CompileOptions options, const ExecutorOptions& executor) {
-  if (options.threads < 1) return invalid_argument("compile: threads must be at least 1, not " + std::to_string(options.threads));
+  if (options.threads < 1)
+    return invalid_argument("compile: threads must be at least 1, not " + std::to_string(options.threads));
   SHOAL_CHECK(!executor.sources.empty());
   std::vector<KernelSource*> sources = executor.sources;
   std::vector<std::unique_ptr<Backend>> lenders;

@@ -29,21 +29,23 @@ size_t row_bytes(const ProgramInfo::Binding& binding) {
 template <class Byte>
 Result<void> check_pieces(const char* what, const ProgramInfo::Binding& binding, BasicPieces<Byte> pieces) {
   int64_t next = 0;
+  bool in_order = !pieces.empty();
   for (const BasicPiece<Byte>& piece : pieces) {
-    if (piece.row_begin != next || piece.row_end < next) break;
-    if (!piece.data && piece.row_end > next) {
+    in_order = in_order && piece.row_begin == next && piece.row_end >= next;
+    next = piece.row_end;
+    if (in_order && !piece.data && piece.row_end > piece.row_begin) {
       return invalid_argument(std::string(what) + " \"" + binding.name + "\": a piece has no data");
     }
-    next = piece.row_end;
   }
   const int64_t rows = row_count(binding.shape);
-  if (!pieces.empty() && next == rows && pieces.back().row_end == rows) return {};
+  if (in_order && next == rows) return {};
   return invalid_argument(std::string(what) + " \"" + binding.name + "\": the pieces bound must cover its " +
                           std::to_string(rows) + " rows in order, each once");
 }
 
 Error wrong_count(const char* what, size_t given, size_t wanted) {
-  return invalid_argument("the program takes " + std::to_string(wanted) + " " + what + ", " + std::to_string(given) + " were bound");
+  return invalid_argument("the program takes " + std::to_string(wanted) + " " + what + ", " + std::to_string(given) +
+                          " were bound");
 }
 
 }  // namespace
@@ -94,16 +96,19 @@ void ExecutorProgram::fix_addresses() {
 }
 
 Result<void> ExecutorProgram::check(const StepBinding& binding) const {
-  if (binding.inputs.size() != info_.inputs.size()) return wrong_count("inputs", binding.inputs.size(), info_.inputs.size());
-  if (binding.variables.size() != info_.variables.size()) return wrong_count("variables", binding.variables.size(), info_.variables.size());
+  if (binding.inputs.size() != info_.inputs.size())
+    return wrong_count("inputs", binding.inputs.size(), info_.inputs.size());
+  if (binding.variables.size() != info_.variables.size())
+    return wrong_count("variables", binding.variables.size(), info_.variables.size());
   if (binding.updates.size() != updates_.size()) return wrong_count("updates", binding.updates.size(), updates_.size());
   for (size_t i = 0; i < info_.inputs.size(); ++i) {
     const TensorView& given = binding.inputs[i];
     const ProgramInfo::Binding& wanted = info_.inputs[i];
     if (given.dtype == wanted.dtype && given.shape == wanted.shape && (given.data || given.elements() == 0)) continue;
-    return invalid_argument("input \"" + wanted.name + "\": " + std::string(to_string(given.dtype)) + " " + to_string(given.shape) +
-                            (given.data ? "" : " without data") + " was bound, the program was compiled for " +
-                            std::string(to_string(wanted.dtype)) + " " + to_string(wanted.shape));
+    return invalid_argument("input \"" + wanted.name + "\": " + std::string(to_string(given.dtype)) + " " +
+                            to_string(given.shape) + (given.data ? "" : " without data") +
+                            " was bound, the program was compiled for " + std::string(to_string(wanted.dtype)) + " " +
+                            to_string(wanted.shape));
   }
   for (size_t i = 0; i < info_.variables.size(); ++i) {
     SHOAL_TRY_VOID(check_pieces("variable", info_.variables[i], binding.variables[i]));
@@ -168,9 +173,14 @@ Result<void> ExecutorProgram::run(const StepBinding& binding) {
   bind(binding);
   for (Step& step : steps_) {
     if (!step.kernel) {
-      if (const size_t bytes = step.inputs[0].bytes(); bytes > 0) std::memcpy(step.outputs[0].data, step.inputs[0].data, bytes);
+      if (const size_t bytes = step.inputs[0].bytes(); bytes > 0)
+        std::memcpy(step.outputs[0].data, step.inputs[0].data, bytes);
     } else {
-      const KernelCall call{.inputs = step.inputs, .outputs = step.outputs, .scratch = scratch_, .weights = binding.weights, .key = binding.key};
+      const KernelCall call{.inputs = step.inputs,
+                            .outputs = step.outputs,
+                            .scratch = scratch_,
+                            .weights = binding.weights,
+                            .key = binding.key};
       if (auto done = step.kernel->run(call); !done) return std::move(done).error().with_context(step.name);
     }
     for (size_t index : step.updates_done) finish_update(index, binding);

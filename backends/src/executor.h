@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "shoal/base/buffer.h"
 #include "shoal/backends/kernel.h"
+#include "shoal/base/buffer.h"
 
 namespace shoal::backends {
 

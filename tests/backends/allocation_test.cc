@@ -23,8 +23,9 @@ bool inside_onednn(void* caller) {
 
 void* counted(std::size_t bytes, std::size_t alignment, void* caller) {
   (inside_onednn(caller) ? g_allocations_of_onednn : g_allocations).fetch_add(1, std::memory_order_relaxed);
-  void* memory = alignment > alignof(std::max_align_t) ? std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment)
-                                                       : std::malloc(bytes == 0 ? 1 : bytes);
+  void* memory = alignment > alignof(std::max_align_t)
+                     ? std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment)
+                     : std::malloc(bytes == 0 ? 1 : bytes);
   if (!memory) std::abort();
   return memory;
 }
@@ -32,8 +33,12 @@ void* counted(std::size_t bytes, std::size_t alignment, void* caller) {
 
 void* operator new(std::size_t bytes) { return counted(bytes, 1, __builtin_return_address(0)); }
 void* operator new[](std::size_t bytes) { return counted(bytes, 1, __builtin_return_address(0)); }
-void* operator new(std::size_t bytes, std::align_val_t alignment) { return counted(bytes, std::size_t(alignment), __builtin_return_address(0)); }
-void* operator new[](std::size_t bytes, std::align_val_t alignment) { return counted(bytes, std::size_t(alignment), __builtin_return_address(0)); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return counted(bytes, std::size_t(alignment), __builtin_return_address(0));
+}
+void* operator new[](std::size_t bytes, std::align_val_t alignment) {
+  return counted(bytes, std::size_t(alignment), __builtin_return_address(0));
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
@@ -109,7 +114,8 @@ TEST_P(Allocation, ATrainingStepAllocatesNothing) {
       before = g_allocations.load();
       of_onednn = g_allocations_of_onednn.load();
     }
-    ASSERT_TRUE(program->run({.inputs = inputs, .variables = variables, .updates = outs, .weights = {1, step + 1}, .key = {0, step}}));
+    ASSERT_TRUE(program->run(
+        {.inputs = inputs, .variables = variables, .updates = outs, .weights = {1, step + 1}, .key = {0, step}}));
   }
   const int64_t ours = g_allocations.load() - before;
   const int64_t theirs = g_allocations_of_onednn.load() - of_onednn;
@@ -122,7 +128,8 @@ std::vector<std::string> names() {
   for (const BackendEntry& entry : built_in_backends()) result.push_back(entry.name);
   return result;
 }
-INSTANTIATE_TEST_SUITE_P(Backends, Allocation, ::testing::ValuesIn(names()), [](const auto& test_info) { return test_info.param; });
+INSTANTIATE_TEST_SUITE_P(Backends, Allocation, ::testing::ValuesIn(names()),
+                         [](const auto& test_info) { return test_info.param; });
 
 TEST(AllocationCounter, Counts) {
   const int64_t before = g_allocations.load();

@@ -2,9 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cfenv>
 #include <thread>
 
 #include "run_graph.h"
+#include "shoal/backends/denormals.h"
 #include "shoal/backends/kernel.h"
 #include "shoal/backends/reference.h"
 #include "shoal/graph/ops.h"
@@ -60,7 +62,8 @@ TEST_F(Executor, BindsOnlyWhatIsNeeded) {
 TEST_F(Executor, SurvivesTheGraph) {
   auto graph = std::make_unique<Graph>();
   const Value x = graph->input("x", DType::kFloat32, {2});
-  Runner runner = value_or_raise(Runner::make(*backend_, *graph, {.fetches = {ops::scale(x + graph->constant(Tensor::of<float>({2}, {1, 2})), 3)}}));
+  Runner runner = value_or_raise(
+      Runner::make(*backend_, *graph, {.fetches = {ops::scale(x + graph->constant(Tensor::of<float>({2}, {1, 2})), 3)}}));
   graph.reset();
   value_or_raise(runner.run({{"x", Tensor::of<float>({2}, {10, 20})}}));
   EXPECT_THAT(list<float>(runner.fetched(0)), ElementsAre(33, 66));
@@ -117,7 +120,8 @@ TEST_F(Executor, OneValueMayBeSeveralUpdates) {
 TEST_F(Executor, SourcesMayBeFetchedAndBeUpdates) {
   const Value constant = graph_.constant(Tensor::of<float>({2}, {7, 8}));
   Recorder recorder;
-  Runner runner = make({.fetches = {w_, x_, constant, ops::reshape(w_, {12})}, .updates = {w_, x_, constant, ops::reshape(v_, {3, 4})}});
+  Runner runner = make(
+      {.fetches = {w_, x_, constant, ops::reshape(w_, {12})}, .updates = {w_, x_, constant, ops::reshape(v_, {3, 4})}});
   value_or_raise(runner.run(feeds_, {}, {}, &recorder));
   EXPECT_THAT(recorder.order, ::testing::UnorderedElementsAre(0, 1, 2, 3));
   for (size_t i = 0; i < 2; ++i) {
@@ -176,11 +180,13 @@ TEST_F(Executor, GathersPiecesAndScattersUpdates) {
   const Tensor& w = feeds_.at("w");
   std::vector<std::byte> far(w.bytes());  // the second part lies elsewhere
   std::memcpy(far.data(), w.view().data, w.bytes());
-  const std::vector<Piece> w_pieces{{w.view().data, 0, 1}, {far.data() + 12, 1, 3}, {nullptr, 3, 3}, {w.view().data + 36, 3, 4}};
+  const std::vector<Piece> w_pieces{
+      {w.view().data, 0, 1}, {far.data() + 12, 1, 3}, {nullptr, 3, 3}, {w.view().data + 36, 3, 4}};
   const std::vector<Piece> v_pieces{{feeds_.at("v").view().data, 0, 4}};
   std::vector<float> top(6, -1), bottom(6, -1);
   float loss_out = 0;
-  const std::vector<MutablePiece> update_pieces{{reinterpret_cast<std::byte*>(top.data()), 0, 2}, {reinterpret_cast<std::byte*>(bottom.data()), 2, 4}};
+  const std::vector<MutablePiece> update_pieces{{reinterpret_cast<std::byte*>(top.data()), 0, 2},
+                                                {reinterpret_cast<std::byte*>(bottom.data()), 2, 4}};
   const std::vector<MutablePiece> loss_pieces{{reinterpret_cast<std::byte*>(&loss_out), 0, 1}};
   const std::vector<TensorView> inputs{feeds_.at("x").view()};
   const std::vector<Pieces> variables{w_pieces, v_pieces};
@@ -188,7 +194,8 @@ TEST_F(Executor, GathersPiecesAndScattersUpdates) {
   Recorder recorder([&](size_t index) { EXPECT_TRUE(index != 0 || bottom[5] != -1) << "told before it was scattered"; });
   for (int repeat = 0; repeat < 2; ++repeat) {
     std::fill(bottom.begin(), bottom.end(), -1.0f);
-    value_or_raise(program->run({.inputs = inputs, .variables = variables, .updates = outs, .weights = {1, 1}, .ready = &recorder}));
+    value_or_raise(
+        program->run({.inputs = inputs, .variables = variables, .updates = outs, .weights = {1, 1}, .ready = &recorder}));
     EXPECT_TRUE(same_bits(Runner::copy(program->fetched()[0]), whole.fetched(0)));
     std::vector<float> joined = top;
     joined.insert(joined.end(), bottom.begin(), bottom.end());
@@ -217,7 +224,9 @@ TEST_F(Executor, RefusesBindingsThatDoNotFit) {
     const std::vector<Pieces> variables{pieces};
     const std::vector<MutablePieces> updates{update};
     const auto result = program->run({.inputs = inputs, .variables = variables, .updates = updates});
-    if (!result) { EXPECT_EQ(result.error().kind(), ErrorKind::kInvalidArgument); }
+    if (!result) {
+      EXPECT_EQ(result.error().kind(), ErrorKind::kInvalidArgument);
+    }
     return result ? std::string("accepted") : result.error().message();
   };
   const std::byte* rows = w.view().data;
@@ -231,9 +240,11 @@ TEST_F(Executor, RefusesBindingsThatDoNotFit) {
   EXPECT_EQ(sentence({x.view()}, {{rows, 0, 3}}, {{to, 0, 2}}), pieces);
   EXPECT_EQ(sentence({x.view()}, {{rows, 0, 5}}, {{to, 0, 2}}), pieces);
   EXPECT_EQ(sentence({x.view()}, {{rows, 0, 2}, {rows, 1, 4}}, {{to, 0, 2}}), pieces);
+  EXPECT_EQ(sentence({x.view()}, {{rows, 0, 4}, {rows, 2, 4}}, {{to, 0, 2}}), pieces);
   EXPECT_EQ(sentence({x.view()}, {}, {{to, 0, 2}}), pieces);
   EXPECT_EQ(sentence({x.view()}, {{nullptr, 0, 4}}, {{to, 0, 2}}), "variable \"w\": a piece has no data");
-  EXPECT_EQ(sentence({x.view()}, {{rows, 0, 4}}, {{to, 0, 1}}), "update \"dense\": the pieces bound must cover its 2 rows in order, each once");
+  EXPECT_EQ(sentence({x.view()}, {{rows, 0, 4}}, {{to, 0, 1}}),
+            "update \"dense\": the pieces bound must cover its 2 rows in order, each once");
 }
 
 TEST_F(Executor, RefusesWhatCannotBeCompiled) {
@@ -242,7 +253,8 @@ TEST_F(Executor, RefusesWhatCannotBeCompiled) {
     const auto program = backend_->compile(graph_, std::move(options));
     return program ? std::string("accepted") : program.error().message();
   };
-  EXPECT_EQ(sentence({.fetches = {ops::relu(open)}}), "input \"open\": shape [batch, 2]: no size is given for the symbol \"batch\"");
+  EXPECT_EQ(sentence({.fetches = {ops::relu(open)}}),
+            "input \"open\": shape [batch, 2]: no size is given for the symbol \"batch\"");
   EXPECT_EQ(sentence({.fetches = {Value()}}), "fetch 0 is an invalid Value or belongs to another graph");
   EXPECT_EQ(sentence({.fetches = {x_}, .threads = 0}), "compile: threads must be at least 1, not 0");
   EXPECT_THAT(sentence({.fetches = {x_}, .fallback = {"abacus"}}), HasSubstr("backend \"abacus\": this build has "));
@@ -291,7 +303,8 @@ TEST_F(Executor, FallsBackOpByOp) {
 
 TEST_F(Executor, PreparesEveryThreadOnce) {
   g_entered = 0;
-  const ExecutorOptions executor{.sources = {&reference_source()}, .numerics = {}, .begin_thread = [](int threads) { g_entered += threads; }};
+  const ExecutorOptions executor{
+      .sources = {&reference_source()}, .numerics = {}, .begin_thread = [](int threads) { g_entered += threads; }};
   const auto program = value_or_raise(compile_with(graph_, {.fetches = {ops::square(w_)}, .threads = 3}, executor));
   const int compiled = g_entered;
   const std::vector<Piece> pieces{{feeds_.at("w").view().data, 0, 4}};
@@ -310,7 +323,23 @@ TEST_F(Executor, ErrorsSayWhichNode) {
   Runner runner = make({.fetches = {ops::softmax_cross_entropy(x_, labels, "loss").loss}});
   Feeds feeds = feeds_;
   feeds.emplace("labels", Tensor::of<int64_t>({2}, {1, 3}));
-  EXPECT_EQ(runner.run(feeds).error(), invalid_argument("softmax_cross_entropy \"loss\": label 3 in row 1 is outside [0, 3)"));
+  EXPECT_EQ(runner.run(feeds).error(),
+            invalid_argument("softmax_cross_entropy \"loss\": label 3 in row 1 is outside [0, 3)"));
+}
+
+TEST(Denormals, AreFlushedOnTheThreadThatAsks) {
+#if defined(__SSE2__) || defined(__aarch64__)
+  std::thread([] {
+    volatile float tiny = 1e-39f;
+    std::fesetenv(FE_DFL_ENV);  // a thread starts with the modes of its parent
+    EXPECT_NE(tiny * 0.5f, 0.0f);
+    flush_denormals();
+    EXPECT_EQ(tiny * 0.5f, 0.0f);
+    EXPECT_EQ(1e30f * tiny, 0.0f);
+  }).join();
+#else
+  GTEST_SKIP() << "this processor has no such mode that we set";
+#endif
 }
 
 TEST(Registry, NamesTheBackendsThereAre) {

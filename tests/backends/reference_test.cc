@@ -31,7 +31,9 @@ class Reference : public ::testing::Test {
     fill_uniform(fold_in(RandomKey{11}, name), 0, tensor.mutable_as<float>(), -1, 1);
     return feed(name, std::move(tensor));
   }
-  Tensor run(Value value, StepKey key = {}) { return value_or_raise(run_once(*backend_, graph_, {value}, feeds_, {}, key))[0]; }
+  Tensor run(Value value, StepKey key = {}) {
+    return value_or_raise(run_once(*backend_, graph_, {value}, feeds_, {}, key))[0];
+  }
   std::vector<float> floats(Value value) { return list<float>(run(value)); }
   float at(const std::string& name, std::initializer_list<int64_t> index) const {
     const Tensor& tensor = feeds_.at(name);
@@ -96,7 +98,8 @@ TEST_F(Reference, SoftmaxFamilyByHand) {
   const Value x = feed("x", Tensor::of<float>({2, 3}, {0, std::log(2.0f), std::log(5.0f), 1000, 1000, -1000}));
   const Value labels = feed("labels", Tensor::of<int64_t>({2}, {2, 0}));
   EXPECT_THAT(floats(ops::softmax(x)), Pointwise(FloatNear(1e-7f), {0.125f, 0.25f, 0.625f, 0.5f, 0.5f, 0.0f}));
-  EXPECT_THAT(floats(ops::log_softmax(x)), Pointwise(FloatNear(1e-4f), {-2.0794415f, -1.3862944f, -0.4700036f, -0.6931472f, -0.6931472f, -2000.6931472f}));
+  EXPECT_THAT(floats(ops::log_softmax(x)), Pointwise(FloatNear(1e-4f), {-2.0794415f, -1.3862944f, -0.4700036f, -0.6931472f,
+                                                                        -0.6931472f, -2000.6931472f}));
   const auto result = ops::softmax_cross_entropy(x, labels);
   EXPECT_THAT(floats(result.loss), Pointwise(FloatNear(1e-6f), {0.4700036f, 0.6931472f}));
   EXPECT_THAT(floats(result.softmax), Pointwise(FloatNear(1e-7f), {0.125f, 0.25f, 0.625f, 0.5f, 0.5f, 0.0f}));
@@ -122,7 +125,8 @@ TEST_F(Reference, IntegersByHand) {
   EXPECT_THAT(list<int32_t>(run(ops::cast(a, DType::kInt32))), ElementsAre(1, std::numeric_limits<int32_t>::max(), -1));
   const Value f = feed("f", Tensor::of<float>({6}, {-1.7f, 2.9f, 300, -5, std::nanf(""), INFINITY}));
   EXPECT_THAT(list<uint8_t>(run(ops::cast(f, DType::kUInt8))), ElementsAre(0, 2, 255, 0, 0, 255));
-  EXPECT_THAT(list<int64_t>(run(ops::cast(f, DType::kInt64))), ElementsAre(-1, 2, 300, -5, 0, std::numeric_limits<int64_t>::max()));
+  EXPECT_THAT(list<int64_t>(run(ops::cast(f, DType::kInt64))),
+              ElementsAre(-1, 2, 300, -5, 0, std::numeric_limits<int64_t>::max()));
   EXPECT_THAT(list<bool>(run(ops::cast(b, DType::kBool))), ElementsAre(true, false, true));
 }
 
@@ -144,9 +148,12 @@ TEST_F(Reference, DropoutIsPhiloxByElement) {
 
 TEST_F(Reference, TakesEveryOpOfTheCatalogueAndNoOther) {
   const Node node{.op = "no_such_op"};
-  EXPECT_EQ(reference_source().make_kernel({.node = node, .inputs = {}, .outputs = {}, .input_is_variable = {}, .threads = 1, .graph_seed = 0}), nullptr);
+  EXPECT_EQ(reference_source().make_kernel(
+                {.node = node, .inputs = {}, .outputs = {}, .input_is_variable = {}, .threads = 1, .graph_seed = 0}),
+            nullptr);
   const Node view{.op = "reshape"};
-  const auto kernel = reference_source().make_kernel({.node = view, .inputs = {}, .outputs = {}, .input_is_variable = {}, .threads = 1, .graph_seed = 0});
+  const auto kernel = reference_source().make_kernel(
+      {.node = view, .inputs = {}, .outputs = {}, .input_is_variable = {}, .threads = 1, .graph_seed = 0});
   ASSERT_NE(kernel, nullptr);
   const Tensor x = Tensor::of<float>({2}, {1, 2});
   Tensor y(DType::kFloat32, {2, 1});

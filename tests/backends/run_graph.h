@@ -30,14 +30,16 @@ class Runner {
     std::vector<TensorView> inputs;
     for (const auto& binding : info().inputs) inputs.push_back(feeds.at(binding.name).view());
     std::vector<Piece> whole;
-    for (const auto& binding : info().variables) whole.push_back({feeds.at(binding.name).view().data, 0, rows(binding.shape)});
+    for (const auto& binding : info().variables)
+      whole.push_back({feeds.at(binding.name).view().data, 0, rows(binding.shape)});
     std::vector<MutablePiece> whole_updates;
     for (Tensor& update : updates_) whole_updates.push_back({update.mutable_view().data, 0, rows(update.shape())});
     std::vector<Pieces> variables;
     for (const Piece& piece : whole) variables.emplace_back(&piece, 1);
     std::vector<MutablePieces> updates;
     for (const MutablePiece& piece : whole_updates) updates.emplace_back(&piece, 1);
-    return program_->run({.inputs = inputs, .variables = variables, .updates = updates, .weights = weights, .key = key, .ready = ready});
+    return program_->run(
+        {.inputs = inputs, .variables = variables, .updates = updates, .weights = weights, .key = key, .ready = ready});
   }
 
   Tensor fetched(size_t i) const { return copy(program_->fetched()[i]); }

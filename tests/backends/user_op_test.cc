@@ -26,7 +26,10 @@ OpCatalogue tanh_catalogue() {
         if (inputs[0].dtype != DType::kFloat32) return invalid_argument("x must be float32");
         return std::vector{inputs[0]};
       },
-      .gradient = [](const GradientRequest& request) { return request.graph.add("tanh_grad", {request.output_gradients[0], request.outputs[0]}); },
+      .gradient =
+          [](const GradientRequest& request) {
+            return request.graph.add("tanh_grad", {request.output_gradients[0], request.outputs[0]});
+          },
       .in_place = {{0, 0}},
       .kernel = [](const OpCall& call) -> Result<void> {
         const auto x = call.inputs[0].as<float>();
@@ -89,15 +92,21 @@ TEST_P(UserOp, IsPartOfADescription) {
 TEST_P(UserOp, ErrorsAndExceptionsOfItsKernelSayWhere) {
   OpCatalogue catalogue;
   auto same = [](std::span<const ValueType> inputs, const Attributes&) -> Outputs { return std::vector{inputs[0]}; };
-  value_or_raise(catalogue.add({.name = "fails", .inputs_min = 1, .inputs_max = 1, .shape_rule = same,
-                                .kernel = [](const OpCall&) -> Result<void> { return invalid_argument("no luck"); }}));
-  value_or_raise(catalogue.add({.name = "throws", .inputs_min = 1, .inputs_max = 1, .shape_rule = same,
-                                .kernel = [](const OpCall&) -> Result<void> { throw std::runtime_error("oh"); }}));
+  value_or_raise(catalogue.add(
+      {.name = "fails", .inputs_min = 1, .inputs_max = 1, .shape_rule = same, .kernel = [](const OpCall&) -> Result<void> {
+         return invalid_argument("no luck");
+       }}));
+  value_or_raise(catalogue.add(
+      {.name = "throws", .inputs_min = 1, .inputs_max = 1, .shape_rule = same, .kernel = [](const OpCall&) -> Result<void> {
+         throw std::runtime_error("oh");
+       }}));
   Graph graph(RandomKey{0}, &catalogue);
   const Value x = graph.input("x", DType::kFloat32, {1});
-  const auto failed = run_once(*backend_, graph, {graph.add("fails", {x}, {}, "a")[0]}, {{"x", Tensor::zeros(DType::kFloat32, {1})}});
+  const auto failed =
+      run_once(*backend_, graph, {graph.add("fails", {x}, {}, "a")[0]}, {{"x", Tensor::zeros(DType::kFloat32, {1})}});
   EXPECT_EQ(failed.error(), invalid_argument("fails \"a\": no luck"));
-  const auto thrown = run_once(*backend_, graph, {graph.add("throws", {x}, {}, "b")[0]}, {{"x", Tensor::zeros(DType::kFloat32, {1})}});
+  const auto thrown =
+      run_once(*backend_, graph, {graph.add("throws", {x}, {}, "b")[0]}, {{"x", Tensor::zeros(DType::kFloat32, {1})}});
   ASSERT_FALSE(thrown);
   EXPECT_THAT(thrown.error().message(), ::testing::HasSubstr("throws \"b\""));
   EXPECT_THAT(thrown.error().message(), ::testing::HasSubstr("oh"));
@@ -105,13 +114,16 @@ TEST_P(UserOp, ErrorsAndExceptionsOfItsKernelSayWhere) {
 
 TEST_P(UserOp, MayBeRandom) {
   OpCatalogue catalogue;
-  value_or_raise(catalogue.add({.name = "noise", .inputs_min = 1, .inputs_max = 1,
-                                .shape_rule = [](std::span<const ValueType> inputs, const Attributes&) -> Outputs { return std::vector{inputs[0]}; },
-                                .random = true,
-                                .kernel = [](const OpCall& call) -> Result<void> {
-                                  fill_uniform(call.sequence, 0, call.outputs[0].as<float>(), 0, 1);
-                                  return {};
-                                }}));
+  value_or_raise(catalogue.add(
+      {.name = "noise",
+       .inputs_min = 1,
+       .inputs_max = 1,
+       .shape_rule = [](std::span<const ValueType> inputs, const Attributes&) -> Outputs { return std::vector{inputs[0]}; },
+       .random = true,
+       .kernel = [](const OpCall& call) -> Result<void> {
+         fill_uniform(call.sequence, 0, call.outputs[0].as<float>(), 0, 1);
+         return {};
+       }}));
   Graph graph(RandomKey{4}, &catalogue);
   const Value x = graph.input("x", DType::kFloat32, {5});
   const std::vector<Value> two{graph.add("noise", {x})[0], graph.add("noise", {x})[0]};
@@ -128,16 +140,19 @@ TEST_P(UserOp, MayBeRandom) {
 /// a[i] + b[i + 1], which may be written over a, but not where b is the same value.
 TEST_P(UserOp, IsWrittenInPlaceOnlyWhereNobodyElseReads) {
   OpCatalogue catalogue;
-  value_or_raise(catalogue.add({.name = "add_next", .inputs_min = 2, .inputs_max = 2,
-                                .shape_rule = [](std::span<const ValueType> inputs, const Attributes&) -> Outputs { return std::vector{inputs[0]}; },
-                                .in_place = {{0, 0}},
-                                .kernel = [](const OpCall& call) -> Result<void> {
-                                  const auto a = call.inputs[0].as<float>();
-                                  const auto b = call.inputs[1].as<float>();
-                                  const auto y = call.outputs[0].as<float>();
-                                  for (size_t i = 0; i < y.size(); ++i) y[i] = a[i] + b[(i + 1) % b.size()];
-                                  return {};
-                                }}));
+  value_or_raise(catalogue.add(
+      {.name = "add_next",
+       .inputs_min = 2,
+       .inputs_max = 2,
+       .shape_rule = [](std::span<const ValueType> inputs, const Attributes&) -> Outputs { return std::vector{inputs[0]}; },
+       .in_place = {{0, 0}},
+       .kernel = [](const OpCall& call) -> Result<void> {
+         const auto a = call.inputs[0].as<float>();
+         const auto b = call.inputs[1].as<float>();
+         const auto y = call.outputs[0].as<float>();
+         for (size_t i = 0; i < y.size(); ++i) y[i] = a[i] + b[(i + 1) % b.size()];
+         return {};
+       }}));
   Graph graph(RandomKey{0}, &catalogue);
   const Value x = graph.input("x", DType::kFloat32, {3});
   const Value a = ops::scale(x, 10);
@@ -156,7 +171,8 @@ std::vector<std::string> names() {
   for (const BackendEntry& entry : built_in_backends()) result.push_back(entry.name);
   return result;
 }
-INSTANTIATE_TEST_SUITE_P(Backends, UserOp, ::testing::ValuesIn(names()), [](const auto& test_info) { return test_info.param; });
+INSTANTIATE_TEST_SUITE_P(Backends, UserOp, ::testing::ValuesIn(names()),
+                         [](const auto& test_info) { return test_info.param; });
 
 }  // namespace
 }  // namespace shoal::backends::testing

@@ -72,12 +72,13 @@ TEST_P(BackendOps, ValuesAgreeWithTheReference) {
   Runner runner = value_or_raise(Runner::make(*backend_, built_.builder.graph(), {.fetches = values}));
   ASSERT_EQ(runner.info().numerics.backend, GetParam().backend);
   for (const auto& kernel : runner.info().kernels) {
-    const bool known = kernel.implementation.starts_with(GetParam().backend) || kernel.implementation.starts_with("reference") ||
-                       kernel.implementation == "view";
+    const bool known = kernel.implementation.starts_with(GetParam().backend) ||
+                       kernel.implementation.starts_with("reference") || kernel.implementation == "view";
     EXPECT_TRUE(known) << kernel.op << " runs as " << kernel.implementation;
   }
   value_or_raise(runner.run(built_.builder.feeds(), kKey));
-  const auto expected = value_or_raise(run_once(*reference_, built_.builder.graph(), values, built_.builder.feeds(), {}, kKey));
+  const auto expected =
+      value_or_raise(run_once(*reference_, built_.builder.graph(), values, built_.builder.feeds(), {}, kKey));
   for (size_t i = 0; i < values.size(); ++i) {
     const Value value = values[i];
     expect_close(runner.fetched(i), expected[i], value.graph().node(value.node()).name);
@@ -172,14 +173,16 @@ TEST_P(BackendConformance, ThePlugInUnderTestRuns) {
       (kernel.implementation.starts_with(GetParam()) ? native : fallen_back).insert(kernel.op);
     }
   }
-  for (const char* op : {"dense", "dense_grad_input", "dense_grad_kernel", "conv2d", "conv2d_grad_input", "conv2d_grad_kernel"}) {
+  for (const char* op :
+       {"dense", "dense_grad_input", "dense_grad_kernel", "conv2d", "conv2d_grad_input", "conv2d_grad_kernel"}) {
     EXPECT_TRUE(native.contains(op)) << op << " is what a backend is for";
   }
   std::string never_native;
   for (const std::string& op : fallen_back) {
     if (!native.contains(op)) never_native += " " + op;
   }
-  std::cout << GetParam() << ": " << native.size() << " ops native; always fallen back:" << (never_native.empty() ? " none" : never_native) << "\n";
+  std::cout << GetParam() << ": " << native.size()
+            << " ops native; always fallen back:" << (never_native.empty() ? " none" : never_native) << "\n";
 }
 
 TEST_P(BackendConformance, RefusesALabelOutOfRange) {
@@ -189,13 +192,15 @@ TEST_P(BackendConformance, RefusesALabelOutOfRange) {
   const Value loss = ops::softmax_cross_entropy(logits, labels, "loss").loss;
   Runner runner = value_or_raise(Runner::make(*backend_, graph, {.fetches = {loss}}));
   for (int64_t wrong : {int64_t{10}, int64_t{-1}, std::numeric_limits<int64_t>::max()}) {
-    const auto result = runner.run({{"logits", Tensor::zeros(DType::kFloat32, {4, 10})}, {"labels", Tensor::of<int64_t>({4}, {0, 9, 1, wrong})}});
+    const auto result = runner.run(
+        {{"logits", Tensor::zeros(DType::kFloat32, {4, 10})}, {"labels", Tensor::of<int64_t>({4}, {0, 9, 1, wrong})}});
     ASSERT_FALSE(result);
     EXPECT_EQ(result.error().kind(), ErrorKind::kInvalidArgument);
     EXPECT_EQ(result.error().message(),
               "softmax_cross_entropy \"loss\": label " + std::to_string(wrong) + " in row 3 is outside [0, 10)");
   }
-  EXPECT_TRUE(runner.run({{"logits", Tensor::zeros(DType::kFloat32, {4, 10})}, {"labels", Tensor::of<int64_t>({4}, {0, 9, 1, 2})}}));
+  EXPECT_TRUE(runner.run(
+      {{"logits", Tensor::zeros(DType::kFloat32, {4, 10})}, {"labels", Tensor::of<int64_t>({4}, {0, 9, 1, 2})}}));
 }
 
 TEST_P(BackendConformance, DropoutMasksEqualTheReferenceBitForBit) {
@@ -237,7 +242,8 @@ TEST_P(BackendConformance, WeightsAreReadAgainWhenTheirVersionChanges) {
     const Tensor& weights;
     VersionId version;
   };
-  const std::vector<Run> runs{{first, {1, 1}}, {first, {1, 1}}, {second, {1, 2}}, {first, {2, 2}}, {second, {}}, {first, {}}, {first, {1, 1}}};
+  const std::vector<Run> runs{{first, {1, 1}}, {first, {1, 1}}, {second, {1, 2}}, {first, {2, 2}},
+                              {second, {}},    {first, {}},     {first, {1, 1}}};
   for (size_t i = 0; i < runs.size(); ++i) {
     std::memcpy(bound.mutable_view().data, runs[i].weights.view().data, bound.bytes());
     value_or_raise(runner.run({{"x", input}, {"kernel", bound.clone()}}, {}, runs[i].version));
@@ -252,7 +258,8 @@ TEST_P(BackendConformance, NaNIsNotLost) {
   Graph graph;
   const Value x = graph.input("x", DType::kFloat32, {1, 2, 2, 1});
   const std::vector<Value> values{ops::relu(x), ops::max_pool(x), ops::reduce_sum(x), ops::softmax(x)};
-  const auto results = value_or_raise(run_once(*backend_, graph, values, {{"x", Tensor::of<float>({1, 2, 2, 1}, {-1, 2, nan, 1})}}));
+  const auto results =
+      value_or_raise(run_once(*backend_, graph, values, {{"x", Tensor::of<float>({1, 2, 2, 1}, {-1, 2, nan, 1})}}));
   EXPECT_TRUE(std::isnan(results[0].as<float>()[2])) << "relu";
   EXPECT_EQ(results[0].as<float>()[0], 0.0f);
   EXPECT_TRUE(std::isnan(results[1].as<float>()[0])) << "max_pool";
@@ -270,9 +277,11 @@ TEST_P(BackendConformance, TheSameGraphRunsForOtherBatchSizes) {
   const Tensor bias = Tensor::of<float>({4}, {0.5f, -0.5f, 0, 1});
   Tensor all(DType::kFloat32, {6, 5});
   fill_uniform(2, 0, all.mutable_as<float>(), -1, 1);
-  const auto whole = value_or_raise(run_once(*backend_, graph, {y}, {{"x", all}, {"kernel", kernel}, {"bias", bias}}, {{"batch", 6}}))[0];
+  const auto whole =
+      value_or_raise(run_once(*backend_, graph, {y}, {{"x", all}, {"kernel", kernel}, {"bias", bias}}, {{"batch", 6}}))[0];
   const Tensor two = Tensor::of<float>({2, 5}, all.as<float>().subspan(0, 10));
-  const auto part = value_or_raise(run_once(*backend_, graph, {y}, {{"x", two}, {"kernel", kernel}, {"bias", bias}}, {{"batch", 2}}))[0];
+  const auto part =
+      value_or_raise(run_once(*backend_, graph, {y}, {{"x", two}, {"kernel", kernel}, {"bias", bias}}, {{"batch", 2}}))[0];
   for (size_t i = 0; i < 8; ++i) EXPECT_NEAR(part.as<float>()[i], whole.as<float>()[i], 1e-6);
 }
 
@@ -289,7 +298,8 @@ TEST(BackendConformanceCases, EveryOpHasACase) {
     const Runner runner = value_or_raise(Runner::make(*reference, built.builder.graph(), {.fetches = compared(built)}));
     for (const auto& kernel : runner.info().kernels) covered.insert(kernel.op);
   }
-  for (const std::string& op : OpCatalogue::built_in().names()) EXPECT_TRUE(covered.contains(op)) << op << " needs a case in op_cases.cc";
+  for (const std::string& op : OpCatalogue::built_in().names())
+    EXPECT_TRUE(covered.contains(op)) << op << " needs a case in op_cases.cc";
 }
 
 TEST(BackendConformanceCases, EveryGradientHasACase) {

@@ -83,7 +83,8 @@ void add_dense_cases(Cases& cases) {
   cases.push_back(dense_case("odd", 3, 17, 13, true));
   cases.push_back(dense_case("no_bias", 5, 8, 6, false));
   cases.push_back(dense_case("wide", 33, 130, 67, true));
-  cases.push_back({"dense", "relu",
+  cases.push_back({"dense",
+                   "relu",
                    [](CaseBuilder& b) -> Values {
                      const Value x = b.floats("x", {9, 21});
                      return {ops::relu(ops::dense(x, b.weights("kernel", {11, 21}), b.weights("bias", {11})))};
@@ -118,16 +119,20 @@ void add_conv2d_cases(Cases& cases) {
   cases.push_back(conv_case("same", {.x = {2, 5, 6, 3}, .kernel = {4, 3, 3, 3}, .padding = Padding::same()}));
   cases.push_back(conv_case("same_even_kernel", {.x = {1, 5, 5, 2}, .kernel = {2, 2, 2, 4}, .padding = Padding::same()}));
   cases.push_back(conv_case("strided", {.x = {2, 7, 9, 2}, .kernel = {3, 2, 3, 2}, .strides = {2, 3}}));
-  cases.push_back(conv_case("strided_same", {.x = {1, 7, 6, 1}, .kernel = {5, 1, 5, 5}, .strides = {2, 2}, .padding = Padding::same()}));
+  cases.push_back(conv_case("strided_same",
+                            {.x = {1, 7, 6, 1}, .kernel = {5, 1, 5, 5}, .strides = {2, 2}, .padding = Padding::same()}));
   cases.push_back(conv_case("uneven_padding",
                             {.x = {1, 4, 5, 2}, .kernel = {2, 2, 3, 4}, .padding = Padding::explicit_sizes(2, 0, 1, 3)}));
   cases.push_back(conv_case("stride_skips_the_border", {.x = {1, 6, 6, 1}, .kernel = {2, 1, 2, 2}, .strides = {3, 3}}));
-  cases.push_back(conv_case("no_bias", {.x = {3, 4, 4, 2}, .kernel = {2, 2, 3, 3}, .padding = Padding::same(), .bias = false}));
+  cases.push_back(
+      conv_case("no_bias", {.x = {3, 4, 4, 2}, .kernel = {2, 2, 3, 3}, .padding = Padding::same(), .bias = false}));
   cases.push_back(conv_case("many_channels", {.x = {2, 5, 5, 16}, .kernel = {17, 16, 3, 3}, .padding = Padding::same()}));
-  cases.push_back({"conv2d", "relu",
+  cases.push_back({"conv2d",
+                   "relu",
                    [](CaseBuilder& b) -> Values {
                      const Value x = b.floats("x", {3, 9, 7, 3});
-                     return {ops::relu(ops::conv2d(x, b.weights("kernel", {8, 3, 5, 5}), b.weights("bias", {8}), {.padding = Padding::same()}))};
+                     return {ops::relu(ops::conv2d(x, b.weights("kernel", {8, 3, 5, 5}), b.weights("bias", {8}),
+                                                   {.padding = Padding::same()}))};
                    },
                    {}});
 }
@@ -146,12 +151,15 @@ void add_pool_cases(Cases& cases) {
     cases.push_back(pool_case(max, "one_pixel", {1, 1, 1, 1}, {.window = {1, 1}}));
     cases.push_back(pool_case(max, "odd_image", {2, 5, 7, 2}, {}));
     cases.push_back(pool_case(max, "overlapping", {1, 6, 5, 2}, {.window = {3, 3}, .strides = {2, 1}}));
-    cases.push_back(pool_case(max, "same", {2, 5, 5, 3}, {.window = {3, 2}, .strides = {2, 2}, .padding = Padding::same()}));
-    cases.push_back(pool_case(max, "uneven_padding", {1, 4, 5, 1}, {.window = {3, 4}, .strides = {2, 1}, .padding = Padding::explicit_sizes(2, 1, 0, 3)}));
+    cases.push_back(
+        pool_case(max, "same", {2, 5, 5, 3}, {.window = {3, 2}, .strides = {2, 2}, .padding = Padding::same()}));
+    cases.push_back(pool_case(max, "uneven_padding", {1, 4, 5, 1},
+                              {.window = {3, 4}, .strides = {2, 1}, .padding = Padding::explicit_sizes(2, 1, 0, 3)}));
     cases.push_back(pool_case(max, "gaps", {1, 7, 7, 17}, {.window = {2, 1}, .strides = {3, 3}}));
     cases.push_back(pool_case(max, "global", {3, 4, 3, 5}, {.window = {4, 3}}));
   }
-  cases.push_back({"max_pool", "ties",  // the first maximum gets the gradient; finite differences have no say at a tie
+  cases.push_back({"max_pool",
+                   "ties",  // the first maximum gets the gradient; finite differences have no say at a tie
                    [](CaseBuilder& b) -> Values {
                      const Value x = b.input("x", Tensor::zeros(DType::kFloat32, {1, 4, 4, 2}));
                      const Value y = ops::max_pool(x);
@@ -161,7 +169,8 @@ void add_pool_cases(Cases& cases) {
 }
 
 void add_elementwise_cases(Cases& cases) {
-  const std::vector<std::pair<std::string, Shape>> shapes{{"scalar", {}}, {"one", {1}}, {"odd", {3, 5}}, {"rank4", {2, 3, 1, 7}}, {"long", {1031}}};
+  const std::vector<std::pair<std::string, Shape>> shapes{
+      {"scalar", {}}, {"one", {1}}, {"odd", {3, 5}}, {"rank4", {2, 3, 1, 7}}, {"long", {1031}}};
   struct Unary {
     const char* op;
     Value (*make)(Value);
@@ -169,7 +178,10 @@ void add_elementwise_cases(Cases& cases) {
   const std::vector<Unary> unary{{"relu", [](Value x) { return ops::relu(x); }},
                                  {"square", [](Value x) { return ops::square(x); }},
                                  {"scale", [](Value x) { return ops::scale(x, -1.7); }},
-                                 {"cast", [](Value x) { return x.graph().add("cast", {x}, {{"dtype", std::string("float32")}})[0]; }},
+                                 {"cast",
+                                  [](Value x) {
+                                    return x.graph().add("cast", {x}, {{"dtype", std::string("float32")}})[0];
+                                  }},
                                  {"dropout", [](Value x) { return ops::dropout(x, 0.4); }}};
   struct Binary {
     const char* op;
@@ -186,66 +198,149 @@ void add_elementwise_cases(Cases& cases) {
                        small ? std::vector<std::string>{"x"} : std::vector<std::string>{}});
     }
     for (const Binary& op : binary) {
-      cases.push_back({op.op, detail, [op, s](CaseBuilder& b) -> Values { return {op.make(b.floats("a", s), b.floats("b", s))}; },
+      cases.push_back({op.op, detail,
+                       [op, s](CaseBuilder& b) -> Values { return {op.make(b.floats("a", s), b.floats("b", s))}; },
                        small ? std::vector<std::string>{"a", "b"} : std::vector<std::string>{}});
     }
   }
-  cases.push_back({"mul", "with_itself", [](CaseBuilder& b) -> Values { const Value x = b.floats("x", {7}); return {x * x}; }, {"x"}});
-  cases.push_back({"add", "used_often",  // gradients that meet are added
-                   [](CaseBuilder& b) -> Values { const Value x = b.floats("x", {5}); return {x + ops::square(x) + x * x * 3.0}; }, {"x"}});
+  cases.push_back({"mul",
+                   "with_itself",
+                   [](CaseBuilder& b) -> Values {
+                     const Value x = b.floats("x", {7});
+                     return {x * x};
+                   },
+                   {"x"}});
+  cases.push_back({"add",
+                   "used_often",  // gradients that meet are added
+                   [](CaseBuilder& b) -> Values {
+                     const Value x = b.floats("x", {5});
+                     return {x + ops::square(x) + x * x * 3.0};
+                   },
+                   {"x"}});
 }
 
 void add_softmax_cases(Cases& cases) {
   for (const Shape& shape : {Shape{1}, Shape{1, 1}, Shape{4, 10}, Shape{3, 17}, Shape{2, 3, 5}}) {
     const std::string detail = "rank" + std::to_string(shape.rank()) + "_of_" + std::to_string(shape.elements());
-    cases.push_back({"softmax", detail, [shape](CaseBuilder& b) -> Values { return {ops::softmax(b.floats("x", shape) * 2.0)}; }, {"x"}});
-    cases.push_back({"log_softmax", detail, [shape](CaseBuilder& b) -> Values { return {ops::log_softmax(b.floats("x", shape) * 2.0)}; }, {"x"}});
+    cases.push_back({"softmax",
+                     detail,
+                     [shape](CaseBuilder& b) -> Values { return {ops::softmax(b.floats("x", shape) * 2.0)}; },
+                     {"x"}});
+    cases.push_back({"log_softmax",
+                     detail,
+                     [shape](CaseBuilder& b) -> Values { return {ops::log_softmax(b.floats("x", shape) * 2.0)}; },
+                     {"x"}});
   }
-  cases.push_back({"softmax", "large_logits", [](CaseBuilder& b) -> Values { return {ops::softmax(b.floats("x", {5, 7}) * 500.0)}; }, {}});
-  cases.push_back({"log_softmax", "large_logits", [](CaseBuilder& b) -> Values { return {ops::log_softmax(b.floats("x", {5, 7}) * 500.0)}; }, {}});
+  cases.push_back({"softmax",
+                   "large_logits",
+                   [](CaseBuilder& b) -> Values {
+                     return {ops::softmax(b.floats("x", {5, 7}) * 500.0)};
+                   },
+                   {}});
+  cases.push_back({"log_softmax",
+                   "large_logits",
+                   [](CaseBuilder& b) -> Values {
+                     return {ops::log_softmax(b.floats("x", {5, 7}) * 500.0)};
+                   },
+                   {}});
   for (const auto& [rows, classes] : {std::pair<int64_t, int64_t>{1, 1}, {1, 10}, {7, 3}, {5, 33}}) {
     const std::string detail = std::to_string(rows) + "_by_" + std::to_string(classes);
     auto build = [rows = rows, classes = classes](CaseBuilder& b) -> Values {
-      const auto result = ops::softmax_cross_entropy(b.floats("x", {rows, classes}) * 2.0, b.labels("labels", rows, classes));
+      const auto result =
+          ops::softmax_cross_entropy(b.floats("x", {rows, classes}) * 2.0, b.labels("labels", rows, classes));
       return {result.loss, result.softmax};
     };
     cases.push_back({"softmax_cross_entropy", detail, build, {"x"}});
   }
-  cases.push_back({"softmax_cross_entropy", "large_logits",
-                   [](CaseBuilder& b) -> Values {
-                     const auto result = ops::softmax_cross_entropy(b.floats("x", {6, 9}) * 500.0, b.labels("labels", 6, 9));
-                     return {result.loss, result.softmax};
-                   },
-                   {}});
+  cases.push_back(
+      {"softmax_cross_entropy",
+       "large_logits",
+       [](CaseBuilder& b) -> Values {
+         const auto result = ops::softmax_cross_entropy(b.floats("x", {6, 9}) * 500.0, b.labels("labels", 6, 9));
+         return {result.loss, result.softmax};
+       },
+       {}});
 }
 
 void add_shape_and_reduce_cases(Cases& cases) {
-  cases.push_back({"flatten", "image", [](CaseBuilder& b) -> Values { return {ops::flatten(ops::square(b.floats("x", {2, 3, 1, 5})))}; }, {"x"}});
-  cases.push_back({"reshape", "to_rank3", [](CaseBuilder& b) -> Values { return {ops::reshape(ops::square(b.floats("x", {4, 6})), {2, 3, 4})}; }, {"x"}});
-  cases.push_back({"reshape_like", "transposed_sizes",
-                   [](CaseBuilder& b) -> Values { return {ops::reshape_like(ops::square(b.floats("x", {4, 3})), b.floats("like", {3, 4}))}; }, {"x"}});
-  const std::vector<std::pair<std::string, Shape>> shapes{{"scalar", {}}, {"odd", {3, 7}}, {"rank4", {2, 1, 3, 5}}, {"long", {70001}}};
+  cases.push_back({"flatten",
+                   "image",
+                   [](CaseBuilder& b) -> Values {
+                     return {ops::flatten(ops::square(b.floats("x", {2, 3, 1, 5})))};
+                   },
+                   {"x"}});
+  cases.push_back({"reshape",
+                   "to_rank3",
+                   [](CaseBuilder& b) -> Values {
+                     return {ops::reshape(ops::square(b.floats("x", {4, 6})), {2, 3, 4})};
+                   },
+                   {"x"}});
+  cases.push_back({"reshape_like",
+                   "transposed_sizes",
+                   [](CaseBuilder& b) -> Values {
+                     return {ops::reshape_like(ops::square(b.floats("x", {4, 3})), b.floats("like", {3, 4}))};
+                   },
+                   {"x"}});
+  const std::vector<std::pair<std::string, Shape>> shapes{
+      {"scalar", {}}, {"odd", {3, 7}}, {"rank4", {2, 1, 3, 5}}, {"long", {70001}}};
   for (const auto& [detail, shape] : shapes) {
     const Shape s = shape;
     const auto x = shape.elements() < 100 ? std::vector<std::string>{"x"} : std::vector<std::string>{};
-    cases.push_back({"reduce_sum", detail, [s](CaseBuilder& b) -> Values { return {ops::reduce_sum(b.floats("x", s))}; }, x});
-    cases.push_back({"reduce_mean", detail, [s](CaseBuilder& b) -> Values { return {ops::reduce_mean(b.floats("x", s))}; }, x});
-    cases.push_back({"fill_like", detail, [s](CaseBuilder& b) -> Values { return {ops::fill_like(b.floats("v", {}), b.floats("x", s))}; },
+    cases.push_back(
+        {"reduce_sum", detail, [s](CaseBuilder& b) -> Values { return {ops::reduce_sum(b.floats("x", s))}; }, x});
+    cases.push_back(
+        {"reduce_mean", detail, [s](CaseBuilder& b) -> Values { return {ops::reduce_mean(b.floats("x", s))}; }, x});
+    cases.push_back({"fill_like",
+                     detail,
+                     [s](CaseBuilder& b) -> Values { return {ops::fill_like(b.floats("v", {}), b.floats("x", s))}; },
                      {"v"}});
   }
 }
 
 void add_integer_cases(Cases& cases) {
-  cases.push_back({"argmax", "rows", [](CaseBuilder& b) -> Values { return {ops::argmax(b.distinct_floats("x", {13, 10}))}; }, {}});
+  cases.push_back({"argmax",
+                   "rows",
+                   [](CaseBuilder& b) -> Values {
+                     return {ops::argmax(b.distinct_floats("x", {13, 10}))};
+                   },
+                   {}});
   cases.push_back({"argmax", "rank1", [](CaseBuilder& b) -> Values { return {ops::argmax(b.floats("x", {37}))}; }, {}});
-  cases.push_back({"argmax", "one_class", [](CaseBuilder& b) -> Values { return {ops::argmax(b.floats("x", {5, 1}))}; }, {}});
-  cases.push_back({"argmax", "ties", [](CaseBuilder& b) -> Values { return {ops::argmax(b.input("x", Tensor::zeros(DType::kFloat32, {4, 9})))}; }, {}});
+  cases.push_back({"argmax",
+                   "one_class",
+                   [](CaseBuilder& b) -> Values {
+                     return {ops::argmax(b.floats("x", {5, 1}))};
+                   },
+                   {}});
+  cases.push_back({"argmax",
+                   "ties",
+                   [](CaseBuilder& b) -> Values {
+                     return {ops::argmax(b.input("x", Tensor::zeros(DType::kFloat32, {4, 9})))};
+                   },
+                   {}});
   for (DType dtype : {DType::kInt64, DType::kInt32, DType::kUInt8, DType::kBool}) {
     const std::string type(to_string(dtype));
-    cases.push_back({"equal", type, [dtype](CaseBuilder& b) -> Values { return {ops::equal(b.integers("a", dtype, {3, 7}, 2), b.integers("b", dtype, {3, 7}, 2))}; }, {}});
-    cases.push_back({"cast", type + "_to_float", [dtype](CaseBuilder& b) -> Values { return {ops::cast(b.integers("a", dtype, {33}, 200), DType::kFloat32)}; }, {}});
-    cases.push_back({"cast", "float_to_" + type, [dtype](CaseBuilder& b) -> Values { return {ops::cast(b.floats("x", {33}) * 300.0, dtype)}; }, {}});
-    cases.push_back({"cast", type + "_to_int64", [dtype](CaseBuilder& b) -> Values { return {b.graph().add("cast", {b.integers("a", dtype, {9}, 200)}, {{"dtype", std::string("int64")}})[0]}; }, {}});
+    cases.push_back({"equal",
+                     type,
+                     [dtype](CaseBuilder& b) -> Values {
+                       return {ops::equal(b.integers("a", dtype, {3, 7}, 2), b.integers("b", dtype, {3, 7}, 2))};
+                     },
+                     {}});
+    cases.push_back(
+        {"cast",
+         type + "_to_float",
+         [dtype](CaseBuilder& b) -> Values { return {ops::cast(b.integers("a", dtype, {33}, 200), DType::kFloat32)}; },
+         {}});
+    cases.push_back({"cast",
+                     "float_to_" + type,
+                     [dtype](CaseBuilder& b) -> Values { return {ops::cast(b.floats("x", {33}) * 300.0, dtype)}; },
+                     {}});
+    cases.push_back(
+        {"cast",
+         type + "_to_int64",
+         [dtype](CaseBuilder& b) -> Values {
+           return {b.graph().add("cast", {b.integers("a", dtype, {9}, 200)}, {{"dtype", std::string("int64")}})[0]};
+         },
+         {}});
   }
 }
 

@@ -59,9 +59,9 @@ struct BuiltCase {
   explicit BuiltCase(const OpCase& op_case);
   CaseBuilder builder;
   std::vector<Value> outputs;
-  std::vector<Value> weighed;               ///< the float outputs that the loss depends on
+  std::vector<Value> weighed;                ///< the float outputs that the loss depends on
   std::vector<std::vector<double>> weights;  ///< of their elements
-  std::vector<Value> gradients;             ///< by OpCase::differentiable
+  std::vector<Value> gradients;              ///< by OpCase::differentiable
 };
 
 }  // namespace shoal::backends::testing

@@ -68,7 +68,8 @@ TEST_F(Autodiff, AddsNoNodeThatNobodyAskedFor) {
 
 TEST_F(Autodiff, StopsAtIntegers) {
   // The accuracy depends on x only through argmax: no gradient, and no error.
-  const Value accuracy = ops::reduce_mean(ops::equal(ops::argmax(ops::reshape(x_, {1, 3})), graph_.constant(Tensor::of<int64_t>({1}, {2}))));
+  const Value accuracy =
+      ops::reduce_mean(ops::equal(ops::argmax(ops::reshape(x_, {1, 3})), graph_.constant(Tensor::of<int64_t>({1}, {2}))));
   EXPECT_FALSE(gradients(accuracy, {x_})[0].valid());
 }
 
@@ -88,15 +89,18 @@ TEST_F(Autodiff, OfDropoutUsesTheSameMask) {
   const Value dx = gradients(ops::reduce_sum(y), {x})[0];
   Tensor ones(DType::kFloat32, {64});
   for (float& one : ones.mutable_as<float>()) one = 1.0f;
-  const auto results = value_or_raise(backends::testing::run_once(*backend_, graph, {y, dx}, {{"x", ones}}, {}, {.trainer = 1, .ordinal = 2}));
+  const auto results = value_or_raise(
+      backends::testing::run_once(*backend_, graph, {y, dx}, {{"x", ones}}, {}, {.trainer = 1, .ordinal = 2}));
   EXPECT_EQ(list<float>(results[0]), list<float>(results[1]));
   EXPECT_THAT(list<float>(results[0]), ::testing::Each(::testing::AnyOf(0.0f, 2.0f)));
 }
 
 TEST_F(Autodiff, RefusesALossThatIsNoScalar) {
-  EXPECT_REFUSED(gradients(x_, {x_}), "gradients: the loss is float32 [3]; it must be one float32 (take reduce_mean or reduce_sum)");
+  EXPECT_REFUSED(gradients(x_, {x_}),
+                 "gradients: the loss is float32 [3]; it must be one float32 (take reduce_mean or reduce_sum)");
   EXPECT_REFUSED(gradients(Value(), {x_}), "gradients: the loss is an invalid Value");
-  EXPECT_REFUSED(gradients(ops::reduce_sum(x_), {Value()}), "gradients: a value to differentiate for is invalid or of another graph");
+  EXPECT_REFUSED(gradients(ops::reduce_sum(x_), {Value()}),
+                 "gradients: a value to differentiate for is invalid or of another graph");
 }
 
 TEST_F(Autodiff, RefusesAnOpWithoutGradient) {
@@ -107,15 +111,19 @@ TEST_F(Autodiff, RefusesAnOpWithoutGradient) {
 
 TEST(AutodiffOfUserOps, RefusesAGradientOfAnotherShape) {
   OpCatalogue catalogue;
-  value_or_raise(catalogue.add({.name = "odd",
-                                .inputs_min = 1,
-                                .inputs_max = 1,
-                                .shape_rule = [](auto inputs, const Attributes&) -> Result<std::vector<ValueType>> { return std::vector{inputs[0]}; },
-                                .gradient = [](const GradientRequest& request) { return std::vector{ops::reduce_sum(request.output_gradients[0])}; },
-                                .kernel = [](const OpCall&) -> Result<void> { return {}; }}));
+  value_or_raise(catalogue.add(
+      {.name = "odd",
+       .inputs_min = 1,
+       .inputs_max = 1,
+       .shape_rule = [](auto inputs, const Attributes&) -> Result<std::vector<ValueType>> {
+         return std::vector{inputs[0]};
+       },
+       .gradient = [](const GradientRequest& request) { return std::vector{ops::reduce_sum(request.output_gradients[0])}; },
+       .kernel = [](const OpCall&) -> Result<void> { return {}; }}));
   Graph graph(0, &catalogue);
   const Value x = graph.input("x", DType::kFloat32, {3});
-  EXPECT_REFUSED(gradients(ops::reduce_sum(graph.add("odd", {x})[0]), {x}), "odd \"odd\": its gradient rule gave [] for operand 0, which is [3]");
+  EXPECT_REFUSED(gradients(ops::reduce_sum(graph.add("odd", {x})[0]), {x}),
+                 "odd \"odd\": its gradient rule gave [] for operand 0, which is [3]");
 }
 
 }  // namespace

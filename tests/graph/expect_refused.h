@@ -6,11 +6,11 @@
 
 #include "shoal/base/error.h"
 
-#define EXPECT_REFUSED(expression, sentence)                        \
-  try {                                                             \
-    static_cast<void>(expression);                                  \
-    ADD_FAILURE() << #expression " was accepted";                   \
-  } catch (const ::shoal::Exception& e) {                           \
-    EXPECT_EQ(e.kind(), ::shoal::ErrorKind::kInvalidArgument);      \
-    EXPECT_EQ(std::string(e.what()), sentence);                     \
+#define EXPECT_REFUSED(expression, sentence)                   \
+  try {                                                        \
+    static_cast<void>(expression);                             \
+    ADD_FAILURE() << #expression " was accepted";              \
+  } catch (const ::shoal::Exception& e) {                      \
+    EXPECT_EQ(e.kind(), ::shoal::ErrorKind::kInvalidArgument); \
+    EXPECT_EQ(std::string(e.what()), sentence);                \
   }

@@ -21,10 +21,12 @@ std::unique_ptr<Graph> model() {
   const Value image = graph->input("image", DType::kFloat32, {Dim::symbol("batch"), 6, 6, 1});
   const Value labels = graph->input("labels", DType::kInt64, {Dim::symbol("batch")});
   const auto scope = graph->scope("net");
-  Value h = ops::conv2d(image, graph->variable("kernel", {2, 1, 3, 3}, {.initialiser = {Initialiser::Kind::kTruncatedNormal, 0, 0.1}}), {},
-                        {.padding = Padding::same()});
+  Value h = ops::conv2d(
+      image, graph->variable("kernel", {2, 1, 3, 3}, {.initialiser = {Initialiser::Kind::kTruncatedNormal, 0, 0.1}}), {},
+      {.padding = Padding::same()});
   h = ops::dropout(ops::flatten(ops::max_pool(ops::relu(h))), 0.25);
-  const Value logits = ops::dense(h, graph->variable("out", {3, 18}), graph->constant(Tensor::of<float>({3}, {0.1f, -2.5f, 3e-9f})));
+  const Value logits =
+      ops::dense(h, graph->variable("out", {3, 18}), graph->constant(Tensor::of<float>({3}, {0.1f, -2.5f, 3e-9f})));
   const Value loss = ops::reduce_mean(ops::softmax_cross_entropy(logits, labels).loss);
   graph->variable("steps", {}, {.dtype = DType::kInt64, .trainable = false});
   ops::scale(loss, std::numeric_limits<double>::infinity(), "weird");
@@ -48,12 +50,15 @@ TEST(GraphJson, ReadsBackWhatItWrote) {
 TEST(GraphJson, TheCopyComputesTheSameBits) {
   const auto graph = model();
   const auto copy = value_or_raise(graph_from_json(graph->to_json()));
-  backends::testing::Feeds feeds{{"image", Tensor(DType::kFloat32, {2, 6, 6, 1})}, {"labels", Tensor::of<int64_t>({2}, {2, 0})},
-                                 {"net/kernel", Tensor(DType::kFloat32, {2, 1, 3, 3})}, {"net/out", Tensor(DType::kFloat32, {3, 18})}};
+  backends::testing::Feeds feeds{{"image", Tensor(DType::kFloat32, {2, 6, 6, 1})},
+                                 {"labels", Tensor::of<int64_t>({2}, {2, 0})},
+                                 {"net/kernel", Tensor(DType::kFloat32, {2, 1, 3, 3})},
+                                 {"net/out", Tensor(DType::kFloat32, {3, 18})}};
   for (const char* name : {"image", "net/kernel", "net/out"}) fill_uniform(7, 0, feeds.at(name).mutable_as<float>(), -1, 1);
   const auto backend = backends::testing::backend_or_die("reference");
   auto run = [&](Graph& g) {
-    return value_or_raise(backends::testing::run_once(*backend, g, {g.find("net/reduce_mean"), g.find("net/gradients/conv2d_grad_kernel")}, feeds, {{"batch", 2}}));
+    return value_or_raise(backends::testing::run_once(
+        *backend, g, {g.find("net/reduce_mean"), g.find("net/gradients/conv2d_grad_kernel")}, feeds, {{"batch", 2}}));
   };
   const auto a = run(*graph);
   const auto b = run(*copy);
@@ -81,7 +86,8 @@ TEST(GraphJson, RefusesADescriptionThatContradictsItself) {
   };
   const std::vector<Damage> damages{
       {"\"nodes\"", "\"knots\"", ErrorKind::kDataLoss, "\"nodes\" is missing"},
-      {"\"version\": 1", "\"version\": 2", ErrorKind::kFailedPrecondition, "it is version 2 of the format, this program reads version 1"},
+      {"\"version\": 1", "\"version\": 2", ErrorKind::kFailedPrecondition,
+       "it is version 2 of the format, this program reads version 1"},
       {"shoal-graph", "onnx", ErrorKind::kDataLoss, "\"format\" is \"onnx\""},
       {"\"op\": \"relu\"", "\"op\": \"gelu\"", ErrorKind::kNotFound, "the catalogue has no op \"gelu\""},
       {"\"name\": \"y\"", "\"name\": \"x\"", ErrorKind::kDataLoss, "the name is taken"},
@@ -112,7 +118,8 @@ TEST(GraphJson, RefusesMoreThanItsLimits) {
 /// Every prefix and many flipped bytes: an error or a graph, never a crash.
 TEST(GraphJson, SurvivesDamage) {
   const std::string text = model()->to_json();
-  for (size_t length = 0; length < text.size(); length += 37) EXPECT_FALSE(graph_from_json(std::string_view(text).substr(0, length)));
+  for (size_t length = 0; length < text.size(); length += 37)
+    EXPECT_FALSE(graph_from_json(std::string_view(text).substr(0, length)));
   RandomStream stream(3);
   int refused = 0;
   for (int i = 0; i < 2000; ++i) {

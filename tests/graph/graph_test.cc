@@ -34,7 +34,8 @@ TEST(Graph, NamesFollowScopesAndStayUnique) {
 TEST(Graph, RefusesASecondVariableOrInputOfOneName) {
   Graph graph;
   graph.variable("kernel", {2});
-  EXPECT_REFUSED(graph.variable("kernel", {2}), "variable \"kernel\": a variable of this name exists; choose another name or scope");
+  EXPECT_REFUSED(graph.variable("kernel", {2}),
+                 "variable \"kernel\": a variable of this name exists; choose another name or scope");
   graph.input("x", DType::kFloat32, {2});
   EXPECT_REFUSED(graph.input("x", DType::kFloat32, {2}), "input \"x\": the name is taken; choose another name or scope");
   EXPECT_EQ(graph.variables().size(), 1u);
@@ -50,7 +51,8 @@ TEST(Graph, RefusesStringsAndForeignOperands) {
   EXPECT_REFUSED(x + Value(), "add \"add\": operand 1 is an invalid Value");
   EXPECT_REFUSED(ops::relu(Value()), "relu: operand 0 is an invalid Value");
   EXPECT_REFUSED(graph.add("relu", {x, x}), "relu \"relu\": takes 1 operands, not 2");
-  EXPECT_REFUSED(graph.add("dense", {x}, {{"activation", std::string("none")}}), "dense \"dense\": takes 2 to 3 operands, not 1");
+  EXPECT_REFUSED(graph.add("dense", {x}, {{"activation", std::string("none")}}),
+                 "dense \"dense\": takes 2 to 3 operands, not 1");
   EXPECT_THROW(graph.add("no_such_op", {x}), Exception);
 }
 
@@ -58,7 +60,8 @@ TEST(Graph, RefusesMissingAndMistypedAttributes) {
   Graph graph;
   const Value x = graph.input("x", DType::kFloat32, {1, 4, 4, 1});
   EXPECT_REFUSED(graph.add("scale", {x}), "scale \"scale\": attribute \"factor\" is missing");
-  EXPECT_REFUSED(graph.add("scale", {x}, {{"factor", int64_t{2}}}), "scale \"scale\": attribute \"factor\" must be a real number");
+  EXPECT_REFUSED(graph.add("scale", {x}, {{"factor", int64_t{2}}}),
+                 "scale \"scale\": attribute \"factor\" must be a real number");
   EXPECT_REFUSED(graph.add("max_pool", {x}, {{"window", std::vector<int64_t>{2}}}),
                  "max_pool \"max_pool\": attribute \"window\" must have 2 integers, not 1");
 }
@@ -77,16 +80,19 @@ TEST(Graph, ARandomOpGetsAKeyFromItsName) {
 /// The MLP that the next tests describe twice.
 void build_model(Graph& graph, int64_t units, double rate) {
   const Value x = graph.input("x", DType::kFloat32, {kBatch, 8});
-  const Value h = ops::relu(ops::dense(x, graph.variable("kernel", {units, 8}, {.initialiser = {Initialiser::Kind::kUniform, -0.5, 0.5}})));
+  const Value h = ops::relu(
+      ops::dense(x, graph.variable("kernel", {units, 8}, {.initialiser = {Initialiser::Kind::kUniform, -0.5, 0.5}})));
   ops::dropout(h + graph.constant(1.0f) * 0.0 + h, rate);
 }
 
-void build_scalar_model(Graph& graph, float constant, bool trainable = true, const std::string& name = "w", double low = 0) {
+void build_scalar_model(Graph& graph, float constant, bool trainable = true, const std::string& name = "w",
+                        double low = 0) {
   const Value w = graph.variable(name, {}, {.initialiser = {Initialiser::Kind::kUniform, low, 1}, .trainable = trainable});
   ops::scale(w * graph.constant(constant), 2.0);
 }
 
-uint64_t scalar_fingerprint(float constant, bool trainable = true, const std::string& name = "w", double low = 0, RandomKey seed = 0) {
+uint64_t scalar_fingerprint(float constant, bool trainable = true, const std::string& name = "w", double low = 0,
+                            RandomKey seed = 0) {
   Graph graph(seed);
   build_scalar_model(graph, constant, trainable, name, low);
   return graph.fingerprint();

@@ -24,7 +24,8 @@ void expect_valid(const std::vector<PlannedValue>& values, const MemoryPlan& pla
     }
     for (size_t b = 0; b < a; ++b) {
       if (!live_together(values[a], values[b]) || plan.replaced[a] == int32_t(b)) continue;
-      const bool apart = plan.offsets[a] + values[a].bytes <= plan.offsets[b] || plan.offsets[b] + values[b].bytes <= plan.offsets[a];
+      const bool apart =
+          plan.offsets[a] + values[a].bytes <= plan.offsets[b] || plan.offsets[b] + values[b].bytes <= plan.offsets[a];
       ASSERT_TRUE(apart || values[a].bytes == 0 || values[b].bytes == 0) << "values " << a << " and " << b;
     }
   }
@@ -48,7 +49,10 @@ std::vector<PlannedValue> random_values(RandomStream& stream, bool equal_sizes) 
   std::vector<PlannedValue> values;
   const auto count = 1 + int32_t(stream.below(60));
   for (int32_t step = 0; step < count; ++step) {
-    PlannedValue value{.bytes = equal_sizes ? 256 : stream.below(5000), .first = step, .last = step + int32_t(stream.below(8)), .may_replace = {}};
+    PlannedValue value{.bytes = equal_sizes ? 256 : stream.below(5000),
+                       .first = step,
+                       .last = step + int32_t(stream.below(8)),
+                       .may_replace = {}};
     for (int32_t other = 0; other < step; ++other) {
       if (stream.below(3) == 0) value.may_replace.push_back(other);
     }
@@ -69,7 +73,9 @@ TEST(MemoryPlan, NeverOverlapsLiveValues) {
     ASSERT_GE(plan.arena_bytes, plan.lower_bound_bytes);
     bool equal_blocks = true;
     for (const auto& value : values) equal_blocks = equal_blocks && value.bytes == values[0].bytes;
-    if (equal_blocks) { ASSERT_EQ(plan.lower_bound_bytes, brute_force_lower_bound(values, plan)); }
+    if (equal_blocks) {
+      ASSERT_EQ(plan.lower_bound_bytes, brute_force_lower_bound(values, plan));
+    }
     arena += plan.arena_bytes;
     bound += plan.lower_bound_bytes;
   }
@@ -80,7 +86,8 @@ TEST(MemoryPlan, NeverOverlapsLiveValues) {
 TEST(MemoryPlan, ReusesMemoryOfValuesThatAreGone) {
   // A chain: each value lives until the next is made, so two places suffice.
   std::vector<PlannedValue> values;
-  for (int32_t step = 0; step < 10; ++step) values.push_back({.bytes = 1000, .first = step, .last = step + 1, .may_replace = {}});
+  for (int32_t step = 0; step < 10; ++step)
+    values.push_back({.bytes = 1000, .first = step, .last = step + 1, .may_replace = {}});
   const MemoryPlan plan = plan_memory(values);
   EXPECT_EQ(plan.arena_bytes, 2048u);
   EXPECT_EQ(plan.lower_bound_bytes, 2048u);
@@ -96,7 +103,8 @@ TEST(MemoryPlan, WritesInPlaceWhereItMay) {
 }
 
 TEST(MemoryPlan, LeavesAValueThatIsStillNeeded) {
-  const std::vector<PlannedValue> values{{.bytes = 64, .first = 0, .last = 2, .may_replace = {}}, {.bytes = 64, .first = 1, .last = 2, .may_replace = {0}}};
+  const std::vector<PlannedValue> values{{.bytes = 64, .first = 0, .last = 2, .may_replace = {}},
+                                         {.bytes = 64, .first = 1, .last = 2, .may_replace = {0}}};
   const MemoryPlan plan = plan_memory(values);
   EXPECT_EQ(plan.replaced[1], -1);
   EXPECT_EQ(plan.arena_bytes, 128u);

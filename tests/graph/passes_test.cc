@@ -99,8 +99,10 @@ TEST_F(Passes, ReluIsNotFusedWhereThePreActivationIsNeeded) {
 TEST_F(Passes, RefusesValuesOfAnotherGraph) {
   Graph other;
   const Value foreign = other.input("x", DType::kFloat32, {1});
-  EXPECT_EQ(simplify(graph_, {x_, foreign}, {}).error(), invalid_argument("fetch 1 is an invalid Value or belongs to another graph"));
-  EXPECT_EQ(simplify(graph_, {}, {Value()}).error(), invalid_argument("update 0 is an invalid Value or belongs to another graph"));
+  EXPECT_EQ(simplify(graph_, {x_, foreign}, {}).error(),
+            invalid_argument("fetch 1 is an invalid Value or belongs to another graph"));
+  EXPECT_EQ(simplify(graph_, {}, {Value()}).error(),
+            invalid_argument("update 0 is an invalid Value or belongs to another graph"));
 }
 
 }  // namespace

@@ -37,26 +37,32 @@ TEST_F(ShapeRules, Conv2d) {
   EXPECT_EQ(shape(ops::conv2d(x, kernel)), "[batch, 24, 23, 8]");
   EXPECT_EQ(shape(ops::conv2d(x, kernel, {}, {.padding = Padding::same()})), "[batch, 28, 27, 8]");
   EXPECT_EQ(shape(ops::conv2d(x, kernel, {}, {.strides = {2, 3}, .padding = Padding::same()})), "[batch, 14, 9, 8]");
-  EXPECT_EQ(shape(ops::conv2d(x, kernel, {}, {.strides = {2, 2}, .padding = Padding::explicit_sizes(1, 2, 0, 4)})), "[batch, 14, 14, 8]");
+  EXPECT_EQ(shape(ops::conv2d(x, kernel, {}, {.strides = {2, 2}, .padding = Padding::explicit_sizes(1, 2, 0, 4)})),
+            "[batch, 14, 14, 8]");
   EXPECT_REFUSED(ops::conv2d(floats({batch_, 28, 28, 1}), kernel, {}, {}, "c"),
                  "conv2d \"c\": kernel [8, 3, 5, 5] takes 3 channels, x [batch, 28, 28, 1] has 1");
   EXPECT_REFUSED(ops::conv2d(floats({1, 4, 9, 3}), kernel, {}, {}, "c"),
                  "conv2d \"c\": x [1, 4, 9, 3], height: a window of 5 does not fit into 4 elements, padding included");
   EXPECT_REFUSED(ops::conv2d(x, kernel, {}, {.padding = Padding::explicit_sizes(0, 0, 5, 0)}, "c"),
                  "conv2d \"c\": x [batch, 28, 27, 3], width: padding 5, 0 reaches a whole window of 5");
-  EXPECT_REFUSED(ops::conv2d(x, kernel, {}, {.strides = {0, 1}}, "c"),
-                 "conv2d \"c\": x [batch, 28, 27, 3], height: window 5, stride 0 and padding 0, 0 must be at least 1, 1, 0, 0");
-  EXPECT_REFUSED(ops::conv2d(floats({1, batch_, 9, 3}), kernel, {}, {.padding = Padding::same()}),
-                 "conv2d: same padding needs an image [N, H, W, C] whose height and width are numbers, not [1, batch, 9, 3]");
+  EXPECT_REFUSED(
+      ops::conv2d(x, kernel, {}, {.strides = {0, 1}}, "c"),
+      "conv2d \"c\": x [batch, 28, 27, 3], height: window 5, stride 0 and padding 0, 0 must be at least 1, 1, 0, 0");
+  EXPECT_REFUSED(
+      ops::conv2d(floats({1, batch_, 9, 3}), kernel, {}, {.padding = Padding::same()}),
+      "conv2d: same padding needs an image [N, H, W, C] whose height and width are numbers, not [1, batch, 9, 3]");
 }
 
 TEST_F(ShapeRules, Pools) {
   const Value x = floats({batch_, 28, 27, 3});
   EXPECT_EQ(shape(ops::max_pool(x)), "[batch, 14, 13, 3]");
-  EXPECT_EQ(shape(ops::avg_pool(x, {.window = {3, 3}, .strides = {2, 2}, .padding = Padding::same()})), "[batch, 14, 14, 3]");
+  EXPECT_EQ(shape(ops::avg_pool(x, {.window = {3, 3}, .strides = {2, 2}, .padding = Padding::same()})),
+            "[batch, 14, 14, 3]");
   EXPECT_EQ(shape(ops::max_pool(x, {.window = {16, 16}})), "[batch, 1, 1, 3]");
-  EXPECT_REFUSED(ops::max_pool(x, {.window = {16, 17}}, "p"), "max_pool \"p\": a window of 16 x 17 has more than 256 elements");
-  EXPECT_REFUSED(ops::avg_pool(floats({batch_, 28}), {}, "p"), "avg_pool \"p\": x is float32 [batch, 28]; it must have 4 dimensions");
+  EXPECT_REFUSED(ops::max_pool(x, {.window = {16, 17}}, "p"),
+                 "max_pool \"p\": a window of 16 x 17 has more than 256 elements");
+  EXPECT_REFUSED(ops::avg_pool(floats({batch_, 28}), {}, "p"),
+                 "avg_pool \"p\": x is float32 [batch, 28]; it must have 4 dimensions");
 }
 
 TEST_F(ShapeRules, ShapesAndViews) {
@@ -67,8 +73,10 @@ TEST_F(ShapeRules, ShapesAndViews) {
   EXPECT_EQ(shape(ops::reshape_like(floats({batch_, 6}), floats({batch_, 2, 3}))), "[batch, 2, 3]");
   EXPECT_REFUSED(ops::reshape(floats({batch_, 784}), {batch_, 28, 27}, "r"),
                  "reshape \"r\": x [batch, 784] and [batch, 28, 27] differ in their numbers of elements");
-  EXPECT_REFUSED(ops::reshape(floats({6, 4}), {batch_, 4}), "reshape: the symbol \"batch\" of [batch, 4] must stand first in x [6, 4] too");
-  EXPECT_REFUSED(ops::flatten(floats({3, batch_}), "f"), "flatten \"f\": x [3, batch]: only the first size may be a symbol");
+  EXPECT_REFUSED(ops::reshape(floats({6, 4}), {batch_, 4}),
+                 "reshape: the symbol \"batch\" of [batch, 4] must stand first in x [6, 4] too");
+  EXPECT_REFUSED(ops::flatten(floats({3, batch_}), "f"),
+                 "flatten \"f\": x [3, batch]: only the first size may be a symbol");
   EXPECT_REFUSED(ops::flatten(floats({}), "f"), "flatten \"f\": x is float32 []; it must have at least 1 dimension");
   EXPECT_REFUSED(ops::reshape_like(floats({batch_, 6}), floats({12}), "r"),
                  "reshape_like \"r\": x [batch, 6] and like [12] differ in their numbers of elements");
@@ -88,7 +96,8 @@ TEST_F(ShapeRules, LossesAndReductions) {
   EXPECT_REFUSED(ops::softmax_cross_entropy(floats({batch_, 10}), floats({batch_}), "loss"),
                  "softmax_cross_entropy \"loss\": labels is float32 [batch]; it must be int64");
   EXPECT_REFUSED(ops::argmax(floats({3, 0}), "a"), "argmax \"a\": x [3, 0] has no element along the last axis");
-  EXPECT_REFUSED(ops::fill_like(floats({1}), floats({3}), "f"), "fill_like \"f\": value is float32 [1]; it must have 0 dimensions");
+  EXPECT_REFUSED(ops::fill_like(floats({1}), floats({3}), "f"),
+                 "fill_like \"f\": value is float32 [1]; it must have 0 dimensions");
 }
 
 TEST_F(ShapeRules, ElementwiseIntegersAndDropout) {
@@ -108,7 +117,8 @@ TEST(Window, SamePaddingGivesCeilOfSizeByStride) {
         const AxisPadding padding = same_padding(size, window, stride);
         EXPECT_LE(padding.before, padding.after);
         EXPECT_LE(padding.after, padding.before + 1);
-        EXPECT_EQ(window_count(size, window, stride, padding).value(), (size + stride - 1) / stride) << size << " " << window << " " << stride;
+        EXPECT_EQ(window_count(size, window, stride, padding).value(), (size + stride - 1) / stride)
+            << size << " " << window << " " << stride;
       }
     }
   }
@@ -116,7 +126,9 @@ TEST(Window, SamePaddingGivesCeilOfSizeByStride) {
 
 TEST(OpCatalogue, RefusesAnOpThatIsNotWhole) {
   OpCatalogue catalogue;
-  const ShapeRule rule = [](auto inputs, const Attributes&) -> Result<std::vector<ValueType>> { return std::vector<ValueType>(inputs.begin(), inputs.end()); };
+  const ShapeRule rule = [](auto inputs, const Attributes&) -> Result<std::vector<ValueType>> {
+    return std::vector<ValueType>(inputs.begin(), inputs.end());
+  };
   const OpKernel kernel = [](const OpCall&) -> Result<void> { return {}; };
   auto sentence = [&](OpDef op) {
     const auto added = catalogue.add(std::move(op));
@@ -124,15 +136,18 @@ TEST(OpCatalogue, RefusesAnOpThatIsNotWhole) {
   };
   EXPECT_EQ(sentence({.name = "", .inputs_max = 1, .shape_rule = rule, .kernel = kernel}), "op \"\": the op has no name");
   EXPECT_EQ(sentence({.name = "a", .inputs_max = 1, .kernel = kernel}), "op \"a\": the op has no shape rule");
-  EXPECT_EQ(sentence({.name = "a", .inputs_max = 1, .shape_rule = rule}), "op \"a\": the op has no kernel; a user's own op brings one");
+  EXPECT_EQ(sentence({.name = "a", .inputs_max = 1, .shape_rule = rule}),
+            "op \"a\": the op has no kernel; a user's own op brings one");
   EXPECT_EQ(sentence({.name = "a", .inputs_min = 2, .inputs_max = 1, .shape_rule = rule, .kernel = kernel}),
             "op \"a\": inputs_min and inputs_max contradict each other");
   EXPECT_EQ(sentence({.name = "a", .inputs_max = 1, .shape_rule = rule, .shape_only = {1}, .kernel = kernel}),
             "op \"a\": shape_only names input 1, which it does not have");
   EXPECT_EQ(sentence({.name = "a", .inputs_max = 1, .shape_rule = rule, .in_place = {{0, 2}}, .kernel = kernel}),
             "op \"a\": in_place names an output or input that it does not have");
-  EXPECT_EQ(sentence({.name = "relu", .inputs_max = 1, .shape_rule = rule, .kernel = kernel}), "op \"relu\": an op of this name exists");
-  EXPECT_EQ(sentence({.name = "input", .inputs_max = 1, .shape_rule = rule, .kernel = kernel}), "op \"input\": an op of this name exists");
+  EXPECT_EQ(sentence({.name = "relu", .inputs_max = 1, .shape_rule = rule, .kernel = kernel}),
+            "op \"relu\": an op of this name exists");
+  EXPECT_EQ(sentence({.name = "input", .inputs_max = 1, .shape_rule = rule, .kernel = kernel}),
+            "op \"input\": an op of this name exists");
   EXPECT_EQ(sentence({.name = "a", .inputs_max = 1, .shape_rule = rule, .kernel = kernel}), "accepted");
   EXPECT_EQ(OpCatalogue::built_in().find("a"), nullptr);
 }

@@ -69,7 +69,8 @@ class Sweep {
     for (int i = 0; i < int(node.inputs.size()); ++i) request.wanted.push_back(paths_.carries(node, i));
     const OpDef* op = graph_.catalogue().find(node.op);
     if (!op || !op->gradient) {
-      raise(invalid_argument(node.op + " \"" + node.name + "\": the loss depends on a variable through this op, which has no gradient"));
+      raise(invalid_argument(node.op + " \"" + node.name +
+                             "\": the loss depends on a variable through this op, which has no gradient"));
     }
     accumulate(request, op->gradient(request));
   }
@@ -86,7 +87,8 @@ class Sweep {
       const Value input = node.inputs[i];
       if (!results[i].valid() || !request.wanted[i]) continue;
       if (results[i].type() != input.type()) {
-        refuse(to_string(results[i].shape()) + " for operand " + std::to_string(i) + ", which is " + to_string(input.shape()));
+        refuse(to_string(results[i].shape()) + " for operand " + std::to_string(i) + ", which is " +
+               to_string(input.shape()));
       }
       Value& sum = gradients_[{input.node(), input.output()}];
       sum = sum.valid() ? ops::add(sum, results[i]) : results[i];

@@ -14,8 +14,7 @@ namespace shoal {
 class Canonical {
  public:
   template <class T>
-    requires(std::is_arithmetic_v<T> || std::is_enum_v<T>)
-  void put(T value) {
+  requires(std::is_arithmetic_v<T> || std::is_enum_v<T>) void put(T value) {
     uint64_t bits = 0;
     if constexpr (std::is_floating_point_v<T>) {
       const double wide = value;

@@ -7,9 +7,7 @@
 
 namespace shoal {
 
-const ValueType& Value::type() const {
-  return graph().node(node_).outputs[size_t(output_)];
-}
+const ValueType& Value::type() const { return graph().node(node_).outputs[size_t(output_)]; }
 
 struct Graph::Names {
   std::map<std::string, NodeId, std::less<>> nodes;
@@ -64,15 +62,18 @@ Value Graph::variable(std::string_view name, Shape shape, VariableOptions option
 
 Result<void> Graph::add_variable(Variable variable) {
   if (names_->variables.contains(variable.name)) {
-    return invalid_argument("variable \"" + variable.name + "\": a variable of this name exists; choose another name or scope");
+    return invalid_argument("variable \"" + variable.name +
+                            "\": a variable of this name exists; choose another name or scope");
   }
-  SHOAL_TRY(variable.node, append(Node{.op = "variable", .name = variable.name, .outputs = {{variable.dtype, variable.shape}}}));
+  SHOAL_TRY(variable.node,
+            append(Node{.op = "variable", .name = variable.name, .outputs = {{variable.dtype, variable.shape}}}));
   names_->variables.emplace(variable.name, variables_.size());
   variables_.push_back(std::move(variable));
   return {};
 }
 
-std::vector<Value> Graph::add(std::string_view op, std::vector<Value> inputs, Attributes attributes, std::string_view name) {
+std::vector<Value> Graph::add(std::string_view op, std::vector<Value> inputs, Attributes attributes,
+                              std::string_view name) {
   Node node{.op = std::string(op), .inputs = std::move(inputs), .attributes = std::move(attributes)};
   node.name = unique_name(name.empty() ? op : name);
   names_->used.erase(node.name);  // append() marks it
@@ -99,7 +100,8 @@ Result<void> check_source(const Node& node) {
     return invalid_argument("shape " + to_string(node.outputs[0].shape) + " has more than 8 dimensions");
   }
   for (const Dim& dim : node.outputs[0].shape.dims()) {
-    if (!dim.is_symbol() && dim.size() < 0) return invalid_argument("shape " + to_string(node.outputs[0].shape) + " has a negative size");
+    if (!dim.is_symbol() && dim.size() < 0)
+      return invalid_argument("shape " + to_string(node.outputs[0].shape) + " has a negative size");
   }
   return {};
 }
@@ -139,7 +141,8 @@ Result<NodeId> Graph::append(Node node) {
     if (!outputs) return refuse(std::move(outputs).error());
     node.outputs = std::move(*outputs);
     if (node.outputs.empty()) return refuse(invalid_argument("the shape rule gave no output"));
-    if (op->random && !(node.attributes.has("key") && std::holds_alternative<int64_t>(node.attributes.values().at("key")))) {
+    if (op->random &&
+        !(node.attributes.has("key") && std::holds_alternative<int64_t>(node.attributes.values().at("key")))) {
       return refuse(invalid_argument("a random op needs an integer attribute \"key\""));
     }
   }

@@ -19,7 +19,8 @@
 
 namespace shoal {
 
-static_assert(std::endian::native == std::endian::little, "constants are stored little-endian; write the swap for this target");
+static_assert(std::endian::native == std::endian::little,
+              "constants are stored little-endian; write the swap for this target");
 
 namespace {
 
@@ -75,8 +76,11 @@ ordered_json node_to_json(const Node& node) {
   for (const auto& [name, value] : node.attributes.values()) attributes[name] = attribute_to_json(value);
   ordered_json outputs = ordered_json::array();
   for (const ValueType& type : node.outputs) outputs.push_back(type_to_json(type));
-  ordered_json json{{"op", node.op}, {"name", node.name}, {"inputs", std::move(inputs)},
-                    {"attributes", std::move(attributes)}, {"outputs", std::move(outputs)}};
+  ordered_json json{{"op", node.op},
+                    {"name", node.name},
+                    {"inputs", std::move(inputs)},
+                    {"attributes", std::move(attributes)},
+                    {"outputs", std::move(outputs)}};
   if (node.op == "constant") {
     const TensorView view = node.constant.view();
     json["constant"] = base64_encode({view.data, view.bytes()});
@@ -103,12 +107,17 @@ std::string Graph::to_json() const {
   for (const Variable& variable : variables_) {
     const Initialiser& initialiser = variable.initialiser;
     variables.push_back({{"name", variable.name},
-                         {"initialiser", {{"kind", std::string(kind_name(initialiser.kind))},
-                                          {"a", real_to_json(initialiser.a)}, {"b", real_to_json(initialiser.b)}}},
+                         {"initialiser",
+                          {{"kind", std::string(kind_name(initialiser.kind))},
+                           {"a", real_to_json(initialiser.a)},
+                           {"b", real_to_json(initialiser.b)}}},
                          {"trainable", variable.trainable}});
   }
-  const ordered_json json{{"format", std::string(kFormat)}, {"version", kVersion}, {"seed", std::to_string(seed_)},
-                          {"nodes", std::move(nodes)}, {"variables", std::move(variables)}};
+  const ordered_json json{{"format", std::string(kFormat)},
+                          {"version", kVersion},
+                          {"seed", std::to_string(seed_)},
+                          {"nodes", std::move(nodes)},
+                          {"variables", std::move(variables)}};
   return json.dump(1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
@@ -219,7 +228,8 @@ Result<Tensor> constant_of(const ordered_json& json, const ValueType& type) {
   if (!bytes) return broken("\"constant\" is not base64");
   const auto elements = uint64_t(shape.elements());
   if (elements > bytes->size() || elements * size_of(type.dtype) != bytes->size()) {
-    return broken("\"constant\" has " + std::to_string(bytes->size()) + " bytes, which is not what " + to_string(shape) + " takes");
+    return broken("\"constant\" has " + std::to_string(bytes->size()) + " bytes, which is not what " + to_string(shape) +
+                  " takes");
   }
   Tensor tensor(type.dtype, shape);
   if (!bytes->empty()) std::memcpy(tensor.mutable_view().data, bytes->data(), bytes->size());
@@ -258,8 +268,12 @@ struct GraphReader {
     SHOAL_TRY(const auto* initialiser, member(json, "initialiser"));
     SHOAL_TRY(const auto* trainable, member(json, "trainable"));
     if (!trainable->is_boolean()) return broken("\"trainable\" must be true or false");
-    Variable variable{.name = node.name, .dtype = node.outputs[0].dtype, .shape = {}, .initialiser = {},
-                      .trainable = trainable->get<bool>(), .node = -1};
+    Variable variable{.name = node.name,
+                      .dtype = node.outputs[0].dtype,
+                      .shape = {},
+                      .initialiser = {},
+                      .trainable = trainable->get<bool>(),
+                      .node = -1};
     SHOAL_TRY(variable.shape, node.outputs[0].shape.resolve({}));
     SHOAL_TRY(variable.initialiser, initialiser_of(*initialiser));
     return graph.add_variable(std::move(variable));
@@ -316,7 +330,8 @@ struct GraphReader {
 
 namespace {
 
-Result<std::unique_ptr<Graph>> read_graph(const ordered_json& json, const OpCatalogue* catalogue, const GraphJsonLimits& limits) {
+Result<std::unique_ptr<Graph>> read_graph(const ordered_json& json, const OpCatalogue* catalogue,
+                                          const GraphJsonLimits& limits) {
   SHOAL_TRY(const std::string format, string_member(json, "format"));
   if (format != kFormat) return broken("\"format\" is \"" + format + "\", not \"" + std::string(kFormat) + "\"");
   SHOAL_TRY(const auto* version, member(json, "version"));
@@ -329,12 +344,14 @@ Result<std::unique_ptr<Graph>> read_graph(const ordered_json& json, const OpCata
   SHOAL_TRY(const auto* nodes, array_member(json, "nodes"));
   SHOAL_TRY(const auto* variables, array_member(json, "variables"));
   if (nodes->size() > limits.nodes_max) {
-    return invalid_argument("it has " + std::to_string(nodes->size()) + " nodes, more than the limit of " + std::to_string(limits.nodes_max));
+    return invalid_argument("it has " + std::to_string(nodes->size()) + " nodes, more than the limit of " +
+                            std::to_string(limits.nodes_max));
   }
   auto graph = std::make_unique<Graph>(seed, catalogue);
   GraphReader reader{.graph = *graph, .variables = *variables};
   for (size_t i = 0; i < nodes->size(); ++i) {
-    if (auto read = reader.read_node((*nodes)[i]); !read) return std::move(read).error().with_context("node " + std::to_string(i));
+    if (auto read = reader.read_node((*nodes)[i]); !read)
+      return std::move(read).error().with_context("node " + std::to_string(i));
   }
   if (reader.next_variable != variables->size()) return broken("\"variables\" has more entries than there are variables");
   return graph;
@@ -342,7 +359,8 @@ Result<std::unique_ptr<Graph>> read_graph(const ordered_json& json, const OpCata
 
 }  // namespace
 
-Result<std::unique_ptr<Graph>> graph_from_json(std::string_view text, const OpCatalogue* catalogue, const GraphJsonLimits& limits) {
+Result<std::unique_ptr<Graph>> graph_from_json(std::string_view text, const OpCatalogue* catalogue,
+                                               const GraphJsonLimits& limits) {
   constexpr std::string_view kContext = "graph description";
   if (text.size() > limits.text_bytes_max) {
     return invalid_argument("graph description: it has " + std::to_string(text.size()) + " bytes, more than the limit of " +

@@ -32,7 +32,9 @@ Blocks merge_replacements(std::span<const PlannedValue> values, std::vector<int3
     for (int32_t other : value.may_replace) {
       SHOAL_CHECK(other >= 0 && size_t(other) < v);
       const PlannedValue& candidate = values[size_t(other)];
-      if (taken[size_t(other)] || candidate.last != value.first || candidate.first == value.first || candidate.bytes < value.bytes) continue;
+      if (taken[size_t(other)] || candidate.last != value.first || candidate.first == value.first ||
+          candidate.bytes < value.bytes)
+        continue;
       taken[size_t(other)] = true;
       replaced.back() = other;
       break;

@@ -12,19 +12,21 @@ bool OpDef::is_shape_only(int input) const {
 
 namespace {
 
-constexpr auto kFamilies = {rules::add_dense_ops,   rules::add_conv2d_ops,  rules::add_pool_ops,
-                            rules::add_elementwise_ops, rules::add_shape_ops, rules::add_dropout_ops,
-                            rules::add_softmax_ops, rules::add_reduce_ops,  rules::add_integer_ops};
+constexpr auto kFamilies = {rules::add_dense_ops,       rules::add_conv2d_ops, rules::add_pool_ops,
+                            rules::add_elementwise_ops, rules::add_shape_ops,  rules::add_dropout_ops,
+                            rules::add_softmax_ops,     rules::add_reduce_ops, rules::add_integer_ops};
 
 Result<void> check(const OpDef& op) {
   auto is_input = [&op](int input) { return input >= 0 && input < op.inputs_max; };
   if (op.name.empty()) return invalid_argument("the op has no name");
   if (!op.shape_rule) return invalid_argument("the op has no shape rule");
-  if (op.inputs_min < 0 || op.inputs_max < op.inputs_min) return invalid_argument("inputs_min and inputs_max contradict each other");
+  if (op.inputs_min < 0 || op.inputs_max < op.inputs_min)
+    return invalid_argument("inputs_min and inputs_max contradict each other");
   if (op.view && op.inputs_min < 1) return invalid_argument("a view needs an input");
   if (!op.view && !op.kernel) return invalid_argument("the op has no kernel; a user's own op brings one");
   for (int input : op.shape_only) {
-    if (!is_input(input)) return invalid_argument("shape_only names input " + std::to_string(input) + ", which it does not have");
+    if (!is_input(input))
+      return invalid_argument("shape_only names input " + std::to_string(input) + ", which it does not have");
     if (op.view && input == 0) return invalid_argument("a view needs the contents of input 0");
   }
   for (const OpDef::InPlace& pair : op.in_place) {

@@ -65,8 +65,16 @@ std::vector<Value> conv2d_gradient(const GradientRequest& request) {
 
 void add_conv2d_ops(const AddOp& add) {
   add({.name = "conv2d", .inputs_min = 2, .inputs_max = 3, .shape_rule = conv2d_types, .gradient = conv2d_gradient});
-  add({.name = "conv2d_grad_input", .inputs_min = 3, .inputs_max = 3, .shape_rule = conv2d_grad_input_types, .shape_only = {2}});
-  add({.name = "conv2d_grad_kernel", .inputs_min = 3, .inputs_max = 3, .shape_rule = conv2d_grad_kernel_types, .shape_only = {2}});
+  add({.name = "conv2d_grad_input",
+       .inputs_min = 3,
+       .inputs_max = 3,
+       .shape_rule = conv2d_grad_input_types,
+       .shape_only = {2}});
+  add({.name = "conv2d_grad_kernel",
+       .inputs_min = 3,
+       .inputs_max = 3,
+       .shape_rule = conv2d_grad_kernel_types,
+       .shape_only = {2}});
 }
 
 }  // namespace rules
@@ -77,7 +85,8 @@ Value conv2d(Value x, Value kernel, Value bias, const Conv2dOptions& options, st
   Graph& graph = rules::graph_of("conv2d", x);
   if (!kernel.valid()) raise(invalid_argument("conv2d: operand 1 is an invalid Value"));
   std::array<int64_t, 2> window{1, 1};
-  if (kernel.shape().rank() == 4 && kernel.shape().is_fixed()) window = {kernel.shape()[2].size(), kernel.shape()[3].size()};
+  if (kernel.shape().rank() == 4 && kernel.shape().is_fixed())
+    window = {kernel.shape()[2].size(), kernel.shape()[3].size()};
   Attributes attributes{{"strides", std::vector<int64_t>(options.strides.begin(), options.strides.end())},
                         {"padding", rules::resolve_padding("conv2d", x, window, options.strides, options.padding)},
                         {"activation", std::string("none")}};

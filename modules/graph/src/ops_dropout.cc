@@ -23,15 +23,18 @@ std::vector<Value> dropout_gradient(const GradientRequest& request) {
 }  // namespace
 
 void add_dropout_ops(const AddOp& add) {
-  add({.name = "dropout", .inputs_min = 1, .inputs_max = 1, .shape_rule = dropout_types, .gradient = dropout_gradient,
-       .in_place = {{0, 0}}, .random = true});
+  add({.name = "dropout",
+       .inputs_min = 1,
+       .inputs_max = 1,
+       .shape_rule = dropout_types,
+       .gradient = dropout_gradient,
+       .in_place = {{0, 0}},
+       .random = true});
 }
 
 }  // namespace rules
 
-uint32_t dropout_threshold(double rate) {
-  return uint32_t(std::min(std::round(rate * 4294967296.0), 4294967295.0));
-}
+uint32_t dropout_threshold(double rate) { return uint32_t(std::min(std::round(rate * 4294967296.0), 4294967295.0)); }
 
 float dropout_scale(double rate) { return float(1.0 / (1.0 - rate)); }
 

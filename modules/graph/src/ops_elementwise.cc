@@ -45,12 +45,20 @@ void add_elementwise_ops(const AddOp& add) {
   const std::vector<OpDef::InPlace> over_first{{0, 0}};
   const std::vector<OpDef::InPlace> over_either{{0, 0}, {0, 1}};
   auto unary = [&](std::string name, ShapeRule rule, GradientRule gradient) {
-    add({.name = std::move(name), .inputs_min = 1, .inputs_max = 1, .shape_rule = std::move(rule),
-         .gradient = std::move(gradient), .in_place = over_first});
+    add({.name = std::move(name),
+         .inputs_min = 1,
+         .inputs_max = 1,
+         .shape_rule = std::move(rule),
+         .gradient = std::move(gradient),
+         .in_place = over_first});
   };
   auto binary = [&](std::string name, std::vector<std::string> operands, GradientRule gradient) {
-    add({.name = std::move(name), .inputs_min = 2, .inputs_max = 2, .shape_rule = elementwise_rule(std::move(operands)),
-         .gradient = std::move(gradient), .in_place = over_either});
+    add({.name = std::move(name),
+         .inputs_min = 2,
+         .inputs_max = 2,
+         .shape_rule = elementwise_rule(std::move(operands)),
+         .gradient = std::move(gradient),
+         .in_place = over_either});
   };
   unary("relu", elementwise_rule({"x"}), relu_gradient);
   unary("scale", scale_types, scale_gradient);

@@ -23,7 +23,8 @@ Outputs argmax_types(Types inputs, const Attributes&) {
 
 Outputs equal_types(Types inputs, const Attributes&) {
   if (inputs[0].dtype != inputs[1].dtype || !is_integer(inputs[0].dtype)) {
-    return invalid_argument("a is " + describe(inputs[0]) + ", b is " + describe(inputs[1]) + "; both must be of one integer type");
+    return invalid_argument("a is " + describe(inputs[0]) + ", b is " + describe(inputs[1]) +
+                            "; both must be of one integer type");
   }
   SHOAL_TRY_VOID(expect_equal_shapes(inputs[0], "a", inputs[1], "b"));
   return std::vector{float_type(inputs[0].shape)};
@@ -55,7 +56,9 @@ void add_integer_ops(const AddOp& add) {
 namespace ops {
 
 Value argmax(Value x, std::string_view name) { return rules::graph_of("argmax", x).add("argmax", {x}, {}, name)[0]; }
-Value equal(Value a, Value b, std::string_view name) { return rules::graph_of("equal", a).add("equal", {a, b}, {}, name)[0]; }
+Value equal(Value a, Value b, std::string_view name) {
+  return rules::graph_of("equal", a).add("equal", {a, b}, {}, name)[0];
+}
 Value cast(Value x, DType dtype, std::string_view name) {
   return rules::graph_of("cast", x).add("cast", {x}, {{"dtype", std::string(to_string(dtype))}}, name)[0];
 }

@@ -81,8 +81,12 @@ void add_pool_ops(const AddOp& add) {
 
 namespace ops {
 
-Value max_pool(Value x, const PoolOptions& options, std::string_view name) { return rules::pool("max_pool", x, options, name); }
-Value avg_pool(Value x, const PoolOptions& options, std::string_view name) { return rules::pool("avg_pool", x, options, name); }
+Value max_pool(Value x, const PoolOptions& options, std::string_view name) {
+  return rules::pool("max_pool", x, options, name);
+}
+Value avg_pool(Value x, const PoolOptions& options, std::string_view name) {
+  return rules::pool("avg_pool", x, options, name);
+}
 
 }  // namespace ops
 }  // namespace shoal

@@ -31,9 +31,22 @@ std::vector<Value> fill_like_gradient(const GradientRequest& request) {
 }  // namespace
 
 void add_reduce_ops(const AddOp& add) {
-  add({.name = "reduce_sum", .inputs_min = 1, .inputs_max = 1, .shape_rule = reduce_types, .gradient = reduce_sum_gradient});
-  add({.name = "reduce_mean", .inputs_min = 1, .inputs_max = 1, .shape_rule = reduce_types, .gradient = reduce_mean_gradient});
-  add({.name = "fill_like", .inputs_min = 2, .inputs_max = 2, .shape_rule = fill_types, .gradient = fill_like_gradient, .shape_only = {1}});
+  add({.name = "reduce_sum",
+       .inputs_min = 1,
+       .inputs_max = 1,
+       .shape_rule = reduce_types,
+       .gradient = reduce_sum_gradient});
+  add({.name = "reduce_mean",
+       .inputs_min = 1,
+       .inputs_max = 1,
+       .shape_rule = reduce_types,
+       .gradient = reduce_mean_gradient});
+  add({.name = "fill_like",
+       .inputs_min = 2,
+       .inputs_max = 2,
+       .shape_rule = fill_types,
+       .gradient = fill_like_gradient,
+       .shape_only = {1}});
   add({.name = "mean_grad", .inputs_min = 2, .inputs_max = 2, .shape_rule = fill_types, .shape_only = {1}});
 }
 
@@ -41,8 +54,12 @@ void add_reduce_ops(const AddOp& add) {
 
 namespace ops {
 
-Value reduce_sum(Value x, std::string_view name) { return rules::graph_of("reduce_sum", x).add("reduce_sum", {x}, {}, name)[0]; }
-Value reduce_mean(Value x, std::string_view name) { return rules::graph_of("reduce_mean", x).add("reduce_mean", {x}, {}, name)[0]; }
+Value reduce_sum(Value x, std::string_view name) {
+  return rules::graph_of("reduce_sum", x).add("reduce_sum", {x}, {}, name)[0];
+}
+Value reduce_mean(Value x, std::string_view name) {
+  return rules::graph_of("reduce_mean", x).add("reduce_mean", {x}, {}, name)[0];
+}
 Value fill_like(Value value, Value like, std::string_view name) {
   return rules::graph_of("fill_like", value).add("fill_like", {value, like}, {}, name)[0];
 }

@@ -47,7 +47,8 @@ Outputs reshape_types(Types inputs, const Attributes& attributes) {
   }
   ValueType result{inputs[0].dtype, DimShape(std::move(to))};
   if (same_elements(from, result.shape)) return std::vector{std::move(result)};
-  return invalid_argument("x " + to_string(from) + " and " + to_string(result.shape) + " differ in their numbers of elements");
+  return invalid_argument("x " + to_string(from) + " and " + to_string(result.shape) +
+                          " differ in their numbers of elements");
 }
 
 Outputs reshape_like_types(Types inputs, const Attributes&) {
@@ -65,10 +66,25 @@ std::vector<Value> view_gradient(const GradientRequest& request) {
 }  // namespace
 
 void add_shape_ops(const AddOp& add) {
-  add({.name = "flatten", .inputs_min = 1, .inputs_max = 1, .shape_rule = flatten_types, .gradient = view_gradient, .view = true});
-  add({.name = "reshape", .inputs_min = 1, .inputs_max = 1, .shape_rule = reshape_types, .gradient = view_gradient, .view = true});
-  add({.name = "reshape_like", .inputs_min = 2, .inputs_max = 2, .shape_rule = reshape_like_types, .gradient = view_gradient,
-       .shape_only = {1}, .view = true});
+  add({.name = "flatten",
+       .inputs_min = 1,
+       .inputs_max = 1,
+       .shape_rule = flatten_types,
+       .gradient = view_gradient,
+       .view = true});
+  add({.name = "reshape",
+       .inputs_min = 1,
+       .inputs_max = 1,
+       .shape_rule = reshape_types,
+       .gradient = view_gradient,
+       .view = true});
+  add({.name = "reshape_like",
+       .inputs_min = 2,
+       .inputs_max = 2,
+       .shape_rule = reshape_like_types,
+       .gradient = view_gradient,
+       .shape_only = {1},
+       .view = true});
 }
 
 }  // namespace rules

@@ -65,13 +65,34 @@ std::vector<Value> cross_entropy_gradient(const GradientRequest& request) {
 
 void add_softmax_ops(const AddOp& add) {
   const std::vector<OpDef::InPlace> over_first{{0, 0}};
-  add({.name = "softmax", .inputs_min = 1, .inputs_max = 1, .shape_rule = softmax_types, .gradient = softmax_gradient, .in_place = over_first});
-  add({.name = "softmax_grad", .inputs_min = 2, .inputs_max = 2, .shape_rule = softmax_grad_types, .in_place = over_first});
-  add({.name = "log_softmax", .inputs_min = 1, .inputs_max = 1, .shape_rule = softmax_types, .gradient = log_softmax_gradient,
+  add({.name = "softmax",
+       .inputs_min = 1,
+       .inputs_max = 1,
+       .shape_rule = softmax_types,
+       .gradient = softmax_gradient,
        .in_place = over_first});
-  add({.name = "log_softmax_grad", .inputs_min = 2, .inputs_max = 2, .shape_rule = softmax_grad_types, .in_place = over_first});
-  add({.name = "softmax_cross_entropy", .inputs_min = 2, .inputs_max = 2, .shape_rule = cross_entropy_types, .gradient = cross_entropy_gradient});
-  add({.name = "softmax_cross_entropy_grad", .inputs_min = 3, .inputs_max = 3, .shape_rule = cross_entropy_grad_types, .in_place = over_first});
+  add({.name = "softmax_grad", .inputs_min = 2, .inputs_max = 2, .shape_rule = softmax_grad_types, .in_place = over_first});
+  add({.name = "log_softmax",
+       .inputs_min = 1,
+       .inputs_max = 1,
+       .shape_rule = softmax_types,
+       .gradient = log_softmax_gradient,
+       .in_place = over_first});
+  add({.name = "log_softmax_grad",
+       .inputs_min = 2,
+       .inputs_max = 2,
+       .shape_rule = softmax_grad_types,
+       .in_place = over_first});
+  add({.name = "softmax_cross_entropy",
+       .inputs_min = 2,
+       .inputs_max = 2,
+       .shape_rule = cross_entropy_types,
+       .gradient = cross_entropy_gradient});
+  add({.name = "softmax_cross_entropy_grad",
+       .inputs_min = 3,
+       .inputs_max = 3,
+       .shape_rule = cross_entropy_grad_types,
+       .in_place = over_first});
 }
 
 }  // namespace rules
@@ -85,7 +106,8 @@ Value log_softmax(Value x, std::string_view name) {
 }
 
 CrossEntropy softmax_cross_entropy(Value logits, Value labels, std::string_view name) {
-  const auto outputs = rules::graph_of("softmax_cross_entropy", logits).add("softmax_cross_entropy", {logits, labels}, {}, name);
+  const auto outputs =
+      rules::graph_of("softmax_cross_entropy", logits).add("softmax_cross_entropy", {logits, labels}, {}, name);
   return {outputs[0], outputs[1]};
 }
 

@@ -55,7 +55,8 @@ Result<Flow> extract(const Graph& graph, const std::vector<Value>& fetches, cons
   auto take = [&](const std::vector<Value>& values, std::vector<FlowValue>& to, const char* what) -> Result<void> {
     for (size_t i = 0; i < values.size(); ++i) {
       if (!values[i].valid() || &values[i].graph() != &graph) {
-        return invalid_argument(std::string(what) + " " + std::to_string(i) + " is an invalid Value or belongs to another graph");
+        return invalid_argument(std::string(what) + " " + std::to_string(i) +
+                                " is an invalid Value or belongs to another graph");
       }
       to.push_back({values[i].node(), values[i].output()});
     }
@@ -203,7 +204,8 @@ void fuse_activations(Flow& flow) {
     const FlowValue input = node.inputs[0];
     FlowNode& producer = flow.nodes[size_t(input.node)];
     const bool fusible = producer.node.op == "dense" || producer.node.op == "conv2d";
-    if (!fusible || uses[{input.node, input.output}] != 1 || producer.node.attributes.get_string("activation") != "none") continue;
+    if (!fusible || uses[{input.node, input.output}] != 1 || producer.node.attributes.get_string("activation") != "none")
+      continue;
     producer.node.attributes.set("activation", std::string("relu"));
     replacements.replace({id, 0}, input);
   }

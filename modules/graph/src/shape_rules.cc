@@ -101,7 +101,8 @@ Result<Sliding> slide(const ValueType& image, int64_t window_height, int64_t win
   SHOAL_TRY(const auto padding, ints_attribute(attributes, "padding", 4));
   auto count = [&](int axis, int64_t window) -> Result<int64_t> {
     const size_t first = axis == 1 ? 0 : 2;
-    auto result = window_count(image.shape[axis].size(), window, strides[size_t(axis) - 1], {padding[first], padding[first + 1]});
+    auto result =
+        window_count(image.shape[axis].size(), window, strides[size_t(axis) - 1], {padding[first], padding[first + 1]});
     if (result) return result;
     return std::move(result).error().with_context("x " + to_string(image.shape) + (axis == 1 ? ", height" : ", width"));
   };
@@ -116,7 +117,8 @@ std::vector<int64_t> resolve_padding(std::string_view op, Value image, std::arra
   if (padding.kind == Padding::Kind::kExplicit) return {padding.sizes.begin(), padding.sizes.end()};
   const DimShape& shape = image.shape();
   if (shape.rank() != 4 || shape[1].is_symbol() || shape[2].is_symbol()) {
-    raise(invalid_argument(std::string(op) + ": same padding needs an image [N, H, W, C] whose height and width are numbers, not " +
+    raise(invalid_argument(std::string(op) +
+                           ": same padding needs an image [N, H, W, C] whose height and width are numbers, not " +
                            to_string(shape)));
   }
   if (strides[0] < 1 || strides[1] < 1) raise(invalid_argument(std::string(op) + ": strides must be at least 1"));
@@ -131,34 +133,3 @@ Graph& graph_of(std::string_view op, Value x) {
 }
 
 }  // namespace shoal::rules
-
-namespace shoal {
-
-AxisPadding same_padding(int64_t size, int64_t window, int64_t stride) {
-  SHOAL_CHECK(stride >= 1);
-  const int64_t count = (size + stride - 1) / stride;
-  const int64_t total = std::max<int64_t>(0, (count - 1) * stride + window - size);
-  return {total / 2, total - total / 2};
-}
-
-Result<int64_t> window_count(int64_t size, int64_t window, int64_t stride, AxisPadding padding) {
-  constexpr int64_t kMax = int64_t(1) << 31;  // far above any image, far below overflow
-  if (window < 1 || stride < 1 || padding.before < 0 || padding.after < 0 || window > kMax || stride > kMax) {
-    return invalid_argument("window " + std::to_string(window) + ", stride " + std::to_string(stride) + " and padding " +
-                            std::to_string(padding.before) + ", " + std::to_string(padding.after) +
-                            " must be at least 1, 1, 0, 0");
-  }
-  if (padding.before >= window || padding.after >= window) {
-    return invalid_argument("padding " + std::to_string(padding.before) + ", " + std::to_string(padding.after) +
-                            " reaches a whole window of " + std::to_string(window));
-  }
-  if (size < 1 || size > kMax) return invalid_argument("size " + std::to_string(size) + " is out of range");
-  const int64_t padded = size + padding.before + padding.after;
-  if (window > padded) {
-    return invalid_argument("a window of " + std::to_string(window) + " does not fit into " + std::to_string(padded) +
-                            " elements, padding included");
-  }
-  return (padded - window) / stride + 1;
-}
-
-}  // namespace shoal

@@ -53,9 +53,11 @@ class UpdateListener {
 };
 
 struct StepBinding {
-  std::span<const TensorView> inputs;             ///< one per ProgramInfo::inputs, shapes as compiled
-  std::span<const Pieces> variables;              ///< one per ProgramInfo::variables
-  std::span<const MutablePieces> updates;         ///< one per CompileOptions::updates: where its value is written
+  std::span<const TensorView> inputs;  ///< one per ProgramInfo::inputs, shapes as compiled
+  /// One per ProgramInfo::variables. Several pieces are gathered into memory of the program, made by the first run that
+  /// needs it; likewise for updates.
+  std::span<const Pieces> variables;
+  std::span<const MutablePieces> updates;  ///< one per CompileOptions::updates: where its value is written
   VersionId weights;
   StepKey key;
   UpdateListener* ready = nullptr;
@@ -87,8 +89,8 @@ struct ProgramInfo {
   std::vector<KernelInfo> kernels;  ///< in the order of execution
   size_t arena_bytes = 0;           ///< planned memory: activations and workspaces
   size_t scratch_bytes = 0;
-  size_t lower_bound_bytes = 0;     ///< largest sum of live values
-  size_t kept_bytes = 0;            ///< what kernels keep for themselves (reordered weights)
+  size_t lower_bound_bytes = 0;  ///< largest sum of live values
+  size_t kept_bytes = 0;         ///< what kernels keep for themselves (reordered weights)
   Numerics numerics;
 };
 
@@ -120,7 +122,8 @@ class Backend {
   /// Only what fetches and updates need is compiled. The graph may be destroyed afterwards.
   virtual Result<std::unique_ptr<Program>> compile(const Graph& graph, CompileOptions options) = 0;
   virtual Numerics numerics(int threads) const = 0;
-  /// Its kernels, for others to fall back to (CompileOptions::fallback); null if it has none to lend. Lives as long as this.
+  /// Its kernels, for others to fall back to (CompileOptions::fallback); null if it has none to lend. Lives as long as
+  /// this.
   virtual KernelSource* kernel_source() { return nullptr; }
 };
 

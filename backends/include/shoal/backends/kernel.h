@@ -42,8 +42,8 @@ class Kernel {
   virtual ~Kernel() = default;
   virtual Result<void> run(const KernelCall& call) = 0;
   virtual size_t scratch_bytes() const { return 0; }
-  virtual size_t kept_bytes() const { return 0; }       ///< memory of its own (reordered weights)
-  virtual std::string implementation() const = 0;       ///< for ProgramInfo
+  virtual size_t kept_bytes() const { return 0; }  ///< memory of its own (reordered weights)
+  virtual std::string implementation() const = 0;  ///< for ProgramInfo
 };
 
 /// Makes kernels: null where the backend does not take the node (op, dtypes, shapes) natively.

@@ -17,7 +17,8 @@ namespace shoal {
 
 /// The types of the outputs that follow from the types of the inputs, or InvalidArgument with a sentence that says which
 /// input does not fit ("kernel [10, 20] takes 20 features, x [batch, 30] has 30"). The graph adds the node's name.
-using ShapeRule = std::function<Result<std::vector<ValueType>>(std::span<const ValueType> inputs, const Attributes& attributes)>;
+using ShapeRule =
+    std::function<Result<std::vector<ValueType>>(std::span<const ValueType> inputs, const Attributes& attributes)>;
 
 /// What a gradient rule is given. References stay valid while it adds nodes.
 struct GradientRequest {
@@ -67,9 +68,8 @@ struct OpDef {
 /// Ops by name: the built-in ones, and a user's own. Built before the graphs that use it, and not changed afterwards.
 ///
 ///   shoal::OpCatalogue catalogue;
-///   shoal::value_or_raise(catalogue.add({.name = "cube", .inputs_min = 1, .inputs_max = 1, .shape_rule = ..., .kernel = ...}));
-///   shoal::Graph graph(seed, &catalogue);
-///   shoal::Value y = graph.add("cube", {x})[0];
+///   shoal::value_or_raise(catalogue.add({.name = "cube", .inputs_min = 1, .inputs_max = 1, .shape_rule = ..., .kernel =
+///   ...})); shoal::Graph graph(seed, &catalogue); shoal::Value y = graph.add("cube", {x})[0];
 class OpCatalogue {
  public:
   OpCatalogue();  ///< with the built-in ops

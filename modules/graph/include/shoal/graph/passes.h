@@ -16,8 +16,8 @@ struct FlowValue {
 };
 
 struct FlowNode {
-  Node node;           ///< op, name, attributes, outputs, constant; `inputs` is empty, see below
-  const OpDef* op;     ///< null for sources; of the graph's catalogue
+  Node node;        ///< op, name, attributes, outputs, constant; `inputs` is empty, see below
+  const OpDef* op;  ///< null for sources; of the graph's catalogue
   std::vector<FlowValue> inputs;
   std::vector<ValueType> input_types;
 };
