@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -439,15 +439,20 @@ TEST(TfConfig, SaysWhatTrainAndEvaluateWillRefuse) {
 
 // CL-13: hostile sizes.
 
+/// Processor time of this process: a busy machine does not make it longer.
 class Stopwatch {
  public:
-  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  double seconds() const { return double(std::clock() - start_) / CLOCKS_PER_SEC; }
 
  private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::clock_t start_ = std::clock();
 };
-// The contract's second, with room for sanitizers, emulation and a machine that has other things to do.
-constexpr double kSecondsMax = 10;
+// The contract's second holds for what users run; checked and emulated builds are given a minute.
+#if defined(NDEBUG) && defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+constexpr double kSecondsMax = 1;
+#else
+constexpr double kSecondsMax = 60;
+#endif
 
 TEST(TfConfig, TakesAHundredThousandAddresses) {
   for (const bool sparse : {false, true}) {
@@ -473,15 +478,29 @@ TEST(TfConfig, TakesSixteenMebibytes) {
   std::string nested = "[";
   while (nested.size() < bytes) nested += "{},[],";
   nested += "0]";
-  for (const std::string& text :
-       {R"({"x": ")" + std::string(bytes, 'x') + "\"}", R"({"x": )" + nested + "}", R"({"service": {"x": ")" + std::string(bytes, 'x') + "\"}}",
-        "{}" + std::string(bytes, ' ')}) {
+  std::string numbers = "[";  // kept one by one, unlike the rest: half the size
+  while (numbers.size() < bytes / 2) numbers += "0,";
+  numbers += "0]";
+  const std::pair<const char*, std::string> texts[] = {
+      {"string_ms", R"({"x": ")" + std::string(bytes, 'x') + "\"}"},
+      {"nested_ms", R"({"x": )" + nested + "}"},
+      {"nested_in_task_ms", R"({"task": {"x": )" + nested + "}}"},
+      {"service_ms", R"({"service": {"x": ")" + std::string(bytes, 'x') + "\"}}"},
+      {"service_values_ms", R"({"service": {"x": )" + numbers + "}}"},
+      {"blanks_ms", "{}" + std::string(bytes, ' ')},
+  };
+  for (const auto& [name, text] : texts) {
     const Stopwatch stopwatch;
     expect_local(parsed(text));
-    EXPECT_LT(stopwatch.seconds(), kSecondsMax) << text.substr(0, 20);
+    EXPECT_LT(stopwatch.seconds(), kSecondsMax) << name;
+    RecordProperty(name, int(stopwatch.seconds() * 1000));
   }
   expect_invalid("{\"x\": \"" + std::string(bytes, 'x'), {"not a JSON object"});
-  expect_mismatch(R"({"cluster": )" + nested + "}", {"cluster"});
+  const Stopwatch stopwatch;
+  expect_invalid(R"({"cluster": )" + nested + "}", {"more than 1000000 entries"});
+  expect_invalid(R"({"cluster": {"chief": )" + nested + "}}", {"more than 1000000 entries"});
+  EXPECT_LT(stopwatch.seconds(), 2 * kSecondsMax);
+  RecordProperty("nested_in_cluster_twice_ms", int(stopwatch.seconds() * 1000));
   expect_invalid(std::string(kTfConfigBytesMax + 1, ' ') + "{}", {"more than"});
 }
 

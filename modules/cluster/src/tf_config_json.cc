@@ -14,7 +14,7 @@ using nlohmann::json;
 Error not_an_object(const std::string& why) { return invalid_argument("not a JSON object: " + why); }
 
 /// Builds the wanted parts from the parser's events. A document tree of everything would take a second and gigabytes for
-/// 16 MiB of nested nothing under a key that nobody reads.
+/// 16 MiB of nested nothing where nobody reads it.
 class PartsBuilder : public nlohmann::json_sax<json> {
  public:
   bool null() override { return put(nullptr); }
@@ -27,9 +27,12 @@ class PartsBuilder : public nlohmann::json_sax<json> {
 
   bool start_object(size_t) override {
     if (depth_ == 0) return enter();
-    return open(json::object());
+    return open(json::value_t::object);
   }
-  bool start_array(size_t) override { return open(json::array()); }
+  bool start_array(size_t) override {
+    if (depth_ == 0) return put(nullptr);
+    return open(json::value_t::array);
+  }
   bool end_object() override { return close(); }
   bool end_array() override { return close(); }
 
@@ -37,7 +40,9 @@ class PartsBuilder : public nlohmann::json_sax<json> {
     if (depth_ == 1) {
       wanted_ = name == "cluster" || name == "task" || name == "service" || name == "model_dir";
       if (wanted_) slot_ = &(parts_[name] = nullptr);
-    } else if (wanted_) {
+      // The contents of what lies deeper say nothing; that something is there, and of which type, does.
+      kept_depth_max_ = name == "service" ? kTfConfigDepthMax : name == "cluster" ? 3 : name == "task" ? 2 : 1;
+    } else if (keeps()) {
       slot_ = &((*open_.back())[name] = nullptr);
     }
     return true;
@@ -65,20 +70,29 @@ class PartsBuilder : public nlohmann::json_sax<json> {
   template <class T>
   bool put(T&& value) {
     if (depth_ == 0) return fail("the top level must be an object, like {\"cluster\": {...}, \"task\": {...}}");
-    if (wanted_) place(json(std::forward<T>(value)));
-    return true;
+    return !keeps() || place(json(std::forward<T>(value))) != nullptr;
   }
 
-  /// Stores `value` where the parser stands; returns it.
+  /// Stores `value` where the parser stands; returns it, or null if there are too many.
   json* place(json value) {
+    if (++kept_count_ > kTfConfigEntriesMax && kept_depth_max_ < kTfConfigDepthMax) {
+      fail("more than " + std::to_string(kTfConfigEntriesMax) + " entries");
+      return nullptr;
+    }
     if (!open_.empty() && open_.back()->is_array()) return &open_.back()->emplace_back(std::move(value));
     *slot_ = std::move(value);
     return slot_;
   }
 
-  bool open(json container) {
-    if (depth_ == 0) return put(nullptr);
-    if (wanted_) open_.push_back(place(std::move(container)));
+  /// Whether what comes now is part of what is kept.
+  bool keeps() const { return wanted_ && depth_ <= kept_depth_max_; }
+
+  bool open(json::value_t type) {
+    if (keeps()) {
+      json* container = place(json(type));
+      if (!container) return false;
+      if (depth_ < kept_depth_max_) open_.push_back(container);
+    }
     return enter();
   }
   bool enter() {
@@ -89,7 +103,7 @@ class PartsBuilder : public nlohmann::json_sax<json> {
   }
   bool close() {
     --depth_;
-    if (!open_.empty()) open_.pop_back();
+    if (wanted_ && depth_ < kept_depth_max_ && !open_.empty()) open_.pop_back();
     return true;
   }
   bool fail(std::string why) {
@@ -101,7 +115,9 @@ class PartsBuilder : public nlohmann::json_sax<json> {
   std::vector<json*> open_;  // containers of the wanted part that are not closed yet; each the last child of the one before
   json* slot_ = nullptr;     // where the value of the last key goes
   bool wanted_ = false;
+  int kept_depth_max_ = 0;  // containers with as many around them are kept empty
   int depth_ = 0;
+  int kept_count_ = 0;
   std::string failure_;
 };
 

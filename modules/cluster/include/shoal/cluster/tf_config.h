@@ -58,6 +58,7 @@ struct TfConfigOptions {
 /// Limits of parse_tf_config(); beyond them there is an error.
 inline constexpr size_t kTfConfigBytesMax = size_t(64) << 20;
 inline constexpr int kTfConfigDepthMax = 1000;
+inline constexpr int kTfConfigEntriesMax = 1'000'000;  ///< addresses, roles and the like; not what `service` holds
 
 /// Reads TF_CONFIG's text with the checks of CONTRACT CL-3 in their order, so that the first thing wrong is the one
 /// reported. Empty or blank text is local mode. InvalidArgument or TypeMismatch; every sentence begins with "TF_CONFIG".
