@@ -79,7 +79,8 @@ class PrefetchStage final : public Stage {
     return std::nullopt;
   }
 
-  bool may_prepare() const { return !preparing_ && !final_ && int64_t(ready_.size()) < limit_; }
+  /// Not before begin(): after a restart a job of the pass before may still come.
+  bool may_prepare() const { return begun_ && !preparing_ && !final_ && int64_t(ready_.size()) < limit_; }
 
   /// One element into `ready_`, or the end or an error into `final_`.
   bool prepare(Crew::Lock& lock) {
@@ -120,10 +121,10 @@ class PrefetchStage final : public Stage {
   StageContext& context_;
   std::unique_ptr<Stage> input_;  ///< used by whoever set `preparing_`
   const bool automatic_;
-  bool begun_ = false;
   std::string position_;  ///< of the input, after what was handed out
 
   // Guarded by the crew's mutex.
+  bool begun_ = false;
   int64_t limit_;
   bool preparing_ = false;
   std::deque<Slot> ready_;
