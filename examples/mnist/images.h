@@ -1,0 +1,35 @@
+#pragma once
+/// Where the images come from: the MNIST files, or digits that the program draws itself.
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "shoal/data/dataset.h"
+
+namespace mnist {
+
+/// uint8 images [count, 28, 28, 1] and int64 labels [count].
+struct Images {
+  shoal::Tensor pixels;
+  shoal::Tensor labels;
+};
+
+/// Training and test images, loaded (or drawn) at most once and shared by the tasks of a process. Thread-safe.
+class ImageSource {
+ public:
+  /// `data_dir`: the folder with the four IDX files (plain or gzip'd), or its parent. None: digits drawn from `seed`.
+  ImageSource(std::optional<std::string> data_dir, uint64_t seed);
+  ~ImageSource();
+  const Images& training();  ///< 60,000
+  const Images& test();      ///< 10,000
+  bool drawn() const { return !data_dir_; }
+
+ private:
+  struct Lazy;
+  std::optional<std::string> data_dir_;
+  uint64_t seed_;
+  std::unique_ptr<Lazy> training_;
+  std::unique_ptr<Lazy> test_;
+};
+
+}  // namespace mnist

@@ -1,0 +1,53 @@
+#include "model.h"
+
+#include "shoal/graph/ops.h"
+#include "shoal/nn/conv2d.h"
+#include "shoal/nn/dense.h"
+#include "shoal/nn/dropout.h"
+#include "shoal/nn/flatten.h"
+#include "shoal/nn/head.h"
+#include "shoal/nn/pooling.h"
+
+namespace mnist {
+namespace {
+
+namespace nn = shoal::nn;
+namespace ops = shoal::ops;
+using shoal::Value;
+
+/// Bytes of pixels as numbers from 0 to 1, [batch, 28, 28, 1].
+Value pixels(const shoal::Features& features) {
+  return ops::scale(ops::cast(features.single(), shoal::DType::kFloat32), 1.0 / 255);
+}
+
+shoal::EstimatorSpec classify(Value logits, const shoal::Labels& labels, shoal::Mode mode, const shoal::Params& params) {
+  const auto head = nn::multi_class_head({.n_classes = 10});
+  nn::HeadInput input{.mode = mode, .features = {}, .labels = labels, .logits = logits, .optimizer = {}, .train_op = {}};
+  if (mode == shoal::Mode::kTrain) input.optimizer = nn::adam({.learning_rate = params.get_real("learning_rate")});
+  return head->build(input);
+}
+
+}  // namespace
+
+shoal::EstimatorSpec mlp(const shoal::Features& features, const shoal::Labels& labels, shoal::Mode mode,
+                         const shoal::Params& params, const shoal::RunConfig&) {
+  Value x = nn::flatten(pixels(features));
+  x = nn::dense(x, {.units = 512, .activation = nn::Activation::kRelu});
+  x = nn::dense(x, {.units = 512, .activation = nn::Activation::kRelu});
+  x = nn::dropout(x, mode, {.rate = 0.2});
+  return classify(nn::dense(x, {.units = 10, .name = "logits"}), labels, mode, params);
+}
+
+shoal::EstimatorSpec cnn(const shoal::Features& features, const shoal::Labels& labels, shoal::Mode mode,
+                         const shoal::Params& params, const shoal::RunConfig&) {
+  Value x = pixels(features);
+  x = nn::conv2d(x, {.filters = 32, .kernel = 5, .padding = shoal::Padding::same(), .activation = nn::Activation::kRelu});
+  x = nn::max_pool(x);
+  x = nn::conv2d(x, {.filters = 64, .kernel = 5, .padding = shoal::Padding::same(), .activation = nn::Activation::kRelu});
+  x = nn::max_pool(x);
+  x = nn::dense(nn::flatten(x), {.units = 1024, .activation = nn::Activation::kRelu});
+  x = nn::dropout(x, mode, {.rate = 0.4});
+  return classify(nn::dense(x, {.units = 10, .name = "logits"}), labels, mode, params);
+}
+
+}  // namespace mnist

@@ -1,0 +1,16 @@
+#pragma once
+/// The two models of the example, as model functions.
+#include "shoal/estimator/estimator_spec.h"
+
+namespace mnist {
+
+/// 784-512-512-10: two hidden layers with relu. 0.67 million parameters.
+shoal::EstimatorSpec mlp(const shoal::Features& features, const shoal::Labels& labels, shoal::Mode mode,
+                         const shoal::Params& params, const shoal::RunConfig& config);
+
+/// Two rounds of 5x5 convolution and 2x2 pooling (32, then 64 filters), a dense layer of 1024 with dropout, ten logits. 3.27
+/// million parameters.
+shoal::EstimatorSpec cnn(const shoal::Features& features, const shoal::Labels& labels, shoal::Mode mode,
+                         const shoal::Params& params, const shoal::RunConfig& config);
+
+}  // namespace mnist
