@@ -76,6 +76,7 @@ class TrainTask {
 
   Task<Result<cluster::Ready>> make_ready();
   Task<Result<cluster::Ready>> recover();
+  LoopOptions loop_options();
   Task<Result<TrainOutcome>> train();
   Task<Result<void>> wait_for_workers();
   Task<Result<void>> announce_end();
@@ -298,7 +299,9 @@ Result<void> TrainTask::bind_program() {
 
 Task<Result<cluster::Ready>> TrainTask::make_ready() {
   const Deadline deadline = env_.after(seconds_to_duration(config_.ready_timeout_secs()));
-  Result<cluster::Ready> ready = leads() ? co_await store_->prepare(source_.get(), deadline) : co_await store_->attach(deadline);
+  // Named first: g++ 12 destroys twice what a co_await in a conditional expression gives.
+  Task<Result<cluster::Ready>> asked = leads() ? store_->prepare(source_.get(), deadline) : store_->attach(deadline);
+  Result<cluster::Ready> ready = co_await std::move(asked);
   if (!ready) co_return ready;
   if (ready->attached && leads()) {
     env_.log().info("the servers still hold the model at global step " + std::to_string(ready->global_step) +
@@ -341,6 +344,15 @@ Task<Result<cluster::Ready>> TrainTask::recover() {
   }
 }
 
+LoopOptions TrainTask::loop_options() {
+  LoopOptions options{.model = model_.get(), .store = store_.get(), .input = input_.iterator.get(),
+                      .first_batch = std::exchange(first_batch_, std::nullopt), .first_position = first_position_,
+                      .fetch_names = fetch_names_, .hooks = hooks_, .saver = saver_.get(), .max_steps = max_steps_,
+                      .trainer_index = uint64_t(config_.trainer_index()), .recover = nullptr};
+  if (distributed()) options.recover = [this] { return recover(); };
+  return options;
+}
+
 Task<Result<TrainOutcome>> TrainTask::train() {
   auto ready = co_await recover();
   if (!ready && ready.error().kind() == ErrorKind::kCancelled && !env_.interrupted().stop_requested()) {
@@ -348,14 +360,7 @@ Task<Result<TrainOutcome>> TrainTask::train() {
     co_return outcome();
   }
   if (!ready) co_return std::move(ready).error();
-  TrainingLoop loop(env_, context_,
-                    {.model = model_.get(), .store = store_.get(), .input = input_.iterator.get(),
-                     .first_batch = std::move(first_batch_), .first_position = first_position_,
-                     .fetch_names = fetch_names_, .hooks = hooks_, .saver = saver_.get(), .max_steps = max_steps_,
-                     .trainer_index = uint64_t(config_.trainer_index()),
-                     .recover = distributed() ? std::function<Task<Result<cluster::Ready>>()>([this] { return recover(); })
-                                              : nullptr});
-  first_batch_.reset();
+  TrainingLoop loop(env_, context_, loop_options());
   auto ended = co_await loop.run(ready->global_step);
   if (!ended) co_return std::move(ended).error();
   end_ = *ended;
@@ -420,8 +425,10 @@ Task<Result<void>> TrainTask::wait_for_workers() {
 }
 
 Task<Result<void>> TrainTask::announce_end() {
-  Result<void> told = leads() ? co_await remote_->finish(env_.after(kLastWords)) : Result<void>{};
-  if (!told) env_.log().warning("a server was not told that the job has ended: " + told.error().message());
+  if (leads()) {
+    Result<void> told = co_await remote_->finish(env_.after(kLastWords));
+    if (!told) env_.log().warning("a server was not told that the job has ended: " + told.error().message());
+  }
   Result<void> left = co_await remote_->leave(env_.after(kLastWords));
   static_cast<void>(left);  // the job is over for us either way
   co_return Result<void>{};
