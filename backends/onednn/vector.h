@@ -3,6 +3,7 @@
 /// contraction off (shoal_flags) and reductions in a written order, all of them compute the same bits.
 #include <bit>
 #include <cstdint>
+#include <limits>
 
 // Leaf functions with plain pointers only. Needs ifunc, hence glibc. clang 14 spells the levels differently.
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && \
@@ -14,10 +15,12 @@
 
 namespace shoal::backends::onednn {
 
-/// e^x within 2 units in the last place, for x <= 88; 0 below -87.3 (where the result would be denormal); NaN stays NaN.
+/// e^x within 2 units in the last place, between -87.3 and 88; 0 below (where it would be denormal), infinity above; NaN
+/// stays NaN.
 /// Written so that compilers vectorise it. Range reduction and polynomial: Cephes, expf.c (Moshier).
 inline float vector_exp(float x) {
-  const float bounded = x >= -87.3f ? x : -87.3f;  // NaN too: its conversion to an integer is undefined
+  // NaN becomes a number too: its conversion to an integer is undefined.
+  const float bounded = x >= -87.3f ? (x <= 88.0f ? x : 88.0f) : -87.3f;
   // Adding and subtracting 1.5 * 2^23 rounds to an integer.
   const float magic = 12582912.0f;
   const float n = (bounded * 1.44269504088896341f + magic) - magic;
@@ -30,7 +33,8 @@ inline float vector_exp(float x) {
   p = p * r + 5.0000001201e-1f;
   const float y = (p * (r * r) + r) + 1.0f;
   const float power = std::bit_cast<float>((int32_t(n) + 127) << 23);
-  return x >= -87.3f ? y * power : (x < -87.3f ? 0.0f : x);
+  const float inside = x <= 88.0f ? y * power : std::numeric_limits<float>::infinity();
+  return x >= -87.3f ? inside : (x < -87.3f ? 0.0f : x);
 }
 
 }  // namespace shoal::backends::onednn

@@ -250,6 +250,41 @@ TEST_F(Onednn, OwnLoopsGiveTheSameBitsOnAnyNumberOfThreads) {
   }
 }
 
+/// oneDNN may round differently on another number of threads, but not much; and the same number gives the same bits.
+TEST_F(Onednn, PrimitivesAgreeOnAnyNumberOfThreads) {
+  Cnn cnn;
+  constexpr int64_t kBatch = 8;
+  Feeds feeds{{"x", random_tensor({kBatch, 28, 28, 1}, 1)}, {"labels", Tensor::of<int64_t>({kBatch}, {0, 1, 2, 3, 9, 8, 7, 6})}};
+  for (const Variable& variable : cnn.graph.variables()) {
+    Tensor& value = feeds.emplace(variable.name, Tensor(DType::kFloat32, variable.shape)).first->second;
+    fill_uniform(fold_in(RandomKey{9}, variable.name), 0, value.mutable_as<float>(), -0.05f, 0.05f);
+  }
+  auto run = [&](Backend& backend, int threads) {
+    Runner runner = value_or_raise(
+        Runner::make(backend, cnn.graph, {.sizes = {{"batch", kBatch}}, .updates = cnn.gradients, .threads = threads}));
+    value_or_raise(runner.run(feeds));
+    std::vector<Tensor> gradients;
+    for (size_t i = 0; i < cnn.gradients.size(); ++i) gradients.push_back(runner.update(i).clone());
+    return gradients;
+  };
+  const auto expected = run(*backend_or_die("reference"), 1);
+  for (int threads : {1, 2, 3}) {
+    const auto actual = run(*backend_, threads), again = run(*backend_, threads);
+    for (size_t i = 0; i < actual.size(); ++i) {
+      SCOPED_TRACE("gradient " + std::to_string(i) + ", " + std::to_string(threads) + " threads");
+      EXPECT_TRUE(same_bits(actual[i], again[i]));
+      const auto a = actual[i].as<float>(), e = expected[i].as<float>();
+      double largest = 0, difference = 0;
+      for (size_t k = 0; k < e.size(); ++k) {
+        largest = std::max(largest, std::fabs(double(e[k])));
+        difference = std::max(difference, std::fabs(double(a[k]) - double(e[k])));
+      }
+      EXPECT_GT(largest, 0);
+      EXPECT_LE(difference, 1e-5 * largest);
+    }
+  }
+}
+
 TEST_F(Onednn, NaNPassesThroughFusedRelu) {
   Graph graph;
   const Value x = graph.input("x", DType::kFloat32, {1, 8, 8, 16});

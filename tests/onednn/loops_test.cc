@@ -32,7 +32,9 @@ TEST(VectorExp, IsWithinTwoUnitsInTheLastPlace) {
   EXPECT_EQ(vector_exp(0.0f), 1.0f);
 }
 
-TEST(VectorExp, FarBelowIsZeroAndNaNStays) {
+TEST(VectorExp, FarBelowIsZeroFarAboveInfinityAndNaNStays) {
+  EXPECT_EQ(vector_exp(89.0f), std::numeric_limits<float>::infinity());
+  EXPECT_EQ(vector_exp(std::numeric_limits<float>::infinity()), std::numeric_limits<float>::infinity());
   EXPECT_EQ(vector_exp(-87.4f), 0.0f);
   EXPECT_EQ(vector_exp(-std::numeric_limits<float>::infinity()), 0.0f);
   EXPECT_TRUE(std::isnan(vector_exp(std::numeric_limits<float>::quiet_NaN())));
