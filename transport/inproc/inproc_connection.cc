@@ -21,8 +21,9 @@ Channel Pipe::make_channel(int from) {
       });
 }
 
-void Pipe::close(const Error& reason) {
-  for (Channel& channel : channels_) channel.close(reason);
+void Pipe::close(int closer, const Error& reason) {
+  // The other side's sending first: once it learns the reason, nothing of it is taken any more.
+  for (const int from : {1 - closer, closer}) channels_[size_t(from)].close(reason);
 }
 
 namespace {
@@ -40,7 +41,7 @@ class InprocConnection final : public Connection {
   }
 
   ~InprocConnection() override {
-    pipe_->close(unavailable(*side().name + ": the connection was closed"));
+    pipe_->close(index_, unavailable(*side().name + ": the connection was closed"));
     if (!side().postbox->environment()) return;
     side().receiver->stop();
     side().senders->stop();
@@ -63,7 +64,7 @@ class InprocConnection final : public Connection {
     return receive_on(pipe_, index_, receive_bytes_max_, deadline);
   }
 
-  void close(Error reason) override { pipe_->close(closing_reason(std::move(reason))); }
+  void close(Error reason) override { pipe_->close(index_, closing_reason(std::move(reason))); }
 
   void set_receive_limit(uint64_t bytes) override { receive_bytes_max_->store(bytes, std::memory_order_relaxed); }
 
@@ -93,7 +94,7 @@ class InprocConnection final : public Connection {
     if (!received) co_return received;
     Result<void> checked = check(*received, *side.name, bytes_max->load(std::memory_order_relaxed));
     if (!checked) {
-      pipe->close(checked.error());
+      pipe->close(index, checked.error());
       pipe->incoming(index)->discard();
       co_return std::move(checked).error();
     }

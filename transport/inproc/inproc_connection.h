@@ -37,7 +37,7 @@ class Pipe : public std::enable_shared_from_this<Pipe> {
   std::shared_ptr<Channel> outgoing(int index) { return {shared_from_this(), &channels_[size_t(index)]}; }
   std::shared_ptr<Channel> incoming(int index) { return outgoing(1 - index); }
   /// Both directions end; everyone who waits on either side wakes with `reason`. The first reason counts.
-  void close(const Error& reason);
+  void close(int closer, const Error& reason);
 
  private:
   Channel make_channel(int from);

@@ -45,7 +45,7 @@ class InprocListener final : public Listener {
       backlog_->open = false;
       std::swap(refused, backlog_->waiting);
     }
-    for (auto& [pipe, slot] : refused) pipe->close(unavailable(to_string(endpoint_) + ": stopped listening"));
+    for (auto& [pipe, slot] : refused) pipe->close(1, unavailable(to_string(endpoint_) + ": stopped listening"));
     backlog_->postbox->post([backlog = backlog_] {
       backlog->acceptor->wake_all();
       backlog->acceptor->stop();

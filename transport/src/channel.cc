@@ -52,6 +52,11 @@ void Channel::leave_line() {
   --line_;
 }
 
+void Channel::credit_noticed() {
+  std::lock_guard lock(mutex_);
+  credit_announced_ = closed_.has_value();
+}
+
 bool Channel::has_credit() const {
   std::lock_guard lock(mutex_);
   return queue_.bytes() < bytes_max_;
@@ -118,10 +123,7 @@ std::optional<Error> Channel::closed() const {
 }
 
 void release_senders(Channel& channel, WaitList& senders) {
-  {
-    std::lock_guard lock(channel.mutex_);
-    channel.credit_announced_ = channel.closed_.has_value();
-  }
+  channel.credit_noticed();
   while (!senders.empty() && (channel.has_credit() || channel.closed())) senders.wake_first();
 }
 

@@ -16,7 +16,7 @@ class Channel {
  public:
   using Notify = UniqueFunction<void()>;
   /// `consumer_ready`: the consumer found nothing (pop_or_arm) and now there is something, or the end: once per burst.
-  /// `credit_ready`: senders stand in line and there is credit, or the end: once until release_senders().
+  /// `credit_ready`: senders stand in line and there is credit, or the end: once until credit_noticed().
   Channel(uint64_t bytes_max, Notify consumer_ready, Notify credit_ready);
 
   enum class Push : uint8_t { kDone, kFull, kClosed };
@@ -28,6 +28,7 @@ class Channel {
   /// By the first of the line. Takes `message` unless closed.
   Push push_from_line(Message& message);
   void leave_line();
+  void credit_noticed();
   bool has_credit() const;
 
   /// The next message; none: consumer_ready() will be called; the reason, if closed and drained. The consumer only.
@@ -42,7 +43,6 @@ class Channel {
   std::optional<Error> closed() const;
 
  private:
-  friend void release_senders(Channel& channel, WaitList& senders);
   Push push_locked(Message& message, bool stands_in_line, bool& notify);
   std::optional<Message> pop_locked(bool& notify);
 

@@ -19,6 +19,10 @@ class Postbox {
     env_->post(std::move(work));
     return true;
   }
+  bool on_strand() const {
+    std::lock_guard lock(mutex_);
+    return env_ && env_->on_strand();
+  }
   /// Nothing is posted once this has returned. From the strand, or when it no longer runs.
   void close() {
     std::lock_guard lock(mutex_);

@@ -1,0 +1,12 @@
+/// The tests of transport/. With --child it is instead the peer process of the tests that need a real one.
+#include <gmock/gmock.h>
+
+#include <cstring>
+
+int child_process(const char* endpoint);  // tcp_test.cc
+
+int main(int argc, char** argv) {
+  if (argc == 3 && std::strcmp(argv[1], "--child") == 0) return child_process(argv[2]);
+  testing::InitGoogleMock(&argc, argv);
+  return RUN_ALL_TESTS();
+}

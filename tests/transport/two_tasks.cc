@@ -1,0 +1,99 @@
+#include "two_tasks.h"
+
+#include <filesystem>
+#include <thread>
+
+#include "shoal/base/production.h"
+
+namespace shoal::transport {
+
+std::vector<Setting> all_settings() {
+  std::vector<Setting> settings;
+  for (const auto& [scheme, factory] : built_in_transports()) settings.push_back({scheme, false});
+  settings.push_back({"inproc", true});
+  return settings;
+}
+
+std::string setting_name(const testing::TestParamInfo<Setting>& info) {
+  return info.param.scheme + (info.param.virtual_time ? "_virtual" : "_threads");
+}
+
+Endpoint any_address(std::string_view scheme) {
+  if (scheme == "tcp") return {"tcp", "127.0.0.1:0"};
+  return {std::string(scheme), "here:0"};
+}
+
+TwoTasks::TwoTasks(const Setting& setting) : setting_(setting), hub_(std::make_shared<InprocHub>()) {
+  TransportTable table = built_in_transports();
+  table["inproc"] = inproc_factory(hub_);
+  const LogSink quiet = [](const LogRecord&) {};
+  if (setting.virtual_time) {
+    world_ = std::make_unique<VirtualWorld>();
+    server_ = &world_->add_task({.task = "server", .sink = quiet, .transports = table});
+    client_ = &world_->add_task({.task = "client", .sink = quiet, .transports = table});
+    return;
+  }
+  owned_server_ = make_production_environment({.task = "server", .sink = quiet, .transports = table});
+  owned_client_ = make_production_environment({.task = "client", .sink = quiet, .transports = table});
+  server_ = owned_server_.get();
+  client_ = owned_client_.get();
+}
+
+TwoTasks::~TwoTasks() = default;
+
+Transport& TwoTasks::transport(Environment& env) { return **env.transport(setting_.scheme); }
+
+void TwoTasks::run(Task<Result<void>> server, Task<Result<void>> client) {
+  Result<void> served, called;
+  if (world_) {
+    client_->post([&client] { client.start(); });
+    served = server_->run(std::move(server));
+    world_->run_for(std::chrono::minutes(10));
+    ASSERT_TRUE(client.done());
+    called = client.take();
+  } else {
+    std::thread other([&] { served = server_->run(std::move(server)); });
+    called = client_->run(std::move(client));
+    other.join();
+  }
+  EXPECT_TRUE(served) << served.error().message();
+  EXPECT_TRUE(called) << called.error().message();
+}
+
+void TwoTasks::run_client(Task<Result<void>> task) {
+  const Result<void> done = client_->run(std::move(task));
+  EXPECT_TRUE(done) << done.error().message();
+}
+
+void TwoTasks::end_client() {
+  owned_client_.reset();
+  client_ = nullptr;
+}
+
+Message numbered(uint64_t sequence) {
+  Message message;
+  message.head.kind = MessageKind::kPull;
+  message.head.sequence = sequence;
+  return message;
+}
+
+Message weights_of(Environment& env, size_t bytes, uint64_t sequence) {
+  Message message = make_weights(env.buffers(), bytes);
+  message.head.sequence = sequence;
+  const auto payload = mutable_payload(message);
+  std::memset(payload.data(), int(sequence & 0xff), payload.size());
+  return message;
+}
+
+namespace {
+size_t entries(const char* folder) {
+  size_t count = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder)) ++count;
+  return count;
+}
+}  // namespace
+
+size_t open_files() { return entries("/proc/self/fd"); }
+size_t threads() { return entries("/proc/self/task"); }
+
+}  // namespace shoal::transport

@@ -1,0 +1,83 @@
+#pragma once
+/// Two tasks and a transport between them, in each of the ways that a transport can be met: as two threads with real time,
+/// or inside a VirtualWorld.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shoal/base/environment.h"
+#include "shoal/base/virtual.h"
+#include "shoal/transport/inproc.h"
+#include "shoal/transport/registry.h"
+#include "shoal/transport/transport.h"
+
+namespace shoal::transport {
+
+struct Setting {
+  std::string scheme;
+  bool virtual_time = false;
+};
+/// Every plug-in of this build, on threads; inproc in virtual time as well.
+std::vector<Setting> all_settings();
+std::string setting_name(const testing::TestParamInfo<Setting>& info);
+
+/// Any free address of a scheme.
+Endpoint any_address(std::string_view scheme);
+
+class TwoTasks {
+ public:
+  explicit TwoTasks(const Setting& setting);
+  ~TwoTasks();
+
+  Environment& server() { return *server_; }
+  Environment& client() { return *client_; }
+  Transport& transport(Environment& env);
+  const Setting& setting() const { return setting_; }
+  /// Both run to their ends at the same time; errors of either fail the test.
+  void run(Task<Result<void>> server, Task<Result<void>> client);
+  /// The client's task alone.
+  void run_client(Task<Result<void>> task);
+  /// Ends a task and its environment, as a thread does that leaves (threads only).
+  void end_client();
+  /// Soon enough for everything that should happen, late enough for slow machines.
+  Deadline soon(Environment& env) { return env.after(std::chrono::seconds(20)); }
+
+ private:
+  Setting setting_;
+  std::shared_ptr<InprocHub> hub_;
+  std::unique_ptr<VirtualWorld> world_;
+  std::unique_ptr<Environment> owned_server_, owned_client_;
+  Environment* server_ = nullptr;
+  Environment* client_ = nullptr;
+};
+
+/// A message that says which it is.
+Message numbered(uint64_t sequence);
+Message weights_of(Environment& env, size_t bytes, uint64_t sequence);
+
+/// `result` is an error of this kind, whose sentence has `part` in it.
+template <class T>
+void expect_error(const Result<T>& result, ErrorKind kind, const std::string& part = "") {
+  EXPECT_FALSE(result);
+  if (result) return;
+  EXPECT_EQ(result.error().kind(), kind) << result.error().message();
+  EXPECT_THAT(result.error().message(), testing::HasSubstr(part));
+}
+/// `result` is exactly this error.
+template <class T>
+void expect_error(const Result<T>& result, const Error& error) {
+  EXPECT_FALSE(result);
+  if (result) return;
+  EXPECT_EQ(result.error().kind(), error.kind());
+  EXPECT_EQ(result.error().message(), error.message());
+}
+
+/// What this process holds, from /proc.
+size_t open_files();
+size_t threads();
+
+}  // namespace shoal::transport

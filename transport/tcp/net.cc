@@ -1,0 +1,63 @@
+#include "net.h"
+
+#include <charconv>
+
+namespace shoal::transport::tcp {
+
+Result<HostPort> parse_host_port(const Endpoint& endpoint) {
+  const auto wrong = [&](std::string_view what) {
+    return invalid_argument(to_string(endpoint) + ": " + std::string(what) +
+                            "; write tcp://host:port, and an IPv6 address in brackets: tcp://[::1]:2222");
+  };
+  if (endpoint.scheme != "tcp") return wrong("not a tcp address");
+  const std::string_view address = endpoint.address;
+  const size_t colon = address.rfind(':');
+  if (colon == std::string_view::npos) return wrong("no port");
+  std::string_view host = address.substr(0, colon);
+  const std::string_view digits = address.substr(colon + 1);
+  if (host.starts_with('[')) {
+    if (!host.ends_with(']')) return wrong("no closing bracket before the port");
+    host = host.substr(1, host.size() - 2);
+  } else if (host.find(':') != std::string_view::npos) {
+    return wrong("more than one colon");
+  }
+  if (host.empty()) return wrong("no host (all interfaces at once are not offered)");
+  HostPort result;
+  result.host = host;
+  const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), result.port);
+  if (failure != std::errc() || end != digits.data() + digits.size()) return wrong("the port is not a number up to 65535");
+  return result;
+}
+
+std::string to_text(const SocketAddress& address) {
+  const std::string host = address.address().to_string();
+  return (address.address().is_v6() ? "[" + host + "]" : host) + ":" + std::to_string(address.port());
+}
+
+bool is_loopback(const SocketAddress& address) {
+  const auto ip = address.address();
+  if (ip.is_loopback()) return true;
+  return ip.is_v6() && ip.to_v6().is_v4_mapped() &&
+         asio::ip::make_address_v4(asio::ip::v4_mapped, ip.to_v6()).is_loopback();
+}
+
+std::vector<SocketAddress> numeric_addresses(const HostPort& at) {
+  error_code error;
+  const auto ip = asio::ip::make_address(at.host, error);
+  if (error) return {};
+  return {SocketAddress(ip, at.port)};
+}
+
+Result<void> check_secure(const Endpoint& endpoint, const std::vector<SocketAddress>& addresses, bool insecure) {
+  if (insecure) return {};
+  for (const SocketAddress& address : addresses) {
+    if (is_loopback(address)) continue;
+    return failed_precondition(to_string(endpoint) + ": is beyond this machine (" + to_text(address) +
+                               "), where anyone who reaches the port could take part; encryption by a token is not in this "
+                               "build yet, so either use loopback addresses or allow plain TCP with --insecure "
+                               "(SHOAL_INSECURE=1)");
+  }
+  return {};
+}
+
+}  // namespace shoal::transport::tcp

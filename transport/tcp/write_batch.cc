@@ -1,0 +1,50 @@
+#include "link.h"
+
+namespace shoal::transport::tcp {
+
+void WriteBatch::add(Message message, bool checksum, bool final) {
+  SHOAL_DCHECK(count_ < kFramesMax);
+  Frame frame;
+  frame.head = message.head;
+  frame.final = final;
+  frame.body_bytes = message.body_bytes();
+  frame.checksummed = checksum && message.body;
+  if (frame.checksummed) frame.checksum = checksum_of(message.body->bytes());
+  encode(frame, heads_[count_]);
+  bytes_ += kFrameBytes + frame.body_bytes;
+  messages_[count_++] = std::move(message);
+}
+
+WriteBatch::Gather WriteBatch::rest() const {
+  Gather gather;
+  size_t skip = written_;
+  for (size_t i = first_; i < count_; ++i, skip = 0) {
+    if (skip < kFrameBytes) gather.parts[gather.count++] = asio::buffer(heads_[i].data() + skip, kFrameBytes - skip);
+    const size_t body_skip = skip > kFrameBytes ? skip - kFrameBytes : 0;
+    if (messages_[i].body)
+      gather.parts[gather.count++] =
+          asio::buffer(messages_[i].body->data() + body_skip, messages_[i].body->size() - body_skip);
+  }
+  return gather;
+}
+
+size_t WriteBatch::advance(size_t bytes) {
+  size_t finished = 0;
+  written_ += bytes;
+  while (first_ < count_) {
+    const size_t whole = kFrameBytes + messages_[first_].body_bytes();
+    if (written_ < whole) break;
+    written_ -= whole;
+    messages_[first_++].body = {};
+    ++finished;
+  }
+  return finished;
+}
+
+void WriteBatch::clear() {
+  for (size_t i = first_; i < count_; ++i) messages_[i].body = {};
+  count_ = first_ = written_ = 0;
+  bytes_ = 0;
+}
+
+}  // namespace shoal::transport::tcp
