@@ -66,9 +66,13 @@ std::string encode_body(const Manifest& manifest) {
                             std::to_string(info.save_time.time_since_epoch().count()), ",\n\"numerics\":",
                             json_string(info.numerics), ",\n\"fingerprint\":", json_string(info.fingerprint),
                             ",\n\"counters\":{");
-  append_list(text, info.counters, [](const auto& c) { return joined(json_string(c.first), ":", std::to_string(c.second)); });
+  append_list(text, info.counters, [](const auto& counter) {
+    return joined(json_string(counter.first), ":", std::to_string(counter.second));
+  });
   text += "},\n\"positions\":{";
-  append_list(text, info.positions, [](const auto& p) { return joined(json_string(p.first), ":\"", to_base64(p.second), "\""); });
+  append_list(text, info.positions, [](const auto& position) {
+    return joined(json_string(position.first), ":\"", to_base64(position.second), "\"");
+  });
   text += "},\n\"files\":[";
   append_list(text, manifest.files, encode_file);
   text += "],\n\"tensors\":[";

@@ -28,8 +28,9 @@ std::string file_name(WallTime now, std::string host, uint32_t unique) {
   const int64_t nanoseconds = now.time_since_epoch().count();
   std::array<char, 64> head{};
   std::array<char, 32> tail{};
-  std::snprintf(head.data(), head.size(), "events.out.tfevents.%010lld.", static_cast<long long>(nanoseconds / 1'000'000'000));
-  std::snprintf(tail.data(), tail.size(), ".%09lld-%08x", static_cast<long long>(nanoseconds % 1'000'000'000), unique);
+  constexpr int64_t kPerSecond = 1'000'000'000;
+  std::snprintf(head.data(), head.size(), "events.out.tfevents.%010lld.", static_cast<long long>(nanoseconds / kPerSecond));
+  std::snprintf(tail.data(), tail.size(), ".%09lld-%08x", static_cast<long long>(nanoseconds % kPerSecond), unique);
   return head.data() + host + tail.data();
 }
 

@@ -59,7 +59,8 @@ struct ProgressDisplay::State {
 
 /// Keeps the samples of the last rate_window, and one from before it: the rate is over first to last.
 void ProgressDisplay::State::take_sample(SteadyTime now, const ProgressState& state) {
-  const bool went_back = !samples.empty() && (state.global_step < samples.back().step || state.examples < samples.back().examples);
+  const bool went_back =
+      !samples.empty() && (state.global_step < samples.back().step || state.examples < samples.back().examples);
   if (went_back) samples.clear();  // a restored checkpoint: rates start anew
   samples.push_back({now, state.global_step, state.examples});
   while (samples.size() > 2 && samples[1].time <= now - options.rate_window) samples.pop_front();
