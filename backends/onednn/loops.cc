@@ -5,45 +5,43 @@
 #include "threads.h"
 #include "vector.h"
 
-// `ivdep`: elements do not depend on each other, also where an output lies exactly over an input; without it compilers
-// take their scalar path for that case.
 namespace shoal::backends::onednn {
 namespace {
 
 constexpr int64_t kFloat = int64_t(sizeof(float));
 
 SHOAL_VECTOR_LOOP void relu_range(const float* x, float* y, int64_t begin, int64_t end) {
-#pragma GCC ivdep
+  SHOAL_INDEPENDENT
   for (int64_t i = begin; i < end; ++i) y[i] = x[i] < 0.0f ? 0.0f : x[i];  // NaN stays
 }
 
 SHOAL_VECTOR_LOOP void relu_grad_range(const float* dy, const float* output, float* dx, int64_t begin, int64_t end) {
-#pragma GCC ivdep
+  SHOAL_INDEPENDENT
   for (int64_t i = begin; i < end; ++i) dx[i] = output[i] > 0.0f ? dy[i] : 0.0f;
 }
 
 SHOAL_VECTOR_LOOP void add_range(const float* a, const float* b, float* y, int64_t begin, int64_t end) {
-#pragma GCC ivdep
+  SHOAL_INDEPENDENT
   for (int64_t i = begin; i < end; ++i) y[i] = a[i] + b[i];
 }
 
 SHOAL_VECTOR_LOOP void sub_range(const float* a, const float* b, float* y, int64_t begin, int64_t end) {
-#pragma GCC ivdep
+  SHOAL_INDEPENDENT
   for (int64_t i = begin; i < end; ++i) y[i] = a[i] - b[i];
 }
 
 SHOAL_VECTOR_LOOP void mul_range(const float* a, const float* b, float* y, int64_t begin, int64_t end) {
-#pragma GCC ivdep
+  SHOAL_INDEPENDENT
   for (int64_t i = begin; i < end; ++i) y[i] = a[i] * b[i];
 }
 
 SHOAL_VECTOR_LOOP void scale_range(const float* x, float factor, float* y, int64_t begin, int64_t end) {
-#pragma GCC ivdep
+  SHOAL_INDEPENDENT
   for (int64_t i = begin; i < end; ++i) y[i] = x[i] * factor;
 }
 
 SHOAL_VECTOR_LOOP void widen_range(const uint8_t* x, float* y, int64_t begin, int64_t end) {
-#pragma GCC ivdep
+  SHOAL_INDEPENDENT
   for (int64_t i = begin; i < end; ++i) y[i] = float(x[i]);
 }
 
@@ -115,7 +113,7 @@ void bytes_to_floats(int threads, const uint8_t* x, float* y, int64_t count) {
 }
 
 SHOAL_VECTOR_LOOP void keep(const float* x, const uint32_t* bits, uint32_t threshold, float factor, float* y, int64_t count) {
-#pragma GCC ivdep
+  SHOAL_INDEPENDENT
   for (int64_t i = 0; i < count; ++i) {
     const float kept = x[i] * factor;
     y[i] = bits[i] >= threshold ? kept : 0.0f;

@@ -18,7 +18,7 @@ SHOAL_VECTOR_LOOP float max_of(const float* x, int64_t count) {
 
 /// y = e^(x - highest)
 SHOAL_VECTOR_LOOP void exponentials(const float* x, float highest, float* y, int64_t count) {
-#pragma GCC ivdep
+  SHOAL_INDEPENDENT
   for (int64_t i = 0; i < count; ++i) y[i] = vector_exp(x[i] - highest);
 }
 
@@ -71,19 +71,19 @@ SHOAL_VECTOR_LOOP void divide(float divisor, float* y, int64_t count) {
 }
 
 SHOAL_VECTOR_LOOP void subtract(const float* x, float value, float* y, int64_t count) {
-#pragma GCC ivdep
+  SHOAL_INDEPENDENT
   for (int64_t i = 0; i < count; ++i) y[i] = x[i] - value;
 }
 
 /// dx = (dy - mean) * y
 SHOAL_VECTOR_LOOP void softmax_grad_row(const float* dy, const float* y, float mean, float* dx, int64_t count) {
-#pragma GCC ivdep
+  SHOAL_INDEPENDENT
   for (int64_t i = 0; i < count; ++i) dx[i] = (dy[i] - mean) * y[i];
 }
 
 /// dx = dy - e^y * total
 SHOAL_VECTOR_LOOP void log_softmax_grad_row(const float* dy, const float* y, float total, float* dx, int64_t count) {
-#pragma GCC ivdep
+  SHOAL_INDEPENDENT
   for (int64_t i = 0; i < count; ++i) dx[i] = dy[i] - vector_exp(y[i]) * total;
 }
 

@@ -13,6 +13,14 @@
 #define SHOAL_VECTOR_LOOP
 #endif
 
+// Before a loop whose elements do not depend on each other, also where an output lies exactly over an input: without it
+// compilers take their scalar path for that case.
+#if defined(__clang__)
+#define SHOAL_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define SHOAL_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
 namespace shoal::backends::onednn {
 
 /// e^x within 2 units in the last place, between -87.3 and 88; 0 below (where it would be denormal), infinity above; NaN
