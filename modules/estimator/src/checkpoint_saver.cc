@@ -168,20 +168,21 @@ CheckpointSource::CheckpointSource(std::unique_ptr<checkpoint::Reader> reader) :
 
 Result<void> CheckpointSource::read(const cluster::Segment& segment, cluster::ArenaIndex arena, std::span<std::byte> out) {
   const std::string name = tensor_name(segment, arena);
-  SHOAL_TRY_VOID(check_variable(*reader_, name, segment.variable.shape));
+  SHOAL_TRY_VOID(check_variable(*reader_, name, segment.variable.dtype, segment.variable.shape));
   return reader_->read_rows(name, segment.row_begin, segment.row_end, out);
 }
 
-Result<void> check_variable(const checkpoint::Reader& reader, std::string_view name, const Shape& shape) {
+Result<void> check_variable(const checkpoint::Reader& reader, std::string_view name, DType dtype, const Shape& shape) {
   const checkpoint::TensorEntry* entry = reader.manifest().find(name);
   const std::string where = "checkpoint " + reader.prefix() + ": ";
   if (!entry) {
     return invalid_argument(where + "has no variable " + std::string(name) +
                             "; the model or its optimizer changed since: use another model_dir, or the old model");
   }
-  if (!(entry->shape == shape)) {
-    return invalid_argument(where + "variable " + std::string(name) + " is " + to_string(entry->shape) +
-                            " there and " + to_string(shape) + " in the model: use another model_dir, or the old model");
+  if (!(entry->shape == shape) || entry->dtype != dtype) {
+    return invalid_argument(where + "variable " + std::string(name) + " is " + std::string(to_string(entry->dtype)) + " " +
+                            to_string(entry->shape) + " there and " + std::string(to_string(dtype)) + " " + to_string(shape) +
+                            " in the model: use another model_dir, or the old model");
   }
   return {};
 }

@@ -69,6 +69,6 @@ class CheckpointSource final : public cluster::RestoreSource {
 
 /// "Variable dense/kernel is [10, 5] in the checkpoint, the model has [10, 6]", NotFound turned into a changed model: the
 /// checks that a restore makes before it reads. InvalidArgument.
-Result<void> check_variable(const checkpoint::Reader& reader, std::string_view name, const Shape& shape);
+Result<void> check_variable(const checkpoint::Reader& reader, std::string_view name, DType dtype, const Shape& shape);
 
 }  // namespace shoal

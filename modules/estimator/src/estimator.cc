@@ -1,5 +1,6 @@
 #include "shoal/estimator/estimator.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
@@ -30,11 +31,36 @@ Result<std::string> resolve_model_dir(const RunConfig& config, const std::option
   return folder;
 }
 
-/// Runs `work` on a fresh environment of the task that `config` describes.
+/// Runs `work` on a fresh environment.
 template <class Fn>
 auto in_environment(const RunConfig& config, Fn&& work) {
-  const std::unique_ptr<Environment> env = make_task_environment(config);
+  const std::unique_ptr<Environment> env = make_inner_environment(config);
   return value_or_raise(work(*env));
+}
+
+template <class T>
+void refuse_null(std::string_view call, std::string_view field, const std::vector<std::shared_ptr<T>>& items) {
+  if (std::find(items.begin(), items.end(), nullptr) == items.end()) return;
+  raise(invalid_argument("Estimator::" + std::string(call) + ": " + std::string(field) + ": one of them is null"));
+}
+
+void check_options(const TrainOptions& options, const RunConfig& config) {
+  if (options.steps && options.max_steps) raise(invalid_argument("Estimator::train: give steps or max_steps, not both"));
+  if (options.steps.value_or(1) <= 0) raise(invalid_argument("Estimator::train: steps must be greater than 0"));
+  if (options.max_steps.value_or(1) <= 0) raise(invalid_argument("Estimator::train: max_steps must be greater than 0"));
+  refuse_null("train", "hooks", options.hooks);
+  refuse_null("train", "saving_listeners", options.saving_listeners);
+  if (!options.saving_listeners.empty() && !config.saves_checkpoints()) {
+    raise(invalid_argument("Estimator::train: saving_listeners need checkpoints, which this config disables"));
+  }
+}
+
+void check_options(const EvaluateOptions& options) {
+  if (options.steps.value_or(1) <= 0) raise(invalid_argument("Estimator::evaluate: steps must be greater than 0"));
+  refuse_null("evaluate", "hooks", options.hooks);
+  if (options.name && (options.name->empty() || options.name->find('/') != std::string::npos)) {
+    raise(invalid_argument("Estimator::evaluate: name: \"" + *options.name + "\" cannot be part of the folder name eval_<name>"));
+  }
 }
 
 }  // namespace
@@ -50,31 +76,27 @@ Estimator& Estimator::train(const InputFn& input_fn, TrainOptions options) {
     raise(failed_precondition("Estimator::train does nothing useful in a " + config_.task_type() +
                               " task; call train_and_evaluate, which runs every role"));
   }
+  value_or_raise(check_supported(config_));
   if (!input_fn) raise(type_mismatch("Estimator::train: an input function is required"));
-  if (options.steps && options.max_steps) raise(invalid_argument("Estimator::train: give steps or max_steps, not both"));
-  if (options.steps.value_or(1) <= 0) raise(invalid_argument("Estimator::train: steps must be greater than 0"));
-  if (options.max_steps.value_or(1) <= 0) raise(invalid_argument("Estimator::train: max_steps must be greater than 0"));
-  if (!options.saving_listeners.empty() && !config_.saves_checkpoints()) {
-    raise(invalid_argument("Estimator::train: saving_listeners need checkpoints, which this config disables"));
-  }
-  in_environment(config_, [&](Environment& env) {
-    const TrainRequest request{.estimator = *this,
-                               .input_fn = input_fn,
-                               .role = config_.num_ps_replicas() == 0 ? TrainRole::kLocal
-                                       : config_.is_chief()           ? TrainRole::kChief
-                                                                      : TrainRole::kWorker,
-                               .max_steps = options.max_steps,
-                               .steps = options.steps,
-                               .hooks = options.hooks,
-                               .listeners = options.saving_listeners};
-    return env.run(train_task(env, request));
-  });
+  check_options(options, config_);
+  const TrainRequest request{.estimator = *this,
+                             .input_fn = input_fn,
+                             .role = config_.num_ps_replicas() == 0 ? TrainRole::kLocal
+                                     : config_.is_chief()           ? TrainRole::kChief
+                                                                    : TrainRole::kWorker,
+                             .max_steps = options.max_steps,
+                             .steps = options.steps,
+                             .hooks = options.hooks,
+                             .listeners = options.saving_listeners,
+                             .new_pass_at_end = config_.num_ps_replicas() == 0};
+  const std::unique_ptr<Environment> env = make_task_environment(config_);
+  value_or_raise(env->run(train_task(*env, request)));
   return *this;
 }
 
 Metrics Estimator::evaluate(const InputFn& input_fn, EvaluateOptions options) const {
   if (!input_fn) raise(type_mismatch("Estimator::evaluate: an input function is required"));
-  if (options.steps.value_or(1) <= 0) raise(invalid_argument("Estimator::evaluate: steps must be greater than 0"));
+  check_options(options);
   return in_environment(config_, [&](Environment& env) { return run_evaluation(env, *this, input_fn, options); });
 }
 

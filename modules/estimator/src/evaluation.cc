@@ -19,7 +19,7 @@ class EvaluationRun {
                 std::vector<std::shared_ptr<Hook>> hooks)
       : env_(env), model_(model), input_(input), variables_(std::move(variables)), hooks_(std::move(hooks)), context_(env) {}
 
-  Result<void> prepare(uint64_t global_step);
+  Result<void> prepare(uint64_t global_step, const std::string& model_dir);
   Result<void> run(std::optional<int64_t> steps, std::optional<data::Batch> first);
   Metrics results(uint64_t global_step) const;
 
@@ -41,7 +41,8 @@ class EvaluationRun {
   int64_t batches_ = 0;
 };
 
-Result<void> EvaluationRun::prepare(uint64_t global_step) {
+Result<void> EvaluationRun::prepare(uint64_t global_step, const std::string& model_dir) {
+  context_.set_task(true, model_dir, nullptr);
   context_.set_global_step(global_step);
   HookSetup setup(model_.graph(), model_.spec().loss);
   for (const auto& hook : hooks_) SHOAL_TRY_VOID(call_user("evaluation hook begin", [&] { hook->begin(setup); }));
@@ -168,7 +169,7 @@ Result<LoadedVariables> LoadedVariables::load(Environment& env, const Graph& gra
     place.piece.data = data;
     offset += align_up(place.bytes);
     if (reader) {
-      SHOAL_TRY_VOID(check_variable(*reader, variable.name, variable.shape));
+      SHOAL_TRY_VOID(check_variable(*reader, variable.name, variable.dtype, variable.shape));
       SHOAL_TRY_VOID(reader->read(variable.name, {data, place.bytes}));
     } else {
       const MutableTensorView view{variable.dtype, Shape{variable.shape.elements()}, data};
@@ -244,7 +245,7 @@ Result<Metrics> run_evaluation(Environment& env, const Estimator& estimator, con
   hooks.insert(hooks.end(), model->spec().evaluation_hooks.begin(), model->spec().evaluation_hooks.end());
   SHOAL_TRY(LoadedVariables variables, LoadedVariables::load(env, model->graph(), reader.get()));
   EvaluationRun run(env, *model, *input.iterator, std::move(variables), std::move(hooks));
-  SHOAL_TRY_VOID(run.prepare(step));
+  SHOAL_TRY_VOID(run.prepare(step, estimator.model_dir()));
   SHOAL_TRY_VOID(run.run(options.steps, std::move(first)));
   Metrics metrics = run.results(step);
   SHOAL_TRY_VOID(write_results(env, estimator.eval_dir(options.name), metrics, reader ? reader->prefix() : ""));

@@ -68,17 +68,21 @@ std::string ten_digits(int64_t seconds) {
   return std::string(digits.size() < 10 ? 10 - digits.size() : 0, '0') + digits;
 }
 
-/// Renames the finished export to the current second; if that is taken, to the next free one of ten.
+/// Renames the finished export to the current second; if that is taken, waits for the next, ten times. A name never lies in
+/// the future, so names tell the order of exports, also of several processes.
 Result<std::string> publish(Environment& env, const std::string& base, const std::string& temporary) {
-  const int64_t now = std::chrono::duration_cast<std::chrono::seconds>(env.wall_now().time_since_epoch()).count();
+  std::string path;
   for (int i = 0; i < kNameTries; ++i) {
-    const std::string path = join_path(base, ten_digits(now + i));
-    if (env.storage().exists(path)) continue;
-    SHOAL_TRY_VOID(env.storage().rename(temporary, path));
-    SHOAL_TRY_VOID(env.storage().sync_folder(base));
-    return path;
+    const auto now = std::chrono::floor<std::chrono::seconds>(env.wall_now());
+    path = join_path(base, ten_digits(now.time_since_epoch().count()));
+    if (!env.storage().exists(path)) {
+      SHOAL_TRY_VOID(env.storage().rename(temporary, path));
+      SHOAL_TRY_VOID(env.storage().sync_folder(base));
+      return path;
+    }
+    SHOAL_TRY_VOID(env.run(env.sleep_for(now + std::chrono::seconds(1) - env.wall_now())));
   }
-  return unavailable("export: ten names from " + ten_digits(now) + " on are taken in " + base);
+  return unavailable("export: the name of this second was taken ten times in " + base + ", last " + path);
 }
 
 struct ServingModel {
@@ -172,7 +176,7 @@ Result<EstimatorSpec> spec_of(Graph& graph, const ExportDescription& description
 
 Result<std::unique_ptr<ExportedModel>> load(const std::string& folder, const RuntimeOptions& runtime) {
   const RunConfig config({.runtime = runtime});
-  auto env = make_task_environment(config);
+  auto env = make_inner_environment(config);
   SHOAL_TRY(const std::string text, env->storage().read_all(join_path(folder, kExportFile)));
   auto description = decode_export(text);
   if (!description) return std::move(description).error().with_context("export " + folder);
@@ -195,7 +199,7 @@ Result<std::unique_ptr<ExportedModel>> load(const std::string& folder, const Run
 
 std::string Estimator::export_model(const std::string& base_dir, const InputFn& serving_input, ExportOptions options) const {
   if (!serving_input) raise(type_mismatch("Estimator::export_model: a serving input function is required"));
-  const std::unique_ptr<Environment> env = make_task_environment(config_);
+  const std::unique_ptr<Environment> env = make_inner_environment(config_);
   return value_or_raise(export_to(*env, *this, base_dir, serving_input, options));
 }
 

@@ -11,6 +11,7 @@ namespace {
 class StopAtStep final : public Hook {
  public:
   explicit StopAtStep(StopAtStepOptions options) : options_(options) {}
+  void begin(HookSetup&) override { last_step_.reset(); }  // a hook may serve several runs, here and below
   void after_ready(RunContext& run) override {
     if (!last_step_) last_step_ = options_.last_step ? uint64_t(*options_.last_step)
                                                      : run.global_step() + uint64_t(*options_.num_steps);
@@ -43,6 +44,7 @@ class NanGuard final : public Hook {
 class LossLogger final : public Hook {
  public:
   explicit LossLogger(int64_t every) : timer_(every, std::nullopt) {}
+  void begin(HookSetup&) override { timer_.reset(); }
   void after_step(RunContext& run, const StepValues& values) override {
     if (!timer_.due(run.iterations(), run.now())) return;
     const bool first = !timer_.last_step();
@@ -65,6 +67,10 @@ class LossLogger final : public Hook {
 class StepCounter final : public Hook {
  public:
   explicit StepCounter(int64_t every) : timer_(every, std::nullopt) {}
+  void begin(HookSetup&) override {
+    timer_.reset();
+    seen_step_ = ~uint64_t(0);
+  }
   void after_step(RunContext& run, const StepValues&) override {
     watch_standstill(run);
     if (!timer_.due(run.global_step(), run.now())) return;
@@ -97,6 +103,7 @@ class StepCounter final : public Hook {
 class SummarySaver final : public Hook {
  public:
   explicit SummarySaver(int64_t every) : timer_(every, std::nullopt) {}
+  void begin(HookSetup&) override { timer_.reset(); }
   void before_step(RunContext& run, StepRequest& request) override {
     // The step to come is one further: 0 -> 1, then every N.
     wanted_ = run.summaries() && timer_.due(run.global_step() + 1, run.now());

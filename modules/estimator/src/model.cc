@@ -99,6 +99,9 @@ Result<void> BuiltModel::check_spec(Mode mode) const {
     return invalid_argument("model_fn: returned a spec for mode " + std::string(to_string(spec_.mode)) + " when asked for " +
                             std::string(to_string(mode)));
   }
+  for (const auto* hooks : {&spec_.training_hooks, &spec_.training_chief_hooks, &spec_.evaluation_hooks, &spec_.prediction_hooks}) {
+    if (std::find(hooks->begin(), hooks->end(), nullptr) != hooks->end()) return invalid_argument("model_fn: one of the spec's hooks is null");
+  }
   if (mode == Mode::kPredict) {
     if (spec_.predictions.empty()) return missing("predictions");
     return {};
@@ -165,8 +168,28 @@ Result<void> BuiltModel::bind_sources(BoundProgram& bound) const {
   return {};
 }
 
+/// A feed that misses every input is a mistake in its name; one of an input that this program does not use is none.
+Result<void> BuiltModel::check_feeds(std::span<const std::pair<std::string, Tensor>> feeds) const {
+  for (const auto& [name, tensor] : feeds) {
+    std::string available;
+    bool known = false;
+    const auto offer = [&, &fed = name](const auto& types, std::string_view part) {
+      for (const auto& [input, type] : types) {
+        const std::string full = input_name(part, input);
+        known = known || full == fed;
+        available += (available.empty() ? "" : ", ") + full;
+      }
+    };
+    offer(types_.features, "features");
+    offer(types_.labels, "labels");
+    if (!known) return invalid_argument("a hook feeds " + name + ", which is no input; there are: " + available);
+  }
+  return {};
+}
+
 Result<void> BuiltModel::feed(BoundProgram& bound, data::Batch& batch,
                               std::span<const std::pair<std::string, Tensor>> feeds) {
+  SHOAL_TRY_VOID(check_feeds(feeds));
   for (auto& [name, tensor] : batch.labels) {
     if (tensor.dtype() != DType::kString && !spec_.label_mapping.takes_text()) continue;
     SHOAL_TRY(tensor, spec_.label_mapping.map(tensor));

@@ -77,6 +77,7 @@ class BuiltModel {
  private:
   BuiltModel() = default;
   Result<void> check_spec(Mode mode) const;
+  Result<void> check_feeds(std::span<const std::pair<std::string, Tensor>> feeds) const;
   Result<void> bind_sources(BoundProgram& program) const;
 
   struct Compiled {

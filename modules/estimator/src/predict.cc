@@ -1,4 +1,5 @@
 // Estimator::predict: lazily, one result per example or per batch.
+#include <algorithm>
 #include <cstring>
 
 #include "predictor.h"
@@ -28,13 +29,14 @@ Tensor row_of(const Tensor& batch, int64_t row) {
 class LazyPredictions final : public Predictions {
  public:
   LazyPredictions(const Estimator& estimator, PredictOptions options)
-      : estimator_(estimator), options_(std::move(options)), env_(make_task_environment(estimator.config())) {}
+      : estimator_(estimator), options_(std::move(options)), env_(make_inner_environment(estimator.config())), context_(*env_) {}
 
   Result<void> open(const InputFn& input_fn);
   std::optional<data::TensorMap> next() override { return value_or_raise(advance()); }
 
  private:
   Result<std::optional<data::TensorMap>> advance();
+  Result<void> finish();
   Result<bool> next_batch();
   Result<void> check_rows() const;
 
@@ -44,6 +46,10 @@ class LazyPredictions final : public Predictions {
   OpenedInput input_;
   std::optional<data::Batch> first_;
   std::unique_ptr<Predictor> predictor_;
+  std::vector<std::shared_ptr<Hook>> hooks_;
+  RunContext context_;
+  StepRequest request_;
+  StepValues values_;
   data::TensorMap results_;
   int64_t rows_ = 0;
   int64_t row_ = 0;
@@ -62,13 +68,26 @@ Result<void> LazyPredictions::open(const InputFn& input_fn) {
                                            graph_seed(*env_, estimator_.config())}, types));
   SHOAL_TRY(auto backend, make_configured_backend(estimator_.config()));
   model->use_backend(std::move(backend), estimator_.config().compute_threads(usable_cores()));
-  SHOAL_TRY(predictor_, Predictor::make(*env_, std::move(model), reader.get(), options_.keys));
+  context_.set_global_step(reader ? uint64_t(reader->global_step()) : 0);
+  context_.set_task(true, estimator_.model_dir(), nullptr);
+  hooks_ = options_.hooks;
+  hooks_.insert(hooks_.end(), model->spec().prediction_hooks.begin(), model->spec().prediction_hooks.end());
+  HookSetup setup(model->graph(), Value());
+  for (const auto& hook : hooks_) SHOAL_TRY_VOID(call_user("prediction hook begin", [&] { hook->begin(setup); }));
+  for (const auto& [name, value] : setup.fetches()) values_.values().emplace_back(name, TensorView{});
+  SHOAL_TRY(predictor_, Predictor::make(*env_, std::move(model), reader.get(), options_.keys, setup.fetches()));
+  for (const auto& hook : hooks_) SHOAL_TRY_VOID(call_user("prediction hook after_ready", [&] { hook->after_ready(context_); }));
   first_ = std::move(batch);
   return {};
 }
 
+/// One batch, as one iteration of a training loop: at the end of the input there is no after_step().
 Result<bool> LazyPredictions::next_batch() {
-  if (!predictor_) return false;
+  if (!predictor_ || context_.stop_requested()) return false;
+  request_.clear();
+  for (const auto& hook : hooks_) {
+    SHOAL_TRY_VOID(call_user("prediction hook before_step", [&] { hook->before_step(context_, request_); }));
+  }
   data::Batch batch;
   if (first_) {
     batch = std::move(*first_);
@@ -79,9 +98,20 @@ Result<bool> LazyPredictions::next_batch() {
   }
   SHOAL_TRY(rows_, batch_size(batch));
   row_ = 0;
-  SHOAL_TRY(results_, predictor_->predict(batch));
+  SHOAL_TRY(results_, predictor_->predict(batch, request_, &values_));
+  context_.count_iteration();
+  for (const auto& hook : hooks_) {
+    SHOAL_TRY_VOID(call_user("prediction hook after_step", [&] { hook->after_step(context_, values_); }));
+  }
   if (options_.yield_single_examples) SHOAL_TRY_VOID(check_rows());
   return true;
+}
+
+Result<void> LazyPredictions::finish() {
+  if (!predictor_) return {};
+  predictor_.reset();
+  for (const auto& hook : hooks_) SHOAL_TRY_VOID(call_user("prediction hook end", [&] { hook->end(context_); }));
+  return {};
 }
 
 Result<void> LazyPredictions::check_rows() const {
@@ -95,10 +125,10 @@ Result<void> LazyPredictions::check_rows() const {
 
 Result<std::optional<data::TensorMap>> LazyPredictions::advance() {
   const bool single = options_.yield_single_examples;
-  if (!single || row_ >= rows_) {
+  while (!single || row_ >= rows_) {  // a batch may be empty
     SHOAL_TRY(const bool more, next_batch());
     if (!more) {
-      predictor_.reset();
+      SHOAL_TRY_VOID(finish());
       return std::optional<data::TensorMap>();
     }
     if (!single) return std::optional<data::TensorMap>(std::move(results_));
@@ -113,6 +143,9 @@ Result<std::optional<data::TensorMap>> LazyPredictions::advance() {
 
 std::unique_ptr<Predictions> Estimator::predict(const InputFn& input_fn, PredictOptions options) const {
   if (!input_fn) raise(type_mismatch("Estimator::predict: an input function is required"));
+  if (std::find(options.hooks.begin(), options.hooks.end(), nullptr) != options.hooks.end()) {
+    raise(invalid_argument("Estimator::predict: hooks: one of them is null"));
+  }
   auto predictions = std::make_unique<LazyPredictions>(*this, std::move(options));
   value_or_raise(predictions->open(input_fn));
   return predictions;

@@ -7,14 +7,14 @@ namespace shoal {
 
 Result<std::unique_ptr<Predictor>> Predictor::make(Environment& env, std::unique_ptr<BuiltModel> model,
                                                    const checkpoint::Reader* weights,
-                                                   const std::vector<std::string>& keys) {
+                                                   const std::vector<std::string>& keys, const Fetches& fetches) {
   SHOAL_TRY(LoadedVariables variables, LoadedVariables::load(env, model->graph(), weights));
   std::unique_ptr<Predictor> predictor(new Predictor(std::move(model), std::move(variables)));
-  SHOAL_TRY_VOID(predictor->choose(keys));
+  SHOAL_TRY_VOID(predictor->choose(keys, fetches));
   return predictor;
 }
 
-Result<void> Predictor::choose(const std::vector<std::string>& keys) {
+Result<void> Predictor::choose(const std::vector<std::string>& keys, const Fetches& fetches) {
   const EstimatorSpec& spec = model_->spec();
   const bool lone = spec.predictions.size() == 1 && spec.predictions[0].first.empty();
   if (lone && !keys.empty()) return invalid_argument("predict: the model predicts one tensor without a name; leave keys out");
@@ -38,15 +38,17 @@ Result<void> Predictor::choose(const std::vector<std::string>& keys) {
     if (asked(text.key())) texts_.push_back(&text);
   }
   if (values.empty()) return invalid_argument("predict: none of the keys is a prediction; there are: " + available);
-  model_->set_values(std::move(values), {}, {});
+  std::vector<Value> sometimes;
+  for (const auto& [name, value] : fetches) sometimes.push_back(value);
+  model_->set_values(std::move(values), std::move(sometimes), {});
   return {};
 }
 
-Result<data::TensorMap> Predictor::predict(data::Batch& batch) {
+Result<data::TensorMap> Predictor::predict(data::Batch& batch, const StepRequest& request, StepValues* hook_values) {
   batch.labels = {};
   SHOAL_TRY(const int64_t size, batch_size(batch));
-  SHOAL_TRY(BoundProgram * program, model_->program(size, false));
-  SHOAL_TRY_VOID(model_->feed(*program, batch, {}));
+  SHOAL_TRY(BoundProgram * program, model_->program(size, request.fetches()));
+  SHOAL_TRY_VOID(model_->feed(*program, batch, request.feeds()));
   SHOAL_TRY(const std::vector<backends::Pieces> variables, variables_.bind(*program->program));
   SHOAL_TRY_VOID(program->program->run(
       {.inputs = program->inputs, .variables = variables, .updates = {}, .weights = {1, 1}, .key = {}}));
@@ -63,6 +65,10 @@ Result<data::TensorMap> Predictor::predict(data::Batch& batch) {
     SHOAL_CHECK(source < names_.size());
     SHOAL_TRY(Tensor words, text->map(fetched[source]));
     results.set(text->key(), std::move(words));
+  }
+  if (hook_values) {
+    hook_values->set(0, size, fetched.size() > names_.size());
+    for (size_t i = names_.size(); i < fetched.size(); ++i) hook_values->values()[i - names_.size()].second = fetched[i];
   }
   return results;
 }

@@ -1,6 +1,7 @@
 #include "shoal/estimator/run.h"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <cstdio>
 #include <iostream>
 #include <map>
@@ -23,7 +24,22 @@ struct Parsed {
   bool quiet = false;
   bool insecure = false;
   std::map<std::string, std::string> texts;  // values of the program's own flags, as written
+  std::map<std::string, bool> switches;      // those that are on or off
 };
+
+/// The number that `text` is, all of it; the one reading for checks and values.
+template <class T>
+std::optional<T> number(const std::string& text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+template <class T>
+CLI::Validator reads_as(const std::string& type) {
+  return CLI::Validator([type](std::string& text) { return number<T>(text) ? "" : text + " is no " + type; }, type);
+}
 
 class Arguments {
  public:
@@ -75,14 +91,16 @@ void Arguments::add_common() {
 void Arguments::add_own() {
   for (const ProgramFlag& flag : program_.flags) {
     if (std::holds_alternative<bool>(flag.otherwise)) {
-      app_.add_flag("--" + flag.name, flag.help)->group("Model");
+      bool& on = parsed_.switches[flag.name];
+      on = std::get<bool>(flag.otherwise);
+      app_.add_flag("--" + flag.name + (on ? ",!--no-" + flag.name : ""), on, flag.help)->group("Model");
       continue;
     }
     CLI::Option* option = app_.add_option("--" + flag.name, parsed_.texts[flag.name], flag.help)->group("Model");
     if (!flag.choices.empty()) option->check(CLI::IsMember(flag.choices));
     if (const auto* text = std::get_if<std::string>(&flag.otherwise)) option->default_str(*text);
-    if (std::holds_alternative<int64_t>(flag.otherwise)) option->check(CLI::TypeValidator<int64_t>("INT"));
-    if (std::holds_alternative<double>(flag.otherwise)) option->check(CLI::TypeValidator<double>("NUMBER"));
+    if (std::holds_alternative<int64_t>(flag.otherwise)) option->check(reads_as<int64_t>("INT"));
+    if (std::holds_alternative<double>(flag.otherwise)) option->check(reads_as<double>("NUMBER"));
     if (const auto* number = std::get_if<double>(&flag.otherwise)) option->default_str(CLI::detail::to_string(*number));
     if (const auto* number = std::get_if<int64_t>(&flag.otherwise)) option->default_str(std::to_string(*number));
   }
@@ -107,10 +125,10 @@ void Arguments::finish() {
     const std::string& text = parsed_.texts[flag.name];
     Params::Item item = flag.otherwise;
     if (std::holds_alternative<bool>(item)) {
-      item = std::get<bool>(item) || app_.count("--" + flag.name) > 0;
+      item = parsed_.switches[flag.name];
     } else if (app_.count("--" + flag.name) > 0) {
-      if (std::holds_alternative<int64_t>(item)) item = int64_t(std::stoll(text));
-      if (std::holds_alternative<double>(item)) item = std::stod(text);
+      if (std::holds_alternative<int64_t>(item)) item = *number<int64_t>(text);
+      if (std::holds_alternative<double>(item)) item = *number<double>(text);
       if (std::holds_alternative<std::string>(item)) item = text;
     }
     parsed_.command_line.flags.set(flag.name, std::move(item));

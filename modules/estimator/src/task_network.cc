@@ -5,6 +5,12 @@
 
 namespace shoal {
 
+Result<void> check_supported(const RunConfig& config) {
+  if (config.replicas() == 1) return {};
+  return failed_precondition("runtime.replicas is " + std::to_string(config.replicas()) +
+                             "; replicas in one process come with synchronous updates, which this version does not have");
+}
+
 cluster::TaskIdentity task_identity(Environment& env, const RunConfig& config) {
   const cluster::TaskConfig& task = config.task();
   cluster::TaskIdentity identity;
@@ -36,7 +42,9 @@ std::vector<transport::Endpoint> server_endpoints(const RunConfig& config) {
   return endpoints;
 }
 
-std::unique_ptr<Environment> make_task_environment(const RunConfig& config) {
+namespace {
+
+std::unique_ptr<Environment> make_environment(const RunConfig& config, bool may_handle_signals) {
   ProductionOptions options;
   options.task = config.task().name();
   options.transports = transport::built_in_transports();
@@ -45,11 +53,16 @@ std::unique_ptr<Environment> make_task_environment(const RunConfig& config) {
   if (const auto& host = config.host()) {
     options.sink = host->sink;
     options.stop = host->stop;
-    options.handle_signals = host->handle_signals;
+    options.handle_signals = may_handle_signals && host->handle_signals;
     options.buffers = host->buffers;
     for (const auto& [scheme, factory] : host->transports) options.transports.insert_or_assign(scheme, factory);
   }
   return make_production_environment(std::move(options));
 }
+
+}  // namespace
+
+std::unique_ptr<Environment> make_task_environment(const RunConfig& config) { return make_environment(config, true); }
+std::unique_ptr<Environment> make_inner_environment(const RunConfig& config) { return make_environment(config, false); }
 
 }  // namespace shoal

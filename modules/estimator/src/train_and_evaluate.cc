@@ -24,6 +24,7 @@ Result<void> check(const Call& call) {
   if (call.config().task_type() == cluster::kMasterRole) {
     return failed_precondition("the role master is not part of this version; name the task chief and add an evaluator");
   }
+  SHOAL_TRY_VOID(check_supported(call.config()));
   const bool local = call.config().task().mode == cluster::TaskMode::kLocal;
   if (local && !call.config().saves_checkpoints()) {
     return invalid_argument("train_and_evaluate: checkpoints are disabled, and local evaluation hangs on them; set "

@@ -72,6 +72,7 @@ class TrainTask {
   Result<std::vector<cluster::VariableSpec>> variable_specs() const;
   Result<void> bind_program();
   Result<void> move_input(const std::optional<std::string>& position);
+  Result<void> begin_input_anew();
   Result<void> remember_end();
 
   Task<Result<cluster::Ready>> make_ready();
@@ -320,15 +321,24 @@ Result<void> TrainTask::move_input(const std::optional<std::string>& position) {
   if (!position || (first_batch_ && *position == first_position_)) return {};
   auto decoded = decode_position(*position);
   Result<void> restored = decoded ? input_.iterator->restore(*decoded) : Result<void>(decoded.error());
-  if (restored) {
-    first_batch_.reset();
-    return {};
+  first_batch_.reset();
+  if (!restored) {
+    env_.log().warning("the input begins anew: " + restored.error().message());
+    return begin_input_anew();
   }
-  env_.log().warning("the input begins anew: " + restored.error().message());
+  if (!request_.new_pass_at_end) return {};
+  data::Batch batch;
+  SHOAL_TRY(const bool any, input_.iterator->next(batch));
+  if (!any) return begin_input_anew();
+  first_batch_ = std::move(batch);
+  first_position_ = *position;
+  return {};
+}
+
+Result<void> TrainTask::begin_input_anew() {
   SHOAL_TRY(input_.iterator, input_.dataset->iterate(env_, {.seed = config_.random_seed(),
                                                             .trainer_index = config_.trainer_index(),
                                                             .num_trainers = config_.num_trainers()}));
-  first_batch_.reset();
   return {};
 }
 

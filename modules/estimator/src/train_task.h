@@ -27,6 +27,9 @@ struct TrainRequest {
   /// Tells the types of an input that turns out to be empty; null: nothing is known then.
   const InputFn* types_from = nullptr;
   bool write_end_mark = false;
+  /// Begin a new pass where the position of the checkpoint is the input's end: a program that calls train() pass by pass. A
+  /// job that is merely restarted must not (it would repeat batches).
+  bool new_pass_at_end = false;
 };
 
 struct TrainOutcome {
@@ -41,6 +44,9 @@ struct TrainOutcome {
 
 /// `request` outlives the task.
 Task<Result<TrainOutcome>> train_task(Environment& env, const TrainRequest& request);
+
+/// FailedPrecondition for what RunConfig can say and this version does not do: several replicas in one process.
+Result<void> check_supported(const RunConfig& config);
 
 /// Job identity, role, index, ... of the task that `config` describes.
 cluster::TaskIdentity task_identity(Environment& env, const RunConfig& config);

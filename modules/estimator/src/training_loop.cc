@@ -31,7 +31,8 @@ Task<Result<LoopEnd>> TrainingLoop::run(uint64_t global_step) {
   while (more) {
     if (env_.interrupted().stop_requested()) break;
     auto iterated = co_await iterate();
-    if (!iterated && iterated.error().kind() == ErrorKind::kUnavailable && options_.recover) {
+    const bool of_user = !iterated && iterated.error().cause();  // what users' code throws is never a lost server
+    if (!iterated && iterated.error().kind() == ErrorKind::kUnavailable && options_.recover && !of_user) {
       env_.log().warning("waiting for the parameter servers: " + iterated.error().message());
       SHOAL_CO_TRY(const cluster::Ready again, co_await options_.recover());
       if (again.global_step < context_.global_step()) {

@@ -1,5 +1,6 @@
 #pragma once
 /// The two clocks. Both are read through Environment, so that simulations own time.
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 
@@ -23,8 +24,10 @@ using WallTime = std::chrono::time_point<std::chrono::system_clock, Duration>;
 using Deadline = SteadyTime;
 inline constexpr Deadline kNoDeadline = Deadline::max();  ///< only inside waits that something else bounds
 
+/// Clamped to a century either way, so that a huge interval means "never" and adds to any clock without overflow.
 inline Duration seconds_to_duration(double seconds) {
-  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+  constexpr double kCentury = 100.0 * 366 * 24 * 3600;
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::clamp(seconds, -kCentury, kCentury)));
 }
 inline double to_seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 

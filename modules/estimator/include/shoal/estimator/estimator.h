@@ -62,8 +62,9 @@ class Estimator {
   const ModelFn& model_fn() const { return model_fn_; }
   const std::string& model_dir() const { return model_dir_; }
 
-  /// Trains in this process until steps or max_steps, or the input ends. InvalidArgument if both are given or one is <= 0,
-  /// or for listeners with checkpoints disabled; FailedPrecondition in a ps or evaluator task.
+  /// Trains in this process until steps or max_steps, or the input ends. The input goes on where the checkpoint left it;
+  /// where it had ended, a new pass begins. InvalidArgument if both are given or one is <= 0,
+  /// for a null hook or listener, or for listeners with checkpoints disabled; FailedPrecondition in a ps or evaluator task.
   Estimator& train(const InputFn& input_fn, TrainOptions options = {});
   /// The model's metrics, `loss` (plain mean over batches) and `global_step`. Without a checkpoint: the freshly initialised
   /// model at step 0.

@@ -22,7 +22,7 @@ class HookSetup {
  public:
   explicit HookSetup(Graph& graph, Value loss) : graph_(graph), loss_(loss) {}
   Graph& graph() { return graph_; }
-  Value loss() const { return loss_; }
+  Value loss() const { return loss_; }  ///< invalid in prediction, which has none
   /// Makes `value` available to StepRequest::fetch under `name`. Two hooks may use one name for one value; for two
   /// values: InvalidArgument (raised).
   void fetch(std::string name, Value value);

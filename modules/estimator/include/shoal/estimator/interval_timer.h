@@ -3,15 +3,18 @@
 #include <cstdint>
 #include <optional>
 
+#include "shoal/base/error.h"
 #include "shoal/base/time.h"
 
 namespace shoal {
 
 class IntervalTimer {
  public:
-  /// Exactly one of the two; neither: never due. A value of 0 is never due.
+  /// One of the two; neither: never due. A value of 0 is never due. Raises InvalidArgument for both.
   IntervalTimer(std::optional<int64_t> every_steps, std::optional<double> every_secs)
-      : every_steps_(every_steps), every_secs_(every_secs) {}
+      : every_steps_(every_steps), every_secs_(every_secs) {
+    if (every_steps && every_secs) raise(invalid_argument("an interval is in steps or in seconds, not in both"));
+  }
 
   /// True on the first question ever; then if the step differs from the last triggering one, and it is at least that plus
   /// N (steps) or T seconds have passed since.

@@ -38,5 +38,8 @@ struct TaskHost {
 
 /// The production environment of the task that `config` describes, on its host.
 std::unique_ptr<Environment> make_task_environment(const RunConfig& config);
+/// The same for work that may happen inside a task (an evaluation, an export, predictions): it leaves signals to the task,
+/// since only one environment of a process can watch them.
+std::unique_ptr<Environment> make_inner_environment(const RunConfig& config);
 
 }  // namespace shoal
