@@ -300,8 +300,9 @@ int child_process(const char* endpoint) {
   const auto env = make_production_environment({.task = "child", .transports = built_in_transports()});
   const auto echoes = [&]() -> Task<Result<void>> {
     SHOAL_CO_TRY(Transport * const transport, env->transport(to->scheme));
+    const LinkOptions options{.receive_bytes_max = 1 << 20};
     SHOAL_CO_TRY(const std::unique_ptr<Connection> link,
-                 co_await transport->connect(*to, {.receive_bytes_max = 1 << 20}, env->after(std::chrono::seconds(30))));
+                 co_await transport->connect(*to, options, env->after(std::chrono::seconds(30))));
     SHOAL_CO_TRY_VOID(co_await link->send(numbered(1), env->after(std::chrono::seconds(30))));
     while (true) {
       SHOAL_CO_TRY(Message message, co_await link->receive(env->after(std::chrono::seconds(60))));

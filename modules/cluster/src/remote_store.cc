@@ -89,8 +89,8 @@ class RemoteSnapshot final : public Snapshot {
   const ShardPlan& plan() const override { return store_.plan(); }
   Task<Result<Part>> read(int shard, ArenaIndex arena, uint64_t offset, uint64_t bytes) override {
     SHOAL_CHECK(bytes <= kPartBytes);
-    SHOAL_CO_TRY(Message message, co_await store_.control(size_t(shard), "read", to_json(ReadRange{arena, offset, bytes}),
-                                                          env_.after(kRequestTimeout)));
+    std::string range = to_json(ReadRange{arena, offset, bytes});
+    SHOAL_CO_TRY(Message message, co_await store_.control(size_t(shard), "read", std::move(range), env_.after(kRequestTimeout)));
     SHOAL_CO_TRY(const transport::SnapshotPart part, transport::read_snapshot_part(message));
     if (part.offset != offset || part.payload.size() != bytes) co_return data_loss("a server sent another part than asked");
     co_return Part{part.payload, message.body};

@@ -144,7 +144,8 @@ Task<void> Environment::task_entry(Task<T>& task) {
     bool await_suspend(std::coroutine_handle<> self) { return task.start_then(self); }
     void await_resume() {}
   };
-  co_await Starter{task};
+  Starter starter{task};  // named: see tests/architecture/check_coroutines.py
+  co_await starter;
 }
 
 template <class Fn>
