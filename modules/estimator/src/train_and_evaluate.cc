@@ -17,6 +17,18 @@ struct Call {
   const RunConfig& config() const { return estimator.config(); }
 };
 
+/// True if the job's messages leave this machine, as far as its addresses tell.
+bool crosses_machines(const RunConfig& config) {
+  return config.task().mode != cluster::TaskMode::kLocal && !config.task().in_process && !config.task().job.is_loopback();
+}
+
+/// CONTRACT CL-18. This version has no token yet, so beyond loopback there is one way only.
+Result<void> check_who_may_join(const RunConfig& config) {
+  if (!crosses_machines(config) || (config.host() && config.host()->insecure)) return {};
+  return failed_precondition("the cluster has addresses beyond this machine, and this version cannot encrypt: keep to loopback "
+                             "addresses, or say --insecure (SHOAL_INSECURE=1) for plain tcp on a network you trust");
+}
+
 Result<void> check(const Call& call) {
   SHOAL_TRY_VOID(call.train.check());
   SHOAL_TRY_VOID(call.eval.check());
@@ -25,12 +37,19 @@ Result<void> check(const Call& call) {
     return failed_precondition("the role master is not part of this version; name the task chief and add an evaluator");
   }
   SHOAL_TRY_VOID(check_supported(call.config()));
+  SHOAL_TRY_VOID(check_who_may_join(call.config()));
   const bool local = call.config().task().mode == cluster::TaskMode::kLocal;
   if (local && !call.config().saves_checkpoints()) {
     return invalid_argument("train_and_evaluate: checkpoints are disabled, and local evaluation hangs on them; set "
                             "save_checkpoints_steps or save_checkpoints_secs");
   }
   return {};
+}
+
+void warn_if_insecure(Environment& env, const RunConfig& config) {
+  if (crosses_machines(config)) {
+    env.log().warning("--insecure: messages are neither encrypted nor authenticated; whoever reaches the ports can join");
+  }
 }
 
 TaskReport report_of(const TrainOutcome& outcome, const RunConfig& config) {
@@ -138,6 +157,7 @@ TrainAndEvaluateResult train_and_evaluate(Estimator& estimator, TrainSpec train_
   const Call call{estimator, train_spec, eval_spec};
   value_or_raise(check(call));
   const std::unique_ptr<Environment> env = make_task_environment(call.config());
+  warn_if_insecure(*env, call.config());
   const std::string& type = call.config().task_type();
   if (call.config().task().mode == cluster::TaskMode::kLocal) return run_local(*env, call);
   if (type == cluster::kEvaluatorRole) {

@@ -16,6 +16,12 @@ namespace {
 
 constexpr auto kLastWords = std::chrono::seconds(10);  // for what is said to servers when leaving
 
+/// The kinds that a launcher does not retry (CONTRACT FA-9, FA-10).
+bool is_permanent(const Error& error) {
+  const int status = exit_status(error.kind());
+  return status >= 2 && status <= 4;
+}
+
 std::string numerics_text(const backends::Numerics& numerics) {
   return numerics.backend + " " + numerics.version + ", " + numerics.isa + ", " + std::to_string(numerics.threads) +
          (numerics.threads == 1 ? " thread" : " threads");
@@ -81,6 +87,7 @@ class TrainTask {
   Task<Result<TrainOutcome>> train();
   Task<Result<void>> wait_for_workers();
   Task<Result<void>> announce_end();
+  Task<void> give_up();
   Task<Result<TrainOutcome>> nothing_to_do();
   TrainOutcome outcome() const;
 
@@ -372,7 +379,10 @@ Task<Result<TrainOutcome>> TrainTask::train() {
   if (!ready) co_return std::move(ready).error();
   TrainingLoop loop(env_, context_, loop_options());
   auto ended = co_await loop.run(ready->global_step);
-  if (!ended) co_return std::move(ended).error();
+  if (!ended) {
+    if (remote_ && leads() && is_permanent(ended.error())) co_await give_up();
+    co_return std::move(ended).error();
+  }
   end_ = *ended;
   if (end_.iterations == 0 && end_.reason == checkpoint::EndReason::kEndOfInput) {
     env_.log().warning("training: the input is empty or wrongly set up; no step was made");
@@ -442,6 +452,13 @@ Task<Result<void>> TrainTask::announce_end() {
   Result<void> left = co_await remote_->leave(env_.after(kLastWords));
   static_cast<void>(left);  // the job is over for us either way
   co_return Result<void>{};
+}
+
+/// A chief that fails for good (the same would happen to the next one) leaves no mark, but sends everyone home: servers
+/// and workers would otherwise wait for a chief that cannot come.
+Task<void> TrainTask::give_up() {
+  Result<void> told = co_await remote_->finish(env_.after(kLastWords));
+  if (!told) env_.log().warning("a server was not told that the job has failed: " + told.error().message());
 }
 
 /// The checkpoint is already there: the chief only tells the servers.
