@@ -1,5 +1,6 @@
 #pragma once
-/// The two models of the example, as model functions.
+/// The two models of the example, as model functions. Parameters: `learning_rate`, at the first step, and `steps`, over which
+/// it goes down to a tenth.
 #include "shoal/estimator/estimator_spec.h"
 
 namespace mnist {

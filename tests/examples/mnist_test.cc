@@ -1,0 +1,68 @@
+/// The program as a user meets it: help, wrong flags, one short training in one process and as a cluster of threads.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "run_program.h"
+
+namespace mnist {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class MnistProgram : public ::testing::Test {
+ protected:
+  MnistProgram() { write_small_data(data_.path(), 40); }
+  Ended train(const std::string& arguments) {
+    return run_mnist("--json --model mlp --batch 8 --throttle-secs 0 --data-dir " + data_.path() + " --model-dir " +
+                     model_.path() + " " + arguments);
+  }
+  bool has(const std::string& name) const { return std::filesystem::exists(model_ / name); }
+  int exports(const std::string& name) const {
+    int count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(model_ / ("export/" + name))) count += entry.is_directory();
+    return count;
+  }
+
+  TemporaryFolder data_;
+  TemporaryFolder model_;
+};
+
+TEST_F(MnistProgram, HelpNamesEveryFlagAndSaysWhereDataComesFrom) {
+  const Ended ended = run_mnist("--help");
+  EXPECT_EQ(ended.status, 0);
+  for (const char* flag : {"--model", "--steps", "--batch", "--learning-rate", "--model-dir", "--data-dir", "--seed", "--backend",
+                           "--transport", "--cluster", "--save-checkpoints-steps", "--throttle-secs", "--threads", "--json"}) {
+    EXPECT_THAT(ended.output, HasSubstr(flag));
+  }
+  EXPECT_THAT(ended.output, HasSubstr("draws its own digits"));
+}
+
+TEST_F(MnistProgram, AWrongFlagIsASentenceAndStatusTwo) {
+  const Ended ended = run_mnist("--model rnn --steps 1 --model-dir " + model_.path());
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_THAT(ended.output, AllOf(HasSubstr("error: "), HasSubstr("rnn")));
+  EXPECT_FALSE(has("model.ckpt-0.index"));
+}
+
+TEST_F(MnistProgram, TrainsAloneAndLeavesWhatTheReadmeNames) {
+  const Ended ended = train("--steps 6 --save-checkpoints-steps 3");
+  ASSERT_EQ(ended.status, 0) << ended.output;
+  EXPECT_THAT(ended.output, AllOf(HasSubstr("\"accuracy\":"), HasSubstr("\"global_step\":6"), HasSubstr("\"examples_per_second\":")));
+  EXPECT_TRUE(has("model.ckpt-6.index"));
+  EXPECT_TRUE(has("eval"));
+  EXPECT_GE(exports("best"), 1);
+  EXPECT_EQ(exports("final"), 1);
+}
+
+TEST_F(MnistProgram, TrainsAsAClusterOfThreads) {
+  const Ended ended = train("--steps 6 --save-checkpoints-steps 3 --cluster ps:1,worker:1,evaluator");
+  ASSERT_EQ(ended.status, 0) << ended.output;
+  EXPECT_THAT(ended.output, HasSubstr("\"accuracy\":"));
+  EXPECT_EQ(exports("final"), 1);
+}
+
+}  // namespace
+}  // namespace mnist

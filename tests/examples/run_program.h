@@ -1,0 +1,38 @@
+#pragma once
+/// Programs of examples/, run as a user runs them.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mnist {
+
+struct Ended {
+  int status = -1;     ///< exit status; -1: killed by a signal
+  std::string output;  ///< standard output and standard error, in the order written
+};
+
+/// Runs `mnist <arguments>` (shell words) to its end, in an environment without SHOAL_DATA and TF_CONFIG.
+Ended run_mnist(const std::string& arguments);
+
+/// A folder of its own for each test, deleted with everything in it.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const std::string& path() const { return path_; }
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+/// An IDX file of unsigned bytes: its header with `sizes`, then `bytes`.
+std::string idx(const std::vector<uint32_t>& sizes, const std::string& bytes);
+void write(const std::string& path, const std::string& bytes);
+
+/// The four files of a small data set: `count` images of noise with labels 0 to 9 in turn.
+void write_small_data(const std::string& folder, uint32_t count);
+
+}  // namespace mnist
