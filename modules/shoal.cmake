@@ -73,8 +73,8 @@ function(shoal_test name)
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
-  if(CMAKE_CROSSCOMPILING)
-    math(EXPR arg_TIMEOUT "${arg_TIMEOUT} * 20")
+  if(SHOAL_TEST_TIMEOUT_SCALE)  # set by the presets of emulators and sanitizers
+    math(EXPR arg_TIMEOUT "${arg_TIMEOUT} * ${SHOAL_TEST_TIMEOUT_SCALE}")
   endif()
   gtest_discover_tests(${name}_tests DISCOVERY_MODE PRE_TEST TEST_PREFIX "${name}." PROPERTIES TIMEOUT ${arg_TIMEOUT}
     LABELS "${arg_LABELS}")

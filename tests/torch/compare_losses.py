@@ -62,7 +62,7 @@ def losses_of_shoal(program, options, batches, folder):
         for images, labels in batches:
             file.write(images.tobytes())
             file.write(labels.tobytes())
-    subprocess.run([program, path, folder, options.backend, str(options.batch), str(options.steps),
+    subprocess.run([*program, path, folder, options.backend, str(options.batch), str(options.steps),
                     repr(options.learning_rate)], check=True)
     return numpy.loadtxt(os.path.join(folder, "losses.txt"), ndmin=1)
 
@@ -101,7 +101,7 @@ def losses_of_torch(weights, batches, learning_rate):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("program")
+    parser.add_argument("program", nargs="+", help="train_cnn_trace, after the emulator that runs it, if one does")
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--backend", default="", help="default: the program's own")

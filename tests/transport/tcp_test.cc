@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <sstream>
 #include <thread>
 
 #include "raw_peer.h"
@@ -240,10 +242,15 @@ TEST_F(Tcp, BytesOnTheWireAreAsDocumented) {
 class ChildProcess {
  public:
   explicit ChildProcess(const Endpoint& endpoint) {
-    const std::string text = to_string(endpoint);
-    std::string program = "/proc/self/exe", mode = "--child", to = text;
-    char* arguments[] = {program.data(), mode.data(), to.data(), nullptr};
-    EXPECT_EQ(::posix_spawn(&id_, program.c_str(), nullptr, nullptr, arguments, environ), 0);
+    std::vector<std::string> words;
+    std::istringstream emulator(SHOAL_TEST_EMULATOR);  // of a cross build: the kernel cannot start this program itself
+    for (std::string word; emulator >> word;) words.push_back(word);
+    words.push_back(std::filesystem::read_symlink("/proc/self/exe").string());
+    words.insert(words.end(), {"--child", to_string(endpoint)});
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    EXPECT_EQ(::posix_spawnp(&id_, arguments[0], nullptr, nullptr, arguments.data(), environ), 0);
   }
   ~ChildProcess() {
     kill();
