@@ -1,6 +1,6 @@
 #pragma once
 /// The interface that carries messages between tasks. One folder below transport/ per implementation; one conformance
-/// suite (tests/conformance) runs over all of them.
+/// suite (tests/transport/conformance_*_test.cc) runs over all of them.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -24,7 +24,7 @@ struct LinkOptions {
   /// Largest message taken from the peer, body bytes; a larger one closes the connection (InvalidArgument) before
   /// anything is allocated. Raised by Connection::set_receive_limit once a plan is known.
   uint64_t receive_bytes_max = 64 * 1024;
-  /// Bytes queued for sending above which try_send() says no and send() waits.
+  /// Bytes queued for sending above which try_send() says no and send() waits. One message may go beyond.
   uint64_t send_queue_bytes_max = uint64_t(256) << 20;
   /// A handshake that is not through by then is dropped.
   Duration handshake_timeout = std::chrono::seconds(2);
@@ -54,10 +54,14 @@ class Connection {
   virtual bool try_send(Message& message) = 0;
   /// Queues `message` as soon as there is credit. DeadlineExceeded; Unavailable with the reason once closed.
   virtual Task<Result<void>> send(Message message, Deadline deadline) = 0;
-  /// The next message, verified. DeadlineExceeded (the connection stays usable); Unavailable with the peer's or our own
-  /// reason once closed and drained; DataLoss or InvalidArgument if the peer sent nonsense (which closes).
+  /// The next message, verified. DeadlineExceeded (the connection stays usable); the peer's or our own reason once closed
+  /// and drained (Unavailable, unless close() was given another kind); DataLoss or InvalidArgument if the peer sent
+  /// nonsense (which closes).
   virtual Task<Result<Message>> receive(Deadline deadline) = 0;
-  /// Sends what is queued (bounded: 1 s), then `reason` to the peer, then ends; wakes all waits with it. Idempotent.
+  /// Sends what is queued (bounded: 1 s), then `reason` to the peer, then ends; wakes all waits with it. Idempotent. The
+  /// kind of `reason` travels too; Cancelled and EndOfInput, which mean something only here, become Unavailable. Called on
+  /// the strand, what the medium takes at once has left before it returns; the rest leaves while the event loop turns, or
+  /// when the environment ends.
   virtual void close(Error reason) = 0;
   virtual void set_receive_limit(uint64_t bytes) = 0;
 };
