@@ -57,6 +57,12 @@ TEST_F(MnistProgram, TrainsAloneAndLeavesWhatTheReadmeNames) {
   EXPECT_EQ(exports("final"), 1);
 }
 
+TEST_F(MnistProgram, EndsWithTheAccuracyInWords) {
+  const Ended ended = run_mnist("--model mlp --steps 2 --batch 8 --data-dir " + data_.path() + " --model-dir " + model_.path());
+  ASSERT_EQ(ended.status, 0) << ended.output;
+  EXPECT_THAT(ended.output, ::testing::ContainsRegex("\nEvaluated at global step 2: accuracy [0-9.]+, .*loss [0-9.]+\n$"));
+}
+
 TEST_F(MnistProgram, TrainsAsAClusterOfThreads) {
   const Ended ended = train("--steps 6 --save-checkpoints-steps 3 --cluster ps:1,worker:1,evaluator");
   ASSERT_EQ(ended.status, 0) << ended.output;
