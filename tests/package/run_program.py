@@ -1,0 +1,28 @@
+#!/usr/bin/env python3
+"""Runs the README's program alone and as a cluster of threads: it ends with status 0 and has learned what it should.
+
+usage: run_program.py PROGRAM
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in ("TF_CONFIG", "SHOAL_DATA")}
+
+
+def train(program, *arguments):
+    with tempfile.TemporaryDirectory() as folder:
+        ended = subprocess.run([program, "--json", "--model-dir", folder, *arguments], env=ENVIRONMENT, text=True,
+                               stdout=subprocess.PIPE, timeout=120, check=True)
+        if not os.listdir(os.path.join(folder, "export", "best")):
+            sys.exit("there is no export")
+    return json.loads(ended.stdout.splitlines()[-1])
+
+
+for arguments in ([], ["--cluster", "ps:2,worker:2,evaluator", "--throttle-secs", "0"]):
+    result = train(sys.argv[1], *arguments)
+    print(arguments, result)
+    if result["accuracy"] < 0.9 or result["global_step"] < 1000:
+        sys.exit("it did not learn the rings")
