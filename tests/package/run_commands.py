@@ -21,6 +21,7 @@ import tempfile
 from readme import code_blocks
 
 STEPS = 20
+SECONDS_MAX = 100 * int(os.environ.get("SHOAL_TEST_TIMEOUT_SCALE", "1"))  # for one block of commands
 NOT_RUN = {"git clone": None, "./dev demo": "demo", "./dev test": "test"}  # and the command of ./dev that it needs
 
 
@@ -66,10 +67,10 @@ def execute(block, folder, environment):
     process = subprocess.Popen(["bash", "-euc", block], cwd=folder, env=environment, text=True, start_new_session=True,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     try:
-        output, _ = process.communicate(timeout=100)
+        output, _ = process.communicate(timeout=SECONDS_MAX)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
-        sys.exit("these commands did not end within 100 s:\n" + block + process.communicate()[0])
+        sys.exit(f"these commands did not end within {SECONDS_MAX} s:\n" + block + process.communicate()[0])
     failures = folder / "failures"
     if process.returncode != 0 or failures.exists():
         sys.exit("these commands failed:\n" + block + output + (failures.read_text() if failures.exists() else ""))

@@ -11,11 +11,13 @@ import tempfile
 
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in ("TF_CONFIG", "SHOAL_DATA")}
 
+SECONDS_MAX = 120 * int(os.environ.get("SHOAL_TEST_TIMEOUT_SCALE", "1"))
+
 
 def train(program, *arguments):
     with tempfile.TemporaryDirectory() as folder:
         ended = subprocess.run([program, "--json", "--model-dir", folder, *arguments], env=ENVIRONMENT, text=True,
-                               stdout=subprocess.PIPE, timeout=120, check=True)
+                               stdout=subprocess.PIPE, timeout=SECONDS_MAX, check=True)
         if not os.listdir(os.path.join(folder, "export", "best")):
             sys.exit("there is no export")
     return json.loads(ended.stdout.splitlines()[-1])

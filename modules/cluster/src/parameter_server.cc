@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "server_state.h"
+#include "shoal/cluster/server_memory.h"
 #include "shoal/transport/message.h"
 
 namespace shoal::cluster {
@@ -278,6 +279,7 @@ Result<Message> Server::chief_control(Session& session, const transport::Control
   if (control.verb == "status") return transport::make_control(pool, "status", to_json(state_.status()));
   if (control.verb == "prepare") {
     SHOAL_TRY(Prepare prepare, parse_prepare(control.text));
+    env_.log().info("memory: " + to_string(server_memory(prepare.spec, options_.trainers)));
     SHOAL_TRY_VOID(state_.prepare(std::move(prepare)));
     session.connection->set_receive_limit(kControlBytesMax + state_.arena_bytes());
   } else if (control.verb == "ready") {

@@ -132,6 +132,7 @@ void run_ps(Environment& env, const Call& call) {
                                           .listen_at = {call.config().transport(), *call.config().cluster().address(
                                                             cluster::kPsRole, call.config().task_id())},
                                           .link = link_options(call.config()),
+                                          .trainers = call.config().num_trainers(),
                                           .ready_timeout = seconds_to_duration(call.config().ready_timeout_secs())};
   value_or_raise(env.run(cluster::run_parameter_server(env, std::move(options))));
   TaskReport report;

@@ -12,6 +12,7 @@ struct ParameterServerOptions {
   TaskIdentity identity;                ///< job, role "ps", index, strategy
   transport::Endpoint listen_at;
   transport::LinkOptions link;
+  int trainers = 1;                     ///< of the job, chief and workers: for the memory that is told
   Duration ready_timeout = std::chrono::seconds(7200);  ///< without chief and workers for longer: DeadlineExceeded
 };
 

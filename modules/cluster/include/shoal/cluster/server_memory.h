@@ -1,0 +1,23 @@
+#pragma once
+/// The most memory that a parameter server takes for its shard: a formula, told when the model is ready.
+#include <cstdint>
+#include <string>
+
+#include "shoal/cluster/shard_plan.h"
+
+namespace shoal::cluster {
+
+/// In bytes. With P bytes of weights, W trainers and S slots:
+struct ServerMemory {
+  uint64_t versions = 0;  ///< (W + 2) P: the current one, the next while it is made, one on its way to each trainer
+  uint64_t slots = 0;     ///< S P
+  uint64_t updates = 0;   ///< W P: a received push of each trainer
+  uint64_t snapshot = 0;  ///< (1 + S) P: what a checkpoint being written holds, once training has gone on
+  uint64_t total() const { return versions + slots + updates + snapshot; }
+};
+ServerMemory server_memory(const ShardSpec& spec, int trainers);
+
+/// "at most 20.0 MiB: versions 12.0, slots 0.0, updates 4.0, snapshot 4.0".
+std::string to_string(const ServerMemory& memory);
+
+}  // namespace shoal::cluster

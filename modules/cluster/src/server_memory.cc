@@ -1,0 +1,24 @@
+#include "shoal/cluster/server_memory.h"
+
+#include <cstdio>
+
+namespace shoal::cluster {
+
+ServerMemory server_memory(const ShardSpec& spec, int trainers) {
+  const uint64_t weights = spec.arena_bytes, slots = uint64_t(spec.slot_count), contributors = uint64_t(trainers);
+  return {.versions = (contributors + 2) * weights,
+          .slots = slots * weights,
+          .updates = contributors * weights,
+          .snapshot = (1 + slots) * weights};
+}
+
+std::string to_string(const ServerMemory& memory) {
+  constexpr double kMiB = 1 << 20;
+  char text[160];
+  std::snprintf(text, sizeof text, "at most %.1f MiB: versions %.1f, slots %.1f, updates %.1f, snapshot %.1f",
+                double(memory.total()) / kMiB, double(memory.versions) / kMiB, double(memory.slots) / kMiB,
+                double(memory.updates) / kMiB, double(memory.snapshot) / kMiB);
+  return text;
+}
+
+}  // namespace shoal::cluster
