@@ -1,5 +1,6 @@
 #include "shoal/cluster/local_store.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace shoal::cluster {
@@ -87,6 +88,7 @@ class LocalStore final : public Store {
     co_return std::unique_ptr<Snapshot>(new LocalSnapshot(std::move(info), plan_, std::move(arenas)));
   }
 
+  bool lost() const override { return false; }
   Task<Result<uint64_t>> global_step() override { co_return global_step_; }
   const ShardPlan& plan() const override { return plan_; }
 
@@ -100,7 +102,9 @@ class LocalStore final : public Store {
       }
     }
     global_step_ = source.info().global_step;
-    if (!source.info().shards.empty()) shard_.set_counters({0, source.info().shards[0].update_count});
+    uint64_t update_count = 0;  // of several shards, as servers had them: the furthest counts
+    for (const ShardCounters& counters : source.info().shards) update_count = std::max(update_count, counters.update_count);
+    shard_.set_counters({0, update_count});
     return {};
   }
 

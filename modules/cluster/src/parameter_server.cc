@@ -17,9 +17,17 @@ constexpr auto kHelloTimeout = std::chrono::seconds(10);
 constexpr auto kPullParked = std::chrono::seconds(5);   // then "not_ready", so that the asker can log and give up
 constexpr auto kReplyTimeout = std::chrono::seconds(60);
 constexpr auto kFarewell = std::chrono::seconds(20);    // for the last messages after the end (CONTRACT FA-12)
+constexpr auto kDeserted = std::chrono::seconds(2);     // interrupted, and nobody is connected: nobody will end the job
+constexpr auto kAcceptPause = std::chrono::milliseconds(100);
+constexpr int32_t kTaskIndexMax = 65535;
 constexpr uint64_t kControlBytesMax = uint64_t(64) << 20;
 constexpr uint64_t kMessageOverhead = uint64_t(1) << 20;
 constexpr uint64_t kReadBytesMax = uint64_t(64) << 20;
+
+Error differs(std::string_view what, const std::string& theirs, const std::string& ours) {
+  return failed_precondition("different " + std::string(what) + ": the task that connects has " + theirs +
+                             ", this server has " + ours + "; give all tasks of a job the same program and configuration");
+}
 
 /// One connection after its hello.
 struct Session {
@@ -34,17 +42,23 @@ class Server {
  public:
   Server(Environment& env, ParameterServerOptions options)
       : env_(env), options_(std::move(options)), state_(options_.identity.index == 0, env.buffers(), env.log()),
-        changed_(env), group_(env), lonely_since_(env.now()) {}
+        changed_(std::make_shared<Event>(env)), group_(env), lonely_since_(env.now()) {}
 
   Task<Result<void>> run();
 
  private:
   Task<Result<void>> accept_loop();
   Task<Result<void>> serve(std::unique_ptr<Connection> connection);
+  Task<Result<void>> serve_session(std::unique_ptr<Connection> connection);
   Task<Result<void>> converse(Session& session);
   Task<Result<void>> supervise();
   Result<void> admit(Session& session);
+  Result<void> check_hello(const Session& session) const;
+  Result<void> check_model(const Session& session) const;
+  void part_from_older(const Session& session);
   void dismiss(Session& session);
+  Message welcome(const Session& session);
+  void end_connections(const Result<void>& outcome);
 
   Task<Result<void>> handle(Session& session, Message request);
   Task<Result<void>> handle_pull(Session& session, Message request);
@@ -60,10 +74,12 @@ class Server {
   Environment& env_;
   ParameterServerOptions options_;
   ServerState state_;
-  Event changed_;
+  std::shared_ptr<Event> changed_;  // shared: a signal's post may come after the server is gone
   TaskGroup group_;
   std::unique_ptr<transport::Listener> listener_;
+  std::vector<Connection*> connections_;  // all, those before their hello too
   std::vector<Session*> sessions_;
+  bool closing_ = false;
   uint64_t chief_incarnation_ = 0;  // of the connected chief; 0: none
   int trainer_connections_ = 0;
   SteadyTime lonely_since_;
@@ -75,19 +91,36 @@ Task<Result<void>> Server::run() {
   SHOAL_CO_TRY(transport::Transport * transport, env_.transport(options_.listen_at.scheme));
   SHOAL_CO_TRY(listener_, transport->listen(options_.listen_at, options_.link));
   env_.log().info("parameter server at " + to_string(listener_->endpoint()) + ", waiting for the chief");
-  // Posts outlive this call only if the environment does; the callback's destructor waits for a running callback.
-  StopCallback on_interrupt(env_.interrupted(), [this] { env_.post([this] { changed_.notify_all(); }); });
+  StopCallback on_interrupt(env_.interrupted(), [env = &env_, changed = std::weak_ptr<Event>(changed_)] {
+    env->post([changed] {
+      if (const auto event = changed.lock()) event->notify_all();
+    });
+  });
   group_.spawn(accept_loop());
   Result<void> outcome = co_await supervise();
   listener_->close();
-  for (Session* session : sessions_) {
-    session->connection->close(outcome ? Error(ErrorKind::kCancelled, "the job has ended") : outcome.error());
-  }
-  group_.request_stop();
+  end_connections(outcome);
   Result<void> joined = co_await group_.join();
   static_cast<void>(joined);  // connections end with errors of their own, which are logged there
   if (outcome) env_.log().info("training finished; the parameter server returns");
   co_return outcome;
+}
+
+/// Who is still there after the farewell (a trainer in a long step) is told why nobody will answer.
+void Server::end_connections(const Result<void>& outcome) {
+  closing_ = true;
+  changed_->notify_all();
+  for (Session* session : sessions_) {
+    if (!outcome) break;
+    Message last = transport::make_control(env_.buffers(), "finished");
+    last.head.status = kStatusStopBit;
+    last.head.epoch = state_.epoch();
+    last.head.global_step = state_.global_step();
+    static_cast<void>(session->connection->try_send(last));  // no credit: the connection's end must do
+  }
+  for (Connection* connection : connections_) {
+    connection->close(outcome ? Error(ErrorKind::kCancelled, "the job has ended") : outcome.error());
+  }
 }
 
 Task<Result<void>> Server::accept_loop() {
@@ -99,35 +132,47 @@ Task<Result<void>> Server::accept_loop() {
       co_return Result<void>{};
     } else {
       env_.log().warning_once("accept", "a connection could not be accepted: " + connection.error().message());
+      SHOAL_CO_TRY_VOID(co_await env_.sleep_for(kAcceptPause));
     }
   }
 }
 
 /// Until the job has ended, everybody has been gone for too long, or an interrupt was not followed by the end.
 Task<Result<void>> Server::supervise() {
-  std::optional<SteadyTime> leave_at;
+  std::optional<SteadyTime> farewell, interrupted;  // until when
   for (;;) {
+    const SteadyTime now = env_.now();
+    const bool lonely = trainer_connections_ == 0;
+    SteadyTime next = lonely ? lonely_since_ + options_.ready_timeout : now + options_.ready_timeout;
     if (state_.phase() == Phase::kFinished) {
-      if (!leave_at) leave_at = env_.after(kFarewell);
-      if (sessions_.empty() || env_.now() >= *leave_at) co_return Result<void>{};
+      if (!farewell) farewell = now + kFarewell;
+      if (sessions_.empty() || now >= *farewell) co_return Result<void>{};
+      next = *farewell;
     } else if (env_.interrupted().stop_requested()) {
-      if (!leave_at) leave_at = env_.after(kFarewell);
-      if (env_.now() >= *leave_at) {
-        co_return unavailable("interrupted, and the job did not end within 20 s; this server's state is lost");
+      if (!interrupted) interrupted = now + kFarewell;
+      next = lonely ? std::min(*interrupted, std::max(lonely_since_, *interrupted - kFarewell) + kDeserted) : *interrupted;
+      if (now >= next) {
+        co_return unavailable(lonely ? "interrupted, and no chief or worker is there to end the job; this server's state is lost"
+                                     : "interrupted, and the job did not end within 20 s; this server's state is lost");
       }
-    } else if (trainer_connections_ == 0 && env_.now() - lonely_since_ >= options_.ready_timeout) {
+    } else if (lonely && now >= next) {
       co_return deadline_exceeded("waiting for chief or workers: none was connected for " +
                                   std::to_string(int64_t(to_seconds(options_.ready_timeout))) + " s");
     }
-    const SteadyTime next = leave_at ? *leave_at
-                            : trainer_connections_ == 0 ? lonely_since_ + options_.ready_timeout
-                                                        : env_.after(options_.ready_timeout);
-    Result<void> woken = co_await changed_.wait("the end of the job", next);
+    Result<void> woken = co_await changed_->wait("the end of the job", next);
     if (!woken && woken.error().kind() == ErrorKind::kCancelled) co_return std::move(woken).error();
   }
 }
 
 Task<Result<void>> Server::serve(std::unique_ptr<Connection> connection) {
+  connections_.push_back(connection.get());
+  Connection* const listed = connection.get();
+  Result<void> served = co_await serve_session(std::move(connection));
+  std::erase(connections_, listed);  // only compared: it is gone
+  co_return served;
+}
+
+Task<Result<void>> Server::serve_session(std::unique_ptr<Connection> connection) {
   Session session;
   session.connection = std::move(connection);
   auto first = co_await session.connection->receive(env_.after(kHelloTimeout));
@@ -149,9 +194,7 @@ Task<Result<void>> Server::serve(std::unique_ptr<Connection> connection) {
     co_return Result<void>{};
   }
   sessions_.push_back(&session);
-  const Welcome welcome{state_.phase(), state_.epoch(), state_.global_step(), state_.position_of(session.trainer)};
-  Message answer = transport::make_control(env_.buffers(), "welcome", to_json(welcome));
-  Result<void> outcome = co_await reply(session, *first, std::move(answer));
+  Result<void> outcome = co_await reply(session, *first, welcome(session));
   if (outcome) outcome = co_await converse(session);
   if (!outcome && outcome.error().kind() != ErrorKind::kCancelled && state_.phase() != Phase::kFinished) {
     env_.log().info("connection of " + session.hello.role + " " + std::to_string(session.hello.index) +
@@ -162,26 +205,50 @@ Task<Result<void>> Server::serve(std::unique_ptr<Connection> connection) {
   co_return Result<void>{};
 }
 
-Result<void> Server::admit(Session& session) {
+Message Server::welcome(const Session& session) {
+  const Welcome text{state_.phase(), state_.epoch(), state_.global_step(), state_.position_of(session.trainer)};
+  return transport::make_control(env_.buffers(), "welcome", to_json(text));
+}
+
+Result<void> Server::check_hello(const Session& session) const {
   const transport::Hello& hello = session.hello;
-  const auto differs = [](std::string_view what, const std::string& theirs, const std::string& ours) {
-    return failed_precondition("different " + std::string(what) + ": the task that connects has " + theirs +
-                               ", this server has " + ours + "; give all tasks of a job the same program and configuration");
-  };
   if (hello.job != options_.identity.job) return differs("job", hello.job, options_.identity.job);
   if (hello.strategy != options_.identity.strategy) {
     return differs("update strategy", hello.strategy, options_.identity.strategy);
   }
-  session.chief = hello.role == "chief" || hello.role == "master";
-  if (session.chief) session.trainer = 0;
-  if (hello.role == "worker") session.trainer = hello.index + 1;
   if (session.trainer < 0) return failed_precondition("a " + hello.role + " has no business with a parameter server");
-  if (!session.chief && state_.phase() == Phase::kReady && hello.fingerprint != state_.fingerprint()) {
-    return differs("model", std::to_string(hello.fingerprint), std::to_string(state_.fingerprint()));
+  if (hello.index < 0 || hello.index > (session.chief ? 0 : kTaskIndexMax)) {
+    return failed_precondition("there is no " + hello.role + " " + std::to_string(hello.index));
   }
+  SHOAL_TRY_VOID(check_model(session));
   if (session.chief && chief_incarnation_ != 0 && chief_incarnation_ != hello.incarnation) {
     return unavailable("another chief is connected; a job has one chief (the first may be on its way out: try again)");
   }
+  return {};
+}
+
+/// Asked at the hello and again with each pull: a worker may come before the chief has brought the model.
+Result<void> Server::check_model(const Session& session) const {
+  if (session.chief || state_.phase() != Phase::kReady || session.hello.fingerprint == state_.fingerprint()) return {};
+  return differs("model", std::to_string(session.hello.fingerprint), std::to_string(state_.fingerprint()));
+}
+
+/// A task that was started again takes the place of its former process, whose connections may linger.
+void Server::part_from_older(const Session& session) {
+  for (Session* other : sessions_) {
+    if (other->trainer != session.trainer || other->hello.incarnation == session.hello.incarnation) continue;
+    other->connection->close(unavailable("a newer process has taken this task's place"));
+  }
+}
+
+Result<void> Server::admit(Session& session) {
+  const transport::Hello& hello = session.hello;
+  session.chief = hello.role == "chief" || hello.role == "master";
+  if (session.chief) session.trainer = 0;
+  if (hello.role == "worker") session.trainer = std::clamp(hello.index, 0, kTaskIndexMax) + 1;
+  SHOAL_TRY_VOID(check_hello(session));
+  SHOAL_TRY_VOID(state_.admit(session.trainer, hello.incarnation));
+  part_from_older(session);
   if (numerics_.empty()) numerics_ = hello.numerics;
   if (hello.numerics != numerics_ && !numerics_differ_logged_) {
     numerics_differ_logged_ = true;
@@ -189,17 +256,11 @@ Result<void> Server::admit(Session& session) {
                        "): equal bits from run to run are not promised");
   }
   if (session.chief) chief_incarnation_ = hello.incarnation;
-  TrainerRecord& record = state_.trainers()[session.trainer];
-  if (record.incarnation != hello.incarnation) {
-    record.incarnation = hello.incarnation;
-    record.last_push = 0;
-    record.done = false;
-  }
-  ++record.connections;
+  ++state_.trainers()[session.trainer].connections;
   ++trainer_connections_;
   session.connection->set_receive_limit(session.chief ? kControlBytesMax + state_.arena_bytes()
                                                       : kMessageOverhead + state_.arena_bytes());
-  changed_.notify_all();
+  changed_->notify_all();
   return {};
 }
 
@@ -208,7 +269,7 @@ void Server::dismiss(Session& session) {
   if (--trainer_connections_ == 0) lonely_since_ = env_.now();
   const auto other_chief = std::find_if(sessions_.begin(), sessions_.end(), [](Session* s) { return s->chief; });
   if (session.chief && other_chief == sessions_.end()) chief_incarnation_ = 0;
-  changed_.notify_all();
+  changed_->notify_all();
 }
 
 Task<Result<void>> Server::converse(Session& session) {
@@ -240,7 +301,8 @@ Task<Result<void>> Server::handle(Session& session, Message request) {
 Task<Result<void>> Server::handle_pull(Session& session, Message request) {
   const SteadyTime give_up = env_.after(kPullParked);
   while (state_.phase() != Phase::kReady && state_.phase() != Phase::kFinished) {
-    Result<void> woken = co_await changed_.wait("the model to become ready", give_up);
+    Result<void> woken = co_await changed_->wait("the model to become ready", give_up);
+    if (closing_) co_return cancelled();
     if (woken) continue;
     if (woken.error().kind() != ErrorKind::kDeadlineExceeded) co_return std::move(woken).error();
     co_return co_await reply(session, request, transport::make_control(env_.buffers(), "not_ready"));
@@ -248,12 +310,18 @@ Task<Result<void>> Server::handle_pull(Session& session, Message request) {
   if (state_.phase() == Phase::kFinished) {
     co_return co_await reply(session, request, transport::make_control(env_.buffers(), "finished"), kStatusStopBit);
   }
+  if (Result<void> same = check_model(session); !same) {
+    co_return co_await reply(session, request, transport::make_error(env_.buffers(), same.error()));
+  }
   session.connection->set_receive_limit((session.chief ? kControlBytesMax : kMessageOverhead) + state_.arena_bytes());
   co_return co_await reply_weights(session, request, kStatusOk);
 }
 
 Task<Result<void>> Server::handle_chunk(Session& session, Message request) {
   SHOAL_CO_TRY(const transport::Chunk chunk, transport::read_chunk(request));
+  if (state_.phase() == Phase::kFinished) {  // the last checkpoint is written: too late to count
+    co_return co_await reply(session, request, transport::make_control(env_.buffers(), "finished"), kStatusStopBit);
+  }
   auto pushed = state_.push(session.trainer, request.head, chunk);
   if (!pushed) co_return co_await reply(session, request, transport::make_error(env_.buffers(), pushed.error()));
   if (!*pushed) co_return co_await reply(session, request, transport::make_control(env_.buffers(), "fenced"), kStatusFenced);
@@ -264,10 +332,12 @@ Task<Result<void>> Server::handle_chunk(Session& session, Message request) {
 Task<Result<void>> Server::handle_control(Session& session, Message request) {
   SHOAL_CO_TRY(const transport::Control control, transport::read_control(request));
   if (control.verb == "done") {
-    state_.trainers()[session.trainer].done = true;
-    changed_.notify_all();
+    TrainerRecord& record = state_.trainers()[session.trainer];
+    if (record.incarnation == session.hello.incarnation) record.done = true;
+    changed_->notify_all();
     co_return co_await reply(session, request, ok());
   }
+  if (control.verb == "welcome") co_return co_await reply(session, request, welcome(session));
   Result<Message> answer = session.chief ? chief_control(session, control)
                                          : Result<Message>(failed_precondition("only the chief may ask for that"));
   if (!answer) answer = transport::make_error(env_.buffers(), answer.error());
@@ -300,7 +370,7 @@ Result<Message> Server::chief_control(Session& session, const transport::Control
   } else {
     return invalid_argument("unknown request " + std::string(control.verb.substr(0, 64)));
   }
-  changed_.notify_all();
+  changed_->notify_all();
   return ok();
 }
 

@@ -1,12 +1,15 @@
 #include "shoal/cluster/protocol.h"
 
 #include <charconv>
-#include <nlohmann/json.hpp>
+
+#include "json_number.h"
 
 namespace shoal::cluster {
 namespace {
 
 using Json = nlohmann::json;
+
+constexpr size_t kPositionBytesMax = size_t(64) << 10;
 
 /// Runs a reader over parsed JSON; anything missing or mistyped is one sentence.
 template <class T, class Read>
@@ -16,8 +19,13 @@ Result<T> parse_as(std::string_view what, std::string_view text, Read&& read) {
     return read(json);
   } catch (const Json::exception& e) {
     return data_loss("control message " + std::string(what) + ": " + e.what());
+  } catch (const Exception& e) {  // of whole_number()
+    return data_loss("control message " + std::string(what) + ": " + e.what());
   }
 }
+
+/// Bytes that are no UTF-8 (a variable may be called anything) are replaced: what the text is for does not need them.
+std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 Json positions_json(const std::map<int, std::string>& positions) {
   // Positions are bytes: JSON text cannot carry them, so they go as arrays of numbers.
@@ -29,22 +37,29 @@ Json positions_json(const std::map<int, std::string>& positions) {
 }
 
 std::string bytes_from(const Json& json) {
-  const auto bytes = json.get<std::vector<uint8_t>>();
-  return {bytes.begin(), bytes.end()};
+  if (!json.is_array()) raise(invalid_argument("expected an array of bytes"));
+  if (json.size() > kPositionBytesMax) raise(invalid_argument("an input position has more than 64 KiB"));
+  std::string bytes;
+  bytes.reserve(json.size());
+  for (const Json& byte : json) bytes.push_back(char(whole_number<uint8_t>(byte)));
+  return bytes;
 }
 
 std::map<int, std::string> positions_from(const Json& json) {
   std::map<int, std::string> positions;
-  for (const Json& entry : json) positions[entry.at(0).get<int>()] = bytes_from(entry.at(1));
+  for (const Json& entry : json) positions[whole_number<int>(entry.at(0))] = bytes_from(entry.at(1));
   return positions;
 }
 
 Json counters_json(const ShardCounters& counters) { return {counters.version, counters.update_count}; }
-ShardCounters counters_from(const Json& json) { return {json.at(0).get<uint64_t>(), json.at(1).get<uint64_t>()}; }
+ShardCounters counters_from(const Json& json) { 
+  return {whole_number<uint64_t>(json.at(0)), whole_number<uint64_t>(json.at(1))};
+}
 
 Phase phase_from(const Json& json) {
-  const int value = json.get<int>();
-  return value >= 0 && value <= int(Phase::kFinished) ? Phase(value) : Phase::kEmpty;
+  const int value = whole_number<int>(json);
+  if (value < 0 || value > int(Phase::kFinished)) raise(invalid_argument("unknown phase " + std::to_string(value)));
+  return Phase(value);
 }
 
 }  // namespace
@@ -60,17 +75,16 @@ std::string_view to_string(Phase phase) {
 }
 
 std::string to_json(const Welcome& welcome) {
-  return Json{{"phase", int(welcome.phase)},
-              {"epoch", welcome.epoch},
-              {"global_step", welcome.global_step},
-              {"position", std::vector<uint8_t>(welcome.position.begin(), welcome.position.end())}}
-      .dump();
+  return text_of({{"phase", int(welcome.phase)},
+                  {"epoch", welcome.epoch},
+                  {"global_step", welcome.global_step},
+                  {"position", std::vector<uint8_t>(welcome.position.begin(), welcome.position.end())}});
 }
 
 Result<Welcome> parse_welcome(std::string_view text) {
   return parse_as<Welcome>("welcome", text, [](const Json& json) -> Result<Welcome> {
-    return Welcome{phase_from(json.at("phase")), json.at("epoch").get<uint64_t>(),
-                   json.at("global_step").get<uint64_t>(), bytes_from(json.at("position"))};
+    return Welcome{phase_from(json.at("phase")), whole_number<uint64_t>(json, "epoch"),
+                   whole_number<uint64_t>(json, "global_step"), bytes_from(json.at("position"))};
   });
 }
 
@@ -79,64 +93,65 @@ std::string to_json(const ServerStatus& status) {
   for (const TrainerStatus& trainer : status.trainers) {
     trainers.push_back({trainer.index, trainer.connected, trainer.done, trainer.pushes});
   }
-  return Json{{"phase", int(status.phase)},       {"epoch", status.epoch},
-              {"global_step", status.global_step}, {"spec_hash", status.spec_hash},
-              {"fingerprint", status.fingerprint}, {"counters", counters_json(status.counters)},
-              {"trainers", trainers}}
-      .dump();
+  return text_of({{"phase", int(status.phase)},
+                  {"epoch", status.epoch},
+                  {"global_step", status.global_step},
+                  {"spec_hash", status.spec_hash},
+                  {"fingerprint", status.fingerprint},
+                  {"counters", counters_json(status.counters)},
+                  {"trainers", trainers}});
 }
 
 Result<ServerStatus> parse_server_status(std::string_view text) {
   return parse_as<ServerStatus>("status", text, [](const Json& json) -> Result<ServerStatus> {
     ServerStatus status{.phase = phase_from(json.at("phase")),
-                        .epoch = json.at("epoch").get<uint64_t>(),
-                        .global_step = json.at("global_step").get<uint64_t>(),
-                        .spec_hash = json.at("spec_hash").get<uint64_t>(),
-                        .fingerprint = json.at("fingerprint").get<uint64_t>(),
+                        .epoch = whole_number<uint64_t>(json, "epoch"),
+                        .global_step = whole_number<uint64_t>(json, "global_step"),
+                        .spec_hash = whole_number<uint64_t>(json, "spec_hash"),
+                        .fingerprint = whole_number<uint64_t>(json, "fingerprint"),
                         .counters = counters_from(json.at("counters")),
                         .trainers = {}};
     for (const Json& trainer : json.at("trainers")) {
-      status.trainers.push_back({trainer.at(0).get<int>(), trainer.at(1).get<bool>(), trainer.at(2).get<bool>(),
-                                 trainer.at(3).get<uint64_t>()});
+      status.trainers.push_back({whole_number<int>(trainer.at(0)), trainer.at(1).get<bool>(), trainer.at(2).get<bool>(),
+                                 whole_number<uint64_t>(trainer.at(3))});
     }
     return status;
   });
 }
 
 std::string to_json(const Prepare& prepare) {
-  return Json{{"epoch", prepare.epoch}, {"fingerprint", prepare.fingerprint}, {"spec", to_json(prepare.spec)}}.dump();
+  return text_of({{"epoch", prepare.epoch}, {"fingerprint", prepare.fingerprint}, {"spec", to_json(prepare.spec)}});
 }
 
 Result<Prepare> parse_prepare(std::string_view text) {
   return parse_as<Prepare>("prepare", text, [](const Json& json) -> Result<Prepare> {
     SHOAL_TRY(ShardSpec spec, parse_shard_spec(json.at("spec").get<std::string>()));
-    return Prepare{json.at("epoch").get<uint64_t>(), json.at("fingerprint").get<uint64_t>(), std::move(spec)};
+    return Prepare{whole_number<uint64_t>(json, "epoch"), whole_number<uint64_t>(json, "fingerprint"), std::move(spec)};
   });
 }
 
 std::string to_json(const StateText& state) {
-  return Json{{"epoch", state.epoch},
-              {"global_step", state.global_step},
-              {"counters", counters_json(state.counters)},
-              {"positions", positions_json(state.positions)}}
-      .dump();
+  return text_of({{"epoch", state.epoch},
+                  {"global_step", state.global_step},
+                  {"counters", counters_json(state.counters)},
+                  {"positions", positions_json(state.positions)}});
 }
 
 Result<StateText> parse_state(std::string_view text) {
   return parse_as<StateText>("state", text, [](const Json& json) -> Result<StateText> {
-    return StateText{json.at("epoch").get<uint64_t>(), json.at("global_step").get<uint64_t>(),
+    return StateText{whole_number<uint64_t>(json, "epoch"), whole_number<uint64_t>(json, "global_step"),
                      counters_from(json.at("counters")), positions_from(json.at("positions"))};
   });
 }
 
 std::string to_json(const ReadRange& range) {
-  return Json{{"arena", range.arena}, {"offset", range.offset}, {"bytes", range.bytes}}.dump();
+  return text_of({{"arena", range.arena}, {"offset", range.offset}, {"bytes", range.bytes}});
 }
 
 Result<ReadRange> parse_read_range(std::string_view text) {
   return parse_as<ReadRange>("read", text, [](const Json& json) -> Result<ReadRange> {
-    return ReadRange{json.at("arena").get<ArenaIndex>(), json.at("offset").get<uint64_t>(),
-                     json.at("bytes").get<uint64_t>()};
+    return ReadRange{whole_number<ArenaIndex>(json, "arena"), whole_number<uint64_t>(json, "offset"),
+                     whole_number<uint64_t>(json, "bytes")};
   });
 }
 

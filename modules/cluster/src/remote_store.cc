@@ -12,6 +12,8 @@ using transport::Message;
 using transport::MessageKind;
 
 constexpr auto kRequestTimeout = std::chrono::seconds(60);
+constexpr auto kNoteEvery = std::chrono::seconds(10);
+constexpr auto kAttachPause = std::chrono::milliseconds(20);
 constexpr uint64_t kPartBytes = uint64_t(16) << 20;
 constexpr uint64_t kMessageOverhead = uint64_t(1) << 20;
 
@@ -33,6 +35,7 @@ class RemoteStoreImpl final : public RemoteStore {
       links_[i]->set_receive_limit(std::max(plan_.shards[i].arena_bytes, kPartBytes) + kMessageOverhead);
     }
     weights_.resize(links_.size());
+    incarnations_.resize(links_.size());
     outgoing_.resize(links_.size());
   }
 
@@ -46,6 +49,7 @@ class RemoteStoreImpl final : public RemoteStore {
   Task<Result<Outcome>> commit(Step step, std::span<const double> scalars) override;
   bool wants_positions() const override { return true; }
   Task<Result<std::unique_ptr<Snapshot>>> snapshot(std::string own_position) override;
+  bool lost() const override { return lost_; }
   Task<Result<uint64_t>> global_step() override;
   const ShardPlan& plan() const override { return plan_; }
 
@@ -60,13 +64,18 @@ class RemoteStoreImpl final : public RemoteStore {
 
  private:
   Task<Result<void>> connect_all(Deadline deadline);
+  Task<Result<Ready>> attach_once(Deadline deadline);
+  Task<bool> asks_job_ended();
+  Task<Result<Welcome>> welcome_of(size_t shard, Deadline deadline);
   Task<Result<ServerStatus>> status_of(size_t shard, Deadline deadline);
   bool still_held(const std::vector<ServerStatus>& statuses, const RestoreSource* restore) const;
   Task<Result<void>> load_shard(size_t shard, RestoreSource* restore, Deadline deadline);
   Task<Result<void>> restore_arena(size_t shard, ArenaIndex arena, RestoreSource& restore, Deadline deadline);
   Task<Result<void>> activate(RestoreSource* restore, Deadline deadline);
   Task<Result<void>> pull(size_t shard, Deadline deadline);
+  Task<Result<void>> pull_once(size_t shard, Deadline deadline);
   Task<Result<void>> deliver(size_t shard);
+  Task<Result<void>> deliver_once(size_t shard);
   Result<void> accept_weights(size_t shard, Message message);
 
   Environment& env_;
@@ -75,10 +84,19 @@ class RemoteStoreImpl final : public RemoteStore {
   std::vector<std::unique_ptr<ServerLink>> links_;
   Bindings bindings_;
   std::vector<Message> weights_;  // newest per shard; null body: to be pulled
+  std::vector<uint64_t> incarnations_;  // of the servers whose state we follow
   std::vector<Outgoing> outgoing_;
   uint64_t epoch_ = 0;
   uint64_t global_step_ = 0;
   bool stop_ = false;
+  bool lost_ = false;
+
+  /// Every failure of a server passes here.
+  template <class T>
+  Result<T> noted(Result<T> result) {
+    if (!result && result.error().kind() == ErrorKind::kUnavailable) lost_ = true;
+    return result;
+  }
 };
 
 /// The chief's view of a state that the servers hold for it; read over the chief's own connections.
@@ -106,7 +124,8 @@ class RemoteSnapshot final : public Snapshot {
 Task<Result<Message>> RemoteStoreImpl::control(size_t shard, std::string_view verb, std::string text, Deadline deadline) {
   Message message = transport::make_control(env_.buffers(), verb, text);
   message.head.sequence = links_[shard]->next_sequence();
-  return links_[shard]->request(std::move(message), epoch_, deadline);
+  auto answer = co_await links_[shard]->request(std::move(message), epoch_, deadline);
+  co_return noted(std::move(answer));
 }
 
 Task<Result<void>> RemoteStoreImpl::connect_all(Deadline deadline) {
@@ -124,6 +143,13 @@ Task<Result<ServerStatus>> RemoteStoreImpl::status_of(size_t shard, Deadline dea
   co_return parse_server_status(text.text);
 }
 
+/// As it is now: the hello may have come before the chief restored it, or many steps ago.
+Task<Result<Welcome>> RemoteStoreImpl::welcome_of(size_t shard, Deadline deadline) {
+  SHOAL_CO_TRY(const Message answer, co_await control(shard, "welcome", {}, deadline));
+  SHOAL_CO_TRY(const transport::Control text, transport::read_control(answer));
+  co_return parse_welcome(text.text);
+}
+
 bool RemoteStoreImpl::still_held(const std::vector<ServerStatus>& statuses, const RestoreSource* restore) const {
   for (size_t i = 0; i < statuses.size(); ++i) {
     if (statuses[i].phase != Phase::kReady || statuses[i].epoch != statuses[0].epoch ||
@@ -135,9 +161,10 @@ bool RemoteStoreImpl::still_held(const std::vector<ServerStatus>& statuses, cons
 }
 
 Task<Result<Ready>> RemoteStoreImpl::prepare(RestoreSource* restore, Deadline deadline) {
+  lost_ = false;
   SHOAL_CO_TRY_VOID(co_await connect_all(deadline));
   std::vector<ServerStatus> statuses;
-  uint64_t newest = 0;
+  uint64_t newest = epoch_;  // servers that were restarted begin with 0 again; ours must not come twice
   for (size_t i = 0; i < links_.size(); ++i) {
     SHOAL_CO_TRY(ServerStatus status, co_await status_of(i, deadline));
     newest = std::max(newest, status.epoch);
@@ -145,7 +172,8 @@ Task<Result<Ready>> RemoteStoreImpl::prepare(RestoreSource* restore, Deadline de
   }
   Ready ready;
   ready.attached = still_held(statuses, restore);
-  epoch_ = ready.attached ? newest : newest + 1;
+  epoch_ = ready.attached ? statuses[0].epoch : newest + 1;
+  stop_ = false;
   if (!ready.attached) {
     for (size_t i = 0; i < links_.size(); ++i) SHOAL_CO_TRY_VOID(co_await load_shard(i, restore, deadline));
     SHOAL_CO_TRY_VOID(co_await activate(restore, deadline));
@@ -153,8 +181,10 @@ Task<Result<Ready>> RemoteStoreImpl::prepare(RestoreSource* restore, Deadline de
   for (size_t i = 0; i < links_.size(); ++i) SHOAL_CO_TRY_VOID(co_await pull(i, deadline));
   ready.epoch = epoch_;
   ready.global_step = global_step_;
+  ready.stop = stop_;
   if (ready.attached) {
-    if (!links_[0]->welcome().position.empty()) ready.position = links_[0]->welcome().position;
+    SHOAL_CO_TRY(Welcome welcome, co_await welcome_of(0, deadline));
+    if (!welcome.position.empty()) ready.position = std::move(welcome.position);
   } else if (restore) {
     const auto& positions = restore->info().positions;
     if (auto found = positions.find(0); found != positions.end()) ready.position = found->second;
@@ -189,7 +219,8 @@ Task<Result<void>> RemoteStoreImpl::restore_arena(size_t shard, ArenaIndex arena
                                          .payload = buffer->bytes().subspan(done, std::min(kPartBytes, segment.bytes - done))};
       Message message = transport::make_snapshot_part(env_.buffers(), part);
       message.head.sequence = links_[shard]->next_sequence();
-      SHOAL_CO_TRY_VOID((co_await links_[shard]->request(std::move(message), epoch_, deadline)));
+      auto stored = co_await links_[shard]->request(std::move(message), epoch_, deadline);
+      SHOAL_CO_TRY_VOID(noted(std::move(stored)));
     }
   }
   co_return Result<void>{};
@@ -214,37 +245,54 @@ Task<Result<void>> RemoteStoreImpl::activate(RestoreSource* restore, Deadline de
 }
 
 Task<Result<Ready>> RemoteStoreImpl::attach(Deadline deadline) {
-  SHOAL_CO_TRY_VOID(co_await connect_all(deadline));
-  epoch_ = 0;
-  SteadyTime note = env_.after(std::chrono::seconds(10));
-  for (size_t i = 0; i < links_.size();) {
-    Result<void> pulled = co_await pull(i, std::min(deadline, env_.after(kRequestTimeout)));
-    if (pulled) {
-      ++i;
-      continue;
+  SteadyTime note = env_.after(kNoteEvery);
+  for (;;) {
+    SHOAL_CO_TRY_VOID(co_await connect_all(deadline));
+    auto ready = co_await attach_once(deadline);
+    if (ready || ready.error().kind() != ErrorKind::kUnavailable) co_return ready;
+    const bool ended = co_await asks_job_ended();
+    if (ended || env_.interrupted().stop_requested()) co_return cancelled();
+    if (env_.now() >= deadline) {
+      co_return deadline_exceeded("waiting for the chief to make the model ready: " + ready.error().message());
     }
-    if (pulled.error().kind() != ErrorKind::kFailedPrecondition && pulled.error().kind() != ErrorKind::kUnavailable) {
-      co_return std::move(pulled).error();
-    }
-    if (!links_[i]->connected()) co_return unavailable(pulled.error().message());
-    if (pulled.error().kind() == ErrorKind::kFailedPrecondition) co_return std::move(pulled).error();
-    if (env_.interrupted().stop_requested()) co_return cancelled();
-    if (env_.now() >= deadline) co_return deadline_exceeded("waiting for the chief to make the model ready");
     if (env_.now() >= note) {
-      env_.log().info("waiting for the chief to make the model ready");
-      note = env_.after(std::chrono::seconds(10));
+      env_.log().info("waiting for the chief to make the model ready: " + ready.error().message());
+      note = env_.after(kNoteEvery);
     }
+    SHOAL_CO_TRY_VOID(co_await env_.sleep_for(kAttachPause, env_.interrupted()));
   }
-  // The position is asked for anew: the hello may have come before the chief restored it.
-  links_[0]->close(cancelled());
-  SHOAL_CO_TRY_VOID(co_await links_[0]->connect(deadline, nullptr));
-  Ready ready{.global_step = global_step_, .epoch = epoch_, .attached = true, .position = {}};
-  if (!links_[0]->welcome().position.empty()) ready.position = links_[0]->welcome().position;
+}
+
+/// The same epoch from every server, or Unavailable: while the chief restores them one after another, some may still be in
+/// the epoch before.
+Task<Result<Ready>> RemoteStoreImpl::attach_once(Deadline deadline) {
+  epoch_ = 0;
+  stop_ = lost_ = false;
+  for (size_t i = 0; i < links_.size(); ++i) {
+    SHOAL_CO_TRY_VOID(co_await pull(i, std::min(deadline, env_.after(kRequestTimeout))));
+  }
+  SHOAL_CO_TRY(Welcome welcome, co_await welcome_of(0, env_.after(kRequestTimeout)));
+  if (welcome.epoch != epoch_ || welcome.phase != Phase::kReady) co_return unavailable("the servers are being restored");
+  Ready ready{.global_step = global_step_, .epoch = epoch_, .attached = true, .position = {}, .stop = stop_};
+  if (!welcome.position.empty()) ready.position = std::move(welcome.position);
   co_return ready;
+}
+
+Task<bool> RemoteStoreImpl::asks_job_ended() {
+  if (!options_.job_ended) co_return false;
+  bool ended = false;
+  Work ask = [this, &ended] { ended = options_.job_ended(); };
+  Result<void> asked = co_await env_.offload(std::move(ask));
+  co_return asked && ended;
 }
 
 /// Unavailable "not ready" while the chief is not through; learns the epoch from the first server.
 Task<Result<void>> RemoteStoreImpl::pull(size_t shard, Deadline deadline) {
+  auto pulled = co_await pull_once(shard, deadline);
+  co_return noted(std::move(pulled));
+}
+
+Task<Result<void>> RemoteStoreImpl::pull_once(size_t shard, Deadline deadline) {
   Message message;
   message.head.kind = MessageKind::kPull;
   message.head.sequence = links_[shard]->next_sequence();
@@ -264,6 +312,7 @@ Result<void> RemoteStoreImpl::accept_weights(size_t shard, Message message) {
   }
   if (epoch_ == 0) epoch_ = message.head.epoch;
   if (message.head.epoch != epoch_) return unavailable("the servers are being restored");
+  incarnations_[shard] = message.head.incarnation;
   if (shard == 0) global_step_ = message.head.global_step;
   if (message.head.status & kStatusStopBit) stop_ = true;
   weights_[shard] = std::move(message);
@@ -327,12 +376,19 @@ Task<Result<Outcome>> RemoteStoreImpl::commit(Step step, std::span<const double>
 
 /// The reply to a push; over a new connection, and with the push sent again under its number, if the old one broke.
 Task<Result<void>> RemoteStoreImpl::deliver(size_t shard) {
+  auto delivered = co_await deliver_once(shard);
+  co_return noted(std::move(delivered));
+}
+
+Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard) {
   const Deadline deadline = env_.after(options_.ready_timeout);
   ServerLink& link = *links_[shard];
   for (;;) {
     if (!link.connected()) {
       SHOAL_CO_TRY_VOID(co_await link.connect(deadline, options_.job_ended));
-      if (link.welcome().phase != Phase::kReady || link.welcome().epoch != epoch_) {
+      if (link.welcome().phase == Phase::kFinished) co_return cancelled();
+      if (link.welcome().phase != Phase::kReady || link.welcome().epoch != epoch_ ||
+          link.server_incarnation() != incarnations_[shard]) {
         co_return unavailable(to_string(link.server()) + " lost its state");
       }
       Message again = outgoing_[shard].chunk.message;
@@ -346,6 +402,7 @@ Task<Result<void>> RemoteStoreImpl::deliver(size_t shard) {
     if ((answer->head.status & kStatusStateMask) == kStatusFenced) {
       co_return unavailable(to_string(link.server()) + " is in another epoch");
     }
+    if (answer->head.kind == MessageKind::kControl) co_return cancelled();  // "finished": too late to count
     co_return accept_weights(shard, std::move(answer).value());
   }
 }
@@ -356,6 +413,10 @@ Task<Result<std::unique_ptr<Snapshot>>> RemoteStoreImpl::snapshot(std::string) {
     SHOAL_CO_TRY(const Message answer, co_await control(i, "hold", {}, env_.after(kRequestTimeout)));
     SHOAL_CO_TRY(const transport::Control text, transport::read_control(answer));
     SHOAL_CO_TRY(StateText state, parse_state(text.text));
+    if (state.epoch != epoch_) {
+      lost_ = true;
+      co_return unavailable(to_string(links_[i]->server()) + " is in another epoch");
+    }
     if (i == 0) {
       info.global_step = state.global_step;
       info.positions = std::move(state.positions);

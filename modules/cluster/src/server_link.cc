@@ -23,6 +23,7 @@ Task<Result<void>> ServerLink::connect(Deadline deadline, std::function<bool()> 
   Duration back_off = kBackOffFirst;
   SteadyTime next_note = env_.after(kNoteEvery);
   for (;;) {
+    if (job_ended_) co_return cancelled();
     Result<void> connected = co_await attempt(std::min(deadline, env_.after(kAttemptTimeout)));
     if (connected) co_return connected;
     if (!is_recoverable(connected.error())) co_return std::move(connected).error().with_context(to_string(server_));
@@ -50,19 +51,22 @@ Task<Result<void>> ServerLink::attempt(Deadline deadline) {
   transport::LinkOptions options = options_;
   options.receive_bytes_max = receive_limit_;
   SHOAL_CO_TRY(connection_, co_await transport->connect(server_, std::move(options), deadline));
+  Result<void> introduced = co_await introduce(deadline);
+  if (!introduced) close(introduced.error());
+  co_return introduced;
+}
+
+Task<Result<void>> ServerLink::introduce(Deadline deadline) {
   transport::Hello hello{.job = identity_.job, .role = identity_.role, .index = identity_.index,
                          .incarnation = identity_.incarnation, .strategy = identity_.strategy,
                          .fingerprint = identity_.fingerprint, .numerics = identity_.numerics};
   Message message = transport::make_hello(env_.buffers(), hello);
   message.head.sequence = next_sequence();
-  auto answer = co_await request(std::move(message), 0, deadline);
-  if (!answer) {
-    connection_.reset();
-    co_return std::move(answer).error();
-  }
-  SHOAL_CO_TRY(const transport::Control control, transport::read_control(*answer));
+  SHOAL_CO_TRY(const Message answer, co_await request(std::move(message), 0, deadline));
+  SHOAL_CO_TRY(const transport::Control control, transport::read_control(answer));
   if (control.verb != "welcome") co_return data_loss("expected a welcome, got " + std::string(control.verb));
   SHOAL_CO_TRY(welcome_, parse_welcome(control.text));
+  server_incarnation_ = answer.head.incarnation;
   co_return Result<void>{};
 }
 
@@ -76,10 +80,26 @@ void ServerLink::close(Error reason) {
   connection_.reset();
 }
 
-/// Every failure of a request ends the connection: the next attempt starts clean.
-Result<void> ServerLink::lost(Error error) {
+/// A server that leaves says so to whoever is connected, unasked.
+bool ServerLink::is_last_word(const Message& message) {
+  const bool leads = identity_.trainer_index == 0;  // decides itself when the job ends
+  if (leads || message.head.kind != MessageKind::kControl || message.head.reply_to != 0) return false;
+  const auto control = transport::read_control(message);
+  if (control && control->verb == "finished") job_ended_ = true;
+  return job_ended_;
+}
+
+/// Every failure of a request ends the connection: the next attempt starts clean. What arrived before the end is looked
+/// at, since it may tell why.
+Task<Error> ServerLink::lost(Error error) {
+  constexpr int kUnreadMax = 64;
+  for (int i = 0; i < kUnreadMax && !job_ended_; ++i) {
+    auto unread = co_await connection_->receive(env_.now());
+    if (!unread || is_last_word(*unread)) break;
+  }
   close(error);
-  return error.kind() == ErrorKind::kDeadlineExceeded ? unavailable(error.message()) : std::move(error);
+  if (job_ended_) co_return cancelled();
+  co_return error.kind() == ErrorKind::kDeadlineExceeded ? unavailable(error.message()) : std::move(error);
 }
 
 Task<Result<void>> ServerLink::send(Message message, uint64_t epoch, Deadline deadline) {
@@ -88,7 +108,7 @@ Task<Result<void>> ServerLink::send(Message message, uint64_t epoch, Deadline de
   message.head.sender = identity_.global_id;
   message.head.incarnation = identity_.incarnation;
   Result<void> sent = co_await connection_->send(std::move(message), deadline);
-  if (!sent) co_return lost(std::move(sent).error());
+  if (!sent) co_return co_await lost(std::move(sent).error());
   co_return sent;
 }
 
@@ -96,7 +116,8 @@ Task<Result<Message>> ServerLink::receive(uint64_t reply_to, Deadline deadline) 
   for (;;) {
     if (!connection_) co_return unavailable("not connected to " + to_string(server_));
     auto message = co_await connection_->receive(deadline);
-    if (!message) co_return lost(std::move(message).error()).error();
+    if (!message) co_return co_await lost(std::move(message).error());
+    if (is_last_word(*message)) co_return co_await lost(cancelled());
     if (message->head.reply_to != reply_to) continue;  // the answer to a request that was given up
     if (message->head.kind == MessageKind::kError) co_return transport::read_error(*message);
     co_return message;

@@ -17,24 +17,30 @@ class ServerLink {
       : env_(env), identity_(identity), server_(std::move(server)), options_(std::move(options)) {}
 
   /// Until connected and welcomed. DeadlineExceeded naming the server; FailedPrecondition if it refuses us; Cancelled if
-  /// `give_up` (called through offload between attempts) says so, or on an interrupt.
+  /// the job has ended (the server said so, or `give_up`, called through offload between attempts, does), or on an
+  /// interrupt.
   Task<Result<void>> connect(Deadline deadline, std::function<bool()> give_up);
   bool connected() const { return connection_ != nullptr; }
   const Welcome& welcome() const { return welcome_; }
+  /// Of the server's process; another one after a reconnection: it was restarted, and what it held is gone.
+  uint64_t server_incarnation() const { return server_incarnation_; }
   const transport::Endpoint& server() const { return server_; }
   void set_receive_limit(uint64_t bytes);
   void close(Error reason);
 
   /// A fresh number for the next request. Retries of one push reuse its number.
   uint64_t next_sequence() { return ++sequence_; }
-  /// Sends `message`, whose head.sequence is set; kind Error replies become the error they carry.
+  /// Sends `message`, whose head.sequence is set; kind Error replies become the error they carry. Unavailable once the
+  /// connection is lost (connect() again); Cancelled if the server's last word was that the job has ended.
   Task<Result<void>> send(transport::Message message, uint64_t epoch, Deadline deadline);
   Task<Result<transport::Message>> receive(uint64_t reply_to, Deadline deadline);
   Task<Result<transport::Message>> request(transport::Message message, uint64_t epoch, Deadline deadline);
 
  private:
   Task<Result<void>> attempt(Deadline deadline);
-  Result<void> lost(Error error);
+  Task<Result<void>> introduce(Deadline deadline);
+  Task<Error> lost(Error error);
+  bool is_last_word(const transport::Message& message);
 
   Environment& env_;
   const TaskIdentity& identity_;
@@ -43,7 +49,9 @@ class ServerLink {
   uint64_t receive_limit_ = uint64_t(64) << 20;
   std::unique_ptr<transport::Connection> connection_;
   Welcome welcome_;
+  uint64_t server_incarnation_ = 0;
   uint64_t sequence_ = 0;
+  bool job_ended_ = false;
 };
 
 }  // namespace shoal::cluster

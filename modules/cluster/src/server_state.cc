@@ -1,5 +1,6 @@
 #include "server_state.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -20,7 +21,24 @@ ServerStatus ServerState::status() const {
   return status;
 }
 
+/// The number of the last push is kept per process, so an old process that came back would have its pushes counted anew.
+Result<void> ServerState::admit(int trainer, uint64_t incarnation) {
+  constexpr size_t kReplacedMax = 256;
+  TrainerRecord& record = trainers_[trainer];
+  if (record.incarnation == incarnation) return {};
+  if (std::find(record.replaced.begin(), record.replaced.end(), incarnation) != record.replaced.end()) {
+    return failed_precondition("a newer process has taken this task's place; is the task running twice?");
+  }
+  if (record.incarnation != 0) record.replaced.push_back(record.incarnation);
+  if (record.replaced.size() > kReplacedMax) record.replaced.erase(record.replaced.begin());
+  record.incarnation = incarnation;
+  record.last_push = 0;
+  record.done = false;
+  return {};
+}
+
 Result<void> ServerState::prepare(Prepare prepare) {
+  if (phase_ == Phase::kFinished) return unavailable("the job that this server served has ended; the server is leaving");
   if (prepare.epoch <= epoch_) {
     return failed_precondition("epoch " + std::to_string(prepare.epoch) + " is not newer than " + std::to_string(epoch_));
   }
@@ -66,6 +84,10 @@ Result<void> ServerState::check_push(const transport::Chunk& chunk) const {
       chunk.range_begin != 0 || chunk.range_end != arena_bytes() || chunk.payload.size() != arena_bytes()) {
     return invalid_argument("a push must be one dense chunk of the whole arena of " + std::to_string(arena_bytes()) +
                             " bytes");
+  }
+  if (chunk.scalars.size() != size_t(shard_->spec().scalar_count)) {
+    return invalid_argument("a push with " + std::to_string(chunk.scalars.size()) + " scalars; the shard takes " +
+                            std::to_string(shard_->spec().scalar_count));
   }
   for (double scalar : chunk.scalars) {
     if (!std::isfinite(scalar)) return invalid_argument("a push's scalars must be finite numbers");

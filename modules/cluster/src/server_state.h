@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "shoal/cluster/protocol.h"
 #include "shoal/cluster/shard.h"
@@ -13,6 +14,7 @@ namespace shoal::cluster {
 
 struct TrainerRecord {
   uint64_t incarnation = 0;
+  std::vector<uint64_t> replaced;  ///< incarnations that a newer process took the place of: they stay out
   uint64_t last_push = 0;  ///< sequence of its newest applied push: a repeated one is answered, not applied again
   uint64_t pushes = 0;     ///< applied, over all incarnations
   int connections = 0;
@@ -43,6 +45,8 @@ class ServerState {
   bool stop_requested() const { return stop_; }
   void request_stop() { stop_ = true; }
   void finish() { phase_ = Phase::kFinished; }
+  /// A process of `trainer` says hello. FailedPrecondition if a newer one had taken its place before.
+  Result<void> admit(int trainer, uint64_t incarnation);
 
   /// A new epoch: the old state is gone, the shard starts from its initialisers and waits for restore() and activate().
   Result<void> prepare(Prepare prepare);

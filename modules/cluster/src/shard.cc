@@ -90,7 +90,8 @@ void Shard::update_segment(const Segment& segment, std::span<const std::byte> cu
   }
   for (size_t i = 0; i < pushes.size(); ++i) gradients_[i] = floats(pushes[i], segment.offset);
   for (size_t i = 0; i < slots_.size(); ++i) slot_pointers_[i] = floats(slots_[i]->bytes(), segment.offset);
-  const double learning_rate = scalars.empty() ? 0.0 : scalars[size_t(rule.learning_rate_scalar)];
+  const auto scalar = size_t(rule.learning_rate_scalar);  // rules without a learning rate may name none
+  const double learning_rate = scalar < scalars.size() ? scalars[scalar] : 0.0;
   const nn::Contributions contributions{gradients_, scales_, 1.0f / float(pushes.size())};
   nn::apply_update(rule, learning_rate, counters_.update_count, segment.elements(), floats(current, segment.offset),
                    floats(next, segment.offset), std::span<float* const>(slot_pointers_.data(), size_t(nn::slot_count(rule))),

@@ -1,6 +1,5 @@
 // ShardSpec as JSON: what the chief sends to a server. Read with suspicion: it comes over the network.
-#include <nlohmann/json.hpp>
-
+#include "json_number.h"
 #include "shoal/base/buffer.h"
 #include "shoal/cluster/shard_plan.h"
 
@@ -12,6 +11,7 @@ using Json = nlohmann::json;
 constexpr size_t kSegmentsMax = 65536;
 constexpr size_t kNameBytesMax = 256;
 constexpr uint64_t kArenaBytesMax = uint64_t(1) << 30;
+constexpr uint64_t kElementsMax = uint64_t(1) << 48;  // of a whole variable; its bytes cannot overflow
 
 Json segment_json(const Segment& segment) {
   const VariableSpec& variable = segment.variable;
@@ -35,21 +35,22 @@ Segment segment_from(const Json& json) {  // throws Json::exception; the caller 
   variable.name = json.at("name").get<std::string>();
   const auto dtype = dtype_from_string(json.at("dtype").get<std::string>());
   variable.dtype = dtype.value_or(DType::kString);
-  const auto dims = json.at("shape").get<std::vector<int64_t>>();
+  std::vector<int64_t> dims;
+  for (const Json& dim : json.at("shape")) dims.push_back(whole_number<int64_t>(dim));
   variable.shape = value_or_raise(Shape::checked(dims));
-  variable.initialiser.kind = Initialiser::Kind(json.at("initialiser").at(0).get<int>());
+  variable.initialiser.kind = Initialiser::Kind(whole_number<uint8_t>(json.at("initialiser").at(0)));
   variable.initialiser.a = json.at("initialiser").at(1).get<double>();
   variable.initialiser.b = json.at("initialiser").at(2).get<double>();
-  variable.key = json.at("key").get<uint64_t>();
-  variable.rule.kind = nn::UpdateRule::Kind(json.at("rule").get<int>());
-  variable.rule.learning_rate_scalar = json.at("learning_rate_scalar").get<int32_t>();
+  variable.key = whole_number<uint64_t>(json, "key");
+  variable.rule.kind = nn::UpdateRule::Kind(whole_number<uint8_t>(json, "rule"));
+  variable.rule.learning_rate_scalar = whole_number<int32_t>(json, "learning_rate_scalar");
   const auto constants = json.at("constants").get<std::vector<double>>();
   std::copy_n(constants.begin(), std::min<size_t>(constants.size(), nn::UpdateRule::kConstantsMax),
               variable.rule.constants.begin());
-  segment.row_begin = json.at("rows").at(0).get<int64_t>();
-  segment.row_end = json.at("rows").at(1).get<int64_t>();
-  segment.offset = json.at("offset").get<uint64_t>();
-  segment.bytes = json.at("bytes").get<uint64_t>();
+  segment.row_begin = whole_number<int64_t>(json.at("rows").at(0));
+  segment.row_end = whole_number<int64_t>(json.at("rows").at(1));
+  segment.offset = whole_number<uint64_t>(json, "offset");
+  segment.bytes = whole_number<uint64_t>(json, "bytes");
   return segment;
 }
 
@@ -72,6 +73,7 @@ Result<void> check_segment(const Segment& segment, const ShardSpec& spec, uint64
   if (segment.row_begin < 0 || segment.row_begin > segment.row_end || segment.row_end > rows) {
     return invalid_argument(where + ": rows are outside the variable");
   }
+  if (uint64_t(variable.shape.elements()) > kElementsMax) return invalid_argument(where + ": its shape is too large");
   const uint64_t row_bytes = rows == 0 ? 0 : uint64_t(variable.shape.elements()) / uint64_t(rows) * sizeof(float);
   if (row_bytes > kArenaBytesMax || segment.bytes != row_bytes * uint64_t(segment.row_end - segment.row_begin)) {
     return invalid_argument(where + ": bytes do not fit its shape");
@@ -86,9 +88,9 @@ Result<void> check_segment(const Segment& segment, const ShardSpec& spec, uint64
        variable.rule.kind <= nn::UpdateRule::Kind::kAdam)) {
     return invalid_argument(where + ": its learning rate is not among the push's scalars");
   }
+  SHOAL_TRY_VOID(nn::validate(variable.rule));
   if (nn::slot_count(variable.rule) > spec.slot_count) return invalid_argument(where + ": has more slots than the shard");
-  SHOAL_TRY_VOID(check_initialiser(variable));
-  return nn::validate(variable.rule);
+  return check_initialiser(variable);
 }
 
 Result<ShardSpec> check_spec(ShardSpec spec) {
@@ -108,20 +110,20 @@ Result<ShardSpec> check_spec(ShardSpec spec) {
 std::string to_json(const ShardSpec& spec) {
   Json segments = Json::array();
   for (const Segment& segment : spec.segments) segments.push_back(segment_json(segment));
-  return Json{{"segments", segments},
-              {"arena_bytes", spec.arena_bytes},
-              {"slot_count", spec.slot_count},
-              {"scalar_count", spec.scalar_count}}
-      .dump();
+  const Json json{{"segments", segments},
+                  {"arena_bytes", spec.arena_bytes},
+                  {"slot_count", spec.slot_count},
+                  {"scalar_count", spec.scalar_count}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);  // names may be any bytes
 }
 
 Result<ShardSpec> parse_shard_spec(std::string_view text) {
   try {
     const Json json = Json::parse(text);
     ShardSpec spec;
-    spec.arena_bytes = json.at("arena_bytes").get<uint64_t>();
-    spec.slot_count = json.at("slot_count").get<int32_t>();
-    spec.scalar_count = json.at("scalar_count").get<int32_t>();
+    spec.arena_bytes = whole_number<uint64_t>(json, "arena_bytes");
+    spec.slot_count = whole_number<int32_t>(json, "slot_count");
+    spec.scalar_count = whole_number<int32_t>(json, "scalar_count");
     if (json.at("segments").size() > kSegmentsMax) return invalid_argument("shard spec: more than 65536 segments");
     for (const Json& segment : json.at("segments")) spec.segments.push_back(segment_from(segment));
     return check_spec(std::move(spec));

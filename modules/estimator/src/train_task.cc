@@ -14,7 +14,12 @@
 namespace shoal {
 namespace {
 
-constexpr auto kLastWords = std::chrono::seconds(10);  // for what is said to servers when leaving
+constexpr auto kLastWords = std::chrono::seconds(10);    // for what is said to servers when leaving
+constexpr auto kInterruptGrace = std::chrono::seconds(5);  // for workers' last steps, when all shall end
+constexpr auto kShowUp = std::chrono::minutes(10);       // from the chief's start: a worker not seen by then is missing
+constexpr auto kLostGrace = std::chrono::seconds(60);    // for a lost worker to come back, at the end of the chief's input
+constexpr auto kOldMarkGrace = std::chrono::seconds(30); // a mark of the run before: a starting chief removes it
+constexpr auto kNoteEvery = std::chrono::seconds(10);
 
 /// The kinds that a launcher does not retry (CONTRACT FA-9, FA-10).
 bool is_permanent(const Error& error) {
@@ -85,8 +90,12 @@ class TrainTask {
   Task<Result<cluster::Ready>> recover();
   LoopOptions loop_options();
   Task<Result<TrainOutcome>> train();
+  Task<Result<void>> close(TrainingLoop& loop);
   Task<Result<void>> wait_for_workers();
+  std::optional<Duration> patience_for(const cluster::ServerStatus& status, bool patient) const;
+  bool job_has_ended();
   Task<Result<void>> announce_end();
+  Task<Result<void>> announce_end_alone();
   Task<void> give_up();
   Task<Result<TrainOutcome>> nothing_to_do();
   TrainOutcome outcome() const;
@@ -98,9 +107,9 @@ class TrainTask {
   std::unique_ptr<CheckpointSource> source_;
   std::optional<int64_t> max_steps_;
   bool finished_before_ = false;
-  OpenedInput input_;
-  std::optional<data::Batch> first_batch_;
-  std::string first_position_;
+  std::optional<data::Dataset> dataset_;
+  TrainingInput input_;
+  std::string start_position_;  // of the input before anything was drawn; empty: it cannot tell
   std::optional<InputTypes> types_;
   std::unique_ptr<BuiltModel> model_;
   std::vector<std::shared_ptr<Hook>> hooks_;
@@ -129,6 +138,11 @@ Task<Result<TrainOutcome>> TrainTask::run() {
   SHOAL_CO_TRY_VOID(co_await on_compute(&TrainTask::open_training_input));
   if (!types_) {
     env_.log().warning("training: the input is empty or wrongly set up; no step was made");
+    end_.reason = checkpoint::EndReason::kEndOfInput;
+    if (distributed() && leads()) {  // nobody can train: send them home
+      SHOAL_CO_TRY_VOID(co_await on_compute(&TrainTask::remember_end));
+      SHOAL_CO_TRY_VOID(co_await announce_end_alone());
+    }
     co_return outcome();
   }
   SHOAL_CO_TRY_VOID(co_await on_compute(&TrainTask::build_model));
@@ -166,9 +180,11 @@ Result<void> TrainTask::reopen_checkpoint() {
 }
 
 Result<void> TrainTask::open_training_input() {
-  SHOAL_TRY(input_, open_input(env_, request_.estimator, request_.input_fn, Mode::kTrain));
-  if (leads()) warn_about_input(env_.log(), *input_.dataset, config_, max_steps_.has_value());
-  if (auto position = input_.iterator->save()) first_position_ = encode_position(*position);
+  SHOAL_TRY(OpenedInput opened, open_input(env_, request_.estimator, request_.input_fn, Mode::kTrain));
+  dataset_ = std::move(opened.dataset);
+  input_.iterator = std::move(opened.iterator);
+  if (leads()) warn_about_input(env_.log(), *dataset_, config_, max_steps_.has_value());
+  if (auto position = input_.iterator->save()) start_position_ = input_.first_position = encode_position(*position);
   data::Batch batch;
   SHOAL_TRY(const bool any, input_.iterator->next(batch));
   if (!any) {
@@ -177,7 +193,7 @@ Result<void> TrainTask::open_training_input() {
     return {};
   }
   SHOAL_TRY(types_, input_types(batch));
-  first_batch_ = std::move(batch);
+  input_.first_batch = std::move(batch);
   return {};
 }
 
@@ -274,10 +290,7 @@ Result<void> TrainTask::plan_store() {
     options.identity.fingerprint = model_->graph().fingerprint();
     options.identity.numerics = numerics;
     if (!leads()) {
-      options.job_ended = [this] {
-        auto mark = checkpoint::read_end_mark(env_.storage(), request_.estimator.model_dir());
-        return mark && *mark && !(mark_at_start_ && **mark == *mark_at_start_);
-      };
+      options.job_ended = [this] { return job_has_ended(); };
     }
     auto remote = cluster::make_remote_store(env_, std::move(plan), std::move(options));
     remote_ = remote.get();
@@ -295,8 +308,8 @@ Result<void> TrainTask::plan_store() {
 /// The program's variables and updates, in its order, to the places that the plan gives them.
 Result<void> TrainTask::bind_program() {
   int64_t batch = 1;
-  if (first_batch_) {
-    SHOAL_TRY(batch, batch_size(*first_batch_));
+  if (input_.first_batch) {
+    SHOAL_TRY(batch, batch_size(*input_.first_batch));
   }
   SHOAL_TRY(const BoundProgram* program, model_->program(batch, false));
   std::vector<std::string> variables, updates;
@@ -323,12 +336,14 @@ Task<Result<cluster::Ready>> TrainTask::make_ready() {
   co_return ready;
 }
 
-/// The input continues where the job says that this trainer was; without a position it stays where it is.
+/// The input continues where the job says that this trainer was. Without a position no batch of this trainer counts (yet,
+/// or any more), so it begins at the start. An input that cannot tell positions stays where it is.
 Result<void> TrainTask::move_input(const std::optional<std::string>& position) {
-  if (!position || (first_batch_ && *position == first_position_)) return {};
-  auto decoded = decode_position(*position);
+  const std::string& target = position ? *position : start_position_;
+  if (target.empty() || (input_.first_batch && target == input_.first_position)) return {};
+  auto decoded = decode_position(target);
   Result<void> restored = decoded ? input_.iterator->restore(*decoded) : Result<void>(decoded.error());
-  first_batch_.reset();
+  input_.first_batch.reset();
   if (!restored) {
     env_.log().warning("the input begins anew: " + restored.error().message());
     return begin_input_anew();
@@ -337,15 +352,15 @@ Result<void> TrainTask::move_input(const std::optional<std::string>& position) {
   data::Batch batch;
   SHOAL_TRY(const bool any, input_.iterator->next(batch));
   if (!any) return begin_input_anew();
-  first_batch_ = std::move(batch);
-  first_position_ = *position;
+  input_.first_batch = std::move(batch);
+  input_.first_position = target;
   return {};
 }
 
 Result<void> TrainTask::begin_input_anew() {
-  SHOAL_TRY(input_.iterator, input_.dataset->iterate(env_, {.seed = config_.random_seed(),
-                                                            .trainer_index = config_.trainer_index(),
-                                                            .num_trainers = config_.num_trainers()}));
+  SHOAL_TRY(input_.iterator, dataset_->iterate(env_, {.seed = config_.random_seed(),
+                                                      .trainer_index = config_.trainer_index(),
+                                                      .num_trainers = config_.num_trainers()}));
   return {};
 }
 
@@ -355,15 +370,16 @@ Task<Result<cluster::Ready>> TrainTask::recover() {
   for (;;) {
     if (leads()) SHOAL_CO_TRY_VOID(co_await on_compute(&TrainTask::reopen_checkpoint));
     auto ready = co_await make_ready();
-    if (ready || ready.error().kind() != ErrorKind::kUnavailable || env_.now() >= deadline) co_return ready;
+    if (ready || ready.error().kind() != ErrorKind::kUnavailable || !store_->lost() || env_.now() >= deadline) {
+      co_return ready;
+    }
     SHOAL_CO_TRY_VOID(co_await env_.sleep_for(back_off, env_.interrupted()));
     back_off = std::min<Duration>(back_off * 2, std::chrono::seconds(1));
   }
 }
 
 LoopOptions TrainTask::loop_options() {
-  LoopOptions options{.model = model_.get(), .store = store_.get(), .input = input_.iterator.get(),
-                      .first_batch = std::exchange(first_batch_, std::nullopt), .first_position = first_position_,
+  LoopOptions options{.model = model_.get(), .store = store_.get(), .input = &input_,
                       .fetch_names = fetch_names_, .hooks = hooks_, .saver = saver_.get(), .max_steps = max_steps_,
                       .trainer_index = uint64_t(config_.trainer_index()), .recover = nullptr};
   if (distributed()) options.recover = [this] { return recover(); };
@@ -378,23 +394,33 @@ Task<Result<TrainOutcome>> TrainTask::train() {
   }
   if (!ready) co_return std::move(ready).error();
   TrainingLoop loop(env_, context_, loop_options());
-  auto ended = co_await loop.run(ready->global_step);
-  if (!ended) {
-    if (remote_ && leads() && is_permanent(ended.error())) co_await give_up();
-    co_return std::move(ended).error();
+  auto ended = co_await loop.run(*ready);
+  for (;;) {
+    if (!ended) {
+      if (remote_ && is_permanent(ended.error())) co_await give_up();
+      co_return std::move(ended).error();
+    }
+    end_ = *ended;
+    Result<void> closed = co_await close(loop);
+    if (closed) break;
+    if (!loop.is_recoverable(closed.error()) || env_.interrupted().stop_requested()) co_return std::move(closed).error();
+    ended = co_await loop.resume(std::move(closed).error());
   }
-  end_ = *ended;
-  if (end_.iterations == 0 && end_.reason == checkpoint::EndReason::kEndOfInput) {
-    env_.log().warning("training: the input is empty or wrongly set up; no step was made");
-  }
-  if (remote_ && leads()) SHOAL_CO_TRY_VOID(co_await wait_for_workers());
-  SHOAL_CO_TRY_VOID(co_await loop.finish());
   end_.global_step = context_.global_step();
   if (remote_) SHOAL_CO_TRY_VOID(co_await announce_end());
   SHOAL_CO_TRY_VOID(co_await on_compute(&TrainTask::finish_folder));
   env_.log().info("training finished at global step " + std::to_string(end_.global_step) + " (" +
                   std::string(checkpoint::to_string(end_.reason)) + ")");
   co_return outcome();
+}
+
+/// What comes after the last step while the servers are still needed: a server lost now takes the job back into training.
+Task<Result<void>> TrainTask::close(TrainingLoop& loop) {
+  if (end_.iterations == 0 && end_.reason == checkpoint::EndReason::kEndOfInput) {
+    env_.log().warning("training: the input is empty or wrongly set up; no step was made");
+  }
+  if (remote_ && leads()) SHOAL_CO_TRY_VOID(co_await wait_for_workers());
+  co_return co_await loop.finish();
 }
 
 Result<void> TrainTask::finish_folder() {
@@ -411,32 +437,67 @@ Result<void> TrainTask::remember_end() {
                                      .wall_time = env_.wall_now()});
 }
 
-/// The chief stays until live workers are done, so that the last checkpoint has their work (CONTRACT CH-8): with its
-/// input at an end for as long as they make progress, else for the steps that are under way.
+/// Asked by a worker while servers cannot be reached (CONTRACT WO-4). A mark that was there from the start may be of the run
+/// before, whose chief is about to remove it.
+bool TrainTask::job_has_ended() {
+  const auto mark = checkpoint::read_end_mark(env_.storage(), request_.estimator.model_dir());
+  if (!mark || !*mark) return false;
+  if (!(mark_at_start_ && **mark == *mark_at_start_)) return true;
+  if (max_steps_ && (*mark)->global_step >= *max_steps_) return true;
+  return env_.now() - started_ >= kOldMarkGrace;
+}
+
+/// How long the chief waits for workers that `status` shows while nothing happens; nothing: there is nobody to wait for.
+/// With its own input at an end (`patient`) it also waits for those who are on their way (CONTRACT CH-8, OE-2).
+std::optional<Duration> TrainTask::patience_for(const cluster::ServerStatus& status, bool patient) const {
+  const Duration ready_timeout = seconds_to_duration(config_.ready_timeout_secs());
+  std::optional<Duration> patience;
+  const auto at_least = [&patience](Duration duration) { patience = std::max(patience.value_or(Duration{}), duration); };
+  for (const cluster::TrainerStatus& trainer : status.trainers) {
+    if (trainer.index == 0 || trainer.done) continue;
+    if (trainer.connected) at_least(patient ? ready_timeout : env_.interrupted().stop_requested() ? kInterruptGrace : kLastWords);
+    if (!trainer.connected && patient) at_least(std::min<Duration>(ready_timeout, kLostGrace));
+  }
+  const bool may_still_come = patient && env_.now() - started_ < std::min<Duration>(ready_timeout, kShowUp);
+  for (const auto& worker : config_.cluster().nodes(cluster::kWorkerRole)) {
+    const bool seen = std::any_of(status.trainers.begin(), status.trainers.end(),
+                                  [&](const cluster::TrainerStatus& trainer) { return trainer.index == worker.index + 1; });
+    if (!seen && may_still_come) at_least(ready_timeout);
+  }
+  return patience;
+}
+
+/// The chief stays until the workers are done, so that the last checkpoint has their work (CONTRACT CH-8): with its input at
+/// an end for as long as they make progress, else for the steps that are under way.
 Task<Result<void>> TrainTask::wait_for_workers() {
-  const bool patient = end_.reason == checkpoint::EndReason::kEndOfInput;
-  const Duration grace = patient ? seconds_to_duration(config_.ready_timeout_secs()) : Duration(kLastWords);
+  bool patient = end_.reason == checkpoint::EndReason::kEndOfInput;
   if (!patient) SHOAL_CO_TRY_VOID(co_await remote_->request_stop(env_.after(kLastWords)));
-  uint64_t last_step = context_.global_step();
-  SteadyTime moved_at = env_.now();
-  while (!env_.interrupted().stop_requested()) {
-    auto status = co_await remote_->status(env_.after(kLastWords));
-    if (!status) co_return std::move(status).error();
-    const bool busy = std::any_of(status->trainers.begin(), status->trainers.end(), [](const cluster::TrainerStatus& t) {
-      return t.index != 0 && t.connected && !t.done;
-    });
-    if (!busy) break;
-    if (status->global_step != last_step) {
-      last_step = status->global_step;
-      moved_at = env_.now();
-      context_.set_global_step(last_step);
+  std::string seen;
+  SteadyTime changed_at = env_.now(), next_note = env_.after(kNoteEvery);
+  for (;;) {
+    if (patient && env_.interrupted().stop_requested()) {
+      patient = false;
+      end_.reason = checkpoint::EndReason::kInterrupted;
+      SHOAL_CO_TRY_VOID(co_await remote_->request_stop(env_.after(kLastWords)));
     }
-    if (env_.now() - moved_at >= grace) {
-      env_.log().warning("some workers made no progress for " + std::to_string(int64_t(to_seconds(grace))) +
+    SHOAL_CO_TRY(const cluster::ServerStatus status, co_await remote_->status(env_.after(kLastWords)));
+    const std::optional<Duration> patience = patience_for(status, patient);
+    if (!patience) break;
+    if (std::string now = cluster::to_json(status); now != seen) {
+      seen = std::move(now);
+      changed_at = env_.now();
+      context_.set_global_step(status.global_step);
+    }
+    if (env_.now() - changed_at >= *patience) {
+      env_.log().warning("some workers made no progress for " + std::to_string(int64_t(to_seconds(*patience))) +
                          " s; the job ends without them");
       break;
     }
-    if (saver_ && saver_->due(last_step, env_.now())) {
+    if (env_.now() >= next_note) {
+      env_.log().info("waiting for the workers to end");
+      next_note = env_.after(kNoteEvery);
+    }
+    if (patient && saver_ && saver_->due(status.global_step, env_.now())) {
       SHOAL_CO_TRY_VOID(co_await saver_->save(*store_, context_, {}));
     }
     SHOAL_CO_TRY_VOID(co_await env_.sleep_for(std::chrono::milliseconds(20)));
@@ -445,18 +506,42 @@ Task<Result<void>> TrainTask::wait_for_workers() {
 }
 
 Task<Result<void>> TrainTask::announce_end() {
+  const Deadline deadline = env_.after(kLastWords);
   if (leads()) {
-    Result<void> told = co_await remote_->finish(env_.after(kLastWords));
+    Result<void> reached = co_await remote_->connect(deadline);  // a connection may have broken meanwhile
+    Result<void> told = co_await remote_->finish(deadline);
+    if (!reached) told = std::move(reached);
     if (!told) env_.log().warning("a server was not told that the job has ended: " + told.error().message());
   }
-  Result<void> left = co_await remote_->leave(env_.after(kLastWords));
+  Result<void> left = co_await remote_->leave(deadline);
   static_cast<void>(left);  // the job is over for us either way
   co_return Result<void>{};
 }
 
-/// A chief that fails for good (the same would happen to the next one) leaves no mark, but sends everyone home: servers
-/// and workers would otherwise wait for a chief that cannot come.
+/// By a chief that has nothing to train, and so no plan: who waits for it may go.
+Task<Result<void>> TrainTask::announce_end_alone() {
+  const Duration ready_timeout = seconds_to_duration(config_.ready_timeout_secs());
+  cluster::ShardPlan plan;
+  plan.shards.resize(size_t(config_.num_ps_replicas()), cluster::ShardSpec{.segments = {}, .arena_bytes = kBufferAlignment});
+  cluster::RemoteStoreOptions options{.identity = task_identity(env_, config_), .servers = server_endpoints(config_),
+                                      .link = link_options(config_), .ready_timeout = ready_timeout, .job_ended = {}};
+  auto remote = cluster::make_remote_store(env_, std::move(plan), std::move(options));
+  remote_ = remote.get();
+  store_ = std::move(remote);
+  // Servers that cannot be reached may have gone home before: this chief's predecessor told them and was killed then.
+  Result<void> reached = co_await remote_->connect(env_.after(ready_timeout));
+  static_cast<void>(reached);  // announce_end() tries once more, and warns
+  co_return co_await announce_end();
+}
+
+/// A task that fails for good: the same would happen to the next one. A worker says that nobody need wait for it. A chief
+/// leaves no mark, but sends everyone home: servers and workers would otherwise wait for a chief that cannot come.
 Task<void> TrainTask::give_up() {
+  if (!leads()) {
+    Result<void> left = co_await remote_->leave(env_.after(kLastWords));
+    static_cast<void>(left);  // it fails either way
+    co_return;
+  }
   Result<void> told = co_await remote_->finish(env_.after(kLastWords));
   if (!told) env_.log().warning("a server was not told that the job has failed: " + told.error().message());
 }
@@ -466,19 +551,6 @@ Task<Result<TrainOutcome>> TrainTask::nothing_to_do() {
   const uint64_t step = source_ ? source_->info().global_step : 0;
   env_.log().info("training finished before: the checkpoint is at global step " + std::to_string(step) +
                   ", max_steps is " + std::to_string(*max_steps_) + "; there is nothing to do");
-  if (distributed()) {
-    cluster::ShardPlan plan;
-    plan.shards.resize(size_t(config_.num_ps_replicas()), cluster::ShardSpec{.segments = {}, .arena_bytes = kBufferAlignment});
-    cluster::RemoteStoreOptions options{.identity = task_identity(env_, config_), .servers = server_endpoints(config_),
-                                        .link = link_options(config_),
-                                        .ready_timeout = seconds_to_duration(config_.ready_timeout_secs()),
-                                        .job_ended = {}};
-    auto remote = cluster::make_remote_store(env_, std::move(plan), std::move(options));
-    remote_ = remote.get();
-    store_ = std::move(remote);
-    SHOAL_CO_TRY_VOID(co_await remote_->connect(env_.after(seconds_to_duration(config_.ready_timeout_secs()))));
-    SHOAL_CO_TRY_VOID(co_await announce_end());
-  }
   end_ = {step, 0, checkpoint::EndReason::kMaxSteps};
   if (request_.write_end_mark && source_) {
     Result<void> marked;
@@ -491,6 +563,7 @@ Task<Result<TrainOutcome>> TrainTask::nothing_to_do() {
     SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(mark)));
     SHOAL_CO_TRY_VOID(std::move(marked));
   }
+  if (distributed()) SHOAL_CO_TRY_VOID(co_await announce_end_alone());
   TrainOutcome result = outcome();
   result.nothing_to_do = true;
   co_return result;

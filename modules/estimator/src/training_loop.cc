@@ -24,34 +24,70 @@ TrainingLoop::TrainingLoop(Environment& env, RunContext& context, LoopOptions op
   for (std::string& name : options_.fetch_names) values_.values().emplace_back(std::move(name), TensorView{});
 }
 
-Task<Result<LoopEnd>> TrainingLoop::run(uint64_t global_step) {
-  context_.set_global_step(global_step);
-  SHOAL_CO_TRY_VOID(co_await ready());
-  bool more = !context_.stop_requested();
-  while (more) {
-    if (env_.interrupted().stop_requested()) break;
-    auto iterated = co_await iterate();
-    const bool of_user = !iterated && iterated.error().cause();  // what users' code throws is never a lost server
-    if (!iterated && iterated.error().kind() == ErrorKind::kUnavailable && options_.recover && !of_user) {
-      env_.log().warning("waiting for the parameter servers: " + iterated.error().message());
-      SHOAL_CO_TRY(const cluster::Ready again, co_await options_.recover());
-      if (again.global_step < context_.global_step()) {
-        env_.log().warning("global step goes back from " + std::to_string(context_.global_step()) + " to " +
-                           std::to_string(again.global_step) + ": the servers were restored from a checkpoint");
-      }
-      context_.set_global_step(again.global_step);
-      SHOAL_CO_TRY_VOID(co_await ready());
-      continue;
+Task<Result<LoopEnd>> TrainingLoop::run(cluster::Ready first) {
+  enter(first);
+  Result<void> made = co_await ready();
+  if (!made && is_recoverable(made.error())) made = co_await recover(std::move(made).error());
+  SHOAL_CO_TRY_VOID(std::move(made));
+  co_return co_await iterations();
+}
+
+Task<Result<LoopEnd>> TrainingLoop::resume(Error why) {
+  const bool was_done = reached_max();
+  SHOAL_CO_TRY_VOID(co_await recover(std::move(why)));
+  if (was_done && !reached_max()) context_.clear_stop();
+  end_of_input_ = false;  // the input may have been moved back; if not, it says so again
+  co_return co_await iterations();
+}
+
+Task<Result<LoopEnd>> TrainingLoop::iterations() {
+  while (may_go_on() && !env_.interrupted().stop_requested()) {
+    Result<bool> more = co_await iterate();
+    if (!more && is_recoverable(more.error())) {
+      Result<void> recovered = co_await recover(std::move(more).error());
+      if (recovered) continue;
+      more = std::move(recovered).error();
     }
-    if (!iterated && iterated.error().kind() == ErrorKind::kCancelled && env_.interrupted().stop_requested()) break;
-    if (!iterated) co_return std::move(iterated).error();
-    more = *iterated;
+    // Cancelled: an interrupt, or a server says that the job has ended.
+    if (!more && more.error().kind() != ErrorKind::kCancelled) co_return std::move(more).error();
+    if (!more || !*more) break;
   }
   co_return LoopEnd{context_.global_step(), context_.iterations(), reason()};
 }
 
+bool TrainingLoop::is_recoverable(const Error& error) const {
+  // What users' code throws is never a lost server, and neither is a disk that is full.
+  return error.kind() == ErrorKind::kUnavailable && !error.cause() && options_.recover && options_.store->lost();
+}
+
+Task<Result<void>> TrainingLoop::recover(Error why) {
+  for (;;) {
+    env_.log().warning("waiting for the parameter servers: " + why.message());
+    SHOAL_CO_TRY(const cluster::Ready again, co_await options_.recover());
+    if (again.global_step < context_.global_step()) {
+      env_.log().warning("global step goes back from " + std::to_string(context_.global_step()) + " to " +
+                         std::to_string(again.global_step) + ": a server lost what it held, so all hold an older state again");
+    }
+    enter(again);
+    Result<void> made = co_await ready();
+    if (made || !is_recoverable(made.error())) co_return made;
+    why = std::move(made).error();
+  }
+}
+
+void TrainingLoop::enter(const cluster::Ready& ready) {
+  context_.set_global_step(ready.global_step);
+  job_stops_ = ready.stop;
+}
+
+bool TrainingLoop::reached_max() const {
+  return options_.max_steps && context_.global_step() >= uint64_t(*options_.max_steps);
+}
+
+bool TrainingLoop::may_go_on() const { return !context_.stop_requested() && !job_stops_ && !reached_max(); }
+
 checkpoint::EndReason TrainingLoop::reason() const {
-  if (options_.max_steps && context_.global_step() >= uint64_t(*options_.max_steps)) return checkpoint::EndReason::kMaxSteps;
+  if (reached_max()) return checkpoint::EndReason::kMaxSteps;
   if (env_.interrupted().stop_requested()) return checkpoint::EndReason::kInterrupted;
   return end_of_input_ ? checkpoint::EndReason::kEndOfInput : checkpoint::EndReason::kStopRequested;
 }
@@ -83,14 +119,16 @@ Task<Result<bool>> TrainingLoop::iterate() {
   }
   SHOAL_CO_TRY(const cluster::Outcome outcome, co_await options_.store->commit(step_, scalars_));
   SHOAL_CO_TRY_VOID(co_await after_update(outcome));
-  co_return !context_.stop_requested() && !job_stops_;
+  co_return may_go_on();
 }
 
 Task<Result<void>> TrainingLoop::after_update(const cluster::Outcome& outcome) {
   context_.set_global_step(outcome.global_step);
   context_.count_iteration();
   job_stops_ = outcome.stop;
-  if (options_.saver && options_.saver->due(outcome.global_step, env_.now())) {
+  // With workers about, the last step of all is still to come: finish() saves that one.
+  const bool last_follows = options_.recover && reached_max();
+  if (options_.saver && !last_follows && options_.saver->due(outcome.global_step, env_.now())) {
     SHOAL_CO_TRY(std::string own, co_await position_for_save());
     SHOAL_CO_TRY_VOID(co_await options_.saver->save(*options_.store, context_, std::move(own)));
   }
@@ -123,8 +161,8 @@ Task<Result<std::string>> TrainingLoop::position_for_save() {
 }
 
 Result<std::string> TrainingLoop::input_position() {
-  if (options_.first_batch) return options_.first_position;  // drawn, but not trained on yet
-  auto position = options_.input->save();
+  if (options_.input->first_batch) return options_.input->first_position;
+  auto position = options_.input->iterator->save();
   if (position) return encode_position(*position);
   env_.log().warning_once("position", "the input's position cannot be saved: " + position.error().message() +
                                           "; after a restart the input begins anew");
@@ -139,7 +177,7 @@ Result<void> TrainingLoop::compute() {
   if (options_.store->wants_positions()) {
     SHOAL_TRY(position_, input_position());
   }
-  SHOAL_TRY_VOID(options_.store->start(step_, options_.input->ordinal(), position_));
+  SHOAL_TRY_VOID(options_.store->start(step_, options_.input->iterator->ordinal(), position_));
   return run_program();
 }
 
@@ -152,12 +190,12 @@ Result<void> TrainingLoop::call_before_step() {
 }
 
 Result<bool> TrainingLoop::draw_batch() {
-  if (options_.first_batch) {
-    batch_ = std::move(*options_.first_batch);
-    options_.first_batch.reset();
+  if (options_.input->first_batch) {
+    batch_ = std::move(*options_.input->first_batch);
+    options_.input->first_batch.reset();
     return true;
   }
-  return options_.input->next(batch_);
+  return options_.input->iterator->next(batch_);
 }
 
 Result<void> TrainingLoop::run_program() {
@@ -170,7 +208,7 @@ Result<void> TrainingLoop::run_program() {
                                          .variables = step_.variables,
                                          .updates = step_.updates,
                                          .weights = step_.weights,
-                                         .key = {options_.trainer_index, options_.input->ordinal()}}));
+                                         .key = {options_.trainer_index, options_.input->iterator->ordinal()}}));
   const std::span<const TensorView> fetched = program_->program->fetched();
   values_.set(double(fetched[0].as<float>()[0]), size, fetched.size() > 1);
   for (size_t i = 0; i + 1 < fetched.size(); ++i) values_.values()[i].second = fetched[i + 1];

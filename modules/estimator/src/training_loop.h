@@ -19,18 +19,24 @@ namespace shoal {
 std::string encode_position(const data::Position& position);
 Result<data::Position> decode_position(std::string_view bytes);
 
+/// A trainer's input as it goes along: the loop draws from it, the task moves it (after a restart or a recovery).
+struct TrainingInput {
+  std::unique_ptr<data::Iterator> iterator;
+  std::optional<data::Batch> first_batch;  ///< drawn already, to learn the types, and not trained on yet
+  std::string first_position;              ///< of the iterator before that batch; empty: it cannot tell
+};
+
 struct LoopOptions {
   BuiltModel* model = nullptr;
   cluster::Store* store = nullptr;
-  data::Iterator* input = nullptr;
-  std::optional<data::Batch> first_batch;  ///< drawn already, to learn the types
-  std::string first_position;              ///< of the input before that batch
+  TrainingInput* input = nullptr;
   std::vector<std::string> fetch_names;    ///< of what a fetching step gives beside the loss, in the programs' order
   std::vector<std::shared_ptr<Hook>> hooks;
   CheckpointSaver* saver = nullptr;        ///< null: not on this task
-  std::optional<int64_t> max_steps;        ///< absolute; only names the reason of an end
+  std::optional<int64_t> max_steps;        ///< absolute: no step is begun at or beyond it
   uint64_t trainer_index = 0;
   /// After a lost server: makes the model ready again (leader) or waits for it, and moves the input to where it says.
+  /// Null: the store cannot be lost.
   std::function<Task<Result<cluster::Ready>>()> recover;
 };
 
@@ -46,11 +52,20 @@ class TrainingLoop {
 
   /// From after_ready() to the last iteration. Errors as they come (after_step() and end() are not called then). The
   /// final save and end() are finish()'s.
-  Task<Result<LoopEnd>> run(uint64_t global_step);
+  Task<Result<LoopEnd>> run(cluster::Ready first);
+  /// After run(), when a server was lost (`why`) before finish() was through: recovers, and trains what the job fell back.
+  Task<Result<LoopEnd>> resume(Error why);
   /// At a clean end: the last checkpoint if the step moved, then end() of all hooks.
   Task<Result<void>> finish();
+  /// True if recovery may help against `error`.
+  bool is_recoverable(const Error& error) const;
 
  private:
+  Task<Result<LoopEnd>> iterations();
+  Task<Result<void>> recover(Error why);
+  void enter(const cluster::Ready& ready);
+  bool may_go_on() const;
+  bool reached_max() const;
   Task<Result<bool>> iterate();
   Task<Result<void>> ready();
   Task<Result<std::string>> position_for_save();

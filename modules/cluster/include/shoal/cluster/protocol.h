@@ -4,9 +4,11 @@
 ///
 /// A trainer's connection to a server:
 ///   Hello                    -> "welcome" Welcome | Error
-///   Pull                     -> Weights (once the model is ready) | "not_ready"
-///   Chunk (closing)          -> Weights, with the push applied | Weights, status kFenced
+///   Pull                     -> Weights (once the model is ready) | "not_ready" | "finished"
+///   Chunk (closing)          -> Weights, with the push applied | "fenced", status kFenced | "finished", not applied
+///   "welcome"                -> "welcome" Welcome, as it is now
 ///   "done"                   -> "ok": this trainer makes no more pushes
+/// A server that leaves while trainers are connected sends them "finished" unasked (reply_to 0).
 /// The chief's, beside that:
 ///   "status"                 -> "status" ServerStatus
 ///   "prepare" Prepare        -> "ok": a new epoch is being loaded; the old one is gone

@@ -66,6 +66,8 @@ struct Ready {
   bool attached = false;
   /// This trainer's input position, if the job has one for it.
   std::optional<std::string> position;
+  /// The job asks its trainers to stop: make no step.
+  bool stop = false;
 };
 
 /// What begin() hands out. Spans are valid until commit(); their order is that of Store::bind().
@@ -82,7 +84,8 @@ struct Outcome {
   bool stop = false;         ///< the job asks its trainers to stop
 };
 
-/// Errors: Unavailable (a server is gone or lost its state; prepare()/attach() again), anything else is final.
+/// Errors: Unavailable (a server is gone or lost its state; prepare()/attach() again); Cancelled (the job has ended, or an
+/// interrupt: nothing more to do); anything else is final.
 class Store {
  public:
   virtual ~Store() = default;
@@ -105,6 +108,9 @@ class Store {
 
   /// The current state, held. `own_position`: of this trainer's input after its last commit.
   virtual Task<Result<std::unique_ptr<Snapshot>>> snapshot(std::string own_position) = 0;
+  /// True after an operation failed with Unavailable because of a server, until prepare() or attach(): what tells a lost
+  /// server from a full disk, say.
+  virtual bool lost() const = 0;
   /// The newest global step, asked for outside of steps.
   virtual Task<Result<uint64_t>> global_step() = 0;
   virtual const ShardPlan& plan() const = 0;

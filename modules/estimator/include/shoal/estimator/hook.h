@@ -56,6 +56,7 @@ class RunContext {
   // For the loop that owns it.
   void set_global_step(uint64_t step) { global_step_ = step; }
   void count_iteration() { ++iterations_; }
+  void clear_stop() { stop_requested_ = false; }
   void set_task(bool is_chief, std::string model_dir, monitor::EventWriter* summaries) {
     is_chief_ = is_chief;
     model_dir_ = std::move(model_dir);
