@@ -3,6 +3,16 @@
 #include <boost/asio/write.hpp>
 
 namespace shoal::transport::tcp {
+namespace {
+
+/// Retrying a port of this machine that nobody listens on may, by chance, get that very port as its own and connect the
+/// socket to itself; it would then hold the port that the listener is about to take.
+bool connected_to_itself(const asio::ip::tcp::socket& socket) {
+  error_code ignored;
+  return socket.local_endpoint(ignored) == socket.remote_endpoint(ignored);
+}
+
+}  // namespace
 
 Attempt::Attempt(std::shared_ptr<Core> core, Endpoint to, LinkOptions options)
     : core_(std::move(core)), to_(std::move(to)), options_(options), waits_(std::make_shared<WaitList>(core_->env)) {}
@@ -42,8 +52,8 @@ void Attempt::try_next() {
   socket_.emplace(core_->io);
   socket_->async_connect(addresses_[next_], [self = shared_from_this()](const error_code& error) {
     if (self->done() || !self->socket_) return;
-    if (!error) return self->introduce();
-    self->failures_ = error.message();
+    if (!error && !connected_to_itself(*self->socket_)) return self->introduce();
+    self->failures_ = error ? error.message() : "nobody listens there yet";
     ++self->next_;
     self->try_next();
   });

@@ -1,6 +1,9 @@
 #include "link.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/socket.h>
 
 namespace shoal::transport::tcp {
 namespace {
@@ -10,6 +13,17 @@ constexpr uint64_t kReadAheadBytes = 256 * 1024;
 // One turn of the event loop does not move more than this for one connection, so that others get theirs.
 constexpr size_t kTurnBytes = size_t(16) << 20;
 constexpr Duration kCloseTimeout = std::chrono::seconds(1);
+
+/// A host that lost its power says nothing: without probes its connection would look alive until the next deadline.
+void notice_dead_hosts(int socket) {
+  constexpr int kOn = 1, kIdleSecs = 10, kIntervalSecs = 5, kProbes = 3;
+  constexpr unsigned kUnacknowledgedMs = 30'000;
+  setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &kOn, sizeof kOn);
+  setsockopt(socket, IPPROTO_TCP, TCP_KEEPIDLE, &kIdleSecs, sizeof kIdleSecs);
+  setsockopt(socket, IPPROTO_TCP, TCP_KEEPINTVL, &kIntervalSecs, sizeof kIntervalSecs);
+  setsockopt(socket, IPPROTO_TCP, TCP_KEEPCNT, &kProbes, sizeof kProbes);
+  setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &kUnacknowledgedMs, sizeof kUnacknowledgedMs);
+}
 
 }  // namespace
 
@@ -49,6 +63,7 @@ void Link::start() {
   error_code ignored;
   socket_->non_blocking(true, ignored);
   socket_->set_option(asio::ip::tcp::no_delay(true), ignored);
+  notice_dead_hosts(socket_->native_handle());
   flush();  // arms the channel
   wait_readable();
 }

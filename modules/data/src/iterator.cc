@@ -6,7 +6,7 @@
 namespace shoal::data {
 namespace {
 
-constexpr size_t kPositionBytesMax = 64 << 10;
+constexpr size_t kPositionBytesMax = (64 << 10) - sizeof(uint64_t);  // with its ordinal it fits into 64 KiB
 constexpr uint64_t kPositionFormat = 1;
 
 /// Position::state is: format, fingerprint, ended, the stages' numbers, and a check of all that (eight bytes).

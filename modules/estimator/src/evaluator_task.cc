@@ -10,7 +10,9 @@ namespace {
 constexpr auto kNoteEvery = std::chrono::seconds(600);
 constexpr auto kPollEvery = std::chrono::milliseconds(100);  // for the end mark, and between looks at least
 constexpr auto kOldMarkGrace = std::chrono::seconds(30);     // a mark of the run before: its removal is waited for
+constexpr auto kAfterTheEnd = std::chrono::seconds(1);       // between looks once the job has ended
 constexpr int kDamagedMax = 3;
+constexpr int kLooksAfterTheEndMax = 10;
 
 /// A note that is made at most once per 600 s.
 class RareNote {
@@ -36,6 +38,7 @@ class EvaluatorTask {
   Result<void> look();
   Result<void> evaluate(const std::string& prefix);
   Result<bool> read_mark();
+  Result<void> check_lost_end();
   bool finished() const;
   Task<Result<void>> wait_until(SteadyTime when);
 
@@ -46,7 +49,8 @@ class EvaluatorTask {
   std::optional<checkpoint::EndMark> mark_;
   std::optional<checkpoint::EndMark> mark_at_start_;
   bool looked_for_mark_ = false;
-  RareNote missing_note_, not_new_note_, poll_note_;
+  RareNote missing_note_, not_new_note_, poll_note_, lost_note_;
+  int looks_after_end_ = 0;
   std::string damaged_prefix_;
   int damaged_count_ = 0;
 };
@@ -61,11 +65,21 @@ Task<Result<std::optional<Metrics>>> EvaluatorTask::run() {
     SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(work)));
     SHOAL_CO_TRY_VOID(std::move(looked));
     if (finished()) break;
-    SHOAL_CO_TRY_VOID(co_await wait_until(std::max(started + throttle, env_.after(kPollEvery))));
+    SHOAL_CO_TRY_VOID(check_lost_end());
+    const SteadyTime next = mark_ ? env_.after(kAfterTheEnd) : std::max(started + throttle, env_.after(kPollEvery));
+    SHOAL_CO_TRY_VOID(co_await wait_until(next));
   }
   if (!evaluating_.last_prefix()) env_.log().warning("evaluation: the job ended and nothing was ever evaluated");
   evaluating_.warn_about_final_exporters(env_.log());
   co_return evaluating_.metrics();
+}
+
+/// The job has ended, but what it ended with is not there to be evaluated: not for ever.
+Result<void> EvaluatorTask::check_lost_end() {
+  if (!mark_ || ++looks_after_end_ < kLooksAfterTheEndMax) return {};
+  return data_loss("evaluation: the job ended with checkpoint " +
+                   join_path(options_.estimator.model_dir(), mark_->checkpoint) +
+                   ", which is not the newest one that can be found there; was the folder changed by hand?");
 }
 
 /// One look: status missing, not new, or evaluated.
@@ -73,7 +87,7 @@ Result<void> EvaluatorTask::look() {
   SHOAL_TRY_VOID(read_mark());
   auto newest = checkpoint::latest(env_.storage(), options_.estimator.model_dir());
   if (!newest) {
-    env_.log().error("checkpoint: " + newest.error().message());
+    if (lost_note_.due(env_.now())) env_.log().error("checkpoint: " + newest.error().message());
     newest = std::optional<std::string>();
   }
   if (!*newest) {
@@ -129,14 +143,15 @@ bool EvaluatorTask::finished() const {
   return mark_->checkpoint.empty() || evaluating_.last_prefix() == last;
 }
 
-/// Until `when`, cut short by the end mark (of a checkpoint not evaluated yet) or an interrupt.
+/// Until `when`, cut short by an end mark that appears meanwhile, or an interrupt.
 Task<Result<void>> EvaluatorTask::wait_until(SteadyTime when) {
+  const bool marked_before = mark_.has_value();
   while (env_.now() < when && !env_.interrupted().stop_requested()) {
     Result<bool> marked = false;
     Work work = [this, &marked] { marked = read_mark(); };
     SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(work)));
     SHOAL_CO_TRY(const bool ended, std::move(marked));
-    if (ended) break;
+    if (ended && !marked_before) break;
     Result<void> slept = co_await env_.sleep_until(std::min(when, env_.after(kPollEvery)), env_.interrupted());
     if (!slept && slept.error().kind() != ErrorKind::kCancelled) co_return slept;
   }
