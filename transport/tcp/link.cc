@@ -17,12 +17,10 @@ constexpr Duration kCloseTimeout = std::chrono::seconds(1);
 /// A host that lost its power says nothing: without probes its connection would look alive until the next deadline.
 void notice_dead_hosts(int socket) {
   constexpr int kOn = 1, kIdleSecs = 10, kIntervalSecs = 5, kProbes = 3;
-  constexpr unsigned kUnacknowledgedMs = 30'000;
   setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &kOn, sizeof kOn);
   setsockopt(socket, IPPROTO_TCP, TCP_KEEPIDLE, &kIdleSecs, sizeof kIdleSecs);
   setsockopt(socket, IPPROTO_TCP, TCP_KEEPINTVL, &kIntervalSecs, sizeof kIntervalSecs);
   setsockopt(socket, IPPROTO_TCP, TCP_KEEPCNT, &kProbes, sizeof kProbes);
-  setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &kUnacknowledgedMs, sizeof kUnacknowledgedMs);
 }
 
 }  // namespace
