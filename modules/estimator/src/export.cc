@@ -174,18 +174,28 @@ Result<EstimatorSpec> spec_of(Graph& graph, const ExportDescription& description
   return spec;
 }
 
+/// graph.json of an export that is there: what is wrong with it, its absence too, is DataLoss naming the file.
+Result<std::unique_ptr<Graph>> read_graph(Environment& env, const std::string& folder) {
+  const std::string path = join_path(folder, kExportGraph);
+  if (!env.storage().exists(path)) return data_loss("export " + folder + ": " + path + " is missing; export the model again");
+  SHOAL_TRY(const std::string text, env.storage().read_all(path));
+  auto graph = graph_from_json(text);
+  if (!graph) return data_loss("export " + folder + ": " + path + ": " + graph.error().message());
+  return graph;
+}
+
 Result<std::unique_ptr<ExportedModel>> load(const std::string& folder, const RuntimeOptions& runtime) {
   const RunConfig config({.runtime = runtime});
   auto env = make_inner_environment(config);
   SHOAL_TRY(const std::string text, env->storage().read_all(join_path(folder, kExportFile)));
   auto description = decode_export(text);
   if (!description) return std::move(description).error().with_context("export " + folder);
-  SHOAL_TRY(const std::string graph_text, env->storage().read_all(join_path(folder, kExportGraph)));
-  SHOAL_TRY(std::unique_ptr<Graph> graph, graph_from_json(graph_text));
-  SHOAL_TRY(EstimatorSpec spec, spec_of(*graph, *description));
+  SHOAL_TRY(std::unique_ptr<Graph> graph, read_graph(*env, folder));
+  auto spec = spec_of(*graph, *description);
+  if (!spec) return std::move(spec).error().with_context("export " + folder);
   InputTypes types;
   for (const ExportedTensor& input : description->inputs) types.features.emplace_back(input.name, value_type(input));
-  auto model = BuiltModel::from_graph(std::move(graph), std::move(spec), std::move(types));
+  auto model = BuiltModel::from_graph(std::move(graph), std::move(spec).value(), std::move(types));
   SHOAL_TRY(auto backend, make_configured_backend(config));
   model->use_backend(std::move(backend), config.compute_threads(usable_cores()));
   SHOAL_TRY(const auto reader, open_checkpoint(*env, join_path(folder, kExportVariables), std::nullopt));

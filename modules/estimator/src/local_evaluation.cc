@@ -2,13 +2,14 @@
 
 namespace shoal {
 
-bool LocalEvaluation::after_save(RunContext&, uint64_t step, const std::string& prefix) {
+bool LocalEvaluation::after_save(RunContext& context, uint64_t step, const std::string& prefix) {
   newest_prefix_ = prefix;
   if (!first_step_) {
     first_step_ = step;
     return false;
   }
   if (last_started_ && env_.now() - *last_started_ < throttle_) {
+    if (context.stop_requested()) return false;  // the last save: end() evaluates it
     env_.log().info("evaluation of " + prefix + " skipped by the throttle: the last one started less than " +
                     std::to_string(int64_t(to_seconds(throttle_))) + " s ago");
     return false;

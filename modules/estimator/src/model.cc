@@ -45,6 +45,20 @@ nn::ValueMap add_inputs(Graph& graph, const std::vector<std::pair<std::string, V
   return values;
 }
 
+std::string names_of(const auto& named, std::string_view part) {
+  std::string names;
+  for (const auto& entry : named) names += (names.empty() ? "" : ", ") + input_name(part, entry.first);
+  return names.empty() ? "nothing" : names;
+}
+
+/// Tensors are bound by position, so the names must be those that the model was built for.
+Result<void> check_names(const data::TensorMap& tensors, const auto& types, std::string_view part) {
+  const bool same = std::equal(tensors.begin(), tensors.end(), types.begin(), types.end(),
+                               [](const auto& tensor, const auto& type) { return tensor.first == type.first; });
+  if (same) return {};
+  return invalid_argument("a batch has " + names_of(tensors, part) + "; the model was built for " + names_of(types, part));
+}
+
 }  // namespace
 
 std::string input_name(std::string_view part, std::string_view name) {
@@ -171,18 +185,12 @@ Result<void> BuiltModel::bind_sources(BoundProgram& bound) const {
 /// A feed that misses every input is a mistake in its name; one of an input that this program does not use is none.
 Result<void> BuiltModel::check_feeds(std::span<const std::pair<std::string, Tensor>> feeds) const {
   for (const auto& [name, tensor] : feeds) {
-    std::string available;
-    bool known = false;
-    const auto offer = [&, &fed = name](const auto& types, std::string_view part) {
-      for (const auto& [input, type] : types) {
-        const std::string full = input_name(part, input);
-        known = known || full == fed;
-        available += (available.empty() ? "" : ", ") + full;
-      }
+    const auto is_fed = [&fed = name](std::string_view part) {
+      return [part, &fed](const auto& entry) { return input_name(part, entry.first) == fed; };
     };
-    offer(types_.features, "features");
-    offer(types_.labels, "labels");
-    if (!known) return invalid_argument("a hook feeds " + name + ", which is no input; there are: " + available);
+    if (std::ranges::any_of(types_.features, is_fed("features")) || std::ranges::any_of(types_.labels, is_fed("labels"))) continue;
+    return invalid_argument("a hook feeds " + name + ", which is no input; there are: " + names_of(types_.features, "features") +
+                            (types_.labels.empty() ? "" : ", " + names_of(types_.labels, "labels")));
   }
   return {};
 }
@@ -190,6 +198,8 @@ Result<void> BuiltModel::check_feeds(std::span<const std::pair<std::string, Tens
 Result<void> BuiltModel::feed(BoundProgram& bound, data::Batch& batch,
                               std::span<const std::pair<std::string, Tensor>> feeds) {
   SHOAL_TRY_VOID(check_feeds(feeds));
+  SHOAL_TRY_VOID(check_names(batch.features, types_.features, "features"));
+  SHOAL_TRY_VOID(check_names(batch.labels, types_.labels, "labels"));
   for (auto& [name, tensor] : batch.labels) {
     if (tensor.dtype() != DType::kString && !spec_.label_mapping.takes_text()) continue;
     SHOAL_TRY(tensor, spec_.label_mapping.map(tensor));
@@ -197,7 +207,6 @@ Result<void> BuiltModel::feed(BoundProgram& bound, data::Batch& batch,
   for (size_t i = 0; i < bound.sources.size(); ++i) {
     const BoundProgram::Source& source = bound.sources[i];
     const data::TensorMap& part = source.label ? batch.labels : batch.features;
-    if (source.index >= part.size()) return invalid_argument("a batch lacks the input " + source.name);
     bound.inputs[i] = (part.begin() + ptrdiff_t(source.index))->second.view();
     for (const auto& [name, tensor] : feeds) {
       if (name == source.name) bound.inputs[i] = tensor.view();

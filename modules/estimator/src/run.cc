@@ -71,18 +71,19 @@ Arguments::Arguments(const ProgramInfo& program) : program_(program), app_(progr
 
 void Arguments::add_common() {
   CommandLine& line = parsed_.command_line;
-  app_.add_option("--steps", line.steps, "Train until the global step reaches this number")->group("Training");
-  app_.add_option("--batch", line.batch, "Examples per trainer and step")->check(CLI::PositiveNumber)->capture_default_str()->group("Training");
-  app_.add_option("--seed", parsed_.config.random_seed, "Seed of initial weights, dropout and shuffles; same seed, same result")->group("Training");
+  app_.add_option("--steps", line.steps, "Train until the global step reaches this number")->check(reads_as<int64_t>("INT"))->group("Training");
+  app_.add_option("--batch", line.batch, "Examples per trainer and step")->check(reads_as<int64_t>("INT"))->check(CLI::PositiveNumber)->capture_default_str()->group("Training");
+  app_.add_option("--seed", parsed_.config.random_seed, "Seed of initial weights, dropout and shuffles; same seed, same result")->check(reads_as<int64_t>("INT"))->group("Training");
   app_.add_option("--data-dir", line.data_dir, "Folder of the data")->envname("SHOAL_DATA")->group("Files");
   app_.add_option("--model-dir", parsed_.config.model_dir, "Folder for checkpoints, events and exports; training resumes from what is there")->group("Files");
-  app_.add_option("--save-checkpoints-steps", save_steps_, "A checkpoint every so many global steps")->group("Files");
-  app_.add_option("--save-checkpoints-secs", save_secs_, "A checkpoint every so many seconds")->group("Files");
-  app_.add_option("--throttle-secs", line.throttle_secs, "Least seconds between the starts of two evaluations")->check(CLI::NonNegativeNumber)->capture_default_str()->group("Files");
+  app_.add_option("--save-checkpoints-steps", save_steps_, "A checkpoint every so many global steps")->check(reads_as<int64_t>("INT"))->group("Files");
+  app_.add_option("--save-checkpoints-secs", save_secs_, "A checkpoint every so many seconds")->check(reads_as<double>("NUMBER"))->group("Files");
+  app_.add_option("--throttle-secs", line.throttle_secs, "Least seconds between the starts of two evaluations")->check(reads_as<int64_t>("INT"))->check(CLI::NonNegativeNumber)->capture_default_str()->group("Files");
   app_.add_option("--cluster", parsed_.cluster, "Run a cluster as threads of this process: ps:2,worker:3,evaluator (a chief is always there)")->group("Running");
+  app_.add_option("--ready-timeout-secs", parsed_.config.ready_timeout_secs, "Longest wait for the other tasks of a cluster, at the start and when one is lost")->capture_default_str()->group("Running");
   app_.add_option("--transport", runtime_.transport, "How tasks talk: tcp, inproc")->group("Running");
   app_.add_option("--backend", runtime_.backend, "What computes: onednn, reference")->group("Running");
-  app_.add_option("--threads", runtime_.threads, "Compute threads of each trainer")->check(CLI::PositiveNumber)->group("Running");
+  app_.add_option("--threads", runtime_.threads, "Compute threads of each trainer")->check(reads_as<int32_t>("INT"))->check(CLI::PositiveNumber)->group("Running");
   app_.add_flag("--insecure", parsed_.insecure, "Allow plain tcp to other machines: whoever reaches the ports can join")->envname("SHOAL_INSECURE")->group("Running");
   app_.add_flag("--json", line.json, "End with one line of JSON on standard output: the results")->group("Output");
   app_.add_flag("--quiet", parsed_.quiet, "Warnings and errors only")->group("Output");
@@ -208,9 +209,14 @@ int run_one(const Parsed& parsed, const TaskHost& host, const ProgramBody& body)
 }  // namespace
 
 int run(int argc, const char* const* argv, const ProgramInfo& program, const ProgramBody& body) {
-  Arguments arguments(program);
-  if (const auto status = arguments.parse(argc, argv)) return *status;
-  const Parsed& parsed = arguments.parsed();
+  std::optional<Arguments> arguments;
+  try {
+    arguments.emplace(program);
+  } catch (const CLI::ConstructionError& error) {
+    return print_error(invalid_argument(std::string("the program's flags: ") + error.what()));
+  }
+  if (const auto status = arguments->parse(argc, argv)) return *status;
+  const Parsed& parsed = arguments->parsed();
   TaskHost host;
   host.handle_signals = true;
   host.insecure = parsed.insecure;

@@ -1,0 +1,214 @@
+// Estimator::export_model and load_exported_model (CONTRACT EST-13).
+#include "shoal/estimator/exported_model.h"
+
+#include "fixture.h"
+#include "shoal/nn/flatten.h"
+#include "shoal/nn/head.h"
+
+namespace shoal::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+EstimatorSpec classifier(const Features& features, const Labels& labels, Mode mode, const Params& params, const RunConfig&) {
+  Value hidden = nn::dense(features["x"], {.units = 8, .activation = nn::Activation::kRelu});
+  const std::vector<std::string> names = {"low", "middle", "high"};
+  return nn::multi_class_head({.n_classes = 3, .label_vocabulary = params.has("text") ? names : std::vector<std::string>()})
+      ->build({.mode = mode, .labels = labels, .logits = nn::dense(hidden, {.units = 3}), .optimizer = nn::sgd({.learning_rate = 0.1})});
+}
+data::TensorMap features(int count) {
+  std::vector<float> x;
+  for (int i = 0; i < 2 * count; ++i) x.push_back(float((i * 7) % 5) - 2);
+  return {{"x", Tensor::of<float>({count, 2}, x)}};
+}
+Dataset numbered() { return Dataset::from_tensor_slices(features(6), Tensor::of<int64_t>({6}, {0, 1, 2, 0, 1, 2})); }
+Dataset named() {
+  return Dataset::from_tensor_slices(features(6), Tensor::of_strings({6}, {"low", "middle", "high", "low", "middle", "high"}));
+}
+
+std::string bits(const Tensor& tensor) {
+  if (tensor.dtype() != DType::kString) return {reinterpret_cast<const char*>(tensor.view().data), tensor.bytes()};
+  std::string text;
+  for (const std::string& word : tensor.strings()) text += word + "|";
+  return text;
+}
+std::map<std::string, std::string> bits(const data::TensorMap& tensors) {
+  std::map<std::string, std::string> all;
+  for (const auto& [name, tensor] : tensors) all[name] = to_string(tensor.shape()) + " " + bits(tensor);
+  return all;
+}
+
+struct Export : ::testing::Test {
+  Place place;
+  Estimator estimator = place.estimator(classifier, {.save_checkpoints_steps = 5}, {{"text", true}});
+  const std::string base = place.folder / "exports";
+  const RuntimeOptions runtime{.threads = 1, .backend = "reference"};
+  const InputFn serving = [] { return named().batch(2); };
+
+  void SetUp() override { estimator.train([] { return named().repeat().batch(4); }, {.steps = 7}); }
+  std::string write(ExportOptions options = {}) { return estimator.export_model(base, serving, std::move(options)); }
+};
+
+TEST_F(Export, GivesThePredictionsOfPredictBitForBit) {
+  const std::string folder = write();
+  EXPECT_THAT(folder.substr(base.size()), ::testing::MatchesRegex("/[0-9]{10}"));
+  const auto model = load_exported_model(folder, runtime);
+  EXPECT_EQ(model->global_step(), 7);
+  ASSERT_EQ(model->inputs().size(), 1u);
+  EXPECT_EQ(model->inputs()[0].name, "x");
+  EXPECT_EQ(model->inputs()[0].dtype, DType::kFloat32);
+  EXPECT_THAT(model->inputs()[0].shape, ElementsAre(-1, 2));
+  std::vector<std::string> outputs;
+  for (const auto& output : model->outputs()) outputs.push_back(output.name);
+  EXPECT_THAT(outputs, ::testing::UnorderedElementsAre("logits", "probabilities", "class_ids", "all_class_ids"));
+  // Batches of other sizes than the serving input's, several times.
+  for (const int size : {6, 1, 6, 4}) {
+    const auto expected = estimator.predict([size] { return Dataset::from_tensor_slices(features(size)).batch(size); },
+                                            {.yield_single_examples = false})->next();
+    const auto got = model->predict(features(size));
+    EXPECT_EQ(bits(got), bits(*expected));
+    EXPECT_NE(got.find("classes"), nullptr);
+    EXPECT_EQ(got.find("classes")->dtype(), DType::kString);
+  }
+}
+
+TEST_F(Export, OfANamedCheckpoint) {
+  const auto model = load_exported_model(write({.checkpoint = place.model_dir() + "/model.ckpt-5"}), runtime);
+  EXPECT_EQ(model->global_step(), 5);
+  const auto expected = estimator.predict([] { return Dataset::from_tensor_slices(features(3)).batch(3); },
+                                          {.checkpoint = place.model_dir() + "/model.ckpt-5", .yield_single_examples = false})->next();
+  EXPECT_EQ(bits(model->predict(features(3))), bits(*expected));
+}
+
+TEST_F(Export, OutlivesTheFolderItWasTrainedIn) {
+  const std::string folder = write();
+  const auto before = bits(load_exported_model(folder, runtime)->predict(features(2)));
+  std::filesystem::remove_all(place.model_dir());
+  std::filesystem::rename(folder, place.folder / "moved");
+  EXPECT_EQ(bits(load_exported_model(place.folder / "moved", runtime)->predict(features(2))), before);
+}
+
+TEST_F(Export, LeavesOutTheOptimizer) {
+  const std::string folder = write();
+  std::vector<std::string> names;
+  const auto storage = make_file_storage();
+  const auto prefix = value_or_raise(checkpoint::latest(*storage, folder + "/variables"));
+  for (const auto& [name, value] : tensors(*prefix)) names.push_back(name);
+  EXPECT_THAT(names, ElementsAre("dense/bias", "dense/kernel", "dense_1/bias", "dense_1/kernel"));
+}
+
+TEST_F(Export, ALoneTensorHasNoName) {
+  Place other;
+  Estimator lone = other.estimator(
+      [](const Features& f, const Labels& l, Mode mode, const Params& p, const RunConfig& c) {
+        EstimatorSpec spec = counting_model(f, l, mode, p, c);
+        spec.predictions = {{"", spec.predictions[0].second}};
+        return spec;
+      });
+  lone.train(endless, {.steps = 1});
+  const auto model = load_exported_model(lone.export_model(base, endless), runtime);
+  EXPECT_EQ(model->inputs()[0].name, "");
+  EXPECT_EQ(model->outputs()[0].name, "");
+  EXPECT_THAT(floats(model->predict(Tensor::of<float>({2}, {1, 2})).single()), ElementsAre(2, 4));
+}
+
+TEST_F(Export, CopiesAssets) {
+  write_file(place.folder / "words.txt", "low\nhigh\n");
+  const std::string folder = write({.assets = {{"vocabulary/words.txt", place.folder / "words.txt"}}});
+  EXPECT_EQ(read_file(folder + "/assets/vocabulary/words.txt"), "low\nhigh\n");
+  for (const char* outside : {"../x", "/x", "a/../../x", ""}) {
+    EXPECT_THAT(refusal([&] { write({.assets = {{outside, place.folder / "words.txt"}}}); }), HasSubstr("inside the export"));
+  }
+  refusal([&] { write({.assets = {{"x", place.folder / "missing"}}}); }, ErrorKind::kNotFound);
+}
+
+TEST_F(Export, AFailureLeavesNothingBehind) {
+  refusal([&] { write({.assets = {{"x", place.folder / "missing"}}}); }, ErrorKind::kNotFound);
+  EXPECT_TRUE(!std::filesystem::exists(base) || std::filesystem::is_empty(base));
+}
+
+TEST_F(Export, NeedsACheckpointAndABatch) {
+  Place empty;
+  EXPECT_THAT(refusal([&] { (void)empty.estimator(classifier).export_model(base, serving); }, ErrorKind::kNotFound),
+              HasSubstr("no checkpoint"));
+  EXPECT_THAT(refusal([&] { (void)estimator.export_model(base, [] { return numbered().take(0).batch(1); }); }), HasSubstr("no batch"));
+  refusal([&] { (void)estimator.export_model(base, nullptr); }, ErrorKind::kTypeMismatch);
+}
+
+TEST_F(Export, RefusesFeaturesThatDoNotFit) {
+  const auto model = load_exported_model(write(), runtime);
+  EXPECT_THAT(refusal([&] { model->predict({{"y", Tensor::zeros(DType::kFloat32, {1, 2})}}); }), HasSubstr("x"));
+  EXPECT_THAT(refusal([&] { model->predict({{"x", Tensor::zeros(DType::kFloat32, {1, 3})}}); }), HasSubstr("[1, 3]"));
+  EXPECT_THAT(refusal([&] { model->predict({{"x", Tensor::zeros(DType::kInt64, {1, 2})}}); }), HasSubstr("int64"));
+  EXPECT_THAT(refusal([&] { model->predict({}); }), HasSubstr("features"));
+  EXPECT_THAT(refusal([&] { model->predict({{"x", Tensor::zeros(DType::kFloat32, {1, 2})}, {"z", Tensor::zeros(DType::kFloat32, {1, 2})}}); }),
+              HasSubstr("z"));
+  EXPECT_EQ(model->predict(features(2)).size(), 6u);  // it still works
+}
+
+// Damage.
+
+TEST_F(Export, DamagedFilesAreRefusedByName) {
+  const std::string folder = write();
+  EXPECT_THAT(refusal([&] { load_exported_model(place.folder / "nowhere", runtime); }, ErrorKind::kNotFound), HasSubstr("nowhere"));
+  const auto with = [&](const std::string& file, const std::string& contents, ErrorKind kind = ErrorKind::kDataLoss) {
+    const std::string path = folder + "/" + file, before = read_file(path);
+    write_file(path, contents);
+    const std::string message = refusal([&] { load_exported_model(folder, runtime); }, kind);
+    write_file(path, before);
+    return message;
+  };
+  const std::string description = read_file(folder + "/export.json");
+  const std::string graph = read_file(folder + "/graph.json");
+  const auto changed = [](std::string text, const std::string& from, const std::string& to) {
+    EXPECT_NE(text.find(from), std::string::npos) << from;
+    return text.replace(text.find(from), from.size(), to);
+  };
+  for (const std::string& broken : {std::string(), std::string("{"), std::string("[]"), std::string("null"),
+                                    description.substr(0, description.size() / 2), changed(description, "\"x\"", "7"),
+                                    changed(description, "\"float32\"", "\"float99\""), changed(description, "\"float32\"", "\"string\""),
+                                    changed(description, "\"node\": \"", "\"node\": \"not-"),
+                                    changed(description, "\"output\": 0", "\"output\": 77"),
+                                    changed(description, "\"output\": 0", "\"output\": -1")}) {
+    EXPECT_THAT(with("export.json", broken), AllOf(HasSubstr(folder))) << broken;
+  }
+  EXPECT_THAT(with("export.json", changed(description, "\"format\": 1", "\"format\": 2"), ErrorKind::kFailedPrecondition), HasSubstr("format 2"));
+  for (const std::string& broken : {std::string(), std::string("{}"), graph.substr(0, graph.size() / 2)}) {
+    EXPECT_THAT(with("graph.json", broken), HasSubstr("graph.json")) << broken;
+  }
+  std::filesystem::rename(folder + "/graph.json", folder + "/aside");
+  EXPECT_THAT(refusal([&] { load_exported_model(folder, runtime); }, ErrorKind::kDataLoss), HasSubstr("graph.json"));
+  std::filesystem::rename(folder + "/aside", folder + "/graph.json");
+  for (const auto& entry : std::filesystem::directory_iterator(folder + "/variables")) {
+    const std::string file = "variables/" + entry.path().filename().string();
+    std::string bytes = read_file(folder + "/" + file);
+    if (!file.ends_with("/checkpoint")) {  // that one is text for people to edit
+      std::string flipped = bytes;
+      for (size_t i = 0; i < bytes.size(); i += 4) flipped[i] ^= 4;
+      EXPECT_THAT(with(file, flipped), HasSubstr("variables")) << file;
+    }
+    EXPECT_THAT(with(file, bytes.substr(0, bytes.size() / 2)), HasSubstr("variables")) << file;
+  }
+  std::filesystem::remove_all(folder + "/variables");
+  EXPECT_THAT(refusal([&] { load_exported_model(folder, runtime); }, ErrorKind::kDataLoss), HasSubstr(folder));
+}
+
+TEST_F(Export, AGraphOfOtherVariablesIsRefused) {
+  const std::string folder = write();
+  Place other;
+  Estimator wider = other.estimator(
+      [](const Features& f, const Labels& l, Mode mode, const Params&, const RunConfig&) -> EstimatorSpec {
+        return nn::multi_class_head({.n_classes = 3})
+            ->build({.mode = mode, .labels = l, .logits = nn::dense(f["x"], {.units = 3, .name = "wider"}), .optimizer = nn::sgd()});
+      });
+  wider.train([] { return numbered().batch(2); }, {.steps = 1});
+  const std::string wrong = wider.export_model(place.folder / "other", [] { return numbered().batch(2); });
+  std::filesystem::remove_all(folder + "/variables");
+  std::filesystem::copy(wrong + "/variables", folder + "/variables", std::filesystem::copy_options::recursive);
+  EXPECT_THAT(refusal([&] { load_exported_model(folder, runtime); }), HasSubstr("dense/kernel"));
+}
+
+}  // namespace
+}  // namespace shoal::testing

@@ -1,0 +1,197 @@
+// Exporters: when they write and what they delete (CONTRACT 13).
+#include "shoal/estimator/exporter.h"
+
+#include "fixture.h"
+
+namespace shoal::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// One checkpoint in a folder, and exporters called with results of one's choosing.
+struct Exporters : ::testing::Test {
+  Place place;
+  Estimator estimator = place.estimator(counting_model);
+  std::unique_ptr<Environment> env = make_task_environment(estimator.config());
+  const InputFn serving = [] { return losses({1}); };
+  int64_t step = 0;
+
+  void SetUp() override { estimator.train(endless, {.steps = 1}); }
+
+  std::optional<std::string> call(Exporter& exporter, Metrics result, bool final = false) {
+    result.emplace("global_step", double(++step));
+    return exporter.export_model({*env, estimator, path(exporter), *estimator.latest_checkpoint(), result, serving, final});
+  }
+  std::optional<std::string> call(Exporter& exporter, double loss) { return call(exporter, Metrics{{"loss", loss}}); }
+  std::string path(const Exporter& exporter) const { return estimator.model_dir() + "/export/" + exporter.name(); }
+  std::vector<std::string> written(const Exporter& exporter) const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(path(exporter))) names.push_back(entry.path().filename().string());
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+  /// As if exports of long ago were there, and other things beside them.
+  void clutter(const Exporter& exporter) const {
+    for (const char* folder : {"0000000001", "0000000002", "0000000003", "00000000001", "000000001", "000000001x", "notes"}) {
+      std::filesystem::create_directories(path(exporter) + "/" + folder);
+      write_file(path(exporter) + "/" + folder + "/file", "x");
+    }
+    write_file(path(exporter) + "/0000000000", "a file, not an export");
+  }
+};
+
+TEST_F(Exporters, LatestWritesEveryTimeAndKeepsTheNewest) {
+  const auto latest = latest_exporter("latest", {.exports_to_keep = 2});
+  clutter(*latest);
+  const auto path = call(*latest, 1);
+  ASSERT_TRUE(path);
+  const std::string name = path->substr(path->rfind('/') + 1);
+  EXPECT_THAT(name, ::testing::MatchesRegex("[0-9]{10}"));
+  EXPECT_THAT(written(*latest), ElementsAre("0000000000", "00000000001", "0000000003", "000000001", "000000001x", name, "notes"));
+  EXPECT_TRUE(std::filesystem::exists(*path + "/export.json"));
+}
+
+TEST_F(Exporters, LatestKeepsAllWithoutALimit) {
+  const auto latest = latest_exporter("latest", {.exports_to_keep = std::nullopt});
+  clutter(*latest);
+  EXPECT_TRUE(call(*latest, 1));
+  EXPECT_EQ(written(*latest).size(), 9u);
+}
+
+TEST_F(Exporters, NamesOfOneSecondGoToTheNext) {
+  const auto latest = latest_exporter("latest");
+  const auto first = call(*latest, 1), second = call(*latest, 1);
+  ASSERT_TRUE(first && second);
+  EXPECT_LT(*first, *second);
+  EXPECT_THAT(written(*latest), ElementsAre(first->substr(first->rfind('/') + 1), second->substr(second->rfind('/') + 1)));
+  const int64_t now = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  EXPECT_LE(std::stoll(second->substr(second->rfind('/') + 1)), now);  // no name lies in the future
+}
+
+TEST_F(Exporters, FinalWritesOnlyAtTheFinalExport) {
+  const auto last = final_exporter("last");
+  EXPECT_TRUE(last->final_only());
+  EXPECT_EQ(call(*last, Metrics{{"loss", 1}}, false), std::nullopt);
+  EXPECT_FALSE(std::filesystem::exists(path(*last)));
+  EXPECT_TRUE(call(*last, Metrics{{"loss", 1}}, true));
+}
+
+TEST_F(Exporters, BestWritesWhatIsStrictlyBetter) {
+  const auto best = best_exporter("best");
+  EXPECT_TRUE(call(*best, 0.5));
+  EXPECT_FALSE(call(*best, 0.6));
+  EXPECT_FALSE(call(*best, 0.5));  // equal is not better
+  EXPECT_TRUE(call(*best, 0.4));
+  EXPECT_FALSE(call(*best, 0.4));
+}
+
+TEST_F(Exporters, BestComparesAsAsked) {
+  const auto best = best_exporter("best", {.compare = [](const Metrics& a, const Metrics& b) { return b.at("accuracy") > a.at("accuracy"); }});
+  EXPECT_TRUE(call(*best, Metrics{{"accuracy", 0.5}}));
+  EXPECT_FALSE(call(*best, Metrics{{"accuracy", 0.4}}));
+  EXPECT_TRUE(call(*best, Metrics{{"accuracy", 0.6}}));
+}
+
+TEST_F(Exporters, BestOfANewProcessKnowsTheHistoryYetExportsOnce) {
+  int64_t batch = 0;
+  for (const float loss : {50.0f, 60.0f}) {
+    estimator.train(endless, {.steps = 1});
+    estimator.evaluate([loss] { return losses({loss}); });
+    ++batch;
+  }
+  step = 10;
+  const auto best = best_exporter("best");
+  EXPECT_TRUE(call(*best, 100));
+  EXPECT_EQ(place.log.count('I', "an earlier evaluation was better"), 1);
+  EXPECT_TRUE(call(*best, 10));
+  EXPECT_FALSE(call(*best, 20));
+}
+
+TEST_F(Exporters, BestReadsTheHistoryItIsPointedAt) {
+  estimator.evaluate([] { return losses({50}); }, {.name = "other"});
+  step = 10;
+  const auto unnamed = best_exporter("unnamed"), other = best_exporter("other", {.event_dir = "eval_other"});
+  EXPECT_TRUE(call(*unnamed, 100));
+  EXPECT_EQ(place.log.count('I', "an earlier evaluation was better"), 0);
+  EXPECT_TRUE(call(*other, 100));
+  EXPECT_EQ(place.log.count('I', "an earlier evaluation was better"), 1);
+}
+
+TEST_F(Exporters, BestIgnoresRecordsWithoutScalarsAndDamagedTails) {
+  estimator.evaluate([] { return losses({50}); });
+  for (const std::string& path : value_or_raise(monitor::list_event_files(*make_file_storage(), estimator.eval_dir()))) {
+    write_file(path, read_file(path) + "cut");
+  }
+  step = 10;
+  EXPECT_TRUE(call(*best_exporter("best"), 60));
+  EXPECT_EQ(place.log.count('I', "an earlier evaluation was better"), 1);
+}
+
+TEST_F(Exporters, BestCollectsAfterItsOwnExports) {
+  const auto best = best_exporter("best", {.exports_to_keep = 2});
+  EXPECT_TRUE(call(*best, 1));
+  clutter(*best);
+  EXPECT_FALSE(call(*best, 2));  // no export, no collection
+  EXPECT_EQ(written(*best).size(), 9u);
+  EXPECT_TRUE(call(*best, 0.5));
+  EXPECT_EQ(written(*best).size(), 7u);
+  EXPECT_FALSE(std::filesystem::exists(path(*best) + "/0000000003"));
+}
+
+TEST_F(Exporters, BestNeedsTheLossItCompares) {
+  const auto best = best_exporter("best");
+  EXPECT_TRUE(call(*best, 1));
+  EXPECT_THAT(refusal([&] { call(*best, Metrics{{"accuracy", 1}}); }), HasSubstr("loss"));
+  EXPECT_TRUE(smaller_loss({{"loss", 2}}, {{"loss", 1}}));
+  EXPECT_FALSE(smaller_loss({{"loss", 1}}, {{"loss", 1}}));
+}
+
+TEST(ExporterOptions, AreChecked) {
+  EXPECT_THAT(refusal([] { latest_exporter("x", {.exports_to_keep = 0}); }), HasSubstr("exports_to_keep"));
+  EXPECT_THAT(refusal([] { best_exporter("x", {.exports_to_keep = -1}); }), HasSubstr("exports_to_keep"));
+  EXPECT_THAT(refusal([] { best_exporter("x", {.compare = nullptr}); }), HasSubstr("compare"));
+  EXPECT_THAT(refusal([] { latest_exporter(""); }), HasSubstr("name"));
+  EXPECT_THAT(refusal([] { final_exporter(""); }), HasSubstr("name"));
+  EXPECT_THAT(refusal([] { best_exporter(""); }), HasSubstr("name"));
+}
+
+// In train_and_evaluate.
+
+TEST(Exporting, FollowsTheLossesOfTheEvaluations) {
+  Place place;
+  Estimator estimator = place.estimator(counting_model, {.save_checkpoints_steps = 10});
+  int evaluation = 0;
+  const InputFn scripted = [&evaluation](const InputContext& context) {
+    if (context.mode == Mode::kEval) ++evaluation;
+    return losses({std::vector<float>{0.5f, 0.6f, 0.4f}[size_t(evaluation - 1)]});
+  };
+  auto recorder = std::make_shared<RecordingExporter>();
+  const auto result = train_and_evaluate(estimator, {.input_fn = endless, .max_steps = 22},
+                                         {.input_fn = scripted, .throttle_secs = 0,
+                                          .exporters = {best_exporter("best"), final_exporter("last"), recorder}});
+  ASSERT_EQ(result.exports.size(), 3u);
+  EXPECT_THAT(*result.exports[0], HasSubstr("/export/best/"));
+  EXPECT_THAT(*result.exports[1], HasSubstr("/export/last/"));
+  EXPECT_EQ(result.exports[2], "22 final");
+  const auto count = [&](const std::string& name) {
+    return std::distance(std::filesystem::directory_iterator(place.model_dir() + "/export/" + name), {});
+  };
+  EXPECT_EQ(count("best"), 2);  // 0.5 and 0.4
+  EXPECT_EQ(count("last"), 1);
+  EXPECT_EQ(place.log.count('W', "never made"), 0);
+}
+
+TEST(Exporting, ClashingNamesAreRefusedBeforeAnything) {
+  Place place;
+  Estimator estimator = place.estimator(counting_model);
+  EXPECT_THAT(refusal([&] {
+                train_and_evaluate(estimator, {.input_fn = endless, .max_steps = 1},
+                                   {.input_fn = endless, .exporters = {latest_exporter("a"), final_exporter("b"), best_exporter("a")}});
+              }), AllOf(HasSubstr("\"a\""), HasSubstr("\"b\"")));
+  EXPECT_FALSE(std::filesystem::exists(place.model_dir()));
+}
+
+}  // namespace
+}  // namespace shoal::testing

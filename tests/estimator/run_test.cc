@@ -1,0 +1,263 @@
+// shoal::run: the command line, exit statuses, the line of JSON (CONTRACT FA-10; DESIGN, "What a user meets").
+#include "shoal/estimator/run.h"
+
+#include <nlohmann/json.hpp>
+
+#include "fixture.h"
+#include "shoal/estimator/exporter.h"
+
+namespace shoal::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+struct Outcome {
+  int status = -1;
+  std::string out, err;
+  int calls = 0;
+  CommandLine line;  ///< of the last call
+};
+
+const ProgramInfo kProgram{.description = "A program under test",
+                           .flags = {{"learning-rate", "How fast", 0.5, {}},
+                                     {"units", "How wide", int64_t(16), {}},
+                                     {"model", "Which", std::string("mlp"), {"mlp", "cnn"}},
+                                     {"augment", "More data", false, {}},
+                                     {"shuffle", "In any order", true, {}}},
+                           .steps = 100,
+                           .batch = 8,
+                           .save_checkpoints_steps = 50,
+                           .throttle_secs = 3};
+
+Outcome run_program(std::vector<std::string> arguments, const ProgramBody& body = {}, const ProgramInfo& program = kProgram) {
+  std::vector<const char*> argv{"program"};
+  for (const std::string& argument : arguments) argv.push_back(argument.c_str());
+  Outcome outcome;
+  ::testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStderr();
+  std::mutex mutex;
+  outcome.status = run(int(argv.size()), argv.data(), program, [&](RunConfig config, const CommandLine& line) {
+    {
+      const std::lock_guard lock(mutex);  // tasks of a cluster are threads
+      ++outcome.calls;
+      outcome.line = line;
+    }
+    if (body) body(std::move(config), line);
+  });
+  outcome.out = ::testing::internal::GetCapturedStdout();
+  outcome.err = ::testing::internal::GetCapturedStderr();
+  return outcome;
+}
+
+TEST(Run, GivesTheProgramItsDefaults) {
+  const Outcome outcome = run_program({}, [](const RunConfig& config, const CommandLine&) {
+    EXPECT_EQ(config.save_checkpoints_steps(), 50);
+    EXPECT_EQ(config.model_dir(), std::nullopt);
+    EXPECT_EQ(config.random_seed(), std::nullopt);
+    EXPECT_EQ(config.task_type(), "worker");
+    EXPECT_TRUE(config.is_chief());
+    ASSERT_NE(config.host(), nullptr);
+    EXPECT_FALSE(config.host()->insecure);
+  });
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(outcome.calls, 1);
+  EXPECT_EQ(outcome.line.steps, 100);
+  EXPECT_EQ(outcome.line.batch, 8);
+  EXPECT_EQ(outcome.line.throttle_secs, 3);
+  EXPECT_FALSE(outcome.line.json);
+  EXPECT_EQ(outcome.line.flags.get_real("learning-rate"), 0.5);
+  EXPECT_EQ(outcome.line.flags.get_int("units"), 16);
+  EXPECT_EQ(outcome.line.flags.get_string("model"), "mlp");
+  EXPECT_FALSE(outcome.line.flags.get_bool("augment"));
+  EXPECT_TRUE(outcome.line.flags.get_bool("shuffle"));
+  EXPECT_EQ(outcome.out, "");
+}
+
+TEST(Run, ReadsEveryFlag) {
+  const Outcome outcome = run_program(
+      {"--steps", "7", "--batch=3", "--seed", "-5", "--data-dir", "d", "--model-dir", "m", "--save-checkpoints-secs", "2.5",
+       "--throttle-secs", "0", "--backend", "reference", "--transport", "inproc", "--threads", "2", "--insecure", "--json",
+       "--quiet", "--learning-rate", "1e-3", "--units", "-4", "--model", "cnn", "--augment", "--no-shuffle"},
+      [](const RunConfig& config, const CommandLine&) {
+        EXPECT_EQ(config.random_seed(), -5);
+        EXPECT_EQ(config.model_dir(), "m");
+        EXPECT_EQ(config.save_checkpoints_secs(), 2.5);
+        EXPECT_EQ(config.save_checkpoints_steps(), std::nullopt);
+        EXPECT_EQ(config.backend(), "reference");
+        EXPECT_EQ(config.transport(), "inproc");
+        EXPECT_EQ(config.compute_threads(64), 2);
+        EXPECT_TRUE(config.host()->insecure);
+      });
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.line.steps, 7);
+  EXPECT_EQ(outcome.line.batch, 3);
+  EXPECT_EQ(outcome.line.throttle_secs, 0);
+  EXPECT_EQ(outcome.line.data_dir, "d");
+  EXPECT_TRUE(outcome.line.json);
+  EXPECT_EQ(outcome.line.flags.get_real("learning-rate"), 1e-3);
+  EXPECT_EQ(outcome.line.flags.get_int("units"), -4);
+  EXPECT_EQ(outcome.line.flags.get_string("model"), "cnn");
+  EXPECT_TRUE(outcome.line.flags.get_bool("augment"));
+  EXPECT_FALSE(outcome.line.flags.get_bool("shuffle"));
+}
+
+TEST(Run, HelpListsTheFlagsAndEndsWell) {
+  const Outcome outcome = run_program({"--help"});
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(outcome.calls, 0);
+  for (const char* part : {"A program under test", "--steps", "--cluster", "--json", "--learning-rate", "How wide", "0.5", "16", "mlp"}) {
+    EXPECT_THAT(outcome.out, HasSubstr(part));
+  }
+  EXPECT_EQ(outcome.err, "");
+}
+
+TEST(Run, WrongUsageIsASentenceAndStatus2) {
+  const std::pair<std::vector<std::string>, std::string> cases[] = {
+      {{"--unknown"}, "--unknown"},
+      {{"stray"}, "stray"},
+      {{"--steps"}, "--steps"},
+      {{"--steps", "many"}, "--steps"},
+      {{"--steps", "1.5"}, "--steps"},
+      {{"--batch", "0"}, "--batch"},
+      {{"--batch", "-1"}, "--batch"},
+      {{"--threads", "0"}, "--threads"},
+      {{"--throttle-secs", "-1"}, "--throttle-secs"},
+      {{"--seed", "99999999999999999999"}, "--seed"},
+      {{"--steps", "0x10"}, "--steps"},
+      {{"--threads", "99999999999"}, "--threads"},
+      {{"--save-checkpoints-secs", "soon"}, "--save-checkpoints-secs"},
+      {{"--model", "rnn"}, "--model"},
+      {{"--units", "1.5"}, "--units"},
+      {{"--units", "0x10"}, "--units"},
+      {{"--units", "99999999999999999999"}, "--units"},
+      {{"--learning-rate", "fast"}, "--learning-rate"},
+      {{"--learning-rate", "1e999"}, "--learning-rate"},
+      {{"--learning-rate", "0.1x"}, "--learning-rate"},
+      {{"--save-checkpoints-steps", "1", "--save-checkpoints-secs", "1"}, "cannot both be set"},
+      {{"--save-checkpoints-steps", "-1"}, "save_checkpoints_steps"},
+      {{"--model-dir", ""}, "model_dir"},
+      {{"--cluster", "ps:x"}, "ps:x"},
+  };
+  for (const auto& [arguments, part] : cases) {
+    const Outcome outcome = run_program(arguments);
+    EXPECT_EQ(outcome.status, 2) << part;
+    EXPECT_EQ(outcome.calls, 0) << part;
+    EXPECT_THAT(outcome.err, AllOf(HasSubstr("error: "), HasSubstr(part)));
+    EXPECT_EQ(outcome.out, "") << part;
+  }
+}
+
+TEST(Run, AFlagThatIsTakenIsAMistakeOfTheProgram) {
+  const Outcome outcome = run_program({}, {}, {.description = "x", .flags = {{"steps", "mine", int64_t(1), {}}}});
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("steps"));
+}
+
+TEST(Run, ErrorsBecomeSentencesAndStatuses) {
+  const std::pair<Error, int> cases[] = {
+      {invalid_argument("one"), 2}, {type_mismatch("two"), 2}, {failed_precondition("three"), 2}, {not_found("four"), 2},
+      {nan_loss("five"), 3}, {data_loss("six"), 4}, {deadline_exceeded("seven"), 5}, {unavailable("eight"), 1},
+      {internal_error("nine"), 1}};
+  for (const auto& [error, status] : cases) {
+    const Outcome outcome = run_program({"--json"}, [&error = error](const RunConfig&, const CommandLine&) { raise(error); });
+    EXPECT_EQ(outcome.status, status);
+    EXPECT_EQ(outcome.err, "error: " + error.message() + "\n");
+    EXPECT_EQ(outcome.out, "");
+  }
+  const Outcome other = run_program({}, [](const RunConfig&, const CommandLine&) { throw std::runtime_error("my own"); });
+  EXPECT_EQ(other.status, 1);
+  EXPECT_THAT(other.err, HasSubstr("my own"));
+  EXPECT_EQ(run_program({}, [](const RunConfig&, const CommandLine&) { throw 7; }).status, 1);
+}
+
+ProgramBody training(std::vector<std::shared_ptr<Exporter>> exporters = {}) {
+  return [exporters](RunConfig config, const CommandLine& line) {
+    Estimator estimator(counting_model, std::move(config));
+    train_and_evaluate(estimator, {.input_fn = endless, .max_steps = line.steps},
+                       {.input_fn = [] { return losses({0.5f}); }, .throttle_secs = line.throttle_secs, .exporters = exporters});
+  };
+}
+
+TEST(Run, WithJsonTheLastLineIsOneObject) {
+  Place place;
+  const Outcome outcome = run_program({"--json", "--steps", "5", "--model-dir", place.model_dir(), "--backend", "reference"}, training());
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const std::string last = outcome.out.substr(outcome.out.rfind('\n', outcome.out.size() - 2) + 1);
+  const auto json = nlohmann::json::parse(last);
+  EXPECT_EQ(json.at("loss"), 0.5);
+  EXPECT_EQ(json.at("global_step"), 5);
+  EXPECT_GT(json.at("examples_per_second").get<double>(), 0);
+  EXPECT_GT(json.at("seconds").get<double>(), 0);
+  EXPECT_TRUE(outcome.out.ends_with("}\n"));
+}
+
+TEST(Run, ExportersWorkWhileTheProgramWatchesForSignals) {
+  Place place;
+  const Outcome outcome = run_program({"--steps", "5", "--model-dir", place.model_dir(), "--backend", "reference"},
+                                      training({final_exporter("last")}));
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_TRUE(std::filesystem::exists(place.model_dir() + "/export/last"));
+}
+
+TEST(Run, QuietSaysNothingButTrouble) {
+  Place place;
+  const Outcome outcome = run_program({"--quiet", "--steps", "5", "--model-dir", place.model_dir(), "--backend", "reference"}, training());
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(outcome.err, "");
+}
+
+TEST(Run, UnknownBackendsAndBadMaxStepsAreWrongUsage) {
+  Place place;
+  const Outcome backend = run_program({"--backend", "abacus", "--model-dir", place.model_dir()}, training());
+  EXPECT_EQ(backend.status, 2);
+  EXPECT_THAT(backend.err, AllOf(HasSubstr("abacus"), HasSubstr("reference")));
+  EXPECT_EQ(run_program({"--steps", "0", "--model-dir", place.model_dir()}, training()).status, 2);
+}
+
+TEST(Run, NanLossIsStatus3AndADamagedFolderStatus4) {
+  Place place;
+  const Outcome nan = run_program({"--model-dir", place.model_dir(), "--backend", "reference"}, [](RunConfig config, const CommandLine&) {
+    Estimator estimator(counting_model, std::move(config));
+    train_and_evaluate(estimator, {.input_fn = [] { return losses({std::numeric_limits<float>::quiet_NaN()}); }, .max_steps = 3},
+                       {.input_fn = endless});
+  });
+  EXPECT_EQ(nan.status, 3);
+  EXPECT_THAT(nan.err, HasSubstr("NaN"));
+  write_file(place.model_dir() + "/checkpoint", "garbage");
+  EXPECT_EQ(run_program({"--model-dir", place.model_dir(), "--backend", "reference"}, training()).status, 4);
+}
+
+TEST(Run, AClusterOfThreadsCallsTheProgramOncePerTask) {
+  Place place;
+  std::mutex mutex;
+  std::vector<std::string> tasks;
+  const Outcome outcome = run_program({"--cluster", "ps:1,worker:1", "--model-dir", place.model_dir()},
+                                      [&](const RunConfig& config, const CommandLine&) {
+                                        const std::lock_guard lock(mutex);
+                                        tasks.push_back(config.task().name());
+                                      });
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(tasks, ::testing::UnorderedElementsAre("chief 0", "ps 0", "worker 0"));
+}
+
+TEST(Run, ATaskThatFailsIsNamed) {
+  Place place;
+  const Outcome outcome = run_program({"--cluster", "ps:1,worker:1", "--model-dir", place.model_dir()},
+                                      [&](const RunConfig& config, const CommandLine&) {
+                                        if (config.task_type() == "worker") raise(data_loss("bad disk"));
+                                      });
+  EXPECT_EQ(outcome.status, 4);
+  EXPECT_THAT(outcome.err, HasSubstr("error: worker 0: bad disk"));
+}
+
+TEST(Run, ProgramsWithoutFlagsGiveOnlyABody) {
+  const char* argv[] = {"program"};
+  int calls = 0;
+  EXPECT_EQ(run(1, argv, [&](RunConfig) { ++calls; }), 0);
+  EXPECT_EQ(calls, 1);
+}
+
+}  // namespace
+}  // namespace shoal::testing
