@@ -288,6 +288,20 @@ TEST(StepCounter, FirstOnlyStartsTheClock) {
   EXPECT_EQ(place.log.count('I', "global_step/sec: "), 2);
 }
 
+TEST(StepCounter, WarnsWhenTheGlobalStepStandsStill) {
+  Place place;
+  const ModelFn standing = [](const Features& features, const Labels& labels, Mode mode, const Params& params, const RunConfig& config) {
+    EstimatorSpec spec = counting_model(features, labels, mode, params, config);
+    if (mode == Mode::kTrain) spec.train_op = nn::train_op({.advances_global_step = false});
+    return spec;
+  };
+  auto hook = std::make_shared<RecordingHook>();
+  place.estimator(standing).train([] { return losses(std::vector<float>(30, 1)); }, {.max_steps = 5, .hooks = {hook}});
+  EXPECT_EQ(std::count(hook->calls().begin(), hook->calls().end(), "after 0 (1)"), 30);  // max_steps never triggers
+  EXPECT_EQ(place.log.count('W', "has stood at 0"), 1);
+  EXPECT_THAT(retained(place.model_dir()), ElementsAre("model.ckpt-0"));
+}
+
 TEST(LossLogger, SpeaksFirstAtTheFirstIteration) {
   Place place;
   Estimator estimator = place.estimator(counting_model, {.log_step_count_steps = 4});

@@ -32,8 +32,8 @@ class LocalSnapshot final : public Snapshot {
 
 class LocalStore final : public Store {
  public:
-  LocalStore(Environment& env, ShardPlan plan)
-      : env_(env), plan_(std::move(plan)), shard_(plan_.shards.at(0), env.buffers()),
+  LocalStore(Environment& env, ShardPlan plan, LocalStoreOptions options)
+      : env_(env), options_(options), plan_(std::move(plan)), shard_(plan_.shards.at(0), env.buffers()),
         weights_(env.buffers().get(plan_.shards[0].arena_bytes)),
         updates_(env.buffers().get(plan_.shards[0].arena_bytes)) {
     std::memset(updates_->data(), 0, updates_->size());
@@ -75,7 +75,7 @@ class LocalStore final : public Store {
     Work work = [this, scalars, &done] { done = apply(scalars); };
     SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(work)));
     SHOAL_CO_TRY_VOID(std::move(done));
-    co_return Outcome{.global_step = ++global_step_};
+    co_return Outcome{.global_step = global_step_ += options_.advances_global_step};
   }
 
   bool wants_positions() const override { return false; }
@@ -118,6 +118,7 @@ class LocalStore final : public Store {
   }
 
   Environment& env_;
+  const LocalStoreOptions options_;
   ShardPlan plan_;
   Shard shard_;
   Ref<Buffer> weights_;
@@ -129,9 +130,9 @@ class LocalStore final : public Store {
 
 }  // namespace
 
-std::unique_ptr<Store> make_local_store(Environment& env, ShardPlan plan) {
+std::unique_ptr<Store> make_local_store(Environment& env, ShardPlan plan, LocalStoreOptions options) {
   SHOAL_CHECK(plan.shards.size() == 1);
-  return std::make_unique<LocalStore>(env, std::move(plan));
+  return std::make_unique<LocalStore>(env, std::move(plan), options);
 }
 
 }  // namespace shoal::cluster

@@ -272,6 +272,11 @@ Result<std::vector<cluster::VariableSpec>> TrainTask::variable_specs() const {
 Result<void> TrainTask::plan_store() {
   SHOAL_TRY(const std::vector<cluster::VariableSpec> specs, variable_specs());
   const int scalars = int(model_->spec().train_op->scalars.size());
+  const bool advances = model_->spec().train_op->advances_global_step;
+  if (distributed() && !advances) {
+    return failed_precondition("a train_op that does not advance the global step works in local mode only: on parameter "
+                               "servers every update is a step");
+  }
   const int servers = distributed() ? config_.num_ps_replicas() : 1;
   cluster::Placement placement;
   if (config_.placement()) {
@@ -296,7 +301,7 @@ Result<void> TrainTask::plan_store() {
     remote_ = remote.get();
     store_ = std::move(remote);
   } else {
-    store_ = cluster::make_local_store(env_, std::move(plan));
+    store_ = cluster::make_local_store(env_, std::move(plan), {.advances_global_step = advances});
   }
   if (leads() && config_.saves_checkpoints()) {
     saver_ = std::make_unique<CheckpointSaver>(env_, config_, SaverOptions{request_.estimator.model_dir(), numerics,

@@ -4,7 +4,10 @@
 
 namespace shoal::cluster {
 
+struct LocalStoreOptions {
+  bool advances_global_step = true;  ///< false: commits count no steps (a train_op that says so)
+};
 /// `plan` has one shard.
-std::unique_ptr<Store> make_local_store(Environment& env, ShardPlan plan);
+std::unique_ptr<Store> make_local_store(Environment& env, ShardPlan plan, LocalStoreOptions options = {});
 
 }  // namespace shoal::cluster
