@@ -155,7 +155,12 @@ Result<ReadRange> parse_read_range(std::string_view text) {
   });
 }
 
-uint64_t spec_hash(const ShardSpec& spec) { return fold_in(1, to_json(spec)); }
+uint64_t spec_hash(const ShardSpec& spec) {
+  // How variables once started does not matter for what is held now: without a seed, every chief draws other keys.
+  ShardSpec comparable = spec;
+  for (Segment& segment : comparable.segments) segment.variable.key = 0;
+  return fold_in(1, to_json(comparable));
+}
 
 std::string arena_name(ArenaIndex arena) { return arena == 0 ? "weights" : "slot/" + std::to_string(arena - 1); }
 

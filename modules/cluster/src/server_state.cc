@@ -31,6 +31,7 @@ Result<void> ServerState::admit(int trainer, uint64_t incarnation) {
   }
   if (record.incarnation != 0) record.replaced.push_back(record.incarnation);
   if (record.replaced.size() > kReplacedMax) record.replaced.erase(record.replaced.begin());
+  if (trainer == 0) stop_ = false;  // a stop belongs to the chief that asked for it, not to the one that resumes
   record.incarnation = incarnation;
   record.last_push = 0;
   record.done = false;

@@ -120,7 +120,7 @@ void run_chief_or_worker(Environment& env, const Call& call) {
                                                 : std::vector<std::shared_ptr<CheckpointListener>>(),
                              .types_from = &call.eval.input_fn, .write_end_mark = chief};
   auto outcome = env.run(run_trainer(env, request, call.config()));
-  if (!outcome && outcome.error().kind() == ErrorKind::kCancelled) {
+  if (!outcome && outcome.error().kind() == ErrorKind::kCancelled && !outcome.error().cause()) {
     env.log().info("interrupted before training began");
     return;
   }

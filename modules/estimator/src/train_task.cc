@@ -16,6 +16,7 @@ namespace {
 
 constexpr auto kLastWords = std::chrono::seconds(10);    // for what is said to servers when leaving
 constexpr auto kInterruptGrace = std::chrono::seconds(5);  // for workers' last steps, when all shall end
+constexpr auto kGoneBefore = std::chrono::seconds(60);   // for servers that an ended job's chief hopes to find
 constexpr auto kShowUp = std::chrono::minutes(10);       // from the chief's start: a worker not seen by then is missing
 constexpr auto kLostGrace = std::chrono::seconds(60);    // for a lost worker to come back, at the end of the chief's input
 constexpr auto kOldMarkGrace = std::chrono::seconds(30); // a mark of the run before: a starting chief removes it
@@ -89,13 +90,14 @@ class TrainTask {
   Task<Result<cluster::Ready>> make_ready();
   Task<Result<cluster::Ready>> recover();
   LoopOptions loop_options();
+  Task<Result<TrainOutcome>> run_steps();
   Task<Result<TrainOutcome>> train();
   Task<Result<void>> close(TrainingLoop& loop);
   Task<Result<void>> wait_for_workers();
   std::optional<Duration> patience_for(const cluster::ServerStatus& status, bool patient) const;
   bool job_has_ended();
   Task<Result<void>> announce_end();
-  Task<Result<void>> announce_end_alone();
+  Task<Result<void>> announce_end_alone(Duration patience);
   Task<void> give_up();
   Task<Result<TrainOutcome>> nothing_to_do();
   TrainOutcome outcome() const;
@@ -131,8 +133,18 @@ Task<Result<void>> TrainTask::on_compute(Result<void> (TrainTask::*method)()) {
   co_return outcome;
 }
 
+/// A chief that fails for good before it reached the servers sends them home too, if they are there.
 Task<Result<TrainOutcome>> TrainTask::run() {
   started_ = env_.now();
+  Result<TrainOutcome> outcome = co_await run_steps();
+  if (!outcome && is_permanent(outcome.error()) && distributed() && leads() && !remote_) {
+    Result<void> told = co_await announce_end_alone(kLastWords);
+    static_cast<void>(told);  // the failure itself is what the user has to see
+  }
+  co_return outcome;
+}
+
+Task<Result<TrainOutcome>> TrainTask::run_steps() {
   SHOAL_CO_TRY_VOID(co_await on_compute(&TrainTask::look_at_folder));
   if (finished_before_) co_return co_await nothing_to_do();
   SHOAL_CO_TRY_VOID(co_await on_compute(&TrainTask::open_training_input));
@@ -141,7 +153,7 @@ Task<Result<TrainOutcome>> TrainTask::run() {
     end_.reason = checkpoint::EndReason::kEndOfInput;
     if (distributed() && leads()) {  // nobody can train: send them home
       SHOAL_CO_TRY_VOID(co_await on_compute(&TrainTask::remember_end));
-      SHOAL_CO_TRY_VOID(co_await announce_end_alone());
+      SHOAL_CO_TRY_VOID(co_await announce_end_alone(seconds_to_duration(config_.ready_timeout_secs())));
     }
     co_return outcome();
   }
@@ -155,9 +167,8 @@ Task<Result<TrainOutcome>> TrainTask::run() {
 Result<void> TrainTask::look_at_folder() {
   const std::string& folder = request_.estimator.model_dir();
   max_steps_ = request_.max_steps;
+  if (auto mark = checkpoint::read_end_mark(env_.storage(), folder)) mark_at_start_ = *mark;
   if (!leads()) {
-    auto mark = checkpoint::read_end_mark(env_.storage(), folder);
-    if (mark) mark_at_start_ = *mark;
     return {};
   }
   Result<void> made = env_.storage().make_folders(folder);
@@ -375,8 +386,9 @@ Task<Result<cluster::Ready>> TrainTask::recover() {
   for (;;) {
     if (leads()) SHOAL_CO_TRY_VOID(co_await on_compute(&TrainTask::reopen_checkpoint));
     auto ready = co_await make_ready();
-    if (ready || ready.error().kind() != ErrorKind::kUnavailable || !store_->lost() || env_.now() >= deadline) {
-      co_return ready;
+    if (ready || ready.error().kind() != ErrorKind::kUnavailable || !store_->lost()) co_return ready;
+    if (env_.now() >= deadline) {
+      co_return deadline_exceeded("waiting for the parameter servers: " + ready.error().message());
     }
     SHOAL_CO_TRY_VOID(co_await env_.sleep_for(back_off, env_.interrupted()));
     back_off = std::min<Duration>(back_off * 2, std::chrono::seconds(1));
@@ -397,7 +409,10 @@ Task<Result<TrainOutcome>> TrainTask::train() {
     env_.log().info("training finished before this task arrived; nothing to do");
     co_return outcome();
   }
-  if (!ready) co_return std::move(ready).error();
+  if (!ready) {
+    if (remote_ && is_permanent(ready.error())) co_await give_up();
+    co_return std::move(ready).error();
+  }
   TrainingLoop loop(env_, context_, loop_options());
   auto ended = co_await loop.run(*ready);
   for (;;) {
@@ -412,8 +427,9 @@ Task<Result<TrainOutcome>> TrainTask::train() {
     ended = co_await loop.resume(std::move(closed).error());
   }
   end_.global_step = context_.global_step();
-  if (remote_) SHOAL_CO_TRY_VOID(co_await announce_end());
+  // The mark first: a chief that is killed in between finds the servers still there when it comes back.
   SHOAL_CO_TRY_VOID(co_await on_compute(&TrainTask::finish_folder));
+  if (remote_) SHOAL_CO_TRY_VOID(co_await announce_end());
   env_.log().info("training finished at global step " + std::to_string(end_.global_step) + " (" +
                   std::string(checkpoint::to_string(end_.reason)) + ")");
   co_return outcome();
@@ -524,17 +540,16 @@ Task<Result<void>> TrainTask::announce_end() {
 }
 
 /// By a chief that has nothing to train, and so no plan: who waits for it may go.
-Task<Result<void>> TrainTask::announce_end_alone() {
-  const Duration ready_timeout = seconds_to_duration(config_.ready_timeout_secs());
+Task<Result<void>> TrainTask::announce_end_alone(Duration patience) {
   cluster::ShardPlan plan;
   plan.shards.resize(size_t(config_.num_ps_replicas()), cluster::ShardSpec{.segments = {}, .arena_bytes = kBufferAlignment});
   cluster::RemoteStoreOptions options{.identity = task_identity(env_, config_), .servers = server_endpoints(config_),
-                                      .link = link_options(config_), .ready_timeout = ready_timeout, .job_ended = {}};
+                                      .link = link_options(config_), .ready_timeout = patience, .job_ended = {}};
   auto remote = cluster::make_remote_store(env_, std::move(plan), std::move(options));
   remote_ = remote.get();
   store_ = std::move(remote);
   // Servers that cannot be reached may have gone home before: this chief's predecessor told them and was killed then.
-  Result<void> reached = co_await remote_->connect(env_.after(ready_timeout));
+  Result<void> reached = co_await remote_->connect(env_.after(patience));
   static_cast<void>(reached);  // announce_end() tries once more, and warns
   co_return co_await announce_end();
 }
@@ -568,7 +583,9 @@ Task<Result<TrainOutcome>> TrainTask::nothing_to_do() {
     SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(mark)));
     SHOAL_CO_TRY_VOID(std::move(marked));
   }
-  if (distributed()) SHOAL_CO_TRY_VOID(co_await announce_end_alone());
+  // With a mark there from the start, the servers were probably told before, and are gone.
+  const Duration patience = mark_at_start_ ? Duration(kGoneBefore) : seconds_to_duration(config_.ready_timeout_secs());
+  if (distributed()) SHOAL_CO_TRY_VOID(co_await announce_end_alone(patience));
   TrainOutcome result = outcome();
   result.nothing_to_do = true;
   co_return result;

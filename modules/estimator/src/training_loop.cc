@@ -49,7 +49,7 @@ Task<Result<LoopEnd>> TrainingLoop::iterations() {
       more = std::move(recovered).error();
     }
     // Cancelled: an interrupt, or a server says that the job has ended.
-    if (!more && more.error().kind() != ErrorKind::kCancelled) co_return std::move(more).error();
+    if (!more && (more.error().kind() != ErrorKind::kCancelled || more.error().cause())) co_return std::move(more).error();
     if (!more || !*more) break;
   }
   co_return LoopEnd{context_.global_step(), context_.iterations(), reason()};
@@ -113,7 +113,7 @@ Task<Result<bool>> TrainingLoop::iterate() {
   Work compute_work = [this] { outcome_ = compute(); };
   SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(compute_work)));
   if (!outcome_) {
-    if (outcome_.error().kind() != ErrorKind::kEndOfInput) co_return std::move(outcome_).error();
+    if (outcome_.error().kind() != ErrorKind::kEndOfInput || outcome_.error().cause()) co_return std::move(outcome_).error();
     end_of_input_ = true;
     co_return false;
   }
