@@ -88,7 +88,7 @@ Result<void> check_segment(const Segment& segment, const ShardSpec& spec, uint64
        variable.rule.kind <= nn::UpdateRule::Kind::kAdam)) {
     return invalid_argument(where + ": its learning rate is not among the push's scalars");
   }
-  SHOAL_TRY_VOID(nn::validate(variable.rule));
+  if (Result<void> valid = nn::validate(variable.rule); !valid) return std::move(valid).error().with_context(where);
   if (nn::slot_count(variable.rule) > spec.slot_count) return invalid_argument(where + ": has more slots than the shard");
   return check_initialiser(variable);
 }

@@ -1,0 +1,162 @@
+#include "shoal/cluster/local_store.h"
+
+#include <numeric>
+
+#include "plans.h"
+#include "shoal/base/virtual.h"
+
+namespace shoal::cluster {
+namespace {
+
+using testing::Each;
+
+/// Gives the values of a state of 3 shards: every element of arena a is 10 * a + its row's number.
+class CountingSource final : public RestoreSource {
+ public:
+  explicit CountingSource(StateInfo info) : info_(std::move(info)) {}
+  const StateInfo& info() const override { return info_; }
+  Result<void> read(const Segment& segment, ArenaIndex arena, std::span<std::byte> out) override {
+    auto values = floats(out);
+    std::iota(values.begin(), values.end(), float(100 * arena + segment.row_begin));
+    return {};
+  }
+
+ private:
+  StateInfo info_;
+};
+
+class LocalStoreTest : public testing::Test {
+ protected:
+  VirtualWorld world_;
+  Environment& env_ = world_.add_task({.task = "local"});
+
+  std::unique_ptr<Store> store(const std::vector<VariableSpec>& variables) {
+    auto made = make_local_store(env_, plan_of(variables, 1));
+    std::vector<std::string> names;
+    for (const VariableSpec& spec : variables) names.push_back(spec.name);
+    EXPECT_TRUE(made->bind(names, names));
+    return made;
+  }
+  /// One step that pushes `gradient` for every element with learning rate 1.
+  static Task<Result<uint64_t>> step(Store& store, float gradient) {
+    SHOAL_CO_TRY(Step step, co_await store.begin({}));
+    SHOAL_CO_TRY_VOID(store.start(step, 1, {}));
+    for (const backends::MutablePieces& pieces : step.updates) {
+      for (const backends::MutablePiece& piece : pieces) {
+        std::fill_n(reinterpret_cast<float*>(piece.data), piece.row_end - piece.row_begin, gradient);
+      }
+    }
+    const double scalars[] = {1.0};
+    SHOAL_CO_TRY(const Outcome outcome, co_await store.commit(step, scalars));
+    co_return outcome.global_step;
+  }
+  static Task<Result<std::vector<float>>> read(Snapshot& snapshot, ArenaIndex arena) {
+    const Segment segment = snapshot.plan().shards[0].segments[0];
+    SHOAL_CO_TRY(const Snapshot::Part part, co_await snapshot.read(0, arena, segment.offset, segment.bytes));
+    const auto values = floats(part.bytes);
+    co_return std::vector<float>(values.begin(), values.end());
+  }
+};
+
+TEST_F(LocalStoreTest, CountsStepsAndAppliesUpdates) {
+  auto made = store({variable("a", {4}, sgd(), constant(10))});
+  const Ready ready = value_or_raise(env_.run(made->prepare(nullptr, kNoDeadline)));
+  EXPECT_EQ(ready.global_step, 0u);
+  EXPECT_FALSE(ready.attached);
+  EXPECT_EQ(value_or_raise(env_.run(step(*made, 1))), 1u);
+  EXPECT_EQ(value_or_raise(env_.run(step(*made, 2))), 2u);
+  auto snapshot = value_or_raise(env_.run(made->snapshot("here")));
+  EXPECT_EQ(snapshot->info().global_step, 2u);
+  EXPECT_EQ(snapshot->info().positions.at(0), "here");
+  EXPECT_THAT(value_or_raise(env_.run(read(*snapshot, 0))), Each(7.0f));
+}
+
+TEST_F(LocalStoreTest, ASnapshotStaysWhileTrainingGoesOn) {
+  auto made = store({variable("a", {4}, momentum(0.5), constant(10))});
+  ASSERT_TRUE(env_.run(made->prepare(nullptr, kNoDeadline)));
+  ASSERT_TRUE(env_.run(step(*made, 1)));
+  auto snapshot = value_or_raise(env_.run(made->snapshot("")));
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(env_.run(step(*made, 1)));
+  EXPECT_EQ(snapshot->info().global_step, 1u);
+  EXPECT_EQ(snapshot->info().shards[0].update_count, 1u);
+  EXPECT_TRUE(snapshot->info().positions.empty());
+  EXPECT_THAT(value_or_raise(env_.run(read(*snapshot, 0))), Each(9.0f));
+  EXPECT_THAT(value_or_raise(env_.run(read(*snapshot, 1))), Each(1.0f));
+  ASSERT_TRUE(env_.run(snapshot->release()));
+  auto now = value_or_raise(env_.run(made->snapshot("")));
+  // Momentum 1, 1.5, 1.75, 1.875.
+  EXPECT_THAT(value_or_raise(env_.run(read(*now, 0))), Each(10.0f - 6.125f));
+  EXPECT_THAT(value_or_raise(env_.run(read(*now, 1))), Each(1.875f));
+}
+
+TEST_F(LocalStoreTest, UpdatesInPlaceAfterTheSnapshotIsGone) {
+  auto made = store({variable("a", {4})});
+  ASSERT_TRUE(env_.run(made->prepare(nullptr, kNoDeadline)));
+  const auto address = [&] { return value_or_raise(env_.run(made->begin({}))).variables[0][0].data; };
+  const auto* first = address();
+  ASSERT_TRUE(env_.run(step(*made, 1)));
+  EXPECT_EQ(address(), first);
+  auto snapshot = value_or_raise(env_.run(made->snapshot("")));
+  ASSERT_TRUE(env_.run(step(*made, 1)));
+  EXPECT_NE(address(), first);
+  snapshot.reset();
+  const auto* second = address();
+  ASSERT_TRUE(env_.run(step(*made, 1)));
+  EXPECT_EQ(address(), second);
+}
+
+TEST_F(LocalStoreTest, RestoresWeightsSlotsCountersAndPosition) {
+  auto made = store({variable("a", {4}, momentum(0.5))});
+  // Three servers had applied 7, 9 and 8 updates: the furthest counts.
+  CountingSource source({.global_step = 8, .shards = {{1, 7}, {1, 9}, {1, 8}}, .positions = {{0, "p0"}, {1, "p1"}}});
+  const Ready ready = value_or_raise(env_.run(made->prepare(&source, kNoDeadline)));
+  EXPECT_EQ(ready.global_step, 8u);
+  EXPECT_EQ(ready.position, "p0");
+  auto snapshot = value_or_raise(env_.run(made->snapshot("")));
+  EXPECT_EQ(snapshot->info().shards[0].update_count, 9u);
+  EXPECT_THAT(value_or_raise(env_.run(read(*snapshot, 0))), testing::ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(value_or_raise(env_.run(read(*snapshot, 1))), testing::ElementsAre(100, 101, 102, 103));
+}
+
+TEST_F(LocalStoreTest, RefusesAnUnknownVariable) {
+  auto made = make_local_store(env_, plan_of({variable("a", {4})}, 1));
+  expect_error(made->bind({"a", "b"}, {}), ErrorKind::kNotFound, "variable b is on no server");
+}
+
+TEST_F(LocalStoreTest, RefusesWrongScalars) {
+  auto made = store({variable("a", {4})});
+  ASSERT_TRUE(env_.run(made->prepare(nullptr, kNoDeadline)));
+  Step step = value_or_raise(env_.run(made->begin({})));
+  expect_error(env_.run(made->commit(step, {})), ErrorKind::kInvalidArgument, "0 scalars");
+  EXPECT_EQ(value_or_raise(env_.run(made->global_step())), 0u);
+}
+
+TEST(Bindings, PiecesComeInOrderOfRows) {
+  const ShardPlan plan = plan_of({variable("w", {30, 16}), variable("b", {16})}, 3);
+  Bindings bindings;
+  ASSERT_TRUE(bindings.bind(plan, {"b", "w"}, {"w"}));
+  ASSERT_EQ(bindings.variables().size(), 2u);
+  std::vector<std::vector<std::byte>> arenas;
+  for (const ShardSpec& shard : plan.shards) arenas.emplace_back(shard.arena_bytes);
+  for (size_t i = 0; i < arenas.size(); ++i) {
+    bindings.set_weights(i, arenas[i].data());
+    bindings.set_updates(i, arenas[i].data());
+  }
+  int64_t next = 0;
+  for (const backends::Piece& piece : bindings.variables()[1]) {
+    EXPECT_EQ(piece.row_begin, next);
+    next = piece.row_end;
+    bool inside = false;
+    for (const auto& arena : arenas) {
+      const auto* data = reinterpret_cast<const std::byte*>(piece.data);
+      inside |= data >= arena.data() && data + 64 * (piece.row_end - piece.row_begin) <= arena.data() + arena.size();
+    }
+    EXPECT_TRUE(inside);
+  }
+  EXPECT_EQ(next, 30);
+  EXPECT_EQ(bindings.variables()[1].size(), 3u);
+  EXPECT_EQ(bindings.updates().size(), 1u);
+}
+
+}  // namespace
+}  // namespace shoal::cluster

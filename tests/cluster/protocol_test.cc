@@ -1,0 +1,128 @@
+#include "shoal/cluster/protocol.h"
+
+#include <functional>
+#include <random>
+
+#include "plans.h"
+
+namespace shoal::cluster {
+namespace {
+
+std::string all_bytes() {
+  std::string bytes;
+  for (int i = 0; i < 256; ++i) bytes.push_back(char(i));
+  return bytes;
+}
+
+TEST(Protocol, WelcomeComesBack) {
+  const Welcome back = value_or_raise(parse_welcome(to_json(Welcome{Phase::kReady, ~uint64_t(0), 1 << 30, all_bytes()})));
+  EXPECT_EQ(back.phase, Phase::kReady);
+  EXPECT_EQ(back.epoch, ~uint64_t(0));
+  EXPECT_EQ(back.global_step, uint64_t(1) << 30);
+  EXPECT_EQ(back.position, all_bytes());
+}
+
+TEST(Protocol, StatusComesBack) {
+  ServerStatus status{.phase = Phase::kLoading, .epoch = 3, .global_step = 4, .spec_hash = ~uint64_t(0), .fingerprint = 6,
+                      .counters = {7, 8}, .trainers = {{0, true, false, 9}, {2, false, true, 10}}};
+  const ServerStatus back = value_or_raise(parse_server_status(to_json(status)));
+  EXPECT_EQ(to_json(back), to_json(status));
+  ASSERT_EQ(back.trainers.size(), 2u);
+  EXPECT_EQ(back.trainers[1].index, 2);
+  EXPECT_TRUE(back.trainers[1].done);
+  EXPECT_FALSE(back.trainers[1].connected);
+  EXPECT_EQ(back.counters, (ShardCounters{7, 8}));
+}
+
+TEST(Protocol, StateAndRangesComeBack) {
+  const StateText state{.epoch = 1, .global_step = 2, .counters = {3, 4}, .positions = {{0, ""}, {5, all_bytes()}}};
+  const StateText back = value_or_raise(parse_state(to_json(state)));
+  EXPECT_EQ(back.positions, state.positions);
+  EXPECT_EQ(back.counters, state.counters);
+  const ReadRange range = value_or_raise(parse_read_range(to_json(ReadRange{2, 64, 128})));
+  EXPECT_EQ(range.arena, 2);
+  EXPECT_EQ(range.offset, 64u);
+  EXPECT_EQ(range.bytes, 128u);
+}
+
+TEST(Protocol, PrepareComesBack) {
+  const ShardSpec spec = plan_of({variable("a", {3, 4}, adam(), uniform(-1, 1))}, 1).shards[0];
+  const Prepare back = value_or_raise(parse_prepare(to_json(Prepare{5, 6, spec})));
+  EXPECT_EQ(back.epoch, 5u);
+  EXPECT_EQ(back.fingerprint, 6u);
+  EXPECT_EQ(back.spec, spec);
+  EXPECT_EQ(spec_hash(back.spec), spec_hash(spec));
+}
+
+TEST(Protocol, ArenaNames) {
+  for (ArenaIndex arena = 0; arena <= 8; ++arena) EXPECT_EQ(value_or_raise(parse_arena_name(arena_name(arena))), arena);
+  EXPECT_EQ(arena_name(0), "weights");
+  EXPECT_EQ(arena_name(2), "slot/1");
+}
+
+template <class T>
+using Parse = Result<T> (*)(std::string_view);
+
+template <class T>
+void expect_refused(Parse<T> parse, const std::string& text) {
+  const auto parsed = parse(text);
+  ASSERT_FALSE(parsed) << text;
+  EXPECT_TRUE(parsed.error().kind() == ErrorKind::kDataLoss || parsed.error().kind() == ErrorKind::kInvalidArgument) << text;
+}
+
+TEST(Protocol, RefusesNumbersThatDoNotFit) {
+  for (const char* epoch : {"-1", "1.5", "1e300", "18446744073709551616", "\"3\"", "null", "[]", "true"}) {
+    expect_refused<Welcome>(parse_welcome, std::string(R"({"phase":2,"epoch":)") + epoch + R"(,"global_step":0,"position":[]})");
+    expect_refused<ReadRange>(parse_read_range, std::string(R"({"arena":0,"bytes":4,"offset":)") + epoch + "}");
+    expect_refused<StateText>(parse_state, std::string(R"({"counters":[1,2],"positions":[],"global_step":1,"epoch":)") + epoch + "}");
+  }
+  for (const char* phase : {"-1", "4", "256", "1e9"}) {
+    expect_refused<Welcome>(parse_welcome, std::string(R"({"epoch":1,"global_step":0,"position":[],"phase":)") + phase + "}");
+  }
+  for (const char* position : {"[256]", "[-1]", "[1.5]", "[[1]]", "\"ab\"", "{}", "7"}) {
+    expect_refused<Welcome>(parse_welcome, std::string(R"({"phase":2,"epoch":1,"global_step":0,"position":)") + position + "}");
+  }
+  expect_refused<ReadRange>(parse_read_range, R"({"arena":4294967296,"offset":0,"bytes":4})");
+  expect_refused<StateText>(parse_state, R"({"epoch":1,"global_step":1,"counters":[1],"positions":[]})");
+  expect_refused<StateText>(parse_state, R"({"epoch":1,"global_step":1,"counters":[1,2],"positions":[[9999999999,[]]]})");
+}
+
+TEST(Protocol, RefusesAPositionBeyondItsLimit) {
+  const auto text = [](size_t bytes) { return to_json(Welcome{Phase::kReady, 1, 1, std::string(bytes, 'p')}); };
+  EXPECT_TRUE(parse_welcome(text(size_t(64) << 10)));
+  expect_refused<Welcome>(parse_welcome, text((size_t(64) << 10) + 1));
+}
+
+TEST(Protocol, RefusesGarbage) {
+  const std::string deep = std::string(100'000, '[');
+  for (const std::string& text : {std::string(), std::string("{"), std::string("[]"), std::string("{}"), std::string("null"),
+                                  std::string("\0\0", 2), std::string("\xff\xfe"), deep, deep + std::string(100'000, ']')}) {
+    expect_refused<Welcome>(parse_welcome, text);
+    expect_refused<ServerStatus>(parse_server_status, text);
+    expect_refused<Prepare>(parse_prepare, text);
+    expect_refused<StateText>(parse_state, text);
+    expect_refused<ReadRange>(parse_read_range, text);
+  }
+}
+
+TEST(Protocol, SurvivesRandomDamage) {
+  const ShardSpec spec = plan_of({variable("a", {3, 4}, adam(), uniform(-1, 1))}, 1).shards[0];
+  const std::string good[] = {
+      to_json(Welcome{Phase::kReady, 1, 2, "position"}),
+      to_json(ServerStatus{.phase = Phase::kReady, .epoch = 1, .counters = {}, .trainers = {{0, true, false, 9}}}),
+      to_json(Prepare{5, 6, spec}),
+      to_json(StateText{.epoch = 1, .global_step = 2, .counters = {3, 4}, .positions = {{5, "xy"}}}),
+      to_json(ReadRange{2, 64, 128})};
+  size_t refused = 0;
+  for (uint32_t seed = 0; seed < 2000; ++seed) {
+    std::mt19937 random(seed);
+    for (std::string text : good) {
+      for (int i = 0; i < 3; ++i) text[random() % text.size()] = char(random());
+      refused += !parse_welcome(text) + !parse_server_status(text) + !parse_prepare(text) + !parse_state(text) + !parse_read_range(text);
+    }
+  }
+  EXPECT_GT(refused, 40'000u);  // of 50,000, of which 10,000 are of the right form
+}
+
+}  // namespace
+}  // namespace shoal::cluster

@@ -1,0 +1,241 @@
+#include "server_state.h"
+
+#include <cmath>
+#include <limits>
+
+#include "plans.h"
+
+namespace shoal::cluster {
+namespace {
+
+using testing::Each;
+using transport::Encoding;
+
+constexpr uint64_t kIncarnation = 41;
+
+class ServerStateTest : public testing::Test {
+ protected:
+  std::shared_ptr<BufferPool> pool_ = BufferPool::create();
+  Logger log_{[](const LogRecord&) {}, "ps 0", [] { return WallTime(); }};
+  ServerState state_{true, *pool_, log_};
+  ShardSpec spec_ = plan_of({variable("a", {5}, momentum(0.5), constant(10))}, 1).shards[0];
+
+  void SetUp() override { ASSERT_TRUE(state_.admit(1, kIncarnation)); }
+
+  /// Epoch 1, step 0, ready.
+  void make_ready(uint64_t epoch = 1, uint64_t step = 0) {
+    ASSERT_TRUE(state_.prepare({epoch, 77, spec_}));
+    ASSERT_TRUE(state_.activate({.epoch = epoch, .global_step = step, .counters = {}, .positions = {}}));
+  }
+
+  struct Push {
+    int trainer = 1;
+    uint64_t incarnation = kIncarnation;
+    uint64_t sequence = 1;
+    uint64_t epoch = 1;
+    float gradient = 1;
+    std::vector<double> scalars = {1.0};
+    std::string position = {};
+    uint64_t bytes = 0;  ///< 0: the arena's
+    Encoding encoding = Encoding::kDense;
+    bool closing = true;
+    uint32_t chunk_count = 1;
+  };
+  Result<bool> push(const Push& push) {
+    const uint64_t bytes = push.bytes ? push.bytes : spec_.arena_bytes;
+    transport::Chunk fields{.range_begin = 0, .range_end = bytes, .chunk_count = push.chunk_count, .closing = push.closing,
+                            .position = push.position};
+    fields.encoding = push.encoding;
+    transport::OutgoingChunk out = transport::make_chunk(*pool_, fields, bytes, push.scalars.size());
+    for (float& element : floats(out.payload)) element = push.gradient;
+    std::copy(push.scalars.begin(), push.scalars.end(), out.scalars.begin());
+    transport::MessageHead head{.kind = transport::MessageKind::kChunk};
+    head.epoch = push.epoch;
+    head.incarnation = push.incarnation;
+    head.sequence = push.sequence;
+    return state_.push(push.trainer, head, value_or_raise(transport::read_chunk(out.message)));
+  }
+  std::span<const float> weights() const { return floats(spec_.segments[0], state_.weights().payload()); }
+};
+
+TEST_F(ServerStateTest, APushIsAppliedOnce) {
+  make_ready();
+  EXPECT_EQ(value_or_raise(push({.sequence = 3, .position = "p3"})), true);
+  EXPECT_EQ(value_or_raise(push({.sequence = 3, .gradient = 100, .position = "other"})), true);  // its reply was lost
+  EXPECT_EQ(value_or_raise(push({.sequence = 2, .gradient = 100})), true);
+  EXPECT_EQ(state_.global_step(), 1u);
+  EXPECT_THAT(weights(), Each(9.0f));
+  EXPECT_EQ(state_.position_of(1), "p3");
+  EXPECT_EQ(state_.status().trainers[0].pushes, 1u);
+  EXPECT_EQ(value_or_raise(push({.sequence = 7})), true);
+  EXPECT_EQ(state_.global_step(), 2u);
+  EXPECT_THAT(weights(), Each(7.5f));
+  EXPECT_EQ(state_.position_of(1), "p3");  // without a position the last one stays
+}
+
+TEST_F(ServerStateTest, TrainersAreCountedEachByItself) {
+  make_ready();
+  ASSERT_TRUE(state_.admit(2, 5));
+  EXPECT_EQ(value_or_raise(push({.sequence = 9})), true);
+  EXPECT_EQ(value_or_raise(push({.trainer = 2, .incarnation = 5, .sequence = 1})), true);
+  EXPECT_EQ(state_.global_step(), 2u);
+}
+
+TEST_F(ServerStateTest, PushesOfAnotherEpochAreFenced) {
+  EXPECT_EQ(value_or_raise(push({})), false);  // nothing is held yet
+  make_ready(4);
+  EXPECT_EQ(value_or_raise(push({.epoch = 3})), false);
+  EXPECT_EQ(value_or_raise(push({.epoch = 5})), false);
+  ASSERT_TRUE(state_.prepare({5, 77, spec_}));
+  EXPECT_EQ(value_or_raise(push({.epoch = 5})), false);  // being loaded
+  ASSERT_TRUE(state_.activate({.epoch = 5, .global_step = 0, .counters = {}, .positions = {}}));
+  EXPECT_EQ(value_or_raise(push({.epoch = 4})), false);
+  EXPECT_EQ(state_.global_step(), 0u);
+  EXPECT_THAT(weights(), Each(10.0f));
+  EXPECT_EQ(value_or_raise(push({.epoch = 5})), true);
+}
+
+TEST_F(ServerStateTest, AProcessThatWasReplacedStaysOut) {
+  make_ready();
+  EXPECT_EQ(value_or_raise(push({.sequence = 5})), true);
+  ASSERT_TRUE(state_.admit(1, 42));  // started again
+  EXPECT_EQ(value_or_raise(push({.sequence = 6})), false);
+  EXPECT_EQ(value_or_raise(push({.incarnation = 42, .sequence = 1})), true);
+  // The old one comes back: were it let in, its number 5 would count a second time.
+  expect_error(state_.admit(1, kIncarnation), ErrorKind::kFailedPrecondition, "newer process");
+  EXPECT_EQ(value_or_raise(push({.sequence = 5})), false);
+  EXPECT_EQ(state_.global_step(), 2u);
+  EXPECT_TRUE(state_.admit(1, 42));  // reconnecting is no replacement
+  EXPECT_EQ(value_or_raise(push({.incarnation = 42, .sequence = 1})), true);
+  EXPECT_EQ(state_.global_step(), 2u);
+}
+
+TEST_F(ServerStateTest, RefusesPushesThatDoNotFitAndKeepsItsState) {
+  make_ready();
+  const transport::Message held = state_.weights();  // as a reader: the next version would go into new memory
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN(), kInfinity = std::numeric_limits<double>::infinity();
+  const auto refuses = [&](const Push& bad, const std::string& part) {
+    expect_error(push(bad), ErrorKind::kInvalidArgument, part);
+  };
+  refuses({.scalars = {}}, "0 scalars");
+  refuses({.scalars = {1, 2}}, "2 scalars");
+  refuses({.scalars = {kNan}}, "finite");
+  refuses({.scalars = {kInfinity}}, "finite");
+  refuses({.bytes = 128}, "whole arena of 64 bytes");
+  refuses({.encoding = Encoding::kSparseRows}, "one dense chunk");
+  refuses({.closing = false}, "one dense chunk");
+  refuses({.chunk_count = 2}, "one dense chunk");
+  EXPECT_EQ(state_.global_step(), 0u);
+  EXPECT_THAT(weights(), Each(10.0f));
+  EXPECT_EQ(state_.status().counters.version, 1u);
+  EXPECT_EQ(value_or_raise(push({})), true);  // the number of a refused push is not used up
+  EXPECT_THAT(weights(), Each(9.0f));
+  EXPECT_THAT(floats(spec_.segments[0], held.payload()), Each(10.0f));
+}
+
+TEST_F(ServerStateTest, ReadersKeepTheirVersion) {
+  make_ready();
+  const auto* first = state_.weights().payload().data();
+  EXPECT_TRUE(push({.sequence = 1}));
+  EXPECT_EQ(state_.weights().payload().data(), first);  // nobody reads: in place
+  transport::Message reader = state_.weights();
+  EXPECT_TRUE(push({.sequence = 2}));
+  EXPECT_NE(state_.weights().payload().data(), first);
+  EXPECT_THAT(floats(spec_.segments[0], reader.payload()), Each(9.0f));
+  EXPECT_EQ(value_or_raise(transport::read_weights(reader)).version, 2u);
+  EXPECT_EQ(value_or_raise(transport::read_weights(state_.weights())).version, 3u);
+}
+
+TEST_F(ServerStateTest, HeldStateStaysWhilePushesGoOn) {
+  expect_error(state_.hold(), ErrorKind::kFailedPrecondition, "no model");
+  make_ready();
+  EXPECT_TRUE(push({.sequence = 1, .position = "p1"}));
+  const HeldState held = value_or_raise(state_.hold());
+  for (uint64_t sequence = 2; sequence < 5; ++sequence) EXPECT_TRUE(push({.sequence = sequence, .position = "later"}));
+  EXPECT_EQ(held.text.global_step, 1u);
+  EXPECT_EQ(held.text.counters.update_count, 1u);
+  EXPECT_EQ(held.text.positions.at(1), "p1");
+  EXPECT_THAT(floats(spec_.segments[0], held.weights), Each(9.0f));
+  EXPECT_THAT(floats(spec_.segments[0], held.slots[0]->bytes()), Each(1.0f));
+}
+
+transport::SnapshotPart part(std::string_view name, uint64_t offset, std::span<const std::byte> payload) {
+  return {.name = name, .offset = offset, .total_bytes = 1 << 20, .payload = payload};
+}
+
+TEST_F(ServerStateTest, RestoresWithinItsArenas) {
+  const Ref<Buffer> arena = filled(spec_, 3, *pool_);
+  const std::span<const std::byte> bytes = arena->bytes();
+  expect_error(state_.restore(part("weights", 0, bytes)), ErrorKind::kFailedPrecondition, "outside of loading");
+  ASSERT_TRUE(state_.prepare({1, 77, spec_}));
+  EXPECT_TRUE(state_.restore(part("weights", 0, bytes)));
+  EXPECT_TRUE(state_.restore(part("slot/0", 16, bytes.first(4))));
+  EXPECT_TRUE(state_.restore(part("weights", 64, {})));
+  expect_error(state_.restore(part("weights", 4, bytes)), ErrorKind::kInvalidArgument, "beyond the end");
+  expect_error(state_.restore(part("weights", 65, {})), ErrorKind::kInvalidArgument, "beyond the end");
+  expect_error(state_.restore(part("weights", ~uint64_t(0) - 3, bytes.first(8))), ErrorKind::kInvalidArgument, "beyond the end");
+  expect_error(state_.restore(part("slot/1", 0, bytes)), ErrorKind::kInvalidArgument, "no such slot");
+  for (const char* name : {"slot/", "slot/-1", "slot/01", "slot/9", "slot/0x", "meta", ""}) {
+    expect_error(state_.restore(part(name, 0, bytes)), ErrorKind::kInvalidArgument, "unknown arena");
+  }
+  ASSERT_TRUE(state_.activate({.epoch = 1, .global_step = 30, .counters = {5, 29}, .positions = {{2, "p"}}}));
+  expect_error(state_.restore(part("weights", 0, bytes)), ErrorKind::kFailedPrecondition, "outside of loading");
+  EXPECT_THAT(weights(), Each(3.0f));
+  EXPECT_EQ(state_.global_step(), 30u);
+  EXPECT_EQ(state_.position_of(2), "p");
+  EXPECT_EQ(state_.status().counters.update_count, 29u);  // Adam's t goes on
+  const HeldState held = value_or_raise(state_.hold());
+  EXPECT_EQ(floats(spec_.segments[0], held.slots[0]->bytes())[4], 3.0f);
+  EXPECT_EQ(floats(spec_.segments[0], held.slots[0]->bytes())[3], 0.0f);
+}
+
+TEST_F(ServerStateTest, EpochsOnlyGrow) {
+  make_ready(3);
+  for (uint64_t epoch : {0, 2, 3}) {
+    expect_error(state_.prepare({epoch, 77, spec_}), ErrorKind::kFailedPrecondition, "not newer than 3");
+  }
+  expect_error(state_.activate({.epoch = 3, .global_step = 9, .counters = {}, .positions = {}}),
+               ErrorKind::kFailedPrecondition, "not being loaded");
+  ASSERT_TRUE(state_.prepare({8, 77, spec_}));
+  expect_error(state_.activate({.epoch = 7, .global_step = 0, .counters = {}, .positions = {}}),
+               ErrorKind::kFailedPrecondition, "not being loaded");
+  EXPECT_EQ(state_.phase(), Phase::kLoading);
+}
+
+TEST_F(ServerStateTest, ANewEpochForgetsPositionsAndStopButNotPushNumbers) {
+  make_ready(1);
+  EXPECT_TRUE(push({.sequence = 9, .position = "p"}));
+  state_.request_stop();
+  make_ready(2, 4);
+  EXPECT_EQ(state_.position_of(1), "");
+  EXPECT_FALSE(state_.stop_requested());
+  EXPECT_EQ(state_.global_step(), 4u);
+  EXPECT_EQ(value_or_raise(push({.sequence = 9, .epoch = 2})), true);  // of a trainer that mixes epochs: still not twice
+  EXPECT_EQ(state_.global_step(), 4u);
+}
+
+TEST_F(ServerStateTest, AFinishedServerTakesNoNewModel) {
+  make_ready();
+  state_.finish();
+  expect_error(state_.prepare({2, 77, spec_}), ErrorKind::kUnavailable, "has ended");
+  EXPECT_EQ(value_or_raise(push({})), false);
+}
+
+TEST_F(ServerStateTest, OnlyTheSequencerCountsSteps) {
+  ServerState other(false, *pool_, log_);
+  ASSERT_TRUE(other.prepare({1, 77, spec_}));
+  ASSERT_TRUE(other.activate({.epoch = 1, .global_step = 0, .counters = {}, .positions = {}}));
+  transport::OutgoingChunk out = transport::make_chunk(
+      *pool_, {.range_end = spec_.arena_bytes, .closing = true, .position = "p"}, spec_.arena_bytes, 1);
+  out.scalars[0] = 1;
+  transport::MessageHead head;
+  head.epoch = 1;
+  head.sequence = 1;
+  EXPECT_EQ(value_or_raise(other.push(0, head, value_or_raise(transport::read_chunk(out.message)))), true);
+  EXPECT_EQ(other.global_step(), 0u);
+  EXPECT_EQ(other.position_of(0), "");
+  EXPECT_EQ(other.status().counters.update_count, 1u);
+}
+
+}  // namespace
+}  // namespace shoal::cluster

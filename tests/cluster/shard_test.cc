@@ -1,0 +1,157 @@
+#include "shoal/cluster/shard.h"
+
+#include <map>
+
+#include "plans.h"
+
+namespace shoal::cluster {
+namespace {
+
+using testing::Each;
+
+class ShardTest : public testing::Test {
+ protected:
+  std::shared_ptr<BufferPool> pool_ = BufferPool::create();
+
+  /// One push of `gradient` everywhere, in place.
+  void push(Shard& shard, std::span<std::byte> weights, float gradient, double learning_rate) {
+    const Ref<Buffer> arena = filled(shard.spec(), gradient, *pool_);
+    const std::span<const std::byte> pushes[] = {arena->bytes()};
+    const double scalars[] = {learning_rate};
+    const auto applied = shard.apply(weights, weights, pushes, scalars);
+    ASSERT_TRUE(applied) << applied.error().message();
+  }
+};
+
+TEST_F(ShardTest, AppliesEachRuleToItsSegment) {
+  VariableSpec fixed = variable("fixed", {5}, {}, constant(3));
+  const ShardSpec spec = plan_of({variable("sgd", {3}, sgd(), constant(1)), variable("momentum", {2}, momentum(0.5)), fixed}, 1).shards[0];
+  Shard shard(spec, *pool_);
+  Ref<Buffer> weights = pool_->get(spec.arena_bytes);
+  ASSERT_TRUE(shard.initialise(weights->bytes()));
+  push(shard, weights->bytes(), 2.0f, 0.25);
+  push(shard, weights->bytes(), 2.0f, 0.25);
+  for (const Segment& segment : spec.segments) {
+    const auto values = floats(segment, weights->bytes());
+    // Momentum: m1 = 2, m2 = 0.5 * 2 + 2 = 3, so -0.25 * (2 + 3).
+    const std::map<std::string, float> expected{{"sgd", 1.0f - 2 * 0.25f * 2.0f}, {"momentum", -1.25f}, {"fixed", 3.0f}};
+    EXPECT_THAT(values, Each(expected.at(segment.variable.name))) << segment.variable.name;
+  }
+  EXPECT_EQ(shard.counters(), (ShardCounters{2, 2}));
+}
+
+TEST_F(ShardTest, IntoNewMemoryGivesTheSameBits) {
+  const ShardSpec spec = plan_of({variable("a", {37}, adam(), uniform(-1, 1)), variable("b", {3}, {}, uniform(-1, 1))}, 1).shards[0];
+  Shard in_place(spec, *pool_), to_new(spec, *pool_);
+  Ref<Buffer> one = pool_->get(spec.arena_bytes), other = pool_->get(spec.arena_bytes);
+  ASSERT_TRUE(in_place.initialise(one->bytes()));
+  ASSERT_TRUE(to_new.initialise(other->bytes()));
+  for (int step = 0; step < 5; ++step) {
+    push(in_place, one->bytes(), float(step) - 1.5f, 0.01);
+    const Ref<Buffer> arena = filled(spec, float(step) - 1.5f, *pool_);
+    const std::span<const std::byte> pushes[] = {arena->bytes()};
+    const double scalars[] = {0.01};
+    Ref<Buffer> next = pool_->get(spec.arena_bytes);
+    std::memset(next->data(), 0xee, next->size());  // old memory must not show
+    ASSERT_TRUE(to_new.apply(other->bytes(), next->bytes(), pushes, scalars));
+    other = next;
+  }
+  EXPECT_EQ(std::memcmp(one->data(), other->data(), spec.arena_bytes), 0);
+}
+
+TEST_F(ShardTest, AveragesSeveralContributors) {
+  const ShardSpec spec = plan_of({variable("a", {4})}, 1).shards[0];
+  Shard shard(spec, *pool_);
+  Ref<Buffer> weights = pool_->get(spec.arena_bytes);
+  ASSERT_TRUE(shard.initialise(weights->bytes()));
+  const Ref<Buffer> first = filled(spec, 1, *pool_), second = filled(spec, 5, *pool_);
+  const std::span<const std::byte> pushes[] = {first->bytes(), second->bytes()};
+  const double scalars[] = {1.0};
+  ASSERT_TRUE(shard.apply(weights->bytes(), weights->bytes(), pushes, scalars));
+  EXPECT_THAT(floats(spec.segments[0], weights->bytes()), Each(-3.0f));
+}
+
+TEST_F(ShardTest, SlotsThatASnapshotHoldsStayAsTheyWere) {
+  const ShardSpec spec = plan_of({variable("a", {8}, momentum(0.5))}, 1).shards[0];
+  Shard shard(spec, *pool_);
+  Ref<Buffer> weights = pool_->get(spec.arena_bytes);
+  ASSERT_TRUE(shard.initialise(weights->bytes()));
+  push(shard, weights->bytes(), 2, 0.1);
+  const std::byte* before = shard.slots()[0]->data();
+  {
+    const Ref<const Buffer> held = shard.slots()[0];
+    push(shard, weights->bytes(), 4, 0.1);
+    EXPECT_THAT(floats(spec.segments[0], held->bytes()), Each(2.0f));
+    EXPECT_THAT(floats(spec.segments[0], shard.slots()[0]->bytes()), Each(5.0f));
+    EXPECT_NE(shard.slots()[0]->data(), before);
+  }
+  const std::byte* own = shard.slots()[0]->data();
+  push(shard, weights->bytes(), 4, 0.1);
+  EXPECT_EQ(shard.slots()[0]->data(), own);  // nobody holds it: in place
+}
+
+TEST_F(ShardTest, RowRangesStartLikeTheWhole) {
+  const VariableSpec spec = variable("w", {13, 7}, adam(), {Initialiser::Kind::kTruncatedNormal, 0.5, 2.0}, 99);
+  const ShardSpec whole = plan_of({spec}, 1).shards[0];
+  Ref<Buffer> expected = pool_->get(whole.arena_bytes);
+  ASSERT_TRUE(Shard(whole, *pool_).initialise(expected->bytes()));
+  const auto all = floats(whole.segments[0], expected->bytes());
+
+  const ShardPlan split = plan_of({spec}, 4);
+  int pieces = 0;
+  for (const ShardSpec& shard : split.shards) {
+    Ref<Buffer> part = pool_->get(shard.arena_bytes);
+    ASSERT_TRUE(Shard(shard, *pool_).initialise(part->bytes()));
+    for (const Segment& segment : shard.segments) {
+      ++pieces;
+      const auto own = floats(segment, part->bytes());
+      EXPECT_EQ(std::memcmp(own.data(), all.data() + segment.first_element(), segment.bytes), 0) << "rows from " << segment.row_begin;
+    }
+  }
+  EXPECT_EQ(pieces, 4);
+}
+
+TEST_F(ShardTest, PaddingIsZero) {
+  const ShardSpec spec = plan_of({variable("a", {3}, sgd(), constant(1)), variable("b", {17}, sgd(), constant(1))}, 1).shards[0];
+  Ref<Buffer> weights = pool_->get(spec.arena_bytes);
+  std::memset(weights->data(), 0xee, weights->size());
+  zero_padding(spec, weights->bytes());
+  size_t zeros = 0;
+  for (std::byte byte : weights->bytes()) zeros += byte == std::byte{0};
+  EXPECT_EQ(zeros, spec.arena_bytes - (3 + 17) * sizeof(float));
+  const ShardSpec empty = plan_of({variable("a", {3})}, 2).shards[1];
+  ASSERT_TRUE(empty.segments.empty());
+  Ref<Buffer> nothing = pool_->get(empty.arena_bytes);
+  std::memset(nothing->data(), 0xee, nothing->size());
+  zero_padding(empty, nothing->bytes());
+  EXPECT_THAT(nothing->bytes(), Each(std::byte{0}));
+}
+
+TEST_F(ShardTest, RefusesPushesThatDoNotFit) {
+  const ShardSpec spec = plan_of({variable("a", {3}, sgd(), constant(1))}, 1).shards[0];
+  Shard shard(spec, *pool_);
+  Ref<Buffer> weights = pool_->get(spec.arena_bytes);
+  ASSERT_TRUE(shard.initialise(weights->bytes()));
+  const Ref<Buffer> arena = filled(spec, 1, *pool_);
+  const std::span<const std::byte> good[] = {arena->bytes()}, small[] = {arena->bytes().first(32)};
+  const double one[] = {1.0}, two[] = {1.0, 2.0};
+  expect_error(shard.apply(weights->bytes(), weights->bytes(), good, two), ErrorKind::kInvalidArgument, "2 scalars");
+  expect_error(shard.apply(weights->bytes(), weights->bytes(), good, {}), ErrorKind::kInvalidArgument, "0 scalars");
+  expect_error(shard.apply(weights->bytes(), weights->bytes(), small, one), ErrorKind::kInvalidArgument, "32 bytes");
+  EXPECT_EQ(shard.counters(), ShardCounters{});
+  EXPECT_THAT(floats(spec.segments[0], weights->bytes()), Each(1.0f));
+}
+
+TEST_F(ShardTest, RulesWithoutALearningRateMayNameNone) {
+  nn::UpdateRule average{.kind = nn::UpdateRule::Kind::kMovingAverage, .constants = {0.5}, .learning_rate_scalar = 900};
+  const ShardSpec spec = plan_of({variable("mean", {3}, average)}, 1).shards[0];
+  ASSERT_TRUE(parse_shard_spec(to_json(spec)));
+  Shard shard(spec, *pool_);
+  Ref<Buffer> weights = pool_->get(spec.arena_bytes);
+  ASSERT_TRUE(shard.initialise(weights->bytes()));
+  push(shard, weights->bytes(), 4, 1.0);
+  EXPECT_THAT(floats(spec.segments[0], weights->bytes()), Each(2.0f));
+}
+
+}  // namespace
+}  // namespace shoal::cluster
