@@ -1,0 +1,165 @@
+// How a training task comes to an end: waiting for the others, the end mark, the last words to the servers.
+#include <algorithm>
+
+#include "train_task_steps.h"
+
+namespace shoal {
+namespace {
+
+constexpr auto kInterruptGrace = std::chrono::seconds(5);  // for workers' last steps, when all shall end
+constexpr auto kGoneBefore = std::chrono::seconds(60);   // for servers that an ended job's chief hopes to find
+constexpr auto kShowUp = std::chrono::minutes(10);       // from the chief's start: a worker not seen by then is missing
+constexpr auto kLostGrace = std::chrono::seconds(60);    // for a lost worker to come back, at the end of the chief's input
+constexpr auto kOldMarkGrace = std::chrono::seconds(30); // a mark of the run before: a starting chief removes it
+constexpr auto kNoteEvery = std::chrono::seconds(10);
+
+}  // namespace
+
+Result<void> TrainTask::finish_folder() {
+  if (events_) SHOAL_TRY_VOID(events_->close());
+  return remember_end();
+}
+
+Result<void> TrainTask::remember_end() {
+  if (!leads() || !request_.write_end_mark) return {};
+  return checkpoint::write_end_mark(env_.storage(), request_.estimator.model_dir(),
+                                    {.global_step = int64_t(end_.global_step),
+                                     .checkpoint = saver_ ? saver_->last_name() : std::string(),
+                                     .reason = end_.reason,
+                                     .wall_time = env_.wall_now()});
+}
+
+/// Asked by a worker while servers cannot be reached (CONTRACT WO-4). A mark that was there from the start may be of the run
+/// before, whose chief is about to remove it.
+bool TrainTask::job_has_ended() {
+  const auto mark = checkpoint::read_end_mark(env_.storage(), request_.estimator.model_dir());
+  if (!mark || !*mark) return false;
+  if (!(mark_at_start_ && **mark == *mark_at_start_)) return true;
+  if (max_steps_ && (*mark)->global_step >= *max_steps_) return true;
+  return env_.now() - started_ >= kOldMarkGrace;
+}
+
+/// How long the chief waits for workers that `status` shows while nothing happens; nothing: there is nobody to wait for.
+/// With its own input at an end (`patient`) it also waits for those who are on their way (CONTRACT CH-8, OE-2).
+std::optional<Duration> TrainTask::patience_for(const cluster::ServerStatus& status, bool patient) const {
+  const Duration ready_timeout = seconds_to_duration(config_.ready_timeout_secs());
+  std::optional<Duration> patience;
+  const auto at_least = [&patience](Duration duration) { patience = std::max(patience.value_or(Duration{}), duration); };
+  for (const cluster::TrainerStatus& trainer : status.trainers) {
+    if (trainer.index == 0 || trainer.done) continue;
+    if (trainer.connected) at_least(patient ? ready_timeout : env_.interrupted().stop_requested() ? kInterruptGrace : kLastWords);
+    if (!trainer.connected && patient) at_least(std::min<Duration>(ready_timeout, kLostGrace));
+  }
+  const bool may_still_come = patient && env_.now() - started_ < std::min<Duration>(ready_timeout, kShowUp);
+  for (const auto& worker : config_.cluster().nodes(cluster::kWorkerRole)) {
+    const bool seen = std::any_of(status.trainers.begin(), status.trainers.end(),
+                                  [&](const cluster::TrainerStatus& trainer) { return trainer.index == worker.index + 1; });
+    if (!seen && may_still_come) at_least(ready_timeout);
+  }
+  return patience;
+}
+
+/// The chief stays until the workers are done, so that the last checkpoint has their work (CONTRACT CH-8): with its input at
+/// an end for as long as they make progress, else for the steps that are under way.
+Task<Result<void>> TrainTask::wait_for_workers() {
+  bool patient = end_.reason == checkpoint::EndReason::kEndOfInput;
+  if (!patient) SHOAL_CO_TRY_VOID(co_await remote_->request_stop(env_.after(kLastWords)));
+  std::string seen;
+  SteadyTime changed_at = env_.now(), next_note = env_.after(kNoteEvery);
+  for (;;) {
+    if (patient && env_.interrupted().stop_requested()) {
+      patient = false;
+      end_.reason = checkpoint::EndReason::kInterrupted;
+      SHOAL_CO_TRY_VOID(co_await remote_->request_stop(env_.after(kLastWords)));
+    }
+    SHOAL_CO_TRY(const cluster::ServerStatus status, co_await remote_->status(env_.after(kLastWords)));
+    const std::optional<Duration> patience = patience_for(status, patient);
+    if (!patience) break;
+    if (std::string now = cluster::to_json(status); now != seen) {
+      seen = std::move(now);
+      changed_at = env_.now();
+      context_.set_global_step(status.global_step);
+    }
+    if (env_.now() - changed_at >= *patience) {
+      env_.log().warning("some workers made no progress for " + std::to_string(int64_t(to_seconds(*patience))) +
+                         " s; the job ends without them");
+      break;
+    }
+    if (env_.now() >= next_note) {
+      env_.log().info("waiting for the workers to end");
+      next_note = env_.after(kNoteEvery);
+    }
+    if (patient && saver_ && saver_->due(status.global_step, env_.now())) {
+      SHOAL_CO_TRY_VOID(co_await saver_->save(*store_, context_, {}));
+    }
+    SHOAL_CO_TRY_VOID(co_await env_.sleep_for(std::chrono::milliseconds(20)));
+  }
+  co_return Result<void>{};
+}
+
+Task<Result<void>> TrainTask::announce_end() {
+  const Deadline deadline = env_.after(kLastWords);
+  if (leads()) {
+    Result<void> reached = co_await remote_->connect(deadline);  // a connection may have broken meanwhile
+    Result<void> told = co_await remote_->finish(deadline);
+    if (!reached) told = std::move(reached);
+    if (!told) env_.log().warning("a server was not told that the job has ended: " + told.error().message());
+  }
+  Result<void> left = co_await remote_->leave(deadline);
+  static_cast<void>(left);  // the job is over for us either way
+  co_return Result<void>{};
+}
+
+/// By a chief that has nothing to train, and so no plan: who waits for it may go.
+Task<Result<void>> TrainTask::announce_end_alone(Duration patience) {
+  cluster::ShardPlan plan;
+  plan.shards.resize(size_t(config_.num_ps_replicas()), cluster::ShardSpec{.segments = {}, .arena_bytes = kBufferAlignment});
+  cluster::RemoteStoreOptions options{.identity = task_identity(env_, config_), .servers = server_endpoints(config_),
+                                      .link = link_options(config_), .ready_timeout = patience, .job_ended = {}};
+  auto remote = cluster::make_remote_store(env_, std::move(plan), std::move(options));
+  remote_ = remote.get();
+  store_ = std::move(remote);
+  // Servers that cannot be reached may have gone home before: this chief's predecessor told them and was killed then.
+  Result<void> reached = co_await remote_->connect(env_.after(patience));
+  static_cast<void>(reached);  // announce_end() tries once more, and warns
+  co_return co_await announce_end();
+}
+
+/// A task that fails for good: the same would happen to the next one. A worker says that nobody need wait for it. A chief
+/// leaves no mark, but sends everyone home: servers and workers would otherwise wait for a chief that cannot come.
+Task<void> TrainTask::give_up() {
+  if (!leads()) {
+    Result<void> left = co_await remote_->leave(env_.after(kLastWords));
+    static_cast<void>(left);  // it fails either way
+    co_return;
+  }
+  Result<void> told = co_await remote_->finish(env_.after(kLastWords));
+  if (!told) env_.log().warning("a server was not told that the job has failed: " + told.error().message());
+}
+
+/// The checkpoint is already there: the chief only tells the servers.
+Task<Result<TrainOutcome>> TrainTask::nothing_to_do() {
+  const uint64_t step = source_ ? source_->info().global_step : 0;
+  env_.log().info("training finished before: the checkpoint is at global step " + std::to_string(step) +
+                  ", max_steps is " + std::to_string(*max_steps_) + "; there is nothing to do");
+  end_ = {step, 0, checkpoint::EndReason::kMaxSteps};
+  if (request_.write_end_mark && source_) {
+    Result<void> marked;
+    Work mark = [&] {
+      const std::string& prefix = source_->prefix();
+      marked = checkpoint::write_end_mark(env_.storage(), request_.estimator.model_dir(),
+                                          {.global_step = int64_t(step), .checkpoint = prefix.substr(prefix.rfind('/') + 1),
+                                           .reason = end_.reason, .wall_time = env_.wall_now()});
+    };
+    SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(mark)));
+    SHOAL_CO_TRY_VOID(std::move(marked));
+  }
+  // With a mark there from the start, the servers were probably told before, and are gone.
+  const Duration patience = mark_at_start_ ? Duration(kGoneBefore) : seconds_to_duration(config_.ready_timeout_secs());
+  if (distributed()) SHOAL_CO_TRY_VOID(co_await announce_end_alone(patience));
+  TrainOutcome result = outcome();
+  result.nothing_to_do = true;
+  co_return result;
+}
+
+}  // namespace shoal

@@ -1,0 +1,220 @@
+// What a training task sets up before its first step: the folder, the input, the model, the hooks, the store.
+#include <algorithm>
+
+#include "shoal/checkpoint/directory.h"
+#include "shoal/cluster/local_store.h"
+#include "shoal/estimator/hooks.h"
+#include "shoal/nn/initialisers.h"
+#include "train_task_steps.h"
+#include "training_warnings.h"
+
+namespace shoal {
+namespace {
+
+std::string numerics_text(const backends::Numerics& numerics) {
+  return numerics.backend + " " + numerics.version + ", " + numerics.isa + ", " + std::to_string(numerics.threads) +
+         (numerics.threads == 1 ? " thread" : " threads");
+}
+
+}  // namespace
+
+/// What model_dir says before anything is built: the newest checkpoint, and whether there is anything to do.
+Result<void> TrainTask::look_at_folder() {
+  const std::string& folder = request_.estimator.model_dir();
+  max_steps_ = request_.max_steps;
+  if (auto mark = checkpoint::read_end_mark(env_.storage(), folder)) mark_at_start_ = *mark;
+  if (!leads()) {
+    return {};
+  }
+  Result<void> made = env_.storage().make_folders(folder);
+  if (!made) return failed_precondition("model_dir " + folder + " cannot be created or written: " + made.error().message());
+  Result<void> unmarked = checkpoint::remove_end_mark(env_.storage(), folder);
+  if (!unmarked) return failed_precondition("model_dir " + folder + " cannot be written: " + unmarked.error().message());
+  SHOAL_TRY_VOID(reopen_checkpoint());
+  const uint64_t step = source_ ? source_->info().global_step : 0;
+  if (source_) env_.log().info("restored from checkpoint " + source_->prefix() + " at global step " + std::to_string(step));
+  if (request_.steps) max_steps_ = int64_t(step) + *request_.steps;
+  finished_before_ = max_steps_ && step >= uint64_t(*max_steps_);
+  return {};
+}
+
+Result<void> TrainTask::reopen_checkpoint() {
+  const auto warn = [this](const std::string& sentence) { env_.log().warning(sentence); };
+  SHOAL_TRY(auto reader, checkpoint::latest_intact(env_.storage(), request_.estimator.model_dir(), warn));
+  source_ = reader ? std::make_unique<CheckpointSource>(std::move(reader)) : nullptr;
+  return {};
+}
+
+Result<void> TrainTask::open_training_input() {
+  SHOAL_TRY(OpenedInput opened, open_input(env_, request_.estimator, request_.input_fn, Mode::kTrain));
+  dataset_ = std::move(opened.dataset);
+  input_.iterator = std::move(opened.iterator);
+  if (leads()) warn_about_input(env_.log(), *dataset_, config_, max_steps_.has_value());
+  if (auto position = input_.iterator->save()) start_position_ = input_.first_position = encode_position(*position);
+  data::Batch batch;
+  SHOAL_TRY(const bool any, input_.iterator->next(batch));
+  if (!any) {
+    SHOAL_TRY(const bool learned, learn_types_elsewhere());
+    static_cast<void>(learned);
+    return {};
+  }
+  SHOAL_TRY(types_, input_types(batch));
+  input_.first_batch = std::move(batch);
+  return {};
+}
+
+Result<bool> TrainTask::learn_types_elsewhere() {
+  if (!request_.types_from) return false;
+  SHOAL_TRY(OpenedInput other, open_input(env_, request_.estimator, *request_.types_from, Mode::kEval));
+  data::Batch batch;
+  SHOAL_TRY(const bool any, other.iterator->next(batch));
+  if (any) {
+    SHOAL_TRY(types_, input_types(batch));
+  }
+  return any;
+}
+
+Result<void> TrainTask::build_model() {
+  SHOAL_TRY(model_, BuiltModel::build({request_.estimator.model_fn(), Mode::kTrain, request_.estimator.params(), config_,
+                                       graph_seed(env_, config_)}, *types_));
+  SHOAL_TRY(auto backend, make_configured_backend(config_));
+  model_->use_backend(std::move(backend), config_.compute_threads(usable_cores()));
+  return write_description();
+}
+
+Result<void> TrainTask::write_description() {
+  if (!leads() || !config_.save_model_description()) return {};
+  return env_.storage().write_atomically(join_path(request_.estimator.model_dir(), "graph.json"), model_->graph().to_json());
+}
+
+/// The hooks of this task in the order of CONTRACT HK-6, and what they fetch.
+Result<void> TrainTask::make_hooks() {
+  EstimatorSpec& spec = model_->spec();
+  progress_ = std::make_shared<ProgressHook>(leads() && config_.host() ? config_.host()->progress : nullptr, max_steps_);
+  if (leads()) {
+    if (config_.save_summary_steps().value_or(0) > 0) {
+      SHOAL_TRY(events_, monitor::EventWriter::open(env_, request_.estimator.model_dir()));
+    }
+    hooks_.insert(hooks_.end(), spec.training_chief_hooks.begin(), spec.training_chief_hooks.end());
+    if (config_.log_step_count_steps()) hooks_.push_back(step_counter(*config_.log_step_count_steps()));
+    if (events_) hooks_.push_back(summary_saver(*config_.save_summary_steps()));
+  }
+  hooks_.push_back(progress_);
+  hooks_.insert(hooks_.end(), request_.hooks.begin(), request_.hooks.end());
+  if (max_steps_) hooks_.push_back(stop_at_step({.num_steps = {}, .last_step = max_steps_}));
+  hooks_.push_back(nan_guard());
+  if (config_.log_step_count_steps()) hooks_.push_back(loss_logger(*config_.log_step_count_steps()));
+  hooks_.insert(hooks_.end(), spec.training_hooks.begin(), spec.training_hooks.end());
+  context_.set_task(leads(), request_.estimator.model_dir(), events_.get());
+
+  HookSetup setup(model_->graph(), spec.loss);
+  for (const auto& [name, value] : spec.summaries) setup.fetch("summary/" + name, value);
+  for (const auto& hook : hooks_) SHOAL_TRY_VOID(call_user("hook begin", [&] { hook->begin(setup); }));
+  std::vector<Value> sometimes, updates;
+  for (const auto& [name, value] : setup.fetches()) {
+    sometimes.push_back(value);
+    fetch_names_.push_back(name);
+  }
+  for (const nn::VariableUpdate& update : spec.train_op->updates) updates.push_back(update.update);
+  model_->set_values({spec.loss}, std::move(sometimes), std::move(updates));
+  return {};
+}
+
+Result<std::vector<cluster::VariableSpec>> TrainTask::variable_specs() const {
+  std::vector<cluster::VariableSpec> specs;
+  const Graph& graph = model_->graph();
+  for (const Variable& variable : graph.variables()) {
+    specs.push_back({variable.name, variable.dtype, variable.shape, variable.initialiser,
+                     nn::variable_key(graph.seed(), variable.name), {}});
+  }
+  for (const nn::VariableUpdate& update : model_->spec().train_op->updates) {
+    const auto found = std::find_if(specs.begin(), specs.end(), [&](const auto& s) { return s.name == update.variable; });
+    if (found == specs.end()) return invalid_argument("train_op updates " + update.variable + ", which is no variable");
+    found->rule = update.rule;
+  }
+  return specs;
+}
+
+Result<void> TrainTask::plan_store() {
+  SHOAL_TRY(const std::vector<cluster::VariableSpec> specs, variable_specs());
+  const int scalars = int(model_->spec().train_op->scalars.size());
+  const bool advances = model_->spec().train_op->advances_global_step;
+  if (distributed() && !advances) {
+    return failed_precondition("a train_op that does not advance the global step works in local mode only: on parameter "
+                               "servers every update is a step");
+  }
+  const int servers = distributed() ? config_.num_ps_replicas() : 1;
+  cluster::Placement placement;
+  if (config_.placement()) {
+    placement = [this](std::string_view name, const Shape& shape, int count) {
+      return int(config_.placement()({.variable = name, .dtype = DType::kFloat32, .shape = shape, .num_ps = count}));
+    };
+  }
+  SHOAL_TRY(cluster::ShardPlan plan, cluster::plan_shards(specs, servers, scalars, distributed() ? placement : nullptr));
+  const std::string numerics = numerics_text(model_->numerics());
+  const std::string fingerprint = std::to_string(model_->graph().fingerprint());
+  if (distributed()) {
+    cluster::RemoteStoreOptions options{.identity = task_identity(env_, config_), .servers = server_endpoints(config_),
+                                        .link = link_options(config_),
+                                        .ready_timeout = seconds_to_duration(config_.ready_timeout_secs()),
+                                        .job_ended = {}};
+    options.identity.fingerprint = model_->graph().fingerprint();
+    options.identity.numerics = numerics;
+    if (!leads()) {
+      options.job_ended = [this] { return job_has_ended(); };
+    }
+    auto remote = cluster::make_remote_store(env_, std::move(plan), std::move(options));
+    remote_ = remote.get();
+    store_ = std::move(remote);
+  } else {
+    store_ = cluster::make_local_store(env_, std::move(plan), {.advances_global_step = advances});
+  }
+  if (leads() && config_.saves_checkpoints()) {
+    saver_ = std::make_unique<CheckpointSaver>(env_, config_, SaverOptions{request_.estimator.model_dir(), numerics,
+                                                                          fingerprint, request_.listeners});
+  }
+  return bind_program();
+}
+
+/// The program's variables and updates, in its order, to the places that the plan gives them.
+Result<void> TrainTask::bind_program() {
+  int64_t batch = 1;
+  if (input_.first_batch) {
+    SHOAL_TRY(batch, batch_size(*input_.first_batch));
+  }
+  SHOAL_TRY(const BoundProgram* program, model_->program(batch, false));
+  std::vector<std::string> variables, updates;
+  for (const auto& variable : program->program->info().variables) variables.push_back(variable.name);
+  for (const nn::VariableUpdate& update : model_->spec().train_op->updates) updates.push_back(update.variable);
+  return store_->bind(variables, updates);
+}
+
+/// The input continues where the job says that this trainer was. Without a position no batch of this trainer counts (yet,
+/// or any more), so it begins at the start. An input that cannot tell positions stays where it is.
+Result<void> TrainTask::move_input(const std::optional<std::string>& position) {
+  const std::string& target = position ? *position : start_position_;
+  if (target.empty() || (input_.first_batch && target == input_.first_position)) return {};
+  auto decoded = decode_position(target);
+  Result<void> restored = decoded ? input_.iterator->restore(*decoded) : Result<void>(decoded.error());
+  input_.first_batch.reset();
+  if (!restored) {
+    env_.log().warning("the input begins anew: " + restored.error().message());
+    return begin_input_anew();
+  }
+  if (!request_.new_pass_at_end) return {};
+  data::Batch batch;
+  SHOAL_TRY(const bool any, input_.iterator->next(batch));
+  if (!any) return begin_input_anew();
+  input_.first_batch = std::move(batch);
+  input_.first_position = target;
+  return {};
+}
+
+Result<void> TrainTask::begin_input_anew() {
+  SHOAL_TRY(input_.iterator, dataset_->iterate(env_, {.seed = config_.random_seed(),
+                                                      .trainer_index = config_.trainer_index(),
+                                                      .num_trainers = config_.num_trainers()}));
+  return {};
+}
+
+}  // namespace shoal
