@@ -392,7 +392,9 @@ Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard) {
         co_return unavailable(to_string(link.server()) + " lost its state");
       }
       Message again = outgoing_[shard].chunk.message;
-      SHOAL_CO_TRY_VOID(co_await link.send(std::move(again), epoch_, env_.after(kRequestTimeout)));
+      Result<void> sent = co_await link.send(std::move(again), epoch_, env_.after(kRequestTimeout));
+      if (!sent && sent.error().kind() != ErrorKind::kUnavailable) co_return sent;
+      if (!sent) continue;  // broken again; the other servers may have applied their part, so this one must too
     }
     auto answer = co_await link.receive(outgoing_[shard].sequence, env_.after(kRequestTimeout));
     if (!answer) {

@@ -1,0 +1,197 @@
+#include "virtual_cluster.h"
+
+#include <algorithm>
+
+namespace shoal::cluster {
+namespace {
+
+using transport::Connection;
+using transport::Endpoint;
+using transport::LinkOptions;
+using transport::Listener;
+using transport::Message;
+
+class CuttableConnection final : public Connection {
+ public:
+  CuttableConnection(std::unique_ptr<Connection> inner, std::shared_ptr<Cuts> cuts, Environment& env, std::string task)
+      : inner_(std::move(inner)), cuts_(std::move(cuts)), task_(std::move(task)),
+        entry_(cuts_->connections.emplace(&env, inner_.get())) {}
+  ~CuttableConnection() override { cuts_->connections.erase(entry_); }
+  const Endpoint& peer() const override { return inner_->peer(); }
+  bool try_send(Message& message) override { return inner_->try_send(message); }
+  Task<Result<void>> send(Message message, Deadline deadline) override {
+    if (cuts_->on_send && cuts_->on_send(task_, message)) inner_->close(unavailable("the network was cut"));
+    return inner_->send(std::move(message), deadline);
+  }
+  Task<Result<Message>> receive(Deadline deadline) override {
+    auto message = co_await inner_->receive(deadline);
+    if (message && cuts_->on_receive && cuts_->on_receive(task_, *message)) {
+      inner_->close(unavailable("the network was cut"));
+      co_return unavailable("the network was cut");
+    }
+    co_return message;
+  }
+  void close(Error reason) override { inner_->close(std::move(reason)); }
+  void set_receive_limit(uint64_t bytes) override { inner_->set_receive_limit(bytes); }
+
+ private:
+  std::unique_ptr<Connection> inner_;
+  std::shared_ptr<Cuts> cuts_;
+  std::string task_;
+  std::multimap<Environment*, Connection*>::iterator entry_;
+};
+
+class CuttableTransport final : public transport::Transport {
+ public:
+  CuttableTransport(std::shared_ptr<transport::Transport> inner, std::shared_ptr<Cuts> cuts, Environment& env, std::string task)
+      : inner_(std::move(inner)), cuts_(std::move(cuts)), env_(env), task_(std::move(task)) {}
+  Result<std::unique_ptr<Listener>> listen(Endpoint at, LinkOptions options) override {
+    return inner_->listen(std::move(at), std::move(options));
+  }
+  Task<Result<std::unique_ptr<Connection>>> connect(Endpoint to, LinkOptions options, Deadline deadline) override {
+    SHOAL_CO_TRY(std::unique_ptr<Connection> made, co_await inner_->connect(std::move(to), std::move(options), deadline));
+    co_return std::unique_ptr<Connection>(new CuttableConnection(std::move(made), cuts_, env_, task_));
+  }
+  transport::TransportStats stats() const override { return inner_->stats(); }
+
+ private:
+  std::shared_ptr<transport::Transport> inner_;
+  std::shared_ptr<Cuts> cuts_;
+  Environment& env_;
+  std::string task_;
+};
+
+Task<Result<void>> run_server_after(Environment& env, Duration delay, ParameterServerOptions options) {
+  SHOAL_CO_TRY_VOID(co_await env.sleep_for(delay));
+  co_return co_await run_parameter_server(env, std::move(options));
+}
+
+Endpoint server_endpoint(int index) { return {"inproc", "ps-" + std::to_string(index) + ":1"}; }
+
+}  // namespace
+
+ShardPlan VirtualCluster::make_plan(int servers) {
+  // One variable that is split over three servers or more, and small ones.
+  return plan_of({variable("kernel", {30, 16}), variable("bias", {16}), variable("scale", {})}, servers);
+}
+
+void VirtualCluster::TearDown() {
+  cuts_->on_send = cuts_->on_receive = nullptr;
+  for (Environment* task : tasks_) world_.kill(*task);
+  world_.run_for(std::chrono::seconds(1));
+}
+
+void VirtualCluster::kill(Environment& task) {
+  world_.kill(task);
+  const auto [begin, end] = cuts_->connections.equal_range(&task);
+  std::vector<transport::Connection*> own;
+  for (auto entry = begin; entry != end; ++entry) own.push_back(entry->second);
+  for (transport::Connection* connection : own) connection->close(unavailable("the process died"));
+}
+
+Environment& VirtualCluster::add_task(const std::string& name) {
+  TransportTable table;
+  table["inproc"] = [inner = transport::inproc_factory(hub_), cuts = cuts_, name](Environment& env) {
+    return std::make_shared<CuttableTransport>(inner(env), cuts, env, name);
+  };
+  const LogSink sink = [lines = lines_](const LogRecord& record) {
+    lines->push_back(std::string(record.task) + ": " + std::string(record.message));
+  };
+  tasks_.push_back(&world_.add_task({.task = name, .sink = sink, .transports = std::move(table)}));
+  return *tasks_.back();
+}
+
+Environment& VirtualCluster::start_server(int index, const ServerOptions& how) {
+  Environment& env = add_task("ps " + std::to_string(index));
+  ParameterServerOptions options{.identity = {.job = "job", .role = "ps", .index = index, .incarnation = env.entropy() | 1},
+                                 .listen_at = server_endpoint(index), .link = {},
+                                 .ready_timeout = seconds_to_duration(how.ready_timeout)};
+  servers_[index].emplace_back(env, run_server_after(env, seconds_to_duration(how.delay), std::move(options)));
+  return env;
+}
+
+std::unique_ptr<RemoteStore> VirtualCluster::make_store(Environment& env, const std::string& role, int index,
+                                                        const TaskOptions& options) {
+  const bool chief = role == "chief";
+  RemoteStoreOptions store{.identity = {.job = options.job, .role = role, .index = index,
+                                        .trainer_index = chief ? 0 : index + 1, .global_id = uint32_t(chief ? 0 : index + 1),
+                                        .incarnation = env.entropy() | 1, .strategy = options.strategy,
+                                        .fingerprint = options.fingerprint, .numerics = options.numerics},
+                           .servers = {}, .link = {}, .ready_timeout = seconds_to_duration(options.ready_timeout),
+                           .job_ended = options.job_ended};
+  for (size_t i = 0; i < plan_.shards.size(); ++i) store.servers.push_back(server_endpoint(int(i)));
+  auto made = make_remote_store(env, plan_, std::move(store));
+  const std::vector<std::string> names{"kernel", "bias", "scale"};
+  EXPECT_TRUE(made->bind(names, names));
+  return made;
+}
+
+std::string VirtualCluster::logs() const {
+  std::string text;
+  for (const std::string& line : *lines_) text += line + "\n";
+  return text;
+}
+
+size_t VirtualCluster::count_log(const std::string& part) const {
+  return size_t(std::count_if(lines_->begin(), lines_->end(), [&](const std::string& line) { return line.find(part) != line.npos; }));
+}
+
+Task<Result<Outcome>> VirtualCluster::step(Store& store, std::string position, float gradient) {
+  SHOAL_CO_TRY(Step step, co_await store.begin({}));
+  SHOAL_CO_TRY_VOID(store.start(step, 1, position));
+  for (const backends::MutablePieces& pieces : step.updates) {
+    for (const backends::MutablePiece& piece : pieces) {
+      const int64_t row = step.updates.front().data() == pieces.data() ? 16 : 1;  // kernel [30, 16]; bias [16], scale []
+      std::fill_n(reinterpret_cast<float*>(piece.data), (piece.row_end - piece.row_begin) * row, gradient);
+    }
+  }
+  const double scalars[] = {1.0};
+  co_return co_await store.commit(step, scalars);
+}
+
+Task<Result<int>> VirtualCluster::steps(Environment& env, RemoteStore& store, int count, Duration pause) {
+  int counted = 0;
+  while (counted < count) {
+    if (pause > Duration::zero()) SHOAL_CO_TRY_VOID(co_await env.sleep_for(pause));
+    auto outcome = co_await step(store);
+    if (outcome) {
+      ++counted;
+      if (outcome->stop) break;
+      continue;
+    }
+    if (outcome.error().kind() != ErrorKind::kUnavailable || !store.lost()) co_return std::move(outcome).error();
+    SHOAL_CO_TRY_VOID((co_await store.attach(env.after(std::chrono::seconds(60)))));
+  }
+  co_return counted;
+}
+
+Task<Result<Ready>> VirtualCluster::prepare(Environment& env, RemoteStore& store, RestoreSource* source, double seconds) {
+  return store.prepare(source, env.after(seconds_to_duration(seconds)));
+}
+
+Task<Result<Ready>> VirtualCluster::attach(Environment& env, RemoteStore& store, double seconds) {
+  return store.attach(env.after(seconds_to_duration(seconds)));
+}
+
+Task<Result<float>> VirtualCluster::common_value(Store& store) {
+  SHOAL_CO_TRY(std::unique_ptr<Snapshot> snapshot, co_await store.snapshot({}));
+  std::vector<float> values;
+  for (size_t shard = 0; shard < snapshot->plan().shards.size(); ++shard) {
+    for (const Segment& segment : snapshot->plan().shards[shard].segments) {
+      SHOAL_CO_TRY(const Snapshot::Part part, co_await snapshot->read(int(shard), 0, segment.offset, segment.bytes));
+      const auto own = floats(part.bytes);
+      values.insert(values.end(), own.begin(), own.end());
+    }
+  }
+  SHOAL_CO_TRY_VOID(co_await snapshot->release());
+  EXPECT_EQ(values.size(), 30u * 16 + 16 + 1);
+  EXPECT_THAT(values, testing::Each(values.at(0)));
+  co_return values.at(0);
+}
+
+Task<Result<void>> VirtualCluster::finish_job(Environment& env, RemoteStore& store) {
+  SHOAL_CO_TRY_VOID(co_await store.finish(env.after(std::chrono::seconds(10))));
+  co_return co_await store.leave(env.after(std::chrono::seconds(10)));
+}
+
+}  // namespace shoal::cluster

@@ -1,0 +1,134 @@
+#pragma once
+/// Servers and trainers as virtual tasks on one thread, over a network that a test can cut.
+///
+/// The model counts: every trainer pushes gradients of 1 with learning rate 1 for variables that start at 0 and follow SGD,
+/// so every element of every server equals minus the number of pushes that counted there.
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "plans.h"
+#include "shoal/base/virtual.h"
+#include "shoal/cluster/parameter_server.h"
+#include "shoal/cluster/remote_store.h"
+#include "shoal/transport/inproc.h"
+
+namespace shoal::cluster {
+
+/// Decides about each message of a trainer's connections: true loses it and cuts the connection.
+struct Cuts {
+  /// Of each task, by environment: what a process holds open until it dies.
+  std::multimap<Environment*, transport::Connection*> connections;
+  std::function<bool(const std::string& task, const transport::Message&)> on_send;
+  std::function<bool(const std::string& task, const transport::Message&)> on_receive;
+};
+
+/// A coroutine that a test started on a task, and its result.
+template <class T>
+class Running {
+ public:
+  Running(Environment& env, Task<Result<T>> task) : task_(std::make_unique<Task<Result<T>>>(std::move(task))) {
+    env.post([task = task_.get()] { task->start(); });
+  }
+  /// Only once the world ran.
+  bool done() const { return task_->done(); }
+  Result<T> take() { return task_->take(); }
+
+ private:
+  std::unique_ptr<Task<Result<T>>> task_;
+};
+
+class VirtualCluster : public testing::Test {
+ protected:
+  explicit VirtualCluster(int servers = 2) : plan_(make_plan(servers)) {}
+  /// Kills what still runs, so that every coroutine unwinds.
+  void TearDown() override;
+
+  static ShardPlan make_plan(int servers);
+
+  struct TaskOptions {
+    std::string name;
+    std::string job = "job";
+    std::string strategy = "async";
+    uint64_t fingerprint = 77;
+    std::string numerics = "same";
+    double ready_timeout = 60;
+    std::function<bool()> job_ended = {};
+  };
+  Environment& add_task(const std::string& name);
+  /// As a process dies: nothing of it runs any more, its connections are closed.
+  void kill(Environment& task);
+  struct ServerOptions {
+    double delay = 0;  ///< seconds until it opens its port
+    double ready_timeout = 60;
+  };
+  /// A process of ps `index`; another one after a kill is a restart.
+  Environment& start_server(int index, const ServerOptions& options);
+  Environment& start_server(int index) { return start_server(index, {}); }
+  bool server_done(int index) const { return servers_.at(index).back().done(); }
+  Result<void> server_result(int index) { return servers_.at(index).back().take(); }
+
+  /// A store for "chief" (index 0) or "worker", with an incarnation of its own.
+  std::unique_ptr<RemoteStore> make_store(Environment& env, const std::string& role, int index, const TaskOptions& options);
+  std::unique_ptr<RemoteStore> chief_store(Environment& env) { return make_store(env, "chief", 0, {}); }
+  std::unique_ptr<RemoteStore> worker_store(Environment& env, int index = 0) { return make_store(env, "worker", index, {}); }
+
+  template <class T>
+  Running<T> start(Environment& env, Task<Result<T>> task) { return Running<T>(env, std::move(task)); }
+  /// Lets a minute of virtual time pass at most, until `task` is done.
+  template <class T>
+  Result<T> finish(Running<T>& task, double seconds = 60) {
+    const SteadyTime until = world_.now() + seconds_to_duration(seconds);
+    do world_.run_for(std::chrono::milliseconds(10));
+    while (!task.done() && world_.now() < until);
+    if (!task.done()) return internal_error("the task is still running");
+    return task.take();
+  }
+  template <class T>
+  Result<T> run(Environment& env, Task<Result<T>> task, double seconds = 60) {
+    auto running = start(env, std::move(task));
+    return finish(running, seconds);
+  }
+  double seconds() const { return to_seconds(world_.now() - SteadyTime{}); }
+  std::string logs() const;
+  size_t count_log(const std::string& part) const;
+
+  // What trainers do.
+  static Task<Result<Outcome>> step(Store& store, std::string position = {}, float gradient = 1);
+  /// Steps until `count` are through, attaching again as trainers do; how many counted.
+  static Task<Result<int>> steps(Environment& env, RemoteStore& store, int count, Duration pause = {});
+  static Task<Result<Ready>> prepare(Environment& env, RemoteStore& store, RestoreSource* source = nullptr, double seconds = 60);
+  static Task<Result<Ready>> attach(Environment& env, RemoteStore& store, double seconds = 60);
+  /// Every element of every shard, if they are all equal; else a failure.
+  static Task<Result<float>> common_value(Store& store);
+  static Task<Result<void>> finish_job(Environment& env, RemoteStore& store);
+
+  VirtualWorld world_{1};
+  std::shared_ptr<transport::InprocHub> hub_ = std::make_shared<transport::InprocHub>();
+  std::shared_ptr<Cuts> cuts_ = std::make_shared<Cuts>();
+  std::shared_ptr<std::vector<std::string>> lines_ = std::make_shared<std::vector<std::string>>();
+  ShardPlan plan_;
+
+ private:
+  std::vector<Environment*> tasks_;
+  std::map<int, std::vector<Running<void>>> servers_;  // by index, the newest process last
+};
+
+/// A state to restore: every weight is `value`, slots are 0.
+class UniformSource final : public RestoreSource {
+ public:
+  UniformSource(StateInfo info, float value) : info_(std::move(info)), value_(value) {}
+  const StateInfo& info() const override { return info_; }
+  Result<void> read(const Segment&, ArenaIndex arena, std::span<std::byte> out) override {
+    for (float& element : floats(out)) element = arena == 0 ? value_ : 0;
+    return {};
+  }
+
+ private:
+  StateInfo info_;
+  float value_;
+};
+
+}  // namespace shoal::cluster
