@@ -19,6 +19,7 @@ function(shoal_module name)
   target_include_directories(shoal_${name}
     PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>
     PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/src)
+  target_compile_features(shoal_${name} PUBLIC cxx_std_20)  # the headers need it in whoever includes them
   set(depends "")
   foreach(other IN LISTS arg_DEPENDS)
     list(APPEND depends shoal::${other})

@@ -26,7 +26,10 @@ def write_project(root, folder):
 
 def run(*command):
     print("+", *command, flush=True)
-    return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE).stdout
+    ended = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    if ended.returncode != 0:
+        sys.exit(ended.stdout + f"status {ended.returncode}")
+    return ended.stdout
 
 
 root, cmake, compiler, folder = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3], pathlib.Path(sys.argv[4])
