@@ -1,5 +1,6 @@
-// The memory of each task of a cluster, next to the formula of docs/architecture.md: trains the models of examples/mnist for a
-// few steps with checkpoints in between, each task with a pool of its own, and prints the most that each pool ever held.
+// The memory of each task of a cluster, next to the formula of docs/architecture.md: trains the models of examples/mnist
+// for a few steps with checkpoints in between, each task with a pool of its own, and prints the most that each pool ever
+// held.
 //
 // usage: memory_bench [scheme, default tcp]
 #include <algorithm>
@@ -99,11 +100,12 @@ void measure(const Job& job) {
   for (const auto& task : tasks) peaks.push_back(task->peak_bytes());
   const double weights = weight_bytes(job);
   const int trainers = 1 + job.workers;
-  const shoal::cluster::ShardSpec shard{.segments = {}, .arena_bytes = uint64_t(weights), .slot_count = 2, .scalar_count = 1};  // Adam
+  const shoal::cluster::ShardSpec shard{
+      .segments = {}, .arena_bytes = uint64_t(weights), .slot_count = 2, .scalar_count = 1};  // Adam
   const double formula = double(shoal::cluster::server_memory(shard, trainers).total()) / kMiB;
   const double worker = job.workers ? *std::max_element(peaks.begin() + 2, peaks.end()) / kMiB : 0;
-  std::printf("%-6s %-7s %8d %9.2f %12.1f %12.1f %12.1f %12.1f\n", job.model, job.scheme.c_str(), trainers, weights / kMiB, formula,
-              peaks[0] / kMiB, peaks[1] / kMiB, worker);
+  std::printf("%-6s %-7s %8d %9.2f %12.1f %12.1f %12.1f %12.1f\n", job.model, job.scheme.c_str(), trainers, weights / kMiB,
+              formula, peaks[0] / kMiB, peaks[1] / kMiB, worker);
   std::fflush(stdout);
   std::filesystem::remove_all(job.model_dir);
 }
@@ -114,7 +116,8 @@ int main(int argc, char** argv) {
   const std::string scheme = argc > 1 ? argv[1] : "tcp";
   const std::string folder = (std::filesystem::temp_directory_path() / "shoal-memory-bench").string();
   std::printf("MiB    scheme  trainers         P   ps formula     ps pool   chief pool  worker pool\n");
-  for (const auto& [name, model_fn] : {std::pair{"mlp", shoal::ModelFn(mnist::mlp)}, std::pair{"cnn", shoal::ModelFn(mnist::cnn)}}) {
+  for (const auto& [name, model_fn] :
+       {std::pair{"mlp", shoal::ModelFn(mnist::mlp)}, std::pair{"cnn", shoal::ModelFn(mnist::cnn)}}) {
     for (int workers : {0, 1, 3}) measure({name, model_fn, workers, scheme, folder});
   }
 }

@@ -12,11 +12,13 @@
 namespace {
 
 const shoal::ProgramInfo kProgram{
-    .description = "mnist: trains a network to read handwritten digits, and tests it on 10,000 that it has not seen.\n"
-                   "--data-dir (or SHOAL_DATA): the folder of the four MNIST files, plain or .gz, or its parent. Without it\n"
-                   "the program draws its own digits.",
-    .flags = {{"model", "What to train: mlp (two dense layers) or cnn (two convolutions)", std::string("cnn"), {"mlp", "cnn"}},
-              {"learning-rate", "Adam's learning rate at the first step; it goes down to a tenth over --steps", 1e-3, {}}},
+    .description =
+        "mnist: trains a network to read handwritten digits, and tests it on 10,000 that it has not seen.\n"
+        "--data-dir (or SHOAL_DATA): the folder of the four MNIST files, plain or .gz, or its parent. Without it\n"
+        "the program draws its own digits.",
+    .flags =
+        {{"model", "What to train: mlp (two dense layers) or cnn (two convolutions)", std::string("cnn"), {"mlp", "cnn"}},
+         {"learning-rate", "Adam's learning rate at the first step; it goes down to a tenth over --steps", 1e-3, {}}},
     .steps = 2000,
     .batch = 64,
     .save_checkpoints_steps = 500,
@@ -29,7 +31,8 @@ class SharedImages {
     std::call_once(opened_, [&] {
       images_ = std::make_shared<mnist::ImageSource>(line.data_dir, uint64_t(config.random_seed().value_or(0)));
       if (images_->drawn()) {
-        std::fprintf(stderr, "No --data-dir and no SHOAL_DATA: this run trains and tests on digits that the program draws itself\n");
+        std::fprintf(
+            stderr, "No --data-dir and no SHOAL_DATA: this run trains and tests on digits that the program draws itself\n");
       }
     });
     return images_;
@@ -43,7 +46,11 @@ class SharedImages {
 void train(const shoal::RunConfig& config, const shoal::CommandLine& line, std::shared_ptr<mnist::ImageSource> images) {
   const auto training = [images, batch = line.batch] {
     const mnist::Images& all = images->training();
-    return shoal::data::Dataset::from_tensor_slices(all.pixels, all.labels).shuffle(60000).repeat().batch(batch).prefetch(2);
+    return shoal::data::Dataset::from_tensor_slices(all.pixels, all.labels)
+        .shuffle(60000)
+        .repeat()
+        .batch(batch)
+        .prefetch(2);
   };
   const auto test = [images] {
     const mnist::Images& all = images->test();

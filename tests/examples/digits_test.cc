@@ -100,8 +100,8 @@ TEST(Digits, HaveTheInkAndThePlaceOfMnist) {
   }
 }
 
-/// The simplest reader there is, which reads about 82% of MNIST's test images: digits that it cannot tell apart at all would
-/// be no digits, and digits that it never confuses would be too neat.
+/// The simplest reader there is, which reads about 82% of MNIST's test images: digits that it cannot tell apart at all
+/// would be no digits, and digits that it never confuses would be too neat.
 TEST(Digits, AreToldApartByTheirMeansButNotPerfectly) {
   const auto of_training = means(draw_digits(3000, 5));
   const Images test = draw_digits(1000, 6);

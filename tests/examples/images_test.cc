@@ -47,7 +47,8 @@ TEST_F(ImagesTest, ReadsTheFolderOrItsParent) {
 TEST_F(ImagesTest, NamesTheFileThatIsMissing) {
   std::filesystem::remove(labels_);
   EXPECT_EQ(refusal().kind(), shoal::ErrorKind::kNotFound);
-  EXPECT_THAT(refusal().message(), AllOf(HasSubstr("train-labels-idx1-ubyte"), HasSubstr(folder_.path()), HasSubstr("--data-dir")));
+  EXPECT_THAT(refusal().message(),
+              AllOf(HasSubstr("train-labels-idx1-ubyte"), HasSubstr(folder_.path()), HasSubstr("--data-dir")));
 }
 
 TEST_F(ImagesTest, RefusesATruncatedFile) {
@@ -78,7 +79,8 @@ TEST_F(ImagesTest, RefusesWhatIsNoIdxFile) {
 class BadData : public ImagesTest {
  protected:
   Ended train() {
-    return run_mnist("--quiet --model mlp --steps 2 --batch 10 --data-dir " + folder_.path() + " --model-dir " + (model_.path()));
+    return run_mnist("--quiet --model mlp --steps 2 --batch 10 --data-dir " + folder_.path() + " --model-dir " +
+                     (model_.path()));
   }
   TemporaryFolder model_;
 };

@@ -22,7 +22,8 @@ class MnistProgram : public ::testing::Test {
   bool has(const std::string& name) const { return std::filesystem::exists(model_ / name); }
   int exports(const std::string& name) const {
     int count = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(model_ / ("export/" + name))) count += entry.is_directory();
+    for (const auto& entry : std::filesystem::directory_iterator(model_ / ("export/" + name)))
+      count += entry.is_directory();
     return count;
   }
 
@@ -33,8 +34,9 @@ class MnistProgram : public ::testing::Test {
 TEST_F(MnistProgram, HelpNamesEveryFlagAndSaysWhereDataComesFrom) {
   const Ended ended = run_mnist("--help");
   EXPECT_EQ(ended.status, 0);
-  for (const char* flag : {"--model", "--steps", "--batch", "--learning-rate", "--model-dir", "--data-dir", "--seed", "--backend",
-                           "--transport", "--cluster", "--save-checkpoints-steps", "--throttle-secs", "--threads", "--json"}) {
+  for (const char* flag :
+       {"--model", "--steps", "--batch", "--learning-rate", "--model-dir", "--data-dir", "--seed", "--backend",
+        "--transport", "--cluster", "--save-checkpoints-steps", "--throttle-secs", "--threads", "--json"}) {
     EXPECT_THAT(ended.output, HasSubstr(flag));
   }
   EXPECT_THAT(ended.output, HasSubstr("draws its own digits"));
@@ -50,7 +52,8 @@ TEST_F(MnistProgram, AWrongFlagIsASentenceAndStatusTwo) {
 TEST_F(MnistProgram, TrainsAloneAndLeavesWhatTheReadmeNames) {
   const Ended ended = train("--steps 6 --save-checkpoints-steps 3");
   ASSERT_EQ(ended.status, 0) << ended.output;
-  EXPECT_THAT(ended.output, AllOf(HasSubstr("\"accuracy\":"), HasSubstr("\"global_step\":6"), HasSubstr("\"examples_per_second\":")));
+  EXPECT_THAT(ended.output,
+              AllOf(HasSubstr("\"accuracy\":"), HasSubstr("\"global_step\":6"), HasSubstr("\"examples_per_second\":")));
   EXPECT_TRUE(has("model.ckpt-6.index"));
   EXPECT_TRUE(has("eval"));
   EXPECT_GE(exports("best"), 1);
@@ -58,7 +61,8 @@ TEST_F(MnistProgram, TrainsAloneAndLeavesWhatTheReadmeNames) {
 }
 
 TEST_F(MnistProgram, EndsWithTheAccuracyInWords) {
-  const Ended ended = run_mnist("--model mlp --steps 2 --batch 8 --data-dir " + data_.path() + " --model-dir " + model_.path());
+  const Ended ended =
+      run_mnist("--model mlp --steps 2 --batch 8 --data-dir " + data_.path() + " --model-dir " + model_.path());
   ASSERT_EQ(ended.status, 0) << ended.output;
   EXPECT_THAT(ended.output, ::testing::ContainsRegex("\nEvaluated at global step 2: accuracy [0-9.]+, .*loss [0-9.]+\n$"));
 }
