@@ -25,7 +25,6 @@ function(shoal_module name)
     list(APPEND depends shoal::${other})
   endforeach()
   target_link_libraries(shoal_${name} PUBLIC ${depends} PRIVATE $<BUILD_INTERFACE:shoal_flags> ${arg_LIBRARIES})
-  target_compile_features(shoal_${name} PUBLIC cxx_std_20)  # also for who includes our headers
   set_property(GLOBAL APPEND PROPERTY SHOAL_MODULES shoal_${name})
   # Public headers compile alone.
   file(GLOB_RECURSE headers RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/include ${CMAKE_CURRENT_SOURCE_DIR}/include/*.h)
