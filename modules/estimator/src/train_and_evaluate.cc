@@ -85,25 +85,6 @@ TrainAndEvaluateResult run_local(Environment& env, const Call& call) {
   return result;
 }
 
-/// Every task opens its own port first, also those that nobody connects to yet: a wrong or taken address shows at once.
-Result<std::unique_ptr<transport::Listener>> open_own_port(Environment& env, const RunConfig& config) {
-  if (config.rpc_address().empty()) return std::unique_ptr<transport::Listener>();
-  SHOAL_TRY(transport::Transport * transport, env.transport(config.transport()));
-  return transport->listen({config.transport(), config.rpc_address()}, link_options(config));
-}
-
-Task<Result<TrainOutcome>> run_trainer(Environment& env, const TrainRequest& request, const RunConfig& config) {
-  SHOAL_CO_TRY(const std::unique_ptr<transport::Listener> port, open_own_port(env, config));
-  if (request.role == TrainRole::kWorker) {
-    const int64_t delay = std::min<int64_t>(config.max_worker_delay_secs().value_or(0), (int64_t(config.task_id()) + 1) * 5);
-    if (delay > 0) {
-      env.log().info("waiting for " + std::to_string(delay) + " s before the first batch, so that workers start one by one");
-      SHOAL_CO_TRY_VOID(co_await env.sleep_for(std::chrono::seconds(delay), env.interrupted()));
-    }
-  }
-  co_return co_await train_task(env, request);
-}
-
 void run_chief_or_worker(Environment& env, const Call& call) {
   const bool chief = call.config().is_chief();
   if (chief && !call.config().saves_checkpoints()) {
@@ -119,7 +100,7 @@ void run_chief_or_worker(Environment& env, const Call& call) {
                              .listeners = chief ? call.train.saving_listeners
                                                 : std::vector<std::shared_ptr<CheckpointListener>>(),
                              .types_from = &call.eval.input_fn, .write_end_mark = chief};
-  auto outcome = env.run(run_trainer(env, request, call.config()));
+  auto outcome = env.run(trainer_task(env, request));
   if (!outcome && outcome.error().kind() == ErrorKind::kCancelled && !outcome.error().cause()) {
     env.log().info("interrupted before training began");
     return;

@@ -48,6 +48,10 @@ Task<Result<TrainOutcome>> train_task(Environment& env, const TrainRequest& requ
 /// FailedPrecondition for what RunConfig can say and this version does not do: several replicas in one process.
 Result<void> check_supported(const RunConfig& config);
 
+/// The same in a cluster: opens the task's own port first, and waits before it where workers start late. `request` outlives
+/// the task.
+Task<Result<TrainOutcome>> trainer_task(Environment& env, const TrainRequest& request);
+
 /// Job identity, role, index, ... of the task that `config` describes.
 cluster::TaskIdentity task_identity(Environment& env, const RunConfig& config);
 transport::LinkOptions link_options(const RunConfig& config);

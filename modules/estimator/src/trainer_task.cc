@@ -1,0 +1,36 @@
+// What chief and workers do around training: their port, and the late start of workers.
+#include <algorithm>
+
+#include "shoal/transport/transport.h"
+#include "train_task.h"
+
+namespace shoal {
+namespace {
+
+/// Every task opens its own port first, also those that nobody connects to yet: a wrong or taken address shows at once.
+Result<std::unique_ptr<transport::Listener>> open_own_port(Environment& env, const RunConfig& config) {
+  if (config.rpc_address().empty()) return std::unique_ptr<transport::Listener>();
+  SHOAL_TRY(transport::Transport * transport, env.transport(config.transport()));
+  return transport->listen({config.transport(), config.rpc_address()}, link_options(config));
+}
+
+/// CONTRACT WO-2: 5 s more for each worker, so that not all meet a freshly initialised model together.
+std::chrono::seconds worker_delay(const RunConfig& config) {
+  const int64_t own = (int64_t(config.task_id()) + 1) * 5;
+  return std::chrono::seconds(std::min(config.max_worker_delay_secs().value_or(0), own));
+}
+
+}  // namespace
+
+Task<Result<TrainOutcome>> trainer_task(Environment& env, const TrainRequest& request) {
+  const RunConfig& config = request.estimator.config();
+  SHOAL_CO_TRY(const std::unique_ptr<transport::Listener> port, open_own_port(env, config));
+  const std::chrono::seconds delay = request.role == TrainRole::kWorker ? worker_delay(config) : std::chrono::seconds(0);
+  if (delay.count() > 0) {
+    env.log().info("waiting for " + std::to_string(delay.count()) + " s before the first batch, so that workers start one by one");
+    SHOAL_CO_TRY_VOID(co_await env.sleep_for(delay, env.interrupted()));
+  }
+  co_return co_await train_task(env, request);
+}
+
+}  // namespace shoal

@@ -1,0 +1,123 @@
+#pragma once
+/// Whole jobs as threads of this process, of a model that counts what is done to it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "cluster_of_threads.h"
+#include "fixture.h"
+#include "shoal/transport/inproc.h"
+
+namespace shoal::testing {
+
+/// Adds 1 to a variable "updates" with each step; a second variable, "one", never changes.
+inline nn::TrainOp count_updates(const Features& features) {
+  Graph& graph = features.single().graph();
+  const Value updates = graph.variable("updates", Shape{1}, {.trainable = false});
+  const Value one = graph.variable("one", Shape{1}, {.initialiser = {Initialiser::Kind::kConstant, 1, 0}, .trainable = false});
+  return nn::train_op({.updates = {nn::assign_add(updates, one)}});
+}
+
+/// The linear model of fixture.h, and a variable "updates" to which each step adds 1: the updates that counted.
+inline EstimatorSpec counted_linear_model(const Features& features, const Labels& labels, Mode mode, const Params& params,
+                                          const RunConfig& config) {
+  EstimatorSpec spec = linear_model(features, labels, mode, params, config);
+  if (mode == Mode::kPredict) return spec;
+  nn::TrainOp counting = count_updates(features);
+  if (mode == Mode::kTrain) spec.train_op = nn::group({*spec.train_op, std::move(counting)});
+  return spec;
+}
+
+/// What a job of threads left behind.
+struct Job {
+  TemporaryFolder folder;
+  Log log;
+  std::vector<TaskOutcome> outcomes;
+  std::map<std::string, TaskReport> reports;
+  StopSource interrupt;
+  double seconds = 0;
+
+  std::string model_dir() const { return folder / "m"; }
+  /// Of the newest checkpoint.
+  std::string last_checkpoint() const { return retained(model_dir()).back(); }
+  int64_t last_step() const {
+    const auto storage = make_file_storage();
+    return value_or_raise(checkpoint::Reader::open(*storage, folder / ("m/" + last_checkpoint())))->manifest().global_step;
+  }
+  std::map<std::string, std::string> last_tensors() const { return tensors(folder / ("m/" + last_checkpoint())); }
+  /// The variable that counts updates, in the newest checkpoint.
+  float counted_updates() const {
+    float value = -1;
+    const std::string bits = last_tensors().at("updates");
+    std::memcpy(&value, bits.data(), sizeof value);
+    return value;
+  }
+  void expect_all_ended_well() const {
+    for (const TaskOutcome& outcome : outcomes) {
+      EXPECT_TRUE(outcome.result) << outcome.task << ": " << (outcome.result ? "" : outcome.result.error().message());
+    }
+  }
+  Result<void> result_of(const std::string& task) const {
+    for (const TaskOutcome& outcome : outcomes) {
+      if (outcome.task == task) return outcome.result;
+    }
+    return not_found("no task " + task);
+  }
+};
+
+struct JobSpec {
+  cluster::ClusterSize size;
+  ModelFn model = counted_linear_model;
+  std::optional<int64_t> max_steps = 60;
+  InputFn input = [] { return line({1, 2, 3, 4}).batch(2).repeat(); };
+  Setting<int64_t> save_steps = 10;
+  double ready_timeout = 30;
+  int64_t throttle_secs = 0;
+  Params params = {{"learning_rate", 0.01}};
+  std::function<std::vector<std::shared_ptr<Hook>>(const RunConfig&)> hooks = {};
+  std::vector<std::shared_ptr<CheckpointListener>> listeners = {};
+  std::vector<std::shared_ptr<Exporter>> exporters = {};
+  std::function<void(const RunConfig&)> before = {};  ///< called in each task first
+};
+
+inline void train_task_of(const JobSpec& spec, RunConfig config) {
+  if (spec.before) spec.before(config);
+  Estimator estimator(spec.model, config, spec.params);
+  train_and_evaluate(estimator,
+                     {.input_fn = spec.input, .max_steps = spec.max_steps, .hooks = spec.hooks ? spec.hooks(config) : std::vector<std::shared_ptr<Hook>>(),
+                      .saving_listeners = spec.listeners},
+                     {.input_fn = [] { return line({5, 6}).batch(2); }, .steps = std::nullopt, .throttle_secs = spec.throttle_secs,
+                      .start_delay_secs = 0, .exporters = spec.exporters});
+}
+
+inline RunConfigOptions job_options(const JobSpec& spec, const std::string& model_dir) {
+  RunConfigOptions options;
+  options.model_dir = model_dir;
+  options.save_checkpoints_steps = spec.save_steps;
+  options.random_seed = 7;
+  options.ready_timeout_secs = spec.ready_timeout;
+  options.save_summary_steps = std::nullopt;
+  options.runtime = RuntimeOptions{.threads = 1, .backend = "reference"};
+  return options;
+}
+
+inline void run_job(Job& job, const JobSpec& spec) {
+  TaskHost host;
+  host.sink = job.log.sink();
+  host.stop = job.interrupt.token();
+  std::mutex mutex;
+  host.report = [&](const TaskReport& report) {
+    const std::lock_guard lock(mutex);
+    job.reports[report.task] = report;
+  };
+  const auto start = std::chrono::steady_clock::now();
+  job.outcomes = run_cluster_of_threads(spec.size, job_options(spec, job.model_dir()), host,
+                                        [&](RunConfig config) { train_task_of(spec, std::move(config)); });
+  job.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace shoal::testing
