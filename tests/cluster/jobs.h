@@ -9,18 +9,11 @@
 #include <vector>
 
 #include "cluster_of_threads.h"
+#include "count_updates.h"
 #include "fixture.h"
 #include "shoal/transport/inproc.h"
 
 namespace shoal::testing {
-
-/// Adds 1 to a variable "updates" with each step; a second variable, "one", never changes.
-inline nn::TrainOp count_updates(const Features& features) {
-  Graph& graph = features.single().graph();
-  const Value updates = graph.variable("updates", Shape{1}, {.trainable = false});
-  const Value one = graph.variable("one", Shape{1}, {.initialiser = {Initialiser::Kind::kConstant, 1, 0}, .trainable = false});
-  return nn::train_op({.updates = {nn::assign_add(updates, one)}});
-}
 
 /// The linear model of fixture.h, and a variable "updates" to which each step adds 1: the updates that counted.
 inline EstimatorSpec counted_linear_model(const Features& features, const Labels& labels, Mode mode, const Params& params,

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""What goes wrong ends a process with a sentence and the status of its kind, in time (CONTRACT FA-7, FA-10)."""
+import re
+import resource
+import socket
+import struct
+import unittest
+
+from job import FOREVER, SCALE, Job, free_port, program
+
+SECONDS_MAX = 20 * SCALE  # for a process that has nothing to wait for
+INVALID, NAN_LOSS, DATA_LOSS, DEADLINE, OTHER = 2, 3, 4, 5, 1
+
+
+def write_images(folder, labels):
+    """An MNIST data set of black images."""
+    for part in ("train", "t10k"):
+        images = struct.pack(">iiii", 0x803, len(labels), 28, 28) + bytes(len(labels) * 28 * 28)
+        (folder / f"{part}-images-idx3-ubyte").write_bytes(images)
+        (folder / f"{part}-labels-idx1-ubyte").write_bytes(struct.pack(">ii", 0x801, len(labels)) + bytes(labels))
+
+
+class ExitStatus(unittest.TestCase):
+    def expect_error(self, process, status, *sentence, seconds=SECONDS_MAX):
+        """It ends with `status`, and its only line of error has all parts of `sentence` (patterns)."""
+        ended = process.wait(seconds)
+        errors = re.findall(r"^error: .*$", process.text(), re.MULTILINE)
+        self.assertEqual((ended, len(errors)), (status, 1), errors)
+        for part in sentence:
+            self.assertRegex(errors[0], part)
+
+    def test_a_port_that_another_process_has(self):
+        for task in ("ps 0", "chief 0", "worker 0"):
+            with self.subTest(task), Job(("ps 0", "chief 0", "worker 0"), ["--steps", "10"]) as job:
+                host, port = job.address(task).split(":")
+                with socket.create_server((host, int(port))):
+                    self.expect_error(job.start(task), OTHER, job.address(task), "in use")
+                    self.assertFalse(job.model_dir.exists())
+
+    def test_peers_that_never_come(self):
+        for task, missing in (("chief 0", "ps 0"), ("worker 0", "ps 0"), ("ps 0", None)):
+            with self.subTest(task), Job(("ps 0", "chief 0", "worker 0"), ["--steps", "10"]) as job:
+                process = job.start(task, "--ready-timeout-secs", "1")
+                self.expect_error(process, DEADLINE, job.address(missing) if missing else "chief or workers")
+
+    def test_a_worker_without_a_chief(self):
+        with Job(("ps 0", "chief 0", "worker 0"), ["--steps", "10", "--ready-timeout-secs", "2"]) as job:
+            job.start("ps 0")
+            self.expect_error(job.start("worker 0"), DEADLINE, "chief")
+
+    def test_a_model_dir_that_cannot_be(self):
+        for task in ("local", "chief 0"):
+            with self.subTest(task), Job(("ps 0", "chief 0"), ["--steps", "10"]) as job:
+                job.model_dir = job.folder / "file" / "m"
+                job.model_dir.parent.write_text("a file, not a folder")
+                self.expect_error(job.start(task), INVALID, re.escape(str(job.model_dir)))
+
+    def test_a_disk_that_becomes_full(self):
+        with Job(flags=["--units", "512"]) as job:
+            process = job.start("local", "--steps", str(FOREVER))
+            process.wait_for("written at global step 10")
+            # Files may not grow beyond what a line of log needs: the next checkpoint does not fit.
+            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (20_000, 20_000))
+            self.expect_error(process, OTHER, "was not saved", re.escape(str(job.model_dir)))
+            newest = job.newest_step()
+            self.assertGreaterEqual(newest, 10)
+            again = job.start("local", "--steps", str(newest + 10))
+            self.assertEqual(again.wait(), 0)
+            again.wait_for(rf"restored from checkpoint \S+ at global step {newest}\n")
+
+    def test_a_wrong_cluster_description(self):
+        for text, sentence in (("{", "TF_CONFIG"), ("[]", "TF_CONFIG"),
+                               ('{"cluster": {"chief": ["h:1"]}, "task": {"type": "wrker", "index": 0}}', "wrker"),
+                               ('{"cluster": {"chief": ["h"]}, "task": {"type": "chief", "index": 0}}', "host:port"),
+                               ('{"cluster": {"chief": ["h:1"]}, "task": {"type": "chief", "index": 1}}', "index")):
+            with self.subTest(text), Job(flags=["--steps", "10"]) as job:
+                self.expect_error(job.start(tf_config=text), INVALID, sentence)
+                self.assertFalse(job.model_dir.exists())
+
+    def test_an_unknown_flag(self):
+        with Job() as job:
+            self.expect_error(job.start("local", "--stepz", "10"), INVALID, "stepz")
+
+    def test_addresses_beyond_this_machine(self):
+        config = '{"cluster": {"chief": ["10.1.2.3:%d"], "ps": ["10.1.2.4:4000"]}, "task": {"type": "chief", "index": 0}}'
+        with Job(flags=["--steps", "10"]) as job:
+            self.expect_error(job.start(tf_config=config % free_port()), INVALID, "--insecure")
+
+    def test_an_image_file_cut_short(self):
+        with Job(flags=["--steps", "10", "--batch", "4"]) as job:
+            write_images(job.folder, [1, 2, 3, 4])
+            images = job.folder / "train-images-idx3-ubyte"
+            images.write_bytes(images.read_bytes()[:-1])
+            process = job.start("local", "--data-dir", str(job.folder), command=program("mnist"))
+            self.expect_error(process, DATA_LOSS, images.name)
+
+    def test_a_wrong_label(self):
+        with Job(flags=["--steps", "10", "--batch", "4"]) as job:
+            write_images(job.folder, [1, 2, 11, 4])
+            process = job.start("local", "--data-dir", str(job.folder), command=program("mnist"))
+            self.expect_error(process, INVALID, r"\b11\b")
+
+    def test_a_loss_that_is_no_number(self):
+        with Job(flags=["--steps", "1000", "--learning-rate", "1e38"]) as job:
+            self.expect_error(job.start(), NAN_LOSS, "NaN at global step")
+            self.assertIsNone(job.finished())
+
+    def test_a_loss_that_is_no_number_on_the_chief_ends_the_job(self):
+        tasks = ("ps 0", "chief 0", "worker 0")
+        with Job(tasks, ["--steps", str(FOREVER), "--step-ms", "1"]) as job:
+            running = {task: job.start(task) for task in ("ps 0", "worker 0")}
+            self.expect_error(job.start("chief 0", "--learning-rate", "1e38"), NAN_LOSS, "NaN")
+            for process in running.values():
+                self.assertIn(process.wait(SECONDS_MAX), (0, NAN_LOSS))  # the worker may meet the same weights
+            self.assertIsNone(job.finished())
+
+    def test_checkpoints_that_are_damaged(self):
+        with Job(flags=["--save-checkpoints-steps", "10"]) as job:
+            self.assertEqual(job.start("local", "--steps", "20").wait(), 0)
+            for data in job.model_dir.glob("model.ckpt-*.data-*"):
+                bits = bytearray(data.read_bytes())
+                bits[-1] ^= 1
+                data.write_bytes(bits)
+            self.expect_error(job.start("local", "--steps", "30"), DATA_LOSS, "model.ckpt-")
+
+    def test_the_newest_checkpoint_is_damaged(self):
+        with Job(flags=["--save-checkpoints-steps", "10"]) as job:
+            self.assertEqual(job.start("local", "--steps", "20").wait(), 0)
+            (data,) = job.model_dir.glob("model.ckpt-20.data-*")
+            data.write_bytes(data.read_bytes()[:-100])
+            again = job.start("local", "--steps", "30")
+            self.assertEqual(again.wait(), 0)
+            again.wait_for(r"restored from checkpoint \S+ at global step 10\n")
+            self.assertEqual(job.newest_step(), 30)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

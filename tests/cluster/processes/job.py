@@ -1,0 +1,224 @@
+"""Real processes of one job, which a test starts, kills and starts again.
+
+What is started is ended and waited for, however the test ends; a failure shows the last lines of everything that ran. The
+programs come in the environment (see CMakeLists.txt): SHOAL_TEST_TRAINEE, SHOAL_TEST_SHOAL, SHOAL_TEST_MNIST.
+"""
+import ctypes
+import json
+import os
+import pathlib
+import random
+import re
+import shlex
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+SCALE = int(os.environ.get("SHOAL_TEST_TIMEOUT_SCALE", "1"))
+SECONDS_MAX = 60 * SCALE  # for one thing that a test waits for
+POLL_SECONDS = 0.005
+TAIL_LINES = 25
+FOREVER = 10**9  # steps
+
+# A job that has every role. `start()` takes such names.
+FIVE = ("ps 0", "chief 0", "worker 0", "worker 1", "evaluator 0")
+
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None)
+_ports_held = []
+
+
+def _before_the_program():
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # it dies with the test
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # a limit on file sizes is an error, like that of a full disk
+
+
+def program(name):
+    return shlex.split(os.environ["SHOAL_TEST_" + name.upper()])
+
+
+def free_port():
+    """A port that is ours until this process ends: a socket's name says so to the tests beside this one. It lies below those
+    that the system gives to outgoing connections, so that none of these takes it while its server is dead."""
+    first_outgoing = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    while True:
+        port = random.SystemRandom().randrange(max(1024, first_outgoing - 16000), first_outgoing)
+        claim = socket.socket(socket.AF_UNIX)
+        try:
+            claim.bind(f"\0shoal-test-port-{port}")
+            socket.create_server(("127.0.0.1", port)).close()
+        except OSError:
+            claim.close()
+            continue
+        _ports_held.append(claim)
+        return port
+
+
+class Process:
+    """One process, and what it has written to both outputs."""
+
+    def __init__(self, name, command, environment, output):
+        self.name = name
+        self._output = output
+        with open(output, "wb") as file:
+            self._process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=file,
+                                             stderr=subprocess.STDOUT, preexec_fn=_before_the_program)
+        self.pid = self._process.pid
+
+    def text(self):
+        return self._output.read_text(errors="replace")
+
+    def lines(self):
+        """The lines that it has ended."""
+        text = self.text()
+        return text[:text.rfind("\n") + 1]
+
+    def tail(self):
+        state = "runs" if self._process.poll() is None else f"status {self._process.returncode}"
+        lines = self.text().splitlines()
+        return "\n".join([f"--- {self.name}, pid {self.pid}, {state}; {len(lines)} lines:"] + lines[-TAIL_LINES:])
+
+    def runs(self):
+        return self._process.poll() is None
+
+    def written(self):
+        """How much it has written, for wait_for()."""
+        return len(self.lines())
+
+    def wait_for(self, pattern, after=0, seconds=SECONDS_MAX):
+        """The first match of `pattern` in the lines that it writes, those behind the first `after` characters."""
+        deadline = time.monotonic() + seconds
+        while True:
+            runs = self.runs()
+            if found := re.search(pattern, self.lines()[after:]):
+                return found
+            if not runs:
+                raise AssertionError(f"{self.name} ended without writing '{pattern}'")
+            if time.monotonic() > deadline:
+                raise AssertionError(f"{self.name} did not write '{pattern}' within {seconds} s")
+            time.sleep(POLL_SECONDS)
+
+    def signal(self, number):
+        self._process.send_signal(number)
+
+    def wait(self, seconds=SECONDS_MAX):
+        """Its exit status; negative: the signal that killed it."""
+        try:
+            return self._process.wait(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"{self.name} did not end within {seconds} s") from None
+
+    def kill(self):
+        """kill -9."""
+        if self.runs():
+            self._process.kill()
+        self._process.wait()
+
+
+class Job:
+    """A model_dir and the processes that train there; `with Job(...) as job:`.
+
+      tasks    of the cluster, `FIVE` for example; none: a local job, whose only task is called "local"
+      flags    that every task gets
+      numbers  random ones for the test; a failure shows their seed, which SHOAL_TEST_SEED sets
+    """
+
+    def __init__(self, tasks=(), flags=()):
+        self.flags = ["--threads", "1", *flags]  # one each: there are more processes than cores
+        self.seed = int(os.environ.get("SHOAL_TEST_SEED", random.SystemRandom().randrange(10**6)))
+        self.numbers = random.Random(self.seed)
+        self.started = []  # in order
+        self._tasks = tasks
+        self._cluster = {}
+        for task in tasks:
+            role = task.split()[0]
+            if role != "evaluator":
+                self._cluster.setdefault(role, []).append(f"127.0.0.1:{free_port()}")
+
+    def __enter__(self):
+        self._temporary = tempfile.TemporaryDirectory(prefix="shoal-job-")
+        self.folder = pathlib.Path(self._temporary.name)
+        self.model_dir = self.folder / "m"
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if error:  # before the rest is killed
+            tails = "\n".join(process.tail() for process in self.started[-3 * max(1, len(self._tasks)):])
+        for process in self.started:
+            process.kill()
+        self._temporary.cleanup()
+        if error:
+            error.add_note(f"SHOAL_TEST_SEED={self.seed}\n{tails}")
+
+    def address(self, task):
+        role, index = task.split()
+        return self._cluster[role][int(index)]
+
+    def tf_config(self, task):
+        role, index = task.split()
+        return json.dumps({"cluster": self._cluster, "task": {"type": role, "index": int(index)}})
+
+    def start(self, task="local", *flags, command=None, tf_config=None):
+        """Starts that task of the job, by default as the trainee with this job's flags and `flags`."""
+        environment = {name: value for name, value in os.environ.items() if name not in ("TF_CONFIG", "SHOAL_DATA")}
+        if tf_config or task != "local":
+            environment["TF_CONFIG"] = tf_config or self.tf_config(task)
+        command = (command or program("trainee")) + ["--model-dir", str(self.model_dir), *self.flags, *flags]
+        process = Process(task, command, environment, self.folder / f"output-{len(self.started)}")
+        self.started.append(process)
+        return process
+
+    def start_all(self, *flags, order=None):
+        """All tasks, in `order`; gives them by name."""
+        return {task: self.start(task, *flags) for task in order or self._tasks or ["local"]}
+
+    def wait_until_it_listens(self, process, seconds=SECONDS_MAX):
+        """Every task opens its port before it waits for others."""
+        host, port = self.address(process.name).split(":")
+        deadline = time.monotonic() + seconds
+        while process.runs() and time.monotonic() < deadline:
+            try:
+                return socket.create_connection((host, int(port)), timeout=1).close()
+            except ConnectionRefusedError:
+                time.sleep(POLL_SECONDS)
+        raise AssertionError(f"{process.name} did not listen at port {port} within {seconds} s")
+
+    def shoal(self, *arguments):
+        """What `shoal ARGUMENTS` prints, as JSON; it has to end with status 0."""
+        ended = subprocess.run(program("shoal") + [str(argument) for argument in arguments], text=True, timeout=SECONDS_MAX,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        if ended.returncode != 0:
+            raise AssertionError(f"shoal {arguments}: status {ended.returncode}: {ended.stderr}")
+        return json.loads(ended.stdout)
+
+    def newest_step(self):
+        """Of the newest checkpoint, which is there and intact, as all that are listed, and has an update for each step."""
+        listed = self.shoal("checkpoint", "list", self.model_dir)
+        if not listed["newest"]:
+            raise AssertionError(f"there is no newest checkpoint: {listed}")
+        prefix = self.model_dir / listed["newest"]
+        step = self.shoal("checkpoint", "verify", prefix)["global_step"]
+        updates = self.shoal("checkpoint", "show", prefix, "--values", "updates")["values"]["updates"]
+        if updates != [step]:
+            raise AssertionError(f"{prefix} has {updates} updates at step {step}")
+        return step
+
+    def finished(self):
+        """What the end mark says; None if there is none."""
+        return self.shoal("checkpoint", "list", self.model_dir)["finished"]
+
+    def traces_of_saves(self):
+        """Files that belong to no checkpoint of the list: left by a save that was under way when its process was killed."""
+        pointer = self.model_dir / "checkpoint"
+        listed = re.findall(r'all_model_checkpoint_paths: "(.*)"', pointer.read_text())
+        names = {path.name for path in self.model_dir.iterdir() if path.is_file()}
+        of_checkpoints = {name: match.group() for name in names if (match := re.match(r"model\.ckpt-\d+", name))}
+        return {name for name in names if ".tmp" in name or of_checkpoints.get(name, listed[-1]) not in listed}
+
+    def expect_all_end(self, processes, status=0, seconds=SECONDS_MAX):
+        """That each of `processes` (by name) ends by itself, with that status."""
+        statuses = {name: process.wait(seconds) for name, process in processes.items()}
+        if set(statuses.values()) != {status}:
+            raise AssertionError(f"statuses {statuses}, expected {status} of all")

@@ -1,0 +1,80 @@
+// What the tests beside it start, kill and start again: a small network that learns in which ring a point of the plane lies,
+// with a variable that counts the updates.
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <thread>
+
+#include "count_updates.h"
+#include "shoal/base/random.h"
+#include "shoal/estimator/run.h"
+#include "shoal/estimator/train_and_evaluate.h"
+#include "shoal/nn/dense.h"
+#include "shoal/nn/head.h"
+
+namespace {
+
+namespace nn = shoal::nn;
+
+const shoal::ProgramInfo kProgram{
+    .description = "trainee: learns rings, and is killed while it does",
+    .flags = {{"units", "Width of the hidden layer", int64_t(16), {}},
+              {"learning-rate", "Of Adam", 0.01, {}},
+              {"step-ms", "Least time of a step, in milliseconds, as if the network were a large one", int64_t(0), {}},
+              {"hurry", "Once this file is there, steps take no longer than they need", std::string(), {}}},
+    .save_checkpoints_steps = 10};
+
+shoal::EstimatorSpec rings(const shoal::Features& points, const shoal::Labels& labels, shoal::Mode mode,
+                           const shoal::Params& params, const shoal::RunConfig&) {
+  const shoal::Value x =
+      nn::dense(points.single(), {.units = params.get_int("units"), .activation = nn::Activation::kRelu});
+  nn::HeadInput input{.mode = mode, .labels = labels, .logits = nn::dense(x, {.units = 3})};
+  if (mode == shoal::Mode::kTrain) input.optimizer = nn::adam({.learning_rate = params.get_real("learning_rate")});
+  shoal::EstimatorSpec spec = nn::multi_class_head({.n_classes = 3})->build(input);
+  if (mode == shoal::Mode::kPredict) return spec;
+  nn::TrainOp counting = shoal::testing::count_updates(points);
+  if (mode == shoal::Mode::kTrain) spec.train_op = nn::group({*spec.train_op, std::move(counting)});
+  return spec;
+}
+
+shoal::data::Dataset random_points(int64_t count, uint64_t seed) {
+  shoal::Tensor points(shoal::DType::kFloat32, {count, 2}), labels(shoal::DType::kInt64, {count});
+  shoal::RandomStream random(seed);
+  for (float& x : points.mutable_as<float>()) x = 2 * random.next_float() - 1;
+  for (size_t i = 0; i < size_t(count); ++i) {
+    const auto point = points.as<float>().subspan(2 * i, 2);
+    labels.mutable_as<int64_t>()[i] = std::min(2, int(2.5f * std::hypot(point[0], point[1])));
+  }
+  return shoal::data::Dataset::from_tensor_slices(points, labels);
+}
+
+/// Makes steps as long as those of a larger network, and tells of each, until there is reason to hurry.
+class Pace final : public shoal::Hook {
+ public:
+  Pace(int64_t step_ms, std::string hurry) : step_(step_ms), hurry_(std::move(hurry)) {}
+  void after_step(shoal::RunContext& run, const shoal::StepValues&) override {
+    if (step_.count() == 0 || (!hurry_.empty() && std::filesystem::exists(hurry_))) return;
+    run.log().info("at step " + std::to_string(run.global_step()));
+    std::this_thread::sleep_for(step_);
+  }
+
+ private:
+  const std::chrono::milliseconds step_;
+  const std::string hurry_;
+};
+
+void train(const shoal::RunConfig& config, const shoal::CommandLine& line) {
+  const auto training = [batch = line.batch] { return random_points(1000, 1).shuffle(1000).repeat().batch(batch); };
+  const auto test = [] { return random_points(200, 2).batch(100); };
+  shoal::Estimator estimator(rings, config, {{"units", line.flags.get_int("units")},
+                                             {"learning_rate", line.flags.get_real("learning-rate")}});
+  const auto pace = std::make_shared<Pace>(line.flags.get_int("step-ms"), line.flags.get_string("hurry"));
+  shoal::train_and_evaluate(estimator, {.input_fn = training, .max_steps = line.steps, .hooks = {pace}},
+                            {.input_fn = test, .throttle_secs = line.throttle_secs, .start_delay_secs = 0});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return shoal::run(argc, argv, kProgram, [](shoal::RunConfig config, const shoal::CommandLine& line) { train(config, line); });
+}
