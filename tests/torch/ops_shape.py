@@ -1,0 +1,16 @@
+"""Mirrors of the ops that move or rename elements."""
+import math
+
+
+def flatten(inputs, attributes):
+    x = inputs[0]
+    return (x.reshape(x.shape[0], math.prod(x.shape[1:])),)
+
+
+def reshape(inputs, attributes):
+    x = inputs[0]
+    return (x.reshape([x.shape[0] if size == -1 else size for size in attributes["shape"]]),)
+
+
+def reshape_like(inputs, attributes):
+    return (inputs[0].reshape(inputs[1].shape),)
