@@ -615,9 +615,33 @@ TEST_F(RemoteStoreTest, WorkersThatWaitForTheModelLearnOfTheEnd) {
   world_.run_for(2 * kSecond);
   Environment& chief_env = add_task("chief 0");
   auto chief = chief_store(chief_env);
-  ASSERT_TRUE(run(chief_env, chief->connect(chief_env.after(kSecond))));
   ASSERT_TRUE(run(chief_env, finish_job(chief_env, *chief)));  // nothing to do
   expect_error(finish(attaching), ErrorKind::kCancelled);
+}
+
+TEST_F(RemoteStoreTest, AServerThatIsGoneKeepsNoOtherFromHearingOfTheEnd) {
+  start_server(1);
+  Environment& env = add_task("chief 0");
+  auto chief = chief_store(env);
+  auto telling = start(env, chief->finish(env.after(30 * kSecond)));
+  world_.run_for(21 * kSecond);  // 20 of them are for the chief's last messages
+  ASSERT_TRUE(server_done(1));
+  EXPECT_TRUE(server_result(1));
+  EXPECT_FALSE(telling.done());
+  expect_error(finish(telling), ErrorKind::kDeadlineExceeded, "ps-0:1");
+  EXPECT_LT(seconds(), 31);
+}
+
+TEST_F(RemoteStoreTest, TheEndIsToldOverANewConnectionWhereTheOldOneBroke) {
+  start_ready_cluster();
+  bool cut = false;
+  cuts_->on_receive = [&cut](const std::string& task, const transport::Message& message) {
+    const auto control = transport::read_control(message);
+    return task == "chief 0" && !cut && (cut = control && control->verb == "ok");
+  };
+  ASSERT_TRUE(run(*chief_env_, finish_job(*chief_env_, *chief_)));
+  EXPECT_TRUE(cut);
+  expect_servers_end_well();
 }
 
 TEST_F(RemoteStoreTest, AWorkerThatComesAfterTheEndIsToldByTheMark) {

@@ -57,13 +57,14 @@ class RemoteStoreImpl final : public RemoteStore {
   Task<Result<void>> leave(Deadline deadline) override;
   Task<Result<void>> request_stop(Deadline deadline) override { return tell_all("stop", deadline); }
   Task<Result<ServerStatus>> status(Deadline deadline) override { return status_of(0, deadline); }
-  Task<Result<void>> finish(Deadline deadline) override { return tell_all("finish", deadline); }
+  Task<Result<void>> finish(Deadline deadline) override;
 
   Task<Result<Message>> control(size_t shard, std::string_view verb, std::string text, Deadline deadline);
   Task<Result<void>> tell_all(std::string_view verb, Deadline deadline);
 
  private:
   Task<Result<void>> connect_all(Deadline deadline);
+  Task<Result<void>> finish_server(size_t shard, Deadline deadline);
   Task<Result<Ready>> attach_once(Deadline deadline);
   Task<bool> asks_job_ended();
   Task<Result<Welcome>> welcome_of(size_t shard, Deadline deadline);
@@ -439,6 +440,27 @@ Task<Result<void>> RemoteStoreImpl::leave(Deadline deadline) {
   Result<void> told = co_await tell_all("done", deadline);
   for (auto& link : links_) link->close(Error(ErrorKind::kCancelled, "the trainer is done"));
   co_return told;
+}
+
+/// All at once: a server that is gone keeps no other waiting.
+Task<Result<void>> RemoteStoreImpl::finish(Deadline deadline) {
+  TaskGroup group(env_);
+  for (size_t i = 0; i < links_.size(); ++i) group.spawn(finish_server(i, deadline));
+  co_return co_await group.join();
+}
+
+/// Over a new connection where there is none, or where it breaks before the answer.
+Task<Result<void>> RemoteStoreImpl::finish_server(size_t shard, Deadline deadline) {
+  for (;;) {
+    if (!links_[shard]->connected()) {
+      std::function<bool()> give_up;
+      SHOAL_CO_TRY_VOID(co_await links_[shard]->connect(deadline, std::move(give_up)));
+      if (links_[shard]->welcome().phase == Phase::kFinished) co_return Result<void>{};
+    }
+    auto told = co_await control(shard, "finish", {}, deadline);
+    if (told) co_return Result<void>{};
+    if (told.error().kind() != ErrorKind::kUnavailable) co_return std::move(told).error();
+  }
 }
 
 Task<Result<void>> RemoteStoreImpl::tell_all(std::string_view verb, Deadline deadline) {

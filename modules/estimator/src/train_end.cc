@@ -97,20 +97,18 @@ Task<Result<void>> TrainTask::wait_for_workers() {
   co_return Result<void>{};
 }
 
-Task<Result<void>> TrainTask::announce_end() {
-  const Deadline deadline = env_.after(kLastWords);
+Task<Result<void>> TrainTask::announce_end(Duration patience) {
   if (leads()) {
-    Result<void> reached = co_await remote_->connect(deadline);  // a connection may have broken meanwhile
-    Result<void> told = co_await remote_->finish(deadline);
-    if (!reached) told = std::move(reached);
+    Result<void> told = co_await remote_->finish(env_.after(patience));
     if (!told) env_.log().warning("a server was not told that the job has ended: " + told.error().message());
   }
-  Result<void> left = co_await remote_->leave(deadline);
+  Result<void> left = co_await remote_->leave(env_.after(kLastWords));
   static_cast<void>(left);  // the job is over for us either way
   co_return Result<void>{};
 }
 
-/// By a chief that has nothing to train, and so no plan: who waits for it may go.
+/// By a chief that has nothing to train, and so no plan: who waits for it may go. Servers that cannot be reached may have
+/// gone home before: this chief's predecessor told them and was killed then.
 Task<Result<void>> TrainTask::announce_end_alone(Duration patience) {
   cluster::ShardPlan plan;
   plan.shards.resize(size_t(config_.num_ps_replicas()), cluster::ShardSpec{.segments = {}, .arena_bytes = kBufferAlignment});
@@ -119,10 +117,7 @@ Task<Result<void>> TrainTask::announce_end_alone(Duration patience) {
   auto remote = cluster::make_remote_store(env_, std::move(plan), std::move(options));
   remote_ = remote.get();
   store_ = std::move(remote);
-  // Servers that cannot be reached may have gone home before: this chief's predecessor told them and was killed then.
-  Result<void> reached = co_await remote_->connect(env_.after(patience));
-  static_cast<void>(reached);  // announce_end() tries once more, and warns
-  co_return co_await announce_end();
+  co_return co_await announce_end(patience);
 }
 
 /// A task that fails for good: the same would happen to the next one. A worker says that nobody need wait for it. A chief

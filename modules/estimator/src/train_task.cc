@@ -110,7 +110,7 @@ Task<Result<TrainOutcome>> TrainTask::train() {
   end_.global_step = context_.global_step();
   // The mark first: a chief that is killed in between finds the servers still there when it comes back.
   SHOAL_CO_TRY_VOID(co_await on_compute(&TrainTask::finish_folder));
-  if (remote_) SHOAL_CO_TRY_VOID(co_await announce_end());
+  if (remote_) SHOAL_CO_TRY_VOID(co_await announce_end(kLastWords));
   env_.log().info("training finished at global step " + std::to_string(end_.global_step) + " (" +
                   std::string(checkpoint::to_string(end_.reason)) + ")");
   co_return outcome();

@@ -53,7 +53,7 @@ class TrainTask {
   Task<Result<void>> wait_for_workers();
   std::optional<Duration> patience_for(const cluster::ServerStatus& status, bool patient) const;
   bool job_has_ended();
-  Task<Result<void>> announce_end();
+  Task<Result<void>> announce_end(Duration patience);
   Task<Result<void>> announce_end_alone(Duration patience);
   Task<void> give_up();
   Task<Result<TrainOutcome>> nothing_to_do();

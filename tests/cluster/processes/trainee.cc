@@ -1,5 +1,5 @@
-// What the tests beside it start, kill and start again: a small network that learns in which ring a point of the plane lies,
-// with a variable that counts the updates.
+// What the tests beside it start, kill and start again: a small network that learns in which ring a point of the plane
+// lies, with a variable that counts the updates.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -66,8 +66,8 @@ class Pace final : public shoal::Hook {
 void train(const shoal::RunConfig& config, const shoal::CommandLine& line) {
   const auto training = [batch = line.batch] { return random_points(1000, 1).shuffle(1000).repeat().batch(batch); };
   const auto test = [] { return random_points(200, 2).batch(100); };
-  shoal::Estimator estimator(rings, config, {{"units", line.flags.get_int("units")},
-                                             {"learning_rate", line.flags.get_real("learning-rate")}});
+  shoal::Estimator estimator(
+      rings, config, {{"units", line.flags.get_int("units")}, {"learning_rate", line.flags.get_real("learning-rate")}});
   const auto pace = std::make_shared<Pace>(line.flags.get_int("step-ms"), line.flags.get_string("hurry"));
   shoal::train_and_evaluate(estimator, {.input_fn = training, .max_steps = line.steps, .hooks = {pace}},
                             {.input_fn = test, .throttle_secs = line.throttle_secs, .start_delay_secs = 0});
@@ -76,5 +76,6 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return shoal::run(argc, argv, kProgram, [](shoal::RunConfig config, const shoal::CommandLine& line) { train(config, line); });
+  return shoal::run(argc, argv, kProgram,
+                    [](shoal::RunConfig config, const shoal::CommandLine& line) { train(config, line); });
 }

@@ -27,7 +27,8 @@ class RemoteStore : public Store {
   virtual Task<Result<void>> request_stop(Deadline deadline) = 0;
   /// Chief: shard 0's account of the trainers.
   virtual Task<Result<ServerStatus>> status(Deadline deadline) = 0;
-  /// Chief: the job has ended; servers return.
+  /// Chief: the job has ended; servers return. Reaches each server by itself, until `deadline`: the error names the first
+  /// that could not be told, when all others were.
   virtual Task<Result<void>> finish(Deadline deadline) = 0;
 };
 
