@@ -20,7 +20,6 @@ using ::testing::HasSubstr;
 using testing::fails_with;
 using testing::save;
 using testing::SimulatedDisk;
-using testing::TemporaryFolder;
 
 constexpr char kData[] = "m/model.ckpt-200.data-00000-of-00001";
 

@@ -13,7 +13,6 @@ using testing::fails_with;
 using testing::save;
 using testing::saved_value;
 using testing::SimulatedDisk;
-using testing::TemporaryFolder;
 
 std::string pointer_text(SimulatedDisk& disk) { return disk.contents("m/checkpoint"); }
 

@@ -8,7 +8,6 @@ namespace {
 
 using testing::fails_with;
 using testing::SimulatedDisk;
-using testing::TemporaryFolder;
 
 EndMark example() {
   return {.global_step = 2000, .checkpoint = "model.ckpt-2000", .reason = EndReason::kEndOfInput,

@@ -3,11 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "../base/temporary_folder.h"
 #include "shoal/base/storage.h"
 #include "shoal/checkpoint/directory.h"
 
@@ -27,23 +26,6 @@ template <class T>
   if (error.kind() == kind && error.message().find(part) != std::string::npos) return ::testing::AssertionSuccess();
   return ::testing::AssertionFailure() << to_string(error.kind()) << ": " << error.message();
 }
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "shoal-test-XXXXXX").string();
-    SHOAL_CHECK(mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 /// Variable "w" [3, 2] and its slot "w/m", every element `value`.
 inline Result<Saved> save(Storage& storage, const std::string& model_dir, int64_t step, float value,

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -11,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "shoal/base/check.h"
+#include "../base/temporary_folder.h"
 #include "shoal/cli/cli.h"
 
 namespace shoal::cli::testing {
@@ -49,19 +48,7 @@ inline Output shoal_program(std::vector<std::string> arguments) {
 
 class InFolder : public ::testing::Test {
  protected:
-  InFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "shoal-test-XXXXXX").string();
-    SHOAL_CHECK(mkdtemp(name.data()) != nullptr);
-    folder = name;
-  }
-  ~InFolder() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder, ignored);
-  }
-  void write(const std::string& name, const std::string& text) {
-    std::filesystem::create_directories(std::filesystem::path(folder + "/" + name).parent_path());
-    std::ofstream(folder + "/" + name, std::ios::binary | std::ios::trunc) << text;
-  }
+  void write(const std::string& name, const std::string& text) { own_.write(name, text); }
   std::string read(const std::string& name) {
     std::ostringstream text;
     text << std::ifstream(folder + "/" + name, std::ios::binary).rdbuf();
@@ -77,7 +64,11 @@ class InFolder : public ::testing::Test {
     return text;
   }
 
-  std::string folder;
+ private:
+  TemporaryFolder own_;
+
+ protected:
+  const std::string& folder = own_.path();
 };
 
 }  // namespace shoal::cli::testing

@@ -2,12 +2,11 @@
 /// What the tests of this folder share: environments, and elements as plain values that compare and print.
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "../base/temporary_folder.h"
 #include "shoal/base/production.h"
 #include "shoal/base/virtual.h"
 #include "shoal/data/dataset.h"
@@ -108,26 +107,6 @@ class WithEnvironment : public testing::Test {
  private:
   VirtualWorld world_{7};
   Environment& environment_ = world_.add_task();
-};
-
-/// A folder that goes away.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "shoal-data-XXXXXX").string();
-    path_ = ::mkdtemp(name.data());
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  std::string write(const std::string& name, const std::string& contents) const {
-    const std::string path = path_ + "/" + name;
-    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
-    std::ofstream(path, std::ios::binary) << contents;
-    return path;
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
 };
 
 /// The kind of error that `make` raises, or nullopt.

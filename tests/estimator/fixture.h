@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -15,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "../base/temporary_folder.h"
 #include "shoal/base/storage.h"
 #include "shoal/checkpoint/directory.h"
 #include "shoal/checkpoint/end_mark.h"
@@ -30,24 +30,6 @@
 namespace shoal::testing {
 
 using data::Dataset;
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    path_ = (std::filesystem::temp_directory_path() / "shoal-estimator-XXXXXX").string();
-    SHOAL_CHECK(mkdtemp(path_.data()) != nullptr);
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  const std::string& path() const { return path_; }
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 /// Collects log lines as "W message" (E, W, I, D), from any thread.
 class Log {

@@ -4,7 +4,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <stdexcept>
 
@@ -20,16 +19,6 @@ Ended run_mnist(const std::string& arguments) {
   const int status = pclose(pipe);
   if (WIFEXITED(status)) ended.status = WEXITSTATUS(status);
   return ended;
-}
-
-TemporaryFolder::TemporaryFolder() {
-  path_ = (std::filesystem::temp_directory_path() / "shoal-examples-XXXXXX").string();
-  if (!mkdtemp(path_.data())) throw std::runtime_error("no temporary folder at " + path_);
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
 }
 
 std::string idx(const std::vector<uint32_t>& sizes, const std::string& bytes) {

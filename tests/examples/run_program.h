@@ -4,7 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "../base/temporary_folder.h"
+
 namespace mnist {
+
+using shoal::TemporaryFolder;
 
 struct Ended {
   int status = -1;     ///< exit status; -1: killed by a signal
@@ -13,20 +17,6 @@ struct Ended {
 
 /// Runs `mnist <arguments>` (shell words) to its end, in an environment without SHOAL_DATA and TF_CONFIG.
 Ended run_mnist(const std::string& arguments);
-
-/// A folder of its own for each test, deleted with everything in it.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::string& path() const { return path_; }
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 /// An IDX file of unsigned bytes: its header with `sizes`, then `bytes`.
 std::string idx(const std::vector<uint32_t>& sizes, const std::string& bytes);

@@ -3,35 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "../base/temporary_folder.h"
 #include "shoal/base/virtual.h"
 #include "shoal/monitor/event_reader.h"
 #include "shoal/monitor/event_writer.h"
 
 namespace shoal::monitor::testing {
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "shoal-test-XXXXXX").string();
-    SHOAL_CHECK(mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 /// A folder for events, virtual time, and files as strings.
 class EventFiles : public ::testing::Test {
