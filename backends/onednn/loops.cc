@@ -46,17 +46,7 @@ SHOAL_VECTOR_LOOP void widen_range(const uint8_t* x, float* y, int64_t begin, in
 }
 
 SHOAL_VECTOR_LOOP float sum_block(const float* x, int64_t count) {
-  constexpr int kLanes = 64;
-  float lanes[kLanes] = {};
-  int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += x[i + lane];
-  }
-  for (int lane = 0; i < count; ++i, ++lane) lanes[lane] += x[i];
-  for (int width = kLanes / 2; width > 0; width /= 2) {
-    for (int lane = 0; lane < width; ++lane) lanes[lane] += lanes[lane + width];
-  }
-  return lanes[0];
+  return sum_in_lanes<64>(count, [x](int64_t i) __attribute__((always_inline)) { return x[i]; });
 }
 
 SHOAL_VECTOR_LOOP void sum_rows_block(const float* __restrict x, int64_t rows, int64_t columns, float* __restrict y) {

@@ -22,48 +22,19 @@ SHOAL_VECTOR_LOOP void exponentials(const float* x, float highest, float* y, int
   for (int64_t i = 0; i < count; ++i) y[i] = vector_exp(x[i] - highest);
 }
 
-/// In a fixed order: 16 running sums.
+// A row is short: 16 running sums.
 SHOAL_VECTOR_LOOP float row_sum(const float* x, int64_t count) {
-  constexpr int kLanes = 16;
-  float lanes[kLanes] = {};
-  int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += x[i + lane];
-  }
-  for (int lane = 0; i < count; ++i, ++lane) lanes[lane] += x[i];
-  for (int width = kLanes / 2; width > 0; width /= 2) {
-    for (int lane = 0; lane < width; ++lane) lanes[lane] += lanes[lane + width];
-  }
-  return lanes[0];
+  return sum_in_lanes<16>(count, [x](int64_t i) __attribute__((always_inline)) { return x[i]; });
 }
 
 /// Sum of e^(x - highest) without keeping the terms.
 SHOAL_VECTOR_LOOP float exponential_sum(const float* x, float highest, int64_t count) {
-  constexpr int kLanes = 16;
-  float lanes[kLanes] = {};
-  int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += vector_exp(x[i + lane] - highest);
-  }
-  for (int lane = 0; i < count; ++i, ++lane) lanes[lane] += vector_exp(x[i] - highest);
-  for (int width = kLanes / 2; width > 0; width /= 2) {
-    for (int lane = 0; lane < width; ++lane) lanes[lane] += lanes[lane + width];
-  }
-  return lanes[0];
+  return sum_in_lanes<16>(count,
+                          [x, highest](int64_t i) __attribute__((always_inline)) { return vector_exp(x[i] - highest); });
 }
 
 SHOAL_VECTOR_LOOP float row_dot(const float* a, const float* b, int64_t count) {
-  constexpr int kLanes = 16;
-  float lanes[kLanes] = {};
-  int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += a[i + lane] * b[i + lane];
-  }
-  for (int lane = 0; i < count; ++i, ++lane) lanes[lane] += a[i] * b[i];
-  for (int width = kLanes / 2; width > 0; width /= 2) {
-    for (int lane = 0; lane < width; ++lane) lanes[lane] += lanes[lane + width];
-  }
-  return lanes[0];
+  return sum_in_lanes<16>(count, [a, b](int64_t i) __attribute__((always_inline)) { return a[i] * b[i]; });
 }
 
 SHOAL_VECTOR_LOOP void divide(float divisor, float* y, int64_t count) {

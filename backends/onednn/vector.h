@@ -1,32 +1,17 @@
 #pragma once
-/// For loops of our own: one source, compiled for several instruction sets, chosen when the program starts. With
-/// contraction off (shoal_flags) and reductions in a written order, all of them compute the same bits.
+/// For loops of our own (see base/vector_loop.h): what several of them compute with.
 #include <bit>
 #include <cstdint>
 #include <limits>
 
-// Leaf functions with plain pointers only. Needs ifunc, hence glibc. clang 14 spells the levels differently.
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && \
-    !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
-#define SHOAL_VECTOR_LOOP __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define SHOAL_VECTOR_LOOP
-#endif
-
-// Before a loop whose elements do not depend on each other, also where an output lies exactly over an input: without it
-// compilers take their scalar path for that case.
-#if defined(__clang__)
-#define SHOAL_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define SHOAL_INDEPENDENT _Pragma("GCC ivdep")
-#endif
+#include "shoal/base/vector_loop.h"
 
 namespace shoal::backends::onednn {
 
 /// e^x within 2 units in the last place, between -87.3 and 88; 0 below (where it would be denormal), infinity above; NaN
 /// stays NaN.
 /// Written so that compilers vectorise it. Range reduction and polynomial: Cephes, expf.c (Moshier).
-inline float vector_exp(float x) {
+SHOAL_ALWAYS_INLINE float vector_exp(float x) {
   // NaN becomes a number too: its conversion to an integer is undefined.
   const float bounded = x >= -87.3f ? (x <= 88.0f ? x : 88.0f) : -87.3f;
   // Adding and subtracting 1.5 * 2^23 rounds to an integer.
@@ -43,6 +28,21 @@ inline float vector_exp(float x) {
   const float power = std::bit_cast<float>((int32_t(n) + 127) << 23);
   const float inside = x <= 88.0f ? y * power : std::numeric_limits<float>::infinity();
   return x >= -87.3f ? inside : (x < -87.3f ? 0.0f : x);
+}
+
+/// term(0) + ... + term(count - 1) in a fixed order: `kLanes` running sums, then those pairwise.
+template <int kLanes, class Term>
+SHOAL_ALWAYS_INLINE float sum_in_lanes(int64_t count, Term term) {
+  float lanes[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += term(i + lane);
+  }
+  for (int lane = 0; i < count; ++i, ++lane) lanes[lane] += term(i);
+  for (int width = kLanes / 2; width > 0; width /= 2) {
+    for (int lane = 0; lane < width; ++lane) lanes[lane] += lanes[lane + width];
+  }
+  return lanes[0];
 }
 
 }  // namespace shoal::backends::onednn

@@ -4,9 +4,9 @@
 #include <bit>
 #include <cmath>
 
-#include "clones.h"
 #include "philox.h"
 #include "shoal/base/random.h"
+#include "shoal/base/vector_loop.h"
 
 namespace shoal {
 namespace {
@@ -57,11 +57,11 @@ SHOAL_ALWAYS_INLINE Pair box_muller(uint32_t radius_bits, uint32_t angle_bits) {
   return {radius * (a * cosine_sign), radius * (b * sine_sign)};
 }
 
-SHOAL_CLONES void to_uniform(const uint32_t* bits, float* out, size_t count, float low, float range) {
+SHOAL_VECTOR_LOOP void to_uniform(const uint32_t* bits, float* out, size_t count, float low, float range) {
   for (size_t i = 0; i < count; ++i) out[i] = low + range * (float(int32_t(bits[i] >> 8)) * 0x1p-24f);
 }
 
-SHOAL_CLONES void to_standard_normal(const uint32_t* bits, float* out, size_t count) {
+SHOAL_VECTOR_LOOP void to_standard_normal(const uint32_t* bits, float* out, size_t count) {
   for (size_t i = 0; i < count; i += 2) {
     const Pair pair = box_muller(bits[i], bits[i + 1]);
     out[i] = pair.first;
@@ -69,7 +69,7 @@ SHOAL_CLONES void to_standard_normal(const uint32_t* bits, float* out, size_t co
   }
 }
 
-SHOAL_CLONES void scale(float* values, size_t count, float mean, float stddev) {
+SHOAL_VECTOR_LOOP void scale(float* values, size_t count, float mean, float stddev) {
   for (size_t i = 0; i < count; ++i) values[i] = mean + stddev * values[i];
 }
 

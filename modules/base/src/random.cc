@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "clones.h"
 #include "philox.h"
 #include "shoal/base/check.h"
+#include "shoal/base/vector_loop.h"
 
 namespace shoal {
 namespace {
@@ -71,7 +71,7 @@ SHOAL_ALWAYS_INLINE void make_lanes(RandomKey key, uint64_t first_block, uint64_
   }
 }
 
-SHOAL_CLONES void make_many(RandomKey key, uint64_t first_block, uint64_t counter_high, uint32_t* out, size_t groups) {
+SHOAL_VECTOR_LOOP void make_many(RandomKey key, uint64_t first_block, uint64_t counter_high, uint32_t* out, size_t groups) {
   for (size_t group = 0; group < groups; ++group) {
     make_lanes(key, first_block + group * kLanes, counter_high, out + group * 4 * kLanes);
   }
