@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "dnnl_shim.h"
+#include "guarded.h"
 #include "shoal/backends/backend.h"
 #include "shoal/backends/kernel.h"
 #include "shoal/backends/reference.h"
@@ -54,19 +55,19 @@ const std::map<std::string, KernelMaker, std::less<>>& makers() {
 
 class Source final : public KernelSource {
  public:
-  std::unique_ptr<Kernel> make_kernel(const KernelRequest& request) override {
+  Result<std::unique_ptr<Kernel>> make_kernel(const KernelRequest& request) override {
     const auto maker = makers().find(request.node.op);
     if (maker == makers().end()) return nullptr;
-    try {
-      return maker->second({engine_, stream_, request.threads}, request);
-    } catch (const dnnl::error&) {  // oneDNN does not take it: somebody else will
-      return nullptr;
-    }
+    return guarded([&]() -> std::unique_ptr<Kernel> {
+      if (!engine_) engine_ = dnnl::engine(dnnl::engine::kind::cpu, 0);
+      if (!stream_) stream_ = dnnl::stream(engine_);
+      return maker->second({engine_, stream_, request.threads, shapes_of(request)}, request);
+    });
   }
 
  private:
-  dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
-  dnnl::stream stream_{engine_};
+  dnnl::engine engine_;  // both made for the first kernel, where a failure has somebody to tell
+  dnnl::stream stream_;
 };
 
 std::string isa_name() {

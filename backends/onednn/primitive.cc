@@ -93,14 +93,15 @@ Result<void> PrimitiveKernel::execute(Step& step, const KernelCall& call) const 
     const std::byte* data = address(step.operands[i], call);
     if (data == step.bound[i]) continue;
     if (dnnl_memory_set_data_handle(step.memories[i].get(), writable(data)) != dnnl_success) {
-      return internal_error("oneDNN refused the address of an argument of " + implementation_);
+      return internal_error("oneDNN refused the address of an argument of " + implementation_ + " for " + context_.shapes);
     }
     step.bound[i] = data;
   }
   const dnnl_status_t status = dnnl_primitive_execute(step.primitive.get(), context_.stream.get(),
                                                       int(step.arguments.size()), step.arguments.data());
   if (status != dnnl_success) {
-    return internal_error("oneDNN failed to execute " + implementation_ + ": " + dnnl_status2str(status));
+    return internal_error("oneDNN failed to execute " + implementation_ + " for " + context_.shapes + ": " +
+                          dnnl_status2str(status));
   }
   return {};
 }

@@ -11,11 +11,12 @@
 
 namespace shoal::backends::onednn {
 
-/// What the kernels of one compilation share.
+/// What a kernel is made with. The engine and the stream are shared by all.
 struct Context {
   dnnl::engine engine;
   dnnl::stream stream;
   int threads;
+  std::string shapes = {};  ///< of the node, for errors
 };
 
 /// Scratchpads belong to the caller everywhere: oneDNN's own are thread-local, and a primitive created on one thread and

@@ -64,7 +64,7 @@ class Source final : public KernelSource {
     add_integer(add);
     for (const char* view : {"flatten", "reshape", "reshape_like"}) add(view, make_view);
   }
-  std::unique_ptr<Kernel> make_kernel(const KernelRequest& request) override {
+  Result<std::unique_ptr<Kernel>> make_kernel(const KernelRequest& request) override {
     const auto found = makers_.find(request.node.op);
     return found == makers_.end() ? make_user_kernel(request) : found->second(request);
   }

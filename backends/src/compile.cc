@@ -260,7 +260,9 @@ class Compiler {
                                 .graph_seed = seed_,
                                 .op = node.op};
     for (KernelSource* source : sources) {
-      if ((step.kernel = source->make_kernel(request))) break;
+      Result<std::unique_ptr<Kernel>> made = source->make_kernel(request);
+      if (!made) return std::move(made).error().with_context(step.name + " " + shapes_of(request));
+      if ((step.kernel = std::move(made).value())) break;
     }
     if (!step.kernel) return not_found(step.name + ": no backend has a kernel for this op");
     parts_.info.scratch_bytes = std::max(parts_.info.scratch_bytes, step.kernel->scratch_bytes());
@@ -310,6 +312,17 @@ class Compiler {
 };
 
 }  // namespace
+
+std::string shapes_of(const KernelRequest& request) {
+  const auto list = [](std::span<const TensorType> types) {
+    std::string text;
+    for (const TensorType& type : types) {
+      text.append(text.empty() ? "" : ", ").append(to_string(type.dtype)).append(" ").append(to_string(type.shape));
+    }
+    return text;
+  };
+  return list(request.inputs) + " -> " + list(request.outputs);
+}
 
 Result<std::unique_ptr<Program>> compile_with(const Graph& graph, CompileOptions options, const ExecutorOptions& executor) {
   if (options.threads < 1)

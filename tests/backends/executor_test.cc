@@ -265,7 +265,7 @@ TEST_F(Executor, RefusesWhatCannotBeCompiled) {
 /// A source that takes one op and counts, to see who is asked and in which order.
 class OnlySquare final : public KernelSource {
  public:
-  std::unique_ptr<Kernel> make_kernel(const KernelRequest& request) override {
+  Result<std::unique_ptr<Kernel>> make_kernel(const KernelRequest& request) override {
     asked.push_back(request.node.op);
     variable_inputs.push_back(!request.input_is_variable.empty() && request.input_is_variable[0]);
     if (request.node.op != "square") return nullptr;
@@ -284,6 +284,22 @@ class OnlySquare final : public KernelSource {
   std::vector<std::string> asked;
   std::vector<bool> variable_inputs;
 };
+
+/// A source that cannot: its library has no memory, say.
+class Failing final : public KernelSource {
+ public:
+  Result<std::unique_ptr<Kernel>> make_kernel(const KernelRequest&) override { return internal_error("no memory"); }
+};
+
+TEST_F(Executor, AFailingSourceEndsTheCompilationNamingOpNodeAndShapes) {
+  Failing source;
+  const Value y = ops::mul(w_, ops::scale(w_, 2));
+  const ExecutorOptions executor{.sources = {&source, &reference_source()}, .numerics = {.backend = "mine"}};
+  const auto program = compile_with(graph_, {.fetches = {y}}, executor);
+  ASSERT_FALSE(program);
+  EXPECT_EQ(program.error().kind(), ErrorKind::kInternal);
+  EXPECT_EQ(program.error().message(), "scale \"scale\" float32 [4, 3] -> float32 [4, 3]: no memory");
+}
 
 int g_entered = 0;
 

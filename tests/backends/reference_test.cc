@@ -148,12 +148,12 @@ TEST_F(Reference, DropoutIsPhiloxByElement) {
 
 TEST_F(Reference, TakesEveryOpOfTheCatalogueAndNoOther) {
   const Node node{.op = "no_such_op"};
-  EXPECT_EQ(reference_source().make_kernel(
-                {.node = node, .inputs = {}, .outputs = {}, .input_is_variable = {}, .threads = 1, .graph_seed = 0}),
+  EXPECT_EQ(value_or_raise(reference_source().make_kernel(
+                {.node = node, .inputs = {}, .outputs = {}, .input_is_variable = {}, .threads = 1, .graph_seed = 0})),
             nullptr);
   const Node view{.op = "reshape"};
-  const auto kernel = reference_source().make_kernel(
-      {.node = view, .inputs = {}, .outputs = {}, .input_is_variable = {}, .threads = 1, .graph_seed = 0});
+  const auto kernel = value_or_raise(reference_source().make_kernel(
+      {.node = view, .inputs = {}, .outputs = {}, .input_is_variable = {}, .threads = 1, .graph_seed = 0}));
   ASSERT_NE(kernel, nullptr);
   const Tensor x = Tensor::of<float>({2}, {1, 2});
   Tensor y(DType::kFloat32, {2, 1});

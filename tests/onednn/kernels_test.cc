@@ -91,7 +91,7 @@ struct SingleOp {
   std::vector<Tensor> run(KernelSource& source, std::vector<Tensor>& operands) const {
     const auto is_variable = std::make_unique<bool[]>(inputs.size());
     const KernelRequest request{graph.node(node), inputs, outputs, {is_variable.get(), inputs.size()}, 1, 0};
-    const auto kernel = source.make_kernel(request);
+    const auto kernel = value_or_raise(source.make_kernel(request));
     std::vector<TensorView> views;
     for (const Tensor& operand : operands) views.push_back(operand.view());
     std::vector<Tensor> results;

@@ -27,6 +27,9 @@ struct KernelRequest {
   const OpDef* op = nullptr;  ///< of node.op; valid during make_kernel only (a user's own kernel is copied from here)
 };
 
+/// "float32 [32, 10], float32 [5, 10] -> float32 [32, 5]", for errors.
+std::string shapes_of(const KernelRequest& request);
+
 struct KernelCall {
   std::span<const TensorView> inputs;  ///< an input that the op declares shape-only has null data
   /// May lie in the memory of an input where the op's OpDef::in_place says so, else overlaps nothing.
@@ -46,11 +49,12 @@ class Kernel {
   virtual std::string implementation() const = 0;  ///< for ProgramInfo
 };
 
-/// Makes kernels: null where the backend does not take the node (op, dtypes, shapes) natively.
+/// Makes kernels: null where the backend does not take the node (op, dtypes, shapes) natively, so that the next source is
+/// asked. An error (no memory, a library that does not start) ends the compilation; the compiler adds op, name and shapes.
 class KernelSource {
  public:
   virtual ~KernelSource() = default;
-  virtual std::unique_ptr<Kernel> make_kernel(const KernelRequest& request) = 0;
+  virtual Result<std::unique_ptr<Kernel>> make_kernel(const KernelRequest& request) = 0;
 };
 
 /// Compiles with the first source that takes each node. `sources` ends with the reference, which takes every op of the

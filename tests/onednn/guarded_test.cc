@@ -1,0 +1,32 @@
+/// oneDNN's exceptions become values at the border.
+#include "guarded.h"
+
+#include <gtest/gtest.h>
+
+namespace shoal::backends::onednn {
+namespace {
+
+Result<std::unique_ptr<Kernel>> when_oneDNN_throws(dnnl_status_t status) {
+  return guarded([status]() -> std::unique_ptr<Kernel> { throw dnnl::error(status, "could not create a primitive"); });
+}
+
+TEST(Guarded, WhatOneDnnDoesNotTakeIsNoError) {
+  for (dnnl_status_t status : {dnnl_unimplemented, dnnl_invalid_arguments}) {
+    const auto kernel = when_oneDNN_throws(status);
+    ASSERT_TRUE(kernel) << kernel.error().message();
+    EXPECT_EQ(*kernel, nullptr);
+  }
+}
+
+TEST(Guarded, AnyOtherFailureIsAnError) {
+  for (dnnl_status_t status : {dnnl_out_of_memory, dnnl_runtime_error}) {
+    const auto kernel = when_oneDNN_throws(status);
+    ASSERT_FALSE(kernel);
+    EXPECT_EQ(kernel.error().kind(), ErrorKind::kInternal);
+    EXPECT_EQ(kernel.error().message(), "oneDNN failed: could not create a primitive (" + std::string(dnnl_status2str(status)) +
+                                            "); the backend \"reference\" computes without it, slowly");
+  }
+}
+
+}  // namespace
+}  // namespace shoal::backends::onednn
