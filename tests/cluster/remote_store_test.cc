@@ -267,6 +267,16 @@ TEST_F(RemoteStoreTest, DifferentNumericsAreLoggedOnce) {
   EXPECT_EQ(count_log("ps 0: trainers compute differently (same and other)"), 1u);
 }
 
+TEST_F(RemoteStoreTest, AChiefThatOnlySaysGoodbyeComputesNothingDifferently) {
+  start_ready_cluster();
+  chief_.reset();
+  kill(*chief_env_);
+  Environment& env = add_task("chief 0");
+  auto chief = make_store(env, "chief", 0, {.numerics = ""});
+  ASSERT_TRUE(run(env, finish_job(env, *chief)));
+  EXPECT_EQ(count_log("compute differently"), 0u);
+}
+
 // --- Pushing --------------------------------------------------------------------------------------------------------------------
 
 TEST_F(ThreeServersTest, EveryPushCountsOnEveryServer) {

@@ -250,7 +250,7 @@ Result<void> Server::admit(Session& session) {
   SHOAL_TRY_VOID(state_.admit(session.trainer, hello.incarnation));
   part_from_older(session);
   if (numerics_.empty()) numerics_ = hello.numerics;
-  if (hello.numerics != numerics_ && !numerics_differ_logged_) {
+  if (!hello.numerics.empty() && hello.numerics != numerics_ && !numerics_differ_logged_) {  // empty: it only says goodbye
     numerics_differ_logged_ = true;
     env_.log().warning("trainers compute differently (" + numerics_ + " and " + hello.numerics +
                        "): equal bits from run to run are not promised");

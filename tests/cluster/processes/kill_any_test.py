@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""kill -9 of any task at any moment of a short job, its start and its end among them (CONTRACT 21)."""
+import time
+import unittest
+
+from job import FIVE, SCALE, Job
+
+JOBS = 6
+KILLS_MAX = 3
+STEPS = 120
+LAST_SECONDS_MAX = 90 * SCALE  # a chief killed after its job's end looks for servers that have gone home, for 60 s
+
+
+class KillAny(unittest.TestCase):
+    def run_job(self, kill_some):
+        flags = ["--steps", str(STEPS), "--save-checkpoints-steps", "20", "--throttle-secs", "0", "--step-ms", "2"]
+        with Job(FIVE, flags) as job:
+            self.job = job
+            self.tasks = job.start_all(order=job.numbers.sample(FIVE, len(FIVE)))
+            kill_some()
+            job.expect_all_end(self.tasks, seconds=LAST_SECONDS_MAX)
+            end = job.finished()
+            self.assertEqual(end["reason"], "max_steps")
+            self.assertEqual(end["global_step"], job.newest_step())
+            self.assertTrue(STEPS <= end["global_step"] <= STEPS + 2, end)
+
+    def kill_one_that_runs(self):
+        running = [task for task, process in self.tasks.items() if process.runs()]
+        if self.over():
+            running = [task for task in running if not task.startswith(("chief", "ps"))]
+        if not running:
+            return
+        victim = self.job.numbers.choice(running)
+        self.tasks[victim].kill()
+        if victim == "ps 0" and self.over():
+            del self.tasks[victim]  # nobody needs it any more, and who starts it again waits in vain
+        else:
+            self.tasks[victim] = self.job.start(victim)
+
+    def over(self):
+        return (self.job.model_dir / "training_finished").exists()
+
+    def test_at_any_moment(self):
+        def kill_some():
+            for _ in range(KILLS_MAX):
+                time.sleep(self.job.numbers.uniform(0, 0.5 * SCALE))
+                self.kill_one_that_runs()
+
+        for _ in range(JOBS):
+            self.run_job(kill_some)
+
+    def test_near_the_end(self):
+        def kill_some():
+            self.tasks["chief 0"].wait_for(r"step 1[12]\d\n")  # one of the last ten, or the last checkpoint
+            time.sleep(self.job.numbers.uniform(0, 0.08 * SCALE))
+            self.kill_one_that_runs()
+
+        for _ in range(JOBS):
+            self.run_job(kill_some)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
