@@ -1,5 +1,6 @@
 // Dense layers by matmul on plain weights [out, in]: transposes are strides, so weights, wire and optimizer see one
 // layout and nothing is reordered (inner_product in its own layout gains at most 15% and pays 20 to 50% for reorders).
+// [..., features] is a matrix of as many rows as there are before the last axis.
 #include "sources.h"
 
 namespace shoal::backends::onednn {
@@ -10,6 +11,9 @@ using dnnl::memory;
 memory::desc matrix(int64_t rows, int64_t columns, bool transposed = false) {
   return {{rows, columns}, memory::data_type::f32, transposed ? memory::format_tag::ba : memory::format_tag::ab};
 }
+
+int64_t columns_of(const TensorType& type) { return type.shape[type.shape.rank() - 1]; }
+int64_t rows_of(const TensorType& type) { return type.shape.elements() / columns_of(type); }
 
 std::unique_ptr<Kernel> make_matmul(const Context& context, const memory::desc& a, const memory::desc& b,
                                     const memory::desc& c) {
@@ -25,8 +29,7 @@ std::unique_ptr<Kernel> make_matmul(const Context& context, const memory::desc& 
 
 std::unique_ptr<Kernel> make_dense(const Context& context, const KernelRequest& request) {
   if (!all_float32(request) || !none_empty(request)) return nullptr;
-  const Shape& x_shape = request.inputs[0].shape;
-  const int64_t batch = x_shape[0], in = x_shape[1], out = request.inputs[1].shape[0];
+  const int64_t batch = rows_of(request.inputs[0]), out = request.inputs[1].shape[0], in = request.inputs[1].shape[1];
   const memory::desc x = matrix(batch, in), w = matrix(in, out, true), y = matrix(batch, out);
   std::vector<Argument> arguments{
       {DNNL_ARG_SRC, x, input(0)}, {DNNL_ARG_WEIGHTS, w, input(1)}, {DNNL_ARG_DST, y, output(0)}};
@@ -47,13 +50,13 @@ std::unique_ptr<Kernel> make_dense(const Context& context, const KernelRequest& 
 
 std::unique_ptr<Kernel> make_dense_grad_input(const Context& context, const KernelRequest& request) {
   if (!all_float32(request) || !none_empty(request)) return nullptr;
-  const int64_t batch = request.inputs[0].shape[0], out = request.inputs[1].shape[0], in = request.inputs[1].shape[1];
+  const int64_t batch = rows_of(request.inputs[0]), out = request.inputs[1].shape[0], in = request.inputs[1].shape[1];
   return make_matmul(context, matrix(batch, out), matrix(out, in), matrix(batch, in));
 }
 
 std::unique_ptr<Kernel> make_dense_grad_kernel(const Context& context, const KernelRequest& request) {
   if (!all_float32(request) || !none_empty(request)) return nullptr;
-  const int64_t batch = request.inputs[0].shape[0], out = request.inputs[0].shape[1], in = request.inputs[1].shape[1];
+  const int64_t batch = rows_of(request.inputs[0]), out = columns_of(request.inputs[0]), in = columns_of(request.inputs[1]);
   // The result keeps its rows contiguous: a transposed one falls to oneDNN's reference code, a thousand times slower.
   return make_matmul(context, matrix(out, batch, true), matrix(batch, in), matrix(out, in));
 }

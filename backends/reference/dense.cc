@@ -5,12 +5,20 @@
 namespace shoal::backends::reference {
 namespace {
 
+// [..., size] is a matrix of `size` columns.
+int64_t columns_of(const Shape& shape) { return shape[shape.rank() - 1]; }
+int64_t rows_of(const Shape& shape) {
+  int64_t rows = 1;
+  for (int axis = 0; axis + 1 < shape.rank(); ++axis) rows *= shape[axis];
+  return rows;
+}
+
 std::unique_ptr<Kernel> make_dense(const KernelRequest& request) {
   const bool activate = request.node.attributes.get_string("activation") == "relu";
   return make_loop([activate](const KernelCall& call) -> Result<void> {
-    const int64_t rows = call.outputs[0].shape[0];
-    const int64_t outputs = call.outputs[0].shape[1];
-    const int64_t features = call.inputs[0].shape[1];
+    const int64_t rows = rows_of(call.outputs[0].shape);
+    const int64_t outputs = columns_of(call.outputs[0].shape);
+    const int64_t features = columns_of(call.inputs[0].shape);
     const float* x = call.inputs[0].as<float>().data();
     const float* kernel = call.inputs[1].as<float>().data();
     const float* bias = call.inputs.size() > 2 ? call.inputs[2].as<float>().data() : nullptr;
@@ -27,10 +35,10 @@ std::unique_ptr<Kernel> make_dense(const KernelRequest& request) {
 
 /// dx[n, i] = sum over o of dy[n, o] * kernel[o, i]
 std::unique_ptr<Kernel> make_dense_grad_input(const KernelRequest& request) {
-  const int64_t features = request.outputs[0].shape[1];
+  const int64_t features = columns_of(request.outputs[0].shape);
   auto loop = [features](const KernelCall& call) -> Result<void> {
-    const int64_t rows = call.inputs[0].shape[0];
-    const int64_t outputs = call.inputs[0].shape[1];
+    const int64_t rows = rows_of(call.inputs[0].shape);
+    const int64_t outputs = columns_of(call.inputs[0].shape);
     const float* dy = call.inputs[0].as<float>().data();
     const float* kernel = call.inputs[1].as<float>().data();
     float* dx = call.outputs[0].as<float>().data();
@@ -47,10 +55,10 @@ std::unique_ptr<Kernel> make_dense_grad_input(const KernelRequest& request) {
 
 /// dkernel[o, i] = sum over n of dy[n, o] * x[n, i]
 std::unique_ptr<Kernel> make_dense_grad_kernel(const KernelRequest& request) {
-  const int64_t features = request.outputs[0].shape[1];
+  const int64_t features = columns_of(request.outputs[0].shape);
   auto loop = [features](const KernelCall& call) -> Result<void> {
-    const int64_t rows = call.inputs[0].shape[0];
-    const int64_t outputs = call.inputs[0].shape[1];
+    const int64_t rows = rows_of(call.inputs[0].shape);
+    const int64_t outputs = columns_of(call.inputs[0].shape);
     const float* dy = call.inputs[0].as<float>().data();
     const float* x = call.inputs[1].as<float>().data();
     float* dkernel = call.outputs[0].as<float>().data();

@@ -63,6 +63,17 @@ TEST_F(Dense, MultipliesAddsAndActivates) {
   EXPECT_THAT(runner.floats(y, feeds), ElementsAre(5.5f, 11, 0, 0, 0, 6));
 }
 
+TEST_F(Dense, TakesEachPositionOfASequenceForItself) {
+  const Value x = graph_.input("x", DType::kFloat32, {batch_, Dim::symbol("time"), 2});
+  const Value y = dense(x, {.units = 1});
+  EXPECT_EQ(y.shape(), (DimShape{batch_, Dim::symbol("time"), 1}));
+  GraphRunner runner(graph_, {{"batch", 1}, {"time", 3}});
+  const Feeds feeds{{"x", floats(Shape{1, 3, 2}, {1, 2, 3, 4, 5, 6})}};
+  runner.floats(y, feeds);
+  runner.variable("dense/kernel") = {10, 1};
+  EXPECT_THAT(runner.floats(y, feeds), ElementsAre(12, 34, 56));
+}
+
 TEST_F(Dense, NamesVariablesByLayer) {
   const Value y = dense(dense(rows(4), {.units = 3}), {.units = 2, .use_bias = false});
   dense(y, {.units = 2, .name = "logits"});
@@ -92,8 +103,7 @@ TEST_F(Dense, RefusesInputsThatDoNotFit) {
   const Value ids = graph_.input("ids", DType::kInt64, {batch_, 2});
   const Value open = graph_.input("open", DType::kFloat32, {batch_, Dim::symbol("features")});
   EXPECT_THAT(raised([&] { dense(flat, {.units = 2}); }),
-              HasSubstr("dense: expected an input of shape [batch, inputs], got [batch]"));
-  EXPECT_THAT(raised([&] { dense(images(2, 2, 1), {.units = 2}); }), HasSubstr("flatten it first"));
+              HasSubstr("dense: expected an input of shape [batch, ..., inputs], got [batch]"));
   EXPECT_THAT(raised([&] { dense(ids, {.units = 2}); }), HasSubstr("expected a float32 input, got int64"));
   EXPECT_THAT(raised([&] { dense(open, {.units = 2}); }), HasSubstr("has to be a number"));
   EXPECT_THAT(raised([&] { dense(Value(), {.units = 2}); }), HasSubstr("no value of a graph"));

@@ -6,18 +6,33 @@ namespace shoal {
 namespace rules {
 namespace {
 
+const Dim& last(const DimShape& shape) { return shape.dims().back(); }
+
+/// `shape` with another last size.
+DimShape with_last(const DimShape& shape, const Dim& size) {
+  std::vector<Dim> dims = shape.dims();
+  dims.back() = size;
+  return DimShape(std::move(dims));
+}
+
+/// float32 [..., features], of rank 2 or more.
+Result<void> expect_features(const ValueType& type, std::string_view what) {
+  SHOAL_TRY_VOID(expect_float(type, what));
+  return expect_rank_min(type, 2, what);
+}
+
 Outputs dense_types(Types inputs, const Attributes& attributes) {
   const ValueType& x = inputs[0];
   const ValueType& kernel = inputs[1];
-  SHOAL_TRY_VOID(expect_float_rank(x, 2, "x"));
+  SHOAL_TRY_VOID(expect_features(x, "x"));
   SHOAL_TRY_VOID(expect_float_rank(kernel, 2, "kernel"));
-  if (x.shape[1] != kernel.shape[1]) {
+  if (last(x.shape) != kernel.shape[1]) {
     return invalid_argument("kernel " + to_string(kernel.shape) + " takes " + to_string(kernel.shape[1]) + " features, x " +
-                            to_string(x.shape) + " has " + to_string(x.shape[1]));
+                            to_string(x.shape) + " has " + to_string(last(x.shape)));
   }
   if (inputs.size() > 2) SHOAL_TRY_VOID(expect_bias(inputs[2], kernel));
   SHOAL_TRY_VOID(expect_activation(attributes));
-  return std::vector{float_type({x.shape[0], kernel.shape[0]})};
+  return std::vector{float_type(with_last(x.shape, kernel.shape[0]))};
 }
 
 std::vector<Value> dense_gradient(const GradientRequest& request) {
@@ -32,23 +47,24 @@ std::vector<Value> dense_gradient(const GradientRequest& request) {
 }
 
 Outputs dense_grad_input_types(Types inputs, const Attributes&) {
-  SHOAL_TRY_VOID(expect_float_rank(inputs[0], 2, "dy"));
+  SHOAL_TRY_VOID(expect_features(inputs[0], "dy"));
   SHOAL_TRY_VOID(expect_float_rank(inputs[1], 2, "kernel"));
-  if (inputs[0].shape[1] != inputs[1].shape[0]) {
+  if (last(inputs[0].shape) != inputs[1].shape[0]) {
     return invalid_argument("kernel " + to_string(inputs[1].shape) + " gives " + to_string(inputs[1].shape[0]) +
-                            " features, dy " + to_string(inputs[0].shape) + " has " + to_string(inputs[0].shape[1]));
+                            " features, dy " + to_string(inputs[0].shape) + " has " + to_string(last(inputs[0].shape)));
   }
-  return std::vector{float_type({inputs[0].shape[0], inputs[1].shape[1]})};
+  return std::vector{float_type(with_last(inputs[0].shape, inputs[1].shape[1]))};
 }
 
 Outputs dense_grad_kernel_types(Types inputs, const Attributes&) {
-  SHOAL_TRY_VOID(expect_float_rank(inputs[0], 2, "dy"));
-  SHOAL_TRY_VOID(expect_float_rank(inputs[1], 2, "x"));
-  if (inputs[0].shape[0] != inputs[1].shape[0]) {
-    return invalid_argument("dy " + to_string(inputs[0].shape) + " and x " + to_string(inputs[1].shape) +
-                            " must have equal numbers of rows");
+  const DimShape &dy = inputs[0].shape, &x = inputs[1].shape;
+  SHOAL_TRY_VOID(expect_features(inputs[0], "dy"));
+  SHOAL_TRY_VOID(expect_features(inputs[1], "x"));
+  if (with_last(dy, 1) != with_last(x, 1)) {
+    return invalid_argument("dy " + to_string(dy) + " and x " + to_string(x) +
+                            " must have equal shapes but for the last size");
   }
-  return std::vector{float_type({inputs[0].shape[1], inputs[1].shape[1]})};
+  return std::vector{float_type({last(dy), last(x)})};
 }
 
 Outputs bias_grad_types(Types inputs, const Attributes&) {

@@ -6,9 +6,9 @@
 namespace shoal::nn {
 
 Value dense(Value x, const DenseOptions& options) {
-  check_input(options.name, x, 2, "[batch, inputs]");
+  check_rank_min(options.name, x, 2, "[batch, ..., inputs]");
   check_positive(options.name, "units", options.units);
-  const int64_t inputs = fixed_size(options.name, x, 1);
+  const int64_t inputs = fixed_size(options.name, x, x.rank() - 1);
   check_positive(options.name, "the number of inputs", inputs);
 
   Graph& graph = x.graph();

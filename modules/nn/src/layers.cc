@@ -12,17 +12,34 @@ Value add_weight(Graph& graph, std::string_view name, const Shape& shape, Fans f
   return weight;
 }
 
-void check_input(std::string_view layer, Value x, int rank, std::string_view shape) {
-  const std::string who(layer);
-  if (!x.valid()) raise(invalid_argument(who + ": the input is no value of a graph"));
-  if (x.rank() != rank) {
-    raise(invalid_argument(who + ": expected an input of shape " + std::string(shape) + ", got " + to_string(x.shape()) +
-                           (rank == 2 && x.rank() > 2 ? "; flatten it first" : "")));
+namespace {
+
+void check_float_input(const std::string& who, Value x, bool rank_fits, std::string_view shape) {
+  if (!rank_fits) {
+    raise(invalid_argument(who + ": expected an input of shape " + std::string(shape) + ", got " + to_string(x.shape())));
   }
   if (x.dtype() != DType::kFloat32) {
     raise(invalid_argument(who + ": expected a float32 input, got " + std::string(to_string(x.dtype())) +
                            "; cast it first"));
   }
+}
+
+void check_valid(const std::string& who, Value x) {
+  if (!x.valid()) raise(invalid_argument(who + ": the input is no value of a graph"));
+}
+
+}  // namespace
+
+void check_input(std::string_view layer, Value x, int rank, std::string_view shape) {
+  const std::string who(layer);
+  check_valid(who, x);
+  check_float_input(who, x, x.rank() == rank, shape);
+}
+
+void check_rank_min(std::string_view layer, Value x, int rank, std::string_view shape) {
+  const std::string who(layer);
+  check_valid(who, x);
+  check_float_input(who, x, x.rank() >= rank, shape);
 }
 
 int64_t fixed_size(std::string_view layer, Value x, int axis) {

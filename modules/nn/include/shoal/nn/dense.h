@@ -22,13 +22,13 @@ struct DenseOptions {
   std::string name = "dense";  ///< scope of the variables; a second one becomes "dense_1"
 };
 
-/// activation(x * kernel^T + bias).
+/// activation(x * kernel^T + bias), on the last axis: each position of a sequence [batch, time, inputs] for itself.
 ///
-///   x        [batch, inputs]  float32; inputs is a number, batch may be a symbol
-///   returns  [batch, units]   float32
+///   x        [batch, ..., inputs]  float32, of rank 2 or more; inputs is a number, the others may be symbols
+///   returns  [batch, ..., units]   float32
 ///
 /// Adds variables "<name>/kernel" [units, inputs] and, with use_bias, "<name>/bias" [units]. Raises InvalidArgument if
-/// x is not of rank 2, not float32, or units < 1.
+/// x is of rank 1 or 0, not float32, or units < 1.
 Value dense(Value x, const DenseOptions& options);
 
 }  // namespace shoal::nn
