@@ -49,6 +49,15 @@ const std::map<std::string, KernelMaker, std::less<>>& makers() {
       {"log_softmax_grad", &make_softmax_grad},
       {"softmax_cross_entropy", &make_cross_entropy},
       {"softmax_cross_entropy_grad", &make_cross_entropy_grad},
+      {"lstm", &make_lstm},
+      {"lstm_grad", &make_lstm_grad},
+      {"gru", &make_gru},
+      {"gru_grad", &make_gru_grad},
+      {"recurrent_grad_kernel", &make_recurrent_grad_kernel},
+      {"attention", &make_attention},
+      {"attention_grad", &make_attention_grad},
+      {"self_attention", &make_attention},
+      {"self_attention_grad", &make_attention_grad},
   };
   return table;
 }

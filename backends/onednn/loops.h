@@ -17,6 +17,11 @@ void bytes_to_floats(int threads, const uint8_t* x, float* y, int64_t count);
 /// y[i] = bits[i] >= threshold ? x[i] * factor : 0
 void keep(const float* x, const uint32_t* bits, uint32_t threshold, float factor, float* y, int64_t count);
 
+/// One row of softmax, count >= 1; `y` may be x.
+void softmax_row(const float* x, float* y, int64_t count);
+/// Its gradient, dx = (dy - sum(dy * y)) * y; `dx` may be dy.
+void softmax_grad_row(const float* dy, const float* y, float* dx, int64_t count);
+
 /// In a fixed order: 64 running sums over blocks of 4096, then the blocks pairwise.
 float sum(const float* x, int64_t count);
 

@@ -47,7 +47,7 @@ SHOAL_VECTOR_LOOP void subtract(const float* x, float value, float* y, int64_t c
 }
 
 /// dx = (dy - mean) * y
-SHOAL_VECTOR_LOOP void softmax_grad_row(const float* dy, const float* y, float mean, float* dx, int64_t count) {
+SHOAL_VECTOR_LOOP void softmax_grad_elements(const float* dy, const float* y, float mean, float* dx, int64_t count) {
   SHOAL_INDEPENDENT
   for (int64_t i = 0; i < count; ++i) dx[i] = (dy[i] - mean) * y[i];
 }
@@ -56,11 +56,6 @@ SHOAL_VECTOR_LOOP void softmax_grad_row(const float* dy, const float* y, float m
 SHOAL_VECTOR_LOOP void log_softmax_grad_row(const float* dy, const float* y, float total, float* dx, int64_t count) {
   SHOAL_INDEPENDENT
   for (int64_t i = 0; i < count; ++i) dx[i] = dy[i] - vector_exp(y[i]) * total;
-}
-
-void softmax_row(const float* x, float* y, int64_t count) {
-  exponentials(x, max_of(x, count), y, count);
-  divide(row_sum(y, count), y, count);
 }
 
 void log_softmax_row(const float* x, float* y, int64_t count) {
@@ -96,6 +91,15 @@ Result<void> check_labels(const int64_t* labels, int64_t rows, int64_t classes) 
 
 }  // namespace
 
+void softmax_row(const float* x, float* y, int64_t count) {
+  exponentials(x, max_of(x, count), y, count);
+  divide(row_sum(y, count), y, count);
+}
+
+void softmax_grad_row(const float* dy, const float* y, float* dx, int64_t count) {
+  softmax_grad_elements(dy, y, row_dot(dy, y, count), dx, count);
+}
+
 std::unique_ptr<Kernel> make_softmax(const Context& context, const KernelRequest& request) {
   if (!all_float32(request) || !none_empty(request)) return nullptr;
   const auto row_loop = request.node.op == "log_softmax" ? &log_softmax_row : &softmax_row;
@@ -121,7 +125,7 @@ std::unique_ptr<Kernel> make_softmax_grad(const Context& context, const KernelRe
       if (logarithmic) {
         log_softmax_grad_row(dy, y, row_sum(dy, size.columns), dx, size.columns);
       } else {
-        softmax_grad_row(dy, y, row_dot(dy, y, size.columns), dx, size.columns);
+        softmax_grad_row(dy, y, dx, size.columns);
       }
     });
     return {};

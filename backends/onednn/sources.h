@@ -38,6 +38,15 @@ std::unique_ptr<Kernel> make_softmax(const Context& context, const KernelRequest
 std::unique_ptr<Kernel> make_softmax_grad(const Context& context, const KernelRequest& request);
 std::unique_ptr<Kernel> make_cross_entropy(const Context& context, const KernelRequest& request);
 std::unique_ptr<Kernel> make_cross_entropy_grad(const Context& context, const KernelRequest& request);
+// recurrent.cc
+std::unique_ptr<Kernel> make_lstm(const Context& context, const KernelRequest& request);
+std::unique_ptr<Kernel> make_lstm_grad(const Context& context, const KernelRequest& request);
+std::unique_ptr<Kernel> make_gru(const Context& context, const KernelRequest& request);
+std::unique_ptr<Kernel> make_gru_grad(const Context& context, const KernelRequest& request);
+std::unique_ptr<Kernel> make_recurrent_grad_kernel(const Context& context, const KernelRequest& request);
+// attention.cc
+std::unique_ptr<Kernel> make_attention(const Context& context, const KernelRequest& request);
+std::unique_ptr<Kernel> make_attention_grad(const Context& context, const KernelRequest& request);
 
 /// A kernel that is one loop of ours. `Run` is callable as Result<void>(const KernelCall&).
 template <class Run>

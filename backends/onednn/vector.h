@@ -30,6 +30,23 @@ SHOAL_ALWAYS_INLINE float vector_exp(float x) {
   return x >= -87.3f ? inside : (x < -87.3f ? 0.0f : x);
 }
 
+/// 1 / (1 + e^-x) within 4 units in the last place; NaN stays NaN.
+SHOAL_ALWAYS_INLINE float vector_sigmoid(float x) { return 1.0f / (1.0f + vector_exp(-x)); }
+
+/// The hyperbolic tangent within 4 units in the last place; NaN stays NaN. Cephes, tanhf.c (Moshier).
+SHOAL_ALWAYS_INLINE float vector_tanh(float x) {
+  const float size = x < 0.0f ? -x : x;
+  const float square = x * x;
+  float p = -5.70498872745e-3f;
+  p = p * square + 2.06390887954e-2f;
+  p = p * square - 5.37397155531e-2f;
+  p = p * square + 1.33314422036e-1f;
+  p = p * square - 3.33332819422e-1f;
+  const float near_zero = p * square * x + x;
+  const float away = 1.0f - 2.0f / (vector_exp(size + size) + 1.0f);
+  return size < 0.625f ? near_zero : (x < 0.0f ? -away : away);
+}
+
 /// term(0) + ... + term(count - 1) in a fixed order: `kLanes` running sums, then those pairwise.
 template <int kLanes, class Term>
 SHOAL_ALWAYS_INLINE float sum_in_lanes(int64_t count, Term term) {

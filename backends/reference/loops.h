@@ -25,6 +25,8 @@ void add_elementwise(const AddMaker& add);
 void add_softmax(const AddMaker& add);
 void add_reduce(const AddMaker& add);
 void add_integer(const AddMaker& add);
+void add_recurrent(const AddMaker& add);
+void add_attention(const AddMaker& add);
 
 // The two inner loops of dense and conv2d.
 

@@ -62,6 +62,8 @@ class Source final : public KernelSource {
     add_softmax(add);
     add_reduce(add);
     add_integer(add);
+    add_recurrent(add);
+    add_attention(add);
     for (const char* view : {"flatten", "reshape", "reshape_like"}) add(view, make_view);
   }
   Result<std::unique_ptr<Kernel>> make_kernel(const KernelRequest& request) override {

@@ -285,6 +285,86 @@ TEST_P(BackendConformance, TheSameGraphRunsForOtherBatchSizes) {
   for (size_t i = 0; i < 8; ++i) EXPECT_NEAR(part.as<float>()[i], whole.as<float>()[i], 1e-6);
 }
 
+/// Sizes that are worth several threads, which take whole sequences, or parts of a step where there are few.
+TEST_P(BackendConformance, ThreadsChangeNoBitOfRecurrencesAndAttention) {
+  for (int64_t count : {2, 16}) {
+    Graph graph;
+    Feeds feeds;
+    auto feed = [&](Value value, uint64_t key) {
+      Tensor data(DType::kFloat32, value_or_raise(value.shape().resolve({})));
+      fill_uniform(RandomKey{key}, 0, data.mutable_as<float>(), -1, 1);
+      feeds.emplace(graph.node(value.node()).name, std::move(data));
+      return value;
+    };
+    const Value projection = feed(graph.input("projection", DType::kFloat32, {count, 3, 512}), 1);
+    const Value kernel = feed(graph.variable("kernel", {512, 128}), 2);
+    const Value x = feed(graph.input("x", DType::kFloat32, {count, 64, 3 * 64}), 3);
+    const Value sequence = ops::lstm(projection, ops::scale(kernel, 0.1)).sequence;
+    const Value attended = ops::self_attention(x, {.heads = 4, .causal = true}).result;
+    std::vector<Value> values{sequence, attended};
+    const Value loss = ops::reduce_sum(ops::square(sequence)) + ops::reduce_sum(ops::square(attended));
+    for (const Value& gradient : gradients(loss, {projection, x})) values.push_back(gradient);
+    std::vector<Tensor> one;
+    for (int threads : {1, 2, 3}) {
+      Runner runner = value_or_raise(Runner::make(*backend_, graph, {.fetches = values, .threads = threads}));
+      value_or_raise(runner.run(feeds));
+      for (size_t i = 0; i < values.size(); ++i) {
+        if (threads == 1) {
+          one.push_back(runner.fetched(i));
+        } else {
+          EXPECT_TRUE(same_bits(runner.fetched(i), one[i])) << "value " << i << " of " << count << ", threads: " << threads;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(BackendConformance, RefusesALengthOutOfRange) {
+  Graph graph;
+  const Value lengths = graph.input("lengths", DType::kInt64, {2});
+  const Value projection = graph.input("projection", DType::kFloat32, {2, 3, 4});
+  const Value x = graph.input("x", DType::kFloat32, {2, 3, 3});
+  const Feeds zeros{{"kernel", Tensor::zeros(DType::kFloat32, {4, 1})},
+                    {"projection", Tensor::zeros(DType::kFloat32, {2, 3, 4})},
+                    {"x", Tensor::zeros(DType::kFloat32, {2, 3, 3})}};
+  for (const Value& value : {ops::lstm(projection, graph.variable("kernel", {4, 1}), {.lengths = lengths}, "a").sequence,
+                             ops::self_attention(x, {.lengths = lengths}, "a").result}) {
+    Runner runner = value_or_raise(Runner::make(*backend_, graph, {.fetches = {value}}));
+    for (int64_t wrong : {4, -1}) {
+      Feeds feeds = zeros;
+      feeds.emplace("lengths", Tensor::of<int64_t>({2}, {3, wrong}));
+      const auto result = runner.run(feeds);
+      ASSERT_FALSE(result);
+      EXPECT_EQ(result.error().kind(), ErrorKind::kInvalidArgument);
+      EXPECT_THAT(result.error().message(), HasSubstr("length " + std::to_string(wrong) + " in row 1 is outside [0, 3]"));
+    }
+  }
+}
+
+/// What stands at positions that do not count is not looked at: not even NaN gets out of it.
+TEST_P(BackendConformance, PaddingIsNotLookedAt) {
+  const float nan = std::nanf("");
+  Graph graph;
+  const Value lengths = graph.constant(Tensor::of<int64_t>({1}, {1}));
+  const Value projection = graph.input("projection", DType::kFloat32, {1, 2, 4});
+  const Value key = graph.input("key", DType::kFloat32, {1, 2, 1});
+  const ops::Lstm lstm =
+      ops::lstm(projection, graph.constant(Tensor::zeros(DType::kFloat32, {4, 1})), {.lengths = lengths});
+  const Value first = graph.constant(Tensor::of<float>({1, 2, 1}, {1, 0}));
+  const Value query = graph.constant(Tensor::zeros(DType::kFloat32, {1, 2, 1}));
+  const Value from_key = ops::attention(query, key, key, {.lengths = lengths}).result;
+  std::vector<Value> values{lstm.sequence, lstm.last_hidden, from_key};
+  const Value loss = ops::reduce_sum(lstm.sequence) + ops::reduce_sum(from_key * first);
+  for (const Value& gradient : gradients(loss, {projection, key})) values.push_back(gradient);
+  const auto results =
+      value_or_raise(run_once(*backend_, graph, values,
+                              {{"projection", Tensor::of<float>({1, 2, 4}, {1, 2, 3, 4, nan, nan, nan, nan})},
+                               {"key", Tensor::of<float>({1, 2, 1}, {0.5f, nan})}}));
+  for (size_t i = 0; i < results.size(); ++i) {
+    for (float value : list<float>(results[i])) EXPECT_FALSE(std::isnan(value)) << "value " << i;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Conformance, BackendConformance, ::testing::ValuesIn(backend_names()),
                          [](const auto& test_info) { return test_info.param; });
 

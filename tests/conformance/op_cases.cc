@@ -353,6 +353,7 @@ Cases all_cases() {
   add_softmax_cases(cases);
   add_shape_and_reduce_cases(cases);
   add_integer_cases(cases);
+  add_sequence_cases(cases);
   return cases;
 }
 

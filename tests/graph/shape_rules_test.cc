@@ -23,12 +23,74 @@ TEST_F(ShapeRules, Dense) {
   EXPECT_EQ(shape(ops::dense(floats({batch_, 20}), floats({10, 20}), floats({10}))), "[batch, 10]");
   EXPECT_REFUSED(ops::dense(floats({batch_, 30}), floats({10, 20})),
                  "dense \"dense_1\": kernel [10, 20] takes 20 features, x [batch, 30] has 30");
-  EXPECT_REFUSED(ops::dense(floats({batch_, 2, 10}), floats({10, 20}), {}, "head"),
-                 "dense \"head\": x is float32 [batch, 2, 10]; it must have 2 dimensions");
+  EXPECT_EQ(shape(ops::dense(floats({batch_, Dim::symbol("time"), 20}), floats({10, 20}))), "[batch, time, 10]");
+  EXPECT_REFUSED(ops::dense(floats({20}), floats({10, 20}), {}, "head"),
+                 "dense \"head\": x is float32 [20]; it must have at least 2 dimensions");
   EXPECT_REFUSED(ops::dense(floats({batch_, 20}), floats({10, 20}), floats({11}), "head"),
                  "dense \"head\": bias [11] must have one element for each of the 10 outputs of kernel [10, 20]");
   EXPECT_REFUSED(ops::dense(integers({batch_, 20}), floats({10, 20}), {}, "head"),
                  "dense \"head\": x is int64 [batch, 20]; it must be float32");
+}
+
+TEST_F(ShapeRules, Recurrences) {
+  const Dim time = Dim::symbol("time");
+  const ops::Lstm lstm = ops::lstm(floats({batch_, time, 20}), floats({20, 5}));
+  EXPECT_EQ(shape(lstm.sequence), "[batch, time, 5]");
+  EXPECT_EQ(shape(lstm.last_cell), "[batch, 5]");
+  EXPECT_EQ(shape(ops::gru(floats({batch_, 7, 15}), floats({15, 5})).sequence), "[batch, 7, 5]");
+  const Value state = floats({batch_, 5});
+  EXPECT_REFUSED(ops::lstm(floats({batch_, 7, 20}), floats({20, 4}), {}, "l"),
+                 "lstm \"l\": recurrent_kernel [20, 4] must be [4 * units, units]");
+  EXPECT_REFUSED(ops::lstm(floats({batch_, 7, 15}), floats({20, 5}), {}, "l"),
+                 "lstm \"l\": projection [batch, 7, 15] must have the 20 features that recurrent_kernel [20, 5] gives");
+  EXPECT_REFUSED(ops::lstm(floats({batch_, 7, 20}), floats({20, 5}), {.initial_hidden = state}, "l"),
+                 "lstm \"l\": initial_hidden and initial_cell belong together: give both or neither");
+  EXPECT_REFUSED(ops::lstm(floats({3, 7, 20}), floats({20, 5}), {.initial_hidden = state, .initial_cell = state}, "l"),
+                 "lstm \"l\": initial_hidden [batch, 5] must be [3, 5]");
+  EXPECT_REFUSED(ops::gru(floats({batch_, 7, 15}), floats({15, 5}), {.lengths = integers({7})}, "g"),
+                 "gru \"g\": lengths [7] must have one element for each of the batch sequences");
+  EXPECT_REFUSED(ops::gru(floats({batch_, 7, 15}), floats({15, 5}), {.lengths = state}, "g"),
+                 "gru \"g\": lengths is float32 [batch, 5]; it must be int64");
+  EXPECT_REFUSED(ops::gru(floats({batch_, 7, 15}), Value(), {}, "g"), "gru \"g\": takes 2 to 5 operands, not 1");
+}
+
+TEST_F(ShapeRules, Attention) {
+  const Value query = floats({batch_, 7, 12}), key = floats({batch_, 9, 12}), value = floats({batch_, 9, 30});
+  const ops::Attention result = ops::attention(query, key, value, {.heads = 3});
+  EXPECT_EQ(shape(result.result), "[batch, 7, 30]");
+  EXPECT_EQ(shape(result.probabilities), "[batch, 3, 7, 9]");
+  const Dim time = Dim::symbol("time");
+  EXPECT_EQ(shape(ops::self_attention(floats({batch_, time, 24}), {.heads = 2, .causal = true}).probabilities),
+            "[batch, 2, time, time]");
+  EXPECT_REFUSED(ops::attention(query, key, value, {.heads = 5}, "a"),
+                 "attention \"a\": query [batch, 7, 12]: the features must be a multiple of the 5 heads");
+  EXPECT_REFUSED(ops::attention(query, key, value, {.heads = 0}, "a"),
+                 "attention \"a\": heads is 0; it must be at least 1");
+  EXPECT_REFUSED(ops::attention(query, floats({batch_, 9, 6}), value, {.heads = 3}, "a"),
+                 "attention \"a\": query [batch, 7, 12] and key [batch, 9, 6] differ in their numbers of features");
+  EXPECT_REFUSED(ops::attention(query, key, floats({batch_, 8, 30}), {.heads = 3}, "a"),
+                 "attention \"a\": key [batch, 9, 12] and value [batch, 8, 30] differ in their numbers of positions");
+  EXPECT_REFUSED(ops::attention(query, key, value, {.heads = 3, .causal = true}, "a"),
+                 "attention \"a\": query [batch, 7, 12] and key [batch, 9, 12] differ in their numbers of positions, which "
+                 "causal attention does not take");
+  EXPECT_REFUSED(ops::attention(query, key, value, {.heads = 3, .lengths = integers({4})}, "a"),
+                 "attention \"a\": lengths [4] must have one element for each of the batch sequences");
+  EXPECT_REFUSED(
+      ops::self_attention(query, {.heads = 8}, "s"),
+      "self_attention \"s\": projections [batch, 7, 12]: the features must be a multiple of 3 times the 8 heads");
+}
+
+TEST_F(ShapeRules, InputsThatMayBeMissingAreNamed) {
+  const Value projection = floats({batch_, 7, 20}), kernel = floats({20, 5});
+  auto lstm = [&](std::string names) { graph_.add("lstm", {projection, kernel}, {{"inputs", std::move(names)}}, "l"); };
+  EXPECT_REFUSED(lstm("recurrent_kernel projection"),
+                 "lstm \"l\": attribute \"inputs\" is \"recurrent_kernel projection\" for 2 inputs; in order and each once "
+                 "they would be \"projection recurrent_kernel\"");
+  EXPECT_REFUSED(
+      lstm("projection recurrent_kernel lengths"),
+      "lstm \"l\": attribute \"inputs\" is \"projection recurrent_kernel lengths\" for 2 inputs; in order and each "
+      "once they would be \"projection recurrent_kernel lengths\"");
+  EXPECT_REFUSED(graph_.add("lstm", {projection, kernel}, {}, "l"), "lstm \"l\": attribute \"inputs\" is missing");
 }
 
 TEST_F(ShapeRules, Conv2d) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "shoal/graph/named_inputs.h"
+
 namespace shoal::rules {
 
 std::string describe(const ValueType& type) { return std::string(to_string(type.dtype)) + " " + to_string(type.shape); }
@@ -81,6 +83,59 @@ Result<double> real_attribute(const Attributes& attributes, std::string_view nam
 
 Result<std::string> string_attribute(const Attributes& attributes, std::string_view name) {
   return attribute<std::string>(attributes, name, "a string");
+}
+
+Result<int64_t> int_attribute(const Attributes& attributes, std::string_view name) {
+  return attribute<int64_t>(attributes, name, "an integer");
+}
+
+Result<bool> bool_attribute(const Attributes& attributes, std::string_view name) {
+  return attribute<bool>(attributes, name, "true or false");
+}
+
+std::vector<Value> add_named(Graph& graph, std::string_view op, const NamedInputs& inputs, Attributes attributes,
+                             std::string_view name) {
+  std::vector<Value> values;
+  std::string list;
+  for (const auto& [input, value] : inputs) {
+    if (!value.valid()) continue;
+    values.push_back(value);
+    if (!list.empty()) list += ' ';
+    list += input;
+  }
+  attributes.set("inputs", std::move(list));
+  return graph.add(op, std::move(values), std::move(attributes), name);
+}
+
+Result<void> expect_named_inputs(const Attributes& attributes, size_t count,
+                                 std::initializer_list<std::string_view> required,
+                                 std::initializer_list<std::string_view> optional) {
+  SHOAL_TRY(const std::string list, string_attribute(attributes, "inputs"));
+  std::string expected;  // what the list would be with these names
+  size_t named = 0;
+  auto take = [&](std::string_view name) {
+    expected += expected.empty() ? "" : " ";
+    expected += name;
+    ++named;
+  };
+  for (std::string_view name : required) {
+    if (find_input(attributes, name) < 0) return invalid_argument("the input " + std::string(name) + " is missing");
+    take(name);
+  }
+  for (std::string_view name : optional) {
+    if (find_input(attributes, name) >= 0) take(name);
+  }
+  if (list == expected && named == count) return {};
+  return invalid_argument("attribute \"inputs\" is \"" + list + "\" for " + std::to_string(count) +
+                          " inputs; in order and each once they would be \"" + expected + "\"");
+}
+
+Result<void> expect_lengths(const ValueType& lengths, const Dim& n) {
+  SHOAL_TRY_VOID(expect_dtype(lengths, DType::kInt64, "lengths"));
+  SHOAL_TRY_VOID(expect_rank(lengths, 1, "lengths"));
+  if (lengths.shape[0] == n) return {};
+  return invalid_argument("lengths " + to_string(lengths.shape) + " must have one element for each of the " + to_string(n) +
+                          " sequences");
 }
 
 ShapeRule elementwise_rule(std::vector<std::string> names) {

@@ -34,9 +34,23 @@ bool same_elements(const DimShape& a, const DimShape& b);
 Result<std::vector<int64_t>> ints_attribute(const Attributes& attributes, std::string_view name, size_t count);
 Result<double> real_attribute(const Attributes& attributes, std::string_view name);
 Result<std::string> string_attribute(const Attributes& attributes, std::string_view name);
+Result<int64_t> int_attribute(const Attributes& attributes, std::string_view name);
+Result<bool> bool_attribute(const Attributes& attributes, std::string_view name);
 
 /// One output like input 0: element-wise ops of `count` float32 operands of equal shape.
 ShapeRule elementwise_rule(std::vector<std::string> names);
+
+/// Inputs by name for ops that may lack some (named_inputs.h); invalid Values are those left out.
+using NamedInputs = std::vector<std::pair<std::string_view, Value>>;
+/// Adds a node with the inputs that are valid, and its attribute "inputs".
+std::vector<Value> add_named(Graph& graph, std::string_view op, const NamedInputs& inputs, Attributes attributes = {},
+                             std::string_view name = "");
+/// The attribute "inputs" names `count` inputs: all of `required`, then any of `optional`, in these orders.
+Result<void> expect_named_inputs(const Attributes& attributes, size_t count,
+                                 std::initializer_list<std::string_view> required,
+                                 std::initializer_list<std::string_view> optional);
+/// int64 [n]: how long each of n sequences is.
+Result<void> expect_lengths(const ValueType& lengths, const Dim& n);
 
 /// Attributes strides and padding (and window sizes) of one sliding op, checked against an image [n, H, W, C].
 struct Sliding {
@@ -68,5 +82,7 @@ void add_dropout_ops(const AddOp& add);
 void add_softmax_ops(const AddOp& add);
 void add_reduce_ops(const AddOp& add);
 void add_integer_ops(const AddOp& add);
+void add_recurrent_ops(const AddOp& add);
+void add_attention_ops(const AddOp& add);
 
 }  // namespace shoal::rules

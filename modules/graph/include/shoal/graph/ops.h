@@ -11,16 +11,17 @@
 #include <vector>
 
 #include "shoal/graph/graph.h"
+#include "shoal/graph/ops_sequence.h"
 #include "shoal/graph/window.h"
 
 namespace shoal::ops {
 
-/// y = x kernel^T + bias, the fully connected layer.
+/// y = x kernel^T + bias, the fully connected layer, on the last axis.
 ///
-///   x        [n, I]  float32
-///   kernel   [O, I]  float32
-///   bias     [O]     float32; an invalid Value means none
-///   returns  [n, O]  float32
+///   x        [..., I]  float32, of rank 2 or more; every size but I may be a symbol
+///   kernel   [O, I]    float32
+///   bias     [O]       float32; an invalid Value means none
+///   returns  [..., O]  float32
 Value dense(Value x, Value kernel, Value bias = {}, std::string_view name = "");
 
 struct Conv2dOptions {

@@ -1,0 +1,20 @@
+#pragma once
+/// Sequences of unequal length in one tensor: what every backend checks before it uses their lengths.
+#include <cstdint>
+#include <string>
+
+#include "shoal/base/result.h"
+
+namespace shoal::backends {
+
+/// InvalidArgument naming the first of `rows` lengths that is outside [0, positions]. Null: there are none.
+inline Result<void> check_lengths(const int64_t* lengths, int64_t rows, int64_t positions) {
+  for (int64_t row = 0; lengths && row < rows; ++row) {
+    if (lengths[row] >= 0 && lengths[row] <= positions) continue;
+    return invalid_argument("length " + std::to_string(lengths[row]) + " in row " + std::to_string(row) +
+                            " is outside [0, " + std::to_string(positions) + "]");
+  }
+  return {};
+}
+
+}  // namespace shoal::backends

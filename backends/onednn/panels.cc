@@ -1,0 +1,139 @@
+// Compiled with contraction on (CMakeLists.txt): a product of matrices takes fused multiply-adds or twice the time.
+#include "panels.h"
+
+#include <algorithm>
+
+#include "shoal/base/vector_loop.h"
+
+namespace shoal::backends::onednn {
+namespace {
+
+// Two vectors of eight floats make a row of a panel. Six rows of sums, the panel's row and one factor fill the sixteen
+// registers of AVX2.
+constexpr int64_t kRowsMax = 6;
+using Vector [[gnu::vector_size(32), gnu::aligned(4), gnu::may_alias]] = float;
+constexpr int64_t kLanes = 8;
+
+// What of the depth is summed at a time: a panel's part stays in the first-level cache while all rows pass.
+constexpr int64_t kDepthBlock = 256;
+
+struct Tile {
+  const float* a;
+  int64_t a_row_stride, a_column_stride;
+  const float* panel;
+  int64_t depth;
+  float* c;
+  int64_t c_stride;
+  int64_t columns;
+  bool accumulate;
+};
+
+template <int64_t kRows>
+SHOAL_ALWAYS_INLINE void multiply_tile(const Tile& tile) {
+  Vector sums[kRows][2];
+  float edge[kRows][kPanelColumns];  // of a panel that is wider than what is left of c
+  const bool whole = tile.columns == kPanelColumns;
+  float* c = whole ? tile.c : edge[0];
+  const int64_t c_stride = whole ? tile.c_stride : kPanelColumns;
+  if (tile.accumulate) {
+    for (int64_t row = 0; !whole && row < kRows; ++row) {
+      for (int64_t column = 0; column < kPanelColumns; ++column) {
+        edge[row][column] = column < tile.columns ? tile.c[row * tile.c_stride + column] : 0.0f;
+      }
+    }
+#pragma GCC unroll 6
+    for (int64_t row = 0; row < kRows; ++row) {
+      sums[row][0] = *reinterpret_cast<const Vector*>(c + row * c_stride);
+      sums[row][1] = *reinterpret_cast<const Vector*>(c + row * c_stride + kLanes);
+    }
+  } else {
+#pragma GCC unroll 6
+    for (int64_t row = 0; row < kRows; ++row) sums[row][0] = sums[row][1] = Vector{};
+  }
+  const float* a = tile.a;
+  const float* panel = tile.panel;
+  for (int64_t k = 0; k < tile.depth; ++k) {
+    const Vector left = *reinterpret_cast<const Vector*>(panel), right = *reinterpret_cast<const Vector*>(panel + kLanes);
+#pragma GCC unroll 6
+    for (int64_t row = 0; row < kRows; ++row) {
+      const float factor = a[row * tile.a_row_stride];
+      sums[row][0] += left * factor;
+      sums[row][1] += right * factor;
+    }
+    a += tile.a_column_stride;
+    panel += kPanelColumns;
+  }
+#pragma GCC unroll 6
+  for (int64_t row = 0; row < kRows; ++row) {
+    *reinterpret_cast<Vector*>(c + row * c_stride) = sums[row][0];
+    *reinterpret_cast<Vector*>(c + row * c_stride + kLanes) = sums[row][1];
+  }
+  for (int64_t row = 0; !whole && row < kRows; ++row) {
+    for (int64_t column = 0; column < tile.columns; ++column) tile.c[row * tile.c_stride + column] = edge[row][column];
+  }
+}
+
+SHOAL_VECTOR_LOOP void multiply_rows(Tile tile, int64_t rows) {
+  // Tiles as equal as can be: 32 rows are 6, 6, 5, 5, 5, 5, since a tile of two takes nearly the time of one of six.
+  for (int64_t tiles = (rows + kRowsMax - 1) / kRowsMax; tiles > 0; --tiles) {
+    const int64_t count = (rows + tiles - 1) / tiles;
+    switch (count) {
+      case 1: multiply_tile<1>(tile); break;
+      case 2: multiply_tile<2>(tile); break;
+      case 3: multiply_tile<3>(tile); break;
+      case 4: multiply_tile<4>(tile); break;
+      case 5: multiply_tile<5>(tile); break;
+      default: multiply_tile<6>(tile); break;
+    }
+    tile.a += count * tile.a_row_stride;
+    tile.c += count * tile.c_stride;
+    rows -= count;
+  }
+}
+
+SHOAL_VECTOR_LOOP void pack_panel(const float* b, int64_t row_stride, int64_t column_stride, int64_t depth, int64_t columns,
+                                  float factor, float* panel) {
+  if (columns < kPanelColumns) {
+    for (int64_t i = 0; i < depth * kPanelColumns; ++i) panel[i] = 0.0f;
+  }
+  if (column_stride == 1) {
+    for (int64_t k = 0; k < depth; ++k) {
+      for (int64_t j = 0; j < columns; ++j) panel[k * kPanelColumns + j] = b[k * row_stride + j] * factor;
+    }
+  } else {
+    for (int64_t j = 0; j < columns; ++j) {  // what is contiguous is read in order
+      for (int64_t k = 0; k < depth; ++k) panel[k * kPanelColumns + j] = b[k * row_stride + j * column_stride] * factor;
+    }
+  }
+}
+
+}  // namespace
+
+void pack(const Strided& b, int64_t depth, int64_t columns, float factor, float* packed, int64_t first, int64_t last) {
+  for (int64_t p = first; p < last; ++p) {
+    const int64_t column = p * kPanelColumns;
+    pack_panel(b.data + column * b.column_stride, b.row_stride, b.column_stride, depth,
+               std::min(kPanelColumns, columns - column), factor, packed + column * depth);
+  }
+}
+
+void multiply(const PanelProduct& product, int64_t first, int64_t last) {
+  const int64_t packed_depth = product.packed_depth > 0 ? product.packed_depth : product.depth;
+  for (int64_t k = 0; k < product.depth || k == 0; k += kDepthBlock) {
+    for (int64_t p = first; p < last; ++p) {
+      const int64_t column = p * kPanelColumns;
+      const Tile tile{.a = product.a.data + k * product.a.column_stride,
+                      .a_row_stride = product.a.row_stride,
+                      .a_column_stride = product.a.column_stride,
+                      .panel = product.packed + column * packed_depth + k * kPanelColumns,
+                      .depth = std::min(kDepthBlock, product.depth - k),
+                      .c = product.c + column,
+                      .c_stride = product.c_stride,
+                      .columns = std::min(kPanelColumns, product.columns - column),
+                      .accumulate = product.accumulate || k > 0};
+      multiply_rows(tile, product.rows);
+    }
+  }
+}
+
+}  // namespace shoal::backends::onednn

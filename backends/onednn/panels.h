@@ -1,0 +1,45 @@
+#pragma once
+/// Matrix products whose right-hand side is packed once and used many times, or whose sizes are too small for a primitive
+/// of oneDNN's to be worth calling: recurrences (the same weights at every step) and attention (one small product per
+/// head). A packed matrix is a row of panels of kPanelColumns columns, each contiguous row by row, the last one filled up
+/// with zeros.
+///
+/// Each element is one sum in order of the depth, so its bits depend neither on how rows and columns are divided over
+/// threads nor on how many there are. They depend on the instruction set: multiplications and additions are fused where it
+/// can.
+#include <cstdint>
+
+namespace shoal::backends::onednn {
+
+inline constexpr int64_t kPanelColumns = 16;
+
+/// A matrix of floats anywhere: element (row, column) is data[row * row_stride + column * column_stride].
+struct Strided {
+  const float* data;
+  int64_t row_stride;
+  int64_t column_stride = 1;
+};
+
+inline int64_t panel_count(int64_t columns) { return (columns + kPanelColumns - 1) / kPanelColumns; }
+inline int64_t packed_floats(int64_t depth, int64_t columns) { return panel_count(columns) * kPanelColumns * depth; }
+
+/// The panels [first, last) of `factor` times b [depth, columns], at their places in `packed`.
+void pack(const Strided& b, int64_t depth, int64_t columns, float factor, float* packed, int64_t first, int64_t last);
+inline void pack(const Strided& b, int64_t depth, int64_t columns, float factor, float* packed) {
+  pack(b, depth, columns, factor, packed, 0, panel_count(columns));
+}
+
+struct PanelProduct {
+  Strided a;            ///< [rows, depth]
+  const float* packed;  ///< [packed_depth, columns]; its first `depth` rows are used
+  int64_t packed_depth = 0;
+  float* c;          ///< [rows, columns], overlapping neither
+  int64_t c_stride;  ///< between its rows
+  int64_t rows, depth, columns;
+  bool accumulate = false;  ///< c += rather than c =
+};
+/// c = a b, the columns of the panels [first, last) only.
+void multiply(const PanelProduct& product, int64_t first, int64_t last);
+inline void multiply(const PanelProduct& product) { multiply(product, 0, panel_count(product.columns)); }
+
+}  // namespace shoal::backends::onednn

@@ -1,0 +1,474 @@
+// LSTM and GRU. A step is one product of the state with weights that are packed once per run, and one loop over the gates.
+#include <algorithm>
+
+#include "panels.h"
+#include "shoal/backends/lengths.h"
+#include "shoal/graph/named_inputs.h"
+#include "sources.h"
+#include "threads.h"
+#include "vector.h"
+
+namespace shoal::backends::onednn {
+namespace {
+
+/// The product of every step, to[row] = from[row] * weights, and who computes it.
+struct Recurrence {
+  int threads;
+  int64_t rows, steps;
+  int64_t depth, columns;  ///< of the weights
+  const float* packed;
+  const float* from;  ///< [rows, depth]
+  float* to;          ///< [rows, columns]
+
+  void multiply_rows(int64_t begin, int64_t end) const {
+    multiply({.a = {from + begin * depth, depth},
+              .packed = packed,
+              .c = to + begin * columns,
+              .c_stride = columns,
+              .rows = end - begin,
+              .depth = depth,
+              .columns = columns});
+  }
+
+  /// All rows, their columns divided over the threads.
+  void multiply_together() const {
+    const PanelProduct product{.a = {from, depth},
+                               .packed = packed,
+                               .c = to,
+                               .c_stride = columns,
+                               .rows = rows,
+                               .depth = depth,
+                               .columns = columns};
+    const int64_t panels = panel_count(columns);
+    parallel_for(threads, panels, packed_floats(depth, columns) * int64_t(sizeof(float)),
+                 [&](int64_t first, int64_t last) { multiply(product, first, last); });
+  }
+
+  /// body(begin, end, together) with disjoint ranges of rows: each thread takes its rows through all steps, without waiting
+  /// for the others. Where there are too few rows for that, one thread takes them all, and divides each product (together).
+  template <class Body>
+  void for_rows(const Body& body) const {
+    constexpr int64_t kRowsPerThread = 4;
+    const int64_t work = rows * steps * depth * columns / 4;  // a multiplication costs less than the traffic of a float
+    if (threads > 1 && rows >= kRowsPerThread * threads) {
+      parallel_for(threads, rows, work, [&](int64_t begin, int64_t end) { body(begin, end, false); });
+    } else {
+      body(0, rows, true);
+    }
+  }
+};
+
+/// `weights` packed, by all threads.
+void pack_together(int threads, const Strided& weights, int64_t depth, int64_t columns, float* packed) {
+  parallel_for(threads, panel_count(columns), 2 * depth * columns * int64_t(sizeof(float)),
+               [&](int64_t first, int64_t last) { pack(weights, depth, columns, 1.0f, packed, first, last); });
+}
+
+/// Hands out the parts of a kernel's scratch memory, each on a cache line of its own.
+class Scratch {
+ public:
+  explicit Scratch(std::byte* data = nullptr) : data_(data) {}
+  float* floats(int64_t count) {
+    float* result = reinterpret_cast<float*>(data_ + used_);
+    used_ += align_up(size_t(count) * sizeof(float));
+    return result;
+  }
+  size_t used() const { return used_; }
+
+ private:
+  std::byte* data_;
+  size_t used_ = 0;
+};
+
+/// An input that may have been left out, by its position.
+struct OptionalInput {
+  int position;
+  const float* floats(const KernelCall& call) const {
+    return position < 0 ? nullptr : onednn::floats(call.inputs[size_t(position)]);
+  }
+  const int64_t* integers(const KernelCall& call) const {
+    return position < 0 ? nullptr : reinterpret_cast<const int64_t*>(call.inputs[size_t(position)].data);
+  }
+};
+OptionalInput optional_input(const KernelRequest& request, std::string_view name) {
+  return {find_input(request.node.attributes, name)};
+}
+
+void zero(float* to, int64_t count) { std::fill_n(to, count, 0.0f); }
+void copy(const float* from, float* to, int64_t count) { std::copy_n(from, count, to); }
+void copy_or_zero(const float* from, float* to, int64_t count) { from ? copy(from, to, count) : zero(to, count); }
+/// `from + offset`, or zeros where there is nothing.
+const float* or_zeros(const float* from, int64_t offset, const float* zeros) { return from ? from + offset : zeros; }
+
+// One row, one step. `gates` may lie over `projection`, `dprojection` over `gates`; nothing else overlaps.
+
+SHOAL_VECTOR_LOOP void lstm_gates(const float* projection, const float* recurrent, const float* cell_before, float* gates,
+                                  float* cell, float* hidden, float* sequence, int64_t units) {
+  SHOAL_INDEPENDENT
+  for (int64_t u = 0; u < units; ++u) {
+    const float i = vector_sigmoid(projection[u] + recurrent[u]);
+    const float f = vector_sigmoid(projection[units + u] + recurrent[units + u]);
+    const float g = vector_tanh(projection[2 * units + u] + recurrent[2 * units + u]);
+    const float o = vector_sigmoid(projection[3 * units + u] + recurrent[3 * units + u]);
+    const float c = f * cell_before[u] + i * g;
+    const float h = o * vector_tanh(c);
+    gates[u] = i;
+    gates[units + u] = f;
+    gates[2 * units + u] = g;
+    gates[3 * units + u] = o;
+    cell[u] = c;
+    hidden[u] = h;
+    sequence[u] = h;
+  }
+}
+
+SHOAL_VECTOR_LOOP void lstm_gates_grad(const float* gates, const float* cell, const float* cell_before,
+                                       const float* dsequence, const float* dhidden, float* dcell, float* dgates,
+                                       float* dprojection, int64_t units) {
+  SHOAL_INDEPENDENT
+  for (int64_t u = 0; u < units; ++u) {
+    const float i = gates[u], f = gates[units + u], g = gates[2 * units + u], o = gates[3 * units + u];
+    const float squashed = vector_tanh(cell[u]);
+    const float dh = dhidden[u] + dsequence[u];
+    const float dc = dcell[u] + dh * o * (1.0f - squashed * squashed);
+    const float di = dc * g * i * (1.0f - i);
+    const float df = dc * cell_before[u] * f * (1.0f - f);
+    const float dg = dc * i * (1.0f - g * g);
+    const float d_o = dh * squashed * o * (1.0f - o);
+    dcell[u] = dc * f;
+    dgates[u] = di;
+    dgates[units + u] = df;
+    dgates[2 * units + u] = dg;
+    dgates[3 * units + u] = d_o;
+    dprojection[u] = di;
+    dprojection[units + u] = df;
+    dprojection[2 * units + u] = dg;
+    dprojection[3 * units + u] = d_o;
+  }
+}
+
+SHOAL_VECTOR_LOOP void gru_gates(const float* projection, const float* recurrent, const float* bias, float* gates,
+                                 float* candidates, float* hidden, float* sequence, int64_t units) {
+  SHOAL_INDEPENDENT
+  for (int64_t u = 0; u < units; ++u) {
+    const float r = vector_sigmoid(projection[u] + (recurrent[u] + bias[u]));
+    const float z = vector_sigmoid(projection[units + u] + (recurrent[units + u] + bias[units + u]));
+    const float q = recurrent[2 * units + u] + bias[2 * units + u];
+    const float proposed = vector_tanh(projection[2 * units + u] + r * q);
+    const float h = (1.0f - z) * proposed + z * hidden[u];
+    gates[u] = r;
+    gates[units + u] = z;
+    gates[2 * units + u] = proposed;
+    candidates[u] = q;
+    hidden[u] = h;
+    sequence[u] = h;
+  }
+}
+
+/// `dhidden` comes in as the gradient through the product of the step after this one; `kept` carries dh * z past it.
+SHOAL_VECTOR_LOOP void gru_gates_grad(const float* gates, const float* candidates, const float* hidden_before,
+                                      const float* dsequence, const float* dhidden, float* kept, float* dgates,
+                                      float* dprojection, float* drecurrent, int64_t units) {
+  SHOAL_INDEPENDENT
+  for (int64_t u = 0; u < units; ++u) {
+    const float r = gates[u], z = gates[units + u], proposed = gates[2 * units + u];
+    const float dh = (dhidden[u] + kept[u]) + dsequence[u];
+    const float dproposed = dh * (1.0f - z) * (1.0f - proposed * proposed);
+    const float dr = dproposed * candidates[u] * r * (1.0f - r);
+    const float dz = dh * (hidden_before[u] - proposed) * z * (1.0f - z);
+    const float dq = dproposed * r;
+    kept[u] = dh * z;
+    dgates[u] = dr;
+    dgates[units + u] = dz;
+    dgates[2 * units + u] = dq;
+    drecurrent[u] = dr;
+    drecurrent[units + u] = dz;
+    drecurrent[2 * units + u] = dq;
+    dprojection[u] = dr;
+    dprojection[units + u] = dz;
+    dprojection[2 * units + u] = dproposed;
+  }
+}
+
+struct Sizes {
+  int64_t n, t, units, gates;  ///< gates: their number times units
+  explicit Sizes(const Shape& sequence, const Shape& all_gates)
+      : n(sequence[0]), t(sequence[1]), units(sequence[2]), gates(all_gates[2]) {}
+};
+
+/// What all four kernels lay out in scratch memory.
+struct Parts {
+  float* packed;   ///< the weights
+  float* wide;     ///< [n, gates]
+  float* narrow;   ///< [n, units]
+  float* carried;  ///< [n, units], backward only
+  float* zeros;    ///< [gates]
+  size_t bytes;
+  Parts(std::byte* data, const Sizes& size) {
+    Scratch scratch(data);
+    packed = scratch.floats(std::max(packed_floats(size.units, size.gates), packed_floats(size.gates, size.units)));
+    wide = scratch.floats(size.n * size.gates);
+    narrow = scratch.floats(size.n * size.units);
+    carried = scratch.floats(size.n * size.units);
+    zeros = scratch.floats(size.gates);
+    bytes = scratch.used();
+  }
+};
+
+/// Packs the weights and gives the forward product: wide = narrow * kernel^T.
+Recurrence forward_recurrence(int threads, const Sizes& size, const Parts& parts, const float* kernel) {
+  pack_together(threads, {kernel, 1, size.units}, size.units, size.gates, parts.packed);
+  zero(parts.zeros, size.gates);
+  return {threads, size.n, size.t, size.units, size.gates, parts.packed, parts.narrow, parts.wide};
+}
+
+/// Likewise backward: narrow = wide * kernel.
+Recurrence backward_recurrence(int threads, const Sizes& size, const Parts& parts, const float* kernel) {
+  pack_together(threads, {kernel, size.units}, size.gates, size.units, parts.packed);
+  zero(parts.zeros, size.gates);
+  return {threads, size.n, size.t, size.gates, size.units, parts.packed, parts.wide, parts.narrow};
+}
+
+/// For each step: the product, then gates(row, step) for each row.
+template <class Gates>
+void run_forward(const Recurrence& recurrence, const Gates& gates) {
+  recurrence.for_rows([&](int64_t begin, int64_t end, bool together) {
+    for (int64_t step = 0; step < recurrence.steps; ++step) {
+      if (together) {
+        recurrence.multiply_together();
+      } else {
+        recurrence.multiply_rows(begin, end);
+      }
+      for (int64_t row = begin; row < end; ++row) gates(row, step);
+    }
+  });
+}
+
+/// For each step, last first: gates(row, step) for each row, then the product.
+template <class Gates>
+void run_backward(const Recurrence& recurrence, const Gates& gates) {
+  recurrence.for_rows([&](int64_t begin, int64_t end, bool together) {
+    for (int64_t step = recurrence.steps - 1; step >= 0; --step) {
+      for (int64_t row = begin; row < end; ++row) gates(row, step);
+      if (together) {
+        recurrence.multiply_together();
+      } else {
+        recurrence.multiply_rows(begin, end);
+      }
+    }
+  });
+}
+
+bool beyond(const int64_t* lengths, int64_t row, int64_t step) { return lengths && step >= lengths[row]; }
+/// The product of the step after this one says nothing about this row: it is the last one, or beyond the row's length.
+bool is_last(const int64_t* lengths, int64_t row, int64_t step, int64_t steps) {
+  return step + 1 == (lengths ? lengths[row] : steps);
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_lstm(const Context& context, const KernelRequest& request) {
+  if (!none_empty(request)) return nullptr;
+  const Sizes size(request.outputs[0].shape, request.outputs[3].shape);
+  const auto initial_hidden = optional_input(request, "initial_hidden"),
+             initial_cell = optional_input(request, "initial_cell"), lengths_input = optional_input(request, "lengths");
+  auto run = [=, threads = context.threads](const KernelCall& call) -> Result<void> {
+    const int64_t* lengths = lengths_input.integers(call);
+    SHOAL_TRY_VOID(check_lengths(lengths, size.n, size.t));
+    const Parts parts(call.scratch, size);
+    const int64_t units = size.units;
+    const float* projection = floats(call.inputs[0]);
+    float *sequence = floats(call.outputs[0]), *last_cell = floats(call.outputs[2]);
+    float *gates = floats(call.outputs[3]), *cells = floats(call.outputs[4]);
+    const Recurrence recurrence = forward_recurrence(threads, size, parts, floats(call.inputs[1]));
+    copy_or_zero(initial_hidden.floats(call), parts.narrow, size.n * units);
+    copy_or_zero(initial_cell.floats(call), last_cell, size.n * units);
+    run_forward(recurrence, [&](int64_t row, int64_t step) {
+      const int64_t place = row * size.t + step;
+      float *gate = gates + place * size.gates, *cell = cells + place * units, *h = sequence + place * units;
+      if (beyond(lengths, row, step)) {
+        zero(gate, size.gates);
+        zero(cell, units);
+        zero(h, units);
+        return;
+      }
+      const float* before = step > 0 ? cell - units : last_cell + row * units;
+      lstm_gates(projection + place * size.gates, parts.wide + row * size.gates, before, gate, cell,
+                 parts.narrow + row * units, h, units);
+      if (is_last(lengths, row, step, size.t)) copy(cell, last_cell + row * units, units);
+    });
+    copy(parts.narrow, floats(call.outputs[1]), size.n * units);
+    return {};
+  };
+  return make_loop(run, Parts(nullptr, size).bytes);
+}
+
+std::unique_ptr<Kernel> make_lstm_grad(const Context& context, const KernelRequest& request) {
+  if (!none_empty(request)) return nullptr;
+  const Sizes size(request.inputs[1].shape, request.inputs[0].shape);
+  const auto initial_cell = optional_input(request, "initial_cell"), lengths_input = optional_input(request, "lengths"),
+             dsequence_input = optional_input(request, "dsequence"), dlast_hidden = optional_input(request, "dlast_hidden"),
+             dlast_cell = optional_input(request, "dlast_cell");
+  auto run = [=, threads = context.threads](const KernelCall& call) -> Result<void> {
+    const int64_t* lengths = lengths_input.integers(call);
+    SHOAL_TRY_VOID(check_lengths(lengths, size.n, size.t));
+    const Parts parts(call.scratch, size);
+    const int64_t units = size.units;
+    const float *gates = floats(call.inputs[0]), *cells = floats(call.inputs[1]);
+    const float *dsequence = dsequence_input.floats(call), *cell_at_start = initial_cell.floats(call);
+    float *dprojection = floats(call.outputs[0]), *dhidden = floats(call.outputs[1]), *dcell = floats(call.outputs[2]);
+    const Recurrence recurrence = backward_recurrence(threads, size, parts, floats(call.inputs[2]));
+    copy_or_zero(dlast_hidden.floats(call), dhidden, size.n * units);
+    copy_or_zero(dlast_cell.floats(call), dcell, size.n * units);
+    run_backward(recurrence, [&](int64_t row, int64_t step) {
+      const int64_t place = row * size.t + step;
+      float* dgates = parts.wide + row * size.gates;
+      if (beyond(lengths, row, step)) {
+        zero(dgates, size.gates);
+        zero(dprojection + place * size.gates, size.gates);
+        return;
+      }
+      const float* cell = cells + place * units;
+      const float* before = step > 0 ? cell - units : or_zeros(cell_at_start, row * units, parts.zeros);
+      const float* through_product =
+          is_last(lengths, row, step, size.t) ? dhidden + row * units : parts.narrow + row * units;
+      lstm_gates_grad(gates + place * size.gates, cell, before, or_zeros(dsequence, place * units, parts.zeros),
+                      through_product, dcell + row * units, dgates, dprojection + place * size.gates, units);
+    });
+    for (int64_t row = 0; row < size.n; ++row) {
+      if (!beyond(lengths, row, 0)) copy(parts.narrow + row * units, dhidden + row * units, units);
+    }
+    return {};
+  };
+  return make_loop(run, Parts(nullptr, size).bytes);
+}
+
+std::unique_ptr<Kernel> make_gru(const Context& context, const KernelRequest& request) {
+  if (!none_empty(request)) return nullptr;
+  const Sizes size(request.outputs[0].shape, request.outputs[2].shape);
+  const auto bias_input = optional_input(request, "recurrent_bias"),
+             initial_hidden = optional_input(request, "initial_hidden"), lengths_input = optional_input(request, "lengths");
+  auto run = [=, threads = context.threads](const KernelCall& call) -> Result<void> {
+    const int64_t* lengths = lengths_input.integers(call);
+    SHOAL_TRY_VOID(check_lengths(lengths, size.n, size.t));
+    const Parts parts(call.scratch, size);
+    const int64_t units = size.units;
+    const float* projection = floats(call.inputs[0]);
+    const float* bias = or_zeros(bias_input.floats(call), 0, parts.zeros);
+    float *sequence = floats(call.outputs[0]), *gates = floats(call.outputs[2]), *candidates = floats(call.outputs[3]);
+    const Recurrence recurrence = forward_recurrence(threads, size, parts, floats(call.inputs[1]));
+    copy_or_zero(initial_hidden.floats(call), parts.narrow, size.n * units);
+    run_forward(recurrence, [&](int64_t row, int64_t step) {
+      const int64_t place = row * size.t + step;
+      float *gate = gates + place * size.gates, *candidate = candidates + place * units, *h = sequence + place * units;
+      if (beyond(lengths, row, step)) {
+        zero(gate, size.gates);
+        zero(candidate, units);
+        zero(h, units);
+        return;
+      }
+      gru_gates(projection + place * size.gates, parts.wide + row * size.gates, bias, gate, candidate,
+                parts.narrow + row * units, h, units);
+    });
+    copy(parts.narrow, floats(call.outputs[1]), size.n * units);
+    return {};
+  };
+  return make_loop(run, Parts(nullptr, size).bytes);
+}
+
+std::unique_ptr<Kernel> make_gru_grad(const Context& context, const KernelRequest& request) {
+  if (!none_empty(request)) return nullptr;
+  const Sizes size(request.inputs[1].shape, request.inputs[0].shape);
+  const auto initial_hidden = optional_input(request, "initial_hidden"), lengths_input = optional_input(request, "lengths"),
+             dsequence_input = optional_input(request, "dsequence"), dlast_hidden = optional_input(request, "dlast_hidden");
+  auto run = [=, threads = context.threads](const KernelCall& call) -> Result<void> {
+    const int64_t* lengths = lengths_input.integers(call);
+    SHOAL_TRY_VOID(check_lengths(lengths, size.n, size.t));
+    const Parts parts(call.scratch, size);
+    const int64_t units = size.units;
+    const float *gates = floats(call.inputs[0]), *candidates = floats(call.inputs[1]), *sequence = floats(call.inputs[2]);
+    const float *hidden_at_start = initial_hidden.floats(call), *dsequence = dsequence_input.floats(call);
+    float *dprojection = floats(call.outputs[0]), *drecurrent = floats(call.outputs[1]), *dhidden = floats(call.outputs[2]);
+    const Recurrence recurrence = backward_recurrence(threads, size, parts, floats(call.inputs[3]));
+    copy_or_zero(dlast_hidden.floats(call), parts.carried, size.n * units);
+    run_backward(recurrence, [&](int64_t row, int64_t step) {
+      const int64_t place = row * size.t + step;
+      float* dgates = parts.wide + row * size.gates;
+      if (beyond(lengths, row, step)) {
+        zero(dgates, size.gates);
+        zero(dprojection + place * size.gates, size.gates);
+        zero(drecurrent + place * size.gates, size.gates);
+        return;
+      }
+      const float* before = step > 0 ? sequence + (place - 1) * units : or_zeros(hidden_at_start, row * units, parts.zeros);
+      const float* through_product = is_last(lengths, row, step, size.t) ? parts.zeros : parts.narrow + row * units;
+      gru_gates_grad(gates + place * size.gates, candidates + place * units, before,
+                     or_zeros(dsequence, place * units, parts.zeros), through_product, parts.carried + row * units, dgates,
+                     dprojection + place * size.gates, drecurrent + place * size.gates, units);
+    });
+    for (int64_t row = 0; row < size.n; ++row) {
+      const bool none = beyond(lengths, row, 0);
+      add(1, none ? parts.zeros : parts.narrow + row * units, parts.carried + row * units, dhidden + row * units, units);
+    }
+    return {};
+  };
+  return make_loop(run, Parts(nullptr, size).bytes);
+}
+
+namespace {
+
+/// The states before each step, side by side as the sequence is, then one product over all of them.
+class RecurrentGradKernel final : public Kernel {
+ public:
+  RecurrentGradKernel(const Context& context, std::unique_ptr<PrimitiveKernel> product, Shape sequence,
+                      OptionalInput initial)
+      : threads_(context.threads), product_(std::move(product)), sequence_(sequence), initial_(initial) {}
+
+  Result<void> run(const KernelCall& call) override {
+    const int64_t t = sequence_[1], units = sequence_[2];
+    const float *sequence = floats(call.inputs[1]), *initial = initial_.floats(call);
+    std::byte* const data = call.scratch + align_up(product_->scratch_bytes());
+    float* before = reinterpret_cast<float*>(data);
+    parallel_for(threads_, sequence_[0], 2 * sequence_.elements() * int64_t(sizeof(float)),
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t row = begin; row < end; ++row) {
+                     float* to = before + row * t * units;
+                     copy_or_zero(initial ? initial + row * units : nullptr, to, units);
+                     copy(sequence + row * t * units, to + units, (t - 1) * units);
+                   }
+                 });
+    const TensorView inputs[] = {call.inputs[0], {DType::kFloat32, sequence_, data}};
+    return product_->run(
+        {.inputs = inputs, .outputs = call.outputs, .scratch = call.scratch, .weights = call.weights, .key = call.key});
+  }
+  size_t scratch_bytes() const override {
+    return align_up(product_->scratch_bytes()) + size_t(sequence_.elements()) * sizeof(float);
+  }
+  std::string implementation() const override { return product_->implementation(); }
+
+ private:
+  int threads_;
+  std::unique_ptr<PrimitiveKernel> product_;
+  Shape sequence_;
+  OptionalInput initial_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_recurrent_grad_kernel(const Context& context, const KernelRequest& request) {
+  if (!none_empty(request)) return nullptr;
+  const Shape& sequence = request.inputs[1].shape;
+  const int64_t rows = sequence[0] * sequence[1], gates = request.outputs[0].shape[0], units = request.outputs[0].shape[1];
+  using dnnl::memory;
+  const memory::desc a({gates, rows}, memory::data_type::f32, memory::format_tag::ba), b = plain({rows, units}),
+                                                                                       c = plain({gates, units});
+  const auto description = describe<dnnl::matmul>(context.engine, user_scratchpad(), a, b, c);
+  if (!usable(description)) return nullptr;
+  auto product = std::make_unique<PrimitiveKernel>(context);
+  product->add<dnnl::matmul>(description,
+                             {{DNNL_ARG_SRC, a, input(0)}, {DNNL_ARG_WEIGHTS, b, input(1)}, {DNNL_ARG_DST, c, output(0)}});
+  return std::make_unique<RecurrentGradKernel>(context, std::move(product), sequence,
+                                               optional_input(request, "initial_hidden"));
+}
+
+}  // namespace shoal::backends::onednn

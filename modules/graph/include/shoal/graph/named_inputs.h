@@ -1,0 +1,21 @@
+#pragma once
+/// Ops some of whose inputs may be left out say which ones they have: the attribute "inputs" lists the names of all inputs
+/// in order, separated by blanks ("projection recurrent_kernel lengths").
+#include <string_view>
+
+#include "shoal/graph/attributes.h"
+
+namespace shoal {
+
+/// The position of the input of this name; -1 if it was left out.
+inline int find_input(const Attributes& attributes, std::string_view name) {
+  std::string_view list = attributes.get_string("inputs");
+  for (int position = 0; !list.empty(); ++position) {
+    const size_t length = list.find(' ');
+    if (list.substr(0, length) == name) return position;
+    list.remove_prefix(length == std::string_view::npos ? list.size() : length + 1);
+  }
+  return -1;
+}
+
+}  // namespace shoal
