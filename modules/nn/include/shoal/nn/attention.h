@@ -1,0 +1,43 @@
+#pragma once
+/// Multi-head attention, the layer.
+#include <cstdint>
+#include <string>
+
+#include "shoal/graph/graph.h"
+#include "shoal/nn/initialisers.h"
+#include "shoal/nn/regulariser.h"
+
+namespace shoal::nn {
+
+struct MultiHeadAttentionOptions {
+  int64_t heads = 0;      ///< >= 1; has no default
+  int64_t head_size = 0;  ///< features of a head's queries, keys and values; 0: the features of x divided by heads
+  int64_t units = 0;      ///< of the result; 0: as many as x has features
+  bool causal = false;    ///< position i attends to positions 0 to i only
+  Value lengths;          ///< int64 [batch], how many positions of the sequence attended to count; none: all
+  bool use_bias = true;
+  InitialiserSpec kernel_initialiser = glorot_uniform();  ///< of each projection; its fans are those of one head's part
+  InitialiserSpec bias_initialiser = zeros();
+  Regulariser kernel_regulariser;
+  bool trainable = true;
+  std::string name = "attention";  ///< scope of the variables; a second one becomes "attention_1"
+};
+
+/// A sequence attends to itself: queries, keys and values are projections of x, the heads' results are projected once more.
+///
+///   x        [batch, time, features]  float32; features is a number, the others may be symbols
+///   returns  [batch, time, units]     float32
+///
+/// Adds variables "<name>/projections/kernel" [3 * heads * head_size, features] (queries, keys, values, in this order),
+/// "<name>/result/kernel" [units, heads * head_size] and, with use_bias, a bias beside each. Raises InvalidArgument if x is
+/// not of rank 3, not float32, heads < 1, or head_size is not given and heads does not divide the features. Source: Vaswani
+/// et al., "Attention is all you need" (NeurIPS 2017), section 3.2.2.
+Value multi_head_attention(Value x, const MultiHeadAttentionOptions& options);
+
+/// Each position of x attends to the positions of `memory` [batch, positions, any features]: keys and values are
+/// projections of it. `causal` needs equally many positions in both. Variables "<name>/query/kernel", "<name>/key/kernel"
+/// and
+/// "<name>/value/kernel" [heads * head_size, features of x or of memory], "<name>/result/kernel" and biases.
+Value multi_head_attention(Value x, Value memory, const MultiHeadAttentionOptions& options);
+
+}  // namespace shoal::nn

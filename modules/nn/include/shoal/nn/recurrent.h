@@ -1,0 +1,63 @@
+#pragma once
+/// Recurrent layers over sequences. For the equations and the order of the gates see ops::lstm and ops::gru
+/// (shoal/graph/ops_sequence.h).
+#include <cstdint>
+#include <string>
+
+#include "shoal/graph/graph.h"
+#include "shoal/graph/ops_sequence.h"
+#include "shoal/nn/initialisers.h"
+#include "shoal/nn/regulariser.h"
+
+namespace shoal::nn {
+
+struct LstmOptions {
+  int64_t units = 0;     ///< of the state, >= 1; has no default
+  Value lengths;         ///< int64 [batch], the positions of each sequence that count; none: all
+  Value initial_hidden;  ///< float32 [batch, units]; none: zeros
+  Value initial_cell;    ///< likewise; given if and only if initial_hidden is
+  /// Added to the forget gate beside its bias, so that a new layer remembers. Source: Jozefowicz, Zaremba, Sutskever, "An
+  /// empirical exploration of recurrent network architectures" (ICML 2015). 0 for weights that come from elsewhere.
+  double forget_bias = 1;
+  InitialiserSpec kernel_initialiser = glorot_uniform();
+  InitialiserSpec recurrent_initialiser = glorot_uniform();
+  InitialiserSpec bias_initialiser = zeros();
+  Regulariser kernel_regulariser;
+  Regulariser recurrent_regulariser;
+  bool trainable = true;
+  std::string name = "lstm";  ///< scope of the variables; a second one becomes "lstm_1"
+};
+
+/// A layer of long short-term memory.
+///
+///   x        [batch, time, inputs]  float32; inputs is a number, the others may be symbols
+///   returns  sequence [batch, time, units], last_hidden and last_cell [batch, units]; float32
+///
+/// Adds variables "<name>/kernel" [4 * units, inputs], "<name>/recurrent_kernel" [4 * units, units], "<name>/bias" [4 *
+/// units]; gates in the order input, forget, candidate, output. Raises InvalidArgument if x is not of rank 3, not float32,
+/// or units < 1, and as ops::lstm. A length out of range ends the step with InvalidArgument, naming row and value.
+ops::Lstm lstm(Value x, const LstmOptions& options);
+
+struct GruOptions {
+  int64_t units = 0;     ///< of the state, >= 1; has no default
+  Value lengths;         ///< int64 [batch], the positions of each sequence that count; none: all
+  Value initial_hidden;  ///< float32 [batch, units]; none: zeros
+  InitialiserSpec kernel_initialiser = glorot_uniform();
+  InitialiserSpec recurrent_initialiser = glorot_uniform();
+  InitialiserSpec bias_initialiser = zeros();
+  Regulariser kernel_regulariser;
+  Regulariser recurrent_regulariser;
+  bool trainable = true;
+  std::string name = "gru";  ///< scope of the variables; a second one becomes "gru_1"
+};
+
+/// A layer of gated recurrent units, which reset after the product.
+///
+///   x        [batch, time, inputs]  float32; inputs is a number, the others may be symbols
+///   returns  sequence [batch, time, units], last_hidden [batch, units]; float32
+///
+/// Adds variables "<name>/kernel" [3 * units, inputs], "<name>/recurrent_kernel" [3 * units, units], "<name>/bias" and
+/// "<name>/recurrent_bias" [3 * units]; gates in the order reset, update, candidate. Raises InvalidArgument as lstm().
+ops::Gru gru(Value x, const GruOptions& options);
+
+}  // namespace shoal::nn
