@@ -8,6 +8,8 @@ target_compile_options(shoal_flags INTERFACE -ffp-contract=off -fno-math-errno -
   $<$<BOOL:${SHOAL_WARNINGS}>:-Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers>
   # g++ 12 warns of overlapping copies inside std::string's own operator+ (GCC bug 105651).
   $<$<AND:$<BOOL:${SHOAL_WARNINGS}>,$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
+  # In a unity build g++ takes what sources keep to themselves for what a header exposes.
+  $<$<AND:$<BOOL:${SHOAL_WARNINGS}>,$<BOOL:${CMAKE_UNITY_BUILD}>,$<CXX_COMPILER_ID:GNU>>:-Wno-subobject-linkage>
   $<$<BOOL:${SHOAL_WERROR}>:-Werror>)
 
 # shoal_module(<name> SOURCES ... [DEPENDS other modules] [LIBRARIES private third party] [INCLUDE_DIR dir])
@@ -28,7 +30,7 @@ function(shoal_module name)
   set_property(GLOBAL APPEND PROPERTY SHOAL_MODULES shoal_${name})
   # Public headers compile alone.
   file(GLOB_RECURSE headers RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/include ${CMAKE_CURRENT_SOURCE_DIR}/include/*.h)
-  if(SHOAL_TESTS AND headers)
+  if(SHOAL_TESTS AND SHOAL_HEADERS_ALONE AND headers)
     set(units "")
     foreach(header IN LISTS headers)
       string(MAKE_C_IDENTIFIER ${header} id)
@@ -37,6 +39,8 @@ function(shoal_module name)
       list(APPEND units ${unit})
     endforeach()
     add_library(shoal_${name}_headers OBJECT ${units})
+    set_target_properties(shoal_${name}_headers PROPERTIES UNITY_BUILD OFF)
+    target_compile_options(shoal_${name}_headers PRIVATE -O0)
     target_link_libraries(shoal_${name}_headers PRIVATE shoal_${name} shoal_flags)
   endif()
 endfunction()
@@ -51,6 +55,7 @@ function(shoal_plugin kind name)
     list(APPEND depends shoal::${other})
   endforeach()
   target_include_directories(shoal_${kind}_${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+  target_compile_options(shoal_${kind}_${name} PRIVATE $<$<CONFIG:Debug>:-O1>)  # inner loops: sanitizers are slow enough
   target_link_libraries(shoal_${kind}_${name} PUBLIC ${depends} PRIVATE $<BUILD_INTERFACE:shoal_flags> ${arg_LIBRARIES})
   set_property(GLOBAL APPEND PROPERTY SHOAL_PLUGINS_${kind} "${arg_PRIORITY}:${name}")
   set_property(GLOBAL APPEND PROPERTY SHOAL_MODULES shoal_${kind}_${name})

@@ -20,7 +20,7 @@ class Allocation : public testing::Test {
   }
 };
 
-Task<int> add(int a, int b) { co_return a + b; }
+Task<int> sum_of(int a, int b) { co_return a + b; }
 
 Task<Result<long>> steps(Environment& env, int count) {
   long allocated = 0;
@@ -29,7 +29,7 @@ Task<Result<long>> steps(Environment& env, int count) {
     if (i == 0) allocated = allocation_count();
     Work work = [&sum, i] { sum += i; };
     SHOAL_CO_TRY_VOID(co_await env.offload(std::move(work)));
-    sum = co_await add(sum, 1);
+    sum = co_await sum_of(sum, 1);
     SHOAL_CO_TRY_VOID(co_await env.sleep_until(env.now()));
     const Ref<Buffer> buffer = env.buffers().get(5000);
   }

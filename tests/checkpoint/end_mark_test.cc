@@ -9,7 +9,7 @@ namespace {
 using testing::fails_with;
 using testing::SimulatedDisk;
 
-EndMark example() {
+EndMark example_mark() {
   return {.global_step = 2000, .checkpoint = "model.ckpt-2000", .reason = EndReason::kEndOfInput,
           .wall_time = WallTime(Duration(1'700'000'000'250'000'000))};
 }
@@ -19,24 +19,24 @@ TEST(EndMark, IsWrittenReadAndRemoved) {
   const auto storage = make_file_storage();
   ASSERT_OK(read_end_mark(*storage, folder.path()));
   EXPECT_EQ(*read_end_mark(*storage, folder.path()), std::nullopt);
-  ASSERT_OK(write_end_mark(*storage, folder.path(), example()));
+  ASSERT_OK(write_end_mark(*storage, folder.path(), example_mark()));
   EXPECT_TRUE(storage->exists(folder.path() + "/training_finished"));
   ASSERT_OK(read_end_mark(*storage, folder.path()));
-  EXPECT_EQ(*read_end_mark(*storage, folder.path()), example());
+  EXPECT_EQ(*read_end_mark(*storage, folder.path()), example_mark());
   ASSERT_OK(remove_end_mark(*storage, folder.path()));
   ASSERT_OK(remove_end_mark(*storage, folder.path()));
   EXPECT_EQ(*read_end_mark(*storage, folder.path()), std::nullopt);
 }
 
 TEST(EndMark, IsOneLineOfJson) {
-  EXPECT_EQ(encode_end_mark(example()),
+  EXPECT_EQ(encode_end_mark(example_mark()),
             "{\"global_step\":2000,\"checkpoint\":\"model.ckpt-2000\",\"reason\":\"end_of_input\","
             "\"wall_time\":1700000000.25}\n");
 }
 
 TEST(EndMark, KnowsAllReasons) {
   for (const EndReason reason : {EndReason::kMaxSteps, EndReason::kEndOfInput, EndReason::kStopRequested, EndReason::kInterrupted}) {
-    EndMark mark = example();
+    EndMark mark = example_mark();
     mark.reason = reason;
     const Result<EndMark> back = decode_end_mark(encode_end_mark(mark));
     ASSERT_OK(back);
@@ -55,16 +55,16 @@ TEST(EndMark, RefusesOtherText) {
 
 TEST(EndMark, AWriteThatFailsLeavesNoMark) {
   SimulatedDisk whole;
-  ASSERT_OK(write_end_mark(whole, "m", example()));
+  ASSERT_OK(write_end_mark(whole, "m", example_mark()));
   for (int64_t call = 0; call < whole.calls(); ++call) {
     SimulatedDisk disk;
     disk.arm(testing::Fault::kCrash, call);
-    EXPECT_TRUE(fails_with(write_end_mark(disk, "m", example()), ErrorKind::kUnavailable, "was not written: cannot "));
+    EXPECT_TRUE(fails_with(write_end_mark(disk, "m", example_mark()), ErrorKind::kUnavailable, "was not written: cannot "));
     disk.disarm();
     const auto mark = read_end_mark(disk, "m");
     ASSERT_OK(mark);  // all of it or nothing, never a part
     if (*mark) {
-      EXPECT_EQ(**mark, example());
+      EXPECT_EQ(**mark, example_mark());
     }
   }
 }

@@ -15,7 +15,7 @@ constexpr std::array<std::pair<EndReason, std::string_view>, 4> kReasons{{
     {EndReason::kStopRequested, "stop_requested"},
     {EndReason::kInterrupted, "interrupted"},
 }};
-constexpr uint64_t kBytesMax = 1 << 16;
+constexpr uint64_t kEndMarkBytesMax = 1 << 16;
 
 std::string path_in(const std::string& model_dir) { return join_path(model_dir, "training_finished"); }
 
@@ -59,7 +59,7 @@ Result<void> write_end_mark(Storage& storage, const std::string& model_dir, cons
 }
 
 Result<std::optional<EndMark>> read_end_mark(Storage& storage, const std::string& model_dir) {
-  Result<std::string> text = storage.read_all(path_in(model_dir), kBytesMax);
+  Result<std::string> text = storage.read_all(path_in(model_dir), kEndMarkBytesMax);
   if (!text) {
     if (text.error().kind() == ErrorKind::kNotFound) return std::optional<EndMark>();
     return std::move(text).error();

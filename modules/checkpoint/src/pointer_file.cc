@@ -6,7 +6,7 @@ namespace {
 
 constexpr std::string_view kNewestKey = "model_checkpoint_path";
 constexpr std::string_view kRetainedKey = "all_model_checkpoint_paths";
-constexpr uint64_t kBytesMax = 64 << 20;
+constexpr uint64_t kPointerBytesMax = 64 << 20;
 
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kBlank = " \t\r";
@@ -65,7 +65,7 @@ Result<PointerFile> decode_pointer(std::string_view text) {
 
 Result<std::optional<PointerFile>> read_pointer(Storage& storage, const std::string& model_dir) {
   const std::string path = join_path(model_dir, "checkpoint");
-  Result<std::string> text = storage.read_all(path, kBytesMax);
+  Result<std::string> text = storage.read_all(path, kPointerBytesMax);
   if (!text) {
     if (text.error().kind() == ErrorKind::kNotFound) return std::optional<PointerFile>();
     return std::move(text).error();
