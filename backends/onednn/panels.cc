@@ -15,11 +15,12 @@ using Vector [[gnu::vector_size(32), gnu::aligned(4), gnu::may_alias]] = float;
 constexpr int64_t kLanes = 8;
 
 // What of the depth is summed at a time: a panel's part stays in the first-level cache while all rows pass.
-constexpr int64_t kDepthBlock = 256;
+constexpr int64_t kDepthBlock = kLeftBlockDepth;
 
 struct Tile {
   const float* a;
   int64_t a_row_stride, a_column_stride;
+  bool left_packed;  ///< a is a row of tiles, [depth, rows of the tile] each
   const float* panel;
   int64_t depth;
   float* c;
@@ -73,10 +74,17 @@ SHOAL_ALWAYS_INLINE void multiply_tile(const Tile& tile) {
   }
 }
 
+/// How many rows the next of the tiles of `rows` rows has. Tiles as equal as can be: 32 rows are 6, 6, 5, 5, 5, 5, since a
+/// tile of two takes nearly the time of one of six.
+SHOAL_ALWAYS_INLINE int64_t tile_rows(int64_t rows) {
+  const int64_t tiles = (rows + kRowsMax - 1) / kRowsMax;
+  return (rows + tiles - 1) / tiles;
+}
+
 SHOAL_VECTOR_LOOP void multiply_rows(Tile tile, int64_t rows) {
-  // Tiles as equal as can be: 32 rows are 6, 6, 5, 5, 5, 5, since a tile of two takes nearly the time of one of six.
-  for (int64_t tiles = (rows + kRowsMax - 1) / kRowsMax; tiles > 0; --tiles) {
-    const int64_t count = (rows + tiles - 1) / tiles;
+  while (rows > 0) {
+    const int64_t count = tile_rows(rows);
+    if (tile.left_packed) tile.a_column_stride = count;
     switch (count) {
       case 1: multiply_tile<1>(tile); break;
       case 2: multiply_tile<2>(tile); break;
@@ -85,8 +93,21 @@ SHOAL_VECTOR_LOOP void multiply_rows(Tile tile, int64_t rows) {
       case 5: multiply_tile<5>(tile); break;
       default: multiply_tile<6>(tile); break;
     }
-    tile.a += count * tile.a_row_stride;
+    tile.a += tile.left_packed ? count * tile.depth : count * tile.a_row_stride;
     tile.c += count * tile.c_stride;
+    rows -= count;
+  }
+}
+
+/// Rows of the transpose of a [depth, rows], as tiles.
+SHOAL_VECTOR_LOOP void pack_left(const float* a, int64_t stride, int64_t depth, int64_t rows, float* left) {
+  while (rows > 0) {
+    const int64_t count = tile_rows(rows);
+    for (int64_t k = 0; k < depth; ++k) {
+      for (int64_t row = 0; row < count; ++row) left[k * count + row] = a[k * stride + row];
+    }
+    a += count;
+    left += count * depth;
     rows -= count;
   }
 }
@@ -117,21 +138,46 @@ void pack(const Strided& b, int64_t depth, int64_t columns, float factor, float*
   }
 }
 
-void multiply(const PanelProduct& product, int64_t first, int64_t last) {
+namespace {
+
+/// The tiles of panel p, from depth k on; a is where the caller says.
+Tile tile_of(const PanelProduct& product, int64_t p, int64_t k) {
   const int64_t packed_depth = product.packed_depth > 0 ? product.packed_depth : product.depth;
+  const int64_t column = p * kPanelColumns;
+  return {.a = product.a.data + k * product.a.column_stride,
+          .a_row_stride = product.a.row_stride,
+          .a_column_stride = product.a.column_stride,
+          .left_packed = false,
+          .panel = product.packed + column * packed_depth + k * kPanelColumns,
+          .depth = std::min(kDepthBlock, product.depth - k),
+          .c = product.c + column,
+          .c_stride = product.c_stride,
+          .columns = std::min(kPanelColumns, product.columns - column),
+          .accumulate = product.accumulate || k > 0};
+}
+
+}  // namespace
+
+void multiply(const PanelProduct& product, int64_t first, int64_t last) {
   for (int64_t k = 0; k < product.depth || k == 0; k += kDepthBlock) {
-    for (int64_t p = first; p < last; ++p) {
-      const int64_t column = p * kPanelColumns;
-      const Tile tile{.a = product.a.data + k * product.a.column_stride,
-                      .a_row_stride = product.a.row_stride,
-                      .a_column_stride = product.a.column_stride,
-                      .panel = product.packed + column * packed_depth + k * kPanelColumns,
-                      .depth = std::min(kDepthBlock, product.depth - k),
-                      .c = product.c + column,
-                      .c_stride = product.c_stride,
-                      .columns = std::min(kPanelColumns, product.columns - column),
-                      .accumulate = product.accumulate || k > 0};
-      multiply_rows(tile, product.rows);
+    for (int64_t p = first; p < last; ++p) multiply_rows(tile_of(product, p, k), product.rows);
+  }
+}
+
+void multiply_transposed(const PanelProduct& product, int64_t first, int64_t last, float* left) {
+  for (int64_t k = 0; k < product.depth || k == 0; k += kDepthBlock) {
+    const int64_t depth = std::min(kDepthBlock, product.depth - k);
+    for (int64_t row = first; row < last; row += kLeftBlockRows) {
+      const int64_t rows = std::min(kLeftBlockRows, last - row);
+      pack_left(product.a.data + row + k * product.a.column_stride, product.a.column_stride, depth, rows, left);
+      for (int64_t p = 0; p < panel_count(product.columns); ++p) {
+        Tile tile = tile_of(product, p, k);
+        tile.a = left;
+        tile.a_row_stride = 1;
+        tile.left_packed = true;
+        tile.c += row * product.c_stride;
+        multiply_rows(tile, rows);
+      }
     }
   }
 }

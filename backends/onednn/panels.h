@@ -42,4 +42,13 @@ struct PanelProduct {
 void multiply(const PanelProduct& product, int64_t first, int64_t last);
 inline void multiply(const PanelProduct& product) { multiply(product, 0, panel_count(product.columns)); }
 
+/// What multiply_transposed() packs at a time, in floats.
+inline constexpr int64_t kLeftBlockRows = 96;
+inline constexpr int64_t kLeftBlockDepth = 256;
+inline constexpr int64_t kLeftBlockFloats = kLeftBlockRows * kLeftBlockDepth;
+/// Rows [first, last) of c = a b for an a that is the transpose of a row-major matrix (its row_stride is 1), with the bits
+/// of multiply(). Blocks of it are packed into `left`, kLeftBlockFloats: without that, each row of a tile's depth is
+/// another line of the cache, and with a stride of 4 KiB they push each other out.
+void multiply_transposed(const PanelProduct& product, int64_t first, int64_t last, float* left);
+
 }  // namespace shoal::backends::onednn

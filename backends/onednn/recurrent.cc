@@ -1,7 +1,7 @@
 // LSTM and GRU. A step is one product of the state with weights that are packed once per run, and one loop over the gates.
 #include <algorithm>
 
-#include "panels.h"
+#include "products.h"
 #include "shoal/backends/lengths.h"
 #include "shoal/graph/named_inputs.h"
 #include "sources.h"
@@ -58,12 +58,6 @@ struct Recurrence {
   }
 };
 
-/// `weights` packed, by all threads.
-void pack_together(int threads, const Strided& weights, int64_t depth, int64_t columns, float* packed) {
-  parallel_for(threads, panel_count(columns), 2 * depth * columns * int64_t(sizeof(float)),
-               [&](int64_t first, int64_t last) { pack(weights, depth, columns, 1.0f, packed, first, last); });
-}
-
 /// Hands out the parts of a kernel's scratch memory, each on a cache line of its own.
 class Scratch {
  public:
@@ -97,6 +91,8 @@ OptionalInput optional_input(const KernelRequest& request, std::string_view name
 void zero(float* to, int64_t count) { std::fill_n(to, count, 0.0f); }
 void copy(const float* from, float* to, int64_t count) { std::copy_n(from, count, to); }
 void copy_or_zero(const float* from, float* to, int64_t count) { from ? copy(from, to, count) : zero(to, count); }
+/// `from + offset`, null where there is nothing.
+const float* row_of(const float* from, int64_t offset) { return from ? from + offset : nullptr; }
 /// `from + offset`, or zeros where there is nothing.
 const float* or_zeros(const float* from, int64_t offset, const float* zeros) { return from ? from + offset : zeros; }
 
@@ -417,58 +413,48 @@ std::unique_ptr<Kernel> make_gru_grad(const Context& context, const KernelReques
 
 namespace {
 
-/// The states before each step, side by side as the sequence is, then one product over all of them.
-class RecurrentGradKernel final : public Kernel {
- public:
-  RecurrentGradKernel(const Context& context, std::unique_ptr<PrimitiveKernel> product, Shape sequence,
-                      OptionalInput initial)
-      : threads_(context.threads), product_(std::move(product)), sequence_(sequence), initial_(initial) {}
-
-  Result<void> run(const KernelCall& call) override {
-    const int64_t t = sequence_[1], units = sequence_[2];
-    const float *sequence = floats(call.inputs[1]), *initial = initial_.floats(call);
-    std::byte* const data = call.scratch + align_up(product_->scratch_bytes());
-    float* before = reinterpret_cast<float*>(data);
-    parallel_for(threads_, sequence_[0], 2 * sequence_.elements() * int64_t(sizeof(float)),
-                 [&](int64_t begin, int64_t end) {
-                   for (int64_t row = begin; row < end; ++row) {
-                     float* to = before + row * t * units;
-                     copy_or_zero(initial ? initial + row * units : nullptr, to, units);
-                     copy(sequence + row * t * units, to + units, (t - 1) * units);
-                   }
-                 });
-    const TensorView inputs[] = {call.inputs[0], {DType::kFloat32, sequence_, data}};
-    return product_->run(
-        {.inputs = inputs, .outputs = call.outputs, .scratch = call.scratch, .weights = call.weights, .key = call.key});
+/// Panels [first, last) of the states before each step [n * t, units]: a sequence moved on by one, the initial state before
+/// it.
+void pack_states_before(const float* sequence, const float* initial, const Shape& shape, float* packed, int64_t first,
+                        int64_t last) {
+  const int64_t n = shape[0], t = shape[1], units = shape[2];
+  for (int64_t panel = first; panel < last; ++panel) {
+    const int64_t column = panel * kPanelColumns, columns = std::min(kPanelColumns, units - column);
+    float* to = packed + column * n * t;
+    for (int64_t row = 0; row < n; ++row) {
+      for (int64_t step = 0; step < t; ++step, to += kPanelColumns) {
+        const float* before = step > 0 ? sequence + (row * t + step - 1) * units : row_of(initial, row * units);
+        copy_or_zero(row_of(before, column), to, columns);
+        zero(to + columns, kPanelColumns - columns);
+      }
+    }
   }
-  size_t scratch_bytes() const override {
-    return align_up(product_->scratch_bytes()) + size_t(sequence_.elements()) * sizeof(float);
-  }
-  std::string implementation() const override { return product_->implementation(); }
-
- private:
-  int threads_;
-  std::unique_ptr<PrimitiveKernel> product_;
-  Shape sequence_;
-  OptionalInput initial_;
-};
+}
 
 }  // namespace
 
 std::unique_ptr<Kernel> make_recurrent_grad_kernel(const Context& context, const KernelRequest& request) {
   if (!none_empty(request)) return nullptr;
-  const Shape& sequence = request.inputs[1].shape;
-  const int64_t rows = sequence[0] * sequence[1], gates = request.outputs[0].shape[0], units = request.outputs[0].shape[1];
-  using dnnl::memory;
-  const memory::desc a({gates, rows}, memory::data_type::f32, memory::format_tag::ba), b = plain({rows, units}),
-                                                                                       c = plain({gates, units});
-  const auto description = describe<dnnl::matmul>(context.engine, user_scratchpad(), a, b, c);
-  if (!usable(description)) return nullptr;
-  auto product = std::make_unique<PrimitiveKernel>(context);
-  product->add<dnnl::matmul>(description,
-                             {{DNNL_ARG_SRC, a, input(0)}, {DNNL_ARG_WEIGHTS, b, input(1)}, {DNNL_ARG_DST, c, output(0)}});
-  return std::make_unique<RecurrentGradKernel>(context, std::move(product), sequence,
-                                               optional_input(request, "initial_hidden"));
+  const Shape sequence = request.inputs[1].shape;
+  const TransposedProduct product{.threads = context.threads,
+                                  .rows = request.outputs[0].shape[0],
+                                  .depth = sequence[0] * sequence[1],
+                                  .columns = sequence[2]};
+  const auto initial_hidden = optional_input(request, "initial_hidden");
+  auto run = [=](const KernelCall& call) -> Result<void> {
+    Scratch scratch(call.scratch);
+    float* const packed = scratch.floats(packed_floats(product.depth, product.columns));
+    const float *states = floats(call.inputs[1]), *initial = initial_hidden.floats(call);
+    parallel_for(product.threads, panel_count(product.columns), 2 * sequence.elements() * int64_t(sizeof(float)),
+                 [&](int64_t first, int64_t last) { pack_states_before(states, initial, sequence, packed, first, last); });
+    product.run(floats(call.inputs[0]), packed, floats(call.outputs[0]),
+                scratch.floats(product.threads * kLeftBlockFloats));
+    return {};
+  };
+  Scratch needed;
+  needed.floats(packed_floats(product.depth, product.columns));
+  needed.floats(product.threads * kLeftBlockFloats);
+  return make_loop(run, needed.used());
 }
 
 }  // namespace shoal::backends::onednn
