@@ -337,7 +337,8 @@ TEST(Job, ATaskThatFailsBeforeItBeganIsNamed) {
                   if (config.task().name() == "worker 0") throw std::runtime_error("no such data");
                 }});
   EXPECT_TRUE(job.result_of("chief 0"));
-  EXPECT_THAT(job.result_of("worker 0").error().message(), AllOf(HasSubstr("worker 0"), HasSubstr("no such data")));
+  EXPECT_EQ(job.result_of("worker 0").error().message(), "the program threw an exception: no such data");
+  EXPECT_EQ(job.log.count('E', "worker 0 failed: the program threw an exception: no such data"), 1);
   EXPECT_EQ(job.last_step(), 30);
 }
 
@@ -357,6 +358,11 @@ TEST(Job, AFailingChiefEndsAll) {
     EXPECT_TRUE(job.result_of("worker 0")) << job.result_of("worker 0").error().message();
     EXPECT_TRUE(job.result_of("worker 1")) << job.result_of("worker 1").error().message();
     EXPECT_TRUE(job.result_of("evaluator 0"));
+    if (!permanent) continue;
+    EXPECT_EQ(job.log.count('I', "training finished"), 0);
+    const std::string why = "the job failed: the chief gave up: wrong from the start";
+    EXPECT_EQ(job.log.count('W', why + "; the parameter server returns"), 2);
+    EXPECT_EQ(job.log.count('W', why), 4) << "two servers, two workers";
   }
 }
 

@@ -87,6 +87,19 @@ TEST(Protocol, RefusesNumbersThatDoNotFit) {
   expect_refused<StateText>(parse_state, R"({"epoch":1,"global_step":1,"counters":[1,2],"positions":[[9999999999,[]]]})");
 }
 
+TEST(Protocol, SaysHowAJobEnded) {
+  const JobEnd clean{.failed = false, .reason = "max_steps"}, failed{.failed = true, .reason = "the loss is NaN"};
+  for (const JobEnd& end : {clean, failed, JobEnd{}}) EXPECT_EQ(value_or_raise(parse_job_end(to_json(end))), end);
+  EXPECT_EQ(sentence(clean), "training finished (max_steps)");
+  EXPECT_EQ(sentence(failed), "the job failed: the chief gave up: the loss is NaN");
+  Welcome welcome{.phase = Phase::kFinished, .position = {}, .end = failed};
+  EXPECT_EQ(value_or_raise(parse_welcome(to_json(welcome))).end, failed);
+  EXPECT_LT(to_json(JobEnd{.failed = true, .reason = std::string(100'000, 'x')}).size(), 10'000u);
+  for (const char* text : {"", "{}", R"({"failed":1,"reason":""})", R"({"failed":true})", R"({"failed":true,"reason":null})"}) {
+    expect_refused<JobEnd>(parse_job_end, text);
+  }
+}
+
 TEST(Protocol, RefusesAPositionBeyondItsLimit) {
   const auto text = [](size_t bytes) { return to_json(Welcome{Phase::kReady, 1, 1, std::string(bytes, 'p')}); };
   EXPECT_TRUE(parse_welcome(text(size_t(64) << 10)));

@@ -4,6 +4,7 @@
 #include <array>
 #include <random>
 
+#include "shoal/cluster/identity.h"
 #include "virtual_cluster.h"
 
 namespace shoal::cluster {
@@ -197,9 +198,13 @@ TEST_F(RemoteStoreTest, StrangersAreRefusedAndTheJobGoesOn) {
     auto stranger = make_store(env, "worker", 1, options);
     expect_error(run(env, attach(env, *stranger)), ErrorKind::kFailedPrecondition, sentence);
   };
-  refused({.job = "other"}, "different job: the task that connects has other, this server has job");
-  refused({.strategy = "sync"}, "different update strategy: the task that connects has sync, this server has async");
-  refused({.fingerprint = 78}, "different model: the task that connects has 78, this server has 77");
+  refused({.job = "chief 0: a:1\nps 0: b:2\n"}, "different job: ps 0 is b:2 for worker 1 and b:1 for ps 0; give all tasks");
+  refused({.strategy = "sync"}, "different update strategy: worker 1 has sync, ps 0 has async");
+  const std::string same = variables_text({variable("kernel", {30, 16}), variable("bias", {16}), variable("scale", {})});
+  refused({.fingerprint = 78, .variables = same}, "different model: worker 1 has the chief's variables, as far as ps 0");
+  const std::string wider = variables_text({variable("kernel", {30, 17}), variable("bias", {16}), variable("scale", {})});
+  refused({.fingerprint = 78, .variables = wider},
+          "different model: variable kernel is float32 [30, 17] in the model of worker 1 and float32 [30, 16] on ps 0");
   EXPECT_LT(seconds(), 5);  // a refusal is final: nobody waits
   EXPECT_EQ(value_or_raise(run(*worker_env, steps(*worker_env, *worker, 3))), 3);
   EXPECT_EQ(value(), -3.0f);
@@ -249,7 +254,7 @@ TEST_F(RemoteStoreTest, OnlyTheChiefCommands) {
   Environment* env = nullptr;
   auto worker = start_worker(env);
   const std::string sentence = "only the chief";
-  expect_error(run(*env, worker->finish(env->after(kSecond))), ErrorKind::kFailedPrecondition, sentence);
+  expect_error(run(*env, worker->finish({}, env->after(kSecond))), ErrorKind::kFailedPrecondition, sentence);
   expect_error(run(*env, worker->request_stop(env->after(kSecond))), ErrorKind::kFailedPrecondition, sentence);
   expect_error(run(*env, worker->snapshot({})), ErrorKind::kFailedPrecondition, sentence);
   expect_error(run(*env, prepare(*env, *worker)), ErrorKind::kFailedPrecondition, sentence);
@@ -627,13 +632,36 @@ TEST_F(RemoteStoreTest, WorkersThatWaitForTheModelLearnOfTheEnd) {
   auto chief = chief_store(chief_env);
   ASSERT_TRUE(run(chief_env, finish_job(chief_env, *chief)));  // nothing to do
   expect_error(finish(attaching), ErrorKind::kCancelled);
+  EXPECT_EQ(worker->job_end(), (JobEnd{.failed = false, .reason = "max_steps"}));
+}
+
+TEST_F(RemoteStoreTest, AllLearnThatTheChiefGaveUp) {
+  start_ready_cluster();
+  Environment *computing_env = nullptr, *idle_env = nullptr;
+  auto computing = start_worker(computing_env, 0), idle = start_worker(idle_env, 1);
+  Step begun = value_or_raise(run(*computing_env, computing->begin({})));
+  ASSERT_TRUE(computing->start(begun, 1, {}));
+  const JobEnd end{.failed = true, .reason = "the loss is NaN"};
+  ASSERT_TRUE(run(*chief_env_, chief_->finish(end, chief_env_->after(kSecond))));
+  ASSERT_TRUE(run(*chief_env_, chief_->finish({.failed = false, .reason = "max_steps"}, chief_env_->after(kSecond))));
+  const double scalars[] = {1.0};
+  expect_error(run(*computing_env, computing->commit(begun, scalars)), ErrorKind::kCancelled);
+  EXPECT_EQ(computing->job_end(), end);  // in the reply to its push; what was said first counts
+  Environment& late_env = add_task("worker 2");
+  auto late = worker_store(late_env, 2);
+  expect_error(run(late_env, attach(late_env, *late)), ErrorKind::kCancelled);
+  EXPECT_EQ(late->job_end(), end);
+  world_.run_for(25 * kSecond);  // the servers leave
+  expect_error(run(*idle_env, step(*idle)), ErrorKind::kCancelled);
+  EXPECT_EQ(idle->job_end(), end);
+  EXPECT_EQ(count_log("the job failed: the chief gave up: the loss is NaN; the parameter server returns"), 2u);
 }
 
 TEST_F(RemoteStoreTest, AServerThatIsGoneKeepsNoOtherFromHearingOfTheEnd) {
   start_server(1);
   Environment& env = add_task("chief 0");
   auto chief = chief_store(env);
-  auto telling = start(env, chief->finish(env.after(30 * kSecond)));
+  auto telling = start(env, chief->finish({}, env.after(30 * kSecond)));
   world_.run_for(21 * kSecond);  // 20 of them are for the chief's last messages
   ASSERT_TRUE(server_done(1));
   EXPECT_TRUE(server_result(1));
@@ -727,7 +755,7 @@ TEST_F(OneServerTest, NonsenseEndsItsConnectionOnly) {
     if (kind == 0) message.head.kind = transport::MessageKind::kPull;
     if (kind == 1) message = transport::make_control(env.buffers(), "finish");
     if (kind == 2) {
-      message = transport::make_hello(env.buffers(), {.job = "job", .role = "worker", .index = 3, .incarnation = 9,
+      message = transport::make_hello(env.buffers(), {.job = TaskOptions().job, .role = "worker", .index = 3, .incarnation = 9,
                                                       .strategy = "async", .fingerprint = 77, .numerics = "same"});
       ASSERT_TRUE(run(env, connection->send(std::move(message), env.after(kSecond))));
       ASSERT_TRUE(run(env, connection->receive(env.after(kSecond))));

@@ -216,7 +216,7 @@ TEST_F(ServerStateTest, ANewEpochForgetsPositionsAndStopButNotPushNumbers) {
 
 TEST_F(ServerStateTest, AFinishedServerTakesNoNewModel) {
   make_ready();
-  state_.finish();
+  state_.finish({.failed = false, .reason = "max_steps"});
   expect_error(state_.prepare({2, 77, spec_}), ErrorKind::kUnavailable, "has ended");
   EXPECT_EQ(value_or_raise(push({})), false);
 }

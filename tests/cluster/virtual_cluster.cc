@@ -103,7 +103,7 @@ Environment& VirtualCluster::add_task(const std::string& name) {
 
 Environment& VirtualCluster::start_server(int index, const ServerOptions& how) {
   Environment& env = add_task("ps " + std::to_string(index));
-  ParameterServerOptions options{.identity = {.job = "job", .role = "ps", .index = index, .incarnation = env.entropy() | 1},
+  ParameterServerOptions options{.identity = {.job = TaskOptions().job, .role = "ps", .index = index, .incarnation = env.entropy() | 1},
                                  .listen_at = server_endpoint(index), .link = {},
                                  .ready_timeout = seconds_to_duration(how.ready_timeout)};
   servers_[index].emplace_back(env, run_server_after(env, seconds_to_duration(how.delay), std::move(options)));
@@ -116,7 +116,7 @@ std::unique_ptr<RemoteStore> VirtualCluster::make_store(Environment& env, const 
   RemoteStoreOptions store{.identity = {.job = options.job, .role = role, .index = index,
                                         .trainer_index = chief ? 0 : index + 1, .global_id = uint32_t(chief ? 0 : index + 1),
                                         .incarnation = env.entropy() | 1, .strategy = options.strategy,
-                                        .fingerprint = options.fingerprint, .numerics = options.numerics},
+                                        .fingerprint = options.fingerprint, .numerics = options.numerics, .variables = options.variables},
                            .servers = {}, .link = {}, .ready_timeout = seconds_to_duration(options.ready_timeout),
                            .job_ended = options.job_ended};
   for (size_t i = 0; i < plan_.shards.size(); ++i) store.servers.push_back(server_endpoint(int(i)));
@@ -190,7 +190,8 @@ Task<Result<float>> VirtualCluster::common_value(Store& store) {
 }
 
 Task<Result<void>> VirtualCluster::finish_job(Environment& env, RemoteStore& store) {
-  SHOAL_CO_TRY_VOID(co_await store.finish(env.after(std::chrono::seconds(10))));
+  JobEnd end{.failed = false, .reason = "max_steps"};
+  SHOAL_CO_TRY_VOID(co_await store.finish(std::move(end), env.after(std::chrono::seconds(10))));
   co_return co_await store.leave(env.after(std::chrono::seconds(10)));
 }
 

@@ -50,10 +50,11 @@ class VirtualCluster : public testing::Test {
 
   struct TaskOptions {
     std::string name;
-    std::string job = "job";
+    std::string job = "chief 0: a:1\nps 0: b:1\n";
     std::string strategy = "async";
     uint64_t fingerprint = 77;
     std::string numerics = "same";
+    std::string variables = {};
     double ready_timeout = 60;
     std::function<bool()> job_ended = {};
   };

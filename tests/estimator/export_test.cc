@@ -1,6 +1,9 @@
 // Estimator::export_model and load_exported_model (CONTRACT EST-13).
 #include "shoal/estimator/exported_model.h"
 
+#include <set>
+#include <thread>
+
 #include "fixture.h"
 #include "shoal/nn/flatten.h"
 #include "shoal/nn/head.h"
@@ -122,6 +125,25 @@ TEST_F(Export, CopiesAssets) {
     EXPECT_THAT(refusal([&] { write({.assets = {{outside, place.folder / "words.txt"}}}); }), HasSubstr("inside the export"));
   }
   refusal([&] { write({.assets = {{"x", place.folder / "missing"}}}); }, ErrorKind::kNotFound);
+}
+
+TEST_F(Export, TwoThatRaceForANameBothGetOne) {
+  std::vector<std::string> folders[2];
+  std::vector<std::thread> processes;
+  for (auto& own : folders) {
+    processes.emplace_back([&] {
+      for (int i = 0; i < 2; ++i) own.push_back(write());
+    });
+  }
+  for (std::thread& process : processes) process.join();
+  std::set<std::string> names;
+  for (const auto& own : folders) {
+    for (const std::string& folder : own) {
+      EXPECT_TRUE(names.insert(folder).second) << folder;
+      EXPECT_EQ(load_exported_model(folder, runtime)->global_step(), 7);
+    }
+  }
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(base), {}), 4);
 }
 
 TEST_F(Export, AFailureLeavesNothingBehind) {

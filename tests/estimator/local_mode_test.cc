@@ -59,6 +59,19 @@ TEST_F(LocalMode, DoesNotEvaluateOneStepTwice) {
   run({.max_steps = 20}, {.throttle_secs = 600});
   EXPECT_THAT(evaluations(), ElementsAre(10, 20));
   EXPECT_THAT(retained(place.model_dir()), ElementsAre("model.ckpt-0", "model.ckpt-10", "model.ckpt-20"));
+  EXPECT_EQ(place.log.count('I', "throttle"), 0) << "the last one is not skipped, and nothing says so";
+}
+
+TEST_F(LocalMode, SaysWhyASkippedCheckpointIsEvaluatedAfterAll) {
+  train_input.dataset = losses(std::vector<float>(20, 1));  // ends where a checkpoint has just been skipped
+  run({}, {.throttle_secs = 600});
+  EXPECT_THAT(evaluations(), ElementsAre(10, 20));
+  const std::vector<std::string> lines = place.log.all('I');
+  const auto line = [&](const std::string& part) {
+    return std::find_if(lines.begin(), lines.end(), [&](const std::string& l) { return l.find(part) != std::string::npos; });
+  };
+  EXPECT_LT(line("model.ckpt-20 skipped by the throttle"), line("model.ckpt-20 after all: training has ended with it"));
+  EXPECT_NE(line("model.ckpt-20 after all: training has ended with it"), lines.end());
 }
 
 TEST_F(LocalMode, StartDelayPlaysNoPart) {
@@ -111,6 +124,16 @@ TEST_F(LocalMode, WithoutMaxStepsTrainsUntilTheInputEnds) {
   run({}, {});
   EXPECT_THAT(evaluations(), ElementsAre(10));
   EXPECT_THAT(exporter->calls, ElementsAre("10"));
+}
+
+TEST_F(LocalMode, AJobStartedAgainAtTheEndOfItsInputSaysSo) {
+  train_input.dataset = losses(std::vector<float>(13, 1));
+  run({.max_steps = 20}, {});
+  EXPECT_EQ(place.log.count('W', "no step was made"), 0);
+  place.log.clear();
+  run({.max_steps = 20}, {});
+  EXPECT_EQ(place.log.count('W', "no step was made: this job had come to the end of its input before (global step 13)"), 1);
+  EXPECT_EQ(place.log.count('W', "empty"), 0);
 }
 
 TEST_F(LocalMode, EmptyTrainingInputIsWarnedOfAndTheStartEvaluatedOnce) {

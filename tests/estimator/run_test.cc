@@ -252,11 +252,35 @@ TEST(Run, ATaskThatFailsIsNamed) {
   EXPECT_THAT(outcome.err, HasSubstr("error: worker 0: bad disk"));
 }
 
+TEST(Run, ATaskIsNamedOnceInItsError) {
+  Place place;
+  const Outcome outcome = run_program({"--cluster", "ps:1,worker:1", "--model-dir", place.model_dir()},
+                                      [&](const RunConfig& config, const CommandLine&) {
+                                        if (config.is_chief()) throw std::runtime_error("the cable");
+                                      });
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("error: chief 0: the program threw an exception: the cable\n"));
+}
+
 TEST(Run, ProgramsWithoutFlagsGiveOnlyABody) {
   const char* argv[] = {"program"};
   int calls = 0;
   EXPECT_EQ(run(1, argv, [&](RunConfig) { ++calls; }), 0);
   EXPECT_EQ(calls, 1);
+}
+
+TEST(Run, FlagsThatOnlyABodyCouldHeedAreRefusedWhereItCannot) {
+  for (const char* flag : {"--steps", "--batch", "--data-dir", "--throttle-secs"}) {
+    const char* argv[] = {"program", flag, "10"};
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(run(3, argv, [](const RunConfig&) { ADD_FAILURE() << "called"; }), 2);
+    EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+                AllOf(HasSubstr(flag), HasSubstr("has no effect: this program's code decides it")));
+  }
+  const char* argv[] = {"program", "--help"};
+  ::testing::internal::CaptureStdout();
+  EXPECT_EQ(run(2, argv, [](const RunConfig&) {}), 0);
+  EXPECT_THAT(::testing::internal::GetCapturedStdout(), AllOf(HasSubstr("--model-dir"), ::testing::Not(HasSubstr("--steps"))));
 }
 
 }  // namespace

@@ -48,6 +48,15 @@ TEST(Train, APassPerCallWhenTheInputHasEnded) {
   EXPECT_THAT(place.log.all('W'), IsEmpty());
 }
 
+TEST(Train, TheCheckpointsAreReadOnceAtTheStart) {
+  Place place;
+  place.estimator(counting_model, {.save_checkpoints_steps = 1}).train(endless, {.steps = 2});
+  write_file(place.model_dir() + "/model.ckpt-2.index", "damaged");
+  place.log.clear();
+  place.estimator(counting_model).train(endless, {.steps = 1});
+  EXPECT_EQ(place.log.count('W', "checkpoint model.ckpt-2 is passed over"), 1);
+}
+
 TEST(Train, EmptyInputIsWarnedOf) {
   Place place;
   Estimator estimator = place.estimator(counting_model);

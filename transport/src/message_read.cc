@@ -45,6 +45,7 @@ Result<Hello> read_hello(const Message& message) {
   hello.strategy = view_of(table->strategy());
   hello.fingerprint = table->fingerprint();
   hello.numerics = view_of(table->numerics());
+  if (table->variables()) hello.variables = view_of(table->variables());
   return hello;
 }
 

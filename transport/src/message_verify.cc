@@ -21,6 +21,7 @@ const char* flaw(const wire::Hello& hello) {
   if (!within(hello.role(), 1, kVerbBytesMax)) return "role of no or too many characters";
   if (!within(hello.strategy(), 0, kCanonicalTextBytesMax)) return "strategy too long";
   if (!within(hello.numerics(), 0, kCanonicalTextBytesMax)) return "numerics too long";
+  if (hello.variables() && !within(hello.variables(), 0, kCanonicalTextBytesMax)) return "list of variables too long";
   if (hello.index() < 0 || hello.index() > 65535) return "task index out of range";
   return nullptr;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "server_state.h"
+#include "shoal/cluster/identity.h"
 #include "shoal/cluster/server_memory.h"
 #include "shoal/transport/message.h"
 
@@ -24,10 +25,12 @@ constexpr uint64_t kControlBytesMax = uint64_t(64) << 20;
 constexpr uint64_t kMessageOverhead = uint64_t(1) << 20;
 constexpr uint64_t kReadBytesMax = uint64_t(64) << 20;
 
-Error differs(std::string_view what, const std::string& theirs, const std::string& ours) {
-  return failed_precondition("different " + std::string(what) + ": the task that connects has " + theirs +
-                             ", this server has " + ours + "; give all tasks of a job the same program and configuration");
+Error differs(std::string_view what, const std::string& how) {
+  return failed_precondition("different " + std::string(what) + ": " + how +
+                             "; give all tasks of a job the same program, flags and cluster");
 }
+
+std::string name_of(const transport::Hello& hello) { return hello.role + " " + std::to_string(hello.index); }
 
 /// One connection after its hello.
 struct Session {
@@ -55,6 +58,7 @@ class Server {
   Result<void> admit(Session& session);
   Result<void> check_hello(const Session& session) const;
   Result<void> check_model(const Session& session) const;
+  std::string name() const { return "ps " + std::to_string(options_.identity.index); }
   void part_from_older(const Session& session);
   void dismiss(Session& session);
   Message welcome(const Session& session);
@@ -70,6 +74,7 @@ class Server {
   Task<Result<void>> reply(Session& session, const Message& request, Message answer, uint8_t status = kStatusOk);
   Task<Result<void>> reply_weights(Session& session, const Message& request, uint8_t status);
   Message ok() { return transport::make_control(env_.buffers(), "ok"); }
+  Message finished() { return transport::make_control(env_.buffers(), "finished", to_json(state_.end())); }
 
   Environment& env_;
   ParameterServerOptions options_;
@@ -102,7 +107,10 @@ Task<Result<void>> Server::run() {
   end_connections(outcome);
   Result<void> joined = co_await group_.join();
   static_cast<void>(joined);  // connections end with errors of their own, which are logged there
-  if (outcome) env_.log().info("training finished; the parameter server returns");
+  if (outcome) {
+    const LogLevel level = state_.end().failed ? LogLevel::kWarning : LogLevel::kInfo;
+    env_.log().log(level, sentence(state_.end()) + "; the parameter server returns");
+  }
   co_return outcome;
 }
 
@@ -112,7 +120,7 @@ void Server::end_connections(const Result<void>& outcome) {
   changed_->notify_all();
   for (Session* session : sessions_) {
     if (!outcome) break;
-    Message last = transport::make_control(env_.buffers(), "finished");
+    Message last = finished();
     last.head.status = kStatusStopBit;
     last.head.epoch = state_.epoch();
     last.head.global_step = state_.global_step();
@@ -185,8 +193,7 @@ Task<Result<void>> Server::serve_session(std::unique_ptr<Connection> connection)
   session.hello = std::move(hello).value();
   Result<void> admitted = admit(session);
   if (!admitted) {
-    env_.log().warning("refused " + session.hello.role + " " + std::to_string(session.hello.index) + ": " +
-                       admitted.error().message());
+    env_.log().warning("refused " + name_of(session.hello) + ": " + admitted.error().message());
     Message refusal = transport::make_error(env_.buffers(), admitted.error());
     Result<void> sent = co_await reply(session, *first, std::move(refusal));
     static_cast<void>(sent);
@@ -197,8 +204,7 @@ Task<Result<void>> Server::serve_session(std::unique_ptr<Connection> connection)
   Result<void> outcome = co_await reply(session, *first, welcome(session));
   if (outcome) outcome = co_await converse(session);
   if (!outcome && outcome.error().kind() != ErrorKind::kCancelled && state_.phase() != Phase::kFinished) {
-    env_.log().info("connection of " + session.hello.role + " " + std::to_string(session.hello.index) +
-                    " ended: " + outcome.error().message());
+    env_.log().info("connection of " + name_of(session.hello) + " ended: " + outcome.error().message());
   }
   std::erase(sessions_, &session);
   dismiss(session);
@@ -206,15 +212,16 @@ Task<Result<void>> Server::serve_session(std::unique_ptr<Connection> connection)
 }
 
 Message Server::welcome(const Session& session) {
-  const Welcome text{state_.phase(), state_.epoch(), state_.global_step(), state_.position_of(session.trainer)};
+  const Welcome text{state_.phase(), state_.epoch(), state_.global_step(), state_.position_of(session.trainer), state_.end()};
   return transport::make_control(env_.buffers(), "welcome", to_json(text));
 }
 
 Result<void> Server::check_hello(const Session& session) const {
   const transport::Hello& hello = session.hello;
-  if (hello.job != options_.identity.job) return differs("job", hello.job, options_.identity.job);
-  if (hello.strategy != options_.identity.strategy) {
-    return differs("update strategy", hello.strategy, options_.identity.strategy);
+  const TaskIdentity& own = options_.identity;
+  if (hello.job != own.job) return differs("job", job_difference(hello.job, name_of(hello), own.job, name()));
+  if (hello.strategy != own.strategy) {
+    return differs("update strategy", name_of(hello) + " has " + hello.strategy + ", " + name() + " has " + own.strategy);
   }
   if (session.trainer < 0) return failed_precondition("a " + hello.role + " has no business with a parameter server");
   if (hello.index < 0 || hello.index > (session.chief ? 0 : kTaskIndexMax)) {
@@ -230,7 +237,11 @@ Result<void> Server::check_hello(const Session& session) const {
 /// Asked at the hello and again with each pull: a worker may come before the chief has brought the model.
 Result<void> Server::check_model(const Session& session) const {
   if (session.chief || state_.phase() != Phase::kReady || session.hello.fingerprint == state_.fingerprint()) return {};
-  return differs("model", std::to_string(session.hello.fingerprint), std::to_string(state_.fingerprint()));
+  const std::string whose = name_of(session.hello);
+  const std::string how = variables_difference(session.hello.variables, whose, state_.spec(), name());
+  if (!how.empty()) return differs("model", how);
+  return differs("model", whose + " has the chief's variables, as far as " + name() +
+                              " holds them, but another graph (layers, loss, update rules or numbers in them)");
 }
 
 /// A task that was started again takes the place of its former process, whose connections may linger.
@@ -308,7 +319,7 @@ Task<Result<void>> Server::handle_pull(Session& session, Message request) {
     co_return co_await reply(session, request, transport::make_control(env_.buffers(), "not_ready"));
   }
   if (state_.phase() == Phase::kFinished) {
-    co_return co_await reply(session, request, transport::make_control(env_.buffers(), "finished"), kStatusStopBit);
+    co_return co_await reply(session, request, finished(), kStatusStopBit);
   }
   if (Result<void> same = check_model(session); !same) {
     co_return co_await reply(session, request, transport::make_error(env_.buffers(), same.error()));
@@ -320,7 +331,7 @@ Task<Result<void>> Server::handle_pull(Session& session, Message request) {
 Task<Result<void>> Server::handle_chunk(Session& session, Message request) {
   SHOAL_CO_TRY(const transport::Chunk chunk, transport::read_chunk(request));
   if (state_.phase() == Phase::kFinished) {  // the last checkpoint is written: too late to count
-    co_return co_await reply(session, request, transport::make_control(env_.buffers(), "finished"), kStatusStopBit);
+    co_return co_await reply(session, request, finished(), kStatusStopBit);
   }
   auto pushed = state_.push(session.trainer, request.head, chunk);
   if (!pushed) co_return co_await reply(session, request, transport::make_error(env_.buffers(), pushed.error()));
@@ -366,7 +377,8 @@ Result<Message> Server::chief_control(Session& session, const transport::Control
   } else if (control.verb == "stop") {
     state_.request_stop();
   } else if (control.verb == "finish") {
-    state_.finish();
+    SHOAL_TRY(JobEnd end, parse_job_end(control.text));
+    state_.finish(std::move(end));
   } else {
     return invalid_argument("unknown request " + std::string(control.verb.substr(0, 64)));
   }

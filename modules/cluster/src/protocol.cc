@@ -10,6 +10,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr size_t kPositionBytesMax = size_t(64) << 10;
+constexpr size_t kReasonBytesMax = 8192;  // an error's sentence
 
 /// Runs a reader over parsed JSON; anything missing or mistyped is one sentence.
 template <class T, class Read>
@@ -74,17 +75,40 @@ std::string_view to_string(Phase phase) {
   return "unknown";
 }
 
+std::string sentence(const JobEnd& end) {
+  if (end.failed) return "the job failed: the chief gave up: " + end.reason;
+  return "training finished" + (end.reason.empty() ? "" : " (" + end.reason + ")");
+}
+
+std::string to_json(const JobEnd& end) {
+  return text_of({{"failed", end.failed}, {"reason", end.reason.substr(0, kReasonBytesMax)}});
+}
+
+Result<JobEnd> parse_job_end(std::string_view text) {
+  return parse_as<JobEnd>("finish", text, [](const Json& json) -> Result<JobEnd> {
+    JobEnd end{json.at("failed").get<bool>(), json.at("reason").get<std::string>()};
+    if (end.reason.size() > kReasonBytesMax) return data_loss("control message finish: the reason is too long");
+    return end;
+  });
+}
+
 std::string to_json(const Welcome& welcome) {
-  return text_of({{"phase", int(welcome.phase)},
-                  {"epoch", welcome.epoch},
-                  {"global_step", welcome.global_step},
-                  {"position", std::vector<uint8_t>(welcome.position.begin(), welcome.position.end())}});
+  Json json{{"phase", int(welcome.phase)},
+            {"epoch", welcome.epoch},
+            {"global_step", welcome.global_step},
+            {"position", std::vector<uint8_t>(welcome.position.begin(), welcome.position.end())}};
+  if (welcome.phase == Phase::kFinished) json["end"] = to_json(welcome.end);
+  return text_of(json);
 }
 
 Result<Welcome> parse_welcome(std::string_view text) {
   return parse_as<Welcome>("welcome", text, [](const Json& json) -> Result<Welcome> {
-    return Welcome{phase_from(json.at("phase")), whole_number<uint64_t>(json, "epoch"),
-                   whole_number<uint64_t>(json, "global_step"), bytes_from(json.at("position"))};
+    Welcome welcome{phase_from(json.at("phase")), whole_number<uint64_t>(json, "epoch"),
+                    whole_number<uint64_t>(json, "global_step"), bytes_from(json.at("position"))};
+    if (welcome.phase == Phase::kFinished) {
+      SHOAL_TRY(welcome.end, parse_job_end(json.at("end").get<std::string>()));
+    }
+    return welcome;
   });
 }
 

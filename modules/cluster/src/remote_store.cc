@@ -55,16 +55,17 @@ class RemoteStoreImpl final : public RemoteStore {
 
   Task<Result<void>> connect(Deadline deadline) override { return connect_all(deadline); }
   Task<Result<void>> leave(Deadline deadline) override;
-  Task<Result<void>> request_stop(Deadline deadline) override { return tell_all("stop", deadline); }
+  Task<Result<void>> request_stop(Deadline deadline) override { return tell_all("stop", {}, deadline); }
   Task<Result<ServerStatus>> status(Deadline deadline) override { return status_of(0, deadline); }
-  Task<Result<void>> finish(Deadline deadline) override;
+  Task<Result<void>> finish(JobEnd end, Deadline deadline) override;
+  std::optional<JobEnd> job_end() const override;
 
   Task<Result<Message>> control(size_t shard, std::string_view verb, std::string text, Deadline deadline);
-  Task<Result<void>> tell_all(std::string_view verb, Deadline deadline);
+  Task<Result<void>> tell_all(std::string_view verb, std::string text, Deadline deadline);
 
  private:
   Task<Result<void>> connect_all(Deadline deadline);
-  Task<Result<void>> finish_server(size_t shard, Deadline deadline);
+  Task<Result<void>> finish_server(size_t shard, std::string end, Deadline deadline);
   Task<Result<Ready>> attach_once(Deadline deadline);
   Task<bool> asks_job_ended();
   Task<Result<Welcome>> welcome_of(size_t shard, Deadline deadline);
@@ -114,7 +115,7 @@ class RemoteSnapshot final : public Snapshot {
     if (part.offset != offset || part.payload.size() != bytes) co_return data_loss("a server sent another part than asked");
     co_return Part{part.payload, message.body};
   }
-  Task<Result<void>> release() override { return store_.tell_all("release", env_.after(kRequestTimeout)); }
+  Task<Result<void>> release() override { return store_.tell_all("release", {}, env_.after(kRequestTimeout)); }
 
  private:
   RemoteStoreImpl& store_;
@@ -360,8 +361,7 @@ Task<Result<Outcome>> RemoteStoreImpl::commit(Step step, std::span<const double>
     std::copy(scalars.begin(), scalars.end(), out.chunk.scalars.begin());
     out.sequence = links_[i]->next_sequence();
     out.chunk.message.head.sequence = out.sequence;
-    Message message = links_.size() == 1 ? std::move(out.chunk.message) : out.chunk.message;
-    if (links_.size() == 1) out.chunk.message = message;  // kept until the reply, for a retry
+    Message message = out.chunk.message;  // kept until the reply, for a retry
     Result<void> sent = co_await links_[i]->send(std::move(message), epoch_, env_.after(kRequestTimeout));
     static_cast<void>(sent);  // a lost connection shows below, where the push is delivered again
   }
@@ -437,37 +437,44 @@ Task<Result<uint64_t>> RemoteStoreImpl::global_step() {
 
 Task<Result<void>> RemoteStoreImpl::leave(Deadline deadline) {
   for (Message& held : weights_) held.body = {};
-  Result<void> told = co_await tell_all("done", deadline);
+  Result<void> told = co_await tell_all("done", {}, deadline);
   for (auto& link : links_) link->close(Error(ErrorKind::kCancelled, "the trainer is done"));
   co_return told;
 }
 
 /// All at once: a server that is gone keeps no other waiting.
-Task<Result<void>> RemoteStoreImpl::finish(Deadline deadline) {
+Task<Result<void>> RemoteStoreImpl::finish(JobEnd end, Deadline deadline) {
   TaskGroup group(env_);
-  for (size_t i = 0; i < links_.size(); ++i) group.spawn(finish_server(i, deadline));
+  for (size_t i = 0; i < links_.size(); ++i) group.spawn(finish_server(i, to_json(end), deadline));
   co_return co_await group.join();
 }
 
 /// Over a new connection where there is none, or where it breaks before the answer.
-Task<Result<void>> RemoteStoreImpl::finish_server(size_t shard, Deadline deadline) {
+Task<Result<void>> RemoteStoreImpl::finish_server(size_t shard, std::string end, Deadline deadline) {
   for (;;) {
     if (!links_[shard]->connected()) {
       std::function<bool()> give_up;
       SHOAL_CO_TRY_VOID(co_await links_[shard]->connect(deadline, std::move(give_up)));
       if (links_[shard]->welcome().phase == Phase::kFinished) co_return Result<void>{};
     }
-    auto told = co_await control(shard, "finish", {}, deadline);
+    auto told = co_await control(shard, "finish", end, deadline);
     if (told) co_return Result<void>{};
     if (told.error().kind() != ErrorKind::kUnavailable) co_return std::move(told).error();
   }
 }
 
-Task<Result<void>> RemoteStoreImpl::tell_all(std::string_view verb, Deadline deadline) {
+std::optional<JobEnd> RemoteStoreImpl::job_end() const {
+  for (const auto& link : links_) {
+    if (link->job_end()) return link->job_end();
+  }
+  return std::nullopt;
+}
+
+Task<Result<void>> RemoteStoreImpl::tell_all(std::string_view verb, std::string text, Deadline deadline) {
   Result<void> outcome;
   for (size_t i = 0; i < links_.size(); ++i) {
     if (!links_[i]->connected()) continue;
-    auto told = co_await control(i, verb, {}, deadline);
+    auto told = co_await control(i, verb, text, deadline);
     if (!told && outcome) outcome = std::move(told).error();
   }
   co_return outcome;

@@ -59,13 +59,15 @@ Task<Result<void>> ServerLink::attempt(Deadline deadline) {
 Task<Result<void>> ServerLink::introduce(Deadline deadline) {
   transport::Hello hello{.job = identity_.job, .role = identity_.role, .index = identity_.index,
                          .incarnation = identity_.incarnation, .strategy = identity_.strategy,
-                         .fingerprint = identity_.fingerprint, .numerics = identity_.numerics};
+                         .fingerprint = identity_.fingerprint, .numerics = identity_.numerics,
+                         .variables = identity_.variables};
   Message message = transport::make_hello(env_.buffers(), hello);
   message.head.sequence = next_sequence();
   SHOAL_CO_TRY(const Message answer, co_await request(std::move(message), 0, deadline));
   SHOAL_CO_TRY(const transport::Control control, transport::read_control(answer));
   if (control.verb != "welcome") co_return data_loss("expected a welcome, got " + std::string(control.verb));
   SHOAL_CO_TRY(welcome_, parse_welcome(control.text));
+  if (welcome_.phase == Phase::kFinished) job_end_ = welcome_.end;
   server_incarnation_ = answer.head.incarnation;
   co_return Result<void>{};
 }
@@ -80,12 +82,22 @@ void ServerLink::close(Error reason) {
   connection_.reset();
 }
 
+/// "finished", asked for or not, says how the job ended.
+void ServerLink::note_end(const Message& message) {
+  if (message.head.kind != MessageKind::kControl) return;
+  const auto control = transport::read_control(message);
+  if (!control || control->verb != "finished") return;
+  auto end = parse_job_end(control->text);
+  job_end_ = end ? std::move(end).value() : JobEnd{};
+}
+
 /// A server that leaves says so to whoever is connected, unasked.
 bool ServerLink::is_last_word(const Message& message) {
   const bool leads = identity_.trainer_index == 0;  // decides itself when the job ends
   if (leads || message.head.kind != MessageKind::kControl || message.head.reply_to != 0) return false;
   const auto control = transport::read_control(message);
   if (control && control->verb == "finished") job_ended_ = true;
+  if (job_ended_) note_end(message);
   return job_ended_;
 }
 
@@ -120,6 +132,7 @@ Task<Result<Message>> ServerLink::receive(uint64_t reply_to, Deadline deadline) 
     if (is_last_word(*message)) co_return co_await lost(cancelled());
     if (message->head.reply_to != reply_to) continue;  // the answer to a request that was given up
     if (message->head.kind == MessageKind::kError) co_return transport::read_error(*message);
+    note_end(*message);
     co_return message;
   }
 }

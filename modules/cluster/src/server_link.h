@@ -22,6 +22,8 @@ class ServerLink {
   Task<Result<void>> connect(Deadline deadline, std::function<bool()> give_up);
   bool connected() const { return connection_ != nullptr; }
   const Welcome& welcome() const { return welcome_; }
+  /// How the job ended, once the server said that it has.
+  const std::optional<JobEnd>& job_end() const { return job_end_; }
   /// Of the server's process; another one after a reconnection: it was restarted, and what it held is gone.
   uint64_t server_incarnation() const { return server_incarnation_; }
   const transport::Endpoint& server() const { return server_; }
@@ -40,6 +42,7 @@ class ServerLink {
   Task<Result<void>> attempt(Deadline deadline);
   Task<Result<void>> introduce(Deadline deadline);
   Task<Error> lost(Error error);
+  void note_end(const transport::Message& message);
   bool is_last_word(const transport::Message& message);
 
   Environment& env_;
@@ -51,7 +54,8 @@ class ServerLink {
   Welcome welcome_;
   uint64_t server_incarnation_ = 0;
   uint64_t sequence_ = 0;
-  bool job_ended_ = false;
+  std::optional<JobEnd> job_end_;
+  bool job_ended_ = false;  ///< the server has left with these words: there is nothing to connect to
 };
 
 }  // namespace shoal::cluster

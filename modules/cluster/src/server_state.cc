@@ -38,6 +38,12 @@ Result<void> ServerState::admit(int trainer, uint64_t incarnation) {
   return {};
 }
 
+/// Told twice (by a chief that found its connection broken), the first word counts.
+void ServerState::finish(JobEnd end) {
+  if (phase_ != Phase::kFinished) end_ = std::move(end);
+  phase_ = Phase::kFinished;
+}
+
 Result<void> ServerState::prepare(Prepare prepare) {
   if (phase_ == Phase::kFinished) return unavailable("the job that this server served has ended; the server is leaving");
   if (prepare.epoch <= epoch_) {

@@ -37,6 +37,7 @@ class ServerState {
   uint64_t epoch() const { return epoch_; }
   uint64_t global_step() const { return global_step_; }
   uint64_t fingerprint() const { return fingerprint_; }
+  const ShardSpec& spec() const { return shard_->spec(); }  ///< once a model was prepared
   uint64_t arena_bytes() const { return shard_ ? shard_->spec().arena_bytes : 0; }
   const transport::Message& weights() const { return weights_; }
   std::map<int, TrainerRecord>& trainers() { return trainers_; }
@@ -44,7 +45,8 @@ class ServerState {
   ServerStatus status() const;
   bool stop_requested() const { return stop_; }
   void request_stop() { stop_ = true; }
-  void finish() { phase_ = Phase::kFinished; }
+  void finish(JobEnd end);
+  const JobEnd& end() const { return end_; }  ///< once the phase is kFinished
   /// A process of `trainer` says hello. FailedPrecondition if a newer one had taken its place before.
   Result<void> admit(int trainer, uint64_t incarnation);
 
@@ -73,6 +75,7 @@ class ServerState {
   std::map<int, std::string> positions_;
   std::map<int, TrainerRecord> trainers_;
   bool stop_ = false;
+  JobEnd end_;
 };
 
 }  // namespace shoal::cluster

@@ -51,7 +51,7 @@ CheckpointSaver::CheckpointSaver(Environment& env, const RunConfig& config, Save
     : env_(env), options_(std::move(options)), keep_max_(config.keep_checkpoint_max().value_or(0)),
       timer_(config.save_checkpoints_steps(), config.save_checkpoints_secs()) {}
 
-Task<Result<void>> CheckpointSaver::save_at_start(cluster::Store& store, RunContext& context, std::string own_position) {
+Task<Result<void>> CheckpointSaver::save_at_start(cluster::Store& store, LoopContext& context, std::string own_position) {
   if (!begun_) {
     begun_ = true;
     std::function<void()> call = [this] {
@@ -63,7 +63,7 @@ Task<Result<void>> CheckpointSaver::save_at_start(cluster::Store& store, RunCont
   co_return co_await save(store, context, std::move(own_position));
 }
 
-Task<Result<void>> CheckpointSaver::save(cluster::Store& store, RunContext& context, std::string own_position) {
+Task<Result<void>> CheckpointSaver::save(cluster::Store& store, LoopContext& context, std::string own_position) {
   SHOAL_CO_TRY(std::unique_ptr<cluster::Snapshot> snapshot, co_await store.snapshot(std::move(own_position)));
   const uint64_t step = snapshot->info().global_step;
   context.set_global_step(step);
@@ -82,7 +82,7 @@ Task<Result<void>> CheckpointSaver::save(cluster::Store& store, RunContext& cont
   co_return co_await tell("after_save", std::move(after));
 }
 
-Task<Result<void>> CheckpointSaver::save_at_end(cluster::Store& store, RunContext& context, std::string own_position) {
+Task<Result<void>> CheckpointSaver::save_at_end(cluster::Store& store, LoopContext& context, std::string own_position) {
   SHOAL_CO_TRY(const uint64_t step, co_await store.global_step());
   context.set_global_step(step);
   if (!timer_.last_step() || *timer_.last_step() != step) {

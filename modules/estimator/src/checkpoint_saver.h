@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "loop_context.h"
 #include "shoal/base/environment.h"
 #include "shoal/checkpoint/directory.h"
 #include "shoal/cluster/store.h"
@@ -26,11 +27,11 @@ class CheckpointSaver {
 
   /// The first save of a run and of each recovery: even if a checkpoint of that step exists. begin() of the listeners
   /// comes before the first.
-  Task<Result<void>> save_at_start(cluster::Store& store, RunContext& context, std::string own_position);
+  Task<Result<void>> save_at_start(cluster::Store& store, LoopContext& context, std::string own_position);
   bool due(uint64_t step, SteadyTime now) const { return timer_.due(step, now); }
-  Task<Result<void>> save(cluster::Store& store, RunContext& context, std::string own_position);
+  Task<Result<void>> save(cluster::Store& store, LoopContext& context, std::string own_position);
   /// The last: only if the step moved since the one before. Then end() of the listeners.
-  Task<Result<void>> save_at_end(cluster::Store& store, RunContext& context, std::string own_position);
+  Task<Result<void>> save_at_end(cluster::Store& store, LoopContext& context, std::string own_position);
 
   /// Name of the newest checkpoint written ("model.ckpt-20"); empty: none yet.
   const std::string& last_name() const { return last_name_; }

@@ -51,7 +51,7 @@ Task<std::vector<TaskOutcome>> ThreadedCluster::run(std::vector<RunConfig> confi
 
 void ThreadedCluster::start(size_t index, RunConfig config) {
   threads_.emplace_back([this, index, config = std::move(config)] {
-    Result<void> result = call_user(config.task().name(), [&] { body_(config); });
+    Result<void> result = call_user("the program", [&] { body_(config); });
     env_.post([this, index, result = std::move(result)]() mutable { ended(index, std::move(result)); });
   });
 }

@@ -3,10 +3,12 @@
 #include <algorithm>
 
 #include "evaluation.h"
+#include "leftovers.h"
 
 namespace shoal {
 
 Result<void> Evaluating::evaluate(Environment& env, const std::string& prefix) {
+  if (!last_prefix_) sweep_exports(env);
   SHOAL_TRY(Metrics metrics, run_evaluation(env, estimator_, spec_.input_fn,
                                             {.steps = spec_.steps, .hooks = spec_.hooks, .checkpoint = prefix, .name = spec_.name}));
   if (!metrics.contains("global_step")) return internal_error("an evaluation gave no global_step");
@@ -14,8 +16,7 @@ Result<void> Evaluating::evaluate(Environment& env, const std::string& prefix) {
   last_was_final_ = max_steps_ && metrics["global_step"] >= double(*max_steps_);
   exports_.clear();
   for (const auto& exporter : spec_.exporters) {
-    const std::string path = join_path(join_path(estimator_.model_dir(), "export"), exporter->name());
-    const ExportRequest request{env, estimator_, path, prefix, metrics, spec_.input_fn, last_was_final_};
+    const ExportRequest request{env, estimator_, export_folder(*exporter), prefix, metrics, spec_.input_fn, last_was_final_};
     SHOAL_TRY(std::optional<std::string> written,
               call_user("exporter " + exporter->name(), [&] { return exporter->export_model(request); }));
     if (written) {
@@ -26,6 +27,15 @@ Result<void> Evaluating::evaluate(Environment& env, const std::string& prefix) {
   }
   metrics_ = std::move(metrics);
   return {};
+}
+
+/// Of a process before this one, whose exporters may not all write again.
+void Evaluating::sweep_exports(Environment& env) const {
+  for (const auto& exporter : spec_.exporters) sweep_leftovers(env, export_folder(*exporter), {kUnfinishedExport});
+}
+
+std::string Evaluating::export_folder(const Exporter& exporter) const {
+  return join_path(join_path(estimator_.model_dir(), "export"), exporter.name());
 }
 
 void Evaluating::warn_about_final_exporters(Logger& log) const {

@@ -26,6 +26,9 @@ class Evaluating {
   bool last_was_final() const { return last_was_final_; }
 
  private:
+  void sweep_exports(Environment& env) const;
+  std::string export_folder(const Exporter& exporter) const;
+
   const Estimator& estimator_;
   const EvalSpec& spec_;
   std::optional<int64_t> max_steps_;

@@ -32,7 +32,7 @@ class EvaluationRun {
   data::Iterator& input_;
   LoadedVariables variables_;
   std::vector<std::shared_ptr<Hook>> hooks_;
-  RunContext context_;
+  LoopContext context_;
   StepRequest request_;
   StepValues values_;
   std::vector<nn::MetricAccumulator> accumulators_;

@@ -3,6 +3,7 @@
 
 #include "evaluation.h"
 #include "export_format.h"
+#include "leftovers.h"
 #include "predictor.h"
 #include "shoal/base/production.h"
 #include "shoal/checkpoint/directory.h"
@@ -69,17 +70,19 @@ std::string ten_digits(int64_t seconds) {
 }
 
 /// Renames the finished export to the current second; if that is taken, waits for the next, ten times. A name never lies in
-/// the future, so names tell the order of exports, also of several processes.
+/// the future, so names tell the order of exports, also of several processes. Nobody looks before: renaming a folder to one
+/// that has files in it fails, so of two that race for a name one gets it, whole, and the other waits.
 Result<std::string> publish(Environment& env, const std::string& base, const std::string& temporary) {
   std::string path;
   for (int i = 0; i < kNameTries; ++i) {
     const auto now = std::chrono::floor<std::chrono::seconds>(env.wall_now());
     path = join_path(base, ten_digits(now.time_since_epoch().count()));
-    if (!env.storage().exists(path)) {
-      SHOAL_TRY_VOID(env.storage().rename(temporary, path));
+    Result<void> renamed = env.storage().rename(temporary, path);
+    if (renamed) {
       SHOAL_TRY_VOID(env.storage().sync_folder(base));
       return path;
     }
+    if (!env.storage().exists(path)) return std::move(renamed).error();  // not for want of a free name
     SHOAL_TRY_VOID(env.run(env.sleep_for(now + std::chrono::seconds(1) - env.wall_now())));
   }
   return unavailable("export: the name of this second was taken ten times in " + base + ", last " + path);
@@ -111,7 +114,8 @@ Result<std::string> export_to(Environment& env, const Estimator& estimator, cons
   SHOAL_TRY(const ServingModel serving, build_serving(env, estimator, serving_input, *reader));
   Graph& graph = serving.model->graph();
   const int64_t step = reader->global_step();
-  const std::string temporary = join_path(base_dir, ".export-" + std::to_string(env.entropy()));
+  sweep_leftovers(env, base_dir, {kUnfinishedExport});
+  const std::string temporary = join_path(base_dir, std::string(kUnfinishedExport) + std::to_string(env.entropy()));
   const auto write = [&]() -> Result<std::string> {
     SHOAL_TRY_VOID(env.storage().make_folders(temporary));
     SHOAL_TRY_VOID(write_variables(env, join_path(temporary, kExportVariables), graph, serving.variables, step));

@@ -9,9 +9,11 @@ bool LocalEvaluation::after_save(RunContext& context, uint64_t step, const std::
     return false;
   }
   if (last_started_ && env_.now() - *last_started_ < throttle_) {
-    if (context.stop_requested()) return false;  // the last save: end() evaluates it
+    const bool last = context.stop_requested() || (max_steps_ && step >= uint64_t(*max_steps_));
+    if (last) return false;  // end() evaluates it
     env_.log().info("evaluation of " + prefix + " skipped by the throttle: the last one started less than " +
                     std::to_string(int64_t(to_seconds(throttle_))) + " s ago");
+    skipped_step_ = step;
     return false;
   }
   evaluate(step);
@@ -19,7 +21,9 @@ bool LocalEvaluation::after_save(RunContext& context, uint64_t step, const std::
 }
 
 void LocalEvaluation::end(RunContext&, uint64_t step) {
-  if (last_step_ != step) evaluate(step);
+  if (last_step_ == step) return;
+  if (skipped_step_ == step) env_.log().info("evaluation of " + newest_prefix_ + " after all: training has ended with it");
+  evaluate(step);
 }
 
 void LocalEvaluation::evaluate(uint64_t step) {

@@ -8,7 +8,7 @@ namespace shoal {
 class LocalEvaluation final : public CheckpointListener {
  public:
   LocalEvaluation(Environment& env, const Estimator& estimator, const EvalSpec& spec, std::optional<int64_t> max_steps)
-      : env_(env), evaluating_(estimator, spec, max_steps), throttle_(std::chrono::seconds(spec.throttle_secs)) {}
+      : env_(env), max_steps_(max_steps), evaluating_(estimator, spec, max_steps), throttle_(std::chrono::seconds(spec.throttle_secs)) {}
 
   /// The first save of the run is never evaluated; the next one always; later ones under the throttle.
   bool after_save(RunContext& context, uint64_t step, const std::string& prefix) override;
@@ -21,12 +21,14 @@ class LocalEvaluation final : public CheckpointListener {
   void evaluate(uint64_t step);
 
   Environment& env_;
+  std::optional<int64_t> max_steps_;
   Evaluating evaluating_;
   Duration throttle_;
   std::string newest_prefix_;
   std::optional<uint64_t> first_step_;
   std::optional<SteadyTime> last_started_;
   std::optional<uint64_t> last_step_;
+  std::optional<uint64_t> skipped_step_;  // the newest one that the throttle kept from being evaluated
 };
 
 }  // namespace shoal

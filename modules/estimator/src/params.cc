@@ -17,6 +17,11 @@ Params::Params(std::initializer_list<Entry> entries) {
   for (const Entry& entry : entries) set(entry.name, entry.item);
 }
 
+void Params::raise_too_large(std::string_view name, uint64_t value) {
+  raise(invalid_argument("param " + std::string(name) + " is " + std::to_string(value) + ", and integers go to " +
+                         std::to_string(INT64_MAX)));
+}
+
 const Params::Item& Params::find(std::string_view name) const {
   const auto found = items_.find(name);
   if (found != items_.end()) return found->second;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "loop_context.h"
 #include "predictor.h"
 #include "shoal/base/production.h"
 #include "shoal/estimator/estimator.h"
@@ -47,7 +48,7 @@ class LazyPredictions final : public Predictions {
   std::optional<data::Batch> first_;
   std::unique_ptr<Predictor> predictor_;
   std::vector<std::shared_ptr<Hook>> hooks_;
-  RunContext context_;
+  LoopContext context_;
   StepRequest request_;
   StepValues values_;
   data::TensorMap results_;

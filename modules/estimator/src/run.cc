@@ -43,12 +43,15 @@ CLI::Validator reads_as(const std::string& type) {
 
 class Arguments {
  public:
-  explicit Arguments(const ProgramInfo& program);
+  enum class Reader { kBody, kNobody };  ///< of CommandLine
+  Arguments(const ProgramInfo& program, Reader reader);
   /// The exit status if the program shall end here (help, wrong usage).
   std::optional<int> parse(int argc, const char* const* argv);
   Parsed& parsed() { return parsed_; }
 
  private:
+  void add_for_body();
+  void refuse_for_body();
   void add_common();
   void add_own();
   void finish();
@@ -61,24 +64,43 @@ class Arguments {
   std::optional<double> save_secs_;
 };
 
-Arguments::Arguments(const ProgramInfo& program) : program_(program), app_(program.description) {
+Arguments::Arguments(const ProgramInfo& program, Reader reader) : program_(program), app_(program.description) {
   parsed_.command_line.steps = program.steps;
   parsed_.command_line.batch = program.batch;
   parsed_.command_line.throttle_secs = program.throttle_secs;
+  if (reader == Reader::kBody) {
+    add_for_body();
+  } else {
+    refuse_for_body();
+  }
   add_common();
   add_own();
 }
 
-void Arguments::add_common() {
+/// What only the program's body can heed.
+void Arguments::add_for_body() {
   CommandLine& line = parsed_.command_line;
   app_.add_option("--steps", line.steps, "Train until the global step reaches this number")->check(reads_as<int64_t>("INT"))->group("Training");
   app_.add_option("--batch", line.batch, "Examples per trainer and step")->check(reads_as<int64_t>("INT"))->check(CLI::PositiveNumber)->capture_default_str()->group("Training");
-  app_.add_option("--seed", parsed_.config.random_seed, "Seed of initial weights, dropout and shuffles; same seed, same result")->check(reads_as<int64_t>("INT"))->group("Training");
   app_.add_option("--data-dir", line.data_dir, "Folder of the data")->envname("SHOAL_DATA")->group("Files");
+  app_.add_option("--throttle-secs", line.throttle_secs, "Least seconds between the starts of two evaluations")->check(reads_as<int64_t>("INT"))->check(CLI::NonNegativeNumber)->capture_default_str()->group("Files");
+}
+
+void Arguments::refuse_for_body() {
+  for (const char* name : {"--steps", "--batch", "--data-dir", "--throttle-secs"}) {
+    const auto refuse = [name](const std::string&) {
+      throw CLI::ValidationError(name, "has no effect: this program's code decides it");
+    };
+    app_.add_option_function<std::string>(name, refuse)->group("");  // not listed
+  }
+}
+
+void Arguments::add_common() {
+  CommandLine& line = parsed_.command_line;
+  app_.add_option("--seed", parsed_.config.random_seed, "Seed of initial weights, dropout and shuffles; same seed, same result")->check(reads_as<int64_t>("INT"))->group("Training");
   app_.add_option("--model-dir", parsed_.config.model_dir, "Folder for checkpoints, events and exports; training resumes from what is there")->group("Files");
   app_.add_option("--save-checkpoints-steps", save_steps_, "A checkpoint every so many global steps")->check(reads_as<int64_t>("INT"))->group("Files");
   app_.add_option("--save-checkpoints-secs", save_secs_, "A checkpoint every so many seconds")->check(reads_as<double>("NUMBER"))->group("Files");
-  app_.add_option("--throttle-secs", line.throttle_secs, "Least seconds between the starts of two evaluations")->check(reads_as<int64_t>("INT"))->check(CLI::NonNegativeNumber)->capture_default_str()->group("Files");
   app_.add_option("--cluster", parsed_.cluster, "Run a cluster as threads of this process: ps:2,worker:3,evaluator (a chief is always there)")->group("Running");
   app_.add_option("--ready-timeout-secs", parsed_.config.ready_timeout_secs, "Longest wait for the other tasks of a cluster, at the start and when one is lost")->capture_default_str()->group("Running");
   app_.add_option("--transport", runtime_.transport, "How tasks talk: tcp, inproc")->group("Running");
@@ -206,12 +228,11 @@ int run_one(const Parsed& parsed, const TaskHost& host, const ProgramBody& body)
   return 0;
 }
 
-}  // namespace
-
-int run(int argc, const char* const* argv, const ProgramInfo& program, const ProgramBody& body) {
+int run_program(int argc, const char* const* argv, const ProgramInfo& program, Arguments::Reader reader,
+                const ProgramBody& body) {
   std::optional<Arguments> arguments;
   try {
-    arguments.emplace(program);
+    arguments.emplace(program, reader);
   } catch (const CLI::ConstructionError& error) {
     return print_error(invalid_argument(std::string("the program's flags: ") + error.what()));
   }
@@ -226,7 +247,7 @@ int run(int argc, const char* const* argv, const ProgramInfo& program, const Pro
   host.sink = host.progress->wrap(stderr_sink(parsed.quiet ? LogLevel::kWarning : LogLevel::kInfo));
   Reports reports;
   host.report = [&reports](const TaskReport& report) { reports.add(report); };
-  auto status = call_user("main", [&] { return parsed.cluster ? run_threads(parsed, host, body) : run_one(parsed, host, body); });
+  auto status = call_user("the program", [&] { return parsed.cluster ? run_threads(parsed, host, body) : run_one(parsed, host, body); });
   host.progress->finish();
   if (!status) return print_error(status.error());
   if (*status != 0) return *status;
@@ -238,9 +259,15 @@ int run(int argc, const char* const* argv, const ProgramInfo& program, const Pro
   return 0;
 }
 
+}  // namespace
+
+int run(int argc, const char* const* argv, const ProgramInfo& program, const ProgramBody& body) {
+  return run_program(argc, argv, program, Arguments::Reader::kBody, body);
+}
+
 int run(int argc, const char* const* argv, const std::function<void(RunConfig config)>& body) {
-  return run(argc, argv, {.description = "A program that trains a model with Shoal"},
-             [&body](RunConfig config, const CommandLine&) { body(std::move(config)); });
+  return run_program(argc, argv, {.description = "A program that trains a model with Shoal"}, Arguments::Reader::kNobody,
+                     [&body](RunConfig config, const CommandLine&) { body(std::move(config)); });
 }
 
 }  // namespace shoal

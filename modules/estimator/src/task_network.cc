@@ -1,4 +1,5 @@
 // Who a task is to its peers, and where they are.
+#include "shoal/cluster/identity.h"
 #include "shoal/transport/inproc.h"
 #include "shoal/transport/registry.h"
 #include "train_task.h"
@@ -14,13 +15,7 @@ Result<void> check_supported(const RunConfig& config) {
 cluster::TaskIdentity task_identity(Environment& env, const RunConfig& config) {
   const cluster::TaskConfig& task = config.task();
   cluster::TaskIdentity identity;
-  std::string job;
-  for (const auto& [role, nodes] : task.job.roles()) {
-    for (const auto& node : nodes) job += role + " " + std::to_string(node.index) + " " + node.address + "\n";
-  }
-  char hex[20];
-  std::snprintf(hex, sizeof hex, "%016llx", static_cast<unsigned long long>(fold_in(0, job)));
-  identity.job = hex;
+  identity.job = cluster::job_text(task.job);
   identity.role = config.task_type();
   identity.index = config.task_id();
   identity.trainer_index = config.trainer_index();

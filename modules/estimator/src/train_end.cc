@@ -97,9 +97,9 @@ Task<Result<void>> TrainTask::wait_for_workers() {
   co_return Result<void>{};
 }
 
-Task<Result<void>> TrainTask::announce_end(Duration patience) {
+Task<Result<void>> TrainTask::announce_end(cluster::JobEnd end, Duration patience) {
   if (leads()) {
-    Result<void> told = co_await remote_->finish(env_.after(patience));
+    Result<void> told = co_await remote_->finish(std::move(end), env_.after(patience));
     if (!told) env_.log().warning("a server was not told that the job has ended: " + told.error().message());
   }
   Result<void> left = co_await remote_->leave(env_.after(kLastWords));
@@ -109,7 +109,7 @@ Task<Result<void>> TrainTask::announce_end(Duration patience) {
 
 /// By a chief that has nothing to train, and so no plan: who waits for it may go. Servers that cannot be reached may have
 /// gone home before: this chief's predecessor told them and was killed then.
-Task<Result<void>> TrainTask::announce_end_alone(Duration patience) {
+Task<Result<void>> TrainTask::announce_end_alone(cluster::JobEnd end, Duration patience) {
   cluster::ShardPlan plan;
   plan.shards.resize(size_t(config_.num_ps_replicas()), cluster::ShardSpec{.segments = {}, .arena_bytes = kBufferAlignment});
   cluster::RemoteStoreOptions options{.identity = task_identity(env_, config_), .servers = server_endpoints(config_),
@@ -117,19 +117,38 @@ Task<Result<void>> TrainTask::announce_end_alone(Duration patience) {
   auto remote = cluster::make_remote_store(env_, std::move(plan), std::move(options));
   remote_ = remote.get();
   store_ = std::move(remote);
-  co_return co_await announce_end(patience);
+  co_return co_await announce_end(std::move(end), patience);
 }
 
 /// A task that fails for good: the same would happen to the next one. A worker says that nobody need wait for it. A chief
 /// leaves no mark, but sends everyone home: servers and workers would otherwise wait for a chief that cannot come.
-Task<void> TrainTask::give_up() {
+Task<void> TrainTask::give_up(Error why) {
   if (!leads()) {
     Result<void> left = co_await remote_->leave(env_.after(kLastWords));
     static_cast<void>(left);  // it fails either way
     co_return;
   }
-  Result<void> told = co_await remote_->finish(env_.after(kLastWords));
+  cluster::JobEnd end{.failed = true, .reason = why.message()};
+  Result<void> told = co_await remote_->finish(std::move(end), env_.after(kLastWords));
   if (!told) env_.log().warning("a server was not told that the job has failed: " + told.error().message());
+}
+
+/// CONTRACT TL-4. A job that is started again goes on in its input (DS-22), also where that had come to its end.
+void TrainTask::warn_that_no_step_was_made() {
+  if (!input_resumed_) {
+    return env_.log().warning("training: the input is empty or wrongly set up; no step was made");
+  }
+  env_.log().warning("training: no step was made: this job had come to the end of its input before (global step " +
+                     std::to_string(end_.global_step) + "), and a job that is started again goes on where it was; to train "
+                     "on, let the input make more passes (repeat), or choose another model_dir");
+}
+
+/// A worker may have been sent home by a chief that gave up.
+void TrainTask::say_how_it_ended() {
+  const std::string at = " at global step " + std::to_string(end_.global_step);
+  const std::optional<cluster::JobEnd> end = remote_ ? remote_->job_end() : std::nullopt;
+  if (end && end->failed) return env_.log().warning("training ended" + at + ": " + cluster::sentence(*end));
+  env_.log().info("training finished" + at + " (" + std::string(checkpoint::to_string(end_.reason)) + ")");
 }
 
 /// The checkpoint is already there: the chief only tells the servers.
@@ -151,7 +170,8 @@ Task<Result<TrainOutcome>> TrainTask::nothing_to_do() {
   }
   // With a mark there from the start, the servers were probably told before, and are gone.
   const Duration patience = mark_at_start_ ? Duration(kGoneBefore) : seconds_to_duration(config_.ready_timeout_secs());
-  if (distributed()) SHOAL_CO_TRY_VOID(co_await announce_end_alone(patience));
+  cluster::JobEnd end = clean_end();
+  if (distributed()) SHOAL_CO_TRY_VOID(co_await announce_end_alone(std::move(end), patience));
   TrainOutcome result = outcome();
   result.nothing_to_do = true;
   co_return result;

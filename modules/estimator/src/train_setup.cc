@@ -1,7 +1,9 @@
 // What a training task sets up before its first step: the folder, the input, the model, the hooks, the store.
 #include <algorithm>
 
+#include "leftovers.h"
 #include "shoal/checkpoint/directory.h"
+#include "shoal/cluster/identity.h"
 #include "shoal/cluster/local_store.h"
 #include "shoal/estimator/hooks.h"
 #include "shoal/nn/initialisers.h"
@@ -30,6 +32,7 @@ Result<void> TrainTask::look_at_folder() {
   if (!made) return failed_precondition("model_dir " + folder + " cannot be created or written: " + made.error().message());
   Result<void> unmarked = checkpoint::remove_end_mark(env_.storage(), folder);
   if (!unmarked) return failed_precondition("model_dir " + folder + " cannot be written: " + unmarked.error().message());
+  sweep_leftovers(env_, folder, {"training_finished.tmp-", "graph.json.tmp-"});
   SHOAL_TRY_VOID(reopen_checkpoint());
   const uint64_t step = source_ ? source_->info().global_step : 0;
   if (source_) env_.log().info("restored from checkpoint " + source_->prefix() + " at global step " + std::to_string(step));
@@ -42,6 +45,7 @@ Result<void> TrainTask::reopen_checkpoint() {
   const auto warn = [this](const std::string& sentence) { env_.log().warning(sentence); };
   SHOAL_TRY(auto reader, checkpoint::latest_intact(env_.storage(), request_.estimator.model_dir(), warn));
   source_ = reader ? std::make_unique<CheckpointSource>(std::move(reader)) : nullptr;
+  source_is_fresh_ = true;
   return {};
 }
 
@@ -160,6 +164,7 @@ Result<void> TrainTask::plan_store() {
                                         .job_ended = {}};
     options.identity.fingerprint = model_->graph().fingerprint();
     options.identity.numerics = numerics;
+    options.identity.variables = cluster::variables_text(specs);
     if (!leads()) {
       options.job_ended = [this] { return job_has_ended(); };
     }
@@ -201,6 +206,7 @@ Result<void> TrainTask::move_input(const std::optional<std::string>& position) {
     env_.log().warning("the input begins anew: " + restored.error().message());
     return begin_input_anew();
   }
+  input_resumed_ = target != start_position_;
   if (!request_.new_pass_at_end) return {};
   data::Batch batch;
   SHOAL_TRY(const bool any, input_.iterator->next(batch));
@@ -211,6 +217,7 @@ Result<void> TrainTask::move_input(const std::optional<std::string>& position) {
 }
 
 Result<void> TrainTask::begin_input_anew() {
+  input_resumed_ = false;
   SHOAL_TRY(input_.iterator, dataset_->iterate(env_, {.seed = config_.random_seed(),
                                                       .trainer_index = config_.trainer_index(),
                                                       .num_trainers = config_.num_trainers()}));

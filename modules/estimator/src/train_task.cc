@@ -18,7 +18,8 @@ Task<Result<TrainOutcome>> TrainTask::run() {
   started_ = env_.now();
   Result<TrainOutcome> outcome = co_await run_steps();
   if (!outcome && is_permanent(outcome.error()) && distributed() && leads() && !remote_) {
-    Result<void> told = co_await announce_end_alone(kLastWords);
+    cluster::JobEnd end{.failed = true, .reason = outcome.error().message()};
+    Result<void> told = co_await announce_end_alone(std::move(end), kLastWords);
     static_cast<void>(told);  // the failure itself is what the user has to see
   }
   co_return outcome;
@@ -29,11 +30,12 @@ Task<Result<TrainOutcome>> TrainTask::run_steps() {
   if (finished_before_) co_return co_await nothing_to_do();
   SHOAL_CO_TRY_VOID(co_await on_compute(&TrainTask::open_training_input));
   if (!types_) {
-    env_.log().warning("training: the input is empty or wrongly set up; no step was made");
+    warn_that_no_step_was_made();
     end_.reason = checkpoint::EndReason::kEndOfInput;
     if (distributed() && leads()) {  // nobody can train: send them home
       SHOAL_CO_TRY_VOID(co_await on_compute(&TrainTask::remember_end));
-      SHOAL_CO_TRY_VOID(co_await announce_end_alone(seconds_to_duration(config_.ready_timeout_secs())));
+      cluster::JobEnd end = clean_end();
+      SHOAL_CO_TRY_VOID(co_await announce_end_alone(std::move(end), seconds_to_duration(config_.ready_timeout_secs())));
     }
     co_return outcome();
   }
@@ -65,7 +67,8 @@ Task<Result<cluster::Ready>> TrainTask::recover() {
   const Deadline deadline = env_.after(seconds_to_duration(config_.ready_timeout_secs()));
   Duration back_off = std::chrono::milliseconds(50);
   for (;;) {
-    if (leads()) SHOAL_CO_TRY_VOID(co_await on_compute(&TrainTask::reopen_checkpoint));
+    if (leads() && !source_is_fresh_) SHOAL_CO_TRY_VOID(co_await on_compute(&TrainTask::reopen_checkpoint));
+    source_is_fresh_ = false;
     auto ready = co_await make_ready();
     if (ready || ready.error().kind() != ErrorKind::kUnavailable || !store_->lost()) co_return ready;
     if (env_.now() >= deadline) {
@@ -87,18 +90,23 @@ LoopOptions TrainTask::loop_options() {
 Task<Result<TrainOutcome>> TrainTask::train() {
   auto ready = co_await recover();
   if (!ready && ready.error().kind() == ErrorKind::kCancelled && !env_.interrupted().stop_requested()) {
-    env_.log().info("training finished before this task arrived; nothing to do");
+    const std::optional<cluster::JobEnd> end = remote_->job_end();
+    if (end && end->failed) {
+      env_.log().warning("nothing to do for this task: " + cluster::sentence(*end));
+    } else {
+      env_.log().info("training finished before this task arrived; nothing to do");
+    }
     co_return outcome();
   }
   if (!ready) {
-    if (remote_ && is_permanent(ready.error())) co_await give_up();
+    if (remote_ && is_permanent(ready.error())) co_await give_up(ready.error());
     co_return std::move(ready).error();
   }
   TrainingLoop loop(env_, context_, loop_options());
   auto ended = co_await loop.run(*ready);
   for (;;) {
     if (!ended) {
-      if (remote_ && is_permanent(ended.error())) co_await give_up();
+      if (remote_ && is_permanent(ended.error())) co_await give_up(ended.error());
       co_return std::move(ended).error();
     }
     end_ = *ended;
@@ -110,17 +118,15 @@ Task<Result<TrainOutcome>> TrainTask::train() {
   end_.global_step = context_.global_step();
   // The mark first: a chief that is killed in between finds the servers still there when it comes back.
   SHOAL_CO_TRY_VOID(co_await on_compute(&TrainTask::finish_folder));
-  if (remote_) SHOAL_CO_TRY_VOID(co_await announce_end(kLastWords));
-  env_.log().info("training finished at global step " + std::to_string(end_.global_step) + " (" +
-                  std::string(checkpoint::to_string(end_.reason)) + ")");
+  cluster::JobEnd end = clean_end();
+  if (remote_) SHOAL_CO_TRY_VOID(co_await announce_end(std::move(end), kLastWords));
+  say_how_it_ended();
   co_return outcome();
 }
 
 /// What comes after the last step while the servers are still needed: a server lost now takes the job back into training.
 Task<Result<void>> TrainTask::close(TrainingLoop& loop) {
-  if (end_.iterations == 0 && end_.reason == checkpoint::EndReason::kEndOfInput) {
-    env_.log().warning("training: the input is empty or wrongly set up; no step was made");
-  }
+  if (end_.iterations == 0 && end_.reason == checkpoint::EndReason::kEndOfInput) warn_that_no_step_was_made();
   if (remote_ && leads()) SHOAL_CO_TRY_VOID(co_await wait_for_workers());
   co_return co_await loop.finish();
 }

@@ -53,22 +53,27 @@ class TrainTask {
   Task<Result<void>> wait_for_workers();
   std::optional<Duration> patience_for(const cluster::ServerStatus& status, bool patient) const;
   bool job_has_ended();
-  Task<Result<void>> announce_end(Duration patience);
-  Task<Result<void>> announce_end_alone(Duration patience);
-  Task<void> give_up();
+  Task<Result<void>> announce_end(cluster::JobEnd end, Duration patience);
+  Task<Result<void>> announce_end_alone(cluster::JobEnd end, Duration patience);
+  Task<void> give_up(Error why);
+  cluster::JobEnd clean_end() const { return {.failed = false, .reason = std::string(checkpoint::to_string(end_.reason))}; }
+  void say_how_it_ended();
+  void warn_that_no_step_was_made();
   Task<Result<TrainOutcome>> nothing_to_do();
   TrainOutcome outcome() const;
 
   Environment& env_;
   const TrainRequest& request_;
   const RunConfig& config_;
-  RunContext context_;
+  LoopContext context_;
   std::unique_ptr<CheckpointSource> source_;
+  bool source_is_fresh_ = false;  // read since the servers were last asked: no need to read it again
   std::optional<int64_t> max_steps_;
   bool finished_before_ = false;
   std::optional<data::Dataset> dataset_;
   TrainingInput input_;
   std::string start_position_;  // of the input before anything was drawn; empty: it cannot tell
+  bool input_resumed_ = false;  // it went on somewhere behind its start
   std::optional<InputTypes> types_;
   std::unique_ptr<BuiltModel> model_;
   std::vector<std::shared_ptr<Hook>> hooks_;

@@ -18,7 +18,7 @@ Result<data::Position> decode_position(std::string_view bytes) {
   return position;
 }
 
-TrainingLoop::TrainingLoop(Environment& env, RunContext& context, LoopOptions options)
+TrainingLoop::TrainingLoop(Environment& env, LoopContext& context, LoopOptions options)
     : env_(env), context_(context), options_(std::move(options)) {
   if (options_.model->spec().train_op) scalars_.resize(options_.model->spec().train_op->scalars.size());
   for (std::string& name : options_.fetch_names) values_.values().emplace_back(std::move(name), TensorView{});

@@ -48,7 +48,7 @@ struct LoopEnd {
 
 class TrainingLoop {
  public:
-  TrainingLoop(Environment& env, RunContext& context, LoopOptions options);
+  TrainingLoop(Environment& env, LoopContext& context, LoopOptions options);
 
   /// From after_ready() to the last iteration. Errors as they come (after_step() and end() are not called then). The
   /// final save and end() are finish()'s.
@@ -79,7 +79,7 @@ class TrainingLoop {
   checkpoint::EndReason reason() const;
 
   Environment& env_;
-  RunContext& context_;
+  LoopContext& context_;
   LoopOptions options_;
   StepRequest request_;
   StepValues values_;

@@ -63,6 +63,7 @@ struct Hello {
   std::string strategy;     ///< update strategy in its canonical text
   uint64_t fingerprint = 0; ///< of the model; 0: not known yet
   std::string numerics;     ///< canonical text
+  std::string variables;    ///< of the model, one per line, for refusals that say what differs; empty: not known
 };
 Message make_hello(BufferPool& pool, const Hello& hello);
 Result<Hello> read_hello(const Message& message);

@@ -4,11 +4,11 @@
 ///
 /// A trainer's connection to a server:
 ///   Hello                    -> "welcome" Welcome | Error
-///   Pull                     -> Weights (once the model is ready) | "not_ready" | "finished"
-///   Chunk (closing)          -> Weights, with the push applied | "fenced", status kFenced | "finished", not applied
+///   Pull                     -> Weights (once the model is ready) | "not_ready" | "finished" JobEnd
+///   Chunk (closing)          -> Weights, with the push applied | "fenced", status kFenced | "finished" JobEnd, not applied
 ///   "welcome"                -> "welcome" Welcome, as it is now
 ///   "done"                   -> "ok": this trainer makes no more pushes
-/// A server that leaves while trainers are connected sends them "finished" unasked (reply_to 0).
+/// A server that leaves while trainers are connected sends them "finished" JobEnd unasked (reply_to 0).
 /// The chief's, beside that:
 ///   "status"                 -> "status" ServerStatus
 ///   "prepare" Prepare        -> "ok": a new epoch is being loaded; the old one is gone
@@ -18,7 +18,7 @@
 ///   "read" ReadRange         -> Snapshot part
 ///   "release"                -> "ok"
 ///   "stop"                   -> "ok": replies ask trainers to stop from now on
-///   "finish"                 -> "ok": the job has ended; the server returns
+///   "finish" JobEnd          -> "ok": the job has ended; the server returns
 #include <cstdint>
 #include <map>
 #include <string>
@@ -41,11 +41,23 @@ inline constexpr uint8_t kStatusStopBit = 0x80;
 enum class Phase : uint8_t { kEmpty = 0, kLoading = 1, kReady = 2, kFinished = 3 };
 std::string_view to_string(Phase phase);
 
+/// How a job ended: the chief tells the servers, and they tell the trainers.
+struct JobEnd {
+  bool failed = false;  ///< the chief gave up
+  std::string reason;   ///< of a clean end "max_steps", ... (checkpoint::EndReason); else the sentence of the error
+  friend bool operator==(const JobEnd&, const JobEnd&) = default;
+};
+/// "training finished (max_steps)" or "the job failed: the chief gave up: ...".
+std::string sentence(const JobEnd& end);
+std::string to_json(const JobEnd& end);
+Result<JobEnd> parse_job_end(std::string_view json);
+
 struct Welcome {
   Phase phase = Phase::kEmpty;
   uint64_t epoch = 0;
   uint64_t global_step = 0;
   std::string position;  ///< of the trainer that asked (shard 0), empty: none
+  JobEnd end = {};       ///< in phase kFinished
 };
 std::string to_json(const Welcome& welcome);
 Result<Welcome> parse_welcome(std::string_view json);
@@ -102,7 +114,7 @@ Result<ArenaIndex> parse_arena_name(std::string_view name);
 
 /// What tasks of one job compare when they connect (CONTRACT DI-4).
 struct TaskIdentity {
-  std::string job;
+  std::string job;  ///< job_text() of the cluster
   std::string role;
   int index = 0;
   int trainer_index = -1;  ///< -1: not a trainer
@@ -111,6 +123,7 @@ struct TaskIdentity {
   std::string strategy = "async";
   uint64_t fingerprint = 0;
   std::string numerics;
+  std::string variables;  ///< variables_text() of the model: what a refusal compares
 };
 
 }  // namespace shoal::cluster

@@ -27,6 +27,7 @@ struct ExportRequest {
   bool is_the_final_export = false;
 };
 
+/// An exporter remembers what it exported: it serves one task, and is made inside the program's body, as hooks are.
 class Exporter {
  public:
   virtual ~Exporter() = default;

@@ -37,7 +37,8 @@ class HookSetup {
 /// What every callback sees of the run it is part of.
 class RunContext {
  public:
-  explicit RunContext(Environment& env) : env_(env) {}
+  RunContext(const RunContext&) = delete;
+  RunContext& operator=(const RunContext&) = delete;
   Environment& env() { return env_; }
   Logger& log() { return env_.log(); }
   SteadyTime now() const { return env_.now(); }
@@ -53,7 +54,9 @@ class RunContext {
   void request_stop() { stop_requested_ = true; }
   bool stop_requested() const { return stop_requested_; }
 
-  // For the loop that owns it.
+ protected:  // for the loop that owns it
+  explicit RunContext(Environment& env) : env_(env) {}
+  ~RunContext() = default;
   void set_global_step(uint64_t step) { global_step_ = step; }
   void count_iteration() { ++iterations_; }
   void clear_stop() { stop_requested_ = false; }
@@ -116,25 +119,34 @@ class StepValues {
 /// Order of calls: all begin() in list order; the model is made ready; all after_ready(); per iteration all before_step(),
 /// the step, all after_step(); at a clean end all end(). After a recovery after_ready() is called again, begin() is not.
 /// At the end of input, and after an error, the open iteration has no after_step(); after an error there is no end().
+///
+/// A hook serves one task: make it inside the program's body, which runs once per task. With --cluster the tasks are threads
+/// of one process, and one made outside would be called by several of them at once.
 class Hook {
  public:
   virtual ~Hook() = default;
-  virtual void begin(HookSetup&) {}
-  virtual void after_ready(RunContext&) {}
-  virtual void before_step(RunContext&, StepRequest&) {}
-  virtual void after_step(RunContext&, const StepValues&) {}
-  virtual void end(RunContext&) {}
+  virtual void begin([[maybe_unused]] HookSetup& setup) {}
+  virtual void after_ready([[maybe_unused]] RunContext& run) {}
+  virtual void before_step([[maybe_unused]] RunContext& run, [[maybe_unused]] StepRequest& request) {}
+  virtual void after_step([[maybe_unused]] RunContext& run, [[maybe_unused]] const StepValues& values) {}
+  virtual void end([[maybe_unused]] RunContext& run) {}
 };
 
-/// Told about checkpoints, on the task that writes them.
+/// Told about checkpoints, on the task that writes them. Made inside the program's body, as hooks are.
 class CheckpointListener {
  public:
   virtual ~CheckpointListener() = default;
+  /// Before the first save of a run.
   virtual void begin() {}
-  virtual void before_save(RunContext&, uint64_t) {}
-  /// `prefix`: of the checkpoint just written. True: please stop.
-  virtual bool after_save(RunContext&, uint64_t, const std::string&) { return false; }
-  virtual void end(RunContext&, uint64_t) {}
+  /// `global_step`: of the state that is about to be written.
+  virtual void before_save([[maybe_unused]] RunContext& run, [[maybe_unused]] uint64_t global_step) {}
+  /// `prefix`: of the checkpoint just written ("m/model.ckpt-200"). True: please stop.
+  virtual bool after_save([[maybe_unused]] RunContext& run, [[maybe_unused]] uint64_t global_step,
+                          [[maybe_unused]] const std::string& prefix) {
+    return false;
+  }
+  /// After the last save, at a clean end. `global_step`: of the newest checkpoint.
+  virtual void end([[maybe_unused]] RunContext& run, [[maybe_unused]] uint64_t global_step) {}
 };
 
 }  // namespace shoal

@@ -1,0 +1,57 @@
+// Params: names to values of a model.
+#include "shoal/estimator/params.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shoal/base/error.h"
+
+namespace shoal {
+namespace {
+
+TEST(Params, TakeIntegersOfEveryKind) {
+  const std::vector<int> layers(3);
+  const Params params{{"size_t", layers.size()}, {"uint8", uint8_t(200)}, {"int16", int16_t(-2)}, {"uint32", 4000000000u},
+                      {"long long", -1LL},       {"least", INT64_MIN},    {"most", uint64_t(INT64_MAX)}};
+  EXPECT_EQ(params.get_int("size_t"), 3);
+  EXPECT_EQ(params.get_int("uint8"), 200);
+  EXPECT_EQ(params.get_int("int16"), -2);
+  EXPECT_EQ(params.get_int("uint32"), 4000000000);
+  EXPECT_EQ(params.get_int("long long"), -1);
+  EXPECT_EQ(params.get_int("least"), INT64_MIN);
+  EXPECT_EQ(params.get_int("most"), INT64_MAX);
+}
+
+TEST(Params, KeepNumbersFlagsAndTextsApart) {
+  std::string text = "Adam";
+  Params params{{"float", 0.5f}, {"double", 1e-3}, {"flag", true}, {"literal", "SGD"}, {"view", std::string_view("Ftrl")}};
+  params.set("text", text);
+  params.set("units", size_t(7));
+  EXPECT_EQ(params.get_real("float"), 0.5);
+  EXPECT_EQ(params.get_real("double"), 1e-3);
+  EXPECT_TRUE(params.get_bool("flag"));
+  EXPECT_EQ(params.get_string("literal"), "SGD");
+  EXPECT_EQ(params.get_string("view"), "Ftrl");
+  EXPECT_EQ(params.get_string("text"), "Adam");
+  EXPECT_EQ(params.get_int("units"), 7);
+  EXPECT_THROW(params.get_int("flag"), Exception);
+  EXPECT_THROW(params.get_bool("units"), Exception);
+}
+
+TEST(Params, RefuseIntegersThatDoNotFit) {
+  try {
+    const Params params{{"units", uint64_t(INT64_MAX) + 1}};
+    ADD_FAILURE() << "taken as " << params.get_int("units");
+  } catch (const Exception& exception) {
+    EXPECT_EQ(exception.kind(), ErrorKind::kInvalidArgument);
+    EXPECT_STREQ(exception.what(), "param units is 9223372036854775808, and integers go to 9223372036854775807");
+  }
+}
+
+}  // namespace
+}  // namespace shoal
