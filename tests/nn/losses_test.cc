@@ -164,7 +164,12 @@ TEST_F(Losses, RefuseWhatDoesNotFit) {
   EXPECT_THAT(raised([&] { softmax_cross_entropy(logits, others); }),
               HasSubstr("labels have shape [other], logits [batch, 3]; expected labels of shape [batch] or [batch, 1]"));
   EXPECT_THAT(raised([&] { softmax_cross_entropy(logits, reals); }), HasSubstr("labels are float32"));
-  EXPECT_THAT(raised([&] { squared_error(logits, reals); }), HasSubstr("InvalidArgument"));
+  EXPECT_THAT(raised([&] { squared_error(logits, reals); }),
+              HasSubstr("squared_error: labels have shape [batch], predictions [batch, 3]; they must be equal"));
+  EXPECT_THAT(raised([&] {
+                squared_error(reals, graph_.input("column", DType::kFloat32, {batch_, 1}));
+              }),
+              HasSubstr("labels have shape [batch, 1], predictions [batch]; they must be equal"));
   EXPECT_THAT(raised([&] { reduce_loss(reals, {.weights = others}); }), HasSubstr("weights have shape [other]"));
   EXPECT_THAT(raised([&] { reduce_loss(logits, {.weights = reals}); }), HasSubstr("losses have shape [batch, 3]"));
   EXPECT_THAT(raised([&] { reduce_loss(reals, {.weights = {}, .reduction = LossReduction(7)}); }),

@@ -20,6 +20,50 @@ def mul(inputs, attributes):
     return (inputs[0] * inputs[1],)
 
 
+def div(inputs, attributes):
+    return (inputs[0] / inputs[1],)
+
+
+def pow(inputs, attributes):
+    return (torch.pow(inputs[0], inputs[1]),)
+
+
+def maximum(inputs, attributes):
+    return (torch.maximum(inputs[0], inputs[1]),)
+
+
+def minimum(inputs, attributes):
+    return (torch.minimum(inputs[0], inputs[1]),)
+
+
+def equal(inputs, attributes):
+    return (torch.eq(*inputs).to(torch.get_default_dtype()),)
+
+
+def not_equal(inputs, attributes):
+    return (torch.ne(*inputs).to(torch.get_default_dtype()),)
+
+
+def less(inputs, attributes):
+    return (torch.lt(*inputs).to(torch.get_default_dtype()),)
+
+
+def less_equal(inputs, attributes):
+    return (torch.le(*inputs).to(torch.get_default_dtype()),)
+
+
+def greater(inputs, attributes):
+    return (torch.gt(*inputs).to(torch.get_default_dtype()),)
+
+
+def greater_equal(inputs, attributes):
+    return (torch.ge(*inputs).to(torch.get_default_dtype()),)
+
+
+def select(inputs, attributes):
+    return (torch.where(inputs[0] != 0, inputs[1], inputs[2]),)
+
+
 def scale(inputs, attributes):
     return (inputs[0] * float(numpy.float32(attributes["factor"])),)
 

@@ -6,6 +6,19 @@
 #include "shoal/graph/ops.h"
 
 namespace shoal::nn {
+namespace {
+
+/// Operands of ops broadcast, which for [batch] and [batch, 1] would be a table of all pairs.
+void check_equal_shapes(const std::string& who, Value predictions, Value labels) {
+  for (const Value& value : {predictions, labels}) {
+    if (!value.valid()) raise(invalid_argument(who + ": the predictions or the labels are no value of a graph"));
+  }
+  if (predictions.shape() == labels.shape()) return;
+  raise(invalid_argument(who + ": labels have shape " + to_string(labels.shape()) + ", predictions " +
+                         to_string(predictions.shape()) + "; they must be equal"));
+}
+
+}  // namespace
 
 Value softmax_cross_entropy(Value logits, Value labels) {
   const std::string who = "softmax_cross_entropy";
@@ -23,7 +36,10 @@ Value softmax_cross_entropy(Value logits, Value labels) {
   return ops::softmax_cross_entropy(logits, ids).loss;
 }
 
-Value squared_error(Value predictions, Value labels) { return ops::square(ops::sub(predictions, labels)); }
+Value squared_error(Value predictions, Value labels) {
+  check_equal_shapes("squared_error", predictions, labels);
+  return ops::square(ops::sub(predictions, labels));
+}
 
 std::string_view to_string(LossReduction reduction) {
   switch (reduction) {
