@@ -30,6 +30,9 @@ std::unique_ptr<Kernel> make_cast(const Context& context, const KernelRequest& r
 std::unique_ptr<Kernel> make_binary(const Context& context, const KernelRequest& request);
 std::unique_ptr<Kernel> make_select(const Context& context, const KernelRequest& request);
 std::unique_ptr<Kernel> make_repeat(const Context& context, const KernelRequest& request);
+// unary.cc
+std::unique_ptr<Kernel> make_function(const Context& context, const KernelRequest& request);
+std::unique_ptr<Kernel> make_slope(const Context& context, const KernelRequest& request);
 // dropout.cc
 std::unique_ptr<Kernel> make_dropout(const Context& context, const KernelRequest& request);
 // reduce.cc

@@ -356,6 +356,7 @@ Cases all_cases() {
   add_sequence_cases(cases);
   add_binary_cases(cases);
   add_reduction_cases(cases);
+  add_unary_cases(cases);
   return cases;
 }
 

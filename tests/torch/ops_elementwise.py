@@ -2,6 +2,7 @@
 import numpy
 import philox
 import torch
+from torch.nn import functional
 
 
 def relu(inputs, attributes):
@@ -62,6 +63,67 @@ def greater_equal(inputs, attributes):
 
 def select(inputs, attributes):
     return (torch.where(inputs[0] != 0, inputs[1], inputs[2]),)
+
+
+def exp(inputs, attributes):
+    return (torch.exp(inputs[0]),)
+
+
+def log(inputs, attributes):
+    return (torch.log(inputs[0]),)
+
+
+def sqrt(inputs, attributes):
+    return (torch.sqrt(inputs[0]),)
+
+
+def rsqrt(inputs, attributes):
+    return (torch.rsqrt(inputs[0]),)
+
+
+def reciprocal(inputs, attributes):
+    return (torch.reciprocal(inputs[0]),)
+
+
+def abs(inputs, attributes):
+    return (torch.abs(inputs[0]),)
+
+
+def erf(inputs, attributes):
+    return (torch.erf(inputs[0]),)
+
+
+def sigmoid(inputs, attributes):
+    return (torch.sigmoid(inputs[0]),)
+
+
+def tanh(inputs, attributes):
+    return (torch.tanh(inputs[0]),)
+
+
+def softplus(inputs, attributes):
+    """PyTorch's is x itself from 20 on, unless told otherwise."""
+    return (functional.softplus(inputs[0], threshold=200),)
+
+
+def leaky_relu(inputs, attributes):
+    return (functional.leaky_relu(inputs[0], attributes["alpha"]),)
+
+
+def elu(inputs, attributes):
+    return (functional.elu(inputs[0], attributes["alpha"]),)
+
+
+def gelu(inputs, attributes):
+    return (functional.gelu(inputs[0]),)
+
+
+def gelu_tanh(inputs, attributes):
+    return (functional.gelu(inputs[0], approximate="tanh"),)
+
+
+def silu(inputs, attributes):
+    return (functional.silu(inputs[0]),)
 
 
 def scale(inputs, attributes):

@@ -87,6 +87,7 @@ void add_conv2d_ops(const AddOp& add);
 void add_pool_ops(const AddOp& add);
 void add_elementwise_ops(const AddOp& add);
 void add_binary_ops(const AddOp& add);
+void add_unary_ops(const AddOp& add);
 void add_shape_ops(const AddOp& add);
 void add_dropout_ops(const AddOp& add);
 void add_softmax_ops(const AddOp& add);
