@@ -45,6 +45,8 @@ const std::map<std::string, KernelMaker, std::less<>>& makers() {
       {"greater", &make_binary},
       {"greater_equal", &make_binary},
       {"relu_grad", &make_binary},
+      {"sigmoid_cross_entropy", &make_binary},
+      {"sigmoid_cross_entropy_grad", &make_binary},
       {"select", &make_select},
       {"exp", &make_function},
       {"log", &make_function},

@@ -20,6 +20,8 @@ enum class Binary : uint8_t {
   kMinimum,
   kMaximumGrad,
   kReluGrad,
+  kSigmoidCrossEntropy,
+  kSigmoidCrossEntropyGrad,
   kEqual,
   kNotEqual,
   kLess,
@@ -44,6 +46,14 @@ SHOAL_ALWAYS_INLINE float less(float a, float b) { return a < b ? 1.0f : 0.0f; }
 SHOAL_ALWAYS_INLINE float less_equal(float a, float b) { return a <= b ? 1.0f : 0.0f; }
 SHOAL_ALWAYS_INLINE float greater(float a, float b) { return a > b ? 1.0f : 0.0f; }
 SHOAL_ALWAYS_INLINE float greater_equal(float a, float b) { return a >= b ? 1.0f : 0.0f; }
+
+SHOAL_ALWAYS_INLINE float sigmoid_cross_entropy(float logit, float label) {
+  const float magnitude = logit < 0.0f ? -logit : logit;
+  // x - x label above 0, -x label below: two steps would cancel.
+  const float linear = logit * ((logit > 0.0f ? 1.0f : 0.0f) - label);
+  return linear + vector_log1p_unit(vector_exp(-magnitude));
+}
+SHOAL_ALWAYS_INLINE float sigmoid_less(float logit, float label) { return vector_sigmoid(logit) - label; }
 
 /// y = kFunction(a, b) for every element of the tile. Where an operand does not move, its element is read before the row is
 /// written.
@@ -82,6 +92,8 @@ SHOAL_VECTOR_LOOP void run_tile(Binary op, const Tile& tile, const float* a, con
     case Binary::kMinimum: return each<smaller>(tile, a, b, y);
     case Binary::kMaximumGrad: return each<maximum_grad>(tile, a, b, y);
     case Binary::kReluGrad: return each<through_relu>(tile, a, b, y);
+    case Binary::kSigmoidCrossEntropy: return each<sigmoid_cross_entropy>(tile, a, b, y);
+    case Binary::kSigmoidCrossEntropyGrad: return each<sigmoid_less>(tile, a, b, y);
     case Binary::kEqual: return each<equal>(tile, a, b, y);
     case Binary::kNotEqual: return each<not_equal>(tile, a, b, y);
     case Binary::kLess: return each<less>(tile, a, b, y);
@@ -101,6 +113,8 @@ const std::map<std::string, Binary, std::less<>>& binary_ops() {
       {"minimum", Binary::kMinimum},
       {"maximum_grad", Binary::kMaximumGrad},
       {"relu_grad", Binary::kReluGrad},
+      {"sigmoid_cross_entropy", Binary::kSigmoidCrossEntropy},
+      {"sigmoid_cross_entropy_grad", Binary::kSigmoidCrossEntropyGrad},
       {"equal", Binary::kEqual},
       {"not_equal", Binary::kNotEqual},
       {"less", Binary::kLess},

@@ -56,6 +56,12 @@ float pow_exponent_grad(float a, float b) {
   return a == 0 && b >= 0 ? 0.0f : float(std::pow(double(a), double(b)) * std::log(double(a)));
 }
 
+/// log(1 + e^x) - x label, without overflow
+float sigmoid_cross_entropy(float logit, float label) {
+  const double x = logit;
+  return float(std::fmax(x, 0) + std::log1p(std::exp(-std::fabs(x))) - x * double(label));
+}
+
 template <class T>
 void run_select(const KernelCall& call) {
   const auto condition = call.inputs[0].as<T>();
@@ -93,6 +99,10 @@ void add_binary(const AddMaker& add) {
     return make_binary([](float a, float b) { return a > b ? 1.0f : a == b ? 0.5f : 0.0f; });
   });
   add("relu_grad", [](const KernelRequest&) { return make_binary([](float dy, float y) { return y > 0 ? dy : 0.0f; }); });
+  add("sigmoid_cross_entropy", [](const KernelRequest&) { return make_binary(sigmoid_cross_entropy); });
+  add("sigmoid_cross_entropy_grad", [](const KernelRequest&) {
+    return make_binary([](float logit, float label) { return float(1 / (1 + std::exp(-double(logit))) - double(label)); });
+  });
   add("equal", [](const KernelRequest&) { return make_comparison([](auto a, auto b) { return a == b; }); });
   add("not_equal", [](const KernelRequest&) { return make_comparison([](auto a, auto b) { return a != b; }); });
   add("less", [](const KernelRequest&) { return make_comparison([](auto a, auto b) { return a < b; }); });

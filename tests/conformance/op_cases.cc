@@ -357,6 +357,7 @@ Cases all_cases() {
   add_binary_cases(cases);
   add_reduction_cases(cases);
   add_unary_cases(cases);
+  add_loss_cases(cases);
   return cases;
 }
 

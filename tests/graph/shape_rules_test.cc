@@ -157,6 +157,13 @@ TEST_F(ShapeRules, LossesAndReductions) {
                  "softmax_cross_entropy \"loss\": labels [32] must have one element for each row of logits [batch, 10]");
   EXPECT_REFUSED(ops::softmax_cross_entropy(floats({batch_, 10}), floats({batch_}), "loss"),
                  "softmax_cross_entropy \"loss\": labels is float32 [batch]; it must be int64");
+  EXPECT_EQ(shape(ops::softmax_cross_entropy(floats({batch_, 7, 10}), integers({batch_, 7})).loss), "[batch, 7]");
+  EXPECT_REFUSED(ops::softmax_cross_entropy(floats({10}), integers({}), "loss"),
+                 "softmax_cross_entropy \"loss\": logits is float32 [10]; it must have at least 2 dimensions");
+  EXPECT_REFUSED(ops::softmax_cross_entropy(floats({batch_, 10}), integers({batch_}), {.label_smoothing = 1.0}, "loss"),
+                 "softmax_cross_entropy \"loss\": label_smoothing 1.000000 is outside [0, 1)");
+  EXPECT_REFUSED(ops::sigmoid_cross_entropy(floats({batch_, 3}), floats({3}), "loss"),
+                 "sigmoid_cross_entropy \"loss\": logits [batch, 3] and labels [3] must have equal shapes");
   EXPECT_REFUSED(ops::argmax(floats({3, 0}), "a"), "argmax \"a\": x [3, 0] has no element along the last axis");
   EXPECT_REFUSED(ops::fill_like(floats({1}), floats({3}), "f"),
                  "fill_like \"f\": value is float32 [1]; it must have 0 dimensions");
