@@ -23,29 +23,11 @@ std::unique_ptr<Kernel> make_unary(const Context& context, const KernelRequest& 
   });
 }
 
-std::unique_ptr<Kernel> make_binary(const Context& context, const KernelRequest& request) {
-  if (!all_float32(request) || request.inputs[0].shape != request.inputs[1].shape) return nullptr;
-  const std::string& op = request.node.op;
-  const int64_t count = request.outputs[0].shape.elements();
-  const int threads = context.threads;
-  const auto loop = op == "add"         ? &add
-                    : op == "sub"       ? &sub
-                    : op == "mul"       ? &mul
-                    : op == "relu_grad" ? &relu_grad
-                                        : nullptr;
-  if (!loop) return nullptr;
-  return make_loop([=](const KernelCall& call) -> Result<void> {
-    loop(threads, floats(call.inputs[0]), floats(call.inputs[1]), floats(call.outputs[0]), count);
-    return {};
-  });
-}
-
 std::unique_ptr<Kernel> make_fill(const Context& context, const KernelRequest& request) {
   if (!all_float32(request)) return nullptr;
   const int64_t count = request.outputs[0].shape.elements();
-  const float divisor = request.node.op == "mean_grad" ? float(count) : 1.0f;
   return make_loop([=, threads = context.threads](const KernelCall& call) -> Result<void> {
-    fill(threads, *floats(call.inputs[0]) / divisor, floats(call.outputs[0]), count);
+    fill(threads, *floats(call.inputs[0]), floats(call.outputs[0]), count);
     return {};
   });
 }

@@ -12,6 +12,7 @@ void sub(int threads, const float* a, const float* b, float* y, int64_t count);
 void mul(int threads, const float* a, const float* b, float* y, int64_t count);
 void scale(int threads, const float* x, float factor, float* y, int64_t count);
 void square(int threads, const float* x, float* y, int64_t count);
+void divide(int threads, const float* x, float divisor, float* y, int64_t count);
 void fill(int threads, float value, float* y, int64_t count);
 void bytes_to_floats(int threads, const uint8_t* x, float* y, int64_t count);
 /// y[i] = bits[i] >= threshold ? x[i] * factor : 0
@@ -30,5 +31,12 @@ float sum(const float* x, int64_t count);
 inline constexpr int64_t kRowsPerBlock = 512;
 inline int64_t row_blocks(int64_t rows) { return (rows + kRowsPerBlock - 1) / kRowsPerBlock; }
 void sum_rows(int threads, const float* x, int64_t rows, int64_t columns, float* y, float* partial);
+/// Likewise for each of `outer` such matrices; `partial` holds outer x blocks x columns floats.
+void sum_middle(int threads, const float* x, int64_t outer, int64_t rows, int64_t columns, float* y, float* partial);
+/// y[row] = sum of row `row`, as sum() takes it for long rows.
+void sum_columns(int threads, const float* x, int64_t rows, int64_t columns, float* y);
+/// The same with the largest element; NaN where one is NaN. `y` overlaps nothing.
+void max_middle(int threads, const float* x, int64_t outer, int64_t rows, int64_t columns, float* y);
+void max_columns(int threads, const float* x, int64_t rows, int64_t columns, float* y);
 
 }  // namespace shoal::backends::onednn

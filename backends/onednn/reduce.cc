@@ -1,4 +1,10 @@
-// Sums, means, argmax. (oneDNN's reduction over rows is reference code, 330 times slower than a loop.)
+// Sums, means, maxima, argmax. (oneDNN's reduction over rows is reference code, 330 times slower than a loop.)
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "shoal/graph/axes.h"
 #include "sources.h"
 #include "threads.h"
 
@@ -17,14 +23,110 @@ std::unique_ptr<Kernel> make_bias_grad(const Context& context, const KernelReque
   return make_loop(run, scratch);
 }
 
-std::unique_ptr<Kernel> make_reduce(const Context&, const KernelRequest& request) {
-  if (!all_float32(request) || !none_empty(request)) return nullptr;
-  const int64_t count = request.inputs[0].shape.elements();
-  const float divisor = request.node.op == "reduce_mean" ? float(count) : 1.0f;
-  return make_loop([=](const KernelCall& call) -> Result<void> {
-    *floats(call.outputs[0]) = sum(floats(call.inputs[0]), count) / divisor;
+namespace {
+
+/// One pass over [outer, rows, columns], which takes `rows` away.
+struct Stage {
+  int64_t outer, rows, columns;
+  int64_t elements() const { return outer * columns; }
+};
+
+/// The passes of a reduction, innermost axes first. Axes of size 1 do not count, and neighbours of one kind are one axis,
+/// so one pass does for almost all there are.
+std::vector<Stage> stages_of(const Shape& shape, const std::vector<bool>& reduced) {
+  struct Run {
+    int64_t count;
+    bool reduced;
+  };
+  std::vector<Run> runs;
+  auto append = [&runs](Run run) {
+    if (run.count == 1) return;
+    if (!runs.empty() && runs.back().reduced == run.reduced) {
+      runs.back().count *= run.count;
+    } else {
+      runs.push_back(run);
+    }
+  };
+  for (int axis = 0; axis < shape.rank(); ++axis) append({shape[axis], reduced[size_t(axis)]});
+  std::vector<Stage> stages;
+  int64_t columns = 1;
+  int64_t before = shape.elements();
+  for (size_t i = runs.size(); i-- > 0;) {
+    before /= runs[i].count;
+    if (runs[i].reduced) {
+      stages.push_back({before, runs[i].count, columns});
+    } else {
+      columns *= runs[i].count;
+    }
+  }
+  if (stages.empty()) stages.push_back({1, 1, shape.elements()});  // nothing to take away: a copy
+  return stages;
+}
+
+enum class Reduction : uint8_t { kSum, kMean, kMax };
+
+size_t partial_floats(const Stage& stage) {
+  const int64_t blocks = row_blocks(stage.rows);
+  return stage.columns == 1 || blocks <= 1 ? 0 : size_t(stage.outer * blocks * stage.columns);
+}
+
+void run_stage(int threads, Reduction reduction, const Stage& stage, const float* x, float* y, float* partial) {
+  if (reduction == Reduction::kMax) {
+    if (stage.columns == 1) return max_columns(threads, x, stage.outer, stage.rows, y);
+    return max_middle(threads, x, stage.outer, stage.rows, stage.columns, y);
+  }
+  if (stage.columns == 1) return sum_columns(threads, x, stage.outer, stage.rows, y);
+  sum_middle(threads, x, stage.outer, stage.rows, stage.columns, y, partial);
+}
+
+std::unique_ptr<Kernel> reduce(const Context& context, Reduction reduction, const Shape& shape,
+                               const std::vector<bool>& reduced) {
+  std::vector<Stage> stages = stages_of(shape, reduced);
+  // Scratch: partial sums, then the results of all stages but the last.
+  size_t partial = 0, between = 0;
+  for (const Stage& stage : stages) partial = std::max(partial, partial_floats(stage));
+  for (size_t i = 0; i + 1 < stages.size(); ++i) between += size_t(stages[i].elements());
+  const float divisor = float(shape.elements() / stages.back().elements());
+  auto run = [=, threads = context.threads, stages = std::move(stages)](const KernelCall& call) -> Result<void> {
+    float* sums = reinterpret_cast<float*>(call.scratch);
+    const float* x = floats(call.inputs[0]);
+    float* next = sums + partial;
+    for (const Stage& stage : stages) {
+      float* y = &stage == &stages.back() ? floats(call.outputs[0]) : next;
+      run_stage(threads, reduction, stage, x, y, sums);
+      x = y;
+      next += stage.elements();
+    }
+    float* y = floats(call.outputs[0]);
+    if (reduction == Reduction::kMean) divide(threads, y, divisor, y, stages.back().elements());
     return {};
-  });
+  };
+  return make_loop(std::move(run), (partial + between) * sizeof(float));
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_reduce(const Context& context, const KernelRequest& request) {
+  if (!all_float32(request) || !none_empty(request)) return nullptr;
+  const Shape& shape = request.inputs[0].shape;
+  std::vector<bool> reduced(size_t(shape.rank()));
+  for (int64_t axis : reduced_axes(request.node.attributes, shape.rank())) reduced[size_t(axis)] = true;
+  const std::string& op = request.node.op;
+  const Reduction reduction = op == "reduce_max"    ? Reduction::kMax
+                              : op == "reduce_mean" ? Reduction::kMean
+                                                    : Reduction::kSum;
+  return reduce(context, reduction, shape, reduced);
+}
+
+std::unique_ptr<Kernel> make_sum_like(const Context& context, const KernelRequest& request) {
+  if (!all_float32(request) || !none_empty(request)) return nullptr;
+  const Shape &shape = request.inputs[0].shape, &like = request.outputs[0].shape;
+  std::vector<bool> reduced(size_t(shape.rank()), true);
+  for (int axis = 0; axis < like.rank(); ++axis) {
+    const int at = axis + shape.rank() - like.rank();
+    reduced[size_t(at)] = like[axis] != shape[at];
+  }
+  return reduce(context, Reduction::kSum, shape, reduced);
 }
 
 std::unique_ptr<Kernel> make_argmax(const Context& context, const KernelRequest& request) {

@@ -46,6 +46,12 @@ SHOAL_VECTOR_LOOP void subtract(const float* x, float value, float* y, int64_t c
   for (int64_t i = 0; i < count; ++i) y[i] = x[i] - value;
 }
 
+/// dx = (softmax - label) * dloss
+SHOAL_VECTOR_LOOP void softmax_less(const float* softmax, float label, float dloss, float* dx, int64_t count) {
+  SHOAL_INDEPENDENT
+  for (int64_t i = 0; i < count; ++i) dx[i] = (softmax[i] - label) * dloss;
+}
+
 /// dx = (dy - mean) * y
 SHOAL_VECTOR_LOOP void softmax_grad_elements(const float* dy, const float* y, float mean, float* dx, int64_t count) {
   SHOAL_INDEPENDENT
@@ -87,6 +93,11 @@ Result<void> check_labels(const int64_t* labels, int64_t rows, int64_t classes) 
     }
   }
   return {};
+}
+
+float smoothing_of(const KernelRequest& request) {
+  const Attributes& attributes = request.node.attributes;
+  return attributes.has("label_smoothing") ? float(attributes.get_real("label_smoothing")) : 0.0f;
 }
 
 }  // namespace
@@ -135,6 +146,7 @@ std::unique_ptr<Kernel> make_softmax_grad(const Context& context, const KernelRe
 std::unique_ptr<Kernel> make_cross_entropy(const Context& context, const KernelRequest& request) {
   if (!none_empty(request)) return nullptr;
   const Rows size(request.inputs[0].shape);
+  const float smoothing = smoothing_of(request);
   return make_loop([=, threads = context.threads](const KernelCall& call) -> Result<void> {
     const int64_t* labels = reinterpret_cast<const int64_t*>(call.inputs[1].data);
     SHOAL_TRY_VOID(check_labels(labels, size.rows, size.columns));
@@ -142,11 +154,16 @@ std::unique_ptr<Kernel> make_cross_entropy(const Context& context, const KernelR
       const float* logits = floats(call.inputs[0]) + row * size.columns;
       float* softmax = floats(call.outputs[1]) + row * size.columns;
       const float highest = max_of(logits, size.columns);
-      const float target = logits[labels[row]];  // read before softmax is written, perhaps over logits
+      // Read before softmax is written, perhaps over logits.
+      float expected = logits[labels[row]] - highest;
+      if (smoothing > 0.0f) {
+        const float mean = row_sum(logits, size.columns) / float(size.columns) - highest;
+        expected += smoothing * (mean - expected);
+      }
       exponentials(logits, highest, softmax, size.columns);
       const float total = row_sum(softmax, size.columns);
       divide(total, softmax, size.columns);
-      floats(call.outputs[0])[row] = std::log(total) - (target - highest);
+      floats(call.outputs[0])[row] = std::log(total) - expected;
     });
     return {};
   });
@@ -155,6 +172,7 @@ std::unique_ptr<Kernel> make_cross_entropy(const Context& context, const KernelR
 std::unique_ptr<Kernel> make_cross_entropy_grad(const Context& context, const KernelRequest& request) {
   if (!none_empty(request)) return nullptr;
   const Rows size(request.inputs[0].shape);
+  const float smoothing = smoothing_of(request), everywhere = smoothing / float(size.columns);
   return make_loop([=, threads = context.threads](const KernelCall& call) -> Result<void> {
     const int64_t* labels = reinterpret_cast<const int64_t*>(call.inputs[1].data);
     const float* loss_gradient = floats(call.inputs[2]);
@@ -163,8 +181,12 @@ std::unique_ptr<Kernel> make_cross_entropy_grad(const Context& context, const Ke
       const float* softmax = floats(call.inputs[0]) + row * size.columns;
       float* dx = floats(call.outputs[0]) + row * size.columns;
       const float target = softmax[labels[row]];
-      scale(1, softmax, loss_gradient[row], dx, size.columns);
-      dx[labels[row]] = (target - 1.0f) * loss_gradient[row];
+      if (smoothing > 0.0f) {
+        softmax_less(softmax, everywhere, loss_gradient[row], dx, size.columns);
+      } else {
+        scale(1, softmax, loss_gradient[row], dx, size.columns);
+      }
+      dx[labels[row]] = (target - everywhere - (1.0f - smoothing)) * loss_gradient[row];
     });
     return {};
   });

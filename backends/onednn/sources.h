@@ -24,14 +24,21 @@ std::unique_ptr<Kernel> make_avg_pool(const Context& context, const KernelReques
 std::unique_ptr<Kernel> make_avg_pool_grad(const Context& context, const KernelRequest& request);
 // elementwise.cc
 std::unique_ptr<Kernel> make_unary(const Context& context, const KernelRequest& request);
-std::unique_ptr<Kernel> make_binary(const Context& context, const KernelRequest& request);
 std::unique_ptr<Kernel> make_fill(const Context& context, const KernelRequest& request);
 std::unique_ptr<Kernel> make_cast(const Context& context, const KernelRequest& request);
+// binary.cc
+std::unique_ptr<Kernel> make_binary(const Context& context, const KernelRequest& request);
+std::unique_ptr<Kernel> make_select(const Context& context, const KernelRequest& request);
+std::unique_ptr<Kernel> make_repeat(const Context& context, const KernelRequest& request);
+// unary.cc
+std::unique_ptr<Kernel> make_function(const Context& context, const KernelRequest& request);
+std::unique_ptr<Kernel> make_slope(const Context& context, const KernelRequest& request);
 // dropout.cc
 std::unique_ptr<Kernel> make_dropout(const Context& context, const KernelRequest& request);
 // reduce.cc
 std::unique_ptr<Kernel> make_bias_grad(const Context& context, const KernelRequest& request);
 std::unique_ptr<Kernel> make_reduce(const Context& context, const KernelRequest& request);
+std::unique_ptr<Kernel> make_sum_like(const Context& context, const KernelRequest& request);
 std::unique_ptr<Kernel> make_argmax(const Context& context, const KernelRequest& request);
 // softmax.cc
 std::unique_ptr<Kernel> make_softmax(const Context& context, const KernelRequest& request);

@@ -13,17 +13,6 @@ std::unique_ptr<Kernel> make_unary(Fn fn) {
   });
 }
 
-template <class Fn>
-std::unique_ptr<Kernel> make_binary(Fn fn) {
-  return make_loop([fn](const KernelCall& call) -> Result<void> {
-    const auto a = call.inputs[0].as<float>();
-    const auto b = call.inputs[1].as<float>();
-    const auto y = call.outputs[0].as<float>();
-    for (size_t i = 0; i < y.size(); ++i) y[i] = fn(a[i], b[i]);
-    return {};
-  });
-}
-
 std::unique_ptr<Kernel> make_scale(const KernelRequest& request) {
   return make_unary([factor = float(request.node.attributes.get_real("factor"))](float x) { return x * factor; });
 }
@@ -52,10 +41,6 @@ void add_elementwise(const AddMaker& add) {
   add("square", [](const KernelRequest&) { return make_unary([](float x) { return x * x; }); });
   add("scale", make_scale);
   add("dropout", make_dropout);
-  add("relu_grad", [](const KernelRequest&) { return make_binary([](float dy, float y) { return y > 0 ? dy : 0.0f; }); });
-  add("add", [](const KernelRequest&) { return make_binary([](float a, float b) { return a + b; }); });
-  add("sub", [](const KernelRequest&) { return make_binary([](float a, float b) { return a - b; }); });
-  add("mul", [](const KernelRequest&) { return make_binary([](float a, float b) { return a * b; }); });
 }
 
 }  // namespace shoal::backends::reference

@@ -1,5 +1,4 @@
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "loops.h"
@@ -23,20 +22,6 @@ std::unique_ptr<Kernel> make_argmax(const KernelRequest&) {
     for (int64_t& position : call.outputs[0].as<int64_t>()) {
       position = argmax(x, length);
       x += length;
-    }
-    return {};
-  });
-}
-
-std::unique_ptr<Kernel> make_equal(const KernelRequest&) {
-  return make_loop([](const KernelCall& call) -> Result<void> {
-    const size_t bytes = size_of(call.inputs[0].dtype);
-    const std::byte* a = call.inputs[0].data;
-    const std::byte* b = call.inputs[1].data;
-    for (float& result : call.outputs[0].as<float>()) {
-      result = std::memcmp(a, b, bytes) == 0 ? 1.0f : 0.0f;
-      a += bytes;
-      b += bytes;
     }
     return {};
   });
@@ -101,7 +86,6 @@ std::unique_ptr<Kernel> make_cast(const KernelRequest&) {
 
 void add_integer(const AddMaker& add) {
   add("argmax", make_argmax);
-  add("equal", make_equal);
   add("cast", make_cast);
 }
 

@@ -22,6 +22,8 @@ void add_dense(const AddMaker& add);
 void add_conv2d(const AddMaker& add);
 void add_pool(const AddMaker& add);
 void add_elementwise(const AddMaker& add);
+void add_binary(const AddMaker& add);
+void add_unary(const AddMaker& add);
 void add_softmax(const AddMaker& add);
 void add_reduce(const AddMaker& add);
 void add_integer(const AddMaker& add);

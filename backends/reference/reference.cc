@@ -59,6 +59,8 @@ class Source final : public KernelSource {
     add_conv2d(add);
     add_pool(add);
     add_elementwise(add);
+    add_binary(add);
+    add_unary(add);
     add_softmax(add);
     add_reduce(add);
     add_integer(add);

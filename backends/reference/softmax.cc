@@ -77,9 +77,16 @@ Result<void> check_labels(std::span<const int64_t> labels, int64_t classes) {
   return {};
 }
 
-std::unique_ptr<Kernel> make_cross_entropy(const KernelRequest&) {
-  return make_loop([](const KernelCall& call) -> Result<void> {
-    const int64_t classes = call.inputs[0].shape[1];
+double smoothing_of(const KernelRequest& request) {
+  const Attributes& attributes = request.node.attributes;
+  return attributes.has("label_smoothing") ? attributes.get_real("label_smoothing") : 0.0;
+}
+
+int64_t last_size(const TensorView& x) { return x.shape[x.shape.rank() - 1]; }
+
+std::unique_ptr<Kernel> make_cross_entropy(const KernelRequest& request) {
+  return make_loop([smoothing = smoothing_of(request)](const KernelCall& call) -> Result<void> {
+    const int64_t classes = last_size(call.inputs[0]);
     const auto labels = call.inputs[1].as<int64_t>();
     SHOAL_TRY_VOID(check_labels(labels, classes));
     const float* logits = call.inputs[0].as<float>().data();
@@ -87,7 +94,11 @@ std::unique_ptr<Kernel> make_cross_entropy(const KernelRequest&) {
     float* softmax = call.outputs[1].as<float>().data();
     for (int64_t label : labels) {
       const Normaliser norm = normaliser(logits, classes);
-      *loss++ = float(std::log(norm.sum) - (double(logits[label]) - norm.largest));
+      double expected = (1 - smoothing) * (double(logits[label]) - norm.largest);  // of logits, less the largest
+      if (smoothing > 0) {
+        for (int64_t c = 0; c < classes; ++c) expected += smoothing / double(classes) * (double(logits[c]) - norm.largest);
+      }
+      *loss++ = float(std::log(norm.sum) - expected);
       softmax_row(logits, classes, softmax);
       logits += classes;
       softmax += classes;
@@ -96,9 +107,9 @@ std::unique_ptr<Kernel> make_cross_entropy(const KernelRequest&) {
   });
 }
 
-std::unique_ptr<Kernel> make_cross_entropy_grad(const KernelRequest&) {
-  return make_loop([](const KernelCall& call) -> Result<void> {
-    const int64_t classes = call.inputs[0].shape[1];
+std::unique_ptr<Kernel> make_cross_entropy_grad(const KernelRequest& request) {
+  return make_loop([smoothing = smoothing_of(request)](const KernelCall& call) -> Result<void> {
+    const int64_t classes = last_size(call.inputs[0]);
     const auto labels = call.inputs[1].as<int64_t>();
     SHOAL_TRY_VOID(check_labels(labels, classes));
     const float* softmax = call.inputs[0].as<float>().data();
@@ -106,7 +117,8 @@ std::unique_ptr<Kernel> make_cross_entropy_grad(const KernelRequest&) {
     float* dlogits = call.outputs[0].as<float>().data();
     for (size_t row = 0; row < labels.size(); ++row) {
       for (int64_t c = 0; c < classes; ++c) {
-        *dlogits++ = float((double(*softmax++) - (c == labels[row] ? 1.0 : 0.0)) * double(dloss[row]));
+        const double label = (c == labels[row] ? 1 - smoothing : 0.0) + smoothing / double(classes);
+        *dlogits++ = float((double(*softmax++) - label) * double(dloss[row]));
       }
     }
     return {};

@@ -354,6 +354,10 @@ Cases all_cases() {
   add_shape_and_reduce_cases(cases);
   add_integer_cases(cases);
   add_sequence_cases(cases);
+  add_binary_cases(cases);
+  add_reduction_cases(cases);
+  add_unary_cases(cases);
+  add_loss_cases(cases);
   return cases;
 }
 

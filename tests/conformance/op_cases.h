@@ -55,6 +55,10 @@ const std::vector<OpCase>& op_cases();
 
 // The families that have files of their own.
 void add_sequence_cases(std::vector<OpCase>& cases);
+void add_binary_cases(std::vector<OpCase>& cases);
+void add_reduction_cases(std::vector<OpCase>& cases);
+void add_unary_cases(std::vector<OpCase>& cases);
+void add_loss_cases(std::vector<OpCase>& cases);
 
 /// A case built: outputs, a scalar loss over the float outputs, gradients of that loss. The loss weighs each element
 /// differently, so that mistakes do not cancel.

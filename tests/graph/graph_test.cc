@@ -78,13 +78,6 @@ TEST(Graph, ARandomOpGetsAKeyFromItsName) {
 }
 
 /// The MLP that the next tests describe twice.
-void build_model(Graph& graph, int64_t units, double rate) {
-  const Value x = graph.input("x", DType::kFloat32, {kBatch, 8});
-  const Value h = ops::relu(
-      ops::dense(x, graph.variable("kernel", {units, 8}, {.initialiser = {Initialiser::Kind::kUniform, -0.5, 0.5}})));
-  ops::dropout(h + graph.constant(1.0f) * 0.0 + h, rate);
-}
-
 void build_scalar_model(Graph& graph, float constant, bool trainable = true, const std::string& name = "w",
                         double low = 0) {
   const Value w = graph.variable(name, {}, {.initialiser = {Initialiser::Kind::kUniform, low, 1}, .trainable = trainable});
@@ -115,7 +108,9 @@ TEST(Graph, FingerprintStaysTheSameBetweenVersionsOfShoal) {
 
 TEST(Graph, RefusesAShapeThatDoesNotFitWithNodeNameAndTypes) {
   Graph graph;
-  EXPECT_REFUSED(build_model(graph, 4, 0.5), "add \"add\": a [batch, 4] and b [] must have equal shapes");
+  const Value x = graph.input("x", DType::kFloat32, {kBatch, 4});
+  EXPECT_REFUSED(ops::add(x, graph.constant(Tensor::of<float>({3}, {1, 2, 3}))),
+                 "add \"add\": a [batch, 4] and b [3] do not broadcast: from the last axis on, sizes must be equal or 1");
 }
 
 }  // namespace

@@ -58,6 +58,8 @@ TEST_F(Passes, NodesThatDifferInAttributesOrKeysAreNotMerged) {
 TEST_F(Passes, FoldDropsWhatDoesNothing) {
   EXPECT_THAT(ops_of(simplified({ops::square(ops::scale(x_, 1.0))})), ElementsAre("input", "square"));
   EXPECT_THAT(ops_of(simplified({ops::relu(ops::relu(x_))})), ElementsAre("input", "relu"));
+  EXPECT_THAT(ops_of(simplified({ops::square(ops::sum_like(x_, x_))})), ElementsAre("input", "square"));
+  EXPECT_THAT(ops_of(simplified({ops::square(ops::broadcast_like(x_, x_))})), ElementsAre("input", "square"));
   const Value round_trip = ops::reshape_like(ops::reshape(x_, {Dim::symbol("batch"), 2, 2}), x_);
   EXPECT_THAT(ops_of(simplified({ops::square(round_trip)})), ElementsAre("input", "square"));
 }

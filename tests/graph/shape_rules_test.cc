@@ -157,19 +157,75 @@ TEST_F(ShapeRules, LossesAndReductions) {
                  "softmax_cross_entropy \"loss\": labels [32] must have one element for each row of logits [batch, 10]");
   EXPECT_REFUSED(ops::softmax_cross_entropy(floats({batch_, 10}), floats({batch_}), "loss"),
                  "softmax_cross_entropy \"loss\": labels is float32 [batch]; it must be int64");
+  EXPECT_EQ(shape(ops::softmax_cross_entropy(floats({batch_, 7, 10}), integers({batch_, 7})).loss), "[batch, 7]");
+  EXPECT_REFUSED(ops::softmax_cross_entropy(floats({10}), integers({}), "loss"),
+                 "softmax_cross_entropy \"loss\": logits is float32 [10]; it must have at least 2 dimensions");
+  EXPECT_REFUSED(ops::softmax_cross_entropy(floats({batch_, 10}), integers({batch_}), {.label_smoothing = 1.0}, "loss"),
+                 "softmax_cross_entropy \"loss\": label_smoothing 1.000000 is outside [0, 1)");
+  EXPECT_REFUSED(ops::sigmoid_cross_entropy(floats({batch_, 3}), floats({3}), "loss"),
+                 "sigmoid_cross_entropy \"loss\": logits [batch, 3] and labels [3] must have equal shapes");
   EXPECT_REFUSED(ops::argmax(floats({3, 0}), "a"), "argmax \"a\": x [3, 0] has no element along the last axis");
   EXPECT_REFUSED(ops::fill_like(floats({1}), floats({3}), "f"),
                  "fill_like \"f\": value is float32 [1]; it must have 0 dimensions");
 }
 
 TEST_F(ShapeRules, ElementwiseIntegersAndDropout) {
-  EXPECT_REFUSED(ops::mul(floats({batch_, 3}), floats({batch_, 4}), "m"),
-                 "mul \"m\": a [batch, 3] and b [batch, 4] must have equal shapes");
-  EXPECT_REFUSED(ops::equal(integers({3}), ops::cast(integers({3}), DType::kInt32), "e"),
-                 "equal \"e\": a is int64 [3], b is int32 [3]; both must be of one integer type");
+  EXPECT_REFUSED(
+      ops::mul(floats({batch_, 3}), floats({batch_, 4}), "m"),
+      "mul \"m\": a [batch, 3] and b [batch, 4] do not broadcast: from the last axis on, sizes must be equal or 1");
+  EXPECT_REFUSED(
+      ops::equal(integers({3}), ops::cast(integers({3}), DType::kInt32), "e"),
+      "equal \"e\": a is int64 [3], b is int32 [3]; both must be of one type: float32, int64, int32, uint8 or bool");
   EXPECT_REFUSED(ops::cast(floats({3}), DType::kString, "c"), "cast \"c\": cannot cast float32 [3] to \"string\"");
   EXPECT_REFUSED(ops::dropout(floats({3}), 1.0, "d"), "dropout \"d\": rate 1.000000 is outside [0, 1)");
   EXPECT_EQ(ops::cast(integers({3}), DType::kFloat32).dtype(), DType::kFloat32);
+}
+
+TEST_F(ShapeRules, Broadcasting) {
+  EXPECT_EQ(shape(floats({batch_, 3}) + floats({3})), "[batch, 3]");
+  EXPECT_EQ(shape(floats({3}) * floats({batch_, 1})), "[batch, 3]");
+  EXPECT_EQ(shape(floats({batch_, 1}) / floats({1, 4})), "[batch, 4]");
+  EXPECT_EQ(shape(floats({1}) - floats({batch_})), "[batch]") << "a symbol goes with 1";
+  EXPECT_EQ(shape(floats({}) + floats({batch_, 2})), "[batch, 2]");
+  EXPECT_EQ(shape(1.0 - floats({batch_, 2})), "[batch, 2]");
+  EXPECT_EQ(shape(ops::less(integers({batch_, 2}), integers({2}))), "[batch, 2]");
+  EXPECT_EQ(ops::less(integers({batch_, 2}), integers({2})).dtype(), DType::kFloat32);
+  EXPECT_REFUSED(
+      ops::add(floats({batch_, 3}), floats({Dim::symbol("time"), 3}), "a"),
+      "add \"a\": a [batch, 3] and b [time, 3] do not broadcast: from the last axis on, sizes must be equal or 1");
+  EXPECT_REFUSED(ops::add(floats({batch_}), floats({7}), "a"),
+                 "add \"a\": a [batch] and b [7] do not broadcast: from the last axis on, sizes must be equal or 1");
+  EXPECT_REFUSED(ops::div(integers({3}), floats({3}), "d"), "div \"d\": a is int64 [3]; it must be float32");
+  EXPECT_EQ(shape(ops::select(floats({4, 1}), floats({}), floats({3}))), "[4, 3]");
+  EXPECT_REFUSED(ops::select(integers({3}), floats({3}), floats({3}), "s"),
+                 "select \"s\": condition is int64 [3]; it must be float32 or bool");
+  EXPECT_REFUSED(
+      ops::select(floats({4}), floats({3}), floats({}), "s"),
+      "select \"s\": condition [4] and a or b [3] do not broadcast: from the last axis on, sizes must be equal or 1");
+}
+
+TEST_F(ShapeRules, ReductionsAlongAxes) {
+  const Value x = floats({batch_, 5, 3});
+  EXPECT_EQ(shape(ops::reduce_sum(x, {.axes = {1}})), "[batch, 3]");
+  EXPECT_EQ(shape(ops::reduce_mean(x, {.axes = {-1, 0}})), "[5]");
+  EXPECT_EQ(shape(ops::reduce_max(x, {.axes = {1}, .keep_dims = true})), "[batch, 1, 3]");
+  EXPECT_EQ(shape(ops::reduce_sum(x, {.keep_dims = true})), "[1, 1, 1]");
+  EXPECT_EQ(shape(ops::reduce_max(x)), "[]");
+  EXPECT_REFUSED(ops::reduce_sum(x, {.axes = {3}}), "reduce_sum: x [batch, 5, 3] has no axis 3");
+  EXPECT_REFUSED(ops::reduce_mean(x, {.axes = {-4}}), "reduce_mean: x [batch, 5, 3] has no axis -4");
+  EXPECT_REFUSED(ops::reduce_sum(x, {.axes = {2, -1}}), "reduce_sum: an axis of x [batch, 5, 3] is named twice");
+  EXPECT_REFUSED(graph_.add("reduce_sum", {x}, {{"axes", std::vector<int64_t>{1, 0}}}, "r"),
+                 "reduce_sum \"r\": attribute \"axes\" must name axes of [batch, 5, 3] in ascending order");
+  EXPECT_REFUSED(graph_.add("reduce_sum", {x}, {{"keep_dims", int64_t{1}}}, "r"),
+                 "reduce_sum \"r\": attribute \"keep_dims\" must be true or false");
+  EXPECT_EQ(shape(ops::sum_like(x, floats({5, 1}))), "[5, 1]");
+  EXPECT_EQ(shape(ops::broadcast_like(floats({5, 1}), x)), "[batch, 5, 3]");
+  EXPECT_REFUSED(ops::sum_like(x, floats({4, 1}), "s"),
+                 "sum_like \"s\": like [4, 1] does not broadcast to x [batch, 5, 3]");
+  EXPECT_REFUSED(ops::broadcast_like(floats({4, 1}), x, "b"),
+                 "broadcast_like \"b\": x [4, 1] does not broadcast to like [batch, 5, 3]");
+  EXPECT_REFUSED(ops::broadcast_like(x, floats({3}), "b"),
+                 "broadcast_like \"b\": x [batch, 5, 3] does not broadcast to like [3]");
 }
 
 TEST(Window, SamePaddingGivesCeilOfSizeByStride) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <vector>
@@ -142,6 +143,72 @@ TEST_F(Losses, GradientsOfSquaredErrorAgreeWithFiniteDifferences) {
   for (size_t i = 0; i < seen.size(); ++i) EXPECT_NEAR(seen[i], expected[i], 1e-5) << i;
 }
 
+TEST_F(Losses, CrossEntropyOfSequencesHasOneValuePerLabel) {
+  const Value logits = graph_.input("logits", DType::kFloat32, {batch_, 2, 3});
+  const Value losses = softmax_cross_entropy(logits, graph_.input("labels", DType::kInt32, {batch_, 2}));
+  const Value weights = graph_.input("weights", DType::kFloat32, {batch_, 2});
+  const Value loss = reduce_loss(losses, {.weights = weights, .reduction = LossReduction::kSum});
+  GraphRunner runner(graph_, {{"batch", 1}});
+  const std::vector<float> rows{1, 2, 3, -1, 0, 2};
+  const Feeds feeds{{"logits", floats(Shape{1, 2, 3}, rows)},
+                    {"labels", Tensor::of<int32_t>(Shape{1, 2}, {2, 0})},
+                    {"weights", floats(Shape{1, 2}, {1, 0.5f})}};
+  const double first = cross_entropy(&rows[0], 3, 2), second = cross_entropy(&rows[3], 3, 0);
+  EXPECT_NEAR(runner.floats(losses, feeds)[1], second, 1e-6);
+  EXPECT_NEAR(runner.number(loss, feeds), first + 0.5 * second, 1e-6);
+}
+
+TEST_F(Losses, SmoothingSpreadsTheLabelOverAllClasses) {
+  const Value logits = graph_.input("logits", DType::kFloat32, {batch_, 4});
+  const Value labels = graph_.input("labels", DType::kInt64, {batch_});
+  const Value smoothed = softmax_cross_entropy(logits, labels, {.label_smoothing = 0.2});
+  GraphRunner runner(graph_, {{"batch", 1}});
+  const std::vector<float> row{1, -2, 3, 0.5f};
+  double expected = 0.8 * cross_entropy(row.data(), 4, 1);
+  for (int64_t label = 0; label < 4; ++label) expected += 0.05 * cross_entropy(row.data(), 4, label);
+  EXPECT_NEAR(
+      runner.number(smoothed, {{"logits", floats(Shape{1, 4}, row)}, {"labels", Tensor::of<int64_t>(Shape{1}, {1})}}),
+      expected, 1e-6);
+}
+
+TEST_F(Losses, SigmoidCrossEntropyAgreesWithDoublePrecision) {
+  const Value logits = graph_.input("logits", DType::kFloat32, {batch_});
+  const Value labels = graph_.input("labels", DType::kFloat32, {batch_});
+  const Value losses = sigmoid_cross_entropy(logits, labels);
+  const Value smoothed = sigmoid_cross_entropy(logits, labels, {.label_smoothing = 0.1});
+  const Value whole = sigmoid_cross_entropy(logits, ops::cast(labels, DType::kInt64));
+  GraphRunner runner(graph_, {{"batch", 5}});
+  const std::vector<float> x{0, 2, -3, 200, -200}, z{1, 0, 1, 0, 0};
+  const Feeds feeds{{"logits", floats(Shape{5}, x)}, {"labels", floats(Shape{5}, z)}};
+  auto exact = [](double logit, double label) {
+    return std::max(logit, 0.0) - logit * label + std::log1p(std::exp(-std::fabs(logit)));
+  };
+  const auto seen = runner.floats(losses, feeds), seen_smoothed = runner.floats(smoothed, feeds);
+  for (size_t i = 0; i < x.size(); ++i) {
+    EXPECT_NEAR(seen[i], exact(x[i], z[i]), 1e-6 * (1 + exact(x[i], z[i]))) << i;
+    EXPECT_NEAR(seen_smoothed[i], exact(x[i], 0.9 * z[i] + 0.05), 1e-5 * (1 + std::fabs(x[i]))) << i;
+  }
+  EXPECT_EQ(runner.floats(whole, feeds), seen);
+}
+
+TEST_F(Losses, ErrorsOfNumbersFollowTheirDefinitions) {
+  const Value x = graph_.input("x", DType::kFloat32, {batch_}), y = graph_.input("y", DType::kFloat32, {batch_});
+  const std::vector<float> predictions{1, -2, 0.5f, 4, 2}, labels{0.75f, -2, 3, 1, 0};
+  const Value absolute = absolute_error(x, y), huber = huber_loss(x, y, {.delta = 1.5}), poisson = poisson_loss(x, y);
+  GraphRunner runner(graph_, {{"batch", 5}});
+  const Feeds feeds{{"x", floats(Shape{5}, predictions)}, {"y", floats(Shape{5}, labels)}};
+  const auto seen_absolute = runner.floats(absolute, feeds), seen_huber = runner.floats(huber, feeds),
+             seen_poisson = runner.floats(poisson, feeds);
+  const auto huber_slopes = runner.floats(gradients(ops::reduce_sum(huber), {x}).at(0), feeds);
+  for (size_t i = 0; i < labels.size(); ++i) {
+    const double error = double(predictions[i]) - labels[i], size = std::fabs(error);
+    EXPECT_NEAR(seen_absolute[i], size, 1e-6) << i;
+    EXPECT_NEAR(seen_huber[i], size <= 1.5 ? error * error / 2 : 1.5 * (size - 0.75), 1e-6) << i;
+    EXPECT_NEAR(huber_slopes[i], std::clamp(error, -1.5, 1.5), 1e-6) << i;
+    EXPECT_NEAR(seen_poisson[i], std::exp(double(predictions[i])) - labels[i] * double(predictions[i]), 1e-5) << i;
+  }
+}
+
 TEST_F(Losses, ReductionDividesByTheNumberOfLossesNotByTheirWeights) {
   // The second worked example of CONTRACT HD-8.
   const Value losses = graph_.input("losses", DType::kFloat32, {batch_});
@@ -164,7 +231,27 @@ TEST_F(Losses, RefuseWhatDoesNotFit) {
   EXPECT_THAT(raised([&] { softmax_cross_entropy(logits, others); }),
               HasSubstr("labels have shape [other], logits [batch, 3]; expected labels of shape [batch] or [batch, 1]"));
   EXPECT_THAT(raised([&] { softmax_cross_entropy(logits, reals); }), HasSubstr("labels are float32"));
-  EXPECT_THAT(raised([&] { squared_error(logits, reals); }), HasSubstr("InvalidArgument"));
+  EXPECT_THAT(raised([&] { squared_error(logits, reals); }),
+              HasSubstr("squared_error: labels have shape [batch], predictions [batch, 3]; they must be equal"));
+  EXPECT_THAT(raised([&] {
+                squared_error(reals, graph_.input("column", DType::kFloat32, {batch_, 1}));
+              }),
+              HasSubstr("labels have shape [batch, 1], predictions [batch]; they must be equal"));
+  EXPECT_THAT(raised([&] { softmax_cross_entropy(logits, labels, {.label_smoothing = 1}); }),
+              HasSubstr("softmax_cross_entropy: label_smoothing is 1.000000, expected a number in [0, 1)"));
+  EXPECT_THAT(raised([&] { sigmoid_cross_entropy(logits, logits, {.label_smoothing = -0.5}); }),
+              HasSubstr("sigmoid_cross_entropy: label_smoothing is -0.500000, expected a number in [0, 1)"));
+  EXPECT_THAT(raised([&] { sigmoid_cross_entropy(logits, reals); }),
+              HasSubstr("sigmoid_cross_entropy: labels have shape [batch], logits [batch, 3]; they must be equal"));
+  EXPECT_THAT(raised([&] {
+                softmax_cross_entropy(graph_.input("sequences", DType::kFloat32, {batch_, 7, 3}), labels);
+              }),
+              HasSubstr("labels have shape [batch], logits [batch, 7, 3]; expected labels of shape [batch, 7]"));
+  EXPECT_THAT(raised([&] { absolute_error(Value(), reals); }),
+              HasSubstr("absolute_error: predictions are no value of a graph"));
+  EXPECT_THAT(raised([&] { huber_loss(reals, reals, {.delta = 0}); }), HasSubstr("huber_loss: delta is 0.000000"));
+  EXPECT_THAT(raised([&] { poisson_loss(reals, logits); }),
+              HasSubstr("poisson_loss: labels have shape [batch, 3], log_rates [batch]; they must be equal"));
   EXPECT_THAT(raised([&] { reduce_loss(reals, {.weights = others}); }), HasSubstr("weights have shape [other]"));
   EXPECT_THAT(raised([&] { reduce_loss(logits, {.weights = reals}); }), HasSubstr("losses have shape [batch, 3]"));
   EXPECT_THAT(raised([&] { reduce_loss(reals, {.weights = {}, .reduction = LossReduction(7)}); }),

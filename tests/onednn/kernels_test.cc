@@ -230,11 +230,36 @@ TEST_F(Onednn, OwnLoopsGiveTheSameBitsOnAnyNumberOfThreads) {
   Graph graph;
   const Value x = graph.input("x", DType::kFloat32, {16, 28, 28, 32});
   const Value logits = graph.input("logits", DType::kFloat32, {4000, 40});
-  const std::vector<Value> fetches{ops::relu(x),          ops::max_pool(x),           ops::avg_pool(x),
-                                   ops::dropout(x, 0.25), ops::square(x),             ops::scale(x, 0.1),
-                                   ops::reduce_sum(x),    ops::softmax(logits),       ops::log_softmax(logits),
-                                   ops::argmax(logits),   graph.add("bias_grad", {x})[0]};
-  const Feeds feeds{{"x", random_tensor({16, 28, 28, 32}, 1)}, {"logits", random_tensor({4000, 40}, 2)}};
+  const Value channels = graph.input("channels", DType::kFloat32, {32});
+  const Value rows = graph.input("rows", DType::kFloat32, {4000, 1});
+  const Value columns = graph.input("columns", DType::kFloat32, {40});
+  const std::vector<Value> fetches{ops::relu(x),
+                                   ops::max_pool(x),
+                                   ops::avg_pool(x),
+                                   ops::dropout(x, 0.25),
+                                   ops::square(x),
+                                   ops::scale(x, 0.1),
+                                   ops::reduce_sum(x),
+                                   ops::softmax(logits),
+                                   ops::log_softmax(logits),
+                                   ops::argmax(logits),
+                                   graph.add("bias_grad", {x})[0],
+                                   x + channels,
+                                   logits / rows,
+                                   ops::maximum(rows, columns),
+                                   ops::less(logits, columns),
+                                   ops::select(rows, logits, columns),
+                                   ops::reduce_sum(x, {.axes = {1, 2}}),
+                                   ops::reduce_mean(x, {.axes = {0, 2}}),
+                                   ops::reduce_max(x, {.axes = {3}}),
+                                   ops::reduce_sum(logits, {.axes = {0}}),
+                                   ops::sum_like(x, channels),
+                                   ops::broadcast_like(rows, logits)};
+  const Feeds feeds{{"x", random_tensor({16, 28, 28, 32}, 1)},
+                    {"logits", random_tensor({4000, 40}, 2)},
+                    {"channels", random_tensor({32}, 3)},
+                    {"rows", random_tensor({4000, 1}, 4)},
+                    {"columns", random_tensor({40}, 5)}};
   auto run = [&](int threads) {
     Runner runner = value_or_raise(Runner::make(*backend_, graph, {.fetches = fetches, .threads = threads}));
     for (const auto& kernel : runner.info().kernels) EXPECT_EQ(kernel.implementation, "onednn: loop") << kernel.op;

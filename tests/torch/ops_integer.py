@@ -8,10 +8,6 @@ def argmax(inputs, attributes):
     return (torch.argmax(inputs[0], dim=-1),)
 
 
-def equal(inputs, attributes):
-    return (torch.eq(*inputs).to(torch.get_default_dtype()),)
-
-
 def cast(inputs, attributes):
     x, dtype = inputs[0], attributes["dtype"]
     if dtype == "float32":

@@ -11,18 +11,22 @@ std::vector<Value> relu_gradient(const GradientRequest& request) {
 }
 
 std::vector<Value> add_gradient(const GradientRequest& request) {
-  return {request.output_gradients[0], request.output_gradients[0]};
+  const Value dy = request.output_gradients[0];
+  const auto& inputs = request.node.inputs;
+  return {request.wanted[0] ? sum_to(dy, inputs[0]) : Value(), request.wanted[1] ? sum_to(dy, inputs[1]) : Value()};
 }
 
 std::vector<Value> sub_gradient(const GradientRequest& request) {
-  const Value dy = request.output_gradients[0];
-  return {dy, request.wanted[1] ? ops::scale(dy, -1.0) : Value()};
+  std::vector<Value> result = add_gradient(request);
+  if (request.wanted[1]) result[1] = ops::scale(result[1], -1.0);
+  return result;
 }
 
 std::vector<Value> mul_gradient(const GradientRequest& request) {
   const Value dy = request.output_gradients[0];
   const auto& inputs = request.node.inputs;
-  return {request.wanted[0] ? ops::mul(dy, inputs[1]) : Value(), request.wanted[1] ? ops::mul(dy, inputs[0]) : Value()};
+  return {request.wanted[0] ? sum_to(ops::mul(dy, inputs[1]), inputs[0]) : Value(),
+          request.wanted[1] ? sum_to(ops::mul(dy, inputs[0]), inputs[1]) : Value()};
 }
 
 std::vector<Value> scale_gradient(const GradientRequest& request) {
@@ -52,21 +56,21 @@ void add_elementwise_ops(const AddOp& add) {
          .gradient = std::move(gradient),
          .in_place = over_first});
   };
-  auto binary = [&](std::string name, std::vector<std::string> operands, GradientRule gradient) {
+  auto binary = [&](std::string name, ShapeRule rule, GradientRule gradient) {
     add({.name = std::move(name),
          .inputs_min = 2,
          .inputs_max = 2,
-         .shape_rule = elementwise_rule(std::move(operands)),
+         .shape_rule = std::move(rule),
          .gradient = std::move(gradient),
          .in_place = over_either});
   };
   unary("relu", elementwise_rule({"x"}), relu_gradient);
   unary("scale", scale_types, scale_gradient);
   unary("square", elementwise_rule({"x"}), square_gradient);
-  binary("relu_grad", {"dy", "y"}, {});
-  binary("add", {"a", "b"}, add_gradient);
-  binary("sub", {"a", "b"}, sub_gradient);
-  binary("mul", {"a", "b"}, mul_gradient);
+  binary("relu_grad", elementwise_rule({"dy", "y"}), {});
+  binary("add", broadcast_types, add_gradient);
+  binary("sub", broadcast_types, sub_gradient);
+  binary("mul", broadcast_types, mul_gradient);
 }
 
 }  // namespace rules

@@ -1,4 +1,4 @@
-/// Ops that give or take integers: predictions, comparisons, conversions.
+/// Ops that give or take integers: predictions, conversions.
 #include "shape_rules.h"
 #include "shoal/graph/ops.h"
 
@@ -21,15 +21,6 @@ Outputs argmax_types(Types inputs, const Attributes&) {
   return std::vector{ValueType{DType::kInt64, DimShape(std::move(dims))}};
 }
 
-Outputs equal_types(Types inputs, const Attributes&) {
-  if (inputs[0].dtype != inputs[1].dtype || !is_integer(inputs[0].dtype)) {
-    return invalid_argument("a is " + describe(inputs[0]) + ", b is " + describe(inputs[1]) +
-                            "; both must be of one integer type");
-  }
-  SHOAL_TRY_VOID(expect_equal_shapes(inputs[0], "a", inputs[1], "b"));
-  return std::vector{float_type(inputs[0].shape)};
-}
-
 Outputs cast_types(Types inputs, const Attributes& attributes) {
   SHOAL_TRY(const std::string name, string_attribute(attributes, "dtype"));
   auto can_cast = [](DType dtype) { return dtype == DType::kFloat32 || is_integer(dtype); };
@@ -47,7 +38,6 @@ std::vector<Value> cast_gradient(const GradientRequest& request) { return {reque
 
 void add_integer_ops(const AddOp& add) {
   add({.name = "argmax", .inputs_min = 1, .inputs_max = 1, .shape_rule = argmax_types});
-  add({.name = "equal", .inputs_min = 2, .inputs_max = 2, .shape_rule = equal_types});
   add({.name = "cast", .inputs_min = 1, .inputs_max = 1, .shape_rule = cast_types, .gradient = cast_gradient});
 }
 
@@ -56,9 +46,6 @@ void add_integer_ops(const AddOp& add) {
 namespace ops {
 
 Value argmax(Value x, std::string_view name) { return rules::graph_of("argmax", x).add("argmax", {x}, {}, name)[0]; }
-Value equal(Value a, Value b, std::string_view name) {
-  return rules::graph_of("equal", a).add("equal", {a, b}, {}, name)[0];
-}
 Value cast(Value x, DType dtype, std::string_view name) {
   return rules::graph_of("cast", x).add("cast", {x}, {{"dtype", std::string(to_string(dtype))}}, name)[0];
 }

@@ -136,6 +136,7 @@ std::optional<float> constant_result(const Flow& flow, const FlowNode& node) {
   if (op == "add") return operands[0] + operands[1];
   if (op == "sub") return operands[0] - operands[1];
   if (op == "mul") return operands[0] * operands[1];
+  if (op == "div") return operands[0] / operands[1];
   if (op == "square") return operands[0] * operands[0];
   if (op == "scale") return operands[0] * float(node.node.attributes.get_real("factor"));
   return std::nullopt;
@@ -152,8 +153,10 @@ void make_constant(FlowNode& node, Tensor value) {
 
 bool changes_nothing(const Flow& flow, const FlowNode& node) {
   if (node.op->view) return node.node.outputs[0] == flow.type(node.inputs[0]);
-  if (node.node.op == "scale") return node.node.attributes.get_real("factor") == 1.0;
-  return node.node.op == "relu" && flow.nodes[size_t(node.inputs[0].node)].node.op == "relu";
+  const std::string& op = node.node.op;
+  if (op == "scale") return node.node.attributes.get_real("factor") == 1.0;
+  if (op == "sum_like" || op == "broadcast_like") return node.node.outputs[0] == flow.type(node.inputs[0]);
+  return op == "relu" && flow.nodes[size_t(node.inputs[0].node)].node.op == "relu";
 }
 
 void fold_view(const Flow& flow, FlowNode& node) {

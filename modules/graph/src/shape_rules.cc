@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "shoal/graph/named_inputs.h"
+#include "shoal/graph/ops_reduce.h"
 
 namespace shoal::rules {
 
@@ -34,6 +35,31 @@ Result<void> expect_equal_shapes(const ValueType& a, std::string_view a_name, co
   if (a.shape == b.shape) return {};
   return invalid_argument(std::string(a_name) + " " + to_string(a.shape) + " and " + std::string(b_name) + " " +
                           to_string(b.shape) + " must have equal shapes");
+}
+
+bool broadcasts_to(const DimShape& from, const DimShape& to) {
+  const int missing = to.rank() - from.rank();
+  for (int axis = 0; axis < from.rank(); ++axis) {
+    if (missing < 0 || (from[axis] != to[axis + missing] && from[axis] != Dim(1))) return false;
+  }
+  return true;
+}
+
+Result<DimShape> broadcast_shape(const ValueType& a, std::string_view a_name, const ValueType& b, std::string_view b_name) {
+  const bool a_longer = a.shape.rank() >= b.shape.rank();
+  std::vector<Dim> dims = (a_longer ? a : b).shape.dims();
+  const DimShape& other = (a_longer ? b : a).shape;
+  const size_t missing = dims.size() - size_t(other.rank());
+  for (int axis = 0; axis < other.rank(); ++axis) {
+    Dim& dim = dims[size_t(axis) + missing];
+    if (dim == Dim(1)) {
+      dim = other[axis];
+    } else if (dim != other[axis] && other[axis] != Dim(1)) {
+      return invalid_argument(std::string(a_name) + " " + to_string(a.shape) + " and " + std::string(b_name) + " " +
+                              to_string(b.shape) + " do not broadcast: from the last axis on, sizes must be equal or 1");
+    }
+  }
+  return DimShape(std::move(dims));
 }
 
 namespace {
@@ -138,6 +164,13 @@ Result<void> expect_lengths(const ValueType& lengths, const Dim& n) {
                           " sequences");
 }
 
+Outputs broadcast_types(Types inputs, const Attributes&) {
+  SHOAL_TRY_VOID(expect_float(inputs[0], "a"));
+  SHOAL_TRY_VOID(expect_float(inputs[1], "b"));
+  SHOAL_TRY(DimShape shape, broadcast_shape(inputs[0], "a", inputs[1], "b"));
+  return std::vector{float_type(std::move(shape))};
+}
+
 ShapeRule elementwise_rule(std::vector<std::string> names) {
   return [names = std::move(names)](Types inputs, const Attributes&) -> Outputs {
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -180,6 +213,10 @@ std::vector<int64_t> resolve_padding(std::string_view op, Value image, std::arra
   const AxisPadding rows = same_padding(shape[1].size(), window[0], strides[0]);
   const AxisPadding columns = same_padding(shape[2].size(), window[1], strides[1]);
   return {rows.before, rows.after, columns.before, columns.after};
+}
+
+Value sum_to(Value gradient, Value operand) {
+  return gradient.shape() == operand.shape() ? gradient : ops::sum_like(gradient, operand);
 }
 
 Graph& graph_of(std::string_view op, Value x) {

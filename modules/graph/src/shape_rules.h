@@ -27,6 +27,10 @@ Result<void> expect_rank_min(const ValueType& type, int rank, std::string_view w
 /// float32 of this rank.
 Result<void> expect_float_rank(const ValueType& type, int rank, std::string_view what);
 Result<void> expect_equal_shapes(const ValueType& a, std::string_view a_name, const ValueType& b, std::string_view b_name);
+/// What two operands broadcast to (ops_elementwise.h).
+Result<DimShape> broadcast_shape(const ValueType& a, std::string_view a_name, const ValueType& b, std::string_view b_name);
+/// Whether the gradient of an operand that was repeated to `to` can be summed back: `from` broadcasts to exactly `to`.
+bool broadcasts_to(const DimShape& from, const DimShape& to);
 /// Equal numbers of elements for every size of the symbols.
 bool same_elements(const DimShape& a, const DimShape& b);
 
@@ -37,6 +41,8 @@ Result<std::string> string_attribute(const Attributes& attributes, std::string_v
 Result<int64_t> int_attribute(const Attributes& attributes, std::string_view name);
 Result<bool> bool_attribute(const Attributes& attributes, std::string_view name);
 
+/// One output that two float32 operands broadcast to.
+Outputs broadcast_types(Types inputs, const Attributes& attributes);
 /// One output like input 0: element-wise ops of `count` float32 operands of equal shape.
 ShapeRule elementwise_rule(std::vector<std::string> names);
 
@@ -68,6 +74,9 @@ Result<void> expect_activation(const Attributes& attributes);
 /// The gradient of what went into the fused activation of a dense or conv2d node.
 Value before_activation(const GradientRequest& request);
 
+/// A gradient of the shape of an op's result, as one for its operand: summed where the operand was repeated.
+Value sum_to(Value gradient, Value operand);
+
 /// The graph of the first operand of a typed builder; raises InvalidArgument if it is an invalid Value.
 Graph& graph_of(std::string_view op, Value x);
 
@@ -77,6 +86,8 @@ void add_dense_ops(const AddOp& add);
 void add_conv2d_ops(const AddOp& add);
 void add_pool_ops(const AddOp& add);
 void add_elementwise_ops(const AddOp& add);
+void add_binary_ops(const AddOp& add);
+void add_unary_ops(const AddOp& add);
 void add_shape_ops(const AddOp& add);
 void add_dropout_ops(const AddOp& add);
 void add_softmax_ops(const AddOp& add);

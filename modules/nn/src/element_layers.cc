@@ -10,11 +10,28 @@
 namespace shoal::nn {
 
 Value relu(Value x) { return ops::relu(x); }
+Value sigmoid(Value x) { return ops::sigmoid(x); }
+Value tanh(Value x) { return ops::tanh(x); }
+Value softplus(Value x) { return ops::softplus(x); }
+Value leaky_relu(Value x, double alpha) { return ops::leaky_relu(x, alpha); }
+Value elu(Value x, double alpha) { return ops::elu(x, alpha); }
+Value gelu(Value x) { return ops::gelu(x); }
+Value gelu_tanh(Value x) { return ops::gelu(x, ops::GeluForm::kTanh); }
+Value silu(Value x) { return ops::silu(x); }
+Value softmax(Value x) { return ops::softmax(x); }
 
 Value activate(Value x, Activation activation) {
   switch (activation) {
     case Activation::kNone: return x;
     case Activation::kRelu: return relu(x);
+    case Activation::kSigmoid: return sigmoid(x);
+    case Activation::kTanh: return tanh(x);
+    case Activation::kSoftplus: return softplus(x);
+    case Activation::kLeakyRelu: return leaky_relu(x);
+    case Activation::kElu: return elu(x);
+    case Activation::kGelu: return gelu(x);
+    case Activation::kGeluTanh: return gelu_tanh(x);
+    case Activation::kSilu: return silu(x);
   }
   raise(invalid_argument("unknown activation " + std::to_string(int(activation))));
 }
@@ -37,9 +54,7 @@ void regularise(Value weights, const Regulariser& regulariser) {
   }
   auto& losses = weights.graph().regularisation_losses();
   if (regulariser.l1 > 0) {
-    // |w| = relu(w) + relu(-w), whose derivative at 0 is 0.
-    const Value absolute = ops::relu(weights) + ops::relu(-weights);
-    losses.push_back(ops::scale(ops::reduce_sum(absolute), regulariser.l1));
+    losses.push_back(ops::scale(ops::reduce_sum(ops::abs(weights)), regulariser.l1));
   }
   if (regulariser.l2 > 0) losses.push_back(ops::scale(ops::reduce_sum(ops::square(weights)), regulariser.l2));
 }

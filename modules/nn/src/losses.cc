@@ -1,29 +1,97 @@
 #include "shoal/nn/losses.h"
 
+#include <cmath>
 #include <string>
+#include <vector>
 
 #include "example_values.h"
 #include "shoal/graph/ops.h"
 
 namespace shoal::nn {
+namespace {
 
-Value softmax_cross_entropy(Value logits, Value labels) {
+/// Operands of ops broadcast, which for [batch] and [batch, 1] would be a table of all pairs.
+void check_equal_shapes(const std::string& who, const std::string& what, Value predictions, Value labels) {
+  if (!predictions.valid()) raise(invalid_argument(who + ": " + what + " are no value of a graph"));
+  if (!labels.valid()) raise(invalid_argument(who + ": labels are no value of a graph"));
+  if (predictions.shape() == labels.shape()) return;
+  raise(invalid_argument(who + ": labels have shape " + to_string(labels.shape()) + ", " + what + " " +
+                         to_string(predictions.shape()) + "; they must be equal"));
+}
+
+void check_smoothing(const std::string& who, double smoothing) {
+  if (smoothing >= 0 && smoothing < 1) return;
+  raise(invalid_argument(who + ": label_smoothing is " + std::to_string(smoothing) + ", expected a number in [0, 1)"));
+}
+
+/// Labels of rows: the shape of logits without the last axis.
+Value per_row(const std::string& who, Value labels, Value logits) {
+  if (logits.rank() == 2) return per_example(who, "labels", labels, "logits", logits);
+  std::vector<Dim> rows = logits.shape().dims();
+  rows.pop_back();
+  if (!labels.valid()) raise(invalid_argument(who + ": labels are no value of a graph"));
+  if (labels.shape().dims() == rows) return labels;
+  raise(invalid_argument(who + ": labels have shape " + to_string(labels.shape()) + ", logits " +
+                         to_string(logits.shape()) + "; expected labels of shape " + to_string(DimShape(rows))));
+}
+
+Value as_floats(Value x) { return x.dtype() == DType::kFloat32 ? x : ops::cast(x, DType::kFloat32); }
+
+}  // namespace
+
+Value softmax_cross_entropy(Value logits, Value labels, const CrossEntropyOptions& options) {
   const std::string who = "softmax_cross_entropy";
-  if (!logits.valid() || logits.rank() != 2 || logits.dtype() != DType::kFloat32) {
-    raise(invalid_argument(who + ": expected float32 logits of shape [batch, classes], got " +
+  check_smoothing(who, options.label_smoothing);
+  if (!logits.valid() || logits.rank() < 2 || logits.dtype() != DType::kFloat32) {
+    raise(invalid_argument(who + ": expected float32 logits of shape [batch, ..., classes], got " +
                            (logits.valid() ? std::string(to_string(logits.dtype())) + " " + to_string(logits.shape())
                                            : std::string("no value"))));
   }
-  Value ids = per_example(who, "labels", labels, "logits", logits);
+  Value ids = per_row(who, labels, logits);
   if (ids.dtype() == DType::kInt32 || ids.dtype() == DType::kUInt8) ids = ops::cast(ids, DType::kInt64);
   if (ids.dtype() != DType::kInt64) {
     raise(invalid_argument(who + ": labels are " + std::string(to_string(ids.dtype())) +
                            ", expected class ids of type int64, int32 or uint8"));
   }
-  return ops::softmax_cross_entropy(logits, ids).loss;
+  return ops::softmax_cross_entropy(logits, ids, {.label_smoothing = options.label_smoothing}).loss;
 }
 
-Value squared_error(Value predictions, Value labels) { return ops::square(ops::sub(predictions, labels)); }
+Value sigmoid_cross_entropy(Value logits, Value labels, const CrossEntropyOptions& options) {
+  const std::string who = "sigmoid_cross_entropy";
+  check_smoothing(who, options.label_smoothing);
+  check_equal_shapes(who, "logits", logits, labels);
+  Value targets = as_floats(labels);
+  if (options.label_smoothing > 0) {
+    targets = ops::scale(targets, 1 - options.label_smoothing) + options.label_smoothing / 2;
+  }
+  return ops::sigmoid_cross_entropy(logits, targets);
+}
+
+Value squared_error(Value predictions, Value labels) {
+  check_equal_shapes("squared_error", "predictions", predictions, labels);
+  return ops::square(ops::sub(predictions, labels));
+}
+
+Value absolute_error(Value predictions, Value labels) {
+  check_equal_shapes("absolute_error", "predictions", predictions, labels);
+  return ops::abs(ops::sub(predictions, labels));
+}
+
+Value huber_loss(Value predictions, Value labels, const HuberOptions& options) {
+  check_equal_shapes("huber_loss", "predictions", predictions, labels);
+  if (!(options.delta > 0 && std::isfinite(options.delta))) {
+    raise(invalid_argument("huber_loss: delta is " + std::to_string(options.delta) + ", expected a finite number > 0"));
+  }
+  // With q = min(|error|, delta), the loss is q (|error| - q / 2) on both sides of delta.
+  const Value size = ops::abs(ops::sub(predictions, labels));
+  const Value bounded = ops::minimum(size, size.graph().constant(float(options.delta)));
+  return ops::mul(bounded, ops::sub(size, ops::scale(bounded, 0.5)));
+}
+
+Value poisson_loss(Value log_rates, Value labels) {
+  check_equal_shapes("poisson_loss", "log_rates", log_rates, labels);
+  return ops::sub(ops::exp(log_rates), ops::mul(labels, log_rates));
+}
 
 std::string_view to_string(LossReduction reduction) {
   switch (reduction) {
@@ -47,10 +115,12 @@ Value reduce_loss(Value losses, const ReduceLossOptions& options) {
   const std::string who = "reduce_loss";
   if (!losses.valid()) raise(invalid_argument(who + ": the losses are no value of a graph"));
   Value weighted = losses;
-  if (options.weights.valid()) {
+  if (options.weights.valid() && options.weights.shape() == losses.shape()) {
+    weighted = ops::mul(losses, as_floats(options.weights));
+  } else if (options.weights.valid()) {
     const Value weights = per_example(who, "weights", options.weights, "losses", losses);
-    const Value per_row = per_example(who, "losses", losses, "weights", weights);
-    weighted = ops::mul(per_row, weights.dtype() == DType::kFloat32 ? weights : ops::cast(weights, DType::kFloat32));
+    const Value example_losses = per_example(who, "losses", losses, "weights", weights);
+    weighted = ops::mul(example_losses, as_floats(weights));
   }
   switch (options.reduction) {
     case LossReduction::kSumOverBatchSize: return ops::reduce_mean(weighted);

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "shoal/graph/graph.h"
+#include "shoal/graph/ops_elementwise.h"
+#include "shoal/graph/ops_reduce.h"
 #include "shoal/graph/ops_sequence.h"
 #include "shoal/graph/window.h"
 
@@ -51,7 +53,7 @@ Value avg_pool(Value x, const PoolOptions& options = {}, std::string_view name =
 
 /// max(x, 0), element by element, float32. NaN stays NaN. The gradient at 0 is 0.
 Value relu(Value x, std::string_view name = "");
-/// a + b, element by element; float32 of equal shapes (no broadcasting yet). Likewise sub and mul.
+/// a + b, element by element; float32. The operands broadcast (ops_elementwise.h). Likewise sub and mul.
 Value add(Value a, Value b, std::string_view name = "");
 Value sub(Value a, Value b, std::string_view name = "");
 Value mul(Value a, Value b, std::string_view name = "");
@@ -82,18 +84,32 @@ Value softmax(Value x, std::string_view name = "");
 Value log_softmax(Value x, std::string_view name = "");
 
 struct CrossEntropy {
-  Value loss;     ///< [n], in nats, never negative
-  Value softmax;  ///< [n, C], the predicted probabilities
+  Value loss;     ///< [n, ...], in nats, never negative
+  Value softmax;  ///< [n, ..., C], the predicted probabilities
+};
+struct CrossEntropyOptions {
+  /// In [0, 1): how much of each label's probability is spread evenly over all classes, its own included.
+  /// Source: Szegedy et al., "Rethinking the Inception architecture" (2016), section 7.
+  double label_smoothing = 0;
 };
 /// Cross-entropy between softmax(logits) and the labelled class, one value per example.
 ///
-///   logits   [n, C]  float32, any scale (the row maximum is subtracted first)
-///   labels   [n]     int64, each in [0, C)
+///   logits   [n, ..., C]  float32, rank >= 2, any scale (the maximum of each row is subtracted first)
+///   labels   [n, ...]     int64, each in [0, C)
 ///
 /// A label out of range ends the step with InvalidArgument, naming row and value. The gradient for logits is
-/// softmax(logits) - onehot(labels), times the gradient of the loss of that row.
+/// softmax(logits) - onehot(labels) (smoothed), times the gradient of the loss of that row.
 /// Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 6.2.2.3.
 CrossEntropy softmax_cross_entropy(Value logits, Value labels, std::string_view name = "");
+CrossEntropy softmax_cross_entropy(Value logits, Value labels, const CrossEntropyOptions& options,
+                                   std::string_view name = "");
+/// Cross-entropy between the probability sigmoid(logit) and a label, element by element, in nats: without overflow, and for
+/// labels between 0 and 1 too.
+///
+///   logits, labels  float32 of one shape
+///
+/// The gradient for logits is sigmoid(logits) - labels, that for labels -logits.
+Value sigmoid_cross_entropy(Value logits, Value labels, std::string_view name = "");
 
 /// The sum of all elements, a scalar; float32. Likewise their mean (NaN where there are none).
 Value reduce_sum(Value x, std::string_view name = "");
@@ -104,7 +120,8 @@ Value fill_like(Value value, Value like, std::string_view name = "");
 /// The position of the largest element along the last axis, the first of equals: float32 [..., C] to int64 [...]. NaN
 /// counts as the largest. Rank >= 1, C >= 1.
 Value argmax(Value x, std::string_view name = "");
-/// 1 where a and b are equal, else 0, as float32. a and b are of one integer type (int64, int32, uint8, bool) and shape.
+/// 1 where a and b are equal, else 0, as float32. a and b are of one type: float32, int64, int32, uint8 or bool; they
+/// broadcast (ops_elementwise.h). NaN equals nothing. No gradient flows through.
 Value equal(Value a, Value b, std::string_view name = "");
 /// x as another type: float32, int32, int64, uint8 or bool. To an integer it rounds towards zero; out of its range it
 /// takes the nearest value, NaN gives 0. To bool: whether it differs from 0. No gradient flows through integers.
@@ -114,7 +131,7 @@ Value cast(Value x, DType dtype, std::string_view name = "");
 
 namespace shoal {
 
-// Found by argument, so `x * y + z` reads so anywhere. Shapes are equal; a number scales.
+// Found by argument, so `x * y + z` reads so anywhere. Operands broadcast; a number scales.
 Value operator+(Value a, Value b);
 Value operator-(Value a, Value b);
 Value operator*(Value a, Value b);

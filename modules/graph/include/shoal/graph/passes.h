@@ -38,8 +38,8 @@ Result<Flow> extract(const Graph& graph, const std::vector<Value>& fetches, cons
 void prune(Flow& flow);
 /// Of equal nodes (op, operands, attributes, constant bytes), keeps the first.
 void merge_equal_nodes(Flow& flow);
-/// Drops what does nothing (x * 1, a view of the same shape, relu of relu, views of views), and computes + - * of
-/// constants of one element.
+/// Drops what does nothing (x * 1, a view of the same shape, a sum over no axis, relu of relu, views of views), and
+/// computes + - * / of constants of one element.
 void fold(Flow& flow);
 /// Lets dense and conv2d apply a relu that is the only use of their result (attribute "activation").
 void fuse_activations(Flow& flow);

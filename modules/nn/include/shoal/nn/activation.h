@@ -6,11 +6,43 @@
 
 namespace shoal::nn {
 
-enum class Activation : uint8_t { kNone = 0, kRelu = 1 };
+/// The numbers never change.
+enum class Activation : uint8_t {
+  kNone = 0,
+  kRelu = 1,
+  kSigmoid = 2,
+  kTanh = 3,
+  kSoftplus = 4,
+  kLeakyRelu = 5,  ///< with its default alpha; likewise kElu
+  kElu = 6,
+  kGelu = 7,
+  kGeluTanh = 8,
+  kSilu = 9,
+};
 
-/// max(x, 0), float32 of any shape. The gradient at 0 is 0.
+// All take and give float32 of one shape, whatever it is. NaN stays NaN.
+
+/// max(x, 0). The gradient at 0 is 0.
 Value relu(Value x);
-/// The activation applied to x; kNone is x itself.
+/// 1 / (1 + e^-x).
+Value sigmoid(Value x);
+Value tanh(Value x);
+/// log(1 + e^x).
+Value softplus(Value x);
+/// x above 0, else alpha * x. Raises InvalidArgument unless alpha is finite and >= 0. The gradient at 0 is alpha.
+Value leaky_relu(Value x, double alpha = 0.01);
+/// x above 0, else alpha * (e^x - 1). Raises InvalidArgument unless alpha is finite and >= 0.
+/// Source: Clevert, Unterthiner, Hochreiter, "Fast and accurate deep network learning by exponential linear units" (2016).
+Value elu(Value x, double alpha = 1);
+/// x Phi(x), Phi the distribution function of the normal distribution; kGeluTanh is its approximation by a hyperbolic
+/// tangent, which GPT-2 uses. Source: Hendrycks, Gimpel, "Gaussian error linear units" (2016).
+Value gelu(Value x);
+Value gelu_tanh(Value x);
+/// x * sigmoid(x), also called swish. Source: Elfwing, Uchibe, Doya, "Sigmoid-weighted linear units" (2018).
+Value silu(Value x);
+/// e^x / sum(e^x) over the last axis; rank >= 1. The maximum is subtracted first.
+Value softmax(Value x);
+/// The activation applied to x; kNone is x itself. Raises InvalidArgument for a number that is none of the above.
 Value activate(Value x, Activation activation);
 
 }  // namespace shoal::nn

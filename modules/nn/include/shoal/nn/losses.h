@@ -8,19 +8,50 @@
 
 namespace shoal::nn {
 
-/// Cross-entropy between softmax(logits) and the labelled class, one value per example.
-///
-///   logits   [batch, classes]  float32, any scale (the row maximum is subtracted first)
-///   labels   [batch] or [batch, 1]  int64, int32 or uint8, each in [0, classes)
-///   returns  [batch]           float32, in nats, never negative
-///
-/// Raises InvalidArgument while the graph is built if ranks, types or batch sizes differ. A label out of range ends the
-/// step with InvalidArgument, naming row and value. The gradient for logits is softmax(logits) - onehot(labels).
-/// Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 6.2.2.3.
-Value softmax_cross_entropy(Value logits, Value labels);
+struct CrossEntropyOptions {
+  /// In [0, 1): how much of a label's probability is spread evenly over all classes.
+  /// Source: Szegedy et al., "Rethinking the Inception architecture" (2016), section 7.
+  double label_smoothing = 0;
+};
 
-/// (predictions - labels)^2, element by element. Raises InvalidArgument unless both are float32 of one shape.
+/// Cross-entropy between softmax(logits) and the labelled class, one value per label.
+///
+///   logits   [batch, ..., classes]  float32, any scale (the maximum of each row is subtracted first)
+///   labels   [batch, ...]           int64, int32 or uint8, each in [0, classes); for [batch, classes] also [batch, 1]
+///   returns  [batch, ...]           float32, in nats, never negative
+///
+/// Raises InvalidArgument while the graph is built if ranks, types or sizes do not fit, or label_smoothing is out of range.
+/// A label out of range ends the step with InvalidArgument, naming row and value. The gradient for logits is
+/// softmax(logits) - onehot(labels). Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 6.2.2.3.
+Value softmax_cross_entropy(Value logits, Value labels, const CrossEntropyOptions& options = {});
+
+/// Cross-entropy between the probability sigmoid(logit) and a label, element by element: for two classes, or several labels
+/// at once. Without overflow.
+///
+///   logits   any shape   float32
+///   labels   that shape  float32 in [0, 1] (not checked), or integers 0 and 1
+///   returns  that shape  float32, in nats
+///
+/// Smoothing moves labels towards 1/2: label * (1 - s) + s / 2. Raises InvalidArgument if shapes or types do not fit, or
+/// label_smoothing is out of range. Source: as softmax_cross_entropy(), section 6.2.2.2.
+Value sigmoid_cross_entropy(Value logits, Value labels, const CrossEntropyOptions& options = {});
+
+// Errors of predicted numbers, element by element. All raise InvalidArgument unless both are float32 of one shape.
+
+/// (prediction - label)^2
 Value squared_error(Value predictions, Value labels);
+/// |prediction - label|; the gradient at 0 is 0.
+Value absolute_error(Value predictions, Value labels);
+
+struct HuberOptions {
+  double delta = 1;  ///< finite, > 0: from where on the error counts linearly
+};
+/// error^2 / 2 up to delta, beyond it delta * (|error| - delta / 2).
+/// Source: Huber, "Robust estimation of a location parameter" (Annals of Mathematical Statistics 35, 1964).
+Value huber_loss(Value predictions, Value labels, const HuberOptions& options = {});
+/// e^log_rate - label * log_rate: minus the logarithm of the probability that a Poisson variable of that rate gives the
+/// label, without the term that does not depend on the rate.
+Value poisson_loss(Value log_rates, Value labels);
 
 /// How losses per example become one loss.
 enum class LossReduction : uint8_t {
@@ -32,11 +63,11 @@ std::string_view to_string(LossReduction reduction);  ///< "sum_over_batch_size"
 Result<LossReduction> loss_reduction_from_string(std::string_view name);
 
 struct ReduceLossOptions {
-  Value weights;  ///< none, or one per example: [batch] or [batch, 1], any numeric type
+  Value weights;  ///< none, one per loss (of their shape), or one per example: [batch] or [batch, 1]; any numeric type
   LossReduction reduction = LossReduction::kSumOverBatchSize;
 };
-/// A scalar. `losses` is float32; with weights it is [batch] or [batch, 1]. Raises InvalidArgument with both shapes if
-/// they do not fit.
+/// A scalar. `losses` is float32; with weights per example it is [batch] or [batch, 1]. Raises InvalidArgument with both
+/// shapes if they do not fit.
 Value reduce_loss(Value losses, const ReduceLossOptions& options = {});
 
 /// The sum of the graph's regularisation losses, a scalar; invalid if there are none.

@@ -1,0 +1,234 @@
+// Functions of one operand and their slopes. (oneDNN has most of them, at 0.4 us a call and with other bits on every
+// instruction set.)
+#include <cmath>
+#include <limits>
+#include <map>
+#include <string>
+
+#include "sources.h"
+#include "threads.h"
+#include "vector.h"
+
+namespace shoal::backends::onednn {
+namespace {
+
+enum class Unary : uint8_t {
+  kExp,
+  kLog,
+  kSqrt,
+  kRsqrt,
+  kReciprocal,
+  kAbs,
+  kErf,
+  kSigmoid,
+  kTanh,
+  kSoftplus,
+  kLeakyRelu,
+  kElu,
+  kGelu,
+  kGeluTanh,
+  kSilu,
+};
+
+constexpr float kRootHalf = 0.70710678118654752f;
+constexpr float kRootTwoByPi = 0.79788456080286536f;
+constexpr float kTanhCubic = 0.044715f;
+
+// Functions take the node's alpha as well, which most have no use for.
+
+SHOAL_ALWAYS_INLINE float exponential(float x, float) { return vector_exp(x); }
+SHOAL_ALWAYS_INLINE float logarithm(float x, float) { return vector_log(x); }
+SHOAL_ALWAYS_INLINE float root(float x, float) { return std::sqrt(x); }
+SHOAL_ALWAYS_INLINE float reciprocal_root(float x, float) { return 1.0f / std::sqrt(x); }
+SHOAL_ALWAYS_INLINE float reciprocal(float x, float) { return 1.0f / x; }
+SHOAL_ALWAYS_INLINE float magnitude(float x, float) { return std::fabs(x); }
+SHOAL_ALWAYS_INLINE float erf(float x, float) { return vector_erf(x); }
+SHOAL_ALWAYS_INLINE float sigmoid(float x, float) { return vector_sigmoid(x); }
+SHOAL_ALWAYS_INLINE float tanh(float x, float) { return vector_tanh(x); }
+SHOAL_ALWAYS_INLINE float softplus(float x, float) { return vector_softplus(x); }
+SHOAL_ALWAYS_INLINE float leaky_relu(float x, float alpha) { return x > 0.0f ? x : alpha * x; }
+SHOAL_ALWAYS_INLINE float elu(float x, float alpha) {
+  const float below = alpha * vector_expm1_negative(x > 0.0f ? 0.0f : x);
+  return x > 0.0f ? x : below;
+}
+
+/// x times a share that is 0 far below: minus infinity gives 0.
+SHOAL_ALWAYS_INLINE float weighed(float x, float share) {
+  constexpr float kLowest = std::numeric_limits<float>::lowest();
+  return (x < kLowest ? kLowest : x) * share;
+}
+/// Of the normal distribution, what lies below x.
+SHOAL_ALWAYS_INLINE float normal_share(float x) { return 0.5f + 0.5f * vector_erf(x * kRootHalf); }
+/// (1 + tanh(u)) / 2 is sigmoid(2 u).
+SHOAL_ALWAYS_INLINE float tanh_share(float x) { return vector_sigmoid(2.0f * kRootTwoByPi * (x + kTanhCubic * x * x * x)); }
+SHOAL_ALWAYS_INLINE float gelu(float x, float) { return weighed(x, normal_share(x)); }
+SHOAL_ALWAYS_INLINE float gelu_tanh(float x, float) { return weighed(x, tanh_share(x)); }
+SHOAL_ALWAYS_INLINE float silu(float x, float) { return weighed(x, vector_sigmoid(x)); }
+
+/// y = kFunction(x, alpha); y may be x.
+template <float (*kFunction)(float, float)>
+SHOAL_ALWAYS_INLINE void each(const float* x, float alpha, float* y, int64_t count) {
+  SHOAL_INDEPENDENT
+  for (int64_t i = 0; i < count; ++i) y[i] = kFunction(x[i], alpha);
+}
+
+SHOAL_VECTOR_LOOP void run_unary(Unary op, float alpha, const float* x, float* y, int64_t count) {
+  switch (op) {
+    case Unary::kExp: return each<exponential>(x, alpha, y, count);
+    case Unary::kLog: return each<logarithm>(x, alpha, y, count);
+    case Unary::kSqrt: return each<root>(x, alpha, y, count);
+    case Unary::kRsqrt: return each<reciprocal_root>(x, alpha, y, count);
+    case Unary::kReciprocal: return each<reciprocal>(x, alpha, y, count);
+    case Unary::kAbs: return each<magnitude>(x, alpha, y, count);
+    case Unary::kErf: return each<erf>(x, alpha, y, count);
+    case Unary::kSigmoid: return each<sigmoid>(x, alpha, y, count);
+    case Unary::kTanh: return each<tanh>(x, alpha, y, count);
+    case Unary::kSoftplus: return each<softplus>(x, alpha, y, count);
+    case Unary::kLeakyRelu: return each<leaky_relu>(x, alpha, y, count);
+    case Unary::kElu: return each<elu>(x, alpha, y, count);
+    case Unary::kGelu: return each<gelu>(x, alpha, y, count);
+    case Unary::kGeluTanh: return each<gelu_tanh>(x, alpha, y, count);
+    case Unary::kSilu: return each<silu>(x, alpha, y, count);
+  }
+}
+
+enum class Slope : uint8_t {
+  kAbs,
+  kSigmoid,
+  kTanh,
+  kSoftplus,
+  kLeakyRelu,
+  kElu,
+  kGelu,
+  kGeluTanh,
+  kSilu,
+};
+
+// Slopes at x, or where the output y tells them, from y.
+
+SHOAL_ALWAYS_INLINE float abs_slope(float x, float) { return x > 0.0f ? 1.0f : (x < 0.0f ? -1.0f : x); }
+SHOAL_ALWAYS_INLINE float sigmoid_slope(float y, float) { return y * (1.0f - y); }
+SHOAL_ALWAYS_INLINE float tanh_slope(float y, float) { return 1.0f - y * y; }
+/// sigmoid(x), x being log(e^y - 1)
+SHOAL_ALWAYS_INLINE float softplus_slope(float y, float) { return -vector_expm1_negative(-y); }
+SHOAL_ALWAYS_INLINE float leaky_relu_slope(float y, float alpha) { return y > 0.0f ? 1.0f : alpha; }
+SHOAL_ALWAYS_INLINE float elu_slope(float y, float alpha) { return y > 0.0f ? 1.0f : y + alpha; }
+
+/// Beyond this the slopes of gelu and silu are 0 or 1, and products of infinity and 0 lie in wait.
+SHOAL_ALWAYS_INLINE float within_reach(float x) { return vector_clamp(x, -100.0f, 100.0f); }
+SHOAL_ALWAYS_INLINE float gelu_slope(float unbounded, float) {
+  const float x = within_reach(unbounded);
+  const float density = vector_exp(-0.5f * x * x) * (0.5f * kRootTwoByPi);
+  return normal_share(x) + x * density;
+}
+SHOAL_ALWAYS_INLINE float gelu_tanh_slope(float unbounded, float) {
+  const float x = within_reach(unbounded);
+  const float share = tanh_share(x);
+  const float inner = 2.0f * kRootTwoByPi * (1.0f + 3.0f * kTanhCubic * x * x);
+  return share + x * share * (1.0f - share) * inner;
+}
+SHOAL_ALWAYS_INLINE float silu_slope(float unbounded, float) {
+  const float x = within_reach(unbounded);
+  const float share = vector_sigmoid(x);
+  return share + x * share * (1.0f - share);
+}
+
+/// dx = dy * kSlope(v, alpha); dx may be dy or v.
+template <float (*kSlope)(float, float)>
+SHOAL_ALWAYS_INLINE void times_slope(const float* dy, const float* v, float alpha, float* dx, int64_t count) {
+  SHOAL_INDEPENDENT
+  for (int64_t i = 0; i < count; ++i) dx[i] = dy[i] * kSlope(v[i], alpha);
+}
+
+SHOAL_VECTOR_LOOP void run_slope(Slope op, float alpha, const float* dy, const float* v, float* dx, int64_t count) {
+  switch (op) {
+    case Slope::kAbs: return times_slope<abs_slope>(dy, v, alpha, dx, count);
+    case Slope::kSigmoid: return times_slope<sigmoid_slope>(dy, v, alpha, dx, count);
+    case Slope::kTanh: return times_slope<tanh_slope>(dy, v, alpha, dx, count);
+    case Slope::kSoftplus: return times_slope<softplus_slope>(dy, v, alpha, dx, count);
+    case Slope::kLeakyRelu: return times_slope<leaky_relu_slope>(dy, v, alpha, dx, count);
+    case Slope::kElu: return times_slope<elu_slope>(dy, v, alpha, dx, count);
+    case Slope::kGelu: return times_slope<gelu_slope>(dy, v, alpha, dx, count);
+    case Slope::kGeluTanh: return times_slope<gelu_tanh_slope>(dy, v, alpha, dx, count);
+    case Slope::kSilu: return times_slope<silu_slope>(dy, v, alpha, dx, count);
+  }
+}
+
+template <class Op>
+struct Entry {
+  Op op;
+  int64_t element_bytes;  ///< what an element costs, as bytes moved
+};
+
+const std::map<std::string, Entry<Unary>, std::less<>>& unary_ops() {
+  static const std::map<std::string, Entry<Unary>, std::less<>> table{
+      {"exp", {Unary::kExp, 16}},
+      {"log", {Unary::kLog, 16}},
+      {"sqrt", {Unary::kSqrt, 12}},
+      {"rsqrt", {Unary::kRsqrt, 16}},
+      {"reciprocal", {Unary::kReciprocal, 8}},
+      {"abs", {Unary::kAbs, 8}},
+      {"erf", {Unary::kErf, 24}},
+      {"sigmoid", {Unary::kSigmoid, 24}},
+      {"tanh", {Unary::kTanh, 24}},
+      {"softplus", {Unary::kSoftplus, 32}},
+      {"leaky_relu", {Unary::kLeakyRelu, 8}},
+      {"elu", {Unary::kElu, 24}},
+      {"gelu", {Unary::kGelu, 32}},
+      {"gelu_tanh", {Unary::kGeluTanh, 32}},
+      {"silu", {Unary::kSilu, 24}},
+  };
+  return table;
+}
+
+const std::map<std::string, Entry<Slope>, std::less<>>& slope_ops() {
+  static const std::map<std::string, Entry<Slope>, std::less<>> table{
+      {"abs_grad", {Slope::kAbs, 12}},
+      {"sigmoid_grad", {Slope::kSigmoid, 12}},
+      {"tanh_grad", {Slope::kTanh, 12}},
+      {"softplus_grad", {Slope::kSoftplus, 24}},
+      {"leaky_relu_grad", {Slope::kLeakyRelu, 12}},
+      {"elu_grad", {Slope::kElu, 12}},
+      {"gelu_grad", {Slope::kGelu, 48}},
+      {"gelu_tanh_grad", {Slope::kGeluTanh, 48}},
+      {"silu_grad", {Slope::kSilu, 32}},
+  };
+  return table;
+}
+
+float alpha_of(const KernelRequest& request) {
+  return request.node.attributes.has("alpha") ? float(request.node.attributes.get_real("alpha")) : 0.0f;
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_function(const Context& context, const KernelRequest& request) {
+  const auto found = unary_ops().find(request.node.op);
+  if (!all_float32(request) || found == unary_ops().end()) return nullptr;
+  const int64_t count = request.outputs[0].shape.elements();
+  const float alpha = alpha_of(request);
+  return make_loop([=, entry = found->second, threads = context.threads](const KernelCall& call) -> Result<void> {
+    const float* x = floats(call.inputs[0]);
+    float* y = floats(call.outputs[0]);
+    parallel_for(threads, count, count * entry.element_bytes,
+                 [=](int64_t begin, int64_t end) { run_unary(entry.op, alpha, x + begin, y + begin, end - begin); });
+    return {};
+  });
+}
+
+std::unique_ptr<Kernel> make_slope(const Context& context, const KernelRequest& request) {
+  const auto found = slope_ops().find(request.node.op);
+  if (!all_float32(request) || found == slope_ops().end()) return nullptr;
+  const int64_t count = request.outputs[0].shape.elements();
+  const float alpha = alpha_of(request);
+  return make_loop([=, entry = found->second, threads = context.threads](const KernelCall& call) -> Result<void> {
+    const float *dy = floats(call.inputs[0]), *v = floats(call.inputs[1]);
+    float* dx = floats(call.outputs[0]);
+    parallel_for(threads, count, count * entry.element_bytes, [=](int64_t begin, int64_t end) {
+      run_slope(entry.op, alpha, dy + begin, v + begin, dx + begin, end - begin);
+    });
+    return {};
+  });
+}
+
+}  // namespace shoal::backends::onednn

@@ -1,0 +1,90 @@
+#pragma once
+/// Ops whose element i depends on elements i of the operands only, beside those of ops.h.
+///
+/// Operands of two or three broadcast: shapes are compared from the last axis on, and sizes must be equal or 1 in one of
+/// them, where that operand's elements are repeated; missing axes count as 1. A symbol equals only itself. The gradient
+/// for an operand is summed over the axes along which it was repeated. (The rules are numpy's.)
+#include <cstdint>
+#include <string_view>
+
+#include "shoal/graph/graph.h"
+
+namespace shoal::ops {
+
+/// a / b; float32. Division by zero gives infinity or NaN, as IEEE 754 says.
+Value div(Value a, Value b, std::string_view name = "");
+/// a to the power b; float32. Special values are those of C's pow (pow(x, 0) is 1). The gradient for b is 0 where a is 0
+/// and b >= 0, and NaN where a is negative.
+Value pow(Value a, Value b, std::string_view name = "");
+/// The larger of a and b; float32. NaN if either is. Where they are equal, each receives half of the gradient. Likewise
+/// the smaller.
+Value maximum(Value a, Value b, std::string_view name = "");
+Value minimum(Value a, Value b, std::string_view name = "");
+
+/// 1 where a < b, else 0, as float32, so that it can be multiplied and averaged. a and b are of one type: float32, int64,
+/// int32, uint8 or bool. NaN compares false, but for not_equal. No gradient flows through. Likewise the others; `equal` is
+/// in ops.h.
+Value less(Value a, Value b, std::string_view name = "");
+Value less_equal(Value a, Value b, std::string_view name = "");
+Value greater(Value a, Value b, std::string_view name = "");
+Value greater_equal(Value a, Value b, std::string_view name = "");
+Value not_equal(Value a, Value b, std::string_view name = "");
+
+/// a where the condition is not 0, else b. What is not chosen leaves no trace, NaN and infinity included, neither in the
+/// value nor in the gradient.
+///
+///   condition  float32 (what comparisons give; NaN is not 0) or bool; no gradient flows into it
+///   a, b       float32
+Value select(Value condition, Value a, Value b, std::string_view name = "");
+
+/// e^x, element by element, float32; infinity above 88.72. The gradient is that value.
+Value exp(Value x, std::string_view name = "");
+/// The natural logarithm; minus infinity at 0, NaN below.
+Value log(Value x, std::string_view name = "");
+/// The square root; NaN below 0. The gradient at 0 is infinite.
+Value sqrt(Value x, std::string_view name = "");
+/// 1 / sqrt(x).
+Value rsqrt(Value x, std::string_view name = "");
+/// |x|. The gradient at 0 is 0.
+Value abs(Value x, std::string_view name = "");
+/// -x.
+Value neg(Value x, std::string_view name = "");
+/// 1 / x.
+Value reciprocal(Value x, std::string_view name = "");
+/// The error function, 2 / sqrt(pi) times the integral of e^-t^2 from 0 to x.
+Value erf(Value x, std::string_view name = "");
+
+// Activations, element by element, float32. NaN stays NaN.
+
+/// 1 / (1 + e^-x).
+Value sigmoid(Value x, std::string_view name = "");
+Value tanh(Value x, std::string_view name = "");
+/// log(1 + e^x), without overflow.
+Value softplus(Value x, std::string_view name = "");
+/// x above 0, else alpha * x; alpha is finite and >= 0. The gradient at 0 is alpha.
+Value leaky_relu(Value x, double alpha = 0.01, std::string_view name = "");
+/// x above 0, else alpha * (e^x - 1); alpha is finite and >= 0.
+/// Source: Clevert, Unterthiner, Hochreiter, "Fast and accurate deep network learning by exponential linear units" (2016).
+Value elu(Value x, double alpha = 1, std::string_view name = "");
+enum class GeluForm : uint8_t {
+  kErf = 0,   ///< x Phi(x), Phi the distribution function of the normal distribution
+  kTanh = 1,  ///< x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), the approximation that GPT-2 uses
+};
+/// The Gaussian error linear unit. Source: Hendrycks, Gimpel, "Gaussian error linear units" (2016).
+Value gelu(Value x, GeluForm form = GeluForm::kErf, std::string_view name = "");
+/// x * sigmoid(x), also called swish. Source: Elfwing, Uchibe, Doya, "Sigmoid-weighted linear units" (2018).
+Value silu(Value x, std::string_view name = "");
+
+}  // namespace shoal::ops
+
+namespace shoal {
+
+// Found by argument, as those of ops.h. A number is a constant of one element.
+Value operator/(Value a, Value b);
+Value operator/(Value x, double divisor);
+Value operator+(Value x, double number);
+Value operator+(double number, Value x);
+Value operator-(Value x, double number);
+Value operator-(double number, Value x);
+
+}  // namespace shoal

@@ -1,0 +1,36 @@
+#pragma once
+/// Sums, means and maxima along axes, and their counterpart, repeating along axes. Reductions to a scalar are in ops.h too.
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "shoal/graph/graph.h"
+
+namespace shoal::ops {
+
+struct ReduceOptions {
+  std::vector<int64_t> axes;  ///< each in [-rank, rank), negative ones from the end, none twice; empty: all axes
+  bool keep_dims = false;     ///< leaves the reduced axes in the shape, with size 1
+};
+/// The sum of the elements along some axes; float32. 0 where there are none.
+///
+///   reduce_sum(x, {.axes = {-1}})                      [n, t, C] to [n, t]
+///   reduce_sum(x, {.axes = {0, 1}, .keep_dims = true})  [n, t, C] to [1, 1, C]
+Value reduce_sum(Value x, const ReduceOptions& options, std::string_view name = "");
+/// Likewise their mean; NaN where there are none.
+Value reduce_mean(Value x, const ReduceOptions& options, std::string_view name = "");
+/// Likewise the largest; NaN if one is NaN, minus infinity where there are none. Equal maxima share the gradient equally.
+Value reduce_max(Value x, const ReduceOptions& options = {}, std::string_view name = "");
+
+/// x summed over the axes along which `like` (whose contents are not used) would be repeated to x's shape, under the shape
+/// of `like`; float32. The gradient of broadcasting. Raises InvalidArgument unless `like` broadcasts to the shape of x.
+///
+///   x        [n, t, C]
+///   like     [C], [1, C], [t, 1], [n, t, C], ...
+///   returns  the shape of like
+Value sum_like(Value x, Value like, std::string_view name = "");
+/// x repeated to the shape of `like`, whose contents are not used; float32. Raises InvalidArgument unless x broadcasts to
+/// that shape.
+Value broadcast_like(Value x, Value like, std::string_view name = "");
+
+}  // namespace shoal::ops

@@ -1,0 +1,150 @@
+/// Ops of two or three operands that broadcast: quotients, powers, extremes, comparisons, select.
+#include "shape_rules.h"
+#include "shoal/graph/ops.h"
+
+namespace shoal {
+namespace rules {
+namespace {
+
+/// da = dy / b, db = -da * y
+std::vector<Value> div_gradient(const GradientRequest& request) {
+  const auto& inputs = request.node.inputs;
+  const Value slope = ops::div(request.output_gradients[0], inputs[1]);
+  std::vector<Value> result(2);
+  if (request.wanted[0]) result[0] = sum_to(slope, inputs[0]);
+  if (request.wanted[1]) result[1] = ops::scale(sum_to(ops::mul(slope, request.outputs[0]), inputs[1]), -1.0);
+  return result;
+}
+
+/// dy times what `op` makes of both operands, for operand `wanted`.
+Value through(const GradientRequest& request, const char* op, Value a, Value b, size_t wanted) {
+  const Value slope = request.graph.add(op, {a, b})[0];
+  return sum_to(ops::mul(request.output_gradients[0], slope), request.node.inputs[wanted]);
+}
+
+std::vector<Value> pow_gradient(const GradientRequest& request) {
+  const Value a = request.node.inputs[0], b = request.node.inputs[1];
+  return {request.wanted[0] ? through(request, "pow_base_grad", a, b, 0) : Value(),
+          request.wanted[1] ? through(request, "pow_exponent_grad", a, b, 1) : Value()};
+}
+
+std::vector<Value> maximum_gradient(const GradientRequest& request) {
+  const Value a = request.node.inputs[0], b = request.node.inputs[1];
+  return {request.wanted[0] ? through(request, "maximum_grad", a, b, 0) : Value(),
+          request.wanted[1] ? through(request, "maximum_grad", b, a, 1) : Value()};
+}
+
+/// a is the smaller where b is the larger.
+std::vector<Value> minimum_gradient(const GradientRequest& request) {
+  const Value a = request.node.inputs[0], b = request.node.inputs[1];
+  return {request.wanted[0] ? through(request, "maximum_grad", b, a, 0) : Value(),
+          request.wanted[1] ? through(request, "maximum_grad", a, b, 1) : Value()};
+}
+
+Outputs comparison_types(Types inputs, const Attributes&) {
+  auto is_number = [](DType dtype) {
+    return dtype == DType::kFloat32 || dtype == DType::kInt64 || dtype == DType::kInt32 || dtype == DType::kUInt8 ||
+           dtype == DType::kBool;
+  };
+  if (inputs[0].dtype != inputs[1].dtype || !is_number(inputs[0].dtype)) {
+    return invalid_argument("a is " + describe(inputs[0]) + ", b is " + describe(inputs[1]) +
+                            "; both must be of one type: float32, int64, int32, uint8 or bool");
+  }
+  SHOAL_TRY(DimShape shape, broadcast_shape(inputs[0], "a", inputs[1], "b"));
+  return std::vector{float_type(std::move(shape))};
+}
+
+/// Steps are flat between their jumps.
+std::vector<Value> no_gradient(const GradientRequest& request) { return std::vector<Value>(request.node.inputs.size()); }
+
+Outputs select_types(Types inputs, const Attributes&) {
+  if (inputs[0].dtype != DType::kFloat32 && inputs[0].dtype != DType::kBool) {
+    return invalid_argument("condition is " + describe(inputs[0]) + "; it must be float32 or bool");
+  }
+  SHOAL_TRY_VOID(expect_float(inputs[1], "a"));
+  SHOAL_TRY_VOID(expect_float(inputs[2], "b"));
+  SHOAL_TRY(DimShape chosen, broadcast_shape(inputs[1], "a", inputs[2], "b"));
+  SHOAL_TRY(DimShape shape, broadcast_shape(inputs[0], "condition", float_type(std::move(chosen)), "a or b"));
+  return std::vector{float_type(std::move(shape))};
+}
+
+std::vector<Value> select_gradient(const GradientRequest& request) {
+  const auto& inputs = request.node.inputs;
+  const Value dy = request.output_gradients[0];
+  const Value zero = request.graph.constant(0.0f);
+  std::vector<Value> result(3);
+  if (request.wanted[1]) result[1] = sum_to(ops::select(inputs[0], dy, zero), inputs[1]);
+  if (request.wanted[2]) result[2] = sum_to(ops::select(inputs[0], zero, dy), inputs[2]);
+  return result;
+}
+
+}  // namespace
+
+void add_binary_ops(const AddOp& add) {
+  auto binary = [&](std::string name, GradientRule gradient) {
+    add({.name = std::move(name),
+         .inputs_min = 2,
+         .inputs_max = 2,
+         .shape_rule = broadcast_types,
+         .gradient = std::move(gradient),
+         .in_place = {{0, 0}, {0, 1}}});
+  };
+  binary("div", div_gradient);
+  binary("pow", pow_gradient);
+  binary("pow_base_grad", {});      // b * a^(b - 1)
+  binary("pow_exponent_grad", {});  // a^b * log(a); 0 where a is 0 and b is not negative
+  binary("maximum", maximum_gradient);
+  binary("minimum", minimum_gradient);
+  binary("maximum_grad", {});  // 1 where a > b, 1/2 where they are equal, else 0
+  for (const char* name : {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"}) {
+    add({.name = name, .inputs_min = 2, .inputs_max = 2, .shape_rule = comparison_types, .gradient = no_gradient});
+  }
+  add({.name = "select",
+       .inputs_min = 3,
+       .inputs_max = 3,
+       .shape_rule = select_types,
+       .gradient = select_gradient,
+       .in_place = {{0, 1}, {0, 2}}});
+}
+
+}  // namespace rules
+
+namespace ops {
+namespace {
+
+Value add_binary(const char* op, Value a, Value b, std::string_view name) {
+  return rules::graph_of(op, a).add(op, {a, b}, {}, name)[0];
+}
+
+}  // namespace
+
+Value div(Value a, Value b, std::string_view name) { return add_binary("div", a, b, name); }
+Value pow(Value a, Value b, std::string_view name) { return add_binary("pow", a, b, name); }
+Value maximum(Value a, Value b, std::string_view name) { return add_binary("maximum", a, b, name); }
+Value minimum(Value a, Value b, std::string_view name) { return add_binary("minimum", a, b, name); }
+Value equal(Value a, Value b, std::string_view name) { return add_binary("equal", a, b, name); }
+Value not_equal(Value a, Value b, std::string_view name) { return add_binary("not_equal", a, b, name); }
+Value less(Value a, Value b, std::string_view name) { return add_binary("less", a, b, name); }
+Value less_equal(Value a, Value b, std::string_view name) { return add_binary("less_equal", a, b, name); }
+Value greater(Value a, Value b, std::string_view name) { return add_binary("greater", a, b, name); }
+Value greater_equal(Value a, Value b, std::string_view name) { return add_binary("greater_equal", a, b, name); }
+Value select(Value condition, Value a, Value b, std::string_view name) {
+  return rules::graph_of("select", condition).add("select", {condition, a, b}, {}, name)[0];
+}
+
+}  // namespace ops
+
+namespace {
+
+Value number(Value x, double value) { return rules::graph_of("a number", x).constant(float(value)); }
+
+}  // namespace
+
+Value operator/(Value a, Value b) { return ops::div(a, b); }
+Value operator/(Value x, double divisor) { return ops::div(x, number(x, divisor)); }
+Value operator+(Value x, double value) { return ops::add(x, number(x, value)); }
+Value operator+(double value, Value x) { return ops::add(number(x, value), x); }
+Value operator-(Value x, double value) { return ops::sub(x, number(x, value)); }
+Value operator-(double value, Value x) { return ops::sub(number(x, value), x); }
+
+}  // namespace shoal
