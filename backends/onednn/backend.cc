@@ -98,6 +98,19 @@ const std::map<std::string, KernelMaker, std::less<>>& makers() {
       {"attention_grad", &make_attention_grad},
       {"self_attention", &make_attention},
       {"self_attention_grad", &make_attention_grad},
+      {"transpose", &make_transpose},
+      {"concat", &make_concat},
+      {"split", &make_split},
+      {"slice", &make_slice},
+      {"slice_grad", &make_slice_grad},
+      {"pad", &make_pad},
+      {"gather", &make_gather},
+      {"gather_grad", &make_gather_grad},
+      {"one_hot", &make_one_hot},
+      {"top_k", &make_top_k},
+      {"top_k_grad", &make_top_k_grad},
+      {"matmul", &make_matmul},
+      {"matmul_sum", &make_matmul_sum},
   };
   return table;
 }

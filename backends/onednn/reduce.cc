@@ -1,5 +1,6 @@
 // Sums, means, maxima, argmax. (oneDNN's reduction over rows is reference code, 330 times slower than a loop.)
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
@@ -132,15 +133,26 @@ std::unique_ptr<Kernel> make_sum_like(const Context& context, const KernelReques
 std::unique_ptr<Kernel> make_argmax(const Context& context, const KernelRequest& request) {
   if (request.inputs[0].dtype != DType::kFloat32 || !none_empty(request)) return nullptr;
   const Shape& shape = request.inputs[0].shape;
-  const int64_t columns = shape[shape.rank() - 1], rows = shape.elements() / columns;
+  const Attributes& attributes = request.node.attributes;
+  const int axis = attributes.has("axis") ? int(attributes.get_int("axis")) : shape.rank() - 1;
+  const int64_t length = shape[axis], rows = shape.elements() / length;
+  int64_t step = 1;  // between neighbours along the axis
+  for (int a = axis + 1; a < shape.rank(); ++a) step *= shape[a];
   return make_loop([=, threads = context.threads](const KernelCall& call) -> Result<void> {
     const float* x = floats(call.inputs[0]);
     int64_t* y = reinterpret_cast<int64_t*>(call.outputs[0].data);
-    parallel_for(threads, rows, rows * columns * int64_t(sizeof(float)), [=](int64_t begin, int64_t end) {
+    parallel_for(threads, rows, rows * length * int64_t(sizeof(float)), [=](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
-        const float* values = x + row * columns;
+        const float* values = x + row / step * length * step + row % step;
+        float highest = values[0];
         int64_t best = 0;
-        for (int64_t c = 1; c < columns; ++c) best = values[c] > values[best] ? c : best;
+        for (int64_t i = 1; i < length; ++i) {
+          // Not above, and not below or equal either: one of them is NaN, which counts as the largest.
+          const float value = values[i * step];
+          if (value <= highest || std::isnan(highest)) continue;
+          highest = value;
+          best = i;
+        }
         y[row] = best;
       }
     });

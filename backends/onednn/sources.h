@@ -55,6 +55,23 @@ std::unique_ptr<Kernel> make_recurrent_grad_kernel(const Context& context, const
 std::unique_ptr<Kernel> make_attention(const Context& context, const KernelRequest& request);
 std::unique_ptr<Kernel> make_attention_grad(const Context& context, const KernelRequest& request);
 
+// arrange.cc
+std::unique_ptr<Kernel> make_transpose(const Context& context, const KernelRequest& request);
+std::unique_ptr<Kernel> make_concat(const Context& context, const KernelRequest& request);
+std::unique_ptr<Kernel> make_split(const Context& context, const KernelRequest& request);
+std::unique_ptr<Kernel> make_slice(const Context& context, const KernelRequest& request);
+std::unique_ptr<Kernel> make_slice_grad(const Context& context, const KernelRequest& request);
+std::unique_ptr<Kernel> make_pad(const Context& context, const KernelRequest& request);
+// lookup.cc
+std::unique_ptr<Kernel> make_gather(const Context& context, const KernelRequest& request);
+std::unique_ptr<Kernel> make_gather_grad(const Context& context, const KernelRequest& request);
+std::unique_ptr<Kernel> make_one_hot(const Context& context, const KernelRequest& request);
+std::unique_ptr<Kernel> make_top_k(const Context& context, const KernelRequest& request);
+std::unique_ptr<Kernel> make_top_k_grad(const Context& context, const KernelRequest& request);
+// matmul.cc
+std::unique_ptr<Kernel> make_matmul(const Context& context, const KernelRequest& request);
+std::unique_ptr<Kernel> make_matmul_sum(const Context& context, const KernelRequest& request);
+
 /// A kernel that is one loop of ours. `Run` is callable as Result<void>(const KernelCall&).
 template <class Run>
 class LoopKernel final : public Kernel {

@@ -6,22 +6,28 @@
 namespace shoal::backends::reference {
 namespace {
 
-int64_t argmax(const float* x, int64_t length) {
+/// Of x[0], x[step], x[2 * step], ...
+int64_t argmax(const float* x, int64_t length, int64_t step) {
   int64_t best = 0;
   for (int64_t i = 1; i < length; ++i) {
-    if (x[i] > x[best] || (std::isnan(x[i]) && !std::isnan(x[best]))) best = i;
+    const float at = x[i * step], highest = x[best * step];
+    if (at > highest || (std::isnan(at) && !std::isnan(highest))) best = i;
   }
   return best;
 }
 
-std::unique_ptr<Kernel> make_argmax(const KernelRequest&) {
-  return make_loop([](const KernelCall& call) -> Result<void> {
-    const Shape& shape = call.inputs[0].shape;
-    const int64_t length = shape[shape.rank() - 1];
+std::unique_ptr<Kernel> make_argmax(const KernelRequest& request) {
+  const Shape& shape = request.inputs[0].shape;
+  const Attributes& attributes = request.node.attributes;
+  const int axis = attributes.has("axis") ? int(attributes.get_int("axis")) : shape.rank() - 1;
+  const int64_t length = shape[axis];
+  int64_t inner = 1;
+  for (int a = axis + 1; a < shape.rank(); ++a) inner *= shape[a];
+  return make_loop([length, inner](const KernelCall& call) -> Result<void> {
     const float* x = call.inputs[0].as<float>().data();
-    for (int64_t& position : call.outputs[0].as<int64_t>()) {
-      position = argmax(x, length);
-      x += length;
+    const auto positions = call.outputs[0].as<int64_t>();
+    for (int64_t i = 0; i < int64_t(positions.size()); ++i) {
+      positions[size_t(i)] = argmax(x + i / inner * length * inner + i % inner, length, inner);
     }
     return {};
   });

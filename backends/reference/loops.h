@@ -29,6 +29,9 @@ void add_reduce(const AddMaker& add);
 void add_integer(const AddMaker& add);
 void add_recurrent(const AddMaker& add);
 void add_attention(const AddMaker& add);
+void add_arrange(const AddMaker& add);
+void add_lookup(const AddMaker& add);
+void add_matmul(const AddMaker& add);
 
 // The two inner loops of dense and conv2d.
 

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "jobs.h"
+#include "shoal/nn/embedding.h"
 
 namespace shoal::testing {
 namespace {
@@ -112,6 +113,44 @@ TEST(Job, OneTrainerGivesTheBitsOfALocalRun) {
       const std::string data = "/model.ckpt-50.data-00000-of-00001";
       EXPECT_EQ(read_file(job.model_dir() + data), read_file(local.model_dir() + data));
     }
+  }
+}
+
+/// Two embeddings, one of which is looked up twice, beside a dense layer.
+EstimatorSpec embedding_model(const Features& features, const Labels& labels, Mode mode, const Params&, const RunConfig&) {
+  EstimatorSpec spec;
+  spec.mode = mode;
+  const Value ids = ops::cast(features.single(), DType::kInt64);
+  const Value pairs = nn::embedding(ids, {.ids = 50, .dimension = 8});
+  const Value single = nn::embedding(ops::slice(ids, {{}, {.begin = 0, .size = 1}}), {.ids = 50, .dimension = 3});
+  const Value y = nn::dense(ops::concat({ops::flatten(pairs), ops::flatten(single)}, 1), {.units = 1});
+  spec.loss = nn::reduce_loss(nn::squared_error(y, labels.single()));
+  if (mode == Mode::kTrain) spec.train_op = nn::adam({.learning_rate = 0.01}).minimize(spec.loss);
+  return spec;
+}
+
+data::Dataset pairs_of_ids() {
+  std::vector<float> x(32), y(16);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = float((i * i * 7) % 50);
+  for (size_t i = 0; i < y.size(); ++i) y[i] = x[2 * i] / 50 - x[2 * i + 1] / 25;
+  return data::Dataset::from_tensor_slices(Tensor::of<float>({16, 2}, x), Tensor::of<float>({16, 1}, y))
+      .shuffle(16).repeat().batch(4);
+}
+
+TEST(Job, UpdatesByRowsGiveTheBitsOfALocalRun) {
+  const JobSpec spec{.size = {}, .model = embedding_model, .max_steps = 40, .input = pairs_of_ids};
+  Job local;
+  run_local(local, spec);
+  const auto expected = local.last_tensors();
+  ASSERT_EQ(expected.size(), 12u);
+  for (int32_t servers : {1, 3}) {  // with three, the larger table is split by rows
+    SCOPED_TRACE(std::to_string(servers) + " servers");
+    Job job;
+    JobSpec remote = spec;
+    remote.size = {.ps = servers};
+    run_job(job, remote);
+    job.expect_all_ended_well();
+    EXPECT_EQ(job.last_tensors(), expected);
   }
 }
 

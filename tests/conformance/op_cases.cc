@@ -358,6 +358,7 @@ Cases all_cases() {
   add_reduction_cases(cases);
   add_unary_cases(cases);
   add_loss_cases(cases);
+  add_shapes_cases(cases);
   return cases;
 }
 

@@ -132,11 +132,18 @@ TEST_F(ShapeRules, ShapesAndViews) {
   EXPECT_EQ(shape(ops::flatten(floats({batch_}))), "[batch, 1]");
   EXPECT_EQ(shape(ops::reshape(floats({batch_, 784}), {batch_, 28, 28, 1})), "[batch, 28, 28, 1]");
   EXPECT_EQ(shape(ops::reshape(floats({6, 4}), {3, 8})), "[3, 8]");
+  EXPECT_EQ(shape(ops::reshape(floats({6, 4}), {2, -1, 3})), "[2, 4, 3]");
+  const Dim time = Dim::symbol("time");
+  EXPECT_EQ(shape(ops::reshape(floats({batch_, time, 12}), {batch_, time, 3, -1})), "[batch, time, 3, 4]");
+  EXPECT_EQ(shape(ops::reshape(floats({3, batch_, 4}), {batch_, -1})), "[batch, 12]");
   EXPECT_EQ(shape(ops::reshape_like(floats({batch_, 6}), floats({batch_, 2, 3}))), "[batch, 2, 3]");
   EXPECT_REFUSED(ops::reshape(floats({batch_, 784}), {batch_, 28, 27}, "r"),
                  "reshape \"r\": x [batch, 784] and [batch, 28, 27] differ in their numbers of elements");
   EXPECT_REFUSED(ops::reshape(floats({6, 4}), {batch_, 4}),
-                 "reshape: the symbol \"batch\" of [batch, 4] must stand first in x [6, 4] too");
+                 "reshape: the symbol \"batch\" of [batch, 4] must stand in x [6, 4] too");
+  EXPECT_REFUSED(ops::reshape(floats({6, 4}), {5, -1}),
+                 "reshape: no size in place of -1 in [5, -1] gives the elements of x [6, 4]");
+  EXPECT_REFUSED(ops::reshape(floats({6, 4}), {-1, -1}), "reshape: [-1, -1] has a negative size, or -1 twice");
   EXPECT_REFUSED(ops::flatten(floats({3, batch_}), "f"),
                  "flatten \"f\": x [3, batch]: only the first size may be a symbol");
   EXPECT_REFUSED(ops::flatten(floats({}), "f"), "flatten \"f\": x is float32 []; it must have at least 1 dimension");
@@ -164,7 +171,7 @@ TEST_F(ShapeRules, LossesAndReductions) {
                  "softmax_cross_entropy \"loss\": label_smoothing 1.000000 is outside [0, 1)");
   EXPECT_REFUSED(ops::sigmoid_cross_entropy(floats({batch_, 3}), floats({3}), "loss"),
                  "sigmoid_cross_entropy \"loss\": logits [batch, 3] and labels [3] must have equal shapes");
-  EXPECT_REFUSED(ops::argmax(floats({3, 0}), "a"), "argmax \"a\": x [3, 0] has no element along the last axis");
+  EXPECT_REFUSED(ops::argmax(floats({3, 0}), "a"), "argmax \"a\": x [3, 0] has no element along axis 1");
   EXPECT_REFUSED(ops::fill_like(floats({1}), floats({3}), "f"),
                  "fill_like \"f\": value is float32 [1]; it must have 0 dimensions");
 }

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "shoal/nn/initialisers.h"
 #include "shoal/nn/update_rule.h"
@@ -86,13 +88,20 @@ std::vector<float> GraphRunner::floats(Value fetch, const Feeds& feeds, uint64_t
 void GraphRunner::train(const TrainOp& op, const Feeds& feeds) {
   std::vector<std::vector<float>> memory;
   std::vector<Value> values;
-  for (const VariableUpdate& update : op.updates) values.push_back(update.update);
-  if (!values.empty()) {
-    Execution execution = execute({}, values, feeds, memory, global_step_);
-    value_or_raise(execution.result);
+  std::vector<Value> by_rows;
+  for (const VariableUpdate& update : op.updates) {
+    if (update.rows.empty()) values.push_back(update.update);
+    for (const RowUpdate& part : update.rows) by_rows.insert(by_rows.end(), {part.ids, part.gradients});
   }
-  for (size_t i = 0; i < op.updates.size(); ++i) {
-    const VariableUpdate& update = op.updates[i];
+  std::vector<Tensor> rows;
+  if (!op.updates.empty()) {
+    Execution execution = execute(by_rows, values, feeds, memory, global_step_);
+    value_or_raise(execution.result);
+    for (const TensorView& view : execution.program->fetched()) rows.push_back(copy_of(view));
+  }
+  auto whole = memory.begin();
+  auto next_rows = rows.begin();
+  for (const VariableUpdate& update : op.updates) {
     std::vector<float>& variable = variables_.at(update.variable);
     std::vector<std::vector<float>>& slots = slots_[update.variable];
     for (int s = int(slots.size()); s < slot_count(update.rule); ++s) {
@@ -102,10 +111,31 @@ void GraphRunner::train(const TrainOp& op, const Feeds& feeds) {
     for (auto& slot : slots) slot_pointers.push_back(slot.data());
     const double rate =
         op.scalars.empty() ? 0 : op.scalars.at(size_t(update.rule.learning_rate_scalar)).at(global_step_);
-    const float* gradient = memory[i].data();
     const float scale = 1;
-    apply_update(update.rule, rate, global_step_ + 1, int64_t(variable.size()), variable.data(), variable.data(),
-                 slot_pointers, {.gradients = {&gradient, 1}, .scales = {&scale, 1}, .factor = 1});
+    auto apply = [&](int64_t first, int64_t count, const float* gradient) {
+      std::vector<float*> slots_here;
+      for (float* slot : slot_pointers) slots_here.push_back(slot + first);
+      apply_update(update.rule, rate, global_step_ + 1, count, variable.data() + first, variable.data() + first, slots_here,
+                   {.gradients = {&gradient, 1}, .scales = {&scale, 1}, .factor = 1});
+    };
+    if (update.rows.empty()) {
+      apply(0, int64_t(variable.size()), (whole++)->data());
+      continue;
+    }
+    std::map<int64_t, std::vector<float>> sums;
+    int64_t width = 0;
+    for (size_t part = 0; part < update.rows.size(); ++part) {
+      const Tensor ids = *next_rows++, gradients = *next_rows++;
+      width = gradients.elements() / std::max<int64_t>(1, ids.elements());
+      for (int64_t i = 0; i < ids.elements(); ++i) {
+        std::vector<float>& sum = sums[ids.as<int64_t>()[size_t(i)]];
+        sum.resize(size_t(width));
+        for (int64_t k = 0; k < width; ++k) sum[size_t(k)] += gradients.as<float>()[size_t(i * width + k)];
+      }
+    }
+    for (const auto& [row, sum] : sums) {
+      if (std::any_of(sum.begin(), sum.end(), [](float value) { return value != 0; })) apply(row * width, width, sum.data());
+    }
   }
   if (op.advances_global_step) ++global_step_;
 }

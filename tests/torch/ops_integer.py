@@ -5,7 +5,9 @@ _DTYPES = {"int32": torch.int32, "int64": torch.int64, "uint8": torch.uint8}
 
 
 def argmax(inputs, attributes):
-    return (torch.argmax(inputs[0], dim=-1),)
+    # By a stable sort: torch.argmax may return any of equal elements.
+    axis = attributes.get("axis", -1)
+    return (torch.sort(inputs[0], dim=axis, descending=True, stable=True).indices.select(axis, 0),)
 
 
 def cast(inputs, attributes):

@@ -9,7 +9,7 @@ def flatten(inputs, attributes):
 
 def reshape(inputs, attributes):
     x = inputs[0]
-    return (x.reshape([x.shape[0] if size == -1 else size for size in attributes["shape"]]),)
+    return (x.reshape([x.shape[-1 - size] if size < 0 else size for size in attributes["shape"]]),)
 
 
 def reshape_like(inputs, attributes):

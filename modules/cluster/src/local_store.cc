@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "row_sums.h"
+
 namespace shoal::cluster {
 namespace {
 
@@ -55,7 +57,9 @@ class LocalStore final : public Store {
 
   Task<Result<Ready>> attach(Deadline deadline) override { return prepare(nullptr, deadline); }
 
-  Result<void> bind(const std::vector<std::string>& variables, const std::vector<std::string>& updates) override {
+  Result<void> bind(const std::vector<std::string>& variables, const std::vector<std::string>& updates,
+                    const std::vector<std::string>& by_rows) override {
+    SHOAL_TRY_VOID(bind_rows(by_rows));
     return bindings_.bind(plan_, variables, updates);
   }
 
@@ -69,6 +73,14 @@ class LocalStore final : public Store {
   }
 
   Result<void> start(Step&, uint64_t, std::string_view) override { return {}; }
+
+  Result<void> add_rows(Step&, std::span<const RowGradients> gradients) override {
+    for (RowSums& sums : row_sums_) sums.clear();
+    for (const RowGradients& part : gradients) {
+      SHOAL_TRY_VOID(row_sums_[part.variable].add(part.ids, part.gradients));
+    }
+    return {};
+  }
 
   Task<Result<Outcome>> commit(Step, std::span<const double> scalars) override {
     Result<void> done;
@@ -93,6 +105,22 @@ class LocalStore final : public Store {
   const ShardPlan& plan() const override { return plan_; }
 
  private:
+  Result<void> bind_rows(const std::vector<std::string>& by_rows) {
+    const std::vector<Segment>& segments = shard_.spec().segments;
+    row_sums_.clear();
+    row_sums_.reserve(by_rows.size());  // the addresses stay
+    sums_of_segment_.assign(segments.size(), nullptr);
+    for (const std::string& name : by_rows) {
+      const auto at = std::find_if(segments.begin(), segments.end(),
+                                   [&name](const Segment& segment) { return segment.variable.name == name; });
+      SHOAL_TRY_VOID(check_lazy(at == segments.end() ? nullptr : &at->variable, name));
+      const int64_t rows = at->row_end - at->row_begin;
+      row_sums_.emplace_back(rows, rows == 0 ? 0 : at->elements() / rows);
+      sums_of_segment_[size_t(at - segments.begin())] = &row_sums_.back();
+    }
+    return {};
+  }
+
   Result<void> load(RestoreSource& source) {
     SHOAL_TRY_VOID(shard_.initialise(weights_->bytes()));
     for (const Segment& segment : shard_.spec().segments) {
@@ -110,9 +138,9 @@ class LocalStore final : public Store {
 
   Result<void> apply(std::span<const double> scalars) {
     const std::span<const std::byte> pushes[] = {updates_->bytes()};
-    if (weights_->unique()) return shard_.apply(weights_->bytes(), weights_->bytes(), pushes, scalars);
+    if (weights_->unique()) return shard_.apply(weights_->bytes(), weights_->bytes(), pushes, scalars, sums_of_segment_);
     Ref<Buffer> next = env_.buffers().get(weights_->size());  // a snapshot holds the old version
-    SHOAL_TRY_VOID(shard_.apply(weights_->bytes(), next->bytes(), pushes, scalars));
+    SHOAL_TRY_VOID(shard_.apply(weights_->bytes(), next->bytes(), pushes, scalars, sums_of_segment_));
     weights_ = std::move(next);
     return {};
   }
@@ -124,6 +152,8 @@ class LocalStore final : public Store {
   Ref<Buffer> weights_;
   Ref<Buffer> updates_;
   Bindings bindings_;
+  std::vector<RowSums> row_sums_;                 // by bind()'s by_rows
+  std::vector<const RowSums*> sums_of_segment_;   // the same, by segment; null where updates come whole
   uint64_t global_step_ = 0;
   uint64_t epoch_ = 0;
 };

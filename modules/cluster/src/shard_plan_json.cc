@@ -16,17 +16,19 @@ constexpr uint64_t kElementsMax = uint64_t(1) << 48;  // of a whole variable; it
 Json segment_json(const Segment& segment) {
   const VariableSpec& variable = segment.variable;
   std::vector<double> constants(variable.rule.constants.begin(), variable.rule.constants.end());
-  return {{"name", variable.name},
-          {"dtype", std::string(to_string(variable.dtype))},
-          {"shape", std::vector<int64_t>(variable.shape.dims().begin(), variable.shape.dims().end())},
-          {"initialiser", {int(variable.initialiser.kind), variable.initialiser.a, variable.initialiser.b}},
-          {"key", variable.key},
-          {"rule", int(variable.rule.kind)},
-          {"constants", constants},
-          {"learning_rate_scalar", variable.rule.learning_rate_scalar},
-          {"rows", {segment.row_begin, segment.row_end}},
-          {"offset", segment.offset},
-          {"bytes", segment.bytes}};
+  Json json{{"name", variable.name},
+            {"dtype", std::string(to_string(variable.dtype))},
+            {"shape", std::vector<int64_t>(variable.shape.dims().begin(), variable.shape.dims().end())},
+            {"initialiser", {int(variable.initialiser.kind), variable.initialiser.a, variable.initialiser.b}},
+            {"key", variable.key},
+            {"rule", int(variable.rule.kind)},
+            {"constants", constants},
+            {"learning_rate_scalar", variable.rule.learning_rate_scalar},
+            {"rows", {segment.row_begin, segment.row_end}},
+            {"offset", segment.offset},
+            {"bytes", segment.bytes}};
+  if (variable.lazy_rows) json["lazy_rows"] = true;
+  return json;
 }
 
 Segment segment_from(const Json& json) {  // throws Json::exception; the caller turns it into an Error
@@ -47,6 +49,7 @@ Segment segment_from(const Json& json) {  // throws Json::exception; the caller 
   const auto constants = json.at("constants").get<std::vector<double>>();
   std::copy_n(constants.begin(), std::min<size_t>(constants.size(), nn::UpdateRule::kConstantsMax),
               variable.rule.constants.begin());
+  variable.lazy_rows = json.value("lazy_rows", false);
   segment.row_begin = whole_number<int64_t>(json.at("rows").at(0));
   segment.row_end = whole_number<int64_t>(json.at("rows").at(1));
   segment.offset = whole_number<uint64_t>(json, "offset");

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "csv_record.h"
 #include "nodes.h"
 
 namespace shoal::data {
@@ -73,6 +74,19 @@ Dataset Dataset::list_files(std::vector<std::string> patterns, ListFilesOptions 
   for (const std::string& pattern : patterns) require(!pattern.empty(), "list_files: a pattern is empty");
   const Dataset files(make_list_files_node(std::move(patterns)));
   return options.shuffle ? files.shuffle(INT64_MAX, {.seed = options.seed}) : files;
+}
+
+Dataset Dataset::text_lines(std::vector<std::string> paths, TextLinesOptions options) {
+  require(!paths.empty(), "text_lines: there is no path");
+  require(options.header_lines >= 0 && options.line_bytes_max >= 1,
+          "text_lines: header_lines must not be negative, line_bytes_max must be at least 1");
+  return Dataset(make_text_lines_node(std::move(paths), options));
+}
+
+Dataset Dataset::csv(std::vector<std::string> paths, CsvOptions options) {
+  require(!paths.empty(), "csv: there is no path");
+  if (auto checked = check_csv(options); !checked) raise(std::move(checked).error());
+  return Dataset(make_csv_node(std::move(paths), std::move(options)));
 }
 
 Dataset Dataset::zip(std::vector<Dataset> inputs) {

@@ -17,6 +17,9 @@ NodePtr make_range_node(int64_t begin, int64_t end, int64_t step);
 NodePtr make_generator_node(std::function<GeneratorFn(int64_t first)> open_at, bool resumable, GeneratorOptions options);
 // list_files.cc
 NodePtr make_list_files_node(std::vector<std::string> patterns);
+// text_files.cc
+NodePtr make_text_lines_node(std::vector<std::string> paths, const TextLinesOptions& options);
+NodePtr make_csv_node(std::vector<std::string> paths, CsvOptions options);
 // combine.cc
 NodePtr make_zip_node(std::vector<NodePtr> inputs);
 NodePtr make_zip_labels_node(NodePtr features, NodePtr labels);

@@ -119,8 +119,12 @@ Result<void> TrainTask::make_hooks() {
     sometimes.push_back(value);
     fetch_names_.push_back(name);
   }
-  for (const nn::VariableUpdate& update : spec.train_op->updates) updates.push_back(update.update);
-  model_->set_values({spec.loss}, std::move(sometimes), std::move(updates));
+  std::vector<Value> always{spec.loss};
+  for (const nn::VariableUpdate& update : spec.train_op->updates) {
+    if (update.rows.empty()) updates.push_back(update.update);
+    for (const nn::RowUpdate& part : update.rows) always.insert(always.end(), {part.ids, part.gradients});
+  }
+  model_->set_values(std::move(always), std::move(sometimes), std::move(updates));
   return {};
 }
 
@@ -129,12 +133,13 @@ Result<std::vector<cluster::VariableSpec>> TrainTask::variable_specs() const {
   const Graph& graph = model_->graph();
   for (const Variable& variable : graph.variables()) {
     specs.push_back({variable.name, variable.dtype, variable.shape, variable.initialiser,
-                     nn::variable_key(graph.seed(), variable.name), {}});
+                     nn::variable_key(graph.seed(), variable.name), {}, false});
   }
   for (const nn::VariableUpdate& update : model_->spec().train_op->updates) {
     const auto found = std::find_if(specs.begin(), specs.end(), [&](const auto& s) { return s.name == update.variable; });
     if (found == specs.end()) return invalid_argument("train_op updates " + update.variable + ", which is no variable");
     found->rule = update.rule;
+    found->lazy_rows = !update.rows.empty();
   }
   return specs;
 }
@@ -188,10 +193,12 @@ Result<void> TrainTask::bind_program() {
     SHOAL_TRY(batch, batch_size(*input_.first_batch));
   }
   SHOAL_TRY(const BoundProgram* program, model_->program(batch, false));
-  std::vector<std::string> variables, updates;
+  std::vector<std::string> variables, updates, by_rows;
   for (const auto& variable : program->program->info().variables) variables.push_back(variable.name);
-  for (const nn::VariableUpdate& update : model_->spec().train_op->updates) updates.push_back(update.variable);
-  return store_->bind(variables, updates);
+  for (const nn::VariableUpdate& update : model_->spec().train_op->updates) {
+    (update.rows.empty() ? updates : by_rows).push_back(update.variable);
+  }
+  return store_->bind(variables, updates, by_rows);
 }
 
 /// The input continues where the job says that this trainer was. Without a position no batch of this trainer counts (yet,

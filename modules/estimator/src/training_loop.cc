@@ -20,7 +20,14 @@ Result<data::Position> decode_position(std::string_view bytes) {
 
 TrainingLoop::TrainingLoop(Environment& env, LoopContext& context, LoopOptions options)
     : env_(env), context_(context), options_(std::move(options)) {
-  if (options_.model->spec().train_op) scalars_.resize(options_.model->spec().train_op->scalars.size());
+  if (const auto& train_op = options_.model->spec().train_op) {
+    scalars_.resize(train_op->scalars.size());
+    size_t variable = 0;
+    for (const nn::VariableUpdate& update : train_op->updates) {
+      for (size_t i = 0; i < update.rows.size(); ++i) row_gradients_.push_back({.variable = variable, .ids = {}, .gradients = {}});
+      variable += !update.rows.empty();
+    }
+  }
   for (std::string& name : options_.fetch_names) values_.values().emplace_back(std::move(name), TensorView{});
 }
 
@@ -209,10 +216,19 @@ Result<void> TrainingLoop::run_program() {
                                          .updates = step_.updates,
                                          .weights = step_.weights,
                                          .key = {options_.trainer_index, options_.input->iterator->ordinal()}}));
-  const std::span<const TensorView> fetched = program_->program->fetched();
-  values_.set(double(fetched[0].as<float>()[0]), size, fetched.size() > 1);
-  for (size_t i = 0; i + 1 < fetched.size(); ++i) values_.values()[i].second = fetched[i + 1];
-  return {};
+  // The loss, ids and gradients of each update by rows, and what hooks asked for.
+  std::span<const TensorView> fetched = program_->program->fetched();
+  const double loss = double(fetched[0].as<float>()[0]);
+  fetched = fetched.subspan(1);
+  for (cluster::RowGradients& part : row_gradients_) {
+    part.ids = fetched[0];
+    part.gradients = fetched[1];
+    fetched = fetched.subspan(2);
+  }
+  values_.set(loss, size, !fetched.empty());
+  for (size_t i = 0; i < fetched.size(); ++i) values_.values()[i].second = fetched[i];
+  if (row_gradients_.empty()) return {};
+  return options_.store->add_rows(step_, row_gradients_);
 }
 
 Result<void> TrainingLoop::call_after_step() {

@@ -86,6 +86,7 @@ class TrainingLoop {
   data::Batch batch_;
   std::string position_;
   std::vector<double> scalars_;
+  std::vector<cluster::RowGradients> row_gradients_;  // views into the program, set after each run
   cluster::Step step_;
   BoundProgram* program_ = nullptr;
   bool end_of_input_ = false;

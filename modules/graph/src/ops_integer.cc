@@ -6,26 +6,30 @@ namespace shoal {
 namespace rules {
 namespace {
 
-bool is_integer(DType dtype) {
-  return dtype == DType::kInt64 || dtype == DType::kInt32 || dtype == DType::kUInt8 || dtype == DType::kBool;
-}
-
-Outputs argmax_types(Types inputs, const Attributes&) {
+/// Attribute "axis" is left out for the last axis.
+Outputs argmax_types(Types inputs, const Attributes& attributes) {
+  const DimShape& shape = inputs[0].shape;
   SHOAL_TRY_VOID(expect_float(inputs[0], "x"));
   SHOAL_TRY_VOID(expect_rank_min(inputs[0], 1, "x"));
-  std::vector<Dim> dims = inputs[0].shape.dims();
-  if (!dims.back().is_symbol() && dims.back().size() == 0) {
-    return invalid_argument("x " + to_string(inputs[0].shape) + " has no element along the last axis");
+  int64_t axis = shape.rank() - 1;
+  if (attributes.has("axis")) {
+    SHOAL_TRY(axis, int_attribute(attributes, "axis"));
+    if (axis < 0 || axis >= shape.rank()) {
+      return invalid_argument("x " + to_string(shape) + " has no axis " + std::to_string(axis));
+    }
   }
-  dims.pop_back();
+  if (!shape[int(axis)].is_symbol() && shape[int(axis)].size() == 0) {
+    return invalid_argument("x " + to_string(shape) + " has no element along axis " + std::to_string(axis));
+  }
+  std::vector<Dim> dims = shape.dims();
+  dims.erase(dims.begin() + axis);
   return std::vector{ValueType{DType::kInt64, DimShape(std::move(dims))}};
 }
 
 Outputs cast_types(Types inputs, const Attributes& attributes) {
   SHOAL_TRY(const std::string name, string_attribute(attributes, "dtype"));
-  auto can_cast = [](DType dtype) { return dtype == DType::kFloat32 || is_integer(dtype); };
   const auto dtype = dtype_from_string(name);
-  if (!dtype || !can_cast(*dtype) || !can_cast(inputs[0].dtype)) {
+  if (!dtype || !is_number(*dtype) || !is_number(inputs[0].dtype)) {
     return invalid_argument("cannot cast " + describe(inputs[0]) + " to \"" + name + "\"");
   }
   return std::vector{ValueType{*dtype, inputs[0].shape}};
@@ -46,6 +50,11 @@ void add_integer_ops(const AddOp& add) {
 namespace ops {
 
 Value argmax(Value x, std::string_view name) { return rules::graph_of("argmax", x).add("argmax", {x}, {}, name)[0]; }
+Value argmax(Value x, int axis, std::string_view name) {
+  const int64_t resolved = rules::resolve_axis("argmax", x, axis);
+  if (resolved == x.rank() - 1) return argmax(x, name);
+  return x.graph().add("argmax", {x}, {{"axis", resolved}}, name)[0];
+}
 Value cast(Value x, DType dtype, std::string_view name) {
   return rules::graph_of("cast", x).add("cast", {x}, {{"dtype", std::string(to_string(dtype))}}, name)[0];
 }

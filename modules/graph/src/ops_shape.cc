@@ -1,4 +1,6 @@
 /// The same elements under another shape. All are views: no bytes move.
+#include <algorithm>
+
 #include "shape_rules.h"
 #include "shoal/graph/ops.h"
 
@@ -6,7 +8,8 @@ namespace shoal {
 namespace rules {
 namespace {
 
-constexpr int64_t kFirstSize = -1;  // in attribute "shape": the first size of x, number or symbol
+// In attribute "shape", below 0: the size of an axis of x, number or symbol: -1 of the first, -2 of the second, ...
+constexpr int64_t size_of_axis(int axis) { return -1 - axis; }
 
 Result<Dim> product_from(const DimShape& shape, int axis) {
   int64_t product = 1;
@@ -35,15 +38,11 @@ Outputs reshape_types(Types inputs, const Attributes& attributes) {
     return invalid_argument("attribute \"shape\" must be a list of at most 8 integers");
   }
   std::vector<Dim> to;
-  for (size_t axis = 0; axis < sizes->size(); ++axis) {
-    const int64_t size = (*sizes)[axis];
-    if (size == kFirstSize && axis == 0 && from.rank() > 0) {
-      to.push_back(from[0]);
-    } else if (size < 0) {
-      return invalid_argument("attribute \"shape\" has a negative size");
-    } else {
-      to.emplace_back(size);
+  for (int64_t size : *sizes) {
+    if (size < -from.rank()) {
+      return invalid_argument("attribute \"shape\" names an axis that x " + to_string(from) + " does not have");
     }
+    to.push_back(size < 0 ? from[int(-1 - size)] : Dim(size));
   }
   ValueType result{inputs[0].dtype, DimShape(std::move(to))};
   if (same_elements(from, result.shape)) return std::vector{std::move(result)};
@@ -61,6 +60,23 @@ std::vector<Value> view_gradient(const GradientRequest& request) {
   std::vector<Value> result(request.node.inputs.size());
   result[0] = ops::reshape_like(request.output_gradients[0], request.node.inputs[0]);
   return result;
+}
+
+/// What a size of -1 stands for: the numbers of x divided by the other numbers of `shape`.
+int64_t size_left(const DimShape& from, const DimShape& shape) {
+  auto product = [](const DimShape& sizes) {
+    int64_t result = 1;
+    for (const Dim& dim : sizes.dims()) {
+      if (dim.is_symbol() || dim.size() == -1) continue;
+      if (__builtin_mul_overflow(result, dim.size(), &result)) return int64_t(0);
+    }
+    return result;
+  };
+  const int64_t all = product(from);
+  const int64_t others = product(shape);
+  if (others != 0 && all % others == 0) return all / others;
+  raise(invalid_argument("reshape: no size in place of -1 in " + to_string(shape) + " gives the elements of x " +
+                         to_string(from)));
 }
 
 }  // namespace
@@ -96,14 +112,23 @@ Value flatten(Value x, std::string_view name) { return rules::graph_of("flatten"
 Value reshape(Value x, DimShape shape, std::string_view name) {
   Graph& graph = rules::graph_of("reshape", x);
   std::vector<int64_t> sizes;
-  for (int axis = 0; axis < shape.rank(); ++axis) {
-    if (!shape[axis].is_symbol()) {
-      sizes.push_back(shape[axis].size());
-    } else if (axis == 0 && x.rank() > 0 && x.shape()[0] == shape[0]) {
-      sizes.push_back(rules::kFirstSize);
+  bool one_left = false;
+  for (const Dim& dim : shape.dims()) {
+    const auto& from = x.shape().dims();
+    if (dim.is_symbol()) {
+      const auto same = std::find(from.begin(), from.end(), dim);
+      if (same == from.end()) {
+        raise(invalid_argument("reshape: the symbol \"" + dim.name() + "\" of " + to_string(shape) +
+                               " must stand in x " + to_string(x.shape()) + " too"));
+      }
+      sizes.push_back(rules::size_of_axis(int(same - from.begin())));
+    } else if (dim.size() >= 0) {
+      sizes.push_back(dim.size());
+    } else if (dim.size() == -1 && !one_left) {
+      one_left = true;
+      sizes.push_back(rules::size_left(x.shape(), shape));
     } else {
-      raise(invalid_argument("reshape: the symbol \"" + shape[axis].name() + "\" of " + to_string(shape) +
-                             " must stand first in x " + to_string(x.shape()) + " too"));
+      raise(invalid_argument("reshape: " + to_string(shape) + " has a negative size, or -1 twice"));
     }
   }
   return graph.add("reshape", {x}, {{"shape", std::move(sizes)}}, name)[0];

@@ -9,6 +9,10 @@ namespace shoal::rules {
 
 std::string describe(const ValueType& type) { return std::string(to_string(type.dtype)) + " " + to_string(type.shape); }
 
+bool is_integer(DType dtype) {
+  return dtype == DType::kInt64 || dtype == DType::kInt32 || dtype == DType::kUInt8 || dtype == DType::kBool;
+}
+
 Result<void> expect_dtype(const ValueType& type, DType dtype, std::string_view what) {
   if (type.dtype == dtype) return {};
   return invalid_argument(std::string(what) + " is " + describe(type) + "; it must be " + std::string(to_string(dtype)));
@@ -96,8 +100,12 @@ Result<T> attribute(const Attributes& attributes, std::string_view name, std::st
 
 bool same_elements(const DimShape& a, const DimShape& b) { return factors_of(a) == factors_of(b); }
 
+Result<std::vector<int64_t>> ints_attribute(const Attributes& attributes, std::string_view name) {
+  return attribute<std::vector<int64_t>>(attributes, name, "a list of integers");
+}
+
 Result<std::vector<int64_t>> ints_attribute(const Attributes& attributes, std::string_view name, size_t count) {
-  SHOAL_TRY(auto values, attribute<std::vector<int64_t>>(attributes, name, "a list of integers"));
+  SHOAL_TRY(auto values, ints_attribute(attributes, name));
   if (values.size() == count) return values;
   return invalid_argument("attribute \"" + std::string(name) + "\" must have " + std::to_string(count) + " integers, not " +
                           std::to_string(values.size()));
@@ -217,6 +225,13 @@ std::vector<int64_t> resolve_padding(std::string_view op, Value image, std::arra
 
 Value sum_to(Value gradient, Value operand) {
   return gradient.shape() == operand.shape() ? gradient : ops::sum_like(gradient, operand);
+}
+
+int64_t resolve_axis(std::string_view op, Value x, int axis) {
+  graph_of(op, x);  // checks that x is valid
+  const int rank = x.rank();
+  if (axis >= -rank && axis < rank) return axis < 0 ? axis + rank : axis;
+  raise(invalid_argument(std::string(op) + ": " + to_string(x.shape()) + " has no axis " + std::to_string(axis)));
 }
 
 Graph& graph_of(std::string_view op, Value x) {

@@ -18,6 +18,12 @@ using Outputs = Result<std::vector<ValueType>>;
 inline ValueType float_type(DimShape shape) { return {DType::kFloat32, std::move(shape)}; }
 std::string describe(const ValueType& type);  ///< "int64 [batch]"
 
+bool is_integer(DType dtype);  ///< int64, int32, uint8, bool
+inline bool is_number(DType dtype) { return dtype == DType::kFloat32 || is_integer(dtype); }
+
+/// The most operands or results of one node.
+inline constexpr int kOperandsMax = 4096;
+
 Result<void> expect_dtype(const ValueType& type, DType dtype, std::string_view what);
 inline Result<void> expect_float(const ValueType& type, std::string_view what) {
   return expect_dtype(type, DType::kFloat32, what);
@@ -36,6 +42,7 @@ bool same_elements(const DimShape& a, const DimShape& b);
 
 // Attributes come from graph descriptions too, so a missing or mistyped one is an error, not a broken invariant.
 Result<std::vector<int64_t>> ints_attribute(const Attributes& attributes, std::string_view name, size_t count);
+Result<std::vector<int64_t>> ints_attribute(const Attributes& attributes, std::string_view name);  ///< any number
 Result<double> real_attribute(const Attributes& attributes, std::string_view name);
 Result<std::string> string_attribute(const Attributes& attributes, std::string_view name);
 Result<int64_t> int_attribute(const Attributes& attributes, std::string_view name);
@@ -80,6 +87,9 @@ Value sum_to(Value gradient, Value operand);
 /// The graph of the first operand of a typed builder; raises InvalidArgument if it is an invalid Value.
 Graph& graph_of(std::string_view op, Value x);
 
+/// Counted from 0; one below 0 counts from the end. Raises InvalidArgument if x has no such axis.
+int64_t resolve_axis(std::string_view op, Value x, int axis);
+
 /// Gives every op of one family to the table.
 using AddOp = std::function<void(OpDef)>;
 void add_dense_ops(const AddOp& add);
@@ -95,5 +105,8 @@ void add_reduce_ops(const AddOp& add);
 void add_integer_ops(const AddOp& add);
 void add_recurrent_ops(const AddOp& add);
 void add_attention_ops(const AddOp& add);
+void add_arrange_ops(const AddOp& add);
+void add_lookup_ops(const AddOp& add);
+void add_matmul_ops(const AddOp& add);
 
 }  // namespace shoal::rules

@@ -1,6 +1,9 @@
 #include "shoal/nn/optimizer.h"
 
+#include <algorithm>
 #include <cmath>
+
+#include "shoal/graph/op.h"
 
 namespace shoal::nn {
 namespace {
@@ -41,6 +44,52 @@ const Variable& trainable_variable(const std::string& who, const Graph& graph, c
   return *variable;
 }
 
+/// The nodes that the loss is computed from.
+std::vector<bool> computed_from(Value loss) {
+  const Graph& graph = loss.graph();
+  std::vector<bool> needed(graph.nodes().size());
+  needed[size_t(loss.node())] = true;
+  for (NodeId id = loss.node(); id >= 0; --id) {
+    if (!needed[size_t(id)]) continue;
+    const Node& node = graph.node(id);
+    const OpDef* op = graph.catalogue().find(node.op);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!op || !op->is_shape_only(int(i))) needed[size_t(node.inputs[i].node())] = true;
+    }
+  }
+  return needed;
+}
+
+bool is_lookup(const Node& node, size_t input) {
+  return node.op == "gather" && input == 0 && node.attributes.get_int("axis") == 0;
+}
+
+/// The lookups of each of these variables, if the loss depends on it through lookups alone; else none.
+std::vector<std::vector<NodeId>> lookups_of(Value loss, const std::vector<Value>& variables) {
+  const Graph& graph = loss.graph();
+  const std::vector<bool> needed = computed_from(loss);
+  std::vector<std::vector<NodeId>> lookups(variables.size());
+  std::vector<bool> otherwise(variables.size());
+  for (NodeId id = 0; id <= loss.node(); ++id) {
+    const Node& node = graph.node(id);
+    const OpDef* op = graph.catalogue().find(node.op);
+    for (size_t i = 0; needed[size_t(id)] && i < node.inputs.size(); ++i) {
+      const auto at = std::ranges::find(variables, node.inputs[i]);
+      if (at == variables.end() || op->is_shape_only(int(i))) continue;
+      const auto v = size_t(at - variables.begin());
+      if (is_lookup(node, i)) {
+        lookups[v].push_back(id);
+      } else {
+        otherwise[v] = true;
+      }
+    }
+  }
+  for (size_t v = 0; v < variables.size(); ++v) {
+    if (otherwise[v] || variables[v].node() == loss.node()) lookups[v].clear();
+  }
+  return lookups;
+}
+
 }  // namespace
 
 LearningRate::LearningRate(double constant) : at_([constant](uint64_t) { return constant; }) {
@@ -75,14 +124,29 @@ TrainOp Optimizer::minimize(Value loss, const std::vector<std::string>& variable
   for (const std::string& name : variables) {
     values.emplace_back(&graph, trainable_variable(name_, graph, name).node, 0);
   }
-  const std::vector<Value> gradient_values = gradients(loss, values);
+  // A variable that is only looked up gets the gradients of what was looked up, by rows: a step then costs the rows that
+  // its batch touches.
+  const std::vector<std::vector<NodeId>> lookups = lookups_of(loss, values);
+  std::vector<Value> wrt;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (lookups[i].empty()) wrt.push_back(values[i]);
+    for (NodeId lookup : lookups[i]) wrt.emplace_back(&graph, lookup, 0);
+  }
+  const std::vector<Value> gradient_values = gradients(loss, wrt);
 
   TrainOp op;
   UpdateRule rule = rule_;
   rule.learning_rate_scalar = 0;
   op.scalars.push_back({"learning_rate", [rate = learning_rate_](uint64_t step) { return rate.at(step); }});
+  auto gradient = gradient_values.begin();
   for (size_t i = 0; i < variables.size(); ++i) {
-    if (gradient_values[i].valid()) op.updates.push_back({variables[i], gradient_values[i], rule});
+    VariableUpdate update{.variable = variables[i], .update = {}, .rule = rule};
+    if (lookups[i].empty()) update.update = *gradient++;
+    for (NodeId lookup : lookups[i]) {
+      if (gradient->valid()) update.rows.push_back({graph.node(lookup).inputs[1], *gradient});
+      ++gradient;
+    }
+    if (update.update.valid() || !update.rows.empty()) op.updates.push_back(std::move(update));
   }
   if (op.updates.empty()) {
     raise(invalid_argument(name_ + ": the loss depends on none of the " + std::to_string(variables.size()) +

@@ -23,18 +23,51 @@ bool uses_learning_rate(UpdateRule::Kind kind) {
   return kind >= UpdateRule::Kind::kSgd && kind <= UpdateRule::Kind::kAdam;
 }
 
+void check_whole(const std::string& who, Value update, const Variable& variable) {
+  if (variable.dtype != DType::kFloat32 || update.dtype() != DType::kFloat32) {
+    raise(invalid_argument(who + ": the variable is " + std::string(to_string(variable.dtype)) + ", the update " +
+                           std::string(to_string(update.dtype())) + "; both have to be float32"));
+  }
+  if (update.shape() != DimShape(variable.shape)) {
+    raise(invalid_argument(who + ": has shape " + to_string(update.shape()) + ", the variable " +
+                           to_string(variable.shape)));
+  }
+}
+
+void check_rows(const std::string& who, const VariableUpdate& update, const Graph& graph, const Variable& variable) {
+  if (update.update.valid()) raise(invalid_argument(who + ": comes whole and by rows; it can be one of them"));
+  if (!uses_learning_rate(update.rule.kind)) {
+    raise(invalid_argument(who + ": comes by rows, which the rule " + std::string(to_string(update.rule.kind)) +
+                           " does not take"));
+  }
+  for (const RowUpdate& part : update.rows) {
+    if (!part.ids.valid() || !part.gradients.valid()) raise(invalid_argument(who + ": is no value of a graph"));
+    if (&part.ids.graph() != &graph || &part.gradients.graph() != &graph) {
+      raise(invalid_argument(who + ": belongs to another graph"));
+    }
+    std::vector<Dim> dims = part.ids.shape().dims();
+    for (int axis = 1; axis < variable.shape.rank(); ++axis) dims.emplace_back(variable.shape[axis]);
+    const bool ids_fit = part.ids.dtype() == DType::kInt64 || part.ids.dtype() == DType::kInt32;
+    if (!ids_fit || variable.dtype != DType::kFloat32 || variable.shape.rank() < 1 ||
+        part.gradients.type() != ValueType{DType::kFloat32, DimShape(std::move(dims))}) {
+      raise(invalid_argument(who + ": ids " + std::string(to_string(part.ids.dtype())) + " " +
+                             to_string(part.ids.shape()) + " and rows " + to_string(part.gradients.shape()) +
+                             " do not fit the variable " + to_string(variable.shape)));
+    }
+  }
+}
+
 void check_update(const VariableUpdate& update, const Graph& graph, size_t scalar_count) {
   const std::string who = "train_op: update of " + update.variable;
-  if (&update.update.graph() != &graph) raise(invalid_argument(who + ": belongs to another graph"));
   const Variable* variable = graph.find_variable(update.variable);
-  if (variable == nullptr) raise(invalid_argument(who + ": the graph has no variable of that name"));
-  if (variable->dtype != DType::kFloat32 || update.update.dtype() != DType::kFloat32) {
-    raise(invalid_argument(who + ": the variable is " + std::string(to_string(variable->dtype)) + ", the update " +
-                           std::string(to_string(update.update.dtype())) + "; both have to be float32"));
+  if (update.rows.empty() && update.update.valid() && &update.update.graph() != &graph) {
+    raise(invalid_argument(who + ": belongs to another graph"));
   }
-  if (update.update.shape() != DimShape(variable->shape)) {
-    raise(invalid_argument(who + ": has shape " + to_string(update.update.shape()) + ", the variable " +
-                           to_string(variable->shape)));
+  if (variable == nullptr) raise(invalid_argument(who + ": the graph has no variable of that name"));
+  if (update.rows.empty()) {
+    check_whole(who, update.update, *variable);
+  } else {
+    check_rows(who, update, graph, *variable);
   }
   if (auto valid = validate(update.rule); !valid) raise(std::move(valid).error().with_context(who));
   if (uses_learning_rate(update.rule.kind) && size_t(update.rule.learning_rate_scalar) >= scalar_count) {
@@ -52,10 +85,11 @@ TrainOp train_op(TrainOp parts) {
   }
   std::vector<std::string> names;
   for (const VariableUpdate& update : parts.updates) {
-    if (!update.update.valid()) {
-      raise(invalid_argument("train_op: update of " + update.variable + ": is no value of a graph"));
-    }
-    check_update(update, parts.updates.front().update.graph(), parts.scalars.size());
+    const Value any = update.rows.empty() ? update.update : update.rows.front().gradients;
+    if (!any.valid()) raise(invalid_argument("train_op: update of " + update.variable + ": is no value of a graph"));
+    const VariableUpdate& first = parts.updates.front();
+    const Graph& graph = first.rows.empty() ? first.update.graph() : first.rows.front().gradients.graph();
+    check_update(update, graph, parts.scalars.size());
     names.push_back(update.variable);
   }
   std::ranges::sort(names);

@@ -10,6 +10,8 @@
 
 namespace shoal::cluster {
 
+class RowSums;
+
 /// What is counted about a shard and stored in checkpoints.
 struct ShardCounters {
   uint64_t version = 0;       ///< of the weights in this epoch: how many updates this shard applied since it was loaded
@@ -32,9 +34,12 @@ class Shard {
   /// Fills `weights` (arena_bytes) and the slots with their starting values; counters become 0.
   Result<void> initialise(std::span<std::byte> weights);
   /// The next version: `next` (may be `current`) and the slots from the pushed arenas, one per contributor. Slots that a
-  /// snapshot holds are copied first. InvalidArgument if sizes do not fit the spec.
+  /// snapshot holds are copied first. Of a segment with lazy rows only the rows that have a gradient change: those of
+  /// `row_sums` (by segment; null or absent: none given), else those that are not all zero in every push. With row sums and
+  /// in place, such a segment costs its touched rows. InvalidArgument if sizes do not fit the spec.
   Result<void> apply(std::span<const std::byte> current, std::span<std::byte> next,
-                     std::span<const std::span<const std::byte>> pushes, std::span<const double> scalars);
+                     std::span<const std::span<const std::byte>> pushes, std::span<const double> scalars,
+                     std::span<const RowSums* const> row_sums = {});
 
   /// Slot arenas, for snapshots: whoever keeps a reference keeps that state.
   std::span<const Ref<Buffer>> slots() const { return slots_; }
@@ -42,8 +47,16 @@ class Shard {
   std::span<std::byte> mutable_slot(int slot);
 
  private:
-  void update_segment(const Segment& segment, std::span<const std::byte> current, std::span<std::byte> next,
-                      std::span<const std::span<const std::byte>> pushes, std::span<const double> scalars);
+  /// What one apply() works on.
+  struct Update {
+    std::span<const std::byte> current;
+    std::span<std::byte> next;
+    std::span<const std::span<const std::byte>> pushes;
+    std::span<const double> scalars;
+  };
+  void update_segment(const Segment& segment, const Update& update, const RowSums* row_sums);
+  void update_rows_pushed(const Segment& segment, const Update& update);
+  void update_elements(const Segment& segment, const Update& update, int64_t first, int64_t count);
 
   ShardSpec spec_;
   BufferPool& pool_;

@@ -23,6 +23,9 @@ struct VariableSpec {
   Initialiser initialiser;
   RandomKey key = 0;  ///< of the initialiser: element i is a pure function of (initialiser, key, i)
   nn::UpdateRule rule;
+  /// Rows without a gradient in a step, or with one that is all zero, keep weights and slots as they are, whatever the rule
+  /// would do to them (momentum, Adam).
+  bool lazy_rows = false;
   friend bool operator==(const VariableSpec&, const VariableSpec&) = default;
 };
 

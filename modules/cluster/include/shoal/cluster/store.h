@@ -5,6 +5,7 @@
 /// One step:  begin()            permission to start, newest weights
 ///            start()            (compute thread) memory for the updates of the batch just drawn
 ///            ...Program::run()  reads Step::variables, writes Step::updates
+///            add_rows()         (compute thread) gradients of variables that are updated by rows
 ///            commit()           the update counts: once, everywhere
 #include <cstdint>
 #include <functional>
@@ -84,6 +85,14 @@ struct Outcome {
   bool stop = false;         ///< the job asks its trainers to stop
 };
 
+/// The gradient of some rows of a variable that is updated by rows, of one lookup: row i of `gradients` belongs to row
+/// ids[i] of the variable. What belongs to one row, also of several lookups, is added up in order.
+struct RowGradients {
+  size_t variable = 0;   ///< which of bind()'s `by_rows`
+  TensorView ids;        ///< int64 or int32
+  TensorView gradients;  ///< float32, the variable's row size for each id
+};
+
 /// Errors: Unavailable (a server is gone or lost its state; prepare()/attach() again); Cancelled (the job has ended, or an
 /// interrupt: nothing more to do); anything else is final.
 class Store {
@@ -96,12 +105,17 @@ class Store {
   /// Everyone else: waits until the leader has made the model ready.
   virtual Task<Result<Ready>> attach(Deadline deadline) = 0;
 
-  /// Which variables a program reads and which it writes updates for, in the program's order. Once, before begin().
-  virtual Result<void> bind(const std::vector<std::string>& variables, const std::vector<std::string>& updates) = 0;
+  /// Which variables a program reads and which it writes updates for, in the program's order, and which get gradients
+  /// by rows instead. Once, before begin().
+  virtual Result<void> bind(const std::vector<std::string>& variables, const std::vector<std::string>& updates,
+                            const std::vector<std::string>& by_rows = {}) = 0;
 
   virtual Task<Result<Step>> begin(StopToken stop) = 0;
   /// From the compute thread, once per begin(). `position`: of the input after this batch.
   virtual Result<void> start(Step& step, uint64_t ordinal, std::string_view position) = 0;
+  /// From the compute thread, after the program ran: the step's gradients by rows, all lookups in one call. The views are
+  /// read before it returns. Not called for a model without such variables.
+  virtual Result<void> add_rows(Step& step, std::span<const RowGradients> gradients) = 0;
   virtual Task<Result<Outcome>> commit(Step step, std::span<const double> scalars) = 0;
   /// True if start() wants the position of every batch; otherwise only snapshot() does.
   virtual bool wants_positions() const = 0;

@@ -15,6 +15,7 @@
 #include "shoal/base/environment.h"
 #include "shoal/data/element.h"
 #include "shoal/data/iterator.h"
+#include "shoal/data/text_files.h"
 
 namespace shoal::data {
 
@@ -72,6 +73,15 @@ class Dataset {
   static Dataset list_files(std::string pattern, ListFilesOptions options = {}) {
     return list_files(std::vector<std::string>{std::move(pattern)}, options);
   }
+  /// The lines of files, one file after another, as string scalars without their line ends (\n or \r\n). gzip is recognised
+  /// by a file's first bytes. Iterating ends with NotFound for a missing file, and with DataLoss, naming file, line and
+  /// offset, for a damaged file or a line beyond the limit. Raises InvalidArgument for no paths or options out of range.
+  static Dataset text_lines(std::vector<std::string> paths, TextLinesOptions options = {});
+  /// The records of CSV files (RFC 4180), one file after another: a scalar for each column, by its name. A field may stand
+  /// in double quotes, and then contain separators, line ends and doubled quotes; elsewhere quotes are not allowed. Empty
+  /// lines are passed over. Files as text_lines; a record with another number of fields, or a field that is no number
+  /// where one is expected, is DataLoss too. Raises InvalidArgument for no paths or options that contradict themselves.
+  static Dataset csv(std::vector<std::string> paths, CsvOptions options);
   /// Element by element of all inputs; features and labels are united. Ends with the shortest. A name that two inputs
   /// have ends iteration with InvalidArgument. Raises InvalidArgument for no inputs.
   static Dataset zip(std::vector<Dataset> inputs);

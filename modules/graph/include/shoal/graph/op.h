@@ -1,6 +1,8 @@
 #pragma once
 /// What an op is: its shape rule, its gradient, and what an executor may do with it. The built-in catalogue is a table;
 /// a user's own op is one more OpDef, with a kernel that any backend falls back to.
+#include <array>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <span>
@@ -89,6 +91,10 @@ class OpCatalogue {
 /// The random numbers of one random node in one step: number i of the result (philox(key, i / 4)[i % 4]) belongs to
 /// element i. Every backend uses exactly this, so masks are equal everywhere and after every restart.
 RandomKey random_sequence(RandomKey graph_seed, int64_t node_key, uint64_t trainer, uint64_t ordinal);
+
+/// What "pad" puts around x: `value` as one element of `dtype` (in its first bytes). To an integer it rounds towards zero and
+/// to the nearest in range, to bool it is whether it differs from 0; NaN gives 0.
+std::array<std::byte, 8> padding_element(DType dtype, double value);
 
 /// An element of "dropout" is kept if its random number is at least this: round(rate * 2^32), at most 2^32 - 1.
 uint32_t dropout_threshold(double rate);

@@ -11,7 +11,10 @@
 #include <vector>
 
 #include "shoal/graph/graph.h"
+#include "shoal/graph/ops_arrange.h"
 #include "shoal/graph/ops_elementwise.h"
+#include "shoal/graph/ops_lookup.h"
+#include "shoal/graph/ops_matmul.h"
 #include "shoal/graph/ops_reduce.h"
 #include "shoal/graph/ops_sequence.h"
 #include "shoal/graph/window.h"
@@ -64,7 +67,8 @@ Value square(Value x, std::string_view name = "");
 
 /// [d0, d1, ...] to [d0, d1 * ...]: keeps the first size, which may be a symbol; the others are numbers. Rank >= 1.
 Value flatten(Value x, std::string_view name = "");
-/// The same elements under another shape. A symbol may stand only first, and then first in both shapes.
+/// The same elements in the same order under another shape. Symbols of `shape` are among those of x; at most one size is -1,
+/// which stands for what is left: [batch, 12] becomes [batch, 3, 4] with {batch, 3, -1}.
 Value reshape(Value x, DimShape shape, std::string_view name = "");
 /// The elements of x under the shape of `like`, whose contents are not used. Both have as many elements.
 Value reshape_like(Value x, Value like, std::string_view name = "");
@@ -120,6 +124,8 @@ Value fill_like(Value value, Value like, std::string_view name = "");
 /// The position of the largest element along the last axis, the first of equals: float32 [..., C] to int64 [...]. NaN
 /// counts as the largest. Rank >= 1, C >= 1.
 Value argmax(Value x, std::string_view name = "");
+/// Likewise along any axis, which the result does not have; below 0 counts from the end.
+Value argmax(Value x, int axis, std::string_view name = "");
 /// 1 where a and b are equal, else 0, as float32. a and b are of one type: float32, int64, int32, uint8 or bool; they
 /// broadcast (ops_elementwise.h). NaN equals nothing. No gradient flows through.
 Value equal(Value a, Value b, std::string_view name = "");

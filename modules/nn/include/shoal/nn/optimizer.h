@@ -42,7 +42,8 @@ class Optimizer {
   Optimizer(std::string name, UpdateRule rule, LearningRate learning_rate);
 
   /// The train op that lowers `loss` by changing its graph's trainable variables; adds gradient nodes. Variables that the
-  /// loss does not depend on are left out. Raises InvalidArgument if loss is not one float32 element, there are no trainable
+  /// loss does not depend on are left out; those that it depends on through ops::embedding_lookup alone are updated by
+  /// rows, each touched row as if it were a variable of its own (VariableUpdate::rows). Raises InvalidArgument if loss is not one float32 element, there are no trainable
   /// variables, or the loss depends on none of them.
   TrainOp minimize(Value loss) const;
   /// Only these variables, by full name. Raises InvalidArgument also if one does not exist or is not trainable.

@@ -10,11 +10,21 @@
 
 namespace shoal::nn {
 
+/// A part of a gradient: row i of `gradients` belongs to row ids[i] of the variable.
+struct RowUpdate {
+  Value ids;        ///< [i...], int64 or int32, each a row of the variable
+  Value gradients;  ///< [i..., d...], float32, the variable being [rows, d...]
+};
+
 /// One variable's part of a step.
 struct VariableUpdate {
   std::string variable;  ///< full name: "dense/kernel"
   Value update;          ///< a gradient, or the value to assign, add or average; float32, of the variable's shape
   UpdateRule rule;
+  /// Instead of `update`, for rules with a learning rate: the gradient by rows, one entry per lookup. What belongs to one
+  /// row is added up first, in order. Then the rule applies to the touched rows alone; all others keep weights and slots
+  /// (momentum does not move them on, Adam's moments do not fade). Rows whose sum is all zero count as untouched.
+  std::vector<RowUpdate> rows = {};
 };
 
 /// A number that depends on the step, computed by the trainer and sent with its push: a learning rate.
@@ -32,7 +42,7 @@ struct TrainOp {
 
 /// A train op from its parts, checked: `nn::train_op({.updates = {nn::assign(v, x)}})`; `nn::train_op({})` only advances
 /// the step. Raises InvalidArgument if a variable is unknown or named twice, an update's shape or type is not its
-/// variable's, updates belong to different graphs, a rule is invalid, or its learning rate is not among the scalars.
+/// variable's, updates belong to different graphs, an update by rows has another rule than an optimizer's, a rule is invalid, or its learning rate is not among the scalars.
 TrainOp train_op(TrainOp parts);
 
 /// Several train ops as one: all their updates, one global step. Raises InvalidArgument as train_op(), and if `parts`

@@ -1,0 +1,31 @@
+#pragma once
+/// Indices that come with the data: read as int64, and refused where they point outside.
+#include <cstdint>
+#include <string_view>
+
+#include "shoal/base/result.h"
+#include "shoal/base/tensor.h"
+
+namespace shoal::backends {
+
+/// Element i of an int64 or int32 array.
+class Indices {
+ public:
+  explicit Indices(const TensorView& view)
+      : data_(view.data), count_(view.elements()), wide_(view.dtype == DType::kInt64) {}
+  int64_t operator[](int64_t i) const {
+    return wide_ ? reinterpret_cast<const int64_t*>(data_)[i] : reinterpret_cast<const int32_t*>(data_)[i];
+  }
+  int64_t count() const { return count_; }
+
+ private:
+  const std::byte* data_;
+  int64_t count_;
+  bool wide_;
+};
+
+/// InvalidArgument naming the first index outside [0, bound), by row (first dimension) and value: "index 12 in row 3 is
+/// outside [0, 10)"; with more dimensions "in row 3, element 1".
+Result<void> check_indices(const TensorView& indices, int64_t bound);
+
+}  // namespace shoal::backends

@@ -1,0 +1,146 @@
+// Ops that move elements: each is one strided copy per piece, after a fill where something is left over.
+#include <cstring>
+
+#include "shoal/graph/op.h"
+#include "sources.h"
+#include "strided.h"
+#include "threads.h"
+
+namespace shoal::backends::onednn {
+namespace {
+
+using Steps = std::array<int64_t, Shape::kRankMax>;
+
+/// From an array of `shape` with these steps (and first element) on one side, dense on the other.
+struct Part {
+  StridedCopy copy;
+  size_t first_byte;  ///< of the side that is not dense
+};
+
+enum class Dense { kSource, kTarget };
+
+Part part(const Shape& shape, Dense dense, const Steps& steps, int64_t first, DType dtype) {
+  const Steps own = dense_steps(shape);
+  std::vector<CopyAxis> axes;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    const auto a = size_t(axis);
+    axes.push_back(dense == Dense::kTarget ? CopyAxis{shape[axis], steps[a], own[a]}
+                                           : CopyAxis{shape[axis], own[a], steps[a]});
+  }
+  return {StridedCopy(std::move(axes), size_of(dtype)), size_t(first) * size_of(dtype)};
+}
+
+/// Where a slice begins in the whole and how far its elements are apart; `steps` are the whole's.
+int64_t slice_steps(const Attributes& attributes, Steps& steps) {
+  const auto& begins = attributes.get_ints("begin");
+  const auto& strides = attributes.get_ints("stride");
+  int64_t first = 0;
+  for (size_t axis = 0; axis < begins.size(); ++axis) {
+    first += begins[axis] * steps[axis];
+    steps[axis] *= strides[axis];
+  }
+  return first;
+}
+
+/// Repeats one element over `count` places.
+void fill_with(int threads, const std::byte* element, size_t bytes, std::byte* to, int64_t count) {
+  parallel_for(threads, count, count * int64_t(bytes), [=](int64_t begin, int64_t end) {
+    if (bytes == 1) {
+      std::memset(to + begin, int(element[0]), size_t(end - begin));
+    } else {
+      for (int64_t i = begin; i < end; ++i) std::memcpy(to + size_t(i) * bytes, element, bytes);
+    }
+  });
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_transpose(const Context& context, const KernelRequest& request) {
+  const auto& permutation = request.node.attributes.get_ints("permutation");
+  const Steps from = dense_steps(request.inputs[0].shape);
+  Steps steps{};
+  for (size_t i = 0; i < permutation.size(); ++i) steps[i] = from[size_t(permutation[i])];
+  const TensorType& y = request.outputs[0];
+  return make_loop([=, threads = context.threads, moved = part(y.shape, Dense::kTarget, steps, 0, y.dtype)](
+                       const KernelCall& call) -> Result<void> {
+    moved.copy.run(threads, call.inputs[0].data, call.outputs[0].data);
+    return {};
+  });
+}
+
+std::unique_ptr<Kernel> make_concat(const Context& context, const KernelRequest& request) {
+  const auto axis = int(request.node.attributes.get_int("axis"));
+  const Steps steps = dense_steps(request.outputs[0].shape);
+  std::vector<Part> parts;
+  int64_t begin = 0;
+  for (const TensorType& x : request.inputs) {
+    parts.push_back(part(x.shape, Dense::kSource, steps, begin * steps[size_t(axis)], x.dtype));
+    begin += x.shape[axis];
+  }
+  return make_loop([threads = context.threads, parts = std::move(parts)](const KernelCall& call) -> Result<void> {
+    for (size_t i = 0; i < parts.size(); ++i) {
+      parts[i].copy.run(threads, call.inputs[i].data, call.outputs[0].data + parts[i].first_byte);
+    }
+    return {};
+  });
+}
+
+std::unique_ptr<Kernel> make_split(const Context& context, const KernelRequest& request) {
+  const auto axis = int(request.node.attributes.get_int("axis"));
+  const Steps steps = dense_steps(request.inputs[0].shape);
+  std::vector<Part> parts;
+  int64_t begin = 0;
+  for (const TensorType& y : request.outputs) {
+    parts.push_back(part(y.shape, Dense::kTarget, steps, begin * steps[size_t(axis)], y.dtype));
+    begin += y.shape[axis];
+  }
+  return make_loop([threads = context.threads, parts = std::move(parts)](const KernelCall& call) -> Result<void> {
+    for (size_t i = 0; i < parts.size(); ++i) {
+      parts[i].copy.run(threads, call.inputs[0].data + parts[i].first_byte, call.outputs[i].data);
+    }
+    return {};
+  });
+}
+
+std::unique_ptr<Kernel> make_slice(const Context& context, const KernelRequest& request) {
+  Steps steps = dense_steps(request.inputs[0].shape);
+  const int64_t first = slice_steps(request.node.attributes, steps);
+  const TensorType& y = request.outputs[0];
+  return make_loop([threads = context.threads, moved = part(y.shape, Dense::kTarget, steps, first, y.dtype)](
+                       const KernelCall& call) -> Result<void> {
+    moved.copy.run(threads, call.inputs[0].data + moved.first_byte, call.outputs[0].data);
+    return {};
+  });
+}
+
+std::unique_ptr<Kernel> make_slice_grad(const Context& context, const KernelRequest& request) {
+  const TensorType &dy = request.inputs[0], &dx = request.outputs[0];
+  Steps steps = dense_steps(dx.shape);
+  const int64_t first = slice_steps(request.node.attributes, steps);
+  const int64_t count = dx.shape.elements();
+  return make_loop([=, threads = context.threads, moved = part(dy.shape, Dense::kSource, steps, first, dy.dtype)](
+                       const KernelCall& call) -> Result<void> {
+    fill(threads, 0.0f, floats(call.outputs[0]), count);
+    moved.copy.run(threads, call.inputs[0].data, call.outputs[0].data + moved.first_byte);
+    return {};
+  });
+}
+
+std::unique_ptr<Kernel> make_pad(const Context& context, const KernelRequest& request) {
+  const TensorType &x = request.inputs[0], &y = request.outputs[0];
+  const Steps steps = dense_steps(y.shape);
+  const auto& before = request.node.attributes.get_ints("before");
+  int64_t first = 0;
+  for (size_t axis = 0; axis < before.size(); ++axis) first += before[axis] * steps[axis];
+  const auto element = padding_element(y.dtype, request.node.attributes.get_real("value"));
+  const int64_t count = y.shape.elements();
+  const size_t bytes = size_of(y.dtype);
+  return make_loop([=, threads = context.threads, moved = part(x.shape, Dense::kSource, steps, first, x.dtype)](
+                       const KernelCall& call) -> Result<void> {
+    fill_with(threads, element.data(), bytes, call.outputs[0].data, count);
+    moved.copy.run(threads, call.inputs[0].data, call.outputs[0].data + moved.first_byte);
+    return {};
+  });
+}
+
+}  // namespace shoal::backends::onednn

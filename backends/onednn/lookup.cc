@@ -1,0 +1,142 @@
+// Looking elements up by position: memory traffic and little else.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "shoal/backends/indices.h"
+#include "sources.h"
+#include "threads.h"
+#include "vector.h"
+
+namespace shoal::backends::onednn {
+namespace {
+
+/// x [outer, bound, inner] along the axis of a gather.
+struct Axis {
+  int64_t outer = 1;
+  int64_t bound;
+  int64_t inner = 1;
+
+  Axis(const Shape& x, int64_t axis) : bound(x[int(axis)]) {
+    for (int a = 0; a < x.rank(); ++a) (a < axis ? outer : inner) *= a == axis ? 1 : x[a];
+  }
+};
+
+SHOAL_VECTOR_LOOP void add_row(float* to, const float* x, int64_t count) {
+  SHOAL_INDEPENDENT
+  for (int64_t i = 0; i < count; ++i) to[i] += x[i];
+}
+
+/// Larger values first; NaN is the largest.
+inline bool above(float a, float b) { return a > b || (std::isnan(a) && !std::isnan(b)); }
+
+/// Keeps the k best seen so far in order; most elements of a long row lose against the last of them at once.
+void top_k_row(const float* x, int64_t columns, int64_t k, float* values, int64_t* positions) {
+  int64_t held = 0;
+  for (int64_t c = 0; c < columns; ++c) {
+    if (held == k && !above(x[c], values[k - 1])) continue;
+    int64_t at = held < k ? held++ : k - 1;
+    for (; at > 0 && above(x[c], values[at - 1]); --at) {
+      values[at] = values[at - 1];
+      positions[at] = positions[at - 1];
+    }
+    values[at] = x[c];
+    positions[at] = c;
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_gather(const Context& context, const KernelRequest& request) {
+  const Axis axis(request.inputs[0].shape, request.node.attributes.get_int("axis"));
+  const size_t bytes = size_t(axis.inner) * size_of(request.inputs[0].dtype);
+  if (bytes == 0) return nullptr;
+  return make_loop([=, threads = context.threads](const KernelCall& call) -> Result<void> {
+    SHOAL_TRY_VOID(check_indices(call.inputs[1], axis.bound));
+    const Indices indices(call.inputs[1]);
+    const std::byte* x = call.inputs[0].data;
+    std::byte* y = call.outputs[0].data;
+    const int64_t count = axis.outer * indices.count();
+    parallel_for(threads, count, 2 * count * int64_t(bytes), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t row = i / indices.count() * axis.bound + indices[i % indices.count()];
+        std::memcpy(y + size_t(i) * bytes, x + size_t(row) * bytes, bytes);
+      }
+    });
+    return {};
+  });
+}
+
+/// Every thread looks at all indices and adds up the rows of its own range, so that sums keep their order.
+std::unique_ptr<Kernel> make_gather_grad(const Context& context, const KernelRequest& request) {
+  const Axis axis(request.outputs[0].shape, request.node.attributes.get_int("axis"));
+  const int64_t elements = request.outputs[0].shape.elements();
+  return make_loop([=, threads = context.threads](const KernelCall& call) -> Result<void> {
+    SHOAL_TRY_VOID(check_indices(call.inputs[1], axis.bound));
+    const Indices indices(call.inputs[1]);
+    const float* dy = floats(call.inputs[0]);
+    float* dx = floats(call.outputs[0]);
+    const int64_t moved = axis.outer * indices.count() * axis.inner;
+    parallel_for(threads, axis.bound, (elements + 3 * moved) * int64_t(sizeof(float)), [&](int64_t begin, int64_t end) {
+      for (int64_t o = 0; o < axis.outer; ++o) {
+        float* table = dx + o * axis.bound * axis.inner;
+        std::fill(table + begin * axis.inner, table + end * axis.inner, 0.0f);
+        for (int64_t i = 0; i < indices.count(); ++i) {
+          const int64_t row = indices[i];
+          if (row < begin || row >= end) continue;
+          add_row(table + row * axis.inner, dy + (o * indices.count() + i) * axis.inner, axis.inner);
+        }
+      }
+    });
+    return {};
+  });
+}
+
+std::unique_ptr<Kernel> make_one_hot(const Context& context, const KernelRequest& request) {
+  const Attributes& attributes = request.node.attributes;
+  const int64_t depth = attributes.get_int("depth");
+  const auto on = float(attributes.get_real("on_value")), off = float(attributes.get_real("off_value"));
+  return make_loop([=, threads = context.threads](const KernelCall& call) -> Result<void> {
+    SHOAL_TRY_VOID(check_indices(call.inputs[0], depth));
+    const Indices indices(call.inputs[0]);
+    float* y = floats(call.outputs[0]);
+    fill(threads, off, y, indices.count() * depth);
+    for (int64_t i = 0; i < indices.count(); ++i) y[i * depth + indices[i]] = on;
+    return {};
+  });
+}
+
+std::unique_ptr<Kernel> make_top_k(const Context& context, const KernelRequest& request) {
+  if (!none_empty(request)) return nullptr;
+  const Shape& shape = request.inputs[0].shape;
+  const int64_t columns = shape[shape.rank() - 1], rows = shape.elements() / columns;
+  const int64_t k = request.node.attributes.get_int("k");
+  return make_loop([=, threads = context.threads](const KernelCall& call) -> Result<void> {
+    const float* x = floats(call.inputs[0]);
+    float* values = floats(call.outputs[0]);
+    int64_t* positions = reinterpret_cast<int64_t*>(call.outputs[1].data);
+    parallel_for(threads, rows, rows * columns * int64_t(sizeof(float)), [=](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) {
+        top_k_row(x + row * columns, columns, k, values + row * k, positions + row * k);
+      }
+    });
+    return {};
+  });
+}
+
+std::unique_ptr<Kernel> make_top_k_grad(const Context& context, const KernelRequest& request) {
+  if (!none_empty(request)) return nullptr;
+  const Shape& shape = request.outputs[0].shape;
+  const int64_t columns = shape[shape.rank() - 1], count = request.inputs[0].shape.elements();
+  const int64_t k = request.node.attributes.get_int("k");
+  return make_loop([=, threads = context.threads](const KernelCall& call) -> Result<void> {
+    const float* dy = floats(call.inputs[0]);
+    const int64_t* positions = reinterpret_cast<const int64_t*>(call.inputs[1].data);
+    float* dx = floats(call.outputs[0]);
+    fill(threads, 0.0f, dx, count / k * columns);
+    for (int64_t i = 0; i < count; ++i) dx[i / k * columns + positions[i]] = dy[i];
+    return {};
+  });
+}
+
+}  // namespace shoal::backends::onednn

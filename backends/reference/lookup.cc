@@ -1,0 +1,127 @@
+// Looking elements up by position.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "loops.h"
+#include "shoal/backends/indices.h"
+
+namespace shoal::backends::reference {
+namespace {
+
+/// x [outer, bound, inner] along the axis of a gather.
+struct Axis {
+  int64_t outer = 1;
+  int64_t bound;
+  int64_t inner = 1;
+
+  Axis(const Shape& x, int64_t axis) : bound(x[int(axis)]) {
+    for (int a = 0; a < x.rank(); ++a) (a < axis ? outer : inner) *= a == axis ? 1 : x[a];
+  }
+};
+
+std::unique_ptr<Kernel> make_gather(const KernelRequest& request) {
+  const Axis axis(request.inputs[0].shape, request.node.attributes.get_int("axis"));
+  return make_loop([axis](const KernelCall& call) -> Result<void> {
+    SHOAL_TRY_VOID(check_indices(call.inputs[1], axis.bound));
+    const Indices indices(call.inputs[1]);
+    const size_t bytes = size_t(axis.inner) * size_of(call.inputs[0].dtype);
+    std::byte* y = call.outputs[0].data;
+    if (bytes == 0) return {};
+    for (int64_t o = 0; o < axis.outer; ++o) {
+      for (int64_t i = 0; i < indices.count(); ++i, y += bytes) {
+        std::memcpy(y, call.inputs[0].data + size_t(o * axis.bound + indices[i]) * bytes, bytes);
+      }
+    }
+    return {};
+  });
+}
+
+std::unique_ptr<Kernel> make_gather_grad(const KernelRequest& request) {
+  const Axis axis(request.outputs[0].shape, request.node.attributes.get_int("axis"));
+  const int64_t elements = request.outputs[0].shape.elements();
+  auto loop = [axis, elements](const KernelCall& call) -> Result<void> {
+    SHOAL_TRY_VOID(check_indices(call.inputs[1], axis.bound));
+    const Indices indices(call.inputs[1]);
+    auto* sums = reinterpret_cast<double*>(call.scratch);
+    std::fill_n(sums, elements, 0.0);
+    const float* dy = call.inputs[0].as<float>().data();
+    for (int64_t o = 0; o < axis.outer; ++o) {
+      for (int64_t i = 0; i < indices.count(); ++i, dy += axis.inner) {
+        add_scaled(sums + (o * axis.bound + indices[i]) * axis.inner, 1.0f, dy, axis.inner);
+      }
+    }
+    std::transform(sums, sums + elements, call.outputs[0].as<float>().data(), [](double sum) { return float(sum); });
+    return {};
+  };
+  return make_loop(loop, size_t(elements) * sizeof(double));
+}
+
+std::unique_ptr<Kernel> make_one_hot(const KernelRequest& request) {
+  const Attributes& attributes = request.node.attributes;
+  const int64_t depth = attributes.get_int("depth");
+  const auto on = float(attributes.get_real("on_value"));
+  const auto off = float(attributes.get_real("off_value"));
+  return make_loop([=](const KernelCall& call) -> Result<void> {
+    SHOAL_TRY_VOID(check_indices(call.inputs[0], depth));
+    const Indices indices(call.inputs[0]);
+    const auto y = call.outputs[0].as<float>();
+    std::fill(y.begin(), y.end(), off);
+    for (int64_t i = 0; i < indices.count(); ++i) y[size_t(i * depth + indices[i])] = on;
+    return {};
+  });
+}
+
+std::unique_ptr<Kernel> make_top_k(const KernelRequest& request) {
+  const Shape& shape = request.inputs[0].shape;
+  const int64_t columns = shape[shape.rank() - 1];
+  const int64_t k = request.node.attributes.get_int("k");
+  auto loop = [columns, k](const KernelCall& call) -> Result<void> {
+    const auto x = call.inputs[0].as<float>();
+    float* values = call.outputs[0].as<float>().data();
+    int64_t* positions = call.outputs[1].as<int64_t>().data();
+    auto* order = reinterpret_cast<int64_t*>(call.scratch);
+    for (const float* row = x.data(); row != x.data() + x.size(); row += columns, values += k, positions += k) {
+      std::iota(order, order + columns, int64_t(0));
+      std::partial_sort(order, order + k, order + columns, [row](int64_t a, int64_t b) {
+        if (std::isnan(row[a]) || std::isnan(row[b])) {
+          return std::isnan(row[a]) && std::isnan(row[b]) ? a < b : std::isnan(row[a]);
+        }
+        return row[a] != row[b] ? row[a] > row[b] : a < b;
+      });
+      for (int64_t i = 0; i < k; ++i) {
+        positions[i] = order[i];
+        values[i] = row[order[i]];
+      }
+    }
+    return {};
+  };
+  return make_loop(loop, size_t(columns) * sizeof(int64_t));
+}
+
+std::unique_ptr<Kernel> make_top_k_grad(const KernelRequest& request) {
+  const Shape& shape = request.outputs[0].shape;
+  const int64_t columns = shape[shape.rank() - 1];
+  const int64_t k = request.node.attributes.get_int("k");
+  return make_loop([columns, k](const KernelCall& call) -> Result<void> {
+    const auto dy = call.inputs[0].as<float>();
+    const auto positions = call.inputs[1].as<int64_t>();
+    const auto dx = call.outputs[0].as<float>();
+    std::fill(dx.begin(), dx.end(), 0.0f);
+    for (size_t i = 0; i < dy.size(); ++i) dx[size_t(int64_t(i) / k * columns + positions[i])] = dy[i];
+    return {};
+  });
+}
+
+}  // namespace
+
+void add_lookup(const AddMaker& add) {
+  add("gather", make_gather);
+  add("gather_grad", make_gather_grad);
+  add("one_hot", make_one_hot);
+  add("top_k", make_top_k);
+  add("top_k_grad", make_top_k_grad);
+}
+
+}  // namespace shoal::backends::reference

@@ -1,0 +1,60 @@
+#include "model.h"
+
+#include "census.h"
+#include "shoal/graph/ops.h"
+#include "shoal/nn/dense.h"
+#include "shoal/nn/embedding.h"
+#include "shoal/nn/flatten.h"
+#include "shoal/nn/losses.h"
+#include "shoal/nn/optimizer.h"
+
+namespace wide_and_deep {
+namespace {
+
+namespace nn = shoal::nn;
+namespace ops = shoal::ops;
+using shoal::Value;
+
+/// A vector for the id of each column, side by side: [batch, columns * dimension].
+Value look_up(const std::vector<Value>& columns, nn::EmbeddingOptions options) {
+  std::vector<Value> vectors;
+  for (const Value& column : columns) vectors.push_back(nn::flatten(nn::embedding(column, options)));
+  return ops::concat(vectors, 1);
+}
+
+}  // namespace
+
+Value logits(Value ids, Value numbers, const ModelOptions& options) {
+  const std::vector<Value> columns = ops::split(ids, 1, std::vector<int64_t>(size_t(ids.shape()[1].size()), 1));
+  const Value embedded = look_up(columns, {.ids = options.ids, .dimension = options.dimension});
+  Value x = ops::concat({embedded, numbers}, 1);
+  for (int64_t units : options.hidden) x = nn::dense(x, {.units = units, .activation = nn::Activation::kRelu});
+  const Value deep = nn::dense(x, {.units = 1, .name = "deep"});
+  if (!options.wide) return deep;
+  // A weight for each id, added up: a matrix of ones does that.
+  const Value weights = look_up(columns, {.ids = options.ids, .dimension = 1, .initialiser = nn::zeros(), .name = "wide"});
+  const auto count = int64_t(columns.size());
+  shoal::Tensor ones(shoal::DType::kFloat32, shoal::Shape{1, count});
+  for (float& one : ones.mutable_as<float>()) one = 1;
+  return deep + ops::dense(weights, ids.graph().constant(ones));
+}
+
+shoal::EstimatorSpec census_model(const shoal::Features& features, const shoal::Labels& labels, shoal::Mode mode,
+                                  const shoal::Params& params, const shoal::RunConfig&) {
+  const Value z = logits(features["ids"], features["numbers"], {.ids = kIds, .hidden = {64, 32}});
+  // Two classes whose logits are 0 and z: their softmax is the sigmoid of z.
+  const Value both = ops::pad(z, {.ranges = {{}, {.before = 1}}});
+  shoal::EstimatorSpec spec;
+  spec.mode = mode;
+  spec.predictions.emplace_back("probability", ops::slice(ops::softmax(both), {{}, {.begin = 1}}));
+  if (mode == shoal::Mode::kPredict) return spec;
+  const Value classes = ops::cast(labels.single(), shoal::DType::kInt64);
+  spec.loss = nn::reduce_loss(nn::softmax_cross_entropy(both, classes));
+  spec.eval_metrics.emplace_back("accuracy", nn::accuracy(ops::flatten(classes), ops::reshape_like(ops::argmax(both), classes)));
+  if (mode == shoal::Mode::kTrain) {
+    spec.train_op = nn::adagrad({.learning_rate = params.get_real("learning_rate")}).minimize(spec.loss);
+  }
+  return spec;
+}
+
+}  // namespace wide_and_deep

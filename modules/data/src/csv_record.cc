@@ -1,0 +1,175 @@
+#include "csv_record.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace shoal::data {
+namespace {
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::string_view trimmed(std::string_view field) {
+  const size_t first = field.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return field.substr(first, field.find_last_not_of(" \t") - first + 1);
+}
+
+template <class T>
+bool parse_number(std::string_view text, T& value) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+template <class T>
+bool parse_into(std::string_view field, Tensor& tensor) {
+  return parse_number(field, tensor.mutable_as<T>()[0]);
+}
+
+bool parse_field(std::string_view field, Tensor& tensor) {
+  switch (tensor.dtype()) {
+    case DType::kFloat32: return parse_into<float>(field, tensor);
+    case DType::kInt64: return parse_into<int64_t>(field, tensor);
+    case DType::kInt32: return parse_into<int32_t>(field, tensor);
+    default: tensor.mutable_strings()[0].assign(field); return true;
+  }
+}
+
+/// Makes `map` one of scalars of these names, in their order; keeps what it has if it is one already.
+void ready_map(TensorMap& map, const std::vector<std::string>& names) {
+  const bool same = std::equal(map.begin(), map.end(), names.begin(), names.end(),
+                               [](const auto& entry, const std::string& name) { return entry.first == name; });
+  if (same) return;
+  map = TensorMap();
+  for (const std::string& name : names) map.set(name, Tensor());
+}
+
+}  // namespace
+
+Result<void> check_csv(const CsvOptions& options) {
+  std::vector<std::string> names;
+  for (const CsvColumn& column : options.columns) {
+    if (contains(names, column.name)) return invalid_argument("csv: column " + column.name + " is named twice");
+    names.push_back(column.name);
+    const bool has_text = column.dtype == DType::kString || column.dtype == DType::kFloat32 ||
+                          column.dtype == DType::kInt64 || column.dtype == DType::kInt32;
+    if (!has_text) {
+      return invalid_argument("csv: column " + column.name + " cannot be " + std::string(to_string(column.dtype)) +
+                              "; choose string, float32, int64 or int32");
+    }
+    Tensor probe(column.dtype, Shape{});
+    if (column.missing && !parse_field(*column.missing, probe)) {
+      return invalid_argument("csv: column " + column.name + ": its value for missing fields, \"" + *column.missing +
+                              "\", is no " + std::string(to_string(column.dtype)));
+    }
+  }
+  size_t features = 0;
+  for (const std::string& name : names) features += !contains(options.labels, name) && !contains(options.unused, name);
+  if (features == 0) return invalid_argument("csv: no column becomes a feature");
+  for (const auto* chosen : {&options.labels, &options.unused}) {
+    for (const std::string& name : *chosen) {
+      if (!contains(names, name)) return invalid_argument("csv: there is no column " + name);
+    }
+  }
+  if (options.header_lines < 0 || options.line_bytes_max < 1) {
+    return invalid_argument("csv: header_lines must not be negative, line_bytes_max must be at least 1");
+  }
+  if (options.separator == '"' || options.separator == '\n' || options.separator == '\r') {
+    return invalid_argument("csv: the separator cannot be a quote or a line end");
+  }
+  return {};
+}
+
+CsvParser::CsvParser(CsvOptions options) : options_(std::move(options)) {
+  for (const CsvColumn& column : options_.columns) {
+    if (contains(options_.unused, column.name)) continue;
+    (contains(options_.labels, column.name) ? label_names_ : feature_names_).push_back(column.name);
+  }
+  std::sort(feature_names_.begin(), feature_names_.end());  // maps are in byte order
+  std::sort(label_names_.begin(), label_names_.end());
+  for (const CsvColumn& column : options_.columns) {
+    Target target{.used = !contains(options_.unused, column.name), .label = contains(options_.labels, column.name)};
+    const auto& names = target.label ? label_names_ : feature_names_;
+    target.index = size_t(std::find(names.begin(), names.end(), column.name) - names.begin());
+    targets_.push_back(target);
+  }
+  if (label_names_.size() == 1) label_names_[0].clear();
+  unquoted_.resize(options_.columns.size());
+}
+
+Result<void> CsvParser::split(std::string_view record) {
+  fields_.clear();
+  for (size_t at = 0; at <= record.size();) {
+    if (fields_.size() == options_.columns.size()) {
+      return invalid_argument("the record has more than the expected " + std::to_string(options_.columns.size()) +
+                              " fields");
+    }
+    size_t start = at;
+    if (options_.trim_blanks) {
+      while (start < record.size() && (record[start] == ' ' || record[start] == '\t')) ++start;
+    }
+    if (start < record.size() && record[start] == '"') {
+      std::string& text = unquoted_[fields_.size()];
+      text.clear();
+      for (at = start + 1;; ++at) {
+        if (at >= record.size()) return invalid_argument("a quoted field does not end");
+        if (record[at] != '"') {
+          text.push_back(record[at]);
+        } else if (at + 1 < record.size() && record[at + 1] == '"') {
+          text.push_back(record[++at]);
+        } else {
+          break;
+        }
+      }
+      ++at;
+      if (options_.trim_blanks) {
+        while (at < record.size() && (record[at] == ' ' || record[at] == '\t')) ++at;
+      }
+      if (at < record.size() && record[at] != options_.separator) {
+        return invalid_argument("text follows the closing quote of field " + std::to_string(fields_.size() + 1));
+      }
+      fields_.push_back(text);
+    } else {
+      const size_t end = std::min(record.find(options_.separator, at), record.size());
+      const std::string_view field = record.substr(at, end - at);
+      fields_.push_back(options_.trim_blanks ? trimmed(field) : field);
+      at = end;
+    }
+    ++at;  // over the separator; beyond the end after the last field
+  }
+  if (fields_.size() == options_.columns.size()) return {};
+  return invalid_argument("the record has " + std::to_string(fields_.size()) + " fields, expected " +
+                          std::to_string(options_.columns.size()));
+}
+
+Result<void> CsvParser::store(const CsvColumn& column, std::string_view field, Tensor& tensor) {
+  if (is_missing(field)) {
+    if (!column.missing && column.dtype != DType::kString) {
+      return invalid_argument("the field of column " + column.name + " is missing, and the column has no value for that");
+    }
+    field = column.missing ? std::string_view(*column.missing) : std::string_view();
+  }
+  if (parse_field(field, tensor)) return {};
+  constexpr size_t kShownMax = 40;
+  return invalid_argument("the field of column " + column.name + " is \"" + std::string(field.substr(0, kShownMax)) +
+                          "\", expected " + std::string(to_string(column.dtype)));
+}
+
+Result<void> CsvParser::parse(std::string_view record, Element& element) {
+  SHOAL_TRY_VOID(split(record));
+  ready_map(element.features, feature_names_);
+  ready_map(element.labels, label_names_);
+  for (size_t i = 0; i < targets_.size(); ++i) {
+    if (!targets_[i].used) continue;
+    TensorMap& map = targets_[i].label ? element.labels : element.features;
+    Tensor& tensor = (map.begin() + ptrdiff_t(targets_[i].index))->second;
+    const DType dtype = options_.columns[i].dtype;
+    if (tensor.dtype() != dtype || tensor.shape() != Shape{} || !tensor.unique()) tensor = Tensor(dtype, Shape{});
+    SHOAL_TRY_VOID(store(options_.columns[i], fields_[i], tensor));
+  }
+  return {};
+}
+
+}  // namespace shoal::data

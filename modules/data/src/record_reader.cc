@@ -1,0 +1,92 @@
+#include "record_reader.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace shoal::data {
+namespace {
+
+constexpr size_t kReadBytes = 64 << 10;
+
+}  // namespace
+
+RecordReader::RecordReader(std::unique_ptr<ByteSource> source, std::string path, RecordOptions options)
+    : source_(std::move(source)), path_(std::move(path)), options_(options), buffer_(kReadBytes) {}
+
+Result<RecordReader> RecordReader::open(Storage& storage, std::string path, RecordOptions options) {
+  auto source = open_bytes(storage, path);
+  if (source) return RecordReader(std::move(*source), std::move(path), options);
+  if (source.error().message().starts_with(path)) return std::move(source).error();
+  return std::move(source).error().with_context(path);
+}
+
+Result<void> RecordReader::go_to(Place place) {
+  while (place_.offset < place.offset) {
+    if (begin_ == end_) {
+      SHOAL_TRY(const bool more, refill());
+      if (!more) {
+        return failed_precondition(path_ + " is shorter (" + std::to_string(place_.offset) +
+                                   " bytes) than the saved input position (" + std::to_string(place.offset) + ")");
+      }
+    }
+    const auto step = size_t(std::min<uint64_t>(end_ - begin_, place.offset - place_.offset));
+    begin_ += step;
+    place_.offset += step;
+  }
+  place_ = place;
+  return {};
+}
+
+/// More bytes after what is there; false at the end of the file.
+Result<bool> RecordReader::refill() {
+  if (begin_ > 0) {
+    std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+    end_ -= begin_;
+    begin_ = 0;
+  }
+  if (end_ == buffer_.size()) buffer_.resize(2 * buffer_.size());
+  SHOAL_TRY(const size_t count, source_->read(std::as_writable_bytes(std::span(buffer_).subspan(end_))));
+  end_ += count;
+  return count > 0;
+}
+
+Result<bool> RecordReader::next(std::string_view& record) {
+  size_t size = 0;  // looked at so far
+  bool quoted = false;
+  uint64_t lines = 0;
+  last_ = place_;
+  for (;; ++size) {
+    if (int64_t(size) > options_.record_bytes_max) {
+      return damaged("the record is longer than " + std::to_string(options_.record_bytes_max) + " bytes (line_bytes_max)");
+    }
+    if (begin_ + size == end_) {
+      SHOAL_TRY(const bool more, refill());
+      if (more) {
+        --size;
+        continue;
+      }
+      if (size == 0) return false;
+      if (quoted) return damaged("the file ends inside a quoted field");
+      break;
+    }
+    const char c = buffer_[begin_ + size];
+    if (options_.quotes && c == '"') quoted = !quoted;  // a doubled quote changes it twice
+    if (c != '\n') continue;
+    ++lines;
+    if (!quoted) break;
+  }
+  const bool ended = lines > 0 && buffer_[begin_ + size] == '\n' && begin_ + size < end_;
+  record = std::string_view(buffer_.data() + begin_, size);
+  if (!record.empty() && record.back() == '\r') record.remove_suffix(1);
+  begin_ += size + ended;
+  place_.offset += size + ended;
+  place_.line += lines;
+  return true;
+}
+
+Error RecordReader::damaged(const std::string& sentence) const {
+  return data_loss(path_ + ", line " + std::to_string(last_.line) + " (offset " + std::to_string(last_.offset) +
+                   "): " + sentence);
+}
+
+}  // namespace shoal::data

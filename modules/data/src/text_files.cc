@@ -1,0 +1,173 @@
+// Text lines and CSV: the records of files, one file after another.
+#include <optional>
+
+#include "csv_record.h"
+#include "nodes.h"
+#include "record_reader.h"
+
+namespace shoal::data {
+namespace {
+
+/// What both have in common.
+struct TextFiles {
+  std::vector<std::string> paths;
+  RecordOptions records;
+  int64_t header_lines;
+};
+
+/// Walks through the records; `Parser` makes them elements: parse(record, element). A position is the file and where
+/// in it: resuming reads that file again from its start, up to there.
+template <class Parser>
+class TextStage final : public Stage {
+ public:
+  TextStage(const TextFiles& files, Parser parser, StageContext& context)
+      : files_(files), parser_(std::move(parser)), context_(context) {}
+
+  Result<bool> next(Item& item) override {
+    std::string_view record;
+    SHOAL_TRY(const bool more, next_record(record));
+    if (!more) return false;
+    Result<void> parsed = parser_.parse(record, item.own());
+    if (!parsed) return reader_->damaged(parsed.error().message());
+    return true;
+  }
+  Result<int64_t> skip(int64_t count) override {
+    std::string_view record;
+    for (int64_t skipped = 0; skipped < count; ++skipped) {
+      SHOAL_TRY(const bool more, next_record(record));
+      if (!more) return skipped;
+    }
+    return count;
+  }
+  Result<void> restart() override {
+    reader_.reset();
+    file_ = 0;
+    return {};
+  }
+  Result<void> save(StateWriter& out) const override {
+    out.number(file_);
+    out.flag(reader_.has_value());
+    const RecordReader::Place place = reader_ ? reader_->place() : RecordReader::Place{};
+    out.number(place.offset);
+    out.number(place.line);
+    return {};
+  }
+  Result<void> load(StateReader& in) override {
+    reader_.reset();
+    SHOAL_TRY(const int64_t file, in.count(int64_t(files_.paths.size())));
+    SHOAL_TRY(const bool inside, in.flag());
+    RecordReader::Place place;
+    SHOAL_TRY(place.offset, in.number());
+    SHOAL_TRY(place.line, in.number());
+    file_ = size_t(file);
+    if (!inside) return {};
+    if (file_ >= files_.paths.size()) return damaged_position();
+    SHOAL_TRY(reader_, RecordReader::open(context_.env.storage(), files_.paths[file_], files_.records));
+    return reader_->go_to(place);
+  }
+
+ private:
+  Result<bool> next_record(std::string_view& record) {
+    for (; file_ < files_.paths.size(); ++file_, reader_.reset()) {
+      SHOAL_TRY_VOID(check_stopping(context_));
+      if (!reader_) SHOAL_TRY_VOID(open());
+      for (;;) {
+        SHOAL_TRY(const bool more, reader_->next(record));
+        if (!more) break;
+        if (!Parser::kSkipsEmpty || !record.empty()) return true;
+      }
+    }
+    return false;
+  }
+  Result<void> open() {
+    SHOAL_TRY(reader_, RecordReader::open(context_.env.storage(), files_.paths[file_], files_.records));
+    std::string_view header;
+    for (int64_t i = 0; i < files_.header_lines; ++i) SHOAL_TRY_VOID(reader_->next(header));
+    return {};
+  }
+
+  const TextFiles& files_;
+  Parser parser_;
+  StageContext& context_;
+  size_t file_ = 0;
+  std::optional<RecordReader> reader_;  // of that file; none: not opened yet
+};
+
+/// A line is the element.
+struct LineParser {
+  static constexpr bool kSkipsEmpty = false;
+  Result<void> parse(std::string_view record, Element& element) {
+    if (!element.features.is_single()) element.features = TensorMap(Tensor());
+    element.labels = TensorMap();
+    Tensor& line = *element.features.find("");
+    if (line.dtype() != DType::kString || line.shape() != Shape{} || !line.unique()) line = Tensor(DType::kString, Shape{});
+    line.mutable_strings()[0].assign(record);
+    return {};
+  }
+};
+
+struct RecordParser : CsvParser {
+  static constexpr bool kSkipsEmpty = true;
+  using CsvParser::CsvParser;
+};
+
+RandomKey fold_files(RandomKey key, const TextFiles& files) {
+  for (const std::string& path : files.paths) key = fold_in(key, path);
+  return fold_in(fold_in(key, files.paths.size()), uint64_t(files.header_lines));
+}
+
+class TextNode : public Node {
+ public:
+  explicit TextNode(TextFiles files) : files_(std::move(files)) {}
+  std::optional<bool> is_finite() const override { return true; }
+  std::optional<int64_t> cardinality() const override { return std::nullopt; }
+
+ protected:
+  const TextFiles files_;
+};
+
+class LinesNode final : public TextNode {
+ public:
+  using TextNode::TextNode;
+  Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
+    return std::make_unique<TextStage<LineParser>>(files_, LineParser(), context);
+  }
+  RandomKey fold_parameters(RandomKey key) const override { return fold_files(fold_in(key, "text_lines"), files_); }
+};
+
+class CsvNode final : public TextNode {
+ public:
+  CsvNode(TextFiles files, CsvOptions options) : TextNode(std::move(files)), options_(std::move(options)) {}
+  Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
+    return std::make_unique<TextStage<RecordParser>>(files_, RecordParser(options_), context);
+  }
+  RandomKey fold_parameters(RandomKey key) const override {
+    key = fold_files(fold_in(key, "csv"), files_);
+    for (const CsvColumn& column : options_.columns) {
+      key = fold_in(fold_in(fold_in(key, column.name), uint64_t(column.dtype)), column.missing.value_or(""));
+    }
+    for (const auto* names : {&options_.labels, &options_.unused}) {
+      for (const std::string& name : *names) key = fold_in(key, name);
+      key = fold_in(key, names->size());
+    }
+    return fold_in(fold_in(fold_in(key, uint64_t(options_.separator)), options_.missing_text),
+                   uint64_t(options_.trim_blanks));
+  }
+
+ private:
+  const CsvOptions options_;
+};
+
+}  // namespace
+
+NodePtr make_text_lines_node(std::vector<std::string> paths, const TextLinesOptions& options) {
+  return std::make_shared<LinesNode>(
+      TextFiles{std::move(paths), {.record_bytes_max = options.line_bytes_max}, options.header_lines});
+}
+
+NodePtr make_csv_node(std::vector<std::string> paths, CsvOptions options) {
+  TextFiles files{std::move(paths), {.record_bytes_max = options.line_bytes_max, .quotes = true}, options.header_lines};
+  return std::make_shared<CsvNode>(std::move(files), std::move(options));
+}
+
+}  // namespace shoal::data

@@ -1,0 +1,190 @@
+/// Variables that are updated by rows: sums per row, and that only those rows change.
+#include "plans.h"
+#include "row_sums.h"
+#include "shoal/base/random.h"
+#include "shoal/base/virtual.h"
+#include "shoal/cluster/local_store.h"
+#include "shoal/cluster/shard.h"
+
+namespace shoal::cluster {
+namespace {
+
+using testing::ElementsAre;
+
+VariableSpec lazy(std::string name, Shape shape, nn::UpdateRule rule) {
+  VariableSpec spec = variable(std::move(name), shape, rule, uniform(-1, 1));
+  spec.lazy_rows = true;
+  return spec;
+}
+
+struct Rows {
+  std::vector<int64_t> ids;
+  std::vector<float> values;
+  TensorView ids_view() const {
+    return {DType::kInt64, Shape{int64_t(ids.size())}, reinterpret_cast<const std::byte*>(ids.data())};
+  }
+  TensorView values_view() const {
+    return {DType::kFloat32, Shape{int64_t(values.size())}, reinterpret_cast<const std::byte*>(values.data())};
+  }
+};
+
+Rows random_rows(RandomStream& stream, int64_t rows, int64_t width, int64_t count) {
+  Rows result;
+  for (int64_t i = 0; i < count; ++i) {
+    result.ids.push_back(int64_t(stream.below(uint64_t(rows))));
+    const bool zero = stream.below(4) == 0;
+    for (int64_t k = 0; k < width; ++k) result.values.push_back(zero ? 0.0f : float(stream.below(200)) / 64 - 1);
+  }
+  return result;
+}
+
+TEST(RowSums, AddUpWhatBelongsToOneRow) {
+  RowSums sums(5, 2);
+  const Rows first{{3, 1, 3}, {1, 2, 10, 20, 4, 8}};
+  ASSERT_TRUE(sums.add(first.ids_view(), first.values_view()));
+  const Rows second{{1}, {0.5f, 0.25f}};
+  ASSERT_TRUE(sums.add(second.ids_view(), second.values_view()));
+  EXPECT_THAT(sums.touched(), ElementsAre(3, 1));
+  EXPECT_THAT(std::vector<float>(sums.sum(0), sums.sum(0) + 2), ElementsAre(5, 10));
+  EXPECT_THAT(std::vector<float>(sums.sum(1), sums.sum(1) + 2), ElementsAre(10.5f, 20.25f));
+  sums.clear();
+  EXPECT_TRUE(sums.touched().empty());
+  ASSERT_TRUE(sums.add(second.ids_view(), second.values_view()));
+  EXPECT_THAT(std::vector<float>(sums.sum(0), sums.sum(0) + 2), ElementsAre(0.5f, 0.25f));
+}
+
+TEST(RowSums, RefuseWhatDoesNotFit) {
+  RowSums sums(5, 2);
+  for (int64_t wrong : {int64_t{5}, int64_t{-1}}) {
+    const Rows rows{{0, wrong}, {1, 2, 3, 4}};
+    expect_error(sums.add(rows.ids_view(), rows.values_view()), ErrorKind::kInvalidArgument,
+                 "row id " + std::to_string(wrong) + " in row 1 is outside [0, 5)");
+  }
+  const Rows narrow{{0, 1}, {1, 2, 3}};
+  expect_error(sums.add(narrow.ids_view(), narrow.values_view()), ErrorKind::kInvalidArgument, "do not fit");
+  expect_error(sums.add(narrow.values_view(), narrow.values_view()), ErrorKind::kInvalidArgument);
+}
+
+TEST(RowSums, ZeroOfEitherSignIsZeroAndNaNIsNot) {
+  const float values[] = {0.0f, -0.0f, std::nanf("")};
+  EXPECT_TRUE(all_zero(values, 2));
+  EXPECT_FALSE(all_zero(values, 3));
+  EXPECT_TRUE(all_zero(values, 0));
+}
+
+/// A shard that is given row sums, one that finds the same sums in a dense push, one of each into new memory: the same bits.
+/// Untouched rows keep weights and slots.
+TEST(LazyRows, SumsAndDensePushesGiveTheSameBits) {
+  constexpr int64_t kRows = 37, kWidth = 5;
+  const auto pool = BufferPool::create();
+  for (const nn::UpdateRule& rule : {sgd(), momentum(0.9), adam()}) {
+    const ShardSpec spec = plan_of({variable("before", {7}, rule), lazy("table", {kRows, kWidth}, rule)}, 1).shards[0];
+    const auto table = std::find_if(spec.segments.begin(), spec.segments.end(),
+                                    [](const Segment& segment) { return segment.variable.name == "table"; });
+    const auto segment = size_t(table - spec.segments.begin());
+    struct Side {
+      Shard shard;
+      Ref<Buffer> weights;
+    };
+    std::vector<Side> sides;
+    for (int i = 0; i < 4; ++i) {
+      sides.push_back({Shard(spec, *pool), pool->get(spec.arena_bytes)});
+      ASSERT_TRUE(sides.back().shard.initialise(sides.back().weights->bytes()));
+    }
+    RandomStream stream(5);
+    RowSums sums(kRows, kWidth);
+    for (int step = 0; step < 6; ++step) {
+      const Rows rows = random_rows(stream, kRows, kWidth, 12);
+      sums.clear();
+      ASSERT_TRUE(sums.add(rows.ids_view(), rows.values_view()));
+      const Ref<Buffer> dense = filled(spec, 0, *pool), poison = filled(spec, std::nanf(""), *pool);
+      for (size_t i = 0; i < sums.touched().size(); ++i) {
+        std::memcpy(dense->data() + table->offset + size_t(sums.touched()[i] * kWidth) * sizeof(float), sums.sum(i),
+                    kWidth * sizeof(float));
+      }
+      for (const Segment& other : spec.segments) {  // the rest is pushed whole
+        if (other.variable.name != "table") std::memset(poison->data() + other.offset, 0, other.bytes);
+      }
+      std::vector<const RowSums*> by_segment(spec.segments.size());
+      by_segment[segment] = &sums;
+      const std::vector<float> before(floats(*table, sides[0].weights->bytes()).begin(),
+                                      floats(*table, sides[0].weights->bytes()).end());
+      for (size_t i = 0; i < sides.size(); ++i) {
+        const bool by_rows = i % 2 == 0, in_place = i < 2;
+        const std::span<const std::byte> pushes[] = {by_rows ? poison->bytes() : dense->bytes()};
+        const double scalars[] = {0.1};
+        Ref<Buffer> next = in_place ? sides[i].weights : pool->get(spec.arena_bytes);
+        if (!in_place) std::memset(next->data(), 0xee, next->size());
+        ASSERT_TRUE(sides[i].shard.apply(sides[i].weights->bytes(), next->bytes(), pushes, scalars,
+                                         by_rows ? std::span<const RowSums* const>(by_segment)
+                                                 : std::span<const RowSums* const>()));
+        sides[i].weights = next;
+        EXPECT_EQ(std::memcmp(next->data(), sides[0].weights->data(), spec.arena_bytes), 0) << "side " << i;
+        for (int slot = 0; slot < spec.slot_count; ++slot) {
+          EXPECT_EQ(std::memcmp(sides[i].shard.slots()[size_t(slot)]->data(), sides[0].shard.slots()[size_t(slot)]->data(),
+                                spec.arena_bytes), 0);
+        }
+      }
+      const auto after = floats(*table, sides[0].weights->bytes());
+      for (int64_t row = 0; row < kRows; ++row) {
+        bool touched = false;
+        for (size_t i = 0; i < sums.touched().size(); ++i) {
+          touched = touched || (sums.touched()[i] == row && !all_zero(sums.sum(i), kWidth));
+        }
+        const auto first = size_t(row * kWidth);
+        EXPECT_EQ(std::memcmp(before.data() + first, after.data() + first, kWidth * sizeof(float)) != 0, touched)
+            << "row " << row;
+      }
+    }
+  }
+}
+
+TEST(LazyRows, TravelWithTheShardSpec) {
+  const ShardSpec spec = plan_of({lazy("table", {4, 2}, adam()), variable("other", {3})}, 1).shards[0];
+  const ShardSpec back = value_or_raise(parse_shard_spec(to_json(spec)));
+  EXPECT_EQ(back, spec);
+}
+
+class RowsInLocalStore : public testing::Test {
+ protected:
+  VirtualWorld world_;
+  Environment& env_ = world_.add_task({.task = "local"});
+  std::unique_ptr<Store> store_ =
+      make_local_store(env_, plan_of({lazy("table", {4, 2}, sgd()), variable("whole", {2})}, 1));
+
+  static Task<Result<Outcome>> step(Store& store, std::vector<RowGradients> rows) {
+    SHOAL_CO_TRY(Step step, co_await store.begin({}));
+    SHOAL_CO_TRY_VOID(store.start(step, 1, {}));
+    std::memset(step.updates[0][0].data, 0, 2 * sizeof(float));
+    SHOAL_CO_TRY_VOID(store.add_rows(step, rows));
+    const double scalars[] = {1.0};
+    co_return co_await store.commit(step, scalars);
+  }
+  std::vector<float> table() {
+    const Step step = value_or_raise(env_.run(store_->begin({})));
+    const auto* values = reinterpret_cast<const float*>(step.variables[0][0].data);
+    return {values, values + 8};
+  }
+};
+
+TEST_F(RowsInLocalStore, ChangeWhatTheyNameAlsoUnderASnapshot) {
+  ASSERT_TRUE(store_->bind({"table", "whole"}, {"whole"}, {"table"}));
+  ASSERT_TRUE(env_.run(store_->prepare(nullptr, kNoDeadline)));
+  std::vector<float> expected = table();
+  const Rows one{{2, 0, 2}, {1, 2, 3, 4, 5, 6}}, other{{0}, {10, 20}};
+  const std::vector<RowGradients> parts{{0, one.ids_view(), one.values_view()}, {0, other.ids_view(), other.values_view()}};
+  for (bool held : {false, true}) {
+    const auto snapshot = held ? value_or_raise(env_.run(store_->snapshot(""))) : nullptr;
+    ASSERT_TRUE(env_.run(step(*store_, parts)));
+    expected[0] -= 13, expected[1] -= 24, expected[4] -= 6, expected[5] -= 8;
+    EXPECT_EQ(table(), expected);
+  }
+}
+
+TEST_F(RowsInLocalStore, RefuseVariablesThatAreNotPlannedSo) {
+  expect_error(store_->bind({"table"}, {}, {"whole"}), ErrorKind::kFailedPrecondition, "not planned for updates by rows");
+  expect_error(store_->bind({"table"}, {}, {"none"}), ErrorKind::kNotFound, "variable none is on no server");
+}
+
+}  // namespace
+}  // namespace shoal::cluster
