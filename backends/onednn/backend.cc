@@ -24,6 +24,7 @@ const std::map<std::string, KernelMaker, std::less<>>& makers() {
       {"conv2d", &make_conv2d},
       {"conv2d_grad_input", &make_conv2d_grad_input},
       {"conv2d_grad_kernel", &make_conv2d_grad_kernel},
+      {"conv2d_transpose", &make_conv2d_grad_input},
       {"max_pool", &make_max_pool},
       {"max_pool_grad", &make_max_pool_grad},
       {"avg_pool", &make_avg_pool},
