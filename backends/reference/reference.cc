@@ -64,6 +64,7 @@ class Source final : public KernelSource {
     add_integer(add);
     add_recurrent(add);
     add_attention(add);
+    add_norm(add);
     for (const char* view : {"flatten", "reshape", "reshape_like"}) add(view, make_view);
   }
   Result<std::unique_ptr<Kernel>> make_kernel(const KernelRequest& request) override {

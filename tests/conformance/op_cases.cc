@@ -355,6 +355,7 @@ Cases all_cases() {
   add_integer_cases(cases);
   add_sequence_cases(cases);
   add_conv_cases(cases);
+  add_norm_cases(cases);
   return cases;
 }
 

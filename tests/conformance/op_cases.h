@@ -56,6 +56,7 @@ const std::vector<OpCase>& op_cases();
 // The families that have files of their own.
 void add_sequence_cases(std::vector<OpCase>& cases);
 void add_conv_cases(std::vector<OpCase>& cases);
+void add_norm_cases(std::vector<OpCase>& cases);
 
 /// A case built: outputs, a scalar loss over the float outputs, gradients of that loss. The loss weighs each element
 /// differently, so that mistakes do not cancel.

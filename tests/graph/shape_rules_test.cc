@@ -206,6 +206,40 @@ TEST_F(ShapeRules, Pools) {
                  "avg_pool \"p\": x is float32 [batch, 28]; it must have 4 dimensions");
 }
 
+TEST_F(ShapeRules, Norms) {
+  const Value x = floats({batch_, 7, 5, 4}), four = floats({4}), three = floats({3});
+  const ops::BatchNorm norm = ops::batch_norm(x, four, four);
+  EXPECT_EQ(shape(norm.y), "[batch, 7, 5, 4]");
+  EXPECT_EQ(shape(norm.mean), "[4]");
+  EXPECT_EQ(shape(norm.variance), "[4]");
+  EXPECT_EQ(shape(ops::batch_norm_inference(x, four, four, {.mean = four, .variance = four})), "[batch, 7, 5, 4]");
+  EXPECT_EQ(shape(ops::layer_norm(floats({4}), four, four)), "[4]");
+  EXPECT_EQ(shape(ops::group_norm(x, four, four, {.groups = 2})), "[batch, 7, 5, 4]");
+  EXPECT_REFUSED(ops::batch_norm(x, three, four, {}, "b"),
+                 "batch_norm \"b\": scale [3] must have one element for each channel of x [batch, 7, 5, 4]");
+  EXPECT_REFUSED(ops::batch_norm(four, four, four, {}, "b"),
+                 "batch_norm \"b\": x is float32 [4]; it must have at least 2 dimensions");
+  EXPECT_REFUSED(ops::batch_norm(x, four, four, {.epsilon = 0}, "b"),
+                 "batch_norm \"b\": epsilon is 0.000000; it must be a finite number above 0");
+  EXPECT_REFUSED(ops::batch_norm_inference(x, four, four, {.mean = four, .variance = three}, {}, "b"),
+                 "batch_norm_inference \"b\": variance [3] must have one element for each channel of x [batch, 7, 5, 4]");
+  EXPECT_REFUSED(ops::layer_norm(floats({4, batch_}), four, four, {}, "l"),
+                 "layer_norm \"l\": x [4, batch]: the number of channels must be a number, not a symbol");
+  EXPECT_REFUSED(ops::layer_norm(floats({batch_, 0}), floats({0}), floats({0}), {}, "l"),
+                 "layer_norm \"l\": x [batch, 0] has no element along the last axis");
+  EXPECT_REFUSED(ops::group_norm(x, four, four, {.groups = 3}, "g"),
+                 "group_norm \"g\": groups is 3, which does not divide the 4 channels of x [batch, 7, 5, 4]");
+  EXPECT_REFUSED(ops::group_norm(floats({1, batch_, 4}), four, four, {.groups = 2}, "g"),
+                 "group_norm \"g\": x [1, batch, 4]: all sizes but the first must be numbers from 1");
+}
+
+TEST_F(ShapeRules, MomentsHaveNoGradient) {
+  const Value x = floats({batch_, 4}), four = floats({4});
+  const Value loss = ops::reduce_sum(ops::batch_norm(x, four, four, {}, "b").variance);
+  EXPECT_REFUSED(gradients(loss, {x}),
+                 "batch_norm \"b\": the loss depends on its mean or variance, which have no gradient");
+}
+
 TEST_F(ShapeRules, ShapesAndViews) {
   EXPECT_EQ(shape(ops::flatten(floats({batch_, 7, 7, 64}))), "[batch, 3136]");
   EXPECT_EQ(shape(ops::flatten(floats({batch_}))), "[batch, 1]");

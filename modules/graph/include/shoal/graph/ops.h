@@ -13,6 +13,7 @@
 #include "shoal/graph/graph.h"
 #include "shoal/graph/ops_sequence.h"
 #include "shoal/graph/ops_conv.h"
+#include "shoal/graph/ops_norm.h"
 #include "shoal/graph/window.h"
 
 namespace shoal::ops {

@@ -42,8 +42,9 @@ class Optimizer {
   Optimizer(std::string name, UpdateRule rule, LearningRate learning_rate);
 
   /// The train op that lowers `loss` by changing its graph's trainable variables; adds gradient nodes. Variables that the
-  /// loss does not depend on are left out. Raises InvalidArgument if loss is not one float32 element, there are no trainable
-  /// variables, or the loss depends on none of them.
+  /// loss does not depend on are left out. The moving averages that layers keep (Graph::moving_averages()) are updated by
+  /// the same train op. Raises InvalidArgument if loss is not one float32 element, there are no trainable variables, or the
+  /// loss depends on none of them.
   TrainOp minimize(Value loss) const;
   /// Only these variables, by full name. Raises InvalidArgument also if one does not exist or is not trainable.
   TrainOp minimize(Value loss, const std::vector<std::string>& variables) const;
