@@ -40,6 +40,12 @@ SHOAL_VECTOR_LOOP void scale_range(const float* x, float factor, float* y, int64
   for (int64_t i = begin; i < end; ++i) y[i] = x[i] * factor;
 }
 
+SHOAL_VECTOR_LOOP void add_bias_rows(const float* __restrict bias, int64_t channels, float* __restrict y, int64_t rows) {
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t c = 0; c < channels; ++c) y[row * channels + c] += bias[c];
+  }
+}
+
 SHOAL_VECTOR_LOOP void widen_range(const uint8_t* x, float* y, int64_t begin, int64_t end) {
   SHOAL_INDEPENDENT
   for (int64_t i = begin; i < end; ++i) y[i] = float(x[i]);
@@ -153,6 +159,11 @@ void square(int threads, const float* x, float* y, int64_t count) { mul(threads,
 
 void fill(int threads, float value, float* y, int64_t count) {
   parallel_for(threads, count, kFloat * count, [=](int64_t begin, int64_t end) { std::fill(y + begin, y + end, value); });
+}
+
+void add_bias(int threads, const float* bias, int64_t channels, float* y, int64_t count) {
+  parallel_for(threads, count / channels, 2 * kFloat * count,
+               [=](int64_t begin, int64_t end) { add_bias_rows(bias, channels, y + begin * channels, end - begin); });
 }
 
 void bytes_to_floats(int threads, const uint8_t* x, float* y, int64_t count) {

@@ -14,6 +14,8 @@ void scale(int threads, const float* x, float factor, float* y, int64_t count);
 void square(int threads, const float* x, float* y, int64_t count);
 void divide(int threads, const float* x, float divisor, float* y, int64_t count);
 void fill(int threads, float value, float* y, int64_t count);
+/// y[row][c] += bias[c]
+void add_bias(int threads, const float* bias, int64_t channels, float* y, int64_t count);
 void bytes_to_floats(int threads, const uint8_t* x, float* y, int64_t count);
 /// y[i] = bits[i] >= threshold ? x[i] * factor : 0
 void keep(const float* x, const uint32_t* bits, uint32_t threshold, float factor, float* y, int64_t count);

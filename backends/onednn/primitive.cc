@@ -24,7 +24,7 @@ dnnl::primitive_attr user_scratchpad() {
 }
 
 dnnl::memory::desc plain(const Shape& shape) {
-  constexpr Tag tags[] = {Tag::undef, Tag::a, Tag::ab, Tag::abc, Tag::abcd};
+  constexpr Tag tags[] = {Tag::undef, Tag::a, Tag::ab, Tag::abc, Tag::abcd, Tag::abcde};
   return {dnnl::memory::dims(shape.dims().begin(), shape.dims().end()), kFloat, tags[shape.rank()]};
 }
 
@@ -32,6 +32,9 @@ dnnl::memory::desc images(const Shape& shape) { return {{shape[0], shape[3], sha
 dnnl::memory::desc kernels(const Shape& shape) { return plain(shape); }
 dnnl::memory::desc kernels_any(const Shape& shape) {
   return {{shape[0], shape[1], shape[2], shape[3]}, kFloat, Tag::any};
+}
+dnnl::memory::desc grouped_kernels_any(int64_t groups, const Shape& shape) {
+  return {{groups, shape[0] / groups, shape[1], shape[2], shape[3]}, kFloat, Tag::any};
 }
 
 Operand PrimitiveKernel::reserve_scratch(const dnnl::memory::desc& type) {
@@ -114,6 +117,11 @@ Result<void> PrimitiveKernel::run(const KernelCall& call) {
     SHOAL_TRY_VOID(execute(step, call));
   }
   kept_version_ = call.weights;
+  if (bias_.elements > 0) {
+    float* y = reinterpret_cast<float*>(call.outputs[0].data);
+    const float* bias = reinterpret_cast<const float*>(call.inputs[bias_.input].data);
+    add_bias(context_.threads, bias, bias_.channels, y, bias_.elements);
+  }
   if (relu_elements_ > 0) {
     float* y = reinterpret_cast<float*>(call.outputs[0].data);
     relu(context_.threads, y, y, relu_elements_);

@@ -30,6 +30,8 @@ dnnl::memory::desc images(const Shape& shape);
 dnnl::memory::desc kernels(const Shape& shape);
 /// The same with a layout that the primitive chooses.
 dnnl::memory::desc kernels_any(const Shape& shape);
+/// Of a kernel [O,I/groups,KH,KW] in several groups, which oneDNN sees as [groups,O/groups,I/groups,KH,KW].
+dnnl::memory::desc grouped_kernels_any(int64_t groups, const Shape& shape);
 
 /// Where an argument's memory comes from.
 struct Operand {
@@ -54,6 +56,9 @@ class PrimitiveKernel final : public Kernel {
   /// Output 0 becomes max(output 0, 0) at the end of a run. A pass of our own, since oneDNN's fused one turns NaN into 0:
   /// fusing may not change bits, and a NaN must reach the loss.
   void relu_after(int64_t elements) { relu_elements_ = elements; }
+
+  /// bias[c], input `input_index`, is added to each element of channel c of output 0, before a relu.
+  void bias_after(size_t input_index, int64_t channels, int64_t elements) { bias_ = {input_index, channels, elements}; }
 
   /// Room for a value between primitives, in the scratch memory or kept over runs.
   Operand reserve_scratch(const dnnl::memory::desc& type);
@@ -94,6 +99,11 @@ class PrimitiveKernel final : public Kernel {
   std::string implementation_;
   size_t scratch_bytes_ = 0;
   int64_t relu_elements_ = 0;
+  struct Bias {
+    size_t input = 0;
+    int64_t channels = 0;
+    int64_t elements = 0;
+  } bias_;
   Ref<Buffer> kept_;
   VersionId kept_version_;
 };

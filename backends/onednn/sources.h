@@ -40,6 +40,15 @@ std::unique_ptr<Kernel> make_bias_grad(const Context& context, const KernelReque
 std::unique_ptr<Kernel> make_reduce(const Context& context, const KernelRequest& request);
 std::unique_ptr<Kernel> make_sum_like(const Context& context, const KernelRequest& request);
 std::unique_ptr<Kernel> make_argmax(const Context& context, const KernelRequest& request);
+// norm.cc
+std::unique_ptr<Kernel> make_batch_norm(const Context& context, const KernelRequest& request);
+std::unique_ptr<Kernel> make_batch_norm_inference(const Context& context, const KernelRequest& request);
+std::unique_ptr<Kernel> make_batch_norm_grad(const Context& context, const KernelRequest& request);
+std::unique_ptr<Kernel> make_group_norm(const Context& context, const KernelRequest& request);
+std::unique_ptr<Kernel> make_group_norm_grad(const Context& context, const KernelRequest& request);
+// layer_norm.cc
+std::unique_ptr<Kernel> make_layer_norm(const Context& context, const KernelRequest& request);
+std::unique_ptr<Kernel> make_layer_norm_grad(const Context& context, const KernelRequest& request);
 // softmax.cc
 std::unique_ptr<Kernel> make_softmax(const Context& context, const KernelRequest& request);
 std::unique_ptr<Kernel> make_softmax_grad(const Context& context, const KernelRequest& request);

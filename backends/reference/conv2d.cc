@@ -1,5 +1,5 @@
 /// Direct convolution. Kernels are repacked from [O,I,KH,KW] to [O,KH,KW,I], so that a row of a window is one contiguous
-/// run in both the image and the kernel.
+/// run in both the image and the kernel (with several groups: a pixel of it, since a filter sees a part of the channels).
 #include <vector>
 
 #include "loops.h"
@@ -10,14 +10,19 @@ namespace {
 
 struct Conv : Windows {
   int64_t filters;
+  int64_t groups, group_channels, group_filters;
   bool activate;
 
   Conv(const KernelRequest& request, const Shape& x, const Shape& kernel, const Shape& y)
       : Windows(x, y, kernel[2], kernel[3], request.node.attributes),
         filters(kernel[0]),
-        activate(request.node.attributes.get_string("activation") == "relu") {}
+        groups(request.node.attributes.get_int("groups", 1)),
+        group_channels(kernel[1]),
+        group_filters(filters / groups),
+        activate(request.node.attributes.has("activation") && request.node.attributes.get_string("activation") == "relu") {}
 
-  int64_t kernel_elements() const { return filters * window_height * window_width * channels; }
+  int64_t per_filter() const { return window_height * window_width * group_channels; }
+  int64_t kernel_elements() const { return filters * per_filter(); }
   /// Where element (o, kh * KW + kw, i) of the repacked kernel is in [O,I,KH,KW].
   template <class Visit>
   void visit_kernel(Visit visit) const {
@@ -25,13 +30,34 @@ struct Conv : Windows {
     int64_t packed = 0;
     for (int64_t o = 0; o < filters; ++o) {
       for (int64_t element = 0; element < elements; ++element) {
-        for (int64_t i = 0; i < channels; ++i) visit(packed++, (o * channels + i) * elements + element);
+        for (int64_t i = 0; i < group_channels; ++i) visit(packed++, (o * group_channels + i) * elements + element);
       }
     }
   }
   const float* pack(const float* kernel, float* to) const {
     visit_kernel([&](int64_t packed, int64_t plain) { to[packed] = kernel[plain]; });
     return to;
+  }
+
+  /// Elements that follow one another both in the image and in a repacked filter.
+  struct Run {
+    int64_t out;     ///< index of the window among all [N, OH, OW]
+    int64_t image;   ///< index of the first element in the image batch
+    int64_t filter;  ///< and in the filter
+    int64_t count;
+  };
+  /// visit(run) for all that window (n, oh, ow) shows to the filters of one group.
+  template <class Visit>
+  void visit_runs(int64_t n, int64_t oh, int64_t ow, int64_t group, Visit visit) const {
+    visit_rows(n, oh, ow, [&](const Row& row) {
+      if (groups == 1) {
+        return visit(Run{row.out, row.pixel * channels, row.element * channels, row.pixels * channels});
+      }
+      for (int64_t p = 0; p < row.pixels; ++p) {
+        visit(Run{row.out, (row.pixel + p) * channels + group * group_channels, (row.element + p) * group_channels,
+                  group_channels});
+      }
+    });
   }
 };
 
@@ -42,14 +68,12 @@ std::unique_ptr<Kernel> make_conv2d(const KernelRequest& request) {
     const float* kernel = conv.pack(call.inputs[1].as<float>().data(), reinterpret_cast<float*>(call.scratch));
     const float* bias = call.inputs.size() > 2 ? call.inputs[2].as<float>().data() : nullptr;
     float* y = call.outputs[0].as<float>().data();
-    const int64_t per_filter = conv.window_height * conv.window_width * conv.channels;
     for (int64_t n = 0; n < conv.images; ++n) {
       conv.visit_windows([&](int64_t oh, int64_t ow) {
         for (int64_t o = 0; o < conv.filters; ++o) {
           double sum = bias ? double(bias[o]) : 0.0;
-          conv.visit_rows(n, oh, ow, [&](const Windows::Row& row) {
-            sum += dot(x + row.pixel * conv.channels, kernel + o * per_filter + row.element * conv.channels,
-                       row.pixels * conv.channels);
+          conv.visit_runs(n, oh, ow, o / conv.group_filters, [&](const Conv::Run& run) {
+            sum += dot(x + run.image, kernel + o * conv.per_filter() + run.filter, run.count);
           });
           *y++ = conv.activate ? relu(float(sum)) : float(sum);
         }
@@ -60,25 +84,31 @@ std::unique_ptr<Kernel> make_conv2d(const KernelRequest& request) {
   return make_loop(loop, size_t(conv.kernel_elements()) * sizeof(float));
 }
 
+/// The gradient for the image, and conv2d_transpose, which is that of a convolution the other way, plus a bias.
 std::unique_ptr<Kernel> make_conv2d_grad_input(const KernelRequest& request) {
   const Conv conv(request, request.outputs[0].shape, request.inputs[1].shape, request.inputs[0].shape);
   const int64_t image_elements = conv.height * conv.width * conv.channels;
-  auto loop = [conv, image_elements](const KernelCall& call) -> Result<void> {
+  const bool with_bias = request.node.op == "conv2d_transpose" && request.inputs.size() > 2;
+  auto loop = [conv, image_elements, with_bias](const KernelCall& call) -> Result<void> {
     auto* sums = reinterpret_cast<double*>(call.scratch);  // of one image
     const float* dy = call.inputs[0].as<float>().data();
     const float* kernel = conv.pack(call.inputs[1].as<float>().data(), reinterpret_cast<float*>(sums + image_elements));
     float* dx = call.outputs[0].as<float>().data();
-    const int64_t per_filter = conv.window_height * conv.window_width * conv.channels;
     for (int64_t n = 0; n < conv.images; ++n) {
       std::fill_n(sums, image_elements, 0.0);
+      if (with_bias) {
+        const auto bias = call.inputs[2].as<float>();
+        for (int64_t i = 0; i < image_elements; ++i) sums[i] = double(bias[size_t(i % conv.channels)]);
+      }
       conv.visit_windows([&](int64_t oh, int64_t ow) {
-        conv.visit_rows(n, oh, ow, [&](const Windows::Row& row) {
-          double* to = sums + row.pixel * conv.channels - n * image_elements;
-          for (int64_t o = 0; o < conv.filters; ++o) {
-            add_scaled(to, dy[row.out * conv.filters + o], kernel + o * per_filter + row.element * conv.channels,
-                       row.pixels * conv.channels);
-          }
-        });
+        for (int64_t group = 0; group < conv.groups; ++group) {
+          conv.visit_runs(n, oh, ow, group, [&](const Conv::Run& run) {
+            double* to = sums + run.image - n * image_elements;
+            for (int64_t o = group * conv.group_filters; o < (group + 1) * conv.group_filters; ++o) {
+              add_scaled(to, dy[run.out * conv.filters + o], kernel + o * conv.per_filter() + run.filter, run.count);
+            }
+          });
+        }
       });
       std::transform(sums, sums + image_elements, dx + n * image_elements, [](double sum) { return float(sum); });
     }
@@ -94,16 +124,17 @@ std::unique_ptr<Kernel> make_conv2d_grad_kernel(const KernelRequest& request) {
     const float* dy = call.inputs[0].as<float>().data();
     const float* x = call.inputs[1].as<float>().data();
     float* dkernel = call.outputs[0].as<float>().data();
-    const int64_t per_filter = conv.window_height * conv.window_width * conv.channels;
     std::fill_n(sums, conv.kernel_elements(), 0.0);
     for (int64_t n = 0; n < conv.images; ++n) {
       conv.visit_windows([&](int64_t oh, int64_t ow) {
-        conv.visit_rows(n, oh, ow, [&](const Windows::Row& row) {
-          for (int64_t o = 0; o < conv.filters; ++o) {
-            add_scaled(sums + o * per_filter + row.element * conv.channels, dy[row.out * conv.filters + o],
-                       x + row.pixel * conv.channels, row.pixels * conv.channels);
-          }
-        });
+        for (int64_t group = 0; group < conv.groups; ++group) {
+          conv.visit_runs(n, oh, ow, group, [&](const Conv::Run& run) {
+            for (int64_t o = group * conv.group_filters; o < (group + 1) * conv.group_filters; ++o) {
+              add_scaled(sums + o * conv.per_filter() + run.filter, dy[run.out * conv.filters + o], x + run.image,
+                         run.count);
+            }
+          });
+        }
       });
     }
     conv.visit_kernel([&](int64_t packed, int64_t plain) { dkernel[plain] = float(sums[packed]); });
@@ -117,6 +148,7 @@ std::unique_ptr<Kernel> make_conv2d_grad_kernel(const KernelRequest& request) {
 void add_conv2d(const AddMaker& add) {
   add("conv2d", make_conv2d);
   add("conv2d_grad_input", make_conv2d_grad_input);
+  add("conv2d_transpose", make_conv2d_grad_input);
   add("conv2d_grad_kernel", make_conv2d_grad_kernel);
 }
 

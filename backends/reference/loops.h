@@ -32,6 +32,7 @@ void add_attention(const AddMaker& add);
 void add_arrange(const AddMaker& add);
 void add_lookup(const AddMaker& add);
 void add_matmul(const AddMaker& add);
+void add_norm(const AddMaker& add);
 
 // The two inner loops of dense and conv2d.
 

@@ -1,5 +1,5 @@
 #pragma once
-/// The walk over the windows of images, for conv2d and the pools.
+/// The walk over the windows of images, for convolutions and the pools.
 #include <algorithm>
 #include <cstdint>
 
@@ -15,6 +15,7 @@ struct Windows {
   int64_t window_height, window_width;
   int64_t stride_down, stride_right;
   int64_t top, left;
+  int64_t dilation_down, dilation_right;
 
   Windows(const Shape& image, const Shape& out, int64_t window_high, int64_t window_wide, const Attributes& attributes)
       : images(image[0]),
@@ -28,7 +29,9 @@ struct Windows {
         stride_down(attributes.get_ints("strides")[0]),
         stride_right(attributes.get_ints("strides")[1]),
         top(attributes.get_ints("padding")[0]),
-        left(attributes.get_ints("padding")[2]) {}
+        left(attributes.get_ints("padding")[2]),
+        dilation_down(attributes.get_ints("dilations", {1, 1})[0]),
+        dilation_right(attributes.get_ints("dilations", {1, 1})[1]) {}
 
   /// One row of one window, as far as it lies inside its image.
   struct Row {
@@ -38,19 +41,28 @@ struct Windows {
     int64_t pixels;   ///< how many follow one another
   };
 
-  /// visit(row) for every row of window (n, oh, ow), top down.
+  /// visit(row) for every row of window (n, oh, ow), top down; where the window is dilated, for each of its pixels.
   template <class Visit>
   void visit_rows(int64_t n, int64_t oh, int64_t ow, Visit visit) const {
     const int64_t first_row = oh * stride_down - top;
     const int64_t first_column = ow * stride_right - left;
+    const int64_t out = (n * out_height + oh) * out_width + ow;
     const int64_t kw_begin = std::max<int64_t>(0, -first_column);
     const int64_t kw_end = std::min(window_width, width - first_column);
-    if (kw_begin >= kw_end) return;
     for (int64_t kh = 0; kh < window_height; ++kh) {
-      const int64_t h = first_row + kh;
+      const int64_t h = first_row + kh * dilation_down;
       if (h < 0 || h >= height) continue;
-      visit(Row{(n * out_height + oh) * out_width + ow, (n * height + h) * width + first_column + kw_begin,
-                kh * window_width + kw_begin, kw_end - kw_begin});
+      const int64_t row = (n * height + h) * width;
+      if (dilation_right == 1) {
+        if (kw_begin < kw_end) {
+          visit(Row{out, row + first_column + kw_begin, kh * window_width + kw_begin, kw_end - kw_begin});
+        }
+        continue;
+      }
+      for (int64_t kw = 0; kw < window_width; ++kw) {
+        const int64_t w = first_column + kw * dilation_right;
+        if (w >= 0 && w < width) visit(Row{out, row + w, kh * window_width + kw, 1});
+      }
     }
   }
 

@@ -145,7 +145,7 @@ OpCase pool_case(bool max, std::string detail, Shape x, ops::PoolOptions options
   return {.op = max ? "max_pool" : "avg_pool", .detail = std::move(detail), .build = build, .differentiable = {"x"}};
 }
 
-void add_pool_cases(Cases& cases) {
+void add_pool_cases(Cases& cases) {  // those of whole images are in op_cases_conv.cc
   for (bool max : {true, false}) {
     cases.push_back(pool_case(max, "plain", {2, 4, 6, 3}, {}));
     cases.push_back(pool_case(max, "one_pixel", {1, 1, 1, 1}, {.window = {1, 1}}));
@@ -359,6 +359,8 @@ Cases all_cases() {
   add_unary_cases(cases);
   add_loss_cases(cases);
   add_shapes_cases(cases);
+  add_conv_cases(cases);
+  add_norm_cases(cases);
   return cases;
 }
 

@@ -61,6 +61,8 @@ void add_binary_cases(std::vector<OpCase>& cases);
 void add_reduction_cases(std::vector<OpCase>& cases);
 void add_unary_cases(std::vector<OpCase>& cases);
 void add_loss_cases(std::vector<OpCase>& cases);
+void add_conv_cases(std::vector<OpCase>& cases);
+void add_norm_cases(std::vector<OpCase>& cases);
 
 /// A case built: outputs, a scalar loss over the float outputs, gradients of that loss. The loss weighs each element
 /// differently, so that mistakes do not cancel.

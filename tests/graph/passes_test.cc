@@ -98,6 +98,39 @@ TEST_F(Passes, ReluIsNotFusedWhereThePreActivationIsNeeded) {
   EXPECT_THAT(ops_of(simplified({y})), ::testing::Not(::testing::Contains("relu")));
 }
 
+TEST_F(Passes, BatchNormDoesNotAddWhatComesAfterIt) {
+  const Value scale = variable("scale", {4}), shift = variable("shift", {4});
+  const Value norm = ops::batch_norm(x_, scale, shift).y;
+  const Value y = ops::relu(ops::square(x_) + norm);
+  EXPECT_THAT(ops_of(simplified({y})), ElementsAre("input", "variable", "variable", "batch_norm", "square", "add", "relu"))
+      << "an operand of batch_norm has to come before it";
+}
+
+TEST_F(Passes, BatchNormAddsWhatIsThereBeforeIt) {
+  const Value scale = variable("scale", {4}), shift = variable("shift", {4});
+  const Value shortcut = ops::square(x_);
+  const Value norm = ops::batch_norm(x_, scale, shift).y;
+  const Flow flow = simplified({ops::relu(shortcut + norm)});
+  EXPECT_THAT(ops_of(flow), ElementsAre("input", "variable", "variable", "square", "batch_norm"));
+  EXPECT_EQ(flow.nodes[4].inputs.size(), 4u);
+  EXPECT_EQ(flow.nodes[4].node.attributes.get_string("activation"), "relu");
+  EXPECT_THAT(ops_of(simplified({ops::relu(shortcut + norm), norm})),
+              ElementsAre("input", "variable", "variable", "square", "batch_norm", "add", "relu"))
+      << "what is fetched itself stays";
+  EXPECT_THAT(ops_of(simplified({norm + norm})), ElementsAre("input", "variable", "variable", "batch_norm", "add"));
+}
+
+TEST_F(Passes, BatchNormGradUndoesItsRelu) {
+  const Value scale = variable("scale", {4}), shift = variable("shift", {4});
+  const Value y = ops::relu(ops::batch_norm(x_, scale, shift).y);
+  const Value dscale = gradients(ops::reduce_sum(ops::square(y)), {scale})[0];
+  const Flow flow = simplified({dscale});
+  const auto names = ops_of(flow);
+  EXPECT_THAT(names, ::testing::Not(::testing::Contains("relu_grad")));
+  EXPECT_EQ(names.back(), "batch_norm_grad");
+  EXPECT_EQ(flow.nodes.back().inputs.size(), 6u);
+}
+
 TEST_F(Passes, RefusesValuesOfAnotherGraph) {
   Graph other;
   const Value foreign = other.input("x", DType::kFloat32, {1});

@@ -115,6 +115,85 @@ TEST_F(ShapeRules, Conv2d) {
       "conv2d: same padding needs an image [N, H, W, C] whose height and width are numbers, not [1, batch, 9, 3]");
 }
 
+TEST_F(ShapeRules, DilatedAndGroupedConv2d) {
+  const Value x = floats({batch_, 28, 27, 4});
+  EXPECT_EQ(shape(ops::conv2d(x, floats({8, 4, 5, 3}), {}, {.dilations = {2, 3}})), "[batch, 20, 21, 8]");
+  EXPECT_EQ(shape(ops::conv2d(x, floats({8, 2, 3, 3}), {}, {.padding = Padding::same(), .dilations = {9, 9}, .groups = 2})),
+            "[batch, 28, 27, 8]");
+  EXPECT_EQ(shape(ops::conv2d(x, floats({4, 1, 3, 3}), {}, {.groups = 4})), "[batch, 26, 25, 4]");
+  EXPECT_REFUSED(ops::conv2d(x, floats({8, 4, 3, 3}), {}, {.groups = 2}, "c"),
+                 "conv2d \"c\": kernel [8, 4, 3, 3] takes 8 channels, x [batch, 28, 27, 4] has 4");
+  EXPECT_REFUSED(ops::conv2d(x, floats({7, 2, 3, 3}), {}, {.groups = 2}, "c"),
+                 "conv2d \"c\": groups is 2, which does not divide the 7 filters of kernel [7, 2, 3, 3]");
+  EXPECT_REFUSED(ops::conv2d(x, floats({8, 4, 3, 3}), {}, {.groups = 0}, "c"),
+                 "conv2d \"c\": groups is 0, which does not divide the 8 filters of kernel [8, 4, 3, 3]");
+  EXPECT_REFUSED(ops::conv2d(x, floats({8, 4, 3, 3}), {}, {.dilations = {1, 0}}, "c"),
+                 "conv2d \"c\": dilations 1, 0 must be at least 1");
+  EXPECT_REFUSED(
+      ops::conv2d(x, floats({8, 4, 3, 3}), {}, {.dilations = {14, 1}}, "c"),
+      "conv2d \"c\": x [batch, 28, 27, 4], height: a window of 29 does not fit into 28 elements, padding included");
+}
+
+/// Descriptions written before there were dilations and groups have neither; nor have those of models that do without.
+TEST_F(ShapeRules, AConvolutionSaysOnlyWhatIsNotUsual) {
+  const Value x = floats({batch_, 28, 27, 4});
+  const Value usual = ops::conv2d(x, floats({8, 4, 3, 3}));
+  EXPECT_FALSE(graph_.node(usual.node()).attributes.has("dilations"));
+  EXPECT_FALSE(graph_.node(usual.node()).attributes.has("groups"));
+  const Value unusual = ops::conv2d(x, floats({8, 2, 3, 3}), {}, {.dilations = {1, 2}, .groups = 2});
+  EXPECT_EQ(graph_.node(unusual.node()).attributes.get_ints("dilations"), (std::vector<int64_t>{1, 2}));
+  EXPECT_EQ(graph_.node(unusual.node()).attributes.get_int("groups"), 2);
+}
+
+TEST_F(ShapeRules, Conv1d) {
+  const Value x = floats({batch_, 20, 4});
+  EXPECT_EQ(shape(ops::conv1d(x, floats({8, 4, 3}), floats({8}))), "[batch, 18, 8]");
+  EXPECT_EQ(shape(ops::conv1d(x, floats({8, 2, 3}), {}, {.stride = 2, .padding = Padding::same(), .groups = 2})),
+            "[batch, 10, 8]");
+  EXPECT_EQ(shape(ops::conv1d(x, floats({8, 4, 3}), {}, {.padding = Padding::explicit_sizes(0, 0, 4, 0), .dilation = 2})),
+            "[batch, 20, 8]");
+  EXPECT_REFUSED(
+      ops::conv1d(floats({batch_, 20}), floats({8, 4, 3})),
+      "conv1d: needs x [n, W, I] and a kernel [O, I, KW], all sizes but n numbers, not [batch, 20] and [8, 4, 3]");
+  EXPECT_REFUSED(ops::conv1d(x, floats({8, 4, 3}), {}, {.padding = Padding::explicit_sizes(1, 0, 0, 0)}),
+                 "conv1d: padding at the top and bottom must be 0, since rows are one pixel high");
+}
+
+TEST_F(ShapeRules, Conv2dTranspose) {
+  const Value x = floats({batch_, 7, 5, 4});
+  const Value kernel = floats({4, 3, 3, 3});
+  EXPECT_EQ(shape(ops::conv2d_transpose(x, kernel, floats({3}))), "[batch, 9, 7, 3]");
+  EXPECT_EQ(shape(ops::conv2d_transpose(x, kernel, {}, {.strides = {2, 3}, .padding = Padding::same()})),
+            "[batch, 14, 15, 3]");
+  EXPECT_EQ(
+      shape(ops::conv2d_transpose(
+          x, kernel, {}, {.strides = {2, 2}, .padding = Padding::explicit_sizes(1, 1, 1, 1), .output_padding = {1, 0}})),
+      "[batch, 14, 9, 3]");
+  EXPECT_EQ(shape(ops::conv2d_transpose(x, kernel, {}, {.dilations = {2, 2}, .groups = 2})), "[batch, 11, 9, 6]");
+  EXPECT_REFUSED(ops::conv2d_transpose(floats({batch_, 7, 5, 3}), kernel, {}, {}, "c"),
+                 "conv2d_transpose \"c\": kernel [4, 3, 3, 3] takes 4 channels, x [batch, 7, 5, 3] has 3");
+  EXPECT_REFUSED(ops::conv2d_transpose(x, kernel, floats({4}), {}, "c"),
+                 "conv2d_transpose \"c\": bias [4] must have one element for each of the 3 channels of the result "
+                 "[batch, 9, 7, 3]");
+  EXPECT_REFUSED(ops::conv2d_transpose(x, kernel, {}, {.strides = {2, 2}, .output_padding = {2, 0}}, "c"),
+                 "conv2d_transpose \"c\": conv2d of the result [batch, 17, 11, 3] gives [batch, 8, 5, 4], not x "
+                 "[batch, 7, 5, 4]; output_padding has to be below the stride");
+  EXPECT_REFUSED(
+      ops::conv2d_transpose(floats({batch_, 1, 5, 4}), kernel, {}, {.padding = Padding::explicit_sizes(2, 2, 0, 0)}, "c"),
+      "conv2d_transpose \"c\": the result would have a height of -1 and a width of 7; padding takes away more than "
+      "there is");
+  EXPECT_REFUSED(
+      ops::conv2d_transpose(floats({batch_, 7, 4}), kernel),
+      "conv2d_transpose: needs an image [N, H, W, C] whose height and width are numbers from 1, not [batch, 7, 4]");
+}
+
+TEST_F(ShapeRules, GlobalPools) {
+  EXPECT_EQ(shape(ops::global_avg_pool(floats({batch_, 7, 5, 4}))), "[batch, 4]");
+  EXPECT_EQ(shape(ops::global_max_pool(floats({batch_, 700, 5, 4}))), "[batch, 4]");
+  EXPECT_REFUSED(ops::global_max_pool(floats({batch_, 4})),
+                 "global_max_pool: needs an image [N, H, W, C] whose height and width are numbers from 1, not [batch, 4]");
+}
+
 TEST_F(ShapeRules, Pools) {
   const Value x = floats({batch_, 28, 27, 3});
   EXPECT_EQ(shape(ops::max_pool(x)), "[batch, 14, 13, 3]");
@@ -125,6 +204,40 @@ TEST_F(ShapeRules, Pools) {
                  "max_pool \"p\": a window of 16 x 17 has more than 256 elements");
   EXPECT_REFUSED(ops::avg_pool(floats({batch_, 28}), {}, "p"),
                  "avg_pool \"p\": x is float32 [batch, 28]; it must have 4 dimensions");
+}
+
+TEST_F(ShapeRules, Norms) {
+  const Value x = floats({batch_, 7, 5, 4}), four = floats({4}), three = floats({3});
+  const ops::BatchNorm norm = ops::batch_norm(x, four, four);
+  EXPECT_EQ(shape(norm.y), "[batch, 7, 5, 4]");
+  EXPECT_EQ(shape(norm.mean), "[4]");
+  EXPECT_EQ(shape(norm.variance), "[4]");
+  EXPECT_EQ(shape(ops::batch_norm_inference(x, four, four, {.mean = four, .variance = four})), "[batch, 7, 5, 4]");
+  EXPECT_EQ(shape(ops::layer_norm(floats({4}), four, four)), "[4]");
+  EXPECT_EQ(shape(ops::group_norm(x, four, four, {.groups = 2})), "[batch, 7, 5, 4]");
+  EXPECT_REFUSED(ops::batch_norm(x, three, four, {}, "b"),
+                 "batch_norm \"b\": scale [3] must have one element for each channel of x [batch, 7, 5, 4]");
+  EXPECT_REFUSED(ops::batch_norm(four, four, four, {}, "b"),
+                 "batch_norm \"b\": x is float32 [4]; it must have at least 2 dimensions");
+  EXPECT_REFUSED(ops::batch_norm(x, four, four, {.epsilon = 0}, "b"),
+                 "batch_norm \"b\": epsilon is 0.000000; it must be a finite number above 0");
+  EXPECT_REFUSED(ops::batch_norm_inference(x, four, four, {.mean = four, .variance = three}, {}, "b"),
+                 "batch_norm_inference \"b\": variance [3] must have one element for each channel of x [batch, 7, 5, 4]");
+  EXPECT_REFUSED(ops::layer_norm(floats({4, batch_}), four, four, {}, "l"),
+                 "layer_norm \"l\": x [4, batch]: the number of channels must be a number, not a symbol");
+  EXPECT_REFUSED(ops::layer_norm(floats({batch_, 0}), floats({0}), floats({0}), {}, "l"),
+                 "layer_norm \"l\": x [batch, 0] has no element along the last axis");
+  EXPECT_REFUSED(ops::group_norm(x, four, four, {.groups = 3}, "g"),
+                 "group_norm \"g\": groups is 3, which does not divide the 4 channels of x [batch, 7, 5, 4]");
+  EXPECT_REFUSED(ops::group_norm(floats({1, batch_, 4}), four, four, {.groups = 2}, "g"),
+                 "group_norm \"g\": x [1, batch, 4]: all sizes but the first must be numbers from 1");
+}
+
+TEST_F(ShapeRules, MomentsHaveNoGradient) {
+  const Value x = floats({batch_, 4}), four = floats({4});
+  const Value loss = ops::reduce_sum(ops::batch_norm(x, four, four, {}, "b").variance);
+  EXPECT_REFUSED(gradients(loss, {x}),
+                 "batch_norm \"b\": the loss depends on its mean or variance, which have no gradient");
 }
 
 TEST_F(ShapeRules, ShapesAndViews) {

@@ -144,6 +144,93 @@ TEST_F(Conv2d, RefusesWhatDoesNotFit) {
   EXPECT_THAT(raised([&] { conv2d(x, {.filters = 1, .kernel = 5}); }), HasSubstr("InvalidArgument"));
 }
 
+TEST_F(Conv2d, SkipsPixelsWhenDilated) {
+  const Value y = conv2d(images(3, 3, 1), {.filters = 1, .kernel = 2, .dilation = 2, .use_bias = false});
+  EXPECT_EQ(y.shape(), (DimShape{batch_, 1, 1, 1}));
+  GraphRunner runner(graph_, {{"batch", 1}});
+  const Feeds feeds{{"x", floats(Shape{1, 3, 3, 1}, {1, 2, 3, 4, 5, 6, 7, 8, 9})}};
+  runner.floats(y, feeds);
+  runner.variable("conv2d/kernel") = {1, 10, 100, 1000};
+  EXPECT_THAT(runner.floats(y, feeds), ElementsAre(1 + 30 + 700 + 9000));
+}
+
+TEST_F(Conv2d, KeepsGroupsApart) {
+  const Value y = conv2d(images(1, 1, 4), {.filters = 2, .kernel = 1, .groups = 2, .use_bias = false});
+  EXPECT_EQ(variable("conv2d/kernel").shape, (Shape{2, 2, 1, 1}));
+  EXPECT_NEAR(variable("conv2d/kernel").initialiser.b, std::sqrt(6.0 / (2 + 1)), 1e-12);
+  GraphRunner runner(graph_, {{"batch", 1}});
+  const Feeds feeds{{"x", floats(Shape{1, 1, 1, 4}, {1, 2, 3, 4})}};
+  runner.floats(y, feeds);
+  runner.variable("conv2d/kernel") = {1, 10, 100, 1000};
+  EXPECT_THAT(runner.floats(y, feeds), ElementsAre(21, 4300));
+}
+
+TEST_F(Conv2d, GoesDepthwise) {
+  const Value y = depthwise_conv2d(images(2, 1, 2), {.multiplier = 2, .kernel = {2, 1}});
+  EXPECT_EQ(y.shape(), (DimShape{batch_, 1, 1, 4}));
+  EXPECT_EQ(variable("depthwise_conv2d/kernel").shape, (Shape{4, 1, 2, 1}));
+  GraphRunner runner(graph_, {{"batch", 1}});
+  const Feeds feeds{{"x", floats(Shape{1, 2, 1, 2}, {1, 2, 3, 4})}};
+  runner.floats(y, feeds);
+  runner.variable("depthwise_conv2d/kernel") = {1, 1, 1, 10, 1, 1, 1, 10};
+  runner.variable("depthwise_conv2d/bias") = {0, 0, 0, 0.5f};
+  EXPECT_THAT(runner.floats(y, feeds), ElementsAre(4, 31, 6, 42.5f));
+}
+
+TEST_F(Conv2d, GoesAlongOneAxis) {
+  const Value x = graph_.input("x", DType::kFloat32, {batch_, 4, 1});
+  const Value image = graph_.input("image", DType::kFloat32, {batch_, 1, 4, 1});
+  const Value y = conv1d(x, {.filters = 1, .kernel = 2, .stride = 2, .use_bias = false});
+  EXPECT_EQ(y.shape(), (DimShape{batch_, 2, 1}));
+  EXPECT_EQ(variable("conv1d/kernel").shape, (Shape{1, 1, 2}));
+  GraphRunner runner(graph_, {{"batch", 1}});
+  const Feeds feeds{{"x", floats(Shape{1, 4, 1}, {1, 2, 3, 4})}};
+  runner.floats(y, feeds);
+  runner.variable("conv1d/kernel") = {1, 10};
+  EXPECT_THAT(runner.floats(y, feeds), ElementsAre(21, 43));
+  EXPECT_THAT(raised([&] { conv1d(image, {.filters = 1}); }), HasSubstr("expected an input of shape [batch, width,"));
+}
+
+TEST_F(Conv2d, GoesTheOtherWay) {
+  const Value x = graph_.input("x", DType::kFloat32, {batch_, 1, 2, 1});
+  const Value image = graph_.input("image", DType::kFloat32, {batch_, 7, 5, 6});
+  const Value y = conv2d_transpose(x, {.filters = 1, .kernel = {1, 3}, .strides = {1, 2}});
+  EXPECT_EQ(y.shape(), (DimShape{batch_, 1, 5, 1}));
+  GraphRunner runner(graph_, {{"batch", 1}});
+  const Feeds feeds{{"x", floats(Shape{1, 1, 2, 1}, {1, 10})}};
+  runner.floats(y, feeds);
+  runner.variable("conv2d_transpose/kernel") = {1, 2, 3};
+  runner.variable("conv2d_transpose/bias") = {100};
+  EXPECT_THAT(runner.floats(y, feeds), ElementsAre(101, 102, 113, 120, 130));
+  EXPECT_EQ(conv2d_transpose(image, {.filters = 4, .strides = 2, .padding = Padding::same(), .groups = 2}).shape(),
+            (DimShape{batch_, 14, 10, 4}));
+  EXPECT_EQ(variable("conv2d_transpose_1/kernel").shape, (Shape{6, 2, 3, 3}));
+}
+
+TEST_F(Conv2d, RefusesGroupsAndDilationsThatDoNotFit) {
+  const Value x = images(4, 4, 6);
+  EXPECT_THAT(raised([&] { conv2d(x, {.filters = 4, .groups = 4}); }),
+              HasSubstr("groups is 4, which has to divide the 6 channels and the 4 filters"));
+  EXPECT_THAT(raised([&] { conv2d(x, {.filters = 4, .groups = 0}); }), HasSubstr("groups is 0"));
+  EXPECT_THAT(raised([&] { conv2d(x, {.filters = 4, .dilation = {1, 0}}); }), HasSubstr("dilation right is 0"));
+  EXPECT_THAT(raised([&] { conv2d_transpose(x, {.filters = 4, .padding = Padding::explicit_sizes(9, 9, 0, 0)}); }),
+              HasSubstr("padding takes away more than there is"));
+}
+
+TEST_F(Pooling, TakesWholeImages) {
+  const Value x = images(1, 3, 2);
+  const Value largest = global_max_pool(x), mean = global_avg_pool(x);
+  EXPECT_EQ(largest.shape(), (DimShape{batch_, 2}));
+  GraphRunner runner(graph_, {{"batch", 1}});
+  const Feeds feeds{{"x", floats(Shape{1, 1, 3, 2}, {1, 2, 9, 4, 5, -3})}};
+  EXPECT_THAT(runner.floats(largest, feeds), ElementsAre(9, 4));
+  EXPECT_THAT(runner.floats(mean, feeds), ElementsAre(5, 1));
+  EXPECT_THAT(raised([&] {
+                global_avg_pool(graph_.input("flat", DType::kFloat32, {batch_, 4}));
+              }),
+              HasSubstr("expected an input of shape [batch, height, width, channels]"));
+}
+
 TEST_F(Pooling, TakesMaximumAndMean) {
   const Value x = images(4, 4, 1);
   const Value largest = max_pool(x), mean = avg_pool(x, {.window = 3, .strides = 2, .padding = Padding::same()});

@@ -19,7 +19,8 @@ def _padded(x, attributes, value=0.0):
 
 def conv2d(inputs, attributes):
     x, kernel, *bias = inputs
-    y = functional.conv2d(_padded(_channels_first(x), attributes), kernel, *bias, stride=attributes["strides"])
+    y = functional.conv2d(_padded(_channels_first(x), attributes), kernel, *bias, stride=attributes["strides"],
+                          dilation=attributes.get("dilations", 1), groups=attributes.get("groups", 1))
     return (_channels_last(functional.relu(y) if attributes["activation"] == "relu" else y),)
 
 

@@ -6,25 +6,42 @@ namespace shoal {
 namespace rules {
 namespace {
 
+constexpr int64_t kSizeMax = int64_t(1) << 31;  // products of two are far below overflow
+
 Result<void> expect_kernel(const ValueType& kernel) {
   SHOAL_TRY_VOID(expect_float_rank(kernel, 4, "kernel"));
   if (kernel.shape.is_fixed()) return {};
   return invalid_argument("kernel " + to_string(kernel.shape) + ": all sizes must be numbers");
 }
 
-Result<DimShape> result_shape(const ValueType& x, const ValueType& kernel, const Attributes& attributes) {
-  SHOAL_TRY_VOID(expect_float_rank(x, 4, "x"));
-  SHOAL_TRY_VOID(expect_kernel(kernel));
-  if (x.shape[3] != kernel.shape[1]) {
-    return invalid_argument("kernel " + to_string(kernel.shape) + " takes " + to_string(kernel.shape[1]) + " channels, x " +
-                            to_string(x.shape) + " has " + to_string(x.shape[3]));
+Result<std::vector<int64_t>> dilations_of(const Attributes& attributes) {
+  if (!attributes.has("dilations")) return std::vector<int64_t>{1, 1};
+  SHOAL_TRY(auto dilations, ints_attribute(attributes, "dilations", 2));
+  for (int64_t dilation : dilations) {
+    if (dilation < 1 || dilation > kSizeMax) {
+      return invalid_argument("dilations " + std::to_string(dilations[0]) + ", " + std::to_string(dilations[1]) +
+                              " must be at least 1");
+    }
   }
-  SHOAL_TRY(const Sliding out, slide(x, kernel.shape[2].size(), kernel.shape[3].size(), attributes));
-  return DimShape{x.shape[0], out.out_height, out.out_width, kernel.shape[0]};
+  return dilations;
+}
+
+/// The channels that a kernel in this many groups takes.
+Result<int64_t> channels_of(const ValueType& kernel, const Attributes& attributes) {
+  int64_t groups = 1;
+  if (attributes.has("groups")) {
+    SHOAL_TRY(groups, int_attribute(attributes, "groups"));
+  }
+  const int64_t filters = kernel.shape[0].size(), group_channels = kernel.shape[1].size();
+  if (groups < 1 || groups > kSizeMax || group_channels > kSizeMax || filters % groups != 0) {
+    return invalid_argument("groups is " + std::to_string(groups) + ", which does not divide the " +
+                            std::to_string(filters) + " filters of kernel " + to_string(kernel.shape));
+  }
+  return groups * group_channels;
 }
 
 Outputs conv2d_types(Types inputs, const Attributes& attributes) {
-  SHOAL_TRY(DimShape shape, result_shape(inputs[0], inputs[1], attributes));
+  SHOAL_TRY(DimShape shape, conv2d_shape(inputs[0], inputs[1], attributes));
   if (inputs.size() > 2) SHOAL_TRY_VOID(expect_bias(inputs[2], inputs[1]));
   SHOAL_TRY_VOID(expect_activation(attributes));
   return std::vector{float_type(std::move(shape))};
@@ -32,7 +49,7 @@ Outputs conv2d_types(Types inputs, const Attributes& attributes) {
 
 /// dy must be what the forward op would give for this x and kernel.
 Result<void> expect_result(const ValueType& dy, const ValueType& x, const ValueType& kernel, const Attributes& attributes) {
-  SHOAL_TRY(const DimShape shape, result_shape(x, kernel, attributes));
+  SHOAL_TRY(const DimShape shape, conv2d_shape(x, kernel, attributes));
   SHOAL_TRY_VOID(expect_float(dy, "dy"));
   if (dy.shape == shape) return {};
   return invalid_argument("dy " + to_string(dy.shape) + " must have the shape of the result, " + to_string(shape));
@@ -63,6 +80,36 @@ std::vector<Value> conv2d_gradient(const GradientRequest& request) {
 
 }  // namespace
 
+int64_t dilated_window(int64_t kernel, int64_t dilation) {
+  if (kernel > kSizeMax || dilation < 1 || dilation > kSizeMax) return kSizeMax + 1;
+  return (kernel - 1) * dilation + 1;
+}
+
+Result<DimShape> conv2d_shape(const ValueType& x, const ValueType& kernel, const Attributes& attributes) {
+  SHOAL_TRY_VOID(expect_float_rank(x, 4, "x"));
+  SHOAL_TRY_VOID(expect_kernel(kernel));
+  SHOAL_TRY(const int64_t channels, channels_of(kernel, attributes));
+  if (x.shape[3] != Dim(channels)) {
+    return invalid_argument("kernel " + to_string(kernel.shape) + " takes " + std::to_string(channels) + " channels, x " +
+                            to_string(x.shape) + " has " + to_string(x.shape[3]));
+  }
+  SHOAL_TRY(const auto dilations, dilations_of(attributes));
+  const int64_t height = dilated_window(kernel.shape[2].size(), dilations[0]);
+  const int64_t width = dilated_window(kernel.shape[3].size(), dilations[1]);
+  SHOAL_TRY(const Sliding out, slide(x, height, width, attributes));
+  return DimShape{x.shape[0], out.out_height, out.out_width, kernel.shape[0]};
+}
+
+Attributes conv2d_attributes(std::array<int64_t, 2> strides, std::vector<int64_t> padding, std::array<int64_t, 2> dilations,
+                             int64_t groups) {
+  Attributes attributes{{"strides", std::vector<int64_t>(strides.begin(), strides.end())}, {"padding", std::move(padding)}};
+  if (dilations != std::array<int64_t, 2>{1, 1}) {
+    attributes.set("dilations", std::vector<int64_t>(dilations.begin(), dilations.end()));
+  }
+  if (groups != 1) attributes.set("groups", groups);
+  return attributes;
+}
+
 void add_conv2d_ops(const AddOp& add) {
   add({.name = "conv2d", .inputs_min = 2, .inputs_max = 3, .shape_rule = conv2d_types, .gradient = conv2d_gradient});
   add({.name = "conv2d_grad_input",
@@ -85,11 +132,14 @@ Value conv2d(Value x, Value kernel, Value bias, const Conv2dOptions& options, st
   Graph& graph = rules::graph_of("conv2d", x);
   if (!kernel.valid()) raise(invalid_argument("conv2d: operand 1 is an invalid Value"));
   std::array<int64_t, 2> window{1, 1};
-  if (kernel.shape().rank() == 4 && kernel.shape().is_fixed())
-    window = {kernel.shape()[2].size(), kernel.shape()[3].size()};
-  Attributes attributes{{"strides", std::vector<int64_t>(options.strides.begin(), options.strides.end())},
-                        {"padding", rules::resolve_padding("conv2d", x, window, options.strides, options.padding)},
-                        {"activation", std::string("none")}};
+  if (kernel.shape().rank() == 4 && kernel.shape().is_fixed()) {
+    for (size_t axis = 0; axis < 2; ++axis) {
+      window[axis] = rules::dilated_window(kernel.shape()[int(axis) + 2].size(), options.dilations[axis]);
+    }
+  }
+  auto padding = rules::resolve_padding("conv2d", x, window, options.strides, options.padding);
+  Attributes attributes = rules::conv2d_attributes(options.strides, std::move(padding), options.dilations, options.groups);
+  attributes.set("activation", std::string("none"));
   std::vector<Value> inputs{x, kernel};
   if (bias.valid()) inputs.push_back(bias);
   return graph.add("conv2d", std::move(inputs), std::move(attributes), name)[0];

@@ -190,29 +190,92 @@ void fold(Flow& flow) {
   prune(flow);
 }
 
-void fuse_activations(Flow& flow) {
-  std::map<std::pair<int32_t, int32_t>, int> uses;
-  auto count = [&uses](FlowValue value) { ++uses[{value.node, value.output}]; };
-  for (const FlowNode& node : flow.nodes) {
-    for (const FlowValue& input : node.inputs) count(input);
-  }
-  for (const FlowValue& value : flow.fetches) count(value);
-  for (const FlowValue& value : flow.updates) count(value);
+namespace {
 
+/// How often each value is read, by nodes or from outside.
+class Uses {
+ public:
+  explicit Uses(const Flow& flow) {
+    for (const FlowNode& node : flow.nodes) {
+      for (const FlowValue& input : node.inputs) ++counts_[key(input)];
+    }
+    for (const FlowValue& value : flow.fetches) ++counts_[key(value)];
+    for (const FlowValue& value : flow.updates) ++counts_[key(value)];
+  }
+  bool once(FlowValue value) const {
+    const auto found = counts_.find(key(value));
+    return found != counts_.end() && found->second == 1;
+  }
+  /// `value` is now read where `other` was.
+  void take_over(FlowValue value, FlowValue other) { counts_[key(value)] = counts_[key(other)]; }
+
+ private:
+  static std::pair<int32_t, int32_t> key(FlowValue value) { return {value.node, value.output}; }
+  std::map<std::pair<int32_t, int32_t>, int> counts_;
+};
+
+/// Its output 0 may go through a relu before it is written: the attribute "activation" is "none".
+bool takes_relu(const FlowNode& node) {
+  const std::string& op = node.node.op;
+  const bool known = op == "dense" || op == "conv2d" || op == "batch_norm" || op == "batch_norm_inference";
+  return known && node.node.attributes.get_string("activation") == "none";
+}
+
+/// The addend of an addition to the result of a batch_norm that can do it; the batch_norm's result is `result`.
+std::optional<FlowValue> addend_of(const Flow& flow, const Uses& uses, const FlowNode& addition, FlowValue* result) {
+  for (size_t side : {size_t(0), size_t(1)}) {
+    const FlowValue sum = addition.inputs[side], addend = addition.inputs[1 - side];
+    const FlowNode& producer = flow.nodes[size_t(sum.node)];
+    const bool free =
+        producer.node.op == "batch_norm" && sum.output == 0 && producer.inputs.size() == 3 && takes_relu(producer);
+    if (!free || !uses.once(sum) || addend.node >= sum.node || flow.type(sum) != flow.type(addend)) continue;
+    *result = sum;
+    return addend;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void fuse_activations(Flow& flow) {
+  Uses uses(flow);
   Replacements replacements(flow);
   for (int32_t id = 0; id < int32_t(flow.nodes.size()); ++id) {
     FlowNode& node = flow.nodes[size_t(id)];
     replacements.apply(node);
-    if (node.node.op != "relu") continue;
-    const FlowValue input = node.inputs[0];
-    FlowNode& producer = flow.nodes[size_t(input.node)];
-    const bool fusible = producer.node.op == "dense" || producer.node.op == "conv2d";
-    if (!fusible || uses[{input.node, input.output}] != 1 || producer.node.attributes.get_string("activation") != "none")
+    FlowValue result;
+    if (node.node.op == "add") {
+      const auto addend = addend_of(flow, uses, node, &result);
+      if (!addend) continue;
+      FlowNode& producer = flow.nodes[size_t(result.node)];
+      producer.inputs.push_back(*addend);
+      producer.input_types.push_back(flow.type(*addend));
+    } else if (node.node.op == "relu") {
+      result = node.inputs[0];
+      FlowNode& producer = flow.nodes[size_t(result.node)];
+      if (result.output != 0 || !takes_relu(producer) || !uses.once(result)) continue;
+      producer.node.attributes.set("activation", std::string("relu"));
+    } else {
       continue;
-    producer.node.attributes.set("activation", std::string("relu"));
-    replacements.replace({id, 0}, input);
+    }
+    replacements.replace({id, 0}, result);
+    uses.take_over(result, {id, 0});
   }
   replacements.finish(flow);
+  prune(flow);
+}
+
+void fuse_gradients(Flow& flow) {
+  const Uses uses(flow);
+  for (FlowNode& node : flow.nodes) {
+    if (node.node.op != "batch_norm_grad" || node.inputs.size() != 5) continue;
+    const FlowValue dy = node.inputs[0];
+    const FlowNode& producer = flow.nodes[size_t(dy.node)];
+    if (producer.node.op != "relu_grad" || !uses.once(dy)) continue;
+    node.inputs[0] = producer.inputs[0];
+    node.inputs.push_back(producer.inputs[1]);
+    node.input_types.push_back(producer.input_types[1]);
+  }
   prune(flow);
 }
 
@@ -222,6 +285,7 @@ Result<Flow> simplify(const Graph& graph, const std::vector<Value>& fetches, con
   fold(flow);
   merge_equal_nodes(flow);  // folding makes equal what differed by a view or a factor of 1
   fuse_activations(flow);
+  fuse_gradients(flow);
   return flow;
 }
 

@@ -111,6 +111,10 @@ Result<std::vector<int64_t>> ints_attribute(const Attributes& attributes, std::s
                           std::to_string(values.size()));
 }
 
+Result<int64_t> int_attribute(const Attributes& attributes, std::string_view name) {
+  return attribute<int64_t>(attributes, name, "an integer");
+}
+
 Result<double> real_attribute(const Attributes& attributes, std::string_view name) {
   return attribute<double>(attributes, name, "a real number");
 }

@@ -1,5 +1,6 @@
 #pragma once
 /// What the shape rules of several op families share: checks that give the sentences users read.
+#include <array>
 #include <span>
 #include <string>
 #include <string_view>
@@ -43,6 +44,7 @@ bool same_elements(const DimShape& a, const DimShape& b);
 // Attributes come from graph descriptions too, so a missing or mistyped one is an error, not a broken invariant.
 Result<std::vector<int64_t>> ints_attribute(const Attributes& attributes, std::string_view name, size_t count);
 Result<std::vector<int64_t>> ints_attribute(const Attributes& attributes, std::string_view name);  ///< any number
+Result<int64_t> int_attribute(const Attributes& attributes, std::string_view name);
 Result<double> real_attribute(const Attributes& attributes, std::string_view name);
 Result<std::string> string_attribute(const Attributes& attributes, std::string_view name);
 Result<int64_t> int_attribute(const Attributes& attributes, std::string_view name);
@@ -75,6 +77,15 @@ Result<Sliding> slide(const ValueType& image, int64_t window_height, int64_t win
 std::vector<int64_t> resolve_padding(std::string_view op, Value image, std::array<int64_t, 2> window,
                                      std::array<int64_t, 2> strides, const Padding& padding);
 
+/// The pixels that a kernel reaches over along one axis: (kernel - 1) * dilation + 1; more than any window may be if one is
+/// out of range.
+int64_t dilated_window(int64_t kernel, int64_t dilation);
+/// What conv2d gives for this image and kernel, with its attributes strides, padding, dilations and groups.
+Result<DimShape> conv2d_shape(const ValueType& x, const ValueType& kernel, const Attributes& attributes);
+/// The attributes of a convolution. Those that have their default value are left out, as in descriptions from before them.
+Attributes conv2d_attributes(std::array<int64_t, 2> strides, std::vector<int64_t> padding, std::array<int64_t, 2> dilations,
+                             int64_t groups);
+
 // What dense and conv2d share.
 Result<void> expect_bias(const ValueType& bias, const ValueType& kernel);
 Result<void> expect_activation(const Attributes& attributes);
@@ -94,6 +105,7 @@ int64_t resolve_axis(std::string_view op, Value x, int axis);
 using AddOp = std::function<void(OpDef)>;
 void add_dense_ops(const AddOp& add);
 void add_conv2d_ops(const AddOp& add);
+void add_conv2d_transpose_ops(const AddOp& add);
 void add_pool_ops(const AddOp& add);
 void add_elementwise_ops(const AddOp& add);
 void add_binary_ops(const AddOp& add);
@@ -108,5 +120,6 @@ void add_attention_ops(const AddOp& add);
 void add_arrange_ops(const AddOp& add);
 void add_lookup_ops(const AddOp& add);
 void add_matmul_ops(const AddOp& add);
+void add_norm_ops(const AddOp& add);
 
 }  // namespace shoal::rules

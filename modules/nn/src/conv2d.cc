@@ -4,29 +4,128 @@
 #include "shoal/graph/ops.h"
 
 namespace shoal::nn {
+namespace {
+
+/// What all layers here ask of their options; the extents as (height, width).
+template <class Options>
+void check_options(const Options& options, Extent kernel, Extent strides, Extent dilation, int64_t groups) {
+  check_positive(options.name, "the kernel's height", kernel.height);
+  check_positive(options.name, "the kernel's width", kernel.width);
+  check_positive(options.name, "the stride down", strides.height);
+  check_positive(options.name, "the stride right", strides.width);
+  check_positive(options.name, "the dilation down", dilation.height);
+  check_positive(options.name, "the dilation right", dilation.width);
+  check_positive(options.name, "groups", groups);
+}
+
+void check_groups(std::string_view layer, int64_t groups, int64_t channels, int64_t filters) {
+  check_positive(layer, "the number of channels", channels);
+  if (channels % groups == 0 && filters % groups == 0) return;
+  raise(invalid_argument(std::string(layer) + ": groups is " + std::to_string(groups) + ", which has to divide the " +
+                         std::to_string(channels) + " channels and the " + std::to_string(filters) + " filters"));
+}
+
+struct Weights {
+  Value kernel;
+  Value bias;
+};
+
+/// The variables, in the current scope.
+template <class Options>
+Weights add_weights(Graph& graph, const Shape& kernel, Fans fans, int64_t filters, const Options& options) {
+  Weights weights;
+  weights.kernel = add_weight(graph, "kernel", kernel, fans,
+                              {options.kernel_initialiser, options.kernel_regulariser, options.trainable});
+  if (options.use_bias) {
+    weights.bias = add_weight(graph, "bias", Shape{filters}, fans,
+                              {options.bias_initialiser, options.bias_regulariser, options.trainable});
+  }
+  return weights;
+}
+
+/// Of filters that see their group of channels only.
+Fans fans_of_groups(int64_t channels, int64_t filters, int64_t groups, int64_t window) {
+  return {.in = double(channels / groups) * double(window), .out = double(filters / groups) * double(window)};
+}
+
+}  // namespace
 
 Value conv2d(Value x, const Conv2dOptions& options) {
   check_input(options.name, x, 4, "[batch, height, width, channels]");
   check_positive(options.name, "filters", options.filters);
-  check_positive(options.name, "the kernel's height", options.kernel.height);
-  check_positive(options.name, "the kernel's width", options.kernel.width);
-  check_positive(options.name, "the stride down", options.strides.height);
-  check_positive(options.name, "the stride right", options.strides.width);
-  const int64_t channels = fixed_size(options.name, x, 3);
-  check_positive(options.name, "the number of channels", channels);
+  check_options(options, options.kernel, options.strides, options.dilation, options.groups);
+  const int64_t channels = fixed_size(options.name, x, 3), groups = options.groups;
+  check_groups(options.name, groups, channels, options.filters);
 
   Graph& graph = x.graph();
   const auto scope = graph.scope(options.name);
-  const Shape kernel_shape{options.filters, channels, options.kernel.height, options.kernel.width};
-  const Fans fans = fans_of(kernel_shape);
-  const Value kernel = add_weight(graph, "kernel", kernel_shape, fans,
-                                  {options.kernel_initialiser, options.kernel_regulariser, options.trainable});
-  Value bias;
-  if (options.use_bias) {
-    bias = add_weight(graph, "bias", Shape{options.filters}, fans,
-                      {options.bias_initialiser, options.bias_regulariser, options.trainable});
-  }
-  const Value y = ops::conv2d(x, kernel, bias, {.strides = options.strides.sizes(), .padding = options.padding});
+  const Shape shape{options.filters, channels / groups, options.kernel.height, options.kernel.width};
+  const Fans fans = fans_of_groups(channels, options.filters, groups, options.kernel.height * options.kernel.width);
+  const Weights weights = add_weights(graph, shape, fans, options.filters, options);
+  const Value y = ops::conv2d(x, weights.kernel, weights.bias,
+                              {.strides = options.strides.sizes(),
+                               .padding = options.padding,
+                               .dilations = options.dilation.sizes(),
+                               .groups = groups});
+  return activate(y, options.activation);
+}
+
+Value depthwise_conv2d(Value x, const DepthwiseConv2dOptions& options) {
+  check_input(options.name, x, 4, "[batch, height, width, channels]");
+  check_positive(options.name, "multiplier", options.multiplier);
+  const int64_t channels = fixed_size(options.name, x, 3);
+  return conv2d(x, {.filters = channels * options.multiplier,
+                    .kernel = options.kernel,
+                    .strides = options.strides,
+                    .padding = options.padding,
+                    .dilation = options.dilation,
+                    .groups = channels,
+                    .activation = options.activation,
+                    .use_bias = options.use_bias,
+                    .kernel_initialiser = options.kernel_initialiser,
+                    .bias_initialiser = options.bias_initialiser,
+                    .kernel_regulariser = options.kernel_regulariser,
+                    .bias_regulariser = options.bias_regulariser,
+                    .trainable = options.trainable,
+                    .name = options.name});
+}
+
+Value conv1d(Value x, const Conv1dOptions& options) {
+  check_input(options.name, x, 3, "[batch, width, channels]");
+  check_positive(options.name, "filters", options.filters);
+  check_options(options, {1, options.kernel}, {1, options.stride}, {1, options.dilation}, options.groups);
+  const int64_t channels = fixed_size(options.name, x, 2), groups = options.groups;
+  check_groups(options.name, groups, channels, options.filters);
+
+  Graph& graph = x.graph();
+  const auto scope = graph.scope(options.name);
+  const Shape shape{options.filters, channels / groups, options.kernel};
+  const Fans fans = fans_of_groups(channels, options.filters, groups, options.kernel);
+  const Weights weights = add_weights(graph, shape, fans, options.filters, options);
+  const Value y =
+      ops::conv1d(x, weights.kernel, weights.bias,
+                  {.stride = options.stride, .padding = options.padding, .dilation = options.dilation, .groups = groups});
+  return activate(y, options.activation);
+}
+
+Value conv2d_transpose(Value x, const Conv2dTransposeOptions& options) {
+  check_input(options.name, x, 4, "[batch, height, width, channels]");
+  check_positive(options.name, "filters", options.filters);
+  check_options(options, options.kernel, options.strides, options.dilation, options.groups);
+  const int64_t channels = fixed_size(options.name, x, 3), groups = options.groups;
+  check_groups(options.name, groups, channels, options.filters);
+
+  Graph& graph = x.graph();
+  const auto scope = graph.scope(options.name);
+  const Shape shape{channels, options.filters / groups, options.kernel.height, options.kernel.width};
+  const Fans fans = fans_of_groups(channels, options.filters, groups, options.kernel.height * options.kernel.width);
+  const Weights weights = add_weights(graph, shape, fans, options.filters, options);
+  const Value y = ops::conv2d_transpose(x, weights.kernel, weights.bias,
+                                        {.strides = options.strides.sizes(),
+                                         .padding = options.padding,
+                                         .output_padding = options.output_padding.sizes(),
+                                         .dilations = options.dilation.sizes(),
+                                         .groups = groups});
   return activate(y, options.activation);
 }
 

@@ -152,6 +152,9 @@ TrainOp Optimizer::minimize(Value loss, const std::vector<std::string>& variable
     raise(invalid_argument(name_ + ": the loss depends on none of the " + std::to_string(variables.size()) +
                            " variables to train; is it computed from the model's output?"));
   }
+  for (const MovingAverage& average : graph.moving_averages()) {
+    op.updates.push_back(moving_average(average.variable, average.value, average.decay));
+  }
   return train_op(std::move(op));
 }
 

@@ -19,4 +19,14 @@ Value max_pool(Value x, const PoolOptions& options) { return ops::max_pool(x, ch
 
 Value avg_pool(Value x, const PoolOptions& options) { return ops::avg_pool(x, checked("avg_pool", x, options)); }
 
+Value global_max_pool(Value x) {
+  check_input("global_max_pool", x, 4, "[batch, height, width, channels]");
+  return ops::global_max_pool(x);
+}
+
+Value global_avg_pool(Value x) {
+  check_input("global_avg_pool", x, 4, "[batch, height, width, channels]");
+  return ops::global_avg_pool(x);
+}
+
 }  // namespace shoal::nn

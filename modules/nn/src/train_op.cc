@@ -77,6 +77,14 @@ void check_update(const VariableUpdate& update, const Graph& graph, size_t scala
   }
 }
 
+/// The same moving average as one of `updates`: each optimizer of a graph adds all that its layers keep.
+bool is_moving_average_of(const std::vector<VariableUpdate>& updates, const VariableUpdate& update) {
+  if (update.rule.kind != UpdateRule::Kind::kMovingAverage) return false;
+  return std::ranges::any_of(updates, [&update](const VariableUpdate& other) {
+    return other.variable == update.variable && other.update == update.update && other.rule == update.rule;
+  });
+}
+
 }  // namespace
 
 TrainOp train_op(TrainOp parts) {
@@ -104,6 +112,7 @@ TrainOp group(std::vector<TrainOp> parts) {
   TrainOp all{.updates = {}, .scalars = {}, .advances_global_step = false};
   for (TrainOp& part : parts) {
     for (VariableUpdate& update : part.updates) {
+      if (is_moving_average_of(all.updates, update)) continue;
       if (uses_learning_rate(update.rule.kind)) update.rule.learning_rate_scalar += int32_t(all.scalars.size());
       all.updates.push_back(std::move(update));
     }

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -24,6 +25,11 @@ class Attributes {
   bool get_bool(std::string_view name) const;
   const std::string& get_string(std::string_view name) const;
   const std::vector<int64_t>& get_ints(std::string_view name) const;
+  // With a value for where the name is missing: what later versions added is absent from older descriptions.
+  int64_t get_int(std::string_view name, int64_t otherwise) const { return has(name) ? get_int(name) : otherwise; }
+  std::vector<int64_t> get_ints(std::string_view name, std::vector<int64_t> otherwise) const {
+    return has(name) ? get_ints(name) : std::move(otherwise);
+  }
   void set(std::string name, Attribute value) { values_.insert_or_assign(std::move(name), std::move(value)); }
   const std::map<std::string, Attribute, std::less<>>& values() const { return values_; }
   friend bool operator==(const Attributes&, const Attributes&) = default;

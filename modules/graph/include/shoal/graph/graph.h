@@ -76,6 +76,13 @@ struct Variable {
   NodeId node;
 };
 
+/// A variable that follows a value of the training graph: with each step it becomes decay * variable + (1 - decay) * value.
+struct MovingAverage {
+  Value variable;  ///< as Graph::variable() returned it; not trainable
+  Value value;     ///< float32, of the variable's shape
+  double decay;    ///< in [0, 1]
+};
+
 struct Node {
   std::string op;    ///< a name of the catalogue; "input", "variable", "constant" are sources
   std::string name;  ///< full and unique
@@ -130,6 +137,8 @@ class Graph {
   RandomKey seed() const { return seed_; }
   /// Regularisation losses that layers added; heads add them to the loss.
   std::vector<Value>& regularisation_losses() { return regularisation_losses_; }
+  /// Moving averages that layers keep; optimizers add them to their train ops.
+  std::vector<MovingAverage>& moving_averages() { return moving_averages_; }
 
   /// A name in the current scope, made unique with "_1", "_2", ...
   std::string unique_name(std::string_view name);
@@ -151,6 +160,7 @@ class Graph {
   std::deque<Node> nodes_;
   std::vector<Variable> variables_;
   std::vector<Value> regularisation_losses_;
+  std::vector<MovingAverage> moving_averages_;
   std::string scope_;
   std::unique_ptr<Names> names_;
 };

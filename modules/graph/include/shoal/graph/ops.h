@@ -17,6 +17,8 @@
 #include "shoal/graph/ops_matmul.h"
 #include "shoal/graph/ops_reduce.h"
 #include "shoal/graph/ops_sequence.h"
+#include "shoal/graph/ops_conv.h"
+#include "shoal/graph/ops_norm.h"
 #include "shoal/graph/window.h"
 
 namespace shoal::ops {
@@ -30,15 +32,18 @@ namespace shoal::ops {
 Value dense(Value x, Value kernel, Value bias = {}, std::string_view name = "");
 
 struct Conv2dOptions {
-  std::array<int64_t, 2> strides{1, 1};  ///< down, right; each >= 1
-  Padding padding = Padding::valid();    ///< with zeros
+  std::array<int64_t, 2> strides{1, 1};    ///< down, right; each >= 1
+  Padding padding = Padding::valid();      ///< with zeros
+  std::array<int64_t, 2> dilations{1, 1};  ///< down, right: how far neighbours of the kernel lie apart; each >= 1
+  int64_t groups = 1;                      ///< group g of the filters sees group g of the channels only; I: depthwise
 };
 /// Two-dimensional cross-correlation, the convolution of neural networks.
 ///
-///   x        [n, H, W, I]     float32
-///   kernel   [O, I, KH, KW]   float32
-///   bias     [O]              float32; an invalid Value means none
-///   returns  [n, OH, OW, O]   float32, OH = (H + top + bottom - KH) / stride + 1, rounded down; OW likewise
+///   x        [n, H, W, I]            float32
+///   kernel   [O, I/groups, KH, KW]   float32; I and O are multiples of groups
+///   bias     [O]                     float32; an invalid Value means none
+///   returns  [n, OH, OW, O]          float32, OH = (H + top + bottom - window) / stride + 1, rounded down, where window =
+///                                    (KH - 1) * dilation + 1; OW likewise
 ///
 /// Source: Dumoulin, Visin, "A guide to convolution arithmetic for deep learning" (2016).
 Value conv2d(Value x, Value kernel, Value bias = {}, const Conv2dOptions& options = {}, std::string_view name = "");

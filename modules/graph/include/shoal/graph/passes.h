@@ -41,8 +41,11 @@ void merge_equal_nodes(Flow& flow);
 /// Drops what does nothing (x * 1, a view of the same shape, a sum over no axis, relu of relu, views of views), and
 /// computes + - * / of constants of one element.
 void fold(Flow& flow);
-/// Lets dense and conv2d apply a relu that is the only use of their result (attribute "activation").
+/// Lets dense, conv2d and batch_norm apply a relu that is the only use of their result (attribute "activation"), and
+/// batch_norm an addition before it (a fourth input).
 void fuse_activations(Flow& flow);
+/// Lets batch_norm_grad undo a fused relu itself, where nothing else needs the gradient in between (a sixth input).
+void fuse_gradients(Flow& flow);
 
 /// extract() and all passes.
 Result<Flow> simplify(const Graph& graph, const std::vector<Value>& fetches, const std::vector<Value>& updates);

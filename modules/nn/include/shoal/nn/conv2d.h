@@ -1,5 +1,5 @@
 #pragma once
-/// Two-dimensional convolution (cross-correlation, as everywhere in this field).
+/// Convolutions (cross-correlations, as everywhere in this field).
 #include <cstdint>
 #include <string>
 
@@ -16,6 +16,8 @@ struct Conv2dOptions {
   Extent kernel = 3;
   Extent strides = 1;
   Padding padding = Padding::valid();  ///< or Padding::same(): ceil(size / stride) outputs
+  Extent dilation = 1;                 ///< how far neighbours of the kernel lie apart
+  int64_t groups = 1;                  ///< divides channels and filters; each group of filters sees its group of channels
   Activation activation = Activation::kNone;
   bool use_bias = true;
   InitialiserSpec kernel_initialiser = glorot_uniform();
@@ -29,11 +31,86 @@ struct Conv2dOptions {
 /// activation(convolution of x with the kernel, + bias).
 ///
 ///   x        [batch, H, W, channels]     float32; only batch may be a symbol
-///   returns  [batch, OH, OW, filters]    float32, OH = (H + padding - KH) / stride + 1, rounded down
+///   returns  [batch, OH, OW, filters]    float32, OH = (H + padding - window) / stride + 1, rounded down, where window =
+///                                        (KH - 1) * dilation + 1
 ///
-/// Adds variables "<name>/kernel" [filters, channels, kernel height, kernel width] and, with use_bias, "<name>/bias"
-/// [filters]. Raises InvalidArgument if x is not of rank 4, not float32, if filters, kernel or strides are < 1, or
-/// if the kernel does not fit into the padded image.
+/// Adds variables "<name>/kernel" [filters, channels / groups, kernel height, kernel width] and, with use_bias,
+/// "<name>/bias" [filters]. Raises InvalidArgument if x is not of rank 4, not float32, if filters, kernel, strides,
+/// dilation or groups are < 1, if groups does not divide channels and filters, or if the kernel does not fit into the
+/// padded image.
 Value conv2d(Value x, const Conv2dOptions& options);
+
+struct DepthwiseConv2dOptions {
+  int64_t multiplier = 1;  ///< filters of each channel, >= 1
+  Extent kernel = 3;
+  Extent strides = 1;
+  Padding padding = Padding::valid();
+  Extent dilation = 1;
+  Activation activation = Activation::kNone;
+  bool use_bias = true;
+  InitialiserSpec kernel_initialiser = glorot_uniform();
+  InitialiserSpec bias_initialiser = zeros();
+  Regulariser kernel_regulariser;
+  Regulariser bias_regulariser;
+  bool trainable = true;
+  std::string name = "depthwise_conv2d";
+};
+
+/// A conv2d() of as many groups as there are channels: each filter sees one channel. [batch, H, W, channels] to [batch, OH,
+/// OW, channels * multiplier], where the filters of one channel follow one another. Variables and errors as of conv2d().
+Value depthwise_conv2d(Value x, const DepthwiseConv2dOptions& options = {});
+
+struct Conv1dOptions {
+  int64_t filters = 0;  ///< output channels, >= 1; has no default
+  int64_t kernel = 3;
+  int64_t stride = 1;
+  Padding padding = Padding::valid();  ///< or Padding::same(): ceil(size / stride) outputs
+  int64_t dilation = 1;
+  int64_t groups = 1;
+  Activation activation = Activation::kNone;
+  bool use_bias = true;
+  InitialiserSpec kernel_initialiser = glorot_uniform();
+  InitialiserSpec bias_initialiser = zeros();
+  Regulariser kernel_regulariser;
+  Regulariser bias_regulariser;
+  bool trainable = true;
+  std::string name = "conv1d";
+};
+
+/// The same along one axis, for sequences.
+///
+///   x        [batch, W, channels]    float32; only batch may be a symbol
+///   returns  [batch, OW, filters]    float32
+///
+/// Adds variables "<name>/kernel" [filters, channels / groups, kernel] and, with use_bias, "<name>/bias" [filters]. Errors
+/// as of conv2d(), for an x that is not of rank 3.
+Value conv1d(Value x, const Conv1dOptions& options);
+
+struct Conv2dTransposeOptions {
+  int64_t filters = 0;  ///< output channels, >= 1; has no default
+  Extent kernel = 3;
+  Extent strides = 1;
+  Padding padding = Padding::valid();  ///< or Padding::same(): size * stride outputs
+  Extent output_padding = 0;           ///< added at the bottom and right; below the stride; not used with same padding
+  Extent dilation = 1;
+  int64_t groups = 1;
+  Activation activation = Activation::kNone;
+  bool use_bias = true;
+  InitialiserSpec kernel_initialiser = glorot_uniform();
+  InitialiserSpec bias_initialiser = zeros();
+  Regulariser kernel_regulariser;
+  Regulariser bias_regulariser;
+  bool trainable = true;
+  std::string name = "conv2d_transpose";
+};
+
+/// activation(transposed convolution of x, + bias): makes images larger, as a decoder needs.
+///
+///   x        [batch, H, W, channels]     float32; only batch may be a symbol
+///   returns  [batch, OH, OW, filters]    float32, OH = (H - 1) * stride - padding + window + output_padding
+///
+/// Adds variables "<name>/kernel" [channels, filters / groups, kernel height, kernel width] and, with use_bias,
+/// "<name>/bias" [filters]. Errors as of conv2d(), and InvalidArgument if nothing is left of the result.
+Value conv2d_transpose(Value x, const Conv2dTransposeOptions& options);
 
 }  // namespace shoal::nn

@@ -22,4 +22,10 @@ Value max_pool(Value x, const PoolOptions& options = {});
 /// The mean of each window and channel; padding is not counted. Shapes and errors as max_pool().
 Value avg_pool(Value x, const PoolOptions& options = {});
 
+/// The maximum, or the mean, of each whole image and channel: [batch, H, W, channels] to [batch, channels]. What stands
+/// between the last convolution and the logits of most networks since 2014. Raises InvalidArgument if x is not of rank 4,
+/// not float32, or has no pixel.
+Value global_max_pool(Value x);
+Value global_avg_pool(Value x);
+
 }  // namespace shoal::nn

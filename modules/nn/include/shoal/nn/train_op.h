@@ -45,8 +45,8 @@ struct TrainOp {
 /// variable's, updates belong to different graphs, an update by rows has another rule than an optimizer's, a rule is invalid, or its learning rate is not among the scalars.
 TrainOp train_op(TrainOp parts);
 
-/// Several train ops as one: all their updates, one global step. Raises InvalidArgument as train_op(), and if `parts`
-/// is empty.
+/// Several train ops as one: all their updates, one global step; a moving average that several have counts once. Raises
+/// InvalidArgument as train_op(), and if `parts` is empty.
 TrainOp group(std::vector<TrainOp> parts);
 
 // One update each; `variable` is what Graph::variable() returned, anything else raises InvalidArgument.

@@ -1,0 +1,32 @@
+#include "resnet20.h"
+
+#include "shoal/nn/conv2d.h"
+#include "shoal/nn/dense.h"
+#include "shoal/nn/pooling.h"
+#include "shoal/nn/residual.h"
+
+namespace models {
+
+namespace nn = shoal::nn;
+
+shoal::Value resnet20(shoal::Value images, nn::Mode mode, const ResNet20Options& options) {
+  shoal::Value x = nn::conv2d(images, {.filters = 16,
+                                       .padding = shoal::Padding::same(),
+                                       .use_bias = false,
+                                       .kernel_initialiser = nn::he_normal(),
+                                       .kernel_regulariser = options.kernel_regulariser});
+  x = nn::batch_norm(x, mode, {.activation = nn::Activation::kRelu});
+  for (int64_t filters : {16, 32, 64}) {
+    for (int block = 0; block < 3; ++block) {
+      const int strides = filters > 16 && block == 0 ? 2 : 1;
+      x = nn::residual_block(x, mode,
+                             {.filters = filters, .strides = strides, .kernel_regulariser = options.kernel_regulariser});
+    }
+  }
+  return nn::dense(nn::global_avg_pool(x), {.units = options.classes,
+                                            .kernel_initialiser = nn::he_normal(),
+                                            .kernel_regulariser = options.kernel_regulariser,
+                                            .name = "logits"});
+}
+
+}  // namespace models

@@ -1,0 +1,54 @@
+#pragma once
+/// Further convolutions, and pooling over whole images. See ops.h.
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "shoal/graph/graph.h"
+#include "shoal/graph/window.h"
+
+namespace shoal::ops {
+
+struct Conv1dOptions {
+  int64_t stride = 1;                  ///< >= 1
+  Padding padding = Padding::valid();  ///< with zeros; of explicit sizes, left and right count, top and bottom are 0
+  int64_t dilation = 1;                ///< >= 1
+  int64_t groups = 1;                  ///< as of conv2d
+};
+/// Cross-correlation along one axis: a conv2d of images one pixel high.
+///
+///   x        [n, W, I]           float32
+///   kernel   [O, I/groups, KW]   float32
+///   bias     [O]                 float32; an invalid Value means none
+///   returns  [n, OW, O]          float32, OW as of conv2d
+Value conv1d(Value x, Value kernel, Value bias = {}, const Conv1dOptions& options = {}, std::string_view name = "");
+
+struct Conv2dTransposeOptions {
+  std::array<int64_t, 2> strides{1, 1};  ///< down, right: how far apart the pixels of x come to lie; each >= 1
+  Padding padding = Padding::valid();    ///< of the convolution that this is the transpose of: cuts the result's borders
+  std::array<int64_t, 2> output_padding{0, 0};  ///< rows and columns added at the bottom and right; each below the stride
+  std::array<int64_t, 2> dilations{1, 1};       ///< each >= 1
+  int64_t groups = 1;                           ///< as of conv2d
+};
+/// Transposed convolution: for images y, what the gradient of conv2d(y, kernel) would be for a gradient x of its result. It
+/// makes images larger, where conv2d makes them smaller.
+///
+///   x        [n, H, W, I]            float32
+///   kernel   [I, O/groups, KH, KW]   float32; I and O are multiples of groups
+///   bias     [O]                     float32; an invalid Value means none
+///   returns  [n, OH, OW, O]          float32, OH = (H - 1) * stride - top - bottom + window + output_padding, where window
+///   =
+///                                    (KH - 1) * dilation + 1; OW likewise. With same padding, OH = H * stride, and
+///                                    output_padding is not used
+///
+/// Source: Dumoulin, Visin, "A guide to convolution arithmetic for deep learning" (2016), chapter 4.
+Value conv2d_transpose(Value x, Value kernel, Value bias = {}, const Conv2dTransposeOptions& options = {},
+                       std::string_view name = "");
+
+/// The mean of each image and channel, [n, H, W, C] to [n, C], float32.
+Value global_avg_pool(Value x, std::string_view name = "");
+/// The largest element of each image and channel, [n, H, W, C] to [n, C], float32. Its gradient goes to the first maximum
+/// (row by row). A NaN wins.
+Value global_max_pool(Value x, std::string_view name = "");
+
+}  // namespace shoal::ops

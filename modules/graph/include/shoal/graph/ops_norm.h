@@ -1,0 +1,62 @@
+#pragma once
+/// Normalisation: results with a mean of 0 and a variance of 1 over some of the axes, times a scale, plus a shift. See
+/// ops.h.
+#include <cstdint>
+#include <string_view>
+
+#include "shoal/graph/graph.h"
+
+namespace shoal::ops {
+
+struct NormOptions {
+  double epsilon = 1e-5;  ///< added to variances, so that nothing is divided by 0; > 0
+};
+
+struct BatchNorm {
+  Value y;         ///< as x
+  Value mean;      ///< [C], of this batch
+  Value variance;  ///< [C], as this batch estimates that of all data: the sum of squares / (count - 1), 0 for a count of 1
+};
+/// Batch normalisation for training: (x - mean) / sqrt(var + epsilon) * scale + shift, with mean and variance (sum of
+/// squares / count) of each channel over all other axes.
+///
+///   x             [n, ..., C]  float32, rank >= 2; means over nothing (n = 0) are NaN
+///   scale, shift  [C]          float32
+///
+/// No gradient flows through the outputs mean and variance, which are for moving averages; a loss that depends on them is
+/// InvalidArgument when it is differentiated.
+/// Source: Ioffe, Szegedy, "Batch normalization" (ICML 2015), algorithms 1 and 2.
+BatchNorm batch_norm(Value x, Value scale, Value shift, const NormOptions& options = {}, std::string_view name = "");
+
+struct Moments {
+  Value mean;      ///< [C]  float32
+  Value variance;  ///< [C]  float32, >= 0
+};
+/// The same with given mean and variance, for evaluation and prediction. Gradients flow to x, scale and shift; the moments
+/// are constants. Shapes as of batch_norm().
+Value batch_norm_inference(Value x, Value scale, Value shift, const Moments& moments, const NormOptions& options = {},
+                           std::string_view name = "");
+
+/// Normalises over the last axis, each row for itself.
+///
+///   x             [..., C]  float32, rank >= 1, C >= 1
+///   scale, shift  [C]       float32
+///   returns       as x
+///
+/// Source: Ba, Kiros, Hinton, "Layer normalization" (2016).
+Value layer_norm(Value x, Value scale, Value shift, const NormOptions& options = {}, std::string_view name = "");
+
+struct GroupNormOptions {
+  int64_t groups = 32;  ///< divides the channels; 1: all together, as many as channels: each alone (instance normalisation)
+  double epsilon = 1e-5;  ///< > 0
+};
+/// Normalises each example's groups of neighbouring channels over all positions.
+///
+///   x             [n, ..., C]  float32, rank >= 2; sizes but n are numbers from 1
+///   scale, shift  [C]          float32
+///   returns       as x
+///
+/// Source: Wu, He, "Group normalization" (ECCV 2018).
+Value group_norm(Value x, Value scale, Value shift, const GroupNormOptions& options = {}, std::string_view name = "");
+
+}  // namespace shoal::ops

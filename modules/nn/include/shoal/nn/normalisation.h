@@ -1,0 +1,79 @@
+#pragma once
+/// Normalising layers.
+#include <cstdint>
+#include <string>
+
+#include "shoal/graph/graph.h"
+#include "shoal/nn/activation.h"
+#include "shoal/nn/initialisers.h"
+#include "shoal/nn/mode.h"
+
+namespace shoal::nn {
+
+struct BatchNormOptions {
+  double decay = 0.99;    ///< of the moving averages, in [0, 1]
+  double epsilon = 1e-3;  ///< added to variances; > 0
+  Activation activation = Activation::kNone;
+  bool use_scale = true;                       ///< without: 1; a layer that follows may scale as well
+  bool use_shift = true;                       ///< without: 0
+  InitialiserSpec scale_initialiser = ones();  ///< zeros() in the last one of a residual branch: it starts as the identity
+  InitialiserSpec shift_initialiser = zeros();
+  /// false: frozen. Scale and shift stay, and training too normalises with the moving averages, which stay as well.
+  bool trainable = true;
+  std::string name = "batch_norm";  ///< scope of the variables; a second one becomes "batch_norm_1"
+};
+
+/// activation((x - mean) / sqrt(variance + epsilon) * scale + shift) for each channel: in training with mean and variance
+/// of the batch, otherwise with moving averages of what they were. Optimizer::minimize() updates those averages with each
+/// step; a train op made by hand takes them from Graph::moving_averages().
+///
+///   x        [batch, ..., channels]  float32, rank >= 2; channels is a number
+///   returns  as x
+///
+/// Adds variables "<name>/scale", "<name>/shift" and, not trainable, "<name>/moving_mean" and "<name>/moving_variance",
+/// each [channels]; the moving variance is of the unbiased estimates. Each trainer of several normalises its own batches,
+/// and all contribute to the averages. Raises InvalidArgument if x is not float32 of rank >= 2, or an option is out of
+/// range. Source: Ioffe, Szegedy, "Batch normalization" (ICML 2015); defaults as TensorFlow's.
+Value batch_norm(Value x, Mode mode, const BatchNormOptions& options = {});
+
+struct LayerNormOptions {
+  double epsilon = 1e-5;  ///< added to variances; > 0
+  bool use_scale = true;
+  bool use_shift = true;
+  InitialiserSpec scale_initialiser = ones();
+  InitialiserSpec shift_initialiser = zeros();
+  bool trainable = true;
+  std::string name = "layer_norm";
+};
+
+/// Each row (last axis) with a mean of 0 and a variance of 1, times scale, plus shift; the same in every mode.
+///
+///   x        [..., channels]  float32, rank >= 1; channels is a number >= 1
+///   returns  as x
+///
+/// Adds variables "<name>/scale" and "<name>/shift", each [channels]. Raises InvalidArgument as batch_norm().
+/// Source: Ba, Kiros, Hinton, "Layer normalization" (2016).
+Value layer_norm(Value x, const LayerNormOptions& options = {});
+
+struct GroupNormOptions {
+  int64_t groups = 32;    ///< divides the channels; 1: all together; as many as channels: instance normalisation
+  double epsilon = 1e-5;  ///< added to variances; > 0
+  bool use_scale = true;
+  bool use_shift = true;
+  InitialiserSpec scale_initialiser = ones();
+  InitialiserSpec shift_initialiser = zeros();
+  bool trainable = true;
+  std::string name = "group_norm";
+};
+
+/// Each example's groups of neighbouring channels with a mean of 0 and a variance of 1 over all positions, times scale,
+/// plus shift; the same in every mode and for every batch size.
+///
+///   x        [batch, ..., channels]  float32, rank >= 2; only batch may be a symbol
+///   returns  as x
+///
+/// Adds variables "<name>/scale" and "<name>/shift", each [channels]. Raises InvalidArgument as batch_norm(), and if groups
+/// does not divide channels. Source: Wu, He, "Group normalization" (ECCV 2018).
+Value group_norm(Value x, const GroupNormOptions& options = {});
+
+}  // namespace shoal::nn

@@ -1,0 +1,37 @@
+#pragma once
+/// Blocks that add what they compute to what they are given. Source: He, Zhang, Ren, Sun, "Deep residual learning for image
+/// recognition" (CVPR 2016).
+#include <cstdint>
+#include <string>
+
+#include "shoal/graph/graph.h"
+#include "shoal/nn/initialisers.h"
+#include "shoal/nn/mode.h"
+#include "shoal/nn/normalisation.h"
+#include "shoal/nn/regulariser.h"
+#include "shoal/nn/window.h"
+
+namespace shoal::nn {
+
+struct ResidualBlockOptions {
+  int64_t filters = 0;  ///< output channels, >= 1; has no default
+  Extent strides = 1;   ///< of the first convolution, and of the shortcut
+  InitialiserSpec kernel_initialiser = he_normal();
+  Regulariser kernel_regulariser;
+  double decay = 0.99;  ///< of the batch normalisations, as their epsilon
+  double epsilon = 1e-3;
+  std::string name = "residual";  ///< scope of the variables; a second one becomes "residual_1"
+};
+
+/// The basic block: relu(shortcut(x) + norm(convolution(relu(norm(convolution(x)))))), both convolutions 3x3, of same
+/// padding, without biases. The shortcut is x itself where the shapes allow, else a 1x1 convolution and its normalisation
+/// (option B of the paper).
+///
+///   x        [batch, H, W, channels]    float32; only batch may be a symbol
+///   returns  [batch, ceil(H / stride), ceil(W / stride), filters]
+///
+/// Adds variables in the scopes "<name>/conv2d", "<name>/batch_norm", "<name>/conv2d_1", "<name>/batch_norm_1" and, if it
+/// has them, "<name>/shortcut" and "<name>/shortcut_norm". Errors as of conv2d() and batch_norm().
+Value residual_block(Value x, Mode mode, const ResidualBlockOptions& options);
+
+}  // namespace shoal::nn
