@@ -1,14 +1,16 @@
-"""Training steps per second of PyTorch on the models of bench/train; one line of JSON per model, batch size and threads.
+"""PyTorch's side of compare: trains one model, step by step, when it is told to.
 
-    train_torch.py [--model cnn,mlp] [--batch 32,128] [--threads 1,2] [--rounds 7] [--seconds 0.5]
+    train_torch.py --model NAME --batch N --threads N [--settings NAME] [--first-step]
 
-Tries the settings below and reports the fastest of them, with its name. Exit status 77 where PyTorch is not installed.
+Without --settings it tries all that the model has (see settings()) and keeps the fastest. Then it writes one line of JSON,
+{"settings", "trial_ms", ...}, and for each line "measure <seconds>" that it reads one more: {"steps", "ms"}, the time per step.
+The end of its input ends it. With --first-step it trains 20 steps on one batch instead, and writes when the first had ended
+(the monotonic clock, in ns) and the most memory that was resident. Exit status 77 where PyTorch is not installed.
 """
 import argparse
 import itertools
 import json
 import os
-import statistics
 import sys
 import time
 
@@ -27,90 +29,121 @@ def choose_openblas_kernels():
 BLAS_KERNELS = choose_openblas_kernels()
 try:
     import torch
-    from torch import nn
 except ImportError as error:
     print(f"skipped: {error} (Debian: python3-torch)", file=sys.stderr)
     sys.exit(77)
 
+sys.dont_write_bytecode = True  # the source tree stays as it is
+from torch_models import MODELS  # noqa: E402
+
 BATCHES = 8  # different ones, taken in turn
 
 
-def make_model(name):
-    if name == "mlp":
-        return nn.Sequential(nn.Flatten(), nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(),
-                             nn.Linear(512, 10))
-    return nn.Sequential(nn.Conv2d(1, 32, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2),
-                         nn.Conv2d(32, 64, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2),
-                         nn.Flatten(), nn.Linear(3136, 1024), nn.ReLU(), nn.Linear(1024, 10))
-
-
 class Trainer:
-    """SGD with momentum 0.9 on random images."""
-
-    def __init__(self, name, batch, channels_last, foreach, traced):
+    def __init__(self, kind, batch, variant, channels_last, foreach, traced, batches=BATCHES):
         torch.manual_seed(1)
-        layout = torch.channels_last if channels_last else torch.contiguous_format
-        model = make_model(name).to(memory_format=layout)
-        self.batches = [(torch.rand(batch, 1, 28, 28).to(memory_format=layout), torch.randint(10, (batch,)))
-                        for _ in range(BATCHES)]
-        self.model = torch.jit.trace(model, self.batches[0][0]) if traced else model
-        self.loss = nn.CrossEntropyLoss()
-        self.optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, foreach=foreach)
+        model = kind(**kind.variants[variant])
+        self.batches = [model.inputs(batch) for _ in range(batches)]
+        if channels_last:
+            model = model.to(memory_format=torch.channels_last)
+            self.batches = [(images.to(memory_format=torch.channels_last), *rest) for images, *rest in self.batches]
+        self.optimizer = model.optimizer(foreach=foreach)
+        self.loss = torch.jit.trace(model, self.batches[0], check_trace=False) if traced else model
         self.steps = 0
 
     def step(self):
-        images, labels = self.batches[self.steps % BATCHES]
+        inputs = self.batches[self.steps % len(self.batches)]
         self.steps += 1
         self.optimizer.zero_grad(set_to_none=True)
-        loss = self.loss(self.model(images), labels)
-        loss.backward()
+        self.loss(*inputs).backward()
         self.optimizer.step()
 
-    def milliseconds(self, seconds):
+    def measure(self, seconds):
+        """(steps, milliseconds per step), over at least one step."""
         start, steps = time.perf_counter(), 0
-        while time.perf_counter() - start < seconds:
+        while steps == 0 or time.perf_counter() - start < seconds:
             self.step()
             steps += 1
-        return (time.perf_counter() - start) * 1e3 / steps
+        return steps, (time.perf_counter() - start) * 1e3 / steps
 
 
-def settings(model):
-    for channels_last, foreach, traced in itertools.product((False, True) if model == "cnn" else (False,), (False, True),
-                                                            (False, True)):
-        name = "+".join(word for word, on in (("channels_last", channels_last), ("foreach", foreach), ("traced", traced))
-                        if on) or "defaults"
-        yield name, dict(channels_last=channels_last, foreach=foreach, traced=traced)
+def settings(kind):
+    """All that may be tried, by name."""
+    found = {}
+    for variant, channels_last, foreach, traced in itertools.product(kind.variants, (False, True), (False, True),
+                                                                     (False, True)):
+        if channels_last and not kind.images:
+            continue
+        words = [variant, *(word for word, on in (("channels_last", channels_last), ("foreach", foreach),
+                                                  ("traced", traced)) if on)]
+        found["+".join(filter(None, words)) or "defaults"] = dict(variant=variant, channels_last=channels_last,
+                                                                  foreach=foreach, traced=traced)
+    return found
 
 
-def measure(model, batch, threads, options):
-    torch.set_num_threads(threads)
-    torch.set_flush_denormal(True)
-    trainers = {name: Trainer(model, batch, **setting) for name, setting in settings(model)}
+def choose(options, kind):
+    """The fastest setting's trainer: all get a short trial, the better half a longer one, and so on."""
+    trainers = {name: Trainer(kind, options.batch, **setting) for name, setting in settings(kind).items()
+                if options.settings in (None, name)}
     for trainer in trainers.values():
-        for _ in range(5):
+        for _ in range(3):  # a traced model is optimised in its second and third step
             trainer.step()
-    # A short trial chooses; the chosen one is measured alone.
-    best = min(trainers, key=lambda name: min(trainers[name].milliseconds(options.seconds / 2) for _ in range(2)))
-    times = sorted(trainers[best].milliseconds(options.seconds) for _ in range(options.rounds))
-    median = statistics.median(times)
-    return {"system": "torch", "version": torch.__version__, "settings": best, "openblas": BLAS_KERNELS,
-            "model": model, "batch": batch,
-            "threads": threads, "examples_per_second": round(batch / median * 1e3, 1), "step_ms": round(median, 4),
-            "step_ms_least": round(times[0], 4), "step_ms_most": round(times[-1], 4)}
+    seconds = 0.02
+    while True:
+        times = {name: trainer.measure(seconds)[1] for name, trainer in trainers.items()}
+        order = sorted(times, key=times.get)
+        if len(order) == 1:
+            return order[0], times[order[0]], trainers[order[0]]
+        trainers = {name: trainers[name] for name in order[:(len(order) + 1) // 2]}
+        seconds = min(2 * seconds, 0.3)
+
+
+def blas_in_use():
+    """The library that the matrix products came from."""
+    with open("/proc/self/maps") as file:
+        paths = {line.split()[-1] for line in file if "blas" in line.rsplit("/", 1)[-1]}
+    return ", ".join(sorted(os.path.realpath(path) for path in paths)) or "none"
+
+
+def peak_resident_kib():
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmHWM"))
+
+
+def say(**values):
+    print(json.dumps(values), flush=True)
+
+
+def first_step(options, kind):
+    name = options.settings or "defaults"
+    trainer = Trainer(kind, options.batch, **settings(kind)[name], batches=1)
+    trainer.step()
+    ended = time.monotonic_ns()
+    for _ in range(19):
+        trainer.step()
+    say(settings=name, first_step_ns=ended, peak_resident_kib=peak_resident_kib())
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--model", default="cnn,mlp")
-    parser.add_argument("--batch", default="32,128")
-    parser.add_argument("--threads", default="1,2")
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--seconds", type=float, default=0.5)
+    parser.add_argument("--model", choices=MODELS, required=True)
+    parser.add_argument("--batch", type=int, required=True)
+    parser.add_argument("--threads", type=int, required=True)
+    parser.add_argument("--settings")
+    parser.add_argument("--first-step", action="store_true")
     options = parser.parse_args()
-    for model in options.model.split(","):
-        for batch in options.batch.split(","):
-            for threads in options.threads.split(","):
-                print(json.dumps(measure(model, int(batch), int(threads), options)), flush=True)
+    kind = MODELS[options.model]
+    torch.set_num_threads(options.threads)
+    torch.set_flush_denormal(True)
+    if options.first_step:
+        return first_step(options, kind)
+    name, milliseconds, trainer = choose(options, kind)
+    say(settings=name, trial_ms=milliseconds, version=torch.__version__, blas=blas_in_use(), blas_kernels=BLAS_KERNELS,
+        parameters=sum(parameter.numel() for parameter in trainer.optimizer.param_groups[0]["params"]))
+    for line in sys.stdin:
+        steps, milliseconds = trainer.measure(float(line.split()[1]))
+        say(steps=steps, ms=milliseconds)
+    return None
 
 
 main()

@@ -153,10 +153,13 @@ std::unique_ptr<PrimitiveSum> make_primitive_sum(std::string_view model, int64_t
     sum->add_convolution_and_pool(batch, 32, 14, 64, false);
     sum->add_dense(batch, 7 * 7 * 64, 1024, false, false);
     sum->add_dense(batch, 1024, 10, false, true);
-  } else {
+  } else if (model == "mlp") {
     sum->add_dense(batch, 784, 512, true, false);
     sum->add_dense(batch, 512, 512, false, false);
     sum->add_dense(batch, 512, 10, false, true);
+  } else {
+    raise(invalid_argument("the primitives of model \"" + std::string(model) +
+                           "\" are not listed; those of mlp and cnn are"));
   }
   return sum;
 }

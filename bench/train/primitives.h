@@ -17,6 +17,7 @@ class PrimitiveSum {
   virtual void run() = 0;
 };
 
+/// "mlp" or "cnn"; raises InvalidArgument for other models.
 std::unique_ptr<PrimitiveSum> make_primitive_sum(std::string_view model, int64_t batch);
 
 }  // namespace shoal::bench

@@ -83,8 +83,8 @@ void print_row(const Options& options, const Case& test, const Sample& step, con
 }
 
 Result<void> run_case(const Options& options, const Case& test) {
-  SHOAL_TRY(const auto trainer,
-            Trainer::make(make_model(test.model), {.backend = options.backend, .batch = test.batch, .threads = test.threads}));
+  SHOAL_TRY(const auto trainer, Trainer::make(find_model(test.model),
+                                              {.backend = options.backend, .batch = test.batch, .threads = test.threads}));
   Result<void> failed;
   auto step = [&] {
     if (auto done = trainer->step(); !done) failed = std::move(done);

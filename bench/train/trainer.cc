@@ -7,9 +7,9 @@
 
 namespace shoal::bench {
 
-Result<std::unique_ptr<Trainer>> Trainer::make(Model model, const TrainerOptions& options) {
+Result<std::unique_ptr<Trainer>> Trainer::make(const ModelEntry& entry, const TrainerOptions& options) {
   auto trainer = std::make_unique<Trainer>();
-  trainer->model_ = std::move(model);
+  trainer->model_ = build(entry);
   SHOAL_TRY(trainer->backend_, backends::make_backend(options.backend));
   backends::CompileOptions compile{.sizes = {{"batch", options.batch}},
                                    .fetches = {trainer->model_.loss},
@@ -19,7 +19,7 @@ Result<std::unique_ptr<Trainer>> Trainer::make(Model model, const TrainerOptions
   for (const nn::VariableUpdate& update : trainer->model_.train_op.updates) compile.updates.push_back(update.update);
   SHOAL_TRY(trainer->program_, trainer->backend_->compile(*trainer->model_.graph, compile));
   SHOAL_TRY_VOID(trainer->make_parameters());
-  trainer->make_batches(options.batch);
+  trainer->make_batches(entry, options.batch);
   trainer->bind();
   return trainer;
 }
@@ -40,13 +40,13 @@ Result<void> Trainer::make_parameters() {
   return {};
 }
 
-void Trainer::make_batches(int64_t batch) {
-  RandomStream stream(7);
-  for (size_t i = 0; i < kBatches; ++i) {
-    images_.emplace_back(DType::kFloat32, Shape{batch, 28, 28, 1});
-    fill_uniform(fold_in(RandomKey{7}, i), 0, images_.back().mutable_as<float>(), 0.0f, 1.0f);
-    labels_.emplace_back(DType::kInt64, Shape{batch});
-    for (int64_t& label : labels_.back().mutable_as<int64_t>()) label = int64_t(stream.below(10));
+void Trainer::make_batches(const ModelEntry& entry, int64_t batch) {
+  for (uint64_t i = 0; i < kBatches; ++i) {
+    batches_.push_back(entry.make_batch(batch, fold_in(RandomKey{7}, i)));
+    inputs_.emplace_back();
+    for (const auto& binding : program_->info().inputs) {
+      inputs_.back().push_back(tensor_for(batches_.back(), binding.name).view());
+    }
   }
 }
 
@@ -82,12 +82,7 @@ void Trainer::apply_updates() {
 }
 
 Result<void> Trainer::step() {
-  std::array<TensorView, 2> inputs;
-  const auto& bindings = program_->info().inputs;
-  for (size_t i = 0; i < bindings.size(); ++i) {
-    inputs[i] = (bindings[i].name == "images" ? images_ : labels_)[steps_ % kBatches].view();
-  }
-  SHOAL_TRY_VOID(program_->run({.inputs = inputs,
+  SHOAL_TRY_VOID(program_->run({.inputs = inputs_[steps_ % kBatches],
                                 .variables = variables_,
                                 .updates = updates_,
                                 .weights = {.epoch = 1, .version = steps_ + 1},

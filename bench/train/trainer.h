@@ -17,10 +17,10 @@ struct TrainerOptions {
   int threads = 1;
 };
 
-/// Trains on random images. All calls on one thread, which becomes a compute thread of the backend.
+/// Trains on random batches. All calls on one thread, which becomes a compute thread of the backend.
 class Trainer {
  public:
-  static Result<std::unique_ptr<Trainer>> make(Model model, const TrainerOptions& options);
+  static Result<std::unique_ptr<Trainer>> make(const ModelEntry& entry, const TrainerOptions& options);
 
   /// Gradients of the next batch, and the next version of all variables.
   Result<void> step();
@@ -29,7 +29,7 @@ class Trainer {
   int64_t parameters() const;
 
  private:
-  static constexpr size_t kBatches = 8;  // different ones, taken in turn
+  static constexpr uint64_t kBatches = 8;  // different ones, taken in turn
 
   struct Parameter {
     Tensor value, gradient;
@@ -40,7 +40,7 @@ class Trainer {
   };
 
   Result<void> make_parameters();
-  void make_batches(int64_t batch);
+  void make_batches(const ModelEntry& entry, int64_t batch);
   void bind();
   void apply_updates();
 
@@ -48,7 +48,8 @@ class Trainer {
   std::unique_ptr<backends::Backend> backend_;
   std::unique_ptr<backends::Program> program_;
   std::vector<Parameter> parameters_;  // in the order of the train op, so of the gradients
-  std::vector<Tensor> images_, labels_;
+  std::vector<data::Batch> batches_;
+  std::vector<std::vector<TensorView>> inputs_;  // of each batch, in the program's order
   std::vector<backends::Piece> pieces_;
   std::vector<backends::MutablePiece> update_pieces_;
   std::vector<backends::Pieces> variables_;

@@ -1,13 +1,14 @@
 // Writes the conformance cases, and what each backend makes of them, for compare_ops.py:
 //   dump_op_cases <output folder>
 //
-// cases.json (tensors stand as {"dtype", "shape", "offset"}, a place in tensors.bin, row-major, in the machine's byte order):
+// cases.json (tensors stand as {"dtype", "shape", "offset"}, a place in tensors.bin, row-major, in the machine's byte
+// order):
 //   {"catalogue": [op, ...], "trainer", "ordinal",
 //    "cases": [{"name", "op", "graph": as Graph::to_json(), "feeds": {name: tensor}, "outputs": [[node, output], ...],
 //               "weights": [tensor or null, ...], "wrt": [name, ...], "no_gradient": why there is none, if so,
 //               "backends": {name: {"outputs": [tensor, ...], "gradients": [tensor or null, ...]}}}]}
-// Weights are those of the loss, sum(weights * output) over the float outputs; null for the others. A gradient is null where
-// the loss does not depend on that value.
+// Weights are those of the loss, sum(weights * output) over the float outputs; null for the others. A gradient is null
+// where the loss does not depend on that value.
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
