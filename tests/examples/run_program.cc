@@ -8,9 +8,10 @@
 #include <stdexcept>
 
 namespace mnist {
+namespace {
 
-Ended run_mnist(const std::string& arguments) {
-  const std::string command = "env -u SHOAL_DATA -u TF_CONFIG " SHOAL_TEST_MNIST " " + arguments + " 2>&1";
+Ended run(const std::string& program, const std::string& arguments) {
+  const std::string command = "env -u SHOAL_DATA -u TF_CONFIG " + program + " " + arguments + " 2>&1";
   FILE* pipe = popen(command.c_str(), "r");
   if (!pipe) throw std::runtime_error("cannot run " + command);
   Ended ended;
@@ -20,6 +21,11 @@ Ended run_mnist(const std::string& arguments) {
   if (WIFEXITED(status)) ended.status = WEXITSTATUS(status);
   return ended;
 }
+
+}  // namespace
+
+Ended run_mnist(const std::string& arguments) { return run(SHOAL_TEST_MNIST, arguments); }
+Ended run_text(const std::string& arguments) { return run(SHOAL_TEST_TEXT, arguments); }
 
 std::string idx(const std::vector<uint32_t>& sizes, const std::string& bytes) {
   std::string file{'\0', '\0', '\x08', char(sizes.size())};

@@ -1,0 +1,58 @@
+#pragma once
+/// The parts of a transformer beside attention: positions, and the block that is stacked.
+#include <cstdint>
+#include <string>
+
+#include "shoal/graph/graph.h"
+#include "shoal/nn/activation.h"
+#include "shoal/nn/initialisers.h"
+#include "shoal/nn/mode.h"
+#include "shoal/nn/regulariser.h"
+
+namespace shoal::nn {
+
+struct PositionEmbeddingOptions {
+  int64_t positions_max = 0;  ///< the longest sequence that the model takes; 0: as long as x is
+  InitialiserSpec initialiser = normal(0, 0.02);
+  bool trainable = true;
+  std::string name = "position_embedding";  ///< scope of the variable; a second one becomes "position_embedding_1"
+};
+
+/// x plus a learned row for each position, the same in every sequence: attention alone knows no order.
+///
+///   x        [batch, time, features]  float32; time and features are numbers, batch may be a symbol
+///   returns  as x
+///
+/// Adds the variable "<name>/table" [positions_max, features], of which the first `time` rows are used. Raises
+/// InvalidArgument if x is not of rank 3, not float32, or longer than positions_max. Source: Gehring et al., "Convolutional
+/// sequence to sequence learning" (ICML 2017), section 3.1; Radford et al., GPT-2 (2019).
+Value position_embedding(Value x, const PositionEmbeddingOptions& options = {});
+
+struct TransformerBlockOptions {
+  int64_t heads = 0;               ///< of the attention, >= 1, dividing the features; has no default
+  int64_t feed_forward_units = 0;  ///< of the hidden layer; 0: four times the features
+  double dropout = 0;              ///< of each branch's result while training, in [0, 1)
+  bool causal = false;             ///< position i sees positions 0 to i only: for models that predict what comes next
+  Value lengths;                   ///< int64 [batch], how many positions of each sequence count; none: all
+  Activation activation = Activation::kGelu;
+  InitialiserSpec kernel_initialiser = glorot_uniform();
+  Regulariser kernel_regulariser;
+  bool trainable = true;
+  std::string name = "block";  ///< scope of the variables; a second one becomes "block_1"
+};
+
+/// Two branches, each added to what it is given:
+///
+///   y = x + dropout(attention(layer_norm(x)))
+///   returns y + dropout(dense(activation(dense(layer_norm(y)))))
+///
+///   x        [batch, time, features]  float32; features is a number, the others may be symbols
+///   returns  as x
+///
+/// Adds, within "<name>/", "layer_norm", "attention" (see multi_head_attention), "layer_norm_1", "feed_forward" [units,
+/// features] and "feed_forward_result" [features, units]. Raises InvalidArgument as these layers do.
+/// Sources: Vaswani et al., "Attention is all you need" (NeurIPS 2017); normalised before each branch, as in Radford et
+/// al., GPT-2 (2019), and Xiong et al., "On layer normalization in the transformer architecture" (ICML 2020).
+Value transformer_block(Value x, Mode mode, const TransformerBlockOptions& options);
+
+}  // namespace shoal::nn
