@@ -33,6 +33,9 @@ std::unique_ptr<Kernel> make_dropout(const Context& context, const KernelRequest
 std::unique_ptr<Kernel> make_bias_grad(const Context& context, const KernelRequest& request);
 std::unique_ptr<Kernel> make_reduce(const Context& context, const KernelRequest& request);
 std::unique_ptr<Kernel> make_argmax(const Context& context, const KernelRequest& request);
+// clipping.cc
+std::unique_ptr<Kernel> make_clip(const Context& context, const KernelRequest& request);
+std::unique_ptr<Kernel> make_global_norm(const Context& context, const KernelRequest& request);
 // softmax.cc
 std::unique_ptr<Kernel> make_softmax(const Context& context, const KernelRequest& request);
 std::unique_ptr<Kernel> make_softmax_grad(const Context& context, const KernelRequest& request);

@@ -27,6 +27,7 @@ void add_reduce(const AddMaker& add);
 void add_integer(const AddMaker& add);
 void add_recurrent(const AddMaker& add);
 void add_attention(const AddMaker& add);
+void add_clipping(const AddMaker& add);
 
 // The two inner loops of dense and conv2d.
 

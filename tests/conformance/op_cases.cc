@@ -354,6 +354,7 @@ Cases all_cases() {
   add_shape_and_reduce_cases(cases);
   add_integer_cases(cases);
   add_sequence_cases(cases);
+  add_clipping_cases(cases);
   return cases;
 }
 

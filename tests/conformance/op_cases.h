@@ -52,6 +52,8 @@ struct OpCase {
 };
 
 const std::vector<OpCase>& op_cases();
+// By family.
+void add_clipping_cases(std::vector<OpCase>& cases);
 
 // The families that have files of their own.
 void add_sequence_cases(std::vector<OpCase>& cases);

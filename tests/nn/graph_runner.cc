@@ -87,10 +87,14 @@ void GraphRunner::train(const TrainOp& op, const Feeds& feeds) {
   std::vector<std::vector<float>> memory;
   std::vector<Value> values;
   for (const VariableUpdate& update : op.updates) values.push_back(update.update);
+  std::vector<float> fetched;
   if (!values.empty()) {
-    Execution execution = execute({}, values, feeds, memory, global_step_);
+    Execution execution = execute(scalar_values(op), values, feeds, memory, global_step_);
     value_or_raise(execution.result);
+    for (const TensorView& view : execution.program->fetched()) fetched.push_back(view.as<float>()[0]);
   }
+  std::vector<double> scalars(op.scalars.size());
+  compute_scalars(op, global_step_, fetched, scalars);
   for (size_t i = 0; i < op.updates.size(); ++i) {
     const VariableUpdate& update = op.updates[i];
     std::vector<float>& variable = variables_.at(update.variable);
@@ -100,10 +104,10 @@ void GraphRunner::train(const TrainOp& op, const Feeds& feeds) {
     }
     std::vector<float*> slot_pointers;
     for (auto& slot : slots) slot_pointers.push_back(slot.data());
-    const double rate =
-        op.scalars.empty() ? 0 : op.scalars.at(size_t(update.rule.learning_rate_scalar)).at(global_step_);
+    const double rate = uses_learning_rate(update.rule) ? scalars.at(size_t(update.rule.learning_rate_scalar)) : 0;
+    const int32_t scale_scalar = update.rule.gradient_scale_scalar;
+    const float scale = scale_scalar < 0 ? 1.0f : float(scalars.at(size_t(scale_scalar)));
     const float* gradient = memory[i].data();
-    const float scale = 1;
     apply_update(update.rule, rate, global_step_ + 1, int64_t(variable.size()), variable.data(), variable.data(),
                  slot_pointers, {.gradients = {&gradient, 1}, .scales = {&scale, 1}, .factor = 1});
   }

@@ -1,5 +1,7 @@
 #include "shoal/cluster/shard.h"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "shoal/nn/initialisers.h"
@@ -10,6 +12,11 @@ namespace {
 float* floats(std::span<std::byte> arena, uint64_t offset) { return reinterpret_cast<float*>(arena.data() + offset); }
 const float* floats(std::span<const std::byte> arena, uint64_t offset) {
   return reinterpret_cast<const float*>(arena.data() + offset);
+}
+
+float gradient_scale(const nn::UpdateRule& rule, std::span<const double> scalars) {
+  const auto scalar = size_t(rule.gradient_scale_scalar);  // -1: none
+  return scalar < scalars.size() ? float(scalars[scalar]) : 1.0f;
 }
 
 }  // namespace
@@ -28,7 +35,6 @@ Shard::Shard(ShardSpec spec, BufferPool& pool) : spec_(std::move(spec)), pool_(p
     slots_.push_back(pool_.get(spec_.arena_bytes));
     std::memset(slots_.back()->data(), 0, spec_.arena_bytes);
   }
-  slot_pointers_.resize(size_t(spec_.slot_count));
 }
 
 Result<void> Shard::initialise(std::span<std::byte> weights) {
@@ -70,32 +76,51 @@ Result<void> Shard::apply(std::span<const std::byte> current, std::span<std::byt
     }
   }
   gradients_.resize(pushes.size());
-  scales_.assign(pushes.size(), 1.0f);
-  for (int slot = 0; slot < spec_.slot_count; ++slot) mutable_slot(slot);
-  ++counters_.update_count;
-  ++counters_.version;
-  for (const Segment& segment : spec_.segments) update_segment(segment, current, next, pushes, scalars);
-  if (next.data() != current.data()) zero_padding(spec_, next);
+  scales_.resize(pushes.size());
+  begin_update();
+  for (const Segment& segment : spec_.segments) {
+    if (segment.variable.rule.kind == nn::UpdateRule::Kind::kNone) continue;
+    for (size_t i = 0; i < pushes.size(); ++i) gradients_[i] = floats(pushes[i], segment.offset);
+    std::fill(scales_.begin(), scales_.end(), gradient_scale(segment.variable.rule, scalars));
+    update_segment(segment, 0, segment.elements(), current, next, scalars,
+                   {gradients_, scales_, 1.0f / float(pushes.size())});
+  }
+  finish_update(current, next);
   return {};
 }
 
-void Shard::update_segment(const Segment& segment, std::span<const std::byte> current, std::span<std::byte> next,
-                           std::span<const std::span<const std::byte>> pushes, std::span<const double> scalars) {
-  const nn::UpdateRule& rule = segment.variable.rule;
-  if (rule.kind == nn::UpdateRule::Kind::kNone) {
-    if (next.data() != current.data()) {
-      std::memcpy(next.data() + segment.offset, current.data() + segment.offset, segment.bytes);
-    }
-    return;
+void Shard::begin_update() {
+  for (int slot = 0; slot < spec_.slot_count; ++slot) mutable_slot(slot);
+  ++counters_.update_count;
+  ++counters_.version;
+}
+
+void Shard::update_part(const Segment& segment, int64_t first, int64_t count, std::span<const std::byte> current,
+                        std::span<std::byte> next, const float* gradient, std::span<const double> scalars) const {
+  const float scale = gradient_scale(segment.variable.rule, scalars);
+  update_segment(segment, first, count, current, next, scalars, {{&gradient, 1}, {&scale, 1}, 1.0f});
+}
+
+void Shard::finish_update(std::span<const std::byte> current, std::span<std::byte> next) const {
+  if (next.data() == current.data()) return;
+  for (const Segment& segment : spec_.segments) {
+    if (segment.variable.rule.kind != nn::UpdateRule::Kind::kNone) continue;
+    std::memcpy(next.data() + segment.offset, current.data() + segment.offset, segment.bytes);
   }
-  for (size_t i = 0; i < pushes.size(); ++i) gradients_[i] = floats(pushes[i], segment.offset);
-  for (size_t i = 0; i < slots_.size(); ++i) slot_pointers_[i] = floats(slots_[i]->bytes(), segment.offset);
+  zero_padding(spec_, next);
+}
+
+void Shard::update_segment(const Segment& segment, int64_t first, int64_t count, std::span<const std::byte> current,
+                           std::span<std::byte> next, std::span<const double> scalars,
+                           const nn::Contributions& contributions) const {
+  const nn::UpdateRule& rule = segment.variable.rule;
+  std::array<float*, nn::kSlotsMax> slots{};
+  const auto slot_count = size_t(nn::slot_count(rule));
+  for (size_t i = 0; i < slot_count; ++i) slots[i] = floats(slots_[i]->bytes(), segment.offset) + first;
   const auto scalar = size_t(rule.learning_rate_scalar);  // rules without a learning rate may name none
   const double learning_rate = scalar < scalars.size() ? scalars[scalar] : 0.0;
-  const nn::Contributions contributions{gradients_, scales_, 1.0f / float(pushes.size())};
-  nn::apply_update(rule, learning_rate, counters_.update_count, segment.elements(), floats(current, segment.offset),
-                   floats(next, segment.offset), std::span<float* const>(slot_pointers_.data(), size_t(nn::slot_count(rule))),
-                   contributions);
+  nn::apply_update(rule, learning_rate, counters_.update_count, count, floats(current, segment.offset) + first,
+                   floats(next, segment.offset) + first, {slots.data(), slot_count}, contributions);
 }
 
 }  // namespace shoal::cluster

@@ -20,7 +20,10 @@ Result<data::Position> decode_position(std::string_view bytes) {
 
 TrainingLoop::TrainingLoop(Environment& env, RunContext& context, LoopOptions options)
     : env_(env), context_(context), options_(std::move(options)) {
-  if (options_.model->spec().train_op) scalars_.resize(options_.model->spec().train_op->scalars.size());
+  if (options_.model->spec().train_op) {
+    scalars_.resize(options_.model->spec().train_op->scalars.size());
+    scalar_values_.resize(nn::scalar_values(*options_.model->spec().train_op).size());
+  }
   for (std::string& name : options_.fetch_names) values_.values().emplace_back(std::move(name), TensorView{});
 }
 
@@ -203,15 +206,24 @@ Result<void> TrainingLoop::run_program() {
   SHOAL_TRY(program_, options_.model->program(size, request_.fetches()));
   SHOAL_TRY_VOID(options_.model->feed(*program_, batch_, request_.feeds()));
   const nn::TrainOp& train_op = *options_.model->spec().train_op;
-  for (size_t i = 0; i < scalars_.size(); ++i) scalars_[i] = train_op.scalars[i].at(step_.global_step);
+  backends::UpdateApplier* applier = nullptr;
+  if (scalar_values_.empty()) {
+    nn::compute_scalars(train_op, step_.global_step, {}, scalars_);
+    applier = options_.store->apply_during_run(scalars_);
+  }
   SHOAL_TRY_VOID(program_->program->run({.inputs = program_->inputs,
                                          .variables = step_.variables,
                                          .updates = step_.updates,
                                          .weights = step_.weights,
-                                         .key = {options_.trainer_index, options_.input->iterator->ordinal()}}));
+                                         .key = {options_.trainer_index, options_.input->iterator->ordinal()},
+                                         .applier = applier}));
+  // The loss, what scalars follow from, and what hooks fetch (on steps that do).
   const std::span<const TensorView> fetched = program_->program->fetched();
-  values_.set(double(fetched[0].as<float>()[0]), size, fetched.size() > 1);
-  for (size_t i = 0; i + 1 < fetched.size(); ++i) values_.values()[i].second = fetched[i + 1];
+  for (size_t i = 0; i < scalar_values_.size(); ++i) scalar_values_[i] = fetched[1 + i].as<float>()[0];
+  if (!scalar_values_.empty()) nn::compute_scalars(train_op, step_.global_step, scalar_values_, scalars_);
+  const std::span<const TensorView> for_hooks = fetched.subspan(1 + scalar_values_.size());
+  values_.set(double(fetched[0].as<float>()[0]), size, !for_hooks.empty());
+  for (size_t i = 0; i < for_hooks.size(); ++i) values_.values()[i].second = for_hooks[i];
   return {};
 }
 

@@ -86,6 +86,7 @@ class TrainingLoop {
   data::Batch batch_;
   std::string position_;
   std::vector<double> scalars_;
+  std::vector<float> scalar_values_;  // what the scalars follow from that are not known before the step
   cluster::Step step_;
   BoundProgram* program_ = nullptr;
   bool end_of_input_ = false;

@@ -84,5 +84,6 @@ void add_reduce_ops(const AddOp& add);
 void add_integer_ops(const AddOp& add);
 void add_recurrent_ops(const AddOp& add);
 void add_attention_ops(const AddOp& add);
+void add_clipping_ops(const AddOp& add);
 
 }  // namespace shoal::rules

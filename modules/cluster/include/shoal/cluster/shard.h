@@ -36,14 +36,24 @@ class Shard {
   Result<void> apply(std::span<const std::byte> current, std::span<std::byte> next,
                      std::span<const std::span<const std::byte>> pushes, std::span<const double> scalars);
 
+  /// The same for one contributor whose gradients come in parts: begin_update(), then update_part() for all elements once,
+  /// then finish_update(). Parts are elements [first, first + count) of one of the spec's segments, all of them where its
+  /// rule needs the whole variable; different parts may be updated on several threads at once. `scalars` as for apply().
+  void begin_update();
+  void update_part(const Segment& segment, int64_t first, int64_t count, std::span<const std::byte> current,
+                   std::span<std::byte> next, const float* gradient, std::span<const double> scalars) const;
+  /// Takes over from `current` what no update changes, if `next` is another buffer.
+  void finish_update(std::span<const std::byte> current, std::span<std::byte> next) const;
+
   /// Slot arenas, for snapshots: whoever keeps a reference keeps that state.
   std::span<const Ref<Buffer>> slots() const { return slots_; }
   /// For restores.
   std::span<std::byte> mutable_slot(int slot);
 
  private:
-  void update_segment(const Segment& segment, std::span<const std::byte> current, std::span<std::byte> next,
-                      std::span<const std::span<const std::byte>> pushes, std::span<const double> scalars);
+  void update_segment(const Segment& segment, int64_t first, int64_t count, std::span<const std::byte> current,
+                      std::span<std::byte> next, std::span<const double> scalars,
+                      const nn::Contributions& contributions) const;
 
   ShardSpec spec_;
   BufferPool& pool_;
@@ -52,7 +62,6 @@ class Shard {
   // Reused by every apply(), so that steps allocate nothing.
   std::vector<const float*> gradients_;
   std::vector<float> scales_;
-  std::vector<float*> slot_pointers_;
 };
 
 }  // namespace shoal::cluster

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "shoal/graph/graph.h"
+#include "shoal/graph/ops_clipping.h"
 #include "shoal/graph/ops_sequence.h"
 #include "shoal/graph/window.h"
 
