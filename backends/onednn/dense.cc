@@ -68,8 +68,8 @@ bool transpose_is_slow(int64_t batch, int64_t out, int64_t in) { return out >= 5
 /// For small batches the update of the kernel is a good part of the step: there rows have to come while it is in the cache.
 bool update_counts(int64_t batch) { return batch <= 64; }
 
-/// dW = dy^T x by panels. Rows are given away as soon as some are made, in memory that stays in the cache; their bits depend
-/// neither on that nor on the number of threads.
+/// dW = dy^T x by panels. Rows are given away as soon as some are made, in memory that stays in the cache; their bits
+/// depend neither on that nor on the number of threads.
 class PanelGradKernel final : public Kernel {
  public:
   PanelGradKernel(int threads, int64_t batch, int64_t out, int64_t in)
@@ -109,7 +109,8 @@ class PanelGradKernel final : public Kernel {
       float* const c = output + (call.sink ? first : row) * in_;
       const Strided dy{floats(call.inputs[0]) + row, 1, out_};
       multiply_transposed(
-          {.a = dy, .packed = packed, .c = c, .c_stride = in_, .rows = rows, .depth = batch_, .columns = in_}, 0, rows, left);
+          {.a = dy, .packed = packed, .c = c, .c_stride = in_, .rows = rows, .depth = batch_, .columns = in_}, 0, rows,
+          left);
       if (call.sink) call.sink.take(row, row + rows, c);
     }
   }
