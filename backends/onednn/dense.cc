@@ -95,7 +95,7 @@ class PanelGradKernel final : public Kernel {
  private:
   /// How many rows are made before they are given away: some tiles, as long as they fit the cache beside x.
   int64_t rows_together() const {
-    constexpr int64_t kTileRows = 6, kTogetherBytes = 64 << 10;
+    constexpr int64_t kTileRows = 6, kTogetherBytes = 128 << 10;
     const int64_t tiles = kTogetherBytes / (kTileRows * in_ * int64_t(sizeof(float)));
     return kTileRows * std::clamp<int64_t>(tiles, 1, kLeftBlockRows / kTileRows);
   }
