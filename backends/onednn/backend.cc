@@ -92,6 +92,9 @@ const std::map<std::string, KernelMaker, std::less<>>& makers() {
       {"group_norm_grad", &make_group_norm_grad},
       {"layer_norm", &make_layer_norm},
       {"layer_norm_grad", &make_layer_norm_grad},
+      {"clip", &make_clip},
+      {"clip_grad", &make_clip},
+      {"global_norm", &make_global_norm},
       {"softmax", &make_softmax},
       {"log_softmax", &make_softmax},
       {"softmax_grad", &make_softmax_grad},
@@ -169,7 +172,8 @@ class OnednnBackend final : public Backend {
   Result<std::unique_ptr<Program>> compile(const Graph& graph, CompileOptions options) override {
     const ExecutorOptions executor{.sources = {&source_, &reference_source()},
                                    .numerics = numerics(options.threads),
-                                   .begin_thread = &bind_compute_thread};
+                                   .begin_thread = &bind_compute_thread,
+                                   .parallel = &detail::parallel_ranges};
     return compile_with(graph, std::move(options), executor);
   }
 

@@ -1,8 +1,11 @@
 // Dense layers by matmul on plain weights [out, in]: transposes are strides, so weights, wire and optimizer see one
 // layout and nothing is reordered (inner_product in its own layout gains at most 15% and pays 20 to 50% for reorders).
 // [..., features] is a matrix of as many rows as there are before the last axis.
+#include <algorithm>
+
 #include "products.h"
 #include "sources.h"
+#include "threads.h"
 
 namespace shoal::backends::onednn {
 namespace {
@@ -62,24 +65,68 @@ namespace {
 /// operand is the wide one, or the sums are short.
 bool transpose_is_slow(int64_t batch, int64_t out, int64_t in) { return out >= 512 && out >= in && batch >= 16; }
 
-std::unique_ptr<Kernel> make_panel_grad_kernel(const Context& context, int64_t batch, int64_t out, int64_t in) {
-  const TransposedProduct product{.threads = context.threads, .rows = out, .depth = batch, .columns = in};
-  const int64_t packed = packed_floats(batch, in);
-  auto run = [=](const KernelCall& call) -> Result<void> {
-    auto* scratch = reinterpret_cast<float*>(call.scratch);
-    pack_together(product.threads, {floats(call.inputs[1]), in}, batch, in, scratch);
-    product.run(floats(call.inputs[0]), scratch, floats(call.outputs[0]), scratch + packed);
+/// For small batches the update of the kernel is a good part of the step: there rows have to come while it is in the cache.
+bool update_counts(int64_t batch) { return batch <= 64; }
+
+/// dW = dy^T x by panels. Rows are given away as soon as some are made, in memory that stays in the cache; their bits
+/// depend neither on that nor on the number of threads.
+class PanelGradKernel final : public Kernel {
+ public:
+  PanelGradKernel(int threads, int64_t batch, int64_t out, int64_t in)
+      : threads_(threads), batch_(batch), out_(out), in_(in) {}
+
+  Result<void> run(const KernelCall& call) override {
+    float* const packed = reinterpret_cast<float*>(call.scratch);
+    pack_together(threads_, {floats(call.inputs[1]), in_}, batch_, in_, packed);
+    // A multiplication costs less than the traffic of a float. Ranges are counted in threads, so that each has its block.
+    const int64_t bytes = out_ * in_ * (batch_ / 4 + (call.sink ? 12 : 0));
+    parallel_for(threads_, threads_, bytes, [&](int64_t begin, int64_t end) {
+      float* const left = packed + packed_floats(batch_, in_) + begin * kLeftBlockFloats;
+      run_rows(call, packed, left, out_ * begin / threads_, out_ * end / threads_);
+    });
     return {};
-  };
-  return make_loop(run, size_t(packed + product.threads * kLeftBlockFloats) * sizeof(float));
-}
+  }
+  size_t scratch_bytes() const override {
+    return size_t(packed_floats(batch_, in_) + threads_ * kLeftBlockFloats) * sizeof(float);
+  }
+  bool gives_rows() const override { return true; }
+  std::string implementation() const override { return "onednn: panels"; }
+
+ private:
+  /// How many rows are made before they are given away: some tiles, as long as they fit the cache beside x.
+  int64_t rows_together() const {
+    constexpr int64_t kTileRows = 6, kTogetherBytes = 128 << 10;
+    const int64_t tiles = kTogetherBytes / (kTileRows * in_ * int64_t(sizeof(float)));
+    return kTileRows * std::clamp<int64_t>(tiles, 1, kLeftBlockRows / kTileRows);
+  }
+
+  void run_rows(const KernelCall& call, const float* packed, float* left, int64_t first, int64_t last) const {
+    float* const output = floats(call.outputs[0]);
+    const int64_t together = call.sink ? rows_together() : last - first;
+    for (int64_t row = first; row < last; row += together) {
+      const int64_t rows = std::min(together, last - row);
+      // With a sink, the memory of the range's first rows is room for all of them.
+      float* const c = output + (call.sink ? first : row) * in_;
+      const Strided dy{floats(call.inputs[0]) + row, 1, out_};
+      multiply_transposed(
+          {.a = dy, .packed = packed, .c = c, .c_stride = in_, .rows = rows, .depth = batch_, .columns = in_}, 0, rows,
+          left);
+      if (call.sink) call.sink.take(row, row + rows, c);
+    }
+  }
+
+  int threads_;
+  int64_t batch_, out_, in_;
+};
 
 }  // namespace
 
 std::unique_ptr<Kernel> make_dense_grad_kernel(const Context& context, const KernelRequest& request) {
   if (!all_float32(request) || !none_empty(request)) return nullptr;
   const int64_t batch = rows_of(request.inputs[0]), out = columns_of(request.inputs[0]), in = columns_of(request.inputs[1]);
-  if (transpose_is_slow(batch, out, in)) return make_panel_grad_kernel(context, batch, out, in);
+  if (update_counts(batch) || transpose_is_slow(batch, out, in)) {
+    return std::make_unique<PanelGradKernel>(context.threads, batch, out, in);
+  }
   // The result keeps its rows contiguous: a transposed one falls to oneDNN's reference code, a thousand times slower.
   return make_matmul(context, matrix(out, batch, true), matrix(batch, in), matrix(out, in));
 }

@@ -49,6 +49,9 @@ std::unique_ptr<Kernel> make_group_norm_grad(const Context& context, const Kerne
 // layer_norm.cc
 std::unique_ptr<Kernel> make_layer_norm(const Context& context, const KernelRequest& request);
 std::unique_ptr<Kernel> make_layer_norm_grad(const Context& context, const KernelRequest& request);
+// clipping.cc
+std::unique_ptr<Kernel> make_clip(const Context& context, const KernelRequest& request);
+std::unique_ptr<Kernel> make_global_norm(const Context& context, const KernelRequest& request);
 // softmax.cc
 std::unique_ptr<Kernel> make_softmax(const Context& context, const KernelRequest& request);
 std::unique_ptr<Kernel> make_softmax_grad(const Context& context, const KernelRequest& request);

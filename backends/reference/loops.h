@@ -33,6 +33,7 @@ void add_arrange(const AddMaker& add);
 void add_lookup(const AddMaker& add);
 void add_matmul(const AddMaker& add);
 void add_norm(const AddMaker& add);
+void add_clipping(const AddMaker& add);
 
 // The two inner loops of dense and conv2d.
 

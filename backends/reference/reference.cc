@@ -58,6 +58,7 @@ class Source final : public KernelSource {
     add_dense(add);
     add_conv2d(add);
     add_pool(add);
+    add_clipping(add);
     add_elementwise(add);
     add_binary(add);
     add_unary(add);

@@ -18,7 +18,8 @@ Key key_of(FlowValue value) { return {value.node, value.output}; }
 
 class Compiler {
  public:
-  Compiler(Flow flow, const SymbolSizes& sizes, RandomKey seed) : flow_(std::move(flow)), sizes_(sizes), seed_(seed) {}
+  Compiler(Flow flow, const CompileOptions& options, RandomKey seed)
+      : flow_(std::move(flow)), sizes_(options.sizes), update_variables_(options.update_variables), seed_(seed) {}
 
   Result<std::unique_ptr<Program>> compile(std::span<KernelSource* const> sources, const ExecutorOptions& executor,
                                            int threads) {
@@ -32,6 +33,8 @@ class Compiler {
     parts_.info.numerics = executor.numerics;
     parts_.threads = threads;
     parts_.begin_thread = executor.begin_thread;
+    parts_.parallel = executor.parallel;
+    parts_.takes_applier = !update_variables_.empty() || flow_.updates.empty();
     return std::make_unique<ExecutorProgram>(std::move(parts_));
   }
 
@@ -42,7 +45,9 @@ class Compiler {
     FlowValue from;
     Location to;
     ptrdiff_t fetch = -1;  ///< of a copy: the fetch it is for, whose place in the arena comes with the plan
-    std::vector<size_t> updates_done;
+    std::vector<size_t> updates_done = {};
+    std::vector<size_t> updates_to_apply = {};
+    ptrdiff_t update_by_rows = -1;
   };
 
   const FlowNode& node_at(int32_t node) const { return flow_.nodes[size_t(node)]; }
@@ -140,6 +145,35 @@ class Compiler {
       order_[size_t(last_use_.at(value))].updates_done.push_back(update);
     }
     for (Planned& planned : order_) std::sort(planned.updates_done.begin(), planned.updates_done.end());
+    place_applications();
+  }
+
+  /// An update may be applied once it is complete and nothing reads its variable any more. (A fetch of the variable is a
+  /// copy at the end, so it gives the value before the update.)
+  void place_applications() {
+    if (update_variables_.empty()) return;
+    for (int32_t step = 0; step < int32_t(order_.size()); ++step) {
+      for (size_t update : order_[size_t(step)].updates_done) {
+        const int32_t last_read = last_read_of_variable(update);
+        order_[size_t(std::max(step, last_read))].updates_to_apply.push_back(update);
+        Planned& maker = order_[size_t(step)];
+        const auto direct = direct_updates_.find({maker.node, 0});
+        const bool is_output = direct != direct_updates_.end() && direct->second == update &&
+                               flow_.updates[update] == FlowValue{maker.node, 0};  // no view of it, which has other rows
+        if (is_output && last_read < step) maker.update_by_rows = ptrdiff_t(update);
+      }
+    }
+  }
+
+  /// The last step that reads the variable that this update changes; -1 if none does.
+  int32_t last_read_of_variable(size_t update) const {
+    for (int32_t id = 0; id < int32_t(flow_.nodes.size()); ++id) {
+      const FlowNode& node = node_at(id);
+      if (node.op || node.node.op != "variable" || node.node.name != update_variables_[update]) continue;
+      const auto last = last_use_.find({id, 0});
+      return last == last_use_.end() ? -1 : last->second;
+    }
+    return -1;
   }
 
   void find_last_uses() {
@@ -216,10 +250,12 @@ class Compiler {
     for (Planned& planned : order_) {
       Step step;
       step.updates_done = std::move(planned.updates_done);
+      step.updates_to_apply = std::move(planned.updates_to_apply);
       if (planned.node < 0) {
         make_copy(planned, step);
       } else {
         SHOAL_TRY_VOID(make_kernel(planned.node, sources, threads, step));
+        if (step.kernel->gives_rows()) step.update_by_rows = planned.update_by_rows;
       }
       parts_.steps.push_back(std::move(step));
     }
@@ -298,6 +334,7 @@ class Compiler {
 
   Flow flow_;
   const SymbolSizes& sizes_;
+  const std::vector<std::string>& update_variables_;
   RandomKey seed_;
   std::vector<std::vector<TensorType>> types_;
   std::map<Key, Location> outside_;
@@ -327,6 +364,10 @@ std::string shapes_of(const KernelRequest& request) {
 Result<std::unique_ptr<Program>> compile_with(const Graph& graph, CompileOptions options, const ExecutorOptions& executor) {
   if (options.threads < 1)
     return invalid_argument("compile: threads must be at least 1, not " + std::to_string(options.threads));
+  if (!options.update_variables.empty() && options.update_variables.size() != options.updates.size()) {
+    return invalid_argument("compile: there are " + std::to_string(options.updates.size()) + " updates and " +
+                            std::to_string(options.update_variables.size()) + " names of variables that they change");
+  }
   SHOAL_CHECK(!executor.sources.empty());
   std::vector<KernelSource*> sources = executor.sources;
   std::vector<std::unique_ptr<Backend>> lenders;
@@ -339,7 +380,7 @@ Result<std::unique_ptr<Program>> compile_with(const Graph& graph, CompileOptions
   }
   if (executor.begin_thread) executor.begin_thread(options.threads);
   SHOAL_TRY(Flow flow, simplify(graph, options.fetches, options.updates));
-  return Compiler(std::move(flow), options.sizes, graph.seed()).compile(sources, executor, options.threads);
+  return Compiler(std::move(flow), options, graph.seed()).compile(sources, executor, options.threads);
 }
 
 }  // namespace shoal::backends

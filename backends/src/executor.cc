@@ -55,8 +55,10 @@ ExecutorProgram::ExecutorProgram(Parts parts)
       constants_(std::move(parts.constants)),
       updates_(std::move(parts.updates)),
       info_(std::move(parts.info)),
+      takes_applier_(parts.takes_applier),
       threads_(parts.threads),
       begin_thread_(parts.begin_thread),
+      parallel_(parts.parallel),
       arena_(Buffer::allocate(align_up(info_.arena_bytes) + info_.scratch_bytes)),
       scratch_(arena_->data() + align_up(info_.arena_bytes)),
       variable_data_(info_.variables.size()),
@@ -101,6 +103,9 @@ Result<void> ExecutorProgram::check(const StepBinding& binding) const {
   if (binding.variables.size() != info_.variables.size())
     return wrong_count("variables", binding.variables.size(), info_.variables.size());
   if (binding.updates.size() != updates_.size()) return wrong_count("updates", binding.updates.size(), updates_.size());
+  if (binding.applier && !takes_applier_) {
+    return invalid_argument("an applier was bound, but the program was compiled without update_variables");
+  }
   for (size_t i = 0; i < info_.inputs.size(); ++i) {
     const TensorView& given = binding.inputs[i];
     const ProgramInfo::Binding& wanted = info_.inputs[i];
@@ -167,22 +172,55 @@ void ExecutorProgram::finish_update(size_t index, const StepBinding& binding) {
   if (binding.ready) binding.ready->update_ready(index);
 }
 
+void ExecutorProgram::apply_update(size_t index, UpdateApplier& applier) const {
+  constexpr size_t kWorthATeamBytes = 256 << 10;
+  const int64_t rows = row_count(updates_[index].shape);
+  const size_t bytes_per_row = row_bytes(updates_[index]);
+  const std::byte* data = update_data_[index];
+  if (!parallel_ || threads_ == 1 || rows * int64_t(bytes_per_row) < int64_t(kWorthATeamBytes) || !applier.by_rows(index)) {
+    return applier.apply(index, 0, rows, data);
+  }
+  struct Job {
+    UpdateApplier& applier;
+    size_t index;
+    const std::byte* data;
+    size_t bytes_per_row;
+  } job{applier, index, data, bytes_per_row};
+  parallel_(
+      threads_, rows,
+      [](void* context, int64_t begin, int64_t end) {
+        const Job& of = *static_cast<const Job*>(context);
+        of.applier.apply(of.index, begin, end, of.data + size_t(begin) * of.bytes_per_row);
+      },
+      &job);
+}
+
+Result<void> ExecutorProgram::run_step(Step& step, const StepBinding& binding) {
+  KernelCall call{
+      .inputs = step.inputs, .outputs = step.outputs, .scratch = scratch_, .weights = binding.weights, .key = binding.key};
+  if (binding.applier && step.update_by_rows >= 0 && binding.applier->by_rows(size_t(step.update_by_rows))) {
+    call.sink = {binding.applier, size_t(step.update_by_rows)};
+  }
+  if (!step.kernel) {
+    if (const size_t bytes = step.inputs[0].bytes(); bytes > 0)
+      std::memcpy(step.outputs[0].data, step.inputs[0].data, bytes);
+  } else if (auto done = step.kernel->run(call); !done) {
+    return std::move(done).error().with_context(step.name);
+  }
+  if (!binding.applier) return {};
+  for (size_t index : step.updates_to_apply) {
+    if (!call.sink || index != call.sink.update) apply_update(index, *binding.applier);
+  }
+  return {};
+}
+
 Result<void> ExecutorProgram::run(const StepBinding& binding) {
   enter_thread(begin_thread_, threads_);
   SHOAL_TRY_VOID(check(binding));
   bind(binding);
   for (Step& step : steps_) {
-    if (!step.kernel) {
-      if (const size_t bytes = step.inputs[0].bytes(); bytes > 0)
-        std::memcpy(step.outputs[0].data, step.inputs[0].data, bytes);
-    } else {
-      const KernelCall call{.inputs = step.inputs,
-                            .outputs = step.outputs,
-                            .scratch = scratch_,
-                            .weights = binding.weights,
-                            .key = binding.key};
-      if (auto done = step.kernel->run(call); !done) return std::move(done).error().with_context(step.name);
-    }
+    SHOAL_TRY_VOID(run_step(step, binding));
+    if (binding.applier) continue;
     for (size_t index : step.updates_done) finish_update(index, binding);
   }
   return {};

@@ -27,6 +27,10 @@ struct Step {
   std::vector<Location> input_locations;
   std::vector<Location> output_locations;
   std::vector<size_t> updates_done;  ///< complete after this step: told to the listener
+  /// To be applied after this step: complete, and their variables not read any more.
+  std::vector<size_t> updates_to_apply;
+  /// One of them that output 0 of the kernel is, and that may be applied while the kernel runs; else -1.
+  ptrdiff_t update_by_rows = -1;
 };
 
 class ExecutorProgram final : public Program {
@@ -37,8 +41,10 @@ class ExecutorProgram final : public Program {
     std::vector<ProgramInfo::Binding> updates;
     std::vector<Location> fetches;
     ProgramInfo info;
+    bool takes_applier;
     int threads;
     void (*begin_thread)(int threads);
+    decltype(ExecutorOptions::parallel) parallel;
   };
   explicit ExecutorProgram(Parts parts);
 
@@ -57,13 +63,17 @@ class ExecutorProgram final : public Program {
   Result<void> check(const StepBinding& binding) const;
   void bind(const StepBinding& binding);
   void finish_update(size_t index, const StepBinding& binding);
+  void apply_update(size_t index, UpdateApplier& applier) const;
+  Result<void> run_step(Step& step, const StepBinding& binding);
 
   std::vector<Step> steps_;
   std::vector<Tensor> constants_;
   std::vector<ProgramInfo::Binding> updates_;
   ProgramInfo info_;
+  bool takes_applier_;
   int threads_;
   void (*begin_thread_)(int threads);
+  decltype(ExecutorOptions::parallel) parallel_;
   Ref<Buffer> arena_;
   std::byte* scratch_ = nullptr;
   std::vector<TensorView> fetched_;

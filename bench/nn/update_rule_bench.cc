@@ -51,6 +51,10 @@ void register_all() {
       {"momentum", {.kind = UpdateRule::Kind::kMomentum, .constants = {0.9, 0}}},
       {"adagrad", {.kind = UpdateRule::Kind::kAdagrad, .constants = {0.1, 1e-7}}},
       {"adam", {.kind = UpdateRule::Kind::kAdam, .constants = {0.9, 0.999, 1e-7}}},
+      {"adamw", {.kind = UpdateRule::Kind::kAdamW, .constants = {0.9, 0.999, 1e-7, 0.01}}},
+      {"rmsprop", {.kind = UpdateRule::Kind::kRmsProp, .constants = {0.9, 0, 1e-7, 0}}},
+      {"ftrl", {.kind = UpdateRule::Kind::kFtrl, .constants = {0.1, 0.001, 0, 0, 0}}},
+      {"lamb", {.kind = UpdateRule::Kind::kLamb, .constants = {0.9, 0.999, 1e-6, 0.01}}},
   };
   for (const int64_t elements : kSizes) {
     benchmark::RegisterBenchmark("memcpy", copy)->ArgName("elements")->Arg(elements);

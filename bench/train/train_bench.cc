@@ -25,6 +25,7 @@ struct Options {
   int rounds = 7;
   double seconds = 0.5;  ///< per side of one round
   bool json = false;
+  bool apply_after = false;  ///< updates in a pass of their own after each run, as over servers
 };
 
 struct Case {
@@ -83,8 +84,10 @@ void print_row(const Options& options, const Case& test, const Sample& step, con
 }
 
 Result<void> run_case(const Options& options, const Case& test) {
-  SHOAL_TRY(const auto trainer, Trainer::make(find_model(test.model),
-                                              {.backend = options.backend, .batch = test.batch, .threads = test.threads}));
+  SHOAL_TRY(const auto trainer, Trainer::make(find_model(test.model), {.backend = options.backend,
+                                                                       .batch = test.batch,
+                                                                       .threads = test.threads,
+                                                                       .apply_during_run = !options.apply_after}));
   Result<void> failed;
   auto step = [&] {
     if (auto done = trainer->step(); !done) failed = std::move(done);
@@ -128,6 +131,8 @@ Options parse(int argc, char** argv) {
     const bool has_value = i + 1 < argc;
     if (flag == "--json") {
       options.json = true;
+    } else if (flag == "--apply-after") {
+      options.apply_after = true;
     } else if (flag == "--model" && has_value) {
       options.models = split(argv[++i]);
     } else if (flag == "--batch" && has_value) {
@@ -143,8 +148,9 @@ Options parse(int argc, char** argv) {
     } else if (flag == "--seconds" && has_value) {
       options.seconds = std::atof(argv[++i]);
     } else {
-      std::fprintf(stderr, "usage: train_bench [--model cnn,mlp] [--batch 32,128] [--threads 1,2] [--backend NAME] [--rounds 7] "
-                           "[--seconds 0.5] [--json]\n");
+      std::fprintf(stderr,
+                   "usage: train_bench [--model cnn,mlp] [--batch 32,128] [--threads 1,2] [--backend NAME] [--rounds 7] "
+                   "[--seconds 0.5] [--json] [--apply-after]\n");
       std::exit(2);
     }
   }

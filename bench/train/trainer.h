@@ -15,10 +15,11 @@ struct TrainerOptions {
   std::string backend;
   int64_t batch = 32;
   int threads = 1;
+  bool apply_during_run = true;  ///< updates as local training applies them; false: after the run, as over servers
 };
 
 /// Trains on random batches. All calls on one thread, which becomes a compute thread of the backend.
-class Trainer {
+class Trainer final : private backends::UpdateApplier {
  public:
   static Result<std::unique_ptr<Trainer>> make(const ModelEntry& entry, const TrainerOptions& options);
 
@@ -35,6 +36,7 @@ class Trainer {
     Tensor value, gradient;
     std::vector<Tensor> slots;
     std::vector<float*> slot_data;
+    float* data = nullptr;  ///< of value
     nn::UpdateRule rule;
     int64_t elements;
   };
@@ -42,7 +44,8 @@ class Trainer {
   Result<void> make_parameters();
   void make_batches(const ModelEntry& entry, int64_t batch);
   void bind();
-  void apply_updates();
+  bool by_rows(size_t) const override { return true; }
+  void apply(size_t index, int64_t row_begin, int64_t row_end, const std::byte* rows) override;
 
   Model model_;
   std::unique_ptr<backends::Backend> backend_;
@@ -54,6 +57,8 @@ class Trainer {
   std::vector<backends::MutablePiece> update_pieces_;
   std::vector<backends::Pieces> variables_;
   std::vector<backends::MutablePieces> updates_;
+  bool apply_during_run_ = true;
+  double rate_ = 0;
   uint64_t steps_ = 0;
 };
 

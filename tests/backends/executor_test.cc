@@ -168,6 +168,68 @@ TEST_F(Executor, TellsTheListenerInTheOrderOfCompletion) {
   for (size_t i = 0; i < 4; ++i) EXPECT_EQ(seen[i], runner.update(i).as<float>()[0]) << "complete when told";
 }
 
+/// Keeps what it is given, and overwrites the variable, as an optimizer does.
+class Overwriter final : public UpdateApplier {
+ public:
+  explicit Overwriter(std::vector<Tensor*> variables) : variables_(std::move(variables)), given(variables_.size()) {}
+  bool by_rows(size_t) const override { return false; }
+  void apply(size_t index, int64_t row_begin, int64_t row_end, const std::byte* rows) override {
+    order.push_back(index);
+    Tensor& variable = *variables_[index];
+    EXPECT_EQ(row_begin, 0);
+    EXPECT_EQ(row_end, Runner::rows(variable.shape()));
+    const auto* values = reinterpret_cast<const float*>(rows);
+    given[index].assign(values, values + variable.elements());
+    const auto weights = variable.mutable_as<float>();
+    std::fill(weights.begin(), weights.end(), -1e9f);
+  }
+
+ private:
+  std::vector<Tensor*> variables_;
+
+ public:
+  std::vector<std::vector<float>> given;
+  std::vector<size_t> order;
+};
+
+TEST_F(Executor, AppliesUpdatesOnceNothingReadsTheirVariables) {
+  // `square` is read by the backward pass of its own layer, w and its gradient by a later node too; w is fetched.
+  const Value u = graph_.variable("u", {4});
+  const Value square = graph_.variable("square", {4, 4});
+  const Value h = ops::dense(x_, w_);
+  const Value out = ops::dense(h, square, u);
+  const Value loss = ops::reduce_sum(ops::square(out)) + ops::reduce_sum(ops::square(w_));
+  const auto updates = gradients(loss, {w_, square, u});
+  const Value later = ops::reduce_sum(updates[0] * w_);
+  const CompileOptions options{
+      .fetches = {out, w_, later},
+      .updates = {updates[0], updates[1], updates[2], graph_.constant(Tensor::of<float>({2}, {5, 6}))},
+      .update_variables = {"w", "square", "u", "elsewhere"}};
+  // Not copies of feeds_, since tensors share memory and these are written.
+  Feeds feeds{{"x", ramp({2, 3})}, {"w", ramp({4, 3}, -3)}, {"square", ramp({4, 4}, -7)}, {"u", ramp({4})}};
+  Runner plain = make(options), applied = make(options);
+  value_or_raise(plain.run(feeds));
+  Tensor elsewhere = ramp({2});
+  Overwriter applier({&feeds.at("w"), &feeds.at("square"), &feeds.at("u"), &elsewhere});
+  value_or_raise(applied.run(feeds, {}, {}, nullptr, &applier));
+  for (size_t i = 0; i < 3; ++i) EXPECT_TRUE(same_bits(applied.fetched(i), plain.fetched(i))) << "fetch " << i;
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(applier.given[i], list<float>(plain.update(i))) << "update " << i;
+  EXPECT_EQ(applier.order.size(), 4u) << "each once";
+  EXPECT_EQ(applier.order.back(), 0u) << "w is fetched, which is a read at the end";
+}
+
+TEST_F(Executor, AnApplierNeedsTheNamesOfTheVariables) {
+  const Value du = ops::scale(w_, 2);
+  Overwriter applier({&feeds_.at("w")});
+  Runner without = make({.updates = {du}});
+  const auto refused = without.run(feeds_, {}, {}, nullptr, &applier);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("without update_variables"));
+  const auto uneven = backend_->compile(graph_, {.updates = {du}, .update_variables = {"w", "v"}});
+  ASSERT_FALSE(uneven);
+  EXPECT_THAT(uneven.error().message(), HasSubstr("1 updates and 2 names"));
+}
+
 /// Variables and updates split by rows give the same as whole ones.
 TEST_F(Executor, GathersPiecesAndScattersUpdates) {
   const Value y = ops::dense(x_, w_ + v_);

@@ -67,14 +67,20 @@ TEST(Job, EveryCheckpointHasTheUpdatesOfItsStep) {
 }
 
 /// A model whose kernel is split over three servers, with Adam: slots and its count of updates matter too.
-EstimatorSpec split_model(const Features& features, const Labels& labels, Mode mode, const Params&, const RunConfig&) {
+EstimatorSpec split_model(const Features& features, const Labels& labels, Mode mode, const Params& params,
+                          const RunConfig&) {
   EstimatorSpec spec;
   spec.mode = mode;
   const Value hidden = nn::dense(features.single(), {.units = 64, .name = "hidden"});
   const Value y = nn::dense(hidden, {.units = 1, .name = "out"});
   const Value losses = nn::squared_error(y, labels.single());
   spec.loss = nn::reduce_loss(losses);
-  if (mode == Mode::kTrain) spec.train_op = nn::adam({.learning_rate = 0.01}).minimize(spec.loss);
+  const bool clipped = params.get_string("optimizer", "Adam") == "LAMB";
+  if (mode == Mode::kTrain && !clipped) spec.train_op = nn::adam({.learning_rate = 0.01}).minimize(spec.loss);
+  if (mode == Mode::kTrain && clipped) {
+    spec.train_op = nn::lamb({.learning_rate = 0.01}).clip_by_global_norm(0.05).minimize(spec.loss);
+    spec.summaries = {{"norm", spec.train_op->scalars[1].value}};  // fetched for the scalar and for hooks
+  }
   return spec;
 }
 
@@ -114,6 +120,21 @@ TEST(Job, OneTrainerGivesTheBitsOfALocalRun) {
       EXPECT_EQ(read_file(job.model_dir() + data), read_file(local.model_dir() + data));
     }
   }
+}
+
+TEST(Job, OneTrainerClipsLikeALocalRun) {
+  const JobSpec spec{
+      .size = {}, .model = split_model, .max_steps = 30, .input = wide_line, .params = {{"optimizer", "LAMB"}}};
+  Job local;
+  run_local(local, spec);
+  const auto expected = local.last_tensors();
+  ASSERT_EQ(expected.size(), 12u);
+  Job job;
+  JobSpec remote = spec;
+  remote.size = {.ps = 3};
+  run_job(job, remote);
+  job.expect_all_ended_well();
+  EXPECT_EQ(job.last_tensors(), expected);
 }
 
 /// Two embeddings, one of which is looked up twice, beside a dense layer.

@@ -50,6 +50,16 @@ class LocalStoreTest : public testing::Test {
     SHOAL_CO_TRY(const Outcome outcome, co_await store.commit(step, scalars));
     co_return outcome.global_step;
   }
+  /// For variables of rows of three.
+  static Task<Result<uint64_t>> step_of_twelve(Store& store, float gradient) {
+    SHOAL_CO_TRY(Step step, co_await store.begin({}));
+    SHOAL_CO_TRY_VOID(store.start(step, 1, {}));
+    std::fill_n(reinterpret_cast<float*>(step.updates[0][0].data), 12, gradient);
+    std::fill_n(reinterpret_cast<float*>(step.updates[1][0].data), 3, gradient);
+    const double scalars[] = {1.0};
+    SHOAL_CO_TRY(const Outcome outcome, co_await store.commit(step, scalars));
+    co_return outcome.global_step;
+  }
   static Task<Result<std::vector<float>>> read(Snapshot& snapshot, ArenaIndex arena) {
     const Segment segment = snapshot.plan().shards[0].segments[0];
     SHOAL_CO_TRY(const Snapshot::Part part, co_await snapshot.read(0, arena, segment.offset, segment.bytes));
@@ -87,6 +97,76 @@ TEST_F(LocalStoreTest, ASnapshotStaysWhileTrainingGoesOn) {
   // Momentum 1, 1.5, 1.75, 1.875.
   EXPECT_THAT(value_or_raise(env_.run(read(*now, 0))), Each(10.0f - 6.125f));
   EXPECT_THAT(value_or_raise(env_.run(read(*now, 1))), Each(1.875f));
+}
+
+/// The same step, with updates applied row by row as a program makes them.
+Task<Result<uint64_t>> step_by_rows(Store& store, float gradient, bool fails = false) {
+  SHOAL_CO_TRY(Step step, co_await store.begin({}));
+  SHOAL_CO_TRY_VOID(store.start(step, 1, {}));
+  const double scalars[] = {1.0};
+  backends::UpdateApplier* applier = store.apply_during_run(scalars);
+  if (!applier) co_return internal_error("the store applies nothing during a run");
+  for (size_t i = 0; i < step.updates.size(); ++i) {
+    const int64_t rows = step.updates[i][0].row_end;
+    const std::vector<float> whole(size_t(rows) * 3, gradient);
+    const auto* bytes = reinterpret_cast<const std::byte*>(whole.data());
+    if (!applier->by_rows(i)) {
+      applier->apply(i, 0, rows, bytes);
+      continue;
+    }
+    for (int64_t row = rows - 1; row >= (fails ? 1 : 0); --row) applier->apply(i, row, row + 1, bytes);
+  }
+  if (fails) co_return internal_error("the program failed");
+  SHOAL_CO_TRY(const Outcome outcome, co_await store.commit(step, scalars));
+  co_return outcome.global_step;
+}
+
+TEST_F(LocalStoreTest, UpdatesDuringTheRunGiveTheSameState) {
+  const nn::UpdateRule lamb{.kind = nn::UpdateRule::Kind::kLamb, .constants = {0.9, 0.999, 1e-6, 0.1}};
+  for (const nn::UpdateRule& rule : {momentum(0.5), adam(), lamb}) {
+    auto during = store({variable("a", {4, 3}, rule, constant(10)), variable("b", {3}, rule, constant(1))});
+    ASSERT_TRUE(env_.run(during->prepare(nullptr, kNoDeadline)));
+    std::vector<std::unique_ptr<Snapshot>> held;  // some steps find the weights held
+    for (int i = 0; i < 4; ++i) {
+      EXPECT_EQ(value_or_raise(env_.run(step_by_rows(*during, float(i)))), uint64_t(i + 1));
+      if (i == 1) held.push_back(value_or_raise(env_.run(during->snapshot(""))));
+    }
+    auto after = store({variable("a", {4, 3}, rule, constant(10)), variable("b", {3}, rule, constant(1))});
+    ASSERT_TRUE(env_.run(after->prepare(nullptr, kNoDeadline)));
+    std::vector<float> held_then;
+    for (int i = 0; i < 4; ++i) {
+      ASSERT_TRUE(env_.run(step_of_twelve(*after, float(i))));
+      auto now = value_or_raise(env_.run(after->snapshot("")));
+      if (i == 1) held_then = value_or_raise(env_.run(read(*now, 0)));
+    }
+    EXPECT_EQ(value_or_raise(env_.run(read(*held[0], 0))), held_then);
+    auto a = value_or_raise(env_.run(during->snapshot(""))), b = value_or_raise(env_.run(after->snapshot("")));
+    EXPECT_EQ(a->info().shards, b->info().shards);
+    for (ArenaIndex arena = 0; arena <= nn::slot_count(rule); ++arena) {
+      EXPECT_EQ(value_or_raise(env_.run(read(*a, arena))), value_or_raise(env_.run(read(*b, arena)))) << arena;
+    }
+  }
+}
+
+TEST_F(LocalStoreTest, WhatNoUpdateChangesMovesAlong) {
+  const VariableSpec fixed = variable("fixed", {2, 3}, {}, constant(4));
+  auto made = make_local_store(env_, plan_of({fixed, variable("w", {2, 3})}, 1));
+  ASSERT_TRUE(made->bind({"fixed", "w"}, {"w"}));
+  ASSERT_TRUE(env_.run(made->prepare(nullptr, kNoDeadline)));
+  auto held = value_or_raise(env_.run(made->snapshot("")));
+  ASSERT_TRUE(env_.run(step_by_rows(*made, 1)));
+  auto now = value_or_raise(env_.run(made->snapshot("")));
+  EXPECT_THAT(value_or_raise(env_.run(read(*now, 0))), Each(4.0f));
+}
+
+TEST_F(LocalStoreTest, AStepThatFailedHalfWayLeavesNothingUsableUntilARestore) {
+  auto made = store({variable("a", {4, 3})});
+  ASSERT_TRUE(env_.run(made->prepare(nullptr, kNoDeadline)));
+  ASSERT_FALSE(env_.run(step_by_rows(*made, 1, true)));
+  expect_error(env_.run(made->begin({})), ErrorKind::kFailedPrecondition, "failed while it changed the weights");
+  expect_error(env_.run(made->snapshot("")), ErrorKind::kFailedPrecondition, "failed while it changed the weights");
+  ASSERT_TRUE(env_.run(made->prepare(nullptr, kNoDeadline)));
+  EXPECT_TRUE(env_.run(step_by_rows(*made, 1)));
 }
 
 TEST_F(LocalStoreTest, UpdatesInPlaceAfterTheSnapshotIsGone) {

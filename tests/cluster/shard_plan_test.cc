@@ -143,6 +143,19 @@ TEST(ShardPlan, RefusesWhatNoServerCanHold) {
   EXPECT_TRUE(plan_shards({variable("huge", {1 << 16, 1 << 13})}, 3, 1));
 }
 
+TEST(ShardPlan, SplitsNoVariableThatItsRuleNeedsWhole) {
+  const nn::UpdateRule lamb{.kind = nn::UpdateRule::Kind::kLamb, .constants = {0.9, 0.999, 1e-6, 0}};
+  const auto pieces = [](const nn::UpdateRule& rule) {
+    size_t count = 0;
+    for (const ShardSpec& shard : plan_of({variable("large", {4096, 8}, rule), variable("small", {3})}, 3).shards) {
+      for (const Segment& segment : shard.segments) count += segment.variable.name == "large";
+    }
+    return count;
+  };
+  EXPECT_GT(pieces(adam()), 1u);
+  EXPECT_EQ(pieces(lamb), 1u);
+}
+
 TEST(ShardSpecJson, ComesBackAsItWas) {
   for (uint32_t seed = 0; seed < 50; ++seed) {
     for (const ShardSpec& spec : plan_of(random_variables(seed), 2).shards) {
@@ -157,6 +170,15 @@ TEST(ShardSpecJson, CarriesExtremeKeysAndConstants) {
   const VariableSpec odd = variable("odd \"name\"\n\xc3\xa9", {3}, momentum(0.1), uniform(-1.0 / 3, 5e-324), ~RandomKey(0));
   const ShardSpec spec = plan_of({odd}, 1).shards[0];
   EXPECT_EQ(*parse_shard_spec(to_json(spec)), spec);
+}
+
+TEST(ShardSpecJson, CarriesGradientScales) {
+  nn::UpdateRule rule = adam();
+  rule.gradient_scale_scalar = 0;
+  const ShardSpec spec = plan_of({variable("a", {3}, rule)}, 1).shards[0];
+  EXPECT_EQ(*parse_shard_spec(to_json(spec)), spec);
+  EXPECT_EQ(to_json(plan_of({variable("a", {3}, adam())}, 1).shards[0]).find("gradient_scale"), std::string::npos)
+      << "the text of rules without one stays what it was";
 }
 
 TEST(ShardSpecJson, NamesOfAnyBytesDoNotBreakIt) {
@@ -209,6 +231,15 @@ TEST(ShardSpecJson, RefusesHostileSpecs) {
   refuses("momentum of 2", [](Json& j) { j["segments"][0]["constants"] = {2.0}; });
   refuses("learning rate that is not sent", [](Json& j) { j["segments"][0]["learning_rate_scalar"] = 1; });
   refuses("negative learning rate scalar", [](Json& j) { j["segments"][0]["learning_rate_scalar"] = -1; });
+  refuses("gradient scale that is not sent", [](Json& j) { j["segments"][0]["gradient_scale_scalar"] = 1; });
+  refuses("negative gradient scale scalar", [](Json& j) { j["segments"][0]["gradient_scale_scalar"] = -2; });
+  refuses("part of a variable that its rule needs whole", [](Json& j) {
+    j["segments"][1]["rule"] = 11;
+    j["segments"][1]["constants"] = {0.9, 0.999, 1e-6, 0.0};
+    j["segments"][1]["rows"] = {0, 3};
+    j["segments"][1]["bytes"] = 12;
+    j["slot_count"] = 2;
+  });
   refuses("fewer slots than the rule keeps", [](Json& j) { j["slot_count"] = 0; });
   refuses("too many slots", [](Json& j) { j["slot_count"] = 9; });
   refuses("too many scalars", [](Json& j) { j["scalar_count"] = 5000; });

@@ -142,6 +142,23 @@ TEST_F(ShardTest, RefusesPushesThatDoNotFit) {
   EXPECT_THAT(floats(spec.segments[0], weights->bytes()), Each(1.0f));
 }
 
+TEST_F(ShardTest, GradientsAreScaledByTheScalarThatTheRuleNames) {
+  nn::UpdateRule scaled = momentum(0.5);
+  scaled.gradient_scale_scalar = 1;
+  const ShardSpec spec =
+      value_or_raise(plan_shards({variable("a", {3}, scaled), variable("b", {3}, momentum(0.5))}, 1, 2)).shards[0];
+  Shard shard(spec, *pool_);
+  Ref<Buffer> weights = pool_->get(spec.arena_bytes);
+  ASSERT_TRUE(shard.initialise(weights->bytes()));
+  const Ref<Buffer> arena = filled(spec, 8, *pool_);
+  const std::span<const std::byte> pushes[] = {arena->bytes()};
+  const double scalars[] = {1.0, 0.25};
+  ASSERT_TRUE(shard.apply(weights->bytes(), weights->bytes(), pushes, scalars));
+  EXPECT_THAT(floats(spec.segments[0], weights->bytes()), Each(-2.0f));
+  EXPECT_THAT(floats(spec.segments[0], shard.slots()[0]->bytes()), Each(2.0f));
+  EXPECT_THAT(floats(spec.segments[1], weights->bytes()), Each(-8.0f));
+}
+
 TEST_F(ShardTest, RulesWithoutALearningRateMayNameNone) {
   nn::UpdateRule average{.kind = nn::UpdateRule::Kind::kMovingAverage, .constants = {0.5}, .learning_rate_scalar = 900};
   const ShardSpec spec = plan_of({variable("mean", {3}, average)}, 1).shards[0];

@@ -361,6 +361,7 @@ Cases all_cases() {
   add_shapes_cases(cases);
   add_conv_cases(cases);
   add_norm_cases(cases);
+  add_clipping_cases(cases);
   return cases;
 }
 

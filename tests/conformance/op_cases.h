@@ -54,6 +54,8 @@ struct OpCase {
 const std::vector<OpCase>& op_cases();
 // The families with a file of their own: op_cases_<family>.cc.
 void add_shapes_cases(std::vector<OpCase>& cases);
+// By family.
+void add_clipping_cases(std::vector<OpCase>& cases);
 
 // The families that have files of their own.
 void add_sequence_cases(std::vector<OpCase>& cases);

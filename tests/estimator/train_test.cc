@@ -301,7 +301,8 @@ TEST_P(Resume, AfterAFailureGoesOnFromTheLastCheckpoint) {
   EXPECT_EQ(tensors(parts.model_dir() + "/model.ckpt-20"), tensors(whole.model_dir() + "/model.ckpt-20"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Optimizers, Resume, ::testing::Values("SGD", "Adagrad", "Adam"),
+INSTANTIATE_TEST_SUITE_P(Optimizers, Resume,
+                         ::testing::Values("SGD", "Adagrad", "Adam", "AdamW", "RMSProp", "Ftrl", "LAMB"),
                          [](const auto& instance) { return std::string(instance.param); });
 
 TEST(Train, TheSameSeedGivesTheSameBitsAndNoSeedDoesNot) {

@@ -93,6 +93,17 @@ TEST_F(ShapeRules, InputsThatMayBeMissingAreNamed) {
   EXPECT_REFUSED(graph_.add("lstm", {projection, kernel}, {}, "l"), "lstm \"l\": attribute \"inputs\" is missing");
 }
 
+TEST_F(ShapeRules, Clipping) {
+  EXPECT_EQ(shape(ops::clip(floats({batch_, 3}), -1, 1)), "[batch, 3]");
+  EXPECT_EQ(shape(ops::global_norm({floats({batch_, 3}), floats({}), floats({7})})), "[]");
+  EXPECT_REFUSED(ops::clip(floats({3}), 1, -1, "c"),
+                 "clip \"c\": low is 1.000000, high -1.000000; low may not be above high");
+  EXPECT_REFUSED(ops::clip(integers({3}), 0, 1, "c"), "clip \"c\": x is int64 [3]; it must be float32");
+  EXPECT_REFUSED(ops::global_norm({}), "global_norm: there are no values");
+  EXPECT_REFUSED(ops::global_norm({floats({3}), integers({3})}, "n"),
+                 "global_norm \"n\": a value is int64 [3]; it must be float32");
+}
+
 TEST_F(ShapeRules, Conv2d) {
   const Value x = floats({batch_, 28, 27, 3});
   const Value kernel = floats({8, 3, 5, 5});

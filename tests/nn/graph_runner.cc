@@ -88,17 +88,27 @@ std::vector<float> GraphRunner::floats(Value fetch, const Feeds& feeds, uint64_t
 void GraphRunner::train(const TrainOp& op, const Feeds& feeds) {
   std::vector<std::vector<float>> memory;
   std::vector<Value> values;
-  std::vector<Value> by_rows;
+  std::vector<Value> fetches = scalar_values(op);
+  const size_t scalar_count = fetches.size();
   for (const VariableUpdate& update : op.updates) {
     if (update.rows.empty()) values.push_back(update.update);
-    for (const RowUpdate& part : update.rows) by_rows.insert(by_rows.end(), {part.ids, part.gradients});
+    for (const RowUpdate& part : update.rows) fetches.insert(fetches.end(), {part.ids, part.gradients});
   }
+  std::vector<float> fetched;
   std::vector<Tensor> rows;
   if (!op.updates.empty()) {
-    Execution execution = execute(by_rows, values, feeds, memory, global_step_);
+    Execution execution = execute(fetches, values, feeds, memory, global_step_);
     value_or_raise(execution.result);
-    for (const TensorView& view : execution.program->fetched()) rows.push_back(copy_of(view));
+    for (const TensorView& view : execution.program->fetched()) {
+      if (fetched.size() < scalar_count) {
+        fetched.push_back(view.as<float>()[0]);
+      } else {
+        rows.push_back(copy_of(view));
+      }
+    }
   }
+  std::vector<double> scalars(op.scalars.size());
+  compute_scalars(op, global_step_, fetched, scalars);
   auto whole = memory.begin();
   auto next_rows = rows.begin();
   for (const VariableUpdate& update : op.updates) {
@@ -109,9 +119,9 @@ void GraphRunner::train(const TrainOp& op, const Feeds& feeds) {
     }
     std::vector<float*> slot_pointers;
     for (auto& slot : slots) slot_pointers.push_back(slot.data());
-    const double rate =
-        op.scalars.empty() ? 0 : op.scalars.at(size_t(update.rule.learning_rate_scalar)).at(global_step_);
-    const float scale = 1;
+    const double rate = uses_learning_rate(update.rule) ? scalars.at(size_t(update.rule.learning_rate_scalar)) : 0;
+    const int32_t scale_scalar = update.rule.gradient_scale_scalar;
+    const float scale = scale_scalar < 0 ? 1.0f : float(scalars.at(size_t(scale_scalar)));
     auto apply = [&](int64_t first, int64_t count, const float* gradient) {
       std::vector<float*> slots_here;
       for (float* slot : slot_pointers) slots_here.push_back(slot + first);

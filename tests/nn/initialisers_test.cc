@@ -69,6 +69,8 @@ TEST(Initialisers, HaveTheStatedStatistics) {
   const std::vector<Case> cases{
       {"glorot_uniform", glorot_uniform(), 0, std::sqrt(2.0 / 400), std::sqrt(6.0 / 400)},
       {"glorot_normal", glorot_normal(), 0, std::sqrt(2.0 / 400), 2 * std::sqrt(2.0 / 400) / 0.8796},
+      {"lecun_uniform", lecun_uniform(), 0, std::sqrt(1.0 / 300), std::sqrt(3.0 / 300)},
+      {"lecun_normal", lecun_normal(), 0, std::sqrt(1.0 / 300), 2 * std::sqrt(1.0 / 300) / 0.8796},
       {"he_uniform", he_uniform(), 0, std::sqrt(2.0 / 300), std::sqrt(6.0 / 300)},
       {"he_normal", he_normal(), 0, std::sqrt(2.0 / 300), 2 * std::sqrt(2.0 / 300) / 0.8796},
       {"normal", normal(3, 0.5), 3, 0.5, infinity},

@@ -9,6 +9,7 @@
 
 #include "graph_runner.h"
 #include "shoal/graph/ops.h"
+#include "shoal/nn/schedules.h"
 
 namespace shoal::nn {
 namespace {
@@ -31,6 +32,14 @@ TEST(Optimizer, EveryOneReachesTheMinimumOfAQuadratic) {
       {sgd({.learning_rate = 0.02, .momentum = 0.9, .nesterov = true}), 300},
       {adagrad({.learning_rate = 0.5}), 300},
       {adam({.learning_rate = 0.1}), 500},
+      {adamw({.learning_rate = 0.1, .weight_decay = 1e-5}), 500},
+      {rmsprop({.learning_rate = polynomial_decay({.initial = 0.1, .decay_steps = 400})}), 400},
+      {rmsprop({.learning_rate = polynomial_decay({.initial = 0.01, .decay_steps = 400}), .momentum = 0.9}), 400},
+      {ftrl({.learning_rate = 0.5}), 300},
+      {lamb({.learning_rate = polynomial_decay({.initial = 0.1, .decay_steps = 400}), .weight_decay = 0}), 400},
+      {sgd({.learning_rate = 0.1}).clip_by_global_norm(1), 200},
+      {sgd({.learning_rate = 0.1}).clip_by_norm(1), 200},
+      {sgd({.learning_rate = 0.1}).clip_by_value(1), 200},
   };
   for (const auto& [optimizer, steps] : cases) {
     SCOPED_TRACE(optimizer.name() + ", " + std::string(to_string(optimizer.rule().kind)));
@@ -67,6 +76,81 @@ TEST(Optimizer, TheLearningRateFollowsTheGlobalStep) {
   EXPECT_EQ(runner.variable("w"), (std::vector<float>{1, -2, 0.5f}));
 }
 
+/// loss = sum(a * ga + b * gb): gradients are ga = (3, 0) and gb = (0, -4), of norm 5 together.
+struct Linear {
+  Graph graph;
+  Value a = graph.variable("a", Shape{2}), b = graph.variable("b", Shape{2});
+  Value factor = graph.input("factor", DType::kFloat32, {});
+  Value loss = ops::reduce_sum(a * graph.constant(Tensor::of<float>(Shape{2}, {3, 0}))) * 1.0 +
+               ops::reduce_sum(b * graph.constant(Tensor::of<float>(Shape{2}, {0, -4})));
+  std::vector<float> after_one_step(const Optimizer& optimizer) {
+    GraphRunner runner(graph);
+    runner.train(optimizer.minimize(loss));
+    std::vector<float> values = runner.variable("a");
+    values.insert(values.end(), runner.variable("b").begin(), runner.variable("b").end());
+    return values;
+  }
+};
+
+TEST(Optimizer, ClipsByGlobalNorm) {
+  const auto step = [](double limit) {
+    return Linear().after_one_step(sgd({.learning_rate = 1}).clip_by_global_norm(limit));
+  };
+  EXPECT_EQ(step(2.5), (std::vector<float>{-1.5f, 0, 0, 2}));
+  EXPECT_EQ(step(5), (std::vector<float>{-3, 0, 0, 4})) << "not above the limit";
+  EXPECT_EQ(step(100), (std::vector<float>{-3, 0, 0, 4}));
+}
+
+TEST(Optimizer, ClipsEachVariableByItsNorm) {
+  const auto step = [](double limit) { return Linear().after_one_step(sgd({.learning_rate = 1}).clip_by_norm(limit)); };
+  EXPECT_EQ(step(3), (std::vector<float>{-3, 0, 0, 3}));
+  EXPECT_EQ(step(1.5), (std::vector<float>{-1.5f, 0, 0, 1.5f}));
+}
+
+TEST(Optimizer, ClipsByValue) {
+  EXPECT_EQ(Linear().after_one_step(sgd({.learning_rate = 1}).clip_by_value(3.5)), (std::vector<float>{-3, 0, 0, 3.5f}));
+}
+
+TEST(Optimizer, ClippingLeavesTheRestOfTheRuleAlone) {
+  Linear model;
+  const TrainOp op = group({adam().clip_by_global_norm(1).minimize(model.loss, {"a"}),
+                            sgd({.learning_rate = 0.5}).clip_by_norm(2).minimize(model.loss, {"b"})});
+  ASSERT_EQ(op.scalars.size(), 4u);
+  EXPECT_EQ(op.updates[0].rule.learning_rate_scalar, 0);
+  EXPECT_EQ(op.updates[0].rule.gradient_scale_scalar, 1);
+  EXPECT_EQ(op.updates[1].rule.learning_rate_scalar, 2);
+  EXPECT_EQ(op.updates[1].rule.gradient_scale_scalar, 3);
+  EXPECT_EQ(op.scalars[1].name, "gradient_scale");
+  EXPECT_EQ(op.scalars[3].name, "gradient_scale/b");
+  GraphRunner runner(model.graph);
+  runner.train(op);
+  EXPECT_NEAR(runner.variable("a")[0], -0.001, 1e-6);  // Adam's first step is its rate
+  EXPECT_EQ(runner.variable("b")[1], 1.0f);            // 0.5 * 2
+}
+
+TEST(Optimizer, ClippingFactorsAreFiniteWhateverTheNorm) {
+  Linear model;
+  const TrainOp op = sgd().clip_by_global_norm(2).minimize(model.loss);
+  const auto factor = [&](float norm) {
+    double scalars[2];
+    compute_scalars(op, 0, {&norm, 1}, scalars);
+    return scalars[1];
+  };
+  EXPECT_EQ(factor(0), 1);
+  EXPECT_EQ(factor(2), 1);
+  EXPECT_EQ(factor(8), 0.25);
+  EXPECT_EQ(factor(std::numeric_limits<float>::infinity()), 0);
+  EXPECT_EQ(factor(std::numeric_limits<float>::quiet_NaN()), 1);
+}
+
+TEST(Optimizer, RefusesLimitsOutOfRange) {
+  EXPECT_THAT(raised([] { sgd().clip_by_value(0); }), HasSubstr("SGD: clip_by_value: limit is 0"));
+  EXPECT_THAT(raised([] { sgd().clip_by_norm(-1); }), HasSubstr("limit is -1"));
+  EXPECT_THAT(raised([] { sgd().clip_by_global_norm(std::numeric_limits<double>::infinity()); }),
+              HasSubstr("limit is inf"));
+  EXPECT_THAT(raised([] { sgd().clip_by_norm(1).clip_by_value(1); }), HasSubstr("clipped already"));
+}
+
 TEST(Optimizer, LeavesOutWhatTheLossDoesNotDependOn) {
   Quadratic model;
   model.graph.variable("elsewhere", Shape{2});
@@ -93,10 +177,16 @@ TEST(Optimizer, MakersSetTheRules) {
   EXPECT_EQ(sgd({.momentum = 0.9, .nesterov = true}).rule(), (UpdateRule{.kind = Kind::kMomentum, .constants = {0.9, 1}}));
   EXPECT_EQ(adagrad().rule(), (UpdateRule{.kind = Kind::kAdagrad, .constants = {0.1, 1e-7}}));
   EXPECT_EQ(adam().rule(), (UpdateRule{.kind = Kind::kAdam, .constants = {0.9, 0.999, 1e-7}}));
+  EXPECT_EQ(adamw().rule(), (UpdateRule{.kind = Kind::kAdamW, .constants = {0.9, 0.999, 1e-7, 0.01}}));
+  EXPECT_EQ(rmsprop({.momentum = 0.5, .centered = true}).rule(),
+            (UpdateRule{.kind = Kind::kRmsProp, .constants = {0.9, 0.5, 1e-7, 1}}));
+  EXPECT_EQ(ftrl({.l1 = 1, .l2 = 2, .l2_shrinkage = 3, .beta = 4}).rule(),
+            (UpdateRule{.kind = Kind::kFtrl, .constants = {0.1, 1, 2, 3, 4}}));
+  EXPECT_EQ(lamb().rule(), (UpdateRule{.kind = Kind::kLamb, .constants = {0.9, 0.999, 1e-6, 0.01}}));
 }
 
 TEST(Optimizer, ByName) {
-  EXPECT_THAT(optimizer_names(), ElementsAre("SGD", "Adagrad", "Adam"));
+  EXPECT_THAT(optimizer_names(), ElementsAre("SGD", "Adagrad", "Adam", "AdamW", "RMSProp", "Ftrl", "LAMB"));
   for (const std::string& name : optimizer_names()) EXPECT_EQ(value_or_raise(make_optimizer(name)).name(), name);
   EXPECT_EQ(value_or_raise(make_optimizer("Adam")).learning_rate().at(0), 0.001);
   EXPECT_EQ(value_or_raise(make_optimizer("Adam", 0.25)).learning_rate().at(0), 0.25);
@@ -104,7 +194,7 @@ TEST(Optimizer, ByName) {
     const Result<Optimizer> result = make_optimizer(unknown);
     ASSERT_FALSE(result) << unknown;
     EXPECT_EQ(result.error().kind(), ErrorKind::kInvalidArgument);
-    EXPECT_THAT(result.error().message(), HasSubstr("there are: SGD, Adagrad, Adam"));
+    EXPECT_THAT(result.error().message(), HasSubstr("there are: SGD, Adagrad, Adam, AdamW, RMSProp, Ftrl, LAMB"));
   }
 }
 

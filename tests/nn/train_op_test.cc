@@ -82,6 +82,19 @@ TEST(TrainOp, RefusesPartsThatDoNotFit) {
   EXPECT_THAT(raised([&] { (void)group({}); }), HasSubstr("no train ops"));
   EXPECT_THAT(raised([&] { (void)train_op({.updates = {}, .scalars = {{"rate", nullptr}}}); }),
               HasSubstr("rate has no function"));
+  EXPECT_THAT(refusal({{"w", x, {.kind = Kind::kAdd, .gradient_scale_scalar = 0}}}),
+              HasSubstr("gradient scale is scalar number 0"));
+  const auto scalar_refusal = [&](StepScalar scalar) {
+    return raised([&] { (void)train_op({.updates = {{"w", x, add}}, .scalars = {scalar}}); });
+  };
+  const auto same = [](float value) { return double(value); };
+  const Value number = ops::reduce_sum(x), elsewhere = ops::reduce_sum(stranger);
+  EXPECT_EQ(scalar_refusal({.name = "s", .at = {}, .value = number, .of_value = same}), "");
+  EXPECT_THAT(scalar_refusal({.name = "s", .at = {}, .value = number}), HasSubstr("it needs of_value"));
+  EXPECT_THAT(scalar_refusal({.name = "s", .at = [](uint64_t) { return 1.0; }, .value = number, .of_value = same}),
+              HasSubstr("no other function"));
+  EXPECT_THAT(scalar_refusal({.name = "s", .at = {}, .value = x, .of_value = same}), HasSubstr("not from float32 [2]"));
+  EXPECT_THAT(scalar_refusal({.name = "s", .at = {}, .value = elsewhere, .of_value = same}), HasSubstr("another graph"));
 }
 
 }  // namespace

@@ -30,6 +30,15 @@ const std::vector<UpdateRule>& all_rules() {
       {.kind = Kind::kAssign},
       {.kind = Kind::kAdd},
       {.kind = Kind::kMovingAverage, .constants = {0.99}},
+      {.kind = Kind::kAdamW, .constants = {0.9, 0.999, 1e-7, 0.1}},
+      {.kind = Kind::kRmsProp, .constants = {0.9, 0, 1e-7, 0}},
+      {.kind = Kind::kRmsProp, .constants = {0.9, 0.5, 1e-3, 0}},
+      {.kind = Kind::kRmsProp, .constants = {0.95, 0, 1e-2, 1}},
+      {.kind = Kind::kRmsProp, .constants = {0.95, 0.5, 1e-2, 1}},
+      {.kind = Kind::kFtrl, .constants = {0.1, 0, 0, 0, 0}},
+      {.kind = Kind::kFtrl, .constants = {0.1, 0.5, 0.01, 0.02, 1}},
+      {.kind = Kind::kLamb, .constants = {0.9, 0.999, 1e-6, 0.1}},
+      {.kind = Kind::kLamb, .constants = {0.5, 0.9, 0.25, 0}},
   };
   return rules;
 }
@@ -64,9 +73,38 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
+double adam_direction(double m, double v, double beta1, double beta2, double epsilon_hat, int t) {
+  return std::sqrt(1 - std::pow(beta2, t)) / (1 - std::pow(beta1, t)) * m / (std::sqrt(v) + epsilon_hat);
+}
+
 /// The rules again, one element, in double precision, written from their papers.
 struct DoubleOracle {
-  double w, slot0, slot1 = 0;
+  double w, slot0, slot1 = 0, slot2 = 0;
+  /// LAMB's step before it is scaled to the variable's norm.
+  double lamb_direction(const UpdateRule& rule, int t, double g) {
+    const auto& c = rule.constants;
+    slot0 = c[0] * slot0 + (1 - c[0]) * g;
+    slot1 = c[1] * slot1 + (1 - c[1]) * g * g;
+    const double m = slot0 / (1 - std::pow(c[0], t)), v = slot1 / (1 - std::pow(c[1], t));
+    return m / (std::sqrt(v) + c[2]) + c[3] * w;
+  }
+  void rmsprop(const UpdateRule& rule, double rate, double g) {
+    const auto& c = rule.constants;
+    double& mean = c[1] > 0 ? slot2 : slot1;
+    slot0 = c[0] * slot0 + (1 - c[0]) * g * g;
+    if (c[3] != 0) mean = c[0] * mean + (1 - c[0]) * g;
+    double change = g / (std::sqrt(slot0 - (c[3] != 0 ? mean * mean : 0)) + c[2]);
+    if (c[1] > 0) change = slot1 = c[1] * slot1 + change;
+    w -= rate * change;
+  }
+  void ftrl(const UpdateRule& rule, double rate, double g) {
+    const auto& c = rule.constants;
+    const double before = slot0;
+    slot0 += g * g;
+    slot1 += g + 2 * c[3] * w - (std::sqrt(slot0) - std::sqrt(before)) / rate * w;
+    const double quadratic = (std::sqrt(slot0) + c[4]) / rate + 2 * c[2];
+    w = std::abs(slot1) <= c[1] ? 0 : ((slot1 > 0 ? c[1] : -c[1]) - slot1) / quadratic;
+  }
   void step(const UpdateRule& rule, double rate, int t, double g) {
     const auto& c = rule.constants;
     switch (rule.kind) {
@@ -83,8 +121,16 @@ struct DoubleOracle {
       case Kind::kAdam:
         slot0 = c[0] * slot0 + (1 - c[0]) * g;
         slot1 = c[1] * slot1 + (1 - c[1]) * g * g;
-        w -= rate * std::sqrt(1 - std::pow(c[1], t)) / (1 - std::pow(c[0], t)) * slot0 / (std::sqrt(slot1) + c[2]);
+        w -= rate * adam_direction(slot0, slot1, c[0], c[1], c[2], t);
         break;
+      case Kind::kAdamW:
+        slot0 = c[0] * slot0 + (1 - c[0]) * g;
+        slot1 = c[1] * slot1 + (1 - c[1]) * g * g;
+        w = w - rate * c[3] * w - rate * adam_direction(slot0, slot1, c[0], c[1], c[2], t);
+        break;
+      case Kind::kRmsProp: rmsprop(rule, rate, g); break;
+      case Kind::kFtrl: ftrl(rule, rate, g); break;
+      case Kind::kLamb: FAIL() << "not element by element";
       case Kind::kAssign: w = g; break;
       case Kind::kAdd: w += g; break;
       case Kind::kMovingAverage: w = c[0] * w + (1 - c[0]) * g; break;
@@ -92,27 +138,52 @@ struct DoubleOracle {
   }
 };
 
+/// One step of all elements.
+void step(std::vector<DoubleOracle>& oracle, const UpdateRule& rule, double rate, int t, const std::vector<float>& g) {
+  if (rule.kind != Kind::kLamb) {
+    for (size_t k = 0; k < oracle.size(); ++k) oracle[k].step(rule, rate, t, g[k]);
+    return;
+  }
+  std::vector<double> direction;
+  double w_squares = 0, r_squares = 0;
+  for (size_t k = 0; k < oracle.size(); ++k) {
+    direction.push_back(oracle[k].lamb_direction(rule, t, g[k]));
+    w_squares += oracle[k].w * oracle[k].w;
+    r_squares += direction[k] * direction[k];
+  }
+  const double ratio = std::sqrt(w_squares) / std::sqrt(r_squares);
+  for (size_t k = 0; k < oracle.size(); ++k) oracle[k].w -= rate * ratio * direction[k];
+}
+
 TEST(UpdateRule, AgreesWithDoublePrecisionFormulas) {
   constexpr size_t kCount = 1003;
   constexpr int kSteps = 20;
   const double rate = 0.05;
   for (const UpdateRule& rule : all_rules()) {
-    SCOPED_TRACE(std::string(to_string(rule.kind)) + (rule.constants[1] == 1 ? " nesterov" : ""));
+    SCOPED_TRACE(testing::Message() << to_string(rule.kind) << " " << testing::PrintToString(rule.constants));
     Variable variable(rule, normals(1, kCount));
     std::vector<DoubleOracle> oracle;
-    for (const float w : variable.value) oracle.push_back({w, rule.kind == Kind::kAdagrad ? rule.constants[0] : 0.0});
+    const bool accumulates = rule.kind == Kind::kAdagrad || rule.kind == Kind::kFtrl;
+    for (const float w : variable.value) oracle.push_back({w, accumulates ? rule.constants[0] : 0.0});
     for (int t = 1; t <= kSteps; ++t) {
       const std::vector<float> gradient = normals(100 + uint64_t(t), kCount);
       const float* pointer = gradient.data();
       const float one = 1;
       variable.apply(rule, rate, uint64_t(t), 0, kCount, {{&pointer, 1}, {&one, 1}, 1});
-      for (size_t k = 0; k < kCount; ++k) oracle[k].step(rule, rate, t, gradient[k]);
+      step(oracle, rule, rate, t, gradient);
     }
     for (size_t k = 0; k < kCount; ++k) {
       ASSERT_NEAR(variable.value[k], oracle[k].w, 2e-5) << k;
       const double tolerance = 2e-5 * (1 + std::abs(oracle[k].slot0));
       if (slot_count(rule) > 0) { ASSERT_NEAR(variable.slots[0][k], oracle[k].slot0, tolerance) << k; }
-      if (slot_count(rule) > 1) { ASSERT_NEAR(variable.slots[1][k], oracle[k].slot1, 1e-6) << k; }
+      // Ftrl's linear term is a sum of numbers as large as sqrt(s) / rate * w, about 100.
+      const double tolerance1 = rule.kind == Kind::kFtrl ? 5e-5 : 1e-6;
+      if (slot_count(rule) > 1) {
+        ASSERT_NEAR(variable.slots[1][k], oracle[k].slot1, tolerance1) << k;
+      }
+      if (slot_count(rule) > 2) {
+        ASSERT_NEAR(variable.slots[2][k], oracle[k].slot2, 1e-6) << k;
+      }
     }
   }
 }
@@ -154,6 +225,7 @@ TEST(UpdateRule, AnySplitGivesTheSameBits) {
   const std::vector<const float*> pointers{pushes[0].data(), pushes[1].data(), pushes[2].data()};
   const std::vector<float> scales{1.0f, 0.3f, 0.7f};
   for (const UpdateRule& rule : all_rules()) {
+    if (needs_whole_variable(rule)) continue;
     for (const size_t contributors : {size_t(1), size_t(3)}) {
       SCOPED_TRACE(std::string(to_string(rule.kind)) + ", contributors: " + std::to_string(contributors));
       const Contributions contributions{{pointers.data(), contributors},
@@ -241,6 +313,61 @@ TEST(UpdateRule, AdamStaysFiniteAfterManyUpdates) {
   EXPECT_NEAR(variable.value[0], 1 - 0.001 * 0.05 / std::sqrt(0.00025), 1e-6);
 }
 
+TEST(UpdateRule, LambTakesContributorsAndSplitsLikeOneGradient) {
+  // Several blocks of the fold, and a last odd one; 2 g + 0 h is g doubled, exactly.
+  constexpr size_t kCount = 5003;
+  const UpdateRule rule{.kind = Kind::kLamb, .constants = {0.9, 0.999, 1e-6, 0.01}};
+  EXPECT_TRUE(needs_whole_variable(rule));
+  std::vector<float> doubled = normals(31, kCount);
+  const std::vector<float> gradient = doubled, other = normals(32, kCount);
+  for (float& g : doubled) g *= 2;
+  Variable one(rule, normals(30, kCount));
+  Variable two = one;
+  const float* alone = doubled.data();
+  const float* both[] = {gradient.data(), other.data()};
+  const float unit = 1, scales[] = {2, 0};
+  for (uint64_t t = 1; t <= 3; ++t) {
+    one.apply(rule, 0.1, t, 0, kCount, {{&alone, 1}, {&unit, 1}, 1});
+    two.apply(rule, 0.1, t, 0, kCount, {both, scales, 1});
+  }
+  EXPECT_TRUE(same_bits(one.value, two.value));
+}
+
+TEST(UpdateRule, LambMovesAVariableThatStartsAtZero) {
+  const UpdateRule rule{.kind = Kind::kLamb, .constants = {0.9, 0.999, 1e-10, 0.01}};
+  Variable variable(rule, {0, 0});
+  const std::vector<float> gradient{3, -0.5f};
+  const float* pointer = gradient.data();
+  const float one = 1;
+  variable.apply(rule, 0.25, 1, 0, 2, {{&pointer, 1}, {&one, 1}, 1});
+  EXPECT_NEAR(variable.value[0], -0.25, 1e-6);
+  EXPECT_NEAR(variable.value[1], 0.25, 1e-6);
+}
+
+TEST(UpdateRule, FtrlSetsWeightsThatMatterLittleToZero) {
+  const UpdateRule rule{.kind = Kind::kFtrl, .constants = {0.1, 1.0, 0, 0, 0}};
+  Variable variable(rule, {0, 0, 0});
+  const std::vector<float> gradient{0.5f, -1.5f, std::numeric_limits<float>::quiet_NaN()};
+  const float* pointer = gradient.data();
+  const float one = 1;
+  variable.apply(rule, 0.5, 1, 0, 3, {{&pointer, 1}, {&one, 1}, 1});
+  EXPECT_EQ(variable.value[0], 0.0f);  // |z| = 0.5 <= l1
+  EXPECT_NEAR(variable.value[1], 0.5 / (std::sqrt(0.1 + 2.25) / 0.5), 1e-6);
+  EXPECT_TRUE(std::isnan(variable.value[2]));
+}
+
+TEST(UpdateRule, ARateOfZeroMovesNothing) {
+  const std::vector<float> start = normals(41, 100), gradient = normals(42, 100);
+  const float* pointer = gradient.data();
+  const float one = 1;
+  for (const UpdateRule& rule : all_rules()) {
+    if (!uses_learning_rate(rule)) continue;
+    Variable variable(rule, start);
+    variable.apply(rule, 0, 1, 0, 100, {{&pointer, 1}, {&one, 1}, 1});
+    EXPECT_EQ(variable.value, start) << to_string(rule.kind);
+  }
+}
+
 TEST(UpdateRule, SlotsHaveNamesAndStarts) {
   const UpdateRule adagrad{.kind = Kind::kAdagrad, .constants = {0.1, 1e-7}};
   const UpdateRule adam{.kind = Kind::kAdam, .constants = {0.9, 0.999, 1e-7}};
@@ -255,6 +382,22 @@ TEST(UpdateRule, SlotsHaveNamesAndStarts) {
   ASSERT_EQ(slot_count(adam), 2);
   EXPECT_EQ(slot_name(adam, 0), "m");
   EXPECT_EQ(slot_name(adam, 1), "v");
+  const auto names = [](const UpdateRule& rule) {
+    std::vector<std::string> result;
+    for (int s = 0; s < slot_count(rule); ++s) result.emplace_back(slot_name(rule, s));
+    return result;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(names({.kind = Kind::kAdamW}), (Names{"m", "v"}));
+  EXPECT_EQ(names({.kind = Kind::kLamb}), (Names{"m", "v"}));
+  EXPECT_EQ(names({.kind = Kind::kFtrl}), (Names{"accumulator", "linear"}));
+  EXPECT_EQ(slot_start({.kind = Kind::kFtrl, .constants = {0.1}}, 0), 0.1f);
+  EXPECT_EQ(slot_start({.kind = Kind::kFtrl, .constants = {0.1}}, 1), 0.0f);
+  EXPECT_EQ(names({.kind = Kind::kRmsProp}), Names{"mean_square"});
+  EXPECT_EQ(names({.kind = Kind::kRmsProp, .constants = {0.9, 0.5, 1e-7, 0}}), (Names{"mean_square", "momentum"}));
+  EXPECT_EQ(names({.kind = Kind::kRmsProp, .constants = {0.9, 0, 1e-7, 1}}), (Names{"mean_square", "mean_gradient"}));
+  EXPECT_EQ(names({.kind = Kind::kRmsProp, .constants = {0.9, 0.5, 1e-7, 1}}),
+            (Names{"mean_square", "momentum", "mean_gradient"}));
 }
 
 TEST(UpdateRule, ValidRulesPass) {
@@ -277,6 +420,16 @@ TEST(UpdateRule, RefusesWhatCannotBeApplied) {
       {{.kind = Kind::kAdam, .constants = {0.9, 1, 1e-7}}, "beta2 is 1"},
       {{.kind = Kind::kAdam, .constants = {0.9, 0.999, 0}}, "epsilon is 0"},
       {{.kind = Kind::kMovingAverage, .constants = {1.5}}, "decay is 1.5"},
+      {{.kind = Kind::kSgd, .gradient_scale_scalar = -2}, "gradient scale is scalar number -2"},
+      {{.kind = Kind::kAdamW, .constants = {0.9, 0.999, 1e-7, -1}}, "weight decay is -1"},
+      {{.kind = Kind::kLamb, .constants = {0.9, 0.999, 0, 0}}, "epsilon is 0"},
+      {{.kind = Kind::kRmsProp, .constants = {1, 0, 1e-7, 0}}, "decay is 1"},
+      {{.kind = Kind::kRmsProp, .constants = {0.9, 1, 1e-7, 0}}, "momentum is 1"},
+      {{.kind = Kind::kRmsProp, .constants = {0.9, 0, 0, 0}}, "epsilon is 0"},
+      {{.kind = Kind::kRmsProp, .constants = {0.9, 0, 1e-7, 2}}, "centered is 2"},
+      {{.kind = Kind::kFtrl, .constants = {0, 0, 0, 0, 0}}, "initial accumulator is 0"},
+      {{.kind = Kind::kFtrl, .constants = {0.1, -1, 0, 0, 0}}, "l1 is -1"},
+      {{.kind = Kind::kFtrl, .constants = {0.1, 0, 0, nan, 0}}, "l2 shrinkage is nan"},
   };
   for (const auto& [rule, sentence] : cases) {
     const Result<void> result = validate(rule);

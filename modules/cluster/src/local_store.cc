@@ -32,20 +32,23 @@ class LocalSnapshot final : public Snapshot {
   std::vector<Ref<const Buffer>> arenas_;
 };
 
-class LocalStore final : public Store {
+class LocalStore final : public Store, private backends::UpdateApplier {
  public:
   LocalStore(Environment& env, ShardPlan plan, LocalStoreOptions options)
-      : env_(env), options_(options), plan_(std::move(plan)), shard_(plan_.shards.at(0), env.buffers()),
+      : env_(env),
+        options_(options),
+        plan_(std::move(plan)),
+        shard_(plan_.shards.at(0), env.buffers()),
         weights_(env.buffers().get(plan_.shards[0].arena_bytes)),
-        updates_(env.buffers().get(plan_.shards[0].arena_bytes)) {
-    std::memset(updates_->data(), 0, updates_->size());
-  }
+        updates_(env.buffers().get(plan_.shards[0].arena_bytes)) {}
 
   Task<Result<Ready>> prepare(RestoreSource* restore, Deadline) override {
     Result<void> done;
     Work work = [this, restore, &done] { done = restore ? load(*restore) : shard_.initialise(weights_->bytes()); };
     SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(work)));
     SHOAL_CO_TRY_VOID(std::move(done));
+    applying_ = false;
+    next_ = {};
     ++epoch_;
     Ready ready{.global_step = global_step_, .epoch = epoch_};
     if (restore) {
@@ -60,10 +63,18 @@ class LocalStore final : public Store {
   Result<void> bind(const std::vector<std::string>& variables, const std::vector<std::string>& updates,
                     const std::vector<std::string>& by_rows) override {
     SHOAL_TRY_VOID(bind_rows(by_rows));
-    return bindings_.bind(plan_, variables, updates);
+    SHOAL_TRY_VOID(bindings_.bind(plan_, variables, updates));
+    update_segments_.clear();
+    for (const std::string& name : updates) {
+      const auto& segments = shard_.spec().segments;
+      const auto is_named = [&name](const Segment& segment) { return segment.variable.name == name; };
+      update_segments_.push_back(&*std::find_if(segments.begin(), segments.end(), is_named));  // bind() found it
+    }
+    return {};
   }
 
   Task<Result<Step>> begin(StopToken) override {
+    if (applying_) co_return torn();
     bindings_.set_weights(0, weights_->data());
     bindings_.set_updates(0, updates_->data());
     co_return Step{.global_step = global_step_,
@@ -73,6 +84,15 @@ class LocalStore final : public Store {
   }
 
   Result<void> start(Step&, uint64_t, std::string_view) override { return {}; }
+
+  backends::UpdateApplier* apply_during_run(std::span<const double> scalars) override {
+    SHOAL_CHECK(!applying_ && scalars.size() == size_t(shard_.spec().scalar_count));
+    scalars_.assign(scalars.begin(), scalars.end());
+    if (!weights_->unique()) next_ = env_.buffers().get(weights_->size());  // a snapshot holds the old version
+    shard_.begin_update();
+    applying_ = true;
+    return this;
+  }
 
   Result<void> add_rows(Step&, std::span<const RowGradients> gradients) override {
     for (RowSums& sums : row_sums_) sums.clear();
@@ -84,7 +104,7 @@ class LocalStore final : public Store {
 
   Task<Result<Outcome>> commit(Step, std::span<const double> scalars) override {
     Result<void> done;
-    Work work = [this, scalars, &done] { done = apply(scalars); };
+    Work work = [this, scalars, &done] { done = applying_ ? finish() : apply_all(scalars); };
     SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(work)));
     SHOAL_CO_TRY_VOID(std::move(done));
     co_return Outcome{.global_step = global_step_ += options_.advances_global_step};
@@ -93,6 +113,7 @@ class LocalStore final : public Store {
   bool wants_positions() const override { return false; }
 
   Task<Result<std::unique_ptr<Snapshot>>> snapshot(std::string own_position) override {
+    if (applying_) co_return torn();
     StateInfo info{.global_step = global_step_, .shards = {shard_.counters()}, .positions = {}};
     if (!own_position.empty()) info.positions.emplace(0, std::move(own_position));
     std::vector<Ref<const Buffer>> arenas{weights_};
@@ -136,12 +157,33 @@ class LocalStore final : public Store {
     return {};
   }
 
-  Result<void> apply(std::span<const double> scalars) {
+  static Error torn() {
+    return failed_precondition("a step failed while it changed the weights; they are usable again after a restore");
+  }
+
+  Result<void> apply_all(std::span<const double> scalars) {
     const std::span<const std::byte> pushes[] = {updates_->bytes()};
     if (weights_->unique()) return shard_.apply(weights_->bytes(), weights_->bytes(), pushes, scalars, sums_of_segment_);
     Ref<Buffer> next = env_.buffers().get(weights_->size());  // a snapshot holds the old version
     SHOAL_TRY_VOID(shard_.apply(weights_->bytes(), next->bytes(), pushes, scalars, sums_of_segment_));
     weights_ = std::move(next);
+    return {};
+  }
+
+  // While a program runs.
+  bool by_rows(size_t index) const override { return !nn::needs_whole_variable(update_segments_[index]->variable.rule); }
+  void apply(size_t index, int64_t row_begin, int64_t row_end, const std::byte* rows) override {
+    const Segment& segment = *update_segments_[index];
+    const int64_t row_count = segment.row_end - segment.row_begin;
+    const int64_t row_elements = row_count == 0 ? 0 : segment.elements() / row_count;
+    shard_.update_part(segment, row_begin * row_elements, (row_end - row_begin) * row_elements, weights_->bytes(),
+                       (next_ ? next_ : weights_)->bytes(), reinterpret_cast<const float*>(rows), scalars_);
+  }
+
+  Result<void> finish() {
+    shard_.finish_update(weights_->bytes(), (next_ ? next_ : weights_)->bytes(), scalars_, sums_of_segment_);
+    if (next_) weights_ = std::move(next_);
+    applying_ = false;
     return {};
   }
 
@@ -156,6 +198,11 @@ class LocalStore final : public Store {
   std::vector<const RowSums*> sums_of_segment_;   // the same, by segment; null where updates come whole
   uint64_t global_step_ = 0;
   uint64_t epoch_ = 0;
+  // Of a step whose updates are applied while its program runs.
+  std::vector<const Segment*> update_segments_;  // by update
+  std::vector<double> scalars_;
+  Ref<Buffer> next_;       // null: in place
+  bool applying_ = false;  // from apply_during_run() until the step has succeeded
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "shoal/cluster/shard.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "row_sums.h"
@@ -12,6 +13,11 @@ namespace {
 float* floats(std::span<std::byte> arena, uint64_t offset) { return reinterpret_cast<float*>(arena.data() + offset); }
 const float* floats(std::span<const std::byte> arena, uint64_t offset) {
   return reinterpret_cast<const float*>(arena.data() + offset);
+}
+
+float gradient_scale(const nn::UpdateRule& rule, std::span<const double> scalars) {
+  const auto scalar = size_t(rule.gradient_scale_scalar);  // -1: none
+  return scalar < scalars.size() ? float(scalars[scalar]) : 1.0f;
 }
 
 }  // namespace
@@ -30,7 +36,6 @@ Shard::Shard(ShardSpec spec, BufferPool& pool) : spec_(std::move(spec)), pool_(p
     slots_.push_back(pool_.get(spec_.arena_bytes));
     std::memset(slots_.back()->data(), 0, spec_.arena_bytes);
   }
-  slot_pointers_.resize(size_t(spec_.slot_count));
 }
 
 Result<void> Shard::initialise(std::span<std::byte> weights) {
@@ -73,73 +78,108 @@ Result<void> Shard::apply(std::span<const std::byte> current, std::span<std::byt
     }
   }
   gradients_.resize(pushes.size());
-  scales_.assign(pushes.size(), 1.0f);
-  for (int slot = 0; slot < spec_.slot_count; ++slot) mutable_slot(slot);
-  ++counters_.update_count;
-  ++counters_.version;
-  const Update update{current, next, pushes, scalars};
-  for (size_t i = 0; i < spec_.segments.size(); ++i) {
-    update_segment(spec_.segments[i], update, i < row_sums.size() ? row_sums[i] : nullptr);
+  scales_.resize(pushes.size());
+  rows_gradients_.resize(pushes.size());
+  begin_update();
+  const Place place{current, next, scalars};
+  const float factor = 1.0f / float(pushes.size());
+  for (size_t s = 0; s < spec_.segments.size(); ++s) {
+    const Segment& segment = spec_.segments[s];
+    if (segment.variable.rule.kind == nn::UpdateRule::Kind::kNone || (s < row_sums.size() && row_sums[s])) continue;
+    for (size_t i = 0; i < pushes.size(); ++i) gradients_[i] = floats(pushes[i], segment.offset);
+    std::fill(scales_.begin(), scales_.end(), gradient_scale(segment.variable.rule, scalars));
+    const nn::Contributions contributions{gradients_, scales_, factor};
+    if (segment.variable.lazy_rows) {
+      update_touched(segment, 0, segment.elements(), place, contributions, rows_gradients_);
+    } else {
+      update_elements(segment, 0, segment.elements(), place, contributions);
+    }
   }
-  if (next.data() != current.data()) zero_padding(spec_, next);
+  finish(place, row_sums, factor);
   return {};
 }
 
-void Shard::update_segment(const Segment& segment, const Update& update, const RowSums* row_sums) {
-  const bool untouched = segment.variable.rule.kind == nn::UpdateRule::Kind::kNone;
-  const bool lazy = segment.variable.lazy_rows;
-  if ((untouched || lazy) && update.next.data() != update.current.data()) {
-    std::memcpy(update.next.data() + segment.offset, update.current.data() + segment.offset, segment.bytes);
-  }
-  if (untouched) return;
-  if (!lazy) {
-    for (size_t i = 0; i < update.pushes.size(); ++i) gradients_[i] = floats(update.pushes[i], segment.offset);
-    return update_elements(segment, update, 0, segment.elements());
-  }
-  if (!row_sums) return update_rows_pushed(segment, update);
-  gradients_.resize(1);
-  for (size_t i = 0; i < row_sums->touched().size(); ++i) {
-    const int64_t row = row_sums->touched()[i] - segment.row_begin;
-    gradients_[0] = row_sums->sum(i);
-    if (!all_zero(gradients_[0], row_sums->width())) {
-      update_elements(segment, update, row * row_sums->width(), row_sums->width());
-    }
-  }
-  gradients_.resize(update.pushes.size());
+void Shard::begin_update() {
+  for (int slot = 0; slot < spec_.slot_count; ++slot) mutable_slot(slot);
+  ++counters_.update_count;
+  ++counters_.version;
 }
 
-/// Of a dense push: neighbouring rows that have a gradient in one pass.
-void Shard::update_rows_pushed(const Segment& segment, const Update& update) {
-  const int64_t rows = segment.row_end - segment.row_begin;
-  const int64_t width = rows == 0 ? 0 : segment.elements() / rows;
+void Shard::update_part(const Segment& segment, int64_t first, int64_t count, std::span<const std::byte> current,
+                        std::span<std::byte> next, const float* gradient, std::span<const double> scalars) const {
+  const float scale = gradient_scale(segment.variable.rule, scalars);
+  const nn::Contributions contributions{{&gradient, 1}, {&scale, 1}, 1.0f};
+  const Place place{current, next, scalars};
+  if (!segment.variable.lazy_rows) return update_elements(segment, first, count, place, contributions);
+  const float* rows_gradient = nullptr;
+  update_touched(segment, first, count, place, contributions, {&rows_gradient, 1});
+}
+
+void Shard::finish_update(std::span<const std::byte> current, std::span<std::byte> next, std::span<const double> scalars,
+                          std::span<const RowSums* const> row_sums) const {
+  finish({current, next, scalars}, row_sums, 1.0f);
+}
+
+void Shard::finish(const Place& place, std::span<const RowSums* const> row_sums, float factor) const {
+  const bool elsewhere = place.next.data() != place.current.data();
+  for (size_t i = 0; i < spec_.segments.size(); ++i) {
+    const Segment& segment = spec_.segments[i];
+    const bool untouched = segment.variable.rule.kind == nn::UpdateRule::Kind::kNone;
+    const RowSums* sums = i < row_sums.size() ? row_sums[i] : nullptr;
+    if ((untouched || sums) && elsewhere) {
+      std::memcpy(place.next.data() + segment.offset, place.current.data() + segment.offset, segment.bytes);
+    }
+    if (!untouched && sums) update_row_sums(segment, *sums, place, factor);
+  }
+  if (elsewhere) zero_padding(spec_, place.next);
+}
+
+void Shard::update_row_sums(const Segment& segment, const RowSums& sums, const Place& place, float factor) const {
+  const float scale = gradient_scale(segment.variable.rule, place.scalars);
+  for (size_t i = 0; i < sums.touched().size(); ++i) {
+    const float* gradient = sums.sum(i);
+    if (all_zero(gradient, sums.width())) continue;
+    const int64_t row = sums.touched()[i] - segment.row_begin;
+    update_elements(segment, row * sums.width(), sums.width(), place, {{&gradient, 1}, {&scale, 1}, factor});
+  }
+}
+
+/// Of dense gradients, the rows that have one: neighbouring rows in one pass. `rows_gradients` has room for as many pointers
+/// as there are contributions.
+void Shard::update_touched(const Segment& segment, int64_t first, int64_t count, const Place& place,
+                           const nn::Contributions& contributions, std::span<const float*> rows_gradients) const {
+  if (place.next.data() != place.current.data()) {
+    const uint64_t offset = segment.offset + uint64_t(first) * sizeof(float);
+    std::memcpy(place.next.data() + offset, place.current.data() + offset, size_t(count) * sizeof(float));
+  }
+  const int64_t segment_rows = segment.row_end - segment.row_begin;
+  const int64_t width = segment_rows == 0 ? 0 : segment.elements() / segment_rows;
+  const int64_t rows = width == 0 ? 0 : count / width;
   auto has_gradient = [&](int64_t row) {
-    return std::any_of(update.pushes.begin(), update.pushes.end(), [&](std::span<const std::byte> push) {
-      return !all_zero(floats(push, segment.offset) + row * width, width);
-    });
+    return std::any_of(contributions.gradients.begin(), contributions.gradients.end(),
+                       [&](const float* gradient) { return !all_zero(gradient + row * width, width); });
   };
   for (int64_t row = 0; row < rows; ++row) {
-    const int64_t first = row;
+    const int64_t begin = row;
     while (row < rows && has_gradient(row)) ++row;
-    if (row == first) continue;
-    for (size_t i = 0; i < update.pushes.size(); ++i) {
-      gradients_[i] = floats(update.pushes[i], segment.offset) + first * width;
-    }
-    update_elements(segment, update, first * width, (row - first) * width);
+    if (row == begin) continue;
+    for (size_t i = 0; i < rows_gradients.size(); ++i) rows_gradients[i] = contributions.gradients[i] + begin * width;
+    update_elements(segment, first + begin * width, (row - begin) * width, place,
+                    {rows_gradients, contributions.scales, contributions.factor});
   }
 }
 
-/// Elements first .. first + count of the segment, whose gradients are gradients_.
-void Shard::update_elements(const Segment& segment, const Update& update, int64_t first, int64_t count) {
+/// Elements first .. first + count of the segment.
+void Shard::update_elements(const Segment& segment, int64_t first, int64_t count, const Place& place,
+                            const nn::Contributions& contributions) const {
   const nn::UpdateRule& rule = segment.variable.rule;
-  for (size_t i = 0; i < slots_.size(); ++i) slot_pointers_[i] = floats(slots_[i]->bytes(), segment.offset) + first;
+  std::array<float*, nn::kSlotsMax> slots{};
+  const auto slot_count = size_t(nn::slot_count(rule));
+  for (size_t i = 0; i < slot_count; ++i) slots[i] = floats(slots_[i]->bytes(), segment.offset) + first;
   const auto scalar = size_t(rule.learning_rate_scalar);  // rules without a learning rate may name none
-  const double learning_rate = scalar < update.scalars.size() ? update.scalars[scalar] : 0.0;
-  const std::span<const float* const> gradients(gradients_);
-  const nn::Contributions contributions{gradients, std::span<const float>(scales_).first(gradients.size()),
-                                        1.0f / float(update.pushes.size())};
-  nn::apply_update(rule, learning_rate, counters_.update_count, count, floats(update.current, segment.offset) + first,
-                   floats(update.next, segment.offset) + first,
-                   std::span<float* const>(slot_pointers_.data(), size_t(nn::slot_count(rule))), contributions);
+  const double learning_rate = scalar < place.scalars.size() ? place.scalars[scalar] : 0.0;
+  nn::apply_update(rule, learning_rate, counters_.update_count, count, floats(place.current, segment.offset) + first,
+                   floats(place.next, segment.offset) + first, {slots.data(), slot_count}, contributions);
 }
 
 }  // namespace shoal::cluster

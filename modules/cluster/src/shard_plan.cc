@@ -60,7 +60,8 @@ void place_balanced(ShardPlan& plan, const std::vector<VariableSpec>& variables)
   for (const VariableSpec* variable : order) {
     const int64_t rows = rows_of(variable->shape);
     int64_t pieces = 1;
-    if (plan.shards.size() > 1 && bytes_of(*variable) > 2 * share) {
+    const bool may_split = plan.shards.size() > 1 && !nn::needs_whole_variable(variable->rule);
+    if (may_split && bytes_of(*variable) > 2 * share) {
       pieces = std::min<int64_t>({rows, int64_t(plan.shards.size()), int64_t(bytes_of(*variable) / share + 1)});
     }
     for (int64_t i = 0; i < pieces; ++i) {

@@ -28,6 +28,7 @@ Json segment_json(const Segment& segment) {
             {"offset", segment.offset},
             {"bytes", segment.bytes}};
   if (variable.lazy_rows) json["lazy_rows"] = true;
+  if (variable.rule.gradient_scale_scalar >= 0) json["gradient_scale_scalar"] = variable.rule.gradient_scale_scalar;
   return json;
 }
 
@@ -46,6 +47,9 @@ Segment segment_from(const Json& json) {  // throws Json::exception; the caller 
   variable.key = whole_number<uint64_t>(json, "key");
   variable.rule.kind = nn::UpdateRule::Kind(whole_number<uint8_t>(json, "rule"));
   variable.rule.learning_rate_scalar = whole_number<int32_t>(json, "learning_rate_scalar");
+  if (json.contains("gradient_scale_scalar")) {
+    variable.rule.gradient_scale_scalar = whole_number<int32_t>(json, "gradient_scale_scalar");
+  }
   const auto constants = json.at("constants").get<std::vector<double>>();
   std::copy_n(constants.begin(), std::min<size_t>(constants.size(), nn::UpdateRule::kConstantsMax),
               variable.rule.constants.begin());
@@ -87,9 +91,15 @@ Result<void> check_segment(const Segment& segment, const ShardSpec& spec, uint64
   }
   end_before = segment.offset + segment.bytes;
   if (variable.rule.learning_rate_scalar < 0 ||
-      (variable.rule.learning_rate_scalar >= spec.scalar_count && variable.rule.kind != nn::UpdateRule::Kind::kNone &&
-       variable.rule.kind <= nn::UpdateRule::Kind::kAdam)) {
+      (variable.rule.learning_rate_scalar >= spec.scalar_count && nn::uses_learning_rate(variable.rule))) {
     return invalid_argument(where + ": its learning rate is not among the push's scalars");
+  }
+  if (variable.rule.gradient_scale_scalar >= spec.scalar_count) {
+    return invalid_argument(where + ": its gradient scale is not among the push's scalars");
+  }
+  if (nn::needs_whole_variable(variable.rule) && (segment.row_begin != 0 || segment.row_end != rows)) {
+    return invalid_argument(where + ": rule " + std::string(to_string(variable.rule.kind)) +
+                            " needs all rows on one server");
   }
   if (Result<void> valid = nn::validate(variable.rule); !valid) return std::move(valid).error().with_context(where);
   if (nn::slot_count(variable.rule) > spec.slot_count) return invalid_argument(where + ": has more slots than the shard");

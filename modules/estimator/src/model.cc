@@ -136,10 +136,12 @@ Result<void> BuiltModel::check_spec(Mode mode) const {
   return {};
 }
 
-void BuiltModel::set_values(std::vector<Value> always, std::vector<Value> sometimes, std::vector<Value> updates) {
+void BuiltModel::set_values(std::vector<Value> always, std::vector<Value> sometimes, std::vector<Value> updates,
+                            std::vector<std::string> update_variables) {
   always_ = std::move(always);
   sometimes_ = std::move(sometimes);
   updates_ = std::move(updates);
+  update_variables_ = std::move(update_variables);
 }
 
 Result<BoundProgram*> BuiltModel::program(int64_t batch, bool fetching) {
@@ -154,6 +156,7 @@ Result<BoundProgram*> BuiltModel::program(int64_t batch, bool fetching) {
   options.fetches = always_;
   if (fetching) options.fetches.insert(options.fetches.end(), sometimes_.begin(), sometimes_.end());
   options.updates = updates_;
+  options.update_variables = update_variables_;
   options.threads = threads_;
   BoundProgram bound;
   SHOAL_TRY(bound.program, backend_->compile(*graph_, std::move(options)));

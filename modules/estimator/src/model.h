@@ -60,8 +60,9 @@ class BuiltModel {
   const InputTypes& types() const { return types_; }
 
   /// What programs read and write, set before the first compile. `always`: fetched by every program, `sometimes`: by
-  /// the fetching ones only, after those.
-  void set_values(std::vector<Value> always, std::vector<Value> sometimes, std::vector<Value> updates);
+  /// the fetching ones only, after those. `update_variables`: the variable that each update changes.
+  void set_values(std::vector<Value> always, std::vector<Value> sometimes, std::vector<Value> updates,
+                  std::vector<std::string> update_variables = {});
   void use_backend(std::unique_ptr<backends::Backend> backend, int threads) {
     backend_ = std::move(backend);
     threads_ = threads;
@@ -91,6 +92,7 @@ class BuiltModel {
   std::unique_ptr<backends::Backend> backend_;
   int threads_ = 1;
   std::vector<Value> always_, sometimes_, updates_;
+  std::vector<std::string> update_variables_;
   std::list<Compiled> programs_;  // most recently used first
 };
 

@@ -115,16 +115,20 @@ Result<void> TrainTask::make_hooks() {
   for (const auto& [name, value] : spec.summaries) setup.fetch("summary/" + name, value);
   for (const auto& hook : hooks_) SHOAL_TRY_VOID(call_user("hook begin", [&] { hook->begin(setup); }));
   std::vector<Value> sometimes, updates;
+  std::vector<std::string> update_variables;
   for (const auto& [name, value] : setup.fetches()) {
     sometimes.push_back(value);
     fetch_names_.push_back(name);
   }
   std::vector<Value> always{spec.loss};
+  for (const Value& value : nn::scalar_values(*spec.train_op)) always.push_back(value);
   for (const nn::VariableUpdate& update : spec.train_op->updates) {
-    if (update.rows.empty()) updates.push_back(update.update);
     for (const nn::RowUpdate& part : update.rows) always.insert(always.end(), {part.ids, part.gradients});
+    if (!update.rows.empty()) continue;
+    updates.push_back(update.update);
+    update_variables.push_back(update.variable);
   }
-  model_->set_values(std::move(always), std::move(sometimes), std::move(updates));
+  model_->set_values(std::move(always), std::move(sometimes), std::move(updates), std::move(update_variables));
   return {};
 }
 

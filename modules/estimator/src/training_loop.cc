@@ -22,6 +22,7 @@ TrainingLoop::TrainingLoop(Environment& env, LoopContext& context, LoopOptions o
     : env_(env), context_(context), options_(std::move(options)) {
   if (const auto& train_op = options_.model->spec().train_op) {
     scalars_.resize(train_op->scalars.size());
+    scalar_values_.resize(nn::scalar_values(*train_op).size());
     size_t variable = 0;
     for (const nn::VariableUpdate& update : train_op->updates) {
       for (size_t i = 0; i < update.rows.size(); ++i) row_gradients_.push_back({.variable = variable, .ids = {}, .gradients = {}});
@@ -210,16 +211,24 @@ Result<void> TrainingLoop::run_program() {
   SHOAL_TRY(program_, options_.model->program(size, request_.fetches()));
   SHOAL_TRY_VOID(options_.model->feed(*program_, batch_, request_.feeds()));
   const nn::TrainOp& train_op = *options_.model->spec().train_op;
-  for (size_t i = 0; i < scalars_.size(); ++i) scalars_[i] = train_op.scalars[i].at(step_.global_step);
+  backends::UpdateApplier* applier = nullptr;
+  if (scalar_values_.empty()) {
+    nn::compute_scalars(train_op, step_.global_step, {}, scalars_);
+    applier = options_.store->apply_during_run(scalars_);
+  }
   SHOAL_TRY_VOID(program_->program->run({.inputs = program_->inputs,
                                          .variables = step_.variables,
                                          .updates = step_.updates,
                                          .weights = step_.weights,
-                                         .key = {options_.trainer_index, options_.input->iterator->ordinal()}}));
-  // The loss, ids and gradients of each update by rows, and what hooks asked for.
+                                         .key = {options_.trainer_index, options_.input->iterator->ordinal()},
+                                         .applier = applier}));
+  // The loss, what scalars follow from, ids and gradients of each update by rows, and what hooks fetch (on steps that do).
   std::span<const TensorView> fetched = program_->program->fetched();
   const double loss = double(fetched[0].as<float>()[0]);
   fetched = fetched.subspan(1);
+  for (size_t i = 0; i < scalar_values_.size(); ++i) scalar_values_[i] = fetched[i].as<float>()[0];
+  if (!scalar_values_.empty()) nn::compute_scalars(train_op, step_.global_step, scalar_values_, scalars_);
+  fetched = fetched.subspan(scalar_values_.size());
   for (cluster::RowGradients& part : row_gradients_) {
     part.ids = fetched[0];
     part.gradients = fetched[1];

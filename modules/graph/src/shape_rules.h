@@ -121,5 +121,6 @@ void add_arrange_ops(const AddOp& add);
 void add_lookup_ops(const AddOp& add);
 void add_matmul_ops(const AddOp& add);
 void add_norm_ops(const AddOp& add);
+void add_clipping_ops(const AddOp& add);
 
 }  // namespace shoal::rules

@@ -95,6 +95,11 @@ InitialiserSpec he_normal() {
   return InitialiserSpec::variance_scaling(2, InitialiserSpec::Fan::kIn, Kind::kTruncatedNormal);
 }
 
+InitialiserSpec lecun_uniform() { return InitialiserSpec::variance_scaling(1, InitialiserSpec::Fan::kIn, Kind::kUniform); }
+InitialiserSpec lecun_normal() {
+  return InitialiserSpec::variance_scaling(1, InitialiserSpec::Fan::kIn, Kind::kTruncatedNormal);
+}
+
 Result<void> validate(const Initialiser& initialiser) {
   if (!std::isfinite(float(initialiser.a)) || !std::isfinite(float(initialiser.b))) {
     return invalid_argument("initialiser: numbers " + std::to_string(initialiser.a) + " and " +

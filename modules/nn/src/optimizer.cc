@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "shoal/graph/op.h"
+#include "shoal/graph/ops.h"
 
 namespace shoal::nn {
 namespace {
@@ -26,6 +27,10 @@ constexpr NamedOptimizer kOptimizers[] = {
     {"SGD", &make_with<SgdOptions, sgd>},
     {"Adagrad", &make_with<AdagradOptions, adagrad>},
     {"Adam", &make_with<AdamOptions, adam>},
+    {"AdamW", &make_with<AdamWOptions, adamw>},
+    {"RMSProp", &make_with<RmsPropOptions, rmsprop>},
+    {"Ftrl", &make_with<FtrlOptions, ftrl>},
+    {"LAMB", &make_with<LambOptions, lamb>},
 };
 
 void check_loss(const std::string& who, Value loss) {
@@ -35,6 +40,12 @@ void check_loss(const std::string& who, Value loss) {
   if (one_element) return;
   raise(invalid_argument(who + ": the loss has to be one float32 number, got " + std::string(to_string(loss.dtype())) +
                          " " + to_string(loss.shape()) + "; reduce it first"));
+}
+
+/// What gradients of norm `norm` are multiplied with; always finite, since servers refuse other scalars.
+double clip_factor(double limit, float norm) {
+  if (std::isnan(norm)) return 1;
+  return norm > limit ? limit / double(norm) : 1;  // 0 for an infinite one
 }
 
 const Variable& trainable_variable(const std::string& who, const Graph& graph, const std::string& name) {
@@ -125,8 +136,10 @@ TrainOp Optimizer::minimize(Value loss, const std::vector<std::string>& variable
     values.emplace_back(&graph, trainable_variable(name_, graph, name).node, 0);
   }
   // A variable that is only looked up gets the gradients of what was looked up, by rows: a step then costs the rows that
-  // its batch touches.
-  const std::vector<std::vector<NodeId>> lookups = lookups_of(loss, values);
+  // its batch touches. Clipping and LAMB need the whole gradient.
+  const bool may_come_by_rows = clip_ == Clip::kNone && !needs_whole_variable(rule_);
+  const std::vector<std::vector<NodeId>> lookups =
+      may_come_by_rows ? lookups_of(loss, values) : std::vector<std::vector<NodeId>>(values.size());
   std::vector<Value> wrt;
   for (size_t i = 0; i < values.size(); ++i) {
     if (lookups[i].empty()) wrt.push_back(values[i]);
@@ -152,10 +165,56 @@ TrainOp Optimizer::minimize(Value loss, const std::vector<std::string>& variable
     raise(invalid_argument(name_ + ": the loss depends on none of the " + std::to_string(variables.size()) +
                            " variables to train; is it computed from the model's output?"));
   }
+  add_clipping(op);
   for (const MovingAverage& average : graph.moving_averages()) {
     op.updates.push_back(moving_average(average.variable, average.value, average.decay));
   }
   return train_op(std::move(op));
+}
+
+Optimizer Optimizer::clip_by_value(double limit) const { return clipped(Clip::kValue, "clip_by_value", limit); }
+Optimizer Optimizer::clip_by_norm(double limit) const { return clipped(Clip::kNorm, "clip_by_norm", limit); }
+Optimizer Optimizer::clip_by_global_norm(double limit) const {
+  return clipped(Clip::kGlobalNorm, "clip_by_global_norm", limit);
+}
+
+Optimizer Optimizer::clipped(Clip clip, std::string_view how, double limit) const {
+  const std::string who = name_ + ": " + std::string(how);
+  if (clip_ != Clip::kNone) raise(invalid_argument(who + ": gradients are clipped already"));
+  if (!(limit > 0 && std::isfinite(limit))) {
+    raise(invalid_argument(who + ": limit is " + std::to_string(limit) + ", expected a finite number above 0"));
+  }
+  Optimizer copy = *this;
+  copy.clip_ = clip;
+  copy.clip_limit_ = limit;
+  return copy;
+}
+
+void Optimizer::add_clipping(TrainOp& op) const {
+  const auto of_norm = [limit = clip_limit_](float norm) { return clip_factor(limit, norm); };
+  const auto add_scalar = [&](std::string name, Value norm) {
+    op.scalars.push_back({.name = std::move(name), .at = {}, .value = norm, .of_value = of_norm});
+    return int32_t(op.scalars.size()) - 1;
+  };
+  switch (clip_) {
+    case Clip::kNone: return;
+    case Clip::kValue:
+      for (VariableUpdate& update : op.updates) update.update = ops::clip(update.update, -clip_limit_, clip_limit_);
+      return;
+    case Clip::kNorm:
+      for (VariableUpdate& update : op.updates) {
+        const Value norm = ops::global_norm({update.update});
+        update.rule.gradient_scale_scalar = add_scalar("gradient_scale/" + update.variable, norm);
+      }
+      return;
+    case Clip::kGlobalNorm: {
+      std::vector<Value> all;
+      for (const VariableUpdate& update : op.updates) all.push_back(update.update);
+      const int32_t scalar = add_scalar("gradient_scale", ops::global_norm(all));
+      for (VariableUpdate& update : op.updates) update.rule.gradient_scale_scalar = scalar;
+      return;
+    }
+  }
 }
 
 Optimizer sgd(SgdOptions options) {
@@ -175,6 +234,31 @@ Optimizer adagrad(AdagradOptions options) {
 Optimizer adam(AdamOptions options) {
   const UpdateRule rule{.kind = Kind::kAdam, .constants = {options.beta1, options.beta2, options.epsilon}};
   return {"Adam", rule, std::move(options.learning_rate)};
+}
+
+Optimizer adamw(AdamWOptions options) {
+  const UpdateRule rule{.kind = Kind::kAdamW,
+                        .constants = {options.beta1, options.beta2, options.epsilon, options.weight_decay}};
+  return {"AdamW", rule, std::move(options.learning_rate)};
+}
+
+Optimizer rmsprop(RmsPropOptions options) {
+  const UpdateRule rule{.kind = Kind::kRmsProp,
+                        .constants = {options.decay, options.momentum, options.epsilon, options.centered ? 1.0 : 0.0}};
+  return {"RMSProp", rule, std::move(options.learning_rate)};
+}
+
+Optimizer ftrl(FtrlOptions options) {
+  const UpdateRule rule{
+      .kind = Kind::kFtrl,
+      .constants = {options.initial_accumulator, options.l1, options.l2, options.l2_shrinkage, options.beta}};
+  return {"Ftrl", rule, std::move(options.learning_rate)};
+}
+
+Optimizer lamb(LambOptions options) {
+  const UpdateRule rule{.kind = Kind::kLamb,
+                        .constants = {options.beta1, options.beta2, options.epsilon, options.weight_decay}};
+  return {"LAMB", rule, std::move(options.learning_rate)};
 }
 
 Result<Optimizer> make_optimizer(std::string_view name, std::optional<LearningRate> learning_rate) {

@@ -19,10 +19,6 @@ VariableUpdate push(std::string_view who, Value variable, Value value, UpdateRul
   return {variable_of(variable, who).name, value, rule};
 }
 
-bool uses_learning_rate(UpdateRule::Kind kind) {
-  return kind >= UpdateRule::Kind::kSgd && kind <= UpdateRule::Kind::kAdam;
-}
-
 void check_whole(const std::string& who, Value update, const Variable& variable) {
   if (variable.dtype != DType::kFloat32 || update.dtype() != DType::kFloat32) {
     raise(invalid_argument(who + ": the variable is " + std::string(to_string(variable.dtype)) + ", the update " +
@@ -36,7 +32,7 @@ void check_whole(const std::string& who, Value update, const Variable& variable)
 
 void check_rows(const std::string& who, const VariableUpdate& update, const Graph& graph, const Variable& variable) {
   if (update.update.valid()) raise(invalid_argument(who + ": comes whole and by rows; it can be one of them"));
-  if (!uses_learning_rate(update.rule.kind)) {
+  if (!uses_learning_rate(update.rule) || needs_whole_variable(update.rule)) {
     raise(invalid_argument(who + ": comes by rows, which the rule " + std::string(to_string(update.rule.kind)) +
                            " does not take"));
   }
@@ -70,10 +66,27 @@ void check_update(const VariableUpdate& update, const Graph& graph, size_t scala
     check_rows(who, update, graph, *variable);
   }
   if (auto valid = validate(update.rule); !valid) raise(std::move(valid).error().with_context(who));
-  if (uses_learning_rate(update.rule.kind) && size_t(update.rule.learning_rate_scalar) >= scalar_count) {
-    raise(invalid_argument(who + ": its learning rate is scalar number " +
-                           std::to_string(update.rule.learning_rate_scalar) + ", but there are only " +
-                           std::to_string(scalar_count)));
+  const auto check_scalar = [&](std::string_view what, int32_t index) {
+    if (size_t(index) < scalar_count) return;
+    raise(invalid_argument(who + ": its " + std::string(what) + " is scalar number " + std::to_string(index) +
+                           ", but there are only " + std::to_string(scalar_count)));
+  };
+  if (uses_learning_rate(update.rule)) check_scalar("learning rate", update.rule.learning_rate_scalar);
+  if (update.rule.gradient_scale_scalar >= 0) check_scalar("gradient scale", update.rule.gradient_scale_scalar);
+}
+
+void check_scalar(const StepScalar& scalar) {
+  const std::string who = "train_op: scalar " + scalar.name;
+  if (!scalar.value.valid()) {
+    if (!scalar.at) raise(invalid_argument(who + " has no function"));
+    return;
+  }
+  if (scalar.at || !scalar.of_value) {
+    raise(invalid_argument(who + " follows from a value: it needs of_value and no other function"));
+  }
+  if (scalar.value.dtype() != DType::kFloat32 || scalar.value.rank() != 0) {
+    raise(invalid_argument(who + " follows from one float32 number, not from " +
+                           std::string(to_string(scalar.value.dtype())) + " " + to_string(scalar.value.shape())));
   }
 }
 
@@ -88,17 +101,19 @@ bool is_moving_average_of(const std::vector<VariableUpdate>& updates, const Vari
 }  // namespace
 
 TrainOp train_op(TrainOp parts) {
-  for (const StepScalar& scalar : parts.scalars) {
-    if (!scalar.at) raise(invalid_argument("train_op: scalar " + scalar.name + " has no function"));
-  }
+  for (const StepScalar& scalar : parts.scalars) check_scalar(scalar);
   std::vector<std::string> names;
+  const Graph* graph = nullptr;  // of the first update
   for (const VariableUpdate& update : parts.updates) {
     const Value any = update.rows.empty() ? update.update : update.rows.front().gradients;
     if (!any.valid()) raise(invalid_argument("train_op: update of " + update.variable + ": is no value of a graph"));
-    const VariableUpdate& first = parts.updates.front();
-    const Graph& graph = first.rows.empty() ? first.update.graph() : first.rows.front().gradients.graph();
-    check_update(update, graph, parts.scalars.size());
+    if (graph == nullptr) graph = &any.graph();
+    check_update(update, *graph, parts.scalars.size());
     names.push_back(update.variable);
+  }
+  for (const StepScalar& scalar : parts.scalars) {
+    if (!scalar.value.valid() || graph == nullptr || &scalar.value.graph() == graph) continue;
+    raise(invalid_argument("train_op: scalar " + scalar.name + " follows from a value of another graph"));
   }
   std::ranges::sort(names);
   if (const auto twice = std::ranges::adjacent_find(names); twice != names.end()) {
@@ -113,13 +128,32 @@ TrainOp group(std::vector<TrainOp> parts) {
   for (TrainOp& part : parts) {
     for (VariableUpdate& update : part.updates) {
       if (is_moving_average_of(all.updates, update)) continue;
-      if (uses_learning_rate(update.rule.kind)) update.rule.learning_rate_scalar += int32_t(all.scalars.size());
+      if (uses_learning_rate(update.rule)) update.rule.learning_rate_scalar += int32_t(all.scalars.size());
+      if (update.rule.gradient_scale_scalar >= 0) update.rule.gradient_scale_scalar += int32_t(all.scalars.size());
       all.updates.push_back(std::move(update));
     }
     std::ranges::move(part.scalars, std::back_inserter(all.scalars));
     all.advances_global_step = all.advances_global_step || part.advances_global_step;
   }
   return train_op(std::move(all));
+}
+
+std::vector<Value> scalar_values(const TrainOp& op) {
+  std::vector<Value> values;
+  for (const StepScalar& scalar : op.scalars) {
+    if (scalar.value.valid()) values.push_back(scalar.value);
+  }
+  return values;
+}
+
+void compute_scalars(const TrainOp& op, uint64_t global_step, std::span<const float> fetched, std::span<double> scalars) {
+  SHOAL_CHECK(scalars.size() == op.scalars.size());
+  size_t next = 0;
+  for (size_t i = 0; i < scalars.size(); ++i) {
+    const StepScalar& scalar = op.scalars[i];
+    scalars[i] = scalar.value.valid() ? scalar.of_value(fetched[next++]) : scalar.at(global_step);
+  }
+  SHOAL_CHECK(next == fetched.size());
 }
 
 VariableUpdate assign(Value variable, Value value) {

@@ -25,6 +25,52 @@ struct AdamConstants {
 void adam(int64_t count, const AdamConstants& constants, const float* g, const float* current, float* next, float* m,
           float* v);
 
+/// keep = 1 - rate * weight decay.
+void adamw(int64_t count, const AdamConstants& constants, float keep, const float* g, const float* current, float* next,
+           float* m, float* v);
+
+struct RmsPropConstants {
+  float rate;
+  float decay;
+  float one_minus_decay;
+  float momentum;
+  float epsilon;
+};
+/// `step` is null without momentum, `mean` if not centered.
+void rmsprop(int64_t count, const RmsPropConstants& constants, const float* g, const float* current, float* next,
+             float* square, float* step, float* mean);
+
+struct FtrlConstants {
+  float inverse_rate;
+  float l1;
+  float twice_l2;
+  float twice_shrinkage;
+  float beta;
+};
+void ftrl(int64_t count, const FtrlConstants& constants, const float* g, const float* current, float* next,
+          float* accumulator, float* linear);
+
+struct LambConstants {
+  float beta1;
+  float one_minus_beta1;
+  float beta2;
+  float one_minus_beta2;
+  float first_correction;   ///< 1 / (1 - beta1^t)
+  float second_correction;  ///< 1 / (1 - beta2^t)
+  float epsilon;
+  float weight_decay;
+};
+/// The two passes: moments, adding to the sums of squares of the variable and of its step; then next = current - rate *
+/// step.
+struct LambSums {
+  double variable = 0;
+  double step = 0;
+};
+void lamb_moments(int64_t count, const LambConstants& constants, const float* g, const float* current, float* m, float* v,
+                  LambSums& sums);
+void lamb_step(int64_t count, const LambConstants& constants, float rate, const float* current, float* next, const float* m,
+               const float* v);
+
 void add(int64_t count, const float* x, const float* current, float* next);
 void moving_average(int64_t count, float decay, float one_minus_decay, const float* x, const float* current, float* next);
 

@@ -52,6 +52,18 @@ class UpdateListener {
   virtual void update_ready(size_t index) = 0;
 };
 
+/// Applies updates to variables while later kernels of the run still compute, and what was made is still in the cache.
+class UpdateApplier {
+ public:
+  virtual ~UpdateApplier() = default;
+  /// Whether rows of updates[index] may be applied apart from each other, also by several threads at once.
+  virtual bool by_rows(size_t index) const = 0;
+  /// Rows [row_begin, row_end) of updates[index], dense, at `rows`. No kernel of this run reads the variable any more, so
+  /// it may be written. Called inside run(), for each row of each update once unless run() fails; on other threads than its
+  /// caller's only where by_rows().
+  virtual void apply(size_t index, int64_t row_begin, int64_t row_end, const std::byte* rows) = 0;
+};
+
 struct StepBinding {
   std::span<const TensorView> inputs;  ///< one per ProgramInfo::inputs, shapes as compiled
   /// One per ProgramInfo::variables. Several pieces are gathered into memory of the program, made by the first run that
@@ -61,6 +73,9 @@ struct StepBinding {
   VersionId weights;
   StepKey key;
   UpdateListener* ready = nullptr;
+  /// If not null, it is given every update instead of the listener, and the contents of `updates` are undefined afterwards
+  /// (the memory is needed all the same). The program was compiled with CompileOptions::update_variables.
+  UpdateApplier* applier = nullptr;
 };
 
 /// What equal bits are promised for (DESIGN, "Equal bits").
@@ -110,6 +125,8 @@ struct CompileOptions {
   SymbolSizes sizes;
   std::vector<Value> fetches;  ///< read after a run through fetched()
   std::vector<Value> updates;  ///< written to bound memory, each with the shape of a variable or a scalar
+  /// Full names of the variables that `updates` change, for runs with an applier. Empty: there will be none.
+  std::vector<std::string> update_variables;
   int threads = 1;             ///< compute threads of this program
   /// Backends to fall back to, op by op, in this order. The reference is always the last.
   std::vector<std::string> fallback;

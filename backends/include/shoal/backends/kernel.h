@@ -30,6 +30,16 @@ struct KernelRequest {
 /// "float32 [32, 10], float32 [5, 10] -> float32 [32, 5]", for errors.
 std::string shapes_of(const KernelRequest& request);
 
+/// Where a kernel may leave rows of its output 0 as soon as they are made, instead of in its memory.
+struct RowSink {
+  UpdateApplier* applier = nullptr;
+  size_t update = 0;
+  explicit operator bool() const { return applier != nullptr; }
+  void take(int64_t row_begin, int64_t row_end, const float* rows) const {
+    applier->apply(update, row_begin, row_end, reinterpret_cast<const std::byte*>(rows));
+  }
+};
+
 struct KernelCall {
   std::span<const TensorView> inputs;  ///< an input that the op declares shape-only has null data
   /// May lie in the memory of an input where the op's OpDef::in_place says so, else overlaps nothing.
@@ -37,6 +47,9 @@ struct KernelCall {
   std::byte* scratch;  ///< scratch_bytes(), aligned to 64, shared between kernels, contents undefined
   VersionId weights;   ///< of all variable inputs
   StepKey key;
+  /// Set only where gives_rows(), and not on every run: takes each row of output 0 once, in any order, from any thread.
+  /// Output 0's own memory is scratch then. The rows' bits are those that it would have held.
+  RowSink sink = {};
 };
 
 /// Runs one node. Owned by one program, used by one thread at a time. run() allocates nothing.
@@ -45,6 +58,7 @@ class Kernel {
   virtual ~Kernel() = default;
   virtual Result<void> run(const KernelCall& call) = 0;
   virtual size_t scratch_bytes() const { return 0; }
+  virtual bool gives_rows() const { return false; }  ///< knows KernelCall::sink; output 0 is float32
   virtual size_t kept_bytes() const { return 0; }  ///< memory of its own (reordered weights)
   virtual std::string implementation() const = 0;  ///< for ProgramInfo
 };
@@ -61,10 +75,14 @@ class KernelSource {
 /// catalogue; those of CompileOptions::fallback come just before it. They outlive the call only. `begin_thread(threads)`
 /// runs first on every thread that enters run() the first time, or after it ran a program of another backend or thread
 /// count, and on the thread that compiles (thread counts, flush-to-zero).
+/// `parallel` calls run(context, begin, end) for disjoint ranges that cover [0, count), on up to `threads` threads; null: a
+/// backend of one thread.
 struct ExecutorOptions {
   std::vector<KernelSource*> sources;
   Numerics numerics;
   void (*begin_thread)(int threads) = nullptr;
+  using Range = void (*)(void* context, int64_t begin, int64_t end);
+  void (*parallel)(int threads, int64_t count, Range run, void* context) = nullptr;
 };
 Result<std::unique_ptr<Program>> compile_with(const Graph& graph, CompileOptions options, const ExecutorOptions& executor);
 

@@ -41,31 +41,44 @@ class Shard {
                      std::span<const std::span<const std::byte>> pushes, std::span<const double> scalars,
                      std::span<const RowSums* const> row_sums = {});
 
+  /// The same for one contributor whose gradients come in parts: begin_update(), then update_part() for all elements once
+  /// (of the segments without row sums), then finish_update(). Parts are elements [first, first + count) of one of the
+  /// spec's segments, whole rows of it, all of them where its rule needs the whole variable; different parts may be updated
+  /// on several threads at once. `scalars` as for apply().
+  void begin_update();
+  void update_part(const Segment& segment, int64_t first, int64_t count, std::span<const std::byte> current,
+                   std::span<std::byte> next, const float* gradient, std::span<const double> scalars) const;
+  /// Updates the segments with row sums (as for apply()), and takes over from `current` what no update changes, if `next`
+  /// is another buffer.
+  void finish_update(std::span<const std::byte> current, std::span<std::byte> next, std::span<const double> scalars,
+                     std::span<const RowSums* const> row_sums = {}) const;
+
   /// Slot arenas, for snapshots: whoever keeps a reference keeps that state.
   std::span<const Ref<Buffer>> slots() const { return slots_; }
   /// For restores.
   std::span<std::byte> mutable_slot(int slot);
 
  private:
-  /// What one apply() works on.
-  struct Update {
+  /// Where one update reads and writes.
+  struct Place {
     std::span<const std::byte> current;
     std::span<std::byte> next;
-    std::span<const std::span<const std::byte>> pushes;
     std::span<const double> scalars;
   };
-  void update_segment(const Segment& segment, const Update& update, const RowSums* row_sums);
-  void update_rows_pushed(const Segment& segment, const Update& update);
-  void update_elements(const Segment& segment, const Update& update, int64_t first, int64_t count);
+  void update_elements(const Segment& segment, int64_t first, int64_t count, const Place& place,
+                       const nn::Contributions& contributions) const;
+  void update_touched(const Segment& segment, int64_t first, int64_t count, const Place& place,
+                      const nn::Contributions& contributions, std::span<const float*> rows_gradients) const;
+  void update_row_sums(const Segment& segment, const RowSums& sums, const Place& place, float factor) const;
+  void finish(const Place& place, std::span<const RowSums* const> row_sums, float factor) const;
 
   ShardSpec spec_;
   BufferPool& pool_;
   std::vector<Ref<Buffer>> slots_;
   ShardCounters counters_;
   // Reused by every apply(), so that steps allocate nothing.
-  std::vector<const float*> gradients_;
+  std::vector<const float*> gradients_, rows_gradients_;
   std::vector<float> scales_;
-  std::vector<float*> slot_pointers_;
 };
 
 }  // namespace shoal::cluster

@@ -61,9 +61,9 @@ struct ShardPlan {
 using Placement = std::function<int(std::string_view name, const Shape& shape, int servers)>;
 
 /// Balances bytes: variables go, largest first, to the server that holds least (first among equals); a variable larger
-/// than twice an even share is split by rows into pieces of an even share. `scalar_count`: learning rates and the like
-/// in each push. InvalidArgument for an empty name, two variables of one name, a dtype other than float32 (the only one
-/// that update rules know), an arena above 1 GiB, a placement outside 0 .. servers - 1.
+/// than twice an even share is split by rows into pieces of an even share, unless its rule needs it whole. `scalar_count`:
+/// learning rates and the like in each push. InvalidArgument for an empty name, two variables of one name, a dtype other
+/// than float32 (the only one that update rules know), an arena above 1 GiB, a placement outside 0 .. servers - 1.
 Result<ShardPlan> plan_shards(const std::vector<VariableSpec>& variables, int servers, int scalar_count,
                               const Placement& placement = nullptr);
 

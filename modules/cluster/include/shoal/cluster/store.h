@@ -4,6 +4,7 @@
 ///
 /// One step:  begin()            permission to start, newest weights
 ///            start()            (compute thread) memory for the updates of the batch just drawn
+///            apply_during_run() or not: updates may be applied while the program runs
 ///            ...Program::run()  reads Step::variables, writes Step::updates
 ///            add_rows()         (compute thread) gradients of variables that are updated by rows
 ///            commit()           the update counts: once, everywhere
@@ -113,6 +114,10 @@ class Store {
   virtual Task<Result<Step>> begin(StopToken stop) = 0;
   /// From the compute thread, once per begin(). `position`: of the input after this batch.
   virtual Result<void> start(Step& step, uint64_t ordinal, std::string_view position) = 0;
+  /// From the compute thread, after start(), where all scalars are known before the program runs: what applies the updates
+  /// of this step as they are made. Null: commit() applies them. What comes by rows waits for commit() either way. If the
+  /// program fails, so have the weights: only prepare() makes such a store usable again.
+  virtual backends::UpdateApplier* apply_during_run(std::span<const double>) { return nullptr; }
   /// From the compute thread, after the program ran: the step's gradients by rows, all lookups in one call. The views are
   /// read before it returns. Not called for a model without such variables.
   virtual Result<void> add_rows(Step& step, std::span<const RowGradients> gradients) = 0;

@@ -16,6 +16,7 @@
 #include "shoal/graph/ops_lookup.h"
 #include "shoal/graph/ops_matmul.h"
 #include "shoal/graph/ops_reduce.h"
+#include "shoal/graph/ops_clipping.h"
 #include "shoal/graph/ops_sequence.h"
 #include "shoal/graph/ops_conv.h"
 #include "shoal/graph/ops_norm.h"

@@ -59,6 +59,11 @@ InitialiserSpec glorot_normal();
 InitialiserSpec he_uniform();
 InitialiserSpec he_normal();
 
+/// Source: LeCun, Bottou, Orr, Müller, "Efficient backprop" (1998). Uniform within +-sqrt(3 / fan_in); truncated normal of
+/// standard deviation sqrt(1 / fan_in).
+InitialiserSpec lecun_uniform();
+InitialiserSpec lecun_normal();
+
 /// InvalidArgument for an unknown kind, numbers that are not finite, low > high, a negative standard deviation:
 /// initialisers also come from messages and files.
 Result<void> validate(const Initialiser& initialiser);

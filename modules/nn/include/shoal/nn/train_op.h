@@ -2,6 +2,7 @@
 /// What one training step does to the variables: a list of (variable, value, rule), and numbers that depend on the step.
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,13 +28,17 @@ struct VariableUpdate {
   std::vector<RowUpdate> rows = {};
 };
 
-/// A number that depends on the step, computed by the trainer and sent with its push: a learning rate.
+/// A number that depends on the step, computed by the trainer and sent with its push: a learning rate, which follows from
+/// the global step, or a factor for gradients, which follows from a value of the graph (the norm of all gradients).
 struct StepScalar {
   std::string name;  ///< for logs and summaries: "learning_rate"
   std::function<double(uint64_t global_step)> at;
+  /// One float32 number. If valid, `at` is empty, and the scalar is of_value(this step's number): finite whatever that is.
+  Value value = {};
+  std::function<double(float value)> of_value = {};
 };
 
-/// Rules name their learning rate by its index in `scalars` (UpdateRule::learning_rate_scalar).
+/// Rules name their scalars by index (UpdateRule::learning_rate_scalar, gradient_scale_scalar).
 struct TrainOp {
   std::vector<VariableUpdate> updates;  ///< may be empty: a step that only counts
   std::vector<StepScalar> scalars;
@@ -42,8 +47,15 @@ struct TrainOp {
 
 /// A train op from its parts, checked: `nn::train_op({.updates = {nn::assign(v, x)}})`; `nn::train_op({})` only advances
 /// the step. Raises InvalidArgument if a variable is unknown or named twice, an update's shape or type is not its
-/// variable's, updates belong to different graphs, an update by rows has another rule than an optimizer's, a rule is invalid, or its learning rate is not among the scalars.
+/// variable's, updates belong to different graphs, an update by rows has another rule than an optimizer's or one that needs
+/// the whole variable, a rule is invalid, a scalar that it names is not there, or a scalar has not exactly one of `at` and
+/// `value`.
 TrainOp train_op(TrainOp parts);
+
+/// The values that the scalars of `op` follow from, in order of the scalars: what a training program fetches for them.
+std::vector<Value> scalar_values(const TrainOp& op);
+/// All scalars: at(global_step), or from `fetched`, the numbers of scalar_values(). `scalars` has one element for each.
+void compute_scalars(const TrainOp& op, uint64_t global_step, std::span<const float> fetched, std::span<double> scalars);
 
 /// Several train ops as one: all their updates, one global step; a moving average that several have counts once. Raises
 /// InvalidArgument as train_op(), and if `parts` is empty.

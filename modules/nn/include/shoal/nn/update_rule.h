@@ -23,20 +23,35 @@ struct UpdateRule {
     kAssign = 5,         ///< the pushed value replaces the variable
     kAdd = 6,            ///< the pushed value is added
     kMovingAverage = 7,  ///< constants: decay; v = decay * v + (1 - decay) * pushed
+    kAdamW = 8,          ///< constants: beta1, beta2, epsilon, weight decay; slots: first and second moment
+    /// constants: decay, momentum, epsilon, centered (0 or 1); slots: mean of squares, then the accumulated step if
+    /// momentum > 0, then the mean gradient if centered
+    kRmsProp = 9,
+    /// constants: initial accumulator, l1, l2, l2 shrinkage, beta; slots: sum of squares, linear term
+    kFtrl = 10,
+    /// constants: beta1, beta2, epsilon, weight decay; slots: first and second moment. Needs the whole variable
+    kLamb = 11,
   };
   static constexpr int kConstantsMax = 6;
 
   Kind kind = Kind::kNone;
   std::array<double, kConstantsMax> constants{};
-  /// Which of the push's scalars is this rule's learning rate (kSgd to kAdam).
+  /// Which of the push's scalars is this rule's learning rate (where uses_learning_rate()).
   int32_t learning_rate_scalar = 0;
+  /// Which of the push's scalars its gradient is multiplied with first (clipping by a norm); -1: none.
+  int32_t gradient_scale_scalar = -1;
   friend bool operator==(const UpdateRule&, const UpdateRule&) = default;
 };
 
 std::string_view to_string(UpdateRule::Kind kind);
-/// Slots that the rule keeps beside the variable, each of its shape, float32.
+bool uses_learning_rate(const UpdateRule& rule);
+/// True if an element's next value depends on other elements of the variable (LAMB's norms): such a variable is never split
+/// over servers, and an update of it is applied in one call.
+bool needs_whole_variable(const UpdateRule& rule);
+constexpr int kSlotsMax = 3;
+/// Slots that the rule keeps beside the variable, each of its shape, float32; at most kSlotsMax.
 int slot_count(const UpdateRule& rule);
-/// "momentum", "accumulator", "m", "v": names in checkpoints ("dense/kernel/momentum").
+/// "momentum", "accumulator", "m", "v", ...: names in checkpoints ("dense/kernel/momentum").
 std::string_view slot_name(const UpdateRule& rule, int slot);
 /// What every element of a slot starts at.
 float slot_start(const UpdateRule& rule, int slot);
@@ -53,7 +68,8 @@ struct Contributions {
 
 /// One fused pass over `count` elements: next[k] and slots[s][k] from current[k], slots, contributions. `next` may be
 /// `current`. `update_count`: updates applied to this variable so far, this one included (Adam's t, from 1).
-/// Vectorised; elements are independent, so any split over threads gives the same bits.
+/// Vectorised; elements are independent unless needs_whole_variable(), so any split over threads gives the same bits. LAMB
+/// passes twice: its step's length follows from the norms of the variable and of the step.
 void apply_update(const UpdateRule& rule, double learning_rate, uint64_t update_count, int64_t count,
                   const float* current, float* next, std::span<float* const> slots,
                   const Contributions& contributions);

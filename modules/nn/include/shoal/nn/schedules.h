@@ -1,0 +1,61 @@
+#pragma once
+/// Learning rates that follow the global step. All are pure functions of it, so a restart goes on where it was. In the
+/// formulas t is the global step before the update, from 0. All raise InvalidArgument for numbers out of range.
+#include <cstdint>
+#include <vector>
+
+#include "shoal/nn/optimizer.h"
+
+namespace shoal::nn {
+
+/// The same for every step; what a plain number given as a learning rate means too.
+LearningRate constant_rate(double rate);
+
+struct StepDecayOptions {
+  double initial;        ///< finite, >= 0
+  uint64_t decay_steps;  ///< > 0
+  double factor = 0.1;   ///< finite, >= 0
+};
+/// initial * factor^floor(t / decay_steps).
+LearningRate step_decay(StepDecayOptions options);
+
+struct ExponentialDecayOptions {
+  double initial;        ///< finite, >= 0
+  uint64_t decay_steps;  ///< > 0
+  double factor;         ///< finite, >= 0: what the rate is multiplied with over decay_steps
+};
+/// initial * factor^(t / decay_steps), the exponent being a fraction.
+LearningRate exponential_decay(ExponentialDecayOptions options);
+
+struct PolynomialDecayOptions {
+  double initial;        ///< finite, >= 0
+  uint64_t decay_steps;  ///< > 0
+  double end = 0;        ///< finite, >= 0; may be above `initial`
+  double power = 1;      ///< finite, > 0; 1: a straight line
+};
+/// end + (initial - end) * (1 - min(t, decay_steps) / decay_steps)^power.
+LearningRate polynomial_decay(PolynomialDecayOptions options);
+
+struct CosineDecayOptions {
+  double initial;        ///< finite, >= 0
+  uint64_t decay_steps;  ///< > 0
+  double end = 0;        ///< finite, >= 0
+};
+/// end + (initial - end) * (1 + cos(pi * min(t, decay_steps) / decay_steps)) / 2.
+/// Source: Loshchilov, Hutter, "SGDR: stochastic gradient descent with warm restarts" (ICLR 2017), one period.
+LearningRate cosine_decay(CosineDecayOptions options);
+
+/// rates[i], where i is how many of `boundaries` are <= t: boundaries {100, 200} and rates {a, b, c} give a for steps 0 to
+/// 99, b to 199, then c. Boundaries ascend; there is one rate more than boundaries, each finite and >= 0.
+LearningRate piecewise_constant(std::vector<uint64_t> boundaries, std::vector<double> rates);
+
+struct WarmUpOptions {
+  uint64_t steps;           ///< > 0
+  double start_factor = 0;  ///< in [0, 1]
+};
+/// `rate` times start_factor + (1 - start_factor) * min(t, steps) / steps: from a small rate to that of the schedule, which
+/// goes on underneath. `warm_up(cosine_decay({...}), {.steps = 1000})`.
+/// Source: Goyal et al., "Accurate, large minibatch SGD: training ImageNet in 1 hour" (2017), section 2.2.
+LearningRate warm_up(LearningRate rate, WarmUpOptions options);
+
+}  // namespace shoal::nn

@@ -1,0 +1,86 @@
+/// Gradients that are applied row by row while they are made have the bits of those that are written.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "../backends/run_graph.h"
+#include "shoal/base/random.h"
+#include "shoal/graph/ops.h"
+
+namespace shoal::backends::testing {
+namespace {
+
+/// Puts the rows together again.
+class Collector final : public UpdateApplier {
+ public:
+  explicit Collector(const Tensor& gradient) : row_elements_(gradient.elements() / gradient.shape()[0]) {
+    rows.resize(size_t(gradient.elements()), -7.0f);
+    times.resize(size_t(gradient.shape()[0]));
+  }
+  bool by_rows(size_t) const override { return true; }
+  void apply(size_t, int64_t row_begin, int64_t row_end, const std::byte* data) override {
+    ++calls;
+    const auto* values = reinterpret_cast<const float*>(data);
+    std::copy_n(values, (row_end - row_begin) * row_elements_, rows.begin() + row_begin * row_elements_);
+    for (int64_t row = row_begin; row < row_end; ++row) ++times[size_t(row)];
+  }
+
+ private:
+  int64_t row_elements_;
+
+ public:
+  std::vector<float> rows;
+  std::vector<int> times;
+  std::atomic<int> calls = 0;
+};
+
+Tensor random_tensor(const Shape& shape, uint64_t key) {
+  Tensor tensor(DType::kFloat32, shape);
+  fill_uniform(key, 0, tensor.mutable_as<float>(), -1.0f, 1.0f);
+  return tensor;
+}
+
+struct Sizes {
+  int64_t batch, in, out;
+};
+
+class AppliedRows : public ::testing::TestWithParam<Sizes> {};
+
+TEST_P(AppliedRows, HaveTheBitsOfTheWrittenGradient) {
+  const auto [batch, in, out] = GetParam();
+  Graph graph;
+  const Value x = graph.input("x", DType::kFloat32, {batch, in});
+  const Value dy = graph.input("dy", DType::kFloat32, {batch, out});
+  graph.variable("w", {out, in});
+  const std::vector<Value> updates = graph.add("dense_grad_kernel", {dy, x});
+  const auto backend = backend_or_die("onednn");
+  const Feeds feeds{{"x", random_tensor({batch, in}, 1)}, {"dy", random_tensor({batch, out}, 2)}};
+  const bool by_rows = batch <= 64 || out >= 512;
+  std::vector<float> first;
+  for (const int threads : {1, 2, 3}) {
+    SCOPED_TRACE(threads);
+    Runner runner =
+        value_or_raise(Runner::make(*backend, graph, {.updates = updates, .update_variables = {"w"}, .threads = threads}));
+    value_or_raise(runner.run(feeds));
+    const std::vector<float> written = list<float>(runner.update(0));
+    Collector collector(runner.update(0));
+    value_or_raise(runner.run(feeds, {}, {}, nullptr, &collector));
+    EXPECT_EQ(collector.rows, written);
+    EXPECT_EQ(collector.times, std::vector<int>(size_t(out), 1)) << "each row once";
+    if (first.empty()) first = written;
+    if (!by_rows) continue;
+    EXPECT_EQ(written, first) << "depends on the thread count";
+    if (out * in > 100'000) EXPECT_GT(collector.calls, threads) << "not while they are made";
+  }
+}
+
+// Around the sizes of tiles (6 rows, 16 columns); the last is not made by rows, and applied as a whole by the threads.
+INSTANTIATE_TEST_SUITE_P(Sizes, AppliedRows,
+                         ::testing::Values(Sizes{1, 1, 1}, Sizes{1, 16, 6}, Sizes{2, 15, 5}, Sizes{3, 17, 7},
+                                           Sizes{32, 50, 13}, Sizes{1, 784, 512}, Sizes{64, 301, 259}, Sizes{65, 48, 8},
+                                           Sizes{300, 130, 520}, Sizes{200, 300, 300}));
+
+}  // namespace
+}  // namespace shoal::backends::testing
