@@ -123,10 +123,6 @@ Result<std::string> string_attribute(const Attributes& attributes, std::string_v
   return attribute<std::string>(attributes, name, "a string");
 }
 
-Result<int64_t> int_attribute(const Attributes& attributes, std::string_view name) {
-  return attribute<int64_t>(attributes, name, "an integer");
-}
-
 Result<bool> bool_attribute(const Attributes& attributes, std::string_view name) {
   return attribute<bool>(attributes, name, "true or false");
 }
