@@ -19,8 +19,11 @@ class Model(nn.Module):
     variants = {"": {}}
     images = False
 
+    def trained(self):
+        return [parameter for parameter in self.parameters() if parameter.requires_grad]
+
     def optimizer(self, foreach):
-        return torch.optim.SGD(self.parameters(), lr=0.01, momentum=0.9, foreach=foreach)
+        return torch.optim.SGD(self.trained(), lr=0.01, momentum=0.9, foreach=foreach)
 
 
 class Mlp(Model):
@@ -123,7 +126,7 @@ class WideAndDeep(Model):
         return functional.binary_cross_entropy_with_logits(logits, labels)
 
     def optimizer(self, foreach):
-        return torch.optim.Adagrad(self.parameters(), lr=0.01, initial_accumulator_value=0.1, foreach=foreach)
+        return torch.optim.Adagrad(self.trained(), lr=0.01, initial_accumulator_value=0.1, foreach=foreach)
 
 
 class CharacterModel(Model):
@@ -138,7 +141,7 @@ class CharacterModel(Model):
         return functional.cross_entropy(logits.reshape(-1, self.VOCABULARY), labels.reshape(-1))
 
     def optimizer(self, foreach):
-        return torch.optim.Adam(self.parameters(), lr=1e-3, foreach=foreach)
+        return torch.optim.Adam(self.trained(), lr=1e-3, foreach=foreach)
 
 
 class Lstm(CharacterModel):
@@ -150,6 +153,7 @@ class Lstm(CharacterModel):
         self.batch_first = batch_first
         self.embedding = nn.Embedding(self.VOCABULARY, 64)
         self.lstm = nn.LSTM(64, 256, batch_first=batch_first)
+        self.lstm.bias_hh_l0.requires_grad_(False).zero_()  # PyTorch's second bias, of no use beside the first
         self.dense = nn.Linear(256, self.VOCABULARY)
 
     def forward(self, text, labels):
@@ -194,7 +198,7 @@ class Gpt(CharacterModel):
         self.position = nn.Parameter(torch.randn(self.LENGTH, 128) * 0.02)
         self.blocks = nn.Sequential(*(TransformerBlock(128, 4, self.LENGTH) for _ in range(4)))
         self.norm = nn.LayerNorm(128)
-        self.dense = nn.Linear(128, self.VOCABULARY)
+        self.dense = nn.Linear(128, self.VOCABULARY, bias=False)
 
     def forward(self, text, labels):
         return self.loss(self.dense(self.norm(self.blocks(self.embedding(text) + self.position))), labels)

@@ -47,7 +47,6 @@ Result<std::vector<int64_t>> ints_attribute(const Attributes& attributes, std::s
 Result<int64_t> int_attribute(const Attributes& attributes, std::string_view name);
 Result<double> real_attribute(const Attributes& attributes, std::string_view name);
 Result<std::string> string_attribute(const Attributes& attributes, std::string_view name);
-Result<int64_t> int_attribute(const Attributes& attributes, std::string_view name);
 Result<bool> bool_attribute(const Attributes& attributes, std::string_view name);
 
 /// One output that two float32 operands broadcast to.
