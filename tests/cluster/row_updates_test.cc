@@ -77,7 +77,9 @@ TEST(RowSums, ZeroOfEitherSignIsZeroAndNaNIsNot) {
 TEST(LazyRows, SumsAndDensePushesGiveTheSameBits) {
   constexpr int64_t kRows = 37, kWidth = 5;
   const auto pool = BufferPool::create();
-  for (const nn::UpdateRule& rule : {sgd(), momentum(0.9), adam()}) {
+  nn::UpdateRule scaled = momentum(0.9);
+  scaled.gradient_scale_scalar = 0;
+  for (const nn::UpdateRule& rule : {sgd(), momentum(0.9), adam(), scaled}) {
     const ShardSpec spec = plan_of({variable("before", {7}, rule), lazy("table", {kRows, kWidth}, rule)}, 1).shards[0];
     const auto table = std::find_if(spec.segments.begin(), spec.segments.end(),
                                     [](const Segment& segment) { return segment.variable.name == "table"; });
@@ -160,11 +162,23 @@ class RowsInLocalStore : public testing::Test {
     const double scalars[] = {1.0};
     co_return co_await store.commit(step, scalars);
   }
-  std::vector<float> table() {
-    const Step step = value_or_raise(env_.run(store_->begin({})));
-    const auto* values = reinterpret_cast<const float*>(step.variables[0][0].data);
-    return {values, values + 8};
+  static Task<Result<Outcome>> step_during_run(Store& store, std::vector<RowGradients> rows) {
+    SHOAL_CO_TRY(Step step, co_await store.begin({}));
+    SHOAL_CO_TRY_VOID(store.start(step, 1, {}));
+    const double scalars[] = {1.0};
+    backends::UpdateApplier* applier = store.apply_during_run(scalars);
+    const float whole[] = {1, 2};
+    applier->apply(0, 0, 2, reinterpret_cast<const std::byte*>(whole));
+    SHOAL_CO_TRY_VOID(store.add_rows(step, rows));
+    co_return co_await store.commit(step, scalars);
   }
+  std::vector<float> values(size_t variable, size_t count) {
+    const Step step = value_or_raise(env_.run(store_->begin({})));
+    const auto* values = reinterpret_cast<const float*>(step.variables[variable][0].data);
+    return {values, values + count};
+  }
+  std::vector<float> table() { return values(0, 8); }
+  std::vector<float> whole() { return values(1, 2); }
 };
 
 TEST_F(RowsInLocalStore, ChangeWhatTheyNameAlsoUnderASnapshot) {
@@ -178,6 +192,22 @@ TEST_F(RowsInLocalStore, ChangeWhatTheyNameAlsoUnderASnapshot) {
     ASSERT_TRUE(env_.run(step(*store_, parts)));
     expected[0] -= 13, expected[1] -= 24, expected[4] -= 6, expected[5] -= 8;
     EXPECT_EQ(table(), expected);
+  }
+}
+
+TEST_F(RowsInLocalStore, WaitForCommitWhereOthersAreAppliedDuringTheRun) {
+  ASSERT_TRUE(store_->bind({"table", "whole"}, {"whole"}, {"table"}));
+  ASSERT_TRUE(env_.run(store_->prepare(nullptr, kNoDeadline)));
+  std::vector<float> expected = table(), expected_whole = whole();
+  const Rows rows{{2, 0, 2}, {1, 2, 3, 4, 5, 6}};
+  const std::vector<RowGradients> parts{{0, rows.ids_view(), rows.values_view()}};
+  for (bool held : {false, true, false}) {
+    const auto snapshot = held ? value_or_raise(env_.run(store_->snapshot(""))) : nullptr;
+    ASSERT_TRUE(env_.run(step_during_run(*store_, parts)));
+    expected[0] -= 3, expected[1] -= 4, expected[4] -= 6, expected[5] -= 8;
+    expected_whole[0] -= 1, expected_whole[1] -= 2;
+    EXPECT_EQ(table(), expected);
+    EXPECT_EQ(whole(), expected_whole);
   }
 }
 

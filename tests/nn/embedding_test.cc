@@ -85,6 +85,17 @@ TEST_F(Embedding, AnotherUseMeansWholeUpdates) {
   EXPECT_TRUE(beside.valid());
 }
 
+TEST_F(Embedding, ClippingAndLambNeedTheWholeGradient) {
+  const Value loss = ops::reduce_sum(ops::square(embedding(ids(), {.ids = 5, .dimension = 3})));
+  for (const Optimizer& optimizer :
+       {lamb(), sgd().clip_by_value(1), sgd().clip_by_norm(1), sgd().clip_by_global_norm(1)}) {
+    const TrainOp op = optimizer.minimize(loss);
+    ASSERT_EQ(op.updates.size(), 1u);
+    EXPECT_TRUE(op.updates[0].update.valid());
+    EXPECT_TRUE(op.updates[0].rows.empty());
+  }
+}
+
 /// The same table once as a variable that is only looked up, and once with a second use that changes nothing.
 TEST_F(Embedding, RowsTrainAsTheWholeDoesWhereARuleLeavesZeroGradientsAlone) {
   for (const Optimizer& optimizer : {sgd({.learning_rate = 0.1}), adagrad({.learning_rate = 0.1})}) {
@@ -147,6 +158,9 @@ TEST_F(Embedding, TrainOpRefusesRowsThatDoNotFit) {
             "InvalidArgument: train_op: update of table: comes whole and by rows; it can be one of them");
   EXPECT_EQ(refusal({.variable = "table", .update = {}, .rule = {.kind = UpdateRule::Kind::kAssign}, .rows = {{input, fits}}}),
             "InvalidArgument: train_op: update of table: comes by rows, which the rule assign does not take");
+  const UpdateRule of_lamb{.kind = UpdateRule::Kind::kLamb, .constants = {0.9, 0.999, 1e-6, 0.01}};
+  EXPECT_EQ(refusal({.variable = "table", .update = {}, .rule = of_lamb, .rows = {{input, fits}}}),
+            "InvalidArgument: train_op: update of table: comes by rows, which the rule lamb does not take");
 }
 
 }  // namespace
