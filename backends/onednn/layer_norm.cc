@@ -9,20 +9,19 @@
 namespace shoal::backends::onednn {
 namespace {
 
-constexpr int64_t kFloat = int64_t(sizeof(float));
-constexpr int kLanes = 32;  // running sums of a row
+constexpr int kRowLanes = 32;  // running sums of a row
 
-struct Row {
+struct RowMoments {
   float mean;
   float squares;  ///< the sum of squared deviations from it
 };
 
-SHOAL_VECTOR_LOOP Row row_moments(const float* x, int64_t channels) {
-  const float sum = sum_in_lanes<kLanes>(
+SHOAL_VECTOR_LOOP RowMoments row_moments(const float* x, int64_t channels) {
+  const float sum = sum_in_lanes<kRowLanes>(
       channels, [x](int64_t c) __attribute__((always_inline)) { return x[c]; });
   const float mean = sum / float(channels);
   return {mean,
-          sum_in_lanes<kLanes>(
+          sum_in_lanes<kRowLanes>(
               channels, [ x, mean ](int64_t c) __attribute__((always_inline)) { return (x[c] - mean) * (x[c] - mean); })};
 }
 
@@ -39,9 +38,9 @@ struct RowSums {
 
 SHOAL_VECTOR_LOOP RowSums row_gradients(const float* dy, const float* x, const float* scale, float mean, float inverse,
                                         int64_t channels) {
-  return {sum_in_lanes<kLanes>(
+  return {sum_in_lanes<kRowLanes>(
               channels, [ dy, scale ](int64_t c) __attribute__((always_inline)) { return dy[c] * scale[c]; }),
-          sum_in_lanes<kLanes>(
+          sum_in_lanes<kRowLanes>(
               channels, [=](int64_t c)
                             __attribute__((always_inline)) { return (dy[c] * scale[c]) * ((x[c] - mean) * inverse); })};
 }
@@ -83,9 +82,9 @@ std::unique_ptr<Kernel> make_layer_norm(const Context& context, const KernelRequ
   return make_loop([=, threads = context.threads](const KernelCall& call) -> Result<void> {
     const float *x = floats(call.inputs[0]), *scale = floats(call.inputs[1]), *shift = floats(call.inputs[2]);
     float *y = floats(call.outputs[0]), *means = floats(call.outputs[1]), *inverses = floats(call.outputs[2]);
-    parallel_for(threads, rows, 2 * rows * channels * kFloat, [=](int64_t begin, int64_t end) {
+    parallel_for(threads, rows, 2 * rows * channels * kFloatBytes, [=](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
-        const Row moments = row_moments(x + row * channels, channels);
+        const RowMoments moments = row_moments(x + row * channels, channels);
         means[row] = moments.mean;
         inverses[row] = inverse_deviation(double(moments.squares) / double(channels), epsilon);
         normalise_row(x + row * channels, means[row], inverses[row], scale, shift, channels, y + row * channels);
@@ -104,7 +103,7 @@ std::unique_ptr<Kernel> make_layer_norm_grad(const Context& context, const Kerne
                 *means = floats(call.inputs[3]), *inverses = floats(call.inputs[4]);
     float* dx = floats(call.outputs[0]);
     auto* partial = reinterpret_cast<float*>(call.scratch);  // dscale and dshift of each block
-    parallel_for(threads, size.blocks, 3 * size.rows * channels * kFloat, [=](int64_t begin, int64_t end) {
+    parallel_for(threads, size.blocks, 3 * size.rows * channels * kFloatBytes, [=](int64_t begin, int64_t end) {
       for (int64_t block = begin; block < end; ++block) {
         float *dscale = partial + 2 * block * channels, *dshift = dscale + channels;
         std::fill_n(dscale, 2 * channels, 0.0f);

@@ -3,12 +3,6 @@
 #include "strips.h"
 
 namespace shoal::backends::onednn {
-namespace {
-
-constexpr int64_t kFloat = int64_t(sizeof(float));
-
-}  // namespace
-
 // Batch normalisation.
 
 std::unique_ptr<Kernel> make_batch_norm(const Context& context, const KernelRequest& request) {
@@ -36,7 +30,7 @@ std::unique_ptr<Kernel> make_batch_norm(const Context& context, const KernelRequ
     std::copy_n(mean, strips.channels, floats(call.outputs[1]));
     const float* addend = add ? floats(call.inputs[3]) : nullptr;
     float* y = floats(call.outputs[0]);
-    over_elements(threads, strips, (add ? 3 : 2) * kFloat, [&](int64_t begin, int64_t end) {
+    over_elements(threads, strips, (add ? 3 : 2) * kFloatBytes, [&](int64_t begin, int64_t end) {
       normalise_strips(x, {mean, factor, shift}, addend, activate, strips.lanes, begin, end, y);
     });
     return {};
@@ -60,7 +54,7 @@ std::unique_ptr<Kernel> make_batch_norm_inference(const Context& context, const 
     fill_lanes(strips, shift, [&](int64_t c) { return shifts[c]; });
     const float* x = floats(call.inputs[0]);
     float* y = floats(call.outputs[0]);
-    over_elements(threads, strips, 2 * kFloat, [&](int64_t begin, int64_t end) {
+    over_elements(threads, strips, 2 * kFloatBytes, [&](int64_t begin, int64_t end) {
       normalise_strips(x, {mean, factor, shift}, nullptr, activate, strips.lanes, begin, end, y);
     });
     return {};
@@ -98,7 +92,7 @@ std::unique_ptr<Kernel> make_batch_norm_grad(const Context& context, const Kerne
       return float(product[c] / rows * double(inverse(c)) * double(inverse(c)) * double(factor[c]));
     });
     float* dx = floats(call.outputs[0]);
-    over_elements(threads, strips, (y ? 4 : 3) * kFloat, [&](int64_t begin, int64_t end) {
+    over_elements(threads, strips, (y ? 4 : 3) * kFloatBytes, [&](int64_t begin, int64_t end) {
       if (training) {
         gradient_strips(dy, x, y, {mean, factor, offset, slope}, strips.lanes, begin, end, dx);
       } else {
@@ -132,7 +126,7 @@ struct GroupNorm {
   /// run(example, scratch memory)
   template <class Run>
   void over_examples(std::byte* scratch, size_t bytes_each, const Run& run) const {
-    parallel_for(threads, threads, examples * strips.elements() * 3 * kFloat, [&](int64_t begin, int64_t end) {
+    parallel_for(threads, threads, examples * strips.elements() * 3 * kFloatBytes, [&](int64_t begin, int64_t end) {
       for (int64_t thread = begin; thread < end; ++thread) {
         for (int64_t example = examples * thread / threads; example < examples * (thread + 1) / threads; ++example) {
           run(example, scratch + size_t(thread) * bytes_each);

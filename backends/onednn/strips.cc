@@ -5,8 +5,6 @@
 namespace shoal::backends::onednn {
 namespace {
 
-constexpr int64_t kFloat = int64_t(sizeof(float));
-
 /// mean[l] and squares[l] (the sum of squared deviations from it) of each lane of a block.
 SHOAL_VECTOR_LOOP void block_moments(const float* __restrict x, int64_t strips, int64_t lanes, float* __restrict mean,
                                      float* __restrict squares) {
@@ -113,7 +111,7 @@ double channel_sum(const Strips& strips, const double* lanes, int64_t channel) {
 }  // namespace
 
 void channel_moments(int threads, const Strips& strips, const float* x, float* partial, ChannelMoments moments) {
-  parallel_for(threads, strips.blocks, strips.elements() * kFloat, [&](int64_t begin, int64_t end) {
+  parallel_for(threads, strips.blocks, strips.elements() * kFloatBytes, [&](int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; ++block) {
       float* mean = partial + 2 * block * strips.lanes;
       block_moments(x + strips.first_element(block), strips.strips_of(block), strips.lanes, mean, mean + strips.lanes);
@@ -141,7 +139,7 @@ void channel_moments(int threads, const Strips& strips, const float* x, float* p
 
 void channel_gradients(int threads, const Strips& strips, const Gradients& from, float* partial, double* sum,
                        double* product) {
-  parallel_for(threads, strips.blocks, 2 * strips.elements() * kFloat, [&](int64_t begin, int64_t end) {
+  parallel_for(threads, strips.blocks, 2 * strips.elements() * kFloatBytes, [&](int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; ++block) {
       const int64_t first = strips.first_element(block);
       float* to = partial + 2 * block * strips.lanes;

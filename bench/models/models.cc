@@ -2,6 +2,10 @@
 
 #include <string>
 
+#include "language.h"
+#include "model.h"
+#include "resnet20.h"
+#include "shoal/graph/ops.h"
 #include "shoal/nn/conv2d.h"
 #include "shoal/nn/dense.h"
 #include "shoal/nn/flatten.h"
@@ -13,6 +17,12 @@ namespace shoal::bench {
 namespace {
 
 using nn::Activation;
+
+constexpr int64_t kIds = 10000;  // of each of the columns of "wide_and_deep"
+constexpr int64_t kColumns = 26;
+constexpr int64_t kNumbers = 13;
+constexpr int64_t kCharacters = 65;
+constexpr int64_t kPlaces = 64;  // of a text
 
 EstimatorSpec train(Value loss, const nn::Optimizer& optimizer) {
   EstimatorSpec spec;
@@ -44,6 +54,28 @@ EstimatorSpec cnn(const Features& features, const Labels& labels, Mode, const Pa
   return classify(nn::dense(x, {.units = 10}), labels);
 }
 
+EstimatorSpec resnet20(const Features& features, const Labels& labels, Mode mode, const Params&, const RunConfig&) {
+  return classify(::models::resnet20(features.single(), mode), labels);
+}
+
+EstimatorSpec wide_and_deep(const Features& features, const Labels& labels, Mode, const Params&, const RunConfig&) {
+  const Value logits = ::wide_and_deep::logits(features["ids"], features["numbers"], {.ids = kIds});
+  return train(nn::reduce_loss(nn::sigmoid_cross_entropy(logits, labels.single())),
+               nn::adagrad({.learning_rate = 0.01}));
+}
+
+EstimatorSpec predict_next(Value logits, const Labels& labels) {
+  return train(nn::reduce_loss(nn::softmax_cross_entropy(logits, labels.single())), nn::adam({.learning_rate = 0.001}));
+}
+
+EstimatorSpec lstm(const Features& features, const Labels& labels, Mode, const Params&, const RunConfig&) {
+  return predict_next(::models::char_lstm(features.single(), {.characters = kCharacters}), labels);
+}
+
+EstimatorSpec gpt(const Features& features, const Labels& labels, Mode mode, const Params&, const RunConfig&) {
+  return predict_next(::models::gpt(features.single(), mode, {.characters = kCharacters}), labels);
+}
+
 Tensor floats(RandomKey key, Shape shape) {
   Tensor tensor(DType::kFloat32, shape);
   fill_uniform(key, 0, tensor.mutable_as<float>(), 0.0f, 1.0f);
@@ -60,6 +92,33 @@ Tensor integers(RandomKey key, Shape shape, uint64_t bound) {
 data::Batch grey_images(int64_t batch, RandomKey key) {
   return {.features = floats(fold_in(key, "images"), {batch, 28, 28, 1}),
           .labels = integers(fold_in(key, "labels"), {batch}, 10)};
+}
+
+data::Batch colour_images(int64_t batch, RandomKey key) {
+  return {.features = floats(fold_in(key, "images"), {batch, 32, 32, 3}),
+          .labels = integers(fold_in(key, "labels"), {batch}, 10)};
+}
+
+data::Batch ids_and_numbers(int64_t batch, RandomKey key) {
+  Tensor labels = floats(fold_in(key, "labels"), {batch, 1});
+  for (float& label : labels.mutable_as<float>()) label = label < 0.5f ? 0.0f : 1.0f;
+  data::TensorMap features;
+  features.set("ids", integers(fold_in(key, "ids"), {batch, kColumns}, uint64_t(kIds)));
+  features.set("numbers", floats(fold_in(key, "numbers"), {batch, kNumbers}));
+  return {.features = std::move(features), .labels = std::move(labels)};
+}
+
+data::Batch text(int64_t batch, RandomKey key) {
+  const Tensor characters = integers(key, {batch, kPlaces + 1}, uint64_t(kCharacters));
+  Tensor ids(DType::kInt64, {batch, kPlaces}), next(DType::kInt64, {batch, kPlaces});
+  for (int64_t row = 0; row < batch; ++row) {
+    for (int64_t place = 0; place < kPlaces; ++place) {
+      const auto from = size_t(row * (kPlaces + 1) + place), to = size_t(row * kPlaces + place);
+      ids.mutable_as<int64_t>()[to] = characters.as<int64_t>()[from];
+      next.mutable_as<int64_t>()[to] = characters.as<int64_t>()[from + 1];
+    }
+  }
+  return {.features = std::move(ids), .labels = std::move(next)};
 }
 
 std::string input_name(std::string_view part, std::string_view name) {
@@ -79,7 +138,9 @@ nn::ValueMap inputs(Graph& graph, const data::TensorMap& tensors, std::string_vi
 }  // namespace
 
 const std::vector<ModelEntry>& models() {
-  static const std::vector<ModelEntry> entries{{"mlp", mlp, grey_images}, {"cnn", cnn, grey_images}};
+  static const std::vector<ModelEntry> entries{
+      {"mlp", mlp, grey_images},   {"cnn", cnn, grey_images}, {"resnet20", resnet20, colour_images},
+      {"wide_and_deep", wide_and_deep, ids_and_numbers}, {"lstm", lstm, text}, {"gpt", gpt, text}};
   return entries;
 }
 

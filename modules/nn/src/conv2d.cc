@@ -25,15 +25,15 @@ void check_groups(std::string_view layer, int64_t groups, int64_t channels, int6
                          std::to_string(channels) + " channels and the " + std::to_string(filters) + " filters"));
 }
 
-struct Weights {
+struct ConvWeights {
   Value kernel;
   Value bias;
 };
 
 /// The variables, in the current scope.
 template <class Options>
-Weights add_weights(Graph& graph, const Shape& kernel, Fans fans, int64_t filters, const Options& options) {
-  Weights weights;
+ConvWeights add_weights(Graph& graph, const Shape& kernel, Fans fans, int64_t filters, const Options& options) {
+  ConvWeights weights;
   weights.kernel = add_weight(graph, "kernel", kernel, fans,
                               {options.kernel_initialiser, options.kernel_regulariser, options.trainable});
   if (options.use_bias) {
@@ -61,7 +61,7 @@ Value conv2d(Value x, const Conv2dOptions& options) {
   const auto scope = graph.scope(options.name);
   const Shape shape{options.filters, channels / groups, options.kernel.height, options.kernel.width};
   const Fans fans = fans_of_groups(channels, options.filters, groups, options.kernel.height * options.kernel.width);
-  const Weights weights = add_weights(graph, shape, fans, options.filters, options);
+  const ConvWeights weights = add_weights(graph, shape, fans, options.filters, options);
   const Value y = ops::conv2d(x, weights.kernel, weights.bias,
                               {.strides = options.strides.sizes(),
                                .padding = options.padding,
@@ -101,7 +101,7 @@ Value conv1d(Value x, const Conv1dOptions& options) {
   const auto scope = graph.scope(options.name);
   const Shape shape{options.filters, channels / groups, options.kernel};
   const Fans fans = fans_of_groups(channels, options.filters, groups, options.kernel);
-  const Weights weights = add_weights(graph, shape, fans, options.filters, options);
+  const ConvWeights weights = add_weights(graph, shape, fans, options.filters, options);
   const Value y =
       ops::conv1d(x, weights.kernel, weights.bias,
                   {.stride = options.stride, .padding = options.padding, .dilation = options.dilation, .groups = groups});
@@ -119,7 +119,7 @@ Value conv2d_transpose(Value x, const Conv2dTransposeOptions& options) {
   const auto scope = graph.scope(options.name);
   const Shape shape{channels, options.filters / groups, options.kernel.height, options.kernel.width};
   const Fans fans = fans_of_groups(channels, options.filters, groups, options.kernel.height * options.kernel.width);
-  const Weights weights = add_weights(graph, shape, fans, options.filters, options);
+  const ConvWeights weights = add_weights(graph, shape, fans, options.filters, options);
   const Value y = ops::conv2d_transpose(x, weights.kernel, weights.bias,
                                         {.strides = options.strides.sizes(),
                                          .padding = options.padding,
