@@ -111,7 +111,7 @@ SHOAL_ALWAYS_INLINE float vector_softplus(float x) {
 }
 
 /// 2 / sqrt(pi) times the integral of e^-t^2 from 0 to x, within 8 units. A rational approximation on [-4, 4], beyond which
-/// it rounds to 1: Eigen, MathFunctionsImpl.h (generic_fast_erf_float).
+/// it is 1: Eigen, MathFunctionsImpl.h (generic_fast_erf_float).
 SHOAL_ALWAYS_INLINE float vector_erf(float x) {
   const float bounded = vector_clamp(x, -4.0f, 4.0f);
   const float z = bounded * bounded;
@@ -127,7 +127,8 @@ SHOAL_ALWAYS_INLINE float vector_erf(float x) {
   q = q * z - 1.68282697438203e-03f;
   q = q * z - 7.37332916720468e-03f;
   q = q * z - 1.42647390514189e-02f;
-  return bounded * p / q;
+  const float inside = bounded * (p / q);  // bounded * p may be subnormal, which compute threads take for 0
+  return x >= 4.0f ? 1.0f : (x <= -4.0f ? -1.0f : inside);
 }
 
 /// term(0) + ... + term(count - 1) in a fixed order: `kLanes` running sums, then those pairwise.

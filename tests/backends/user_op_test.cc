@@ -16,10 +16,10 @@ namespace {
 using Outputs = Result<std::vector<ValueType>>;
 
 /// y = tanh(x), and its gradient dx = dy (1 - y^2) as an op of its own.
-OpCatalogue tanh_catalogue() {
+OpCatalogue squash_catalogue() {
   OpCatalogue catalogue;
   value_or_raise(catalogue.add({
-      .name = "tanh",
+      .name = "squash",
       .inputs_min = 1,
       .inputs_max = 1,
       .shape_rule = [](std::span<const ValueType> inputs, const Attributes&) -> Outputs {
@@ -28,7 +28,7 @@ OpCatalogue tanh_catalogue() {
       },
       .gradient =
           [](const GradientRequest& request) {
-            return request.graph.add("tanh_grad", {request.output_gradients[0], request.outputs[0]});
+            return request.graph.add("squash_grad", {request.output_gradients[0], request.outputs[0]});
           },
       .in_place = {{0, 0}},
       .kernel = [](const OpCall& call) -> Result<void> {
@@ -39,7 +39,7 @@ OpCatalogue tanh_catalogue() {
       },
   }));
   value_or_raise(catalogue.add({
-      .name = "tanh_grad",
+      .name = "squash_grad",
       .inputs_min = 2,
       .inputs_max = 2,
       .shape_rule = [](std::span<const ValueType> inputs, const Attributes&) -> Outputs { return std::vector{inputs[0]}; },
@@ -60,10 +60,10 @@ class UserOp : public ::testing::TestWithParam<std::string> {
 };
 
 TEST_P(UserOp, RunsAndDifferentiatesBetweenBuiltInOps) {
-  const OpCatalogue catalogue = tanh_catalogue();
+  const OpCatalogue catalogue = squash_catalogue();
   Graph graph(RandomKey{0}, &catalogue);
   const Value x = graph.input("x", DType::kFloat32, {3});
-  const Value y = graph.add("tanh", {ops::scale(x, 2)})[0];
+  const Value y = graph.add("squash", {ops::scale(x, 2)})[0];
   const Value dx = gradients(ops::reduce_sum(ops::square(y)), {x})[0];
   Runner runner = value_or_raise(Runner::make(*backend_, graph, {.fetches = {y, dx}}));
   value_or_raise(runner.run({{"x", Tensor::of<float>({3}, {-0.5f, 0, 0.25f})}}));
@@ -79,9 +79,9 @@ TEST_P(UserOp, RunsAndDifferentiatesBetweenBuiltInOps) {
 }
 
 TEST_P(UserOp, IsPartOfADescription) {
-  const OpCatalogue catalogue = tanh_catalogue();
+  const OpCatalogue catalogue = squash_catalogue();
   Graph graph(RandomKey{0}, &catalogue);
-  graph.add("tanh", {graph.input("x", DType::kFloat32, {1})});
+  graph.add("squash", {graph.input("x", DType::kFloat32, {1})});
   const std::string text = graph.to_json();
   EXPECT_TRUE(graph_from_json(text, &catalogue));
   const auto without = graph_from_json(text);

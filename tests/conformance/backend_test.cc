@@ -267,6 +267,52 @@ TEST_P(BackendConformance, NaNIsNotLost) {
   EXPECT_TRUE(std::isnan(results[3].as<float>()[2])) << "softmax";
 }
 
+struct Limits {
+  const char* name;
+  Value (*make)(Value);
+  float below, above;              ///< at minus infinity and infinity
+  float slope_below, slope_above;  ///< of the gradient there
+};
+
+TEST_P(BackendConformance, FunctionsReachTheirLimitsAndKeepNaN) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNaN = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<Limits> functions{
+      {"relu", [](Value x) { return ops::relu(x); }, 0, kInfinity, 0, 1},
+      {"exp", [](Value x) { return ops::exp(x); }, 0, kInfinity, 0, kInfinity},
+      {"log", [](Value x) { return ops::log(x); }, kNaN, kInfinity, 0, 0},
+      {"sqrt", [](Value x) { return ops::sqrt(x); }, kNaN, kInfinity, kNaN, 0},
+      {"rsqrt", [](Value x) { return ops::rsqrt(x); }, kNaN, 0, kNaN, 0},
+      {"reciprocal", [](Value x) { return ops::reciprocal(x); }, 0, 0, 0, 0},
+      {"abs", [](Value x) { return ops::abs(x); }, kInfinity, kInfinity, -1, 1},
+      {"erf", [](Value x) { return ops::erf(x); }, -1, 1, 0, 0},
+      {"sigmoid", [](Value x) { return ops::sigmoid(x); }, 0, 1, 0, 0},
+      {"tanh", [](Value x) { return ops::tanh(x); }, -1, 1, 0, 0},
+      {"softplus", [](Value x) { return ops::softplus(x); }, 0, kInfinity, 0, 1},
+      {"leaky_relu", [](Value x) { return ops::leaky_relu(x, 0.25); }, -kInfinity, kInfinity, 0.25f, 1},
+      {"elu", [](Value x) { return ops::elu(x, 0.5); }, -0.5f, kInfinity, 0, 1},
+      {"gelu", [](Value x) { return ops::gelu(x); }, 0, kInfinity, 0, 1},
+      {"gelu_tanh", [](Value x) { return ops::gelu(x, ops::GeluForm::kTanh); }, 0, kInfinity, 0, 1},
+      {"silu", [](Value x) { return ops::silu(x); }, 0, kInfinity, 0, 1}};
+  auto expect_same = [](float actual, float expected, const std::string& what) {
+    EXPECT_TRUE(actual == expected || (std::isnan(actual) && std::isnan(expected)))
+        << what << ": " << actual << ", expected " << expected;
+  };
+  for (const Limits& function : functions) {
+    Graph graph;
+    const Value x = graph.input("x", DType::kFloat32, {3});
+    const Value y = function.make(x);
+    const Value dx = gradients(ops::reduce_sum(y), {x})[0];
+    const auto results =
+        value_or_raise(run_once(*backend_, graph, {y, dx}, {{"x", Tensor::of<float>({3}, {-kInfinity, kInfinity, kNaN})}}));
+    const auto values = results[0].as<float>(), slopes = results[1].as<float>();
+    expect_same(values[0], function.below, std::string(function.name) + " at minus infinity");
+    expect_same(values[1], function.above, std::string(function.name) + " at infinity");
+    expect_same(values[2], kNaN, std::string(function.name) + " of NaN");
+    expect_same(slopes[0], function.slope_below, std::string(function.name) + ", slope at minus infinity");
+    expect_same(slopes[1], function.slope_above, std::string(function.name) + ", slope at infinity");
+  }
+}
+
 /// The last batch of an epoch is smaller: the same graph compiled for another size gives the same rows.
 TEST_P(BackendConformance, TheSameGraphRunsForOtherBatchSizes) {
   Graph graph;

@@ -89,7 +89,7 @@ TEST(GraphJson, RefusesADescriptionThatContradictsItself) {
       {"\"version\": 1", "\"version\": 2", ErrorKind::kFailedPrecondition,
        "it is version 2 of the format, this program reads version 1"},
       {"shoal-graph", "onnx", ErrorKind::kDataLoss, "\"format\" is \"onnx\""},
-      {"\"op\": \"relu\"", "\"op\": \"gelu\"", ErrorKind::kNotFound, "the catalogue has no op \"gelu\""},
+      {"\"op\": \"relu\"", "\"op\": \"no_op\"", ErrorKind::kNotFound, "the catalogue has no op \"no_op\""},
       {"\"name\": \"y\"", "\"name\": \"x\"", ErrorKind::kDataLoss, "the name is taken"},
       {"\"seed\": \"0\"", "\"seed\": \"-1\"", ErrorKind::kDataLoss, "is no 64-bit integer"},
       {"\"float32\"", "\"float33\"", ErrorKind::kDataLoss, "\"float33\" is no type"},

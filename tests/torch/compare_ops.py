@@ -52,7 +52,8 @@ import philox  # noqa: E402
 WITHOUT_MIRROR = {}
 
 # Cases whose gradients are a matter of convention, and which (the values are compared all the same).
-GRADIENTS_NOT_COMPARED = {}
+SATURATED = "1 - y and 1 - y^2 cancel where y is 1 but for its last bits; float32 cannot be within 1e-5 of float64 there"
+GRADIENTS_NOT_COMPARED = {"sigmoid_far_out": SATURATED, "tanh_far_out": SATURATED}
 
 
 class Mistake(Exception):
