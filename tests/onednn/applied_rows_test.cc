@@ -72,7 +72,9 @@ TEST_P(AppliedRows, HaveTheBitsOfTheWrittenGradient) {
     if (first.empty()) first = written;
     if (!by_rows) continue;
     EXPECT_EQ(written, first) << "depends on the thread count";
-    if (out * in > 100'000) EXPECT_GT(collector.calls, threads) << "not while they are made";
+    if (out * in > 100'000) {
+      EXPECT_GT(collector.calls, threads) << "not while they are made";
+    }
   }
 }
 
