@@ -11,9 +11,6 @@
 namespace shoal::backends::onednn {
 namespace {
 
-/// Queries that are taken at a time: their scores stay in the cache, and causal attention leaves out what is above them.
-constexpr int64_t kQueryBlock = 48;
-
 /// One node: sizes, options, and which input is where.
 struct Attention {
   int64_t n, heads, queries, keys, size, value_size;
@@ -38,6 +35,10 @@ struct Attention {
     size = request.inputs[0].shape[2] / parts;
     value_size = request.inputs[together ? 0 : 2].shape[2] / parts;
   }
+
+  /// How many queries are taken at a time: their scores stay in the cache, and causal attention leaves out what is above
+  /// them.
+  int64_t query_block() const { return std::min<int64_t>(causal ? 16 : 48, queries); }
 
   /// How many keys the queries [first, last) need, each at most: the first ones.
   int64_t key_count(int64_t length, int64_t last) const { return causal ? std::min(length, last) : length; }
@@ -83,7 +84,7 @@ struct ForwardParts {
 struct BackwardParts {
   int64_t values, keys, queries, dresult, scores, total;
   explicit BackwardParts(const Attention& a) {
-    const int64_t block = std::min(kQueryBlock, a.queries);
+    const int64_t block = a.query_block();
     values = 0;  // transposed
     keys = values + packed_floats(a.value_size, a.keys);
     queries = keys + packed_floats(a.keys, a.size);    // of a block
@@ -116,8 +117,8 @@ void forward(const Attention& a, const Head<const float>& query, const Head<cons
   float *const keys = scratch + parts.keys, *const values = scratch + parts.values;
   pack({key.data, 1, key.stride}, a.size, length, a.scale, keys);
   pack({value.data, value.stride}, length, a.value_size, 1.0f, values);
-  for (int64_t first = 0; first < a.queries; first += kQueryBlock) {
-    const int64_t last = std::min(first + kQueryBlock, a.queries), count = a.key_count(length, last);
+  for (int64_t first = 0; first < a.queries; first += a.query_block()) {
+    const int64_t last = std::min(first + a.query_block(), a.queries), count = a.key_count(length, last);
     float* p = probabilities + first * a.keys;
     multiply({.a = {query.row(first), query.stride},
               .packed = keys,
@@ -183,8 +184,8 @@ void backward(const Attention& a, const BackwardCall& call, int64_t length, floa
   pack({call.key.data, call.key.stride}, length, a.size, a.scale, keys);
   zero_rows(call.dkey, 0, a.keys, a.size);
   zero_rows(call.dvalue, 0, a.keys, a.value_size);
-  for (int64_t first = 0; first < a.queries; first += kQueryBlock) {
-    const int64_t last = std::min(first + kQueryBlock, a.queries), rows = last - first, count = a.key_count(length, last);
+  for (int64_t first = 0; first < a.queries; first += a.query_block()) {
+    const int64_t last = std::min(first + a.query_block(), a.queries), rows = last - first, count = a.key_count(length, last);
     score_gradients(a, call, first, last, length, values, scores);
     multiply({.a = {scores, a.keys},
               .packed = keys,

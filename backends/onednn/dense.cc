@@ -3,6 +3,7 @@
 // [..., features] is a matrix of as many rows as there are before the last axis.
 #include <algorithm>
 
+#include "few_rows.h"
 #include "products.h"
 #include "sources.h"
 #include "threads.h"
@@ -29,11 +30,39 @@ std::unique_ptr<Kernel> make_matmul(const Context& context, const memory::desc& 
   return kernel;
 }
 
+int64_t weight_bytes(const FewRows& sizes) { return sizes.out * sizes.in * int64_t(sizeof(float)); }
+
+std::unique_ptr<Kernel> make_few_rows_dense(const Context& context, const KernelRequest& request, const FewRows& sizes) {
+  const bool biased = request.inputs.size() > 2, activate = fused_relu(request);
+  return make_loop([sizes, biased, activate, threads = context.threads](const KernelCall& call) {
+    const float *x = floats(call.inputs[0]), *w = floats(call.inputs[1]);
+    const float* const bias = biased ? floats(call.inputs[2]) : nullptr;
+    float* const y = floats(call.outputs[0]);
+    parallel_for(threads, sizes.out, weight_bytes(sizes),
+                 [&](int64_t first, int64_t last) { few_rows_dense(sizes, x, w, bias, y, first, last); });
+    if (activate) relu(threads, y, y, sizes.rows * sizes.out);
+    return Result<void>();
+  });
+}
+
+std::unique_ptr<Kernel> make_few_rows_grad_input(const Context& context, const FewRows& sizes) {
+  return make_loop([sizes, threads = context.threads](const KernelCall& call) {
+    const float *dy = floats(call.inputs[0]), *w = floats(call.inputs[1]);
+    float* const dx = floats(call.outputs[0]);
+    constexpr int64_t kColumns = 16;  // to a vector
+    parallel_for(threads, (sizes.in + kColumns - 1) / kColumns, weight_bytes(sizes), [&](int64_t first, int64_t last) {
+      few_rows_grad_input(sizes, dy, w, dx, first * kColumns, std::min(last * kColumns, sizes.in));
+    });
+    return Result<void>();
+  });
+}
+
 }  // namespace
 
 std::unique_ptr<Kernel> make_dense(const Context& context, const KernelRequest& request) {
   if (!all_float32(request) || !none_empty(request)) return nullptr;
   const int64_t batch = rows_of(request.inputs[0]), out = request.inputs[1].shape[0], in = request.inputs[1].shape[1];
+  if (batch <= kFewRows) return make_few_rows_dense(context, request, {batch, out, in});
   const memory::desc x = matrix(batch, in), w = matrix(in, out, true), y = matrix(batch, out);
   std::vector<Argument> arguments{
       {DNNL_ARG_SRC, x, input(0)}, {DNNL_ARG_WEIGHTS, w, input(1)}, {DNNL_ARG_DST, y, output(0)}};
@@ -55,10 +84,42 @@ std::unique_ptr<Kernel> make_dense(const Context& context, const KernelRequest& 
 std::unique_ptr<Kernel> make_dense_grad_input(const Context& context, const KernelRequest& request) {
   if (!all_float32(request) || !none_empty(request)) return nullptr;
   const int64_t batch = rows_of(request.inputs[0]), out = request.inputs[1].shape[0], in = request.inputs[1].shape[1];
+  if (batch <= kFewRows) return make_few_rows_grad_input(context, {batch, out, in});
   return make_matmul(context, matrix(batch, out), matrix(out, in), matrix(batch, in));
 }
 
 namespace {
+
+/// dW = dy^T x for few rows. Rows of it are given away while they are in the first-level cache.
+class FewRowsGradKernel final : public Kernel {
+ public:
+  FewRowsGradKernel(int threads, const FewRows& sizes) : threads_(threads), sizes_(sizes) {}
+
+  Result<void> run(const KernelCall& call) override {
+    const float *dy = floats(call.inputs[0]), *x = floats(call.inputs[1]);
+    float* const output = floats(call.outputs[0]);
+    const int64_t bytes = weight_bytes(sizes_) * (call.sink ? 4 : 1);
+    parallel_for(threads_, sizes_.out, bytes, [&](int64_t begin, int64_t end) {
+      if (!call.sink) return few_rows_grad_kernel(sizes_, dy, x, output + begin * sizes_.in, begin, end);
+      float* const c = output + begin * sizes_.in;  // room for all the rows of the range
+      constexpr int64_t kTogetherBytes = 16 << 10;
+      const int64_t together = std::max<int64_t>(1, kTogetherBytes / (sizes_.in * int64_t(sizeof(float))));
+      for (int64_t row = begin; row < end; row += together) {
+        const int64_t rows_end = std::min(row + together, end);
+        few_rows_grad_kernel(sizes_, dy, x, c, row, rows_end);
+        call.sink.take(row, rows_end, c);
+      }
+    });
+    return {};
+  }
+  size_t scratch_bytes() const override { return 0; }
+  bool gives_rows() const override { return true; }
+  std::string implementation() const override { return "onednn: few rows"; }
+
+ private:
+  int threads_;
+  FewRows sizes_;
+};
 
 /// oneDNN reads the transposed operand at strides of its rows, which push each other out of the cache where there are many
 /// columns: [2048, 1024]^T [2048, 256] took it 27.7 ms, this 13.5 (AVX2, one thread). It stays ahead where the other
@@ -124,6 +185,7 @@ class PanelGradKernel final : public Kernel {
 std::unique_ptr<Kernel> make_dense_grad_kernel(const Context& context, const KernelRequest& request) {
   if (!all_float32(request) || !none_empty(request)) return nullptr;
   const int64_t batch = rows_of(request.inputs[0]), out = columns_of(request.inputs[0]), in = columns_of(request.inputs[1]);
+  if (batch <= kFewRows) return std::make_unique<FewRowsGradKernel>(context.threads, FewRows{batch, out, in});
   if (update_counts(batch) || transpose_is_slow(batch, out, in)) {
     return std::make_unique<PanelGradKernel>(context.threads, batch, out, in);
   }

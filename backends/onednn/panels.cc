@@ -103,7 +103,14 @@ SHOAL_VECTOR_LOOP void multiply_rows(Tile tile, int64_t rows) {
 SHOAL_VECTOR_LOOP void pack_left(const float* a, int64_t stride, int64_t depth, int64_t rows, float* left) {
   while (rows > 0) {
     const int64_t count = tile_rows(rows);
-    for (int64_t k = 0; k < depth; ++k) {
+    int64_t k = 0;
+    // A whole vector for each depth: what is too much of it, the next one overwrites. Both stay inside their arrays.
+    if (stride >= kLanes) {
+      for (; (depth - k) * count >= kLanes && k + 1 < depth; ++k) {
+        *reinterpret_cast<Vector*>(left + k * count) = *reinterpret_cast<const Vector*>(a + k * stride);
+      }
+    }
+    for (; k < depth; ++k) {
       for (int64_t row = 0; row < count; ++row) left[k * count + row] = a[k * stride + row];
     }
     a += count;
@@ -112,12 +119,16 @@ SHOAL_VECTOR_LOOP void pack_left(const float* a, int64_t stride, int64_t depth, 
   }
 }
 
-SHOAL_VECTOR_LOOP void pack_panel(const float* b, int64_t row_stride, int64_t column_stride, int64_t depth, int64_t columns,
-                                  float factor, float* panel) {
+SHOAL_VECTOR_LOOP void pack_panel(const float* __restrict b, int64_t row_stride, int64_t column_stride, int64_t depth,
+                                  int64_t columns, float factor, float* __restrict panel) {
   if (columns < kPanelColumns) {
     for (int64_t i = 0; i < depth * kPanelColumns; ++i) panel[i] = 0.0f;
   }
-  if (column_stride == 1) {
+  if (column_stride == 1 && columns == kPanelColumns) {
+    for (int64_t k = 0; k < depth; ++k) {
+      for (int64_t j = 0; j < kPanelColumns; ++j) panel[k * kPanelColumns + j] = b[k * row_stride + j] * factor;
+    }
+  } else if (column_stride == 1) {
     for (int64_t k = 0; k < depth; ++k) {
       for (int64_t j = 0; j < columns; ++j) panel[k * kPanelColumns + j] = b[k * row_stride + j] * factor;
     }
