@@ -21,7 +21,7 @@ const shoal::ProgramInfo kProgram{
                "What to train: lstm (one layer of 256 units) or gpt (four transformer blocks)",
                std::string("lstm"),
                {"lstm", "gpt"}},
-              {"learning-rate", "Adam's learning rate at the first step; it goes down to a tenth over --steps", 2e-3, {}}},
+              {"learning-rate", "Adam's highest learning rate: reached in 100 steps, then down to a tenth over --steps", 2e-3, {}}},
     .steps = 2000,
     .batch = 32,
     .save_checkpoints_steps = 500,
@@ -49,7 +49,7 @@ class SharedText {
 
 void train(const shoal::RunConfig& config, const shoal::CommandLine& line, std::shared_ptr<const text::Text> text) {
   const auto training = [text, batch = line.batch] {
-    const text::Windows windows = text::cut(text->training, text->characters, text::kContext);
+    const text::Windows windows = text::cut(text->training, text->characters, text::kContext, text::kContext / 4);
     return shoal::data::Dataset::from_tensor_slices(windows.ids, windows.next)
         .shuffle(windows.ids.shape()[0])
         .repeat()
@@ -57,7 +57,7 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line, std::
         .prefetch(2);
   };
   const auto test = [text] {
-    const text::Windows windows = text::cut(text->test, text->characters, text::kContext);
+    const text::Windows windows = text::cut(text->test, text->characters, text::kContext, text::kContext);
     return shoal::data::Dataset::from_tensor_slices(windows.ids, windows.next).batch(100);
   };
   shoal::Estimator estimator(line.flags.get_string("model") == "gpt" ? text::gpt : text::lstm, config,

@@ -1,12 +1,12 @@
 #include "model.h"
 
-#include <algorithm>
 #include <numbers>
 
 #include "language.h"
 #include "shoal/graph/ops.h"
 #include "shoal/nn/losses.h"
 #include "shoal/nn/optimizer.h"
+#include "shoal/nn/schedules.h"
 
 namespace text {
 namespace {
@@ -14,11 +14,6 @@ namespace {
 namespace nn = shoal::nn;
 namespace ops = shoal::ops;
 using shoal::Value;
-
-/// Down to a tenth, evenly over the training.
-nn::LearningRate slowing_down(double rate, int64_t steps) {
-  return [rate, steps](uint64_t step) { return rate * (1 - 0.9 * std::min(1.0, double(step) / double(steps))); };
-}
 
 /// From the logits of each position and the character that follows there.
 shoal::EstimatorSpec predict_next(Value logits, const shoal::Labels& labels, shoal::Mode mode,
@@ -35,7 +30,9 @@ shoal::EstimatorSpec predict_next(Value logits, const shoal::Labels& labels, sho
                          {"bits_per_character", nn::mean(ops::scale(losses, std::numbers::log2e))}};
   } else {
     const double rate = params.get_real("learning_rate");
-    spec.train_op = nn::adam({.learning_rate = slowing_down(rate, params.get_int("steps"))}).minimize(spec.loss);
+    const nn::LearningRate decay =
+        nn::cosine_decay({.initial = rate, .decay_steps = uint64_t(params.get_int("steps")), .end = rate / 10});
+    spec.train_op = nn::adam({.learning_rate = nn::warm_up(decay, {.steps = 100})}).minimize(spec.loss);
   }
   return spec;
 }

@@ -1,6 +1,8 @@
 #include "text.h"
 
+#include <algorithm>
 #include <set>
+#include <vector>
 
 #include "shoal/base/storage.h"
 
@@ -35,23 +37,28 @@ Text load_text(std::optional<std::string> data_dir, uint64_t seed) {
   return {all.substr(0, training), all.substr(training), std::string(different.begin(), different.end()), !data_dir};
 }
 
-Windows cut(const std::string& text, const std::string& characters, int64_t length) {
-  const int64_t count = length < 1 || text.empty() ? 0 : (int64_t(text.size()) - 1) / length;
-  if (count < 1) {
+Windows cut(const std::string& text, const std::string& characters, int64_t length, int64_t stride) {
+  const int64_t last_start = int64_t(text.size()) - 1 - length;
+  if (length < 1 || stride < 1 || last_start < 0) {
     shoal::raise(shoal::invalid_argument("a text of " + std::to_string(text.size()) + " characters has no piece of " +
-                                         std::to_string(length) + " and one to follow"));
+                                         std::to_string(length) + " and one to follow, every " + std::to_string(stride)));
   }
-  Windows windows{shoal::Tensor(shoal::DType::kInt64, {count, length}),
-                  shoal::Tensor(shoal::DType::kInt64, {count, length})};
-  const auto ids = windows.ids.mutable_as<int64_t>(), next = windows.next.mutable_as<int64_t>();
-  for (size_t i = 0; i <= ids.size(); ++i) {
+  std::vector<int64_t> all;
+  for (size_t i = 0; i < text.size(); ++i) {
     const size_t id = characters.find(text[i]);
     if (id == std::string::npos) {
       shoal::raise(shoal::invalid_argument("character " + std::to_string(i) + " of the text is not among the " +
                                            std::to_string(characters.size()) + " that the model knows"));
     }
-    if (i < ids.size()) ids[i] = int64_t(id);
-    if (i > 0) next[i - 1] = int64_t(id);
+    all.push_back(int64_t(id));
+  }
+  const int64_t count = last_start / stride + 1;
+  Windows windows{shoal::Tensor(shoal::DType::kInt64, {count, length}),
+                  shoal::Tensor(shoal::DType::kInt64, {count, length})};
+  for (int64_t i = 0; i < count; ++i) {
+    const auto start = all.begin() + i * stride;
+    std::copy_n(start, length, windows.ids.mutable_as<int64_t>().begin() + i * length);
+    std::copy_n(start + 1, length, windows.next.mutable_as<int64_t>().begin() + i * length);
   }
   return windows;
 }

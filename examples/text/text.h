@@ -22,13 +22,13 @@ Text load_text(std::optional<std::string> data_dir, uint64_t seed);
 /// A play of about `size` characters: speakers with names, sentences with subject, verb and object.
 std::string generate_play(size_t size, uint64_t seed);
 
-/// The text cut into pieces of `length` characters, int64 [count, length] ids, and with each the characters that follow
-/// them, one further on. What is left over at the end is not used. Raises InvalidArgument if there is not one piece, or for
-/// a character that is not among `characters`.
+/// Pieces of `length` characters of the text, int64 [count, length] ids, and with each the characters that follow them, one
+/// further on. A piece begins every `stride` characters; what is left over at the end is not used. Raises InvalidArgument if
+/// there is not one piece, or for a character that is not among `characters`.
 struct Windows {
   shoal::Tensor ids;
   shoal::Tensor next;
 };
-Windows cut(const std::string& text, const std::string& characters, int64_t length);
+Windows cut(const std::string& text, const std::string& characters, int64_t length, int64_t stride);
 
 }  // namespace text

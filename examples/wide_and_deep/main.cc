@@ -9,8 +9,8 @@ namespace {
 const shoal::ProgramInfo kProgram{
     .description = "wide_and_deep: trains on the adult census data, and tests on people that it has not seen.\n"
                    "--data-dir (or SHOAL_DATA): the folder of adult.data and adult.test, or its parent.",
-    .flags = {{"learning-rate", "Adagrad's learning rate", 0.05, {}}},
-    .steps = 3000,
+    .flags = {{"learning-rate", "Adagrad's learning rate at the first step; it goes down to 0 over --steps", 0.05, {}}},
+    .steps = 6000,
     .batch = 64,
     .save_checkpoints_steps = 1000,
     .throttle_secs = 10};
@@ -24,7 +24,8 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line) {
     return census(folder, Part::kTraining).shuffle(32561).repeat().batch(batch).prefetch(2);
   };
   const auto test = [folder = *line.data_dir] { return census(folder, Part::kTest).batch(500); };
-  shoal::Estimator estimator(census_model, config, {{"learning_rate", line.flags.get_real("learning-rate")}});
+  shoal::Estimator estimator(census_model, config,
+                             {{"learning_rate", line.flags.get_real("learning-rate")}, {"steps", *line.steps}});
   shoal::train_and_evaluate(
       estimator, {.input_fn = training, .max_steps = line.steps},
       {.input_fn = test, .steps = {}, .throttle_secs = line.throttle_secs, .start_delay_secs = 0});

@@ -7,6 +7,7 @@
 #include "shoal/nn/flatten.h"
 #include "shoal/nn/losses.h"
 #include "shoal/nn/optimizer.h"
+#include "shoal/nn/schedules.h"
 
 namespace wide_and_deep {
 namespace {
@@ -46,13 +47,16 @@ shoal::EstimatorSpec census_model(const shoal::Features& features, const shoal::
   const Value both = ops::pad(z, {.ranges = {{}, {.before = 1}}});
   shoal::EstimatorSpec spec;
   spec.mode = mode;
-  spec.predictions.emplace_back("probability", ops::slice(ops::softmax(both), {{}, {.begin = 1}}));
+  const Value probability = ops::slice(ops::softmax(both), {{}, {.begin = 1}});
+  spec.predictions.emplace_back("probability", probability);
   if (mode == shoal::Mode::kPredict) return spec;
   const Value classes = ops::cast(labels.single(), shoal::DType::kInt64);
   spec.loss = nn::reduce_loss(nn::softmax_cross_entropy(both, classes));
-  spec.eval_metrics.emplace_back("accuracy", nn::accuracy(ops::flatten(classes), ops::reshape_like(ops::argmax(both), classes)));
+  spec.eval_metrics = {{"accuracy", nn::accuracy(classes, ops::argmax(both))}, {"auc", nn::auc(classes, probability)}};
   if (mode == shoal::Mode::kTrain) {
-    spec.train_op = nn::adagrad({.learning_rate = params.get_real("learning_rate")}).minimize(spec.loss);
+    const nn::LearningRate rate = nn::polynomial_decay(
+        {.initial = params.get_real("learning_rate"), .decay_steps = uint64_t(params.get_int("steps"))});
+    spec.train_op = nn::adagrad({.learning_rate = rate}).minimize(spec.loss);
   }
   return spec;
 }

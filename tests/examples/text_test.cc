@@ -55,13 +55,14 @@ TEST(TextData, RefusesAFolderWithoutTextAndATextThatIsTooShort) {
 }
 
 TEST(TextData, EveryCharacterIsFollowedByTheNextOne) {
-  const Windows windows = cut("abcabca", "abc", 3);
+  const Windows windows = cut("abcabca", "abc", 3, 3);
   EXPECT_EQ(windows.ids.shape(), (shoal::Shape{2, 3}));
   EXPECT_THAT(windows.ids.as<int64_t>(), ::testing::ElementsAre(0, 1, 2, 0, 1, 2));
   EXPECT_THAT(windows.next.as<int64_t>(), ::testing::ElementsAre(1, 2, 0, 1, 2, 0));
-  EXPECT_EQ(cut("abcabc", "abc", 3).ids.shape(), (shoal::Shape{1, 3}));
-  EXPECT_THAT(refusal([] { cut("abc", "abc", 3); }), HasSubstr("a text of 3 characters has no piece of 3"));
-  EXPECT_THAT(refusal([] { cut("abxc", "abc", 3); }), HasSubstr("character 2 of the text is not among the 3"));
+  EXPECT_THAT(cut("abcabc", "abc", 3, 2).ids.as<int64_t>(), ::testing::ElementsAre(0, 1, 2, 2, 0, 1));
+  EXPECT_EQ(cut("abcabc", "abc", 3, 3).ids.shape(), (shoal::Shape{1, 3}));
+  EXPECT_THAT(refusal([] { cut("abc", "abc", 3, 3); }), HasSubstr("a text of 3 characters has no piece of 3"));
+  EXPECT_THAT(refusal([] { cut("abxc", "abc", 3, 3); }), HasSubstr("character 2 of the text is not among the 3"));
 }
 
 class TextProgram : public ::testing::TestWithParam<std::string> {};

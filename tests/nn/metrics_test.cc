@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "graph_runner.h"
@@ -159,6 +160,71 @@ TEST_F(Metrics, RefuseWhatDoesNotFit) {
   EXPECT_THAT(raised([&] { accuracy(ids_, ids_, other); }), HasSubstr("weights are float32 [other]"));
   EXPECT_THAT(raised([&] { batch_mean({}, nullptr); }), HasSubstr("needs inputs and a function"));
   EXPECT_THAT(raised([&] { MetricAccumulator{Metric{}}; }), HasSubstr("needs both"));
+}
+
+/// Every pair compared, in double.
+double exact_auc(const std::vector<int64_t>& labels, const std::vector<float>& predictions,
+                 const std::vector<float>& weights) {
+  double area = 0, pairs = 0;
+  for (size_t i = 0; i < labels.size(); ++i) {
+    for (size_t j = 0; j < labels.size(); ++j) {
+      if (labels[i] != 1 || labels[j] != 0) continue;
+      const double weight = double(weights[i]) * weights[j];
+      pairs += weight;
+      area += weight * (predictions[i] > predictions[j] ? 1 : (predictions[i] == predictions[j] ? 0.5 : 0));
+    }
+  }
+  return area / pairs;
+}
+
+TEST_F(Metrics, AucOfTheWorkedExample) {
+  // Of four pairs three are in order: 0.8 and 0.35 are above 0.1, 0.8 above 0.4, 0.35 is not.
+  MetricAccumulator accumulator(auc(input("y", DType::kInt64, {batch_}), input("p", DType::kFloat32, {batch_})));
+  EXPECT_EQ(accumulator.value(), 0);
+  update(accumulator, {ids({0, 0}), floats({0.1f, 0.4f})});
+  EXPECT_EQ(accumulator.value(), 0) << "no positives";
+  update(accumulator, {ids({1, 1}), floats({0.35f, 0.8f})});
+  EXPECT_DOUBLE_EQ(accumulator.value(), 0.75);
+  accumulator.reset();
+  update(accumulator, {ids({0, 1, 0, 1}), floats({0, 1, 0.5f, 0.5f})});
+  EXPECT_DOUBLE_EQ(accumulator.value(), (1 + 1 + 1 + 0.5) / 4) << "equal predictions count half";
+}
+
+TEST_F(Metrics, AucIsWithinAHundredthOfAllPairsWhereverThePredictionsLie) {
+  const Metric metric = auc(input("y", DType::kInt64, {batch_}), input("p", DType::kFloat32, {batch_}),
+                            input("w", DType::kFloat32, {batch_}));
+  for (const float centre : {0.0f, -12.0f, 9.0f}) {  // of the logits
+    constexpr size_t kCount = 900;
+    std::vector<float> logits(kCount), weights(kCount), predictions;
+    fill_normal(7, 0, logits, centre, 1.5f);
+    fill_uniform(8, 0, weights, 0, 2);
+    std::vector<int64_t> labels;
+    RandomStream noise(9);
+    for (float logit : logits) {
+      predictions.push_back(1 / (1 + std::exp(-logit)));
+      labels.push_back(logit - centre + 2 * noise.next_float() > 1 ? 1 : 0);
+    }
+    MetricAccumulator first(metric), second(metric);
+    for (size_t i = 0; i < kCount; i += 100) {
+      auto part = [&](const auto& all) { return std::vector(all.begin() + int64_t(i), all.begin() + int64_t(i) + 100); };
+      update(i < 400 ? first : second, {ids(part(labels)), floats(part(predictions)), floats(part(weights))});
+    }
+    first.merge(second);
+    EXPECT_NEAR(first.value(), exact_auc(labels, predictions, weights), 0.01) << "around " << centre;
+  }
+}
+
+TEST_F(Metrics, AucRefusesWhatIsNoLabelAndNoProbability) {
+  MetricAccumulator accumulator(auc(input("y", DType::kInt64, {batch_}), input("p", DType::kFloat32, {batch_})));
+  auto refusal = [&](const Tensor& labels, const Tensor& predictions) {
+    const std::vector<TensorView> views{labels.view(), predictions.view()};
+    return accumulator.update(views).error().message();
+  };
+  EXPECT_THAT(refusal(ids({0, 2}), floats({0, 0})), HasSubstr("label 1 of a batch is 2"));
+  EXPECT_THAT(refusal(ids({0, 1}), floats({0, 1.5f})), HasSubstr("prediction 1 of a batch is 1.5"));
+  EXPECT_THAT(refusal(ids({0}), floats({std::nanf("")})), HasSubstr("prediction 0 of a batch is nan"));
+  EXPECT_THAT(refusal(ids({0}), floats({0, 0})), HasSubstr("labels of shape [1] and predictions of shape [2]"));
+  EXPECT_THROW(auc(input("a", DType::kInt64, {batch_}), input("b", DType::kInt64, {batch_})), Exception);
 }
 
 }  // namespace

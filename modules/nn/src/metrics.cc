@@ -1,5 +1,7 @@
 #include "shoal/nn/metrics.h"
 
+#include <algorithm>
+#include <bit>
 #include <string>
 
 #include "example_values.h"
@@ -50,9 +52,9 @@ void check_weights(const std::string& who, Value values, Value weights) {
                          "; expected one weight per value or one per row"));
 }
 
-/// Adds sum(weight * number) and sum(weight) to the totals, where weights[e / (elements / count)] belongs to element e.
-template <class NumberAt>
-Result<void> add_weighted(int64_t elements, const TensorView* weights, std::span<double> totals, NumberAt number) {
+/// each(element, its weight), where weights[e / (elements / count)] belongs to element e. The first error ends it.
+template <class Each>
+Result<void> for_each_weighted(int64_t elements, const TensorView* weights, const Each& each) {
   const int64_t weight_count = weights == nullptr ? 0 : weights->elements();
   if (weights != nullptr && elements > 0 && (weight_count == 0 || elements % weight_count != 0)) {
     return invalid_argument("metric: a batch has " + std::to_string(elements) + " values and " +
@@ -60,11 +62,49 @@ Result<void> add_weighted(int64_t elements, const TensorView* weights, std::span
   }
   const int64_t per_weight = weight_count == 0 ? 1 : elements / weight_count;
   for (int64_t e = 0; e < elements; ++e) {
-    const double weight = weights == nullptr ? 1 : number_at(*weights, e / per_weight);
-    totals[0] += weight * number(e);
-    totals[1] += weight;
+    SHOAL_TRY_VOID(each(e, weights == nullptr ? 1 : number_at(*weights, e / per_weight)));
   }
   return {};
+}
+
+/// Adds sum(weight * number) and sum(weight) to the totals.
+template <class NumberAt>
+Result<void> add_weighted(int64_t elements, const TensorView* weights, std::span<double> totals, const NumberAt& number) {
+  return for_each_weighted(elements, weights, [&](int64_t e, double weight) -> Result<void> {
+    totals[0] += weight * number(e);
+    totals[1] += weight;
+    return {};
+  });
+}
+
+Result<void> check_equal_counts(const char* who, std::span<const TensorView> batch) {
+  if (batch[0].elements() == batch[1].elements()) return {};
+  return invalid_argument(std::string(who) + ": a batch has labels of shape " + to_string(batch[0].shape) +
+                          " and predictions of shape " + to_string(batch[1].shape));
+}
+
+// Probabilities in classes that are as fine near 0 and near 1 as in between: 32 to each halving of p, or of 1 - p.
+constexpr int kHalvings = 40, kBitsPerHalving = 5;
+constexpr int kClassesPerSide = (kHalvings << kBitsPerHalving) + 1;
+constexpr int kClasses = 2 * kClassesPerSide;
+
+/// Of p in [0, 0.5]: a float's exponent and the highest bits of its mantissa, counted up to those of 0.5.
+int class_below_half(float p) {
+  constexpr int kDropped = 23 - kBitsPerHalving;
+  const int below = int(std::bit_cast<uint32_t>(0.5f) >> kDropped) - int(std::bit_cast<uint32_t>(p) >> kDropped);
+  return std::max(0, kClassesPerSide - 1 - below);
+}
+int class_of(float p) { return p < 0.5f ? class_below_half(p) : kClasses - 1 - class_below_half(1.0f - p); }
+
+/// Totals are the weights of the negatives of each class, then of the positives. A pair of one class counts half.
+double area_under_curve(std::span<const double> totals) {
+  double negatives = 0, positives = 0, area = 0;
+  for (size_t i = 0; i < kClasses; ++i) {
+    area += totals[kClasses + i] * (negatives + totals[i] / 2);
+    negatives += totals[i];
+    positives += totals[kClasses + i];
+  }
+  return negatives == 0 || positives == 0 ? 0 : area / (negatives * positives);
 }
 
 double ratio(std::span<const double> totals) { return totals[1] == 0 ? 0 : totals[0] / totals[1]; }
@@ -115,14 +155,46 @@ Metric accuracy(Value labels, Value predictions, Value weights) {
   Metric metric{.inputs = {labels, predictions}, .start = {0, 0}, .update = {}, .value = ratio, .merge = {}};
   if (weights.valid()) metric.inputs.push_back(weights);
   metric.update = [](std::span<const TensorView> batch, std::span<double> totals) -> Result<void> {
-    const int64_t count = batch[0].elements();
-    if (batch[1].elements() != count) {
-      return invalid_argument("accuracy: a batch has labels of shape " + to_string(batch[0].shape) +
-                              " and predictions of shape " + to_string(batch[1].shape));
-    }
+    SHOAL_TRY_VOID(check_equal_counts("accuracy", batch));
     const TensorView* const batch_weights = batch.size() > 2 ? &batch[2] : nullptr;
-    return add_weighted(count, batch_weights, totals,
+    return add_weighted(batch[0].elements(), batch_weights, totals,
                         [&](int64_t e) { return id_at(batch[0], e) == id_at(batch[1], e) ? 1.0 : 0.0; });
+  };
+  return metric;
+}
+
+Metric auc(Value labels, Value predictions, Value weights) {
+  const bool valid = labels.valid() && predictions.valid();
+  if (!valid || !is_numeric(labels.dtype()) || predictions.dtype() != DType::kFloat32 ||
+      trimmed(labels.shape()) != trimmed(predictions.shape())) {
+    raise(invalid_argument("auc: labels are " + described(labels) + ", predictions " + described(predictions) +
+                           "; expected labels of 0 or 1 and float32 probabilities of one shape"));
+  }
+  check_weights("auc", labels, weights);
+  Metric metric{.inputs = {labels, predictions},
+                .start = std::vector<double>(2 * kClasses),
+                .update = {},
+                .value = area_under_curve,
+                .merge = {}};
+  if (weights.valid()) metric.inputs.push_back(weights);
+  metric.update = [](std::span<const TensorView> batch, std::span<double> totals) -> Result<void> {
+    SHOAL_TRY_VOID(check_equal_counts("auc", batch));
+    const auto predicted = batch[1].as<float>();
+    const TensorView* const batch_weights = batch.size() > 2 ? &batch[2] : nullptr;
+    return for_each_weighted(batch[0].elements(), batch_weights, [&](int64_t e, double weight) -> Result<void> {
+      const double label = number_at(batch[0], e);
+      const float p = predicted[size_t(e)];
+      if (label != 0 && label != 1) {
+        return invalid_argument("auc: label " + std::to_string(e) + " of a batch is " + std::to_string(label) +
+                                "; labels are 0 or 1");
+      }
+      if (!(p >= 0 && p <= 1)) {
+        return invalid_argument("auc: prediction " + std::to_string(e) + " of a batch is " + std::to_string(p) +
+                                "; expected a probability, from 0 to 1");
+      }
+      totals[size_t(class_of(p)) + (label == 1 ? kClasses : 0)] += weight;
+      return {};
+    });
   };
   return metric;
 }

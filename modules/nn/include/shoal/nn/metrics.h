@@ -64,6 +64,19 @@ Metric mean(Value values, Value weights = {});
 /// Raises InvalidArgument with both shapes or types if they do not fit.
 Metric accuracy(Value labels, Value predictions, Value weights = {});
 
+/// The area under the receiver operating characteristic: the (weighted) part of all pairs of a positive and a negative
+/// example in which the positive one has the higher prediction; pairs of equal ones count half (Hanley, McNeil, "The meaning
+/// and use of the area under a receiver operating characteristic (ROC) curve", 1982). 0 without positives or negatives.
+///
+///   labels       0 or 1, any numeric type, e.g. [batch] or [batch, 1]
+///   predictions  float32 probabilities, as many
+///   weights      as in mean()
+///
+/// Predictions are compared by 2,562 thresholds, 32 to each halving of p and of 1 - p down to 2^-40: within 0.01 of the
+/// exact area also where nearly all are close to 0 or 1. Raises InvalidArgument if shapes or types do not fit; a label or a
+/// prediction out of range ends the evaluation with InvalidArgument.
+Metric auc(Value labels, Value predictions, Value weights = {});
+
 /// The mean of what `of_batch` makes of each batch, weighted by the batch's rows (the first size of inputs[0]; a scalar
 /// counts as one): a user's own metric in one line. `of_batch` is given the values of `inputs`.
 Metric batch_mean(std::vector<Value> inputs, std::function<Result<double>(std::span<const TensorView>)> of_batch);
