@@ -1,5 +1,6 @@
 // Whole jobs as threads of one process (CONTRACT 8, 18.1, 20).
 #include <atomic>
+#include <latch>
 #include <set>
 #include <thread>
 
@@ -375,10 +376,17 @@ TEST(Job, AnInterruptSavesAndEndsAll) {
 
 TEST(Job, AFailingWorkerIsNamedAndTheOthersGoOn) {
   Job job;
+  std::latch gone(1);  // the others might have made all steps before
   run_job(job, {.size = {.ps = 1, .workers = 2, .evaluator = true}, .max_steps = 80,
-                .hooks = hook_of("worker 1", after_each_step([](RunContext& run, const StepValues&) {
-                                   if (run.iterations() == 5) throw std::runtime_error("the cable");
-                                 }))});
+                .hooks = [&](const RunConfig& config) -> std::vector<std::shared_ptr<Hook>> {
+                  const bool failing = config.task().name() == "worker 1";
+                  return {after_each_step([&gone, failing](RunContext& run, const StepValues&) {
+                    if (!failing) return gone.wait();
+                    if (run.iterations() < 5) return;
+                    gone.count_down();
+                    throw std::runtime_error("the cable");
+                  })};
+                }});
   EXPECT_TRUE(job.result_of("chief 0"));
   EXPECT_TRUE(job.result_of("ps 0"));
   EXPECT_TRUE(job.result_of("worker 0"));

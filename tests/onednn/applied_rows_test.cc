@@ -80,7 +80,7 @@ TEST_P(AppliedRows, HaveTheBitsOfTheWrittenGradient) {
 
 // Around the sizes of tiles (6 rows, 16 columns); the last is not made by rows, and applied as a whole by the threads.
 INSTANTIATE_TEST_SUITE_P(Sizes, AppliedRows,
-                         ::testing::Values(Sizes{1, 1, 1}, Sizes{1, 16, 6}, Sizes{2, 15, 5}, Sizes{3, 17, 7},
+                         ::testing::Values(Sizes{1, 1, 1}, Sizes{1, 16, 6}, Sizes{2, 15, 5}, Sizes{3, 17, 7}, Sizes{4, 333, 301},
                                            Sizes{32, 50, 13}, Sizes{1, 784, 512}, Sizes{64, 301, 259}, Sizes{65, 48, 8},
                                            Sizes{300, 130, 520}, Sizes{200, 300, 300}));
 

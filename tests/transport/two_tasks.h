@@ -20,6 +20,10 @@ namespace shoal::transport {
 struct Setting {
   std::string scheme;
   bool virtual_time = false;
+
+  friend void PrintTo(const Setting& setting, std::ostream* out) {
+    *out << setting.scheme << (setting.virtual_time ? ", virtual time" : "");
+  }
 };
 /// Every plug-in of this build, on threads; inproc in virtual time as well.
 std::vector<Setting> all_settings();
