@@ -21,8 +21,8 @@ const shoal::ProgramInfo kProgram{
                "What to train: lstm (one layer of 256 units) or gpt (four transformer blocks)",
                std::string("lstm"),
                {"lstm", "gpt"}},
-              {"learning-rate", "Adam's highest learning rate: reached in 100 steps, then down to a tenth over --steps", 2e-3, {}}},
-    .steps = 2000,
+              {"learning-rate", "Adam's highest learning rate: reached in 100 steps, then down to a tenth over --steps", 3e-3, {}}},
+    .steps = 4000,
     .batch = 32,
     .save_checkpoints_steps = 500,
     .throttle_secs = 10};

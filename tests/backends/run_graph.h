@@ -7,11 +7,19 @@
 #include <vector>
 
 #include "shoal/backends/backend.h"
+#include "shoal/base/random.h"
 
 namespace shoal::backends::testing {
 
 /// Inputs and variables by name.
 using Feeds = std::map<std::string, Tensor>;
+
+/// Uniform in [-1, 1), the same for the same key.
+inline Tensor random_tensor(const Shape& shape, uint64_t key) {
+  Tensor tensor(DType::kFloat32, shape);
+  fill_uniform(key, 0, tensor.mutable_as<float>(), -1.0f, 1.0f);
+  return tensor;
+}
 
 /// A program with memory for its updates; runs as often as wanted.
 class Runner {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "../backends/run_graph.h"
-#include "shoal/base/random.h"
 #include "shoal/graph/ops.h"
 
 namespace shoal::backends::testing {
@@ -35,12 +34,6 @@ class Collector final : public UpdateApplier {
   std::vector<int> times;
   std::atomic<int> calls = 0;
 };
-
-Tensor random_tensor(const Shape& shape, uint64_t key) {
-  Tensor tensor(DType::kFloat32, shape);
-  fill_uniform(key, 0, tensor.mutable_as<float>(), -1.0f, 1.0f);
-  return tensor;
-}
 
 struct Sizes {
   int64_t batch, in, out;

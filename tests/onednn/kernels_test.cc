@@ -17,12 +17,6 @@
 namespace shoal::backends::testing {
 namespace {
 
-Tensor random_tensor(const Shape& shape, uint64_t key) {
-  Tensor tensor(DType::kFloat32, shape);
-  fill_uniform(key, 0, tensor.mutable_as<float>(), -1.0f, 1.0f);
-  return tensor;
-}
-
 class Onednn : public ::testing::Test {
  protected:
   std::unique_ptr<Backend> backend_ = backend_or_die("onednn");
