@@ -95,11 +95,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
   }
 
   Result<void> add_rows(Step&, std::span<const RowGradients> gradients) override {
-    for (RowSums& sums : row_sums_) sums.clear();
-    for (const RowGradients& part : gradients) {
-      SHOAL_TRY_VOID(row_sums_[part.variable].add(part.ids, part.gradients));
-    }
-    return {};
+    return sum_rows(gradients, row_sums_);
   }
 
   Task<Result<Outcome>> commit(Step, std::span<const double> scalars) override {
@@ -134,9 +130,8 @@ class LocalStore final : public Store, private backends::UpdateApplier {
     for (const std::string& name : by_rows) {
       const auto at = std::find_if(segments.begin(), segments.end(),
                                    [&name](const Segment& segment) { return segment.variable.name == name; });
-      SHOAL_TRY_VOID(check_lazy(at == segments.end() ? nullptr : &at->variable, name));
-      const int64_t rows = at->row_end - at->row_begin;
-      row_sums_.emplace_back(rows, rows == 0 ? 0 : at->elements() / rows);
+      SHOAL_TRY(RowSums sums, RowSums::make(at == segments.end() ? nullptr : &at->variable, name));
+      row_sums_.push_back(std::move(sums));
       sums_of_segment_[size_t(at - segments.begin())] = &row_sums_.back();
     }
     return {};

@@ -1,9 +1,8 @@
 #include "shoal/cluster/remote_store.h"
 
 #include <algorithm>
-#include <cstring>
 
-#include "row_sums.h"
+#include "row_push.h"
 #include "server_link.h"
 #include "shoal/cluster/shard.h"
 
@@ -47,7 +46,7 @@ class RemoteStoreImpl final : public RemoteStore {
                     const std::vector<std::string>& by_rows) override;
   Task<Result<Step>> begin(StopToken stop) override;
   Result<void> start(Step& step, uint64_t ordinal, std::string_view position) override;
-  Result<void> add_rows(Step& step, std::span<const RowGradients> gradients) override;
+  Result<void> add_rows(Step&, std::span<const RowGradients> gradients) override { return row_push_.write(gradients); }
   Task<Result<Outcome>> commit(Step step, std::span<const double> scalars) override;
   bool wants_positions() const override { return true; }
   Task<Result<std::unique_ptr<Snapshot>>> snapshot(std::string own_position) override;
@@ -57,13 +56,13 @@ class RemoteStoreImpl final : public RemoteStore {
 
   Task<Result<void>> connect(Deadline deadline) override { return connect_all(deadline); }
   Task<Result<void>> leave(Deadline deadline) override;
-  Task<Result<void>> request_stop(Deadline deadline) override { return tell_all("stop", {}, deadline); }
+  Task<Result<void>> request_stop(Deadline deadline) override { return tell_all("stop", deadline); }
   Task<Result<ServerStatus>> status(Deadline deadline) override { return status_of(0, deadline); }
   Task<Result<void>> finish(JobEnd end, Deadline deadline) override;
   std::optional<JobEnd> job_end() const override;
 
   Task<Result<Message>> control(size_t shard, std::string_view verb, std::string text, Deadline deadline);
-  Task<Result<void>> tell_all(std::string_view verb, std::string text, Deadline deadline);
+  Task<Result<void>> tell_all(std::string_view verb, Deadline deadline);
 
  private:
   Task<Result<void>> connect_all(Deadline deadline);
@@ -87,8 +86,7 @@ class RemoteStoreImpl final : public RemoteStore {
   RemoteStoreOptions options_;
   std::vector<std::unique_ptr<ServerLink>> links_;
   Bindings bindings_;
-  Bindings row_bindings_;         // the updates of variables that get gradients by rows
-  std::vector<RowSums> row_sums_;  // of those
+  RowPush row_push_;
   std::vector<Message> weights_;  // newest per shard; null body: to be pulled
   std::vector<uint64_t> incarnations_;  // of the servers whose state we follow
   std::vector<Outgoing> outgoing_;
@@ -119,7 +117,7 @@ class RemoteSnapshot final : public Snapshot {
     if (part.offset != offset || part.payload.size() != bytes) co_return data_loss("a server sent another part than asked");
     co_return Part{part.payload, message.body};
   }
-  Task<Result<void>> release() override { return store_.tell_all("release", {}, env_.after(kRequestTimeout)); }
+  Task<Result<void>> release() override { return store_.tell_all("release", env_.after(kRequestTimeout)); }
 
  private:
   RemoteStoreImpl& store_;
@@ -351,7 +349,7 @@ Result<void> RemoteStoreImpl::start(Step& step, uint64_t ordinal, std::string_vi
     outgoing_[i].chunk = transport::make_chunk(env_.buffers(), fields, spec.arena_bytes, size_t(spec.scalar_count));
     zero_padding(spec, outgoing_[i].chunk.payload);
     bindings_.set_updates(i, outgoing_[i].chunk.payload.data());
-    row_bindings_.set_updates(i, outgoing_[i].chunk.payload.data());
+    row_push_.set_updates(i, outgoing_[i].chunk.payload.data());
   }
   step.updates = bindings_.updates();
   return {};
@@ -359,41 +357,8 @@ Result<void> RemoteStoreImpl::start(Step& step, uint64_t ordinal, std::string_vi
 
 Result<void> RemoteStoreImpl::bind(const std::vector<std::string>& variables, const std::vector<std::string>& updates,
                                    const std::vector<std::string>& by_rows) {
-  row_sums_.clear();
-  for (const std::string& name : by_rows) {
-    const VariableSpec* found = nullptr;
-    for (const ShardSpec& shard : plan_.shards) {
-      for (const Segment& segment : shard.segments) {
-        if (segment.variable.name == name) found = &segment.variable;
-      }
-    }
-    SHOAL_TRY_VOID(check_lazy(found, name));
-    const int64_t rows = found->shape.rank() == 0 ? 1 : found->shape[0];
-    row_sums_.emplace_back(rows, rows == 0 ? 0 : found->shape.elements() / rows);
-  }
-  SHOAL_TRY_VOID(row_bindings_.bind(plan_, {}, by_rows));
+  SHOAL_TRY_VOID(row_push_.bind(plan_, by_rows));
   return bindings_.bind(plan_, variables, updates);
-}
-
-/// Into the dense push: zeros, and the sums in their rows. The server takes rows of zeros as untouched.
-Result<void> RemoteStoreImpl::add_rows(Step&, std::span<const RowGradients> gradients) {
-  for (RowSums& sums : row_sums_) sums.clear();
-  for (const RowGradients& part : gradients) SHOAL_TRY_VOID(row_sums_[part.variable].add(part.ids, part.gradients));
-  for (size_t i = 0; i < row_sums_.size(); ++i) {
-    const RowSums& sums = row_sums_[i];
-    const size_t row_bytes = size_t(sums.width()) * sizeof(float);
-    const backends::MutablePieces pieces = row_bindings_.updates()[i];
-    for (const backends::MutablePiece& piece : pieces) {
-      const size_t bytes = size_t(piece.row_end - piece.row_begin) * row_bytes;
-      if (bytes > 0) std::memset(piece.data, 0, bytes);
-    }
-    for (size_t k = 0; k < sums.touched().size(); ++k) {
-      const int64_t row = sums.touched()[k];
-      const auto piece = std::find_if(pieces.begin(), pieces.end(), [row](const auto& p) { return row < p.row_end; });
-      std::memcpy(piece->data + size_t(row - piece->row_begin) * row_bytes, sums.sum(k), row_bytes);
-    }
-  }
-  return {};
 }
 
 Task<Result<Outcome>> RemoteStoreImpl::commit(Step step, std::span<const double> scalars) {
@@ -481,7 +446,7 @@ Task<Result<uint64_t>> RemoteStoreImpl::global_step() {
 
 Task<Result<void>> RemoteStoreImpl::leave(Deadline deadline) {
   for (Message& held : weights_) held.body = {};
-  Result<void> told = co_await tell_all("done", {}, deadline);
+  Result<void> told = co_await tell_all("done", deadline);
   for (auto& link : links_) link->close(Error(ErrorKind::kCancelled, "the trainer is done"));
   co_return told;
 }
@@ -514,11 +479,11 @@ std::optional<JobEnd> RemoteStoreImpl::job_end() const {
   return std::nullopt;
 }
 
-Task<Result<void>> RemoteStoreImpl::tell_all(std::string_view verb, std::string text, Deadline deadline) {
+Task<Result<void>> RemoteStoreImpl::tell_all(std::string_view verb, Deadline deadline) {
   Result<void> outcome;
   for (size_t i = 0; i < links_.size(); ++i) {
     if (!links_[i]->connected()) continue;
-    auto told = co_await control(i, verb, text, deadline);
+    auto told = co_await control(i, verb, {}, deadline);
     if (!told && outcome) outcome = std::move(told).error();
   }
   co_return outcome;
