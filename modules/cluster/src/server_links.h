@@ -31,7 +31,6 @@ class ServerLinks {
   /// Whether a server was lost since the last clear_lost(). Every failure of a server passes noted().
   bool lost() const { return lost_; }
   void clear_lost() { lost_ = false; }
-  void set_lost() { lost_ = true; }
   template <class T>
   Result<T> noted(Result<T> result) {
     if (!result && result.error().kind() == ErrorKind::kUnavailable) lost_ = true;
