@@ -74,8 +74,8 @@ std::unique_ptr<Kernel> make_transpose(const Context& context, const KernelReque
   Steps steps{};
   for (size_t i = 0; i < permutation.size(); ++i) steps[i] = from[size_t(permutation[i])];
   const TensorType& y = request.outputs[0];
-  return make_loop([=, threads = context.threads, moved = part(y.shape, Dense::kTarget, steps, 0, y.dtype)](
-                       const KernelCall& call) -> Result<void> {
+  return make_loop([=, threads = context.threads,
+                    moved = part(y.shape, Dense::kTarget, steps, 0, y.dtype)](const KernelCall& call) -> Result<void> {
     moved.copy.run(threads, call.inputs[0].data, call.outputs[0].data);
     return {};
   });
@@ -107,8 +107,8 @@ std::unique_ptr<Kernel> make_slice(const Context& context, const KernelRequest& 
   Steps steps = dense_steps(request.inputs[0].shape);
   const int64_t first = slice_steps(request.node.attributes, steps);
   const TensorType& y = request.outputs[0];
-  return make_loop([threads = context.threads, moved = part(y.shape, Dense::kTarget, steps, first, y.dtype)](
-                       const KernelCall& call) -> Result<void> {
+  return make_loop([threads = context.threads,
+                    moved = part(y.shape, Dense::kTarget, steps, first, y.dtype)](const KernelCall& call) -> Result<void> {
     moved.copy.run(threads, call.inputs[0].data + moved.first_byte, call.outputs[0].data);
     return {};
   });
@@ -136,8 +136,8 @@ std::unique_ptr<Kernel> make_pad(const Context& context, const KernelRequest& re
   const auto element = padding_element(y.dtype, request.node.attributes.get_real("value"));
   const int64_t count = y.shape.elements();
   const size_t bytes = size_of(y.dtype);
-  return make_loop([=, threads = context.threads, moved = part(x.shape, Dense::kSource, steps, first, x.dtype)](
-                       const KernelCall& call) -> Result<void> {
+  return make_loop([=, threads = context.threads,
+                    moved = part(x.shape, Dense::kSource, steps, first, x.dtype)](const KernelCall& call) -> Result<void> {
     fill_with(threads, element.data(), bytes, call.outputs[0].data, count);
     moved.copy.run(threads, call.inputs[0].data, call.outputs[0].data + moved.first_byte);
     return {};

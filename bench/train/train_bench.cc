@@ -61,23 +61,25 @@ struct AllocationRates {
 };
 
 void print_header() {
-  std::printf("%-5s %5s %7s  %-26s %10s  %-26s %6s %6s %12s\n", "model", "batch", "threads", "step, ms (least..most)", "examples/s",
-              "primitives, ms", "ratio", "allocs", "(in oneDNN)");
+  std::printf("%-5s %5s %7s  %-26s %10s  %-26s %6s %6s %12s\n", "model", "batch", "threads", "step, ms (least..most)",
+              "examples/s", "primitives, ms", "ratio", "allocs", "(in oneDNN)");
 }
 
 void print_row(const Options& options, const Case& test, const Sample& step, const Sample& primitives,
                const AllocationRates& allocated) {
   const double rate = double(test.batch) / step.median * 1e3;
   if (options.json) {
-    std::printf("{\"system\":\"shoal\",\"backend\":\"%s\",\"model\":\"%s\",\"batch\":%lld,\"threads\":%d,\"examples_per_second\":%.1f,"
-                "\"step_ms\":%.4f,\"step_ms_least\":%.4f,\"step_ms_most\":%.4f,\"primitives_ms\":%.4f,"
-                "\"allocations_per_step\":%g,\"allocations_inside_onednn_per_step\":%g}\n",
-                options.backend.c_str(), test.model.c_str(), (long long)test.batch, test.threads, rate, step.median, step.low,
-                step.high, primitives.median, allocated.shoal, allocated.onednn);
+    std::printf(
+        "{\"system\":\"shoal\",\"backend\":\"%s\",\"model\":\"%s\",\"batch\":%lld,\"threads\":%d,\"examples_per_second\":%."
+        "1f,"
+        "\"step_ms\":%.4f,\"step_ms_least\":%.4f,\"step_ms_most\":%.4f,\"primitives_ms\":%.4f,"
+        "\"allocations_per_step\":%g,\"allocations_inside_onednn_per_step\":%g}\n",
+        options.backend.c_str(), test.model.c_str(), (long long)test.batch, test.threads, rate, step.median, step.low,
+        step.high, primitives.median, allocated.shoal, allocated.onednn);
   } else {
     std::printf("%-5s %5lld %7d  %8.3f (%7.3f..%8.3f) %10.0f  %8.3f (%7.3f..%8.3f) %6.3f %6g %12g\n", test.model.c_str(),
-                (long long)test.batch, test.threads, step.median, step.low, step.high, rate, primitives.median, primitives.low,
-                primitives.high, primitives.median / step.median, allocated.shoal, allocated.onednn);
+                (long long)test.batch, test.threads, step.median, step.low, step.high, rate, primitives.median,
+                primitives.low, primitives.high, primitives.median / step.median, allocated.shoal, allocated.onednn);
   }
   std::fflush(stdout);
 }
@@ -110,7 +112,8 @@ Result<void> run_case(const Options& options, const Case& test) {
     primitive_times.push_back(primitives ? milliseconds(options.seconds, [&] { primitives->run(); }) : 0);
   }
   SHOAL_TRY_VOID(failed);
-  print_row(options, test, Sample(step_times), Sample(primitive_times), {double(allocated.others) / double(steps), double(allocated.onednn) / double(steps)});
+  print_row(options, test, Sample(step_times), Sample(primitive_times),
+            {double(allocated.others) / double(steps), double(allocated.onednn) / double(steps)});
   return {};
 }
 

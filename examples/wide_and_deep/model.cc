@@ -50,7 +50,8 @@ shoal::EstimatorSpec census_model(const shoal::Features& features, const shoal::
   if (mode == shoal::Mode::kPredict) return spec;
   const Value classes = ops::cast(labels.single(), shoal::DType::kInt64);
   spec.loss = nn::reduce_loss(nn::softmax_cross_entropy(both, classes));
-  spec.eval_metrics.emplace_back("accuracy", nn::accuracy(ops::flatten(classes), ops::reshape_like(ops::argmax(both), classes)));
+  spec.eval_metrics.emplace_back("accuracy",
+                                 nn::accuracy(ops::flatten(classes), ops::reshape_like(ops::argmax(both), classes)));
   if (mode == shoal::Mode::kTrain) {
     spec.train_op = nn::adagrad({.learning_rate = params.get_real("learning_rate")}).minimize(spec.loss);
   }

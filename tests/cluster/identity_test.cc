@@ -69,8 +69,10 @@ TEST(JobDifference, ATaskBeyondTheCutIsNotMissing) {
   const std::string whole = job_text(cluster_of(workers(180)));  // just not cut
   ASSERT_THAT(whole, Not(HasSubstr("and more")));
   const std::string cut = whole.substr(0, whole.find("worker 90")) + "and more: 0\n";
-  EXPECT_EQ(job_difference(cut, "worker 0", whole, "ps 1"), "the clusters of worker 0 and ps 1 differ in one of their many tasks");
-  EXPECT_EQ(job_difference(whole, "worker 0", cut, "ps 1"), "the clusters of worker 0 and ps 1 differ in one of their many tasks");
+  EXPECT_EQ(job_difference(cut, "worker 0", whole, "ps 1"),
+            "the clusters of worker 0 and ps 1 differ in one of their many tasks");
+  EXPECT_EQ(job_difference(whole, "worker 0", cut, "ps 1"),
+            "the clusters of worker 0 and ps 1 differ in one of their many tasks");
   EXPECT_EQ(job_difference("ps 0: host:1\n" + cut, "worker 0", whole, "ps 1"),
             "the cluster of worker 0 has ps 0, that of ps 1 has not");
 }

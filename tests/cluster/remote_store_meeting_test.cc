@@ -130,7 +130,7 @@ TEST_F(OneServerTest, AnAddressInUseIsUnavailable) {
   expect_error(server_result(0), ErrorKind::kUnavailable, "ps-0:1");
 }
 
-// --- Who may join -------------------------------------------------------------------------------------------------------------
+// --- Who may join ---------------------------------------------------------------------------------------------------------
 
 TEST_F(RemoteStoreTest, StrangersAreRefusedAndTheJobGoesOn) {
   start_ready_cluster();
@@ -235,8 +235,13 @@ TEST_F(OneServerTest, NonsenseEndsItsConnectionOnly) {
     if (kind == 0) message.head.kind = transport::MessageKind::kPull;
     if (kind == 1) message = transport::make_control(env.buffers(), "finish");
     if (kind == 2) {
-      message = transport::make_hello(env.buffers(), {.job = TaskOptions().job, .role = "worker", .index = 3, .incarnation = 9,
-                                                      .strategy = "async", .fingerprint = 77, .numerics = "same"});
+      message = transport::make_hello(env.buffers(), {.job = TaskOptions().job,
+                                                      .role = "worker",
+                                                      .index = 3,
+                                                      .incarnation = 9,
+                                                      .strategy = "async",
+                                                      .fingerprint = 77,
+                                                      .numerics = "same"});
       ASSERT_TRUE(run(env, connection->send(std::move(message), env.after(kSecond))));
       ASSERT_TRUE(run(env, connection->receive(env.after(kSecond))));
       message = transport::make_weights(env.buffers(), 64);

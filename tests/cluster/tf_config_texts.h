@@ -15,8 +15,11 @@ inline constexpr const char* kExampleCluster =
        "ps": ["host4:2222", "host5:2222"]})";
 
 /// The contract's example with another task.
-inline std::string example(const std::string& task) { return std::string("{") + kExampleCluster + ", \"task\": " + task + "}"; }
-inline std::string with_chief(const std::string& more_cluster, const std::string& task = R"({"type": "chief", "index": 0})") {
+inline std::string example(const std::string& task) {
+  return std::string("{") + kExampleCluster + ", \"task\": " + task + "}";
+}
+inline std::string with_chief(const std::string& more_cluster,
+                              const std::string& task = R"({"type": "chief", "index": 0})") {
   return R"({"cluster": {"chief": ["h:1"], )" + more_cluster + R"(}, "task": )" + task + "}";
 }
 inline std::string with_index(const std::string& index) { return example(R"({"type": "worker", "index": )" + index + "}"); }
@@ -33,7 +36,8 @@ inline void expect_refused(const std::string& text, ErrorKind kind, const std::v
   ASSERT_FALSE(task) << text.substr(0, 500);
   EXPECT_EQ(task.error().kind(), kind) << task.error().message();
   EXPECT_THAT(task.error().message(), testing::StartsWith("TF_CONFIG: "));
-  for (const std::string& part : parts) EXPECT_THAT(task.error().message(), testing::HasSubstr(part)) << text.substr(0, 500);
+  for (const std::string& part : parts)
+    EXPECT_THAT(task.error().message(), testing::HasSubstr(part)) << text.substr(0, 500);
   EXPECT_LT(task.error().message().size(), 3000u);
 }
 inline void expect_invalid(const std::string& text, const std::vector<std::string>& parts) {

@@ -54,7 +54,8 @@ std::string value_of(const VariableSpec& variable) {
 std::string job_text(const ClusterSpec& cluster) {
   std::string text;
   for (const auto& [role, nodes] : cluster.roles()) {
-    for (const ClusterSpec::Node& node : nodes) text += role + " " + std::to_string(node.index) + ": " + node.address + "\n";
+    for (const ClusterSpec::Node& node : nodes)
+      text += role + " " + std::to_string(node.index) + ": " + node.address + "\n";
   }
   return bounded(std::move(text));
 }
@@ -72,8 +73,8 @@ std::string job_difference(std::string_view text, const std::string& owner, std:
   for (const auto& [task, address] : lines) {
     const auto found = other_lines.find(task);
     if (task == kMore || found == other_lines.end() || found->second == address) continue;
-    return std::string(task) + " is " + std::string(address) + " for " + owner + " and " + std::string(found->second) + " for " +
-           other_owner;
+    return std::string(task) + " is " + std::string(address) + " for " + owner + " and " + std::string(found->second) +
+           " for " + other_owner;
   }
   const std::string_view task = task_missing(other_lines, lines), other_task = task_missing(lines, other_lines);
   if (!task.empty()) {
@@ -92,8 +93,8 @@ std::string variables_difference(std::string_view text, const std::string& owner
     const auto found = lines.find(segment.variable.name);
     const std::string value = value_of(segment.variable);
     if (found != lines.end() && found->second != value) {
-      return "variable " + segment.variable.name + " is " + std::string(found->second) + " in the model of " + owner + " and " +
-             value + " on " + server;
+      return "variable " + segment.variable.name + " is " + std::string(found->second) + " in the model of " + owner +
+             " and " + value + " on " + server;
     }
     if (found == lines.end() && !lines.contains(kMore)) {
       return "the model of " + owner + " has no variable " + segment.variable.name + ", which is on " + server;

@@ -94,9 +94,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
     return this;
   }
 
-  Result<void> add_rows(Step&, std::span<const RowGradients> gradients) override {
-    return sum_rows(gradients, row_sums_);
-  }
+  Result<void> add_rows(Step&, std::span<const RowGradients> gradients) override { return sum_rows(gradients, row_sums_); }
 
   Task<Result<Outcome>> commit(Step, std::span<const double> scalars) override {
     Result<void> done;
@@ -189,8 +187,8 @@ class LocalStore final : public Store, private backends::UpdateApplier {
   Ref<Buffer> weights_;
   Ref<Buffer> updates_;
   Bindings bindings_;
-  std::vector<RowSums> row_sums_;                 // by bind()'s by_rows
-  std::vector<const RowSums*> sums_of_segment_;   // the same, by segment; null where updates come whole
+  std::vector<RowSums> row_sums_;                // by bind()'s by_rows
+  std::vector<const RowSums*> sums_of_segment_;  // the same, by segment; null where updates come whole
   uint64_t global_step_ = 0;
   uint64_t epoch_ = 0;
   // Of a step whose updates are applied while its program runs.

@@ -93,7 +93,8 @@ class RemoteSnapshot final : public Snapshot {
   Task<Result<Part>> read(int shard, ArenaIndex arena, uint64_t offset, uint64_t bytes) override {
     SHOAL_CHECK(bytes <= kPartBytes);
     std::string range = to_json(ReadRange{arena, offset, bytes});
-    SHOAL_CO_TRY(Message message, co_await servers_.control(size_t(shard), "read", std::move(range), env_.after(kRequestTimeout)));
+    SHOAL_CO_TRY(Message message,
+                 co_await servers_.control(size_t(shard), "read", std::move(range), env_.after(kRequestTimeout)));
     SHOAL_CO_TRY(const transport::SnapshotPart part, transport::read_snapshot_part(message));
     if (part.offset != offset || part.payload.size() != bytes) co_return data_loss("a server sent another part than asked");
     co_return Part{part.payload, message.body};
@@ -228,7 +229,8 @@ Task<Result<Ready>> RemoteStoreImpl::attach_once(Deadline deadline) {
     SHOAL_CO_TRY_VOID(co_await pull(i, std::min(deadline, env_.after(kRequestTimeout))));
   }
   SHOAL_CO_TRY(Welcome welcome, co_await servers_.welcome(0, env_.after(kRequestTimeout)));
-  if (welcome.epoch != servers_.epoch() || welcome.phase != Phase::kReady) co_return unavailable("the servers are being restored");
+  if (welcome.epoch != servers_.epoch() || welcome.phase != Phase::kReady)
+    co_return unavailable("the servers are being restored");
   Ready ready{.global_step = global_step_, .epoch = servers_.epoch(), .attached = true, .position = {}, .stop = stop_};
   if (!welcome.position.empty()) ready.position = std::move(welcome.position);
   co_return ready;
@@ -261,9 +263,9 @@ Task<Result<void>> RemoteStoreImpl::pull_once(size_t shard, Deadline deadline) {
 Result<void> RemoteStoreImpl::accept_weights(size_t shard, Message message) {
   SHOAL_TRY(const transport::Weights weights, transport::read_weights(message));
   if (weights.payload.size() != plan_.shards[shard].arena_bytes) {
-    return failed_precondition(to_string(servers_[shard].server()) + " holds another model: " +
-                               std::to_string(weights.payload.size()) + " bytes of weights, expected " +
-                               std::to_string(plan_.shards[shard].arena_bytes));
+    return failed_precondition(to_string(servers_[shard].server()) +
+                               " holds another model: " + std::to_string(weights.payload.size()) +
+                               " bytes of weights, expected " + std::to_string(plan_.shards[shard].arena_bytes));
   }
   if (servers_.epoch() == 0) servers_.set_epoch(message.head.epoch);
   if (message.head.epoch != servers_.epoch()) return unavailable("the servers are being restored");
