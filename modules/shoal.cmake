@@ -62,10 +62,15 @@ function(shoal_plugin kind name)
   set_property(GLOBAL APPEND PROPERTY SHOAL_MODULES shoal_${kind}_${name})
 endfunction()
 
-# shoal_test(<folder> SOURCES ... DEPENDS ... [LIBRARIES ...]): one gtest program per folder of tests/.
-# Every *_test.cc on disk must be listed; CMake fails otherwise.
+# shoal_test(<folder> SOURCES ... DEPENDS ... [LIBRARIES ...] [LABELS ...] [TIMEOUT seconds] [SHARDS n]): one gtest
+# program per folder of tests/. Every *_test.cc on disk must be listed; CMake fails otherwise.
+#
+# For ctest each case is a test, <folder>.<Suite>.<Case>, in a process of its own. With SHARDS there are n tests instead,
+# <folder>.<i>_of_<n>, each of every n-th case in one process (gtest's own sharding): for thousands of cases that take less
+# time than starting a process. TIMEOUT (120 if not given; presets of emulators and sanitizers multiply it) is of one test.
+# A case by itself: run the program, <folder>_tests, with --gtest_filter.
 function(shoal_test name)
-  cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;DEPENDS;LIBRARIES;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "" "TIMEOUT;SHARDS" "SOURCES;DEPENDS;LIBRARIES;LABELS" ${ARGN})
   file(GLOB on_disk RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cc)
   get_property(listed DIRECTORY PROPERTY SHOAL_TEST_SOURCES)
   list(APPEND listed ${arg_SOURCES})
@@ -83,8 +88,19 @@ function(shoal_test name)
   if(SHOAL_TEST_TIMEOUT_SCALE)  # set by the presets of emulators and sanitizers
     math(EXPR arg_TIMEOUT "${arg_TIMEOUT} * ${SHOAL_TEST_TIMEOUT_SCALE}")
   endif()
-  gtest_discover_tests(${name}_tests DISCOVERY_MODE PRE_TEST TEST_PREFIX "${name}." PROPERTIES TIMEOUT ${arg_TIMEOUT}
-    LABELS "${arg_LABELS}")
+  if(arg_SHARDS)
+    math(EXPR last "${arg_SHARDS} - 1")
+    foreach(index RANGE ${last})
+      math(EXPR number "${index} + 1")
+      set(test "${name}.${number}_of_${arg_SHARDS}")
+      add_test(NAME ${test} COMMAND ${name}_tests --gtest_brief=1)  # a target: CMake puts the emulator before it
+      set_tests_properties(${test} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}"
+        ENVIRONMENT "GTEST_TOTAL_SHARDS=${arg_SHARDS};GTEST_SHARD_INDEX=${index}")
+    endforeach()
+  else()
+    gtest_discover_tests(${name}_tests DISCOVERY_MODE PRE_TEST TEST_PREFIX "${name}." PROPERTIES TIMEOUT ${arg_TIMEOUT}
+      LABELS "${arg_LABELS}")
+  endif()
   set(missing ${on_disk})
   list(REMOVE_ITEM missing ${listed})
   set_property(DIRECTORY PROPERTY SHOAL_TEST_MISSING "${missing}")

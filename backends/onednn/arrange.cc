@@ -1,5 +1,6 @@
 // Ops that move elements: each is one strided copy per piece, after a fill where something is left over.
 #include <cstring>
+#include <span>
 
 #include "shoal/graph/op.h"
 #include "sources.h"
@@ -28,6 +29,18 @@ Part part(const Shape& shape, Dense dense, const Steps& steps, int64_t first, DT
                                            : CopyAxis{shape[axis], own[a], steps[a]});
   }
   return {StridedCopy(std::move(axes), size_of(dtype)), size_t(first) * size_of(dtype)};
+}
+
+/// `pieces`, which stand one after another along an axis of `whole`.
+std::vector<Part> parts_along(int axis, const Shape& whole, std::span<const TensorType> pieces, Dense dense) {
+  const Steps steps = dense_steps(whole);
+  std::vector<Part> parts;
+  int64_t begin = 0;
+  for (const TensorType& piece : pieces) {
+    parts.push_back(part(piece.shape, dense, steps, begin * steps[size_t(axis)], piece.dtype));
+    begin += piece.shape[axis];
+  }
+  return parts;
 }
 
 /// Where a slice begins in the whole and how far its elements are apart; `steps` are the whole's.
@@ -61,8 +74,8 @@ std::unique_ptr<Kernel> make_transpose(const Context& context, const KernelReque
   Steps steps{};
   for (size_t i = 0; i < permutation.size(); ++i) steps[i] = from[size_t(permutation[i])];
   const TensorType& y = request.outputs[0];
-  return make_loop([=, threads = context.threads, moved = part(y.shape, Dense::kTarget, steps, 0, y.dtype)](
-                       const KernelCall& call) -> Result<void> {
+  return make_loop([=, threads = context.threads,
+                    moved = part(y.shape, Dense::kTarget, steps, 0, y.dtype)](const KernelCall& call) -> Result<void> {
     moved.copy.run(threads, call.inputs[0].data, call.outputs[0].data);
     return {};
   });
@@ -70,13 +83,7 @@ std::unique_ptr<Kernel> make_transpose(const Context& context, const KernelReque
 
 std::unique_ptr<Kernel> make_concat(const Context& context, const KernelRequest& request) {
   const auto axis = int(request.node.attributes.get_int("axis"));
-  const Steps steps = dense_steps(request.outputs[0].shape);
-  std::vector<Part> parts;
-  int64_t begin = 0;
-  for (const TensorType& x : request.inputs) {
-    parts.push_back(part(x.shape, Dense::kSource, steps, begin * steps[size_t(axis)], x.dtype));
-    begin += x.shape[axis];
-  }
+  auto parts = parts_along(axis, request.outputs[0].shape, request.inputs, Dense::kSource);
   return make_loop([threads = context.threads, parts = std::move(parts)](const KernelCall& call) -> Result<void> {
     for (size_t i = 0; i < parts.size(); ++i) {
       parts[i].copy.run(threads, call.inputs[i].data, call.outputs[0].data + parts[i].first_byte);
@@ -87,13 +94,7 @@ std::unique_ptr<Kernel> make_concat(const Context& context, const KernelRequest&
 
 std::unique_ptr<Kernel> make_split(const Context& context, const KernelRequest& request) {
   const auto axis = int(request.node.attributes.get_int("axis"));
-  const Steps steps = dense_steps(request.inputs[0].shape);
-  std::vector<Part> parts;
-  int64_t begin = 0;
-  for (const TensorType& y : request.outputs) {
-    parts.push_back(part(y.shape, Dense::kTarget, steps, begin * steps[size_t(axis)], y.dtype));
-    begin += y.shape[axis];
-  }
+  auto parts = parts_along(axis, request.inputs[0].shape, request.outputs, Dense::kTarget);
   return make_loop([threads = context.threads, parts = std::move(parts)](const KernelCall& call) -> Result<void> {
     for (size_t i = 0; i < parts.size(); ++i) {
       parts[i].copy.run(threads, call.inputs[0].data + parts[i].first_byte, call.outputs[i].data);
@@ -106,8 +107,8 @@ std::unique_ptr<Kernel> make_slice(const Context& context, const KernelRequest& 
   Steps steps = dense_steps(request.inputs[0].shape);
   const int64_t first = slice_steps(request.node.attributes, steps);
   const TensorType& y = request.outputs[0];
-  return make_loop([threads = context.threads, moved = part(y.shape, Dense::kTarget, steps, first, y.dtype)](
-                       const KernelCall& call) -> Result<void> {
+  return make_loop([threads = context.threads,
+                    moved = part(y.shape, Dense::kTarget, steps, first, y.dtype)](const KernelCall& call) -> Result<void> {
     moved.copy.run(threads, call.inputs[0].data + moved.first_byte, call.outputs[0].data);
     return {};
   });
@@ -135,8 +136,8 @@ std::unique_ptr<Kernel> make_pad(const Context& context, const KernelRequest& re
   const auto element = padding_element(y.dtype, request.node.attributes.get_real("value"));
   const int64_t count = y.shape.elements();
   const size_t bytes = size_of(y.dtype);
-  return make_loop([=, threads = context.threads, moved = part(x.shape, Dense::kSource, steps, first, x.dtype)](
-                       const KernelCall& call) -> Result<void> {
+  return make_loop([=, threads = context.threads,
+                    moved = part(x.shape, Dense::kSource, steps, first, x.dtype)](const KernelCall& call) -> Result<void> {
     fill_with(threads, element.data(), bytes, call.outputs[0].data, count);
     moved.copy.run(threads, call.inputs[0].data, call.outputs[0].data + moved.first_byte);
     return {};

@@ -4,7 +4,7 @@
 
 #include "panels.h"
 #include "shoal/backends/lengths.h"
-#include "shoal/graph/named_inputs.h"
+#include "shoal/backends/optional_input.h"
 #include "sources.h"
 #include "threads.h"
 
@@ -16,21 +16,22 @@ struct Attention {
   int64_t n, heads, queries, keys, size, value_size;
   bool causal, together;
   float scale;
-  int probabilities, lengths, dresult, dprobabilities;
+  int probabilities;  ///< which input they are, backward only
+  OptionalInput lengths, dresult, dprobabilities;
 
   Attention(const KernelRequest& request, const Shape& probabilities_shape)
       : n(probabilities_shape[0]),
         heads(probabilities_shape[1]),
         queries(probabilities_shape[2]),
-        keys(probabilities_shape[3]) {
+        keys(probabilities_shape[3]),
+        lengths(request, "lengths"),
+        dresult(request, "dresult"),
+        dprobabilities(request, "dprobabilities") {
     const Attributes& attributes = request.node.attributes;
     causal = attributes.get_bool("causal");
     together = find_input(attributes, "projections") >= 0;
     scale = float(attributes.get_real("scale"));
     probabilities = find_input(attributes, "probabilities");
-    lengths = find_input(attributes, "lengths");
-    dresult = find_input(attributes, "dresult");
-    dprobabilities = find_input(attributes, "dprobabilities");
     const int64_t parts = heads * (together ? 3 : 1);
     size = request.inputs[0].shape[2] / parts;
     value_size = request.inputs[together ? 0 : 2].shape[2] / parts;
@@ -62,14 +63,6 @@ Head<Float> head_of(const Attention& attention, std::span<const View> views, siz
   const int64_t size = part == 2 ? attention.value_size : attention.size;
   const int64_t before = attention.together ? int64_t(part) * attention.heads * size : 0;
   return {floats(view) + row * view.shape[1] * view.shape[2] + before + head * size, view.shape[2]};
-}
-
-const int64_t* lengths_of(const Attention& attention, const KernelCall& call) {
-  return attention.lengths < 0 ? nullptr : reinterpret_cast<const int64_t*>(call.inputs[size_t(attention.lengths)].data);
-}
-
-const float* optional_floats(int position, const KernelCall& call) {
-  return position < 0 ? nullptr : floats(call.inputs[size_t(position)]);
 }
 
 /// Scratch memory of one thread, in floats, each part on cache lines of its own.
@@ -225,7 +218,7 @@ std::unique_ptr<Kernel> make_attention(const Context& context, const KernelReque
   const Attention a(request, request.outputs[1].shape);
   const int64_t per_thread = ForwardParts(a).total;
   auto run = [=, threads = context.threads](const KernelCall& call) -> Result<void> {
-    const int64_t* lengths = lengths_of(a, call);
+    const int64_t* lengths = a.lengths.integers(call);
     SHOAL_TRY_VOID(check_lengths(lengths, a.n, a.keys));
     auto* scratch = reinterpret_cast<float*>(call.scratch);
     for_heads(threads, a, a.work(), scratch, per_thread, [&](int64_t row, int64_t head, float* of_thread) {
@@ -245,9 +238,9 @@ std::unique_ptr<Kernel> make_attention_grad(const Context& context, const Kernel
   const Attention a(request, request.inputs[size_t(find_input(request.node.attributes, "probabilities"))].shape);
   const int64_t per_thread = BackwardParts(a).total;
   auto run = [=, threads = context.threads](const KernelCall& call) -> Result<void> {
-    const int64_t* lengths = lengths_of(a, call);
+    const int64_t* lengths = a.lengths.integers(call);
     SHOAL_TRY_VOID(check_lengths(lengths, a.n, a.keys));
-    const float *dresult = optional_floats(a.dresult, call), *dprobabilities = optional_floats(a.dprobabilities, call);
+    const float *dresult = a.dresult.floats(call), *dprobabilities = a.dprobabilities.floats(call);
     auto* scratch = reinterpret_cast<float*>(call.scratch);
     for_heads(threads, a, 2 * a.work(), scratch, per_thread, [&](int64_t row, int64_t head, float* of_thread) {
       auto operand = [&](size_t part) { return head_of<const float>(a, call.inputs, part, row, head); };

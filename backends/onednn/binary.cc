@@ -126,8 +126,7 @@ const std::map<std::string, Binary, std::less<>>& binary_ops() {
 }
 
 template <bool kConditionMoves, bool kAMoves, bool kBMoves, class Condition>
-SHOAL_ALWAYS_INLINE void select_row(const Condition* condition, const float* a, const float* b, float* y,
-                                              int64_t count) {
+SHOAL_ALWAYS_INLINE void select_row(const Condition* condition, const float* a, const float* b, float* y, int64_t count) {
   const Condition same_condition = *condition;
   const float same_a = *a, same_b = *b;
   SHOAL_INDEPENDENT
@@ -139,7 +138,7 @@ SHOAL_ALWAYS_INLINE void select_row(const Condition* condition, const float* a, 
 
 template <class Condition>
 SHOAL_ALWAYS_INLINE void select_rows(const Tile& tile, const Condition* condition, const float* a, const float* b,
-                                               float* y) {
+                                     float* y) {
   const auto& [c, p, q] = tile.operands;
   const int moves = c.moves * 4 + p.moves * 2 + q.moves;
   for (int64_t row = 0; row < tile.rows; ++row) {

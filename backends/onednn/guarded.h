@@ -1,7 +1,7 @@
 #pragma once
 /// The border to oneDNN: its exceptions end here.
-#include <oneapi/dnnl/dnnl.hpp>
 #include <oneapi/dnnl/dnnl_debug.h>
+#include <oneapi/dnnl/dnnl.hpp>
 
 #include <memory>
 #include <string>

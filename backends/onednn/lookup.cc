@@ -11,17 +11,6 @@
 namespace shoal::backends::onednn {
 namespace {
 
-/// x [outer, bound, inner] along the axis of a gather.
-struct Axis {
-  int64_t outer = 1;
-  int64_t bound;
-  int64_t inner = 1;
-
-  Axis(const Shape& x, int64_t axis) : bound(x[int(axis)]) {
-    for (int a = 0; a < x.rank(); ++a) (a < axis ? outer : inner) *= a == axis ? 1 : x[a];
-  }
-};
-
 SHOAL_VECTOR_LOOP void add_row(float* to, const float* x, int64_t count) {
   SHOAL_INDEPENDENT
   for (int64_t i = 0; i < count; ++i) to[i] += x[i];
@@ -48,7 +37,7 @@ void top_k_row(const float* x, int64_t columns, int64_t k, float* values, int64_
 }  // namespace
 
 std::unique_ptr<Kernel> make_gather(const Context& context, const KernelRequest& request) {
-  const Axis axis(request.inputs[0].shape, request.node.attributes.get_int("axis"));
+  const IndexedAxis axis(request.inputs[0].shape, request.node.attributes.get_int("axis"));
   const size_t bytes = size_t(axis.inner) * size_of(request.inputs[0].dtype);
   if (bytes == 0) return nullptr;
   return make_loop([=, threads = context.threads](const KernelCall& call) -> Result<void> {
@@ -69,7 +58,7 @@ std::unique_ptr<Kernel> make_gather(const Context& context, const KernelRequest&
 
 /// Every thread looks at all indices and adds up the rows of its own range, so that sums keep their order.
 std::unique_ptr<Kernel> make_gather_grad(const Context& context, const KernelRequest& request) {
-  const Axis axis(request.outputs[0].shape, request.node.attributes.get_int("axis"));
+  const IndexedAxis axis(request.outputs[0].shape, request.node.attributes.get_int("axis"));
   const int64_t elements = request.outputs[0].shape.elements();
   return make_loop([=, threads = context.threads](const KernelCall& call) -> Result<void> {
     SHOAL_TRY_VOID(check_indices(call.inputs[1], axis.bound));

@@ -52,7 +52,8 @@ SHOAL_VECTOR_LOOP void widen_range(const uint8_t* x, float* y, int64_t begin, in
 }
 
 SHOAL_VECTOR_LOOP float sum_block(const float* x, int64_t count) {
-  return sum_in_lanes<64>(count, [x](int64_t i) __attribute__((always_inline)) { return x[i]; });
+  return sum_in_lanes<64>(
+      count, [x](int64_t i) __attribute__((always_inline)) { return x[i]; });
 }
 
 /// In 16 running sums each; in one where rows are shorter than that.

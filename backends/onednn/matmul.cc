@@ -38,8 +38,8 @@ std::unique_ptr<Kernel> make_product(const Context& context, const memory::desc&
   const auto description = describe<dnnl::matmul>(context.engine, user_scratchpad(), a, b, c);
   if (!usable(description)) return nullptr;
   auto kernel = std::make_unique<PrimitiveKernel>(context);
-  kernel->add<dnnl::matmul>(
-      description, {{DNNL_ARG_SRC, a, input(0)}, {DNNL_ARG_WEIGHTS, b, input(1)}, {DNNL_ARG_DST, c, output(0)}});
+  kernel->add<dnnl::matmul>(description,
+                            {{DNNL_ARG_SRC, a, input(0)}, {DNNL_ARG_WEIGHTS, b, input(1)}, {DNNL_ARG_DST, c, output(0)}});
   return kernel;
 }
 

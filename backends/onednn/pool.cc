@@ -199,63 +199,52 @@ void avg_pool_grad_image(const Pooling& p, const float* dy, float* dx) {
   }
 }
 
+/// body(call, n) for every image of a batch.
+template <class Body>
+std::unique_ptr<Kernel> make_image_loop(const Context& context, const Pooling& pooling, const Body& body) {
+  return make_loop([=, threads = context.threads](const KernelCall& call) -> Result<void> {
+    parallel_for(threads, pooling.batch, pooling.work_bytes(5), [&](int64_t begin, int64_t end) {
+      for (int64_t n = begin; n < end; ++n) body(call, n);
+    });
+    return {};
+  });
+}
+
 }  // namespace
 
 std::unique_ptr<Kernel> make_max_pool(const Context& context, const KernelRequest& request) {
   const Pooling p(request.node.attributes, request.inputs[0].shape, request.outputs[0].shape);
   if (!none_empty(request)) return nullptr;
-  return make_loop([p, threads = context.threads](const KernelCall& call) -> Result<void> {
-    const float* x = floats(call.inputs[0]);
-    float* y = floats(call.outputs[0]);
-    uint8_t* index = reinterpret_cast<uint8_t*>(call.outputs[1].data);
-    parallel_for(threads, p.batch, p.work_bytes(5), [=, &p](int64_t begin, int64_t end) {
-      for (int64_t n = begin; n < end; ++n) {
-        max_pool_image(p, x + n * p.image_elements(), y + n * p.out_elements(), index + n * p.out_elements());
-      }
-    });
-    return {};
+  return make_image_loop(context, p, [p](const KernelCall& call, int64_t n) {
+    auto* index = reinterpret_cast<uint8_t*>(call.outputs[1].data);
+    max_pool_image(p, floats(call.inputs[0]) + n * p.image_elements(), floats(call.outputs[0]) + n * p.out_elements(),
+                   index + n * p.out_elements());
   });
 }
 
 std::unique_ptr<Kernel> make_max_pool_grad(const Context& context, const KernelRequest& request) {
   const Pooling p(request.node.attributes, request.outputs[0].shape, request.inputs[0].shape);
   if (!none_empty(request)) return nullptr;
-  return make_loop([p, threads = context.threads](const KernelCall& call) -> Result<void> {
-    const float* dy = floats(call.inputs[0]);
-    const uint8_t* index = reinterpret_cast<const uint8_t*>(call.inputs[1].data);
-    float* dx = floats(call.outputs[0]);
-    parallel_for(threads, p.batch, p.work_bytes(5), [=, &p](int64_t begin, int64_t end) {
-      for (int64_t n = begin; n < end; ++n) {
-        max_pool_grad_image(p, dy + n * p.out_elements(), index + n * p.out_elements(), dx + n * p.image_elements());
-      }
-    });
-    return {};
+  return make_image_loop(context, p, [p](const KernelCall& call, int64_t n) {
+    const auto* index = reinterpret_cast<const uint8_t*>(call.inputs[1].data);
+    max_pool_grad_image(p, floats(call.inputs[0]) + n * p.out_elements(), index + n * p.out_elements(),
+                        floats(call.outputs[0]) + n * p.image_elements());
   });
 }
 
 std::unique_ptr<Kernel> make_avg_pool(const Context& context, const KernelRequest& request) {
   const Pooling p(request.node.attributes, request.inputs[0].shape, request.outputs[0].shape);
   if (!none_empty(request)) return nullptr;
-  return make_loop([p, threads = context.threads](const KernelCall& call) -> Result<void> {
-    const float* x = floats(call.inputs[0]);
-    float* y = floats(call.outputs[0]);
-    parallel_for(threads, p.batch, p.work_bytes(5), [=, &p](int64_t begin, int64_t end) {
-      for (int64_t n = begin; n < end; ++n) avg_pool_image(p, x + n * p.image_elements(), y + n * p.out_elements());
-    });
-    return {};
+  return make_image_loop(context, p, [p](const KernelCall& call, int64_t n) {
+    avg_pool_image(p, floats(call.inputs[0]) + n * p.image_elements(), floats(call.outputs[0]) + n * p.out_elements());
   });
 }
 
 std::unique_ptr<Kernel> make_avg_pool_grad(const Context& context, const KernelRequest& request) {
   const Pooling p(request.node.attributes, request.outputs[0].shape, request.inputs[0].shape);
   if (!none_empty(request)) return nullptr;
-  return make_loop([p, threads = context.threads](const KernelCall& call) -> Result<void> {
-    const float* dy = floats(call.inputs[0]);
-    float* dx = floats(call.outputs[0]);
-    parallel_for(threads, p.batch, p.work_bytes(5), [=, &p](int64_t begin, int64_t end) {
-      for (int64_t n = begin; n < end; ++n) avg_pool_grad_image(p, dy + n * p.out_elements(), dx + n * p.image_elements());
-    });
-    return {};
+  return make_image_loop(context, p, [p](const KernelCall& call, int64_t n) {
+    avg_pool_grad_image(p, floats(call.inputs[0]) + n * p.out_elements(), floats(call.outputs[0]) + n * p.image_elements());
   });
 }
 

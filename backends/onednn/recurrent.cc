@@ -1,94 +1,15 @@
 // LSTM and GRU. A step is one product of the state with weights that are packed once per run, and one loop over the gates.
 #include <algorithm>
 
-#include "products.h"
+#include "recurrence.h"
 #include "shoal/backends/lengths.h"
-#include "shoal/graph/named_inputs.h"
+#include "shoal/backends/optional_input.h"
 #include "sources.h"
-#include "threads.h"
 #include "vector.h"
 
 namespace shoal::backends::onednn {
 namespace {
 
-/// The product of every step, to[row] = from[row] * weights, and who computes it.
-struct Recurrence {
-  int threads;
-  int64_t rows, steps;
-  int64_t depth, columns;  ///< of the weights
-  const float* packed;
-  const float* from;  ///< [rows, depth]
-  float* to;          ///< [rows, columns]
-
-  void multiply_rows(int64_t begin, int64_t end) const {
-    multiply({.a = {from + begin * depth, depth},
-              .packed = packed,
-              .c = to + begin * columns,
-              .c_stride = columns,
-              .rows = end - begin,
-              .depth = depth,
-              .columns = columns});
-  }
-
-  /// All rows, their columns divided over the threads.
-  void multiply_together() const {
-    const PanelProduct product{.a = {from, depth},
-                               .packed = packed,
-                               .c = to,
-                               .c_stride = columns,
-                               .rows = rows,
-                               .depth = depth,
-                               .columns = columns};
-    const int64_t panels = panel_count(columns);
-    parallel_for(threads, panels, packed_floats(depth, columns) * int64_t(sizeof(float)),
-                 [&](int64_t first, int64_t last) { multiply(product, first, last); });
-  }
-
-  /// body(begin, end, together) with disjoint ranges of rows: each thread takes its rows through all steps, without waiting
-  /// for the others. Where there are too few rows for that, one thread takes them all, and divides each product (together).
-  template <class Body>
-  void for_rows(const Body& body) const {
-    constexpr int64_t kRowsPerThread = 4;
-    const int64_t work = rows * steps * depth * columns / 4;  // a multiplication costs less than the traffic of a float
-    if (threads > 1 && rows >= kRowsPerThread * threads) {
-      parallel_for(threads, rows, work, [&](int64_t begin, int64_t end) { body(begin, end, false); });
-    } else {
-      body(0, rows, true);
-    }
-  }
-};
-
-/// Hands out the parts of a kernel's scratch memory, each on a cache line of its own.
-class Scratch {
- public:
-  explicit Scratch(std::byte* data = nullptr) : data_(data) {}
-  float* floats(int64_t count) {
-    float* result = reinterpret_cast<float*>(data_ + used_);
-    used_ += align_up(size_t(count) * sizeof(float));
-    return result;
-  }
-  size_t used() const { return used_; }
-
- private:
-  std::byte* data_;
-  size_t used_ = 0;
-};
-
-/// An input that may have been left out, by its position.
-struct OptionalInput {
-  int position;
-  const float* floats(const KernelCall& call) const {
-    return position < 0 ? nullptr : onednn::floats(call.inputs[size_t(position)]);
-  }
-  const int64_t* integers(const KernelCall& call) const {
-    return position < 0 ? nullptr : reinterpret_cast<const int64_t*>(call.inputs[size_t(position)].data);
-  }
-};
-OptionalInput optional_input(const KernelRequest& request, std::string_view name) {
-  return {find_input(request.node.attributes, name)};
-}
-
-void zero(float* to, int64_t count) { std::fill_n(to, count, 0.0f); }
 void copy(const float* from, float* to, int64_t count) { std::copy_n(from, count, to); }
 void copy_or_zero(const float* from, float* to, int64_t count) { from ? copy(from, to, count) : zero(to, count); }
 /// `from + offset`, null where there is nothing.
@@ -192,6 +113,22 @@ struct Sizes {
       : n(sequence[0]), t(sequence[1]), units(sequence[2]), gates(all_gates[2]) {}
 };
 
+/// Hands out the parts of a kernel's scratch memory, each on a cache line of its own.
+class Scratch {
+ public:
+  explicit Scratch(std::byte* data = nullptr) : data_(data) {}
+  float* floats(int64_t count) {
+    float* result = reinterpret_cast<float*>(data_ + used_);
+    used_ += align_up(size_t(count) * sizeof(float));
+    return result;
+  }
+  size_t used() const { return used_; }
+
+ private:
+  std::byte* data_;
+  size_t used_ = 0;
+};
+
 /// What all four kernels lay out in scratch memory.
 struct Parts {
   float* packed;   ///< the weights
@@ -212,53 +149,19 @@ struct Parts {
 };
 
 /// Packs the weights and gives the forward product: wide = narrow * kernel^T.
-Recurrence forward_recurrence(int threads, const Sizes& size, const Parts& parts, const float* kernel) {
+Recurrence forward_recurrence(int threads, const Sizes& size, const Parts& parts, const float* kernel,
+                              const int64_t* lengths) {
   pack_together(threads, {kernel, 1, size.units}, size.units, size.gates, parts.packed);
   zero(parts.zeros, size.gates);
-  return {threads, size.n, size.t, size.units, size.gates, parts.packed, parts.narrow, parts.wide};
+  return {threads, size.n, size.t, size.units, size.gates, parts.packed, parts.narrow, parts.wide, lengths};
 }
 
 /// Likewise backward: narrow = wide * kernel.
-Recurrence backward_recurrence(int threads, const Sizes& size, const Parts& parts, const float* kernel) {
+Recurrence backward_recurrence(int threads, const Sizes& size, const Parts& parts, const float* kernel,
+                               const int64_t* lengths) {
   pack_together(threads, {kernel, size.units}, size.gates, size.units, parts.packed);
   zero(parts.zeros, size.gates);
-  return {threads, size.n, size.t, size.gates, size.units, parts.packed, parts.wide, parts.narrow};
-}
-
-/// For each step: the product, then gates(row, step) for each row.
-template <class Gates>
-void run_forward(const Recurrence& recurrence, const Gates& gates) {
-  recurrence.for_rows([&](int64_t begin, int64_t end, bool together) {
-    for (int64_t step = 0; step < recurrence.steps; ++step) {
-      if (together) {
-        recurrence.multiply_together();
-      } else {
-        recurrence.multiply_rows(begin, end);
-      }
-      for (int64_t row = begin; row < end; ++row) gates(row, step);
-    }
-  });
-}
-
-/// For each step, last first: gates(row, step) for each row, then the product.
-template <class Gates>
-void run_backward(const Recurrence& recurrence, const Gates& gates) {
-  recurrence.for_rows([&](int64_t begin, int64_t end, bool together) {
-    for (int64_t step = recurrence.steps - 1; step >= 0; --step) {
-      for (int64_t row = begin; row < end; ++row) gates(row, step);
-      if (together) {
-        recurrence.multiply_together();
-      } else {
-        recurrence.multiply_rows(begin, end);
-      }
-    }
-  });
-}
-
-bool beyond(const int64_t* lengths, int64_t row, int64_t step) { return lengths && step >= lengths[row]; }
-/// The product of the step after this one says nothing about this row: it is the last one, or beyond the row's length.
-bool is_last(const int64_t* lengths, int64_t row, int64_t step, int64_t steps) {
-  return step + 1 == (lengths ? lengths[row] : steps);
+  return {threads, size.n, size.t, size.gates, size.units, parts.packed, parts.wide, parts.narrow, lengths};
 }
 
 }  // namespace
@@ -266,8 +169,8 @@ bool is_last(const int64_t* lengths, int64_t row, int64_t step, int64_t steps) {
 std::unique_ptr<Kernel> make_lstm(const Context& context, const KernelRequest& request) {
   if (!none_empty(request)) return nullptr;
   const Sizes size(request.outputs[0].shape, request.outputs[3].shape);
-  const auto initial_hidden = optional_input(request, "initial_hidden"),
-             initial_cell = optional_input(request, "initial_cell"), lengths_input = optional_input(request, "lengths");
+  const auto initial_hidden = OptionalInput(request, "initial_hidden"),
+             initial_cell = OptionalInput(request, "initial_cell"), lengths_input = OptionalInput(request, "lengths");
   auto run = [=, threads = context.threads](const KernelCall& call) -> Result<void> {
     const int64_t* lengths = lengths_input.integers(call);
     SHOAL_TRY_VOID(check_lengths(lengths, size.n, size.t));
@@ -276,22 +179,15 @@ std::unique_ptr<Kernel> make_lstm(const Context& context, const KernelRequest& r
     const float* projection = floats(call.inputs[0]);
     float *sequence = floats(call.outputs[0]), *last_cell = floats(call.outputs[2]);
     float *gates = floats(call.outputs[3]), *cells = floats(call.outputs[4]);
-    const Recurrence recurrence = forward_recurrence(threads, size, parts, floats(call.inputs[1]));
+    const Recurrence recurrence = forward_recurrence(threads, size, parts, floats(call.inputs[1]), lengths);
     copy_or_zero(initial_hidden.floats(call), parts.narrow, size.n * units);
     copy_or_zero(initial_cell.floats(call), last_cell, size.n * units);
-    run_forward(recurrence, [&](int64_t row, int64_t step) {
-      const int64_t place = row * size.t + step;
-      float *gate = gates + place * size.gates, *cell = cells + place * units, *h = sequence + place * units;
-      if (beyond(lengths, row, step)) {
-        zero(gate, size.gates);
-        zero(cell, units);
-        zero(h, units);
-        return;
-      }
-      const float* before = step > 0 ? cell - units : last_cell + row * units;
-      lstm_gates(projection + place * size.gates, parts.wide + row * size.gates, before, gate, cell,
-                 parts.narrow + row * units, h, units);
-      if (is_last(lengths, row, step, size.t)) copy(cell, last_cell + row * units, units);
+    recurrence.run_forward({{gates, size.gates}, {cells, units}, {sequence, units}}, [&](const Position& at) {
+      float* cell = cells + at.place * units;
+      const float* before = at.step > 0 ? cell - units : last_cell + at.row * units;
+      lstm_gates(projection + at.place * size.gates, parts.wide + at.row * size.gates, before,
+                 gates + at.place * size.gates, cell, parts.narrow + at.row * units, sequence + at.place * units, units);
+      if (at.last) copy(cell, last_cell + at.row * units, units);
     });
     copy(parts.narrow, floats(call.outputs[1]), size.n * units);
     return {};
@@ -302,9 +198,9 @@ std::unique_ptr<Kernel> make_lstm(const Context& context, const KernelRequest& r
 std::unique_ptr<Kernel> make_lstm_grad(const Context& context, const KernelRequest& request) {
   if (!none_empty(request)) return nullptr;
   const Sizes size(request.inputs[1].shape, request.inputs[0].shape);
-  const auto initial_cell = optional_input(request, "initial_cell"), lengths_input = optional_input(request, "lengths"),
-             dsequence_input = optional_input(request, "dsequence"), dlast_hidden = optional_input(request, "dlast_hidden"),
-             dlast_cell = optional_input(request, "dlast_cell");
+  const auto initial_cell = OptionalInput(request, "initial_cell"), lengths_input = OptionalInput(request, "lengths"),
+             dsequence_input = OptionalInput(request, "dsequence"), dlast_hidden = OptionalInput(request, "dlast_hidden"),
+             dlast_cell = OptionalInput(request, "dlast_cell");
   auto run = [=, threads = context.threads](const KernelCall& call) -> Result<void> {
     const int64_t* lengths = lengths_input.integers(call);
     SHOAL_TRY_VOID(check_lengths(lengths, size.n, size.t));
@@ -313,26 +209,19 @@ std::unique_ptr<Kernel> make_lstm_grad(const Context& context, const KernelReque
     const float *gates = floats(call.inputs[0]), *cells = floats(call.inputs[1]);
     const float *dsequence = dsequence_input.floats(call), *cell_at_start = initial_cell.floats(call);
     float *dprojection = floats(call.outputs[0]), *dhidden = floats(call.outputs[1]), *dcell = floats(call.outputs[2]);
-    const Recurrence recurrence = backward_recurrence(threads, size, parts, floats(call.inputs[2]));
+    const Recurrence recurrence = backward_recurrence(threads, size, parts, floats(call.inputs[2]), lengths);
     copy_or_zero(dlast_hidden.floats(call), dhidden, size.n * units);
     copy_or_zero(dlast_cell.floats(call), dcell, size.n * units);
-    run_backward(recurrence, [&](int64_t row, int64_t step) {
-      const int64_t place = row * size.t + step;
-      float* dgates = parts.wide + row * size.gates;
-      if (beyond(lengths, row, step)) {
-        zero(dgates, size.gates);
-        zero(dprojection + place * size.gates, size.gates);
-        return;
-      }
-      const float* cell = cells + place * units;
-      const float* before = step > 0 ? cell - units : or_zeros(cell_at_start, row * units, parts.zeros);
-      const float* through_product =
-          is_last(lengths, row, step, size.t) ? dhidden + row * units : parts.narrow + row * units;
-      lstm_gates_grad(gates + place * size.gates, cell, before, or_zeros(dsequence, place * units, parts.zeros),
-                      through_product, dcell + row * units, dgates, dprojection + place * size.gates, units);
+    recurrence.run_backward({{dprojection, size.gates}}, [&](const Position& at) {
+      const float* cell = cells + at.place * units;
+      const float* before = at.step > 0 ? cell - units : or_zeros(cell_at_start, at.row * units, parts.zeros);
+      const float* through_product = (at.last ? dhidden : parts.narrow) + at.row * units;
+      lstm_gates_grad(gates + at.place * size.gates, cell, before, or_zeros(dsequence, at.place * units, parts.zeros),
+                      through_product, dcell + at.row * units, parts.wide + at.row * size.gates,
+                      dprojection + at.place * size.gates, units);
     });
     for (int64_t row = 0; row < size.n; ++row) {
-      if (!beyond(lengths, row, 0)) copy(parts.narrow + row * units, dhidden + row * units, units);
+      if (recurrence.length(row) > 0) copy(parts.narrow + row * units, dhidden + row * units, units);
     }
     return {};
   };
@@ -342,8 +231,8 @@ std::unique_ptr<Kernel> make_lstm_grad(const Context& context, const KernelReque
 std::unique_ptr<Kernel> make_gru(const Context& context, const KernelRequest& request) {
   if (!none_empty(request)) return nullptr;
   const Sizes size(request.outputs[0].shape, request.outputs[2].shape);
-  const auto bias_input = optional_input(request, "recurrent_bias"),
-             initial_hidden = optional_input(request, "initial_hidden"), lengths_input = optional_input(request, "lengths");
+  const auto bias_input = OptionalInput(request, "recurrent_bias"),
+             initial_hidden = OptionalInput(request, "initial_hidden"), lengths_input = OptionalInput(request, "lengths");
   auto run = [=, threads = context.threads](const KernelCall& call) -> Result<void> {
     const int64_t* lengths = lengths_input.integers(call);
     SHOAL_TRY_VOID(check_lengths(lengths, size.n, size.t));
@@ -352,19 +241,11 @@ std::unique_ptr<Kernel> make_gru(const Context& context, const KernelRequest& re
     const float* projection = floats(call.inputs[0]);
     const float* bias = or_zeros(bias_input.floats(call), 0, parts.zeros);
     float *sequence = floats(call.outputs[0]), *gates = floats(call.outputs[2]), *candidates = floats(call.outputs[3]);
-    const Recurrence recurrence = forward_recurrence(threads, size, parts, floats(call.inputs[1]));
+    const Recurrence recurrence = forward_recurrence(threads, size, parts, floats(call.inputs[1]), lengths);
     copy_or_zero(initial_hidden.floats(call), parts.narrow, size.n * units);
-    run_forward(recurrence, [&](int64_t row, int64_t step) {
-      const int64_t place = row * size.t + step;
-      float *gate = gates + place * size.gates, *candidate = candidates + place * units, *h = sequence + place * units;
-      if (beyond(lengths, row, step)) {
-        zero(gate, size.gates);
-        zero(candidate, units);
-        zero(h, units);
-        return;
-      }
-      gru_gates(projection + place * size.gates, parts.wide + row * size.gates, bias, gate, candidate,
-                parts.narrow + row * units, h, units);
+    recurrence.run_forward({{gates, size.gates}, {candidates, units}, {sequence, units}}, [&](const Position& at) {
+      gru_gates(projection + at.place * size.gates, parts.wide + at.row * size.gates, bias, gates + at.place * size.gates,
+                candidates + at.place * units, parts.narrow + at.row * units, sequence + at.place * units, units);
     });
     copy(parts.narrow, floats(call.outputs[1]), size.n * units);
     return {};
@@ -375,8 +256,8 @@ std::unique_ptr<Kernel> make_gru(const Context& context, const KernelRequest& re
 std::unique_ptr<Kernel> make_gru_grad(const Context& context, const KernelRequest& request) {
   if (!none_empty(request)) return nullptr;
   const Sizes size(request.inputs[1].shape, request.inputs[0].shape);
-  const auto initial_hidden = optional_input(request, "initial_hidden"), lengths_input = optional_input(request, "lengths"),
-             dsequence_input = optional_input(request, "dsequence"), dlast_hidden = optional_input(request, "dlast_hidden");
+  const auto initial_hidden = OptionalInput(request, "initial_hidden"), lengths_input = OptionalInput(request, "lengths"),
+             dsequence_input = OptionalInput(request, "dsequence"), dlast_hidden = OptionalInput(request, "dlast_hidden");
   auto run = [=, threads = context.threads](const KernelCall& call) -> Result<void> {
     const int64_t* lengths = lengths_input.integers(call);
     SHOAL_TRY_VOID(check_lengths(lengths, size.n, size.t));
@@ -385,25 +266,19 @@ std::unique_ptr<Kernel> make_gru_grad(const Context& context, const KernelReques
     const float *gates = floats(call.inputs[0]), *candidates = floats(call.inputs[1]), *sequence = floats(call.inputs[2]);
     const float *hidden_at_start = initial_hidden.floats(call), *dsequence = dsequence_input.floats(call);
     float *dprojection = floats(call.outputs[0]), *drecurrent = floats(call.outputs[1]), *dhidden = floats(call.outputs[2]);
-    const Recurrence recurrence = backward_recurrence(threads, size, parts, floats(call.inputs[3]));
+    const Recurrence recurrence = backward_recurrence(threads, size, parts, floats(call.inputs[3]), lengths);
     copy_or_zero(dlast_hidden.floats(call), parts.carried, size.n * units);
-    run_backward(recurrence, [&](int64_t row, int64_t step) {
-      const int64_t place = row * size.t + step;
-      float* dgates = parts.wide + row * size.gates;
-      if (beyond(lengths, row, step)) {
-        zero(dgates, size.gates);
-        zero(dprojection + place * size.gates, size.gates);
-        zero(drecurrent + place * size.gates, size.gates);
-        return;
-      }
-      const float* before = step > 0 ? sequence + (place - 1) * units : or_zeros(hidden_at_start, row * units, parts.zeros);
-      const float* through_product = is_last(lengths, row, step, size.t) ? parts.zeros : parts.narrow + row * units;
-      gru_gates_grad(gates + place * size.gates, candidates + place * units, before,
-                     or_zeros(dsequence, place * units, parts.zeros), through_product, parts.carried + row * units, dgates,
-                     dprojection + place * size.gates, drecurrent + place * size.gates, units);
+    recurrence.run_backward({{dprojection, size.gates}, {drecurrent, size.gates}}, [&](const Position& at) {
+      const float* before =
+          at.step > 0 ? sequence + (at.place - 1) * units : or_zeros(hidden_at_start, at.row * units, parts.zeros);
+      const float* through_product = at.last ? parts.zeros : parts.narrow + at.row * units;
+      gru_gates_grad(gates + at.place * size.gates, candidates + at.place * units, before,
+                     or_zeros(dsequence, at.place * units, parts.zeros), through_product, parts.carried + at.row * units,
+                     parts.wide + at.row * size.gates, dprojection + at.place * size.gates,
+                     drecurrent + at.place * size.gates, units);
     });
     for (int64_t row = 0; row < size.n; ++row) {
-      const bool none = beyond(lengths, row, 0);
+      const bool none = recurrence.length(row) == 0;
       add(1, none ? parts.zeros : parts.narrow + row * units, parts.carried + row * units, dhidden + row * units, units);
     }
     return {};
@@ -440,7 +315,7 @@ std::unique_ptr<Kernel> make_recurrent_grad_kernel(const Context& context, const
                                   .rows = request.outputs[0].shape[0],
                                   .depth = sequence[0] * sequence[1],
                                   .columns = sequence[2]};
-  const auto initial_hidden = optional_input(request, "initial_hidden");
+  const auto initial_hidden = OptionalInput(request, "initial_hidden");
   auto run = [=](const KernelCall& call) -> Result<void> {
     Scratch scratch(call.scratch);
     float* const packed = scratch.floats(packed_floats(product.depth, product.columns));

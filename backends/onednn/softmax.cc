@@ -24,17 +24,19 @@ SHOAL_VECTOR_LOOP void exponentials(const float* x, float highest, float* y, int
 
 // A row is short: 16 running sums.
 SHOAL_VECTOR_LOOP float row_sum(const float* x, int64_t count) {
-  return sum_in_lanes<16>(count, [x](int64_t i) __attribute__((always_inline)) { return x[i]; });
+  return sum_in_lanes<16>(
+      count, [x](int64_t i) __attribute__((always_inline)) { return x[i]; });
 }
 
 /// Sum of e^(x - highest) without keeping the terms.
 SHOAL_VECTOR_LOOP float exponential_sum(const float* x, float highest, int64_t count) {
-  return sum_in_lanes<16>(count,
-                          [x, highest](int64_t i) __attribute__((always_inline)) { return vector_exp(x[i] - highest); });
+  return sum_in_lanes<16>(
+      count, [ x, highest ](int64_t i) __attribute__((always_inline)) { return vector_exp(x[i] - highest); });
 }
 
 SHOAL_VECTOR_LOOP float row_dot(const float* a, const float* b, int64_t count) {
-  return sum_in_lanes<16>(count, [a, b](int64_t i) __attribute__((always_inline)) { return a[i] * b[i]; });
+  return sum_in_lanes<16>(
+      count, [ a, b ](int64_t i) __attribute__((always_inline)) { return a[i] * b[i]; });
 }
 
 SHOAL_VECTOR_LOOP void divide(float divisor, float* y, int64_t count) {

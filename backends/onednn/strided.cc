@@ -73,8 +73,8 @@ StridedCopy::StridedCopy(std::vector<CopyAxis> axes, size_t element_bytes) : run
   }
   auto take = [&axes](auto key) {
     if (axes.empty()) return CopyAxis{1, 0, 0};
-    const auto at = std::min_element(axes.begin(), axes.end(),
-                                     [&](const CopyAxis& a, const CopyAxis& b) { return key(a) < key(b); });
+    const auto at =
+        std::min_element(axes.begin(), axes.end(), [&](const CopyAxis& a, const CopyAxis& b) { return key(a) < key(b); });
     const CopyAxis axis = *at;
     axes.erase(at);
     return axis;

@@ -12,7 +12,7 @@
 namespace shoal::backends::onednn {
 namespace {
 
-enum class Unary : uint8_t {
+enum class Function : uint8_t {
   kExp,
   kLog,
   kSqrt,
@@ -72,37 +72,25 @@ SHOAL_ALWAYS_INLINE void each(const float* x, float alpha, float* y, int64_t cou
   for (int64_t i = 0; i < count; ++i) y[i] = kFunction(x[i], alpha);
 }
 
-SHOAL_VECTOR_LOOP void run_unary(Unary op, float alpha, const float* x, float* y, int64_t count) {
-  switch (op) {
-    case Unary::kExp: return each<exponential>(x, alpha, y, count);
-    case Unary::kLog: return each<logarithm>(x, alpha, y, count);
-    case Unary::kSqrt: return each<root>(x, alpha, y, count);
-    case Unary::kRsqrt: return each<reciprocal_root>(x, alpha, y, count);
-    case Unary::kReciprocal: return each<reciprocal>(x, alpha, y, count);
-    case Unary::kAbs: return each<magnitude>(x, alpha, y, count);
-    case Unary::kErf: return each<erf>(x, alpha, y, count);
-    case Unary::kSigmoid: return each<sigmoid>(x, alpha, y, count);
-    case Unary::kTanh: return each<tanh>(x, alpha, y, count);
-    case Unary::kSoftplus: return each<softplus>(x, alpha, y, count);
-    case Unary::kLeakyRelu: return each<leaky_relu>(x, alpha, y, count);
-    case Unary::kElu: return each<elu>(x, alpha, y, count);
-    case Unary::kGelu: return each<gelu>(x, alpha, y, count);
-    case Unary::kGeluTanh: return each<gelu_tanh>(x, alpha, y, count);
-    case Unary::kSilu: return each<silu>(x, alpha, y, count);
+SHOAL_VECTOR_LOOP void run_function(Function function, float alpha, const float* x, float* y, int64_t count) {
+  switch (function) {
+    case Function::kExp: return each<exponential>(x, alpha, y, count);
+    case Function::kLog: return each<logarithm>(x, alpha, y, count);
+    case Function::kSqrt: return each<root>(x, alpha, y, count);
+    case Function::kRsqrt: return each<reciprocal_root>(x, alpha, y, count);
+    case Function::kReciprocal: return each<reciprocal>(x, alpha, y, count);
+    case Function::kAbs: return each<magnitude>(x, alpha, y, count);
+    case Function::kErf: return each<erf>(x, alpha, y, count);
+    case Function::kSigmoid: return each<sigmoid>(x, alpha, y, count);
+    case Function::kTanh: return each<tanh>(x, alpha, y, count);
+    case Function::kSoftplus: return each<softplus>(x, alpha, y, count);
+    case Function::kLeakyRelu: return each<leaky_relu>(x, alpha, y, count);
+    case Function::kElu: return each<elu>(x, alpha, y, count);
+    case Function::kGelu: return each<gelu>(x, alpha, y, count);
+    case Function::kGeluTanh: return each<gelu_tanh>(x, alpha, y, count);
+    case Function::kSilu: return each<silu>(x, alpha, y, count);
   }
 }
-
-enum class Slope : uint8_t {
-  kAbs,
-  kSigmoid,
-  kTanh,
-  kSoftplus,
-  kLeakyRelu,
-  kElu,
-  kGelu,
-  kGeluTanh,
-  kSilu,
-};
 
 // Slopes at x, or where the output y tells them, from y.
 
@@ -140,58 +128,60 @@ SHOAL_ALWAYS_INLINE void times_slope(const float* dy, const float* v, float alph
   for (int64_t i = 0; i < count; ++i) dx[i] = dy[i] * kSlope(v[i], alpha);
 }
 
-SHOAL_VECTOR_LOOP void run_slope(Slope op, float alpha, const float* dy, const float* v, float* dx, int64_t count) {
-  switch (op) {
-    case Slope::kAbs: return times_slope<abs_slope>(dy, v, alpha, dx, count);
-    case Slope::kSigmoid: return times_slope<sigmoid_slope>(dy, v, alpha, dx, count);
-    case Slope::kTanh: return times_slope<tanh_slope>(dy, v, alpha, dx, count);
-    case Slope::kSoftplus: return times_slope<softplus_slope>(dy, v, alpha, dx, count);
-    case Slope::kLeakyRelu: return times_slope<leaky_relu_slope>(dy, v, alpha, dx, count);
-    case Slope::kElu: return times_slope<elu_slope>(dy, v, alpha, dx, count);
-    case Slope::kGelu: return times_slope<gelu_slope>(dy, v, alpha, dx, count);
-    case Slope::kGeluTanh: return times_slope<gelu_tanh_slope>(dy, v, alpha, dx, count);
-    case Slope::kSilu: return times_slope<silu_slope>(dy, v, alpha, dx, count);
+SHOAL_VECTOR_LOOP void run_slope(Function function, float alpha, const float* dy, const float* v, float* dx,
+                                 int64_t count) {
+  switch (function) {
+    case Function::kAbs: return times_slope<abs_slope>(dy, v, alpha, dx, count);
+    case Function::kSigmoid: return times_slope<sigmoid_slope>(dy, v, alpha, dx, count);
+    case Function::kTanh: return times_slope<tanh_slope>(dy, v, alpha, dx, count);
+    case Function::kSoftplus: return times_slope<softplus_slope>(dy, v, alpha, dx, count);
+    case Function::kLeakyRelu: return times_slope<leaky_relu_slope>(dy, v, alpha, dx, count);
+    case Function::kElu: return times_slope<elu_slope>(dy, v, alpha, dx, count);
+    case Function::kGelu: return times_slope<gelu_slope>(dy, v, alpha, dx, count);
+    case Function::kGeluTanh: return times_slope<gelu_tanh_slope>(dy, v, alpha, dx, count);
+    case Function::kSilu: return times_slope<silu_slope>(dy, v, alpha, dx, count);
+    default: return;  // not in slope_ops(): their gradients are other ops
   }
 }
 
-template <class Op>
 struct Entry {
-  Op op;
+  Function function;
   int64_t element_bytes;  ///< what an element costs, as bytes moved
 };
+using Table = std::map<std::string, Entry, std::less<>>;
 
-const std::map<std::string, Entry<Unary>, std::less<>>& unary_ops() {
-  static const std::map<std::string, Entry<Unary>, std::less<>> table{
-      {"exp", {Unary::kExp, 16}},
-      {"log", {Unary::kLog, 16}},
-      {"sqrt", {Unary::kSqrt, 12}},
-      {"rsqrt", {Unary::kRsqrt, 16}},
-      {"reciprocal", {Unary::kReciprocal, 8}},
-      {"abs", {Unary::kAbs, 8}},
-      {"erf", {Unary::kErf, 24}},
-      {"sigmoid", {Unary::kSigmoid, 24}},
-      {"tanh", {Unary::kTanh, 24}},
-      {"softplus", {Unary::kSoftplus, 32}},
-      {"leaky_relu", {Unary::kLeakyRelu, 8}},
-      {"elu", {Unary::kElu, 24}},
-      {"gelu", {Unary::kGelu, 32}},
-      {"gelu_tanh", {Unary::kGeluTanh, 32}},
-      {"silu", {Unary::kSilu, 24}},
+const Table& function_ops() {
+  static const Table table{
+      {"exp", {Function::kExp, 16}},
+      {"log", {Function::kLog, 16}},
+      {"sqrt", {Function::kSqrt, 12}},
+      {"rsqrt", {Function::kRsqrt, 16}},
+      {"reciprocal", {Function::kReciprocal, 8}},
+      {"abs", {Function::kAbs, 8}},
+      {"erf", {Function::kErf, 24}},
+      {"sigmoid", {Function::kSigmoid, 24}},
+      {"tanh", {Function::kTanh, 24}},
+      {"softplus", {Function::kSoftplus, 32}},
+      {"leaky_relu", {Function::kLeakyRelu, 8}},
+      {"elu", {Function::kElu, 24}},
+      {"gelu", {Function::kGelu, 32}},
+      {"gelu_tanh", {Function::kGeluTanh, 32}},
+      {"silu", {Function::kSilu, 24}},
   };
   return table;
 }
 
-const std::map<std::string, Entry<Slope>, std::less<>>& slope_ops() {
-  static const std::map<std::string, Entry<Slope>, std::less<>> table{
-      {"abs_grad", {Slope::kAbs, 12}},
-      {"sigmoid_grad", {Slope::kSigmoid, 12}},
-      {"tanh_grad", {Slope::kTanh, 12}},
-      {"softplus_grad", {Slope::kSoftplus, 24}},
-      {"leaky_relu_grad", {Slope::kLeakyRelu, 12}},
-      {"elu_grad", {Slope::kElu, 12}},
-      {"gelu_grad", {Slope::kGelu, 48}},
-      {"gelu_tanh_grad", {Slope::kGeluTanh, 48}},
-      {"silu_grad", {Slope::kSilu, 32}},
+const Table& slope_ops() {
+  static const Table table{
+      {"abs_grad", {Function::kAbs, 12}},
+      {"sigmoid_grad", {Function::kSigmoid, 12}},
+      {"tanh_grad", {Function::kTanh, 12}},
+      {"softplus_grad", {Function::kSoftplus, 24}},
+      {"leaky_relu_grad", {Function::kLeakyRelu, 12}},
+      {"elu_grad", {Function::kElu, 12}},
+      {"gelu_grad", {Function::kGelu, 48}},
+      {"gelu_tanh_grad", {Function::kGeluTanh, 48}},
+      {"silu_grad", {Function::kSilu, 32}},
   };
   return table;
 }
@@ -203,15 +193,16 @@ float alpha_of(const KernelRequest& request) {
 }  // namespace
 
 std::unique_ptr<Kernel> make_function(const Context& context, const KernelRequest& request) {
-  const auto found = unary_ops().find(request.node.op);
-  if (!all_float32(request) || found == unary_ops().end()) return nullptr;
+  const auto found = function_ops().find(request.node.op);
+  if (!all_float32(request) || found == function_ops().end()) return nullptr;
   const int64_t count = request.outputs[0].shape.elements();
   const float alpha = alpha_of(request);
   return make_loop([=, entry = found->second, threads = context.threads](const KernelCall& call) -> Result<void> {
     const float* x = floats(call.inputs[0]);
     float* y = floats(call.outputs[0]);
-    parallel_for(threads, count, count * entry.element_bytes,
-                 [=](int64_t begin, int64_t end) { run_unary(entry.op, alpha, x + begin, y + begin, end - begin); });
+    parallel_for(threads, count, count * entry.element_bytes, [=](int64_t begin, int64_t end) {
+      run_function(entry.function, alpha, x + begin, y + begin, end - begin);
+    });
     return {};
   });
 }
@@ -225,7 +216,7 @@ std::unique_ptr<Kernel> make_slope(const Context& context, const KernelRequest& 
     const float *dy = floats(call.inputs[0]), *v = floats(call.inputs[1]);
     float* dx = floats(call.outputs[0]);
     parallel_for(threads, count, count * entry.element_bytes, [=](int64_t begin, int64_t end) {
-      run_slope(entry.op, alpha, dy + begin, v + begin, dx + begin, end - begin);
+      run_slope(entry.function, alpha, dy + begin, v + begin, dx + begin, end - begin);
     });
     return {};
   });

@@ -3,7 +3,7 @@
 
 #include "loops.h"
 #include "shoal/backends/lengths.h"
-#include "shoal/graph/named_inputs.h"
+#include "shoal/backends/optional_input.h"
 
 namespace shoal::backends::reference {
 namespace {
@@ -14,18 +14,16 @@ struct Attention {
   bool causal;
   double scale;
   bool together;  ///< query, key and value are parts of one operand
-  int lengths;    ///< inputs by position; -1: not there
-  int dresult;
-  int dprobabilities;
+  OptionalInput lengths, dresult, dprobabilities;
 
-  explicit Attention(const Node& node)
-      : heads(node.attributes.get_int("heads")),
-        causal(node.attributes.get_bool("causal")),
-        scale(node.attributes.get_real("scale")),
-        together(find_input(node.attributes, "projections") >= 0),
-        lengths(find_input(node.attributes, "lengths")),
-        dresult(find_input(node.attributes, "dresult")),
-        dprobabilities(find_input(node.attributes, "dprobabilities")) {}
+  explicit Attention(const KernelRequest& request)
+      : heads(request.node.attributes.get_int("heads")),
+        causal(request.node.attributes.get_bool("causal")),
+        scale(request.node.attributes.get_real("scale")),
+        together(find_input(request.node.attributes, "projections") >= 0),
+        lengths(request, "lengths"),
+        dresult(request, "dresult"),
+        dprobabilities(request, "dprobabilities") {}
 
   /// How many keys this query may attend to: the first ones.
   int64_t key_count(const int64_t* key_lengths, int64_t row, int64_t query, int64_t keys) const {
@@ -67,14 +65,14 @@ struct Operands {
 };
 
 Result<const int64_t*> lengths_of(const KernelCall& call, const Attention& attention, int64_t rows, int64_t keys) {
-  const int64_t* lengths = attention.lengths < 0 ? nullptr : call.inputs[size_t(attention.lengths)].as<int64_t>().data();
+  const int64_t* lengths = attention.lengths.integers(call);
   SHOAL_TRY_VOID(check_lengths(lengths, rows, keys));
   return lengths;
 }
 
 std::unique_ptr<Kernel> make_attention(const KernelRequest& request) {
   const int64_t keys = request.outputs[1].shape[3];
-  auto loop = [attention = Attention(request.node), keys](const KernelCall& call) -> Result<void> {
+  auto loop = [attention = Attention(request), keys](const KernelCall& call) -> Result<void> {
     const Operands x(call, attention);
     const int64_t n = call.outputs[0].shape[0], queries = call.outputs[0].shape[1];
     SHOAL_TRY(const int64_t* lengths, lengths_of(call, attention, n, keys));
@@ -114,7 +112,7 @@ struct HeadGradient {
 };
 
 std::unique_ptr<Kernel> make_attention_grad(const KernelRequest& request) {
-  const Attention attention(request.node);
+  const Attention attention(request);
   const Shape& probabilities_shape = request.inputs[attention.together ? 1 : 3].shape;
   const int64_t queries = probabilities_shape[2], keys = probabilities_shape[3];
   const int64_t parts = attention.heads * (attention.together ? 3 : 1);
@@ -134,9 +132,7 @@ std::unique_ptr<Kernel> make_attention_grad(const KernelRequest& request) {
     };
     const MutableHeads dquery = gradient(0), dkey = gradient(1), dvalue = gradient(2);
     const float* p = call.inputs[attention.together ? 1 : 3].as<float>().data();
-    const float* dp =
-        attention.dprobabilities < 0 ? nullptr : call.inputs[size_t(attention.dprobabilities)].as<float>().data();
-    const float* dresult = attention.dresult < 0 ? nullptr : call.inputs[size_t(attention.dresult)].as<float>().data();
+    const float *dp = attention.dprobabilities.floats(call), *dresult = attention.dresult.floats(call);
     for (int64_t row = 0; row < n; ++row) {
       for (int64_t head = 0; head < attention.heads; ++head) {
         std::fill_n(scratch, total, 0.0);
@@ -160,7 +156,7 @@ std::unique_ptr<Kernel> make_attention_grad(const KernelRequest& request) {
         }
         auto store = [&](const double* from, const MutableHeads& to) {
           for (int64_t position = 0; position < to.positions; ++position, from += to.size) {
-            std::transform(from, from + to.size, to.at(row, position, head), [](double value) { return float(value); });
+            round_to(to.at(row, position, head), from, to.size);
           }
         };
         store(d.query, dquery);

@@ -110,7 +110,7 @@ std::unique_ptr<Kernel> make_conv2d_grad_input(const KernelRequest& request) {
           });
         }
       });
-      std::transform(sums, sums + image_elements, dx + n * image_elements, [](double sum) { return float(sum); });
+      round_to(dx + n * image_elements, sums, image_elements);
     }
     return {};
   };

@@ -33,6 +33,14 @@ std::unique_ptr<Kernel> make_dense(const KernelRequest& request) {
   });
 }
 
+/// to[i] = sum over k of factors[k * stride] * x[k, i], for x [count, width]
+void sum_of_rows(const float* factors, int64_t stride, const float* x, int64_t count, int64_t width, double* sums,
+                 float* to) {
+  std::fill_n(sums, width, 0.0);
+  for (int64_t k = 0; k < count; ++k) add_scaled(sums, factors[k * stride], x + k * width, width);
+  round_to(to, sums, width);
+}
+
 /// dx[n, i] = sum over o of dy[n, o] * kernel[o, i]
 std::unique_ptr<Kernel> make_dense_grad_input(const KernelRequest& request) {
   const int64_t features = columns_of(request.outputs[0].shape);
@@ -44,9 +52,7 @@ std::unique_ptr<Kernel> make_dense_grad_input(const KernelRequest& request) {
     float* dx = call.outputs[0].as<float>().data();
     auto* sums = reinterpret_cast<double*>(call.scratch);
     for (int64_t n = 0; n < rows; ++n) {
-      std::fill_n(sums, features, 0.0);
-      for (int64_t o = 0; o < outputs; ++o) add_scaled(sums, dy[n * outputs + o], kernel + o * features, features);
-      std::transform(sums, sums + features, dx + n * features, [](double sum) { return float(sum); });
+      sum_of_rows(dy + n * outputs, 1, kernel, outputs, features, sums, dx + n * features);
     }
     return {};
   };
@@ -64,9 +70,7 @@ std::unique_ptr<Kernel> make_dense_grad_kernel(const KernelRequest& request) {
     float* dkernel = call.outputs[0].as<float>().data();
     auto* sums = reinterpret_cast<double*>(call.scratch);
     for (int64_t o = 0; o < outputs; ++o) {
-      std::fill_n(sums, features, 0.0);
-      for (int64_t n = 0; n < rows; ++n) add_scaled(sums, dy[n * outputs + o], x + n * features, features);
-      std::transform(sums, sums + features, dkernel + o * features, [](double sum) { return float(sum); });
+      sum_of_rows(dy + o, outputs, x, rows, features, sums, dkernel + o * features);
     }
     return {};
   };
@@ -77,11 +81,10 @@ std::unique_ptr<Kernel> make_bias_grad(const KernelRequest& request) {
   const int64_t channels = request.outputs[0].shape[0];
   auto loop = [channels](const KernelCall& call) -> Result<void> {
     const auto dy = call.inputs[0].as<float>();
-    const auto db = call.outputs[0].as<float>();
     auto* sums = reinterpret_cast<double*>(call.scratch);
     std::fill_n(sums, channels, 0.0);
     for (size_t row = 0; row < dy.size(); row += size_t(channels)) add_scaled(sums, 1.0f, dy.data() + row, channels);
-    std::transform(sums, sums + channels, db.begin(), [](double sum) { return float(sum); });
+    round_to(call.outputs[0].as<float>().data(), sums, channels);
     return {};
   };
   return make_loop(loop, size_t(channels) * sizeof(double));

@@ -10,19 +10,8 @@
 namespace shoal::backends::reference {
 namespace {
 
-/// x [outer, bound, inner] along the axis of a gather.
-struct Axis {
-  int64_t outer = 1;
-  int64_t bound;
-  int64_t inner = 1;
-
-  Axis(const Shape& x, int64_t axis) : bound(x[int(axis)]) {
-    for (int a = 0; a < x.rank(); ++a) (a < axis ? outer : inner) *= a == axis ? 1 : x[a];
-  }
-};
-
 std::unique_ptr<Kernel> make_gather(const KernelRequest& request) {
-  const Axis axis(request.inputs[0].shape, request.node.attributes.get_int("axis"));
+  const IndexedAxis axis(request.inputs[0].shape, request.node.attributes.get_int("axis"));
   return make_loop([axis](const KernelCall& call) -> Result<void> {
     SHOAL_TRY_VOID(check_indices(call.inputs[1], axis.bound));
     const Indices indices(call.inputs[1]);
@@ -39,7 +28,7 @@ std::unique_ptr<Kernel> make_gather(const KernelRequest& request) {
 }
 
 std::unique_ptr<Kernel> make_gather_grad(const KernelRequest& request) {
-  const Axis axis(request.outputs[0].shape, request.node.attributes.get_int("axis"));
+  const IndexedAxis axis(request.outputs[0].shape, request.node.attributes.get_int("axis"));
   const int64_t elements = request.outputs[0].shape.elements();
   auto loop = [axis, elements](const KernelCall& call) -> Result<void> {
     SHOAL_TRY_VOID(check_indices(call.inputs[1], axis.bound));
@@ -52,7 +41,7 @@ std::unique_ptr<Kernel> make_gather_grad(const KernelRequest& request) {
         add_scaled(sums + (o * axis.bound + indices[i]) * axis.inner, 1.0f, dy, axis.inner);
       }
     }
-    std::transform(sums, sums + elements, call.outputs[0].as<float>().data(), [](double sum) { return float(sum); });
+    round_to(call.outputs[0].as<float>().data(), sums, elements);
     return {};
   };
   return make_loop(loop, size_t(elements) * sizeof(double));

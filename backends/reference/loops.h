@@ -35,7 +35,7 @@ void add_matmul(const AddMaker& add);
 void add_norm(const AddMaker& add);
 void add_clipping(const AddMaker& add);
 
-// The two inner loops of dense and conv2d.
+// The inner loops of dense and conv2d, and what others take from them.
 
 /// sum over i of a[i] * b[i], in eight interleaved sums, so that it runs in vectors with the same bits everywhere.
 inline double dot(const float* a, const float* b, int64_t count) {
@@ -51,6 +51,11 @@ inline double dot(const float* a, const float* b, int64_t count) {
 /// to[i] += factor * x[i]
 inline void add_scaled(double* to, float factor, const float* x, int64_t count) {
   for (int64_t i = 0; i < count; ++i) to[i] += double(factor) * double(x[i]);
+}
+
+/// Sums that are complete.
+inline void round_to(float* to, const double* sums, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) to[i] = float(sums[i]);
 }
 
 /// max(x, 0) that keeps NaN.

@@ -191,9 +191,8 @@ std::unique_ptr<Kernel> make_norm_grad(const KernelRequest& request) {
         });
       }
     }
-    auto rounded = [](double value) { return float(value); };
-    std::transform(dscale, dshift, call.outputs[1].as<float>().begin(), rounded);
-    std::transform(dshift, dshift + size.channels, call.outputs[2].as<float>().begin(), rounded);
+    round_to(call.outputs[1].as<float>().data(), dscale, size.channels);
+    round_to(call.outputs[2].as<float>().data(), dshift, size.channels);
     return {};
   };
   return make_loop(loop, size_t(2 * size.channels) * sizeof(double));

@@ -3,27 +3,10 @@
 
 #include "loops.h"
 #include "shoal/backends/lengths.h"
-#include "shoal/graph/named_inputs.h"
+#include "shoal/backends/optional_input.h"
 
 namespace shoal::backends::reference {
 namespace {
-
-/// Where the inputs with these names are; null for those left out.
-class Inputs {
- public:
-  Inputs(const Attributes& attributes, std::initializer_list<std::string_view> names) {
-    for (std::string_view name : names) positions_.push_back(find_input(attributes, name));
-  }
-  const float* floats(const KernelCall& call, size_t name) const {
-    return positions_[name] < 0 ? nullptr : call.inputs[size_t(positions_[name])].as<float>().data();
-  }
-  const int64_t* integers(const KernelCall& call, size_t name) const {
-    return positions_[name] < 0 ? nullptr : call.inputs[size_t(positions_[name])].as<int64_t>().data();
-  }
-
- private:
-  std::vector<int> positions_;
-};
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
@@ -40,12 +23,13 @@ double at(const float* data, int64_t i) { return data ? double(data[i]) : 0.0; }
 
 std::unique_ptr<Kernel> make_lstm(const KernelRequest& request) {
   const int64_t units = request.outputs[1].shape[1];
-  const Inputs named(request.node.attributes, {"initial_hidden", "initial_cell", "lengths"});
-  auto loop = [named, units](const KernelCall& call) -> Result<void> {
+  const OptionalInput initial_hidden(request, "initial_hidden"), initial_cell_input(request, "initial_cell"),
+      lengths_input(request, "lengths");
+  auto loop = [=](const KernelCall& call) -> Result<void> {
     const int64_t n = call.outputs[0].shape[0], t = call.outputs[0].shape[1];
     const float* projection = call.inputs[0].as<float>().data();
     const float* kernel = call.inputs[1].as<float>().data();
-    const int64_t* lengths = named.integers(call, 2);
+    const int64_t* lengths = lengths_input.integers(call);
     SHOAL_TRY_VOID(check_lengths(lengths, n, t));
     float* sequence = call.outputs[0].as<float>().data();
     float* gates = call.outputs[3].as<float>().data();
@@ -54,8 +38,8 @@ std::unique_ptr<Kernel> make_lstm(const KernelRequest& request) {
     for (int64_t row = 0; row < n; ++row) {
       float* h = call.outputs[1].as<float>().data() + row * units;
       float* c = call.outputs[2].as<float>().data() + row * units;
-      copy_or_zero(row_or_null(named.floats(call, 0), row, units), units, h);
-      copy_or_zero(row_or_null(named.floats(call, 1), row, units), units, c);
+      copy_or_zero(row_or_null(initial_hidden.floats(call), row, units), units, h);
+      copy_or_zero(row_or_null(initial_cell_input.floats(call), row, units), units, c);
       for (int64_t step = 0; step < t; ++step) {
         const int64_t place = row * t + step;
         float* gate = gates + place * 4 * units;
@@ -89,23 +73,24 @@ std::unique_ptr<Kernel> make_lstm(const KernelRequest& request) {
 
 std::unique_ptr<Kernel> make_lstm_grad(const KernelRequest& request) {
   const int64_t units = request.outputs[1].shape[1];
-  const Inputs named(request.node.attributes, {"initial_cell", "lengths", "dsequence", "dlast_hidden", "dlast_cell"});
-  auto loop = [named, units](const KernelCall& call) -> Result<void> {
+  const OptionalInput initial_cell_input(request, "initial_cell"), lengths_input(request, "lengths"),
+      dsequence(request, "dsequence"), dlast_hidden(request, "dlast_hidden"), dlast_cell(request, "dlast_cell");
+  auto loop = [=](const KernelCall& call) -> Result<void> {
     const int64_t n = call.outputs[0].shape[0], t = call.outputs[0].shape[1];
     const float* gates = call.inputs[0].as<float>().data();
     const float* cells = call.inputs[1].as<float>().data();
     const float* kernel = call.inputs[2].as<float>().data();
-    const int64_t* lengths = named.integers(call, 1);
+    const int64_t* lengths = lengths_input.integers(call);
     SHOAL_TRY_VOID(check_lengths(lengths, n, t));
     float* dprojection = call.outputs[0].as<float>().data();
     auto* dh = reinterpret_cast<double*>(call.scratch);
     double* dc = dh + units;
     for (int64_t row = 0; row < n; ++row) {
       for (int64_t u = 0; u < units; ++u) {
-        dh[u] = at(row_or_null(named.floats(call, 3), row, units), u);
-        dc[u] = at(row_or_null(named.floats(call, 4), row, units), u);
+        dh[u] = at(row_or_null(dlast_hidden.floats(call), row, units), u);
+        dc[u] = at(row_or_null(dlast_cell.floats(call), row, units), u);
       }
-      const float* initial_cell = row_or_null(named.floats(call, 0), row, units);
+      const float* initial_cell = row_or_null(initial_cell_input.floats(call), row, units);
       for (int64_t step = t - 1; step >= 0; --step) {
         const int64_t place = row * t + step;
         const float* gate = gates + place * 4 * units;
@@ -120,7 +105,7 @@ std::unique_ptr<Kernel> make_lstm_grad(const KernelRequest& request) {
           const double i = double(gate[u]), f = double(gate[units + u]);
           const double g = double(gate[2 * units + u]), o = double(gate[3 * units + u]);
           const double squashed = std::tanh(double(cell[u]));
-          const double dhidden = dh[u] + at(row_or_null(named.floats(call, 2), place, units), u);
+          const double dhidden = dh[u] + at(row_or_null(dsequence.floats(call), place, units), u);
           const double dcell = dc[u] + dhidden * o * (1 - squashed * squashed);
           dgate[u] = float(dcell * g * i * (1 - i));
           dgate[units + u] = float(dcell * at(cell_before, u) * f * (1 - f));
@@ -131,8 +116,8 @@ std::unique_ptr<Kernel> make_lstm_grad(const KernelRequest& request) {
         std::fill_n(dh, units, 0.0);
         for (int64_t g = 0; g < 4 * units; ++g) add_scaled(dh, dgate[g], kernel + g * units, units);
       }
-      std::transform(dh, dh + units, call.outputs[1].as<float>().data() + row * units, [](double x) { return float(x); });
-      std::transform(dc, dc + units, call.outputs[2].as<float>().data() + row * units, [](double x) { return float(x); });
+      round_to(call.outputs[1].as<float>().data() + row * units, dh, units);
+      round_to(call.outputs[2].as<float>().data() + row * units, dc, units);
     }
     return {};
   };
@@ -141,13 +126,14 @@ std::unique_ptr<Kernel> make_lstm_grad(const KernelRequest& request) {
 
 std::unique_ptr<Kernel> make_gru(const KernelRequest& request) {
   const int64_t units = request.outputs[1].shape[1];
-  const Inputs named(request.node.attributes, {"recurrent_bias", "initial_hidden", "lengths"});
-  auto loop = [named, units](const KernelCall& call) -> Result<void> {
+  const OptionalInput recurrent_bias(request, "recurrent_bias"), initial_hidden(request, "initial_hidden"),
+      lengths_input(request, "lengths");
+  auto loop = [=](const KernelCall& call) -> Result<void> {
     const int64_t n = call.outputs[0].shape[0], t = call.outputs[0].shape[1];
     const float* projection = call.inputs[0].as<float>().data();
     const float* kernel = call.inputs[1].as<float>().data();
-    const float* bias = named.floats(call, 0);
-    const int64_t* lengths = named.integers(call, 2);
+    const float* bias = recurrent_bias.floats(call);
+    const int64_t* lengths = lengths_input.integers(call);
     SHOAL_TRY_VOID(check_lengths(lengths, n, t));
     float* sequence = call.outputs[0].as<float>().data();
     float* gates = call.outputs[2].as<float>().data();
@@ -155,7 +141,7 @@ std::unique_ptr<Kernel> make_gru(const KernelRequest& request) {
     auto* sums = reinterpret_cast<double*>(call.scratch);  // of one step's products
     for (int64_t row = 0; row < n; ++row) {
       float* h = call.outputs[1].as<float>().data() + row * units;
-      copy_or_zero(row_or_null(named.floats(call, 1), row, units), units, h);
+      copy_or_zero(row_or_null(initial_hidden.floats(call), row, units), units, h);
       for (int64_t step = 0; step < t; ++step) {
         const int64_t place = row * t + step;
         const float* from_input = projection + place * 3 * units;
@@ -189,19 +175,20 @@ std::unique_ptr<Kernel> make_gru(const KernelRequest& request) {
 
 std::unique_ptr<Kernel> make_gru_grad(const KernelRequest& request) {
   const int64_t units = request.outputs[2].shape[1];
-  const Inputs named(request.node.attributes, {"initial_hidden", "lengths", "dsequence", "dlast_hidden"});
-  auto loop = [named, units](const KernelCall& call) -> Result<void> {
+  const OptionalInput initial_hidden(request, "initial_hidden"), lengths_input(request, "lengths"),
+      dsequence(request, "dsequence"), dlast_hidden(request, "dlast_hidden");
+  auto loop = [=](const KernelCall& call) -> Result<void> {
     const int64_t n = call.outputs[0].shape[0], t = call.outputs[0].shape[1];
     const float* gates = call.inputs[0].as<float>().data();
     const float* candidates = call.inputs[1].as<float>().data();
     const float* sequence = call.inputs[2].as<float>().data();
     const float* kernel = call.inputs[3].as<float>().data();
-    const int64_t* lengths = named.integers(call, 1);
+    const int64_t* lengths = lengths_input.integers(call);
     SHOAL_TRY_VOID(check_lengths(lengths, n, t));
     auto* dh = reinterpret_cast<double*>(call.scratch);
     for (int64_t row = 0; row < n; ++row) {
-      for (int64_t u = 0; u < units; ++u) dh[u] = at(row_or_null(named.floats(call, 3), row, units), u);
-      const float* initial = row_or_null(named.floats(call, 0), row, units);
+      for (int64_t u = 0; u < units; ++u) dh[u] = at(row_or_null(dlast_hidden.floats(call), row, units), u);
+      const float* initial = row_or_null(initial_hidden.floats(call), row, units);
       for (int64_t step = t - 1; step >= 0; --step) {
         const int64_t place = row * t + step;
         const float* gate = gates + place * 3 * units;
@@ -215,7 +202,7 @@ std::unique_ptr<Kernel> make_gru_grad(const KernelRequest& request) {
         }
         for (int64_t u = 0; u < units; ++u) {
           const double r = double(gate[u]), z = double(gate[units + u]), proposed = double(gate[2 * units + u]);
-          const double dhidden = dh[u] + at(row_or_null(named.floats(call, 2), place, units), u);
+          const double dhidden = dh[u] + at(row_or_null(dsequence.floats(call), place, units), u);
           const double dproposed = dhidden * (1 - z) * (1 - proposed * proposed);
           drecurrent[u] = dprojection[u] = float(dproposed * double(candidates[place * units + u]) * r * (1 - r));
           drecurrent[units + u] = dprojection[units + u] = float(dhidden * (at(hidden_before, u) - proposed) * z * (1 - z));
@@ -225,7 +212,7 @@ std::unique_ptr<Kernel> make_gru_grad(const KernelRequest& request) {
         }
         for (int64_t g = 0; g < 3 * units; ++g) add_scaled(dh, drecurrent[g], kernel + g * units, units);
       }
-      std::transform(dh, dh + units, call.outputs[2].as<float>().data() + row * units, [](double x) { return float(x); });
+      round_to(call.outputs[2].as<float>().data() + row * units, dh, units);
     }
     return {};
   };
@@ -234,9 +221,9 @@ std::unique_ptr<Kernel> make_gru_grad(const KernelRequest& request) {
 
 /// dkernel[g, u] = sum over sequences and positions of dgates[g] * h before that position [u]
 std::unique_ptr<Kernel> make_recurrent_grad_kernel(const KernelRequest& request) {
-  const Inputs named(request.node.attributes, {"initial_hidden"});
+  const OptionalInput initial_hidden(request, "initial_hidden");
   const int64_t gates = request.outputs[0].shape[0], units = request.outputs[0].shape[1];
-  auto loop = [named, gates, units](const KernelCall& call) -> Result<void> {
+  auto loop = [=](const KernelCall& call) -> Result<void> {
     const int64_t n = call.inputs[1].shape[0], t = call.inputs[1].shape[1];
     const float* dgates = call.inputs[0].as<float>().data();
     const float* sequence = call.inputs[1].as<float>().data();
@@ -246,10 +233,11 @@ std::unique_ptr<Kernel> make_recurrent_grad_kernel(const KernelRequest& request)
       std::fill_n(sums, units, 0.0);
       for (int64_t place = 0; place < n * t; ++place) {
         const bool first = place % t == 0;
-        const float* before = first ? row_or_null(named.floats(call, 0), place / t, units) : sequence + (place - 1) * units;
+        const float* before =
+            first ? row_or_null(initial_hidden.floats(call), place / t, units) : sequence + (place - 1) * units;
         if (before) add_scaled(sums, dgates[place * gates + g], before, units);
       }
-      std::transform(sums, sums + units, dkernel + g * units, [](double sum) { return float(sum); });
+      round_to(dkernel + g * units, sums, units);
     }
     return {};
   };

@@ -20,7 +20,8 @@ Result<void> check(const TensorView& indices, int64_t bound) {
   const T* values = reinterpret_cast<const T*>(indices.data);
   const int64_t count = indices.elements();
   for (int64_t i = 0; i < count; ++i) {
-    if (values[i] < 0 || values[i] >= bound) [[unlikely]] return outside(indices.shape, i, values[i], bound);
+    if (values[i] < 0 || values[i] >= bound) [[unlikely]]
+      return outside(indices.shape, i, values[i], bound);
   }
   return {};
 }

@@ -18,6 +18,7 @@
 #include <string>
 
 #include "models.h"
+#include "program.h"
 #include "shoal/backends/backend.h"
 #include "shoal/estimator/estimator.h"
 #include "shoal/estimator/task_host.h"
@@ -146,11 +147,8 @@ void train(const Options& options) {
 
 void plan(const Options& options) {
   const Model model = build(find_model(options.model));
-  backends::CompileOptions compile{
-      .sizes = {{"batch", options.batch}}, .fetches = {model.loss}, .threads = options.threads};
-  for (const nn::VariableUpdate& update : model.train_op.updates) compile.updates.push_back(update.update);
   const auto backend = value_or_raise(backends::make_backend(options.backend));
-  const auto program = value_or_raise(backend->compile(*model.graph, compile));
+  const auto program = value_or_raise(backend->compile(*model.graph, step_of(model, options.batch, options.threads)));
   const backends::ProgramInfo& info = program->info();
   std::printf("{\"arena_bytes\": %zu, \"lower_bound_bytes\": %zu, \"scratch_bytes\": %zu, \"kept_bytes\": %zu}\n",
               info.arena_bytes, info.lower_bound_bytes, info.scratch_bytes, info.kept_bytes);
@@ -160,37 +158,23 @@ void list() {
   for (const ModelEntry& model : models()) std::printf("%s\n", std::string(model.name).c_str());
 }
 
-[[noreturn]] void usage() {
-  std::fprintf(stderr,
-               "usage: compute_bench --model NAME --batch N --threads N [--backend NAME] [--first-step | --plan]\n"
-               "       compute_bench --list\n");
-  std::exit(2);
-}
-
 Options parse(int argc, char** argv) {
   Options options;
-  for (int i = 1; i < argc; ++i) {
-    const std::string flag = argv[i];
-    const bool has_value = i + 1 < argc;
-    if (flag == "--first-step") {
-      options.first_step = true;
-    } else if (flag == "--plan") {
-      options.plan = true;
-    } else if (flag == "--list") {
-      options.list = true;
-    } else if (flag == "--model" && has_value) {
-      options.model = argv[++i];
-    } else if (flag == "--backend" && has_value) {
-      options.backend = argv[++i];
-    } else if (flag == "--batch" && has_value) {
-      options.batch = std::atoll(argv[++i]);
-    } else if (flag == "--threads" && has_value) {
-      options.threads = std::atoi(argv[++i]);
-    } else {
-      usage();
+  CLI::App app("Trains a model of bench/models step by step, as bench/peers/compare tells it to");
+  app.add_flag("--list", options.list, "Only write the names of the models");
+  app.add_option("--model", options.model);
+  app.add_option("--batch", options.batch)->check(CLI::PositiveNumber);
+  app.add_option("--threads", options.threads)->check(CLI::PositiveNumber);
+  app.add_option("--backend", options.backend)->capture_default_str();
+  app.add_flag("--first-step", options.first_step, "When the first of 20 steps ended, and the most memory");
+  app.add_flag("--plan", options.plan, "The planned memory of a step");
+  app.callback([&] {
+    if (options.list) return;
+    for (const char* needed : {"--model", "--batch", "--threads"}) {
+      if (app.count(needed) == 0) throw CLI::RequiredError(needed);
     }
-  }
-  if (!options.list && (options.model.empty() || options.batch < 1 || options.threads < 1)) usage();
+  });
+  parse_or_exit(app, argc, argv);
   return options;
 }
 
@@ -200,10 +184,8 @@ Options parse(int argc, char** argv) {
 int main(int argc, char** argv) {
   using namespace shoal::bench;
   const Options options = parse(argc, argv);
-  const auto done = shoal::call_user("compute_bench", [&] {
+  return run_program("compute_bench", [&]() -> shoal::Result<void> {
     options.list ? list() : options.plan ? plan(options) : train(options);
+    return {};
   });
-  if (done) return 0;
-  std::fprintf(stderr, "%s\n", done.error().message().c_str());
-  return shoal::exit_status(done.error().kind());
 }

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "shoal/backends/backend.h"
 #include "shoal/data/dataset.h"
 #include "shoal/estimator/estimator_spec.h"
 
@@ -36,6 +37,9 @@ struct Model {
   nn::TrainOp train_op;
 };
 Model build(const ModelEntry& model);
+/// What a training step of it computes: the loss, the parts of gradients by rows (ids and gradients in turn, in the order
+/// of the train op), and all other updates.
+backends::CompileOptions step_of(const Model& model, int64_t batch, int threads);
 /// The tensor of `batch` for the graph input `name`.
 const Tensor& tensor_for(const data::Batch& batch, std::string_view name);
 

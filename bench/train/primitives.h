@@ -17,7 +17,7 @@ class PrimitiveSum {
   virtual void run() = 0;
 };
 
-/// "mlp" or "cnn"; raises InvalidArgument for other models.
+/// Of "mlp" or "cnn"; null for other models, whose primitives are not listed.
 std::unique_ptr<PrimitiveSum> make_primitive_sum(std::string_view model, int64_t batch);
 
 }  // namespace shoal::bench

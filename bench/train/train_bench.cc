@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <string>
 #include <thread>
@@ -11,7 +10,7 @@
 
 #include "allocations.h"
 #include "primitives.h"
-#include "shoal/base/environment.h"
+#include "program.h"
 #include "trainer.h"
 
 namespace shoal::bench {
@@ -62,23 +61,25 @@ struct AllocationRates {
 };
 
 void print_header() {
-  std::printf("%-5s %5s %7s  %-26s %10s  %-26s %6s %6s %12s\n", "model", "batch", "threads", "step, ms (least..most)", "examples/s",
-              "primitives, ms", "ratio", "allocs", "(in oneDNN)");
+  std::printf("%-5s %5s %7s  %-26s %10s  %-26s %6s %6s %12s\n", "model", "batch", "threads", "step, ms (least..most)",
+              "examples/s", "primitives, ms", "ratio", "allocs", "(in oneDNN)");
 }
 
 void print_row(const Options& options, const Case& test, const Sample& step, const Sample& primitives,
                const AllocationRates& allocated) {
   const double rate = double(test.batch) / step.median * 1e3;
   if (options.json) {
-    std::printf("{\"system\":\"shoal\",\"backend\":\"%s\",\"model\":\"%s\",\"batch\":%lld,\"threads\":%d,\"examples_per_second\":%.1f,"
-                "\"step_ms\":%.4f,\"step_ms_least\":%.4f,\"step_ms_most\":%.4f,\"primitives_ms\":%.4f,"
-                "\"allocations_per_step\":%g,\"allocations_inside_onednn_per_step\":%g}\n",
-                options.backend.c_str(), test.model.c_str(), (long long)test.batch, test.threads, rate, step.median, step.low,
-                step.high, primitives.median, allocated.shoal, allocated.onednn);
+    std::printf(
+        "{\"system\":\"shoal\",\"backend\":\"%s\",\"model\":\"%s\",\"batch\":%lld,\"threads\":%d,\"examples_per_second\":%."
+        "1f,"
+        "\"step_ms\":%.4f,\"step_ms_least\":%.4f,\"step_ms_most\":%.4f,\"primitives_ms\":%.4f,"
+        "\"allocations_per_step\":%g,\"allocations_inside_onednn_per_step\":%g}\n",
+        options.backend.c_str(), test.model.c_str(), (long long)test.batch, test.threads, rate, step.median, step.low,
+        step.high, primitives.median, allocated.shoal, allocated.onednn);
   } else {
     std::printf("%-5s %5lld %7d  %8.3f (%7.3f..%8.3f) %10.0f  %8.3f (%7.3f..%8.3f) %6.3f %6g %12g\n", test.model.c_str(),
-                (long long)test.batch, test.threads, step.median, step.low, step.high, rate, primitives.median, primitives.low,
-                primitives.high, primitives.median / step.median, allocated.shoal, allocated.onednn);
+                (long long)test.batch, test.threads, step.median, step.low, step.high, rate, primitives.median,
+                primitives.low, primitives.high, primitives.median / step.median, allocated.shoal, allocated.onednn);
   }
   std::fflush(stdout);
 }
@@ -93,7 +94,10 @@ Result<void> run_case(const Options& options, const Case& test) {
     if (auto done = trainer->step(); !done) failed = std::move(done);
   };
   const auto primitives = make_primitive_sum(test.model, test.batch);
-  for (int i = 0; i < 3; ++i) step(), primitives->run();
+  for (int i = 0; i < 3; ++i) {
+    step();
+    if (primitives) primitives->run();
+  }
 
   std::vector<double> step_times, primitive_times;
   Allocations allocated;
@@ -105,55 +109,26 @@ Result<void> run_case(const Options& options, const Case& test) {
     step_times.push_back(milliseconds(options.seconds, counted_step));
     const Allocations during = allocations() - before;
     allocated = {allocated.onednn + during.onednn, allocated.others + during.others};
-    primitive_times.push_back(milliseconds(options.seconds, [&] { primitives->run(); }));
+    primitive_times.push_back(primitives ? milliseconds(options.seconds, [&] { primitives->run(); }) : 0);
   }
   SHOAL_TRY_VOID(failed);
-  print_row(options, test, Sample(step_times), Sample(primitive_times), {double(allocated.others) / double(steps), double(allocated.onednn) / double(steps)});
+  print_row(options, test, Sample(step_times), Sample(primitive_times),
+            {double(allocated.others) / double(steps), double(allocated.onednn) / double(steps)});
   return {};
-}
-
-std::vector<std::string> split(const std::string& list) {
-  std::vector<std::string> parts(1);
-  for (char c : list) {
-    if (c == ',') {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
 }
 
 Options parse(int argc, char** argv) {
   Options options;
-  for (int i = 1; i < argc; ++i) {
-    const std::string flag = argv[i];
-    const bool has_value = i + 1 < argc;
-    if (flag == "--json") {
-      options.json = true;
-    } else if (flag == "--apply-after") {
-      options.apply_after = true;
-    } else if (flag == "--model" && has_value) {
-      options.models = split(argv[++i]);
-    } else if (flag == "--batch" && has_value) {
-      options.batches.clear();
-      for (const auto& part : split(argv[++i])) options.batches.push_back(std::atoll(part.c_str()));
-    } else if (flag == "--threads" && has_value) {
-      options.threads.clear();
-      for (const auto& part : split(argv[++i])) options.threads.push_back(std::atoi(part.c_str()));
-    } else if (flag == "--backend" && has_value) {
-      options.backend = argv[++i];
-    } else if (flag == "--rounds" && has_value) {
-      options.rounds = std::atoi(argv[++i]);
-    } else if (flag == "--seconds" && has_value) {
-      options.seconds = std::atof(argv[++i]);
-    } else {
-      std::fprintf(stderr,
-                   "usage: train_bench [--model cnn,mlp] [--batch 32,128] [--threads 1,2] [--backend NAME] [--rounds 7] "
-                   "[--seconds 0.5] [--json] [--apply-after]\n");
-      std::exit(2);
-    }
-  }
+  CLI::App app("Times whole training steps, next to oneDNN's own primitives where those are listed");
+  app.add_option("--model", options.models)->delimiter(',')->capture_default_str();
+  app.add_option("--batch", options.batches)->delimiter(',')->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--threads", options.threads)->delimiter(',')->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--backend", options.backend)->capture_default_str();
+  app.add_option("--rounds", options.rounds)->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--seconds", options.seconds, "Per side of one round")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_flag("--json", options.json);
+  app.add_flag("--apply-after", options.apply_after, "Updates in a pass of their own after each run, as over servers");
+  parse_or_exit(app, argc, argv);
   return options;
 }
 
@@ -170,11 +145,8 @@ int main(int argc, char** argv) {
       for (int threads : options.threads) {
         // A thread of its own: OpenMP teams belong to the thread that made them.
         std::thread([&] {
-          auto done = shoal::call_user("train_bench", [&] { return run_case(options, {model, batch, threads}); });
-          shoal::Result<void> result = done ? std::move(done).value() : shoal::Result<void>(std::move(done).error());
-          if (result) return;
-          std::fprintf(stderr, "%s\n", result.error().message().c_str());
-          status = shoal::exit_status(result.error().kind());
+          const int failed = run_program("train_bench", [&] { return run_case(options, {model, batch, threads}); });
+          if (failed != 0) status = failed;
         }).join();
       }
     }

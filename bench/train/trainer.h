@@ -34,23 +34,32 @@ class Trainer final : private backends::UpdateApplier {
 
   struct Parameter {
     Tensor value, gradient;
-    std::vector<Tensor> slots;
-    std::vector<float*> slot_data;
+    std::vector<Tensor> slots = {};
+    std::vector<float*> slot_data = {};
     float* data = nullptr;  ///< of value
-    nn::UpdateRule rule;
-    int64_t elements;
+    const nn::VariableUpdate* update = nullptr;
+    int64_t elements = 0;
+    int64_t rows() const { return value.shape()[0]; }
+    int64_t row_elements() const { return elements / rows(); }
+    // By rows: `gradient` has the sums of touched rows, zeros elsewhere.
+    std::vector<int64_t> touched = {};
+    std::vector<bool> is_touched = {};
   };
 
   Result<void> make_parameters();
+  Result<void> add_parameter(const nn::VariableUpdate& update);
   void make_batches(const ModelEntry& entry, int64_t batch);
   void bind();
-  bool by_rows(size_t) const override { return true; }
+  bool by_rows(size_t index) const override { return !nn::needs_whole_variable(parameters_[index].update->rule); }
   void apply(size_t index, int64_t row_begin, int64_t row_end, const std::byte* rows) override;
+  void add_rows(Parameter& parameter, const TensorView& ids, const TensorView& gradients);
+  void apply_rows(size_t index);
 
   Model model_;
   std::unique_ptr<backends::Backend> backend_;
   std::unique_ptr<backends::Program> program_;
-  std::vector<Parameter> parameters_;  // in the order of the train op, so of the gradients
+  std::vector<Parameter> parameters_;  // in the order of the train op, those with gradients by rows last
+  size_t whole_count_ = 0;             // how many have not
   std::vector<data::Batch> batches_;
   std::vector<std::vector<TensorView>> inputs_;  // of each batch, in the program's order
   std::vector<backends::Piece> pieces_;

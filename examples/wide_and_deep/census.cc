@@ -13,8 +13,8 @@ using shoal::DType;
 using shoal::Tensor;
 using shoal::data::Element;
 
-constexpr std::array<const char*, kIdColumns> kTexts{"workclass",    "education", "marital_status", "occupation",
-                                                     "relationship", "race",      "sex",            "native_country"};
+constexpr std::array<const char*, kIdColumns> kTexts{
+    "workclass", "education", "marital_status", "occupation", "relationship", "race", "sex", "native_country"};
 /// A number, what it is at least about, and how it is scaled; money has a long tail, so its logarithm counts.
 struct Number {
   const char* name;
@@ -42,9 +42,9 @@ std::string find_file(const std::string& data_dir, const std::string& name) {
 shoal::data::CsvOptions columns() {
   const std::string numbers = " age fnlwgt education_num capital_gain capital_loss hours_per_week ";
   shoal::data::CsvOptions options{.columns = {}, .labels = {"income"}, .trim_blanks = true};
-  for (const char* name : {"age", "workclass", "fnlwgt", "education", "education_num", "marital_status", "occupation",
-                           "relationship", "race", "sex", "capital_gain", "capital_loss", "hours_per_week",
-                           "native_country", "income"}) {
+  for (const char* name :
+       {"age", "workclass", "fnlwgt", "education", "education_num", "marital_status", "occupation", "relationship", "race",
+        "sex", "capital_gain", "capital_loss", "hours_per_week", "native_country", "income"}) {
     const bool number = numbers.find(" " + std::string(name) + " ") != std::string::npos;
     options.columns.push_back({.name = name, .dtype = number ? DType::kFloat32 : DType::kString});
   }

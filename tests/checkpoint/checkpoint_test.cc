@@ -16,8 +16,8 @@ namespace shoal::checkpoint {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using testing::fails_with;
+using ::testing::HasSubstr;
 using testing::save;
 using testing::SimulatedDisk;
 

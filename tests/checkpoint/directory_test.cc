@@ -7,9 +7,9 @@ namespace shoal::checkpoint {
 namespace {
 
 using ::testing::ElementsAre;
+using testing::fails_with;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::fails_with;
 using testing::save;
 using testing::saved_value;
 using testing::SimulatedDisk;

@@ -156,7 +156,9 @@ data::Dataset pairs_of_ids() {
   for (size_t i = 0; i < x.size(); ++i) x[i] = float((i * i * 7) % 50);
   for (size_t i = 0; i < y.size(); ++i) y[i] = x[2 * i] / 50 - x[2 * i + 1] / 25;
   return data::Dataset::from_tensor_slices(Tensor::of<float>({16, 2}, x), Tensor::of<float>({16, 1}, y))
-      .shuffle(16).repeat().batch(4);
+      .shuffle(16)
+      .repeat()
+      .batch(4);
 }
 
 TEST(Job, UpdatesByRowsGiveTheBitsOfALocalRun) {

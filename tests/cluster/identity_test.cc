@@ -6,6 +6,7 @@ namespace shoal::cluster {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 ClusterSpec cluster_of(const std::vector<std::pair<std::string, std::string>>& tasks) {
@@ -24,9 +25,17 @@ TEST(JobText, NamesEveryTask) {
   EXPECT_EQ(job_text(cluster), "chief 0: a:1\nps 0: b:1\nps 1: [::1]:2\n");
 }
 
+using Tasks = std::vector<std::pair<std::string, std::string>>;
+
+/// Their text is cut short from about 190 on.
+Tasks workers(int count) {
+  Tasks tasks;
+  for (int i = 0; i < count; ++i) tasks.emplace_back("worker", "host:" + std::to_string(1000 + i));
+  return tasks;
+}
+
 TEST(JobText, TellsHugeClustersApart) {
-  std::vector<std::pair<std::string, std::string>> tasks;
-  for (int i = 0; i < 1000; ++i) tasks.emplace_back("worker", "host:" + std::to_string(1000 + i));
+  Tasks tasks = workers(1000);
   const ClusterSpec one = cluster_of(tasks);
   tasks.back().second = "elsewhere:1";
   const ClusterSpec other = cluster_of(tasks);
@@ -44,6 +53,28 @@ TEST(JobDifference, SaysWhichTaskDiffers) {
   EXPECT_EQ(difference(cluster, cluster_of({{"chief", "a:1"}, {"ps", "b:1"}, {"ps", "c:1"}, {"worker", "d:1"}})),
             "the cluster of ps 1 has worker 0, that of worker 0 has not");
   EXPECT_THAT(job_difference("no such text", "worker 0", job_text(cluster), "ps 1"), HasSubstr("worker 0"));
+}
+
+TEST(JobDifference, OfAListCutShortNamesOnlyWhatItShows) {
+  const ClusterSpec many = cluster_of(workers(1000)), more = cluster_of(workers(1001)), few = cluster_of(workers(10));
+  EXPECT_EQ(difference(many, more), "the clusters of worker 0 and ps 1 differ in one of their many tasks");
+  EXPECT_EQ(difference(many, few), "the cluster of worker 0 has worker 10, that of ps 1 has not");
+  EXPECT_EQ(difference(few, many), "the cluster of ps 1 has worker 10, that of worker 0 has not");
+  Tasks tasks = workers(1000);
+  tasks[3].second = "elsewhere:1";
+  EXPECT_EQ(difference(many, cluster_of(tasks)), "worker 3 is host:1003 for worker 0 and elsewhere:1 for ps 1");
+}
+
+TEST(JobDifference, ATaskBeyondTheCutIsNotMissing) {
+  const std::string whole = job_text(cluster_of(workers(180)));  // just not cut
+  ASSERT_THAT(whole, Not(HasSubstr("and more")));
+  const std::string cut = whole.substr(0, whole.find("worker 90")) + "and more: 0\n";
+  EXPECT_EQ(job_difference(cut, "worker 0", whole, "ps 1"),
+            "the clusters of worker 0 and ps 1 differ in one of their many tasks");
+  EXPECT_EQ(job_difference(whole, "worker 0", cut, "ps 1"),
+            "the clusters of worker 0 and ps 1 differ in one of their many tasks");
+  EXPECT_EQ(job_difference("ps 0: host:1\n" + cut, "worker 0", whole, "ps 1"),
+            "the cluster of worker 0 has ps 0, that of ps 1 has not");
 }
 
 TEST(VariablesDifference, SaysWhichVariableDiffers) {

@@ -95,7 +95,8 @@ TEST(Protocol, SaysHowAJobEnded) {
   Welcome welcome{.phase = Phase::kFinished, .position = {}, .end = failed};
   EXPECT_EQ(value_or_raise(parse_welcome(to_json(welcome))).end, failed);
   EXPECT_LT(to_json(JobEnd{.failed = true, .reason = std::string(100'000, 'x')}).size(), 10'000u);
-  for (const char* text : {"", "{}", R"({"failed":1,"reason":""})", R"({"failed":true})", R"({"failed":true,"reason":null})"}) {
+  for (const char* text :
+       {"", "{}", R"({"failed":1,"reason":""})", R"({"failed":true})", R"({"failed":true,"reason":null})"}) {
     expect_refused<JobEnd>(parse_job_end, text);
   }
 }

@@ -72,8 +72,8 @@ TEST(RowSums, ZeroOfEitherSignIsZeroAndNaNIsNot) {
   EXPECT_TRUE(all_zero(values, 0));
 }
 
-/// A shard that is given row sums, one that finds the same sums in a dense push, one of each into new memory: the same bits.
-/// Untouched rows keep weights and slots.
+/// A shard that is given row sums, one that finds the same sums in a dense push, one of each into new memory: the same
+/// bits. Untouched rows keep weights and slots.
 TEST(LazyRows, SumsAndDensePushesGiveTheSameBits) {
   constexpr int64_t kRows = 37, kWidth = 5;
   const auto pool = BufferPool::create();
@@ -117,14 +117,15 @@ TEST(LazyRows, SumsAndDensePushesGiveTheSameBits) {
         const double scalars[] = {0.1};
         Ref<Buffer> next = in_place ? sides[i].weights : pool->get(spec.arena_bytes);
         if (!in_place) std::memset(next->data(), 0xee, next->size());
-        ASSERT_TRUE(sides[i].shard.apply(sides[i].weights->bytes(), next->bytes(), pushes, scalars,
-                                         by_rows ? std::span<const RowSums* const>(by_segment)
-                                                 : std::span<const RowSums* const>()));
+        ASSERT_TRUE(sides[i].shard.apply(
+            sides[i].weights->bytes(), next->bytes(), pushes, scalars,
+            by_rows ? std::span<const RowSums* const>(by_segment) : std::span<const RowSums* const>()));
         sides[i].weights = next;
         EXPECT_EQ(std::memcmp(next->data(), sides[0].weights->data(), spec.arena_bytes), 0) << "side " << i;
         for (int slot = 0; slot < spec.slot_count; ++slot) {
           EXPECT_EQ(std::memcmp(sides[i].shard.slots()[size_t(slot)]->data(), sides[0].shard.slots()[size_t(slot)]->data(),
-                                spec.arena_bytes), 0);
+                                spec.arena_bytes),
+                    0);
         }
       }
       const auto after = floats(*table, sides[0].weights->bytes());

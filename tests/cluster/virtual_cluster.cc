@@ -103,9 +103,11 @@ Environment& VirtualCluster::add_task(const std::string& name) {
 
 Environment& VirtualCluster::start_server(int index, const ServerOptions& how) {
   Environment& env = add_task("ps " + std::to_string(index));
-  ParameterServerOptions options{.identity = {.job = TaskOptions().job, .role = "ps", .index = index, .incarnation = env.entropy() | 1},
-                                 .listen_at = server_endpoint(index), .link = {},
-                                 .ready_timeout = seconds_to_duration(how.ready_timeout)};
+  ParameterServerOptions options{
+      .identity = {.job = TaskOptions().job, .role = "ps", .index = index, .incarnation = env.entropy() | 1},
+      .listen_at = server_endpoint(index),
+      .link = {},
+      .ready_timeout = seconds_to_duration(how.ready_timeout)};
   servers_[index].emplace_back(env, run_server_after(env, seconds_to_duration(how.delay), std::move(options)));
   return env;
 }
@@ -113,11 +115,19 @@ Environment& VirtualCluster::start_server(int index, const ServerOptions& how) {
 std::unique_ptr<RemoteStore> VirtualCluster::make_store(Environment& env, const std::string& role, int index,
                                                         const TaskOptions& options) {
   const bool chief = role == "chief";
-  RemoteStoreOptions store{.identity = {.job = options.job, .role = role, .index = index,
-                                        .trainer_index = chief ? 0 : index + 1, .global_id = uint32_t(chief ? 0 : index + 1),
-                                        .incarnation = env.entropy() | 1, .strategy = options.strategy,
-                                        .fingerprint = options.fingerprint, .numerics = options.numerics, .variables = options.variables},
-                           .servers = {}, .link = {}, .ready_timeout = seconds_to_duration(options.ready_timeout),
+  RemoteStoreOptions store{.identity = {.job = options.job,
+                                        .role = role,
+                                        .index = index,
+                                        .trainer_index = chief ? 0 : index + 1,
+                                        .global_id = uint32_t(chief ? 0 : index + 1),
+                                        .incarnation = env.entropy() | 1,
+                                        .strategy = options.strategy,
+                                        .fingerprint = options.fingerprint,
+                                        .numerics = options.numerics,
+                                        .variables = options.variables},
+                           .servers = {},
+                           .link = {},
+                           .ready_timeout = seconds_to_duration(options.ready_timeout),
                            .job_ended = options.job_ended};
   for (size_t i = 0; i < plan_.shards.size(); ++i) store.servers.push_back(server_endpoint(int(i)));
   auto made = make_remote_store(env, plan_, std::move(store));

@@ -353,15 +353,15 @@ Cases all_cases() {
   add_softmax_cases(cases);
   add_shape_and_reduce_cases(cases);
   add_integer_cases(cases);
-  add_sequence_cases(cases);
+  add_clipping_cases(cases);
+  add_conv_cases(cases);
   add_binary_cases(cases);
   add_reduction_cases(cases);
-  add_unary_cases(cases);
   add_loss_cases(cases);
-  add_shapes_cases(cases);
-  add_conv_cases(cases);
   add_norm_cases(cases);
-  add_clipping_cases(cases);
+  add_sequence_cases(cases);
+  add_shapes_cases(cases);
+  add_unary_cases(cases);
   return cases;
 }
 

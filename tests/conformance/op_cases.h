@@ -52,19 +52,17 @@ struct OpCase {
 };
 
 const std::vector<OpCase>& op_cases();
-// The families with a file of their own: op_cases_<family>.cc.
-void add_shapes_cases(std::vector<OpCase>& cases);
-// By family.
-void add_clipping_cases(std::vector<OpCase>& cases);
 
-// The families that have files of their own.
-void add_sequence_cases(std::vector<OpCase>& cases);
+// The families with files of their own, op_cases_<family>.cc, in their order (elementwise has two).
+void add_clipping_cases(std::vector<OpCase>& cases);
+void add_conv_cases(std::vector<OpCase>& cases);
 void add_binary_cases(std::vector<OpCase>& cases);
 void add_reduction_cases(std::vector<OpCase>& cases);
-void add_unary_cases(std::vector<OpCase>& cases);
 void add_loss_cases(std::vector<OpCase>& cases);
-void add_conv_cases(std::vector<OpCase>& cases);
 void add_norm_cases(std::vector<OpCase>& cases);
+void add_sequence_cases(std::vector<OpCase>& cases);
+void add_shapes_cases(std::vector<OpCase>& cases);
+void add_unary_cases(std::vector<OpCase>& cases);
 
 /// A case built: outputs, a scalar loss over the float outputs, gradients of that loss. The loss weighs each element
 /// differently, so that mistakes do not cancel.

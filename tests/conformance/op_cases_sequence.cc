@@ -13,12 +13,9 @@ void add_dense_cases(Cases& cases) {
     Shape x;
     int64_t outputs;
   };
-  const std::vector<Sizes> all{{"sequence", {3, 5, 7}, 4},
-                               {"sequence_of_one", {1, 1, 1}, 1},
-                               {"rank4", {2, 3, 2, 5}, 17},
-                               {"long_sequence", {2, 67, 33}, 40},
-                               {"many_outputs", {5, 7, 18}, 515},
-                               {"long_sums", {3, 101, 5}, 521}};
+  const std::vector<Sizes> all{{"sequence", {3, 5, 7}, 4},        {"sequence_of_one", {1, 1, 1}, 1},
+                               {"rank4", {2, 3, 2, 5}, 17},       {"long_sequence", {2, 67, 33}, 40},
+                               {"many_outputs", {5, 7, 18}, 515}, {"long_sums", {3, 101, 5}, 521}};
   for (const Sizes& sizes : all) {
     auto build = [sizes](CaseBuilder& b) -> Values {
       const int64_t features = sizes.x[sizes.x.rank() - 1];

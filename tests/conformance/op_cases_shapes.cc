@@ -26,7 +26,8 @@ void add_reshapes(Cases& cases) {
 
 void add_transposes(Cases& cases) {
   auto transposed = [&](std::string detail, Shape shape, std::vector<int> permutation, bool small = true) {
-    add(cases, "transpose", std::move(detail),
+    add(
+        cases, "transpose", std::move(detail),
         [=](CaseBuilder& b) -> Values { return {ops::transpose(b.floats("x", shape), permutation)}; },
         small ? std::vector<std::string>{"x"} : std::vector<std::string>{});
   };
@@ -43,7 +44,10 @@ void add_transposes(Cases& cases) {
   transposed("empty", {0, 3}, {1, 0}, false);
   for (DType dtype : {DType::kUInt8, DType::kInt64}) {
     add(cases, "transpose", std::string(to_string(dtype)),
-        [dtype](CaseBuilder& b) -> Values { return {ops::matrix_transpose(b.integers("x", dtype, {5, 33, 17}, 100))}; }, {});
+        [dtype](CaseBuilder& b) -> Values {
+          return {ops::matrix_transpose(b.integers("x", dtype, {5, 33, 17}, 100))};
+        },
+        {});
   }
 }
 
@@ -65,11 +69,15 @@ void add_pieces(Cases& cases) {
     for (size_t i = 0; i < whole.pieces.size(); ++i) {
       if (whole.pieces[i].elements() > 0) names.push_back("x" + std::to_string(i));
     }
-    add(cases, "concat", whole.detail, [whole](CaseBuilder& b) -> Values {
-      Values values;
-      for (size_t i = 0; i < whole.pieces.size(); ++i) values.push_back(b.floats("x" + std::to_string(i), whole.pieces[i]));
-      return {ops::concat(values, whole.axis)};
-    }, names);
+    add(
+        cases, "concat", whole.detail,
+        [whole](CaseBuilder& b) -> Values {
+          Values values;
+          for (size_t i = 0; i < whole.pieces.size(); ++i)
+            values.push_back(b.floats("x" + std::to_string(i), whole.pieces[i]));
+          return {ops::concat(values, whole.axis)};
+        },
+        names);
     add(cases, "split", whole.detail, [whole](CaseBuilder& b) -> Values {
       const int rank = whole.pieces[0].rank();
       const int axis = whole.axis < 0 ? whole.axis + rank : whole.axis;
@@ -82,17 +90,22 @@ void add_pieces(Cases& cases) {
   add(cases, "split", "one_piece_used", [](CaseBuilder& b) -> Values {
     return {ops::square(ops::split(b.floats("x", {3, 6}), 1, {1, 3, 2})[1])};
   });
-  add(cases, "concat", "int32", [](CaseBuilder& b) -> Values {
-    return {ops::concat({b.integers("a", DType::kInt32, {7, 3}, 9), b.integers("b", DType::kInt32, {7, 1}, 9)}, 1)};
-  }, {});
-  add(cases, "concat", "large", [](CaseBuilder& b) -> Values {
-    return {ops::concat({b.floats("a", {1021, 67}), b.floats("b", {1021, 16})}, 1)};
-  }, {});
+  add(cases, "concat", "int32",
+      [](CaseBuilder& b) -> Values {
+        return {ops::concat({b.integers("a", DType::kInt32, {7, 3}, 9), b.integers("b", DType::kInt32, {7, 1}, 9)}, 1)};
+      },
+      {});
+  add(cases, "concat", "large",
+      [](CaseBuilder& b) -> Values {
+        return {ops::concat({b.floats("a", {1021, 67}), b.floats("b", {1021, 16})}, 1)};
+      },
+      {});
 }
 
 void add_slices(Cases& cases) {
   auto sliced = [&](std::string detail, Shape shape, std::vector<ops::SliceRange> ranges, bool small = true) {
-    add(cases, "slice", std::move(detail),
+    add(
+        cases, "slice", std::move(detail),
         [=](CaseBuilder& b) -> Values { return {ops::slice(b.floats("x", shape), ranges)}; },
         small ? std::vector<std::string>{"x"} : std::vector<std::string>{});
   };
@@ -105,12 +118,15 @@ void add_slices(Cases& cases) {
   sliced("nothing", {4, 3}, {{.begin = 2, .size = 0}}, false);
   sliced("large", {301, 1031}, {{.begin = 1}, {.begin = 3, .size = 1000}}, false);
   sliced("large_strided", {301, 1031}, {{.begin = 1, .stride = 3}, {.begin = 3, .stride = 2}}, false);
-  add(cases, "slice", "uint8", [](CaseBuilder& b) -> Values {
-    return {ops::slice(b.integers("x", DType::kUInt8, {5, 6}, 200), {{}, {.begin = 1, .stride = 2}})};
-  }, {});
+  add(cases, "slice", "uint8",
+      [](CaseBuilder& b) -> Values {
+        return {ops::slice(b.integers("x", DType::kUInt8, {5, 6}, 200), {{}, {.begin = 1, .stride = 2}})};
+      },
+      {});
 
   auto padded = [&](std::string detail, Shape shape, std::vector<ops::PadRange> ranges, double value, bool small = true) {
-    add(cases, "pad", std::move(detail),
+    add(
+        cases, "pad", std::move(detail),
         [=](CaseBuilder& b) -> Values { return {ops::pad(b.floats("x", shape), {.ranges = ranges, .value = value})}; },
         small ? std::vector<std::string>{"x"} : std::vector<std::string>{});
   };
@@ -121,18 +137,23 @@ void add_slices(Cases& cases) {
   padded("from_nothing", {0, 3}, {{.after = 2}}, 7, false);
   padded("large", {250, 301}, {{.before = 3}, {.before = 5, .after = 1}}, 1, false);
   for (DType dtype : {DType::kInt64, DType::kInt32, DType::kUInt8, DType::kBool}) {
-    add(cases, "pad", std::string(to_string(dtype)), [dtype](CaseBuilder& b) -> Values {
-      return {ops::pad(b.integers("x", dtype, {3, 2}, 2), {.ranges = {{.before = 1}, {.after = 3}}, .value = 300.7})};
-    }, {});
+    add(cases, "pad", std::string(to_string(dtype)),
+        [dtype](CaseBuilder& b) -> Values {
+          return {ops::pad(b.integers("x", dtype, {3, 2}, 2), {.ranges = {{.before = 1}, {.after = 3}}, .value = 300.7})};
+        },
+        {});
   }
 }
 
 void add_lookups(Cases& cases) {
   auto gathered = [&](std::string detail, Shape shape, Shape indices, int axis, DType dtype, bool small = true) {
-    add(cases, "gather", std::move(detail), [=](CaseBuilder& b) -> Values {
-      const int64_t bound = shape[axis < 0 ? axis + shape.rank() : axis];
-      return {ops::gather(b.weights("x", shape), b.integers("indices", dtype, indices, bound), axis)};
-    }, small ? std::vector<std::string>{"x"} : std::vector<std::string>{});
+    add(
+        cases, "gather", std::move(detail),
+        [=](CaseBuilder& b) -> Values {
+          const int64_t bound = shape[axis < 0 ? axis + shape.rank() : axis];
+          return {ops::gather(b.weights("x", shape), b.integers("indices", dtype, indices, bound), axis)};
+        },
+        small ? std::vector<std::string>{"x"} : std::vector<std::string>{});
   };
   gathered("one_row", {1, 3}, {4}, 0, DType::kInt64);
   gathered("scalar_index", {5, 3}, {}, 0, DType::kInt64);
@@ -143,56 +164,72 @@ void add_lookups(Cases& cases) {
   gathered("middle", {2, 4, 3}, {2, 2}, 1, DType::kInt64);
   gathered("no_indices", {4, 3}, {0}, 0, DType::kInt64, false);
   gathered("no_width", {4, 0}, {3}, 0, DType::kInt64, false);
-  add(cases, "gather", "large", [](CaseBuilder& b) -> Values {
-    const Value table = b.floats("x", {5003, 16});
-    const Value y = ops::embedding_lookup(table, b.integers("ids", DType::kInt64, {4099}, 5003));
-    return {y, gradients(ops::reduce_sum(ops::square(y)), {table})[0]};
-  }, {});
-  add(cases, "gather", "bytes", [](CaseBuilder& b) -> Values {
-    return {ops::gather(b.integers("x", DType::kUInt8, {5, 3}, 200), b.integers("indices", DType::kInt64, {4}, 5))};
-  }, {});
+  add(cases, "gather", "large",
+      [](CaseBuilder& b) -> Values {
+        const Value table = b.floats("x", {5003, 16});
+        const Value y = ops::embedding_lookup(table, b.integers("ids", DType::kInt64, {4099}, 5003));
+        return {y, gradients(ops::reduce_sum(ops::square(y)), {table})[0]};
+      },
+      {});
+  add(cases, "gather", "bytes",
+      [](CaseBuilder& b) -> Values {
+        return {ops::gather(b.integers("x", DType::kUInt8, {5, 3}, 200), b.integers("indices", DType::kInt64, {4}, 5))};
+      },
+      {});
 
   for (DType dtype : {DType::kInt64, DType::kInt32}) {
-    add(cases, "one_hot", std::string(to_string(dtype)), [dtype](CaseBuilder& b) -> Values {
-      return {ops::one_hot(b.integers("indices", dtype, {3, 5}, 7), {.depth = 7, .on_value = 0.9, .off_value = -0.1})};
-    }, {});
+    add(cases, "one_hot", std::string(to_string(dtype)),
+        [dtype](CaseBuilder& b) -> Values {
+          return {ops::one_hot(b.integers("indices", dtype, {3, 5}, 7), {.depth = 7, .on_value = 0.9, .off_value = -0.1})};
+        },
+        {});
   }
-  add(cases, "one_hot", "scalar", [](CaseBuilder& b) -> Values {
-    return {ops::one_hot(b.integers("indices", DType::kInt64, {}, 1), {.depth = 1})};
-  }, {});
+  add(cases, "one_hot", "scalar",
+      [](CaseBuilder& b) -> Values { return {ops::one_hot(b.integers("indices", DType::kInt64, {}, 1), {.depth = 1})}; },
+      {});
 
   auto top = [&](std::string detail, Shape shape, int64_t k, bool small = true) {
-    add(cases, "top_k", std::move(detail), [=](CaseBuilder& b) -> Values {
-      const ops::TopK best = ops::top_k(b.distinct_floats("x", shape), k);
-      return {best.values, best.indices};
-    }, small ? std::vector<std::string>{"x"} : std::vector<std::string>{});
+    add(
+        cases, "top_k", std::move(detail),
+        [=](CaseBuilder& b) -> Values {
+          const ops::TopK best = ops::top_k(b.distinct_floats("x", shape), k);
+          return {best.values, best.indices};
+        },
+        small ? std::vector<std::string>{"x"} : std::vector<std::string>{});
   };
   top("one", {1}, 1);
   top("some", {4, 9}, 3);
   top("all", {3, 2, 5}, 5);
   top("large", {17, 1031}, 10, false);
   top("no_rows", {0, 4}, 2, false);
-  add(cases, "top_k", "ties_and_nan", [](CaseBuilder& b) -> Values {
-    const float nan = std::nanf("");
-    const ops::TopK best = ops::top_k(b.input("x", Tensor::of<float>({2, 5}, {1, 2, 2, 1, 2, 0, nan, 5, nan, 7})), 4);
-    return {best.indices};
-  }, {});
+  add(cases, "top_k", "ties_and_nan",
+      [](CaseBuilder& b) -> Values {
+        const float nan = std::nanf("");
+        const ops::TopK best = ops::top_k(b.input("x", Tensor::of<float>({2, 5}, {1, 2, 2, 1, 2, 0, nan, 5, nan, 7})), 4);
+        return {best.indices};
+      },
+      {});
   for (int axis : {0, 1, 2, -1}) {
-    add(cases, "argmax", "axis" + std::to_string(axis + 1), [axis](CaseBuilder& b) -> Values {
-      return {ops::argmax(b.distinct_floats("x", {3, 4, 5}), axis)};
-    }, {});
+    add(cases, "argmax", "axis" + std::to_string(axis + 1),
+        [axis](CaseBuilder& b) -> Values {
+          return {ops::argmax(b.distinct_floats("x", {3, 4, 5}), axis)};
+        },
+        {});
   }
-  add(cases, "argmax", "nan", [](CaseBuilder& b) -> Values {
-    const float nan = std::nanf("");
-    return {ops::argmax(b.input("x", Tensor::of<float>({2, 3}, {1, nan, nan, 4, 9, nan})))};
-  }, {});
+  add(cases, "argmax", "nan",
+      [](CaseBuilder& b) -> Values {
+        const float nan = std::nanf("");
+        return {ops::argmax(b.input("x", Tensor::of<float>({2, 3}, {1, nan, nan, 4, 9, nan})))};
+      },
+      {});
 }
 
 void add_products(Cases& cases) {
   auto product = [&](std::string detail, Shape a, Shape b_shape, ops::MatmulOptions options = {}, bool small = true) {
-    add(cases, "matmul", std::move(detail), [=](CaseBuilder& b) -> Values {
-      return {ops::matmul(b.floats("a", a), b.floats("b", b_shape), options)};
-    }, small ? std::vector<std::string>{"a", "b"} : std::vector<std::string>{});
+    add(
+        cases, "matmul", std::move(detail),
+        [=](CaseBuilder& b) -> Values { return {ops::matmul(b.floats("a", a), b.floats("b", b_shape), options)}; },
+        small ? std::vector<std::string>{"a", "b"} : std::vector<std::string>{});
   };
   product("one", {1, 1}, {1, 1});
   product("odd", {3, 7}, {7, 5});

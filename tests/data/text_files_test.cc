@@ -147,8 +147,9 @@ class Csv : public WithEnvironment {
     return error->message().substr(std::min(where.size(), error->message().size()));
   }
   static std::string text(const Element& element, const char* name) { return element.features.find(name)->strings()[0]; }
-  const CsvOptions options_{.columns = {{.name = "name"}, {.name = "age", .dtype = DType::kInt64}, {.name = "weight", .dtype = DType::kFloat32}},
-                            .labels = {"age"}};
+  const CsvOptions options_{
+      .columns = {{.name = "name"}, {.name = "age", .dtype = DType::kInt64}, {.name = "weight", .dtype = DType::kFloat32}},
+      .labels = {"age"}};
   TemporaryFolder folder_;
   std::string path_;
 };

@@ -33,7 +33,12 @@ TEST(Leftovers, OfExportsAreRemovedByTheNextEvaluation) {
   age(base + "/.export-1/graph.json");
   for (const char* old : {"/.export-1", "/.export-2/variables", "/.export-2", "/0000000001"}) age(base + old);
   Estimator estimator = place.estimator(counting_model, {.save_checkpoints_steps = 10});
-  train_and_evaluate(estimator, {.input_fn = [] { return losses({1, 1}); }, .max_steps = 20},  // the input ends: no final export
+  train_and_evaluate(estimator,
+                     {.input_fn =
+                          [] {
+                            return losses({1, 1});
+                          },
+                      .max_steps = 20},  // the input ends: no final export
                      {.input_fn = [] { return losses({1}); }, .exporters = {final_exporter("last")}});
   EXPECT_FALSE(std::filesystem::exists(base + "/.export-1"));
   EXPECT_TRUE(std::filesystem::exists(base + "/.export-2/variables/data")) << "its newest file is being written";

@@ -68,7 +68,8 @@ TEST_F(LocalMode, SaysWhyASkippedCheckpointIsEvaluatedAfterAll) {
   EXPECT_THAT(evaluations(), ElementsAre(10, 20));
   const std::vector<std::string> lines = place.log.all('I');
   const auto line = [&](const std::string& part) {
-    return std::find_if(lines.begin(), lines.end(), [&](const std::string& l) { return l.find(part) != std::string::npos; });
+    return std::find_if(lines.begin(), lines.end(),
+                        [&](const std::string& l) { return l.find(part) != std::string::npos; });
   };
   EXPECT_LT(line("model.ckpt-20 skipped by the throttle"), line("model.ckpt-20 after all: training has ended with it"));
   EXPECT_NE(line("model.ckpt-20 after all: training has ended with it"), lines.end());

@@ -16,8 +16,9 @@ namespace {
 
 TEST(Params, TakeIntegersOfEveryKind) {
   const std::vector<int> layers(3);
-  const Params params{{"size_t", layers.size()}, {"uint8", uint8_t(200)}, {"int16", int16_t(-2)}, {"uint32", 4000000000u},
-                      {"long long", -1LL},       {"least", INT64_MIN},    {"most", uint64_t(INT64_MAX)}};
+  const Params params{{"size_t", layers.size()},    {"uint8", uint8_t(200)}, {"int16", int16_t(-2)},
+                      {"uint32", 4000000000u},      {"long long", -1LL},     {"least", INT64_MIN},
+                      {"most", uint64_t(INT64_MAX)}};
   EXPECT_EQ(params.get_int("size_t"), 3);
   EXPECT_EQ(params.get_int("uint8"), 200);
   EXPECT_EQ(params.get_int("int16"), -2);

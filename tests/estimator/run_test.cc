@@ -280,7 +280,8 @@ TEST(Run, FlagsThatOnlyABodyCouldHeedAreRefusedWhereItCannot) {
   const char* argv[] = {"program", "--help"};
   ::testing::internal::CaptureStdout();
   EXPECT_EQ(run(2, argv, [](const RunConfig&) {}), 0);
-  EXPECT_THAT(::testing::internal::GetCapturedStdout(), AllOf(HasSubstr("--model-dir"), ::testing::Not(HasSubstr("--steps"))));
+  EXPECT_THAT(::testing::internal::GetCapturedStdout(),
+              AllOf(HasSubstr("--model-dir"), ::testing::Not(HasSubstr("--steps"))));
 }
 
 }  // namespace

@@ -87,8 +87,7 @@ TEST_F(Embedding, AnotherUseMeansWholeUpdates) {
 
 TEST_F(Embedding, ClippingAndLambNeedTheWholeGradient) {
   const Value loss = ops::reduce_sum(ops::square(embedding(ids(), {.ids = 5, .dimension = 3})));
-  for (const Optimizer& optimizer :
-       {lamb(), sgd().clip_by_value(1), sgd().clip_by_norm(1), sgd().clip_by_global_norm(1)}) {
+  for (const Optimizer& optimizer : {lamb(), sgd().clip_by_value(1), sgd().clip_by_norm(1), sgd().clip_by_global_norm(1)}) {
     const TrainOp op = optimizer.minimize(loss);
     ASSERT_EQ(op.updates.size(), 1u);
     EXPECT_TRUE(op.updates[0].update.valid());
@@ -131,7 +130,8 @@ TEST_F(Embedding, SeveralLookupsOfOneTableAddUp) {
 
 TEST_F(Embedding, UntouchedRowsDoNotMoveOn) {
   const Value table = graph_.variable("table", {3, 1});
-  const TrainOp op = sgd({.learning_rate = 1, .momentum = 0.5}).minimize(ops::reduce_sum(ops::embedding_lookup(table, ids())));
+  const TrainOp op =
+      sgd({.learning_rate = 1, .momentum = 0.5}).minimize(ops::reduce_sum(ops::embedding_lookup(table, ids())));
   GraphRunner runner(graph_, {{"batch", 1}});
   runner.train(op, feed({0}));
   runner.train(op, feed({1}));
@@ -150,14 +150,17 @@ TEST_F(Embedding, TrainOpRefusesRowsThatDoNotFit) {
     return raised([&] { train_op({.updates = {update}, .scalars = scalars}); });
   };
   EXPECT_EQ(refusal({.variable = "table", .update = {}, .rule = rule, .rows = {{input, fits}}}), "");
-  EXPECT_EQ(refusal({.variable = "table", .update = {}, .rule = rule, .rows = {{input, wide}}}),
-            "InvalidArgument: train_op: update of table: ids int64 [batch] and rows [batch, 3] do not fit the variable [4, 2]");
+  EXPECT_EQ(
+      refusal({.variable = "table", .update = {}, .rule = rule, .rows = {{input, wide}}}),
+      "InvalidArgument: train_op: update of table: ids int64 [batch] and rows [batch, 3] do not fit the variable [4, 2]");
   EXPECT_EQ(refusal({.variable = "table", .update = {}, .rule = rule, .rows = {{fits, fits}}}),
-            "InvalidArgument: train_op: update of table: ids float32 [batch, 2] and rows [batch, 2] do not fit the variable [4, 2]");
+            "InvalidArgument: train_op: update of table: ids float32 [batch, 2] and rows [batch, 2] do not fit the "
+            "variable [4, 2]");
   EXPECT_EQ(refusal({.variable = "table", .update = table, .rule = rule, .rows = {{input, fits}}}),
             "InvalidArgument: train_op: update of table: comes whole and by rows; it can be one of them");
-  EXPECT_EQ(refusal({.variable = "table", .update = {}, .rule = {.kind = UpdateRule::Kind::kAssign}, .rows = {{input, fits}}}),
-            "InvalidArgument: train_op: update of table: comes by rows, which the rule assign does not take");
+  EXPECT_EQ(
+      refusal({.variable = "table", .update = {}, .rule = {.kind = UpdateRule::Kind::kAssign}, .rows = {{input, fits}}}),
+      "InvalidArgument: train_op: update of table: comes by rows, which the rule assign does not take");
   const UpdateRule of_lamb{.kind = UpdateRule::Kind::kLamb, .constants = {0.9, 0.999, 1e-6, 0.01}};
   EXPECT_EQ(refusal({.variable = "table", .update = {}, .rule = of_lamb, .rows = {{input, fits}}}),
             "InvalidArgument: train_op: update of table: comes by rows, which the rule lamb does not take");

@@ -144,7 +144,8 @@ void GraphRunner::train(const TrainOp& op, const Feeds& feeds) {
       }
     }
     for (const auto& [row, sum] : sums) {
-      if (std::any_of(sum.begin(), sum.end(), [](float value) { return value != 0; })) apply(row * width, width, sum.data());
+      if (std::any_of(sum.begin(), sum.end(), [](float value) { return value != 0; }))
+        apply(row * width, width, sum.data());
     }
   }
   if (op.advances_global_step) ++global_step_;

@@ -23,7 +23,8 @@ TEST(Guarded, AnyOtherFailureIsAnError) {
     const auto kernel = when_oneDNN_throws(status);
     ASSERT_FALSE(kernel);
     EXPECT_EQ(kernel.error().kind(), ErrorKind::kInternal);
-    EXPECT_EQ(kernel.error().message(), "oneDNN failed: could not create a primitive (" + std::string(dnnl_status2str(status)) +
+    EXPECT_EQ(kernel.error().message(), "oneDNN failed: could not create a primitive (" +
+                                            std::string(dnnl_status2str(status)) +
                                             "); the backend \"reference\" computes without it, slowly");
   }
 }

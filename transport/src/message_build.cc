@@ -91,16 +91,16 @@ wire::Weights& mutable_weights(Message& message) {
 }  // namespace
 
 Message make_hello(BufferPool& pool, const Hello& hello) {
-  Body body(pool, hello.job.size() + hello.role.size() + hello.strategy.size() + hello.numerics.size() +
-                hello.variables.size(), 0);
+  Body body(pool,
+            hello.job.size() + hello.role.size() + hello.strategy.size() + hello.numerics.size() + hello.variables.size(),
+            0);
   const auto job = body.text(hello.job);
   const auto role = body.text(hello.role);
   const auto strategy = body.text(hello.strategy);
   const auto numerics = body.text(hello.numerics);
   const auto variables = body.text(hello.variables);
-  return body.finish(MessageKind::kHello,
-                     wire::CreateHello(body.builder, hello.protocol, hello.index, hello.incarnation, hello.fingerprint,
-                                       job, role, strategy, numerics, variables));
+  return body.finish(MessageKind::kHello, wire::CreateHello(body.builder, hello.protocol, hello.index, hello.incarnation,
+                                                            hello.fingerprint, job, role, strategy, numerics, variables));
 }
 
 Message make_control(BufferPool& pool, std::string_view verb, std::string_view text, std::span<const std::byte> payload) {

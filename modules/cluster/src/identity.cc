@@ -20,9 +20,11 @@ std::string bounded(std::string text) {
   return text + rest;
 }
 
+using Lines = std::map<std::string_view, std::string_view>;
+
 /// "name: value" lines; others come with an empty value.
-std::map<std::string_view, std::string_view> lines_of(std::string_view text) {
-  std::map<std::string_view, std::string_view> lines;
+Lines lines_of(std::string_view text) {
+  Lines lines;
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
@@ -31,6 +33,16 @@ std::map<std::string_view, std::string_view> lines_of(std::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return lines;
+}
+
+/// A task of `others` that is not in `lines`, empty if there is none. A list that was cut short says nothing of what it
+/// lacks.
+std::string_view task_missing(const Lines& lines, const Lines& others) {
+  if (lines.contains(kMore)) return {};
+  for (const auto& [task, address] : others) {
+    if (task != kMore && !lines.contains(task)) return task;
+  }
+  return {};
 }
 
 std::string value_of(const VariableSpec& variable) {
@@ -42,7 +54,8 @@ std::string value_of(const VariableSpec& variable) {
 std::string job_text(const ClusterSpec& cluster) {
   std::string text;
   for (const auto& [role, nodes] : cluster.roles()) {
-    for (const ClusterSpec::Node& node : nodes) text += role + " " + std::to_string(node.index) + ": " + node.address + "\n";
+    for (const ClusterSpec::Node& node : nodes)
+      text += role + " " + std::to_string(node.index) + ": " + node.address + "\n";
   }
   return bounded(std::move(text));
 }
@@ -59,18 +72,16 @@ std::string job_difference(std::string_view text, const std::string& owner, std:
   const auto lines = lines_of(text), other_lines = lines_of(other_text);
   for (const auto& [task, address] : lines) {
     const auto found = other_lines.find(task);
-    if (found == other_lines.end()) {
-      return "the cluster of " + owner + " has " + std::string(task) + ", that of " + other_owner + " has not";
-    }
-    if (found->second != address && task != kMore) {
-      return std::string(task) + " is " + std::string(address) + " for " + owner + " and " + std::string(found->second) +
-             " for " + other_owner;
-    }
+    if (task == kMore || found == other_lines.end() || found->second == address) continue;
+    return std::string(task) + " is " + std::string(address) + " for " + owner + " and " + std::string(found->second) +
+           " for " + other_owner;
   }
-  for (const auto& [task, address] : other_lines) {
-    if (!lines.contains(task)) {
-      return "the cluster of " + other_owner + " has " + std::string(task) + ", that of " + owner + " has not";
-    }
+  const std::string_view task = task_missing(other_lines, lines), other_task = task_missing(lines, other_lines);
+  if (!task.empty()) {
+    return "the cluster of " + owner + " has " + std::string(task) + ", that of " + other_owner + " has not";
+  }
+  if (!other_task.empty()) {
+    return "the cluster of " + other_owner + " has " + std::string(other_task) + ", that of " + owner + " has not";
   }
   return "the clusters of " + owner + " and " + other_owner + " differ in one of their many tasks";
 }
@@ -82,8 +93,8 @@ std::string variables_difference(std::string_view text, const std::string& owner
     const auto found = lines.find(segment.variable.name);
     const std::string value = value_of(segment.variable);
     if (found != lines.end() && found->second != value) {
-      return "variable " + segment.variable.name + " is " + std::string(found->second) + " in the model of " + owner + " and " +
-             value + " on " + server;
+      return "variable " + segment.variable.name + " is " + std::string(found->second) + " in the model of " + owner +
+             " and " + value + " on " + server;
     }
     if (found == lines.end() && !lines.contains(kMore)) {
       return "the model of " + owner + " has no variable " + segment.variable.name + ", which is on " + server;

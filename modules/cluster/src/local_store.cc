@@ -94,13 +94,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
     return this;
   }
 
-  Result<void> add_rows(Step&, std::span<const RowGradients> gradients) override {
-    for (RowSums& sums : row_sums_) sums.clear();
-    for (const RowGradients& part : gradients) {
-      SHOAL_TRY_VOID(row_sums_[part.variable].add(part.ids, part.gradients));
-    }
-    return {};
-  }
+  Result<void> add_rows(Step&, std::span<const RowGradients> gradients) override { return sum_rows(gradients, row_sums_); }
 
   Task<Result<Outcome>> commit(Step, std::span<const double> scalars) override {
     Result<void> done;
@@ -134,9 +128,8 @@ class LocalStore final : public Store, private backends::UpdateApplier {
     for (const std::string& name : by_rows) {
       const auto at = std::find_if(segments.begin(), segments.end(),
                                    [&name](const Segment& segment) { return segment.variable.name == name; });
-      SHOAL_TRY_VOID(check_lazy(at == segments.end() ? nullptr : &at->variable, name));
-      const int64_t rows = at->row_end - at->row_begin;
-      row_sums_.emplace_back(rows, rows == 0 ? 0 : at->elements() / rows);
+      SHOAL_TRY(RowSums sums, RowSums::make(at == segments.end() ? nullptr : &at->variable, name));
+      row_sums_.push_back(std::move(sums));
       sums_of_segment_[size_t(at - segments.begin())] = &row_sums_.back();
     }
     return {};
@@ -194,8 +187,8 @@ class LocalStore final : public Store, private backends::UpdateApplier {
   Ref<Buffer> weights_;
   Ref<Buffer> updates_;
   Bindings bindings_;
-  std::vector<RowSums> row_sums_;                 // by bind()'s by_rows
-  std::vector<const RowSums*> sums_of_segment_;   // the same, by segment; null where updates come whole
+  std::vector<RowSums> row_sums_;                // by bind()'s by_rows
+  std::vector<const RowSums*> sums_of_segment_;  // the same, by segment; null where updates come whole
   uint64_t global_step_ = 0;
   uint64_t epoch_ = 0;
   // Of a step whose updates are applied while its program runs.

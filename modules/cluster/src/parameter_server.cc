@@ -212,7 +212,8 @@ Task<Result<void>> Server::serve_session(std::unique_ptr<Connection> connection)
 }
 
 Message Server::welcome(const Session& session) {
-  const Welcome text{state_.phase(), state_.epoch(), state_.global_step(), state_.position_of(session.trainer), state_.end()};
+  const Welcome text{state_.phase(), state_.epoch(), state_.global_step(), state_.position_of(session.trainer),
+                     state_.end()};
   return transport::make_control(env_.buffers(), "welcome", to_json(text));
 }
 

@@ -1,10 +1,9 @@
 #include "shoal/cluster/remote_store.h"
 
 #include <algorithm>
-#include <cstring>
 
-#include "row_sums.h"
-#include "server_link.h"
+#include "row_push.h"
+#include "server_links.h"
 #include "shoal/cluster/shard.h"
 
 namespace shoal::cluster {
@@ -13,7 +12,6 @@ namespace {
 using transport::Message;
 using transport::MessageKind;
 
-constexpr auto kRequestTimeout = std::chrono::seconds(60);
 constexpr auto kNoteEvery = std::chrono::seconds(10);
 constexpr auto kAttachPause = std::chrono::milliseconds(20);
 constexpr uint64_t kPartBytes = uint64_t(16) << 20;
@@ -28,17 +26,14 @@ struct Outgoing {
 class RemoteStoreImpl final : public RemoteStore {
  public:
   RemoteStoreImpl(Environment& env, ShardPlan plan, RemoteStoreOptions options)
-      : env_(env), plan_(std::move(plan)), options_(std::move(options)) {
-    SHOAL_CHECK(plan_.shards.size() == options_.servers.size());
-    for (const transport::Endpoint& server : options_.servers) {
-      links_.push_back(std::make_unique<ServerLink>(env_, options_.identity, server, options_.link));
+      : env_(env), plan_(std::move(plan)), options_(std::move(options)), servers_(env_, options_) {
+    SHOAL_CHECK(plan_.shards.size() == servers_.size());
+    for (size_t i = 0; i < servers_.size(); ++i) {
+      servers_[i].set_receive_limit(std::max(plan_.shards[i].arena_bytes, kPartBytes) + kMessageOverhead);
     }
-    for (size_t i = 0; i < links_.size(); ++i) {
-      links_[i]->set_receive_limit(std::max(plan_.shards[i].arena_bytes, kPartBytes) + kMessageOverhead);
-    }
-    weights_.resize(links_.size());
-    incarnations_.resize(links_.size());
-    outgoing_.resize(links_.size());
+    weights_.resize(servers_.size());
+    incarnations_.resize(servers_.size());
+    outgoing_.resize(servers_.size());
   }
 
   Task<Result<Ready>> prepare(RestoreSource* restore, Deadline deadline) override;
@@ -47,31 +42,24 @@ class RemoteStoreImpl final : public RemoteStore {
                     const std::vector<std::string>& by_rows) override;
   Task<Result<Step>> begin(StopToken stop) override;
   Result<void> start(Step& step, uint64_t ordinal, std::string_view position) override;
-  Result<void> add_rows(Step& step, std::span<const RowGradients> gradients) override;
+  Result<void> add_rows(Step&, std::span<const RowGradients> gradients) override { return row_push_.write(gradients); }
   Task<Result<Outcome>> commit(Step step, std::span<const double> scalars) override;
   bool wants_positions() const override { return true; }
   Task<Result<std::unique_ptr<Snapshot>>> snapshot(std::string own_position) override;
-  bool lost() const override { return lost_; }
+  bool lost() const override { return servers_.lost(); }
   Task<Result<uint64_t>> global_step() override;
   const ShardPlan& plan() const override { return plan_; }
 
-  Task<Result<void>> connect(Deadline deadline) override { return connect_all(deadline); }
+  Task<Result<void>> connect(Deadline deadline) override { return servers_.connect(deadline); }
   Task<Result<void>> leave(Deadline deadline) override;
-  Task<Result<void>> request_stop(Deadline deadline) override { return tell_all("stop", {}, deadline); }
-  Task<Result<ServerStatus>> status(Deadline deadline) override { return status_of(0, deadline); }
-  Task<Result<void>> finish(JobEnd end, Deadline deadline) override;
-  std::optional<JobEnd> job_end() const override;
-
-  Task<Result<Message>> control(size_t shard, std::string_view verb, std::string text, Deadline deadline);
-  Task<Result<void>> tell_all(std::string_view verb, std::string text, Deadline deadline);
+  Task<Result<void>> request_stop(Deadline deadline) override { return servers_.tell_all("stop", deadline); }
+  Task<Result<ServerStatus>> status(Deadline deadline) override { return servers_.status(0, deadline); }
+  Task<Result<void>> finish(JobEnd end, Deadline deadline) override { return servers_.finish(std::move(end), deadline); }
+  std::optional<JobEnd> job_end() const override { return servers_.job_end(); }
 
  private:
-  Task<Result<void>> connect_all(Deadline deadline);
-  Task<Result<void>> finish_server(size_t shard, std::string end, Deadline deadline);
   Task<Result<Ready>> attach_once(Deadline deadline);
   Task<bool> asks_job_ended();
-  Task<Result<Welcome>> welcome_of(size_t shard, Deadline deadline);
-  Task<Result<ServerStatus>> status_of(size_t shard, Deadline deadline);
   bool still_held(const std::vector<ServerStatus>& statuses, const RestoreSource* restore) const;
   Task<Result<void>> load_shard(size_t shard, RestoreSource* restore, Deadline deadline);
   Task<Result<void>> restore_arena(size_t shard, ArenaIndex arena, RestoreSource& restore, Deadline deadline);
@@ -85,76 +73,40 @@ class RemoteStoreImpl final : public RemoteStore {
   Environment& env_;
   ShardPlan plan_;
   RemoteStoreOptions options_;
-  std::vector<std::unique_ptr<ServerLink>> links_;
+  ServerLinks servers_;
   Bindings bindings_;
-  Bindings row_bindings_;         // the updates of variables that get gradients by rows
-  std::vector<RowSums> row_sums_;  // of those
-  std::vector<Message> weights_;  // newest per shard; null body: to be pulled
+  RowPush row_push_;
+  std::vector<Message> weights_;        // newest per shard; null body: to be pulled
   std::vector<uint64_t> incarnations_;  // of the servers whose state we follow
   std::vector<Outgoing> outgoing_;
-  uint64_t epoch_ = 0;
   uint64_t global_step_ = 0;
   bool stop_ = false;
-  bool lost_ = false;
-
-  /// Every failure of a server passes here.
-  template <class T>
-  Result<T> noted(Result<T> result) {
-    if (!result && result.error().kind() == ErrorKind::kUnavailable) lost_ = true;
-    return result;
-  }
 };
 
 /// The chief's view of a state that the servers hold for it; read over the chief's own connections.
 class RemoteSnapshot final : public Snapshot {
  public:
-  RemoteSnapshot(RemoteStoreImpl& store, Environment& env, StateInfo info) : store_(store), env_(env), info_(std::move(info)) {}
+  RemoteSnapshot(ServerLinks& servers, const ShardPlan& plan, Environment& env, StateInfo info)
+      : servers_(servers), plan_(plan), env_(env), info_(std::move(info)) {}
   const StateInfo& info() const override { return info_; }
-  const ShardPlan& plan() const override { return store_.plan(); }
+  const ShardPlan& plan() const override { return plan_; }
   Task<Result<Part>> read(int shard, ArenaIndex arena, uint64_t offset, uint64_t bytes) override {
     SHOAL_CHECK(bytes <= kPartBytes);
     std::string range = to_json(ReadRange{arena, offset, bytes});
-    SHOAL_CO_TRY(Message message, co_await store_.control(size_t(shard), "read", std::move(range), env_.after(kRequestTimeout)));
+    SHOAL_CO_TRY(Message message,
+                 co_await servers_.control(size_t(shard), "read", std::move(range), env_.after(kRequestTimeout)));
     SHOAL_CO_TRY(const transport::SnapshotPart part, transport::read_snapshot_part(message));
     if (part.offset != offset || part.payload.size() != bytes) co_return data_loss("a server sent another part than asked");
     co_return Part{part.payload, message.body};
   }
-  Task<Result<void>> release() override { return store_.tell_all("release", {}, env_.after(kRequestTimeout)); }
+  Task<Result<void>> release() override { return servers_.tell_all("release", env_.after(kRequestTimeout)); }
 
  private:
-  RemoteStoreImpl& store_;
+  ServerLinks& servers_;
+  const ShardPlan& plan_;
   Environment& env_;
   StateInfo info_;
 };
-
-Task<Result<Message>> RemoteStoreImpl::control(size_t shard, std::string_view verb, std::string text, Deadline deadline) {
-  Message message = transport::make_control(env_.buffers(), verb, text);
-  message.head.sequence = links_[shard]->next_sequence();
-  auto answer = co_await links_[shard]->request(std::move(message), epoch_, deadline);
-  co_return noted(std::move(answer));
-}
-
-Task<Result<void>> RemoteStoreImpl::connect_all(Deadline deadline) {
-  for (auto& link : links_) {
-    if (link->connected()) continue;
-    std::function<bool()> give_up = options_.job_ended;
-    SHOAL_CO_TRY_VOID(co_await link->connect(deadline, std::move(give_up)));
-  }
-  co_return Result<void>{};
-}
-
-Task<Result<ServerStatus>> RemoteStoreImpl::status_of(size_t shard, Deadline deadline) {
-  SHOAL_CO_TRY(const Message answer, co_await control(shard, "status", {}, deadline));
-  SHOAL_CO_TRY(const transport::Control text, transport::read_control(answer));
-  co_return parse_server_status(text.text);
-}
-
-/// As it is now: the hello may have come before the chief restored it, or many steps ago.
-Task<Result<Welcome>> RemoteStoreImpl::welcome_of(size_t shard, Deadline deadline) {
-  SHOAL_CO_TRY(const Message answer, co_await control(shard, "welcome", {}, deadline));
-  SHOAL_CO_TRY(const transport::Control text, transport::read_control(answer));
-  co_return parse_welcome(text.text);
-}
 
 bool RemoteStoreImpl::still_held(const std::vector<ServerStatus>& statuses, const RestoreSource* restore) const {
   for (size_t i = 0; i < statuses.size(); ++i) {
@@ -167,29 +119,29 @@ bool RemoteStoreImpl::still_held(const std::vector<ServerStatus>& statuses, cons
 }
 
 Task<Result<Ready>> RemoteStoreImpl::prepare(RestoreSource* restore, Deadline deadline) {
-  lost_ = false;
-  SHOAL_CO_TRY_VOID(co_await connect_all(deadline));
+  servers_.clear_lost();
+  SHOAL_CO_TRY_VOID(co_await servers_.connect(deadline));
   std::vector<ServerStatus> statuses;
-  uint64_t newest = epoch_;  // servers that were restarted begin with 0 again; ours must not come twice
-  for (size_t i = 0; i < links_.size(); ++i) {
-    SHOAL_CO_TRY(ServerStatus status, co_await status_of(i, deadline));
+  uint64_t newest = servers_.epoch();  // servers that were restarted begin with 0 again; ours must not come twice
+  for (size_t i = 0; i < servers_.size(); ++i) {
+    SHOAL_CO_TRY(ServerStatus status, co_await servers_.status(i, deadline));
     newest = std::max(newest, status.epoch);
     statuses.push_back(std::move(status));
   }
   Ready ready;
   ready.attached = still_held(statuses, restore);
-  epoch_ = ready.attached ? statuses[0].epoch : newest + 1;
+  servers_.set_epoch(ready.attached ? statuses[0].epoch : newest + 1);
   stop_ = false;
   if (!ready.attached) {
-    for (size_t i = 0; i < links_.size(); ++i) SHOAL_CO_TRY_VOID(co_await load_shard(i, restore, deadline));
+    for (size_t i = 0; i < servers_.size(); ++i) SHOAL_CO_TRY_VOID(co_await load_shard(i, restore, deadline));
     SHOAL_CO_TRY_VOID(co_await activate(restore, deadline));
   }
-  for (size_t i = 0; i < links_.size(); ++i) SHOAL_CO_TRY_VOID(co_await pull(i, deadline));
-  ready.epoch = epoch_;
+  for (size_t i = 0; i < servers_.size(); ++i) SHOAL_CO_TRY_VOID(co_await pull(i, deadline));
+  ready.epoch = servers_.epoch();
   ready.global_step = global_step_;
   ready.stop = stop_;
   if (ready.attached) {
-    SHOAL_CO_TRY(Welcome welcome, co_await welcome_of(0, deadline));
+    SHOAL_CO_TRY(Welcome welcome, co_await servers_.welcome(0, deadline));
     if (!welcome.position.empty()) ready.position = std::move(welcome.position);
   } else if (restore) {
     const auto& positions = restore->info().positions;
@@ -199,8 +151,8 @@ Task<Result<Ready>> RemoteStoreImpl::prepare(RestoreSource* restore, Deadline de
 }
 
 Task<Result<void>> RemoteStoreImpl::load_shard(size_t shard, RestoreSource* restore, Deadline deadline) {
-  const Prepare prepare{epoch_, options_.identity.fingerprint, plan_.shards[shard]};
-  SHOAL_CO_TRY_VOID((co_await control(shard, "prepare", to_json(prepare), deadline)));
+  const Prepare prepare{servers_.epoch(), options_.identity.fingerprint, plan_.shards[shard]};
+  SHOAL_CO_TRY_VOID((co_await servers_.control(shard, "prepare", to_json(prepare), deadline)));
   if (!restore) co_return Result<void>{};
   for (ArenaIndex arena = 0; arena <= plan_.shards[shard].slot_count; ++arena) {
     SHOAL_CO_TRY_VOID(co_await restore_arena(shard, arena, *restore, deadline));
@@ -224,9 +176,7 @@ Task<Result<void>> RemoteStoreImpl::restore_arena(size_t shard, ArenaIndex arena
                                          .total_bytes = plan_.shards[shard].arena_bytes,
                                          .payload = buffer->bytes().subspan(done, std::min(kPartBytes, segment.bytes - done))};
       Message message = transport::make_snapshot_part(env_.buffers(), part);
-      message.head.sequence = links_[shard]->next_sequence();
-      auto stored = co_await links_[shard]->request(std::move(message), epoch_, deadline);
-      SHOAL_CO_TRY_VOID(noted(std::move(stored)));
+      SHOAL_CO_TRY_VOID((co_await servers_.request(shard, std::move(message), deadline)));
     }
   }
   co_return Result<void>{};
@@ -234,18 +184,18 @@ Task<Result<void>> RemoteStoreImpl::restore_arena(size_t shard, ArenaIndex arena
 
 /// Shard 0 last: trainers wait for it, and find the others ready.
 Task<Result<void>> RemoteStoreImpl::activate(RestoreSource* restore, Deadline deadline) {
-  for (size_t i = links_.size(); i-- > 0;) {
-    StateText state{.epoch = epoch_, .global_step = 0, .counters = {}, .positions = {}};
+  for (size_t i = servers_.size(); i-- > 0;) {
+    StateText state{.epoch = servers_.epoch(), .global_step = 0, .counters = {}, .positions = {}};
     if (restore) {
       const StateInfo& info = restore->info();
       state.global_step = info.global_step;
       for (size_t j = 0; j < info.shards.size(); ++j) {  // another number of shards than then: the furthest counts
-        if (info.shards.size() == links_.size() && j != i) continue;
+        if (info.shards.size() == servers_.size() && j != i) continue;
         state.counters.update_count = std::max(state.counters.update_count, info.shards[j].update_count);
       }
       if (i == 0) state.positions = info.positions;
     }
-    SHOAL_CO_TRY_VOID((co_await control(i, "ready", to_json(state), deadline)));
+    SHOAL_CO_TRY_VOID((co_await servers_.control(i, "ready", to_json(state), deadline)));
   }
   co_return Result<void>{};
 }
@@ -253,7 +203,7 @@ Task<Result<void>> RemoteStoreImpl::activate(RestoreSource* restore, Deadline de
 Task<Result<Ready>> RemoteStoreImpl::attach(Deadline deadline) {
   SteadyTime note = env_.after(kNoteEvery);
   for (;;) {
-    SHOAL_CO_TRY_VOID(co_await connect_all(deadline));
+    SHOAL_CO_TRY_VOID(co_await servers_.connect(deadline));
     auto ready = co_await attach_once(deadline);
     if (ready || ready.error().kind() != ErrorKind::kUnavailable) co_return ready;
     const bool ended = co_await asks_job_ended();
@@ -272,14 +222,16 @@ Task<Result<Ready>> RemoteStoreImpl::attach(Deadline deadline) {
 /// The same epoch from every server, or Unavailable: while the chief restores them one after another, some may still be in
 /// the epoch before.
 Task<Result<Ready>> RemoteStoreImpl::attach_once(Deadline deadline) {
-  epoch_ = 0;
-  stop_ = lost_ = false;
-  for (size_t i = 0; i < links_.size(); ++i) {
+  servers_.set_epoch(0);
+  stop_ = false;
+  servers_.clear_lost();
+  for (size_t i = 0; i < servers_.size(); ++i) {
     SHOAL_CO_TRY_VOID(co_await pull(i, std::min(deadline, env_.after(kRequestTimeout))));
   }
-  SHOAL_CO_TRY(Welcome welcome, co_await welcome_of(0, env_.after(kRequestTimeout)));
-  if (welcome.epoch != epoch_ || welcome.phase != Phase::kReady) co_return unavailable("the servers are being restored");
-  Ready ready{.global_step = global_step_, .epoch = epoch_, .attached = true, .position = {}, .stop = stop_};
+  SHOAL_CO_TRY(Welcome welcome, co_await servers_.welcome(0, env_.after(kRequestTimeout)));
+  if (welcome.epoch != servers_.epoch() || welcome.phase != Phase::kReady)
+    co_return unavailable("the servers are being restored");
+  Ready ready{.global_step = global_step_, .epoch = servers_.epoch(), .attached = true, .position = {}, .stop = stop_};
   if (!welcome.position.empty()) ready.position = std::move(welcome.position);
   co_return ready;
 }
@@ -295,14 +247,13 @@ Task<bool> RemoteStoreImpl::asks_job_ended() {
 /// Unavailable "not ready" while the chief is not through; learns the epoch from the first server.
 Task<Result<void>> RemoteStoreImpl::pull(size_t shard, Deadline deadline) {
   auto pulled = co_await pull_once(shard, deadline);
-  co_return noted(std::move(pulled));
+  co_return servers_.noted(std::move(pulled));
 }
 
 Task<Result<void>> RemoteStoreImpl::pull_once(size_t shard, Deadline deadline) {
   Message message;
   message.head.kind = MessageKind::kPull;
-  message.head.sequence = links_[shard]->next_sequence();
-  SHOAL_CO_TRY(Message answer, co_await links_[shard]->request(std::move(message), epoch_, deadline));
+  SHOAL_CO_TRY(Message answer, co_await servers_.request(shard, std::move(message), deadline));
   if (answer.head.kind == MessageKind::kWeights) co_return accept_weights(shard, std::move(answer));
   SHOAL_CO_TRY(const transport::Control text, transport::read_control(answer));
   if (text.verb == "finished") stop_ = true;
@@ -312,12 +263,12 @@ Task<Result<void>> RemoteStoreImpl::pull_once(size_t shard, Deadline deadline) {
 Result<void> RemoteStoreImpl::accept_weights(size_t shard, Message message) {
   SHOAL_TRY(const transport::Weights weights, transport::read_weights(message));
   if (weights.payload.size() != plan_.shards[shard].arena_bytes) {
-    return failed_precondition(to_string(links_[shard]->server()) + " holds another model: " +
-                               std::to_string(weights.payload.size()) + " bytes of weights, expected " +
-                               std::to_string(plan_.shards[shard].arena_bytes));
+    return failed_precondition(to_string(servers_[shard].server()) +
+                               " holds another model: " + std::to_string(weights.payload.size()) +
+                               " bytes of weights, expected " + std::to_string(plan_.shards[shard].arena_bytes));
   }
-  if (epoch_ == 0) epoch_ = message.head.epoch;
-  if (message.head.epoch != epoch_) return unavailable("the servers are being restored");
+  if (servers_.epoch() == 0) servers_.set_epoch(message.head.epoch);
+  if (message.head.epoch != servers_.epoch()) return unavailable("the servers are being restored");
   incarnations_[shard] = message.head.incarnation;
   if (shard == 0) global_step_ = message.head.global_step;
   if (message.head.status & kStatusStopBit) stop_ = true;
@@ -327,8 +278,8 @@ Result<void> RemoteStoreImpl::accept_weights(size_t shard, Message message) {
 
 Task<Result<Step>> RemoteStoreImpl::begin(StopToken stop) {
   if (stop.stop_requested()) co_return cancelled();
-  backends::VersionId version{epoch_, 0};
-  for (size_t i = 0; i < links_.size(); ++i) {
+  backends::VersionId version{servers_.epoch(), 0};
+  for (size_t i = 0; i < servers_.size(); ++i) {
     if (!weights_[i].body) SHOAL_CO_TRY_VOID(co_await pull(i, env_.after(kRequestTimeout)));
     bindings_.set_weights(i, weights_[i].payload().data());
     SHOAL_CO_TRY(const transport::Weights weights, transport::read_weights(weights_[i]));
@@ -338,7 +289,7 @@ Task<Result<Step>> RemoteStoreImpl::begin(StopToken stop) {
 }
 
 Result<void> RemoteStoreImpl::start(Step& step, uint64_t ordinal, std::string_view position) {
-  for (size_t i = 0; i < links_.size(); ++i) {
+  for (size_t i = 0; i < servers_.size(); ++i) {
     const ShardSpec& spec = plan_.shards[i];
     SHOAL_TRY(const transport::Weights weights, transport::read_weights(weights_[i]));
     const transport::Chunk fields{.base_version = weights.version,
@@ -351,7 +302,7 @@ Result<void> RemoteStoreImpl::start(Step& step, uint64_t ordinal, std::string_vi
     outgoing_[i].chunk = transport::make_chunk(env_.buffers(), fields, spec.arena_bytes, size_t(spec.scalar_count));
     zero_padding(spec, outgoing_[i].chunk.payload);
     bindings_.set_updates(i, outgoing_[i].chunk.payload.data());
-    row_bindings_.set_updates(i, outgoing_[i].chunk.payload.data());
+    row_push_.set_updates(i, outgoing_[i].chunk.payload.data());
   }
   step.updates = bindings_.updates();
   return {};
@@ -359,58 +310,25 @@ Result<void> RemoteStoreImpl::start(Step& step, uint64_t ordinal, std::string_vi
 
 Result<void> RemoteStoreImpl::bind(const std::vector<std::string>& variables, const std::vector<std::string>& updates,
                                    const std::vector<std::string>& by_rows) {
-  row_sums_.clear();
-  for (const std::string& name : by_rows) {
-    const VariableSpec* found = nullptr;
-    for (const ShardSpec& shard : plan_.shards) {
-      for (const Segment& segment : shard.segments) {
-        if (segment.variable.name == name) found = &segment.variable;
-      }
-    }
-    SHOAL_TRY_VOID(check_lazy(found, name));
-    const int64_t rows = found->shape.rank() == 0 ? 1 : found->shape[0];
-    row_sums_.emplace_back(rows, rows == 0 ? 0 : found->shape.elements() / rows);
-  }
-  SHOAL_TRY_VOID(row_bindings_.bind(plan_, {}, by_rows));
+  SHOAL_TRY_VOID(row_push_.bind(plan_, by_rows));
   return bindings_.bind(plan_, variables, updates);
-}
-
-/// Into the dense push: zeros, and the sums in their rows. The server takes rows of zeros as untouched.
-Result<void> RemoteStoreImpl::add_rows(Step&, std::span<const RowGradients> gradients) {
-  for (RowSums& sums : row_sums_) sums.clear();
-  for (const RowGradients& part : gradients) SHOAL_TRY_VOID(row_sums_[part.variable].add(part.ids, part.gradients));
-  for (size_t i = 0; i < row_sums_.size(); ++i) {
-    const RowSums& sums = row_sums_[i];
-    const size_t row_bytes = size_t(sums.width()) * sizeof(float);
-    const backends::MutablePieces pieces = row_bindings_.updates()[i];
-    for (const backends::MutablePiece& piece : pieces) {
-      const size_t bytes = size_t(piece.row_end - piece.row_begin) * row_bytes;
-      if (bytes > 0) std::memset(piece.data, 0, bytes);
-    }
-    for (size_t k = 0; k < sums.touched().size(); ++k) {
-      const int64_t row = sums.touched()[k];
-      const auto piece = std::find_if(pieces.begin(), pieces.end(), [row](const auto& p) { return row < p.row_end; });
-      std::memcpy(piece->data + size_t(row - piece->row_begin) * row_bytes, sums.sum(k), row_bytes);
-    }
-  }
-  return {};
 }
 
 Task<Result<Outcome>> RemoteStoreImpl::commit(Step step, std::span<const double> scalars) {
   static_cast<void>(step);
   for (Message& held : weights_) held.body = {};  // so that a server whose only reader we are updates in place
-  for (size_t i = 0; i < links_.size(); ++i) {
+  for (size_t i = 0; i < servers_.size(); ++i) {
     Outgoing& out = outgoing_[i];
     SHOAL_CHECK(scalars.size() == out.chunk.scalars.size());
     std::copy(scalars.begin(), scalars.end(), out.chunk.scalars.begin());
-    out.sequence = links_[i]->next_sequence();
+    out.sequence = servers_[i].next_sequence();
     out.chunk.message.head.sequence = out.sequence;
     Message message = out.chunk.message;  // kept until the reply, for a retry
-    Result<void> sent = co_await links_[i]->send(std::move(message), epoch_, env_.after(kRequestTimeout));
+    Result<void> sent = co_await servers_[i].send(std::move(message), servers_.epoch(), env_.after(kRequestTimeout));
     static_cast<void>(sent);  // a lost connection shows below, where the push is delivered again
   }
   Result<void> outcome;
-  for (size_t i = 0; i < links_.size(); ++i) {
+  for (size_t i = 0; i < servers_.size(); ++i) {
     Result<void> delivered = co_await deliver(i);
     if (!delivered && outcome) outcome = std::move(delivered);
     outgoing_[i].chunk = {};
@@ -422,22 +340,22 @@ Task<Result<Outcome>> RemoteStoreImpl::commit(Step step, std::span<const double>
 /// The reply to a push; over a new connection, and with the push sent again under its number, if the old one broke.
 Task<Result<void>> RemoteStoreImpl::deliver(size_t shard) {
   auto delivered = co_await deliver_once(shard);
-  co_return noted(std::move(delivered));
+  co_return servers_.noted(std::move(delivered));
 }
 
 Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard) {
   const Deadline deadline = env_.after(options_.ready_timeout);
-  ServerLink& link = *links_[shard];
+  ServerLink& link = servers_[shard];
   for (;;) {
     if (!link.connected()) {
       SHOAL_CO_TRY_VOID(co_await link.connect(deadline, options_.job_ended));
       if (link.welcome().phase == Phase::kFinished) co_return cancelled();
-      if (link.welcome().phase != Phase::kReady || link.welcome().epoch != epoch_ ||
+      if (link.welcome().phase != Phase::kReady || link.welcome().epoch != servers_.epoch() ||
           link.server_incarnation() != incarnations_[shard]) {
         co_return unavailable(to_string(link.server()) + " lost its state");
       }
       Message again = outgoing_[shard].chunk.message;
-      Result<void> sent = co_await link.send(std::move(again), epoch_, env_.after(kRequestTimeout));
+      Result<void> sent = co_await link.send(std::move(again), servers_.epoch(), env_.after(kRequestTimeout));
       if (!sent && sent.error().kind() != ErrorKind::kUnavailable) co_return sent;
       if (!sent) continue;  // broken again; the other servers may have applied their part, so this one must too
     }
@@ -456,13 +374,13 @@ Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard) {
 
 Task<Result<std::unique_ptr<Snapshot>>> RemoteStoreImpl::snapshot(std::string) {
   StateInfo info;
-  for (size_t i = 0; i < links_.size(); ++i) {
-    SHOAL_CO_TRY(const Message answer, co_await control(i, "hold", {}, env_.after(kRequestTimeout)));
+  for (size_t i = 0; i < servers_.size(); ++i) {
+    SHOAL_CO_TRY(const Message answer, co_await servers_.control(i, "hold", {}, env_.after(kRequestTimeout)));
     SHOAL_CO_TRY(const transport::Control text, transport::read_control(answer));
     SHOAL_CO_TRY(StateText state, parse_state(text.text));
-    if (state.epoch != epoch_) {
-      lost_ = true;
-      co_return unavailable(to_string(links_[i]->server()) + " is in another epoch");
+    if (state.epoch != servers_.epoch()) {
+      Result<std::unique_ptr<Snapshot>> other = unavailable(to_string(servers_[i].server()) + " is in another epoch");
+      co_return servers_.noted(std::move(other));
     }
     if (i == 0) {
       info.global_step = state.global_step;
@@ -470,58 +388,20 @@ Task<Result<std::unique_ptr<Snapshot>>> RemoteStoreImpl::snapshot(std::string) {
     }
     info.shards.push_back(state.counters);
   }
-  co_return std::unique_ptr<Snapshot>(new RemoteSnapshot(*this, env_, std::move(info)));
+  co_return std::unique_ptr<Snapshot>(new RemoteSnapshot(servers_, plan_, env_, std::move(info)));
 }
 
 Task<Result<uint64_t>> RemoteStoreImpl::global_step() {
-  SHOAL_CO_TRY(const ServerStatus status, co_await status_of(0, env_.after(kRequestTimeout)));
+  SHOAL_CO_TRY(const ServerStatus status, co_await servers_.status(0, env_.after(kRequestTimeout)));
   global_step_ = status.global_step;
   co_return global_step_;
 }
 
 Task<Result<void>> RemoteStoreImpl::leave(Deadline deadline) {
   for (Message& held : weights_) held.body = {};
-  Result<void> told = co_await tell_all("done", {}, deadline);
-  for (auto& link : links_) link->close(Error(ErrorKind::kCancelled, "the trainer is done"));
+  Result<void> told = co_await servers_.tell_all("done", deadline);
+  for (size_t i = 0; i < servers_.size(); ++i) servers_[i].close(Error(ErrorKind::kCancelled, "the trainer is done"));
   co_return told;
-}
-
-/// All at once: a server that is gone keeps no other waiting.
-Task<Result<void>> RemoteStoreImpl::finish(JobEnd end, Deadline deadline) {
-  TaskGroup group(env_);
-  for (size_t i = 0; i < links_.size(); ++i) group.spawn(finish_server(i, to_json(end), deadline));
-  co_return co_await group.join();
-}
-
-/// Over a new connection where there is none, or where it breaks before the answer.
-Task<Result<void>> RemoteStoreImpl::finish_server(size_t shard, std::string end, Deadline deadline) {
-  for (;;) {
-    if (!links_[shard]->connected()) {
-      std::function<bool()> give_up;
-      SHOAL_CO_TRY_VOID(co_await links_[shard]->connect(deadline, std::move(give_up)));
-      if (links_[shard]->welcome().phase == Phase::kFinished) co_return Result<void>{};
-    }
-    auto told = co_await control(shard, "finish", end, deadline);
-    if (told) co_return Result<void>{};
-    if (told.error().kind() != ErrorKind::kUnavailable) co_return std::move(told).error();
-  }
-}
-
-std::optional<JobEnd> RemoteStoreImpl::job_end() const {
-  for (const auto& link : links_) {
-    if (link->job_end()) return link->job_end();
-  }
-  return std::nullopt;
-}
-
-Task<Result<void>> RemoteStoreImpl::tell_all(std::string_view verb, std::string text, Deadline deadline) {
-  Result<void> outcome;
-  for (size_t i = 0; i < links_.size(); ++i) {
-    if (!links_[i]->connected()) continue;
-    auto told = co_await control(i, verb, text, deadline);
-    if (!told && outcome) outcome = std::move(told).error();
-  }
-  co_return outcome;
 }
 
 }  // namespace

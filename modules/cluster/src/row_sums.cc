@@ -4,6 +4,13 @@
 
 namespace shoal::cluster {
 
+Result<RowSums> RowSums::make(const VariableSpec* variable, const std::string& name) {
+  if (!variable) return not_found("variable " + name + " is on no server; is it a variable of the trained model?");
+  if (!variable->lazy_rows) return failed_precondition("variable " + name + " is not planned for updates by rows");
+  const int64_t rows = variable->shape.rank() == 0 ? 1 : variable->shape[0];
+  return RowSums(rows, rows == 0 ? 0 : variable->shape.elements() / rows);
+}
+
 Result<void> RowSums::add(const TensorView& ids, const TensorView& gradients) {
   if (gradients.dtype != DType::kFloat32 || gradients.elements() != ids.elements() * width_) {
     return invalid_argument("gradient rows " + to_string(gradients.shape) + " do not fit the ids " + to_string(ids.shape) +
@@ -44,10 +51,10 @@ void RowSums::clear() {
   sums_.clear();
 }
 
-Result<void> check_lazy(const VariableSpec* variable, const std::string& name) {
-  if (!variable) return not_found("variable " + name + " is on no server; is it a variable of the trained model?");
-  if (variable->lazy_rows) return {};
-  return failed_precondition("variable " + name + " is not planned for updates by rows");
+Result<void> sum_rows(std::span<const RowGradients> gradients, std::span<RowSums> sums) {
+  for (RowSums& of_variable : sums) of_variable.clear();
+  for (const RowGradients& part : gradients) SHOAL_TRY_VOID(sums[part.variable].add(part.ids, part.gradients));
+  return {};
 }
 
 bool all_zero(const float* values, int64_t count) {

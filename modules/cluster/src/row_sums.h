@@ -7,7 +7,7 @@
 
 #include "shoal/base/result.h"
 #include "shoal/base/tensor.h"
-#include "shoal/cluster/shard_plan.h"
+#include "shoal/cluster/store.h"
 
 namespace shoal::cluster {
 
@@ -16,6 +16,9 @@ namespace shoal::cluster {
 class RowSums {
  public:
   RowSums(int64_t rows, int64_t width) : width_(width), place_of_(size_t(rows), kNone) {}
+  /// For the whole of `variable`, which is called `name`. NotFound if it is null, that is, if there is no such variable;
+  /// FailedPrecondition if it does not have lazy rows: then it cannot be updated by rows.
+  static Result<RowSums> make(const VariableSpec* variable, const std::string& name);
 
   /// Row i of `gradients` belongs to row ids[i]; what belongs to one row is added up in order. `ids` is int64 or int32,
   /// `gradients` float32 with as many rows of this width. InvalidArgument if they do not fit or an id is outside.
@@ -38,8 +41,8 @@ class RowSums {
   std::vector<float> sums_;
 };
 
-/// NotFound if there is no such variable, FailedPrecondition if it does not have lazy rows: then it cannot be updated by rows.
-Result<void> check_lazy(const VariableSpec* variable, const std::string& name);
+/// The sums of one step, by variable, instead of those of the step before.
+Result<void> sum_rows(std::span<const RowGradients> gradients, std::span<RowSums> sums);
 
 /// Whether all are 0 (of either sign). A row with such a gradient counts as not touched: what trainers sum up and what
 /// servers find in a dense push are then the same rows.

@@ -57,9 +57,13 @@ Task<Result<void>> ServerLink::attempt(Deadline deadline) {
 }
 
 Task<Result<void>> ServerLink::introduce(Deadline deadline) {
-  transport::Hello hello{.job = identity_.job, .role = identity_.role, .index = identity_.index,
-                         .incarnation = identity_.incarnation, .strategy = identity_.strategy,
-                         .fingerprint = identity_.fingerprint, .numerics = identity_.numerics,
+  transport::Hello hello{.job = identity_.job,
+                         .role = identity_.role,
+                         .index = identity_.index,
+                         .incarnation = identity_.incarnation,
+                         .strategy = identity_.strategy,
+                         .fingerprint = identity_.fingerprint,
+                         .numerics = identity_.numerics,
                          .variables = identity_.variables};
   Message message = transport::make_hello(env_.buffers(), hello);
   message.head.sequence = next_sequence();

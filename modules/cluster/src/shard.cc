@@ -144,8 +144,8 @@ void Shard::update_row_sums(const Segment& segment, const RowSums& sums, const P
   }
 }
 
-/// Of dense gradients, the rows that have one: neighbouring rows in one pass. `rows_gradients` has room for as many pointers
-/// as there are contributions.
+/// Of dense gradients, the rows that have one: neighbouring rows in one pass. `rows_gradients` has room for as many
+/// pointers as there are contributions.
 void Shard::update_touched(const Segment& segment, int64_t first, int64_t count, const Place& place,
                            const nn::Contributions& contributions, std::span<const float*> rows_gradients) const {
   if (place.next.data() != place.current.data()) {

@@ -14,7 +14,8 @@ struct RecordOptions {
   bool quotes = false;  ///< a line end inside double quotes belongs to the record
 };
 
-/// Of one file, from its start or from a place told by an earlier reader. Lines end with \n or \r\n; the last one may lack it.
+/// Of one file, from its start or from a place told by an earlier reader. Lines end with \n or \r\n; the last one may lack
+/// it.
 class RecordReader {
  public:
   /// Where a record starts.

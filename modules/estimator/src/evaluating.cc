@@ -16,7 +16,8 @@ Result<void> Evaluating::evaluate(Environment& env, const std::string& prefix) {
   last_was_final_ = max_steps_ && metrics["global_step"] >= double(*max_steps_);
   exports_.clear();
   for (const auto& exporter : spec_.exporters) {
-    const ExportRequest request{env, estimator_, export_folder(*exporter), prefix, metrics, spec_.input_fn, last_was_final_};
+    const ExportRequest request{env,     estimator_,     export_folder(*exporter), prefix,
+                                metrics, spec_.input_fn, last_was_final_};
     SHOAL_TRY(std::optional<std::string> written,
               call_user("exporter " + exporter->name(), [&] { return exporter->export_model(request); }));
     if (written) {

@@ -23,7 +23,8 @@ void sweep_leftovers(Environment& env, const std::string& folder, const std::vec
   const auto entries = env.storage().list(folder);
   if (!entries) return;
   for (const FileInfo& entry : *entries) {
-    const bool ours = std::any_of(prefixes.begin(), prefixes.end(), [&](auto prefix) { return entry.name.starts_with(prefix); });
+    const bool ours =
+        std::any_of(prefixes.begin(), prefixes.end(), [&](auto prefix) { return entry.name.starts_with(prefix); });
     const std::string path = join_path(folder, entry.name);
     if (!ours || env.wall_now() - last_touched(env.storage(), path, entry) < kAbandonedAfter) continue;
     const Result<void> removed = env.storage().remove_all(path);

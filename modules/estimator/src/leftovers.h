@@ -8,8 +8,8 @@
 
 namespace shoal {
 
-/// Removes the entries of `folder` whose names begin with one of `prefixes`, if nothing in them has been touched for an hour:
-/// what a living process is writing stays. Failures are no matter: the next start tries again.
+/// Removes the entries of `folder` whose names begin with one of `prefixes`, if nothing in them has been touched for an
+/// hour: what a living process is writing stays. Failures are no matter: the next start tries again.
 void sweep_leftovers(Environment& env, const std::string& folder, const std::vector<std::string_view>& prefixes);
 
 inline constexpr std::string_view kUnfinishedExport = ".export-";  ///< begins the name of an export until it is complete

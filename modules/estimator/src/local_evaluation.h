@@ -8,7 +8,10 @@ namespace shoal {
 class LocalEvaluation final : public CheckpointListener {
  public:
   LocalEvaluation(Environment& env, const Estimator& estimator, const EvalSpec& spec, std::optional<int64_t> max_steps)
-      : env_(env), max_steps_(max_steps), evaluating_(estimator, spec, max_steps), throttle_(std::chrono::seconds(spec.throttle_secs)) {}
+      : env_(env),
+        max_steps_(max_steps),
+        evaluating_(estimator, spec, max_steps),
+        throttle_(std::chrono::seconds(spec.throttle_secs)) {}
 
   /// The first save of the run is never evaluated; the next one always; later ones under the throttle.
   bool after_save(RunContext& context, uint64_t step, const std::string& prefix) override;

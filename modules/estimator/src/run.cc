@@ -81,9 +81,17 @@ Arguments::Arguments(const ProgramInfo& program, Reader reader) : program_(progr
 void Arguments::add_for_body() {
   CommandLine& line = parsed_.command_line;
   app_.add_option("--steps", line.steps, "Train until the global step reaches this number")->check(reads_as<int64_t>("INT"))->group("Training");
-  app_.add_option("--batch", line.batch, "Examples per trainer and step")->check(reads_as<int64_t>("INT"))->check(CLI::PositiveNumber)->capture_default_str()->group("Training");
+  app_.add_option("--batch", line.batch, "Examples per trainer and step")
+      ->check(reads_as<int64_t>("INT"))
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str()
+      ->group("Training");
   app_.add_option("--data-dir", line.data_dir, "Folder of the data")->envname("SHOAL_DATA")->group("Files");
-  app_.add_option("--throttle-secs", line.throttle_secs, "Least seconds between the starts of two evaluations")->check(reads_as<int64_t>("INT"))->check(CLI::NonNegativeNumber)->capture_default_str()->group("Files");
+  app_.add_option("--throttle-secs", line.throttle_secs, "Least seconds between the starts of two evaluations")
+      ->check(reads_as<int64_t>("INT"))
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str()
+      ->group("Files");
 }
 
 void Arguments::refuse_for_body() {
@@ -97,10 +105,15 @@ void Arguments::refuse_for_body() {
 
 void Arguments::add_common() {
   CommandLine& line = parsed_.command_line;
-  app_.add_option("--seed", parsed_.config.random_seed, "Seed of initial weights, dropout and shuffles; same seed, same result")->check(reads_as<int64_t>("INT"))->group("Training");
+  app_.add_option("--seed", parsed_.config.random_seed,
+                  "Seed of initial weights, dropout and shuffles; same seed, same result")
+      ->check(reads_as<int64_t>("INT"))
+      ->group("Training");
   app_.add_option("--model-dir", parsed_.config.model_dir, "Folder for checkpoints, events and exports; training resumes from what is there")->group("Files");
   app_.add_option("--save-checkpoints-steps", save_steps_, "A checkpoint every so many global steps")->check(reads_as<int64_t>("INT"))->group("Files");
-  app_.add_option("--save-checkpoints-secs", save_secs_, "A checkpoint every so many seconds")->check(reads_as<double>("NUMBER"))->group("Files");
+  app_.add_option("--save-checkpoints-secs", save_secs_, "A checkpoint every so many seconds")
+      ->check(reads_as<double>("NUMBER"))
+      ->group("Files");
   app_.add_option("--cluster", parsed_.cluster, "Run a cluster as threads of this process: ps:2,worker:3,evaluator (a chief is always there)")->group("Running");
   app_.add_option("--ready-timeout-secs", parsed_.config.ready_timeout_secs, "Longest wait for the other tasks of a cluster, at the start and when one is lost")->capture_default_str()->group("Running");
   app_.add_option("--transport", runtime_.transport, "How tasks talk: tcp, inproc")->group("Running");
@@ -247,7 +260,8 @@ int run_program(int argc, const char* const* argv, const ProgramInfo& program, A
   host.sink = host.progress->wrap(stderr_sink(parsed.quiet ? LogLevel::kWarning : LogLevel::kInfo));
   Reports reports;
   host.report = [&reports](const TaskReport& report) { reports.add(report); };
-  auto status = call_user("the program", [&] { return parsed.cluster ? run_threads(parsed, host, body) : run_one(parsed, host, body); });
+  auto status = call_user("the program",
+                          [&] { return parsed.cluster ? run_threads(parsed, host, body) : run_one(parsed, host, body); });
   host.progress->finish();
   if (!status) return print_error(status.error());
   if (*status != 0) return *status;

@@ -139,7 +139,8 @@ void TrainTask::warn_that_no_step_was_made() {
     return env_.log().warning("training: the input is empty or wrongly set up; no step was made");
   }
   env_.log().warning("training: no step was made: this job had come to the end of its input before (global step " +
-                     std::to_string(end_.global_step) + "), and a job that is started again goes on where it was; to train "
+                     std::to_string(end_.global_step) +
+                     "), and a job that is started again goes on where it was; to train "
                      "on, let the input make more passes (repeat), or choose another model_dir");
 }
 

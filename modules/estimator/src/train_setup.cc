@@ -136,8 +136,13 @@ Result<std::vector<cluster::VariableSpec>> TrainTask::variable_specs() const {
   std::vector<cluster::VariableSpec> specs;
   const Graph& graph = model_->graph();
   for (const Variable& variable : graph.variables()) {
-    specs.push_back({variable.name, variable.dtype, variable.shape, variable.initialiser,
-                     nn::variable_key(graph.seed(), variable.name), {}, false});
+    specs.push_back({variable.name,
+                     variable.dtype,
+                     variable.shape,
+                     variable.initialiser,
+                     nn::variable_key(graph.seed(), variable.name),
+                     {},
+                     false});
   }
   for (const nn::VariableUpdate& update : model_->spec().train_op->updates) {
     const auto found = std::find_if(specs.begin(), specs.end(), [&](const auto& s) { return s.name == update.variable; });

@@ -25,7 +25,8 @@ TrainingLoop::TrainingLoop(Environment& env, LoopContext& context, LoopOptions o
     scalar_values_.resize(nn::scalar_values(*train_op).size());
     size_t variable = 0;
     for (const nn::VariableUpdate& update : train_op->updates) {
-      for (size_t i = 0; i < update.rows.size(); ++i) row_gradients_.push_back({.variable = variable, .ids = {}, .gradients = {}});
+      for (size_t i = 0; i < update.rows.size(); ++i)
+        row_gradients_.push_back({.variable = variable, .ids = {}, .gradients = {}});
       variable += !update.rows.empty();
     }
   }

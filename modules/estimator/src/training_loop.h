@@ -87,7 +87,7 @@ class TrainingLoop {
   std::string position_;
   std::vector<double> scalars_;
   std::vector<cluster::RowGradients> row_gradients_;  // views into the program, set after each run
-  std::vector<float> scalar_values_;  // what the scalars follow from that are not known before the step
+  std::vector<float> scalar_values_;                  // what the scalars follow from that are not known before the step
   cluster::Step step_;
   BoundProgram* program_ = nullptr;
   bool end_of_input_ = false;

@@ -12,13 +12,12 @@ bool OpDef::is_shape_only(int input) const {
 
 namespace {
 
-constexpr auto kFamilies = {rules::add_dense_ops,       rules::add_conv2d_ops,    rules::add_pool_ops,
-                            rules::add_elementwise_ops, rules::add_shape_ops,     rules::add_dropout_ops,
-                            rules::add_softmax_ops,     rules::add_reduce_ops,    rules::add_integer_ops,
-                            rules::add_recurrent_ops,   rules::add_attention_ops, rules::add_binary_ops,
-                            rules::add_unary_ops,       rules::add_arrange_ops,   rules::add_lookup_ops,
-                            rules::add_matmul_ops,      rules::add_norm_ops,      rules::add_conv2d_transpose_ops,
-                            rules::add_clipping_ops};
+constexpr auto kFamilies = {
+    rules::add_dense_ops,   rules::add_conv2d_ops,           rules::add_pool_ops,      rules::add_elementwise_ops,
+    rules::add_shape_ops,   rules::add_dropout_ops,          rules::add_softmax_ops,   rules::add_reduce_ops,
+    rules::add_integer_ops, rules::add_recurrent_ops,        rules::add_attention_ops, rules::add_binary_ops,
+    rules::add_unary_ops,   rules::add_arrange_ops,          rules::add_lookup_ops,    rules::add_matmul_ops,
+    rules::add_norm_ops,    rules::add_conv2d_transpose_ops, rules::add_clipping_ops};
 
 Result<void> check(const OpDef& op) {
   auto is_input = [&op](int input) { return input >= 0 && input < op.inputs_max; };

@@ -164,7 +164,8 @@ Outputs pad_types(Types inputs, const Attributes& attributes) {
     if (before[axis] == 0 && after[axis] == 0) continue;
     int64_t size = 0;
     if (dims[axis].is_symbol() || before[axis] < 0 || after[axis] < 0 ||
-        __builtin_add_overflow(dims[axis].size(), before[axis], &size) || __builtin_add_overflow(size, after[axis], &size)) {
+        __builtin_add_overflow(dims[axis].size(), before[axis], &size) ||
+        __builtin_add_overflow(size, after[axis], &size)) {
       return invalid_argument("x " + to_string(shape) + ", axis " + std::to_string(axis) + ": cannot add " +
                               std::to_string(before[axis]) + " and " + std::to_string(after[axis]) +
                               " elements; only sizes that are numbers grow, and only by 0 or more");
@@ -185,13 +186,18 @@ std::vector<Value> pad_gradient(const GradientRequest& request) {
     sizes.push_back(padded ? shape[int(axis)].size() : kWhole);
   }
   const std::vector<int64_t> strides(begins.size(), 1);
-  return request.graph.add("slice", {request.output_gradients[0]}, {{"begin", begins}, {"size", sizes}, {"stride", strides}});
+  return request.graph.add("slice", {request.output_gradients[0]},
+                           {{"begin", begins}, {"size", sizes}, {"stride", strides}});
 }
 
 }  // namespace
 
 void add_arrange_ops(const AddOp& add) {
-  add({.name = "transpose", .inputs_min = 1, .inputs_max = 1, .shape_rule = transpose_types, .gradient = transpose_gradient});
+  add({.name = "transpose",
+       .inputs_min = 1,
+       .inputs_max = 1,
+       .shape_rule = transpose_types,
+       .gradient = transpose_gradient});
   add({.name = "concat",
        .inputs_min = 1,
        .inputs_max = kOperandsMax,

@@ -12,7 +12,8 @@ struct Matrix {
   Dim columns;
 };
 
-Result<Matrix> matrix_of(const ValueType& type, std::string_view what, const Attributes& attributes, std::string_view flag) {
+Result<Matrix> matrix_of(const ValueType& type, std::string_view what, const Attributes& attributes,
+                         std::string_view flag) {
   SHOAL_TRY_VOID(expect_float(type, what));
   SHOAL_TRY_VOID(expect_rank_min(type, 2, what));
   SHOAL_TRY(const bool transposed, bool_attribute(attributes, flag));

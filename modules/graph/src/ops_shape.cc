@@ -118,8 +118,8 @@ Value reshape(Value x, DimShape shape, std::string_view name) {
     if (dim.is_symbol()) {
       const auto same = std::find(from.begin(), from.end(), dim);
       if (same == from.end()) {
-        raise(invalid_argument("reshape: the symbol \"" + dim.name() + "\" of " + to_string(shape) +
-                               " must stand in x " + to_string(x.shape()) + " too"));
+        raise(invalid_argument("reshape: the symbol \"" + dim.name() + "\" of " + to_string(shape) + " must stand in x " +
+                               to_string(x.shape()) + " too"));
       }
       sizes.push_back(rules::size_of_axis(int(same - from.begin())));
     } else if (dim.size() >= 0) {

@@ -6,23 +6,34 @@
 namespace shoal::nn {
 namespace {
 
-/// What all layers here ask of their options; the extents as (height, width).
-template <class Options>
-void check_options(const Options& options, Extent kernel, Extent strides, Extent dilation, int64_t groups) {
-  check_positive(options.name, "the kernel's height", kernel.height);
-  check_positive(options.name, "the kernel's width", kernel.width);
-  check_positive(options.name, "the stride down", strides.height);
-  check_positive(options.name, "the stride right", strides.width);
-  check_positive(options.name, "the dilation down", dilation.height);
-  check_positive(options.name, "the dilation right", dilation.width);
-  check_positive(options.name, "groups", groups);
-}
+/// The extents of a layer as (height, width).
+struct Extents {
+  Extent kernel, strides, dilation;
+};
 
 void check_groups(std::string_view layer, int64_t groups, int64_t channels, int64_t filters) {
   check_positive(layer, "the number of channels", channels);
   if (channels % groups == 0 && filters % groups == 0) return;
   raise(invalid_argument(std::string(layer) + ": groups is " + std::to_string(groups) + ", which has to divide the " +
                          std::to_string(channels) + " channels and the " + std::to_string(filters) + " filters"));
+}
+
+/// What all layers here ask of x, [...] as `shape` says, and of their options; the number of channels.
+template <class Options>
+int64_t check_layer(Value x, int rank, std::string_view shape, const Options& options, const Extents& extents) {
+  const std::string& layer = options.name;
+  check_input(layer, x, rank, shape);
+  check_positive(layer, "filters", options.filters);
+  check_positive(layer, "the kernel's height", extents.kernel.height);
+  check_positive(layer, "the kernel's width", extents.kernel.width);
+  check_positive(layer, "the stride down", extents.strides.height);
+  check_positive(layer, "the stride right", extents.strides.width);
+  check_positive(layer, "the dilation down", extents.dilation.height);
+  check_positive(layer, "the dilation right", extents.dilation.width);
+  check_positive(layer, "groups", options.groups);
+  const int64_t channels = fixed_size(layer, x, rank - 1);
+  check_groups(layer, options.groups, channels, options.filters);
+  return channels;
 }
 
 struct ConvWeights {
@@ -51,11 +62,9 @@ Fans fans_of_groups(int64_t channels, int64_t filters, int64_t groups, int64_t w
 }  // namespace
 
 Value conv2d(Value x, const Conv2dOptions& options) {
-  check_input(options.name, x, 4, "[batch, height, width, channels]");
-  check_positive(options.name, "filters", options.filters);
-  check_options(options, options.kernel, options.strides, options.dilation, options.groups);
-  const int64_t channels = fixed_size(options.name, x, 3), groups = options.groups;
-  check_groups(options.name, groups, channels, options.filters);
+  const int64_t channels =
+      check_layer(x, 4, "[batch, height, width, channels]", options, {options.kernel, options.strides, options.dilation});
+  const int64_t groups = options.groups;
 
   Graph& graph = x.graph();
   const auto scope = graph.scope(options.name);
@@ -91,11 +100,9 @@ Value depthwise_conv2d(Value x, const DepthwiseConv2dOptions& options) {
 }
 
 Value conv1d(Value x, const Conv1dOptions& options) {
-  check_input(options.name, x, 3, "[batch, width, channels]");
-  check_positive(options.name, "filters", options.filters);
-  check_options(options, {1, options.kernel}, {1, options.stride}, {1, options.dilation}, options.groups);
-  const int64_t channels = fixed_size(options.name, x, 2), groups = options.groups;
-  check_groups(options.name, groups, channels, options.filters);
+  const int64_t channels = check_layer(x, 3, "[batch, width, channels]", options,
+                                       {{1, options.kernel}, {1, options.stride}, {1, options.dilation}});
+  const int64_t groups = options.groups;
 
   Graph& graph = x.graph();
   const auto scope = graph.scope(options.name);
@@ -109,11 +116,9 @@ Value conv1d(Value x, const Conv1dOptions& options) {
 }
 
 Value conv2d_transpose(Value x, const Conv2dTransposeOptions& options) {
-  check_input(options.name, x, 4, "[batch, height, width, channels]");
-  check_positive(options.name, "filters", options.filters);
-  check_options(options, options.kernel, options.strides, options.dilation, options.groups);
-  const int64_t channels = fixed_size(options.name, x, 3), groups = options.groups;
-  check_groups(options.name, groups, channels, options.filters);
+  const int64_t channels =
+      check_layer(x, 4, "[batch, height, width, channels]", options, {options.kernel, options.strides, options.dilation});
+  const int64_t groups = options.groups;
 
   Graph& graph = x.graph();
   const auto scope = graph.scope(options.name);

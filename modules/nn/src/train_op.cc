@@ -25,8 +25,8 @@ void check_whole(const std::string& who, Value update, const Variable& variable)
                            std::string(to_string(update.dtype())) + "; both have to be float32"));
   }
   if (update.shape() != DimShape(variable.shape)) {
-    raise(invalid_argument(who + ": has shape " + to_string(update.shape()) + ", the variable " +
-                           to_string(variable.shape)));
+    raise(
+        invalid_argument(who + ": has shape " + to_string(update.shape()) + ", the variable " + to_string(variable.shape)));
   }
 }
 
@@ -46,9 +46,9 @@ void check_rows(const std::string& who, const VariableUpdate& update, const Grap
     const bool ids_fit = part.ids.dtype() == DType::kInt64 || part.ids.dtype() == DType::kInt32;
     if (!ids_fit || variable.dtype != DType::kFloat32 || variable.shape.rank() < 1 ||
         part.gradients.type() != ValueType{DType::kFloat32, DimShape(std::move(dims))}) {
-      raise(invalid_argument(who + ": ids " + std::string(to_string(part.ids.dtype())) + " " +
-                             to_string(part.ids.shape()) + " and rows " + to_string(part.gradients.shape()) +
-                             " do not fit the variable " + to_string(variable.shape)));
+      raise(invalid_argument(who + ": ids " + std::string(to_string(part.ids.dtype())) + " " + to_string(part.ids.shape()) +
+                             " and rows " + to_string(part.gradients.shape()) + " do not fit the variable " +
+                             to_string(variable.shape)));
     }
   }
 }

@@ -1,5 +1,5 @@
 #pragma once
-/// Indices that come with the data: read as int64, and refused where they point outside.
+/// Indices that come with the data: read as int64, refused where they point outside, and what they point into.
 #include <cstdint>
 #include <string_view>
 
@@ -22,6 +22,17 @@ class Indices {
   const std::byte* data_;
   int64_t count_;
   bool wide_;
+};
+
+/// What is looked up along an axis of x, as [outer, bound, inner]: indices are of `bound`.
+struct IndexedAxis {
+  int64_t outer = 1;
+  int64_t bound;
+  int64_t inner = 1;
+
+  IndexedAxis(const Shape& x, int64_t axis) : bound(x[int(axis)]) {
+    for (int a = 0; a < x.rank(); ++a) (a < axis ? outer : inner) *= a == axis ? 1 : x[a];
+  }
 };
 
 /// InvalidArgument naming the first index outside [0, bound), by row (first dimension) and value: "index 12 in row 3 is

@@ -1,6 +1,6 @@
 #pragma once
-/// What the tasks of one job must have alike, as text: peers compare it byte for byte when they connect (CONTRACT DI-4), and
-/// where it differs they can say in words what does.
+/// What the tasks of one job must have alike, as text: peers compare it byte for byte when they connect (CONTRACT DI-4),
+/// and where it differs they can say in words what does.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,7 +18,8 @@ std::string job_text(const ClusterSpec& cluster);
 /// One line per variable, by name: "dense/kernel: float32 [784, 10]".
 std::string variables_text(std::vector<VariableSpec> variables);
 
-/// What two job texts disagree on, in words: "ps 1 is host4:2222 for worker 0 and host5:2222 for ps 0".
+/// The first thing that two job texts disagree on, in words: "ps 1 is host4:2222 for worker 0 and host5:2222 for ps 0".
+/// Where a text was cut short, no task is said to be missing from it.
 std::string job_difference(std::string_view text, const std::string& owner, std::string_view other_text,
                            const std::string& other_owner);
 /// The same for the variables of a model (of `owner`) and those of them that a server holds. Empty if there is none

@@ -27,8 +27,8 @@ class RemoteStore : public Store {
   virtual Task<Result<void>> request_stop(Deadline deadline) = 0;
   /// Chief: shard 0's account of the trainers.
   virtual Task<Result<ServerStatus>> status(Deadline deadline) = 0;
-  /// Chief: the job has ended, and how; servers return. Reaches each server by itself, until `deadline`: the error names the
-  /// first that could not be told, when all others were.
+  /// Chief: the job has ended, and how; servers return. Reaches each server by itself, until `deadline`: the error names
+  /// the first that could not be told, when all others were.
   virtual Task<Result<void>> finish(JobEnd end, Deadline deadline) = 0;
   /// How the job ended, once a server said that it has.
   virtual std::optional<JobEnd> job_end() const = 0;

@@ -120,8 +120,8 @@ class StepValues {
 /// the step, all after_step(); at a clean end all end(). After a recovery after_ready() is called again, begin() is not.
 /// At the end of input, and after an error, the open iteration has no after_step(); after an error there is no end().
 ///
-/// A hook serves one task: make it inside the program's body, which runs once per task. With --cluster the tasks are threads
-/// of one process, and one made outside would be called by several of them at once.
+/// A hook serves one task: make it inside the program's body, which runs once per task. With --cluster the tasks are
+/// threads of one process, and one made outside would be called by several of them at once.
 class Hook {
  public:
   virtual ~Hook() = default;

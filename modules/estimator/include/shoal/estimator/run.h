@@ -44,8 +44,8 @@ struct CommandLine {
   Params flags;                     ///< the program's own, by name
 };
 
-/// Called once per task; with --cluster several times at once, on a thread each. So what belongs to one task (the Estimator,
-/// hooks, listeners, exporters) is made inside, and what is shared (data in memory) is only read.
+/// Called once per task; with --cluster several times at once, on a thread each. So what belongs to one task (the
+/// Estimator, hooks, listeners, exporters) is made inside, and what is shared (data in memory) is only read.
 using ProgramBody = std::function<void(RunConfig config, const CommandLine& command_line)>;
 
 /// The exit status (CONTRACT FA-10): 0 clean end; 2 wrong usage or configuration; 3 NaN loss; 4 damaged data or
@@ -53,8 +53,9 @@ using ProgramBody = std::function<void(RunConfig config, const CommandLine& comm
 /// tasks of this process know: the last evaluation's metrics, global_step, examples_per_second, seconds. Without it (and
 /// without --quiet) a process that evaluated ends with the metrics as a line of text there.
 int run(int argc, const char* const* argv, const ProgramInfo& program, const ProgramBody& body);
-/// For programs that take from the command line only what RunConfig holds. The flags that a body would have to heed (--steps,
-/// --batch, --throttle-secs, --data-dir) have no effect in them, so they are not listed, and refused with a sentence.
+/// For programs that take from the command line only what RunConfig holds. The flags that a body would have to heed
+/// (--steps, --batch, --throttle-secs, --data-dir) have no effect in them, so they are not listed, and refused with a
+/// sentence.
 int run(int argc, const char* const* argv, const std::function<void(RunConfig config)>& body);
 
 }  // namespace shoal

@@ -92,8 +92,8 @@ class OpCatalogue {
 /// element i. Every backend uses exactly this, so masks are equal everywhere and after every restart.
 RandomKey random_sequence(RandomKey graph_seed, int64_t node_key, uint64_t trainer, uint64_t ordinal);
 
-/// What "pad" puts around x: `value` as one element of `dtype` (in its first bytes). To an integer it rounds towards zero and
-/// to the nearest in range, to bool it is whether it differs from 0; NaN gives 0.
+/// What "pad" puts around x: `value` as one element of `dtype` (in its first bytes). To an integer it rounds towards zero
+/// and to the nearest in range, to bool it is whether it differs from 0; NaN gives 0.
 std::array<std::byte, 8> padding_element(DType dtype, double value);
 
 /// An element of "dropout" is kept if its random number is at least this: round(rate * 2^32), at most 2^32 - 1.

@@ -12,14 +12,14 @@
 
 #include "shoal/graph/graph.h"
 #include "shoal/graph/ops_arrange.h"
+#include "shoal/graph/ops_clipping.h"
+#include "shoal/graph/ops_conv.h"
 #include "shoal/graph/ops_elementwise.h"
 #include "shoal/graph/ops_lookup.h"
 #include "shoal/graph/ops_matmul.h"
-#include "shoal/graph/ops_reduce.h"
-#include "shoal/graph/ops_clipping.h"
-#include "shoal/graph/ops_sequence.h"
-#include "shoal/graph/ops_conv.h"
 #include "shoal/graph/ops_norm.h"
+#include "shoal/graph/ops_reduce.h"
+#include "shoal/graph/ops_sequence.h"
 #include "shoal/graph/window.h"
 
 namespace shoal::ops {
@@ -73,8 +73,8 @@ Value square(Value x, std::string_view name = "");
 
 /// [d0, d1, ...] to [d0, d1 * ...]: keeps the first size, which may be a symbol; the others are numbers. Rank >= 1.
 Value flatten(Value x, std::string_view name = "");
-/// The same elements in the same order under another shape. Symbols of `shape` are among those of x; at most one size is -1,
-/// which stands for what is left: [batch, 12] becomes [batch, 3, 4] with {batch, 3, -1}.
+/// The same elements in the same order under another shape. Symbols of `shape` are among those of x; at most one size is
+/// -1, which stands for what is left: [batch, 12] becomes [batch, 3, 4] with {batch, 3, -1}.
 Value reshape(Value x, DimShape shape, std::string_view name = "");
 /// The elements of x under the shape of `like`, whose contents are not used. Both have as many elements.
 Value reshape_like(Value x, Value like, std::string_view name = "");

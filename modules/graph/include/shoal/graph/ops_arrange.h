@@ -1,6 +1,6 @@
 #pragma once
-/// Ops that move elements without computing with them. Each takes any type that graphs hold, gradients flow through float32.
-/// An axis below 0 counts from the end: -1 is the last. Included by ops.h, whose first comment holds here too.
+/// Ops that move elements without computing with them. Each takes any type that graphs hold, gradients flow through
+/// float32. An axis below 0 counts from the end: -1 is the last. Included by ops.h, whose first comment holds here too.
 #include <cstdint>
 #include <string_view>
 #include <vector>

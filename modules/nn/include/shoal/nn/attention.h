@@ -36,8 +36,7 @@ Value multi_head_attention(Value x, const MultiHeadAttentionOptions& options);
 
 /// Each position of x attends to the positions of `memory` [batch, positions, any features]: keys and values are
 /// projections of it. `causal` needs equally many positions in both. Variables "<name>/query/kernel", "<name>/key/kernel"
-/// and
-/// "<name>/value/kernel" [heads * head_size, features of x or of memory], "<name>/result/kernel" and biases.
+/// and "<name>/value/kernel" [heads * head_size, features of x or of memory], "<name>/result/kernel" and biases.
 Value multi_head_attention(Value x, Value memory, const MultiHeadAttentionOptions& options);
 
 }  // namespace shoal::nn

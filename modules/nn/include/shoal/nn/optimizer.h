@@ -45,8 +45,8 @@ class Optimizer {
   /// loss does not depend on are left out; those that it depends on through ops::embedding_lookup alone are updated by
   /// rows, each touched row as if it were a variable of its own (VariableUpdate::rows), unless gradients are clipped or the
   /// rule needs the whole variable (LAMB): then they come whole. The moving averages that layers keep
-  /// (Graph::moving_averages()) are updated by the same train op. Raises InvalidArgument if loss is not one float32 element,
-  /// there are no trainable variables, or the loss depends on none of them.
+  /// (Graph::moving_averages()) are updated by the same train op. Raises InvalidArgument if loss is not one float32
+  /// element, there are no trainable variables, or the loss depends on none of them.
   TrainOp minimize(Value loss) const;
   /// Only these variables, by full name. Raises InvalidArgument also if one does not exist or is not trainable.
   TrainOp minimize(Value loss, const std::vector<std::string>& variables) const;

@@ -1,0 +1,28 @@
+#pragma once
+/// Gradients by rows, as servers take them: in a dense push, which is zero but for the rows that the batch touches.
+#include <span>
+#include <string>
+#include <vector>
+
+#include "row_sums.h"
+#include "shoal/cluster/store.h"
+
+namespace shoal::cluster {
+
+/// The variables of a plan that a program has gradients by rows of. Allocates no more once it has seen the largest batch.
+class RowPush {
+ public:
+  /// NotFound if the plan lacks one of them, FailedPrecondition if it is not planned for updates by rows.
+  Result<void> bind(const ShardPlan& plan, const std::vector<std::string>& by_rows);
+  /// Points at the push to shard `shard`.
+  void set_updates(size_t shard, std::byte* arena) { bindings_.set_updates(shard, arena); }
+  /// Adds up the gradients of one step and writes the whole gradient of each variable: zeros, and the sums in their rows.
+  /// A server takes rows of zeros as untouched.
+  Result<void> write(std::span<const RowGradients> gradients);
+
+ private:
+  Bindings bindings_;
+  std::vector<RowSums> sums_;  // by variable, as bound
+};
+
+}  // namespace shoal::cluster
