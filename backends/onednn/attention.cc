@@ -178,7 +178,8 @@ void backward(const Attention& a, const BackwardCall& call, int64_t length, floa
   zero_rows(call.dkey, 0, a.keys, a.size);
   zero_rows(call.dvalue, 0, a.keys, a.value_size);
   for (int64_t first = 0; first < a.queries; first += a.query_block()) {
-    const int64_t last = std::min(first + a.query_block(), a.queries), rows = last - first, count = a.key_count(length, last);
+    const int64_t last = std::min(first + a.query_block(), a.queries), rows = last - first,
+                  count = a.key_count(length, last);
     score_gradients(a, call, first, last, length, values, scores);
     multiply({.a = {scores, a.keys},
               .packed = keys,

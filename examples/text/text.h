@@ -23,8 +23,8 @@ Text load_text(std::optional<std::string> data_dir, uint64_t seed);
 std::string generate_play(size_t size, uint64_t seed);
 
 /// Pieces of `length` characters of the text, int64 [count, length] ids, and with each the characters that follow them, one
-/// further on. A piece begins every `stride` characters; what is left over at the end is not used. Raises InvalidArgument if
-/// there is not one piece, or for a character that is not among `characters`.
+/// further on. A piece begins every `stride` characters; what is left over at the end is not used. Raises InvalidArgument
+/// if there is not one piece, or for a character that is not among `characters`.
 struct Windows {
   shoal::Tensor ids;
   shoal::Tensor next;

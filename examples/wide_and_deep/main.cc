@@ -7,8 +7,9 @@
 namespace {
 
 const shoal::ProgramInfo kProgram{
-    .description = "wide_and_deep: trains on the adult census data, and tests on people that it has not seen.\n"
-                   "--data-dir (or SHOAL_DATA): the folder of adult.data and adult.test, or its parent.",
+    .description =
+        "wide_and_deep: trains on the adult census data, and tests on people that it has not seen.\n"
+        "--data-dir (or SHOAL_DATA): the folder of adult.data and adult.test, or its parent.",
     .flags = {{"learning-rate", "Adagrad's learning rate at the first step; it goes down to 0 over --steps", 0.05, {}}},
     .steps = 6000,
     .batch = 64,
@@ -26,9 +27,8 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line) {
   const auto test = [folder = *line.data_dir] { return census(folder, Part::kTest).batch(500); };
   shoal::Estimator estimator(census_model, config,
                              {{"learning_rate", line.flags.get_real("learning-rate")}, {"steps", *line.steps}});
-  shoal::train_and_evaluate(
-      estimator, {.input_fn = training, .max_steps = line.steps},
-      {.input_fn = test, .steps = {}, .throttle_secs = line.throttle_secs, .start_delay_secs = 0});
+  shoal::train_and_evaluate(estimator, {.input_fn = training, .max_steps = line.steps},
+                            {.input_fn = test, .steps = {}, .throttle_secs = line.throttle_secs, .start_delay_secs = 0});
 }
 
 }  // namespace

@@ -65,8 +65,9 @@ Metric mean(Value values, Value weights = {});
 Metric accuracy(Value labels, Value predictions, Value weights = {});
 
 /// The area under the receiver operating characteristic: the (weighted) part of all pairs of a positive and a negative
-/// example in which the positive one has the higher prediction; pairs of equal ones count half (Hanley, McNeil, "The meaning
-/// and use of the area under a receiver operating characteristic (ROC) curve", 1982). 0 without positives or negatives.
+/// example in which the positive one has the higher prediction; pairs of equal ones count half (Hanley, McNeil, "The
+/// meaning and use of the area under a receiver operating characteristic (ROC) curve", 1982). 0 without positives or
+/// negatives.
 ///
 ///   labels       0 or 1, any numeric type, e.g. [batch] or [batch, 1]
 ///   predictions  float32 probabilities, as many
