@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 namespace shoal::cluster {
 
@@ -70,7 +69,7 @@ Result<void> ServerState::restore(const transport::SnapshotPart& part) {
   if (part.offset > target.size() || part.payload.size() > target.size() - part.offset) {
     return invalid_argument("restore of " + std::string(part.name) + ": beyond the end of the arena");
   }
-  std::memcpy(target.data() + part.offset, part.payload.data(), part.payload.size());
+  std::ranges::copy(part.payload, target.begin() + ptrdiff_t(part.offset));
   return {};
 }
 
