@@ -72,8 +72,9 @@ void Trainer::bind() {
     const int64_t rows = parameter.rows();
     const auto place = std::find_if(bindings.begin(), bindings.end(),
                                     [&](const auto& binding) { return binding.name == parameter.update->variable; });
-    SHOAL_CHECK(place != bindings.end());
-    pieces_[size_t(place - bindings.begin())] = {parameter.value.mutable_view().data, 0, rows};
+    if (place != bindings.end()) {  // moving averages are updated, not read
+      pieces_[size_t(place - bindings.begin())] = {parameter.value.mutable_view().data, 0, rows};
+    }
     if (i < whole_count_) update_pieces_[i] = {parameter.gradient.mutable_view().data, 0, rows};
   }
   for (const auto& piece : pieces_) variables_.emplace_back(&piece, 1);
