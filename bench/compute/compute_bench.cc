@@ -146,9 +146,8 @@ void train(const Options& options) {
 
 void plan(const Options& options) {
   const Model model = build(find_model(options.model));
-  backends::CompileOptions compile{
-      .sizes = {{"batch", options.batch}}, .fetches = {model.loss}, .threads = options.threads};
-  for (const nn::VariableUpdate& update : model.train_op.updates) compile.updates.push_back(update.update);
+  backends::CompileOptions compile = training_step(model, options.batch);
+  compile.threads = options.threads;
   const auto backend = value_or_raise(backends::make_backend(options.backend));
   const auto program = value_or_raise(backend->compile(*model.graph, compile));
   const backends::ProgramInfo& info = program->info();

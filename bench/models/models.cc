@@ -174,6 +174,19 @@ Model build(const ModelEntry& model) {
   return built;
 }
 
+backends::CompileOptions training_step(const Model& model, int64_t batch) {
+  backends::CompileOptions options{.sizes = {{"batch", batch}}, .fetches = {model.loss}};
+  for (const nn::VariableUpdate& update : model.train_op.updates) {
+    for (const nn::RowUpdate& part : update.rows) {
+      options.fetches.insert(options.fetches.end(), {part.ids, part.gradients});
+    }
+    if (!update.rows.empty()) continue;
+    options.updates.push_back(update.update);
+    options.update_variables.push_back(update.variable);
+  }
+  return options;
+}
+
 const Tensor& tensor_for(const data::Batch& batch, std::string_view name) {
   for (const auto& [part, tensors] : {std::pair{"features", &batch.features}, std::pair{"labels", &batch.labels}}) {
     for (const auto& [tensor, value] : *tensors) {

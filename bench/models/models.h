@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "shoal/backends/backend.h"
 #include "shoal/data/dataset.h"
 #include "shoal/estimator/estimator_spec.h"
 
@@ -36,6 +37,9 @@ struct Model {
   nn::TrainOp train_op;
 };
 Model build(const ModelEntry& model);
+/// What a local training step of `model` computes, for this batch size: the loss, and the gradients of all variables (of
+/// tables that are looked up, the rows).
+backends::CompileOptions training_step(const Model& model, int64_t batch);
 /// The tensor of `batch` for the graph input `name`.
 const Tensor& tensor_for(const data::Batch& batch, std::string_view name);
 
