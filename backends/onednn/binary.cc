@@ -19,6 +19,9 @@ enum class Binary : uint8_t {
   kMaximum,
   kMinimum,
   kMaximumGrad,
+  kPow,
+  kPowBaseGrad,
+  kPowExponentGrad,
   kReluGrad,
   kSigmoidCrossEntropy,
   kSigmoidCrossEntropyGrad,
@@ -39,6 +42,15 @@ SHOAL_ALWAYS_INLINE float divided(float a, float b) { return a / b; }
 SHOAL_ALWAYS_INLINE float larger(float a, float b) { return (a > b) | (a != a) ? a : b; }
 SHOAL_ALWAYS_INLINE float smaller(float a, float b) { return (a < b) | (a != a) ? a : b; }
 SHOAL_ALWAYS_INLINE float maximum_grad(float a, float b) { return (a > b ? 0.5f : 0.0f) + (a >= b ? 0.5f : 0.0f); }
+SHOAL_ALWAYS_INLINE float pow_base_grad(float a, float b) {
+  const double slope = double(b) * vector_pow_wide(a, double(b) - 1.0);
+  return b == 0.0f ? 0.0f : float(slope);
+}
+SHOAL_ALWAYS_INLINE float pow_exponent_grad(float a, float b) {
+  const double log = a < 0.0f ? std::numeric_limits<double>::quiet_NaN() : vector_log_wide(a);
+  const double slope = vector_pow_wide(a, double(b)) * log;
+  return (a == 0.0f) & (b >= 0.0f) ? 0.0f : float(slope);
+}
 SHOAL_ALWAYS_INLINE float through_relu(float dy, float y) { return y > 0.0f ? dy : 0.0f; }
 SHOAL_ALWAYS_INLINE float equal(float a, float b) { return a == b ? 1.0f : 0.0f; }
 SHOAL_ALWAYS_INLINE float not_equal(float a, float b) { return a != b ? 1.0f : 0.0f; }
@@ -91,6 +103,9 @@ SHOAL_VECTOR_LOOP void run_tile(Binary op, const Tile& tile, const float* a, con
     case Binary::kMaximum: return each<larger>(tile, a, b, y);
     case Binary::kMinimum: return each<smaller>(tile, a, b, y);
     case Binary::kMaximumGrad: return each<maximum_grad>(tile, a, b, y);
+    case Binary::kPow: return each<vector_pow>(tile, a, b, y);
+    case Binary::kPowBaseGrad: return each<pow_base_grad>(tile, a, b, y);
+    case Binary::kPowExponentGrad: return each<pow_exponent_grad>(tile, a, b, y);
     case Binary::kReluGrad: return each<through_relu>(tile, a, b, y);
     case Binary::kSigmoidCrossEntropy: return each<sigmoid_cross_entropy>(tile, a, b, y);
     case Binary::kSigmoidCrossEntropyGrad: return each<sigmoid_less>(tile, a, b, y);
@@ -112,6 +127,9 @@ const std::map<std::string, Binary, std::less<>>& binary_ops() {
       {"maximum", Binary::kMaximum},
       {"minimum", Binary::kMinimum},
       {"maximum_grad", Binary::kMaximumGrad},
+      {"pow", Binary::kPow},
+      {"pow_base_grad", Binary::kPowBaseGrad},
+      {"pow_exponent_grad", Binary::kPowExponentGrad},
       {"relu_grad", Binary::kReluGrad},
       {"sigmoid_cross_entropy", Binary::kSigmoidCrossEntropy},
       {"sigmoid_cross_entropy_grad", Binary::kSigmoidCrossEntropyGrad},

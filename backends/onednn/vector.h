@@ -93,6 +93,65 @@ SHOAL_ALWAYS_INLINE float vector_log1p_unit(float x) {
   return 2.0f * (p * z * s + s);
 }
 
+/// log|x| in double precision, to 12 digits; minus infinity at 0 (denormals count as 0). x is no NaN. Twice the series of
+/// the inverse hyperbolic tangent at (m - 1) / (m + 1), m being the mantissa (Abramowitz, Stegun, 4.1.27).
+SHOAL_ALWAYS_INLINE double vector_log_wide(float x) {
+  constexpr int32_t kRootHalf = 0x3f3504f3;
+  const float magnitude = x < 0.0f ? -x : x;
+  const int32_t bits = std::bit_cast<int32_t>(magnitude) - kRootHalf;
+  const auto m = double(std::bit_cast<float>((bits & 0x7fffff) + kRootHalf));
+  const double s = (m - 1.0) / (m + 1.0), z = s * s;
+  double p = 1.0 / 13.0;
+  p = p * z + 1.0 / 11.0;
+  p = p * z + 1.0 / 9.0;
+  p = p * z + 1.0 / 7.0;
+  p = p * z + 1.0 / 5.0;
+  p = p * z + 1.0 / 3.0;
+  const double y = 2.0 * (p * z * s + s) + double(bits >> 23) * 0.69314718055994531;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const double inside = magnitude < std::numeric_limits<float>::infinity() ? y : kInfinity;
+  return magnitude < std::numeric_limits<float>::min() ? -kInfinity : inside;
+}
+
+/// e^x for x in [-200, 200], to 9 digits: enough for a float, and wide of its range on both sides.
+SHOAL_ALWAYS_INLINE double vector_exp_wide(double x) {
+  const auto n = int32_t(x * 1.4426950408889634 + (x < 0.0 ? -0.5 : 0.5));
+  const double r = x - double(n) * 0.69314718055994531;
+  double p = 1.0 / 40320.0;
+  p = p * r + 1.0 / 5040.0;
+  p = p * r + 1.0 / 720.0;
+  p = p * r + 1.0 / 120.0;
+  p = p * r + 1.0 / 24.0;
+  p = p * r + 1.0 / 6.0;
+  p = p * r + 0.5;
+  p = p * (r * r) + r + 1.0;
+  return p * std::bit_cast<double>(int64_t(n + 1023) << 52);
+}
+
+/// a^b before it is rounded to a float, with all that C's pow() says of zeros, infinities, NaN and negative a; b beyond
+/// 2^30 counts as even, and what is far too large or small for a float is infinity or 0.
+SHOAL_ALWAYS_INLINE double vector_pow_wide(float a, double b) {
+  const double bounded = b < 1073741824.0 ? (b > -1073741824.0 ? b : -1073741824.0) : 1073741824.0;
+  const auto whole = int32_t(bounded);
+  const bool is_odd = (whole & 1) != 0, is_whole = double(whole) == bounded;
+  const bool is_one = (a == 1.0f) | (a == -1.0f);
+  const double product = b * vector_log_wide(a);
+  const double exponent = (b == 0.0) | is_one ? 0.0 : product;
+  const double inside = exponent < 200.0 ? (exponent > -200.0 ? exponent : -200.0) : 200.0;
+  const double within = vector_exp_wide(inside);
+  const double at_most = exponent < 200.0 ? within : std::numeric_limits<double>::infinity();
+  const double magnitude = exponent > -200.0 ? at_most : 0.0;
+  const bool is_negative = std::bit_cast<int32_t>(a) < 0;  // -0 too
+  const double y = is_negative & is_whole & is_odd ? -magnitude : magnitude;
+  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+  const double real = (a < 0.0f) & !is_whole & (a != -std::numeric_limits<float>::infinity()) ? kNaN : y;
+  const double kept = (a != a) | (b != b) ? kNaN : real;
+  return (b == 0.0) | (a == 1.0f) ? 1.0 : kept;
+}
+
+/// a^b, within 1 unit.
+SHOAL_ALWAYS_INLINE float vector_pow(float a, float b) { return float(vector_pow_wide(a, double(b))); }
+
 /// 1 / (1 + e^-x), within 4 units; 0 below -88.72283.
 SHOAL_ALWAYS_INLINE float vector_sigmoid(float x) { return 1.0f / (1.0f + vector_exp(-x)); }
 

@@ -319,16 +319,20 @@ class Compiler {
       }
       parts_.fetches.push_back(at);
     }
-    size_t step = 0;
+    size_t next = 0;
     for (int32_t id = 0; id < int32_t(flow_.nodes.size()); ++id) {
       const FlowNode& node = node_at(id);
       if (!node.op) continue;
       if (node.op->view) {
-        parts_.info.kernels.push_back({node.node.name, node.node.op, "view"});
+        parts_.info.kernels.push_back({node.node.name, node.node.op, "view", {}});
         continue;
       }
-      while (!parts_.steps[step].kernel) ++step;
-      parts_.info.kernels.push_back({node.node.name, node.node.op, parts_.steps[step++].kernel->implementation()});
+      while (!parts_.steps[next].kernel) ++next;
+      Step& step = parts_.steps[next++];
+      step.kernel_index = parts_.info.kernels.size();
+      const std::vector<TensorView> outputs(step.outputs.begin(), step.outputs.end());
+      parts_.info.kernels.push_back({node.node.name, node.node.op, step.kernel->implementation(),
+                                     cost_of(*node.op, node.node.attributes, step.inputs, outputs)});
     }
   }
 

@@ -195,6 +195,13 @@ void ExecutorProgram::apply_update(size_t index, UpdateApplier& applier) const {
       &job);
 }
 
+Result<void> ExecutorProgram::run_kernel(Step& step, const KernelCall& call, KernelObserver* observer) {
+  if (observer) observer->kernel_started(step.kernel_index);
+  if (auto done = step.kernel->run(call); !done) return std::move(done).error().with_context(step.name);
+  if (observer) observer->kernel_ended(step.kernel_index);
+  return {};
+}
+
 Result<void> ExecutorProgram::run_step(Step& step, const StepBinding& binding) {
   KernelCall call{
       .inputs = step.inputs, .outputs = step.outputs, .scratch = scratch_, .weights = binding.weights, .key = binding.key};
@@ -204,8 +211,8 @@ Result<void> ExecutorProgram::run_step(Step& step, const StepBinding& binding) {
   if (!step.kernel) {
     if (const size_t bytes = step.inputs[0].bytes(); bytes > 0)
       std::memcpy(step.outputs[0].data, step.inputs[0].data, bytes);
-  } else if (auto done = step.kernel->run(call); !done) {
-    return std::move(done).error().with_context(step.name);
+  } else {
+    SHOAL_TRY_VOID(run_kernel(step, call, binding.observer));
   }
   if (!binding.applier) return {};
   for (size_t index : step.updates_to_apply) {
@@ -217,12 +224,14 @@ Result<void> ExecutorProgram::run_step(Step& step, const StepBinding& binding) {
 Result<void> ExecutorProgram::run(const StepBinding& binding) {
   enter_thread(begin_thread_, threads_);
   SHOAL_TRY_VOID(check(binding));
+  if (binding.observer) binding.observer->run_started(info_);
   bind(binding);
   for (Step& step : steps_) {
     SHOAL_TRY_VOID(run_step(step, binding));
     if (binding.applier) continue;
     for (size_t index : step.updates_done) finish_update(index, binding);
   }
+  if (binding.observer) binding.observer->run_ended();
   return {};
 }
 

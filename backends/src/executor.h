@@ -22,6 +22,7 @@ struct Location {
 struct Step {
   std::string name;  ///< op "node", for errors
   std::unique_ptr<Kernel> kernel;
+  size_t kernel_index = 0;  ///< in ProgramInfo::kernels
   std::vector<TensorView> inputs;
   std::vector<MutableTensorView> outputs;
   std::vector<Location> input_locations;
@@ -65,6 +66,7 @@ class ExecutorProgram final : public Program {
   void finish_update(size_t index, const StepBinding& binding);
   void apply_update(size_t index, UpdateApplier& applier) const;
   Result<void> run_step(Step& step, const StepBinding& binding);
+  Result<void> run_kernel(Step& step, const KernelCall& call, KernelObserver* observer);
 
   std::vector<Step> steps_;
   std::vector<Tensor> constants_;

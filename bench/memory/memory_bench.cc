@@ -1,14 +1,17 @@
-// The memory of each task of a cluster, next to the formula of docs/architecture.md: trains the models of examples/mnist
-// for a few steps with checkpoints in between, each task with a pool of its own, and prints the most that each pool ever
-// held.
+// First the memory plans of the training steps of all models, next to their lower bounds: the largest sum of activations
+// and workspaces that are alive at the same time. Then the memory of each task of a cluster, next to the formula of
+// docs/architecture.md: trains the models of examples/mnist for a few steps with checkpoints in between, each task with a
+// pool of its own, and prints the most that each pool ever held.
 //
-// usage: memory_bench [scheme, default tcp]
+// usage: memory_bench [--plans | scheme, default tcp]      --plans: those alone
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <thread>
 
 #include "model.h"
+#include "models.h"
+#include "shoal/backends/backend.h"
 #include "shoal/checkpoint/reader.h"
 #include "shoal/cluster/server_memory.h"
 #include "shoal/estimator/task_host.h"
@@ -110,10 +113,29 @@ void measure(const Job& job) {
   std::filesystem::remove_all(job.model_dir);
 }
 
+void print_plans() {
+  const auto backend = shoal::value_or_raise(shoal::backends::make_backend(shoal::backends::default_backend()));
+  std::printf("MiB, backend %s  batch  nodes      plan     bound  plan/bound   scratch\n",
+              std::string(backend->name()).c_str());
+  for (const shoal::bench::ModelEntry& entry : shoal::bench::models()) {
+    const shoal::bench::Model model = shoal::bench::build(entry);
+    for (int64_t batch : {1, 32, 128}) {
+      const auto program = shoal::value_or_raise(backend->compile(*model.graph, shoal::bench::step_of(model, batch, 1)));
+      const auto& info = program->info();
+      std::printf("%-19s %6lld %6zu %9.2f %9.2f %11.3f %9.2f\n", std::string(entry.name).c_str(), (long long)batch,
+                  info.kernels.size(), double(info.arena_bytes) / kMiB, double(info.lower_bound_bytes) / kMiB,
+                  double(info.arena_bytes) / double(info.lower_bound_bytes), double(info.scratch_bytes) / kMiB);
+      std::fflush(stdout);
+    }
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string scheme = argc > 1 ? argv[1] : "tcp";
+  print_plans();
+  if (scheme == "--plans") return 0;
   const std::string folder = (std::filesystem::temp_directory_path() / "shoal-memory-bench").string();
   std::printf("MiB    scheme  trainers         P   ps formula     ps pool   chief pool  worker pool\n");
   for (const auto& [name, model_fn] :

@@ -1,5 +1,6 @@
 #include "shoal/cluster/local_store.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "plans.h"

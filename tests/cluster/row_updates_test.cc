@@ -1,5 +1,7 @@
 /// Variables that are updated by rows: sums per row, and that only those rows change.
 #include "plans.h"
+
+#include <algorithm>
 #include "row_sums.h"
 #include "shoal/base/random.h"
 #include "shoal/base/virtual.h"

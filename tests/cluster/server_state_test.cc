@@ -1,5 +1,6 @@
 #include "server_state.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

@@ -90,8 +90,13 @@ TEST_F(ShardTest, SlotsThatASnapshotHoldsStayAsTheyWere) {
   EXPECT_EQ(shard.slots()[0]->data(), own);  // nobody holds it: in place
 }
 
-TEST_F(ShardTest, RowRangesStartLikeTheWhole) {
-  const VariableSpec spec = variable("w", {13, 7}, adam(), {Initialiser::Kind::kTruncatedNormal, 0.5, 2.0}, 99);
+class StartOfRowRanges : public ShardTest, public ::testing::WithParamInterface<Initialiser> {};
+INSTANTIATE_TEST_SUITE_P(Initialisers, StartOfRowRanges,
+                         ::testing::Values(Initialiser{Initialiser::Kind::kTruncatedNormal, 0.5, 2.0},
+                                           Initialiser{Initialiser::Kind::kOrthogonal, 1.0, 13.0}));
+
+TEST_P(StartOfRowRanges, LikeTheWhole) {
+  const VariableSpec spec = variable("w", {13, 7}, adam(), GetParam(), 99);
   const ShardSpec whole = plan_of({spec}, 1).shards[0];
   Ref<Buffer> expected = pool_->get(whole.arena_bytes);
   ASSERT_TRUE(Shard(whole, *pool_).initialise(expected->bytes()));

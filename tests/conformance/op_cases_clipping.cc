@@ -20,8 +20,22 @@ void add_clipping_cases(std::vector<OpCase>& cases) {
     };
     cases.push_back({"clip_grad", detail, clip_grad, {}});
     auto norm = [s = shape](CaseBuilder& b) -> Values { return {ops::global_norm({b.floats("x", s)})}; };
-    cases.push_back({"global_norm", detail, norm, {}});
+    cases.push_back({"global_norm", detail, norm, x});
   }
+  cases.push_back({"global_norm",
+                   "of_two_small",
+                   [](CaseBuilder& b) -> Values {
+                     return {ops::global_norm({b.floats("x", {3, 2}), b.weights("w", {4})})};
+                   },
+                   {"x", "w"}});
+  cases.push_back({"global_norm",
+                   "of_zeros",  // where finite differences have no say, its gradient is 0
+                   [](CaseBuilder& b) -> Values {
+                     const Value x = b.input("x", Tensor::zeros(DType::kFloat32, {2, 3}));
+                     const Value norm = ops::global_norm({x});
+                     return {norm, gradients(norm, {x})[0]};
+                   },
+                   {}});
   cases.push_back({"global_norm",
                    "of_three",
                    [](CaseBuilder& b) -> Values {

@@ -1,4 +1,6 @@
 // DS-22: a position saved after any element continues with the element that would have come.
+#include <algorithm>
+
 #include "random_pipeline.h"
 #include "shoal/base/random.h"
 

@@ -1,6 +1,8 @@
 // Exporters: when they write and what they delete (CONTRACT 13).
 #include "shoal/estimator/exporter.h"
 
+#include <algorithm>
+
 #include "fixture.h"
 
 namespace shoal::testing {

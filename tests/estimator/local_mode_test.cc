@@ -1,5 +1,7 @@
 // train_and_evaluate in local mode: when it saves, evaluates and exports, and how it ends (CONTRACT 5 and 6).
 #include "fixture.h"
+
+#include <algorithm>
 #include "shoal/estimator/exporter.h"
 
 namespace shoal::testing {

@@ -1,5 +1,7 @@
 // Estimator::train: steps, resuming, checkpoints, end of the loop, errors of users' code (CONTRACT 7, 9.2, 10).
 #include "fixture.h"
+
+#include <algorithm>
 #include "shoal/nn/dropout.h"
 
 namespace shoal::testing {

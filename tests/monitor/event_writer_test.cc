@@ -1,5 +1,6 @@
 #include "shoal/monitor/event_writer.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>

@@ -107,6 +107,93 @@ TEST(Initialisers, AnySplitOfAVariableGivesTheSameBits) {
   }
 }
 
+Tensor matrix_of(const InitialiserSpec& spec, const Shape& shape, RandomKey key = 5) {
+  Tensor tensor(DType::kFloat32, shape);
+  value_or_raise(initialise(spec.resolve({}, shape), key, 0, tensor.mutable_view()));
+  return tensor;
+}
+
+/// Sums of products of rows (or columns) of a matrix, two by two.
+void expect_orthonormal(const Tensor& matrix, bool of_rows, double gain) {
+  const auto values = matrix.as<float>();
+  const int64_t rows = matrix.shape()[0], columns = matrix.elements() / rows;
+  const int64_t count = of_rows ? rows : columns, length = of_rows ? columns : rows;
+  const auto at = [&](int64_t i, int64_t k) { return double(values[size_t(of_rows ? i * columns + k : k * columns + i)]); };
+  for (int64_t i = 0; i < count; ++i) {
+    for (int64_t j = 0; j <= i; ++j) {
+      double sum = 0;
+      for (int64_t k = 0; k < length; ++k) sum += at(i, k) * at(j, k);
+      ASSERT_NEAR(sum, i == j ? gain * gain : 0, 1e-6 * gain * gain) << i << ", " << j;
+    }
+  }
+}
+
+TEST(Orthogonal, RowsOrColumnsWhicheverAreFewer) {
+  expect_orthonormal(matrix_of(orthogonal(), {1, 1}), true, 1);
+  expect_orthonormal(matrix_of(orthogonal(), {33, 33}), true, 1);
+  expect_orthonormal(matrix_of(orthogonal(), {33, 33}), false, 1);
+  expect_orthonormal(matrix_of(orthogonal(), {7, 40}), true, 1);
+  expect_orthonormal(matrix_of(orthogonal(), {128, 32}), false, 1);
+  expect_orthonormal(matrix_of(orthogonal(), {200, 200}), true, 1);
+  expect_orthonormal(matrix_of(orthogonal(2.5), {9, 17}), true, 2.5);
+  expect_orthonormal(matrix_of(orthogonal(), {8, 3, 2, 2}), true, 1);  // seen as [8, 12]
+}
+
+/// Drawn evenly, no direction is preferred: elements have mean 0 and variance 1 / length, and the sign of none is fixed.
+TEST(Orthogonal, IsDrawnEvenly) {
+  constexpr int kTries = 400;
+  double sum = 0, squares = 0, corner = 0, trace = 0;
+  for (uint64_t key = 0; key < kTries; ++key) {
+    const Tensor matrix = matrix_of(orthogonal(), {8, 8}, RandomKey{key});
+    const auto values = matrix.as<float>();
+    for (float value : values) sum += value, squares += value * value;
+    corner += values[0];
+    for (size_t i = 0; i < 8; ++i) trace += values[9 * i];
+  }
+  EXPECT_NEAR(squares / (64 * kTries), 1.0 / 8, 1e-6);
+  EXPECT_NEAR(sum / (64 * kTries), 0, 5 * std::sqrt(1.0 / 8 / (64 * kTries)));
+  EXPECT_NEAR(corner / kTries, 0, 5 * std::sqrt(1.0 / 8 / kTries));
+  EXPECT_NEAR(trace / kTries, 0, 5 * std::sqrt(1.0 / kTries)) << "the variance of a random orthogonal matrix's trace is 1";
+}
+
+TEST(Orthogonal, AnySplitByRowsGivesTheSameBits) {
+  const Tensor whole = matrix_of(orthogonal(), {10, 6});
+  for (int64_t part : {1, 3, 10}) {
+    for (int64_t row = 0; row < 10; row += part) {
+      Tensor piece(DType::kFloat32, {std::min(part, 10 - row), 6});
+      value_or_raise(initialise(orthogonal().resolve({}, {10, 6}), 5, row * 6, piece.mutable_view()));
+      ASSERT_EQ(std::memcmp(piece.view().data, whole.view().data + row * 24, piece.bytes()), 0) << row << " by " << part;
+    }
+  }
+}
+
+TEST(Orthogonal, RefusesWhatIsNoMatrix) {
+  const auto refused_spec = [](const Shape& shape) {
+    try {
+      orthogonal().resolve({}, shape);
+    } catch (const Exception& exception) {
+      return std::string(exception.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_THAT(refused_spec({}), HasSubstr("needs a variable of two axes or more"));
+  EXPECT_THAT(refused_spec({5}), HasSubstr("needs a variable of two axes or more"));
+  EXPECT_THAT(refused_spec({5, 0}), HasSubstr("that has elements, not [5, 0]"));
+  const auto refused = [](double rows, const Shape& shape, int64_t first) {
+    Tensor out(DType::kFloat32, shape);
+    const Result<void> result = initialise({Kind::kOrthogonal, 1, rows}, 1, first, out.mutable_view());
+    return result ? std::string("accepted") : result.error().message();
+  };
+  EXPECT_THAT(refused(0, {2, 2}, 0), HasSubstr("expected a whole number from 1 to 2^26"));
+  EXPECT_THAT(refused(2.5, {2, 2}, 0), HasSubstr("expected a whole number from 1 to 2^26"));
+  EXPECT_THAT(refused(1e18, {2, 2}, 0), HasSubstr("expected a whole number from 1 to 2^26"));
+  EXPECT_THAT(refused(2, {3, 2}, 0), HasSubstr("is no part of an orthogonal matrix of 2 rows"));
+  EXPECT_THAT(refused(4, {2, 2}, 6), HasSubstr("is no part of an orthogonal matrix"));
+  EXPECT_THAT(refused(4, {2, 2}, 1), HasSubstr("is no part of an orthogonal matrix"));
+  EXPECT_THAT(refused(1 << 26, {1, 2}, 0), HasSubstr("more than 2^26 elements"));
+  EXPECT_EQ(refused(4, {0, 2}, 0), "accepted");
+}
+
 TEST(Initialisers, KeysDependOnSeedAndName) {
   EXPECT_EQ(variable_key(1, "dense/kernel"), variable_key(1, "dense/kernel"));
   EXPECT_NE(variable_key(1, "dense/kernel"), variable_key(2, "dense/kernel"));

@@ -1,6 +1,7 @@
 /// Gradients that are applied row by row while they are made have the bits of those that are written.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <vector>

@@ -86,5 +86,40 @@ TEST(VectorLog, IsMinusInfinityAtZeroAndNaNBelow) {
   EXPECT_EQ(vector_log(1.0f), 0.0f);
 }
 
+/// Against pow() of double precision.
+TEST(VectorPow, IsWithinAUnitInTheLastPlace) {
+  double worst = 0;
+  float worst_a = 0, worst_b = 0;
+  for (float a = 1.2e-38f; a < 3e38f; a *= 1.37f) {
+    for (float b = -3000; b<3000; b += b> - 4 && b < 4 ? 0.03f : 7.3f) {
+      const double exact = std::pow(double(a), double(b));
+      const auto rounded = float(exact);
+      if (!std::isnormal(rounded)) continue;
+      const double unit = double(std::nextafter(rounded, kInfinity)) - double(rounded);
+      const double error = std::fabs(double(vector_pow(a, b)) - exact) / unit;
+      if (!(error <= worst)) worst = error, worst_a = a, worst_b = b;
+    }
+  }
+  EXPECT_LE(worst, 1) << worst_a << " to the power of " << worst_b;
+}
+
+TEST(VectorPow, IsThatOfCAtItsEdges) {
+  const float values[] = {0.0f,  -0.0f,    1,         -1,       0.5f,  -0.5f,  2,      -2,    3,         -3,         1.5f,
+                          -2.5f, 16777215, -16777215, 16777216, 1e30f, -1e30f, 1e-30f, 3e38f, kInfinity, -kInfinity, kNaN};
+  for (float a : values) {
+    for (float b : values) {
+      const auto expected = float(std::pow(double(a), double(b)));
+      if (expected != 0 && !std::isnormal(expected) && std::isfinite(expected)) continue;
+      const float actual = vector_pow(a, b);
+      if (std::isnan(expected)) {
+        EXPECT_TRUE(std::isnan(actual)) << a << " to the power of " << b << ": " << actual;
+      } else {
+        EXPECT_FLOAT_EQ(actual, expected) << a << " to the power of " << b;
+        EXPECT_EQ(std::signbit(actual), std::signbit(expected)) << a << " to the power of " << b;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace shoal::backends::onednn

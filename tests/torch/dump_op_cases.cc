@@ -9,6 +9,7 @@
 //               "backends": {name: {"outputs": [tensor, ...], "gradients": [tensor or null, ...]}}}]}
 // Weights are those of the loss, sum(weights * output) over the float outputs; null for the others. A gradient is null
 // where the loss does not depend on that value.
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>

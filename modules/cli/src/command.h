@@ -31,5 +31,6 @@ void add_checkpoint_command(CLI::App& app, Action& selected);
 void add_config_command(CLI::App& app, Action& selected);
 void add_events_command(CLI::App& app, Action& selected);
 void add_export_command(CLI::App& app, Action& selected);
+void add_profile_command(CLI::App& app, Action& selected);
 
 }  // namespace shoal::cli

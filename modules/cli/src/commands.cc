@@ -6,10 +6,7 @@ namespace shoal::cli {
 
 std::span<const AddCommand> all_commands() {
   static constexpr std::array kCommands{
-      &add_checkpoint_command,
-      &add_config_command,
-      &add_events_command,
-      &add_export_command,
+      &add_checkpoint_command, &add_config_command, &add_events_command, &add_export_command, &add_profile_command,
   };
   return kCommands;
 }

@@ -15,6 +15,12 @@ const float* floats(std::span<const std::byte> arena, uint64_t offset) {
   return reinterpret_cast<const float*>(arena.data() + offset);
 }
 
+/// The variable's, but for the rows.
+Shape shape_of_rows(const Segment& segment) {
+  const Shape& whole = segment.variable.shape;
+  return whole.rank() == 0 ? whole : whole.with(0, segment.row_end - segment.row_begin);
+}
+
 float gradient_scale(const nn::UpdateRule& rule, std::span<const double> scalars) {
   const auto scalar = size_t(rule.gradient_scale_scalar);  // -1: none
   return scalar < scalars.size() ? float(scalars[scalar]) : 1.0f;
@@ -43,7 +49,7 @@ Result<void> Shard::initialise(std::span<std::byte> weights) {
   std::memset(weights.data(), 0, weights.size());
   for (const Segment& segment : spec_.segments) {
     const VariableSpec& variable = segment.variable;
-    MutableTensorView view{variable.dtype, Shape{segment.elements()}, weights.data() + segment.offset};
+    MutableTensorView view{variable.dtype, shape_of_rows(segment), weights.data() + segment.offset};
     SHOAL_TRY_VOID(nn::initialise(variable.initialiser, variable.key, segment.first_element(), view));
     for (int slot = 0; slot < nn::slot_count(variable.rule); ++slot) {
       std::fill_n(floats(mutable_slot(slot), segment.offset), segment.elements(), nn::slot_start(variable.rule, slot));

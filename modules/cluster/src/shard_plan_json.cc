@@ -63,7 +63,7 @@ Segment segment_from(const Json& json) {  // throws Json::exception; the caller 
 
 Result<void> check_initialiser(const VariableSpec& variable) {
   const int kind = int(variable.initialiser.kind);
-  if (kind < int(Initialiser::Kind::kConstant) || kind > int(Initialiser::Kind::kTruncatedNormal)) {
+  if (kind < int(Initialiser::Kind::kConstant) || kind > int(Initialiser::Kind::kOrthogonal)) {
     return invalid_argument("shard spec: variable " + variable.name + " has unknown initialiser " + std::to_string(kind));
   }
   return {};

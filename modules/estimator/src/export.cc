@@ -6,6 +6,7 @@
 #include "leftovers.h"
 #include "predictor.h"
 #include "shoal/base/production.h"
+#include "shoal/base/random.h"
 #include "shoal/checkpoint/directory.h"
 #include "shoal/estimator/estimator.h"
 #include "shoal/estimator/exported_model.h"
@@ -130,6 +131,18 @@ Result<std::string> export_to(Environment& env, const Estimator& estimator, cons
   return written;
 }
 
+data::TensorMap generated_features(const std::vector<ExportedTensor>& inputs, int64_t batch) {
+  data::TensorMap features;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    std::vector<int64_t> sizes = inputs[i].shape;
+    std::replace(sizes.begin(), sizes.end(), int64_t(-1), batch);
+    Tensor tensor = Tensor::zeros(inputs[i].dtype, Shape(sizes));
+    if (tensor.dtype() == DType::kFloat32) fill_uniform(fold_in(RandomKey{1}, i), 0, tensor.mutable_as<float>(), -1, 1);
+    features.set(inputs[i].name, std::move(tensor));
+  }
+  return features;
+}
+
 class LoadedExport final : public ExportedModel {
  public:
   LoadedExport(std::unique_ptr<Environment> env, ExportDescription description, std::unique_ptr<Predictor> predictor)
@@ -142,6 +155,21 @@ class LoadedExport final : public ExportedModel {
   data::TensorMap predict(const data::TensorMap& features) override {
     data::Batch batch{features, {}};
     return value_or_raise(predictor_->predict(batch));
+  }
+  backends::Profile profile(const ProfileOptions& options) override {
+    if (options.batch < 1)
+      raise(invalid_argument("profile: batch must be at least 1, not " + std::to_string(options.batch)));
+    if (options.runs < 1) raise(invalid_argument("profile: runs must be at least 1, not " + std::to_string(options.runs)));
+    const data::TensorMap features = generated_features(description_.inputs, options.batch);
+    for (int i = 0; i < 3; ++i) predict(features);  // compiles, touches memory, fills caches
+    backends::Profiler profiler([this] { return env_->now(); });
+    StepRequest request;
+    request.observe(profiler);
+    while (profiler.runs() < options.runs) {
+      data::Batch batch{features, {}};
+      value_or_raise(predictor_->predict(batch, request));
+    }
+    return profiler.profile(backends::measure_machine_limits(predictor_->model().numerics().threads));
   }
 
  private:

@@ -13,6 +13,11 @@ void HookSetup::fetch(std::string name, Value value) {
   }
 }
 
+void StepRequest::observe(backends::KernelObserver& observer) {
+  if (observer_) raise(failed_precondition("two hooks observe the kernels of one step; leave out one of them"));
+  observer_ = &observer;
+}
+
 void StepRequest::feed(std::string input, Tensor tensor) {
   for (const auto& [other, value] : feeds_) {
     if (other == input) raise(invalid_argument("two hooks feed the input " + input + " in one step"));

@@ -67,6 +67,8 @@ class BuiltModel {
     backend_ = std::move(backend);
     threads_ = threads;
   }
+  /// Says of each program that is compiled how large its memory plan is. Null, the default: says nothing.
+  void log_plans_to(Logger* log) { log_ = log; }
   backends::Numerics numerics() const { return backend_->numerics(threads_); }
 
   /// The program for batches of this size; compiled on first use, the eight last used are kept.
@@ -91,6 +93,7 @@ class BuiltModel {
   InputTypes types_;
   std::unique_ptr<backends::Backend> backend_;
   int threads_ = 1;
+  Logger* log_ = nullptr;
   std::vector<Value> always_, sometimes_, updates_;
   std::vector<std::string> update_variables_;
   std::list<Compiled> programs_;  // most recently used first

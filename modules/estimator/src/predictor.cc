@@ -50,8 +50,12 @@ Result<data::TensorMap> Predictor::predict(data::Batch& batch, const StepRequest
   SHOAL_TRY(BoundProgram * program, model_->program(size, request.fetches()));
   SHOAL_TRY_VOID(model_->feed(*program, batch, request.feeds()));
   SHOAL_TRY(const std::vector<backends::Pieces> variables, variables_.bind(*program->program));
-  SHOAL_TRY_VOID(program->program->run(
-      {.inputs = program->inputs, .variables = variables, .updates = {}, .weights = {1, 1}, .key = {}}));
+  SHOAL_TRY_VOID(program->program->run({.inputs = program->inputs,
+                                        .variables = variables,
+                                        .updates = {},
+                                        .weights = {1, 1},
+                                        .key = {},
+                                        .observer = request.observer()}));
   data::TensorMap results;
   const std::span<const TensorView> fetched = program->program->fetched();
   for (size_t i = 0; i < names_.size(); ++i) {

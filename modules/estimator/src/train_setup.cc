@@ -6,6 +6,7 @@
 #include "shoal/cluster/identity.h"
 #include "shoal/cluster/local_store.h"
 #include "shoal/estimator/hooks.h"
+#include "shoal/estimator/profiler.h"
 #include "shoal/nn/initialisers.h"
 #include "train_task_steps.h"
 #include "training_warnings.h"
@@ -83,6 +84,7 @@ Result<void> TrainTask::build_model() {
                                        graph_seed(env_, config_)}, *types_));
   SHOAL_TRY(auto backend, make_configured_backend(config_));
   model_->use_backend(std::move(backend), config_.compute_threads(usable_cores()));
+  model_->log_plans_to(&env_.log());
   return write_description();
 }
 
@@ -104,6 +106,9 @@ Result<void> TrainTask::make_hooks() {
     if (events_) hooks_.push_back(summary_saver(*config_.save_summary_steps()));
   }
   hooks_.push_back(progress_);
+  if (leads() && config_.host() && config_.host()->profile_steps) {
+    hooks_.push_back(profiler({.steps = *config_.host()->profile_steps}));
+  }
   hooks_.insert(hooks_.end(), request_.hooks.begin(), request_.hooks.end());
   if (max_steps_) hooks_.push_back(stop_at_step({.num_steps = {}, .last_step = max_steps_}));
   hooks_.push_back(nan_guard());

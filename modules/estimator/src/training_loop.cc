@@ -222,7 +222,8 @@ Result<void> TrainingLoop::run_program() {
                                          .updates = step_.updates,
                                          .weights = step_.weights,
                                          .key = {options_.trainer_index, options_.input->iterator->ordinal()},
-                                         .applier = applier}));
+                                         .applier = applier,
+                                         .observer = request_.observer()}));
   // The loss, what scalars follow from, ids and gradients of each update by rows, and what hooks fetch (on steps that do).
   std::span<const TensorView> fetched = program_->program->fetched();
   const double loss = double(fetched[0].as<float>()[0]);

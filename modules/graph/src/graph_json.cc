@@ -94,6 +94,7 @@ std::string_view kind_name(Initialiser::Kind kind) {
     case Initialiser::Kind::kUniform: return "uniform";
     case Initialiser::Kind::kNormal: return "normal";
     case Initialiser::Kind::kTruncatedNormal: return "truncated_normal";
+    case Initialiser::Kind::kOrthogonal: return "orthogonal";
   }
   SHOAL_CHECK(false);
 }
@@ -244,7 +245,7 @@ Result<Initialiser> initialiser_of(const ordered_json& json) {
   SHOAL_TRY(initialiser.a, real_of(*a));
   SHOAL_TRY(initialiser.b, real_of(*b));
   for (auto kind : {Initialiser::Kind::kConstant, Initialiser::Kind::kUniform, Initialiser::Kind::kNormal,
-                    Initialiser::Kind::kTruncatedNormal}) {
+                    Initialiser::Kind::kTruncatedNormal, Initialiser::Kind::kOrthogonal}) {
     if (name != kind_name(kind)) continue;
     initialiser.kind = kind;
     return initialiser;

@@ -2,6 +2,7 @@
 #include "shoal/graph/ops_clipping.h"
 
 #include "shape_rules.h"
+#include "shoal/graph/ops.h"
 
 namespace shoal {
 namespace rules {
@@ -37,6 +38,18 @@ std::vector<Value> clip_gradient(const GradientRequest& request) {
   return request.graph.add("clip_grad", {request.output_gradients[0], request.node.inputs[0]}, request.node.attributes);
 }
 
+/// dx = dy x / norm, and 0 where the norm is 0: no direction is better than another there.
+std::vector<Value> global_norm_gradient(const GradientRequest& request) {
+  const Value norm = request.outputs[0];
+  const Value is_zero = ops::equal(norm, ops::scale(norm, 0));
+  const Value factor = ops::div(request.output_gradients[0], ops::add(norm, is_zero));
+  std::vector<Value> result(request.node.inputs.size());
+  for (size_t i = 0; i < result.size(); ++i) {
+    if (request.wanted[i]) result[i] = ops::mul(request.node.inputs[i], factor);
+  }
+  return result;
+}
+
 }  // namespace
 
 void add_clipping_ops(const AddOp& add) {
@@ -47,7 +60,11 @@ void add_clipping_ops(const AddOp& add) {
        .gradient = clip_gradient,
        .in_place = {{0, 0}}});
   add({.name = "clip_grad", .inputs_min = 2, .inputs_max = 2, .shape_rule = clip_grad_types, .in_place = {{0, 0}, {0, 1}}});
-  add({.name = "global_norm", .inputs_min = 1, .inputs_max = kValuesMax, .shape_rule = global_norm_types});
+  add({.name = "global_norm",
+       .inputs_min = 1,
+       .inputs_max = kValuesMax,
+       .shape_rule = global_norm_types,
+       .gradient = global_norm_gradient});
 }
 
 }  // namespace rules

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <vector>
 
 namespace shoal::nn {
 namespace {
@@ -12,6 +13,9 @@ using Kind = Initialiser::Kind;
 
 /// The standard deviation of a standard normal truncated at two standard deviations.
 constexpr double kTruncatedStddev = 0.87962566103423978;
+
+/// Of an orthogonal initialiser: what a message from outside can make this process compute is bounded.
+constexpr int64_t kMatrixElementsMax = int64_t(1) << 26;
 
 template <class T>
 Result<void> fill_constant(double value, MutableTensorView out) {
@@ -39,6 +43,61 @@ Result<void> initialise_constant(double value, MutableTensorView out) {
                           "; use float32, int32, int64, uint8 or bool");
 }
 
+/// A sum of products in an order that compilers may turn into vectors.
+double dot(const double* a, const double* b, size_t count) {
+  constexpr size_t kLanes = 8;
+  double sums[kLanes] = {};
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (size_t lane = 0; lane < kLanes; ++lane) sums[lane] += a[i + lane] * b[i + lane];
+  }
+  double sum = 0;
+  for (; i < count; ++i) sum += a[i] * b[i];
+  for (double lane : sums) sum += lane;
+  return sum;
+}
+
+/// Makes `count` vectors of `length` numbers orthonormal, each with what those before it leave (modified Gram-Schmidt).
+/// With normal numbers to start from, the result is drawn evenly: Mezzadri, "How to generate random matrices from the
+/// classical compact groups" (2007).
+void orthonormalise(std::vector<double>& vectors, size_t count, size_t length) {
+  for (size_t i = 0; i < count; ++i) {
+    double* own = &vectors[i * length];
+    const double scale = 1 / std::sqrt(dot(own, own, length));
+    for (size_t k = 0; k < length; ++k) own[k] *= scale;
+    for (size_t j = i + 1; j < count; ++j) {
+      double* other = &vectors[j * length];
+      const double along = dot(own, other, length);
+      for (size_t k = 0; k < length; ++k) other[k] -= along * own[k];
+    }
+  }
+}
+
+/// Whoever makes some of the rows makes the whole matrix, and keeps those.
+Result<void> initialise_orthogonal(const Initialiser& initialiser, RandomKey key, int64_t first_element,
+                                   MutableTensorView out) {
+  const auto rows = int64_t(initialiser.b);
+  if (out.elements() == 0) return {};
+  const int64_t columns = out.shape.rank() == 0 ? 1 : out.elements() / out.shape[0];
+  if (columns > kMatrixElementsMax / rows || first_element % columns != 0 || first_element / columns > rows ||
+      out.elements() / columns > rows - first_element / columns) {
+    return invalid_argument("initialiser: " + to_string(out.shape) + " from element " + std::to_string(first_element) +
+                            " is no part of an orthogonal matrix of " + std::to_string(rows) +
+                            " rows, or that has more than 2^26 elements");
+  }
+  const auto count = size_t(std::min(rows, columns)), length = size_t(std::max(rows, columns));
+  std::vector<float> normal(count * length);
+  fill_normal(key, 0, normal, 0, 1);
+  std::vector<double> vectors(normal.begin(), normal.end());
+  orthonormalise(vectors, count, length);
+  const auto values = out.as<float>();
+  for (size_t i = 0; i < values.size(); ++i) {
+    const size_t element = size_t(first_element) + i, row = element / size_t(columns), column = element % size_t(columns);
+    values[i] = float(initialiser.a * (rows <= columns ? vectors[row * length + column] : vectors[column * length + row]));
+  }
+  return {};
+}
+
 }  // namespace
 
 Fans fans_of(const Shape& kernel) {
@@ -64,7 +123,14 @@ InitialiserSpec InitialiserSpec::variance_scaling(double scale, Fan fan, Initial
   return spec;
 }
 
-Initialiser InitialiserSpec::resolve(Fans fans) const {
+Initialiser InitialiserSpec::resolve(Fans fans, const Shape& shape) const {
+  if (fixed_.kind == Kind::kOrthogonal) {
+    if (shape.rank() < 2 || shape.elements() == 0) {
+      raise(
+          invalid_argument("orthogonal: needs a variable of two axes or more that has elements, not " + to_string(shape)));
+    }
+    return {Kind::kOrthogonal, fixed_.a, double(shape[0])};
+  }
   if (!scaled_) return fixed_;
   const double fan = fan_ == Fan::kIn ? fans.in : fan_ == Fan::kOut ? fans.out : (fans.in + fans.out) / 2;
   const double variance = scale_ / std::max(1.0, fan);
@@ -100,6 +166,8 @@ InitialiserSpec lecun_normal() {
   return InitialiserSpec::variance_scaling(1, InitialiserSpec::Fan::kIn, Kind::kTruncatedNormal);
 }
 
+InitialiserSpec orthogonal(double gain) { return Initialiser{Kind::kOrthogonal, gain, 0}; }
+
 Result<void> validate(const Initialiser& initialiser) {
   if (!std::isfinite(float(initialiser.a)) || !std::isfinite(float(initialiser.b))) {
     return invalid_argument("initialiser: numbers " + std::to_string(initialiser.a) + " and " +
@@ -116,6 +184,11 @@ Result<void> validate(const Initialiser& initialiser) {
       if (initialiser.b >= 0) return {};
       return invalid_argument("initialiser: standard deviation is " + std::to_string(initialiser.b) +
                               ", expected 0 or more");
+    case Kind::kOrthogonal:
+      if (initialiser.b >= 1 && initialiser.b <= double(kMatrixElementsMax) && std::trunc(initialiser.b) == initialiser.b)
+        return {};
+      return invalid_argument("initialiser: orthogonal with " + std::to_string(initialiser.b) +
+                              " rows, expected a whole number from 1 to 2^26");
   }
   return invalid_argument("initialiser of unknown kind " + std::to_string(int(initialiser.kind)) +
                           "; it may come from a newer version of Shoal");
@@ -137,6 +210,7 @@ Result<void> initialise(const Initialiser& initialiser, RandomKey key, int64_t f
   const auto a = float(initialiser.a);
   const auto b = float(initialiser.b);
   switch (initialiser.kind) {
+    case Kind::kOrthogonal: return initialise_orthogonal(initialiser, key, first_element, out);
     case Kind::kUniform: fill_uniform(key, first, out.as<float>(), a, b); break;
     case Kind::kNormal: fill_normal(key, first, out.as<float>(), a, b); break;
     default: fill_truncated_normal(key, first, out.as<float>(), a, b); break;

@@ -5,7 +5,7 @@
 namespace shoal::nn {
 
 Value add_weight(Graph& graph, std::string_view name, const Shape& shape, Fans fans, const WeightOptions& options) {
-  const Initialiser initialiser = options.initialiser.resolve(fans);
+  const Initialiser initialiser = options.initialiser.resolve(fans, shape);
   if (auto valid = validate(initialiser); !valid) raise(std::move(valid).error().with_context(name));
   const Value weight = graph.variable(name, shape, {.initialiser = initialiser, .trainable = options.trainable});
   regularise(weight, options.regulariser);

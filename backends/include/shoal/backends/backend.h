@@ -10,6 +10,7 @@
 
 #include "shoal/base/result.h"
 #include "shoal/base/tensor.h"
+#include "shoal/graph/cost.h"
 #include "shoal/graph/graph.h"
 
 namespace shoal::backends {
@@ -64,6 +65,20 @@ class UpdateApplier {
   virtual void apply(size_t index, int64_t row_begin, int64_t row_end, const std::byte* rows) = 0;
 };
 
+struct ProgramInfo;
+
+/// Told of each kernel of a run, from the thread that called run(): for those who measure. A run that fails ends without
+/// run_ended().
+class KernelObserver {
+ public:
+  virtual ~KernelObserver() = default;
+  virtual void run_started(const ProgramInfo& info) = 0;
+  /// `kernel` counts ProgramInfo::kernels. Views run nothing, so they are left out.
+  virtual void kernel_started(size_t kernel) = 0;
+  virtual void kernel_ended(size_t kernel) = 0;
+  virtual void run_ended() = 0;
+};
+
 struct StepBinding {
   std::span<const TensorView> inputs;  ///< one per ProgramInfo::inputs, shapes as compiled
   /// One per ProgramInfo::variables. Several pieces are gathered into memory of the program, made by the first run that
@@ -76,6 +91,7 @@ struct StepBinding {
   /// If not null, it is given every update instead of the listener, and the contents of `updates` are undefined afterwards
   /// (the memory is needed all the same). The program was compiled with CompileOptions::update_variables.
   UpdateApplier* applier = nullptr;
+  KernelObserver* observer = nullptr;
 };
 
 /// What equal bits are promised for (DESIGN, "Equal bits").
@@ -100,6 +116,7 @@ struct ProgramInfo {
     std::string node;
     std::string op;
     std::string implementation;  ///< "reference", "onednn: brg:avx512_core", ...
+    NodeCost cost;
   };
   std::vector<KernelInfo> kernels;  ///< in the order of execution
   size_t arena_bytes = 0;           ///< planned memory: activations and workspaces

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "shoal/backends/profile.h"
 #include "shoal/data/element.h"
 #include "shoal/estimator/run_config.h"
 
@@ -20,6 +21,11 @@ struct ExportedTensor {
   std::vector<int64_t> shape;  ///< -1: the batch
 };
 
+struct ProfileOptions {
+  int64_t batch = 32;  ///< examples in each run, >= 1
+  int64_t runs = 50;   ///< measured, after three that are not; >= 1
+};
+
 /// One thread at a time.
 class ExportedModel {
  public:
@@ -29,6 +35,9 @@ class ExportedModel {
   virtual const std::vector<ExportedTensor>& outputs() const = 0;
   /// Predictions for a batch of features. Raises InvalidArgument if they do not fit inputs().
   virtual data::TensorMap predict(const data::TensorMap& features) = 0;
+  /// Where the time of predictions goes, measured on generated features: uniform in [-1, 1), integers 0. Raises
+  /// InvalidArgument if an option is out of range.
+  virtual backends::Profile profile(const ProfileOptions& options = {}) = 0;
 };
 
 /// Raises NotFound if there is no export in `folder`, DataLoss naming the file if one is damaged, FailedPrecondition for a

@@ -16,6 +16,9 @@ namespace shoal {
 namespace monitor {
 class EventWriter;
 }
+namespace backends {
+class KernelObserver;
+}
 
 /// In begin(): the graph may still be added to, and values be named for fetching.
 class HookSetup {
@@ -85,13 +88,18 @@ class StepRequest {
   /// InvalidArgument naming it (raised).
   void feed(std::string input, Tensor tensor);
 
+  /// Tells `observer` of each kernel of this step. A second one in a step: FailedPrecondition (raised).
+  void observe(backends::KernelObserver& observer);
+
   bool fetches() const { return fetch_; }
   const std::vector<std::pair<std::string, Tensor>>& feeds() const { return feeds_; }
-  void clear() { fetch_ = false, feeds_.clear(); }
+  backends::KernelObserver* observer() const { return observer_; }
+  void clear() { fetch_ = false, feeds_.clear(), observer_ = nullptr; }
 
  private:
   bool fetch_ = false;
   std::vector<std::pair<std::string, Tensor>> feeds_;
+  backends::KernelObserver* observer_ = nullptr;
 };
 
 /// In after_step(): what the step gave. Views are valid during the callback.

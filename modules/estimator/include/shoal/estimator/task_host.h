@@ -33,6 +33,7 @@ struct TaskHost {
   std::shared_ptr<BufferPool> buffers;
   std::shared_ptr<monitor::ProgressDisplay> progress;  ///< shown by the local process or the chief
   std::function<void(const TaskReport&)> report;       ///< called once per task, on its thread
+  std::optional<int64_t> profile_steps;                ///< the trainer that leads measures this many (profiler.h)
   bool insecure = false;            ///< plain tcp beyond loopback (CONTRACT CL-18)
 };
 

@@ -53,10 +53,10 @@ class Value {
 /// How a variable starts. A description rather than a function, since servers apply it: element i of the variable is a
 /// pure function of (initialiser, key, i).
 struct Initialiser {
-  enum class Kind : uint8_t { kConstant = 1, kUniform = 2, kNormal = 3, kTruncatedNormal = 4 };
+  enum class Kind : uint8_t { kConstant = 1, kUniform = 2, kNormal = 3, kTruncatedNormal = 4, kOrthogonal = 5 };
   Kind kind = Kind::kConstant;
-  double a = 0;  ///< constant: the value; uniform: low; normal: mean
-  double b = 0;  ///< uniform: high; normal: standard deviation
+  double a = 0;  ///< constant: the value; uniform: low; normal: mean; orthogonal: gain
+  double b = 0;  ///< uniform: high; normal: standard deviation; orthogonal: rows of the whole variable
   friend bool operator==(const Initialiser&, const Initialiser&) = default;
 };
 

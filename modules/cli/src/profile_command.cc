@@ -1,0 +1,45 @@
+// shoal profile DIR
+#include <CLI/CLI.hpp>
+#include <optional>
+
+#include "command.h"
+#include "shoal/base/environment.h"
+#include "shoal/estimator/exported_model.h"
+
+namespace shoal::cli {
+namespace {
+
+struct Arguments {
+  std::string folder;
+  ProfileOptions options;
+  RuntimeOptions runtime;
+  bool table = false;
+};
+
+Result<int> profile_export(Context& context, const Arguments& arguments) {
+  const auto measure = [&] { return load_exported_model(arguments.folder, arguments.runtime)->profile(arguments.options); };
+  SHOAL_TRY(const backends::Profile profile, call_user("profile", measure));
+  context.out << (arguments.table ? to_table(profile) : to_json(profile) + "\n");
+  return 0;
+}
+
+}  // namespace
+
+void add_profile_command(CLI::App& app, Action& selected) {
+  CLI::App* command = app.add_subcommand("profile", "Where the time of an exported model goes, kernel by kernel");
+  const auto arguments = std::make_shared<Arguments>();
+  command->add_option("DIR", arguments->folder, "One export, e.g. model_dir/export/best/1700000000")->required();
+  command->add_option("--batch", arguments->options.batch, "Examples in each run")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--runs", arguments->options.runs, "Runs that are measured")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--backend", arguments->runtime.backend, "What computes: onednn, reference");
+  command->add_option("--threads", arguments->runtime.threads, "Compute threads")->check(CLI::PositiveNumber);
+  command->add_flag("--table", arguments->table, "A table for people instead of JSON");
+  command->callback(
+      [&selected, arguments] { selected = [arguments](Context& context) { return profile_export(context, *arguments); }; });
+}
+
+}  // namespace shoal::cli
