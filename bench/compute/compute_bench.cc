@@ -1,7 +1,8 @@
 // Shoal's side of bench/peers/compare: trains one model of bench/models through an Estimator, as users do, in local mode,
 // step by step when it is told to.
 //
-//   compute_bench --model NAME --batch N --threads N [--backend NAME] [--first-step | --plan]
+//   compute_bench --model NAME --batch N --threads N [--backend NAME] [--compute-dtype float32|bfloat16]
+//                 [--first-step | --plan]
 //   compute_bench --list
 //
 // Writes one line of JSON when it is ready, {"settings", "parameters"}, and for each line "measure <seconds>" that it reads
@@ -33,6 +34,7 @@ constexpr int kFirstStepSteps = 20;
 
 struct Options {
   std::string model, backend = backends::default_backend();
+  DType compute_dtype = DType::kFloat32;
   int64_t batch = 0;
   int threads = 1;
   bool first_step = false, plan = false, list = false;
@@ -128,7 +130,8 @@ RunConfig config_of(const Options& options, const std::string& folder) {
   config.log_step_count_steps = std::nullopt;
   config.save_model_description = false;
   config.random_seed = 1;
-  config.runtime = RuntimeOptions{.threads = options.threads, .transport = {}, .backend = options.backend};
+  config.runtime = RuntimeOptions{
+      .threads = options.threads, .transport = {}, .backend = options.backend, .compute_dtype = options.compute_dtype};
   TaskHost host;
   host.sink = stderr_sink(LogLevel::kWarning);
   return RunConfig(config).with_host(std::make_shared<TaskHost>(host));
@@ -138,7 +141,9 @@ void train(const Options& options) {
   const ModelEntry& model = find_model(options.model);
   const TemporaryFolder folder;
   Estimator estimator(model.model_fn, config_of(options, folder.path()));
-  std::shared_ptr<Hook> hook = std::make_shared<MeasureHook>(options.backend);
+  const bool rounded = options.compute_dtype != DType::kFloat32;
+  const std::string settings = options.backend + (rounded ? " " + std::string(to_string(options.compute_dtype)) : "");
+  std::shared_ptr<Hook> hook = std::make_shared<MeasureHook>(settings);
   if (options.first_step) hook = std::make_shared<FirstStepHook>();
   const int count = options.first_step ? 1 : kBatches;
   estimator.train([&] { return batches(model, options.batch, count); }, {.hooks = {hook}});
@@ -146,8 +151,10 @@ void train(const Options& options) {
 
 void plan(const Options& options) {
   const Model model = build(find_model(options.model));
-  backends::CompileOptions compile{
-      .sizes = {{"batch", options.batch}}, .fetches = {model.loss}, .threads = options.threads};
+  backends::CompileOptions compile{.sizes = {{"batch", options.batch}},
+                                   .fetches = {model.loss},
+                                   .threads = options.threads,
+                                   .compute_dtype = options.compute_dtype};
   for (const nn::VariableUpdate& update : model.train_op.updates) compile.updates.push_back(update.update);
   const auto backend = value_or_raise(backends::make_backend(options.backend));
   const auto program = value_or_raise(backend->compile(*model.graph, compile));
@@ -161,9 +168,11 @@ void list() {
 }
 
 [[noreturn]] void usage() {
-  std::fprintf(stderr,
-               "usage: compute_bench --model NAME --batch N --threads N [--backend NAME] [--first-step | --plan]\n"
-               "       compute_bench --list\n");
+  std::fprintf(
+      stderr,
+      "usage: compute_bench --model NAME --batch N --threads N [--backend NAME] [--compute-dtype float32|bfloat16]\n"
+      "                     [--first-step | --plan]\n"
+      "       compute_bench --list\n");
   std::exit(2);
 }
 
@@ -182,6 +191,10 @@ Options parse(int argc, char** argv) {
       options.model = argv[++i];
     } else if (flag == "--backend" && has_value) {
       options.backend = argv[++i];
+    } else if (flag == "--compute-dtype" && has_value) {
+      const auto dtype = dtype_from_string(argv[++i]);
+      if (!dtype) usage();
+      options.compute_dtype = *dtype;
     } else if (flag == "--batch" && has_value) {
       options.batch = std::atoll(argv[++i]);
     } else if (flag == "--threads" && has_value) {

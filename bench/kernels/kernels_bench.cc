@@ -115,6 +115,7 @@ void add_elementwise(std::vector<Work>& works, const Shape& image) {
 std::vector<Work> all_works() {
   std::vector<Work> works;
   add_dense(works, 128, 784, 512);
+  add_dense(works, 128, 512, 512);
   add_dense(works, 32, 3136, 1024);
   add_conv2d(works, 32, 28, 1, 5, 32);
   add_conv2d(works, 32, 14, 32, 5, 64);
@@ -126,9 +127,9 @@ std::vector<Work> all_works() {
 /// A program with random operands.
 class Bound {
  public:
-  Bound(backends::Backend& backend, const Work& work) {
+  Bound(backends::Backend& backend, const Work& work, DType compute_dtype) {
     const auto fetches = work.build(graph_);
-    program_ = value_or_raise(backend.compile(graph_, {.fetches = {fetches[0]}}));
+    program_ = value_or_raise(backend.compile(graph_, {.fetches = {fetches[0]}, .compute_dtype = compute_dtype}));
     for (const auto& input : program_->info().inputs) operands_.push_back(random(input));
     for (const auto& operand : operands_) inputs_.push_back(operand.view());
     for (const auto& variable : program_->info().variables) {
@@ -162,9 +163,9 @@ class Bound {
   std::vector<backends::Pieces> variables_;
 };
 
-void measure(benchmark::State& state, const std::string& backend_name, const Work& work) {
+void measure(benchmark::State& state, const std::string& backend_name, const Work& work, DType compute_dtype) {
   const auto backend = value_or_raise(backends::make_backend(backend_name));
-  Bound bound(*backend, work);
+  Bound bound(*backend, work, compute_dtype);
   bound.run();
   double seconds = 0;
   for (auto _ : state) {
@@ -187,8 +188,13 @@ int main(int argc, char** argv) {
   const auto works = bench::all_works();
   for (const auto& entry : backends::built_in_backends()) {
     for (const auto& work : works) {
-      auto run = [name = entry.name, &work](benchmark::State& state) { bench::measure(state, name, work); };
-      benchmark::RegisterBenchmark((entry.name + "/" + work.name).c_str(), run)->Unit(benchmark::kMicrosecond)->UseRealTime();
+      for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
+        const bool rounded = dtype == DType::kBFloat16;
+        if (rounded && (work.flops == 0 || !entry.make()->check_compute_dtype(dtype))) continue;
+        auto run = [name = entry.name, &work, dtype](benchmark::State& state) { bench::measure(state, name, work, dtype); };
+        const std::string name = entry.name + "/" + work.name + (rounded ? "/bfloat16" : "");
+        benchmark::RegisterBenchmark(name.c_str(), run)->Unit(benchmark::kMicrosecond)->UseRealTime();
+      }
     }
   }
   benchmark::Initialize(&argc, argv);
