@@ -133,16 +133,23 @@ const std::map<std::string, KernelMaker, std::less<>>& makers() {
 class Source final : public KernelSource {
  public:
   Result<std::unique_ptr<Kernel>> make_kernel(const KernelRequest& request) override {
+    return make(request, dnnl::memory::data_type::f32);
+  }
+  Result<std::unique_ptr<Kernel>> make_bfloat16_kernel(const KernelRequest& request) override {
+    return make(request, dnnl::memory::data_type::bf16);
+  }
+
+ private:
+  Result<std::unique_ptr<Kernel>> make(const KernelRequest& request, dnnl::memory::data_type factors) {
     const auto maker = makers().find(request.node.op);
     if (maker == makers().end()) return nullptr;
     return guarded([&]() -> std::unique_ptr<Kernel> {
       if (!engine_) engine_ = dnnl::engine(dnnl::engine::kind::cpu, 0);
       if (!stream_) stream_ = dnnl::stream(engine_);
-      return maker->second({engine_, stream_, request.threads, shapes_of(request)}, request);
+      return maker->second({engine_, stream_, request.threads, shapes_of(request), factors}, request);
     });
   }
 
- private:
   dnnl::engine engine_;  // both made for the first kernel, where a failure has somebody to tell
   dnnl::stream stream_;
 };
@@ -163,6 +170,16 @@ std::string isa_name() {
   }
 }
 
+/// Whether products of bfloat16 are the processor's own: without, oneDNN has some too, four times slower than float32.
+bool multiplies_bfloat16() {
+#if defined(__x86_64__)
+  constexpr unsigned kNeeded = unsigned(dnnl::cpu_isa::avx512_core_bf16);
+  return (unsigned(dnnl::get_effective_cpu_isa()) & kNeeded) == kNeeded;
+#else
+  return false;  // no processor of another kind was there to try it on
+#endif
+}
+
 std::string version_name() {
   const dnnl_version_t* version = dnnl_version();
   return std::to_string(version->major) + "." + std::to_string(version->minor) + "." + std::to_string(version->patch);
@@ -173,6 +190,7 @@ class OnednnBackend final : public Backend {
   std::string_view name() const override { return "onednn"; }
 
   Result<std::unique_ptr<Program>> compile(const Graph& graph, CompileOptions options) override {
+    SHOAL_TRY_VOID(check_compute_dtype(options.compute_dtype));
     const ExecutorOptions executor{.sources = {&source_, &reference_source()},
                                    .numerics = numerics(options.threads),
                                    .begin_thread = &bind_compute_thread,
@@ -184,6 +202,13 @@ class OnednnBackend final : public Backend {
     return {.backend = "onednn", .version = version_name(), .isa = isa_name(), .threads = threads};
   }
   KernelSource* kernel_source() override { return &source_; }
+  Result<void> check_compute_dtype(DType dtype) const override {
+    if (dtype != DType::kBFloat16) return Backend::check_compute_dtype(dtype);
+    if (multiplies_bfloat16()) return {};
+    return failed_precondition("backend \"onednn\": this processor (" + isa_name() +
+                               ") has no bfloat16 products; compute in float32, or, slowly, with the backend "
+                               "\"reference\", which emulates them");
+  }
 
  private:
   Source source_;

@@ -13,22 +13,37 @@ namespace {
 
 using dnnl::memory;
 
-memory::desc matrix(int64_t rows, int64_t columns, bool transposed = false) {
-  return {{rows, columns}, memory::data_type::f32, transposed ? memory::format_tag::ba : memory::format_tag::ab};
-}
+struct Matrix {
+  int64_t rows, columns;
+  bool transposed = false;
+  memory::desc of(memory::data_type type) const {
+    return {{rows, columns}, type, transposed ? memory::format_tag::ba : memory::format_tag::ab};
+  }
+};
 
 int64_t columns_of(const TensorType& type) { return type.shape[type.shape.rank() - 1]; }
 int64_t rows_of(const TensorType& type) { return type.shape.elements() / columns_of(type); }
 
-std::unique_ptr<Kernel> make_matmul(const Context& context, const memory::desc& a, const memory::desc& b,
-                                    const memory::desc& c) {
-  const auto description = describe<dnnl::matmul>(context.engine, user_scratchpad(), a, b, c);
+/// c = a b + bias; no bias where there is no third input.
+std::unique_ptr<PrimitiveKernel> make_matmul(const Context& context, const KernelRequest& request, const Matrix& a,
+                                             const Matrix& b, const Matrix& c) {
+  const memory::desc left = a.of(context.factors), right = b.of(context.factors), result = c.of(kFloat);
+  const memory::desc bias = Matrix{1, c.columns}.of(kFloat);
+  const bool with_bias = request.inputs.size() > 2;
+  const auto description = with_bias ? describe<dnnl::matmul>(context.engine, user_scratchpad(), left, right, bias, result)
+                                     : describe<dnnl::matmul>(context.engine, user_scratchpad(), left, right, result);
   if (!usable(description)) return nullptr;
   auto kernel = std::make_unique<PrimitiveKernel>(context);
-  kernel->add<dnnl::matmul>(description,
-                            {{DNNL_ARG_SRC, a, input(0)}, {DNNL_ARG_WEIGHTS, b, input(1)}, {DNNL_ARG_DST, c, output(0)}});
+  std::vector<Argument> arguments{
+      {DNNL_ARG_SRC, left, kernel->input_as(0, a.of(kFloat), left)},
+      {DNNL_ARG_WEIGHTS, right, kernel->variable_as(1, request.input_is_variable[1], b.of(kFloat), right)},
+      {DNNL_ARG_DST, result, output(0)}};
+  if (with_bias) arguments.push_back({DNNL_ARG_BIAS, bias, input(2)});
+  kernel->add<dnnl::matmul>(description, std::move(arguments));
   return kernel;
 }
+
+bool few_rows(const Context& context, int64_t batch) { return context.factors == kFloat && batch <= kFewRows; }
 
 int64_t weight_bytes(const FewRows& sizes) { return sizes.out * sizes.in * int64_t(sizeof(float)); }
 
@@ -62,30 +77,17 @@ std::unique_ptr<Kernel> make_few_rows_grad_input(const Context& context, const F
 std::unique_ptr<Kernel> make_dense(const Context& context, const KernelRequest& request) {
   if (!all_float32(request) || !none_empty(request)) return nullptr;
   const int64_t batch = rows_of(request.inputs[0]), out = request.inputs[1].shape[0], in = request.inputs[1].shape[1];
-  if (batch <= kFewRows) return make_few_rows_dense(context, request, {batch, out, in});
-  const memory::desc x = matrix(batch, in), w = matrix(in, out, true), y = matrix(batch, out);
-  std::vector<Argument> arguments{
-      {DNNL_ARG_SRC, x, input(0)}, {DNNL_ARG_WEIGHTS, w, input(1)}, {DNNL_ARG_DST, y, output(0)}};
-  dnnl::matmul::primitive_desc description;
-  if (request.inputs.size() > 2) {
-    const memory::desc bias = matrix(1, out);
-    description = describe<dnnl::matmul>(context.engine, user_scratchpad(), x, w, bias, y);
-    arguments.push_back({DNNL_ARG_BIAS, bias, input(2)});
-  } else {
-    description = describe<dnnl::matmul>(context.engine, user_scratchpad(), x, w, y);
-  }
-  if (!usable(description)) return nullptr;
-  auto kernel = std::make_unique<PrimitiveKernel>(context);
-  kernel->add<dnnl::matmul>(description, std::move(arguments));
-  if (fused_relu(request)) kernel->relu_after(request.outputs[0].shape.elements());
+  if (few_rows(context, batch)) return make_few_rows_dense(context, request, {batch, out, in});
+  auto kernel = make_matmul(context, request, {batch, in}, {in, out, true}, {batch, out});
+  if (kernel && fused_relu(request)) kernel->relu_after(request.outputs[0].shape.elements());
   return kernel;
 }
 
 std::unique_ptr<Kernel> make_dense_grad_input(const Context& context, const KernelRequest& request) {
   if (!all_float32(request) || !none_empty(request)) return nullptr;
   const int64_t batch = rows_of(request.inputs[0]), out = request.inputs[1].shape[0], in = request.inputs[1].shape[1];
-  if (batch <= kFewRows) return make_few_rows_grad_input(context, {batch, out, in});
-  return make_matmul(context, matrix(batch, out), matrix(out, in), matrix(batch, in));
+  if (few_rows(context, batch)) return make_few_rows_grad_input(context, {batch, out, in});
+  return make_matmul(context, request, {batch, out}, {out, in}, {batch, in});
 }
 
 namespace {
@@ -185,12 +187,12 @@ class PanelGradKernel final : public Kernel {
 std::unique_ptr<Kernel> make_dense_grad_kernel(const Context& context, const KernelRequest& request) {
   if (!all_float32(request) || !none_empty(request)) return nullptr;
   const int64_t batch = rows_of(request.inputs[0]), out = columns_of(request.inputs[0]), in = columns_of(request.inputs[1]);
-  if (batch <= kFewRows) return std::make_unique<FewRowsGradKernel>(context.threads, FewRows{batch, out, in});
-  if (update_counts(batch) || transpose_is_slow(batch, out, in)) {
+  if (few_rows(context, batch)) return std::make_unique<FewRowsGradKernel>(context.threads, FewRows{batch, out, in});
+  if (context.factors == kFloat && (update_counts(batch) || transpose_is_slow(batch, out, in))) {
     return std::make_unique<PanelGradKernel>(context.threads, batch, out, in);
   }
   // The result keeps its rows contiguous: a transposed one falls to oneDNN's reference code, a thousand times slower.
-  return make_matmul(context, matrix(out, batch, true), matrix(batch, in), matrix(out, in));
+  return make_matmul(context, request, {out, batch, true}, {batch, in}, {out, in});
 }
 
 }  // namespace shoal::backends::onednn

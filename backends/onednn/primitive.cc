@@ -10,7 +10,6 @@ namespace shoal::backends::onednn {
 namespace {
 
 using Tag = dnnl::memory::format_tag;
-constexpr auto kFloat = dnnl::memory::data_type::f32;
 
 // set_data_handle wants mutable memory, also for what a primitive only reads.
 void* writable(const std::byte* data) { return const_cast<std::byte*>(data); }
@@ -28,13 +27,15 @@ dnnl::memory::desc plain(const Shape& shape) {
   return {dnnl::memory::dims(shape.dims().begin(), shape.dims().end()), kFloat, tags[shape.rank()]};
 }
 
-dnnl::memory::desc images(const Shape& shape) { return {{shape[0], shape[3], shape[1], shape[2]}, kFloat, Tag::nhwc}; }
-dnnl::memory::desc kernels(const Shape& shape) { return plain(shape); }
-dnnl::memory::desc kernels_any(const Shape& shape) {
-  return {{shape[0], shape[1], shape[2], shape[3]}, kFloat, Tag::any};
+dnnl::memory::desc images(const Shape& shape, dnnl::memory::data_type type) {
+  return {{shape[0], shape[3], shape[1], shape[2]}, type, Tag::nhwc};
 }
-dnnl::memory::desc grouped_kernels_any(int64_t groups, const Shape& shape) {
-  return {{groups, shape[0] / groups, shape[1], shape[2], shape[3]}, kFloat, Tag::any};
+dnnl::memory::desc kernels(const Shape& shape) { return plain(shape); }
+dnnl::memory::desc kernels_any(const Shape& shape, dnnl::memory::data_type type) {
+  return {{shape[0], shape[1], shape[2], shape[3]}, type, Tag::any};
+}
+dnnl::memory::desc grouped_kernels_any(int64_t groups, const Shape& shape, dnnl::memory::data_type type) {
+  return {{groups, shape[0] / groups, shape[1], shape[2], shape[3]}, type, Tag::any};
 }
 
 Operand PrimitiveKernel::reserve_scratch(const dnnl::memory::desc& type) {
@@ -70,6 +71,10 @@ void PrimitiveKernel::add_reorder(const dnnl::memory::desc& from, Operand source
   const dnnl::reorder::primitive_desc description(context_.engine, from, context_.engine, to, user_scratchpad());
   append(dnnl::reorder(description), {{DNNL_ARG_FROM, from, source}, {DNNL_ARG_TO, to, target}},
          description.scratchpad_desc());
+}
+
+Operand PrimitiveKernel::input_as(size_t input_index, const dnnl::memory::desc& from, const dnnl::memory::desc& to) {
+  return variable_as(input_index, false, from, to);
 }
 
 Operand PrimitiveKernel::variable_as(size_t input_index, bool is_variable, const dnnl::memory::desc& from,

@@ -17,7 +17,11 @@ struct Context {
   dnnl::stream stream;
   int threads;
   std::string shapes = {};  ///< of the node, for errors
+  /// What products multiply, f32 or bf16; sums, and so results, are f32.
+  dnnl::memory::data_type factors = dnnl::memory::data_type::f32;
 };
+
+inline constexpr auto kFloat = dnnl::memory::data_type::f32;
 
 /// Scratchpads belong to the caller everywhere: oneDNN's own are thread-local, and a primitive created on one thread and
 /// run on another one has crashed (2.6.3).
@@ -26,12 +30,12 @@ dnnl::primitive_attr user_scratchpad();
 /// A dense row-major matrix or array of oneDNN's.
 dnnl::memory::desc plain(const Shape& shape);
 /// An image batch [N,H,W,C] or a kernel [O,I,KH,KW]; oneDNN names dimensions in the order N,C,H,W either way.
-dnnl::memory::desc images(const Shape& shape);
+dnnl::memory::desc images(const Shape& shape, dnnl::memory::data_type type = kFloat);
 dnnl::memory::desc kernels(const Shape& shape);
 /// The same with a layout that the primitive chooses.
-dnnl::memory::desc kernels_any(const Shape& shape);
+dnnl::memory::desc kernels_any(const Shape& shape, dnnl::memory::data_type type = kFloat);
 /// Of a kernel [O,I/groups,KH,KW] in several groups, which oneDNN sees as [groups,O/groups,I/groups,KH,KW].
-dnnl::memory::desc grouped_kernels_any(int64_t groups, const Shape& shape);
+dnnl::memory::desc grouped_kernels_any(int64_t groups, const Shape& shape, dnnl::memory::data_type type = kFloat);
 
 /// Where an argument's memory comes from.
 struct Operand {
@@ -72,8 +76,9 @@ class PrimitiveKernel final : public Kernel {
   }
   /// Appends a change of layout.
   void add_reorder(const dnnl::memory::desc& from, Operand source, const dnnl::memory::desc& to, Operand target);
-  /// Variable `input_index` (type `from`) in layout `to`: itself if that is its layout, else a kept copy that is made
-  /// anew when the version changes.
+  /// Input `input_index` (type `from`) in type and layout `to`: itself if that is what it is, else a copy made by each run.
+  Operand input_as(size_t input_index, const dnnl::memory::desc& from, const dnnl::memory::desc& to);
+  /// Likewise, but what is made of a variable is kept until its version changes. For one input of a kernel.
   Operand variable_as(size_t input_index, bool is_variable, const dnnl::memory::desc& from, const dnnl::memory::desc& to);
 
   Result<void> run(const KernelCall& call) override;

@@ -86,6 +86,7 @@ class ReferenceBackend final : public Backend {
  public:
   std::string_view name() const override { return "reference"; }
   Result<std::unique_ptr<Program>> compile(const Graph& graph, CompileOptions options) override {
+    SHOAL_TRY_VOID(check_compute_dtype(options.compute_dtype));
     const ExecutorOptions executor{.sources = {&reference_source()},
                                    .numerics = numerics(options.threads),
                                    .begin_thread = [](int) { flush_denormals(); }};
@@ -94,6 +95,10 @@ class ReferenceBackend final : public Backend {
   /// One thread whatever is asked for: the loops know no others, so equal bits hold between any thread counts.
   Numerics numerics(int) const override { return {.backend = "reference", .version = "1", .isa = isa(), .threads = 1}; }
   KernelSource* kernel_source() override { return &reference_source(); }
+  /// bfloat16 is emulated: operands are rounded, products are those of the float32 kernels.
+  Result<void> check_compute_dtype(DType dtype) const override {
+    return dtype == DType::kBFloat16 ? Result<void>() : Backend::check_compute_dtype(dtype);
+  }
 
  private:
   static const char* isa() {

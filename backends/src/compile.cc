@@ -4,6 +4,7 @@
 #include <set>
 
 #include "executor.h"
+#include "rounded_operands.h"
 #include "shoal/graph/memory_plan.h"
 #include "shoal/graph/op.h"
 #include "shoal/graph/passes.h"
@@ -19,7 +20,11 @@ Key key_of(FlowValue value) { return {value.node, value.output}; }
 class Compiler {
  public:
   Compiler(Flow flow, const CompileOptions& options, RandomKey seed)
-      : flow_(std::move(flow)), sizes_(options.sizes), update_variables_(options.update_variables), seed_(seed) {}
+      : flow_(std::move(flow)),
+        sizes_(options.sizes),
+        update_variables_(options.update_variables),
+        compute_dtype_(options.compute_dtype),
+        seed_(seed) {}
 
   Result<std::unique_ptr<Program>> compile(std::span<KernelSource* const> sources, const ExecutorOptions& executor,
                                            int threads) {
@@ -31,6 +36,7 @@ class Compiler {
     SHOAL_TRY_VOID(make_steps(sources, threads));
     list_bindings();
     parts_.info.numerics = executor.numerics;
+    parts_.info.numerics.compute_dtype = compute_dtype_;
     parts_.threads = threads;
     parts_.begin_thread = executor.begin_thread;
     parts_.parallel = executor.parallel;
@@ -296,7 +302,7 @@ class Compiler {
                                 .graph_seed = seed_,
                                 .op = node.op};
     for (KernelSource* source : sources) {
-      Result<std::unique_ptr<Kernel>> made = source->make_kernel(request);
+      Result<std::unique_ptr<Kernel>> made = make_kernel(*source, request);
       if (!made) return std::move(made).error().with_context(step.name + " " + shapes_of(request));
       if ((step.kernel = std::move(made).value())) break;
     }
@@ -304,6 +310,14 @@ class Compiler {
     parts_.info.scratch_bytes = std::max(parts_.info.scratch_bytes, step.kernel->scratch_bytes());
     parts_.info.kept_bytes += step.kernel->kept_bytes();
     return {};
+  }
+
+  Result<std::unique_ptr<Kernel>> make_kernel(KernelSource& source, const KernelRequest& request) const {
+    if (compute_dtype_ != DType::kBFloat16 || !is_float_product(request)) return source.make_kernel(request);
+    SHOAL_TRY(auto native, source.make_bfloat16_kernel(request));
+    if (native) return native;
+    SHOAL_TRY(auto exact, source.make_kernel(request));
+    return exact ? round_operands(std::move(exact), request) : nullptr;
   }
 
   void list_bindings() {
@@ -339,6 +353,7 @@ class Compiler {
   Flow flow_;
   const SymbolSizes& sizes_;
   const std::vector<std::string>& update_variables_;
+  DType compute_dtype_;
   RandomKey seed_;
   std::vector<std::vector<TensorType>> types_;
   std::map<Key, Location> outside_;
@@ -368,6 +383,10 @@ std::string shapes_of(const KernelRequest& request) {
 Result<std::unique_ptr<Program>> compile_with(const Graph& graph, CompileOptions options, const ExecutorOptions& executor) {
   if (options.threads < 1)
     return invalid_argument("compile: threads must be at least 1, not " + std::to_string(options.threads));
+  if (options.compute_dtype != DType::kFloat32 && options.compute_dtype != DType::kBFloat16) {
+    return invalid_argument("compile: compute_dtype is " + std::string(to_string(options.compute_dtype)) +
+                            "; products are float32 or bfloat16");
+  }
   if (!options.update_variables.empty() && options.update_variables.size() != options.updates.size()) {
     return invalid_argument("compile: there are " + std::to_string(options.updates.size()) + " updates and " +
                             std::to_string(options.update_variables.size()) + " names of variables that they change");

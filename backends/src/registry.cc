@@ -11,6 +11,12 @@ Result<std::unique_ptr<Backend>> make_backend(std::string_view name) {
   return not_found("backend \"" + std::string(name) + "\": this build has " + names);
 }
 
+Result<void> Backend::check_compute_dtype(DType dtype) const {
+  if (dtype == DType::kFloat32) return {};
+  return failed_precondition("backend \"" + std::string(name()) + "\" does not compute in " +
+                             std::string(to_string(dtype)) + "; float32 is there everywhere");
+}
+
 std::string default_backend() {
   const auto& entries = built_in_backends();
   SHOAL_CHECK(!entries.empty());

@@ -1,7 +1,8 @@
 // Shoal's side of bench/peers/compare: trains one model of bench/models through an Estimator, as users do, in local mode,
 // step by step when it is told to.
 //
-//   compute_bench --model NAME --batch N --threads N [--backend NAME] [--first-step | --plan]
+//   compute_bench --model NAME --batch N --threads N [--backend NAME] [--compute-dtype float32|bfloat16]
+//                 [--first-step | --plan]
 //   compute_bench --list
 //
 // Writes one line of JSON when it is ready, {"settings", "parameters"}, and for each line "measure <seconds>" that it reads
@@ -34,6 +35,7 @@ constexpr int kFirstStepSteps = 20;
 
 struct Options {
   std::string model, backend = backends::default_backend();
+  DType compute_dtype = DType::kFloat32;
   int64_t batch = 0;
   int threads = 1;
   bool first_step = false, plan = false, list = false;
@@ -129,7 +131,8 @@ RunConfig config_of(const Options& options, const std::string& folder) {
   config.log_step_count_steps = std::nullopt;
   config.save_model_description = false;
   config.random_seed = 1;
-  config.runtime = RuntimeOptions{.threads = options.threads, .transport = {}, .backend = options.backend};
+  config.runtime = RuntimeOptions{
+      .threads = options.threads, .transport = {}, .backend = options.backend, .compute_dtype = options.compute_dtype};
   TaskHost host;
   host.sink = stderr_sink(LogLevel::kWarning);
   return RunConfig(config).with_host(std::make_shared<TaskHost>(host));
@@ -139,7 +142,9 @@ void train(const Options& options) {
   const ModelEntry& model = find_model(options.model);
   const TemporaryFolder folder;
   Estimator estimator(model.model_fn, config_of(options, folder.path()));
-  std::shared_ptr<Hook> hook = std::make_shared<MeasureHook>(options.backend);
+  const bool rounded = options.compute_dtype != DType::kFloat32;
+  const std::string settings = options.backend + (rounded ? " " + std::string(to_string(options.compute_dtype)) : "");
+  std::shared_ptr<Hook> hook = std::make_shared<MeasureHook>(settings);
   if (options.first_step) hook = std::make_shared<FirstStepHook>();
   const int count = options.first_step ? 1 : kBatches;
   estimator.train([&] { return batches(model, options.batch, count); }, {.hooks = {hook}});
@@ -148,7 +153,9 @@ void train(const Options& options) {
 void plan(const Options& options) {
   const Model model = build(find_model(options.model));
   const auto backend = value_or_raise(backends::make_backend(options.backend));
-  const auto program = value_or_raise(backend->compile(*model.graph, step_of(model, options.batch, options.threads)));
+  backends::CompileOptions step = step_of(model, options.batch, options.threads);
+  step.compute_dtype = options.compute_dtype;
+  const auto program = value_or_raise(backend->compile(*model.graph, step));
   const backends::ProgramInfo& info = program->info();
   std::printf("{\"arena_bytes\": %zu, \"lower_bound_bytes\": %zu, \"scratch_bytes\": %zu, \"kept_bytes\": %zu}\n",
               info.arena_bytes, info.lower_bound_bytes, info.scratch_bytes, info.kept_bytes);
@@ -166,6 +173,11 @@ Options parse(int argc, char** argv) {
   app.add_option("--batch", options.batch)->check(CLI::PositiveNumber);
   app.add_option("--threads", options.threads)->check(CLI::PositiveNumber);
   app.add_option("--backend", options.backend)->capture_default_str();
+  app.add_option_function<std::string>("--compute-dtype", [&](const std::string& name) {
+    const auto dtype = dtype_from_string(name);
+    if (!dtype) throw CLI::ValidationError("--compute-dtype", "float32 or bfloat16, not " + name);
+    options.compute_dtype = *dtype;
+  });
   app.add_flag("--first-step", options.first_step, "When the first of 20 steps ended, and the most memory");
   app.add_flag("--plan", options.plan, "The planned memory of a step");
   app.callback([&] {

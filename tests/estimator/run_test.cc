@@ -1,6 +1,7 @@
 // shoal::run: the command line, exit statuses, the line of JSON (CONTRACT FA-10; DESIGN, "What a user meets").
 #include "shoal/estimator/run.h"
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "fixture.h"
@@ -78,7 +79,8 @@ TEST(Run, ReadsEveryFlag) {
   const Outcome outcome = run_program(
       {"--steps", "7", "--batch=3", "--seed", "-5", "--data-dir", "d", "--model-dir", "m", "--save-checkpoints-secs", "2.5",
        "--throttle-secs", "0", "--backend", "reference", "--transport", "inproc", "--threads", "2", "--insecure", "--json",
-       "--quiet", "--learning-rate", "1e-3", "--units", "-4", "--model", "cnn", "--augment", "--no-shuffle"},
+       "--compute-dtype", "bfloat16", "--quiet", "--learning-rate", "1e-3", "--units", "-4", "--model", "cnn", "--augment",
+       "--no-shuffle"},
       [](const RunConfig& config, const CommandLine&) {
         EXPECT_EQ(config.random_seed(), -5);
         EXPECT_EQ(config.model_dir(), "m");
@@ -86,6 +88,7 @@ TEST(Run, ReadsEveryFlag) {
         EXPECT_EQ(config.save_checkpoints_steps(), std::nullopt);
         EXPECT_EQ(config.backend(), "reference");
         EXPECT_EQ(config.transport(), "inproc");
+        EXPECT_EQ(config.compute_dtype(), DType::kBFloat16);
         EXPECT_EQ(config.compute_threads(64), 2);
         EXPECT_TRUE(config.host()->insecure);
       });
@@ -214,6 +217,19 @@ TEST(Run, UnknownBackendsAndBadMaxStepsAreWrongUsage) {
   EXPECT_EQ(backend.status, 2);
   EXPECT_THAT(backend.err, AllOf(HasSubstr("abacus"), HasSubstr("reference")));
   EXPECT_EQ(run_program({"--steps", "0", "--model-dir", place.model_dir()}, training()).status, 2);
+}
+
+TEST(Run, WhatIsComputedInIsPartOfACheckpointsNumerics) {
+  for (const char* dtype : {"float32", "bfloat16"}) {
+    Place place;
+    const Outcome outcome = run_program(
+        {"--steps", "5", "--model-dir", place.model_dir(), "--backend", "reference", "--compute-dtype", dtype}, training());
+    ASSERT_EQ(outcome.status, 0) << outcome.err;
+    std::ifstream index(place.model_dir() + "/model.ckpt-5.index");
+    const auto numerics = nlohmann::json::parse(index).at("manifest").at("numerics").get<std::string>();
+    EXPECT_EQ(numerics.ends_with(", bfloat16"), std::string(dtype) == "bfloat16") << numerics;
+  }
+  EXPECT_EQ(run_program({"--compute-dtype", "float16"}, training()).status, 2);
 }
 
 TEST(Run, NanLossIsStatus3AndADamagedFolderStatus4) {

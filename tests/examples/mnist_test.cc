@@ -2,9 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "run_program.h"
+#include "shoal/backends/backend.h"
 
 namespace mnist {
 namespace {
@@ -18,6 +20,11 @@ class MnistProgram : public ::testing::Test {
   Ended train(const std::string& arguments) {
     return run_mnist("--json --model mlp --batch 8 --throttle-secs 0 --data-dir " + data_.path() + " --model-dir " +
                      model_.path() + " " + arguments);
+  }
+  /// The loss at the end.
+  static double loss(const Ended& ended) {
+    const size_t at = ended.output.rfind("\"loss\":");
+    return at == std::string::npos ? -1 : std::stod(ended.output.substr(at + 7));
   }
   bool has(const std::string& name) const { return std::filesystem::exists(model_ / name); }
   int exports(const std::string& name) const {
@@ -65,6 +72,45 @@ TEST_F(MnistProgram, EndsWithTheAccuracyInWords) {
       run_mnist("--model mlp --steps 2 --batch 8 --data-dir " + data_.path() + " --model-dir " + model_.path());
   ASSERT_EQ(ended.status, 0) << ended.output;
   EXPECT_THAT(ended.output, ::testing::ContainsRegex("\nEvaluated at global step 2: accuracy [0-9.]+, .*loss [0-9.]+\n$"));
+}
+
+class MnistInBfloat16 : public MnistProgram, public ::testing::WithParamInterface<std::string> {};
+
+TEST_P(MnistInBfloat16, ReachesAboutTheLossOfFloat32) {
+  const auto run = [this](const std::string& dtype) {
+    TemporaryFolder model;
+    return run_mnist("--json --quiet --model mlp --batch 16 --steps 60 --seed 3 --save-checkpoints-steps 60 --data-dir " +
+                     data_.path() + " --model-dir " + model.path() + " --backend " + GetParam() + " --compute-dtype " +
+                     dtype);
+  };
+  const Ended rounded = run("bfloat16");
+  if (rounded.output.find("no bfloat16 products") != std::string::npos) GTEST_SKIP() << rounded.output;
+  ASSERT_EQ(rounded.status, 0) << rounded.output;
+  const Ended exact = run("float32");
+  ASSERT_EQ(exact.status, 0) << exact.output;
+  EXPECT_LT(loss(exact), 2.0) << "of at first 2.3";
+  EXPECT_NE(loss(rounded), loss(exact));
+  EXPECT_NEAR(loss(rounded), loss(exact), 0.05 * loss(exact) + 0.01);
+}
+
+std::vector<std::string> backend_names() {
+  std::vector<std::string> names;
+  for (const auto& entry : shoal::backends::built_in_backends()) names.push_back(entry.name);
+  return names;
+}
+INSTANTIATE_TEST_SUITE_P(Backends, MnistInBfloat16, ::testing::ValuesIn(backend_names()),
+                         [](const auto& test_info) { return test_info.param; });
+
+TEST_F(MnistProgram, RefusesBfloat16WhereTheProcessorDoesNotMultiplyIt) {
+  if (shoal::backends::default_backend() != "onednn") GTEST_SKIP() << "this build has no backend onednn";
+  setenv("ONEDNN_MAX_CPU_ISA", "AVX2", 1);  // the program sees a processor that knows no more
+  const Ended ended = train("--steps 6 --backend onednn --compute-dtype bfloat16");
+  unsetenv("ONEDNN_MAX_CPU_ISA");
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_THAT(ended.output,
+              AllOf(HasSubstr("error: backend \"onednn\": this processor ("), HasSubstr("no bfloat16 products"),
+                    HasSubstr("compute in float32"), HasSubstr("\"reference\"")));
+  EXPECT_FALSE(has("model.ckpt-0.index"));
 }
 
 TEST_F(MnistProgram, TrainsAsAClusterOfThreads) {

@@ -1,6 +1,7 @@
 """Every op of the catalogue against PyTorch: values, and gradients by autograd, over the cases of tests/conformance.
 
-    compare_ops.py [--case SUBSTRING] [--dtype float64|float32] [--list] [--] <dump_op_cases>
+    compare_ops.py [--case SUBSTRING] [--dtype float64|float32] [--compute-dtype float32|bfloat16] [--list] [--]
+        <dump_op_cases>
 
 dump_op_cases writes the graphs of the cases and what each backend makes of them. The forward nodes of a graph are evaluated
 here by mirrors, the functions of ops_*.py, found by the name of the op:
@@ -18,6 +19,10 @@ A tensor of floats passes if for each element e expected and a computed
 and infinities and NaNs are where they are expected: the rule of tests/conformance (expect_close). All else must be equal, and
 shapes always are. Gradients are those of sum(weight * output) over the float outputs. Where a case names no operands to
 differentiate for (too large for finite differences, say), all its float operands are taken.
+
+With --compute-dtype bfloat16 the backends multiply in bfloat16, and a tensor of floats passes if its elements are within 1e-2
+of the largest magnitude in what PyTorch computes without rounding. They are compared once more, within 1e-3, with PyTorch's
+products of operands (of gradients too) that PyTorch has rounded to torch.bfloat16.
 
 An op of the catalogue without a mirror fails, and so does a mirror without an op. Ops that only stand in gradients ("grad" is
 a word of their name) need none: autograd is what they are compared with, and each must occur in a compared gradient.
@@ -103,6 +108,63 @@ def tensor_of(array):
     return tensor.to(torch.get_default_dtype()) if tensor.is_floating_point() else tensor
 
 
+class RoundFactor(torch.autograd.Function):
+    """To bfloat16 and back; the gradient passes as it is."""
+
+    @staticmethod
+    def forward(context, x):
+        return x.to(torch.bfloat16).to(x.dtype)
+
+    @staticmethod
+    def backward(context, gradient):
+        return gradient
+
+
+class RoundGradient(torch.autograd.Function):
+    """Rounds what comes back instead."""
+
+    @staticmethod
+    def forward(context, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(context, gradient):
+        return gradient.to(torch.bfloat16).to(gradient.dtype)
+
+
+def in_bfloat16(product):
+    """The mirror of a product, with factors that are rounded, in its gradients too. A bias has the gradient as it comes."""
+    def rounded(inputs, attributes):
+        a, b, *bias = inputs
+        a, b = RoundFactor.apply(a), RoundFactor.apply(b)
+        y, = product([a, b, *(x.detach() for x in bias)], attributes)
+        y = RoundGradient.apply(y)
+        if bias:
+            through_bias, = product([a.detach(), b.detach(), *bias], attributes)
+            y = y + (through_bias - through_bias.detach())
+        return (y,)
+    return rounded
+
+
+PRODUCTS = ("dense", "matmul", "matmul_sum", "conv2d", "conv2d_transpose")
+
+
+class Rule:
+    """How far from what is expected a float may be: these shares of the largest magnitude and of itself."""
+
+    def __init__(self, of_largest, of_element):
+        self.of_largest = of_largest
+        self.of_element = of_element
+
+    def allowed(self, expected, largest):
+        return self.of_largest * largest + self.of_element * numpy.abs(expected) + 1e-7
+
+
+FLOAT32 = Rule(2e-6, 1e-5)
+BFLOAT16 = Rule(1e-2, 0)
+BFLOAT16_ROUNDED = Rule(1e-3, 0)
+
+
 def attribute_value(attribute):
     (kind, value), = attribute.items()
     if kind == "real":
@@ -153,7 +215,7 @@ class Evaluation:
         return results
 
 
-def disagreement(actual, expected):
+def disagreement(actual, expected, rule):
     """None if `actual` passes, else the largest offence in words; and the largest share of the allowed difference used."""
     if list(actual.shape) != list(expected.shape):
         return f"shape {list(actual.shape)}, torch has {list(expected.shape)}", 0
@@ -170,7 +232,7 @@ def disagreement(actual, expected):
     largest = numpy.abs(expected[finite]).max(initial=0)
     with numpy.errstate(all="ignore"):
         same = (actual == expected) | (numpy.isnan(actual) & numpy.isnan(expected))
-        used = numpy.abs(actual.astype(numpy.float64) - expected) / (2e-6 * largest + 1e-5 * numpy.abs(expected) + 1e-7)
+        used = numpy.abs(actual.astype(numpy.float64) - expected) / rule.allowed(expected, largest)
         used = numpy.where(same, 0, numpy.where(finite & numpy.isfinite(actual), used, numpy.inf))
     worst = numpy.unravel_index(used.argmax(), used.shape)
     if used[worst] <= 1:
@@ -183,9 +245,10 @@ def disagreement(actual, expected):
 class Comparison:
     """Compares case by case and keeps count."""
 
-    def __init__(self, dump, functions):
+    def __init__(self, dump, functions, rule):
         self.dump = dump
         self.functions = functions
+        self.rule = rule
         self.step = (dump.cases["trainer"], dump.cases["ordinal"])
         self.used = collections.defaultdict(float)
         self.compared = collections.Counter()
@@ -194,7 +257,7 @@ class Comparison:
         self.failures = []
 
     def check(self, case, what, place, expected):
-        offence, used = disagreement(self.dump.array(place), expected.detach().numpy())
+        offence, used = disagreement(self.dump.array(place), expected.detach().numpy(), self.rule)
         self.used[case["op"]] = max(self.used[case["op"]], used)
         self.compared[case["op"]] += 1
         if offence:
@@ -263,13 +326,23 @@ def main():
     parser.add_argument("program", nargs="+", help="dump_op_cases, after the emulator that runs it, if one does")
     parser.add_argument("--case", default="", help="only cases whose name contains this; completeness is not checked then")
     parser.add_argument("--dtype", choices=("float64", "float32"), default="float64", help="of PyTorch's side")
+    parser.add_argument("--compute-dtype", choices=("float32", "bfloat16"), default="float32", help="of Shoal's side")
     parser.add_argument("--list", action="store_true", help="the figures of each op")
     options = parser.parse_args()
+    comparisons = [("", mirrors(), FLOAT32)]
+    if options.compute_dtype == "bfloat16":
+        rounding = {name: in_bfloat16(mirror) if name in PRODUCTS else mirror for name, mirror in mirrors().items()}
+        comparisons = [("", mirrors(), BFLOAT16), (" of rounded operands", rounding, BFLOAT16_ROUNDED)]
 
     torch.set_num_threads(1)
     torch.set_default_dtype(getattr(torch, options.dtype))
     with tempfile.TemporaryDirectory() as folder:
-        comparison = Comparison(Dump(options.program, folder), mirrors())
+        dump = Dump([*options.program, "--compute-dtype", options.compute_dtype], folder)
+    passed = [compare(Comparison(dump, functions, rule), options, what) for what, functions, rule in comparisons]
+    sys.exit(0 if all(passed) else 1)
+
+
+def compare(comparison, options, what):
     cases = [case for case in comparison.dump.cases["cases"] if options.case in case["name"]]
     comparison.compare_all(cases)
     if not options.case:
@@ -283,8 +356,8 @@ def main():
     for failure in comparison.failures:
         print("FAILED " + failure)
     print(f"{len(cases)} cases, {sum(comparison.compared.values())} tensors of {len(comparison.compared)} ops compared with "
-          f"torch {torch.__version__}, {options.dtype}; {len(comparison.failures)} failed")
-    sys.exit(0 if cases and not comparison.failures else 1)
+          f"torch {torch.__version__}, {options.dtype}{what}; {len(comparison.failures)} failed")
+    return cases and not comparison.failures
 
 
 main()

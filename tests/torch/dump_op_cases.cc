@@ -1,6 +1,7 @@
 // Writes the conformance cases, and what each backend makes of them, for compare_ops.py:
-//   dump_op_cases <output folder>
+//   dump_op_cases [--compute-dtype float32|bfloat16] <output folder>
 //
+// Backends that do not compute in bfloat16 on this machine are left out then, with a word.
 // cases.json (tensors stand as {"dtype", "shape", "offset"}, a place in tensors.bin, row-major, in the machine's byte
 // order):
 //   {"catalogue": [op, ...], "trainer", "ordinal",
@@ -81,17 +82,19 @@ struct Differentiated {
   std::string no_gradient;
 };
 
-ordered_json results_of(Backend& backend, BuiltCase& built, Blob& blob) {
+ordered_json results_of(Backend& backend, BuiltCase& built, DType compute_dtype, Blob& blob) {
   std::vector<Value> fetches = built.outputs;
   for (const Value& gradient : built.gradients) {
     if (gradient.valid()) fetches.push_back(gradient);
   }
-  const auto tensors = value_or_raise(run_once(backend, built.builder.graph(), fetches, built.builder.feeds(), {}, kKey));
+  Runner runner =
+      value_or_raise(Runner::make(backend, built.builder.graph(), {.fetches = fetches, .compute_dtype = compute_dtype}));
+  value_or_raise(runner.run(built.builder.feeds(), kKey));
   ordered_json outputs = ordered_json::array(), gradients = ordered_json::array();
-  auto next = tensors.begin();
-  for (size_t i = 0; i < built.outputs.size(); ++i) outputs.push_back(blob.write(*next++));
+  size_t next = 0;
+  for (size_t i = 0; i < built.outputs.size(); ++i) outputs.push_back(blob.write(runner.fetched(next++)));
   for (const Value& gradient : built.gradients) {
-    gradients.push_back(gradient.valid() ? blob.write(*next++) : ordered_json());
+    gradients.push_back(gradient.valid() ? blob.write(runner.fetched(next++)) : ordered_json());
   }
   return {{"outputs", std::move(outputs)}, {"gradients", std::move(gradients)}};
 }
@@ -112,15 +115,13 @@ ordered_json weights_of(const BuiltCase& built, Blob& blob) {
   return list;
 }
 
-ordered_json dump_case(const OpCase& op_case, Blob& blob) {
+ordered_json dump_case(const OpCase& op_case, const std::vector<std::string>& names, DType compute_dtype, Blob& blob) {
   Differentiated differentiated(op_case);
   BuiltCase& built = *differentiated.built;
   ordered_json feeds = ordered_json::object(), outputs = ordered_json::array(), backends = ordered_json::object();
   for (const auto& [name, tensor] : built.builder.feeds()) feeds[name] = blob.write(tensor);
   for (const Value& output : built.outputs) outputs.push_back({output.node(), output.output()});
-  for (const BackendEntry& entry : built_in_backends()) {
-    backends[entry.name] = results_of(*backend_or_die(entry.name), built, blob);
-  }
+  for (const std::string& name : names) backends[name] = results_of(*backend_or_die(name), built, compute_dtype, blob);
   return {{"name", op_case.name()},
           {"op", op_case.op},
           {"graph", ordered_json::parse(built.builder.graph().to_json())},
@@ -132,10 +133,25 @@ ordered_json dump_case(const OpCase& op_case, Blob& blob) {
           {"backends", std::move(backends)}};
 }
 
-void dump(const std::string& folder) {
+std::vector<std::string> backends_for(DType compute_dtype) {
+  std::vector<std::string> names;
+  for (const BackendEntry& entry : built_in_backends()) {
+    const auto taken = entry.make()->check_compute_dtype(compute_dtype);
+    if (taken) {
+      names.push_back(entry.name);
+    } else {
+      std::printf("left out: %s\n", taken.error().message().c_str());
+    }
+  }
+  std::fflush(stdout);
+  return names;
+}
+
+void dump(const std::string& folder, DType compute_dtype) {
+  const std::vector<std::string> names = backends_for(compute_dtype);
   Blob blob(folder + "/tensors.bin");
   ordered_json cases = ordered_json::array();
-  for (const OpCase& op_case : op_cases()) cases.push_back(dump_case(op_case, blob));
+  for (const OpCase& op_case : op_cases()) cases.push_back(dump_case(op_case, names, compute_dtype, blob));
   const ordered_json all{{"catalogue", OpCatalogue::built_in().names()},
                          {"trainer", kKey.trainer},
                          {"ordinal", kKey.ordinal},
@@ -150,11 +166,14 @@ void dump(const std::string& folder) {
 }  // namespace shoal::backends::testing
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: dump_op_cases <output folder>\n");
+  const bool flagged = argc == 4 && std::string(argv[1]) == "--compute-dtype";
+  const auto compute_dtype = shoal::dtype_from_string(flagged ? argv[2] : "float32");
+  if ((argc != 2 && !flagged) || !compute_dtype) {
+    std::fprintf(stderr, "usage: dump_op_cases [--compute-dtype float32|bfloat16] <output folder>\n");
     return 2;
   }
-  const auto done = shoal::call_user("dump_op_cases", [&] { shoal::backends::testing::dump(argv[1]); });
+  const auto done =
+      shoal::call_user("dump_op_cases", [&] { shoal::backends::testing::dump(argv[argc - 1], *compute_dtype); });
   if (done) return 0;
   std::fprintf(stderr, "%s\n", done.error().message().c_str());
   return shoal::exit_status(done.error().kind());

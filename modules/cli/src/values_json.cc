@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "shoal/base/half.h"
+
 namespace shoal::cli {
 namespace {
 
@@ -30,7 +32,7 @@ Json element(DType dtype, const std::byte* at) {
     case DType::kInt64: return load<int64_t>(at);
     case DType::kUInt8: return load<uint8_t>(at);
     case DType::kBool: return load<uint8_t>(at) != 0;
-    case DType::kBFloat16: return number(double(std::bit_cast<float>(uint32_t(load<uint16_t>(at)) << 16)));
+    case DType::kBFloat16: return number(double(from_bfloat16(load<uint16_t>(at))));
     case DType::kFloat16: return number(from_float16(load<uint16_t>(at)));
     case DType::kString: break;
   }

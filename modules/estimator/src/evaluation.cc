@@ -220,7 +220,9 @@ Result<OpenedInput> open_input(Environment& env, const Estimator& estimator, con
 }
 
 Result<std::unique_ptr<backends::Backend>> make_configured_backend(const RunConfig& config) {
-  return backends::make_backend(config.backend().value_or(backends::default_backend()));
+  SHOAL_TRY(auto backend, backends::make_backend(config.backend().value_or(backends::default_backend())));
+  SHOAL_TRY_VOID(backend->check_compute_dtype(config.compute_dtype()));
+  return backend;
 }
 
 RandomKey graph_seed(Environment& env, const RunConfig& config) {
@@ -240,7 +242,8 @@ Result<Metrics> run_evaluation(Environment& env, const Estimator& estimator, con
   SHOAL_TRY(const auto model, BuiltModel::build({estimator.model_fn(), Mode::kEval, estimator.params(), estimator.config(),
                                                  graph_seed(env, estimator.config())}, types));
   SHOAL_TRY(auto backend, make_configured_backend(estimator.config()));
-  model->use_backend(std::move(backend), estimator.config().compute_threads(usable_cores()));
+  model->use_backend(std::move(backend), estimator.config().compute_threads(usable_cores()),
+                     estimator.config().compute_dtype());
   std::vector<std::shared_ptr<Hook>> hooks = options.hooks;
   hooks.insert(hooks.end(), model->spec().evaluation_hooks.begin(), model->spec().evaluation_hooks.end());
   SHOAL_TRY(LoadedVariables variables, LoadedVariables::load(env, model->graph(), reader.get()));

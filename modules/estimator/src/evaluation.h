@@ -45,7 +45,8 @@ struct OpenedInput {
   std::unique_ptr<data::Iterator> iterator;
 };
 Result<OpenedInput> open_input(Environment& env, const Estimator& estimator, const InputFn& input_fn, Mode mode);
-/// The backend and thread count that the config asks for. NotFound listing the backends of this build.
+/// The backend that the config asks for. NotFound listing the backends of this build; FailedPrecondition if it cannot
+/// compute in what the config asks for.
 Result<std::unique_ptr<backends::Backend>> make_configured_backend(const RunConfig& config);
 /// The seed of graphs: the config's, else fresh.
 RandomKey graph_seed(Environment& env, const RunConfig& config);

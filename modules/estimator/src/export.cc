@@ -229,7 +229,7 @@ Result<std::unique_ptr<ExportedModel>> load(const std::string& folder, const Run
   for (const ExportedTensor& input : description->inputs) types.features.emplace_back(input.name, value_type(input));
   auto model = BuiltModel::from_graph(std::move(graph), std::move(spec).value(), std::move(types));
   SHOAL_TRY(auto backend, make_configured_backend(config));
-  model->use_backend(std::move(backend), config.compute_threads(usable_cores()));
+  model->use_backend(std::move(backend), config.compute_threads(usable_cores()), config.compute_dtype());
   SHOAL_TRY(const auto reader, open_checkpoint(*env, join_path(folder, kExportVariables), std::nullopt));
   if (!reader) return data_loss("export " + folder + " has no variables");
   SHOAL_TRY(auto predictor, Predictor::make(*env, std::move(model), reader.get(), {}));

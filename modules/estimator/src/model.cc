@@ -157,6 +157,12 @@ void BuiltModel::set_values(std::vector<Value> always, std::vector<Value> someti
   update_variables_ = std::move(update_variables);
 }
 
+backends::Numerics BuiltModel::numerics() const {
+  backends::Numerics numerics = backend_->numerics(threads_);
+  numerics.compute_dtype = compute_dtype_;
+  return numerics;
+}
+
 Result<BoundProgram*> BuiltModel::program(int64_t batch, bool fetching) {
   fetching = fetching && !sometimes_.empty();
   for (auto it = programs_.begin(); it != programs_.end(); ++it) {
@@ -171,6 +177,7 @@ Result<BoundProgram*> BuiltModel::program(int64_t batch, bool fetching) {
   options.updates = updates_;
   options.update_variables = update_variables_;
   options.threads = threads_;
+  options.compute_dtype = compute_dtype_;
   BoundProgram bound;
   SHOAL_TRY(bound.program, backend_->compile(*graph_, std::move(options)));
   if (log_) log_->info(plan_text(bound.program->info(), batch));

@@ -63,13 +63,14 @@ class BuiltModel {
   /// the fetching ones only, after those. `update_variables`: the variable that each update changes.
   void set_values(std::vector<Value> always, std::vector<Value> sometimes, std::vector<Value> updates,
                   std::vector<std::string> update_variables = {});
-  void use_backend(std::unique_ptr<backends::Backend> backend, int threads) {
+  void use_backend(std::unique_ptr<backends::Backend> backend, int threads, DType compute_dtype) {
     backend_ = std::move(backend);
     threads_ = threads;
+    compute_dtype_ = compute_dtype;
   }
   /// Says of each program that is compiled how large its memory plan is. Null, the default: says nothing.
   void log_plans_to(Logger* log) { log_ = log; }
-  backends::Numerics numerics() const { return backend_->numerics(threads_); }
+  backends::Numerics numerics() const;
 
   /// The program for batches of this size; compiled on first use, the eight last used are kept.
   Result<BoundProgram*> program(int64_t batch, bool fetching);
@@ -94,6 +95,7 @@ class BuiltModel {
   std::unique_ptr<backends::Backend> backend_;
   int threads_ = 1;
   Logger* log_ = nullptr;
+  DType compute_dtype_ = DType::kFloat32;
   std::vector<Value> always_, sometimes_, updates_;
   std::vector<std::string> update_variables_;
   std::list<Compiled> programs_;  // most recently used first

@@ -62,6 +62,7 @@ class Arguments {
   CLI::App app_;
   Parsed parsed_;
   RuntimeOptions runtime_;
+  std::string compute_dtype_ = "float32";
   std::optional<int64_t> save_steps_;
   std::optional<double> save_secs_;
 };
@@ -120,6 +121,11 @@ void Arguments::add_common() {
   app_.add_option("--ready-timeout-secs", parsed_.config.ready_timeout_secs, "Longest wait for the other tasks of a cluster, at the start and when one is lost")->capture_default_str()->group("Running");
   app_.add_option("--transport", runtime_.transport, "How tasks talk: tcp, inproc")->group("Running");
   app_.add_option("--backend", runtime_.backend, "What computes: onednn, reference")->group("Running");
+  app_.add_option("--compute-dtype", compute_dtype_,
+                  "What products multiply: float32, or bfloat16 (weights and sums stay float32)")
+      ->check(CLI::IsMember({"float32", "bfloat16"}))
+      ->capture_default_str()
+      ->group("Running");
   app_.add_option("--threads", runtime_.threads, "Compute threads of each trainer")->check(reads_as<int32_t>("INT"))->check(CLI::PositiveNumber)->group("Running");
   app_.add_flag("--insecure", parsed_.insecure, "Allow plain tcp to other machines: whoever reaches the ports can join")->envname("SHOAL_INSECURE")->group("Running");
   app_.add_flag("--json", line.json, "End with one line of JSON on standard output: the results")->group("Output");
@@ -177,6 +183,7 @@ void Arguments::finish() {
   if (!save_steps_ && !save_secs_) save_steps_ = program_.save_checkpoints_steps;
   if (save_steps_) parsed_.config.save_checkpoints_steps = *save_steps_;
   if (save_secs_) parsed_.config.save_checkpoints_secs = *save_secs_;
+  runtime_.compute_dtype = *dtype_from_string(compute_dtype_);
   parsed_.config.runtime = runtime_;
 }
 

@@ -45,6 +45,9 @@ Result<void> check_positive(std::string_view field, const std::optional<T>& valu
 
 Result<void> check_runtime(const RuntimeOptions& runtime) {
   if (runtime.threads && *runtime.threads < 1) return out_of_range("runtime.threads", text_of(*runtime.threads), ">= 1");
+  if (runtime.compute_dtype != DType::kFloat32 && runtime.compute_dtype != DType::kBFloat16) {
+    return out_of_range("runtime.compute_dtype", std::string(to_string(runtime.compute_dtype)), "float32 or bfloat16");
+  }
   if (runtime.replicas < 1) return out_of_range("runtime.replicas", text_of(runtime.replicas), ">= 1");
   if (runtime.transport && runtime.transport->empty()) {
     return invalid_argument("RunConfig: runtime.transport: is the empty string; name one, as tcp, or leave it out");
@@ -200,6 +203,8 @@ std::string RunConfig::transport() const {
 std::optional<std::string> RunConfig::backend() const {
   return options_.runtime ? options_.runtime->backend : std::nullopt;
 }
+
+DType RunConfig::compute_dtype() const { return options_.runtime ? options_.runtime->compute_dtype : DType::kFloat32; }
 
 int32_t RunConfig::replicas() const { return options_.runtime ? options_.runtime->replicas : 1; }
 

@@ -88,6 +88,14 @@ Result<void> set_replicas(Collected& collected, const NamedChange& change) {
   return {};
 }
 
+Result<void> set_compute_dtype(Collected& collected, const NamedChange& change) {
+  const std::optional<DType> dtype = dtype_from_string(change.value);
+  if (!dtype) return no_value(change, "float32 or bfloat16");
+  collected.runtime.compute_dtype = *dtype;
+  collected.changes.runtime = collected.runtime;
+  return {};
+}
+
 const std::map<std::string, Setter, std::less<>>& setters() {
   using Changes = RunConfigChanges;
   static const std::map<std::string, Setter, std::less<>> table{
@@ -108,6 +116,7 @@ const std::map<std::string, Setter, std::less<>>& setters() {
       {"runtime.threads", runtime_field(&RuntimeOptions::threads)},
       {"runtime.transport", runtime_field(&RuntimeOptions::transport)},
       {"runtime.backend", runtime_field(&RuntimeOptions::backend)},
+      {"runtime.compute_dtype", set_compute_dtype},
       {"runtime.replicas", set_replicas},
   };
   return table;

@@ -15,8 +15,10 @@ namespace shoal {
 namespace {
 
 std::string numerics_text(const backends::Numerics& numerics) {
-  return numerics.backend + " " + numerics.version + ", " + numerics.isa + ", " + std::to_string(numerics.threads) +
-         (numerics.threads == 1 ? " thread" : " threads");
+  std::string text = numerics.backend + " " + numerics.version + ", " + numerics.isa + ", " +
+                     std::to_string(numerics.threads) + (numerics.threads == 1 ? " thread" : " threads");
+  if (numerics.compute_dtype != DType::kFloat32) text.append(", ").append(to_string(numerics.compute_dtype));
+  return text;
 }
 
 }  // namespace
@@ -83,7 +85,7 @@ Result<void> TrainTask::build_model() {
   SHOAL_TRY(model_, BuiltModel::build({request_.estimator.model_fn(), Mode::kTrain, request_.estimator.params(), config_,
                                        graph_seed(env_, config_)}, *types_));
   SHOAL_TRY(auto backend, make_configured_backend(config_));
-  model_->use_backend(std::move(backend), config_.compute_threads(usable_cores()));
+  model_->use_backend(std::move(backend), config_.compute_threads(usable_cores()), config_.compute_dtype());
   model_->log_plans_to(&env_.log());
   return write_description();
 }

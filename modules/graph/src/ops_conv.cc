@@ -118,7 +118,8 @@ void add_conv2d_transpose_ops(const AddOp& add) {
        .inputs_min = 2,
        .inputs_max = 3,
        .shape_rule = conv2d_transpose_types,
-       .gradient = conv2d_transpose_gradient});
+       .gradient = conv2d_transpose_gradient,
+       .product = true});
 }
 
 }  // namespace rules

@@ -112,17 +112,24 @@ Attributes conv2d_attributes(std::array<int64_t, 2> strides, std::vector<int64_t
 }
 
 void add_conv2d_ops(const AddOp& add) {
-  add({.name = "conv2d", .inputs_min = 2, .inputs_max = 3, .shape_rule = conv2d_types, .gradient = conv2d_gradient});
+  add({.name = "conv2d",
+       .inputs_min = 2,
+       .inputs_max = 3,
+       .shape_rule = conv2d_types,
+       .gradient = conv2d_gradient,
+       .product = true});
   add({.name = "conv2d_grad_input",
        .inputs_min = 3,
        .inputs_max = 3,
        .shape_rule = conv2d_grad_input_types,
-       .shape_only = {2}});
+       .shape_only = {2},
+       .product = true});
   add({.name = "conv2d_grad_kernel",
        .inputs_min = 3,
        .inputs_max = 3,
        .shape_rule = conv2d_grad_kernel_types,
-       .shape_only = {2}});
+       .shape_only = {2},
+       .product = true});
 }
 
 }  // namespace rules

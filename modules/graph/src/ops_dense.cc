@@ -97,9 +97,22 @@ Value before_activation(const GradientRequest& request) {
 }
 
 void add_dense_ops(const AddOp& add) {
-  add({.name = "dense", .inputs_min = 2, .inputs_max = 3, .shape_rule = dense_types, .gradient = dense_gradient});
-  add({.name = "dense_grad_input", .inputs_min = 2, .inputs_max = 2, .shape_rule = dense_grad_input_types});
-  add({.name = "dense_grad_kernel", .inputs_min = 2, .inputs_max = 2, .shape_rule = dense_grad_kernel_types});
+  add({.name = "dense",
+       .inputs_min = 2,
+       .inputs_max = 3,
+       .shape_rule = dense_types,
+       .gradient = dense_gradient,
+       .product = true});
+  add({.name = "dense_grad_input",
+       .inputs_min = 2,
+       .inputs_max = 2,
+       .shape_rule = dense_grad_input_types,
+       .product = true});
+  add({.name = "dense_grad_kernel",
+       .inputs_min = 2,
+       .inputs_max = 2,
+       .shape_rule = dense_grad_kernel_types,
+       .product = true});
   add({.name = "bias_grad", .inputs_min = 1, .inputs_max = 1, .shape_rule = bias_grad_types});
 }
 

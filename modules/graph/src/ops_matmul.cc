@@ -81,8 +81,13 @@ std::vector<Value> matmul_gradient(const GradientRequest& request) {
 }  // namespace
 
 void add_matmul_ops(const AddOp& add) {
-  add({.name = "matmul", .inputs_min = 2, .inputs_max = 2, .shape_rule = matmul_types, .gradient = matmul_gradient});
-  add({.name = "matmul_sum", .inputs_min = 2, .inputs_max = 2, .shape_rule = matmul_sum_types});
+  add({.name = "matmul",
+       .inputs_min = 2,
+       .inputs_max = 2,
+       .shape_rule = matmul_types,
+       .gradient = matmul_gradient,
+       .product = true});
+  add({.name = "matmul_sum", .inputs_min = 2, .inputs_max = 2, .shape_rule = matmul_sum_types, .product = true});
 }
 
 }  // namespace rules

@@ -100,6 +100,7 @@ struct Numerics {
   std::string version;
   std::string isa;
   int threads = 1;
+  DType compute_dtype = DType::kFloat32;
   friend bool operator==(const Numerics&, const Numerics&) = default;
 };
 
@@ -147,6 +148,9 @@ struct CompileOptions {
   int threads = 1;             ///< compute threads of this program
   /// Backends to fall back to, op by op, in this order. The reference is always the last.
   std::vector<std::string> fallback;
+  /// What products (OpDef::product) multiply: kFloat32, or kBFloat16, to which their operands are rounded first. Everything
+  /// else is float32 either way: sums, variables, updates, what is fetched.
+  DType compute_dtype = DType::kFloat32;
 };
 
 class Backend {
@@ -156,6 +160,9 @@ class Backend {
   /// Only what fetches and updates need is compiled. The graph may be destroyed afterwards.
   virtual Result<std::unique_ptr<Program>> compile(const Graph& graph, CompileOptions options) = 0;
   virtual Numerics numerics(int threads) const = 0;
+  /// Whether programs of this compute_dtype can be compiled, and are worth it on this machine. FailedPrecondition says what
+  /// is missing, and what to choose instead. Here: float32 alone.
+  virtual Result<void> check_compute_dtype(DType dtype) const;
   /// Its kernels, for others to fall back to (CompileOptions::fallback); null if it has none to lend. Lives as long as
   /// this.
   virtual KernelSource* kernel_source() { return nullptr; }

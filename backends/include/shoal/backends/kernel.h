@@ -69,6 +69,9 @@ class KernelSource {
  public:
   virtual ~KernelSource() = default;
   virtual Result<std::unique_ptr<Kernel>> make_kernel(const KernelRequest& request) = 0;
+  /// The same for a product (OpDef::product) of float32 that rounds its inputs 0 and 1 to bfloat16, multiplies those, and
+  /// adds up in float32. Null: what make_kernel() gives is run on operands that were rounded before.
+  virtual Result<std::unique_ptr<Kernel>> make_bfloat16_kernel(const KernelRequest&) { return nullptr; }
 };
 
 /// Compiles with the first source that takes each node. `sources` ends with the reference, which takes every op of the
@@ -79,7 +82,7 @@ class KernelSource {
 /// backend of one thread.
 struct ExecutorOptions {
   std::vector<KernelSource*> sources;
-  Numerics numerics;
+  Numerics numerics;  ///< the compute_dtype is put in from CompileOptions
   void (*begin_thread)(int threads) = nullptr;
   using Range = void (*)(void* context, int64_t begin, int64_t end);
   void (*parallel)(int threads, int64_t count, Range run, void* context) = nullptr;

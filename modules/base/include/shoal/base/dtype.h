@@ -1,5 +1,5 @@
 #pragma once
-/// Element types of tensors. Names and sizes; conversion of bfloat16 and float16 lives in half.h.
+/// Element types of tensors. Names and sizes; conversion of bfloat16 lives in half.h.
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -15,7 +15,7 @@ enum class DType : uint8_t {
   kInt64 = 3,
   kUInt8 = 4,
   kBool = 5,      ///< one byte, 0 or 1
-  kBFloat16 = 6,  ///< storage only, until a backend says otherwise
+  kBFloat16 = 6,  ///< storage; and what CompileOptions::compute_dtype may name
   kFloat16 = 7,   ///< storage only
   kString = 8,    ///< datasets only: never inside a graph, an arena or a message
 };

@@ -78,6 +78,9 @@ struct RuntimeOptions {
   std::optional<std::string> transport;
   /// Default: onednn where it was built in.
   std::optional<std::string> backend;
+  /// What products multiply: kFloat32, or kBFloat16, to which their operands are rounded (CompileOptions::compute_dtype).
+  /// Weights, optimizers, gradients and losses are float32 either way. FailedPrecondition where the backend cannot.
+  DType compute_dtype = DType::kFloat32;
   /// Local mode: replicas whose gradients are averaged each step, >= 1 (CONTRACT SY-4).
   int32_t replicas = 1;
   friend bool operator==(const RuntimeOptions&, const RuntimeOptions&) = default;
@@ -173,6 +176,7 @@ class RunConfig {
   int32_t compute_threads(int32_t usable_cores) const;
   std::string transport() const;                          ///< "tcp", "inproc", ...
   std::optional<std::string> backend() const;             ///< nothing: the build's default
+  DType compute_dtype() const;
   int32_t replicas() const;
 
   // This process's place in the cluster (CONTRACT RC-5, CL-4).

@@ -61,6 +61,9 @@ struct OpDef {
   std::vector<int> shape_only;  ///< inputs of which only the shape is used: their contents are never computed for this op
   std::vector<InPlace> in_place;
   bool view = false;    ///< output 0 is input 0's bytes under another shape: executors need no kernel
+  /// Its outputs are sums of products of elements of input 0 with elements of input 1, to which further inputs (a bias) are
+  /// added: where CompileOptions::compute_dtype says so, those two are rounded before they are multiplied.
+  bool product = false;
   bool random = false;  ///< Graph::add() gives it an attribute "key" (int) made from the node's name, if it has none
   OpKernel kernel;      ///< a user's own op: how to compute it. Built-in ops have theirs in the backends.
 

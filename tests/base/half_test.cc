@@ -1,0 +1,96 @@
+#include "shoal/base/half.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "shoal/base/random.h"
+
+namespace shoal {
+namespace {
+
+uint16_t rounded(uint32_t bits) { return to_bfloat16(std::bit_cast<float>(bits)); }
+
+// The upper half of IEEE 754 binary32; 0x4049 for pi is the value that Intel's "BFLOAT16 hardware numerics definition"
+// (2018) and PyTorch give.
+TEST(Bfloat16, KnowsPublishedValues) {
+  EXPECT_EQ(to_bfloat16(1.0f), 0x3f80);
+  EXPECT_EQ(to_bfloat16(-2.0f), 0xc000);
+  EXPECT_EQ(to_bfloat16(3.14159265f), 0x4049);
+  EXPECT_EQ(from_bfloat16(0x4049), 3.140625f);
+  EXPECT_EQ(to_bfloat16(0.0f), 0x0000);
+  EXPECT_EQ(to_bfloat16(-0.0f), 0x8000);
+  EXPECT_EQ(from_bfloat16(0x7f7f), 3.38953139e38f);   // the largest
+  EXPECT_EQ(from_bfloat16(0x0080), 1.17549435e-38f);  // the smallest that is normal
+}
+
+TEST(Bfloat16, OfTwoEquallyNearTakesTheEvenOne) {
+  EXPECT_EQ(rounded(0x3f808000), 0x3f80);  // 1 + 2^-8 lies between 1 and 1 + 2^-7
+  EXPECT_EQ(rounded(0x3f818000), 0x3f82);
+  EXPECT_EQ(rounded(0x3f807fff), 0x3f80);
+  EXPECT_EQ(rounded(0x3f808001), 0x3f81);
+  EXPECT_EQ(rounded(0xbf818000), 0xbf82);
+  EXPECT_EQ(rounded(0x3fff8000), 0x4000);  // into the next power of two
+}
+
+TEST(Bfloat16, WhatIsBeyondTheLargestIsInfinity) {
+  EXPECT_EQ(rounded(0x7f7f7fff), 0x7f7f);
+  EXPECT_EQ(rounded(0x7f7f8000), 0x7f80);
+  EXPECT_EQ(to_bfloat16(std::numeric_limits<float>::max()), 0x7f80);
+  EXPECT_EQ(to_bfloat16(std::numeric_limits<float>::lowest()), 0xff80);
+  EXPECT_EQ(to_bfloat16(std::numeric_limits<float>::infinity()), 0x7f80);
+  EXPECT_EQ(to_bfloat16(-std::numeric_limits<float>::infinity()), 0xff80);
+}
+
+TEST(Bfloat16, ANaNStaysOne) {
+  EXPECT_EQ(rounded(0x7f800001), 0x7fc0);  // its upper half alone would be infinity
+  EXPECT_EQ(rounded(0xff800001), 0xffc0);
+  EXPECT_EQ(rounded(0x7fffffff), 0x7fff);  // rounding up would make it -0
+  EXPECT_EQ(rounded(0x7fc12345), 0x7fc1);
+}
+
+TEST(Bfloat16, DenormalsAreNumbersLikeOthers) {
+  EXPECT_EQ(rounded(0x00000001), 0x0000);
+  EXPECT_EQ(rounded(0x00008000), 0x0000);
+  EXPECT_EQ(rounded(0x00008001), 0x0001);
+  EXPECT_EQ(rounded(0x00018000), 0x0002);
+  EXPECT_EQ(rounded(0x807f0000), 0x807f);
+  EXPECT_EQ(rounded(0x007fffff), 0x0080);  // into the normal ones
+}
+
+TEST(Bfloat16, ItsOwnNumbersStayAsTheyAre) {
+  for (uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const float x = from_bfloat16(uint16_t(bits));
+    const uint32_t quiet = std::isnan(x) ? bits | 0x40 : bits;
+    ASSERT_EQ(to_bfloat16(x), quiet) << std::hex << bits;
+  }
+}
+
+/// An oracle by arithmetic: 8 bits of the mantissa, rounded by nearbyint.
+TEST(Bfloat16, RoundsAsArithmeticDoes) {
+  std::vector<float> values(10007);
+  fill_uniform(RandomKey{3}, 0, values, -4, 4);
+  std::vector<float> all(values.size());
+  round_to_bfloat16(values.data(), all.data(), int64_t(values.size()));
+  for (size_t i = 0; i < values.size(); ++i) {
+    int exponent = 0;
+    const double mantissa = std::frexp(double(values[i]), &exponent);
+    const double expected = std::ldexp(std::nearbyint(std::ldexp(mantissa, 8)), exponent - 8);
+    ASSERT_EQ(from_bfloat16(to_bfloat16(values[i])), expected) << values[i];
+    ASSERT_EQ(all[i], expected) << values[i];
+  }
+}
+
+TEST(Bfloat16, RoundsArraysInPlaceAndAtAnyLength) {
+  for (int64_t count : {0, 1, 7, 33}) {
+    std::vector<float> values(size_t(count) + 1, 1.00390625f);
+    round_to_bfloat16(values.data(), values.data(), count);
+    for (int64_t i = 0; i < count; ++i) EXPECT_EQ(values[size_t(i)], 1.0f);
+    EXPECT_EQ(values[size_t(count)], 1.00390625f);
+  }
+}
+
+}  // namespace
+}  // namespace shoal
