@@ -82,11 +82,9 @@ TEST_P(Bfloat16, ReadsWeightsAgainWhenTheirVersionChanges) {
   const Value x = graph_.input("x", DType::kFloat32, {1, 1});
   const Value y = ops::dense(x, graph_.variable("kernel", {1, 1}));
   Runner runner = value_or_raise(Runner::make(*backend_, graph_, {.fetches = {y}, .compute_dtype = DType::kBFloat16}));
-  Tensor kernel = Tensor::of<float>({1, 1}, {2});
-  const Feeds feeds{{"x", Tensor::of<float>({1, 1}, {1})}, {"kernel", kernel}};
   for (const auto& [weight, version] : {std::pair{2.0f, 1}, {3.0f, 2}, {3.0f, 2}, {5.0f, 0}, {7.0f, 0}}) {
-    std::memcpy(kernel.mutable_view().data, &weight, sizeof weight);
-    value_or_raise(runner.run({{"x", Tensor::of<float>({1, 1}, {1})}, {"kernel", kernel.clone()}}, {},
+    const Tensor kernel = Tensor::of<float>({1, 1}, {weight});
+    value_or_raise(runner.run({{"x", Tensor::of<float>({1, 1}, {1})}, {"kernel", kernel}}, {},
                               version ? VersionId{1, uint64_t(version)} : VersionId{}));
     EXPECT_EQ(runner.fetched(0).as<float>()[0], weight);
   }
