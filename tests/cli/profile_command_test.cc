@@ -39,7 +39,7 @@ TEST_F(ProfileCommand, PrintsJsonOrATable) {
       shoal_program({"profile", path, "--batch", "5", "--runs", "3", "--backend", "reference", "--threads", "1"});
   ASSERT_EQ(json.status, 0) << json.err;
   EXPECT_EQ(json.json()["runs"], 3);
-  EXPECT_EQ(json.json()["kernels"][0]["node"], "twice");
+  EXPECT_EQ(json.json()["kernels"][0]["node"], "twice/dense");
   EXPECT_EQ(json.json()["kernels"][0]["flops"], 2.0 * 5 * 3 * 2);
   const Output table = shoal_program({"profile", path, "--runs", "3", "--backend", "reference", "--table"});
   EXPECT_EQ(table.status, 0);

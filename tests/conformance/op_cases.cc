@@ -6,12 +6,12 @@
 
 namespace shoal::backends::testing {
 
-CaseBuilder::CaseBuilder(const std::string& name)
-    : graph_(std::make_unique<Graph>(RandomKey{17})), stream_(fold_in(RandomKey{1}, name)) {}
+CaseBuilder::CaseBuilder(const std::string& name, float factor)
+    : graph_(std::make_unique<Graph>(RandomKey{17})), stream_(fold_in(RandomKey{1}, name)), factor_(factor) {}
 
 Tensor CaseBuilder::random(const Shape& shape) {
   Tensor tensor(DType::kFloat32, shape);
-  for (float& value : tensor.mutable_as<float>()) value = float(int64_t(stream_.below(129)) - 64) / 64.0f;
+  for (float& value : tensor.mutable_as<float>()) value = factor_ * (float(int64_t(stream_.below(129)) - 64) / 64.0f);
   return tensor;
 }
 
@@ -372,7 +372,8 @@ const std::vector<OpCase>& op_cases() {
   return cases;
 }
 
-BuiltCase::BuiltCase(const OpCase& op_case) : builder(op_case.name()), outputs(op_case.build(builder)) {
+BuiltCase::BuiltCase(const OpCase& op_case, float factor)
+    : builder(op_case.name(), factor), outputs(op_case.build(builder)) {
   if (op_case.differentiable.empty()) return;
   Graph& graph = builder.graph();
   Value loss;
@@ -380,7 +381,7 @@ BuiltCase::BuiltCase(const OpCase& op_case) : builder(op_case.name()), outputs(o
   for (const Value& output : outputs) {
     if (output.dtype() != DType::kFloat32) continue;
     Tensor factors(DType::kFloat32, value_or_raise(output.shape().resolve({})));
-    for (float& factor : factors.mutable_as<float>()) factor = float(int64_t(stream.below(129)) - 64) / 64.0f;
+    for (float& of_one : factors.mutable_as<float>()) of_one = factor * (float(int64_t(stream.below(129)) - 64) / 64.0f);
     weights.emplace_back(factors.as<float>().begin(), factors.as<float>().end());
     weighed.push_back(output);
     const Value part = ops::reduce_sum(output * graph.constant(factors));

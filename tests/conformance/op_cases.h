@@ -15,7 +15,11 @@ namespace shoal::backends::testing {
 /// exact; they come from the case's name, so they never change.
 class CaseBuilder {
  public:
-  explicit CaseBuilder(const std::string& name);
+  /// The factor of all random floats: they are multiples of 1/64, whose sums are exact, times this one.
+  static constexpr float kFewBits = 1.0f;
+  static constexpr float kAllBits = 0.9812345f;  ///< so that every operand loses something when it is rounded
+
+  explicit CaseBuilder(const std::string& name, float factor = kFewBits);
 
   Graph& graph() { return *graph_; }
   const Feeds& feeds() const { return feeds_; }
@@ -38,6 +42,7 @@ class CaseBuilder {
   std::unique_ptr<Graph> graph_;
   Feeds feeds_;
   RandomStream stream_;
+  float factor_;
 };
 
 struct OpCase {
@@ -67,7 +72,7 @@ void add_unary_cases(std::vector<OpCase>& cases);
 /// A case built: outputs, a scalar loss over the float outputs, gradients of that loss. The loss weighs each element
 /// differently, so that mistakes do not cancel.
 struct BuiltCase {
-  explicit BuiltCase(const OpCase& op_case);
+  explicit BuiltCase(const OpCase& op_case, float factor = CaseBuilder::kFewBits);
   CaseBuilder builder;
   std::vector<Value> outputs;
   std::vector<Value> weighed;                ///< the float outputs that the loss depends on

@@ -56,14 +56,14 @@ class Blob {
 /// The case, differentiated for what it names; where it names nothing (too large for finite differences, say), for all its
 /// float operands, if its ops allow that.
 struct Differentiated {
-  explicit Differentiated(const OpCase& op_case) : chosen(op_case) {
+  Differentiated(const OpCase& op_case, float factor) : chosen(op_case) {
     if (chosen.differentiable.empty()) chosen.differentiable = float_operands(op_case);
-    const auto whole = call_user("gradients", [&] { built.emplace(chosen); });
+    const auto whole = call_user("gradients", [&] { built.emplace(chosen, factor); });
     if (whole) return;
     if (!op_case.differentiable.empty()) raise(whole.error());
     no_gradient = whole.error().message();
     chosen.differentiable.clear();
-    built.emplace(chosen);
+    built.emplace(chosen, factor);
   }
 
   static std::vector<std::string> float_operands(const OpCase& op_case) {
@@ -116,7 +116,8 @@ ordered_json weights_of(const BuiltCase& built, Blob& blob) {
 }
 
 ordered_json dump_case(const OpCase& op_case, const std::vector<std::string>& names, DType compute_dtype, Blob& blob) {
-  Differentiated differentiated(op_case);
+  const bool rounded = compute_dtype == DType::kBFloat16;
+  Differentiated differentiated(op_case, rounded ? CaseBuilder::kAllBits : CaseBuilder::kFewBits);
   BuiltCase& built = *differentiated.built;
   ordered_json feeds = ordered_json::object(), outputs = ordered_json::array(), backends = ordered_json::object();
   for (const auto& [name, tensor] : built.builder.feeds()) feeds[name] = blob.write(tensor);
