@@ -297,12 +297,12 @@ TEST(RunConfig, RefusesUnknownNamesListingTheAllowedOnes) {
 TEST(RunConfig, RefusesValuesByNameThatDoNotRead) {
   const RunConfig config;
   const std::pair<const char*, const char*> cases[] = {
-      {"save_summary_steps", "ten"},  {"save_summary_steps", ""},          {"save_summary_steps", "1.5"},
-      {"save_summary_steps", "1 "},   {"save_summary_steps", "-1"},        {"random_seed", "9223372036854775808"},
-      {"ready_timeout_secs", "soon"}, {"ready_timeout_secs", "none"},      {"ready_timeout_secs", "nan"},
-      {"ready_timeout_secs", "inf"},  {"save_model_description", "maybe"}, {"update_strategy", "eager"},
-      {"update_strategy", "sync"},    {"placement", "round_robin"},        {"runtime", "fast"},
-      {"runtime.threads", "0"},       {"runtime.replicas", "none"},        {"model_dir", ""},
+      {"save_summary_steps", "ten"},     {"save_summary_steps", ""},          {"save_summary_steps", "1.5"},
+      {"save_summary_steps", "1 "},      {"save_summary_steps", "-1"},        {"random_seed", "9223372036854775808"},
+      {"ready_timeout_secs", "soon"},    {"ready_timeout_secs", "none"},      {"ready_timeout_secs", "nan"},
+      {"ready_timeout_secs", "inf"},     {"save_model_description", "maybe"}, {"update_strategy", "eager"},
+      {"update_strategy", "sync"},       {"placement", "round_robin"},        {"runtime", "fast"},
+      {"runtime.threads", "0"},          {"runtime.replicas", "none"},        {"model_dir", ""},
       {"runtime.compute_dtype", "half"}, {"runtime.compute_dtype", "int32"},
   };
   for (const auto& [name, value] : cases) {
