@@ -92,6 +92,19 @@ std::unique_ptr<Kernel> make_dense_grad_input(const Context& context, const Kern
 
 namespace {
 
+/// make(row, end, c) for the rows [first, last) of dW, [out, in]: all at once into their places or, where there is a sink,
+/// `together` at a time into the place of the first ones, which stays in the cache, and given away.
+template <class Make>
+void make_rows(const KernelCall& call, int64_t in, int64_t together, int64_t first, int64_t last, const Make& make) {
+  float* const c = floats(call.outputs[0]) + first * in;
+  if (!call.sink) return make(first, last, c);
+  for (int64_t row = first; row < last; row += together) {
+    const int64_t end = std::min(row + together, last);
+    make(row, end, c);
+    call.sink.take(row, end, c);
+  }
+}
+
 /// dW = dy^T x for few rows. Rows of it are given away while they are in the first-level cache.
 class FewRowsGradKernel final : public Kernel {
  public:
@@ -99,18 +112,13 @@ class FewRowsGradKernel final : public Kernel {
 
   Result<void> run(const KernelCall& call) override {
     const float *dy = floats(call.inputs[0]), *x = floats(call.inputs[1]);
-    float* const output = floats(call.outputs[0]);
     const int64_t bytes = weight_bytes(sizes_) * (call.sink ? 4 : 1);
+    constexpr int64_t kTogetherBytes = 16 << 10;
+    const int64_t together = std::max<int64_t>(1, kTogetherBytes / (sizes_.in * int64_t(sizeof(float))));
     parallel_for(threads_, sizes_.out, bytes, [&](int64_t begin, int64_t end) {
-      if (!call.sink) return few_rows_grad_kernel(sizes_, dy, x, output + begin * sizes_.in, begin, end);
-      float* const c = output + begin * sizes_.in;  // room for all the rows of the range
-      constexpr int64_t kTogetherBytes = 16 << 10;
-      const int64_t together = std::max<int64_t>(1, kTogetherBytes / (sizes_.in * int64_t(sizeof(float))));
-      for (int64_t row = begin; row < end; row += together) {
-        const int64_t rows_end = std::min(row + together, end);
+      make_rows(call, sizes_.in, together, begin, end, [&](int64_t row, int64_t rows_end, float* c) {
         few_rows_grad_kernel(sizes_, dy, x, c, row, rows_end);
-        call.sink.take(row, rows_end, c);
-      }
+      });
     });
     return {};
   }
@@ -164,18 +172,13 @@ class PanelGradKernel final : public Kernel {
   }
 
   void run_rows(const KernelCall& call, const float* packed, float* left, int64_t first, int64_t last) const {
-    float* const output = floats(call.outputs[0]);
-    const int64_t together = call.sink ? rows_together() : last - first;
-    for (int64_t row = first; row < last; row += together) {
-      const int64_t rows = std::min(together, last - row);
-      // With a sink, the memory of the range's first rows is room for all of them.
-      float* const c = output + (call.sink ? first : row) * in_;
+    make_rows(call, in_, rows_together(), first, last, [&](int64_t row, int64_t end, float* c) {
       const Strided dy{floats(call.inputs[0]) + row, 1, out_};
+      const int64_t rows = end - row;
       multiply_transposed(
           {.a = dy, .packed = packed, .c = c, .c_stride = in_, .rows = rows, .depth = batch_, .columns = in_}, 0, rows,
           left);
-      if (call.sink) call.sink.take(row, row + rows, c);
-    }
+    });
   }
 
   int threads_;

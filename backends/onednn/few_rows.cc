@@ -1,6 +1,8 @@
 // Compiled with contraction on (CMakeLists.txt), as panels.cc is.
 #include "few_rows.h"
 
+#include <type_traits>
+
 #include "shoal/base/vector_loop.h"
 
 namespace shoal::backends::onednn {
@@ -110,36 +112,35 @@ SHOAL_ALWAYS_INLINE void grad_kernel(const FewRows& sizes, const float* dy, cons
   }
 }
 
+/// body(the number of rows, which the compiler knows).
+template <class Body>
+SHOAL_ALWAYS_INLINE void with_rows(int64_t rows, const Body& body) {
+  switch (rows) {
+    case 1: return body(std::integral_constant<int64_t, 1>());
+    case 2: return body(std::integral_constant<int64_t, 2>());
+    case 3: return body(std::integral_constant<int64_t, 3>());
+    default: return body(std::integral_constant<int64_t, kFewRows>());
+  }
+}
+
 }  // namespace
 
 SHOAL_VECTOR_LOOP void few_rows_dense(const FewRows& sizes, const float* x, const float* w, const float* bias, float* y,
                                       int64_t first, int64_t last) {
-  switch (sizes.rows) {
-    case 1: return dense<1>(sizes, x, w, bias, y, first, last);
-    case 2: return dense<2>(sizes, x, w, bias, y, first, last);
-    case 3: return dense<3>(sizes, x, w, bias, y, first, last);
-    default: return dense<kFewRows>(sizes, x, w, bias, y, first, last);
-  }
+  with_rows(sizes.rows,
+            [&](auto rows) __attribute__((always_inline)) { dense<rows()>(sizes, x, w, bias, y, first, last); });
 }
 
 SHOAL_VECTOR_LOOP void few_rows_grad_input(const FewRows& sizes, const float* dy, const float* w, float* dx, int64_t first,
                                            int64_t last) {
-  switch (sizes.rows) {
-    case 1: return grad_input<1>(sizes, dy, w, dx, first, last);
-    case 2: return grad_input<2>(sizes, dy, w, dx, first, last);
-    case 3: return grad_input<3>(sizes, dy, w, dx, first, last);
-    default: return grad_input<kFewRows>(sizes, dy, w, dx, first, last);
-  }
+  with_rows(sizes.rows,
+            [&](auto rows) __attribute__((always_inline)) { grad_input<rows()>(sizes, dy, w, dx, first, last); });
 }
 
 SHOAL_VECTOR_LOOP void few_rows_grad_kernel(const FewRows& sizes, const float* dy, const float* x, float* dw, int64_t first,
                                             int64_t last) {
-  switch (sizes.rows) {
-    case 1: return grad_kernel<1>(sizes, dy, x, dw, first, last);
-    case 2: return grad_kernel<2>(sizes, dy, x, dw, first, last);
-    case 3: return grad_kernel<3>(sizes, dy, x, dw, first, last);
-    default: return grad_kernel<kFewRows>(sizes, dy, x, dw, first, last);
-  }
+  with_rows(sizes.rows,
+            [&](auto rows) __attribute__((always_inline)) { grad_kernel<rows()>(sizes, dy, x, dw, first, last); });
 }
 
 }  // namespace shoal::backends::onednn
