@@ -37,6 +37,14 @@ TEST(Cost, OfProductsIsTwoOperationsPerMultiplyAdd) {
   EXPECT_EQ(cost("matmul_sum", {floats({7, 5, 2}), floats({7, 5, 3})}, {floats({2, 3})}, turned).flops, 2 * 7 * 5 * 2 * 3);
 }
 
+TEST(Cost, EveryProductOfTheCatalogueTellsItsMultiplyAdds) {
+  const OpCatalogue& catalogue = OpCatalogue::built_in();
+  for (const std::string& name : catalogue.names()) {
+    const OpDef& op = *catalogue.find(name);
+    if (op.product) EXPECT_TRUE(op.multiply_adds) << name;
+  }
+}
+
 TEST(Cost, OfConvolutionsKnowsGroups) {
   // 4 images of 6 x 6 pixels, 8 channels in 2 groups, 3 x 3 kernels: each result looks at 4 channels.
   const TensorView x = floats({4, 6, 6, 8}), kernel = floats({10, 4, 3, 3}), y = floats({4, 6, 6, 10});

@@ -204,7 +204,12 @@ void add_arrange_ops(const AddOp& add) {
        .shape_rule = concat_types,
        .gradient = concat_gradient});
   add({.name = "split", .inputs_min = 1, .inputs_max = 1, .shape_rule = split_types, .gradient = split_gradient});
-  add({.name = "slice", .inputs_min = 1, .inputs_max = 1, .shape_rule = slice_types, .gradient = slice_gradient});
+  add({.name = "slice",
+       .inputs_min = 1,
+       .inputs_max = 1,
+       .shape_rule = slice_types,
+       .gradient = slice_gradient,
+       .reads_a_part = true});
   add({.name = "slice_grad", .inputs_min = 2, .inputs_max = 2, .shape_rule = slice_grad_types, .shape_only = {1}});
   add({.name = "pad", .inputs_min = 1, .inputs_max = 1, .shape_rule = pad_types, .gradient = pad_gradient});
 }

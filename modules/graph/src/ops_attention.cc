@@ -1,4 +1,5 @@
 /// Scaled dot-product attention, of queries to keys and values, or of a sequence to itself with all three side by side.
+#include <algorithm>
 #include <cmath>
 
 #include "shape_rules.h"
@@ -136,6 +137,24 @@ Attributes attributes_of(Value features, int64_t parts, const ops::AttentionOpti
   return {{"heads", options.heads}, {"causal", options.causal}, {"scale", scale}};
 }
 
+/// Queries times keys, and probabilities times values; a causal one looks back only.
+double attended(const Attributes& attributes, const TensorView& query, const TensorView& key, const TensorView& value) {
+  const double positions = double(key.shape[1]);
+  const double all = double(query.elements()) * positions + double(query.shape[0] * query.shape[1]) *
+                                                                double(value.elements()) /
+                                                                std::max(1.0, double(value.shape[0]));
+  return attributes.get_bool("causal") && positions > 0 ? all * (positions + 1) / (2 * positions) : all;
+}
+
+double attention_multiply_adds(const Attributes& attributes, Operands inputs, Operands) {
+  return attended(attributes, inputs[0], inputs[1], inputs[2]);
+}
+
+/// Queries, keys and values lie side by side in input 0, a third of it each.
+double self_attention_multiply_adds(const Attributes& attributes, Operands inputs, Operands) {
+  return attended(attributes, inputs[0], inputs[0], inputs[0]) / 3;
+}
+
 }  // namespace
 
 void add_attention_ops(const AddOp& add) {
@@ -143,14 +162,24 @@ void add_attention_ops(const AddOp& add) {
        .inputs_min = 3,
        .inputs_max = 4,
        .shape_rule = attention_types,
-       .gradient = attention_gradient});
-  add({.name = "attention_grad", .inputs_min = 5, .inputs_max = 7, .shape_rule = attention_grad_types});
+       .gradient = attention_gradient,
+       .multiply_adds = attention_multiply_adds});
+  add({.name = "attention_grad",
+       .inputs_min = 5,
+       .inputs_max = 7,
+       .shape_rule = attention_grad_types,
+       .multiply_adds = [](const Attributes& a, Operands in, Operands out) { return 2 * attention_multiply_adds(a, in, out); }});
   add({.name = "self_attention",
        .inputs_min = 1,
        .inputs_max = 2,
        .shape_rule = self_attention_types,
-       .gradient = self_attention_gradient});
-  add({.name = "self_attention_grad", .inputs_min = 3, .inputs_max = 5, .shape_rule = self_attention_grad_types});
+       .gradient = self_attention_gradient,
+       .multiply_adds = self_attention_multiply_adds});
+  add({.name = "self_attention_grad",
+       .inputs_min = 3,
+       .inputs_max = 5,
+       .shape_rule = self_attention_grad_types,
+       .multiply_adds = [](const Attributes& a, Operands in, Operands out) { return 2 * self_attention_multiply_adds(a, in, out); }});
 }
 
 }  // namespace rules

@@ -119,7 +119,8 @@ void add_conv2d_transpose_ops(const AddOp& add) {
        .inputs_max = 3,
        .shape_rule = conv2d_transpose_types,
        .gradient = conv2d_transpose_gradient,
-       .product = true});
+       .product = true,
+       .multiply_adds = [](const Attributes&, Operands in, Operands) { return per_filter(in[0], in[1]); }});
 }
 
 }  // namespace rules

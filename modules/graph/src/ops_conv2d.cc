@@ -117,19 +117,22 @@ void add_conv2d_ops(const AddOp& add) {
        .inputs_max = 3,
        .shape_rule = conv2d_types,
        .gradient = conv2d_gradient,
-       .product = true});
+       .product = true,
+       .multiply_adds = [](const Attributes&, Operands in, Operands out) { return per_filter(out[0], in[1]); }});
   add({.name = "conv2d_grad_input",
        .inputs_min = 3,
        .inputs_max = 3,
        .shape_rule = conv2d_grad_input_types,
        .shape_only = {2},
-       .product = true});
+       .product = true,
+       .multiply_adds = [](const Attributes&, Operands in, Operands) { return per_filter(in[0], in[1]); }});
   add({.name = "conv2d_grad_kernel",
        .inputs_min = 3,
        .inputs_max = 3,
        .shape_rule = conv2d_grad_kernel_types,
        .shape_only = {2},
-       .product = true});
+       .product = true,
+       .multiply_adds = [](const Attributes&, Operands in, Operands out) { return per_filter(in[0], out[0]); }});
 }
 
 }  // namespace rules

@@ -90,6 +90,10 @@ Result<void> expect_activation(const Attributes& attributes) {
   return invalid_argument("activation \"" + *activation + "\" is none of \"none\", \"relu\"");
 }
 
+double per_filter(const TensorView& x, const TensorView& kernel) {
+  return kernel.shape[0] == 0 ? 0 : double(x.elements()) * double(kernel.elements()) / double(kernel.shape[0]);
+}
+
 Value before_activation(const GradientRequest& request) {
   const Value dy = request.output_gradients[0];
   if (request.node.attributes.get_string("activation") == "none") return dy;
@@ -102,17 +106,20 @@ void add_dense_ops(const AddOp& add) {
        .inputs_max = 3,
        .shape_rule = dense_types,
        .gradient = dense_gradient,
-       .product = true});
+       .product = true,
+       .multiply_adds = [](const Attributes&, Operands in, Operands out) { return per_filter(out[0], in[1]); }});
   add({.name = "dense_grad_input",
        .inputs_min = 2,
        .inputs_max = 2,
        .shape_rule = dense_grad_input_types,
-       .product = true});
+       .product = true,
+       .multiply_adds = [](const Attributes&, Operands in, Operands) { return per_filter(in[0], in[1]); }});
   add({.name = "dense_grad_kernel",
        .inputs_min = 2,
        .inputs_max = 2,
        .shape_rule = dense_grad_kernel_types,
-       .product = true});
+       .product = true,
+       .multiply_adds = [](const Attributes&, Operands in, Operands out) { return per_filter(in[0], out[0]); }});
   add({.name = "bias_grad", .inputs_min = 1, .inputs_max = 1, .shape_rule = bias_grad_types});
 }
 

@@ -91,7 +91,12 @@ std::vector<Value> top_k_gradient(const GradientRequest& request) {
 }  // namespace
 
 void add_lookup_ops(const AddOp& add) {
-  add({.name = "gather", .inputs_min = 2, .inputs_max = 2, .shape_rule = gather_types, .gradient = gather_gradient});
+  add({.name = "gather",
+       .inputs_min = 2,
+       .inputs_max = 2,
+       .shape_rule = gather_types,
+       .gradient = gather_gradient,
+       .reads_a_part = true});
   add({.name = "gather_grad", .inputs_min = 3, .inputs_max = 3, .shape_rule = gather_grad_types, .shape_only = {2}});
   add({.name = "one_hot", .inputs_min = 1, .inputs_max = 1, .shape_rule = one_hot_types});
   add({.name = "top_k", .inputs_min = 1, .inputs_max = 1, .shape_rule = top_k_types, .gradient = top_k_gradient});

@@ -78,6 +78,16 @@ std::vector<Value> matmul_gradient(const GradientRequest& request) {
   return result;
 }
 
+double matmul_multiply_adds(const Attributes& attributes, Operands inputs, Operands outputs) {
+  return double(outputs[0].elements()) * size_from_end(inputs[0], attributes.get_bool("transpose_a") ? 2 : 1);
+}
+
+/// The result is [rows, columns], the sum over all leading sizes of a.
+double matmul_sum_multiply_adds(const Attributes& attributes, Operands inputs, Operands outputs) {
+  const double rows = size_from_end(inputs[0], attributes.get_bool("transpose_a") ? 1 : 2);
+  return rows == 0 ? 0 : double(outputs[0].elements()) * double(inputs[0].elements()) / rows;
+}
+
 }  // namespace
 
 void add_matmul_ops(const AddOp& add) {
@@ -86,8 +96,14 @@ void add_matmul_ops(const AddOp& add) {
        .inputs_max = 2,
        .shape_rule = matmul_types,
        .gradient = matmul_gradient,
-       .product = true});
-  add({.name = "matmul_sum", .inputs_min = 2, .inputs_max = 2, .shape_rule = matmul_sum_types, .product = true});
+       .product = true,
+       .multiply_adds = matmul_multiply_adds});
+  add({.name = "matmul_sum",
+       .inputs_min = 2,
+       .inputs_max = 2,
+       .shape_rule = matmul_sum_types,
+       .product = true,
+       .multiply_adds = matmul_sum_multiply_adds});
 }
 
 }  // namespace rules

@@ -190,6 +190,12 @@ std::vector<Value> gru_gradient(const GradientRequest& request) {
   return result;
 }
 
+/// Every gate of every position meets the state's units; input `kWidth` is as wide as the state.
+template <int kWidth>
+double per_unit(const Attributes&, Operands inputs, Operands) {
+  return double(inputs[0].elements()) * size_from_end(inputs[kWidth], 1);
+}
+
 }  // namespace
 
 void add_recurrent_ops(const AddOp& add) {
@@ -199,16 +205,34 @@ void add_recurrent_ops(const AddOp& add) {
        .inputs_max = 5,
        .shape_rule = lstm_types,
        .gradient = lstm_gradient,
-       .in_place = {{3, 0}}});
-  add({.name = "lstm_grad", .inputs_min = 3, .inputs_max = 8, .shape_rule = lstm_grad_types, .in_place = {{0, 0}}});
+       .in_place = {{3, 0}},
+       .multiply_adds = per_unit<1>});
+  add({.name = "lstm_grad",
+       .inputs_min = 3,
+       .inputs_max = 8,
+       .shape_rule = lstm_grad_types,
+       .in_place = {{0, 0}},
+       .multiply_adds = per_unit<2>});
   add({.name = "gru",
        .inputs_min = 2,
        .inputs_max = 5,
        .shape_rule = gru_types,
        .gradient = gru_gradient,
-       .in_place = {{2, 0}}});
-  add({.name = "gru_grad", .inputs_min = 4, .inputs_max = 8, .shape_rule = gru_grad_types, .in_place = {{0, 0}}});
-  add({.name = "recurrent_grad_kernel", .inputs_min = 2, .inputs_max = 3, .shape_rule = recurrent_grad_kernel_types});
+       .in_place = {{2, 0}},
+       .multiply_adds = per_unit<1>});
+  add({.name = "gru_grad",
+       .inputs_min = 4,
+       .inputs_max = 8,
+       .shape_rule = gru_grad_types,
+       .in_place = {{0, 0}},
+       .multiply_adds = per_unit<3>});
+  add({.name = "recurrent_grad_kernel",
+       .inputs_min = 2,
+       .inputs_max = 3,
+       .shape_rule = recurrent_grad_kernel_types,
+       .multiply_adds = [](const Attributes&, Operands in, Operands out) {
+         return double(in[0].elements()) * size_from_end(out[0], 1);
+       }});
 }
 
 }  // namespace rules

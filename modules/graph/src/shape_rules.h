@@ -91,6 +91,15 @@ Result<void> expect_activation(const Attributes& attributes);
 /// The gradient of what went into the fused activation of a dense or conv2d node.
 Value before_activation(const GradientRequest& request);
 
+// Multiply-adds (OpDef::multiply_adds).
+using Operands = std::span<const TensorView>;
+/// Every element of `x` (an op's result, or the gradient to it) meets each kernel [O, ...] element of its filter.
+double per_filter(const TensorView& x, const TensorView& kernel);
+/// Counted from the end: 1 is the last.
+inline double size_from_end(const TensorView& operand, int axis) {
+  return double(operand.shape[operand.shape.rank() - axis]);
+}
+
 /// A gradient of the shape of an op's result, as one for its operand: summed where the operand was repeated.
 Value sum_to(Value gradient, Value operand);
 

@@ -9,9 +9,9 @@
 namespace shoal {
 
 struct NodeCost {
-  /// Floating-point operations. Of products (dense, convolutions, matmul, recurrences, attention) those of their
-  /// multiply-adds, two each; of all other ops one for each element of the largest operand or result, whatever the
-  /// function.
+  /// Floating-point operations. Of ops that say how many multiply-adds they take (OpDef::multiply_adds: dense,
+  /// convolutions, matmul, recurrences, attention) two for each; of all others one for each element of the largest operand
+  /// or result, whatever the function.
   double flops = 0;
   /// What is read (operands that the op looks at; of a table that is looked up, as much as comes out) and written.
   double bytes = 0;

@@ -43,6 +43,10 @@ struct OpCall {
 };
 using OpKernel = std::function<Result<void>(const OpCall& call)>;
 
+/// How many multiply-adds one execution takes, all sizes known; data are not looked at.
+using MultiplyAdds = std::function<double(const Attributes& attributes, std::span<const TensorView> inputs,
+                                          std::span<const TensorView> outputs)>;
+
 /// One op. Its outputs are a pure function of inputs, attributes and, if it is random, of the step's key: equal nodes may
 /// be merged, unused ones dropped.
 struct OpDef {
@@ -64,6 +68,8 @@ struct OpDef {
   /// Its outputs are sums of products of elements of input 0 with elements of input 1, to which further inputs (a bias) are
   /// added: where CompileOptions::compute_dtype says so, those two are rounded before they are multiplied.
   bool product = false;
+  MultiplyAdds multiply_adds;  ///< what profiles hold its time against (cost.h); empty: one operation per element
+  bool reads_a_part = false;   ///< of input 0 it reads no more than comes out, as a lookup in a table does
   bool random = false;  ///< Graph::add() gives it an attribute "key" (int) made from the node's name, if it has none
   OpKernel kernel;      ///< a user's own op: how to compute it. Built-in ops have theirs in the backends.
 
