@@ -127,6 +127,7 @@ class Signals(unittest.TestCase):
         running = job.start_all()
         for task in ("chief 0", "worker 0", "worker 1"):
             running[task].wait_for(STEP)
+        running["evaluator 0"].wait_for("evaluation: ")  # from then on it minds signals
         return running
 
 
