@@ -66,6 +66,8 @@ void add_unary(const AddMaker& add) {
   add("rsqrt", [](const KernelRequest&) { return make_unary([](double x) { return 1 / std::sqrt(x); }); });
   add("reciprocal", [](const KernelRequest&) { return make_unary([](double x) { return 1 / x; }); });
   add("erf", [](const KernelRequest&) { return make_unary([](double x) { return std::erf(x); }); });
+  add("sin", [](const KernelRequest&) { return make_unary([](double x) { return std::sin(x); }); });
+  add("cos", [](const KernelRequest&) { return make_unary([](double x) { return std::cos(x); }); });
   add("abs", [](const KernelRequest&) { return make_unary([](double x) { return std::fabs(x); }); });
   add("abs_grad", [](const KernelRequest&) { return make_slope(sign); });
   add("sigmoid", [](const KernelRequest&) { return make_unary(sigmoid); });

@@ -78,7 +78,7 @@ const KernelCase::Operand kLabels{kIds, {2048}};
 /// What no model of bench/models does, forward; backward ops follow from it by differentiation.
 const std::vector<TableEntry>& table() {
   static const std::vector<TableEntry> entries{
-      {{"exp", "log", "sqrt", "rsqrt", "reciprocal", "erf", "sigmoid", "tanh", "softplus", "abs", "gelu", "gelu_tanh",
+      {{"exp", "log", "sqrt", "rsqrt", "reciprocal", "erf", "sin", "cos", "sigmoid", "tanh", "softplus", "abs", "gelu", "gelu_tanh",
         "silu", "square", "relu"},
        {},
        {kImages}},

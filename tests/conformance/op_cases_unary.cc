@@ -27,6 +27,8 @@ const std::vector<Unary>& functions() {
       {"abs", Domain::kOffZero, [](Value x) { return ops::abs(x); }},
       {"scale", Domain::kAll, [](Value x) { return ops::neg(x); }},
       {"erf", Domain::kAll, [](Value x) { return ops::erf(x); }},
+      {"sin", Domain::kAll, [](Value x) { return ops::sin(x); }},
+      {"cos", Domain::kAll, [](Value x) { return ops::cos(x); }},
       {"sigmoid", Domain::kAll, [](Value x) { return ops::sigmoid(x); }},
       {"tanh", Domain::kAll, [](Value x) { return ops::tanh(x); }},
       {"softplus", Domain::kAll, [](Value x) { return ops::softplus(x); }},

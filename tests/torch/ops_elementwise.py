@@ -93,6 +93,14 @@ def erf(inputs, attributes):
     return (torch.erf(inputs[0]),)
 
 
+def sin(inputs, attributes):
+    return (torch.sin(inputs[0]),)
+
+
+def cos(inputs, attributes):
+    return (torch.cos(inputs[0]),)
+
+
 def sigmoid(inputs, attributes):
     return (torch.sigmoid(inputs[0]),)
 

@@ -48,6 +48,16 @@ std::vector<Value> erf_gradient(const GradientRequest& request) {
   return {ops::scale(ops::mul(request.output_gradients[0], bell), 2 / std::sqrt(std::acos(-1.0)))};
 }
 
+/// dy cos x
+std::vector<Value> sin_gradient(const GradientRequest& request) {
+  return {ops::mul(request.output_gradients[0], ops::cos(request.node.inputs[0]))};
+}
+
+/// -dy sin x
+std::vector<Value> cos_gradient(const GradientRequest& request) {
+  return {ops::scale(ops::mul(request.output_gradients[0], ops::sin(request.node.inputs[0])), -1.0)};
+}
+
 /// Attribute "alpha", the slope below 0: not negative, so that the sign of the output tells that of the operand.
 Result<void> expect_alpha(const Attributes& attributes) {
   SHOAL_TRY(const double alpha, real_attribute(attributes, "alpha"));
@@ -89,6 +99,8 @@ void add_unary_ops(const AddOp& add) {
   unary("rsqrt", rsqrt_gradient);
   unary("reciprocal", reciprocal_gradient);
   unary("erf", erf_gradient);
+  unary("sin", sin_gradient);
+  unary("cos", cos_gradient);
   for (const char* name : {"sigmoid", "tanh", "softplus"}) {
     unary(name, slope_rule<true>(std::string(name) + "_grad"));
     slope(std::string(name) + "_grad", elementwise_rule({"dy", "y"}));
@@ -122,6 +134,8 @@ Value abs(Value x, std::string_view name) { return add_unary("abs", x, name); }
 Value neg(Value x, std::string_view name) { return scale(x, -1.0, name); }
 Value reciprocal(Value x, std::string_view name) { return add_unary("reciprocal", x, name); }
 Value erf(Value x, std::string_view name) { return add_unary("erf", x, name); }
+Value sin(Value x, std::string_view name) { return add_unary("sin", x, name); }
+Value cos(Value x, std::string_view name) { return add_unary("cos", x, name); }
 Value sigmoid(Value x, std::string_view name) { return add_unary("sigmoid", x, name); }
 Value tanh(Value x, std::string_view name) { return add_unary("tanh", x, name); }
 Value softplus(Value x, std::string_view name) { return add_unary("softplus", x, name); }

@@ -53,6 +53,10 @@ Value neg(Value x, std::string_view name = "");
 Value reciprocal(Value x, std::string_view name = "");
 /// The error function, 2 / sqrt(pi) times the integral of e^-t^2 from 0 to x.
 Value erf(Value x, std::string_view name = "");
+/// The sine of x radians; NaN for infinities. Of use for positions: Vaswani et al., "Attention is all you need" (2017), 3.5.
+Value sin(Value x, std::string_view name = "");
+/// The cosine of x radians; NaN for infinities.
+Value cos(Value x, std::string_view name = "");
 
 // Activations, element by element, float32. NaN stays NaN.
 
