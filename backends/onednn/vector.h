@@ -59,7 +59,7 @@ SHOAL_ALWAYS_INLINE float vector_expm1_negative(float x) {
 /// logf.c (Moshier).
 SHOAL_ALWAYS_INLINE float vector_log(float x) {
   constexpr int32_t kRootHalf = 0x3f3504f3;  // the bits of sqrt(1/2), where the mantissa's range begins
-  const int32_t bits = std::bit_cast<int32_t>(x) - kRootHalf;
+  const auto bits = int32_t(std::bit_cast<uint32_t>(x) - uint32_t(kRootHalf));  // wraps around for x <= -0
   const float e = float(bits >> 23);
   const float m = std::bit_cast<float>((bits & 0x7fffff) + kRootHalf) - 1.0f;
   float p = 7.0376836292e-2f;
@@ -98,7 +98,7 @@ SHOAL_ALWAYS_INLINE float vector_log1p_unit(float x) {
 SHOAL_ALWAYS_INLINE double vector_log_wide(float x) {
   constexpr int32_t kRootHalf = 0x3f3504f3;
   const float magnitude = x < 0.0f ? -x : x;
-  const int32_t bits = std::bit_cast<int32_t>(magnitude) - kRootHalf;
+  const auto bits = int32_t(std::bit_cast<uint32_t>(magnitude) - uint32_t(kRootHalf));  // wraps around for -0
   const auto m = double(std::bit_cast<float>((bits & 0x7fffff) + kRootHalf));
   const double s = (m - 1.0) / (m + 1.0), z = s * s;
   double p = 1.0 / 13.0;
