@@ -67,6 +67,8 @@ struct shoal::transport::SimNetwork::State {
   std::map<sim::Names, SimLink> links;
   std::map<sim::Names, SteadyTime> cuts;  // since when
   std::map<uint64_t, std::weak_ptr<sim::Wire>> wires;
+  /// Connected and not yet accepted, with the address of the listener: the one who connected may be gone again by then.
+  std::map<uint64_t, std::pair<std::string, std::shared_ptr<sim::Wire>>> knocking;
   std::map<std::string, std::string, std::less<>> listeners;  // address: task
   uint64_t next_wire = 1;
   Stats stats;

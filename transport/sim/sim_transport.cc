@@ -28,16 +28,17 @@ struct Home {
   SimNetwork::State& state() const { return network->state(); }
 };
 
-/// The wire that a connection said it is; Unavailable if it was given up meanwhile.
+/// The wire that a connection said it is.
 Task<Result<std::unique_ptr<Connection>>> welcome(std::shared_ptr<Home> home, std::unique_ptr<Connection> inner,
                                                   Deadline deadline) {
   auto receiving = inner->receive(deadline);
   SHOAL_CO_TRY(const Message first, co_await std::move(receiving));
   SHOAL_CO_TRY(const Control control, read_control(first));
   SHOAL_CHECK(control.verb == kWire);
-  const auto found = home->state().wires.find(first.head.sequence);
-  auto wire = found == home->state().wires.end() ? nullptr : found->second.lock();
-  if (!wire) co_return unavailable(to_string(outside(inner->peer())) + ": left before it was accepted");
+  const auto found = home->state().knocking.find(first.head.sequence);
+  SHOAL_CHECK(found != home->state().knocking.end());
+  std::shared_ptr<Wire> wire = std::move(found->second.second);
+  home->state().knocking.erase(found);
   wire->ends[1].postbox = home->postbox;
   Endpoint peer = outside(inner->peer());
   co_return make_connection(home->env, home->network, std::move(wire), 1, std::move(peer), std::move(inner));
@@ -57,6 +58,7 @@ class SimListener final : public Listener {
   }
   void close() override {
     home_->state().listeners.erase(endpoint_.address);
+    std::erase_if(home_->state().knocking, [this](const auto& entry) { return entry.second.first == endpoint_.address; });
     inner_->close();
   }
 
@@ -105,9 +107,13 @@ Task<Result<std::unique_ptr<Connection>>> connect_from(std::shared_ptr<Home> hom
   wire->ends[0].postbox = home->postbox;
   std::erase_if(state.wires, [](const auto& entry) { return entry.second.expired(); });
   state.wires.emplace(id, wire);
+  state.knocking.emplace(id, std::pair(to.address, wire));
   Message first = make_control(home->env.buffers(), kWire);
   first.head.sequence = id;
-  if (!inner->try_send(first)) co_return unavailable(to_string(to) + ": closed at once");
+  if (!inner->try_send(first)) {
+    state.knocking.erase(id);
+    co_return unavailable(to_string(to) + ": closed at once");
+  }
   co_return make_connection(home->env, home->network, std::move(wire), 0, std::move(to), std::move(inner));
 }
 
