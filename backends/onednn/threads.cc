@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "shoal/backends/denormals.h"
+#include "shoal/base/cpu.h"
 
 namespace shoal::backends::onednn {
 namespace {

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "loops.h"
-#include "shoal/backends/denormals.h"
+#include "shoal/base/cpu.h"
 #include "shoal/base/environment.h"
 
 namespace shoal::backends {

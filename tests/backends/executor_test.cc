@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "run_graph.h"
-#include "shoal/backends/denormals.h"
+#include "shoal/base/cpu.h"
 #include "shoal/backends/kernel.h"
 #include "shoal/backends/reference.h"
 #include "shoal/graph/ops.h"

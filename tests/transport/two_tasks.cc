@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "shoal/base/production.h"
+#include "shoal/transport/sim.h"
 
 namespace shoal::transport {
 
@@ -11,6 +12,7 @@ std::vector<Setting> all_settings() {
   std::vector<Setting> settings;
   for (const auto& [scheme, factory] : built_in_transports()) settings.push_back({scheme, false});
   settings.push_back({"inproc", true});
+  settings.push_back({"sim", true});
   return settings;
 }
 
@@ -29,8 +31,12 @@ TwoTasks::TwoTasks(const Setting& setting) : setting_(setting), hub_(std::make_s
   const LogSink quiet = [](const LogRecord&) {};
   if (setting.virtual_time) {
     world_ = std::make_unique<VirtualWorld>();
-    server_ = &world_->add_task({.task = "server", .sink = quiet, .transports = table});
-    client_ = &world_->add_task({.task = "client", .sink = quiet, .transports = table});
+    const auto network = std::make_shared<SimNetwork>(1, SimLink{.jitter = std::chrono::microseconds(20), .loss = 0.001});
+    for (auto* const task : {&server_, &client_}) {
+      const char* const name = task == &server_ ? "server" : "client";
+      table["sim"] = sim_factory(network, name);
+      *task = &world_->add_task({.task = name, .sink = quiet, .transports = table});
+    }
     return;
   }
   owned_server_ = make_production_environment({.task = "server", .sink = quiet, .transports = table});

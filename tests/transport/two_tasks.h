@@ -25,7 +25,7 @@ struct Setting {
     *out << setting.scheme << (setting.virtual_time ? ", virtual time" : "");
   }
 };
-/// Every plug-in of this build, on threads; inproc in virtual time as well.
+/// Every plug-in of this build, on threads; inproc in virtual time as well, and sim.
 std::vector<Setting> all_settings();
 std::string setting_name(const testing::TestParamInfo<Setting>& info);
 

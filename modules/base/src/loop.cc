@@ -4,6 +4,7 @@
 
 #include "guarded.h"
 #include "shoal/base/check.h"
+#include "shoal/base/cpu.h"
 
 namespace shoal {
 
@@ -30,6 +31,7 @@ void Loop::post(Work work) {
   {
     std::lock_guard lock(mutex_);
     queue_.push_back({std::move(work), nullptr});
+    queued_.store(true, std::memory_order_relaxed);
     asleep = std::exchange(asleep_, false);
   }
   if (asleep) wait_->wake();
@@ -41,6 +43,7 @@ void Loop::wake(Waiter& waiter) {
     std::lock_guard lock(mutex_);
     if (std::exchange(waiter.queued_, true)) return;
     queue_.push_back({Work(), &waiter});
+    queued_.store(true, std::memory_order_relaxed);
     asleep = std::exchange(asleep_, false);
   }
   // `waiter` may be gone by now.
@@ -89,7 +92,7 @@ void Loop::run_turns(Done& done) {
     busy |= run_queue(done);
     if (done()) return;
     busy |= wait_->poll();
-    if (!busy) sleep();
+    if (!busy && !spin()) sleep();
   }
 }
 
@@ -111,6 +114,7 @@ bool Loop::run_queue(Done& done) {
     batch_next_ = 0;
     std::lock_guard lock(mutex_);
     batch_.swap(queue_);
+    queued_.store(false, std::memory_order_relaxed);
   }
   bool ran = false;
   while (batch_next_ < batch_.size() && !(ran && done())) {
@@ -131,6 +135,22 @@ bool Loop::run_queue(Done& done) {
     }
   }
   return ran;
+}
+
+bool Loop::spin() {
+  if (spin_ <= Duration::zero()) return false;
+  // Posted work is a load away, a socket or timer some hundred nanoseconds: those are looked at less often.
+  constexpr int kLooksPerPoll = 32;
+  const SteadyTime end = now() + spin_;
+  do {
+    for (int look = 0; look < kLooksPerPoll; ++look) {
+      if (queued_.load(std::memory_order_relaxed)) return true;
+      relax_cpu();
+    }
+    if (wait_->poll()) return true;
+    if (!timers_.empty() && timers_.back().when <= now()) return true;
+  } while (now() < end);
+  return false;
 }
 
 void Loop::sleep() {

@@ -41,7 +41,8 @@ class Waiter {
 
 class Loop {
  public:
-  Loop() : wait_(make_loop_wait()) {}
+  /// With nothing to do, it looks for work for `spin` before it sleeps.
+  explicit Loop(Duration spin = Duration::zero()) : spin_(spin), wait_(make_loop_wait()) {}
   ~Loop();
 
   /// Any thread.
@@ -77,8 +78,10 @@ class Loop {
   void run_turns(Done& done);
   bool run_timers(Done& done);  // whether any ran
   bool run_queue(Done& done);
+  bool spin();  // whether there is something to do
   void sleep();
 
+  const Duration spin_;
   std::unique_ptr<LoopWait> wait_;
   std::atomic<std::thread::id> thread_{};
   SteadyTime turn_began_{};
@@ -89,6 +92,7 @@ class Loop {
 
   std::mutex mutex_;
   std::vector<Item> queue_;  // guarded by mutex_
+  std::atomic<bool> queued_{false};  // queue_ is not empty; changed with it
   bool asleep_ = false;      // guarded by mutex_: a push must wake the loop
 };
 

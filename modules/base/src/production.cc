@@ -66,6 +66,7 @@ ProductionEnvironment::ProductionEnvironment(ProductionOptions options)
       storage_(make_file_storage()),
       log_(options.sink ? std::move(options.sink) : stderr_sink(), std::move(options.task), [this] { return wall_now(); }),
       interrupted_(std::move(options.stop)),
+      loop_(options.spin),
       pool_(options.pool_threads > 0 ? options.pool_threads : usable_cores()),
       compute_(loop_),
       transports_(std::move(options.transports)) {

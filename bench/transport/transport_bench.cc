@@ -1,0 +1,141 @@
+// Messages between two tasks, over every transport of this build, next to what the machine can do at most, measured in the
+// same run.
+//
+//   transport_bench [--benchmark_filter='tcp/.*']
+//
+// round_trip: a message there and one of the same size back. Time: the median. p99, one way (median and p99), bytes copied
+// by the two tasks per payload byte, and for `spin` both event loops look for work before they sleep (1 ms). `limit` is the
+// raw round trip over blocking sockets (tcp) or through shared memory (others, one word), `times` the median over that.
+// stream: messages one way, filled by the sender and added up by the receiver. GB/s; processor ns per KiB; `limit` is the
+// same over raw sockets (tcp) or slots of shared memory, `share` the part of it that was reached.
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "pair.h"
+#include "raw.h"
+#include "shoal/transport/registry.h"
+
+namespace shoal::bench {
+namespace {
+
+constexpr double kBudget = 0.3;  // seconds of a measurement
+constexpr Duration kSpin = std::chrono::milliseconds(1);
+
+std::string size_name(size_t bytes) {
+  if (bytes >= size_t(1) << 20) return std::to_string(bytes >> 20) + "MiB";
+  if (bytes >= size_t(1) << 10) return std::to_string(bytes >> 10) + "KiB";
+  return std::to_string(bytes) + "B";
+}
+
+/// One run to see how long it takes, then as many as fit the budget.
+Exchange measure(const std::function<Exchange(int64_t)>& run, int64_t most) {
+  const int64_t first = 3;
+  const double seconds_of_one = run(first).seconds / double(first);
+  return run(repetitions(seconds_of_one, kBudget, first, most));
+}
+
+/// Limits are measured once each, when first asked for.
+Exchange& limit_of(const std::string& name, const std::function<Exchange(int64_t)>& run) {
+  static std::map<std::string, Exchange> known;
+  const auto found = known.find(name);
+  return found != known.end() ? found->second : known.emplace(name, measure(run, 200'000)).first->second;
+}
+
+bool over_sockets(const std::string& scheme) { return scheme == "tcp"; }
+
+/// Of memory, a message's size does not matter: it is handed over.
+Exchange& round_trip_limit(const std::string& scheme, size_t bytes, bool spin) {
+  if (over_sockets(scheme)) {
+    return limit_of("socket round trip " + size_name(bytes), [=](int64_t n) { return socket_round_trips(bytes, n); });
+  }
+  return limit_of(spin ? "spinning" : "futex", [=](int64_t n) { return futex_round_trips(n, spin); });
+}
+
+double rate(const Exchange& exchange, size_t bytes) {
+  return double(bytes) * double(exchange.one_way.count()) / exchange.seconds;
+}
+
+void round_trip(benchmark::State& state, const PairOptions& options, size_t bytes) {
+  Pair pair(options);
+  Exchange taken = measure([&](int64_t count) { return pair.round_trips(bytes, count); }, 200'000);
+  for (auto _ : state) state.SetIterationTime(taken.round_trips.percentile(0.5));
+  const double limit = round_trip_limit(options.scheme, bytes, options.spin > Duration::zero()).round_trips.percentile(0.5);
+  state.counters["p99 us"] = 1e6 * taken.round_trips.percentile(0.99);
+  state.counters["one way us"] = 1e6 * taken.one_way.percentile(0.5);
+  state.counters["one way p99 us"] = 1e6 * taken.one_way.percentile(0.99);
+  state.counters["copied/byte"] = double(taken.bytes_copied) / (2.0 * double(bytes) * double(taken.round_trips.count()));
+  state.counters["limit us"] = 1e6 * limit;
+  state.counters["times"] = taken.round_trips.percentile(0.5) / limit;
+}
+
+void stream(benchmark::State& state, const PairOptions& options, size_t bytes) {
+  Pair pair(options);
+  const int64_t most = std::max<int64_t>(3, (int64_t(4) << 30) / int64_t(bytes + 1024));
+  const Exchange taken = measure([&](int64_t count) { return pair.stream(bytes, count, true); }, std::min<int64_t>(most, 300'000));
+  const double messages = double(taken.one_way.count()), all = double(bytes) * messages;
+  for (auto _ : state) state.SetIterationTime(taken.seconds / messages);
+  const bool sockets = over_sockets(options.scheme);
+  Exchange raw = measure(
+      [&](int64_t count) {
+        Exchange exchange = sockets ? socket_stream(bytes, count, true) : hand_over(bytes, count);
+        for (int64_t i = 0; i < count; ++i) exchange.one_way.add(0);
+        return exchange;
+      },
+      std::min<int64_t>(most, 300'000));
+  state.counters["GB/s"] = 1e-9 * rate(taken, bytes);
+  state.counters["ns/KiB"] = 1e9 * taken.processor_seconds / (all / 1024);
+  state.counters["copied/byte"] = double(taken.bytes_copied) / all;
+  state.counters["limit GB/s"] = 1e-9 * rate(raw, bytes);
+  state.counters["share"] = rate(taken, bytes) / rate(raw, bytes);
+}
+
+using Measurement = void (*)(benchmark::State&, const PairOptions&, size_t);
+
+void add(const std::string& name, Measurement measurement, const PairOptions& options, size_t bytes) {
+  benchmark::RegisterBenchmark((name + "/" + size_name(bytes)).c_str(),
+                               [=](benchmark::State& state) { measurement(state, options, bytes); })
+      ->Iterations(1)
+      ->UseManualTime()
+      ->Unit(benchmark::kMicrosecond);
+}
+
+constexpr size_t kSizes[] = {64, size_t(1) << 10, size_t(16) << 10, size_t(256) << 10, size_t(1) << 20,
+                             size_t(16) << 20, size_t(256) << 20};
+
+void add_scheme(const std::string& name, const PairOptions& options) {
+  PairOptions spinning = options;
+  spinning.spin = kSpin;
+  for (const size_t bytes : kSizes) {
+    add(name + "/round_trip", &round_trip, options, bytes);
+    add(name + "/round_trip_spin", &round_trip, spinning, bytes);
+  }
+  for (const size_t bytes : kSizes) add(name + "/stream", &stream, options, bytes);
+}
+
+void add_limits_to_heading() {
+  char text[64];
+  for (const size_t bytes : kSizes) {
+    std::snprintf(text, sizeof text, "%.1f GB/s", 1e-9 * double(bytes) / copy_seconds(bytes));
+    benchmark::AddCustomContext("memcpy of " + size_name(bytes), text);
+  }
+}
+
+}  // namespace
+}  // namespace shoal::bench
+
+int main(int argc, char** argv) {
+  using namespace shoal;
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  bench::add_limits_to_heading();
+  for (const auto& [scheme, factory] : transport::built_in_transports()) {
+    bench::add_scheme(scheme, {.scheme = scheme});
+    if (scheme == "tcp") bench::add_scheme("tcp+checksum", {.scheme = scheme, .checksum = true});
+  }
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}
