@@ -78,6 +78,8 @@ class Link final : public Holder, public std::enable_shared_from_this<Link> {
     kClosed,
   };
   enum class Progress : uint8_t { kDone, kBlocked, kAgain, kFailed };
+  /// One turn of the event loop does not move more than this for one connection, so that others get theirs.
+  static constexpr size_t kTurnBytes = size_t(16) << 20;
 
   void begin_flushing();
   void end_reading();
