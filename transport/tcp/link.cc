@@ -23,10 +23,10 @@ void notice_dead_hosts(int socket) {
 
 }  // namespace
 
-Link::Link(std::shared_ptr<Core> core, Socket socket, Endpoint peer, const LinkOptions& options, bool checksum,
+Link::Link(std::shared_ptr<Core> core, Stream stream, Endpoint peer, const LinkOptions& options, bool checksum,
            std::shared_ptr<void> slot)
     : core_(std::move(core)),
-      socket_(std::move(socket)),
+      stream_(std::move(stream)),
       peer_(std::move(peer)),
       name_(std::make_shared<const std::string>(to_string(peer_))),
       checksum_(checksum),
@@ -56,12 +56,9 @@ Link::Link(std::shared_ptr<Core> core, Socket socket, Endpoint peer, const LinkO
 
 void Link::start() {
   core_->remember(shared_from_this());
-  error_code ignored;
-  socket_->non_blocking(true, ignored);
-  socket_->set_option(asio::ip::tcp::no_delay(true), ignored);
-  notice_dead_hosts(socket_->native_handle());
-  flush();  // arms the channel
-  wait_readable();
+  notice_dead_hosts(stream_->socket().native_handle());
+  flush();    // arms the channel
+  read_on();  // what came with the handshake's last bytes
 }
 
 void Link::later(void (Link::*what)()) {
@@ -101,8 +98,7 @@ void Link::fail(const Error& reason) {
   const auto self = shared_from_this();
   state_ = State::kClosed;
   core_->forget(this);
-  error_code ignored;
-  if (socket_) socket_->close(ignored);
+  if (stream_) stream_->close();
   closing_timer_.reset();
   slot_.reset();
   batch_.clear();
@@ -121,24 +117,24 @@ void Link::shut_down(SteadyTime deadline) {
   const Error ended = unavailable(*name_ + ": the task has ended");
   outgoing_.close(ended);
   if (state_ == State::kOpen) state_ = State::kFlushing;
-  while (state_ == State::kFlushing && socket_) {
+  while (state_ == State::kFlushing && stream_) {
     load_batch();
-    const Progress progress = batch_.empty() ? Progress::kDone : write_some();
+    const Progress progress = nothing_to_write() ? Progress::kDone : write_some();
     if (progress == Progress::kDone || progress == Progress::kFailed) break;
     if (progress == Progress::kAgain) continue;
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - core_->env.now());
-    pollfd writable{socket_->native_handle(), POLLOUT, 0};
+    pollfd writable{stream_->socket().native_handle(), POLLOUT, 0};
     if (left.count() <= 0 || ::poll(&writable, 1, int(left.count())) <= 0) break;
   }
   // Unread input would turn the close into a reset, which may overtake what was just written.
   error_code error;
-  if (socket_ && state_ != State::kClosed) {
-    socket_->shutdown(Socket::shutdown_send, error);
+  if (stream_ && state_ != State::kClosed) {
+    stream_->end_writing();
     std::array<std::byte, 16384> scratch;
-    for (int i = 0; i < 4096 && !error; ++i) socket_->read_some(asio::buffer(scratch), error);
+    for (int i = 0; i < 4096 && !error; ++i) stream_->socket().read_some(asio::buffer(scratch), error);
   }
   fail(ended);
-  socket_.reset();
+  stream_.reset();
 }
 
 }  // namespace shoal::transport::tcp

@@ -8,10 +8,19 @@ namespace shoal::transport::tcp {
 void Link::wait_readable() {
   if (waits_readable_ || state_ == State::kClosed || !core_->open()) return;
   waits_readable_ = true;
-  socket_->async_wait(Socket::wait_read, [self = shared_from_this()](const error_code&) {
+  stream_->socket().async_wait(Socket::wait_read, [self = shared_from_this()](const error_code&) {
     self->waits_readable_ = false;
     self->read();
   });
+}
+
+/// After a pause: the socket does not know of what TLS has taken out of it.
+void Link::read_on() {
+  if (stream_->read_ahead()) {
+    later(&Link::read);
+  } else {
+    wait_readable();
+  }
 }
 
 void Link::read() {
@@ -24,7 +33,7 @@ void Link::read() {
     if (progress == Progress::kFailed || progress == Progress::kDone) break;
     if (progress == Progress::kBlocked) return wait_readable();
     turn_bytes += std::max<size_t>(kFrameBytes, in_.body_have - std::min(before, in_.body_have));
-    if (turn_bytes >= kTurnBytes) return wait_readable();
+    if (turn_bytes >= kTurnBytes) return read_on();
   }
   if (broken_) return fail(*broken_);
   if (state_ == State::kFlushing || state_ == State::kLingering) discard_input();
@@ -42,15 +51,16 @@ Link::Progress Link::read_some() {
     into[0] = asio::buffer(in_.head_bytes.data() + in_.head_have, wanted);
   }
   error_code error;
-  const size_t bytes = socket_->read_some(into, error);
-  if (error == asio::error::would_block || error == asio::error::try_again) return broken_ ? Progress::kFailed : Progress::kBlocked;
+  const size_t bytes = stream_->read_some(into, error);
+  if (would_block(error)) return broken_ ? Progress::kFailed : Progress::kBlocked;
   if (error) {
     fail(broken_ ? *broken_ : lost(error));
     return Progress::kFailed;
   }
   core_->counters.bytes_received.fetch_add(bytes, std::memory_order_relaxed);
   if (!take_bytes(bytes)) return Progress::kDone;
-  return bytes < wanted && !broken_ ? Progress::kBlocked : Progress::kAgain;  // less than asked for: the socket is empty
+  // Less than asked for means that the socket is empty; of TLS it means no more than the end of a record.
+  return bytes < wanted && !broken_ && !stream_->encrypted() ? Progress::kBlocked : Progress::kAgain;
 }
 
 bool Link::take_bytes(size_t bytes) {
@@ -74,7 +84,7 @@ bool Link::take_head() {
   const uint64_t bytes_max = frame->final ? 64 * 1024 : receive_bytes_max_.load(std::memory_order_relaxed);
   if (frame->body_bytes > bytes_max) {
     close(invalid_argument(*name_ + ": announced a message of " + std::to_string(frame->body_bytes) + " bytes, at most " +
-                            std::to_string(bytes_max) + " are taken"));
+                           std::to_string(bytes_max) + " are taken"));
     return false;
   }
   if (checksum_ && frame->body_bytes != 0 && !frame->checksummed)
@@ -92,8 +102,7 @@ bool Link::take_body() {
   message.body = std::exchange(in_.body, {});
   if (in_.frame.checksummed && message.body && checksum_of(message.body->bytes()) != in_.frame.checksum)
     return close(data_loss(*name_ + ": a message was damaged on its way: checksum differs")), false;
-  if (const Result<void> verified = verify(message); !verified)
-    return close(verified.error().with_context(*name_)), false;
+  if (const Result<void> verified = verify(message); !verified) return close(verified.error().with_context(*name_)), false;
   if (!in_.frame.final) return deliver(std::move(message));
   if (message.head.kind != MessageKind::kError)
     return close(data_loss(*name_ + ": the last frame is no error message")), false;
@@ -123,11 +132,11 @@ void Link::discard_input() {
   std::array<std::byte, 16384> scratch;
   error_code error;
   for (size_t bytes = 0; bytes < kTurnBytes;) {
-    const size_t taken = socket_->read_some(asio::buffer(scratch), error);
+    const size_t taken = stream_->socket().read_some(asio::buffer(scratch), error);  // nobody decrypts it any more
     if (error) break;
     bytes += taken;
   }
-  if (!error || error == asio::error::would_block || error == asio::error::try_again) return wait_readable();
+  if (!error || would_block(error)) return wait_readable();
   fail(lost(error));
 }
 
@@ -136,7 +145,7 @@ Error Link::lost(const error_code& error) const {
     return unavailable(*name_ + (in_.head_have == 0 && !in_.body ? ": the peer is gone; it gave no reason"
                                                                  : ": the peer is gone, in the middle of a message"));
   }
-  return unavailable(*name_ + ": connection lost: " + error.message());
+  return unavailable(*name_ + ": connection lost: " + stream_->describe(error));
 }
 
 }  // namespace shoal::transport::tcp

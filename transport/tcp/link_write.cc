@@ -12,7 +12,7 @@ void Link::flush() {
   bool idle = false;
   while (progress == Progress::kAgain && !idle && turn_bytes < kTurnBytes) {
     load_batch();
-    idle = batch_.empty();
+    idle = nothing_to_write();
     if (idle) break;
     turn_bytes += WriteBatch::kBytesMax;
     progress = write_some();
@@ -42,8 +42,8 @@ void Link::load_batch() {
 
 Link::Progress Link::write_some() {
   error_code error;
-  const size_t bytes = socket_->write_some(batch_.rest(), error);
-  if (error == asio::error::would_block || error == asio::error::try_again) return Progress::kBlocked;
+  const size_t bytes = stream_->write_some(batch_.rest(), error);
+  if (would_block(error)) return Progress::kBlocked;
   if (error) {
     broken_ = lost(error);
     later(&Link::read);  // not here: a user's call may be what is writing. Reading first: the peer may have said why.
@@ -56,7 +56,7 @@ Link::Progress Link::write_some() {
 
 void Link::wait_writable() {
   waits_writable_ = true;
-  socket_->async_wait(Socket::wait_write, [self = shared_from_this()](const error_code&) {
+  stream_->socket().async_wait(Socket::wait_write, [self = shared_from_this()](const error_code&) {
     self->waits_writable_ = false;
     self->flush();
   });
@@ -64,8 +64,7 @@ void Link::wait_writable() {
 
 void Link::finish_writing() {
   state_ = State::kLingering;
-  error_code ignored;
-  socket_->shutdown(Socket::shutdown_send, ignored);
+  stream_->end_writing();
 }
 
 }  // namespace shoal::transport::tcp
