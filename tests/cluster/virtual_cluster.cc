@@ -103,11 +103,13 @@ Environment& VirtualCluster::add_task(const std::string& name) {
 
 Environment& VirtualCluster::start_server(int index, const ServerOptions& how) {
   Environment& env = add_task("ps " + std::to_string(index));
-  ParameterServerOptions options{
-      .identity = {.job = TaskOptions().job, .role = "ps", .index = index, .incarnation = env.entropy() | 1},
-      .listen_at = server_endpoint(index),
-      .link = {},
-      .ready_timeout = seconds_to_duration(how.ready_timeout)};
+  ParameterServerOptions options;  // one by one: g++ 12 takes an initialiser of some for uninitialised members
+  options.identity.job = TaskOptions().job;
+  options.identity.role = "ps";
+  options.identity.index = index;
+  options.identity.incarnation = env.entropy() | 1;
+  options.listen_at = server_endpoint(index);
+  options.ready_timeout = seconds_to_duration(how.ready_timeout);
   servers_[index].emplace_back(env, run_server_after(env, seconds_to_duration(how.delay), std::move(options)));
   return env;
 }

@@ -1,6 +1,8 @@
 // shoal::run: the command line, exit statuses, the line of JSON (CONTRACT FA-10; DESIGN, "What a user meets").
 #include "shoal/estimator/run.h"
 
+#include <sys/stat.h>
+
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -60,6 +62,8 @@ TEST(Run, GivesTheProgramItsDefaults) {
     EXPECT_TRUE(config.is_chief());
     ASSERT_NE(config.host(), nullptr);
     EXPECT_FALSE(config.host()->insecure);
+    EXPECT_EQ(config.host()->token, nullptr);
+    EXPECT_EQ(config.host()->bind, std::nullopt);
   });
   EXPECT_EQ(outcome.status, 0);
   EXPECT_EQ(outcome.calls, 1);
@@ -76,22 +80,52 @@ TEST(Run, GivesTheProgramItsDefaults) {
 }
 
 TEST(Run, ReadsEveryFlag) {
-  const Outcome outcome = run_program(
-      {"--steps", "7", "--batch=3", "--seed", "-5", "--data-dir", "d", "--model-dir", "m", "--save-checkpoints-secs", "2.5",
-       "--throttle-secs", "0", "--backend", "reference", "--transport", "inproc", "--threads", "2", "--insecure", "--json",
-       "--compute-dtype", "bfloat16", "--quiet", "--learning-rate", "1e-3", "--units", "-4", "--model", "cnn", "--augment",
-       "--no-shuffle"},
-      [](const RunConfig& config, const CommandLine&) {
-        EXPECT_EQ(config.random_seed(), -5);
-        EXPECT_EQ(config.model_dir(), "m");
-        EXPECT_EQ(config.save_checkpoints_secs(), 2.5);
-        EXPECT_EQ(config.save_checkpoints_steps(), std::nullopt);
-        EXPECT_EQ(config.backend(), "reference");
-        EXPECT_EQ(config.transport(), "inproc");
-        EXPECT_EQ(config.compute_dtype(), DType::kBFloat16);
-        EXPECT_EQ(config.compute_threads(64), 2);
-        EXPECT_TRUE(config.host()->insecure);
-      });
+  const Outcome outcome = run_program({"--steps",
+                                       "7",
+                                       "--batch=3",
+                                       "--seed",
+                                       "-5",
+                                       "--data-dir",
+                                       "d",
+                                       "--model-dir",
+                                       "m",
+                                       "--save-checkpoints-secs",
+                                       "2.5",
+                                       "--throttle-secs",
+                                       "0",
+                                       "--backend",
+                                       "reference",
+                                       "--transport",
+                                       "inproc",
+                                       "--threads",
+                                       "2",
+                                       "--insecure",
+                                       "--json",
+                                       "--bind",
+                                       "h:1",
+                                       "--compute-dtype",
+                                       "bfloat16",
+                                       "--quiet",
+                                       "--learning-rate",
+                                       "1e-3",
+                                       "--units",
+                                       "-4",
+                                       "--model",
+                                       "cnn",
+                                       "--augment",
+                                       "--no-shuffle"},
+                                      [](const RunConfig& config, const CommandLine&) {
+                                        EXPECT_EQ(config.random_seed(), -5);
+                                        EXPECT_EQ(config.model_dir(), "m");
+                                        EXPECT_EQ(config.save_checkpoints_secs(), 2.5);
+                                        EXPECT_EQ(config.save_checkpoints_steps(), std::nullopt);
+                                        EXPECT_EQ(config.backend(), "reference");
+                                        EXPECT_EQ(config.transport(), "inproc");
+                                        EXPECT_EQ(config.compute_dtype(), DType::kBFloat16);
+                                        EXPECT_EQ(config.compute_threads(64), 2);
+                                        EXPECT_TRUE(config.host()->insecure);
+                                        EXPECT_EQ(config.host()->bind, "h:1");
+                                      });
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_EQ(outcome.line.steps, 7);
   EXPECT_EQ(outcome.line.batch, 3);
@@ -141,6 +175,7 @@ TEST(Run, WrongUsageIsASentenceAndStatus2) {
       {{"--save-checkpoints-steps", "-1"}, "save_checkpoints_steps"},
       {{"--model-dir", ""}, "model_dir"},
       {{"--cluster", "ps:x"}, "ps:x"},
+      {{"--cluster", "ps:1", "--bind", "h"}, "--bind"},
   };
   for (const auto& [arguments, part] : cases) {
     const Outcome outcome = run_program(arguments);
@@ -149,6 +184,30 @@ TEST(Run, WrongUsageIsASentenceAndStatus2) {
     EXPECT_THAT(outcome.err, AllOf(HasSubstr("error: "), HasSubstr(part)));
     EXPECT_EQ(outcome.out, "") << part;
   }
+}
+
+TEST(Run, ReadsTheTokenFromTheEnvironmentOrAFile) {
+  const std::string token = transport::Token::fresh().to_text();
+  const auto expect_token = [&](const RunConfig& config, const CommandLine&) {
+    ASSERT_NE(config.host()->token, nullptr);
+    EXPECT_EQ(config.host()->token->to_text(), token);
+  };
+  const TemporaryFolder folder;
+  const std::string file = folder.write("token", token);
+  ::chmod(file.c_str(), 0600);
+  EXPECT_EQ(run_program({"--token-file", file}, expect_token).calls, 1);
+  setenv("SHOAL_TOKEN_FILE", file.c_str(), 1);
+  EXPECT_EQ(run_program({}, expect_token).calls, 1);
+  unsetenv("SHOAL_TOKEN_FILE");
+  setenv("SHOAL_TOKEN", token.c_str(), 1);
+  EXPECT_EQ(run_program({}, expect_token).calls, 1);
+  setenv("SHOAL_TOKEN", (token + "x").c_str(), 1);
+  const Outcome wrong = run_program({});
+  unsetenv("SHOAL_TOKEN");
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_EQ(wrong.calls, 0);
+  EXPECT_THAT(wrong.err, AllOf(HasSubstr("error: SHOAL_TOKEN: no token"), ::testing::Not(HasSubstr(token))));
+  EXPECT_EQ(run_program({"--token-file", folder / "none"}).status, 2);
 }
 
 TEST(Run, AFlagThatIsTakenIsAMistakeOfTheProgram) {

@@ -38,7 +38,10 @@ class Transports : public testing::TestWithParam<Setting> {
   std::unique_ptr<Listener> listener;
   Endpoint address;
 
-  void SetUp() override { listen(any_address(GetParam().scheme)); }
+  void SetUp() override {
+    options.token = tasks.token();
+    listen(any_address(GetParam().scheme));
+  }
   void listen(Endpoint at) {
     auto listening = tasks.transport(server).listen(std::move(at), options);
     ASSERT_TRUE(listening) << listening.error().message();

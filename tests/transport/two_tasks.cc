@@ -13,11 +13,12 @@ std::vector<Setting> all_settings() {
   for (const auto& [scheme, factory] : built_in_transports()) settings.push_back({scheme, false});
   settings.push_back({"inproc", true});
   settings.push_back({"sim", true});
+  if (SHOAL_TEST_TLS) settings.push_back({"tcp", false, true});
   return settings;
 }
 
 std::string setting_name(const testing::TestParamInfo<Setting>& info) {
-  return info.param.scheme + (info.param.virtual_time ? "_virtual" : "_threads");
+  return info.param.scheme + (info.param.virtual_time ? "_virtual" : "_threads") + (info.param.token ? "_token" : "");
 }
 
 Endpoint any_address(std::string_view scheme) {
@@ -28,7 +29,11 @@ Endpoint any_address(std::string_view scheme) {
 TwoTasks::TwoTasks(const Setting& setting) : setting_(setting), hub_(std::make_shared<InprocHub>()) {
   TransportTable table = built_in_transports();
   table["inproc"] = inproc_factory(hub_);
-  const LogSink quiet = [](const LogRecord&) {};
+  if (setting.token) token_ = make_token();
+  const LogSink quiet = [this](const LogRecord& record) {
+    const std::lock_guard lock(log_mutex_);
+    log_ += std::string(record.message) + "\n";
+  };
   if (setting.virtual_time) {
     world_ = std::make_unique<VirtualWorld>();
     const auto network = std::make_shared<SimNetwork>(1, SimLink{.jitter = std::chrono::microseconds(20), .loss = 0.001});
@@ -46,6 +51,11 @@ TwoTasks::TwoTasks(const Setting& setting) : setting_(setting), hub_(std::make_s
 }
 
 TwoTasks::~TwoTasks() = default;
+
+std::string TwoTasks::log() const {
+  const std::lock_guard lock(log_mutex_);
+  return log_;
+}
 
 Transport& TwoTasks::transport(Environment& env) { return **env.transport(setting_.scheme); }
 
@@ -75,6 +85,8 @@ void TwoTasks::end_client() {
   owned_client_.reset();
   client_ = nullptr;
 }
+
+std::shared_ptr<const Token> make_token() { return std::make_shared<const Token>(Token::fresh()); }
 
 Message numbered(uint64_t sequence) {
   Message message;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,12 +21,13 @@ namespace shoal::transport {
 struct Setting {
   std::string scheme;
   bool virtual_time = false;
+  bool token = false;  ///< both tasks have the same
 
   friend void PrintTo(const Setting& setting, std::ostream* out) {
-    *out << setting.scheme << (setting.virtual_time ? ", virtual time" : "");
+    *out << setting.scheme << (setting.virtual_time ? ", virtual time" : "") << (setting.token ? ", with a token" : "");
   }
 };
-/// Every plug-in of this build, on threads; inproc in virtual time as well, and sim.
+/// Every plug-in of this build, on threads; inproc in virtual time, sim, and tcp with a token as well.
 std::vector<Setting> all_settings();
 std::string setting_name(const testing::TestParamInfo<Setting>& info);
 
@@ -41,6 +43,10 @@ class TwoTasks {
   Environment& client() { return *client_; }
   Transport& transport(Environment& env);
   const Setting& setting() const { return setting_; }
+  /// The job's; null if the setting has none.
+  const std::shared_ptr<const Token>& token() const { return token_; }
+  /// What both have logged so far, a line each.
+  std::string log() const;
   /// Both run to their ends at the same time; errors of either fail the test.
   void run(Task<Result<void>> server, Task<Result<void>> client);
   /// The client's task alone.
@@ -52,6 +58,9 @@ class TwoTasks {
 
  private:
   Setting setting_;
+  std::shared_ptr<const Token> token_;
+  mutable std::mutex log_mutex_;
+  std::string log_;  // guarded by log_mutex_
   std::shared_ptr<InprocHub> hub_;
   std::unique_ptr<VirtualWorld> world_;
   std::unique_ptr<Environment> owned_server_, owned_client_;
@@ -59,6 +68,8 @@ class TwoTasks {
   Environment* client_ = nullptr;
 };
 
+/// A fresh one.
+std::shared_ptr<const Token> make_token();
 /// A message that says which it is.
 Message numbered(uint64_t sequence);
 Message weights_of(Environment& env, size_t bytes, uint64_t sequence);

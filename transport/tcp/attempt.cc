@@ -1,7 +1,5 @@
 #include "attempt.h"
 
-#include <boost/asio/write.hpp>
-
 namespace shoal::transport::tcp {
 namespace {
 
@@ -15,12 +13,18 @@ bool connected_to_itself(const asio::ip::tcp::socket& socket) {
 }  // namespace
 
 Attempt::Attempt(std::shared_ptr<Core> core, Endpoint to, LinkOptions options)
-    : core_(std::move(core)), to_(std::move(to)), options_(options), waits_(std::make_shared<WaitList>(core_->env)) {}
+    : core_(std::move(core)),
+      to_(std::move(to)),
+      options_(std::move(options)),
+      waits_(std::make_shared<WaitList>(core_->env)) {}
 
 void Attempt::start() {
   core_->remember(shared_from_this());
   const Result<HostPort> at = parse_host_port(to_);
   if (!at) return finish(at.error());
+  Result<std::shared_ptr<TlsContext>> tls = core_->tls(options_.token);
+  if (!tls) return finish(tls.error().with_context(to_string(to_)));
+  tls_ = std::move(*tls);
   if (auto addresses = numeric_addresses(*at); !addresses.empty()) return resolved(std::move(addresses));
   resolver_.emplace(core_->io);
   resolver_->async_resolve(at->host, std::to_string(at->port),
@@ -36,12 +40,7 @@ void Attempt::start() {
 }
 
 void Attempt::resolved(std::vector<SocketAddress> addresses) {
-  if (const auto secure = check_secure(to_, addresses, options_.insecure); !secure) return finish(secure.error());
-  for (const SocketAddress& address : addresses) {
-    if (!is_loopback(address))
-      core_->env.log().warning_once("insecure", "plain TCP beyond this machine: messages are neither encrypted nor "
-                                                "authenticated (--insecure)");
-  }
+  if (const auto secure = check_secure(core_->env.log(), to_, addresses, options_); !secure) return finish(secure.error());
   addresses_ = std::move(addresses);
   try_next();
 }
@@ -60,23 +59,71 @@ void Attempt::try_next() {
 }
 
 void Attempt::introduce() {
-  error_code error;
-  const bool checksum = options_.checksum || !is_loopback(addresses_[next_]);
-  const PreambleBytes ours = encode(Preamble{.checksum = checksum});
-  socket_->non_blocking(true, error);
-  const size_t sent = socket_->write_some(asio::buffer(ours), error);  // an empty socket takes 16 bytes at once
-  if (error || sent != ours.size()) return finish(unavailable(to_string(to_) + ": connection lost: " + error.message()));
+  if (tls_) {
+    stream_.emplace(std::move(*socket_), *tls_, TlsSide::kClient);
+  } else {
+    stream_.emplace(std::move(*socket_));
+  }
+  socket_.reset();
   timer_.emplace(core_->io, options_.handshake_timeout);
   timer_->async_wait([self = shared_from_this()](const error_code& failed) {
     if (!failed && !self->done())
       self->finish(unavailable(to_string(self->to_) + ": somebody listens there but does not answer as Shoal does"));
   });
-  asio::async_read(*socket_, asio::buffer(bytes_), [self = shared_from_this()](const error_code& failed, size_t) {
-    if (self->done() || !self->socket_) return;
-    if (failed)
-      return self->finish(unavailable(to_string(self->to_) + ": the listener hung up during the handshake"));
-    self->answered();
-  });
+  go_on();
+}
+
+void Attempt::go_on() {
+  if (done() || !stream_) return;
+  error_code error;
+  if (exchange(error)) return answered();
+  if (!would_block(error)) return finish(refused(error));
+  stream_->socket().async_wait(Socket::wait_read, [self = shared_from_this()](const error_code&) { self->go_on(); });
+}
+
+/// Says who we are and hears who they are; the TLS handshake is part of it. False: not yet, or why not.
+bool Attempt::exchange(error_code& error) {
+  if (!said_) {
+    const PreambleBytes ours = encode(Preamble{.checksum = wants_checksum()});
+    const std::array<asio::const_buffer, 1> all{asio::buffer(ours)};
+    const size_t sent = stream_->write_some(all, error);  // an empty socket takes 16 bytes at once
+    if (error) return false;
+    if (sent != ours.size() || stream_->unsent()) return error = asio::error::no_buffer_space, false;
+    said_ = true;
+  }
+  while (heard_bytes_ < kPreambleBytes) {
+    const std::array<asio::mutable_buffer, 1> rest{
+        asio::buffer(bytes_.data() + heard_bytes_, kPreambleBytes - heard_bytes_)};
+    heard_bytes_ += stream_->read_some(rest, error);
+    if (error) return false;
+  }
+  return true;
+}
+
+Error Attempt::refused(const error_code& error) const {
+  const std::string listener = to_string(to_);
+  switch (stream_->failure()) {
+    case TlsFailure::kOtherKey:
+      return failed_precondition(listener +
+                                 ": holds another token than this task, or is another version of Shoal; start all "
+                                 "tasks of a job with the same token (SHOAL_TOKEN, or --token-file)");
+    case TlsFailure::kNoTls:
+      return failed_precondition(listener +
+                                 ": has no token, and this task has one; start all tasks of a job with the same "
+                                 "token (SHOAL_TOKEN, or --token-file)");
+    case TlsFailure::kStranger:
+    case TlsFailure::kBroken:
+      return failed_precondition(
+          listener + ": somebody listens there who does not speak TLS as Shoal does: " + stream_->describe(error));
+    case TlsFailure::kNone: break;
+  }
+  if (error == asio::error::eof) return unavailable(listener + ": the listener hung up during the handshake");
+  return unavailable(listener + ": connection lost during the handshake: " + error.message());
+}
+
+/// TLS protects what it carries better than a checksum does.
+bool Attempt::wants_checksum() const {
+  return options_.checksum || (!stream_->encrypted() && !is_loopback(addresses_[next_]));
 }
 
 void Attempt::answered() {
@@ -86,10 +133,14 @@ void Attempt::answered() {
     return finish(failed_precondition(to_string(to_) + ": speaks protocol " + std::to_string(theirs->protocol) +
                                       ", this build " + std::to_string(kProtocolVersion) +
                                       "; install the same version of Shoal everywhere"));
+  if (theirs->status == kWantsToken)
+    return finish(failed_precondition(to_string(to_) +
+                                      ": wants the job's token, and this task has none; start all tasks of a "
+                                      "job with the same token (SHOAL_TOKEN, or --token-file)"));
   if (theirs->status != kWelcome)
     return finish(unavailable(to_string(to_) + ": has as many connections as it takes"));
-  const bool checksum = options_.checksum || theirs->checksum || !is_loopback(addresses_[next_]);
-  auto link = std::make_shared<Link>(core_, std::move(*socket_), to_, options_, checksum, nullptr);
+  const bool checksum = wants_checksum() || theirs->checksum;
+  auto link = std::make_shared<Link>(core_, std::move(*stream_), to_, options_, checksum, nullptr);
   link->start();
   finish(std::move(link));
 }
@@ -111,6 +162,7 @@ void Attempt::release() {
   resolver_.reset();
   timer_.reset();
   socket_.reset();
+  stream_.reset();
   core_->forget(this);
 }
 

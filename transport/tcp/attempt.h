@@ -21,7 +21,11 @@ class Attempt final : public Holder, public std::enable_shared_from_this<Attempt
   void resolved(std::vector<SocketAddress> addresses);
   void try_next();
   void introduce();
+  void go_on();
+  bool exchange(error_code& error);
   void answered();
+  Error refused(const error_code& error) const;
+  bool wants_checksum() const;
   void finish(Result<std::shared_ptr<Link>> result);
   void release();
 
@@ -33,8 +37,12 @@ class Attempt final : public Holder, public std::enable_shared_from_this<Attempt
   size_t next_ = 0;
   std::string failures_;
   std::optional<Resolver> resolver_;
+  std::shared_ptr<TlsContext> tls_;
   std::optional<Socket> socket_;
+  std::optional<Stream> stream_;  // of the socket, once it is connected
   std::optional<asio::steady_timer> timer_;
+  bool said_ = false;       // our preamble has left
+  size_t heard_bytes_ = 0;  // of theirs
   PreambleBytes bytes_;
   std::optional<Result<std::shared_ptr<Link>>> result_;
 };

@@ -6,6 +6,7 @@
 
 #include "net.h"
 #include "shoal/transport/postbox.h"
+#include "tls.h"
 
 namespace shoal::transport::tcp {
 
@@ -32,6 +33,14 @@ class Core {
   /// Remembers `holder` until forget().
   void remember(const std::shared_ptr<Holder>& holder) { holders_[holder.get()] = holder; }
   void forget(const Holder* holder) { holders_.erase(holder); }
+  /// What connections with `token` share; null without one. FailedPrecondition in a build that has no TLS.
+  Result<std::shared_ptr<TlsContext>> tls(const std::shared_ptr<const Token>& token) {
+    if (token && token != tls_token_) {
+      SHOAL_TRY(tls_, make_tls_context(*token));
+      tls_token_ = token;
+    }
+    return token ? tls_ : nullptr;
+  }
   /// The environment is about to end.
   void shut_down() {
     const SteadyTime deadline = env.after(std::chrono::seconds(1));
@@ -49,6 +58,8 @@ class Core {
 
  private:
   bool open_ = true;
+  std::shared_ptr<const Token> tls_token_;  // a task has one
+  std::shared_ptr<TlsContext> tls_;
   std::map<const Holder*, std::weak_ptr<Holder>> holders_;
 };
 

@@ -14,11 +14,12 @@ namespace shoal::transport::tcp {
 struct Preamble {
   uint32_t protocol = kProtocolVersion;
   bool checksum = false;
-  uint32_t status = 0;  ///< one of kWelcome..kFull
+  uint32_t status = 0;  ///< one of kWelcome..kWantsToken
 };
 inline constexpr uint32_t kWelcome = 0;
 inline constexpr uint32_t kOtherProtocol = 1;
 inline constexpr uint32_t kFull = 2;
+inline constexpr uint32_t kWantsToken = 3;  ///< to a peer that came without TLS
 inline constexpr size_t kPreambleBytes = 16;
 using PreambleBytes = std::array<std::byte, kPreambleBytes>;
 PreambleBytes encode(const Preamble& preamble);

@@ -6,6 +6,7 @@
 #include "core.h"
 #include "frame.h"
 #include "shoal/transport/channel.h"
+#include "stream.h"
 
 namespace shoal::transport::tcp {
 
@@ -23,8 +24,7 @@ class WriteBatch {
   struct Gather {
     std::array<asio::const_buffer, 2 * kFramesMax> parts;
     size_t count = 0;
-    const asio::const_buffer* begin() const { return parts.data(); }
-    const asio::const_buffer* end() const { return parts.data() + count; }
+    operator std::span<const asio::const_buffer>() const { return {parts.data(), count}; }  // NOLINT: what it is
   };
   Gather rest() const;
   /// Returns how many messages that completed.
@@ -53,7 +53,7 @@ struct ReadState {
 /// the last of them has run, whatever happens to its Connection.
 class Link final : public Holder, public std::enable_shared_from_this<Link> {
  public:
-  Link(std::shared_ptr<Core> core, Socket socket, Endpoint peer, const LinkOptions& options, bool checksum,
+  Link(std::shared_ptr<Core> core, Stream stream, Endpoint peer, const LinkOptions& options, bool checksum,
        std::shared_ptr<void> slot);
   /// Begins to read. Once, after construction.
   void start();
@@ -78,6 +78,8 @@ class Link final : public Holder, public std::enable_shared_from_this<Link> {
     kClosed,
   };
   enum class Progress : uint8_t { kDone, kBlocked, kAgain, kFailed };
+  /// One turn of the event loop does not move more than this for one connection, so that others get theirs.
+  static constexpr size_t kTurnBytes = size_t(16) << 20;
 
   void begin_flushing();
   void end_reading();
@@ -86,8 +88,10 @@ class Link final : public Holder, public std::enable_shared_from_this<Link> {
   void load_batch();
   void finish_writing();
   void wait_writable();
+  bool nothing_to_write() const { return batch_.empty() && !stream_->unsent(); }
 
   void read();
+  void read_on();
   Progress read_some();
   bool take_bytes(size_t bytes);  // false: reading is over or has to wait
   bool take_head();
@@ -103,7 +107,7 @@ class Link final : public Holder, public std::enable_shared_from_this<Link> {
   void later(void (Link::*what)());
 
   const std::shared_ptr<Core> core_;
-  std::optional<Socket> socket_;
+  std::optional<Stream> stream_;
   std::optional<asio::steady_timer> closing_timer_;
   const Endpoint peer_;
   const std::shared_ptr<const std::string> name_;

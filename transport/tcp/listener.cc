@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "knock.h"
 #include "tcp_connection.h"
 
 namespace shoal::transport::tcp {
@@ -14,75 +15,11 @@ constexpr auto kRest = std::chrono::milliseconds(50);
 
 }  // namespace
 
-/// One peer that has connected and not yet introduced itself. Holds a socket, a timer and 16 bytes.
-class Knock final : public std::enable_shared_from_this<Knock> {
- public:
-  Knock(std::weak_ptr<Acceptance> owner, Core& core, Socket socket)
-      : owner_(std::move(owner)), socket_(std::move(socket)), timer_(core.io) {}
-
-  void start(Duration timeout) {
-    timer_.expires_after(timeout);
-    timer_.async_wait([self = shared_from_this()](const error_code& error) {
-      if (!error) self->end(nullptr);
-    });
-    asio::async_read(socket_, asio::buffer(bytes_), [self = shared_from_this()](const error_code& error, size_t) {
-      error ? self->end(nullptr) : self->introduce();
-    });
-  }
-  /// The handlers end with an error.
-  void drop() {
-    owner_.reset();
-    error_code ignored;
-    socket_.close(ignored);
-    timer_.cancel();
-  }
-
- private:
-  void introduce() {
-    const auto owner = owner_.lock();
-    const Result<Preamble> theirs = decode(bytes_);
-    error_code error;
-    const SocketAddress address = socket_.remote_endpoint(error);
-    if (!owner || !theirs || error) return end(nullptr);  // strangers get no answer
-    const Endpoint peer{"tcp", to_text(address)};
-    Preamble answer{.checksum = owner->options().checksum || !is_loopback(address)};
-    std::shared_ptr<void> slot;
-    if (theirs->protocol != kProtocolVersion) {
-      answer.status = kOtherProtocol;
-      owner->core().env.log().warning_once(
-          "protocol " + address.address().to_string(),
-          to_string(peer) + ": refused: it speaks protocol " + std::to_string(theirs->protocol) + ", this build " +
-              std::to_string(kProtocolVersion) + "; install the same version of Shoal everywhere");
-    } else if (slot = owner->take_slot(); !slot) {
-      answer.status = kFull;
-      owner->core().env.log().warning_once("full", to_string(owner->endpoint()) + ": refused " + to_string(peer) + ": " +
-                                                       std::to_string(owner->options().connections_max) +
-                                                       " connections are open already");
-    }
-    const PreambleBytes reply = encode(answer);
-    socket_.non_blocking(true, error);
-    const size_t sent = socket_.write_some(asio::buffer(reply), error);  // an empty socket takes 16 bytes at once
-    if (error || sent != reply.size() || !slot) return end(nullptr);
-    const bool checksum = answer.checksum || theirs->checksum;
-    end(std::make_shared<Link>(owner->shared_core(), std::move(socket_), peer, owner->options(), checksum, slot));
-  }
-
-  void end(std::shared_ptr<Link> link) {
-    const auto owner = std::exchange(owner_, {}).lock();
-    drop();
-    if (owner) owner->finished(*this, std::move(link));
-  }
-
-  std::weak_ptr<Acceptance> owner_;
-  Socket socket_;
-  asio::steady_timer timer_;
-  PreambleBytes bytes_;
-};
-
-Acceptance::Acceptance(std::shared_ptr<Core> core, Endpoint endpoint, LinkOptions options)
+Acceptance::Acceptance(std::shared_ptr<Core> core, Endpoint endpoint, LinkOptions options, std::shared_ptr<TlsContext> tls)
     : core_(std::move(core)),
       endpoint_(std::move(endpoint)),
-      options_(options),
+      options_(std::move(options)),
+      tls_(std::move(tls)),
       waits_(std::make_shared<WaitList>(core_->env)) {}
 
 Result<void> Acceptance::open(const std::vector<SocketAddress>& addresses) {

@@ -11,12 +11,14 @@ class Knock;
 /// Of the strand. Shared by its Listener and its handlers.
 class Acceptance final : public Holder, public std::enable_shared_from_this<Acceptance> {
  public:
-  Acceptance(std::shared_ptr<Core> core, Endpoint endpoint, LinkOptions options);
+  /// With `tls`, which belongs to the options' token, everybody has to come by TLS.
+  Acceptance(std::shared_ptr<Core> core, Endpoint endpoint, LinkOptions options, std::shared_ptr<TlsContext> tls);
 
   /// Binds to the first of `addresses` that can be had, and listens. Unavailable naming the address if none can.
   Result<void> open(const std::vector<SocketAddress>& addresses);
   const Endpoint& endpoint() const { return endpoint_; }
   const LinkOptions& options() const { return options_; }
+  TlsContext* tls() const { return tls_.get(); }
   Core& core() { return *core_; }
   std::shared_ptr<Core> shared_core() { return core_; }
 
@@ -37,6 +39,7 @@ class Acceptance final : public Holder, public std::enable_shared_from_this<Acce
   const std::shared_ptr<Core> core_;
   Endpoint endpoint_;
   const LinkOptions options_;
+  const std::shared_ptr<TlsContext> tls_;
   std::optional<Acceptor> acceptor_;
   std::optional<asio::steady_timer> rest_timer_;
   std::shared_ptr<WaitList> waits_;

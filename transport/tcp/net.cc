@@ -1,5 +1,6 @@
 #include "net.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace shoal::transport::tcp {
@@ -48,16 +49,21 @@ std::vector<SocketAddress> numeric_addresses(const HostPort& at) {
   return {SocketAddress(ip, at.port)};
 }
 
-Result<void> check_secure(const Endpoint& endpoint, const std::vector<SocketAddress>& addresses, bool insecure) {
-  if (insecure) return {};
-  for (const SocketAddress& address : addresses) {
-    if (is_loopback(address)) continue;
-    return failed_precondition(to_string(endpoint) + ": is beyond this machine (" + to_text(address) +
-                               "), where anyone who reaches the port could take part; encryption by a token is not in this "
-                               "build yet, so either use loopback addresses or allow plain TCP with --insecure "
-                               "(SHOAL_INSECURE=1)");
+Result<void> check_secure(Logger& log, const Endpoint& endpoint, const std::vector<SocketAddress>& addresses,
+                          const LinkOptions& options) {
+  const auto beyond = std::find_if_not(addresses.begin(), addresses.end(), is_loopback);
+  if (beyond == addresses.end() || options.token) return {};
+  if (options.insecure) {
+    log.warning_once("insecure",
+                     "--insecure: messages to other machines are neither encrypted nor authenticated; whoever "
+                     "reaches the ports can join");
+    return {};
   }
-  return {};
+  return failed_precondition(
+      to_string(endpoint) + ": is beyond this machine (" + to_text(*beyond) +
+      "), where anyone who reaches the port could take part: make a token (shoal keys token) and give "
+      "it to every task (SHOAL_TOKEN, or --token-file), or allow plain tcp with --insecure "
+      "(SHOAL_INSECURE=1)");
 }
 
 }  // namespace shoal::transport::tcp

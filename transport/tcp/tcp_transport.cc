@@ -31,7 +31,7 @@ struct CancelOnExit {
 
 Task<Result<std::unique_ptr<Connection>>> connect_by(std::shared_ptr<Core> core, Endpoint to, LinkOptions options,
                                                      Deadline deadline) {
-  CancelOnExit guard(std::make_shared<Attempt>(core, to, options));
+  CancelOnExit guard(std::make_shared<Attempt>(core, to, std::move(options)));
   Attempt& attempt = *guard.attempt;
   attempt.start();
   while (!attempt.done()) {
@@ -61,21 +61,18 @@ class TcpTransport final : public Transport {
       for (const auto& entry : resolver.resolve(where.host, std::to_string(where.port), error))
         addresses.push_back(entry.endpoint());
       if (error || addresses.empty())
-        return unavailable(to_string(at) + ": the host name does not resolve: " + error.message());
+        return not_found(to_string(at) + ": the host name does not resolve: " + error.message());
     }
-    SHOAL_TRY_VOID(check_secure(at, addresses, options.insecure));
-    for (const SocketAddress& address : addresses) {
-      if (!is_loopback(address))
-        core_->env.log().warning_once("insecure", "plain TCP beyond this machine: messages are neither encrypted nor "
-                                                  "authenticated (--insecure)");
-    }
-    auto acceptance = std::make_shared<Acceptance>(core_, std::move(at), options);
+    SHOAL_TRY_VOID(check_secure(core_->env.log(), at, addresses, options));
+    Result<std::shared_ptr<TlsContext>> tls = core_->tls(options.token);
+    if (!tls) return std::move(tls).error().with_context(to_string(at));
+    auto acceptance = std::make_shared<Acceptance>(core_, std::move(at), std::move(options), std::move(*tls));
     SHOAL_TRY_VOID(acceptance->open(addresses));
     return std::make_unique<TcpListener>(std::move(acceptance));
   }
 
   Task<Result<std::unique_ptr<Connection>>> connect(Endpoint to, LinkOptions options, Deadline deadline) override {
-    return connect_by(core_, std::move(to), options, deadline);
+    return connect_by(core_, std::move(to), std::move(options), deadline);
   }
 
   TransportStats stats() const override {

@@ -10,7 +10,9 @@ namespace shoal::cli {
 void Context::complain(std::string_view sentence) const { err << "shoal: " << sentence << '\n'; }
 
 int cli_main(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
-  CLI::App app("Looks at what Shoal's training runs wrote. Prints JSON; changes nothing.", "shoal");
+  CLI::App app(
+      "Looks at what Shoal's training runs wrote, and makes keys for new ones. Prints JSON; changes no file that is there.",
+      "shoal");
   app.set_version_flag("--version", "shoal " SHOAL_VERSION);
   app.require_subcommand(1);
   Action selected;

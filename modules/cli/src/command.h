@@ -13,7 +13,7 @@ class App;
 namespace shoal::cli {
 
 struct Context {
-  std::ostream& out;  ///< JSON, nothing else
+  std::ostream& out;  ///< JSON, or the one line that was asked for
   std::ostream& err;  ///< sentences
   Storage& storage;
 
@@ -31,6 +31,7 @@ void add_checkpoint_command(CLI::App& app, Action& selected);
 void add_config_command(CLI::App& app, Action& selected);
 void add_events_command(CLI::App& app, Action& selected);
 void add_export_command(CLI::App& app, Action& selected);
+void add_keys_command(CLI::App& app, Action& selected);
 void add_profile_command(CLI::App& app, Action& selected);
 
 }  // namespace shoal::cli

@@ -4,6 +4,7 @@
 
 #include "server_state.h"
 #include "shoal/cluster/identity.h"
+#include "shoal/cluster/listen.h"
 #include "shoal/cluster/server_memory.h"
 #include "shoal/transport/message.h"
 
@@ -93,8 +94,7 @@ class Server {
 };
 
 Task<Result<void>> Server::run() {
-  SHOAL_CO_TRY(transport::Transport * transport, env_.transport(options_.listen_at.scheme));
-  SHOAL_CO_TRY(listener_, transport->listen(options_.listen_at, options_.link));
+  SHOAL_CO_TRY(listener_, co_await listen(env_, options_.listen_at, options_.link, env_.after(options_.ready_timeout)));
   env_.log().info("parameter server at " + to_string(listener_->endpoint()) + ", waiting for the chief");
   StopCallback on_interrupt(env_.interrupted(), [env = &env_, changed = std::weak_ptr<Event>(changed_)] {
     env->post([changed] {

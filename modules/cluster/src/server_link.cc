@@ -26,7 +26,7 @@ Task<Result<void>> ServerLink::connect(Deadline deadline, std::function<bool()> 
     if (job_ended_) co_return cancelled();
     Result<void> connected = co_await attempt(std::min(deadline, env_.after(kAttemptTimeout)));
     if (connected) co_return connected;
-    if (!is_recoverable(connected.error())) co_return std::move(connected).error().with_context(to_string(server_));
+    if (!is_recoverable(connected.error())) co_return connected;
     if (env_.after(back_off) >= deadline) {
       co_return deadline_exceeded("waiting for parameter server " + to_string(server_) + ": " +
                                   connected.error().message());
@@ -52,8 +52,10 @@ Task<Result<void>> ServerLink::attempt(Deadline deadline) {
   options.receive_bytes_max = receive_limit_;
   SHOAL_CO_TRY(connection_, co_await transport->connect(server_, std::move(options), deadline));
   Result<void> introduced = co_await introduce(deadline);
-  if (!introduced) close(introduced.error());
-  co_return introduced;
+  if (introduced) co_return introduced;
+  close(introduced.error());
+  if (is_recoverable(introduced.error())) co_return introduced;
+  co_return std::move(introduced).error().with_context(to_string(server_));  // a refusal; who it is from, only we know
 }
 
 Task<Result<void>> ServerLink::introduce(Deadline deadline) {

@@ -25,6 +25,8 @@ struct Parsed {
   bool quiet = false;
   bool profile = false;
   bool insecure = false;
+  std::optional<std::string> token_file;
+  std::optional<std::string> bind;
   std::map<std::string, std::string> texts;  // values of the program's own flags, as written
   std::map<std::string, bool> switches;      // those that are on or off
 };
@@ -127,7 +129,18 @@ void Arguments::add_common() {
       ->capture_default_str()
       ->group("Running");
   app_.add_option("--threads", runtime_.threads, "Compute threads of each trainer")->check(reads_as<int32_t>("INT"))->check(CLI::PositiveNumber)->group("Running");
-  app_.add_flag("--insecure", parsed_.insecure, "Allow plain tcp to other machines: whoever reaches the ports can join")->envname("SHOAL_INSECURE")->group("Running");
+  app_.add_option("--token-file", parsed_.token_file,
+                  "File that holds the job's token (shoal keys token), which encrypts tcp; or set SHOAL_TOKEN")
+      ->envname("SHOAL_TOKEN_FILE")
+      ->group("Running");
+  app_.add_option("--bind", parsed_.bind,
+                  "Listen on this host or host:port, instead of the cluster's address for this task")
+      ->excludes("--cluster")
+      ->group("Running");
+  app_.add_flag("--insecure", parsed_.insecure,
+                "Without a token: allow plain tcp to other machines: whoever reaches the ports can join")
+      ->envname("SHOAL_INSECURE")
+      ->group("Running");
   app_.add_flag("--json", line.json, "End with one line of JSON on standard output: the results")->group("Output");
   app_.add_flag("--profile", parsed_.profile,
                 "Measure 50 training steps kernel by kernel: a table in the log, and profile.json in the model's folder")
@@ -263,7 +276,11 @@ int run_program(int argc, const char* const* argv, const ProgramInfo& program, A
   }
   if (const auto status = arguments->parse(argc, argv)) return *status;
   const Parsed& parsed = arguments->parsed();
+  auto token = transport::find_token({.file = parsed.token_file, .text = cluster::process_getenv("SHOAL_TOKEN")});
+  if (!token) return print_error(token.error());
   TaskHost host;
+  host.token = std::move(*token);
+  host.bind = parsed.bind;
   host.handle_signals = true;
   host.insecure = parsed.insecure;
   if (parsed.profile) host.profile_steps = ProfilerOptions().steps;

@@ -25,10 +25,29 @@ cluster::TaskIdentity task_identity(Environment& env, const RunConfig& config) {
   return identity;
 }
 
-transport::LinkOptions link_options(const RunConfig& config) {
+Result<transport::LinkOptions> link_options(const RunConfig& config) {
   transport::LinkOptions options;
-  options.insecure = config.host() && config.host()->insecure;
+  if (const auto& host = config.host()) {
+    options.token = host->token;
+    options.insecure = host->insecure;
+    return options;
+  }
+  SHOAL_TRY(options.token, transport::find_token({.file = cluster::process_getenv("SHOAL_TOKEN_FILE"),
+                                                  .text = cluster::process_getenv("SHOAL_TOKEN")}));
+  options.insecure = cluster::process_getenv("SHOAL_INSECURE").value_or("") == "1";
   return options;
+}
+
+Result<transport::Endpoint> own_endpoint(const RunConfig& config) {
+  const std::string& named = config.rpc_address();
+  if (!config.host() || !config.host()->bind) return transport::Endpoint{config.transport(), named};
+  const std::string& bind = *config.host()->bind;
+  const std::string with_port = bind + named.substr(named.rfind(':'));
+  for (const std::string& address : {bind, with_port}) {
+    if (cluster::parse_host_port(address)) return transport::Endpoint{config.transport(), address};
+  }
+  return invalid_argument("--bind: \"" + bind +
+                          "\" is neither host nor host:port; an IPv6 address stands in brackets, as [::1]");
 }
 
 std::vector<transport::Endpoint> server_endpoints(const RunConfig& config) {

@@ -19,14 +19,21 @@ struct Call {
 
 /// True if the job's messages leave this machine, as far as its addresses tell.
 bool crosses_machines(const RunConfig& config) {
-  return config.task().mode != cluster::TaskMode::kLocal && !config.task().in_process && !config.task().job.is_loopback();
+  if (config.task().mode == cluster::TaskMode::kLocal || config.task().in_process) return false;
+  if (!config.task().job.is_loopback()) return true;
+  const Result<transport::Endpoint> own = own_endpoint(config);
+  return !config.rpc_address().empty() && own && !cluster::is_loopback_address(own->address);
 }
 
-/// CONTRACT CL-18. This version has no token yet, so beyond loopback there is one way only.
+/// CONTRACT CL-18.
 Result<void> check_who_may_join(const RunConfig& config) {
-  if (!crosses_machines(config) || (config.host() && config.host()->insecure)) return {};
-  return failed_precondition("the cluster has addresses beyond this machine, and this version cannot encrypt: keep to loopback "
-                             "addresses, or say --insecure (SHOAL_INSECURE=1) for plain tcp on a network you trust");
+  SHOAL_TRY(const transport::LinkOptions link, link_options(config));
+  if (!crosses_machines(config) || link.token || link.insecure) return {};
+  return failed_precondition(
+      "the cluster has addresses beyond this machine, and whoever reaches its ports could take part: make "
+      "a token once (shoal keys token) and give it to every task, in SHOAL_TOKEN or by --token-file, "
+      "which encrypts all messages; or say --insecure (SHOAL_INSECURE=1) for plain tcp on a network "
+      "that you trust");
 }
 
 Result<void> check(const Call& call) {
@@ -37,19 +44,13 @@ Result<void> check(const Call& call) {
     return failed_precondition("the role master is not part of this version; name the task chief and add an evaluator");
   }
   SHOAL_TRY_VOID(check_supported(call.config()));
-  SHOAL_TRY_VOID(check_who_may_join(call.config()));
   const bool local = call.config().task().mode == cluster::TaskMode::kLocal;
   if (local && !call.config().saves_checkpoints()) {
     return invalid_argument("train_and_evaluate: checkpoints are disabled, and local evaluation hangs on them; set "
                             "save_checkpoints_steps or save_checkpoints_secs");
   }
-  return {};
-}
-
-void warn_if_insecure(Environment& env, const RunConfig& config) {
-  if (crosses_machines(config)) {
-    env.log().warning("--insecure: messages are neither encrypted nor authenticated; whoever reaches the ports can join");
-  }
+  if (!call.config().rpc_address().empty()) SHOAL_TRY_VOID(own_endpoint(call.config()));
+  return check_who_may_join(call.config());  // after all others
 }
 
 TaskReport report_of(const TrainOutcome& outcome, const RunConfig& config) {
@@ -110,9 +111,8 @@ void run_chief_or_worker(Environment& env, const Call& call) {
 
 void run_ps(Environment& env, const Call& call) {
   cluster::ParameterServerOptions options{.identity = task_identity(env, call.config()),
-                                          .listen_at = {call.config().transport(), *call.config().cluster().address(
-                                                            cluster::kPsRole, call.config().task_id())},
-                                          .link = link_options(call.config()),
+                                          .listen_at = value_or_raise(own_endpoint(call.config())),
+                                          .link = value_or_raise(link_options(call.config())),
                                           .trainers = call.config().num_trainers(),
                                           .ready_timeout = seconds_to_duration(call.config().ready_timeout_secs())};
   value_or_raise(env.run(cluster::run_parameter_server(env, std::move(options))));
@@ -139,7 +139,6 @@ TrainAndEvaluateResult train_and_evaluate(Estimator& estimator, TrainSpec train_
   const Call call{estimator, train_spec, eval_spec};
   value_or_raise(check(call));
   const std::unique_ptr<Environment> env = make_task_environment(call.config());
-  warn_if_insecure(*env, call.config());
   const std::string& type = call.config().task_type();
   if (call.config().task().mode == cluster::TaskMode::kLocal) return run_local(*env, call);
   if (type == cluster::kEvaluatorRole) {

@@ -112,8 +112,12 @@ Task<Result<void>> TrainTask::announce_end(cluster::JobEnd end, Duration patienc
 Task<Result<void>> TrainTask::announce_end_alone(cluster::JobEnd end, Duration patience) {
   cluster::ShardPlan plan;
   plan.shards.resize(size_t(config_.num_ps_replicas()), cluster::ShardSpec{.segments = {}, .arena_bytes = kBufferAlignment});
-  cluster::RemoteStoreOptions options{.identity = task_identity(env_, config_), .servers = server_endpoints(config_),
-                                      .link = link_options(config_), .ready_timeout = patience, .job_ended = {}};
+  SHOAL_CO_TRY(transport::LinkOptions link, link_options(config_));
+  cluster::RemoteStoreOptions options{.identity = task_identity(env_, config_),
+                                      .servers = server_endpoints(config_),
+                                      .link = std::move(link),
+                                      .ready_timeout = patience,
+                                      .job_ended = {}};
   auto remote = cluster::make_remote_store(env_, std::move(plan), std::move(options));
   remote_ = remote.get();
   store_ = std::move(remote);

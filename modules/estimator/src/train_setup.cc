@@ -179,8 +179,10 @@ Result<void> TrainTask::plan_store() {
   const std::string numerics = numerics_text(model_->numerics());
   const std::string fingerprint = std::to_string(model_->graph().fingerprint());
   if (distributed()) {
-    cluster::RemoteStoreOptions options{.identity = task_identity(env_, config_), .servers = server_endpoints(config_),
-                                        .link = link_options(config_),
+    SHOAL_TRY(transport::LinkOptions link, link_options(config_));
+    cluster::RemoteStoreOptions options{.identity = task_identity(env_, config_),
+                                        .servers = server_endpoints(config_),
+                                        .link = std::move(link),
                                         .ready_timeout = seconds_to_duration(config_.ready_timeout_secs()),
                                         .job_ended = {}};
     options.identity.fingerprint = model_->graph().fingerprint();

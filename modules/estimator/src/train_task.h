@@ -54,7 +54,11 @@ Task<Result<TrainOutcome>> trainer_task(Environment& env, const TrainRequest& re
 
 /// Job identity, role, index, ... of the task that `config` describes.
 cluster::TaskIdentity task_identity(Environment& env, const RunConfig& config);
-transport::LinkOptions link_options(const RunConfig& config);
+/// With the job's token, if this task was given one. Errors: those of find_token().
+Result<transport::LinkOptions> link_options(const RunConfig& config);
+/// Where this task listens: the address that the cluster names for it, or the one of --bind. InvalidArgument if that is no
+/// host or host:port.
+Result<transport::Endpoint> own_endpoint(const RunConfig& config);
 /// Addresses of the parameter servers.
 std::vector<transport::Endpoint> server_endpoints(const RunConfig& config);
 

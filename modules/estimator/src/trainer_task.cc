@@ -1,17 +1,19 @@
 // What chief and workers do around training: their port, and the late start of workers.
 #include <algorithm>
 
-#include "shoal/transport/transport.h"
+#include "shoal/cluster/listen.h"
 #include "train_task.h"
 
 namespace shoal {
 namespace {
 
 /// Every task opens its own port first, also those that nobody connects to yet: a wrong or taken address shows at once.
-Result<std::unique_ptr<transport::Listener>> open_own_port(Environment& env, const RunConfig& config) {
-  if (config.rpc_address().empty()) return std::unique_ptr<transport::Listener>();
-  SHOAL_TRY(transport::Transport * transport, env.transport(config.transport()));
-  return transport->listen({config.transport(), config.rpc_address()}, link_options(config));
+Task<Result<std::unique_ptr<transport::Listener>>> open_own_port(Environment& env, const RunConfig& config) {
+  if (config.rpc_address().empty()) co_return std::unique_ptr<transport::Listener>();
+  SHOAL_CO_TRY(transport::Endpoint at, own_endpoint(config));
+  SHOAL_CO_TRY(transport::LinkOptions options, link_options(config));
+  const Deadline deadline = env.after(seconds_to_duration(config.ready_timeout_secs()));
+  co_return co_await cluster::listen(env, std::move(at), std::move(options), deadline);
 }
 
 /// CONTRACT WO-2: 5 s more for each worker, so that not all meet a freshly initialised model together.
@@ -24,7 +26,7 @@ std::chrono::seconds worker_delay(const RunConfig& config) {
 
 Task<Result<TrainOutcome>> trainer_task(Environment& env, const TrainRequest& request) {
   const RunConfig& config = request.estimator.config();
-  SHOAL_CO_TRY(const std::unique_ptr<transport::Listener> port, open_own_port(env, config));
+  SHOAL_CO_TRY(const std::unique_ptr<transport::Listener> port, co_await open_own_port(env, config));
   const std::chrono::seconds delay = request.role == TrainRole::kWorker ? worker_delay(config) : std::chrono::seconds(0);
   if (delay.count() > 0) {
     env.log().info("waiting for " + std::to_string(delay.count()) + " s before the first batch, so that workers start one by one");

@@ -84,7 +84,8 @@ class ExitStatus(unittest.TestCase):
     def test_addresses_beyond_this_machine(self):
         config = '{"cluster": {"chief": ["10.1.2.3:%d"], "ps": ["10.1.2.4:4000"]}, "task": {"type": "chief", "index": 0}}'
         with Job(flags=["--steps", "10"]) as job:
-            self.expect_error(job.start(tf_config=config % free_port()), INVALID, "--insecure")
+            self.expect_error(job.start(tf_config=config % free_port()), INVALID, "--insecure", "shoal keys token", "--token-file")
+            self.assertFalse(job.model_dir.exists())
 
     def test_an_image_file_cut_short(self):
         with Job(flags=["--steps", "10", "--batch", "4"]) as job:

@@ -56,6 +56,12 @@ def free_port():
         return port
 
 
+def make_token():
+    """A fresh one, as `shoal keys token` prints it."""
+    return subprocess.run(program("shoal") + ["keys", "token"], text=True, timeout=SECONDS_MAX, check=True,
+                          stdout=subprocess.PIPE).stdout.strip()
+
+
 class Process:
     """One process, and what it has written to both outputs."""
 
@@ -122,13 +128,15 @@ class Job:
 
       tasks    of the cluster, `FIVE` for example; none: a local job, whose only task is called "local"
       flags    that every task gets
+      token    that every task gets, in SHOAL_TOKEN
       numbers  random ones for the test; a failure shows their seed, which SHOAL_TEST_SEED sets
     """
 
-    def __init__(self, tasks=(), flags=()):
+    def __init__(self, tasks=(), flags=(), token=None):
         self.flags = ["--threads", "1", *flags]  # one each: there are more processes than cores
         self.seed = int(os.environ.get("SHOAL_TEST_SEED", random.SystemRandom().randrange(10**6)))
         self.numbers = random.Random(self.seed)
+        self.token = token
         self.started = []  # in order
         self._tasks = tasks
         self._cluster = {}
@@ -160,9 +168,12 @@ class Job:
         role, index = task.split()
         return json.dumps({"cluster": self._cluster, "task": {"type": role, "index": int(index)}})
 
-    def start(self, task="local", *flags, command=None, tf_config=None):
-        """Starts that task of the job, by default as the trainee with this job's flags and `flags`."""
-        environment = {name: value for name, value in os.environ.items() if name not in ("TF_CONFIG", "SHOAL_DATA")}
+    def start(self, task="local", *flags, command=None, tf_config=None, **variables):
+        """Starts that task of the job, by default as the trainee with this job's flags and `flags`. `variables` go into its
+        environment; None keeps one out."""
+        leave_out = ("TF_CONFIG", "SHOAL_DATA", "SHOAL_TOKEN", "SHOAL_TOKEN_FILE", "SHOAL_INSECURE")
+        environment = {name: value for name, value in os.environ.items() if name not in leave_out}
+        environment |= {name: value for name, value in ({"SHOAL_TOKEN": self.token} | variables).items() if value is not None}
         if tf_config or task != "local":
             environment["TF_CONFIG"] = tf_config or self.tf_config(task)
         command = (command or program("trainee")) + ["--model-dir", str(self.model_dir), *self.flags, *flags]

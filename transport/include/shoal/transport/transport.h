@@ -8,6 +8,7 @@
 
 #include "shoal/base/environment.h"
 #include "shoal/transport/message.h"
+#include "shoal/transport/token.h"
 
 namespace shoal::transport {
 
@@ -28,8 +29,11 @@ struct LinkOptions {
   uint64_t send_queue_bytes_max = uint64_t(256) << 20;
   /// A handshake that is not through by then is dropped.
   Duration handshake_timeout = std::chrono::seconds(2);
-  /// Payload checksums (XXH3). tcp: always beyond loopback, on loopback when asked.
+  /// Payload checksums (XXH3). tcp: always beyond loopback without a token, else when asked.
   bool checksum = false;
+  /// The job's. tcp: with it every connection, on loopback too, is TLS 1.3 that only holders of the same token can take
+  /// part in (FailedPrecondition for others, and in a build without TLS). inproc needs none.
+  std::shared_ptr<const Token> token;
   /// Plain tcp beyond loopback is refused (FailedPrecondition, naming the ways out) unless this is set.
   bool insecure = false;
   int connections_max = 1024;  ///< of a listener; further peers are refused
@@ -41,7 +45,8 @@ struct TransportStats {
   uint64_t messages_received = 0;
   uint64_t bytes_sent = 0;
   uint64_t bytes_received = 0;
-  uint64_t bytes_copied = 0;  ///< payload bytes that this process copied in memory (the kernel's own are not counted)
+  uint64_t bytes_copied =
+      0;  ///< payload bytes that this process copied in memory (not counted: the kernel's own, and encryption's)
 };
 
 /// An ordered, reliable stream of messages to one peer. send(), receive() from the strand; try_send(), close() from any
@@ -78,9 +83,11 @@ class Listener {
 class Transport {
  public:
   virtual ~Transport() = default;
-  /// Unavailable naming the address if it is taken; FailedPrecondition for insecure addresses (LinkOptions::insecure).
+  /// Unavailable naming the address if it is taken; NotFound if its host name does not resolve; FailedPrecondition for
+  /// insecure addresses (LinkOptions::insecure).
   virtual Result<std::unique_ptr<Listener>> listen(Endpoint at, LinkOptions options) = 0;
-  /// One attempt. Unavailable (nobody there, refused), DeadlineExceeded, FailedPrecondition (another protocol version).
+  /// One attempt. Unavailable (nobody there, refused), DeadlineExceeded, FailedPrecondition (another protocol version,
+  /// another token, a token on one side only).
   virtual Task<Result<std::unique_ptr<Connection>>> connect(Endpoint to, LinkOptions options, Deadline deadline) = 0;
   virtual TransportStats stats() const = 0;
 };

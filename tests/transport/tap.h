@@ -1,0 +1,40 @@
+#pragma once
+/// Somebody in the middle of one connection, who reads along and may change a byte.
+#include <atomic>
+#include <optional>
+#include <thread>
+
+#include "raw_peer.h"
+
+namespace shoal::transport {
+
+class Tap {
+ public:
+  struct Change {
+    size_t at = 0;  ///< flips a bit of this byte, counted from the beginning
+    bool of_client = true;
+  };
+  /// Passes one connection on to `to`. Where the connection is shorter than the byte to change, nothing is.
+  explicit Tap(const Endpoint& to, std::optional<Change> change = std::nullopt);
+  ~Tap();  ///< cuts the connection
+
+  Endpoint endpoint() const;
+  /// What passed, after the connection has ended.
+  struct Recording {
+    Bytes of_client, of_server;
+  };
+  const Recording& recording();
+
+ private:
+  void pass_on();
+  bool pass(int from, int to, bool of_client);
+
+  const Endpoint to_;
+  const std::optional<Change> change_;
+  int listener_ = -1;
+  int stop_[2] = {-1, -1};  // a pipe; closing its end ends the thread
+  Recording recording_;
+  std::thread thread_;
+};
+
+}  // namespace shoal::transport

@@ -1,0 +1,141 @@
+#include "knock.h"
+
+namespace shoal::transport::tcp {
+
+Knock::Knock(std::weak_ptr<Acceptance> owner, Core& core, Socket socket)
+    : owner_(std::move(owner)), stream_(std::move(socket)), timer_(core.io) {}
+
+void Knock::start(Duration timeout) {
+  error_code error;
+  address_ = stream_->socket().remote_endpoint(error);  // fails if it has left already; so will reading
+  timer_.expires_after(timeout);
+  timer_.async_wait([self = shared_from_this()](const error_code& failed) {
+    if (!failed) self->end(nullptr);
+  });
+  wait_readable(&Knock::look);
+}
+
+void Knock::wait_readable(void (Knock::*then)()) {
+  stream_->socket().async_wait(Socket::wait_read, [self = shared_from_this(), then](const error_code& error) {
+    if (!self->owner_.lock()) return;
+    if (error) return self->end(nullptr);
+    ((*self).*then)();
+  });
+}
+
+/// The first byte tells whether the peer means TLS.
+void Knock::look() {
+  std::byte first{};
+  error_code error;
+  stream_->socket().receive(asio::buffer(&first, 1), Socket::message_peek, error);
+  if (would_block(error)) return wait_readable(&Knock::look);
+  if (error) return end(nullptr);
+  if (first == kTlsHandshakeByte) {
+    TlsContext* const tls = owner_.lock()->tls();
+    if (!tls) return refuse_tls();
+    Socket socket = std::move(stream_->socket());
+    stream_.emplace(std::move(socket), *tls, TlsSide::kServer);
+  }
+  listen_on();
+}
+
+void Knock::listen_on() {
+  error_code error;
+  while (heard_bytes_ < kPreambleBytes) {
+    const std::array<asio::mutable_buffer, 1> rest{
+        asio::buffer(bytes_.data() + heard_bytes_, kPreambleBytes - heard_bytes_)};
+    heard_bytes_ += stream_->read_some(rest, error);
+    if (would_block(error)) return wait_readable(&Knock::listen_on);
+    if (error) break;
+  }
+  if (stream_->failure() == TlsFailure::kOtherKey) {
+    warn("holds another token than this task, or is another version of Shoal",
+         "start all tasks of a job with the same token (SHOAL_TOKEN, or --token-file)");
+  }
+  if (error) return end(nullptr);
+  const Result<Preamble> theirs = decode(bytes_);
+  if (!theirs) return end(nullptr);  // strangers get no answer
+  introduce(*theirs);
+}
+
+void Knock::introduce(const Preamble& theirs) {
+  const auto owner = owner_.lock();
+  const bool far = !is_loopback(address_) && !stream_->encrypted();
+  Preamble answer{.checksum = owner->options().checksum || far};
+  std::shared_ptr<void> slot = judge(*owner, theirs, answer);
+  const PreambleBytes reply = encode(answer);
+  const std::array<asio::const_buffer, 1> all{asio::buffer(reply)};
+  error_code error;
+  const size_t sent = stream_->write_some(all, error);  // an empty socket takes 16 bytes at once
+  if (error || sent != reply.size() || stream_->unsent()) return end(nullptr);
+  if (!slot) return say_goodbye();
+  const bool checksum = answer.checksum || theirs.checksum;
+  end(std::make_shared<Link>(owner->shared_core(), std::move(*stream_), peer(), owner->options(), checksum, slot));
+}
+
+/// The place that the peer gets; if null, `answer` says why it gets none, and the log too.
+std::shared_ptr<void> Knock::judge(Acceptance& owner, const Preamble& theirs, Preamble& answer) {
+  if (theirs.protocol != kProtocolVersion) {
+    answer.status = kOtherProtocol;
+    warn("it speaks protocol " + std::to_string(theirs.protocol) + ", this build " + std::to_string(kProtocolVersion),
+         "install the same version of Shoal everywhere");
+    return nullptr;
+  }
+  if (owner.tls() && !stream_->encrypted()) {
+    answer.status = kWantsToken;
+    warn("it has no token", "start all tasks of a job with the same token (SHOAL_TOKEN, or --token-file)");
+    return nullptr;
+  }
+  std::shared_ptr<void> slot = owner.take_slot();
+  if (slot) return slot;
+  answer.status = kFull;
+  owner.core().env.log().warning_once("full", to_string(owner.endpoint()) + ": refused " + to_string(peer()) + ": " +
+                                                  std::to_string(owner.options().connections_max) +
+                                                  " connections are open already");
+  return nullptr;
+}
+
+void Knock::refuse_tls() {
+  warn("it has a token, and this task has none",
+       "start all tasks of a job with the same token (SHOAL_TOKEN, or --token-file)");
+  error_code ignored;
+  stream_->socket().send(asio::buffer(kNoTlsHere), 0, ignored);
+  say_goodbye();
+}
+
+void Knock::say_goodbye() {
+  stream_->end_writing();
+  wait_for_end();
+}
+
+/// Closing with unread input would be a reset, which may overtake our answer.
+void Knock::wait_for_end() {
+  std::array<std::byte, 4096> scratch;
+  error_code error;
+  for (size_t bytes = 0; !error && bytes < size_t(64) * 1024;)
+    bytes += stream_->socket().read_some(asio::buffer(scratch), error);
+  if (!would_block(error)) return end(nullptr);
+  wait_readable(&Knock::wait_for_end);
+}
+
+/// Once for each cause and machine: strangers shall not fill the log.
+void Knock::warn(std::string_view what, const std::string& remedy) {
+  const auto owner = owner_.lock();
+  owner->core().env.log().warning_once(
+      "refused " + std::string(what) + address_.address().to_string(),
+      to_string(owner->endpoint()) + ": refused " + to_string(peer()) + ": " + std::string(what) + "; " + remedy);
+}
+
+void Knock::drop() {
+  owner_.reset();
+  stream_->close();
+  timer_.cancel();
+}
+
+void Knock::end(std::shared_ptr<Link> link) {
+  const auto owner = std::exchange(owner_, {}).lock();
+  drop();
+  if (owner) owner->finished(*this, std::move(link));
+}
+
+}  // namespace shoal::transport::tcp

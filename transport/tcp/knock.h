@@ -1,0 +1,37 @@
+#pragma once
+/// One peer that has connected and not yet introduced itself.
+#include "listener.h"
+
+namespace shoal::transport::tcp {
+
+/// Of the strand. Holds a socket, a timer and 16 bytes, and once the peer has begun a TLS handshake what OpenSSL needs for
+/// that, some 100 KiB. Ends in time, whatever the peer does.
+class Knock final : public std::enable_shared_from_this<Knock> {
+ public:
+  Knock(std::weak_ptr<Acceptance> owner, Core& core, Socket socket);
+  void start(Duration timeout);
+  /// The handlers end with an error.
+  void drop();
+
+ private:
+  void wait_readable(void (Knock::*then)());
+  void look();
+  void listen_on();
+  void introduce(const Preamble& theirs);
+  std::shared_ptr<void> judge(Acceptance& owner, const Preamble& theirs, Preamble& answer);
+  void refuse_tls();
+  void say_goodbye();
+  void wait_for_end();
+  void end(std::shared_ptr<Link> link);
+  Endpoint peer() const { return {"tcp", to_text(address_)}; }
+  void warn(std::string_view what, const std::string& remedy);
+
+  std::weak_ptr<Acceptance> owner_;
+  std::optional<Stream> stream_;  // until we know better, as the bytes are
+  SocketAddress address_;
+  asio::steady_timer timer_;
+  PreambleBytes bytes_;
+  size_t heard_bytes_ = 0;
+};
+
+}  // namespace shoal::transport::tcp

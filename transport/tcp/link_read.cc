@@ -1,0 +1,151 @@
+// How a link reads.
+#include "link.h"
+
+#include <algorithm>
+
+namespace shoal::transport::tcp {
+
+void Link::wait_readable() {
+  if (waits_readable_ || state_ == State::kClosed || !core_->open()) return;
+  waits_readable_ = true;
+  stream_->socket().async_wait(Socket::wait_read, [self = shared_from_this()](const error_code&) {
+    self->waits_readable_ = false;
+    self->read();
+  });
+}
+
+/// After a pause: the socket does not know of what TLS has taken out of it.
+void Link::read_on() {
+  if (stream_->read_ahead()) {
+    later(&Link::read);
+  } else {
+    wait_readable();
+  }
+}
+
+void Link::read() {
+  if (!core_->open()) return;
+  const auto self = shared_from_this();  // whoever is woken may drop the connection
+  size_t turn_bytes = 0;
+  while (state_ == State::kOpen && !stalled_ && !outgoing_.closed()) {
+    const size_t before = in_.body_have;
+    const Progress progress = read_some();
+    if (progress == Progress::kFailed || progress == Progress::kDone) break;
+    if (progress == Progress::kBlocked) return wait_readable();
+    turn_bytes += std::max<size_t>(kFrameBytes, in_.body_have - std::min(before, in_.body_have));
+    if (turn_bytes >= kTurnBytes) return read_on();
+  }
+  if (broken_) return fail(*broken_);
+  if (state_ == State::kFlushing || state_ == State::kLingering) discard_input();
+}
+
+Link::Progress Link::read_some() {
+  // The rest of the body and the head that follows it, in one call: bodies arrive where they stay.
+  std::array<asio::mutable_buffer, 2> into;
+  size_t wanted = kFrameBytes - in_.head_have;
+  if (in_.body) {
+    into[0] = asio::buffer(in_.body->data() + in_.body_have, in_.body->size() - in_.body_have);
+    wanted = into[0].size() + kFrameBytes;
+    into[1] = asio::buffer(in_.head_bytes.data(), kFrameBytes);
+  } else {
+    into[0] = asio::buffer(in_.head_bytes.data() + in_.head_have, wanted);
+  }
+  error_code error;
+  const size_t bytes = stream_->read_some(into, error);
+  if (would_block(error)) return broken_ ? Progress::kFailed : Progress::kBlocked;
+  if (error) {
+    fail(broken_ ? *broken_ : lost(error));
+    return Progress::kFailed;
+  }
+  core_->counters.bytes_received.fetch_add(bytes, std::memory_order_relaxed);
+  if (!take_bytes(bytes)) return Progress::kDone;
+  // Less than asked for means that the socket is empty; of TLS it means no more than the end of a record.
+  return bytes < wanted && !broken_ && !stream_->encrypted() ? Progress::kBlocked : Progress::kAgain;
+}
+
+bool Link::take_bytes(size_t bytes) {
+  if (in_.body) {
+    const size_t taken = std::min(bytes, in_.body->size() - in_.body_have);
+    in_.body_have += taken;
+    bytes -= taken;
+    if (in_.body_have < in_.body->size()) return true;
+    in_.head_have = bytes;  // of the next head, already in its place
+    if (!take_body()) return false;
+  } else {
+    in_.head_have += bytes;
+  }
+  return in_.head_have < kFrameBytes || take_head();
+}
+
+bool Link::take_head() {
+  const Result<Frame> frame = decode(in_.head_bytes);
+  if (!frame) return close(frame.error().with_context(*name_)), false;
+  in_.frame = *frame;
+  const uint64_t bytes_max = frame->final ? 64 * 1024 : receive_bytes_max_.load(std::memory_order_relaxed);
+  if (frame->body_bytes > bytes_max) {
+    close(invalid_argument(*name_ + ": announced a message of " + std::to_string(frame->body_bytes) + " bytes, at most " +
+                           std::to_string(bytes_max) + " are taken"));
+    return false;
+  }
+  if (checksum_ && frame->body_bytes != 0 && !frame->checksummed)
+    return close(data_loss(*name_ + ": sent a body without the agreed checksum")), false;
+  in_.head_have = 0;
+  if (frame->body_bytes == 0) return take_body();
+  in_.body = core_->env.buffers().get(size_t(frame->body_bytes));
+  in_.body_have = 0;
+  return true;
+}
+
+bool Link::take_body() {
+  Message message;
+  message.head = in_.frame.head;
+  message.body = std::exchange(in_.body, {});
+  if (in_.frame.checksummed && message.body && checksum_of(message.body->bytes()) != in_.frame.checksum)
+    return close(data_loss(*name_ + ": a message was damaged on its way: checksum differs")), false;
+  if (const Result<void> verified = verify(message); !verified) return close(verified.error().with_context(*name_)), false;
+  if (!in_.frame.final) return deliver(std::move(message));
+  if (message.head.kind != MessageKind::kError)
+    return close(data_loss(*name_ + ": the last frame is no error message")), false;
+  fail(closing_reason(read_error(message)));
+  return false;
+}
+
+bool Link::deliver(Message message) {
+  core_->counters.messages_received.fetch_add(1, std::memory_order_relaxed);
+  const Channel::Push pushed = incoming_.push_or_stand_in_line(message);
+  if (pushed == Channel::Push::kFull) stalled_ = std::move(message);
+  return pushed == Channel::Push::kDone && state_ == State::kOpen;
+}
+
+void Link::end_stall() {
+  incoming_.credit_noticed();
+  if (!stalled_) return;
+  Message message = std::move(*std::exchange(stalled_, std::nullopt));
+  incoming_.push_from_line(message);
+  incoming_.leave_line();
+  // The head of the next frame may be here already.
+  if (state_ == State::kOpen && in_.head_have == kFrameBytes && !take_head()) return;
+  read();
+}
+
+void Link::discard_input() {
+  std::array<std::byte, 16384> scratch;
+  error_code error;
+  for (size_t bytes = 0; bytes < kTurnBytes;) {
+    const size_t taken = stream_->socket().read_some(asio::buffer(scratch), error);  // nobody decrypts it any more
+    if (error) break;
+    bytes += taken;
+  }
+  if (!error || would_block(error)) return wait_readable();
+  fail(lost(error));
+}
+
+Error Link::lost(const error_code& error) const {
+  if (error == asio::error::eof) {
+    return unavailable(*name_ + (in_.head_have == 0 && !in_.body ? ": the peer is gone; it gave no reason"
+                                                                 : ": the peer is gone, in the middle of a message"));
+  }
+  return unavailable(*name_ + ": connection lost: " + stream_->describe(error));
+}
+
+}  // namespace shoal::transport::tcp

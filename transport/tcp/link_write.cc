@@ -1,0 +1,70 @@
+// How a link writes.
+#include "link.h"
+
+namespace shoal::transport::tcp {
+
+void Link::flush() {
+  const bool may_write = state_ == State::kOpen || state_ == State::kFlushing;
+  if (!may_write || flushing_now_ || waits_writable_ || broken_ || !core_->open()) return;
+  flushing_now_ = true;
+  size_t turn_bytes = 0;
+  Progress progress = Progress::kAgain;
+  bool idle = false;
+  while (progress == Progress::kAgain && !idle && turn_bytes < kTurnBytes) {
+    load_batch();
+    idle = nothing_to_write();
+    if (idle) break;
+    turn_bytes += WriteBatch::kBytesMax;
+    progress = write_some();
+  }
+  flushing_now_ = false;
+  if (progress == Progress::kBlocked) {
+    wait_writable();
+  } else if (progress == Progress::kAgain && !idle) {
+    later(&Link::flush);
+  } else if (idle && final_loaded_) {
+    finish_writing();
+  }
+}
+
+void Link::load_batch() {
+  if (!batch_.empty()) return;
+  batch_.clear();
+  Result<std::optional<Message>> next = outgoing_.pop_or_arm();
+  while (next && *next) {
+    batch_.add(std::move(**next), checksum_, false);
+    if (!batch_.has_room()) return;
+    next = outgoing_.pop();
+  }
+  if (!next && batch_.empty() && state_ == State::kFlushing && !std::exchange(final_loaded_, true))
+    batch_.add(make_error(core_->env.buffers(), next.error()), checksum_, true);
+}
+
+Link::Progress Link::write_some() {
+  error_code error;
+  const size_t bytes = stream_->write_some(batch_.rest(), error);
+  if (would_block(error)) return Progress::kBlocked;
+  if (error) {
+    broken_ = lost(error);
+    later(&Link::read);  // not here: a user's call may be what is writing. Reading first: the peer may have said why.
+    return Progress::kFailed;
+  }
+  core_->counters.bytes_sent.fetch_add(bytes, std::memory_order_relaxed);
+  core_->counters.messages_sent.fetch_add(batch_.advance(bytes), std::memory_order_relaxed);
+  return Progress::kAgain;
+}
+
+void Link::wait_writable() {
+  waits_writable_ = true;
+  stream_->socket().async_wait(Socket::wait_write, [self = shared_from_this()](const error_code&) {
+    self->waits_writable_ = false;
+    self->flush();
+  });
+}
+
+void Link::finish_writing() {
+  state_ = State::kLingering;
+  stream_->end_writing();
+}
+
+}  // namespace shoal::transport::tcp

@@ -1,0 +1,54 @@
+#include "stream.h"
+
+namespace shoal::transport::tcp {
+namespace {
+
+/// What asio takes for a sequence of buffers.
+template <class Buffer>
+struct Sequence {
+  std::span<const Buffer> buffers;
+  const Buffer* begin() const { return buffers.data(); }
+  const Buffer* end() const { return buffers.data() + buffers.size(); }
+};
+
+}  // namespace
+
+Stream::Stream(Socket socket) : socket_(std::move(socket)) {
+  error_code ignored;
+  socket_.non_blocking(true, ignored);
+  socket_.set_option(asio::ip::tcp::no_delay(true),
+                     ignored);  // the handshake too: its parts would wait 40 ms for each other
+}
+
+Stream::Stream(Socket socket, TlsContext& tls, TlsSide side) : Stream(std::move(socket)) {
+  tls_ = tls.start(side, socket_.native_handle());
+}
+
+size_t Stream::read_some(std::span<const asio::mutable_buffer> into, error_code& error) {
+  if (tls_) return tls_->read_some(into.front(), error);
+  return socket_.read_some(Sequence<asio::mutable_buffer>{into}, error);
+}
+
+size_t Stream::write_some(std::span<const asio::const_buffer> parts, error_code& error) {
+  if (tls_) return tls_->write_some(parts, error);
+  return socket_.write_some(Sequence<asio::const_buffer>{parts}, error);
+}
+
+void Stream::end_writing() {
+  if (tls_) tls_->finish();
+  error_code ignored;
+  socket_.shutdown(Socket::shutdown_send, ignored);
+}
+
+void Stream::close() {
+  error_code ignored;
+  socket_.close(ignored);
+}
+
+std::string Stream::describe(const error_code& error) const {
+  if (failure() == TlsFailure::kNone) return error.message();
+  return (failure() == TlsFailure::kBroken ? "bytes were changed on their way (TLS: " : "no handshake (TLS: ") +
+         tls_->failure_text() + ")";
+}
+
+}  // namespace shoal::transport::tcp

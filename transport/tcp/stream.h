@@ -1,0 +1,44 @@
+#pragma once
+/// The bytes of one socket, as they are or through TLS.
+#include <span>
+
+#include "tls.h"
+
+namespace shoal::transport::tcp {
+
+/// Of the strand. Not blocking.
+class Stream {
+ public:
+  /// As they are.
+  explicit Stream(Socket socket);
+  /// Through TLS.
+  Stream(Socket socket, TlsContext& tls, TlsSide side);
+
+  bool encrypted() const { return tls_ != nullptr; }
+  Socket& socket() { return socket_; }
+
+  /// As a socket's: bytes moved, or would_block, eof, another error. Through TLS one record at most is read.
+  size_t read_some(std::span<const asio::mutable_buffer> into, error_code& error);
+  size_t write_some(std::span<const asio::const_buffer> parts, error_code& error);
+  /// Taken by write_some(), and not by the socket yet: write_some(), also of nothing, goes on with it.
+  bool unsent() const { return tls_ && tls_->unsent(); }
+  /// There may be more to read though the socket is not readable.
+  bool read_ahead() const { return tls_ && tls_->read_ahead(); }
+  /// Nothing more will be written.
+  void end_writing();
+  void close();
+
+  TlsFailure failure() const { return tls_ ? tls_->failure() : TlsFailure::kNone; }
+  /// `error`, which came from here, in words.
+  std::string describe(const error_code& error) const;
+
+ private:
+  Socket socket_;
+  std::unique_ptr<TlsSession> tls_;  // before its socket goes
+};
+
+inline bool would_block(const error_code& error) {
+  return error == asio::error::would_block || error == asio::error::try_again;
+}
+
+}  // namespace shoal::transport::tcp

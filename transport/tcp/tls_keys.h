@@ -1,0 +1,27 @@
+#pragma once
+/// What TLS takes from a token.
+#include <array>
+#include <string>
+
+#include "shoal/transport/token.h"
+
+namespace shoal::transport::tcp {
+
+/// An external pre-shared key (RFC 8446, section 4.2.11) and the name by which the client says that it means that one.
+struct TlsKeys {
+  static constexpr size_t kKeyBytes = 32;
+  std::array<unsigned char, kKeyBytes> key;
+  std::string identity;  ///< "shoal-1-" and 32 hexadecimal digits, 1 being the protocol version
+
+  TlsKeys() = default;
+  TlsKeys(const TlsKeys&) = default;
+  TlsKeys& operator=(const TlsKeys&) = default;
+  ~TlsKeys();  ///< wipes
+};
+
+/// Both by HKDF-SHA256 (RFC 5869) from the token's 32 bytes, without salt, with the infos "shoal 1 tls13 psk" (32 bytes)
+/// and "shoal 1 tls13 identity" (16 bytes), where 1 is the protocol version: peers of different versions have nothing in
+/// common, and the identity, which travels in the clear, tells nothing of the key. Internal if the library fails.
+Result<TlsKeys> derive_tls_keys(const Token& token);
+
+}  // namespace shoal::transport::tcp

@@ -1,0 +1,265 @@
+// TLS by OpenSSL (3.0 and later). What is set here is all that matters for its strength: TLS 1.3, the key of the token as
+// an external pre-shared key, always with an ephemeral key exchange beside it (psk_dhe_ke, so a token that leaks later
+// opens nothing that was recorded), no certificates, no tickets, no early data.
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+
+#include "tls.h"
+#include "tls_bio.h"
+#include "tls_keys.h"
+#include "tls_records.h"
+
+namespace shoal::transport::tcp {
+namespace {
+
+constexpr size_t kReadAheadBytes = 64 * 1024;  // of one call to the socket
+constexpr unsigned char kAes128GcmSha256[] = {0x13, 0x01};
+
+struct FreeSsl {
+  void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
+  void operator()(SSL* ssl) const { SSL_free(ssl); }
+};
+
+class Context final : public TlsContext, public std::enable_shared_from_this<Context> {
+ public:
+  Context(TlsKeys keys, const TlsOptions& options) : keys_(std::move(keys)), options_(options) {}
+  Result<void> open();
+  std::unique_ptr<TlsSession> start(TlsSide side, int socket) override;
+
+  const TlsKeys& keys() const { return keys_; }
+  const TlsOptions& options() const { return options_; }
+  /// The key as OpenSSL wants it, a session that never was; null if it is out of memory.
+  SSL_SESSION* make_key_session(SSL* ssl) const;
+
+ private:
+  const TlsKeys keys_;
+  const TlsOptions options_;
+  std::unique_ptr<BIO_METHOD, FreeBio> bio_method_;
+  std::unique_ptr<SSL_CTX, FreeSsl> context_;
+};
+
+class Session final : public TlsSession {
+ public:
+  Session(std::shared_ptr<const Context> context, TlsSide side, int socket)
+      : context_(std::move(context)), side_(side), pipe_(socket) {}
+  bool open(SSL_CTX& context, const BIO_METHOD& method);
+
+  size_t read_some(asio::mutable_buffer into, error_code& error) override;
+  size_t write_some(std::span<const asio::const_buffer> parts, error_code& error) override;
+  bool unsent() const override { return pipe_.unsent(); }
+  bool read_ahead() const override { return ssl_ && SSL_has_pending(ssl_.get()) == 1; }
+  void finish() override;
+  TlsFailure failure() const override { return failure_; }
+  const std::string& failure_text() const override { return failure_text_; }
+
+  /// OpenSSL asks a client for its key, and a server for that of an identity.
+  static int use_key(SSL* ssl, const EVP_MD* digest, const unsigned char** identity, size_t* size, SSL_SESSION** session);
+  static int find_key(SSL* ssl, const unsigned char* identity, size_t size, SSL_SESSION** session);
+
+ private:
+  static Session& of(SSL* ssl) { return *static_cast<Session*>(SSL_get_app_data(ssl)); }
+  bool shake_hands(error_code& error);
+  bool encrypt(asio::const_buffer record, error_code& error);
+  /// `error` after a call that moved nothing.
+  void explain(int result, error_code& error);
+  void fail(TlsFailure why, std::string text, error_code& error);
+  TlsFailure reason_of(unsigned long code) const;
+
+  const std::shared_ptr<const Context> context_;
+  const TlsSide side_;
+  TlsPipe pipe_;
+  std::unique_ptr<SSL, FreeSsl> ssl_;  // before its pipe goes
+  bool through_ = false;               // the handshake
+  bool other_identity_ = false;        // the client named a key that this side does not have
+  uint64_t records_ = 0;               // under the present key
+  std::array<std::byte, kRecordBytesMax> gathered_;
+  TlsFailure failure_ = TlsFailure::kNone;
+  std::string failure_text_;
+};
+
+std::string text_of(unsigned long code) {
+  const char* const text = ERR_reason_error_string(code);
+  return text ? text : "error " + std::to_string(code);
+}
+
+Result<void> Context::open() {
+  bio_method_ = make_bio_method();
+  context_.reset(SSL_CTX_new(TLS_method()));
+  SSL_CTX* const context = context_.get();
+  if (!context || !bio_method_ || SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) != 1 ||
+      SSL_CTX_set_max_proto_version(context, TLS1_3_VERSION) != 1 ||
+      SSL_CTX_set_ciphersuites(context, "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256") != 1 ||
+      SSL_CTX_set_num_tickets(context, 0) != 1)
+    return internal_error("OpenSSL cannot be set up for TLS 1.3: " + text_of(ERR_get_error()));
+  SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  SSL_CTX_set_read_ahead(context, 1);
+  SSL_CTX_set_default_read_buffer_len(context, kReadAheadBytes);
+  SSL_CTX_set_psk_use_session_callback(context, &Session::use_key);
+  SSL_CTX_set_psk_find_session_callback(context, &Session::find_key);
+  return {};
+}
+
+std::unique_ptr<TlsSession> Context::start(TlsSide side, int socket) {
+  auto session = std::make_unique<Session>(shared_from_this(), side, socket);
+  SHOAL_CHECK(session->open(*context_, *bio_method_));  // fails where memory has run out, as any allocation would
+  return session;
+}
+
+SSL_SESSION* Context::make_key_session(SSL* ssl) const {
+  SSL_SESSION* const session = SSL_SESSION_new();
+  const SSL_CIPHER* const cipher = SSL_CIPHER_find(ssl, kAes128GcmSha256);
+  if (session && cipher && SSL_SESSION_set1_master_key(session, keys_.key.data(), keys_.key.size()) == 1 &&
+      SSL_SESSION_set_cipher(session, cipher) == 1 && SSL_SESSION_set_protocol_version(session, TLS1_3_VERSION) == 1)
+    return session;
+  SSL_SESSION_free(session);
+  return nullptr;
+}
+
+int Session::use_key(SSL* ssl, const EVP_MD*, const unsigned char** identity, size_t* size, SSL_SESSION** session) {
+  const Context& context = *of(ssl).context_;
+  *session = context.make_key_session(ssl);
+  *identity = reinterpret_cast<const unsigned char*>(context.keys().identity.data());
+  *size = context.keys().identity.size();
+  return *session ? 1 : 0;
+}
+
+int Session::find_key(SSL* ssl, const unsigned char* identity, size_t size, SSL_SESSION** session) {
+  Session& self = of(ssl);
+  *session = nullptr;
+  const std::string& ours = self.context_->keys().identity;
+  self.other_identity_ = std::string_view(reinterpret_cast<const char*>(identity), size) != ours;
+  if (self.other_identity_) return 1;  // without a key the handshake fails: there is no certificate either
+  *session = self.context_->make_key_session(ssl);
+  return *session ? 1 : 0;
+}
+
+bool Session::open(SSL_CTX& context, const BIO_METHOD& method) {
+  ssl_.reset(SSL_new(&context));
+  auto bio = make_bio(method, pipe_);
+  if (!ssl_ || !bio || SSL_set_app_data(ssl_.get(), this) != 1) return false;
+  BIO* const both = bio.release();
+  SSL_set_bio(ssl_.get(), both, both);
+  if (side_ == TlsSide::kClient) {
+    SSL_set_connect_state(ssl_.get());
+    SSL_set_verify(ssl_.get(), SSL_VERIFY_PEER,
+                   nullptr);  // refuses who has a certificate instead of the key: none is trusted
+  } else {
+    SSL_set_accept_state(ssl_.get());
+  }
+  return true;
+}
+
+bool Session::shake_hands(error_code& error) {
+  if (through_) return true;
+  if (failure_ != TlsFailure::kNone) return fail(failure_, failure_text_, error), false;
+  ERR_clear_error();
+  const int result = SSL_do_handshake(ssl_.get());
+  if (result != 1) explain(result, error);  // before send(): it looks at the pipe
+  pipe_.send();                             // the alert too, if it failed
+  if (result != 1) return false;
+  // "Reused" is how OpenSSL says that the key was agreed on.
+  if (SSL_session_reused(ssl_.get()) != 1) return fail(TlsFailure::kOtherKey, "handshake without the key", error), false;
+  return through_ = true;
+}
+
+size_t Session::read_some(asio::mutable_buffer into, error_code& error) {
+  error.clear();
+  if (!shake_hands(error)) return 0;
+  ERR_clear_error();
+  size_t bytes = 0;
+  const int result = SSL_read_ex(ssl_.get(), into.data(), into.size(), &bytes);
+  if (result == 1) return bytes;
+  explain(result, error);
+  pipe_.send();  // an answer that reading made necessary
+  // Peers who hold the key may ask for new keys again and again, and take no answer.
+  if (!pipe_.write_error() && pipe_.unsent_bytes() > 4 * TlsPipe::kUnsentBytesMax)
+    fail(TlsFailure::kBroken, "too many key updates", error);
+  return 0;
+}
+
+size_t Session::write_some(std::span<const asio::const_buffer> parts, error_code& error) {
+  error.clear();
+  if (!shake_hands(error)) return 0;
+  pipe_.send();
+  size_t taken = 0;
+  RecordCutter records(parts, gathered_);
+  while (!records.empty() && pipe_.has_room()) {
+    const asio::const_buffer record = records.next();
+    if (!encrypt(record, error)) return 0;
+    taken += record.size();
+  }
+  pipe_.send();
+  if (pipe_.write_error()) return error = pipe_.write_error(), 0;
+  if (taken == 0 && pipe_.unsent()) error = asio::error::would_block;
+  return taken;
+}
+
+bool Session::encrypt(asio::const_buffer record, error_code& error) {
+  ERR_clear_error();
+  if (++records_ > context_->options().records_per_key) {
+    records_ = 1;
+    if (SSL_key_update(ssl_.get(), SSL_KEY_UPDATE_NOT_REQUESTED) != 1)
+      return fail(TlsFailure::kBroken, text_of(ERR_get_error()), error), false;
+  }
+  size_t written = 0;
+  const int result = SSL_write_ex(ssl_.get(), record.data(), record.size(), &written);
+  if (result == 1 && written == record.size()) return true;  // the pipe takes whole records always
+  return fail(TlsFailure::kBroken, text_of(ERR_get_error()), error), false;
+}
+
+void Session::finish() {
+  if (!through_ || failure_ != TlsFailure::kNone) return;
+  ERR_clear_error();
+  SSL_shutdown(ssl_.get());
+  pipe_.send();
+}
+
+void Session::explain(int result, error_code& error) {
+  switch (SSL_get_error(ssl_.get(), result)) {
+    case SSL_ERROR_WANT_READ: error = asio::error::would_block; return;
+    case SSL_ERROR_ZERO_RETURN: error = asio::error::eof; return;
+    default: break;
+  }
+  if (pipe_.read_error()) {
+    error = pipe_.read_error();
+    return;
+  }
+  const unsigned long code = ERR_get_error();
+  fail(reason_of(code), text_of(code), error);
+}
+
+TlsFailure Session::reason_of(unsigned long code) const {
+  if (through_) return TlsFailure::kBroken;
+  const int reason = ERR_GET_REASON(code);
+  if (side_ == TlsSide::kServer)
+    return other_identity_ || reason == SSL_R_BINDER_DOES_NOT_VERIFY ? TlsFailure::kOtherKey : TlsFailure::kStranger;
+  // A listener without the key says one of these; which one depends on why.
+  switch (reason - SSL_AD_REASON_OFFSET) {
+    case SSL_AD_PROTOCOL_VERSION: return TlsFailure::kNoTls;
+    case SSL_AD_HANDSHAKE_FAILURE:
+    case SSL_AD_ILLEGAL_PARAMETER:
+    case SSL_AD_DECRYPT_ERROR:
+    case SSL_AD_UNKNOWN_PSK_IDENTITY: return TlsFailure::kOtherKey;
+    default: break;
+  }
+  return reason == SSL_R_CERTIFICATE_VERIFY_FAILED ? TlsFailure::kOtherKey : TlsFailure::kStranger;
+}
+
+void Session::fail(TlsFailure why, std::string text, error_code& error) {
+  failure_ = why;
+  failure_text_ = std::move(text);
+  error = make_error_code(boost::system::errc::protocol_error);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<TlsContext>> make_tls_context(const Token& token, const TlsOptions& options) {
+  SHOAL_TRY(TlsKeys keys, derive_tls_keys(token));
+  auto context = std::make_shared<Context>(std::move(keys), options);
+  SHOAL_TRY_VOID(context->open());
+  return std::shared_ptr<TlsContext>(std::move(context));
+}
+
+}  // namespace shoal::transport::tcp
