@@ -19,7 +19,7 @@ THIRD_PARTY = {
     "oneapi/": ["backends/onednn"],
     "dnnl": ["backends/onednn"],
     "flatbuffers/": ["transport"],
-    "boost/asio": ["modules/base", "transport/tcp", "modules/monitor"],
+    "boost/asio": ["modules/base", "transport/shm", "transport/tcp", "modules/monitor"],
     "boost/beast": ["modules/monitor"],
     "CLI/": ["modules/cli", "modules/estimator"],
     "nlohmann/": ["modules", "backends", "transport"],
