@@ -39,7 +39,7 @@ int child_process(const char* endpoint) {
   if (!to) return 2;
   const auto env = make_production_environment({.task = "child", .transports = built_in_transports()});
   const auto holds = [&]() -> Task<Result<void>> {
-    SHOAL_CO_TRY(Transport * const transport, env->transport(to->scheme));
+    SHOAL_CO_TRY(Transport* const transport, env->transport(to->scheme));
     const LinkOptions options{.receive_bytes_max = uint64_t(1) << 30};
     SHOAL_CO_TRY(const std::unique_ptr<Connection> link,
                  co_await transport->connect(*to, options, env->after(std::chrono::seconds(30))));

@@ -19,8 +19,8 @@ class ChildProcess {
   pid_t id_ = -1;
 };
 
-/// What the child does: connects, says a word, then sends a message of kHeldBytes and keeps every message that it gets, with a
-/// word for each, until it is killed.
+/// What the child does: connects, says a word, then sends a message of kHeldBytes and keeps every message that it gets,
+/// with a word for each, until it is killed.
 int child_process(const char* endpoint);
 inline constexpr size_t kHeldBytes = size_t(2) << 20;
 

@@ -128,7 +128,8 @@ TEST_F(HostileShmPeers, RandomBytesDoNotGetIn) {
 }
 
 TEST_F(HostileShmPeers, AnotherProtocolIsToldSo) {
-  for (const Greeting ours : {Greeting{.protocol = kProtocolVersion + 7, .layout = kLayout}, Greeting{.layout = kLayout + 1}}) {
+  for (const Greeting ours :
+       {Greeting{.protocol = kProtocolVersion + 7, .layout = kLayout}, Greeting{.layout = kLayout + 1}}) {
     RawPeer peer(address);
     const auto answer = peer.introduce(ours);
     ASSERT_TRUE(answer);

@@ -114,11 +114,10 @@ TEST_F(Shm, WhatIsReceivedIsNeverWritten) {
 TEST_F(Shm, BuffersComeBackWhenTheReceiverDropsThem) {
   const auto receives = [&](Connection& link) -> Task<Done> {
     for (int i = 0; i < 20; ++i) {
-      SHOAL_CO_TRY(const Message message, co_await link.receive(tasks.soon(server)));
+      SHOAL_CO_TRY(Message message, co_await link.receive(tasks.soon(server)));
       // Dropped where large work is done, not on the strand.
-      Message held = message;
-      const_cast<Message&>(message).body = {};
-      SHOAL_CO_TRY_VOID(co_await server.offload(Work([held = std::move(held)]() mutable { held.body = {}; })));
+      Work drops([held = std::move(message)]() mutable { held.body = {}; });
+      SHOAL_CO_TRY_VOID(co_await server.offload(std::move(drops)));
     }
     co_return co_await wait_for_end(link, tasks.soon(server));
   };
@@ -203,9 +202,8 @@ TEST_F(Shm, MessagesOutliveBothTasks) {
       co_return Done();
     };
     const auto call = [&]() -> Task<Done> {
-      SHOAL_CO_TRY(const Connected link,
-                   co_await others.transport(others.client()).connect((*listening)->endpoint(), options,
-                                                                     others.soon(others.client())));
+      SHOAL_CO_TRY(const Connected link, co_await others.transport(others.client())
+                                             .connect((*listening)->endpoint(), options, others.soon(others.client())));
       Message message = weights_of(others.client(), kBytes, 6);
       SHOAL_CO_TRY_VOID(co_await link->send(std::move(message), others.soon(others.client())));
       co_return co_await wait_for_end(*link, others.soon(others.client()));

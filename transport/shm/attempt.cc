@@ -30,9 +30,9 @@ Result<void> Attempt::introduce() {
   };
   File socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) return unreachable("no socket to be had");
-  if (::connect(socket.get(), name.get(), name.bytes) != 0) return unreachable("nobody answers there");
-  if (const Result<pid_t> peer = check_same_user(socket.get()); !peer)
-    return peer.error().with_context(to_string(to_));
+  if (::connect(socket.get(), name.get(), name.bytes) != 0)
+    return unreachable(errno == EAGAIN ? "too many wait there to be let in" : "nobody answers there");
+  if (const Result<pid_t> peer = check_same_user(socket.get()); !peer) return peer.error().with_context(to_string(to_));
   Result<Segment> rings = create_segment(kRingsBytes, PeersMay::kWrite);
   if (!rings) return rings.error().with_context(to_string(to_));
   const Greeting ours{.layout = kLayout};
@@ -59,8 +59,7 @@ Result<std::shared_ptr<Link>> Attempt::answered() {
     return unavailable(to_string(to_) + ": the listener hung up during the handshake");
   Greeting theirs{.magic = 0};
   if (datagram.bytes == sizeof theirs) std::memcpy(&theirs, datagram.data.data(), sizeof theirs);
-  if (theirs.magic != Greeting::kMagic)
-    return failed_precondition(to_string(to_) + ": who listens there is not Shoal");
+  if (theirs.magic != Greeting::kMagic) return failed_precondition(to_string(to_) + ": who listens there is not Shoal");
   if (theirs.protocol != kProtocolVersion || theirs.layout != kLayout || theirs.status == kOtherProtocol)
     return failed_precondition(to_string(to_) + ": speaks protocol " + std::to_string(theirs.protocol) + "." +
                                std::to_string(theirs.layout) + ", this build " + std::to_string(kProtocolVersion) + "." +

@@ -84,8 +84,8 @@ Result<pid_t> check_same_user(int socket) {
   if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0)
     return unavailable(std::string("who is at the other end cannot be told: ") + std::strerror(errno));
   if (peer.uid != ::geteuid())
-    return failed_precondition("process " + std::to_string(peer.pid) + " there belongs to user " + std::to_string(peer.uid) +
-                               ", this one to user " + std::to_string(::geteuid()) +
+    return failed_precondition("process " + std::to_string(peer.pid) + " there belongs to user " +
+                               std::to_string(peer.uid) + ", this one to user " + std::to_string(::geteuid()) +
                                "; shm is for processes of one user, use --transport tcp");
   return peer.pid;
 }

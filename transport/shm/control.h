@@ -1,6 +1,6 @@
 #pragma once
-/// What goes over the control socket, as datagrams of an AF_UNIX SOCK_SEQPACKET: the handshake, memory, and wake-ups. Numbers
-/// are in the machine's own order; both ends are on it.
+/// What goes over the control socket, as datagrams of an AF_UNIX SOCK_SEQPACKET: the handshake, memory, and wake-ups.
+/// Numbers are in the machine's own order; both ends are on it.
 #include <sys/types.h>
 
 #include <array>
@@ -19,7 +19,7 @@ struct Greeting {
   uint32_t magic = kMagic;
   uint32_t protocol = kProtocolVersion;
   uint32_t layout = 0;
-  uint32_t status = 0;  ///< of the answer
+  uint32_t status = 0;                            ///< of the answer
   static constexpr uint32_t kMagic = 0x4d485353;  // "SSHM"
 };
 static_assert(sizeof(Greeting) == 16);

@@ -38,7 +38,9 @@ class Holder {
 class Core {
  public:
   Core(Environment& environment, asio::io_context& context)
-      : env(environment), io(context), postbox(std::make_shared<Postbox>(environment)),
+      : env(environment),
+        io(context),
+        postbox(std::make_shared<Postbox>(environment)),
         memory(SharedMemory::of(environment.buffers())) {}
 
   bool open() const { return open_; }

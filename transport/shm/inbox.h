@@ -11,8 +11,8 @@
 
 namespace shoal::transport::shm {
 
-/// Of the strand; messages may be dropped on any thread, also when the connection is long closed. Every number that the peer
-/// wrote is checked; DataLoss and InvalidArgument say which was wrong.
+/// Of the strand; messages may be dropped on any thread, also when the connection is long closed. Every number that the
+/// peer wrote is checked; DataLoss and InvalidArgument say which was wrong.
 class Inbox : public std::enable_shared_from_this<Inbox> {
  public:
   Inbox(std::shared_ptr<const Rings> rings, std::shared_ptr<Doorbell> bell);

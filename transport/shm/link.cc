@@ -74,7 +74,8 @@ void Link::later(void (Link::*what)()) {
   core_->postbox->post([self = shared_from_this(), what] { ((*self).*what)(); });
 }
 
-// ---- closing -------------------------------------------------------------------------------------------------------------
+// ---- closing
+// -------------------------------------------------------------------------------------------------------------
 
 void Link::close(Error reason) {
   outgoing_.close(closing_reason(std::move(reason)));  // from now on try_send() says no
@@ -143,7 +144,8 @@ void Link::shut_down(SteadyTime deadline) {
   fail(ended);
 }
 
-// ---- sending -------------------------------------------------------------------------------------------------------------
+// ---- sending
+// -------------------------------------------------------------------------------------------------------------
 
 void Link::flush() {
   const bool may_send = state_ == State::kOpen || state_ == State::kFlushing;
@@ -219,7 +221,8 @@ void Link::wait_writable() {
   });
 }
 
-// ---- the control socket --------------------------------------------------------------------------------------------------
+// ---- the control socket
+// --------------------------------------------------------------------------------------------------
 
 void Link::wait_notice() {
   if (waits_notice_ || gone_ || state_ == State::kClosed || !core_->open()) return;
@@ -259,7 +262,8 @@ Result<void> Link::understand(const Datagram& datagram) {
   return {};
 }
 
-// ---- receiving -----------------------------------------------------------------------------------------------------------
+// ---- receiving
+// -----------------------------------------------------------------------------------------------------------
 
 void Link::pump() {
   pump_posted_ = false;
@@ -327,7 +331,8 @@ void Link::end_stall() {
   pump();
 }
 
-// ---- sleeping ------------------------------------------------------------------------------------------------------------
+// ---- sleeping
+// ------------------------------------------------------------------------------------------------------------
 
 // Says what to be woken for, and looks once more whether that has come already.
 void Link::rest() {

@@ -19,8 +19,8 @@ struct Meeting {
   Endpoint peer;
 };
 
-/// Everything on the strand, but for outgoing->push(), close() and set_receive_limit(). Handlers share it, so it lives until
-/// the last of them has run, whatever happens to its Connection.
+/// Everything on the strand, but for outgoing->push(), close() and set_receive_limit(). Handlers share it, so it lives
+/// until the last of them has run, whatever happens to its Connection.
 ///
 /// The control socket does three things: it wakes this side when it sleeps, it brings the peer's memory, and its end is the
 /// end of the peer, however that came.
@@ -99,12 +99,12 @@ class Link final : public Holder, public std::enable_shared_from_this<Link> {
   const std::shared_ptr<Inbox> inbox_;
   std::optional<Outbox> outbox_;  // none: closed
   State state_ = State::kOpen;
-  std::optional<Error> broken_;   // found while a user's call was sending: handled a little later
-  std::optional<Message> next_;   // out of the queue, and not in the ring yet
+  std::optional<Error> broken_;  // found while a user's call was sending: handled a little later
+  std::optional<Message> next_;  // out of the queue, and not in the ring yet
   bool next_is_final_ = false;
   bool waits_writable_ = false;
   bool waits_notice_ = false;
-  bool gone_ = false;              // the peer hung up
+  bool gone_ = false;  // the peer hung up
   bool pump_posted_ = false;
   SteadyTime spin_until_{};
   std::optional<Message> stalled_;  // arrived, and there is no room for it: nothing is read until the task takes some

@@ -77,8 +77,9 @@ void Acceptance::take_knocks() {
 }
 
 void Acceptance::rest() {
-  core_->env.log().warning_once("accept", to_string(endpoint_) + ": cannot take new connections for now; are there too "
-                                                                 "many open files?");
+  core_->env.log().warning_once("accept", to_string(endpoint_) +
+                                              ": cannot take new connections for now; are there too "
+                                              "many open files?");
   rest_timer_.emplace(core_->io, kRest);
   rest_timer_->async_wait([self = shared_from_this()](const error_code& error) {
     if (!error && self->socket_) self->wait_knock();
@@ -125,8 +126,7 @@ Task<Result<std::unique_ptr<Connection>>> Acceptance::accept_on(std::shared_ptr<
     auto wait = self->waits_->wait(deadline);
     const WaitEnd end = co_await wait;
     if (end == WaitEnd::kCancelled) co_return cancelled();
-    if (end == WaitEnd::kDeadline)
-      co_return deadline_exceeded(to_string(self->endpoint_) + ": nobody connected in time");
+    if (end == WaitEnd::kDeadline) co_return deadline_exceeded(to_string(self->endpoint_) + ": nobody connected in time");
   }
 }
 

@@ -112,8 +112,7 @@ Result<Outbox::Put> Outbox::announce(const std::shared_ptr<const OwnSegment>& se
   const Sent sent = send_datagram(socket_, std::as_bytes(std::span(&notice, 1)), segment->segment.file.get());
   if (sent == Sent::kSocketFull) return Put::kSocketFull;
   if (sent == Sent::kFailed && (errno == EPIPE || errno == ECONNRESET)) return Put::kGone;
-  if (sent == Sent::kFailed)
-    return unavailable(std::string("memory cannot be passed to it: ") + std::strerror(errno));
+  if (sent == Sent::kFailed) return unavailable(std::string("memory cannot be passed to it: ") + std::strerror(errno));
   announced_.emplace(segment->id, segment);
   return Put::kDone;
 }

@@ -3,8 +3,8 @@
 /// buffers given back. Each word has one writer; nothing in here is ever locked, so nothing stays locked when a process is
 /// killed, and a descriptor that was not wholly written was never published.
 ///
-/// The other side can write all of it at any time. So each side keeps its own positions to itself, only publishes them here,
-/// copies what it reads before it looks at it, and checks every number.
+/// The other side can write all of it at any time. So each side keeps its own positions to itself, only publishes them
+/// here, copies what it reads before it looks at it, and checks every number.
 #include <atomic>
 #include <cstdint>
 #include <cstring>
@@ -51,13 +51,14 @@ struct Lane {
   alignas(64) Descriptor descriptors[kDescriptors];
 };
 
-/// What a side that sleeps wants to be woken for, in bits. It sets them and then looks once more; whoever brings such a thing
-/// about sees them, takes them away and rings. Both are sequentially consistent, so that one of the two sees the other.
+/// What a side that sleeps wants to be woken for, in bits. It sets them and then looks once more; whoever brings such a
+/// thing about sees them, takes them away and rings. Both are sequentially consistent, so that one of the two sees the
+/// other.
 enum Wants : uint32_t {
-  kMessages = 1,  ///< a descriptor was written
-  kRoom = 2,      ///< one was read
-  kSlotsBack = 4, ///< a slot was given back
-  kMemory = 8,    ///< a large one was
+  kMessages = 1,   ///< a descriptor was written
+  kRoom = 2,       ///< one was read
+  kSlotsBack = 4,  ///< a slot was given back
+  kMemory = 8,     ///< a large one was
 };
 
 struct RingsLayout {

@@ -28,8 +28,7 @@ class Mapping {
  public:
   Mapping() = default;
   Mapping(void* base, size_t bytes) : base_(static_cast<std::byte*>(base)), bytes_(bytes) {}
-  Mapping(Mapping&& other) noexcept
-      : base_(std::exchange(other.base_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  Mapping(Mapping&& other) noexcept : base_(std::exchange(other.base_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
   Mapping& operator=(Mapping&& other) noexcept {
     std::swap(base_, other.base_);
     std::swap(bytes_, other.bytes_);
@@ -52,8 +51,8 @@ struct Segment {
 enum class PeersMay : uint8_t { kRead, kWrite };
 
 /// Zeroed memory of a whole number of pages, at least `bytes`. Sealed: its size never changes again, for anyone, so that no
-/// access to it can fail. With kRead, nobody else can map it for writing (Linux 5.1 or newer; older ones cannot be kept from
-/// it). Unavailable if the system has none, or no descriptor, left.
+/// access to it can fail. With kRead, nobody else can map it for writing (Linux 5.1 or newer; older ones cannot be kept
+/// from it). Unavailable if the system has none, or no descriptor, left.
 Result<Segment> create_segment(size_t bytes, PeersMay peers);
 
 /// Maps memory that a peer made. DataLoss unless it is memory of exactly `bytes` bytes whose size is sealed; Unavailable if

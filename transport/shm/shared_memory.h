@@ -17,8 +17,8 @@ namespace shoal::transport::shm {
 struct OwnSegment {
   uint64_t id = 0;  ///< never used again by its SharedMemory
   Segment segment;
-  size_t used_bytes = 0;   // guarded by the mutex of its SharedMemory: blocks are handed out in order, once
-  int64_t block_count = 0; // guarded by the same: blocks in use
+  size_t used_bytes = 0;    // guarded by the mutex of its SharedMemory: blocks are handed out in order, once
+  int64_t block_count = 0;  // guarded by the same: blocks in use
 };
 
 /// A large block is a segment of its own; smaller ones share segments. Memory that is freed is never handed out again: a

@@ -29,9 +29,7 @@ struct CancelOnExit {
   CancelOnExit& operator=(const CancelOnExit&) = delete;
 };
 
-Error no_memory() {
-  return failed_precondition("shm: the buffers of this environment do not lie in shared memory");
-}
+Error no_memory() { return failed_precondition("shm: the buffers of this environment do not lie in shared memory"); }
 
 Task<Result<std::unique_ptr<Connection>>> connect_by(std::shared_ptr<Core> core, Endpoint to, LinkOptions options,
                                                      Deadline deadline) {

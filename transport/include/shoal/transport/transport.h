@@ -35,7 +35,8 @@ struct LinkOptions {
   bool insecure = false;
   int connections_max = 1024;  ///< of a listener; further peers are refused
   /// shm: how long a strand looks out for more after traffic before it sleeps; 0: not at all. Saves two thread switches per
-  /// round trip, at the price of a core that computes nothing. Default: 20 us where this process may use 8 cores or more, else 0.
+  /// round trip, at the price of a core that computes nothing. Default: 20 us where this process may use 8 cores or more,
+  /// else 0.
   std::optional<Duration> spin;
 };
 

@@ -74,8 +74,12 @@ class Buffer {
   /// For those who lend memory that others may only read: a view of `bytes`, and of `rest` that belongs behind it, both of
   /// which stay until `owner` takes the buffer back. Never unique(). Begins with one reference.
   Buffer(std::span<const std::byte> bytes, std::span<const std::byte> rest, BufferOwner& owner)
-      : data_(const_cast<std::byte*>(bytes.data())), size_(bytes.size()), capacity_(bytes.size()), rest_(rest),
-        owner_(&owner), retired_(true) {}
+      : data_(const_cast<std::byte*>(bytes.data())),
+        size_(bytes.size()),
+        capacity_(bytes.size()),
+        rest_(rest),
+        owner_(&owner),
+        retired_(true) {}
 
   std::byte* data() { return data_; }
   const std::byte* data() const { return data_; }
