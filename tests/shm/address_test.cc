@@ -1,5 +1,6 @@
 /// Who can be met, and who not.
 #include "meeting.h"
+#include "raw_peer.h"
 
 namespace shoal::transport {
 namespace {
@@ -42,6 +43,25 @@ TEST_F(Shm, ANameIsFreeWhenItsOwnerIsGone) {
   expect_error(again, ErrorKind::kUnavailable, address);
   listener.reset();
   EXPECT_TRUE(listen(address));
+}
+
+TEST_F(Shm, AListenerOfAnotherUserIsNoPeer) {
+  if (!shm::AnotherUser::possible()) GTEST_SKIP() << "only root can be somebody else";
+  const Endpoint address{"shm", "squatter:1"};
+  const auto name = shm::socket_name(address);
+  ASSERT_TRUE(name);
+  const shm::File socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  {
+    const shm::AnotherUser other;
+    ASSERT_EQ(::bind(socket.get(), name->get(), name->bytes), 0);
+    ASSERT_EQ(::listen(socket.get(), 1), 0);
+  }
+  const auto call = [&]() -> Task<Done> {
+    Result<Connected> link = co_await tasks.transport(client).connect(address, options, tasks.soon(client));
+    expect_error(link, ErrorKind::kFailedPrecondition, "belongs to user 65534");
+    co_return Done();
+  };
+  tasks.run_client(call());
 }
 
 TEST_F(Shm, VirtualTimeHasNoShm) {

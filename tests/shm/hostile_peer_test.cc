@@ -127,6 +127,20 @@ TEST_F(HostileShmPeers, RandomBytesDoNotGetIn) {
   EXPECT_LE(open_files(), files + 2);  // of the honest client's connection
 }
 
+TEST_F(HostileShmPeers, AnotherUserDoesNotGetIn) {
+  if (!AnotherUser::possible()) GTEST_SKIP() << "only root can be somebody else";
+  const auto name = socket_name(address);
+  ASSERT_TRUE(name);
+  std::optional<RawPeer> peer;
+  {
+    const AnotherUser other;
+    peer.emplace(*name);
+  }
+  EXPECT_FALSE(peer->introduce());
+  EXPECT_EQ(let_in, 0);
+  expect_service();
+}
+
 TEST_F(HostileShmPeers, AnotherProtocolIsToldSo) {
   for (const Greeting ours :
        {Greeting{.protocol = kProtocolVersion + 7, .layout = kLayout}, Greeting{.layout = kLayout + 1}}) {

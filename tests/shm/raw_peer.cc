@@ -2,18 +2,38 @@
 
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstring>
 
-#include "address.h"
 #include "shoal/base/check.h"
 
 namespace shoal::transport::shm {
 
-RawPeer::RawPeer(const Endpoint& endpoint) : socket_(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)) {
+namespace {
+
+constexpr uid_t kNobody = 65534;
+
+// Of this thread alone, unlike the function of the C library.
+void become(uid_t user) { SHOAL_CHECK(::syscall(SYS_setresuid, -1, user, -1) == 0); }
+
+SocketName name_of(const Endpoint& endpoint) {
   const auto name = socket_name(endpoint);
-  SHOAL_CHECK(name && socket_ && ::connect(socket_.get(), name->get(), name->bytes) == 0);
+  SHOAL_CHECK(name);
+  return *name;
+}
+
+}  // namespace
+
+bool AnotherUser::possible() { return ::geteuid() == 0; }
+AnotherUser::AnotherUser() { become(kNobody); }
+AnotherUser::~AnotherUser() { become(0); }
+
+RawPeer::RawPeer(const Endpoint& endpoint) : RawPeer(name_of(endpoint)) {}
+
+RawPeer::RawPeer(const SocketName& name) : socket_(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)) {
+  SHOAL_CHECK(socket_ && ::connect(socket_.get(), name.get(), name.bytes) == 0);
 }
 
 bool RawPeer::send(std::span<const std::byte> bytes, int descriptor) {

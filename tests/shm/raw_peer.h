@@ -2,6 +2,7 @@
 /// A peer of shm made of bare sockets and memory, which can say what no Shoal task would.
 #include <optional>
 
+#include "address.h"
 #include "control.h"
 #include "rings.h"
 #include "segment.h"
@@ -11,6 +12,7 @@ namespace shoal::transport::shm {
 class RawPeer {
  public:
   explicit RawPeer(const Endpoint& endpoint);  ///< connects
+  explicit RawPeer(const SocketName& name);
   /// Sends a datagram; false once the other side no longer takes anything.
   bool send(std::span<const std::byte> bytes, int descriptor = -1);
   template <class T>
@@ -37,6 +39,16 @@ class RawPeer {
   std::optional<Rings> rings_;
   uint32_t written_ = 0;
   std::optional<Segment> shared_;
+};
+
+/// This thread as another user, where it may do that.
+class AnotherUser {
+ public:
+  static bool possible();
+  AnotherUser();
+  ~AnotherUser();
+  AnotherUser(const AnotherUser&) = delete;
+  AnotherUser& operator=(const AnotherUser&) = delete;
 };
 
 }  // namespace shoal::transport::shm
