@@ -20,7 +20,7 @@ THIRD_PARTY = {
     "dnnl": ["backends/onednn"],
     "flatbuffers/": ["transport"],
     "openssl/": ["transport/tcp"],
-    "boost/asio": ["modules/base", "transport/tcp", "modules/monitor"],
+    "boost/asio": ["modules/base", "transport/shm", "transport/tcp", "modules/monitor"],
     "boost/beast": ["modules/monitor"],
     "CLI/": ["modules/cli", "modules/estimator"],
     "nlohmann/": ["modules", "backends", "transport"],

@@ -52,7 +52,7 @@ class CheckIncludes(unittest.TestCase):
         self.assert_one({"modules/nn/src/a.cc": "#include <oneapi/dnnl/dnnl.hpp>\n"}, "only for backends/onednn")
         self.assert_one({"modules/nn/src/a.cc": "#include <dnnl.hpp>\n"}, "only for backends/onednn")
         self.assert_one({"modules/cluster/src/a.cc": "#include <flatbuffers/flatbuffers.h>\n"}, "only for transport")
-        self.assert_one({"transport/shm/a.cc": "#include <boost/asio.hpp>\n"}, "only for modules/base")
+        self.assert_one({"transport/inproc/a.cc": "#include <boost/asio.hpp>\n"}, "only for modules/base")
         self.assert_one({"modules/data/src/a.cc": "#include <CLI/CLI.hpp>\n"}, "only for modules/cli")
 
     def test_keeps_third_party_out_of_public_headers_everywhere(self):

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <latch>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -79,6 +81,80 @@ TEST(BufferPool, LivesAsLongAsItsBuffers) {
   std::memset(buffer->data(), 1, 300);
   buffer = {};
   EXPECT_TRUE(watch.expired());
+}
+
+/// Counts what is out, and has only `blocks` of them.
+class CountingSource final : public BlockSource {
+ public:
+  explicit CountingSource(int blocks) : left_(blocks) {}
+  ~CountingSource() override { EXPECT_EQ(out, 0); }
+  std::byte* allocate(size_t bytes) override {
+    if (left_ == 0) return nullptr;
+    --left_;
+    ++out;
+    return static_cast<std::byte*>(std::aligned_alloc(kBufferAlignment, align_up(bytes)));
+  }
+  void free(std::byte* block, size_t) override {
+    --out;
+    std::free(block);
+  }
+  int out = 0;
+
+ private:
+  int left_;
+};
+
+TEST(BufferPool, TakesItsBlocksFromTheSourceItWasGivenFirst) {
+  const auto pool = BufferPool::create();
+  { const Ref<Buffer> idle = pool->get(1000); }
+  Ref<Buffer> before = pool->get(2000);
+  const auto source = std::make_shared<CountingSource>(2);
+  EXPECT_EQ(pool->adopt_source(source), source);
+  EXPECT_EQ(pool->adopt_source(std::make_shared<CountingSource>(2)), source);
+  EXPECT_EQ(pool->stats().allocated_bytes, 2048u);  // what was idle is gone
+  before = {};
+  EXPECT_EQ(pool->stats().allocated_bytes, 0u);  // and what was in use is not kept
+  {
+    const Ref<Buffer> a = pool->get(1000), b = pool->get(1000);
+    EXPECT_EQ(source->out, 2);
+    const Ref<Buffer> c = pool->get(1000);  // the source has no more
+    std::memset(c->data(), 1, 1000);
+  }
+  EXPECT_EQ(source->out, 2);
+  EXPECT_EQ(pool->stats().allocated_bytes, 2048u);
+}
+
+TEST(BufferPool, GivesUpWhatWasRetired) {
+  const auto pool = BufferPool::create();
+  const auto source = std::make_shared<CountingSource>(1);
+  pool->adopt_source(source);
+  Ref<Buffer> buffer = pool->get(1000);
+  EXPECT_TRUE(buffer->unique());
+  buffer->retire();
+  EXPECT_FALSE(buffer->unique());
+  buffer = {};
+  EXPECT_EQ(source->out, 0);
+  EXPECT_EQ(pool->stats().allocated_bytes, 0u);
+}
+
+TEST(Buffer, OverLentMemoryGoesBackToItsOwnerAndIsNeverUnique) {
+  struct Owner final : BufferOwner {
+    void take_back(Buffer* buffer) override { returned = buffer; }
+    Buffer* returned = nullptr;
+  } owner;
+  alignas(kBufferAlignment) const std::byte bytes[128] = {};
+  const std::span<const std::byte> all = bytes;
+  Buffer lent(all.first(64), all.last(64), owner);
+  Ref<const Buffer> reference = Ref<const Buffer>::adopt(&lent);
+  EXPECT_EQ(reference->data(), bytes);
+  EXPECT_EQ(reference->size(), 64u);
+  EXPECT_EQ(reference->rest().data(), bytes + 64);
+  EXPECT_FALSE(reference->unique());
+  Ref<const Buffer> second = reference;
+  reference = {};
+  EXPECT_EQ(owner.returned, nullptr);
+  second = {};
+  EXPECT_EQ(owner.returned, &lent);
 }
 
 // What other holders read is done before the writer writes: ThreadSanitizer is the judge of the ordering.

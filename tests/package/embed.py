@@ -36,7 +36,8 @@ root, cmake, compiler, folder = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv
 build = folder / "build"
 write_project(root, folder)
 # Quick to build: no optimisation, and none of the plug-ins that can be left out.
-options = ["-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0", "-DSHOAL_ONEDNN=OFF", "-DSHOAL_TCP=OFF"]
+options = ["-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0", "-DSHOAL_ONEDNN=OFF", "-DSHOAL_SHM=OFF",
+           "-DSHOAL_TCP=OFF"]
 if shutil.which("ccache"):
     options.append("-DCMAKE_CXX_COMPILER_LAUNCHER=ccache")
 run(cmake, "-S", str(folder), "-B", str(build), "-G", "Ninja", f"-DCMAKE_CXX_COMPILER={compiler}", *options)

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "shoal/base/random.h"
@@ -253,6 +254,73 @@ TEST_F(Messages, VerifyNoticesMisalignedMemory) {
   std::memcpy(larger->data() + 4, message.body->data() + 4, 4);
   shifted.body = larger;
   expect_refused(shifted, "payload not aligned");
+}
+
+/// A message whose payload stays outside of the FlatBuffer, as a transport may leave it.
+class SplitMessage final : public BufferOwner {
+ public:
+  explicit SplitMessage(const Message& whole) : payload_(whole.payload().begin(), whole.payload().end()) {
+    const auto front_bytes = size_t(whole.payload().data() - whole.body->data());
+    front_ = Buffer::allocate(front_bytes);
+    std::memcpy(front_->data(), whole.body->data(), front_bytes);
+    std::memset(front_->data() + front_bytes - 4, 0, 4);  // the length of the payload
+    aligned_ = Buffer::allocate(payload_.size());
+    std::memcpy(aligned_->data(), payload_.data(), payload_.size());
+    message.head = whole.head;
+    reset(aligned_->bytes());
+  }
+  ~SplitMessage() { message.body = {}; }
+  void reset(std::span<const std::byte> payload) {
+    message.body = {};
+    view_.emplace(front_->bytes(), payload, *this);
+    message.body = Ref<const Buffer>::adopt(&*view_);
+  }
+  Message message;
+
+ private:
+  void take_back(Buffer*) override {}
+  std::vector<std::byte> payload_;
+  Ref<Buffer> front_, aligned_;
+  std::optional<Buffer> view_;
+};
+
+TEST_F(Messages, APayloadMayLieBesideTheFlatBuffer) {
+  for (const Message& whole : one_of_each()) {
+    if (whole.payload().empty()) continue;
+    const SplitMessage split(whole);
+    EXPECT_TRUE(verify(split.message)) << int(whole.head.kind);
+    EXPECT_EQ(text_of(split.message.payload()), text_of(whole.payload()));
+    EXPECT_EQ(split.message.payload().data(), split.message.body->rest().data());
+  }
+  OutgoingChunk chunk = make_chunk(*pool, {.range_begin = 64, .range_end = 320, .position = "here"}, 256, 1);
+  chunk.scalars[0] = 2.5;
+  const SplitMessage split(chunk.message);
+  EXPECT_EQ(read_chunk(split.message)->payload.size(), 256u);
+  EXPECT_EQ(read_chunk(split.message)->position, "here");
+  EXPECT_EQ(read_chunk(split.message)->scalars[0], 2.5);
+}
+
+TEST_F(Messages, APayloadBesideTheFlatBufferIsCheckedLikeOneInside) {
+  alignas(64) static const std::byte bytes[512] = {};
+  SplitMessage chunk(make_chunk(*pool, {.range_end = 256}, 256, 0).message);
+  chunk.reset(std::span(bytes).first(255));
+  expect_refused(chunk.message, "differ in size");
+  chunk.reset(std::span(bytes).subspan(32, 256));
+  expect_refused(chunk.message, "not aligned");
+  SplitMessage part(make_snapshot_part(*pool, {.name = "w", .total_bytes = 4, .payload = bytes_of("four")}));
+  part.reset(std::span(bytes).first(5));
+  expect_refused(part.message, "beyond its arena");
+  struct Owner final : BufferOwner {
+    void take_back(Buffer*) override {}
+  } owner;
+  for (Message message : {make_weights(*pool, 64), make_error(*pool, unavailable("gone"))}) {
+    const Message whole = message;
+    const std::span<const std::byte> more = bytes;
+    Buffer view(whole.body->bytes(), more.first(64), owner);  // one inside as well, or none allowed
+    message.body = Ref<const Buffer>::adopt(&view);
+    expect_refused(message, "more bytes than the message has room for");
+    message.body = {};
+  }
 }
 
 TEST_F(Messages, VerifyRefusesEveryTruncation) {

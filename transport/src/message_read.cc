@@ -9,6 +9,12 @@ std::span<const std::byte> bytes_of(const flatbuffers::Vector<uint8_t>* bytes) {
   return {reinterpret_cast<const std::byte*>(bytes->data()), bytes->size()};
 }
 
+// Where a transport left the payload with the peer, the vector in the FlatBuffer is empty.
+std::span<const std::byte> payload_of(const Message& message, const flatbuffers::Vector<uint8_t>* vector) {
+  const std::span<const std::byte> rest = message.body->rest();
+  return rest.empty() ? bytes_of(vector) : rest;
+}
+
 // The table of a message, or an error if the message is of another kind than the caller expects.
 template <class T>
 Result<const T*> table_of(const Message& message, MessageKind kind, std::string_view name) {
@@ -26,10 +32,10 @@ std::span<const std::byte> Message::payload() const {
   if (!body) return {};
   const wire::Body* root = wire::GetBody(body->data());
   switch (root->message_type()) {
-    case wire::Any::Control: return bytes_of(root->message_as_Control()->payload());
-    case wire::Any::Weights: return bytes_of(root->message_as_Weights()->payload());
-    case wire::Any::Chunk: return bytes_of(root->message_as_Chunk()->payload());
-    case wire::Any::Snapshot: return bytes_of(root->message_as_Snapshot()->payload());
+    case wire::Any::Control: return payload_of(*this, root->message_as_Control()->payload());
+    case wire::Any::Weights: return payload_of(*this, root->message_as_Weights()->payload());
+    case wire::Any::Chunk: return payload_of(*this, root->message_as_Chunk()->payload());
+    case wire::Any::Snapshot: return payload_of(*this, root->message_as_Snapshot()->payload());
     default: return {};
   }
 }
@@ -51,7 +57,7 @@ Result<Hello> read_hello(const Message& message) {
 
 Result<Control> read_control(const Message& message) {
   SHOAL_TRY(const auto* table, table_of<wire::Control>(message, MessageKind::kControl, "control"));
-  return Control{view_of(table->verb()), view_of(table->text()), bytes_of(table->payload())};
+  return Control{view_of(table->verb()), view_of(table->text()), payload_of(message, table->payload())};
 }
 
 Error read_error(const Message& message) {
@@ -62,7 +68,7 @@ Error read_error(const Message& message) {
 
 Result<Weights> read_weights(const Message& message) {
   SHOAL_TRY(const auto* table, table_of<wire::Weights>(message, MessageKind::kWeights, "weights"));
-  return Weights{table->version(), table->global_step(), bytes_of(table->payload())};
+  return Weights{table->version(), table->global_step(), payload_of(message, table->payload())};
 }
 
 Result<Chunk> read_chunk(const Message& message) {
@@ -80,7 +86,7 @@ Result<Chunk> read_chunk(const Message& message) {
   const auto position = bytes_of(table->position());
   chunk.position = {reinterpret_cast<const char*>(position.data()), position.size()};
   chunk.scalars = {table->scalars()->data(), table->scalars()->size()};
-  chunk.payload = bytes_of(table->payload());
+  chunk.payload = payload_of(message, table->payload());
   return chunk;
 }
 
@@ -93,7 +99,7 @@ Result<SnapshotPart> read_snapshot_part(const Message& message) {
   part.total_bytes = table->total_bytes();
   part.last = table->last();
   part.text = view_of(table->text());
-  part.payload = bytes_of(table->payload());
+  part.payload = payload_of(message, table->payload());
   return part;
 }
 

@@ -38,12 +38,13 @@ const char* flaw(const wire::Weights& weights) {
   return nullptr;
 }
 
-const char* flaw(const wire::Chunk& chunk) {
+// `rest_bytes`: of the payload, where it does not lie in the FlatBuffer.
+const char* flaw(const wire::Chunk& chunk, size_t rest_bytes) {
   if (chunk.encoding() != uint8_t(Encoding::kDense) && chunk.encoding() != uint8_t(Encoding::kSparseRows))
     return "unknown encoding";
   if (chunk.range_begin() > chunk.range_end()) return "byte range ends before it begins";
   if (chunk.encoding() == uint8_t(Encoding::kDense) &&
-      chunk.range_end() - chunk.range_begin() != chunk.payload()->size())
+      chunk.range_end() - chunk.range_begin() != chunk.payload()->size() + rest_bytes)
     return "payload and byte range differ in size";
   if (chunk.chunk_index() >= chunk.chunk_count()) return "chunk index not below chunk count";
   if (chunk.position()->size() > kPositionBytesMax) return "input position too long";
@@ -54,10 +55,10 @@ const char* flaw(const wire::Chunk& chunk) {
   return nullptr;
 }
 
-const char* flaw(const wire::Snapshot& part) {
+const char* flaw(const wire::Snapshot& part, size_t rest_bytes) {
   if (!within(part.name(), 1, kNameBytesMax)) return "name of no or too many characters";
   if (!within(part.text(), 0, kTextBytesMax)) return "text too long";
-  if (part.offset() > part.total_bytes() || part.payload()->size() > part.total_bytes() - part.offset())
+  if (part.offset() > part.total_bytes() || part.payload()->size() + rest_bytes > part.total_bytes() - part.offset())
     return "part reaches beyond its arena";
   if (!aligned(part.payload()->data(), kBufferAlignment)) return "payload not aligned";
   return nullptr;
@@ -70,17 +71,29 @@ const char* flaw(const wire::Failure& failure) {
   return nullptr;
 }
 
-const char* flaw(const wire::Body& body) {
+const char* flaw(const wire::Body& body, size_t rest_bytes) {
   switch (body.message_type()) {
     case wire::Any::Hello: return flaw(*body.message_as_Hello());
     case wire::Any::Control: return flaw(*body.message_as_Control());
     case wire::Any::Weights: return flaw(*body.message_as_Weights());
-    case wire::Any::Chunk: return flaw(*body.message_as_Chunk());
-    case wire::Any::Snapshot: return flaw(*body.message_as_Snapshot());
+    case wire::Any::Chunk: return flaw(*body.message_as_Chunk(), rest_bytes);
+    case wire::Any::Snapshot: return flaw(*body.message_as_Snapshot(), rest_bytes);
     case wire::Any::Failure: return flaw(*body.message_as_Failure());
     case wire::Any::NONE: break;
   }
   return "no message inside";
+}
+
+// A payload beside the FlatBuffer takes the place of the one inside, which then is empty.
+const char* flaw_of_rest(const wire::Body& body, std::span<const std::byte> rest) {
+  if (rest.empty()) return nullptr;
+  const flatbuffers::Vector<uint8_t>* inside = nullptr;
+  if (const auto* control = body.message_as_Control()) inside = control->payload();
+  if (const auto* weights = body.message_as_Weights()) inside = weights->payload();
+  if (const auto* chunk = body.message_as_Chunk()) inside = chunk->payload();
+  if (const auto* part = body.message_as_Snapshot()) inside = part->payload();
+  if (!inside || inside->size() != 0) return "more bytes than the message has room for";
+  return aligned(rest.data(), kBufferAlignment) ? nullptr : "payload not aligned";
 }
 
 }  // namespace
@@ -94,14 +107,15 @@ Result<void> verify(const Message& message) {
   if (expected == wire::Any::NONE) return broken(message, "unknown kind");
   if (!message.body) return broken(message, "no body");
   // The verifier asserts below 2 GiB, so the length comes first; it works relative to the start, so alignment comes too.
-  if (message.body->size() > kBodyBytesMax) return broken(message, "larger than any message may be");
+  if (message.body_bytes() > kBodyBytesMax) return broken(message, "larger than any message may be");
   if (!aligned(message.body->data(), kBufferAlignment)) return broken(message, "body not aligned");
   flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(message.body->data()), message.body->size(),
                                  kVerifierDepthMax, kVerifierTablesMax);
   if (!wire::VerifyBodyBuffer(verifier)) return broken(message, "not a well-formed FlatBuffer");
   const wire::Body& body = *wire::GetBody(message.body->data());
   if (body.message_type() != expected) return broken(message, "head and body are of different kinds");
-  if (const char* what = flaw(body)) return broken(message, what);
+  if (const char* what = flaw(body, message.body->rest().size())) return broken(message, what);
+  if (const char* what = flaw_of_rest(body, message.body->rest())) return broken(message, what);
   return {};
 }
 

@@ -45,6 +45,13 @@ std::byte* allocate_block(size_t capacity) {
   return static_cast<std::byte*>(block);
 }
 
+/// A header by itself: the memory of a source may be seen by others.
+void* allocate_header() {
+  void* header = std::aligned_alloc(kBufferAlignment, kHeaderBytes);
+  SHOAL_CHECK(header != nullptr);  // out of memory
+  return header;
+}
+
 void free_block(Buffer* buffer) { std::free(static_cast<void*>(buffer)); }
 
 }  // namespace
@@ -54,12 +61,16 @@ Ref<Buffer> Buffer::allocate(size_t bytes) {
   return Ref<Buffer>::adopt(::new (block) Buffer(block + kHeaderBytes, bytes, align_up(bytes), nullptr));
 }
 
+bool Buffer::unique() const {
+  return references_.load(std::memory_order_acquire) == 1 && !retired_.load(std::memory_order_relaxed);
+}
+
 void Buffer::release() const {
   // acq_rel: what this holder did is done before the block is reused, and what the others did is seen by who reuses it.
   if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   auto* self = const_cast<Buffer*>(this);
-  if (pool_) {
-    pool_->take_back(self);
+  if (owner_) {
+    owner_->take_back(self);
   } else {
     self->~Buffer();
     free_block(self);
@@ -72,6 +83,7 @@ struct BufferPool::State {
   size_t retained_bytes_max = 0;
   size_t idle_bytes = 0;
   std::map<size_t, std::vector<Buffer*>> idle;  // by capacity; the newest is taken first, while it is in the cache
+  std::shared_ptr<BlockSource> source;          // given once, then never another
   Stats stats;
   uint64_t in_use_count = 0;
   std::shared_ptr<BufferPool> while_in_use;  // the buffers' share in the pool, held while any is out
@@ -82,12 +94,15 @@ BufferPool::BufferPool() : state_(std::make_unique<State>()) {}
 BufferPool::~BufferPool() {
   SHOAL_CHECK(state_->in_use_count == 0);
   for (auto& [capacity, buffers] : state_->idle) {
-    for (Buffer* buffer : buffers) {
-      ASAN_UNPOISON_MEMORY_REGION(buffer->data_, capacity);
-      buffer->~Buffer();
-      free_block(buffer);
-    }
+    for (Buffer* buffer : buffers) give_up(buffer);
   }
+}
+
+void BufferPool::give_up(Buffer* buffer) {
+  ASAN_UNPOISON_MEMORY_REGION(buffer->data_, buffer->capacity_);
+  if (buffer->source_) buffer->source_->free(buffer->data_, buffer->capacity_);
+  buffer->~Buffer();
+  free_block(buffer);
 }
 
 std::shared_ptr<BufferPool> BufferPool::create(size_t retained_bytes_max) {
@@ -97,9 +112,36 @@ std::shared_ptr<BufferPool> BufferPool::create(size_t retained_bytes_max) {
   return pool;
 }
 
+std::shared_ptr<BlockSource> BufferPool::adopt_source(std::shared_ptr<BlockSource> source) {
+  std::map<size_t, std::vector<Buffer*>> ordinary;
+  std::shared_ptr<BlockSource> in_use;
+  {
+    std::lock_guard lock(state_->mutex);
+    State& state = *state_;
+    if (!state.source) {
+      state.source = std::move(source);
+      std::swap(ordinary, state.idle);
+      state.stats.allocated_bytes -= std::exchange(state.idle_bytes, 0);
+    }
+    in_use = state.source;
+  }
+  for (auto& [capacity, buffers] : ordinary) {
+    for (Buffer* buffer : buffers) give_up(buffer);
+  }
+  return in_use;
+}
+
+Buffer* BufferPool::make(size_t bytes, size_t capacity, BlockSource* source) {
+  if (std::byte* block = source ? source->allocate(capacity) : nullptr)
+    return ::new (allocate_header()) Buffer(block, bytes, capacity, this, source);
+  std::byte* block = allocate_block(capacity);
+  return ::new (block) Buffer(block + kHeaderBytes, bytes, capacity, this);
+}
+
 Ref<Buffer> BufferPool::get(size_t bytes) {
   const size_t capacity = size_class(bytes);
   Buffer* buffer = nullptr;
+  BlockSource* source = nullptr;
   {
     std::lock_guard lock(state_->mutex);
     State& state = *state_;
@@ -116,14 +158,14 @@ Ref<Buffer> BufferPool::get(size_t bytes) {
     state.stats.in_use_bytes += capacity;
     state.stats.peak_in_use_bytes = std::max(state.stats.peak_in_use_bytes, state.stats.in_use_bytes);
     if (state.in_use_count++ == 0) state.while_in_use = self_.lock();
+    source = state.source.get();
   }
   if (buffer) {
     ASAN_UNPOISON_MEMORY_REGION(buffer->data_, capacity);
     buffer->size_ = bytes;
     buffer->references_.store(1, std::memory_order_relaxed);
   } else {
-    std::byte* block = allocate_block(capacity);
-    buffer = ::new (block) Buffer(block + kHeaderBytes, bytes, capacity, this);
+    buffer = make(bytes, capacity, source);
   }
   return Ref<Buffer>::adopt(buffer);
 }
@@ -137,7 +179,8 @@ void BufferPool::take_back(Buffer* buffer) {
     const size_t capacity = buffer->capacity_;
     state.stats.in_use_bytes -= capacity;
     if (--state.in_use_count == 0) last = std::move(state.while_in_use);
-    keep = capacity <= state.retained_bytes_max && state.idle_bytes <= state.retained_bytes_max - capacity;
+    keep = capacity <= state.retained_bytes_max && state.idle_bytes <= state.retained_bytes_max - capacity &&
+           buffer->source_ == state.source.get() && !buffer->retired_.load(std::memory_order_relaxed);
     if (keep) {
       ASAN_POISON_MEMORY_REGION(buffer->data_, capacity);
       state.idle[capacity].push_back(buffer);
@@ -146,10 +189,7 @@ void BufferPool::take_back(Buffer* buffer) {
       state.stats.allocated_bytes -= capacity;
     }
   }
-  if (!keep) {
-    buffer->~Buffer();
-    free_block(buffer);
-  }
+  if (!keep) give_up(buffer);
 }
 
 BufferPool::Stats BufferPool::stats() const {

@@ -1,5 +1,7 @@
 #include "cluster_of_threads.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <thread>
@@ -83,7 +85,9 @@ std::vector<TaskOutcome> run_cluster_of_threads(const cluster::ClusterSize& size
   if (!task_host->buffers) task_host->buffers = BufferPool::create();
   task_host->transports["inproc"] = transport::inproc_factory(std::make_shared<transport::InprocHub>());
   std::vector<RunConfig> configs;
-  for (cluster::TaskConfig& task : cluster::in_process_tasks(size, "cluster")) {
+  // Addresses that no other process of this machine has, for transports that reach beyond this one (shm).
+  const std::string name = "cluster-" + std::to_string(::getpid());
+  for (cluster::TaskConfig& task : cluster::in_process_tasks(size, name)) {
     configs.push_back(RunConfig(options, std::move(task)).with_host(task_host));
   }
   return env->run(cluster.run(std::move(configs)));

@@ -44,9 +44,10 @@ struct Message {
   MessageHead head;
   Ref<const Buffer> body;  ///< null for kinds without one
 
-  /// The payload vector of the body (empty if it has none), aligned to 64 bytes.
+  /// The payload vector of the body (empty if it has none), aligned to 64 bytes. Where the body has a rest() (a transport
+  /// left the payload in the peer's memory), it is that, and the vector inside the FlatBuffer is empty.
   std::span<const std::byte> payload() const;
-  size_t body_bytes() const { return body ? body->size() : 0; }
+  size_t body_bytes() const { return body ? body->size() + body->rest().size() : 0; }
 };
 
 /// Checks a body from outside against its kind: FlatBuffers verifier (bounded depth and tables), then alignment, required

@@ -45,7 +45,25 @@ class Ref {
   T* object_ = nullptr;
 };
 
-class BufferPool;
+class Buffer;
+
+/// Gets a buffer back when the last reference to it is dropped, on the thread that dropped it.
+class BufferOwner {
+ public:
+  virtual void take_back(Buffer* buffer) = 0;
+
+ protected:
+  ~BufferOwner() = default;
+};
+
+/// Where the blocks of a pool lie, if not in ordinary memory. Thread-safe.
+class BlockSource {
+ public:
+  virtual ~BlockSource() = default;
+  /// A block aligned to 64 bytes. Null: there is none to be had, and the pool takes ordinary memory.
+  virtual std::byte* allocate(size_t bytes) = 0;
+  virtual void free(std::byte* block, size_t bytes) = 0;
+};
 
 /// One block of memory aligned to 64 bytes. Written by its maker, immutable once shared. Any thread may hold and drop
 /// references; the last one returns the block to its pool (or frees it).
@@ -53,6 +71,15 @@ class Buffer {
  public:
   /// A buffer outside any pool. `bytes` may be 0. Contents are undefined.
   static Ref<Buffer> allocate(size_t bytes);
+  /// For those who lend memory that others may only read: a view of `bytes`, and of `rest` that belongs behind it, both of
+  /// which stay until `owner` takes the buffer back. Never unique(). Begins with one reference.
+  Buffer(std::span<const std::byte> bytes, std::span<const std::byte> rest, BufferOwner& owner)
+      : data_(const_cast<std::byte*>(bytes.data())),
+        size_(bytes.size()),
+        capacity_(bytes.size()),
+        rest_(rest),
+        owner_(&owner),
+        retired_(true) {}
 
   std::byte* data() { return data_; }
   const std::byte* data() const { return data_; }
@@ -60,11 +87,17 @@ class Buffer {
   size_t capacity() const { return capacity_; }  ///< bytes available from data()
   std::span<std::byte> bytes() { return {data_, size_}; }
   std::span<const std::byte> bytes() const { return {data_, size_}; }
+  /// What belongs behind bytes() but lies elsewhere: the payload of a message that a transport left where the peer wrote
+  /// it. Empty for all other buffers.
+  std::span<const std::byte> rest() const { return rest_; }
   /// Changes the bytes in use, at most capacity(); keeps contents.
   void resize(size_t bytes) { SHOAL_CHECK(bytes <= capacity_); size_ = bytes; }
   /// True if the caller holds the only reference: it may write. An acquire load, so that everything other holders
   /// read is done before the write (shared_ptr::use_count() is relaxed and may not decide this).
-  bool unique() const { return references_.load(std::memory_order_acquire) == 1; }
+  bool unique() const;
+  /// By a holder: others, who hold no reference, may read this memory for as long as they like. It is never unique() again,
+  /// and when the last reference is gone it is given back to the system instead of being used again.
+  void retire() const { retired_.store(true, std::memory_order_relaxed); }
 
   void add_ref() const { references_.fetch_add(1, std::memory_order_relaxed); }
   void release() const;
@@ -74,20 +107,22 @@ class Buffer {
 
  private:
   friend class BufferPool;
-  Buffer(std::byte* data, size_t size, size_t capacity, BufferPool* pool)
-      : data_(data), size_(size), capacity_(capacity), pool_(pool) {}
-  ~Buffer() = default;
+  Buffer(std::byte* data, size_t size, size_t capacity, BufferOwner* owner, BlockSource* source = nullptr)
+      : data_(data), size_(size), capacity_(capacity), owner_(owner), source_(source) {}
 
   std::byte* data_;
   size_t size_;
   size_t capacity_;
-  BufferPool* pool_;  // null: freed directly. The pool outlives its buffers (it is shared-owned by them, see buffer.cc).
+  std::span<const std::byte> rest_;
+  BufferOwner* owner_;  // null: freed directly. A pool outlives its buffers (it is shared-owned by them, see buffer.cc).
+  BlockSource* source_ = nullptr;  // of a pool's block; null: header and data are one block of ordinary memory
   mutable std::atomic<uint32_t> references_{1};
+  mutable std::atomic<bool> retired_{false};  // set before the setter drops its reference, which orders it
 };
 
 /// Recycles buffers by size, so that steady-state steps and messages allocate nothing. Thread-safe.
 /// Blocks are rounded up to size classes (powers of two and their 3/4 points from 256 B; 1 MiB multiples from 4 MiB).
-class BufferPool {
+class BufferPool final : private BufferOwner {
  public:
   /// `retained_bytes_max` bounds what idle buffers may keep; more is freed on release.
   static std::shared_ptr<BufferPool> create(size_t retained_bytes_max = size_t(1) << 30);
@@ -95,6 +130,10 @@ class BufferPool {
 
   /// A buffer with size() == bytes, contents undefined. Buffers keep the pool alive.
   Ref<Buffer> get(size_t bytes);
+
+  /// From now on new blocks come from `source`, unless the pool got one before. Returns the one in use. Blocks of ordinary
+  /// memory are not kept any more when they come back.
+  std::shared_ptr<BlockSource> adopt_source(std::shared_ptr<BlockSource> source);
 
   struct Stats {
     uint64_t allocated_bytes = 0;   ///< from the system, in use or idle
@@ -106,9 +145,10 @@ class BufferPool {
   Stats stats() const;
 
  private:
-  friend class Buffer;
   BufferPool();
-  void take_back(Buffer* buffer);
+  void take_back(Buffer* buffer) override;
+  Buffer* make(size_t bytes, size_t capacity, BlockSource* source);
+  static void give_up(Buffer* buffer);
   struct State;
   std::unique_ptr<State> state_;
   std::weak_ptr<BufferPool> self_;

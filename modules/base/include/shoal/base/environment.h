@@ -58,7 +58,7 @@ class Environment {
   /// number of threads. Blocks; from the compute thread.
   virtual void parallel_for(int64_t count, int64_t grain, const UniqueFunction<void(int64_t, int64_t)>& body) = 0;
   virtual JobPool& pool() = 0;
-  /// By scheme ("inproc", "tcp"). NotFound names the schemes this build has.
+  /// By scheme ("inproc", "shm", "tcp"). NotFound names the schemes this build has.
   virtual Result<transport::Transport*> transport(std::string_view scheme) = 0;
   virtual Storage& storage() = 0;
   virtual BufferPool& buffers() = 0;

@@ -1,5 +1,6 @@
 #pragma once
-/// For transport/tcp and the HTTP endpoint only: the Asio context that the strand of a production environment runs.
+/// For transport/tcp, transport/shm and the HTTP endpoint only: the Asio context that the strand of a production
+/// environment runs.
 
 namespace boost::asio {
 class io_context;

@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""Whole jobs whose processes talk through shared memory; nothing of it is left when they end, however they end."""
+import json
+import os
+import pathlib
+import unittest
+
+from job import FIVE, SCALE, Job
+
+STEPS = 200
+STEP_MS = 20 * SCALE
+STEP = r"at step (\d+)"
+
+
+def names_of(job):
+    """The abstract sockets that servers of `job` listen on."""
+    listed = pathlib.Path("/proc/net/unix").read_text()
+    return [task for task in FIVE if task.startswith("ps") and f"@shoal/{os.geteuid()}/{job.address(task)}\n" in listed]
+
+
+class SharedMemory(unittest.TestCase):
+    def test_a_job_of_processes_ends_as_over_tcp(self):
+        with Job(FIVE, ["--steps", str(STEPS), "--transport", "shm", "--json"]) as job:
+            tasks = job.start_all()
+            job.expect_all_end(tasks)
+            end = job.finished()
+            self.assertEqual(end["global_step"], job.newest_step())
+            evaluated = json.loads(tasks["evaluator 0"].text().splitlines()[-1])
+            self.assertGreater(evaluated["accuracy"], 0.6)
+            self.assertEqual(names_of(job), [])
+
+    def test_whoever_is_killed_comes_back(self):
+        with Job(FIVE, ["--steps", "3000", "--transport", "shm", "--save-checkpoints-steps", "20"]) as job:
+            hurry = job.folder / "hurry"
+            job.flags += ["--step-ms", str(STEP_MS), "--hurry", str(hurry)]
+            tasks = job.start_all()
+            for task in ("worker 0", "ps 0", "worker 1"):
+                for trainer in ("chief 0", "worker 0", "worker 1"):
+                    mark = tasks[trainer].written()
+                    tasks[trainer].wait_for(STEP, after=mark)
+                self.assertEqual(names_of(job), ["ps 0"])
+                tasks[task].kill()
+                tasks[task] = job.start(task)
+            tasks["worker 1"].wait_for(STEP)
+            hurry.touch()
+            job.expect_all_end(tasks)
+            self.assertEqual(job.finished()["reason"], "max_steps")
+            self.assertEqual(names_of(job), [])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,14 @@
+/// The tests of transport/shm/ beyond what every transport must do (tests/transport). With --child it is instead the peer
+/// process of the tests that need a real one.
+#include <gmock/gmock.h>
+
+#include <cstring>
+
+#include "child_process.h"
+
+int main(int argc, char** argv) {
+  if (argc == 3 && std::strcmp(argv[1], "--child") == 0) return shoal::transport::child_process(argv[2]);
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // fork without exec is unsafe beside threads
+  testing::InitGoogleMock(&argc, argv);
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,62 @@
+#pragma once
+/// What goes over the control socket, as datagrams of an AF_UNIX SOCK_SEQPACKET: the handshake, memory, and wake-ups.
+/// Numbers are in the machine's own order; both ends are on it.
+#include <sys/types.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "segment.h"
+#include "shoal/transport/transport.h"
+
+namespace shoal::transport::shm {
+
+/// The first datagram in each direction. The connecting side's carries the memory of the rings. The first 8 bytes never
+/// change, whatever the version.
+struct Greeting {
+  uint32_t magic = kMagic;
+  uint32_t protocol = kProtocolVersion;
+  uint32_t layout = 0;
+  uint32_t status = 0;                            ///< of the answer
+  static constexpr uint32_t kMagic = 0x4d485353;  // "SSHM"
+};
+static_assert(sizeof(Greeting) == 16);
+inline constexpr uint32_t kWelcome = 0;
+inline constexpr uint32_t kOtherProtocol = 1;
+inline constexpr uint32_t kFull = 2;
+
+/// Every later datagram.
+struct Notice {
+  enum Kind : uint32_t {
+    kRing = 1,     ///< wake up; only the kind is sent
+    kSegment = 2,  ///< carries the memory of segment `id`, of `bytes` bytes
+    kForget = 3,   ///< segment `id` is not used any more
+  };
+  uint32_t kind = kRing;
+  uint32_t zero = 0;
+  uint64_t id = 0;
+  uint64_t bytes = 0;
+};
+static_assert(sizeof(Notice) == 24);
+inline constexpr size_t kRingBytes = sizeof(uint32_t);
+inline constexpr size_t kDatagramBytesMax = 64;  // longer ones are cut, and so not understood
+
+enum class Sent : uint8_t { kDone, kSocketFull, kFailed };  ///< kFailed: errno says why
+Sent send_datagram(int socket, std::span<const std::byte> bytes, int descriptor = -1);
+
+/// One datagram. Descriptors beyond the first are closed.
+struct Datagram {
+  enum class Kind : uint8_t { kData, kNothing, kEnd };
+  Kind kind = Kind::kNothing;
+  size_t bytes = 0;
+  std::array<std::byte, kDatagramBytesMax> data;
+  File file;
+};
+Datagram receive_datagram(int socket);
+
+/// The process at the other end, if it is of the same user.
+Result<pid_t> check_same_user(int socket);
+
+}  // namespace shoal::transport::shm

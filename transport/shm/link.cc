@@ -1,0 +1,283 @@
+#include "link.h"
+
+#include <poll.h>
+
+#include <cstring>
+
+#include "control.h"
+#include "shoal/base/production.h"
+
+namespace shoal::transport::shm {
+namespace {
+
+// Received messages that may wait for their task before reading stops.
+constexpr uint64_t kReadAheadBytes = 256 * 1024;
+constexpr Duration kCloseTimeout = std::chrono::seconds(1);
+constexpr uint64_t kReasonBytesMax = 64 * 1024;
+
+// A task's strand may look around for this long after traffic before it sleeps, where cores are plenty: on a small machine
+// the computing threads of this task or another want that core.
+Duration default_spin() {
+  constexpr int kCoresMany = 8;
+  static const bool many = usable_cores() >= kCoresMany;
+  return many ? std::chrono::microseconds(20) : std::chrono::microseconds(0);
+}
+
+}  // namespace
+
+Link::Link(std::shared_ptr<Core> core, Meeting meeting, const LinkOptions& options, std::shared_ptr<void> slot)
+    : core_(std::move(core)),
+      peer_(std::move(meeting.peer)),
+      name_(std::make_shared<const std::string>(to_string(peer_))),
+      spin_(options.spin.value_or(default_spin())),
+      slot_(std::move(slot)),
+      receive_bytes_max_(options.receive_bytes_max),
+      outgoing_(
+          options.send_queue_bytes_max,
+          [this] {
+            // A first message from the strand itself leaves at once.
+            if (core_->postbox->on_strand()) {
+              flush();
+            } else {
+              later(&Link::flush);
+            }
+          },
+          [this] {
+            core_->postbox->post([self = shared_from_this()] { release_senders(self->outgoing_, *self->senders_); });
+          }),
+      incoming_(
+          kReadAheadBytes,
+          [this] {
+            if (core_->open()) receiver_->wake_first();  // from the event loop only, never inside a call of the user's
+          },
+          [this] { later(&Link::end_stall); }),
+      senders_(std::make_shared<WaitList>(core_->env)),
+      receiver_(std::make_shared<WaitList>(core_->env)),
+      rings_(std::make_shared<const Rings>(std::move(meeting.rings), meeting.side)),
+      bell_(std::make_shared<Doorbell>(rings_, meeting.socket.get())),
+      inbox_(std::make_shared<Inbox>(rings_, bell_)) {
+  outbox_.emplace(rings_, bell_, core_->memory, meeting.socket.get());
+  socket_.emplace(core_->io);
+  error_code error;
+  socket_->assign(meeting.socket.get(), error);
+  if (!error) meeting.socket.release();
+}
+
+void Link::start() {
+  core_->remember(shared_from_this());
+  if (!socket_->is_open()) return fail(unavailable(*name_ + ": its socket cannot be watched"));
+  flush();  // arms the channel
+  wait_notice();
+}
+
+void Link::later(void (Link::*what)()) {
+  core_->postbox->post([self = shared_from_this(), what] { ((*self).*what)(); });
+}
+
+// ---- closing -------------------------------------------------------------------------------------------------------
+
+void Link::close(Error reason) {
+  outgoing_.close(closing_reason(std::move(reason)));  // from now on try_send() says no
+  // On the strand what fits into the ring leaves now: the task may be at its end, and its loop not turn again.
+  if (core_->postbox->on_strand()) begin_flushing();
+  later(&Link::end_reading);
+}
+
+void Link::begin_flushing() {
+  if (state_ != State::kOpen || !core_->open()) return;
+  state_ = State::kFlushing;
+  closing_timer_.emplace(core_->io, kCloseTimeout);
+  closing_timer_->async_wait([self = shared_from_this()](const error_code& error) {
+    if (!error) self->fail(unavailable(*self->name_ + ": the peer took nothing any more"));
+  });
+  flush();
+}
+
+void Link::end_reading() {
+  begin_flushing();
+  if (state_ == State::kClosed || !core_->open()) return;
+  stalled_.reset();
+  incoming_.close(*outgoing_.closed());
+  if (gone_) fail(unavailable(*name_ + ": the peer is gone"));
+}
+
+void Link::fail(const Error& reason) {
+  if (state_ == State::kClosed) return;
+  const auto self = shared_from_this();
+  state_ = State::kClosed;
+  core_->forget(this);
+  next_.reset();
+  outbox_.reset();
+  inbox_->forget_all();
+  bell_->close();
+  socket_.reset();
+  closing_timer_.reset();
+  slot_.reset();
+  if (stalled_) incoming_.push_from_line(*stalled_);
+  stalled_.reset();
+  outgoing_.close(reason);
+  outgoing_.discard();
+  incoming_.close(*outgoing_.closed());  // our own reason if there was one: it came first
+  senders_->stop();
+  receiver_->stop();
+}
+
+void Link::shut_down(SteadyTime deadline) {
+  const auto self = shared_from_this();
+  const Error ended = unavailable(*name_ + ": the task has ended");
+  outgoing_.close(ended);
+  if (state_ == State::kOpen) state_ = State::kFlushing;
+  while (state_ == State::kFlushing && !gone_) {
+    (void)outbox_->take_back();
+    const Filled filled = fill_ring();
+    if (filled != Filled::kBlocked && filled != Filled::kSocketFull) break;
+    rings_->our_wants().store(kRoom | kSlotsBack);
+    const Result<bool> room = outbox_->has_room();
+    if (!room || (*room && filled == Filled::kBlocked)) continue;
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - core_->env.now());
+    pollfd readable{socket_->native_handle(), short(filled == Filled::kSocketFull ? POLLIN | POLLOUT : POLLIN), 0};
+    if (left.count() <= 0 || ::poll(&readable, 1, int(left.count())) <= 0) break;
+    while (take_notice()) {
+    }
+  }
+  fail(ended);
+}
+
+// ---- the control socket --------------------------------------------------------------------------------------------
+
+void Link::wait_notice() {
+  if (waits_notice_ || gone_ || state_ == State::kClosed || !core_->open()) return;
+  waits_notice_ = true;
+  socket_->async_wait(Watched::wait_read, [self = shared_from_this()](const error_code&) {
+    self->waits_notice_ = false;
+    self->noticed();
+  });
+}
+
+void Link::noticed() {
+  if (state_ == State::kClosed || !core_->open()) return;
+  take_notice();  // one: if there are more, the loop comes back at once
+  wait_notice();
+  pump();
+}
+
+bool Link::take_notice() {
+  const Datagram datagram = receive_datagram(socket_->native_handle());
+  gone_ = gone_ || datagram.kind == Datagram::Kind::kEnd;
+  if (datagram.kind != Datagram::Kind::kData) return false;
+  if (state_ != State::kOpen) return true;  // what it still says does not matter
+  if (const Result<void> understood = understand(datagram); !understood) breach(understood.error());
+  return true;
+}
+
+Result<void> Link::understand(const Datagram& datagram) {
+  Notice notice{.kind = 0};
+  if (datagram.bytes == kRingBytes || datagram.bytes == sizeof notice)
+    std::memcpy(&notice, datagram.data.data(), datagram.bytes);
+  if (notice.kind == Notice::kRing && datagram.bytes == kRingBytes) return {};
+  if (notice.kind == Notice::kSegment && datagram.bytes == sizeof notice)
+    return inbox_->add_segment(notice.id, notice.bytes, datagram.file);
+  if (notice.kind != Notice::kForget || datagram.bytes != sizeof notice)
+    return data_loss("sent what is no notice of this protocol");
+  inbox_->forget_segment(notice.id);
+  return {};
+}
+
+// ---- receiving -----------------------------------------------------------------------------------------------------
+
+void Link::pump() {
+  pump_posted_ = false;
+  const auto self = shared_from_this();  // whoever is woken may drop the connection
+  if (state_ == State::kClosed || !core_->open()) return;
+  take_back();
+  read();
+  if (state_ == State::kClosed) return;
+  if (broken_) return fail(*broken_);
+  if (gone_ && input_is_over()) return fail(unavailable(*name_ + ": the peer is gone; it gave no reason"));
+  flush();
+}
+
+void Link::take_back() {
+  if (const Result<bool> back = outbox_->take_back(); !back) broken_ = back.error().with_context(*name_);
+}
+
+bool Link::input_is_over() const {
+  if (state_ != State::kOpen || outgoing_.closed()) return true;
+  if (stalled_) return false;
+  const auto next = inbox_->peek();
+  return !next || !*next;
+}
+
+void Link::read() {
+  for (uint32_t count = 0; reads() && count < kDescriptors; ++count) {
+    const Result<std::optional<Descriptor>> next = inbox_->peek();
+    if (!next) return breach(next.error());
+    if (!*next) return;
+    // Memory is announced before it is used.
+    while ((*next)->has_body && !inbox_->knows_segment((*next)->segment) && reads() && take_notice()) {
+    }
+    if (!reads()) return;
+    take_back();  // what was given back before the message was sent may be used again by whoever gets it
+    spin_until_ = core_->env.now() + spin_;
+    if (const Result<void> taken = take(**next); !taken) return breach(taken.error());
+  }
+}
+
+Result<void> Link::take(const Descriptor& next) {
+  const uint64_t bytes_max = next.final ? kReasonBytesMax : receive_bytes_max_.load(std::memory_order_relaxed);
+  SHOAL_TRY(Message message, inbox_->take(next, bytes_max, core_->env.buffers()));
+  SHOAL_TRY_VOID(verify(message));
+  core_->counters.messages_received.fetch_add(1, std::memory_order_relaxed);
+  core_->counters.bytes_received.fetch_add(message.body_bytes(), std::memory_order_relaxed);
+  if (!next.final) {
+    deliver(std::move(message));
+    return {};
+  }
+  if (message.head.kind != MessageKind::kError) return data_loss("the last message is no error message");
+  fail(closing_reason(read_error(message)));
+  return {};
+}
+
+void Link::deliver(Message message) {
+  if (incoming_.push_or_stand_in_line(message) == Channel::Push::kFull) stalled_ = std::move(message);
+}
+
+void Link::end_stall() {
+  incoming_.credit_noticed();
+  if (!stalled_) return;
+  Message message = std::move(*std::exchange(stalled_, std::nullopt));
+  incoming_.push_from_line(message);
+  incoming_.leave_line();
+  pump();
+}
+
+// ---- sleeping ------------------------------------------------------------------------------------------------------
+
+// Says what to be woken for, and looks once more whether that has come already.
+void Link::rest() {
+  if (state_ == State::kClosed || pump_posted_ || !core_->open()) return;
+  if (core_->env.now() < spin_until_) {
+    rings_->our_wants().store(0);
+    return wake_soon();
+  }
+  uint32_t wants = kMemory;
+  if (reads()) wants |= kMessages;
+  if (next_) wants |= kRoom | kSlotsBack;
+  rings_->our_wants().store(wants);
+  if (!work_waits()) return;
+  rings_->our_wants().store(0);
+  wake_soon();
+}
+
+bool Link::work_waits() {
+  const Result<bool> back = outbox_->take_back();
+  const auto arrived = inbox_->peek();
+  const Result<bool> room = outbox_->has_room();
+  return !back || (reads() && (!arrived || *arrived)) || (next_ && !waits_writable_ && (!room || *room));
+}
+
+void Link::wake_soon() {
+  if (!std::exchange(pump_posted_, true)) later(&Link::pump);
+}
+
+}  // namespace shoal::transport::shm

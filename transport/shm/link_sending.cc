@@ -1,0 +1,82 @@
+/// What a link does with its queue: into the ring, as far as there is room.
+#include <cstring>
+
+#include "link.h"
+
+namespace shoal::transport::shm {
+
+void Link::flush() {
+  const bool may_send = state_ == State::kOpen || state_ == State::kFlushing;
+  if (may_send && !waits_writable_ && !broken_ && core_->open()) {
+    const Filled filled = fill_ring();
+    if (filled == Filled::kAllSent) state_ = State::kLingering;
+    if (filled == Filled::kSocketFull) wait_writable();
+    if (filled == Filled::kBroken) wake_soon();  // not here: a user's call may be what is sending
+  }
+  rest();
+}
+
+Link::Filled Link::fill_ring() {
+  Filled filled = Filled::kIdle;
+  while (load_next()) {
+    const Result<bool> room = outbox_->has_room();
+    filled = Filled::kBlocked;
+    if (!room) broken_ = room.error().with_context(*name_);
+    if (!room || !*room) break;
+    const Result<void> reachable = make_reachable(*next_);
+    const Result<Outbox::Put> put = reachable ? outbox_->put(*next_, next_is_final_) : reachable.error();
+    if (!put) broken_ = put.error().with_context(*name_);
+    if (!put || *put == Outbox::Put::kGone) filled = Filled::kGone;
+    if (put && *put == Outbox::Put::kSocketFull) filled = Filled::kSocketFull;
+    if (filled != Filled::kBlocked) break;
+    core_->counters.messages_sent.fetch_add(1, std::memory_order_relaxed);
+    core_->counters.bytes_sent.fetch_add(next_->body_bytes(), std::memory_order_relaxed);
+    next_.reset();
+    filled = next_is_final_ ? Filled::kAllSent : Filled::kIdle;
+  }
+  return broken_ ? Filled::kBroken : filled;
+}
+
+// What is to be sent next; after the last of the queue, the reason for closing.
+bool Link::load_next() {
+  if (next_ || next_is_final_) return next_.has_value();
+  Result<std::optional<Message>> popped = outgoing_.pop_or_arm();
+  if (popped) {
+    next_ = std::move(*popped);
+  } else if (state_ == State::kFlushing) {
+    next_ = make_error(core_->env.buffers(), popped.error());
+    next_is_final_ = true;
+  }
+  return next_.has_value();
+}
+
+// A body that was built elsewhere, or that came from another peer, is copied to where this one can read it.
+Result<void> Link::make_reachable(Message& message) {
+  if (outbox_->can_reach(message)) return {};
+  const std::span<const std::byte> front = message.body->bytes();
+  const std::span<const std::byte> rest = message.body->rest();
+  const size_t payload_bytes = message.payload().size();
+  Ref<Buffer> whole = core_->env.buffers().get(front.size() + rest.size());
+  std::memcpy(whole->data(), front.data(), front.size());
+  if (!rest.empty()) {
+    // The payload comes back in its place: behind its length, the last word of the front.
+    const auto length = uint32_t(rest.size());
+    std::memcpy(whole->data() + front.size() - sizeof length, &length, sizeof length);
+    std::memcpy(whole->data() + front.size(), rest.data(), rest.size());
+  }
+  core_->counters.bytes_copied.fetch_add(payload_bytes, std::memory_order_relaxed);
+  message.body = std::move(whole);
+  if (outbox_->can_reach(message)) return {};
+  return unavailable("no shared memory is left for a message of " + std::to_string(message.body_bytes()) +
+                     " bytes; raise the limit of open files (ulimit -n), or use --transport tcp");
+}
+
+void Link::wait_writable() {
+  waits_writable_ = true;
+  socket_->async_wait(Watched::wait_write, [self = shared_from_this()](const error_code&) {
+    self->waits_writable_ = false;
+    self->flush();
+  });
+}
+
+}  // namespace shoal::transport::shm

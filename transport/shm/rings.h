@@ -1,0 +1,102 @@
+#pragma once
+/// What two processes share besides the messages themselves: per direction, a ring of descriptors of messages, and one of
+/// buffers given back. Each word has one writer; nothing in here is ever locked, so nothing stays locked when a process is
+/// killed, and a descriptor that was not wholly written was never published.
+///
+/// The other side can write all of it at any time. So each side keeps its own positions to itself, only publishes them
+/// here, copies what it reads before it looks at it, and checks every number.
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <type_traits>
+
+#include "bounds.h"
+#include "segment.h"
+#include "shoal/transport/message.h"
+
+namespace shoal::transport::shm {
+
+/// Changes when anything that the two sides share changes its layout.
+inline constexpr uint32_t kLayout = 1;
+
+static_assert(std::atomic<uint32_t>::is_always_lock_free);  // or it would not work between processes
+static_assert((kDescriptors & (kDescriptors - 1)) == 0 && (kSlots & (kSlots - 1)) == 0);
+
+/// A message on its way: its head, and where in the sender's memory its body lies: [front][payload], the front being all of
+/// the FlatBuffer before the bytes of its payload. A body without a payload is all front.
+struct Descriptor {
+  uint8_t kind = 0;
+  uint8_t status = 0;
+  uint8_t final = 0;  ///< 1: an error message, the sender's reason for closing; nothing follows
+  uint8_t has_body = 0;
+  uint32_t sender = 0;
+  uint64_t job = 0, epoch = 0, incarnation = 0, sequence = 0, reply_to = 0, global_step = 0;
+  uint64_t segment = 0;
+  uint64_t offset = 0;
+  uint64_t front_bytes = 0;
+  uint64_t payload_bytes = 0;
+  uint32_t slot = 0;  ///< what the receiver gives back when it needs the body no longer
+  uint32_t zero = 0;
+};
+static_assert(sizeof(Descriptor) == 96 && std::is_trivially_copyable_v<Descriptor>);
+
+/// What one side sends, in a segment of its own making or the peer's.
+struct Lane {
+  alignas(64) std::atomic<uint32_t> written;     // by the sender: descriptors, ever
+  alignas(64) std::atomic<uint32_t> read;        // by the receiver: of those
+  alignas(64) std::atomic<uint32_t> given_back;  // by the receiver: slots, ever
+  alignas(64) std::atomic<uint32_t> returns[kSlots];
+  alignas(64) Descriptor descriptors[kDescriptors];
+};
+
+/// What a side that sleeps wants to be woken for, in bits. It sets them and then looks once more; whoever brings such a
+/// thing about sees them, takes them away and rings. Both are sequentially consistent, so that one of the two sees the
+/// other.
+enum Wants : uint32_t {
+  kMessages = 1,   ///< a descriptor was written
+  kRoom = 2,       ///< one was read
+  kSlotsBack = 4,  ///< a slot was given back
+  kMemory = 8,     ///< a large one was
+};
+
+struct RingsLayout {
+  struct alignas(64) Side {
+    std::atomic<uint32_t> wants;
+  } sides[2];     // 0 connected, 1 accepted
+  Lane lanes[2];  // [i]: what side i sends
+};
+inline constexpr size_t kRingsBytes = (sizeof(RingsLayout) + 65535) / 65536 * 65536;  // whole pages of any size
+
+/// The rings as side `side` sees them.
+class Rings {
+ public:
+  Rings(Mapping memory, int side) : memory_(std::move(memory)), side_(side) {}
+  Lane& sent() const { return layout().lanes[side_]; }
+  Lane& received() const { return layout().lanes[1 - side_]; }
+  std::atomic<uint32_t>& our_wants() const { return layout().sides[side_].wants; }
+  std::atomic<uint32_t>& their_wants() const { return layout().sides[1 - side_].wants; }
+
+ private:
+  RingsLayout& layout() const { return *reinterpret_cast<RingsLayout*>(memory_.data()); }
+  Mapping memory_;
+  const int side_;
+};
+
+/// Wakes the other side. Any thread.
+class Doorbell {
+ public:
+  Doorbell(std::shared_ptr<const Rings> rings, int socket) : rings_(std::move(rings)), socket_(socket) {}
+  /// After something of `what` (bits of Wants) was published: rings if the other side sleeps and wants to know.
+  void notify(uint32_t what);
+  /// From now on it is mute; the socket may be closed.
+  void close();
+
+ private:
+  const std::shared_ptr<const Rings> rings_;
+  std::mutex mutex_;
+  int socket_;  // guarded by mutex_; -1: closed
+};
+
+}  // namespace shoal::transport::shm

@@ -1,0 +1,62 @@
+#pragma once
+/// Memory without a name (memfd), which goes when its last user goes, however that one ends.
+#include <cstddef>
+#include <utility>
+
+#include "shoal/base/result.h"
+
+namespace shoal::transport::shm {
+
+/// Owns a file descriptor.
+class File {
+ public:
+  File() = default;
+  explicit File(int descriptor) : descriptor_(descriptor) {}
+  File(File&& other) noexcept : descriptor_(other.release()) {}
+  File& operator=(File&& other) noexcept { return std::swap(descriptor_, other.descriptor_), *this; }
+  ~File();
+  explicit operator bool() const { return descriptor_ >= 0; }
+  int get() const { return descriptor_; }
+  int release() { return std::exchange(descriptor_, -1); }
+
+ private:
+  int descriptor_ = -1;
+};
+
+/// Memory mapped into this process until the end of the object.
+class Mapping {
+ public:
+  Mapping() = default;
+  Mapping(void* base, size_t bytes) : base_(static_cast<std::byte*>(base)), bytes_(bytes) {}
+  Mapping(Mapping&& other) noexcept : base_(std::exchange(other.base_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  Mapping& operator=(Mapping&& other) noexcept {
+    std::swap(base_, other.base_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~Mapping();
+  std::byte* data() const { return base_; }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  std::byte* base_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+struct Segment {
+  File file;
+  Mapping memory;
+};
+
+enum class PeersMay : uint8_t { kRead, kWrite };
+
+/// Zeroed memory of a whole number of pages, at least `bytes`. Sealed: its size never changes again, for anyone, so that no
+/// access to it can fail. With kRead, nobody else can map it for writing (Linux 5.1 or newer; older ones cannot be kept
+/// from it). Unavailable if the system has none, or no descriptor, left.
+Result<Segment> create_segment(size_t bytes, PeersMay peers);
+
+/// Maps memory that a peer made. DataLoss unless it is memory of exactly `bytes` bytes whose size is sealed; Unavailable if
+/// there is no address space.
+Result<Mapping> map_segment(const File& file, size_t bytes, PeersMay access);
+
+}  // namespace shoal::transport::shm
