@@ -13,9 +13,7 @@ double Latencies::percentile(double share) {
   return seconds_[std::min(seconds_.size() - 1, size_t(share * double(seconds_.size())))];
 }
 
-double now_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double now_seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 double processor_seconds() {
   rusage usage{};

@@ -16,7 +16,8 @@ using transport::Message;
 constexpr auto kPatience = std::chrono::seconds(60);
 
 std::unique_ptr<Environment> make_task(const char* name, const PairOptions& options, const TransportTable& table) {
-  return make_production_environment({.task = name, .sink = {}, .transports = table, .pool_threads = 1, .spin = options.spin});
+  return make_production_environment(
+      {.task = name, .sink = {}, .transports = table, .pool_threads = 1, .spin = options.spin});
 }
 
 }  // namespace
@@ -28,7 +29,8 @@ Pair::Pair(const PairOptions& options) : options_(options) {
   server_ = make_task("server", options, table);
   client_ = make_task("client", options, table);
   const transport::Endpoint at{options.scheme, options.scheme == "tcp" ? "127.0.0.1:0" : "bench:0"};
-  listener_ = value_or_raise(transport_of(*server_).listen(at, {.receive_bytes_max = uint64_t(2) << 30, .checksum = options.checksum}));
+  listener_ = value_or_raise(
+      transport_of(*server_).listen(at, {.receive_bytes_max = uint64_t(2) << 30, .checksum = options.checksum}));
   thread_ = std::thread([this] { value_or_raise(server_->run(serve())); });
   value_or_raise(client_->run(connect()));
 }
@@ -91,7 +93,8 @@ Task<Result<void>> Pair::ask(size_t bytes, int64_t count, Exchange& exchange) {
     Message copy = message;
     copy.head.sequence = uint64_t(i);
     const double start = now_seconds();
-    if (!connection_->try_send(copy)) SHOAL_CO_TRY_VOID(co_await connection_->send(std::move(copy), client_->after(kPatience)));
+    if (!connection_->try_send(copy))
+      SHOAL_CO_TRY_VOID(co_await connection_->send(std::move(copy), client_->after(kPatience)));
     auto receiving = connection_->receive(client_->after(kPatience));
     SHOAL_CO_TRY(const Message reply, co_await std::move(receiving));
     const double end = now_seconds();

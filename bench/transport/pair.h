@@ -55,8 +55,8 @@ class Pair {
   std::unique_ptr<Environment> server_, client_;
   std::unique_ptr<transport::Listener> listener_;
   std::unique_ptr<transport::Connection> accepted_, connection_;
-  transport::Message reply_;           // the server's, of the size last asked for
-  std::vector<double> received_;       // by the server: when each message of a run was there
+  transport::Message reply_;      // the server's, of the size last asked for
+  std::vector<double> received_;  // by the server: when each message of a run was there
   std::thread thread_;
 };
 

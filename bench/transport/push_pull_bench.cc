@@ -142,7 +142,8 @@ class Worker {
       Message copy = push;
       copy.head.sequence = uint64_t(i + 1);
       const double start = now_seconds();
-      if (!connection_->try_send(copy)) SHOAL_CO_TRY_VOID(co_await connection_->send(std::move(copy), env_.after(kPatience)));
+      if (!connection_->try_send(copy))
+        SHOAL_CO_TRY_VOID(co_await connection_->send(std::move(copy), env_.after(kPatience)));
       auto receiving = connection_->receive(env_.after(kPatience));
       SHOAL_CO_TRY(const Message reply, co_await std::move(receiving));
       if (reply.payload().size() != bytes) co_return internal_error("the answer has another size");
@@ -163,12 +164,9 @@ void print(const Options& options, int64_t bytes, Exchange& ours, Exchange& raw)
   const double median = ours.round_trips.percentile(0.5), limit = raw.round_trips.percentile(0.5);
   const double rate = 2e-9 * double(bytes) / median;
   if (options.json) {
-    const nlohmann::json line{{"transport", options.scheme},
-                              {"bytes", bytes},
-                              {"median_us", 1e6 * median},
-                              {"p99_us", 1e6 * ours.round_trips.percentile(0.99)},
-                              {"gb_per_second", rate},
-                              {"sockets_median_us", 1e6 * limit}};
+    const nlohmann::json line{{"transport", options.scheme}, {"bytes", bytes},
+                              {"median_us", 1e6 * median},   {"p99_us", 1e6 * ours.round_trips.percentile(0.99)},
+                              {"gb_per_second", rate},       {"sockets_median_us", 1e6 * limit}};
     std::printf("%s\n", line.dump().c_str());
   } else {
     std::printf("%-8s %12lld %12.1f %12.1f %9.2f %14.1f %8.2f\n", options.scheme.c_str(), (long long)bytes, 1e6 * median,

@@ -118,7 +118,7 @@ Exchange together(const There& there, const Back& back) {
 
 Exchange futex_round_trips(int64_t count, bool spin) {
   SharedMemory memory(2 * sizeof(Signal));
-  auto* const there = new (memory.data()) Signal, * const back = new (memory.data() + sizeof(Signal)) Signal;
+  auto *const there = new (memory.data()) Signal, *const back = new (memory.data() + sizeof(Signal)) Signal;
   return together(
       [&](Exchange& exchange) {
         for (uint32_t i = 1; i <= uint32_t(count); ++i) {
@@ -210,7 +210,7 @@ Exchange socket_push_pull(size_t bytes, int64_t count) {
 Exchange hand_over(size_t bytes, int64_t count) {
   const size_t slots = bytes <= (size_t(1) << 20) ? 8 : 2;
   SharedMemory memory(2 * sizeof(Signal) + slots * align_up(bytes));
-  auto* const filled = new (memory.data()) Signal, * const freed = new (memory.data() + sizeof(Signal)) Signal;
+  auto *const filled = new (memory.data()) Signal, *const freed = new (memory.data() + sizeof(Signal)) Signal;
   std::byte* const data = memory.data() + 2 * sizeof(Signal);
   const auto slot = [&](int64_t i) { return data + size_t(i) % slots * align_up(bytes); };
   uint64_t sum = 0;

@@ -75,7 +75,8 @@ void round_trip(benchmark::State& state, const PairOptions& options, size_t byte
 void stream(benchmark::State& state, const PairOptions& options, size_t bytes) {
   Pair pair(options);
   const int64_t most = std::max<int64_t>(3, (int64_t(4) << 30) / int64_t(bytes + 1024));
-  const Exchange taken = measure([&](int64_t count) { return pair.stream(bytes, count, true); }, std::min<int64_t>(most, 300'000));
+  const Exchange taken =
+      measure([&](int64_t count) { return pair.stream(bytes, count, true); }, std::min<int64_t>(most, 300'000));
   const double messages = double(taken.one_way.count()), all = double(bytes) * messages;
   for (auto _ : state) state.SetIterationTime(taken.seconds / messages);
   const bool sockets = over_sockets(options.scheme);
@@ -103,8 +104,8 @@ void add(const std::string& name, Measurement measurement, const PairOptions& op
       ->Unit(benchmark::kMicrosecond);
 }
 
-constexpr size_t kSizes[] = {64, size_t(1) << 10, size_t(16) << 10, size_t(256) << 10, size_t(1) << 20,
-                             size_t(16) << 20, size_t(256) << 20};
+constexpr size_t kSizes[] = {
+    64, size_t(1) << 10, size_t(16) << 10, size_t(256) << 10, size_t(1) << 20, size_t(16) << 20, size_t(256) << 20};
 
 void add_scheme(const std::string& name, const PairOptions& options) {
   PairOptions spinning = options;

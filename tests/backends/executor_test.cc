@@ -7,9 +7,9 @@
 #include <thread>
 
 #include "run_graph.h"
-#include "shoal/base/cpu.h"
 #include "shoal/backends/kernel.h"
 #include "shoal/backends/reference.h"
+#include "shoal/base/cpu.h"
 #include "shoal/graph/ops.h"
 
 namespace shoal::backends::testing {

@@ -29,8 +29,8 @@ class Sim {
         }(),
         [this]() -> Task<Done> {
           LinkOptions options{.receive_bytes_max = uint64_t(1) << 30};
-          SHOAL_CO_TRY(connected_, co_await transport(client()).connect(listener_->endpoint(), options,
-                                                                       client().after(seconds(60))));
+          SHOAL_CO_TRY(connected_,
+                       co_await transport(client()).connect(listener_->endpoint(), options, client().after(seconds(60))));
           co_return Done();
         }());
   }
@@ -101,8 +101,8 @@ TEST(SimNetwork, BytesTakeTheirTimeOneAfterTheOther) {
 }
 
 TEST(SimNetwork, TheSameSeedGivesTheSameTimes) {
-  const SimLink link{.latency = milliseconds(5), .jitter = milliseconds(3), .bytes_per_second = 1e6, .loss = 0.05,
-                     .duplication = 0.01};
+  const SimLink link{
+      .latency = milliseconds(5), .jitter = milliseconds(3), .bytes_per_second = 1e6, .loss = 0.05, .duplication = 0.01};
   const std::vector<size_t> sizes(40, 9000);
   Sim first(link, 7), again(link, 7), other(link, 8);
   const auto times = first.arrivals(sizes);

@@ -44,7 +44,8 @@ Stream::Sent Stream::send(SteadyTime now, uint64_t bytes, const SimLink& link) {
   }
   free_ = sent.arrival;
   sent.arrival += link.latency;
-  if (link.jitter > Duration::zero()) sent.arrival += seconds_of(std::chrono::duration<double>(link.jitter).count() * double(random_.next_float()));
+  if (link.jitter > Duration::zero())
+    sent.arrival += seconds_of(std::chrono::duration<double>(link.jitter).count() * double(random_.next_float()));
   // Each time that a packet is lost costs a round trip; where nothing follows it, the sender has to wait for its timer.
   sent.arrival += int64_t(rounds) * (2 * link.latency) + (tail_lost ? kResendMin : Duration::zero());
   sent.arrival = std::max(sent.arrival, last_arrival_);

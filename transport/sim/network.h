@@ -41,16 +41,17 @@ struct Wire {
   struct End {
     std::string task;
     std::shared_ptr<Postbox> postbox = nullptr;
-    std::shared_ptr<WaitList> waits = nullptr;  // for arrivals, of its strand; null: not there yet, or gone
-    std::deque<SteadyTime> arrivals = {};  // of what was sent to this end and not received yet, in order
+    std::shared_ptr<WaitList> waits = nullptr;        // for arrivals, of its strand; null: not there yet, or gone
+    std::deque<SteadyTime> arrivals = {};             // of what was sent to this end and not received yet, in order
     std::optional<SteadyTime> closed = std::nullopt;  // when this end closed
   };
   Wire(uint64_t number, RandomKey key, std::string connecting, std::string accepting)
-      : id(number), ends{End{std::move(connecting)}, End{std::move(accepting)}},
+      : id(number),
+        ends{End{std::move(connecting)}, End{std::move(accepting)}},
         streams{Stream(fold_in(key, uint64_t(0))), Stream(fold_in(key, uint64_t(1)))} {}
 
   const uint64_t id;
-  std::array<End, 2> ends;  ///< 0 connected, 1 accepted
+  std::array<End, 2> ends;        ///< 0 connected, 1 accepted
   std::array<Stream, 2> streams;  ///< [i]: what end i sends
   bool broken = false;            ///< it was cut for too long
 

@@ -115,12 +115,13 @@ class SimConnection final : public Connection {
 
 }  // namespace
 
-std::unique_ptr<Connection> make_connection(Environment& env, std::shared_ptr<SimNetwork> network, std::shared_ptr<Wire> wire,
-                                            int index, Endpoint peer, std::unique_ptr<Connection> inner) {
+std::unique_ptr<Connection> make_connection(Environment& env, std::shared_ptr<SimNetwork> network,
+                                            std::shared_ptr<Wire> wire, int index, Endpoint peer,
+                                            std::unique_ptr<Connection> inner) {
   auto waits = std::make_shared<WaitList>(env);
   wire->ends[size_t(index)].waits = waits;
-  return std::make_unique<SimConnection>(std::make_shared<End>(End{
-      env, std::move(network), std::move(wire), index, std::move(peer), std::move(inner), std::move(waits)}));
+  return std::make_unique<SimConnection>(std::make_shared<End>(
+      End{env, std::move(network), std::move(wire), index, std::move(peer), std::move(inner), std::move(waits)}));
 }
 
 }  // namespace shoal::transport::sim

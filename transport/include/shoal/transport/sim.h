@@ -10,14 +10,14 @@
 
 namespace shoal::transport {
 
-/// One direction of a link, as a stream of packets of 1,460 bytes over it behaves. Packets that are lost are sent again, the
-/// stream waits for them: so loss, duplicates and reordering are seen as time, as over TCP, and messages stay in order.
+/// One direction of a link, as a stream of packets of 1,460 bytes over it behaves. Packets that are lost are sent again,
+/// the stream waits for them: so loss, duplicates and reordering are seen as time, as over TCP, and messages stay in order.
 struct SimLink {
   Duration latency = std::chrono::microseconds(50);  ///< one way
-  Duration jitter{};            ///< each message takes up to this longer, evenly spread
-  double bytes_per_second = 0;  ///< 0: as much as comes
-  double loss = 0;              ///< share of packets, in [0, 1)
-  double duplication = 0;       ///< share of packets that travel twice, in [0, 1]
+  Duration jitter{};                                 ///< each message takes up to this longer, evenly spread
+  double bytes_per_second = 0;                       ///< 0: as much as comes
+  double loss = 0;                                   ///< share of packets, in [0, 1)
+  double duplication = 0;                            ///< share of packets that travel twice, in [0, 1]
 };
 
 /// Where the tasks of one simulation meet. Of the thread that runs the world.
@@ -45,8 +45,8 @@ class SimNetwork {
   /// Since the network was made.
   struct Stats {
     uint64_t messages = 0;
-    uint64_t bytes = 0;          ///< of bodies and heads, each once
-    uint64_t packets_lost = 0;   ///< and sent again
+    uint64_t bytes = 0;         ///< of bodies and heads, each once
+    uint64_t packets_lost = 0;  ///< and sent again
   };
   Stats stats() const;
 
