@@ -21,7 +21,7 @@ TEST_F(HostilePeers, AnotherProtocolIsToldSo) {
   peer.send(raw_preamble(kProtocolVersion + 7));
   const Bytes answer = peer.receive(16);
   ASSERT_EQ(answer.size(), 16u);
-  EXPECT_EQ(answer, raw_preamble(kProtocolVersion, 0, 1));
+  EXPECT_EQ(answer, raw_preamble(kProtocolVersion, 1, kUsualHeartbeatMs));
   EXPECT_TRUE(peer.ended_within(10000));
   EXPECT_EQ(let_in, 0);
   expect_service();
@@ -73,7 +73,8 @@ TEST_F(HostilePeers, BrokenFramesEndOnlyTheirConnection) {
       {.version = 9},
       {.kind = 0},
       {.kind = 8},
-      {.flags = 4},
+      {.flags = 8},
+      {.flags = 4, .length = 1},                                          // a heartbeat with a body
       {.sealed = false},
       {.kind = uint8_t(MessageKind::kControl), .length = 0},              // needs a body
       {.kind = uint8_t(MessageKind::kPull), .flags = 2},                  // last frame without a reason

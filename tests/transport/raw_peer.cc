@@ -30,10 +30,11 @@ sockaddr_in loopback(uint16_t port) {
 
 }  // namespace
 
-Bytes raw_preamble(uint32_t protocol, uint32_t flags, uint32_t status) {
+Bytes raw_preamble(uint32_t protocol, uint32_t status, uint16_t heartbeat_ms) {
   Bytes bytes{std::byte('S'), std::byte('H'), std::byte('O'), std::byte('A')};
   put(bytes, protocol);
-  put(bytes, flags);
+  put(bytes, uint16_t(0));
+  put(bytes, heartbeat_ms);
   put(bytes, status);
   return bytes;
 }

@@ -12,7 +12,8 @@ namespace shoal::transport {
 
 using Bytes = std::vector<std::byte>;
 
-Bytes raw_preamble(uint32_t protocol, uint32_t flags = 0, uint32_t status = 0);
+Bytes raw_preamble(uint32_t protocol, uint32_t status = 0, uint16_t heartbeat_ms = 0);
+inline constexpr uint16_t kUsualHeartbeatMs = 5000;  // of a listener that was not told otherwise
 struct RawFrame {
   uint32_t magic = 0x52464853;
   uint8_t version = uint8_t(kProtocolVersion);

@@ -117,6 +117,15 @@ TEST_F(Tcp, BeyondThisMachineOnlyIfInsecureIsAllowed) {
   EXPECT_THAT(tasks->log(), testing::ContainsRegex("^--insecure: messages [^\n]*\n$"));  // once
 }
 
+TEST_F(Tcp, ABuildWithoutTlsRefusesATokenInASentence) {
+  if (SHOAL_TEST_TLS) GTEST_SKIP() << "this build has TLS";
+  options.token = make_token();
+  const auto listener = listen("127.0.0.1:0");
+  expect_error(listener, ErrorKind::kFailedPrecondition, "this build cannot encrypt, and a token asks for it");
+  const auto link = connect({"tcp", "127.0.0.1:1"});
+  expect_error(link, ErrorKind::kFailedPrecondition, "-DSHOAL_TLS=ON");
+}
+
 TEST_F(Tcp, ListensOnTheNamedAddressOnly) {
   const auto listener = listen("127.0.0.2:0");
   ASSERT_TRUE(listener) << listener.error().message();
@@ -232,7 +241,7 @@ TEST_F(Tcp, BytesOnTheWireAreAsDocumented) {
     RawPeer peer((*listener)->endpoint());
     const Bytes frame = raw_frame({.sequence = 0x1122334455667788u});
     EXPECT_TRUE(peer.send(raw_preamble(kProtocolVersion)));
-    EXPECT_EQ(peer.receive(16), raw_preamble(kProtocolVersion));
+    EXPECT_EQ(peer.receive(16), raw_preamble(kProtocolVersion, 0, kUsualHeartbeatMs));
     EXPECT_TRUE(peer.send(frame));
     EXPECT_EQ(peer.receive(88), frame);
     peer.reset();

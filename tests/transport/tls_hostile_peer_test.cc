@@ -101,7 +101,7 @@ TEST_F(HostileTlsPeers, AFloodOfHalfHandshakesLeavesRoomForOthers) {
 TEST_F(HostileTlsPeers, PlainOnesAreToldOfTheToken) {
   RawPeer peer(address);
   peer.send(raw_preamble(kProtocolVersion));
-  EXPECT_EQ(peer.receive(16), raw_preamble(kProtocolVersion, 0, 3));
+  EXPECT_EQ(peer.receive(16), raw_preamble(kProtocolVersion, 3, kUsualHeartbeatMs));
   EXPECT_TRUE(peer.ended_within(10000));
   EXPECT_EQ(let_in, 0);
   expect_service();

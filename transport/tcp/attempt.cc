@@ -65,6 +65,8 @@ void Attempt::introduce() {
     stream_.emplace(std::move(*socket_));
   }
   socket_.reset();
+  // TLS protects what it carries better than a checksum does.
+  ours_ = preamble_of(options_, options_.checksum || (!tls_ && !is_loopback(addresses_[next_])));
   timer_.emplace(core_->io, options_.handshake_timeout);
   timer_->async_wait([self = shared_from_this()](const error_code& failed) {
     if (!failed && !self->done())
@@ -84,7 +86,7 @@ void Attempt::go_on() {
 /// Says who we are and hears who they are; the TLS handshake is part of it. False: not yet, or why not.
 bool Attempt::exchange(error_code& error) {
   if (!said_) {
-    const PreambleBytes ours = encode(Preamble{.checksum = wants_checksum()});
+    const PreambleBytes ours = encode(ours_);
     const std::array<asio::const_buffer, 1> all{asio::buffer(ours)};
     const size_t sent = stream_->write_some(all, error);  // an empty socket takes 16 bytes at once
     if (error) return false;
@@ -121,11 +123,6 @@ Error Attempt::refused(const error_code& error) const {
   return unavailable(listener + ": connection lost during the handshake: " + error.message());
 }
 
-/// TLS protects what it carries better than a checksum does.
-bool Attempt::wants_checksum() const {
-  return options_.checksum || (!stream_->encrypted() && !is_loopback(addresses_[next_]));
-}
-
 void Attempt::answered() {
   const Result<Preamble> theirs = decode(bytes_);
   if (!theirs) return finish(failed_precondition(to_string(to_) + ": " + theirs.error().message()));
@@ -139,8 +136,7 @@ void Attempt::answered() {
                                       "job with the same token (SHOAL_TOKEN, or --token-file)"));
   if (theirs->status != kWelcome)
     return finish(unavailable(to_string(to_) + ": has as many connections as it takes"));
-  const bool checksum = wants_checksum() || theirs->checksum;
-  auto link = std::make_shared<Link>(core_, std::move(*stream_), to_, options_, checksum, nullptr);
+  auto link = std::make_shared<Link>(core_, std::move(*stream_), to_, options_, agree(ours_, *theirs), nullptr);
   link->start();
   finish(std::move(link));
 }

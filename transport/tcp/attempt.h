@@ -25,7 +25,6 @@ class Attempt final : public Holder, public std::enable_shared_from_this<Attempt
   bool exchange(error_code& error);
   void answered();
   Error refused(const error_code& error) const;
-  bool wants_checksum() const;
   void finish(Result<std::shared_ptr<Link>> result);
   void release();
 
@@ -41,7 +40,8 @@ class Attempt final : public Holder, public std::enable_shared_from_this<Attempt
   std::optional<Socket> socket_;
   std::optional<Stream> stream_;  // of the socket, once it is connected
   std::optional<asio::steady_timer> timer_;
-  bool said_ = false;       // our preamble has left
+  Preamble ours_;
+  bool said_ = false;       // it has left
   size_t heard_bytes_ = 0;  // of theirs
   PreambleBytes bytes_;
   std::optional<Result<std::shared_ptr<Link>>> result_;

@@ -13,9 +13,10 @@ static_assert(std::endian::native == std::endian::little, "numbers are copied as
 
 constexpr uint32_t kPreambleMagic = 0x414f4853;  // "SHOA"
 constexpr uint32_t kFrameMagic = 0x52464853;     // "SHFR"
-constexpr uint32_t kWantsChecksum = 1;
+constexpr uint16_t kWantsChecksum = 1;
 constexpr uint16_t kChecksummed = 1;
 constexpr uint16_t kFinal = 2;
+constexpr uint16_t kHeartbeat = 4;
 constexpr size_t kHeaderChecksumAt = 80;
 
 template <class T>
@@ -37,21 +38,26 @@ PreambleBytes encode(const Preamble& preamble) {
   PreambleBytes bytes;
   put(&bytes[0], kPreambleMagic);
   put(&bytes[4], preamble.protocol);
-  put(&bytes[8], preamble.checksum ? kWantsChecksum : 0u);
+  put(&bytes[8], uint16_t(preamble.checksum ? kWantsChecksum : 0));
+  put(&bytes[10], uint16_t(preamble.heartbeat.count()));
   put(&bytes[12], preamble.status);
   return bytes;
 }
 
 Result<Preamble> decode(const PreambleBytes& bytes) {
   if (get<uint32_t>(&bytes[0]) != kPreambleMagic) return data_loss("does not speak Shoal's protocol");
-  return Preamble{get<uint32_t>(&bytes[4]), (get<uint32_t>(&bytes[8]) & kWantsChecksum) != 0, get<uint32_t>(&bytes[12])};
+  return Preamble{.protocol = get<uint32_t>(&bytes[4]),
+                  .checksum = (get<uint16_t>(&bytes[8]) & kWantsChecksum) != 0,
+                  .heartbeat = std::chrono::milliseconds(get<uint16_t>(&bytes[10])),
+                  .status = get<uint32_t>(&bytes[12])};
 }
 
 void encode(const Frame& frame, FrameBytes& bytes) {
   put(&bytes[0], kFrameMagic);
   put(&bytes[4], uint8_t(kProtocolVersion));
   put(&bytes[5], uint8_t(frame.head.kind));
-  put(&bytes[6], uint16_t((frame.checksummed ? kChecksummed : 0) | (frame.final ? kFinal : 0)));
+  put(&bytes[6], uint16_t((frame.checksummed ? kChecksummed : 0) | (frame.final ? kFinal : 0) |
+                          (frame.heartbeat ? kHeartbeat : 0)));
   put(&bytes[8], frame.body_bytes);
   put(&bytes[16], frame.head.job);
   put(&bytes[24], frame.head.epoch);
@@ -74,7 +80,7 @@ Result<Frame> decode(const FrameBytes& bytes) {
   if (kind < uint8_t(MessageKind::kHello) || kind > uint8_t(MessageKind::kError))
     return data_loss("frame of unknown kind " + std::to_string(kind));
   const auto flags = get<uint16_t>(&bytes[6]);
-  if ((flags & ~(kChecksummed | kFinal)) != 0) return data_loss("frame with unknown flags");
+  if ((flags & ~(kChecksummed | kFinal | kHeartbeat)) != 0) return data_loss("frame with unknown flags");
   Frame frame;
   frame.head = {.kind = MessageKind(kind),
                 .status = get<uint8_t>(&bytes[68]),
@@ -87,6 +93,7 @@ Result<Frame> decode(const FrameBytes& bytes) {
                 .global_step = get<uint64_t>(&bytes[56])};
   frame.checksummed = (flags & kChecksummed) != 0;
   frame.final = (flags & kFinal) != 0;
+  frame.heartbeat = (flags & kHeartbeat) != 0;
   frame.body_bytes = get<uint64_t>(&bytes[8]);
   frame.checksum = get<uint64_t>(&bytes[72]);
   return frame;

@@ -1,6 +1,7 @@
 #pragma once
 /// What tcp puts on the wire around a body. All numbers little-endian.
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -10,10 +11,13 @@
 namespace shoal::transport::tcp {
 
 /// Opens a connection, in both directions; the listener answers. The first 8 bytes never change, whatever the version.
-///   0 u32 magic "SHOA"   4 u32 protocol version   8 u32 flags: 1 = wants payload checksums   12 u32 status (answer only)
+///   0 u32 magic "SHOA"   4 u32 protocol version   8 u16 flags: 1 = wants payload checksums
+///  10 u16 milliseconds after which the sender, having nothing to say, sends a heartbeat; 0: sends none and wants none
+///  12 u32 status (answer only)
 struct Preamble {
   uint32_t protocol = kProtocolVersion;
   bool checksum = false;
+  std::chrono::milliseconds heartbeat{};  ///< at most 65,535
   uint32_t status = 0;  ///< one of kWelcome..kWantsToken
 };
 inline constexpr uint32_t kWelcome = 0;
@@ -35,6 +39,7 @@ struct Frame {
   MessageHead head;
   bool checksummed = false;  ///< flag 1
   bool final = false;        ///< flag 2: an error message, the sender's reason for closing; nothing follows
+  bool heartbeat = false;    ///< flag 4: no message, and no body: only says that the sender lives
   uint64_t body_bytes = 0;
   uint64_t checksum = 0;
 };

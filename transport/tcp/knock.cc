@@ -61,7 +61,7 @@ void Knock::listen_on() {
 void Knock::introduce(const Preamble& theirs) {
   const auto owner = owner_.lock();
   const bool far = !is_loopback(address_) && !stream_->encrypted();
-  Preamble answer{.checksum = owner->options().checksum || far};
+  Preamble answer = preamble_of(owner->options(), owner->options().checksum || far);
   std::shared_ptr<void> slot = judge(*owner, theirs, answer);
   const PreambleBytes reply = encode(answer);
   const std::array<asio::const_buffer, 1> all{asio::buffer(reply)};
@@ -69,8 +69,7 @@ void Knock::introduce(const Preamble& theirs) {
   const size_t sent = stream_->write_some(all, error);  // an empty socket takes 16 bytes at once
   if (error || sent != reply.size() || stream_->unsent()) return end(nullptr);
   if (!slot) return say_goodbye();
-  const bool checksum = answer.checksum || theirs.checksum;
-  end(std::make_shared<Link>(owner->shared_core(), std::move(*stream_), peer(), owner->options(), checksum, slot));
+  end(std::make_shared<Link>(owner->shared_core(), std::move(*stream_), peer(), owner->options(), agree(answer, theirs), slot));
 }
 
 /// The place that the peer gets; if null, `answer` says why it gets none, and the log too.

@@ -5,6 +5,8 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+
 namespace shoal::transport::tcp {
 namespace {
 
@@ -21,15 +23,32 @@ void notice_dead_hosts(int socket) {
   setsockopt(socket, IPPROTO_TCP, TCP_KEEPCNT, &kProbes, sizeof kProbes);
 }
 
+/// "15 s", "150 ms"
+std::string in_words(Duration duration) {
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
+  return ms % 1000 == 0 ? std::to_string(ms / 1000) + " s" : std::to_string(ms) + " ms";
+}
+
 }  // namespace
 
-Link::Link(std::shared_ptr<Core> core, Stream stream, Endpoint peer, const LinkOptions& options, bool checksum,
+Preamble preamble_of(const LinkOptions& options, bool checksum) {
+  using std::chrono::milliseconds;
+  const auto heartbeat = std::chrono::duration_cast<milliseconds>(options.heartbeat_interval);
+  return {.checksum = checksum, .heartbeat = std::clamp(heartbeat, milliseconds(0), milliseconds(65535))};
+}
+
+LinkTerms agree(const Preamble& ours, const Preamble& theirs) {
+  return {.checksum = ours.checksum || theirs.checksum, .heartbeat = {ours.heartbeat, theirs.heartbeat}};
+}
+
+Link::Link(std::shared_ptr<Core> core, Stream stream, Endpoint peer, const LinkOptions& options, const LinkTerms& terms,
            std::shared_ptr<void> slot)
     : core_(std::move(core)),
       stream_(std::move(stream)),
       peer_(std::move(peer)),
       name_(std::make_shared<const std::string>(to_string(peer_))),
-      checksum_(checksum),
+      checksum_(terms.checksum),
+      pulse_(terms.heartbeat, core_->env.now()),
       slot_(std::move(slot)),
       receive_bytes_max_(options.receive_bytes_max),
       outgoing_(
@@ -59,10 +78,34 @@ void Link::start() {
   notice_dead_hosts(stream_->socket().native_handle());
   flush();    // arms the channel
   read_on();  // what came with the handshake's last bytes
+  if (!pulse_.beats()) return;
+  pulse_timer_.emplace(core_->io);
+  beat();
 }
 
 void Link::later(void (Link::*what)()) {
   core_->postbox->post([self = shared_from_this(), what] { ((*self).*what)(); });
+}
+
+/// From the event loop, so a task that computes, or waits for its disk, is heard of all the same.
+void Link::beat() {
+  if (state_ != State::kOpen || !core_->open()) return;
+  const auto self = shared_from_this();  // reading may wake who drops the connection
+  const SteadyTime now = core_->env.now();
+  if (stalled_) pulse_.heard(now);       // nothing is read now, so nothing can be heard
+  if (pulse_.is_silent(now)) read();     // was it we who slept? Then what the peer said lies in the socket.
+  if (state_ != State::kOpen) return;
+  if (pulse_.is_silent(now))
+    return close(unavailable(*name_ + ": the peer has been silent for " + in_words(pulse_.silence_max())));
+  if (pulse_.is_due(now)) {
+    if (nothing_to_write() && outgoing_.empty()) batch_.add_heartbeat();
+    flush();
+    pulse_.said(now);  // or it could not be said: the peer is not reading, and what it will read says it
+  }
+  pulse_timer_->expires_after(pulse_.next() - now);
+  pulse_timer_->async_wait([self](const error_code& error) {
+    if (!error) self->beat();
+  });
 }
 
 // ---- closing -------------------------------------------------------------------------------------------------------------
@@ -100,6 +143,7 @@ void Link::fail(const Error& reason) {
   core_->forget(this);
   if (stream_) stream_->close();
   closing_timer_.reset();
+  pulse_timer_.reset();
   slot_.reset();
   batch_.clear();
   in_ = ReadState();

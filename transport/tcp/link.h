@@ -5,6 +5,7 @@
 
 #include "core.h"
 #include "frame.h"
+#include "pulse.h"
 #include "shoal/transport/channel.h"
 #include "stream.h"
 
@@ -20,6 +21,8 @@ class WriteBatch {
   bool empty() const { return first_ == count_; }
   bool has_room() const { return count_ < kFramesMax && bytes_ < kBytesMax; }
   void add(Message message, bool checksum, bool final);
+  /// To an empty batch only, which then has nothing else and counts as no message.
+  void add_heartbeat();
   /// What is left, as the socket takes it.
   struct Gather {
     std::array<asio::const_buffer, 2 * kFramesMax> parts;
@@ -38,7 +41,17 @@ class WriteBatch {
   size_t first_ = 0;    // not yet wholly written
   size_t written_ = 0;  // bytes of that one
   uint64_t bytes_ = 0;
+  bool heartbeat_ = false;
 };
+
+/// What the two sides have agreed on.
+struct LinkTerms {
+  bool checksum = false;
+  Pulse::Intervals heartbeat;
+};
+/// What a side says of itself.
+Preamble preamble_of(const LinkOptions& options, bool checksum);
+LinkTerms agree(const Preamble& ours, const Preamble& theirs);
 
 /// Where a frame that is arriving is put: the head here, the body at once in the buffer that it stays in.
 struct ReadState {
@@ -53,7 +66,7 @@ struct ReadState {
 /// the last of them has run, whatever happens to its Connection.
 class Link final : public Holder, public std::enable_shared_from_this<Link> {
  public:
-  Link(std::shared_ptr<Core> core, Stream stream, Endpoint peer, const LinkOptions& options, bool checksum,
+  Link(std::shared_ptr<Core> core, Stream stream, Endpoint peer, const LinkOptions& options, const LinkTerms& terms,
        std::shared_ptr<void> slot);
   /// Begins to read. Once, after construction.
   void start();
@@ -102,6 +115,8 @@ class Link final : public Holder, public std::enable_shared_from_this<Link> {
   void wait_readable();
   Error lost(const error_code& error) const;
 
+  void beat();
+
   /// Ends at once.
   void fail(const Error& reason);
   void later(void (Link::*what)());
@@ -109,9 +124,11 @@ class Link final : public Holder, public std::enable_shared_from_this<Link> {
   const std::shared_ptr<Core> core_;
   std::optional<Stream> stream_;
   std::optional<asio::steady_timer> closing_timer_;
+  std::optional<asio::steady_timer> pulse_timer_;
   const Endpoint peer_;
   const std::shared_ptr<const std::string> name_;
   const bool checksum_;
+  Pulse pulse_;
   std::shared_ptr<void> slot_;
   std::atomic<uint64_t> receive_bytes_max_;
   Channel outgoing_;

@@ -57,6 +57,7 @@ Link::Progress Link::read_some() {
     fail(broken_ ? *broken_ : lost(error));
     return Progress::kFailed;
   }
+  pulse_.heard(core_->env.now());
   core_->counters.bytes_received.fetch_add(bytes, std::memory_order_relaxed);
   if (!take_bytes(bytes)) return Progress::kDone;
   // Less than asked for means that the socket is empty; of TLS it means no more than the end of a record.
@@ -81,6 +82,11 @@ bool Link::take_head() {
   const Result<Frame> frame = decode(in_.head_bytes);
   if (!frame) return close(frame.error().with_context(*name_)), false;
   in_.frame = *frame;
+  if (frame->heartbeat) {
+    if (frame->body_bytes != 0) return close(data_loss(*name_ + ": sent a heartbeat with a body")), false;
+    in_.head_have = 0;
+    return true;
+  }
   const uint64_t bytes_max = frame->final ? 64 * 1024 : receive_bytes_max_.load(std::memory_order_relaxed);
   if (frame->body_bytes > bytes_max) {
     close(invalid_argument(*name_ + ": announced a message of " + std::to_string(frame->body_bytes) + " bytes, at most " +
@@ -120,6 +126,7 @@ bool Link::deliver(Message message) {
 void Link::end_stall() {
   incoming_.credit_noticed();
   if (!stalled_) return;
+  pulse_.heard(core_->env.now());  // nothing was read since
   Message message = std::move(*std::exchange(stalled_, std::nullopt));
   incoming_.push_from_line(message);
   incoming_.leave_line();

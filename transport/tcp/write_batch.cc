@@ -15,6 +15,17 @@ void WriteBatch::add(Message message, bool checksum, bool final) {
   messages_[count_++] = std::move(message);
 }
 
+void WriteBatch::add_heartbeat() {
+  SHOAL_DCHECK(empty());
+  clear();
+  Frame frame;
+  frame.head.kind = MessageKind::kPull;  // some kind that has no body
+  frame.heartbeat = true;
+  encode(frame, heads_[count_++]);
+  bytes_ += kFrameBytes;
+  heartbeat_ = true;
+}
+
 WriteBatch::Gather WriteBatch::rest() const {
   Gather gather;
   size_t skip = written_;
@@ -38,13 +49,14 @@ size_t WriteBatch::advance(size_t bytes) {
     messages_[first_++].body = {};
     ++finished;
   }
-  return finished;
+  return heartbeat_ ? 0 : finished;
 }
 
 void WriteBatch::clear() {
   for (size_t i = first_; i < count_; ++i) messages_[i].body = {};
   count_ = first_ = written_ = 0;
   bytes_ = 0;
+  heartbeat_ = false;
 }
 
 }  // namespace shoal::transport::tcp

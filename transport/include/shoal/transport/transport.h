@@ -30,6 +30,10 @@ struct LinkOptions {
   uint64_t send_queue_bytes_max = uint64_t(256) << 20;
   /// A handshake that is not through by then is dropped.
   Duration handshake_timeout = std::chrono::seconds(2);
+  /// tcp: how often a connection that has nothing to carry says that this side lives, at most 65 s. A peer that was silent
+  /// for three of its own intervals is closed with Unavailable; bytes of a message under way count, however slow. 0, on either
+  /// side: no heartbeats. The event loop sends them, so a task that computes for long is not taken for dead.
+  Duration heartbeat_interval = std::chrono::seconds(5);
   /// Payload checksums (XXH3). tcp: always beyond loopback without a token, else when asked.
   bool checksum = false;
   /// The job's. tcp: with it every connection, on loopback too, is TLS 1.3 that only holders of the same token can take
