@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "split_message.h"
 #include "shoal/base/random.h"
 #include "shoal/transport/message.h"
 
@@ -256,34 +257,6 @@ TEST_F(Messages, VerifyNoticesMisalignedMemory) {
   expect_refused(shifted, "payload not aligned");
 }
 
-/// A message whose payload stays outside of the FlatBuffer, as a transport may leave it.
-class SplitMessage final : public BufferOwner {
- public:
-  explicit SplitMessage(const Message& whole) : payload_(whole.payload().begin(), whole.payload().end()) {
-    const auto front_bytes = size_t(whole.payload().data() - whole.body->data());
-    front_ = Buffer::allocate(front_bytes);
-    std::memcpy(front_->data(), whole.body->data(), front_bytes);
-    std::memset(front_->data() + front_bytes - 4, 0, 4);  // the length of the payload
-    aligned_ = Buffer::allocate(payload_.size());
-    std::memcpy(aligned_->data(), payload_.data(), payload_.size());
-    message.head = whole.head;
-    reset(aligned_->bytes());
-  }
-  ~SplitMessage() { message.body = {}; }
-  void reset(std::span<const std::byte> payload) {
-    message.body = {};
-    view_.emplace(front_->bytes(), payload, *this);
-    message.body = Ref<const Buffer>::adopt(&*view_);
-  }
-  Message message;
-
- private:
-  void take_back(Buffer*) override {}
-  std::vector<std::byte> payload_;
-  Ref<Buffer> front_, aligned_;
-  std::optional<Buffer> view_;
-};
-
 TEST_F(Messages, APayloadMayLieBesideTheFlatBuffer) {
   for (const Message& whole : one_of_each()) {
     if (whole.payload().empty()) continue;
@@ -298,6 +271,20 @@ TEST_F(Messages, APayloadMayLieBesideTheFlatBuffer) {
   EXPECT_EQ(read_chunk(split.message)->payload.size(), 256u);
   EXPECT_EQ(read_chunk(split.message)->position, "here");
   EXPECT_EQ(read_chunk(split.message)->scalars[0], 2.5);
+}
+
+TEST_F(Messages, APayloadBesideTheFlatBufferIsPutBackInItsPlace) {
+  for (const Message& whole : one_of_each()) {
+    Message message = whole;
+    message.body = whole_body(*pool, whole.body);
+    EXPECT_EQ(message.body.get(), whole.body.get()) << "it was in one piece";
+    if (whole.payload().empty()) continue;
+    const SplitMessage split(whole);
+    message.body = whole_body(*pool, split.message.body);
+    EXPECT_TRUE(message.body->rest().empty());
+    EXPECT_TRUE(verify(message)) << int(whole.head.kind);
+    EXPECT_EQ(text_of(message.payload()), text_of(whole.payload()));
+  }
 }
 
 TEST_F(Messages, APayloadBesideTheFlatBufferIsCheckedLikeOneInside) {

@@ -5,12 +5,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <sstream>
 #include <thread>
 
 #include "raw_peer.h"
 #include "shoal/base/production.h"
+#include "split_message.h"
 #include "two_tasks.h"
 
 extern char** environ;
@@ -61,6 +63,30 @@ class Tcp : public testing::Test {
     tasks->run(serve(), call());
   }
 };
+
+TEST_F(Tcp, SendsOnWhatArrivedInTwoPieces) {
+  options.checksum = true;
+  options.receive_bytes_max = 1 << 20;
+  auto listener = listen("127.0.0.1:0");
+  ASSERT_TRUE(listener) << listener.error().message();
+  constexpr size_t kBytes = 100'000;
+  const auto serve = [&]() -> Task<Done> {
+    SHOAL_CO_TRY(const Link link, co_await (*listener)->accept(tasks->soon(tasks->server())));
+    SHOAL_CO_TRY(const Message message, co_await link->receive(tasks->soon(tasks->server())));
+    const auto payload = message.payload();
+    EXPECT_EQ(payload.size(), kBytes);
+    EXPECT_TRUE(std::all_of(payload.begin(), payload.end(), [](std::byte b) { return b == std::byte{7}; }));
+    co_return Done();
+  };
+  const SplitMessage split(weights_of(tasks->client(), kBytes, 7));
+  const auto call = [&]() -> Task<Done> {
+    SHOAL_CO_TRY(const Link link, co_await tasks->transport(tasks->client())
+                                      .connect((*listener)->endpoint(), options, tasks->soon(tasks->client())));
+    co_return co_await link->send(split.message, tasks->soon(tasks->client()));
+  };
+  tasks->run(serve(), call());
+  EXPECT_EQ(tasks->transport(tasks->client()).stats().bytes_copied, kBytes);
+}
 
 TEST_F(Tcp, SaysWhatIsWrongWithAnAddress) {
   const std::pair<const char*, const char*> cases[] = {

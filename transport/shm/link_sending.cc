@@ -53,19 +53,14 @@ bool Link::load_next() {
 // A body that was built elsewhere, or that came from another peer, is copied to where this one can read it.
 Result<void> Link::make_reachable(Message& message) {
   if (outbox_->can_reach(message)) return {};
-  const std::span<const std::byte> front = message.body->bytes();
-  const std::span<const std::byte> rest = message.body->rest();
-  const size_t payload_bytes = message.payload().size();
-  Ref<Buffer> whole = core_->env.buffers().get(front.size() + rest.size());
-  std::memcpy(whole->data(), front.data(), front.size());
-  if (!rest.empty()) {
-    // The payload comes back in its place: behind its length, the last word of the front.
-    const auto length = uint32_t(rest.size());
-    std::memcpy(whole->data() + front.size() - sizeof length, &length, sizeof length);
-    std::memcpy(whole->data() + front.size(), rest.data(), rest.size());
+  core_->counters.bytes_copied.fetch_add(message.payload().size(), std::memory_order_relaxed);
+  if (message.body->rest().empty()) {
+    Ref<Buffer> copy = core_->env.buffers().get(message.body->size());
+    std::memcpy(copy->data(), message.body->data(), message.body->size());
+    message.body = std::move(copy);
+  } else {
+    message.body = whole_body(core_->env.buffers(), message.body);
   }
-  core_->counters.bytes_copied.fetch_add(payload_bytes, std::memory_order_relaxed);
-  message.body = std::move(whole);
   if (outbox_->can_reach(message)) return {};
   return unavailable("no shared memory is left for a message of " + std::to_string(message.body_bytes()) +
                      " bytes; raise the limit of open files (ulimit -n), or use --transport tcp");

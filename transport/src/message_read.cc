@@ -1,3 +1,5 @@
+#include <cstring>
+
 #include "wire.h"
 
 namespace shoal::transport {
@@ -38,6 +40,18 @@ std::span<const std::byte> Message::payload() const {
     case wire::Any::Snapshot: return payload_of(*this, root->message_as_Snapshot()->payload());
     default: return {};
   }
+}
+
+Ref<const Buffer> whole_body(BufferPool& pool, const Ref<const Buffer>& body) {
+  if (!body || body->rest().empty()) return body;
+  const std::span<const std::byte> front = body->bytes(), rest = body->rest();
+  Ref<Buffer> whole = pool.get(front.size() + rest.size());
+  std::memcpy(whole->data(), front.data(), front.size());
+  // The payload comes behind its length, the last word of the front.
+  const auto length = uint32_t(rest.size());
+  std::memcpy(whole->data() + front.size() - sizeof length, &length, sizeof length);
+  std::memcpy(whole->data() + front.size(), rest.data(), rest.size());
+  return whole;
 }
 
 Result<Hello> read_hello(const Message& message) {

@@ -11,7 +11,7 @@
 namespace shoal::transport::tcp {
 
 struct Counters {
-  std::atomic<uint64_t> messages_sent{0}, messages_received{0}, bytes_sent{0}, bytes_received{0};
+  std::atomic<uint64_t> messages_sent{0}, messages_received{0}, bytes_sent{0}, bytes_received{0}, bytes_copied{0};
 };
 
 /// Something that owns sockets or timers of the event loop and so has to let go of them before the loop goes.

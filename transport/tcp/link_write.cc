@@ -32,7 +32,12 @@ void Link::load_batch() {
   batch_.clear();
   Result<std::optional<Message>> next = outgoing_.pop_or_arm();
   while (next && *next) {
-    batch_.add(std::move(**next), checksum_, false);
+    Message& message = **next;
+    if (message.body && !message.body->rest().empty()) {  // received over shm, say, and sent on
+      core_->counters.bytes_copied.fetch_add(message.payload().size(), std::memory_order_relaxed);
+      message.body = whole_body(core_->env.buffers(), message.body);
+    }
+    batch_.add(std::move(message), checksum_, false);
     if (!batch_.has_room()) return;
     next = outgoing_.pop();
   }

@@ -77,7 +77,8 @@ class TcpTransport final : public Transport {
 
   TransportStats stats() const override {
     const Counters& counters = core_->counters;
-    return {counters.messages_sent, counters.messages_received, counters.bytes_sent, counters.bytes_received, 0};
+    return {counters.messages_sent, counters.messages_received, counters.bytes_sent, counters.bytes_received,
+            counters.bytes_copied};
   }
 
  private:

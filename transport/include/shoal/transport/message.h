@@ -50,6 +50,10 @@ struct Message {
   size_t body_bytes() const { return body ? body->size() + body->rest().size() : 0; }
 };
 
+/// `body` in one piece: itself, or where its payload lies beside it (Buffer::rest()) a copy of both with the payload in its
+/// place. For transports that carry bytes.
+Ref<const Buffer> whole_body(BufferPool& pool, const Ref<const Buffer>& body);
+
 /// Checks a body from outside against its kind: FlatBuffers verifier (bounded depth and tables), then alignment, required
 /// fields, string lengths, ranges. DataLoss says what is wrong. Every transport calls it on receipt.
 Result<void> verify(const Message& message);
