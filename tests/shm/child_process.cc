@@ -8,7 +8,7 @@
 #include <sstream>
 #include <vector>
 
-#include "../transport/two_tasks.h"
+#include "two_tasks.h"
 #include "shoal/base/production.h"
 
 extern char** environ;

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "../transport/two_tasks.h"
+#include "two_tasks.h"
 #include "shoal/base/production.h"
 
 namespace shoal::transport {
