@@ -416,12 +416,21 @@ TEST(Job, AFailingChiefEndsAll) {
   for (const bool permanent : {true, false}) {
     SCOPED_TRACE(permanent ? "permanent" : "may be tried again");
     Job job;
+    std::atomic<int> workers_there{0};
+    const auto arrive = after_each_step([&](RunContext& run, const StepValues&) {
+      if (run.iterations() == 1) ++workers_there;
+    });
+    const auto fail = after_each_step([&](RunContext&, const StepValues&) {
+      if (workers_there < 2) return;  // one that comes later has nothing to be told
+      if (permanent) raise(invalid_argument("wrong from the start"));
+      throw std::runtime_error("the chief's cable");
+    });
     run_job(job, {.size = {.ps = 2, .workers = 2, .evaluator = true}, .max_steps = std::nullopt,
-                  .hooks = hook_of("chief 0", after_each_step([permanent](RunContext& run, const StepValues&) {
-                                     if (run.iterations() < 5) return;
-                                     if (permanent) raise(invalid_argument("wrong from the start"));
-                                     throw std::runtime_error("the chief's cable");
-                                   }))});
+                  .hooks = [&](const RunConfig& config) -> std::vector<std::shared_ptr<Hook>> {
+                    if (config.task().name() == "chief 0") return {fail};
+                    return config.task().name().starts_with("worker") ? std::vector<std::shared_ptr<Hook>>{arrive}
+                                                                     : std::vector<std::shared_ptr<Hook>>{};
+                  }});
     EXPECT_FALSE(job.result_of("chief 0"));
     EXPECT_FALSE(end_mark(job.model_dir()));
     EXPECT_LT(job.seconds, 15) << "the others did not end by themselves";
