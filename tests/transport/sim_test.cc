@@ -12,8 +12,6 @@ using std::chrono::seconds;
 using Done = Result<void>;
 using Link = std::unique_ptr<Connection>;
 
-constexpr size_t kHeadBytes = 96;
-
 /// A world of two tasks, whose connection is made.
 class Sim {
  public:
@@ -199,7 +197,7 @@ TEST(SimNetwork, AClosingReasonTravelsBehindTheMessages) {
   sim.run(receiving(), closing());
 }
 
-TEST(SimNetwork, AKilledTaskIsNoticed) {
+TEST(SimNetwork, AKilledTaskSaysNothing) {
   Sim sim({.latency = milliseconds(20)});
   sim.world().kill(sim.client());
   const auto receiving = [&]() -> Task<Done> {

@@ -5,14 +5,10 @@
 #include <memory>
 
 #include "shoal/transport/channel.h"
-#include "shoal/transport/postbox.h"
+#include "shoal/transport/loop_core.h"
 #include "shoal/transport/transport.h"
 
 namespace shoal::transport::inproc {
-
-struct Counters {
-  std::atomic<uint64_t> messages_sent{0}, messages_received{0}, bytes_sent{0}, bytes_received{0};
-};
 
 /// What the task at one end contributes. The lists are touched on its strand only.
 struct Side {

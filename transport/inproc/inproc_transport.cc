@@ -104,9 +104,7 @@ class InprocTransport final : public Transport {
     co_return connect_now(to, options);
   }
 
-  TransportStats stats() const override {
-    return {counters_->messages_sent, counters_->messages_received, counters_->bytes_sent, counters_->bytes_received, 0};
-  }
+  TransportStats stats() const override { return counters_->stats(); }
 
  private:
   static std::string numbered(InprocHub::State& state, const std::string& address) {

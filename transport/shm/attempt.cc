@@ -24,6 +24,7 @@ void Attempt::start() {
 
 // Nothing of this waits: a listener that cannot take one more at once says so.
 Result<void> Attempt::introduce() {
+  SHOAL_TRY_VOID(core_->check_memory());
   SHOAL_TRY(const SocketName name, socket_name(to_));
   const auto unreachable = [this](const char* what) {
     return unavailable(to_string(to_) + ": " + what + ": " + std::strerror(errno));

@@ -6,13 +6,10 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include <atomic>
-#include <map>
 #include <memory>
 
 #include "shared_memory.h"
-#include "shoal/transport/postbox.h"
-#include "shoal/transport/transport.h"
+#include "shoal/transport/loop_core.h"
 
 namespace shoal::transport::shm {
 
@@ -21,51 +18,19 @@ using boost::system::error_code;
 /// A socket as the event loop sees it: something that becomes readable. All calls on it are our own.
 using Watched = asio::posix::stream_descriptor;
 
-struct Counters {
-  std::atomic<uint64_t> messages_sent{0}, messages_received{0}, bytes_sent{0}, bytes_received{0}, bytes_copied{0};
-};
-
-/// Something that owns sockets or timers of the event loop and so has to let go of them before the loop goes.
-class Holder {
- public:
-  virtual ~Holder() = default;
-  /// Lets go of everything, sending what is queued until `deadline`. The loop does not run any more.
-  virtual void shut_down(SteadyTime deadline) = 0;
-};
-
-/// Of the strand, but for postbox and counters. Users of the transport may outlive it and its environment: they find
-/// open() false then.
-class Core {
+class Core : public LoopCore {
  public:
   Core(Environment& environment, asio::io_context& context)
-      : env(environment),
-        io(context),
-        postbox(std::make_shared<Postbox>(environment)),
-        memory(SharedMemory::of(environment.buffers())) {}
+      : LoopCore(environment), io(context), memory(SharedMemory::of(environment.buffers())) {}
 
-  bool open() const { return open_; }
-  /// Remembers `holder` until forget().
-  void remember(const std::shared_ptr<Holder>& holder) { holders_[holder.get()] = holder; }
-  void forget(const Holder* holder) { holders_.erase(holder); }
-  /// The environment is about to end.
-  void shut_down() {
-    const SteadyTime deadline = env.after(std::chrono::seconds(1));
-    open_ = false;
-    for (const auto& [key, weak] : std::exchange(holders_, {})) {
-      if (const auto holder = weak.lock()) holder->shut_down(deadline);
-    }
-    postbox->close();
+  /// FailedPrecondition where messages cannot be built in memory that peers can read.
+  Result<void> check_memory() const {
+    if (memory) return {};
+    return failed_precondition("shm: the buffers of this environment do not lie in shared memory");
   }
 
-  Environment& env;      // while open()
-  asio::io_context& io;  // while open()
-  const std::shared_ptr<Postbox> postbox;
+  asio::io_context& io;                        // while open()
   const std::shared_ptr<SharedMemory> memory;  // null: the environment's buffers lie elsewhere
-  Counters counters;
-
- private:
-  bool open_ = true;
-  std::map<const Holder*, std::weak_ptr<Holder>> holders_;
 };
 
 }  // namespace shoal::transport::shm

@@ -6,7 +6,7 @@
 
 #include "address.h"
 #include "knock.h"
-#include "shm_connection.h"
+#include "shoal/transport/handles.h"
 
 namespace shoal::transport::shm {
 namespace {
@@ -120,7 +120,7 @@ Task<Result<std::unique_ptr<Connection>>> Acceptance::accept_on(std::shared_ptr<
     if (!self->ready_.empty()) {
       std::shared_ptr<Link> link = std::move(self->ready_.front());
       self->ready_.pop_front();
-      co_return make_shm_connection(std::move(link));
+      co_return make_connection(std::move(link));
     }
     if (!self->socket_) co_return cancelled();
     auto wait = self->waits_->wait(deadline);

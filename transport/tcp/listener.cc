@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "knock.h"
-#include "tcp_connection.h"
+#include "shoal/transport/handles.h"
 
 namespace shoal::transport::tcp {
 namespace {
@@ -103,7 +103,7 @@ Task<Result<std::unique_ptr<Connection>>> Acceptance::accept_on(std::shared_ptr<
     if (!self->ready_.empty()) {
       std::shared_ptr<Link> link = std::move(self->ready_.front());
       self->ready_.pop_front();
-      co_return make_tcp_connection(std::move(link));
+      co_return make_connection(std::move(link));
     }
     if (!self->acceptor_) co_return cancelled();
     auto wait = self->waits_->wait(deadline);

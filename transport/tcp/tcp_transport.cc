@@ -2,49 +2,11 @@
 #include "attempt.h"
 #include "listener.h"
 #include "shoal/base/event_loop.h"
-#include "tcp_connection.h"
+#include "shoal/transport/handles.h"
 
 namespace shoal::transport {
 namespace tcp {
 namespace {
-
-class TcpListener final : public Listener {
- public:
-  explicit TcpListener(std::shared_ptr<Acceptance> acceptance) : acceptance_(std::move(acceptance)) {}
-  ~TcpListener() override { acceptance_->close(); }
-  const Endpoint& endpoint() const override { return acceptance_->endpoint(); }
-  Task<Result<std::unique_ptr<Connection>>> accept(Deadline deadline) override { return acceptance_->accept(deadline); }
-  void close() override { acceptance_->close(); }
-
- private:
-  std::shared_ptr<Acceptance> acceptance_;
-};
-
-// An attempt whose coroutine is destroyed while it waits must let go of its socket.
-struct CancelOnExit {
-  std::shared_ptr<Attempt> attempt;
-  explicit CancelOnExit(std::shared_ptr<Attempt> what) : attempt(std::move(what)) {}
-  ~CancelOnExit() { attempt->cancel(); }
-  CancelOnExit(const CancelOnExit&) = delete;
-  CancelOnExit& operator=(const CancelOnExit&) = delete;
-};
-
-Task<Result<std::unique_ptr<Connection>>> connect_by(std::shared_ptr<Core> core, Endpoint to, LinkOptions options,
-                                                     Deadline deadline) {
-  CancelOnExit guard(std::make_shared<Attempt>(core, to, std::move(options)));
-  Attempt& attempt = *guard.attempt;
-  attempt.start();
-  while (!attempt.done()) {
-    auto wait = attempt.waits()->wait(deadline);
-    const WaitEnd end = co_await wait;
-    if (end == WaitEnd::kCancelled) co_return cancelled();
-    if (end == WaitEnd::kDeadline && !attempt.done())
-      co_return deadline_exceeded(to_string(to) + ": not connected in time");
-  }
-  Result<std::shared_ptr<Link>> link = attempt.take();
-  if (!link) co_return std::move(link).error();
-  co_return make_tcp_connection(std::move(*link));
-}
 
 class TcpTransport final : public Transport {
  public:
@@ -68,18 +30,14 @@ class TcpTransport final : public Transport {
     if (!tls) return std::move(tls).error().with_context(to_string(at));
     auto acceptance = std::make_shared<Acceptance>(core_, std::move(at), std::move(options), std::move(*tls));
     SHOAL_TRY_VOID(acceptance->open(addresses));
-    return std::make_unique<TcpListener>(std::move(acceptance));
+    return std::make_unique<AcceptanceListener<Acceptance>>(std::move(acceptance));
   }
 
   Task<Result<std::unique_ptr<Connection>>> connect(Endpoint to, LinkOptions options, Deadline deadline) override {
-    return connect_by(core_, std::move(to), std::move(options), deadline);
+    return connect_by(std::make_shared<Attempt>(core_, to, std::move(options)), to, deadline);
   }
 
-  TransportStats stats() const override {
-    const Counters& counters = core_->counters;
-    return {counters.messages_sent, counters.messages_received, counters.bytes_sent, counters.bytes_received,
-            counters.bytes_copied};
-  }
+  TransportStats stats() const override { return core_->counters.stats(); }
 
  private:
   const std::shared_ptr<Core> core_;
