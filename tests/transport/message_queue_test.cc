@@ -9,7 +9,7 @@
 namespace shoal::transport {
 namespace {
 
-Message numbered(uint64_t number, size_t body_bytes) {
+Message of_bytes(uint64_t number, size_t body_bytes) {
   Message message;
   message.head.sequence = number;
   if (body_bytes != 0) message.body = Buffer::allocate(body_bytes);
@@ -27,7 +27,7 @@ TEST(MessageQueue, BehavesLikeADeque) {
     // Pushes prevail for a while, then pops: the ring grows, wraps and empties.
     if (random.below(100) < ((i / 1000) % 2 ? 35u : 65u)) {
       const size_t size = random.below(3) * 64;
-      queue.push(numbered(next, size));
+      queue.push(of_bytes(next, size));
       expected.emplace_back(next++, size);
       bytes += size + 96;
     } else if (!expected.empty()) {
@@ -45,7 +45,7 @@ TEST(MessageQueue, BehavesLikeADeque) {
 
 TEST(MessageQueue, DropsTheBodyWhenPopped) {
   MessageQueue queue;
-  queue.push(numbered(1, 64));
+  queue.push(of_bytes(1, 64));
   Message message = queue.pop();
   EXPECT_TRUE(message.body->unique());
 }
