@@ -100,6 +100,8 @@ TEST(SharedMemory, RetiredBlocksAreNotHandedOutAgain) {
 TEST(SharedMemory, WithoutDescriptorsPoolsFallBackToOrdinaryMemory) {
   const auto pool = BufferPool::create();
   const auto memory = SharedMemory::of(*pool);
+  const Ref<Buffer> before = pool->get(1 << 20);
+  EXPECT_TRUE(memory->find(before->bytes()));
   std::vector<File> all;
   while (true) {
     File file(::open("/dev/null", O_RDONLY | O_CLOEXEC));
