@@ -83,6 +83,51 @@ TEST(Bfloat16, RoundsAsArithmeticDoes) {
   }
 }
 
+// IEEE 754-2019, table 3.5 and its definitions.
+TEST(Float16, KnowsPublishedValues) {
+  const std::pair<uint16_t, float> values[] = {
+      {0x3c00, 1.0f},         {0xc000, -2.0f},           {0x7bff, 65504.0f}, {0x0400, 0x1p-14f}, {0x0001, 0x1p-24f},
+      {0x03ff, 0x1.ff8p-15f}, {0x3555, 0.333251953125f}, {0x8000, -0.0f},    {0x0000, 0.0f}};
+  for (const auto& [bits, value] : values) {
+    EXPECT_EQ(to_float16(value), bits) << value;
+    EXPECT_EQ(std::bit_cast<uint32_t>(from_float16(bits)), std::bit_cast<uint32_t>(value)) << value;
+  }
+}
+
+TEST(Float16, RoundsToTheNearestAndTheEven) {
+  EXPECT_EQ(to_float16(0x1.002p0f), 0x3c00);  // between 1 and the next: even
+  EXPECT_EQ(to_float16(0x1.006p0f), 0x3c02);
+  EXPECT_EQ(to_float16(0x1.0021p0f), 0x3c01);
+  EXPECT_EQ(to_float16(65519.996f), 0x7bff);
+  EXPECT_EQ(to_float16(65520.0f), 0x7c00);
+  EXPECT_EQ(to_float16(-1e30f), 0xfc00);
+  EXPECT_EQ(to_float16(0x1p-25f), 0x0000);
+  EXPECT_EQ(to_float16(0x1.8p-24f), 0x0002);
+  EXPECT_EQ(to_float16(0x1.ffep-15f), 0x0400);  // into the normal ones
+  EXPECT_EQ(to_float16(std::bit_cast<float>(0xff800001u)), 0xfe00);
+}
+
+#if defined(__FLT16_MAX__)
+/// The compiler's own.
+TEST(Float16, ConvertsAsTheCompilerDoes) {
+  for (uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const auto half = std::bit_cast<_Float16>(uint16_t(bits));
+    const float x = from_float16(uint16_t(bits));
+    if (std::isnan(x)) {
+      EXPECT_TRUE((bits & 0x7c00) == 0x7c00 && (bits & 0x3ff) != 0);
+    } else {
+      ASSERT_EQ(x, float(half)) << std::hex << bits;
+      ASSERT_EQ(to_float16(x), bits) << std::hex << bits;
+    }
+  }
+  for (uint32_t i = 0; i < 1'000'003; ++i) {
+    const auto x = std::bit_cast<float>(i * 4'294u + 77);  // all magnitudes, both signs
+    if (std::isnan(x)) continue;
+    ASSERT_EQ(to_float16(x), std::bit_cast<uint16_t>(_Float16(x))) << x;
+  }
+}
+#endif
+
 TEST(Bfloat16, RoundsArraysInPlaceAndAtAnyLength) {
   for (int64_t count : {0, 1, 7, 33}) {
     std::vector<float> values(size_t(count) + 1, 1.00390625f);

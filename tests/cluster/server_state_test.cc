@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "codec.h"
 #include "plans.h"
 
 namespace shoal::cluster {
@@ -111,6 +112,24 @@ TEST_F(ServerStateTest, AProcessThatWasReplacedStaysOut) {
   EXPECT_EQ(state_.global_step(), 2u);
 }
 
+TEST_F(ServerStateTest, HandsOutOneVersionInEachEncoding) {
+  make_ready();
+  const std::vector<std::byte> dense(state_.weights().payload().begin(), state_.weights().payload().end());
+  for (Encoding encoding : {Encoding::kBfloat16, Encoding::kFloat16, Encoding::kInt8}) {
+    const transport::Message encoded = state_.weights_as(encoding);
+    EXPECT_EQ(state_.weights_as(encoding).body.get(), encoded.body.get());  // made once
+    const transport::Weights weights = value_or_raise(transport::read_weights(encoded));
+    EXPECT_EQ(weights.encoding, encoding);
+    EXPECT_EQ(weights.version, 1u);
+    std::vector<std::byte> back(spec_.arena_bytes);
+    ASSERT_TRUE(decode(spec_, encoding, weights.payload, back));
+    EXPECT_EQ(back, dense);
+  }
+  ASSERT_EQ(value_or_raise(push({})), true);
+  EXPECT_EQ(value_or_raise(transport::read_weights(state_.weights_as(Encoding::kInt8))).version, 2u);
+  EXPECT_EQ(state_.weights_as(Encoding::kDense).body.get(), state_.weights().body.get());
+}
+
 TEST_F(ServerStateTest, RefusesPushesThatDoNotFitAndKeepsItsState) {
   make_ready();
   const transport::Message held = state_.weights();  // as a reader: the next version would go into new memory
@@ -123,9 +142,12 @@ TEST_F(ServerStateTest, RefusesPushesThatDoNotFitAndKeepsItsState) {
   refuses({.scalars = {kNan}}, "finite");
   refuses({.scalars = {kInfinity}}, "finite");
   refuses({.bytes = 128}, "whole arena of 64 bytes");
-  refuses({.encoding = Encoding::kSparseRows}, "one dense chunk");
-  refuses({.closing = false}, "one dense chunk");
-  refuses({.chunk_count = 2}, "one dense chunk");
+  refuses({.encoding = Encoding::kSparseRows}, "encoding 2");
+  for (Encoding encoding : {Encoding::kBfloat16, Encoding::kFloat16, Encoding::kInt8, Encoding::kTopK}) {
+    refuses({.encoding = encoding}, "payload of 64 bytes");
+  }
+  refuses({.closing = false}, "one chunk");
+  refuses({.chunk_count = 2}, "one chunk");
   EXPECT_EQ(state_.global_step(), 0u);
   EXPECT_THAT(weights(), Each(10.0f));
   EXPECT_EQ(state_.status().counters.version, 1u);

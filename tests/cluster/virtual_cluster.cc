@@ -130,7 +130,8 @@ std::unique_ptr<RemoteStore> VirtualCluster::make_store(Environment& env, const 
                            .servers = {},
                            .link = {},
                            .ready_timeout = seconds_to_duration(options.ready_timeout),
-                           .job_ended = options.job_ended};
+                           .job_ended = options.job_ended,
+                           .compression = options.compression};
   for (size_t i = 0; i < plan_.shards.size(); ++i) store.servers.push_back(server_endpoint(int(i)));
   auto made = make_remote_store(env, plan_, std::move(store));
   const std::vector<std::string> names{"kernel", "bias", "scale"};

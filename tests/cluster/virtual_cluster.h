@@ -57,6 +57,7 @@ class VirtualCluster : public testing::Test {
     std::string variables = {};
     double ready_timeout = 60;
     std::function<bool()> job_ended = {};
+    Compression compression = {};
   };
   Environment& add_task(const std::string& name);
   /// As a process dies: nothing of it runs any more, its connections are closed.

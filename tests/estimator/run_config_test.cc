@@ -148,6 +148,12 @@ TEST(RunConfig, RefusesEachValueOutOfRangeByName) {
       {{.runtime = RuntimeOptions{.threads = 0}}, "runtime.threads: 0", ">= 1"},
       {{.runtime = RuntimeOptions{.replicas = 0}}, "runtime.replicas: 0", ">= 1"},
       {{.runtime = RuntimeOptions{.compute_dtype = DType::kFloat16}}, "runtime.compute_dtype: float16", "bfloat16"},
+      {{.runtime = RuntimeOptions{.compression = {.gradients = transport::Encoding::kTopK, .fraction = 0}}},
+       "runtime.compression: top-k:0",
+       "parse_compression"},
+      {{.runtime = RuntimeOptions{.compression = {.weights = transport::Encoding::kTopK}}},
+       "runtime.compression",
+       "parse_compression"},
   };
   for (const auto& c : cases) {
     EXPECT_THAT(construction_refusal(c.options), AllOf(HasSubstr(c.field), HasSubstr(c.accepted)));
@@ -256,6 +262,7 @@ TEST(RunConfig, ReplacesByName) {
                                                 {"runtime.transport", "inproc"},
                                                 {"runtime.backend", "reference"},
                                                 {"runtime.compute_dtype", "bfloat16"},
+                                                {"runtime.compression", "int8"},
                                                 {"runtime.replicas", "3"}});
   EXPECT_EQ(config.model_dir(), "m");
   EXPECT_EQ(cadence(config), "50/-");
@@ -267,10 +274,13 @@ TEST(RunConfig, ReplacesByName) {
   EXPECT_EQ(config.max_worker_delay_secs(), 60);
   EXPECT_EQ(config.ready_timeout_secs(), 1.5);
   EXPECT_FALSE(config.save_model_description());
-  EXPECT_EQ(
-      config.runtime(),
-      (RuntimeOptions{
-          .threads = 2, .transport = "inproc", .backend = "reference", .compute_dtype = DType::kBFloat16, .replicas = 3}));
+  EXPECT_EQ(config.runtime(),
+            (RuntimeOptions{.threads = 2,
+                            .transport = "inproc",
+                            .backend = "reference",
+                            .compute_dtype = DType::kBFloat16,
+                            .compression = {.gradients = transport::Encoding::kInt8, .weights = transport::Encoding::kInt8},
+                            .replicas = 3}));
   // One part of runtime leaves the others; None for all of it does not.
   EXPECT_EQ(config.replace({{"runtime.threads", "none"}, {"runtime.compute_dtype", "float32"}}).runtime(),
             (RuntimeOptions{.transport = "inproc", .backend = "reference", .replicas = 3}));
@@ -303,7 +313,7 @@ TEST(RunConfig, RefusesValuesByNameThatDoNotRead) {
       {"ready_timeout_secs", "inf"},     {"save_model_description", "maybe"}, {"update_strategy", "eager"},
       {"update_strategy", "sync"},       {"placement", "round_robin"},        {"runtime", "fast"},
       {"runtime.threads", "0"},          {"runtime.replicas", "none"},        {"model_dir", ""},
-      {"runtime.compute_dtype", "half"}, {"runtime.compute_dtype", "int32"},
+      {"runtime.compute_dtype", "half"}, {"runtime.compute_dtype", "int32"},  {"runtime.compression", "zip"},
   };
   for (const auto& [name, value] : cases) {
     EXPECT_THAT(refusal([&] { (void)config.replace({{name, value}}); }), HasSubstr(name)) << value;

@@ -105,6 +105,8 @@ TEST(Run, ReadsEveryFlag) {
                                        "h:1",
                                        "--compute-dtype",
                                        "bfloat16",
+                                       "--compression",
+                                       "top-k:0.05",
                                        "--quiet",
                                        "--learning-rate",
                                        "1e-3",
@@ -122,6 +124,7 @@ TEST(Run, ReadsEveryFlag) {
                                         EXPECT_EQ(config.backend(), "reference");
                                         EXPECT_EQ(config.transport(), "inproc");
                                         EXPECT_EQ(config.compute_dtype(), DType::kBFloat16);
+                                        EXPECT_EQ(to_string(config.compression()), "top-k:0.05");
                                         EXPECT_EQ(config.compute_threads(64), 2);
                                         EXPECT_TRUE(config.host()->insecure);
                                         EXPECT_EQ(config.host()->bind, "h:1");

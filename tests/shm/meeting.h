@@ -19,7 +19,9 @@ inline constexpr uint64_t kBig = uint64_t(1) << 30;
 
 class Shm : public testing::Test {
  protected:
-  TwoTasks tasks{Setting{"shm"}};
+  explicit Shm(Duration spin = {}) : tasks({.scheme = "shm", .spin = spin}) {}
+
+  TwoTasks tasks;
   Environment& server = tasks.server();
   Environment& client = tasks.client();
   LinkOptions options{.receive_bytes_max = kBig};

@@ -214,8 +214,12 @@ TEST_F(Shm, MessagesOutliveBothTasks) {
   kept.body = {};
 }
 
-TEST_F(Shm, SpinningCarriesTheSame) {
-  options.spin = std::chrono::microseconds(50);
+class SpinningShm : public Shm {
+ protected:
+  SpinningShm() : Shm(std::chrono::microseconds(50)) {}
+};
+
+TEST_F(SpinningShm, CarriesTheSame) {
   const auto echoes = [&](Connection& link) -> Task<Done> {
     for (uint64_t i = 0; i < 2000; ++i) {
       SHOAL_CO_TRY(const Message message, co_await link.receive(tasks.soon(server)));

@@ -47,9 +47,9 @@ TwoTasks::TwoTasks(const Setting& setting) : setting_(setting), hub_(std::make_s
     }
     return;
   }
-  owned_client_ = make_production_environment({.task = "client", .sink = quiet, .transports = table});
+  owned_client_ = make_production_environment({.task = "client", .sink = quiet, .transports = table, .spin = setting.spin});
   table.erase(setting.without);
-  owned_server_ = make_production_environment({.task = "server", .sink = quiet, .transports = table});
+  owned_server_ = make_production_environment({.task = "server", .sink = quiet, .transports = table, .spin = setting.spin});
   server_ = owned_server_.get();
   client_ = owned_client_.get();
 }

@@ -23,6 +23,7 @@ struct Setting {
   bool virtual_time = false;
   bool token = false;   ///< both tasks have the same
   std::string without;  ///< a transport that the server's build lacks
+  Duration spin{};      ///< of both event loops
 
   friend void PrintTo(const Setting& setting, std::ostream* out) {
     *out << setting.scheme << (setting.virtual_time ? ", virtual time" : "") << (setting.token ? ", with a token" : "");

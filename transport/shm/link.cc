@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "control.h"
-#include "shoal/base/production.h"
+#include "shoal/base/event_loop.h"
 
 namespace shoal::transport::shm {
 namespace {
@@ -15,21 +15,13 @@ constexpr uint64_t kReadAheadBytes = 256 * 1024;
 constexpr Duration kCloseTimeout = std::chrono::seconds(1);
 constexpr uint64_t kReasonBytesMax = 64 * 1024;
 
-// A task's strand may look around for this long after traffic before it sleeps, where cores are plenty: on a small machine
-// the computing threads of this task or another want that core.
-Duration default_spin() {
-  constexpr int kCoresMany = 8;
-  static const bool many = usable_cores() >= kCoresMany;
-  return many ? std::chrono::microseconds(20) : std::chrono::microseconds(0);
-}
-
 }  // namespace
 
 Link::Link(std::shared_ptr<Core> core, Meeting meeting, const LinkOptions& options, std::shared_ptr<void> slot)
     : core_(std::move(core)),
       peer_(std::move(meeting.peer)),
       name_(std::make_shared<const std::string>(to_string(peer_))),
-      spin_(options.spin.value_or(default_spin())),
+      spin_(event_loop_spin(core_->env)),
       slot_(std::move(slot)),
       receive_bytes_max_(options.receive_bytes_max),
       outgoing_(

@@ -99,8 +99,9 @@ Message make_hello(BufferPool& pool, const Hello& hello) {
   const auto strategy = body.text(hello.strategy);
   const auto numerics = body.text(hello.numerics);
   const auto variables = body.text(hello.variables);
-  return body.finish(MessageKind::kHello, wire::CreateHello(body.builder, hello.protocol, hello.index, hello.incarnation,
-                                                            hello.fingerprint, job, role, strategy, numerics, variables));
+  return body.finish(MessageKind::kHello,
+                     wire::CreateHello(body.builder, hello.protocol, hello.index, hello.incarnation, hello.fingerprint, job,
+                                       role, strategy, numerics, variables, uint8_t(hello.weights)));
 }
 
 Message make_control(BufferPool& pool, std::string_view verb, std::string_view text, std::span<const std::byte> payload) {
@@ -119,11 +120,11 @@ Message make_error(BufferPool& pool, const Error& error) {
   return body.finish(MessageKind::kError, wire::CreateFailure(body.builder, uint8_t(error.kind()), words));
 }
 
-Message make_weights(BufferPool& pool, size_t payload_bytes) {
+Message make_weights(BufferPool& pool, size_t payload_bytes, Encoding encoding) {
   Body body(pool, 0, payload_bytes);
   std::span<std::byte> where;
   const auto bytes = body.payload(payload_bytes, &where);
-  return body.finish(MessageKind::kWeights, wire::CreateWeights(body.builder, 0, 0, bytes));
+  return body.finish(MessageKind::kWeights, wire::CreateWeights(body.builder, 0, 0, bytes, uint8_t(encoding)));
 }
 
 std::span<std::byte> mutable_payload(Message& message) {

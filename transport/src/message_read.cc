@@ -66,6 +66,7 @@ Result<Hello> read_hello(const Message& message) {
   hello.fingerprint = table->fingerprint();
   hello.numerics = view_of(table->numerics());
   if (table->variables()) hello.variables = view_of(table->variables());
+  hello.weights = Encoding(table->weights_encoding());
   return hello;
 }
 
@@ -82,7 +83,8 @@ Error read_error(const Message& message) {
 
 Result<Weights> read_weights(const Message& message) {
   SHOAL_TRY(const auto* table, table_of<wire::Weights>(message, MessageKind::kWeights, "weights"));
-  return Weights{table->version(), table->global_step(), payload_of(message, table->payload())};
+  return Weights{table->version(), table->global_step(), Encoding(table->encoding()),
+                 payload_of(message, table->payload())};
 }
 
 Result<Chunk> read_chunk(const Message& message) {

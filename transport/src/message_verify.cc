@@ -15,6 +15,11 @@ bool within(const flatbuffers::String* text, size_t least, size_t most) {
 // FlatBuffers checks neither alignment beyond 4 bytes of vectors nor force_align, and kernels rely on both.
 bool aligned(const void* data, size_t alignment) { return reinterpret_cast<uintptr_t>(data) % alignment == 0; }
 
+bool is_encoding(uint8_t number) { return number >= uint8_t(Encoding::kDense) && number <= uint8_t(Encoding::kTopK); }
+bool is_encoding_of_weights(uint8_t number) {
+  return is_encoding(number) && Encoding(number) != Encoding::kSparseRows && Encoding(number) != Encoding::kTopK;
+}
+
 // Each check returns what is wrong, or null.
 const char* flaw(const wire::Hello& hello) {
   if (!within(hello.job(), 0, kCanonicalTextBytesMax)) return "job identity too long";
@@ -23,6 +28,7 @@ const char* flaw(const wire::Hello& hello) {
   if (!within(hello.numerics(), 0, kCanonicalTextBytesMax)) return "numerics too long";
   if (hello.variables() && !within(hello.variables(), 0, kCanonicalTextBytesMax)) return "list of variables too long";
   if (hello.index() < 0 || hello.index() > 65535) return "task index out of range";
+  if (!is_encoding_of_weights(hello.weights_encoding())) return "unknown encoding";
   return nullptr;
 }
 
@@ -34,14 +40,14 @@ const char* flaw(const wire::Control& control) {
 }
 
 const char* flaw(const wire::Weights& weights) {
+  if (!is_encoding_of_weights(weights.encoding())) return "unknown encoding";
   if (!aligned(weights.payload()->data(), kBufferAlignment)) return "payload not aligned";
   return nullptr;
 }
 
 // `rest_bytes`: of the payload, where it does not lie in the FlatBuffer.
 const char* flaw(const wire::Chunk& chunk, size_t rest_bytes) {
-  if (chunk.encoding() != uint8_t(Encoding::kDense) && chunk.encoding() != uint8_t(Encoding::kSparseRows))
-    return "unknown encoding";
+  if (!is_encoding(chunk.encoding())) return "unknown encoding";
   if (chunk.range_begin() > chunk.range_end()) return "byte range ends before it begins";
   if (chunk.encoding() == uint8_t(Encoding::kDense) &&
       chunk.range_end() - chunk.range_begin() != chunk.payload()->size() + rest_bytes)

@@ -43,6 +43,7 @@ class ProductionEnvironment final : public Environment {
   StopToken interrupted() override { return interrupted_.token(); }
 
   boost::asio::io_context* context() { return loop_.context(); }
+  Duration spin() const { return spin_; }
 
  private:
   void run_until_done(Task<void> entry) override;
@@ -53,6 +54,7 @@ class ProductionEnvironment final : public Environment {
   std::unique_ptr<Storage> storage_;
   Logger log_;
   StopSource interrupted_;
+  const Duration spin_;
   Loop loop_;
   ThreadPool pool_;
   ComputeThread compute_;
@@ -60,13 +62,20 @@ class ProductionEnvironment final : public Environment {
   std::optional<SignalWatch> signals_;
 };
 
+Duration default_spin() {
+  constexpr int kCoresMany = 8;
+  static const bool many = usable_cores() >= kCoresMany;
+  return many ? std::chrono::microseconds(20) : std::chrono::microseconds(0);
+}
+
 ProductionEnvironment::ProductionEnvironment(ProductionOptions options)
     : offload_inline_(options.offload_inline),
       buffers_(options.buffers ? std::move(options.buffers) : BufferPool::create()),
       storage_(make_file_storage()),
       log_(options.sink ? std::move(options.sink) : stderr_sink(), std::move(options.task), [this] { return wall_now(); }),
       interrupted_(std::move(options.stop)),
-      loop_(options.spin),
+      spin_(options.spin.value_or(default_spin())),
+      loop_(spin_),
       pool_(options.pool_threads > 0 ? options.pool_threads : usable_cores()),
       compute_(loop_),
       transports_(std::move(options.transports)) {
@@ -145,6 +154,11 @@ std::unique_ptr<Environment> make_production_environment(ProductionOptions optio
 boost::asio::io_context* event_loop(Environment& environment) {
   auto* production = dynamic_cast<ProductionEnvironment*>(&environment);
   return production ? production->context() : nullptr;
+}
+
+Duration event_loop_spin(Environment& environment) {
+  auto* production = dynamic_cast<ProductionEnvironment*>(&environment);
+  return production ? production->spin() : Duration::zero();
 }
 
 int usable_cores() {

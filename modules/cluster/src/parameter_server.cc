@@ -417,7 +417,7 @@ Task<Result<void>> Server::reply(Session& session, const Message& request, Messa
 }
 
 Task<Result<void>> Server::reply_weights(Session& session, const Message& request, uint8_t status) {
-  return reply(session, request, state_.weights(), status);
+  return reply(session, request, state_.weights_as(session.hello.weights), status);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include "row_push.h"
 #include "server_links.h"
-#include "shoal/cluster/shard.h"
+#include "shard_traffic.h"
 
 namespace shoal::cluster {
 namespace {
@@ -17,23 +17,17 @@ constexpr auto kAttachPause = std::chrono::milliseconds(20);
 constexpr uint64_t kPartBytes = uint64_t(16) << 20;
 constexpr uint64_t kMessageOverhead = uint64_t(1) << 20;
 
-/// Messages of one step, one per server.
-struct Outgoing {
-  transport::OutgoingChunk chunk;
-  uint64_t sequence = 0;
-};
-
 class RemoteStoreImpl final : public RemoteStore {
  public:
   RemoteStoreImpl(Environment& env, ShardPlan plan, RemoteStoreOptions options)
       : env_(env), plan_(std::move(plan)), options_(std::move(options)), servers_(env_, options_) {
     SHOAL_CHECK(plan_.shards.size() == servers_.size());
+    traffic_.reserve(servers_.size());
     for (size_t i = 0; i < servers_.size(); ++i) {
       servers_[i].set_receive_limit(std::max(plan_.shards[i].arena_bytes, kPartBytes) + kMessageOverhead);
+      traffic_.emplace_back(env_.buffers(), plan_.shards[i], options_.compression);
     }
-    weights_.resize(servers_.size());
     incarnations_.resize(servers_.size());
-    outgoing_.resize(servers_.size());
   }
 
   Task<Result<Ready>> prepare(RestoreSource* restore, Deadline deadline) override;
@@ -54,7 +48,10 @@ class RemoteStoreImpl final : public RemoteStore {
   Task<Result<void>> leave(Deadline deadline) override;
   Task<Result<void>> request_stop(Deadline deadline) override { return servers_.tell_all("stop", deadline); }
   Task<Result<ServerStatus>> status(Deadline deadline) override { return servers_.status(0, deadline); }
-  Task<Result<void>> finish(JobEnd end, Deadline deadline) override { return servers_.finish(std::move(end), deadline); }
+  Task<Result<void>> finish(JobEnd end, Deadline deadline) override {
+    log_traffic();
+    return servers_.finish(std::move(end), deadline);
+  }
   std::optional<JobEnd> job_end() const override { return servers_.job_end(); }
 
  private:
@@ -68,7 +65,10 @@ class RemoteStoreImpl final : public RemoteStore {
   Task<Result<void>> pull_once(size_t shard, Deadline deadline);
   Task<Result<void>> deliver(size_t shard);
   Task<Result<void>> deliver_once(size_t shard);
-  Result<void> accept_weights(size_t shard, Message message);
+  Task<Result<void>> accept_weights(size_t shard, Message message);
+  Task<Result<void>> take(size_t shard, Message message);
+  Task<Result<void>> finish_pushes(std::span<const double> scalars);
+  void log_traffic();
 
   Environment& env_;
   ShardPlan plan_;
@@ -76,9 +76,8 @@ class RemoteStoreImpl final : public RemoteStore {
   ServerLinks servers_;
   Bindings bindings_;
   RowPush row_push_;
-  std::vector<Message> weights_;        // newest per shard; null body: to be pulled
+  std::vector<ShardTraffic> traffic_;   // no weights: to be pulled
   std::vector<uint64_t> incarnations_;  // of the servers whose state we follow
-  std::vector<Outgoing> outgoing_;
   uint64_t global_step_ = 0;
   bool stop_ = false;
 };
@@ -132,6 +131,7 @@ Task<Result<Ready>> RemoteStoreImpl::prepare(RestoreSource* restore, Deadline de
   ready.attached = still_held(statuses, restore);
   servers_.set_epoch(ready.attached ? statuses[0].epoch : newest + 1);
   stop_ = false;
+  for (ShardTraffic& traffic : traffic_) traffic.restart();
   if (!ready.attached) {
     for (size_t i = 0; i < servers_.size(); ++i) SHOAL_CO_TRY_VOID(co_await load_shard(i, restore, deadline));
     SHOAL_CO_TRY_VOID(co_await activate(restore, deadline));
@@ -225,6 +225,7 @@ Task<Result<Ready>> RemoteStoreImpl::attach_once(Deadline deadline) {
   servers_.set_epoch(0);
   stop_ = false;
   servers_.clear_lost();
+  for (ShardTraffic& traffic : traffic_) traffic.restart();
   for (size_t i = 0; i < servers_.size(); ++i) {
     SHOAL_CO_TRY_VOID(co_await pull(i, std::min(deadline, env_.after(kRequestTimeout))));
   }
@@ -254,55 +255,54 @@ Task<Result<void>> RemoteStoreImpl::pull_once(size_t shard, Deadline deadline) {
   Message message;
   message.head.kind = MessageKind::kPull;
   SHOAL_CO_TRY(Message answer, co_await servers_.request(shard, std::move(message), deadline));
-  if (answer.head.kind == MessageKind::kWeights) co_return accept_weights(shard, std::move(answer));
+  if (answer.head.kind == MessageKind::kWeights) co_return co_await accept_weights(shard, std::move(answer));
   SHOAL_CO_TRY(const transport::Control text, transport::read_control(answer));
   if (text.verb == "finished") stop_ = true;
   co_return text.verb == "finished" ? cancelled() : unavailable("the model is not ready");
 }
 
-Result<void> RemoteStoreImpl::accept_weights(size_t shard, Message message) {
-  SHOAL_TRY(const transport::Weights weights, transport::read_weights(message));
-  if (weights.payload.size() != plan_.shards[shard].arena_bytes) {
-    return failed_precondition(to_string(servers_[shard].server()) +
-                               " holds another model: " + std::to_string(weights.payload.size()) +
-                               " bytes of weights, expected " + std::to_string(plan_.shards[shard].arena_bytes));
+Task<Result<void>> RemoteStoreImpl::accept_weights(size_t shard, Message message) {
+  const transport::MessageHead head = message.head;
+  Result<void> taken = co_await take(shard, std::move(message));
+  if (!taken) co_return std::move(taken).error().with_context(to_string(servers_[shard].server()));
+  if (servers_.epoch() == 0) servers_.set_epoch(head.epoch);
+  if (head.epoch != servers_.epoch()) {
+    traffic_[shard].drop_weights();
+    co_return unavailable("the servers are being restored");
   }
-  if (servers_.epoch() == 0) servers_.set_epoch(message.head.epoch);
-  if (message.head.epoch != servers_.epoch()) return unavailable("the servers are being restored");
-  incarnations_[shard] = message.head.incarnation;
-  if (shard == 0) global_step_ = message.head.global_step;
-  if (message.head.status & kStatusStopBit) stop_ = true;
-  weights_[shard] = std::move(message);
-  return {};
+  incarnations_[shard] = head.incarnation;
+  if (shard == 0) global_step_ = head.global_step;
+  if (head.status & kStatusStopBit) stop_ = true;
+  co_return Result<void>{};
+}
+
+Task<Result<void>> RemoteStoreImpl::take(size_t shard, Message message) {
+  ShardTraffic& traffic = traffic_[shard];
+  if (!traffic.compresses()) co_return traffic.take(std::move(message));
+  Result<void> taken;
+  Work work = [&traffic, &message, &taken] { taken = traffic.take(std::move(message)); };
+  SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(work)));
+  co_return taken;
 }
 
 Task<Result<Step>> RemoteStoreImpl::begin(StopToken stop) {
   if (stop.stop_requested()) co_return cancelled();
   backends::VersionId version{servers_.epoch(), 0};
   for (size_t i = 0; i < servers_.size(); ++i) {
-    if (!weights_[i].body) SHOAL_CO_TRY_VOID(co_await pull(i, env_.after(kRequestTimeout)));
-    bindings_.set_weights(i, weights_[i].payload().data());
-    SHOAL_CO_TRY(const transport::Weights weights, transport::read_weights(weights_[i]));
-    version.version += weights.version;  // each only grows, so equal sums are equal versions
+    if (!traffic_[i].has_weights()) SHOAL_CO_TRY_VOID(co_await pull(i, env_.after(kRequestTimeout)));
+    bindings_.set_weights(i, traffic_[i].weights());
+    version.version += traffic_[i].version();  // each only grows, so equal sums are equal versions
   }
   co_return Step{.global_step = global_step_, .weights = version, .variables = bindings_.variables(), .updates = {}};
 }
 
 Result<void> RemoteStoreImpl::start(Step& step, uint64_t ordinal, std::string_view position) {
   for (size_t i = 0; i < servers_.size(); ++i) {
-    const ShardSpec& spec = plan_.shards[i];
-    SHOAL_TRY(const transport::Weights weights, transport::read_weights(weights_[i]));
-    const transport::Chunk fields{.base_version = weights.version,
-                                  .base_step = step.global_step,
-                                  .ordinal = ordinal,
-                                  .range_begin = 0,
-                                  .range_end = spec.arena_bytes,
-                                  .closing = true,
-                                  .position = i == 0 ? position : std::string_view()};
-    outgoing_[i].chunk = transport::make_chunk(env_.buffers(), fields, spec.arena_bytes, size_t(spec.scalar_count));
-    zero_padding(spec, outgoing_[i].chunk.payload);
-    bindings_.set_updates(i, outgoing_[i].chunk.payload.data());
-    row_push_.set_updates(i, outgoing_[i].chunk.payload.data());
+    const transport::Chunk fields{
+        .base_step = step.global_step, .ordinal = ordinal, .position = i == 0 ? position : std::string_view()};
+    std::byte* const arena = traffic_[i].begin_push(fields).data();
+    bindings_.set_updates(i, arena);
+    row_push_.set_updates(i, arena);
   }
   step.updates = bindings_.updates();
   return {};
@@ -316,14 +316,11 @@ Result<void> RemoteStoreImpl::bind(const std::vector<std::string>& variables, co
 
 Task<Result<Outcome>> RemoteStoreImpl::commit(Step step, std::span<const double> scalars) {
   static_cast<void>(step);
-  for (Message& held : weights_) held.body = {};  // so that a server whose only reader we are updates in place
+  SHOAL_CO_TRY_VOID(co_await finish_pushes(scalars));
   for (size_t i = 0; i < servers_.size(); ++i) {
-    Outgoing& out = outgoing_[i];
-    SHOAL_CHECK(scalars.size() == out.chunk.scalars.size());
-    std::copy(scalars.begin(), scalars.end(), out.chunk.scalars.begin());
-    out.sequence = servers_[i].next_sequence();
-    out.chunk.message.head.sequence = out.sequence;
-    Message message = out.chunk.message;  // kept until the reply, for a retry
+    traffic_[i].drop_weights();
+    traffic_[i].push().head.sequence = servers_[i].next_sequence();
+    Message message = traffic_[i].push();
     Result<void> sent = co_await servers_[i].send(std::move(message), servers_.epoch(), env_.after(kRequestTimeout));
     static_cast<void>(sent);  // a lost connection shows below, where the push is delivered again
   }
@@ -331,10 +328,19 @@ Task<Result<Outcome>> RemoteStoreImpl::commit(Step step, std::span<const double>
   for (size_t i = 0; i < servers_.size(); ++i) {
     Result<void> delivered = co_await deliver(i);
     if (!delivered && outcome) outcome = std::move(delivered);
-    outgoing_[i].chunk = {};
+    traffic_[i].end_push();
   }
   SHOAL_CO_TRY_VOID(std::move(outcome));
   co_return Outcome{.global_step = global_step_, .applied = true, .stop = stop_};
+}
+
+Task<Result<void>> RemoteStoreImpl::finish_pushes(std::span<const double> scalars) {
+  Work work = [this, scalars] {
+    for (ShardTraffic& traffic : traffic_) traffic.finish_push(scalars);
+  };
+  if (traffic_[0].compresses()) co_return co_await env_.offload(std::move(work));
+  work();
+  co_return Result<void>{};
 }
 
 /// The reply to a push; over a new connection, and with the push sent again under its number, if the old one broke.
@@ -354,12 +360,12 @@ Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard) {
           link.server_incarnation() != incarnations_[shard]) {
         co_return unavailable(to_string(link.server()) + " lost its state");
       }
-      Message again = outgoing_[shard].chunk.message;
+      Message again = traffic_[shard].push();
       Result<void> sent = co_await link.send(std::move(again), servers_.epoch(), env_.after(kRequestTimeout));
       if (!sent && sent.error().kind() != ErrorKind::kUnavailable) co_return sent;
       if (!sent) continue;  // broken again; the other servers may have applied their part, so this one must too
     }
-    auto answer = co_await link.receive(outgoing_[shard].sequence, env_.after(kRequestTimeout));
+    auto answer = co_await link.receive(traffic_[shard].push().head.sequence, env_.after(kRequestTimeout));
     if (!answer) {
       if (answer.error().kind() == ErrorKind::kUnavailable && !link.connected()) continue;
       co_return std::move(answer).error();
@@ -368,7 +374,7 @@ Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard) {
       co_return unavailable(to_string(link.server()) + " is in another epoch");
     }
     if (answer->head.kind == MessageKind::kControl) co_return cancelled();  // "finished": too late to count
-    co_return accept_weights(shard, std::move(answer).value());
+    co_return co_await accept_weights(shard, std::move(answer).value());
   }
 }
 
@@ -398,10 +404,18 @@ Task<Result<uint64_t>> RemoteStoreImpl::global_step() {
 }
 
 Task<Result<void>> RemoteStoreImpl::leave(Deadline deadline) {
-  for (Message& held : weights_) held.body = {};
+  for (ShardTraffic& traffic : traffic_) traffic.drop_weights();
+  log_traffic();
   Result<void> told = co_await servers_.tell_all("done", deadline);
   for (size_t i = 0; i < servers_.size(); ++i) servers_[i].close(Error(ErrorKind::kCancelled, "the trainer is done"));
   co_return told;
+}
+
+void RemoteStoreImpl::log_traffic() {
+  if (!traffic_[0].compresses()) return;
+  TrafficBytes sum;
+  for (const ShardTraffic& traffic : traffic_) sum += traffic.bytes();
+  env_.log().info("compression (" + to_string(options_.compression) + "): " + to_string(sum));
 }
 
 }  // namespace

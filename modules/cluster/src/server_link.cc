@@ -66,7 +66,8 @@ Task<Result<void>> ServerLink::introduce(Deadline deadline) {
                          .strategy = identity_.strategy,
                          .fingerprint = identity_.fingerprint,
                          .numerics = identity_.numerics,
-                         .variables = identity_.variables};
+                         .variables = identity_.variables,
+                         .weights = weights_};
   Message message = transport::make_hello(env_.buffers(), hello);
   message.head.sequence = next_sequence();
   SHOAL_CO_TRY(const Message answer, co_await request(std::move(message), 0, deadline));

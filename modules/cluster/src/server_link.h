@@ -13,8 +13,10 @@ namespace shoal::cluster {
 
 class ServerLink {
  public:
-  ServerLink(Environment& env, const TaskIdentity& identity, transport::Endpoint server, transport::LinkOptions options)
-      : env_(env), identity_(identity), server_(std::move(server)), options_(std::move(options)) {}
+  /// `weights`: in which encoding the server shall send them.
+  ServerLink(Environment& env, const TaskIdentity& identity, transport::Endpoint server, transport::LinkOptions options,
+             transport::Encoding weights)
+      : env_(env), identity_(identity), server_(std::move(server)), options_(std::move(options)), weights_(weights) {}
 
   /// Until connected and welcomed. DeadlineExceeded naming the server; FailedPrecondition if it refuses us; Cancelled if
   /// the job has ended (the server said so, or `give_up`, called through offload between attempts, does), or on an
@@ -49,6 +51,7 @@ class ServerLink {
   const TaskIdentity& identity_;
   transport::Endpoint server_;
   transport::LinkOptions options_;
+  const transport::Encoding weights_;
   uint64_t receive_limit_ = uint64_t(64) << 20;
   std::unique_ptr<transport::Connection> connection_;
   Welcome welcome_;

@@ -6,7 +6,8 @@ using transport::Message;
 
 ServerLinks::ServerLinks(Environment& env, const RemoteStoreOptions& options) : env_(env), options_(options) {
   for (const transport::Endpoint& server : options_.servers) {
-    links_.push_back(std::make_unique<ServerLink>(env_, options_.identity, server, options_.link));
+    links_.push_back(
+        std::make_unique<ServerLink>(env_, options_.identity, server, options_.link, options_.compression.weights));
   }
 }
 

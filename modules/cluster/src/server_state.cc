@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "codec.h"
+
 namespace shoal::cluster {
 
 std::string ServerState::position_of(int trainer) const {
@@ -53,6 +55,7 @@ Result<void> ServerState::prepare(Prepare prepare) {
   fingerprint_ = prepare.fingerprint;
   spec_hash_ = spec_hash(prepare.spec);
   weights_ = {};
+  encoded_.clear();
   shard_.emplace(std::move(prepare.spec), pool_);
   weights_ = transport::make_weights(pool_, arena_bytes());
   positions_.clear();
@@ -80,16 +83,17 @@ Result<void> ServerState::activate(StateText state) {
   global_step_ = state.global_step;
   positions_ = std::move(state.positions);
   shard_->set_counters({1, state.counters.update_count});
+  encoded_.clear();
   transport::set_weights_version(weights_, 1, global_step_);
   phase_ = Phase::kReady;
   return {};
 }
 
+/// What the payload must be is decode()'s business, where it is not the arena itself.
 Result<void> ServerState::check_push(const transport::Chunk& chunk) const {
-  if (chunk.encoding != transport::Encoding::kDense || !chunk.closing || chunk.chunk_count != 1 ||
-      chunk.range_begin != 0 || chunk.range_end != arena_bytes() || chunk.payload.size() != arena_bytes()) {
-    return invalid_argument("a push must be one dense chunk of the whole arena of " + std::to_string(arena_bytes()) +
-                            " bytes");
+  const bool fits = chunk.encoding != transport::Encoding::kDense || chunk.payload.size() == arena_bytes();
+  if (!fits || !chunk.closing || chunk.chunk_count != 1 || chunk.range_begin != 0 || chunk.range_end != arena_bytes()) {
+    return invalid_argument("a push must be one chunk of the whole arena of " + std::to_string(arena_bytes()) + " bytes");
   }
   if (chunk.scalars.size() != size_t(shard_->spec().scalar_count)) {
     return invalid_argument("a push with " + std::to_string(chunk.scalars.size()) + " scalars; the shard takes " +
@@ -115,7 +119,14 @@ Result<bool> ServerState::push(int trainer, const transport::MessageHead& head, 
 }
 
 Result<void> ServerState::apply(const transport::Chunk& chunk) {
-  const std::span<const std::byte> pushes[] = {chunk.payload};
+  if (chunk.encoding == transport::Encoding::kDense) return apply(chunk.payload, chunk.scalars);
+  const Ref<Buffer> gradient = pool_.get(arena_bytes());
+  SHOAL_TRY_VOID(decode(shard_->spec(), chunk.encoding, chunk.payload, gradient->bytes()));
+  return apply(gradient->bytes(), chunk.scalars);
+}
+
+Result<void> ServerState::apply(std::span<const std::byte> gradient, std::span<const double> scalars) {
+  const std::span<const std::byte> pushes[] = {gradient};
   transport::Message next = weights_;
   weights_.body = {};  // so that unique() tells whether anyone else holds this version
   const std::span<const std::byte> current = next.payload();
@@ -124,12 +135,23 @@ Result<void> ServerState::apply(const transport::Chunk& chunk) {
     keep_alive = next.body;
     next = transport::make_weights(pool_, arena_bytes());
   }
-  auto done = shard_->apply(current, transport::mutable_payload(next), pushes, chunk.scalars);
+  auto done = shard_->apply(current, transport::mutable_payload(next), pushes, scalars);
   weights_ = std::move(next);
+  for (auto& [encoding, message] : encoded_) message.body = {};
   SHOAL_TRY_VOID(std::move(done));
   if (counts_steps_) ++global_step_;
   transport::set_weights_version(weights_, shard_->counters().version, global_step_);
   return {};
+}
+
+const transport::Message& ServerState::weights_as(transport::Encoding encoding) {
+  if (encoding == transport::Encoding::kDense) return weights_;
+  transport::Message& made = encoded_[encoding];
+  if (made.body) return made;
+  made = transport::make_weights(pool_, encoded_bytes(spec(), encoding), encoding);
+  encode(spec(), encoding, weights_.payload(), transport::mutable_payload(made));
+  transport::set_weights_version(made, shard_->counters().version, global_step_);
+  return made;
 }
 
 Result<HeldState> ServerState::hold() const {

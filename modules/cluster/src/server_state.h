@@ -40,6 +40,8 @@ class ServerState {
   const ShardSpec& spec() const { return shard_->spec(); }  ///< once a model was prepared
   uint64_t arena_bytes() const { return shard_ ? shard_->spec().arena_bytes : 0; }
   const transport::Message& weights() const { return weights_; }
+  /// The newest version in fewer bytes: made when it is first asked for. kDense: as above.
+  const transport::Message& weights_as(transport::Encoding encoding);
   std::map<int, TrainerRecord>& trainers() { return trainers_; }
   std::string position_of(int trainer) const;
   ServerStatus status() const;
@@ -61,6 +63,7 @@ class ServerState {
  private:
   Result<void> check_push(const transport::Chunk& chunk) const;
   Result<void> apply(const transport::Chunk& chunk);
+  Result<void> apply(std::span<const std::byte> gradient, std::span<const double> scalars);
 
   const bool counts_steps_;  // shard 0, the sequencer
   BufferPool& pool_;
@@ -72,6 +75,7 @@ class ServerState {
   uint64_t spec_hash_ = 0;
   std::optional<Shard> shard_;
   transport::Message weights_;
+  std::map<transport::Encoding, transport::Message> encoded_;  // of the newest version; null body: not made yet
   std::map<int, std::string> positions_;
   std::map<int, TrainerRecord> trainers_;
   bool stop_ = false;

@@ -132,6 +132,15 @@ void Arguments::add_common() {
       ->check(CLI::IsMember({"float32", "bfloat16"}))
       ->capture_default_str()
       ->group("Running");
+  app_.add_option_function<std::string>(
+          "--compression",
+          [this](const std::string& text) {
+            auto compression = cluster::parse_compression(text);
+            if (!compression) throw CLI::ValidationError("--compression", compression.error().message());
+            runtime_.compression = *compression;
+          },
+          "Fewer bytes between tasks, for slow networks: bfloat16, float16, int8, or top-k (gradients only)")
+      ->group("Running");
   app_.add_option("--threads", runtime_.threads, "Compute threads of each trainer")->check(reads_as<int32_t>("INT"))->check(CLI::PositiveNumber)->group("Running");
   app_.add_option("--token-file", parsed_.token_file,
                   "File that holds the job's token (shoal keys token), which encrypts tcp; or set SHOAL_TOKEN")

@@ -48,6 +48,10 @@ Result<void> check_runtime(const RuntimeOptions& runtime) {
   if (runtime.compute_dtype != DType::kFloat32 && runtime.compute_dtype != DType::kBFloat16) {
     return out_of_range("runtime.compute_dtype", std::string(to_string(runtime.compute_dtype)), "float32 or bfloat16");
   }
+  const auto checked = cluster::parse_compression(to_string(runtime.compression));
+  if (!checked || *checked != runtime.compression) {
+    return out_of_range("runtime.compression", to_string(runtime.compression), "what parse_compression() can give");
+  }
   if (runtime.replicas < 1) return out_of_range("runtime.replicas", text_of(runtime.replicas), ">= 1");
   if (runtime.transport && runtime.transport->empty()) {
     return invalid_argument("RunConfig: runtime.transport: is the empty string; name one, as tcp, or leave it out");
@@ -205,6 +209,10 @@ std::optional<std::string> RunConfig::backend() const {
 }
 
 DType RunConfig::compute_dtype() const { return options_.runtime ? options_.runtime->compute_dtype : DType::kFloat32; }
+
+cluster::Compression RunConfig::compression() const {
+  return options_.runtime ? options_.runtime->compression : cluster::Compression{};
+}
 
 int32_t RunConfig::replicas() const { return options_.runtime ? options_.runtime->replicas : 1; }
 

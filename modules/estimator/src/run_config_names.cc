@@ -96,6 +96,14 @@ Result<void> set_compute_dtype(Collected& collected, const NamedChange& change) 
   return {};
 }
 
+Result<void> set_compression(Collected& collected, const NamedChange& change) {
+  const Result<cluster::Compression> compression = cluster::parse_compression(change.value);
+  if (!compression) return no_value(change, "none, bfloat16, float16, int8, top-k, gradients=top-k:0.01,weights=int8");
+  collected.runtime.compression = *compression;
+  collected.changes.runtime = collected.runtime;
+  return {};
+}
+
 const std::map<std::string, Setter, std::less<>>& setters() {
   using Changes = RunConfigChanges;
   static const std::map<std::string, Setter, std::less<>> table{
@@ -117,6 +125,7 @@ const std::map<std::string, Setter, std::less<>>& setters() {
       {"runtime.transport", runtime_field(&RuntimeOptions::transport)},
       {"runtime.backend", runtime_field(&RuntimeOptions::backend)},
       {"runtime.compute_dtype", set_compute_dtype},
+      {"runtime.compression", set_compression},
       {"runtime.replicas", set_replicas},
   };
   return table;

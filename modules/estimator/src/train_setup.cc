@@ -184,7 +184,8 @@ Result<void> TrainTask::plan_store() {
                                         .servers = server_endpoints(config_),
                                         .link = std::move(link),
                                         .ready_timeout = seconds_to_duration(config_.ready_timeout_secs()),
-                                        .job_ended = {}};
+                                        .job_ended = {},
+                                        .compression = config_.compression()};
     options.identity.fingerprint = model_->graph().fingerprint();
     options.identity.numerics = numerics;
     options.identity.variables = cluster::variables_text(specs);

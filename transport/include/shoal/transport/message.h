@@ -58,6 +58,16 @@ Ref<const Buffer> whole_body(BufferPool& pool, const Ref<const Buffer>& body);
 /// fields, string lengths, ranges. DataLoss says what is wrong. Every transport calls it on receipt.
 Result<void> verify(const Message& message);
 
+/// How a payload stands for the floats of an arena (the layouts: cluster/src/codec.h). The numbers travel and never change.
+enum class Encoding : uint8_t {
+  kDense = 1,       ///< float32, as the arena lies in memory
+  kSparseRows = 2,  ///< the rows that a batch touches
+  kBfloat16 = 3,    ///< half the bytes
+  kFloat16 = 4,     ///< half the bytes
+  kInt8 = 5,        ///< about a quarter: 8 bits each, and a scale per block
+  kTopK = 6,        ///< the largest few, with their places; of gradients only
+};
+
 // --- kHello -------------------------------------------------------------------------------------------------------------
 struct Hello {
   uint32_t protocol = kProtocolVersion;
@@ -69,6 +79,7 @@ struct Hello {
   uint64_t fingerprint = 0; ///< of the model; 0: not known yet
   std::string numerics;     ///< canonical text
   std::string variables;    ///< of the model, one per line, for refusals that say what differs; empty: not known
+  Encoding weights = Encoding::kDense;  ///< in which the sender wants to be sent weights
 };
 Message make_hello(BufferPool& pool, const Hello& hello);
 Result<Hello> read_hello(const Message& message);
@@ -90,17 +101,18 @@ Error read_error(const Message& message);
 struct Weights {
   uint64_t version = 0;      ///< of the shard
   uint64_t global_step = 0;  ///< of the job when the version was made (shard 0 only; others 0)
+  Encoding encoding = Encoding::kDense;  ///< not kSparseRows, not kTopK
   std::span<const std::byte> payload;  ///< the shard's arena
 };
 /// A message whose payload of `payload_bytes` (zeroed padding is the caller's business) is then written in place.
-Message make_weights(BufferPool& pool, size_t payload_bytes);
+Message make_weights(BufferPool& pool, size_t payload_bytes, Encoding encoding = Encoding::kDense);
 /// The payload and numbers of a weights message that nobody else holds (SHOAL_CHECK: body->unique()).
 std::span<std::byte> mutable_payload(Message& message);
 void set_weights_version(Message& message, uint64_t version, uint64_t global_step);
 Result<Weights> read_weights(const Message& message);
 
-// --- kChunk -----------------------------------------------------------------------------------------------------------------
-enum class Encoding : uint8_t { kDense = 1, kSparseRows = 2 };  // compressed forms come with the transport issue
+// --- kChunk
+// -----------------------------------------------------------------------------------------------------------------
 struct Chunk {
   uint64_t base_version = 0;   ///< shard version that the gradients were computed on
   uint64_t base_step = 0;      ///< global step of those parameters

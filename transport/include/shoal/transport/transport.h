@@ -3,7 +3,6 @@
 /// suite (tests/transport/conformance_*_test.cc) runs over all of them.
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -42,10 +41,6 @@ struct LinkOptions {
   /// Plain tcp beyond loopback is refused (FailedPrecondition, naming the ways out) unless this is set.
   bool insecure = false;
   int connections_max = 1024;  ///< of a listener; further peers are refused
-  /// shm: how long a strand looks out for more after traffic before it sleeps; 0: not at all. Saves two thread switches per
-  /// round trip, at the price of a core that computes nothing. Default: 20 us where this process may use 8 cores or more,
-  /// else 0.
-  std::optional<Duration> spin;
 };
 
 /// Copies and traffic of a transport since it was made. Any thread.

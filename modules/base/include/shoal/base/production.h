@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "shoal/base/environment.h"
@@ -25,8 +26,9 @@ struct ProductionOptions {
   /// thread switches a step. Signals and timers are still looked at between works.
   bool offload_inline = false;
   /// How long the strand looks for work before it sleeps, with a core of its own: what is posted then starts some hundred
-  /// nanoseconds later in place of some ten thousand. 0: it sleeps at once.
-  Duration spin = Duration::zero();
+  /// nanoseconds later in place of some ten thousand, and shm needs no doorbell. 0: it sleeps at once. Default: 20 us where
+  /// this process may use 8 cores or more, else 0, for there the threads that compute want that core.
+  std::optional<Duration> spin;
   /// True: SIGINT and SIGTERM stop interrupted(); a second signal ends the process at once (status 130 or 143). At most
   /// one such environment at a time in a process.
   bool handle_signals = false;

@@ -1,5 +1,6 @@
 #pragma once
 /// Parameters on servers: pulls versions, pushes gradients, without copying either.
+#include "shoal/cluster/compression.h"
 #include "shoal/cluster/protocol.h"
 #include "shoal/cluster/store.h"
 #include "shoal/transport/transport.h"
@@ -14,6 +15,7 @@ struct RemoteStoreOptions {
   /// Asked between attempts to reach a server: true ends the wait with Cancelled (the job is over, CONTRACT WO-4).
   /// Called through offload().
   std::function<bool()> job_ended;
+  Compression compression = {};
 };
 
 /// A store over servers, with what only a chief or a leaving trainer does.

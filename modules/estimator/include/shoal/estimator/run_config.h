@@ -15,6 +15,7 @@
 #include "shoal/base/log.h"
 #include "shoal/base/result.h"
 #include "shoal/base/shape.h"
+#include "shoal/cluster/compression.h"
 #include "shoal/cluster/tf_config.h"
 
 namespace shoal {
@@ -81,6 +82,9 @@ struct RuntimeOptions {
   /// What products multiply: kFloat32, or kBFloat16, to which their operands are rounded (CompileOptions::compute_dtype).
   /// Weights, optimizers, gradients and losses are float32 either way. FailedPrecondition where the backend cannot.
   DType compute_dtype = DType::kFloat32;
+  /// How gradients and weights travel between the tasks of a cluster. Default: as float32. Anything else gives up that a
+  /// run with one trainer equals the local one.
+  cluster::Compression compression = {};
   /// Local mode: replicas whose gradients are averaged each step, >= 1 (CONTRACT SY-4).
   int32_t replicas = 1;
   friend bool operator==(const RuntimeOptions&, const RuntimeOptions&) = default;
@@ -177,6 +181,7 @@ class RunConfig {
   std::string transport() const;                          ///< "tcp", "inproc", ...
   std::optional<std::string> backend() const;             ///< nothing: the build's default
   DType compute_dtype() const;
+  cluster::Compression compression() const;
   int32_t replicas() const;
 
   // This process's place in the cluster (CONTRACT RC-5, CL-4).

@@ -1,0 +1,70 @@
+#pragma once
+/// What goes between a trainer and one server, step by step: arenas as kernels see them, and the messages that carry them.
+#include <optional>
+#include <span>
+#include <string>
+
+#include "codec.h"
+#include "shoal/cluster/compression.h"
+
+namespace shoal::cluster {
+
+/// Bytes of arenas, and of the payloads that stood for them.
+struct TrafficBytes {
+  uint64_t gradients = 0, gradients_sent = 0;
+  uint64_t weights = 0, weights_received = 0;
+  TrafficBytes& operator+=(const TrafficBytes& other);
+};
+/// "sent 1.9 MB of gradients instead of 97.0, received 48.5 MB of weights instead of 97.0".
+std::string to_string(const TrafficBytes& bytes);
+
+/// Without compression kernels read weights in the received message and write gradients into the outgoing one.
+class ShardTraffic {
+ public:
+  /// `spec` outlives it.
+  ShardTraffic(BufferPool& pool, const ShardSpec& spec, const Compression& compression);
+
+  /// Whether take() and finish_push() have so much to do that they belong on the compute thread.
+  bool compresses() const { return compresses_; }
+
+  /// The weights of `message`. FailedPrecondition if the server holds another model; InvalidArgument if they are nonsense.
+  Result<void> take(transport::Message message);
+  bool has_weights() const { return bool(weights_.body); }
+  /// So that a server whose only reader we are updates in place.
+  void drop_weights() { weights_.body = {}; }
+  const std::byte* weights() const { return decoded_now_ ? decoded_->data() : weights_.payload().data(); }
+  uint64_t version() const { return version_; }
+
+  /// The arena that the gradients of a step go into. Of `fields` what says which step it is.
+  std::span<std::byte> begin_push(const transport::Chunk& fields);
+  /// All gradients are written: makes the message.
+  void finish_push(std::span<const double> scalars);
+  /// Kept until end_push(), for a retry.
+  const transport::Message& push() const { return push_.message; }
+  transport::Message& push() { return push_.message; }
+  void end_push() { push_ = {}; }
+
+  /// The weights go on from another point: what was kept of earlier gradients is forgotten.
+  void restart();
+  const TrafficBytes& bytes() const { return bytes_; }
+
+ private:
+  BufferPool& pool_;
+  const ShardSpec& spec_;
+  const Compression compression_;
+  const bool compresses_;
+
+  transport::Message weights_;
+  uint64_t version_ = 0;
+  Ref<Buffer> decoded_;  // null until weights come encoded
+  bool decoded_now_ = false;
+
+  transport::Chunk fields_;  // of the push under way; position_ is its
+  std::string position_;
+  Ref<Buffer> gradient_;  // null: kernels write into the message
+  transport::OutgoingChunk push_;
+  std::optional<TopK> top_k_;
+  TrafficBytes bytes_;
+};
+
+}  // namespace shoal::cluster

@@ -1,0 +1,218 @@
+#include "codec.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "plans.h"
+#include "shoal/base/half.h"
+
+namespace shoal::cluster {
+namespace {
+
+using testing::Each;
+using transport::Encoding;
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+class Codec : public testing::Test {
+ protected:
+  std::shared_ptr<BufferPool> pool_ = BufferPool::create();
+  // Segments of 1, 3, 700 (three blocks) and 0 floats, with gaps between them.
+  const ShardSpec spec_ =
+      plan_of({variable("one", {}), variable("few", {3}), variable("many", {70, 10}), variable("none", {0})}, 1).shards[0];
+
+  const Segment& segment(const std::string& name) const {
+    return *std::find_if(spec_.segments.begin(), spec_.segments.end(),
+                         [&](const Segment& s) { return s.variable.name == name; });
+  }
+  std::span<float> of(const std::string& name, Buffer& arena) {
+    return floats(arena.bytes().subspan(segment(name).offset, segment(name).bytes));
+  }
+  Ref<Buffer> random_arena(uint64_t seed) {
+    Ref<Buffer> arena = filled(spec_, 0, *pool_);
+    for (const Segment& one : spec_.segments) {
+      std::vector<float> values(size_t(one.elements()));
+      fill_normal(RandomKey{seed + one.offset}, 0, values, 0, 1);
+      std::ranges::copy(values, floats(arena->bytes().subspan(one.offset, one.bytes)).begin());
+    }
+    return arena;
+  }
+  Ref<Buffer> encoded(const Buffer& arena, Encoding encoding) {
+    Ref<Buffer> payload = pool_->get(encoded_bytes(spec_, encoding));
+    encode(spec_, encoding, arena.bytes(), payload->bytes());
+    return payload;
+  }
+  Ref<Buffer> decoded(const Buffer& payload, Encoding encoding) {
+    Ref<Buffer> arena = pool_->get(spec_.arena_bytes);
+    std::memset(arena->data(), 0x7f, arena->size());
+    const Result<void> done = decode(spec_, encoding, payload.bytes(), arena->bytes());
+    EXPECT_TRUE(done) << done.error().message();
+    return arena;
+  }
+  Result<void> refused(Encoding encoding, std::span<const std::byte> payload) {
+    Ref<Buffer> arena = pool_->get(spec_.arena_bytes);
+    return decode(spec_, encoding, payload, arena->bytes());
+  }
+};
+
+TEST_F(Codec, SizesAreWhatTheyPromise) {
+  const uint64_t elements = spec_.arena_bytes / sizeof(float);
+  EXPECT_EQ(encoded_bytes(spec_, Encoding::kDense), spec_.arena_bytes);
+  EXPECT_EQ(encoded_bytes(spec_, Encoding::kBfloat16), spec_.arena_bytes / 2);
+  EXPECT_EQ(encoded_bytes(spec_, Encoding::kFloat16), spec_.arena_bytes / 2);
+  EXPECT_EQ(encoded_bytes(spec_, Encoding::kInt8), 64 + elements);              // five scales
+  EXPECT_EQ(encoded_bytes(spec_, Encoding::kTopK, 0.01), 64 + 64 + 9u * 4);     // 1 of 1, 1 of 3, 7 of 700
+  EXPECT_EQ(encoded_bytes(spec_, Encoding::kTopK, 0.5), 64 + 2816 + 704u * 4);  // all: places cost as much as values
+}
+
+TEST_F(Codec, HalvesAreThoseOfTheirFormats) {
+  const Ref<Buffer> arena = random_arena(1);
+  const Ref<Buffer> brain = decoded(*encoded(*arena, Encoding::kBfloat16), Encoding::kBfloat16);
+  const Ref<Buffer> half = decoded(*encoded(*arena, Encoding::kFloat16), Encoding::kFloat16);
+  for (size_t i = 0; i < floats(arena->bytes()).size(); ++i) {
+    const float x = floats(arena->bytes())[i];
+    ASSERT_EQ(floats(brain->bytes())[i], from_bfloat16(to_bfloat16(x)));
+    ASSERT_EQ(floats(half->bytes())[i], from_float16(to_float16(x)));
+  }
+}
+
+TEST_F(Codec, Int8IsWithinHalfAUnitOfItsBlock) {
+  const Ref<Buffer> arena = random_arena(2);
+  of("many", *arena)[300] = 1000;  // of the second block only
+  of("one", *arena)[0] = -3e-30f;
+  const Ref<Buffer> back = decoded(*encoded(*arena, Encoding::kInt8), Encoding::kInt8);
+  EXPECT_FLOAT_EQ(of("many", *back)[300], 1000);
+  EXPECT_FLOAT_EQ(of("one", *back)[0], -3e-30f);
+  for (size_t i = 0; i < 700; ++i) {
+    const float unit = (i / 256 == 1 ? 1000.0f : 5.0f) / 127;
+    ASSERT_NEAR(of("many", *back)[i], of("many", *arena)[i], unit * 0.5001f) << i;
+  }
+  const auto last_block = of("many", *arena).subspan(512);
+  const float largest = std::abs(*std::ranges::max_element(last_block, {}, [](float x) { return std::abs(x); }));
+  for (size_t i = 0; i < last_block.size(); ++i) {
+    ASSERT_NEAR(of("many", *back)[512 + i], last_block[i], largest / 127 * 0.5001f) << i;
+  }
+}
+
+TEST_F(Codec, Int8KeepsZerosAndTellsWhatIsNotFinite) {
+  Ref<Buffer> arena = filled(spec_, 0, *pool_);
+  of("few", *arena)[1] = 1e-42f;  // too small for a scale of its own
+  of("many", *arena)[5] = kInfinity;
+  of("many", *arena)[600] = std::nanf("");
+  const Ref<Buffer> back = decoded(*encoded(*arena, Encoding::kInt8), Encoding::kInt8);
+  EXPECT_THAT(of("few", *back), Each(0.0f));
+  EXPECT_TRUE(std::isnan(of("many", *back)[5]));
+  EXPECT_TRUE(std::isnan(of("many", *back)[600]));
+  EXPECT_EQ(of("many", *back)[300], 0.0f);
+}
+
+TEST_F(Codec, WhatLiesBetweenSegmentsDoesNotTravel) {
+  Ref<Buffer> arena = filled(spec_, 1, *pool_);
+  floats(arena->bytes())[segment("few").offset / sizeof(float) + 3] = 77;
+  const Ref<Buffer> back = decoded(*encoded(*arena, Encoding::kInt8), Encoding::kInt8);
+  EXPECT_EQ(floats(back->bytes())[segment("few").offset / sizeof(float) + 3], 0.0f);
+}
+
+// --- kTopK
+// --------------------------------------------------------------------------------------------------------------------
+
+class TopKTest : public Codec {
+ protected:
+  Ref<Buffer> sent(TopK& top_k, const Buffer& gradient, double fraction) {
+    Ref<Buffer> payload = pool_->get(encoded_bytes(spec_, Encoding::kTopK, fraction));
+    top_k.encode(gradient.bytes(), payload->bytes());
+    return decoded(*payload, Encoding::kTopK);
+  }
+};
+
+TEST_F(TopKTest, SendsTheLargestOfEachSegment) {
+  TopK top_k(spec_, 0.01, *pool_);
+  Ref<Buffer> gradient = random_arena(3);
+  std::vector<float> sorted(of("many", *gradient).begin(), of("many", *gradient).end());
+  std::ranges::sort(sorted, std::greater<>(), [](float x) { return std::abs(x); });
+  const Ref<Buffer> back = sent(top_k, *gradient, 0.01);
+  for (size_t i = 0; i < 700; ++i) {
+    const float x = of("many", *gradient)[i];
+    const bool among = std::abs(x) >= std::abs(sorted[6]);
+    ASSERT_EQ(of("many", *back)[i], among ? x : 0.0f) << i;
+    ASSERT_EQ(top_k.residual()[segment("many").offset / sizeof(float) + i], among ? 0.0f : x) << i;
+  }
+  EXPECT_EQ(of("one", *back)[0], of("one", *gradient)[0]);
+}
+
+TEST_F(TopKTest, OfEqualOnesTheFirstCount) {
+  TopK top_k(spec_, 0.01, *pool_);
+  const Ref<Buffer> back = sent(top_k, *filled(spec_, -2, *pool_), 0.01);
+  const auto many = of("many", *back);
+  EXPECT_THAT(many.first(7), Each(-2.0f));
+  EXPECT_THAT(many.subspan(7), Each(0.0f));
+}
+
+TEST_F(TopKTest, WhatWasNotSentIsNotLost) {
+  constexpr double kFraction = 0.02;
+  constexpr int kSteps = 200;
+  TopK top_k(spec_, kFraction, *pool_);
+  const size_t elements = spec_.arena_bytes / sizeof(float);
+  std::vector<double> given(elements), received(elements);
+  for (int step = 0; step < kSteps; ++step) {
+    const Ref<Buffer> gradient = random_arena(uint64_t(1000 + step));
+    const Ref<Buffer> back = sent(top_k, *gradient, kFraction);
+    for (size_t i = 0; i < elements; ++i) {
+      given[i] += double(floats(gradient->bytes())[i]);
+      received[i] += double(floats(back->bytes())[i]);
+    }
+  }
+  for (size_t i = 0; i < elements; ++i) ASSERT_NEAR(given[i] - received[i], double(top_k.residual()[i]), 1e-4) << i;
+  top_k.clear();
+  EXPECT_THAT(top_k.residual(), Each(0.0f));
+}
+
+TEST_F(TopKTest, WhatIsNotFiniteIsSent) {
+  TopK top_k(spec_, 0.01, *pool_);
+  Ref<Buffer> gradient = random_arena(4);
+  of("many", *gradient)[123] = std::nanf("");
+  of("many", *gradient)[456] = -kInfinity;
+  const Ref<Buffer> back = sent(top_k, *gradient, 0.01);
+  EXPECT_TRUE(std::isnan(of("many", *back)[123]));
+  EXPECT_EQ(of("many", *back)[456], -kInfinity);
+}
+
+// --- What peers may send
+// ------------------------------------------------------------------------------------------------------
+
+TEST_F(Codec, RefusesPayloadsThatDoNotFit) {
+  const Ref<Buffer> buffer = pool_->get(spec_.arena_bytes + 4096);
+  std::memset(buffer->data(), 0, buffer->size());
+  const auto payload = buffer->bytes();
+  for (Encoding encoding : {Encoding::kBfloat16, Encoding::kFloat16, Encoding::kInt8, Encoding::kTopK}) {
+    SCOPED_TRACE(int(encoding));
+    for (size_t bytes :
+         {size_t(0), size_t(1), size_t(63), size_t(encoded_bytes(spec_, encoding, 0.01)) - 1, payload.size()}) {
+      expect_error(refused(encoding, payload.first(bytes)), ErrorKind::kInvalidArgument, std::to_string(bytes));
+    }
+  }
+  expect_error(refused(Encoding::kDense, payload.first(spec_.arena_bytes)), ErrorKind::kInvalidArgument);
+  expect_error(refused(Encoding::kSparseRows, payload.first(spec_.arena_bytes)), ErrorKind::kInvalidArgument);
+}
+
+TEST_F(Codec, RefusesPlacesThatAreNone) {
+  const uint32_t elements = uint32_t(spec_.arena_bytes / sizeof(float));
+  const auto with_places = [&](uint64_t count, std::vector<uint32_t> places) {
+    std::vector<std::byte> payload(64 + 64 + places.size() * sizeof(float));
+    std::memcpy(payload.data(), &count, sizeof count);
+    std::memcpy(payload.data() + 64, places.data(), places.size() * sizeof(uint32_t));
+    return refused(Encoding::kTopK, payload);
+  };
+  EXPECT_TRUE(with_places(2, {0, elements - 1}));
+  expect_error(with_places(2, {0, elements}), ErrorKind::kInvalidArgument, "places");
+  expect_error(with_places(2, {5, 5}), ErrorKind::kInvalidArgument, "places");
+  expect_error(with_places(2, {6, 5}), ErrorKind::kInvalidArgument, "places");
+  expect_error(with_places(2, {1, 0xffffffff}), ErrorKind::kInvalidArgument, "places");
+  expect_error(with_places(3, {1, 2}), ErrorKind::kInvalidArgument, "does not hold 3");
+  expect_error(with_places(~uint64_t(0), {1, 2}), ErrorKind::kInvalidArgument, "does not hold");
+}
+
+}  // namespace
+}  // namespace shoal::cluster
