@@ -131,11 +131,13 @@ std::unique_ptr<RemoteStore> VirtualCluster::make_store(Environment& env, const 
                            .link = {},
                            .ready_timeout = seconds_to_duration(options.ready_timeout),
                            .job_ended = options.job_ended,
-                           .compression = options.compression};
+                           .compression = options.compression,
+                           .by_rows = options.rows_alone};
   for (size_t i = 0; i < plan_.shards.size(); ++i) store.servers.push_back(server_endpoint(int(i)));
   auto made = make_remote_store(env, plan_, std::move(store));
-  const std::vector<std::string> names{"kernel", "bias", "scale"};
-  EXPECT_TRUE(made->bind(names, names));
+  std::vector<std::string> names = options.updates;
+  names.insert(names.end(), options.by_rows.begin(), options.by_rows.end());
+  EXPECT_TRUE(made->bind(names, options.updates, options.by_rows));
   return made;
 }
 

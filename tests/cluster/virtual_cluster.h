@@ -58,6 +58,9 @@ class VirtualCluster : public testing::Test {
     double ready_timeout = 60;
     std::function<bool()> job_ended = {};
     Compression compression = {};
+    std::vector<std::string> updates{"kernel", "bias", "scale"};
+    std::vector<std::string> by_rows = {};  ///< beside `updates`
+    bool rows_alone = false;                ///< these travel as rows
   };
   Environment& add_task(const std::string& name);
   /// As a process dies: nothing of it runs any more, its connections are closed.

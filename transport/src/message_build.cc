@@ -124,7 +124,7 @@ Message make_weights(BufferPool& pool, size_t payload_bytes, Encoding encoding) 
   Body body(pool, 0, payload_bytes);
   std::span<std::byte> where;
   const auto bytes = body.payload(payload_bytes, &where);
-  return body.finish(MessageKind::kWeights, wire::CreateWeights(body.builder, 0, 0, bytes, uint8_t(encoding)));
+  return body.finish(MessageKind::kWeights, wire::CreateWeights(body.builder, 0, 0, bytes, uint8_t(encoding), 0));
 }
 
 std::span<std::byte> mutable_payload(Message& message) {
@@ -132,9 +132,10 @@ std::span<std::byte> mutable_payload(Message& message) {
   return {reinterpret_cast<std::byte*>(bytes->Data()), bytes->size()};
 }
 
-void set_weights_version(Message& message, uint64_t version, uint64_t global_step) {
+void set_weights_version(Message& message, uint64_t version, uint64_t global_step, uint64_t base_version) {
   wire::Weights& weights = mutable_weights(message);
-  SHOAL_CHECK(weights.mutate_version(version) && weights.mutate_global_step(global_step));
+  SHOAL_CHECK(weights.mutate_version(version) && weights.mutate_global_step(global_step) &&
+              weights.mutate_base_version(base_version));
 }
 
 OutgoingChunk make_chunk(BufferPool& pool, const Chunk& fields, size_t payload_bytes, size_t scalar_count) {

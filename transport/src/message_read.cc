@@ -83,7 +83,7 @@ Error read_error(const Message& message) {
 
 Result<Weights> read_weights(const Message& message) {
   SHOAL_TRY(const auto* table, table_of<wire::Weights>(message, MessageKind::kWeights, "weights"));
-  return Weights{table->version(), table->global_step(), Encoding(table->encoding()),
+  return Weights{table->version(), table->global_step(), Encoding(table->encoding()), table->base_version(),
                  payload_of(message, table->payload())};
 }
 

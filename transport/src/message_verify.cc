@@ -17,7 +17,7 @@ bool aligned(const void* data, size_t alignment) { return reinterpret_cast<uintp
 
 bool is_encoding(uint8_t number) { return number >= uint8_t(Encoding::kDense) && number <= uint8_t(Encoding::kTopK); }
 bool is_encoding_of_weights(uint8_t number) {
-  return is_encoding(number) && Encoding(number) != Encoding::kSparseRows && Encoding(number) != Encoding::kTopK;
+  return is_encoding(number) && Encoding(number) != Encoding::kTopK;
 }
 
 // Each check returns what is wrong, or null.

@@ -73,7 +73,7 @@ class Server {
   Result<Message> read_held(Session& session, std::string_view text);
 
   Task<Result<void>> reply(Session& session, const Message& request, Message answer, uint8_t status = kStatusOk);
-  Task<Result<void>> reply_weights(Session& session, const Message& request, uint8_t status);
+  Task<Result<void>> reply_weights(Session& session, const Message& request, uint64_t has);
   Message ok() { return transport::make_control(env_.buffers(), "ok"); }
   Message finished() { return transport::make_control(env_.buffers(), "finished", to_json(state_.end())); }
 
@@ -326,7 +326,7 @@ Task<Result<void>> Server::handle_pull(Session& session, Message request) {
     co_return co_await reply(session, request, transport::make_error(env_.buffers(), same.error()));
   }
   session.connection->set_receive_limit((session.chief ? kControlBytesMax : kMessageOverhead) + state_.arena_bytes());
-  co_return co_await reply_weights(session, request, kStatusOk);
+  co_return co_await reply_weights(session, request, 0);
 }
 
 Task<Result<void>> Server::handle_chunk(Session& session, Message request) {
@@ -337,8 +337,9 @@ Task<Result<void>> Server::handle_chunk(Session& session, Message request) {
   auto pushed = state_.push(session.trainer, request.head, chunk);
   if (!pushed) co_return co_await reply(session, request, transport::make_error(env_.buffers(), pushed.error()));
   if (!*pushed) co_return co_await reply(session, request, transport::make_control(env_.buffers(), "fenced"), kStatusFenced);
+  const uint64_t has = chunk.base_version;
   request.body = {};  // the push's memory goes back to its pool before the reply travels
-  co_return co_await reply_weights(session, request, kStatusOk);
+  co_return co_await reply_weights(session, request, has);
 }
 
 Task<Result<void>> Server::handle_control(Session& session, Message request) {
@@ -416,8 +417,9 @@ Task<Result<void>> Server::reply(Session& session, const Message& request, Messa
   return session.connection->send(std::move(answer), env_.after(kReplyTimeout));
 }
 
-Task<Result<void>> Server::reply_weights(Session& session, const Message& request, uint8_t status) {
-  return reply(session, request, state_.weights_as(session.hello.weights), status);
+/// `has`: the version that the trainer has; 0: none.
+Task<Result<void>> Server::reply_weights(Session& session, const Message& request, uint64_t has) {
+  return reply(session, request, state_.weights_as(session.hello.weights, has));
 }
 
 }  // namespace

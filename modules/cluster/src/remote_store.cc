@@ -36,7 +36,9 @@ class RemoteStoreImpl final : public RemoteStore {
                     const std::vector<std::string>& by_rows) override;
   Task<Result<Step>> begin(StopToken stop) override;
   Result<void> start(Step& step, uint64_t ordinal, std::string_view position) override;
-  Result<void> add_rows(Step&, std::span<const RowGradients> gradients) override { return row_push_.write(gradients); }
+  Result<void> add_rows(Step&, std::span<const RowGradients> gradients) override {
+    return by_rows_ ? row_push_.sum(gradients) : row_push_.write(gradients);
+  }
   Task<Result<Outcome>> commit(Step step, std::span<const double> scalars) override;
   bool wants_positions() const override { return true; }
   Task<Result<std::unique_ptr<Snapshot>>> snapshot(std::string own_position) override;
@@ -69,6 +71,8 @@ class RemoteStoreImpl final : public RemoteStore {
   Task<Result<void>> take(size_t shard, Message message);
   Task<Result<void>> finish_pushes(std::span<const double> scalars);
   void log_traffic();
+  bool all_lazy_rows_bound() const;
+  bool servers_share_memory() const;
 
   Environment& env_;
   ShardPlan plan_;
@@ -76,6 +80,7 @@ class RemoteStoreImpl final : public RemoteStore {
   ServerLinks servers_;
   Bindings bindings_;
   RowPush row_push_;
+  bool by_rows_ = false;                // segments with lazy rows travel as rows
   std::vector<ShardTraffic> traffic_;   // no weights: to be pulled
   std::vector<uint64_t> incarnations_;  // of the servers whose state we follow
   uint64_t global_step_ = 0;
@@ -278,7 +283,7 @@ Task<Result<void>> RemoteStoreImpl::accept_weights(size_t shard, Message message
 
 Task<Result<void>> RemoteStoreImpl::take(size_t shard, Message message) {
   ShardTraffic& traffic = traffic_[shard];
-  if (!traffic.compresses()) co_return traffic.take(std::move(message));
+  if (!traffic.recodes()) co_return traffic.take(std::move(message));
   Result<void> taken;
   Work work = [&traffic, &message, &taken] { taken = traffic.take(std::move(message)); };
   SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(work)));
@@ -311,7 +316,29 @@ Result<void> RemoteStoreImpl::start(Step& step, uint64_t ordinal, std::string_vi
 Result<void> RemoteStoreImpl::bind(const std::vector<std::string>& variables, const std::vector<std::string>& updates,
                                    const std::vector<std::string>& by_rows) {
   SHOAL_TRY_VOID(row_push_.bind(plan_, by_rows));
-  return bindings_.bind(plan_, variables, updates);
+  SHOAL_TRY_VOID(bindings_.bind(plan_, variables, updates));
+  by_rows_ = !by_rows.empty() && all_lazy_rows_bound() && options_.compression == Compression{} &&
+             options_.by_rows.value_or(!servers_share_memory());
+  if (by_rows_) {
+    servers_.ask_for(transport::Encoding::kSparseRows);
+    for (ShardTraffic& traffic : traffic_) traffic.go_by_rows();
+  }
+  return {};
+}
+
+bool RemoteStoreImpl::all_lazy_rows_bound() const {
+  for (const ShardSpec& shard : plan_.shards) {
+    for (const Segment& segment : shard.segments) {
+      if (segment.variable.lazy_rows && !row_push_.sums_of(segment.variable.name)) return false;
+    }
+  }
+  return true;
+}
+
+/// Then whole arenas cost nothing to send.
+bool RemoteStoreImpl::servers_share_memory() const {
+  const std::string& scheme = options_.servers.front().scheme;
+  return scheme == "inproc" || scheme == "shm";
 }
 
 Task<Result<Outcome>> RemoteStoreImpl::commit(Step step, std::span<const double> scalars) {
@@ -336,9 +363,9 @@ Task<Result<Outcome>> RemoteStoreImpl::commit(Step step, std::span<const double>
 
 Task<Result<void>> RemoteStoreImpl::finish_pushes(std::span<const double> scalars) {
   Work work = [this, scalars] {
-    for (ShardTraffic& traffic : traffic_) traffic.finish_push(scalars);
+    for (ShardTraffic& traffic : traffic_) traffic.finish_push(scalars, row_push_);
   };
-  if (traffic_[0].compresses()) co_return co_await env_.offload(std::move(work));
+  if (traffic_[0].recodes()) co_return co_await env_.offload(std::move(work));
   work();
   co_return Result<void>{};
 }
@@ -412,10 +439,11 @@ Task<Result<void>> RemoteStoreImpl::leave(Deadline deadline) {
 }
 
 void RemoteStoreImpl::log_traffic() {
-  if (!traffic_[0].compresses()) return;
+  if (!traffic_[0].recodes()) return;
   TrafficBytes sum;
   for (const ShardTraffic& traffic : traffic_) sum += traffic.bytes();
-  env_.log().info("compression (" + to_string(options_.compression) + "): " + to_string(sum));
+  const std::string how = by_rows_ ? "tables by rows" : "compression (" + to_string(options_.compression) + ")";
+  env_.log().info(how + ": " + to_string(sum));
 }
 
 }  // namespace

@@ -38,7 +38,13 @@ Result<void> RowPush::bind(const ShardPlan& plan, const std::vector<std::string>
     SHOAL_TRY(RowSums sums, RowSums::make(find_variable(plan, name), name));
     sums_.push_back(std::move(sums));
   }
+  names_ = by_rows;
   return bindings_.bind(plan, {}, by_rows);
+}
+
+const RowSums* RowPush::sums_of(const std::string& name) const {
+  const auto found = std::find(names_.begin(), names_.end(), name);
+  return found == names_.end() ? nullptr : &sums_[size_t(found - names_.begin())];
 }
 
 Result<void> RowPush::write(std::span<const RowGradients> gradients) {

@@ -30,6 +30,8 @@ class ServerLink {
   uint64_t server_incarnation() const { return server_incarnation_; }
   const transport::Endpoint& server() const { return server_; }
   void set_receive_limit(uint64_t bytes);
+  /// In which encoding the server shall send weights. From the next connection on.
+  void ask_for(transport::Encoding weights) { weights_ = weights; }
   void close(Error reason);
 
   /// A fresh number for the next request. Retries of one push reuse its number.
@@ -51,7 +53,7 @@ class ServerLink {
   const TaskIdentity& identity_;
   transport::Endpoint server_;
   transport::LinkOptions options_;
-  const transport::Encoding weights_;
+  transport::Encoding weights_;
   uint64_t receive_limit_ = uint64_t(64) << 20;
   std::unique_ptr<transport::Connection> connection_;
   Welcome welcome_;

@@ -24,6 +24,10 @@ class ServerLinks {
   ServerLink& operator[](size_t shard) { return *links_[shard]; }
   const ServerLink& operator[](size_t shard) const { return *links_[shard]; }
 
+  /// In which encoding servers shall send weights. Before connect().
+  void ask_for(transport::Encoding weights) {
+    for (auto& link : links_) link->ask_for(weights);
+  }
   /// Of the servers' state; every message says it. 0: not known yet.
   uint64_t epoch() const { return epoch_; }
   void set_epoch(uint64_t epoch) { epoch_ = epoch; }

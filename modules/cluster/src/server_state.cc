@@ -57,11 +57,29 @@ Result<void> ServerState::prepare(Prepare prepare) {
   weights_ = {};
   encoded_.clear();
   shard_.emplace(std::move(prepare.spec), pool_);
+  SHOAL_TRY_VOID(expect_rows());
   weights_ = transport::make_weights(pool_, arena_bytes());
   positions_.clear();
   for (auto& [index, trainer] : trainers_) trainer.done = false;
   stop_ = false;
   return shard_->initialise(transport::mutable_payload(weights_));
+}
+
+/// Room for what pushes by rows need.
+Result<void> ServerState::expect_rows() {
+  const std::vector<Segment>& segments = spec().segments;
+  row_sums_.clear();
+  row_sums_.reserve(segments.size());  // the addresses stay
+  sums_of_segment_.assign(segments.size(), nullptr);
+  segment_rows_.assign(segments.size(), {});
+  for (size_t i = 0; i < segments.size(); ++i) {
+    if (!segments[i].variable.lazy_rows) continue;
+    SHOAL_TRY(RowSums sums, RowSums::make(&segments[i].variable, segments[i].variable.name));
+    row_sums_.push_back(std::move(sums));
+    sums_of_segment_[i] = &row_sums_.back();
+  }
+  history_ = RowHistory(spec());
+  return {};
 }
 
 Result<void> ServerState::restore(const transport::SnapshotPart& part) {
@@ -83,6 +101,7 @@ Result<void> ServerState::activate(StateText state) {
   global_step_ = state.global_step;
   positions_ = std::move(state.positions);
   shard_->set_counters({1, state.counters.update_count});
+  history_.restart(1);
   encoded_.clear();
   transport::set_weights_version(weights_, 1, global_step_);
   phase_ = Phase::kReady;
@@ -119,13 +138,42 @@ Result<bool> ServerState::push(int trainer, const transport::MessageHead& head, 
 }
 
 Result<void> ServerState::apply(const transport::Chunk& chunk) {
-  if (chunk.encoding == transport::Encoding::kDense) return apply(chunk.payload, chunk.scalars);
-  const Ref<Buffer> gradient = pool_.get(arena_bytes());
-  SHOAL_TRY_VOID(decode(shard_->spec(), chunk.encoding, chunk.payload, gradient->bytes()));
-  return apply(gradient->bytes(), chunk.scalars);
+  if (chunk.encoding == transport::Encoding::kSparseRows) return apply_rows(chunk);
+  if (chunk.encoding == transport::Encoding::kDense) {
+    SHOAL_TRY_VOID(apply(chunk.payload, chunk.scalars));
+  } else {
+    const Ref<Buffer> gradient = pool_.get(arena_bytes());
+    SHOAL_TRY_VOID(decode(spec(), chunk.encoding, chunk.payload, gradient->bytes()));
+    SHOAL_TRY_VOID(apply(gradient->bytes(), chunk.scalars));
+  }
+  history_.restart(shard_->counters().version);
+  return {};
 }
 
-Result<void> ServerState::apply(std::span<const std::byte> gradient, std::span<const double> scalars) {
+Result<void> ServerState::apply_rows(const transport::Chunk& chunk) {
+  const Ref<Buffer> gradient = pool_.get(arena_bytes());
+  SHOAL_TRY_VOID(decode_rows(spec(), chunk.payload, gradient->bytes(), segment_rows_));
+  auto sums = row_sums_.begin();
+  for (size_t i = 0; i < segment_rows_.size(); ++i) {
+    if (!sums_of_segment_[i]) continue;
+    const SegmentRows& part = segment_rows_[i];
+    const auto count = int64_t(part.rows.size());
+    sums->clear();
+    if (count > 0) {
+      const TensorView ids{DType::kInt32, Shape{count}, reinterpret_cast<const std::byte*>(part.rows.data())};
+      const TensorView rows{DType::kFloat32, Shape{count, row_width(spec().segments[i])},
+                            reinterpret_cast<const std::byte*>(part.values.front())};
+      SHOAL_TRY_VOID(sums->add(ids, rows));
+    }
+    ++sums;
+  }
+  SHOAL_TRY_VOID(apply(gradient->bytes(), chunk.scalars, sums_of_segment_));
+  history_.add(shard_->counters().version, segment_rows_);
+  return {};
+}
+
+Result<void> ServerState::apply(std::span<const std::byte> gradient, std::span<const double> scalars,
+                                std::span<const RowSums* const> row_sums) {
   const std::span<const std::byte> pushes[] = {gradient};
   transport::Message next = weights_;
   weights_.body = {};  // so that unique() tells whether anyone else holds this version
@@ -135,7 +183,7 @@ Result<void> ServerState::apply(std::span<const std::byte> gradient, std::span<c
     keep_alive = next.body;
     next = transport::make_weights(pool_, arena_bytes());
   }
-  auto done = shard_->apply(current, transport::mutable_payload(next), pushes, scalars);
+  auto done = shard_->apply(current, transport::mutable_payload(next), pushes, scalars, row_sums);
   weights_ = std::move(next);
   for (auto& [encoding, message] : encoded_) message.body = {};
   SHOAL_TRY_VOID(std::move(done));
@@ -144,13 +192,28 @@ Result<void> ServerState::apply(std::span<const std::byte> gradient, std::span<c
   return {};
 }
 
-const transport::Message& ServerState::weights_as(transport::Encoding encoding) {
-  if (encoding == transport::Encoding::kDense) return weights_;
+transport::Message ServerState::weights_as(transport::Encoding encoding, uint64_t has) {
+  const bool by_rows = encoding == transport::Encoding::kSparseRows;
+  if (by_rows && history_.covers(has)) return rows_since(has);
+  if (by_rows || encoding == transport::Encoding::kDense) return weights_;
   transport::Message& made = encoded_[encoding];
   if (made.body) return made;
   made = transport::make_weights(pool_, encoded_bytes(spec(), encoding), encoding);
   encode(spec(), encoding, weights_.payload(), transport::mutable_payload(made));
   transport::set_weights_version(made, shard_->counters().version, global_step_);
+  return made;
+}
+
+transport::Message ServerState::rows_since(uint64_t version) {
+  const std::span<const std::byte> arena = weights_.payload();
+  for (size_t i = 0; i < segment_rows_.size(); ++i) {
+    segment_rows_[i].clear();
+    if (sums_of_segment_[i]) take_rows(spec().segments[i], history_.changed_since(version, i), arena, segment_rows_[i]);
+  }
+  transport::Message made =
+      transport::make_weights(pool_, row_payload_bytes(spec(), segment_rows_), transport::Encoding::kSparseRows);
+  encode_rows(spec(), arena, segment_rows_, transport::mutable_payload(made));
+  transport::set_weights_version(made, shard_->counters().version, global_step_, version);
   return made;
 }
 

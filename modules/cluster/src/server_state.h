@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "row_history.h"
 #include "shoal/cluster/protocol.h"
 #include "shoal/cluster/shard.h"
 #include "shoal/transport/message.h"
@@ -40,8 +41,9 @@ class ServerState {
   const ShardSpec& spec() const { return shard_->spec(); }  ///< once a model was prepared
   uint64_t arena_bytes() const { return shard_ ? shard_->spec().arena_bytes : 0; }
   const transport::Message& weights() const { return weights_; }
-  /// The newest version in fewer bytes: made when it is first asked for. kDense: as above.
-  const transport::Message& weights_as(transport::Encoding encoding);
+  /// The newest version in another encoding: made when it is first asked for. kDense: as above. kSparseRows: what is new for a
+  /// trainer that has version `has`; as kDense where that is not known, or 0.
+  transport::Message weights_as(transport::Encoding encoding, uint64_t has = 0);
   std::map<int, TrainerRecord>& trainers() { return trainers_; }
   std::string position_of(int trainer) const;
   ServerStatus status() const;
@@ -61,9 +63,13 @@ class ServerState {
   Result<HeldState> hold() const;
 
  private:
+  Result<void> expect_rows();
   Result<void> check_push(const transport::Chunk& chunk) const;
   Result<void> apply(const transport::Chunk& chunk);
-  Result<void> apply(std::span<const std::byte> gradient, std::span<const double> scalars);
+  Result<void> apply_rows(const transport::Chunk& chunk);
+  Result<void> apply(std::span<const std::byte> gradient, std::span<const double> scalars,
+                     std::span<const RowSums* const> row_sums = {});
+  transport::Message rows_since(uint64_t version);
 
   const bool counts_steps_;  // shard 0, the sequencer
   BufferPool& pool_;
@@ -76,6 +82,10 @@ class ServerState {
   std::optional<Shard> shard_;
   transport::Message weights_;
   std::map<transport::Encoding, transport::Message> encoded_;  // of the newest version; null body: not made yet
+  std::vector<RowSums> row_sums_;                // of the segments with lazy rows, in order
+  std::vector<const RowSums*> sums_of_segment_;  // by segment; null: without lazy rows
+  std::vector<SegmentRows> segment_rows_;        // of the push or the reply at hand, by segment
+  RowHistory history_;
   std::map<int, std::string> positions_;
   std::map<int, TrainerRecord> trainers_;
   bool stop_ = false;

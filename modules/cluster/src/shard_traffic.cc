@@ -30,28 +30,48 @@ ShardTraffic::ShardTraffic(BufferPool& pool, const ShardSpec& spec, const Compre
     : pool_(pool),
       spec_(spec),
       compression_(compression),
-      compresses_(compression.gradients != Encoding::kDense || compression.weights != Encoding::kDense) {
+      recodes_(compression.gradients != Encoding::kDense || compression.weights != Encoding::kDense) {
   if (compression_.gradients != Encoding::kDense) gradient_ = pool_.get(spec_.arena_bytes);
   if (compression_.gradients == Encoding::kTopK) top_k_.emplace(spec_, compression_.fraction, pool_);
 }
 
+void ShardTraffic::go_by_rows() {
+  by_rows_ = recodes_ = true;
+  gradient_ = pool_.get(spec_.arena_bytes);
+  rows_.resize(spec_.segments.size());
+}
+
 Result<void> ShardTraffic::take(transport::Message message) {
   SHOAL_TRY(const transport::Weights weights, transport::read_weights(message));
-  const bool encoded = weights.encoding != Encoding::kDense;
-  const uint64_t expected = encoded ? encoded_bytes(spec_, weights.encoding) : spec_.arena_bytes;
-  if (weights.payload.size() != expected) {
+  const bool dense = weights.encoding == Encoding::kDense;
+  const uint64_t expected = dense ? spec_.arena_bytes : encoded_bytes(spec_, weights.encoding);
+  if (weights.encoding != Encoding::kSparseRows && weights.payload.size() != expected) {
     return failed_precondition("holds another model: " + std::to_string(weights.payload.size()) +
                                " bytes of weights, expected " + std::to_string(expected));
   }
-  if (encoded) {
-    if (!decoded_) decoded_ = pool_.get(spec_.arena_bytes);
-    SHOAL_TRY_VOID(decode(spec_, weights.encoding, weights.payload, decoded_->bytes()));
-  }
-  decoded_now_ = encoded;
+  if (!dense || by_rows_) SHOAL_TRY_VOID(take_encoded(weights));
+  decoded_now_ = !dense || by_rows_;
   version_ = weights.version;
   bytes_.weights += spec_.arena_bytes;
   bytes_.weights_received += weights.payload.size();
   weights_ = std::move(message);
+  return {};
+}
+
+/// By rows the whole arena comes first, then what is new since.
+Result<void> ShardTraffic::take_encoded(const transport::Weights& weights) {
+  if (!decoded_) decoded_ = pool_.get(spec_.arena_bytes);
+  if (weights.encoding == Encoding::kDense) {
+    std::ranges::copy(weights.payload, decoded_->data());
+    return {};
+  }
+  if (weights.encoding != Encoding::kSparseRows) return decode(spec_, weights.encoding, weights.payload, decoded_->bytes());
+  if (!by_rows_ || version_ == 0 || weights.base_version != version_) {
+    return unavailable("sent the rows that are new since version " + std::to_string(weights.base_version) +
+                       " to one that has version " + std::to_string(version_));
+  }
+  SHOAL_TRY_VOID(decode_rows(spec_, weights.payload, decoded_->bytes(), rows_));
+  store_rows(spec_, rows_, decoded_->bytes());
   return {};
 }
 
@@ -61,7 +81,7 @@ std::span<std::byte> ShardTraffic::begin_push(const transport::Chunk& fields) {
   fields_.range_begin = 0;
   fields_.range_end = spec_.arena_bytes;
   fields_.closing = true;
-  fields_.encoding = compression_.gradients;
+  fields_.encoding = by_rows_ ? Encoding::kSparseRows : compression_.gradients;
   position_.assign(fields.position);
   fields_.position = position_;
   if (!gradient_) push_ = transport::make_chunk(pool_, fields_, spec_.arena_bytes, size_t(spec_.scalar_count));
@@ -70,11 +90,17 @@ std::span<std::byte> ShardTraffic::begin_push(const transport::Chunk& fields) {
   return arena;
 }
 
-void ShardTraffic::finish_push(std::span<const double> scalars) {
+void ShardTraffic::finish_push(std::span<const double> scalars, const RowPush& rows) {
+  for (size_t i = 0; by_rows_ && i < rows_.size(); ++i) {
+    const Segment& segment = spec_.segments[i];
+    rows_[i].clear();
+    if (segment.variable.lazy_rows) take_rows(segment, *rows.sums_of(segment.variable.name), rows_[i]);
+  }
   if (gradient_) {
-    const uint64_t bytes = encoded_bytes(spec_, compression_.gradients, compression_.fraction);
-    push_ = transport::make_chunk(pool_, fields_, bytes, size_t(spec_.scalar_count));
-    if (top_k_) {
+    push_ = transport::make_chunk(pool_, fields_, encoded_size(), size_t(spec_.scalar_count));
+    if (by_rows_) {
+      encode_rows(spec_, gradient_->bytes(), rows_, push_.payload);
+    } else if (top_k_) {
       top_k_->encode(gradient_->bytes(), push_.payload);
     } else {
       encode(spec_, compression_.gradients, gradient_->bytes(), push_.payload);
@@ -86,8 +112,14 @@ void ShardTraffic::finish_push(std::span<const double> scalars) {
   std::copy(scalars.begin(), scalars.end(), push_.scalars.begin());
 }
 
+uint64_t ShardTraffic::encoded_size() const {
+  if (by_rows_) return row_payload_bytes(spec_, rows_);
+  return encoded_bytes(spec_, compression_.gradients, compression_.fraction);
+}
+
 void ShardTraffic::restart() {
   drop_weights();
+  version_ = 0;
   if (top_k_) top_k_->clear();
 }
 

@@ -5,6 +5,8 @@
 #include <string>
 
 #include "codec.h"
+#include "row_codec.h"
+#include "row_push.h"
 #include "shoal/cluster/compression.h"
 
 namespace shoal::cluster {
@@ -24,8 +26,10 @@ class ShardTraffic {
   /// `spec` outlives it.
   ShardTraffic(BufferPool& pool, const ShardSpec& spec, const Compression& compression);
 
+  /// Segments with lazy rows travel as rows from now on. Before any weights come.
+  void go_by_rows();
   /// Whether take() and finish_push() have so much to do that they belong on the compute thread.
-  bool compresses() const { return compresses_; }
+  bool recodes() const { return recodes_; }
 
   /// The weights of `message`. FailedPrecondition if the server holds another model; InvalidArgument if they are nonsense.
   Result<void> take(transport::Message message);
@@ -37,8 +41,8 @@ class ShardTraffic {
 
   /// The arena that the gradients of a step go into. Of `fields` what says which step it is.
   std::span<std::byte> begin_push(const transport::Chunk& fields);
-  /// All gradients are written: makes the message.
-  void finish_push(std::span<const double> scalars);
+  /// All gradients are written, or summed up in `rows`: makes the message.
+  void finish_push(std::span<const double> scalars, const RowPush& rows);
   /// Kept until end_push(), for a retry.
   const transport::Message& push() const { return push_.message; }
   transport::Message& push() { return push_.message; }
@@ -49,14 +53,18 @@ class ShardTraffic {
   const TrafficBytes& bytes() const { return bytes_; }
 
  private:
+  Result<void> take_encoded(const transport::Weights& weights);
+  uint64_t encoded_size() const;
+
   BufferPool& pool_;
   const ShardSpec& spec_;
   const Compression compression_;
-  const bool compresses_;
+  bool recodes_;
+  bool by_rows_ = false;
 
   transport::Message weights_;
   uint64_t version_ = 0;
-  Ref<Buffer> decoded_;  // null until weights come encoded
+  Ref<Buffer> decoded_;  // null until weights come encoded; by rows what all versions so far add up to
   bool decoded_now_ = false;
 
   transport::Chunk fields_;  // of the push under way; position_ is its
@@ -64,6 +72,7 @@ class ShardTraffic {
   Ref<Buffer> gradient_;  // null: kernels write into the message
   transport::OutgoingChunk push_;
   std::optional<TopK> top_k_;
+  std::vector<SegmentRows> rows_;  // by segment, of the message at hand
   TrafficBytes bytes_;
 };
 

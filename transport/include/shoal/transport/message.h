@@ -61,7 +61,7 @@ Result<void> verify(const Message& message);
 /// How a payload stands for the floats of an arena (the layouts: cluster/src/codec.h). The numbers travel and never change.
 enum class Encoding : uint8_t {
   kDense = 1,       ///< float32, as the arena lies in memory
-  kSparseRows = 2,  ///< the rows that a batch touches
+  kSparseRows = 2,  ///< of tables the rows that were touched, all else as kDense
   kBfloat16 = 3,    ///< half the bytes
   kFloat16 = 4,     ///< half the bytes
   kInt8 = 5,        ///< about a quarter: 8 bits each, and a scale per block
@@ -101,14 +101,15 @@ Error read_error(const Message& message);
 struct Weights {
   uint64_t version = 0;      ///< of the shard
   uint64_t global_step = 0;  ///< of the job when the version was made (shard 0 only; others 0)
-  Encoding encoding = Encoding::kDense;  ///< not kSparseRows, not kTopK
+  Encoding encoding = Encoding::kDense;  ///< not kTopK
+  uint64_t base_version = 0;  ///< of kSparseRows: whoever has this version gets `version` by these rows
   std::span<const std::byte> payload;  ///< the shard's arena
 };
 /// A message whose payload of `payload_bytes` (zeroed padding is the caller's business) is then written in place.
 Message make_weights(BufferPool& pool, size_t payload_bytes, Encoding encoding = Encoding::kDense);
 /// The payload and numbers of a weights message that nobody else holds (SHOAL_CHECK: body->unique()).
 std::span<std::byte> mutable_payload(Message& message);
-void set_weights_version(Message& message, uint64_t version, uint64_t global_step);
+void set_weights_version(Message& message, uint64_t version, uint64_t global_step, uint64_t base_version = 0);
 Result<Weights> read_weights(const Message& message);
 
 // --- kChunk

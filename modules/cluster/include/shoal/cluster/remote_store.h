@@ -16,6 +16,9 @@ struct RemoteStoreOptions {
   /// Called through offload().
   std::function<bool()> job_ended;
   Compression compression = {};
+  /// Variables with lazy rows travel as the rows that changed, both ways, if nothing is compressed. Default: unless servers
+  /// share memory with this process (inproc, shm).
+  std::optional<bool> by_rows = {};
 };
 
 /// A store over servers, with what only a chief or a leaving trainer does.
