@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "free_endpoint.h"
 #include "shoal/base/production.h"
 #include "shoal/transport/inproc.h"
 #include "shoal/transport/registry.h"
@@ -28,9 +29,8 @@ Pair::Pair(const PairOptions& options) : options_(options) {
   table["inproc"] = transport::inproc_factory(hub);
   server_ = make_task("server", options, table);
   client_ = make_task("client", options, table);
-  const transport::Endpoint at{options.scheme, options.scheme == "tcp" ? "127.0.0.1:0" : "bench:0"};
-  listener_ = value_or_raise(
-      transport_of(*server_).listen(at, {.receive_bytes_max = uint64_t(2) << 30, .checksum = options.checksum}));
+  listener_ = value_or_raise(transport_of(*server_).listen(
+      free_endpoint(options.scheme), {.receive_bytes_max = uint64_t(2) << 30, .checksum = options.checksum}));
   thread_ = std::thread([this] { value_or_raise(server_->run(serve())); });
   value_or_raise(client_->run(connect()));
 }

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "free_endpoint.h"
 #include "latencies.h"
 #include "program.h"
 #include "raw.h"
@@ -52,8 +53,7 @@ class Server {
   Server(Environment& env, Transport& transport) : env_(env), transport_(transport) {}
 
   Task<Result<void>> run(const std::string& scheme, int address_to) {
-    SHOAL_CO_TRY(const auto listener,
-                 transport_.listen({scheme, scheme == "tcp" ? "127.0.0.1:0" : "push-pull:0"}, link_options()));
+    SHOAL_CO_TRY(const auto listener, transport_.listen(free_endpoint(scheme), link_options()));
     const std::string address = to_string(listener->endpoint()) + "\n";
     if (::write(address_to, address.data(), address.size()) < 0) co_return unavailable("the worker is gone");
     ::close(address_to);

@@ -134,6 +134,7 @@ int main(int argc, char** argv) {
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   bench::add_limits_to_heading();
   for (const auto& [scheme, factory] : transport::built_in_transports()) {
+    if (scheme == "auto") continue;  // carries nothing itself
     bench::add_scheme(scheme, {.scheme = scheme});
     if (scheme == "tcp") bench::add_scheme("tcp+checksum", {.scheme = scheme, .checksum = true});
   }

@@ -10,10 +10,13 @@ namespace shoal::transport {
 
 std::vector<Setting> all_settings() {
   std::vector<Setting> settings;
-  for (const auto& [scheme, factory] : built_in_transports()) settings.push_back({scheme, false});
-  settings.push_back({"inproc", true});
-  settings.push_back({"sim", true});
-  if (SHOAL_TEST_TLS) settings.push_back({"tcp", false, true});
+  for (const auto& [scheme, factory] : built_in_transports()) settings.push_back({.scheme = scheme});
+  settings.push_back({.scheme = "inproc", .virtual_time = true});
+  settings.push_back({.scheme = "sim", .virtual_time = true});
+  if (SHOAL_TEST_TLS) {
+    settings.push_back({.scheme = "tcp", .token = true});
+    settings.push_back({.scheme = "auto", .token = true});
+  }
   return settings;
 }
 
@@ -22,7 +25,7 @@ std::string setting_name(const testing::TestParamInfo<Setting>& info) {
 }
 
 Endpoint any_address(std::string_view scheme) {
-  if (scheme == "tcp") return {"tcp", "127.0.0.1:0"};
+  if (scheme == "tcp" || scheme == "auto") return {std::string(scheme), "127.0.0.1:0"};
   return {std::string(scheme), "here:0"};
 }
 
@@ -44,8 +47,9 @@ TwoTasks::TwoTasks(const Setting& setting) : setting_(setting), hub_(std::make_s
     }
     return;
   }
-  owned_server_ = make_production_environment({.task = "server", .sink = quiet, .transports = table});
   owned_client_ = make_production_environment({.task = "client", .sink = quiet, .transports = table});
+  table.erase(setting.without);
+  owned_server_ = make_production_environment({.task = "server", .sink = quiet, .transports = table});
   server_ = owned_server_.get();
   client_ = owned_client_.get();
 }

@@ -21,7 +21,8 @@ namespace shoal::transport {
 struct Setting {
   std::string scheme;
   bool virtual_time = false;
-  bool token = false;  ///< both tasks have the same
+  bool token = false;   ///< both tasks have the same
+  std::string without;  ///< a transport that the server's build lacks
 
   friend void PrintTo(const Setting& setting, std::ostream* out) {
     *out << setting.scheme << (setting.virtual_time ? ", virtual time" : "") << (setting.token ? ", with a token" : "");

@@ -121,8 +121,10 @@ void Arguments::add_common() {
       ->group("Files");
   app_.add_option("--cluster", parsed_.cluster, "Run a cluster as threads of this process: ps:2,worker:3,evaluator (a chief is always there)")->group("Running");
   app_.add_option("--ready-timeout-secs", parsed_.config.ready_timeout_secs, "Longest wait for the other tasks of a cluster, at the start and when one is lost")->capture_default_str()->group("Running");
-  app_.add_option("--transport", runtime_.transport,
-                  "How tasks talk: tcp, shm (processes of one machine), inproc (threads of one process)")
+  app_.add_option(
+          "--transport", runtime_.transport,
+          "How tasks talk: tcp, shm (processes of one machine), auto (shm between tasks of one machine, else tcp), inproc "
+          "(threads of one process)")
       ->group("Running");
   app_.add_option("--backend", runtime_.backend, "What computes: onednn, reference")->group("Running");
   app_.add_option("--compute-dtype", compute_dtype_,

@@ -1,0 +1,156 @@
+/// auto: shared memory between processes of one user on one machine, tcp between all others. Which, two tasks agree on over
+/// tcp, behind its handshake: what a token protects is protected here too. That they are on one machine is seen by trying.
+#include <array>
+#include <charconv>
+
+#include "connection.h"
+#include "host.h"
+
+namespace shoal::transport {
+namespace automatic {
+namespace {
+
+constexpr std::string_view kScheme = "auto";
+
+Endpoint by(std::string_view scheme, const Endpoint& endpoint) { return {std::string(scheme), endpoint.address}; }
+
+Result<void> check_scheme(const Endpoint& endpoint) {
+  if (endpoint.scheme == kScheme) return {};
+  return invalid_argument(to_string(endpoint) + ": is not an address of auto");
+}
+
+Endpoint fresh_meeting_place(Environment& env) {
+  std::string address(kMeetingPlace);
+  for (size_t digits = 0; digits < kMeetingPlaceDigits; digits += 16) {
+    std::array<char, 16> text;
+    text.fill('0');
+    std::array<char, 16> number;
+    const auto end = std::to_chars(number.data(), number.data() + number.size(), env.entropy(), 16).ptr;
+    std::copy_backward(number.data(), end, text.data() + text.size());
+    address.append(text.data(), text.size());
+  }
+  return {"shm", std::move(address)};
+}
+
+/// A listener as its task sees it.
+class AutoListener final : public Listener {
+ public:
+  explicit AutoListener(std::shared_ptr<Host> host) : host_(std::move(host)) {}
+  ~AutoListener() override { host_->close(); }
+  const Endpoint& endpoint() const override { return host_->endpoint(); }
+  Task<Result<std::unique_ptr<Connection>>> accept(Deadline deadline) override { return host_->accept(deadline); }
+  void close() override { host_->close(); }
+
+ private:
+  const std::shared_ptr<Host> host_;
+};
+
+/// What the listener answered: an address of shm, or none.
+Result<std::string> meeting_place(const Message& answer, const Endpoint& to) {
+  const Result<Control> control = read_control(answer);
+  if (!control || control->verb != kVerb) {
+    return failed_precondition(to_string(to) +
+                               ": the task there was started with another --transport than auto; start all "
+                               "tasks of a job with the same");
+  }
+  std::string place(control->text);
+  if (place.empty() || is_meeting_place(place)) return place;
+  return failed_precondition(to_string(to) + ": names a place to meet that is none: is it another version of Shoal?");
+}
+
+/// Over shared memory. Unavailable or FailedPrecondition if that cannot be: why not.
+Task<Result<std::unique_ptr<Connection>>> meet(Environment& env, std::string place, LinkOptions options,
+                                               Deadline deadline) {
+  SHOAL_CO_TRY(Transport* const shm, env.transport("shm"));
+  auto connecting = shm->connect({"shm", std::move(place)}, std::move(options), deadline);
+  co_return co_await std::move(connecting);
+}
+
+Task<Result<std::unique_ptr<Connection>>> connect_from(std::shared_ptr<Postbox> home, Endpoint to, LinkOptions options,
+                                                       Deadline deadline) {
+  SHOAL_CO_TRY_VOID(check_scheme(to));
+  Environment* const env = home->environment();
+  if (!env) co_return cancelled();
+  SHOAL_CO_TRY(Transport* const tcp, env->transport("tcp"));
+  auto connecting = tcp->connect(by("tcp", to), options, deadline);
+  SHOAL_CO_TRY(std::unique_ptr<Connection> link, co_await std::move(connecting));
+
+  const Deadline agreed_by = std::min(deadline, env->after(options.handshake_timeout));
+  Message question = make_control(env->buffers(), kVerb);
+  SHOAL_CO_TRY_VOID(co_await link->send(std::move(question), agreed_by));
+  Result<Message> answer = co_await link->receive(agreed_by);
+  if (!answer && answer.error().kind() == ErrorKind::kDeadlineExceeded && agreed_by < deadline)
+    co_return unavailable(to_string(to) + ": somebody listens there but does not answer as auto does");
+  if (!answer) co_return std::move(answer).error();
+  SHOAL_CO_TRY(std::string place, meeting_place(*answer, to));
+
+  std::unique_ptr<Connection> nearer;
+  if (!place.empty()) {
+    auto meeting = meet(*env, std::move(place), options, agreed_by);
+    Result<std::unique_ptr<Connection>> met = co_await std::move(meeting);
+    if (met) nearer = std::move(*met);
+    if (!met) env->log().debug(to_string(to) + ": by tcp, since " + met.error().message());
+  }
+  Message choice = make_control(env->buffers(), kVerb, nearer ? kByShm : kByTcp);
+  Result<void> told = co_await link->send(std::move(choice), agreed_by);
+  if (!told && !nearer) co_return std::move(told).error();
+  co_return make_connection(nearer ? std::move(nearer) : std::move(link), std::move(to));
+}
+
+class AutoTransport final : public Transport {
+ public:
+  explicit AutoTransport(Environment& env) : env_(env), postbox_(std::make_shared<Postbox>(env)) {}
+  ~AutoTransport() override { postbox_->close(); }
+
+  Result<std::unique_ptr<Listener>> listen(Endpoint at, LinkOptions options) override {
+    SHOAL_TRY_VOID(check_scheme(at));
+    SHOAL_TRY(Transport* const tcp, env_.transport("tcp"));
+    LinkOptions roomier = options;  // a peer that gets shared memory holds a connection of either for a moment
+    roomier.connections_max += kMeetingsMax;
+    SHOAL_TRY(auto by_tcp, tcp->listen(by("tcp", at), roomier));
+    auto host = std::make_shared<Host>(postbox_, std::move(options), std::move(by_tcp), listen_by_shm(roomier));
+    host->start();
+    return std::make_unique<AutoListener>(std::move(host));
+  }
+  Task<Result<std::unique_ptr<Connection>>> connect(Endpoint to, LinkOptions options, Deadline deadline) override {
+    return connect_from(postbox_, std::move(to), std::move(options), deadline);
+  }
+  /// Of both, whoever used them.
+  TransportStats stats() const override {
+    TransportStats sum;
+    for (const char* const scheme : {"tcp", "shm"}) {
+      const Result<Transport*> transport = env_.transport(scheme);
+      if (!transport) continue;
+      const TransportStats one = (*transport)->stats();
+      sum.messages_sent += one.messages_sent;
+      sum.messages_received += one.messages_received;
+      sum.bytes_sent += one.bytes_sent;
+      sum.bytes_received += one.bytes_received;
+      sum.bytes_copied += one.bytes_copied;
+    }
+    return sum;
+  }
+
+ private:
+  static constexpr int kMeetingsMax = 64;
+
+  /// Null where there is no shared memory to be had: peers then get tcp.
+  std::unique_ptr<Listener> listen_by_shm(const LinkOptions& options) {
+    const Result<Transport*> shm = env_.transport("shm");
+    if (!shm) return nullptr;
+    auto listener = (*shm)->listen(fresh_meeting_place(env_), options);
+    if (listener) return std::move(*listener);
+    env_.log().debug("auto: only by tcp, since " + listener.error().message());
+    return nullptr;
+  }
+
+  Environment& env_;
+  const std::shared_ptr<Postbox> postbox_;
+};
+
+}  // namespace
+}  // namespace automatic
+
+std::unique_ptr<Transport> make_auto_transport(Environment& env) { return std::make_unique<automatic::AutoTransport>(env); }
+
+}  // namespace shoal::transport
