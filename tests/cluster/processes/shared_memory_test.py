@@ -29,6 +29,12 @@ class SharedMemory(unittest.TestCase):
             self.assertGreater(evaluated["accuracy"], 0.6)
             self.assertEqual(names_of(job), [])
 
+    def test_tasks_find_out_that_they_are_on_one_machine(self):
+        with Job(FIVE, ["--steps", str(STEPS), "--transport", "auto", "--json"]) as job:
+            tasks = job.start_all()
+            job.expect_all_end(tasks)
+            self.assertEqual(job.finished()["global_step"], job.newest_step())
+
     def test_whoever_is_killed_comes_back(self):
         with Job(FIVE, ["--steps", "3000", "--transport", "shm", "--save-checkpoints-steps", "20"]) as job:
             hurry = job.folder / "hurry"
