@@ -106,6 +106,33 @@ function(shoal_test name)
   set_property(DIRECTORY PROPERTY SHOAL_TEST_MISSING "${missing}")
 endfunction()
 
+# shoal_fuzz(<name> LIBRARIES ... [INCLUDES private headers]): the fuzz target <name>_target.cc with its seeds and findings,
+# corpus/<name>: the program fuzz_<name>, which libFuzzer drives if SHOAL_FUZZ is set, else the test fuzz.<name>. All of them
+# are built by the target fuzz_targets.
+function(shoal_fuzz name)
+  cmake_parse_arguments(arg "" "" "LIBRARIES;INCLUDES" ${ARGN})
+  set_property(DIRECTORY APPEND PROPERTY SHOAL_FUZZ_NAMES ${name})
+  add_executable(fuzz_${name} ${name}_target.cc)
+  target_include_directories(fuzz_${name} PRIVATE ${arg_INCLUDES} ${CMAKE_CURRENT_SOURCE_DIR})
+  target_link_libraries(fuzz_${name} PRIVATE ${arg_LIBRARIES} shoal::base shoal_flags)
+  set_target_properties(fuzz_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/tests)
+  if(NOT TARGET fuzz_targets)
+    add_custom_target(fuzz_targets)
+  endif()
+  add_dependencies(fuzz_targets fuzz_${name})
+  if(SHOAL_FUZZ)
+    target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+    return()
+  endif()
+  target_sources(fuzz_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/fuzz/corpus_main.cc)
+  set(timeout 120)
+  if(SHOAL_TEST_TIMEOUT_SCALE)
+    math(EXPR timeout "${timeout} * ${SHOAL_TEST_TIMEOUT_SCALE}")
+  endif()
+  add_test(NAME fuzz.${name} COMMAND fuzz_${name} ${CMAKE_CURRENT_SOURCE_DIR}/corpus/${name} 3000)
+  set_tests_properties(fuzz.${name} PROPERTIES TIMEOUT ${timeout})
+endfunction()
+
 # shoal_bench(<name> SOURCES ... DEPENDS ... LIBRARIES ...): a program under build/bin/bench/.
 function(shoal_bench name)
   cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;LIBRARIES" ${ARGN})

@@ -154,6 +154,24 @@ TEST_F(RemoteStoreTest, StrangersAreRefusedAndTheJobGoesOn) {
   EXPECT_THAT(logs(), HasSubstr("ps 0: refused worker 1: different job"));
 }
 
+TEST_F(RemoteStoreTest, StrangersDoNotFillTheLog) {
+  start_ready_cluster();
+  const int servers = int(count_log("waiting for the chief"));
+  const auto knock = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      Environment& env = add_task("stranger");
+      auto stranger = make_store(env, "worker", 1, {.job = "a\nb"});
+      EXPECT_FALSE(run(env, attach(env, *stranger)));
+    }
+  };
+  knock(100);
+  EXPECT_LT(count_log(": refused worker 1"), size_t(30 * servers));
+  EXPECT_EQ(count_log("more before)"), 0u);
+  world_.run_for(60 * kSecond);
+  knock(1);
+  EXPECT_GE(count_log("more before)"), 1u);
+}
+
 TEST_F(RemoteStoreTest, OtherRolesAreRefused) {
   start_ready_cluster();
   Environment& env = add_task("evaluator 0");

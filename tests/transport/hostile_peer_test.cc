@@ -1,4 +1,6 @@
 /// Peers of tcp that mean harm or are broken: they cost a bounded amount of memory and time, and nobody else notices.
+#include <algorithm>
+
 #include "hostile_peers.h"
 
 namespace shoal::transport {
@@ -14,6 +16,9 @@ TEST_F(HostilePeers, RandomBytesDoNotGetIn) {
   }
   EXPECT_EQ(let_in, 0);
   expect_service();
+  const std::string log = tasks->log();                           // once for each machine: they do not fill it
+  EXPECT_LE(std::count(log.begin(), log.end(), '\n'), 2) << log;  // some begin as TLS does
+  EXPECT_THAT(log, testing::HasSubstr("it does not speak Shoal's protocol"));
 }
 
 TEST_F(HostilePeers, AnotherProtocolIsToldSo) {
@@ -44,6 +49,7 @@ TEST_F(HostilePeers, SilentAndSlowOnesAreDroppedInTime) {
   EXPECT_LT(tasks->client().now() - begin, std::chrono::seconds(5));
   EXPECT_EQ(let_in, 0);
   expect_service();
+  EXPECT_THAT(tasks->log(), testing::HasSubstr("it did not introduce itself in time"));
 }
 
 TEST_F(HostilePeers, AFloodOfSilentOnesLeavesRoomForOthers) {

@@ -287,6 +287,25 @@ TEST_F(Messages, APayloadBesideTheFlatBufferIsPutBackInItsPlace) {
   }
 }
 
+// Found by fuzzing: whole_body() writes the payload's length there, over whatever it was.
+TEST_F(Messages, APayloadBesideTheFlatBufferBelongsAtItsEnd) {
+  struct Owner final : BufferOwner {
+    void take_back(Buffer*) override {}
+  } owner;
+  alignas(64) static const std::byte payload[64] = {};
+  const Message whole = make_weights(*pool, 0);
+  auto longer = Buffer::allocate(whole.body->size() + 64);
+  std::memset(longer->data(), 0, longer->size());
+  std::memcpy(longer->data(), whole.body->data(), whole.body->size());
+  Buffer at_its_end(whole.body->bytes(), payload, owner), before(longer->bytes(), payload, owner);
+  Message message = whole;
+  message.body = Ref<const Buffer>::adopt(&at_its_end);
+  EXPECT_TRUE(verify(message));
+  message.body = Ref<const Buffer>::adopt(&before);
+  expect_refused(message, "payload not at the end");
+  message.body = {};
+}
+
 TEST_F(Messages, APayloadBesideTheFlatBufferIsCheckedLikeOneInside) {
   alignas(64) static const std::byte bytes[512] = {};
   SplitMessage chunk(make_chunk(*pool, {.range_end = 256}, 256, 0).message);

@@ -90,8 +90,10 @@ const char* flaw(const wire::Body& body, size_t rest_bytes) {
   return "no message inside";
 }
 
-// A payload beside the FlatBuffer takes the place of the one inside, which then is empty.
-const char* flaw_of_rest(const wire::Body& body, std::span<const std::byte> rest) {
+// A payload beside the FlatBuffer takes the place of the one inside, which then is empty and ends it: whole_body() puts the
+// two together there.
+const char* flaw_of_rest(const wire::Body& body, const Buffer& buffer) {
+  const std::span<const std::byte> rest = buffer.rest();
   if (rest.empty()) return nullptr;
   const flatbuffers::Vector<uint8_t>* inside = nullptr;
   if (const auto* control = body.message_as_Control()) inside = control->payload();
@@ -99,6 +101,7 @@ const char* flaw_of_rest(const wire::Body& body, std::span<const std::byte> rest
   if (const auto* chunk = body.message_as_Chunk()) inside = chunk->payload();
   if (const auto* part = body.message_as_Snapshot()) inside = part->payload();
   if (!inside || inside->size() != 0) return "more bytes than the message has room for";
+  if (reinterpret_cast<const std::byte*>(inside->data()) != buffer.data() + buffer.size()) return "payload not at the end";
   return aligned(rest.data(), kBufferAlignment) ? nullptr : "payload not aligned";
 }
 
@@ -121,7 +124,7 @@ Result<void> verify(const Message& message) {
   const wire::Body& body = *wire::GetBody(message.body->data());
   if (body.message_type() != expected) return broken(message, "head and body are of different kinds");
   if (const char* what = flaw(body, message.body->rest().size())) return broken(message, what);
-  if (const char* what = flaw_of_rest(body, message.body->rest())) return broken(message, what);
+  if (const char* what = flaw_of_rest(body, *message.body)) return broken(message, what);
   return {};
 }
 

@@ -10,7 +10,7 @@ void Knock::start(Duration timeout) {
   address_ = stream_->socket().remote_endpoint(error);  // fails if it has left already; so will reading
   timer_.expires_after(timeout);
   timer_.async_wait([self = shared_from_this()](const error_code& failed) {
-    if (!failed) self->end(nullptr);
+    if (!failed) self->give_up();
   });
   wait_readable(&Knock::look);
 }
@@ -52,10 +52,22 @@ void Knock::listen_on() {
     warn("holds another token than this task, or is another version of Shoal",
          "start all tasks of a job with the same token (SHOAL_TOKEN, or --token-file)");
   }
+  if (stream_->failure() == TlsFailure::kStranger) return turn_away();
   if (error) return end(nullptr);
   const Result<Preamble> theirs = decode(bytes_);
-  if (!theirs) return end(nullptr);  // strangers get no answer
+  if (!theirs) return turn_away();
   introduce(*theirs);
+}
+
+/// Strangers get no answer.
+void Knock::turn_away() {
+  warn("it does not speak Shoal's protocol", "look what else uses this address");
+  end(nullptr);
+}
+
+void Knock::give_up() {
+  if (owner_.lock() && !answered_) warn("it did not introduce itself in time", "look what else uses this address");
+  end(nullptr);
 }
 
 void Knock::introduce(const Preamble& theirs) {
@@ -103,6 +115,7 @@ void Knock::refuse_tls() {
 }
 
 void Knock::say_goodbye() {
+  answered_ = true;
   stream_->end_writing();
   wait_for_end();
 }

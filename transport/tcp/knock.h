@@ -19,6 +19,8 @@ class Knock final : public std::enable_shared_from_this<Knock> {
   void listen_on();
   void introduce(const Preamble& theirs);
   std::shared_ptr<void> judge(Acceptance& owner, const Preamble& theirs, Preamble& answer);
+  void turn_away();
+  void give_up();
   void refuse_tls();
   void say_goodbye();
   void wait_for_end();
@@ -32,6 +34,7 @@ class Knock final : public std::enable_shared_from_this<Knock> {
   asio::steady_timer timer_;
   PreambleBytes bytes_;
   size_t heard_bytes_ = 0;
+  bool answered_ = false;  // that it does not get in
 };
 
 }  // namespace shoal::transport::tcp

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "bounded_lines.h"
 #include "server_state.h"
 #include "shoal/cluster/identity.h"
 #include "shoal/cluster/listen.h"
@@ -45,8 +46,15 @@ struct Session {
 class Server {
  public:
   Server(Environment& env, ParameterServerOptions options)
-      : env_(env), options_(std::move(options)), state_(options_.identity.index == 0, env.buffers(), env.log()),
-        changed_(std::make_shared<Event>(env)), group_(env), lonely_since_(env.now()) {}
+      : env_(env),
+        options_(std::move(options)),
+        state_(options_.identity.index == 0, env.buffers(), env.log()),
+        changed_(std::make_shared<Event>(env)),
+        group_(env),
+        lonely_since_(env.now()),
+        nonsense_(env),
+        refusals_(env),
+        ends_(env) {}
 
   Task<Result<void>> run();
 
@@ -91,6 +99,10 @@ class Server {
   SteadyTime lonely_since_;
   bool numerics_differ_logged_ = false;
   std::string numerics_;
+  // Apart, so that none drowns the others.
+  BoundedLines nonsense_;
+  BoundedLines refusals_;
+  BoundedLines ends_;
 };
 
 Task<Result<void>> Server::run() {
@@ -184,16 +196,22 @@ Task<Result<void>> Server::serve_session(std::unique_ptr<Connection> connection)
   Session session;
   session.connection = std::move(connection);
   auto first = co_await session.connection->receive(env_.after(kHelloTimeout));
-  if (!first) co_return Result<void>{};  // a port scanner, or a peer that changed its mind
+  if (!first) {
+    const ErrorKind kind = first.error().kind();  // Unavailable: a port scanner, or a peer that changed its mind
+    if (kind == ErrorKind::kDataLoss || kind == ErrorKind::kInvalidArgument)
+      nonsense_.log(LogLevel::kWarning, "refused " + first.error().message());
+    co_return Result<void>{};
+  }
   auto hello = transport::read_hello(*first);
   if (!hello) {
+    nonsense_.log(LogLevel::kWarning, "refused " + to_string(session.connection->peer()) + ": " + hello.error().message());
     session.connection->close(hello.error());
     co_return Result<void>{};
   }
   session.hello = std::move(hello).value();
   Result<void> admitted = admit(session);
   if (!admitted) {
-    env_.log().warning("refused " + name_of(session.hello) + ": " + admitted.error().message());
+    refusals_.log(LogLevel::kWarning, "refused " + name_of(session.hello) + ": " + admitted.error().message());
     Message refusal = transport::make_error(env_.buffers(), admitted.error());
     Result<void> sent = co_await reply(session, *first, std::move(refusal));
     static_cast<void>(sent);
@@ -204,7 +222,7 @@ Task<Result<void>> Server::serve_session(std::unique_ptr<Connection> connection)
   Result<void> outcome = co_await reply(session, *first, welcome(session));
   if (outcome) outcome = co_await converse(session);
   if (!outcome && outcome.error().kind() != ErrorKind::kCancelled && state_.phase() != Phase::kFinished) {
-    env_.log().info("connection of " + name_of(session.hello) + " ended: " + outcome.error().message());
+    ends_.log(LogLevel::kInfo, "connection of " + name_of(session.hello) + " ended: " + outcome.error().message());
   }
   std::erase(sessions_, &session);
   dismiss(session);
@@ -362,7 +380,9 @@ Result<Message> Server::chief_control(Session& session, const transport::Control
   if (control.verb == "status") return transport::make_control(pool, "status", to_json(state_.status()));
   if (control.verb == "prepare") {
     SHOAL_TRY(Prepare prepare, parse_prepare(control.text));
-    env_.log().info("memory: " + to_string(server_memory(prepare.spec, options_.trainers)));
+    if (prepare.epoch > state_.epoch()) {  // or it will be refused
+      env_.log().info("memory: " + to_string(server_memory(prepare.spec, options_.trainers)));
+    }
     SHOAL_TRY_VOID(state_.prepare(std::move(prepare)));
     session.connection->set_receive_limit(kControlBytesMax + state_.arena_bytes());
   } else if (control.verb == "ready") {

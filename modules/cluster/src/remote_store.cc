@@ -85,6 +85,7 @@ class RemoteStoreImpl final : public RemoteStore {
   std::vector<uint64_t> incarnations_;  // of the servers whose state we follow
   uint64_t global_step_ = 0;
   bool stop_ = false;
+  bool traffic_logged_ = false;
 };
 
 /// The chief's view of a state that the servers hold for it; read over the chief's own connections.
@@ -439,7 +440,7 @@ Task<Result<void>> RemoteStoreImpl::leave(Deadline deadline) {
 }
 
 void RemoteStoreImpl::log_traffic() {
-  if (!traffic_[0].recodes()) return;
+  if (!traffic_[0].recodes() || std::exchange(traffic_logged_, true)) return;
   TrafficBytes sum;
   for (const ShardTraffic& traffic : traffic_) sum += traffic.bytes();
   const std::string how = by_rows_ ? "tables by rows" : "compression (" + to_string(options_.compression) + ")";

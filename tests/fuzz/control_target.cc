@@ -1,0 +1,7 @@
+// The body of a control message.
+#include "body.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  shoal::fuzz::receive_body(shoal::transport::MessageKind::kControl, data, size);
+  return 0;
+}

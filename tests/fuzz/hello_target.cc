@@ -1,0 +1,7 @@
+// The body of a hello message.
+#include "body.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  shoal::fuzz::receive_body(shoal::transport::MessageKind::kHello, data, size);
+  return 0;
+}
