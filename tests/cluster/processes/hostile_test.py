@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""Peers that mean harm hammer the ports of a running job, which ends as if they had not been there: bit by bit."""
+import os
+import re
+import shutil
+import socket
+import unittest
+
+import attackers as attacks
+from attackers import Attackers, Tap
+from job import SCALE, Job, make_token
+
+TASKS = ("ps 0", "ps 1", "chief 0")
+STEPS = 2000
+FLAGS = ["--steps", str(STEPS), "--seed", "7", "--save-checkpoints-steps", "500", "--batch", "4"]
+ROUNDS = 1  # at least, of each attack at each address, before the job may go on as fast as it can
+
+
+def weights(job):
+    """The bytes of the last checkpoint: weights, slots, counters."""
+    step = job.newest_step()
+    if step != STEPS:
+        raise AssertionError(f"the job ended at step {step}")
+    files = sorted(job.model_dir.glob(f"model.ckpt-{step}.data-*"))
+    return [(file.name, file.read_bytes()) for file in files]
+
+
+def hello_of_a_stranger():
+    """What the chief of another job says first."""
+    with Job(("ps 0", "chief 0"), ["--steps", "10"]) as other:
+        host, port = other.address("ps 0").split(":")
+        with socket.create_server((host, int(port))) as listener:
+            other.start("chief 0")
+            return attacks.first_message(listener)
+
+
+def name_of_key(client_hello):
+    """The pre-shared key's name, which a ClientHello has in its last extension (RFC 8446, section 4.2.11)."""
+    at = client_hello.rindex(b"\x00\x29")
+    size = int.from_bytes(client_hello[at + 6:at + 8], "big")
+    return client_hello[at + 8:at + 8 + size]
+
+
+class Hostile(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        with Job(TASKS, FLAGS) as job:
+            job.expect_all_end(job.start_all())
+            cls.undisturbed = weights(job)
+
+    def run_attacked(self, job, add_attacks):
+        """`add_attacks(attackers, tap, address)`, with a tap between the chief and ps 0. Gives the processes that ended."""
+        host, port = job.address("ps 0").split(":")
+        behind = f"127.0.0.2:{port}"
+        addresses = [behind, job.address("ps 1"), job.address("chief 0")]
+        hurry = job.folder / "hurry"
+        tap = Tap((host, int(port)), ("127.0.0.2", int(port)))
+        try:
+            with Attackers(addresses, job.seed) as attackers:  # before there are any servers
+                add_attacks(attackers, tap, behind)
+                tasks = {"ps 0": job.start("ps 0", "--bind", behind), "ps 1": job.start("ps 1"),
+                         "chief 0": job.start("chief 0", "--step-ms", str(10 * SCALE), "--hurry", str(hurry))}
+                tasks["chief 0"].wait_for("at step 1")
+                attackers.wait_for_rounds(ROUNDS)
+                self.assertTrue(tasks["chief 0"].runs(), "the job was over before the attack")
+                hurry.touch()
+                job.expect_all_end(tasks)
+        finally:
+            tap.close()
+        self.assertEqual(job.finished()["reason"], "max_steps")
+        self.assertTrue(weights(job) == self.undisturbed, "the last checkpoint differs from that of an undisturbed run")
+        return tasks
+
+    def expect_refusals(self, process, *causes):
+        for cause in causes:
+            self.assertRegex(process.text(), rf"refused .*{cause}")
+        self.assertLess(len(process.text()), 100_000)  # the log is no way to fill a disk
+
+    def test_a_job_on_one_machine(self):
+        stranger = attacks.preamble() + hello_of_a_stranger()
+        lengths = [(attacks.CONTROL, 1 << 40), (attacks.CHUNK, 1 << 63), (attacks.HELLO, 65537), (attacks.ERROR, 2**64 - 1)]
+        oversized = [attacks.preamble() + head for head in attacks.frame_heads(*lengths)]
+        (unexpected,) = attacks.frame_heads((attacks.PULL, 0))
+
+        def add_attacks(attackers, tap, behind):
+            for attack in (attacks.noise, attacks.noise_like_tls, attacks.half_a_preamble, attacks.another_protocol,
+                           attacks.garbage_after_the_handshake, attacks.flood, attacks.slow_loris):
+                attackers.add(attack)
+            attackers.add(attacks.sending("oversized", *oversized))
+            attackers.add(attacks.sending("unexpected", attacks.preamble() + unexpected))
+            attackers.add(attacks.sending("stranger", stranger))
+            attackers.add(attacks.sending("stranger_cut_short", stranger, cut=True))
+            attackers.add(attacks.replaying(tap, behind))
+
+        with Job(TASKS, FLAGS) as job:
+            tasks = self.run_attacked(job, add_attacks)
+            for server in ("ps 0", "ps 1"):
+                self.expect_refusals(tasks[server], "does not speak Shoal's protocol", "it speaks protocol 8",
+                                     "announced a message of", "different job", "has a token, and this task has none")
+
+    @unittest.skipIf(os.environ.get("SHOAL_TEST_TLS") == "0", "this build has no TLS")
+    def test_a_job_with_a_token(self):
+        self.assertIsNotNone(shutil.which("openssl"), "the openssl program is missing")
+
+        def add_attacks(attackers, tap, behind):
+            def name():
+                recorded = tap.recorded()
+                return name_of_key(recorded[:5 + int.from_bytes(recorded[3:5], "big")]) if recorded else b"a name"
+
+            for attack in (attacks.noise, attacks.noise_like_tls, attacks.plain, attacks.half_a_preamble, attacks.flood,
+                           attacks.slow_loris, attacks.garbage_after_the_handshake):
+                attackers.add(attack)
+            attackers.add(attacks.replaying(tap, behind))
+            attackers.add(attacks.meeting_by_psk(name))
+
+        with Job(TASKS, FLAGS, token=make_token()) as job:
+            tasks = self.run_attacked(job, add_attacks)
+            for server in ("ps 0", "ps 1"):
+                self.expect_refusals(tasks[server], "does not speak Shoal's protocol", "it has no token", "holds another token")
+            self.assertEqual(re.findall(job.token[:16], "".join(process.text() for process in job.started)), [])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
