@@ -12,6 +12,7 @@
 #include "program.h"
 #include "shoal/base/virtual.h"
 #include "shoal/cluster/parameter_server.h"
+#include "shoal/estimator/task_host.h"
 #include "shoal/estimator/train_and_evaluate.h"
 #include "shoal/graph/ops.h"
 #include "shoal/nn/conv2d.h"
@@ -75,6 +76,12 @@ struct Outcome {
   double accuracy = 0;
 };
 
+std::shared_ptr<TaskHost> quiet_host() {
+  auto host = std::make_shared<TaskHost>();
+  host->sink = stderr_sink(LogLevel::kWarning);
+  return host;
+}
+
 /// Looks at every checkpoint. Checkpoints are read over a link that takes no time, so that looking costs none.
 class Watch final : public CheckpointListener {
  public:
@@ -84,7 +91,8 @@ class Watch final : public CheckpointListener {
         network_(std::move(network)),
         options_(options),
         images_(images),
-        judge_(lenet5, RunConfig({.model_dir = std::move(model_dir)}), {{"learning_rate", options.learning_rate}}) {}
+        judge_(lenet5, RunConfig({.model_dir = std::move(model_dir)}).with_host(quiet_host()),
+               {{"learning_rate", options.learning_rate}}) {}
 
   void before_save(RunContext&, uint64_t) override {
     outcome_.seconds = to_seconds(world_.now() - SteadyTime{});

@@ -7,7 +7,10 @@
 #include <fstream>
 #include <string>
 
+#include "codec.h"
 #include "known_token.h"
+#include "payload_spec.h"
+#include "row_codec.h"
 #include "shoal/base/check.h"
 #include "shoal/cluster/protocol.h"
 #include "shoal/cluster/shard_plan.h"
@@ -166,6 +169,32 @@ void write_tf_configs() {
   text("blank", " \n");
 }
 
+void write_payloads() {
+  using transport::Encoding;
+  const cluster::ShardSpec spec = fuzz::payload_spec();
+  const Ref<Buffer> arena = pool->get(spec.arena_bytes);
+  std::memset(arena->data(), 0x3f, arena->size());
+  const auto add = [](const std::string& name, Encoding encoding, const Buffer& payload) {
+    write("payload", name, char(int(encoding) - 1) + bytes_of(payload.bytes()));
+  };
+  for (const auto& [name, encoding] :
+       {std::pair{"bfloat16", Encoding::kBfloat16}, {"float16", Encoding::kFloat16}, {"int8", Encoding::kInt8}}) {
+    const Ref<Buffer> payload = pool->get(cluster::encoded_bytes(spec, encoding));
+    cluster::encode(spec, encoding, arena->bytes(), payload->bytes());
+    add(name, encoding, *payload);
+  }
+  const Ref<Buffer> largest = pool->get(cluster::encoded_bytes(spec, Encoding::kTopK, 0.05));
+  cluster::TopK(spec, 0.05, *pool).encode(arena->bytes(), largest->bytes());
+  add("top_k", Encoding::kTopK, *largest);
+  std::vector<cluster::SegmentRows> rows(spec.segments.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (spec.segments[i].variable.lazy_rows) cluster::take_rows(spec.segments[i], {1, 3}, arena->bytes(), rows[i]);
+  }
+  const Ref<Buffer> by_rows = pool->get(cluster::row_payload_bytes(spec, rows));
+  cluster::encode_rows(spec, arena->bytes(), rows, by_rows->bytes());
+  add("rows", Encoding::kSparseRows, *by_rows);
+}
+
 void write_tokens() {
   const std::string token = "shoal1-AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
   write("token", "cut_short", token);
@@ -281,6 +310,7 @@ int main(int argc, char** argv) {
   shoal::write_bodies();
   shoal::write_control_texts();
   shoal::write_tf_configs();
+  shoal::write_payloads();
   shoal::write_tokens();
 #if SHOAL_FUZZ_TCP
   shoal::write_tcp();

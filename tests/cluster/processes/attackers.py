@@ -1,4 +1,5 @@
 """Peers of tcp that mean harm to running processes: threads, each of which does one thing again and again."""
+import itertools
 import random
 import socket
 import struct
@@ -129,17 +130,14 @@ class Attackers:
 
     def add(self, attack):
         """`attack(self, address, numbers)` is one round."""
-        self._rounds[attack.__name__] = 0
+        for address in self._addresses:
+            self._rounds[attack.__name__, address] = 0
         numbers = random.Random(f"{self._seed} {attack.__name__}")
         self._threads.append(threading.Thread(target=self._repeat, args=(attack, numbers), daemon=True))
         self._threads[-1].start()
 
-    def rounds(self):
-        with self._changed:
-            return dict(self._rounds)
-
     def wait_for_rounds(self, count, seconds=SECONDS_MAX):
-        """Until each has met its server so many times."""
+        """Until each has been at every address so many times."""
         with self._changed:
             if not self._changed.wait_for(lambda: min(self._rounds.values()) >= count, seconds):
                 raise AssertionError(f"attacks in {seconds} s, {count} of each were to be: {self._rounds}")
@@ -149,18 +147,20 @@ class Attackers:
         return self._stopped.wait(seconds)
 
     def _repeat(self, attack, numbers):
-        while not self.stopped():
+        for address in itertools.cycle(self._addresses):
+            if self.stopped():
+                return
             try:
-                attack(self, numbers.choice(self._addresses), numbers)
+                attack(self, address, numbers)
             except ConnectionRefusedError:
                 self.stopped(0.02)  # nobody listens there, for now
                 continue
             except (OSError, subprocess.TimeoutExpired):
                 pass  # hung up on
             with self._changed:
-                self._rounds[attack.__name__] += 1
+                self._rounds[attack.__name__, address] += 1
                 self._changed.notify_all()
-            self.stopped(0.005)  # this machine has other work too
+            self.stopped(0.02)  # this machine has other work too
 
 
 def connect(address):
@@ -229,7 +229,7 @@ def slow_loris(attackers, address, numbers):
     with connect(address) as peer:
         for byte in preamble():
             peer.send(bytes([byte]))
-            if attackers.stopped(0.1 * SCALE):
+            if attackers.stopped(0.08 * SCALE):
                 return
 
 

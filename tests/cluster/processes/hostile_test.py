@@ -13,7 +13,7 @@ from job import SCALE, Job, make_token
 TASKS = ("ps 0", "ps 1", "chief 0")
 STEPS = 2000
 FLAGS = ["--steps", str(STEPS), "--seed", "7", "--save-checkpoints-steps", "500", "--batch", "4"]
-ROUNDS = 3  # at least, of each attack, before the job may go on as fast as it can
+ROUNDS = 1  # at least, of each attack at each address, before the job may go on as fast as it can
 
 
 def weights(job):
