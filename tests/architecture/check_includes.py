@@ -19,7 +19,7 @@ THIRD_PARTY = {
     "oneapi/": ["backends/onednn"],
     "dnnl": ["backends/onednn"],
     "flatbuffers/": ["transport"],
-    "openssl/": ["transport/tcp"],
+    "openssl/": ["transport/src", "transport/tcp"],
     "boost/asio": ["modules/base", "transport/shm", "transport/tcp", "modules/monitor"],
     "boost/beast": ["modules/monitor"],
     "CLI/": ["modules/cli", "modules/estimator"],

@@ -1,7 +1,7 @@
 #include <sys/stat.h>
 
 #include "fixture.h"
-#include "shoal/transport/token.h"
+#include "shoal/transport/credential.h"
 
 namespace shoal::cli {
 namespace {
@@ -40,7 +40,95 @@ TEST_F(KeysCommand, WritesAFileThatIsAccepted) {
 
 TEST_F(KeysCommand, SaysWhatItCanMake) {
   EXPECT_EQ(shoal_program({"keys"}).status, 2);
-  EXPECT_THAT(shoal_program({"keys", "--help"}).out, HasSubstr("token"));
+  for (const char* what : {"token", "ca", "task"}) EXPECT_THAT(shoal_program({"keys", "--help"}).out, HasSubstr(what));
+}
+
+class CertificateCommands : public KeysCommand {
+ protected:
+  const std::string ca = folder + "/ca";
+
+  void SetUp() override {
+    if (!SHOAL_TEST_TLS) GTEST_SKIP() << "this build has no TLS (SHOAL_TLS=OFF)";
+  }
+  Output make_task(const std::string& out, std::vector<std::string> more = {}) {
+    std::vector<std::string> words{"keys",   "task",    "--ca", ca,      "--role",
+                                   "worker", "--index", "3",    "--out", folder + "/" + out};
+    words.insert(words.end(), more.begin(), more.end());
+    return shoal_program(words);
+  }
+  unsigned mode(const std::string& name) {
+    struct stat status {};
+    EXPECT_EQ(::stat((folder + "/" + name).c_str(), &status), 0) << name;
+    return status.st_mode & 0777;
+  }
+};
+
+TEST_F(CertificateCommands, MakeWhatATaskTakes) {
+  const Output made = shoal_program({"keys", "ca", "--out", ca});
+  EXPECT_EQ(made.status, 0) << made.err;
+  EXPECT_EQ(made.json()["certificate"], ca + "/ca.pem");
+  EXPECT_EQ(mode("ca"), 0700u);
+  EXPECT_EQ(mode("ca/ca.key"), 0600u);
+  const Output task = make_task("w3", {"--days", "10"});
+  EXPECT_EQ(task.status, 0) << task.err;
+  EXPECT_EQ(task.json()["task"], "worker 3");
+  EXPECT_EQ(task.json()["tls_dir"], folder + "/w3");
+  EXPECT_LT(task.json()["valid_until"], made.json()["valid_until"]);  // ten days and ten years: the texts sort by time
+  EXPECT_EQ(mode("w3/task.key"), 0600u);
+  EXPECT_EQ(read("w3/ca.pem"), read("ca/ca.pem"));
+  const auto found = transport::find_credential({.tls_dir = folder + "/w3"});
+  ASSERT_TRUE(found) << found.error().message();
+  EXPECT_EQ(std::get<transport::Certificate>(**found).owner(), (transport::PeerIdentity{"worker", 3}));
+}
+
+TEST_F(CertificateCommands, NeverOverwrite) {
+  ASSERT_EQ(shoal_program({"keys", "ca", "--out", ca}).status, 0);
+  ASSERT_EQ(make_task("w3").status, 0);
+  const std::string before = everything();
+  for (const Output& again : {shoal_program({"keys", "ca", "--out", ca}), make_task("w3"), make_task("ca")}) {
+    EXPECT_EQ(again.status, 2);
+    EXPECT_THAT(again.err, HasSubstr("nothing was changed"));
+  }
+  write("half/task.key", "something of another's");  // the last that it writes
+  EXPECT_EQ(make_task("half").status, 2);
+  EXPECT_FALSE(std::filesystem::exists(folder + "/half/ca.pem"));
+  EXPECT_EQ(read("half/task.key"), "something of another's");
+  std::filesystem::remove_all(folder + "/half");
+  EXPECT_EQ(everything(), before);
+}
+
+TEST_F(CertificateCommands, RefuseWhatIsNoTask) {
+  ASSERT_EQ(shoal_program({"keys", "ca", "--out", ca}).status, 0);
+  const std::vector<std::vector<std::string>> wrong = {{"--role", "boss", "--index", "0"},
+                                                       {"--role", "Worker", "--index", "0"},
+                                                       {"--role", "worker", "--index", "-1"},
+                                                       {"--role", "worker", "--index", "65536"},
+                                                       {"--role", "worker"},
+                                                       {"--index", "0"},
+                                                       {"--role", "worker", "--index", "0", "--days", "0"}};
+  for (std::vector<std::string> words : wrong) {
+    words.insert(words.begin(), {"keys", "task", "--ca", ca, "--out", folder + "/x"});
+    EXPECT_EQ(shoal_program(words).status, 2);
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder + "/x"));
+}
+
+TEST_F(CertificateCommands, NeedTheCa) {
+  EXPECT_THAT(make_task("w3").err, HasSubstr("ca.pem: cannot be opened"));
+  ASSERT_EQ(shoal_program({"keys", "ca", "--out", ca}).status, 0);
+  ::chmod((ca + "/ca.key").c_str(), 0640);
+  const Output open = make_task("w3");
+  EXPECT_EQ(open.status, 2);
+  EXPECT_THAT(open.err, HasSubstr("chmod 600 " + ca + "/ca.key"));
+  EXPECT_FALSE(std::filesystem::exists(folder + "/w3"));
+}
+
+TEST_F(KeysCommand, WithoutTlsThereAreNoCertificates) {
+  if (SHOAL_TEST_TLS) GTEST_SKIP() << "this build has TLS";
+  const Output made = shoal_program({"keys", "ca", "--out", folder + "/ca"});
+  EXPECT_EQ(made.status, 2);
+  EXPECT_THAT(made.err, HasSubstr("this build has no TLS, and so no certificates"));
+  EXPECT_FALSE(std::filesystem::exists(folder + "/ca"));
 }
 
 }  // namespace

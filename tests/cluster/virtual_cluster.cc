@@ -18,6 +18,7 @@ class CuttableConnection final : public Connection {
         entry_(cuts_->connections.emplace(&env, inner_.get())) {}
   ~CuttableConnection() override { cuts_->connections.erase(entry_); }
   const Endpoint& peer() const override { return inner_->peer(); }
+  std::optional<transport::PeerIdentity> identity() const override { return inner_->identity(); }
   bool try_send(Message& message) override { return inner_->try_send(message); }
   Task<Result<void>> send(Message message, Deadline deadline) override {
     if (cuts_->on_send && cuts_->on_send(task_, message)) inner_->close(unavailable("the network was cut"));

@@ -62,7 +62,7 @@ TEST(Run, GivesTheProgramItsDefaults) {
     EXPECT_TRUE(config.is_chief());
     ASSERT_NE(config.host(), nullptr);
     EXPECT_FALSE(config.host()->insecure);
-    EXPECT_EQ(config.host()->token, nullptr);
+    EXPECT_EQ(config.host()->credential, nullptr);
     EXPECT_EQ(config.host()->bind, std::nullopt);
   });
   EXPECT_EQ(outcome.status, 0);
@@ -192,8 +192,8 @@ TEST(Run, WrongUsageIsASentenceAndStatus2) {
 TEST(Run, ReadsTheTokenFromTheEnvironmentOrAFile) {
   const std::string token = transport::Token::fresh().to_text();
   const auto expect_token = [&](const RunConfig& config, const CommandLine&) {
-    ASSERT_NE(config.host()->token, nullptr);
-    EXPECT_EQ(config.host()->token->to_text(), token);
+    ASSERT_NE(config.host()->credential, nullptr);
+    EXPECT_EQ(std::get<transport::Token>(*config.host()->credential).to_text(), token);
   };
   const TemporaryFolder folder;
   const std::string file = folder.write("token", token);
@@ -211,6 +211,18 @@ TEST(Run, ReadsTheTokenFromTheEnvironmentOrAFile) {
   EXPECT_EQ(wrong.calls, 0);
   EXPECT_THAT(wrong.err, AllOf(HasSubstr("error: SHOAL_TOKEN: no token"), ::testing::Not(HasSubstr(token))));
   EXPECT_EQ(run_program({"--token-file", folder / "none"}).status, 2);
+}
+
+TEST(Run, ReadsCertificatesFromTheirFolder) {
+  const TemporaryFolder folder;
+  EXPECT_THAT(run_program({"--tls-dir", folder / "none"}).err,
+              HasSubstr("error: certificates of CAs " + folder / "none/ca.pem"));
+  setenv("SHOAL_TLS_DIR", (folder / "none").c_str(), 1);
+  EXPECT_EQ(run_program({}).status, 2);
+  unsetenv("SHOAL_TLS_DIR");
+  const Outcome both = run_program({"--tls-dir", folder.path(), "--token-file", folder / "token"});
+  EXPECT_EQ(both.status, 2);
+  EXPECT_THAT(both.err, HasSubstr("both certificates (--tls-dir, SHOAL_TLS_DIR) and a token (--token-file"));
 }
 
 TEST(Run, AFlagThatIsTakenIsAMistakeOfTheProgram) {

@@ -40,7 +40,9 @@ TEST_P(Transports, CloseSendsWhatIsQueuedAndThenTheReason) {
     EXPECT_FALSE(link->try_send(late));
     Result<Message> ours = co_await link->receive(tasks.soon(client));
     expect_error(ours, reason);
-    while (!all_received) SHOAL_CO_TRY_VOID(co_await client.sleep_for(milliseconds(1)));  // the loop must turn meanwhile
+    const SteadyTime deadline = tasks.soon(client);
+    while (!all_received && client.now() < deadline)  // the loop must turn meanwhile
+      SHOAL_CO_TRY_VOID(co_await client.sleep_for(milliseconds(1)));
     co_return Done();
   };
   tasks.run(serve(), call());
@@ -77,7 +79,9 @@ TEST_P(Transports, CloseWakesAllWaits) {
     SHOAL_CO_TRY_VOID(co_await group.join());
     EXPECT_EQ(ends.size(), 3u);
     for (const auto& end : ends) EXPECT_EQ(end.error(), internal_error("enough"));
-    while (!client_done) SHOAL_CO_TRY_VOID(co_await server.sleep_for(milliseconds(1)));  // the loop must turn meanwhile
+    const SteadyTime deadline = tasks.soon(server);
+    while (!client_done && server.now() < deadline)  // the loop must turn meanwhile
+      SHOAL_CO_TRY_VOID(co_await server.sleep_for(milliseconds(1)));
     co_return Done();
   };
   const auto call = [&]() -> Task<Done> {

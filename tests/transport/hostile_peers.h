@@ -68,7 +68,7 @@ class HostilePeers : public testing::Test {
     Environment& client = tasks->client();
     const auto call = [&]() -> Task<Done> {
       LinkOptions honest;
-      honest.token = options.token;
+      honest.credential = options.credential;
       SHOAL_CO_TRY(const Link link, co_await tasks->transport(client).connect(address, honest, tasks->soon(client)));
       Message message = weights_of(client, 1000, 42);
       SHOAL_CO_TRY_VOID(co_await link->send(std::move(message), tasks->soon(client)));

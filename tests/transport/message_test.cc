@@ -225,7 +225,7 @@ TEST_F(Messages, VerifyChecksRanges) {
   expect_refused(make_chunk(*pool, {.chunk_index = 1, .chunk_count = 1}, 0, 0).message, "chunk index");
   expect_refused(make_chunk(*pool, {.chunk_index = 0, .chunk_count = 0}, 0, 0).message, "chunk index");
   expect_refused(make_chunk(*pool, {.encoding = Encoding(0)}, 0, 0).message, "encoding");
-  expect_refused(make_chunk(*pool, {.encoding = Encoding(3)}, 0, 0).message, "encoding");
+  expect_refused(make_chunk(*pool, {.encoding = Encoding(7)}, 0, 0).message, "encoding");
   expect_refused(make_snapshot_part(*pool, {.name = "w", .offset = 0, .total_bytes = 3, .payload = bytes_of("four")}),
                  "beyond its arena");
   expect_refused(make_snapshot_part(*pool, {.name = "w", .offset = 9, .total_bytes = 8}), "beyond its arena");

@@ -145,7 +145,7 @@ TEST_F(Tcp, BeyondThisMachineOnlyIfInsecureIsAllowed) {
 
 TEST_F(Tcp, ABuildWithoutTlsRefusesATokenInASentence) {
   if (SHOAL_TEST_TLS) GTEST_SKIP() << "this build has TLS";
-  options.token = make_token();
+  options.credential = make_token();
   const auto listener = listen("127.0.0.1:0");
   expect_error(listener, ErrorKind::kFailedPrecondition, "this build cannot encrypt, and a token asks for it");
   const auto link = connect({"tcp", "127.0.0.1:1"});

@@ -8,7 +8,7 @@ namespace {
 class HostileTlsPeers : public HostilePeers {
  protected:
   HostileTlsPeers() {
-    if (SHOAL_TEST_TLS) options.token = make_token();
+    if (SHOAL_TEST_TLS) options.credential = make_token();
   }
   void SetUp() override {
     if (!SHOAL_TEST_TLS) GTEST_SKIP() << "this build has no TLS (SHOAL_TLS=OFF)";

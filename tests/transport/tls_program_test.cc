@@ -1,21 +1,11 @@
 /// An independent check of what tcp with a token speaks: the openssl program meets it, with keys that the program derives
 /// too.
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <array>
-#include <cstdio>
 #include <thread>
 
 #include "../base/temporary_folder.h"
+#include "openssl_program.h"
 #include "raw_peer.h"
 #include "two_tasks.h"
-
-extern char** environ;
 
 namespace shoal::transport {
 namespace {
@@ -23,62 +13,6 @@ namespace {
 using testing::HasSubstr;
 using Done = Result<void>;
 using Link = std::unique_ptr<Connection>;
-
-/// The openssl program with these words after its name, between two pipes.
-class OpenSsl {
- public:
-  explicit OpenSsl(std::vector<std::string> words) {
-    words.insert(words.begin(), "openssl");
-    std::vector<char*> arguments;
-    for (std::string& word : words) arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    int in[2], out[2];
-    EXPECT_EQ(::pipe2(in, O_CLOEXEC), 0);
-    EXPECT_EQ(::pipe2(out, O_CLOEXEC), 0);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, in[0], 0);
-    posix_spawn_file_actions_adddup2(&actions, out[1], 1);
-    posix_spawn_file_actions_adddup2(&actions, out[1], 2);
-    if (::posix_spawnp(&id_, "openssl", &actions, nullptr, arguments.data(), environ) != 0) id_ = -1;
-    posix_spawn_file_actions_destroy(&actions);
-    ::close(in[0]);
-    ::close(out[1]);
-    in_ = in[1];
-    out_ = out[0];
-  }
-  ~OpenSsl() {
-    end_input();
-    if (id_ > 0) ::kill(id_, SIGKILL);
-    if (id_ > 0) ::waitpid(id_, nullptr, 0);
-    ::close(out_);
-  }
-  OpenSsl(const OpenSsl&) = delete;
-  OpenSsl& operator=(const OpenSsl&) = delete;
-
-  bool runs() const { return id_ > 0; }
-  void write(const Bytes& bytes) { EXPECT_EQ(::write(in_, bytes.data(), bytes.size()), ssize_t(bytes.size())); }
-  void end_input() {
-    if (in_ >= 0) ::close(in_);
-    in_ = -1;
-  }
-  /// What it prints until `mark` is in it, or it ends; 20 s at most.
-  const std::string& read_until(const std::string& mark) {
-    pollfd readable{out_, POLLIN, 0};
-    std::array<char, 4096> bytes;
-    while (printed_.find(mark) == std::string::npos && ::poll(&readable, 1, 20000) == 1) {
-      const ssize_t count = ::read(out_, bytes.data(), bytes.size());
-      if (count <= 0) break;
-      printed_.append(bytes.data(), size_t(count));
-    }
-    return printed_;
-  }
-
- private:
-  pid_t id_ = -1;
-  int in_ = -1, out_ = -1;
-  std::string printed_;
-};
 
 std::string as_hex(std::span<const std::byte> bytes) {
   std::string hex;
@@ -109,9 +43,8 @@ class OpenSslProgram : public testing::Test {
 
   void SetUp() override {
     if (!SHOAL_TEST_TLS) GTEST_SKIP() << "this build has no TLS (SHOAL_TLS=OFF)";
-    if (OpenSsl version({"version"}); version.read_until("\n").find("OpenSSL 3") == std::string::npos)
-      GTEST_SKIP() << "there is no openssl program of version 3: " << version.read_until("\n");
-    options.token = tasks.token();
+    if (const std::string missing = openssl_program_missing(); !missing.empty()) GTEST_SKIP() << missing;
+    options.credential = tasks.credential();
     auto listening = tasks.transport(tasks.server()).listen({"tcp", "127.0.0.1:0"}, options);
     ASSERT_TRUE(listening);
     listener = std::move(*listening);
@@ -123,9 +56,9 @@ class OpenSslProgram : public testing::Test {
             "-psk",
             key,
             "-psk_identity",
-            "shoal-1-" + derived(*options.token, "shoal 1 tls13 identity", 16)};
+            "shoal-1-" + derived(std::get<Token>(*options.credential), "shoal 1 tls13 identity", 16)};
   }
-  std::string key() { return derived(*options.token, "shoal 1 tls13 psk", 32); }
+  std::string key() { return derived(std::get<Token>(*options.credential), "shoal 1 tls13 psk", 32); }
   /// `meet` on this thread, while the server waits for somebody to get in; true if somebody did.
   template <class Meet>
   bool gets_in(Meet meet) {
@@ -194,7 +127,7 @@ TEST_F(OpenSslProgram, AListenerWithACertificateInsteadOfTheKeyIsRefused) {
   const TemporaryFolder folder;
   OpenSsl make({"req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=impostor",
                 "-keyout", folder / "key", "-out", folder / "certificate"});
-  make.read_until("there is no such mark: it ends");
+  make.read_all();
   OpenSsl impostor(
       {"s_server", "-tls1_3", "-accept", "127.0.0.1:0", "-cert", folder / "certificate", "-key", folder / "key"});
   const std::string printed = impostor.read_until("ACCEPT 127.0.0.1:") + impostor.read_until("\n");
@@ -204,7 +137,7 @@ TEST_F(OpenSslProgram, AListenerWithACertificateInsteadOfTheKeyIsRefused) {
   const auto call = [&]() -> Task<Done> {
     Environment& client = tasks.client();
     Result<Link> link = co_await tasks.transport(client).connect(there, options, tasks.soon(client));
-    expect_error(link, ErrorKind::kFailedPrecondition, "holds another token");
+    expect_error(link, ErrorKind::kFailedPrecondition, "has a certificate, and this task a token");
     co_return Done();
   };
   tasks.run_client(call());

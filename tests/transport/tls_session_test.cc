@@ -15,7 +15,7 @@ namespace {
 
 class TlsSessions : public testing::Test {
  protected:
-  const std::shared_ptr<const Token> token = make_token();
+  const std::shared_ptr<const Credential> token = make_token();
   int sockets[2] = {-1, -1};
   std::unique_ptr<TlsSession> client, server;
 

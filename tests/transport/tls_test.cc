@@ -3,83 +3,16 @@
 
 #include "raw_peer.h"
 #include "tap.h"
-#include "transports.h"
+#include "tls_meetings.h"
 
 namespace shoal::transport {
 namespace {
 
-using testing::AllOf;
 using testing::Not;
 
-struct Outcome {
-  Error client = cancelled();
-  std::string log;  // of both
-};
-
-class Tls : public testing::Test {
+class Tls : public TlsMeetings {
  protected:
-  TwoTasks tasks{Setting{"tcp", false, true}};
-  Environment& server = tasks.server();
-  Environment& client = tasks.client();
-  LinkOptions options;
-  std::unique_ptr<Listener> listener;
-
-  void SetUp() override {
-    if (!SHOAL_TEST_TLS) GTEST_SKIP() << "this build has no TLS (SHOAL_TLS=OFF)";
-    options.token = tasks.token();
-    options.handshake_timeout = seconds(15);  // what ends by it fails a test, see expect_refusal()
-  }
-  void listen() {
-    auto listening = tasks.transport(server).listen({"tcp", "127.0.0.1:0"}, options);
-    ASSERT_TRUE(listening) << listening.error().message();
-    listener = std::move(*listening);
-  }
-  Task<Result<Link>> connect(Endpoint to, LinkOptions with) {
-    return tasks.transport(client).connect(std::move(to), std::move(with), tasks.soon(client));
-  }
-  /// Nobody gets in who comes with `with`; well before the timeout.
-  void expect_refusal(const LinkOptions& with, const std::string& client_part, const std::string& server_part) {
-    std::atomic<bool> refused = false;
-    const auto serve = [&]() -> Task<Done> {
-      while (!refused) {
-        Result<Link> nobody = co_await listener->accept(server.after(milliseconds(5)));
-        expect_error(nobody, ErrorKind::kDeadlineExceeded);
-      }
-      co_return Done();
-    };
-    const auto call = [&]() -> Task<Done> {
-      const SteadyTime begin = client.now();
-      Result<Link> link = co_await connect(listener->endpoint(), with);
-      EXPECT_LT(client.now() - begin, seconds(10));
-      refused = true;
-      expect_error(link, ErrorKind::kFailedPrecondition, client_part);
-      co_return Done();
-    };
-    tasks.run(serve(), call());
-    EXPECT_THAT(tasks.log(), HasSubstr(server_part));
-  }
-  /// The server echoes to one who comes by `to`, who sends two messages.
-  void expect_meeting(const Endpoint& to) {
-    const auto serve = [&]() -> Task<Done> {
-      SHOAL_CO_TRY(const Link link, co_await listener->accept(tasks.soon(server)));
-      for (int i = 0; i < 2; ++i) {
-        SHOAL_CO_TRY(Message message, co_await link->receive(tasks.soon(server)));
-        SHOAL_CO_TRY_VOID(co_await link->send(std::move(message), tasks.soon(server)));
-      }
-      co_return co_await wait_for_peer_to_leave(*link, server);
-    };
-    const auto call = [&]() -> Task<Done> {
-      SHOAL_CO_TRY(const Link link, co_await connect(to, options));
-      for (int i = 0; i < 2; ++i) {
-        Message message = make_control(client.buffers(), "verb", "plain text that nobody shall read");
-        SHOAL_CO_TRY_VOID(co_await link->send(std::move(message), tasks.soon(client)));
-        SHOAL_CO_TRY(const Message echo, co_await link->receive(tasks.soon(client)));
-        EXPECT_EQ(read_control(echo)->text, "plain text that nobody shall read");
-      }
-      co_return Done();
-    };
-    tasks.run(serve(), call());
-  }
+  Tls() : TlsMeetings(Setting{"tcp", false, true}) {}
 };
 
 bool contains(const Bytes& bytes, std::string_view text) {
@@ -89,11 +22,11 @@ bool contains(const Bytes& bytes, std::string_view text) {
 TEST_F(Tls, AnotherTokenIsRefusedInOneSentence) {
   listen();
   LinkOptions other = options;
-  other.token = make_token();
+  other.credential = make_token();
   expect_refusal(other, listener->endpoint().address + ": holds another token",
                  "holds another token than this task, or is another version of Shoal; start all tasks");
-  for (const auto& token : {options.token, other.token}) {
-    EXPECT_THAT(tasks.log(), Not(HasSubstr(token->to_text().substr(0, 16))));
+  for (const auto& token : {options.credential, other.credential}) {
+    EXPECT_THAT(tasks.log(), Not(HasSubstr(std::get<Token>(*token).to_text().substr(0, 16))));
   }
   expect_meeting(listener->endpoint());
 }
@@ -106,9 +39,10 @@ TEST_F(Tls, WhoHasNoTokenIsToldSo) {
 
 TEST_F(Tls, AListenerWithoutATokenIsNamed) {
   const LinkOptions with = options;
-  options.token = nullptr;
+  options.credential = nullptr;
   listen();
-  expect_refusal(with, "has no token, and this task has one", "it has a token, and this task has none; start all tasks");
+  expect_refusal(with, "has no token, and this task has one",
+                 "it has a token or a certificate, and this task has neither; start all tasks");
   expect_meeting(listener->endpoint());
 }
 

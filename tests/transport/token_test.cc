@@ -44,7 +44,7 @@ TEST(Token, IsTheSameAfterAJourneyAsText) {
 }
 
 TEST(Token, FindsEveryWrongCharacter) {
-  const std::string text = make_token()->to_text();
+  const std::string text = Token::fresh().to_text();
   for (size_t i = 7; i < text.size(); ++i) {
     for (const char other : {'A', 'b', '0', '_'}) {
       std::string wrong = text;
@@ -61,7 +61,7 @@ TEST(Token, FindsEveryWrongCharacter) {
 }
 
 TEST(Token, SaysWhatIsWrong) {
-  const std::string text = make_token()->to_text();
+  const std::string text = Token::fresh().to_text();
   expect_malformed("", "is empty");
   expect_malformed(" \n", "is empty");
   expect_malformed("secret", "does not begin with shoal1-");

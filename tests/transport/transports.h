@@ -39,7 +39,7 @@ class Transports : public testing::TestWithParam<Setting> {
   Endpoint address;
 
   void SetUp() override {
-    options.token = tasks.token();
+    options.credential = tasks.credential();
     listen(any_address(GetParam().scheme));
   }
   void listen(Endpoint at) {

@@ -5,6 +5,7 @@
 
 #include "shoal/base/production.h"
 #include "shoal/transport/sim.h"
+#include "test_authority.h"
 
 namespace shoal::transport {
 
@@ -14,14 +15,17 @@ std::vector<Setting> all_settings() {
   settings.push_back({.scheme = "inproc", .virtual_time = true});
   settings.push_back({.scheme = "sim", .virtual_time = true});
   if (SHOAL_TEST_TLS) {
-    settings.push_back({.scheme = "tcp", .token = true});
-    settings.push_back({.scheme = "auto", .token = true});
+    for (const char* const scheme : {"tcp", "auto"}) {
+      settings.push_back({.scheme = scheme, .token = true});
+      settings.push_back({.scheme = scheme, .certificates = true});
+    }
   }
   return settings;
 }
 
 std::string setting_name(const testing::TestParamInfo<Setting>& info) {
-  return info.param.scheme + (info.param.virtual_time ? "_virtual" : "_threads") + (info.param.token ? "_token" : "");
+  return info.param.scheme + (info.param.virtual_time ? "_virtual" : "_threads") + (info.param.token ? "_token" : "") +
+         (info.param.certificates ? "_certificates" : "");
 }
 
 Endpoint any_address(std::string_view scheme) {
@@ -32,7 +36,8 @@ Endpoint any_address(std::string_view scheme) {
 TwoTasks::TwoTasks(const Setting& setting) : setting_(setting), hub_(std::make_shared<InprocHub>()) {
   TransportTable table = built_in_transports();
   table["inproc"] = inproc_factory(hub_);
-  if (setting.token) token_ = make_token();
+  if (setting.token) credential_ = make_token();
+  if (setting.certificates) credential_ = TestAuthority().credential("worker", 0);
   const LogSink quiet = [this](const LogRecord& record) {
     const std::lock_guard lock(log_mutex_);
     log_ += std::string(record.message) + "\n";
@@ -90,7 +95,7 @@ void TwoTasks::end_client() {
   client_ = nullptr;
 }
 
-std::shared_ptr<const Token> make_token() { return std::make_shared<const Token>(Token::fresh()); }
+std::shared_ptr<const Credential> make_token() { return std::make_shared<const Credential>(Token::fresh()); }
 
 Message numbered(uint64_t sequence) {
   Message message;

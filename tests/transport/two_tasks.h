@@ -22,14 +22,16 @@ struct Setting {
   std::string scheme;
   bool virtual_time = false;
   bool token = false;   ///< both tasks have the same
+  bool certificates = false;  ///< of one CA
   std::string without;  ///< a transport that the server's build lacks
   Duration spin{};      ///< of both event loops
 
   friend void PrintTo(const Setting& setting, std::ostream* out) {
-    *out << setting.scheme << (setting.virtual_time ? ", virtual time" : "") << (setting.token ? ", with a token" : "");
+    *out << setting.scheme << (setting.virtual_time ? ", virtual time" : "") << (setting.token ? ", with a token" : "")
+         << (setting.certificates ? ", with certificates" : "");
   }
 };
-/// Every plug-in of this build, on threads; inproc in virtual time, sim, and tcp with a token as well.
+/// Every plug-in of this build, on threads; inproc in virtual time, sim, and tcp with a token or certificates as well.
 std::vector<Setting> all_settings();
 std::string setting_name(const testing::TestParamInfo<Setting>& info);
 
@@ -45,8 +47,8 @@ class TwoTasks {
   Environment& client() { return *client_; }
   Transport& transport(Environment& env);
   const Setting& setting() const { return setting_; }
-  /// The job's; null if the setting has none.
-  const std::shared_ptr<const Token>& token() const { return token_; }
+  /// Of both tasks; null if the setting has none.
+  const std::shared_ptr<const Credential>& credential() const { return credential_; }
   /// What both have logged so far, a line each.
   std::string log() const;
   /// Both run to their ends at the same time; errors of either fail the test.
@@ -60,7 +62,7 @@ class TwoTasks {
 
  private:
   Setting setting_;
-  std::shared_ptr<const Token> token_;
+  std::shared_ptr<const Credential> credential_;
   mutable std::mutex log_mutex_;
   std::string log_;  // guarded by log_mutex_
   std::shared_ptr<InprocHub> hub_;
@@ -71,7 +73,7 @@ class TwoTasks {
 };
 
 /// A fresh one.
-std::shared_ptr<const Token> make_token();
+std::shared_ptr<const Credential> make_token();
 /// A message that says which it is.
 Message numbered(uint64_t sequence);
 Message weights_of(Environment& env, size_t bytes, uint64_t sequence);

@@ -134,8 +134,10 @@ class AutoTransport final : public Transport {
  private:
   static constexpr int kMeetingsMax = 64;
 
-  /// Null where there is no shared memory to be had: peers then get tcp.
+  /// Null where there is no shared memory to be had: peers then get tcp. With certificates too: all who were let in know
+  /// the meeting place, so there a connection would not tell whose it is.
   std::unique_ptr<Listener> listen_by_shm(const LinkOptions& options) {
+    if (options.credential && std::holds_alternative<Certificate>(*options.credential)) return nullptr;
     const Result<Transport*> shm = env_.transport("shm");
     if (!shm) return nullptr;
     auto listener = (*shm)->listen(fresh_meeting_place(env_), options);

@@ -9,6 +9,7 @@ class AutoConnection final : public Connection {
       : slot_(std::move(slot)), inner_(std::move(inner)), peer_(std::move(peer)), first_(std::move(first)) {}
 
   const Endpoint& peer() const override { return peer_; }
+  std::optional<PeerIdentity> identity() const override { return inner_->identity(); }
   bool try_send(Message& message) override { return inner_->try_send(message); }
   Task<Result<void>> send(Message message, Deadline deadline) override {
     return inner_->send(std::move(message), deadline);

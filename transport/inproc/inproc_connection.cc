@@ -48,6 +48,7 @@ class InprocConnection final : public Connection {
   }
 
   const Endpoint& peer() const override { return pipe_->side(index_).peer; }
+  std::optional<PeerIdentity> identity() const override { return std::nullopt; }
 
   bool try_send(Message& message) override {
     const uint64_t bytes = message.body_bytes();

@@ -31,6 +31,7 @@ class Link final : public Holder, public std::enable_shared_from_this<Link> {
   void start();
 
   const Endpoint& peer() const { return peer_; }
+  std::optional<PeerIdentity> identity() const { return std::nullopt; }
   std::shared_ptr<const std::string> name() const { return name_; }
   std::shared_ptr<Channel> outgoing() { return {shared_from_this(), &outgoing_}; }
   std::shared_ptr<Channel> incoming() { return {shared_from_this(), &incoming_}; }

@@ -91,6 +91,7 @@ class SimConnection final : public Connection {
   }
 
   const Endpoint& peer() const override { return end_->peer; }
+  std::optional<PeerIdentity> identity() const override { return end_->inner->identity(); }
   bool try_send(Message& message) override {
     const uint64_t bytes = MessageQueue::cost(message);
     if (!end_->inner->try_send(message)) return false;

@@ -22,7 +22,7 @@ void Attempt::start() {
   core_->remember(shared_from_this());
   const Result<HostPort> at = parse_host_port(to_);
   if (!at) return finish(at.error());
-  Result<std::shared_ptr<TlsContext>> tls = core_->tls(options_.token);
+  Result<std::shared_ptr<TlsContext>> tls = core_->tls(options_.credential);
   if (!tls) return finish(tls.error().with_context(to_string(to_)));
   tls_ = std::move(*tls);
   if (auto addresses = numeric_addresses(*at); !addresses.empty()) return resolved(std::move(addresses));
@@ -60,7 +60,7 @@ void Attempt::try_next() {
 
 void Attempt::introduce() {
   if (tls_) {
-    stream_.emplace(std::move(*socket_), *tls_, TlsSide::kClient);
+    stream_.emplace(std::move(*socket_), *tls_, TlsSide::kClient, options_.expected_peer);
   } else {
     stream_.emplace(std::move(*socket_));
   }
@@ -104,15 +104,23 @@ bool Attempt::exchange(error_code& error) {
 
 Error Attempt::refused(const error_code& error) const {
   const std::string listener = to_string(to_);
+  const bool certified = options_.credential && std::holds_alternative<Certificate>(*options_.credential);
   switch (stream_->failure()) {
     case TlsFailure::kOtherKey:
-      return failed_precondition(listener +
-                                 ": holds another token than this task, or is another version of Shoal; start all "
-                                 "tasks of a job with the same token (SHOAL_TOKEN, or --token-file)");
+      return failed_precondition(listener + ": holds another token than this task, or is another version of Shoal; " +
+                                 kSameToken);
+    case TlsFailure::kOtherKind:
+      return failed_precondition(listener + ": " +
+                                 (certified ? "has no certificate, perhaps a token, and this task has a certificate; "
+                                            : "has a certificate, and this task a token; ") +
+                                 (certified ? kSameCa : kSameToken));
+    case TlsFailure::kPeer:
+    case TlsFailure::kOurs: return failed_precondition(listener + ": " + stream_->failure_text());
     case TlsFailure::kNoTls:
-      return failed_precondition(listener +
-                                 ": has no token, and this task has one; start all tasks of a job with the same "
-                                 "token (SHOAL_TOKEN, or --token-file)");
+      return failed_precondition(
+          listener +
+          (certified ? ": has no certificate, and this task has one; " : ": has no token, and this task has one; ") +
+          (certified ? kSameCa : kSameToken));
     case TlsFailure::kStranger:
     case TlsFailure::kBroken:
       return failed_precondition(
@@ -131,9 +139,9 @@ void Attempt::answered() {
                                       ", this build " + std::to_string(kProtocolVersion) +
                                       "; install the same version of Shoal everywhere"));
   if (theirs->status == kWantsToken)
-    return finish(failed_precondition(to_string(to_) +
-                                      ": wants the job's token, and this task has none; start all tasks of a "
-                                      "job with the same token (SHOAL_TOKEN, or --token-file)"));
+    return finish(failed_precondition(to_string(to_) + ": wants the job's token, and this task has none; " + kSameToken));
+  if (theirs->status == kWantsCertificate)
+    return finish(failed_precondition(to_string(to_) + ": wants a certificate, and this task has none; " + kSameCa));
   if (theirs->status != kWelcome)
     return finish(unavailable(to_string(to_) + ": has as many connections as it takes"));
   auto link = std::make_shared<Link>(core_, std::move(*stream_), to_, options_, agree(ours_, *theirs), nullptr);

@@ -12,18 +12,18 @@ class Core : public LoopCore {
  public:
   Core(Environment& environment, asio::io_context& context) : LoopCore(environment), io(context) {}
 
-  /// What connections with `token` share; null without one. FailedPrecondition in a build that has no TLS.
-  Result<std::shared_ptr<TlsContext>> tls(const std::shared_ptr<const Token>& token) {
-    if (token && token != tls_token_) {
-      SHOAL_TRY(tls_, make_tls_context(*token));
-      tls_token_ = token;
+  /// What connections with `credential` share; null without one. FailedPrecondition in a build that has no TLS.
+  Result<std::shared_ptr<TlsContext>> tls(const std::shared_ptr<const Credential>& credential) {
+    if (credential && credential != tls_credential_) {
+      SHOAL_TRY(tls_, make_tls_context(*credential));
+      tls_credential_ = credential;
     }
-    return token ? tls_ : nullptr;
+    return credential ? tls_ : nullptr;
   }
   asio::io_context& io;  // while open()
 
  private:
-  std::shared_ptr<const Token> tls_token_;  // a task has one
+  std::shared_ptr<const Credential> tls_credential_;  // a task has one
   std::shared_ptr<TlsContext> tls_;
 };
 

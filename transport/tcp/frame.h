@@ -18,12 +18,13 @@ struct Preamble {
   uint32_t protocol = kProtocolVersion;
   bool checksum = false;
   std::chrono::milliseconds heartbeat{};  ///< at most 65,535
-  uint32_t status = 0;  ///< one of kWelcome..kWantsToken
+  uint32_t status = 0;                    ///< one of kWelcome..kWantsCertificate
 };
 inline constexpr uint32_t kWelcome = 0;
 inline constexpr uint32_t kOtherProtocol = 1;
 inline constexpr uint32_t kFull = 2;
 inline constexpr uint32_t kWantsToken = 3;  ///< to a peer that came without TLS
+inline constexpr uint32_t kWantsCertificate = 4;  ///< the same
 inline constexpr size_t kPreambleBytes = 16;
 using PreambleBytes = std::array<std::byte, kPreambleBytes>;
 PreambleBytes encode(const Preamble& preamble);

@@ -48,11 +48,7 @@ void Knock::listen_on() {
     if (would_block(error)) return wait_readable(&Knock::listen_on);
     if (error) break;
   }
-  if (stream_->failure() == TlsFailure::kOtherKey) {
-    warn("holds another token than this task, or is another version of Shoal",
-         "start all tasks of a job with the same token (SHOAL_TOKEN, or --token-file)");
-  }
-  if (stream_->failure() == TlsFailure::kStranger) return turn_away();
+  if (error && stream_->failure() != TlsFailure::kNone) return refused_by_tls();
   if (error) return end(nullptr);
   const Result<Preamble> theirs = decode(bytes_);
   if (!theirs) return turn_away();
@@ -68,6 +64,23 @@ void Knock::turn_away() {
 void Knock::give_up() {
   if (owner_.lock() && !answered_) warn("it did not introduce itself in time", "look what else uses this address");
   end(nullptr);
+}
+
+/// The alert that says why is on its way already.
+void Knock::refused_by_tls() {
+  switch (stream_->failure()) {
+    case TlsFailure::kOtherKey:
+      warn("holds another token than this task, or is another version of Shoal", kSameToken);
+      break;
+    case TlsFailure::kOtherKind:
+      warn("it has no token, perhaps a certificate, and this task has a token", kSameToken);
+      break;
+    case TlsFailure::kPeer:
+    case TlsFailure::kOurs: warn(stream_->failure_text()); break;
+    case TlsFailure::kStranger: return turn_away();
+    default: return end(nullptr);
+  }
+  say_goodbye();
 }
 
 void Knock::introduce(const Preamble& theirs) {
@@ -93,8 +106,9 @@ std::shared_ptr<void> Knock::judge(Acceptance& owner, const Preamble& theirs, Pr
     return nullptr;
   }
   if (owner.tls() && !stream_->encrypted()) {
-    answer.status = kWantsToken;
-    warn("it has no token", "start all tasks of a job with the same token (SHOAL_TOKEN, or --token-file)");
+    const bool certified = std::holds_alternative<Certificate>(*owner.options().credential);
+    answer.status = certified ? kWantsCertificate : kWantsToken;
+    warn(certified ? "it has no certificate" : "it has no token", certified ? kSameCa : kSameToken);
     return nullptr;
   }
   std::shared_ptr<void> slot = owner.take_slot();
@@ -107,8 +121,8 @@ std::shared_ptr<void> Knock::judge(Acceptance& owner, const Preamble& theirs, Pr
 }
 
 void Knock::refuse_tls() {
-  warn("it has a token, and this task has none",
-       "start all tasks of a job with the same token (SHOAL_TOKEN, or --token-file)");
+  warn("it has a token or a certificate, and this task has neither",
+       std::string(kSameToken) + ", or each with a certificate of one CA (--tls-dir)");
   error_code ignored;
   stream_->socket().send(asio::buffer(kNoTlsHere), 0, ignored);
   say_goodbye();
@@ -131,11 +145,11 @@ void Knock::wait_for_end() {
 }
 
 /// Once for each cause and machine: strangers shall not fill the log.
-void Knock::warn(std::string_view what, const std::string& remedy) {
+void Knock::warn(const std::string& what, const std::string& remedy) {
   const auto owner = owner_.lock();
-  owner->core().env.log().warning_once(
-      "refused " + std::string(what) + address_.address().to_string(),
-      to_string(owner->endpoint()) + ": refused " + to_string(peer()) + ": " + std::string(what) + "; " + remedy);
+  owner->core().env.log().warning_once("refused " + what + address_.address().to_string(),
+                                       to_string(owner->endpoint()) + ": refused " + to_string(peer()) + ": " + what +
+                                           (remedy.empty() ? "" : "; ") + remedy);
 }
 
 void Knock::drop() {

@@ -17,6 +17,7 @@ class Knock final : public std::enable_shared_from_this<Knock> {
   void wait_readable(void (Knock::*then)());
   void look();
   void listen_on();
+  void refused_by_tls();
   void introduce(const Preamble& theirs);
   std::shared_ptr<void> judge(Acceptance& owner, const Preamble& theirs, Preamble& answer);
   void turn_away();
@@ -26,7 +27,8 @@ class Knock final : public std::enable_shared_from_this<Knock> {
   void wait_for_end();
   void end(std::shared_ptr<Link> link);
   Endpoint peer() const { return {"tcp", to_text(address_)}; }
-  void warn(std::string_view what, const std::string& remedy);
+  /// `remedy`: empty if `what` ends with it.
+  void warn(const std::string& what, const std::string& remedy = {});
 
   std::weak_ptr<Acceptance> owner_;
   std::optional<Stream> stream_;  // until we know better, as the bytes are

@@ -46,6 +46,7 @@ Link::Link(std::shared_ptr<Core> core, Stream stream, Endpoint peer, const LinkO
     : core_(std::move(core)),
       stream_(std::move(stream)),
       peer_(std::move(peer)),
+      identity_(stream_->identity()),
       name_(std::make_shared<const std::string>(to_string(peer_))),
       checksum_(terms.checksum),
       pulse_(terms.heartbeat, core_->env.now()),

@@ -72,6 +72,7 @@ class Link final : public Holder, public std::enable_shared_from_this<Link> {
   void start();
 
   const Endpoint& peer() const { return peer_; }
+  std::optional<PeerIdentity> identity() const { return identity_; }
   std::shared_ptr<const std::string> name() const { return name_; }
   std::shared_ptr<Channel> outgoing() { return {shared_from_this(), &outgoing_}; }
   std::shared_ptr<Channel> incoming() { return {shared_from_this(), &incoming_}; }
@@ -126,6 +127,7 @@ class Link final : public Holder, public std::enable_shared_from_this<Link> {
   std::optional<asio::steady_timer> closing_timer_;
   std::optional<asio::steady_timer> pulse_timer_;
   const Endpoint peer_;
+  const std::optional<PeerIdentity> identity_;
   const std::shared_ptr<const std::string> name_;
   const bool checksum_;
   Pulse pulse_;

@@ -11,7 +11,7 @@ class Knock;
 /// Of the strand. Shared by its Listener and its handlers.
 class Acceptance final : public Holder, public std::enable_shared_from_this<Acceptance> {
  public:
-  /// With `tls`, which belongs to the options' token, everybody has to come by TLS.
+  /// With `tls`, which belongs to the options' credential, everybody has to come by TLS.
   Acceptance(std::shared_ptr<Core> core, Endpoint endpoint, LinkOptions options, std::shared_ptr<TlsContext> tls);
 
   /// Binds to the first of `addresses` that can be had, and listens. Unavailable naming the address if none can.

@@ -52,7 +52,7 @@ std::vector<SocketAddress> numeric_addresses(const HostPort& at) {
 Result<void> check_secure(Logger& log, const Endpoint& endpoint, const std::vector<SocketAddress>& addresses,
                           const LinkOptions& options) {
   const auto beyond = std::find_if_not(addresses.begin(), addresses.end(), is_loopback);
-  if (beyond == addresses.end() || options.token) return {};
+  if (beyond == addresses.end() || options.credential) return {};
   if (options.insecure) {
     log.warning_once("insecure",
                      "--insecure: messages to other machines are neither encrypted nor authenticated; whoever "

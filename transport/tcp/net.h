@@ -32,8 +32,8 @@ std::string to_text(const SocketAddress& address);  ///< "1.2.3.4:5", "[::1]:5"
 bool is_loopback(const SocketAddress& address);
 /// The address if `host` is a number, else nothing: then it must be resolved.
 std::vector<SocketAddress> numeric_addresses(const HostPort& at);
-/// All loopback, or a token encrypts, or `insecure` allows plain tcp, which warns once; else FailedPrecondition naming the
-/// ways out.
+/// All loopback, or a credential encrypts, or `insecure` allows plain tcp, which warns once; else FailedPrecondition naming
+/// the ways out.
 Result<void> check_secure(Logger& log, const Endpoint& endpoint, const std::vector<SocketAddress>& addresses,
                           const LinkOptions& options);
 

@@ -20,8 +20,9 @@ Stream::Stream(Socket socket) : socket_(std::move(socket)) {
                      ignored);  // the handshake too: its parts would wait 40 ms for each other
 }
 
-Stream::Stream(Socket socket, TlsContext& tls, TlsSide side) : Stream(std::move(socket)) {
-  tls_ = tls.start(side, socket_.native_handle());
+Stream::Stream(Socket socket, TlsContext& tls, TlsSide side, std::optional<PeerIdentity> expected_peer)
+    : Stream(std::move(socket)) {
+  tls_ = tls.start(side, socket_.native_handle(), std::move(expected_peer));
 }
 
 size_t Stream::read_some(std::span<const asio::mutable_buffer> into, error_code& error) {

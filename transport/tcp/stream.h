@@ -12,9 +12,11 @@ class Stream {
   /// As they are.
   explicit Stream(Socket socket);
   /// Through TLS.
-  Stream(Socket socket, TlsContext& tls, TlsSide side);
+  Stream(Socket socket, TlsContext& tls, TlsSide side, std::optional<PeerIdentity> expected_peer = {});
 
   bool encrypted() const { return tls_ != nullptr; }
+  /// Of the peer, once anything was read; none without certificates.
+  std::optional<PeerIdentity> identity() const { return tls_ ? tls_->identity() : std::nullopt; }
   Socket& socket() { return socket_; }
 
   /// As a socket's: bytes moved, or would_block, eof, another error. Through TLS one record at most is read.
@@ -29,6 +31,8 @@ class Stream {
   void close();
 
   TlsFailure failure() const { return tls_ ? tls_->failure() : TlsFailure::kNone; }
+  /// Goes with failure(): the library's words, or where it was about certificates a sentence.
+  std::string failure_text() const { return tls_ ? tls_->failure_text() : std::string(); }
   /// `error`, which came from here, in words.
   std::string describe(const error_code& error) const;
 

@@ -26,7 +26,7 @@ class TcpTransport final : public Transport {
         return not_found(to_string(at) + ": the host name does not resolve: " + error.message());
     }
     SHOAL_TRY_VOID(check_secure(core_->env.log(), at, addresses, options));
-    Result<std::shared_ptr<TlsContext>> tls = core_->tls(options.token);
+    Result<std::shared_ptr<TlsContext>> tls = core_->tls(options.credential);
     if (!tls) return std::move(tls).error().with_context(to_string(at));
     auto acceptance = std::make_shared<Acceptance>(core_, std::move(at), std::move(options), std::move(*tls));
     SHOAL_TRY_VOID(acceptance->open(addresses));

@@ -1,29 +1,37 @@
 #pragma once
-/// TLS 1.3 over a non-blocking socket, by a key that both sides have already. Implemented by tls_openssl.cc; a build
-/// without OpenSSL has tls_absent.cc in its place.
+/// TLS 1.3 over a non-blocking socket, by a key that both sides have already, or by certificates of one CA. Implemented by
+/// tls_openssl.cc; a build without OpenSSL has tls_absent.cc in its place.
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "net.h"
-#include "shoal/transport/token.h"
+#include "shoal/transport/credential.h"
 
 namespace shoal::transport::tcp {
 
 /// The first byte of a record, as a client's first: nothing else that this transport sends begins with it.
 inline constexpr std::byte kTlsHandshakeByte{22};
-/// What a listener without a token answers to one: a record with the alert protocol_version (RFC 8446, section 6).
+/// What a listener without a credential answers to one: a record with the alert protocol_version (RFC 8446, section 6).
 inline constexpr std::array<uint8_t, 7> kNoTlsHere{21, 3, 3, 0, 2, 2, 70};
+
+/// What to do where two tasks do not prove themselves alike.
+inline constexpr const char* kSameToken = "start all tasks of a job with the same token (SHOAL_TOKEN, or --token-file)";
+inline constexpr const char* kSameCa = "start all tasks of a job with certificates of one CA (--tls-dir)";
 
 enum class TlsSide : uint8_t { kClient, kServer };
 
 /// Why a session failed, beyond what happens to any socket.
 enum class TlsFailure : uint8_t {
   kNone,
-  kOtherKey,  ///< the two sides do not hold the same token
-  kNoTls,     ///< the listener has no token
-  kStranger,  ///< the peer does not speak TLS 1.3, or not as Shoal does
-  kBroken,    ///< after the handshake: bytes were changed on their way
+  kOtherKey,   ///< the two sides do not hold the same token
+  kOtherKind,  ///< one side has a token, the other a certificate
+  kPeer,       ///< the peer's certificate is refused by this side
+  kOurs,       ///< the certificate of this side is refused by the peer
+  kNoTls,      ///< the listener has neither
+  kStranger,   ///< the peer does not speak TLS 1.3, or not as Shoal does
+  kBroken,     ///< after the handshake: bytes were changed on their way
 };
 
 /// One connection. Reads and writes as a non-blocking socket does (bytes moved, or would_block, eof, another error), after
@@ -41,17 +49,20 @@ class TlsSession {
   virtual bool read_ahead() const = 0;
   /// Nothing more will be written: tells the peer.
   virtual void finish() = 0;
+  /// The task that the peer's certificate names, once the handshake is through; none where a token does it.
+  virtual const std::optional<PeerIdentity>& identity() const = 0;
   virtual TlsFailure failure() const = 0;
-  /// The library's words for it, as "bad record mac".
+  /// The library's words for it, as "bad record mac"; for kPeer and kOurs what is wrong and what to do.
   virtual const std::string& failure_text() const = 0;
 };
 
-/// What all connections with one token share. Of one thread; sessions keep it alive.
+/// What all connections with one credential share. Of one thread; sessions keep it alive.
 class TlsContext {
  public:
   virtual ~TlsContext() = default;
   /// On a connected socket, which the caller owns and closes after the session is gone.
-  virtual std::unique_ptr<TlsSession> start(TlsSide side, int socket) = 0;
+  /// With a certificate, a client may name the task that it expects there.
+  virtual std::unique_ptr<TlsSession> start(TlsSide side, int socket, std::optional<PeerIdentity> expected_peer = {}) = 0;
 };
 
 struct TlsOptions {
@@ -60,6 +71,6 @@ struct TlsOptions {
   uint64_t records_per_key = uint64_t(1) << 22;
 };
 /// FailedPrecondition in a build without TLS; Internal if the library fails.
-Result<std::shared_ptr<TlsContext>> make_tls_context(const Token& token, const TlsOptions& options = {});
+Result<std::shared_ptr<TlsContext>> make_tls_context(const Credential& credential, const TlsOptions& options = {});
 
 }  // namespace shoal::transport::tcp

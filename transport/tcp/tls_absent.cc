@@ -3,10 +3,10 @@
 
 namespace shoal::transport::tcp {
 
-Result<std::shared_ptr<TlsContext>> make_tls_context(const Token&, const TlsOptions&) {
+Result<std::shared_ptr<TlsContext>> make_tls_context(const Credential&, const TlsOptions&) {
   return failed_precondition(
       "this build cannot encrypt, and a token asks for it: build with -DSHOAL_TLS=ON (needs libssl-dev), "
-      "or leave the token out (SHOAL_TOKEN, --token-file)");
+      "or leave the token out (SHOAL_TOKEN, --token-file)");  // a certificate cannot even be read
 }
 
 }  // namespace shoal::transport::tcp

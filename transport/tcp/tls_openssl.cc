@@ -1,17 +1,19 @@
-// TLS by OpenSSL (3.0 and later). What is set here is all that matters for its strength: TLS 1.3, the key of the token as
-// an external pre-shared key, always with an ephemeral key exchange beside it (psk_dhe_ke, so a token that leaks later
-// opens nothing that was recorded), no certificates, no tickets, no early data.
+// TLS by OpenSSL (3.0 and later). What is set here is all that matters for its strength: TLS 1.3, and either the key of the
+// token as an external pre-shared key and no certificates, or certificates on both sides and no such key; always with an
+// ephemeral key exchange (so what leaks later opens nothing that was recorded), no tickets, no early data.
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 
 #include "tls.h"
 #include "tls_bio.h"
+#include "tls_certificates.h"
 #include "tls_keys.h"
 #include "tls_records.h"
 
 namespace shoal::transport::tcp {
 namespace {
 
+constexpr long kPeerCertificateBytesMax = 16 * 1024;  // a stranger's too
 constexpr size_t kReadAheadBytes = 64 * 1024;  // of one call to the socket
 constexpr unsigned char kAes128GcmSha256[] = {0x13, 0x01};
 
@@ -22,17 +24,21 @@ struct FreeSsl {
 
 class Context final : public TlsContext, public std::enable_shared_from_this<Context> {
  public:
-  Context(TlsKeys keys, const TlsOptions& options) : keys_(std::move(keys)), options_(options) {}
-  Result<void> open();
-  std::unique_ptr<TlsSession> start(TlsSide side, int socket) override;
+  explicit Context(const TlsOptions& options) : options_(options) {}
+  Result<void> open(const Credential& credential);
+  std::unique_ptr<TlsSession> start(TlsSide side, int socket, std::optional<PeerIdentity> expected_peer) override;
 
-  const TlsKeys& keys() const { return keys_; }
+  /// None: certificates.
+  const std::optional<TlsKeys>& keys() const { return keys_; }
   const TlsOptions& options() const { return options_; }
   /// The key as OpenSSL wants it, a session that never was; null if it is out of memory.
   SSL_SESSION* make_key_session(SSL* ssl) const;
 
  private:
-  const TlsKeys keys_;
+  Result<void> open_by_keys(const Token& token);
+  Result<void> open_by_certificates(const Certificate& certificate);
+
+  std::optional<TlsKeys> keys_;
   const TlsOptions options_;
   std::unique_ptr<BIO_METHOD, FreeBio> bio_method_;
   std::unique_ptr<SSL_CTX, FreeSsl> context_;
@@ -40,8 +46,8 @@ class Context final : public TlsContext, public std::enable_shared_from_this<Con
 
 class Session final : public TlsSession {
  public:
-  Session(std::shared_ptr<const Context> context, TlsSide side, int socket)
-      : context_(std::move(context)), side_(side), pipe_(socket) {}
+  Session(std::shared_ptr<const Context> context, TlsSide side, int socket, std::optional<PeerIdentity> expected_peer)
+      : context_(std::move(context)), side_(side), expected_peer_(std::move(expected_peer)), pipe_(socket) {}
   bool open(SSL_CTX& context, const BIO_METHOD& method);
 
   size_t read_some(asio::mutable_buffer into, error_code& error) override;
@@ -49,28 +55,39 @@ class Session final : public TlsSession {
   bool unsent() const override { return pipe_.unsent(); }
   bool read_ahead() const override { return ssl_ && SSL_has_pending(ssl_.get()) == 1; }
   void finish() override;
+  const std::optional<PeerIdentity>& identity() const override { return identity_; }
   TlsFailure failure() const override { return failure_; }
   const std::string& failure_text() const override { return failure_text_; }
 
   /// OpenSSL asks a client for its key, and a server for that of an identity.
   static int use_key(SSL* ssl, const EVP_MD* digest, const unsigned char** identity, size_t* size, SSL_SESSION** session);
   static int find_key(SSL* ssl, const unsigned char* identity, size_t size, SSL_SESSION** session);
+  /// It asks what to think of each certificate in the peer's chain, from the CA's on; `good`: what it thinks itself.
+  static int judge(int good, X509_STORE_CTX* check);
 
  private:
   static Session& of(SSL* ssl) { return *static_cast<Session*>(SSL_get_app_data(ssl)); }
+  bool by_certificates() const { return !context_->keys(); }
   bool shake_hands(error_code& error);
+  bool proved() const;
   bool encrypt(asio::const_buffer record, error_code& error);
   /// `error` after a call that moved nothing.
   void explain(int result, error_code& error);
   void fail(TlsFailure why, std::string text, error_code& error);
+  void explain_refusal(unsigned long code, error_code& error);
   TlsFailure reason_of(unsigned long code) const;
 
   const std::shared_ptr<const Context> context_;
   const TlsSide side_;
+  const std::optional<PeerIdentity> expected_peer_;
   TlsPipe pipe_;
   std::unique_ptr<SSL, FreeSsl> ssl_;  // before its pipe goes
   bool through_ = false;               // the handshake
-  bool other_identity_ = false;        // the client named a key that this side does not have
+  bool heard_ = false;                 // something behind the handshake
+  bool named_key_ = false;             // the client did
+  bool other_identity_ = false;        // of a key that this side does not have
+  std::string refusal_;                // of the peer's certificate
+  std::optional<PeerIdentity> claimed_, identity_;  // by its certificate; the latter once the handshake is through
   uint64_t records_ = 0;               // under the present key
   std::array<std::byte, kRecordBytesMax> gathered_;
   TlsFailure failure_ = TlsFailure::kNone;
@@ -82,7 +99,7 @@ std::string text_of(unsigned long code) {
   return text ? text : "error " + std::to_string(code);
 }
 
-Result<void> Context::open() {
+Result<void> Context::open(const Credential& credential) {
   bio_method_ = make_bio_method();
   context_.reset(SSL_CTX_new(TLS_method()));
   SSL_CTX* const context = context_.get();
@@ -96,13 +113,26 @@ Result<void> Context::open() {
   SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_read_ahead(context, 1);
   SSL_CTX_set_default_read_buffer_len(context, kReadAheadBytes);
-  SSL_CTX_set_psk_use_session_callback(context, &Session::use_key);
-  SSL_CTX_set_psk_find_session_callback(context, &Session::find_key);
+  if (const auto* const certificate = std::get_if<Certificate>(&credential)) return open_by_certificates(*certificate);
+  return open_by_keys(std::get<Token>(credential));
+}
+
+Result<void> Context::open_by_keys(const Token& token) {
+  SHOAL_TRY(keys_, derive_tls_keys(token));
+  SSL_CTX_set_psk_use_session_callback(context_.get(), &Session::use_key);
+  SSL_CTX_set_psk_find_session_callback(context_.get(), &Session::find_key);
   return {};
 }
 
-std::unique_ptr<TlsSession> Context::start(TlsSide side, int socket) {
-  auto session = std::make_unique<Session>(shared_from_this(), side, socket);
+Result<void> Context::open_by_certificates(const Certificate& certificate) {
+  if (!use_certificate(*context_, certificate))
+    return internal_error("OpenSSL does not take this task's certificate: " + text_of(ERR_get_error()));
+  SSL_CTX_set_max_cert_list(context_.get(), kPeerCertificateBytesMax);
+  return {};
+}
+
+std::unique_ptr<TlsSession> Context::start(TlsSide side, int socket, std::optional<PeerIdentity> expected_peer) {
+  auto session = std::make_unique<Session>(shared_from_this(), side, socket, std::move(expected_peer));
   SHOAL_CHECK(session->open(*context_, *bio_method_));  // fails where memory has run out, as any allocation would
   return session;
 }
@@ -110,7 +140,7 @@ std::unique_ptr<TlsSession> Context::start(TlsSide side, int socket) {
 SSL_SESSION* Context::make_key_session(SSL* ssl) const {
   SSL_SESSION* const session = SSL_SESSION_new();
   const SSL_CIPHER* const cipher = SSL_CIPHER_find(ssl, kAes128GcmSha256);
-  if (session && cipher && SSL_SESSION_set1_master_key(session, keys_.key.data(), keys_.key.size()) == 1 &&
+  if (session && cipher && SSL_SESSION_set1_master_key(session, keys_->key.data(), keys_->key.size()) == 1 &&
       SSL_SESSION_set_cipher(session, cipher) == 1 && SSL_SESSION_set_protocol_version(session, TLS1_3_VERSION) == 1)
     return session;
   SSL_SESSION_free(session);
@@ -120,19 +150,44 @@ SSL_SESSION* Context::make_key_session(SSL* ssl) const {
 int Session::use_key(SSL* ssl, const EVP_MD*, const unsigned char** identity, size_t* size, SSL_SESSION** session) {
   const Context& context = *of(ssl).context_;
   *session = context.make_key_session(ssl);
-  *identity = reinterpret_cast<const unsigned char*>(context.keys().identity.data());
-  *size = context.keys().identity.size();
+  *identity = reinterpret_cast<const unsigned char*>(context.keys()->identity.data());
+  *size = context.keys()->identity.size();
   return *session ? 1 : 0;
 }
 
 int Session::find_key(SSL* ssl, const unsigned char* identity, size_t size, SSL_SESSION** session) {
   Session& self = of(ssl);
   *session = nullptr;
-  const std::string& ours = self.context_->keys().identity;
+  const std::string& ours = self.context_->keys()->identity;
+  self.named_key_ = true;
   self.other_identity_ = std::string_view(reinterpret_cast<const char*>(identity), size) != ours;
   if (self.other_identity_) return 1;  // without a key the handshake fails: there is no certificate either
   *session = self.context_->make_key_session(ssl);
   return *session ? 1 : 0;
+}
+
+int Session::judge(int good, X509_STORE_CTX* check) {
+  SSL* const ssl = static_cast<SSL*>(X509_STORE_CTX_get_ex_data(check, SSL_get_ex_data_X509_STORE_CTX_idx()));
+  Session& self = of(ssl);
+  const int depth = X509_STORE_CTX_get_error_depth(check);
+  if (good != 1) {
+    self.refusal_ = why_refused(X509_STORE_CTX_get_error(check), depth);
+    return 0;
+  }
+  if (depth > 0) return 1;
+  Result<PeerIdentity> owner = owner_of(*X509_STORE_CTX_get_current_cert(check));
+  if (!owner) {
+    self.refusal_ = "its certificate " + owner.error().message();
+    X509_STORE_CTX_set_error(check, X509_V_ERR_INVALID_PURPOSE);  // which decides the alert
+    return 0;
+  }
+  if (self.expected_peer_ && *owner != *self.expected_peer_) {
+    self.refusal_ = why_unexpected(*owner, *self.expected_peer_);
+    X509_STORE_CTX_set_error(check, X509_V_ERR_APPLICATION_VERIFICATION);
+    return 0;
+  }
+  self.claimed_ = std::move(*owner);
+  return 1;
 }
 
 bool Session::open(SSL_CTX& context, const BIO_METHOD& method) {
@@ -143,10 +198,13 @@ bool Session::open(SSL_CTX& context, const BIO_METHOD& method) {
   SSL_set_bio(ssl_.get(), both, both);
   if (side_ == TlsSide::kClient) {
     SSL_set_connect_state(ssl_.get());
-    SSL_set_verify(ssl_.get(), SSL_VERIFY_PEER,
-                   nullptr);  // refuses who has a certificate instead of the key: none is trusted
   } else {
     SSL_set_accept_state(ssl_.get());
+  }
+  if (by_certificates()) {
+    SSL_set_verify(ssl_.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, &Session::judge);
+  } else if (side_ == TlsSide::kClient) {
+    SSL_set_verify(ssl_.get(), SSL_VERIFY_PEER, nullptr);  // who has a certificate instead of the key: none is trusted
   }
   return true;
 }
@@ -159,9 +217,16 @@ bool Session::shake_hands(error_code& error) {
   if (result != 1) explain(result, error);  // before send(): it looks at the pipe
   pipe_.send();                             // the alert too, if it failed
   if (result != 1) return false;
-  // "Reused" is how OpenSSL says that the key was agreed on.
-  if (SSL_session_reused(ssl_.get()) != 1) return fail(TlsFailure::kOtherKey, "handshake without the key", error), false;
+  if (!proved()) return fail(TlsFailure::kOtherKey, "handshake without proof", error), false;
+  identity_ = claimed_;
   return through_ = true;
+}
+
+/// What the handshake has made sure of already.
+bool Session::proved() const {
+  const bool by_key = SSL_session_reused(ssl_.get()) == 1;  // is how OpenSSL says that the key was agreed on
+  if (!by_certificates()) return by_key;
+  return !by_key && SSL_get0_peer_certificate(ssl_.get()) && SSL_get_verify_result(ssl_.get()) == X509_V_OK && claimed_;
 }
 
 size_t Session::read_some(asio::mutable_buffer into, error_code& error) {
@@ -170,7 +235,7 @@ size_t Session::read_some(asio::mutable_buffer into, error_code& error) {
   ERR_clear_error();
   size_t bytes = 0;
   const int result = SSL_read_ex(ssl_.get(), into.data(), into.size(), &bytes);
-  if (result == 1) return bytes;
+  if (result == 1) return heard_ = true, bytes;
   explain(result, error);
   pipe_.send();  // an answer that reading made necessary
   // Peers who hold the key may ask for new keys again and again, and take no answer.
@@ -227,14 +292,31 @@ void Session::explain(int result, error_code& error) {
     return;
   }
   const unsigned long code = ERR_get_error();
+  if (by_certificates() && !heard_) return explain_refusal(code, error);
   fail(reason_of(code), text_of(code), error);
+}
+
+/// A client hears what the server thinks of its certificate only after its own part of the handshake is through.
+void Session::explain_refusal(unsigned long code, error_code& error) {
+  const int reason = ERR_GET_REASON(code), alert = reason - SSL_AD_REASON_OFFSET;
+  if (reason == SSL_R_CERTIFICATE_VERIFY_FAILED) return fail(TlsFailure::kPeer, refusal_, error);
+  if (reason == SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE)
+    return fail(TlsFailure::kPeer, std::string("it has no certificate; ") + kSameCa, error);
+  if (side_ == TlsSide::kClient && !through_) {
+    if (alert == SSL_AD_PROTOCOL_VERSION) return fail(TlsFailure::kNoTls, text_of(code), error);
+    if (alert == SSL_AD_HANDSHAKE_FAILURE) return fail(TlsFailure::kOtherKind, text_of(code), error);
+  }
+  if (auto why = why_it_refuses(alert)) return fail(TlsFailure::kOurs, std::move(*why), error);
+  fail(through_ ? TlsFailure::kBroken : TlsFailure::kStranger, text_of(code), error);
 }
 
 TlsFailure Session::reason_of(unsigned long code) const {
   if (through_) return TlsFailure::kBroken;
   const int reason = ERR_GET_REASON(code);
-  if (side_ == TlsSide::kServer)
-    return other_identity_ || reason == SSL_R_BINDER_DOES_NOT_VERIFY ? TlsFailure::kOtherKey : TlsFailure::kStranger;
+  if (side_ == TlsSide::kServer) {
+    if (other_identity_ || reason == SSL_R_BINDER_DOES_NOT_VERIFY) return TlsFailure::kOtherKey;
+    return !named_key_ && reason == SSL_R_NO_SUITABLE_SIGNATURE_ALGORITHM ? TlsFailure::kOtherKind : TlsFailure::kStranger;
+  }
   // A listener without the key says one of these; which one depends on why.
   switch (reason - SSL_AD_REASON_OFFSET) {
     case SSL_AD_PROTOCOL_VERSION: return TlsFailure::kNoTls;
@@ -244,7 +326,7 @@ TlsFailure Session::reason_of(unsigned long code) const {
     case SSL_AD_UNKNOWN_PSK_IDENTITY: return TlsFailure::kOtherKey;
     default: break;
   }
-  return reason == SSL_R_CERTIFICATE_VERIFY_FAILED ? TlsFailure::kOtherKey : TlsFailure::kStranger;
+  return reason == SSL_R_CERTIFICATE_VERIFY_FAILED ? TlsFailure::kOtherKind : TlsFailure::kStranger;
 }
 
 void Session::fail(TlsFailure why, std::string text, error_code& error) {
@@ -255,10 +337,9 @@ void Session::fail(TlsFailure why, std::string text, error_code& error) {
 
 }  // namespace
 
-Result<std::shared_ptr<TlsContext>> make_tls_context(const Token& token, const TlsOptions& options) {
-  SHOAL_TRY(TlsKeys keys, derive_tls_keys(token));
-  auto context = std::make_shared<Context>(std::move(keys), options);
-  SHOAL_TRY_VOID(context->open());
+Result<std::shared_ptr<TlsContext>> make_tls_context(const Credential& credential, const TlsOptions& options) {
+  auto context = std::make_shared<Context>(options);
+  SHOAL_TRY_VOID(context->open(credential));
   return std::shared_ptr<TlsContext>(std::move(context));
 }
 

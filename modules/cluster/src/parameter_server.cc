@@ -66,6 +66,7 @@ class Server {
   Task<Result<void>> supervise();
   Result<void> admit(Session& session);
   Result<void> check_hello(const Session& session) const;
+  Result<void> check_identity(const Session& session) const;
   Result<void> check_model(const Session& session) const;
   std::string name() const { return "ps " + std::to_string(options_.identity.index); }
   void part_from_older(const Session& session);
@@ -238,6 +239,7 @@ Message Server::welcome(const Session& session) {
 Result<void> Server::check_hello(const Session& session) const {
   const transport::Hello& hello = session.hello;
   const TaskIdentity& own = options_.identity;
+  SHOAL_TRY_VOID(check_identity(session));
   if (hello.job != own.job) return differs("job", job_difference(hello.job, name_of(hello), own.job, name()));
   if (hello.strategy != own.strategy) {
     return differs("update strategy", name_of(hello) + " has " + hello.strategy + ", " + name() + " has " + own.strategy);
@@ -251,6 +253,14 @@ Result<void> Server::check_hello(const Session& session) const {
     return unavailable("another chief is connected; a job has one chief (the first may be on its way out: try again)");
   }
   return {};
+}
+
+/// What the hello says is the one ground of all rights here. A certificate proves it; without certificates it is believed.
+Result<void> Server::check_identity(const Session& session) const {
+  const std::optional<transport::PeerIdentity> proved = session.connection->identity();
+  if (!proved || *proved == transport::PeerIdentity{session.hello.role, session.hello.index}) return {};
+  return failed_precondition("the certificate is that of " + to_string(*proved) + ", and not of " + name_of(session.hello) +
+                             "; give each task its own (--tls-dir)");
 }
 
 /// Asked at the hello and again with each pull: a worker may come before the chief has brought the model.

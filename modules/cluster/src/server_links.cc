@@ -1,13 +1,16 @@
 #include "server_links.h"
 
+#include "shoal/cluster/cluster_spec.h"
+
 namespace shoal::cluster {
 
 using transport::Message;
 
 ServerLinks::ServerLinks(Environment& env, const RemoteStoreOptions& options) : env_(env), options_(options) {
+  transport::LinkOptions link = options_.link;
   for (const transport::Endpoint& server : options_.servers) {
-    links_.push_back(
-        std::make_unique<ServerLink>(env_, options_.identity, server, options_.link, options_.compression.weights));
+    link.expected_peer = transport::PeerIdentity{.role = std::string(kPsRole), .index = int32_t(links_.size())};
+    links_.push_back(std::make_unique<ServerLink>(env_, options_.identity, server, link, options_.compression.weights));
   }
 }
 

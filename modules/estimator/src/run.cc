@@ -26,6 +26,7 @@ struct Parsed {
   bool profile = false;
   bool insecure = false;
   std::optional<std::string> token_file;
+  std::optional<std::string> tls_dir;
   std::optional<std::string> bind;
   std::map<std::string, std::string> texts;  // values of the program's own flags, as written
   std::map<std::string, bool> switches;      // those that are on or off
@@ -146,12 +147,17 @@ void Arguments::add_common() {
                   "File that holds the job's token (shoal keys token), which encrypts tcp; or set SHOAL_TOKEN")
       ->envname("SHOAL_TOKEN_FILE")
       ->group("Running");
+  app_.add_option(
+          "--tls-dir", parsed_.tls_dir,
+          "Instead of a token: folder of this task's own certificate (shoal keys task), which limits it to its role")
+      ->envname("SHOAL_TLS_DIR")
+      ->group("Running");
   app_.add_option("--bind", parsed_.bind,
                   "Listen on this host or host:port, instead of the cluster's address for this task")
       ->excludes("--cluster")
       ->group("Running");
   app_.add_flag("--insecure", parsed_.insecure,
-                "Without a token: allow plain tcp to other machines: whoever reaches the ports can join")
+                "Without a token or certificate: allow plain tcp to other machines: whoever reaches the ports can join")
       ->envname("SHOAL_INSECURE")
       ->group("Running");
   app_.add_flag("--json", line.json, "End with one line of JSON on standard output: the results")->group("Output");
@@ -289,10 +295,11 @@ int run_program(int argc, const char* const* argv, const ProgramInfo& program, A
   }
   if (const auto status = arguments->parse(argc, argv)) return *status;
   const Parsed& parsed = arguments->parsed();
-  auto token = transport::find_token({.file = parsed.token_file, .text = cluster::process_getenv("SHOAL_TOKEN")});
-  if (!token) return print_error(token.error());
+  auto credential = transport::find_credential(
+      {.token = {.file = parsed.token_file, .text = cluster::process_getenv("SHOAL_TOKEN")}, .tls_dir = parsed.tls_dir});
+  if (!credential) return print_error(credential.error());
   TaskHost host;
-  host.token = std::move(*token);
+  host.credential = std::move(*credential);
   host.bind = parsed.bind;
   host.handle_signals = true;
   host.insecure = parsed.insecure;

@@ -28,12 +28,13 @@ cluster::TaskIdentity task_identity(Environment& env, const RunConfig& config) {
 Result<transport::LinkOptions> link_options(const RunConfig& config) {
   transport::LinkOptions options;
   if (const auto& host = config.host()) {
-    options.token = host->token;
+    options.credential = host->credential;
     options.insecure = host->insecure;
     return options;
   }
-  SHOAL_TRY(options.token, transport::find_token({.file = cluster::process_getenv("SHOAL_TOKEN_FILE"),
-                                                  .text = cluster::process_getenv("SHOAL_TOKEN")}));
+  SHOAL_TRY(options.credential, transport::find_credential({.token = {.file = cluster::process_getenv("SHOAL_TOKEN_FILE"),
+                                                                      .text = cluster::process_getenv("SHOAL_TOKEN")},
+                                                            .tls_dir = cluster::process_getenv("SHOAL_TLS_DIR")}));
   options.insecure = cluster::process_getenv("SHOAL_INSECURE").value_or("") == "1";
   return options;
 }

@@ -25,14 +25,29 @@ bool crosses_machines(const RunConfig& config) {
   return !config.rpc_address().empty() && own && !cluster::is_loopback_address(own->address);
 }
 
+/// Peers would refuse it; here it is told at once, and of evaluators, who have no peers, too.
+Result<void> check_certificate(const RunConfig& config, const transport::Certificate& certificate) {
+  if (config.task().mode == cluster::TaskMode::kLocal || config.task().in_process) return {};
+  const transport::PeerIdentity task{.role = config.task_type(), .index = int32_t(config.task_id())};
+  if (certificate.owner() == task) return {};
+  return failed_precondition("this task is " + to_string(task) +
+                             ", and its certificate (--tls-dir, SHOAL_TLS_DIR) is that of " +
+                             to_string(certificate.owner()) + "; make it one of its own (shoal keys task)");
+}
+
 /// CONTRACT CL-18.
 Result<void> check_who_may_join(const RunConfig& config) {
   SHOAL_TRY(const transport::LinkOptions link, link_options(config));
-  if (!crosses_machines(config) || link.token || link.insecure) return {};
+  if (link.credential) {
+    const auto* const certificate = std::get_if<transport::Certificate>(link.credential.get());
+    return certificate ? check_certificate(config, *certificate) : Result<void>();
+  }
+  if (!crosses_machines(config) || link.insecure) return {};
   return failed_precondition(
       "the cluster has addresses beyond this machine, and whoever reaches its ports could take part: make "
       "a token once (shoal keys token) and give it to every task, in SHOAL_TOKEN or by --token-file, "
-      "which encrypts all messages; or say --insecure (SHOAL_INSECURE=1) for plain tcp on a network "
+      "which encrypts all messages (certificates of their own do so too, see --tls-dir); or say --insecure "
+      "(SHOAL_INSECURE=1) for plain tcp on a network "
       "that you trust");
 }
 

@@ -54,7 +54,7 @@ Task<Result<TrainOutcome>> trainer_task(Environment& env, const TrainRequest& re
 
 /// Job identity, role, index, ... of the task that `config` describes.
 cluster::TaskIdentity task_identity(Environment& env, const RunConfig& config);
-/// With the job's token, if this task was given one. Errors: those of find_token().
+/// With the credential that this task was given, if any. Errors: those of find_credential().
 Result<transport::LinkOptions> link_options(const RunConfig& config);
 /// Where this task listens: the address that the cluster names for it, or the one of --bind. InvalidArgument if that is no
 /// host or host:port.

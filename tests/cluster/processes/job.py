@@ -63,6 +63,26 @@ def make_token():
                           stdout=subprocess.PIPE).stdout.strip()
 
 
+class Authority:
+    """A CA in a folder, and folders of certificates of it for --tls-dir."""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        self.folder.mkdir()
+        self._keys("ca", "--out", str(self.folder / "ca"))
+
+    def _keys(self, *arguments):
+        subprocess.run(program("shoal") + ["keys", *arguments], timeout=SECONDS_MAX, check=True, stdout=subprocess.DEVNULL)
+
+    def tls_dir(self, task):
+        """For "worker 0"; made when first asked for."""
+        role, index = task.split()
+        folder = self.folder / f"{role}-{index}"
+        if not folder.exists():
+            self._keys("task", "--ca", str(self.folder / "ca"), "--role", role, "--index", index, "--out", str(folder))
+        return str(folder)
+
+
 class Process:
     """One process, and what it has written to both outputs."""
 
@@ -172,7 +192,7 @@ class Job:
     def start(self, task="local", *flags, command=None, tf_config=None, **variables):
         """Starts that task of the job, by default as the trainee with this job's flags and `flags`. `variables` go into its
         environment; None keeps one out."""
-        leave_out = ("TF_CONFIG", "SHOAL_DATA", "SHOAL_TOKEN", "SHOAL_TOKEN_FILE", "SHOAL_INSECURE")
+        leave_out = ("TF_CONFIG", "SHOAL_DATA", "SHOAL_TOKEN", "SHOAL_TOKEN_FILE", "SHOAL_TLS_DIR", "SHOAL_INSECURE")
         environment = {name: value for name, value in os.environ.items() if name not in leave_out}
         environment |= {name: value for name, value in ({"SHOAL_TOKEN": self.token} | variables).items() if value is not None}
         if tf_config or task != "local":

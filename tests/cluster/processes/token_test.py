@@ -69,7 +69,7 @@ class Token(unittest.TestCase):
             server = job.start("ps 0", SHOAL_TOKEN=None)
             job.wait_until_it_listens(server)
             self.expect_error(job.start("chief 0"), "has no token, and this task has one")
-            server.wait_for("refused .* it has a token, and this task has none")
+            server.wait_for("refused .* it has a token or a certificate, and this task has neither")
 
     def test_a_file_holds_the_token(self):
         with Job(("ps 0", "chief 0"), ["--steps", str(STEPS)]) as job:

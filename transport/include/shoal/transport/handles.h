@@ -17,6 +17,7 @@ class LinkConnection final : public Connection {
   ~LinkConnection() override { link_->close(unavailable(*link_->name() + ": the connection was closed")); }
 
   const Endpoint& peer() const override { return link_->peer(); }
+  std::optional<PeerIdentity> identity() const override { return link_->identity(); }
   bool try_send(Message& message) override { return outgoing_->push(message) == Channel::Push::kDone; }
   Task<Result<void>> send(Message message, Deadline deadline) override {
     return send_through(outgoing_, link_->senders(), link_->name(), std::move(message), deadline);

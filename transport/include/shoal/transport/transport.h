@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "shoal/base/environment.h"
+#include "shoal/transport/credential.h"
 #include "shoal/transport/message.h"
-#include "shoal/transport/token.h"
 
 namespace shoal::transport {
 
@@ -33,11 +33,14 @@ struct LinkOptions {
   /// for three of its own intervals is closed with Unavailable; bytes of a message under way count, however slow. 0, on either
   /// side: no heartbeats. The event loop sends them, so a task that computes for long is not taken for dead.
   Duration heartbeat_interval = std::chrono::seconds(5);
-  /// Payload checksums (XXH3). tcp: always beyond loopback without a token, else when asked.
+  /// Payload checksums (XXH3). tcp: always beyond loopback without encryption, else when asked.
   bool checksum = false;
-  /// The job's. tcp: with it every connection, on loopback too, is TLS 1.3 that only holders of the same token can take
-  /// part in (FailedPrecondition for others, and in a build without TLS). inproc needs none.
-  std::shared_ptr<const Token> token;
+  /// tcp: with one every connection, on loopback too, is TLS 1.3 that only holders of the same token, or of a certificate
+  /// of one's CA, can take part in (FailedPrecondition for others, and in a build without TLS). inproc and shm need none.
+  std::shared_ptr<const Credential> credential;
+  /// connect(), with a certificate: the task that has to be there; FailedPrecondition if another one is. (Host names prove
+  /// nothing: the addresses of tasks change.)
+  std::optional<PeerIdentity> expected_peer;
   /// Plain tcp beyond loopback is refused (FailedPrecondition, naming the ways out) unless this is set.
   bool insecure = false;
   int connections_max = 1024;  ///< of a listener; further peers are refused
@@ -59,6 +62,8 @@ class Connection {
  public:
   virtual ~Connection() = default;  ///< closes
   virtual const Endpoint& peer() const = 0;
+  /// Who the peer has proved to be, by its certificate; none where there are no certificates.
+  virtual std::optional<PeerIdentity> identity() const = 0;
   /// Queues `message` (taking it) if there is credit. False: no credit, or closed; the message is left as it was.
   virtual bool try_send(Message& message) = 0;
   /// Queues `message` as soon as there is credit. DeadlineExceeded; Unavailable with the reason once closed.
@@ -91,7 +96,7 @@ class Transport {
   /// insecure addresses (LinkOptions::insecure).
   virtual Result<std::unique_ptr<Listener>> listen(Endpoint at, LinkOptions options) = 0;
   /// One attempt. Unavailable (nobody there, refused), DeadlineExceeded, FailedPrecondition (another protocol version,
-  /// another token, a token on one side only).
+  /// another token or CA, a credential on one side only, a certificate that is not good, another task than expected).
   virtual Task<Result<std::unique_ptr<Connection>>> connect(Endpoint to, LinkOptions options, Deadline deadline) = 0;
   virtual TransportStats stats() const = 0;
 };

@@ -1,7 +1,7 @@
 #pragma once
 /// What a process lends to the tasks that run in it: where lines go, who carries messages, when to stop. shoal::run sets
-/// it up; a RunConfig without one gets a plain host of its own, which reads SHOAL_TOKEN, SHOAL_TOKEN_FILE and
-/// SHOAL_INSECURE.
+/// it up; a RunConfig without one gets a plain host of its own, which reads SHOAL_TOKEN, SHOAL_TOKEN_FILE,
+/// SHOAL_TLS_DIR and SHOAL_INSECURE.
 #include <functional>
 #include <map>
 #include <memory>
@@ -9,7 +9,7 @@
 #include <string>
 
 #include "shoal/base/production.h"
-#include "shoal/transport/token.h"
+#include "shoal/transport/credential.h"
 
 namespace shoal {
 
@@ -36,7 +36,7 @@ struct TaskHost {
   std::shared_ptr<monitor::ProgressDisplay> progress;  ///< shown by the local process or the chief
   std::function<void(const TaskReport&)> report;       ///< called once per task, on its thread
   std::optional<int64_t> profile_steps;                ///< the trainer that leads measures this many (profiler.h)
-  std::shared_ptr<const transport::Token> token;       ///< the job's: with it tcp is encrypted (CONTRACT CL-18)
+  std::shared_ptr<const transport::Credential> credential;  ///< with it tcp is encrypted (CONTRACT CL-18)
   bool insecure = false;                               ///< without it: plain tcp beyond loopback
   std::optional<std::string> bind;  ///< host or host:port to listen on, instead of the cluster's address for this task
 };

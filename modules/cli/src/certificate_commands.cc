@@ -1,0 +1,94 @@
+// shoal keys ca --out DIR [--days N]
+// shoal keys task --ca DIR --role ROLE --index N --out DIR [--days N]
+#include "certificate_commands.h"
+
+#include <CLI/CLI.hpp>
+
+#include "json_out.h"
+#include "new_files.h"
+#include "shoal/transport/authority.h"
+#include "shoal/transport/credential.h"
+
+namespace shoal::cli {
+namespace {
+
+// In the folder of a CA. Its certificate is called so in those of tasks too.
+constexpr const char* kCaKeyFile = "ca.key";
+constexpr int kDaysMax = 3650;
+
+struct CaOptions {
+  std::string out;
+  int days = kDaysMax;
+};
+
+struct TaskOptions {
+  std::string ca;
+  std::string out;
+  transport::PeerIdentity task;
+  int days = 365;
+};
+
+/// A little of the past too, since clocks differ.
+transport::Validity from_now(int days) {
+  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  return {.begin = now - std::chrono::hours(1), .end = now + std::chrono::days(days)};
+}
+
+Result<int> make_ca(Context& context, const CaOptions& options) {
+  const transport::Validity validity = from_now(options.days);
+  SHOAL_TRY(const transport::KeyPair made, transport::make_authority(validity));
+  const std::string certificate = options.out + "/" + transport::kAuthorityFile, key = options.out + "/" + kCaKeyFile;
+  SHOAL_TRY_VOID(make_folder(options.out));
+  SHOAL_TRY_VOID(write_new_files({{key, made.key.text(), true}, {certificate, made.certificate}}));
+  print_line(context.out,
+             {{"certificate", certificate}, {"key", key}, {"valid_until", transport::to_utc_text(validity.end)}});
+  return 0;
+}
+
+Result<int> make_task(Context& context, const TaskOptions& options) {
+  SHOAL_TRY(const transport::KeyPair ca,
+            transport::read_key_pair(
+                {.certificate = options.ca + "/" + transport::kAuthorityFile, .key = options.ca + "/" + kCaKeyFile}));
+  auto made = transport::make_task_certificate(ca, options.task, from_now(options.days));
+  if (!made) return std::move(made).error().with_context(options.ca);
+  SHOAL_TRY(const auto read_again, transport::Certificate::parse(*made, ca.certificate));
+  const std::string folder = options.out + "/";
+  SHOAL_TRY_VOID(make_folder(options.out));
+  SHOAL_TRY_VOID(write_new_files({{folder + transport::kAuthorityFile, ca.certificate},
+                                  {folder + transport::kCertificateFile, made->certificate},
+                                  {folder + transport::kKeyFile, made->key.text(), true}}));
+  print_line(context.out, {{"task", to_string(read_again.owner())},
+                           {"tls_dir", options.out},
+                           {"valid_until", transport::to_utc_text(read_again.validity().end)}});
+  return 0;
+}
+
+}  // namespace
+
+void add_certificate_commands(CLI::App& keys, Action& selected) {
+  CLI::App* ca = keys.add_subcommand("ca", "Makes a CA, which signs the certificates of a cluster's tasks");
+  const auto ca_options = std::make_shared<CaOptions>();
+  ca->add_option("--out", ca_options->out, "New folder for its key, which stays where certificates are made, and ca.pem")
+      ->required();
+  ca->add_option("--days", ca_options->days, "How long it is valid")->check(CLI::Range(1, kDaysMax))->capture_default_str();
+  ca->callback(
+      [&selected, ca_options] { selected = [ca_options](Context& context) { return make_ca(context, *ca_options); }; });
+
+  CLI::App* task =
+      keys.add_subcommand("task", "Makes a key and a certificate for one task: it may be that one, and no other");
+  const auto task_options = std::make_shared<TaskOptions>();
+  task->add_option("--ca", task_options->ca, "Folder of the CA (shoal keys ca)")->required();
+  task->add_option("--role", task_options->task.role, "Its role in the cluster")
+      ->check(CLI::IsMember({"chief", "worker", "ps", "evaluator"}))
+      ->required();
+  task->add_option("--index", task_options->task.index, "Its index in that role")->check(CLI::Range(0, 65535))->required();
+  task->add_option("--out", task_options->out, "New folder for its files (for --tls-dir of that task)")->required();
+  task->add_option("--days", task_options->days, "How long it is valid, at most as long as the CA")
+      ->check(CLI::Range(1, kDaysMax))
+      ->capture_default_str();
+  task->callback([&selected, task_options] {
+    selected = [task_options](Context& context) { return make_task(context, *task_options); };
+  });
+}
+
+}  // namespace shoal::cli

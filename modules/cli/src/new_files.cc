@@ -1,0 +1,43 @@
+#include "new_files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace shoal::cli {
+namespace {
+
+Result<void> write_new_file(const NewFile& file) {
+  const mode_t mode = file.secret ? S_IRUSR | S_IWUSR : S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH;
+  const int id = ::open(file.path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+  if (id < 0) {
+    const std::string sentence = file.path + ": cannot be made: " + std::strerror(errno);
+    return errno == EEXIST ? failed_precondition(sentence + "; nothing was changed") : unavailable(sentence);
+  }
+  const bool written = ::write(id, file.text.data(), file.text.size()) == ssize_t(file.text.size());
+  if (::close(id) == 0 && written) return {};
+  ::unlink(file.path.c_str());
+  return unavailable(file.path + ": cannot be written; is the disk full?");
+}
+
+}  // namespace
+
+Result<void> write_new_files(const std::vector<NewFile>& files) {
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (auto written = write_new_file(files[i]); !written) {
+      while (i-- > 0) ::unlink(files[i].path.c_str());
+      return written;
+    }
+  }
+  return {};
+}
+
+Result<void> make_folder(const std::string& path) {
+  if (::mkdir(path.c_str(), S_IRWXU) == 0 || errno == EEXIST) return {};  // if it is no folder, writing into it fails
+  return unavailable(path + ": cannot be made: " + std::strerror(errno));
+}
+
+}  // namespace shoal::cli

@@ -1,0 +1,37 @@
+#pragma once
+/// The openssl program, an implementation that is not ours.
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "raw_peer.h"
+
+namespace shoal::transport {
+
+/// The program with these words after its name, between two pipes.
+class OpenSsl {
+ public:
+  explicit OpenSsl(std::vector<std::string> words);
+  ~OpenSsl();  ///< kills it
+  OpenSsl(const OpenSsl&) = delete;
+  OpenSsl& operator=(const OpenSsl&) = delete;
+
+  bool runs() const { return id_ > 0; }
+  void write(const Bytes& bytes);
+  void end_input();
+  /// What it prints until `mark` is in it, or it ends; 20 s at most.
+  const std::string& read_until(const std::string& mark);
+  /// All that it prints.
+  const std::string& read_all() { return read_until("there is no such mark: it ends"); }
+
+ private:
+  pid_t id_ = -1;
+  int in_ = -1, out_ = -1;
+  std::string printed_;
+};
+
+/// Why the program is none to test with; empty: it is.
+std::string openssl_program_missing();
+
+}  // namespace shoal::transport

@@ -1,0 +1,37 @@
+#pragma once
+/// What a task proves with that it belongs to its job.
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "shoal/transport/certificate.h"
+#include "shoal/transport/token.h"
+
+namespace shoal::transport {
+
+/// A token, which all tasks of the job share, or a certificate of the task's own.
+using Credential = std::variant<Token, Certificate>;
+
+/// The files of a task in its folder; `shoal keys task` writes them.
+inline constexpr const char* kAuthorityFile = "ca.pem";
+inline constexpr const char* kCertificateFile = "task.pem";
+inline constexpr const char* kKeyFile = "task.key";
+
+/// Where a task may be told its credential.
+struct CredentialSources {
+  TokenSources token;
+  std::optional<std::string> tls_dir;  ///< a folder: --tls-dir, SHOAL_TLS_DIR
+};
+/// The credential; null if no source is there. InvalidArgument: a token and a certificate; or as Certificate::parse().
+/// FailedPrecondition: others than its owner may read the key, or write to one of the files; the certificate is not valid
+/// now. NotFound, Unavailable: a file cannot be read. For a token: the errors of find_token().
+Result<std::shared_ptr<const Credential>> find_credential(const CredentialSources& sources);
+
+/// The two files of a key pair, read as those of a task are.
+struct KeyPairFiles {
+  std::string certificate, key;  ///< paths
+};
+Result<KeyPair> read_key_pair(const KeyPairFiles& files);
+
+}  // namespace shoal::transport

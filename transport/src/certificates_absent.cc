@@ -1,0 +1,18 @@
+// In place of certificate_openssl.cc and authority_openssl.cc, where the build has no OpenSSL.
+#include "shoal/transport/authority.h"
+
+namespace shoal::transport {
+namespace {
+
+Error no_certificates() {
+  return failed_precondition("this build has no TLS, and so no certificates: build with -DSHOAL_TLS=ON (needs libssl-dev)");
+}
+
+}  // namespace
+
+Result<Certificate> Certificate::parse(const KeyPair&, std::string_view) { return no_certificates(); }
+Result<PeerIdentity> owner_of_certificate(std::string_view) { return no_certificates(); }
+Result<KeyPair> make_authority(const Validity&) { return no_certificates(); }
+Result<KeyPair> make_task_certificate(const KeyPair&, const PeerIdentity&, const Validity&) { return no_certificates(); }
+
+}  // namespace shoal::transport

@@ -1,0 +1,40 @@
+#pragma once
+/// OpenSSL's objects with owners, and certificates and keys as they are written.
+#include <openssl/asn1.h>
+#include <openssl/bn.h>
+#include <openssl/evp.h>
+#include <openssl/x509.h>
+#include <openssl/x509v3.h>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "shoal/transport/certificate.h"
+
+namespace shoal::transport {
+
+struct FreeOpenSslObject {
+  void operator()(ASN1_TIME* time) const { ASN1_TIME_free(time); }
+  void operator()(BIGNUM* number) const { BN_free(number); }
+  void operator()(BIO* bio) const { BIO_free(bio); }
+  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
+  void operator()(GENERAL_NAMES* names) const { GENERAL_NAMES_free(names); }
+  void operator()(X509* certificate) const { X509_free(certificate); }
+  void operator()(X509_EXTENSION* extension) const { X509_EXTENSION_free(extension); }
+  void operator()(X509_STORE* store) const { X509_STORE_free(store); }
+  void operator()(X509_STORE_CTX* check) const { X509_STORE_CTX_free(check); }
+};
+template <class T>
+using OpenSslObject = std::unique_ptr<T, FreeOpenSslObject>;
+
+/// All certificates in a PEM text, in order.
+std::vector<OpenSslObject<X509>> certificates_in(std::string_view pem);
+/// The first private key of one, null if there is none or it has a password: nobody is there to be asked.
+OpenSslObject<EVP_PKEY> key_in(std::string_view pem);
+/// Null if there is none, or if it is no time.
+std::optional<std::chrono::sys_seconds> to_time(const ASN1_TIME* time);
+/// For what fails only where memory runs out or the library is broken.
+Error openssl_error(std::string_view what);
+
+}  // namespace shoal::transport
