@@ -282,7 +282,9 @@ TEST(RunConfig, ReplacesByName) {
                             .compression = {.gradients = transport::Encoding::kInt8, .weights = transport::Encoding::kInt8},
                             .replicas = 3}));
   // One part of runtime leaves the others; None for all of it does not.
-  EXPECT_EQ(config.replace({{"runtime.threads", "none"}, {"runtime.compute_dtype", "float32"}}).runtime(),
+  EXPECT_EQ(config
+                .replace({{"runtime.threads", "none"}, {"runtime.compute_dtype", "float32"}, {"runtime.compression", "none"}})
+                .runtime(),
             (RuntimeOptions{.transport = "inproc", .backend = "reference", .replicas = 3}));
   EXPECT_EQ(config.replace({{"runtime", "none"}}).runtime(), std::nullopt);
   EXPECT_EQ(config.replace({{"runtime", "none"}, {"runtime.threads", "4"}}).runtime(), RuntimeOptions{.threads = 4});

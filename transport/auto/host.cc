@@ -21,35 +21,32 @@ Host::Host(std::shared_ptr<Postbox> postbox, LinkOptions options, std::unique_pt
       by_shm_(std::move(by_shm)),
       waits_(std::make_shared<WaitList>(*postbox_->environment())) {}
 
-Host::~Host() { close(); }
-
 void Host::start() {
-  tcp_taker_ = take_from_tcp();
-  tcp_taker_.start();
+  running_.tcp_taker = take_from_tcp();
+  running_.tcp_taker.start();
   if (!by_shm_) return;
-  shm_taker_ = take_from_shm();
-  shm_taker_.start();
+  running_.shm_taker = take_from_shm();
+  running_.shm_taker.start();
 }
 
 void Host::close() {
   if (!std::exchange(open_, false)) return;
   by_tcp_->close();
   if (by_shm_) by_shm_->close();
-  tcp_taker_ = {};
-  shm_taker_ = {};
-  welcomes_.clear();
   for (const auto& link : std::exchange(ready_, {})) link->close(unavailable(to_string(endpoint_) + ": stopped listening"));
   waits_->stop();
-  postbox_->post([waits = waits_] { waits->wake_all(); });
+  // Later: one of them may be who let in the peer whose acceptance led here.
+  const auto running = std::make_shared<Running>(std::move(running_));
+  postbox_->post([self = shared_from_this(), running] { self->waits_->wake_all(); });
 }
 
 Task<void> Host::take_from_tcp() {
   while (true) {
     Result<std::unique_ptr<Connection>> link = co_await by_tcp_->accept(kNoDeadline);
     if (!link) co_return;  // nobody listens any more
-    std::erase_if(welcomes_, [](const Task<void>& one) { return one.done(); });
-    welcomes_.push_back(welcome(std::move(*link)));
-    welcomes_.back().start();
+    std::erase_if(running_.welcomes, [](const Task<void>& one) { return one.done(); });
+    running_.welcomes.push_back(welcome(std::move(*link)));
+    running_.welcomes.back().start();
   }
 }
 
@@ -87,13 +84,13 @@ Task<void> Host::welcome(std::unique_ptr<Connection> guest) {
 }
 
 void Host::let_in(std::unique_ptr<Connection> link, std::optional<Message> first) {
+  if (!open_) return;
   std::shared_ptr<void> slot = take_slot();
   if (!slot) return link->close(refusal());
   link->set_receive_limit(options_.receive_bytes_max);
   Endpoint peer{endpoint_.scheme, link->peer().address};
   ready_.push_back(make_connection(std::move(link), std::move(peer), std::move(first), std::move(slot)));
-  // Later: whoever accepts may close this host, and so destroy the frame that we are called from.
-  postbox_->post([waits = waits_] { waits->wake_first(); });
+  waits_->wake_first();  // at once: before the peer's next message, whose size the task may want to allow
 }
 
 std::shared_ptr<void> Host::take_slot() {

@@ -32,7 +32,6 @@ class Host final : public std::enable_shared_from_this<Host> {
   /// `by_shm` null: peers get tcp.
   Host(std::shared_ptr<Postbox> postbox, LinkOptions options, std::unique_ptr<Listener> by_tcp,
        std::unique_ptr<Listener> by_shm);
-  ~Host();
   /// Begins to take peers. Once.
   void start();
 
@@ -42,7 +41,7 @@ class Host final : public std::enable_shared_from_this<Host> {
 
  private:
   static Task<Result<std::unique_ptr<Connection>>> accept_on(std::shared_ptr<Host> self, Deadline deadline);
-  // Frames of these are destroyed by close(), wherever they wait.
+  // These end some time after close(), wherever they wait.
   Task<void> take_from_tcp();
   Task<void> take_from_shm();
   Task<void> welcome(std::unique_ptr<Connection> guest);
@@ -60,8 +59,11 @@ class Host final : public std::enable_shared_from_this<Host> {
   std::deque<std::unique_ptr<Connection>> ready_;
   const std::shared_ptr<std::atomic<int>> slots_taken_ = std::make_shared<std::atomic<int>>(0);
   bool open_ = true;
-  Task<void> tcp_taker_, shm_taker_;
-  std::list<Task<void>> welcomes_;
+  struct Running {
+    Task<void> tcp_taker, shm_taker;
+    std::list<Task<void>> welcomes;
+  };
+  Running running_;
 };
 
 }  // namespace shoal::transport::automatic

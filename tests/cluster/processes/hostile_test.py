@@ -96,7 +96,7 @@ class Hostile(unittest.TestCase):
             tasks = self.run_attacked(job, add_attacks)
             for server in ("ps 0", "ps 1"):
                 self.expect_refusals(tasks[server], "does not speak Shoal's protocol", "it speaks protocol 8",
-                                     "announced a message of", "different job", "has a token, and this task has none")
+                                     "announced a message of", "different job", "has a token or a certificate, and this task has neither")
 
     @unittest.skipIf(os.environ.get("SHOAL_TEST_TLS") == "0", "this build has no TLS")
     def test_a_job_with_a_token(self):
