@@ -35,16 +35,22 @@ TEST(Compression, RefusesOthersListingWhatThereIs) {
 
 class CompressedStoreTest : public RemoteStoreTest {
  protected:
-  /// What every weight is after `count` steps of a trainer whose gradients are 1, at learning rate 1.
-  float value_after(const std::string& compression, int count) {
+  /// A ready cluster, and a worker that has attached.
+  std::unique_ptr<RemoteStore> start_compressing(const std::string& compression, Environment*& env) {
     start_ready_cluster();
-    Environment& env = add_task("worker 0");
+    env = &add_task("worker 0");
     TaskOptions options;
     options.compression = value_or_raise(parse_compression(compression));
-    auto worker = make_store(env, "worker", 0, options);
-    EXPECT_TRUE(run(env, attach(env, *worker)));
-    EXPECT_EQ(value_or_raise(run(env, steps(env, *worker, count))), count);
-    EXPECT_TRUE(run(env, worker->leave(env.after(kSecond))));
+    auto worker = make_store(*env, "worker", 0, options);
+    EXPECT_TRUE(run(*env, attach(*env, *worker)));
+    return worker;
+  }
+  /// What every weight is after `count` steps of a trainer whose gradients are 1, at learning rate 1.
+  float value_after(const std::string& compression, int count) {
+    Environment* env = nullptr;
+    auto worker = start_compressing(compression, env);
+    EXPECT_EQ(value_or_raise(run(*env, steps(*env, *worker, count))), count);
+    EXPECT_TRUE(run(*env, worker->leave(env->after(kSecond))));
     return value();
   }
 };
@@ -61,28 +67,20 @@ TEST_F(CompressedStoreTest, SaysWhatItSaved) {
 }
 
 TEST_F(CompressedStoreTest, TheLargestComeFirstAndTheOthersLater) {
-  start_ready_cluster();
-  Environment& env = add_task("worker 0");
-  TaskOptions options;
-  options.compression = value_or_raise(parse_compression("top-k:0.25"));
-  auto worker = make_store(env, "worker", 0, options);
-  ASSERT_TRUE(run(env, attach(env, *worker)));
-  ASSERT_TRUE(run(env, step(*worker, {}, 1)));
-  for (int i = 0; i < 3; ++i) ASSERT_TRUE(run(env, step(*worker, {}, 0)));
+  Environment* env = nullptr;
+  auto worker = start_compressing("top-k:0.25", env);
+  ASSERT_TRUE(run(*env, step(*worker, {}, 1)));
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(run(*env, step(*worker, {}, 0)));
   // Each of four steps sent a quarter of the kernel and of the bias; the scale, a single number, went with the first.
   EXPECT_EQ(value(), -1.0f);
 }
 
 TEST_F(CompressedStoreTest, ALostServerForgetsWhatWasNotSent) {
-  start_ready_cluster();
-  Environment& env = add_task("worker 0");
-  TaskOptions options;
-  options.compression = value_or_raise(parse_compression("top-k:0.25"));
-  auto worker = make_store(env, "worker", 0, options);
-  ASSERT_TRUE(run(env, attach(env, *worker)));
-  ASSERT_TRUE(run(env, step(*worker, {}, 1)));
-  ASSERT_TRUE(run(env, attach(env, *worker)));
-  for (int i = 0; i < 3; ++i) ASSERT_TRUE(run(env, step(*worker, {}, 0)));
+  Environment* env = nullptr;
+  auto worker = start_compressing("top-k:0.25", env);
+  ASSERT_TRUE(run(*env, step(*worker, {}, 1)));
+  ASSERT_TRUE(run(*env, attach(*env, *worker)));
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(run(*env, step(*worker, {}, 0)));
   const auto one = [&]() -> Task<Result<float>> {
     SHOAL_CO_TRY(std::unique_ptr<Snapshot> snapshot, co_await chief_->snapshot({}));
     float sum = 0;

@@ -5,6 +5,7 @@
 
 #include "connection.h"
 #include "host.h"
+#include "shoal/transport/handles.h"
 
 namespace shoal::transport {
 namespace automatic {
@@ -31,19 +32,6 @@ Endpoint fresh_meeting_place(Environment& env) {
   }
   return {"shm", std::move(address)};
 }
-
-/// A listener as its task sees it.
-class AutoListener final : public Listener {
- public:
-  explicit AutoListener(std::shared_ptr<Host> host) : host_(std::move(host)) {}
-  ~AutoListener() override { host_->close(); }
-  const Endpoint& endpoint() const override { return host_->endpoint(); }
-  Task<Result<std::unique_ptr<Connection>>> accept(Deadline deadline) override { return host_->accept(deadline); }
-  void close() override { host_->close(); }
-
- private:
-  const std::shared_ptr<Host> host_;
-};
 
 /// What the listener answered: an address of shm, or none.
 Result<std::string> meeting_place(const Message& answer, const Endpoint& to) {
@@ -110,7 +98,7 @@ class AutoTransport final : public Transport {
     SHOAL_TRY(auto by_tcp, tcp->listen(by("tcp", at), roomier));
     auto host = std::make_shared<Host>(postbox_, std::move(options), std::move(by_tcp), listen_by_shm(roomier));
     host->start();
-    return std::make_unique<AutoListener>(std::move(host));
+    return std::make_unique<AcceptanceListener<Host>>(std::move(host));
   }
   Task<Result<std::unique_ptr<Connection>>> connect(Endpoint to, LinkOptions options, Deadline deadline) override {
     return connect_from(postbox_, std::move(to), std::move(options), deadline);

@@ -1,25 +1,15 @@
 #!/usr/bin/env python3
 """Jobs whose tasks have a certificate each, and tasks that come with one that is not theirs."""
 import os
-import re
 import unittest
 
-from job import FIVE, FOREVER, SCALE, Authority, Job, make_token
+from job import FIVE, FOREVER, Authority, Job, JobTest, make_token
 
 STEPS = 200
-SECONDS_MAX = 30 * SCALE
-INVALID = 2
 
 
 @unittest.skipIf(os.environ.get("SHOAL_TEST_TLS") == "0", "this build has no TLS")
-class Certificates(unittest.TestCase):
-    def expect_error(self, process, *sentence):
-        ended = process.wait(SECONDS_MAX)
-        errors = re.findall(r"^error: .*$", process.text(), re.MULTILINE)
-        self.assertEqual((ended, len(errors)), (INVALID, 1), errors)
-        for part in sentence:
-            self.assertRegex(errors[0], part)
-
+class Certificates(JobTest):
     def test_a_job_with_certificates_trains(self):
         for flags in ([], ["--transport", "auto"]):
             with self.subTest(flags=flags), Job(FIVE, ["--steps", str(STEPS), *flags]) as job:
@@ -38,7 +28,7 @@ class Certificates(unittest.TestCase):
             job.wait_until_it_listens(server)
 
             # Of another CA: each side refuses the other's.
-            self.expect_error(job.start("worker 0", "--tls-dir", other.tls_dir("worker 0")),
+            self.expect_refusal(job.start("worker 0", "--tls-dir", other.tls_dir("worker 0")),
                               "its certificate is not of a CA that this task believes", "shoal keys task --ca")
             server.wait_for("refused .* it refuses this task's certificate: it has that of another CA, or a token")
             # Of another CA, though it believes this one's server.
@@ -48,11 +38,11 @@ class Certificates(unittest.TestCase):
                 (mixed / name).write_bytes((job.folder / "other" / "worker-0" / name).read_bytes())
                 (mixed / name).chmod(0o600)
             (mixed / "ca.pem").write_text("".join((job.folder / ca / "ca" / "ca.pem").read_text() for ca in ("keys", "other")))
-            self.expect_error(job.start("worker 0", SHOAL_TLS_DIR=str(mixed)), "it refuses this task's certificate")
+            self.expect_refusal(job.start("worker 0", SHOAL_TLS_DIR=str(mixed)), "it refuses this task's certificate")
             server.wait_for("refused .* its certificate is not of a CA that this task believes")
             # With a token, and with nothing.
-            self.expect_error(job.start("worker 0", SHOAL_TOKEN=make_token()), "has a certificate, and this task a token")
-            self.expect_error(job.start("worker 0"), "wants a certificate, and this task has none")
+            self.expect_refusal(job.start("worker 0", SHOAL_TOKEN=make_token()), "has a certificate, and this task a token")
+            self.expect_refusal(job.start("worker 0"), "wants a certificate, and this task has none")
 
             # The job does not mind, and takes those that belong to it.
             chief.wait_for("written at global step", after=chief.written())
@@ -64,14 +54,14 @@ class Certificates(unittest.TestCase):
         with Job(("ps 0", "chief 0", "worker 0"), ["--steps", str(FOREVER)]) as job:
             authority = Authority(job.folder / "keys")
             for task, owner in (("worker 0", "evaluator 0"), ("worker 0", "worker 1"), ("chief 0", "worker 0"), ("ps 0", "chief 0")):
-                self.expect_error(job.start(task, "--tls-dir", authority.tls_dir(owner)),
+                self.expect_refusal(job.start(task, "--tls-dir", authority.tls_dir(owner)),
                                   f"this task is {task}, and its certificate .* is that of {owner}; make it one of its own")
             self.assertFalse(job.model_dir.exists())
 
     def test_a_certificate_or_a_token(self):
         with Job(("ps 0", "chief 0"), ["--steps", "10"], token=make_token()) as job:
             authority = Authority(job.folder / "keys")
-            self.expect_error(job.start("ps 0", "--tls-dir", authority.tls_dir("ps 0")),
+            self.expect_refusal(job.start("ps 0", "--tls-dir", authority.tls_dir("ps 0")),
                               r"both certificates .* and a token \(SHOAL_TOKEN\) are given", "leave out the token")
 
 

@@ -6,7 +6,7 @@ import socket
 import struct
 import unittest
 
-from job import FOREVER, SCALE, Job, free_port, program
+from job import FOREVER, SCALE, Job, JobTest, free_port, program
 
 SECONDS_MAX = 20 * SCALE  # for a process that has nothing to wait for
 INVALID, NAN_LOSS, DATA_LOSS, DEADLINE, OTHER = 2, 3, 4, 5, 1
@@ -20,15 +20,7 @@ def write_images(folder, labels):
         (folder / f"{part}-labels-idx1-ubyte").write_bytes(struct.pack(">ii", 0x801, len(labels)) + bytes(labels))
 
 
-class ExitStatus(unittest.TestCase):
-    def expect_error(self, process, status, *sentence, seconds=SECONDS_MAX):
-        """It ends with `status`, and its only line of error has all parts of `sentence` (patterns)."""
-        ended = process.wait(seconds)
-        errors = re.findall(r"^error: .*$", process.text(), re.MULTILINE)
-        self.assertEqual((ended, len(errors)), (status, 1), errors)
-        for part in sentence:
-            self.assertRegex(errors[0], part)
-
+class ExitStatus(JobTest):
     def test_a_port_that_another_process_has(self):
         for task in ("ps 0", "chief 0", "worker 0"):
             with self.subTest(task), Job(("ps 0", "chief 0", "worker 0"), ["--steps", "10"]) as job:

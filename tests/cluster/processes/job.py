@@ -16,6 +16,7 @@ import socket
 import subprocess
 import tempfile
 import time
+import unittest
 
 SCALE = int(os.environ.get("SHOAL_TEST_TIMEOUT_SCALE", "1"))
 SECONDS_MAX = 60 * SCALE  # for one thing that a test waits for
@@ -254,3 +255,20 @@ class Job:
         statuses = {name: process.wait(seconds) for name, process in processes.items()}
         if set(statuses.values()) != {status}:
             raise AssertionError(f"statuses {statuses}, expected {status} of all")
+
+
+class JobTest(unittest.TestCase):
+    """What tests of failing processes ask."""
+
+    INVALID = 2  # exit status of bad input and refusals
+
+    def expect_error(self, process, status, *sentence, seconds=30 * SCALE):
+        """It ends with `status`, and its only line of error has all parts of `sentence` (patterns)."""
+        ended = process.wait(seconds)
+        errors = re.findall(r"^error: .*$", process.text(), re.MULTILINE)
+        self.assertEqual((ended, len(errors)), (status, 1), errors)
+        for part in sentence:
+            self.assertRegex(errors[0], part)
+
+    def expect_refusal(self, process, *sentence):
+        self.expect_error(process, self.INVALID, *sentence)

@@ -6,11 +6,9 @@ import re
 import socket
 import unittest
 
-from job import FIVE, FOREVER, SCALE, Job, free_port, make_token
+from job import FIVE, FOREVER, Job, JobTest, free_port, make_token
 
 STEPS = 200
-SECONDS_MAX = 30 * SCALE
-INVALID = 2
 
 
 def own_address():
@@ -24,14 +22,7 @@ def own_address():
 
 
 @unittest.skipIf(os.environ.get("SHOAL_TEST_TLS") == "0", "this build has no TLS")
-class Token(unittest.TestCase):
-    def expect_error(self, process, *sentence):
-        ended = process.wait(SECONDS_MAX)
-        errors = re.findall(r"^error: .*$", process.text(), re.MULTILINE)
-        self.assertEqual((ended, len(errors)), (INVALID, 1), errors)
-        for part in sentence:
-            self.assertRegex(errors[0], part)
-
+class Token(JobTest):
     def test_a_job_with_a_token_trains(self):
         token = make_token()
         with Job(FIVE, ["--steps", str(STEPS)], token=token) as job:
@@ -58,9 +49,9 @@ class Token(unittest.TestCase):
             server = job.start("ps 0")
             job.wait_until_it_listens(server)
             another = make_token()
-            self.expect_error(job.start("worker 0", SHOAL_TOKEN=another), "holds another token", "same token")
+            self.expect_refusal(job.start("worker 0", SHOAL_TOKEN=another), "holds another token", "same token")
             server.wait_for("refused .* holds another token")
-            self.expect_error(job.start("worker 0", SHOAL_TOKEN=None), "wants the job's token, and this task has none")
+            self.expect_refusal(job.start("worker 0", SHOAL_TOKEN=None), "wants the job's token, and this task has none")
             server.wait_for("refused .* it has no token")
             self.assertNotIn(another[:16], "".join(process.text() for process in job.started))
 
@@ -68,7 +59,7 @@ class Token(unittest.TestCase):
         with Job(("ps 0", "chief 0"), ["--steps", "10"], token=make_token()) as job:
             server = job.start("ps 0", SHOAL_TOKEN=None)
             job.wait_until_it_listens(server)
-            self.expect_error(job.start("chief 0"), "has no token, and this task has one")
+            self.expect_refusal(job.start("chief 0"), "has no token, and this task has one")
             server.wait_for("refused .* it has a token or a certificate, and this task has neither")
 
     def test_a_file_holds_the_token(self):
@@ -76,7 +67,7 @@ class Token(unittest.TestCase):
             file = job.folder / "token"
             file.write_text(make_token() + "\n")
             file.chmod(0o640)
-            self.expect_error(job.start("chief 0", "--token-file", str(file)), "chmod 600 " + re.escape(str(file)))
+            self.expect_refusal(job.start("chief 0", "--token-file", str(file)), "chmod 600 " + re.escape(str(file)))
             self.assertFalse(job.model_dir.exists())
             file.chmod(0o600)
             job.expect_all_end({"ps 0": job.start("ps 0", SHOAL_TOKEN_FILE=str(file)),
@@ -87,7 +78,7 @@ class Token(unittest.TestCase):
         wrong = token[:20] + ("a" if token[20] != "a" else "b") + token[21:]
         with Job(("ps 0", "chief 0"), ["--steps", "10"], token=wrong) as job:
             process = job.start("chief 0")
-            self.expect_error(process, "SHOAL_TOKEN: no token: its checksum differs")
+            self.expect_refusal(process, "SHOAL_TOKEN: no token: its checksum differs")
             self.assertNotIn(wrong[:16], process.text())
             self.assertFalse(job.model_dir.exists())
 
@@ -98,8 +89,8 @@ class Token(unittest.TestCase):
             server.wait_for(rf"parameter server at tcp://127.0.0.2:{port}")
             with self.assertRaises(ConnectionRefusedError):
                 socket.create_connection((host, int(port)))
-            self.expect_error(job.start("ps 0", "--bind", "::1"), "--bind", "neither host nor host:port")
-            self.expect_error(job.start("ps 0", "--bind", "0.0.0.0"), "beyond this machine", "shoal keys token")
+            self.expect_refusal(job.start("ps 0", "--bind", "::1"), "--bind", "neither host nor host:port")
+            self.expect_refusal(job.start("ps 0", "--bind", "0.0.0.0"), "beyond this machine", "shoal keys token")
 
 
 if __name__ == "__main__":
