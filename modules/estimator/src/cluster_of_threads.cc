@@ -11,6 +11,14 @@
 namespace shoal {
 namespace {
 
+/// Their addresses are names, which mean something inside this machine alone.
+void check_transport(const RunConfigOptions& options) {
+  const std::string scheme = options.runtime ? options.runtime->transport.value_or("inproc") : "inproc";
+  if (scheme != "tcp" && scheme != "auto") return;
+  raise(invalid_argument("a cluster of threads (--cluster) talks by inproc or shm, not by " + scheme +
+                         "; leave --transport out, or start a process for each task (TF_CONFIG)"));
+}
+
 std::string temporary_folder() {
   std::string folder = (std::filesystem::temp_directory_path() / "shoal-XXXXXX").string();
   if (!mkdtemp(folder.data())) raise(failed_precondition("no temporary model_dir can be made at " + folder));
@@ -72,6 +80,7 @@ void ThreadedCluster::ended(size_t index, Result<void> result) {
 
 std::vector<TaskOutcome> run_cluster_of_threads(const cluster::ClusterSize& size, RunConfigOptions options,
                                                 const TaskHost& host, const std::function<void(RunConfig)>& body) {
+  check_transport(options);
   const std::unique_ptr<Environment> env =
       make_production_environment({.sink = host.sink, .handle_signals = host.handle_signals, .stop = host.stop});
   if (!options.model_dir) {
