@@ -2,7 +2,7 @@
 // Recognition", with maxima and relu) learns MNIST, its one trainer behind a simulated link of 10 Mbit/s and 50 ms there
 // and back, until a checkpoint reads 98% of the test images right. Time is the link's alone: computing takes none.
 //
-//   compression_bench [--data-dir ../shared/data] [--accuracy 0.98] [--steps 3000] [--compression int8,top-k:0.01]
+//   compression_bench [--data-dir ../shared/data] [--accuracy 0.98] [--steps 3000] [--compression none int8 top-k:0.01]
 #include <cstdio>
 #include <filesystem>
 #include <string>

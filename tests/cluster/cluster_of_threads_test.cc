@@ -481,20 +481,6 @@ TEST(Job, ANanInTheChiefEndsTheJobWithoutMarkOrLastCheckpoint) {
   EXPECT_TRUE(job.result_of("ps 0"));
 }
 
-TEST(Job, ThreadsThatShouldTalkByTcpAreRefused) {
-  for (const char* transport : {"tcp", "auto"}) {
-    RunConfigOptions options;
-    options.runtime = RuntimeOptions{.transport = transport};
-    try {
-      run_cluster_of_threads({.ps = 1}, options, {}, [](const RunConfig&) { FAIL(); });
-      FAIL();
-    } catch (const Exception& refused) {
-      EXPECT_EQ(refused.kind(), ErrorKind::kInvalidArgument);
-      EXPECT_THAT(refused.what(), ::testing::HasSubstr(transport));
-    }
-  }
-}
-
 TEST(Job, AWorkerThatArrivesAfterTheEndSaysSoAndLeaves) {
   Job job;
   const JobSpec spec{.size = {.ps = 1, .workers = 1}, .ready_timeout = 300};

@@ -1,5 +1,4 @@
 /// Certificates, as the openssl program reads them, and those that it makes.
-#include <thread>
 #include <utility>
 
 #include "../base/temporary_folder.h"
@@ -62,22 +61,8 @@ class CertificatesOfProgram : public TlsMeetings {
             "-verify_return_error"};
   }
   /// Who got in while `meet` ran, if anybody did.
-  template <class Meet>
-  std::optional<PeerIdentity> who_gets_in(Meet meet) {
-    std::atomic<bool> done = false;
-    std::optional<PeerIdentity> who;
-    const auto serve = [&]() -> Task<Done> {
-      Result<Link> link = cancelled();
-      while (!link && !done) link = co_await listener->accept(server.after(milliseconds(5)));
-      if (link) who = (*link)->identity();
-      while (!done) SHOAL_CO_TRY_VOID(co_await server.sleep_for(milliseconds(1)));
-      co_return Done();
-    };
-    std::thread other([&] { EXPECT_TRUE(server.run(serve())); });
-    meet();
-    done = true;
-    other.join();
-    return who;
+  std::optional<PeerIdentity> who_gets_in(const std::function<void()>& meet) {
+    return guest_of(server, *listener, meet).who;
   }
   void expect_stranger(std::vector<std::string> words, const std::string& logged) {
     EXPECT_EQ(who_gets_in([&] {

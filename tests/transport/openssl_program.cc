@@ -9,6 +9,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
+#include <memory>
+#include <thread>
 
 extern char** environ;
 
@@ -65,6 +68,29 @@ std::string openssl_program_missing() {
   const std::string& printed = version.read_until("\n");
   if (printed.find("OpenSSL 3") != std::string::npos) return {};
   return "there is no openssl program of version 3: " + printed;
+}
+
+Guest guest_of(Environment& server, Listener& listener, const std::function<void()>& meet) {
+  constexpr auto kMeetingMax = std::chrono::seconds(60);
+  Guest guest;
+  const auto over = std::make_shared<Event>(server);
+  std::atomic<bool> done = false;
+  const auto serve = [&]() -> Task<Result<void>> {
+    Result<std::unique_ptr<Connection>> link = cancelled();
+    while (!link && !done) link = co_await listener.accept(server.after(std::chrono::milliseconds(5)));
+    guest.there = bool(link);
+    if (link) guest.who = (*link)->identity();
+    while (!done) SHOAL_CO_TRY_VOID(co_await over->wait("the end of the meeting", server.after(kMeetingMax)));
+    co_return Result<void>();
+  };
+  std::thread other([&] { EXPECT_TRUE(server.run(serve())); });
+  meet();
+  done = true;
+  server.post([over = std::weak_ptr(over)] {  // it may be run when the meeting is long over
+    if (const auto event = over.lock()) event->notify_all();
+  });
+  other.join();
+  return guest;
 }
 
 }  // namespace shoal::transport

@@ -2,10 +2,13 @@
 /// The openssl program, an implementation that is not ours.
 #include <sys/types.h>
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "raw_peer.h"
+#include "shoal/transport/transport.h"
 
 namespace shoal::transport {
 
@@ -30,6 +33,14 @@ class OpenSsl {
   int in_ = -1, out_ = -1;
   std::string printed_;
 };
+
+/// Who got in at `listener`, of `server`.
+struct Guest {
+  bool there = false;
+  std::optional<PeerIdentity> who;  ///< if it proved that
+};
+/// `meet` on this thread, while the server waits for somebody to get in; whoever does is kept until `meet` returns.
+Guest guest_of(Environment& server, Listener& listener, const std::function<void()>& meet);
 
 /// Why the program is none to test with; empty: it is.
 std::string openssl_program_missing();

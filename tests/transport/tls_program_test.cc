@@ -1,6 +1,5 @@
 /// An independent check of what tcp with a token speaks: the openssl program meets it, with keys that the program derives
 /// too.
-#include <thread>
 
 #include "../base/temporary_folder.h"
 #include "openssl_program.h"
@@ -59,24 +58,7 @@ class OpenSslProgram : public testing::Test {
             "shoal-1-" + derived(std::get<Token>(*options.credential), "shoal 1 tls13 identity", 16)};
   }
   std::string key() { return derived(std::get<Token>(*options.credential), "shoal 1 tls13 psk", 32); }
-  /// `meet` on this thread, while the server waits for somebody to get in; true if somebody did.
-  template <class Meet>
-  bool gets_in(Meet meet) {
-    std::atomic<bool> done = false;
-    bool in = false;
-    const auto serve = [&]() -> Task<Done> {
-      Result<Link> link = cancelled();
-      while (!link && !done) link = co_await listener->accept(tasks.server().after(std::chrono::milliseconds(5)));
-      in = bool(link);
-      while (!done) SHOAL_CO_TRY_VOID(co_await tasks.server().sleep_for(std::chrono::milliseconds(1)));
-      co_return Done();
-    };
-    std::thread other([&] { EXPECT_TRUE(tasks.server().run(serve())); });
-    meet();
-    done = true;
-    other.join();
-    return in;
-  }
+  bool gets_in(const std::function<void()>& meet) { return guest_of(tasks.server(), *listener, meet).there; }
 };
 
 TEST_F(OpenSslProgram, GetsInByTls13WithTheDerivedKey) {

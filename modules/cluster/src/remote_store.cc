@@ -50,10 +50,7 @@ class RemoteStoreImpl final : public RemoteStore {
   Task<Result<void>> leave(Deadline deadline) override;
   Task<Result<void>> request_stop(Deadline deadline) override { return servers_.tell_all("stop", deadline); }
   Task<Result<ServerStatus>> status(Deadline deadline) override { return servers_.status(0, deadline); }
-  Task<Result<void>> finish(JobEnd end, Deadline deadline) override {
-    log_traffic();
-    return servers_.finish(std::move(end), deadline);
-  }
+  Task<Result<void>> finish(JobEnd end, Deadline deadline) override { return servers_.finish(std::move(end), deadline); }
   std::optional<JobEnd> job_end() const override { return servers_.job_end(); }
 
  private:
@@ -70,6 +67,8 @@ class RemoteStoreImpl final : public RemoteStore {
   Task<Result<void>> accept_weights(size_t shard, Message message);
   Task<Result<void>> take(size_t shard, Message message);
   Task<Result<void>> finish_pushes(std::span<const double> scalars);
+  /// Whether what travels is not what kernels read and write.
+  bool recodes() const { return by_rows_ || options_.compression.any(); }
   void log_traffic();
   bool all_lazy_rows_bound() const;
   bool servers_share_memory() const;
@@ -85,7 +84,6 @@ class RemoteStoreImpl final : public RemoteStore {
   std::vector<uint64_t> incarnations_;  // of the servers whose state we follow
   uint64_t global_step_ = 0;
   bool stop_ = false;
-  bool traffic_logged_ = false;
 };
 
 /// The chief's view of a state that the servers hold for it; read over the chief's own connections.
@@ -284,7 +282,7 @@ Task<Result<void>> RemoteStoreImpl::accept_weights(size_t shard, Message message
 
 Task<Result<void>> RemoteStoreImpl::take(size_t shard, Message message) {
   ShardTraffic& traffic = traffic_[shard];
-  if (!traffic.recodes()) co_return traffic.take(std::move(message));
+  if (!recodes()) co_return traffic.take(std::move(message));
   Result<void> taken;
   Work work = [&traffic, &message, &taken] { taken = traffic.take(std::move(message)); };
   SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(work)));
@@ -318,7 +316,7 @@ Result<void> RemoteStoreImpl::bind(const std::vector<std::string>& variables, co
                                    const std::vector<std::string>& by_rows) {
   SHOAL_TRY_VOID(row_push_.bind(plan_, by_rows));
   SHOAL_TRY_VOID(bindings_.bind(plan_, variables, updates));
-  by_rows_ = !by_rows.empty() && all_lazy_rows_bound() && options_.compression == Compression{} &&
+  by_rows_ = !by_rows.empty() && all_lazy_rows_bound() && !options_.compression.any() &&
              options_.by_rows.value_or(!servers_share_memory());
   if (by_rows_) {
     servers_.ask_for(transport::Encoding::kSparseRows);
@@ -366,7 +364,7 @@ Task<Result<void>> RemoteStoreImpl::finish_pushes(std::span<const double> scalar
   Work work = [this, scalars] {
     for (ShardTraffic& traffic : traffic_) traffic.finish_push(scalars, row_push_);
   };
-  if (traffic_[0].recodes()) co_return co_await env_.offload(std::move(work));
+  if (recodes()) co_return co_await env_.offload(std::move(work));
   work();
   co_return Result<void>{};
 }
@@ -440,7 +438,7 @@ Task<Result<void>> RemoteStoreImpl::leave(Deadline deadline) {
 }
 
 void RemoteStoreImpl::log_traffic() {
-  if (!traffic_[0].recodes() || std::exchange(traffic_logged_, true)) return;
+  if (!recodes()) return;
   TrafficBytes sum;
   for (const ShardTraffic& traffic : traffic_) sum += traffic.bytes();
   const std::string how = by_rows_ ? "tables by rows" : "compression (" + to_string(options_.compression) + ")";

@@ -27,16 +27,13 @@ std::string to_string(const TrafficBytes& bytes) {
 }
 
 ShardTraffic::ShardTraffic(BufferPool& pool, const ShardSpec& spec, const Compression& compression)
-    : pool_(pool),
-      spec_(spec),
-      compression_(compression),
-      recodes_(compression.gradients != Encoding::kDense || compression.weights != Encoding::kDense) {
+    : pool_(pool), spec_(spec), compression_(compression) {
   if (compression_.gradients != Encoding::kDense) gradient_ = pool_.get(spec_.arena_bytes);
   if (compression_.gradients == Encoding::kTopK) top_k_.emplace(spec_, compression_.fraction, pool_);
 }
 
 void ShardTraffic::go_by_rows() {
-  by_rows_ = recodes_ = true;
+  by_rows_ = true;
   gradient_ = pool_.get(spec_.arena_bytes);
   rows_.resize(spec_.segments.size());
 }

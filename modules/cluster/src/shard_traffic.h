@@ -26,10 +26,10 @@ class ShardTraffic {
   /// `spec` outlives it.
   ShardTraffic(BufferPool& pool, const ShardSpec& spec, const Compression& compression);
 
+  // By rows, or with compression, take() and finish_push() have so much to do that they belong on the compute thread.
+
   /// Segments with lazy rows travel as rows from now on. Before any weights come.
   void go_by_rows();
-  /// Whether take() and finish_push() have so much to do that they belong on the compute thread.
-  bool recodes() const { return recodes_; }
 
   /// The weights of `message`. FailedPrecondition if the server holds another model; InvalidArgument if they are nonsense.
   Result<void> take(transport::Message message);
@@ -59,7 +59,6 @@ class ShardTraffic {
   BufferPool& pool_;
   const ShardSpec& spec_;
   const Compression compression_;
-  bool recodes_;
   bool by_rows_ = false;
 
   transport::Message weights_;

@@ -15,6 +15,8 @@ struct Compression {
   /// What servers send: kDense, kBfloat16, kFloat16 or kInt8.
   transport::Encoding weights = transport::Encoding::kDense;
   double fraction = 0.01;  ///< in (0, 1]
+  /// Whether anything is compressed.
+  bool any() const { return gradients != transport::Encoding::kDense || weights != transport::Encoding::kDense; }
   friend bool operator==(const Compression&, const Compression&) = default;
 };
 
