@@ -29,8 +29,7 @@ Pair::Pair(const PairOptions& options) : options_(options) {
   table["inproc"] = transport::inproc_factory(hub);
   server_ = make_task("server", options, table);
   client_ = make_task("client", options, table);
-  listener_ = value_or_raise(transport_of(*server_).listen(
-      free_endpoint(options.scheme), {.receive_bytes_max = uint64_t(2) << 30, .checksum = options.checksum}));
+  listener_ = value_or_raise(transport_of(*server_).listen(free_endpoint(options.scheme), link_options()));
   thread_ = std::thread([this] { value_or_raise(server_->run(serve())); });
   value_or_raise(client_->run(connect()));
 }
@@ -45,13 +44,16 @@ Pair::~Pair() {
 
 transport::Transport& Pair::transport_of(Environment& env) const { return *value_or_raise(env.transport(options_.scheme)); }
 
+transport::LinkOptions Pair::link_options() const {
+  return {.receive_bytes_max = uint64_t(2) << 30, .checksum = options_.checksum, .credential = options_.credential};
+}
+
 uint64_t Pair::copied() const {
   return transport_of(*server_).stats().bytes_copied + transport_of(*client_).stats().bytes_copied;
 }
 
 Task<Result<void>> Pair::connect() {
-  transport::LinkOptions options{.receive_bytes_max = uint64_t(2) << 30, .checksum = options_.checksum};
-  auto connecting = transport_of(*client_).connect(listener_->endpoint(), options, client_->after(kPatience));
+  auto connecting = transport_of(*client_).connect(listener_->endpoint(), link_options(), client_->after(kPatience));
   SHOAL_CO_TRY(connection_, co_await std::move(connecting));
   co_return Result<void>();
 }

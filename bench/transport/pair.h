@@ -13,6 +13,7 @@ namespace shoal::bench {
 struct PairOptions {
   std::string scheme;
   bool checksum = false;
+  std::shared_ptr<const transport::Credential> credential;  ///< of both tasks; none: nothing is encrypted
   Duration spin = Duration::zero();  ///< of both event loops (ProductionOptions::spin)
 };
 
@@ -49,6 +50,7 @@ class Pair {
   template <class Make>
   Exchange measured(const Make& make);
   transport::Transport& transport_of(Environment& env) const;
+  transport::LinkOptions link_options() const;
   uint64_t copied() const;
 
   const PairOptions options_;

@@ -1,10 +1,7 @@
 #include "raw.h"
 
 #include <linux/futex.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +14,7 @@
 #include "shoal/base/buffer.h"
 #include "shoal/base/check.h"
 #include "shoal/base/cpu.h"
+#include "sockets.h"
 #include "touch.h"
 
 namespace shoal::bench {
@@ -58,62 +56,6 @@ class SharedMemory {
   size_t bytes_;
 };
 
-class SocketPair {
- public:
-  SocketPair() {
-    const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto* const generic = reinterpret_cast<sockaddr*>(&address);
-    SHOAL_CHECK(::bind(listener, generic, size) == 0 && ::listen(listener, 1) == 0);
-    SHOAL_CHECK(::getsockname(listener, generic, &size) == 0);
-    ends_[0] = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    SHOAL_CHECK(::connect(ends_[0], generic, size) == 0);
-    ends_[1] = ::accept(listener, nullptr, nullptr);
-    SHOAL_CHECK(ends_[1] >= 0);
-    ::close(listener);
-    const int on = 1;
-    for (const int end : ends_) ::setsockopt(end, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  }
-  ~SocketPair() {
-    for (const int end : ends_) ::close(end);
-  }
-  SocketPair(const SocketPair&) = delete;
-
-  void write(int end, const std::byte* data, size_t bytes) const {
-    while (bytes > 0) {
-      const ssize_t written = ::send(ends_[end], data, bytes, MSG_NOSIGNAL);
-      SHOAL_CHECK(written > 0);
-      data += written, bytes -= size_t(written);
-    }
-  }
-  void read(int end, std::byte* data, size_t bytes) const {
-    while (bytes > 0) {
-      const ssize_t count = ::recv(ends_[end], data, bytes, 0);
-      SHOAL_CHECK(count > 0);
-      data += count, bytes -= size_t(count);
-    }
-  }
-
- private:
-  int ends_[2];
-};
-
-/// Runs `there` and, on a thread of its own, `back`; times both together.
-template <class There, class Back>
-Exchange together(const There& there, const Back& back) {
-  Exchange exchange;
-  const double start = now_seconds(), processor_start = processor_seconds();
-  std::thread other(back);
-  there(exchange);
-  other.join();
-  exchange.seconds = now_seconds() - start;
-  exchange.processor_seconds = processor_seconds() - processor_start;
-  return exchange;
-}
-
 }  // namespace
 
 Exchange futex_round_trips(int64_t count, bool spin) {
@@ -136,51 +78,12 @@ Exchange futex_round_trips(int64_t count, bool spin) {
       });
 }
 
-Exchange socket_round_trips(size_t bytes, int64_t count) {
-  const SocketPair sockets;
-  std::vector<std::byte> here(bytes), there(bytes);
-  return together(
-      [&](Exchange& exchange) {
-        for (int64_t i = 0; i < count; ++i) {
-          const double start = now_seconds();
-          sockets.write(0, here.data(), bytes);
-          sockets.read(0, here.data(), bytes);
-          exchange.round_trips.add(now_seconds() - start);
-        }
-      },
-      [&] {
-        for (int64_t i = 0; i < count; ++i) {
-          sockets.read(1, there.data(), bytes);
-          sockets.write(1, there.data(), bytes);
-        }
-      });
-}
+Exchange socket_round_trips(size_t bytes, int64_t count) { return round_trips_over(SocketPair(), bytes, count); }
 
-Exchange socket_stream(size_t bytes, int64_t count, bool touch) {
-  const SocketPair sockets;
-  std::vector<std::byte> from(bytes), to(bytes);
-  uint64_t sum = 0;
-  return together(
-      [&](Exchange&) {
-        for (int64_t i = 0; i < count; ++i) {
-          if (touch) std::memset(from.data(), int(i & 0xff), bytes);
-          sockets.write(0, from.data(), bytes);
-        }
-        std::byte done{};
-        sockets.read(0, &done, 1);
-      },
-      [&] {
-        for (int64_t i = 0; i < count; ++i) {
-          sockets.read(1, to.data(), bytes);
-          if (touch) sum += read_all(to);
-        }
-        const std::byte done{uint8_t(sum)};
-        sockets.write(1, &done, 1);
-      });
-}
+Exchange socket_stream(size_t bytes, int64_t count, bool touch) { return stream_over(SocketPair(), bytes, count, touch); }
 
 Exchange socket_push_pull(size_t bytes, int64_t count) {
-  const SocketPair sockets;
+  SocketPair sockets;
   std::vector<std::byte> here(bytes);
   const pid_t server = ::fork();
   SHOAL_CHECK(server >= 0);

@@ -5,9 +5,10 @@
 //
 // round_trip: a message there and one of the same size back. Time: the median. p99, one way (median and p99), bytes copied
 // by the two tasks per payload byte, and for `spin` both event loops look for work before they sleep (1 ms). `limit` is the
-// raw round trip over blocking sockets (tcp) or through shared memory (others, one word), `times` the median over that.
-// stream: messages one way, filled by the sender and added up by the receiver. GB/s; processor ns per KiB; `limit` is the
-// same over raw sockets (tcp) or slots of shared memory, `share` the part of it that was reached.
+// raw round trip over blocking sockets (tcp), the same through OpenSSL (tcp+tls) or through shared memory (others, one
+// word), `times` the median over that. stream: messages one way, filled by the sender and added up by the receiver. GB/s;
+// processor ns per KiB; `limit` is the same over raw sockets (tcp), through OpenSSL (tcp+tls) or slots of shared memory,
+// `share` the part of it that was reached.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 
 #include "pair.h"
 #include "raw.h"
+#include "raw_tls.h"
 #include "shoal/transport/registry.h"
 
 namespace shoal::bench {
@@ -45,14 +47,33 @@ Exchange& limit_of(const std::string& name, const std::function<Exchange(int64_t
   return found != known.end() ? found->second : known.emplace(name, measure(run, 200'000)).first->second;
 }
 
-bool over_sockets(const std::string& scheme) { return scheme == "tcp"; }
+/// What a transport is held against.
+enum class Limit : uint8_t { kMemory, kSockets, kTls };
 
-/// Of memory, a message's size does not matter: it is handed over.
-Exchange& round_trip_limit(const std::string& scheme, size_t bytes, bool spin) {
-  if (over_sockets(scheme)) {
-    return limit_of("socket round trip " + size_name(bytes), [=](int64_t n) { return socket_round_trips(bytes, n); });
+Limit limit_for(const PairOptions& options) {
+  if (options.scheme != "tcp") return Limit::kMemory;
+  return options.credential ? Limit::kTls : Limit::kSockets;
+}
+
+Exchange& round_trip_limit(const PairOptions& options, size_t bytes) {
+  const bool spin = options.spin > Duration::zero();
+  switch (limit_for(options)) {
+    case Limit::kSockets:
+      return limit_of("socket round trip " + size_name(bytes), [=](int64_t n) { return socket_round_trips(bytes, n); });
+    case Limit::kTls:
+      return limit_of("TLS round trip " + size_name(bytes), [=](int64_t n) { return tls_round_trips(bytes, n); });
+    case Limit::kMemory: break;  // a message's size does not matter: it is handed over
   }
   return limit_of(spin ? "spinning" : "futex", [=](int64_t n) { return futex_round_trips(n, spin); });
+}
+
+Exchange stream_limit(const PairOptions& options, size_t bytes, int64_t count) {
+  switch (limit_for(options)) {
+    case Limit::kSockets: return socket_stream(bytes, count, true);
+    case Limit::kTls: return tls_stream(bytes, count, true);
+    case Limit::kMemory: break;
+  }
+  return hand_over(bytes, count);
 }
 
 double rate(const Exchange& exchange, size_t bytes) {
@@ -63,7 +84,7 @@ void round_trip(benchmark::State& state, const PairOptions& options, size_t byte
   Pair pair(options);
   Exchange taken = measure([&](int64_t count) { return pair.round_trips(bytes, count); }, 200'000);
   for (auto _ : state) state.SetIterationTime(taken.round_trips.percentile(0.5));
-  const double limit = round_trip_limit(options.scheme, bytes, options.spin > Duration::zero()).round_trips.percentile(0.5);
+  const double limit = round_trip_limit(options, bytes).round_trips.percentile(0.5);
   state.counters["p99 us"] = 1e6 * taken.round_trips.percentile(0.99);
   state.counters["one way us"] = 1e6 * taken.one_way.percentile(0.5);
   state.counters["one way p99 us"] = 1e6 * taken.one_way.percentile(0.99);
@@ -79,10 +100,9 @@ void stream(benchmark::State& state, const PairOptions& options, size_t bytes) {
       measure([&](int64_t count) { return pair.stream(bytes, count, true); }, std::min<int64_t>(most, 300'000));
   const double messages = double(taken.one_way.count()), all = double(bytes) * messages;
   for (auto _ : state) state.SetIterationTime(taken.seconds / messages);
-  const bool sockets = over_sockets(options.scheme);
   Exchange raw = measure(
       [&](int64_t count) {
-        Exchange exchange = sockets ? socket_stream(bytes, count, true) : hand_over(bytes, count);
+        Exchange exchange = stream_limit(options, bytes, count);
         for (int64_t i = 0; i < count; ++i) exchange.one_way.add(0);
         return exchange;
       },
@@ -136,7 +156,11 @@ int main(int argc, char** argv) {
   for (const auto& [scheme, factory] : transport::built_in_transports()) {
     if (scheme == "auto") continue;  // carries nothing itself
     bench::add_scheme(scheme, {.scheme = scheme});
-    if (scheme == "tcp") bench::add_scheme("tcp+checksum", {.scheme = scheme, .checksum = true});
+    if (scheme != "tcp") continue;
+    bench::add_scheme("tcp+checksum", {.scheme = scheme, .checksum = true});
+    if (!bench::has_tls()) continue;
+    const auto token = std::make_shared<const transport::Credential>(transport::Token::fresh());
+    bench::add_scheme("tcp+tls", {.scheme = scheme, .credential = token});
   }
   benchmark::RunSpecifiedBenchmarks();
   return 0;
