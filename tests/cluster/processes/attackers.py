@@ -275,3 +275,15 @@ def meeting_by_psk(identity_of):
                        timeout=10 * SCALE)
 
     return wrong_key
+
+
+def meeting_by_certificate(name, folder):
+    """An attack by OpenSSL's own client, which believes the servers, with the key pair in `folder`."""
+
+    def wrong_certificate(attackers, address, numbers):
+        subprocess.run(["openssl", "s_client", "-tls1_3", "-quiet", "-cert", f"{folder}/task.pem", "-key", f"{folder}/task.key",
+                        "-connect", address], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                       timeout=10 * SCALE)
+
+    wrong_certificate.__name__ = name
+    return wrong_certificate

@@ -8,7 +8,7 @@ import unittest
 
 import attackers as attacks
 from attackers import Attackers, Tap
-from job import SCALE, Job, make_token
+from job import SCALE, Authority, Job, make_token
 
 TASKS = ("ps 0", "ps 1", "chief 0")
 STEPS = 2000
@@ -48,7 +48,7 @@ class Hostile(unittest.TestCase):
             job.expect_all_end(job.start_all())
             cls.undisturbed = weights(job)
 
-    def run_attacked(self, job, add_attacks):
+    def run_attacked(self, job, add_attacks, flags_of=lambda task: ()):
         """`add_attacks(attackers, tap, address)`, with a tap between the chief and ps 0. Gives the processes that ended."""
         host, port = job.address("ps 0").split(":")
         behind = f"127.0.0.2:{port}"
@@ -58,8 +58,9 @@ class Hostile(unittest.TestCase):
         try:
             with Attackers(addresses, job.seed) as attackers:  # before there are any servers
                 add_attacks(attackers, tap, behind)
-                tasks = {"ps 0": job.start("ps 0", "--bind", behind), "ps 1": job.start("ps 1"),
-                         "chief 0": job.start("chief 0", "--step-ms", str(10 * SCALE), "--hurry", str(hurry))}
+                slowly = ("--step-ms", str(10 * SCALE), "--hurry", str(hurry))
+                own_flags = {"ps 0": ("--bind", behind), "ps 1": (), "chief 0": slowly}
+                tasks = {task: job.start(task, *own, *flags_of(task)) for task, own in own_flags.items()}
                 tasks["chief 0"].wait_for("at step 1")
                 attackers.wait_for_rounds(ROUNDS)
                 self.assertTrue(tasks["chief 0"].runs(), "the job was over before the attack")
@@ -118,6 +119,27 @@ class Hostile(unittest.TestCase):
             for server in ("ps 0", "ps 1"):
                 self.expect_refusals(tasks[server], "does not speak Shoal's protocol", "it has no token", "holds another token")
             self.assertEqual(re.findall(job.token[:16], "".join(process.text() for process in job.started)), [])
+
+    @unittest.skipIf(os.environ.get("SHOAL_TEST_TLS") == "0", "this build has no TLS")
+    def test_a_job_with_certificates(self):
+        self.assertIsNotNone(shutil.which("openssl"), "the openssl program is missing")
+        with Job(TASKS, FLAGS) as job:
+            authority, other = Authority(job.folder / "keys"), Authority(job.folder / "other")
+            certificates = {"of_another_ca": other.tls_dir("chief 0"), "expired": authority.expired_tls_dir("chief 0")}
+
+            def add_attacks(attackers, tap, behind):
+                for attack in (attacks.noise, attacks.noise_like_tls, attacks.plain, attacks.half_a_preamble, attacks.flood,
+                               attacks.slow_loris, attacks.garbage_after_the_handshake):
+                    attackers.add(attack)
+                attackers.add(attacks.replaying(tap, behind))
+                attackers.add(attacks.meeting_by_psk(lambda: b"a name"))
+                for name, folder in certificates.items():
+                    attackers.add(attacks.meeting_by_certificate(name, folder))
+
+            tasks = self.run_attacked(job, add_attacks, lambda task: ("--tls-dir", authority.tls_dir(task)))
+            for server in ("ps 0", "ps 1"):
+                self.expect_refusals(tasks[server], "does not speak Shoal's protocol", "its certificate has expired",
+                                     "its certificate is not of a CA that this task believes")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import pathlib
 import random
 import re
 import shlex
+import shutil
 import signal
 import socket
 import subprocess
@@ -81,6 +82,22 @@ class Authority:
         folder = self.folder / f"{role}-{index}"
         if not folder.exists():
             self._keys("task", "--ca", str(self.folder / "ca"), "--role", role, "--index", index, "--out", str(folder))
+        return str(folder)
+
+    def expired_tls_dir(self, task):
+        """As tls_dir(), but the certificate was good until yesterday. Made by the openssl program."""
+        folder = pathlib.Path(self.tls_dir(task) + "-expired")
+        folder.mkdir()
+        good = pathlib.Path(self.tls_dir(task))
+        for name in ("ca.pem", "task.key"):
+            shutil.copy(good / name, folder)
+        request = subprocess.run(["openssl", "x509", "-x509toreq", "-in", str(good / "task.pem"), "-signkey", str(good / "task.key"),
+                                  "-copy_extensions", "copyall"], timeout=SECONDS_MAX, check=True, stdout=subprocess.PIPE,
+                                 stderr=subprocess.DEVNULL).stdout
+        subprocess.run(["openssl", "x509", "-req", "-CA", str(self.folder / "ca" / "ca.pem"), "-CAkey",
+                        str(self.folder / "ca" / "ca.key"), "-set_serial", "7", "-days", "-1", "-copy_extensions", "copyall",
+                        "-out", str(folder / "task.pem")], timeout=SECONDS_MAX, check=True, input=request,
+                       stderr=subprocess.DEVNULL)
         return str(folder)
 
 
