@@ -1,6 +1,9 @@
 #include "two_tasks.h"
 
+#include <unistd.h>
+
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "shoal/base/production.h"
@@ -122,5 +125,11 @@ size_t entries(const char* folder) {
 
 size_t open_files() { return entries("/proc/self/fd"); }
 size_t threads() { return entries("/proc/self/task"); }
+size_t resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  size_t all = 0, resident = 0;
+  statm >> all >> resident;
+  return resident * size_t(::sysconf(_SC_PAGESIZE));
+}
 
 }  // namespace shoal::transport

@@ -98,5 +98,12 @@ void expect_error(const Result<T>& result, const Error& error) {
 /// What this process holds, from /proc.
 size_t open_files();
 size_t threads();
+size_t resident_bytes();
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kSanitized = true;  // slow, and memory that was freed is kept for a while
+#else
+inline constexpr bool kSanitized = false;
+#endif
 
 }  // namespace shoal::transport
