@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "death_tests.h"
 #include "shoal/base/cpu.h"
 #include "shoal/base/event_loop.h"
 
@@ -383,7 +384,7 @@ TEST(Production, ASignalReachesABusyStrand) {
 }
 
 TEST(ProductionDeathTest, ASecondSignalEndsTheProcessAtOnce) {
-  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  GTEST_FLAG_SET(death_test_style, death_test_style());
   EXPECT_EXIT(
       {
         const auto env = make({.handle_signals = true});
@@ -394,7 +395,7 @@ TEST(ProductionDeathTest, ASecondSignalEndsTheProcessAtOnce) {
 }
 
 TEST(ProductionDeathTest, OffloadedWorkThatThrowsIsShown) {
-  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  GTEST_FLAG_SET(death_test_style, death_test_style());
   auto body = [](Environment& e) -> Task<Result<void>> {
     Work work = [] { throw std::runtime_error("bad row"); };
     co_return co_await e.offload(std::move(work));

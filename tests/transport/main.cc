@@ -3,11 +3,13 @@
 
 #include <cstring>
 
+#include "../base/death_tests.h"
+
 int child_process(const char* endpoint);  // tcp_test.cc
 
 int main(int argc, char** argv) {
   if (argc == 3 && std::strcmp(argv[1], "--child") == 0) return child_process(argv[2]);
-  GTEST_FLAG_SET(death_test_style, "threadsafe");  // fork without exec is unsafe beside threads
+  GTEST_FLAG_SET(death_test_style, shoal::death_test_style());
   testing::InitGoogleMock(&argc, argv);
   return RUN_ALL_TESTS();
 }
