@@ -67,32 +67,6 @@ TEST(Job, EveryCheckpointHasTheUpdatesOfItsStep) {
   for (const auto& [step, updates] : look->seen) EXPECT_EQ(updates, float(step));
 }
 
-/// A model whose kernel is split over three servers, with Adam: slots and its count of updates matter too.
-EstimatorSpec split_model(const Features& features, const Labels& labels, Mode mode, const Params& params,
-                          const RunConfig&) {
-  EstimatorSpec spec;
-  spec.mode = mode;
-  const Value hidden = nn::dense(features.single(), {.units = 64, .name = "hidden"});
-  const Value y = nn::dense(hidden, {.units = 1, .name = "out"});
-  const Value losses = nn::squared_error(y, labels.single());
-  spec.loss = nn::reduce_loss(losses);
-  const bool clipped = params.get_string("optimizer", "Adam") == "LAMB";
-  if (mode == Mode::kTrain && !clipped) spec.train_op = nn::adam({.learning_rate = 0.01}).minimize(spec.loss);
-  if (mode == Mode::kTrain && clipped) {
-    spec.train_op = nn::lamb({.learning_rate = 0.01}).clip_by_global_norm(0.05).minimize(spec.loss);
-    spec.summaries = {{"norm", spec.train_op->scalars[1].value}};  // fetched for the scalar and for hooks
-  }
-  return spec;
-}
-
-data::Dataset wide_line() {
-  std::vector<float> x(16 * 32), y(16);
-  for (size_t i = 0; i < x.size(); ++i) x[i] = float((i * 37) % 101) / 101;
-  for (size_t i = 0; i < y.size(); ++i) y[i] = x[32 * i] - x[32 * i + 1];
-  return data::Dataset::from_tensor_slices(Tensor::of<float>({16, 32}, x), Tensor::of<float>({16, 1}, y))
-      .shuffle(16).repeat().batch(4);
-}
-
 /// Trains in this process, with the same options.
 void run_local(Job& job, const JobSpec& spec) {
   auto host = std::make_shared<TaskHost>();

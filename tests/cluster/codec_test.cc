@@ -182,6 +182,28 @@ TEST_F(TopKTest, WhatIsNotFiniteIsSent) {
 // --- What peers may send
 // ------------------------------------------------------------------------------------------------------
 
+TEST_F(TopKTest, WhatWasKeptBeforeIsThereToo) {
+  TopK top_k(spec_, 0.02, *pool_);
+  sent(top_k, *random_arena(4), 0.02);
+  const Ref<Buffer> held = top_k.kept();
+  const std::vector<float> first(top_k.residual().begin(), top_k.residual().end());
+  sent(top_k, *random_arena(5), 0.02);
+  EXPECT_THAT(floats(top_k.kept_before()->bytes()), testing::ElementsAreArray(first));
+  for (uint64_t seed = 6; seed < 9; ++seed) sent(top_k, *random_arena(seed), 0.02);
+  EXPECT_THAT(floats(held->bytes()), testing::ElementsAreArray(first));  // for as long as somebody holds it
+}
+
+TEST_F(TopKTest, AnotherGoesOnFromWhatWasKept) {
+  TopK one(spec_, 0.02, *pool_), other(spec_, 0.02, *pool_);
+  sent(one, *random_arena(4), 0.02);
+  sent(other, *random_arena(5), 0.02);
+  other.resume(one.kept()->bytes());
+  const Ref<Buffer> gradient = random_arena(6);
+  const Ref<Buffer> expected = sent(one, *gradient, 0.02), got = sent(other, *gradient, 0.02);
+  EXPECT_THAT(floats(got->bytes()), testing::ElementsAreArray(floats(expected->bytes())));
+  EXPECT_THAT(other.residual(), testing::ElementsAreArray(one.residual()));
+}
+
 TEST_F(Codec, RefusesPayloadsThatDoNotFit) {
   const Ref<Buffer> buffer = pool_->get(spec_.arena_bytes + 4096);
   std::memset(buffer->data(), 0, buffer->size());

@@ -25,6 +25,34 @@ inline EstimatorSpec counted_linear_model(const Features& features, const Labels
   return spec;
 }
 
+/// A model whose kernel is split over three servers, with Adam: slots and its count of updates matter too.
+inline EstimatorSpec split_model(const Features& features, const Labels& labels, Mode mode, const Params& params,
+                                 const RunConfig&) {
+  EstimatorSpec spec;
+  spec.mode = mode;
+  const Value hidden = nn::dense(features.single(), {.units = 64, .name = "hidden"});
+  const Value y = nn::dense(hidden, {.units = 1, .name = "out"});
+  const Value losses = nn::squared_error(y, labels.single());
+  spec.loss = nn::reduce_loss(losses);
+  const bool clipped = params.get_string("optimizer", "Adam") == "LAMB";
+  if (mode == Mode::kTrain && !clipped) spec.train_op = nn::adam({.learning_rate = 0.01}).minimize(spec.loss);
+  if (mode == Mode::kTrain && clipped) {
+    spec.train_op = nn::lamb({.learning_rate = 0.01}).clip_by_global_norm(0.05).minimize(spec.loss);
+    spec.summaries = {{"norm", spec.train_op->scalars[1].value}};  // fetched for the scalar and for hooks
+  }
+  return spec;
+}
+
+inline data::Dataset wide_line() {
+  std::vector<float> x(16 * 32), y(16);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = float((i * 37) % 101) / 101;
+  for (size_t i = 0; i < y.size(); ++i) y[i] = x[32 * i] - x[32 * i + 1];
+  return data::Dataset::from_tensor_slices(Tensor::of<float>({16, 32}, x), Tensor::of<float>({16, 1}, y))
+      .shuffle(16)
+      .repeat()
+      .batch(4);
+}
+
 /// What a job of threads left behind.
 struct Job {
   TemporaryFolder folder;
@@ -71,6 +99,7 @@ struct JobSpec {
   double ready_timeout = 30;
   int64_t throttle_secs = 0;
   Params params = {{"learning_rate", 0.01}};
+  cluster::Compression compression = {};
   std::function<std::vector<std::shared_ptr<Hook>>(const RunConfig&)> hooks = {};
   std::vector<std::shared_ptr<CheckpointListener>> listeners = {};
   std::vector<std::shared_ptr<Exporter>> exporters = {};
@@ -94,7 +123,7 @@ inline RunConfigOptions job_options(const JobSpec& spec, const std::string& mode
   options.random_seed = 7;
   options.ready_timeout_secs = spec.ready_timeout;
   options.save_summary_steps = std::nullopt;
-  options.runtime = RuntimeOptions{.threads = 1, .backend = "reference"};
+  options.runtime = RuntimeOptions{.threads = 1, .backend = "reference", .compression = spec.compression};
   return options;
 }
 

@@ -58,6 +58,20 @@ TEST(Protocol, ArenaNames) {
   for (ArenaIndex arena = 0; arena <= 8; ++arena) EXPECT_EQ(value_or_raise(parse_arena_name(arena_name(arena))), arena);
   EXPECT_EQ(arena_name(0), "weights");
   EXPECT_EQ(arena_name(2), "slot/1");
+  for (const int trainer : {0, 1, 65536}) {
+    const ArenaIndex arena = residual_arena(trainer);
+    EXPECT_EQ(arena_name(arena), "residual/" + std::to_string(trainer));
+    EXPECT_EQ(value_or_raise(parse_arena_name(arena_name(arena))), arena);
+    EXPECT_EQ(residual_trainer(arena), trainer);
+  }
+  EXPECT_EQ(residual_trainer(8), -1);
+}
+
+TEST(Protocol, ListsOfTrainers) {
+  for (const std::vector<int>& trainers : {std::vector<int>{}, {0}, {0, 3, 65536}})
+    EXPECT_EQ(value_or_raise(parse_trainers(to_json(trainers))), trainers);
+  for (const char* text : {"", "{}", "3", "[1.5]", "[-1]", "[2,1]", "[65537]", "[\"1\"]", "[4294967296]"})
+    EXPECT_FALSE(parse_trainers(text)) << text;
 }
 
 template <class T>

@@ -6,6 +6,7 @@
 
 #include "codec.h"
 #include "plans.h"
+#include "server_reads.h"
 
 namespace shoal::cluster {
 namespace {
@@ -154,6 +155,49 @@ TEST_F(ServerStateTest, RefusesPushesThatDoNotFitAndKeepsItsState) {
   EXPECT_EQ(value_or_raise(push({})), true);  // the number of a refused push is not used up
   EXPECT_THAT(weights(), Each(9.0f));
   EXPECT_THAT(floats(spec_.segments[0], held.payload()), Each(10.0f));
+}
+
+TEST_F(ServerStateTest, ATrainerSendsItsOwnResidualOnly) {
+  make_ready();
+  ASSERT_TRUE(push({}));
+  const std::vector<std::byte> payload(spec_.arena_bytes, std::byte(1));
+  transport::MessageHead head{.kind = transport::MessageKind::kSnapshot};
+  head.epoch = 1;
+  head.incarnation = kIncarnation;
+  const auto send = [&](const transport::MessageHead& how, const std::string& name) {
+    const transport::SnapshotPart part{.version = 1, .name = name, .total_bytes = payload.size(), .payload = payload};
+    return state_.take_residual(1, how, part);
+  };
+  expect_error(send(head, "residual/0"), ErrorKind::kFailedPrecondition, "its own");
+  expect_error(send(head, "weights"), ErrorKind::kFailedPrecondition, "its own");
+  transport::MessageHead other = head;
+  other.epoch = 2;
+  expect_error(send(other, "residual/1"), ErrorKind::kFailedPrecondition, "over");
+  other = head;
+  other.incarnation += 1;
+  expect_error(send(other, "residual/1"), ErrorKind::kFailedPrecondition, "over");
+  EXPECT_FALSE(state_.residuals().newest_of(1));
+  ASSERT_TRUE(send(head, "residual/1"));
+  ASSERT_TRUE(state_.residuals().newest_of(1));
+
+  const auto read = [&](int trainer, ArenaIndex arena, uint64_t bytes) {
+    return read_residual(*pool_, state_, trainer, to_json(ReadRange{arena, 0, bytes}));
+  };
+  EXPECT_TRUE(read(1, residual_arena(1), 64));
+  expect_error(read(1, residual_arena(1), 65), ErrorKind::kInvalidArgument, "beyond the end");
+  expect_error(read(1, residual_arena(2), 64), ErrorKind::kNotFound);
+  expect_error(read(1, 0, 64), ErrorKind::kNotFound);
+  expect_error(read(2, residual_arena(1), 64), ErrorKind::kNotFound);
+  HeldState held = value_or_raise(state_.hold());
+  const auto read_of_held = [&](ArenaIndex arena) {
+    return read_held(*pool_, state_, &held, to_json(ReadRange{arena, 0, 64}));
+  };
+  EXPECT_TRUE(read_of_held(0));
+  EXPECT_TRUE(read_of_held(1));
+  EXPECT_TRUE(read_of_held(residual_arena(1)));
+  for (const ArenaIndex arena : {-1, 2, 8, residual_arena(0), residual_arena(2), std::numeric_limits<ArenaIndex>::max()})
+    expect_error(read_of_held(arena), ErrorKind::kInvalidArgument, "no such arena");
+  expect_error(read_held(*pool_, state_, nullptr, to_json(ReadRange{0, 0, 64})), ErrorKind::kFailedPrecondition);
 }
 
 TEST_F(ServerStateTest, ReadersKeepTheirVersion) {

@@ -201,11 +201,21 @@ Result<void> decode(const ShardSpec& spec, Encoding encoding, std::span<const st
 }
 
 TopK::TopK(const ShardSpec& spec, double fraction, BufferPool& pool)
-    : spec_(spec), fraction_(fraction), residual_(pool.get(spec.arena_bytes)) {
-  clear();
+    : spec_(spec), fraction_(fraction), pool_(pool), residual_(zeros()), before_(zeros()) {}
+
+Ref<Buffer> TopK::zeros() const {
+  Ref<Buffer> arena = pool_.get(spec_.arena_bytes);
+  std::memset(arena->data(), 0, arena->size());
+  return arena;
 }
 
-void TopK::clear() { std::memset(residual_->data(), 0, residual_->size()); }
+void TopK::clear() { residual_ = zeros(); }
+
+void TopK::resume(std::span<const std::byte> arena) {
+  SHOAL_CHECK(arena.size() == spec_.arena_bytes);
+  residual_ = zeros();
+  std::ranges::copy(arena, residual_->data());
+}
 
 std::span<const float> TopK::residual() const { return {floats(residual_->bytes()), floats_of(spec_)}; }
 
@@ -216,24 +226,27 @@ void TopK::encode(std::span<const std::byte> gradient, std::span<std::byte> payl
   std::memcpy(payload.data(), &picks.count, sizeof picks.count);
   auto* places = reinterpret_cast<uint32_t*>(payload.data() + picks.places_at);
   float* values = floats(payload.subspan(picks.values_at));
+  Ref<Buffer> next = before_->unique() ? std::move(before_) : zeros();
   for (const Segment& segment : spec_.segments) {
-    float* const rest = floats(residual_->bytes()) + segment.offset / sizeof(float);
-    const float* const fresh = floats(gradient) + segment.offset / sizeof(float);
-    for (int64_t i = 0; i < segment.elements(); ++i) rest[i] += fresh[i];
-    select(segment, places, values);
+    const uint64_t first = segment.offset / sizeof(float);
+    float* const rest = floats(next->bytes()) + first;
+    const float* const old = floats(residual_->bytes()) + first;
+    const float* const fresh = floats(gradient) + first;
+    for (int64_t i = 0; i < segment.elements(); ++i) rest[i] = old[i] + fresh[i];
+    select(segment, rest, places, values);
     places += picks_of(segment, fraction_);
     values += picks_of(segment, fraction_);
   }
+  before_ = std::exchange(residual_, std::move(next));
 }
 
 /// Takes the largest magnitudes out of the segment's residual. First those bits are found that the smallest of them has: by
 /// a histogram of the leading bits, then among those in the last bin that counts.
-void TopK::select(const Segment& segment, uint32_t* places, float* values) {
+void TopK::select(const Segment& segment, float* rest, uint32_t* places, float* values) {
   constexpr int kBinBits = 11, kShift = 31 - kBinBits;
   const int64_t elements = segment.elements(), wanted = picks_of(segment, fraction_);
   if (wanted == 0) return;
   const auto first = uint32_t(segment.offset / sizeof(float));
-  float* const rest = floats(residual_->bytes()) + first;
   const auto magnitude = [rest](int64_t i) { return std::bit_cast<uint32_t>(rest[i]) & 0x7fffffffu; };
 
   std::array<uint32_t, size_t(1) << kBinBits> bins{};

@@ -38,15 +38,23 @@ class TopK {
   /// `payload` (encoded_bytes()) from `gradient` and what is left of those before. Of equal magnitudes the first counts.
   void encode(std::span<const std::byte> gradient, std::span<std::byte> payload);
   std::span<const float> residual() const;
+  /// The arena of residual(), and what it was before the last encode(). Later ones leave both alone while somebody else
+  /// holds them.
+  const Ref<Buffer>& kept() const { return residual_; }
+  const Ref<Buffer>& kept_before() const { return before_; }
+  /// Goes on from `arena`, which another process kept.
+  void resume(std::span<const std::byte> arena);
   /// Forgets the rest: the weights are others now.
   void clear();
 
  private:
-  void select(const Segment& segment, uint32_t* places, float* values);
+  Ref<Buffer> zeros() const;
+  void select(const Segment& segment, float* rest, uint32_t* places, float* values);
 
   const ShardSpec& spec_;
   const double fraction_;
-  Ref<Buffer> residual_;
+  BufferPool& pool_;
+  Ref<Buffer> residual_, before_;
   std::vector<uint32_t> candidates_;
 };
 

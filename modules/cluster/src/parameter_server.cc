@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "bounded_lines.h"
+#include "server_reads.h"
 #include "server_state.h"
 #include "shoal/cluster/identity.h"
 #include "shoal/cluster/listen.h"
@@ -21,11 +22,12 @@ constexpr auto kPullParked = std::chrono::seconds(5);   // then "not_ready", so 
 constexpr auto kReplyTimeout = std::chrono::seconds(60);
 constexpr auto kFarewell = std::chrono::seconds(20);    // for the last messages after the end (CONTRACT FA-12)
 constexpr auto kDeserted = std::chrono::seconds(2);     // interrupted, and nobody is connected: nobody will end the job
+constexpr auto kResidualPatience = std::chrono::seconds(10);  // without any part of one
+constexpr auto kResidualsParked = std::chrono::seconds(20);   // then "more", so that the chief does not take us for dead
 constexpr auto kAcceptPause = std::chrono::milliseconds(100);
 constexpr int32_t kTaskIndexMax = 65535;
 constexpr uint64_t kControlBytesMax = uint64_t(64) << 20;
 constexpr uint64_t kMessageOverhead = uint64_t(1) << 20;
-constexpr uint64_t kReadBytesMax = uint64_t(64) << 20;
 
 Error differs(std::string_view what, const std::string& how) {
   return failed_precondition("different " + std::string(what) + ": " + how +
@@ -79,10 +81,11 @@ class Server {
   Task<Result<void>> handle_chunk(Session& session, Message request);
   Task<Result<void>> handle_control(Session& session, Message request);
   Result<Message> chief_control(Session& session, const transport::Control& control);
-  Result<Message> read_held(Session& session, std::string_view text);
+  Task<Result<void>> handle_residuals(Session& session, Message request);
+  Result<void> take_part(Session& session, const Message& request);
 
   Task<Result<void>> reply(Session& session, const Message& request, Message answer, uint8_t status = kStatusOk);
-  Task<Result<void>> reply_weights(Session& session, const Message& request, uint64_t has);
+  Task<Result<void>> reply_weights(Session& session, const Message& request, uint64_t has, uint8_t status = kStatusOk);
   Message ok() { return transport::make_control(env_.buffers(), "ok"); }
   Message finished() { return transport::make_control(env_.buffers(), "finished", to_json(state_.end())); }
 
@@ -305,6 +308,7 @@ Result<void> Server::admit(Session& session) {
 }
 
 void Server::dismiss(Session& session) {
+  if (session.held) state_.release();
   --state_.trainers()[session.trainer].connections;
   if (--trainer_connections_ == 0) lonely_since_ = env_.now();
   const auto other_chief = std::find_if(sessions_.begin(), sessions_.end(), [](Session* s) { return s->chief; });
@@ -329,13 +333,22 @@ Task<Result<void>> Server::handle(Session& session, Message request) {
     case MessageKind::kChunk: co_return co_await handle_chunk(session, std::move(request));
     case MessageKind::kControl: co_return co_await handle_control(session, std::move(request));
     case MessageKind::kSnapshot: {
-      SHOAL_CO_TRY(const transport::SnapshotPart part, transport::read_snapshot_part(request));
-      Result<void> restored = session.chief ? state_.restore(part) : failed_precondition("only the chief restores");
-      Message answer = restored ? ok() : transport::make_error(env_.buffers(), restored.error());
+      Result<void> taken = take_part(session, request);
+      Message answer = taken ? ok() : transport::make_error(env_.buffers(), taken.error());
       co_return co_await reply(session, request, std::move(answer));
     }
     default: co_return invalid_argument("unexpected message kind from a trainer");
   }
+}
+
+/// Of the chief's restore, or of a trainer's residual.
+Result<void> Server::take_part(Session& session, const Message& request) {
+  SHOAL_TRY(const transport::SnapshotPart part, transport::read_snapshot_part(request));
+  if (session.chief) return state_.restore(part);
+  if (!part.name.starts_with("residual/")) return failed_precondition("only the chief restores");
+  SHOAL_TRY_VOID(state_.take_residual(session.trainer, request.head, part));
+  changed_->notify_all();
+  return {};
 }
 
 Task<Result<void>> Server::handle_pull(Session& session, Message request) {
@@ -367,7 +380,8 @@ Task<Result<void>> Server::handle_chunk(Session& session, Message request) {
   if (!*pushed) co_return co_await reply(session, request, transport::make_control(env_.buffers(), "fenced"), kStatusFenced);
   const uint64_t has = chunk.base_version;
   request.body = {};  // the push's memory goes back to its pool before the reply travels
-  co_return co_await reply_weights(session, request, has);
+  const uint8_t status = state_.asks_residual(session.trainer) ? kStatusResidualBit : kStatusOk;
+  co_return co_await reply_weights(session, request, has, status);
 }
 
 Task<Result<void>> Server::handle_control(Session& session, Message request) {
@@ -379,6 +393,12 @@ Task<Result<void>> Server::handle_control(Session& session, Message request) {
     co_return co_await reply(session, request, ok());
   }
   if (control.verb == "welcome") co_return co_await reply(session, request, welcome(session));
+  if (control.verb == "residuals" && session.chief) co_return co_await handle_residuals(session, std::move(request));
+  if (control.verb == "residual") {
+    Result<Message> own = read_residual(env_.buffers(), state_, session.trainer, control.text);
+    if (!own) own = transport::make_error(env_.buffers(), own.error());
+    co_return co_await reply(session, request, std::move(own).value());
+  }
   Result<Message> answer = session.chief ? chief_control(session, control)
                                          : Result<Message>(failed_precondition("only the chief may ask for that"));
   if (!answer) answer = transport::make_error(env_.buffers(), answer.error());
@@ -403,9 +423,10 @@ Result<Message> Server::chief_control(Session& session, const transport::Control
     SHOAL_TRY(session.held, state_.hold());
     return transport::make_control(pool, "held", to_json(session.held->text));
   } else if (control.verb == "read") {
-    return read_held(session, control.text);
+    return read_held(pool, state_, session.held ? &*session.held : nullptr, control.text);
   } else if (control.verb == "release") {
     session.held.reset();
+    state_.release();
   } else if (control.verb == "stop") {
     state_.request_stop();
   } else if (control.verb == "finish") {
@@ -418,22 +439,21 @@ Result<Message> Server::chief_control(Session& session, const transport::Control
   return ok();
 }
 
-Result<Message> Server::read_held(Session& session, std::string_view text) {
-  SHOAL_TRY(const ReadRange range, parse_read_range(text));
-  if (!session.held) return failed_precondition("nothing is held");
-  const HeldState& held = *session.held;
-  if (range.arena < 0 || size_t(range.arena) > held.slots.size()) return invalid_argument("no such arena");
-  const std::span<const std::byte> arena =
-      range.arena == 0 ? held.weights : held.slots[size_t(range.arena) - 1]->bytes();
-  if (range.bytes > kReadBytesMax || range.offset > arena.size() || range.bytes > arena.size() - range.offset) {
-    return invalid_argument("read beyond the end of the arena");
+/// Trainers that are asked with the reply to their next push need time: for the step, and for a dense gradient's bytes.
+Task<Result<void>> Server::handle_residuals(Session& session, Message request) {
+  const SteadyTime parked = env_.after(kResidualsParked);
+  bool late = false;
+  while (session.held && state_.waits_for_residuals() && !late && env_.now() < parked) {
+    Result<void> woken = co_await changed_->wait("residuals of trainers", std::min(parked, env_.after(kResidualPatience)));
+    if (closing_) co_return cancelled();
+    late = !woken && env_.now() < parked;
+    if (!woken && woken.error().kind() != ErrorKind::kDeadlineExceeded) co_return std::move(woken).error();
   }
-  const std::string name = arena_name(range.arena);
-  return transport::make_snapshot_part(env_.buffers(), {.version = held.text.counters.version,
-                                                        .name = name,
-                                                        .offset = range.offset,
-                                                        .total_bytes = arena.size(),
-                                                        .payload = arena.subspan(range.offset, range.bytes)});
+  if (late) env_.log().warning("a checkpoint goes without what a trainer's compression has kept back: it did not come");
+  const bool more = session.held && state_.waits_for_residuals() && !late;
+  std::string trainers = more ? std::string() : to_json(state_.residuals().held());
+  Message answer = transport::make_control(env_.buffers(), more ? "more" : "residuals", std::move(trainers));
+  co_return co_await reply(session, request, std::move(answer));
 }
 
 Task<Result<void>> Server::reply(Session& session, const Message& request, Message answer, uint8_t status) {
@@ -448,8 +468,8 @@ Task<Result<void>> Server::reply(Session& session, const Message& request, Messa
 }
 
 /// `has`: the version that the trainer has; 0: none.
-Task<Result<void>> Server::reply_weights(Session& session, const Message& request, uint64_t has) {
-  return reply(session, request, state_.weights_as(session.hello.weights, has));
+Task<Result<void>> Server::reply_weights(Session& session, const Message& request, uint64_t has, uint8_t status) {
+  return reply(session, request, state_.weights_as(session.hello.weights, has), status);
 }
 
 }  // namespace

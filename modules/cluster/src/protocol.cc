@@ -1,5 +1,6 @@
 #include "shoal/cluster/protocol.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "json_number.h"
@@ -53,7 +54,7 @@ std::map<int, std::string> positions_from(const Json& json) {
 }
 
 Json counters_json(const ShardCounters& counters) { return {counters.version, counters.update_count}; }
-ShardCounters counters_from(const Json& json) { 
+ShardCounters counters_from(const Json& json) {
   return {whole_number<uint64_t>(json.at(0)), whole_number<uint64_t>(json.at(1))};
 }
 
@@ -179,6 +180,19 @@ Result<ReadRange> parse_read_range(std::string_view text) {
   });
 }
 
+std::string to_json(const std::vector<int>& trainers) { return text_of(Json(trainers)); }
+
+Result<std::vector<int>> parse_trainers(std::string_view text) {
+  return parse_as<std::vector<int>>("residuals", text, [](const Json& json) -> Result<std::vector<int>> {
+    std::vector<int> trainers;
+    for (const Json& trainer : json) trainers.push_back(whole_number<int>(trainer));
+    const bool ascend = json.is_array() && std::ranges::is_sorted(trainers);
+    if (!ascend || (!trainers.empty() && (trainers.front() < 0 || trainers.back() >= kTrainersMax)))
+      return data_loss("control message residuals: these are no trainers");
+    return trainers;
+  });
+}
+
 uint64_t spec_hash(const ShardSpec& spec) {
   // How variables once started does not matter for what is held now: without a seed, every chief draws other keys.
   ShardSpec comparable = spec;
@@ -186,16 +200,24 @@ uint64_t spec_hash(const ShardSpec& spec) {
   return fold_in(1, to_json(comparable));
 }
 
-std::string arena_name(ArenaIndex arena) { return arena == 0 ? "weights" : "slot/" + std::to_string(arena - 1); }
+std::string arena_name(ArenaIndex arena) {
+  if (const int trainer = residual_trainer(arena); trainer >= 0) return "residual/" + std::to_string(trainer);
+  return arena == 0 ? "weights" : "slot/" + std::to_string(arena - 1);
+}
 
 Result<ArenaIndex> parse_arena_name(std::string_view name) {
   if (name == "weights") return ArenaIndex(0);
-  ArenaIndex slot = -1;
-  if (name.starts_with("slot/")) std::from_chars(name.data() + 5, name.data() + name.size(), slot);
-  if (slot < 0 || slot >= 8 || arena_name(slot + 1) != name) {
-    return invalid_argument("unknown arena " + std::string(name.substr(0, 64)));
-  }
-  return ArenaIndex(slot + 1);
+  const auto number_behind = [name](std::string_view prefix) {
+    int number = -1;
+    if (name.starts_with(prefix)) std::from_chars(name.data() + prefix.size(), name.data() + name.size(), number);
+    return number;
+  };
+  const int slot = number_behind("slot/"), trainer = number_behind("residual/");
+  ArenaIndex arena = -1;
+  if (slot >= 0 && slot < kSlotsMax) arena = 1 + slot;
+  if (trainer >= 0 && trainer < kTrainersMax) arena = residual_arena(trainer);
+  if (arena < 0 || arena_name(arena) != name) return invalid_argument("unknown arena " + std::string(name.substr(0, 64)));
+  return arena;
 }
 
 }  // namespace shoal::cluster

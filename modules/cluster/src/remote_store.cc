@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "residual_exchange.h"
 #include "row_push.h"
 #include "server_links.h"
 #include "shard_traffic.h"
@@ -20,7 +21,11 @@ constexpr uint64_t kMessageOverhead = uint64_t(1) << 20;
 class RemoteStoreImpl final : public RemoteStore {
  public:
   RemoteStoreImpl(Environment& env, ShardPlan plan, RemoteStoreOptions options)
-      : env_(env), plan_(std::move(plan)), options_(std::move(options)), servers_(env_, options_) {
+      : env_(env),
+        plan_(std::move(plan)),
+        options_(std::move(options)),
+        servers_(env_, options_),
+        residuals_(env_, options_, servers_, traffic_) {
     SHOAL_CHECK(plan_.shards.size() == servers_.size());
     traffic_.reserve(servers_.size());
     for (size_t i = 0; i < servers_.size(); ++i) {
@@ -81,6 +86,7 @@ class RemoteStoreImpl final : public RemoteStore {
   RowPush row_push_;
   bool by_rows_ = false;                // segments with lazy rows travel as rows
   std::vector<ShardTraffic> traffic_;   // no weights: to be pulled
+  ResidualExchange residuals_;
   std::vector<uint64_t> incarnations_;  // of the servers whose state we follow
   uint64_t global_step_ = 0;
   bool stop_ = false;
@@ -89,12 +95,18 @@ class RemoteStoreImpl final : public RemoteStore {
 /// The chief's view of a state that the servers hold for it; read over the chief's own connections.
 class RemoteSnapshot final : public Snapshot {
  public:
-  RemoteSnapshot(ServerLinks& servers, const ShardPlan& plan, Environment& env, StateInfo info)
-      : servers_(servers), plan_(plan), env_(env), info_(std::move(info)) {}
+  /// `own_residuals`: the chief's, by shard; null without.
+  RemoteSnapshot(ServerLinks& servers, const ShardPlan& plan, Environment& env, StateInfo info,
+                 std::vector<Ref<const Buffer>> own_residuals)
+      : servers_(servers), plan_(plan), env_(env), info_(std::move(info)), own_residuals_(std::move(own_residuals)) {}
   const StateInfo& info() const override { return info_; }
   const ShardPlan& plan() const override { return plan_; }
   Task<Result<Part>> read(int shard, ArenaIndex arena, uint64_t offset, uint64_t bytes) override {
     SHOAL_CHECK(bytes <= kPartBytes);
+    if (arena == residual_arena(0)) {
+      const Ref<const Buffer>& own = own_residuals_[size_t(shard)];
+      co_return Part{own->bytes().subspan(offset, bytes), own};
+    }
     std::string range = to_json(ReadRange{arena, offset, bytes});
     SHOAL_CO_TRY(Message message,
                  co_await servers_.control(size_t(shard), "read", std::move(range), env_.after(kRequestTimeout)));
@@ -109,6 +121,7 @@ class RemoteSnapshot final : public Snapshot {
   const ShardPlan& plan_;
   Environment& env_;
   StateInfo info_;
+  std::vector<Ref<const Buffer>> own_residuals_;
 };
 
 bool RemoteStoreImpl::still_held(const std::vector<ServerStatus>& statuses, const RestoreSource* restore) const {
@@ -139,6 +152,7 @@ Task<Result<Ready>> RemoteStoreImpl::prepare(RestoreSource* restore, Deadline de
   if (!ready.attached) {
     for (size_t i = 0; i < servers_.size(); ++i) SHOAL_CO_TRY_VOID(co_await load_shard(i, restore, deadline));
     SHOAL_CO_TRY_VOID(co_await activate(restore, deadline));
+    if (restore) SHOAL_CO_TRY_VOID(co_await residuals_.restore_own(plan_, *restore));
   }
   for (size_t i = 0; i < servers_.size(); ++i) SHOAL_CO_TRY_VOID(co_await pull(i, deadline));
   ready.epoch = servers_.epoch();
@@ -161,6 +175,10 @@ Task<Result<void>> RemoteStoreImpl::load_shard(size_t shard, RestoreSource* rest
   for (ArenaIndex arena = 0; arena <= plan_.shards[shard].slot_count; ++arena) {
     SHOAL_CO_TRY_VOID(co_await restore_arena(shard, arena, *restore, deadline));
   }
+  for (const int trainer : restore->info().residuals) {  // trainers fetch them; the chief has its own
+    if (!residuals_.on() || trainer == options_.identity.trainer_index) continue;
+    SHOAL_CO_TRY_VOID(co_await restore_arena(shard, residual_arena(trainer), *restore, deadline));
+  }
   co_return Result<void>{};
 }
 
@@ -168,7 +186,7 @@ Task<Result<void>> RemoteStoreImpl::load_shard(size_t shard, RestoreSource* rest
 Task<Result<void>> RemoteStoreImpl::restore_arena(size_t shard, ArenaIndex arena, RestoreSource& restore, Deadline deadline) {
   const std::string name = arena_name(arena);
   for (const Segment& segment : plan_.shards[shard].segments) {
-    if (arena > nn::slot_count(segment.variable.rule)) continue;
+    if (residual_trainer(arena) < 0 && arena > nn::slot_count(segment.variable.rule)) continue;
     Ref<Buffer> buffer = env_.buffers().get(segment.bytes);
     Result<void> read;
     Work work = [&] { read = restore.read(segment, arena, buffer->bytes()); };
@@ -238,6 +256,7 @@ Task<Result<Ready>> RemoteStoreImpl::attach_once(Deadline deadline) {
     co_return unavailable("the servers are being restored");
   Ready ready{.global_step = global_step_, .epoch = servers_.epoch(), .attached = true, .position = {}, .stop = stop_};
   if (!welcome.position.empty()) ready.position = std::move(welcome.position);
+  SHOAL_CO_TRY_VOID(co_await residuals_.fetch(env_.after(kRequestTimeout)));
   co_return ready;
 }
 
@@ -277,6 +296,7 @@ Task<Result<void>> RemoteStoreImpl::accept_weights(size_t shard, Message message
   incarnations_[shard] = head.incarnation;
   if (shard == 0) global_step_ = head.global_step;
   if (head.status & kStatusStopBit) stop_ = true;
+  residuals_.note(shard, head.status);
   co_return Result<void>{};
 }
 
@@ -357,6 +377,7 @@ Task<Result<Outcome>> RemoteStoreImpl::commit(Step step, std::span<const double>
     traffic_[i].end_push();
   }
   SHOAL_CO_TRY_VOID(std::move(outcome));
+  SHOAL_CO_TRY_VOID(co_await residuals_.hand_in_asked());
   co_return Outcome{.global_step = global_step_, .applied = true, .stop = stop_};
 }
 
@@ -420,7 +441,8 @@ Task<Result<std::unique_ptr<Snapshot>>> RemoteStoreImpl::snapshot(std::string) {
     }
     info.shards.push_back(state.counters);
   }
-  co_return std::unique_ptr<Snapshot>(new RemoteSnapshot(servers_, plan_, env_, std::move(info)));
+  SHOAL_CO_TRY(info.residuals, co_await residuals_.held());
+  co_return std::unique_ptr<Snapshot>(new RemoteSnapshot(servers_, plan_, env_, std::move(info), residuals_.own()));
 }
 
 Task<Result<uint64_t>> RemoteStoreImpl::global_step() {
@@ -432,6 +454,8 @@ Task<Result<uint64_t>> RemoteStoreImpl::global_step() {
 Task<Result<void>> RemoteStoreImpl::leave(Deadline deadline) {
   for (ShardTraffic& traffic : traffic_) traffic.drop_weights();
   log_traffic();
+  const SteadyTime now = env_.now();
+  SHOAL_CO_TRY_VOID(co_await residuals_.hand_in_last(now + (deadline - now) / 2));  // the word after it matters more
   Result<void> told = co_await servers_.tell_all("done", deadline);
   for (size_t i = 0; i < servers_.size(); ++i) servers_[i].close(Error(ErrorKind::kCancelled, "the trainer is done"));
   co_return told;

@@ -35,7 +35,8 @@ Result<void> ServerState::admit(int trainer, uint64_t incarnation) {
   if (trainer == 0) stop_ = false;  // a stop belongs to the chief that asked for it, not to the one that resumes
   record.incarnation = incarnation;
   record.last_push = 0;
-  record.done = false;
+  record.keeps_back = record.done = false;
+  residuals_.forget_parts(trainer);
   return {};
 }
 
@@ -60,7 +61,8 @@ Result<void> ServerState::prepare(Prepare prepare) {
   SHOAL_TRY_VOID(expect_rows());
   weights_ = transport::make_weights(pool_, arena_bytes());
   positions_.clear();
-  for (auto& [index, trainer] : trainers_) trainer.done = false;
+  residuals_.restart(arena_bytes());
+  for (auto& [index, trainer] : trainers_) trainer.keeps_back = trainer.done = false;
   stop_ = false;
   return shard_->initialise(transport::mutable_payload(weights_));
 }
@@ -85,6 +87,7 @@ Result<void> ServerState::expect_rows() {
 Result<void> ServerState::restore(const transport::SnapshotPart& part) {
   if (phase_ != Phase::kLoading) return failed_precondition("restore outside of loading an epoch");
   SHOAL_TRY(const ArenaIndex arena, parse_arena_name(part.name));
+  if (const int trainer = residual_trainer(arena); trainer >= 0) return residuals_.restore(trainer, part);
   if (arena > shard_->spec().slot_count) return invalid_argument("restore of " + std::string(part.name) + ": no such slot");
   std::span<std::byte> target = arena == 0 ? transport::mutable_payload(weights_) : shard_->mutable_slot(arena - 1);
   if (part.offset > target.size() || part.payload.size() > target.size() - part.offset) {
@@ -133,6 +136,8 @@ Result<bool> ServerState::push(int trainer, const transport::MessageHead& head, 
   SHOAL_TRY_VOID(apply(chunk));
   record.last_push = head.sequence;
   ++record.pushes;
+  record.keeps_back = chunk.encoding == transport::Encoding::kTopK;
+  residuals_.pushed(trainer, head.sequence);
   if (counts_steps_ && !chunk.position.empty()) positions_[trainer].assign(chunk.position);
   return true;
 }
@@ -217,8 +222,24 @@ transport::Message ServerState::rows_since(uint64_t version) {
   return made;
 }
 
-Result<HeldState> ServerState::hold() const {
+Result<void> ServerState::take_residual(int trainer, const transport::MessageHead& head,
+                                        const transport::SnapshotPart& part) {
+  const TrainerRecord& record = trainers_[trainer];
+  if (phase_ != Phase::kReady || head.epoch != epoch_ || head.incarnation != record.incarnation)
+    return failed_precondition("a residual of an epoch, or of a process, that is over");
+  if (part.name != arena_name(residual_arena(trainer)))
+    return failed_precondition("trainer " + std::to_string(trainer) + " may send its own residual only");
+  return residuals_.take(trainer, record, part);
+}
+
+bool ServerState::asks_residual(int trainer) const {
+  const auto found = trainers_.find(trainer);
+  return found != trainers_.end() && residuals_.asks(trainer, found->second);
+}
+
+Result<HeldState> ServerState::hold() {
   if (phase_ != Phase::kReady) return failed_precondition("the server holds no model");
+  residuals_.hold(trainers_);
   HeldState held;
   held.text = {.epoch = epoch_, .global_step = global_step_, .counters = shard_->counters(), .positions = positions_};
   held.weights_body = weights_.body;

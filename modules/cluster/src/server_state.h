@@ -6,21 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "residuals.h"
 #include "row_history.h"
 #include "shoal/cluster/protocol.h"
 #include "shoal/cluster/shard.h"
 #include "shoal/transport/message.h"
 
 namespace shoal::cluster {
-
-struct TrainerRecord {
-  uint64_t incarnation = 0;
-  std::vector<uint64_t> replaced;  ///< incarnations that a newer process took the place of: they stay out
-  uint64_t last_push = 0;  ///< sequence of its newest applied push: a repeated one is answered, not applied again
-  uint64_t pushes = 0;     ///< applied, over all incarnations
-  int connections = 0;
-  bool done = false;
-};
 
 /// State held for a snapshot: references, so training goes on.
 struct HeldState {
@@ -32,7 +24,8 @@ struct HeldState {
 
 class ServerState {
  public:
-  ServerState(bool counts_steps, BufferPool& pool, Logger& log) : counts_steps_(counts_steps), pool_(pool), log_(log) {}
+  ServerState(bool counts_steps, BufferPool& pool, Logger& log)
+      : counts_steps_(counts_steps), pool_(pool), log_(log), residuals_(pool) {}
 
   Phase phase() const { return phase_; }
   uint64_t epoch() const { return epoch_; }
@@ -44,7 +37,7 @@ class ServerState {
   /// The newest version in another encoding: made when it is first asked for. kDense: as above. kSparseRows: what is new for a
   /// trainer that has version `has`; as kDense where that is not known, or 0.
   transport::Message weights_as(transport::Encoding encoding, uint64_t has = 0);
-  std::map<int, TrainerRecord>& trainers() { return trainers_; }
+  TrainerRecords& trainers() { return trainers_; }
   std::string position_of(int trainer) const;
   ServerStatus status() const;
   bool stop_requested() const { return stop_; }
@@ -60,7 +53,15 @@ class ServerState {
   Result<void> activate(StateText state);
   /// Applies a whole push of `trainer`. True: the version advanced (or had by this very push before).
   Result<bool> push(int trainer, const transport::MessageHead& head, const transport::Chunk& chunk);
-  Result<HeldState> hold() const;
+  Result<HeldState> hold();
+  void release() { residuals_.release(); }
+
+  /// A trainer's own part of what its compression keeps back (Residuals::take). FailedPrecondition: another epoch, or
+  /// process.
+  Result<void> take_residual(int trainer, const transport::MessageHead& head, const transport::SnapshotPart& part);
+  bool asks_residual(int trainer) const;
+  bool waits_for_residuals() const { return residuals_.waits(trainers_); }
+  const Residuals& residuals() const { return residuals_; }
 
  private:
   Result<void> expect_rows();
@@ -87,7 +88,8 @@ class ServerState {
   std::vector<SegmentRows> segment_rows_;        // of the push or the reply at hand, by segment
   RowHistory history_;
   std::map<int, std::string> positions_;
-  std::map<int, TrainerRecord> trainers_;
+  TrainerRecords trainers_;
+  Residuals residuals_;
   bool stop_ = false;
   JobEnd end_;
 };

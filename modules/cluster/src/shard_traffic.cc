@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "shoal/cluster/shard.h"
 
@@ -114,9 +115,24 @@ uint64_t ShardTraffic::encoded_size() const {
   return encoded_bytes(spec_, compression_.gradients, compression_.fraction);
 }
 
+void ShardTraffic::end_push() {
+  push_before_ = std::exchange(newest_push_, push_.message.head.sequence);
+  push_ = {};
+}
+
+ShardTraffic::Residual ShardTraffic::residual() const {
+  if (!top_k_ || newest_push_ == 0) return {};
+  return {top_k_->kept(), newest_push_};
+}
+
+ShardTraffic::Residual ShardTraffic::residual_before() const {
+  if (!top_k_ || push_before_ == 0) return {};
+  return {top_k_->kept_before(), push_before_};
+}
+
 void ShardTraffic::restart() {
   drop_weights();
-  version_ = 0;
+  version_ = newest_push_ = push_before_ = 0;
   if (top_k_) top_k_->clear();
 }
 

@@ -46,7 +46,21 @@ class ShardTraffic {
   /// Kept until end_push(), for a retry.
   const transport::Message& push() const { return push_.message; }
   transport::Message& push() { return push_.message; }
-  void end_push() { push_ = {}; }
+  void end_push();
+
+  const ShardSpec& spec() const { return spec_; }
+  /// What top-k keeps back, as an arena. Null without top-k.
+  Ref<const Buffer> kept_back() const { return top_k_ ? Ref<const Buffer>(top_k_->kept()) : Ref<const Buffer>(); }
+  /// The same for a server: with the number of the newest push behind which it was. Null before the first.
+  struct Residual {
+    Ref<const Buffer> arena;
+    uint64_t after = 0;
+  };
+  Residual residual() const;
+  /// As it was before the newest push.
+  Residual residual_before() const;
+  /// Goes on from what another process of this trainer had kept back. Not without top-k.
+  void resume(std::span<const std::byte> residual) { top_k_->resume(residual); }
 
   /// The weights go on from another point: what was kept of earlier gradients is forgotten.
   void restart();
@@ -71,6 +85,7 @@ class ShardTraffic {
   Ref<Buffer> gradient_;  // null: kernels write into the message
   transport::OutgoingChunk push_;
   std::optional<TopK> top_k_;
+  uint64_t newest_push_ = 0, push_before_ = 0;
   std::vector<SegmentRows> rows_;  // by segment, of the message at hand
   TrafficBytes bytes_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 #include "shoal/nn/update_rule.h"
 
@@ -9,6 +10,7 @@ namespace shoal {
 namespace {
 
 constexpr uint64_t kPartBytes = uint64_t(16) << 20;
+constexpr std::string_view kResidual = "/residual/";
 
 checkpoint::SaveInfo save_info(const cluster::StateInfo& state, const SaverOptions& options, WallTime now) {
   checkpoint::SaveInfo info;
@@ -22,18 +24,41 @@ checkpoint::SaveInfo save_info(const cluster::StateInfo& state, const SaverOptio
   return info;
 }
 
+/// Trainers of whom the tensors have the residual.
+std::vector<int> residuals_in(const checkpoint::Manifest& manifest) {
+  std::set<int> trainers;
+  for (const checkpoint::TensorEntry& tensor : manifest.tensors) {
+    if (!tensor.is_slot() || !tensor.name.starts_with(tensor.slot_of + std::string(kResidual))) continue;
+    const std::string_view number = std::string_view(tensor.name).substr(tensor.slot_of.size() + kResidual.size());
+    int trainer = -1;
+    std::from_chars(number.data(), number.data() + number.size(), trainer);
+    if (trainer >= 0 && trainer < cluster::kTrainersMax) trainers.insert(trainer);
+  }
+  return {trainers.begin(), trainers.end()};
+}
+
 }  // namespace
 
 std::string tensor_name(const cluster::Segment& segment, cluster::ArenaIndex arena) {
   if (arena == 0) return segment.variable.name;
+  if (const int trainer = cluster::residual_trainer(arena); trainer >= 0)
+    return segment.variable.name + std::string(kResidual) + std::to_string(trainer);
   return segment.variable.name + "/" + std::string(nn::slot_name(segment.variable.rule, arena - 1));
 }
 
-checkpoint::ArenaLayout arena_layout(const cluster::ShardSpec& spec) {
+std::vector<cluster::ArenaIndex> saved_arenas(const cluster::ShardSpec& spec, const cluster::StateInfo& state) {
+  std::vector<cluster::ArenaIndex> arenas;
+  for (cluster::ArenaIndex arena = 0; arena <= spec.slot_count; ++arena) arenas.push_back(arena);
+  for (const int trainer : state.residuals) arenas.push_back(cluster::residual_arena(trainer));
+  return arenas;
+}
+
+checkpoint::ArenaLayout arena_layout(const cluster::ShardSpec& spec, const cluster::StateInfo& state) {
   checkpoint::ArenaLayout layout;
-  for (cluster::ArenaIndex arena = 0; arena <= spec.slot_count; ++arena) {
+  for (const cluster::ArenaIndex arena : saved_arenas(spec, state)) {
+    const bool residual = cluster::residual_trainer(arena) >= 0;
     for (const cluster::Segment& segment : spec.segments) {
-      if (arena > nn::slot_count(segment.variable.rule)) continue;
+      if (!residual && arena > nn::slot_count(segment.variable.rule)) continue;
       layout.segments.push_back({.name = tensor_name(segment, arena),
                                  .dtype = segment.variable.dtype,
                                  .shape = segment.variable.shape,
@@ -111,7 +136,7 @@ Task<Result<void>> CheckpointSaver::write(cluster::Snapshot& snapshot) {
     begun = checkpoint::Writer::begin(env_.storage(), options_.model_dir, step);
     if (!begun) return;
     for (const cluster::ShardSpec& shard : snapshot.plan().shards) {
-      auto file = (*begun)->add_file(arena_layout(shard));
+      auto file = (*begun)->add_file(arena_layout(shard, snapshot.info()));
       if (file) files.push_back(*file);
       else added = std::move(file).error();
     }
@@ -138,7 +163,7 @@ Task<Result<void>> CheckpointSaver::write(cluster::Snapshot& snapshot) {
 
 Task<Result<void>> CheckpointSaver::stream(cluster::Snapshot& snapshot, checkpoint::Writer& writer, int file, int shard) {
   const cluster::ShardSpec& spec = snapshot.plan().shards[size_t(shard)];
-  for (cluster::ArenaIndex arena = 0; arena <= spec.slot_count; ++arena) {
+  for (const cluster::ArenaIndex arena : saved_arenas(spec, snapshot.info())) {
     for (uint64_t offset = 0; offset < spec.arena_bytes; offset += kPartBytes) {
       const uint64_t bytes = std::min(kPartBytes, spec.arena_bytes - offset);
       SHOAL_CO_TRY(const cluster::Snapshot::Part part, co_await snapshot.read(shard, arena, offset, bytes));
@@ -164,6 +189,7 @@ CheckpointSource::CheckpointSource(std::unique_ptr<checkpoint::Reader> reader) :
     std::from_chars(trainer.data(), trainer.data() + trainer.size(), index);
     if (index >= 0) info_.positions[index] = position;
   }
+  info_.residuals = residuals_in(manifest);
 }
 
 Result<void> CheckpointSource::read(const cluster::Segment& segment, cluster::ArenaIndex arena, std::span<std::byte> out) {

@@ -50,9 +50,11 @@ class CheckpointSaver {
   bool begun_ = false;
 };
 
-/// The segments of one shard as a checkpoint's data file holds them: weights, then slots, arenas laid end to end.
-checkpoint::ArenaLayout arena_layout(const cluster::ShardSpec& spec);
-/// "dense/kernel", or "dense/kernel/momentum" for a slot.
+/// The arenas of one shard that a checkpoint holds, in its order: weights, slots, residuals.
+std::vector<cluster::ArenaIndex> saved_arenas(const cluster::ShardSpec& spec, const cluster::StateInfo& state);
+/// The segments of one shard as a checkpoint's data file holds them: saved_arenas() laid end to end.
+checkpoint::ArenaLayout arena_layout(const cluster::ShardSpec& spec, const cluster::StateInfo& state);
+/// "dense/kernel"; "dense/kernel/momentum" for a slot, "dense/kernel/residual/0" for what top-k keeps back in trainer 0.
 std::string tensor_name(const cluster::Segment& segment, cluster::ArenaIndex arena);
 
 /// A checkpoint as the source of a restore: any number of shards then, any number now.

@@ -8,6 +8,12 @@
 ///   Chunk (closing)          -> Weights, with the push applied | "fenced", status kFenced | "finished" JobEnd, not applied
 ///   "welcome"                -> "welcome" Welcome, as it is now
 ///   "done"                   -> "ok": this trainer makes no more pushes
+/// One that compresses with top-k, beside that:
+///   Snapshot part            -> "ok": a part of its own residual, as it was after the push that the part's version names.
+///   Sent
+///                               whole, in order, where the reply to a push has kStatusResidualBit (then as it was before
+///                               that push), and before "done"
+///   "residual" ReadRange     -> Snapshot part of its own residual | Error NotFound: the server has none
 /// A server that leaves while trainers are connected sends them "finished" JobEnd unasked (reply_to 0).
 /// The chief's, beside that:
 ///   "status"                 -> "status" ServerStatus
@@ -16,6 +22,9 @@
 ///   "ready" Activate         -> "ok": the epoch serves
 ///   "hold"                   -> "held" StateText: a snapshot is held until "release" or the connection's end
 ///   "read" ReadRange         -> Snapshot part
+///   "residuals"              -> "residuals" [trainers]: of those the held state has the residual ("read" gives it) |
+///   "more": some
+///                               are on their way, ask again
 ///   "release"                -> "ok"
 ///   "stop"                   -> "ok": replies ask trainers to stop from now on
 ///   "finish" JobEnd          -> "ok": the job has ended; the server returns
@@ -31,11 +40,12 @@
 
 namespace shoal::cluster {
 
-/// MessageHead::status of replies: a state, and a bit that asks trainers to stop.
+/// MessageHead::status of replies: a state, and bits that ask trainers to stop, and to send their residual.
 inline constexpr uint8_t kStatusOk = 0;
 inline constexpr uint8_t kStatusFenced = 1;  ///< of an epoch that is over: attach again
 inline constexpr uint8_t kStatusStale = 2;   ///< too old for the strategy; dropped and counted
 inline constexpr uint8_t kStatusStateMask = 0x0f;
+inline constexpr uint8_t kStatusResidualBit = 0x40;
 inline constexpr uint8_t kStatusStopBit = 0x80;
 
 enum class Phase : uint8_t { kEmpty = 0, kLoading = 1, kReady = 2, kFinished = 3 };
@@ -106,9 +116,13 @@ struct ReadRange {
 std::string to_json(const ReadRange& range);
 Result<ReadRange> parse_read_range(std::string_view json);
 
+/// Ascending. DataLoss if these are no numbers of trainers.
+std::string to_json(const std::vector<int>& trainers);
+Result<std::vector<int>> parse_trainers(std::string_view json);
+
 uint64_t spec_hash(const ShardSpec& spec);
 
-/// "weights", "slot/0", ... and back (InvalidArgument).
+/// "weights", "slot/0", "residual/0", ... and back (InvalidArgument).
 std::string arena_name(ArenaIndex arena);
 Result<ArenaIndex> parse_arena_name(std::string_view name);
 

@@ -30,10 +30,17 @@ struct StateInfo {
   std::vector<ShardCounters> shards;
   /// Input position of each trainer after the last of its batches that counts. Key: trainer index (chief 0).
   std::map<int, std::string> positions;
+  /// Trainers whose residual_arena() is part of the state, on every shard; ascending.
+  std::vector<int> residuals;
 };
 
-/// Arena 0 is the weights, arena 1 + k is slot k.
+/// Arena 0 is the weights, arena 1 + k is slot k, residual_arena() what a trainer's compression has kept back.
 using ArenaIndex = int32_t;
+inline constexpr int kSlotsMax = 8;
+inline constexpr int kTrainersMax = 65537;  ///< a chief, and workers 0 to 65535
+inline constexpr ArenaIndex residual_arena(int trainer) { return 1 + kSlotsMax + trainer; }
+/// The trainer of a residual_arena(); -1: another arena.
+inline constexpr int residual_trainer(ArenaIndex arena) { return arena > kSlotsMax ? arena - 1 - kSlotsMax : -1; }
 
 /// A held state, read at leisure while training goes on. Destroying it lets go.
 class Snapshot {

@@ -1,0 +1,18 @@
+#pragma once
+/// What a parameter server knows of a trainer, whichever process it is now.
+#include <cstdint>
+#include <vector>
+
+namespace shoal::cluster {
+
+struct TrainerRecord {
+  uint64_t incarnation = 0;
+  std::vector<uint64_t> replaced;  ///< incarnations that a newer process took the place of: they stay out
+  uint64_t last_push = 0;          ///< sequence of its newest applied push: a repeated one is answered, not applied again
+  uint64_t pushes = 0;             ///< applied, over all incarnations
+  bool keeps_back = false;         ///< it has a residual that is not known here: its newest push of this epoch was top-k
+  int connections = 0;
+  bool done = false;
+};
+
+}  // namespace shoal::cluster
