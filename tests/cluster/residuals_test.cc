@@ -43,19 +43,24 @@ class ResidualsTest : public testing::Test {
     trainers_[trainer].keeps_back = false;
     residuals_.forget_parts(trainer);
   }
+  void expect_unwanted(int trainer, uint64_t after) {
+    expect_error(send(trainer, after, 1, 0, 64), ErrorKind::kInvalidArgument, "nobody wants");
+  }
   bool asks(int trainer) { return residuals_.asks(trainer, trainers_[trainer]); }
-  bool waits() const { return residuals_.waits(trainers_); }
-  std::span<const float> held_of(int trainer) { return floats(residuals_.held_of(trainer)->bytes()); }
+  bool waits() const { return !residuals_.awaited(trainers_).empty(); }
+  void hold() { hold_ = residuals_.hold(trainers_); }
+  std::span<const float> held_of(int trainer) { return floats(residuals_.held_of(trainer, hold_)->bytes()); }
 
   std::shared_ptr<BufferPool> pool_ = BufferPool::create();
   Residuals residuals_{*pool_};
   TrainerRecords trainers_;
+  uint64_t hold_ = 0;
 };
 
 TEST_F(ResidualsTest, AskForWhatWasKeptBeforeTheNextPush) {
   push(1);
   push(2);
-  residuals_.hold(trainers_);
+  hold();
   EXPECT_FALSE(asks(1));  // its last reply has left already
   EXPECT_TRUE(waits());
   push(1);
@@ -70,25 +75,38 @@ TEST_F(ResidualsTest, AskForWhatWasKeptBeforeTheNextPush) {
   EXPECT_THAT(residuals_.held(), ElementsAre(1, 2));
   EXPECT_THAT(held_of(1), Each(0.5f));
   EXPECT_THAT(held_of(2), Each(0.25f));
-  residuals_.release();
+  residuals_.release(hold_);
   EXPECT_THAT(residuals_.held(), IsEmpty());
+}
+
+TEST_F(ResidualsTest, AnOlderHoldLetsGoOfNothing) {
+  push(1);
+  hold();
+  const uint64_t older = hold_;
+  hold();
+  push(1);
+  ASSERT_TRUE(send(1, 1, 0.5f));
+  residuals_.release(older);
+  EXPECT_FALSE(residuals_.held_of(1, older));
+  EXPECT_THAT(held_of(1), Each(0.5f));
 }
 
 TEST_F(ResidualsTest, OfWhomHasPushedOnAreNotWaitedFor) {
   push(1);
-  residuals_.hold(trainers_);
+  hold();
   push(1);
   push(1);
   EXPECT_FALSE(asks(1));
   EXPECT_FALSE(waits());
-  ASSERT_TRUE(send(1, 2, 0.5f));  // behind a push that the held state does not have
+  expect_unwanted(1, 2);  // behind a push that the held state does not have
+  ASSERT_TRUE(send(1, 3, 0.5f));
   EXPECT_THAT(residuals_.held(), IsEmpty());
 }
 
 TEST_F(ResidualsTest, OfWhomIsGoneOrDoneAreNotWaitedFor) {
   push(1);
   push(2);
-  residuals_.hold(trainers_);
+  hold();
   trainers_[1].connections = 0;
   EXPECT_TRUE(waits());
   trainers_[2].done = true;
@@ -97,12 +115,12 @@ TEST_F(ResidualsTest, OfWhomIsGoneOrDoneAreNotWaitedFor) {
 
 TEST_F(ResidualsTest, ANewProcessHasNoneOfTheOld) {
   push(1);
-  residuals_.hold(trainers_);
+  hold();
   start_again(1);
   push(1);
   EXPECT_FALSE(asks(1));
   EXPECT_FALSE(waits());
-  ASSERT_TRUE(send(1, 1, 0.5f));  // the same number, of another process
+  ASSERT_TRUE(send(1, 1, 0.5f));  // the same number, of another process: its own, and not the held state's
   EXPECT_THAT(residuals_.held(), IsEmpty());
 }
 
@@ -110,7 +128,7 @@ TEST_F(ResidualsTest, TheChiefAndTrainersWithoutAreNotAsked) {
   push(0);
   push(1);
   trainers_[1].keeps_back = false;
-  residuals_.hold(trainers_);
+  hold();
   push(0);
   EXPECT_FALSE(asks(0));
   EXPECT_FALSE(waits());
@@ -120,7 +138,7 @@ TEST_F(ResidualsTest, ALastWordCountsUntilTheNextPush) {
   push(1);
   ASSERT_TRUE(send(1, 1, 0.5f));
   EXPECT_THAT(floats(residuals_.newest_of(1)->bytes()), Each(0.5f));
-  residuals_.hold(trainers_);
+  hold();
   EXPECT_FALSE(waits());
   EXPECT_THAT(residuals_.held(), ElementsAre(1));
   push(1);
@@ -135,7 +153,7 @@ TEST_F(ResidualsTest, RestoredOnesAreThereUntilTheTrainerPushes) {
   EXPECT_THAT(arena.first(16), Each(2.0f));
   EXPECT_THAT(arena.subspan(16, 16), Each(0.0f));
   EXPECT_THAT(arena.subspan(32), Each(4.0f));
-  residuals_.hold(trainers_);  // nobody has come yet
+  hold();  // nobody has come yet
   EXPECT_THAT(residuals_.held(), ElementsAre(3));
   EXPECT_FALSE(waits());
   push(3);
@@ -146,34 +164,47 @@ TEST_F(ResidualsTest, RestoredOnesAreThereUntilTheTrainerPushes) {
 
 TEST_F(ResidualsTest, ComeInPartsInOrder) {
   push(1);
-  residuals_.hold(trainers_);
+  hold();
   push(1);
   ASSERT_TRUE(send(1, 1, 1, 0, 64));
   ASSERT_TRUE(send(1, 1, 2, 64, 64));
-  ASSERT_TRUE(send(1, 1, 1, 0, 64));  // from the start again
-  ASSERT_TRUE(send(1, 1, 3, 64, 64));
+  residuals_.forget_parts(1);
+  ASSERT_TRUE(send(1, 1, 3, 0, 64));
+  ASSERT_TRUE(send(1, 1, 4, 64, 64));
   EXPECT_TRUE(waits());
-  ASSERT_TRUE(send(1, 1, 4, 128, 64));
+  ASSERT_TRUE(send(1, 1, 5, 128, 64));
   EXPECT_FALSE(waits());
-  EXPECT_EQ(held_of(1)[0], 1.0f);
-  EXPECT_EQ(held_of(1)[16], 3.0f);
-  EXPECT_EQ(held_of(1)[32], 4.0f);
+  EXPECT_EQ(held_of(1)[0], 3.0f);
+  EXPECT_EQ(held_of(1)[16], 4.0f);
+  EXPECT_EQ(held_of(1)[32], 5.0f);
+  EXPECT_EQ(residuals_.bytes_taken(), 5u * 64);
+  expect_unwanted(1, 1);  // once
+}
+
+TEST_F(ResidualsTest, WhatNobodyWantsTakesNoMemory) {
+  expect_unwanted(1, 0);  // it has never pushed
+  push(1);
+  expect_unwanted(1, 2);
+  trainers_[1].keeps_back = false;
+  expect_unwanted(1, 1);
+  EXPECT_EQ(residuals_.bytes_taken(), 0u);
 }
 
 TEST_F(ResidualsTest, RefusePartsThatDoNotFit) {
   push(1);
-  const auto refuses = [&](uint64_t after, uint64_t offset, uint64_t bytes) {
-    expect_error(send(1, after, 1, offset, bytes), ErrorKind::kInvalidArgument, "in order");
+  const auto refuses = [&](uint64_t offset, uint64_t bytes) {
+    expect_error(send(1, 1, 1, offset, bytes), ErrorKind::kInvalidArgument, "in order");
   };
-  refuses(1, 64, 64);
-  refuses(1, 0, kBytes + 64);
+  refuses(64, 64);
+  refuses(0, kBytes + 64);
+  refuses(0, 0);
   ASSERT_TRUE(send(1, 1, 1, 0, 64));
-  refuses(1, 128, 64);
-  ASSERT_TRUE(send(1, 1, 1, 0, 64));
-  refuses(2, 64, 64);
-  ASSERT_TRUE(send(1, 1, 1, 0, 64));
-  refuses(1, 64, kBytes);
-  refuses(1, ~uint64_t(0), 64);
+  refuses(0, 64);  // again
+  refuses(128, 64);
+  refuses(64, kBytes);
+  refuses(64, 0);
+  refuses(~uint64_t(0), 64);
+  EXPECT_EQ(residuals_.bytes_taken(), 64u);
   expect_error(restore(1, 1, 128, 128), ErrorKind::kInvalidArgument, "beyond the end");
   expect_error(restore(1, 1, ~uint64_t(0), 64), ErrorKind::kInvalidArgument, "beyond the end");
 }

@@ -58,6 +58,19 @@ class ServerStateTest : public testing::Test {
     head.sequence = push.sequence;
     return state_.push(push.trainer, head, value_or_raise(transport::read_chunk(out.message)));
   }
+  /// As trainer 1, all of a gradient.
+  void push_top_k() {
+    TopK top_k(spec_, 1, *pool_);
+    transport::Chunk fields{.range_end = spec_.arena_bytes, .closing = true};
+    fields.encoding = Encoding::kTopK;
+    transport::OutgoingChunk out = transport::make_chunk(*pool_, fields, encoded_bytes(spec_, Encoding::kTopK, 1), 1);
+    top_k.encode(filled(spec_, 1, *pool_)->bytes(), out.payload);
+    out.scalars[0] = 1;
+    transport::MessageHead head{.kind = transport::MessageKind::kChunk};
+    head.epoch = head.sequence = 1;
+    head.incarnation = kIncarnation;
+    ASSERT_EQ(value_or_raise(state_.push(1, head, value_or_raise(transport::read_chunk(out.message)))), true);
+  }
   std::span<const float> weights() const { return floats(spec_.segments[0], state_.weights().payload()); }
 };
 
@@ -159,7 +172,7 @@ TEST_F(ServerStateTest, RefusesPushesThatDoNotFitAndKeepsItsState) {
 
 TEST_F(ServerStateTest, ATrainerSendsItsOwnResidualOnly) {
   make_ready();
-  ASSERT_TRUE(push({}));
+  push_top_k();
   const std::vector<std::byte> payload(spec_.arena_bytes, std::byte(1));
   transport::MessageHead head{.kind = transport::MessageKind::kSnapshot};
   head.epoch = 1;
@@ -188,15 +201,20 @@ TEST_F(ServerStateTest, ATrainerSendsItsOwnResidualOnly) {
   expect_error(read(1, residual_arena(2), 64), ErrorKind::kNotFound);
   expect_error(read(1, 0, 64), ErrorKind::kNotFound);
   expect_error(read(2, residual_arena(1), 64), ErrorKind::kNotFound);
-  HeldState held = value_or_raise(state_.hold());
+  HeldState held = value_or_raise(state_.hold(true));
   const auto read_of_held = [&](ArenaIndex arena) {
     return read_held(*pool_, state_, &held, to_json(ReadRange{arena, 0, 64}));
   };
   EXPECT_TRUE(read_of_held(0));
   EXPECT_TRUE(read_of_held(1));
   EXPECT_TRUE(read_of_held(residual_arena(1)));
-  for (const ArenaIndex arena : {-1, 2, 8, residual_arena(0), residual_arena(2), std::numeric_limits<ArenaIndex>::max()})
-    expect_error(read_of_held(arena), ErrorKind::kInvalidArgument, "no such arena");
+  for (const ArenaIndex arena : {-1, 2, 8}) expect_error(read_of_held(arena), ErrorKind::kInvalidArgument, "no such arena");
+  for (const ArenaIndex arena : {residual_arena(0), residual_arena(2), std::numeric_limits<ArenaIndex>::max()})
+    expect_error(read_of_held(arena), ErrorKind::kUnavailable, "not held");
+  const HeldState newer = value_or_raise(state_.hold(true));
+  expect_error(read_of_held(residual_arena(1)), ErrorKind::kUnavailable, "not held");
+  held = value_or_raise(state_.hold());
+  expect_error(read_of_held(residual_arena(1)), ErrorKind::kInvalidArgument, "no such arena");
   expect_error(read_held(*pool_, state_, nullptr, to_json(ReadRange{0, 0, 64})), ErrorKind::kFailedPrecondition);
 }
 

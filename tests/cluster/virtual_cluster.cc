@@ -111,6 +111,7 @@ Environment& VirtualCluster::start_server(int index, const ServerOptions& how) {
   options.identity.incarnation = env.entropy() | 1;
   options.listen_at = server_endpoint(index);
   options.ready_timeout = seconds_to_duration(how.ready_timeout);
+  options.trainers = how.trainers;
   servers_[index].emplace_back(env, run_server_after(env, seconds_to_duration(how.delay), std::move(options)));
   return env;
 }

@@ -68,6 +68,7 @@ class VirtualCluster : public testing::Test {
   struct ServerOptions {
     double delay = 0;  ///< seconds until it opens its port
     double ready_timeout = 60;
+    int trainers = 2;
   };
   /// A process of ps `index`; another one after a kill is a restart.
   Environment& start_server(int index, const ServerOptions& options);

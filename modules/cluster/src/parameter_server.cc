@@ -83,6 +83,7 @@ class Server {
   Result<Message> chief_control(Session& session, const transport::Control& control);
   Task<Result<void>> handle_residuals(Session& session, Message request);
   Result<void> take_part(Session& session, const Message& request);
+  bool is_of_nobody(const transport::SnapshotPart& part) const;
 
   Task<Result<void>> reply(Session& session, const Message& request, Message answer, uint8_t status = kStatusOk);
   Task<Result<void>> reply_weights(Session& session, const Message& request, uint64_t has, uint8_t status = kStatusOk);
@@ -308,8 +309,8 @@ Result<void> Server::admit(Session& session) {
 }
 
 void Server::dismiss(Session& session) {
-  if (session.held) state_.release();
-  --state_.trainers()[session.trainer].connections;
+  if (session.held) state_.release(*session.held);
+  if (--state_.trainers()[session.trainer].connections == 0) state_.forget_parts(session.trainer);
   if (--trainer_connections_ == 0) lonely_since_ = env_.now();
   const auto other_chief = std::find_if(sessions_.begin(), sessions_.end(), [](Session* s) { return s->chief; });
   if (session.chief && other_chief == sessions_.end()) chief_incarnation_ = 0;
@@ -341,9 +342,16 @@ Task<Result<void>> Server::handle(Session& session, Message request) {
   }
 }
 
+/// A residual of a trainer that a job before had, and this one has not.
+bool Server::is_of_nobody(const transport::SnapshotPart& part) const {
+  const Result<ArenaIndex> arena = parse_arena_name(part.name);
+  return arena && residual_trainer(*arena) >= options_.trainers;
+}
+
 /// Of the chief's restore, or of a trainer's residual.
 Result<void> Server::take_part(Session& session, const Message& request) {
   SHOAL_TRY(const transport::SnapshotPart part, transport::read_snapshot_part(request));
+  if (session.chief && is_of_nobody(part)) return {};
   if (session.chief) return state_.restore(part);
   if (!part.name.starts_with("residual/")) return failed_precondition("only the chief restores");
   SHOAL_TRY_VOID(state_.take_residual(session.trainer, request.head, part));
@@ -381,6 +389,7 @@ Task<Result<void>> Server::handle_chunk(Session& session, Message request) {
   const uint64_t has = chunk.base_version;
   request.body = {};  // the push's memory goes back to its pool before the reply travels
   const uint8_t status = state_.asks_residual(session.trainer) ? kStatusResidualBit : kStatusOk;
+  if (state_.residuals().wanted()) changed_->notify_all();  // one that has pushed on is not waited for
   co_return co_await reply_weights(session, request, has, status);
 }
 
@@ -420,13 +429,13 @@ Result<Message> Server::chief_control(Session& session, const transport::Control
     SHOAL_TRY_VOID(state_.activate(std::move(text)));
     env_.log().info("model ready at global step " + std::to_string(state_.global_step()));
   } else if (control.verb == "hold") {
-    SHOAL_TRY(session.held, state_.hold());
+    SHOAL_TRY(session.held, state_.hold(control.text == "residuals"));
     return transport::make_control(pool, "held", to_json(session.held->text));
   } else if (control.verb == "read") {
     return read_held(pool, state_, session.held ? &*session.held : nullptr, control.text);
   } else if (control.verb == "release") {
+    if (session.held) state_.release(*session.held);
     session.held.reset();
-    state_.release();
   } else if (control.verb == "stop") {
     state_.request_stop();
   } else if (control.verb == "finish") {
@@ -440,17 +449,32 @@ Result<Message> Server::chief_control(Session& session, const transport::Control
 }
 
 /// Trainers that are asked with the reply to their next push need time: for the step, and for a dense gradient's bytes.
+/// Those of a job that was interrupted get none.
 Task<Result<void>> Server::handle_residuals(Session& session, Message request) {
+  SHOAL_CO_TRY(const transport::Control control, transport::read_control(request));
+  const bool now = control.text == "now";
   const SteadyTime parked = env_.after(kResidualsParked);
-  bool late = false;
-  while (session.held && state_.waits_for_residuals() && !late && env_.now() < parked) {
-    Result<void> woken = co_await changed_->wait("residuals of trainers", std::min(parked, env_.after(kResidualPatience)));
+  SteadyTime patience = env_.after(kResidualPatience);
+  uint64_t taken = state_.residuals().bytes_taken();
+  std::vector<int> awaited = state_.awaited_residuals();
+  const auto may_wait = [&] {
+    return !now && session.held && !awaited.empty() && env_.now() < std::min(parked, patience) &&
+           !env_.interrupted().stop_requested();
+  };
+  while (may_wait()) {
+    Result<void> woken = co_await changed_->wait("residuals of trainers", std::min(parked, patience));
     if (closing_) co_return cancelled();
-    late = !woken && env_.now() < parked;
     if (!woken && woken.error().kind() != ErrorKind::kDeadlineExceeded) co_return std::move(woken).error();
+    if (state_.residuals().bytes_taken() != taken) patience = env_.after(kResidualPatience);
+    taken = state_.residuals().bytes_taken();
+    awaited = state_.awaited_residuals();
   }
-  if (late) env_.log().warning("a checkpoint goes without what a trainer's compression has kept back: it did not come");
-  const bool more = session.held && state_.waits_for_residuals() && !late;
+  const bool more = !now && !awaited.empty() && env_.now() < patience && !env_.interrupted().stop_requested();
+  if (!more && !awaited.empty()) {
+    env_.log().warning_once("residual of " + std::to_string(awaited.front()),
+                            "a checkpoint goes without what the compression of trainer " + std::to_string(awaited.front()) +
+                                " has kept back: it did not come in time");
+  }
   std::string trainers = more ? std::string() : to_json(state_.residuals().held());
   Message answer = transport::make_control(env_.buffers(), more ? "more" : "residuals", std::move(trainers));
   co_return co_await reply(session, request, std::move(answer));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 
 #include "json_number.h"
 
@@ -186,7 +187,7 @@ Result<std::vector<int>> parse_trainers(std::string_view text) {
   return parse_as<std::vector<int>>("residuals", text, [](const Json& json) -> Result<std::vector<int>> {
     std::vector<int> trainers;
     for (const Json& trainer : json) trainers.push_back(whole_number<int>(trainer));
-    const bool ascend = json.is_array() && std::ranges::is_sorted(trainers);
+    const bool ascend = json.is_array() && std::ranges::adjacent_find(trainers, std::greater_equal()) == trainers.end();
     if (!ascend || (!trainers.empty() && (trainers.front() < 0 || trainers.back() >= kTrainersMax)))
       return data_loss("control message residuals: these are no trainers");
     return trainers;

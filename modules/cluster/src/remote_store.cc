@@ -152,9 +152,9 @@ Task<Result<Ready>> RemoteStoreImpl::prepare(RestoreSource* restore, Deadline de
   if (!ready.attached) {
     for (size_t i = 0; i < servers_.size(); ++i) SHOAL_CO_TRY_VOID(co_await load_shard(i, restore, deadline));
     SHOAL_CO_TRY_VOID(co_await activate(restore, deadline));
-    if (restore) SHOAL_CO_TRY_VOID(co_await residuals_.restore_own(plan_, *restore));
   }
   for (size_t i = 0; i < servers_.size(); ++i) SHOAL_CO_TRY_VOID(co_await pull(i, deadline));
+  SHOAL_CO_TRY_VOID(co_await residuals_.fetch());
   ready.epoch = servers_.epoch();
   ready.global_step = global_step_;
   ready.stop = stop_;
@@ -175,8 +175,8 @@ Task<Result<void>> RemoteStoreImpl::load_shard(size_t shard, RestoreSource* rest
   for (ArenaIndex arena = 0; arena <= plan_.shards[shard].slot_count; ++arena) {
     SHOAL_CO_TRY_VOID(co_await restore_arena(shard, arena, *restore, deadline));
   }
-  for (const int trainer : restore->info().residuals) {  // trainers fetch them; the chief has its own
-    if (!residuals_.on() || trainer == options_.identity.trainer_index) continue;
+  for (const int trainer : restore->info().residuals) {  // trainers fetch them, the chief too
+    if (!residuals_.on()) break;
     SHOAL_CO_TRY_VOID(co_await restore_arena(shard, residual_arena(trainer), *restore, deadline));
   }
   co_return Result<void>{};
@@ -256,7 +256,7 @@ Task<Result<Ready>> RemoteStoreImpl::attach_once(Deadline deadline) {
     co_return unavailable("the servers are being restored");
   Ready ready{.global_step = global_step_, .epoch = servers_.epoch(), .attached = true, .position = {}, .stop = stop_};
   if (!welcome.position.empty()) ready.position = std::move(welcome.position);
-  SHOAL_CO_TRY_VOID(co_await residuals_.fetch(env_.after(kRequestTimeout)));
+  SHOAL_CO_TRY_VOID(co_await residuals_.fetch());
   co_return ready;
 }
 
@@ -427,8 +427,9 @@ Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard) {
 
 Task<Result<std::unique_ptr<Snapshot>>> RemoteStoreImpl::snapshot(std::string) {
   StateInfo info;
+  const std::string what = residuals_.on() ? "residuals" : "";
   for (size_t i = 0; i < servers_.size(); ++i) {
-    SHOAL_CO_TRY(const Message answer, co_await servers_.control(i, "hold", {}, env_.after(kRequestTimeout)));
+    SHOAL_CO_TRY(const Message answer, co_await servers_.control(i, "hold", what, env_.after(kRequestTimeout)));
     SHOAL_CO_TRY(const transport::Control text, transport::read_control(answer));
     SHOAL_CO_TRY(StateText state, parse_state(text.text));
     if (state.epoch != servers_.epoch()) {
@@ -455,7 +456,8 @@ Task<Result<void>> RemoteStoreImpl::leave(Deadline deadline) {
   for (ShardTraffic& traffic : traffic_) traffic.drop_weights();
   log_traffic();
   const SteadyTime now = env_.now();
-  SHOAL_CO_TRY_VOID(co_await residuals_.hand_in_last(now + (deadline - now) / 2));  // the word after it matters more
+  Result<void> handed_in = co_await residuals_.hand_in_last(now + (deadline - now) / 2, deadline);
+  static_cast<void>(handed_in);  // the word after it matters more
   Result<void> told = co_await servers_.tell_all("done", deadline);
   for (size_t i = 0; i < servers_.size(); ++i) servers_[i].close(Error(ErrorKind::kCancelled, "the trainer is done"));
   co_return told;

@@ -29,25 +29,27 @@ Task<Result<void>> ResidualExchange::hand_in_asked() {
   for (size_t i = 0; i < asked_.size(); ++i) {
     if (!asked_[i]) continue;
     asked_[i] = false;
-    SHOAL_CO_TRY_VOID(co_await hand_in(i, traffic_[i].residual_before(), kNoDeadline));
+    SHOAL_CO_TRY_VOID(co_await hand_in(i, traffic_[i].residual_before(), kNoDeadline, kNoDeadline));
   }
   co_return Result<void>{};
 }
 
-Task<Result<void>> ResidualExchange::hand_in_last(Deadline deadline) {
+Task<Result<void>> ResidualExchange::hand_in_last(SteadyTime enough, Deadline deadline) {
+  if (chief() || servers_.job_end()) co_return Result<void>{};
   for (size_t i = 0; i < traffic_.size(); ++i) {
-    if (!servers_[i].connected()) continue;
-    SHOAL_CO_TRY_VOID(co_await hand_in(i, traffic_[i].residual(), deadline));
+    SHOAL_CO_TRY_VOID(co_await hand_in(i, traffic_[i].residual(), enough, deadline));
   }
   co_return Result<void>{};
 }
 
-/// Unavailable is not told here: whoever needs the server next finds it gone.
-Task<Result<void>> ResidualExchange::hand_in(size_t shard, ShardTraffic::Residual residual, Deadline deadline) {
+/// Errors are not told here: whoever needs the server next finds it gone.
+Task<Result<void>> ResidualExchange::hand_in(size_t shard, ShardTraffic::Residual residual, SteadyTime enough,
+                                             Deadline deadline) {
   if (!residual.arena) co_return Result<void>{};
   const std::string name = arena_name(own_arena());
   const std::span<const std::byte> arena = residual.arena->bytes();
-  for (uint64_t done = 0; done < arena.size(); done += kResidualPartBytes) {
+  for (uint64_t done = 0; done < arena.size() && env_.now() < enough; done += kResidualPartBytes) {
+    if (!servers_[shard].connected()) break;
     const transport::SnapshotPart part{.version = residual.after,
                                        .name = name,
                                        .offset = done,
@@ -57,26 +59,25 @@ Task<Result<void>> ResidualExchange::hand_in(size_t shard, ShardTraffic::Residua
     const Deadline soon = std::min(deadline, env_.after(kRequestTimeout));
     auto answer = co_await servers_.request(shard, std::move(message), soon);
     if (answer) continue;
-    if (answer.error().kind() == ErrorKind::kCancelled) co_return std::move(answer).error();
     env_.log().info(to_string(servers_[shard].server()) +
                     " does not get what compression has kept back: " + answer.error().message());
-    co_return Result<void>{};
+    break;
   }
   co_return Result<void>{};
 }
 
-Task<Result<void>> ResidualExchange::fetch(Deadline deadline) {
-  for (size_t i = 0; on_ && i < traffic_.size(); ++i) SHOAL_CO_TRY_VOID(co_await fetch(i, deadline));
+Task<Result<void>> ResidualExchange::fetch() {
+  for (size_t i = 0; on_ && i < traffic_.size(); ++i) SHOAL_CO_TRY_VOID(co_await fetch(i));
   co_return Result<void>{};
 }
 
-Task<Result<void>> ResidualExchange::fetch(size_t shard, Deadline deadline) {
+Task<Result<void>> ResidualExchange::fetch(size_t shard) {
   const uint64_t bytes = traffic_[shard].spec().arena_bytes;
   if (bytes == 0) co_return Result<void>{};
   const Ref<Buffer> arena = env_.buffers().get(bytes);
   for (uint64_t done = 0; done < bytes; done += kResidualPartBytes) {
     std::string range = to_json(ReadRange{own_arena(), done, std::min(kResidualPartBytes, bytes - done)});
-    auto answer = co_await servers_.control(shard, "residual", std::move(range), deadline);
+    auto answer = co_await servers_.control(shard, "residual", std::move(range), env_.after(kRequestTimeout));
     if (!answer && answer.error().kind() == ErrorKind::kNotFound) co_return Result<void>{};
     if (!answer) co_return std::move(answer).error();
     SHOAL_CO_TRY(const transport::SnapshotPart part, transport::read_snapshot_part(*answer));
@@ -88,51 +89,38 @@ Task<Result<void>> ResidualExchange::fetch(size_t shard, Deadline deadline) {
   co_return Result<void>{};
 }
 
-Task<Result<void>> ResidualExchange::restore_own(const ShardPlan& plan, RestoreSource& restore) {
-  const std::vector<int>& saved = restore.info().residuals;
-  if (!on_ || !std::ranges::binary_search(saved, options_.identity.trainer_index)) co_return Result<void>{};
-  Result<void> restored;
-  Work read = [&] {
-    for (size_t i = 0; i < plan.shards.size() && restored; ++i) {
-      const Ref<Buffer> arena = env_.buffers().get(plan.shards[i].arena_bytes);
-      std::ranges::fill(arena->bytes(), std::byte());
-      for (const Segment& segment : plan.shards[i].segments) {
-        if (restored) restored = restore.read(segment, own_arena(), arena->bytes().subspan(segment.offset, segment.bytes));
-      }
-      if (restored) traffic_[i].resume(arena->bytes());
-    }
-  };
-  SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(read)));
-  co_return restored;
-}
-
+/// All servers at once, so that a silent trainer is waited for once.
 Task<Result<std::vector<int>>> ResidualExchange::held() {
   if (!on_) co_return std::vector<int>();
-  std::vector<int> all;
-  bool first = true;
-  for (size_t i = 0; i < servers_.size(); ++i) {
-    if (traffic_[i].spec().arena_bytes == 0) continue;
-    SHOAL_CO_TRY(std::vector<int> here, co_await held_by(i));
-    if (!std::exchange(first, false)) {
-      std::vector<int> both;
-      std::ranges::set_intersection(all, here, std::back_inserter(both));
-      here = std::move(both);
-    }
-    all = std::move(here);
+  std::vector<std::vector<int>> by_shard(traffic_.size());
+  TaskGroup group(env_);
+  for (size_t i = 0; i < traffic_.size(); ++i) group.spawn(ask_held(i, by_shard[i]));
+  SHOAL_CO_TRY_VOID(co_await group.join());
+  std::optional<std::vector<int>> all;
+  for (size_t i = 0; i < traffic_.size(); ++i) {
+    if (traffic_[i].spec().arena_bytes == 0) continue;  // holds nothing of anybody
+    std::vector<int> both;
+    if (all) std::ranges::set_intersection(*all, by_shard[i], std::back_inserter(both));
+    all = all ? std::move(both) : std::move(by_shard[i]);
   }
-  all.insert(all.begin(), options_.identity.trainer_index);
-  co_return all;
+  if (!all) all.emplace();
+  all->insert(all->begin(), options_.identity.trainer_index);
+  co_return std::move(*all);
 }
 
-Task<Result<std::vector<int>>> ResidualExchange::held_by(size_t shard) {
+Task<Result<void>> ResidualExchange::ask_held(size_t shard, std::vector<int>& trainers) {
   const SteadyTime end = env_.after(kAllResidualsMax);
   for (;;) {
+    const bool now = env_.now() >= end || env_.interrupted().stop_requested();
+    std::string how = now ? "now" : "";
     SHOAL_CO_TRY(const transport::Message answer,
-                 co_await servers_.control(shard, "residuals", {}, env_.after(kRequestTimeout)));
+                 co_await servers_.control(shard, "residuals", std::move(how), env_.after(kRequestTimeout)));
     SHOAL_CO_TRY(const transport::Control text, transport::read_control(answer));
-    if (text.verb == "residuals") co_return parse_trainers(text.text);
-    if (text.verb != "more") co_return data_loss("a server answered '" + std::string(text.verb) + "' to residuals");
-    if (env_.now() >= end) co_return std::vector<int>();
+    if (text.verb == "residuals") {
+      SHOAL_CO_TRY(trainers, parse_trainers(text.text));
+      co_return Result<void>{};
+    }
+    if (text.verb != "more" || now) co_return data_loss("a server answered '" + std::string(text.verb) + "' to residuals");
   }
 }
 

@@ -19,24 +19,23 @@ class ResidualExchange {
   void note(size_t shard, uint8_t status);
   /// What servers asked for since, as it was before the newest push. Best effort: training goes on without.
   Task<Result<void>> hand_in_asked();
-  /// What is kept now, to all servers: no push follows. Best effort.
-  Task<Result<void>> hand_in_last(Deadline deadline);
+  /// What is kept now, to all servers: no push follows. Best effort; begins no part after `enough`.
+  Task<Result<void>> hand_in_last(SteadyTime enough, Deadline deadline);
   /// Goes on from what servers have for this trainer.
-  Task<Result<void>> fetch(Deadline deadline);
+  Task<Result<void>> fetch();
 
   /// Whether residuals belong to what is saved and restored.
   bool on() const { return on_; }
-  /// Chief: goes on from what a checkpoint has for it.
-  Task<Result<void>> restore_own(const ShardPlan& plan, RestoreSource& restore);
   /// Chief, while a state is held: trainers whose residual every server has, and the chief itself.
   Task<Result<std::vector<int>>> held();
   /// Chief: its own, by shard.
   std::vector<Ref<const Buffer>> own() const;
 
  private:
-  Task<Result<void>> hand_in(size_t shard, ShardTraffic::Residual residual, Deadline deadline);
-  Task<Result<void>> fetch(size_t shard, Deadline deadline);
-  Task<Result<std::vector<int>>> held_by(size_t shard);
+  Task<Result<void>> hand_in(size_t shard, ShardTraffic::Residual residual, SteadyTime enough, Deadline deadline);
+  Task<Result<void>> fetch(size_t shard);
+  Task<Result<void>> ask_held(size_t shard, std::vector<int>& trainers);
+  bool chief() const { return options_.identity.trainer_index == 0; }
   ArenaIndex own_arena() const { return residual_arena(options_.identity.trainer_index); }
 
   Environment& env_;

@@ -24,21 +24,30 @@ Result<void> Residuals::restore(int trainer, const transport::SnapshotPart& part
   return {};
 }
 
+Residuals::Due* Residuals::due_of(int trainer, const TrainerRecord& record, uint64_t push) {
+  const auto due = held_.find(trainer);
+  const bool same = due != held_.end() && due->second.incarnation == record.incarnation && due->second.last_push == push;
+  return same && !due->second.arena ? &due->second : nullptr;
+}
+
 Result<void> Residuals::take(int trainer, const TrainerRecord& record, const transport::SnapshotPart& part) {
-  Coming& coming = coming_[trainer];
-  if (part.offset == 0) coming = {pool_.get(arena_bytes_), 0, part.version};
-  if (part.total_bytes != arena_bytes_ || part.version != coming.after || part.offset != coming.filled ||
-      part.payload.size() > arena_bytes_ - coming.filled) {
-    coming_.erase(trainer);
-    return invalid_argument("a residual's parts have to come in order, and to be " + std::to_string(arena_bytes_) +
+  if (!record.keeps_back || (part.version != record.last_push && !due_of(trainer, record, part.version)))
+    return invalid_argument("nobody wants what compression kept back at push " + std::to_string(part.version));
+  const auto known = coming_.find(trainer);
+  const bool begins = known == coming_.end() || known->second.after != part.version;
+  const uint64_t filled = begins ? 0 : known->second.filled;
+  if (part.total_bytes != arena_bytes_ || part.offset != filled || part.payload.empty() ||
+      part.payload.size() > arena_bytes_ - filled) {
+    return invalid_argument("the parts of a residual have to come in order, and to be " + std::to_string(arena_bytes_) +
                             " bytes together");
   }
-  std::ranges::copy(part.payload, coming.arena->data() + coming.filled);
+  Coming& coming = coming_[trainer];
+  if (begins) coming = {pool_.get(arena_bytes_), 0, part.version};
+  std::ranges::copy(part.payload, coming.arena->data() + filled);
   coming.filled += part.payload.size();
+  bytes_taken_ += part.payload.size();
   if (coming.filled < arena_bytes_) return {};
-  const auto due = held_.find(trainer);
-  if (due != held_.end() && due->second.incarnation == record.incarnation && due->second.last_push == coming.after)
-    due->second.arena = coming.arena;
+  if (Due* const due = due_of(trainer, record, coming.after)) due->arena = coming.arena;
   if (record.last_push == coming.after) newest_[trainer] = coming.arena;
   coming_.erase(trainer);
   return {};
@@ -56,9 +65,10 @@ Ref<const Buffer> Residuals::newest_of(int trainer) const {
 }
 
 /// A chief that holds a state does not train meanwhile, and keeps its own residual beside.
-void Residuals::hold(const TrainerRecords& trainers) {
+uint64_t Residuals::hold(const TrainerRecords& trainers) {
   held_.clear();
-  if (arena_bytes_ == 0) return;
+  ++hold_;
+  if (arena_bytes_ == 0) return hold_;
   for (const auto& [trainer, arena] : newest_) held_[trainer].arena = arena;
   for (const auto& [trainer, record] : trainers) {
     if (!record.keeps_back && !held_.contains(trainer)) continue;
@@ -67,6 +77,11 @@ void Residuals::hold(const TrainerRecords& trainers) {
     due.last_push = record.last_push;
   }
   held_.erase(0);
+  return hold_;
+}
+
+void Residuals::release(uint64_t hold) {
+  if (hold == hold_) held_.clear();
 }
 
 bool Residuals::is_asked(const Due& due, const TrainerRecord& record) {
@@ -78,15 +93,16 @@ bool Residuals::asks(int trainer, const TrainerRecord& record) const {
   return due != held_.end() && is_asked(due->second, record);
 }
 
-bool Residuals::waits(const TrainerRecords& trainers) const {
-  return std::ranges::any_of(held_, [&trainers](const auto& entry) {
-    const auto found = trainers.find(entry.first);
-    if (found == trainers.end() || found->second.connections == 0 || found->second.done) return false;
+std::vector<int> Residuals::awaited(const TrainerRecords& trainers) const {
+  std::vector<int> awaited;
+  for (const auto& [trainer, due] : held_) {
+    const auto found = trainers.find(trainer);
+    if (found == trainers.end() || found->second.connections == 0 || found->second.done) continue;
     const TrainerRecord& record = found->second;
-    const Due& due = entry.second;
     const bool to_be_asked = !due.arena && due.incarnation == record.incarnation && due.next_push == 0;
-    return to_be_asked || is_asked(due, record);
-  });
+    if (to_be_asked || is_asked(due, record)) awaited.push_back(trainer);
+  }
+  return awaited;
 }
 
 std::vector<int> Residuals::held() const {
@@ -97,9 +113,9 @@ std::vector<int> Residuals::held() const {
   return trainers;
 }
 
-Ref<const Buffer> Residuals::held_of(int trainer) const {
+Ref<const Buffer> Residuals::held_of(int trainer, uint64_t hold) const {
   const auto found = held_.find(trainer);
-  return found == held_.end() ? Ref<const Buffer>() : found->second.arena;
+  return hold != hold_ || found == held_.end() ? Ref<const Buffer>() : found->second.arena;
 }
 
 }  // namespace shoal::cluster

@@ -28,8 +28,9 @@ Result<transport::Message> read_held(BufferPool& pool, const ServerState& state,
   if (range.arena == 0) return read_part(pool, range, held->weights, version);
   if (range.arena > 0 && size_t(range.arena) <= held->slots.size())
     return read_part(pool, range, held->slots[size_t(range.arena) - 1]->bytes(), version);
-  const Ref<const Buffer> residual = state.residuals().held_of(residual_trainer(range.arena));
-  if (!residual) return invalid_argument("no such arena");
+  if (residual_trainer(range.arena) < 0 || held->residuals == 0) return invalid_argument("no such arena");
+  const Ref<const Buffer> residual = state.residuals().held_of(residual_trainer(range.arena), held->residuals);
+  if (!residual) return unavailable("what a trainer's compression kept back is not held, or not any more");
   return read_part(pool, range, residual->bytes(), version);
 }
 

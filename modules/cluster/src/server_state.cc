@@ -237,10 +237,10 @@ bool ServerState::asks_residual(int trainer) const {
   return found != trainers_.end() && residuals_.asks(trainer, found->second);
 }
 
-Result<HeldState> ServerState::hold() {
+Result<HeldState> ServerState::hold(bool residuals) {
   if (phase_ != Phase::kReady) return failed_precondition("the server holds no model");
-  residuals_.hold(trainers_);
   HeldState held;
+  if (residuals) held.residuals = residuals_.hold(trainers_);
   held.text = {.epoch = epoch_, .global_step = global_step_, .counters = shard_->counters(), .positions = positions_};
   held.weights_body = weights_.body;
   held.weights = weights_.payload();

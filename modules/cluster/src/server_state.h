@@ -20,6 +20,7 @@ struct HeldState {
   Ref<const Buffer> weights_body;
   std::span<const std::byte> weights;
   std::vector<Ref<const Buffer>> slots;
+  uint64_t residuals = 0;  ///< the number of this hold there; 0: none are wanted
 };
 
 class ServerState {
@@ -53,15 +54,17 @@ class ServerState {
   Result<void> activate(StateText state);
   /// Applies a whole push of `trainer`. True: the version advanced (or had by this very push before).
   Result<bool> push(int trainer, const transport::MessageHead& head, const transport::Chunk& chunk);
-  Result<HeldState> hold();
-  void release() { residuals_.release(); }
+  /// `residuals`: what trainers keep back is wanted too.
+  Result<HeldState> hold(bool residuals = false);
+  void release(const HeldState& held) { residuals_.release(held.residuals); }
 
   /// A trainer's own part of what its compression keeps back (Residuals::take). FailedPrecondition: another epoch, or
   /// process.
   Result<void> take_residual(int trainer, const transport::MessageHead& head, const transport::SnapshotPart& part);
   bool asks_residual(int trainer) const;
-  bool waits_for_residuals() const { return residuals_.waits(trainers_); }
+  std::vector<int> awaited_residuals() const { return residuals_.awaited(trainers_); }
   const Residuals& residuals() const { return residuals_; }
+  void forget_parts(int trainer) { residuals_.forget_parts(trainer); }
 
  private:
   Result<void> expect_rows();

@@ -31,8 +31,9 @@ std::vector<int> residuals_in(const checkpoint::Manifest& manifest) {
     if (!tensor.is_slot() || !tensor.name.starts_with(tensor.slot_of + std::string(kResidual))) continue;
     const std::string_view number = std::string_view(tensor.name).substr(tensor.slot_of.size() + kResidual.size());
     int trainer = -1;
-    std::from_chars(number.data(), number.data() + number.size(), trainer);
-    if (trainer >= 0 && trainer < cluster::kTrainersMax) trainers.insert(trainer);
+    const auto read = std::from_chars(number.data(), number.data() + number.size(), trainer);
+    const bool whole = read.ec == std::errc() && read.ptr == number.data() + number.size();
+    if (whole && trainer >= 0 && trainer < cluster::kTrainersMax) trainers.insert(trainer);
   }
   return {trainers.begin(), trainers.end()};
 }

@@ -20,9 +20,9 @@
 ///   "prepare" Prepare        -> "ok": a new epoch is being loaded; the old one is gone
 ///   Snapshot part            -> "ok": bytes of an arena
 ///   "ready" Activate         -> "ok": the epoch serves
-///   "hold"                   -> "held" StateText: a snapshot is held until "release" or the connection's end
+///   "hold" ["residuals"]     -> "held" StateText: a snapshot is held until "release" or the connection's end
 ///   "read" ReadRange         -> Snapshot part
-///   "residuals"              -> "residuals" [trainers]: of those the held state has the residual ("read" gives it) |
+///   "residuals" ["now"]      -> "residuals" [trainers]: of those the held state has the residual ("read" gives it) |
 ///   "more": some
 ///                               are on their way, ask again
 ///   "release"                -> "ok"
