@@ -15,10 +15,15 @@ namespace {
 using transport::Message;
 
 constexpr auto kPatience = std::chrono::seconds(60);
+constexpr size_t kRetainedBytesMax = size_t(4) << 30;  // or the largest messages are paged in again each time
 
 std::unique_ptr<Environment> make_task(const char* name, const PairOptions& options, const TransportTable& table) {
-  return make_production_environment(
-      {.task = name, .sink = {}, .transports = table, .pool_threads = 1, .spin = options.spin});
+  return make_production_environment({.task = name,
+                                      .sink = {},
+                                      .transports = table,
+                                      .pool_threads = 1,
+                                      .spin = options.spin,
+                                      .buffers = BufferPool::create(kRetainedBytesMax)});
 }
 
 }  // namespace
@@ -35,7 +40,7 @@ Pair::Pair(const PairOptions& options) : options_(options) {
 }
 
 Pair::~Pair() {
-  if (connection_) connection_->close(unavailable("done"));
+  if (connection_) value_or_raise(client_->run(hang_up()));
   thread_.join();
   connection_.reset();
   accepted_.reset();
@@ -45,7 +50,10 @@ Pair::~Pair() {
 transport::Transport& Pair::transport_of(Environment& env) const { return *value_or_raise(env.transport(options_.scheme)); }
 
 transport::LinkOptions Pair::link_options() const {
-  return {.receive_bytes_max = uint64_t(2) << 30, .checksum = options_.checksum, .credential = options_.credential};
+  return {.receive_bytes_max = uint64_t(2) << 30,
+          .send_queue_bytes_max = options_.send_queue_bytes_max,
+          .checksum = options_.checksum,
+          .credential = options_.credential};
 }
 
 uint64_t Pair::copied() const {
@@ -55,6 +63,12 @@ uint64_t Pair::copied() const {
 Task<Result<void>> Pair::connect() {
   auto connecting = transport_of(*client_).connect(listener_->endpoint(), link_options(), client_->after(kPatience));
   SHOAL_CO_TRY(connection_, co_await std::move(connecting));
+  co_return Result<void>();
+}
+
+/// On the client's strand, where what closing says leaves at once: its event loop does not turn again.
+Task<Result<void>> Pair::hang_up() {
+  connection_->close(unavailable("done"));
   co_return Result<void>();
 }
 

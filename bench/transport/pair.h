@@ -15,6 +15,7 @@ struct PairOptions {
   bool checksum = false;
   std::shared_ptr<const transport::Credential> credential;  ///< of both tasks; none: nothing is encrypted
   Duration spin = Duration::zero();  ///< of both event loops (ProductionOptions::spin)
+  uint64_t send_queue_bytes_max = transport::LinkOptions().send_queue_bytes_max;
 };
 
 /// What a run of messages took.
@@ -38,12 +39,15 @@ class Pair {
   /// `count` messages of `bytes` one way, each a new one of the pool. With `touch` the sender fills them and the receiver
   /// adds them up, so that every byte passes through both.
   Exchange stream(size_t bytes, int64_t count, bool touch);
+  /// Buffers of messages that stream() had in use at most, so far.
+  size_t buffers_made() const { return size_t(client_->buffers().stats().fresh_count); }
 
  private:
   enum class Mode : uint8_t { kEcho = 1, kSink = 2, kSinkAndRead = 3 };
   Task<Result<void>> serve();
   Task<Result<void>> answer(transport::Message message);
   Task<Result<void>> connect();
+  Task<Result<void>> hang_up();
   Task<Result<void>> ask(size_t bytes, int64_t count, Exchange& exchange);
   Task<Result<void>> send_all(size_t bytes, int64_t count, bool touch, Exchange& exchange);
   Task<Result<void>> finish();

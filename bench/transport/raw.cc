@@ -110,12 +110,12 @@ Exchange socket_push_pull(size_t bytes, int64_t count) {
   return exchange;
 }
 
-Exchange hand_over(size_t bytes, int64_t count) {
-  const size_t slots = bytes <= (size_t(1) << 20) ? 8 : 2;
+Exchange hand_over(size_t bytes, int64_t count, size_t slots) {
   SharedMemory memory(2 * sizeof(Signal) + slots * align_up(bytes));
   auto *const filled = new (memory.data()) Signal, *const freed = new (memory.data() + sizeof(Signal)) Signal;
   std::byte* const data = memory.data() + 2 * sizeof(Signal);
   const auto slot = [&](int64_t i) { return data + size_t(i) % slots * align_up(bytes); };
+  std::memset(data, 1, slots * align_up(bytes));  // a message's memory has been used before, too
   uint64_t sum = 0;
   return together(
       [&](Exchange&) {

@@ -16,9 +16,9 @@ Exchange socket_stream(size_t bytes, int64_t count, bool touch);
 /// `bytes` of floats to a process of its own, which adds them to its own and sends the sum back, over such a socket. Forks,
 /// so no other thread may run.
 Exchange socket_push_pull(size_t bytes, int64_t count);
-/// What socket_stream does, through slots of shared memory that are handed over by a counter each way: filled, handed over,
-/// read.
-Exchange hand_over(size_t bytes, int64_t count);
+/// What socket_stream does, through `slots` pieces of shared memory that are handed over by a counter each way: filled,
+/// handed over, read.
+Exchange hand_over(size_t bytes, int64_t count, size_t slots);
 /// Seconds for a memcpy of `bytes`, source and target warm where they fit a cache.
 double copy_seconds(size_t bytes);
 

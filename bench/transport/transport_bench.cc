@@ -7,8 +7,8 @@
 // by the two tasks per payload byte, and for `spin` both event loops look for work before they sleep (1 ms). `limit` is the
 // raw round trip over blocking sockets (tcp), the same through OpenSSL (tcp+tls) or through shared memory (others, one
 // word), `times` the median over that. stream: messages one way, filled by the sender and added up by the receiver. GB/s;
-// processor ns per KiB; `limit` is the same over raw sockets (tcp), through OpenSSL (tcp+tls) or slots of shared memory,
-// `share` the part of it that was reached.
+// processor ns per KiB; `limit` is the same over raw sockets (tcp), through OpenSSL (tcp+tls) or slots of shared memory, as
+// many as the transport used `buffers` for messages; `share` the part of it that was reached.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -26,6 +26,7 @@ namespace {
 
 constexpr double kBudget = 0.3;  // seconds of a measurement
 constexpr Duration kSpin = std::chrono::milliseconds(1);
+constexpr uint64_t kQueueBytesMax = 64 << 10;  // of a stream: messages wait for their receiver, not in a queue
 
 std::string size_name(size_t bytes) {
   if (bytes >= size_t(1) << 20) return std::to_string(bytes >> 20) + "MiB";
@@ -67,20 +68,21 @@ Exchange& round_trip_limit(const PairOptions& options, size_t bytes) {
   return limit_of(spin ? "spinning" : "futex", [=](int64_t n) { return futex_round_trips(n, spin); });
 }
 
-Exchange stream_limit(const PairOptions& options, size_t bytes, int64_t count) {
+/// `buffers`: as many as the transport used, so that what lies in which cache is the same.
+Exchange stream_limit(const PairOptions& options, size_t bytes, int64_t count, size_t buffers) {
   switch (limit_for(options)) {
     case Limit::kSockets: return socket_stream(bytes, count, true);
     case Limit::kTls: return tls_stream(bytes, count, true);
     case Limit::kMemory: break;
   }
-  return hand_over(bytes, count);
+  return hand_over(bytes, count, buffers);
 }
 
 double rate(const Exchange& exchange, size_t bytes) {
   return double(bytes) * double(exchange.one_way.count()) / exchange.seconds;
 }
 
-void round_trip(benchmark::State& state, const PairOptions& options, size_t bytes) {
+void round_trip(benchmark::State& state, PairOptions options, size_t bytes) {
   Pair pair(options);
   Exchange taken = measure([&](int64_t count) { return pair.round_trips(bytes, count); }, 200'000);
   for (auto _ : state) state.SetIterationTime(taken.round_trips.percentile(0.5));
@@ -93,28 +95,32 @@ void round_trip(benchmark::State& state, const PairOptions& options, size_t byte
   state.counters["times"] = taken.round_trips.percentile(0.5) / limit;
 }
 
-void stream(benchmark::State& state, const PairOptions& options, size_t bytes) {
+void stream(benchmark::State& state, PairOptions options, size_t bytes) {
+  options.send_queue_bytes_max = kQueueBytesMax;
   Pair pair(options);
-  const int64_t most = std::max<int64_t>(3, (int64_t(4) << 30) / int64_t(bytes + 1024));
-  const Exchange taken =
-      measure([&](int64_t count) { return pair.stream(bytes, count, true); }, std::min<int64_t>(most, 300'000));
+  const int64_t most = std::clamp<int64_t>((int64_t(4) << 30) / int64_t(bytes + 1024), 3, 300'000);
+  const auto run = [&](int64_t count) { return pair.stream(bytes, count, true); };
+  (void)run(16);  // the pool gets its buffers, and both sides their pages
+  const Exchange taken = measure(run, most);
   const double messages = double(taken.one_way.count()), all = double(bytes) * messages;
   for (auto _ : state) state.SetIterationTime(taken.seconds / messages);
-  Exchange raw = measure(
+  const size_t buffers = std::max<size_t>(2, pair.buffers_made());
+  const Exchange raw = measure(
       [&](int64_t count) {
-        Exchange exchange = stream_limit(options, bytes, count);
+        Exchange exchange = stream_limit(options, bytes, count, buffers);
         for (int64_t i = 0; i < count; ++i) exchange.one_way.add(0);
         return exchange;
       },
-      std::min<int64_t>(most, 300'000));
+      most);
   state.counters["GB/s"] = 1e-9 * rate(taken, bytes);
   state.counters["ns/KiB"] = 1e9 * taken.processor_seconds / (all / 1024);
   state.counters["copied/byte"] = double(taken.bytes_copied) / all;
+  state.counters["buffers"] = double(buffers);
   state.counters["limit GB/s"] = 1e-9 * rate(raw, bytes);
   state.counters["share"] = rate(taken, bytes) / rate(raw, bytes);
 }
 
-using Measurement = void (*)(benchmark::State&, const PairOptions&, size_t);
+using Measurement = void (*)(benchmark::State&, PairOptions, size_t);
 
 void add(const std::string& name, Measurement measurement, const PairOptions& options, size_t bytes) {
   benchmark::RegisterBenchmark((name + "/" + size_name(bytes)).c_str(),
@@ -134,7 +140,10 @@ void add_scheme(const std::string& name, const PairOptions& options) {
     add(name + "/round_trip", &round_trip, options, bytes);
     add(name + "/round_trip_spin", &round_trip, spinning, bytes);
   }
-  for (const size_t bytes : kSizes) add(name + "/stream", &stream, options, bytes);
+  for (const size_t bytes : kSizes) {
+    add(name + "/stream", &stream, options, bytes);
+    add(name + "/stream_spin", &stream, spinning, bytes);
+  }
 }
 
 void add_limits_to_heading() {

@@ -19,10 +19,11 @@ void Link::flush() {
 Link::Filled Link::fill_ring() {
   Filled filled = Filled::kIdle;
   while (load_next()) {
+    take_back();  // a task that sends without a pause gets its buffers back while they are in the cache
     const Result<bool> room = outbox_->has_room();
     filled = Filled::kBlocked;
     if (!room) broken_ = room.error().with_context(*name_);
-    if (!room || !*room) break;
+    if (broken_ || !*room) break;
     const Result<void> reachable = make_reachable(*next_);
     const Result<Outbox::Put> put = reachable ? outbox_->put(*next_, next_is_final_) : reachable.error();
     if (!put) broken_ = put.error().with_context(*name_);
