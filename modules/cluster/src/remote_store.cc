@@ -65,6 +65,7 @@ class RemoteStoreImpl final : public RemoteStore {
   Task<Result<void>> load_shard(size_t shard, RestoreSource* restore, Deadline deadline);
   Task<Result<void>> restore_arena(size_t shard, ArenaIndex arena, RestoreSource& restore, Deadline deadline);
   Task<Result<void>> activate(RestoreSource* restore, Deadline deadline);
+  Task<Result<StateInfo>> hold();
   Task<Result<void>> pull(size_t shard, Deadline deadline);
   Task<Result<void>> pull_once(size_t shard, Deadline deadline);
   Task<Result<void>> deliver(size_t shard);
@@ -426,6 +427,16 @@ Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard) {
 }
 
 Task<Result<std::unique_ptr<Snapshot>>> RemoteStoreImpl::snapshot(std::string) {
+  Result<StateInfo> info = co_await hold();
+  if (!info) {  // what some servers hold by now would stay in their memory until the next time
+    Result<void> released = co_await servers_.tell_all("release", env_.after(kRequestTimeout));
+    static_cast<void>(released);
+    co_return std::move(info).error();
+  }
+  co_return std::unique_ptr<Snapshot>(new RemoteSnapshot(servers_, plan_, env_, std::move(info).value(), residuals_.own()));
+}
+
+Task<Result<StateInfo>> RemoteStoreImpl::hold() {
   StateInfo info;
   const std::string what = residuals_.on() ? "residuals" : "";
   for (size_t i = 0; i < servers_.size(); ++i) {
@@ -433,7 +444,7 @@ Task<Result<std::unique_ptr<Snapshot>>> RemoteStoreImpl::snapshot(std::string) {
     SHOAL_CO_TRY(const transport::Control text, transport::read_control(answer));
     SHOAL_CO_TRY(StateText state, parse_state(text.text));
     if (state.epoch != servers_.epoch()) {
-      Result<std::unique_ptr<Snapshot>> other = unavailable(to_string(servers_[i].server()) + " is in another epoch");
+      Result<StateInfo> other = unavailable(to_string(servers_[i].server()) + " is in another epoch");
       co_return servers_.noted(std::move(other));
     }
     if (i == 0) {
@@ -443,7 +454,7 @@ Task<Result<std::unique_ptr<Snapshot>>> RemoteStoreImpl::snapshot(std::string) {
     info.shards.push_back(state.counters);
   }
   SHOAL_CO_TRY(info.residuals, co_await residuals_.held());
-  co_return std::unique_ptr<Snapshot>(new RemoteSnapshot(servers_, plan_, env_, std::move(info), residuals_.own()));
+  co_return info;
 }
 
 Task<Result<uint64_t>> RemoteStoreImpl::global_step() {

@@ -9,10 +9,9 @@
 ///   "welcome"                -> "welcome" Welcome, as it is now
 ///   "done"                   -> "ok": this trainer makes no more pushes
 /// One that compresses with top-k, beside that:
-///   Snapshot part            -> "ok": a part of its own residual, as it was after the push that the part's version names.
-///   Sent
-///                               whole, in order, where the reply to a push has kStatusResidualBit (then as it was before
-///                               that push), and before "done"
+///   Snapshot part            -> "ok": a part of its own residual, as it was after the push that the part's version
+///                               names. Sent whole, in order, where the reply to a push has kStatusResidualBit (then as
+///                               it was before that push), and before "done"
 ///   "residual" ReadRange     -> Snapshot part of its own residual | Error NotFound: the server has none
 /// A server that leaves while trainers are connected sends them "finished" JobEnd unasked (reply_to 0).
 /// The chief's, beside that:
@@ -22,9 +21,8 @@
 ///   "ready" Activate         -> "ok": the epoch serves
 ///   "hold" ["residuals"]     -> "held" StateText: a snapshot is held until "release" or the connection's end
 ///   "read" ReadRange         -> Snapshot part
-///   "residuals" ["now"]      -> "residuals" [trainers]: of those the held state has the residual ("read" gives it) |
-///   "more": some
-///                               are on their way, ask again
+///   "residuals" ["now"]      -> "residuals" [trainers]: of those the held state has the residual ("read" gives it)
+///                               | "more": some are on their way, ask again
 ///   "release"                -> "ok"
 ///   "stop"                   -> "ok": replies ask trainers to stop from now on
 ///   "finish" JobEnd          -> "ok": the job has ended; the server returns

@@ -11,8 +11,8 @@ namespace shoal::cluster {
 struct ServerMemory {
   uint64_t versions = 0;  ///< (W + 2) P: the current one, the next while it is made, one on its way to each trainer
   uint64_t slots = 0;     ///< S P
-  uint64_t updates =
-      0;  ///< W P: a received push of each trainer; with top-k, whose pushes are small, its residual for a checkpoint
+  /// W P: a received push of each trainer; with top-k, whose pushes are small, its residual for a checkpoint.
+  uint64_t updates = 0;
   uint64_t snapshot = 0;  ///< (1 + S) P: what a checkpoint being written holds, once training has gone on
   uint64_t total() const { return versions + slots + updates + snapshot; }
 };
