@@ -61,15 +61,20 @@ std::unique_ptr<Kernel> make_few_rows_dense(const Context& context, const Kernel
 }
 
 std::unique_ptr<Kernel> make_few_rows_grad_input(const Context& context, const FewRows& sizes) {
-  return make_loop([sizes, threads = context.threads](const KernelCall& call) {
+  const int64_t blocks = few_rows_blocks(sizes.out), size = sizes.rows * sizes.in;
+  const auto run = [=, threads = context.threads](const KernelCall& call) {
     const float *dy = floats(call.inputs[0]), *w = floats(call.inputs[1]);
     float* const dx = floats(call.outputs[0]);
-    constexpr int64_t kColumns = 16;  // to a vector
-    parallel_for(threads, (sizes.in + kColumns - 1) / kColumns, weight_bytes(sizes), [&](int64_t first, int64_t last) {
-      few_rows_grad_input(sizes, dy, w, dx, first * kColumns, std::min(last * kColumns, sizes.in));
+    float* const partials = blocks > 1 ? reinterpret_cast<float*>(call.scratch) : dx;
+    parallel_for(threads, blocks, weight_bytes(sizes), [&](int64_t first, int64_t last) {
+      for (int64_t b = first; b < last; ++b) {
+        few_rows_grad_input(sizes, dy, w, partials + b * size, sizes.out * b / blocks, sizes.out * (b + 1) / blocks);
+      }
     });
+    if (blocks > 1) few_rows_sum(partials, blocks, size, dx);
     return Result<void>();
-  });
+  };
+  return make_loop(run, blocks > 1 ? size_t(blocks * size) * sizeof(float) : 0);
 }
 
 }  // namespace

@@ -58,10 +58,9 @@ SHOAL_ALWAYS_INLINE void dense(const FewRows& sizes, const float* x, const float
 
 /// dx += of `kOutputs` rows of w (dx = of the first ones).
 template <int64_t kRows, int64_t kOutputs>
-SHOAL_ALWAYS_INLINE void add_rows(const FewRows& sizes, const float* dy, const float* w, float* dx, int64_t first,
-                                  int64_t last, bool accumulate) {
-  int64_t j = first;
-  for (; j + kLanes <= last; j += kLanes) {
+SHOAL_ALWAYS_INLINE void add_rows(const FewRows& sizes, const float* dy, const float* w, float* dx, bool accumulate) {
+  int64_t j = 0;
+  for (; j + kLanes <= sizes.in; j += kLanes) {
     Vector sums[kRows];
     for (int64_t row = 0; row < kRows; ++row) sums[row] = accumulate ? load(dx + row * sizes.in + j) : Vector{};
 #pragma GCC unroll 8
@@ -72,7 +71,7 @@ SHOAL_ALWAYS_INLINE void add_rows(const FewRows& sizes, const float* dy, const f
     }
     for (int64_t row = 0; row < kRows; ++row) store(dx + row * sizes.in + j, sums[row]);
   }
-  for (; j < last; ++j) {
+  for (; j < sizes.in; ++j) {
     for (int64_t row = 0; row < kRows; ++row) {
       float sum = accumulate ? dx[row * sizes.in + j] : 0.0f;
       for (int64_t o = 0; o < kOutputs; ++o) sum += w[o * sizes.in + j] * dy[row * sizes.out + o];
@@ -85,11 +84,11 @@ template <int64_t kRows>
 SHOAL_ALWAYS_INLINE void grad_input(const FewRows& sizes, const float* dy, const float* w, float* dx, int64_t first,
                                     int64_t last) {
   constexpr int64_t kOutputs = 8;
-  int64_t o = 0;
-  for (; o + kOutputs <= sizes.out; o += kOutputs) {
-    add_rows<kRows, kOutputs>(sizes, dy + o, w + o * sizes.in, dx, first, last, o > 0);
+  int64_t o = first;
+  for (; o + kOutputs <= last; o += kOutputs) {
+    add_rows<kRows, kOutputs>(sizes, dy + o, w + o * sizes.in, dx, o > first);
   }
-  for (; o < sizes.out; ++o) add_rows<kRows, 1>(sizes, dy + o, w + o * sizes.in, dx, first, last, o > 0);
+  for (; o < last; ++o) add_rows<kRows, 1>(sizes, dy + o, w + o * sizes.in, dx, o > first);
 }
 
 template <int64_t kRows>
@@ -131,10 +130,25 @@ SHOAL_VECTOR_LOOP void few_rows_dense(const FewRows& sizes, const float* x, cons
             [&](auto rows) __attribute__((always_inline)) { dense<rows()>(sizes, x, w, bias, y, first, last); });
 }
 
-SHOAL_VECTOR_LOOP void few_rows_grad_input(const FewRows& sizes, const float* dy, const float* w, float* dx, int64_t first,
-                                           int64_t last) {
-  with_rows(sizes.rows,
-            [&](auto rows) __attribute__((always_inline)) { grad_input<rows()>(sizes, dy, w, dx, first, last); });
+SHOAL_VECTOR_LOOP void few_rows_grad_input(const FewRows& sizes, const float* dy, const float* w, float* partial,
+                                           int64_t first, int64_t last) {
+  with_rows(
+      sizes.rows, [&](auto rows)
+                      __attribute__((always_inline)) { grad_input<rows()>(sizes, dy, w, partial, first, last); });
+}
+
+SHOAL_VECTOR_LOOP void few_rows_sum(const float* partials, int64_t count, int64_t size, float* sum) {
+  int64_t i = 0;
+  for (; i + kLanes <= size; i += kLanes) {
+    Vector value = load(partials + i);
+    for (int64_t k = 1; k < count; ++k) value += load(partials + k * size + i);
+    store(sum + i, value);
+  }
+  for (; i < size; ++i) {
+    float value = partials[i];
+    for (int64_t k = 1; k < count; ++k) value += partials[k * size + i];
+    sum[i] = value;
+  }
 }
 
 SHOAL_VECTOR_LOOP void few_rows_grad_kernel(const FewRows& sizes, const float* dy, const float* x, float* dw, int64_t first,

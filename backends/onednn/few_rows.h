@@ -1,7 +1,9 @@
 #pragma once
-/// Dense layers on so few rows that the weights' way from memory is all that counts: each weight is read once, in order.
+/// Dense layers on so few rows that the weights' way from memory is all that counts: each weight is read once, in order,
+/// and all three products divide w by its rows, so that a thread finds in its own cache what it read or updated before.
 /// The sums' order is the code's, so bits do not depend on threads; as in panels.h, they depend on whether the instruction
 /// set fuses multiplications and additions.
+#include <algorithm>
 #include <cstdint>
 
 namespace shoal::backends::onednn {
@@ -17,8 +19,15 @@ struct FewRows {
 /// y = x w^T + bias (null: none), the columns [first, last) of it.
 void few_rows_dense(const FewRows& sizes, const float* x, const float* w, const float* bias, float* y, int64_t first,
                     int64_t last);
-/// dx = dy w, the columns [first, last) of it.
-void few_rows_grad_input(const FewRows& sizes, const float* dy, const float* w, float* dx, int64_t first, int64_t last);
+/// Blocks of rows of w that dx = dy w is summed by, how many threads there may be: block b ends at row
+/// out * (b + 1) / blocks.
+inline int64_t few_rows_blocks(int64_t out) { return std::clamp<int64_t>(out / 64, 1, 16); }
+/// partial [rows, in] = dy w of the rows [first, last) of w alone.
+void few_rows_grad_input(const FewRows& sizes, const float* dy, const float* w, float* partial, int64_t first,
+                         int64_t last);
+/// sum[i] = partials[0][i] + partials[1][i] + ..., in that order, for `count` arrays of `size` floats, one behind the
+/// other.
+void few_rows_sum(const float* partials, int64_t count, int64_t size, float* sum);
 /// dw = dy^T x, the rows [first, last) of it, the first of them at dw.
 void few_rows_grad_kernel(const FewRows& sizes, const float* dy, const float* x, float* dw, int64_t first, int64_t last);
 

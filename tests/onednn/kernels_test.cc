@@ -269,6 +269,34 @@ TEST_F(Onednn, OwnLoopsGiveTheSameBitsOnAnyNumberOfThreads) {
   }
 }
 
+TEST_F(Onednn, DenseLayersOfFewRowsGiveTheSameBitsOnAnyNumberOfThreads) {
+  constexpr int64_t kIn = 701, kOut = 1030;  // worth a team, and even nowhere
+  for (int64_t rows = 1; rows <= 4; ++rows) {
+    Graph graph;
+    const Value x = graph.input("x", DType::kFloat32, {rows, kIn});
+    const Value dy = graph.input("dy", DType::kFloat32, {rows, kOut});
+    const Value w = graph.variable("w", {kOut, kIn});
+    const std::vector<Value> fetches{ops::dense(x, w, Value()), graph.add("dense_grad_input", {dy, w})[0],
+                                     graph.add("dense_grad_kernel", {dy, x})[0]};
+    const Feeds feeds{
+        {"x", random_tensor({rows, kIn}, 1)}, {"dy", random_tensor({rows, kOut}, 2)}, {"w", random_tensor({kOut, kIn}, 3)}};
+    auto run = [&](int threads) {
+      Runner runner = value_or_raise(Runner::make(*backend_, graph, {.fetches = fetches, .threads = threads}));
+      value_or_raise(runner.run(feeds));
+      std::vector<Tensor> results;
+      for (size_t i = 0; i < fetches.size(); ++i) results.push_back(runner.fetched(i));
+      return results;
+    };
+    const auto one = run(1);
+    for (int threads : {2, 3, 5}) {
+      const auto several = run(threads);
+      for (size_t i = 0; i < one.size(); ++i) {
+        EXPECT_TRUE(same_bits(several[i], one[i])) << "value " << i << ", rows " << rows << ", threads " << threads;
+      }
+    }
+  }
+}
+
 /// oneDNN may round differently on another number of threads, but not much; and the same number gives the same bits.
 TEST_F(Onednn, PrimitivesAgreeOnAnyNumberOfThreads) {
   Cnn cnn;
