@@ -11,6 +11,20 @@ struct Sequence {
   const Buffer* end() const { return buffers.data() + buffers.size(); }
 };
 
+/// Whether the peer is on this machine.
+bool is_near(const Socket& socket) {
+  error_code error;
+  const SocketAddress there = socket.remote_endpoint(error);
+  if (error) return false;
+  const SocketAddress here = socket.local_endpoint(error);
+  return !error && (is_loopback(there) || there.address() == here.address());
+}
+
+// Sending to a peer on this machine is a copy that the peer copies from: what it has not taken yet should be in the cache.
+// Left to itself the kernel lets megabytes pile up. With this (the kernel doubles it) a megabyte there and back takes 0.3
+// ms in place of 0.55. Other peers are as far as they are, and the kernel finds out how much may be under way.
+constexpr int kNearSendBufferBytes = 512 << 10;
+
 }  // namespace
 
 Stream::Stream(Socket socket) : socket_(std::move(socket)) {
@@ -18,6 +32,7 @@ Stream::Stream(Socket socket) : socket_(std::move(socket)) {
   socket_.non_blocking(true, ignored);
   socket_.set_option(asio::ip::tcp::no_delay(true),
                      ignored);  // the handshake too: its parts would wait 40 ms for each other
+  if (is_near(socket_)) socket_.set_option(asio::socket_base::send_buffer_size(kNearSendBufferBytes), ignored);
 }
 
 Stream::Stream(Socket socket, TlsContext& tls, TlsSide side, std::optional<PeerIdentity> expected_peer)
