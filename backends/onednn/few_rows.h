@@ -19,7 +19,7 @@ struct FewRows {
 /// y = x w^T + bias (null: none), the columns [first, last) of it.
 void few_rows_dense(const FewRows& sizes, const float* x, const float* w, const float* bias, float* y, int64_t first,
                     int64_t last);
-/// Blocks of rows of w that dx = dy w is summed by, how many threads there may be: block b ends at row
+/// How many blocks of rows of w the sums of dx = dy w are made of, on any number of threads: block b ends before row
 /// out * (b + 1) / blocks.
 inline int64_t few_rows_blocks(int64_t out) { return std::clamp<int64_t>(out / 64, 1, 16); }
 /// partial [rows, in] = dy w of the rows [first, last) of w alone.

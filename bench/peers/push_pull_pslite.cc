@@ -9,25 +9,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "program.h"
+#include "push_pull_peer.h"
 
 namespace shoal::bench {
 namespace {
-
-struct Options {
-  std::vector<int64_t> bytes{4 << 10, 64 << 10, 1 << 20, 16 << 20, 100'000'000};
-  double seconds = 1;
-};
-
-constexpr size_t kRoundsMax = 200'000;
 
 /// A port of 127.0.0.1 that nobody has now.
 int free_port() {
@@ -83,28 +74,17 @@ pid_t start(const char* role) {
   ::_exit(0);
 }
 
-double now_seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-std::vector<double> rounds(ps::KVWorker<float>& worker, ps::Key key, size_t count, double seconds) {
+Latencies rounds(ps::KVWorker<float>& worker, ps::Key key, size_t count, double seconds) {
   const ps::SArray<ps::Key> keys{key};
   ps::SArray<float> value(count, 1.0f), sum(count, 0.0f);
-  std::vector<double> taken;
-  const double end = now_seconds() + seconds;
-  while ((now_seconds() < end || taken.size() < 3) && taken.size() < kRoundsMax) {
-    const float before = sum[count - 1];
-    const double start = now_seconds();
-    worker.Wait(worker.ZPushPull(keys, value, &sum));
-    taken.push_back(now_seconds() - start);
-    if (!(sum[count - 1] > before) && sum[count - 1] < 1e7f) {
-      std::fprintf(stderr, "push_pull_pslite: the answer is not the sum\n");
-      std::exit(1);
-    }
-  }
-  std::sort(taken.begin(), taken.end());
-  return taken;
+  const Latencies taken = timed_rounds(seconds, [&] { worker.Wait(worker.ZPushPull(keys, value, &sum)); });
+  const float rounds = float(taken.count());
+  if (sum[0] == rounds && sum[count - 1] == rounds) return taken;
+  std::fprintf(stderr, "push_pull_pslite: the answer is not the sum\n");
+  std::exit(1);
 }
 
-Result<void> work(const Options& options) {
+Result<void> work(const PeerOptions& options) {
   ::setenv("DMLC_PS_ROOT_URI", "127.0.0.1", 1);
   ::setenv("DMLC_PS_ROOT_PORT", std::to_string(free_port()).c_str(), 1);
   ::setenv("DMLC_NODE_HOST", "127.0.0.1", 1);
@@ -119,10 +99,7 @@ Result<void> work(const Options& options) {
     for (const int64_t bytes : options.bytes) {
       const size_t count = size_t(bytes) / sizeof(float);
       rounds(worker, key++, count, 0.05);
-      const std::vector<double> taken = rounds(worker, key++, count, options.seconds);
-      std::printf("{\"transport\": \"ps-lite\", \"bytes\": %lld, \"median_us\": %.2f}\n", static_cast<long long>(bytes),
-                  1e6 * taken[taken.size() / 2]);
-      std::fflush(stdout);
+      print_line("ps-lite", bytes, rounds(worker, key++, count, options.seconds));
     }
     ps::Finalize(0, true);
   }
@@ -134,10 +111,5 @@ Result<void> work(const Options& options) {
 }  // namespace shoal::bench
 
 int main(int argc, char** argv) {
-  shoal::bench::Options options;
-  CLI::App app("push_pull_bench over ps-lite");
-  app.add_option("--bytes", options.bytes, "Sizes, multiples of 4")->delimiter(',')->check(CLI::PositiveNumber);
-  app.add_option("--seconds", options.seconds, "Of each measurement")->check(CLI::PositiveNumber)->capture_default_str();
-  shoal::bench::parse_or_exit(app, argc, argv);
-  return shoal::bench::run_program("push_pull_pslite", [&] { return shoal::bench::work(options); });
+  return shoal::bench::push_pull_main("push_pull_pslite", "ps-lite", argc, argv, &shoal::bench::work);
 }

@@ -6,8 +6,6 @@
 #include <unistd.h>
 #include <zmq.h>
 
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -15,19 +13,13 @@
 #include <string>
 #include <vector>
 
-#include "program.h"
+#include "push_pull_peer.h"
 #include "touch.h"
 
 namespace shoal::bench {
 namespace {
 
-struct Options {
-  std::vector<int64_t> bytes{4 << 10, 64 << 10, 1 << 20, 16 << 20, 100'000'000};
-  double seconds = 1;
-};
-
 constexpr int kPatienceMs = 60'000;
-constexpr size_t kRoundsMax = 200'000;
 
 void check(bool good, const char* what) {
   if (good) return;
@@ -79,13 +71,8 @@ void serve(int address_to) {
   }
 }
 
-double now_seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-std::vector<double> rounds(void* socket, std::vector<float>& value, double seconds) {
-  std::vector<double> taken;
-  const double end = now_seconds() + seconds;
-  while ((now_seconds() < end || taken.size() < 3) && taken.size() < kRoundsMax) {
-    const double start = now_seconds();
+Latencies rounds(void* socket, std::vector<float>& value, double seconds) {
+  return timed_rounds(seconds, [&] {
     zmq_msg_t push;
     const size_t bytes = value.size() * sizeof(float);
     const auto keep_it = [](void*, void*) {};
@@ -96,13 +83,10 @@ std::vector<double> rounds(void* socket, std::vector<float>& value, double secon
     check(zmq_msg_recv(&sum, socket, 0) >= 0, "receive");
     check(zmq_msg_size(&sum) == bytes, "answer of another size");
     zmq_msg_close(&sum);
-    taken.push_back(now_seconds() - start);
-  }
-  std::sort(taken.begin(), taken.end());
-  return taken;
+  });
 }
 
-Result<void> work(const Options& options) {
+Result<void> work(const PeerOptions& options) {
   int ends[2];
   check(::pipe(ends) == 0, "pipe");
   const pid_t child = ::fork();
@@ -120,10 +104,7 @@ Result<void> work(const Options& options) {
   for (const int64_t bytes : options.bytes) {
     std::vector<float> value(size_t(bytes) / sizeof(float), 1.0f);
     rounds(socket.get(), value, 0.05);
-    const std::vector<double> taken = rounds(socket.get(), value, options.seconds);
-    std::printf("{\"transport\": \"zeromq\", \"bytes\": %lld, \"median_us\": %.2f}\n", (long long)bytes,
-                1e6 * taken[taken.size() / 2]);
-    std::fflush(stdout);
+    print_line("zeromq", bytes, rounds(socket.get(), value, options.seconds));
   }
   check(zmq_send(socket.get(), nullptr, 0, 0) == 0, "send");
   ::waitpid(child, nullptr, 0);
@@ -134,10 +115,5 @@ Result<void> work(const Options& options) {
 }  // namespace shoal::bench
 
 int main(int argc, char** argv) {
-  shoal::bench::Options options;
-  CLI::App app("push_pull_bench over bare ZeroMQ");
-  app.add_option("--bytes", options.bytes, "Sizes, multiples of 4")->delimiter(',')->check(CLI::PositiveNumber);
-  app.add_option("--seconds", options.seconds, "Of each measurement")->check(CLI::PositiveNumber)->capture_default_str();
-  shoal::bench::parse_or_exit(app, argc, argv);
-  return shoal::bench::run_program("push_pull_zmq", [&] { return shoal::bench::work(options); });
+  return shoal::bench::push_pull_main("push_pull_zmq", "bare ZeroMQ", argc, argv, &shoal::bench::work);
 }

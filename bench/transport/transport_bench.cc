@@ -82,7 +82,7 @@ double rate(const Exchange& exchange, size_t bytes) {
   return double(bytes) * double(exchange.one_way.count()) / exchange.seconds;
 }
 
-void round_trip(benchmark::State& state, PairOptions options, size_t bytes) {
+void round_trip(benchmark::State& state, const PairOptions& options, size_t bytes) {
   Pair pair(options);
   Exchange taken = measure([&](int64_t count) { return pair.round_trips(bytes, count); }, 200'000);
   for (auto _ : state) state.SetIterationTime(taken.round_trips.percentile(0.5));
@@ -95,9 +95,10 @@ void round_trip(benchmark::State& state, PairOptions options, size_t bytes) {
   state.counters["times"] = taken.round_trips.percentile(0.5) / limit;
 }
 
-void stream(benchmark::State& state, PairOptions options, size_t bytes) {
-  options.send_queue_bytes_max = kQueueBytesMax;
-  Pair pair(options);
+void stream(benchmark::State& state, const PairOptions& options, size_t bytes) {
+  PairOptions unqueued = options;
+  unqueued.send_queue_bytes_max = kQueueBytesMax;
+  Pair pair(unqueued);
   const int64_t most = std::clamp<int64_t>((int64_t(4) << 30) / int64_t(bytes + 1024), 3, 300'000);
   const auto run = [&](int64_t count) { return pair.stream(bytes, count, true); };
   (void)run(16);  // the pool gets its buffers, and both sides their pages
@@ -120,7 +121,7 @@ void stream(benchmark::State& state, PairOptions options, size_t bytes) {
   state.counters["share"] = rate(taken, bytes) / rate(raw, bytes);
 }
 
-using Measurement = void (*)(benchmark::State&, PairOptions, size_t);
+using Measurement = void (*)(benchmark::State&, const PairOptions&, size_t);
 
 void add(const std::string& name, Measurement measurement, const PairOptions& options, size_t bytes) {
   benchmark::RegisterBenchmark((name + "/" + size_name(bytes)).c_str(),

@@ -65,6 +65,13 @@ class ResidualTraffic : public RemoteStoreTest {
     EXPECT_TRUE(run(*env, attach(*env, *worker)));
     return worker;
   }
+  /// A compressing job whose worker has kept something back.
+  std::unique_ptr<RemoteStore> start_with_worker(Environment*& env) {
+    start_compressing();
+    auto worker = start_compressing_worker(env);
+    EXPECT_TRUE(run(*env, step(*worker, {}, 1)));
+    return worker;
+  }
   static Task<Result<SavedState>> save(RemoteStore& store) {
     SHOAL_CO_TRY(std::unique_ptr<Snapshot> snapshot, co_await store.snapshot({}));
     SavedState saved(snapshot->info());
@@ -100,10 +107,8 @@ TEST_F(ResidualTraffic, TheChiefsOwnIsSavedAndRestored) {
 }
 
 TEST_F(ResidualTraffic, AWorkersBelongsToTheVersionThatIsSaved) {
-  start_compressing();
   Environment* env = nullptr;
-  auto worker = start_compressing_worker(env);
-  ASSERT_TRUE(run(*env, step(*worker, {}, 1)));
+  auto worker = start_with_worker(env);
   auto saving = start(*chief_env_, save(*chief_));
   world_.run_for(kSecond);
   EXPECT_FALSE(saving.done());  // the worker has to say something
@@ -126,10 +131,8 @@ TEST_F(ResidualTraffic, AWorkersBelongsToTheVersionThatIsSaved) {
 }
 
 TEST_F(ResidualTraffic, AWorkersLastWordIsSaved) {
-  start_compressing();
   Environment* env = nullptr;
-  auto worker = start_compressing_worker(env);
-  ASSERT_TRUE(run(*env, step(*worker, {}, 1)));
+  auto worker = start_with_worker(env);
   ASSERT_TRUE(run(*env, worker->leave(env->after(kSecond))));
   const SteadyTime before = world_.now();
   const SavedState state = saved();
@@ -138,10 +141,8 @@ TEST_F(ResidualTraffic, AWorkersLastWordIsSaved) {
 }
 
 TEST_F(ResidualTraffic, ASilentWorkerIsWaitedForTenSeconds) {
-  start_compressing();
   Environment* env = nullptr;
-  auto worker = start_compressing_worker(env);
-  ASSERT_TRUE(run(*env, step(*worker, {}, 1)));
+  auto worker = start_with_worker(env);
   const double before = seconds();
   const SavedState state = saved();
   EXPECT_NEAR(seconds() - before, 10, 1);  // not for each server
@@ -150,10 +151,8 @@ TEST_F(ResidualTraffic, ASilentWorkerIsWaitedForTenSeconds) {
 }
 
 TEST_F(ResidualTraffic, AnInterruptedJobDoesNotWait) {
-  start_compressing();
   Environment* env = nullptr;
-  auto worker = start_compressing_worker(env);
-  ASSERT_TRUE(run(*env, step(*worker, {}, 1)));
+  auto worker = start_with_worker(env);
   auto saving = start(*chief_env_, save(*chief_));
   world_.run_for(kSecond);
   EXPECT_FALSE(saving.done());
@@ -176,10 +175,8 @@ TEST_F(ResidualTraffic, AChiefThatTriesAgainStillHasIts) {
 }
 
 TEST_F(ResidualTraffic, OfTrainersThatTheJobHasNotAreLetGo) {
-  start_compressing();
   Environment* env = nullptr;
-  auto worker = start_compressing_worker(env);
-  ASSERT_TRUE(run(*env, step(*worker, {}, 1)));
+  auto worker = start_with_worker(env);
   ASSERT_TRUE(run(*env, worker->leave(env->after(kSecond))));
   SavedState state = saved();
   EXPECT_TRUE(state.has(1));
@@ -189,10 +186,8 @@ TEST_F(ResidualTraffic, OfTrainersThatTheJobHasNotAreLetGo) {
 }
 
 TEST_F(ResidualTraffic, TheEndOfAnOldConnectionLetsGoOfNothingNew) {
-  start_compressing();
   Environment* env = nullptr;
-  auto worker = start_compressing_worker(env);
-  ASSERT_TRUE(run(*env, step(*worker, {}, 1)));
+  auto worker = start_with_worker(env);
   auto cut_off = start(*chief_env_, save(*chief_));
   world_.run_for(kSecond);  // the servers wait for the worker
   for (auto [task, connection] : cuts_->connections) {
@@ -208,10 +203,8 @@ TEST_F(ResidualTraffic, TheEndOfAnOldConnectionLetsGoOfNothingNew) {
 }
 
 TEST_F(ResidualTraffic, ADeadWorkerIsNotWaitedFor) {
-  start_compressing();
   Environment* env = nullptr;
-  auto worker = start_compressing_worker(env);
-  ASSERT_TRUE(run(*env, step(*worker, {}, 1)));
+  auto worker = start_with_worker(env);
   auto saving = start(*chief_env_, save(*chief_));
   world_.run_for(kSecond);
   worker.reset();

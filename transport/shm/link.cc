@@ -120,7 +120,6 @@ void Link::shut_down(SteadyTime deadline) {
   outgoing_.close(ended);
   if (state_ == State::kOpen) state_ = State::kFlushing;
   while (state_ == State::kFlushing && !gone_) {
-    (void)outbox_->take_back();
     const Filled filled = fill_ring();
     if (filled != Filled::kBlocked && filled != Filled::kSocketFull) break;
     rings_->our_wants().store(kRoom | kSlotsBack);

@@ -83,7 +83,6 @@ class Server {
   Result<Message> chief_control(Session& session, const transport::Control& control);
   Task<Result<void>> handle_residuals(Session& session, Message request);
   Result<void> take_part(Session& session, const Message& request);
-  bool is_of_nobody(const transport::SnapshotPart& part) const;
 
   Task<Result<void>> reply(Session& session, const Message& request, Message answer, uint8_t status = kStatusOk);
   Task<Result<void>> reply_weights(Session& session, const Message& request, uint64_t has, uint8_t status = kStatusOk);
@@ -342,16 +341,11 @@ Task<Result<void>> Server::handle(Session& session, Message request) {
   }
 }
 
-/// A residual of a trainer that a job before had, and this one has not.
-bool Server::is_of_nobody(const transport::SnapshotPart& part) const {
-  const Result<ArenaIndex> arena = parse_arena_name(part.name);
-  return arena && residual_trainer(*arena) >= options_.trainers;
-}
-
 /// Of the chief's restore, or of a trainer's residual.
 Result<void> Server::take_part(Session& session, const Message& request) {
   SHOAL_TRY(const transport::SnapshotPart part, transport::read_snapshot_part(request));
-  if (session.chief && is_of_nobody(part)) return {};
+  const Result<ArenaIndex> arena = parse_arena_name(part.name);
+  if (session.chief && arena && residual_trainer(*arena) >= options_.trainers) return {};  // of a larger job before
   if (session.chief) return state_.restore(part);
   if (!part.name.starts_with("residual/")) return failed_precondition("only the chief restores");
   SHOAL_TRY_VOID(state_.take_residual(session.trainer, request.head, part));
@@ -457,11 +451,10 @@ Task<Result<void>> Server::handle_residuals(Session& session, Message request) {
   SteadyTime patience = env_.after(kResidualPatience);
   uint64_t taken = state_.residuals().bytes_taken();
   std::vector<int> awaited = state_.awaited_residuals();
-  const auto may_wait = [&] {
-    return !now && session.held && !awaited.empty() && env_.now() < std::min(parked, patience) &&
-           !env_.interrupted().stop_requested();
+  const auto may_come = [&] {
+    return !now && !awaited.empty() && env_.now() < patience && !env_.interrupted().stop_requested();
   };
-  while (may_wait()) {
+  while (may_come() && session.held && env_.now() < parked) {
     Result<void> woken = co_await changed_->wait("residuals of trainers", std::min(parked, patience));
     if (closing_) co_return cancelled();
     if (!woken && woken.error().kind() != ErrorKind::kDeadlineExceeded) co_return std::move(woken).error();
@@ -469,11 +462,11 @@ Task<Result<void>> Server::handle_residuals(Session& session, Message request) {
     taken = state_.residuals().bytes_taken();
     awaited = state_.awaited_residuals();
   }
-  const bool more = !now && !awaited.empty() && env_.now() < patience && !env_.interrupted().stop_requested();
+  const bool more = may_come();
   if (!more && !awaited.empty()) {
-    env_.log().warning_once("residual of " + std::to_string(awaited.front()),
-                            "a checkpoint goes without what the compression of trainer " + std::to_string(awaited.front()) +
-                                " has kept back: it did not come in time");
+    const std::string trainer = std::to_string(awaited.front());
+    env_.log().warning_once("residual of " + trainer, "a checkpoint goes without what the compression of trainer " +
+                                                          trainer + " has kept back: it did not come in time");
   }
   std::string trainers = more ? std::string() : to_json(state_.residuals().held());
   Message answer = transport::make_control(env_.buffers(), more ? "more" : "residuals", std::move(trainers));
