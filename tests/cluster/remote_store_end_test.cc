@@ -33,6 +33,19 @@ TEST_F(RemoteStoreTest, APushAfterTheEndDoesNotCountAndEndsItsTrainer) {
   expect_servers_end_well();
 }
 
+TEST_F(RemoteStoreTest, ATrainerThatLeavesByItselfLearnsHowTheJobEnded) {
+  start_ready_cluster();
+  Environment* env = nullptr;
+  auto worker = start_worker(env);
+  ASSERT_TRUE(run(*env, step(*worker)));
+  EXPECT_FALSE(worker->job_end());
+  ASSERT_TRUE(run(*chief_env_, chief_->finish({.failed = true, .reason = "no disk"}, chief_env_->after(kSecond))));
+  ASSERT_TRUE(run(*env, worker->leave(env->after(kSecond))));  // an interrupt, say: it asks for nothing before
+  ASSERT_TRUE(worker->job_end());
+  EXPECT_TRUE(worker->job_end()->failed);
+  EXPECT_EQ(worker->job_end()->reason, "no disk");
+}
+
 TEST_F(RemoteStoreTest, ATrainerInALongStepLearnsOfTheEndAfterwards) {
   start_ready_cluster();
   Environment* env = nullptr;

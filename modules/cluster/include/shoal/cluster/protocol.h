@@ -7,7 +7,7 @@
 ///   Pull                     -> Weights (once the model is ready) | "not_ready" | "finished" JobEnd
 ///   Chunk (closing)          -> Weights, with the push applied | "fenced", status kFenced | "finished" JobEnd, not applied
 ///   "welcome"                -> "welcome" Welcome, as it is now
-///   "done"                   -> "ok": this trainer makes no more pushes
+///   "done"                   -> "ok" | "finished" JobEnd: this trainer makes no more pushes
 /// One that compresses with top-k, beside that:
 ///   Snapshot part            -> "ok": a part of its own residual, as it was after the push that the part's version
 ///                               names. Sent whole, in order, where the reply to a push has kStatusResidualBit (then as
