@@ -67,7 +67,9 @@ bool Buffer::unique() const {
 
 void Buffer::release() const {
   // acq_rel: what this holder did is done before the block is reused, and what the others did is seen by who reuses it.
-  if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  const uint32_t before = references_.fetch_sub(1, std::memory_order_acq_rel);
+  SHOAL_CHECK(before != 0);
+  if (before != 1) return;
   auto* self = const_cast<Buffer*>(this);
   if (owner_) {
     owner_->take_back(self);

@@ -393,7 +393,8 @@ Task<Result<void>> Server::handle_control(Session& session, Message request) {
     TrainerRecord& record = state_.trainers()[session.trainer];
     if (record.incarnation == session.hello.incarnation) record.done = true;
     changed_->notify_all();
-    co_return co_await reply(session, request, state_.phase() == Phase::kFinished ? finished() : ok());
+    Message answer = state_.phase() == Phase::kFinished ? finished() : ok();
+    co_return co_await reply(session, request, std::move(answer));
   }
   if (control.verb == "welcome") co_return co_await reply(session, request, welcome(session));
   if (control.verb == "residuals" && session.chief) co_return co_await handle_residuals(session, std::move(request));
