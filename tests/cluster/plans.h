@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <span>
 #include <string>
@@ -29,9 +30,14 @@ inline VariableSpec variable(std::string name, Shape shape, nn::UpdateRule rule 
   return {.name = std::move(name), .dtype = DType::kFloat32, .shape = shape, .initialiser = initialiser, .key = key, .rule = rule};
 }
 
+/// Small where a run of tests shall see arenas in many parts.
+inline uint64_t part_bytes_max() {
+  const char* asked = std::getenv("SHOAL_TEST_PART_BYTES");
+  return asked ? std::strtoull(asked, nullptr, 10) : kPartBytesMax;
+}
 /// A plan that must succeed; one scalar (the learning rate) with each push.
 inline ShardPlan plan_of(const std::vector<VariableSpec>& variables, int servers, const Placement& placement = nullptr) {
-  return value_or_raise(plan_shards(variables, servers, 1, placement));
+  return value_or_raise(plan_shards(variables, servers, 1, placement, part_bytes_max()));
 }
 
 inline std::span<const float> floats(std::span<const std::byte> bytes) {

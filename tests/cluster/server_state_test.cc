@@ -56,7 +56,8 @@ class ServerStateTest : public testing::Test {
     head.epoch = push.epoch;
     head.incarnation = push.incarnation;
     head.sequence = push.sequence;
-    return state_.push(push.trainer, head, value_or_raise(transport::read_chunk(out.message)));
+    const transport::Chunk chunks[] = {value_or_raise(transport::read_chunk(out.message))};
+    return state_.push(push.trainer, head, chunks);
   }
   /// As trainer 1, all of a gradient.
   void push_top_k() {
@@ -69,9 +70,16 @@ class ServerStateTest : public testing::Test {
     transport::MessageHead head{.kind = transport::MessageKind::kChunk};
     head.epoch = head.sequence = 1;
     head.incarnation = kIncarnation;
-    ASSERT_EQ(value_or_raise(state_.push(1, head, value_or_raise(transport::read_chunk(out.message)))), true);
+    const transport::Chunk chunks[] = {value_or_raise(transport::read_chunk(out.message))};
+    ASSERT_EQ(value_or_raise(state_.push(1, head, chunks)), true);
   }
-  std::span<const float> weights() const { return floats(spec_.segments[0], state_.weights().payload()); }
+  /// Of a shard in one part.
+  transport::Message newest(Encoding encoding = Encoding::kDense) { return state_.weights_as(encoding).at(0); }
+  std::vector<float> weights() {
+    const transport::Message message = newest();
+    const std::span<const float> values = floats(spec_.segments[0], message.payload());
+    return {values.begin(), values.end()};
+  }
 };
 
 TEST_F(ServerStateTest, APushIsAppliedOnce) {
@@ -128,10 +136,11 @@ TEST_F(ServerStateTest, AProcessThatWasReplacedStaysOut) {
 
 TEST_F(ServerStateTest, HandsOutOneVersionInEachEncoding) {
   make_ready();
-  const std::vector<std::byte> dense(state_.weights().payload().begin(), state_.weights().payload().end());
+  const transport::Message whole = newest();
+  const std::vector<std::byte> dense(whole.payload().begin(), whole.payload().end());
   for (Encoding encoding : {Encoding::kBfloat16, Encoding::kFloat16, Encoding::kInt8}) {
-    const transport::Message encoded = state_.weights_as(encoding);
-    EXPECT_EQ(state_.weights_as(encoding).body.get(), encoded.body.get());  // made once
+    const transport::Message encoded = newest(encoding);
+    EXPECT_EQ(newest(encoding).body.get(), encoded.body.get());  // made once
     const transport::Weights weights = value_or_raise(transport::read_weights(encoded));
     EXPECT_EQ(weights.encoding, encoding);
     EXPECT_EQ(weights.version, 1u);
@@ -140,13 +149,12 @@ TEST_F(ServerStateTest, HandsOutOneVersionInEachEncoding) {
     EXPECT_EQ(back, dense);
   }
   ASSERT_EQ(value_or_raise(push({})), true);
-  EXPECT_EQ(value_or_raise(transport::read_weights(state_.weights_as(Encoding::kInt8))).version, 2u);
-  EXPECT_EQ(state_.weights_as(Encoding::kDense).body.get(), state_.weights().body.get());
+  EXPECT_EQ(value_or_raise(transport::read_weights(newest(Encoding::kInt8))).version, 2u);
 }
 
 TEST_F(ServerStateTest, RefusesPushesThatDoNotFitAndKeepsItsState) {
   make_ready();
-  const transport::Message held = state_.weights();  // as a reader: the next version would go into new memory
+  const transport::Message held = newest();  // as a reader: the next version would go into new memory
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN(), kInfinity = std::numeric_limits<double>::infinity();
   const auto refuses = [&](const Push& bad, const std::string& part) {
     expect_error(push(bad), ErrorKind::kInvalidArgument, part);
@@ -155,13 +163,13 @@ TEST_F(ServerStateTest, RefusesPushesThatDoNotFitAndKeepsItsState) {
   refuses({.scalars = {1, 2}}, "2 scalars");
   refuses({.scalars = {kNan}}, "finite");
   refuses({.scalars = {kInfinity}}, "finite");
-  refuses({.bytes = 128}, "whole arena of 64 bytes");
-  refuses({.bytes = 128, .encoding = Encoding::kSparseRows}, "whole arena of 64 bytes");
+  refuses({.bytes = 128}, "the 64 bytes of the arena from 0 on");
+  refuses({.bytes = 128, .encoding = Encoding::kSparseRows}, "the 64 bytes of the arena from 0 on");
   for (Encoding encoding : {Encoding::kBfloat16, Encoding::kFloat16, Encoding::kInt8, Encoding::kTopK}) {
     refuses({.encoding = encoding}, "payload of 64 bytes");
   }
-  refuses({.closing = false}, "one chunk");
-  refuses({.chunk_count = 2}, "one chunk");
+  refuses({.closing = false}, "the 1 chunks of the whole arena of 64 bytes");
+  refuses({.chunk_count = 2}, "the 1 chunks of the whole arena of 64 bytes");
   EXPECT_EQ(state_.global_step(), 0u);
   EXPECT_THAT(weights(), Each(10.0f));
   EXPECT_EQ(state_.status().counters.version, 1u);
@@ -220,15 +228,15 @@ TEST_F(ServerStateTest, ATrainerSendsItsOwnResidualOnly) {
 
 TEST_F(ServerStateTest, ReadersKeepTheirVersion) {
   make_ready();
-  const auto* first = state_.weights().payload().data();
+  const auto* first = newest().payload().data();
   EXPECT_TRUE(push({.sequence = 1}));
-  EXPECT_EQ(state_.weights().payload().data(), first);  // nobody reads: in place
-  transport::Message reader = state_.weights();
+  EXPECT_EQ(newest().payload().data(), first);  // nobody reads: in place
+  transport::Message reader = newest();
   EXPECT_TRUE(push({.sequence = 2}));
-  EXPECT_NE(state_.weights().payload().data(), first);
+  EXPECT_NE(newest().payload().data(), first);
   EXPECT_THAT(floats(spec_.segments[0], reader.payload()), Each(9.0f));
   EXPECT_EQ(value_or_raise(transport::read_weights(reader)).version, 2u);
-  EXPECT_EQ(value_or_raise(transport::read_weights(state_.weights())).version, 3u);
+  EXPECT_EQ(value_or_raise(transport::read_weights(newest())).version, 3u);
 }
 
 TEST_F(ServerStateTest, HeldStateStaysWhilePushesGoOn) {
@@ -240,8 +248,8 @@ TEST_F(ServerStateTest, HeldStateStaysWhilePushesGoOn) {
   EXPECT_EQ(held.text.global_step, 1u);
   EXPECT_EQ(held.text.counters.update_count, 1u);
   EXPECT_EQ(held.text.positions.at(1), "p1");
-  EXPECT_THAT(floats(spec_.segments[0], held.weights), Each(9.0f));
-  EXPECT_THAT(floats(spec_.segments[0], held.slots[0]->bytes()), Each(1.0f));
+  EXPECT_THAT(floats(spec_.segments[0], held.arenas.at(0).read(0, 64, *pool_).bytes), Each(9.0f));
+  EXPECT_THAT(floats(spec_.segments[0], held.arenas.at(1).read(0, 64, *pool_).bytes), Each(1.0f));
 }
 
 transport::SnapshotPart part(std::string_view name, uint64_t offset, std::span<const std::byte> payload) {
@@ -270,8 +278,8 @@ TEST_F(ServerStateTest, RestoresWithinItsArenas) {
   EXPECT_EQ(state_.position_of(2), "p");
   EXPECT_EQ(state_.status().counters.update_count, 29u);  // Adam's t goes on
   const HeldState held = value_or_raise(state_.hold());
-  EXPECT_EQ(floats(spec_.segments[0], held.slots[0]->bytes())[4], 3.0f);
-  EXPECT_EQ(floats(spec_.segments[0], held.slots[0]->bytes())[3], 0.0f);
+  EXPECT_EQ(floats(held.arenas.at(1).read(0, 64, *pool_).bytes)[4], 3.0f);
+  EXPECT_EQ(floats(held.arenas.at(1).read(0, 64, *pool_).bytes)[3], 0.0f);
 }
 
 TEST_F(ServerStateTest, EpochsOnlyGrow) {
@@ -316,7 +324,8 @@ TEST_F(ServerStateTest, OnlyTheSequencerCountsSteps) {
   transport::MessageHead head;
   head.epoch = 1;
   head.sequence = 1;
-  EXPECT_EQ(value_or_raise(other.push(0, head, value_or_raise(transport::read_chunk(out.message)))), true);
+  const transport::Chunk chunks[] = {value_or_raise(transport::read_chunk(out.message))};
+  EXPECT_EQ(value_or_raise(other.push(0, head, chunks)), true);
   EXPECT_EQ(other.global_step(), 0u);
   EXPECT_EQ(other.position_of(0), "");
   EXPECT_EQ(other.status().counters.update_count, 1u);

@@ -139,8 +139,44 @@ TEST(ShardPlan, RefusesWhatNoServerCanHold) {
   VariableSpec whole = variable("whole", {2});
   whole.dtype = DType::kInt64;
   expect_error(plan_shards({whole}, 1, 1), ErrorKind::kInvalidArgument, "whole is int64");
-  expect_error(plan_shards({variable("huge", {1 << 16, 1 << 13})}, 1, 1), ErrorKind::kInvalidArgument, "use more servers");
-  EXPECT_TRUE(plan_shards({variable("huge", {1 << 16, 1 << 13})}, 3, 1));
+  expect_error(plan_shards({variable("wide", {2, 1 << 29})}, 1, 1), ErrorKind::kInvalidArgument,
+               "variable wide has rows of 2147483648 bytes; one message carries at most 1073741824");
+  const nn::UpdateRule lamb{.kind = nn::UpdateRule::Kind::kLamb, .constants = {0.9, 0.999, 1e-6, 0}};
+  expect_error(plan_shards({variable("huge", {1 << 16, 1 << 13}, lamb)}, 3, 1), ErrorKind::kInvalidArgument,
+               "its update rule needs it whole on one server");
+  EXPECT_TRUE(plan_shards({variable("huge", {1 << 16, 1 << 13})}, 1, 1));
+  EXPECT_TRUE(plan_shards({variable("wide", {2, 1 << 29})}, 1, 1, nullptr, kOnePart));
+}
+
+TEST(ShardPlan, LargeArenasAreCutIntoPartsBetweenSegments) {
+  // 4 GiB of rows, and what fits beside their rest.
+  const std::vector<VariableSpec> variables{variable("huge", {(1 << 20) + 1, 1 << 10}), variable("bias", {100})};
+  const ShardSpec spec = plan_of(variables, 1).shards[0];
+  expect_each_row_once(variables, plan_of(variables, 1));
+  const std::vector<ShardPart> parts = parts_of(spec);
+  ASSERT_EQ(parts.size(), 5u);
+  uint64_t end = 0;
+  for (const ShardPart& part : parts) {
+    EXPECT_EQ(part.begin, end);
+    end += part.spec.arena_bytes;
+    EXPECT_LE(part.spec.arena_bytes, kPartBytesMax);
+    EXPECT_EQ(part.spec.segments.front().offset, 0u);
+    EXPECT_EQ(parts_of(part.spec).size(), 1u);
+    EXPECT_EQ(part.spec.scalar_count, spec.scalar_count);
+  }
+  EXPECT_EQ(end, spec.arena_bytes);
+  EXPECT_EQ(parts.back().spec.segments.size(), 2u);
+  EXPECT_EQ(parts.back().spec.segments[0].bytes, 4096u);  // a row
+  EXPECT_EQ(parts.back().spec.segments[1].offset, 4096u);
+  EXPECT_EQ(value_or_raise(parse_shard_spec(to_json(spec))), spec);
+}
+
+TEST(ShardPlan, AShardWithoutVariablesIsOnePart) {
+  const ShardPlan plan = plan_of({variable("a", {2})}, 2);
+  for (const ShardSpec& spec : plan.shards) {
+    ASSERT_EQ(parts_of(spec).size(), 1u);
+    EXPECT_EQ(parts_of(spec)[0].spec, spec);
+  }
 }
 
 TEST(ShardPlan, SplitsNoVariableThatItsRuleNeedsWhole) {
@@ -205,7 +241,12 @@ TEST(ShardSpecJson, RefusesHostileSpecs) {
   refuses("unaligned", [](Json& j) { j["segments"][1]["offset"] = 260; });
   refuses("beyond the arena", [](Json& j) { j["segments"][1]["offset"] = j["arena_bytes"]; });
   refuses("offset near 2^64", [](Json& j) { j["segments"][1]["offset"] = 0xffffffffffffffc0u; });
-  refuses("arena of 2^40", [](Json& j) { j["arena_bytes"] = uint64_t(1) << 40; });
+  refuses("arena of 2^41", [](Json& j) { j["arena_bytes"] = uint64_t(1) << 41; });
+  refuses("arena of 2^40, which its segments do not divide", [](Json& j) { j["arena_bytes"] = uint64_t(1) << 40; });
+  refuses("parts of 2^31", [](Json& j) { j["part_bytes_max"] = uint64_t(1) << 31; });
+  refuses("parts of 0", [](Json& j) { j["part_bytes_max"] = 0; });
+  refuses("parts of 65 bytes", [](Json& j) { j["part_bytes_max"] = 65; });
+  refuses("parts smaller than a segment", [](Json& j) { j["part_bytes_max"] = 64; });
   refuses("arena of 0", [](Json& j) { j["arena_bytes"] = 0; });
   refuses("negative arena", [](Json& j) { j["arena_bytes"] = -64; });
   refuses("arena as text", [](Json& j) { j["arena_bytes"] = "512"; });
@@ -265,7 +306,7 @@ TEST(ShardSpecJson, RefusesRandomDamage) {
     for (uint32_t i = random() % 4; i < 4; ++i) text[random() % text.size()] = char(random());
     const auto parsed = parse_shard_spec(text);
     if (parsed) {
-      EXPECT_LE(parsed->arena_bytes, uint64_t(1) << 30) << "seed " << seed;
+      EXPECT_LE(parsed->arena_bytes, uint64_t(1) << 40) << "seed " << seed;
     }
   }
 }

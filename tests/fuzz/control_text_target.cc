@@ -42,12 +42,24 @@ void set_up(Prepare prepare) {
   ServerState state(true, *pool, log);
   StateText text{.epoch = prepare.epoch, .global_step = 0, .counters = {}, .positions = {}};
   if (!state.prepare(std::move(prepare)) || !state.activate(std::move(text))) return;
-  const transport::OutgoingChunk push = transport::make_chunk(*pool, {.range_end = state.arena_bytes(), .closing = true},
-                                                              state.arena_bytes(), size_t(state.spec().scalar_count));
-  std::ranges::fill(push.payload, std::byte(0x3c));
-  std::ranges::fill(push.scalars, 0.25);
-  const Result<transport::Chunk> chunk = transport::read_chunk(push.message);
-  (void)state.push(0, {.epoch = state.epoch(), .sequence = 1}, *chunk);
+  const std::vector<ShardPart> parts = parts_of(state.spec());
+  std::vector<transport::OutgoingChunk> push;
+  std::vector<transport::Chunk> chunks;
+  for (const ShardPart& part : parts) {
+    const uint64_t bytes = part.spec.arena_bytes;
+    const bool closing = push.size() + 1 == parts.size();
+    push.push_back(transport::make_chunk(*pool,
+                                         {.range_begin = part.begin,
+                                          .range_end = part.begin + bytes,
+                                          .chunk_index = uint32_t(push.size()),
+                                          .chunk_count = uint32_t(parts.size()),
+                                          .closing = closing},
+                                         bytes, closing ? size_t(part.spec.scalar_count) : 0));
+    std::ranges::fill(push.back().payload, std::byte(0x3c));
+    std::ranges::fill(push.back().scalars, 0.25);
+    chunks.push_back(value_or_raise(transport::read_chunk(push.back().message)));
+  }
+  SHOAL_CHECK(value_or_raise(state.push(0, {.epoch = state.epoch(), .sequence = 1}, chunks)));
   SHOAL_CHECK(state.hold());
 }
 

@@ -4,8 +4,7 @@
 
 #include "bounded_lines.h"
 #include "server_reads.h"
-#include "server_state.h"
-#include "shoal/cluster/identity.h"
+#include "server_session.h"
 #include "shoal/cluster/listen.h"
 #include "shoal/cluster/server_memory.h"
 #include "shoal/transport/message.h"
@@ -15,6 +14,7 @@ namespace {
 
 using transport::Connection;
 using transport::Message;
+using transport::MessageHead;
 using transport::MessageKind;
 
 constexpr auto kHelloTimeout = std::chrono::seconds(10);
@@ -25,25 +25,8 @@ constexpr auto kDeserted = std::chrono::seconds(2);     // interrupted, and nobo
 constexpr auto kResidualPatience = std::chrono::seconds(10);  // without any part of one
 constexpr auto kResidualsParked = std::chrono::seconds(20);   // then "more", so that the chief does not take us for dead
 constexpr auto kAcceptPause = std::chrono::milliseconds(100);
-constexpr int32_t kTaskIndexMax = 65535;
 constexpr uint64_t kControlBytesMax = uint64_t(64) << 20;
 constexpr uint64_t kMessageOverhead = uint64_t(1) << 20;
-
-Error differs(std::string_view what, const std::string& how) {
-  return failed_precondition("different " + std::string(what) + ": " + how +
-                             "; give all tasks of a job the same program, flags and cluster");
-}
-
-std::string name_of(const transport::Hello& hello) { return hello.role + " " + std::to_string(hello.index); }
-
-/// One connection after its hello.
-struct Session {
-  std::unique_ptr<Connection> connection;
-  transport::Hello hello;
-  int trainer = -1;  // -1: not a trainer
-  bool chief = false;
-  std::optional<HeldState> held;
-};
 
 class Server {
  public:
@@ -67,10 +50,6 @@ class Server {
   Task<Result<void>> converse(Session& session);
   Task<Result<void>> supervise();
   Result<void> admit(Session& session);
-  Result<void> check_hello(const Session& session) const;
-  Result<void> check_identity(const Session& session) const;
-  Result<void> check_model(const Session& session) const;
-  std::string name() const { return "ps " + std::to_string(options_.identity.index); }
   void part_from_older(const Session& session);
   void dismiss(Session& session);
   Message welcome(const Session& session);
@@ -84,8 +63,9 @@ class Server {
   Task<Result<void>> handle_residuals(Session& session, Message request);
   Result<void> take_part(Session& session, const Message& request);
 
-  Task<Result<void>> reply(Session& session, const Message& request, Message answer, uint8_t status = kStatusOk);
-  Task<Result<void>> reply_weights(Session& session, const Message& request, uint64_t has, uint8_t status = kStatusOk);
+  Task<Result<void>> reply(Session& session, const MessageHead& request, Message answer, uint8_t status = kStatusOk);
+  Task<Result<void>> reply_weights(Session& session, MessageHead request, uint64_t has, uint8_t status = kStatusOk);
+  void set_receive_limit(Session& session);
   Message ok() { return transport::make_control(env_.buffers(), "ok"); }
   Message finished() { return transport::make_control(env_.buffers(), "finished", to_json(state_.end())); }
 
@@ -217,13 +197,13 @@ Task<Result<void>> Server::serve_session(std::unique_ptr<Connection> connection)
   if (!admitted) {
     refusals_.log(LogLevel::kWarning, "refused " + name_of(session.hello) + ": " + admitted.error().message());
     Message refusal = transport::make_error(env_.buffers(), admitted.error());
-    Result<void> sent = co_await reply(session, *first, std::move(refusal));
+    Result<void> sent = co_await reply(session, first->head, std::move(refusal));
     static_cast<void>(sent);
     session.connection->close(admitted.error());
     co_return Result<void>{};
   }
   sessions_.push_back(&session);
-  Result<void> outcome = co_await reply(session, *first, welcome(session));
+  Result<void> outcome = co_await reply(session, first->head, welcome(session));
   if (outcome) outcome = co_await converse(session);
   if (!outcome && outcome.error().kind() != ErrorKind::kCancelled && state_.phase() != Phase::kFinished) {
     ends_.log(LogLevel::kInfo, "connection of " + name_of(session.hello) + " ended: " + outcome.error().message());
@@ -239,43 +219,6 @@ Message Server::welcome(const Session& session) {
   return transport::make_control(env_.buffers(), "welcome", to_json(text));
 }
 
-Result<void> Server::check_hello(const Session& session) const {
-  const transport::Hello& hello = session.hello;
-  const TaskIdentity& own = options_.identity;
-  SHOAL_TRY_VOID(check_identity(session));
-  if (hello.job != own.job) return differs("job", job_difference(hello.job, name_of(hello), own.job, name()));
-  if (hello.strategy != own.strategy) {
-    return differs("update strategy", name_of(hello) + " has " + hello.strategy + ", " + name() + " has " + own.strategy);
-  }
-  if (session.trainer < 0) return failed_precondition("a " + hello.role + " has no business with a parameter server");
-  if (hello.index < 0 || hello.index > (session.chief ? 0 : kTaskIndexMax)) {
-    return failed_precondition("there is no " + hello.role + " " + std::to_string(hello.index));
-  }
-  SHOAL_TRY_VOID(check_model(session));
-  if (session.chief && chief_incarnation_ != 0 && chief_incarnation_ != hello.incarnation) {
-    return unavailable("another chief is connected; a job has one chief (the first may be on its way out: try again)");
-  }
-  return {};
-}
-
-/// What the hello says is the one ground of all rights here. A certificate proves it; without certificates it is believed.
-Result<void> Server::check_identity(const Session& session) const {
-  const std::optional<transport::PeerIdentity> proved = session.connection->identity();
-  if (!proved || *proved == transport::PeerIdentity{session.hello.role, session.hello.index}) return {};
-  return failed_precondition("the certificate is that of " + to_string(*proved) + ", and not of " + name_of(session.hello) +
-                             "; give each task its own (--tls-dir)");
-}
-
-/// Asked at the hello and again with each pull: a worker may come before the chief has brought the model.
-Result<void> Server::check_model(const Session& session) const {
-  if (session.chief || state_.phase() != Phase::kReady || session.hello.fingerprint == state_.fingerprint()) return {};
-  const std::string whose = name_of(session.hello);
-  const std::string how = variables_difference(session.hello.variables, whose, state_.spec(), name());
-  if (!how.empty()) return differs("model", how);
-  return differs("model", whose + " has the chief's variables, as far as " + name() +
-                              " holds them, but another graph (layers, loss, update rules or numbers in them)");
-}
-
 /// A task that was started again takes the place of its former process, whose connections may linger.
 void Server::part_from_older(const Session& session) {
   for (Session* other : sessions_) {
@@ -289,7 +232,11 @@ Result<void> Server::admit(Session& session) {
   session.chief = hello.role == "chief" || hello.role == "master";
   if (session.chief) session.trainer = 0;
   if (hello.role == "worker") session.trainer = std::clamp(hello.index, 0, kTaskIndexMax) + 1;
-  SHOAL_TRY_VOID(check_hello(session));
+  SHOAL_TRY_VOID(check_hello(session, options_.identity));
+  SHOAL_TRY_VOID(check_model(session, state_, options_.identity));
+  if (session.chief && chief_incarnation_ != 0 && chief_incarnation_ != hello.incarnation) {
+    return unavailable("another chief is connected; a job has one chief (the first may be on its way out: try again)");
+  }
   SHOAL_TRY_VOID(state_.admit(session.trainer, hello.incarnation));
   part_from_older(session);
   if (numerics_.empty()) numerics_ = hello.numerics;
@@ -301,8 +248,7 @@ Result<void> Server::admit(Session& session) {
   if (session.chief) chief_incarnation_ = hello.incarnation;
   ++state_.trainers()[session.trainer].connections;
   ++trainer_connections_;
-  session.connection->set_receive_limit(session.chief ? kControlBytesMax + state_.arena_bytes()
-                                                      : kMessageOverhead + state_.arena_bytes());
+  set_receive_limit(session);
   changed_->notify_all();
   return {};
 }
@@ -335,7 +281,7 @@ Task<Result<void>> Server::handle(Session& session, Message request) {
     case MessageKind::kSnapshot: {
       Result<void> taken = take_part(session, request);
       Message answer = taken ? ok() : transport::make_error(env_.buffers(), taken.error());
-      co_return co_await reply(session, request, std::move(answer));
+      co_return co_await reply(session, request.head, std::move(answer));
     }
     default: co_return invalid_argument("unexpected message kind from a trainer");
   }
@@ -360,31 +306,33 @@ Task<Result<void>> Server::handle_pull(Session& session, Message request) {
     if (closing_) co_return cancelled();
     if (woken) continue;
     if (woken.error().kind() != ErrorKind::kDeadlineExceeded) co_return std::move(woken).error();
-    co_return co_await reply(session, request, transport::make_control(env_.buffers(), "not_ready"));
+    co_return co_await reply(session, request.head, transport::make_control(env_.buffers(), "not_ready"));
   }
   if (state_.phase() == Phase::kFinished) {
-    co_return co_await reply(session, request, finished(), kStatusStopBit);
+    co_return co_await reply(session, request.head, finished(), kStatusStopBit);
   }
-  if (Result<void> same = check_model(session); !same) {
-    co_return co_await reply(session, request, transport::make_error(env_.buffers(), same.error()));
+  if (Result<void> same = check_model(session, state_, options_.identity); !same) {
+    co_return co_await reply(session, request.head, transport::make_error(env_.buffers(), same.error()));
   }
-  session.connection->set_receive_limit((session.chief ? kControlBytesMax : kMessageOverhead) + state_.arena_bytes());
-  co_return co_await reply_weights(session, request, 0);
+  set_receive_limit(session);
+  co_return co_await reply_weights(session, request.head, 0);
 }
 
+/// Answered when the push is complete.
 Task<Result<void>> Server::handle_chunk(Session& session, Message request) {
-  SHOAL_CO_TRY(const transport::Chunk chunk, transport::read_chunk(request));
-  if (state_.phase() == Phase::kFinished) {  // the last checkpoint is written: too late to count
-    co_return co_await reply(session, request, finished(), kStatusStopBit);
-  }
-  auto pushed = state_.push(session.trainer, request.head, chunk);
-  if (!pushed) co_return co_await reply(session, request, transport::make_error(env_.buffers(), pushed.error()));
-  if (!*pushed) co_return co_await reply(session, request, transport::make_control(env_.buffers(), "fenced"), kStatusFenced);
-  const uint64_t has = chunk.base_version;
-  request.body = {};  // the push's memory goes back to its pool before the reply travels
+  const transport::MessageHead head = request.head;
+  SHOAL_CO_TRY(const bool complete, session.push.add(std::move(request), state_.part_count()));
+  if (!complete) co_return Result<void>{};
+  const uint64_t has = session.push.chunks().back().base_version;
+  const bool late = state_.phase() == Phase::kFinished;  // the last checkpoint is written: too late to count
+  Result<bool> pushed = late ? Result<bool>(false) : state_.push(session.trainer, head, session.push.chunks());
+  session.push.clear();  // its memory goes back to its pool before the reply travels
+  if (late) co_return co_await reply(session, head, finished(), kStatusStopBit);
+  if (!pushed) co_return co_await reply(session, head, transport::make_error(env_.buffers(), pushed.error()));
+  if (!*pushed) co_return co_await reply(session, head, transport::make_control(env_.buffers(), "fenced"), kStatusFenced);
   const uint8_t status = state_.asks_residual(session.trainer) ? kStatusResidualBit : kStatusOk;
   if (state_.residuals().wanted()) changed_->notify_all();  // one that has pushed on is not waited for
-  co_return co_await reply_weights(session, request, has, status);
+  co_return co_await reply_weights(session, head, has, status);
 }
 
 Task<Result<void>> Server::handle_control(Session& session, Message request) {
@@ -394,19 +342,19 @@ Task<Result<void>> Server::handle_control(Session& session, Message request) {
     if (record.incarnation == session.hello.incarnation) record.done = true;
     changed_->notify_all();
     Message answer = state_.phase() == Phase::kFinished ? finished() : ok();
-    co_return co_await reply(session, request, std::move(answer));
+    co_return co_await reply(session, request.head, std::move(answer));
   }
-  if (control.verb == "welcome") co_return co_await reply(session, request, welcome(session));
+  if (control.verb == "welcome") co_return co_await reply(session, request.head, welcome(session));
   if (control.verb == "residuals" && session.chief) co_return co_await handle_residuals(session, std::move(request));
   if (control.verb == "residual") {
     Result<Message> own = read_residual(env_.buffers(), state_, session.trainer, control.text);
     if (!own) own = transport::make_error(env_.buffers(), own.error());
-    co_return co_await reply(session, request, std::move(own).value());
+    co_return co_await reply(session, request.head, std::move(own).value());
   }
   Result<Message> answer = session.chief ? chief_control(session, control)
                                          : Result<Message>(failed_precondition("only the chief may ask for that"));
   if (!answer) answer = transport::make_error(env_.buffers(), answer.error());
-  co_return co_await reply(session, request, std::move(answer).value());
+  co_return co_await reply(session, request.head, std::move(answer).value());
 }
 
 Result<Message> Server::chief_control(Session& session, const transport::Control& control) {
@@ -417,8 +365,9 @@ Result<Message> Server::chief_control(Session& session, const transport::Control
     if (prepare.epoch > state_.epoch()) {  // or it will be refused
       env_.log().info("memory: " + to_string(server_memory(prepare.spec, options_.trainers)));
     }
+    SHOAL_TRY_VOID(fits_into_memory(prepare.spec));
     SHOAL_TRY_VOID(state_.prepare(std::move(prepare)));
-    session.connection->set_receive_limit(kControlBytesMax + state_.arena_bytes());
+    set_receive_limit(session);
   } else if (control.verb == "ready") {
     SHOAL_TRY(StateText text, parse_state(control.text));
     SHOAL_TRY_VOID(state_.activate(std::move(text)));
@@ -471,23 +420,29 @@ Task<Result<void>> Server::handle_residuals(Session& session, Message request) {
   }
   std::string trainers = more ? std::string() : to_json(state_.residuals().held());
   Message answer = transport::make_control(env_.buffers(), more ? "more" : "residuals", std::move(trainers));
-  co_return co_await reply(session, request, std::move(answer));
+  co_return co_await reply(session, request.head, std::move(answer));
 }
 
-Task<Result<void>> Server::reply(Session& session, const Message& request, Message answer, uint8_t status) {
+Task<Result<void>> Server::reply(Session& session, const MessageHead& request, Message answer, uint8_t status) {
   answer.head.status = uint8_t(status | (state_.stop_requested() ? kStatusStopBit : 0));
-  answer.head.job = request.head.job;
+  answer.head.job = request.job;
   answer.head.epoch = state_.epoch();
   answer.head.sender = options_.identity.global_id;
   answer.head.incarnation = options_.identity.incarnation;
-  answer.head.reply_to = request.head.sequence;
+  answer.head.reply_to = request.sequence;
   answer.head.global_step = state_.global_step();
   return session.connection->send(std::move(answer), env_.after(kReplyTimeout));
 }
 
-/// `has`: the version that the trainer has; 0: none.
-Task<Result<void>> Server::reply_weights(Session& session, const Message& request, uint64_t has, uint8_t status) {
-  return reply(session, request, state_.weights_as(session.hello.weights, has), status);
+/// Of one version, also where another push comes in between. `has`: the version that the trainer has; 0: none.
+Task<Result<void>> Server::reply_weights(Session& session, MessageHead request, uint64_t has, uint8_t status) {
+  std::vector<Message> parts = state_.weights_as(session.hello.weights, has);
+  for (Message& part : parts) SHOAL_CO_TRY_VOID(co_await reply(session, request, std::move(part), status));
+  co_return Result<void>{};
+}
+
+void Server::set_receive_limit(Session& session) {
+  session.connection->set_receive_limit((session.chief ? kControlBytesMax : kMessageOverhead) + state_.part_bytes());
 }
 
 }  // namespace

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
+#include "remote_snapshot.h"
 #include "residual_exchange.h"
 #include "row_push.h"
 #include "server_links.h"
-#include "shard_traffic.h"
+#include "server_traffic.h"
 
 namespace shoal::cluster {
 namespace {
@@ -15,7 +16,6 @@ using transport::MessageKind;
 
 constexpr auto kNoteEvery = std::chrono::seconds(10);
 constexpr auto kAttachPause = std::chrono::milliseconds(20);
-constexpr uint64_t kPartBytes = uint64_t(16) << 20;
 constexpr uint64_t kMessageOverhead = uint64_t(1) << 20;
 
 class RemoteStoreImpl final : public RemoteStore {
@@ -29,8 +29,13 @@ class RemoteStoreImpl final : public RemoteStore {
     SHOAL_CHECK(plan_.shards.size() == servers_.size());
     traffic_.reserve(servers_.size());
     for (size_t i = 0; i < servers_.size(); ++i) {
-      servers_[i].set_receive_limit(std::max(plan_.shards[i].arena_bytes, kPartBytes) + kMessageOverhead);
-      traffic_.emplace_back(env_.buffers(), plan_.shards[i], options_.compression);
+      traffic_.emplace_back(env_.buffers(), plan_.shards[i], options_.compression, parts_.shards.size());
+      uint64_t largest = kSnapshotPartBytes;
+      for (const ShardTraffic& part : traffic_[i].parts()) {
+        parts_.shards.push_back(part.spec());
+        largest = std::max(largest, part.spec().arena_bytes);
+      }
+      servers_[i].set_receive_limit(largest + kMessageOverhead);
     }
     incarnations_.resize(servers_.size());
   }
@@ -70,8 +75,10 @@ class RemoteStoreImpl final : public RemoteStore {
   Task<Result<void>> pull_once(size_t shard, Deadline deadline);
   Task<Result<void>> deliver(size_t shard);
   Task<Result<void>> deliver_once(size_t shard);
-  Task<Result<void>> accept_weights(size_t shard, Message message);
-  Task<Result<void>> take(size_t shard, Message message);
+  Task<Result<void>> send_push(size_t shard);
+  Task<Result<void>> accept_weights(size_t shard, Message first);
+  Task<Result<void>> accept_part(size_t shard, size_t part, Message message);
+  Task<Result<void>> take(ShardTraffic& traffic, Message message);
   Task<Result<void>> finish_pushes(std::span<const double> scalars);
   /// Whether what travels is not what kernels read and write.
   bool recodes() const { return by_rows_ || options_.compression.any(); }
@@ -81,48 +88,17 @@ class RemoteStoreImpl final : public RemoteStore {
 
   Environment& env_;
   ShardPlan plan_;
+  ShardPlan parts_;  // all parts of all its shards, as shards: what bindings know
   RemoteStoreOptions options_;
   ServerLinks servers_;
   Bindings bindings_;
   RowPush row_push_;
   bool by_rows_ = false;                // segments with lazy rows travel as rows
-  std::vector<ShardTraffic> traffic_;   // no weights: to be pulled
+  std::vector<ServerTraffic> traffic_;  // no weights: to be pulled
   ResidualExchange residuals_;
   std::vector<uint64_t> incarnations_;  // of the servers whose state we follow
   uint64_t global_step_ = 0;
   bool stop_ = false;
-};
-
-/// The chief's view of a state that the servers hold for it; read over the chief's own connections.
-class RemoteSnapshot final : public Snapshot {
- public:
-  /// `own_residuals`: the chief's, by shard; null without.
-  RemoteSnapshot(ServerLinks& servers, const ShardPlan& plan, Environment& env, StateInfo info,
-                 std::vector<Ref<const Buffer>> own_residuals)
-      : servers_(servers), plan_(plan), env_(env), info_(std::move(info)), own_residuals_(std::move(own_residuals)) {}
-  const StateInfo& info() const override { return info_; }
-  const ShardPlan& plan() const override { return plan_; }
-  Task<Result<Part>> read(int shard, ArenaIndex arena, uint64_t offset, uint64_t bytes) override {
-    SHOAL_CHECK(bytes <= kPartBytes);
-    if (arena == residual_arena(0)) {
-      const Ref<const Buffer>& own = own_residuals_[size_t(shard)];
-      co_return Part{own->bytes().subspan(offset, bytes), own};
-    }
-    std::string range = to_json(ReadRange{arena, offset, bytes});
-    SHOAL_CO_TRY(Message message,
-                 co_await servers_.control(size_t(shard), "read", std::move(range), env_.after(kRequestTimeout)));
-    SHOAL_CO_TRY(const transport::SnapshotPart part, transport::read_snapshot_part(message));
-    if (part.offset != offset || part.payload.size() != bytes) co_return data_loss("a server sent another part than asked");
-    co_return Part{part.payload, message.body};
-  }
-  Task<Result<void>> release() override { return servers_.tell_all("release", env_.after(kRequestTimeout)); }
-
- private:
-  ServerLinks& servers_;
-  const ShardPlan& plan_;
-  Environment& env_;
-  StateInfo info_;
-  std::vector<Ref<const Buffer>> own_residuals_;
 };
 
 bool RemoteStoreImpl::still_held(const std::vector<ServerStatus>& statuses, const RestoreSource* restore) const {
@@ -149,7 +125,7 @@ Task<Result<Ready>> RemoteStoreImpl::prepare(RestoreSource* restore, Deadline de
   ready.attached = still_held(statuses, restore);
   servers_.set_epoch(ready.attached ? statuses[0].epoch : newest + 1);
   stop_ = false;
-  for (ShardTraffic& traffic : traffic_) traffic.restart();
+  for (ServerTraffic& traffic : traffic_) traffic.restart();
   if (!ready.attached) {
     for (size_t i = 0; i < servers_.size(); ++i) SHOAL_CO_TRY_VOID(co_await load_shard(i, restore, deadline));
     SHOAL_CO_TRY_VOID(co_await activate(restore, deadline));
@@ -193,11 +169,12 @@ Task<Result<void>> RemoteStoreImpl::restore_arena(size_t shard, ArenaIndex arena
     Work work = [&] { read = restore.read(segment, arena, buffer->bytes()); };
     SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(work)));
     SHOAL_CO_TRY_VOID(std::move(read));
-    for (uint64_t done = 0; done < segment.bytes; done += kPartBytes) {
-      const transport::SnapshotPart part{.name = name,
-                                         .offset = segment.offset + done,
-                                         .total_bytes = plan_.shards[shard].arena_bytes,
-                                         .payload = buffer->bytes().subspan(done, std::min(kPartBytes, segment.bytes - done))};
+    for (uint64_t done = 0; done < segment.bytes; done += kSnapshotPartBytes) {
+      const transport::SnapshotPart part{
+          .name = name,
+          .offset = segment.offset + done,
+          .total_bytes = plan_.shards[shard].arena_bytes,
+          .payload = buffer->bytes().subspan(done, std::min(kSnapshotPartBytes, segment.bytes - done))};
       Message message = transport::make_snapshot_part(env_.buffers(), part);
       SHOAL_CO_TRY_VOID((co_await servers_.request(shard, std::move(message), deadline)));
     }
@@ -248,7 +225,7 @@ Task<Result<Ready>> RemoteStoreImpl::attach_once(Deadline deadline) {
   servers_.set_epoch(0);
   stop_ = false;
   servers_.clear_lost();
-  for (ShardTraffic& traffic : traffic_) traffic.restart();
+  for (ServerTraffic& traffic : traffic_) traffic.restart();
   for (size_t i = 0; i < servers_.size(); ++i) {
     SHOAL_CO_TRY_VOID(co_await pull(i, std::min(deadline, env_.after(kRequestTimeout))));
   }
@@ -285,13 +262,25 @@ Task<Result<void>> RemoteStoreImpl::pull_once(size_t shard, Deadline deadline) {
   co_return text.verb == "finished" ? cancelled() : unavailable("the model is not ready");
 }
 
-Task<Result<void>> RemoteStoreImpl::accept_weights(size_t shard, Message message) {
+/// One message for each part of the shard, all with the number of the request, `first` first.
+Task<Result<void>> RemoteStoreImpl::accept_weights(size_t shard, Message first) {
+  const uint64_t request = first.head.reply_to;
+  SHOAL_CO_TRY_VOID(co_await accept_part(shard, 0, std::move(first)));
+  for (size_t part = 1; part < traffic_[shard].parts().size(); ++part) {
+    SHOAL_CO_TRY(Message message, co_await servers_[shard].receive(request, env_.after(kRequestTimeout)));
+    SHOAL_CO_TRY_VOID(co_await accept_part(shard, part, std::move(message)));
+  }
+  co_return Result<void>{};
+}
+
+Task<Result<void>> RemoteStoreImpl::accept_part(size_t shard, size_t part, Message message) {
   const transport::MessageHead head = message.head;
-  Result<void> taken = co_await take(shard, std::move(message));
+  ShardTraffic& traffic = traffic_[shard].parts()[part];
+  Result<void> taken = co_await take(traffic, std::move(message));
   if (!taken) co_return std::move(taken).error().with_context(to_string(servers_[shard].server()));
   if (servers_.epoch() == 0) servers_.set_epoch(head.epoch);
   if (head.epoch != servers_.epoch()) {
-    traffic_[shard].drop_weights();
+    traffic.drop_weights();
     co_return unavailable("the servers are being restored");
   }
   incarnations_[shard] = head.incarnation;
@@ -301,8 +290,7 @@ Task<Result<void>> RemoteStoreImpl::accept_weights(size_t shard, Message message
   co_return Result<void>{};
 }
 
-Task<Result<void>> RemoteStoreImpl::take(size_t shard, Message message) {
-  ShardTraffic& traffic = traffic_[shard];
+Task<Result<void>> RemoteStoreImpl::take(ShardTraffic& traffic, Message message) {
   if (!recodes()) co_return traffic.take(std::move(message));
   Result<void> taken;
   Work work = [&traffic, &message, &taken] { taken = traffic.take(std::move(message)); };
@@ -315,8 +303,10 @@ Task<Result<Step>> RemoteStoreImpl::begin(StopToken stop) {
   backends::VersionId version{servers_.epoch(), 0};
   for (size_t i = 0; i < servers_.size(); ++i) {
     if (!traffic_[i].has_weights()) SHOAL_CO_TRY_VOID(co_await pull(i, env_.after(kRequestTimeout)));
-    bindings_.set_weights(i, traffic_[i].weights());
-    version.version += traffic_[i].version();  // each only grows, so equal sums are equal versions
+    version.version += traffic_[i].version();
+    for (size_t part = 0; part < traffic_[i].parts().size(); ++part) {
+      bindings_.set_weights(traffic_[i].number(part), traffic_[i].parts()[part].weights());
+    }
   }
   co_return Step{.global_step = global_step_, .weights = version, .variables = bindings_.variables(), .updates = {}};
 }
@@ -325,9 +315,11 @@ Result<void> RemoteStoreImpl::start(Step& step, uint64_t ordinal, std::string_vi
   for (size_t i = 0; i < servers_.size(); ++i) {
     const transport::Chunk fields{
         .base_step = step.global_step, .ordinal = ordinal, .position = i == 0 ? position : std::string_view()};
-    std::byte* const arena = traffic_[i].begin_push(fields).data();
-    bindings_.set_updates(i, arena);
-    row_push_.set_updates(i, arena);
+    for (size_t part = 0; part < traffic_[i].parts().size(); ++part) {
+      std::byte* const arena = traffic_[i].parts()[part].begin_push(fields).data();
+      bindings_.set_updates(traffic_[i].number(part), arena);
+      row_push_.set_updates(traffic_[i].number(part), arena);
+    }
   }
   step.updates = bindings_.updates();
   return {};
@@ -335,13 +327,15 @@ Result<void> RemoteStoreImpl::start(Step& step, uint64_t ordinal, std::string_vi
 
 Result<void> RemoteStoreImpl::bind(const std::vector<std::string>& variables, const std::vector<std::string>& updates,
                                    const std::vector<std::string>& by_rows) {
-  SHOAL_TRY_VOID(row_push_.bind(plan_, by_rows));
-  SHOAL_TRY_VOID(bindings_.bind(plan_, variables, updates));
+  SHOAL_TRY_VOID(row_push_.bind(parts_, by_rows));
+  SHOAL_TRY_VOID(bindings_.bind(parts_, variables, updates));
   by_rows_ = !by_rows.empty() && all_lazy_rows_bound() && !options_.compression.any() &&
              options_.by_rows.value_or(!servers_share_memory());
   if (by_rows_) {
     servers_.ask_for(transport::Encoding::kSparseRows);
-    for (ShardTraffic& traffic : traffic_) traffic.go_by_rows();
+    for (ServerTraffic& traffic : traffic_) {
+      for (ShardTraffic& part : traffic.parts()) part.go_by_rows();
+    }
   }
   return {};
 }
@@ -366,16 +360,16 @@ Task<Result<Outcome>> RemoteStoreImpl::commit(Step step, std::span<const double>
   SHOAL_CO_TRY_VOID(co_await finish_pushes(scalars));
   for (size_t i = 0; i < servers_.size(); ++i) {
     traffic_[i].drop_weights();
-    traffic_[i].push().head.sequence = servers_[i].next_sequence();
-    Message message = traffic_[i].push();
-    Result<void> sent = co_await servers_[i].send(std::move(message), servers_.epoch(), env_.after(kRequestTimeout));
+    const uint64_t sequence = servers_[i].next_sequence();
+    for (ShardTraffic& part : traffic_[i].parts()) part.push().head.sequence = sequence;
+    Result<void> sent = co_await send_push(i);
     static_cast<void>(sent);  // a lost connection shows below, where the push is delivered again
   }
   Result<void> outcome;
   for (size_t i = 0; i < servers_.size(); ++i) {
     Result<void> delivered = co_await deliver(i);
     if (!delivered && outcome) outcome = std::move(delivered);
-    traffic_[i].end_push();
+    for (ShardTraffic& part : traffic_[i].parts()) part.end_push();
   }
   SHOAL_CO_TRY_VOID(std::move(outcome));
   SHOAL_CO_TRY_VOID(co_await residuals_.hand_in_asked());
@@ -384,10 +378,21 @@ Task<Result<Outcome>> RemoteStoreImpl::commit(Step step, std::span<const double>
 
 Task<Result<void>> RemoteStoreImpl::finish_pushes(std::span<const double> scalars) {
   Work work = [this, scalars] {
-    for (ShardTraffic& traffic : traffic_) traffic.finish_push(scalars, row_push_);
+    for (ServerTraffic& traffic : traffic_) {
+      for (ShardTraffic& part : traffic.parts()) part.finish_push(scalars, row_push_);
+    }
   };
   if (recodes()) co_return co_await env_.offload(std::move(work));
   work();
+  co_return Result<void>{};
+}
+
+/// All its chunks, under one number.
+Task<Result<void>> RemoteStoreImpl::send_push(size_t shard) {
+  for (ShardTraffic& part : traffic_[shard].parts()) {
+    Message message = part.push();
+    SHOAL_CO_TRY_VOID((co_await servers_[shard].send(std::move(message), servers_.epoch(), env_.after(kRequestTimeout))));
+  }
   co_return Result<void>{};
 }
 
@@ -400,6 +405,7 @@ Task<Result<void>> RemoteStoreImpl::deliver(size_t shard) {
 Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard) {
   const Deadline deadline = env_.after(options_.ready_timeout);
   ServerLink& link = servers_[shard];
+  const uint64_t sequence = traffic_[shard].parts().front().push().head.sequence;
   for (;;) {
     if (!link.connected()) {
       SHOAL_CO_TRY_VOID(co_await link.connect(deadline, options_.job_ended));
@@ -408,12 +414,11 @@ Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard) {
           link.server_incarnation() != incarnations_[shard]) {
         co_return unavailable(to_string(link.server()) + " lost its state");
       }
-      Message again = traffic_[shard].push();
-      Result<void> sent = co_await link.send(std::move(again), servers_.epoch(), env_.after(kRequestTimeout));
+      Result<void> sent = co_await send_push(shard);
       if (!sent && sent.error().kind() != ErrorKind::kUnavailable) co_return sent;
       if (!sent) continue;  // broken again; the other servers may have applied their part, so this one must too
     }
-    auto answer = co_await link.receive(traffic_[shard].push().head.sequence, env_.after(kRequestTimeout));
+    auto answer = co_await link.receive(sequence, env_.after(kRequestTimeout));
     if (!answer) {
       if (answer.error().kind() == ErrorKind::kUnavailable && !link.connected()) continue;
       co_return std::move(answer).error();
@@ -422,7 +427,9 @@ Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard) {
       co_return unavailable(to_string(link.server()) + " is in another epoch");
     }
     if (answer->head.kind == MessageKind::kControl) co_return cancelled();  // "finished": too late to count
-    co_return co_await accept_weights(shard, std::move(answer).value());
+    Result<void> accepted = co_await accept_weights(shard, std::move(answer).value());
+    if (!accepted && accepted.error().kind() == ErrorKind::kUnavailable && !link.connected()) continue;
+    co_return accepted;
   }
 }
 
@@ -464,7 +471,7 @@ Task<Result<uint64_t>> RemoteStoreImpl::global_step() {
 }
 
 Task<Result<void>> RemoteStoreImpl::leave(Deadline deadline) {
-  for (ShardTraffic& traffic : traffic_) traffic.drop_weights();
+  for (ServerTraffic& traffic : traffic_) traffic.drop_weights();
   log_traffic();
   const SteadyTime now = env_.now();
   Result<void> handed_in = co_await residuals_.hand_in_last(now + (deadline - now) / 2, deadline);
@@ -477,7 +484,9 @@ Task<Result<void>> RemoteStoreImpl::leave(Deadline deadline) {
 void RemoteStoreImpl::log_traffic() {
   if (!recodes()) return;
   TrafficBytes sum;
-  for (const ShardTraffic& traffic : traffic_) sum += traffic.bytes();
+  for (const ServerTraffic& traffic : traffic_) {
+    for (const ShardTraffic& part : traffic.parts()) sum += part.bytes();
+  }
   const std::string how = by_rows_ ? "tables by rows" : "compression (" + to_string(options_.compression) + ")";
   env_.log().info(how + ": " + to_string(sum));
 }

@@ -13,7 +13,7 @@ constexpr auto kAllResidualsMax = std::chrono::minutes(10);  // that a checkpoin
 }  // namespace
 
 ResidualExchange::ResidualExchange(Environment& env, const RemoteStoreOptions& options, ServerLinks& servers,
-                                   std::vector<ShardTraffic>& traffic)
+                                   std::vector<ServerTraffic>& traffic)
     : env_(env),
       options_(options),
       servers_(servers),
@@ -43,18 +43,16 @@ Task<Result<void>> ResidualExchange::hand_in_last(SteadyTime enough, Deadline de
 }
 
 /// Errors are not told here: whoever needs the server next finds it gone.
-Task<Result<void>> ResidualExchange::hand_in(size_t shard, ShardTraffic::Residual residual, SteadyTime enough,
+Task<Result<void>> ResidualExchange::hand_in(size_t shard, ServerTraffic::Residual residual, SteadyTime enough,
                                              Deadline deadline) {
-  if (!residual.arena) co_return Result<void>{};
+  const uint64_t bytes = residual.arena.size();  // 0: nothing was pushed yet
   const std::string name = arena_name(own_arena());
-  const std::span<const std::byte> arena = residual.arena->bytes();
-  for (uint64_t done = 0; done < arena.size() && env_.now() < enough; done += kResidualPartBytes) {
+  for (uint64_t done = 0; done < bytes && env_.now() < enough; done += kResidualPartBytes) {
     if (!servers_[shard].connected()) break;
-    const transport::SnapshotPart part{.version = residual.after,
-                                       .name = name,
-                                       .offset = done,
-                                       .total_bytes = arena.size(),
-                                       .payload = arena.subspan(done, std::min(kResidualPartBytes, arena.size() - done))};
+    const uint64_t count = std::min(kResidualPartBytes, bytes - done);
+    const Snapshot::Part piece = residual.arena.read(done, count, env_.buffers());
+    const transport::SnapshotPart part{
+        .version = residual.after, .name = name, .offset = done, .total_bytes = bytes, .payload = piece.bytes};
     transport::Message message = transport::make_snapshot_part(env_.buffers(), part);
     const Deadline soon = std::min(deadline, env_.after(kRequestTimeout));
     auto answer = co_await servers_.request(shard, std::move(message), soon);
@@ -72,7 +70,7 @@ Task<Result<void>> ResidualExchange::fetch() {
 }
 
 Task<Result<void>> ResidualExchange::fetch(size_t shard) {
-  const uint64_t bytes = traffic_[shard].spec().arena_bytes;
+  const uint64_t bytes = traffic_[shard].arena_bytes();
   if (bytes == 0) co_return Result<void>{};
   const Ref<Buffer> arena = env_.buffers().get(bytes);
   for (uint64_t done = 0; done < bytes; done += kResidualPartBytes) {
@@ -98,7 +96,7 @@ Task<Result<std::vector<int>>> ResidualExchange::held() {
   SHOAL_CO_TRY_VOID(co_await group.join());
   std::optional<std::vector<int>> all;
   for (size_t i = 0; i < traffic_.size(); ++i) {
-    if (traffic_[i].spec().arena_bytes == 0) continue;  // holds nothing of anybody
+    if (traffic_[i].arena_bytes() == 0) continue;  // holds nothing of anybody
     std::vector<int> both;
     if (all) std::ranges::set_intersection(*all, by_shard[i], std::back_inserter(both));
     all = all ? std::move(both) : std::move(by_shard[i]);
@@ -124,9 +122,9 @@ Task<Result<void>> ResidualExchange::ask_held(size_t shard, std::vector<int>& tr
   }
 }
 
-std::vector<Ref<const Buffer>> ResidualExchange::own() const {
-  std::vector<Ref<const Buffer>> own;
-  for (const ShardTraffic& traffic : traffic_) own.push_back(traffic.kept_back());
+std::vector<PartedArena> ResidualExchange::own() const {
+  std::vector<PartedArena> own;
+  for (const ServerTraffic& traffic : traffic_) own.push_back(traffic.kept_back());
   return own;
 }
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "server_links.h"
-#include "shard_traffic.h"
+#include "server_traffic.h"
 #include "shoal/cluster/store.h"
 
 namespace shoal::cluster {
@@ -13,7 +13,7 @@ class ResidualExchange {
  public:
   /// All outlive it; one traffic per server.
   ResidualExchange(Environment& env, const RemoteStoreOptions& options, ServerLinks& servers,
-                   std::vector<ShardTraffic>& traffic);
+                   std::vector<ServerTraffic>& traffic);
 
   /// A server's reply to a push came with `status`.
   void note(size_t shard, uint8_t status);
@@ -29,10 +29,10 @@ class ResidualExchange {
   /// Chief, while a state is held: trainers whose residual every server has, and the chief itself.
   Task<Result<std::vector<int>>> held();
   /// Chief: its own, by shard.
-  std::vector<Ref<const Buffer>> own() const;
+  std::vector<PartedArena> own() const;
 
  private:
-  Task<Result<void>> hand_in(size_t shard, ShardTraffic::Residual residual, SteadyTime enough, Deadline deadline);
+  Task<Result<void>> hand_in(size_t shard, ServerTraffic::Residual residual, SteadyTime enough, Deadline deadline);
   Task<Result<void>> fetch(size_t shard);
   Task<Result<void>> ask_held(size_t shard, std::vector<int>& trainers);
   bool chief() const { return options_.identity.trainer_index == 0; }
@@ -41,7 +41,7 @@ class ResidualExchange {
   Environment& env_;
   const RemoteStoreOptions& options_;
   ServerLinks& servers_;
-  std::vector<ShardTraffic>& traffic_;
+  std::vector<ServerTraffic>& traffic_;
   const bool on_;
   std::vector<bool> asked_;
 };

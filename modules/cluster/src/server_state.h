@@ -2,14 +2,13 @@
 /// What a parameter server holds, and how requests change it. No waiting, no connections: those are in
 /// parameter_server.cc.
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "parted_arena.h"
 #include "residuals.h"
-#include "row_history.h"
+#include "server_part.h"
 #include "shoal/cluster/protocol.h"
-#include "shoal/cluster/shard.h"
 #include "shoal/transport/message.h"
 
 namespace shoal::cluster {
@@ -17,10 +16,8 @@ namespace shoal::cluster {
 /// State held for a snapshot: references, so training goes on.
 struct HeldState {
   StateText text;
-  Ref<const Buffer> weights_body;
-  std::span<const std::byte> weights;
-  std::vector<Ref<const Buffer>> slots;
-  uint64_t residuals = 0;  ///< the number of this hold there; 0: none are wanted
+  std::vector<PartedArena> arenas;  ///< by ArenaIndex: weights, then slots
+  uint64_t residuals = 0;           ///< the number of this hold there; 0: none are wanted
 };
 
 class ServerState {
@@ -32,12 +29,14 @@ class ServerState {
   uint64_t epoch() const { return epoch_; }
   uint64_t global_step() const { return global_step_; }
   uint64_t fingerprint() const { return fingerprint_; }
-  const ShardSpec& spec() const { return shard_->spec(); }  ///< once a model was prepared
-  uint64_t arena_bytes() const { return shard_ ? shard_->spec().arena_bytes : 0; }
-  const transport::Message& weights() const { return weights_; }
-  /// The newest version in another encoding: made when it is first asked for. kDense: as above. kSparseRows: what is new for a
-  /// trainer that has version `has`; as kDense where that is not known, or 0.
-  transport::Message weights_as(transport::Encoding encoding, uint64_t has = 0);
+  const ShardSpec& spec() const { return spec_; }  ///< once a model was prepared
+  uint64_t arena_bytes() const { return spec_.arena_bytes; }
+  size_t part_count() const { return parts_.size(); }
+  /// Of the largest part.
+  uint64_t part_bytes() const;
+  /// The newest version, a message for each part. In another encoding: made when it is first asked for. kSparseRows: what
+  /// is new for a trainer that has version `has`; as kDense where that is not known, or 0.
+  std::vector<transport::Message> weights_as(transport::Encoding encoding, uint64_t has = 0);
   TrainerRecords& trainers() { return trainers_; }
   std::string position_of(int trainer) const;
   ServerStatus status() const;
@@ -52,8 +51,9 @@ class ServerState {
   Result<void> prepare(Prepare prepare);
   Result<void> restore(const transport::SnapshotPart& part);
   Result<void> activate(StateText state);
-  /// Applies a whole push of `trainer`. True: the version advanced (or had by this very push before).
-  Result<bool> push(int trainer, const transport::MessageHead& head, const transport::Chunk& chunk);
+  /// Applies a whole push of `trainer`, a chunk for each part. True: the version advanced (or had by this very push
+  /// before).
+  Result<bool> push(int trainer, const transport::MessageHead& head, std::span<const transport::Chunk> chunks);
   /// `residuals`: what trainers keep back is wanted too.
   Result<HeldState> hold(bool residuals = false);
   void release(const HeldState& held) { residuals_.release(held.residuals); }
@@ -67,13 +67,8 @@ class ServerState {
   void forget_parts(int trainer) { residuals_.forget_parts(trainer); }
 
  private:
-  Result<void> expect_rows();
-  Result<void> check_push(const transport::Chunk& chunk) const;
-  Result<void> apply(const transport::Chunk& chunk);
-  Result<void> apply_rows(const transport::Chunk& chunk);
-  Result<void> apply(std::span<const std::byte> gradient, std::span<const double> scalars,
-                     std::span<const RowSums* const> row_sums = {});
-  transport::Message rows_since(uint64_t version);
+  Result<void> check_push(std::span<const transport::Chunk> chunks) const;
+  Result<void> apply(std::span<const transport::Chunk> chunks);
 
   const bool counts_steps_;  // shard 0, the sequencer
   BufferPool& pool_;
@@ -83,13 +78,8 @@ class ServerState {
   uint64_t global_step_ = 0;
   uint64_t fingerprint_ = 0;
   uint64_t spec_hash_ = 0;
-  std::optional<Shard> shard_;
-  transport::Message weights_;
-  std::map<transport::Encoding, transport::Message> encoded_;  // of the newest version; null body: not made yet
-  std::vector<RowSums> row_sums_;                // of the segments with lazy rows, in order
-  std::vector<const RowSums*> sums_of_segment_;  // by segment; null: without lazy rows
-  std::vector<SegmentRows> segment_rows_;        // of the push or the reply at hand, by segment
-  RowHistory history_;
+  ShardSpec spec_;
+  std::vector<ServerPart> parts_;  // empty: no model was prepared
   std::map<int, std::string> positions_;
   TrainerRecords trainers_;
   Residuals residuals_;

@@ -10,7 +10,6 @@ namespace shoal::cluster {
 namespace {
 
 constexpr size_t kNameBytesMax = 256;
-constexpr uint64_t kArenaBytesMax = uint64_t(1) << 30;  // one message carries one arena
 
 int64_t rows_of(const Shape& shape) { return shape.rank() == 0 ? 1 : shape[0]; }
 
@@ -33,14 +32,38 @@ Result<void> check(const VariableSpec& variable, std::set<std::string_view>& nam
   return nn::validate(variable.rule);
 }
 
-void append(ShardSpec& shard, const VariableSpec& variable, int64_t row_begin, int64_t row_end) {
+uint64_t row_bytes_of(const VariableSpec& variable) {
   const int64_t rows = rows_of(variable.shape);
-  const uint64_t row_bytes = rows == 0 ? 0 : bytes_of(variable) / uint64_t(rows);
-  Segment segment{.variable = variable, .row_begin = row_begin, .row_end = row_end, .offset = shard.arena_bytes,
-                  .bytes = row_bytes * uint64_t(row_end - row_begin)};
-  shard.arena_bytes += align_up(segment.bytes);
+  return rows == 0 ? 0 : bytes_of(variable) / uint64_t(rows);
+}
+
+/// Whether what must stay in one piece fits into a part.
+Result<void> check_pieces(const VariableSpec& variable, uint64_t part_bytes_max) {
+  const bool whole = nn::needs_whole_variable(variable.rule);
+  const uint64_t piece = whole ? bytes_of(variable) : row_bytes_of(variable);
+  if (piece <= part_bytes_max) return {};
+  const std::string what = whole ? "has " : "has rows of ";
+  const std::string why = whole ? " and its update rule needs it whole on one server; one message carries at most "
+                                : "; one message carries at most ";
+  return invalid_argument("variable " + variable.name + " " + what + std::to_string(piece) + " bytes" + why +
+                          std::to_string(part_bytes_max));
+}
+
+/// As several segments where one would not fit into a part.
+void append(ShardSpec& shard, const VariableSpec& variable, int64_t row_begin, int64_t row_end) {
+  const uint64_t row_bytes = row_bytes_of(variable);
+  const int64_t rows_max = row_bytes == 0 ? row_end - row_begin : int64_t(shard.part_bytes_max / row_bytes);
+  do {
+    const int64_t end = std::min(row_end, row_begin + rows_max);
+    shard.segments.push_back({.variable = variable,
+                              .row_begin = row_begin,
+                              .row_end = end,
+                              .offset = shard.arena_bytes,
+                              .bytes = row_bytes * uint64_t(end - row_begin)});
+    shard.arena_bytes += align_up(shard.segments.back().bytes);
+    row_begin = end;
+  } while (row_begin < row_end);
   shard.slot_count = std::max(shard.slot_count, int32_t(nn::slot_count(variable.rule)));
-  shard.segments.push_back(std::move(segment));
 }
 
 size_t lightest(const std::vector<ShardSpec>& shards) {
@@ -90,26 +113,43 @@ int64_t Segment::first_element() const {
   return rows == 0 ? 0 : row_begin * (elements() / rows);
 }
 
+std::vector<ShardPart> parts_of(const ShardSpec& spec) {
+  ShardSpec none = spec;
+  none.segments.clear();
+  none.arena_bytes = 0;
+  std::vector<ShardPart> parts{{0, none}};
+  const auto end_at = [&parts](uint64_t end) { parts.back().spec.arena_bytes = end - parts.back().begin; };
+  for (const Segment& segment : spec.segments) {
+    if (segment.offset + align_up(segment.bytes) - parts.back().begin > spec.part_bytes_max &&
+        segment.offset > parts.back().begin) {
+      end_at(segment.offset);
+      parts.push_back({segment.offset, none});
+    }
+    parts.back().spec.segments.push_back(segment);
+    parts.back().spec.segments.back().offset -= parts.back().begin;
+  }
+  end_at(spec.arena_bytes);
+  return parts;
+}
+
 Result<ShardPlan> plan_shards(const std::vector<VariableSpec>& variables, int servers, int scalar_count,
-                              const Placement& placement) {
-  SHOAL_CHECK(servers >= 1 && scalar_count >= 0);
+                              const Placement& placement, uint64_t part_bytes_max) {
+  SHOAL_CHECK(servers >= 1 && scalar_count >= 0 && part_bytes_max > 0 && part_bytes_max % kBufferAlignment == 0);
   std::set<std::string_view> names;
-  for (const VariableSpec& variable : variables) SHOAL_TRY_VOID(check(variable, names));
+  for (const VariableSpec& variable : variables) {
+    SHOAL_TRY_VOID(check(variable, names));
+    SHOAL_TRY_VOID(check_pieces(variable, part_bytes_max));
+  }
   ShardPlan plan;
-  plan.shards.resize(size_t(servers));
+  plan.shards.resize(size_t(servers), ShardSpec{.segments = {}, .part_bytes_max = part_bytes_max});
   if (placement) {
     SHOAL_TRY_VOID(place_by(plan, variables, placement));
   } else {
     place_balanced(plan, variables);
   }
-  for (size_t i = 0; i < plan.shards.size(); ++i) {
-    ShardSpec& shard = plan.shards[i];
+  for (ShardSpec& shard : plan.shards) {
     shard.scalar_count = scalar_count;
     shard.arena_bytes = std::max<uint64_t>(shard.arena_bytes, kBufferAlignment);
-    if (shard.arena_bytes > kArenaBytesMax) {
-      return invalid_argument("server " + std::to_string(i) + " would hold " + std::to_string(shard.arena_bytes >> 20) +
-                              " MiB; one holds at most 1024 MiB, so use more servers");
-    }
   }
   return plan;
 }

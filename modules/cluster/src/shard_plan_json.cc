@@ -10,7 +10,7 @@ using Json = nlohmann::json;
 
 constexpr size_t kSegmentsMax = 65536;
 constexpr size_t kNameBytesMax = 256;
-constexpr uint64_t kArenaBytesMax = uint64_t(1) << 30;
+constexpr uint64_t kArenaBytesMax = uint64_t(1) << 40;
 constexpr uint64_t kElementsMax = uint64_t(1) << 48;  // of a whole variable; its bytes cannot overflow
 
 Json segment_json(const Segment& segment) {
@@ -108,13 +108,20 @@ Result<void> check_segment(const Segment& segment, const ShardSpec& spec, uint64
 
 Result<ShardSpec> check_spec(ShardSpec spec) {
   if (spec.arena_bytes == 0 || spec.arena_bytes > kArenaBytesMax || spec.arena_bytes % kBufferAlignment != 0) {
-    return invalid_argument("shard spec: the arena must have 64 bytes to 1 GiB, a multiple of 64");
+    return invalid_argument("shard spec: the arena must have 64 bytes to 1 TiB, a multiple of 64");
+  }
+  if (spec.part_bytes_max == 0 || spec.part_bytes_max > kPartBytesMax || spec.part_bytes_max % kBufferAlignment != 0) {
+    return invalid_argument("shard spec: its parts must have 64 bytes to 1 GiB, a multiple of 64");
   }
   if (spec.slot_count < 0 || spec.slot_count > 8 || spec.scalar_count < 0 || spec.scalar_count > 1024) {
     return invalid_argument("shard spec: slot or scalar count out of range");
   }
   uint64_t end_before = 0;
   for (const Segment& segment : spec.segments) SHOAL_TRY_VOID(check_segment(segment, spec, end_before));
+  for (const ShardPart& part : parts_of(spec)) {
+    if (part.spec.arena_bytes > spec.part_bytes_max)
+      return invalid_argument("shard spec: a segment is larger than a part may be");
+  }
   return spec;
 }
 
@@ -126,7 +133,8 @@ std::string to_json(const ShardSpec& spec) {
   const Json json{{"segments", segments},
                   {"arena_bytes", spec.arena_bytes},
                   {"slot_count", spec.slot_count},
-                  {"scalar_count", spec.scalar_count}};
+                  {"scalar_count", spec.scalar_count},
+                  {"part_bytes_max", spec.part_bytes_max}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);  // names may be any bytes
 }
 
@@ -137,6 +145,7 @@ Result<ShardSpec> parse_shard_spec(std::string_view text) {
     spec.arena_bytes = whole_number<uint64_t>(json, "arena_bytes");
     spec.slot_count = whole_number<int32_t>(json, "slot_count");
     spec.scalar_count = whole_number<int32_t>(json, "scalar_count");
+    spec.part_bytes_max = whole_number<uint64_t>(json, "part_bytes_max");
     if (json.at("segments").size() > kSegmentsMax) return invalid_argument("shard spec: more than 65536 segments");
     for (const Json& segment : json.at("segments")) spec.segments.push_back(segment_from(segment));
     return check_spec(std::move(spec));

@@ -27,8 +27,9 @@ std::string to_string(const TrafficBytes& bytes) {
   return text;
 }
 
-ShardTraffic::ShardTraffic(BufferPool& pool, const ShardSpec& spec, const Compression& compression)
-    : pool_(pool), spec_(spec), compression_(compression) {
+ShardTraffic::ShardTraffic(BufferPool& pool, const ShardPart& part, uint32_t index, uint32_t count,
+                           const Compression& compression)
+    : pool_(pool), begin_(part.begin), spec_(part.spec), index_(index), count_(count), compression_(compression) {
   if (compression_.gradients != Encoding::kDense) gradient_ = pool_.get(spec_.arena_bytes);
   if (compression_.gradients == Encoding::kTopK) top_k_.emplace(spec_, compression_.fraction, pool_);
 }
@@ -76,13 +77,15 @@ Result<void> ShardTraffic::take_encoded(const transport::Weights& weights) {
 std::span<std::byte> ShardTraffic::begin_push(const transport::Chunk& fields) {
   fields_ = fields;
   fields_.base_version = version_;
-  fields_.range_begin = 0;
-  fields_.range_end = spec_.arena_bytes;
-  fields_.closing = true;
+  fields_.range_begin = begin_;
+  fields_.range_end = begin_ + spec_.arena_bytes;
+  fields_.chunk_index = index_;
+  fields_.chunk_count = count_;
+  fields_.closing = closing();
   fields_.encoding = by_rows_ ? Encoding::kSparseRows : compression_.gradients;
-  position_.assign(fields.position);
+  position_.assign(closing() ? fields.position : std::string_view());
   fields_.position = position_;
-  if (!gradient_) push_ = transport::make_chunk(pool_, fields_, spec_.arena_bytes, size_t(spec_.scalar_count));
+  if (!gradient_) push_ = transport::make_chunk(pool_, fields_, spec_.arena_bytes, scalar_count());
   const std::span<std::byte> arena = gradient_ ? gradient_->bytes() : push_.payload;
   zero_padding(spec_, arena);
   return arena;
@@ -95,7 +98,7 @@ void ShardTraffic::finish_push(std::span<const double> scalars, const RowPush& r
     if (segment.variable.lazy_rows) take_rows(segment, *rows.sums_of(segment.variable.name), rows_[i]);
   }
   if (gradient_) {
-    push_ = transport::make_chunk(pool_, fields_, encoded_size(), size_t(spec_.scalar_count));
+    push_ = transport::make_chunk(pool_, fields_, encoded_size(), scalar_count());
     if (by_rows_) {
       encode_rows(spec_, gradient_->bytes(), rows_, push_.payload);
     } else if (top_k_) {
@@ -106,6 +109,7 @@ void ShardTraffic::finish_push(std::span<const double> scalars, const RowPush& r
   }
   bytes_.gradients += spec_.arena_bytes;
   bytes_.gradients_sent += push_.payload.size();
+  if (!closing()) return;
   SHOAL_CHECK(scalars.size() == push_.scalars.size());
   std::copy(scalars.begin(), scalars.end(), push_.scalars.begin());
 }

@@ -1,5 +1,6 @@
 #pragma once
 /// What goes between a trainer and one server, step by step: arenas as kernels see them, and the messages that carry them.
+/// One part of a shard; server_traffic.h has them all.
 #include <optional>
 #include <span>
 #include <string>
@@ -23,8 +24,8 @@ std::string to_string(const TrafficBytes& bytes);
 /// Without compression kernels read weights in the received message and write gradients into the outgoing one.
 class ShardTraffic {
  public:
-  /// `spec` outlives it.
-  ShardTraffic(BufferPool& pool, const ShardSpec& spec, const Compression& compression);
+  /// The part `index` of `count` of a shard; `part` outlives it.
+  ShardTraffic(BufferPool& pool, const ShardPart& part, uint32_t index, uint32_t count, const Compression& compression);
 
   // By rows, or with compression, take() and finish_push() have so much to do that they belong on the compute thread.
 
@@ -41,7 +42,7 @@ class ShardTraffic {
 
   /// The arena that the gradients of a step go into. Of `fields` what says which step it is.
   std::span<std::byte> begin_push(const transport::Chunk& fields);
-  /// All gradients are written, or summed up in `rows`: makes the message.
+  /// All gradients are written, or summed up in `rows`: makes the message. `scalars` go with the last part.
   void finish_push(std::span<const double> scalars, const RowPush& rows);
   /// Kept until end_push(), for a retry.
   const transport::Message& push() const { return push_.message; }
@@ -70,8 +71,13 @@ class ShardTraffic {
   Result<void> take_encoded(const transport::Weights& weights);
   uint64_t encoded_size() const;
 
+  size_t scalar_count() const { return closing() ? size_t(spec_.scalar_count) : 0; }
+  bool closing() const { return index_ + 1 == count_; }
+
   BufferPool& pool_;
+  const uint64_t begin_;
   const ShardSpec& spec_;
+  const uint32_t index_, count_;
   const Compression compression_;
   bool by_rows_ = false;
 

@@ -175,7 +175,9 @@ Result<void> TrainTask::plan_store() {
       return int(config_.placement()({.variable = name, .dtype = DType::kFloat32, .shape = shape, .num_ps = count}));
     };
   }
-  SHOAL_TRY(cluster::ShardPlan plan, cluster::plan_shards(specs, servers, scalars, distributed() ? placement : nullptr));
+  const uint64_t part_bytes_max = distributed() ? cluster::kPartBytesMax : cluster::kOnePart;
+  SHOAL_TRY(cluster::ShardPlan plan,
+            cluster::plan_shards(specs, servers, scalars, distributed() ? placement : nullptr, part_bytes_max));
   const std::string numerics = numerics_text(model_->numerics());
   const std::string fingerprint = std::to_string(model_->graph().fingerprint());
   if (distributed()) {

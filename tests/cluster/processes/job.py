@@ -94,8 +94,12 @@ class Authority:
         request = subprocess.run(["openssl", "x509", "-x509toreq", "-in", str(good / "task.pem"), "-signkey", str(good / "task.key"),
                                   "-copy_extensions", "copyall"], timeout=SECONDS_MAX, check=True, stdout=subprocess.PIPE,
                                  stderr=subprocess.DEVNULL).stdout
+        options = subprocess.run(["openssl", "x509", "-help"], timeout=SECONDS_MAX, check=True, capture_output=True).stderr
+        past = ["-days", "-1"]  # of OpenSSL before 3.4, which refuses it
+        if b"-not_after" in options:
+            past = ["-not_before", "20200101000000Z", "-not_after", "20200102000000Z"]
         subprocess.run(["openssl", "x509", "-req", "-CA", str(self.folder / "ca" / "ca.pem"), "-CAkey",
-                        str(self.folder / "ca" / "ca.key"), "-set_serial", "7", "-days", "-1", "-copy_extensions", "copyall",
+                        str(self.folder / "ca" / "ca.key"), "-set_serial", "7", *past, "-copy_extensions", "copyall",
                         "-out", str(folder / "task.pem")], timeout=SECONDS_MAX, check=True, input=request,
                        stderr=subprocess.DEVNULL)
         return str(folder)

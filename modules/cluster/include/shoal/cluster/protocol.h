@@ -4,8 +4,11 @@
 ///
 /// A trainer's connection to a server:
 ///   Hello                    -> "welcome" Welcome | Error
+/// Of a shard in several parts (parts_of), a push is a Chunk for each, and where Weights come, one comes for each; in
+/// order, all with the number of the request.
 ///   Pull                     -> Weights (once the model is ready) | "not_ready" | "finished" JobEnd
 ///   Chunk (closing)          -> Weights, with the push applied | "fenced", status kFenced | "finished" JobEnd, not applied
+///   Chunk (others)           -> nothing
 ///   "welcome"                -> "welcome" Welcome, as it is now
 ///   "done"                   -> "ok" | "finished" JobEnd: this trainer makes no more pushes
 /// One that compresses with top-k, beside that:
@@ -16,7 +19,7 @@
 /// A server that leaves while trainers are connected sends them "finished" JobEnd unasked (reply_to 0).
 /// The chief's, beside that:
 ///   "status"                 -> "status" ServerStatus
-///   "prepare" Prepare        -> "ok": a new epoch is being loaded; the old one is gone
+///   "prepare" Prepare        -> "ok": a new epoch is being loaded; the old one is gone | Error: the machine cannot hold it
 ///   Snapshot part            -> "ok": bytes of an arena
 ///   "ready" Activate         -> "ok": the epoch serves
 ///   "hold" ["residuals"]     -> "held" StateText: a snapshot is held until "release" or the connection's end

@@ -42,14 +42,28 @@ struct Segment {
   int64_t first_element() const;  ///< of the variable
 };
 
-/// What one server holds: one contiguous arena, the same layout for weights, gradients and each slot.
+/// One message carries at most so many bytes of an arena: FlatBuffers end at 2 GiB.
+inline constexpr uint64_t kPartBytesMax = uint64_t(1) << 30;
+/// For arenas that do not travel: no limit.
+inline constexpr uint64_t kOnePart = ~uint64_t(63);
+
+/// What one server holds: one arena, the same layout for weights, gradients and each slot. A large one is cut into parts.
 struct ShardSpec {
   std::vector<Segment> segments;  ///< in order of offset
   uint64_t arena_bytes = 0;       ///< a multiple of 64; at least 64
   int32_t slot_count = 0;         ///< largest slot count among the segments' rules
   int32_t scalar_count = 0;       ///< scalars that come with each push
+  uint64_t part_bytes_max = kPartBytesMax;  ///< a multiple of 64
   friend bool operator==(const ShardSpec&, const ShardSpec&) = default;
 };
+
+/// What of a shard travels as one message, and is contiguous memory at both ends.
+struct ShardPart {
+  uint64_t begin = 0;  ///< in the arena of the shard
+  ShardSpec spec;      ///< of the part alone: offsets are from its begin
+};
+/// The parts of an arena, in order, cut between segments so that each has as many as fit into part_bytes_max. At least one.
+std::vector<ShardPart> parts_of(const ShardSpec& spec);
 
 struct ShardPlan {
   std::vector<ShardSpec> shards;
@@ -63,12 +77,14 @@ using Placement = std::function<int(std::string_view name, const Shape& shape, i
 /// Balances bytes: variables go, largest first, to the server that holds least (first among equals); a variable larger
 /// than twice an even share is split by rows into pieces of an even share, unless its rule needs it whole. `scalar_count`:
 /// learning rates and the like in each push. InvalidArgument for an empty name, two variables of one name, a dtype other
-/// than float32 (the only one that update rules know), an arena above 1 GiB, a placement outside 0 .. servers - 1.
+/// than float32 (the only one that update rules know), a placement outside 0 .. servers - 1, a row, or a variable that its
+/// rule needs whole, above `part_bytes_max` (a multiple of 64). Larger variables are several segments then.
 Result<ShardPlan> plan_shards(const std::vector<VariableSpec>& variables, int servers, int scalar_count,
-                              const Placement& placement = nullptr);
+                              const Placement& placement = nullptr, uint64_t part_bytes_max = kPartBytesMax);
 
 /// The spec as JSON for the server that shall hold it, and back. parse: InvalidArgument saying what is wrong; checks
-/// limits (65,536 segments, names of 256 bytes, 1 GiB) and that segments neither overlap nor leave the arena.
+/// limits (65,536 segments, names of 256 bytes, arenas of 1 TiB, parts of 1 GiB) and that segments neither overlap nor
+/// leave the arena.
 std::string to_json(const ShardSpec& spec);
 Result<ShardSpec> parse_shard_spec(std::string_view json);
 

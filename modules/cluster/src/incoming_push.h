@@ -1,0 +1,37 @@
+#pragma once
+/// The chunks of a push to a server, kept until the closing one is there.
+#include <span>
+#include <vector>
+
+#include "shoal/base/result.h"
+#include "shoal/transport/message.h"
+
+namespace shoal::cluster {
+
+class IncomingPush {
+ public:
+  /// The next chunk; true: the push is complete. `parts`: how many chunks a push has at most. InvalidArgument: it is not
+  /// the next chunk.
+  Result<bool> add(transport::Message message, size_t parts) {
+    SHOAL_TRY(const transport::Chunk chunk, transport::read_chunk(message));
+    const bool follows = messages_.empty() || message.head.sequence == messages_.front().head.sequence;
+    if (!follows || chunk.chunk_index != chunks_.size() || (!chunk.closing && chunks_.size() + 1 >= parts)) {
+      return invalid_argument("chunk " + std::to_string(chunk.chunk_index) + " of a push is not the one that was to come");
+    }
+    messages_.push_back(std::move(message));
+    chunks_.push_back(chunk);
+    return chunk.closing;
+  }
+  std::span<const transport::Chunk> chunks() const { return chunks_; }
+  /// Memory goes back to its pools.
+  void clear() {
+    chunks_.clear();
+    messages_.clear();
+  }
+
+ private:
+  std::vector<transport::Message> messages_;
+  std::vector<transport::Chunk> chunks_;  // views of them
+};
+
+}  // namespace shoal::cluster

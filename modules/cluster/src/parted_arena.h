@@ -1,0 +1,25 @@
+#pragma once
+/// An arena of a shard as it was at one moment: its parts, each with who holds it.
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "shoal/base/buffer.h"
+#include "shoal/cluster/store.h"
+
+namespace shoal::cluster {
+
+class PartedArena {
+ public:
+  /// Behind those before.
+  void add(std::span<const std::byte> bytes, Ref<const Buffer> holder) { parts_.push_back({bytes, std::move(holder)}); }
+  bool empty() const { return parts_.empty(); }
+  uint64_t size() const;
+  /// `bytes` from `offset` on, which it has; copied where they lie in more than one part.
+  Snapshot::Part read(uint64_t offset, uint64_t bytes, BufferPool& pool) const;
+
+ private:
+  std::vector<Snapshot::Part> parts_;
+};
+
+}  // namespace shoal::cluster

@@ -1,0 +1,33 @@
+#pragma once
+/// One connection to a parameter server, after its hello, and whether that hello may be let in.
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "incoming_push.h"
+#include "server_state.h"
+#include "shoal/transport/transport.h"
+
+namespace shoal::cluster {
+
+inline constexpr int32_t kTaskIndexMax = 65535;
+
+struct Session {
+  std::unique_ptr<transport::Connection> connection;
+  transport::Hello hello;
+  int trainer = -1;  // -1: not a trainer
+  bool chief = false;
+  std::optional<HeldState> held;
+  IncomingPush push;
+};
+
+/// "worker 3".
+std::string name_of(const transport::Hello& hello);
+
+/// FailedPrecondition: it is of another job, or not of a trainer, or not who its certificate says. `own`: the server.
+Result<void> check_hello(const Session& session, const TaskIdentity& own);
+/// FailedPrecondition: it has another model than the server. Asked at the hello and again with each pull: a worker may come
+/// before the chief has brought the model.
+Result<void> check_model(const Session& session, const ServerState& state, const TaskIdentity& own);
+
+}  // namespace shoal::cluster

@@ -1,0 +1,181 @@
+/// Arenas that travel as several chunks.
+#include "incoming_push.h"
+#include "parted_arena.h"
+#include "remote_store_fixture.h"
+#include "shoal/cluster/server_memory.h"
+
+namespace shoal::cluster {
+namespace {
+
+using transport::Message;
+using transport::MessageKind;
+
+TEST(PartedArena, ReadsWithinAPartWithoutACopyAndAcrossPartsWithOne) {
+  const auto pool = BufferPool::create();
+  PartedArena arena;
+  std::vector<Ref<Buffer>> parts;
+  for (const int first : {0, 64, 192}) {
+    parts.push_back(pool->get(first == 64 ? 128 : 64));
+    for (size_t i = 0; i < parts.back()->size(); ++i) parts.back()->data()[i] = std::byte(first + int(i));
+    arena.add(parts.back()->bytes(), parts.back());
+  }
+  ASSERT_EQ(arena.size(), 256u);
+  for (uint64_t offset = 0; offset <= 256; offset += 8) {
+    for (uint64_t bytes = 0; offset + bytes <= 256; bytes += 8) {
+      const Snapshot::Part part = arena.read(offset, bytes, *pool);
+      ASSERT_EQ(part.bytes.size(), bytes);
+      for (uint64_t i = 0; i < bytes; ++i) ASSERT_EQ(part.bytes[i], std::byte(offset + i));
+    }
+  }
+  EXPECT_EQ(arena.read(70, 100, *pool).bytes.data(), parts[1]->data() + 6);
+  EXPECT_EQ(arena.read(192, 64, *pool).bytes.data(), parts[2]->data());
+  EXPECT_NE(arena.read(60, 8, *pool).bytes.data(), parts[0]->data() + 60);
+}
+
+class IncomingPushTest : public testing::Test {
+ protected:
+  Message chunk(uint32_t index, uint32_t count, uint64_t sequence = 7) {
+    Message message = transport::make_chunk(*pool_,
+                                            {.range_begin = 64 * index,
+                                             .range_end = 64 * index + 64,
+                                             .chunk_index = index,
+                                             .chunk_count = count,
+                                             .closing = index + 1 == count},
+                                            64, 0)
+                          .message;
+    message.head.sequence = sequence;
+    return message;
+  }
+  std::shared_ptr<BufferPool> pool_ = BufferPool::create();
+  IncomingPush push_;
+};
+
+TEST_F(IncomingPushTest, IsCompleteWithItsClosingChunk) {
+  EXPECT_FALSE(value_or_raise(push_.add(chunk(0, 3), 3)));
+  EXPECT_FALSE(value_or_raise(push_.add(chunk(1, 3), 3)));
+  EXPECT_TRUE(value_or_raise(push_.add(chunk(2, 3), 3)));
+  ASSERT_EQ(push_.chunks().size(), 3u);
+  EXPECT_EQ(push_.chunks()[2].range_begin, 128u);
+  push_.clear();
+  EXPECT_EQ(pool_->stats().in_use_bytes, 0u);
+  EXPECT_TRUE(value_or_raise(push_.add(chunk(0, 1, 8), 3)));
+}
+
+TEST_F(IncomingPushTest, KeepsNoMoreThanAPushHas) {
+  EXPECT_FALSE(value_or_raise(push_.add(chunk(0, 9), 3)));
+  EXPECT_FALSE(value_or_raise(push_.add(chunk(1, 9), 3)));
+  expect_error(push_.add(chunk(2, 9), 3), ErrorKind::kInvalidArgument, "chunk 2 of a push is not the one that was to come");
+  EXPECT_EQ(push_.chunks().size(), 2u);
+  for (const size_t parts : {0, 1}) {
+    IncomingPush other;
+    expect_error(other.add(chunk(0, 2), parts), ErrorKind::kInvalidArgument, "not the one that was to come");
+  }
+}
+
+TEST_F(IncomingPushTest, RefusesWhatDoesNotFollow) {
+  expect_error(push_.add(chunk(1, 3), 3), ErrorKind::kInvalidArgument, "chunk 1");
+  EXPECT_FALSE(value_or_raise(push_.add(chunk(0, 3), 3)));
+  expect_error(push_.add(chunk(0, 3), 3), ErrorKind::kInvalidArgument, "chunk 0");
+  expect_error(push_.add(chunk(2, 3), 3), ErrorKind::kInvalidArgument, "chunk 2");
+  expect_error(push_.add(chunk(1, 3, 8), 3), ErrorKind::kInvalidArgument, "chunk 1");  // of another push
+}
+
+TEST(ServerMemory, AModelThatTheMachineCannotHoldIsRefused) {
+  EXPECT_TRUE(fits_into_memory({.segments = {}, .arena_bytes = 1 << 20, .slot_count = 2}));
+  expect_error(fits_into_memory({.segments = {}, .arena_bytes = uint64_t(1) << 40, .slot_count = 2}),
+               ErrorKind::kFailedPrecondition, "takes at least 4194304 MiB, and the machine has ");
+}
+
+/// Every variable of the fixture's model, under three rules, with weights that differ from element to element.
+class Parts : public RemoteStoreTest {
+ protected:
+  static std::vector<VariableSpec> variables() {
+    return {variable("kernel", {30, 16}, adam(), uniform(-1, 1), 3),
+            variable("bias", {16}, momentum(0.9), uniform(-1, 1), 4), variable("scale", {}, sgd(), constant(1))};
+  }
+  void use_parts_of(uint64_t bytes) { plan_ = value_or_raise(plan_shards(variables(), 2, 1, nullptr, bytes)); }
+  /// The weights and slots that servers hold, by variable and row.
+  static Task<Result<std::vector<float>>> state(Store& store) {
+    std::map<std::tuple<std::string, ArenaIndex, int64_t>, std::vector<float>> found;
+    SHOAL_CO_TRY(std::unique_ptr<Snapshot> snapshot, co_await store.snapshot({}));
+    for (size_t shard = 0; shard < snapshot->plan().shards.size(); ++shard) {
+      for (const Segment& segment : snapshot->plan().shards[shard].segments) {
+        for (ArenaIndex arena = 0; arena <= nn::slot_count(segment.variable.rule); ++arena) {
+          SHOAL_CO_TRY(const Snapshot::Part part,
+                       co_await snapshot->read(int(shard), arena, segment.offset, segment.bytes));
+          found[{segment.variable.name, arena, segment.row_begin}].assign(floats(part.bytes).begin(),
+                                                                          floats(part.bytes).end());
+        }
+      }
+    }
+    SHOAL_CO_TRY_VOID(co_await snapshot->release());
+    std::vector<float> all;
+    for (const auto& [key, values] : found) all.insert(all.end(), values.begin(), values.end());
+    co_return all;
+  }
+  /// What is held after some steps of the chief and of a worker, taking turns.
+  std::vector<float> after_steps() {
+    start_ready_cluster();
+    Environment* env = nullptr;
+    const auto worker = start_worker(env);
+    for (int i = 0; i < 5; ++i) {
+      EXPECT_TRUE(run(*chief_env_, step(*chief_, {}, 0.25f * float(i))));
+      EXPECT_TRUE(run(*env, step(*worker, {}, 1.0f)));
+    }
+    return value_or_raise(run(*chief_env_, state(*chief_)));
+  }
+};
+
+std::vector<float>& in_one_part() {
+  static std::vector<float> state;
+  return state;
+}
+
+TEST_F(Parts, AnyNumberOfThemGivesTheSameBits) {
+  use_parts_of(kPartBytesMax);
+  ASSERT_EQ(parts_of(plan_.shards[0]).size(), 1u);
+  in_one_part() = after_steps();
+  class Again : public Parts {
+   public:
+    std::vector<float> result(uint64_t bytes) {
+      use_parts_of(bytes);
+      EXPECT_GT(parts_of(plan_.shards[0]).size(), 1u);
+      auto all = after_steps();
+      TearDown();
+      return all;
+    }
+    void TestBody() override {}
+  };
+  for (const uint64_t bytes : {64, 192, 1024}) {
+    Again again;
+    EXPECT_EQ(again.result(bytes), in_one_part()) << bytes;
+  }
+}
+
+TEST_F(Parts, APushWhoseConnectionBreaksBetweenItsChunksOrRepliesCountsOnce) {
+  plan_ = value_or_raise(
+      plan_shards({variable("kernel", {30, 16}), variable("bias", {16}), variable("scale", {})}, 2, 1, nullptr, 512));
+  const size_t parts = parts_of(plan_.shards[0]).size();
+  ASSERT_GE(parts, 3u);
+  start_ready_cluster();
+  Environment* env = nullptr;
+  const auto worker = start_worker(env);
+  int steps_made = 0;
+  for (const bool sending : {true, false}) {
+    const MessageKind kind = sending ? MessageKind::kChunk : MessageKind::kWeights;
+    for (size_t nth = 1; nth <= parts; ++nth) {
+      auto seen = std::make_shared<size_t>(0);
+      auto cut = [seen, nth, kind](const std::string& task, const Message& message) {
+        return task == "worker 0" && message.head.kind == kind && ++*seen == nth;
+      };
+      (sending ? cuts_->on_send : cuts_->on_receive) = cut;
+      EXPECT_TRUE(value_or_raise(run(*env, step(*worker))).applied);
+      EXPECT_GE(*seen, nth);
+      cuts_->on_send = cuts_->on_receive = nullptr;
+      EXPECT_EQ(value(), -float(++steps_made)) << sending << " " << nth;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace shoal::cluster
