@@ -307,6 +307,19 @@ TEST_F(ServerStateTest, ANewEpochForgetsPositionsAndStopButNotPushNumbers) {
   EXPECT_EQ(state_.global_step(), 4u);
 }
 
+TEST_F(ServerStateTest, AModelThatCannotBeginIsForgotten) {
+  ShardSpec bad = spec_;
+  bad.segments[0].variable.initialiser = constant(1e300);
+  expect_error(state_.prepare({1, 77, bad}), ErrorKind::kInvalidArgument, "must be finite in float32");
+  EXPECT_EQ(state_.phase(), Phase::kEmpty);
+  expect_error(state_.activate({.epoch = 1, .global_step = 0, .counters = {}, .positions = {}}),
+               ErrorKind::kFailedPrecondition, "not being loaded");
+  expect_error(state_.hold(), ErrorKind::kFailedPrecondition, "no model");
+  EXPECT_EQ(value_or_raise(push({})), false);
+  make_ready(2);
+  EXPECT_EQ(value_or_raise(push({.epoch = 2})), true);
+}
+
 TEST_F(ServerStateTest, AFinishedServerTakesNoNewModel) {
   make_ready();
   state_.finish({.failed = false, .reason = "max_steps"});

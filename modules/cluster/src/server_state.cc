@@ -61,7 +61,11 @@ Result<void> ServerState::prepare(Prepare prepare) {
   stop_ = false;
   for (ShardPart& part : parts_of(spec_)) {
     parts_.emplace_back(std::move(part), pool_);
-    SHOAL_TRY_VOID(parts_.back().start());
+    if (Result<void> started = parts_.back().start(); !started) {
+      parts_.clear();
+      phase_ = Phase::kEmpty;
+      return started;
+    }
   }
   return {};
 }
