@@ -11,6 +11,7 @@ class Latencies {
  public:
   void reserve(size_t count) { seconds_.reserve(count); }
   void add(double seconds) { seconds_.push_back(seconds); }
+  void append(const Latencies& more) { seconds_.insert(seconds_.end(), more.seconds_.begin(), more.seconds_.end()); }
   size_t count() const { return seconds_.size(); }
   /// The `share`-th part from below (0.5: the median); 0 if there is none. Sorts.
   double percentile(double share);

@@ -25,6 +25,14 @@ struct Exchange {
   double seconds = 0;     ///< of the whole run
   double processor_seconds = 0;
   uint64_t bytes_copied = 0;  ///< by both tasks: TransportStats
+
+  void append(const Exchange& more) {
+    round_trips.append(more.round_trips);
+    one_way.append(more.one_way);
+    seconds += more.seconds;
+    processor_seconds += more.processor_seconds;
+    bytes_copied += more.bytes_copied;
+  }
 };
 
 class Pair {

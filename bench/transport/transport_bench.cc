@@ -6,14 +6,13 @@
 // round_trip: a message there and one of the same size back. Time: the median. p99, one way (median and p99), bytes copied
 // by the two tasks per payload byte, and for `spin` both event loops look for work before they sleep (1 ms). `limit` is the
 // raw round trip over blocking sockets (tcp), the same through OpenSSL (tcp+tls) or through shared memory (others, one
-// word), `times` the median over that. stream: messages one way, filled by the sender and added up by the receiver. GB/s;
-// processor ns per KiB; `limit` is the same over raw sockets (tcp), through OpenSSL (tcp+tls) or slots of shared memory, as
-// many as the transport used `buffers` for messages; `share` the part of it that was reached.
+// word), in turns with it; `times` the median over that. stream: messages one way, filled by the sender and added up by the
+// receiver. GB/s; processor ns per KiB; `limit` is the same over raw sockets (tcp), through OpenSSL (tcp+tls) or slots of
+// shared memory, as many as the transport used `buffers` for messages; `share` the part of it that was reached.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <string>
 
 #include "pair.h"
@@ -34,18 +33,31 @@ std::string size_name(size_t bytes) {
   return std::to_string(bytes) + "B";
 }
 
-/// One run to see how long it takes, then as many as fit the budget.
-Exchange measure(const std::function<Exchange(int64_t)>& run, int64_t most) {
+using Run = std::function<Exchange(int64_t)>;
+
+/// How often it fits the budget, from one short run.
+int64_t fitting(const Run& run, int64_t most) {
   const int64_t first = 3;
-  const double seconds_of_one = run(first).seconds / double(first);
-  return run(repetitions(seconds_of_one, kBudget, first, most));
+  return repetitions(run(first).seconds / double(first), kBudget, first, most);
 }
 
-/// Limits are measured once each, when first asked for.
-Exchange& limit_of(const std::string& name, const std::function<Exchange(int64_t)>& run) {
-  static std::map<std::string, Exchange> known;
-  const auto found = known.find(name);
-  return found != known.end() ? found->second : known.emplace(name, measure(run, 200'000)).first->second;
+Exchange measure(const Run& run, int64_t most) { return run(fitting(run, most)); }
+
+struct Both {
+  Exchange ours, limit;
+};
+
+/// In turns, so that what the machine does meanwhile, and on which cores it puts the threads, meets both alike.
+Both measure_in_turns(const Run& ours, const Run& limit, int64_t most) {
+  constexpr int64_t kTurns = 6;
+  const int64_t our_count = fitting(ours, most), limit_count = fitting(limit, most);
+  const int64_t turns = std::min({kTurns, our_count, limit_count});
+  Both both;
+  for (int64_t i = 0; i < turns; ++i) {
+    both.ours.append(ours(our_count / turns));
+    both.limit.append(limit(limit_count / turns));
+  }
+  return both;
 }
 
 /// What a transport is held against.
@@ -56,16 +68,13 @@ Limit limit_for(const PairOptions& options) {
   return options.credential ? Limit::kTls : Limit::kSockets;
 }
 
-Exchange& round_trip_limit(const PairOptions& options, size_t bytes) {
-  const bool spin = options.spin > Duration::zero();
+Exchange round_trip_limit(const PairOptions& options, size_t bytes, int64_t count) {
   switch (limit_for(options)) {
-    case Limit::kSockets:
-      return limit_of("socket round trip " + size_name(bytes), [=](int64_t n) { return socket_round_trips(bytes, n); });
-    case Limit::kTls:
-      return limit_of("TLS round trip " + size_name(bytes), [=](int64_t n) { return tls_round_trips(bytes, n); });
+    case Limit::kSockets: return socket_round_trips(bytes, count);
+    case Limit::kTls: return tls_round_trips(bytes, count);
     case Limit::kMemory: break;  // a message's size does not matter: it is handed over
   }
-  return limit_of(spin ? "spinning" : "futex", [=](int64_t n) { return futex_round_trips(n, spin); });
+  return futex_round_trips(count, options.spin > Duration::zero());
 }
 
 /// `buffers`: as many as the transport used, so that what lies in which cache is the same.
@@ -84,9 +93,10 @@ double rate(const Exchange& exchange, size_t bytes) {
 
 void round_trip(benchmark::State& state, const PairOptions& options, size_t bytes) {
   Pair pair(options);
-  Exchange taken = measure([&](int64_t count) { return pair.round_trips(bytes, count); }, 200'000);
+  auto [taken, raw] = measure_in_turns([&](int64_t count) { return pair.round_trips(bytes, count); },
+                                       [&](int64_t count) { return round_trip_limit(options, bytes, count); }, 200'000);
   for (auto _ : state) state.SetIterationTime(taken.round_trips.percentile(0.5));
-  const double limit = round_trip_limit(options, bytes).round_trips.percentile(0.5);
+  const double limit = raw.round_trips.percentile(0.5);
   state.counters["p99 us"] = 1e6 * taken.round_trips.percentile(0.99);
   state.counters["one way us"] = 1e6 * taken.one_way.percentile(0.5);
   state.counters["one way p99 us"] = 1e6 * taken.one_way.percentile(0.99);

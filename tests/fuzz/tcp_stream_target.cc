@@ -51,13 +51,28 @@ Bytes stream_of(Input input) {
   return bytes;
 }
 
+/// Each connection is from another address of this machine: ended ones keep their ports for a minute, and one address would
+/// run out of them.
+void bind_to_next_address(int peer) {
+  static uint32_t count = 0;
+  ++count;
+  sockaddr_in own{};
+  own.sin_family = AF_INET;
+  own.sin_addr.s_addr = htonl((uint32_t(127) << 24) + (count / 250 % 250 << 8) + 2 + count % 250);
+  const int on = 1;  // the port is chosen when it connects
+  SHOAL_CHECK(::setsockopt(peer, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on) == 0);
+  SHOAL_CHECK(::bind(peer, reinterpret_cast<const sockaddr*>(&own), sizeof own) == 0);
+}
+
 int connect_to(const transport::Endpoint& endpoint) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(uint16_t(std::stoi(endpoint.address.substr(endpoint.address.rfind(':') + 1))));
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   const int peer = ::socket(AF_INET, SOCK_STREAM, 0);
-  SHOAL_CHECK(peer >= 0 && ::connect(peer, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+  SHOAL_CHECK(peer >= 0);
+  bind_to_next_address(peer);
+  SHOAL_CHECK(::connect(peer, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
   return peer;
 }
 
