@@ -49,9 +49,9 @@ struct Both {
 
 /// In turns, so that what the machine does meanwhile, and on which cores it puts the threads, meets both alike.
 Both measure_in_turns(const Run& ours, const Run& limit, int64_t most) {
-  constexpr int64_t kTurns = 6;
+  constexpr int64_t kTurns = 6, kPerTurn = 16;  // the first of a turn wakes who has slept
   const int64_t our_count = fitting(ours, most), limit_count = fitting(limit, most);
-  const int64_t turns = std::min({kTurns, our_count, limit_count});
+  const int64_t turns = std::clamp<int64_t>(std::min(our_count, limit_count) / kPerTurn, 1, kTurns);
   Both both;
   for (int64_t i = 0; i < turns; ++i) {
     both.ours.append(ours(our_count / turns));
