@@ -152,5 +152,18 @@ TEST_F(History, ForgetsTheOldestWhenItHoldsAsManyAsThereAreRows) {
   EXPECT_EQ(history_.changed_since(2, index("a")).size(), 9u);
 }
 
+TEST_F(History, KeepsNothingWhereNoRowsAreCounted) {
+  RowHistory none(plan_of({variable("bias", {8})}, 1).shards[0]);
+  const std::vector<SegmentRows> rows(1);
+  none.restart(1);
+  for (uint64_t version = 2; version < 10; ++version) none.add(version, rows);
+  EXPECT_TRUE(none.covers(9));
+  EXPECT_FALSE(none.covers(8));
+  history_.restart(1);
+  for (uint64_t version = 2; version < 100; ++version) change(version, {});
+  EXPECT_TRUE(history_.covers(99 - 14));
+  EXPECT_FALSE(history_.covers(99 - 15));
+}
+
 }  // namespace
 }  // namespace shoal::cluster

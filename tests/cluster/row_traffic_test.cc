@@ -124,6 +124,23 @@ TEST_F(RowTraffic, SaysHowMuchItSaved) {
       << logs();
 }
 
+TEST_F(RowTraffic, AReplyThatBreaksBetweenItsPartsComesAgain) {
+  plan_ = value_or_raise(plan_shards({lazy_table(), variable("bias", {8}, adam(), uniform(-1, 1))}, 2, 1, nullptr, 2048));
+  const size_t parts = parts_of(plan_.shards[0]).size();
+  ASSERT_GE(parts, 3u);
+  start(true);
+  for (size_t nth = 1; nth <= parts; ++nth) {
+    const auto seen = std::make_shared<size_t>(0);
+    cuts_->on_receive = [seen, nth](const std::string&, const transport::Message& message) {
+      return message.head.kind == transport::MessageKind::kWeights && ++*seen == nth;
+    };
+    EXPECT_TRUE(run(*chief_env_, step_by_rows(*chief_, nth)));
+    cuts_->on_receive = nullptr;
+    EXPECT_TRUE(run(*chief_env_, step_by_rows(*chief_, 100 + nth)));
+    EXPECT_EQ(global_step(), 2 * nth);
+  }
+}
+
 TEST_F(RowTraffic, AServerThatWasRestoredSendsEverythingAgain) {
   start(true);
   for (uint64_t i = 0; i < 5; ++i) ASSERT_TRUE(run(*chief_env_, step_by_rows(*chief_, i)));

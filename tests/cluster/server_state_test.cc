@@ -168,8 +168,8 @@ TEST_F(ServerStateTest, RefusesPushesThatDoNotFitAndKeepsItsState) {
   for (Encoding encoding : {Encoding::kBfloat16, Encoding::kFloat16, Encoding::kInt8, Encoding::kTopK}) {
     refuses({.encoding = encoding}, "payload of 64 bytes");
   }
-  refuses({.closing = false}, "the 1 chunks of the whole arena of 64 bytes");
-  refuses({.chunk_count = 2}, "the 1 chunks of the whole arena of 64 bytes");
+  refuses({.closing = false}, "the whole arena of 64 bytes, in 1 chunk");
+  refuses({.chunk_count = 2}, "the whole arena of 64 bytes, in 1 chunk");
   EXPECT_EQ(state_.global_step(), 0u);
   EXPECT_THAT(weights(), Each(10.0f));
   EXPECT_EQ(state_.status().counters.version, 1u);

@@ -284,7 +284,7 @@ Task<Result<void>> RemoteStoreImpl::accept_part(size_t shard, size_t part, Messa
     co_return unavailable("the servers are being restored");
   }
   incarnations_[shard] = head.incarnation;
-  if (shard == 0) global_step_ = head.global_step;
+  if (shard == 0 && part == 0) global_step_ = head.global_step;
   if (head.status & kStatusStopBit) stop_ = true;
   residuals_.note(shard, head.status);
   co_return Result<void>{};

@@ -5,6 +5,8 @@
 namespace shoal::cluster {
 namespace {
 
+constexpr uint64_t kUpdatesMax = 4096;  // who is so far behind gets everything
+
 uint64_t count(const std::vector<std::vector<uint32_t>>& rows) {
   uint64_t sum = 0;
   for (const auto& of_segment : rows) sum += of_segment.size();
@@ -31,7 +33,7 @@ void RowHistory::add(uint64_t version, std::span<const SegmentRows> rows) {
   Update& update = updates_.emplace_back(Update{version, {}});
   for (const SegmentRows& of_segment : rows) update.rows.push_back(of_segment.rows);
   rows_held_ += count(update.rows);
-  while (rows_held_ > rows_max_) {
+  while (rows_held_ > rows_max_ || updates_.size() > std::min(rows_max_, kUpdatesMax)) {
     rows_held_ -= count(updates_.front().rows);
     first_ = updates_.front().version;
     updates_.pop_front();

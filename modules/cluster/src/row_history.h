@@ -9,7 +9,7 @@
 
 namespace shoal::cluster {
 
-/// Bounded: as many row numbers as the shard has lazy rows. Who is further behind gets everything.
+/// Bounded: as many row numbers as the shard has lazy rows, and 4096 updates. Who is further behind gets everything.
 class RowHistory {
  public:
   RowHistory() = default;

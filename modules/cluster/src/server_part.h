@@ -29,6 +29,7 @@ class ServerPart {
 
   /// InvalidArgument: it does not fit; the weights are as before.
   Result<void> take(const transport::Chunk& chunk);
+  void forget_push() { gradient_ = {}; }
   /// The push taken last, which is still there.
   Result<void> apply(const transport::Chunk& chunk, std::span<const double> scalars);
 

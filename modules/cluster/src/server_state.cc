@@ -115,8 +115,8 @@ Result<void> ServerState::check_push(std::span<const transport::Chunk> chunks) c
              chunks[i].encoding == chunks[0].encoding && chunks[i].closing == (i + 1 == parts_.size());
   }
   if (!whole) {
-    return invalid_argument("a push must be the " + std::to_string(parts_.size()) + " chunks of the whole arena of " +
-                            std::to_string(arena_bytes()) + " bytes, in order");
+    return invalid_argument("a push must be the whole arena of " + std::to_string(arena_bytes()) + " bytes, in " +
+                            std::to_string(parts_.size()) + (parts_.size() == 1 ? " chunk" : " chunks, in order"));
   }
   const std::span<const double> scalars = chunks.back().scalars;
   if (scalars.size() != size_t(spec_.scalar_count)) {
@@ -147,7 +147,12 @@ Result<bool> ServerState::push(int trainer, const transport::MessageHead& head, 
 
 /// All parts, or none.
 Result<void> ServerState::apply(std::span<const transport::Chunk> chunks) {
-  for (size_t i = 0; i < parts_.size(); ++i) SHOAL_TRY_VOID(parts_[i].take(chunks[i]));
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    Result<void> taken = parts_[i].take(chunks[i]);
+    if (taken) continue;
+    for (ServerPart& part : parts_) part.forget_push();
+    return taken;
+  }
   for (size_t i = 0; i < parts_.size(); ++i) SHOAL_TRY_VOID(parts_[i].apply(chunks[i], chunks.back().scalars));
   if (counts_steps_) ++global_step_;
   for (ServerPart& part : parts_) part.set_global_step(global_step_);

@@ -120,7 +120,7 @@ Result<ShardSpec> check_spec(ShardSpec spec) {
   for (const Segment& segment : spec.segments) SHOAL_TRY_VOID(check_segment(segment, spec, end_before));
   for (const ShardPart& part : parts_of(spec)) {
     if (part.spec.arena_bytes > spec.part_bytes_max)
-      return invalid_argument("shard spec: a segment is larger than a part may be");
+      return invalid_argument("shard spec: a part of it would be larger than part_bytes_max");
   }
   return spec;
 }

@@ -65,7 +65,8 @@ Result<void> ShardTraffic::take_encoded(const transport::Weights& weights) {
     return {};
   }
   if (weights.encoding != Encoding::kSparseRows) return decode(spec_, weights.encoding, weights.payload, decoded_->bytes());
-  if (!by_rows_ || version_ == 0 || weights.base_version != version_) {
+  // An older base where a reply comes again, of which other parts were lost: rows hold weights, and no differences.
+  if (!by_rows_ || version_ == 0 || weights.base_version > version_ || weights.version < version_) {
     return unavailable("sent the rows that are new since version " + std::to_string(weights.base_version) +
                        " to one that has version " + std::to_string(version_));
   }

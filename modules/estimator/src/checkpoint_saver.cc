@@ -89,10 +89,12 @@ Task<Result<void>> CheckpointSaver::save_at_start(cluster::Store& store, LoopCon
   co_return co_await save(store, context, std::move(own_position));
 }
 
-Task<Result<void>> CheckpointSaver::save(cluster::Store& store, LoopContext& context, std::string own_position) {
+Task<Result<void>> CheckpointSaver::save(cluster::Store& store, LoopContext& context, std::string own_position,
+                                         std::optional<int64_t> last_step) {
   SHOAL_CO_TRY(std::unique_ptr<cluster::Snapshot> snapshot, co_await store.snapshot(std::move(own_position)));
   const uint64_t step = snapshot->info().global_step;
   context.set_global_step(step);
+  if (last_step && step >= uint64_t(*last_step)) co_return co_await snapshot->release();
   std::function<void()> before = [this, &context, step] {
     for (const auto& listener : options_.listeners) listener->before_save(context, step);
   };

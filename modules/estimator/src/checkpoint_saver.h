@@ -29,7 +29,10 @@ class CheckpointSaver {
   /// comes before the first.
   Task<Result<void>> save_at_start(cluster::Store& store, LoopContext& context, std::string own_position);
   bool due(uint64_t step, SteadyTime now) const { return timer_.due(step, now); }
-  Task<Result<void>> save(cluster::Store& store, LoopContext& context, std::string own_position);
+  /// `last_step`: of a job of several trainers, who may be there by now; the state is left to save_at_end() then, so that
+  /// no other checkpoint looks like the last.
+  Task<Result<void>> save(cluster::Store& store, LoopContext& context, std::string own_position,
+                          std::optional<int64_t> last_step = {});
   /// The last: only if the step moved since the one before. Then end() of the listeners.
   Task<Result<void>> save_at_end(cluster::Store& store, LoopContext& context, std::string own_position);
 

@@ -90,7 +90,7 @@ Task<Result<void>> TrainTask::wait_for_workers() {
       next_note = env_.after(kNoteEvery);
     }
     if (patient && saver_ && saver_->due(status.global_step, env_.now())) {
-      SHOAL_CO_TRY_VOID(co_await saver_->save(*store_, context_, {}));
+      SHOAL_CO_TRY_VOID(co_await saver_->save(*store_, context_, {}, max_steps_));
     }
     SHOAL_CO_TRY_VOID(co_await env_.sleep_for(std::chrono::milliseconds(20)));
   }

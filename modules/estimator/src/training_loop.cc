@@ -139,7 +139,8 @@ Task<Result<void>> TrainingLoop::after_update(const cluster::Outcome& outcome) {
   const bool last_follows = options_.recover && reached_max();
   if (options_.saver && !last_follows && options_.saver->due(outcome.global_step, env_.now())) {
     SHOAL_CO_TRY(std::string own, co_await position_for_save());
-    SHOAL_CO_TRY_VOID(co_await options_.saver->save(*options_.store, context_, std::move(own)));
+    const std::optional<int64_t> last_step = options_.recover ? options_.max_steps : std::nullopt;
+    SHOAL_CO_TRY_VOID(co_await options_.saver->save(*options_.store, context_, std::move(own), last_step));
   }
   Work call = [this] { outcome_ = call_after_step(); };
   SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(call)));
