@@ -2,6 +2,7 @@
 #include "plans.h"
 
 #include <algorithm>
+#include "row_codec.h"
 #include "row_sums.h"
 #include "shoal/base/random.h"
 #include "shoal/base/virtual.h"
@@ -109,8 +110,10 @@ TEST(LazyRows, SumsAndDensePushesGiveTheSameBits) {
       for (const Segment& other : spec.segments) {  // the rest is pushed whole
         if (other.variable.name != "table") std::memset(poison->data() + other.offset, 0, other.bytes);
       }
-      std::vector<const RowSums*> by_segment(spec.segments.size());
-      by_segment[segment] = &sums;
+      SegmentRows touched;
+      take_rows(*table, sums, touched);
+      std::vector<const SegmentRows*> by_segment(spec.segments.size());
+      by_segment[segment] = &touched;
       const std::vector<float> before(floats(*table, sides[0].weights->bytes()).begin(),
                                       floats(*table, sides[0].weights->bytes()).end());
       for (size_t i = 0; i < sides.size(); ++i) {
@@ -121,7 +124,7 @@ TEST(LazyRows, SumsAndDensePushesGiveTheSameBits) {
         if (!in_place) std::memset(next->data(), 0xee, next->size());
         ASSERT_TRUE(sides[i].shard.apply(
             sides[i].weights->bytes(), next->bytes(), pushes, scalars,
-            by_rows ? std::span<const RowSums* const>(by_segment) : std::span<const RowSums* const>()));
+            by_rows ? std::span<const SegmentRows* const>(by_segment) : std::span<const SegmentRows* const>()));
         sides[i].weights = next;
         EXPECT_EQ(std::memcmp(next->data(), sides[0].weights->data(), spec.arena_bytes), 0) << "side " << i;
         for (int slot = 0; slot < spec.slot_count; ++slot) {
@@ -132,12 +135,12 @@ TEST(LazyRows, SumsAndDensePushesGiveTheSameBits) {
       }
       const auto after = floats(*table, sides[0].weights->bytes());
       for (int64_t row = 0; row < kRows; ++row) {
-        bool touched = false;
+        bool is_touched = false;
         for (size_t i = 0; i < sums.touched().size(); ++i) {
-          touched = touched || (sums.touched()[i] == row && !all_zero(sums.sum(i), kWidth));
+          is_touched = is_touched || (sums.touched()[i] == row && !all_zero(sums.sum(i), kWidth));
         }
         const auto first = size_t(row * kWidth);
-        EXPECT_EQ(std::memcmp(before.data() + first, after.data() + first, kWidth * sizeof(float)) != 0, touched)
+        EXPECT_EQ(std::memcmp(before.data() + first, after.data() + first, kWidth * sizeof(float)) != 0, is_touched)
             << "row " << row;
       }
     }

@@ -261,6 +261,12 @@ TEST(ShardSpecJson, RefusesHostileSpecs) {
     j["segments"][0]["rows"] = {int64_t(0), int64_t(1) << 62};
     j["segments"][0]["bytes"] = 0;
   });
+  refuses("lazy rows of no elements, as many as there are numbers", [](Json& j) {
+    j["segments"][0]["shape"] = {int64_t(1) << 40, 0};
+    j["segments"][0]["rows"] = {int64_t(0), int64_t(1) << 40};
+    j["segments"][0]["bytes"] = 0;
+    j["segments"][0]["lazy_rows"] = true;
+  });
   refuses("negative dimension", [](Json& j) { j["segments"][0]["shape"] = {-4, 16}; });
   refuses("nine dimensions", [](Json& j) { j["segments"][0]["shape"] = {1, 1, 1, 1, 1, 1, 1, 4, 16}; });
   refuses("unknown dtype", [](Json& j) { j["segments"][0]["dtype"] = "float99"; });

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "row_codec.h"
 #include "row_sums.h"
 
 namespace shoal::cluster {
@@ -94,7 +95,11 @@ class LocalStore final : public Store, private backends::UpdateApplier {
     return this;
   }
 
-  Result<void> add_rows(Step&, std::span<const RowGradients> gradients) override { return sum_rows(gradients, row_sums_); }
+  Result<void> add_rows(Step&, std::span<const RowGradients> gradients) override {
+    SHOAL_TRY_VOID(sum_rows(gradients, row_sums_));
+    for (size_t i = 0; i < rows_.size(); ++i) take_rows(*summed_[i], row_sums_[i], rows_[i]);
+    return {};
+  }
 
   Task<Result<Outcome>> commit(Step, std::span<const double> scalars) override {
     Result<void> done;
@@ -123,14 +128,16 @@ class LocalStore final : public Store, private backends::UpdateApplier {
   Result<void> bind_rows(const std::vector<std::string>& by_rows) {
     const std::vector<Segment>& segments = shard_.spec().segments;
     row_sums_.clear();
-    row_sums_.reserve(by_rows.size());  // the addresses stay
-    sums_of_segment_.assign(segments.size(), nullptr);
+    summed_.clear();
+    rows_.assign(by_rows.size(), {});  // the addresses stay
+    rows_of_segment_.assign(segments.size(), nullptr);
     for (const std::string& name : by_rows) {
       const auto at = std::find_if(segments.begin(), segments.end(),
                                    [&name](const Segment& segment) { return segment.variable.name == name; });
       SHOAL_TRY(RowSums sums, RowSums::make(at == segments.end() ? nullptr : &at->variable, name));
       row_sums_.push_back(std::move(sums));
-      sums_of_segment_[size_t(at - segments.begin())] = &row_sums_.back();
+      summed_.push_back(&*at);
+      rows_of_segment_[size_t(at - segments.begin())] = &rows_[summed_.size() - 1];
     }
     return {};
   }
@@ -156,9 +163,9 @@ class LocalStore final : public Store, private backends::UpdateApplier {
 
   Result<void> apply_all(std::span<const double> scalars) {
     const std::span<const std::byte> pushes[] = {updates_->bytes()};
-    if (weights_->unique()) return shard_.apply(weights_->bytes(), weights_->bytes(), pushes, scalars, sums_of_segment_);
+    if (weights_->unique()) return shard_.apply(weights_->bytes(), weights_->bytes(), pushes, scalars, rows_of_segment_);
     Ref<Buffer> next = env_.buffers().get(weights_->size());  // a snapshot holds the old version
-    SHOAL_TRY_VOID(shard_.apply(weights_->bytes(), next->bytes(), pushes, scalars, sums_of_segment_));
+    SHOAL_TRY_VOID(shard_.apply(weights_->bytes(), next->bytes(), pushes, scalars, rows_of_segment_));
     weights_ = std::move(next);
     return {};
   }
@@ -174,7 +181,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
   }
 
   Result<void> finish() {
-    shard_.finish_update(weights_->bytes(), (next_ ? next_ : weights_)->bytes(), scalars_, sums_of_segment_);
+    shard_.finish_update(weights_->bytes(), (next_ ? next_ : weights_)->bytes(), scalars_, rows_of_segment_);
     if (next_) weights_ = std::move(next_);
     applying_ = false;
     return {};
@@ -187,8 +194,11 @@ class LocalStore final : public Store, private backends::UpdateApplier {
   Ref<Buffer> weights_;
   Ref<Buffer> updates_;
   Bindings bindings_;
-  std::vector<RowSums> row_sums_;                // by bind()'s by_rows
-  std::vector<const RowSums*> sums_of_segment_;  // the same, by segment; null where updates come whole
+  // By bind()'s by_rows.
+  std::vector<RowSums> row_sums_;
+  std::vector<const Segment*> summed_;
+  std::vector<SegmentRows> rows_;
+  std::vector<const SegmentRows*> rows_of_segment_;  // the last; null where updates come whole
   uint64_t global_step_ = 0;
   uint64_t epoch_ = 0;
   // Of a step whose updates are applied while its program runs.

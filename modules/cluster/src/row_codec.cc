@@ -60,16 +60,11 @@ int64_t row_width(const Segment& segment) {
 
 void take_rows(const Segment& segment, const RowSums& sums, SegmentRows& to) {
   to.clear();
-  std::vector<std::pair<uint32_t, const float*>> found;
-  for (size_t i = 0; i < sums.touched().size(); ++i) {
-    const int64_t row = sums.touched()[i];
-    if (row >= segment.row_begin && row < segment.row_end) found.emplace_back(uint32_t(row), sums.sum(i));
+  for (int64_t row : sums.touched()) {
+    if (row >= segment.row_begin && row < segment.row_end) to.rows.push_back(uint32_t(row));
   }
-  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (const auto& [row, values] : found) {
-    to.rows.push_back(row);
-    to.values.push_back(values);
-  }
+  std::sort(to.rows.begin(), to.rows.end());
+  for (uint32_t row : to.rows) to.values.push_back(sums.sum_of(row));
 }
 
 void take_rows(const Segment& segment, std::vector<uint32_t> rows, std::span<const std::byte> arena, SegmentRows& to) {

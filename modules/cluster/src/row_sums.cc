@@ -8,6 +8,10 @@ Result<RowSums> RowSums::make(const VariableSpec* variable, const std::string& n
   if (!variable) return not_found("variable " + name + " is on no server; is it a variable of the trained model?");
   if (!variable->lazy_rows) return failed_precondition("variable " + name + " is not planned for updates by rows");
   const int64_t rows = variable->shape.rank() == 0 ? 1 : variable->shape[0];
+  if (rows > kRowsMax) {
+    return failed_precondition("variable " + name + " has " + std::to_string(rows) +
+                               " rows; updates by rows take at most " + std::to_string(kRowsMax));
+  }
   return RowSums(rows, rows == 0 ? 0 : variable->shape.elements() / rows);
 }
 

@@ -16,8 +16,10 @@ namespace shoal::cluster {
 class RowSums {
  public:
   RowSums(int64_t rows, int64_t width) : width_(width), place_of_(size_t(rows), kNone) {}
+  /// Row numbers travel as 32 bits.
+  static constexpr int64_t kRowsMax = int64_t(1) << 32;
   /// For the whole of `variable`, which is called `name`. NotFound if it is null, that is, if there is no such variable;
-  /// FailedPrecondition if it does not have lazy rows: then it cannot be updated by rows.
+  /// FailedPrecondition if it cannot be updated by rows: it does not have lazy rows, or more than kRowsMax of them.
   static Result<RowSums> make(const VariableSpec* variable, const std::string& name);
 
   /// Row i of `gradients` belongs to row ids[i]; what belongs to one row is added up in order. `ids` is int64 or int32,
@@ -28,6 +30,8 @@ class RowSums {
   /// Row numbers, in the order in which they came.
   std::span<const int64_t> touched() const { return touched_; }
   const float* sum(size_t i) const { return sums_.data() + i * size_t(width_); }
+  /// Of a touched row.
+  const float* sum_of(int64_t row) const { return sum(size_t(place_of_[size_t(row)])); }
   int64_t width() const { return width_; }
 
  private:

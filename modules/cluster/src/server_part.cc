@@ -10,25 +10,19 @@ ServerPart::ServerPart(ShardPart part, BufferPool& pool)
     : begin_(part.begin), pool_(pool), shard_(std::move(part.spec), pool) {}
 
 Result<void> ServerPart::start() {
-  SHOAL_TRY_VOID(expect_rows());
+  expect_rows();
   weights_ = transport::make_weights(pool_, spec().arena_bytes);
   return shard_.initialise(transport::mutable_payload(weights_));
 }
 
 /// Room for what pushes by rows need.
-Result<void> ServerPart::expect_rows() {
+void ServerPart::expect_rows() {
   const std::vector<Segment>& segments = spec().segments;
-  row_sums_.reserve(segments.size());  // the addresses stay
-  sums_of_segment_.assign(segments.size(), nullptr);
-  segment_rows_.assign(segments.size(), {});
+  segment_rows_.assign(segments.size(), {});  // the addresses stay
   for (size_t i = 0; i < segments.size(); ++i) {
-    if (!segments[i].variable.lazy_rows) continue;
-    SHOAL_TRY(RowSums sums, RowSums::make(&segments[i].variable, segments[i].variable.name));
-    row_sums_.push_back(std::move(sums));
-    sums_of_segment_[i] = &row_sums_.back();
+    lazy_rows_.push_back(segments[i].variable.lazy_rows ? &segment_rows_[i] : nullptr);
   }
   history_ = RowHistory(spec());
-  return {};
 }
 
 std::span<std::byte> ServerPart::mutable_arena(ArenaIndex arena) {
@@ -51,27 +45,10 @@ Result<void> ServerPart::take(const transport::Chunk& chunk) {
   }
   if (dense) return {};
   gradient_ = pool_.get(spec().arena_bytes);
-  if (chunk.encoding == Encoding::kSparseRows) return take_rows_of(chunk);
-  return decode(spec(), chunk.encoding, chunk.payload, gradient_->bytes());
-}
-
-Result<void> ServerPart::take_rows_of(const transport::Chunk& chunk) {
-  SHOAL_TRY_VOID(decode_rows(spec(), chunk.payload, gradient_->bytes(), segment_rows_));
-  auto sums = row_sums_.begin();
-  for (size_t i = 0; i < segment_rows_.size(); ++i) {
-    if (!sums_of_segment_[i]) continue;
-    const SegmentRows& part = segment_rows_[i];
-    const auto count = int64_t(part.rows.size());
-    sums->clear();
-    if (count > 0) {
-      const TensorView ids{DType::kInt32, Shape{count}, reinterpret_cast<const std::byte*>(part.rows.data())};
-      const TensorView rows{DType::kFloat32, Shape{count, row_width(spec().segments[i])},
-                            reinterpret_cast<const std::byte*>(part.values.front())};
-      SHOAL_TRY_VOID(sums->add(ids, rows));
-    }
-    ++sums;
+  if (chunk.encoding == Encoding::kSparseRows) {
+    return decode_rows(spec(), chunk.payload, gradient_->bytes(), segment_rows_);  // until apply() they lie in the chunk
   }
-  return {};
+  return decode(spec(), chunk.encoding, chunk.payload, gradient_->bytes());
 }
 
 Result<void> ServerPart::apply(const transport::Chunk& chunk, std::span<const double> scalars) {
@@ -87,7 +64,7 @@ Result<void> ServerPart::apply(const transport::Chunk& chunk, std::span<const do
     next = transport::make_weights(pool_, spec().arena_bytes);
   }
   auto done = shard_.apply(current, transport::mutable_payload(next), pushes, scalars,
-                           by_rows ? sums_of_segment_ : std::span<const RowSums* const>());
+                           by_rows ? lazy_rows_ : std::span<const SegmentRows* const>());
   weights_ = std::move(next);
   for (auto& [encoding, message] : encoded_) message.body = {};
   SHOAL_TRY_VOID(std::move(done));
@@ -115,7 +92,7 @@ transport::Message ServerPart::rows_since(uint64_t version, uint64_t global_step
   const std::span<const std::byte> arena = weights_.payload();
   for (size_t i = 0; i < segment_rows_.size(); ++i) {
     segment_rows_[i].clear();
-    if (sums_of_segment_[i]) take_rows(spec().segments[i], history_.changed_since(version, i), arena, segment_rows_[i]);
+    if (lazy_rows_[i]) take_rows(spec().segments[i], history_.changed_since(version, i), arena, segment_rows_[i]);
   }
   transport::Message made = transport::make_weights(pool_, row_payload_bytes(spec(), segment_rows_), Encoding::kSparseRows);
   encode_rows(spec(), arena, segment_rows_, transport::mutable_payload(made));

@@ -43,8 +43,7 @@ class ServerPart {
   std::span<const Ref<Buffer>> slots() const { return shard_.slots(); }
 
  private:
-  Result<void> expect_rows();
-  Result<void> take_rows_of(const transport::Chunk& chunk);
+  void expect_rows();
   transport::Message rows_since(uint64_t version, uint64_t global_step);
 
   const uint64_t begin_;
@@ -53,9 +52,8 @@ class ServerPart {
   transport::Message weights_;
   std::map<transport::Encoding, transport::Message> encoded_;  // of the newest version; null body: not made yet
   Ref<Buffer> gradient_;                                       // of the push taken, where it came encoded
-  std::vector<RowSums> row_sums_;                              // of the segments with lazy rows, in order
-  std::vector<const RowSums*> sums_of_segment_;                // by segment; null: without lazy rows
   std::vector<SegmentRows> segment_rows_;                      // of the push or the reply at hand, by segment
+  std::vector<const SegmentRows*> lazy_rows_;                  // the same; null: without lazy rows
   RowHistory history_;
 };
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "row_codec.h"
 #include "row_sums.h"
 #include "shoal/nn/initialisers.h"
 
@@ -71,7 +72,7 @@ std::span<std::byte> Shard::mutable_slot(int slot) {
 
 Result<void> Shard::apply(std::span<const std::byte> current, std::span<std::byte> next,
                           std::span<const std::span<const std::byte>> pushes, std::span<const double> scalars,
-                          std::span<const RowSums* const> row_sums) {
+                          std::span<const SegmentRows* const> rows) {
   SHOAL_CHECK(current.size() == spec_.arena_bytes && next.size() == spec_.arena_bytes && !pushes.empty());
   if (scalars.size() != size_t(spec_.scalar_count)) {
     return invalid_argument("push with " + std::to_string(scalars.size()) + " scalars; the shard takes " +
@@ -91,7 +92,7 @@ Result<void> Shard::apply(std::span<const std::byte> current, std::span<std::byt
   const float factor = 1.0f / float(pushes.size());
   for (size_t s = 0; s < spec_.segments.size(); ++s) {
     const Segment& segment = spec_.segments[s];
-    if (segment.variable.rule.kind == nn::UpdateRule::Kind::kNone || (s < row_sums.size() && row_sums[s])) continue;
+    if (segment.variable.rule.kind == nn::UpdateRule::Kind::kNone || (s < rows.size() && rows[s])) continue;
     for (size_t i = 0; i < pushes.size(); ++i) gradients_[i] = floats(pushes[i], segment.offset);
     std::fill(scales_.begin(), scales_.end(), gradient_scale(segment.variable.rule, scalars));
     const nn::Contributions contributions{gradients_, scales_, factor};
@@ -101,7 +102,7 @@ Result<void> Shard::apply(std::span<const std::byte> current, std::span<std::byt
       update_elements(segment, 0, segment.elements(), place, contributions);
     }
   }
-  finish(place, row_sums, factor);
+  finish(place, rows, factor);
   return {};
 }
 
@@ -122,31 +123,32 @@ void Shard::update_part(const Segment& segment, int64_t first, int64_t count, st
 }
 
 void Shard::finish_update(std::span<const std::byte> current, std::span<std::byte> next, std::span<const double> scalars,
-                          std::span<const RowSums* const> row_sums) const {
-  finish({current, next, scalars}, row_sums, 1.0f);
+                          std::span<const SegmentRows* const> rows) const {
+  finish({current, next, scalars}, rows, 1.0f);
 }
 
-void Shard::finish(const Place& place, std::span<const RowSums* const> row_sums, float factor) const {
+void Shard::finish(const Place& place, std::span<const SegmentRows* const> rows, float factor) const {
   const bool elsewhere = place.next.data() != place.current.data();
   for (size_t i = 0; i < spec_.segments.size(); ++i) {
     const Segment& segment = spec_.segments[i];
     const bool untouched = segment.variable.rule.kind == nn::UpdateRule::Kind::kNone;
-    const RowSums* sums = i < row_sums.size() ? row_sums[i] : nullptr;
-    if ((untouched || sums) && elsewhere) {
+    const SegmentRows* given = i < rows.size() ? rows[i] : nullptr;
+    if ((untouched || given) && elsewhere) {
       std::memcpy(place.next.data() + segment.offset, place.current.data() + segment.offset, segment.bytes);
     }
-    if (!untouched && sums) update_row_sums(segment, *sums, place, factor);
+    if (!untouched && given) update_rows(segment, *given, place, factor);
   }
   if (elsewhere) zero_padding(spec_, place.next);
 }
 
-void Shard::update_row_sums(const Segment& segment, const RowSums& sums, const Place& place, float factor) const {
+void Shard::update_rows(const Segment& segment, const SegmentRows& rows, const Place& place, float factor) const {
   const float scale = gradient_scale(segment.variable.rule, place.scalars);
-  for (size_t i = 0; i < sums.touched().size(); ++i) {
-    const float* gradient = sums.sum(i);
-    if (all_zero(gradient, sums.width())) continue;
-    const int64_t row = sums.touched()[i] - segment.row_begin;
-    update_elements(segment, row * sums.width(), sums.width(), place, {{&gradient, 1}, {&scale, 1}, factor});
+  const int64_t width = row_width(segment);
+  for (size_t i = 0; i < rows.rows.size(); ++i) {
+    const float* gradient = rows.values[i];
+    if (all_zero(gradient, width)) continue;
+    const int64_t row = int64_t(rows.rows[i]) - segment.row_begin;
+    update_elements(segment, row * width, width, place, {{&gradient, 1}, {&scale, 1}, factor});
   }
 }
 

@@ -10,7 +10,7 @@
 
 namespace shoal::cluster {
 
-class RowSums;
+struct SegmentRows;
 
 /// What is counted about a shard and stored in checkpoints.
 struct ShardCounters {
@@ -35,23 +35,23 @@ class Shard {
   Result<void> initialise(std::span<std::byte> weights);
   /// The next version: `next` (may be `current`) and the slots from the pushed arenas, one per contributor. Slots that a
   /// snapshot holds are copied first. Of a segment with lazy rows only the rows that have a gradient change: those of
-  /// `row_sums` (by segment; null or absent: none given), else those that are not all zero in every push. With row sums and
-  /// in place, such a segment costs its touched rows. InvalidArgument if sizes do not fit the spec.
+  /// `rows` (by segment; null or absent: none given) that are not all zero, else those that are not all zero in every push.
+  /// With rows given and in place, such a segment costs those. InvalidArgument if sizes do not fit the spec.
   Result<void> apply(std::span<const std::byte> current, std::span<std::byte> next,
                      std::span<const std::span<const std::byte>> pushes, std::span<const double> scalars,
-                     std::span<const RowSums* const> row_sums = {});
+                     std::span<const SegmentRows* const> rows = {});
 
   /// The same for one contributor whose gradients come in parts: begin_update(), then update_part() for all elements once
-  /// (of the segments without row sums), then finish_update(). Parts are elements [first, first + count) of one of the
+  /// (of the segments without rows given), then finish_update(). Parts are elements [first, first + count) of one of the
   /// spec's segments, whole rows of it, all of them where its rule needs the whole variable; different parts may be updated
   /// on several threads at once. `scalars` as for apply().
   void begin_update();
   void update_part(const Segment& segment, int64_t first, int64_t count, std::span<const std::byte> current,
                    std::span<std::byte> next, const float* gradient, std::span<const double> scalars) const;
-  /// Updates the segments with row sums (as for apply()), and takes over from `current` what no update changes, if `next`
+  /// Updates the segments with rows given (as for apply()), and takes over from `current` what no update changes, if `next`
   /// is another buffer.
   void finish_update(std::span<const std::byte> current, std::span<std::byte> next, std::span<const double> scalars,
-                     std::span<const RowSums* const> row_sums = {}) const;
+                     std::span<const SegmentRows* const> rows = {}) const;
 
   /// Slot arenas, for snapshots: whoever keeps a reference keeps that state.
   std::span<const Ref<Buffer>> slots() const { return slots_; }
@@ -69,8 +69,8 @@ class Shard {
                        const nn::Contributions& contributions) const;
   void update_touched(const Segment& segment, int64_t first, int64_t count, const Place& place,
                       const nn::Contributions& contributions, std::span<const float*> rows_gradients) const;
-  void update_row_sums(const Segment& segment, const RowSums& sums, const Place& place, float factor) const;
-  void finish(const Place& place, std::span<const RowSums* const> row_sums, float factor) const;
+  void update_rows(const Segment& segment, const SegmentRows& rows, const Place& place, float factor) const;
+  void finish(const Place& place, std::span<const SegmentRows* const> rows, float factor) const;
 
   ShardSpec spec_;
   BufferPool& pool_;
