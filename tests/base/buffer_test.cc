@@ -72,6 +72,37 @@ TEST(BufferPool, FreesWhatIsAboveItsLimit) {
   EXPECT_EQ(pool->stats().allocated_bytes, 2048u);  // two of the small ones
 }
 
+TEST(BufferPool, KeepsAboveItsLimitWhatIsWantedAgainAndAgain) {
+  constexpr size_t kBytes = 1024;
+  const auto pool = BufferPool::create(2 * kBytes);
+  const auto use = [&](size_t count) {
+    const uint64_t before = pool->stats().fresh_count;
+    std::vector<Ref<Buffer>> buffers;
+    for (size_t i = 0; i < count; ++i) buffers.push_back(pool->get(kBytes));
+    return pool->stats().fresh_count - before;
+  };
+  const auto idle_bytes = [&] { return pool->stats().allocated_bytes - pool->stats().in_use_bytes; };
+  EXPECT_EQ(use(5), 5u);
+  EXPECT_EQ(idle_bytes(), 2 * kBytes);  // it may have been an exception
+  EXPECT_EQ(use(5), 3u);
+  EXPECT_EQ(idle_bytes(), 5 * kBytes);  // it was not
+  EXPECT_EQ(use(5), 0u);
+  EXPECT_EQ(use(6), 1u);
+  EXPECT_EQ(idle_bytes(), 5 * kBytes);
+}
+
+TEST(BufferPool, KeepsNoMoreThanWasInUseAtOnce) {
+  constexpr size_t kBytes = 1024;
+  const auto pool = BufferPool::create(2 * kBytes);
+  for (int turn = 0; turn < 5; ++turn) {
+    for (size_t bytes : {kBytes, 2 * kBytes}) {
+      std::vector<Ref<Buffer>> buffers;
+      for (size_t used = 0; used < 6 * kBytes; used += bytes) buffers.push_back(pool->get(bytes));
+    }
+  }
+  EXPECT_LE(pool->stats().allocated_bytes, 6 * kBytes);
+}
+
 TEST(BufferPool, LivesAsLongAsItsBuffers) {
   auto pool = BufferPool::create();
   Ref<Buffer> buffer = pool->get(300);

@@ -85,6 +85,7 @@ struct BufferPool::State {
   size_t retained_bytes_max = 0;
   size_t idle_bytes = 0;
   std::map<size_t, std::vector<Buffer*>> idle;  // by capacity; the newest is taken first, while it is in the cache
+  std::map<size_t, uint64_t> freed_count;       // by capacity: how many went for the bound and were not wanted again
   std::shared_ptr<BlockSource> source;          // given once, then never another
   Stats stats;
   uint64_t in_use_count = 0;
@@ -156,6 +157,10 @@ Ref<Buffer> BufferPool::get(size_t bytes) {
     } else {
       state.stats.allocated_bytes += capacity;
       ++state.stats.fresh_count;
+      if (auto freed = state.freed_count.find(capacity); freed != state.freed_count.end()) {
+        if (state.retained_bytes_max + capacity <= state.stats.peak_in_use_bytes) state.retained_bytes_max += capacity;
+        if (--freed->second == 0) state.freed_count.erase(freed);
+      }
     }
     state.stats.in_use_bytes += capacity;
     state.stats.peak_in_use_bytes = std::max(state.stats.peak_in_use_bytes, state.stats.in_use_bytes);
@@ -181,8 +186,10 @@ void BufferPool::take_back(Buffer* buffer) {
     const size_t capacity = buffer->capacity_;
     state.stats.in_use_bytes -= capacity;
     if (--state.in_use_count == 0) last = std::move(state.while_in_use);
-    keep = capacity <= state.retained_bytes_max && state.idle_bytes <= state.retained_bytes_max - capacity &&
-           buffer->source_ == state.source.get() && !buffer->retired_.load(std::memory_order_relaxed);
+    const bool fits = capacity <= state.retained_bytes_max && state.idle_bytes <= state.retained_bytes_max - capacity;
+    const bool wanted = buffer->source_ == state.source.get() && !buffer->retired_.load(std::memory_order_relaxed);
+    keep = fits && wanted;
+    if (wanted && !fits) ++state.freed_count[capacity];
     if (keep) {
       ASAN_POISON_MEMORY_REGION(buffer->data_, capacity);
       state.idle[capacity].push_back(buffer);

@@ -124,7 +124,9 @@ class Buffer {
 /// Blocks are rounded up to size classes (powers of two and their 3/4 points from 256 B; 1 MiB multiples from 4 MiB).
 class BufferPool final : private BufferOwner {
  public:
-  /// `retained_bytes_max` bounds what idle buffers may keep; more is freed on release.
+  /// `retained_bytes_max` bounds what idle buffers may keep; more is freed on release. The bound grows by each buffer that
+  /// was freed for it and is wanted again, up to what was in use at once: so the buffers of a larger model stay too, and
+  /// those of one exception do not.
   static std::shared_ptr<BufferPool> create(size_t retained_bytes_max = size_t(1) << 30);
   ~BufferPool();
 
