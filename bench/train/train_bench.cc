@@ -11,6 +11,7 @@
 #include "allocations.h"
 #include "primitives.h"
 #include "program.h"
+#include "shoal/backends/profile.h"
 #include "trainer.h"
 
 namespace shoal::bench {
@@ -24,6 +25,7 @@ struct Options {
   int rounds = 7;
   double seconds = 0.5;  ///< per side of one round
   bool json = false;
+  bool profile = false;
   bool apply_after = false;  ///< updates in a pass of their own after each run, as over servers
 };
 
@@ -84,6 +86,19 @@ void print_row(const Options& options, const Case& test, const Sample& step, con
   std::fflush(stdout);
 }
 
+/// Where the time of a step goes, kernel by kernel. Apart from the rounds, since looking at the clock takes time too.
+Result<void> print_profile(Trainer& trainer, int threads) {
+  constexpr int kRuns = 200;
+  backends::Profiler profiler([] { return SteadyTime(Clock::now().time_since_epoch()); });
+  trainer.observe(&profiler);
+  Result<void> failed;
+  for (int i = 0; i < kRuns && failed; ++i) failed = trainer.step();
+  trainer.observe(nullptr);
+  SHOAL_TRY_VOID(std::move(failed));
+  std::printf("%s\n", to_table(profiler.profile(backends::measure_machine_limits(threads))).c_str());
+  return {};
+}
+
 Result<void> run_case(const Options& options, const Case& test) {
   SHOAL_TRY(const auto trainer, Trainer::make(find_model(test.model), {.backend = options.backend,
                                                                        .batch = test.batch,
@@ -114,7 +129,7 @@ Result<void> run_case(const Options& options, const Case& test) {
   SHOAL_TRY_VOID(failed);
   print_row(options, test, Sample(step_times), Sample(primitive_times),
             {double(allocated.others) / double(steps), double(allocated.onednn) / double(steps)});
-  return {};
+  return options.profile ? print_profile(*trainer, test.threads) : Result<void>();
 }
 
 Options parse(int argc, char** argv) {
@@ -127,6 +142,7 @@ Options parse(int argc, char** argv) {
   app.add_option("--rounds", options.rounds)->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--seconds", options.seconds, "Per side of one round")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_flag("--json", options.json);
+  app.add_flag("--profile", options.profile, "Also where the time of a step goes, kernel by kernel");
   app.add_flag("--apply-after", options.apply_after, "Updates in a pass of their own after each run, as over servers");
   parse_or_exit(app, argc, argv);
   return options;

@@ -128,7 +128,8 @@ Result<void> Trainer::step() {
                                 .weights = {.epoch = 1, .version = steps_ + 1},
                                 .key = {.trainer = 0, .ordinal = steps_},
                                 .ready = nullptr,
-                                .applier = apply_during_run_ ? this : nullptr}));
+                                .applier = apply_during_run_ ? this : nullptr,
+                                .observer = observer_}));
   for (size_t i = 0; i < whole_count_ && !apply_during_run_; ++i) {
     apply(i, 0, parameters_[i].rows(), update_pieces_[i].data);
   }

@@ -25,6 +25,8 @@ class Trainer final : private backends::UpdateApplier {
 
   /// Gradients of the next batch, and the next version of all variables.
   Result<void> step();
+  /// From now on tells `observer`, which outlives this, about the runs; null: nobody.
+  void observe(backends::KernelObserver* observer) { observer_ = observer; }
   float loss() const { return program_->fetched()[0].as<float>()[0]; }
   const backends::ProgramInfo& info() const { return program_->info(); }
   int64_t parameters() const;
@@ -66,6 +68,7 @@ class Trainer final : private backends::UpdateApplier {
   std::vector<backends::MutablePiece> update_pieces_;
   std::vector<backends::Pieces> variables_;
   std::vector<backends::MutablePieces> updates_;
+  backends::KernelObserver* observer_ = nullptr;
   bool apply_during_run_ = true;
   double rate_ = 0;
   uint64_t steps_ = 0;
