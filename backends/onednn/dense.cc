@@ -5,6 +5,7 @@
 
 #include "few_rows.h"
 #include "products.h"
+#include "small_batch.h"
 #include "sources.h"
 #include "threads.h"
 
@@ -71,11 +72,96 @@ std::unique_ptr<Kernel> make_few_rows_grad_input(const Context& context, const F
         few_rows_grad_input(sizes, dy, w, partials + b * size, sizes.out * b / blocks, sizes.out * (b + 1) / blocks);
       }
     });
-    if (blocks > 1) few_rows_sum(partials, blocks, size, dx);
+    if (blocks > 1) few_rows_sum(partials, blocks, size, size, dx);
     return Result<void>();
   };
   return make_loop(run, blocks > 1 ? size_t(blocks * size) * sizeof(float) : 0);
 }
+
+/// What parallel_for() counts for a product: a multiplication costs less than the traffic of a float.
+int64_t product_bytes(int64_t batch, int64_t out, int64_t in) { return out * in * (batch / 4); }
+
+std::unique_ptr<Kernel> make_small_batch_dense(const Context& context, const KernelRequest& request, int64_t batch,
+                                               int64_t out, int64_t in) {
+  const bool biased = request.inputs.size() > 2, activate = fused_relu(request);
+  return make_loop([=, threads = context.threads](const KernelCall& call) {
+    const SmallBatch product{.rows = batch,
+                             .out = out,
+                             .in = in,
+                             .x = floats(call.inputs[0]),
+                             .w = floats(call.inputs[1]),
+                             .bias = biased ? floats(call.inputs[2]) : nullptr,
+                             .y = floats(call.outputs[0]),
+                             .relu = activate};
+    constexpr int64_t kTogether = 16;  // a line of the cache in each row of y
+    parallel_chunks(threads, out, kTogether, product_bytes(batch, out, in), [&](int, Chunks& chunks) {
+      for (int64_t first, last; chunks.next(first, last);) small_batch_dense(product, first, last);
+    });
+    return Result<void>();
+  });
+}
+
+/// dx = dy w for small batches. oneDNN divides it over threads by columns of w, so that most of w comes from other cores'
+/// caches; here a thread takes the rows of w that it updates, and what they add to dx is summed after.
+class SmallBatchGradInput final : public Kernel {
+ public:
+  SmallBatchGradInput(int threads, int64_t batch, int64_t out, int64_t in)
+      : threads_(int(std::min<int64_t>(team_for(threads, product_bytes(batch, out, in)), out))),
+        batch_(batch),
+        out_(out),
+        in_(in) {}
+
+  Result<void> run(const KernelCall& call) override {
+    float* const dx = floats(call.outputs[0]);
+    parallel_for(threads_, threads_, product_bytes(batch_, out_, in_), [&](int64_t begin, int64_t end) {
+      for (int64_t t = begin; t < end; ++t) {
+        float* const sums = threads_ == 1 ? dx : sums_of(call, t);
+        add_rows(call, out_ * t / threads_, out_ * (t + 1) / threads_, panel_of(call, t), sums);
+      }
+    });
+    if (threads_ == 1) return {};
+    const int64_t size = batch_ * in_, stride = int64_t(call.thread_scratch.stride / sizeof(float));
+    parallel_for(threads_, size, size * (threads_ + 1) * int64_t(sizeof(float)), [&](int64_t begin, int64_t end) {
+      few_rows_sum(sums_of(call, 0) + begin, threads_, stride, end - begin, dx + begin);
+    });
+    return {};
+  }
+  size_t thread_scratch_bytes() const override {
+    return size_t(kPanelFloats + (threads_ == 1 ? 0 : batch_ * in_)) * sizeof(float);
+  }
+  std::string implementation() const override { return "onednn: small batch"; }
+
+ private:
+  static constexpr int64_t kDepthTogether = 256;  // a panel of so many rows stays in the first-level cache
+  static constexpr int64_t kPanelFloats = kDepthTogether * kPanelColumns;
+  static float* panel_of(const KernelCall& call, int64_t t) {
+    return reinterpret_cast<float*>(call.thread_scratch.of(int(t)));
+  }
+  static float* sums_of(const KernelCall& call, int64_t t) { return panel_of(call, t) + kPanelFloats; }
+
+  /// sums = dy w of the rows [first, last) of w alone.
+  void add_rows(const KernelCall& call, int64_t first, int64_t last, float* panel, float* sums) const {
+    const float *dy = floats(call.inputs[0]), *w = floats(call.inputs[1]);
+    for (int64_t row = first; row < last; row += kDepthTogether) {
+      const int64_t depth = std::min(kDepthTogether, last - row);
+      for (int64_t column = 0; column < in_; column += kPanelColumns) {
+        const int64_t columns = std::min(kPanelColumns, in_ - column);
+        pack({w + row * in_ + column, in_}, depth, columns, 1.0f, panel);
+        multiply({.a = {dy + row, out_},
+                  .packed = panel,
+                  .c = sums + column,
+                  .c_stride = in_,
+                  .rows = batch_,
+                  .depth = depth,
+                  .columns = columns,
+                  .accumulate = row > first});
+      }
+    }
+  }
+
+  int threads_;
+  int64_t batch_, out_, in_;
+};
 
 }  // namespace
 
@@ -83,6 +169,9 @@ std::unique_ptr<Kernel> make_dense(const Context& context, const KernelRequest& 
   if (!all_float32(request) || !none_empty(request)) return nullptr;
   const int64_t batch = rows_of(request.inputs[0]), out = request.inputs[1].shape[0], in = request.inputs[1].shape[1];
   if (few_rows(context, batch)) return make_few_rows_dense(context, request, {batch, out, in});
+  if (context.factors == kFloat && small_batch_takes(batch, in)) {
+    return make_small_batch_dense(context, request, batch, out, in);
+  }
   auto kernel = make_matmul(context, request, {batch, in}, {in, out, true}, {batch, out});
   if (kernel && fused_relu(request)) kernel->relu_after(request.outputs[0].shape.elements());
   return kernel;
@@ -92,6 +181,9 @@ std::unique_ptr<Kernel> make_dense_grad_input(const Context& context, const Kern
   if (!all_float32(request) || !none_empty(request)) return nullptr;
   const int64_t batch = rows_of(request.inputs[0]), out = request.inputs[1].shape[0], in = request.inputs[1].shape[1];
   if (few_rows(context, batch)) return make_few_rows_grad_input(context, {batch, out, in});
+  if (context.factors == kFloat && small_batch_takes(batch, in)) {
+    return std::make_unique<SmallBatchGradInput>(context.threads, batch, out, in);
+  }
   return make_matmul(context, request, {batch, out}, {out, in}, {batch, in});
 }
 
@@ -152,38 +244,46 @@ class PanelGradKernel final : public Kernel {
       : threads_(threads), batch_(batch), out_(out), in_(in) {}
 
   Result<void> run(const KernelCall& call) override {
-    float* const packed = reinterpret_cast<float*>(call.scratch);
-    pack_together(threads_, {floats(call.inputs[1]), in_}, batch_, in_, packed);
-    // A multiplication costs less than the traffic of a float. Ranges are counted in threads, so that each has its block.
-    const int64_t bytes = out_ * in_ * (batch_ / 4 + (call.sink ? 12 : 0));
-    parallel_for(threads_, threads_, bytes, [&](int64_t begin, int64_t end) {
-      float* const left = packed + packed_floats(batch_, in_) + begin * kLeftBlockFloats;
-      run_rows(call, packed, left, out_ * begin / threads_, out_ * end / threads_);
+    const int64_t bytes = product_bytes(batch_, out_, in_) + out_ * in_ * (call.sink ? 12 : 0);
+    const Strided x{floats(call.inputs[1]), in_};
+    float* const shared = reinterpret_cast<float*>(call.scratch);
+    if (!packs_alone()) pack_together(threads_, x, batch_, in_, shared);
+    parallel_chunks(threads_, out_, rows_together(), bytes, [&](int thread, Chunks& chunks) {
+      float* const left = reinterpret_cast<float*>(call.thread_scratch.of(thread));
+      float* const rows = left + kLeftBlockFloats;  // some of dW, to be given away
+      float* packed = packs_alone() ? nullptr : shared;
+      for (int64_t first, last; chunks.next(first, last);) {
+        if (!packed) pack(x, batch_, in_, 1.0f, packed = rows + rows_together() * in_);
+        float* const c = call.sink ? rows : floats(call.outputs[0]) + first * in_;
+        multiply_transposed({.a = {floats(call.inputs[0]) + first, 1, out_},
+                             .packed = packed,
+                             .c = c,
+                             .c_stride = in_,
+                             .rows = last - first,
+                             .depth = batch_,
+                             .columns = in_},
+                            0, last - first, left);
+        if (call.sink) call.sink.take(first, last, c);
+      }
     });
     return {};
   }
-  size_t scratch_bytes() const override {
-    return size_t(packed_floats(batch_, in_) + threads_ * kLeftBlockFloats) * sizeof(float);
+  size_t scratch_bytes() const override { return packs_alone() ? 0 : packed_bytes(); }
+  size_t thread_scratch_bytes() const override {
+    return size_t(kLeftBlockFloats + rows_together() * in_) * sizeof(float) + (packs_alone() ? packed_bytes() : 0);
   }
   bool gives_rows() const override { return true; }
   std::string implementation() const override { return "onednn: panels"; }
 
  private:
+  /// Of a small batch each thread packs x for itself: to read what other cores packed takes longer.
+  bool packs_alone() const { return update_counts(batch_); }
+  size_t packed_bytes() const { return size_t(packed_floats(batch_, in_)) * sizeof(float); }
   /// How many rows are made before they are given away: some tiles, as long as they fit the cache beside x.
   int64_t rows_together() const {
-    constexpr int64_t kTileRows = 6, kTogetherBytes = 128 << 10;
+    constexpr int64_t kTileRows = 6, kTogetherBytes = 64 << 10;
     const int64_t tiles = kTogetherBytes / (kTileRows * in_ * int64_t(sizeof(float)));
     return kTileRows * std::clamp<int64_t>(tiles, 1, kLeftBlockRows / kTileRows);
-  }
-
-  void run_rows(const KernelCall& call, const float* packed, float* left, int64_t first, int64_t last) const {
-    make_rows(call, in_, rows_together(), first, last, [&](int64_t row, int64_t end, float* c) {
-      const Strided dy{floats(call.inputs[0]) + row, 1, out_};
-      const int64_t rows = end - row;
-      multiply_transposed(
-          {.a = dy, .packed = packed, .c = c, .c_stride = in_, .rows = rows, .depth = batch_, .columns = in_}, 0, rows,
-          left);
-    });
   }
 
   int threads_;

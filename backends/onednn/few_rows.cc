@@ -137,16 +137,16 @@ SHOAL_VECTOR_LOOP void few_rows_grad_input(const FewRows& sizes, const float* dy
                       __attribute__((always_inline)) { grad_input<rows()>(sizes, dy, w, partial, first, last); });
 }
 
-SHOAL_VECTOR_LOOP void few_rows_sum(const float* partials, int64_t count, int64_t size, float* sum) {
+SHOAL_VECTOR_LOOP void few_rows_sum(const float* partials, int64_t count, int64_t stride, int64_t size, float* sum) {
   int64_t i = 0;
   for (; i + kLanes <= size; i += kLanes) {
     Vector value = load(partials + i);
-    for (int64_t k = 1; k < count; ++k) value += load(partials + k * size + i);
+    for (int64_t k = 1; k < count; ++k) value += load(partials + k * stride + i);
     store(sum + i, value);
   }
   for (; i < size; ++i) {
     float value = partials[i];
-    for (int64_t k = 1; k < count; ++k) value += partials[k * size + i];
+    for (int64_t k = 1; k < count; ++k) value += partials[k * stride + i];
     sum[i] = value;
   }
 }

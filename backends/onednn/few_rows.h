@@ -25,9 +25,8 @@ inline int64_t few_rows_blocks(int64_t out) { return std::clamp<int64_t>(out / 6
 /// partial [rows, in] = dy w of the rows [first, last) of w alone.
 void few_rows_grad_input(const FewRows& sizes, const float* dy, const float* w, float* partial, int64_t first,
                          int64_t last);
-/// sum[i] = partials[0][i] + partials[1][i] + ..., in that order, for `count` arrays of `size` floats, one behind the
-/// other.
-void few_rows_sum(const float* partials, int64_t count, int64_t size, float* sum);
+/// sum[i] = partials[i] + partials[stride + i] + ..., in that order, for `count` arrays of `size` floats.
+void few_rows_sum(const float* partials, int64_t count, int64_t stride, int64_t size, float* sum);
 /// dw = dy^T x, the rows [first, last) of it, the first of them at dw.
 void few_rows_grad_kernel(const FewRows& sizes, const float* dy, const float* x, float* dw, int64_t first, int64_t last);
 

@@ -8,11 +8,16 @@
 namespace shoal::backends::onednn {
 namespace {
 
-// Two vectors of eight floats make a row of a panel. Six rows of sums, the panel's row and one factor fill the sixteen
-// registers of AVX2.
-constexpr int64_t kRowsMax = 6;
-using Vector [[gnu::vector_size(32), gnu::aligned(4), gnu::may_alias]] = float;
-constexpr int64_t kLanes = 8;
+// A row of a panel is two vectors of eight floats: six rows of sums, the panel's row and one factor fill the sixteen
+// registers of AVX2. With AVX-512 it is one vector: twelve rows of sums take as long as their factors to load.
+struct Narrow {
+  using Vector [[gnu::vector_size(32), gnu::aligned(4), gnu::may_alias]] = float;
+  static constexpr int64_t kRowsMax = 6;
+};
+struct Wide {
+  using Vector [[gnu::vector_size(64), gnu::aligned(4), gnu::may_alias]] = float;
+  static constexpr int64_t kRowsMax = 12;
+};
 
 // What of the depth is summed at a time: a panel's part stays in the first-level cache while all rows pass.
 constexpr int64_t kDepthBlock = kLeftBlockDepth;
@@ -29,9 +34,11 @@ struct Tile {
   bool accumulate;
 };
 
-template <int64_t kRows>
+template <class Registers, int64_t kRows>
 SHOAL_ALWAYS_INLINE void multiply_tile(const Tile& tile) {
-  Vector sums[kRows][2];
+  using Vector = typename Registers::Vector;
+  constexpr int64_t kLanes = sizeof(Vector) / sizeof(float), kVectors = kPanelColumns / kLanes;
+  Vector sums[kRows][kVectors];
   float edge[kRows][kPanelColumns];  // of a panel that is wider than what is left of c
   const bool whole = tile.columns == kPanelColumns;
   float* c = whole ? tile.c : edge[0];
@@ -42,32 +49,39 @@ SHOAL_ALWAYS_INLINE void multiply_tile(const Tile& tile) {
         edge[row][column] = column < tile.columns ? tile.c[row * tile.c_stride + column] : 0.0f;
       }
     }
-#pragma GCC unroll 6
+#pragma GCC unroll 12
     for (int64_t row = 0; row < kRows; ++row) {
-      sums[row][0] = *reinterpret_cast<const Vector*>(c + row * c_stride);
-      sums[row][1] = *reinterpret_cast<const Vector*>(c + row * c_stride + kLanes);
+#pragma GCC unroll 2
+      for (int64_t v = 0; v < kVectors; ++v) {
+        sums[row][v] = *reinterpret_cast<const Vector*>(c + row * c_stride + v * kLanes);
+      }
     }
   } else {
-#pragma GCC unroll 6
-    for (int64_t row = 0; row < kRows; ++row) sums[row][0] = sums[row][1] = Vector{};
+#pragma GCC unroll 12
+    for (int64_t row = 0; row < kRows; ++row) {
+#pragma GCC unroll 2
+      for (int64_t v = 0; v < kVectors; ++v) sums[row][v] = Vector{};
+    }
   }
   const float* a = tile.a;
   const float* panel = tile.panel;
   for (int64_t k = 0; k < tile.depth; ++k) {
-    const Vector left = *reinterpret_cast<const Vector*>(panel), right = *reinterpret_cast<const Vector*>(panel + kLanes);
-#pragma GCC unroll 6
+    Vector factors[kVectors];
+#pragma GCC unroll 2
+    for (int64_t v = 0; v < kVectors; ++v) factors[v] = *reinterpret_cast<const Vector*>(panel + v * kLanes);
+#pragma GCC unroll 12
     for (int64_t row = 0; row < kRows; ++row) {
       const float factor = a[row * tile.a_row_stride];
-      sums[row][0] += left * factor;
-      sums[row][1] += right * factor;
+#pragma GCC unroll 2
+      for (int64_t v = 0; v < kVectors; ++v) sums[row][v] += factors[v] * factor;
     }
     a += tile.a_column_stride;
     panel += kPanelColumns;
   }
-#pragma GCC unroll 6
+#pragma GCC unroll 12
   for (int64_t row = 0; row < kRows; ++row) {
-    *reinterpret_cast<Vector*>(c + row * c_stride) = sums[row][0];
-    *reinterpret_cast<Vector*>(c + row * c_stride + kLanes) = sums[row][1];
+#pragma GCC unroll 2
+    for (int64_t v = 0; v < kVectors; ++v) *reinterpret_cast<Vector*>(c + row * c_stride + v * kLanes) = sums[row][v];
   }
   for (int64_t row = 0; !whole && row < kRows; ++row) {
     for (int64_t column = 0; column < tile.columns; ++column) tile.c[row * tile.c_stride + column] = edge[row][column];
@@ -76,22 +90,35 @@ SHOAL_ALWAYS_INLINE void multiply_tile(const Tile& tile) {
 
 /// How many rows the next of the tiles of `rows` rows has. Tiles as equal as can be: 32 rows are 6, 6, 5, 5, 5, 5, since a
 /// tile of two takes nearly the time of one of six.
+template <class Registers>
 SHOAL_ALWAYS_INLINE int64_t tile_rows(int64_t rows) {
-  const int64_t tiles = (rows + kRowsMax - 1) / kRowsMax;
+  const int64_t tiles = (rows + Registers::kRowsMax - 1) / Registers::kRowsMax;
   return (rows + tiles - 1) / tiles;
 }
 
-SHOAL_VECTOR_LOOP void multiply_rows(Tile tile, int64_t rows) {
+template <class Registers>
+SHOAL_ALWAYS_INLINE void multiply_tiles(Tile tile, int64_t rows) {
   while (rows > 0) {
-    const int64_t count = tile_rows(rows);
+    const int64_t count = tile_rows<Registers>(rows);
     if (tile.left_packed) tile.a_column_stride = count;
     switch (count) {
-      case 1: multiply_tile<1>(tile); break;
-      case 2: multiply_tile<2>(tile); break;
-      case 3: multiply_tile<3>(tile); break;
-      case 4: multiply_tile<4>(tile); break;
-      case 5: multiply_tile<5>(tile); break;
-      default: multiply_tile<6>(tile); break;
+      case 1: multiply_tile<Registers, 1>(tile); break;
+      case 2: multiply_tile<Registers, 2>(tile); break;
+      case 3: multiply_tile<Registers, 3>(tile); break;
+      case 4: multiply_tile<Registers, 4>(tile); break;
+      case 5: multiply_tile<Registers, 5>(tile); break;
+      case 6: multiply_tile<Registers, 6>(tile); break;
+      default:
+        if constexpr (Registers::kRowsMax > 6) {
+          switch (count) {
+            case 7: multiply_tile<Registers, 7>(tile); break;
+            case 8: multiply_tile<Registers, 8>(tile); break;
+            case 9: multiply_tile<Registers, 9>(tile); break;
+            case 10: multiply_tile<Registers, 10>(tile); break;
+            case 11: multiply_tile<Registers, 11>(tile); break;
+            default: multiply_tile<Registers, 12>(tile); break;
+          }
+        }
     }
     tile.a += tile.left_packed ? count * tile.depth : count * tile.a_row_stride;
     tile.c += count * tile.c_stride;
@@ -99,10 +126,19 @@ SHOAL_VECTOR_LOOP void multiply_rows(Tile tile, int64_t rows) {
   }
 }
 
+SHOAL_VECTOR_LOOP void multiply_rows_narrow(const Tile& tile, int64_t rows) { multiply_tiles<Narrow>(tile, rows); }
+SHOAL_WIDE_LOOP void multiply_rows_wide(const Tile& tile, int64_t rows) { multiply_tiles<Wide>(tile, rows); }
+void multiply_rows(const Tile& tile, int64_t rows) {
+  has_wide_loops() ? multiply_rows_wide(tile, rows) : multiply_rows_narrow(tile, rows);
+}
+
 /// Rows of the transpose of a [depth, rows], as tiles.
-SHOAL_VECTOR_LOOP void pack_left(const float* a, int64_t stride, int64_t depth, int64_t rows, float* left) {
+template <class Registers>
+SHOAL_ALWAYS_INLINE void pack_tiles(const float* a, int64_t stride, int64_t depth, int64_t rows, float* left) {
+  using Vector = typename Registers::Vector;
+  constexpr int64_t kLanes = sizeof(Vector) / sizeof(float);
   while (rows > 0) {
-    const int64_t count = tile_rows(rows);
+    const int64_t count = tile_rows<Registers>(rows);
     int64_t k = 0;
     // A whole vector for each depth: what is too much of it, the next one overwrites. Both stay inside their arrays.
     if (stride >= kLanes) {
@@ -117,6 +153,16 @@ SHOAL_VECTOR_LOOP void pack_left(const float* a, int64_t stride, int64_t depth, 
     left += count * depth;
     rows -= count;
   }
+}
+
+SHOAL_VECTOR_LOOP void pack_left_narrow(const float* a, int64_t stride, int64_t depth, int64_t rows, float* left) {
+  pack_tiles<Narrow>(a, stride, depth, rows, left);
+}
+SHOAL_WIDE_LOOP void pack_left_wide(const float* a, int64_t stride, int64_t depth, int64_t rows, float* left) {
+  pack_tiles<Wide>(a, stride, depth, rows, left);
+}
+void pack_left(const float* a, int64_t stride, int64_t depth, int64_t rows, float* left) {
+  has_wide_loops() ? pack_left_wide(a, stride, depth, rows, left) : pack_left_narrow(a, stride, depth, rows, left);
 }
 
 SHOAL_VECTOR_LOOP void pack_panel(const float* __restrict b, int64_t row_stride, int64_t column_stride, int64_t depth,

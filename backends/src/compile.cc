@@ -38,6 +38,7 @@ class Compiler {
     parts_.info.numerics = executor.numerics;
     parts_.info.numerics.compute_dtype = compute_dtype_;
     parts_.threads = threads;
+    parts_.info.scratch_bytes = parts_.scratch_bytes + size_t(threads) * parts_.thread_scratch_bytes;
     parts_.begin_thread = executor.begin_thread;
     parts_.parallel = executor.parallel;
     parts_.takes_applier = !update_variables_.empty() || flow_.updates.empty();
@@ -307,7 +308,8 @@ class Compiler {
       if ((step.kernel = std::move(made).value())) break;
     }
     if (!step.kernel) return not_found(step.name + ": no backend has a kernel for this op");
-    parts_.info.scratch_bytes = std::max(parts_.info.scratch_bytes, step.kernel->scratch_bytes());
+    parts_.scratch_bytes = std::max(parts_.scratch_bytes, align_up(step.kernel->scratch_bytes()));
+    parts_.thread_scratch_bytes = std::max(parts_.thread_scratch_bytes, align_up(step.kernel->thread_scratch_bytes()));
     parts_.info.kept_bytes += step.kernel->kept_bytes();
     return {};
   }

@@ -61,6 +61,7 @@ ExecutorProgram::ExecutorProgram(Parts parts)
       parallel_(parts.parallel),
       arena_(Buffer::allocate(align_up(info_.arena_bytes) + info_.scratch_bytes)),
       scratch_(arena_->data() + align_up(info_.arena_bytes)),
+      thread_scratch_{scratch_ + parts.scratch_bytes, parts.thread_scratch_bytes},
       variable_data_(info_.variables.size()),
       update_data_(updates_.size()),
       variable_staging_(info_.variables.size()),
@@ -203,8 +204,12 @@ Result<void> ExecutorProgram::run_kernel(Step& step, const KernelCall& call, Ker
 }
 
 Result<void> ExecutorProgram::run_step(Step& step, const StepBinding& binding) {
-  KernelCall call{
-      .inputs = step.inputs, .outputs = step.outputs, .scratch = scratch_, .weights = binding.weights, .key = binding.key};
+  KernelCall call{.inputs = step.inputs,
+                  .outputs = step.outputs,
+                  .scratch = scratch_,
+                  .thread_scratch = thread_scratch_,
+                  .weights = binding.weights,
+                  .key = binding.key};
   if (binding.applier && step.update_by_rows >= 0 && binding.applier->by_rows(size_t(step.update_by_rows))) {
     call.sink = {binding.applier, size_t(step.update_by_rows)};
   }

@@ -44,6 +44,7 @@ class ExecutorProgram final : public Program {
     ProgramInfo info;
     bool takes_applier;
     int threads;
+    size_t scratch_bytes = 0, thread_scratch_bytes = 0;  // what the neediest kernel takes
     void (*begin_thread)(int threads);
     decltype(ExecutorOptions::parallel) parallel;
   };
@@ -78,6 +79,7 @@ class ExecutorProgram final : public Program {
   decltype(ExecutorOptions::parallel) parallel_;
   Ref<Buffer> arena_;
   std::byte* scratch_ = nullptr;
+  ThreadScratch thread_scratch_;
   std::vector<TensorView> fetched_;
   // Addresses that change from run to run, by place.
   struct Reader {

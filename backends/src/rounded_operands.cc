@@ -33,6 +33,7 @@ class RoundedOperands final : public Kernel {
     return kernel_->run(inner);
   }
   size_t scratch_bytes() const override { return rounded_bytes_ + kernel_->scratch_bytes(); }
+  size_t thread_scratch_bytes() const override { return kernel_->thread_scratch_bytes(); }
   bool gives_rows() const override { return kernel_->gives_rows(); }
   size_t kept_bytes() const override { return kernel_->kept_bytes(); }
   std::string implementation() const override { return kernel_->implementation() + ", operands rounded to bfloat16"; }

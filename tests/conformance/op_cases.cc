@@ -83,6 +83,7 @@ void add_dense_cases(Cases& cases) {
   cases.push_back(dense_case("odd", 3, 17, 13, true));
   cases.push_back(dense_case("few_rows", 3, 21, 200, true));
   cases.push_back(dense_case("no_bias", 5, 8, 6, false));
+  cases.push_back(dense_case("small_batch", 7, 270, 6, true));
   cases.push_back(dense_case("wide", 33, 130, 67, true));
   cases.push_back({"dense",
                    "relu",

@@ -297,6 +297,42 @@ TEST_F(Onednn, DenseLayersOfFewRowsGiveTheSameBitsOnAnyNumberOfThreads) {
   }
 }
 
+TEST_F(Onednn, DenseLayersOfSmallBatchesAreExactToTheBitOnAnyNumberOfThreads) {
+  struct Sizes {
+    int64_t rows, out, in;
+  };
+  // In and out of whole vectors and tiles, one block of the depth and several, worth a team and not,
+  // more threads than rows of w.
+  for (const auto [rows, out, in] :
+       {Sizes{5, 3, 8}, Sizes{6, 1, 9}, Sizes{32, 517, 701}, Sizes{31, 258, 1025}, Sizes{32, 2, 17000}}) {
+    Graph graph;
+    const Value x = graph.input("x", DType::kFloat32, {rows, in}), w = graph.variable("w", {out, in});
+    const Value bias = graph.variable("bias", {out}), dy = graph.input("dy", DType::kFloat32, {rows, out});
+    const std::vector<Value> fetches{ops::dense(x, w, bias), ops::relu(ops::dense(x, w, bias)), ops::dense(x, w, Value()),
+                                     graph.add("dense_grad_input", {dy, w})[0], graph.add("dense_grad_kernel", {dy, x})[0]};
+    // Integers, so that every order of the sums gives the same bits.
+    const auto integers = [](const Shape& shape, uint64_t seed) {
+      Tensor tensor = random_tensor(shape, seed);
+      for (float& value : tensor.mutable_as<float>()) value = std::round(value * 8.0f);
+      return tensor;
+    };
+    Tensor x_data = integers({rows, in}, 1);
+    const Tensor w_data = integers({out, in}, 2), bias_data = integers({out}, 3);
+    x_data.mutable_as<float>()[0] = std::numeric_limits<float>::infinity();  // counts once, however often it is read
+    const Feeds feeds{{"x", x_data}, {"w", w_data}, {"bias", bias_data}, {"dy", integers({rows, out}, 4)}};
+    Runner reference = value_or_raise(Runner::make(*backend_or_die("reference"), graph, {.fetches = fetches}));
+    value_or_raise(reference.run(feeds));
+    for (int threads : {1, 2, 3, 5}) {
+      Runner runner = value_or_raise(Runner::make(*backend_, graph, {.fetches = fetches, .threads = threads}));
+      value_or_raise(runner.run(feeds));
+      for (size_t i = 0; i < fetches.size(); ++i) {
+        EXPECT_TRUE(same_bits(runner.fetched(i), reference.fetched(i)))
+            << "value " << i << ", [" << rows << ", " << in << "] to " << out << ", threads " << threads;
+      }
+    }
+  }
+}
+
 /// oneDNN may round differently on another number of threads, but not much; and the same number gives the same bits.
 TEST_F(Onednn, PrimitivesAgreeOnAnyNumberOfThreads) {
   Cnn cnn;

@@ -121,7 +121,7 @@ struct ProgramInfo {
   };
   std::vector<KernelInfo> kernels;  ///< in the order of execution
   size_t arena_bytes = 0;           ///< planned memory: activations and workspaces
-  size_t scratch_bytes = 0;
+  size_t scratch_bytes = 0;         ///< shared by kernels, and of each thread
   size_t lower_bound_bytes = 0;  ///< largest sum of live values
   size_t kept_bytes = 0;         ///< what kernels keep for themselves (reordered weights)
   Numerics numerics;

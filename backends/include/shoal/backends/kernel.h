@@ -40,12 +40,22 @@ struct RowSink {
   }
 };
 
+/// Memory of each compute thread's own.
+struct ThreadScratch {
+  std::byte* first = nullptr;
+  size_t stride = 0;
+  std::byte* of(int thread) const { return first + size_t(thread) * stride; }
+};
+
 struct KernelCall {
   std::span<const TensorView> inputs;  ///< an input that the op declares shape-only has null data
   /// May lie in the memory of an input where the op's OpDef::in_place says so, else overlaps nothing.
   std::span<const MutableTensorView> outputs;
   std::byte* scratch;  ///< scratch_bytes(), aligned to 64, shared between kernels, contents undefined
-  VersionId weights;   ///< of all variable inputs
+  /// thread_scratch_bytes() for each of KernelRequest::threads, aligned to 64. In no kernel does another thread use it, so
+  /// it stays in the cache of one core. Contents undefined.
+  ThreadScratch thread_scratch = {};
+  VersionId weights;  ///< of all variable inputs
   StepKey key;
   /// Set only where gives_rows(), and not on every run: takes each row of output 0 once, in any order, from any thread.
   /// Output 0's own memory is scratch then. The rows' bits are those that it would have held.
@@ -58,6 +68,7 @@ class Kernel {
   virtual ~Kernel() = default;
   virtual Result<void> run(const KernelCall& call) = 0;
   virtual size_t scratch_bytes() const { return 0; }
+  virtual size_t thread_scratch_bytes() const { return 0; }
   virtual bool gives_rows() const { return false; }  ///< knows KernelCall::sink; output 0 is float32
   virtual size_t kept_bytes() const { return 0; }  ///< memory of its own (reordered weights)
   virtual std::string implementation() const = 0;  ///< for ProgramInfo
