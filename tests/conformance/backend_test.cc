@@ -267,6 +267,27 @@ TEST_P(BackendConformance, NaNIsNotLost) {
   EXPECT_TRUE(std::isnan(results[3].as<float>()[2])) << "softmax";
 }
 
+/// Whether the pass that puts a max_pool before its relu applies, which a fetch of the relu prevents, changes no bit.
+TEST_P(BackendConformance, AReluAfterItsMaxPoolGivesTheSameBits) {
+  const Shape shape{3, 7, 6, 5};
+  Tensor image(DType::kFloat32, shape);
+  fill_uniform(1, 0, image.mutable_as<float>(), -1, 0.5f);  // whole windows of negative numbers, equal after the relu
+  image.mutable_as<float>()[17] = std::nanf("");
+  image.mutable_as<float>()[40] = -std::numeric_limits<float>::infinity();
+  const std::vector<ops::PoolOptions> pools{{}, {.window = {3, 3}, .strides = {2, 1}, .padding = Padding::same()}};
+  for (const ops::PoolOptions& options : pools) {
+    Graph graph;
+    const Value x = graph.input("x", DType::kFloat32, shape);
+    const Value relu = ops::relu(ops::scale(x, 1.5));
+    const Value y = ops::max_pool(relu, options);
+    const Value dx = gradients(ops::reduce_sum(ops::square(y)), {x})[0];
+    const auto swapped = value_or_raise(run_once(*backend_, graph, {y, dx}, {{"x", image}}));
+    const auto kept = value_or_raise(run_once(*backend_, graph, {y, dx, relu}, {{"x", image}}));
+    EXPECT_TRUE(same_bits(swapped[0], kept[0]));
+    EXPECT_TRUE(same_bits(swapped[1], kept[1]));
+  }
+}
+
 struct Limits {
   const char* name;
   Value (*make)(Value);

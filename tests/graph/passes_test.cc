@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "shoal/graph/ops.h"
 
 namespace shoal {
@@ -129,6 +131,53 @@ TEST_F(Passes, BatchNormGradUndoesItsRelu) {
   EXPECT_THAT(names, ::testing::Not(::testing::Contains("relu_grad")));
   EXPECT_EQ(names.back(), "batch_norm_grad");
   EXPECT_EQ(flow.nodes.back().inputs.size(), 6u);
+}
+
+class PoolBeforeRelu : public Passes {
+ protected:
+  Value image_ = graph_.input("image", DType::kFloat32, {Dim::symbol("batch"), 6, 6, 2});
+  Value relu_ = ops::relu(ops::square(image_));
+  Value pooled_ = ops::max_pool(relu_);
+  Value loss_ = ops::reduce_sum(ops::square(pooled_));
+  Value gradient_ = gradients(loss_, {image_})[0];
+};
+
+TEST_F(PoolBeforeRelu, TakesTheReluOfThePooledImage) {
+  const Flow flow = simplified({pooled_});
+  ASSERT_THAT(ops_of(flow), ElementsAre("input", "square", "max_pool", "relu"));
+  EXPECT_EQ(flow.nodes[2].inputs[0], (FlowValue{1, 0}));
+  EXPECT_EQ(flow.nodes[3].inputs[0], (FlowValue{2, 0}));
+  EXPECT_EQ(flow.fetches[0], (FlowValue{3, 0}));
+  for (const ValueType& type : {flow.nodes[3].input_types[0], flow.nodes[3].node.outputs[0]}) {
+    EXPECT_EQ(type, pooled_.type());
+  }
+}
+
+TEST_F(PoolBeforeRelu, SendsGradientsBackTheSameWay) {
+  const Flow flow = simplified({loss_}, {gradient_});
+  const auto names = ops_of(flow);
+  const auto place = [&](const char* op) { return int32_t(std::ranges::find(names, op) - names.begin()); };
+  const FlowNode &mask = flow.nodes[size_t(place("relu_grad"))], &spread = flow.nodes[size_t(place("max_pool_grad"))];
+  EXPECT_EQ(mask.inputs[1], (FlowValue{place("relu"), 0}));
+  EXPECT_EQ(mask.node.outputs[0], pooled_.type());
+  EXPECT_THAT(mask.input_types, ElementsAre(pooled_.type(), pooled_.type()));
+  EXPECT_EQ(spread.inputs[0], (FlowValue{place("relu_grad"), 0}));
+  EXPECT_EQ(spread.inputs[1], (FlowValue{place("max_pool"), 1}));
+  EXPECT_EQ(spread.node.outputs[0], image_.type());
+  EXPECT_EQ(spread.input_types[0], pooled_.type());
+}
+
+TEST_F(PoolBeforeRelu, StaysWhereOthersReadTheRelu) {
+  const auto kept = [&](const std::vector<Value>& fetches) {
+    const auto names = ops_of(simplified(fetches));
+    return std::ranges::find(names, "relu") < std::ranges::find(names, "max_pool");
+  };
+  EXPECT_FALSE(kept({loss_, gradient_}));
+  EXPECT_TRUE(kept({loss_, gradient_, relu_})) << "it is fetched";
+  EXPECT_TRUE(kept({loss_, gradient_, ops::scale(relu_, 2.0)})) << "another op reads it";
+  EXPECT_TRUE(kept({loss_, Value(&graph_, pooled_.node(), 1)})) << "the positions of the maxima are fetched";
+  const Value both = ops::reduce_sum(ops::square(relu_)) + loss_;
+  EXPECT_TRUE(kept({both, gradients(both, {image_})[0]})) << "its gradient comes from elsewhere, too";
 }
 
 TEST_F(Passes, RefusesValuesOfAnotherGraph) {

@@ -1,5 +1,6 @@
 #include "shoal/graph/passes.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 
@@ -237,6 +238,73 @@ std::optional<FlowValue> addend_of(const Flow& flow, const Uses& uses, const Flo
 
 }  // namespace
 
+namespace {
+
+/// Who reads `value`: the nodes, once for each of their operands; nothing if it is also wanted from outside.
+std::optional<std::vector<int32_t>> readers_of(const Flow& flow, FlowValue value) {
+  for (const auto& wanted : {flow.fetches, flow.updates}) {
+    if (std::ranges::find(wanted, value) != wanted.end()) return std::nullopt;
+  }
+  std::vector<int32_t> readers;
+  for (int32_t id = 0; id < int32_t(flow.nodes.size()); ++id) {
+    for (const FlowValue& input : flow.nodes[size_t(id)].inputs) {
+      if (input == value) readers.push_back(id);
+    }
+  }
+  return readers;
+}
+
+/// The pairs (max_pool_grad, relu_grad) through which gradients go back over a relu and the max_pool of its result;
+/// nothing if either node's results are used in any other way, but for the pooled values.
+std::optional<std::vector<std::pair<int32_t, int32_t>>> ways_back(const Flow& flow, int32_t relu, int32_t pool) {
+  const auto activated = readers_of(flow, {relu, 0}), index = readers_of(flow, {pool, 1});
+  if (!activated || !index || activated->size() != 1 + index->size()) return std::nullopt;
+  std::vector<std::pair<int32_t, int32_t>> ways;
+  for (const int32_t back : *index) {
+    const auto masks = readers_of(flow, {back, 0});
+    if (flow.nodes[size_t(back)].node.op != "max_pool_grad" || !masks || masks->size() != 1) return std::nullopt;
+    const FlowNode& mask = flow.nodes[size_t(masks->front())];
+    const bool masks_it =
+        mask.node.op == "relu_grad" && mask.inputs[0] == FlowValue{back, 0} && mask.inputs[1] == FlowValue{relu, 0};
+    if (!masks_it) return std::nullopt;
+    ways.emplace_back(back, masks->front());
+  }
+  return ways;
+}
+
+/// Two nodes, of which the first's output 0 is the second's operand 0, change places; types are left to the caller.
+void exchange(Flow& flow, int32_t first, int32_t second) {
+  FlowNode &early = flow.nodes[size_t(first)], &late = flow.nodes[size_t(second)];
+  std::swap(early, late);
+  std::swap(early.inputs[0], late.inputs[0]);
+}
+
+}  // namespace
+
+void pool_before_relu(Flow& flow) {
+  for (int32_t pool = 0; pool < int32_t(flow.nodes.size()); ++pool) {
+    if (flow.nodes[size_t(pool)].node.op != "max_pool") continue;
+    const int32_t relu = flow.nodes[size_t(pool)].inputs[0].node;
+    if (flow.nodes[size_t(relu)].node.op != "relu") continue;
+    const auto ways = ways_back(flow, relu, pool);
+    if (!ways) continue;
+    // The pool is now node `relu` and the relu node `pool`; who read the pooled values reads them there, after the relu.
+    exchange(flow, relu, pool);
+    FlowNode& activation = flow.nodes[size_t(pool)];
+    const ValueType pooled = flow.type({relu, 0});
+    activation.input_types[0] = activation.node.outputs[0] = pooled;
+    for (const auto& [back, mask] : *ways) {
+      exchange(flow, back, mask);
+      FlowNode &masking = flow.nodes[size_t(back)], &spreading = flow.nodes[size_t(mask)];
+      masking.inputs[1] = {pool, 0};
+      masking.input_types = {pooled, pooled};
+      masking.node.outputs = {pooled};
+      spreading.inputs[1] = {relu, 1};
+      spreading.input_types[0] = pooled;
+    }
+  }
+}
+
 void fuse_activations(Flow& flow) {
   Uses uses(flow);
   Replacements replacements(flow);
@@ -284,6 +352,7 @@ Result<Flow> simplify(const Graph& graph, const std::vector<Value>& fetches, con
   merge_equal_nodes(flow);
   fold(flow);
   merge_equal_nodes(flow);  // folding makes equal what differed by a view or a factor of 1
+  pool_before_relu(flow);
   fuse_activations(flow);
   fuse_gradients(flow);
   return flow;

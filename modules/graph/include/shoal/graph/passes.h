@@ -1,6 +1,6 @@
 #pragma once
 /// What a backend compiles: the part of a graph that some fetches and updates need, simplified. The graph itself stays as
-/// it was built. No pass changes a bit of any value.
+/// it was built. No pass changes a bit of any value, but for the sign of a zero where a max_pool comes before its relu.
 #include <vector>
 
 #include "shoal/graph/graph.h"
@@ -41,6 +41,10 @@ void merge_equal_nodes(Flow& flow);
 /// Drops what does nothing (x * 1, a view of the same shape, a sum over no axis, relu of relu, views of views), and
 /// computes + - * / of constants of one element.
 void fold(Flow& flow);
+/// Of max_pool(relu(x)) makes relu(max_pool(x)), and of the gradients back through both likewise: the same values, since
+/// both orders pick the same elements or zero, at a quarter of the relu's cost (2x2 windows); and the larger image is not
+/// kept for the gradient. Only where nothing else reads what changes.
+void pool_before_relu(Flow& flow);
 /// Lets dense, conv2d and batch_norm apply a relu that is the only use of their result (attribute "activation"), and
 /// batch_norm an addition before it (a fourth input).
 void fuse_activations(Flow& flow);
