@@ -6,6 +6,7 @@
 
 #include "few_rows.h"
 #include "products.h"
+#include "shoal/base/vector_loop.h"
 #include "small_batch.h"
 #include "sources.h"
 #include "threads.h"
@@ -97,12 +98,21 @@ std::unique_ptr<Kernel> make_few_rows_grad_input(const Context& context, const F
 }
 
 /// What parallel_for() counts for a product: a multiplication costs less than the traffic of a float.
-int64_t product_bytes(int64_t batch, int64_t out, int64_t in) { return out * in * (batch / 4); }
+int64_t product_bytes(int64_t batch, int64_t out, int64_t in) {
+  return out * in * std::max<int64_t>(sizeof(float), batch / 4);
+}
+
+/// Whether sums may be of 16 lanes, which gives other bits than 8: not where oneDNN was told to do without AVX-512, so that
+/// equal instruction sets in Numerics mean equal bits.
+bool wide_sums() {
+  constexpr auto kNeeded = unsigned(dnnl::cpu_isa::avx512_core);
+  return has_wide_loops() && (unsigned(dnnl::get_effective_cpu_isa()) & kNeeded) == kNeeded;
+}
 
 std::unique_ptr<Kernel> make_small_batch_dense(const Context& context, const KernelRequest& request, int64_t batch,
                                                int64_t out, int64_t in) {
   const bool biased = request.inputs.size() > 2, activate = fused_relu(request);
-  return make_loop([=, threads = context.threads](const KernelCall& call) {
+  return make_loop([=, threads = context.threads, wide = wide_sums()](const KernelCall& call) {
     const SmallBatch product{.rows = batch,
                              .out = out,
                              .in = in,
@@ -110,9 +120,10 @@ std::unique_ptr<Kernel> make_small_batch_dense(const Context& context, const Ker
                              .w = floats(call.inputs[1]),
                              .bias = biased ? floats(call.inputs[2]) : nullptr,
                              .y = floats(call.outputs[0]),
-                             .relu = activate};
-    constexpr int64_t kTogether = 16;  // a line of the cache in each row of y
-    parallel_chunks(threads, out, kTogether, product_bytes(batch, out, in), [&](int, Chunks& chunks) {
+                             .relu = activate,
+                             .wide = wide};
+    const int64_t together = out >= 16 * threads ? 16 : 4;  // a line of the cache in each row of y, or a tile
+    parallel_chunks(threads, out, together, product_bytes(batch, out, in), [&](int, Chunks& chunks) {
       for (int64_t first, last; chunks.next(first, last);) small_batch_dense(product, first, last);
     });
     return Result<void>();
@@ -120,14 +131,12 @@ std::unique_ptr<Kernel> make_small_batch_dense(const Context& context, const Ker
 }
 
 /// dx = dy w for small batches. oneDNN divides it over threads by columns of w, so that most of w comes from other cores'
-/// caches; here a thread takes the rows of w that it updates, and what they add to dx is summed after.
+/// caches; here a thread takes the rows of w that it updates, and what they add to dx is summed after. So, as with oneDNN,
+/// bits depend on how many threads there are.
 class SmallBatchGradInput final : public Kernel {
  public:
   SmallBatchGradInput(int threads, int64_t batch, int64_t out, int64_t in)
-      : threads_(int(std::min<int64_t>(team_for(threads, product_bytes(batch, out, in)), out))),
-        batch_(batch),
-        out_(out),
-        in_(in) {}
+      : threads_(team_for(threads, product_bytes(batch, out, in))), batch_(batch), out_(out), in_(in) {}
 
   Result<void> run(const KernelCall& call) override {
     float* const dx = floats(call.outputs[0]);
@@ -148,6 +157,12 @@ class SmallBatchGradInput final : public Kernel {
     return size_t(kPanelFloats + (threads_ == 1 ? 0 : batch_ * in_)) * sizeof(float);
   }
   std::string implementation() const override { return "onednn: small batch"; }
+
+  /// On several threads the sums of each are as large as dx, and travel: less than w does only where w has many rows.
+  static bool takes(int threads, int64_t batch, int64_t out, int64_t in) {
+    const int team = team_for(threads, product_bytes(batch, out, in));
+    return small_batch_takes(batch, in) && (team == 1 || out >= batch * team);
+  }
 
  private:
   static constexpr int64_t kDepthTogether = 256;  // a panel of so many rows stays in the first-level cache
@@ -199,7 +214,7 @@ std::unique_ptr<Kernel> make_dense_grad_input(const Context& context, const Kern
   if (!all_float32(request) || !none_empty(request)) return nullptr;
   const int64_t batch = rows_of(request.inputs[0]), out = request.inputs[1].shape[0], in = request.inputs[1].shape[1];
   if (few_rows(context, batch)) return make_few_rows_grad_input(context, {batch, out, in});
-  if (context.factors == kFloat && small_batch_takes(batch, in)) {
+  if (context.factors == kFloat && SmallBatchGradInput::takes(context.threads, batch, out, in)) {
     return std::make_unique<SmallBatchGradInput>(context.threads, batch, out, in);
   }
   return make_matmul(context, request, {batch, out}, {out, in}, {batch, in});
@@ -266,12 +281,12 @@ class PanelGradKernel final : public Kernel {
     const Strided x{floats(call.inputs[1]), in_};
     float* const shared = reinterpret_cast<float*>(call.scratch);
     if (!packs_alone()) pack_together(threads_, x, batch_, in_, shared);
-    parallel_chunks(threads_, out_, rows_together(), bytes, [&](int thread, Chunks& chunks) {
+    parallel_chunks(threads_, out_, call.sink ? rows_to_give() : rows_together(), bytes, [&](int thread, Chunks& chunks) {
       float* const left = reinterpret_cast<float*>(call.thread_scratch.of(thread));
       float* const rows = left + kLeftBlockFloats;  // some of dW, to be given away
       float* packed = packs_alone() ? nullptr : shared;
       for (int64_t first, last; chunks.next(first, last);) {
-        if (!packed) pack(x, batch_, in_, 1.0f, packed = rows + rows_together() * in_);
+        if (!packed) pack(x, batch_, in_, 1.0f, packed = rows + rows_to_give() * in_);
         float* const c = call.sink ? rows : floats(call.outputs[0]) + first * in_;
         multiply_transposed({.a = {floats(call.inputs[0]) + first, 1, out_},
                              .packed = packed,
@@ -288,21 +303,28 @@ class PanelGradKernel final : public Kernel {
   }
   size_t scratch_bytes() const override { return packs_alone() ? 0 : packed_bytes(); }
   size_t thread_scratch_bytes() const override {
-    return size_t(kLeftBlockFloats + rows_together() * in_) * sizeof(float) + (packs_alone() ? packed_bytes() : 0);
+    return size_t(kLeftBlockFloats + rows_to_give() * in_) * sizeof(float) + (packs_alone() ? packed_bytes() : 0);
   }
   bool gives_rows() const override { return true; }
   std::string implementation() const override { return "onednn: panels"; }
 
  private:
-  /// Of a small batch each thread packs x for itself: to read what other cores packed takes longer.
-  bool packs_alone() const { return update_counts(batch_); }
+  /// Of a small batch each thread packs x for itself: to read what other cores packed takes longer, as long as a core's own
+  /// cache holds it.
+  bool packs_alone() const { return update_counts(batch_) && packed_bytes() <= (1u << 20); }
   size_t packed_bytes() const { return size_t(packed_floats(batch_, in_)) * sizeof(float); }
-  /// How many rows are made before they are given away: some tiles, as long as they fit the cache beside x.
+  /// How many rows are made at a time, as x passes: some tiles, and not so many that threads wait for the last of them.
   int64_t rows_together() const {
-    constexpr int64_t kTileRows = 6, kTogetherBytes = 64 << 10;
-    const int64_t tiles = kTogetherBytes / (kTileRows * in_ * int64_t(sizeof(float)));
-    return kTileRows * std::clamp<int64_t>(tiles, 1, kLeftBlockRows / kTileRows);
+    const int64_t share = (out_ + 3 * threads_ - 1) / (3 * threads_);
+    return std::clamp((share + kTileRows - 1) / kTileRows * kTileRows, kWideTileRows, kLeftBlockRows);
   }
+  /// The same where rows are given away: as many as fit the cache beside x.
+  int64_t rows_to_give() const {
+    constexpr int64_t kTogetherBytes = 64 << 10;
+    const int64_t tiles = kTogetherBytes / (kTileRows * in_ * int64_t(sizeof(float)));
+    return std::clamp(tiles * kTileRows, kWideTileRows, rows_together());
+  }
+  static constexpr int64_t kTileRows = 6, kWideTileRows = 12;
 
   int threads_;
   int64_t batch_, out_, in_;

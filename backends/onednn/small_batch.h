@@ -1,8 +1,8 @@
 #pragma once
 /// y = x w^T on small batches, from plain weights [out, in]: both factors are read along their rows, so nothing is packed
 /// (oneDNN packs w anew at each call), and w is divided over threads by its rows, as the gradient's product and the update
-/// divide it: a core finds in its own cache what it updated before. As in panels.h, the sums' order is the code's, so bits
-/// do not depend on threads, and depend on whether the instruction set fuses multiplications and additions.
+/// divide it: a core finds in its own cache what it updated before. Bits do not depend on threads; they do on `wide`, and
+/// on whether the instruction set fuses multiplications and additions.
 #include <cstdint>
 
 namespace shoal::backends::onednn {
@@ -16,6 +16,7 @@ struct SmallBatch {
   const float *x, *w, *bias;
   float* y;
   bool relu;
+  bool wide;  ///< sums of 16 lanes rather than 8, which takes has_wide_loops()
 };
 
 /// The columns [first, last) of y.

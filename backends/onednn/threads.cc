@@ -70,7 +70,7 @@ class ChunkedLoop {
   static constexpr int kThreadsMax = 64;  // further threads find no share of their own, and help
 
   ChunkedLoop(int threads, int64_t count, int64_t chunk, detail::ChunkFunction body, void* context)
-      : count_(count), chunk_(chunk), body_(body), context_(context), shares_(std::min(threads, kThreadsMax)) {
+      : count_(count), chunk_(chunk), body_(body), context_(context), shares_(std::clamp(threads, 1, kThreadsMax)) {
     const int64_t chunks = (count + chunk - 1) / chunk;
     SHOAL_CHECK(chunks <= int64_t(UINT32_MAX));
     for (int64_t i = 0; i < shares_; ++i) {
@@ -135,7 +135,7 @@ void detail::parallel_ranges(int threads, int64_t count, RangeFunction run, void
 
 void detail::parallel_chunks(int threads, int64_t count, int64_t chunk, ChunkFunction run, void* context) {
   const Team& team = the_team();
-  if (!team.usable()) threads = 1;
+  threads = team.usable() ? int(std::min<int64_t>(threads, (count + chunk - 1) / chunk)) : 1;
   ChunkedLoop loop(threads, count, chunk, run, context);
   if (threads <= 1) return loop.run(0);
   struct Job {

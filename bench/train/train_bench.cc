@@ -141,8 +141,8 @@ Options parse(int argc, char** argv) {
   app.add_option("--backend", options.backend)->capture_default_str();
   app.add_option("--rounds", options.rounds)->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--seconds", options.seconds, "Per side of one round")->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_flag("--json", options.json);
-  app.add_flag("--profile", options.profile, "Also where the time of a step goes, kernel by kernel");
+  CLI::Option* const json = app.add_flag("--json", options.json);
+  app.add_flag("--profile", options.profile, "Also where the time of a step goes, kernel by kernel")->excludes(json);
   app.add_flag("--apply-after", options.apply_after, "Updates in a pass of their own after each run, as over servers");
   parse_or_exit(app, argc, argv);
   return options;

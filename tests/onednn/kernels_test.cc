@@ -337,6 +337,40 @@ TEST_F(Onednn, DenseLayersOfSmallBatchesAreExactToTheBitOnAnyNumberOfThreads) {
   }
 }
 
+/// Not so dense_grad_input, whose sums are divided over the threads.
+TEST_F(Onednn, LoopsOfDenseLayersGiveTheSameBitsOnAnyNumberOfThreads) {
+  struct Sizes {
+    int64_t rows, out, in;
+  };
+  // Small batches; panels packed by each thread and by all, in small and large parts, of one block of the depth and
+  // several.
+  for (const auto [rows, out, in] :
+       {Sizes{5, 10, 900}, Sizes{32, 517, 701}, Sizes{64, 130, 4500}, Sizes{300, 1400, 1367}, Sizes{20, 1100, 90}}) {
+    Graph graph;
+    const Value x = graph.input("x", DType::kFloat32, {rows, in}), dy = graph.input("dy", DType::kFloat32, {rows, out});
+    std::vector<Value> fetches{graph.add("dense_grad_kernel", {dy, x})[0]};
+    if (rows <= 32) fetches.push_back(ops::dense(x, graph.variable("w", {out, in}), Value()));
+    const Feeds feeds{
+        {"x", random_tensor({rows, in}, 1)}, {"w", random_tensor({out, in}, 2)}, {"dy", random_tensor({rows, out}, 4)}};
+    Runner alone = value_or_raise(Runner::make(*backend_, graph, {.fetches = fetches}));
+    value_or_raise(alone.run(feeds));
+    const auto expected = value_or_raise(run_once(*backend_or_die("reference"), graph, fetches, feeds));
+    for (size_t i = 0; i < fetches.size(); ++i) {
+      const auto a = alone.fetched(i).as<float>(), e = expected[i].as<float>();
+      const float tolerance = 1e-6f * float(i == 0 ? rows : in);
+      for (size_t j = 0; j < a.size(); ++j) ASSERT_NEAR(a[j], e[j], tolerance) << "value " << i << ", element " << j;
+    }
+    for (int threads : {2, 3, 16}) {
+      Runner runner = value_or_raise(Runner::make(*backend_, graph, {.fetches = fetches, .threads = threads}));
+      value_or_raise(runner.run(feeds));
+      for (size_t i = 0; i < fetches.size(); ++i) {
+        EXPECT_TRUE(same_bits(runner.fetched(i), alone.fetched(i)))
+            << "value " << i << ", [" << rows << ", " << in << "] to " << out << ", threads " << threads;
+      }
+    }
+  }
+}
+
 /// oneDNN may round differently on another number of threads, but not much; and the same number gives the same bits.
 TEST_F(Onednn, PrimitivesAgreeOnAnyNumberOfThreads) {
   Cnn cnn;

@@ -52,8 +52,8 @@ struct KernelCall {
   /// May lie in the memory of an input where the op's OpDef::in_place says so, else overlaps nothing.
   std::span<const MutableTensorView> outputs;
   std::byte* scratch;  ///< scratch_bytes(), aligned to 64, shared between kernels, contents undefined
-  /// thread_scratch_bytes() for each of KernelRequest::threads, aligned to 64. In no kernel does another thread use it, so
-  /// it stays in the cache of one core. Contents undefined.
+  /// thread_scratch_bytes() for each of KernelRequest::threads, aligned to 64. In no kernel does another thread write it,
+  /// so it stays in the cache of one core. Contents undefined.
   ThreadScratch thread_scratch = {};
   VersionId weights;  ///< of all variable inputs
   StepKey key;

@@ -25,7 +25,8 @@
 
 /// Before a second version of such a function, for has_wide_loops(): its tiles are made for the 32 registers of 16 floats
 /// that AVX-512 has. With those a product takes a third of the instructions, which counts most where two threads share a
-/// core.
+/// core. Sums over lanes come in another order there; whoever has those sees to it that bits follow from what a backend
+/// says of itself.
 #if !defined(__x86_64__) || !defined(__GLIBC__) || defined(SHOAL_SANITIZED)
 #define SHOAL_WIDE_LOOP
 inline bool has_wide_loops() { return false; }

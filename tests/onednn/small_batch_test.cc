@@ -1,0 +1,80 @@
+#include "small_batch.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "shoal/base/random.h"
+#include "shoal/base/vector_loop.h"
+
+namespace shoal::backends::onednn {
+namespace {
+
+struct Sizes {
+  int64_t rows, out, in;
+};
+
+class SmallBatchDense : public ::testing::TestWithParam<Sizes> {
+ protected:
+  static std::vector<float> random(int64_t count, uint64_t seed) {
+    std::vector<float> values(static_cast<size_t>(count));
+    fill_uniform(seed, 0, values, -1, 1);
+    return values;
+  }
+
+  SmallBatch product(bool wide, std::vector<float>& y) const {
+    y.assign(size_t(sizes_.rows * sizes_.out), std::nanf(""));
+    return {.rows = sizes_.rows,
+            .out = sizes_.out,
+            .in = sizes_.in,
+            .x = x_.data(),
+            .w = w_.data(),
+            .bias = bias_.data(),
+            .y = y.data(),
+            .relu = false,
+            .wide = wide};
+  }
+
+  const Sizes sizes_ = GetParam();
+  const std::vector<float> x_ = random(sizes_.rows * sizes_.in, 1), w_ = random(sizes_.out * sizes_.in, 2),
+                           bias_ = random(sizes_.out, 3);
+  /// What this processor has of the two.
+  const std::vector<bool> widths_ = has_wide_loops() ? std::vector{false, true} : std::vector{false};
+};
+
+TEST_P(SmallBatchDense, SumsInFloat32ByEitherWidth) {
+  for (const bool wide : widths_) {
+    std::vector<float> y;
+    small_batch_dense(product(wide, y), 0, sizes_.out);
+    for (int64_t row = 0; row < sizes_.rows; ++row) {
+      for (int64_t o = 0; o < sizes_.out; ++o) {
+        double sum = bias_[size_t(o)], size = std::fabs(sum);
+        for (int64_t i = 0; i < sizes_.in; ++i) {
+          const double term = double(x_[size_t(row * sizes_.in + i)]) * w_[size_t(o * sizes_.in + i)];
+          sum += term, size += std::fabs(term);
+        }
+        ASSERT_NEAR(y[size_t(row * sizes_.out + o)], sum, 1e-6 * size) << "row " << row << ", output " << o;
+      }
+    }
+  }
+}
+
+TEST_P(SmallBatchDense, HasTheSameBitsInParts) {
+  for (const bool wide : widths_) {
+    std::vector<float> whole, parts;
+    small_batch_dense(product(wide, whole), 0, sizes_.out);
+    const SmallBatch again = product(wide, parts);
+    for (int64_t first = 0; first < sizes_.out; first += 4)
+      small_batch_dense(again, first, std::min(first + 4, sizes_.out));
+    EXPECT_EQ(whole, parts);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Onednn, SmallBatchDense,
+                         ::testing::Values(Sizes{1, 1, 8}, Sizes{5, 3, 15}, Sizes{7, 4, 16}, Sizes{12, 6, 17},
+                                           Sizes{13, 9, 31}, Sizes{32, 22, 100}, Sizes{31, 19, 1024}, Sizes{32, 70, 1025},
+                                           Sizes{9, 5, 5000}));
+
+}  // namespace
+}  // namespace shoal::backends::onednn
