@@ -356,7 +356,8 @@ TEST_F(Onednn, LoopsOfDenseLayersGiveTheSameBitsOnAnyNumberOfThreads) {
     value_or_raise(alone.run(feeds));
     const auto expected = value_or_raise(run_once(*backend_or_die("reference"), graph, fetches, feeds));
     for (size_t i = 0; i < fetches.size(); ++i) {
-      const auto a = alone.fetched(i).as<float>(), e = expected[i].as<float>();
+      const Tensor actual = alone.fetched(i);
+      const auto a = actual.as<float>(), e = expected[i].as<float>();
       const float tolerance = 1e-6f * float(i == 0 ? rows : in);
       for (size_t j = 0; j < a.size(); ++j) ASSERT_NEAR(a[j], e[j], tolerance) << "value " << i << ", element " << j;
     }
