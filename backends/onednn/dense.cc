@@ -122,7 +122,7 @@ std::unique_ptr<Kernel> make_small_batch_dense(const Context& context, const Ker
                              .y = floats(call.outputs[0]),
                              .relu = activate,
                              .wide = wide};
-    const int64_t together = out >= 16 * threads ? 16 : 4;  // a line of the cache in each row of y, or a tile
+    const int64_t together = out >= int64_t(16) * threads ? 16 : 4;  // a line of the cache in each row of y, or a tile
     parallel_chunks(threads, out, together, product_bytes(batch, out, in), [&](int, Chunks& chunks) {
       for (int64_t first, last; chunks.next(first, last);) small_batch_dense(product, first, last);
     });
@@ -315,7 +315,7 @@ class PanelGradKernel final : public Kernel {
   size_t packed_bytes() const { return size_t(packed_floats(batch_, in_)) * sizeof(float); }
   /// How many rows are made at a time, as x passes: some tiles, and not so many that threads wait for the last of them.
   int64_t rows_together() const {
-    const int64_t share = (out_ + 3 * threads_ - 1) / (3 * threads_);
+    const int64_t shares = int64_t(3) * threads_, share = (out_ + shares - 1) / shares;
     return std::clamp((share + kTileRows - 1) / kTileRows * kTileRows, kWideTileRows, kLeftBlockRows);
   }
   /// The same where rows are given away: as many as fit the cache beside x.
