@@ -222,20 +222,8 @@ std::unique_ptr<Kernel> make_dense_grad_input(const Context& context, const Kern
 
 namespace {
 
-/// make(row, end, c) for the rows [first, last) of dW, [out, in]: all at once into their places or, where there is a sink,
-/// `together` at a time into the place of the first ones, which stays in the cache, and given away.
-template <class Make>
-void make_rows(const KernelCall& call, int64_t in, int64_t together, int64_t first, int64_t last, const Make& make) {
-  float* const c = floats(call.outputs[0]) + first * in;
-  if (!call.sink) return make(first, last, c);
-  for (int64_t row = first; row < last; row += together) {
-    const int64_t end = std::min(row + together, last);
-    make(row, end, c);
-    call.sink.take(row, end, c);
-  }
-}
-
-/// dW = dy^T x for few rows. Rows of it are given away while they are in the first-level cache.
+/// dW = dy^T x for few rows: all at once into their places or, where there is a sink, some at a time into the place of the
+/// first ones, and given away while they are in the first-level cache.
 class FewRowsGradKernel final : public Kernel {
  public:
   FewRowsGradKernel(int threads, const FewRows& sizes) : threads_(threads), sizes_(sizes) {}
@@ -246,9 +234,13 @@ class FewRowsGradKernel final : public Kernel {
     constexpr int64_t kTogetherBytes = 16 << 10;
     const int64_t together = std::max<int64_t>(1, kTogetherBytes / (sizes_.in * int64_t(sizeof(float))));
     parallel_for(threads_, sizes_.out, bytes, [&](int64_t begin, int64_t end) {
-      make_rows(call, sizes_.in, together, begin, end, [&](int64_t row, int64_t rows_end, float* c) {
+      float* const c = floats(call.outputs[0]) + begin * sizes_.in;
+      const int64_t step = call.sink ? together : end - begin;
+      for (int64_t row = begin; row < end; row += step) {
+        const int64_t rows_end = std::min(row + step, end);
         few_rows_grad_kernel(sizes_, dy, x, c, row, rows_end);
-      });
+        if (call.sink) call.sink.take(row, rows_end, c);
+      }
     });
     return {};
   }

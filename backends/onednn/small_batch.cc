@@ -183,7 +183,8 @@ SHOAL_WIDE_LOOP void multiply_wide(const SmallBatch& product, int64_t first, int
 }  // namespace
 
 void small_batch_dense(const SmallBatch& product, int64_t first, int64_t last) {
-  product.wide&& product.in >= 16 ? multiply_wide(product, first, last) : multiply_narrow(product, first, last);
+  const bool wide = product.wide && product.in >= 16;
+  wide ? multiply_wide(product, first, last) : multiply_narrow(product, first, last);
 }
 
 }  // namespace shoal::backends::onednn

@@ -19,6 +19,23 @@ namespace {
 
 class Onednn : public ::testing::Test {
  protected:
+  std::vector<Tensor> run(const Graph& graph, const std::vector<Value>& fetches, const Feeds& feeds, int threads) {
+    Runner runner = value_or_raise(Runner::make(*backend_, graph, {.fetches = fetches, .threads = threads}));
+    value_or_raise(runner.run(feeds));
+    std::vector<Tensor> results;
+    for (size_t i = 0; i < fetches.size(); ++i) results.push_back(runner.fetched(i));
+    return results;
+  }
+  void expect_same_bits(const Graph& graph, const std::vector<Value>& fetches, const Feeds& feeds,
+                        const std::vector<Tensor>& expected, std::initializer_list<int> thread_counts) {
+    for (int threads : thread_counts) {
+      const auto results = run(graph, fetches, feeds, threads);
+      for (size_t i = 0; i < fetches.size(); ++i) {
+        EXPECT_TRUE(same_bits(results[i], expected[i])) << "value " << i << ", threads " << threads;
+      }
+    }
+  }
+
   std::unique_ptr<Backend> backend_ = backend_or_die("onednn");
 };
 
@@ -67,7 +84,9 @@ TEST_F(Onednn, FusesReluOrTakesItOfThePooledImage) {
   const auto program = value_or_raise(backend_->compile(cnn.graph, {.sizes = {{"batch", 4}}, .updates = cnn.gradients}));
   std::string before;
   for (const auto& kernel : program->info().kernels) {
-    if (kernel.op == "relu") EXPECT_EQ(before, "max_pool") << kernel.node;
+    if (kernel.op == "relu") {
+      EXPECT_EQ(before, "max_pool") << kernel.node;
+    }
     before = kernel.op;
   }
 }
@@ -284,21 +303,13 @@ TEST_F(Onednn, DenseLayersOfFewRowsGiveTheSameBitsOnAnyNumberOfThreads) {
                                      graph.add("dense_grad_kernel", {dy, x})[0]};
     const Feeds feeds{
         {"x", random_tensor({rows, kIn}, 1)}, {"dy", random_tensor({rows, kOut}, 2)}, {"w", random_tensor({kOut, kIn}, 3)}};
-    auto run = [&](int threads) {
-      Runner runner = value_or_raise(Runner::make(*backend_, graph, {.fetches = fetches, .threads = threads}));
-      value_or_raise(runner.run(feeds));
-      std::vector<Tensor> results;
-      for (size_t i = 0; i < fetches.size(); ++i) results.push_back(runner.fetched(i));
-      return results;
-    };
-    const auto one = run(1);
-    for (int threads : {2, 3, 5}) {
-      const auto several = run(threads);
-      for (size_t i = 0; i < one.size(); ++i) {
-        EXPECT_TRUE(same_bits(several[i], one[i])) << "value " << i << ", rows " << rows << ", threads " << threads;
-      }
-    }
+    SCOPED_TRACE("rows " + std::to_string(rows));
+    expect_same_bits(graph, fetches, feeds, run(graph, fetches, feeds, 1), {2, 3, 5});
   }
+}
+
+std::string sizes_text(int64_t rows, int64_t out, int64_t in) {
+  return "[" + std::to_string(rows) + ", " + std::to_string(in) + "] to " + std::to_string(out);
 }
 
 TEST_F(Onednn, DenseLayersOfSmallBatchesAreExactToTheBitOnAnyNumberOfThreads) {
@@ -324,16 +335,9 @@ TEST_F(Onednn, DenseLayersOfSmallBatchesAreExactToTheBitOnAnyNumberOfThreads) {
     const Tensor w_data = integers({out, in}, 2), bias_data = integers({out}, 3);
     x_data.mutable_as<float>()[0] = std::numeric_limits<float>::infinity();  // counts once, however often it is read
     const Feeds feeds{{"x", x_data}, {"w", w_data}, {"bias", bias_data}, {"dy", integers({rows, out}, 4)}};
-    Runner reference = value_or_raise(Runner::make(*backend_or_die("reference"), graph, {.fetches = fetches}));
-    value_or_raise(reference.run(feeds));
-    for (int threads : {1, 2, 3, 5}) {
-      Runner runner = value_or_raise(Runner::make(*backend_, graph, {.fetches = fetches, .threads = threads}));
-      value_or_raise(runner.run(feeds));
-      for (size_t i = 0; i < fetches.size(); ++i) {
-        EXPECT_TRUE(same_bits(runner.fetched(i), reference.fetched(i)))
-            << "value " << i << ", [" << rows << ", " << in << "] to " << out << ", threads " << threads;
-      }
-    }
+    SCOPED_TRACE(sizes_text(rows, out, in));
+    const auto expected = value_or_raise(run_once(*backend_or_die("reference"), graph, fetches, feeds));
+    expect_same_bits(graph, fetches, feeds, expected, {1, 2, 3, 5});
   }
 }
 
@@ -352,23 +356,15 @@ TEST_F(Onednn, LoopsOfDenseLayersGiveTheSameBitsOnAnyNumberOfThreads) {
     if (rows <= 32) fetches.push_back(ops::dense(x, graph.variable("w", {out, in}), Value()));
     const Feeds feeds{
         {"x", random_tensor({rows, in}, 1)}, {"w", random_tensor({out, in}, 2)}, {"dy", random_tensor({rows, out}, 4)}};
-    Runner alone = value_or_raise(Runner::make(*backend_, graph, {.fetches = fetches}));
-    value_or_raise(alone.run(feeds));
+    SCOPED_TRACE(sizes_text(rows, out, in));
+    const auto alone = run(graph, fetches, feeds, 1);
     const auto expected = value_or_raise(run_once(*backend_or_die("reference"), graph, fetches, feeds));
     for (size_t i = 0; i < fetches.size(); ++i) {
-      const Tensor actual = alone.fetched(i);
-      const auto a = actual.as<float>(), e = expected[i].as<float>();
+      const auto a = alone[i].as<float>(), e = expected[i].as<float>();
       const float tolerance = 1e-6f * float(i == 0 ? rows : in);
       for (size_t j = 0; j < a.size(); ++j) ASSERT_NEAR(a[j], e[j], tolerance) << "value " << i << ", element " << j;
     }
-    for (int threads : {2, 3, 16}) {
-      Runner runner = value_or_raise(Runner::make(*backend_, graph, {.fetches = fetches, .threads = threads}));
-      value_or_raise(runner.run(feeds));
-      for (size_t i = 0; i < fetches.size(); ++i) {
-        EXPECT_TRUE(same_bits(runner.fetched(i), alone.fetched(i)))
-            << "value " << i << ", [" << rows << ", " << in << "] to " << out << ", threads " << threads;
-      }
-    }
+    expect_same_bits(graph, fetches, feeds, alone, {2, 3, 16});
   }
 }
 

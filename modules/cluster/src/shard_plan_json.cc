@@ -85,8 +85,9 @@ Result<void> check_segment(const Segment& segment, const ShardSpec& spec, uint64
   if (row_bytes > kArenaBytesMax || segment.bytes != row_bytes * uint64_t(segment.row_end - segment.row_begin)) {
     return invalid_argument(where + ": bytes do not fit its shape");
   }
-  if (variable.lazy_rows && segment.bytes == 0 && segment.row_begin < segment.row_end)
+  if (variable.lazy_rows && segment.bytes == 0 && segment.row_begin < segment.row_end) {
     return invalid_argument(where + ": rows without elements cannot be lazy");
+  }
   if (segment.offset % kBufferAlignment != 0 || segment.offset < end_before ||
       segment.offset > spec.arena_bytes || segment.bytes > spec.arena_bytes - segment.offset) {
     return invalid_argument(where + ": overlaps its neighbour or leaves the arena");

@@ -1,6 +1,5 @@
 #include "shoal/graph/passes.h"
 
-#include <algorithm>
 #include <map>
 #include <optional>
 
@@ -193,26 +192,31 @@ void fold(Flow& flow) {
 
 namespace {
 
-/// How often each value is read, by nodes or from outside.
-class Uses {
+/// Who reads each value.
+class Readers {
  public:
-  explicit Uses(const Flow& flow) {
-    for (const FlowNode& node : flow.nodes) {
-      for (const FlowValue& input : node.inputs) ++counts_[key(input)];
+  static constexpr int32_t kOutside = -1;  ///< a fetch or an update
+
+  explicit Readers(const Flow& flow) {
+    for (int32_t id = 0; id < int32_t(flow.nodes.size()); ++id) {
+      for (const FlowValue& input : flow.nodes[size_t(id)].inputs) readers_[key(input)].push_back(id);
     }
-    for (const FlowValue& value : flow.fetches) ++counts_[key(value)];
-    for (const FlowValue& value : flow.updates) ++counts_[key(value)];
+    for (const FlowValue& value : flow.fetches) readers_[key(value)].push_back(kOutside);
+    for (const FlowValue& value : flow.updates) readers_[key(value)].push_back(kOutside);
   }
-  bool once(FlowValue value) const {
-    const auto found = counts_.find(key(value));
-    return found != counts_.end() && found->second == 1;
+  /// The nodes, once for each of their operands, then kOutside for each time.
+  const std::vector<int32_t>& of(FlowValue value) const {
+    static const std::vector<int32_t> none;
+    const auto found = readers_.find(key(value));
+    return found == readers_.end() ? none : found->second;
   }
+  bool one(FlowValue value) const { return of(value).size() == 1; }
   /// `value` is now read where `other` was.
-  void take_over(FlowValue value, FlowValue other) { counts_[key(value)] = counts_[key(other)]; }
+  void take_over(FlowValue value, FlowValue other) { readers_[key(value)] = of(other); }
 
  private:
   static std::pair<int32_t, int32_t> key(FlowValue value) { return {value.node, value.output}; }
-  std::map<std::pair<int32_t, int32_t>, int> counts_;
+  std::map<std::pair<int32_t, int32_t>, std::vector<int32_t>> readers_;
 };
 
 /// Its output 0 may go through a relu before it is written: the attribute "activation" is "none".
@@ -223,52 +227,35 @@ bool takes_relu(const FlowNode& node) {
 }
 
 /// The addend of an addition to the result of a batch_norm that can do it; the batch_norm's result is `result`.
-std::optional<FlowValue> addend_of(const Flow& flow, const Uses& uses, const FlowNode& addition, FlowValue* result) {
+std::optional<FlowValue> addend_of(const Flow& flow, const Readers& readers, const FlowNode& addition, FlowValue* result) {
   for (size_t side : {size_t(0), size_t(1)}) {
     const FlowValue sum = addition.inputs[side], addend = addition.inputs[1 - side];
     const FlowNode& producer = flow.nodes[size_t(sum.node)];
     const bool free =
         producer.node.op == "batch_norm" && sum.output == 0 && producer.inputs.size() == 3 && takes_relu(producer);
-    if (!free || !uses.once(sum) || addend.node >= sum.node || flow.type(sum) != flow.type(addend)) continue;
+    if (!free || !readers.one(sum) || addend.node >= sum.node || flow.type(sum) != flow.type(addend)) continue;
     *result = sum;
     return addend;
   }
   return std::nullopt;
 }
 
-}  // namespace
-
-namespace {
-
-/// Who reads `value`: the nodes, once for each of their operands; nothing if it is also wanted from outside.
-std::optional<std::vector<int32_t>> readers_of(const Flow& flow, FlowValue value) {
-  for (const auto& wanted : {flow.fetches, flow.updates}) {
-    if (std::ranges::find(wanted, value) != wanted.end()) return std::nullopt;
-  }
-  std::vector<int32_t> readers;
-  for (int32_t id = 0; id < int32_t(flow.nodes.size()); ++id) {
-    for (const FlowValue& input : flow.nodes[size_t(id)].inputs) {
-      if (input == value) readers.push_back(id);
-    }
-  }
-  return readers;
-}
-
 /// The pairs (max_pool_grad, relu_grad) through which gradients go back over a relu and the max_pool of its result;
 /// nothing if either node's results are used in any other way, but for the pooled values.
-std::optional<std::vector<std::pair<int32_t, int32_t>>> ways_back(const Flow& flow, int32_t relu, int32_t pool) {
-  const auto activated = readers_of(flow, {relu, 0}), index = readers_of(flow, {pool, 1});
-  if (!activated || !index || activated->size() != 1 + index->size()) return std::nullopt;
+std::optional<std::vector<std::pair<int32_t, int32_t>>> ways_back(const Flow& flow, const Readers& readers, int32_t relu,
+                                                                  int32_t pool) {
   std::vector<std::pair<int32_t, int32_t>> ways;
-  for (const int32_t back : *index) {
-    const auto masks = readers_of(flow, {back, 0});
-    if (flow.nodes[size_t(back)].node.op != "max_pool_grad" || !masks || masks->size() != 1) return std::nullopt;
-    const FlowNode& mask = flow.nodes[size_t(masks->front())];
+  for (const int32_t back : readers.of({pool, 1})) {
+    if (back == Readers::kOutside || flow.nodes[size_t(back)].node.op != "max_pool_grad") return std::nullopt;
+    const int32_t reader = readers.one({back, 0}) ? readers.of({back, 0}).front() : Readers::kOutside;
+    if (reader == Readers::kOutside) return std::nullopt;
+    const FlowNode& mask = flow.nodes[size_t(reader)];
     const bool masks_it =
         mask.node.op == "relu_grad" && mask.inputs[0] == FlowValue{back, 0} && mask.inputs[1] == FlowValue{relu, 0};
     if (!masks_it) return std::nullopt;
-    ways.emplace_back(back, masks->front());
+    ways.emplace_back(back, reader);
   }
+  if (readers.of({relu, 0}).size() != 1 + ways.size()) return std::nullopt;  // more than the pool and the masks
   return ways;
 }
 
@@ -282,11 +269,12 @@ void exchange(Flow& flow, int32_t first, int32_t second) {
 }  // namespace
 
 void pool_before_relu(Flow& flow) {
+  Readers readers(flow);
   for (int32_t pool = 0; pool < int32_t(flow.nodes.size()); ++pool) {
     if (flow.nodes[size_t(pool)].node.op != "max_pool") continue;
     const int32_t relu = flow.nodes[size_t(pool)].inputs[0].node;
     if (flow.nodes[size_t(relu)].node.op != "relu") continue;
-    const auto ways = ways_back(flow, relu, pool);
+    const auto ways = ways_back(flow, readers, relu, pool);
     if (!ways) continue;
     // The pool is now node `relu` and the relu node `pool`; who read the pooled values reads them there, after the relu.
     exchange(flow, relu, pool);
@@ -302,18 +290,19 @@ void pool_before_relu(Flow& flow) {
       spreading.inputs[1] = {relu, 1};
       spreading.input_types[0] = pooled;
     }
+    readers = Readers(flow);
   }
 }
 
 void fuse_activations(Flow& flow) {
-  Uses uses(flow);
+  Readers readers(flow);
   Replacements replacements(flow);
   for (int32_t id = 0; id < int32_t(flow.nodes.size()); ++id) {
     FlowNode& node = flow.nodes[size_t(id)];
     replacements.apply(node);
     FlowValue result;
     if (node.node.op == "add") {
-      const auto addend = addend_of(flow, uses, node, &result);
+      const auto addend = addend_of(flow, readers, node, &result);
       if (!addend) continue;
       FlowNode& producer = flow.nodes[size_t(result.node)];
       producer.inputs.push_back(*addend);
@@ -321,25 +310,25 @@ void fuse_activations(Flow& flow) {
     } else if (node.node.op == "relu") {
       result = node.inputs[0];
       FlowNode& producer = flow.nodes[size_t(result.node)];
-      if (result.output != 0 || !takes_relu(producer) || !uses.once(result)) continue;
+      if (result.output != 0 || !takes_relu(producer) || !readers.one(result)) continue;
       producer.node.attributes.set("activation", std::string("relu"));
     } else {
       continue;
     }
     replacements.replace({id, 0}, result);
-    uses.take_over(result, {id, 0});
+    readers.take_over(result, {id, 0});
   }
   replacements.finish(flow);
   prune(flow);
 }
 
 void fuse_gradients(Flow& flow) {
-  const Uses uses(flow);
+  const Readers readers(flow);
   for (FlowNode& node : flow.nodes) {
     if (node.node.op != "batch_norm_grad" || node.inputs.size() != 5) continue;
     const FlowValue dy = node.inputs[0];
     const FlowNode& producer = flow.nodes[size_t(dy.node)];
-    if (producer.node.op != "relu_grad" || !uses.once(dy)) continue;
+    if (producer.node.op != "relu_grad" || !readers.one(dy)) continue;
     node.inputs[0] = producer.inputs[0];
     node.inputs.push_back(producer.inputs[1]);
     node.input_types.push_back(producer.input_types[1]);
