@@ -12,7 +12,8 @@ import re
 import sys
 
 # Top down: each may include only itself and what stands above it.
-LAYERS = ["base", "graph", "backends", "transport", "nn", "data", "checkpoint", "monitor", "cluster", "estimator", "cli"]
+LAYERS = ["base", "graph", "backends", "transport", "nn", "data", "checkpoint", "monitor", "cluster", "estimator", "cli",
+          "testing"]
 
 # Third party by the start of its include, and the folders whose sources (not public headers) may use it.
 THIRD_PARTY = {

@@ -383,6 +383,48 @@ TEST(Production, ASignalReachesABusyStrand) {
   EXPECT_TRUE(env->run(body(*env)));
 }
 
+TEST(Production, ASignalReachesAllEnvironmentsThatWatch) {
+  for (int round = 0; round < 2; ++round) {  // when all are gone, it begins anew
+    const auto a = make({.handle_signals = true});
+    auto gone = make({.handle_signals = true});
+    const auto b = make({.handle_signals = true});
+    const auto deaf = make({});
+    gone.reset();  // the others still watch
+    EXPECT_FALSE(a->interrupted().stop_requested() || b->interrupted().stop_requested());
+    ::raise(SIGINT);
+    EXPECT_EQ(a->run(until_interrupted(*a)).error(), cancelled());
+    EXPECT_EQ(b->run(until_interrupted(*b)).error(), cancelled());
+    EXPECT_FALSE(deaf->interrupted().stop_requested());
+    const auto late = make({.handle_signals = true});  // of a process that is to end
+    EXPECT_EQ(late->run(until_interrupted(*late)).error(), cancelled());
+  }
+}
+
+TEST(Production, EnvironmentsThatWatchComeAndGoOnAnyThread) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([] {
+      for (int round = 0; round < 50; ++round) make({.handle_signals = true});
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const auto env = make({.handle_signals = true});
+  ::raise(SIGTERM);
+  EXPECT_EQ(env->run(until_interrupted(*env)).error(), cancelled());
+}
+
+TEST(ProductionDeathTest, ASecondSignalEndsTheProcessWhoeverWatches) {
+  GTEST_FLAG_SET(death_test_style, death_test_style());
+  EXPECT_EXIT(
+      {
+        const auto a = make({.handle_signals = true});
+        const auto b = make({.handle_signals = true});
+        ::raise(SIGINT);
+        ::raise(SIGINT);
+      },
+      testing::ExitedWithCode(128 + SIGINT), "second signal: ended at once");
+}
+
 TEST(ProductionDeathTest, ASecondSignalEndsTheProcessAtOnce) {
   GTEST_FLAG_SET(death_test_style, death_test_style());
   EXPECT_EXIT(

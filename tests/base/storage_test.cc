@@ -207,6 +207,32 @@ TEST_F(FileStorageTest, ReadersOfAnAtomicFileSeeOldOrNew) {
   reader.join();
 }
 
+TEST_F(FileStorageTest, ALockIsHeldOnceAndNamesItsHolder) {
+  const std::string file = folder / "lock";
+  auto first = storage->lock(file, "worker 3 of host a, since noon");
+  ASSERT_TRUE(first) << first.error().message();
+  const auto second = storage->lock(file, "another");
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().kind(), ErrorKind::kUnavailable);
+  EXPECT_NE(second.error().message().find("held by worker 3 of host a, since noon"), std::string::npos);
+  first->reset();
+  EXPECT_TRUE(storage->lock(file, "another"));
+}
+
+TEST_F(FileStorageTest, TemporaryFoldersAreFresh) {
+  const auto one = storage->make_temporary_folder((folder / "run-")), two = storage->make_temporary_folder((folder / "run-"));
+  ASSERT_TRUE(one && two);
+  EXPECT_NE(*one, *two);
+  EXPECT_TRUE(one->starts_with((folder / "run-")));
+  EXPECT_TRUE(storage->list(*one));
+}
+
+TEST_F(FileStorageTest, UniqueNamesAreUnique) {
+  const auto other = make_file_storage();
+  EXPECT_NE(storage->unique_name(), storage->unique_name());
+  EXPECT_NE(storage->unique_name(), other->unique_name());
+}
+
 TEST(JoinPath, PutsExactlyOneSlash) {
   EXPECT_EQ(join_path("a", "b"), "a/b");
   EXPECT_EQ(join_path("a/", "b"), "a/b");

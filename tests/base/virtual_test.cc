@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -264,6 +265,136 @@ TEST(VirtualWorld, ItsEndForgetsWhoStillWaits) {
     world.run_for(1s);
   }
   EXPECT_TRUE(log.empty());
+}
+
+Task<Result<void>> sleeps(Environment& env, int count, Duration pause) {
+  for (int i = 0; i < count; ++i) SHOAL_CO_TRY_VOID(co_await env.sleep_for(pause));
+  co_return Result<void>{};
+}
+
+TEST(VirtualWorld, ProgramsWaitInRunWhileOthersGoOn) {
+  VirtualWorld world;
+  std::vector<std::string> log;
+  const auto program = [&world, &log](Environment& env, std::string name, Duration pause) {
+    return world.start(env, [&log, &env, name, pause] {
+      for (int i = 0; i < 2; ++i) {
+        value_or_raise(env.run(sleeps(env, 1, pause)));
+        log.push_back(name + " " + std::to_string(i));
+      }
+      if (name == "b") raise(unavailable("b is tired"));
+    });
+  };
+  Environment& a = world.add_task({.task = "a"});
+  Environment& b = world.add_task({.task = "b"});
+  const auto in_a = program(a, "a", 10s), in_b = program(b, "b", 6s);
+  EXPECT_TRUE(log.empty());
+  EXPECT_TRUE(world.run_for(60s));
+  EXPECT_EQ(log, (std::vector<std::string>{"b 0", "a 0", "b 1", "a 1"}));
+  ASSERT_TRUE(in_a->done() && in_b->done());
+  EXPECT_TRUE(in_a->outcome());
+  ASSERT_FALSE(in_b->outcome());
+  EXPECT_EQ(in_b->outcome().error().message(), "b is tired");
+}
+
+TEST(VirtualWorld, AKilledProgramUnwinds) {
+  VirtualWorld world;
+  Environment& env = world.add_task();
+  const auto program = world.start(env, [&env] { value_or_raise(env.run(sleeps(env, 100, 1s))); });
+  world.run_for(10s);
+  EXPECT_FALSE(program->done());
+  world.kill(env);
+  world.run_for(0s);
+  ASSERT_TRUE(program->done());
+  ASSERT_FALSE(program->outcome());
+  EXPECT_EQ(program->outcome().error().kind(), ErrorKind::kCancelled);
+}
+
+TEST(VirtualWorld, ProgramsThatStillRunEndWithTheWorld) {
+  std::shared_ptr<const VirtualProgram> program;
+  {
+    VirtualWorld world;
+    Environment& env = world.add_task();
+    program = world.start(env, [&env] { value_or_raise(env.run(sleeps(env, 100, 1s))); });
+    world.run_for(10s);
+    world.freeze(env);
+  }
+  EXPECT_TRUE(program->done());
+}
+
+TEST(VirtualWorld, WhatIsFrozenRunsWhenItThaws) {
+  VirtualWorld world;
+  Environment& a = world.add_task({.task = "a"});
+  Environment& b = world.add_task({.task = "b"});
+  std::vector<std::string> log;
+  Started started;
+  started.start(a, sleep_and_log(a, 10s, &log, "a10"));
+  started.start(b, sleep_and_log(b, 20s, &log, "b20"));
+  world.run_for(5s);
+  world.freeze(a);
+  EXPECT_TRUE(world.frozen(a));
+  EXPECT_FALSE(world.run_for(60s));
+  EXPECT_EQ(log, (std::vector<std::string>{"b20"}));
+  world.thaw(a);
+  EXPECT_TRUE(world.run_for(0s));
+  EXPECT_EQ(log, (std::vector<std::string>{"b20", "a10"}));
+}
+
+/// Who went first, over many moments at which four tasks are due.
+std::string order_of(VirtualWorldOptions options) {
+  VirtualWorld world(options);
+  std::vector<std::string> log;
+  Started started;
+  for (const char* name : {"a", "b", "c", "d"}) {
+    Environment& env = world.add_task();
+    for (int i = 0; i < 2; ++i) started.start(env, sleep_and_log(env, 1s, &log, name + std::to_string(i)));
+  }
+  world.run_for(10s);
+  std::string text;
+  for (const std::string& line : log) text += line;
+  return text + " " + std::to_string(world.trace());
+}
+
+TEST(VirtualWorld, AShuffledWorldDrawsWhoGoesFirst) {
+  EXPECT_TRUE(order_of({.seed = 1}).starts_with("a0a1b0b1c0c1d0d1"));
+  std::set<std::string> orders;
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    const std::string order = order_of({.seed = seed, .shuffled = true});
+    EXPECT_EQ(order, order_of({.seed = seed, .shuffled = true}));
+    for (const char* name : {"a", "b", "c", "d"})  // each task's own things stay in order
+      EXPECT_LT(order.find(name + std::string("0")), order.find(name + std::string("1")));
+    orders.insert(order);
+  }
+  EXPECT_GT(orders.size(), 15u);
+}
+
+TEST(VirtualWorld, RarePathsAreCounted) {
+  VirtualWorld world;
+  Environment& env = world.add_task();
+  env.sometimes("a.rare.path");
+  env.sometimes("a.rare.path");
+  EXPECT_EQ(world.marks().at("a.rare.path"), 2u);
+}
+
+TEST(VirtualWorld, ATaskMayDieAtACallOfItsStorage) {
+  VirtualWorld world;
+  TemporaryFolder folder;
+  Environment* self = nullptr;
+  int calls = 0;
+  Environment& env = world.add_task({.before_storage_call = [&] {
+    if (++calls == 4) world.kill(*self);  // create, append, sync, close, rename, sync the folder
+    return Duration(1s);
+  }});
+  self = &env;
+  Result<void> written;
+  Started started;
+  started.start(env, [](Environment& of, std::string path, Result<void>* out) -> Task<Result<void>> {
+    Work work = [&of, path, out] { *out = of.storage().write_atomically(path, "text"); };
+    co_return co_await of.offload(std::move(work));
+  }(env, folder.path() + "/file", &written));
+  world.run_for(60s);
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().kind(), ErrorKind::kCancelled);
+  EXPECT_FALSE(make_file_storage()->exists(folder.path() + "/file"));
 }
 
 TEST(VirtualWorldDeathTest, ADeadlockIsNamed) {

@@ -10,7 +10,7 @@
 #include <random>
 
 #include "fixture.h"
-#include "simulated_disk.h"
+#include "shoal/testing/simulated_disk.h"
 
 namespace shoal::checkpoint {
 namespace {
@@ -19,7 +19,7 @@ using ::testing::ElementsAre;
 using testing::fails_with;
 using ::testing::HasSubstr;
 using testing::save;
-using testing::SimulatedDisk;
+using shoal::testing::SimulatedDisk;
 
 constexpr char kData[] = "m/model.ckpt-200.data-00000-of-00001";
 

@@ -1,9 +1,15 @@
 // Kills, failures and power cuts at every single call that a life of saves makes (CONTRACT CK-4, FA-7).
+#include <set>
+
 #include "fixture.h"
-#include "simulated_disk.h"
+#include "shoal/testing/simulated_disk.h"
+#include "timed_disk.h"
 
 namespace shoal::checkpoint::testing {
 namespace {
+
+using shoal::testing::Fault;
+using shoal::testing::SimulatedDisk;
 
 constexpr char kDir[] = "m";
 
@@ -56,9 +62,10 @@ void expect_resumable(SimulatedDisk& disk, const Outcome& outcome) {
   }
 }
 
-/// Training goes on: the next save works, and clears what the broken one left.
+/// Training goes on: the next save works, and clears what the broken one left some hours ago.
 void expect_goes_on(SimulatedDisk& disk) {
-  ASSERT_OK(save(disk, kDir, 100, 99, {.keep_max = 2}));
+  TimedDisk later(disk, std::chrono::hours(2));
+  ASSERT_OK(save(later, kDir, 100, 99, {.keep_max = 2}));
   const auto newest = latest_intact(disk, kDir, {});
   ASSERT_OK(newest);
   EXPECT_EQ((*newest)->global_step(), 100);
@@ -68,8 +75,24 @@ void expect_goes_on(SimulatedDisk& disk) {
   for (const std::string& path : disk.paths()) EXPECT_EQ(path.find("tmp"), std::string::npos) << path;
 }
 
+/// Hours later nothing lies there but the list and what it names.
+void expect_only_what_is_listed(SimulatedDisk& disk) {
+  TimedDisk later(disk, std::chrono::hours(4));
+  ASSERT_OK(save(later, kDir, 110, 98, {.keep_max = 2}));
+  const auto pointer = read_pointer(disk, kDir);
+  ASSERT_TRUE(pointer && *pointer);
+  std::set<std::string> expected{"m/checkpoint"};
+  for (const std::string& name : (*pointer)->retained) {
+    const auto reader = Reader::open(disk, join_path(kDir, name));
+    ASSERT_OK(reader);
+    for (const std::string& file : (*reader)->file_names()) expected.insert(join_path(kDir, file));
+  }
+  const std::vector<std::string> paths = disk.paths();
+  EXPECT_EQ(std::set<std::string>(paths.begin(), paths.end()), expected);
+}
+
 int64_t calls_of_a_life() {
-  SimulatedDisk disk;
+  SimulatedDisk disk({.folders = {kDir}});
   EXPECT_EQ(live(disk).completed, int(std::size(kLife)));
   return disk.calls();
 }
@@ -79,12 +102,13 @@ TEST(CheckpointCrash, KilledAtEveryCallLeavesACompleteCheckpoint) {
   ASSERT_GT(calls, 60);
   for (int64_t call = 0; call < calls; ++call) {
     SCOPED_TRACE("killed at call " + std::to_string(call));
-    SimulatedDisk disk;
+    SimulatedDisk disk({.folders = {kDir}});
     disk.arm(Fault::kCrash, call);
     const Outcome outcome = live(disk);
     disk.disarm();
     expect_resumable(disk, outcome);
     expect_goes_on(disk);
+    expect_only_what_is_listed(disk);
   }
 }
 
@@ -93,13 +117,14 @@ TEST(CheckpointCrash, PowerLostAtEveryCallLeavesACompleteCheckpoint) {
   for (int64_t call = 0; call < calls; ++call) {
     for (uint64_t seed = 1; seed <= 20; ++seed) {
       SCOPED_TRACE("power lost at call " + std::to_string(call) + ", seed " + std::to_string(seed));
-      SimulatedDisk disk;
+      SimulatedDisk disk({.folders = {kDir}});
       disk.arm(Fault::kCrash, call);
       const Outcome outcome = live(disk);
       disk.disarm();
       disk.lose_power(seed);
       expect_resumable(disk, outcome);
       expect_goes_on(disk);
+      if (seed % 2 == 1) expect_only_what_is_listed(disk);  // without any order, the mark may be lost and its files not
     }
   }
 }
@@ -109,7 +134,7 @@ TEST(CheckpointCrash, AFailedCallIsAnErrorAndLeavesThePreviousIntact) {
   for (const Fault fault : {Fault::kError, Fault::kErrorAfterEffect}) {
     for (int64_t call = 0; call < calls; ++call) {
       SCOPED_TRACE("failed call " + std::to_string(call) + (fault == Fault::kError ? "" : " after its effect"));
-      SimulatedDisk disk;
+      SimulatedDisk disk({.folders = {kDir}});
       disk.arm(fault, call);
       const Outcome outcome = live(disk);
       disk.disarm();
@@ -118,6 +143,7 @@ TEST(CheckpointCrash, AFailedCallIsAnErrorAndLeavesThePreviousIntact) {
       }
       expect_resumable(disk, outcome);
       expect_goes_on(disk);
+      expect_only_what_is_listed(disk);
     }
   }
 }
@@ -127,7 +153,7 @@ TEST(CheckpointCrash, DiskFullNamesPathAndCauseAndLeavesThePreviousIntact) {
   int failures = 0;
   for (int64_t call = 0; call < calls; ++call) {
     SCOPED_TRACE("full from call " + std::to_string(call));
-    SimulatedDisk disk;
+    SimulatedDisk disk({.folders = {kDir}});
     disk.arm(Fault::kDiskFull, call);
     const Outcome outcome = live(disk);
     if (outcome.failed) {
@@ -155,7 +181,7 @@ TEST(CheckpointCrash, DiskFullNamesPathAndCauseAndLeavesThePreviousIntact) {
 TEST(CheckpointCrash, FailureToDeleteIsAWarning) {
   // The calls of the last save that delete are its last ones: fail each and see.
   const int64_t calls = calls_of_a_life();
-  SimulatedDisk disk;
+  SimulatedDisk disk({.folders = {kDir}});
   disk.arm(Fault::kError, calls - 1);
   std::vector<std::string> warnings;
   for (const Save& each : kLife) {

@@ -1,7 +1,7 @@
 #include "shoal/checkpoint/directory.h"
 
 #include "fixture.h"
-#include "simulated_disk.h"
+#include "shoal/testing/simulated_disk.h"
 
 namespace shoal::checkpoint {
 namespace {
@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::save;
 using testing::saved_value;
-using testing::SimulatedDisk;
+using shoal::testing::SimulatedDisk;
 
 std::string pointer_text(SimulatedDisk& disk) { return disk.contents("m/checkpoint"); }
 
@@ -131,9 +131,9 @@ TEST(Retention, WaitsForPinnedOnes) {
 }
 
 TEST(Retention, LeavesForeignFilesAlone) {
-  SimulatedDisk disk;
+  SimulatedDisk disk({.folders = {"m/model.ckpt-1"}});
   for (const char* name : {"m/model.ckpt-0x.data-1.tmp", "m/notes.tmp", "m/model.ckpt-1/keep", "m/graph.json", "m/training_finished"}) {
-    (void)disk.create(name);
+    ASSERT_OK(disk.create(name));
   }
   for (int64_t step : {0, 1, 2}) ASSERT_OK(save(disk, "m", step, 1, {.keep_max = 1}));
   EXPECT_EQ(disk.paths().size(), 5u + 3u);

@@ -1,13 +1,13 @@
 #include "shoal/checkpoint/end_mark.h"
 
 #include "fixture.h"
-#include "simulated_disk.h"
+#include "shoal/testing/simulated_disk.h"
 
 namespace shoal::checkpoint {
 namespace {
 
 using testing::fails_with;
-using testing::SimulatedDisk;
+using shoal::testing::SimulatedDisk;
 
 EndMark example_mark() {
   return {.global_step = 2000, .checkpoint = "model.ckpt-2000", .reason = EndReason::kEndOfInput,
@@ -54,11 +54,11 @@ TEST(EndMark, RefusesOtherText) {
 }
 
 TEST(EndMark, AWriteThatFailsLeavesNoMark) {
-  SimulatedDisk whole;
+  SimulatedDisk whole({.folders = {"m"}});
   ASSERT_OK(write_end_mark(whole, "m", example_mark()));
   for (int64_t call = 0; call < whole.calls(); ++call) {
-    SimulatedDisk disk;
-    disk.arm(testing::Fault::kCrash, call);
+    SimulatedDisk disk({.folders = {"m"}});
+    disk.arm(shoal::testing::Fault::kCrash, call);
     EXPECT_TRUE(fails_with(write_end_mark(disk, "m", example_mark()), ErrorKind::kUnavailable, "was not written: cannot "));
     disk.disarm();
     const auto mark = read_end_mark(disk, "m");

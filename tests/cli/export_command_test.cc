@@ -50,6 +50,14 @@ TEST_F(ExportCommand, DamageIsToldAndEndsWithFour) {
   EXPECT_EQ(exports[3]["global_step"], 7);
 }
 
+TEST_F(ExportCommand, ReadsADescriptionThatNestsDeeply) {
+  write("1700000000/export.json",
+        R"({"a":)" + std::string(500000, '[') + std::string(500000, ']') + R"(,"b":1,"c":2,"global_step":200})");
+  const Output run = shoal_program({"export", "list", folder});
+  EXPECT_EQ(run.status, 0);
+  EXPECT_EQ(run.json()["exports"][0]["global_step"], 200);
+}
+
 TEST_F(ExportCommand, AMissingFolderIsAnError) {
   EXPECT_EQ(shoal_program({"export", "list", folder + "/none"}).status, 2);
 }

@@ -76,7 +76,7 @@ TEST_F(CertificateCommands, MakeWhatATaskTakes) {
   EXPECT_LT(task.json()["valid_until"], made.json()["valid_until"]);  // ten days and ten years: the texts sort by time
   EXPECT_EQ(mode("w3/task.key"), 0600u);
   EXPECT_EQ(read("w3/ca.pem"), read("ca/ca.pem"));
-  const auto found = transport::find_credential({.tls_dir = folder + "/w3"});
+  const auto found = transport::find_credential({.tls_dir = folder + "/w3"}, std::chrono::system_clock::now());
   ASSERT_TRUE(found) << found.error().message();
   EXPECT_EQ(std::get<transport::Certificate>(**found).owner(), (transport::PeerIdentity{"worker", 3}));
 }

@@ -52,10 +52,12 @@ class CertificateRights : public testing::Test {
       auto joining = join(chief, chief);
       SHOAL_CO_TRY(const auto link, co_await std::move(joining));
       const JobEnd end{.failed = false, .reason = "max_steps"};
-      Message finish = transport::make_control(client.buffers(), "finish", to_json(end));
-      auto asking = ask(*link, std::move(finish));
-      SHOAL_CO_TRY(const Message ended, co_await std::move(asking));
-      EXPECT_EQ(ended.head.kind, transport::MessageKind::kControl);
+      for (const char* const verb : {"finish", "done"}) {
+        Message word = transport::make_control(client.buffers(), verb, to_json(end));
+        auto asking = ask(*link, std::move(word));
+        SHOAL_CO_TRY(const Message answer, co_await std::move(asking));
+        EXPECT_EQ(answer.head.kind, transport::MessageKind::kControl);
+      }
       co_return Result<void>();
     };
     tasks.run_client(lead());

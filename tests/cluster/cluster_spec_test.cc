@@ -1,5 +1,7 @@
 #include "shoal/cluster/cluster_spec.h"
 
+#include "shoal/cluster/sparse_roles.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -101,6 +103,25 @@ TEST(ClusterSpec, SparseRolesOccupyTheirLargestIndexPlusOne) {
   EXPECT_EQ(cluster.global_id("worker", 7), 8);
   EXPECT_EQ(cluster.global_id("worker", 0), std::nullopt);
   EXPECT_EQ(cluster.global_id("ps", 0), 9);
+}
+
+TEST(ClusterSpec, PositionsHaveNoGaps) {
+  ClusterSpec cluster = cluster_of({{"chief", 1}, {"ps", 2}});
+  ASSERT_TRUE(cluster.add("worker", 7, "w:7"));
+  ASSERT_TRUE(cluster.add("worker", 3, "w:3"));
+  EXPECT_EQ(cluster.position("worker", 3), 0);
+  EXPECT_EQ(cluster.position("worker", 7), 1);
+  EXPECT_EQ(cluster.position("worker", 0), std::nullopt);
+  EXPECT_EQ(cluster.position("evaluator", 0), std::nullopt);
+  const SparseRoles sparse = sparse_roles(cluster);
+  EXPECT_EQ(sparse.workers, (std::vector<int32_t>{3, 7}));
+  EXPECT_TRUE(sparse.servers.empty());  // all from 0 on
+  EXPECT_EQ(position_in(sparse.workers, 7), 1);
+  EXPECT_EQ(position_in(sparse.workers, 4), std::nullopt);
+  EXPECT_EQ(position_in(sparse.servers, 1), 1);
+  EXPECT_EQ(position_in(sparse.servers, -1), std::nullopt);
+  EXPECT_EQ(index_at(sparse.workers, 1), 7);
+  EXPECT_EQ(index_at(sparse.servers, 1), 1);
 }
 
 TEST(ClusterSpec, GlobalIdsDoNotOverflow) {

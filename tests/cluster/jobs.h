@@ -104,6 +104,7 @@ struct JobSpec {
   std::vector<std::shared_ptr<CheckpointListener>> listeners = {};
   std::vector<std::shared_ptr<Exporter>> exporters = {};
   std::function<void(const RunConfig&)> before = {};  ///< called in each task first
+  bool handle_signals = false;
 };
 
 inline void train_task_of(const JobSpec& spec, RunConfig config) {
@@ -131,6 +132,7 @@ inline void run_job(Job& job, const JobSpec& spec) {
   TaskHost host;
   host.sink = job.log.sink();
   host.stop = job.interrupt.token();
+  host.handle_signals = spec.handle_signals;
   std::mutex mutex;
   host.report = [&](const TaskReport& report) {
     const std::lock_guard lock(mutex);

@@ -81,9 +81,22 @@ TEST_F(IncomingPushTest, RefusesWhatDoesNotFollow) {
 }
 
 TEST(ServerMemory, AModelThatTheMachineCannotHoldIsRefused) {
-  EXPECT_TRUE(fits_into_memory({.segments = {}, .arena_bytes = 1 << 20, .slot_count = 2}));
-  expect_error(fits_into_memory({.segments = {}, .arena_bytes = uint64_t(1) << 40, .slot_count = 2}),
-               ErrorKind::kFailedPrecondition, "takes at least 4194304 MiB, and the machine has ");
+  const ShardSpec spec{.segments = {}, .arena_bytes = 3 << 20, .slot_count = 2};  // four times: weights, push, slots
+  EXPECT_TRUE(fits_into_memory(spec, 12 << 20));
+  expect_error(fits_into_memory(spec, (12 << 20) - 1), ErrorKind::kFailedPrecondition,
+               "takes at least 12 MiB, and the server may have 11 MiB (the machine's memory, or the limit of its cgroup");
+}
+
+TEST(ServerMemory, MemoryThatIsNotKnownHoldsAnything) {
+  EXPECT_TRUE(fits_into_memory({.segments = {}, .arena_bytes = uint64_t(1) << 40, .slot_count = 2}, 0));
+}
+
+/// Who asks for the memory is the server, and what its process may have is what its environment says.
+TEST_F(OneServerTest, RefusesAModelThatItsProcessCannotHold) {
+  start_server(0, {.memory_bytes = 100});
+  Environment& env = add_task("chief 0");
+  const auto chief = chief_store(env);
+  expect_error(run(env, prepare(env, *chief)), ErrorKind::kFailedPrecondition, "use more parameter servers");
 }
 
 /// Every variable of the fixture's model, under three rules, with weights that differ from element to element.

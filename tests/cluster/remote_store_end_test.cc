@@ -119,8 +119,28 @@ TEST_F(RemoteStoreTest, TheEndIsToldOverANewConnectionWhereTheOldOneBroke) {
     const auto control = transport::read_control(message);
     return task == "chief 0" && !cut && (cut = control && control->verb == "ok");
   };
-  ASSERT_TRUE(run(*chief_env_, finish_job(*chief_env_, *chief_)));
+  const auto told = run(*chief_env_, finish_job(*chief_env_, *chief_));
+  ASSERT_TRUE(told) << told.error().message();
   EXPECT_TRUE(cut);
+  expect_servers_end_well();
+}
+
+TEST_F(RemoteStoreTest, AChiefThatMayNotHaveHeardOfTheEndIsWaitedFor) {
+  start_ready_cluster();
+  bool killed = false;
+  cuts_->on_receive = [&, this](const std::string& task, const transport::Message& message) {
+    const auto control = transport::read_control(message);
+    const bool last = task == "chief 0" && !killed && control && control->verb == "ok";
+    if (last) world_.kill(*chief_env_);
+    return killed |= last, last;
+  };
+  EXPECT_FALSE(run(*chief_env_, finish_job(*chief_env_, *chief_)));
+  ASSERT_TRUE(killed);
+  world_.run_for(5 * kSecond);  // until it is started again
+  Environment& env = add_task("chief 0");
+  auto again = chief_store(env);
+  const auto told = run(env, finish_job(env, *again));
+  EXPECT_TRUE(told) << told.error().message();
   expect_servers_end_well();
 }
 
@@ -181,8 +201,8 @@ TEST_F(OneServerTest, AnInterruptedServerThatIsAloneLeavesSoon) {
 TEST_F(OneServerTest, PeersThatSayNothingDoNotHoldTheServer) {
   start_ready_cluster();
   Environment& env = add_task("scanner");
-  auto* transport = value_or_raise(env.transport("inproc"));
-  const auto connection = value_or_raise(run(env, transport->connect({"inproc", "ps-0:1"}, {}, env.after(kSecond))));
+  auto* transport = value_or_raise(env.transport("sim"));
+  const auto connection = value_or_raise(run(env, transport->connect({"sim", "ps-0:1"}, {}, env.after(kSecond))));
   ASSERT_TRUE(run(*chief_env_, finish_job(*chief_env_, *chief_)));
   expect_servers_end_well();
 }

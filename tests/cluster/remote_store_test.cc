@@ -253,7 +253,7 @@ TEST_F(RemoteStoreTest, AServerThatStaysAwayIsNamed) {
   ASSERT_TRUE(run(env, attach(env, *worker)));
   kill(*server_envs_[1]);
   const double before = seconds();
-  expect_error(run(env, step(*worker)), ErrorKind::kDeadlineExceeded, "inproc://ps-1:1");
+  expect_error(run(env, step(*worker)), ErrorKind::kDeadlineExceeded, "sim://ps-1:1");
   EXPECT_LE(seconds() - before, 20.1);
 }
 

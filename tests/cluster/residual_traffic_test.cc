@@ -190,9 +190,7 @@ TEST_F(ResidualTraffic, TheEndOfAnOldConnectionLetsGoOfNothingNew) {
   auto worker = start_with_worker(env);
   auto cut_off = start(*chief_env_, save(*chief_));
   world_.run_for(kSecond);  // the servers wait for the worker
-  for (auto [task, connection] : cuts_->connections) {
-    if (task == chief_env_) connection->close(unavailable("cut"));
-  }
+  for (const char* const server : {"ps 0", "ps 1"}) network_->reset("chief 0", server);
   EXPECT_FALSE(finish(cut_off));
   ASSERT_TRUE(run(*chief_env_, prepare(*chief_env_, *chief_)));
   auto saving = start(*chief_env_, save(*chief_));

@@ -139,6 +139,9 @@ TEST(TfConfig, ReadsTheSparseForm) {
   EXPECT_EQ(task.num_workers, 4);
   EXPECT_EQ(task.rpc_address, "w:9");
   EXPECT_EQ(task.global_id, 10);
+  EXPECT_EQ(task.trainer_index(), 2);  // the second that is listed
+  EXPECT_EQ(parsed(with_chief(cluster, R"({"type": "worker", "index": 1})")).trainer_index(), 1);
+  EXPECT_EQ(parsed(with_chief(cluster, R"({"type": "worker", "index": 10})")).trainer_index(), 3);
   EXPECT_EQ(parsed(with_chief(cluster, R"({"type": "ps", "index": 0})")).global_id, 12);
   expect_invalid(with_chief(cluster, R"({"type": "worker", "index": 0})"), {"\"worker\"", "0", "3 addresses"});
   expect_invalid(with_chief(cluster, R"({"type": "worker", "index": 2})"), {"not listed"});

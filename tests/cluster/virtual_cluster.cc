@@ -5,69 +5,14 @@
 namespace shoal::cluster {
 namespace {
 
-using transport::Connection;
 using transport::Endpoint;
-using transport::LinkOptions;
-using transport::Listener;
-using transport::Message;
-
-class CuttableConnection final : public Connection {
- public:
-  CuttableConnection(std::unique_ptr<Connection> inner, std::shared_ptr<Cuts> cuts, Environment& env, std::string task)
-      : inner_(std::move(inner)), cuts_(std::move(cuts)), task_(std::move(task)),
-        entry_(cuts_->connections.emplace(&env, inner_.get())) {}
-  ~CuttableConnection() override { cuts_->connections.erase(entry_); }
-  const Endpoint& peer() const override { return inner_->peer(); }
-  std::optional<transport::PeerIdentity> identity() const override { return inner_->identity(); }
-  bool try_send(Message& message) override { return inner_->try_send(message); }
-  Task<Result<void>> send(Message message, Deadline deadline) override {
-    if (cuts_->on_send && cuts_->on_send(task_, message)) inner_->close(unavailable("the network was cut"));
-    return inner_->send(std::move(message), deadline);
-  }
-  Task<Result<Message>> receive(Deadline deadline) override {
-    auto message = co_await inner_->receive(deadline);
-    if (message && cuts_->on_receive && cuts_->on_receive(task_, *message)) {
-      inner_->close(unavailable("the network was cut"));
-      co_return unavailable("the network was cut");
-    }
-    co_return message;
-  }
-  void close(Error reason) override { inner_->close(std::move(reason)); }
-  void set_receive_limit(uint64_t bytes) override { inner_->set_receive_limit(bytes); }
-
- private:
-  std::unique_ptr<Connection> inner_;
-  std::shared_ptr<Cuts> cuts_;
-  std::string task_;
-  std::multimap<Environment*, Connection*>::iterator entry_;
-};
-
-class CuttableTransport final : public transport::Transport {
- public:
-  CuttableTransport(std::shared_ptr<transport::Transport> inner, std::shared_ptr<Cuts> cuts, Environment& env, std::string task)
-      : inner_(std::move(inner)), cuts_(std::move(cuts)), env_(env), task_(std::move(task)) {}
-  Result<std::unique_ptr<Listener>> listen(Endpoint at, LinkOptions options) override {
-    return inner_->listen(std::move(at), std::move(options));
-  }
-  Task<Result<std::unique_ptr<Connection>>> connect(Endpoint to, LinkOptions options, Deadline deadline) override {
-    SHOAL_CO_TRY(std::unique_ptr<Connection> made, co_await inner_->connect(std::move(to), std::move(options), deadline));
-    co_return std::unique_ptr<Connection>(new CuttableConnection(std::move(made), cuts_, env_, task_));
-  }
-  transport::TransportStats stats() const override { return inner_->stats(); }
-
- private:
-  std::shared_ptr<transport::Transport> inner_;
-  std::shared_ptr<Cuts> cuts_;
-  Environment& env_;
-  std::string task_;
-};
 
 Task<Result<void>> run_server_after(Environment& env, Duration delay, ParameterServerOptions options) {
   SHOAL_CO_TRY_VOID(co_await env.sleep_for(delay));
   co_return co_await run_parameter_server(env, std::move(options));
 }
 
-Endpoint server_endpoint(int index) { return {"inproc", "ps-" + std::to_string(index) + ":1"}; }
+Endpoint server_endpoint(int index) { return {"sim", "ps-" + std::to_string(index) + ":1"}; }
 
 }  // namespace
 
@@ -76,34 +21,42 @@ ShardPlan VirtualCluster::make_plan(int servers) {
   return plan_of({variable("kernel", {30, 16}), variable("bias", {16}), variable("scale", {})}, servers);
 }
 
+VirtualCluster::VirtualCluster(int servers) : plan_(make_plan(servers)) {
+  const auto is_server = [](std::string_view task) { return task.starts_with("ps "); };
+  network_->lose_when_sent([cuts = cuts_, is_server](std::string_view from, std::string_view, const transport::Message& message) {
+    return cuts->on_send && !is_server(from) && cuts->on_send(std::string(from), message);
+  });
+  network_->lose_when_received([cuts = cuts_, is_server](std::string_view, std::string_view to, const transport::Message& message) {
+    return cuts->on_receive && !is_server(to) && cuts->on_receive(std::string(to), message);
+  });
+}
+
 void VirtualCluster::TearDown() {
   cuts_->on_send = cuts_->on_receive = nullptr;
-  for (Environment* task : tasks_) world_.kill(*task);
+  for (Environment* task : tasks_) kill(*task);
   world_.run_for(std::chrono::seconds(1));
 }
 
 void VirtualCluster::kill(Environment& task) {
   world_.kill(task);
-  const auto [begin, end] = cuts_->connections.equal_range(&task);
-  std::vector<transport::Connection*> own;
-  for (auto entry = begin; entry != end; ++entry) own.push_back(entry->second);
-  for (transport::Connection* connection : own) connection->close(unavailable("the process died"));
+  network_->process_died(task.log().task());
 }
 
-Environment& VirtualCluster::add_task(const std::string& name) {
+Environment& VirtualCluster::add_task(const std::string& name, ProcessInfo process) {
   TransportTable table;
-  table["inproc"] = [inner = transport::inproc_factory(hub_), cuts = cuts_, name](Environment& env) {
-    return std::make_shared<CuttableTransport>(inner(env), cuts, env, name);
-  };
+  table["sim"] = transport::sim_factory(network_, name);
   const LogSink sink = [lines = lines_](const LogRecord& record) {
     lines->push_back(std::string(record.task) + ": " + std::string(record.message));
   };
-  tasks_.push_back(&world_.add_task({.task = name, .sink = sink, .transports = std::move(table)}));
+  tasks_.push_back(&world_.add_task(
+      {.task = name, .sink = sink, .transports = std::move(table), .process = std::move(process)}));
   return *tasks_.back();
 }
 
 Environment& VirtualCluster::start_server(int index, const ServerOptions& how) {
-  Environment& env = add_task("ps " + std::to_string(index));
+  ProcessInfo process;
+  process.memory_bytes = how.memory_bytes;
+  Environment& env = add_task("ps " + std::to_string(index), std::move(process));
   ParameterServerOptions options;  // one by one: g++ 12 takes an initialiser of some for uninitialised members
   options.identity.job = TaskOptions().job;
   options.identity.role = "ps";

@@ -13,14 +13,12 @@
 #include "shoal/base/virtual.h"
 #include "shoal/cluster/parameter_server.h"
 #include "shoal/cluster/remote_store.h"
-#include "shoal/transport/inproc.h"
+#include "shoal/transport/sim.h"
 
 namespace shoal::cluster {
 
-/// Decides about each message of a trainer's connections: true loses it and cuts the connection.
+/// Decides about each message that a trainer sends or receives: true loses it and resets its connection.
 struct Cuts {
-  /// Of each task, by environment: what a process holds open until it dies.
-  std::multimap<Environment*, transport::Connection*> connections;
   std::function<bool(const std::string& task, const transport::Message&)> on_send;
   std::function<bool(const std::string& task, const transport::Message&)> on_receive;
 };
@@ -42,7 +40,7 @@ class Running {
 
 class VirtualCluster : public testing::Test {
  protected:
-  explicit VirtualCluster(int servers = 2) : plan_(make_plan(servers)) {}
+  explicit VirtualCluster(int servers = 2);
   /// Kills what still runs, so that every coroutine unwinds.
   void TearDown() override;
 
@@ -62,13 +60,14 @@ class VirtualCluster : public testing::Test {
     std::vector<std::string> by_rows = {};  ///< beside `updates`
     bool rows_alone = false;                ///< these travel as rows
   };
-  Environment& add_task(const std::string& name);
-  /// As a process dies: nothing of it runs any more, its connections are closed.
+  Environment& add_task(const std::string& name, ProcessInfo process = {});
+  /// As a process dies: nothing of it runs any more, its connections are closed. All of one name die together.
   void kill(Environment& task);
   struct ServerOptions {
     double delay = 0;  ///< seconds until it opens its port
     double ready_timeout = 60;
     int trainers = 2;
+    uint64_t memory_bytes = 0;  ///< that it may have; 0: not known
   };
   /// A process of ps `index`; another one after a kill is a restart.
   Environment& start_server(int index, const ServerOptions& options);
@@ -112,7 +111,9 @@ class VirtualCluster : public testing::Test {
   static Task<Result<void>> finish_job(Environment& env, RemoteStore& store);
 
   VirtualWorld world_{1};
-  std::shared_ptr<transport::InprocHub> hub_ = std::make_shared<transport::InprocHub>();
+  /// Its tasks have the names of add_task(); nothing takes time, unless a test says so.
+  std::shared_ptr<transport::SimNetwork> network_ =
+      std::make_shared<transport::SimNetwork>(1, transport::SimLink{.latency = {}});
   std::shared_ptr<Cuts> cuts_ = std::make_shared<Cuts>();
   std::shared_ptr<std::vector<std::string>> lines_ = std::make_shared<std::vector<std::string>>();
   ShardPlan plan_;

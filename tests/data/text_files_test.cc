@@ -198,6 +198,20 @@ TEST_F(Csv, MissingFieldsTakeTheValueOfTheirColumn) {
             ", line 1 (offset 0): the field of column weight is missing, and the column has no value for that");
 }
 
+TEST_F(Csv, ATabMaySeparateFieldsWhoseBlanksAreTrimmed) {
+  std::vector<Element> elements;
+  CsvOptions options = options_;
+  options.trim_blanks = true;
+  options.separator = '\t';
+  options.columns[0].missing = "nobody";
+  ASSERT_FALSE(read("\"Ann\"\t 31 \t\"60.5\"\n\t\"3\"\t4\n", options, elements));
+  ASSERT_EQ(elements.size(), 2u);
+  EXPECT_EQ(text(elements[0], "name"), "Ann");
+  EXPECT_EQ(elements[0].features.find("weight")->as<float>()[0], 60.5f);
+  EXPECT_EQ(text(elements[1], "name"), "nobody");
+  EXPECT_EQ(elements[1].labels.single().as<int64_t>()[0], 3);
+}
+
 TEST_F(Csv, LeavesOutWhatIsUnused) {
   std::vector<Element> elements;
   CsvOptions options = options_;
@@ -212,6 +226,7 @@ TEST_F(Csv, NamesFileLineAndWhatIsWrong) {
   EXPECT_EQ(sentence("Ann,31,60.5,\n", options_), ", line 1 (offset 0): the record has more than the expected 3 fields");
   EXPECT_EQ(sentence("Ann,x,1\n", options_), ", line 1 (offset 0): the field of column age is \"x\", expected int64");
   EXPECT_EQ(sentence("Ann,1.5,1\n", options_), ", line 1 (offset 0): the field of column age is \"1.5\", expected int64");
+  EXPECT_EQ(sentence("Ann,+-5,1\n", options_), ", line 1 (offset 0): the field of column age is \"+-5\", expected int64");
   EXPECT_EQ(sentence("Ann,99999999999999999999,1\n", options_),
             ", line 1 (offset 0): the field of column age is \"99999999999999999999\", expected int64");
   EXPECT_EQ(sentence("\"A\nB\",1,2\n\"C,1,2\n", options_), ", line 3 (offset 10): the file ends inside a quoted field");

@@ -1,7 +1,9 @@
 #include "checkpoint_saver.h"
 
+#include "shoal/testing/simulated_disk.h"
 #include "fixture.h"
 #include "shoal/base/production.h"
+#include "shoal/base/virtual.h"
 #include "shoal/cluster/local_store.h"
 
 namespace shoal {
@@ -23,6 +25,92 @@ TEST(CheckpointSaver, AStateThatOthersHaveBroughtToTheLastStepIsLeftToTheEnd) {
   CheckpointSaver last(*env, RunConfig({.model_dir = folder / "m"}), {.model_dir = folder / "m"});
   ASSERT_TRUE(env->run(last.save_at_end(*store, context, {})));
   EXPECT_EQ(last.last_name(), "model.ckpt-0");
+}
+
+/// A local job in virtual time whose wall clock jumps by years, and a saver over it.
+class HoursRuleRun {
+ public:
+  HoursRuleRun(std::shared_ptr<shoal::testing::SimulatedDisk> disk, std::optional<double> hours)
+      : env_(world_.add_task({.task = "local", .storage = std::move(disk), .wall_clock = jumping_clock})),
+        config_({.model_dir = "m", .keep_checkpoint_max = 2, .keep_checkpoint_every_n_hours = hours}),
+        saver_(env_, config_, {.model_dir = "m"}),
+        store_(cluster::make_local_store(env_, value_or_raise(cluster::plan_shards({kVariable}, 1, 0)))) {
+    value_or_raise(store_->bind({"w"}, {}));
+  }
+  /// Goes on from `step`, and saves every 30 minutes for so long.
+  void train(uint64_t step, Duration how_long) {
+    Start start(step);
+    value_or_raise(env_.run(store_->prepare(step > 0 ? &start : nullptr, kNoDeadline)));
+    value_or_raise(env_.run(saver_.save_at_start(*store_, context_, {})));
+    for (Duration past{}; past < how_long; past += std::chrono::minutes(30)) {
+      world_.run_for(std::chrono::minutes(30));
+      value_or_raise(env_.run(step_and_save()));
+    }
+  }
+
+ private:
+  static inline const cluster::VariableSpec kVariable{
+      .name = "w", .shape = Shape{4}, .initialiser = {Initialiser::Kind::kConstant, 1, 0}, .rule = {}};
+  struct Start final : cluster::RestoreSource {
+    explicit Start(uint64_t step) { state.global_step = step, state.shards.resize(1); }
+    const cluster::StateInfo& info() const override { return state; }
+    Result<void> read(const cluster::Segment&, cluster::ArenaIndex, std::span<std::byte>) override { return {}; }
+    cluster::StateInfo state;
+  };
+  Task<Result<void>> step_and_save() {
+    SHOAL_CO_TRY(cluster::Step step, co_await store_->begin({}));
+    SHOAL_CO_TRY_VOID(store_->start(step, 1, {}));
+    SHOAL_CO_TRY(const cluster::Outcome outcome, co_await store_->commit(step, {}));
+    static_cast<void>(outcome);
+    co_return co_await saver_.save(*store_, context_, {});
+  }
+
+  static WallTime jumping_clock(SteadyTime now) {
+    const bool late = now.time_since_epoch() / std::chrono::hours(5) % 2 == 1;
+    return WallTime(now.time_since_epoch() + std::chrono::hours(24 * 365 * (late ? 60 : 50)));
+  }
+
+  VirtualWorld world_;
+  Environment& env_;
+  RunConfig config_;
+  LoopContext context_{env_};
+  CheckpointSaver saver_;
+  std::unique_ptr<cluster::Store> store_;
+};
+
+/// Steps of the checkpoints on `disk`, ascending.
+std::vector<int64_t> steps_on(const shoal::testing::SimulatedDisk& disk) {
+  std::vector<int64_t> steps;
+  for (const std::string& path : disk.paths()) {
+    if (path.ends_with(".index")) steps.push_back(*checkpoint::step_of(path.substr(2, path.size() - 8)));
+  }
+  std::sort(steps.begin(), steps.end());
+  return steps;
+}
+
+TEST(CheckpointSaver, OneMorePerSoManyHoursStaysOnDisk) {
+  const auto disk = std::make_shared<shoal::testing::SimulatedDisk>();
+  HoursRuleRun(disk, 2).train(0, std::chrono::hours(48));
+  // Step i is saved after i / 2 hours. The first one after 2 h is 5; then the limit is 4 h, and so on.
+  std::vector<int64_t> expected;
+  for (int64_t step = 5; step < 95; step += 4) expected.push_back(step);
+  expected.insert(expected.end(), {95, 96});  // the list
+  EXPECT_EQ(steps_on(*disk), expected);
+  EXPECT_THAT((*checkpoint::read_pointer(*disk, "m"))->retained, ::testing::ElementsAre("model.ckpt-95", "model.ckpt-96"));
+
+  // A second run counts its hours anew; what the first one kept stays, what it listed does not.
+  HoursRuleRun(disk, 2).train(96, std::chrono::hours(6));
+  expected.resize(expected.size() - 2);
+  expected.insert(expected.end(), {101, 105, 107, 108});
+  EXPECT_EQ(steps_on(*disk), expected);
+}
+
+TEST(CheckpointSaver, TheDefaultHoursAndNoneKeepNothingMore) {
+  for (const std::optional<double> hours : {RunConfigOptions().keep_checkpoint_every_n_hours, std::optional<double>()}) {
+    const auto disk = std::make_shared<shoal::testing::SimulatedDisk>();
+    HoursRuleRun(disk, hours).train(0, std::chrono::hours(240));
+    EXPECT_EQ(steps_on(*disk), (std::vector<int64_t>{479, 480}));
+  }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "shoal/estimator/exporter.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "fixture.h"
 
@@ -16,15 +17,17 @@ using ::testing::HasSubstr;
 struct Exporters : ::testing::Test {
   Place place;
   Estimator estimator = place.estimator(counting_model);
-  std::unique_ptr<Environment> env = make_task_environment(estimator.config());
+  std::shared_ptr<Environment> env = make_task_environment(estimator.config());
   const InputFn serving = [] { return losses({1}); };
   int64_t step = 0;
+  std::string exported_checkpoint;  // the one to export; empty: the newest
 
   void SetUp() override { estimator.train(endless, {.steps = 1}); }
 
   std::optional<std::string> call(Exporter& exporter, Metrics result, bool final = false) {
     result.emplace("global_step", double(++step));
-    return exporter.export_model({*env, estimator, path(exporter), *estimator.latest_checkpoint(), result, serving, final});
+    const std::string checkpoint = exported_checkpoint.empty() ? *estimator.latest_checkpoint() : exported_checkpoint;
+    return exporter.export_model({*env, estimator, path(exporter), checkpoint, result, serving, final});
   }
   std::optional<std::string> call(Exporter& exporter, double loss) { return call(exporter, Metrics{{"loss", loss}}); }
   std::string path(const Exporter& exporter) const { return estimator.model_dir() + "/export/" + exporter.name(); }
@@ -129,6 +132,47 @@ TEST_F(Exporters, BestIgnoresRecordsWithoutScalarsAndDamagedTails) {
   step = 10;
   EXPECT_TRUE(call(*best_exporter("best"), 60));
   EXPECT_EQ(place.log.count('I', "an earlier evaluation was better"), 1);
+}
+
+TEST_F(Exporters, BestTakesNoNotANumberForTheBestThereWillBe) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  const auto best = best_exporter("best");
+  EXPECT_TRUE(call(*best, kNan));  // the first decision exports in any case
+  EXPECT_FALSE(call(*best, kNan));
+  EXPECT_TRUE(call(*best, 0.5));
+  EXPECT_FALSE(call(*best, kNan));
+  EXPECT_FALSE(call(*best, 0.5));
+  EXPECT_TRUE(call(*best, 0.4));
+}
+
+TEST_F(Exporters, BestDecidesForEachModelDirByItself) {
+  const auto best = best_exporter("best");
+  EXPECT_TRUE(call(*best, 0.5));
+  Place elsewhere;
+  Estimator other = elsewhere.estimator(counting_model);
+  other.train(endless, {.steps = 1});
+  std::swap(estimator, other);
+  EXPECT_TRUE(call(*best, 0.6));  // the first one there
+  EXPECT_FALSE(call(*best, 0.7));
+  std::swap(estimator, other);
+  EXPECT_FALSE(call(*best, 0.55));
+  EXPECT_TRUE(call(*best, 0.45));
+}
+
+TEST_F(Exporters, BestIsOnlyWhatWasExported) {
+  const auto best = best_exporter("best");
+  const auto fail = [&](double loss) {
+    std::filesystem::rename(estimator.model_dir(), estimator.model_dir() + "-away");  // with its checkpoint
+    EXPECT_THROW(call(*best, loss), Exception);
+    std::filesystem::remove_all(estimator.model_dir());
+    std::filesystem::rename(estimator.model_dir() + "-away", estimator.model_dir());
+  };
+  exported_checkpoint = *estimator.latest_checkpoint();
+  fail(0.3);
+  EXPECT_TRUE(call(*best, 0.5));  // still the first
+  fail(0.3);
+  EXPECT_TRUE(call(*best, 0.4));
+  EXPECT_FALSE(call(*best, 0.4));
 }
 
 TEST_F(Exporters, BestCollectsAfterItsOwnExports) {

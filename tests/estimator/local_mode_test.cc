@@ -231,6 +231,32 @@ TEST_F(LocalMode, StartingRemovesTheMarkOfTheRunBefore) {
   EXPECT_EQ(end_mark(place.model_dir())->global_step, 14);
 }
 
+TEST_F(LocalMode, ACallThatTrainsNothingLeavesTheMarkAsItIs) {
+  run({.max_steps = 12}, {});
+  const std::string path = place.model_dir() + "/training_finished";
+  const std::string mark = read_file(path);
+  const auto written = std::filesystem::last_write_time(path);
+  run({.max_steps = 12}, {});
+  EXPECT_EQ(read_file(path), mark);
+  EXPECT_EQ(std::filesystem::last_write_time(path), written);
+  // Without one, since the run was killed right before it, there is one afterwards.
+  std::filesystem::remove(path);
+  run({.max_steps = 12}, {});
+  ASSERT_TRUE(end_mark(place.model_dir()));
+  EXPECT_EQ(end_mark(place.model_dir())->checkpoint, "model.ckpt-12");
+}
+
+TEST_F(LocalMode, AMarkGoesWhereTheNewestCheckpointTurnsOutDamaged) {
+  run({.max_steps = 12}, {});
+  std::filesystem::resize_file(place.model_dir() + "/model.ckpt-12.index", 10);
+  bool marked = true;
+  run({.max_steps = 12, .hooks = {after_each_step([&](RunContext&, const StepValues&) {
+        marked = end_mark(place.model_dir()).has_value();
+      })}}, {});
+  EXPECT_FALSE(marked);
+  EXPECT_EQ(end_mark(place.model_dir())->global_step, 12);
+}
+
 TEST_F(LocalMode, TwoNamedEvaluationsDoNotMix) {
   Estimator estimator = place.estimator(counting_model, {.save_checkpoints_steps = 10});
   train_and_evaluate(estimator, {.input_fn = train_input, .max_steps = 3}, {.input_fn = eval_input, .name = "train"});
@@ -312,8 +338,22 @@ TEST(TrainAndEvaluate, AChiefAloneTrainsWithoutEvaluationOrPort) {
   EXPECT_EQ(result.metrics, std::nullopt);
   EXPECT_EQ(eval_input.calls, 0);
   EXPECT_THAT(retained(place.model_dir()), ElementsAre("model.ckpt-0", "model.ckpt-3"));
-  EXPECT_EQ(place.log.count('W', "not evaluated"), 1);
   EXPECT_EQ(end_mark(place.model_dir())->global_step, 3);
+}
+
+TEST(TrainAndEvaluate, AChiefAloneIsWarnedOnce) {
+  const auto alone = environment(R"({"cluster": {"chief": ["127.0.0.1:1"]}, "task": {"type": "chief", "index": 0}})");
+  for (const bool at_once : {false, true}) {
+    Place place;
+    Logger early(place.log.sink(), "", [] { return WallTime(); });
+    const RunConfig local = place.config();
+    const RunConfig config = RunConfig::from_environment(
+        {.model_dir = place.model_dir(), .runtime = RuntimeOptions{.threads = 1, .backend = "reference"}}, alone,
+        at_once ? &early : nullptr);
+    Estimator estimator(counting_model, config.with_host(local.host()));
+    train_and_evaluate(estimator, {.input_fn = endless, .max_steps = 1}, {.input_fn = endless});
+    EXPECT_EQ(place.log.count('W', "evaluat"), 1) << at_once;
+  }
 }
 
 }  // namespace

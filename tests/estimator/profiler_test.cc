@@ -121,5 +121,15 @@ TEST_F(ExportProfile, RefusesNumbersOutOfRange) {
   EXPECT_THAT(refusal([&] { model->profile({.runs = 0}); }), HasSubstr("runs must be at least 1, not 0"));
 }
 
+TEST(Profiler, ComparesWithWhatTheHostMeasures) {
+  Place place;
+  RunConfig config = place.config();
+  TaskHost host = *config.host();
+  host.measure_limits = [](int threads) { return backends::MachineLimits{double(threads) * 7e12, {{1e6, 1e12}}}; };
+  const auto hook = profiler({.skip = 3, .steps = 5});
+  Estimator(linear_model, config.with_host(std::make_shared<TaskHost>(host))).train(points, {.steps = 20, .hooks = {hook}});
+  EXPECT_EQ(profile_in(place)["peak_flops_per_second"], 7e12);
+}
+
 }  // namespace
 }  // namespace shoal::testing

@@ -7,6 +7,9 @@
 #include <limits>
 #include <thread>
 
+#include "shoal/estimator/task_host.h"
+#include "train_task.h"
+
 namespace shoal {
 namespace {
 
@@ -62,6 +65,7 @@ TEST(RunConfig, ShowsEveryDefault) {
   EXPECT_EQ(config.transport(), "tcp");
   EXPECT_EQ(config.backend(), std::nullopt);
   EXPECT_EQ(config.replicas(), 1);
+  EXPECT_EQ(config.heartbeat_secs(), 5);
   // CL-6: a local place.
   EXPECT_EQ(config.task_type(), "worker");
   EXPECT_EQ(config.task_id(), 0);
@@ -89,7 +93,8 @@ TEST(RunConfig, TakesEveryField) {
                           .ready_timeout_secs = 0.25,
                           .save_model_description = false,
                           .placement = [](const PlacementRequest& request) { return request.num_ps - 1; },
-                          .runtime = RuntimeOptions{.threads = 3, .transport = "shm", .backend = "reference", .replicas = 2}});
+                          .runtime = RuntimeOptions{.threads = 3, .transport = "shm", .backend = "reference", .replicas = 2,
+                                                    .heartbeat_secs = 0.25}});
   EXPECT_EQ(config.model_dir(), "m");
   EXPECT_EQ(cadence(config), "7/-");
   EXPECT_EQ(config.save_summary_steps(), 8);
@@ -105,6 +110,17 @@ TEST(RunConfig, TakesEveryField) {
   EXPECT_EQ(config.transport(), "shm");
   EXPECT_EQ(config.backend(), "reference");
   EXPECT_EQ(config.replicas(), 2);
+  EXPECT_EQ(config.heartbeat_secs(), 0.25);
+}
+
+TEST(RunConfig, EveryConnectionOfTheTaskHasItsHeartbeats) {
+  const auto interval = [](std::optional<RuntimeOptions> runtime) {
+    const RunConfig config = RunConfig({.runtime = runtime}).with_host(std::make_shared<TaskHost>());
+    return value_or_raise(link_options(config)).heartbeat_interval;
+  };
+  EXPECT_EQ(interval({}), std::chrono::seconds(5));
+  EXPECT_EQ(interval(RuntimeOptions{.threads = 1}), std::chrono::seconds(5));
+  EXPECT_EQ(interval(RuntimeOptions{.heartbeat_secs = 0.25}), std::chrono::milliseconds(250));
 }
 
 TEST(RunConfig, AcceptsTheEdgesOfEachRange) {
@@ -121,6 +137,8 @@ TEST(RunConfig, AcceptsTheEdgesOfEachRange) {
   EXPECT_EQ(RunConfig({.keep_checkpoint_max = std::nullopt}).keep_checkpoint_max(), std::nullopt);
   EXPECT_EQ(RunConfig({.keep_checkpoint_every_n_hours = 1e-9}).keep_checkpoint_every_n_hours(), 1e-9);
   EXPECT_EQ(RunConfig({.max_worker_delay_secs = 0}).max_worker_delay_secs(), 0);
+  EXPECT_EQ(RunConfig({.runtime = RuntimeOptions{.heartbeat_secs = 65}}).heartbeat_secs(), 65);
+  EXPECT_EQ(RunConfig({.runtime = RuntimeOptions{.heartbeat_secs = 1e-6}}).heartbeat_secs(), 1e-6);
 }
 
 TEST(RunConfig, RefusesEachValueOutOfRangeByName) {
@@ -147,6 +165,11 @@ TEST(RunConfig, RefusesEachValueOutOfRangeByName) {
       {{.ready_timeout_secs = nan}, "ready_timeout_secs", "> 0"},
       {{.runtime = RuntimeOptions{.threads = 0}}, "runtime.threads: 0", ">= 1"},
       {{.runtime = RuntimeOptions{.replicas = 0}}, "runtime.replicas: 0", ">= 1"},
+      {{.runtime = RuntimeOptions{.heartbeat_secs = 0}}, "runtime.heartbeat_secs: 0.0", "> 0 and <= 65"},
+      {{.runtime = RuntimeOptions{.heartbeat_secs = -1}}, "runtime.heartbeat_secs: -1.0", "> 0 and <= 65"},
+      {{.runtime = RuntimeOptions{.heartbeat_secs = 65.5}}, "runtime.heartbeat_secs: 65.5", "> 0 and <= 65"},
+      {{.runtime = RuntimeOptions{.heartbeat_secs = nan}}, "runtime.heartbeat_secs", "> 0 and <= 65"},
+      {{.runtime = RuntimeOptions{.heartbeat_secs = infinity}}, "runtime.heartbeat_secs", "> 0 and <= 65"},
       {{.runtime = RuntimeOptions{.compute_dtype = DType::kFloat16}}, "runtime.compute_dtype: float16", "bfloat16"},
       {{.runtime = RuntimeOptions{.compression = {.gradients = transport::Encoding::kTopK, .fraction = 0}}},
        "runtime.compression: top-k:0",
@@ -179,6 +202,7 @@ TEST(RunConfig, RefusesWrongValuesInReplaceToo) {
   EXPECT_THAT(replacing({.save_model_description = std::nullopt}), HasSubstr("save_model_description: cannot be None"));
   EXPECT_THAT(replacing({.update_strategy = std::nullopt}), HasSubstr("update_strategy: cannot be None"));
   EXPECT_THAT(replacing({.runtime = RuntimeOptions{.threads = 0}}), HasSubstr("runtime.threads"));
+  EXPECT_THAT(replacing({.runtime = RuntimeOptions{.heartbeat_secs = 0}}), HasSubstr("runtime.heartbeat_secs"));
 }
 
 TEST(RunConfig, RefusesUpdateStrategiesThatAreNotBuilt) {
@@ -263,7 +287,8 @@ TEST(RunConfig, ReplacesByName) {
                                                 {"runtime.backend", "reference"},
                                                 {"runtime.compute_dtype", "bfloat16"},
                                                 {"runtime.compression", "int8"},
-                                                {"runtime.replicas", "3"}});
+                                                {"runtime.replicas", "3"},
+                                                {"runtime.heartbeat_secs", "1.5"}});
   EXPECT_EQ(config.model_dir(), "m");
   EXPECT_EQ(cadence(config), "50/-");
   EXPECT_EQ(config.save_summary_steps(), std::nullopt);
@@ -280,12 +305,13 @@ TEST(RunConfig, ReplacesByName) {
                             .backend = "reference",
                             .compute_dtype = DType::kBFloat16,
                             .compression = {.gradients = transport::Encoding::kInt8, .weights = transport::Encoding::kInt8},
-                            .replicas = 3}));
+                            .replicas = 3,
+                            .heartbeat_secs = 1.5}));
   // One part of runtime leaves the others; None for all of it does not.
   EXPECT_EQ(config
                 .replace({{"runtime.threads", "none"}, {"runtime.compute_dtype", "float32"}, {"runtime.compression", "none"}})
                 .runtime(),
-            (RuntimeOptions{.transport = "inproc", .backend = "reference", .replicas = 3}));
+            (RuntimeOptions{.transport = "inproc", .backend = "reference", .replicas = 3, .heartbeat_secs = 1.5}));
   EXPECT_EQ(config.replace({{"runtime", "none"}}).runtime(), std::nullopt);
   EXPECT_EQ(config.replace({{"runtime", "none"}, {"runtime.threads", "4"}}).runtime(), RuntimeOptions{.threads = 4});
   EXPECT_EQ(cadence(config.replace({{"save_checkpoints_secs", "2.5"}})), "-/2");
@@ -315,6 +341,7 @@ TEST(RunConfig, RefusesValuesByNameThatDoNotRead) {
       {"ready_timeout_secs", "inf"},     {"save_model_description", "maybe"}, {"update_strategy", "eager"},
       {"update_strategy", "sync"},       {"placement", "round_robin"},        {"runtime", "fast"},
       {"runtime.threads", "0"},          {"runtime.replicas", "none"},        {"model_dir", ""},
+      {"runtime.heartbeat_secs", "none"}, {"runtime.heartbeat_secs", "0"},    {"runtime.heartbeat_secs", "often"},
       {"runtime.compute_dtype", "half"}, {"runtime.compute_dtype", "int32"},  {"runtime.compression", "zip"},
   };
   for (const auto& [name, value] : cases) {

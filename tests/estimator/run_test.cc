@@ -107,6 +107,8 @@ TEST(Run, ReadsEveryFlag) {
                                        "bfloat16",
                                        "--compression",
                                        "top-k:0.05",
+                                       "--heartbeat-secs",
+                                       "0.5",
                                        "--quiet",
                                        "--learning-rate",
                                        "1e-3",
@@ -125,6 +127,7 @@ TEST(Run, ReadsEveryFlag) {
                                         EXPECT_EQ(config.transport(), "inproc");
                                         EXPECT_EQ(config.compute_dtype(), DType::kBFloat16);
                                         EXPECT_EQ(to_string(config.compression()), "top-k:0.05");
+                                        EXPECT_EQ(config.heartbeat_secs(), 0.5);
                                         EXPECT_EQ(config.compute_threads(64), 2);
                                         EXPECT_TRUE(config.host()->insecure);
                                         EXPECT_EQ(config.host()->bind, "h:1");

@@ -4,11 +4,11 @@
 #include <array>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "codec.h"
 #include "known_token.h"
+#include "make_file_seeds.h"
 #include "payload_spec.h"
 #include "row_codec.h"
 #include "shoal/base/check.h"
@@ -41,15 +41,10 @@ std::filesystem::path folder;
 const std::shared_ptr<BufferPool> pool = BufferPool::create();
 
 void write(const std::string& target, const std::string& name, const std::string& bytes) {
-  std::filesystem::create_directories(folder / target);
-  std::ofstream file(folder / target / name, std::ios::binary);
-  SHOAL_CHECK(file << bytes);
+  fuzz::write_seed(folder, target, name, bytes);
 }
 
-template <class T>
-std::string bytes_of(const T& value) {
-  return {reinterpret_cast<const char*>(&value), sizeof value};
-}
+using fuzz::bytes_of;
 std::string bytes_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
@@ -312,6 +307,7 @@ int main(int argc, char** argv) {
   shoal::write_tf_configs();
   shoal::write_payloads();
   shoal::write_tokens();
+  shoal::fuzz::write_file_seeds(shoal::folder);
 #if SHOAL_FUZZ_TCP
   shoal::write_tcp();
 #endif

@@ -10,7 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     SHOAL_CHECK(task.error().message().starts_with("TF_CONFIG"));
     return 0;
   }
-  SHOAL_CHECK(task->trainer_index() >= 0 && task->num_trainers() >= 1);
+  SHOAL_CHECK(task->trainer_index() >= 0 && task->trainer_index() < task->num_trainers());
   shoal::fuzz::touch(task->name());
   (void)check_runnable(*task);
   const std::string text = to_tf_config(*task);

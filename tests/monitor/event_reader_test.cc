@@ -13,6 +13,26 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
+/// The masked CRC-32C of `bytes`, as it stands in a file.
+std::string checksum(std::string_view bytes) {
+  uint32_t crc = ~0u;
+  for (const char byte : bytes) {
+    crc ^= uint8_t(byte);
+    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) ? 0x82f63b78u : 0u);
+  }
+  crc = ~crc;
+  const uint32_t masked = ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
+  std::string text;
+  for (int shift = 0; shift < 32; shift += 8) text += char(masked >> shift & 255);
+  return text;
+}
+
+std::string record(const std::string& payload) {
+  std::string length(8, '\0');
+  length[0] = char(payload.size());
+  return length + checksum(length) + payload + checksum(payload);
+}
+
 class EventReaderTest : public testing::EventFiles {
  protected:
   std::vector<EventValue> history(size_t damaged_files = 0) {
@@ -162,16 +182,24 @@ TEST_F(EventReaderTest, ALengthFromTheFileAllocatesNothing) {
   // A head that is right in itself and promises 2^61 bytes: they never come.
   const std::string path = folder.path() + "/events.out.tfevents.1";
   std::string head("\0\0\0\0\0\0\0\x20", 8);
-  uint32_t crc = ~0u;
-  for (char byte : head) {
-    crc ^= uint8_t(byte);
-    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) ? 0x82f63b78u : 0u);
-  }
-  crc = ~crc;
-  const uint32_t masked = ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
-  for (int shift = 0; shift < 32; shift += 8) head += char(masked >> shift & 255);
-  overwrite(path, head + "some bytes");
+  overwrite(path, head + checksum(head) + "some bytes");
   EXPECT_THAT(history(), IsEmpty());
+}
+
+TEST_F(EventReaderTest, FieldsOfAnotherFormArePassedOver) {
+  // wall_time 1.5; then what no writer writes: wall_time as a varint, step as four bytes, summary as a number; then the step 10
+  // and a summary whose value has a tag as a number, the tag "a", a simple_value as text, the simple_value 1.
+  const std::string wall_time = std::string("\x09\0\0\0\0\0\0\xf8\x3f", 9), others("\x08\x05\x15\1\2\3\4\x28\x07", 9);
+  const std::string value("\x08\x03\x0a\x01\x61\x12\x01\x62\x15\0\0\x80\x3f", 13);
+  const std::string summary = std::string("\x2a\x0f\x0a\x0d", 4) + value;
+  overwrite(folder.path() + "/events.out.tfevents.1", record(wall_time + others + std::string("\x10\x0a", 2) + summary));
+  const std::vector<EventValue> values = history();
+  ASSERT_THAT(values, SizeIs(1));
+  EXPECT_EQ(values[0].wall_time, 1.5);
+  EXPECT_EQ(values[0].global_step, 10);
+  EXPECT_EQ(values[0].tag, "a");
+  EXPECT_EQ(values[0].kind, EventValue::Kind::kScalar);
+  EXPECT_EQ(values[0].scalar, 1.0);
 }
 
 TEST_F(EventReaderTest, AnyBytesAreRefusedOrWaitedFor) {

@@ -81,6 +81,12 @@ TEST_F(EventWriterTest, NamesFilesForTensorBoardInOrderOfOpening) {
   EXPECT_EQ(*listed, paths);
 }
 
+TEST_F(EventWriterTest, NamesFilesAfterTheHostThatTheEnvironmentKnows) {
+  Environment& elsewhere = world.add_task({.process = {.host_name = "node-17"}});
+  const auto writer = value_or_raise(EventWriter::open(elsewhere, folder.path(), {}));
+  EXPECT_THAT(writer->path(), HasSubstr(".node-17."));
+}
+
 TEST_F(EventWriterTest, AHostNameCannotLeadOutOfTheFolder) {
   EXPECT_THAT(open_writer({.host = "../../evil"})->path(), HasSubstr(folder.path() + "/events.out.tfevents."));
   EXPECT_THAT(*list_event_files(env.storage(), folder.path()), ::testing::SizeIs(1));

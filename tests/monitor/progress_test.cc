@@ -82,7 +82,12 @@ TEST_F(Progress, IsSilentWhenOff) {
   }
   EXPECT_THAT(output, IsEmpty());
   EXPECT_EQ(choose_progress_mode({.json = true}), ProgressMode::kOff);
-  EXPECT_EQ(choose_progress_mode({.quiet = true}), ProgressMode::kOff);
+  EXPECT_EQ(choose_progress_mode({.quiet = true, .renews_lines = true}), ProgressMode::kOff);
+}
+
+TEST(ProgressModes, DependOnWhatStandardErrorIs) {
+  EXPECT_EQ(choose_progress_mode({.renews_lines = true}), ProgressMode::kLine);
+  EXPECT_EQ(choose_progress_mode({.renews_lines = false}), ProgressMode::kPlain);
 }
 
 TEST_F(Progress, ClearsItsLineAroundLogLines) {

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Shoal as part of another project, as the README shows it: configures that project, builds a small program on it, runs it,
-and compiles (but does not link, which would take all of Shoal) the README's program.
+and compiles (but does not link) the README's program. Then tests of programs as whole clusters, as
+docs/how-to/test-a-program.md shows them: the page's own, and that of the example, as a user would copy it.
 
 usage: embed.py ROOT CMAKE COMPILER FOLDER        FOLDER is made anew
 """
@@ -12,16 +13,34 @@ import sys
 from readme import code_blocks
 
 
+# A unity build of Shoal, since a cluster takes all of it: half of the time is reading headers.
+CMAKE_START = """cmake_minimum_required(VERSION 3.25)
+project(rings LANGUAGES CXX)
+set(CMAKE_UNITY_BUILD ON)
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 10)
+"""
+CMAKE_END = """
+set(CMAKE_UNITY_BUILD OFF)
+set_target_properties(rings program_test PROPERTIES UNITY_BUILD OFF)
+add_executable(small small.cc)
+target_link_libraries(small PRIVATE shoal::backends)
+add_executable(mnist_test mnist/cluster_test.cc mnist/digits.cc mnist/glyphs.cc mnist/images.cc mnist/model.cc)
+target_link_libraries(mnist_test PRIVATE shoal::testing GTest::gtest_main)
+"""
+
+
 def write_project(root, folder):
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     (folder / "shoal").symlink_to(root)
+    page = root / "docs" / "how-to" / "test-a-program.md"
     (folder / "rings.cc").write_text("\n".join(code_blocks(root / "README.md", "cpp")))
-    shutil.copy(root / "tests" / "package" / "embedded" / "small.cc", folder)
+    (folder / "program_test.cc").write_text("\n".join(code_blocks(page, "cpp")))
+    for file in (root / "tests" / "package" / "embedded").iterdir():
+        shutil.copy(file, folder)
+    shutil.copytree(root / "examples" / "mnist", folder / "mnist")
     (folder / "CMakeLists.txt").write_text(
-        "cmake_minimum_required(VERSION 3.25)\nproject(rings LANGUAGES CXX)\n"
-        + "\n".join(code_blocks(root / "README.md", "cmake"))
-        + "add_executable(small small.cc)\ntarget_link_libraries(small PRIVATE shoal::backends)\n")
+        CMAKE_START + "\n".join(code_blocks(root / "README.md", "cmake") + code_blocks(page, "cmake")) + CMAKE_END)
 
 
 def run(*command):
@@ -45,7 +64,11 @@ targets = run("ninja", "-C", str(build), "-t", "targets", "all")
 for unwanted in ("mnist:", "base_tests:", "shoal_base_headers:"):
     if "\n" + unwanted in targets:
         sys.exit(f"an embedding project gets {unwanted} too: tests and examples are for those who work on Shoal")
-run(cmake, "--build", str(build), "--target", "small", "CMakeFiles/rings.dir/rings.cc.o")
-answer = run(str(next(build.rglob("small")))).strip()
+run(cmake, "--build", str(build), "--target", "small", "program_test", "mnist_test", "CMakeFiles/rings.dir/rings.cc.o")
+answer = run(str(build / "small")).strip()
 if answer != "reference: 1 4 9":
     sys.exit(f"small said: {answer}")
+for test in ("program_test", "mnist_test"):
+    answer = run(str(build / test))
+    if "[  PASSED  ] 1 test." not in answer:
+        sys.exit(f"{test} said: {answer}")

@@ -1,5 +1,6 @@
 /// Peers that are killed, and what is left of peers in the long run.
 #include "child_process.h"
+#include "holding_peer.h"
 #include "meeting.h"
 
 namespace shoal::transport {
@@ -9,7 +10,7 @@ TEST_F(Shm, AProcessThatIsKilledIsNoticedAndItsMemoryGoes) {
   ASSERT_TRUE(listen());
   const auto serve = [&]() -> Task<Done> {
     for (const bool while_sending : {false, true}) {
-      ChildProcess child(listener->endpoint());
+      ChildProcess child({"--child", to_string(listener->endpoint())});
       SHOAL_CO_TRY(const Connected link, co_await accept());
       SHOAL_CO_TRY(Message large, co_await link->receive(tasks.soon(server)));
       EXPECT_EQ(large.payload().size(), kHeldBytes);
@@ -41,7 +42,7 @@ TEST_F(Shm, AProcessThatIsKilledIsNoticedAndItsMemoryGoes) {
 TEST_F(Shm, BuffersThatADeadPeerHeldAreGivenUp) {
   ASSERT_TRUE(listen());
   const auto serve = [&]() -> Task<Done> {
-    ChildProcess child(listener->endpoint());
+    ChildProcess child({"--child", to_string(listener->endpoint())});
     SHOAL_CO_TRY(const Connected link, co_await accept());
     for (uint64_t i = 1; i <= 10; ++i) {
       Message message = weights_of(server, kHeldBytes, i);

@@ -5,10 +5,10 @@
 #include <cstring>
 
 #include "../base/death_tests.h"
-#include "child_process.h"
+#include "holding_peer.h"
 
 int main(int argc, char** argv) {
-  if (argc == 3 && std::strcmp(argv[1], "--child") == 0) return shoal::transport::child_process(argv[2]);
+  if (argc == 3 && std::strcmp(argv[1], "--child") == 0) return shoal::transport::holding_peer(argv[2]);
   GTEST_FLAG_SET(death_test_style, shoal::death_test_style());
   testing::InitGoogleMock(&argc, argv);
   return RUN_ALL_TESTS();

@@ -64,6 +64,16 @@ bool RawPeer::ended_within(int timeout_ms) {
   return false;
 }
 
+int RawPeer::rings_heard() {
+  int count = 0;
+  while (readable_within(0)) {
+    const Datagram datagram = receive_datagram(socket_.get());
+    if (datagram.kind == Datagram::Kind::kEnd) break;
+    count += datagram.bytes == kRingBytes;
+  }
+  return count;
+}
+
 Mapping& RawPeer::share(uint64_t id, size_t bytes) {
   Result<Segment> made = create_segment(bytes, PeersMay::kWrite);
   SHOAL_CHECK(made);

@@ -24,6 +24,9 @@ class RawPeer {
   /// True if the other side hangs up within the time; what arrives before is dropped.
   bool ended_within(int timeout_ms);
 
+  /// How many wake-ups, or signs of life, have come until now and were not asked for before.
+  int rings_heard();
+
   /// After introduce().
   Lane& sent() { return rings_->sent(); }
   Rings& rings() { return *rings_; }

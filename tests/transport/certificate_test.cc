@@ -148,7 +148,9 @@ class TlsFolder : public testing::Test {
     write(kCertificateFile, own.certificate, 0644);
     write(kKeyFile, own.key.text(), 0600);
   }
-  Result<std::shared_ptr<const Credential>> find() { return find_credential({.tls_dir = folder.path()}); }
+  Result<std::shared_ptr<const Credential>> find(WallTime now = std::chrono::system_clock::now()) {
+    return find_credential({.tls_dir = folder.path()}, now);
+  }
 };
 
 TEST_F(TlsFolder, HoldsACredential) {
@@ -173,25 +175,39 @@ TEST_F(TlsFolder, IsWhole) {
     std::filesystem::remove(folder / name);
     expect_error(find(), ErrorKind::kNotFound, folder / name);
   }
-  expect_error(find_credential({.tls_dir = folder / "none"}), ErrorKind::kNotFound, folder / "none/ca.pem");
+  expect_error(find_credential({.tls_dir = folder / "none"}, WallTime()), ErrorKind::kNotFound, folder / "none/ca.pem");
 }
 
 TEST_F(TlsFolder, IsValidNow) {
-  write_all(authority.make("ps", 2, hours_from_now(-3, -2)));
-  expect_error(find(), ErrorKind::kFailedPrecondition, "the certificate has expired, on 20");
-  write_all(authority.make("ps", 2, hours_from_now(2, 3)));
-  expect_error(find(), ErrorKind::kFailedPrecondition, "is not valid before 20");
+  const Validity validity = hours_from_now(2, 3);
+  write_all(authority.make("ps", 2, validity));
+  EXPECT_TRUE(find(validity.begin));
+  EXPECT_TRUE(find(validity.end));  // both included
+  expect_error(find(validity.begin - std::chrono::seconds(1)), ErrorKind::kFailedPrecondition, "is not valid before 20");
+  expect_error(find(validity.end + std::chrono::seconds(1)), ErrorKind::kFailedPrecondition,
+               "the certificate has expired, on 20");
+}
+
+TEST_F(TlsFolder, MayBeValidForGood) {  // until 9999 (RFC 5280, 4.1.2.5), which is beyond what nanoseconds reach
+  const Validity validity{.begin = hours_from_now(-1, 0).begin,
+                          .end = std::chrono::sys_days(std::chrono::year(9999) / 12 / 31)};
+  const TestAuthority lasting(validity);
+  write_all(lasting.make("ps", 2, validity));
+  write(kAuthorityFile, lasting.certificate(), 0644);
+  const auto found = find();
+  ASSERT_TRUE(found) << found.error().message();
+  EXPECT_EQ(std::get<Certificate>(**found).validity().end, validity.end);
 }
 
 TEST_F(TlsFolder, ExcludesAToken) {
   write_all(authority.make("ps", 2));
   const std::string token = Token::fresh().to_text();
-  expect_error(find_credential({.token = {.text = token}, .tls_dir = folder.path()}), ErrorKind::kInvalidArgument,
-               "a token (SHOAL_TOKEN) are given");
-  expect_error(find_credential({.token = {.file = "any"}, .tls_dir = folder.path()}), ErrorKind::kInvalidArgument,
-               "a token (--token-file, SHOAL_TOKEN_FILE) are given");
-  EXPECT_EQ(std::get<Token>(*value_or_raise(find_credential({.token = {.text = token}}))).to_text(), token);
-  EXPECT_EQ(value_or_raise(find_credential({})), nullptr);
+  expect_error(find_credential({.token = {.text = token}, .tls_dir = folder.path()}, WallTime()),
+               ErrorKind::kInvalidArgument, "a token (SHOAL_TOKEN) are given");
+  expect_error(find_credential({.token = {.file = "any"}, .tls_dir = folder.path()}, WallTime()),
+               ErrorKind::kInvalidArgument, "a token (--token-file, SHOAL_TOKEN_FILE) are given");
+  EXPECT_EQ(std::get<Token>(*value_or_raise(find_credential({.token = {.text = token}}, WallTime()))).to_text(), token);
+  EXPECT_EQ(value_or_raise(find_credential({}, WallTime())), nullptr);
 }
 
 }  // namespace

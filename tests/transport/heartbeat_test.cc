@@ -1,6 +1,4 @@
 /// Connections over tcp that have nothing to carry, and peers that say nothing.
-#include <future>
-
 #include "raw_peer.h"
 #include "transports.h"
 
@@ -13,7 +11,6 @@ class Heartbeats : public testing::Test {
  protected:
   TwoTasks tasks{Setting{"tcp"}};
   Environment& server = tasks.server();
-  Environment& client = tasks.client();
   LinkOptions options{.heartbeat_interval = milliseconds(250)};
   std::unique_ptr<Listener> listener;
 
@@ -26,7 +23,6 @@ class Heartbeats : public testing::Test {
     ASSERT_TRUE(listening) << listening.error().message();
     listener = std::move(*listening);
   }
-  Task<Result<Link>> connect() { return tasks.transport(client).connect(listener->endpoint(), options, tasks.soon(client)); }
 };
 
 TEST_F(Heartbeats, ASilentPeerIsReportedAfterThreeOfItsIntervals) {
@@ -45,29 +41,6 @@ TEST_F(Heartbeats, ASilentPeerIsReportedAfterThreeOfItsIntervals) {
   EXPECT_TRUE(done) << done.error().message();
   EXPECT_EQ(peer.receive(16), raw_preamble(kProtocolVersion, 0, 250));
   EXPECT_EQ(peer.receive(88), raw_frame({.flags = kFlagHeartbeat}));
-}
-
-TEST_F(Heartbeats, ABusyTaskIsNotTakenForDead) {
-  std::promise<void> waited;
-  const auto serve = [&]() -> Task<Done> {
-    SHOAL_CO_TRY(const Link link, co_await listener->accept(tasks.soon(server)));
-    Result<Message> nothing = co_await link->receive(server.after(milliseconds(2000)));
-    expect_error(nothing, ErrorKind::kDeadlineExceeded);
-    waited.set_value();
-    SHOAL_CO_TRY(const Message message, co_await link->receive(tasks.soon(server)));
-    EXPECT_EQ(message.head.sequence, 7u);
-    co_return Done();
-  };
-  const auto call = [&]() -> Task<Done> {
-    SHOAL_CO_TRY(const Link link, co_await connect());
-    Work computes = [&] { waited.get_future().wait(); };
-    SHOAL_CO_TRY_VOID(co_await client.offload(std::move(computes)));
-    SHOAL_CO_TRY_VOID(co_await link->send(numbered(7), tasks.soon(client)));
-    co_return co_await wait_for_peer_to_leave(*link, client);
-  };
-  tasks.run(serve(), call());
-  EXPECT_EQ(tasks.transport(server).stats().messages_received, 1u);  // heartbeats are no messages
-  EXPECT_EQ(tasks.transport(client).stats().messages_sent, 1u);
 }
 
 TEST_F(Heartbeats, APeerWithALargeMessageOnASlowWayIsNotTakenForDead) {
@@ -94,30 +67,6 @@ TEST_F(Heartbeats, APeerWithALargeMessageOnASlowWayIsNotTakenForDead) {
     if (at < 15000) (void)peer.ended_within(100);
   }
   serves.join();
-}
-
-TEST_F(Heartbeats, ATaskThatTakesNothingForLongKeepsItsConnection) {
-  options.send_queue_bytes_max = 1 << 20;
-  options.receive_bytes_max = kBig;
-  listen();
-  const auto serve = [&]() -> Task<Done> {
-    SHOAL_CO_TRY(const Link link, co_await listener->accept(tasks.soon(server)));
-    SHOAL_CO_TRY_VOID(co_await server.sleep_for(milliseconds(2000)));  // its queue is full long before
-    for (uint64_t i = 0; i < 50; ++i) {
-      SHOAL_CO_TRY(const Message message, co_await link->receive(tasks.soon(server)));
-      EXPECT_EQ(message.head.sequence, i);
-    }
-    co_return Done();
-  };
-  const auto call = [&]() -> Task<Done> {
-    SHOAL_CO_TRY(const Link link, co_await connect());
-    for (uint64_t i = 0; i < 50; ++i) {
-      Message message = weights_of(client, 1 << 20, i);
-      SHOAL_CO_TRY_VOID(co_await link->send(std::move(message), tasks.soon(client)));
-    }
-    co_return co_await wait_for_peer_to_leave(*link, client);
-  };
-  tasks.run(serve(), call());
 }
 
 TEST_F(Heartbeats, ThereAreNoneUnlessBothSidesWantThem) {

@@ -135,7 +135,7 @@ TEST(SimNetwork, WhatIsCutArrivesOnceItIsHealed) {
     expect_error(co_await sim.accepted().receive(sim.server().after(seconds(5))), ErrorKind::kDeadlineExceeded);
     SHOAL_CO_TRY(const Message message, co_await sim.accepted().receive(sim.server().after(seconds(60))));
     EXPECT_EQ(message.head.sequence, 1u);
-    EXPECT_EQ(sim.server().now() - start, Duration(seconds(10)));
+    EXPECT_EQ(sim.server().now() - start, Duration(seconds(10) + milliseconds(1))) << "sent again at once";
     co_return Done();
   };
   sim.run(receiving(), healing());
@@ -195,17 +195,6 @@ TEST(SimNetwork, AClosingReasonTravelsBehindTheMessages) {
     co_return Done();
   };
   sim.run(receiving(), closing());
-}
-
-TEST(SimNetwork, AKilledTaskSaysNothing) {
-  Sim sim({.latency = milliseconds(20)});
-  sim.world().kill(sim.client());
-  const auto receiving = [&]() -> Task<Done> {
-    expect_error(co_await sim.accepted().receive(sim.server().after(seconds(60))), ErrorKind::kDeadlineExceeded);
-    co_return Done();
-  };
-  const Done done = sim.server().run(receiving());
-  EXPECT_TRUE(done) << "its connection is not closed: that is what a machine without power looks like";
 }
 
 }  // namespace

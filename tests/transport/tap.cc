@@ -21,20 +21,22 @@ sockaddr_in port_of_loopback(uint16_t port) {
   return address;
 }
 
+constexpr char kHold = 'h', kGoOn = 'g', kReset = 'r';
+
 }  // namespace
 
 Tap::Tap(const Endpoint& to, std::optional<Change> change) : to_(to), change_(change) {
   listener_ = ::socket(AF_INET, SOCK_STREAM, 0);
   const sockaddr_in any = port_of_loopback(0);
   SHOAL_CHECK(::bind(listener_, reinterpret_cast<const sockaddr*>(&any), sizeof any) == 0 && ::listen(listener_, 1) == 0);
-  SHOAL_CHECK(::pipe(stop_) == 0);
+  SHOAL_CHECK(::pipe(orders_) == 0);
   thread_ = std::thread([this] { pass_on(); });
 }
 
 Tap::~Tap() {
-  ::close(stop_[1]);
+  ::close(orders_[1]);
   if (thread_.joinable()) thread_.join();
-  ::close(stop_[0]);
+  ::close(orders_[0]);
   ::close(listener_);
 }
 
@@ -45,32 +47,49 @@ Endpoint Tap::endpoint() const {
   return {"tcp", "127.0.0.1:" + std::to_string(ntohs(address.sin_port))};
 }
 
+void Tap::tell(char order) { SHOAL_CHECK(::write(orders_[1], &order, 1) == 1); }
+void Tap::hold(bool held) { tell(held ? kHold : kGoOn); }
+void Tap::reset() { tell(kReset); }
+
 const Tap::Recording& Tap::recording() {
   if (thread_.joinable()) thread_.join();
   return recording_;
 }
 
 void Tap::pass_on() {
-  pollfd knock[2] = {{listener_, POLLIN, 0}, {stop_[0], POLLIN, 0}};
+  pollfd knock[2] = {{listener_, POLLIN, 0}, {orders_[0], POLLIN, 0}};
   ::poll(knock, 2, -1);
   if (knock[1].revents != 0) return;
   const int client = ::accept(listener_, nullptr, nullptr);
   const int server = ::socket(AF_INET, SOCK_STREAM, 0);
   const sockaddr_in address = port_of_loopback(uint16_t(std::stoi(to_.address.substr(to_.address.rfind(':') + 1))));
   SHOAL_CHECK(client >= 0 && ::connect(server, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
-  pollfd ends[3] = {{client, POLLIN, 0}, {server, POLLIN, 0}, {stop_[0], POLLIN, 0}};
-  int open = 2;
-  while (open > 0) {
-    ::poll(ends, 3, -1);
-    if (ends[2].revents != 0) break;
-    for (int side = 0; side < 2; ++side) {
-      if (ends[side].revents == 0 || pass(side == 0 ? client : server, side == 0 ? server : client, side == 0)) continue;
-      ends[side].fd = -1;
-      --open;
-    }
-  }
+  pass_between(client, server);
   ::close(client);
   ::close(server);
+}
+
+void Tap::pass_between(int client, int server) {
+  int open[2] = {client, server};  // -1: has come to its end
+  bool held = false;
+  while (open[0] != -1 || open[1] != -1) {
+    pollfd ends[3] = {{held ? -1 : open[0], POLLIN, 0}, {held ? -1 : open[1], POLLIN, 0}, {orders_[0], POLLIN, 0}};
+    ::poll(ends, 3, -1);
+    if (ends[2].revents != 0) {
+      char order = 0;
+      if (::read(orders_[0], &order, 1) != 1) return;
+      held = order == kHold;
+      const linger at_once{1, 0};
+      for (const int end : {client, server}) {
+        if (order == kReset) ::setsockopt(end, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+      }
+      if (order == kReset) return;
+      continue;
+    }
+    for (const int side : {0, 1}) {
+      if (ends[side].revents != 0 && !pass(open[side], side == 0 ? server : client, side == 0)) open[side] = -1;
+    }
+  }
 }
 
 bool Tap::pass(int from, int to, bool of_client) {

@@ -19,6 +19,8 @@ class Tap {
   ~Tap();  ///< cuts the connection
 
   Endpoint endpoint() const;
+  void hold(bool held);  ///< passes nothing while it is held
+  void reset();          ///< both ends get a reset
   /// What passed, after the connection has ended.
   struct Recording {
     Bytes of_client, of_server;
@@ -27,12 +29,14 @@ class Tap {
 
  private:
   void pass_on();
+  void pass_between(int client, int server);
+  void tell(char order);
   bool pass(int from, int to, bool of_client);
 
   const Endpoint to_;
   const std::optional<Change> change_;
   int listener_ = -1;
-  int stop_[2] = {-1, -1};  // a pipe; closing its end ends the thread
+  int orders_[2] = {-1, -1};  // a pipe to the thread: hold, go on, reset, and its end
   Recording recording_;
   std::thread thread_;
 };

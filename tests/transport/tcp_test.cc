@@ -1,21 +1,15 @@
 /// What only tcp has: addresses, protocol versions, checksums, other processes.
 #include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <sstream>
 #include <thread>
 
+#include "child_process.h"
 #include "raw_peer.h"
 #include "shoal/base/production.h"
 #include "split_message.h"
 #include "two_tasks.h"
-
-extern char** environ;
 
 namespace shoal::transport {
 namespace {
@@ -277,36 +271,13 @@ TEST_F(Tcp, BytesOnTheWireAreAsDocumented) {
 
 // ---- another process, killed -------------------------------------------------------------------------------------------------
 
-class ChildProcess {
- public:
-  explicit ChildProcess(const Endpoint& endpoint) {
-    std::vector<std::string> words;
-    std::istringstream emulator(SHOAL_TEST_EMULATOR);  // of a cross build: the kernel cannot start this program itself
-    for (std::string word; emulator >> word;) words.push_back(word);
-    words.push_back(std::filesystem::read_symlink("/proc/self/exe").string());
-    words.insert(words.end(), {"--child", to_string(endpoint)});
-    std::vector<char*> arguments;
-    for (std::string& word : words) arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    EXPECT_EQ(::posix_spawnp(&id_, arguments[0], nullptr, nullptr, arguments.data(), environ), 0);
-  }
-  ~ChildProcess() {
-    kill();
-    ::waitpid(id_, nullptr, 0);
-  }
-  void kill() { ::kill(id_, SIGKILL); }
-
- private:
-  pid_t id_ = -1;
-};
-
 TEST_F(Tcp, AProcessThatIsKilledIsNoticed) {
   auto listener = listen("127.0.0.1:0");
   ASSERT_TRUE(listener);
   Environment& server = tasks->server();
   const auto serve = [&]() -> Task<Done> {
     for (const bool while_sending : {false, true}) {
-      ChildProcess child((*listener)->endpoint());
+      ChildProcess child({"--child", to_string((*listener)->endpoint())});
       SHOAL_CO_TRY(const Link link, co_await (*listener)->accept(tasks->soon(server)));
       link->set_receive_limit(1 << 20);
       SHOAL_CO_TRY(const Message hello, co_await link->receive(tasks->soon(server)));

@@ -36,7 +36,7 @@ std::string derived(const Token& token, const std::string& info, int bytes) {
 
 class OpenSslProgram : public testing::Test {
  protected:
-  TwoTasks tasks{Setting{"tcp", false, true}};
+  TwoTasks tasks{Setting{.scheme = "tcp", .token = true}};
   LinkOptions options;
   std::unique_ptr<Listener> listener;
 

@@ -12,7 +12,7 @@ using testing::Not;
 
 class Tls : public TlsMeetings {
  protected:
-  Tls() : TlsMeetings(Setting{"tcp", false, true}) {}
+  Tls() : TlsMeetings(Setting{.scheme = "tcp", .token = true}) {}
 };
 
 bool contains(const Bytes& bytes, std::string_view text) {

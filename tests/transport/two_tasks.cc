@@ -7,15 +7,15 @@
 #include <thread>
 
 #include "shoal/base/production.h"
-#include "shoal/transport/sim.h"
 #include "test_authority.h"
 
 namespace shoal::transport {
 
 std::vector<Setting> all_settings() {
   std::vector<Setting> settings;
-  for (const auto& [scheme, factory] : built_in_transports()) settings.push_back({.scheme = scheme});
-  settings.push_back({.scheme = "inproc", .virtual_time = true});
+  for (const auto& [scheme, factory] : built_in_transports())
+    settings.push_back({.scheme = scheme, .one_process = scheme == "inproc"});
+  settings.push_back({.scheme = "inproc", .virtual_time = true, .one_process = true});
   settings.push_back({.scheme = "sim", .virtual_time = true});
   if (SHOAL_TEST_TLS) {
     for (const char* const scheme : {"tcp", "auto"}) {
@@ -23,6 +23,18 @@ std::vector<Setting> all_settings() {
       settings.push_back({.scheme = scheme, .certificates = true});
     }
   }
+  return settings;
+}
+
+std::vector<Setting> settings_between_processes() {
+  std::vector<Setting> settings = all_settings();
+  std::erase_if(settings, [](const Setting& one) { return one.one_process || one.token || one.certificates; });
+  return settings;
+}
+
+std::vector<Setting> settings_of_threads() {
+  std::vector<Setting> settings = settings_between_processes();
+  std::erase_if(settings, [](const Setting& one) { return one.virtual_time; });
   return settings;
 }
 
@@ -36,30 +48,37 @@ Endpoint any_address(std::string_view scheme) {
   return {std::string(scheme), "here:0"};
 }
 
-TwoTasks::TwoTasks(const Setting& setting) : setting_(setting), hub_(std::make_shared<InprocHub>()) {
-  TransportTable table = built_in_transports();
-  table["inproc"] = inproc_factory(hub_);
+TwoTasks::TwoTasks(const Setting& setting)
+    : setting_(setting), hub_(std::make_shared<InprocHub>()), table_(built_in_transports()) {
+  table_["inproc"] = inproc_factory(hub_);
   if (setting.token) credential_ = make_token();
   if (setting.certificates) credential_ = TestAuthority().credential("worker", 0);
-  const LogSink quiet = [this](const LogRecord& record) {
+  if (setting.virtual_time) {
+    network_ = std::make_shared<SimNetwork>(1, SimLink{.jitter = std::chrono::microseconds(20), .loss = 0.001});
+    world_ = std::make_unique<VirtualWorld>();
+    server_ = &add_task("server");
+    client_ = &add_task("client");
+    return;
+  }
+  const LogSink sink = quiet();
+  owned_client_ = make_production_environment({.task = "client", .sink = sink, .transports = table_, .spin = setting.spin});
+  table_.erase(setting.without);
+  owned_server_ = make_production_environment({.task = "server", .sink = sink, .transports = table_, .spin = setting.spin});
+  server_ = owned_server_.get();
+  client_ = owned_client_.get();
+}
+
+LogSink TwoTasks::quiet() {
+  return [this](const LogRecord& record) {
     const std::lock_guard lock(log_mutex_);
     log_ += std::string(record.message) + "\n";
   };
-  if (setting.virtual_time) {
-    world_ = std::make_unique<VirtualWorld>();
-    const auto network = std::make_shared<SimNetwork>(1, SimLink{.jitter = std::chrono::microseconds(20), .loss = 0.001});
-    for (auto* const task : {&server_, &client_}) {
-      const char* const name = task == &server_ ? "server" : "client";
-      table["sim"] = sim_factory(network, name);
-      *task = &world_->add_task({.task = name, .sink = quiet, .transports = table});
-    }
-    return;
-  }
-  owned_client_ = make_production_environment({.task = "client", .sink = quiet, .transports = table, .spin = setting.spin});
-  table.erase(setting.without);
-  owned_server_ = make_production_environment({.task = "server", .sink = quiet, .transports = table, .spin = setting.spin});
-  server_ = owned_server_.get();
-  client_ = owned_client_.get();
+}
+
+Environment& TwoTasks::add_task(const std::string& name) {
+  TransportTable table = table_;
+  table["sim"] = sim_factory(network_, name);
+  return world_->add_task({.task = name, .sink = quiet(), .transports = std::move(table)});
 }
 
 TwoTasks::~TwoTasks() = default;

@@ -14,6 +14,7 @@
 #include "shoal/base/virtual.h"
 #include "shoal/transport/inproc.h"
 #include "shoal/transport/registry.h"
+#include "shoal/transport/sim.h"
 #include "shoal/transport/transport.h"
 
 namespace shoal::transport {
@@ -21,6 +22,7 @@ namespace shoal::transport {
 struct Setting {
   std::string scheme;
   bool virtual_time = false;
+  bool one_process = false;   ///< all its tasks are of one process, so none can stop alone
   bool token = false;   ///< both tasks have the same
   bool certificates = false;  ///< of one CA
   std::string without;  ///< a transport that the server's build lacks
@@ -33,6 +35,10 @@ struct Setting {
 };
 /// Every plug-in of this build, on threads; inproc in virtual time, sim, and tcp with a token or certificates as well.
 std::vector<Setting> all_settings();
+/// Those whose tasks can be processes; without credentials.
+std::vector<Setting> settings_between_processes();
+/// Of these, those with real time.
+std::vector<Setting> settings_of_threads();
 std::string setting_name(const testing::TestParamInfo<Setting>& info);
 
 /// Any free address of a scheme.
@@ -57,15 +63,23 @@ class TwoTasks {
   void run_client(Task<Result<void>> task);
   /// Ends a task and its environment, as a thread does that leaves (threads only).
   void end_client();
+  // Of a virtual world:
+  VirtualWorld& world() { return *world_; }
+  SimNetwork& network() { return *network_; }
+  Environment& add_task(const std::string& name);
   /// Soon enough for everything that should happen, late enough for slow machines.
   Deadline soon(Environment& env) { return env.after(std::chrono::seconds(20)); }
 
  private:
+  LogSink quiet();
+
   Setting setting_;
   std::shared_ptr<const Credential> credential_;
   mutable std::mutex log_mutex_;
   std::string log_;  // guarded by log_mutex_
   std::shared_ptr<InprocHub> hub_;
+  TransportTable table_;
+  std::shared_ptr<SimNetwork> network_;
   std::unique_ptr<VirtualWorld> world_;
   std::unique_ptr<Environment> owned_server_, owned_client_;
   Environment* server_ = nullptr;

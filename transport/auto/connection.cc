@@ -10,6 +10,7 @@ class AutoConnection final : public Connection {
 
   const Endpoint& peer() const override { return peer_; }
   std::optional<PeerIdentity> identity() const override { return inner_->identity(); }
+  SteadyTime heard() const override { return inner_->heard(); }
   bool try_send(Message& message) override { return inner_->try_send(message); }
   Task<Result<void>> send(Message message, Deadline deadline) override {
     return inner_->send(std::move(message), deadline);

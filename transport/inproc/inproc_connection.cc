@@ -49,6 +49,10 @@ class InprocConnection final : public Connection {
 
   const Endpoint& peer() const override { return pipe_->side(index_).peer; }
   std::optional<PeerIdentity> identity() const override { return std::nullopt; }
+  SteadyTime heard() const override {
+    const Environment* const env = pipe_->side(index_).postbox->environment();
+    return env ? env->now() : SteadyTime();
+  }
 
   bool try_send(Message& message) override {
     const uint64_t bytes = message.body_bytes();

@@ -36,7 +36,7 @@ Result<void> Attempt::introduce() {
   if (const Result<pid_t> peer = check_same_user(socket.get()); !peer) return peer.error().with_context(to_string(to_));
   Result<Segment> rings = create_segment(kRingsBytes, PeersMay::kWrite);
   if (!rings) return rings.error().with_context(to_string(to_));
-  const Greeting ours{.layout = kLayout};
+  const Greeting ours{.layout = kLayout, .heartbeat = heartbeat_ms(options_)};
   if (send_datagram(socket.get(), std::as_bytes(std::span(&ours, 1)), rings->file.get()) != Sent::kDone)
     return unreachable("connection lost");
   rings_ = std::move(rings->memory);
@@ -66,7 +66,8 @@ Result<std::shared_ptr<Link>> Attempt::answered() {
                                std::to_string(theirs.layout) + ", this build " + std::to_string(kProtocolVersion) + "." +
                                std::to_string(kLayout) + "; install the same version of Shoal everywhere");
   if (theirs.status != kWelcome) return unavailable(to_string(to_) + ": has as many connections as it takes");
-  Meeting meeting{.socket = File(socket_->release()), .rings = std::move(rings_), .side = 0, .peer = to_};
+  Meeting meeting{.socket = File(socket_->release()), .rings = std::move(rings_), .side = 0, .peer = to_,
+                  .heartbeat = intervals(options_, theirs)};
   auto link = std::make_shared<Link>(core_, std::move(meeting), options_, nullptr);
   link->start();
   return link;

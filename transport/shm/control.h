@@ -9,7 +9,7 @@
 #include <span>
 
 #include "segment.h"
-#include "shoal/transport/transport.h"
+#include "shoal/transport/pulse.h"
 
 namespace shoal::transport::shm {
 
@@ -19,18 +19,25 @@ struct Greeting {
   uint32_t magic = kMagic;
   uint32_t protocol = kProtocolVersion;
   uint32_t layout = 0;
-  uint32_t status = 0;                            ///< of the answer
+  uint16_t status = 0;                            ///< of the answer
+  HeartbeatMs heartbeat = 0;                      ///< the sender's interval; answered with 0 if the other side has none
   static constexpr uint32_t kMagic = 0x4d485353;  // "SSHM"
 };
 static_assert(sizeof(Greeting) == 16);
-inline constexpr uint32_t kWelcome = 0;
-inline constexpr uint32_t kOtherProtocol = 1;
-inline constexpr uint32_t kFull = 2;
+inline constexpr uint16_t kWelcome = 0;
+inline constexpr uint16_t kOtherProtocol = 1;
+inline constexpr uint16_t kFull = 2;
+
+/// What the two sides have announced.
+inline Pulse::Intervals intervals(const LinkOptions& ours, const Greeting& theirs) {
+  using std::chrono::milliseconds;
+  return {.ours = milliseconds(heartbeat_ms(ours)), .theirs = milliseconds(theirs.heartbeat)};
+}
 
 /// Every later datagram.
 struct Notice {
   enum Kind : uint32_t {
-    kRing = 1,     ///< wake up; only the kind is sent
+    kRing = 1,     ///< wake up, or merely: I am alive; only the kind is sent
     kSegment = 2,  ///< carries the memory of segment `id`, of `bytes` bytes
     kForget = 3,   ///< segment `id` is not used any more
   };

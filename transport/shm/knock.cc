@@ -46,7 +46,7 @@ std::shared_ptr<Link> Knock::let_in(Acceptance& owner) {
   const Result<pid_t> process = check_same_user(socket);
   if (theirs.magic != Greeting::kMagic || !process) return nullptr;
   const Endpoint peer{"shm", owner.endpoint().address + "#" + std::to_string(*process)};
-  Greeting answer{.layout = kLayout};
+  Greeting answer{.layout = kLayout, .heartbeat = theirs.heartbeat ? heartbeat_ms(owner.options()) : HeartbeatMs(0)};
   Mapping rings;
   std::shared_ptr<void> slot;
   if (theirs.protocol != kProtocolVersion || theirs.layout != kLayout) {
@@ -67,7 +67,8 @@ std::shared_ptr<Link> Knock::let_in(Acceptance& owner) {
     rings = std::move(*mapped);
   }
   if (send_datagram(socket, std::as_bytes(std::span(&answer, 1))) != Sent::kDone || !slot) return nullptr;
-  Meeting meeting{.socket = File(socket_->release()), .rings = std::move(rings), .side = 1, .peer = peer};
+  Meeting meeting{.socket = File(socket_->release()), .rings = std::move(rings), .side = 1, .peer = peer,
+                  .heartbeat = intervals(owner.options(), theirs)};
   return std::make_shared<Link>(owner.shared_core(), std::move(meeting), owner.options(), slot);
 }
 

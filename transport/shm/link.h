@@ -6,6 +6,7 @@
 #include "inbox.h"
 #include "outbox.h"
 #include "shoal/transport/channel.h"
+#include "shoal/transport/pulse.h"
 
 namespace shoal::transport::shm {
 
@@ -17,13 +18,14 @@ struct Meeting {
   Mapping rings;
   int side = 0;  ///< 0 connected, 1 accepted
   Endpoint peer;
+  Pulse::Intervals heartbeat;
 };
 
 /// Everything on the strand, but for outgoing->push(), close() and set_receive_limit(). Handlers share it, so it lives
 /// until the last of them has run, whatever happens to its Connection.
 ///
-/// The control socket does three things: it wakes this side when it sleeps, it brings the peer's memory, and its end is the
-/// end of the peer, however that came.
+/// The control socket does four things: it wakes this side when it sleeps, it brings the peer's memory, what comes there
+/// shows that the peer is alive, and its end is the end of the peer, however that came.
 class Link final : public Holder, public std::enable_shared_from_this<Link> {
  public:
   Link(std::shared_ptr<Core> core, Meeting meeting, const LinkOptions& options, std::shared_ptr<void> slot);
@@ -32,6 +34,7 @@ class Link final : public Holder, public std::enable_shared_from_this<Link> {
 
   const Endpoint& peer() const { return peer_; }
   std::optional<PeerIdentity> identity() const { return std::nullopt; }
+  SteadyTime heard() const { return pulse_.heard_at(); }
   std::shared_ptr<const std::string> name() const { return name_; }
   std::shared_ptr<Channel> outgoing() { return {shared_from_this(), &outgoing_}; }
   std::shared_ptr<Channel> incoming() { return {shared_from_this(), &incoming_}; }
@@ -64,6 +67,7 @@ class Link final : public Holder, public std::enable_shared_from_this<Link> {
   void noticed();
   bool take_notice();
   Result<void> understand(const Datagram& datagram);
+  void beat();
 
   void pump();
   void take_back();
@@ -85,9 +89,11 @@ class Link final : public Holder, public std::enable_shared_from_this<Link> {
   const std::shared_ptr<Core> core_;
   std::optional<Watched> socket_;
   std::optional<asio::steady_timer> closing_timer_;
+  std::optional<asio::steady_timer> pulse_timer_;
   const Endpoint peer_;
   const std::shared_ptr<const std::string> name_;
   const Duration spin_;
+  Pulse pulse_;
   std::shared_ptr<void> slot_;
   std::atomic<uint64_t> receive_bytes_max_;
   Channel outgoing_;

@@ -1,114 +1,119 @@
 #include "network.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace shoal::transport {
-namespace sim {
-namespace {
 
-constexpr uint64_t kPacketBytes = 1460;
-/// Linux's least time until a packet without successors is sent again (RFC 6298 says 1 s).
-constexpr Duration kResendMin = std::chrono::milliseconds(200);
-/// Of larger messages as many packets are drawn, and stand for all.
-constexpr uint64_t kDrawnMax = 256;
+using sim::Names;
+using sim::Process;
+using sim::Wire;
 
-Duration seconds_of(double seconds) { return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds)); }
-
-}  // namespace
-
-Names names_of(std::string_view a, std::string_view b) {
-  return a < b ? Names(std::string(a), std::string(b)) : Names(std::string(b), std::string(a));
-}
-
-Stream::Sent Stream::send(SteadyTime now, uint64_t bytes, const SimLink& link) {
-  const uint64_t packets = std::max<uint64_t>(1, (bytes + kPacketBytes - 1) / kPacketBytes);
-  const uint64_t drawn = std::min(packets, kDrawnMax);
-  uint64_t resent = 0, twice = 0, rounds = 0;
-  bool tail_lost = false;
-  if (link.loss > 0 || link.duplication > 0) {
-    for (uint64_t packet = 0; packet < drawn; ++packet) {
-      uint64_t tries = 0;
-      while (double(random_.next_float()) < link.loss) ++tries;
-      if (double(random_.next_float()) < link.duplication) ++twice;
-      resent += tries;
-      rounds = std::max(rounds, tries);
-      tail_lost |= tries > 0 && packet + 3 >= drawn;  // too few behind it to tell the sender of the gap (RFC 5681, 3.2)
-    }
-  }
-  const double scale = double(packets) / double(drawn);
-  Sent sent{.arrival = std::max(now, free_), .packets_lost = uint64_t(std::llround(double(resent) * scale))};
-  if (link.bytes_per_second > 0) {
-    const double extra = double(resent + twice) * scale * double(kPacketBytes);
-    sent.arrival += seconds_of((double(bytes) + extra) / link.bytes_per_second);
-  }
-  free_ = sent.arrival;
-  sent.arrival += link.latency;
-  if (link.jitter > Duration::zero())
-    sent.arrival += seconds_of(std::chrono::duration<double>(link.jitter).count() * double(random_.next_float()));
-  // Each time that a packet is lost costs a round trip; where nothing follows it, the sender has to wait for its timer.
-  sent.arrival += int64_t(rounds) * (2 * link.latency) + (tail_lost ? kResendMin : Duration::zero());
-  sent.arrival = std::max(sent.arrival, last_arrival_);
-  last_arrival_ = sent.arrival;
-  return sent;
-}
-
-void Wire::wake(const std::shared_ptr<Wire>& wire, int index) {
-  const auto& postbox = wire->ends[size_t(index)].postbox;
-  if (!postbox) return;
-  postbox->post([wire, index] {
-    if (const auto waits = wire->ends[size_t(index)].waits) waits->wake_all();
-  });
-}
-
-}  // namespace sim
-
-const SimLink& SimNetwork::State::link(const sim::Names& names) const {
-  const auto found = links.find(names);
+const SimLink& SimNetwork::State::link(const Names& direction) const {
+  const auto found = links.find(direction);
   return found == links.end() ? everywhere : found->second;
 }
 
-std::optional<SteadyTime> SimNetwork::State::cut_since(std::string_view a, std::string_view b) const {
-  const auto found = cuts.find(sim::names_of(a, b));
-  return found == cuts.end() ? std::nullopt : std::optional(found->second);
-}
-
 SteadyTime SimNetwork::State::now() const {
-  for (const auto& task : tasks) {
-    const auto postbox = task.lock();
-    if (Environment* const env = postbox ? postbox->environment() : nullptr) return env->now();
+  for (const auto& weak : processes) {
+    const auto process = weak.lock();
+    if (Environment* const env = process ? process->postbox->environment() : nullptr) return env->now();
   }
   return SteadyTime{};
 }
 
-void SimNetwork::State::wake(const std::optional<sim::Names>& between) {
-  for (auto& [id, weak] : wires) {
-    const auto wire = weak.lock();
-    if (!wire || (between && sim::names_of(wire->ends[0].task, wire->ends[1].task) != *between)) continue;
-    for (const int index : {0, 1}) sim::Wire::wake(wire, index);
+std::vector<std::shared_ptr<Wire>> SimNetwork::State::living_wires() {
+  std::vector<std::shared_ptr<Wire>> living;
+  for (const auto& weak : wires) {
+    if (auto wire = weak.lock()) living.push_back(std::move(wire));
+  }
+  return living;
+}
+
+void SimNetwork::State::update(Wire& wire, SteadyTime now) const {
+  for (const int from : {0, 1}) {
+    const Process& sender = *wire.end(from).process;
+    sim::Way& way = wire.way(from);
+    const auto cut = cuts.find({sender.task, wire.end(1 - from).process->task});
+    way.set_cut(cut == cuts.end() ? std::nullopt : std::optional(cut->second), now, wire.link(from));
+    const bool silent = cut != cuts.end() || sender.frozen_since || sender.host_gone;
+    way.silent_since = !silent ? std::nullopt : way.silent_since ? way.silent_since : std::optional(now);
   }
 }
 
-SimNetwork::SimNetwork(uint64_t seed, SimLink everywhere) : state_(std::make_shared<State>()) {
+std::shared_ptr<Process> SimNetwork::State::add_process(const std::string& task, Environment& env) {
+  auto process = std::make_shared<Process>(task, env);
+  std::erase_if(processes, [](const auto& weak) { return weak.expired(); });
+  processes.push_back(process);
+  if (hosts_gone.erase(task) == 0) return process;
+  for (const auto& wire : living_wires()) {
+    for (const int index : {0, 1}) {
+      const Process& old = *wire->end(index).process;
+      if (old.task == task && old.host_gone) wire->refuse_stray(index, now());
+    }
+  }
+  return process;
+}
+
+std::vector<std::shared_ptr<Process>> SimNetwork::State::processes_of(std::string_view task) const {
+  std::vector<std::shared_ptr<Process>> found;
+  for (const auto& weak : processes) {
+    auto process = weak.lock();
+    if (process && process->alive && process->task == task) found.push_back(std::move(process));
+  }
+  return found;
+}
+
+void SimNetwork::State::end_process(std::string_view task, bool host_gone) {
+  change([&](SteadyTime now) {
+    if (host_gone) hosts_gone.emplace(task);
+    for (const auto& process : processes_of(task)) {
+      process->alive = false;
+      process->host_gone = host_gone;
+      std::erase_if(listeners, [&](const auto& entry) { return entry.second->process == process; });
+      for (const auto& wire : living_wires()) {
+        for (const int index : {0, 1}) {
+          if (wire->end(index).process == process) wire->end_of_process(index, now);
+        }
+      }
+    }
+  });
+}
+
+SimNetwork::SimNetwork(uint64_t seed, SimLink everywhere) : state_(std::make_unique<State>()) {
   state_->seed = seed;
   state_->everywhere = everywhere;
 }
 SimNetwork::~SimNetwork() = default;
 
+void SimNetwork::set_link_one_way(std::string_view from, std::string_view to, SimLink link) {
+  state_->links.insert_or_assign(Names(from, to), link);
+}
+
 void SimNetwork::set_link(std::string_view a, std::string_view b, SimLink link) {
-  state_->links.insert_or_assign(sim::names_of(a, b), link);
+  set_link_one_way(a, b, link);
+  set_link_one_way(b, a, link);
+}
+
+void SimNetwork::cut_one_way(std::string_view from, std::string_view to) {
+  state_->change([&](SteadyTime now) { state_->stats.cuts += state_->cuts.emplace(Names(from, to), now).second; });
 }
 
 void SimNetwork::cut(std::string_view a, std::string_view b) {
-  const sim::Names names = sim::names_of(a, b);
-  state_->cuts.emplace(names, state_->now());
-  state_->wake(names);
+  cut_one_way(a, b);
+  cut_one_way(b, a);
+}
+
+void SimNetwork::heal_one_way(std::string_view from, std::string_view to) {
+  state_->change([&](SteadyTime) { state_->cuts.erase(Names(from, to)); });
 }
 
 void SimNetwork::heal(std::string_view a, std::string_view b) {
-  const sim::Names names = sim::names_of(a, b);
-  state_->cuts.erase(names);
-  state_->wake(names);
+  heal_one_way(a, b);
+  heal_one_way(b, a);
+}
+
+void SimNetwork::heal() {
+  state_->change([this](SteadyTime) { state_->cuts.clear(); });
 }
 
 void SimNetwork::partition(const std::vector<std::string>& some, const std::vector<std::string>& others) {
@@ -117,9 +122,49 @@ void SimNetwork::partition(const std::vector<std::string>& some, const std::vect
   }
 }
 
-void SimNetwork::heal() {
-  state_->cuts.clear();
-  state_->wake(std::nullopt);
+void SimNetwork::reset(std::string_view a, std::string_view b) {
+  const SteadyTime now = state_->now();
+  for (const auto& wire : state_->living_wires()) {
+    const std::string &one = wire->end(0).process->task, &other = wire->end(1).process->task;
+    if ((one == a && other == b) || (one == b && other == a)) wire->reset(now);
+  }
+}
+
+void SimNetwork::process_died(std::string_view task) {
+  state_->stats.process_deaths += 1;
+  state_->end_process(task, false);
+}
+
+void SimNetwork::host_died(std::string_view task) {
+  state_->stats.host_deaths += 1;
+  state_->end_process(task, true);
+}
+
+void SimNetwork::set_frozen(std::string_view task, bool frozen) {
+  state_->change([&](SteadyTime now) {
+    for (const auto& process : state_->processes_of(task)) {
+      if (process->frozen_since.has_value() == frozen) continue;
+      const auto since = std::exchange(process->frozen_since, frozen ? std::optional(now) : std::nullopt);
+      state_->stats.freezes += frozen;
+      if (frozen) continue;
+      for (const auto& wire : state_->living_wires()) {
+        for (const int index : {0, 1}) {
+          // What was said before the other fell silent is still to be heard, now.
+          auto& silent_since = wire->way(1 - index).silent_since;
+          if (wire->end(index).process == process && silent_since > since) silent_since = now;
+        }
+      }
+    }
+  });
+}
+
+void SimNetwork::lose_when_sent(Choice choice) { state_->lose_when_sent = std::move(choice); }
+void SimNetwork::lose_when_received(Choice choice) { state_->lose_when_received = std::move(choice); }
+
+std::vector<std::string> SimNetwork::listening() const {
+  std::vector<std::string> addresses;
+  for (const auto& [address, backlog] : state_->listeners) addresses.push_back(address);
+  return addresses;
 }
 
 SimNetwork::Stats SimNetwork::stats() const { return state_->stats; }

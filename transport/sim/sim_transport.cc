@@ -1,5 +1,4 @@
-/// sim: connections of the process (inproc), with the time that a network takes.
-#include "shoal/transport/inproc.h"
+/// sim: listeners and attempts to connect.
 #include "sim_connection.h"
 
 namespace shoal::transport {
@@ -7,136 +6,168 @@ namespace sim {
 namespace {
 
 constexpr std::string_view kScheme = "sim";
-constexpr std::string_view kWire = "wire";  // verb of the first message of a connection: which wire it is
+constexpr size_t kAddressBytesMax = 512;
+constexpr Duration kLookAgain = std::chrono::milliseconds(200);  // a packet that opens a connection is sent again
 
-Endpoint inside(const Endpoint& endpoint) { return {"inproc", endpoint.address}; }
-Endpoint outside(const Endpoint& endpoint) { return {std::string(kScheme), endpoint.address}; }
+using Link = std::unique_ptr<Connection>;
 
-Result<void> check_scheme(const Endpoint& endpoint) {
-  if (endpoint.scheme == kScheme) return {};
+Result<void> check_address(const Endpoint& endpoint) {
+  if (endpoint.scheme == kScheme && !endpoint.address.empty() && endpoint.address.size() <= kAddressBytesMax) return {};
   return invalid_argument(to_string(endpoint) + ": an address in a simulation is written sim://name");
 }
 
-/// One task in the network.
+/// One process in the network.
 struct Home {
   Environment& env;
   std::shared_ptr<SimNetwork> network;
-  std::string task;
-  std::shared_ptr<Postbox> postbox;
-  std::shared_ptr<Transport> inner;
+  std::shared_ptr<Process> process;
 
   SimNetwork::State& state() const { return network->state(); }
 };
 
-/// The wire that a connection said it is.
-Task<Result<std::unique_ptr<Connection>>> welcome(std::shared_ptr<Home> home, std::unique_ptr<Connection> inner,
-                                                  Deadline deadline) {
-  auto receiving = inner->receive(deadline);
-  SHOAL_CO_TRY(const Message first, co_await std::move(receiving));
-  SHOAL_CO_TRY(const Control control, read_control(first));
-  SHOAL_CHECK(control.verb == kWire);
-  const auto found = home->state().knocking.find(first.head.sequence);
-  SHOAL_CHECK(found != home->state().knocking.end());
-  std::shared_ptr<Wire> wire = std::move(found->second.second);
-  home->state().knocking.erase(found);
-  wire->ends[1].postbox = home->postbox;
-  Endpoint peer = outside(inner->peer());
-  co_return make_connection(home->env, home->network, std::move(wire), 1, std::move(peer), std::move(inner));
-}
-
 class SimListener final : public Listener {
  public:
-  SimListener(std::shared_ptr<Home> home, std::unique_ptr<Listener> inner)
-      : home_(std::move(home)), inner_(std::move(inner)), endpoint_(outside(inner_->endpoint())) {
-    home_->state().listeners[endpoint_.address] = home_->task;
-  }
+  SimListener(std::shared_ptr<Home> home, std::shared_ptr<Backlog> backlog)
+      : home_(std::move(home)), backlog_(std::move(backlog)), endpoint_{std::string(kScheme), backlog_->address} {}
   ~SimListener() override { close(); }
 
   const Endpoint& endpoint() const override { return endpoint_; }
-  Task<Result<std::unique_ptr<Connection>>> accept(Deadline deadline) override {
-    return accept_on(home_, inner_->accept(deadline), deadline);
-  }
+  Task<Result<Link>> accept(Deadline deadline) override { return accept_on(home_, backlog_, deadline); }
   void close() override {
-    home_->state().listeners.erase(endpoint_.address);
-    std::erase_if(home_->state().knocking, [this](const auto& entry) { return entry.second.first == endpoint_.address; });
-    inner_->close();
+    if (!std::exchange(backlog_->open, false)) return;
+    SimNetwork::State& state = home_->state();
+    const auto found = state.listeners.find(backlog_->address);
+    if (found != state.listeners.end() && found->second == backlog_) state.listeners.erase(found);
+    for (const auto& wire : std::exchange(backlog_->waiting, {}))
+      wire->close(1, state.now(), unavailable(to_string(endpoint_) + ": stopped listening"));
+    home_->process->postbox->post([backlog = backlog_] {
+      backlog->acceptor->wake_all();
+      backlog->acceptor->stop();
+    });
   }
 
  private:
-  static Task<Result<std::unique_ptr<Connection>>> accept_on(std::shared_ptr<Home> home,
-                                                             Task<Result<std::unique_ptr<Connection>>> accepting,
-                                                             Deadline deadline) {
-    SHOAL_CO_TRY(auto inner, co_await std::move(accepting));
-    auto welcoming = welcome(std::move(home), std::move(inner), deadline);
-    co_return co_await std::move(welcoming);
+  // Static and by value: the listener may be destroyed while it waits.
+  static Task<Result<Link>> accept_on(std::shared_ptr<Home> home, std::shared_ptr<Backlog> backlog, Deadline deadline) {
+    while (backlog->open && home->process->alive) {
+      if (!backlog->waiting.empty()) {
+        auto wire = std::move(backlog->waiting.front());
+        backlog->waiting.pop_front();
+        co_return make_connection(home->env, home->network, std::move(wire), 1);
+      }
+      auto wait = backlog->acceptor->wait(deadline);
+      const WaitEnd how = co_await wait;
+      if (how == WaitEnd::kCancelled) co_return cancelled();
+      if (how == WaitEnd::kDeadline) {
+        co_return deadline_exceeded(to_string({std::string(kScheme), backlog->address}) + ": nobody connected in time");
+      }
+    }
+    co_return cancelled();
   }
 
   const std::shared_ptr<Home> home_;
-  const std::unique_ptr<Listener> inner_;
+  const std::shared_ptr<Backlog> backlog_;
   const Endpoint endpoint_;
 };
 
-/// There and back once, as a handshake travels; not while the link is cut.
-Task<Result<void>> knock(std::shared_ptr<Home> home, std::string there, Endpoint to, Deadline deadline) {
-  constexpr Duration kLookAgain = std::chrono::milliseconds(200);  // a packet that opens a connection is sent again
-  while (home->state().cut_since(home->task, there)) {
-    if (home->env.now() >= deadline) co_return deadline_exceeded(to_string(to) + ": not connected in time");
-    auto pause = home->env.sleep_until(std::min(deadline, home->env.after(kLookAgain)));
-    SHOAL_CO_TRY_VOID(co_await std::move(pause));
-  }
-  const Duration there_and_back = 2 * home->state().link(names_of(home->task, there)).latency;
-  const bool in_time = home->env.after(there_and_back) <= deadline;
-  auto travel = home->env.sleep_until(std::min(deadline, home->env.after(there_and_back)));
-  SHOAL_CO_TRY_VOID(co_await std::move(travel));
-  if (!in_time) co_return deadline_exceeded(to_string(to) + ": not connected in time");
-  co_return Result<void>();
+/// What whoever connects finds there, once he has got there and back.
+enum class Found : uint8_t { kNothing, kRefusal, kSleeper, kCrowd, kListener };
+
+Found look(SimNetwork::State& state, const std::string& from, const std::string& address) {
+  const auto home = state.homes.find(address);
+  if (home != state.homes.end() && (state.is_cut(from, home->second) || state.hosts_gone.contains(home->second)))
+    return Found::kNothing;
+  const auto listener = state.listeners.find(address);
+  if (listener == state.listeners.end()) return Found::kRefusal;
+  const Backlog& backlog = *listener->second;
+  if (backlog.process->frozen_since) return Found::kSleeper;
+  return *backlog.slots_taken >= backlog.options.connections_max ? Found::kCrowd : Found::kListener;
 }
 
-Task<Result<std::unique_ptr<Connection>>> connect_from(std::shared_ptr<Home> home, Endpoint to, LinkOptions options,
-                                                       Deadline deadline) {
-  SHOAL_CO_TRY_VOID(check_scheme(to));
-  const auto listener = home->state().listeners.find(to.address);
-  const std::string there = listener == home->state().listeners.end() ? std::string() : listener->second;
-  auto knocking = knock(home, there, to, deadline);
-  SHOAL_CO_TRY_VOID(co_await std::move(knocking));
-  auto connecting = home->inner->connect(inside(to), options, deadline);
-  SHOAL_CO_TRY(auto inner, co_await std::move(connecting));
+/// A connection to the listener at `to.address`, which is there.
+Link meet(Home& home, const Endpoint& to, const LinkOptions& options) {
+  SimNetwork::State& state = home.state();
+  const std::shared_ptr<Backlog> backlog = state.listeners.find(to.address)->second;
+  Wire::End connecting{home.process, to, options};
+  Wire::End accepting{backlog->process,
+                      {std::string(kScheme), to.address + "#" + std::to_string(++backlog->connection_count)},
+                      backlog->options};
+  *backlog->slots_taken += 1;
+  accepting.slot =
+      std::shared_ptr<void>(backlog->slots_taken.get(), [taken = backlog->slots_taken](void*) { *taken -= 1; });
+  const RandomKey key = fold_in(RandomKey(state.seed), ++state.wire_count);
+  auto wire = std::make_shared<Wire>(state, key, std::move(connecting), std::move(accepting));
+  std::erase_if(state.wires, [](const auto& weak) { return weak.expired(); });
+  state.wires.push_back(wire);
+  backlog->waiting.push_back(wire);
+  backlog->process->postbox->post([backlog] { backlog->acceptor->wake_first(); });
+  return make_connection(home.env, home.network, std::move(wire), 0);
+}
+
+Task<Result<Link>> connect_from(std::shared_ptr<Home> home, Endpoint to, LinkOptions options, Deadline deadline) {
+  SHOAL_CO_TRY_VOID(check_address(to));
   SimNetwork::State& state = home->state();
-  const uint64_t id = state.next_wire++;
-  auto wire = std::make_shared<Wire>(id, fold_in(RandomKey(state.seed), id), home->task, there);
-  wire->ends[0].postbox = home->postbox;
-  std::erase_if(state.wires, [](const auto& entry) { return entry.second.expired(); });
-  state.wires.emplace(id, wire);
-  state.knocking.emplace(id, std::pair(to.address, wire));
-  Message first = make_control(home->env.buffers(), kWire);
-  first.head.sequence = id;
-  if (!inner->try_send(first)) {
-    state.knocking.erase(id);
-    co_return unavailable(to_string(to) + ": closed at once");
+  const std::string& here = home->process->task;
+  const Error late = deadline_exceeded(to_string(to) + ": not connected in time");
+  SteadyTime woken_by = kNoDeadline;  // when whoever sleeps there has to have answered
+  for (;;) {
+    const Found now_there = look(state, here, to.address);
+    const auto known = state.homes.find(to.address);
+    const std::string there = known == state.homes.end() ? std::string() : known->second;
+    const bool answers = now_there != Found::kNothing && now_there != Found::kSleeper;
+    const Duration there_and_back = state.link({here, there}).latency + state.link({there, here}).latency;
+    // Who slept there may be out of reach by now, and then nobody's answer is due.
+    const SteadyTime again = home->env.after(kLookAgain);
+    const SteadyTime look_again = now_there == Found::kSleeper ? std::min(again, woken_by) : again;
+    const SteadyTime then = answers ? home->env.after(there_and_back) : look_again;
+    auto waiting = home->env.sleep_until(std::min(then, deadline));
+    SHOAL_CO_TRY_VOID(co_await std::move(waiting));
+    if (!home->process->alive) co_return cancelled();
+    if (then > deadline) co_return late;
+    const SteadyTime now = home->env.now();
+    switch (answers ? look(state, here, to.address) : now_there) {
+      case Found::kNothing: break;
+      case Found::kSleeper:
+        if (now >= woken_by)
+          co_return unavailable(to_string(to) + ": somebody listens there but does not answer as Shoal does");
+        if (woken_by == kNoDeadline) woken_by = now + options.handshake_timeout;
+        break;
+      case Found::kRefusal: state.stats.refusals += 1; co_return unavailable(to_string(to) + ": connection refused");
+      case Found::kCrowd: co_return unavailable(to_string(to) + ": has as many connections as it takes");
+      case Found::kListener: co_return meet(*home, to, options);
+    }
   }
-  co_return make_connection(home->env, home->network, std::move(wire), 0, std::move(to), std::move(inner));
 }
 
 class SimTransport final : public Transport {
  public:
-  SimTransport(Environment& env, std::shared_ptr<SimNetwork> network, std::string task)
-      : home_(std::make_shared<Home>(Home{env, network, std::move(task), std::make_shared<Postbox>(env),
-                                          std::shared_ptr<Transport>(inproc_factory(network->state().hub)(env))})) {
-    network->state().tasks.push_back(home_->postbox);
-  }
-  ~SimTransport() override { home_->postbox->close(); }
+  SimTransport(Environment& env, std::shared_ptr<SimNetwork> network, const std::string& task)
+      : home_(std::make_shared<Home>(Home{env, network, network->state().add_process(task, env)})) {}
+  ~SimTransport() override { home_->process->postbox->close(); }
 
   Result<std::unique_ptr<Listener>> listen(Endpoint at, LinkOptions options) override {
-    SHOAL_TRY_VOID(check_scheme(at));
-    SHOAL_TRY(auto inner, home_->inner->listen(inside(at), options));
-    return std::make_unique<SimListener>(home_, std::move(inner));
+    SHOAL_TRY_VOID(check_address(at));
+    SimNetwork::State& state = home_->state();
+    const std::string address = with_port(at.address);
+    if (!home_->process->alive) return cancelled();
+    if (state.listeners.contains(address)) return unavailable(to_string(at) + ": another task listens there already");
+    auto backlog = std::make_shared<Backlog>(
+        Backlog{home_->process, address, std::move(options), std::make_shared<WaitList>(home_->env)});
+    state.listeners.emplace(address, backlog);
+    state.homes.insert_or_assign(address, home_->process->task);
+    return std::make_unique<SimListener>(home_, std::move(backlog));
   }
-  Task<Result<std::unique_ptr<Connection>>> connect(Endpoint to, LinkOptions options, Deadline deadline) override {
-    return connect_from(home_, std::move(to), options, deadline);
+  Task<Result<Link>> connect(Endpoint to, LinkOptions options, Deadline deadline) override {
+    return connect_from(home_, std::move(to), std::move(options), deadline);
   }
-  TransportStats stats() const override { return home_->inner->stats(); }
+  TransportStats stats() const override { return home_->process->counters.stats(); }
 
  private:
+  std::string with_port(const std::string& address) {
+    if (!address.ends_with(":0")) return address;
+    return address.substr(0, address.size() - 1) + std::to_string(home_->state().next_port++);
+  }
+
   const std::shared_ptr<Home> home_;
 };
 

@@ -15,8 +15,7 @@ Result<Secret> read_pem(std::string path, std::string what, Others others) {
                           .remedy = "make a new CA and new certificates if anybody may have read it"});
 }
 
-Result<void> check_time(const Validity& validity) {
-  const auto now = std::chrono::system_clock::now();
+Result<void> check_time(const Validity& validity, std::chrono::sys_seconds now) {
   if (now < validity.begin)
     return failed_precondition("the certificate is not valid before " + to_utc_text(validity.begin) +
                                "; is the clock of this machine right?");
@@ -26,12 +25,12 @@ Result<void> check_time(const Validity& validity) {
   return {};
 }
 
-Result<Certificate> read_certificate(const std::string& folder) {
+Result<Certificate> read_certificate(const std::string& folder, std::chrono::sys_seconds now) {
   SHOAL_TRY(const Secret authorities, read_pem(folder + "/" + kAuthorityFile, "certificates of CAs", Others::kRead));
   SHOAL_TRY(const KeyPair own, read_key_pair({folder + "/" + kCertificateFile, folder + "/" + kKeyFile}));
   auto certificate = Certificate::parse(own, authorities.text());
   if (!certificate) return std::move(certificate).error().with_context(folder);
-  if (auto valid = check_time(certificate->validity()); !valid) return std::move(valid).error().with_context(folder);
+  if (auto valid = check_time(certificate->validity(), now); !valid) return std::move(valid).error().with_context(folder);
   return certificate;
 }
 
@@ -43,14 +42,16 @@ Result<KeyPair> read_key_pair(const KeyPairFiles& files) {
   return KeyPair{certificate.text(), std::move(key)};
 }
 
-Result<std::shared_ptr<const Credential>> find_credential(const CredentialSources& sources) {
+Result<std::shared_ptr<const Credential>> find_credential(const CredentialSources& sources, WallTime now) {
   if (sources.tls_dir && (sources.token.file || sources.token.text))
     return invalid_argument(std::string("both certificates (--tls-dir, SHOAL_TLS_DIR) and a token (") +
                             (sources.token.file ? "--token-file, SHOAL_TOKEN_FILE" : "SHOAL_TOKEN") +
                             ") are given; a job has one or the other: leave out the token for certificates, or the "
                             "folder for a token");
   if (sources.tls_dir) {
-    SHOAL_TRY(Certificate certificate, read_certificate(*sources.tls_dir));
+    // Down to seconds, not up to nanoseconds: those end in 2262, certificates may not.
+    SHOAL_TRY(Certificate certificate,
+              read_certificate(*sources.tls_dir, std::chrono::floor<std::chrono::seconds>(now)));
     return std::make_shared<const Credential>(std::move(certificate));
   }
   SHOAL_TRY(const std::shared_ptr<const Token> token, find_token(sources.token));

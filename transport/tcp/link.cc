@@ -5,8 +5,6 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <algorithm>
-
 namespace shoal::transport::tcp {
 namespace {
 
@@ -23,18 +21,10 @@ void notice_dead_hosts(int socket) {
   setsockopt(socket, IPPROTO_TCP, TCP_KEEPCNT, &kProbes, sizeof kProbes);
 }
 
-/// "15 s", "150 ms"
-std::string in_words(Duration duration) {
-  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
-  return ms % 1000 == 0 ? std::to_string(ms / 1000) + " s" : std::to_string(ms) + " ms";
-}
-
 }  // namespace
 
 Preamble preamble_of(const LinkOptions& options, bool checksum) {
-  using std::chrono::milliseconds;
-  const auto heartbeat = std::chrono::duration_cast<milliseconds>(options.heartbeat_interval);
-  return {.checksum = checksum, .heartbeat = std::clamp(heartbeat, milliseconds(0), milliseconds(65535))};
+  return {.checksum = checksum, .heartbeat = std::chrono::milliseconds(heartbeat_ms(options))};
 }
 
 LinkTerms agree(const Preamble& ours, const Preamble& theirs) {
@@ -93,11 +83,10 @@ void Link::beat() {
   if (state_ != State::kOpen || !core_->open()) return;
   const auto self = shared_from_this();  // reading may wake who drops the connection
   const SteadyTime now = core_->env.now();
-  if (stalled_) pulse_.heard(now);       // nothing is read now, so nothing can be heard
-  if (pulse_.is_silent(now)) read();     // was it we who slept? Then what the peer said lies in the socket.
+  if (stalled_) pulse_.excuse(now);   // nothing is read now
+  if (pulse_.is_silent(now)) read();  // was it we who slept? Then what the peer said lies in the socket.
   if (state_ != State::kOpen) return;
-  if (pulse_.is_silent(now))
-    return close(unavailable(*name_ + ": the peer has been silent for " + in_words(pulse_.silence_max())));
+  if (pulse_.is_silent(now)) return close(pulse_.silence_of(*name_));
   if (pulse_.is_due(now)) {
     if (nothing_to_write() && outgoing_.empty()) batch_.add_heartbeat();
     flush();

@@ -5,8 +5,8 @@
 
 #include "core.h"
 #include "frame.h"
-#include "pulse.h"
 #include "shoal/transport/channel.h"
+#include "shoal/transport/pulse.h"
 #include "stream.h"
 
 namespace shoal::transport::tcp {
@@ -73,6 +73,7 @@ class Link final : public Holder, public std::enable_shared_from_this<Link> {
 
   const Endpoint& peer() const { return peer_; }
   std::optional<PeerIdentity> identity() const { return identity_; }
+  SteadyTime heard() const { return pulse_.heard_at(); }
   std::shared_ptr<const std::string> name() const { return name_; }
   std::shared_ptr<Channel> outgoing() { return {shared_from_this(), &outgoing_}; }
   std::shared_ptr<Channel> incoming() { return {shared_from_this(), &incoming_}; }

@@ -126,7 +126,7 @@ bool Link::deliver(Message message) {
 void Link::end_stall() {
   incoming_.credit_noticed();
   if (!stalled_) return;
-  pulse_.heard(core_->env.now());  // nothing was read since
+  pulse_.excuse(core_->env.now());  // nothing was read since
   Message message = std::move(*std::exchange(stalled_, std::nullopt));
   incoming_.push_from_line(message);
   incoming_.leave_line();

@@ -1,50 +1,24 @@
 // Storage on the file system of this machine, by POSIX calls.
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <system_error>
 
+#include "shoal/base/path_error.h"
 #include "shoal/base/storage.h"
 
 namespace shoal {
 namespace {
-
-/// "cannot `verb` `path`: `cause`; what to do", of the kind that the error number means.
-Error path_error(std::string_view verb, const std::string& path, int number) {
-  std::string sentence = "cannot ";
-  sentence.append(verb).append(" ").append(path).append(": ").append(std::generic_category().message(number));
-  switch (number) {
-    case ENOENT:
-      return not_found(std::move(sentence));
-    case EACCES:
-    case EPERM:
-      return failed_precondition(sentence + "; check the owner and the permissions, or choose another folder");
-    case EROFS:
-      return failed_precondition(sentence + "; choose a folder that can be written");
-    case ENOTDIR:
-      return failed_precondition(sentence + "; a part of this path is a file");
-    case EISDIR:
-    case EEXIST:
-    case ENOTEMPTY:
-    case ENAMETOOLONG:
-    case ELOOP:
-    case EINVAL:
-    case EXDEV:
-      return failed_precondition(std::move(sentence));
-    case ENOSPC:
-    case EDQUOT:
-      return unavailable(sentence + "; free some space");
-    default:
-      return unavailable(std::move(sentence));
-  }
-}
 
 template <class Call>
 auto retry_interrupted(Call call) {
@@ -151,6 +125,44 @@ Result<std::unique_ptr<WritableFile>> open_writable(const std::string& path, int
   return std::make_unique<PosixWritableFile>(descriptor, path);
 }
 
+/// By flock(): Linux carries it to servers of NFS and SMB too, and lets go of it when its process ends.
+class PosixLock final : public StorageLock {
+ public:
+  explicit PosixLock(int descriptor) : descriptor_(descriptor) {}
+  ~PosixLock() override { ::close(descriptor_); }
+
+ private:
+  int descriptor_;
+};
+
+std::string first_line_of(int descriptor) {
+  char text[512];
+  const ssize_t count = retry_interrupted([&] { return ::pread(descriptor, text, sizeof text, 0); });
+  const std::string_view all(text, size_t(std::max<ssize_t>(0, count)));
+  return std::string(all.substr(0, all.find('\n')));
+}
+
+Result<std::unique_ptr<StorageLock>> lock_file(const std::string& path, std::string_view note) {
+  const int descriptor =
+      retry_interrupted([&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666); });
+  if (descriptor < 0) return path_error("lock", path, errno);
+  auto lock = std::make_unique<PosixLock>(descriptor);
+  if (retry_interrupted([&] { return ::flock(descriptor, LOCK_EX | LOCK_NB); }) != 0) {
+    const int number = errno;
+    if (number == ENOLCK || number == EOPNOTSUPP || number == ENOSYS) {
+      return failed_precondition("cannot lock " + path + ": this file system has no locks");
+    }
+    if (number != EWOULDBLOCK) return path_error("lock", path, number);
+    const std::string holder = first_line_of(descriptor);
+    return unavailable(path + " is held by " + (holder.empty() ? "another process" : holder));
+  }
+  const std::string line = std::string(note) + "\n";
+  if (::ftruncate(descriptor, 0) != 0 ||
+      retry_interrupted([&] { return ::pwrite(descriptor, line.data(), line.size(), 0); }) != ssize_t(line.size()))
+    return path_error("write", path, errno);
+  return lock;
+}
+
 FileInfo info_of(int folder, const char* name) {
   FileInfo info;
   info.name = name;
@@ -238,6 +250,32 @@ class FileStorage final : public Storage {
   }
 
   bool exists(const std::string& path) override { return ::access(path.c_str(), F_OK) == 0; }
+
+  Result<std::unique_ptr<StorageLock>> lock(const std::string& path, std::string_view note) override {
+    return lock_file(path, note);
+  }
+
+  Result<std::string> make_temporary_folder(const std::string& prefix) override {
+    std::string folder = prefix + "XXXXXX";
+    if (!::mkdtemp(folder.data())) return path_error("make a temporary folder", prefix + "XXXXXX", errno);
+    return folder;
+  }
+
+  std::string unique_name() override {
+    char text[48];
+    std::snprintf(text, sizeof text, "%016llx-%llu", static_cast<unsigned long long>(id_),
+                  static_cast<unsigned long long>(next_++));
+    return text;
+  }
+
+ private:
+  static uint64_t random_id() {
+    uint64_t id = 0;
+    SHOAL_CHECK(::getentropy(&id, sizeof id) == 0);
+    return id;
+  }
+  const uint64_t id_ = random_id();
+  std::atomic<uint64_t> next_{0};
 };
 
 }  // namespace

@@ -1,6 +1,8 @@
 #pragma once
 /// The disk as a task sees it that can be killed: from then on, every call is Cancelled and changes nothing.
+#include <functional>
 #include <memory>
+#include <vector>
 
 #include "shoal/base/storage.h"
 
@@ -8,10 +10,13 @@ namespace shoal {
 
 class KillableStorage final : public Storage {
  public:
-  explicit KillableStorage(std::unique_ptr<Storage> disk) : disk_(std::move(disk)), killed_(std::make_shared<bool>(false)) {}
+  /// `before`: called before each call that reads or changes anything; it may kill.
+  explicit KillableStorage(std::shared_ptr<Storage> disk, std::function<void()> before = {})
+      : disk_(std::move(disk)), state_(std::make_shared<State>(State{std::move(before), false})) {}
 
-  void kill() { *killed_ = true; }
-  bool killed() const { return *killed_; }
+  /// Locks are let go.
+  void kill();
+  bool killed() const { return state_->killed; }
 
   Result<std::unique_ptr<WritableFile>> create(const std::string& path) override;
   Result<std::unique_ptr<WritableFile>> append(const std::string& path) override;
@@ -23,10 +28,26 @@ class KillableStorage final : public Storage {
   Result<void> sync_folder(const std::string& path) override;
   Result<std::vector<FileInfo>> list(const std::string& path) override;
   bool exists(const std::string& path) override;
+  Result<std::unique_ptr<StorageLock>> lock(const std::string& path, std::string_view note) override;
+  Result<std::string> make_temporary_folder(const std::string& prefix) override;
+  std::string unique_name() override { return disk_->unique_name(); }
 
  private:
-  std::unique_ptr<Storage> disk_;
-  std::shared_ptr<bool> killed_;  // open files look at it too
+  friend class KillableFile;
+  friend class KillableReader;
+  struct State {
+    std::function<void()> before;
+    bool killed;
+    /// False: dead, maybe only just.
+    bool alive() const {
+      if (!killed && before) before();
+      return !killed;
+    }
+  };
+  class HeldLock;
+  std::shared_ptr<Storage> disk_;
+  std::shared_ptr<State> state_;  // open files look at it too
+  std::shared_ptr<std::vector<HeldLock*>> locks_ = std::make_shared<std::vector<HeldLock*>>();
 };
 
 }  // namespace shoal

@@ -11,6 +11,7 @@
 #include "guarded.h"
 #include "loop.h"
 #include "pool.h"
+#include "shoal/base/blocking.h"
 #include "shoal/base/cpu.h"
 #include "shoal/base/event_loop.h"
 #include "signals.h"
@@ -40,6 +41,7 @@ class ProductionEnvironment final : public Environment {
   BufferPool& buffers() override { return *buffers_; }
   Logger& log() override { return log_; }
   uint64_t entropy() override;
+  const ProcessInfo& process() const override { return process_; }
   StopToken interrupted() override { return interrupted_.token(); }
 
   boost::asio::io_context* context() { return loop_.context(); }
@@ -52,6 +54,7 @@ class ProductionEnvironment final : public Environment {
   bool in_inline_work_ = false;  // strand only
   std::shared_ptr<BufferPool> buffers_;
   std::unique_ptr<Storage> storage_;
+  const ProcessInfo process_;
   Logger log_;
   StopSource interrupted_;
   const Duration spin_;
@@ -62,21 +65,21 @@ class ProductionEnvironment final : public Environment {
   std::optional<SignalWatch> signals_;
 };
 
-Duration default_spin() {
+Duration default_spin(int usable_cores) {
   constexpr int kCoresMany = 8;
-  static const bool many = usable_cores() >= kCoresMany;
-  return many ? std::chrono::microseconds(20) : std::chrono::microseconds(0);
+  return usable_cores >= kCoresMany ? std::chrono::microseconds(20) : std::chrono::microseconds(0);
 }
 
 ProductionEnvironment::ProductionEnvironment(ProductionOptions options)
     : offload_inline_(options.offload_inline),
       buffers_(options.buffers ? std::move(options.buffers) : BufferPool::create()),
       storage_(make_file_storage()),
+      process_(options.process ? std::move(*options.process) : read_process_info()),
       log_(options.sink ? std::move(options.sink) : stderr_sink(), std::move(options.task), [this] { return wall_now(); }),
       interrupted_(std::move(options.stop)),
-      spin_(options.spin.value_or(default_spin())),
+      spin_(options.spin.value_or(default_spin(process_.usable_cores))),
       loop_(spin_),
-      pool_(options.pool_threads > 0 ? options.pool_threads : usable_cores()),
+      pool_(options.pool_threads > 0 ? options.pool_threads : process_.usable_cores),
       compute_(loop_),
       transports_(std::move(options.transports)) {
   if (options.handle_signals) {
@@ -159,6 +162,12 @@ boost::asio::io_context* event_loop(Environment& environment) {
 Duration event_loop_spin(Environment& environment) {
   auto* production = dynamic_cast<ProductionEnvironment*>(&environment);
   return production ? production->spin() : Duration::zero();
+}
+
+Result<void> block_until(Environment& env, SteadyTime when) {
+  if (!dynamic_cast<ProductionEnvironment*>(&env)) return env.run(env.sleep_until(when));  // others go on in virtual time
+  std::this_thread::sleep_for(when - env.now());
+  return {};
 }
 
 int usable_cores() {

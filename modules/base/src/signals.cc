@@ -5,8 +5,13 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
 
 #include "guarded.h"
 #include "shoal/base/check.h"
@@ -14,12 +19,9 @@
 namespace shoal {
 namespace {
 
-// Signals belong to the process, and a handler can reach nothing else: hence these globals, used by one SignalWatch.
-std::atomic<bool> watched{false};
+// Signals belong to the process, and a handler can reach nothing else: hence globals here.
 std::atomic<int> signals_seen{0};
 std::atomic<int> pipe_writer{-1};
-int pipe_reader = -1;
-struct sigaction previous_interrupt, previous_terminate;
 
 static_assert(std::atomic<int>::is_always_lock_free);
 
@@ -34,8 +36,10 @@ extern "C" void shoal_on_signal(int number) {
   errno = saved_errno;
 }
 
+void write_letter(char letter) { SHOAL_CHECK(::write(pipe_writer.load(), &letter, 1) == 1); }
+
 /// The letter that came through the pipe.
-char read_letter() {
+char read_letter(int pipe_reader) {
   for (;;) {
     char letter = 0;
     const ssize_t count = ::read(pipe_reader, &letter, 1);
@@ -56,35 +60,119 @@ std::thread start_quiet_thread(Work work) {
 
 }  // namespace
 
-SignalWatch::SignalWatch(Work first) : first_(std::move(first)) {
-  SHOAL_CHECK(!watched.exchange(true));  // one environment with handle_signals at a time
+/// All that live, and what they share: the handlers, and the thread to which those pass a signal on. Any thread.
+class SignalWatchers {
+ public:
+  void add(SignalWatch& watch);
+  void remove(SignalWatch& watch);
+
+ private:
+  void begin();  // before the first comes
+  void end();    // after the last went
+  void pass_on();
+  void tell_all();
+
+  std::mutex changing_;  // held for the whole of add() and remove(): begin() and end() take their time
+  std::mutex mutex_;     // guards the next four
+  std::condition_variable told_one_;
+  std::vector<SignalWatch*> alive_;
+  SignalWatch* being_told_ = nullptr;
+  bool signalled_ = false;
+
+  int pipe_reader_ = -1;
+  std::thread thread_;
+  struct sigaction previous_interrupt_ {};
+  struct sigaction previous_terminate_ {};
+};
+
+namespace {
+
+/// Never destroyed: a watch may outlive what is static here.
+SignalWatchers& watchers() {
+  static SignalWatchers& all = *new SignalWatchers;
+  return all;
+}
+
+}  // namespace
+
+void SignalWatchers::begin() {
   int ends[2];
   SHOAL_CHECK(::pipe2(ends, O_CLOEXEC) == 0);
-  pipe_reader = ends[0];
+  pipe_reader_ = ends[0];
   pipe_writer = ends[1];
   signals_seen = 0;
-  thread_ = start_quiet_thread([this] {
-    if (read_letter() == 's') {
-      run_guarded(first_, "what a signal starts");
-      read_letter();  // 'q'
-    }
-  });
+  signalled_ = false;
+  thread_ = start_quiet_thread([this] { pass_on(); });
   struct sigaction action{};
   action.sa_handler = shoal_on_signal;
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
-  ::sigaction(SIGINT, &action, &previous_interrupt);
-  ::sigaction(SIGTERM, &action, &previous_terminate);
+  ::sigaction(SIGINT, &action, &previous_interrupt_);
+  ::sigaction(SIGTERM, &action, &previous_terminate_);
 }
 
-SignalWatch::~SignalWatch() {
-  ::sigaction(SIGINT, &previous_interrupt, nullptr);
-  ::sigaction(SIGTERM, &previous_terminate, nullptr);
-  SHOAL_CHECK(::write(pipe_writer.load(), "q", 1) == 1);
+void SignalWatchers::end() {
+  ::sigaction(SIGINT, &previous_interrupt_, nullptr);
+  ::sigaction(SIGTERM, &previous_terminate_, nullptr);
+  write_letter('q');
   thread_.join();
-  ::close(pipe_reader);
+  ::close(pipe_reader_);
   ::close(pipe_writer.exchange(-1));
-  watched = false;
 }
+
+void SignalWatchers::pass_on() {
+  for (;;) {
+    const char letter = read_letter(pipe_reader_);
+    if (letter == 'q') return;
+    if (letter == 's') {
+      const std::lock_guard lock(mutex_);
+      signalled_ = true;
+    }
+    tell_all();
+  }
+}
+
+/// No lock is held across a call: it may post to environments, and take their locks.
+void SignalWatchers::tell_all() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    const auto next = std::find_if(alive_.begin(), alive_.end(), [](const SignalWatch* watch) { return !watch->told_; });
+    if (!signalled_ || next == alive_.end()) return;
+    being_told_ = *next;
+    being_told_->told_ = true;
+    lock.unlock();
+    run_guarded(being_told_->first_, "what a signal starts");
+    lock.lock();
+    being_told_ = nullptr;
+    told_one_.notify_all();
+  }
+}
+
+void SignalWatchers::add(SignalWatch& watch) {
+  const std::lock_guard changing(changing_);
+  bool is_first = false;
+  {
+    const std::lock_guard lock(mutex_);
+    is_first = alive_.empty();
+    alive_.push_back(&watch);
+  }
+  if (is_first) begin();
+  else write_letter('n');  // look whether the new one is to be told
+}
+
+void SignalWatchers::remove(SignalWatch& watch) {
+  const std::lock_guard changing(changing_);
+  bool was_last = false;
+  {
+    std::unique_lock lock(mutex_);
+    told_one_.wait(lock, [&] { return being_told_ != &watch; });
+    std::erase(alive_, &watch);
+    was_last = alive_.empty();
+  }
+  if (was_last) end();
+}
+
+SignalWatch::SignalWatch(Work first) : first_(std::move(first)) { watchers().add(*this); }
+SignalWatch::~SignalWatch() { watchers().remove(*this); }
 
 }  // namespace shoal

@@ -1,23 +1,24 @@
 #pragma once
 /// SIGINT and SIGTERM of this process.
-#include <thread>
-
 #include "shoal/base/function.h"
 
 namespace shoal {
 
 /// While it lives, the first SIGINT or SIGTERM runs `first` (on a thread of its own, so that a strand that is busy does
-/// not hold it up), and the second ends the process at once with status 128 + its number. One at a time in a process.
+/// not hold it up), and the second ends the process at once with status 128 + its number. Any number of them at a time, on
+/// any threads: a signal is for all, one after another. One that is made while the process is about to end, since others
+/// that live have had the first signal, is told at once; when the last one is gone, the next signal is a first one again.
 class SignalWatch {
  public:
   explicit SignalWatch(Work first);
-  ~SignalWatch();  ///< puts back the handlers that were there
+  ~SignalWatch();  ///< waits until `first` has run, if it is running; the last one puts back the handlers that were there
   SignalWatch(const SignalWatch&) = delete;
   SignalWatch& operator=(const SignalWatch&) = delete;
 
  private:
+  friend class SignalWatchers;
   Work first_;
-  std::thread thread_;
+  bool told_ = false;  // guarded by the watchers
 };
 
 }  // namespace shoal

@@ -1,7 +1,5 @@
 #include "shoal/base/storage.h"
 
-#include <unistd.h>
-
 namespace shoal {
 namespace {
 
@@ -32,8 +30,7 @@ Result<std::string> Storage::read_all(const std::string& path, uint64_t size_byt
 }
 
 Result<void> Storage::write_atomically(const std::string& path, std::string_view contents) {
-  // The thread's number keeps two writers of one file apart.
-  const std::string temporary = path + ".tmp-" + std::to_string(gettid());
+  const std::string temporary = path + ".tmp-" + unique_name();
   Result<void> written = write_synced(*this, temporary, contents);
   if (written) written = rename(temporary, path);
   if (!written) {

@@ -17,11 +17,19 @@ std::string quoted(const std::string& task) { return "task \"" + task + "\""; }
 
 VirtualEnvironment::VirtualEnvironment(VirtualWorld::State& world, VirtualTaskOptions options, uint64_t number)
     : world_(world),
+      number_(number),
       offload_duration_(options.offload_duration),
-      storage_(make_file_storage()),
+      offload_jitter_(options.offload_jitter),
+      process_(std::move(options.process)),
+      wall_clock_(std::move(options.wall_clock)),
+      storage_(options.storage ? std::move(options.storage) : std::shared_ptr<Storage>(make_file_storage()),
+               [this, ask = std::move(options.before_storage_call)] {
+                 if (ask) storage_time_ += ask();
+               }),
       buffers_(BufferPool::create()),
       log_(std::move(options.sink), std::move(options.task), [this] { return wall_now(); }),
       entropy_(fold_in(fold_in(world.seed, "entropy"), number)),
+      durations_(fold_in(fold_in(world.seed, "durations"), number)),
       transports_(std::move(options.transports)) {}
 
 VirtualEnvironment::~VirtualEnvironment() {
@@ -29,6 +37,7 @@ VirtualEnvironment::~VirtualEnvironment() {
 }
 
 WallTime VirtualEnvironment::wall_now() const {
+  if (wall_clock_) return wall_clock_(world_.now);
   constexpr std::chrono::seconds kStart(1'700'000'000);  // some moment of 2023
   return WallTime(kStart + world_.now.time_since_epoch());
 }
@@ -63,15 +72,17 @@ Task<Result<void>> VirtualEnvironment::sleep_until(SteadyTime when, StopToken st
 Task<Result<void>> VirtualEnvironment::offload(Work work) {
   if (killed()) co_return refuse();
   const SteadyTime begin = std::max(world_.now, compute_free_at_);
-  compute_free_at_ = begin + offload_duration_;
-  const SteadyTime end = compute_free_at_;
+  SteadyTime end = compute_free_at_ = begin + draw_offload_duration();
   VirtualWaiter waiter(*this);
   waiter.resume_at(begin);
   co_await waiter;
   if (killed()) co_return cancelled();
   VirtualEnvironment* strand = std::exchange(world_.current, nullptr);  // the work is on the compute thread
+  storage_time_ = {};
   run_guarded(work, "offloaded work");
   world_.current = strand;
+  end += storage_time_;
+  compute_free_at_ = std::max(compute_free_at_, end);
   if (end > world_.now) {
     waiter.resume_at(end);
     co_await waiter;
@@ -79,6 +90,23 @@ Task<Result<void>> VirtualEnvironment::offload(Work work) {
   if (killed()) co_return cancelled();
   co_return Result<void>();
 }
+
+Duration VirtualEnvironment::draw_offload_duration() {
+  if (offload_jitter_ <= Duration::zero()) return offload_duration_;
+  return offload_duration_ + Duration(int64_t(durations_.below(uint64_t(offload_jitter_.count()))));
+}
+
+void VirtualEnvironment::sometimes(std::string_view mark) {
+  const auto known = world_.marks.find(mark);
+  if (known == world_.marks.end()) {
+    world_.marks.emplace(mark, 1);
+  } else {
+    ++known->second;
+  }
+}
+
+/// A program is resumed after whatever ran of its task; so something has to.
+void VirtualEnvironment::begin_program() { post([] {}); }
 
 void VirtualEnvironment::parallel_for(int64_t count, int64_t grain, const UniqueFunction<void(int64_t, int64_t)>& body) {
   SHOAL_CHECK(grain >= 1);
@@ -130,6 +158,12 @@ void VirtualEnvironment::run_until_done(Task<void> entry) {
     world_.current = nullptr;
   } else {
     post([&entry] { entry.start(); });
+  }
+  VirtualEnvironment* const waiting = world_.program_on_this_thread();
+  if (waiting) {
+    SHOAL_CHECK(waiting == this);  // a program runs its own task
+    if (!entry.done()) program_->wait_for(entry);
+    return;
   }
   while (!entry.done()) {
     const bool went_on = world_.step(SteadyTime::max());

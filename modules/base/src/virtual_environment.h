@@ -6,6 +6,7 @@
 #include "killable_storage.h"
 #include "shoal/base/random.h"
 #include "transports.h"
+#include "virtual_program.h"
 #include "virtual_world.h"
 
 namespace shoal {
@@ -27,14 +28,22 @@ class VirtualEnvironment final : public Environment, private JobPool {
   Storage& storage() override { return storage_; }
   BufferPool& buffers() override { return *buffers_; }
   Logger& log() override { return log_; }
+  const ProcessInfo& process() const override { return process_; }
   uint64_t entropy() override { return entropy_.next_u64(); }
   StopToken interrupted() override { return interrupted_.token(); }
+  void sometimes(std::string_view mark) override;
 
   void kill();
   void interrupt() { interrupted_.request_stop(); }
   void end_transports() { transports_.clear(); }
   bool killed() const { return storage_.killed(); }
   const std::string& name() const { return log_.task(); }
+  uint64_t number() const { return number_; }
+  bool frozen() const { return frozen_; }
+  void set_frozen(bool frozen) { frozen_ = frozen; }
+  RunningProgram* program() const { return program_.get(); }
+  void set_program(std::shared_ptr<RunningProgram> program) { program_ = std::move(program); }
+  void begin_program();
 
  private:
   friend class VirtualWaiter;
@@ -44,8 +53,15 @@ class VirtualEnvironment final : public Environment, private JobPool {
   /// A call of a killed task: Cancelled, and the end of the process if it does not take the hint.
   Error refuse();
 
+  Duration draw_offload_duration();
+
   VirtualWorld::State& world_;
-  const Duration offload_duration_;
+  const uint64_t number_;
+  const Duration offload_duration_, offload_jitter_;
+  const ProcessInfo process_;
+  const std::function<WallTime(SteadyTime)> wall_clock_;
+  Duration storage_time_{};  // that calls of storage took in the present work
+  bool frozen_ = false;
   SteadyTime compute_free_at_{};  // the compute thread does one work at a time, in virtual time too
   std::deque<Work> jobs_;
   bool in_job_ = false;
@@ -54,9 +70,10 @@ class VirtualEnvironment final : public Environment, private JobPool {
   KillableStorage storage_;
   std::shared_ptr<BufferPool> buffers_;
   Logger log_;
-  RandomStream entropy_;
+  RandomStream entropy_, durations_;
   StopSource interrupted_;
   Transports transports_;
+  std::shared_ptr<RunningProgram> program_;
 };
 
 }  // namespace shoal

@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "shoal/base/random.h"
 #include "shoal/base/virtual.h"
 
 namespace shoal {
@@ -44,17 +46,28 @@ struct VirtualWorld::State {
     VirtualWaiter* waiter;  // null: run `work`
   };
 
-  explicit State(uint64_t seed_of_all) : seed(seed_of_all) {}
+  using Queue = std::map<Key, Happening>;
+
+  explicit State(const VirtualWorldOptions& options)
+      : seed(options.seed), shuffled(options.shuffled), order(fold_in(RandomKey(options.seed), "order")) {}
 
   Key add(SteadyTime when, Happening happening);
   /// The next one runs, and the clock goes there. False if there is none up to `until`.
   bool step(SteadyTime until);
+  Queue::iterator choose(SteadyTime until);
+  /// Programs of `env` that wait for what has come.
+  void resume_program(VirtualEnvironment& env);
+  VirtualEnvironment* program_on_this_thread() const;
 
   const uint64_t seed;
+  const bool shuffled;
+  RandomStream order;
   SteadyTime now{};
   uint64_t next_number = 0;
-  std::map<Key, Happening> queue;
+  Queue queue;
   VirtualEnvironment* current = nullptr;  // whose strand it is at the moment
+  std::map<std::string, uint64_t, std::less<>> marks;
+  uint64_t trace = 0;
   std::vector<std::unique_ptr<VirtualEnvironment>> environments;
 };
 

@@ -1,11 +1,13 @@
 #include "folder.h"
 
 #include <algorithm>
-#include <optional>
+#include <map>
 #include <set>
 
 namespace shoal::checkpoint {
 namespace {
+
+constexpr auto kAbandonedAfter = std::chrono::hours(1);
 
 /// A file name taken apart: "model.ckpt-5" and "data-00000-of-00001".
 struct Parts {
@@ -22,14 +24,66 @@ std::optional<Parts> parts_of(std::string_view file_name) {
   return Parts{*step, file_name.substr(dot + 1)};
 }
 
+bool is_temporary(const Parts& parts) { return parts.rest.find(kTemporary) != std::string_view::npos; }
+
+/// Failure is no matter: nothing refers to what is removed by this, and the next save tries again.
+void try_to_remove(Storage& storage, const std::string& model_dir, const std::string& file) {
+  (void)storage.remove(join_path(model_dir, file));
+}
+
+/// Data files beside an index that does not name them: of a save of the same step that was killed. All data files of a save
+/// end alike ("-of-00002", "-of-00002.2"), so the index is read only where two saves are seen.
+void remove_unnamed_data(Storage& storage, const std::string& model_dir, const std::string& name,
+                         const std::vector<std::string>& files) {
+  std::set<std::string> endings;
+  for (const std::string& file : files) {
+    if (const size_t ending = file.find("-of-"); ending != std::string::npos) endings.insert(file.substr(ending));
+  }
+  if (endings.size() < 2) return;
+  const Result<std::string> text = storage.read_all(join_path(model_dir, name + ".index"));
+  const Result<Manifest> manifest = text ? decode_manifest(*text) : Result<Manifest>(text.error());
+  if (!manifest) return;
+  for (const std::string& file : files) {
+    const auto named = [&](const DataFile& data) { return data.name == file; };
+    const bool is_data = file.starts_with(name + ".data-");
+    if (is_data && std::none_of(manifest->files.begin(), manifest->files.end(), named)) {
+      try_to_remove(storage, model_dir, file);
+    }
+  }
+}
+
+/// What nobody refers to among `files` of the checkpoint `name`; they were last touched at `touched`.
+void remove_leftovers_of(Storage& storage, const std::string& model_dir, const FolderState& state, const std::string& name,
+                         const std::vector<std::string>& files, WallTime touched) {
+  const auto has = [&](const std::string& file) { return std::find(files.begin(), files.end(), file) != files.end(); };
+  const std::string mark = unlisted_mark(name);
+  const bool listed = state.pointer && std::find(state.pointer->retained.begin(), state.pointer->retained.end(), name) !=
+                                           state.pointer->retained.end();
+  if (listed && has(mark)) try_to_remove(storage, model_dir, mark);
+  if (state.now - touched < kAbandonedAfter) return;
+  if (!has(name + ".index")) {
+    for (const std::string& file : files) {
+      if (file == mark || file.starts_with(name + ".data-")) try_to_remove(storage, model_dir, file);
+    }
+  } else if (state.pointer && !listed && has(mark)) {
+    remove_checkpoint(storage, model_dir, state.listing, name, {});
+  } else {
+    remove_unnamed_data(storage, model_dir, name, files);
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> files_of(const std::vector<FileInfo>& listing, std::string_view name) {
   std::vector<std::string> files;
   for (const FileInfo& file : listing) {
     const std::optional<Parts> parts = parts_of(file.name);
-    if (file.is_folder || !parts || checkpoint_name(parts->step) != name) continue;
+    if (file.is_folder || !parts || checkpoint_name(parts->step) != name || is_temporary(*parts)) continue;
     files.insert(parts->rest == "index" ? files.begin() : files.end(), file.name);
+  }
+  // The mark says what is to become of the rest, for as long as there is any.
+  if (const auto mark = std::find(files.begin(), files.end(), unlisted_mark(name)); mark != files.end()) {
+    std::rotate(mark, mark + 1, files.end());
   }
   return files;
 }
@@ -44,18 +98,19 @@ std::vector<int64_t> indexed_steps(const std::vector<FileInfo>& listing) {
   return steps;
 }
 
-void remove_leftovers(Storage& storage, const std::string& model_dir, const std::vector<FileInfo>& listing) {
-  const std::vector<int64_t> indexed = indexed_steps(listing);
-  for (const FileInfo& file : listing) {
+void remove_leftovers(Storage& storage, const std::string& model_dir, const FolderState& state) {
+  std::map<std::string, WallTime> touched;  // by checkpoint
+  for (const FileInfo& file : state.listing) {
+    if (file.is_folder) continue;
     const std::optional<Parts> parts = parts_of(file.name);
-    if (!file.is_folder && file.name.starts_with("checkpoint.tmp-")) {  // Storage::write_atomically(), killed
-      (void)storage.remove(join_path(model_dir, file.name));
-    }
-    if (file.is_folder || !parts) continue;
-    const bool temporary = parts->rest.ends_with(".tmp");
-    const bool orphan = parts->rest.starts_with("data-") && !std::binary_search(indexed.begin(), indexed.end(), parts->step);
-    // Failure is no matter: nothing refers to these files, and the next save tries again.
-    if (temporary || orphan) (void)storage.remove(join_path(model_dir, file.name));
+    const bool temporary = parts ? is_temporary(*parts) : file.name.starts_with("checkpoint.tmp-");  // write_atomically()
+    if (temporary && state.now - file.modified >= kAbandonedAfter) try_to_remove(storage, model_dir, file.name);
+    if (temporary || !parts) continue;
+    WallTime& last = touched.try_emplace(checkpoint_name(parts->step), file.modified).first->second;
+    last = std::max(last, file.modified);
+  }
+  for (const auto& [name, last] : touched) {
+    remove_leftovers_of(storage, model_dir, state, name, files_of(state.listing, name), last);
   }
 }
 
@@ -63,9 +118,9 @@ void remove_checkpoint(Storage& storage, const std::string& model_dir, const std
                        std::string_view name, const WarningSink& warn) {
   for (const std::string& file : files_of(listing, name)) {
     const Result<void> removed = storage.remove(join_path(model_dir, file));
-    if (!removed && removed.error().kind() != ErrorKind::kNotFound && warn) {
-      warn("old checkpoint " + std::string(name) + " could not be deleted: " + removed.error().message());
-    }
+    if (removed || removed.error().kind() == ErrorKind::kNotFound) continue;
+    if (warn) warn("old checkpoint " + std::string(name) + " could not be deleted: " + removed.error().message());
+    return;
   }
 }
 

@@ -27,30 +27,42 @@ Result<void> check_names(const SaveInfo& info) {
   return {};
 }
 
-/// `names` and `name` at their end, without those that are gone or over keep_max. The ones over it go to `leaving`.
-std::vector<std::string> retained_with(const std::vector<std::string>& names, const std::string& name,
-                                       const std::vector<FileInfo>& listing, const CommitOptions& options,
-                                       std::vector<std::string>& leaving) {
-  const std::vector<int64_t> indexed = indexed_steps(listing);
+/// What a save makes of the list.
+struct ListChange {
   std::vector<std::string> retained;
+  std::vector<std::string> deleted;  // they leave the list, and go
+  std::vector<std::string> kept;     // they leave the list, and stay on disk
+};
+
+/// `names` and `name` at their end, without those that are gone or over keep_max.
+ListChange list_with(const std::vector<std::string>& names, const std::string& name, const std::vector<FileInfo>& listing,
+                     const CommitOptions& options) {
+  const std::vector<int64_t> indexed = indexed_steps(listing);
+  ListChange change;
+  std::vector<std::string>& retained = change.retained;
   for (const std::string& old : names) {
     if (old != name && std::binary_search(indexed.begin(), indexed.end(), *step_of(old))) retained.push_back(old);
   }
   int64_t over = options.keep_max > 0 ? int64_t(retained.size()) + 1 - options.keep_max : 0;
   std::erase_if(retained, [&](const std::string& old) {
     if (over <= 0 || options.pinned.contains(old)) return false;
-    leaving.push_back(old);
+    const bool stays = options.keeps_for_good && options.keeps_for_good(old);
+    (stays ? change.kept : change.deleted).push_back(old);
     --over;
     return true;
   });
   retained.push_back(name);
-  return retained;
+  return change;
 }
 
 class FolderWriter final : public Writer {
  public:
   FolderWriter(Storage& storage, std::string model_dir, int64_t global_step)
-      : storage_(storage), model_dir_(std::move(model_dir)), step_(global_step), name_(checkpoint_name(global_step)) {}
+      : storage_(storage),
+        model_dir_(std::move(model_dir)),
+        step_(global_step),
+        name_(checkpoint_name(global_step)),
+        temporary_(std::string(kTemporary) + "-" + storage.unique_name()) {}
   ~FolderWriter() override { abandon(); }
 
   Result<void> begin();
@@ -63,13 +75,16 @@ class FolderWriter final : public Writer {
   enum class Phase { kWriting, kRenaming, kIndexed, kDone };
 
   std::string path_of(const std::string& file_name) const { return join_path(model_dir_, file_name); }
-  std::string temporary_name(size_t file) const { return name_ + ".data-" + five_digits(file) + ".tmp"; }
+  std::string temporary_name(size_t file) const { return name_ + ".data-" + five_digits(file) + temporary_; }
   std::string index_name() const { return name_ + ".index"; }
+  std::string temporary_index_name() const { return index_name() + temporary_; }
+  void clear_leftovers();
   Error not_saved(Error error) const;
   Result<Manifest> make_manifest(SaveInfo info, const std::vector<FileInfo>& listing) const;
   Result<void> write_index(const std::string& text);
+  Result<void> mark_unlisted(const std::string& name, const std::vector<FileInfo>& listing);
   Result<Saved> publish(SaveInfo info, const CommitOptions& options);
-  Result<void> delete_old(const Manifest& manifest, const std::vector<std::string>& leaving, const WarningSink& warn);
+  Result<void> delete_old(const Manifest& manifest, const std::vector<std::string>& deleted, const WarningSink& warn);
   void abandon();
   bool index_may_be_ours() const;
   bool may_be_listed() const;
@@ -78,9 +93,11 @@ class FolderWriter final : public Writer {
   std::string model_dir_;
   int64_t step_;
   std::string name_;
+  std::string temporary_;  // ends the names of files being written: nobody else writes them, on any host
   Phase phase_ = Phase::kWriting;
   std::vector<std::unique_ptr<DataFileWriter>> files_;
   std::vector<std::string> renamed_;  // final names of data files, those in place
+  bool marked_ = false;  // this save set the mark of the unlisted on its checkpoint
   std::string index_text_;
 };
 
@@ -95,10 +112,19 @@ Error FolderWriter::not_saved(Error error) const {
 Result<void> FolderWriter::begin() {
   if (step_ < 0) return invalid_argument("a checkpoint of global step " + std::to_string(step_));
   if (Result<void> made = storage_.make_folders(model_dir_); !made) return not_saved(std::move(made).error());
-  Result<std::vector<FileInfo>> listing = storage_.list(model_dir_);
-  if (!listing) return not_saved(std::move(listing).error());
-  remove_leftovers(storage_, model_dir_, *listing);
   return {};
+}
+
+/// The time is that of the file just created, on the clock of whoever keeps the folder: hosts may disagree about theirs.
+void FolderWriter::clear_leftovers() {
+  const Result<std::vector<FileInfo>> listing = storage_.list(model_dir_);
+  if (!listing) return;  // commit() needs it, and tells
+  const auto ours = std::find_if(listing->begin(), listing->end(),
+                                 [&](const FileInfo& file) { return file.name == temporary_name(0); });
+  if (ours == listing->end()) return;
+  Result<std::optional<PointerFile>> pointer = read_pointer(storage_, model_dir_);
+  remove_leftovers(storage_, model_dir_,
+                   {.listing = *listing, .pointer = pointer ? std::move(*pointer) : std::nullopt, .now = ours->modified});
 }
 
 Result<int> FolderWriter::add_file(ArenaLayout layout) {
@@ -108,6 +134,7 @@ Result<int> FolderWriter::add_file(ArenaLayout layout) {
   Result<std::unique_ptr<DataFileWriter>> file = DataFileWriter::create(storage_, path, std::move(layout), step_);
   if (!file) return not_saved(std::move(file).error());
   files_.back() = std::move(file).value();
+  if (files_.size() == 1) clear_leftovers();
   return int(files_.size()) - 1;
 }
 
@@ -173,12 +200,21 @@ Result<Manifest> FolderWriter::make_manifest(SaveInfo info, const std::vector<Fi
 }
 
 Result<void> FolderWriter::write_index(const std::string& text) {
-  const std::string temporary = path_of(index_name() + ".tmp");
+  const std::string temporary = path_of(temporary_index_name());
   SHOAL_TRY(std::unique_ptr<WritableFile> file, storage_.create(temporary));
   SHOAL_TRY_VOID(file->append({reinterpret_cast<const std::byte*>(text.data()), text.size()}));
   SHOAL_TRY_VOID(file->sync());
   SHOAL_TRY_VOID(file->close());
   return storage_.rename(temporary, path_of(index_name()));
+}
+
+/// Before the folder is synced, so that the mark is on disk when the checkpoint is unlisted.
+Result<void> FolderWriter::mark_unlisted(const std::string& name, const std::vector<FileInfo>& listing) {
+  const std::string mark = unlisted_mark(name);
+  if (std::any_of(listing.begin(), listing.end(), [&](const FileInfo& file) { return file.name == mark; })) return {};
+  if (name == name_) marked_ = true;
+  SHOAL_TRY(const std::unique_ptr<WritableFile> file, storage_.create(path_of(mark)));
+  return file->close();
 }
 
 Result<Saved> FolderWriter::publish(SaveInfo info, const CommitOptions& options) {
@@ -190,12 +226,15 @@ Result<Saved> FolderWriter::publish(SaveInfo info, const CommitOptions& options)
   SHOAL_TRY(const std::vector<FileInfo> listing, storage_.list(model_dir_));
   SHOAL_TRY(const std::optional<PointerFile> before, read_pointer(storage_, model_dir_));
   SHOAL_TRY(const Manifest manifest, make_manifest(std::move(info), listing));
+  const std::vector<std::string> listed = before ? before->retained : std::vector<std::string>{};
+  const bool is_listed = std::find(listed.begin(), listed.end(), name_) != listed.end();
 
   phase_ = Phase::kRenaming;
   for (size_t i = 0; i < files_.size(); ++i) {
     renamed_.push_back(manifest.files[i].name);
     SHOAL_TRY_VOID(storage_.rename(path_of(temporary_name(i)), path_of(renamed_.back())));
   }
+  if (!is_listed) SHOAL_TRY_VOID(mark_unlisted(name_, listing));
   // The data's names are on disk before an index that speaks of them.
   SHOAL_TRY_VOID(storage_.sync_folder(model_dir_));
   if (options.may_publish) SHOAL_TRY_VOID(options.may_publish());
@@ -203,24 +242,26 @@ Result<Saved> FolderWriter::publish(SaveInfo info, const CommitOptions& options)
   index_text_ = encode_manifest(manifest);
   phase_ = Phase::kIndexed;
   SHOAL_TRY_VOID(write_index(index_text_));
+  ListChange change = list_with(listed, name_, listing, options);
+  for (const std::string& old : change.deleted) SHOAL_TRY_VOID(mark_unlisted(old, listing));
   SHOAL_TRY_VOID(storage_.sync_folder(model_dir_));
 
-  std::vector<std::string> leaving;
-  PointerFile pointer{.newest = name_};
-  pointer.retained = retained_with(before ? before->retained : std::vector<std::string>{}, name_, listing, options, leaving);
+  const PointerFile pointer{.newest = name_, .retained = change.retained};
   SHOAL_TRY_VOID(storage_.write_atomically(path_of("checkpoint"), encode_pointer(pointer)));
   phase_ = Phase::kDone;
 
-  if (Result<void> deleted = delete_old(manifest, leaving, options.warn); !deleted && options.warn) {
+  // Failure is no matter: beside a listed one it means nothing, and the next save tries again.
+  if (!is_listed) (void)storage_.remove(path_of(unlisted_mark(name_)));
+  if (Result<void> deleted = delete_old(manifest, change.deleted, options.warn); !deleted && options.warn) {
     options.warn("old checkpoints could not be deleted: " + deleted.error().message());
   }
-  return Saved{name_, path_of(name_), pointer.retained, manifest.data_bytes()};
+  return Saved{name_, path_of(name_), std::move(change.retained), std::move(change.kept), manifest.data_bytes()};
 }
 
-Result<void> FolderWriter::delete_old(const Manifest& manifest, const std::vector<std::string>& leaving,
+Result<void> FolderWriter::delete_old(const Manifest& manifest, const std::vector<std::string>& deleted,
                                       const WarningSink& warn) {
   SHOAL_TRY(const std::vector<FileInfo> listing, storage_.list(model_dir_));
-  for (const std::string& old : leaving) remove_checkpoint(storage_, model_dir_, listing, old, warn);
+  for (const std::string& old : deleted) remove_checkpoint(storage_, model_dir_, listing, old, warn);
   for (const std::string& file : files_of(listing, name_)) {  // of an earlier save of this step
     const bool current = file == index_name() || std::any_of(manifest.files.begin(), manifest.files.end(),
                                                              [&](const DataFile& d) { return d.name == file; });
@@ -261,12 +302,13 @@ void FolderWriter::abandon() {
     files_[i].reset();
     (void)storage_.remove(path_of(temporary_name(i)));
   }
-  if (phase_ == Phase::kIndexed) (void)storage_.remove(path_of(index_name() + ".tmp"));
+  if (phase_ == Phase::kIndexed) (void)storage_.remove(path_of(temporary_index_name()));
   if (index_may_be_ours()) {
     if (may_be_listed()) return;
     (void)storage_.remove(path_of(index_name()));
   }
   for (const std::string& name : renamed_) (void)storage_.remove(path_of(name));
+  if (marked_) (void)storage_.remove(path_of(unlisted_mark(name_)));
 }
 
 }  // namespace

@@ -136,6 +136,13 @@ int32_t ClusterSpec::node_count() const {
   return int32_t(total);
 }
 
+std::optional<int32_t> ClusterSpec::position(std::string_view role, int32_t index) const {
+  const std::span<const Node> all = nodes(role);
+  const auto at = std::lower_bound(all.begin(), all.end(), index, index_less);
+  if (at == all.end() || at->index != index) return std::nullopt;
+  return int32_t(at - all.begin());
+}
+
 const std::string* ClusterSpec::address(std::string_view role, int32_t index) const {
   const std::span<const Node> all = nodes(role);
   const auto at = std::lower_bound(all.begin(), all.end(), index, index_less);

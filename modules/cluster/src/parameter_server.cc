@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "bounded_lines.h"
+#include "chief_seat.h"
 #include "server_reads.h"
 #include "server_session.h"
 #include "shoal/cluster/listen.h"
@@ -33,9 +34,10 @@ class Server {
   Server(Environment& env, ParameterServerOptions options)
       : env_(env),
         options_(std::move(options)),
-        state_(options_.identity.index == 0, env.buffers(), env.log()),
+        state_(position_in(options_.identity.sparse.servers, options_.identity.index) == 0, env.buffers(), env.log()),
         changed_(std::make_shared<Event>(env)),
         group_(env),
+        chief_(env, 3 * options_.link.heartbeat_interval, [this] { return chief_heard(); }),
         lonely_since_(env.now()),
         nonsense_(env),
         refusals_(env),
@@ -49,7 +51,10 @@ class Server {
   Task<Result<void>> serve_session(std::unique_ptr<Connection> connection);
   Task<Result<void>> converse(Session& session);
   Task<Result<void>> supervise();
+  Result<void> check(Session& session);
+  SteadyTime chief_heard() const;
   Result<void> admit(Session& session);
+  Task<Result<void>> refuse(Session& session, MessageHead hello, Error why, uint8_t status = kStatusOk);
   void part_from_older(const Session& session);
   void dismiss(Session& session);
   Message welcome(const Session& session);
@@ -62,6 +67,7 @@ class Server {
   Result<Message> chief_control(Session& session, const transport::Control& control);
   Task<Result<void>> handle_residuals(Session& session, Message request);
   Result<void> take_part(Session& session, const Message& request);
+  Result<bool> take_push(Session& session, const MessageHead& head);
 
   Task<Result<void>> reply(Session& session, const MessageHead& request, Message answer, uint8_t status = kStatusOk);
   Task<Result<void>> reply_weights(Session& session, MessageHead request, uint64_t has, uint8_t status = kStatusOk);
@@ -78,7 +84,7 @@ class Server {
   std::vector<Connection*> connections_;  // all, those before their hello too
   std::vector<Session*> sessions_;
   bool closing_ = false;
-  uint64_t chief_incarnation_ = 0;  // of the connected chief; 0: none
+  ChiefSeat chief_;
   int trainer_connections_ = 0;
   SteadyTime lonely_since_;
   bool numerics_differ_logged_ = false;
@@ -122,7 +128,10 @@ void Server::end_connections(const Result<void>& outcome) {
     last.head.global_step = state_.global_step();
     static_cast<void>(session->connection->try_send(last));  // no credit: the connection's end must do
   }
-  for (Connection* connection : connections_) {
+  // Closing resumes who receives there, inside the call, and that takes it (or others) out of the list.
+  while (!connections_.empty()) {
+    Connection* const connection = connections_.back();
+    connections_.pop_back();
     connection->close(outcome ? Error(ErrorKind::kCancelled, "the job has ended") : outcome.error());
   }
 }
@@ -150,7 +159,9 @@ Task<Result<void>> Server::supervise() {
     SteadyTime next = lonely ? lonely_since_ + options_.ready_timeout : now + options_.ready_timeout;
     if (state_.phase() == Phase::kFinished) {
       if (!farewell) farewell = now + kFarewell;
-      if (sessions_.empty() || now >= *farewell) co_return Result<void>{};
+      // A chief whose connection broke before it heard of this end, or that was started again, comes back to ask.
+      const bool chief_heard = state_.trainers()[0].done;
+      if ((sessions_.empty() && chief_heard) || now >= *farewell) co_return Result<void>{};
       next = *farewell;
     } else if (env_.interrupted().stop_requested()) {
       if (!interrupted) interrupted = now + kFarewell;
@@ -193,15 +204,16 @@ Task<Result<void>> Server::serve_session(std::unique_ptr<Connection> connection)
     co_return Result<void>{};
   }
   session.hello = std::move(hello).value();
-  Result<void> admitted = admit(session);
-  if (!admitted) {
-    refusals_.log(LogLevel::kWarning, "refused " + name_of(session.hello) + ": " + admitted.error().message());
-    Message refusal = transport::make_error(env_.buffers(), admitted.error());
-    Result<void> sent = co_await reply(session, first->head, std::move(refusal));
-    static_cast<void>(sent);
-    session.connection->close(admitted.error());
-    co_return Result<void>{};
+  Result<void> checked = check(session);
+  if (!checked) co_return co_await refuse(session, first->head, checked.error());
+  if (session.chief) {
+    SHOAL_CO_TRY(const ChiefSeat::Asked seat, co_await chief_.ask(session.hello.incarnation));
+    if (closing_) co_return Result<void>{};
+    const uint8_t status = seat == ChiefSeat::Asked::kHeld ? kStatusFinal : kStatusOk;
+    if (seat != ChiefSeat::Asked::kFree) co_return co_await refuse(session, first->head, chief_.refusal(seat), status);
   }
+  Result<void> admitted = admit(session);
+  if (!admitted) co_return co_await refuse(session, first->head, admitted.error());
   sessions_.push_back(&session);
   Result<void> outcome = co_await reply(session, first->head, welcome(session));
   if (outcome) outcome = co_await converse(session);
@@ -221,22 +233,44 @@ Message Server::welcome(const Session& session) {
 
 /// A task that was started again takes the place of its former process, whose connections may linger.
 void Server::part_from_older(const Session& session) {
-  for (Session* other : sessions_) {
-    if (other->trainer != session.trainer || other->hello.incarnation == session.hello.incarnation) continue;
-    other->connection->close(unavailable("a newer process has taken this task's place"));
+  const auto is_older = [&session](const Session* other) {
+    return other->trainer == session.trainer && other->hello.incarnation != session.hello.incarnation && !other->replaced;
+  };
+  for (;;) {  // closing ends sessions inside the call, so the list may be another one after it
+    const auto older = std::ranges::find_if(sessions_, is_older);
+    if (older == sessions_.end()) return;
+    (*older)->replaced = true;
+    (*older)->connection->close(unavailable("a newer process has taken this task's place"));
   }
+}
+
+Result<void> Server::check(Session& session) {
+  const transport::Hello& hello = session.hello;
+  session.chief = hello.role == "chief" || hello.role == "master";
+  session.trainer = trainer_of(hello, options_.identity);
+  SHOAL_TRY_VOID(check_hello(session, options_.identity));
+  return check_model(session, state_, options_.identity);
+}
+
+SteadyTime Server::chief_heard() const {
+  SteadyTime heard;
+  for (const Session* other : sessions_) {
+    if (other->chief && other->hello.incarnation == chief_.holder()) heard = std::max(heard, other->connection->heard());
+  }
+  return heard;
+}
+
+Task<Result<void>> Server::refuse(Session& session, MessageHead hello, Error why, uint8_t status) {
+  refusals_.log(LogLevel::kWarning, "refused " + name_of(session.hello) + ": " + why.message());
+  Message refusal = transport::make_error(env_.buffers(), why);
+  Result<void> sent = co_await reply(session, hello, std::move(refusal), status);
+  static_cast<void>(sent);
+  session.connection->close(std::move(why));
+  co_return Result<void>{};
 }
 
 Result<void> Server::admit(Session& session) {
   const transport::Hello& hello = session.hello;
-  session.chief = hello.role == "chief" || hello.role == "master";
-  if (session.chief) session.trainer = 0;
-  if (hello.role == "worker") session.trainer = std::clamp(hello.index, 0, kTaskIndexMax) + 1;
-  SHOAL_TRY_VOID(check_hello(session, options_.identity));
-  SHOAL_TRY_VOID(check_model(session, state_, options_.identity));
-  if (session.chief && chief_incarnation_ != 0 && chief_incarnation_ != hello.incarnation) {
-    return unavailable("another chief is connected; a job has one chief (the first may be on its way out: try again)");
-  }
   SHOAL_TRY_VOID(state_.admit(session.trainer, hello.incarnation));
   part_from_older(session);
   if (numerics_.empty()) numerics_ = hello.numerics;
@@ -245,7 +279,7 @@ Result<void> Server::admit(Session& session) {
     env_.log().warning("trainers compute differently (" + numerics_ + " and " + hello.numerics +
                        "): equal bits from run to run are not promised");
   }
-  if (session.chief) chief_incarnation_ = hello.incarnation;
+  if (session.chief) chief_.take(hello.incarnation, session.connection->peer());
   ++state_.trainers()[session.trainer].connections;
   ++trainer_connections_;
   set_receive_limit(session);
@@ -258,7 +292,7 @@ void Server::dismiss(Session& session) {
   if (--state_.trainers()[session.trainer].connections == 0) state_.forget_parts(session.trainer);
   if (--trainer_connections_ == 0) lonely_since_ = env_.now();
   const auto other_chief = std::find_if(sessions_.begin(), sessions_.end(), [](Session* s) { return s->chief; });
-  if (session.chief && other_chief == sessions_.end()) chief_incarnation_ = 0;
+  if (session.chief && other_chief == sessions_.end()) chief_.leave();
   changed_->notify_all();
 }
 
@@ -318,14 +352,38 @@ Task<Result<void>> Server::handle_pull(Session& session, Message request) {
   co_return co_await reply_weights(session, request.head, 0);
 }
 
+/// True if the push counts, by now or before.
+Result<bool> Server::take_push(Session& session, const MessageHead& head) {
+  const TrainerRecord& record = state_.trainers()[session.trainer];
+  const uint64_t pushes = record.pushes;
+  const auto chunks = session.push.chunks();
+  SHOAL_TRY(const bool counts, state_.push(session.trainer, head, chunks));
+  if (!counts) {
+    env_.sometimes("server.push_fenced");
+  } else if (record.pushes == pushes) {
+    env_.sometimes("server.push_repeated");
+  } else if (options_.witness) {
+    options_.witness->applied({.shard = options_.identity.index,
+                               .server = options_.identity.incarnation,
+                               .epoch = head.epoch,
+                               .trainer = session.trainer,
+                               .process = head.incarnation,
+                               .sequence = head.sequence,
+                               .ordinal = chunks.back().ordinal,
+                               .global_step = state_.global_step()});
+  }
+  return counts;
+}
+
 /// Answered when the push is complete.
 Task<Result<void>> Server::handle_chunk(Session& session, Message request) {
   const transport::MessageHead head = request.head;
   SHOAL_CO_TRY(const bool complete, session.push.add(std::move(request), state_.part_count()));
   if (!complete) co_return Result<void>{};
   const uint64_t has = session.push.chunks().back().base_version;
-  const bool late = state_.phase() == Phase::kFinished;  // the last checkpoint is written: too late to count
-  Result<bool> pushed = late ? Result<bool>(false) : state_.push(session.trainer, head, session.push.chunks());
+  const bool late = state_.phase() == Phase::kFinished || state_.sealed();  // the last checkpoint is taken
+  if (late) env_.sometimes("server.push_too_late");
+  Result<bool> pushed = late ? Result<bool>(false) : take_push(session, head);
   session.push.clear();  // its memory goes back to its pool before the reply travels
   if (late) co_return co_await reply(session, head, finished(), kStatusStopBit);
   if (!pushed) co_return co_await reply(session, head, transport::make_error(env_.buffers(), pushed.error()));
@@ -365,12 +423,16 @@ Result<Message> Server::chief_control(Session& session, const transport::Control
     if (prepare.epoch > state_.epoch()) {  // or it will be refused
       env_.log().info("memory: " + to_string(server_memory(prepare.spec, options_.trainers)));
     }
-    SHOAL_TRY_VOID(fits_into_memory(prepare.spec));
+    SHOAL_TRY_VOID(fits_into_memory(prepare.spec, env_.process().memory_bytes));
     SHOAL_TRY_VOID(state_.prepare(std::move(prepare)));
     set_receive_limit(session);
   } else if (control.verb == "ready") {
     SHOAL_TRY(StateText text, parse_state(control.text));
     SHOAL_TRY_VOID(state_.activate(std::move(text)));
+    if (options_.witness) {
+      options_.witness->activated(options_.identity.index, options_.identity.incarnation, state_.epoch(),
+                                  state_.global_step());
+    }
     env_.log().info("model ready at global step " + std::to_string(state_.global_step()));
   } else if (control.verb == "hold") {
     SHOAL_TRY(session.held, state_.hold(control.text == "residuals"));
@@ -380,6 +442,8 @@ Result<Message> Server::chief_control(Session& session, const transport::Control
   } else if (control.verb == "release") {
     if (session.held) state_.release(*session.held);
     session.held.reset();
+  } else if (control.verb == "seal") {
+    state_.seal();
   } else if (control.verb == "stop") {
     state_.request_stop();
   } else if (control.verb == "finish") {

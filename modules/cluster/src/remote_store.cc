@@ -59,6 +59,7 @@ class RemoteStoreImpl final : public RemoteStore {
   Task<Result<void>> connect(Deadline deadline) override { return servers_.connect(deadline); }
   Task<Result<void>> leave(Deadline deadline) override;
   Task<Result<void>> request_stop(Deadline deadline) override { return servers_.tell_all("stop", deadline); }
+  Task<Result<void>> seal(Deadline deadline) override { return servers_.tell_all("seal", deadline); }
   Task<Result<ServerStatus>> status(Deadline deadline) override { return servers_.status(0, deadline); }
   Task<Result<void>> finish(JobEnd end, Deadline deadline) override { return servers_.finish(std::move(end), deadline); }
   std::optional<JobEnd> job_end() const override { return servers_.job_end(); }
@@ -99,6 +100,7 @@ class RemoteStoreImpl final : public RemoteStore {
   std::vector<uint64_t> incarnations_;  // of the servers whose state we follow
   uint64_t global_step_ = 0;
   bool stop_ = false;
+  uint64_t step_ordinal_ = 0;  // of the batch of the present step
 };
 
 bool RemoteStoreImpl::still_held(const std::vector<ServerStatus>& statuses, const RestoreSource* restore) const {
@@ -312,6 +314,7 @@ Task<Result<Step>> RemoteStoreImpl::begin(StopToken stop) {
 }
 
 Result<void> RemoteStoreImpl::start(Step& step, uint64_t ordinal, std::string_view position) {
+  step_ordinal_ = ordinal;
   for (size_t i = 0; i < servers_.size(); ++i) {
     const transport::Chunk fields{
         .base_step = step.global_step, .ordinal = ordinal, .position = i == 0 ? position : std::string_view()};
@@ -355,9 +358,9 @@ bool RemoteStoreImpl::servers_share_memory() const {
   return scheme == "inproc" || scheme == "shm";
 }
 
-Task<Result<Outcome>> RemoteStoreImpl::commit(Step step, std::span<const double> scalars) {
-  static_cast<void>(step);
+Task<Result<Outcome>> RemoteStoreImpl::commit(Step, std::span<const double> scalars) {
   SHOAL_CO_TRY_VOID(co_await finish_pushes(scalars));
+  const uint64_t epoch = servers_.epoch();
   for (size_t i = 0; i < servers_.size(); ++i) {
     traffic_[i].drop_weights();
     const uint64_t sequence = servers_[i].next_sequence();
@@ -372,6 +375,13 @@ Task<Result<Outcome>> RemoteStoreImpl::commit(Step step, std::span<const double>
     for (ShardTraffic& part : traffic_[i].parts()) part.end_push();
   }
   SHOAL_CO_TRY_VOID(std::move(outcome));
+  if (options_.witness) {
+    options_.witness->counted({.epoch = epoch,
+                               .trainer = options_.identity.trainer_index,
+                               .process = options_.identity.incarnation,
+                               .ordinal = step_ordinal_,
+                               .global_step = global_step_});
+  }
   SHOAL_CO_TRY_VOID(co_await residuals_.hand_in_asked());
   co_return Outcome{.global_step = global_step_, .applied = true, .stop = stop_};
 }

@@ -13,20 +13,33 @@ constexpr auto kBackOffFirst = std::chrono::milliseconds(10);
 constexpr auto kBackOffMax = std::chrono::seconds(1);
 constexpr auto kNoteEvery = std::chrono::seconds(10);
 
-bool is_recoverable(const Error& error) {
+}  // namespace
+
+bool ServerLink::may_retry(const Error& error) const {
+  if (final_) return false;
   return error.kind() == ErrorKind::kUnavailable || error.kind() == ErrorKind::kDeadlineExceeded;
 }
 
-}  // namespace
+/// A chief is answered when it shows whether the one before it lives, after three heartbeats at the latest.
+Duration ServerLink::hello_patience() const {
+  const bool leads = identity_.trainer_index == 0;
+  return kAttemptTimeout + (leads ? 3 * options_.heartbeat_interval : Duration{});
+}
 
 Task<Result<void>> ServerLink::connect(Deadline deadline, std::function<bool()> give_up) {
   Duration back_off = kBackOffFirst;
   SteadyTime next_note = env_.after(kNoteEvery);
   for (;;) {
     if (job_ended_) co_return cancelled();
-    Result<void> connected = co_await attempt(std::min(deadline, env_.after(kAttemptTimeout)));
+    Result<void> connected = co_await attempt(deadline);
     if (connected) co_return connected;
-    if (!is_recoverable(connected.error())) co_return connected;
+    if (!may_retry(connected.error())) co_return connected;
+    if (give_up) {
+      bool ended = false;
+      Work ask = [&give_up, &ended] { ended = give_up(); };
+      SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(ask)));
+      if (ended) co_return cancelled();
+    }
     if (env_.after(back_off) >= deadline) {
       co_return deadline_exceeded("waiting for parameter server " + to_string(server_) + ": " +
                                   connected.error().message());
@@ -34,12 +47,6 @@ Task<Result<void>> ServerLink::connect(Deadline deadline, std::function<bool()> 
     if (env_.now() >= next_note) {
       env_.log().info("waiting for parameter server " + to_string(server_) + ": " + connected.error().message());
       next_note = env_.after(kNoteEvery);
-    }
-    if (give_up) {
-      bool ended = false;
-      Work ask = [&give_up, &ended] { ended = give_up(); };
-      SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(ask)));
-      if (ended) co_return cancelled();
     }
     SHOAL_CO_TRY_VOID(co_await env_.sleep_for(back_off, env_.interrupted()));
     back_off = std::min<Duration>(back_off * 2, kBackOffMax);
@@ -50,11 +57,13 @@ Task<Result<void>> ServerLink::attempt(Deadline deadline) {
   SHOAL_CO_TRY(transport::Transport * transport, env_.transport(server_.scheme));
   transport::LinkOptions options = options_;
   options.receive_bytes_max = receive_limit_;
-  SHOAL_CO_TRY(connection_, co_await transport->connect(server_, std::move(options), deadline));
-  Result<void> introduced = co_await introduce(deadline);
+  final_ = false;
+  const Deadline met_by = std::min(deadline, env_.after(kAttemptTimeout));
+  SHOAL_CO_TRY(connection_, co_await transport->connect(server_, std::move(options), met_by));
+  Result<void> introduced = co_await introduce(std::min(deadline, env_.after(hello_patience())));
   if (introduced) co_return introduced;
   close(introduced.error());
-  if (is_recoverable(introduced.error())) co_return introduced;
+  if (may_retry(introduced.error())) co_return introduced;
   co_return std::move(introduced).error().with_context(to_string(server_));  // a refusal; who it is from, only we know
 }
 
@@ -138,7 +147,10 @@ Task<Result<Message>> ServerLink::receive(uint64_t reply_to, Deadline deadline) 
     if (!message) co_return co_await lost(std::move(message).error());
     if (is_last_word(*message)) co_return co_await lost(cancelled());
     if (message->head.reply_to != reply_to) continue;  // the answer to a request that was given up
-    if (message->head.kind == MessageKind::kError) co_return transport::read_error(*message);
+    if (message->head.kind == MessageKind::kError) {
+      final_ = (message->head.status & kStatusStateMask) == kStatusFinal;
+      co_return transport::read_error(*message);
+    }
     note_end(*message);
     co_return message;
   }

@@ -18,7 +18,8 @@ class ServerLink {
              transport::Encoding weights)
       : env_(env), identity_(identity), server_(std::move(server)), options_(std::move(options)), weights_(weights) {}
 
-  /// Until connected and welcomed. DeadlineExceeded naming the server; FailedPrecondition if it refuses us; Cancelled if
+  /// Until connected and welcomed. DeadlineExceeded naming the server; FailedPrecondition if it refuses us; Unavailable if
+  /// another chief leads it, which is as final (a lost connection is met again, so no other Unavailable comes); Cancelled if
   /// the job has ended (the server said so, or `give_up`, called through offload between attempts, does), or on an
   /// interrupt.
   Task<Result<void>> connect(Deadline deadline, std::function<bool()> give_up);
@@ -45,6 +46,8 @@ class ServerLink {
  private:
   Task<Result<void>> attempt(Deadline deadline);
   Task<Result<void>> introduce(Deadline deadline);
+  Duration hello_patience() const;
+  bool may_retry(const Error& error) const;
   Task<Error> lost(Error error);
   void note_end(const transport::Message& message);
   bool is_last_word(const transport::Message& message);
@@ -60,6 +63,7 @@ class ServerLink {
   uint64_t server_incarnation_ = 0;
   uint64_t sequence_ = 0;
   std::optional<JobEnd> job_end_;
+  bool final_ = false;      ///< the last answer was an error that trying again would not change
   bool job_ended_ = false;  ///< the server has left with these words: there is nothing to connect to
 };
 

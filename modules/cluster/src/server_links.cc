@@ -9,7 +9,8 @@ using transport::Message;
 ServerLinks::ServerLinks(Environment& env, const RemoteStoreOptions& options) : env_(env), options_(options) {
   transport::LinkOptions link = options_.link;
   for (const transport::Endpoint& server : options_.servers) {
-    link.expected_peer = transport::PeerIdentity{.role = std::string(kPsRole), .index = int32_t(links_.size())};
+    const int32_t index = index_at(options_.identity.sparse.servers, int32_t(links_.size()));
+    link.expected_peer = transport::PeerIdentity{.role = std::string(kPsRole), .index = index};
     links_.push_back(std::make_unique<ServerLink>(env_, options_.identity, server, link, options_.compression.weights));
   }
 }

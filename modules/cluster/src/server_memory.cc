@@ -1,7 +1,5 @@
 #include "shoal/cluster/server_memory.h"
 
-#include <unistd.h>
-
 #include <cstdio>
 
 namespace shoal::cluster {
@@ -14,13 +12,13 @@ ServerMemory server_memory(const ShardSpec& spec, int trainers) {
           .snapshot = (1 + slots) * weights};
 }
 
-Result<void> fits_into_memory(const ShardSpec& spec) {
+Result<void> fits_into_memory(const ShardSpec& spec, uint64_t memory_bytes) {
   const uint64_t least = (2 + uint64_t(spec.slot_count)) * spec.arena_bytes;
-  const int64_t pages = ::sysconf(_SC_PHYS_PAGES), page_bytes = ::sysconf(_SC_PAGESIZE);
-  if (pages <= 0 || page_bytes <= 0 || least <= uint64_t(pages) * uint64_t(page_bytes)) return {};
+  if (memory_bytes == 0 || least <= memory_bytes) return {};
   return failed_precondition("this server's part of the model takes at least " + std::to_string(least >> 20) +
-                             " MiB, and the machine has " + std::to_string(uint64_t(pages) * uint64_t(page_bytes) >> 20) +
-                             " MiB; use more parameter servers");
+                             " MiB, and the server may have " + std::to_string(memory_bytes >> 20) +
+                             " MiB (the machine's memory, or the limit of its cgroup where that is less); use more "
+                             "parameter servers");
 }
 
 std::string to_string(const ServerMemory& memory) {

@@ -24,6 +24,13 @@ Result<void> check_identity(const Session& session) {
 
 std::string name_of(const transport::Hello& hello) { return hello.role + " " + std::to_string(hello.index); }
 
+int trainer_of(const transport::Hello& hello, const TaskIdentity& own) {
+  if (hello.role == kChiefRole || hello.role == kMasterRole) return hello.index >= 0 ? 0 : -1;
+  if (hello.role != kWorkerRole) return -1;
+  const std::optional<int32_t> position = position_in(own.sparse.workers, hello.index);
+  return position && *position <= kTaskIndexMax ? *position + 1 : -1;
+}
+
 Result<void> check_hello(const Session& session, const TaskIdentity& own) {
   const transport::Hello& hello = session.hello;
   SHOAL_TRY_VOID(check_identity(session));
@@ -32,11 +39,10 @@ Result<void> check_hello(const Session& session, const TaskIdentity& own) {
     return differs("update strategy",
                    name_of(hello) + " has " + hello.strategy + ", " + server_name(own) + " has " + own.strategy);
   }
-  if (session.trainer < 0) return failed_precondition("a " + hello.role + " has no business with a parameter server");
-  if (hello.index < 0 || hello.index > (session.chief ? 0 : kTaskIndexMax)) {
-    return failed_precondition("there is no " + hello.role + " " + std::to_string(hello.index));
-  }
-  return {};
+  if (session.trainer >= 0) return {};
+  const bool trains = session.chief || hello.role == kWorkerRole;
+  if (!trains) return failed_precondition("a " + hello.role + " has no business with a parameter server");
+  return failed_precondition("there is no " + name_of(hello));
 }
 
 Result<void> check_model(const Session& session, const ServerState& state, const TaskIdentity& own) {

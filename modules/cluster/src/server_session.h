@@ -15,14 +15,18 @@ inline constexpr int32_t kTaskIndexMax = 65535;
 struct Session {
   std::unique_ptr<transport::Connection> connection;
   transport::Hello hello;
-  int trainer = -1;  // -1: not a trainer
+  int trainer = -1;  // -1: no trainer of this job
   bool chief = false;
+  bool replaced = false;  // its connection is being closed: a newer process has taken its task's place
   std::optional<HeldState> held;
   IncomingPush push;
 };
 
 /// "worker 3".
 std::string name_of(const transport::Hello& hello);
+
+/// The number of the trainer that says so; -1: no trainer of this job. `own`: the server.
+int trainer_of(const transport::Hello& hello, const TaskIdentity& own);
 
 /// FailedPrecondition: it is of another job, or not of a trainer, or not who its certificate says. `own`: the server.
 Result<void> check_hello(const Session& session, const TaskIdentity& own);

@@ -30,7 +30,7 @@ Result<void> ServerState::admit(int trainer, uint64_t incarnation) {
   }
   if (record.incarnation != 0) record.replaced.push_back(record.incarnation);
   if (record.replaced.size() > kReplacedMax) record.replaced.erase(record.replaced.begin());
-  if (trainer == 0) stop_ = false;  // a stop belongs to the chief that asked for it, not to the one that resumes
+  if (trainer == 0) stop_ = sealed_ = false;  // they belong to the chief that asked for it, not to the one that resumes
   record.incarnation = incarnation;
   record.last_push = 0;
   record.keeps_back = record.done = false;
@@ -58,7 +58,7 @@ Result<void> ServerState::prepare(Prepare prepare) {
   positions_.clear();
   residuals_.restart(arena_bytes());
   for (auto& [index, trainer] : trainers_) trainer.keeps_back = trainer.done = false;
-  stop_ = false;
+  stop_ = sealed_ = false;
   for (ShardPart& part : parts_of(spec_)) {
     parts_.emplace_back(std::move(part), pool_);
     if (Result<void> started = parts_.back().start(); !started) {

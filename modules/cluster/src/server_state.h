@@ -42,6 +42,9 @@ class ServerState {
   ServerStatus status() const;
   bool stop_requested() const { return stop_; }
   void request_stop() { stop_ = true; }
+  /// No push counts any more: the chief takes the last checkpoint.
+  void seal() { sealed_ = true; }
+  bool sealed() const { return sealed_; }
   void finish(JobEnd end);
   const JobEnd& end() const { return end_; }  ///< once the phase is kFinished
   /// A process of `trainer` says hello. FailedPrecondition if a newer one had taken its place before.
@@ -84,6 +87,7 @@ class ServerState {
   TrainerRecords trainers_;
   Residuals residuals_;
   bool stop_ = false;
+  bool sealed_ = false;
   JobEnd end_;
 };
 

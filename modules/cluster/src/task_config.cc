@@ -87,7 +87,8 @@ std::string_view to_string(TaskMode mode) {
 }
 
 int32_t TaskConfig::trainer_index() const {
-  return mode == TaskMode::kDistributed && type == kWorkerRole ? index + 1 : 0;
+  if (mode != TaskMode::kDistributed || type != kWorkerRole) return 0;
+  return cluster.position(type, index).value_or(index) + 1;
 }
 
 std::string TaskConfig::name() const {

@@ -18,7 +18,7 @@ std::string_view trimmed(std::string_view field) {
 
 template <class T>
 bool parse_number(std::string_view text, T& value) {
-  if (text.starts_with('+')) text.remove_prefix(1);
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);  // from_chars knows no plus
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size();
 }
@@ -100,6 +100,11 @@ CsvParser::CsvParser(CsvOptions options) : options_(std::move(options)) {
 }
 
 Result<void> CsvParser::split(std::string_view record) {
+  // What does not count around a field; a tab that separates fields is none of it.
+  const auto blank_at = [&](size_t at) {
+    return options_.trim_blanks && at < record.size() && (record[at] == ' ' || record[at] == '\t') &&
+           record[at] != options_.separator;
+  };
   fields_.clear();
   for (size_t at = 0; at <= record.size();) {
     if (fields_.size() == options_.columns.size()) {
@@ -107,9 +112,7 @@ Result<void> CsvParser::split(std::string_view record) {
                               " fields");
     }
     size_t start = at;
-    if (options_.trim_blanks) {
-      while (start < record.size() && (record[start] == ' ' || record[start] == '\t')) ++start;
-    }
+    while (blank_at(start)) ++start;
     if (start < record.size() && record[start] == '"') {
       std::string& text = unquoted_[fields_.size()];
       text.clear();
@@ -124,9 +127,7 @@ Result<void> CsvParser::split(std::string_view record) {
         }
       }
       ++at;
-      if (options_.trim_blanks) {
-        while (at < record.size() && (record[at] == ' ' || record[at] == '\t')) ++at;
-      }
+      while (blank_at(at)) ++at;
       if (at < record.size() && record[at] != options_.separator) {
         return invalid_argument("text follows the closing quote of field " + std::to_string(fields_.size() + 1));
       }

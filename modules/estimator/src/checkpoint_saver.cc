@@ -75,9 +75,11 @@ checkpoint::ArenaLayout arena_layout(const cluster::ShardSpec& spec, const clust
 
 CheckpointSaver::CheckpointSaver(Environment& env, const RunConfig& config, SaverOptions options)
     : env_(env), options_(std::move(options)), keep_max_(config.keep_checkpoint_max().value_or(0)),
-      timer_(config.save_checkpoints_steps(), config.save_checkpoints_secs()) {}
+      timer_(config.save_checkpoints_steps(), config.save_checkpoints_secs()),
+      hours_rule_(env.now(), config.keep_checkpoint_every_n_hours()) {}
 
-Task<Result<void>> CheckpointSaver::save_at_start(cluster::Store& store, LoopContext& context, std::string own_position) {
+Task<Result<void>> CheckpointSaver::save_at_start(cluster::Store& store, LoopContext& context, std::string own_position,
+                                                  std::optional<int64_t> last_step) {
   if (!begun_) {
     begun_ = true;
     std::function<void()> call = [this] {
@@ -86,7 +88,7 @@ Task<Result<void>> CheckpointSaver::save_at_start(cluster::Store& store, LoopCon
     SHOAL_CO_TRY_VOID(co_await tell("begin", std::move(call)));
   }
   timer_.reset();
-  co_return co_await save(store, context, std::move(own_position));
+  co_return co_await save(store, context, std::move(own_position), last_step);
 }
 
 Task<Result<void>> CheckpointSaver::save(cluster::Store& store, LoopContext& context, std::string own_position,
@@ -151,13 +153,18 @@ Task<Result<void>> CheckpointSaver::write(cluster::Snapshot& snapshot) {
     SHOAL_CO_TRY_VOID(co_await stream(snapshot, *writer, files[shard], int(shard)));
   }
   Result<checkpoint::Saved> saved = internal_error("not saved");
+  checkpoint::HoursRule rule = hours_rule_;  // what is decided counts once the list is replaced
   Work commit = [&] {
     checkpoint::CommitOptions options{.keep_max = keep_max_};
+    options.keeps_for_good = [&rule](const std::string& name) { return rule.keeps(name); };
     options.warn = [this](const std::string& sentence) { env_.log().warning(sentence); };
     saved = writer->commit(save_info(snapshot.info(), options_, env_.wall_now()), std::move(options));
   };
   SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(commit)));
   SHOAL_CO_TRY(const checkpoint::Saved done, std::move(saved));
+  rule.saved(done.name, env_.now());
+  hours_rule_ = std::move(rule);
+  for (const std::string& name : done.kept) env_.log().info("checkpoint " + name + " left the list and is kept for good");
   last_name_ = done.name;
   last_prefix_ = done.prefix;
   env_.log().info("checkpoint " + done.prefix + " written at global step " + std::to_string(step));

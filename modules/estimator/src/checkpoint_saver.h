@@ -7,6 +7,7 @@
 #include "loop_context.h"
 #include "shoal/base/environment.h"
 #include "shoal/checkpoint/directory.h"
+#include "shoal/checkpoint/hours_rule.h"
 #include "shoal/cluster/store.h"
 #include "shoal/estimator/hook.h"
 #include "shoal/estimator/interval_timer.h"
@@ -23,11 +24,14 @@ struct SaverOptions {
 
 class CheckpointSaver {
  public:
+  /// Training starts now, as far as keep_checkpoint_every_n_hours goes.
   CheckpointSaver(Environment& env, const RunConfig& config, SaverOptions options);
 
   /// The first save of a run and of each recovery: even if a checkpoint of that step exists. begin() of the listeners
   /// comes before the first.
-  Task<Result<void>> save_at_start(cluster::Store& store, LoopContext& context, std::string own_position);
+  /// `last_step` as for save().
+  Task<Result<void>> save_at_start(cluster::Store& store, LoopContext& context, std::string own_position,
+                                   std::optional<int64_t> last_step = {});
   bool due(uint64_t step, SteadyTime now) const { return timer_.due(step, now); }
   /// `last_step`: of a job of several trainers, who may be there by now; the state is left to save_at_end() then, so that
   /// no other checkpoint looks like the last.
@@ -48,6 +52,7 @@ class CheckpointSaver {
   SaverOptions options_;
   int64_t keep_max_;
   IntervalTimer timer_;
+  checkpoint::HoursRule hours_rule_;
   std::string last_name_;
   std::string last_prefix_;
   bool begun_ = false;

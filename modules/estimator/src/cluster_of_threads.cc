@@ -1,12 +1,9 @@
 #include "cluster_of_threads.h"
 
-#include <unistd.h>
-
-#include <cstdlib>
-#include <filesystem>
 #include <thread>
 
 #include "shoal/transport/inproc.h"
+#include "train_task.h"
 
 namespace shoal {
 namespace {
@@ -17,12 +14,6 @@ void check_transport(const RunConfigOptions& options) {
   if (scheme != "tcp" && scheme != "auto") return;
   raise(invalid_argument("a cluster of threads (--cluster) talks by inproc or shm, not by " + scheme +
                          "; leave --transport out, or start a process for each task (TF_CONFIG)"));
-}
-
-std::string temporary_folder() {
-  std::string folder = (std::filesystem::temp_directory_path() / "shoal-XXXXXX").string();
-  if (!mkdtemp(folder.data())) raise(failed_precondition("no temporary model_dir can be made at " + folder));
-  return folder;
 }
 
 /// The threads, and the strand of the calling thread on which their ends are noted.
@@ -83,10 +74,7 @@ std::vector<TaskOutcome> run_cluster_of_threads(const cluster::ClusterSize& size
   check_transport(options);
   const std::unique_ptr<Environment> env =
       make_production_environment({.sink = host.sink, .handle_signals = host.handle_signals, .stop = host.stop});
-  if (!options.model_dir) {
-    options.model_dir = temporary_folder();
-    env->log().warning("no model_dir was given; results go to the temporary folder " + *options.model_dir);
-  }
+  if (!options.model_dir) options.model_dir = value_or_raise(make_temporary_model_dir(*env));
   ThreadedCluster cluster(*env, body);
   auto task_host = std::make_shared<TaskHost>(host);
   task_host->handle_signals = false;
@@ -95,7 +83,7 @@ std::vector<TaskOutcome> run_cluster_of_threads(const cluster::ClusterSize& size
   task_host->transports["inproc"] = transport::inproc_factory(std::make_shared<transport::InprocHub>());
   std::vector<RunConfig> configs;
   // Addresses that no other process of this machine has, for transports that reach beyond this one (shm).
-  const std::string name = "cluster-" + std::to_string(::getpid());
+  const std::string name = "cluster-" + std::to_string(env->process().process_id);
   for (cluster::TaskConfig& task : cluster::in_process_tasks(size, name)) {
     configs.push_back(RunConfig(options, std::move(task)).with_host(task_host));
   }

@@ -1,8 +1,6 @@
 #include "shoal/estimator/estimator.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 
 #include "evaluation.h"
 #include "shoal/checkpoint/directory.h"
@@ -24,17 +22,14 @@ Result<std::string> resolve_model_dir(const RunConfig& config, const std::option
                             "the RunConfig, the Estimator or TF_CONFIG");
   }
   if (config.task_type() == cluster::kPsRole) return std::string();
-  std::string folder = (std::filesystem::temp_directory_path() / "shoal-XXXXXX").string();
-  if (!mkdtemp(folder.data())) return failed_precondition("no temporary model_dir can be made at " + folder);
-  stderr_sink()({LogLevel::kWarning, std::chrono::system_clock::now(), "",
-                 "no model_dir was given; results go to the temporary folder " + folder});
-  return folder;
+  const std::shared_ptr<Environment> env = make_call_environment(config);
+  return make_temporary_model_dir(*env);
 }
 
-/// Runs `work` on a fresh environment.
+/// Runs `work` in the environment of the task that this call is part of, or in one of its own.
 template <class Fn>
 auto in_environment(const RunConfig& config, Fn&& work) {
-  const std::unique_ptr<Environment> env = make_inner_environment(config);
+  const std::shared_ptr<Environment> env = make_call_environment(config);
   return value_or_raise(work(*env));
 }
 
@@ -76,21 +71,29 @@ Estimator& Estimator::train(const InputFn& input_fn, TrainOptions options) {
     raise(failed_precondition("Estimator::train does nothing useful in a " + config_.task_type() +
                               " task; call train_and_evaluate, which runs every role"));
   }
-  value_or_raise(check_supported(config_));
   if (!input_fn) raise(type_mismatch("Estimator::train: an input function is required"));
   check_options(options, config_);
-  const TrainRequest request{.estimator = *this,
+  value_or_raise(check_task(config_));
+  const bool distributed = config_.num_ps_replicas() > 0;
+  const std::shared_ptr<Environment> env = make_task_environment(config_);
+  const Estimator own = inside(*this, env);
+  const TrainRequest request{.estimator = own,
                              .input_fn = input_fn,
-                             .role = config_.num_ps_replicas() == 0 ? TrainRole::kLocal
+                             .role = !distributed         ? TrainRole::kLocal
                                      : config_.is_chief()           ? TrainRole::kChief
                                                                     : TrainRole::kWorker,
                              .max_steps = options.max_steps,
                              .steps = options.steps,
                              .hooks = options.hooks,
                              .listeners = options.saving_listeners,
-                             .new_pass_at_end = config_.num_ps_replicas() == 0};
-  const std::unique_ptr<Environment> env = make_task_environment(config_);
-  value_or_raise(env->run(train_task(*env, request)));
+                             .write_end_mark = distributed && config_.is_chief(),
+                             .new_pass_at_end = !distributed};
+  if (!distributed) {
+    value_or_raise(env->run(train_task(*env, request)));
+    return *this;
+  }
+  auto outcome = env->run(trainer_task(*env, request));
+  if (outcome || !is_interrupt(outcome.error())) value_or_raise(std::move(outcome));
   return *this;
 }
 

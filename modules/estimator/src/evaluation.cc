@@ -4,7 +4,6 @@
 #include <cstdio>
 
 #include "checkpoint_saver.h"
-#include "shoal/base/production.h"
 #include "shoal/checkpoint/directory.h"
 #include "shoal/monitor/event_writer.h"
 #include "shoal/nn/initialisers.h"
@@ -15,9 +14,14 @@ namespace {
 /// The batches of one evaluation and what they add up to.
 class EvaluationRun {
  public:
-  EvaluationRun(Environment& env, BuiltModel& model, data::Iterator& input, LoadedVariables variables,
-                std::vector<std::shared_ptr<Hook>> hooks)
-      : env_(env), model_(model), input_(input), variables_(std::move(variables)), hooks_(std::move(hooks)), context_(env) {}
+  EvaluationRun(Environment& env, const TaskHost* host, BuiltModel& model, data::Iterator& input,
+                LoadedVariables variables, std::vector<std::shared_ptr<Hook>> hooks)
+      : env_(env),
+        model_(model),
+        input_(input),
+        variables_(std::move(variables)),
+        hooks_(std::move(hooks)),
+        context_(env, host) {}
 
   Result<void> prepare(uint64_t global_step, const std::string& model_dir);
   Result<void> run(std::optional<int64_t> steps, std::optional<data::Batch> first);
@@ -242,12 +246,12 @@ Result<Metrics> run_evaluation(Environment& env, const Estimator& estimator, con
   SHOAL_TRY(const auto model, BuiltModel::build({estimator.model_fn(), Mode::kEval, estimator.params(), estimator.config(),
                                                  graph_seed(env, estimator.config())}, types));
   SHOAL_TRY(auto backend, make_configured_backend(estimator.config()));
-  model->use_backend(std::move(backend), estimator.config().compute_threads(usable_cores()),
+  model->use_backend(std::move(backend), estimator.config().compute_threads(env.process().usable_cores),
                      estimator.config().compute_dtype());
   std::vector<std::shared_ptr<Hook>> hooks = options.hooks;
   hooks.insert(hooks.end(), model->spec().evaluation_hooks.begin(), model->spec().evaluation_hooks.end());
   SHOAL_TRY(LoadedVariables variables, LoadedVariables::load(env, model->graph(), reader.get()));
-  EvaluationRun run(env, *model, *input.iterator, std::move(variables), std::move(hooks));
+  EvaluationRun run(env, estimator.config().host().get(), *model, *input.iterator, std::move(variables), std::move(hooks));
   SHOAL_TRY_VOID(run.prepare(step, estimator.model_dir()));
   SHOAL_TRY_VOID(run.run(options.steps, std::move(first)));
   Metrics metrics = run.results(step);

@@ -9,7 +9,6 @@ namespace {
 
 constexpr auto kNoteEvery = std::chrono::seconds(600);
 constexpr auto kPollEvery = std::chrono::milliseconds(100);  // for the end mark, and between looks at least
-constexpr auto kOldMarkGrace = std::chrono::seconds(30);     // a mark of the run before: its removal is waited for
 constexpr auto kAfterTheEnd = std::chrono::seconds(1);       // between looks once the job has ended
 constexpr int kDamagedMax = 3;
 constexpr int kLooksAfterTheEndMax = 10;
@@ -37,7 +36,10 @@ class EvaluatorTask {
  private:
   Result<void> look();
   Result<void> evaluate(const std::string& prefix);
+  Result<void> strike(const std::string& damaged, const Error& error);
   Result<bool> read_mark();
+  bool obeys(const checkpoint::EndMark& mark);
+  void warn_of_polling();
   Result<void> check_lost_end();
   bool finished() const;
   Task<Result<void>> wait_until(SteadyTime when);
@@ -51,7 +53,7 @@ class EvaluatorTask {
   bool looked_for_mark_ = false;
   RareNote missing_note_, not_new_note_, poll_note_, lost_note_;
   int looks_after_end_ = 0;
-  std::string damaged_prefix_;
+  std::string damaged_;  // the newest one, as far as it is known
   int damaged_count_ = 0;
 };
 
@@ -86,6 +88,10 @@ Result<void> EvaluatorTask::check_lost_end() {
 Result<void> EvaluatorTask::look() {
   SHOAL_TRY_VOID(read_mark());
   auto newest = checkpoint::latest(env_.storage(), options_.estimator.model_dir());
+  if (!newest && newest.error().kind() == ErrorKind::kDataLoss) {
+    const std::string which = newest.error().message();
+    return strike(which, newest.error());
+  }
   if (!newest) {
     if (lost_note_.due(env_.now())) env_.log().error("checkpoint: " + newest.error().message());
     newest = std::optional<std::string>();
@@ -94,46 +100,72 @@ Result<void> EvaluatorTask::look() {
     if (missing_note_.due(env_.now())) {
       env_.log().info("evaluation: missing, there is no checkpoint in " + options_.estimator.model_dir() + " yet");
     }
+    warn_of_polling();
     return {};
   }
   if (**newest == evaluating_.last_prefix()) {
     if (not_new_note_.due(env_.now())) env_.log().info("evaluation: not new, " + **newest + " is evaluated already");
-    if (options_.spec.throttle_secs == 0 && poll_note_.due(env_.now())) {
-      env_.log().warning("evaluation: throttle_secs is 0, so the evaluator polls for new checkpoints");
-    }
+    warn_of_polling();
     return {};
   }
   return evaluate(**newest);
 }
 
+/// CONTRACT EV-7.
+void EvaluatorTask::warn_of_polling() {
+  if (options_.spec.throttle_secs != 0 || !poll_note_.due(env_.now())) return;
+  env_.log().warning("evaluation: throttle_secs is 0, so the evaluator polls for new checkpoints");
+}
+
+/// All of it is read before it is used, once: an evaluation alone would not notice damage in what it does not need.
 Result<void> EvaluatorTask::evaluate(const std::string& prefix) {
-  Result<void> evaluated = evaluating_.evaluate(env_, prefix);
+  Result<void> evaluated = checkpoint::verify(env_.storage(), prefix);
+  if (evaluated) evaluated = evaluating_.evaluate(env_, prefix);
   if (evaluated) {
     missing_note_.reset();
     not_new_note_.reset();
     return {};
   }
   const Error& error = evaluated.error();
-  if (error.kind() == ErrorKind::kNotFound && !error.cause() && !env_.storage().exists(prefix + ".index")) {
+  // Collected while it was evaluated, or before an exporter read it again (whose error says so in its own words).
+  if (error.kind() == ErrorKind::kNotFound && !env_.storage().exists(prefix + ".index")) {
+    env_.sometimes("evaluator.checkpoint_gone");
     env_.log().info("evaluation: checkpoint " + prefix + " was deleted meanwhile; looking again");
     return {};
   }
-  if (error.kind() == ErrorKind::kDataLoss && !error.cause()) {
-    damaged_count_ = prefix == damaged_prefix_ ? damaged_count_ + 1 : 1;
-    damaged_prefix_ = prefix;
-    env_.log().error("evaluation: " + error.message());
-    if (damaged_count_ < kDamagedMax) return {};
-  }
+  if (error.kind() == ErrorKind::kDataLoss && !error.cause()) return strike(prefix, error);
   return evaluated;
 }
 
-/// The mark of an earlier run counts only once it has outlived the time in which a starting chief removes it.
+/// CONTRACT EV-9: damage may be a write that is under way; three times the same is none.
+Result<void> EvaluatorTask::strike(const std::string& damaged, const Error& error) {
+  damaged_count_ = damaged == damaged_ ? damaged_count_ + 1 : 1;
+  damaged_ = damaged;
+  env_.sometimes("evaluator.damaged_checkpoint");
+  env_.log().error("evaluation: " + error.message());
+  return damaged_count_ < kDamagedMax ? Result<void>() : Result<void>(error);
+}
+
 Result<bool> EvaluatorTask::read_mark() {
   SHOAL_TRY(mark_, checkpoint::read_end_mark(env_.storage(), options_.estimator.model_dir()));
   if (!looked_for_mark_) mark_at_start_ = mark_;
   looked_for_mark_ = true;
-  if (mark_ && mark_at_start_ && *mark_ == *mark_at_start_ && env_.now() - started_ < kOldMarkGrace) mark_.reset();
+  if (mark_ && !obeys(*mark_)) mark_.reset();
   return mark_.has_value();
+}
+
+/// A mark that was there from the start is of an earlier run (CONTRACT JE-2), unless nothing was left to do after that. Where
+/// no chief comes to remove it, it is obeyed in the end.
+bool EvaluatorTask::obeys(const checkpoint::EndMark& mark) {
+  if (!mark_at_start_ || !(mark == *mark_at_start_)) return true;
+  if (options_.max_steps && mark.global_step >= *options_.max_steps) return true;
+  const Duration patience = seconds_to_duration(options_.estimator.config().ready_timeout_secs());
+  if (env_.now() - started_ >= patience) return true;
+  env_.log().warning_once("old mark", "waiting for the chief: " + options_.estimator.model_dir() +
+                                          " was left by a run that ended at global step " +
+                                          std::to_string(mark.global_step) + "; without a chief this task ends in " +
+                                          std::to_string(int64_t(to_seconds(patience))) + " s");
+  return false;
 }
 
 bool EvaluatorTask::finished() const {

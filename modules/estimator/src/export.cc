@@ -5,7 +5,7 @@
 #include "export_format.h"
 #include "leftovers.h"
 #include "predictor.h"
-#include "shoal/base/production.h"
+#include "shoal/base/blocking.h"
 #include "shoal/base/random.h"
 #include "shoal/checkpoint/directory.h"
 #include "shoal/estimator/estimator.h"
@@ -84,7 +84,7 @@ Result<std::string> publish(Environment& env, const std::string& base, const std
       return path;
     }
     if (!env.storage().exists(path)) return std::move(renamed).error();  // not for want of a free name
-    SHOAL_TRY_VOID(env.run(env.sleep_for(now + std::chrono::seconds(1) - env.wall_now())));
+    SHOAL_TRY_VOID(block_until(env, env.after(now + std::chrono::seconds(1) - env.wall_now())));
   }
   return unavailable("export: the name of this second was taken ten times in " + base + ", last " + path);
 }
@@ -145,7 +145,7 @@ data::TensorMap generated_features(const std::vector<ExportedTensor>& inputs, in
 
 class LoadedExport final : public ExportedModel {
  public:
-  LoadedExport(std::unique_ptr<Environment> env, ExportDescription description, std::unique_ptr<Predictor> predictor)
+  LoadedExport(std::shared_ptr<Environment> env, ExportDescription description, std::unique_ptr<Predictor> predictor)
       : env_(std::move(env)), description_(std::move(description)), predictor_(std::move(predictor)) {
     for (const ExportedOutput& output : description_.outputs) outputs_.push_back(output.tensor);
   }
@@ -173,7 +173,7 @@ class LoadedExport final : public ExportedModel {
   }
 
  private:
-  std::unique_ptr<Environment> env_;
+  std::shared_ptr<Environment> env_;
   ExportDescription description_;
   std::vector<ExportedTensor> outputs_;
   std::unique_ptr<Predictor> predictor_;
@@ -218,7 +218,7 @@ Result<std::unique_ptr<Graph>> read_graph(Environment& env, const std::string& f
 
 Result<std::unique_ptr<ExportedModel>> load(const std::string& folder, const RuntimeOptions& runtime) {
   const RunConfig config({.runtime = runtime});
-  auto env = make_inner_environment(config);
+  auto env = make_call_environment(config);
   SHOAL_TRY(const std::string text, env->storage().read_all(join_path(folder, kExportFile)));
   auto description = decode_export(text);
   if (!description) return std::move(description).error().with_context("export " + folder);
@@ -229,7 +229,7 @@ Result<std::unique_ptr<ExportedModel>> load(const std::string& folder, const Run
   for (const ExportedTensor& input : description->inputs) types.features.emplace_back(input.name, value_type(input));
   auto model = BuiltModel::from_graph(std::move(graph), std::move(spec).value(), std::move(types));
   SHOAL_TRY(auto backend, make_configured_backend(config));
-  model->use_backend(std::move(backend), config.compute_threads(usable_cores()), config.compute_dtype());
+  model->use_backend(std::move(backend), config.compute_threads(env->process().usable_cores), config.compute_dtype());
   SHOAL_TRY(const auto reader, open_checkpoint(*env, join_path(folder, kExportVariables), std::nullopt));
   if (!reader) return data_loss("export " + folder + " has no variables");
   SHOAL_TRY(auto predictor, Predictor::make(*env, std::move(model), reader.get(), {}));
@@ -241,7 +241,7 @@ Result<std::unique_ptr<ExportedModel>> load(const std::string& folder, const Run
 
 std::string Estimator::export_model(const std::string& base_dir, const InputFn& serving_input, ExportOptions options) const {
   if (!serving_input) raise(type_mismatch("Estimator::export_model: a serving input function is required"));
-  const std::unique_ptr<Environment> env = make_inner_environment(config_);
+  const std::shared_ptr<Environment> env = make_call_environment(config_);
   return value_or_raise(export_to(*env, *this, base_dir, serving_input, options));
 }
 

@@ -1,38 +1,59 @@
 #include "export_format.h"
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 namespace shoal {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
+using Json = nlohmann::json;  // of texts from outside: ordered objects copy their members as they grow, by recursion
 constexpr int kFormat = 1;
 constexpr size_t kEntriesMax = 65536;
 
-Json tensor_json(const ExportedTensor& tensor) {
+OrderedJson tensor_json(const ExportedTensor& tensor) {
   return {{"name", tensor.name}, {"dtype", std::string(to_string(tensor.dtype))}, {"shape", tensor.shape}};
 }
 
-ExportedTensor tensor_from(const Json& json) {  // throws Json::exception, Exception
+// The following throw Json::exception and Exception.
+
+/// (The library's own conversions cut what does not fit, and fractions.)
+template <class T>
+T integer_from(const Json& json, const char* what, T least) {
+  const bool fits = json.is_number_unsigned() ? json.get<uint64_t>() <= uint64_t(std::numeric_limits<T>::max())
+                                              : json.is_number_integer() && json.get<int64_t>() >= int64_t(least);
+  if (!fits) raise(data_loss(std::string(what) + " is " + (json.is_number() ? json.dump() : json.type_name())));
+  return json.get<T>();
+}
+
+const Json& list_at(const Json& json, const char* name) {
+  const Json& list = json.at(name);
+  if (!list.is_array()) raise(data_loss(std::string(name) + " is no list"));
+  if (list.size() > kEntriesMax) raise(data_loss(std::string("too many ") + name));
+  return list;
+}
+
+ExportedTensor tensor_from(const Json& json) {
   const std::string dtype = json.at("dtype").get<std::string>();
   const auto known = dtype_from_string(dtype);
   if (!known || *known == DType::kString) raise(data_loss("unknown dtype " + dtype));
-  return {json.at("name").get<std::string>(), *known, json.at("shape").get<std::vector<int64_t>>()};
+  ExportedTensor tensor{json.at("name").get<std::string>(), *known, {}};
+  for (const Json& size : list_at(json, "shape")) tensor.shape.push_back(integer_from<int64_t>(size, "a size", -1));
+  if (tensor.shape.size() > size_t(Shape::kRankMax)) raise(data_loss("a shape has more than 8 dimensions"));
+  return tensor;
 }
 
 ExportDescription description_from(const Json& json) {
   ExportDescription description;
-  const int format = json.at("format").get<int>();
+  const auto format = integer_from<int64_t>(json.at("format"), "format", 0);
   if (format != kFormat) raise(failed_precondition("written in format " + std::to_string(format) + "; this version reads 1"));
-  description.global_step = json.at("global_step").get<int64_t>();
-  for (const char* part : {"inputs", "outputs", "texts"}) {
-    if (json.at(part).size() > kEntriesMax) raise(data_loss(std::string("too many ") + part));
+  description.global_step = integer_from<int64_t>(json.at("global_step"), "global_step", 0);
+  for (const Json& input : list_at(json, "inputs")) description.inputs.push_back(tensor_from(input));
+  for (const Json& output : list_at(json, "outputs")) {
+    description.outputs.push_back(
+        {tensor_from(output), output.at("node").get<std::string>(), integer_from<int>(output.at("output"), "output", 0)});
   }
-  for (const Json& input : json.at("inputs")) description.inputs.push_back(tensor_from(input));
-  for (const Json& output : json.at("outputs")) {
-    description.outputs.push_back({tensor_from(output), output.at("node").get<std::string>(), output.at("output").get<int>()});
-  }
-  for (const Json& text : json.at("texts")) {
+  for (const Json& text : list_at(json, "texts")) {
     description.texts.push_back({text.at("name").get<std::string>(), text.at("source").get<std::string>(),
                                  text.at("vocabulary").get<std::vector<std::string>>()});
   }
@@ -42,10 +63,10 @@ ExportDescription description_from(const Json& json) {
 }  // namespace
 
 std::string encode_export(const ExportDescription& description) {
-  Json inputs = Json::array(), outputs = Json::array(), texts = Json::array();
+  OrderedJson inputs = OrderedJson::array(), outputs = OrderedJson::array(), texts = OrderedJson::array();
   for (const ExportedTensor& input : description.inputs) inputs.push_back(tensor_json(input));
   for (const ExportedOutput& output : description.outputs) {
-    Json json = tensor_json(output.tensor);
+    OrderedJson json = tensor_json(output.tensor);
     json["node"] = output.node;
     json["output"] = output.output;
     outputs.push_back(std::move(json));
@@ -53,7 +74,7 @@ std::string encode_export(const ExportDescription& description) {
   for (const ExportedText& text : description.texts) {
     texts.push_back({{"name", text.name}, {"source", text.source}, {"vocabulary", text.vocabulary}});
   }
-  return Json{{"format", kFormat}, {"global_step", description.global_step}, {"inputs", inputs}, {"outputs", outputs}, {"texts", texts}}
+  return OrderedJson{{"format", kFormat}, {"global_step", description.global_step}, {"inputs", inputs}, {"outputs", outputs}, {"texts", texts}}
              .dump(2) + "\n";
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "shoal/estimator/estimator.h"
 #include "shoal/estimator/exporter.h"
@@ -73,13 +74,14 @@ class BestExporter final : public Exporter {
   BestExporter(std::string name, BestExporterOptions options) : name_(std::move(name)), options_(std::move(options)) {}
   const std::string& name() const override { return name_; }
   std::optional<std::string> export_model(const ExportRequest& request) override {
-    if (!best_) {
+    const auto best = best_.find(request.estimator.model_dir());
+    if (best == best_.end()) {
       check_history(request);
-    } else if (!options_.compare(*best_, request.eval_result)) {
+    } else if (!options_.compare(best->second, request.eval_result)) {
       return std::nullopt;
     }
-    best_ = request.eval_result;
     std::string path = export_now(request, request.serving_input);
+    best_.insert_or_assign(request.estimator.model_dir(), request.eval_result);
     collect_garbage(request.env, request.export_path, options_.exports_to_keep);
     return path;
   }
@@ -89,10 +91,10 @@ class BestExporter final : public Exporter {
 
   std::string name_;
   BestExporterOptions options_;
-  std::optional<Metrics> best_;
+  std::map<std::string, Metrics> best_;  // that was exported, by model_dir
 };
 
-/// The first decision of a process exports in any case and takes that result as the best (CONTRACT EX-6); what earlier
+/// The first decision of a process for a model_dir exports in any case and takes that result as the best (CONTRACT EX-6); what earlier
 /// processes reached is told, since the export to come may be worse.
 void BestExporter::check_history(const ExportRequest& request) const {
   const std::string folder =
@@ -132,7 +134,7 @@ bool smaller_loss(const Metrics& best, const Metrics& current) {
   if (before == best.end() || now == current.end()) {
     raise(invalid_argument("best_exporter: an evaluation without `loss`; give a compare function of your own"));
   }
-  return now->second < before->second;
+  return now->second < before->second || (std::isnan(before->second) && !std::isnan(now->second));
 }
 
 std::shared_ptr<Exporter> best_exporter(std::string name, BestExporterOptions options) {

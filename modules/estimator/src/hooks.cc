@@ -71,6 +71,7 @@ class StepCounter final : public Hook {
     timer_.reset();
     seen_step_ = ~uint64_t(0);
   }
+  void after_ready(RunContext&) override { timer_.reset(); }  // waiting for servers, and steps that were lost, are no rate
   void after_step(RunContext& run, const StepValues&) override {
     watch_standstill(run);
     if (!timer_.due(run.global_step(), run.now())) return;
@@ -104,6 +105,7 @@ class SummarySaver final : public Hook {
  public:
   explicit SummarySaver(int64_t every) : timer_(every, std::nullopt) {}
   void begin(HookSetup&) override { timer_.reset(); }
+  void after_ready(RunContext& run) override { timer_.reset_if_behind(run.global_step()); }
   void before_step(RunContext& run, StepRequest& request) override {
     // The step to come is one further: 0 -> 1, then every N.
     wanted_ = run.summaries() && timer_.due(run.global_step() + 1, run.now());

@@ -1,12 +1,15 @@
 #pragma once
 /// A RunContext as the loop that owns it sees it: hooks get it without the setters.
 #include "shoal/estimator/hook.h"
+#include "shoal/estimator/task_host.h"
 
 namespace shoal {
 
 class LoopContext final : public RunContext {
  public:
-  explicit LoopContext(Environment& env) : RunContext(env) {}
+  /// `host`: of the task; null where there is none.
+  explicit LoopContext(Environment& env, const TaskHost* host = nullptr)
+      : RunContext(env, host ? host->measure_limits : TaskHost().measure_limits) {}
   using RunContext::clear_stop;
   using RunContext::count_iteration;
   using RunContext::set_global_step;

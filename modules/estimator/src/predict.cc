@@ -4,7 +4,6 @@
 
 #include "loop_context.h"
 #include "predictor.h"
-#include "shoal/base/production.h"
 #include "shoal/estimator/estimator.h"
 #include "shoal/estimator/task_host.h"
 
@@ -30,7 +29,10 @@ Tensor row_of(const Tensor& batch, int64_t row) {
 class LazyPredictions final : public Predictions {
  public:
   LazyPredictions(const Estimator& estimator, PredictOptions options)
-      : estimator_(estimator), options_(std::move(options)), env_(make_inner_environment(estimator.config())), context_(*env_) {}
+      : estimator_(estimator),
+        options_(std::move(options)),
+        env_(make_call_environment(estimator.config())),
+        context_(*env_, estimator.config().host().get()) {}
 
   Result<void> open(const InputFn& input_fn);
   std::optional<data::TensorMap> next() override { return value_or_raise(advance()); }
@@ -43,7 +45,7 @@ class LazyPredictions final : public Predictions {
 
   const Estimator estimator_;  // a copy: the caller's may go first
   PredictOptions options_;
-  std::unique_ptr<Environment> env_;
+  std::shared_ptr<Environment> env_;
   OpenedInput input_;
   std::optional<data::Batch> first_;
   std::unique_ptr<Predictor> predictor_;
@@ -68,7 +70,7 @@ Result<void> LazyPredictions::open(const InputFn& input_fn) {
   SHOAL_TRY(auto model, BuiltModel::build({estimator_.model_fn(), Mode::kPredict, estimator_.params(), estimator_.config(),
                                            graph_seed(*env_, estimator_.config())}, types));
   SHOAL_TRY(auto backend, make_configured_backend(estimator_.config()));
-  model->use_backend(std::move(backend), estimator_.config().compute_threads(usable_cores()),
+  model->use_backend(std::move(backend), estimator_.config().compute_threads(env_->process().usable_cores),
                      estimator_.config().compute_dtype());
   context_.set_global_step(reader ? uint64_t(reader->global_step()) : 0);
   context_.set_task(true, estimator_.model_dir(), nullptr);

@@ -37,7 +37,7 @@ class ProfilerHook final : public Hook {
   void report(RunContext& run) {
     done_ = true;
     const backends::Profile profile =
-        profiler_->profile(options_.limits ? *options_.limits : backends::measure_machine_limits(profiler_->threads()));
+        profiler_->profile(options_.limits ? *options_.limits : run.machine_limits(profiler_->threads()));
     std::istringstream table(to_table(profile));
     for (std::string line; std::getline(table, line);) run.log().info(line);
     const std::string path = join_path(run.model_dir(), options_.file);

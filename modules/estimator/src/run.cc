@@ -13,6 +13,7 @@
 #include "shoal/estimator/profiler.h"
 #include "shoal/estimator/task_host.h"
 #include "shoal/monitor/progress.h"
+#include "shoal/monitor/terminal.h"
 
 namespace shoal {
 namespace {
@@ -143,6 +144,11 @@ void Arguments::add_common() {
           "Fewer bytes between tasks, for slow networks: bfloat16, float16, int8, or top-k (gradients only)")
       ->group("Running");
   app_.add_option("--threads", runtime_.threads, "Compute threads of each trainer")->check(reads_as<int32_t>("INT"))->check(CLI::PositiveNumber)->group("Running");
+  app_.add_option("--heartbeat-secs", runtime_.heartbeat_secs,
+                  "Seconds between two signs of life of this task; who gives none for three times that is gone")
+      ->check(reads_as<double>("NUMBER"))
+      ->capture_default_str()
+      ->group("Running");
   app_.add_option("--token-file", parsed_.token_file,
                   "File that holds the job's token (shoal keys token), which encrypts tcp; or set SHOAL_TOKEN")
       ->envname("SHOAL_TOKEN_FILE")
@@ -296,7 +302,8 @@ int run_program(int argc, const char* const* argv, const ProgramInfo& program, A
   if (const auto status = arguments->parse(argc, argv)) return *status;
   const Parsed& parsed = arguments->parsed();
   auto credential = transport::find_credential(
-      {.token = {.file = parsed.token_file, .text = cluster::process_getenv("SHOAL_TOKEN")}, .tls_dir = parsed.tls_dir});
+      {.token = {.file = parsed.token_file, .text = cluster::process_getenv("SHOAL_TOKEN")}, .tls_dir = parsed.tls_dir},
+      std::chrono::system_clock::now());
   if (!credential) return print_error(credential.error());
   TaskHost host;
   host.credential = std::move(*credential);
@@ -304,9 +311,12 @@ int run_program(int argc, const char* const* argv, const ProgramInfo& program, A
   host.handle_signals = true;
   host.insecure = parsed.insecure;
   if (parsed.profile) host.profile_steps = ProfilerOptions().steps;
-  host.progress = std::make_shared<monitor::ProgressDisplay>(monitor::ProgressOptions{
-      .mode = monitor::choose_progress_mode({.quiet = parsed.quiet, .json = parsed.command_line.json}),
-      .columns = monitor::terminal_columns()});
+  const monitor::Terminal terminal = monitor::read_terminal();
+  const monitor::ProgressChoice choice{
+      .quiet = parsed.quiet, .json = parsed.command_line.json, .renews_lines = terminal.renews_lines};
+  host.progress = std::make_shared<monitor::ProgressDisplay>(
+      monitor::ProgressOptions{.mode = monitor::choose_progress_mode(choice), .columns = terminal.columns},
+      monitor::write_to_stderr);
   host.sink = host.progress->wrap(stderr_sink(parsed.quiet ? LogLevel::kWarning : LogLevel::kInfo));
   Reports reports;
   host.report = [&reports](const TaskReport& report) { reports.add(report); };

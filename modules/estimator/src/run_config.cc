@@ -8,6 +8,7 @@ namespace shoal {
 namespace {
 
 constexpr double kDefaultCheckpointSecs = 600;
+constexpr double kHeartbeatSecsMax = 65;  // it travels as milliseconds, in 16 bits
 
 template <class T>
 std::string text_of(const T& value) {
@@ -53,6 +54,9 @@ Result<void> check_runtime(const RuntimeOptions& runtime) {
     return out_of_range("runtime.compression", to_string(runtime.compression), "what parse_compression() can give");
   }
   if (runtime.replicas < 1) return out_of_range("runtime.replicas", text_of(runtime.replicas), ">= 1");
+  if (!(runtime.heartbeat_secs > 0 && runtime.heartbeat_secs <= kHeartbeatSecsMax)) {
+    return out_of_range("runtime.heartbeat_secs", text_of(runtime.heartbeat_secs), "> 0 and <= 65");
+  }
   if (runtime.transport && runtime.transport->empty()) {
     return invalid_argument("RunConfig: runtime.transport: is the empty string; name one, as tcp, or leave it out");
   }
@@ -186,6 +190,7 @@ RunConfig RunConfig::from_environment(RunConfigOptions options, const cluster::G
   if (log && task.source == cluster::ConfigSource::kTfConfig) log->info("TF_CONFIG: " + cluster::to_tf_config(task));
   if (log) {
     for (const std::string& warning : task.warnings) log->warning(warning);
+    task.warnings.clear();  // told once, by whoever has a log first
   }
   return RunConfig(std::move(options), std::move(task));
 }
@@ -215,6 +220,10 @@ cluster::Compression RunConfig::compression() const {
 }
 
 int32_t RunConfig::replicas() const { return options_.runtime ? options_.runtime->replicas : 1; }
+
+double RunConfig::heartbeat_secs() const {
+  return options_.runtime.value_or(RuntimeOptions()).heartbeat_secs;
+}
 
 RunConfig RunConfig::replace(const RunConfigChanges& changes) const {
   RunConfig changed = *this;

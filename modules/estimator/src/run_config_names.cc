@@ -88,6 +88,12 @@ Result<void> set_replicas(Collected& collected, const NamedChange& change) {
   return {};
 }
 
+Result<void> set_heartbeat_secs(Collected& collected, const NamedChange& change) {
+  SHOAL_TRY(collected.runtime.heartbeat_secs, parse<double>(change));
+  collected.changes.runtime = collected.runtime;
+  return {};
+}
+
 Result<void> set_compute_dtype(Collected& collected, const NamedChange& change) {
   const std::optional<DType> dtype = dtype_from_string(change.value);
   if (!dtype) return no_value(change, "float32 or bfloat16");
@@ -127,6 +133,7 @@ const std::map<std::string, Setter, std::less<>>& setters() {
       {"runtime.compute_dtype", set_compute_dtype},
       {"runtime.compression", set_compression},
       {"runtime.replicas", set_replicas},
+      {"runtime.heartbeat_secs", set_heartbeat_secs},
   };
   return table;
 }

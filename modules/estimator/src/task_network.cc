@@ -6,10 +6,9 @@
 
 namespace shoal {
 
-Result<void> check_supported(const RunConfig& config) {
-  if (config.replicas() == 1) return {};
-  return failed_precondition("runtime.replicas is " + std::to_string(config.replicas()) +
-                             "; replicas in one process come with synchronous updates, which this version does not have");
+const TaskHost& host_of(const RunConfig& config) {
+  static const TaskHost none;
+  return config.host() ? *config.host() : none;
 }
 
 cluster::TaskIdentity task_identity(Environment& env, const RunConfig& config) {
@@ -19,6 +18,7 @@ cluster::TaskIdentity task_identity(Environment& env, const RunConfig& config) {
   identity.role = config.task_type();
   identity.index = config.task_id();
   identity.trainer_index = config.trainer_index();
+  identity.sparse = cluster::sparse_roles(task.job);
   identity.global_id = uint32_t(config.global_id().value_or(0));
   identity.incarnation = env.entropy() | 1;
   identity.strategy = std::string(to_string(config.update_strategy().kind));
@@ -26,16 +26,14 @@ cluster::TaskIdentity task_identity(Environment& env, const RunConfig& config) {
 }
 
 Result<transport::LinkOptions> link_options(const RunConfig& config) {
-  transport::LinkOptions options;
-  if (const auto& host = config.host()) {
-    options.credential = host->credential;
-    options.insecure = host->insecure;
-    return options;
+  std::shared_ptr<const TaskHost> host = config.host();
+  if (!host) {
+    SHOAL_TRY(host, process_host());
   }
-  SHOAL_TRY(options.credential, transport::find_credential({.token = {.file = cluster::process_getenv("SHOAL_TOKEN_FILE"),
-                                                                      .text = cluster::process_getenv("SHOAL_TOKEN")},
-                                                            .tls_dir = cluster::process_getenv("SHOAL_TLS_DIR")}));
-  options.insecure = cluster::process_getenv("SHOAL_INSECURE").value_or("") == "1";
+  transport::LinkOptions options;
+  options.heartbeat_interval = seconds_to_duration(config.heartbeat_secs());
+  options.credential = host->credential;
+  options.insecure = host->insecure;
   return options;
 }
 
@@ -59,13 +57,15 @@ std::vector<transport::Endpoint> server_endpoints(const RunConfig& config) {
 
 namespace {
 
-std::unique_ptr<Environment> make_environment(const RunConfig& config, bool may_handle_signals) {
+std::shared_ptr<Environment> make_environment(const RunConfig& config, bool may_handle_signals) {
+  const auto& host = config.host();
+  if (host && host->environment) return host->environment;
   ProductionOptions options;
   options.task = config.task().name();
   options.transports = transport::built_in_transports();
   // A task with nobody to talk to computes on the strand: two thread switches less a step.
   options.offload_inline = config.num_ps_replicas() == 0;
-  if (const auto& host = config.host()) {
+  if (host) {
     options.sink = host->sink;
     options.stop = host->stop;
     options.handle_signals = may_handle_signals && host->handle_signals;
@@ -77,7 +77,22 @@ std::unique_ptr<Environment> make_environment(const RunConfig& config, bool may_
 
 }  // namespace
 
-std::unique_ptr<Environment> make_task_environment(const RunConfig& config) { return make_environment(config, true); }
-std::unique_ptr<Environment> make_inner_environment(const RunConfig& config) { return make_environment(config, false); }
+std::shared_ptr<Environment> make_task_environment(const RunConfig& config) { return make_environment(config, true); }
+std::shared_ptr<Environment> make_call_environment(const RunConfig& config) { return make_environment(config, false); }
+
+Result<std::string> make_temporary_model_dir(Environment& env) {
+  auto folder = env.storage().make_temporary_folder(join_path(env.process().temporary_folder, "shoal-"));
+  if (!folder) return failed_precondition("no temporary model_dir can be made: " + folder.error().message());
+  env.log().warning("no model_dir was given; results go to the temporary folder " + *folder);
+  return folder;
+}
+
+Estimator inside(const Estimator& estimator, std::shared_ptr<Environment> env) {
+  const auto& given = estimator.config().host();
+  TaskHost host = given ? *given : *value_or_raise(process_host());
+  host.environment = std::move(env);
+  return Estimator(estimator.model_fn(), estimator.config().with_host(std::make_shared<TaskHost>(std::move(host))),
+                   estimator.params(), estimator.model_dir());
+}
 
 }  // namespace shoal

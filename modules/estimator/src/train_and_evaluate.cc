@@ -11,61 +11,21 @@ namespace shoal {
 namespace {
 
 struct Call {
-  Estimator& estimator;
+  const Estimator& estimator;
   const TrainSpec& train;
   const EvalSpec& eval;
   const RunConfig& config() const { return estimator.config(); }
 };
 
-/// True if the job's messages leave this machine, as far as its addresses tell.
-bool crosses_machines(const RunConfig& config) {
-  if (config.task().mode == cluster::TaskMode::kLocal || config.task().in_process) return false;
-  if (!config.task().job.is_loopback()) return true;
-  const Result<transport::Endpoint> own = own_endpoint(config);
-  return !config.rpc_address().empty() && own && !cluster::is_loopback_address(own->address);
-}
-
-/// Peers would refuse it; here it is told at once, and of evaluators, who have no peers, too.
-Result<void> check_certificate(const RunConfig& config, const transport::Certificate& certificate) {
-  if (config.task().mode == cluster::TaskMode::kLocal || config.task().in_process) return {};
-  const transport::PeerIdentity task{.role = config.task_type(), .index = int32_t(config.task_id())};
-  if (certificate.owner() == task) return {};
-  return failed_precondition("this task is " + to_string(task) +
-                             ", and its certificate (--tls-dir, SHOAL_TLS_DIR) is that of " +
-                             to_string(certificate.owner()) + "; make it one of its own (shoal keys task)");
-}
-
-/// CONTRACT CL-18.
-Result<void> check_who_may_join(const RunConfig& config) {
-  SHOAL_TRY(const transport::LinkOptions link, link_options(config));
-  if (link.credential) {
-    const auto* const certificate = std::get_if<transport::Certificate>(link.credential.get());
-    return certificate ? check_certificate(config, *certificate) : Result<void>();
-  }
-  if (!crosses_machines(config) || link.insecure) return {};
-  return failed_precondition(
-      "the cluster has addresses beyond this machine, and whoever reaches its ports could take part: make "
-      "a token once (shoal keys token) and give it to every task, in SHOAL_TOKEN or by --token-file, "
-      "which encrypts all messages (certificates of their own do so too, see --tls-dir); or say --insecure "
-      "(SHOAL_INSECURE=1) for plain tcp on a network "
-      "that you trust");
-}
-
 Result<void> check(const Call& call) {
   SHOAL_TRY_VOID(call.train.check());
   SHOAL_TRY_VOID(call.eval.check());
-  SHOAL_TRY_VOID(cluster::check_runnable(call.config().task()));
-  if (call.config().task_type() == cluster::kMasterRole) {
-    return failed_precondition("the role master is not part of this version; name the task chief and add an evaluator");
-  }
-  SHOAL_TRY_VOID(check_supported(call.config()));
   const bool local = call.config().task().mode == cluster::TaskMode::kLocal;
   if (local && !call.config().saves_checkpoints()) {
     return invalid_argument("train_and_evaluate: checkpoints are disabled, and local evaluation hangs on them; set "
                             "save_checkpoints_steps or save_checkpoints_secs");
   }
-  if (!call.config().rpc_address().empty()) SHOAL_TRY_VOID(own_endpoint(call.config()));
-  return check_who_may_join(call.config());  // after all others
+  return check_task(call.config());
 }
 
 TaskReport report_of(const TrainOutcome& outcome, const RunConfig& config) {
@@ -106,10 +66,6 @@ void run_chief_or_worker(Environment& env, const Call& call) {
   if (chief && !call.config().saves_checkpoints()) {
     env.log().warning("checkpoints are disabled: no evaluator can work with this job");
   }
-  if (chief && call.config().cluster().node_count() == 1) {
-    env.log().warning("a cluster of one node trains alone and is not evaluated; leave the cluster out for local mode, or "
-                      "start an evaluator");
-  }
   const TrainRequest request{.estimator = call.estimator, .input_fn = call.train.input_fn,
                              .role = chief ? TrainRole::kChief : TrainRole::kWorker, .max_steps = call.train.max_steps,
                              .steps = {}, .hooks = call.train.hooks,
@@ -117,7 +73,7 @@ void run_chief_or_worker(Environment& env, const Call& call) {
                                                 : std::vector<std::shared_ptr<CheckpointListener>>(),
                              .types_from = &call.eval.input_fn, .write_end_mark = chief};
   auto outcome = env.run(trainer_task(env, request));
-  if (!outcome && outcome.error().kind() == ErrorKind::kCancelled && !outcome.error().cause()) {
+  if (!outcome && is_interrupt(outcome.error())) {
     env.log().info("interrupted before training began");
     return;
   }
@@ -129,7 +85,8 @@ void run_ps(Environment& env, const Call& call) {
                                           .listen_at = value_or_raise(own_endpoint(call.config())),
                                           .link = value_or_raise(link_options(call.config())),
                                           .trainers = call.config().num_trainers(),
-                                          .ready_timeout = seconds_to_duration(call.config().ready_timeout_secs())};
+                                          .ready_timeout = seconds_to_duration(call.config().ready_timeout_secs()),
+                                          .witness = host_of(call.config()).witness};
   value_or_raise(env.run(cluster::run_parameter_server(env, std::move(options))));
   TaskReport report;
   report.task = call.config().task().name();
@@ -151,10 +108,12 @@ void run_evaluator(Environment& env, const Call& call) {
 }  // namespace
 
 TrainAndEvaluateResult train_and_evaluate(Estimator& estimator, TrainSpec train_spec, EvalSpec eval_spec) {
-  const Call call{estimator, train_spec, eval_spec};
-  value_or_raise(check(call));
-  const std::unique_ptr<Environment> env = make_task_environment(call.config());
+  value_or_raise(check({estimator, train_spec, eval_spec}));
+  const std::shared_ptr<Environment> env = make_task_environment(estimator.config());
+  const Estimator own = inside(estimator, env);
+  const Call call{own, train_spec, eval_spec};
   const std::string& type = call.config().task_type();
+  for (const std::string& warning : call.config().task().warnings) env->log().warning(warning);
   if (call.config().task().mode == cluster::TaskMode::kLocal) return run_local(*env, call);
   if (type == cluster::kEvaluatorRole) {
     run_evaluator(*env, call);

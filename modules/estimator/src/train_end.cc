@@ -7,11 +7,11 @@ namespace shoal {
 namespace {
 
 constexpr auto kInterruptGrace = std::chrono::seconds(5);  // for workers' last steps, when all shall end
-constexpr auto kGoneBefore = std::chrono::seconds(60);   // for servers that an ended job's chief hopes to find
+constexpr auto kGoneBefore = std::chrono::seconds(15);   // for servers that an ended job's chief hopes to find
 constexpr auto kShowUp = std::chrono::minutes(10);       // from the chief's start: a worker not seen by then is missing
 constexpr auto kLostGrace = std::chrono::seconds(60);    // for a lost worker to come back, at the end of the chief's input
-constexpr auto kOldMarkGrace = std::chrono::seconds(30); // a mark of the run before: a starting chief removes it
 constexpr auto kNoteEvery = std::chrono::seconds(10);
+constexpr auto kBeforeGivingUp = std::chrono::seconds(2);  // an old mark is obeyed rather than a server's absence reported
 
 }  // namespace
 
@@ -29,14 +29,20 @@ Result<void> TrainTask::remember_end() {
                                      .wall_time = env_.wall_now()});
 }
 
-/// Asked by a worker while servers cannot be reached (CONTRACT WO-4). A mark that was there from the start may be of the run
-/// before, whose chief is about to remove it.
+/// Asked by a worker while servers cannot be reached (CONTRACT WO-4). A mark that was there from the start is of an earlier
+/// run (CONTRACT JE-2), unless nothing was left to do after that; where no chief comes to remove it, it is obeyed in the end.
 bool TrainTask::job_has_ended() {
   const auto mark = checkpoint::read_end_mark(env_.storage(), request_.estimator.model_dir());
   if (!mark || !*mark) return false;
   if (!(mark_at_start_ && **mark == *mark_at_start_)) return true;
   if (max_steps_ && (*mark)->global_step >= *max_steps_) return true;
-  return env_.now() - started_ >= kOldMarkGrace;
+  const Duration patience = seconds_to_duration(config_.ready_timeout_secs());
+  if (env_.now() - started_ >= patience - std::min<Duration>(kBeforeGivingUp, patience / 2)) return true;
+  env_.log().warning_once("old mark", "waiting for the chief: " + request_.estimator.model_dir() +
+                                          " was left by a run that ended at global step " + std::to_string((*mark)->global_step) +
+                                          "; without a chief this task ends in " +
+                                          std::to_string(int64_t(to_seconds(patience))) + " s");
+  return false;
 }
 
 /// How long the chief waits for workers that `status` shows while nothing happens; nothing: there is nobody to wait for.
@@ -51,9 +57,9 @@ std::optional<Duration> TrainTask::patience_for(const cluster::ServerStatus& sta
     if (!trainer.connected && patient) at_least(std::min<Duration>(ready_timeout, kLostGrace));
   }
   const bool may_still_come = patient && env_.now() - started_ < std::min<Duration>(ready_timeout, kShowUp);
-  for (const auto& worker : config_.cluster().nodes(cluster::kWorkerRole)) {
+  for (int trainer_index = 1; trainer_index < config_.num_trainers(); ++trainer_index) {
     const bool seen = std::any_of(status.trainers.begin(), status.trainers.end(),
-                                  [&](const cluster::TrainerStatus& trainer) { return trainer.index == worker.index + 1; });
+                                  [&](const cluster::TrainerStatus& trainer) { return trainer.index == trainer_index; });
     if (!seen && may_still_come) at_least(ready_timeout);
   }
   return patience;
@@ -62,14 +68,14 @@ std::optional<Duration> TrainTask::patience_for(const cluster::ServerStatus& sta
 /// The chief stays until the workers are done, so that the last checkpoint has their work (CONTRACT CH-8): with its input at
 /// an end for as long as they make progress, else for the steps that are under way.
 Task<Result<void>> TrainTask::wait_for_workers() {
-  bool patient = end_.reason == checkpoint::EndReason::kEndOfInput;
+  bool patient = end_.reason == checkpoint::EndReason::kEndOfInput && !context_.stop_requested();
   if (!patient) SHOAL_CO_TRY_VOID(co_await remote_->request_stop(env_.after(kLastWords)));
   std::string seen;
   SteadyTime changed_at = env_.now(), next_note = env_.after(kNoteEvery);
   for (;;) {
-    if (patient && env_.interrupted().stop_requested()) {
+    if (patient && (env_.interrupted().stop_requested() || context_.stop_requested())) {
       patient = false;
-      end_.reason = checkpoint::EndReason::kInterrupted;
+      end_.reason = context_.stop_requested() ? checkpoint::EndReason::kStopRequested : checkpoint::EndReason::kInterrupted;
       SHOAL_CO_TRY_VOID(co_await remote_->request_stop(env_.after(kLastWords)));
     }
     SHOAL_CO_TRY(const cluster::ServerStatus status, co_await remote_->status(env_.after(kLastWords)));
@@ -94,7 +100,8 @@ Task<Result<void>> TrainTask::wait_for_workers() {
     }
     SHOAL_CO_TRY_VOID(co_await env_.sleep_for(std::chrono::milliseconds(20)));
   }
-  co_return Result<void>{};
+  // Nobody is answered that an update counts which the last checkpoint does not have.
+  co_return co_await remote_->seal(env_.after(kLastWords));
 }
 
 Task<Result<void>> TrainTask::announce_end(cluster::JobEnd end, Duration patience) {
@@ -135,6 +142,8 @@ Task<void> TrainTask::give_up(Error why) {
   cluster::JobEnd end{.failed = true, .reason = why.message()};
   Result<void> told = co_await remote_->finish(std::move(end), env_.after(kLastWords));
   if (!told) env_.log().warning("a server was not told that the job has failed: " + told.error().message());
+  Result<void> left = co_await remote_->leave(env_.after(kLastWords));  // or they would wait for us to hear of it
+  static_cast<void>(left);
 }
 
 /// CONTRACT TL-4. A job that is started again goes on in its input (DS-22), also where that had come to its end.
@@ -162,7 +171,7 @@ Task<Result<TrainOutcome>> TrainTask::nothing_to_do() {
   env_.log().info("training finished before: the checkpoint is at global step " + std::to_string(step) +
                   ", max_steps is " + std::to_string(*max_steps_) + "; there is nothing to do");
   end_ = {step, 0, checkpoint::EndReason::kMaxSteps};
-  if (request_.write_end_mark && source_) {
+  if (request_.write_end_mark && source_ && !mark_at_start_) {  // the mark of the run that ended stays as it is
     Result<void> marked;
     Work mark = [&] {
       const std::string& prefix = source_->prefix();

@@ -1,7 +1,9 @@
 // What a training task sets up before its first step: the folder, the input, the model, the hooks, the store.
 #include <algorithm>
 
+#include "folder_lock.h"
 #include "leftovers.h"
+#include "shoal/base/durable_folder.h"
 #include "shoal/checkpoint/directory.h"
 #include "shoal/cluster/identity.h"
 #include "shoal/cluster/local_store.h"
@@ -21,6 +23,18 @@ std::string numerics_text(const backends::Numerics& numerics) {
   return text;
 }
 
+Result<void> remove_mark(Storage& storage, const std::string& folder) {
+  const Result<void> removed = checkpoint::remove_end_mark(storage, folder);
+  if (removed) return {};
+  return failed_precondition("model_dir " + folder + " cannot be written: " + removed.error().message());
+}
+
+/// By the name of the newest checkpoint, without a look at it.
+bool listed_as_finished(Storage& storage, const std::string& folder, const std::optional<int64_t>& max_steps) {
+  const Result<std::optional<checkpoint::PointerFile>> list = checkpoint::read_pointer(storage, folder);
+  return max_steps && list && *list && checkpoint::step_of((*list)->newest) >= *max_steps;
+}
+
 }  // namespace
 
 /// What model_dir says before anything is built: the newest checkpoint, and whether there is anything to do.
@@ -31,16 +45,18 @@ Result<void> TrainTask::look_at_folder() {
   if (!leads()) {
     return {};
   }
-  Result<void> made = env_.storage().make_folders(folder);
+  Result<void> made = make_durable_folder(env_.storage(), folder);
   if (!made) return failed_precondition("model_dir " + folder + " cannot be created or written: " + made.error().message());
-  Result<void> unmarked = checkpoint::remove_end_mark(env_.storage(), folder);
-  if (!unmarked) return failed_precondition("model_dir " + folder + " cannot be written: " + unmarked.error().message());
+  SHOAL_TRY(lock_, lock_model_dir(env_, folder));
+  // Before checkpoints are read, which takes its time. A mark that will stand, since there is nothing to train, is left.
+  if (!listed_as_finished(env_.storage(), folder, max_steps_)) SHOAL_TRY_VOID(remove_mark(env_.storage(), folder));
   sweep_leftovers(env_, folder, {"training_finished.tmp-", "graph.json.tmp-"});
   SHOAL_TRY_VOID(reopen_checkpoint());
   const uint64_t step = source_ ? source_->info().global_step : 0;
   if (source_) env_.log().info("restored from checkpoint " + source_->prefix() + " at global step " + std::to_string(step));
   if (request_.steps) max_steps_ = int64_t(step) + *request_.steps;
   finished_before_ = max_steps_ && step >= uint64_t(*max_steps_);
+  if (!finished_before_) SHOAL_TRY_VOID(remove_mark(env_.storage(), folder));  // the newest may have been damaged
   return {};
 }
 
@@ -85,7 +101,7 @@ Result<void> TrainTask::build_model() {
   SHOAL_TRY(model_, BuiltModel::build({request_.estimator.model_fn(), Mode::kTrain, request_.estimator.params(), config_,
                                        graph_seed(env_, config_)}, *types_));
   SHOAL_TRY(auto backend, make_configured_backend(config_));
-  model_->use_backend(std::move(backend), config_.compute_threads(usable_cores()), config_.compute_dtype());
+  model_->use_backend(std::move(backend), config_.compute_threads(env_.process().usable_cores), config_.compute_dtype());
   model_->log_plans_to(&env_.log());
   return write_description();
 }
@@ -98,7 +114,7 @@ Result<void> TrainTask::write_description() {
 /// The hooks of this task in the order of CONTRACT HK-6, and what they fetch.
 Result<void> TrainTask::make_hooks() {
   EstimatorSpec& spec = model_->spec();
-  progress_ = std::make_shared<ProgressHook>(leads() && config_.host() ? config_.host()->progress : nullptr, max_steps_);
+  progress_ = std::make_shared<ProgressHook>(leads() ? host_of(config_).progress : nullptr, max_steps_);
   if (leads()) {
     if (config_.save_summary_steps().value_or(0) > 0) {
       SHOAL_TRY(events_, monitor::EventWriter::open(env_, request_.estimator.model_dir()));
@@ -108,8 +124,8 @@ Result<void> TrainTask::make_hooks() {
     if (events_) hooks_.push_back(summary_saver(*config_.save_summary_steps()));
   }
   hooks_.push_back(progress_);
-  if (leads() && config_.host() && config_.host()->profile_steps) {
-    hooks_.push_back(profiler({.steps = *config_.host()->profile_steps}));
+  if (leads() && host_of(config_).profile_steps) {
+    hooks_.push_back(profiler({.steps = *host_of(config_).profile_steps}));
   }
   hooks_.insert(hooks_.end(), request_.hooks.begin(), request_.hooks.end());
   if (max_steps_) hooks_.push_back(stop_at_step({.num_steps = {}, .last_step = max_steps_}));
@@ -187,7 +203,9 @@ Result<void> TrainTask::plan_store() {
                                         .link = std::move(link),
                                         .ready_timeout = seconds_to_duration(config_.ready_timeout_secs()),
                                         .job_ended = {},
-                                        .compression = config_.compression()};
+                                        .compression = config_.compression(),
+                                        .by_rows = {},
+                                        .witness = host_of(config_).witness};
     options.identity.fingerprint = model_->graph().fingerprint();
     options.identity.numerics = numerics;
     options.identity.variables = cluster::variables_text(specs);

@@ -82,14 +82,15 @@ Task<Result<cluster::Ready>> TrainTask::recover() {
 LoopOptions TrainTask::loop_options() {
   LoopOptions options{.model = model_.get(), .store = store_.get(), .input = &input_,
                       .fetch_names = fetch_names_, .hooks = hooks_, .saver = saver_.get(), .max_steps = max_steps_,
-                      .trainer_index = uint64_t(config_.trainer_index()), .recover = nullptr};
+                      .trainer_index = uint64_t(config_.trainer_index()),
+                      .witness = host_of(config_).witness.get(), .recover = nullptr};
   if (distributed()) options.recover = [this] { return recover(); };
   return options;
 }
 
 Task<Result<TrainOutcome>> TrainTask::train() {
   auto ready = co_await recover();
-  if (!ready && ready.error().kind() == ErrorKind::kCancelled && !env_.interrupted().stop_requested()) {
+  if (remote_ && !ready && ready.error().kind() == ErrorKind::kCancelled && !env_.interrupted().stop_requested()) {
     const std::optional<cluster::JobEnd> end = remote_->job_end();
     if (end && end->failed) {
       env_.log().warning("nothing to do for this task: " + cluster::sentence(*end));

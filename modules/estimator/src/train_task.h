@@ -45,20 +45,31 @@ struct TrainOutcome {
 /// `request` outlives the task.
 Task<Result<TrainOutcome>> train_task(Environment& env, const TrainRequest& request);
 
-/// FailedPrecondition for what RunConfig can say and this version does not do: several replicas in one process.
-Result<void> check_supported(const RunConfig& config);
+/// What train_and_evaluate() and Estimator::train() look at before anything is opened or written: a role that cannot run,
+/// replicas in one process (FailedPrecondition both), the task's own address, who may join (CONTRACT CL-18).
+Result<void> check_task(const RunConfig& config);
 
 /// The same in a cluster: opens the task's own port first, and waits before it where workers start late. `request` outlives
 /// the task.
 Task<Result<TrainOutcome>> trainer_task(Environment& env, const TrainRequest& request);
 
+/// A task that was asked to end before it began.
+bool is_interrupt(const Error& error);
+
+/// What the process lends to this task; nothing special, where the config has no host.
+const TaskHost& host_of(const RunConfig& config);
+
 /// Job identity, role, index, ... of the task that `config` describes.
 cluster::TaskIdentity task_identity(Environment& env, const RunConfig& config);
-/// With the credential that this task was given, if any. Errors: those of find_credential().
+/// With the credential that this task was given, if any, and its heartbeats. Errors: those of find_credential().
 Result<transport::LinkOptions> link_options(const RunConfig& config);
 /// Where this task listens: the address that the cluster names for it, or the one of --bind. InvalidArgument if that is no
 /// host or host:port.
 Result<transport::Endpoint> own_endpoint(const RunConfig& config);
+/// For a run that was given no model_dir: says in the log where it is.
+Result<std::string> make_temporary_model_dir(Environment& env);
+/// The same estimator whose calls (evaluate, export_model, ...) run in `env`: what the exporters of a task get.
+Estimator inside(const Estimator& estimator, std::shared_ptr<Environment> env);
 /// Addresses of the parameter servers.
 std::vector<transport::Endpoint> server_endpoints(const RunConfig& config);
 

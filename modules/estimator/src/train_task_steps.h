@@ -19,7 +19,7 @@ inline bool is_permanent(const Error& error) {
 class TrainTask {
  public:
   TrainTask(Environment& env, const TrainRequest& request)
-      : env_(env), request_(request), config_(request.estimator.config()), context_(env) {}
+      : env_(env), request_(request), config_(request.estimator.config()), context_(env, config_.host().get()) {}
   Task<Result<TrainOutcome>> run();
 
  private:
@@ -65,6 +65,7 @@ class TrainTask {
   Environment& env_;
   const TrainRequest& request_;
   const RunConfig& config_;
+  std::unique_ptr<StorageLock> lock_;  // of model_dir, where this task leads
   LoopContext context_;
   std::unique_ptr<CheckpointSource> source_;
   bool source_is_fresh_ = false;  // read since the servers were last asked: no need to read it again

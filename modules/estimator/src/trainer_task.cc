@@ -24,6 +24,8 @@ std::chrono::seconds worker_delay(const RunConfig& config) {
 
 }  // namespace
 
+bool is_interrupt(const Error& error) { return error.kind() == ErrorKind::kCancelled && !error.cause(); }
+
 Task<Result<TrainOutcome>> trainer_task(Environment& env, const TrainRequest& request) {
   const RunConfig& config = request.estimator.config();
   SHOAL_CO_TRY(const std::unique_ptr<transport::Listener> port, co_await open_own_port(env, config));

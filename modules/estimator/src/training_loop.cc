@@ -86,11 +86,17 @@ Task<Result<void>> TrainingLoop::recover(Error why) {
 
 void TrainingLoop::enter(const cluster::Ready& ready) {
   context_.set_global_step(ready.global_step);
+  if (options_.witness) options_.witness->stepped(int(options_.trainer_index), ready.global_step);
   job_stops_ = ready.stop;
 }
 
 bool TrainingLoop::reached_max() const {
   return options_.max_steps && context_.global_step() >= uint64_t(*options_.max_steps);
+}
+
+/// The step that is left to finish(), where other trainers may still add to it.
+std::optional<int64_t> TrainingLoop::last_of_several() const {
+  return options_.recover ? options_.max_steps : std::nullopt;
 }
 
 bool TrainingLoop::may_go_on() const { return !context_.stop_requested() && !job_stops_ && !reached_max(); }
@@ -104,7 +110,7 @@ checkpoint::EndReason TrainingLoop::reason() const {
 Task<Result<void>> TrainingLoop::ready() {
   if (options_.saver) {
     SHOAL_CO_TRY(std::string own, co_await position_for_save());
-    SHOAL_CO_TRY_VOID(co_await options_.saver->save_at_start(*options_.store, context_, std::move(own)));
+    SHOAL_CO_TRY_VOID(co_await options_.saver->save_at_start(*options_.store, context_, std::move(own), last_of_several()));
   }
   Work call = [this] {
     outcome_ = {};
@@ -134,13 +140,13 @@ Task<Result<bool>> TrainingLoop::iterate() {
 Task<Result<void>> TrainingLoop::after_update(const cluster::Outcome& outcome) {
   context_.set_global_step(outcome.global_step);
   context_.count_iteration();
+  if (options_.witness) options_.witness->stepped(int(options_.trainer_index), outcome.global_step);
   job_stops_ = outcome.stop;
   // With workers about, the last step of all is still to come: finish() saves that one.
   const bool last_follows = options_.recover && reached_max();
   if (options_.saver && !last_follows && options_.saver->due(outcome.global_step, env_.now())) {
     SHOAL_CO_TRY(std::string own, co_await position_for_save());
-    const std::optional<int64_t> last_step = options_.recover ? options_.max_steps : std::nullopt;
-    SHOAL_CO_TRY_VOID(co_await options_.saver->save(*options_.store, context_, std::move(own), last_step));
+    SHOAL_CO_TRY_VOID(co_await options_.saver->save(*options_.store, context_, std::move(own), last_of_several()));
   }
   Work call = [this] { outcome_ = call_after_step(); };
   SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(call)));

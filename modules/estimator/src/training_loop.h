@@ -10,6 +10,7 @@
 #include "shoal/base/environment.h"
 #include "shoal/checkpoint/end_mark.h"
 #include "shoal/cluster/store.h"
+#include "shoal/cluster/witness.h"
 #include "shoal/data/iterator.h"
 #include "shoal/estimator/hook.h"
 
@@ -35,6 +36,7 @@ struct LoopOptions {
   CheckpointSaver* saver = nullptr;        ///< null: not on this task
   std::optional<int64_t> max_steps;        ///< absolute: no step is begun at or beyond it
   uint64_t trainer_index = 0;
+  cluster::Witness* witness = nullptr;     ///< null: nobody looks
   /// After a lost server: makes the model ready again (leader) or waits for it, and moves the input to where it says.
   /// Null: the store cannot be lost.
   std::function<Task<Result<cluster::Ready>>()> recover;
@@ -66,6 +68,7 @@ class TrainingLoop {
   void enter(const cluster::Ready& ready);
   bool may_go_on() const;
   bool reached_max() const;
+  std::optional<int64_t> last_of_several() const;
   Task<Result<bool>> iterate();
   Task<Result<void>> ready();
   Task<Result<std::string>> position_for_save();

@@ -126,26 +126,29 @@ std::string Graph::to_json() const {
 
 namespace {
 
+// Not ordered_json: its objects copy their members as they grow, to any depth that the text has, by recursion.
+using Json = nlohmann::json;
+
 Error broken(std::string what) { return data_loss(std::move(what)); }
 
-Result<const ordered_json*> member(const ordered_json& json, const char* name) {
+Result<const Json*> member(const Json& json, const char* name) {
   if (!json.is_object()) return broken("an object was expected where \"" + std::string(name) + "\" is looked for");
   const auto found = json.find(name);
   if (found == json.end()) return broken("\"" + std::string(name) + "\" is missing");
   return &*found;
 }
 
-Result<std::string> string_of(const ordered_json& json, std::string_view what) {
+Result<std::string> string_of(const Json& json, std::string_view what) {
   if (!json.is_string()) return broken("\"" + std::string(what) + "\" must be a string");
   return json.get<std::string>();
 }
 
-Result<std::string> string_member(const ordered_json& json, const char* name) {
+Result<std::string> string_member(const Json& json, const char* name) {
   SHOAL_TRY(const auto* value, member(json, name));
   return string_of(*value, name);
 }
 
-Result<const ordered_json*> array_member(const ordered_json& json, const char* name) {
+Result<const Json*> array_member(const Json& json, const char* name) {
   SHOAL_TRY(const auto* value, member(json, name));
   if (!value->is_array()) return broken("\"" + std::string(name) + "\" must be a list");
   return value;
@@ -159,7 +162,7 @@ Result<T> parse_integer(const std::string& text) {
   return value;
 }
 
-Result<int64_t> int_of(const ordered_json& json) {
+Result<int64_t> int_of(const Json& json) {
   if (json.is_string()) return parse_integer<int64_t>(json.get<std::string>());
   if (!json.is_number_integer() || (json.is_number_unsigned() && json.get<uint64_t>() > uint64_t(INT64_MAX))) {
     return broken("an integer was expected");
@@ -167,7 +170,7 @@ Result<int64_t> int_of(const ordered_json& json) {
   return json.get<int64_t>();
 }
 
-Result<double> real_of(const ordered_json& json) {
+Result<double> real_of(const Json& json) {
   if (json.is_number()) return json.get<double>();
   if (json == "nan") return std::nan("");
   if (json == "inf") return INFINITY;
@@ -175,10 +178,10 @@ Result<double> real_of(const ordered_json& json) {
   return broken("a real number was expected");
 }
 
-Result<std::vector<int64_t>> ints_of(const ordered_json& json) {
+Result<std::vector<int64_t>> ints_of(const Json& json) {
   if (!json.is_array()) return broken("a list of integers was expected");
   std::vector<int64_t> values;
-  for (const ordered_json& item : json) {
+  for (const Json& item : json) {
     SHOAL_TRY(const int64_t value, int_of(item));
     values.push_back(value);
   }
@@ -191,10 +194,10 @@ Result<Attribute> as_attribute(Result<T> value) {
   return Attribute(std::move(value).value());
 }
 
-Result<Attribute> attribute_of(const ordered_json& json) {
+Result<Attribute> attribute_of(const Json& json) {
   if (!json.is_object() || json.size() != 1) return broken("an attribute must be {type: value}");
   const std::string& type = json.begin().key();
-  const ordered_json& value = json.begin().value();
+  const Json& value = json.begin().value();
   if (type == "int") return as_attribute(int_of(value));
   if (type == "real") return as_attribute(real_of(value));
   if (type == "string") return as_attribute(string_of(value, "string"));
@@ -203,14 +206,14 @@ Result<Attribute> attribute_of(const ordered_json& json) {
   return broken("\"" + type + "\" is no type of attribute, or its value is of another");
 }
 
-Result<ValueType> type_of(const ordered_json& json) {
+Result<ValueType> type_of(const Json& json) {
   SHOAL_TRY(const std::string name, string_member(json, "dtype"));
   const auto dtype = dtype_from_string(name);
   if (!dtype || size_of(*dtype) == 0) return broken("\"" + name + "\" is no type of a graph's values");
   SHOAL_TRY(const auto* shape, array_member(json, "shape"));
   if (shape->size() > size_t(Shape::kRankMax)) return broken("a shape has more than 8 dimensions");
   std::vector<Dim> dims;
-  for (const ordered_json& item : *shape) {
+  for (const Json& item : *shape) {
     if (item.is_string() && !item.get_ref<const std::string&>().empty()) {
       dims.push_back(Dim::symbol(item.get<std::string>()));
       continue;
@@ -222,7 +225,7 @@ Result<ValueType> type_of(const ordered_json& json) {
   return ValueType{*dtype, DimShape(std::move(dims))};
 }
 
-Result<Tensor> constant_of(const ordered_json& json, const ValueType& type) {
+Result<Tensor> constant_of(const Json& json, const ValueType& type) {
   SHOAL_TRY(const std::string text, string_member(json, "constant"));
   SHOAL_TRY(const Shape shape, type.shape.resolve({}));
   const auto bytes = base64_decode(text);
@@ -237,7 +240,7 @@ Result<Tensor> constant_of(const ordered_json& json, const ValueType& type) {
   return tensor;
 }
 
-Result<Initialiser> initialiser_of(const ordered_json& json) {
+Result<Initialiser> initialiser_of(const Json& json) {
   SHOAL_TRY(const std::string name, string_member(json, "kind"));
   SHOAL_TRY(const auto* a, member(json, "a"));
   SHOAL_TRY(const auto* b, member(json, "b"));
@@ -258,12 +261,12 @@ Result<Initialiser> initialiser_of(const ordered_json& json) {
 /// Rebuilds a graph node by node; the same checks as for a graph built by a program.
 struct GraphReader {
   Graph& graph;
-  const ordered_json& variables;
+  const Json& variables;
   size_t next_variable = 0;
 
   Result<void> read_variable(Node node) {
     if (next_variable >= variables.size()) return broken("\"variables\" has fewer entries than there are variables");
-    const ordered_json& json = variables[next_variable++];
+    const Json& json = variables[next_variable++];
     SHOAL_TRY(const std::string name, string_member(json, "name"));
     if (name != node.name) return broken("\"variables\" has \"" + name + "\" here");
     SHOAL_TRY(const auto* initialiser, member(json, "initialiser"));
@@ -280,9 +283,9 @@ struct GraphReader {
     return graph.add_variable(std::move(variable));
   }
 
-  Result<void> read_inputs(const ordered_json& json, Node& node) {
+  Result<void> read_inputs(const Json& json, Node& node) {
     SHOAL_TRY(const auto* inputs, array_member(json, "inputs"));
-    for (const ordered_json& item : *inputs) {
+    for (const Json& item : *inputs) {
       SHOAL_TRY(const auto pair, ints_of(item));
       const bool earlier = pair.size() == 2 && pair[0] >= 0 && pair[0] < int64_t(graph.nodes().size());
       if (!earlier || pair[1] < 0 || pair[1] >= int64_t(graph.node(NodeId(pair[0])).outputs.size())) {
@@ -293,7 +296,7 @@ struct GraphReader {
     return {};
   }
 
-  Result<void> read_node(const ordered_json& json) {
+  Result<void> read_node(const Json& json) {
     Node node;
     SHOAL_TRY(node.op, string_member(json, "op"));
     SHOAL_TRY(node.name, string_member(json, "name"));
@@ -305,14 +308,14 @@ struct GraphReader {
       node.attributes.set(name, std::move(attribute));
     }
     SHOAL_TRY(const auto* outputs, array_member(json, "outputs"));
-    for (const ordered_json& item : *outputs) {
+    for (const Json& item : *outputs) {
       SHOAL_TRY(ValueType type, type_of(item));
       node.outputs.push_back(std::move(type));
     }
     return add(json, std::move(node));
   }
 
-  Result<void> add(const ordered_json& json, Node node) {
+  Result<void> add(const Json& json, Node node) {
     if (node.op == "variable" || node.op == "constant") {
       if (node.outputs.size() != 1) return broken("a source has one output");
       if (node.op == "variable") return read_variable(std::move(node));
@@ -331,13 +334,15 @@ struct GraphReader {
 
 namespace {
 
-Result<std::unique_ptr<Graph>> read_graph(const ordered_json& json, const OpCatalogue* catalogue,
+Result<std::unique_ptr<Graph>> read_graph(const Json& json, const OpCatalogue* catalogue,
                                           const GraphJsonLimits& limits) {
   SHOAL_TRY(const std::string format, string_member(json, "format"));
   if (format != kFormat) return broken("\"format\" is \"" + format + "\", not \"" + std::string(kFormat) + "\"");
-  SHOAL_TRY(const auto* version, member(json, "version"));
+  SHOAL_TRY(const auto* version_json, member(json, "version"));
+  const Result<int64_t> version = int_of(*version_json);
+  if (!version || version_json->is_string()) return broken("\"version\" must be an integer");
   if (*version != kVersion) {
-    return failed_precondition("it is version " + version->dump() + " of the format, this program reads version " +
+    return failed_precondition("it is version " + std::to_string(*version) + " of the format, this program reads version " +
                                std::to_string(kVersion));
   }
   SHOAL_TRY(const std::string seed_text, string_member(json, "seed"));
@@ -367,7 +372,7 @@ Result<std::unique_ptr<Graph>> graph_from_json(std::string_view text, const OpCa
     return invalid_argument("graph description: it has " + std::to_string(text.size()) + " bytes, more than the limit of " +
                             std::to_string(limits.text_bytes_max));
   }
-  const ordered_json json = ordered_json::parse(text, nullptr, false);
+  const Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded()) return broken("graph description: it is not valid JSON");
   auto graph = read_graph(json, catalogue, limits);
   if (!graph) return std::move(graph).error().with_context(kContext);

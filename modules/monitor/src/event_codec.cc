@@ -3,6 +3,7 @@
 #include <bit>
 #include <protozero/pbf_reader.hpp>
 #include <protozero/pbf_writer.hpp>
+#include <type_traits>
 
 #include "event_fields.h"
 #include "record.h"
@@ -12,6 +13,7 @@ namespace {
 
 using protozero::pbf_reader;
 using protozero::pbf_writer;
+using Form = protozero::pbf_wire_type;
 
 /// An event with one summary, which `write` fills.
 template <class Write>
@@ -27,22 +29,28 @@ std::string encode_summary(double wall_time, int64_t global_step, Write write) {
   return bytes;
 }
 
+// A field is known by its number and the form of its value together: of another form it is another field, and is passed over as
+// those are. (protozero's getters take the form for granted.)
+constexpr uint32_t as(uint32_t field, Form form) { return protozero::tag_and_type(field, form); }
+
 Histogram decode_histogram(pbf_reader message) {
+  using namespace histogram_field;
   Histogram histogram;
+  const auto append_packed = [&](std::vector<double>& out) {
+    for (double number : message.get_packed_double()) out.push_back(number);
+  };
   while (message.next()) {
-    const auto numbers_into = [&](std::vector<double>& out) {
+    switch (message.tag_and_type()) {
+      case as(kMin, Form::fixed64): histogram.min = message.get_double(); break;
+      case as(kMax, Form::fixed64): histogram.max = message.get_double(); break;
+      case as(kNum, Form::fixed64): histogram.count = message.get_double(); break;
+      case as(kSum, Form::fixed64): histogram.sum = message.get_double(); break;
+      case as(kSumSquares, Form::fixed64): histogram.sum_squares = message.get_double(); break;
+      case as(kBucketLimit, Form::length_delimited): append_packed(histogram.limits); break;
+      case as(kBucket, Form::length_delimited): append_packed(histogram.counts); break;
       // Older writers do not pack.
-      if (message.wire_type() != protozero::pbf_wire_type::length_delimited) return out.push_back(message.get_double());
-      for (double number : message.get_packed_double()) out.push_back(number);
-    };
-    switch (message.tag()) {
-      case histogram_field::kMin: histogram.min = message.get_double(); break;
-      case histogram_field::kMax: histogram.max = message.get_double(); break;
-      case histogram_field::kNum: histogram.count = message.get_double(); break;
-      case histogram_field::kSum: histogram.sum = message.get_double(); break;
-      case histogram_field::kSumSquares: histogram.sum_squares = message.get_double(); break;
-      case histogram_field::kBucketLimit: numbers_into(histogram.limits); break;
-      case histogram_field::kBucket: numbers_into(histogram.counts); break;
+      case as(kBucketLimit, Form::fixed64): histogram.limits.push_back(message.get_double()); break;
+      case as(kBucket, Form::fixed64): histogram.counts.push_back(message.get_double()); break;
       default: message.skip();
     }
   }
@@ -51,27 +59,26 @@ Histogram decode_histogram(pbf_reader message) {
 
 /// Texts, and the scalars of writers that store them as tensors.
 void decode_tensor(pbf_reader message, EventValue& value) {
+  using namespace tensor_field;
   int32_t dtype = 0;
   std::string content;
+  const auto append = [&content](auto number) {
+    using Bits = std::conditional_t<sizeof number == 4, uint32_t, uint64_t>;
+    append_little_endian(content, std::bit_cast<Bits>(number));
+  };
   while (message.next()) {
-    switch (message.tag()) {
-      case tensor_field::kDType: dtype = message.get_enum(); break;
-      case tensor_field::kContent: content = message.get_string(); break;
-      case tensor_field::kFloatVal:
-        if (message.wire_type() != protozero::pbf_wire_type::length_delimited) {
-          append_little_endian(content, std::bit_cast<uint32_t>(message.get_float()));
-        } else {
-          for (float number : message.get_packed_float()) append_little_endian(content, std::bit_cast<uint32_t>(number));
-        }
+    switch (message.tag_and_type()) {
+      case as(kDType, Form::varint): dtype = message.get_enum(); break;
+      case as(kContent, Form::length_delimited): content = message.get_string(); break;
+      case as(kFloatVal, Form::fixed32): append(message.get_float()); break;
+      case as(kFloatVal, Form::length_delimited):
+        for (float number : message.get_packed_float()) append(number);
         break;
-      case tensor_field::kDoubleVal:
-        if (message.wire_type() != protozero::pbf_wire_type::length_delimited) {
-          append_little_endian(content, std::bit_cast<uint64_t>(message.get_double()));
-        } else {
-          for (double number : message.get_packed_double()) append_little_endian(content, std::bit_cast<uint64_t>(number));
-        }
+      case as(kDoubleVal, Form::fixed64): append(message.get_double()); break;
+      case as(kDoubleVal, Form::length_delimited):
+        for (double number : message.get_packed_double()) append(number);
         break;
-      case tensor_field::kStringVal:
+      case as(kStringVal, Form::length_delimited):
         if (value.kind == EventValue::Kind::kText) value.text += '\n';  // a vector of texts: one per line
         value.kind = EventValue::Kind::kText;
         value.text += message.get_string();
@@ -89,19 +96,20 @@ void decode_tensor(pbf_reader message, EventValue& value) {
 }
 
 EventValue decode_value(pbf_reader message) {
+  using namespace value_field;
   EventValue value;
   while (message.next()) {
-    switch (message.tag()) {
-      case value_field::kTag: value.tag = message.get_string(); break;
-      case value_field::kSimpleValue:
+    switch (message.tag_and_type()) {
+      case as(kTag, Form::length_delimited): value.tag = message.get_string(); break;
+      case as(kSimpleValue, Form::fixed32):
         value.kind = EventValue::Kind::kScalar;
         value.scalar = double(message.get_float());
         break;
-      case value_field::kHisto:
+      case as(kHisto, Form::length_delimited):
         value.kind = EventValue::Kind::kHistogram;
         value.histogram = decode_histogram(message.get_message());
         break;
-      case value_field::kTensor: decode_tensor(message.get_message(), value); break;
+      case as(kTensor, Form::length_delimited): decode_tensor(message.get_message(), value); break;
       default: message.skip();
     }
   }
@@ -109,16 +117,19 @@ EventValue decode_value(pbf_reader message) {
 }
 
 std::vector<EventValue> decode_message(pbf_reader message) {
+  using namespace event_field;
   double wall_time = 0;
   int64_t global_step = 0;
   std::vector<EventValue> values;
   while (message.next()) {
-    switch (message.tag()) {
-      case event_field::kWallTime: wall_time = message.get_double(); break;
-      case event_field::kStep: global_step = message.get_int64(); break;
-      case event_field::kSummary: {
+    switch (message.tag_and_type()) {
+      case as(kWallTime, Form::fixed64): wall_time = message.get_double(); break;
+      case as(kStep, Form::varint): global_step = message.get_int64(); break;
+      case as(kSummary, Form::length_delimited): {
         pbf_reader summary = message.get_message();
-        while (summary.next(summary_field::kValue)) values.push_back(decode_value(summary.get_message()));
+        while (summary.next(summary_field::kValue, Form::length_delimited)) {
+          values.push_back(decode_value(summary.get_message()));
+        }
         break;
       }
       default: message.skip();

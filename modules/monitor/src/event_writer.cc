@@ -1,7 +1,5 @@
 #include "shoal/monitor/event_writer.h"
 
-#include <unistd.h>
-
 #include <array>
 #include <cstdio>
 
@@ -13,12 +11,6 @@ namespace {
 
 /// To the microsecond: more does not fit into a double.
 double seconds_of(WallTime time) { return double(time.time_since_epoch() / std::chrono::microseconds(1)) / 1e6; }
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  if (gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') return "localhost";
-  return name.data();
-}
 
 /// The order of the names is the order of opening, also within one second. `host` may hold no slash.
 std::string file_name(WallTime now, std::string host, uint32_t unique) {
@@ -48,7 +40,7 @@ Result<std::unique_ptr<EventWriter>> EventWriter::open(Environment& env, const s
                                                        EventWriterOptions options) {
   Storage& storage = env.storage();
   SHOAL_TRY_VOID(storage.make_folders(folder));
-  if (options.host.empty()) options.host = host_name();
+  if (options.host.empty()) options.host = env.process().host_name;
   std::string path;
   do {  // create() would truncate another writer's file
     path = join_path(folder, file_name(env.wall_now(), options.host, uint32_t(env.entropy())));

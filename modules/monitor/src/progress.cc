@@ -1,23 +1,16 @@
 #include "shoal/monitor/progress.h"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
+#include <deque>
+#include <mutex>
 
 namespace shoal::monitor {
 namespace {
 
 constexpr std::string_view kClearLine = "\r\x1b[2K";
-
-void write_to_stderr(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stderr);
-  std::fflush(stderr);
-}
 
 std::string with_separators(int64_t number) {
   std::string digits = std::to_string(number);
@@ -40,8 +33,7 @@ struct ProgressDisplay::State {
     int64_t examples;
   };
 
-  State(ProgressOptions given_options, Write given_write)
-      : options(given_options), write(given_write ? std::move(given_write) : Write(write_to_stderr)) {}
+  State(ProgressOptions given_options, Write given_write) : options(given_options), write(std::move(given_write)) {}
 
   void take_sample(SteadyTime now, const ProgressState& state);
   std::string text_for(const ProgressState& state) const;
@@ -148,15 +140,7 @@ LogSink ProgressDisplay::wrap(LogSink inner) {
 
 ProgressMode choose_progress_mode(ProgressChoice choice) {
   if (choice.quiet || choice.json) return ProgressMode::kOff;
-  const char* terminal = std::getenv("TERM");
-  const bool dumb = terminal == nullptr || std::string_view(terminal) == "dumb";
-  return isatty(STDERR_FILENO) == 1 && !dumb ? ProgressMode::kLine : ProgressMode::kPlain;
-}
-
-int terminal_columns() {
-  winsize size{};
-  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
-  return size.ws_col;
+  return choice.renews_lines ? ProgressMode::kLine : ProgressMode::kPlain;
 }
 
 std::string format_duration(Duration duration) {

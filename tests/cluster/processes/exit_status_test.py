@@ -2,6 +2,7 @@
 """What goes wrong ends a process with a sentence and the status of its kind, in time (CONTRACT FA-7, FA-10)."""
 import re
 import resource
+import signal
 import socket
 import struct
 import unittest
@@ -39,6 +40,20 @@ class ExitStatus(JobTest):
         with Job(("ps 0", "chief 0", "worker 0"), ["--steps", "10", "--ready-timeout-secs", "2"]) as job:
             job.start("ps 0")
             self.expect_error(job.start("worker 0"), DEADLINE, "chief")
+
+    def test_a_second_chief_for_the_same_servers(self):
+        flags = ["--steps", str(FOREVER), "--step-ms", "1", "--heartbeat-secs", str(0.3 * SCALE)]
+        with Job(("ps 0", "chief 0"), flags) as job:
+            first = job.start_all()["chief 0"]
+            first.wait_for("at step")
+            job.model_dir = job.folder / "another"  # or the first one's lock would refuse it
+            refused = ("another chief is connected, from tcp://127.0.0.1:.* since .* UTC, and alive", "end that one first")
+            self.expect_error(job.start("chief 0", "--bind", f"127.0.0.1:{free_port()}"), OTHER, *refused)
+            first.wait_for("at step", after=first.written())
+            first.signal(signal.SIGSTOP)  # silent for three heartbeats: replaced
+            job.start("chief 0", "--bind", f"127.0.0.1:{free_port()}").wait_for("at step")
+            first.signal(signal.SIGCONT)
+            self.expect_error(first, OTHER, *refused)
 
     def test_a_model_dir_that_cannot_be(self):
         for task in ("local", "chief 0"):

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import signal
 import unittest
 
 from job import FIVE, SCALE, Job
@@ -10,6 +11,7 @@ from job import FIVE, SCALE, Job
 STEPS = 200
 STEP_MS = 20 * SCALE
 STEP = r"at step (\d+)"
+HEARTBEAT_SECS = 0.3 * SCALE
 
 
 def names_of(job):
@@ -52,6 +54,22 @@ class SharedMemory(unittest.TestCase):
             job.expect_all_end(tasks)
             self.assertEqual(job.finished()["reason"], "max_steps")
             self.assertEqual(names_of(job), [])
+
+    def test_a_frozen_worker_is_gone_for_the_others_and_finds_the_end_when_it_thaws(self):
+        for transport in ("shm", "auto"):
+            with self.subTest(transport=transport), Job(("ps 0", "chief 0", "worker 0"), ["--steps", "100000"]) as job:
+                job.flags += ["--transport", transport, "--heartbeat-secs", str(HEARTBEAT_SECS), "--step-ms", str(STEP_MS)]
+                tasks = job.start_all()
+                worker = tasks.pop("worker 0")
+                worker.wait_for(STEP)
+                tasks["chief 0"].wait_for(STEP)
+                worker.signal(signal.SIGSTOP)
+                tasks["ps 0"].wait_for(r"connection of worker 0 ended: .*the peer has been silent for")
+                tasks["chief 0"].signal(signal.SIGINT)
+                job.expect_all_end(tasks)
+                self.assertEqual(job.finished()["reason"], "interrupted")
+                worker.signal(signal.SIGCONT)
+                job.expect_all_end({"worker 0": worker})
 
 
 if __name__ == "__main__":

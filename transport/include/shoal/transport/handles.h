@@ -18,6 +18,7 @@ class LinkConnection final : public Connection {
 
   const Endpoint& peer() const override { return link_->peer(); }
   std::optional<PeerIdentity> identity() const override { return link_->identity(); }
+  SteadyTime heard() const override { return link_->heard(); }
   bool try_send(Message& message) override { return outgoing_->push(message) == Channel::Push::kDone; }
   Task<Result<void>> send(Message message, Deadline deadline) override {
     return send_through(outgoing_, link_->senders(), link_->name(), std::move(message), deadline);

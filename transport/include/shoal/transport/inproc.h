@@ -1,5 +1,6 @@
 #pragma once
-/// inproc: between tasks of one process, by handing over the reference. No payload byte is copied.
+/// inproc: between tasks of one process, by handing over the reference. No payload byte is copied. There are no heartbeats:
+/// such tasks stop together.
 #include <memory>
 
 #include "shoal/base/production.h"

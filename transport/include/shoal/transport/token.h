@@ -43,8 +43,9 @@ struct TokenSources {
   std::optional<std::string> file;  ///< a path: --token-file, SHOAL_TOKEN_FILE
   std::optional<std::string> text;  ///< the token: SHOAL_TOKEN
 };
-/// The token; null if no source is there. InvalidArgument, naming the source: malformed, or both are there and differ.
-/// FailedPrecondition: others than the file's owner may read it or write to it. NotFound, Unavailable: it cannot be read.
+/// The token; null if no source is there. Reads a file of this machine, as find_credential() does. InvalidArgument, naming the
+/// source: malformed, or both are there and differ. FailedPrecondition: others than the file's owner may read it or write to
+/// it. NotFound, Unavailable: it cannot be read.
 Result<std::shared_ptr<const Token>> find_token(const TokenSources& sources);
 
 }  // namespace shoal::transport

@@ -29,9 +29,10 @@ struct LinkOptions {
   uint64_t send_queue_bytes_max = uint64_t(256) << 20;
   /// A handshake that is not through by then is dropped.
   Duration handshake_timeout = std::chrono::seconds(2);
-  /// tcp: how often a connection that has nothing to carry says that this side lives, at most 65 s. A peer that was silent
-  /// for three of its own intervals is closed with Unavailable; bytes of a message under way count, however slow. 0, on either
-  /// side: no heartbeats. The event loop sends them, so a task that computes for long is not taken for dead.
+  /// How often a connection that has nothing to carry says that this side lives, at most 65 s. A peer that was silent for
+  /// three of its own intervals is closed with Unavailable; bytes of a message under way count, however slow. 0, on either
+  /// side: no heartbeats. The event loop sends them, so a task that computes for long is not taken for dead. inproc needs
+  /// none: tasks of one process stop together.
   Duration heartbeat_interval = std::chrono::seconds(5);
   /// Payload checksums (XXH3). tcp: always beyond loopback without encryption, else when asked.
   bool checksum = false;
@@ -64,6 +65,8 @@ class Connection {
   virtual const Endpoint& peer() const = 0;
   /// Who the peer has proved to be, by its certificate; none where there are no certificates.
   virtual std::optional<PeerIdentity> identity() const = 0;
+  /// When something of the peer, a heartbeat if nothing else, last arrived here; now, if it is of this process. On the strand.
+  virtual SteadyTime heard() const = 0;
   /// Queues `message` (taking it) if there is credit. False: no credit, or closed; the message is left as it was.
   virtual bool try_send(Message& message) = 0;
   /// Queues `message` as soon as there is credit. DeadlineExceeded; Unavailable with the reason once closed.

@@ -18,6 +18,7 @@
 #include "shoal/base/buffer.h"
 #include "shoal/base/function.h"
 #include "shoal/base/log.h"
+#include "shoal/base/process_info.h"
 #include "shoal/base/result.h"
 #include "shoal/base/stop.h"
 #include "shoal/base/storage.h"
@@ -63,10 +64,14 @@ class Environment {
   virtual Storage& storage() = 0;
   virtual BufferPool& buffers() = 0;
   virtual Logger& log() = 0;
+  virtual const ProcessInfo& process() const = 0;
   /// Fresh randomness: incarnations, unseeded shuffles. In simulation from the seed.
   virtual uint64_t entropy() = 0;
   /// Stops on SIGINT or SIGTERM.
   virtual StopToken interrupted() = 0;
+  /// Says that a rare path was taken ("push.repeated"). Simulations count them, to know what they have not tried; programs
+  /// do nothing. Strand or compute thread.
+  virtual void sometimes(std::string_view) {}
 
   // In terms of the above:
   SteadyTime after(Duration delay) const { return now() + delay; }

@@ -29,12 +29,13 @@ struct ProductionOptions {
   /// nanoseconds later in place of some ten thousand, and shm needs no doorbell. 0: it sleeps at once. Default: 20 us where
   /// this process may use 8 cores or more, else 0, for there the threads that compute want that core.
   std::optional<Duration> spin;
-  /// True: SIGINT and SIGTERM stop interrupted(); a second signal ends the process at once (status 130 or 143). At most
-  /// one such environment at a time in a process.
+  /// True: SIGINT and SIGTERM stop interrupted(), of all such environments in the process; a second signal ends the process
+  /// at once (status 130 or 143).
   bool handle_signals = false;
   /// Also stops interrupted(): for tasks that are threads of one process.
   StopToken stop;
   std::shared_ptr<BufferPool> buffers;  ///< shared by the tasks of one process; default: its own
+  std::optional<ProcessInfo> process;   ///< default: read_process_info()
 };
 
 std::unique_ptr<Environment> make_production_environment(ProductionOptions options);

@@ -33,6 +33,12 @@ class ReadableFile {
   virtual Result<void> read_at(uint64_t offset, std::span<std::byte> out) const = 0;
 };
 
+/// A name that one process holds, until this is destroyed or the process ends.
+class StorageLock {
+ public:
+  virtual ~StorageLock() = default;
+};
+
 struct FileInfo {
   std::string name;  ///< without its folder
   bool is_folder = false;
@@ -55,10 +61,18 @@ class Storage {
   virtual Result<void> sync_folder(const std::string& path) = 0;   ///< makes renames in it durable
   virtual Result<std::vector<FileInfo>> list(const std::string& path) = 0;  ///< sorted by name (bytes)
   virtual bool exists(const std::string& path) = 0;
+  /// Holds `path` (a file, made if it is missing, which stays) against every other lock of it, on this machine and on all
+  /// that share the folder. `note`: one line about the holder. Unavailable, with the holder's note: it is held already.
+  virtual Result<std::unique_ptr<StorageLock>> lock(const std::string& path, std::string_view note) = 0;
+  /// A fresh, empty folder with a name that begins with `prefix` ("/tmp/shoal-").
+  virtual Result<std::string> make_temporary_folder(const std::string& prefix) = 0;
+  /// Part of a file's name that no other call gives, of any process on any machine.
+  virtual std::string unique_name() = 0;
 
   // In terms of the above:
   Result<std::string> read_all(const std::string& path, uint64_t size_bytes_max = uint64_t(1) << 30);
-  /// Temporary name, write, sync, rename, sync folder: readers see the old or the new contents, also after a crash.
+  /// Temporary name (`path` with ".tmp-" and a unique name behind it), write, sync, rename, sync folder: readers see the
+  /// old or the new contents, also after a crash.
   Result<void> write_atomically(const std::string& path, std::string_view contents);
 };
 

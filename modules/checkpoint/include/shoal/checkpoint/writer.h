@@ -6,10 +6,10 @@
 ///   SHOAL_TRY_VOID(writer->append(file, part));                   // its arena, in parts of any size, in order
 ///   SHOAL_TRY(auto saved, writer->commit(info, {.keep_max = 5}));
 ///
-/// The order: data files under temporary names, complete and synced; renamed; index last, by rename; folder synced; then
-/// the text file `checkpoint` replaced by rename; then old checkpoints deleted. Data files of an earlier save of the same
-/// step are never overwritten: the new save uses other names, so the index changes from the one to the other in one
-/// instant.
+/// The order: data files under temporary names that no other writer has, on any host, complete and synced; renamed; index
+/// last, by rename; folder synced; then the text file `checkpoint` replaced by rename; then old checkpoints deleted. Data
+/// files of an earlier save of the same step are never overwritten: the new save uses other names, so the index changes
+/// from the one to the other in one instant.
 #include <functional>
 #include <memory>
 #include <set>
@@ -52,6 +52,9 @@ struct CommitOptions {
   /// Names ("model.ckpt-200") that must not be deleted now, since somebody reads them: they stay listed until a later
   /// save finds them free.
   std::set<std::string> pinned = {};
+  /// Asked about each checkpoint that is to leave the list, oldest first, before the list is replaced: true keeps its files
+  /// for good (CONTRACT CK-12). Default: all are deleted.
+  std::function<bool(const std::string& name)> keeps_for_good = {};
   /// Asked last, right before the checkpoint becomes the newest: a writer that lost its lease says so here. Its error ends
   /// the commit, and the previous checkpoint stays the newest.
   std::function<Result<void>()> may_publish = {};
@@ -63,6 +66,7 @@ struct Saved {
   std::string name;                  ///< "model.ckpt-200"
   std::string prefix;                ///< with the folder
   std::vector<std::string> retained; ///< names, oldest to newest; the last is `name`
+  std::vector<std::string> kept;     ///< names that left the list and stay on disk for good
   uint64_t data_bytes = 0;
 };
 
@@ -72,7 +76,7 @@ struct Saved {
 /// checkpoint stays intact (CONTRACT FA-7). A layout that contradicts itself or another file's is InvalidArgument.
 class Writer {
  public:
-  /// Creates the folder if it is missing, and clears what a killed save left behind.
+  /// Creates the folder if it is missing. The first data file also clears what killed saves left an hour ago or more.
   static Result<std::unique_ptr<Writer>> begin(Storage& storage, std::string model_dir, int64_t global_step);
   virtual ~Writer() = default;
 

@@ -63,6 +63,9 @@ class ClusterSpec {
   std::span<const Node> nodes(std::string_view role) const;
   int32_t count(std::string_view role) const { return int32_t(nodes(role).size()); }
   int32_t node_count() const;
+  /// How many nodes of the role come before this one: its number where nodes are counted without gaps (trainers, shards).
+  /// Nothing for a node that is not listed.
+  std::optional<int32_t> position(std::string_view role, int32_t index) const;
   /// The address of one node, or null.
   const std::string* address(std::string_view role, int32_t index) const;
   /// "master" where that role is present, else "chief".

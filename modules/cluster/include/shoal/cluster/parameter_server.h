@@ -4,6 +4,7 @@
 
 #include "shoal/base/environment.h"
 #include "shoal/cluster/protocol.h"
+#include "shoal/cluster/witness.h"
 #include "shoal/transport/transport.h"
 
 namespace shoal::cluster {
@@ -14,6 +15,7 @@ struct ParameterServerOptions {
   transport::LinkOptions link;
   int trainers = 1;                     ///< of the job, chief and workers: for the memory that is told
   Duration ready_timeout = std::chrono::seconds(7200);  ///< without chief and workers for longer: DeadlineExceeded
+  std::shared_ptr<Witness> witness = nullptr;
 };
 
 /// Serves until the chief says that the job has finished. Errors: Unavailable (address taken; or interrupted and the job

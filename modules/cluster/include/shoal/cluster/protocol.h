@@ -3,7 +3,8 @@
 /// texts of control messages as structs. Everything read here comes over the network and is checked.
 ///
 /// A trainer's connection to a server:
-///   Hello                    -> "welcome" Welcome | Error
+///   Hello                    -> "welcome" Welcome | Error (of a chief only when it shows whether the one before it lives;
+///                               with status kStatusFinal if it does)
 /// Of a shard in several parts (parts_of), a push is a Chunk for each, and where Weights come, one comes for each; in
 /// order, all with the number of the request.
 ///   Pull                     -> Weights (once the model is ready) | "not_ready" | "finished" JobEnd
@@ -37,6 +38,7 @@
 
 #include "shoal/base/result.h"
 #include "shoal/cluster/shard.h"
+#include "shoal/cluster/sparse_roles.h"
 #include "shoal/cluster/store.h"
 
 namespace shoal::cluster {
@@ -45,6 +47,7 @@ namespace shoal::cluster {
 inline constexpr uint8_t kStatusOk = 0;
 inline constexpr uint8_t kStatusFenced = 1;  ///< of an epoch that is over: attach again
 inline constexpr uint8_t kStatusStale = 2;   ///< too old for the strategy; dropped and counted
+inline constexpr uint8_t kStatusFinal = 3;   ///< of an Error: it is no use to try again, whatever its kind
 inline constexpr uint8_t kStatusStateMask = 0x0f;
 inline constexpr uint8_t kStatusResidualBit = 0x40;
 inline constexpr uint8_t kStatusStopBit = 0x80;
@@ -127,12 +130,13 @@ uint64_t spec_hash(const ShardSpec& spec);
 std::string arena_name(ArenaIndex arena);
 Result<ArenaIndex> parse_arena_name(std::string_view name);
 
-/// What tasks of one job compare when they connect (CONTRACT DI-4).
+/// What tasks of one job are to each other, and compare when they connect (CONTRACT DI-4).
 struct TaskIdentity {
   std::string job;  ///< job_text() of the cluster
   std::string role;
   int index = 0;
   int trainer_index = -1;  ///< -1: not a trainer
+  SparseRoles sparse = {};
   uint32_t global_id = 0;
   uint64_t incarnation = 0;
   std::string strategy = "async";

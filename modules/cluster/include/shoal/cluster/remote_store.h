@@ -3,6 +3,7 @@
 #include "shoal/cluster/compression.h"
 #include "shoal/cluster/protocol.h"
 #include "shoal/cluster/store.h"
+#include "shoal/cluster/witness.h"
 #include "shoal/transport/transport.h"
 
 namespace shoal::cluster {
@@ -19,6 +20,7 @@ struct RemoteStoreOptions {
   /// Variables with lazy rows travel as the rows that changed, both ways, if nothing is compressed. Default: unless servers
   /// share memory with this process (inproc, shm).
   std::optional<bool> by_rows = {};
+  std::shared_ptr<Witness> witness = nullptr;
 };
 
 /// A store over servers, with what only a chief or a leaving trainer does.
@@ -30,6 +32,8 @@ class RemoteStore : public Store {
   virtual Task<Result<void>> leave(Deadline deadline) = 0;
   /// Chief: asks all trainers to stop after their current step.
   virtual Task<Result<void>> request_stop(Deadline deadline) = 0;
+  /// Chief: from now on no push counts, until the model is prepared anew or another process is the chief.
+  virtual Task<Result<void>> seal(Deadline deadline) = 0;
   /// Chief: shard 0's account of the trainers.
   virtual Task<Result<ServerStatus>> status(Deadline deadline) = 0;
   /// Chief: the job has ended, and how; servers return. Reaches each server by itself, until `deadline`: the error names

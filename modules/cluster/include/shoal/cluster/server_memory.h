@@ -18,8 +18,9 @@ struct ServerMemory {
 };
 ServerMemory server_memory(const ShardSpec& spec, int trainers);
 
-/// FailedPrecondition if weights, slots and one push alone are more than this machine has.
-Result<void> fits_into_memory(const ShardSpec& spec);
+/// FailedPrecondition if weights, slots and one push alone are more than `memory_bytes` (ProcessInfo: the machine's, or the
+/// cgroup's limit); 0, which is not known, holds anything.
+Result<void> fits_into_memory(const ShardSpec& spec, uint64_t memory_bytes);
 
 /// "at most 20.0 MiB: versions 12.0, slots 0.0, updates 4.0, snapshot 4.0".
 std::string to_string(const ServerMemory& memory);

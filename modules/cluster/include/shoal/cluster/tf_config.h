@@ -41,8 +41,8 @@ struct TaskConfig {
   int32_t tasks_on_host = 1; ///< tasks of the job that share this host (or process), this one included
   std::vector<std::string> warnings;
 
-  /// Splitting of data: chief 0, worker i is i + 1; 0 for all others. In [0, num_trainers()) unless the role is listed
-  /// sparsely.
+  /// The number of this trainer, for splitting of data and on the servers: chief 0, worker i is i + 1, and where workers are
+  /// listed sparsely the k-th of those listed is k; 0 for all others. In [0, num_trainers()).
   int32_t trainer_index() const;
   /// num_workers, but at least 1: shard(num_trainers, trainer_index) is meant to work in the evaluator too.
   int32_t num_trainers() const { return num_workers > 0 ? num_workers : 1; }

@@ -49,7 +49,7 @@ std::shared_ptr<Exporter> final_exporter(std::string name);
 
 /// True if `current` is better than `best`.
 using CompareMetrics = std::function<bool(const Metrics& best, const Metrics& current)>;
-/// The default: a smaller loss. Raises InvalidArgument if either result lacks it.
+/// The default: a smaller loss; any number is better than NaN. Raises InvalidArgument if either result lacks it.
 bool smaller_loss(const Metrics& best, const Metrics& current);
 
 struct BestExporterOptions {
@@ -58,7 +58,8 @@ struct BestExporterOptions {
   /// Where past results are read at the first decision of a process, below model_dir; default: the unnamed evaluation's.
   std::optional<std::string> event_dir;
 };
-/// Exports at the first decision of this process, then whenever an evaluation is strictly better than the best so far.
+/// Exports at the first decision of this process for a model_dir, then whenever an evaluation is strictly better than the
+/// best that was exported from there.
 /// Raises InvalidArgument without a compare function, for exports_to_keep <= 0 or an empty name.
 std::shared_ptr<Exporter> best_exporter(std::string name, BestExporterOptions options = {});
 

@@ -2,11 +2,13 @@
 /// Hooks: a user's own code around the steps of training, evaluation and prediction. All callbacks of one task run on one
 /// thread, one at a time, and may block. What they throw ends the run and comes out of it unchanged.
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "shoal/backends/machine_limits.h"
 #include "shoal/base/environment.h"
 #include "shoal/base/tensor.h"
 #include "shoal/graph/graph.h"
@@ -53,12 +55,16 @@ class RunContext {
   const std::string& model_dir() const { return model_dir_; }
   /// Where training summaries go; null where this task writes none.
   monitor::EventWriter* summaries() { return summaries_; }
+  /// What the machine of this task does at most with `threads` threads; its host measures it (task_host.h), which takes
+  /// about half a second.
+  backends::MachineLimits machine_limits(int threads) const { return measure_limits_(threads); }
   /// Ends the run after the current iteration; all remaining hooks of the iteration still run.
   void request_stop() { stop_requested_ = true; }
   bool stop_requested() const { return stop_requested_; }
 
  protected:  // for the loop that owns it
-  explicit RunContext(Environment& env) : env_(env) {}
+  using MeasureLimits = std::function<backends::MachineLimits(int threads)>;
+  RunContext(Environment& env, MeasureLimits measure_limits) : env_(env), measure_limits_(std::move(measure_limits)) {}
   ~RunContext() = default;
   void set_global_step(uint64_t step) { global_step_ = step; }
   void count_iteration() { ++iterations_; }
@@ -71,6 +77,7 @@ class RunContext {
 
  private:
   Environment& env_;
+  MeasureLimits measure_limits_;
   uint64_t global_step_ = 0;
   uint64_t iterations_ = 0;
   bool is_chief_ = true;

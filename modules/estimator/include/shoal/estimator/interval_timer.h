@@ -29,17 +29,23 @@ class IntervalTimer {
     uint64_t steps = 0;
     Duration time{};
   };
-  /// Notes that it triggered; what passed since the last time (zeros the first time).
+  /// Notes that it triggered; what passed since the last time (zeros the first time, and where the step went back).
   Elapsed trigger(uint64_t step, SteadyTime now) {
     Elapsed elapsed;
-    if (last_step_) elapsed = {step - *last_step_, now - last_time_};
+    if (last_step_ && step >= *last_step_) elapsed = {step - *last_step_, now - last_time_};
     last_step_ = step;
     last_time_ = now;
     return elapsed;
   }
   bool enabled() const { return (every_steps_ && *every_steps_ > 0) || (every_secs_ && *every_secs_ > 0); }
   std::optional<uint64_t> last_step() const { return last_step_; }
+  /// The next question is the first again.
   void reset() { last_step_.reset(); }
+  /// The same if training has gone back behind the last triggering step: for after_ready() with the step it goes on from,
+  /// since a timer of steps would else be silent until that step is passed again.
+  void reset_if_behind(uint64_t step) {
+    if (last_step_ && step < *last_step_) reset();
+  }
 
  private:
   std::optional<int64_t> every_steps_;

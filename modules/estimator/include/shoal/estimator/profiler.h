@@ -13,7 +13,7 @@ struct ProfilerOptions {
   int64_t skip = 10;   ///< steps of this task's run that are left alone first, >= 0: the first ones are not like the others
   int64_t steps = 50;  ///< measured then, >= 1
   std::string file = "profile.json";  ///< in model_dir
-  /// What kernels are compared with; none: measured when the steps are done, which takes about half a second.
+  /// What kernels are compared with; none: RunContext::machine_limits(), when the steps are done.
   std::optional<backends::MachineLimits> limits;
 };
 

@@ -87,6 +87,9 @@ struct RuntimeOptions {
   cluster::Compression compression = {};
   /// Local mode: replicas whose gradients are averaged each step, >= 1 (CONTRACT SY-4).
   int32_t replicas = 1;
+  /// How often this task's connections show that it lives, in seconds, > 0 and <= 65, on every transport between processes.
+  /// Who was silent for three of its own intervals is gone for its peers: they go on without it, or wait for it to come back.
+  double heartbeat_secs = 5;
   friend bool operator==(const RuntimeOptions&, const RuntimeOptions&) = default;
 };
 
@@ -153,7 +156,8 @@ class RunConfig {
  public:
   explicit RunConfig(RunConfigOptions options = {}, cluster::TaskConfig task = {});
   /// Reads TF_CONFIG through `getenv`. Raises what is wrong there (InvalidArgument, TypeMismatch). With `log`, the
-  /// resolved TF_CONFIG is logged once at info level where there is one, and its warnings.
+  /// resolved TF_CONFIG is logged once at info level where there is one, and its warnings; without, train_and_evaluate()
+  /// tells those.
   static RunConfig from_environment(RunConfigOptions options = {}, const cluster::GetEnv& getenv = cluster::process_getenv,
                                     Logger* log = nullptr);
 
@@ -183,6 +187,7 @@ class RunConfig {
   DType compute_dtype() const;
   cluster::Compression compression() const;
   int32_t replicas() const;
+  double heartbeat_secs() const;
 
   // This process's place in the cluster (CONTRACT RC-5, CL-4).
   const std::string& task_type() const { return task_->type; }

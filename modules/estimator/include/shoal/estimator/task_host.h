@@ -1,14 +1,15 @@
 #pragma once
 /// What a process lends to the tasks that run in it: where lines go, who carries messages, when to stop. shoal::run sets
-/// it up; a RunConfig without one gets a plain host of its own, which reads SHOAL_TOKEN, SHOAL_TOKEN_FILE,
-/// SHOAL_TLS_DIR and SHOAL_INSECURE.
+/// it up; a RunConfig without one gets that of its process (process_host()).
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "shoal/backends/machine_limits.h"
 #include "shoal/base/production.h"
+#include "shoal/cluster/witness.h"
 #include "shoal/transport/credential.h"
 
 namespace shoal {
@@ -28,23 +29,33 @@ struct TaskReport {
 };
 
 struct TaskHost {
+  /// Where the task runs, and all that it does inside (evaluations, exports, predictions). Null: a production environment
+  /// is made of what follows.
+  std::shared_ptr<Environment> environment;
   LogSink sink;                     ///< default: stderr_sink()
   TransportTable transports;        ///< default: those of this build
   StopToken stop;                   ///< also interrupts the task
   bool handle_signals = false;      ///< at most one task of a process
   std::shared_ptr<BufferPool> buffers;
+  std::shared_ptr<cluster::Witness> witness;        ///< told what becomes of updates
   std::shared_ptr<monitor::ProgressDisplay> progress;  ///< shown by the local process or the chief
   std::function<void(const TaskReport&)> report;       ///< called once per task, on its thread
   std::optional<int64_t> profile_steps;                ///< the trainer that leads measures this many (profiler.h)
+  /// What profiles compare with, by threads: the machine's own limits, on real threads and by a real clock.
+  std::function<backends::MachineLimits(int threads)> measure_limits = backends::measure_machine_limits;
   std::shared_ptr<const transport::Credential> credential;  ///< with it tcp is encrypted (CONTRACT CL-18)
   bool insecure = false;                               ///< without it: plain tcp beyond loopback
   std::optional<std::string> bind;  ///< host or host:port to listen on, instead of the cluster's address for this task
 };
 
-/// The production environment of the task that `config` describes, on its host.
-std::unique_ptr<Environment> make_task_environment(const RunConfig& config);
-/// The same for work that may happen inside a task (an evaluation, an export, predictions): it leaves signals to the task,
-/// since only one environment of a process can watch them.
-std::unique_ptr<Environment> make_inner_environment(const RunConfig& config);
+/// The host of a process that says nothing of one: it reads SHOAL_TOKEN, SHOAL_TOKEN_FILE, SHOAL_TLS_DIR and
+/// SHOAL_INSECURE. Errors: those of find_credential().
+Result<std::shared_ptr<const TaskHost>> process_host();
+
+/// The environment of the task that `config` describes: its host's, or a production environment on it.
+std::shared_ptr<Environment> make_task_environment(const RunConfig& config);
+/// The same for a call that is no task by itself (an evaluation, an export, predictions): a production environment that is
+/// made for it leaves signals alone.
+std::shared_ptr<Environment> make_call_environment(const RunConfig& config);
 
 }  // namespace shoal

@@ -23,7 +23,7 @@ struct Scalar {
 struct EventWriterOptions {
   Duration flush_interval = std::chrono::seconds(10);  ///< what a reader may lag behind, if events keep coming
   size_t buffer_bytes_max = size_t(1) << 18;           ///< written out when it holds more
-  std::string host = {};                               ///< in the file name; default: this machine's name
+  std::string host = {};                               ///< in the file name; default: that of env.process()
 };
 
 /// One file per writer, so a restarted run never appends to a file that may end in a cut record. Not thread-safe; all

@@ -1,9 +1,7 @@
 #pragma once
 /// Shows that long work goes on: one line that renews itself on a terminal, plain lines at intervals in a log.
-#include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,10 +20,9 @@ enum class ProgressMode : uint8_t {
 struct ProgressChoice {
   bool quiet = false;
   bool json = false;
+  bool renews_lines = false;  ///< Terminal::renews_lines (terminal.h)
 };
 ProgressMode choose_progress_mode(ProgressChoice choice);
-/// Columns of the terminal at standard error; 80 if it does not say.
-int terminal_columns();
 
 struct ProgressOptions {
   ProgressMode mode = ProgressMode::kOff;
@@ -47,8 +44,8 @@ struct ProgressState {
 class ProgressDisplay {
  public:
   using Write = std::function<void(std::string_view)>;
-  /// `write` gets whole pieces of text (default: standard error).
-  explicit ProgressDisplay(ProgressOptions options, Write write = {});
+  /// `write` gets whole pieces of text; programs pass write_to_stderr (terminal.h).
+  ProgressDisplay(ProgressOptions options, Write write);
   /// finish()es.
   ~ProgressDisplay();
 

@@ -1,0 +1,20 @@
+#pragma once
+/// What a process knows of itself and of where it runs. Looked up once, where a program begins, and passed in from there:
+/// in a simulation it is what the test says.
+#include <cstdint>
+#include <string>
+
+namespace shoal {
+
+struct ProcessInfo {
+  std::string host_name = "localhost";
+  int64_t process_id = 0;
+  std::string temporary_folder = "/tmp";
+  int usable_cores = 1;       ///< affinity mask; at least 1
+  uint64_t memory_bytes = 0;  ///< of the machine, or the limit of this process's cgroup where that is less; 0: not known
+};
+
+/// Of this process, now.
+ProcessInfo read_process_info();
+
+}  // namespace shoal

@@ -1,0 +1,12 @@
+#pragma once
+/// Moments in sentences for people.
+#include <string>
+
+#include "shoal/base/time.h"
+
+namespace shoal {
+
+/// "2026-11-23 12:34:56 UTC"
+std::string utc_text(WallTime time);
+
+}  // namespace shoal

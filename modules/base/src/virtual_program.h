@@ -1,0 +1,41 @@
+#pragma once
+/// A program of a virtual task: a thread that takes turns with the one that drives the world.
+#include <functional>
+#include <semaphore>
+#include <thread>
+
+#include "shoal/base/virtual.h"
+
+namespace shoal {
+
+class VirtualEnvironment;
+
+class RunningProgram final : public VirtualProgram {
+ public:
+  explicit RunningProgram(std::function<void()> body) : body_(std::move(body)) {}
+  ~RunningProgram() override;
+
+  bool done() const override { return done_; }
+  const Result<void>& outcome() const override { return outcome_; }
+
+  /// Driver: lets the program run until it waits or ends.
+  void resume();
+  /// The program's own thread: lets the driver go on until `entry` is done.
+  void wait_for(const Task<void>& entry);
+  /// Driver: whether what it waits for has come.
+  bool may_resume() const { return !done_ && (!started_ || (entry_ && entry_->done())); }
+  bool on_own_thread() const { return thread_.get_id() == std::this_thread::get_id(); }
+
+ private:
+  void give_back() { driver_turn_.release(); }
+
+  std::function<void()> body_;
+  bool started_ = false;
+  bool done_ = false;
+  Result<void> outcome_;
+  const Task<void>* entry_ = nullptr;
+  std::binary_semaphore program_turn_{0}, driver_turn_{0};  // who may run
+  std::thread thread_;
+};
+
+}  // namespace shoal

@@ -1,0 +1,62 @@
+// What is looked at before a task does anything: whether it can run here, and who may join its job.
+#include "shoal/cluster/cluster_spec.h"
+#include "shoal/transport/transport.h"
+#include "train_task.h"
+
+namespace shoal {
+namespace {
+
+/// True if the job's messages leave this machine, as far as its addresses tell.
+bool crosses_machines(const RunConfig& config) {
+  if (config.task().mode == cluster::TaskMode::kLocal || config.task().in_process) return false;
+  if (!config.task().job.is_loopback()) return true;
+  const Result<transport::Endpoint> own = own_endpoint(config);
+  return !config.rpc_address().empty() && own && !cluster::is_loopback_address(own->address);
+}
+
+/// Peers would refuse it; here it is told at once, and of evaluators, who have no peers, too.
+Result<void> check_certificate(const RunConfig& config, const transport::Certificate& certificate) {
+  if (config.task().mode == cluster::TaskMode::kLocal || config.task().in_process) return {};
+  const transport::PeerIdentity task{.role = config.task_type(), .index = int32_t(config.task_id())};
+  if (certificate.owner() == task) return {};
+  return failed_precondition("this task is " + to_string(task) +
+                             ", and its certificate (--tls-dir, SHOAL_TLS_DIR) is that of " +
+                             to_string(certificate.owner()) + "; make it one of its own (shoal keys task)");
+}
+
+/// CONTRACT CL-18.
+Result<void> check_who_may_join(const RunConfig& config) {
+  SHOAL_TRY(const transport::LinkOptions link, link_options(config));
+  if (link.credential) {
+    const auto* const certificate = std::get_if<transport::Certificate>(link.credential.get());
+    return certificate ? check_certificate(config, *certificate) : Result<void>();
+  }
+  if (!crosses_machines(config) || link.insecure) return {};
+  return failed_precondition(
+      "the cluster has addresses beyond this machine, and whoever reaches its ports could take part: make "
+      "a token once (shoal keys token) and give it to every task, in SHOAL_TOKEN or by --token-file, "
+      "which encrypts all messages (certificates of their own do so too, see --tls-dir); or say --insecure "
+      "(SHOAL_INSECURE=1) for plain tcp on a network "
+      "that you trust");
+}
+
+/// What RunConfig can say and this version does not do.
+Result<void> check_supported(const RunConfig& config) {
+  if (config.replicas() == 1) return {};
+  return failed_precondition("runtime.replicas is " + std::to_string(config.replicas()) +
+                             "; replicas in one process come with synchronous updates, which this version does not have");
+}
+
+}  // namespace
+
+Result<void> check_task(const RunConfig& config) {
+  SHOAL_TRY_VOID(cluster::check_runnable(config.task()));
+  if (config.task_type() == cluster::kMasterRole) {
+    return failed_precondition("the role master is not part of this version; name the task chief and add an evaluator");
+  }
+  SHOAL_TRY_VOID(check_supported(config));
+  if (!config.rpc_address().empty()) SHOAL_TRY_VOID(own_endpoint(config));
+  return check_who_may_join(config);  // after all others
+}
+
+}  // namespace shoal

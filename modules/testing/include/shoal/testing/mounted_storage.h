@@ -1,0 +1,51 @@
+#pragma once
+/// What one host sees: its own disk, and folders that it shares with others.
+#include <map>
+#include <memory>
+#include <string>
+
+#include "shoal/testing/simulated_disk.h"
+
+namespace shoal::testing {
+
+/// Each call goes to the disk whose folder the path is in. A shared disk has the same paths on every host ("/shared/m"), so
+/// mount it at the same folder everywhere. A folder where a disk is mounted can
+/// neither be renamed nor removed. Tasks of one host share one of these; it outlives restarts of the tasks.
+class MountedStorage final : public Storage {
+ public:
+  explicit MountedStorage(std::shared_ptr<SimulatedDisk> local);
+
+  /// From now on `folder` ("/shared"; made, durably, if it is missing) and all in it is on `disk`. Returns this host's
+  /// connection, which it can lose or see late by.
+  DiskConnection& mount(const std::string& folder, const std::shared_ptr<SimulatedDisk>& disk);
+  /// Of the disk that `path` is on; anything outside the shared folders: the local disk.
+  DiskConnection& connection(const std::string& path);
+  /// How much longer the calls of this host took since the last time this was asked, on all disks.
+  Duration take_delay();
+
+  Result<std::unique_ptr<WritableFile>> create(const std::string& path) override;
+  Result<std::unique_ptr<WritableFile>> append(const std::string& path) override;
+  Result<std::unique_ptr<ReadableFile>> open(const std::string& path) override;
+  Result<void> rename(const std::string& from, const std::string& to) override;
+  Result<void> remove(const std::string& path) override;
+  Result<void> remove_all(const std::string& path) override;
+  Result<void> make_folders(const std::string& path) override;
+  Result<void> sync_folder(const std::string& path) override;
+  Result<std::vector<FileInfo>> list(const std::string& path) override;
+  bool exists(const std::string& path) override;
+  Result<std::unique_ptr<StorageLock>> lock(const std::string& path, std::string_view note) override;
+  Result<std::string> make_temporary_folder(const std::string& prefix) override;
+  std::string unique_name() override;  ///< of the local disk: its seed makes it this host's
+
+ private:
+  struct Mount {
+    std::shared_ptr<SimulatedDisk> disk;
+    std::unique_ptr<DiskConnection> connection;
+  };
+  Mount& mount_of(const std::string& path);
+  bool is_mount(const std::string& path) const;
+
+  std::map<std::string, Mount> mounts_;  // by "/shared/"; "/" is the local disk
+};
+
+}  // namespace shoal::testing

@@ -1,0 +1,57 @@
+#pragma once
+/// A disk in memory that fails where a test wants it to, and that forgets what was not synced when its power goes.
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "shoal/testing/disk_connection.h"
+#include "shoal/testing/disk_faults.h"
+
+namespace shoal::testing {
+
+struct SimulatedDiskOptions {
+  std::function<WallTime()> clock{};       ///< for modification times; empty: always the Unix epoch
+  uint64_t capacity_bytes = ~uint64_t(0);  ///< of all files with a name; more is "No space left on device"
+  uint64_t seed = 1;                       ///< of unique_name(): disks of other seeds give other names
+  std::vector<std::string> folders{};      ///< are there from the start (add_folder)
+};
+
+/// The disk itself, and the view of it that its own host has.
+class SimulatedDisk final : public DiskConnection {
+ public:
+  explicit SimulatedDisk(SimulatedDiskOptions options = {});
+  /// The same disk for one more host, which can be cut off or see things late by itself.
+  std::unique_ptr<DiskConnection> connect() const;
+
+  /// The `call`-th changing call from now on (from 0) meets `fault`.
+  void arm(Fault fault, int64_t call);
+  void disarm();
+  /// Changing calls so far: create, write (what is flushed, or goes over 64 KiB), sync, close, rename, remove, making a
+  /// folder that is not there, sync_folder, lock.
+  int64_t calls() const;
+
+  /// From now on; the default ends all of them.
+  void set_faults(DiskFaults faults);
+  const DiskFaults& faults() const;
+  const DiskFaultCounts& fault_counts() const;
+  void set_capacity(uint64_t bytes);
+  uint64_t used_bytes() const;
+
+  /// Name changes not synced may be forgotten, bytes not synced may be cut, by `seed`. Odd seeds forget the latest changes
+  /// (journaling file systems); even seeds forget any of them, since POSIX promises no order. Files being written then
+  /// fail.
+  void lose_power(uint64_t seed);
+
+  /// As an administrator does before the job: makes `path` with its parents if it is missing, durably; meets no fault.
+  void add_folder(const std::string& path);
+  /// All files, without a slash in front, sorted by bytes.
+  std::vector<std::string> paths() const;
+  /// Files that somebody holds a lock of.
+  std::vector<std::string> locked() const;
+  /// Of a file that exists; changing it is damage that no clock and no sync has noticed.
+  std::string& contents(const std::string& path);
+};
+
+}  // namespace shoal::testing

@@ -1,0 +1,130 @@
+#pragma once
+/// One's own program as a whole cluster inside a unit test: every task with its train_and_evaluate(), on hosts with disks and
+/// a network between them, all simulated on one thread, in virtual time. Faults come by script. The same seed replays the
+/// same run, to the last bit.
+///
+///   shoal::testing::World world({.seed = 7});
+///   world.add_cluster("ps:2,worker:2,evaluator", program);  // void program(shoal::RunConfig), as main() hands it to run()
+///   world.at_step(30, [&] { world.kill("worker 1"); });
+///   ASSERT_TRUE(world.run()) << world.report();
+///
+/// Not thread-safe; one world may follow another, and several may live in several threads.
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shoal/base/virtual.h"
+#include "shoal/cluster/witness.h"
+#include "shoal/estimator/run_config.h"
+#include "shoal/testing/simulated_disk.h"
+#include "shoal/transport/sim.h"
+
+namespace shoal::testing {
+
+/// What a task runs: the body that main() gives to shoal::run(). Called once per start of each task.
+using Program = std::function<void(RunConfig)>;
+
+struct WorldOptions {
+  /// Of all that is drawn: which task goes first, how long work and messages take, what Environment::entropy() gives.
+  uint64_t seed = 1;
+  /// Virtual time that a step, an evaluation, a save, ... takes: `work`, and at most `work_jitter` more.
+  Duration work = std::chrono::milliseconds(1);
+  Duration work_jitter = std::chrono::milliseconds(1);
+  transport::SimLink link{.latency = std::chrono::microseconds(200), .jitter = std::chrono::microseconds(200)};
+  /// The least level of log lines that report() shows.
+  LogLevel log_level = LogLevel::kInfo;
+  /// Told what becomes of updates, beside the world itself.
+  std::shared_ptr<cluster::Witness> witness = nullptr;
+  /// Gets every log line, with the time and the task before it.
+  std::function<void(const std::string& line)> log = nullptr;
+  /// Puts something before the disk that a task sees, or in its place.
+  std::function<std::shared_ptr<Storage>(const std::string& task, std::shared_ptr<Storage> disk)> wrap_storage = nullptr;
+  /// Puts something before the network that a task sees.
+  std::function<TransportFactory(const std::string& task, TransportFactory network)> wrap_network = nullptr;
+};
+
+class World {
+ public:
+  explicit World(WorldOptions options = {});
+  ~World();  ///< kills what still runs
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  /// The tasks of a cluster ("ps:2,worker:3,evaluator"; a chief is always there), each on a host of its own, named "chief 0",
+  /// "worker 0", "ps 1", "evaluator 0". They start with the first run(). `config.model_dir` unset: "/shared/model", in a folder that all
+  /// hosts see. Raises InvalidArgument for a size that says nothing.
+  void add_cluster(std::string_view size, Program program, RunConfigOptions config = {});
+  /// One process without a cluster, on a host of its own. It starts with the first run().
+  void add_process(const std::string& name, Program program, RunConfigOptions config = {});
+  /// One task with a TF_CONFIG of its own, on a host of its own. It starts with the first run().
+  void add_task(const std::string& name, std::string tf_config, Program program, RunConfigOptions config = {});
+
+  /// Starts a task (again, with the same command: what is on its disk is still there).
+  void start(std::string_view task);
+  /// Instead of with the first run(), it starts so much later.
+  void start_late(std::string_view task, Duration delay);
+  /// As SIGKILL: its connections end at once, locks are let go.
+  void kill(std::string_view task);
+  /// The power of its host: as kill(), but peers only notice the silence, and what was not synced may be gone from its disk.
+  void lose_power(std::string_view task);
+  /// kill() inside the work that makes this many calls of its storage from now on, before the last of them: a save, say, that
+  /// gets only half way.
+  void kill_in_storage(std::string_view task, int64_t calls);
+  /// As SIGSTOP and SIGCONT.
+  void freeze(std::string_view task);
+  void thaw(std::string_view task);
+  /// As SIGTERM.
+  void interrupt(std::string_view task);
+  /// The clock on the wall of its host jumps ahead (or back), and runs faster or slower from now on.
+  void set_wall_clock(std::string_view task, Duration ahead, double drift = 0);
+
+  /// Runs `action` once the clock is there.
+  void at(Duration since_start, std::function<void()> action);
+  void after(Duration from_now, std::function<void()> action) { at(elapsed() + from_now, std::move(action)); }
+  /// Runs `action` once some trainer has heard of that global step.
+  void at_step(uint64_t global_step, std::function<void()> action);
+
+  /// Until all tasks that were started have ended. False if they have not when `limit` of virtual time has passed, or where
+  /// nothing is left that could wake them.
+  bool run(Duration limit = std::chrono::hours(4));
+  /// Lets that much virtual time pass.
+  void run_for(Duration duration);
+  Duration elapsed() const;
+
+  bool running(std::string_view task) const;
+  /// Of its last start, once it has ended: what the program threw.
+  Result<void> outcome(std::string_view task) const;
+  /// The status that the program would have ended with (CONTRACT FA-10).
+  int exit_status(std::string_view task) const;
+  bool killed(std::string_view task) const;  ///< and not started again
+  uint64_t global_step() const;  ///< the furthest that any trainer has heard of
+  /// What is left that should not be, once all have ended: ports that listen, locks. Empty: nothing.
+  std::vector<std::string> leftovers() const;
+  /// Each task, how it stands, and its last log lines: for the message of a test that failed.
+  std::string report() const;
+  size_t count_log(std::string_view part) const;  ///< lines of all tasks that contain it
+  std::vector<std::string> tasks() const;
+
+  /// The files that all hosts see, below "/shared"; paths as the tasks name them.
+  SimulatedDisk& shared();
+  SimulatedDisk& disk(std::string_view task);  ///< of its host
+  /// What lies in "/shared" cannot be reached from its host (input/output errors), or again.
+  void cut_off_shared(std::string_view task, bool cut);
+  /// Its host sees what others change in "/shared" so much later, as clients of network file systems do; 0: at once.
+  void see_shared_late(std::string_view task, Duration delay);
+  transport::SimNetwork& network();
+  VirtualWorld& time();
+  /// Of everything that happened: equal runs have equal hashes.
+  uint64_t trace() const;
+
+  struct State;  // for the implementation
+
+ private:
+  void start_waiting();
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace shoal::testing

@@ -1,0 +1,23 @@
+#pragma once
+/// Open files of a simulated disk.
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "disk_state.h"
+
+namespace shoal::testing {
+
+struct OpenFile {
+  std::shared_ptr<DiskState> disk;
+  std::shared_ptr<DiskLink> link;
+  std::string path;
+  std::shared_ptr<FileNode> node;
+};
+
+/// `at_end`: each write goes behind what is there by then; otherwise each goes behind the last one of this writer.
+std::unique_ptr<WritableFile> make_writable_file(OpenFile file, bool at_end);
+/// `size`: as the host knows it that opens the file; `only_known`: it reads nothing behind.
+std::unique_ptr<ReadableFile> make_readable_file(OpenFile file, uint64_t size, bool only_known);
+
+}  // namespace shoal::testing

@@ -1,0 +1,64 @@
+#pragma once
+/// What all connections of one simulated disk share: the tree, and which call meets which fault.
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "file_tree.h"
+#include "late_view.h"
+#include "shoal/base/result.h"
+#include "shoal/testing/simulated_disk.h"
+
+namespace shoal::testing {
+
+/// What one connection has to itself, and the files opened through it.
+struct DiskLink {
+  bool cut_off = false;
+  Duration delay{};
+  std::optional<LateView> late;
+};
+
+/// One call, as the sentence of its error names it.
+struct DiskCall {
+  enum class Kind { kRead, kChange, kWrite };
+  Kind kind;
+  std::string verb;
+  const std::string& path;
+};
+
+struct DiskState {
+  explicit DiskState(SimulatedDiskOptions disk_options);
+
+  /// Runs `effect` (returns 0 or the error's number) unless a fault says otherwise; half: the process dies in the middle.
+  using Effect = std::function<int(bool half)>;
+  Result<void> perform(DiskLink& link, const DiskCall& call, const Effect& effect);
+  /// Writes at `offset`, as far as there is room.
+  Result<void> write(DiskLink& link, const std::string& path, FileNode& file, size_t offset, std::string_view bytes);
+  void add_folder(const std::string& path);
+  WallTime now() const { return options.clock ? options.clock() : WallTime(); }
+
+  SimulatedDiskOptions options;
+  FileTree tree;
+  DiskFaultCounts counts;
+  uint64_t next_name = 0;
+  int64_t calls = 0;
+
+  Fault fault = Fault::kNone;
+  int64_t fault_call = 0;
+
+  void set_faults(DiskFaults drawn);
+  DiskFaults faults;
+
+ private:
+  Fault scripted(const DiskCall& call, bool& half);
+  Fault drawn(const DiskCall& call);
+  void draw_delay(DiskLink& link);
+  bool draw_full();
+  std::optional<uint64_t> draw_flip(size_t bytes);  ///< which bit
+
+  RandomStream errors_, fulls_, flips_, delays_;
+  int64_t full_writes_left_ = 0;
+};
+
+}  // namespace shoal::testing

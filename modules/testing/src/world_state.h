@@ -1,0 +1,66 @@
+#pragma once
+/// What a World holds: its tasks, and what is to happen when.
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "shoal/base/random.h"
+#include "shoal/testing/mounted_storage.h"
+#include "shoal/testing/world.h"
+
+namespace shoal::testing {
+
+/// One task over all its starts.
+struct WorldTask {
+  std::string name;
+  std::string tf_config;  // "": local mode
+  Program program;
+  RunConfigOptions config;
+  Environment* env = nullptr;                     // of its last start; the VirtualWorld keeps it
+  std::shared_ptr<const VirtualProgram> running;  // null: never started
+  int starts = 0;
+  bool killed = false;
+  bool starts_with_run = true;
+  std::optional<int64_t> storage_calls_left;  // then it is killed
+  std::deque<std::string> last_lines;
+  std::shared_ptr<SimulatedDisk> disk;      // of its host
+  std::shared_ptr<MountedStorage> storage;  // that, and the shared folder
+  // The clock on its host's wall: ahead by so much at `since`, and gaining.
+  WallTime wall{std::chrono::seconds(1'700'000'000)};
+  SteadyTime since{};
+  double drift = 0;
+};
+
+struct World::State : cluster::Witness {
+  explicit State(WorldOptions given);
+
+  WorldTask& task(std::string_view name);
+  WorldTask& add(const std::string& name, std::string tf_config, Program program, RunConfigOptions config);
+  void log(WorldTask& task, const LogRecord& record);
+  void run_due();
+  /// `host`: its whole host, which tells nobody.
+  void kill(WorldTask& task, bool host = false);
+  WallTime server_clock() const;
+  Duration before_storage_call(WorldTask& task);
+
+  void activated(int shard, uint64_t server, uint64_t epoch, uint64_t global_step) override;
+  void applied(const cluster::WitnessedUpdate& update) override;
+  void counted(const cluster::WitnessedUpdate& update) override;
+  void stepped(int trainer, uint64_t global_step) override;
+
+  WorldOptions options;
+  const VirtualWorld* clock = nullptr;  // null: the world does not stand yet
+  std::shared_ptr<transport::SimNetwork> network;
+  std::shared_ptr<SimulatedDisk> shared;
+  std::vector<std::unique_ptr<WorldTask>> tasks;
+  std::multimap<SteadyTime, std::function<void()>> timed;
+  std::multimap<uint64_t, std::function<void()>> by_step;
+  uint64_t global_step = 0;
+  std::vector<std::string> lines;
+  RandomKey trace = 0;
+  std::shared_ptr<cluster::Witness> self;  // this, without ownership
+  VirtualWorld world;  // last: its tasks may look at all the above until they have ended
+};
+
+}  // namespace shoal::testing

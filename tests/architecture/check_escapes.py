@@ -1,0 +1,269 @@
+#!/usr/bin/env python3
+"""What gets past the Environment, checked on the source text.
+
+usage: check_escapes.py ROOT           prints every escape as FILE:LINE: SENTENCE and ends with status 1 if there is one
+       check_escapes.py --list ROOT    prints who may do what, and why, as a table; then the same
+
+Clocks, threads, files, randomness, and what a process knows of itself come in through Environment&, so that a whole
+cluster runs in one deterministic test. Nothing warns of code that asks the system itself: it works, until a simulated
+run differs from itself. So modules, backends and transports name none of what KINDS lists, outside the files of ALLOWED.
+
+This reads text, not types. It knows functions by their names and headers by what they declare; a library that does such
+things inside (OpenMP, OpenSSL, zlib) is seen only where it is called by a name that stands here.
+"""
+import fnmatch
+import pathlib
+import re
+import sys
+
+from check_coroutines import code_of
+
+TOPS = ("modules", "backends", "transport")
+
+
+def calls(*names):
+    """Of functions of the system: bare, ::name or std::name; not methods, nor functions of ours in a namespace."""
+    return r"(?<![\w.>:])(?:std::|::)?(?:" + "|".join(names) + r")\s*\("
+
+
+def qualified(*names):
+    """The same where ours have such names too: ::name or std::name."""
+    return r"(?<![\w>\]:])(?:std::|::)(?:" + "|".join(names) + r")\s*\("
+
+
+def headers(*names):
+    return r"#\s*include\s*<(?:" + "|".join(names) + r")>"
+
+
+# Name, what it finds, and what to do instead. The last kind finds what the others leave.
+KINDS = {
+    "clock": ("asks a clock of the system; Environment::now() and wall_now() are those of the task", "|".join((
+        r"\b\w*[cC]lock::now\b", r"\b__rdtsc", headers("sys/time\\.h"), qualified("time", "clock"),
+        r"(?<![\w.>])time\s*\(\s*(?:NULL|nullptr|0|&)",
+        calls("clock_gettime", "gettimeofday", "timespec_get", "localtime(?:_r)?")))),
+    "sleep": ("sleeps; Environment::sleep_for() lets time pass, block_until() in blocking work", "|".join((
+        r"this_thread::sleep_\w+", qualified("sleep"), calls("usleep", "nanosleep", "clock_nanosleep")))),
+    "thread": ("starts or names threads or processes; offload() and pool() have those of the task", "|".join((
+        r"\bstd::(?:jthread|thread|this_thread|async)\b(?!::sleep)", r"\bpthread_\w+", r"\.detach\s*\(",
+        headers("thread", "future", "pthread\\.h", "spawn\\.h", "sys/wait\\.h"), qualified("clone", "system", "wait"),
+        calls("v?fork", "exec[lv]p?e?", "posix_spawnp?", "popen", "waitpid")))),
+    "lock": ("locks or waits for threads; state belongs to one strand, and Event waits on it", "|".join((
+        r"\bstd::(?:\w*mutex|lock_guard|unique_lock|scoped_lock|shared_lock|condition_variable\w*|\w*_semaphore|barrier|"
+        r"latch|call_once|once_flag|future|promise)\b",
+        headers("mutex", "shared_mutex", "condition_variable", "semaphore(?:\\.h)?", "barrier", "latch")))),
+    "global": ("is a mutable global, which outlives a run; state belongs to the task", "|".join((
+        r"\bthread_local\b", r"(?m:^[ \t]*static[ \t]+(?!const|thread_local|inline)[\w:<>, *&]+[ \t]\w+[ \t]*(?:=|;|\{))",
+        r"(?m:^(?:inline )?(?:bool|float|double|char|(?:std::)?(?:int|u?int\d*_t|size_t|string|atomic|vector|map|set|"
+        r"function)(?:<[^;()]*>)?)[ \t]+(?!operator)\w+[ \t]*(?:=|;|\{))"))),
+    "variable": ("reads the environment variables; programs look them up and pass them in", "|".join((
+        r"\b(?:secure_)?getenv\s*\(", calls("setenv", "unsetenv", "putenv", "clearenv"), r"\benviron\b"))),
+    "file": ("touches files; Environment::storage() has those of the task", "|".join((
+        r"\bstd::(?:basic_)?[io]?f(?:stream|ilebuf)\b", r"\bfilesystem::(?!path\b)\w+",
+        r"\bnamespace\s+\w+\s*=\s*std::filesystem\b", r"\busing\s+namespace\s+std::filesystem\b",
+        headers("fstream", "fcntl\\.h", "dirent\\.h", "glob\\.h", "ftw\\.h", "sys/(?:stat|mman|file|uio|statvfs)\\.h"),
+        calls("f(?:d|re)?open", "tmpfile", "tmpnam", "mkd?s?temps?"), r"\bstd::rename\s*\(",
+        r"(?<![\w>\]])::(?:open(?:at)?|creat|close|p?readv?|p?writev?|l?seek|f?l?stat(?:at)?|fstatat|f?truncate|fsync|"
+        r"fdatasync|flock|fcntl|access|unlink(?:at)?|link|symlink|readlink|mkdir(?:at)?|rmdir|rename(?:at)?|remove|"
+        r"f?chmod|opendir|readdir|closedir|dirfd|mmap|munmap|memfd_create|shm_open|shm_unlink|realpath|chdir|getcwd)"
+        r"\s*\("))),
+    "random": ("draws from elsewhere than the seed; Environment::entropy() or a RandomKey", "|".join((
+        r"\bstd::(?:random_device|mt19937\w*|default_random_engine|minstd_rand0?|ranlux\w+|knuth_b|random_shuffle)\b",
+        headers("random", "sys/random\\.h"), r"\bRAND_(?:priv_)?bytes\b",
+        qualified("s?random"), calls("s?rand", "rand_r", "[dlm]rand48", "getentropy", "getrandom", "arc4random\\w*")))),
+    "host": ("asks what this process is or where it runs; Environment::process() knows it", "|".join((
+        r"\bhardware_concurrency\b", r"\bdl(?:sym|open)\b",
+        headers("dlfcn\\.h", "sched\\.h", "ifaddrs\\.h", "pwd\\.h", "sys/(?:ioctl|resource|utsname|sysinfo|auxv)\\.h"),
+        calls("gethostname", "uname", "getp?pid", "gettid", "gete?[ug]id", "sysconf", "pathconf", "getpagesize",
+              "sched_\\w+", "get_nprocs\\w*", "getrlimit", "getrusage", "sysinfo", "isatty", "ttyname", "ioctl",
+              "getifaddrs", "getpwuid\\w*", "getauxval")))),
+    "network": ("talks to the network; Environment::transport() has that of the task", "|".join((
+        r"\bboost::(?:asio|beast)\b",
+        headers("sys/(?:socket|un|epoll)\\.h", "netinet/\\w+\\.h", "arpa/\\w+\\.h", "netdb\\.h", "poll\\.h"),
+        r"(?<![\w>\]])::(?:socket(?:pair)?|bind|listen|accept4?|connect|send(?:to|msg)?|recv(?:from|msg)?|[gs]etsockopt|"
+        r"poll|select|epoll_\w+|inet_\w+|getaddrinfo|freeifaddrs)\s*\("))),
+    "print": ("prints; Environment::log() has the task's log, and programs get their streams passed in", "|".join((
+        r"\bstd::w?c(?:out|err|log|in)\b", r"\bstd(?:out|err|in)\b", headers("iostream"),
+        calls("v?f?printf", "fputs", "fputc", "puts", "putchar", "perror", "fwrite")))),
+    "edge": ("is for where a program begins: what it gives is passed in from there", r"(?!)"),  # by name: see EDGES
+    "system": ("calls the operating system", "|".join((
+        r"(?<![\w>\]])::(?!new\b|operator\b|gmtime_r\b)[a-z]\w*\s*\(",  # gmtime_r() only computes
+        headers("unistd\\.h", "signal\\.h", "csignal", "syslog\\.h", "sys/(?!types\\.h)\\w+\\.h", "linux/.*"),
+        qualified("signal", "raise", "abort", "_?exit", "_Exit"), calls("sigaction", "syscall")))),
+}
+
+# Functions that look something up, or make what does, for programs; and where they are declared and defined.
+EDGES = {
+    "read_process_info": "modules/base/*/process_info.*",
+    "usable_cores": "modules/base/*/production.*",
+    "make_production_environment": "modules/base/*/production.*",
+    "make_file_storage": "modules/base/*/storage.h modules/base/src/file_storage.cc",
+    "stderr_sink": "modules/base/*/log.*",
+    "process_getenv": "modules/cluster/*/tf_config.h modules/cluster/src/task_config.cc",
+    "process_host": "modules/estimator/*/task_host.h modules/estimator/src/process_host.cc",
+    "read_terminal": "modules/monitor/*/terminal.*",
+    "write_to_stderr": "modules/monitor/*/terminal.*",
+    "measure_machine_limits": "backends/*/machine_limits.*",
+    "find_credential": "transport/*/credential.*",
+    "read_key_pair": "transport/*/credential.*",
+    "find_token": "transport/*/token.h transport/src/token_sources.cc",
+    "read_owned_file": "transport/src/owned_file.*",
+}
+
+# Files (patterns), the kinds that they may do, and why. One that is no longer needed is an error, too.
+ALLOWED = {
+    "The production environment: what others reach through Environment&": [
+        ("modules/base/src/loop.*", "thread lock clock network", "the strand: its queue, its steady clock, its thread"),
+        ("modules/base/*/event_loop.h", "network", "names the context that the strand runs, for tcp and shm"),
+        ("modules/base/src/loop_wait.h", "network", "how the strand sleeps: with sockets, or without"),
+        ("modules/base/src/loop_wait_asio.cc", "network", "the strand sleeps until a socket or a timer is ready"),
+        ("modules/base/src/loop_wait_plain.cc", "lock network", "the same in a build without sockets"),
+        ("modules/base/src/compute_thread.*", "thread lock", "offload()"),
+        ("modules/base/src/pool.*", "thread lock", "pool() and parallel_for()"),
+        ("modules/base/src/production.cc", "clock sleep thread network random host edge",
+         "makes it of these; entropy(), wall_now(), block_until()"),
+        ("modules/base/src/file_storage.cc", "file random system", "storage(); names that no other process gives"),
+        ("modules/base/src/process_info.cc", "file host edge system", "process()"),
+        ("modules/base/src/signals.*", "thread lock file global system", "interrupted(): handlers reach globals alone"),
+        ("modules/base/src/log.cc", "clock print host lock system", "stderr_sink() and its local time; a Logger"),
+        ("modules/base/src/check.cc", "print system", "a broken invariant of ours ends the process, and says so first"),
+        ("modules/base/src/died.cc", "print system", "the same for an exception where none may be"),
+        ("modules/base/src/error.cc", "print system", "the same for raise() in a build without exceptions"),
+    ],
+    "The simulation itself": [
+        ("modules/base/src/virtual_environment.cc", "print edge",
+         "says what is wrong with a test before it ends; storage is the file system where a test gives none"),
+        ("modules/base/src/virtual_program.*", "thread lock", "a program's thread, which takes turns with the world"),
+    ],
+    "What threads share: in a simulation one runs at a time, and none gives up its turn with a lock held": [
+        ("modules/base/include/shoal/base/log.h", "lock", "one logger for all threads of a task"),
+        ("modules/base/src/buffer.cc", "lock", "a pool of buffers, which travel between tasks"),
+        ("modules/base/src/stop.cc", "lock thread",
+         "a stop request; its destructor waits only for a callback that runs on another thread"),
+        ("modules/base/src/transports.*", "lock", "makes a task's transports once, whoever asks first"),
+        ("modules/base/src/task.cc", "global", "freed coroutine frames, kept per thread: memory, no state"),
+        ("modules/data/src/crew.*", "lock",
+         "jobs of a stage: a virtual pool runs each to its end inside submit() or, from inside a job, after it, and who "
+         "needs a piece that nobody has begun does it itself; so nobody waits while a piece is being worked on"),
+        ("modules/monitor/src/progress.cc", "lock", "one line for the tasks of a process"),
+        ("backends/src/executor.cc", "global", "whether this thread computes already: what it sets is the same for all"),
+        ("backends/reference/reference.cc", "global", "a source of kernels, which holds nothing"),
+        ("backends/onednn/threads.cc", "host",
+         "finds OpenMP's functions in this process; a loop gives the same bits with any number of threads"),
+        ("transport/include/shoal/transport/channel.h", "lock", "a queue of messages between two tasks"),
+        ("transport/src/channel.cc", "lock", "the same"),
+        ("transport/include/shoal/transport/postbox.h", "lock", "the way to a task that may end first"),
+        ("transport/inproc/*", "lock", "who listens, and who waits to be accepted"),
+    ],
+    "Functions of the system that only compute": [
+        ("modules/cluster/src/cluster_spec.cc", "network", "inet_pton(): reads an address from a text"),
+        ("modules/data/src/list_files.cc", "system", "fnmatch(): compares two texts"),
+    ],
+    "Transports that talk to the system; a simulation has transport/sim": [
+        ("transport/tcp/*", "network", "sockets, and TLS on them"),
+        ("transport/shm/*", "network file host lock system", "shared memory, its doorbells, and which machine this is"),
+        ("transport/src/token.cc", "random", "Token::fresh(): a secret is drawn where no seed can repeat it"),
+        ("transport/src/authority_openssl.cc", "random", "serial numbers of certificates"),
+    ],
+    "Edges: where a program begins, looks up what it passes in, and prints": [
+        ("modules/cli/src/main.cc", "print", "the program's streams"),
+        ("modules/cli/src/cli.cc", "edge", "files for the commands"),
+        ("modules/cli/src/config_command.cc", "edge", "shows what TF_CONFIG makes of this process"),
+        ("modules/cli/src/certificate_commands.cc", "clock edge", "when certificates begin; reads the CA's key"),
+        ("modules/cli/src/new_files.cc", "file system", "new files that only their owner may read"),
+        ("modules/estimator/src/run.cc", "clock print lock edge", "shoal::run: the host of a program"),
+        ("modules/estimator/src/process_host.cc", "clock edge", "the host where a program gives none"),
+        ("modules/estimator/src/task_network.cc", "edge", "the environment of a task whose host gives none"),
+        ("modules/estimator/src/cluster_of_threads.cc", "thread edge", "--cluster: tasks as threads of one process"),
+        ("modules/estimator/include/shoal/estimator/run_config.h", "edge", "TF_CONFIG, unless one passes a function"),
+        ("modules/estimator/include/shoal/estimator/task_host.h", "edge", "hosts measure the machine, unless one says"),
+        ("modules/estimator/src/export.cc", "edge", "ExportedModel::profile(), for programs without a host"),
+        ("modules/cluster/src/task_config.cc", "variable", "process_getenv(); the rest calls what it is passed"),
+        ("modules/monitor/src/terminal.cc", "variable host print system", "what standard error is"),
+        ("backends/src/machine_limits.cc", "clock thread lock", "measures the machine: real threads, real time"),
+        ("transport/src/owned_file.cc", "file system", "a secret's rights and contents, by one descriptor"),
+        ("transport/src/credential.cc", "edge", "find_credential(): a folder of certificates, or a token"),
+        ("transport/src/token_sources.cc", "edge", "find_token(): a file, or a variable that was looked up"),
+    ],
+}
+
+
+def edge_at(name, code):
+    """(position, kind) of the edge functions that are not at home in the file `name`. There are fields and parameters
+    named usable_cores, so that one has to be called."""
+    for function, home in EDGES.items():
+        if any(fnmatch.fnmatch(name, pattern) for pattern in home.split()):
+            continue
+        use = rf"(?<![\w.>])(?:\w+::)*{function}\b" + (r"\s*\(\s*\)" if function == "usable_cores" else "")
+        for found in re.finditer(use, code):
+            yield found.start(), "edge"
+
+
+def uses_in(name, text):
+    """(line, kind, what) of everything in the text of one file that KINDS and EDGES name."""
+    code = code_of(text)
+    seen = set()
+    found = list(edge_at(name, code))
+    for kind, (_, pattern) in KINDS.items():
+        for match in re.finditer(pattern, code):
+            if kind == "system" and match.start() in seen:
+                continue
+            seen.add(match.start())
+            found.append((match.start(), kind))
+    for position, kind in sorted(found):
+        line = code.count("\n", 0, position) + 1
+        yield line, kind, re.match(r"[^\n(;{,)]*", code[position:]).group().strip()
+
+
+def rules(allowed):
+    for entries in allowed.values():
+        for pattern, kinds, _ in entries:
+            yield pattern, kinds.split()
+
+
+def escapes(root, allowed=None):
+    root = pathlib.Path(root)
+    allowed = list(rules(ALLOWED if allowed is None else allowed))
+    paths = [path for top in TOPS for path in sorted((root / top).rglob("*")) if path.suffix in (".h", ".cc")]
+    if not paths:
+        yield "", 0, f"no sources below {root}"
+    needed = set()
+    for path in paths:
+        name = path.relative_to(root).as_posix()
+        mine = [(pattern, kinds) for pattern, kinds in allowed if fnmatch.fnmatch(name, pattern)]
+        for line, kind, what in uses_in(name, path.read_text(encoding="utf-8", errors="replace")):
+            by = [pattern for pattern, kinds in mine if kind in kinds]
+            needed.update((pattern, kind) for pattern in by)
+            if not by:
+                yield name, line, f"{what}: {KINDS[kind][0]} ({kind}; tests/architecture/check_escapes.py has who may)"
+    for pattern, kinds in allowed:
+        for kind in kinds:
+            if kind not in KINDS:
+                yield pattern, 0, f"{kind} is no kind"
+            elif (pattern, kind) not in needed:
+                yield pattern, 0, f"may do what it does not ({kind}); take that out of the list"
+
+
+def print_list():
+    for group, entries in ALLOWED.items():
+        print(f"{group}\n")
+        for pattern, kinds, reason in entries:
+            print(f"  {pattern:<58}  {', '.join(kinds.split()):<36}  {reason}")
+        print()
+
+
+def main(argv):
+    arguments = [argument for argument in argv[1:] if argument != "--list"]
+    if len(arguments) != 1:
+        print(__doc__, file=sys.stderr)
+        return 2
+    if "--list" in argv:
+        print_list()
+    found = list(escapes(arguments[0]))
+    for name, line, sentence in found:
+        print(f"{name}:{line}: {sentence}")
+    print(f"{len(found)} escapes from the Environment")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))

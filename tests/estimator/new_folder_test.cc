@@ -1,0 +1,64 @@
+// A model_dir that did not exist stays there after a power loss: what holds it is synced before anything is written.
+#include <vector>
+
+#include "shoal/testing/simulated_disk.h"
+#include "fixture.h"
+#include "shoal/base/virtual.h"
+#include "train_task.h"
+
+namespace shoal::testing {
+namespace {
+
+/// Notes the order of the calls on which a new folder depends.
+class RecordingDisk final : public Storage {
+ public:
+  std::vector<std::string> calls;
+
+  Result<std::unique_ptr<WritableFile>> create(const std::string& path) override {
+    calls.push_back("create " + path);
+    return disk_.create(path);
+  }
+  Result<void> make_folders(const std::string& path) override {
+    calls.push_back("make " + path);
+    return disk_.make_folders(path);
+  }
+  Result<void> sync_folder(const std::string& path) override {
+    calls.push_back("sync " + path);
+    return disk_.sync_folder(path);
+  }
+  Result<std::unique_ptr<WritableFile>> append(const std::string& path) override { return disk_.append(path); }
+  Result<std::unique_ptr<ReadableFile>> open(const std::string& path) override { return disk_.open(path); }
+  Result<void> rename(const std::string& from, const std::string& to) override { return disk_.rename(from, to); }
+  Result<void> remove(const std::string& path) override { return disk_.remove(path); }
+  Result<void> remove_all(const std::string& path) override { return disk_.remove_all(path); }
+  Result<std::vector<FileInfo>> list(const std::string& path) override { return disk_.list(path); }
+  bool exists(const std::string& path) override { return disk_.exists(path); }
+  Result<std::unique_ptr<StorageLock>> lock(const std::string& path, std::string_view note) override {
+    return disk_.lock(path, note);
+  }
+  Result<std::string> make_temporary_folder(const std::string& prefix) override {
+    return disk_.make_temporary_folder(prefix);
+  }
+  std::string unique_name() override { return disk_.unique_name(); }
+
+ private:
+  shoal::testing::SimulatedDisk disk_;
+};
+
+TEST(NewFolder, IsOnDiskBeforeAnythingInItIs) {
+  const auto disk = std::make_shared<RecordingDisk>();
+  VirtualWorld world;
+  Environment& env = world.add_task({.task = "local", .storage = disk});
+  const Estimator estimator(counting_model, RunConfig({.model_dir = "/jobs/mnist/m", .save_summary_steps = 0}));
+  const InputFn input = [](const InputContext&) { return endless(); };
+  const auto trained = env.run(train_task(env, {.estimator = estimator, .input_fn = input, .max_steps = 2}));
+  ASSERT_TRUE(trained) << trained.error().message();
+  ASSERT_GE(disk->calls.size(), 5u);
+  disk->calls.resize(5);
+  EXPECT_THAT(disk->calls,
+              ::testing::ElementsAre("make /jobs/mnist/m", "sync /", "sync /jobs", "sync /jobs/mnist",
+                                     ::testing::StartsWith("create /jobs/mnist/m/")));
+}
+
+}  // namespace
+}  // namespace shoal::testing

@@ -1,0 +1,204 @@
+#include "make_file_seeds.h"
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "../conformance/op_cases.h"
+#include "event_codec.h"
+#include "export_format.h"
+#include "record.h"
+#include "sealed_index.h"
+#include "shoal/base/check.h"
+#include "shoal/checkpoint/directory.h"
+#include "shoal/checkpoint/writer.h"
+#include "shoal/graph/ops.h"
+#if SHOAL_FUZZ_ZLIB
+#include "gzipped.h"
+#endif
+
+namespace shoal::fuzz {
+
+void write_seed(const std::filesystem::path& folder, const std::string& target, const std::string& name,
+                const std::string& bytes) {
+  std::filesystem::create_directories(folder / target);
+  std::ofstream file(folder / target / name, std::ios::binary);
+  SHOAL_CHECK(file << bytes);
+}
+
+namespace {
+
+class FileSeeds {
+ public:
+  explicit FileSeeds(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  // ---- checkpoints -----------------------------------------------------------------------------------------------------
+
+  void checkpoints() {
+    save("empty", [](checkpoint::Writer&) {});
+    save("tensors", [](checkpoint::Writer& writer) {
+      const Tensor kernel = Tensor::of<float>({2, 3}, {1, 2, 3, 4, 5, 6}), count = Tensor::of<int64_t>({}, {7});
+      const checkpoint::Writer::NamedTensor tensors[] = {{"dense/kernel", kernel.view()},
+                                                         {"dense/kernel/momentum", kernel.view(), "dense/kernel"},
+                                                         {"count", count.view()}};
+      value_or_raise(writer.add_tensors(tensors));
+    });
+    save("parts", [](checkpoint::Writer& writer) {  // the rows of a table on two servers
+      for (const auto& [begin, end] : {std::pair<int64_t, int64_t>(0, 2), {2, 5}}) {
+        const checkpoint::Segment rows{
+            .name = "table", .shape = Shape({5, 2}), .slot_of = "", .offset = 64, .row_begin = begin, .row_end = end};
+        const int file = value_or_raise(writer.add_file({.bytes = 64 + rows.bytes(), .segments = {rows}}));
+        value_or_raise(writer.append(file, std::vector<std::byte>(64 + rows.bytes(), std::byte(0x3f))));
+      }
+    });
+    seed("checkpoint_pointer", "two", checkpoint::encode_pointer({"model.ckpt-5", {"model.ckpt-0", "model.ckpt-5"}}));
+    seed("checkpoint_pointer", "of_another_program",
+         "# by hand\nmodel_checkpoint_path: \"model.ckpt-5\"\r\nlast_preserved_timestamp: 1.5\n\n");
+  }
+
+  // ---- events ----------------------------------------------------------------------------------------------------------
+
+  void events() {
+    using namespace monitor;
+    const Scalar scalars[] = {{"loss", 0.5}, {"accuracy", 0.25}};
+    Histogram histogram;
+    histogram.count = 2;
+    histogram.limits = {0.5, 1};
+    histogram.counts = {1, 1};
+    const std::string version = encode_version_event(1.5), steps = encode_scalars(2.5, 10, scalars),
+                      bars = encode_histogram(3.5, 20, "dense/kernel", histogram),
+                      words = encode_text(4.5, 30, "notes", "a\nb");
+    std::string file;
+    for (const std::string& payload : {version, steps, bars, words}) append_record(file, payload);
+    seed("event_file", "whole", char(0) + (char(90) + file));
+    seed("event_file", "cut", char(0) + (char(90) + file.substr(0, file.size() - 3)));
+    const auto records = [](std::initializer_list<std::string> payloads) {
+      std::string bytes{1, 100};
+      for (const std::string& payload : payloads) bytes += bytes_of(uint16_t(payload.size())) + payload;
+      return bytes;
+    };
+    seed("event_file", "scalars", records({version, steps}));
+    seed("event_file", "histogram", records({bars}));
+    seed("event_file", "text", records({words, ""}));
+    // As PyTorch's writer stores a scalar: a tensor of one number, by content and by a list that is not packed.
+    const std::string tensor = std::string("\x2a\x10\x0a\x0e\x0a\x01", 6) + "x" +
+                               std::string("\x42\x09\x08\x01\x22\x04", 6) + std::string(4, 0x3f) +
+                               std::string("\x45\0\0\x80\x3f", 5);
+    seed("event_file", "tensor", records({tensor}));
+  }
+
+  // ---- data sets -------------------------------------------------------------------------------------------------------
+
+  void data_sets() {
+    const auto idx = [](uint8_t type, std::initializer_list<uint8_t> sizes, size_t bytes) {
+      std::string file{0, 0, char(type), char(sizes.size())};
+      for (const uint8_t size : sizes) file += std::string{0, 0, 0, char(size)};
+      return file + std::string(bytes, '\x07');
+    };
+    const std::string labels = idx(0x08, {3}, 3);
+    seed("idx", "images", char(0) + idx(0x08, {2, 3, 4}, 24));
+    seed("idx", "labels", char(1) + labels);
+    seed("idx", "doubles", char(1) + idx(0x0e, {2}, 16));
+    seed("idx", "shorts", char(1) + idx(0x0b, {3}, 6));
+    seed("idx", "cut", char(1) + idx(0x0d, {3, 2}, 20));
+#if SHOAL_FUZZ_ZLIB
+    const auto gzip = [this](const std::string& name, uint16_t chunk_bytes, const std::string& file) {
+      seed("gzip", name, bytes_of(uint16_t(chunk_bytes - 1)) + file.substr(2));  // the target knows the first two bytes
+    };
+    gzip("labels", 4, gzipped(labels));
+    gzip("zeros", 1000, gzipped(std::string(20000, '\0')));
+    gzip("two_members", 7, gzipped("a,b\n") + gzipped("") + gzipped("1,2\n"));
+#endif
+    const auto text = [this](const std::string& name, uint8_t how, const std::string& file) {
+      seed("text_file", name, char(how) + (bytes_of(uint16_t(100)) + file));
+    };
+    text("lines", 0, "first\nsecond\r\n\nlast");
+    text("numbers", 1, "0.5,7,2\n+1e3,,-3\n");
+    text("quotes", 1, "\"a \"\"b\"\"\",\"two\nlines\",c\n?,,\n");
+    text("blanks", 11, " a ; \"b\" ;c\n1 ; 2 ; 3\n");
+    text("tabs", 13, "\"a\"\t b \t\"c\"\n\t\"2\"\t3\n");
+  }
+
+  // ---- graphs ----------------------------------------------------------------------------------------------------------
+
+  void graphs() {
+    std::string previous;
+    for (const backends::testing::OpCase& op_case : backends::testing::op_cases()) {
+      if (op_case.op == previous) continue;  // one of each
+      previous = op_case.op;
+      backends::testing::CaseBuilder builder(op_case.name());
+      op_case.build(builder);
+      graph(op_case.op, builder.graph());
+    }
+    Graph loss(RandomKey{5});
+    const Value x = loss.input("x", DType::kFloat32, {Dim::symbol("batch"), 3});
+    const Value labels = loss.input("labels", DType::kInt64, {Dim::symbol("batch")});
+    const Value kernel = loss.variable("kernel", {2, 3}, {.initialiser = {Initialiser::Kind::kTruncatedNormal, 0, 0.1}});
+    const Value bias = loss.constant(Tensor::of<float>({2}, {0.5f, -1}));
+    gradients(ops::reduce_mean(ops::softmax_cross_entropy(ops::dense(x, kernel, bias), labels).loss), {kernel});
+    graph("loss", loss);
+    seed("graph_json", "version", R"({"format":"shoal-graph","version":[2],"seed":"1","nodes":[],"variables":[]})");
+  }
+
+  void exports() {
+    ExportDescription description{.global_step = 7, .inputs = {}, .outputs = {}, .texts = {}};
+    description.inputs = {{"image", DType::kFloat32, {-1, 28, 28, 1}}, {"", DType::kInt64, {}}};
+    description.outputs = {{{"classes", DType::kInt64, {-1}}, "head/argmax", 0}};
+    description.texts = {{"names", "classes", {"a", "b"}}, {"digits", "classes", {}}};
+    seed("export_json", "all", nlohmann::json::parse(encode_export(description)).dump());
+    seed("export_json", "empty", encode_export({}));
+    seed("export_json", "newer", R"({"format":2})");
+  }
+
+ private:
+  void seed(const std::string& target, const std::string& name, const std::string& bytes) {
+    write_seed(folder_, target, name, bytes);
+  }
+
+  /// The index of a checkpoint that `fill` writes, as a file, its body alone, and with its data files, see
+  /// checkpoint_data_target.cc.
+  template <class Fill>
+  void save(const std::string& name, Fill fill) {
+    const auto storage = make_file_storage();
+    const std::string model = value_or_raise(storage->make_temporary_folder("/tmp/shoal-seeds-"));
+    const auto writer = value_or_raise(checkpoint::Writer::begin(*storage, model, 1));
+    fill(*writer);
+    checkpoint::SaveInfo info;
+    info.counters = {{"dense/kernel", 3}};
+    info.positions = {{"chief/0", std::string("{\"a\":1}\0", 8)}};
+    info.numerics = "reference float32";
+    info.fingerprint = "00ff";
+    const checkpoint::Saved saved = value_or_raise(writer->commit(std::move(info), {}));
+    const std::string index = value_or_raise(storage->read_all(saved.prefix + ".index"));
+    const size_t begin = kIndexBegin.size() + 16 + kIndexMiddle.size();
+    const std::string body = index.substr(begin, index.size() - begin - kIndexEnd.size());
+    SHOAL_CHECK(sealed_index(body) == index);
+    std::string files;
+    for (const auto& file : value_or_raise(checkpoint::decode_manifest(index)).files) {
+      files += value_or_raise(storage->read_all(join_path(model, file.name)));
+    }
+    value_or_raise(storage->remove_all(model));
+    seed("checkpoint_index", name, char(0) + index);
+    seed("checkpoint_index", name + "_sealed", char(1) + body);
+    seed("checkpoint_data", name, char(0) + (bytes_of(uint16_t(body.size())) + body + files));
+    seed("checkpoint_data", name + "_sealed", char(1) + (bytes_of(uint16_t(body.size())) + body + files));
+  }
+
+  void graph(const std::string& name, const Graph& graph) {
+    seed("graph_json", name, nlohmann::ordered_json::parse(graph.to_json()).dump());  // without blanks
+  }
+
+  const std::filesystem::path folder_;
+};
+
+}  // namespace
+
+void write_file_seeds(const std::filesystem::path& folder) {
+  FileSeeds seeds(folder);
+  seeds.checkpoints();
+  seeds.events();
+  seeds.data_sets();
+  seeds.graphs();
+  seeds.exports();
+}
+
+}  // namespace shoal::fuzz

@@ -1,0 +1,19 @@
+#pragma once
+/// The seeds of the targets that read files.
+#include <filesystem>
+#include <string>
+
+namespace shoal::fuzz {
+
+/// FOLDER/TARGET/NAME.
+void write_seed(const std::filesystem::path& folder, const std::string& target, const std::string& name,
+                const std::string& bytes);
+
+template <class T>
+std::string bytes_of(const T& value) {
+  return {reinterpret_cast<const char*>(&value), sizeof value};
+}
+
+void write_file_seeds(const std::filesystem::path& folder);
+
+}  // namespace shoal::fuzz

@@ -1,0 +1,97 @@
+// A text file: a byte of options, 2 bytes of how long a record may be, the file. Its records are lines, or parsed as CSV.
+// From the place of a record it is read again; a record of texts, put in quotes, says the same.
+#include <vector>
+
+#include "csv_record.h"
+#include "memory_storage.h"
+#include "record_reader.h"
+#include "shoal/base/check.h"
+#include "target.h"
+
+namespace shoal::data {
+namespace {
+
+const std::string kPath = "a.csv";
+
+struct Record {
+  std::string text;
+  RecordReader::Place place;
+};
+
+std::vector<Record> read_all(fuzz::MemoryStorage& storage, RecordOptions options) {
+  std::vector<Record> records;
+  RecordReader reader = value_or_raise(RecordReader::open(storage, kPath, options));
+  for (std::string_view record;;) {
+    const Result<bool> more = reader.next(record);
+    if (!more) fuzz::touch(more.error().message());
+    if (!more || !*more) return records;
+    SHOAL_CHECK(int64_t(record.size()) <= options.record_bytes_max);
+    records.push_back({std::string(record), reader.last()});
+  }
+}
+
+void read_from_its_place(fuzz::MemoryStorage& storage, RecordOptions options, const Record& record) {
+  RecordReader reader = value_or_raise(RecordReader::open(storage, kPath, options));
+  SHOAL_CHECK(reader.go_to(record.place));
+  std::string_view text;
+  const Result<bool> more = reader.next(text);
+  SHOAL_CHECK(more && *more && text == record.text && reader.last().line == record.place.line);
+}
+
+std::string in_quotes(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char c : text) quoted.append(c == '"' ? 2 : 1, c);
+  return quoted + "\"";
+}
+
+void parse_texts(const std::string& record, const CsvOptions& options) {
+  CsvParser parser(options);
+  Element element, again;
+  if (!parser.parse(record, element)) return;
+  std::string quoted;
+  for (const CsvColumn& column : options.columns) {
+    if (!quoted.empty()) quoted += options.separator;
+    quoted += in_quotes(element.features.find(column.name)->strings()[0]);
+  }
+  SHOAL_CHECK(parser.parse(quoted, again));
+  for (const CsvColumn& column : options.columns) {
+    SHOAL_CHECK(again.features.find(column.name)->strings()[0] == element.features.find(column.name)->strings()[0]);
+  }
+}
+
+void parse_numbers(const std::string& record, CsvOptions options) {
+  options.columns[0].dtype = DType::kFloat32;
+  options.columns[1].dtype = DType::kInt64;
+  options.columns[1].missing = "-1";
+  options.columns[2].dtype = DType::kInt32;
+  options.labels = {options.columns[2].name};
+  CsvParser parser(options);
+  Element element;
+  const Result<void> parsed = parser.parse(record, element);
+  if (!parsed) fuzz::touch(parsed.error().message());
+}
+
+}  // namespace
+}  // namespace shoal::data
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace shoal;
+  using namespace shoal::data;
+  fuzz::Input input(data, size);
+  const auto how = input.take<uint8_t>();
+  const RecordOptions options{.record_bytes_max = 1 + input.take<uint16_t>(), .quotes = (how & 1) != 0};
+  fuzz::MemoryStorage storage;
+  storage.files[kPath] = input.text();
+  if (input.text().starts_with("\x1f\x8b")) return 0;  // that is for another target
+  const std::vector<Record> records = read_all(storage, options);
+  if (!records.empty()) read_from_its_place(storage, options, records[how % records.size()]);
+  CsvOptions csv{.columns = {{"first"}, {"second"}, {"third"}}, .labels = {}, .unused = {}, .missing_text = "?"};
+  csv.separator = ",;\t "[how / 2 % 4];
+  csv.trim_blanks = (how & 8) != 0;
+  SHOAL_CHECK(check_csv(csv));
+  for (const Record& record : records) {
+    parse_texts(record.text, csv);
+    parse_numbers(record.text, csv);
+  }
+  return 0;
+}

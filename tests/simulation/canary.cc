@@ -1,0 +1,148 @@
+#include "canary.h"
+
+#include <vector>
+
+#include "shoal/transport/message.h"
+#include "shoal/transport/transport.h"
+
+namespace shoal::simulation {
+namespace {
+
+using transport::Connection;
+using transport::Endpoint;
+using transport::LinkOptions;
+using transport::Listener;
+using transport::Message;
+
+constexpr int kPushRepeated = 20;  // which one of its task
+
+class FlippingFile final : public WritableFile {
+ public:
+  explicit FlippingFile(std::unique_ptr<WritableFile> file) : file_(std::move(file)) {}
+  Result<void> append(std::span<const std::byte> bytes) override {
+    std::vector<std::byte> copy(bytes.begin(), bytes.end());
+    if (!copy.empty()) copy[copy.size() / 2] ^= std::byte{4};
+    return file_->append(copy);
+  }
+  Result<void> flush() override { return file_->flush(); }
+  Result<void> sync() override { return file_->sync(); }
+  Result<void> close() override { return file_->close(); }
+
+ private:
+  std::unique_ptr<WritableFile> file_;
+};
+
+class LyingStorage final : public Storage {
+ public:
+  LyingStorage(Canary canary, std::shared_ptr<Storage> disk) : canary_(canary), disk_(std::move(disk)) {}
+
+  Result<std::unique_ptr<WritableFile>> create(const std::string& path) override {
+    SHOAL_TRY(auto file, disk_->create(path));
+    const bool lies = canary_ == Canary::kDiskFlipsABit && path.find(".data") != std::string::npos;
+    if (!lies) return file;
+    return std::make_unique<FlippingFile>(std::move(file));
+  }
+  Result<void> rename(const std::string& from, const std::string& to) override {
+    const bool lies = canary_ == Canary::kDiskForgetsARename && to.ends_with(".index");
+    return lies ? Result<void>() : disk_->rename(from, to);
+  }
+  Result<std::unique_ptr<WritableFile>> append(const std::string& path) override { return disk_->append(path); }
+  Result<std::unique_ptr<ReadableFile>> open(const std::string& path) override { return disk_->open(path); }
+  Result<void> remove(const std::string& path) override { return disk_->remove(path); }
+  Result<void> remove_all(const std::string& path) override { return disk_->remove_all(path); }
+  Result<void> make_folders(const std::string& path) override { return disk_->make_folders(path); }
+  Result<void> sync_folder(const std::string& path) override { return disk_->sync_folder(path); }
+  Result<std::vector<FileInfo>> list(const std::string& path) override { return disk_->list(path); }
+  bool exists(const std::string& path) override { return disk_->exists(path); }
+  Result<std::unique_ptr<StorageLock>> lock(const std::string& path, std::string_view note) override { return disk_->lock(path, note); }
+  Result<std::string> make_temporary_folder(const std::string& prefix) override { return disk_->make_temporary_folder(prefix); }
+  std::string unique_name() override { return disk_->unique_name(); }
+
+ private:
+  const Canary canary_;
+  const std::shared_ptr<Storage> disk_;
+};
+
+Task<Result<void>> send_twice(Connection& connection, Message message, Deadline deadline) {
+  Message again = message;
+  again.head.sequence += 1;
+  auto first = connection.send(std::move(message), deadline);
+  SHOAL_CO_TRY_VOID(co_await std::move(first));
+  auto second = connection.send(std::move(again), deadline);
+  co_return co_await std::move(second);
+}
+
+class RepeatingConnection final : public Connection {
+ public:
+  explicit RepeatingConnection(std::unique_ptr<Connection> inner) : inner_(std::move(inner)) {}
+  const Endpoint& peer() const override { return inner_->peer(); }
+  std::optional<transport::PeerIdentity> identity() const override { return inner_->identity(); }
+  SteadyTime heard() const override { return inner_->heard(); }
+  bool try_send(Message& message) override { return inner_->try_send(message); }
+  Task<Result<void>> send(Message message, Deadline deadline) override {
+    const bool push = message.head.kind == transport::MessageKind::kChunk;
+    if (push && ++pushes_ == kPushRepeated) return send_twice(*inner_, std::move(message), deadline);
+    return inner_->send(std::move(message), deadline);
+  }
+  Task<Result<Message>> receive(Deadline deadline) override { return inner_->receive(deadline); }
+  void close(Error reason) override { inner_->close(std::move(reason)); }
+  void set_receive_limit(uint64_t bytes) override { inner_->set_receive_limit(bytes); }
+
+ private:
+  const std::unique_ptr<Connection> inner_;
+  int pushes_ = 0;
+};
+
+class RepeatingTransport final : public transport::Transport {
+ public:
+  explicit RepeatingTransport(std::shared_ptr<transport::Transport> inner) : inner_(std::move(inner)) {}
+  Result<std::unique_ptr<Listener>> listen(Endpoint at, LinkOptions options) override {
+    return inner_->listen(std::move(at), std::move(options));
+  }
+  Task<Result<std::unique_ptr<Connection>>> connect(Endpoint to, LinkOptions options, Deadline deadline) override {
+    auto connecting = inner_->connect(std::move(to), std::move(options), deadline);
+    SHOAL_CO_TRY(std::unique_ptr<Connection> made, co_await std::move(connecting));
+    co_return std::unique_ptr<Connection>(new RepeatingConnection(std::move(made)));
+  }
+  transport::TransportStats stats() const override { return inner_->stats(); }
+
+ private:
+  const std::shared_ptr<transport::Transport> inner_;
+};
+
+}  // namespace
+
+std::string_view to_string(Canary canary) {
+  switch (canary) {
+    case Canary::kDiskFlipsABit: return "the disk flips a bit";
+    case Canary::kDiskForgetsARename: return "the disk forgets a rename";
+    case Canary::kNetworkRepeatsAPush: return "the network repeats a push";
+  }
+  return "";
+}
+
+Plan canary_plan(Canary, uint64_t seed) {
+  Plan plan = draw_plan(seed);
+  plan.faults.clear();
+  plan.job.local = false;
+  plan.job.size = {.ps = 1, .workers = 1, .evaluator = true};
+  plan.job.max_steps = 200;
+  plan.job.passes = 0;
+  plan.job.save_steps = 50;
+  plan.job.save_secs = 0;
+  plan.job.compression.clear();
+  return plan;
+}
+
+std::shared_ptr<Storage> planted_disk(Canary canary, std::shared_ptr<Storage> disk) {
+  return std::make_shared<LyingStorage>(canary, std::move(disk));
+}
+
+TransportFactory planted_network(Canary canary, const std::string& task, TransportFactory network) {
+  if (canary != Canary::kNetworkRepeatsAPush || task != "worker 0") return network;
+  return [network = std::move(network)](Environment& env) -> std::shared_ptr<transport::Transport> {
+    return std::make_shared<RepeatingTransport>(network(env));
+  };
+}
+
+}  // namespace shoal::simulation

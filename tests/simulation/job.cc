@@ -1,0 +1,116 @@
+#include "job.h"
+
+#include "shoal/base/random.h"
+#include "shoal/estimator/task_host.h"
+#include "shoal/estimator/train_and_evaluate.h"
+#include "shoal/nn/dense.h"
+#include "shoal/nn/dropout.h"
+#include "shoal/nn/embedding.h"
+#include "shoal/nn/flatten.h"
+#include "shoal/nn/head.h"
+#include "shoal/nn/normalisation.h"
+
+namespace shoal::simulation {
+namespace {
+
+constexpr int64_t kExamples = 96, kEvalExamples = 12, kClasses = 3, kIds = 40, kIdsPerExample = 2;
+
+Value network(ModelKind kind, const Features& features, Mode mode) {
+  switch (kind) {
+    case ModelKind::kDense: {
+      Value x = nn::dense(features.single(), {.units = 6, .activation = nn::Activation::kRelu});
+      return nn::dense(x, {.units = kClasses});
+    }
+    case ModelKind::kNormalised: {
+      Value x = nn::batch_norm(nn::dense(features.single(), {.units = 5}), mode);
+      return nn::dense(nn::dropout(x, mode, {.rate = 0.25}), {.units = kClasses});
+    }
+    case ModelKind::kTable: {
+      Value rows = nn::embedding(features.single(), {.ids = kIds, .dimension = 4});
+      return nn::dense(nn::flatten(rows), {.units = kClasses});
+    }
+  }
+  SHOAL_CHECK(false);
+  return {};
+}
+
+nn::Optimizer optimizer_of(ModelKind kind) {
+  if (kind == ModelKind::kDense) return nn::sgd({.learning_rate = 0.05, .momentum = 0.9});
+  if (kind == ModelKind::kNormalised) return nn::adam({.learning_rate = 0.01});
+  return nn::adagrad({.learning_rate = 0.05});
+}
+
+data::Dataset examples(ModelKind kind, int64_t count, uint64_t seed) {
+  RandomStream random{RandomKey(seed)};
+  Tensor labels(DType::kInt64, {count});
+  for (int64_t& label : labels.mutable_as<int64_t>()) label = int64_t(random.below(kClasses));
+  if (kind == ModelKind::kTable) {
+    Tensor ids(DType::kInt64, {count, kIdsPerExample});
+    for (int64_t& id : ids.mutable_as<int64_t>()) id = int64_t(random.below(kIds));
+    return data::Dataset::from_tensor_slices(ids, labels);
+  }
+  Tensor points(DType::kFloat32, {count, 3});
+  for (float& x : points.mutable_as<float>()) x = 2 * random.next_float() - 1;
+  return data::Dataset::from_tensor_slices(points, labels);
+}
+
+class Notebook final : public CheckpointListener {
+ public:
+  explicit Notebook(std::shared_ptr<JobNotes> notes) : notes_(std::move(notes)) {}
+  bool after_save(RunContext&, uint64_t, const std::string& prefix) override {
+    notes_->saved.push_back(prefix);
+    return false;
+  }
+
+ private:
+  std::shared_ptr<JobNotes> notes_;
+};
+
+}  // namespace
+
+testing::Program make_program(const JobPlan& job, std::shared_ptr<JobNotes> notes) {
+  return [job, notes = std::move(notes)](RunConfig config) {
+    const ModelFn model = [kind = job.model](const Features& features, const Labels& labels, Mode mode, const Params&,
+                                             const RunConfig&) {
+      nn::HeadInput input{.mode = mode, .labels = labels, .logits = network(kind, features, mode)};
+      if (mode == Mode::kTrain) input.optimizer = optimizer_of(kind);
+      return nn::multi_class_head({.n_classes = kClasses})->build(input);
+    };
+    const InputFn training = [job] {
+      auto data = examples(job.model, kExamples, 1).shuffle(kExamples / 2);
+      return (job.passes > 0 ? data.repeat(job.passes) : data.repeat()).batch(job.batch).prefetch(2);
+    };
+    const InputFn test = [job] { return examples(job.model, kEvalExamples, 2).batch(6); };
+    auto host = std::make_shared<TaskHost>(*config.host());
+    host->report = [notes](const TaskReport& report) {
+      const auto step = report.metrics.find("global_step");
+      if (step != report.metrics.end()) notes->last_evaluated = step->second;
+    };
+    EvalSpec eval{.input_fn = test, .throttle_secs = job.throttle_secs, .start_delay_secs = 0};
+    if (job.exporters) eval.exporters = {latest_exporter("latest", {.exports_to_keep = 2}), best_exporter("best"), final_exporter("final")};
+    TrainSpec train{.input_fn = training, .saving_listeners = {std::make_shared<Notebook>(notes)}};
+    if (job.max_steps > 0) train.max_steps = job.max_steps;
+    Estimator estimator(model, config.with_host(std::move(host)));
+    train_and_evaluate(estimator, train, eval);
+  };
+}
+
+RunConfigOptions config_of(const JobPlan& job, uint64_t seed) {
+  RunConfigOptions config{.model_dir = "/shared/model"};
+  if (job.save_steps > 0) {
+    config.save_checkpoints_steps = job.save_steps;
+  } else {
+    config.save_checkpoints_secs = job.save_secs;
+  }
+  config.save_summary_steps = job.summary_steps;
+  config.log_step_count_steps = 50;
+  config.keep_checkpoint_max = job.keep_max;
+  config.random_seed = int64_t(seed);
+  config.ready_timeout_secs = job.ready_timeout_secs;
+  RuntimeOptions runtime{.threads = 1, .backend = "reference"};
+  if (!job.compression.empty()) runtime.compression = value_or_raise(cluster::parse_compression(job.compression));
+  config.runtime = std::move(runtime);
+  return config;
+}
+
+}  // namespace shoal::simulation

@@ -1,0 +1,18 @@
+#pragma once
+/// The program that every task of a simulated job runs: a real model, real input, one call of train_and_evaluate().
+#include "plan.h"
+#include "shoal/estimator/hook.h"
+#include "shoal/testing/world.h"
+
+namespace shoal::simulation {
+
+/// What a job's program tells besides what it writes.
+struct JobNotes {
+  std::vector<std::string> saved;       ///< prefixes, as an after-save listener hears of them
+  std::optional<double> last_evaluated; ///< global step of the evaluator's (or local process's) last evaluation
+};
+
+testing::Program make_program(const JobPlan& job, std::shared_ptr<JobNotes> notes);
+RunConfigOptions config_of(const JobPlan& job, uint64_t seed);
+
+}  // namespace shoal::simulation

@@ -1,0 +1,95 @@
+#include "ledger.h"
+
+#include <algorithm>
+
+namespace shoal::simulation {
+namespace {
+
+constexpr size_t kViolationsMax = 20;
+
+std::string text(const cluster::WitnessedUpdate& update) {
+  return "update " + std::to_string(update.ordinal) + " of trainer " + std::to_string(update.trainer) + " (process " +
+         std::to_string(update.process % 10000) + ") in epoch " + std::to_string(update.epoch);
+}
+
+}  // namespace
+
+void Ledger::violated(std::string sentence) {
+  if (violations_.size() < kViolationsMax) violations_.push_back(std::move(sentence));
+}
+
+Ledger::Epoch* Ledger::find(uint64_t number) {
+  for (auto epoch = epochs_.rbegin(); epoch != epochs_.rend(); ++epoch) {
+    if (epoch->number == number) return &*epoch;
+  }
+  return nullptr;
+}
+
+void Ledger::activated(int shard, uint64_t server, uint64_t epoch, uint64_t global_step) {
+  if (epochs_.empty() || epochs_.back().number != epoch || epochs_.back().shards.contains(shard)) epochs_.push_back({epoch, {}});
+  epochs_.back().shards.emplace(shard, Shard{server, global_step, {}, {}});
+}
+
+void Ledger::applied(const cluster::WitnessedUpdate& update) {
+  Epoch* const epoch = find(update.epoch);
+  const auto found = epoch ? epoch->shards.find(update.shard) : std::map<int, Shard>::iterator();
+  if (!epoch || found == epoch->shards.end() || found->second.server != update.server) {
+    return violated(text(update) + " was applied by shard " + std::to_string(update.shard) + ", which has not begun that epoch");
+  }
+  Shard& shard = found->second;
+  if (!shard.updates.insert({update.trainer, update.process, update.ordinal}).second) {
+    violated(text(update) + " was applied twice by shard " + std::to_string(update.shard));
+  }
+  if (update.shard != 0) return;
+  ++updates_;
+  if (update.global_step != shard.base + shard.updates.size()) {
+    violated("after " + std::to_string(shard.updates.size()) + " updates from step " + std::to_string(shard.base) +
+             " the global step is " + std::to_string(update.global_step));
+  }
+  const auto last = shard.last_ordinal.find(update.trainer);
+  if (last != shard.last_ordinal.end() && update.ordinal != last->second + 1) {
+    violated(text(update) + " follows its update " + std::to_string(last->second) + ": a batch was repeated or left out");
+  }
+  shard.last_ordinal[update.trainer] = update.ordinal;
+}
+
+void Ledger::counted(const cluster::WitnessedUpdate& update) {
+  const Epoch* const epoch = find(update.epoch);
+  if (!epoch) return violated(text(update) + " was answered in an epoch that nobody began");
+  for (int shard = 0; shard < shards_; ++shard) {
+    const auto found = epoch->shards.find(shard);
+    const bool held =
+        found != epoch->shards.end() && found->second.updates.contains({update.trainer, update.process, update.ordinal});
+    if (!held) violated(text(update) + " was answered, and shard " + std::to_string(shard) + " has not applied it");
+  }
+}
+
+void Ledger::stepped(int trainer, uint64_t global_step) {
+  const auto [place, fresh] = heard_.try_emplace(trainer, global_step);
+  if (!fresh && global_step < place->second) ++rollbacks_[trainer];
+  place->second = global_step;
+}
+
+const Ledger::Shard* Ledger::sequencer() const {
+  if (epochs_.empty() || !epochs_.back().shards.contains(0)) return nullptr;
+  return &epochs_.back().shards.at(0);
+}
+
+uint64_t Ledger::last_step() const {
+  const Shard* const shard = sequencer();
+  return shard ? shard->base + shard->updates.size() : 0;
+}
+
+int64_t Ledger::torn() const {
+  const Shard* const first = sequencer();
+  if (!first) return 0;
+  int64_t torn = 0;
+  for (const auto& [number, shard] : epochs_.back().shards) {
+    std::vector<Update> different;
+    std::ranges::set_symmetric_difference(shard.updates, first->updates, std::back_inserter(different));
+    torn += int64_t(different.size());
+  }
+  return torn;
+}
+
+}  // namespace shoal::simulation

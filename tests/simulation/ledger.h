@@ -1,0 +1,64 @@
+#pragma once
+/// What became of every update of one job, and what about that may not be.
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "shoal/cluster/witness.h"
+
+namespace shoal::simulation {
+
+class Ledger final : public cluster::Witness {
+ public:
+  explicit Ledger(int shards) : shards_(shards) {}
+
+  void activated(int shard, uint64_t server, uint64_t epoch, uint64_t global_step) override;
+  void applied(const cluster::WitnessedUpdate& update) override;
+  void counted(const cluster::WitnessedUpdate& update) override;
+  void stepped(int trainer, uint64_t global_step) override;
+  /// A trainer's process was started (again): it may find an older state.
+  void started(int trainer) { heard_.erase(trainer); }
+
+  /// What was seen and may not be, in the order in which it was seen; at most some.
+  const std::vector<std::string>& violations() const { return violations_; }
+  /// Roll-backs that trainers have met, by trainer.
+  const std::map<int, int>& rollbacks() const { return rollbacks_; }
+  /// Updates that count in the last epoch, and the step that they lead to.
+  uint64_t last_step() const;
+  uint64_t updates() const { return updates_; }  ///< applied by shard 0, over all epochs
+  /// Updates that not all shards of the last epoch hold: torn between servers.
+  int64_t torn() const;
+
+ private:
+  struct Update {
+    int trainer;
+    uint64_t process;
+    uint64_t ordinal;
+    auto operator<=>(const Update&) const = default;
+  };
+  struct Shard {
+    uint64_t server = 0;
+    uint64_t base = 0;  // the step that it was activated at
+    std::set<Update> updates;
+    std::map<int, uint64_t> last_ordinal;  // by trainer
+  };
+  /// What servers hold from one restore on. Its number may come again: a job all of whose tasks were restarted counts anew.
+  struct Epoch {
+    uint64_t number = 0;
+    std::map<int, Shard> shards;
+  };
+  /// The newest epoch of that number; null: there is none.
+  Epoch* find(uint64_t number);
+  const Shard* sequencer() const;  ///< of the newest epoch; null: it has none
+  void violated(std::string sentence);
+
+  const int shards_;
+  std::vector<Epoch> epochs_;
+  std::map<int, uint64_t> heard_;  // the last global step that each trainer heard of
+  std::map<int, int> rollbacks_;
+  std::vector<std::string> violations_;
+  uint64_t updates_ = 0;
+};
+
+}  // namespace shoal::simulation

@@ -1,0 +1,178 @@
+#include "plan.h"
+
+#include <algorithm>
+#include <array>
+
+#include "shoal/base/random.h"
+
+namespace shoal::simulation {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Draws in terms that plans are made of.
+class Dice {
+ public:
+  explicit Dice(RandomKey key) : random_(key) {}
+  int64_t between(int64_t low, int64_t high) { return low + int64_t(random_.below(uint64_t(high - low + 1))); }
+  bool chance(double probability) { return double(random_.next_float()) < probability; }
+  Duration between(Duration low, Duration high) { return Duration(between(low.count(), high.count())); }
+  template <class T>
+  const T& one_of(const std::vector<T>& items) {
+    return items[size_t(random_.below(items.size()))];
+  }
+
+ private:
+  RandomStream random_;
+};
+
+constexpr std::array<std::string_view, kFaultKinds> kNames{
+    "kill", "power", "freeze", "cut", "cut one way", "reset", "slow", "wall clock", "late start", "kill in save", "disk full", "disk slow",
+    "folder gone", "folder late"};
+
+std::string name(std::string_view role, int64_t index) { return std::string(role) + " " + std::to_string(index); }
+
+std::vector<std::string> tasks_of(const JobPlan& job) {
+  std::vector<std::string> tasks{"chief 0"};
+  if (job.local) return tasks;
+  for (int i = 0; i < job.size.ps; ++i) tasks.push_back(name("ps", i));
+  for (int i = 0; i < job.size.workers; ++i) tasks.push_back(name("worker", i));
+  if (job.size.evaluator) tasks.push_back(name("evaluator", 0));
+  return tasks;
+}
+
+JobPlan draw_job(Dice& dice) {
+  JobPlan job;
+  job.local = dice.chance(0.12);
+  if (!job.local) {
+    job.size.ps = int32_t(dice.chance(0.5) ? 1 : dice.between(2, 3));
+    job.size.workers = int32_t(dice.chance(0.25) ? 0 : dice.between(1, 4));
+    job.size.evaluator = dice.chance(0.6);
+  }
+  job.model = ModelKind(dice.between(0, 2));
+  job.batch = dice.between(2, 8);
+  if (dice.chance(0.8)) {
+    job.max_steps = dice.between(150, 420);
+  } else {
+    job.passes = dice.between(8, 16);
+  }
+  if (dice.chance(0.75)) {
+    job.save_steps = dice.between(10, 120);
+  } else {
+    job.save_secs = double(dice.between(1, 20)) / 4;
+  }
+  job.keep_max = dice.between(0, 4);
+  job.summary_steps = dice.chance(0.3) ? dice.between(5, 50) : 0;
+  job.throttle_secs = dice.chance(0.7) ? 0 : dice.between(1, 20);
+  job.exporters = dice.chance(0.25);
+  if (!job.local && dice.chance(0.2)) job.compression = dice.one_of<std::string>({"bfloat16", "int8", "top-k"});
+  return job;
+}
+
+Fault draw_fault(Dice& dice, const JobPlan& job, const std::vector<FaultKind>& kinds) {
+  const std::vector<std::string> tasks = tasks_of(job);
+  const int64_t steps = job.max_steps > 0 ? job.max_steps : 150;
+  Fault fault;
+  fault.kind = dice.one_of(kinds);
+  fault.step = dice.between(0, steps);
+  fault.after = dice.between(0ms, 20ms);
+  fault.task = dice.one_of(tasks);
+  fault.lasts = dice.chance(0.3) ? dice.between(10s, 40s) : dice.between(1ms, 3s);
+  const auto other_than = [&](const std::string& task) {
+    std::vector<std::string> others = tasks;
+    std::erase(others, task);
+    return others.empty() ? task : dice.one_of(others);
+  };
+  switch (fault.kind) {
+    case FaultKind::kKill:
+      fault.for_good = fault.task.starts_with("worker") && dice.chance(0.15);
+      break;
+    case FaultKind::kCut:
+    case FaultKind::kCutOneWay:
+    case FaultKind::kReset:
+    case FaultKind::kSlow:
+      // Evaluators talk to nobody.
+      while (fault.task.starts_with("evaluator")) fault.task = dice.one_of(tasks);
+      fault.other = other_than(fault.task);
+      break;
+    case FaultKind::kWallClock: fault.number = dice.between(-7200, 7200); break;
+    case FaultKind::kLateStart: fault.step = 0; break;
+    case FaultKind::kKillInSave:
+      fault.task = "chief 0";
+      fault.number = dice.between(0, 60);
+      break;
+    case FaultKind::kFolderGone: fault.task = "evaluator 0"; break;  // a chief that cannot reach its folder fails (CONTRACT FA-7)
+    case FaultKind::kFolderLate: fault.task = dice.chance(0.5) && job.size.workers > 0 ? "worker 0" : "evaluator 0"; break;
+    case FaultKind::kDiskSlow:
+    case FaultKind::kDiskFull: fault.lasts = dice.between(1ms, 5s); break;
+    case FaultKind::kPower:
+    case FaultKind::kFreeze: break;
+  }
+  return fault;
+}
+
+std::string milliseconds(Duration duration) { return std::to_string(duration / 1ms) + " ms"; }
+
+}  // namespace
+
+std::string_view to_string(FaultKind kind) { return kNames[size_t(kind)]; }
+
+bool has_task(const JobPlan& job, std::string_view task) {
+  const std::vector<std::string> tasks = tasks_of(job);
+  return std::find(tasks.begin(), tasks.end(), task) != tasks.end();
+}
+
+/// Each seed draws which faults it has, and then how many of them: seeds that have all of all hide what few of one kind show.
+Plan draw_plan(uint64_t seed) {
+  Dice dice(fold_in(RandomKey(seed), "plan"));
+  Plan plan;
+  plan.seed = seed;
+  plan.job = draw_job(dice);
+  plan.work = dice.between(100us, 4ms);
+  plan.work_jitter = dice.between(0ms, 4ms);
+  plan.latency = dice.between(20us, 2ms);
+  plan.jitter = dice.between(0ms, 2ms);
+  plan.loss = dice.chance(0.3) ? 0.01 * double(dice.between(1, 8)) : 0;
+  std::vector<FaultKind> possible{FaultKind::kKill, FaultKind::kFreeze, FaultKind::kWallClock, FaultKind::kLateStart,
+                                  FaultKind::kKillInSave, FaultKind::kDiskFull, FaultKind::kDiskSlow};
+  if (!plan.job.local) {
+    for (const FaultKind kind :
+         {FaultKind::kCut, FaultKind::kCutOneWay, FaultKind::kReset, FaultKind::kSlow, FaultKind::kPower}) {
+      possible.push_back(kind);
+    }
+    if (plan.job.size.evaluator) possible.insert(possible.end(), {FaultKind::kFolderGone, FaultKind::kFolderLate});
+  }
+  std::vector<FaultKind> kinds;
+  for (const FaultKind kind : possible) {
+    if (dice.chance(0.4)) kinds.push_back(kind);
+  }
+  if (kinds.empty()) kinds.push_back(FaultKind::kKill);
+  const int64_t count = dice.between(3, 9);
+  for (int64_t i = 0; i < count; ++i) plan.faults.push_back(draw_fault(dice, plan.job, kinds));
+  std::ranges::stable_sort(plan.faults, {}, &Fault::step);
+  return plan;
+}
+
+std::string to_string(const Plan& plan) {
+  const JobPlan& job = plan.job;
+  const char* const models[] = {"dense", "normalised", "table"};
+  std::string text = "seed " + std::to_string(plan.seed) + ": " + (job.local ? "one process" : to_string(job.size)) + ", model " +
+                     models[int(job.model)] + ", batch " + std::to_string(job.batch) + ", ";
+  text += job.max_steps > 0 ? "max_steps " + std::to_string(job.max_steps) : std::to_string(job.passes) + " passes";
+  text += job.save_steps > 0 ? ", saves every " + std::to_string(job.save_steps) + " steps"
+                             : ", saves every " + std::to_string(job.save_secs) + " s";
+  text += ", keeps " + std::to_string(job.keep_max);
+  if (job.exporters) text += ", exporters";
+  if (!job.compression.empty()) text += ", compression " + job.compression;
+  text += ", throttle " + std::to_string(job.throttle_secs) + " s, work " + milliseconds(plan.work) + " + " +
+          milliseconds(plan.work_jitter) + ", latency " + milliseconds(plan.latency) + ", loss " + std::to_string(plan.loss) + "\n";
+  for (const Fault& fault : plan.faults) {
+    text += "  at step " + std::to_string(fault.step) + " + " + milliseconds(fault.after) + ": " + std::string(to_string(fault.kind)) +
+            " " + fault.task + (fault.other.empty() ? "" : " - " + fault.other) +
+            (fault.for_good ? ", for good" : ", for " + milliseconds(fault.lasts)) +
+            (fault.number != 0 ? " (" + std::to_string(fault.number) + ")" : "") + "\n";
+  }
+  return text;
+}
+
+}  // namespace shoal::simulation

@@ -1,0 +1,64 @@
+#pragma once
+/// What one seed stands for: a job, and the faults that it meets. Drawn from the seed, and then a value like any other, so that
+/// a plan that fails can be made smaller fault by fault.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "shoal/base/time.h"
+#include "shoal/cluster/cluster_spec.h"
+
+namespace shoal::simulation {
+
+enum class ModelKind { kDense, kNormalised, kTable };
+
+struct JobPlan {
+  bool local = false;            ///< one process without a cluster
+  cluster::ClusterSize size;
+  ModelKind model = ModelKind::kDense;
+  int64_t batch = 8;
+  int64_t max_steps = 0;         ///< 0: until the input ends
+  int64_t passes = 0;            ///< over the data; 0: for ever
+  int64_t save_steps = 0;        ///< 0: by time
+  double save_secs = 0;
+  int64_t keep_max = 5;
+  int64_t summary_steps = 100;
+  int64_t throttle_secs = 0;
+  bool exporters = false;
+  std::string compression;       ///< "", "bfloat16", "int8", "top-k"
+  double ready_timeout_secs = 300;
+};
+
+enum class FaultKind {
+  kKill, kPower, kFreeze, kCut, kCutOneWay, kReset, kSlow, kWallClock, kLateStart, kKillInSave, kDiskFull, kDiskSlow, kFolderGone, kFolderLate,
+};
+inline constexpr int kFaultKinds = 14;
+std::string_view to_string(FaultKind kind);
+
+struct Fault {
+  FaultKind kind = FaultKind::kKill;
+  int64_t step = 0;        ///< it comes once the job has come so far ...
+  Duration after{};        ///< ... and so much later
+  Duration lasts{};        ///< until it is started again, thawed, healed
+  std::string task;        ///< whom it meets
+  std::string other;       ///< with whom, for the network
+  bool for_good = false;   ///< it is never started again
+  int64_t number = 0;      ///< kKillInSave: at which call of its storage; kWallClock: seconds
+};
+
+struct Plan {
+  uint64_t seed = 0;
+  JobPlan job;
+  std::vector<Fault> faults;
+  Duration work{}, work_jitter{};
+  Duration latency{}, jitter{};
+  double loss = 0;
+};
+
+bool has_task(const JobPlan& job, std::string_view task);
+/// The same for the same seed, on every machine.
+Plan draw_plan(uint64_t seed);
+/// Some lines that say all of it.
+std::string to_string(const Plan& plan);
+
+}  // namespace shoal::simulation

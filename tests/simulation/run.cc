@@ -1,0 +1,315 @@
+#include "run.h"
+
+#include <algorithm>
+#include <set>
+
+#include "job.h"
+#include "ledger.h"
+#include "shoal/checkpoint/directory.h"
+#include "shoal/checkpoint/end_mark.h"
+#include "shoal/testing/world.h"
+
+namespace shoal::simulation {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::World;
+
+constexpr auto kLook = 100ms;           // between looks at how the tasks are
+constexpr auto kLimit = 40min;          // for all of it
+constexpr auto kRestart = 500ms;        // a launcher's pause, doubled each time
+constexpr int kRestartsMax = 8;
+const std::string kModelDir = "/shared/model";
+
+int trainer_of(const std::string& task) {
+  if (task == "chief 0") return 0;
+  return task.starts_with("worker ") ? std::stoi(task.substr(7)) + 1 : -1;
+}
+
+/// One run of one plan.
+class Run {
+ public:
+  Run(const Plan& plan, const RunOptions& options)
+      : plan_(plan),
+        ledger_(std::make_shared<Ledger>(plan.job.local ? 0 : plan.job.size.ps)),
+        notes_(std::make_shared<JobNotes>()),
+        world_(world_options(options)) {}
+  Verdict run();
+
+ private:
+  testing::WorldOptions world_options(const RunOptions& options) const;
+  void add_tasks();
+  void schedule(const Fault& fault);
+  void strike(const Fault& fault);
+  void start(const std::string& task);
+  void start_later(const std::string& task, Duration delay);
+  void look_after();
+  bool all_ended() const;
+  void check_end();
+  void check_named();
+  void check_checkpoints();
+  void check_weights();
+  void violated(std::string sentence) { verdict_.violations.push_back(std::move(sentence)); }
+
+  const Plan& plan_;
+  std::shared_ptr<Ledger> ledger_;
+  std::shared_ptr<JobNotes> notes_;
+  World world_;
+  std::map<std::string, int> restarts_;
+  std::map<std::string, Duration> outages_;  // of tasks that are to be killed by themselves: how long they stay away
+  std::set<std::string> starting_;           // a start of theirs is under way
+  std::set<std::string> gone_;               // for good
+  Verdict verdict_;
+};
+
+testing::WorldOptions Run::world_options(const RunOptions& options) const {
+  testing::WorldOptions world{.seed = plan_.seed,
+                              .work = plan_.work,
+                              .work_jitter = plan_.work_jitter,
+                              .link = {.latency = plan_.latency, .jitter = plan_.jitter, .loss = plan_.loss},
+                              .witness = ledger_,
+                              .log = options.log};
+  if (const auto canary = options.canary) {
+    world.wrap_storage = [canary = *canary](const std::string&, std::shared_ptr<Storage> disk) { return planted_disk(canary, std::move(disk)); };
+    world.wrap_network = [canary = *canary](const std::string& task, TransportFactory network) {
+      return planted_network(canary, task, std::move(network));
+    };
+  }
+  return world;
+}
+
+void Run::add_tasks() {
+  const RunConfigOptions config = config_of(plan_.job, plan_.seed);
+  const testing::Program program = make_program(plan_.job, notes_);
+  if (plan_.job.local) {
+    world_.add_process("chief 0", program, config);
+  } else {
+    world_.add_cluster(to_string(plan_.job.size), program, config);
+  }
+  std::set<std::string> late;
+  for (const Fault& fault : plan_.faults) {
+    if (fault.kind != FaultKind::kLateStart || !late.insert(fault.task).second) continue;
+    starting_.insert(fault.task);
+    world_.start_late(fault.task, fault.lasts);
+    world_.after(fault.lasts, [this, task = fault.task] { starting_.erase(task); });
+    ++verdict_.faults[std::string(to_string(fault.kind))];
+  }
+}
+
+void Run::schedule(const Fault& fault) {
+  if (fault.kind == FaultKind::kLateStart) return;
+  world_.at_step(uint64_t(fault.step), [this, &fault] { world_.after(fault.after, [this, &fault] { strike(fault); }); });
+}
+
+void Run::start(const std::string& task) {
+  starting_.erase(task);
+  if (world_.running(task)) return;
+  if (task == "chief 0") check_named();
+  if (trainer_of(task) >= 0) ledger_->started(trainer_of(task));
+  world_.start(task);
+}
+
+void Run::start_later(const std::string& task, Duration delay) {
+  if (!starting_.insert(task).second) return;
+  world_.after(delay, [this, task] { start(task); });
+}
+
+void Run::strike(const Fault& fault) {
+  const std::string& task = fault.task;
+  if (!world_.running(task) || gone_.contains(task)) return;
+  ++verdict_.faults[std::string(to_string(fault.kind))];
+  switch (fault.kind) {
+    case FaultKind::kKill:
+      world_.kill(task);
+      if (fault.for_good) {
+        gone_.insert(task);
+      } else {
+        start_later(task, fault.lasts);
+      }
+      break;
+    case FaultKind::kPower:
+      world_.lose_power(task);
+      if (task == "chief 0") world_.shared().lose_power(plan_.seed + uint64_t(fault.step));  // it keeps the folder for all
+      start_later(task, fault.lasts);
+      break;
+    case FaultKind::kFreeze:
+      world_.freeze(task);
+      world_.after(fault.lasts, [this, task] { world_.thaw(task); });
+      break;
+    case FaultKind::kCut:
+      world_.network().cut(task, fault.other);
+      world_.after(fault.lasts, [this, &fault] { world_.network().heal(fault.task, fault.other); });
+      break;
+    case FaultKind::kCutOneWay:
+      world_.network().cut_one_way(task, fault.other);
+      world_.after(fault.lasts, [this, &fault] { world_.network().heal_one_way(fault.task, fault.other); });
+      break;
+    case FaultKind::kReset: world_.network().reset(task, fault.other); break;
+    case FaultKind::kSlow:
+      world_.network().set_link(task, fault.other, {.latency = 300ms, .jitter = 300ms});
+      world_.after(fault.lasts, [this, &fault] {
+        world_.network().set_link(fault.task, fault.other, {.latency = plan_.latency, .jitter = plan_.jitter, .loss = plan_.loss});
+      });
+      break;
+    case FaultKind::kWallClock: world_.set_wall_clock(task, std::chrono::seconds(fault.number), 0.01); break;
+    case FaultKind::kDiskFull:
+      world_.shared().set_capacity(world_.shared().used_bytes());
+      world_.after(fault.lasts, [this] { world_.shared().set_capacity(~uint64_t(0)); });
+      break;
+    case FaultKind::kDiskSlow:
+      world_.shared().set_faults({.seed = plan_.seed, .slow = 0.2, .slow_max = 500ms});
+      world_.after(fault.lasts, [this] { world_.shared().set_faults({}); });
+      break;
+    case FaultKind::kFolderGone:
+      world_.cut_off_shared(task, true);
+      world_.after(fault.lasts, [this, task] { world_.cut_off_shared(task, false); });
+      break;
+    case FaultKind::kFolderLate: world_.see_shared_late(task, std::min<Duration>(fault.lasts, 3s)); break;
+    case FaultKind::kKillInSave:
+      outages_[task] = fault.lasts;
+      world_.kill_in_storage(task, fault.number);
+      break;
+    case FaultKind::kLateStart: break;
+  }
+}
+
+/// What a launcher does (CONTRACT FA-9): starts again what ended with an error that may pass.
+void Run::look_after() {
+  for (const std::string& task : world_.tasks()) {
+    if (world_.running(task) || starting_.contains(task) || gone_.contains(task)) continue;
+    if (world_.killed(task)) {  // in a call of its storage
+      start_later(task, outages_[task]);
+      continue;
+    }
+    const int status = world_.exit_status(task);
+    if (status == 0) continue;
+    const std::string why = world_.outcome(task).error().message();
+    if (status >= 2 && status <= 4) {
+      violated(task + " ended with status " + std::to_string(status) + ": " + why);
+      gone_.insert(task);
+    } else if (++restarts_[task] > kRestartsMax) {
+      violated(task + " ends with status " + std::to_string(status) + " however often it is started: " + why);
+      gone_.insert(task);
+    } else {
+      start_later(task, kRestart * (1 << restarts_[task]));
+    }
+  }
+}
+
+bool Run::all_ended() const {
+  if (!starting_.empty()) return false;
+  const auto tasks = world_.tasks();
+  return std::none_of(tasks.begin(), tasks.end(), [this](const std::string& task) {
+    return !gone_.contains(task) && (world_.running(task) || world_.killed(task) || world_.exit_status(task) != 0);
+  });
+}
+
+/// However a chief ended: what is named loads, and the newest that anyone heard of is among it, or one after it.
+void Run::check_named() {
+  const auto listed = checkpoint::list(world_.shared(), kModelDir, checkpoint::Check::kChecksums);
+  if (!listed) return violated("the checkpoints cannot be listed after the chief has gone: " + listed.error().message());
+  for (const auto& entry : *listed) {
+    if (entry.damage) violated("the chief has gone, and checkpoint " + entry.name + " is listed and damaged: " + entry.damage->message());
+  }
+  if (notes_->saved.empty()) return;
+  const std::string& told = notes_->saved.back();
+  const int64_t step = std::stoll(told.substr(told.rfind('-') + 1));
+  if (listed->empty() || listed->back().global_step < step) {
+    violated("the chief has gone, and with it checkpoint " + told + ", which was told to be saved");
+  }
+}
+
+/// Each checkpoint that is named loads, and the last one is where the job ended.
+void Run::check_checkpoints() {
+  const auto listed = checkpoint::list(world_.shared(), kModelDir, checkpoint::Check::kChecksums);
+  if (!listed) return violated("the checkpoints cannot be listed: " + listed.error().message());
+  if (listed->empty()) return violated("the job ended without a checkpoint");
+  for (const auto& entry : *listed) {
+    if (entry.damage) violated("checkpoint " + entry.name + " is listed and damaged: " + entry.damage->message());
+  }
+  const int64_t last = listed->back().global_step;
+  const auto mark = checkpoint::read_end_mark(world_.shared(), kModelDir);
+  if (!mark || !*mark) return violated("the job ended without an end mark");
+  if ((*mark)->checkpoint != listed->back().name) {
+    violated("the end mark names " + (*mark)->checkpoint + ", the newest checkpoint is " + listed->back().name);
+  }
+  const JobPlan& job = plan_.job;
+  if (!job.local && uint64_t(last) != ledger_->last_step()) {
+    violated("the servers applied updates up to step " + std::to_string(ledger_->last_step()) + ", the last checkpoint is of step " +
+             std::to_string(last));
+  }
+  if (job.max_steps > 0) {
+    const int64_t most = job.max_steps + (job.local ? 0 : job.size.workers) + int64_t(verdict_.faults["kill"]);
+    if (last < job.max_steps || last > most) {
+      violated("max_steps is " + std::to_string(job.max_steps) + ", and the job ended at step " + std::to_string(last));
+    }
+  }
+  // A local process that was killed after its last save finds nothing left to do (CONTRACT LO-3).
+  const bool evaluates = job.local ? world_.count_log("there is nothing to do") == 0 : job.size.evaluator;
+  if (evaluates && notes_->last_evaluated != double(last)) {
+    violated("the last checkpoint is of step " + std::to_string(last) + ", the last evaluation of step " +
+             (notes_->last_evaluated ? std::to_string(int64_t(*notes_->last_evaluated)) : "none"));
+  }
+}
+
+/// One trainer alone: what it learned is what it would have learned without faults, and without a cluster.
+void Run::check_weights() {
+  const JobPlan& job = plan_.job;
+  if (!job.local && (job.size.workers > 0 || !job.compression.empty())) return;
+  JobPlan alone = job;
+  alone.local = true;
+  World world({.seed = 1});
+  world.add_process("chief 0", make_program(alone, std::make_shared<JobNotes>()), config_of(alone, plan_.seed));
+  if (!world.run(kLimit) || world.exit_status("chief 0") != 0) return violated("a local run without faults failed:\n" + world.report());
+  const auto open = [](Storage& storage) -> Result<std::unique_ptr<checkpoint::Reader>> {
+    SHOAL_TRY(const auto prefix, checkpoint::latest(storage, kModelDir));
+    if (!prefix) return not_found("no checkpoint");
+    return checkpoint::Reader::open(storage, *prefix);
+  };
+  const auto ours = open(world_.shared()), theirs = open(world.shared());
+  if (!ours || !theirs) return violated("the last checkpoint cannot be compared with that of a local run");
+  if ((*ours)->global_step() != (*theirs)->global_step()) {
+    return violated("a local run without faults ends at step " + std::to_string((*theirs)->global_step()) + ", this one ended at " +
+                    std::to_string((*ours)->global_step()));
+  }
+  for (const auto& tensor : (*theirs)->manifest().tensors) {
+    const auto own = (*ours)->read_tensor(tensor.name), other = (*theirs)->read_tensor(tensor.name);
+    const bool same = own && other && own->bytes() == other->bytes() &&
+                      std::equal(own->view().data, own->view().data + own->bytes(), other->view().data);
+    if (!same) return violated("variable " + tensor.name + " differs from that of a local run without faults");
+  }
+}
+
+void Run::check_end() {
+  for (const std::string& line : world_.leftovers()) violated("after the end: " + line);
+  for (const auto& [trainer, times] : ledger_->rollbacks()) {
+    if (world_.count_log("global step goes back from") == 0) violated("the global step fell for trainer " + std::to_string(trainer) + ", and nobody said so");
+  }
+  check_checkpoints();
+  if (verdict_.violations.empty()) check_weights();
+  verdict_.torn = ledger_->torn();
+}
+
+Verdict Run::run() {
+  add_tasks();
+  for (const Fault& fault : plan_.faults) schedule(fault);
+  do {
+    world_.run_for(kLook);
+    look_after();
+  } while (!all_ended() && world_.elapsed() < kLimit && ledger_->violations().empty());
+  for (const std::string& sentence : ledger_->violations()) violated(sentence);
+  if (!all_ended() && verdict_.violations.empty()) violated("the job has not ended after " + std::to_string(kLimit / 1min) + " minutes");
+  if (all_ended() && verdict_.violations.empty()) check_end();
+  verdict_.trace = world_.trace();
+  verdict_.steps = plan_.job.local ? world_.global_step() : ledger_->updates();
+  verdict_.virtual_time = world_.elapsed();
+  for (const auto& [mark, count] : world_.time().marks()) verdict_.marks[mark] = count;
+  if (!verdict_.violations.empty()) verdict_.report = world_.report();
+  return std::move(verdict_);
+}
+
+}  // namespace
+
+Verdict run_plan(const Plan& plan, const RunOptions& options) { return Run(plan, options).run(); }
+
+}  // namespace shoal::simulation

@@ -1,0 +1,171 @@
+// The evaluator of CONTRACT 8.5 in virtual time: what it looks at, what it does not mind, and when it leaves.
+#include <gmock/gmock.h>
+
+#include "shoal/checkpoint/directory.h"
+#include "shoal/testing/world.h"
+#include "small_job.h"
+
+namespace shoal::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+
+/// Notes which steps it was asked about; may take the checkpoint away, as a chief does that collects old ones.
+class RecordingExporter final : public Exporter {
+ public:
+  const std::string& name() const override { return name_; }
+  std::optional<std::string> export_model(const ExportRequest& request) override {
+    calls.emplace_back(int64_t(request.eval_result.at("global_step")), request.is_the_final_export);
+    if (std::exchange(take_away, false)) value_or_raise(request.env.storage().remove(request.checkpoint_path + ".index"));
+    return std::nullopt;
+  }
+  std::vector<std::pair<int64_t, bool>> calls;
+  bool take_away = false;
+
+ private:
+  std::string name_ = "recorder";
+};
+
+/// Trains to a step without a mark of the end, as a chief that is not through.
+Program trains_to(int64_t step) {
+  return [step](RunConfig config) {
+    Estimator estimator(small_model, std::move(config));
+    estimator.train(training_data, {.max_steps = step});
+  };
+}
+
+RunConfigOptions in_shared_model(int64_t save_steps = 1000) {
+  RunConfigOptions config = every_steps(save_steps);
+  config.model_dir = "/shared/model";
+  return config;
+}
+
+TEST(Evaluator, FiveLooksTwoEvaluations) {  // CONTRACT 8.5: none, none, A, A, B at max_steps
+  const auto recorder = std::make_shared<RecordingExporter>();
+  World world({.seed = 1});
+  world.add_task("evaluator 0", kEvaluatorConfig, SmallJob{.max_steps = 20, .throttle_secs = 100, .exporters = {recorder}}, in_shared_model());
+  world.add_process("a", trains_to(10), in_shared_model());
+  world.add_process("b", trains_to(20), in_shared_model());
+  world.start_late("a", 150s);
+  world.start_late("b", 350s);
+  ASSERT_TRUE(world.run()) << world.report();
+  EXPECT_EQ(world.exit_status("evaluator 0"), 0) << world.report();
+  EXPECT_THAT(recorder->calls, ElementsAre(Pair(10, false), Pair(20, true)));
+  EXPECT_EQ(world.count_log("evaluation: missing"), 1u);
+  EXPECT_EQ(world.count_log("evaluation: not new"), 1u);
+  EXPECT_NEAR(to_seconds(world.elapsed()), 400, 1);
+}
+
+TEST(Evaluator, WarnsThatItPollsAlsoWhileNothingIsThere) {  // CONTRACT EV-7
+  World world({.seed = 1});
+  world.add_task("evaluator 0", kEvaluatorConfig, SmallJob{}, in_shared_model());
+  world.run_for(1500s);
+  EXPECT_EQ(world.count_log("throttle_secs is 0"), 3u) << world.report();
+  EXPECT_EQ(world.count_log("evaluation: missing"), 3u);
+}
+
+TEST(Evaluator, LooksAgainWhereACheckpointGoesBeforeItsExport) {  // CONTRACT EV-9
+  const auto recorder = std::make_shared<RecordingExporter>();
+  recorder->take_away = true;
+  World world({.seed = 1});
+  world.add_process("a", trains_to(10), in_shared_model());
+  world.add_process("b", trains_to(20), in_shared_model());
+  world.add_task("evaluator 0", kEvaluatorConfig,
+                 SmallJob{.max_steps = 20, .throttle_secs = 10, .exporters = {recorder, latest_exporter("latest")}}, in_shared_model());
+  world.start_late("evaluator 0", 5s);
+  world.start_late("b", 100s);
+  // Training goes on from an older one: the newest has lost its index.
+  ASSERT_TRUE(world.run()) << world.report();
+  EXPECT_EQ(world.exit_status("evaluator 0"), 0) << world.report();
+  EXPECT_EQ(world.count_log("was deleted meanwhile; looking again"), 1u);
+  EXPECT_THAT(recorder->calls, ElementsAre(Pair(10, false), Pair(20, true)));
+}
+
+std::string data_file_of(World& world) {
+  for (const std::string& path : world.shared().paths()) {
+    if (path.find("model.ckpt-10.data") != std::string::npos) return path;
+  }
+  return {};
+}
+
+/// After training to step 10, `damage`; then the evaluator looks.
+void damage_and_look(World& world, const std::function<void()>& damage) {
+  world.add_process("a", trains_to(10), in_shared_model());
+  world.add_task("evaluator 0", kEvaluatorConfig, SmallJob{.max_steps = 20, .throttle_secs = 50}, in_shared_model());
+  world.at(5s, damage);
+  world.start_late("evaluator 0", 10s);
+  ASSERT_TRUE(world.run()) << world.report();
+  EXPECT_EQ(world.exit_status("evaluator 0"), 4) << world.report();
+  EXPECT_NEAR(to_seconds(world.elapsed()), 110, 2);  // the third look
+}
+
+TEST(Evaluator, ThreeTimesTheSameDamageIsTheEnd) {  // CONTRACT EV-9
+  World cut;
+  damage_and_look(cut, [&cut] { cut.shared().contents(data_file_of(cut)).resize(100); });
+  World index;
+  damage_and_look(index, [&index] { index.shared().contents("shared/model/model.ckpt-10.index").resize(60); });
+  World pointer;
+  damage_and_look(pointer, [&pointer] { pointer.shared().contents("shared/model/checkpoint") = "nonsense"; });
+}
+
+TEST(Evaluator, NoticesDamageThatAnEvaluationDoesNotRead) {
+  World world;
+  damage_and_look(world, [&world] {
+    std::string& bytes = world.shared().contents(data_file_of(world));
+    bytes[bytes.size() - 8] ^= 1;  // of the last optimizer slot, which no evaluation needs
+  });
+}
+
+TEST(Evaluator, DoesNotObeyTheMarkOfAnEarlierRun) {  // CONTRACT JE-2
+  World world({.seed = 4});
+  world.add_cluster("ps:1,worker:1,evaluator", SmallJob{.max_steps = 20}, every_steps(10));
+  ASSERT_TRUE(world.run()) << world.report();
+  World again({.seed = 4});
+  std::string mark;
+  for (const std::string& path : world.shared().paths()) {  // the folder as the first run left it
+    value_or_raise(again.shared().make_folders("/" + path.substr(0, path.rfind('/'))));
+    value_or_raise(again.shared().write_atomically("/" + path, world.shared().contents(path)));
+  }
+  again.add_cluster("ps:1,worker:1,evaluator", SmallJob{.max_steps = 40}, every_steps(10));
+  again.start_late("chief 0", 90s);
+  ASSERT_TRUE(again.run()) << again.report();
+  for (const std::string& task : again.tasks()) EXPECT_EQ(again.exit_status(task), 0) << again.report();
+  EXPECT_EQ(again.count_log("worker 0: training finished at global step 4"), 1u) << again.report();
+  EXPECT_GE(again.count_log("evaluator 0: evaluation: accuracy"), 2u) << again.report();
+  EXPECT_EQ(again.count_log("was left by a run that ended at global step 2"), 2u) << again.report();
+}
+
+TEST(Evaluator, LeavesWhereNoChiefComesAfterAll) {  // CONTRACT JE-2
+  World world({.seed = 4});
+  RunConfigOptions config = in_shared_model(10);
+  config.ready_timeout_secs = 100;
+  value_or_raise(world.shared().make_folders("/shared/model"));
+  world.add_process("before", [](RunConfig run) {
+    Estimator estimator(small_model, std::move(run));
+    train_and_evaluate(estimator, {.input_fn = training_data, .max_steps = 20}, {.input_fn = test_data});
+  }, config);
+  world.add_task("evaluator 0", kEvaluatorConfig, SmallJob{.max_steps = 40}, config);
+  world.start_late("evaluator 0", 10s);
+  ASSERT_TRUE(world.run()) << world.report();
+  EXPECT_EQ(world.exit_status("evaluator 0"), 0) << world.report();
+  EXPECT_NEAR(to_seconds(world.elapsed()), 110, 2);
+}
+
+TEST(Throttle, LocalEvaluationsAreAtItsPace) {  // CONTRACT LO-6
+  for (const auto& [throttle, steps] : std::map<int64_t, std::vector<int64_t>>{{0, {10, 20, 22}}, {600, {10, 22}}}) {
+    const auto recorder = std::make_shared<RecordingExporter>();
+    World world({.seed = 1, .work = 10s});
+    world.add_process("a", SmallJob{.max_steps = 22, .throttle_secs = throttle, .exporters = {recorder}}, in_shared_model(10));
+    ASSERT_TRUE(world.run()) << world.report();
+    std::vector<int64_t> seen;
+    for (const auto& [step, final] : recorder->calls) seen.push_back(step);
+    EXPECT_EQ(seen, steps) << "throttle " << throttle << "\n" << world.report();
+    EXPECT_TRUE(recorder->calls.back().second);
+  }
+}
+
+}  // namespace
+}  // namespace shoal::testing

@@ -1,0 +1,92 @@
+// One run at a time in a model_dir, and Estimator::train() as a task of a cluster.
+#include <gmock/gmock.h>
+
+#include "shoal/checkpoint/directory.h"
+#include "shoal/checkpoint/end_mark.h"
+#include "shoal/testing/world.h"
+#include "small_job.h"
+
+namespace shoal::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+RunConfigOptions in_shared_model() {
+  RunConfigOptions config = every_steps(1000);
+  config.model_dir = "/shared/model";
+  return config;
+}
+
+TEST(ModelDir, ASecondLocalRunIsRefusedAtOnce) {  // CONTRACT FA-11
+  World world({.work = 100ms});
+  world.add_process("first", SmallJob{}, in_shared_model());
+  world.add_process("second", SmallJob{}, in_shared_model());
+  world.start_late("second", 3s);
+  world.at(2s, [&world] { EXPECT_THAT(world.leftovers(), ElementsAre("somebody holds /shared/model/training_lock")); });
+  ASSERT_TRUE(world.run()) << world.report();
+  EXPECT_TRUE(world.leftovers().empty());
+  EXPECT_EQ(world.exit_status("first"), 0) << world.report();
+  EXPECT_EQ(world.exit_status("second"), 1);
+  EXPECT_THAT(world.outcome("second").error().message(),
+              AllOf(HasSubstr("model_dir /shared/model is in use"), HasSubstr("a local run on first (process 1000) since 20")));
+}
+
+TEST(ModelDir, ASecondChiefIsRefusedBeforeItWritesAnything) {
+  World world({.work = 100ms});
+  world.add_cluster("ps:1", SmallJob{}, every_steps(1000));
+  world.add_task("another chief", R"({"cluster": {"chief": ["chief-1:1"], "ps": ["ps-1:1"]}, "task": {"type": "chief", "index": 0}})",
+                 SmallJob{}, every_steps(1000));
+  world.start_late("another chief", 3s);
+  ASSERT_TRUE(world.run()) << world.report();
+  EXPECT_EQ(world.exit_status("chief 0"), 0) << world.report();
+  EXPECT_EQ(world.exit_status("another chief"), 1);
+  EXPECT_THAT(world.outcome("another chief").error().message(), HasSubstr("chief 0 on chief 0"));
+}
+
+TEST(ModelDir, ADeadOwnerDoesNotKeepIt) {
+  World world({.work = 100ms});
+  world.add_process("first", SmallJob{}, in_shared_model());
+  world.add_process("second", SmallJob{}, in_shared_model());
+  world.at(2s, [&world] { world.kill("first"); });
+  world.start_late("second", 3s);
+  ASSERT_TRUE(world.run()) << world.report();
+  EXPECT_EQ(world.exit_status("second"), 0) << world.report();
+}
+
+TEST(EstimatorTrain, IsATaskOfItsCluster) {  // its port, its checks, the end of the job
+  const Program trains = [](RunConfig config) {
+    Estimator estimator(small_model, std::move(config));
+    estimator.train(training_data, {.max_steps = 40});
+  };
+  World world;
+  const std::string cluster = R"({"cluster": {"chief": ["chief-0:1"], "worker": ["worker-0:1"], "ps": ["ps-0:1"]}, "task": )";
+  world.add_task("chief 0", cluster + R"({"type": "chief", "index": 0}})", trains, every_steps(20));
+  world.add_task("worker 0", cluster + R"({"type": "worker", "index": 0}})", trains, every_steps(20));
+  world.add_task("ps 0", cluster + R"({"type": "ps", "index": 0}})", SmallJob{.max_steps = {}}, every_steps(20));
+  world.add_task("evaluator 0", cluster + R"({"type": "evaluator", "index": 0}})", SmallJob{.max_steps = {}}, every_steps(20));
+  world.at_step(10, [&world] {  // a worker that comes late is told what went on, by the mark or by the servers
+    world.kill("worker 0");
+    world.after(10s, [&world] { world.start("worker 0"); });
+  });
+  ASSERT_TRUE(world.run(10min)) << world.report();
+  for (const std::string& task : world.tasks()) EXPECT_EQ(world.exit_status(task), 0) << world.report();
+  EXPECT_TRUE(value_or_raise(checkpoint::read_end_mark(world.shared(), "/shared/model")));
+}
+
+TEST(EstimatorTrain, ChecksItsTaskFirst) {
+  World world;
+  world.add_task("chief 0", R"({"cluster": {"chief": ["chief-0:1"], "worker": ["worker-0:1"]}, "task": {"type": "chief", "index": 0}})",
+                 [](RunConfig config) {
+                   Estimator estimator(small_model, std::move(config));
+                   estimator.train(training_data, {.max_steps = 40});
+                 }, every_steps(20));
+  ASSERT_TRUE(world.run(10min)) << world.report();
+  EXPECT_EQ(world.exit_status("chief 0"), 2) << world.report();  // workers without servers (CONTRACT CL-14)
+  EXPECT_TRUE(world.shared().paths().empty());
+}
+
+}  // namespace
+}  // namespace shoal::testing

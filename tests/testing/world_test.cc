@@ -1,0 +1,165 @@
+#include "shoal/testing/world.h"
+
+#include <gmock/gmock.h>
+
+#include "shoal/checkpoint/directory.h"
+#include "small_job.h"
+
+namespace shoal::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+int64_t newest_step(World& world, const std::string& folder = "/shared/model") {
+  const auto list = value_or_raise(checkpoint::list(world.shared(), folder, checkpoint::Check::kChecksums));
+  return list.empty() ? -1 : list.back().global_step;
+}
+
+void expect_all_well(World& world) {
+  for (const std::string& task : world.tasks()) EXPECT_EQ(world.exit_status(task), 0) << world.report();
+}
+
+TEST(World, RunsAWholeClusterInVirtualTime) {
+  World world({.seed = 1});
+  world.add_cluster("ps:2,worker:2,evaluator", SmallJob{}, every_steps(20));
+  world.at_step(20, [&world] { EXPECT_EQ(world.leftovers().size(), 6u); });  // five ports and the model_dir
+  ASSERT_TRUE(world.run()) << world.report();
+  expect_all_well(world);
+  EXPECT_TRUE(world.leftovers().empty());
+  EXPECT_GE(world.global_step(), 60u);
+  EXPECT_GE(newest_step(world), 60);
+  EXPECT_GE(world.count_log("evaluator 0: evaluation: accuracy"), 1u);
+}
+
+TEST(World, RunsOneProcess) {
+  World world({.seed = 1});
+  world.add_process("alone", SmallJob{}, {.model_dir = "/home/model", .save_checkpoints_steps = 20});
+  ASSERT_TRUE(world.run()) << world.report();
+  expect_all_well(world);
+  EXPECT_EQ(newest_step(world, "/home/model"), -1);  // not in the shared folder
+  EXPECT_EQ(value_or_raise(checkpoint::list(world.disk("alone"), "/home/model", checkpoint::Check::kChecksums)).back().global_step, 60);
+}
+
+uint64_t trace_of(uint64_t seed) {
+  World world({.seed = seed});
+  world.add_cluster("ps:2,worker:2,evaluator", SmallJob{}, every_steps(20));
+  world.at_step(20, [&world] {
+    world.kill("worker 1");
+    world.after(2s, [&world] { world.start("worker 1"); });
+  });
+  EXPECT_TRUE(world.run()) << world.report();
+  return world.trace();
+}
+
+TEST(World, TheSameSeedReplaysTheSameRun) {
+  const uint64_t first = trace_of(5);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(trace_of(5), first);
+  EXPECT_NE(trace_of(6), first);
+}
+
+TEST(World, AKilledWorkerIsStartedAgain) {
+  World world({.seed = 2});
+  world.add_cluster("ps:1,worker:1", SmallJob{}, every_steps(20));
+  world.at_step(30, [&world] {
+    world.kill("worker 0");
+    EXPECT_FALSE(world.running("worker 0"));
+    world.after(10ms, [&world] { world.start("worker 0"); });
+  });
+  ASSERT_TRUE(world.run()) << world.report();
+  expect_all_well(world);
+}
+
+TEST(World, AProcessMayDieAtAnyMoment) {
+  for (int i = 0; i < 60; ++i) {
+    World world({.seed = 2, .work_jitter = 0ms});
+    world.add_process("alone", SmallJob{.max_steps = 20}, {.model_dir = "/shared/model", .save_checkpoints_steps = 10});
+    world.at(i * 500us, [&world] {
+      world.kill("alone");
+      world.after(1s, [&world] { world.start("alone"); });
+    });
+    ASSERT_TRUE(world.run()) << world.report();
+    EXPECT_EQ(world.exit_status("alone"), 0) << "killed after " << i * 500 << " us\n" << world.report();
+    EXPECT_EQ(newest_step(world), 20);
+  }
+}
+
+TEST(World, AServerThatWasLostTakesTheJobBack) {  // CONTRACT FA-4, GS-3
+  World world({.seed = 2});
+  world.add_cluster("ps:2,worker:1", SmallJob{}, every_steps(20));
+  world.at_step(35, [&world] {
+    world.lose_power("ps 1");
+    world.after(1s, [&world] { world.start("ps 1"); });
+  });
+  ASSERT_TRUE(world.run()) << world.report();
+  expect_all_well(world);
+  EXPECT_EQ(world.count_log("chief 0: global step goes back from "), 1u) << world.report();
+  EXPECT_EQ(world.count_log("worker 0: global step goes back from "), 1u);
+}
+
+TEST(World, AFrozenWorkerKeepsNobodyWaiting) {
+  World world({.seed = 2});
+  world.add_cluster("ps:1,worker:1", SmallJob{}, every_steps(20));
+  world.at_step(30, [&world] { world.freeze("worker 0"); });
+  world.after(100s, [&world] { world.thaw("worker 0"); });
+  ASSERT_TRUE(world.run()) << world.report();
+  expect_all_well(world);
+  EXPECT_GT(world.elapsed(), 100s);
+}
+
+TEST(World, AnInterruptEndsTheJob) {  // CONTRACT FA-12
+  World world({.seed = 2});
+  world.add_cluster("ps:1,worker:1,evaluator", SmallJob{.max_steps = 100000}, every_steps(1000));
+  world.at_step(50, [&world] { world.interrupt("chief 0"); });
+  ASSERT_TRUE(world.run()) << world.report();
+  expect_all_well(world);
+  EXPECT_EQ(world.count_log("training finished at global step"), 2u);
+  EXPECT_GE(newest_step(world), 50);
+}
+
+TEST(World, ADiskThatFillsUpEndsTheChiefWithTheReason) {  // CONTRACT FA-7
+  World world({.seed = 2});
+  world.add_cluster("ps:1", SmallJob{}, every_steps(20));
+  world.at_step(30, [&world] { world.shared().set_capacity(0); });
+  world.run(10min);
+  EXPECT_EQ(world.exit_status("chief 0"), 1) << world.report();
+  EXPECT_THAT(world.outcome("chief 0").error().message(), HasSubstr("No space left on device"));
+  EXPECT_EQ(newest_step(world), 20);
+}
+
+TEST(World, WorkersStartLateWhereTheyAreTold) {  // CONTRACT WO-2
+  class FirstSteps final : public cluster::Witness {
+   public:
+    void counted(const cluster::WitnessedUpdate& update) override { first.try_emplace(update.trainer, world->elapsed()); }
+    std::map<int, Duration> first;
+    World* world = nullptr;
+  };
+  for (const auto& [most, delays] : std::map<int64_t, std::vector<int>>{{60, {5, 10, 15, 60}}, {0, {0, 0, 0, 0}}, {7, {5, 7, 7, 7}}}) {
+    const auto witness = std::make_shared<FirstSteps>();
+    World world({.seed = 2, .work = 200ms, .witness = witness});
+    witness->world = &world;
+    RunConfigOptions config = every_steps(0);
+    config.max_worker_delay_secs = most;
+    config.save_checkpoints_secs = 1000;
+    config.save_checkpoints_steps = Setting<int64_t>();
+    world.add_cluster("ps:1,worker:13", SmallJob{.max_steps = 200000}, config);
+    world.at(80s, [&world] { world.interrupt("chief 0"); });
+    ASSERT_TRUE(world.run()) << world.report();
+    const int workers[] = {0, 1, 2, 12};
+    for (size_t i = 0; i < 4; ++i) {
+      ASSERT_TRUE(witness->first.contains(workers[i] + 1)) << world.report();
+      EXPECT_NEAR(to_seconds(witness->first.at(workers[i] + 1)), delays[i], 2) << "worker " << workers[i] << " of at most " << most;
+    }
+  }
+}
+
+TEST(World, SaysWhichTaskDoesNotExist) {
+  World world;
+  world.add_process("alone", SmallJob{});
+  EXPECT_THROW(world.kill("worker 7"), Exception);
+  EXPECT_THROW(world.add_process("alone", SmallJob{}), Exception);
+  EXPECT_THROW(world.add_cluster("nonsense", SmallJob{}), Exception);
+}
+
+}  // namespace
+}  // namespace shoal::testing
