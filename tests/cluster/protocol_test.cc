@@ -14,6 +14,15 @@ std::string all_bytes() {
   return bytes;
 }
 
+TEST(Protocol, EpochsGoUpAndNeverComeTwice) {
+  const uint64_t first = next_epoch(0, 0xabcdef0123456789), second = next_epoch(first, 0);
+  EXPECT_EQ(first, 0x1'23456789u);
+  EXPECT_GT(second, first);
+  EXPECT_NE(next_epoch(0, 1), next_epoch(0, 2));  // nobody remembers what was
+  EXPECT_GT(next_epoch(0x1'ffffffffu, 0), 0x1'ffffffffu);
+  EXPECT_NE(next_epoch(0, 0), 0u);  // of none
+}
+
 TEST(Protocol, WelcomeComesBack) {
   const Welcome back = value_or_raise(parse_welcome(to_json(Welcome{Phase::kReady, ~uint64_t(0), 1 << 30, all_bytes()})));
   EXPECT_EQ(back.phase, Phase::kReady);

@@ -34,6 +34,17 @@ Value network(ModelKind kind, const Features& features, Mode mode) {
   return {};
 }
 
+/// Variables that each update adds one to, so that what is saved of them is how often their server had applied one.
+nn::TrainOp count_updates(Graph& graph) {
+  const Value one = graph.constant(1.0f);
+  nn::TrainOp counting;
+  for (int i = 0; i < kCountVariables; ++i) {
+    const Value count = graph.variable(count_variable(i), Shape{}, {.trainable = false});
+    counting.updates.push_back(nn::assign_add(count, one));
+  }
+  return nn::train_op(std::move(counting));
+}
+
 nn::Optimizer optimizer_of(ModelKind kind) {
   if (kind == ModelKind::kDense) return nn::sgd({.learning_rate = 0.05, .momentum = 0.9});
   if (kind == ModelKind::kNormalised) return nn::adam({.learning_rate = 0.01});
@@ -68,13 +79,18 @@ class Notebook final : public CheckpointListener {
 
 }  // namespace
 
+std::string count_variable(int index) { return "updates_" + std::to_string(index); }
+
 testing::Program make_program(const JobPlan& job, std::shared_ptr<JobNotes> notes) {
   return [job, notes = std::move(notes)](RunConfig config) {
     const ModelFn model = [kind = job.model](const Features& features, const Labels& labels, Mode mode, const Params&,
                                              const RunConfig&) {
       nn::HeadInput input{.mode = mode, .labels = labels, .logits = network(kind, features, mode)};
       if (mode == Mode::kTrain) input.optimizer = optimizer_of(kind);
-      return nn::multi_class_head({.n_classes = kClasses})->build(input);
+      EstimatorSpec spec = nn::multi_class_head({.n_classes = kClasses})->build(input);
+      nn::TrainOp counting = count_updates(input.logits.graph());
+      if (mode == Mode::kTrain) spec.train_op = nn::group({*spec.train_op, std::move(counting)});
+      return spec;
     };
     const InputFn training = [job] {
       auto data = examples(job.model, kExamples, 1).shuffle(kExamples / 2);
@@ -89,7 +105,7 @@ testing::Program make_program(const JobPlan& job, std::shared_ptr<JobNotes> note
     EvalSpec eval{.input_fn = test, .throttle_secs = job.throttle_secs, .start_delay_secs = 0};
     if (job.exporters) eval.exporters = {latest_exporter("latest", {.exports_to_keep = 2}), best_exporter("best"), final_exporter("final")};
     TrainSpec train{.input_fn = training, .saving_listeners = {std::make_shared<Notebook>(notes)}};
-    if (job.max_steps > 0) train.max_steps = job.max_steps;
+    if (job.max_steps > 0) train.max_steps = job.max_steps + notes->more_steps;
     Estimator estimator(model, config.with_host(std::move(host)));
     train_and_evaluate(estimator, train, eval);
   };

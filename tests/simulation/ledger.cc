@@ -26,8 +26,10 @@ Ledger::Epoch* Ledger::find(uint64_t number) {
 }
 
 void Ledger::activated(int shard, uint64_t server, uint64_t epoch, uint64_t global_step) {
-  if (epochs_.empty() || epochs_.back().number != epoch || epochs_.back().shards.contains(shard)) epochs_.push_back({epoch, {}});
-  epochs_.back().shards.emplace(shard, Shard{server, global_step, {}, {}});
+  if (!find(epoch)) epochs_.push_back({epoch, {}});
+  if (!find(epoch)->shards.emplace(shard, Shard{server, global_step, {}, {}}).second) {
+    violated("shard " + std::to_string(shard) + " began epoch " + std::to_string(epoch) + " twice");
+  }
 }
 
 void Ledger::applied(const cluster::WitnessedUpdate& update) {
@@ -81,13 +83,18 @@ uint64_t Ledger::last_step() const {
 }
 
 int64_t Ledger::torn() const {
-  const Shard* const first = sequencer();
-  if (!first) return 0;
   int64_t torn = 0;
-  for (const auto& [number, shard] : epochs_.back().shards) {
-    std::vector<Update> different;
-    std::ranges::set_symmetric_difference(shard.updates, first->updates, std::back_inserter(different));
-    torn += int64_t(different.size());
+  for (const Epoch& epoch : epochs_) {
+    std::set<Update> all;
+    std::map<int, std::set<uint64_t>> processes;
+    for (const auto& [number, shard] : epoch.shards) {
+      for (const Update& update : shard.updates) all.insert(update), processes[update.trainer].insert(update.process);
+    }
+    for (const Update& update : all) {
+      const bool stays = &epoch == &epochs_.back() || processes[update.trainer].size() > 1;
+      const auto lacks = [&update](const auto& shard) { return !shard.second.updates.contains(update); };
+      torn += stays && std::ranges::any_of(epoch.shards, lacks);
+    }
   }
   return torn;
 }

@@ -27,7 +27,8 @@ class Ledger final : public cluster::Witness {
   /// Updates that count in the last epoch, and the step that they lead to.
   uint64_t last_step() const;
   uint64_t updates() const { return updates_; }  ///< applied by shard 0, over all epochs
-  /// Updates that not all shards of the last epoch hold: torn between servers.
+  /// Updates that some shards hold and others do not, and that stay so: in the last epoch, or in one in which another process
+  /// of their trainer went on.
   int64_t torn() const;
 
  private:
@@ -43,12 +44,12 @@ class Ledger final : public cluster::Witness {
     std::set<Update> updates;
     std::map<int, uint64_t> last_ordinal;  // by trainer
   };
-  /// What servers hold from one restore on. Its number may come again: a job all of whose tasks were restarted counts anew.
+  /// What servers hold from one restore on.
   struct Epoch {
     uint64_t number = 0;
     std::map<int, Shard> shards;
   };
-  /// The newest epoch of that number; null: there is none.
+  /// Null: there is none.
   Epoch* find(uint64_t number);
   const Shard* sequencer() const;  ///< of the newest epoch; null: it has none
   void violated(std::string sentence);

@@ -27,8 +27,8 @@ class Dice {
 };
 
 constexpr std::array<std::string_view, kFaultKinds> kNames{
-    "kill", "power", "freeze", "cut", "cut one way", "reset", "slow", "wall clock", "late start", "kill in save", "disk full", "disk slow",
-    "folder gone", "folder late"};
+    "kill", "power", "freeze", "interrupt", "cut", "cut one way", "reset", "slow", "wall clock", "late start", "kill in save", "power in save",
+    "disk full", "disk slow", "disk error", "folder gone", "folder late"};
 
 std::string name(std::string_view role, int64_t index) { return std::string(role) + " " + std::to_string(index); }
 
@@ -65,6 +65,7 @@ JobPlan draw_job(Dice& dice) {
   job.summary_steps = dice.chance(0.3) ? dice.between(5, 50) : 0;
   job.throttle_secs = dice.chance(0.7) ? 0 : dice.between(1, 20);
   job.exporters = dice.chance(0.25);
+  if (job.max_steps > 0 && dice.chance(0.25)) job.more_steps = dice.chance(0.3) ? 0 : dice.between(10, 60);
   if (!job.local && dice.chance(0.2)) job.compression = dice.one_of<std::string>({"bfloat16", "int8", "top-k"});
   return job;
 }
@@ -85,7 +86,7 @@ Fault draw_fault(Dice& dice, const JobPlan& job, const std::vector<FaultKind>& k
   };
   switch (fault.kind) {
     case FaultKind::kKill:
-      fault.for_good = fault.task.starts_with("worker") && dice.chance(0.15);
+      fault.for_good = (fault.task.starts_with("worker") || fault.task.starts_with("evaluator")) && dice.chance(0.15);
       break;
     case FaultKind::kCut:
     case FaultKind::kCutOneWay:
@@ -97,13 +98,19 @@ Fault draw_fault(Dice& dice, const JobPlan& job, const std::vector<FaultKind>& k
       break;
     case FaultKind::kWallClock: fault.number = dice.between(-7200, 7200); break;
     case FaultKind::kLateStart: fault.step = 0; break;
+    case FaultKind::kInterrupt:
+      while (fault.task.starts_with("ps") || fault.task.starts_with("evaluator")) fault.task = dice.one_of(tasks);
+      break;
     case FaultKind::kKillInSave:
+    case FaultKind::kPowerInSave:
       fault.task = "chief 0";
+      if (dice.chance(0.25)) fault.step = steps;  // in the last one
       fault.number = dice.between(0, 60);
       break;
     case FaultKind::kFolderGone: fault.task = "evaluator 0"; break;  // a chief that cannot reach its folder fails (CONTRACT FA-7)
     case FaultKind::kFolderLate: fault.task = dice.chance(0.5) && job.size.workers > 0 ? "worker 0" : "evaluator 0"; break;
     case FaultKind::kDiskSlow:
+    case FaultKind::kDiskError:
     case FaultKind::kDiskFull: fault.lasts = dice.between(1ms, 5s); break;
     case FaultKind::kPower:
     case FaultKind::kFreeze: break;
@@ -134,7 +141,8 @@ Plan draw_plan(uint64_t seed) {
   plan.jitter = dice.between(0ms, 2ms);
   plan.loss = dice.chance(0.3) ? 0.01 * double(dice.between(1, 8)) : 0;
   std::vector<FaultKind> possible{FaultKind::kKill, FaultKind::kFreeze, FaultKind::kWallClock, FaultKind::kLateStart,
-                                  FaultKind::kKillInSave, FaultKind::kDiskFull, FaultKind::kDiskSlow};
+                                  FaultKind::kKillInSave, FaultKind::kPowerInSave, FaultKind::kInterrupt, FaultKind::kDiskFull,
+                                  FaultKind::kDiskSlow, FaultKind::kDiskError};
   if (!plan.job.local) {
     for (const FaultKind kind :
          {FaultKind::kCut, FaultKind::kCutOneWay, FaultKind::kReset, FaultKind::kSlow, FaultKind::kPower}) {
@@ -162,6 +170,7 @@ std::string to_string(const Plan& plan) {
   text += job.save_steps > 0 ? ", saves every " + std::to_string(job.save_steps) + " steps"
                              : ", saves every " + std::to_string(job.save_secs) + " s";
   text += ", keeps " + std::to_string(job.keep_max);
+  if (job.more_steps) text += ", started again after the end for " + std::to_string(*job.more_steps) + " more";
   if (job.exporters) text += ", exporters";
   if (!job.compression.empty()) text += ", compression " + job.compression;
   text += ", throttle " + std::to_string(job.throttle_secs) + " s, work " + milliseconds(plan.work) + " + " +

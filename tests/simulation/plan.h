@@ -2,6 +2,7 @@
 /// What one seed stands for: a job, and the faults that it meets. Drawn from the seed, and then a value like any other, so that
 /// a plan that fails can be made smaller fault by fault.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,12 +28,14 @@ struct JobPlan {
   bool exporters = false;
   std::string compression;       ///< "", "bfloat16", "int8", "top-k"
   double ready_timeout_secs = 300;
+  std::optional<int64_t> more_steps{};  ///< all tasks are started once more after the end, for so many more; 0: the same command
 };
 
 enum class FaultKind {
-  kKill, kPower, kFreeze, kCut, kCutOneWay, kReset, kSlow, kWallClock, kLateStart, kKillInSave, kDiskFull, kDiskSlow, kFolderGone, kFolderLate,
+  kKill, kPower, kFreeze, kInterrupt, kCut, kCutOneWay, kReset, kSlow, kWallClock, kLateStart, kKillInSave, kPowerInSave, kDiskFull, kDiskSlow,
+  kDiskError, kFolderGone, kFolderLate,
 };
-inline constexpr int kFaultKinds = 14;
+inline constexpr int kFaultKinds = 17;
 std::string_view to_string(FaultKind kind);
 
 struct Fault {
@@ -43,7 +46,7 @@ struct Fault {
   std::string task;        ///< whom it meets
   std::string other;       ///< with whom, for the network
   bool for_good = false;   ///< it is never started again
-  int64_t number = 0;      ///< kKillInSave: at which call of its storage; kWallClock: seconds
+  int64_t number = 0;      ///< kKillInSave, kPowerInSave: at which call of its storage; kWallClock: seconds
 };
 
 struct Plan {

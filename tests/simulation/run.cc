@@ -5,8 +5,10 @@
 
 #include "job.h"
 #include "ledger.h"
+#include "shoal/base/random.h"
 #include "shoal/checkpoint/directory.h"
 #include "shoal/checkpoint/end_mark.h"
+#include "shoal/checkpoint/reader.h"
 #include "shoal/testing/world.h"
 
 namespace shoal::simulation {
@@ -19,12 +21,28 @@ constexpr auto kLook = 100ms;           // between looks at how the tasks are
 constexpr auto kLimit = 40min;          // for all of it
 constexpr auto kRestart = 500ms;        // a launcher's pause, doubled each time
 constexpr int kRestartsMax = 8;
+constexpr auto kCalm = 60s;             // after the last fault nothing of it is left
+constexpr auto kEndsWithin = 5s;        // servers and workers after the chief, in calm
+constexpr auto kEndsWithinStorm = 90s;
 const std::string kModelDir = "/shared/model";
 
 int trainer_of(const std::string& task) {
   if (task == "chief 0") return 0;
   return task.starts_with("worker ") ? std::stoi(task.substr(7)) + 1 : -1;
 }
+
+/// Nothing fails that is read while this lives.
+class SoundDisk {
+ public:
+  explicit SoundDisk(testing::SimulatedDisk& disk) : disk_(disk), faults_(disk.faults()) { disk.set_faults({}); }
+  ~SoundDisk() { disk_.set_faults(faults_); }
+  SoundDisk(const SoundDisk&) = delete;
+  SoundDisk& operator=(const SoundDisk&) = delete;
+
+ private:
+  testing::SimulatedDisk& disk_;
+  const testing::DiskFaults faults_;
+};
 
 /// One run of one plan.
 class Run {
@@ -43,10 +61,14 @@ class Run {
   void strike(const Fault& fault);
   void start(const std::string& task);
   void start_later(const std::string& task, Duration delay);
+  void start_all_again(int64_t more_steps);
   void look_after();
+  void check_waits();
+  void act();
   bool all_ended() const;
   void check_end();
   void check_named();
+  void check_counts(const std::string& name);
   void check_checkpoints();
   void check_weights();
   void violated(std::string sentence) { verdict_.violations.push_back(std::move(sentence)); }
@@ -57,8 +79,14 @@ class Run {
   World world_;
   std::map<std::string, int> restarts_;
   std::map<std::string, Duration> outages_;  // of tasks that are to be killed by themselves: how long they stay away
+  std::set<std::string> power_fails_;        // of those, whose host loses its power then
   std::set<std::string> starting_;           // a start of theirs is under way
   std::set<std::string> gone_;               // for good
+  std::map<std::string, Duration> started_;  // when, if not at the beginning
+  Duration disturbed_until_{};               // by faults so far
+  std::optional<Duration> chief_ended_;      // when, well
+  bool interrupted_ = false;                 // the chief, so that the job ended before its time
+  int acts_ = 0;
   Verdict verdict_;
 };
 
@@ -90,6 +118,8 @@ void Run::add_tasks() {
   for (const Fault& fault : plan_.faults) {
     if (fault.kind != FaultKind::kLateStart || !late.insert(fault.task).second) continue;
     starting_.insert(fault.task);
+    disturbed_until_ = std::max(disturbed_until_, fault.lasts);
+    started_[fault.task] = fault.lasts;
     world_.start_late(fault.task, fault.lasts);
     world_.after(fault.lasts, [this, task = fault.task] { starting_.erase(task); });
     ++verdict_.faults[std::string(to_string(fault.kind))];
@@ -106,6 +136,7 @@ void Run::start(const std::string& task) {
   if (world_.running(task)) return;
   if (task == "chief 0") check_named();
   if (trainer_of(task) >= 0) ledger_->started(trainer_of(task));
+  started_[task] = world_.elapsed();
   world_.start(task);
 }
 
@@ -118,6 +149,7 @@ void Run::strike(const Fault& fault) {
   const std::string& task = fault.task;
   if (!world_.running(task) || gone_.contains(task)) return;
   ++verdict_.faults[std::string(to_string(fault.kind))];
+  disturbed_until_ = std::max(disturbed_until_, world_.elapsed() + fault.lasts);
   switch (fault.kind) {
     case FaultKind::kKill:
       world_.kill(task);
@@ -135,6 +167,10 @@ void Run::strike(const Fault& fault) {
     case FaultKind::kFreeze:
       world_.freeze(task);
       world_.after(fault.lasts, [this, task] { world_.thaw(task); });
+      break;
+    case FaultKind::kInterrupt:
+      interrupted_ = interrupted_ || task == "chief 0";
+      world_.interrupt(task);
       break;
     case FaultKind::kCut:
       world_.network().cut(task, fault.other);
@@ -160,24 +196,32 @@ void Run::strike(const Fault& fault) {
       world_.shared().set_faults({.seed = plan_.seed, .slow = 0.2, .slow_max = 500ms});
       world_.after(fault.lasts, [this] { world_.shared().set_faults({}); });
       break;
+    case FaultKind::kDiskError:
+      world_.shared().set_faults({.seed = plan_.seed, .error = 0.05});
+      world_.after(fault.lasts, [this] { world_.shared().set_faults({}); });
+      break;
     case FaultKind::kFolderGone:
       world_.cut_off_shared(task, true);
       world_.after(fault.lasts, [this, task] { world_.cut_off_shared(task, false); });
       break;
     case FaultKind::kFolderLate: world_.see_shared_late(task, std::min<Duration>(fault.lasts, 3s)); break;
     case FaultKind::kKillInSave:
+    case FaultKind::kPowerInSave:
       outages_[task] = fault.lasts;
+      if (fault.kind == FaultKind::kPowerInSave) power_fails_.insert(task);
       world_.kill_in_storage(task, fault.number);
       break;
     case FaultKind::kLateStart: break;
   }
 }
 
-/// What a launcher does (CONTRACT FA-9): starts again what ended with an error that may pass.
+/// What a launcher does (CONTRACT FA-9): starts again what ended with an error that may pass, until the chief has ended well.
 void Run::look_after() {
   for (const std::string& task : world_.tasks()) {
     if (world_.running(task) || starting_.contains(task) || gone_.contains(task)) continue;
     if (world_.killed(task)) {  // in a call of its storage
+      disturbed_until_ = std::max(disturbed_until_, world_.elapsed() + outages_[task]);
+      if (power_fails_.erase(task) > 0) world_.shared().lose_power(plan_.seed + uint64_t(world_.elapsed() / 1ms));
       start_later(task, outages_[task]);
       continue;
     }
@@ -186,6 +230,8 @@ void Run::look_after() {
     const std::string why = world_.outcome(task).error().message();
     if (status >= 2 && status <= 4) {
       violated(task + " ended with status " + std::to_string(status) + ": " + why);
+      gone_.insert(task);
+    } else if (chief_ended_ && !task.starts_with("evaluator")) {
       gone_.insert(task);
     } else if (++restarts_[task] > kRestartsMax) {
       violated(task + " ends with status " + std::to_string(status) + " however often it is started: " + why);
@@ -206,16 +252,37 @@ bool Run::all_ended() const {
 
 /// However a chief ended: what is named loads, and the newest that anyone heard of is among it, or one after it.
 void Run::check_named() {
+  const SoundDisk sound(world_.shared());
   const auto listed = checkpoint::list(world_.shared(), kModelDir, checkpoint::Check::kChecksums);
   if (!listed) return violated("the checkpoints cannot be listed after the chief has gone: " + listed.error().message());
   for (const auto& entry : *listed) {
     if (entry.damage) violated("the chief has gone, and checkpoint " + entry.name + " is listed and damaged: " + entry.damage->message());
   }
+  if (!listed->empty() && !listed->back().damage) check_counts(listed->back().name);
   if (notes_->saved.empty()) return;
   const std::string& told = notes_->saved.back();
   const int64_t step = std::stoll(told.substr(told.rfind('-') + 1));
   if (listed->empty() || listed->back().global_step < step) {
     violated("the chief has gone, and with it checkpoint " + told + ", which was told to be saved");
+  }
+}
+
+/// What a checkpoint holds of each server is of one moment: its weights are those after so many updates as it counted.
+void Run::check_counts(const std::string& name) {
+  if (!plan_.job.compression.empty()) return;  // of what is added, too
+  const auto reader = checkpoint::Reader::open(world_.shared(), kModelDir + "/" + name);
+  if (!reader) return violated("checkpoint " + name + " cannot be read: " + reader.error().message());
+  const checkpoint::Manifest& manifest = (*reader)->manifest();
+  for (int i = 0; i < kCountVariables; ++i) {
+    const checkpoint::TensorEntry* const entry = manifest.find(count_variable(i));
+    const auto value = (*reader)->read_tensor(count_variable(i));
+    if (!entry || !value) return violated("checkpoint " + name + " lacks " + count_variable(i));
+    const auto counter = manifest.info.counters.find("update_count/" + std::to_string(entry->pieces.front().file));
+    if (counter == manifest.info.counters.end()) return violated("checkpoint " + name + " does not say how many updates it holds");
+    if (value->as<float>()[0] != float(counter->second)) {
+      violated("checkpoint " + name + " counts " + std::to_string(counter->second) + " updates, and " + count_variable(i) + " has had " +
+               std::to_string(int64_t(value->as<float>()[0])));
+    }
   }
 }
 
@@ -226,6 +293,7 @@ void Run::check_checkpoints() {
   if (listed->empty()) return violated("the job ended without a checkpoint");
   for (const auto& entry : *listed) {
     if (entry.damage) violated("checkpoint " + entry.name + " is listed and damaged: " + entry.damage->message());
+    if (!entry.damage) check_counts(entry.name);
   }
   const int64_t last = listed->back().global_step;
   const auto mark = checkpoint::read_end_mark(world_.shared(), kModelDir);
@@ -239,27 +307,30 @@ void Run::check_checkpoints() {
              std::to_string(last));
   }
   if (job.max_steps > 0) {
-    const int64_t most = job.max_steps + (job.local ? 0 : job.size.workers) + int64_t(verdict_.faults["kill"]);
-    if (last < job.max_steps || last > most) {
-      violated("max_steps is " + std::to_string(job.max_steps) + ", and the job ended at step " + std::to_string(last));
+    const int64_t max_steps = job.max_steps + notes_->more_steps;
+    const int64_t most = max_steps + (job.local ? 0 : job.size.workers) + int64_t(verdict_.faults["kill"]);
+    if ((last < max_steps && !interrupted_) || last > most) {
+      violated("max_steps is " + std::to_string(max_steps) + ", and the job ended at step " + std::to_string(last));
     }
   }
   // A local process that was killed after its last save finds nothing left to do (CONTRACT LO-3).
-  const bool evaluates = job.local ? world_.count_log("there is nothing to do") == 0 : job.size.evaluator;
+  const bool evaluates = job.local ? world_.count_log("there is nothing to do") == 0 : job.size.evaluator && !gone_.contains("evaluator 0");
   if (evaluates && notes_->last_evaluated != double(last)) {
     violated("the last checkpoint is of step " + std::to_string(last) + ", the last evaluation of step " +
              (notes_->last_evaluated ? std::to_string(int64_t(*notes_->last_evaluated)) : "none"));
   }
 }
 
-/// One trainer alone: what it learned is what it would have learned without faults, and without a cluster.
+/// One trainer alone, whose updates count whole: what it learned is what it would have learned without faults, and without a cluster.
 void Run::check_weights() {
   const JobPlan& job = plan_.job;
   if (!job.local && (job.size.workers > 0 || !job.compression.empty())) return;
   JobPlan alone = job;
   alone.local = true;
   World world({.seed = 1});
-  world.add_process("chief 0", make_program(alone, std::make_shared<JobNotes>()), config_of(alone, plan_.seed));
+  auto notes = std::make_shared<JobNotes>();
+  notes->more_steps = notes_->more_steps;
+  world.add_process("chief 0", make_program(alone, std::move(notes)), config_of(alone, plan_.seed));
   if (!world.run(kLimit) || world.exit_status("chief 0") != 0) return violated("a local run without faults failed:\n" + world.report());
   const auto open = [](Storage& storage) -> Result<std::unique_ptr<checkpoint::Reader>> {
     SHOAL_TRY(const auto prefix, checkpoint::latest(storage, kModelDir));
@@ -281,25 +352,74 @@ void Run::check_weights() {
 }
 
 void Run::check_end() {
+  const SoundDisk sound(world_.shared());
   for (const std::string& line : world_.leftovers()) violated("after the end: " + line);
   for (const auto& [trainer, times] : ledger_->rollbacks()) {
     if (world_.count_log("global step goes back from") == 0) violated("the global step fell for trainer " + std::to_string(trainer) + ", and nobody said so");
   }
   check_checkpoints();
-  if (verdict_.violations.empty()) check_weights();
   verdict_.torn = ledger_->torn();
+  if (verdict_.violations.empty() && verdict_.torn == 0 && !interrupted_) check_weights();
+}
+
+/// Everything that waits has a deadline, and what is over is over: tasks end soon after their chief.
+void Run::check_waits() {
+  const Duration now = world_.elapsed();
+  const std::string chief = "chief 0";
+  if (world_.running(chief) || starting_.contains(chief) || world_.killed(chief) || world_.exit_status(chief) != 0) {
+    chief_ended_.reset();
+    return;
+  }
+  if (!chief_ended_) chief_ended_ = now;
+  const bool calm = disturbed_until_ + kCalm < *chief_ended_;
+  for (const std::string& task : world_.tasks()) {
+    if (!world_.running(task)) continue;
+    Duration limit = calm && !task.starts_with("evaluator") ? Duration(kEndsWithin) : Duration(kEndsWithinStorm);
+    // It takes the mark for that of an earlier run, and waits for a chief (CONTRACT JE-2).
+    if (started_[task] + kEndsWithin > *chief_ended_) limit = seconds_to_duration(plan_.job.ready_timeout_secs) + kEndsWithinStorm;
+    const Duration since = std::max({*chief_ended_, disturbed_until_, started_[task]});
+    if (now > since + limit) {
+      violated(task + " still runs " + std::to_string((now - *chief_ended_) / 1s) + " s after the chief has ended");
+      gone_.insert(task);
+    }
+  }
+}
+
+/// All tasks, as a launcher does that is called once more, in some order.
+void Run::start_all_again(int64_t more_steps) {
+  notes_->more_steps += more_steps;
+  RandomStream delays(fold_in(fold_in(RandomKey(plan_.seed), "again"), uint64_t(++acts_)));
+  interrupted_ = false;
+  gone_.clear();
+  restarts_.clear();
+  chief_ended_.reset();
+  for (const std::string& task : world_.tasks()) start_later(task, std::chrono::milliseconds(delays.below(3000)));
+}
+
+/// From the start of all tasks to the end of all.
+void Run::act() {
+  do {
+    world_.run_for(kLook);
+    look_after();
+    check_waits();
+  } while (!all_ended() && world_.elapsed() < kLimit && ledger_->violations().empty() && verdict_.violations.empty());
+  for (const std::string& sentence : ledger_->violations()) violated(sentence);
+  if (!all_ended() && verdict_.violations.empty()) violated("the job has not ended after " + std::to_string(kLimit / 1min) + " minutes");
+  if (all_ended() && verdict_.violations.empty()) check_end();
 }
 
 Verdict Run::run() {
   add_tasks();
   for (const Fault& fault : plan_.faults) schedule(fault);
-  do {
-    world_.run_for(kLook);
-    look_after();
-  } while (!all_ended() && world_.elapsed() < kLimit && ledger_->violations().empty());
-  for (const std::string& sentence : ledger_->violations()) violated(sentence);
-  if (!all_ended() && verdict_.violations.empty()) violated("the job has not ended after " + std::to_string(kLimit / 1min) + " minutes");
-  if (all_ended() && verdict_.violations.empty()) check_end();
+  act();
+  if (verdict_.violations.empty() && interrupted_) {
+    start_all_again(0);
+    act();
+  }
+  if (verdict_.violations.empty() && plan_.job.more_steps) {
+    start_all_again(*plan_.job.more_steps);
+    act();
+  }
   verdict_.trace = world_.trace();
   verdict_.steps = plan_.job.local ? world_.global_step() : ledger_->updates();
   verdict_.virtual_time = world_.elapsed();

@@ -70,6 +70,37 @@ TEST(Ledger, SeesWhatMayNotBe) {
     ledger.applied(update(0, 1, 2));
     EXPECT_FALSE(ledger.violations().empty()) << "the sum of updates is not the step";
   }
+  {
+    Ledger ledger(1);
+    ledger.activated(0, 1, 1, 0);
+    ledger.activated(0, 2, 2, 0);
+    EXPECT_TRUE(ledger.violations().empty());
+    ledger.activated(0, 3, 1, 0);
+    EXPECT_FALSE(ledger.violations().empty()) << "an epoch came twice";
+  }
+}
+
+TEST(Ledger, CountsAsTornWhatStaysTorn) {
+  Ledger ledger(2);
+  const auto activate = [&ledger](uint64_t epoch) {
+    ledger.activated(1, 1, epoch, 0);
+    ledger.activated(0, 1, epoch, 0);
+  };
+  const auto apply = [&ledger](uint64_t epoch, int shard, uint64_t process, uint64_t step) {
+    cluster::WitnessedUpdate update{.shard = shard, .server = 1, .epoch = epoch, .trainer = 0, .process = process};
+    update.sequence = update.ordinal = update.global_step = step;
+    ledger.applied(update);
+  };
+  activate(1);
+  apply(1, 1, 5, 1);
+  EXPECT_EQ(ledger.torn(), 1);
+  activate(2);
+  EXPECT_EQ(ledger.torn(), 0) << "it was rolled back";
+  apply(2, 1, 5, 1);
+  apply(2, 0, 6, 1), apply(2, 1, 6, 1);  // another process of the trainer goes on from what is torn
+  activate(3);
+  EXPECT_EQ(ledger.torn(), 1);
+  EXPECT_TRUE(ledger.violations().empty());
 }
 
 }  // namespace

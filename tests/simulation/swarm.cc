@@ -24,6 +24,7 @@ using Clock = std::chrono::steady_clock;
 constexpr uint64_t kCanaryEvery = 100;
 constexpr int kShrinkRunsMax = 200;
 constexpr int kFailuresShown = 10;
+constexpr size_t kTornShown = 10;
 
 std::optional<Canary> canary_of(uint64_t seed, const SwarmOptions& options) {
   if (!options.canary || seed % kCanaryEvery != 0) return std::nullopt;
@@ -88,8 +89,9 @@ class Swarm {
   const Clock::time_point began_ = Clock::now();
   Clock::time_point shown_ = began_;
   std::vector<Worker> workers_;
-  uint64_t done_ = 0, failed_ = 0, torn_ = 0, canaries_ = 0, canaries_missed_ = 0;
+  uint64_t done_ = 0, failed_ = 0, canaries_ = 0, canaries_missed_ = 0;
   std::vector<uint64_t> steps_, fault_counts_;
+  std::vector<uint64_t> torn_;  // seeds
   double virtual_seconds_ = 0;
   std::map<std::string, uint64_t> faults_, marks_;
 };
@@ -126,7 +128,7 @@ void Swarm::take(Worker& worker, const Json& told) {
     return;
   }
   steps_.push_back(told["steps"]);
-  torn_ += told["torn"].get<bool>();
+  if (told["torn"].get<bool>()) torn_.push_back(told["seed"]);
   virtual_seconds_ += told["seconds"].get<double>();
   uint64_t faults = 0;
   for (const auto& [kind, count] : told["faults"].items()) faults_[kind] += count.get<uint64_t>(), faults += count.get<uint64_t>();
@@ -250,8 +252,10 @@ uint64_t median(std::vector<uint64_t> values) {
 
 bool Swarm::report(const std::string& marks_file) {
   const double seconds = std::chrono::duration<double>(Clock::now() - began_).count();
-  std::printf("%llu seeds from %llu: %llu failed; %llu with updates that not all servers hold\n", (unsigned long long)done_,
-              (unsigned long long)options_.from, (unsigned long long)failed_, (unsigned long long)torn_);
+  std::printf("%llu seeds from %llu: %llu failed; %zu with updates that not all servers hold%s", (unsigned long long)done_,
+              (unsigned long long)options_.from, (unsigned long long)failed_, torn_.size(), torn_.empty() ? "" : ":");
+  for (size_t i = 0; i < std::min<size_t>(torn_.size(), kTornShown); ++i) std::printf(" %llu", (unsigned long long)torn_[i]);
+  std::printf("%s\n", torn_.size() > kTornShown ? " ..." : "");
   std::printf("%.1f s, %.1f seeds/s; %.0f s of virtual time, %.0f times real time; the median seed: %llu global steps, %llu faults\n", seconds,
               double(done_) / seconds, virtual_seconds_, virtual_seconds_ / seconds, (unsigned long long)median(steps_), (unsigned long long)median(fault_counts_));
   std::printf("planted defects: %llu, not found: %llu\nfaults:", (unsigned long long)canaries_, (unsigned long long)canaries_missed_);

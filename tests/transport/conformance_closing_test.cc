@@ -9,7 +9,7 @@ namespace {
 TEST_P(Transports, CloseSendsWhatIsQueuedAndThenTheReason) {
   constexpr uint64_t kCount = 50;
   const Error reason = failed_precondition("shard 1: another model");
-  std::atomic<bool> all_received = false;
+  std::atomic<bool> told = false;
   const auto serve = [&]() -> Task<Done> {
     SHOAL_CO_TRY(const Link link, co_await accept());
     link->set_receive_limit(kBig);
@@ -17,11 +17,11 @@ TEST_P(Transports, CloseSendsWhatIsQueuedAndThenTheReason) {
       SHOAL_CO_TRY(const Message message, co_await link->receive(tasks.soon(server)));
       EXPECT_EQ(message.head.sequence, i);
     }
-    all_received = true;
     for (int i = 0; i < 2; ++i) {
       Result<Message> end = co_await link->receive(tasks.soon(server));
       expect_error(end, reason);
     }
+    told = true;
     Message late = numbered(1);
     EXPECT_FALSE(link->try_send(late));
     Result<void> sent = co_await link->send(std::move(late), tasks.soon(server));
@@ -41,7 +41,7 @@ TEST_P(Transports, CloseSendsWhatIsQueuedAndThenTheReason) {
     Result<Message> ours = co_await link->receive(tasks.soon(client));
     expect_error(ours, reason);
     const SteadyTime deadline = tasks.soon(client);
-    while (!all_received && client.now() < deadline)  // the loop must turn meanwhile
+    while (!told && client.now() < deadline)  // the loop must turn until the reason has left, too
       SHOAL_CO_TRY_VOID(co_await client.sleep_for(milliseconds(1)));
     co_return Done();
   };

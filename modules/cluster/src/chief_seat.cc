@@ -16,6 +16,7 @@ constexpr auto kClosing = std::chrono::seconds(1);  // connections of a holder f
 
 Task<Result<ChiefSeat::Asked>> ChiefSeat::ask(uint64_t incarnation) {
   const SteadyTime asked = env_.now();
+  if (is_taken_from(incarnation)) env_.sometimes("server.chief_before_unclear");
   while (is_taken_from(incarnation)) {
     if (heard_() >= asked + kUnderWay) co_return Asked::kHeld;
     if (env_.now() >= asked + patience_ + kClosing) co_return Asked::kUnclear;

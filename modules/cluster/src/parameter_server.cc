@@ -239,6 +239,7 @@ void Server::part_from_older(const Session& session) {
   for (;;) {  // closing ends sessions inside the call, so the list may be another one after it
     const auto older = std::ranges::find_if(sessions_, is_older);
     if (older == sessions_.end()) return;
+    env_.sometimes("server.process_replaced");
     (*older)->replaced = true;
     (*older)->connection->close(unavailable("a newer process has taken this task's place"));
   }

@@ -67,6 +67,11 @@ Phase phase_from(const Json& json) {
 
 }  // namespace
 
+uint64_t next_epoch(uint64_t newest, uint64_t incarnation) {
+  constexpr int kHalf = 32;
+  return (((newest >> kHalf) + 1) << kHalf) | (incarnation & ((uint64_t(1) << kHalf) - 1));
+}
+
 std::string_view to_string(Phase phase) {
   switch (phase) {
     case Phase::kEmpty: return "empty";

@@ -117,7 +117,7 @@ Task<Result<Ready>> RemoteStoreImpl::prepare(RestoreSource* restore, Deadline de
   servers_.clear_lost();
   SHOAL_CO_TRY_VOID(co_await servers_.connect(deadline));
   std::vector<ServerStatus> statuses;
-  uint64_t newest = servers_.epoch();  // servers that were restarted begin with 0 again; ours must not come twice
+  uint64_t newest = servers_.epoch();
   for (size_t i = 0; i < servers_.size(); ++i) {
     SHOAL_CO_TRY(ServerStatus status, co_await servers_.status(i, deadline));
     newest = std::max(newest, status.epoch);
@@ -125,7 +125,9 @@ Task<Result<Ready>> RemoteStoreImpl::prepare(RestoreSource* restore, Deadline de
   }
   Ready ready;
   ready.attached = still_held(statuses, restore);
-  servers_.set_epoch(ready.attached ? statuses[0].epoch : newest + 1);
+  if (ready.attached) env_.sometimes("chief.servers_hold_the_model");
+  if (!ready.attached && newest != 0) env_.sometimes("chief.restores_again");
+  servers_.set_epoch(ready.attached ? statuses[0].epoch : next_epoch(newest, options_.identity.incarnation));
   stop_ = false;
   for (ServerTraffic& traffic : traffic_) traffic.restart();
   if (!ready.attached) {
@@ -282,6 +284,7 @@ Task<Result<void>> RemoteStoreImpl::accept_part(size_t shard, size_t part, Messa
   if (!taken) co_return std::move(taken).error().with_context(to_string(servers_[shard].server()));
   if (servers_.epoch() == 0) servers_.set_epoch(head.epoch);
   if (head.epoch != servers_.epoch()) {
+    env_.sometimes("trainer.weights_of_another_epoch");
     traffic.drop_weights();
     co_return unavailable("the servers are being restored");
   }
@@ -422,8 +425,10 @@ Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard) {
       if (link.welcome().phase == Phase::kFinished) co_return cancelled();
       if (link.welcome().phase != Phase::kReady || link.welcome().epoch != servers_.epoch() ||
           link.server_incarnation() != incarnations_[shard]) {
+        env_.sometimes("trainer.server_lost");
         co_return unavailable(to_string(link.server()) + " lost its state");
       }
+      env_.sometimes("trainer.push_sent_again");
       Result<void> sent = co_await send_push(shard);
       if (!sent && sent.error().kind() != ErrorKind::kUnavailable) co_return sent;
       if (!sent) continue;  // broken again; the other servers may have applied their part, so this one must too
@@ -434,6 +439,7 @@ Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard) {
       co_return std::move(answer).error();
     }
     if ((answer->head.status & kStatusStateMask) == kStatusFenced) {
+      env_.sometimes("trainer.push_fenced");
       co_return unavailable(to_string(link.server()) + " is in another epoch");
     }
     if (answer->head.kind == MessageKind::kControl) co_return cancelled();  // "finished": too late to count

@@ -20,11 +20,17 @@ Result<void> TrainTask::finish_folder() {
   return remember_end();
 }
 
+/// Written by this run, or the one that it began with; empty: there is none.
+std::string TrainTask::last_checkpoint() const {
+  if (saver_ && !saver_->last_name().empty()) return saver_->last_name();
+  return source_ ? source_->prefix().substr(source_->prefix().rfind('/') + 1) : std::string();
+}
+
 Result<void> TrainTask::remember_end() {
   if (!leads() || !request_.write_end_mark) return {};
   return checkpoint::write_end_mark(env_.storage(), request_.estimator.model_dir(),
                                     {.global_step = int64_t(end_.global_step),
-                                     .checkpoint = saver_ ? saver_->last_name() : std::string(),
+                                     .checkpoint = last_checkpoint(),
                                      .reason = end_.reason,
                                      .wall_time = env_.wall_now()});
 }
@@ -146,6 +152,17 @@ Task<void> TrainTask::give_up(Error why) {
   static_cast<void>(left);
 }
 
+/// Interrupted while it waited for servers, say: an end like any other (CONTRACT FA-12), of which others must not be left to
+/// guess. There is no state to save but the checkpoint that is there.
+Task<Result<void>> TrainTask::end_before_training() {
+  end_ = {source_ ? source_->info().global_step : 0, 0, checkpoint::EndReason::kInterrupted};
+  SHOAL_CO_TRY_VOID(co_await on_compute(&TrainTask::finish_folder));
+  if (!distributed()) co_return Result<void>{};
+  cluster::JobEnd end = clean_end();
+  if (remote_) co_return co_await announce_end(std::move(end), kLastWords);
+  co_return co_await announce_end_alone(std::move(end), kLastWords);
+}
+
 /// CONTRACT TL-4. A job that is started again goes on in its input (DS-22), also where that had come to its end.
 void TrainTask::warn_that_no_step_was_made() {
   if (!input_resumed_) {
@@ -174,9 +191,8 @@ Task<Result<TrainOutcome>> TrainTask::nothing_to_do() {
   if (request_.write_end_mark && source_ && !mark_at_start_) {  // the mark of the run that ended stays as it is
     Result<void> marked;
     Work mark = [&] {
-      const std::string& prefix = source_->prefix();
       marked = checkpoint::write_end_mark(env_.storage(), request_.estimator.model_dir(),
-                                          {.global_step = int64_t(step), .checkpoint = prefix.substr(prefix.rfind('/') + 1),
+                                          {.global_step = int64_t(step), .checkpoint = last_checkpoint(),
                                            .reason = end_.reason, .wall_time = env_.wall_now()});
     };
     SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(mark)));

@@ -23,10 +23,17 @@ std::string numerics_text(const backends::Numerics& numerics) {
   return text;
 }
 
+/// For good (CONTRACT FA-7), unless it is what the storage itself calls passing, as an input/output error of a file server: the
+/// chief of a job that was under way does not give it up for that.
+Error unusable(const std::string& folder, std::string_view what, const Error& why) {
+  const ErrorKind kind = why.kind() == ErrorKind::kUnavailable ? why.kind() : ErrorKind::kFailedPrecondition;
+  return Error(kind, "model_dir " + folder + " cannot be " + std::string(what) + ": " + why.message());
+}
+
 Result<void> remove_mark(Storage& storage, const std::string& folder) {
   const Result<void> removed = checkpoint::remove_end_mark(storage, folder);
   if (removed) return {};
-  return failed_precondition("model_dir " + folder + " cannot be written: " + removed.error().message());
+  return unusable(folder, "written", removed.error());
 }
 
 /// By the name of the newest checkpoint, without a look at it.
@@ -46,7 +53,7 @@ Result<void> TrainTask::look_at_folder() {
     return {};
   }
   Result<void> made = make_durable_folder(env_.storage(), folder);
-  if (!made) return failed_precondition("model_dir " + folder + " cannot be created or written: " + made.error().message());
+  if (!made) return unusable(folder, "created or written", made.error());
   SHOAL_TRY(lock_, lock_model_dir(env_, folder));
   // Before checkpoints are read, which takes its time. A mark that will stand, since there is nothing to train, is left.
   if (!listed_as_finished(env_.storage(), folder, max_steps_)) SHOAL_TRY_VOID(remove_mark(env_.storage(), folder));

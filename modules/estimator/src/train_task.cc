@@ -13,7 +13,7 @@ Task<Result<void>> TrainTask::on_compute(Result<void> (TrainTask::*method)()) {
   co_return outcome;
 }
 
-/// A chief that fails for good before it reached the servers sends them home too, if they are there.
+/// A chief that is interrupted, or fails for good, before there was a step to make sends everyone home too.
 Task<Result<TrainOutcome>> TrainTask::run() {
   started_ = env_.now();
   Result<TrainOutcome> outcome = co_await run_steps();
@@ -22,11 +22,13 @@ Task<Result<TrainOutcome>> TrainTask::run() {
     Result<void> told = co_await announce_end_alone(std::move(end), kLastWords);
     static_cast<void>(told);  // the failure itself is what the user has to see
   }
+  if (!outcome && is_interrupt(outcome.error()) && leads()) SHOAL_CO_TRY_VOID(co_await end_before_training());
   co_return outcome;
 }
 
 Task<Result<TrainOutcome>> TrainTask::run_steps() {
   SHOAL_CO_TRY_VOID(co_await on_compute(&TrainTask::look_at_folder));
+  if (finished_before_) env_.sometimes("training.nothing_to_do");
   if (finished_before_) co_return co_await nothing_to_do();
   SHOAL_CO_TRY_VOID(co_await on_compute(&TrainTask::open_training_input));
   if (!types_) {
@@ -137,7 +139,7 @@ TrainOutcome TrainTask::outcome() const {
           .global_step = end_.global_step,
           .iterations = end_.iterations,
           .reason = end_.reason,
-          .last_checkpoint = saver_ ? saver_->last_name() : std::string(),
+          .last_checkpoint = last_checkpoint(),
           .seconds = progress_ ? progress_->seconds() : 0,
           .examples = progress_ ? progress_->examples() : 0};
 }

@@ -56,11 +56,13 @@ class TrainTask {
   Task<Result<void>> announce_end(cluster::JobEnd end, Duration patience);
   Task<Result<void>> announce_end_alone(cluster::JobEnd end, Duration patience);
   Task<void> give_up(Error why);
+  Task<Result<void>> end_before_training();
   cluster::JobEnd clean_end() const { return {.failed = false, .reason = std::string(checkpoint::to_string(end_.reason))}; }
   void say_how_it_ended();
   void warn_that_no_step_was_made();
   Task<Result<TrainOutcome>> nothing_to_do();
   TrainOutcome outcome() const;
+  std::string last_checkpoint() const;
 
   Environment& env_;
   const TrainRequest& request_;

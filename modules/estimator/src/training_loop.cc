@@ -74,6 +74,7 @@ Task<Result<void>> TrainingLoop::recover(Error why) {
     env_.log().warning("waiting for the parameter servers: " + why.message());
     SHOAL_CO_TRY(const cluster::Ready again, co_await options_.recover());
     if (again.global_step < context_.global_step()) {
+      env_.sometimes("trainer.step_goes_back");
       env_.log().warning("global step goes back from " + std::to_string(context_.global_step()) + " to " +
                          std::to_string(again.global_step) + ": a server lost what it held, so all hold an older state again");
     }

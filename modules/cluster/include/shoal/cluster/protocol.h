@@ -52,6 +52,11 @@ inline constexpr uint8_t kStatusStateMask = 0x0f;
 inline constexpr uint8_t kStatusResidualBit = 0x40;
 inline constexpr uint8_t kStatusStopBit = 0x80;
 
+/// The number of the next restore's epoch: above `newest`, the highest that the servers and this chief know, and never given
+/// before, though all of them have forgotten. The upper half counts; the lower is the chief's incarnation, as the numbers of
+/// ballots are made of a count and who proposes (Lamport, "The Part-Time Parliament", 1998, 2.2).
+uint64_t next_epoch(uint64_t newest, uint64_t incarnation);
+
 enum class Phase : uint8_t { kEmpty = 0, kLoading = 1, kReady = 2, kFinished = 3 };
 std::string_view to_string(Phase phase);
 
