@@ -216,6 +216,7 @@ std::vector<Plan> smaller(const Plan& plan) {
   if (plan.job.size.evaluator) without([](Plan& p) { p.job.size.evaluator = false; });
   if (plan.job.size.workers > 0) without([](Plan& p) { --p.job.size.workers; });
   if (plan.job.size.ps > 1) without([](Plan& p) { --p.job.size.ps; });
+  if (plan.job.more_steps) without([](Plan& p) { p.job.more_steps.reset(); });
   if (plan.job.exporters) without([](Plan& p) { p.job.exporters = false; });
   if (!plan.job.compression.empty()) without([](Plan& p) { p.job.compression.clear(); });
   return plans;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "shoal/checkpoint/directory.h"
+#include "shoal/checkpoint/end_mark.h"
 #include "small_job.h"
 
 namespace shoal::testing {
@@ -115,6 +116,39 @@ TEST(World, AnInterruptEndsTheJob) {  // CONTRACT FA-12
   expect_all_well(world);
   EXPECT_EQ(world.count_log("training finished at global step"), 2u);
   EXPECT_GE(newest_step(world), 50);
+}
+
+TEST(World, AnInterruptBeforeTheFirstStepEndsTheJobToo) {  // CONTRACT FA-12
+  World world({.seed = 2});
+  world.add_cluster("ps:2,worker:1,evaluator", SmallJob{}, every_steps(20));
+  world.start_late("ps 1", 1h);
+  world.at(10s, [&world] { world.interrupt("chief 0"); });
+  world.run(1min);
+  for (const char* task : {"chief 0", "ps 0", "worker 0", "evaluator 0"}) {
+    EXPECT_FALSE(world.running(task)) << world.report();
+    EXPECT_EQ(world.exit_status(task), 0) << world.report();
+  }
+  const auto mark = value_or_raise(checkpoint::read_end_mark(world.shared(), "/shared/model"));
+  ASSERT_TRUE(mark);
+  EXPECT_EQ(mark->reason, checkpoint::EndReason::kInterrupted);
+}
+
+TEST(World, AnErrorThatMayPassIsNotTheEndOfAJob) {  // CONTRACT FA-7
+  World world({.seed = 2});
+  world.add_cluster("ps:1,worker:1", SmallJob{.max_steps = 200}, every_steps(20));
+  world.at_step(30, [&world] {
+    world.kill("chief 0");
+    world.shared().set_faults({.error = 1});
+    world.start("chief 0");
+    world.after(2s, [&world] {
+      EXPECT_EQ(world.exit_status("chief 0"), 1) << world.report();
+      EXPECT_THAT(world.outcome("chief 0").error().message(), HasSubstr("/shared/model"));
+      world.shared().set_faults({});
+      world.start("chief 0");
+    });
+  });
+  ASSERT_TRUE(world.run()) << world.report();
+  expect_all_well(world);
 }
 
 TEST(World, ADiskThatFillsUpEndsTheChiefWithTheReason) {  // CONTRACT FA-7
