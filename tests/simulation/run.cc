@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <set>
 
+#include "folder_checks.h"
 #include "job.h"
 #include "ledger.h"
 #include "shoal/base/random.h"
-#include "shoal/checkpoint/directory.h"
-#include "shoal/checkpoint/end_mark.h"
-#include "shoal/checkpoint/reader.h"
 #include "shoal/testing/world.h"
 
 namespace shoal::simulation {
@@ -24,25 +22,11 @@ constexpr int kRestartsMax = 8;
 constexpr auto kCalm = 60s;             // after the last fault nothing of it is left
 constexpr auto kEndsWithin = 5s;        // servers and workers after the chief, in calm
 constexpr auto kEndsWithinStorm = 90s;
-const std::string kModelDir = "/shared/model";
 
 int trainer_of(const std::string& task) {
   if (task == "chief 0") return 0;
   return task.starts_with("worker ") ? std::stoi(task.substr(7)) + 1 : -1;
 }
-
-/// Nothing fails that is read while this lives.
-class SoundDisk {
- public:
-  explicit SoundDisk(testing::SimulatedDisk& disk) : disk_(disk), faults_(disk.faults()) { disk.set_faults({}); }
-  ~SoundDisk() { disk_.set_faults(faults_); }
-  SoundDisk(const SoundDisk&) = delete;
-  SoundDisk& operator=(const SoundDisk&) = delete;
-
- private:
-  testing::SimulatedDisk& disk_;
-  const testing::DiskFaults faults_;
-};
 
 /// One run of one plan.
 class Run {
@@ -51,7 +35,8 @@ class Run {
       : plan_(plan),
         ledger_(std::make_shared<Ledger>(plan.job.local ? 0 : plan.job.size.ps)),
         notes_(std::make_shared<JobNotes>()),
-        world_(world_options(options)) {}
+        world_(world_options(options)),
+        folder_(world_, plan, *notes_) {}
   Verdict run();
 
  private:
@@ -67,16 +52,16 @@ class Run {
   void act();
   bool all_ended() const;
   void check_end();
-  void check_named();
-  void check_counts(const std::string& name);
-  void check_checkpoints();
-  void check_weights();
   void violated(std::string sentence) { verdict_.violations.push_back(std::move(sentence)); }
+  void violated(const std::vector<std::string>& sentences) {
+    for (const std::string& sentence : sentences) violated(sentence);
+  }
 
   const Plan& plan_;
   std::shared_ptr<Ledger> ledger_;
   std::shared_ptr<JobNotes> notes_;
   World world_;
+  FolderChecks folder_;
   std::map<std::string, int> restarts_;
   std::map<std::string, Duration> outages_;  // of tasks that are to be killed by themselves: how long they stay away
   std::set<std::string> power_fails_;        // of those, whose host loses its power then
@@ -134,7 +119,7 @@ void Run::schedule(const Fault& fault) {
 void Run::start(const std::string& task) {
   starting_.erase(task);
   if (world_.running(task)) return;
-  if (task == "chief 0") check_named();
+  if (task == "chief 0") violated(folder_.after_the_chief());
   if (trainer_of(task) >= 0) ledger_->started(trainer_of(task));
   started_[task] = world_.elapsed();
   world_.start(task);
@@ -250,116 +235,20 @@ bool Run::all_ended() const {
   });
 }
 
-/// However a chief ended: what is named loads, and the newest that anyone heard of is among it, or one after it.
-void Run::check_named() {
-  const SoundDisk sound(world_.shared());
-  const auto listed = checkpoint::list(world_.shared(), kModelDir, checkpoint::Check::kChecksums);
-  if (!listed) return violated("the checkpoints cannot be listed after the chief has gone: " + listed.error().message());
-  for (const auto& entry : *listed) {
-    if (entry.damage) violated("the chief has gone, and checkpoint " + entry.name + " is listed and damaged: " + entry.damage->message());
-  }
-  if (!listed->empty() && !listed->back().damage) check_counts(listed->back().name);
-  if (notes_->saved.empty()) return;
-  const std::string& told = notes_->saved.back();
-  const int64_t step = std::stoll(told.substr(told.rfind('-') + 1));
-  if (listed->empty() || listed->back().global_step < step) {
-    violated("the chief has gone, and with it checkpoint " + told + ", which was told to be saved");
-  }
-}
-
-/// What a checkpoint holds of each server is of one moment: its weights are those after so many updates as it counted.
-void Run::check_counts(const std::string& name) {
-  if (!plan_.job.compression.empty()) return;  // of what is added, too
-  const auto reader = checkpoint::Reader::open(world_.shared(), kModelDir + "/" + name);
-  if (!reader) return violated("checkpoint " + name + " cannot be read: " + reader.error().message());
-  const checkpoint::Manifest& manifest = (*reader)->manifest();
-  for (int i = 0; i < kCountVariables; ++i) {
-    const checkpoint::TensorEntry* const entry = manifest.find(count_variable(i));
-    const auto value = (*reader)->read_tensor(count_variable(i));
-    if (!entry || !value) return violated("checkpoint " + name + " lacks " + count_variable(i));
-    const auto counter = manifest.info.counters.find("update_count/" + std::to_string(entry->pieces.front().file));
-    if (counter == manifest.info.counters.end()) return violated("checkpoint " + name + " does not say how many updates it holds");
-    if (value->as<float>()[0] != float(counter->second)) {
-      violated("checkpoint " + name + " counts " + std::to_string(counter->second) + " updates, and " + count_variable(i) + " has had " +
-               std::to_string(int64_t(value->as<float>()[0])));
-    }
-  }
-}
-
-/// Each checkpoint that is named loads, and the last one is where the job ended.
-void Run::check_checkpoints() {
-  const auto listed = checkpoint::list(world_.shared(), kModelDir, checkpoint::Check::kChecksums);
-  if (!listed) return violated("the checkpoints cannot be listed: " + listed.error().message());
-  if (listed->empty()) return violated("the job ended without a checkpoint");
-  for (const auto& entry : *listed) {
-    if (entry.damage) violated("checkpoint " + entry.name + " is listed and damaged: " + entry.damage->message());
-    if (!entry.damage) check_counts(entry.name);
-  }
-  const int64_t last = listed->back().global_step;
-  const auto mark = checkpoint::read_end_mark(world_.shared(), kModelDir);
-  if (!mark || !*mark) return violated("the job ended without an end mark");
-  if ((*mark)->checkpoint != listed->back().name) {
-    violated("the end mark names " + (*mark)->checkpoint + ", the newest checkpoint is " + listed->back().name);
-  }
-  const JobPlan& job = plan_.job;
-  if (!job.local && uint64_t(last) != ledger_->last_step()) {
-    violated("the servers applied updates up to step " + std::to_string(ledger_->last_step()) + ", the last checkpoint is of step " +
-             std::to_string(last));
-  }
-  if (job.max_steps > 0) {
-    const int64_t max_steps = job.max_steps + notes_->more_steps;
-    const int64_t most = max_steps + (job.local ? 0 : job.size.workers) + int64_t(verdict_.faults["kill"]);
-    if ((last < max_steps && !interrupted_) || last > most) {
-      violated("max_steps is " + std::to_string(max_steps) + ", and the job ended at step " + std::to_string(last));
-    }
-  }
-  // A local process that was killed after its last save finds nothing left to do (CONTRACT LO-3).
-  const bool evaluates = job.local ? world_.count_log("there is nothing to do") == 0 : job.size.evaluator && !gone_.contains("evaluator 0");
-  if (evaluates && notes_->last_evaluated != double(last)) {
-    violated("the last checkpoint is of step " + std::to_string(last) + ", the last evaluation of step " +
-             (notes_->last_evaluated ? std::to_string(int64_t(*notes_->last_evaluated)) : "none"));
-  }
-}
-
-/// One trainer alone, whose updates count whole: what it learned is what it would have learned without faults, and without a cluster.
-void Run::check_weights() {
-  const JobPlan& job = plan_.job;
-  if (!job.local && (job.size.workers > 0 || !job.compression.empty())) return;
-  JobPlan alone = job;
-  alone.local = true;
-  World world({.seed = 1});
-  auto notes = std::make_shared<JobNotes>();
-  notes->more_steps = notes_->more_steps;
-  world.add_process("chief 0", make_program(alone, std::move(notes)), config_of(alone, plan_.seed));
-  if (!world.run(kLimit) || world.exit_status("chief 0") != 0) return violated("a local run without faults failed:\n" + world.report());
-  const auto open = [](Storage& storage) -> Result<std::unique_ptr<checkpoint::Reader>> {
-    SHOAL_TRY(const auto prefix, checkpoint::latest(storage, kModelDir));
-    if (!prefix) return not_found("no checkpoint");
-    return checkpoint::Reader::open(storage, *prefix);
-  };
-  const auto ours = open(world_.shared()), theirs = open(world.shared());
-  if (!ours || !theirs) return violated("the last checkpoint cannot be compared with that of a local run");
-  if ((*ours)->global_step() != (*theirs)->global_step()) {
-    return violated("a local run without faults ends at step " + std::to_string((*theirs)->global_step()) + ", this one ended at " +
-                    std::to_string((*ours)->global_step()));
-  }
-  for (const auto& tensor : (*theirs)->manifest().tensors) {
-    const auto own = (*ours)->read_tensor(tensor.name), other = (*theirs)->read_tensor(tensor.name);
-    const bool same = own && other && own->bytes() == other->bytes() &&
-                      std::equal(own->view().data, own->view().data + own->bytes(), other->view().data);
-    if (!same) return violated("variable " + tensor.name + " differs from that of a local run without faults");
-  }
-}
-
 void Run::check_end() {
-  const SoundDisk sound(world_.shared());
   for (const std::string& line : world_.leftovers()) violated("after the end: " + line);
   for (const auto& [trainer, times] : ledger_->rollbacks()) {
     if (world_.count_log("global step goes back from") == 0) violated("the global step fell for trainer " + std::to_string(trainer) + ", and nobody said so");
   }
-  check_checkpoints();
+  const JobPlan& job = plan_.job;
+  // A local process that was killed after its last save finds nothing left to do (CONTRACT LO-3).
+  const bool evaluated = job.local ? world_.count_log("there is nothing to do") == 0 : job.size.evaluator && !gone_.contains("evaluator 0");
+  violated(folder_.at_the_end({.step = ledger_->last_step(),
+                               .kills = int64_t(verdict_.faults["kill"]),
+                               .interrupted = interrupted_,
+                               .evaluated = evaluated}));
   verdict_.torn = ledger_->torn();
-  if (verdict_.violations.empty() && verdict_.torn == 0 && !interrupted_) check_weights();
+  if (verdict_.violations.empty() && verdict_.torn == 0 && !interrupted_) violated(folder_.against_a_local_run());
 }
 
 /// Everything that waits has a deadline, and what is over is over: tasks end soon after their chief.

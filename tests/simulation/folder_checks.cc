@@ -1,0 +1,129 @@
+#include "folder_checks.h"
+
+#include <algorithm>
+
+#include "shoal/checkpoint/end_mark.h"
+#include "shoal/checkpoint/reader.h"
+
+namespace shoal::simulation {
+
+using testing::World;
+
+std::vector<std::string> FolderChecks::after_the_chief() {
+  const SoundDisk sound(world_.shared());
+  violations_.clear();
+  const auto listed = checkpoint::list(world_.shared(), kModelDir, checkpoint::Check::kChecksums);
+  if (!listed) return {"the checkpoints cannot be listed after the chief has gone: " + listed.error().message()};
+  check_list(*listed);
+  if (notes_.saved.empty()) return violations_;
+  const std::string& told = notes_.saved.back();
+  const int64_t step = std::stoll(told.substr(told.rfind('-') + 1));
+  if (listed->empty() || listed->back().global_step < step) {
+    violated("the chief has gone, and with it checkpoint " + told + ", which was told to be saved");
+  }
+  return violations_;
+}
+
+std::vector<std::string> FolderChecks::at_the_end(const JobEnding& ending) {
+  const SoundDisk sound(world_.shared());
+  violations_.clear();
+  const auto listed = checkpoint::list(world_.shared(), kModelDir, checkpoint::Check::kChecksums);
+  if (!listed) return {"the checkpoints cannot be listed: " + listed.error().message()};
+  check_list(*listed);
+  check_mark(listed->empty() ? "" : listed->back().name);
+  if (!listed->empty()) {
+    check_last_step(listed->back().global_step, ending);
+  } else if (!ending.interrupted) {
+    violated("the job ended without a checkpoint");
+  }
+  return violations_;
+}
+
+void FolderChecks::check_list(const std::vector<checkpoint::ListedCheckpoint>& listed) {
+  for (const auto& entry : listed) {
+    if (entry.damage) violated("checkpoint " + entry.name + " is listed and damaged: " + entry.damage->message());
+    if (!entry.damage) check_counts(entry.name);
+  }
+}
+
+/// What a checkpoint holds of each server is of one moment: its weights are those after so many updates as it counted.
+void FolderChecks::check_counts(const std::string& name) {
+  if (!plan_.job.compression.empty()) return;  // of what is added, too
+  const auto reader = checkpoint::Reader::open(world_.shared(), kModelDir + "/" + name);
+  if (!reader) return violated("checkpoint " + name + " cannot be read: " + reader.error().message());
+  const checkpoint::Manifest& manifest = (*reader)->manifest();
+  for (int i = 0; i < kCountVariables; ++i) {
+    const checkpoint::TensorEntry* const entry = manifest.find(count_variable(i));
+    const auto value = (*reader)->read_tensor(count_variable(i));
+    if (!entry || !value) return violated("checkpoint " + name + " lacks " + count_variable(i));
+    const auto counter = manifest.info.counters.find("update_count/" + std::to_string(entry->pieces.front().file));
+    if (counter == manifest.info.counters.end()) return violated("checkpoint " + name + " does not say how many updates it holds");
+    if (value->as<float>()[0] != float(counter->second)) {
+      violated("checkpoint " + name + " counts " + std::to_string(counter->second) + " updates, and " + count_variable(i) + " has had " +
+               std::to_string(int64_t(value->as<float>()[0])));
+    }
+  }
+}
+
+void FolderChecks::check_mark(const std::string& newest) {
+  const auto mark = checkpoint::read_end_mark(world_.shared(), kModelDir);
+  if (!mark || !*mark) return violated("the job ended without an end mark");
+  if ((*mark)->checkpoint != newest) violated("the end mark names " + (*mark)->checkpoint + ", the newest checkpoint is " + newest);
+}
+
+void FolderChecks::check_last_step(int64_t last, const JobEnding& ending) {
+  const JobPlan& job = plan_.job;
+  if (!job.local && uint64_t(last) != ending.step) {
+    violated("the servers applied updates up to step " + std::to_string(ending.step) + ", the last checkpoint is of step " +
+             std::to_string(last));
+  }
+  if (job.max_steps > 0) {
+    const int64_t max_steps = job.max_steps + notes_.more_steps;
+    const int64_t most = max_steps + (job.local ? 0 : job.size.workers) + ending.kills;
+    if ((last < max_steps && !ending.interrupted) || last > most) {
+      violated("max_steps is " + std::to_string(max_steps) + ", and the job ended at step " + std::to_string(last));
+    }
+  }
+  if (ending.evaluated && notes_.last_evaluated != double(last)) {
+    violated("the last checkpoint is of step " + std::to_string(last) + ", the last evaluation of step " +
+             (notes_.last_evaluated ? std::to_string(int64_t(*notes_.last_evaluated)) : "none"));
+  }
+}
+
+std::vector<std::string> FolderChecks::against_a_local_run() {
+  const SoundDisk sound(world_.shared());
+  violations_.clear();
+  compare_weights();
+  return violations_;
+}
+
+void FolderChecks::compare_weights() {
+  const JobPlan& job = plan_.job;
+  if (!job.local && (job.size.workers > 0 || !job.compression.empty())) return;
+  JobPlan alone = job;
+  alone.local = true;
+  World world({.seed = 1});
+  auto notes = std::make_shared<JobNotes>();
+  notes->more_steps = notes_.more_steps;
+  world.add_process("chief 0", make_program(alone, std::move(notes)), config_of(alone, plan_.seed));
+  if (!world.run() || world.exit_status("chief 0") != 0) return violated("a local run without faults failed:\n" + world.report());
+  const auto open = [](Storage& storage) -> Result<std::unique_ptr<checkpoint::Reader>> {
+    SHOAL_TRY(const auto prefix, checkpoint::latest(storage, kModelDir));
+    if (!prefix) return not_found("no checkpoint");
+    return checkpoint::Reader::open(storage, *prefix);
+  };
+  const auto ours = open(world_.shared()), theirs = open(world.shared());
+  if (!ours || !theirs) return violated("the last checkpoint cannot be compared with that of a local run");
+  if ((*ours)->global_step() != (*theirs)->global_step()) {
+    return violated("a local run without faults ends at step " + std::to_string((*theirs)->global_step()) + ", this one ended at " +
+                    std::to_string((*ours)->global_step()));
+  }
+  for (const auto& tensor : (*theirs)->manifest().tensors) {
+    const auto own = (*ours)->read_tensor(tensor.name), other = (*theirs)->read_tensor(tensor.name);
+    const bool same = own && other && own->bytes() == other->bytes() &&
+                      std::equal(own->view().data, own->view().data + own->bytes(), other->view().data);
+    if (!same) return violated("variable " + tensor.name + " differs from that of a local run without faults");
+  }
+}
+
+}  // namespace shoal::simulation

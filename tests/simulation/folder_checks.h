@@ -1,0 +1,63 @@
+#pragma once
+/// What `model_dir` holds when a chief has gone, and when a job has ended, and what about that may not be.
+#include <string>
+#include <vector>
+
+#include "job.h"
+#include "plan.h"
+#include "shoal/checkpoint/directory.h"
+#include "shoal/testing/world.h"
+
+namespace shoal::simulation {
+
+inline const std::string kModelDir = "/shared/model";
+
+/// Nothing fails that is read while this lives.
+class SoundDisk {
+ public:
+  explicit SoundDisk(testing::SimulatedDisk& disk) : disk_(disk), faults_(disk.faults()) { disk.set_faults({}); }
+  ~SoundDisk() { disk_.set_faults(faults_); }
+  SoundDisk(const SoundDisk&) = delete;
+  SoundDisk& operator=(const SoundDisk&) = delete;
+
+ private:
+  testing::SimulatedDisk& disk_;
+  const testing::DiskFaults faults_;
+};
+
+/// How a job ended, as far as its folder must agree with it.
+struct JobEnding {
+  uint64_t step = 0;         ///< that the servers have come to; of a local job: not known
+  int64_t kills = 0;         ///< each may have passed max_steps by one update
+  bool interrupted = false;  ///< before its time
+  bool evaluated = false;    ///< somebody had to
+};
+
+class FolderChecks {
+ public:
+  FolderChecks(testing::World& world, const Plan& plan, const JobNotes& notes) : world_(world), plan_(plan), notes_(notes) {}
+
+  // Each gives what it found, as sentences.
+  /// However a chief ended: what is named loads, and the newest that anyone heard of is among it, or one after it.
+  std::vector<std::string> after_the_chief();
+  /// Each checkpoint that is named loads, and the last one is where the job ended.
+  std::vector<std::string> at_the_end(const JobEnding& ending);
+  /// Of one trainer alone, whose updates count whole: what it learned is what it would have learned without faults, and
+  /// without a cluster.
+  std::vector<std::string> against_a_local_run();
+
+ private:
+  void check_counts(const std::string& name);
+  void check_list(const std::vector<checkpoint::ListedCheckpoint>& listed);
+  void check_mark(const std::string& newest);
+  void check_last_step(int64_t last, const JobEnding& ending);
+  void compare_weights();
+  void violated(std::string sentence) { violations_.push_back(std::move(sentence)); }
+
+  testing::World& world_;
+  const Plan& plan_;
+  const JobNotes& notes_;
+  std::vector<std::string> violations_;
+};
+
+}  // namespace shoal::simulation
