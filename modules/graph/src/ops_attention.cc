@@ -14,8 +14,9 @@ namespace {
 Result<int64_t> head_size(const ValueType& operand, std::string_view name, int64_t heads, int64_t parts = 1) {
   SHOAL_TRY_VOID(expect_float_rank(operand, 3, name));
   const Dim& features = operand.shape[2];
-  if (!features.is_symbol() && features.size() >= heads * parts && features.size() % (heads * parts) == 0) {
-    return features.size() / (heads * parts);
+  // Divided, since any number may be asked for, and products of it overflow.
+  if (!features.is_symbol() && features.size() % parts == 0 && features.size() / parts >= heads && features.size() / parts % heads == 0) {
+    return features.size() / parts / heads;
   }
   return invalid_argument(std::string(name) + " " + to_string(operand.shape) + ": the features must be a multiple of " +
                           (parts > 1 ? std::to_string(parts) + " times " : "") + "the " + std::to_string(heads) +
@@ -128,7 +129,7 @@ std::vector<Value> self_attention_gradient(const GradientRequest& request) {
 /// The size of a head follows from the features; 1 where they do not fit, which the shape rule refuses.
 double default_scale(Value features, int64_t heads, int64_t parts) {
   if (features.rank() != 3 || features.shape()[2].is_symbol() || heads < 1) return 1;
-  const int64_t size = features.shape()[2].size() / (heads * parts);
+  const int64_t size = features.shape()[2].size() / parts / heads;
   return size < 1 ? 1 : 1 / std::sqrt(double(size));
 }
 
