@@ -23,7 +23,7 @@ class ServerStateTest : public testing::Test {
   ServerState state_{true, *pool_, log_};
   ShardSpec spec_ = plan_of({variable("a", {5}, momentum(0.5), constant(10))}, 1).shards[0];
 
-  void SetUp() override { ASSERT_TRUE(state_.admit(1, kIncarnation)); }
+  void SetUp() override { ASSERT_TRUE(state_.admit(1, kIncarnation, 1)); }
 
   /// Epoch 1, step 0, ready.
   void make_ready(uint64_t epoch = 1, uint64_t step = 0) {
@@ -99,7 +99,7 @@ TEST_F(ServerStateTest, APushIsAppliedOnce) {
 
 TEST_F(ServerStateTest, TrainersAreCountedEachByItself) {
   make_ready();
-  ASSERT_TRUE(state_.admit(2, 5));
+  ASSERT_TRUE(state_.admit(2, 5, 2));
   EXPECT_EQ(value_or_raise(push({.sequence = 9})), true);
   EXPECT_EQ(value_or_raise(push({.trainer = 2, .incarnation = 5, .sequence = 1})), true);
   EXPECT_EQ(state_.global_step(), 2u);
@@ -119,17 +119,27 @@ TEST_F(ServerStateTest, PushesOfAnotherEpochAreFenced) {
   EXPECT_EQ(value_or_raise(push({.epoch = 5})), true);
 }
 
+/// The last word of a process that was killed may be on its way for longer than its successor takes to start.
+TEST_F(ServerStateTest, AHelloThatWasOvertakenReplacesNobody) {
+  make_ready();
+  ASSERT_TRUE(state_.admit(1, 42, 7));  // started again
+  expect_error(state_.admit(1, 41, 6), ErrorKind::kFailedPrecondition, "newer process");
+  EXPECT_EQ(value_or_raise(push({.incarnation = 42, .sequence = 1})), true);
+  EXPECT_TRUE(state_.admit(1, 42, 8));
+  EXPECT_TRUE(state_.admit(1, 43, 9));
+}
+
 TEST_F(ServerStateTest, AProcessThatWasReplacedStaysOut) {
   make_ready();
   EXPECT_EQ(value_or_raise(push({.sequence = 5})), true);
-  ASSERT_TRUE(state_.admit(1, 42));  // started again
+  ASSERT_TRUE(state_.admit(1, 42, 3));  // started again
   EXPECT_EQ(value_or_raise(push({.sequence = 6})), false);
   EXPECT_EQ(value_or_raise(push({.incarnation = 42, .sequence = 1})), true);
   // The old one comes back: were it let in, its number 5 would count a second time.
-  expect_error(state_.admit(1, kIncarnation), ErrorKind::kFailedPrecondition, "newer process");
+  expect_error(state_.admit(1, kIncarnation, 4), ErrorKind::kFailedPrecondition, "newer process");
   EXPECT_EQ(value_or_raise(push({.sequence = 5})), false);
   EXPECT_EQ(state_.global_step(), 2u);
-  EXPECT_TRUE(state_.admit(1, 42));  // reconnecting is no replacement
+  EXPECT_TRUE(state_.admit(1, 42, 5));  // reconnecting is no replacement
   EXPECT_EQ(value_or_raise(push({.incarnation = 42, .sequence = 1})), true);
   EXPECT_EQ(state_.global_step(), 2u);
 }

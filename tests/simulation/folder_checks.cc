@@ -73,8 +73,8 @@ void FolderChecks::check_mark(const std::string& newest) {
 
 void FolderChecks::check_last_step(int64_t last, const JobEnding& ending) {
   const JobPlan& job = plan_.job;
-  if (!job.local && uint64_t(last) != ending.step) {
-    violated("the servers applied updates up to step " + std::to_string(ending.step) + ", the last checkpoint is of step " +
+  if (ending.step && uint64_t(last) != *ending.step) {
+    violated("the servers applied updates up to step " + std::to_string(*ending.step) + ", the last checkpoint is of step " +
              std::to_string(last));
   }
   if (job.max_steps > 0) {

@@ -1,5 +1,6 @@
 #pragma once
 /// What `model_dir` holds when a chief has gone, and when a job has ended, and what about that may not be.
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,10 +28,10 @@ class SoundDisk {
 
 /// How a job ended, as far as its folder must agree with it.
 struct JobEnding {
-  uint64_t step = 0;         ///< that the servers have come to; of a local job: not known
-  int64_t kills = 0;         ///< each may have passed max_steps by one update
-  bool interrupted = false;  ///< before its time
-  bool evaluated = false;    ///< somebody had to
+  std::optional<uint64_t> step{};  ///< that the servers have come to, where they held it in the end
+  int64_t kills = 0;               ///< each may have passed max_steps by one update
+  bool interrupted = false;        ///< before its time
+  bool evaluated = false;          ///< somebody had to
 };
 
 class FolderChecks {

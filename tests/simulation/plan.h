@@ -27,7 +27,7 @@ struct JobPlan {
   int64_t throttle_secs = 0;
   bool exporters = false;
   std::string compression;       ///< "", "bfloat16", "int8", "top-k"
-  double ready_timeout_secs = 300;
+  double ready_timeout_secs = 120;
   std::optional<int64_t> more_steps{};  ///< all tasks are started once more after the end, for so many more; 0: the same command
 };
 

@@ -71,6 +71,7 @@ class Run {
   Duration disturbed_until_{};               // by faults so far
   std::optional<Duration> chief_ended_;      // when, well
   bool interrupted_ = false;                 // the chief, so that the job ended before its time
+  bool marked_ = false;                      // there was an end mark when the chief was started again
   int acts_ = 0;
   Verdict verdict_;
 };
@@ -119,7 +120,10 @@ void Run::schedule(const Fault& fault) {
 void Run::start(const std::string& task) {
   starting_.erase(task);
   if (world_.running(task)) return;
-  if (task == "chief 0") violated(folder_.after_the_chief());
+  if (task == "chief 0") {
+    violated(folder_.after_the_chief());
+    marked_ = marked_ || world_.shared().exists(kModelDir + "/training_finished");
+  }
   if (trainer_of(task) >= 0) ledger_->started(trainer_of(task));
   started_[task] = world_.elapsed();
   world_.start(task);
@@ -242,8 +246,13 @@ void Run::check_end() {
   }
   const JobPlan& job = plan_.job;
   // A local process that was killed after its last save finds nothing left to do (CONTRACT LO-3).
-  const bool evaluated = job.local ? world_.count_log("there is nothing to do") == 0 : job.size.evaluator && !gone_.contains("evaluator 0");
-  violated(folder_.at_the_end({.step = ledger_->last_step(),
+  // An evaluator obeys the mark of an interrupted chief that was killed then, and goes, though its launcher starts the chief again.
+  const bool evaluated = job.local ? world_.count_log("there is nothing to do") == 0
+                                   : job.size.evaluator && !gone_.contains("evaluator 0") && !(interrupted_ && marked_);
+  // Interrupted without its servers a job ends with the checkpoint that it has (CONTRACT FA-12).
+  const bool servers_lost = interrupted_ && world_.count_log("interrupted after a server lost what it held") > 0;
+  const auto step = job.local || servers_lost ? std::nullopt : std::optional(ledger_->last_step());
+  violated(folder_.at_the_end({.step = step,
                                .kills = int64_t(verdict_.faults["kill"]),
                                .interrupted = interrupted_,
                                .evaluated = evaluated}));
@@ -264,8 +273,9 @@ void Run::check_waits() {
   for (const std::string& task : world_.tasks()) {
     if (!world_.running(task)) continue;
     Duration limit = calm && !task.starts_with("evaluator") ? Duration(kEndsWithin) : Duration(kEndsWithinStorm);
-    // It takes the mark for that of an earlier run, and waits for a chief (CONTRACT JE-2).
-    if (started_[task] + kEndsWithin > *chief_ended_) limit = seconds_to_duration(plan_.job.ready_timeout_secs) + kEndsWithinStorm;
+    // It takes the mark for that of an earlier run, and waits for a chief (CONTRACT JE-2), or it was frozen when the chief said so.
+    const bool untold = task.starts_with("ps") && world_.count_log("a server was not told that the job has") > 0;
+    if (untold || started_[task] + kEndsWithin > *chief_ended_) limit = seconds_to_duration(plan_.job.ready_timeout_secs) + kEndsWithinStorm;
     const Duration since = std::max({*chief_ended_, disturbed_until_, started_[task]});
     if (now > since + limit) {
       violated(task + " still runs " + std::to_string((now - *chief_ended_) / 1s) + " s after the chief has ended");

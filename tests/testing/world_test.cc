@@ -133,6 +133,22 @@ TEST(World, AnInterruptBeforeTheFirstStepEndsTheJobToo) {  // CONTRACT FA-12
   EXPECT_EQ(mark->reason, checkpoint::EndReason::kInterrupted);
 }
 
+TEST(World, AnInterruptWithoutServersEndsTheJobWithItsLastCheckpoint) {  // CONTRACT FA-12, FA-4
+  World world({.seed = 2});
+  world.add_cluster("ps:2,worker:1", SmallJob{.max_steps = 100000}, every_steps(20));
+  world.at_step(50, [&world] {
+    world.kill("ps 1");
+    world.after(1s, [&world] { world.interrupt("chief 0"); });
+  });
+  world.run(1min);
+  for (const char* task : {"chief 0", "ps 0", "worker 0"}) EXPECT_FALSE(world.running(task)) << world.report();
+  EXPECT_EQ(world.exit_status("chief 0"), 0) << world.report();
+  EXPECT_EQ(world.count_log("the job ends with its last checkpoint, of global step"), 1u) << world.report();
+  const auto mark = value_or_raise(checkpoint::read_end_mark(world.shared(), "/shared/model"));
+  ASSERT_TRUE(mark);
+  EXPECT_EQ(mark->global_step, newest_step(world));
+}
+
 TEST(World, AnErrorThatMayPassIsNotTheEndOfAJob) {  // CONTRACT FA-7
   World world({.seed = 2});
   world.add_cluster("ps:1,worker:1", SmallJob{.max_steps = 200}, every_steps(20));

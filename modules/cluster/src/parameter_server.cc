@@ -86,6 +86,7 @@ class Server {
   bool closing_ = false;
   ChiefSeat chief_;
   int trainer_connections_ = 0;
+  uint64_t accepted_ = 0;  // connections
   SteadyTime lonely_since_;
   bool numerics_differ_logged_ = false;
   std::string numerics_;
@@ -189,6 +190,7 @@ Task<Result<void>> Server::serve(std::unique_ptr<Connection> connection) {
 
 Task<Result<void>> Server::serve_session(std::unique_ptr<Connection> connection) {
   Session session;
+  session.number = ++accepted_;
   session.connection = std::move(connection);
   auto first = co_await session.connection->receive(env_.after(kHelloTimeout));
   if (!first) {
@@ -272,7 +274,7 @@ Task<Result<void>> Server::refuse(Session& session, MessageHead hello, Error why
 
 Result<void> Server::admit(Session& session) {
   const transport::Hello& hello = session.hello;
-  SHOAL_TRY_VOID(state_.admit(session.trainer, hello.incarnation));
+  SHOAL_TRY_VOID(state_.admit(session.trainer, hello.incarnation, session.number));
   part_from_older(session);
   if (numerics_.empty()) numerics_ = hello.numerics;
   if (!hello.numerics.empty() && hello.numerics != numerics_ && !numerics_differ_logged_) {  // empty: it only says goodbye

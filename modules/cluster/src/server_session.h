@@ -14,6 +14,7 @@ inline constexpr int32_t kTaskIndexMax = 65535;
 
 struct Session {
   std::unique_ptr<transport::Connection> connection;
+  uint64_t number = 0;  // of the connection, in the order of acceptance
   transport::Hello hello;
   int trainer = -1;  // -1: no trainer of this job
   bool chief = false;

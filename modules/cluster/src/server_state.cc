@@ -21,17 +21,20 @@ ServerStatus ServerState::status() const {
 }
 
 /// The number of the last push is kept per process, so an old process that came back would have its pushes counted anew.
-Result<void> ServerState::admit(int trainer, uint64_t incarnation) {
+Result<void> ServerState::admit(int trainer, uint64_t incarnation, uint64_t connection) {
   constexpr size_t kReplacedMax = 256;
   TrainerRecord& record = trainers_[trainer];
   if (record.incarnation == incarnation) return {};
-  if (std::find(record.replaced.begin(), record.replaced.end(), incarnation) != record.replaced.end()) {
+  // What a killed process had said may arrive after the hello of the one that follows it, but its connection is the older one.
+  const bool overtaken = record.incarnation != 0 && connection < record.first_connection;
+  if (overtaken || std::find(record.replaced.begin(), record.replaced.end(), incarnation) != record.replaced.end()) {
     return failed_precondition("a newer process has taken this task's place; is the task running twice?");
   }
   if (record.incarnation != 0) record.replaced.push_back(record.incarnation);
   if (record.replaced.size() > kReplacedMax) record.replaced.erase(record.replaced.begin());
   if (trainer == 0) stop_ = sealed_ = false;  // they belong to the chief that asked for it, not to the one that resumes
   record.incarnation = incarnation;
+  record.first_connection = connection;
   record.last_push = 0;
   record.keeps_back = record.done = false;
   residuals_.forget_parts(trainer);

@@ -47,8 +47,9 @@ class ServerState {
   bool sealed() const { return sealed_; }
   void finish(JobEnd end);
   const JobEnd& end() const { return end_; }  ///< once the phase is kFinished
-  /// A process of `trainer` says hello. FailedPrecondition if a newer one had taken its place before.
-  Result<void> admit(int trainer, uint64_t incarnation);
+  /// A process of `trainer` says hello over its `connection` (a number that grows with each that is accepted).
+  /// FailedPrecondition if a newer one had taken its place before.
+  Result<void> admit(int trainer, uint64_t incarnation, uint64_t connection);
 
   /// A new epoch: the old state is gone, the shard starts from its initialisers and waits for restore() and activate().
   Result<void> prepare(Prepare prepare);

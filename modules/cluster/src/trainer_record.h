@@ -7,6 +7,7 @@ namespace shoal::cluster {
 
 struct TrainerRecord {
   uint64_t incarnation = 0;
+  uint64_t first_connection = 0;  ///< that this process came with, in the order of acceptance
   std::vector<uint64_t> replaced;  ///< incarnations that a newer process took the place of: they stay out
   uint64_t last_push = 0;          ///< sequence of its newest applied push: a repeated one is answered, not applied again
   uint64_t pushes = 0;             ///< applied, over all incarnations

@@ -73,10 +73,7 @@ void run_chief_or_worker(Environment& env, const Call& call) {
                                                 : std::vector<std::shared_ptr<CheckpointListener>>(),
                              .types_from = &call.eval.input_fn, .write_end_mark = chief};
   auto outcome = env.run(trainer_task(env, request));
-  if (!outcome && is_interrupt(outcome.error())) {
-    env.log().info("interrupted before training began");
-    return;
-  }
+  if (!outcome && is_interrupt(outcome.error())) return;
   hand_in(call, report_of(value_or_raise(std::move(outcome)), call.config()));
 }
 

@@ -1,6 +1,7 @@
 // How a training task comes to an end: waiting for the others, the end mark, the last words to the servers.
 #include <algorithm>
 
+#include "shoal/checkpoint/manifest.h"
 #include "train_task_steps.h"
 
 namespace shoal {
@@ -152,10 +153,16 @@ Task<void> TrainTask::give_up(Error why) {
   static_cast<void>(left);
 }
 
-/// Interrupted while it waited for servers, say: an end like any other (CONTRACT FA-12), of which others must not be left to
-/// guess. There is no state to save but the checkpoint that is there.
-Task<Result<void>> TrainTask::end_before_training() {
-  end_ = {source_ ? source_->info().global_step : 0, 0, checkpoint::EndReason::kInterrupted};
+/// Interrupted while it waited for servers: an end like any other (CONTRACT FA-12), of which others must not be left to guess.
+/// There is no state to save but the checkpoint that is there.
+Task<Result<void>> TrainTask::end_without_servers() {
+  end_ = {uint64_t(checkpoint::step_of(last_checkpoint()).value_or(0)), 0, checkpoint::EndReason::kInterrupted};
+  if (began_) {  // CONTRACT FA-4
+    env_.log().warning("interrupted after a server lost what it held: the job ends with its last checkpoint, of global step " +
+                       std::to_string(end_.global_step) + "; updates since are lost");
+  } else {
+    env_.log().info("interrupted before training began");
+  }
   SHOAL_CO_TRY_VOID(co_await on_compute(&TrainTask::finish_folder));
   if (!distributed()) co_return Result<void>{};
   cluster::JobEnd end = clean_end();

@@ -13,7 +13,7 @@ Task<Result<void>> TrainTask::on_compute(Result<void> (TrainTask::*method)()) {
   co_return outcome;
 }
 
-/// A chief that is interrupted, or fails for good, before there was a step to make sends everyone home too.
+/// A chief that is interrupted while it has no servers, or fails for good before it reached them, sends everyone home too.
 Task<Result<TrainOutcome>> TrainTask::run() {
   started_ = env_.now();
   Result<TrainOutcome> outcome = co_await run_steps();
@@ -22,7 +22,10 @@ Task<Result<TrainOutcome>> TrainTask::run() {
     Result<void> told = co_await announce_end_alone(std::move(end), kLastWords);
     static_cast<void>(told);  // the failure itself is what the user has to see
   }
-  if (!outcome && is_interrupt(outcome.error()) && leads()) SHOAL_CO_TRY_VOID(co_await end_before_training());
+  if (!outcome && is_interrupt(outcome.error())) {
+    if (leads()) SHOAL_CO_TRY_VOID(co_await end_without_servers());
+    if (!leads()) env_.log().info("interrupted before training began");
+  }
   co_return outcome;
 }
 
@@ -105,6 +108,7 @@ Task<Result<TrainOutcome>> TrainTask::train() {
     if (remote_ && is_permanent(ready.error())) co_await give_up(ready.error());
     co_return std::move(ready).error();
   }
+  began_ = true;
   TrainingLoop loop(env_, context_, loop_options());
   auto ended = co_await loop.run(*ready);
   for (;;) {
@@ -115,7 +119,8 @@ Task<Result<TrainOutcome>> TrainTask::train() {
     end_ = *ended;
     Result<void> closed = co_await close(loop);
     if (closed) break;
-    if (!loop.is_recoverable(closed.error()) || env_.interrupted().stop_requested()) co_return std::move(closed).error();
+    if (!loop.is_recoverable(closed.error())) co_return std::move(closed).error();
+    if (env_.interrupted().stop_requested()) co_return cancelled();  // nobody waits for the server now
     ended = co_await loop.resume(std::move(closed).error());
   }
   end_.global_step = context_.global_step();

@@ -56,7 +56,7 @@ class TrainTask {
   Task<Result<void>> announce_end(cluster::JobEnd end, Duration patience);
   Task<Result<void>> announce_end_alone(cluster::JobEnd end, Duration patience);
   Task<void> give_up(Error why);
-  Task<Result<void>> end_before_training();
+  Task<Result<void>> end_without_servers();
   cluster::JobEnd clean_end() const { return {.failed = false, .reason = std::string(checkpoint::to_string(end_.reason))}; }
   void say_how_it_ended();
   void warn_that_no_step_was_made();
@@ -89,6 +89,7 @@ class TrainTask {
   LoopEnd end_;
   std::optional<checkpoint::EndMark> mark_at_start_;
   SteadyTime started_{};
+  bool began_ = false;  // to train
 };
 
 }  // namespace shoal
