@@ -135,7 +135,8 @@ TEST(Evaluator, DoesNotObeyTheMarkOfAnEarlierRun) {  // CONTRACT JE-2
   for (const std::string& task : again.tasks()) EXPECT_EQ(again.exit_status(task), 0) << again.report();
   EXPECT_EQ(again.count_log("worker 0: training finished at global step 4"), 1u) << again.report();
   EXPECT_GE(again.count_log("evaluator 0: evaluation: accuracy"), 2u) << again.report();
-  EXPECT_EQ(again.count_log("was left by a run that ended at global step 2"), 2u) << again.report();
+  EXPECT_EQ(again.count_log("was left by a run that ended at global step 2"), 2u)
+      << again.report();  // not the server: it has company
 }
 
 TEST(Evaluator, LeavesWhereNoChiefComesAfterAll) {  // CONTRACT JE-2

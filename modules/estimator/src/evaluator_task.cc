@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "end_of_job.h"
 #include "shoal/checkpoint/directory.h"
 
 namespace shoal {
@@ -30,7 +31,10 @@ class RareNote {
 class EvaluatorTask {
  public:
   EvaluatorTask(Environment& env, const EvaluatorOptions& options)
-      : env_(env), options_(options), evaluating_(options.estimator, options.spec, options.max_steps), started_(env.now()) {}
+      : env_(env),
+        options_(options),
+        evaluating_(options.estimator, options.spec, options.max_steps),
+        end_of_job_(env, options.estimator, options.max_steps, EndOfJob::NewMarks::kObeyed) {}
   Task<Result<std::optional<Metrics>>> run();
 
  private:
@@ -38,7 +42,6 @@ class EvaluatorTask {
   Result<void> evaluate(const std::string& prefix);
   Result<void> strike(const std::string& damaged, const Error& error);
   Result<bool> read_mark();
-  bool obeys(const checkpoint::EndMark& mark);
   void warn_of_polling();
   Result<void> check_lost_end();
   bool finished() const;
@@ -47,10 +50,8 @@ class EvaluatorTask {
   Environment& env_;
   const EvaluatorOptions& options_;
   Evaluating evaluating_;
-  const SteadyTime started_;
+  EndOfJob end_of_job_;
   std::optional<checkpoint::EndMark> mark_;
-  std::optional<checkpoint::EndMark> mark_at_start_;
-  bool looked_for_mark_ = false;
   RareNote missing_note_, not_new_note_, poll_note_, lost_note_;
   int looks_after_end_ = 0;
   std::string damaged_;  // the newest one, as far as it is known
@@ -147,25 +148,8 @@ Result<void> EvaluatorTask::strike(const std::string& damaged, const Error& erro
 }
 
 Result<bool> EvaluatorTask::read_mark() {
-  SHOAL_TRY(mark_, checkpoint::read_end_mark(env_.storage(), options_.estimator.model_dir()));
-  if (!looked_for_mark_) mark_at_start_ = mark_;
-  looked_for_mark_ = true;
-  if (mark_ && !obeys(*mark_)) mark_.reset();
+  SHOAL_TRY(mark_, end_of_job_.look());
   return mark_.has_value();
-}
-
-/// A mark that was there from the start is of an earlier run (CONTRACT JE-2), unless nothing was left to do after that. Where
-/// no chief comes to remove it, it is obeyed in the end.
-bool EvaluatorTask::obeys(const checkpoint::EndMark& mark) {
-  if (!mark_at_start_ || !(mark == *mark_at_start_)) return true;
-  if (options_.max_steps && mark.global_step >= *options_.max_steps) return true;
-  const Duration patience = seconds_to_duration(options_.estimator.config().ready_timeout_secs());
-  if (env_.now() - started_ >= patience) return true;
-  env_.log().warning_once("old mark", "waiting for the chief: " + options_.estimator.model_dir() +
-                                          " was left by a run that ended at global step " +
-                                          std::to_string(mark.global_step) + "; without a chief this task ends in " +
-                                          std::to_string(int64_t(to_seconds(patience))) + " s");
-  return false;
 }
 
 bool EvaluatorTask::finished() const {
