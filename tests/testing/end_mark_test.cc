@@ -108,7 +108,7 @@ TEST(EndMark, OfTheSameLauncherIsObeyed) {
 TEST(EndMark, OfAnotherLauncherIsNot) {
   AfterTheEnd after;
   after.add_all({.max_steps = 40}, "night 2");
-  after.world.run_for(3600s);
+  after.world.run_for(600s);
   for (const char* task : {"worker 0", "ps 0", "evaluator 0"})
     EXPECT_TRUE(after.world.running(task)) << after.world.report();
 }

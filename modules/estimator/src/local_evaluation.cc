@@ -8,6 +8,8 @@ bool LocalEvaluation::after_save(RunContext& context, uint64_t step, const std::
     first_step_ = step;
     return false;
   }
+  told_to_end_ = !value_or_raise(evaluating_.may_look(env_.log()));
+  if (told_to_end_) return true;
   if (last_started_ && env_.now() - *last_started_ < throttle_) {
     const bool last = context.stop_requested() || (max_steps_ && step >= uint64_t(*max_steps_));
     if (last) return false;  // end() evaluates it
@@ -17,11 +19,12 @@ bool LocalEvaluation::after_save(RunContext& context, uint64_t step, const std::
     return false;
   }
   evaluate(step);
-  return false;
+  return told_to_end_;
 }
 
 void LocalEvaluation::end(RunContext&, uint64_t step) {
-  if (last_step_ == step) return;
+  if (last_step_ == step || told_to_end_) return;
+  if (!value_or_raise(evaluating_.may_look(env_.log()))) return;
   if (skipped_step_ == step) env_.log().info("evaluation of " + newest_prefix_ + " after all: training has ended with it");
   evaluate(step);
 }
@@ -31,6 +34,7 @@ void LocalEvaluation::evaluate(uint64_t step) {
   last_started_ = env_.now();
   value_or_raise(evaluating_.evaluate(env_, newest_prefix_));
   last_step_ = step;
+  told_to_end_ = !value_or_raise(evaluating_.may_go_on(env_.log(), EvalStatus::kEvaluated));
 }
 
 }  // namespace shoal

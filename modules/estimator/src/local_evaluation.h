@@ -32,6 +32,7 @@ class LocalEvaluation final : public CheckpointListener {
   std::optional<SteadyTime> last_started_;
   std::optional<uint64_t> last_step_;
   std::optional<uint64_t> skipped_step_;  // the newest one that the throttle kept from being evaluated
+  bool told_to_end_ = false;              // by the listener
 };
 
 }  // namespace shoal
