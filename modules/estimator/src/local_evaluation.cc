@@ -1,5 +1,7 @@
 #include "local_evaluation.h"
 
+#include "shoal/checkpoint/directory.h"
+
 namespace shoal {
 
 bool LocalEvaluation::after_save(RunContext& context, uint64_t step, const std::string& prefix) {
@@ -29,8 +31,19 @@ void LocalEvaluation::end(RunContext&, uint64_t step) {
   evaluate(step);
 }
 
+/// CONTRACT LO-9: what is evaluated is what was just written, whatever others do in the folder.
+Result<void> LocalEvaluation::check_newest() {
+  const auto newest = checkpoint::latest(env_.storage(), model_dir_);
+  if (newest && *newest == newest_prefix_) return {};
+  if (!newest && newest.error().kind() == ErrorKind::kUnavailable) return newest.error();
+  const std::string found = !newest ? newest.error().message() : *newest ? "now it is " + **newest : "now there is none";
+  return failed_precondition("evaluation: " + newest_prefix_ + " was just written as the newest checkpoint, but " + found +
+                             "; does another process write or delete in " + model_dir_ + "?");
+}
+
 void LocalEvaluation::evaluate(uint64_t step) {
   if (last_step_ == step) return;  // saved again after a recovery
+  value_or_raise(check_newest());
   last_started_ = env_.now();
   value_or_raise(evaluating_.evaluate(env_, newest_prefix_));
   last_step_ = step;
