@@ -100,6 +100,7 @@ EDGES = {
     "stderr_sink": "modules/base/*/log.*",
     "process_getenv": "modules/cluster/*/tf_config.h modules/cluster/src/task_config.cc",
     "process_host": "modules/estimator/*/task_host.h modules/estimator/src/process_host.cc",
+    "process_shoal_run": "modules/estimator/*/task_host.h modules/estimator/src/process_host.cc",
     "read_terminal": "modules/monitor/*/terminal.*",
     "write_to_stderr": "modules/monitor/*/terminal.*",
     "measure_machine_limits": "backends/*/machine_limits.*",

@@ -10,7 +10,10 @@ using testing::fails_with;
 using shoal::testing::SimulatedDisk;
 
 EndMark example_mark() {
-  return {.global_step = 2000, .checkpoint = "model.ckpt-2000", .reason = EndReason::kEndOfInput,
+  return {.run = 3,
+          .global_step = 2000,
+          .checkpoint = "model.ckpt-2000",
+          .reason = EndReason::kEndOfInput,
           .wall_time = WallTime(Duration(1'700'000'000'250'000'000))};
 }
 
@@ -30,8 +33,26 @@ TEST(EndMark, IsWrittenReadAndRemoved) {
 
 TEST(EndMark, IsOneLineOfJson) {
   EXPECT_EQ(encode_end_mark(example_mark()),
-            "{\"global_step\":2000,\"checkpoint\":\"model.ckpt-2000\",\"reason\":\"end_of_input\","
+            "{\"run\":3,\"global_step\":2000,\"checkpoint\":\"model.ckpt-2000\",\"reason\":\"end_of_input\","
             "\"wall_time\":1700000000.25}\n");
+}
+
+TEST(EndMark, SaysWhatALauncherCallsTheRun) {
+  EndMark mark = example_mark();
+  mark.shoal_run = "night 7 \"b\"";
+  const std::string text = encode_end_mark(mark);
+  EXPECT_NE(text.find(R"("wall_time":1700000000.25,"shoal_run":"night 7 \"b\""})"), std::string::npos) << text;
+  ASSERT_OK(decode_end_mark(text));
+  EXPECT_EQ(*decode_end_mark(text), mark);
+}
+
+TEST(EndMark, OfAnOlderVersionIsRead) {
+  const Result<EndMark> mark = decode_end_mark(
+      R"({"global_step":2000,"checkpoint":"model.ckpt-2000","reason":"end_of_input","wall_time":1700000000.25})");
+  ASSERT_OK(mark);
+  EndMark expected = example_mark();
+  expected.run = 0;
+  EXPECT_EQ(*mark, expected);
 }
 
 TEST(EndMark, KnowsAllReasons) {
@@ -45,10 +66,14 @@ TEST(EndMark, KnowsAllReasons) {
 }
 
 TEST(EndMark, RefusesOtherText) {
-  for (const char* text : {"", "{", "[]", "{}", "{\"global_step\":-1,\"checkpoint\":\"\",\"reason\":\"max_steps\",\"wall_time\":1}",
-                           "{\"global_step\":1,\"checkpoint\":\"\",\"reason\":\"bored\",\"wall_time\":1}",
-                           "{\"global_step\":1,\"checkpoint\":\"\",\"reason\":\"max_steps\",\"wall_time\":1e300}",
-                           "{\"global_step\":1,\"checkpoint\":7,\"reason\":\"max_steps\",\"wall_time\":1}"}) {
+  for (const char* text :
+       {"", "{", "[]", "{}", "{\"global_step\":-1,\"checkpoint\":\"\",\"reason\":\"max_steps\",\"wall_time\":1}",
+        "{\"global_step\":1,\"checkpoint\":\"\",\"reason\":\"bored\",\"wall_time\":1}",
+        "{\"global_step\":1,\"checkpoint\":\"\",\"reason\":\"max_steps\",\"wall_time\":1e300}",
+        "{\"global_step\":1,\"checkpoint\":\"\",\"reason\":\"max_steps\",\"wall_time\":1,\"run\":-1}",
+        "{\"global_step\":1,\"checkpoint\":\"\",\"reason\":\"max_steps\",\"wall_time\":1,\"run\":null}",
+        "{\"global_step\":1,\"checkpoint\":\"\",\"reason\":\"max_steps\",\"wall_time\":1,\"shoal_run\":7}",
+        "{\"global_step\":1,\"checkpoint\":7,\"reason\":\"max_steps\",\"wall_time\":1}"}) {
     EXPECT_TRUE(fails_with(decode_end_mark(text), ErrorKind::kDataLoss, "")) << text;
   }
 }

@@ -67,11 +67,20 @@ TEST_F(CheckpointCommand, ListsTheRetainedOnes) {
 
 TEST_F(CheckpointCommand, ListShowsTheEndMark) {
   save(20);
-  ASSERT_TRUE(checkpoint::write_end_mark(*storage, folder, {.global_step = 20, .checkpoint = "model.ckpt-20",
-                                                            .reason = checkpoint::EndReason::kInterrupted,
-                                                            .wall_time = WallTime(std::chrono::seconds(1'700'000'001))}));
-  EXPECT_EQ(shoal_program({"checkpoint", "list", folder}).json()["finished"],
-            (Json{{"global_step", 20}, {"checkpoint", "model.ckpt-20"}, {"reason", "interrupted"}, {"wall_time", 1700000001.0}}));
+  checkpoint::EndMark mark{.run = 2,
+                           .global_step = 20,
+                           .checkpoint = "model.ckpt-20",
+                           .reason = checkpoint::EndReason::kInterrupted,
+                           .wall_time = WallTime(std::chrono::seconds(1'700'000'001))};
+  ASSERT_TRUE(checkpoint::write_end_mark(*storage, folder, mark));
+  Json expected{
+      {"global_step", 20}, {"checkpoint", "model.ckpt-20"}, {"reason", "interrupted"}, {"wall_time", 1700000001.0}};
+  expected["run"] = 2;
+  expected["shoal_run"] = nullptr;
+  EXPECT_EQ(shoal_program({"checkpoint", "list", folder}).json()["finished"], expected);
+  mark.shoal_run = "night 7";
+  ASSERT_TRUE(checkpoint::write_end_mark(*storage, folder, mark));
+  EXPECT_EQ(shoal_program({"checkpoint", "list", folder}).json()["finished"]["shoal_run"], "night 7");
 }
 
 TEST_F(CheckpointCommand, ListsAnEmptyFolder) {

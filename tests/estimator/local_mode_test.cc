@@ -2,6 +2,9 @@
 #include "fixture.h"
 
 #include <algorithm>
+
+#include "local_evaluation.h"
+#include "loop_context.h"
 #include "shoal/estimator/exporter.h"
 
 namespace shoal::testing {
@@ -187,6 +190,59 @@ TEST_F(LocalMode, ListenerMayAskToStop) {
   EXPECT_THAT(evaluations(), ElementsAre(10, 20));
   EXPECT_THAT(calls, ElementsAre("begin", "before 0", "after 0 model.ckpt-0", "before 10", "after 10 model.ckpt-10",
                                  "before 20", "after 20 model.ckpt-20", "end 20"));
+}
+
+/// Does something to the folder behind the back of the run, when it has saved step 20.
+class Tampers final : public CheckpointListener {
+ public:
+  explicit Tampers(std::function<void(const std::string& folder)> tamper) : tamper_(std::move(tamper)) {}
+  bool after_save(RunContext& run, uint64_t step, const std::string&) override {
+    if (step == 20) tamper_(run.model_dir());
+    return false;
+  }
+
+ private:
+  std::function<void(const std::string& folder)> tamper_;
+};
+
+TEST_F(LocalMode, EvaluatesNothingButWhatItHasJustWritten) {  // CONTRACT LO-9
+  const auto refused_after = [this](std::function<void(const std::string& folder)> tamper) {
+    std::filesystem::remove_all(place.model_dir());
+    const auto listener = std::make_shared<Tampers>(std::move(tamper));
+    const std::string sentence =
+        refusal([&] { run({.max_steps = 40, .saving_listeners = {listener}}, {.throttle_secs = 0}); },
+                ErrorKind::kFailedPrecondition);
+    EXPECT_THAT(sentence, HasSubstr("model.ckpt-20 was just written as the newest checkpoint"));
+    EXPECT_THAT(evaluations(), ElementsAre(10));
+    return sentence;
+  };
+  const auto remove = [](const std::string& name) {
+    return [name](const std::string& folder) { std::filesystem::remove(folder + "/" + name); };
+  };
+  EXPECT_THAT(refused_after(remove("checkpoint")), HasSubstr("now there is none"));
+  EXPECT_THAT(refused_after(remove("model.ckpt-20.index")), HasSubstr("model.ckpt-20"));
+  EXPECT_THAT(refused_after([](const std::string& folder) { write_file(folder + "/checkpoint", "nonsense"); }),
+              HasSubstr("line 1"));
+  EXPECT_THAT(refused_after([](const std::string& folder) {  // evaluated already
+                write_file(folder + "/checkpoint", "model_checkpoint_path: \"model.ckpt-10\"\n");
+              }),
+              HasSubstr("now it is " + place.model_dir() + "/model.ckpt-10"));
+}
+
+TEST_F(LocalMode, AStepThatIsSavedAgainAfterARecoveryIsNotEvaluatedAgain) {  // CONTRACT LO-9
+  Estimator estimator = place.estimator(counting_model, {.save_checkpoints_steps = 10});
+  estimator.train(train_input, {.max_steps = 10});
+  const std::shared_ptr<Environment> env = make_call_environment(estimator.config());
+  const EvalSpec spec{.input_fn = eval_input, .throttle_secs = 0};
+  LocalEvaluation evaluation(*env, estimator, spec, 20);
+  LoopContext context(*env, nullptr);
+  const auto save = [&](uint64_t step) {
+    return evaluation.after_save(context, step, place.model_dir() + "/model.ckpt-" + std::to_string(step));
+  };
+  EXPECT_FALSE(save(0));
+  EXPECT_FALSE(save(10));
+  EXPECT_FALSE(save(10));  // what a run does that has lost its servers and got them back
+  EXPECT_THAT(evaluations(), ElementsAre(10));
 }
 
 TEST_F(LocalMode, NeedsCheckpoints) {

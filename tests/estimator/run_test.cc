@@ -219,6 +219,25 @@ TEST(Run, ReadsTheTokenFromTheEnvironmentOrAFile) {
   EXPECT_EQ(run_program({"--token-file", folder / "none"}).status, 2);
 }
 
+TEST(Run, KnowsItsRunFromTheEnvironment) {
+  std::string seen;
+  const auto look = [&](const RunConfig& config, const CommandLine&) { seen = config.host()->shoal_run; };
+  run_program({}, look);
+  EXPECT_EQ(seen, "");
+  setenv("SHOAL_RUN", "night 7", 1);
+  run_program({}, look);
+  EXPECT_EQ(seen, "night 7");
+  EXPECT_EQ(value_or_raise(process_host())->shoal_run, "night 7");  // a program without shoal::run()
+  for (const std::string& bad : {std::string("two\nlines"), std::string(201, 'x'), std::string("na\xC3\xAFve")}) {
+    setenv("SHOAL_RUN", bad.c_str(), 1);
+    const Outcome refused = run_program({}, look);
+    EXPECT_EQ(refused.status, 2);
+    EXPECT_THAT(refused.err, HasSubstr("error: SHOAL_RUN: must be at most 200 printable characters"));
+    EXPECT_EQ(process_host().error().kind(), ErrorKind::kInvalidArgument);
+  }
+  unsetenv("SHOAL_RUN");
+}
+
 TEST(Run, ReadsCertificatesFromTheirFolder) {
   const TemporaryFolder folder;
   EXPECT_THAT(run_program({"--tls-dir", folder / "none"}).err,

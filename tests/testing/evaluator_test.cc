@@ -1,6 +1,7 @@
 // The evaluator of CONTRACT 8.5 in virtual time: what it looks at, what it does not mind, and when it leaves.
 #include <gmock/gmock.h>
 
+#include "shoal/base/blocking.h"
 #include "shoal/checkpoint/directory.h"
 #include "shoal/testing/world.h"
 #include "small_job.h"
@@ -135,7 +136,8 @@ TEST(Evaluator, DoesNotObeyTheMarkOfAnEarlierRun) {  // CONTRACT JE-2
   for (const std::string& task : again.tasks()) EXPECT_EQ(again.exit_status(task), 0) << again.report();
   EXPECT_EQ(again.count_log("worker 0: training finished at global step 4"), 1u) << again.report();
   EXPECT_GE(again.count_log("evaluator 0: evaluation: accuracy"), 2u) << again.report();
-  EXPECT_EQ(again.count_log("was left by a run that ended at global step 2"), 2u) << again.report();
+  EXPECT_EQ(again.count_log("was left by a run that ended at global step 2"), 2u)
+      << again.report();  // not the server: it has company
 }
 
 TEST(Evaluator, LeavesWhereNoChiefComesAfterAll) {  // CONTRACT JE-2
@@ -152,6 +154,75 @@ TEST(Evaluator, LeavesWhereNoChiefComesAfterAll) {  // CONTRACT JE-2
   ASSERT_TRUE(world.run()) << world.report();
   EXPECT_EQ(world.exit_status("evaluator 0"), 0) << world.report();
   EXPECT_NEAR(to_seconds(world.elapsed()), 110, 2);
+}
+
+TEST(Evaluator, WaitsForAChiefThatOnlyTheFolderCouldTellOf) {  // CONTRACT EV-13
+  RunConfigOptions config = in_shared_model(10);
+  config.ready_timeout_secs = 100;
+  World world({.seed = 1});
+  world.add_task("evaluator 0", kEvaluatorConfig, SmallJob{.max_steps = 20, .throttle_secs = 10}, config);
+  world.add_process("a", trains_to(20), config);
+  world.start_late("a", 2h);
+  world.run_for(2h - 1s);
+  EXPECT_TRUE(world.running("evaluator 0")) << world.report();
+  EXPECT_EQ(world.count_log("evaluation: missing"), 12u);  // one in ten minutes
+  ASSERT_TRUE(world.run()) << world.report();
+  EXPECT_EQ(world.exit_status("evaluator 0"), 0) << world.report();
+  EXPECT_NEAR(to_seconds(world.elapsed()), 7200, 20);
+}
+
+/// Evaluates 30 batches, each of which takes 3 s.
+Program evaluates_slowly(std::optional<int64_t> steps, std::optional<std::string> name = {}) {
+  class Slow final : public Hook {
+   public:
+    void after_step(RunContext& run, const StepValues&) override { value_or_raise(block_until(run.env(), run.now() + 3s)); }
+  };
+  return [=](RunConfig config) {
+    const Estimator estimator(small_model, std::move(config));
+    (void)estimator.evaluate([] { return small_data(240, 2).batch(8); },
+                             {.steps = steps, .hooks = {std::make_shared<Slow>()}, .name = name});
+  };
+}
+
+TEST(Evaluation, SaysEveryTenSecondsHowFarItIs) {  // CONTRACT EST-9
+  World world;
+  world.add_process("a", evaluates_slowly(30), in_shared_model());
+  ASSERT_TRUE(world.run()) << world.report();
+  for (int batch = 1; batch <= 30; ++batch) {  // at 12 s, 24 s, ...
+    EXPECT_EQ(world.count_log("evaluation: batch " + std::to_string(batch) + " of 30"), batch % 4 == 0 ? 1u : 0u)
+        << world.report();
+  }
+}
+
+TEST(Evaluation, SaysHowFarItIsWhereNobodyKnowsHowFarItGoes) {
+  World world;
+  world.add_process("a", evaluates_slowly({}, "train"), in_shared_model());
+  ASSERT_TRUE(world.run()) << world.report();
+  EXPECT_EQ(world.count_log("evaluation train: batch "), 7u) << world.report();
+  EXPECT_EQ(world.count_log("evaluation train: batch 28"), 1u);
+}
+
+TEST(Evaluation, OfAMomentSaysNothingBeforeItsResult) {
+  World world;
+  world.add_process("a", SmallJob{.max_steps = 20}, in_shared_model(10));
+  ASSERT_TRUE(world.run()) << world.report();
+  EXPECT_EQ(world.count_log("batch 1 of"), 0u) << world.report();
+  EXPECT_EQ(world.count_log("evaluation: accuracy"), 2u);
+}
+
+TEST(Evaluation, LogsBatchesForWhoReadsAll) {  // CONTRACT EST-9
+  for (const auto& [steps, lines] : std::map<int64_t, size_t>{{19, 19}, {20, 10}, {30, 10}}) {
+    World world({.log_level = LogLevel::kDebug});
+    world.add_process(
+        "a",
+        [steps = steps](RunConfig config) {
+          const Estimator estimator(small_model, std::move(config));
+          (void)estimator.evaluate([] { return small_data(240, 2).batch(8); }, {.steps = steps});
+        },
+        in_shared_model());
+    ASSERT_TRUE(world.run()) << world.report();
+    EXPECT_EQ(world.count_log(" of " + std::to_string(steps)), lines) << world.report();
+  }
 }
 
 TEST(Throttle, LocalEvaluationsAreAtItsPace) {  // CONTRACT LO-6

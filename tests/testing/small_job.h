@@ -39,12 +39,17 @@ struct SmallJob {
   int64_t start_delay_secs = 0;
   std::vector<std::shared_ptr<Exporter>> exporters = {};
   std::vector<std::shared_ptr<CheckpointListener>> listeners = {};
+  std::shared_ptr<EvalListener> eval_listener = nullptr;
 
   void operator()(RunConfig config) const {
     const InputFn training = [passes = passes] { return passes > 0 ? small_data(64, 1).repeat(passes).batch(8) : training_data(); };
     Estimator estimator(small_model, std::move(config));
     train_and_evaluate(estimator, {.input_fn = training, .max_steps = max_steps, .saving_listeners = listeners},
-                       {.input_fn = test_data, .throttle_secs = throttle_secs, .start_delay_secs = start_delay_secs, .exporters = exporters});
+                       {.input_fn = test_data,
+                        .throttle_secs = throttle_secs,
+                        .start_delay_secs = start_delay_secs,
+                        .exporters = exporters,
+                        .listener = eval_listener});
   }
 };
 

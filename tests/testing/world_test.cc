@@ -98,6 +98,64 @@ TEST(World, AServerThatWasLostTakesTheJobBack) {  // CONTRACT FA-4, GS-3
   EXPECT_EQ(world.count_log("worker 0: global step goes back from "), 1u);
 }
 
+/// Where the global step fell for a trainer, from what to what.
+class Falls final : public cluster::Witness {
+ public:
+  void stepped(int trainer, uint64_t step) override {
+    uint64_t& before = steps_[trainer];
+    if (step < before) falls[trainer].push_back(" from " + std::to_string(before) + " to " + std::to_string(step) + ":");
+    before = step;
+  }
+  std::map<int, std::vector<std::string>> falls;
+
+ private:
+  std::map<int, uint64_t> steps_;
+};
+
+TEST(World, TheGlobalStepFallsOnlyWithALostServerAndALineSaysSo) {  // CONTRACT GS-3
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    const auto witness = std::make_shared<Falls>();
+    World world({.seed = seed, .witness = witness});
+    world.add_cluster("ps:2,worker:1", SmallJob{}, every_steps(20));
+    std::string to;
+    world.at_step(30 + seed, [&world, &to] {
+      to = " to " + std::to_string(newest_step(world)) + ":";
+      world.kill("ps 1");
+      world.after(1s, [&world] { world.start("ps 1"); });
+    });
+    ASSERT_TRUE(world.run()) << world.report();
+    for (const int trainer : {0, 1}) {
+      ASSERT_EQ(witness->falls[trainer].size(), 1u) << world.report();
+      const std::string fall = witness->falls[trainer][0];
+      EXPECT_TRUE(trainer != 0 || fall.ends_with(to)) << fall << to;  // a worker may come back some steps later
+      EXPECT_EQ(world.count_log((trainer == 0 ? "chief 0" : "worker 0") + (": global step goes back" + fall)), 1u)
+          << fall << "\n"
+          << world.report();
+    }
+  }
+}
+
+TEST(World, TheGlobalStepNeverFallsWhereNoServerIsLost) {  // CONTRACT GS-3
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    const auto witness = std::make_shared<Falls>();
+    World world({.seed = seed, .witness = witness});
+    world.add_cluster("ps:2,worker:2", SmallJob{}, every_steps(20));
+    world.at_step(10 + seed, [&world] { world.network().reset("worker 0", "ps 1"); });
+    world.at_step(20 + seed, [&world] {
+      world.kill("worker 1");
+      world.after(1s, [&world] { world.start("worker 1"); });
+    });
+    world.at_step(30 + seed, [&world] {
+      world.kill("chief 0");
+      world.after(1s, [&world] { world.start("chief 0"); });
+    });
+    ASSERT_TRUE(world.run()) << world.report();
+    expect_all_well(world);
+    EXPECT_TRUE(witness->falls.empty()) << world.report();
+    EXPECT_EQ(world.count_log("global step goes back"), 0u);
+  }
+}
+
 TEST(World, AFrozenWorkerKeepsNobodyWaiting) {
   World world({.seed = 2});
   world.add_cluster("ps:1,worker:1", SmallJob{}, every_steps(20));
@@ -201,6 +259,15 @@ TEST(World, WorkersStartLateWhereTheyAreTold) {  // CONTRACT WO-2
       EXPECT_NEAR(to_seconds(witness->first.at(workers[i] + 1)), delays[i], 2) << "worker " << workers[i] << " of at most " << most;
     }
   }
+}
+
+TEST(World, WorkersDoNotWaitUnlessTheyAreTold) {  // CONTRACT WO-2
+  World world({.seed = 2});
+  world.add_cluster("ps:1,worker:2", SmallJob{}, every_steps(20));
+  ASSERT_TRUE(world.run()) << world.report();
+  expect_all_well(world);
+  EXPECT_EQ(world.count_log("before the first batch, so that workers start one by one"), 0u) << world.report();
+  EXPECT_LT(world.elapsed(), 5s);
 }
 
 TEST(World, SaysWhichTaskDoesNotExist) {

@@ -31,13 +31,21 @@ std::string_view to_string(EndReason reason) {
 
 std::string encode_end_mark(const EndMark& mark) {
   const double wall_time = double(mark.wall_time.time_since_epoch() / std::chrono::microseconds(1)) / 1e6;
-  return "{\"global_step\":" + std::to_string(mark.global_step) + ",\"checkpoint\":" + json_string(mark.checkpoint) +
-         ",\"reason\":\"" + std::string(to_string(mark.reason)) + "\",\"wall_time\":" + Json(wall_time).dump() + "}\n";
+  const std::string launched = mark.shoal_run.empty() ? "" : ",\"shoal_run\":" + json_string(mark.shoal_run);
+  return "{\"run\":" + std::to_string(mark.run) + ",\"global_step\":" + std::to_string(mark.global_step) +
+         ",\"checkpoint\":" + json_string(mark.checkpoint) + ",\"reason\":\"" + std::string(to_string(mark.reason)) +
+         "\",\"wall_time\":" + Json(wall_time).dump() + launched + "}\n";
 }
 
 Result<EndMark> decode_end_mark(std::string_view text) {
   SHOAL_TRY(const Json json, parse_object(text));
   EndMark mark;
+  if (json.contains("run")) {
+    SHOAL_TRY(mark.run, int_field(json, "run"));
+  }
+  if (json.contains("shoal_run")) {
+    SHOAL_TRY(mark.shoal_run, string_field(json, "shoal_run"));
+  }
   SHOAL_TRY(mark.global_step, int_field(json, "global_step"));
   SHOAL_TRY(mark.checkpoint, string_field(json, "checkpoint"));
   SHOAL_TRY(const std::string reason, string_field(json, "reason"));

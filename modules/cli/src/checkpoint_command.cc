@@ -38,7 +38,9 @@ Result<int> list_checkpoints(Context& context, const std::string& folder, checkp
     json["finished"] = {{"global_step", mark->global_step},
                         {"checkpoint", mark->checkpoint},
                         {"reason", std::string(checkpoint::to_string(mark->reason))},
-                        {"wall_time", unix_seconds(mark->wall_time)}};
+                        {"wall_time", unix_seconds(mark->wall_time)},
+                        {"run", mark->run},
+                        {"shoal_run", mark->shoal_run.empty() ? Json(nullptr) : Json(mark->shoal_run)}};
   }
   print_line(context.out, json);
   return all_intact ? 0 : exit_status(ErrorKind::kDataLoss);

@@ -23,6 +23,8 @@ constexpr auto kPullParked = std::chrono::seconds(5);   // then "not_ready", so 
 constexpr auto kReplyTimeout = std::chrono::seconds(60);
 constexpr auto kFarewell = std::chrono::seconds(20);    // for the last messages after the end (CONTRACT FA-12)
 constexpr auto kDeserted = std::chrono::seconds(2);     // interrupted, and nobody is connected: nobody will end the job
+constexpr auto kOrphaned = std::chrono::seconds(60);    // a chief that was killed is back by then, where one comes back
+constexpr auto kAskForTheEnd = std::chrono::seconds(1);
 constexpr auto kResidualPatience = std::chrono::seconds(10);  // without any part of one
 constexpr auto kResidualsParked = std::chrono::seconds(20);   // then "more", so that the chief does not take us for dead
 constexpr auto kAcceptPause = std::chrono::milliseconds(100);
@@ -51,6 +53,9 @@ class Server {
   Task<Result<void>> serve_session(std::unique_ptr<Connection> connection);
   Task<Result<void>> converse(Session& session);
   Task<Result<void>> supervise();
+  Duration orphaned_after() const;
+  bool orphaned() const;
+  Task<bool> asks_job_ended();
   Result<void> check(Session& session);
   SteadyTime chief_heard() const;
   Result<void> admit(Session& session);
@@ -85,6 +90,7 @@ class Server {
   std::vector<Session*> sessions_;
   bool closing_ = false;
   ChiefSeat chief_;
+  bool ended_before_ = false;  // by job_ended: nobody came to say so
   int trainer_connections_ = 0;
   uint64_t accepted_ = 0;  // connections
   SteadyTime lonely_since_;
@@ -112,7 +118,8 @@ Task<Result<void>> Server::run() {
   static_cast<void>(joined);  // connections end with errors of their own, which are logged there
   if (outcome) {
     const LogLevel level = state_.end().failed ? LogLevel::kWarning : LogLevel::kInfo;
-    env_.log().log(level, sentence(state_.end()) + "; the parameter server returns");
+    const std::string end = ended_before_ ? "the job has ended, and nobody is here" : sentence(state_.end());
+    env_.log().log(level, end + "; the parameter server returns");
   }
   co_return outcome;
 }
@@ -155,6 +162,8 @@ Task<Result<void>> Server::accept_loop() {
 Task<Result<void>> Server::supervise() {
   std::optional<SteadyTime> farewell, interrupted;  // until when
   for (;;) {
+    ended_before_ = co_await asks_job_ended();
+    if (ended_before_) co_return Result<void>{};
     const SteadyTime now = env_.now();
     const bool lonely = trainer_connections_ == 0;
     SteadyTime next = lonely ? lonely_since_ + options_.ready_timeout : now + options_.ready_timeout;
@@ -175,9 +184,30 @@ Task<Result<void>> Server::supervise() {
       co_return deadline_exceeded("waiting for chief or workers: none was connected for " +
                                   std::to_string(int64_t(to_seconds(options_.ready_timeout))) + " s");
     }
+    if (lonely && options_.job_ended) {
+      const SteadyTime ask = std::max(lonely_since_ + orphaned_after(), env_.after(kAskForTheEnd));
+      next = std::min(next, ask);
+    }
     Result<void> woken = co_await changed_->wait("the end of the job", next);
     if (!woken && woken.error().kind() == ErrorKind::kCancelled) co_return std::move(woken).error();
   }
+}
+
+Duration Server::orphaned_after() const { return std::min<Duration>(kOrphaned, options_.ready_timeout / 2); }
+
+bool Server::orphaned() const {
+  if (!options_.job_ended || state_.phase() == Phase::kFinished || env_.interrupted().stop_requested()) return false;
+  return trainer_connections_ == 0 && env_.now() >= lonely_since_ + orphaned_after();
+}
+
+/// False also where somebody connects while we ask.
+Task<bool> Server::asks_job_ended() {
+  if (!orphaned()) co_return false;
+  bool ended = false;
+  Work ask = [this, &ended] { ended = options_.job_ended(); };
+  const Result<void> asked = co_await env_.offload(std::move(ask));
+  if (!asked || !ended) co_return false;
+  co_return orphaned();
 }
 
 Task<Result<void>> Server::serve(std::unique_ptr<Connection> connection) {

@@ -30,6 +30,22 @@ Result<void> Evaluating::evaluate(Environment& env, const std::string& prefix) {
   return {};
 }
 
+Result<bool> Evaluating::may_look(Logger& log) {
+  if (!spec_.listener) return true;
+  SHOAL_TRY(const bool yes, call_user("listener before_eval", [&] { return spec_.listener->before_eval(); }));
+  if (!yes) log.info("evaluation ends: the listener asked for it before a look");
+  return yes;
+}
+
+Result<bool> Evaluating::may_go_on(Logger& log, EvalStatus status) {
+  if (!spec_.listener) return true;
+  EvalLook look{.status = status, .checkpoint_path = {}, .metrics = {}};
+  if (status == EvalStatus::kEvaluated) look = {status, last_prefix_.value(), metrics_.value()};
+  SHOAL_TRY(const bool yes, call_user("listener after_eval", [&] { return spec_.listener->after_eval(look); }));
+  if (!yes) log.info("evaluation ends: the listener asked for it after a look");
+  return yes;
+}
+
 /// Of a process before this one, whose exporters may not all write again.
 void Evaluating::sweep_exports(Environment& env) const {
   for (const auto& exporter : spec_.exporters) sweep_leftovers(env, export_folder(*exporter), {kUnfinishedExport});

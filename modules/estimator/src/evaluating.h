@@ -6,6 +6,7 @@
 
 #include "shoal/base/environment.h"
 #include "shoal/estimator/estimator.h"
+#include "shoal/estimator/eval_listener.h"
 #include "shoal/estimator/eval_spec.h"
 
 namespace shoal {
@@ -17,6 +18,10 @@ class Evaluating {
 
   /// Evaluates the checkpoint at `prefix`, then calls the exporters. On the compute thread.
   Result<void> evaluate(Environment& env, const std::string& prefix);
+  /// Whether the listener, if there is one, lets the next look happen, and evaluation go on after it (CONTRACT EV-15).
+  /// False is told in the log.
+  Result<bool> may_look(Logger& log);
+  Result<bool> may_go_on(Logger& log, EvalStatus status);
   /// CONTRACT EX-10: says which final exporters never fired.
   void warn_about_final_exporters(Logger& log) const;
 

@@ -11,12 +11,16 @@
 namespace shoal {
 namespace {
 
+constexpr auto kNoteEvery = std::chrono::seconds(10);
+
 /// The batches of one evaluation and what they add up to.
 class EvaluationRun {
  public:
-  EvaluationRun(Environment& env, const TaskHost* host, BuiltModel& model, data::Iterator& input,
+  /// `title` begins its log lines.
+  EvaluationRun(Environment& env, std::string title, const TaskHost* host, BuiltModel& model, data::Iterator& input,
                 LoadedVariables variables, std::vector<std::shared_ptr<Hook>> hooks)
       : env_(env),
+        title_(std::move(title)),
         model_(model),
         input_(input),
         variables_(std::move(variables)),
@@ -32,6 +36,7 @@ class EvaluationRun {
   void note_progress(std::optional<int64_t> steps);
 
   Environment& env_;
+  const std::string title_;
   BuiltModel& model_;
   data::Iterator& input_;
   LoadedVariables variables_;
@@ -43,6 +48,7 @@ class EvaluationRun {
   std::vector<TensorView> metric_inputs_;
   double loss_sum_ = 0;
   int64_t batches_ = 0;
+  SteadyTime next_note_{};
 };
 
 Result<void> EvaluationRun::prepare(uint64_t global_step, const std::string& model_dir) {
@@ -68,6 +74,7 @@ Result<void> EvaluationRun::prepare(uint64_t global_step, const std::string& mod
 Result<void> EvaluationRun::run(std::optional<int64_t> steps, std::optional<data::Batch> first) {
   data::Batch batch;
   bool more = first.has_value();
+  next_note_ = env_.after(kNoteEvery);
   if (first) batch = std::move(*first);
   while (more && (!steps || batches_ < *steps)) {
     SHOAL_TRY_VOID(one_batch(batch));
@@ -113,12 +120,14 @@ Result<void> EvaluationRun::one_batch(data::Batch& batch) {
   return {};
 }
 
+/// CONTRACT EST-9, for those who read all; and every ten seconds for those who wait for a long evaluation.
 void EvaluationRun::note_progress(std::optional<int64_t> steps) {
-  if (!steps) return;
-  const int64_t every = *steps < 20 ? 1 : *steps / 10;
-  if (batches_ % every == 0) {
-    env_.log().debug("evaluation: batch " + std::to_string(batches_) + " of " + std::to_string(*steps));
-  }
+  const bool for_all = env_.now() >= next_note_;
+  const int64_t every = steps.value_or(0) < 20 ? 1 : *steps / 10;
+  if (!for_all && (!steps || batches_ % every != 0)) return;
+  if (for_all) next_note_ = env_.after(kNoteEvery);
+  const std::string of = steps ? " of " + std::to_string(*steps) : "";
+  env_.log().log(for_all ? LogLevel::kInfo : LogLevel::kDebug, title_ + ": batch " + std::to_string(batches_) + of);
 }
 
 Metrics EvaluationRun::results(uint64_t global_step) const {
@@ -251,12 +260,14 @@ Result<Metrics> run_evaluation(Environment& env, const Estimator& estimator, con
   std::vector<std::shared_ptr<Hook>> hooks = options.hooks;
   hooks.insert(hooks.end(), model->spec().evaluation_hooks.begin(), model->spec().evaluation_hooks.end());
   SHOAL_TRY(LoadedVariables variables, LoadedVariables::load(env, model->graph(), reader.get()));
-  EvaluationRun run(env, estimator.config().host().get(), *model, *input.iterator, std::move(variables), std::move(hooks));
+  const std::string title = "evaluation" + (options.name ? " " + *options.name : "");
+  EvaluationRun run(env, title, estimator.config().host().get(), *model, *input.iterator, std::move(variables),
+                    std::move(hooks));
   SHOAL_TRY_VOID(run.prepare(step, estimator.model_dir()));
   SHOAL_TRY_VOID(run.run(options.steps, std::move(first)));
   Metrics metrics = run.results(step);
   SHOAL_TRY_VOID(write_results(env, estimator.eval_dir(options.name), metrics, reader ? reader->prefix() : ""));
-  env.log().info("evaluation" + (options.name ? " " + *options.name : "") + ": " + describe(metrics));
+  env.log().info(title + ": " + describe(metrics));
   return metrics;
 }
 

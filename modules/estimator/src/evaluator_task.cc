@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "end_of_job.h"
 #include "shoal/checkpoint/directory.h"
 
 namespace shoal {
@@ -30,15 +31,18 @@ class RareNote {
 class EvaluatorTask {
  public:
   EvaluatorTask(Environment& env, const EvaluatorOptions& options)
-      : env_(env), options_(options), evaluating_(options.estimator, options.spec, options.max_steps), started_(env.now()) {}
+      : env_(env),
+        options_(options),
+        evaluating_(options.estimator, options.spec, options.max_steps),
+        end_of_job_(env, options.estimator, options.max_steps, EndOfJob::NewMarks::kObeyed) {}
   Task<Result<std::optional<Metrics>>> run();
 
  private:
   Result<void> look();
-  Result<void> evaluate(const std::string& prefix);
-  Result<void> strike(const std::string& damaged, const Error& error);
+  Result<EvalStatus> look_for_checkpoint();
+  Result<EvalStatus> evaluate(const std::string& prefix);
+  Result<EvalStatus> strike(const std::string& damaged, const Error& error);
   Result<bool> read_mark();
-  bool obeys(const checkpoint::EndMark& mark);
   void warn_of_polling();
   Result<void> check_lost_end();
   bool finished() const;
@@ -47,12 +51,11 @@ class EvaluatorTask {
   Environment& env_;
   const EvaluatorOptions& options_;
   Evaluating evaluating_;
-  const SteadyTime started_;
+  EndOfJob end_of_job_;
   std::optional<checkpoint::EndMark> mark_;
-  std::optional<checkpoint::EndMark> mark_at_start_;
-  bool looked_for_mark_ = false;
   RareNote missing_note_, not_new_note_, poll_note_, lost_note_;
   int looks_after_end_ = 0;
+  bool told_to_end_ = false;  // by the listener
   std::string damaged_;  // the newest one, as far as it is known
   int damaged_count_ = 0;
 };
@@ -66,12 +69,13 @@ Task<Result<std::optional<Metrics>>> EvaluatorTask::run() {
     Work work = [this, &looked] { looked = look(); };
     SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(work)));
     SHOAL_CO_TRY_VOID(std::move(looked));
-    if (finished()) break;
+    if (told_to_end_ || finished()) break;
     SHOAL_CO_TRY_VOID(check_lost_end());
     const SteadyTime next = mark_ ? env_.after(kAfterTheEnd) : std::max(started + throttle, env_.after(kPollEvery));
     SHOAL_CO_TRY_VOID(co_await wait_until(next));
   }
-  if (!evaluating_.last_prefix()) env_.log().warning("evaluation: the job ended and nothing was ever evaluated");
+  if (!evaluating_.last_prefix() && !told_to_end_)
+    env_.log().warning("evaluation: the job ended and nothing was ever evaluated");
   evaluating_.warn_about_final_exporters(env_.log());
   co_return evaluating_.metrics();
 }
@@ -84,8 +88,17 @@ Result<void> EvaluatorTask::check_lost_end() {
                    ", which is not the newest one that can be found there; was the folder changed by hand?");
 }
 
-/// One look: status missing, not new, or evaluated.
 Result<void> EvaluatorTask::look() {
+  SHOAL_TRY(bool go_on, evaluating_.may_look(env_.log()));
+  if (go_on) {
+    SHOAL_TRY(const EvalStatus status, look_for_checkpoint());
+    SHOAL_TRY(go_on, evaluating_.may_go_on(env_.log(), status));
+  }
+  told_to_end_ = !go_on;
+  return {};
+}
+
+Result<EvalStatus> EvaluatorTask::look_for_checkpoint() {
   SHOAL_TRY_VOID(read_mark());
   auto newest = checkpoint::latest(env_.storage(), options_.estimator.model_dir());
   if (!newest && newest.error().kind() == ErrorKind::kDataLoss) {
@@ -101,12 +114,12 @@ Result<void> EvaluatorTask::look() {
       env_.log().info("evaluation: missing, there is no checkpoint in " + options_.estimator.model_dir() + " yet");
     }
     warn_of_polling();
-    return {};
+    return EvalStatus::kMissing;
   }
   if (**newest == evaluating_.last_prefix()) {
     if (not_new_note_.due(env_.now())) env_.log().info("evaluation: not new, " + **newest + " is evaluated already");
     warn_of_polling();
-    return {};
+    return EvalStatus::kNotNew;
   }
   return evaluate(**newest);
 }
@@ -118,54 +131,38 @@ void EvaluatorTask::warn_of_polling() {
 }
 
 /// All of it is read before it is used, once: an evaluation alone would not notice damage in what it does not need.
-Result<void> EvaluatorTask::evaluate(const std::string& prefix) {
+Result<EvalStatus> EvaluatorTask::evaluate(const std::string& prefix) {
   Result<void> evaluated = checkpoint::verify(env_.storage(), prefix);
   if (evaluated) evaluated = evaluating_.evaluate(env_, prefix);
   if (evaluated) {
     missing_note_.reset();
     not_new_note_.reset();
-    return {};
+    return EvalStatus::kEvaluated;
   }
   const Error& error = evaluated.error();
   // Collected while it was evaluated, or before an exporter read it again (whose error says so in its own words).
   if (error.kind() == ErrorKind::kNotFound && !env_.storage().exists(prefix + ".index")) {
     env_.sometimes("evaluator.checkpoint_gone");
     env_.log().info("evaluation: checkpoint " + prefix + " was deleted meanwhile; looking again");
-    return {};
+    return EvalStatus::kMissing;
   }
   if (error.kind() == ErrorKind::kDataLoss && !error.cause()) return strike(prefix, error);
-  return evaluated;
+  return error;
 }
 
 /// CONTRACT EV-9: damage may be a write that is under way; three times the same is none.
-Result<void> EvaluatorTask::strike(const std::string& damaged, const Error& error) {
+Result<EvalStatus> EvaluatorTask::strike(const std::string& damaged, const Error& error) {
   damaged_count_ = damaged == damaged_ ? damaged_count_ + 1 : 1;
   damaged_ = damaged;
   env_.sometimes("evaluator.damaged_checkpoint");
   env_.log().error("evaluation: " + error.message());
-  return damaged_count_ < kDamagedMax ? Result<void>() : Result<void>(error);
+  if (damaged_count_ >= kDamagedMax) return error;
+  return EvalStatus::kMissing;
 }
 
 Result<bool> EvaluatorTask::read_mark() {
-  SHOAL_TRY(mark_, checkpoint::read_end_mark(env_.storage(), options_.estimator.model_dir()));
-  if (!looked_for_mark_) mark_at_start_ = mark_;
-  looked_for_mark_ = true;
-  if (mark_ && !obeys(*mark_)) mark_.reset();
+  SHOAL_TRY(mark_, end_of_job_.look());
   return mark_.has_value();
-}
-
-/// A mark that was there from the start is of an earlier run (CONTRACT JE-2), unless nothing was left to do after that. Where
-/// no chief comes to remove it, it is obeyed in the end.
-bool EvaluatorTask::obeys(const checkpoint::EndMark& mark) {
-  if (!mark_at_start_ || !(mark == *mark_at_start_)) return true;
-  if (options_.max_steps && mark.global_step >= *options_.max_steps) return true;
-  const Duration patience = seconds_to_duration(options_.estimator.config().ready_timeout_secs());
-  if (env_.now() - started_ >= patience) return true;
-  env_.log().warning_once("old mark", "waiting for the chief: " + options_.estimator.model_dir() +
-                                          " was left by a run that ended at global step " +
-                                          std::to_string(mark.global_step) + "; without a chief this task ends in " +
-                                          std::to_string(int64_t(to_seconds(patience))) + " s");
-  return false;
 }
 
 bool EvaluatorTask::finished() const {

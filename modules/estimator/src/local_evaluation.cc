@@ -1,5 +1,7 @@
 #include "local_evaluation.h"
 
+#include "shoal/checkpoint/directory.h"
+
 namespace shoal {
 
 bool LocalEvaluation::after_save(RunContext& context, uint64_t step, const std::string& prefix) {
@@ -8,6 +10,8 @@ bool LocalEvaluation::after_save(RunContext& context, uint64_t step, const std::
     first_step_ = step;
     return false;
   }
+  told_to_end_ = !value_or_raise(evaluating_.may_look(env_.log()));
+  if (told_to_end_) return true;
   if (last_started_ && env_.now() - *last_started_ < throttle_) {
     const bool last = context.stop_requested() || (max_steps_ && step >= uint64_t(*max_steps_));
     if (last) return false;  // end() evaluates it
@@ -17,20 +21,33 @@ bool LocalEvaluation::after_save(RunContext& context, uint64_t step, const std::
     return false;
   }
   evaluate(step);
-  return false;
+  return told_to_end_;
 }
 
 void LocalEvaluation::end(RunContext&, uint64_t step) {
-  if (last_step_ == step) return;
+  if (last_step_ == step || told_to_end_) return;
+  if (!value_or_raise(evaluating_.may_look(env_.log()))) return;
   if (skipped_step_ == step) env_.log().info("evaluation of " + newest_prefix_ + " after all: training has ended with it");
   evaluate(step);
 }
 
+/// CONTRACT LO-9: what is evaluated is what was just written, whatever others do in the folder.
+Result<void> LocalEvaluation::check_newest() {
+  const auto newest = checkpoint::latest(env_.storage(), model_dir_);
+  if (newest && *newest == newest_prefix_) return {};
+  if (!newest && newest.error().kind() == ErrorKind::kUnavailable) return newest.error();
+  const std::string found = !newest ? newest.error().message() : *newest ? "now it is " + **newest : "now there is none";
+  return failed_precondition("evaluation: " + newest_prefix_ + " was just written as the newest checkpoint, but " + found +
+                             "; does another process write or delete in " + model_dir_ + "?");
+}
+
 void LocalEvaluation::evaluate(uint64_t step) {
   if (last_step_ == step) return;  // saved again after a recovery
+  value_or_raise(check_newest());
   last_started_ = env_.now();
   value_or_raise(evaluating_.evaluate(env_, newest_prefix_));
   last_step_ = step;
+  told_to_end_ = !value_or_raise(evaluating_.may_go_on(env_.log(), EvalStatus::kEvaluated));
 }
 
 }  // namespace shoal

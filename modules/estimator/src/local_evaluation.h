@@ -9,6 +9,7 @@ class LocalEvaluation final : public CheckpointListener {
  public:
   LocalEvaluation(Environment& env, const Estimator& estimator, const EvalSpec& spec, std::optional<int64_t> max_steps)
       : env_(env),
+        model_dir_(estimator.model_dir()),
         max_steps_(max_steps),
         evaluating_(estimator, spec, max_steps),
         throttle_(std::chrono::seconds(spec.throttle_secs)) {}
@@ -21,9 +22,11 @@ class LocalEvaluation final : public CheckpointListener {
   const Evaluating& evaluating() const { return evaluating_; }
 
  private:
+  Result<void> check_newest();
   void evaluate(uint64_t step);
 
   Environment& env_;
+  const std::string model_dir_;
   std::optional<int64_t> max_steps_;
   Evaluating evaluating_;
   Duration throttle_;
@@ -32,6 +35,7 @@ class LocalEvaluation final : public CheckpointListener {
   std::optional<SteadyTime> last_started_;
   std::optional<uint64_t> last_step_;
   std::optional<uint64_t> skipped_step_;  // the newest one that the throttle kept from being evaluated
+  bool told_to_end_ = false;              // by the listener
 };
 
 }  // namespace shoal

@@ -305,7 +305,10 @@ int run_program(int argc, const char* const* argv, const ProgramInfo& program, A
       {.token = {.file = parsed.token_file, .text = cluster::process_getenv("SHOAL_TOKEN")}, .tls_dir = parsed.tls_dir},
       std::chrono::system_clock::now());
   if (!credential) return print_error(credential.error());
+  auto shoal_run = process_shoal_run();
+  if (!shoal_run) return print_error(shoal_run.error());
   TaskHost host;
+  host.shoal_run = std::move(*shoal_run);
   host.credential = std::move(*credential);
   host.bind = parsed.bind;
   host.handle_signals = true;

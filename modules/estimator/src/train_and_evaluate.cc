@@ -1,5 +1,6 @@
 #include "shoal/estimator/train_and_evaluate.h"
 
+#include "end_of_job.h"
 #include "evaluating.h"
 #include "evaluator_task.h"
 #include "local_evaluation.h"
@@ -84,6 +85,13 @@ void run_ps(Environment& env, const Call& call) {
                                           .trainers = call.config().num_trainers(),
                                           .ready_timeout = seconds_to_duration(call.config().ready_timeout_secs()),
                                           .witness = host_of(call.config()).witness};
+  EndOfJob end_of_job(env, call.estimator, call.train.max_steps, EndOfJob::NewMarks::kDoubted);
+  if (!call.estimator.model_dir().empty()) {
+    options.job_ended = [&end_of_job] {
+      const auto mark = end_of_job.look();
+      return mark && *mark;
+    };
+  }
   value_or_raise(env.run(cluster::run_parameter_server(env, std::move(options))));
   TaskReport report;
   report.task = call.config().task().name();

@@ -12,7 +12,6 @@ constexpr auto kGoneBefore = std::chrono::seconds(15);   // for servers that an 
 constexpr auto kShowUp = std::chrono::minutes(10);       // from the chief's start: a worker not seen by then is missing
 constexpr auto kLostGrace = std::chrono::seconds(60);    // for a lost worker to come back, at the end of the chief's input
 constexpr auto kNoteEvery = std::chrono::seconds(10);
-constexpr auto kBeforeGivingUp = std::chrono::seconds(2);  // an old mark is obeyed rather than a server's absence reported
 
 }  // namespace
 
@@ -29,27 +28,23 @@ std::string TrainTask::last_checkpoint() const {
 
 Result<void> TrainTask::remember_end() {
   if (!leads() || !request_.write_end_mark) return {};
-  return checkpoint::write_end_mark(env_.storage(), request_.estimator.model_dir(),
-                                    {.global_step = int64_t(end_.global_step),
-                                     .checkpoint = last_checkpoint(),
-                                     .reason = end_.reason,
-                                     .wall_time = env_.wall_now()});
+  return write_mark(end_.global_step, last_checkpoint());
 }
 
-/// Asked by a worker while servers cannot be reached (CONTRACT WO-4). A mark that was there from the start is of an earlier
-/// run (CONTRACT JE-2), unless nothing was left to do after that; where no chief comes to remove it, it is obeyed in the end.
+Result<void> TrainTask::write_mark(uint64_t global_step, std::string checkpoint) {
+  return checkpoint::write_end_mark(env_.storage(), request_.estimator.model_dir(),
+                                    {.run = run_,
+                                     .global_step = int64_t(global_step),
+                                     .checkpoint = std::move(checkpoint),
+                                     .reason = end_.reason,
+                                     .wall_time = env_.wall_now(),
+                                     .shoal_run = host_of(config_).shoal_run});
+}
+
+/// Asked by a worker while servers cannot be reached (CONTRACT WO-4).
 bool TrainTask::job_has_ended() {
-  const auto mark = checkpoint::read_end_mark(env_.storage(), request_.estimator.model_dir());
-  if (!mark || !*mark) return false;
-  if (!(mark_at_start_ && **mark == *mark_at_start_)) return true;
-  if (max_steps_ && (*mark)->global_step >= *max_steps_) return true;
-  const Duration patience = seconds_to_duration(config_.ready_timeout_secs());
-  if (env_.now() - started_ >= patience - std::min<Duration>(kBeforeGivingUp, patience / 2)) return true;
-  env_.log().warning_once("old mark", "waiting for the chief: " + request_.estimator.model_dir() +
-                                          " was left by a run that ended at global step " + std::to_string((*mark)->global_step) +
-                                          "; without a chief this task ends in " +
-                                          std::to_string(int64_t(to_seconds(patience))) + " s");
-  return false;
+  const auto mark = end_of_job_.look();
+  return mark && *mark;
 }
 
 /// How long the chief waits for workers that `status` shows while nothing happens; nothing: there is nobody to wait for.
@@ -195,12 +190,11 @@ Task<Result<TrainOutcome>> TrainTask::nothing_to_do() {
   env_.log().info("training finished before: the checkpoint is at global step " + std::to_string(step) +
                   ", max_steps is " + std::to_string(*max_steps_) + "; there is nothing to do");
   end_ = {step, 0, checkpoint::EndReason::kMaxSteps};
-  if (request_.write_end_mark && source_ && !mark_at_start_) {  // the mark of the run that ended stays as it is
+  // The mark of the run that ended stays as it is, unless it had to go before the checkpoint could be seen.
+  if (request_.write_end_mark && source_ && (!mark_at_start_ || run_begun_)) {
     Result<void> marked;
     Work mark = [&] {
-      marked = checkpoint::write_end_mark(env_.storage(), request_.estimator.model_dir(),
-                                          {.global_step = int64_t(step), .checkpoint = last_checkpoint(),
-                                           .reason = end_.reason, .wall_time = env_.wall_now()});
+      marked = write_mark(step, last_checkpoint());
     };
     SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(mark)));
     SHOAL_CO_TRY_VOID(std::move(marked));

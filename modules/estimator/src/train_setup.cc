@@ -5,6 +5,7 @@
 #include "leftovers.h"
 #include "shoal/base/durable_folder.h"
 #include "shoal/checkpoint/directory.h"
+#include "shoal/checkpoint/run_count.h"
 #include "shoal/cluster/identity.h"
 #include "shoal/cluster/local_store.h"
 #include "shoal/estimator/hooks.h"
@@ -30,12 +31,6 @@ Error unusable(const std::string& folder, std::string_view what, const Error& wh
   return Error(kind, "model_dir " + folder + " cannot be " + std::string(what) + ": " + why.message());
 }
 
-Result<void> remove_mark(Storage& storage, const std::string& folder) {
-  const Result<void> removed = checkpoint::remove_end_mark(storage, folder);
-  if (removed) return {};
-  return unusable(folder, "written", removed.error());
-}
-
 /// By the name of the newest checkpoint, without a look at it.
 bool listed_as_finished(Storage& storage, const std::string& folder, const std::optional<int64_t>& max_steps) {
   const Result<std::optional<checkpoint::PointerFile>> list = checkpoint::read_pointer(storage, folder);
@@ -48,28 +43,45 @@ bool listed_as_finished(Storage& storage, const std::string& folder, const std::
 Result<void> TrainTask::look_at_folder() {
   const std::string& folder = request_.estimator.model_dir();
   max_steps_ = request_.max_steps;
-  if (auto mark = checkpoint::read_end_mark(env_.storage(), folder)) mark_at_start_ = *mark;
   if (!leads()) {
+    static_cast<void>(end_of_job_.look());  // what is there already is of an earlier run; the rest is asked for later
     return {};
   }
+  if (auto mark = checkpoint::read_end_mark(env_.storage(), folder)) mark_at_start_ = *mark;
   Result<void> made = make_durable_folder(env_.storage(), folder);
   if (!made) return unusable(folder, "created or written", made.error());
   SHOAL_TRY(lock_, lock_model_dir(env_, folder));
   // Before checkpoints are read, which takes its time. A mark that will stand, since there is nothing to train, is left.
-  if (!listed_as_finished(env_.storage(), folder, max_steps_)) SHOAL_TRY_VOID(remove_mark(env_.storage(), folder));
-  sweep_leftovers(env_, folder, {"training_finished.tmp-", "graph.json.tmp-"});
+  if (!listed_as_finished(env_.storage(), folder, max_steps_)) SHOAL_TRY_VOID(begin_run());
+  sweep_leftovers(env_, folder, {"training_finished.tmp-", "training_run.tmp-", "graph.json.tmp-"});
   SHOAL_TRY_VOID(reopen_checkpoint());
   const uint64_t step = source_ ? source_->info().global_step : 0;
   if (source_) env_.log().info("restored from checkpoint " + source_->prefix() + " at global step " + std::to_string(step));
   if (request_.steps) max_steps_ = int64_t(step) + *request_.steps;
   finished_before_ = max_steps_ && step >= uint64_t(*max_steps_);
-  if (!finished_before_) SHOAL_TRY_VOID(remove_mark(env_.storage(), folder));  // the newest may have been damaged
+  if (!finished_before_) return begin_run();  // the newest may have been damaged
+  if (!run_begun_) {
+    SHOAL_TRY(run_, checkpoint::newest_run(env_.storage(), folder, warnings()));
+  }
   return {};
 }
 
+/// From here on it is another run, with a number of its own; the mark of the one before goes.
+Result<void> TrainTask::begin_run() {
+  if (std::exchange(run_begun_, true)) return {};
+  const std::string& folder = request_.estimator.model_dir();
+  Result<int64_t> run = checkpoint::begin_run(env_.storage(), folder, warnings());
+  if (!run) return unusable(folder, "written", run.error());
+  run_ = *run;
+  return {};
+}
+
+checkpoint::WarningSink TrainTask::warnings() {
+  return [this](const std::string& sentence) { env_.log().warning(sentence); };
+}
+
 Result<void> TrainTask::reopen_checkpoint() {
-  const auto warn = [this](const std::string& sentence) { env_.log().warning(sentence); };
-  SHOAL_TRY(auto reader, checkpoint::latest_intact(env_.storage(), request_.estimator.model_dir(), warn));
+  SHOAL_TRY(auto reader, checkpoint::latest_intact(env_.storage(), request_.estimator.model_dir(), warnings()));
   source_ = reader ? std::make_unique<CheckpointSource>(std::move(reader)) : nullptr;
   source_is_fresh_ = true;
   return {};

@@ -1,5 +1,6 @@
 #pragma once
 /// The parts of train_task(): what is set up (train_setup.cc), trained (train_task.cc) and brought to an end (train_end.cc).
+#include "end_of_job.h"
 #include "evaluation.h"
 #include "progress_hook.h"
 #include "shoal/monitor/event_writer.h"
@@ -19,7 +20,11 @@ inline bool is_permanent(const Error& error) {
 class TrainTask {
  public:
   TrainTask(Environment& env, const TrainRequest& request)
-      : env_(env), request_(request), config_(request.estimator.config()), context_(env, config_.host().get()) {}
+      : env_(env),
+        request_(request),
+        config_(request.estimator.config()),
+        context_(env, config_.host().get()),
+        end_of_job_(env, request.estimator, request.max_steps, EndOfJob::NewMarks::kObeyed) {}
   Task<Result<TrainOutcome>> run();
 
  private:
@@ -37,12 +42,15 @@ class TrainTask {
   Result<void> write_description();
   Result<void> finish_folder();
 
+  Result<void> begin_run();
+  checkpoint::WarningSink warnings();
   Result<bool> learn_types_elsewhere();
   Result<std::vector<cluster::VariableSpec>> variable_specs() const;
   Result<void> bind_program();
   Result<void> move_input(const std::optional<std::string>& position);
   Result<void> begin_input_anew();
   Result<void> remember_end();
+  Result<void> write_mark(uint64_t global_step, std::string checkpoint);
 
   Task<Result<cluster::Ready>> make_ready();
   Task<Result<cluster::Ready>> recover();
@@ -87,7 +95,10 @@ class TrainTask {
   std::unique_ptr<cluster::Store> store_;
   cluster::RemoteStore* remote_ = nullptr;
   LoopEnd end_;
-  std::optional<checkpoint::EndMark> mark_at_start_;
+  EndOfJob end_of_job_;                               // for a worker
+  std::optional<checkpoint::EndMark> mark_at_start_;  // for who leads
+  int64_t run_ = 0;  // number of this run; where nothing is left to train, of the newest one
+  bool run_begun_ = false;
   SteadyTime started_{};
   bool began_ = false;  // to train
 };

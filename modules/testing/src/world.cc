@@ -180,6 +180,7 @@ void World::start(std::string_view name) {
   host->environment = std::shared_ptr<Environment>(std::shared_ptr<void>(), task.env);
   host->insecure = true;  // its addresses are names, which mean nothing beyond this test
   host->witness = state.self;
+  host->shoal_run = task.shoal_run;
   host->measure_limits = limits_of_no_machine;
   task.running = state.world.start(*task.env, [&task, env = task.env, host = std::move(host)] {
     const auto variables = [&task](std::string_view variable) {
@@ -240,6 +241,8 @@ void World::thaw(std::string_view name) {
 void World::interrupt(std::string_view name) {
   if (running(name)) state_->world.interrupt(*state_->task(name).env);
 }
+
+void World::set_shoal_run(std::string_view name, std::string run) { state_->task(name).shoal_run = std::move(run); }
 
 void World::set_wall_clock(std::string_view name, Duration ahead, double drift) {
   WorldTask& task = state_->task(name);

@@ -15,6 +15,7 @@ namespace shoal::testing {
 struct WorldTask {
   std::string name;
   std::string tf_config;  // "": local mode
+  std::string shoal_run;
   Program program;
   RunConfigOptions config;
   Environment* env = nullptr;                     // of its last start; the VirtualWorld keeps it

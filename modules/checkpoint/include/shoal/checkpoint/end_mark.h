@@ -15,10 +15,13 @@ enum class EndReason : uint8_t { kMaxSteps, kEndOfInput, kStopRequested, kInterr
 std::string_view to_string(EndReason reason);
 
 struct EndMark {
+  int64_t run = 0;  ///< number of the run in this model_dir (run_count.h); 0: not known, as in marks of older versions
   int64_t global_step = 0;
   std::string checkpoint;  ///< name of the last one ("model.ckpt-200"); empty if checkpoints are off
   EndReason reason = EndReason::kMaxSteps;
   WallTime wall_time{};  ///< kept to the microsecond
+  /// What a launcher calls the run: SHOAL_RUN of the process that wrote the mark; empty if it has none.
+  std::string shoal_run = {};
   friend bool operator==(const EndMark&, const EndMark&) = default;
 };
 
@@ -29,8 +32,9 @@ Result<std::optional<EndMark>> read_end_mark(Storage& storage, const std::string
 /// Fine if there is none.
 Result<void> remove_end_mark(Storage& storage, const std::string& model_dir);
 
-/// JSON of one line: {"global_step":200,"checkpoint":"model.ckpt-200","reason":"max_steps","wall_time":1700000000.25}.
-/// Also what a chief sends to an evaluator that has no shared disk.
+/// JSON of one line:
+/// {"run":1,"global_step":200,"checkpoint":"model.ckpt-200","reason":"max_steps","wall_time":1700000000.25,"shoal_run":"a7"},
+/// the last only if there is one. `run` may be missing. Also what a chief sends to an evaluator that has no shared disk.
 std::string encode_end_mark(const EndMark& mark);
 Result<EndMark> decode_end_mark(std::string_view text);
 

@@ -1,5 +1,6 @@
 #pragma once
 /// The parameter server: holds one shard, applies what trainers push, hands out versions, until the job has ended.
+#include <functional>
 #include <memory>
 
 #include "shoal/base/environment.h"
@@ -16,10 +17,13 @@ struct ParameterServerOptions {
   int trainers = 1;                     ///< of the job, chief and workers: for the memory that is told
   Duration ready_timeout = std::chrono::seconds(7200);  ///< without chief and workers for longer: DeadlineExceeded
   std::shared_ptr<Witness> witness = nullptr;
+  /// Asked every second once nobody has been connected for a minute, or for half of ready_timeout: true ends the server in
+  /// good order, since the job is over (CONTRACT JE-2). Called through offload(). Null: only the chief knows.
+  std::function<bool()> job_ended = nullptr;
 };
 
-/// Serves until the chief says that the job has finished. Errors: Unavailable (address taken; or interrupted and the job
-/// did not end within 20 s), DeadlineExceeded (nobody there for ready_timeout).
+/// Serves until the chief says that the job has finished, or `job_ended` does. Errors: Unavailable (address taken; or
+/// interrupted and the job did not end within 20 s), DeadlineExceeded (nobody there for ready_timeout).
 Task<Result<void>> run_parameter_server(Environment& env, ParameterServerOptions options);
 
 }  // namespace shoal::cluster

@@ -11,6 +11,7 @@
 
 namespace shoal {
 
+class EvalListener;
 class Exporter;
 class Hook;
 
@@ -30,6 +31,8 @@ struct EvalSpec {
   std::vector<std::shared_ptr<Hook>> hooks;
   /// Called after each evaluation, in this order. Names are non-empty and differ.
   std::vector<std::shared_ptr<Exporter>> exporters;
+  /// May end evaluation, and in local mode training, early (eval_listener.h). Null: nobody does.
+  std::shared_ptr<EvalListener> listener;
 
   /// TypeMismatch without an input function; InvalidArgument for steps <= 0, a negative time, a name that is empty or has
   /// a slash, a null hook or exporter, and exporters whose names are empty, have a slash or are equal (all are listed).

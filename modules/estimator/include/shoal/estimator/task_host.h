@@ -46,11 +46,17 @@ struct TaskHost {
   std::shared_ptr<const transport::Credential> credential;  ///< with it tcp is encrypted (CONTRACT CL-18)
   bool insecure = false;                               ///< without it: plain tcp beyond loopback
   std::optional<std::string> bind;  ///< host or host:port to listen on, instead of the cluster's address for this task
+  /// What a launcher calls the run that this process is part of (SHOAL_RUN); empty: none. End marks carry it, so a task
+  /// that is started after the end of its run knows the mark for that of its own run (CONTRACT JE-2).
+  std::string shoal_run;
 };
 
-/// The host of a process that says nothing of one: it reads SHOAL_TOKEN, SHOAL_TOKEN_FILE, SHOAL_TLS_DIR and
-/// SHOAL_INSECURE. Errors: those of find_credential().
+/// The host of a process that says nothing of one: it reads SHOAL_TOKEN, SHOAL_TOKEN_FILE, SHOAL_TLS_DIR, SHOAL_INSECURE
+/// and SHOAL_RUN. Errors: those of find_credential() and process_shoal_run().
 Result<std::shared_ptr<const TaskHost>> process_host();
+/// SHOAL_RUN of this process; empty if it is not set. InvalidArgument unless it is at most 200 printable characters of
+/// ASCII.
+Result<std::string> process_shoal_run();
 
 /// The environment of the task that `config` describes: its host's, or a production environment on it.
 std::shared_ptr<Environment> make_task_environment(const RunConfig& config);

@@ -78,6 +78,8 @@ class World {
   void thaw(std::string_view task);
   /// As SIGTERM.
   void interrupt(std::string_view task);
+  /// Its next starts have this as SHOAL_RUN, the name that a launcher gives to the processes of one run; "": none.
+  void set_shoal_run(std::string_view task, std::string run);
   /// The clock on the wall of its host jumps ahead (or back), and runs faster or slower from now on.
   void set_wall_clock(std::string_view task, Duration ahead, double drift = 0);
 

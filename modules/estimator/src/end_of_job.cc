@@ -1,0 +1,39 @@
+#include "end_of_job.h"
+
+#include <algorithm>
+
+#include "train_task.h"
+
+namespace shoal {
+namespace {
+
+constexpr auto kBeforeGivingUp = std::chrono::seconds(2);  // an old mark is obeyed rather than a peer's absence reported
+
+}  // namespace
+
+EndOfJob::EndOfJob(Environment& env, const Estimator& estimator, std::optional<int64_t> max_steps, NewMarks new_marks)
+    : env_(env), estimator_(estimator), max_steps_(max_steps), new_marks_(new_marks), started_(env.now()) {}
+
+Result<std::optional<checkpoint::EndMark>> EndOfJob::look() {
+  SHOAL_TRY(std::optional<checkpoint::EndMark> mark, checkpoint::read_end_mark(env_.storage(), estimator_.model_dir()));
+  if (!looked_) at_start_ = mark;
+  looked_ = true;
+  if (mark && !obeys(*mark)) mark.reset();
+  return mark;
+}
+
+bool EndOfJob::obeys(const checkpoint::EndMark& mark) {
+  if (new_marks_ == NewMarks::kObeyed && mark != at_start_) return true;
+  if (max_steps_ && mark.global_step >= *max_steps_) return true;
+  const std::string& own = host_of(estimator_.config()).shoal_run;
+  if (!own.empty() && mark.shoal_run == own) return true;
+  const Duration patience = seconds_to_duration(estimator_.config().ready_timeout_secs());
+  if (env_.now() - started_ >= patience - std::min<Duration>(kBeforeGivingUp, patience / 2)) return true;
+  env_.log().warning_once("old mark", "waiting for the chief: " + estimator_.model_dir() +
+                                          " was left by a run that ended at global step " +
+                                          std::to_string(mark.global_step) + "; without a chief this task ends in " +
+                                          std::to_string(int64_t(to_seconds(patience))) + " s");
+  return false;
+}
+
+}  // namespace shoal
