@@ -11,7 +11,7 @@ namespace {
 constexpr uint64_t kBytesMax = 1 << 12;
 constexpr int64_t kRunsMax = int64_t(1) << 53;  // beyond it is damage, and not every reader of JSON has the number
 
-std::string path_in(const std::string& model_dir) { return join_path(model_dir, "training_run"); }
+std::string run_file(const std::string& model_dir) { return join_path(model_dir, "training_run"); }
 
 Result<int64_t> checked(int64_t run) {
   if (run < kRunsMax) return run;
@@ -19,13 +19,13 @@ Result<int64_t> checked(int64_t run) {
 }
 
 Result<int64_t> counted(Storage& storage, const std::string& model_dir) {
-  Result<std::string> text = storage.read_all(path_in(model_dir), kBytesMax);
+  Result<std::string> text = storage.read_all(run_file(model_dir), kBytesMax);
   if (!text && text.error().kind() == ErrorKind::kNotFound) return 0;
   if (!text) return std::move(text).error();
   const Result<Json> json = parse_object(*text);
   Result<int64_t> run = json ? int_field(*json, "run") : Result<int64_t>(json.error());
   if (run) run = checked(*run);
-  if (!run) return std::move(run).error().with_context(path_in(model_dir));
+  if (!run) return std::move(run).error().with_context(run_file(model_dir));
   return run;
 }
 
@@ -54,7 +54,7 @@ Result<int64_t> newest_run(Storage& storage, const std::string& model_dir, const
 Result<int64_t> begin_run(Storage& storage, const std::string& model_dir, const WarningSink& warn) {
   SHOAL_TRY(const int64_t newest, newest_run(storage, model_dir, warn));
   const int64_t run = newest + 1;
-  SHOAL_TRY_VOID(storage.write_atomically(path_in(model_dir), "{\"run\":" + std::to_string(run) + "}\n"));
+  SHOAL_TRY_VOID(storage.write_atomically(run_file(model_dir), "{\"run\":" + std::to_string(run) + "}\n"));
   SHOAL_TRY_VOID(remove_end_mark(storage, model_dir));
   return run;
 }

@@ -11,7 +11,7 @@
 namespace shoal {
 namespace {
 
-constexpr auto kNoteEvery = std::chrono::seconds(10);
+constexpr auto kProgressEvery = std::chrono::seconds(10);
 
 /// The batches of one evaluation and what they add up to.
 class EvaluationRun {
@@ -74,7 +74,7 @@ Result<void> EvaluationRun::prepare(uint64_t global_step, const std::string& mod
 Result<void> EvaluationRun::run(std::optional<int64_t> steps, std::optional<data::Batch> first) {
   data::Batch batch;
   bool more = first.has_value();
-  next_note_ = env_.after(kNoteEvery);
+  next_note_ = env_.after(kProgressEvery);
   if (first) batch = std::move(*first);
   while (more && (!steps || batches_ < *steps)) {
     SHOAL_TRY_VOID(one_batch(batch));
@@ -125,7 +125,7 @@ void EvaluationRun::note_progress(std::optional<int64_t> steps) {
   const bool for_all = env_.now() >= next_note_;
   const int64_t every = steps.value_or(0) < 20 ? 1 : *steps / 10;
   if (!for_all && (!steps || batches_ % every != 0)) return;
-  if (for_all) next_note_ = env_.after(kNoteEvery);
+  if (for_all) next_note_ = env_.after(kProgressEvery);
   const std::string of = steps ? " of " + std::to_string(*steps) : "";
   env_.log().log(for_all ? LogLevel::kInfo : LogLevel::kDebug, title_ + ": batch " + std::to_string(batches_) + of);
 }

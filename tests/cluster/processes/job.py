@@ -214,7 +214,7 @@ class Job:
     def start(self, task="local", *flags, command=None, tf_config=None, **variables):
         """Starts that task of the job, by default as the trainee with this job's flags and `flags`. `variables` go into its
         environment; None keeps one out."""
-        leave_out = ("TF_CONFIG", "SHOAL_DATA", "SHOAL_TOKEN", "SHOAL_TOKEN_FILE", "SHOAL_TLS_DIR", "SHOAL_INSECURE")
+        leave_out = ("TF_CONFIG", "SHOAL_DATA", "SHOAL_TOKEN", "SHOAL_TOKEN_FILE", "SHOAL_TLS_DIR", "SHOAL_INSECURE", "SHOAL_RUN")
         environment = {name: value for name, value in os.environ.items() if name not in leave_out}
         environment |= {name: value for name, value in ({"SHOAL_TOKEN": self.token} | variables).items() if value is not None}
         if tf_config or task != "local":
