@@ -10,6 +10,7 @@
 #include "sealed_index.h"
 #include "shoal/base/check.h"
 #include "shoal/checkpoint/directory.h"
+#include "shoal/checkpoint/end_mark.h"
 #include "shoal/checkpoint/writer.h"
 #include "shoal/graph/ops.h"
 #if SHOAL_FUZZ_ZLIB
@@ -53,6 +54,14 @@ class FileSeeds {
     seed("checkpoint_pointer", "two", checkpoint::encode_pointer({"model.ckpt-5", {"model.ckpt-0", "model.ckpt-5"}}));
     seed("checkpoint_pointer", "of_another_program",
          "# by hand\nmodel_checkpoint_path: \"model.ckpt-5\"\r\nlast_preserved_timestamp: 1.5\n\n");
+    const WallTime then{std::chrono::seconds(1'700'000'000)};
+    checkpoint::EndMark mark{.run = 3, .global_step = 5, .checkpoint = "model.ckpt-5", .wall_time = then};
+    seed("end_mark", "plain", checkpoint::encode_end_mark(mark));
+    mark.shoal_run = "night \"7\"";
+    seed("end_mark", "launched", checkpoint::encode_end_mark(mark));
+    seed("end_mark", "before_runs_had_numbers",
+         R"({"global_step":5,"checkpoint":"model.ckpt-5","reason":"end_of_input","wall_time":1700000000.25})");
+    seed("end_mark", "run", "{\"run\":3}\n");
   }
 
   // ---- events ----------------------------------------------------------------------------------------------------------
