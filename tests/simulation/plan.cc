@@ -65,6 +65,7 @@ JobPlan draw_job(Dice& dice) {
   job.summary_steps = dice.chance(0.3) ? dice.between(5, 50) : 0;
   job.throttle_secs = dice.chance(0.7) ? 0 : dice.between(1, 20);
   job.exporters = dice.chance(0.25);
+  job.named_run = dice.chance(0.5);
   if (job.max_steps > 0 && dice.chance(0.25)) job.more_steps = dice.chance(0.3) ? 0 : dice.between(10, 60);
   if (!job.local && dice.chance(0.2)) job.compression = dice.one_of<std::string>({"bfloat16", "int8", "top-k"});
   return job;
@@ -170,6 +171,7 @@ std::string to_string(const Plan& plan) {
   text += job.save_steps > 0 ? ", saves every " + std::to_string(job.save_steps) + " steps"
                              : ", saves every " + std::to_string(job.save_secs) + " s";
   text += ", keeps " + std::to_string(job.keep_max);
+  if (job.named_run) text += ", runs have names";
   if (job.more_steps) text += ", started again after the end for " + std::to_string(*job.more_steps) + " more";
   if (job.exporters) text += ", exporters";
   if (!job.compression.empty()) text += ", compression " + job.compression;

@@ -28,6 +28,7 @@ struct JobPlan {
   bool exporters = false;
   std::string compression;       ///< "", "bfloat16", "int8", "top-k"
   double ready_timeout_secs = 120;
+  bool named_run = false;        ///< the launcher names each run (SHOAL_RUN)
   std::optional<int64_t> more_steps{};  ///< all tasks are started once more after the end, for so many more; 0: the same command
 };
 

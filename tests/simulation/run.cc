@@ -46,6 +46,7 @@ class Run {
   void strike(const Fault& fault);
   void start(const std::string& task);
   void start_later(const std::string& task, Duration delay);
+  void name_run();
   void start_all_again(int64_t more_steps);
   void look_after();
   void check_waits();
@@ -100,6 +101,7 @@ void Run::add_tasks() {
   } else {
     world_.add_cluster(to_string(plan_.job.size), program, config);
   }
+  name_run();
   std::set<std::string> late;
   for (const Fault& fault : plan_.faults) {
     if (fault.kind != FaultKind::kLateStart || !late.insert(fault.task).second) continue;
@@ -274,14 +276,21 @@ void Run::check_waits() {
     if (!world_.running(task)) continue;
     Duration limit = calm && !task.starts_with("evaluator") ? Duration(kEndsWithin) : Duration(kEndsWithinStorm);
     // It takes the mark for that of an earlier run, and waits for a chief (CONTRACT JE-2), or it was frozen when the chief said so.
+    const bool late = !plan_.job.named_run && started_[task] + kEndsWithin > *chief_ended_;
     const bool untold = task.starts_with("ps") && world_.count_log("a server was not told that the job has") > 0;
-    if (untold || started_[task] + kEndsWithin > *chief_ended_) limit = seconds_to_duration(plan_.job.ready_timeout_secs) + kEndsWithinStorm;
+    if (untold || late) limit = seconds_to_duration(plan_.job.ready_timeout_secs) + kEndsWithinStorm;
     const Duration since = std::max({*chief_ended_, disturbed_until_, started_[task]});
     if (now > since + limit) {
       violated(task + " still runs " + std::to_string((now - *chief_ended_) / 1s) + " s after the chief has ended");
       gone_.insert(task);
     }
   }
+}
+
+/// As a launcher does, so that tasks know the end of their own run from that of one before.
+void Run::name_run() {
+  if (!plan_.job.named_run) return;
+  for (const std::string& task : world_.tasks()) world_.set_shoal_run(task, "run " + std::to_string(acts_));
 }
 
 /// All tasks, as a launcher does that is called once more, in some order.
@@ -292,6 +301,7 @@ void Run::start_all_again(int64_t more_steps) {
   gone_.clear();
   restarts_.clear();
   chief_ended_.reset();
+  name_run();
   for (const std::string& task : world_.tasks()) start_later(task, std::chrono::milliseconds(delays.below(3000)));
 }
 
