@@ -37,7 +37,7 @@ class Redirected {
 };
 
 /// A terminal without a screen.
-class TerminalTest : public testing::Test {
+class TerminalTest : public ::testing::Test {
  protected:
   void SetUp() override {
     master_ = ::posix_openpt(O_RDWR | O_NOCTTY);
