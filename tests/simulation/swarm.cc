@@ -14,6 +14,7 @@
 
 #include "canary.h"
 #include "run.h"
+#include "shoal/base/random.h"
 
 namespace shoal::simulation {
 namespace {
@@ -44,6 +45,7 @@ Json run_seed(uint64_t seed, const SwarmOptions& options) {
             {"seconds", to_seconds(verdict.virtual_time)},
             {"faults", verdict.faults},
             {"marks", verdict.marks},
+            {"trace", verdict.trace},
             {"violations", verdict.violations}};
   if (canary) told["canary"] = to_string(*canary);
   return told;
@@ -92,6 +94,7 @@ class Swarm {
   uint64_t done_ = 0, failed_ = 0, canaries_ = 0, canaries_missed_ = 0;
   std::vector<uint64_t> steps_, fault_counts_;
   std::vector<uint64_t> torn_;  // seeds
+  uint64_t traces_ = 0;         // of all seeds, in whatever order they came
   double virtual_seconds_ = 0;
   std::map<std::string, uint64_t> faults_, marks_;
 };
@@ -117,6 +120,7 @@ void Swarm::take(Worker& worker, const Json& told) {
   }
   worker.seed = 0;
   ++done_;
+  traces_ ^= fold_in(RandomKey(told["trace"].get<uint64_t>()), told["seed"].get<uint64_t>());
   const auto violations = told["violations"].get<std::vector<std::string>>();
   if (told.contains("canary")) {
     ++canaries_;
@@ -259,6 +263,7 @@ bool Swarm::report(const std::string& marks_file) {
   std::printf("%s\n", torn_.size() > kTornShown ? " ..." : "");
   std::printf("%.1f s, %.1f seeds/s; %.0f s of virtual time, %.0f times real time; the median seed: %llu global steps, %llu faults\n", seconds,
               double(done_) / seconds, virtual_seconds_, virtual_seconds_ / seconds, (unsigned long long)median(steps_), (unsigned long long)median(fault_counts_));
+  std::printf("traces of all: %016llx\n", (unsigned long long)traces_);
   std::printf("planted defects: %llu, not found: %llu\nfaults:", (unsigned long long)canaries_, (unsigned long long)canaries_missed_);
   for (const auto& [kind, count] : faults_) std::printf(" %s %llu;", kind.c_str(), (unsigned long long)count);
   std::printf("\nrare paths:");
