@@ -71,6 +71,11 @@ TEST(EstimatorTrain, IsATaskOfItsCluster) {  // its port, its checks, the end of
     world.kill("worker 0");
     world.after(10s, [&world] { world.start("worker 0"); });
   });
+  world.at_step(5, [&world] {
+    for (const char* port : {"chief-0:1", "worker-0:1", "ps-0:1"}) {
+      EXPECT_THAT(world.leftovers(), ::testing::Contains(HasSubstr(port))) << world.report();
+    }
+  });
   ASSERT_TRUE(world.run(10min)) << world.report();
   for (const std::string& task : world.tasks()) EXPECT_EQ(world.exit_status(task), 0) << world.report();
   EXPECT_TRUE(value_or_raise(checkpoint::read_end_mark(world.shared(), "/shared/model")));
