@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -217,6 +218,28 @@ TEST_F(FileStorageTest, ALockIsHeldOnceAndNamesItsHolder) {
   EXPECT_NE(second.error().message().find("held by worker 3 of host a, since noon"), std::string::npos);
   first->reset();
   EXPECT_TRUE(storage->lock(file, "another"));
+}
+
+TEST_F(FileStorageTest, ALockEndsWithItsProcess) {
+  int held[2];
+  ASSERT_EQ(pipe(held), 0);
+  const pid_t holder = fork();
+  ASSERT_GE(holder, 0);
+  if (holder == 0) {
+    const auto lock = storage->lock(folder / "lock", "the holder");
+    if (lock && ::write(held[1], "x", 1) == 1) pause();
+    _exit(1);  // ends the wait below
+  }
+  close(held[1]);
+  char locked = 0;
+  ASSERT_EQ(read(held[0], &locked, 1), 1);
+  close(held[0]);
+  const auto refused = storage->lock(folder / "lock", "another");
+  EXPECT_THAT(refused ? "let in" : refused.error().message(), HasSubstr("held by the holder"));
+  kill(holder, SIGKILL);
+  ASSERT_EQ(waitpid(holder, nullptr, 0), holder);
+  const auto next = storage->lock(folder / "lock", "another");
+  EXPECT_TRUE(next) << next.error().message();
 }
 
 TEST_F(FileStorageTest, TemporaryFoldersAreFresh) {

@@ -454,6 +454,15 @@ TEST(Estimator, WithoutModelDirUsesAFreshTemporaryFolder) {
   }
 }
 
+TEST(Estimator, SaysInItsHostsLogWhereItsTemporaryFolderIs) {
+  Place place;
+  ::testing::internal::CaptureStderr();
+  const Estimator estimator(counting_model, RunConfig().with_host(place.config().host()));
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(place.log.count('W', "no model_dir was given; results go to the temporary folder " + estimator.model_dir()), 1);
+  EXPECT_TRUE(std::filesystem::remove(estimator.model_dir()));
+}
+
 TEST(Estimator, CopiesItsParams) {
   Place place;
   Params params{{"learning_rate", 0.1}};

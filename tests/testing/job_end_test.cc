@@ -56,6 +56,19 @@ TEST(JobEnd, AChiefThatComesBackAtTheLastStepWritesOneCheckpointThere) {
   EXPECT_EQ(written_twice, 0);
 }
 
+TEST(JobEnd, AChiefThatComesBackAfterTheEndWaitsNoMinuteForServersThatAreGone) {
+  World world({.seed = 9});
+  world.add_cluster("ps:1,worker:1", SmallJob{.max_steps = 30}, every_steps(1000));
+  world.at(60s, [&world] {
+    EXPECT_FALSE(world.running("ps 0")) << world.report();
+    world.start("chief 0");
+  });
+  ASSERT_TRUE(world.run()) << world.report();
+  EXPECT_EQ(world.exit_status("chief 0"), 0) << world.report();
+  EXPECT_EQ(world.count_log("training finished before"), 1u) << world.report();
+  EXPECT_LT(world.elapsed(), 60s + 20s) << world.report();
+}
+
 /// Asks to stop once a checkpoint has this step.
 class StopsAt final : public CheckpointListener {
  public:

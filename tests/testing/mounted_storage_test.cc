@@ -68,6 +68,17 @@ TEST_F(MountedStorageTest, WhereADiskIsMountedTheFolderStays) {
   EXPECT_FAILS(host.rename("/b", "/shared"), unavailable("cannot rename /b to /shared" + busy));
 }
 
+TEST_F(MountedStorageTest, HostsThatReplaceOneFileAtTheSameTimeWriteNoFileTogether) {
+  for (MountedStorage* each : {&host, &other}) {  // of each, what is there before the rename
+    shared->arm(Fault::kCrash, 1);
+    EXPECT_FALSE(each->write_atomically("/shared/mark", "of one host"));
+    shared->disarm();
+  }
+  const std::vector<std::string> names = names_in(host, "/shared");
+  ASSERT_EQ(names.size(), 2u) << ::testing::PrintToString(names);
+  for (const std::string& name : names) EXPECT_TRUE(name.starts_with("mark.tmp-")) << name;
+}
+
 TEST_F(MountedStorageTest, UniqueNamesAreTheHostsOwn) {
   const std::string name = host.unique_name();
   EXPECT_NE(name, other.unique_name());

@@ -29,7 +29,7 @@ TEST(ModelDir, ASecondLocalRunIsRefusedAtOnce) {  // CONTRACT FA-11
   ASSERT_TRUE(world.run()) << world.report();
   EXPECT_TRUE(world.leftovers().empty());
   EXPECT_EQ(world.exit_status("first"), 0) << world.report();
-  EXPECT_EQ(world.exit_status("second"), 1);
+  ASSERT_EQ(world.exit_status("second"), 1) << world.report();
   EXPECT_THAT(world.outcome("second").error().message(),
               AllOf(HasSubstr("model_dir /shared/model is in use"), HasSubstr("a local run on first (process 1000) since 20")));
 }
@@ -42,7 +42,7 @@ TEST(ModelDir, ASecondChiefIsRefusedBeforeItWritesAnything) {
   world.start_late("another chief", 3s);
   ASSERT_TRUE(world.run()) << world.report();
   EXPECT_EQ(world.exit_status("chief 0"), 0) << world.report();
-  EXPECT_EQ(world.exit_status("another chief"), 1);
+  ASSERT_EQ(world.exit_status("another chief"), 1) << world.report();
   EXPECT_THAT(world.outcome("another chief").error().message(), HasSubstr("chief 0 on chief 0"));
 }
 
@@ -70,6 +70,11 @@ TEST(EstimatorTrain, IsATaskOfItsCluster) {  // its port, its checks, the end of
   world.at_step(10, [&world] {  // a worker that comes late is told what went on, by the mark or by the servers
     world.kill("worker 0");
     world.after(10s, [&world] { world.start("worker 0"); });
+  });
+  world.at_step(5, [&world] {
+    for (const char* port : {"chief-0:1", "worker-0:1", "ps-0:1"}) {
+      EXPECT_THAT(world.leftovers(), ::testing::Contains(HasSubstr(port))) << world.report();
+    }
   });
   ASSERT_TRUE(world.run(10min)) << world.report();
   for (const std::string& task : world.tasks()) EXPECT_EQ(world.exit_status(task), 0) << world.report();
