@@ -26,6 +26,7 @@ Ledger::Epoch* Ledger::find(uint64_t number) {
 }
 
 void Ledger::activated(int shard, uint64_t server, uint64_t epoch, uint64_t global_step) {
+  newest_[shard] = epoch;
   if (!find(epoch)) epochs_.push_back({epoch, {}});
   if (!find(epoch)->shards.emplace(shard, Shard{server, global_step, {}, {}}).second) {
     violated("shard " + std::to_string(shard) + " began epoch " + std::to_string(epoch) + " twice");
@@ -37,6 +38,9 @@ void Ledger::applied(const cluster::WitnessedUpdate& update) {
   const auto found = epoch ? epoch->shards.find(update.shard) : std::map<int, Shard>::iterator();
   if (!epoch || found == epoch->shards.end() || found->second.server != update.server) {
     return violated(text(update) + " was applied by shard " + std::to_string(update.shard) + ", which has not begun that epoch");
+  }
+  if (newest_[update.shard] != update.epoch) {
+    return violated(text(update) + " was applied by shard " + std::to_string(update.shard) + ", which is in another epoch since");
   }
   Shard& shard = found->second;
   if (!shard.updates.insert({update.trainer, update.process, update.ordinal}).second) {

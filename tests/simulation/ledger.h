@@ -56,6 +56,7 @@ class Ledger final : public cluster::Witness {
 
   const int shards_;
   std::vector<Epoch> epochs_;
+  std::map<int, uint64_t> newest_;  // the epoch that each shard is in
   std::map<int, uint64_t> heard_;  // the last global step that each trainer heard of
   std::map<int, int> rollbacks_;
   std::vector<std::string> violations_;

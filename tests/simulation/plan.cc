@@ -119,6 +119,20 @@ Fault draw_fault(Dice& dice, const JobPlan& job, const std::vector<FaultKind>& k
   return fault;
 }
 
+/// What is hardly ever drawn by itself: a push that is on its way to one server while another is lost and all are restored.
+std::vector<Fault> draw_late_push(Dice& dice, const JobPlan& job) {
+  const int64_t lost = dice.between(0, job.size.ps - 1);
+  Fault slow{.kind = FaultKind::kSlow, .step = dice.between(20, 120), .lasts = dice.between(1s, 5s)};
+  slow.task = name("worker", dice.between(0, job.size.workers - 1));
+  slow.other = name("ps", (lost + 1) % job.size.ps);
+  const Fault kill{.kind = FaultKind::kKill,
+                   .step = slow.step,
+                   .after = dice.between(10ms, 900ms),
+                   .lasts = dice.between(1ms, 50ms),
+                   .task = name("ps", lost)};
+  return {slow, kill};
+}
+
 std::string milliseconds(Duration duration) { return std::to_string(duration / 1ms) + " ms"; }
 
 }  // namespace
@@ -158,6 +172,10 @@ Plan draw_plan(uint64_t seed) {
   if (kinds.empty()) kinds.push_back(FaultKind::kKill);
   const int64_t count = dice.between(3, 9);
   for (int64_t i = 0; i < count; ++i) plan.faults.push_back(draw_fault(dice, plan.job, kinds));
+  if (plan.job.size.ps > 1 && plan.job.size.workers > 0 && dice.chance(0.2)) {
+    const auto both = draw_late_push(dice, plan.job);
+    plan.faults.insert(plan.faults.end(), both.begin(), both.end());
+  }
   std::ranges::stable_sort(plan.faults, {}, &Fault::step);
   return plan;
 }

@@ -78,6 +78,13 @@ TEST(Ledger, SeesWhatMayNotBe) {
     ledger.activated(0, 3, 1, 0);
     EXPECT_FALSE(ledger.violations().empty()) << "an epoch came twice";
   }
+  {
+    Ledger ledger(1);
+    ledger.activated(0, 1, 1, 0);
+    ledger.activated(0, 1, 2, 0);
+    ledger.applied(update(0, 1, 1));
+    EXPECT_FALSE(ledger.violations().empty()) << "of an epoch that is over";
+  }
 }
 
 TEST(Ledger, CountsAsTornWhatStaysTorn) {
