@@ -1,6 +1,7 @@
 #include "folder_checks.h"
 
 #include <algorithm>
+#include <set>
 
 #include "shoal/checkpoint/end_mark.h"
 #include "shoal/checkpoint/reader.h"
@@ -30,6 +31,7 @@ std::vector<std::string> FolderChecks::at_the_end(const JobEnding& ending) {
   const auto listed = checkpoint::list(world_.shared(), kModelDir, checkpoint::Check::kChecksums);
   if (!listed) return {"the checkpoints cannot be listed: " + listed.error().message()};
   check_list(*listed);
+  check_kept(listed->size());
   check_mark(listed->empty() ? "" : listed->back().name);
   if (!listed->empty()) {
     check_last_step(listed->back().global_step, ending);
@@ -62,6 +64,16 @@ void FolderChecks::check_counts(const std::string& name) {
       violated("checkpoint " + name + " counts " + std::to_string(counter->second) + " updates, and " + count_variable(i) + " has had " +
                std::to_string(int64_t(value->as<float>()[0])));
     }
+  }
+}
+
+/// As many as shall be kept, once there were so many (CONTRACT CK-11).
+void FolderChecks::check_kept(size_t listed) {
+  if (plan_.job.keep_max <= 0) return;
+  const size_t most = size_t(plan_.job.keep_max);
+  const size_t least = std::min(most, std::set(notes_.saved.begin(), notes_.saved.end()).size());
+  if (listed < least || listed > most) {
+    violated(std::to_string(listed) + " checkpoints are listed, of " + std::to_string(most) + " that are to be kept");
   }
 }
 

@@ -50,6 +50,7 @@ class FolderChecks {
  private:
   void check_counts(const std::string& name);
   void check_list(const std::vector<checkpoint::ListedCheckpoint>& listed);
+  void check_kept(size_t listed);
   void check_mark(const std::string& newest);
   void check_last_step(int64_t last, const JobEnding& ending);
   void compare_weights();
