@@ -302,13 +302,22 @@ TEST_F(LocalMode, ACallThatTrainsNothingLeavesTheMarkAsItIs) {
   EXPECT_EQ(end_mark(place.model_dir())->checkpoint, "model.ckpt-12");
 }
 
+TEST_F(LocalMode, ALostListIsWrittenAnewThoughNothingIsLeftToTrain) {
+  run({.max_steps = 12}, {});
+  std::filesystem::remove(place.model_dir() + "/checkpoint");
+  run({.max_steps = 12}, {});
+  EXPECT_EQ(value_or_raise(checkpoint::latest(*make_file_storage(), place.model_dir())), place.model_dir() + "/model.ckpt-12");
+  EXPECT_EQ(end_mark(place.model_dir())->checkpoint, "model.ckpt-12");
+}
+
 TEST_F(LocalMode, AMarkGoesWhereTheNewestCheckpointTurnsOutDamaged) {
   run({.max_steps = 12}, {});
   std::filesystem::resize_file(place.model_dir() + "/model.ckpt-12.index", 10);
   bool marked = true;
   run({.max_steps = 12, .hooks = {after_each_step([&](RunContext&, const StepValues&) {
-        marked = end_mark(place.model_dir()).has_value();
-      })}}, {});
+                          marked = end_mark(place.model_dir()).has_value();
+                        })}},
+      {});
   EXPECT_FALSE(marked);
   EXPECT_EQ(end_mark(place.model_dir())->global_step, 12);
 }

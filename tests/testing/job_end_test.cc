@@ -12,7 +12,9 @@ namespace {
 using namespace std::chrono_literals;
 
 int64_t newest_step(World& world) {
-  return value_or_raise(checkpoint::list(world.shared(), "/shared/model", checkpoint::Check::kChecksums)).back().global_step;
+  return value_or_raise(checkpoint::list(world.shared(), "/shared/model", checkpoint::Check::kChecksums))
+      .back()
+      .global_step;
 }
 
 /// The furthest step that a trainer was told its update made.
@@ -79,14 +81,35 @@ class StopsAt final : public CheckpointListener {
   uint64_t step_;
 };
 
+/// As a chief does that is killed inside its first and last save: the index is there, and nothing says that it is the newest.
+TEST(JobEnd, ALostListIsWrittenAnewThoughNothingIsLeftToTrain) {
+  World world({.seed = 3});
+  world.add_cluster("ps:1,worker:1", SmallJob{.max_steps = 40}, every_steps(20));
+  ASSERT_TRUE(world.run()) << world.report();
+  const std::string newest = value_or_raise(checkpoint::read_pointer(world.shared(), "/shared/model"))->newest;
+  value_or_raise(world.shared().remove("/shared/model/checkpoint"));
+  for (const std::string& task : world.tasks()) world.start(task);
+  ASSERT_TRUE(world.run()) << world.report();
+  for (const std::string& task : world.tasks()) EXPECT_EQ(world.exit_status(task), 0) << world.report();
+  const auto pointer = value_or_raise(checkpoint::read_pointer(world.shared(), "/shared/model"));
+  ASSERT_TRUE(pointer) << world.report();
+  EXPECT_EQ(pointer->newest, newest);
+}
+
 TEST(JobEnd, AListenerMayStopTheJobWhileTheChiefWaitsForItsWorkers) {
   World world({.seed = 9});
-  world.add_task("chief 0", R"({"cluster": {"chief": ["chief-0:1"], "worker": ["worker-0:1"], "ps": ["ps-0:1"]}, "task": {"type": "chief", "index": 0}})",
-                 SmallJob{.max_steps = {}, .passes = 1, .listeners = {std::make_shared<StopsAt>(200)}}, every_steps(50));
-  world.add_task("worker 0", R"({"cluster": {"chief": ["chief-0:1"], "worker": ["worker-0:1"], "ps": ["ps-0:1"]}, "task": {"type": "worker", "index": 0}})",
-                 SmallJob{.max_steps = {}}, every_steps(50));
-  world.add_task("ps 0", R"({"cluster": {"chief": ["chief-0:1"], "worker": ["worker-0:1"], "ps": ["ps-0:1"]}, "task": {"type": "ps", "index": 0}})",
-                 SmallJob{.max_steps = {}}, every_steps(50));
+  world.add_task(
+      "chief 0",
+      R"({"cluster": {"chief": ["chief-0:1"], "worker": ["worker-0:1"], "ps": ["ps-0:1"]}, "task": {"type": "chief", "index": 0}})",
+      SmallJob{.max_steps = {}, .passes = 1, .listeners = {std::make_shared<StopsAt>(200)}}, every_steps(50));
+  world.add_task(
+      "worker 0",
+      R"({"cluster": {"chief": ["chief-0:1"], "worker": ["worker-0:1"], "ps": ["ps-0:1"]}, "task": {"type": "worker", "index": 0}})",
+      SmallJob{.max_steps = {}}, every_steps(50));
+  world.add_task(
+      "ps 0",
+      R"({"cluster": {"chief": ["chief-0:1"], "worker": ["worker-0:1"], "ps": ["ps-0:1"]}, "task": {"type": "ps", "index": 0}})",
+      SmallJob{.max_steps = {}}, every_steps(50));
   ASSERT_TRUE(world.run(10min)) << world.report();
   for (const std::string& task : world.tasks()) EXPECT_EQ(world.exit_status(task), 0) << world.report();
   const auto mark = value_or_raise(checkpoint::read_end_mark(world.shared(), "/shared/model"));

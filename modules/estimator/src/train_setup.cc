@@ -24,17 +24,21 @@ std::string numerics_text(const backends::Numerics& numerics) {
   return text;
 }
 
-/// For good (CONTRACT FA-7), unless it is what the storage itself calls passing, as an input/output error of a file server: the
-/// chief of a job that was under way does not give it up for that.
+/// For good (CONTRACT FA-7), unless it is what the storage itself calls passing, as an input/output error of a file server:
+/// the chief of a job that was under way does not give it up for that.
 Error unusable(const std::string& folder, std::string_view what, const Error& why) {
   const ErrorKind kind = why.kind() == ErrorKind::kUnavailable ? why.kind() : ErrorKind::kFailedPrecondition;
   return Error(kind, "model_dir " + folder + " cannot be " + std::string(what) + ": " + why.message());
 }
 
-/// By the name of the newest checkpoint, without a look at it.
-bool listed_as_finished(Storage& storage, const std::string& folder, const std::optional<int64_t>& max_steps) {
+/// The name of the newest checkpoint, without a look at it; empty: there is none, or the list cannot be read.
+std::string listed_newest(Storage& storage, const std::string& folder) {
   const Result<std::optional<checkpoint::PointerFile>> list = checkpoint::read_pointer(storage, folder);
-  return max_steps && list && *list && checkpoint::step_of((*list)->newest) >= *max_steps;
+  return list && *list ? (*list)->newest : std::string();
+}
+
+bool listed_as_finished(Storage& storage, const std::string& folder, const std::optional<int64_t>& max_steps) {
+  return max_steps && checkpoint::step_of(listed_newest(storage, folder)) >= *max_steps;
 }
 
 }  // namespace
@@ -58,7 +62,10 @@ Result<void> TrainTask::look_at_folder() {
   const uint64_t step = source_ ? source_->info().global_step : 0;
   if (source_) env_.log().info("restored from checkpoint " + source_->prefix() + " at global step " + std::to_string(step));
   if (request_.steps) max_steps_ = int64_t(step) + *request_.steps;
-  finished_before_ = max_steps_ && step >= uint64_t(*max_steps_);
+  // What is there but not listed as the newest (a list that was lost, a newer one that is damaged) nobody else finds: it is
+  // saved once more.
+  finished_before_ = max_steps_ && step >= uint64_t(*max_steps_) &&
+                     (!source_ || last_checkpoint() == listed_newest(env_.storage(), folder));
   if (!finished_before_) return begin_run();  // the newest may have been damaged
   if (!run_begun_) {
     SHOAL_TRY(run_, checkpoint::newest_run(env_.storage(), folder, warnings()));
