@@ -20,8 +20,8 @@ class FolderDisk final : public Storage {
     bool lost = true;
     while (lost) {
       lost = std::erase_if(durable_, [&](const auto& folder) {
-        return !folder.second || !durable_.contains(above(folder.first));
-      }) > 0;
+               return !folder.second || !durable_.contains(above(folder.first));
+             }) > 0;
     }
   }
 

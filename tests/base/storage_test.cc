@@ -243,7 +243,8 @@ TEST_F(FileStorageTest, ALockEndsWithItsProcess) {
 }
 
 TEST_F(FileStorageTest, TemporaryFoldersAreFresh) {
-  const auto one = storage->make_temporary_folder((folder / "run-")), two = storage->make_temporary_folder((folder / "run-"));
+  const auto one = storage->make_temporary_folder((folder / "run-")),
+             two = storage->make_temporary_folder((folder / "run-"));
   ASSERT_TRUE(one && two);
   EXPECT_NE(*one, *two);
   EXPECT_TRUE(one->starts_with((folder / "run-")));

@@ -15,11 +15,11 @@
 namespace shoal::checkpoint {
 namespace {
 
+using shoal::testing::SimulatedDisk;
 using ::testing::ElementsAre;
 using testing::fails_with;
 using ::testing::HasSubstr;
 using testing::save;
-using shoal::testing::SimulatedDisk;
 
 constexpr char kData[] = "m/model.ckpt-200.data-00000-of-00001";
 

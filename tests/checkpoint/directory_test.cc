@@ -6,13 +6,13 @@
 namespace shoal::checkpoint {
 namespace {
 
+using shoal::testing::SimulatedDisk;
 using ::testing::ElementsAre;
 using testing::fails_with;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::save;
 using testing::saved_value;
-using shoal::testing::SimulatedDisk;
 
 std::string pointer_text(SimulatedDisk& disk) { return disk.contents("m/checkpoint"); }
 

@@ -6,8 +6,8 @@
 namespace shoal::checkpoint {
 namespace {
 
-using testing::fails_with;
 using shoal::testing::SimulatedDisk;
+using testing::fails_with;
 
 EndMark example_mark() {
   return {.run = 3,

@@ -8,9 +8,9 @@ namespace shoal::checkpoint {
 namespace {
 
 using namespace std::chrono_literals;
+using shoal::testing::SimulatedDisk;
 using ::testing::ElementsAre;
 using testing::save;
-using shoal::testing::SimulatedDisk;
 
 constexpr SteadyTime kStart{1000h};
 

@@ -136,9 +136,8 @@ TEST(Writers, NeverCollectWhatIsKeptForGoodOrWhatSomebodyPutThere) {
     ASSERT_OK(timed.rename(path, "m" + path.substr(5)));
   }
   for (const int64_t step : {10, 15, 20}) {
-    ASSERT_OK(save(timed, "m", step, 3, {.keep_max = 1, .keeps_for_good = [](const std::string& name) {
-      return name == "model.ckpt-5";
-    }}));
+    ASSERT_OK(save(timed, "m", step, 3,
+                   {.keep_max = 1, .keeps_for_good = [](const std::string& name) { return name == "model.ckpt-5"; }}));
     timed.now += 24h;
   }
   for (const char* name : {"m/model.ckpt-5", "m/model.ckpt-7", "m/model.ckpt-20"}) EXPECT_OK(verify(timed, name));

@@ -16,7 +16,8 @@ TEST_F(RemoteStoreTest, ASecondChiefIsRefusedForGoodWhileTheFirstLives) {
   const double before = seconds();
   const Result<Ready> refused = run(env, prepare(env, *second));
   expect_error(refused, ErrorKind::kUnavailable, "sim://ps-0:1: another chief is connected, from sim://ps-0:1#");
-  EXPECT_THAT(refused.error().message(), testing::ContainsRegex("since [0-9-]{10} [0-9:]{8} UTC, and alive; .* end that one first"));
+  EXPECT_THAT(refused.error().message(),
+              testing::ContainsRegex("since [0-9-]{10} [0-9:]{8} UTC, and alive; .* end that one first"));
   EXPECT_LT(seconds() - before, 0.5);
   EXPECT_FALSE(second->lost());  // so that nobody tries again
   EXPECT_THAT(logs(), HasSubstr("ps 0: refused chief 0: another chief is connected"));
@@ -126,7 +127,8 @@ TEST_F(SilentChief, WhoseSilenceNobodyJudgesKeepsItsPlace) {
   world_.run_for(kSecond);
   Environment& env = add_task("second chief");
   auto second = store(env);
-  expect_error(run(env, prepare(env, *second, nullptr, 8)), ErrorKind::kDeadlineExceeded, "whether it is still alive does not show");
+  expect_error(run(env, prepare(env, *second, nullptr, 8)), ErrorKind::kDeadlineExceeded,
+               "whether it is still alive does not show");
 }
 
 }  // namespace

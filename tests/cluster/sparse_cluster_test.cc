@@ -33,24 +33,22 @@ void run_listed(Job& job, const cluster::ClusterSpec& cluster, const JobSpec& sp
 
 TEST(SparseCluster, TrainsEachExampleOnceAndEnds) {
   cluster::ClusterSpec cluster;
-  for (const auto& [role, index] : std::vector<std::pair<std::string, int32_t>>{
-           {"chief", 0}, {"ps", 2}, {"ps", 5}, {"worker", 1}, {"worker", 900}}) {
+  for (const auto& [role, index] :
+       std::vector<std::pair<std::string, int32_t>>{{"chief", 0}, {"ps", 2}, {"ps", 5}, {"worker", 1}, {"worker", 900}}) {
     ASSERT_TRUE(cluster.add(role, index, role + "-" + std::to_string(index) + ".sparse:1"));
   }
-  const JobSpec spec{.size = {},
-                     .max_steps = std::nullopt,
-                     .input = [](const InputContext& context) {
-                       return line({1, 2, 3, 4, 5, 6, 7})
-                           .shard(context.config.num_trainers(), context.config.trainer_index())
-                           .batch(1);
-                     }};
+  const JobSpec spec{
+      .size = {}, .max_steps = std::nullopt, .input = [](const InputContext& context) {
+        return line({1, 2, 3, 4, 5, 6, 7}).shard(context.config.num_trainers(), context.config.trainer_index()).batch(1);
+      }};
   Job job;
   run_listed(job, cluster, spec);
   job.expect_all_ended_well();
   EXPECT_EQ(job.last_step(), 7);  // 3 + 2 + 2
   EXPECT_EQ(job.counted_updates(), 7.0f);
   EXPECT_EQ(end_mark(job.model_dir())->reason, checkpoint::EndReason::kEndOfInput);
-  const auto reader = value_or_raise(checkpoint::Reader::open(*make_file_storage(), job.folder / ("m/" + job.last_checkpoint())));
+  const auto reader =
+      value_or_raise(checkpoint::Reader::open(*make_file_storage(), job.folder / ("m/" + job.last_checkpoint())));
   EXPECT_EQ(reader->manifest().info.positions.size(), 3u);
   EXPECT_TRUE(reader->manifest().info.positions.contains("2")) << "the second of the listed workers";
 }

@@ -23,12 +23,14 @@ ShardPlan VirtualCluster::make_plan(int servers) {
 
 VirtualCluster::VirtualCluster(int servers) : plan_(make_plan(servers)) {
   const auto is_server = [](std::string_view task) { return task.starts_with("ps "); };
-  network_->lose_when_sent([cuts = cuts_, is_server](std::string_view from, std::string_view, const transport::Message& message) {
-    return cuts->on_send && !is_server(from) && cuts->on_send(std::string(from), message);
-  });
-  network_->lose_when_received([cuts = cuts_, is_server](std::string_view, std::string_view to, const transport::Message& message) {
-    return cuts->on_receive && !is_server(to) && cuts->on_receive(std::string(to), message);
-  });
+  network_->lose_when_sent(
+      [cuts = cuts_, is_server](std::string_view from, std::string_view, const transport::Message& message) {
+        return cuts->on_send && !is_server(from) && cuts->on_send(std::string(from), message);
+      });
+  network_->lose_when_received(
+      [cuts = cuts_, is_server](std::string_view, std::string_view to, const transport::Message& message) {
+        return cuts->on_receive && !is_server(to) && cuts->on_receive(std::string(to), message);
+      });
 }
 
 void VirtualCluster::TearDown() {
@@ -48,8 +50,8 @@ Environment& VirtualCluster::add_task(const std::string& name, ProcessInfo proce
   const LogSink sink = [lines = lines_](const LogRecord& record) {
     lines->push_back(std::string(record.task) + ": " + std::string(record.message));
   };
-  tasks_.push_back(&world_.add_task(
-      {.task = name, .sink = sink, .transports = std::move(table), .process = std::move(process)}));
+  tasks_.push_back(
+      &world_.add_task({.task = name, .sink = sink, .transports = std::move(table), .process = std::move(process)}));
   return *tasks_.back();
 }
 

@@ -1,10 +1,10 @@
 #include "checkpoint_saver.h"
 
-#include "shoal/testing/simulated_disk.h"
 #include "fixture.h"
 #include "shoal/base/production.h"
 #include "shoal/base/virtual.h"
 #include "shoal/cluster/local_store.h"
+#include "shoal/testing/simulated_disk.h"
 
 namespace shoal {
 namespace {

@@ -188,24 +188,24 @@ TEST_F(Export, DamagedFilesAreRefusedByName) {
     EXPECT_NE(text.find(from), std::string::npos) << from;
     return text.replace(text.find(from), from.size(), to);
   };
-  for (const std::string& broken : {std::string(), std::string("{"), std::string("[]"), std::string("null"),
-                                    description.substr(0, description.size() / 2), changed(description, "\"x\"", "7"),
-                                    changed(description, "\"float32\"", "\"float99\""), changed(description, "\"float32\"", "\"string\""),
-                                    changed(description, "\"node\": \"", "\"node\": \"not-"),
-                                    changed(description, "\"output\": 0", "\"output\": 77"),
-                                    changed(description, "\"output\": 0", "\"output\": -1"),
-                                    // Numbers that a conversion would cut to others, and lists that are none.
-                                    changed(description, "\"output\": 0", "\"output\": 4294967296"),
-                                    changed(description, "\"output\": 0", "\"output\": 0.5"),
-                                    changed(description, "\"output\": 0", "\"output\": 1e300"),
-                                    changed(description, "\"global_step\": ", "\"global_step\": 1e300, \"old\": "),
-                                    changed(description, "-1", "-7"), changed(description, "-1", "18446744073709551615"),
-                                    changed(description, "-1", "1, 1, 1, 1, 1, 1, 1, 1, 1"),
-                                    changed(description, "\"texts\": ", "\"texts\": null, \"old\": ")}) {
+  for (const std::string& broken :
+       {std::string(), std::string("{"), std::string("[]"), std::string("null"),
+        description.substr(0, description.size() / 2), changed(description, "\"x\"", "7"),
+        changed(description, "\"float32\"", "\"float99\""), changed(description, "\"float32\"", "\"string\""),
+        changed(description, "\"node\": \"", "\"node\": \"not-"), changed(description, "\"output\": 0", "\"output\": 77"),
+        changed(description, "\"output\": 0", "\"output\": -1"),
+        // Numbers that a conversion would cut to others, and lists that are none.
+        changed(description, "\"output\": 0", "\"output\": 4294967296"),
+        changed(description, "\"output\": 0", "\"output\": 0.5"),
+        changed(description, "\"output\": 0", "\"output\": 1e300"),
+        changed(description, "\"global_step\": ", "\"global_step\": 1e300, \"old\": "), changed(description, "-1", "-7"),
+        changed(description, "-1", "18446744073709551615"), changed(description, "-1", "1, 1, 1, 1, 1, 1, 1, 1, 1"),
+        changed(description, "\"texts\": ", "\"texts\": null, \"old\": ")}) {
     EXPECT_THAT(with("export.json", broken), AllOf(HasSubstr(folder))) << broken;
   }
   const std::string nested = std::string(500000, '[') + std::string(500000, ']');
-  EXPECT_THAT(with("export.json", changed(description, "\"outputs\": ", "\"a\": " + nested + ", \"b\": 1, \"outputs\": 1, \"old\": ")),
+  EXPECT_THAT(with("export.json",
+                   changed(description, "\"outputs\": ", "\"a\": " + nested + ", \"b\": 1, \"outputs\": 1, \"old\": ")),
               HasSubstr("outputs is no list"));
   EXPECT_THAT(with("export.json", changed(description, "\"format\": 1", "\"format\": 2"), ErrorKind::kFailedPrecondition), HasSubstr("format 2"));
   for (const std::string& broken : {std::string(), std::string("{}"), graph.substr(0, graph.size() / 2)}) {

@@ -1,9 +1,9 @@
 // A model_dir that did not exist stays there after a power loss: what holds it is synced before anything is written.
 #include <vector>
 
-#include "shoal/testing/simulated_disk.h"
 #include "fixture.h"
 #include "shoal/base/virtual.h"
+#include "shoal/testing/simulated_disk.h"
 #include "train_task.h"
 
 namespace shoal::testing {
@@ -55,9 +55,8 @@ TEST(NewFolder, IsOnDiskBeforeAnythingInItIs) {
   ASSERT_TRUE(trained) << trained.error().message();
   ASSERT_GE(disk->calls.size(), 5u);
   disk->calls.resize(5);
-  EXPECT_THAT(disk->calls,
-              ::testing::ElementsAre("make /jobs/mnist/m", "sync /", "sync /jobs", "sync /jobs/mnist",
-                                     ::testing::StartsWith("create /jobs/mnist/m/")));
+  EXPECT_THAT(disk->calls, ::testing::ElementsAre("make /jobs/mnist/m", "sync /", "sync /jobs", "sync /jobs/mnist",
+                                                  ::testing::StartsWith("create /jobs/mnist/m/")));
 }
 
 }  // namespace

@@ -132,7 +132,8 @@ TEST(RollBack, TheCheckpointSaverCountsFromTheOlderStep) {
       .name = "w", .shape = Shape{4}, .initialiser = {Initialiser::Kind::kConstant, 1, 0}, .rule = {}};
   const auto store = cluster::make_local_store(env, value_or_raise(cluster::plan_shards({w}, 1, 0)));
   LoopContext context(env);
-  CheckpointSaver saver(env, RunConfig({.model_dir = folder / "m", .save_checkpoints_steps = 10}), {.model_dir = folder / "m"});
+  CheckpointSaver saver(env, RunConfig({.model_dir = folder / "m", .save_checkpoints_steps = 10}),
+                        {.model_dir = folder / "m"});
   for (const uint64_t start : {20, 5}) {
     At at(start);
     ASSERT_TRUE(env.run(store->prepare(&at, kNoDeadline)));

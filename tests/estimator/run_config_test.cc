@@ -82,19 +82,20 @@ TEST(RunConfig, ShowsEveryDefault) {
 }
 
 TEST(RunConfig, TakesEveryField) {
-  const RunConfig config({.model_dir = "m",
-                          .save_checkpoints_steps = 7,
-                          .save_summary_steps = 8,
-                          .log_step_count_steps = 9,
-                          .keep_checkpoint_max = 10,
-                          .keep_checkpoint_every_n_hours = 0.5,
-                          .random_seed = std::numeric_limits<int64_t>::min(),
-                          .max_worker_delay_secs = 11,
-                          .ready_timeout_secs = 0.25,
-                          .save_model_description = false,
-                          .placement = [](const PlacementRequest& request) { return request.num_ps - 1; },
-                          .runtime = RuntimeOptions{.threads = 3, .transport = "shm", .backend = "reference", .replicas = 2,
-                                                    .heartbeat_secs = 0.25}});
+  const RunConfig config(
+      {.model_dir = "m",
+       .save_checkpoints_steps = 7,
+       .save_summary_steps = 8,
+       .log_step_count_steps = 9,
+       .keep_checkpoint_max = 10,
+       .keep_checkpoint_every_n_hours = 0.5,
+       .random_seed = std::numeric_limits<int64_t>::min(),
+       .max_worker_delay_secs = 11,
+       .ready_timeout_secs = 0.25,
+       .save_model_description = false,
+       .placement = [](const PlacementRequest& request) { return request.num_ps - 1; },
+       .runtime = RuntimeOptions{
+           .threads = 3, .transport = "shm", .backend = "reference", .replicas = 2, .heartbeat_secs = 0.25}});
   EXPECT_EQ(config.model_dir(), "m");
   EXPECT_EQ(cadence(config), "7/-");
   EXPECT_EQ(config.save_summary_steps(), 8);
@@ -308,10 +309,10 @@ TEST(RunConfig, ReplacesByName) {
                             .replicas = 3,
                             .heartbeat_secs = 1.5}));
   // One part of runtime leaves the others; None for all of it does not.
-  EXPECT_EQ(config
-                .replace({{"runtime.threads", "none"}, {"runtime.compute_dtype", "float32"}, {"runtime.compression", "none"}})
-                .runtime(),
-            (RuntimeOptions{.transport = "inproc", .backend = "reference", .replicas = 3, .heartbeat_secs = 1.5}));
+  EXPECT_EQ(
+      config.replace({{"runtime.threads", "none"}, {"runtime.compute_dtype", "float32"}, {"runtime.compression", "none"}})
+          .runtime(),
+      (RuntimeOptions{.transport = "inproc", .backend = "reference", .replicas = 3, .heartbeat_secs = 1.5}));
   EXPECT_EQ(config.replace({{"runtime", "none"}}).runtime(), std::nullopt);
   EXPECT_EQ(config.replace({{"runtime", "none"}, {"runtime.threads", "4"}}).runtime(), RuntimeOptions{.threads = 4});
   EXPECT_EQ(cadence(config.replace({{"save_checkpoints_secs", "2.5"}})), "-/2");
@@ -335,14 +336,14 @@ TEST(RunConfig, RefusesUnknownNamesListingTheAllowedOnes) {
 TEST(RunConfig, RefusesValuesByNameThatDoNotRead) {
   const RunConfig config;
   const std::pair<const char*, const char*> cases[] = {
-      {"save_summary_steps", "ten"},     {"save_summary_steps", ""},          {"save_summary_steps", "1.5"},
-      {"save_summary_steps", "1 "},      {"save_summary_steps", "-1"},        {"random_seed", "9223372036854775808"},
-      {"ready_timeout_secs", "soon"},    {"ready_timeout_secs", "none"},      {"ready_timeout_secs", "nan"},
-      {"ready_timeout_secs", "inf"},     {"save_model_description", "maybe"}, {"update_strategy", "eager"},
-      {"update_strategy", "sync"},       {"placement", "round_robin"},        {"runtime", "fast"},
-      {"runtime.threads", "0"},          {"runtime.replicas", "none"},        {"model_dir", ""},
-      {"runtime.heartbeat_secs", "none"}, {"runtime.heartbeat_secs", "0"},    {"runtime.heartbeat_secs", "often"},
-      {"runtime.compute_dtype", "half"}, {"runtime.compute_dtype", "int32"},  {"runtime.compression", "zip"},
+      {"save_summary_steps", "ten"},      {"save_summary_steps", ""},          {"save_summary_steps", "1.5"},
+      {"save_summary_steps", "1 "},       {"save_summary_steps", "-1"},        {"random_seed", "9223372036854775808"},
+      {"ready_timeout_secs", "soon"},     {"ready_timeout_secs", "none"},      {"ready_timeout_secs", "nan"},
+      {"ready_timeout_secs", "inf"},      {"save_model_description", "maybe"}, {"update_strategy", "eager"},
+      {"update_strategy", "sync"},        {"placement", "round_robin"},        {"runtime", "fast"},
+      {"runtime.threads", "0"},           {"runtime.replicas", "none"},        {"model_dir", ""},
+      {"runtime.heartbeat_secs", "none"}, {"runtime.heartbeat_secs", "0"},     {"runtime.heartbeat_secs", "often"},
+      {"runtime.compute_dtype", "half"},  {"runtime.compute_dtype", "int32"},  {"runtime.compression", "zip"},
   };
   for (const auto& [name, value] : cases) {
     EXPECT_THAT(refusal([&] { (void)config.replace({{name, value}}); }), HasSubstr(name)) << value;

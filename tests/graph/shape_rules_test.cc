@@ -66,7 +66,8 @@ TEST_F(ShapeRules, Attention) {
                  "attention \"a\": query [batch, 7, 12]: the features must be a multiple of the 5 heads");
   const int64_t many = int64_t(1) << 62;  // times three it is negative
   EXPECT_REFUSED(ops::self_attention(floats({batch_, time, 24}), {.heads = many}, "a"),
-                 "self_attention \"a\": projections [batch, time, 24]: the features must be a multiple of 3 times the " + std::to_string(many) + " heads");
+                 "self_attention \"a\": projections [batch, time, 24]: the features must be a multiple of 3 times the " +
+                     std::to_string(many) + " heads");
   EXPECT_REFUSED(ops::attention(query, key, value, {.heads = 0}, "a"),
                  "attention \"a\": heads is 0; it must be at least 1");
   EXPECT_REFUSED(ops::attention(query, floats({batch_, 9, 6}), value, {.heads = 3}, "a"),

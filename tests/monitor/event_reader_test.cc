@@ -187,8 +187,8 @@ TEST_F(EventReaderTest, ALengthFromTheFileAllocatesNothing) {
 }
 
 TEST_F(EventReaderTest, FieldsOfAnotherFormArePassedOver) {
-  // wall_time 1.5; then what no writer writes: wall_time as a varint, step as four bytes, summary as a number; then the step 10
-  // and a summary whose value has a tag as a number, the tag "a", a simple_value as text, the simple_value 1.
+  // wall_time 1.5; then what no writer writes: wall_time as a varint, step as four bytes, summary as a number; then the
+  // step 10 and a summary whose value has a tag as a number, the tag "a", a simple_value as text, the simple_value 1.
   const std::string wall_time = std::string("\x09\0\0\0\0\0\0\xf8\x3f", 9), others("\x08\x05\x15\1\2\3\4\x28\x07", 9);
   const std::string value("\x08\x03\x0a\x01\x61\x12\x01\x62\x15\0\0\x80\x3f", 13);
   const std::string summary = std::string("\x2a\x0f\x0a\x0d", 4) + value;

@@ -1,5 +1,5 @@
-/// Peers over shm that say nothing: what the datagrams of its control socket are for. (That processes which were stopped are
-/// noticed, and busy ones are not, is tested for every transport.)
+/// Peers over shm that say nothing: what the datagrams of its control socket are for. (That processes which were stopped
+/// are noticed, and busy ones are not, is tested for every transport.)
 #include <cstring>
 #include <thread>
 

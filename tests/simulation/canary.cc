@@ -54,8 +54,12 @@ class LyingStorage final : public Storage {
   Result<void> sync_folder(const std::string& path) override { return disk_->sync_folder(path); }
   Result<std::vector<FileInfo>> list(const std::string& path) override { return disk_->list(path); }
   bool exists(const std::string& path) override { return disk_->exists(path); }
-  Result<std::unique_ptr<StorageLock>> lock(const std::string& path, std::string_view note) override { return disk_->lock(path, note); }
-  Result<std::string> make_temporary_folder(const std::string& prefix) override { return disk_->make_temporary_folder(prefix); }
+  Result<std::unique_ptr<StorageLock>> lock(const std::string& path, std::string_view note) override {
+    return disk_->lock(path, note);
+  }
+  Result<std::string> make_temporary_folder(const std::string& prefix) override {
+    return disk_->make_temporary_folder(prefix);
+  }
   std::string unique_name() override { return disk_->unique_name(); }
 
  private:

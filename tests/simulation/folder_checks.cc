@@ -59,10 +59,11 @@ void FolderChecks::check_counts(const std::string& name) {
     const auto value = (*reader)->read_tensor(count_variable(i));
     if (!entry || !value) return violated("checkpoint " + name + " lacks " + count_variable(i));
     const auto counter = manifest.info.counters.find("update_count/" + std::to_string(entry->pieces.front().file));
-    if (counter == manifest.info.counters.end()) return violated("checkpoint " + name + " does not say how many updates it holds");
+    if (counter == manifest.info.counters.end())
+      return violated("checkpoint " + name + " does not say how many updates it holds");
     if (value->as<float>()[0] != float(counter->second)) {
-      violated("checkpoint " + name + " counts " + std::to_string(counter->second) + " updates, and " + count_variable(i) + " has had " +
-               std::to_string(int64_t(value->as<float>()[0])));
+      violated("checkpoint " + name + " counts " + std::to_string(counter->second) + " updates, and " + count_variable(i) +
+               " has had " + std::to_string(int64_t(value->as<float>()[0])));
     }
   }
 }
@@ -80,14 +81,15 @@ void FolderChecks::check_kept(size_t listed) {
 void FolderChecks::check_mark(const std::string& newest) {
   const auto mark = checkpoint::read_end_mark(world_.shared(), kModelDir);
   if (!mark || !*mark) return violated("the job ended without an end mark");
-  if ((*mark)->checkpoint != newest) violated("the end mark names " + (*mark)->checkpoint + ", the newest checkpoint is " + newest);
+  if ((*mark)->checkpoint != newest)
+    violated("the end mark names " + (*mark)->checkpoint + ", the newest checkpoint is " + newest);
 }
 
 void FolderChecks::check_last_step(int64_t last, const JobEnding& ending) {
   const JobPlan& job = plan_.job;
   if (ending.step && uint64_t(last) != *ending.step) {
-    violated("the servers applied updates up to step " + std::to_string(*ending.step) + ", the last checkpoint is of step " +
-             std::to_string(last));
+    violated("the servers applied updates up to step " + std::to_string(*ending.step) +
+             ", the last checkpoint is of step " + std::to_string(last));
   }
   if (job.max_steps > 0) {
     const int64_t max_steps = job.max_steps + notes_.more_steps;
@@ -118,7 +120,8 @@ void FolderChecks::compare_weights() {
   auto notes = std::make_shared<JobNotes>();
   notes->more_steps = notes_.more_steps;
   world.add_process("chief 0", make_program(alone, std::move(notes)), config_of(alone, plan_.seed));
-  if (!world.run() || world.exit_status("chief 0") != 0) return violated("a local run without faults failed:\n" + world.report());
+  if (!world.run() || world.exit_status("chief 0") != 0)
+    return violated("a local run without faults failed:\n" + world.report());
   const auto open = [](Storage& storage) -> Result<std::unique_ptr<checkpoint::Reader>> {
     SHOAL_TRY(const auto prefix, checkpoint::latest(storage, kModelDir));
     if (!prefix) return not_found("no checkpoint");
@@ -127,8 +130,8 @@ void FolderChecks::compare_weights() {
   const auto ours = open(world_.shared()), theirs = open(world.shared());
   if (!ours || !theirs) return violated("the last checkpoint cannot be compared with that of a local run");
   if ((*ours)->global_step() != (*theirs)->global_step()) {
-    return violated("a local run without faults ends at step " + std::to_string((*theirs)->global_step()) + ", this one ended at " +
-                    std::to_string((*ours)->global_step()));
+    return violated("a local run without faults ends at step " + std::to_string((*theirs)->global_step()) +
+                    ", this one ended at " + std::to_string((*ours)->global_step()));
   }
   for (const auto& tensor : (*theirs)->manifest().tensors) {
     const auto own = (*ours)->read_tensor(tensor.name), other = (*theirs)->read_tensor(tensor.name);

@@ -103,7 +103,8 @@ testing::Program make_program(const JobPlan& job, std::shared_ptr<JobNotes> note
       if (step != report.metrics.end()) notes->last_evaluated = step->second;
     };
     EvalSpec eval{.input_fn = test, .throttle_secs = job.throttle_secs, .start_delay_secs = 0};
-    if (job.exporters) eval.exporters = {latest_exporter("latest", {.exports_to_keep = 2}), best_exporter("best"), final_exporter("final")};
+    if (job.exporters)
+      eval.exporters = {latest_exporter("latest", {.exports_to_keep = 2}), best_exporter("best"), final_exporter("final")};
     TrainSpec train{.input_fn = training, .saving_listeners = {std::make_shared<Notebook>(notes)}};
     if (job.max_steps > 0) train.max_steps = job.max_steps + notes->more_steps;
     Estimator estimator(model, config.with_host(std::move(host)));

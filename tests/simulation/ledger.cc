@@ -37,10 +37,12 @@ void Ledger::applied(const cluster::WitnessedUpdate& update) {
   Epoch* const epoch = find(update.epoch);
   const auto found = epoch ? epoch->shards.find(update.shard) : std::map<int, Shard>::iterator();
   if (!epoch || found == epoch->shards.end() || found->second.server != update.server) {
-    return violated(text(update) + " was applied by shard " + std::to_string(update.shard) + ", which has not begun that epoch");
+    return violated(text(update) + " was applied by shard " + std::to_string(update.shard) +
+                    ", which has not begun that epoch");
   }
   if (newest_[update.shard] != update.epoch) {
-    return violated(text(update) + " was applied by shard " + std::to_string(update.shard) + ", which is in another epoch since");
+    return violated(text(update) + " was applied by shard " + std::to_string(update.shard) +
+                    ", which is in another epoch since");
   }
   Shard& shard = found->second;
   if (!shard.updates.insert({update.trainer, update.process, update.ordinal}).second) {

@@ -27,7 +27,8 @@ class Dice {
 };
 
 constexpr std::array<std::string_view, kFaultKinds> kNames{
-    "kill", "power", "freeze", "interrupt", "cut", "cut one way", "reset", "slow", "wall clock", "late start", "kill in save", "power in save",
+    "kill",      "power",     "freeze",     "interrupt",   "cut",          "cut one way",
+    "reset",     "slow",      "wall clock", "late start",  "kill in save", "power in save",
     "disk full", "disk slow", "disk error", "folder gone", "folder late"};
 
 std::string name(std::string_view role, int64_t index) { return std::string(role) + " " + std::to_string(index); }
@@ -108,7 +109,9 @@ Fault draw_fault(Dice& dice, const JobPlan& job, const std::vector<FaultKind>& k
       if (dice.chance(0.25)) fault.step = steps;  // in the last one
       fault.number = dice.between(0, 60);
       break;
-    case FaultKind::kFolderGone: fault.task = "evaluator 0"; break;  // a chief that cannot reach its folder fails (CONTRACT FA-7)
+    case FaultKind::kFolderGone:
+      fault.task = "evaluator 0";
+      break;  // a chief that cannot reach its folder fails (CONTRACT FA-7)
     case FaultKind::kFolderLate: fault.task = dice.chance(0.5) && job.size.workers > 0 ? "worker 0" : "evaluator 0"; break;
     case FaultKind::kDiskSlow:
     case FaultKind::kDiskError:
@@ -144,7 +147,8 @@ bool has_task(const JobPlan& job, std::string_view task) {
   return std::find(tasks.begin(), tasks.end(), task) != tasks.end();
 }
 
-/// Each seed draws which faults it has, and then how many of them: seeds that have all of all hide what few of one kind show.
+/// Each seed draws which faults it has, and then how many of them: seeds that have all of all hide what few of one kind
+/// show.
 Plan draw_plan(uint64_t seed) {
   Dice dice(fold_in(RandomKey(seed), "plan"));
   Plan plan;
@@ -155,9 +159,9 @@ Plan draw_plan(uint64_t seed) {
   plan.latency = dice.between(20us, 2ms);
   plan.jitter = dice.between(0ms, 2ms);
   plan.loss = dice.chance(0.3) ? 0.01 * double(dice.between(1, 8)) : 0;
-  std::vector<FaultKind> possible{FaultKind::kKill, FaultKind::kFreeze, FaultKind::kWallClock, FaultKind::kLateStart,
-                                  FaultKind::kKillInSave, FaultKind::kPowerInSave, FaultKind::kInterrupt, FaultKind::kDiskFull,
-                                  FaultKind::kDiskSlow, FaultKind::kDiskError};
+  std::vector<FaultKind> possible{
+      FaultKind::kKill,        FaultKind::kFreeze,    FaultKind::kWallClock, FaultKind::kLateStart, FaultKind::kKillInSave,
+      FaultKind::kPowerInSave, FaultKind::kInterrupt, FaultKind::kDiskFull,  FaultKind::kDiskSlow,  FaultKind::kDiskError};
   if (!plan.job.local) {
     for (const FaultKind kind :
          {FaultKind::kCut, FaultKind::kCutOneWay, FaultKind::kReset, FaultKind::kSlow, FaultKind::kPower}) {
@@ -183,8 +187,8 @@ Plan draw_plan(uint64_t seed) {
 std::string to_string(const Plan& plan) {
   const JobPlan& job = plan.job;
   const char* const models[] = {"dense", "normalised", "table"};
-  std::string text = "seed " + std::to_string(plan.seed) + ": " + (job.local ? "one process" : to_string(job.size)) + ", model " +
-                     models[int(job.model)] + ", batch " + std::to_string(job.batch) + ", ";
+  std::string text = "seed " + std::to_string(plan.seed) + ": " + (job.local ? "one process" : to_string(job.size)) +
+                     ", model " + models[int(job.model)] + ", batch " + std::to_string(job.batch) + ", ";
   text += job.max_steps > 0 ? "max_steps " + std::to_string(job.max_steps) : std::to_string(job.passes) + " passes";
   text += job.save_steps > 0 ? ", saves every " + std::to_string(job.save_steps) + " steps"
                              : ", saves every " + std::to_string(job.save_secs) + " s";
@@ -194,10 +198,11 @@ std::string to_string(const Plan& plan) {
   if (job.exporters) text += ", exporters";
   if (!job.compression.empty()) text += ", compression " + job.compression;
   text += ", throttle " + std::to_string(job.throttle_secs) + " s, work " + milliseconds(plan.work) + " + " +
-          milliseconds(plan.work_jitter) + ", latency " + milliseconds(plan.latency) + ", loss " + std::to_string(plan.loss) + "\n";
+          milliseconds(plan.work_jitter) + ", latency " + milliseconds(plan.latency) + ", loss " +
+          std::to_string(plan.loss) + "\n";
   for (const Fault& fault : plan.faults) {
-    text += "  at step " + std::to_string(fault.step) + " + " + milliseconds(fault.after) + ": " + std::string(to_string(fault.kind)) +
-            " " + fault.task + (fault.other.empty() ? "" : " - " + fault.other) +
+    text += "  at step " + std::to_string(fault.step) + " + " + milliseconds(fault.after) + ": " +
+            std::string(to_string(fault.kind)) + " " + fault.task + (fault.other.empty() ? "" : " - " + fault.other) +
             (fault.for_good ? ", for good" : ", for " + milliseconds(fault.lasts)) +
             (fault.number != 0 ? " (" + std::to_string(fault.number) + ")" : "") + "\n";
   }

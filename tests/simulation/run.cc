@@ -15,12 +15,12 @@ namespace {
 using namespace std::chrono_literals;
 using testing::World;
 
-constexpr auto kLook = 100ms;           // between looks at how the tasks are
-constexpr auto kLimit = 40min;          // for all of it
-constexpr auto kRestart = 500ms;        // a launcher's pause, doubled each time
+constexpr auto kLook = 100ms;     // between looks at how the tasks are
+constexpr auto kLimit = 40min;    // for all of it
+constexpr auto kRestart = 500ms;  // a launcher's pause, doubled each time
 constexpr int kRestartsMax = 8;
-constexpr auto kCalm = 60s;             // after the last fault nothing of it is left
-constexpr auto kEndsWithin = 5s;        // servers and workers after the chief, in calm
+constexpr auto kCalm = 60s;       // after the last fault nothing of it is left
+constexpr auto kEndsWithin = 5s;  // servers and workers after the chief, in calm
 constexpr auto kEndsWithinStorm = 90s;
 
 int trainer_of(const std::string& task) {
@@ -85,7 +85,9 @@ testing::WorldOptions Run::world_options(const RunOptions& options) const {
                               .witness = ledger_,
                               .log = options.log};
   if (const auto canary = options.canary) {
-    world.wrap_storage = [canary = *canary](const std::string&, std::shared_ptr<Storage> disk) { return planted_disk(canary, std::move(disk)); };
+    world.wrap_storage = [canary = *canary](const std::string&, std::shared_ptr<Storage> disk) {
+      return planted_disk(canary, std::move(disk));
+    };
     world.wrap_network = [canary = *canary](const std::string& task, TransportFactory network) {
       return planted_network(canary, task, std::move(network));
     };
@@ -175,7 +177,8 @@ void Run::strike(const Fault& fault) {
     case FaultKind::kSlow:
       world_.network().set_link(task, fault.other, {.latency = 300ms, .jitter = 300ms});
       world_.after(fault.lasts, [this, &fault] {
-        world_.network().set_link(fault.task, fault.other, {.latency = plan_.latency, .jitter = plan_.jitter, .loss = plan_.loss});
+        world_.network().set_link(fault.task, fault.other,
+                                  {.latency = plan_.latency, .jitter = plan_.jitter, .loss = plan_.loss});
       });
       break;
     case FaultKind::kWallClock: world_.set_wall_clock(task, std::chrono::seconds(fault.number), 0.01); break;
@@ -206,7 +209,8 @@ void Run::strike(const Fault& fault) {
   }
 }
 
-/// What a launcher does (CONTRACT FA-9): starts again what ended with an error that may pass, until the chief has ended well.
+/// What a launcher does (CONTRACT FA-9): starts again what ended with an error that may pass, until the chief has ended
+/// well.
 void Run::look_after() {
   for (const std::string& task : world_.tasks()) {
     if (world_.running(task) || starting_.contains(task) || gone_.contains(task)) continue;
@@ -244,20 +248,20 @@ bool Run::all_ended() const {
 void Run::check_end() {
   for (const std::string& line : world_.leftovers()) violated("after the end: " + line);
   for (const auto& [trainer, times] : ledger_->rollbacks()) {
-    if (world_.count_log("global step goes back from") == 0) violated("the global step fell for trainer " + std::to_string(trainer) + ", and nobody said so");
+    if (world_.count_log("global step goes back from") == 0)
+      violated("the global step fell for trainer " + std::to_string(trainer) + ", and nobody said so");
   }
   const JobPlan& job = plan_.job;
   // A local process that was killed after its last save finds nothing left to do (CONTRACT LO-3).
-  // An evaluator obeys the mark of an interrupted chief that was killed then, and goes, though its launcher starts the chief again.
+  // An evaluator obeys the mark of an interrupted chief that was killed then, and goes, though its launcher starts the
+  // chief again.
   const bool evaluated = job.local ? world_.count_log("there is nothing to do") == 0
                                    : job.size.evaluator && !gone_.contains("evaluator 0") && !(interrupted_ && marked_);
   // Interrupted without its servers a job ends with the checkpoint that it has (CONTRACT FA-12).
   const bool servers_lost = interrupted_ && world_.count_log("interrupted after a server lost what it held") > 0;
   const auto step = job.local || servers_lost ? std::nullopt : std::optional(ledger_->last_step());
-  violated(folder_.at_the_end({.step = step,
-                               .kills = int64_t(verdict_.faults["kill"]),
-                               .interrupted = interrupted_,
-                               .evaluated = evaluated}));
+  violated(folder_.at_the_end(
+      {.step = step, .kills = int64_t(verdict_.faults["kill"]), .interrupted = interrupted_, .evaluated = evaluated}));
   verdict_.torn = ledger_->torn();
   if (verdict_.violations.empty() && verdict_.torn == 0 && !interrupted_) violated(folder_.against_a_local_run());
 }
@@ -275,7 +279,8 @@ void Run::check_waits() {
   for (const std::string& task : world_.tasks()) {
     if (!world_.running(task)) continue;
     Duration limit = calm && !task.starts_with("evaluator") ? Duration(kEndsWithin) : Duration(kEndsWithinStorm);
-    // It takes the mark for that of an earlier run, and waits for a chief (CONTRACT JE-2), or it was frozen when the chief said so.
+    // It takes the mark for that of an earlier run, and waits for a chief (CONTRACT JE-2), or it was frozen when the chief
+    // said so.
     const bool late = !plan_.job.named_run && started_[task] + kEndsWithin > *chief_ended_;
     const bool untold = task.starts_with("ps") && world_.count_log("a server was not told that the job has") > 0;
     if (untold || late) limit = seconds_to_duration(plan_.job.ready_timeout_secs) + kEndsWithinStorm;
@@ -313,7 +318,8 @@ void Run::act() {
     check_waits();
   } while (!all_ended() && world_.elapsed() < kLimit && ledger_->violations().empty() && verdict_.violations.empty());
   for (const std::string& sentence : ledger_->violations()) violated(sentence);
-  if (!all_ended() && verdict_.violations.empty()) violated("the job has not ended after " + std::to_string(kLimit / 1min) + " minutes");
+  if (!all_ended() && verdict_.violations.empty())
+    violated("the job has not ended after " + std::to_string(kLimit / 1min) + " minutes");
   if (all_ended() && verdict_.violations.empty()) check_end();
 }
 

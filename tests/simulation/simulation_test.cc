@@ -28,7 +28,14 @@ TEST(Simulation, PlantedDefectsAreFound) {
 }
 
 cluster::WitnessedUpdate update(int shard, uint64_t ordinal, uint64_t step) {
-  return {.shard = shard, .server = 1, .epoch = 1, .trainer = 1, .process = 5, .sequence = ordinal, .ordinal = ordinal, .global_step = step};
+  return {.shard = shard,
+          .server = 1,
+          .epoch = 1,
+          .trainer = 1,
+          .process = 5,
+          .sequence = ordinal,
+          .ordinal = ordinal,
+          .global_step = step};
 }
 
 TEST(Ledger, SeesWhatMayNotBe) {

@@ -69,8 +69,8 @@ Json run_seed(uint64_t seed, const SwarmOptions& options) {
 struct Worker {
   pid_t process = 0;
   int pipe = -1;
-  std::string text;     // not yet a whole line
-  uint64_t seed = 0;    // that it runs
+  std::string text;   // not yet a whole line
+  uint64_t seed = 0;  // that it runs
 };
 
 class Swarm {
@@ -135,7 +135,8 @@ void Swarm::take(Worker& worker, const Json& told) {
   if (told["torn"].get<bool>()) torn_.push_back(told["seed"]);
   virtual_seconds_ += told["seconds"].get<double>();
   uint64_t faults = 0;
-  for (const auto& [kind, count] : told["faults"].items()) faults_[kind] += count.get<uint64_t>(), faults += count.get<uint64_t>();
+  for (const auto& [kind, count] : told["faults"].items())
+    faults_[kind] += count.get<uint64_t>(), faults += count.get<uint64_t>();
   fault_counts_.push_back(faults);
   for (const auto& [mark, count] : told["marks"].items()) marks_[mark] += count.get<uint64_t>();
   if (!violations.empty()) show_failure(told["seed"], violations.front());
@@ -144,7 +145,8 @@ void Swarm::take(Worker& worker, const Json& told) {
 void Swarm::crashed(const Worker& worker, int status) {
   if (worker.seed == 0) return;
   ++done_;
-  const std::string how = WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status)) : "status " + std::to_string(WEXITSTATUS(status));
+  const std::string how =
+      WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status)) : "status " + std::to_string(WEXITSTATUS(status));
   show_failure(worker.seed, "the process ended with " + how);
 }
 
@@ -189,8 +191,9 @@ void Swarm::show_progress() {
   if (Clock::now() - shown_ < kEvery) return;
   shown_ = Clock::now();
   const double seconds = std::chrono::duration<double>(shown_ - began_).count();
-  std::printf("%llu of %llu seeds, %llu failed, %.1f seeds/s, %.0f times real time\n", (unsigned long long)done_, (unsigned long long)options_.count,
-              (unsigned long long)failed_, double(done_) / seconds, virtual_seconds_ / seconds);
+  std::printf("%llu of %llu seeds, %llu failed, %.1f seeds/s, %.0f times real time\n", (unsigned long long)done_,
+              (unsigned long long)options_.count, (unsigned long long)failed_, double(done_) / seconds,
+              virtual_seconds_ / seconds);
   std::fflush(stdout);
 }
 
@@ -214,7 +217,9 @@ std::vector<Plan> smaller(const Plan& plan) {
   const auto without = [&plans, &plan](auto change) {
     plans.push_back(plan);
     change(plans.back());
-    const auto gone = [&](const Fault& fault) { return !has_task(plans.back().job, fault.task) || (!fault.other.empty() && !has_task(plans.back().job, fault.other)); };
+    const auto gone = [&](const Fault& fault) {
+      return !has_task(plans.back().job, fault.task) || (!fault.other.empty() && !has_task(plans.back().job, fault.other));
+    };
     std::erase_if(plans.back().faults, gone);
   };
   if (plan.job.size.evaluator) without([](Plan& p) { p.job.size.evaluator = false; });
@@ -245,7 +250,8 @@ void Swarm::show_failure(uint64_t seed, const std::string& first) {
   if (++failed_ > kFailuresShown) return;
   std::printf("FAILED %s\n  replay: ./dev simulate --seed %llu --trace\n", first.c_str(), (unsigned long long)seed);
   const Plan plan = draw_plan(seed);
-  std::printf("%s%s", options_.shrink ? "  the smallest plan that still fails, " : "  ", to_string(options_.shrink ? shrunk(plan) : plan).c_str());
+  std::printf("%s%s", options_.shrink ? "  the smallest plan that still fails, " : "  ",
+              to_string(options_.shrink ? shrunk(plan) : plan).c_str());
   std::fflush(stdout);
 }
 
@@ -259,12 +265,17 @@ bool Swarm::report(const std::string& marks_file) {
   const double seconds = std::chrono::duration<double>(Clock::now() - began_).count();
   std::printf("%llu seeds from %llu: %llu failed; %zu with updates that not all servers hold%s", (unsigned long long)done_,
               (unsigned long long)options_.from, (unsigned long long)failed_, torn_.size(), torn_.empty() ? "" : ":");
-  for (size_t i = 0; i < std::min<size_t>(torn_.size(), kTornShown); ++i) std::printf(" %llu", (unsigned long long)torn_[i]);
+  for (size_t i = 0; i < std::min<size_t>(torn_.size(), kTornShown); ++i)
+    std::printf(" %llu", (unsigned long long)torn_[i]);
   std::printf("%s\n", torn_.size() > kTornShown ? " ..." : "");
-  std::printf("%.1f s, %.1f seeds/s; %.0f s of virtual time, %.0f times real time; the median seed: %llu global steps, %llu faults\n", seconds,
-              double(done_) / seconds, virtual_seconds_, virtual_seconds_ / seconds, (unsigned long long)median(steps_), (unsigned long long)median(fault_counts_));
+  std::printf(
+      "%.1f s, %.1f seeds/s; %.0f s of virtual time, %.0f times real time; the median seed: %llu global steps, %llu "
+      "faults\n",
+      seconds, double(done_) / seconds, virtual_seconds_, virtual_seconds_ / seconds, (unsigned long long)median(steps_),
+      (unsigned long long)median(fault_counts_));
   std::printf("traces of all: %016llx\n", (unsigned long long)traces_);
-  std::printf("planted defects: %llu, not found: %llu\nfaults:", (unsigned long long)canaries_, (unsigned long long)canaries_missed_);
+  std::printf("planted defects: %llu, not found: %llu\nfaults:", (unsigned long long)canaries_,
+              (unsigned long long)canaries_missed_);
   for (const auto& [kind, count] : faults_) std::printf(" %s %llu;", kind.c_str(), (unsigned long long)count);
   std::printf("\nrare paths:");
   for (const auto& [mark, count] : marks_) std::printf(" %s %llu;", mark.c_str(), (unsigned long long)count);
@@ -292,8 +303,9 @@ bool run_one(uint64_t seed, const SwarmOptions& options) {
   const Verdict verdict = run_plan(plan, run);
   for (const std::string& sentence : verdict.violations) std::printf("VIOLATION: %s\n", sentence.c_str());
   if (!verdict.violations.empty()) std::printf("%s", verdict.report.c_str());
-  std::printf("%llu global steps, %.3f s of virtual time, %lld updates not on all servers, trace %016llx\n", (unsigned long long)verdict.steps,
-              to_seconds(verdict.virtual_time), (long long)verdict.torn, (unsigned long long)verdict.trace);
+  std::printf("%llu global steps, %.3f s of virtual time, %lld updates not on all servers, trace %016llx\n",
+              (unsigned long long)verdict.steps, to_seconds(verdict.virtual_time), (long long)verdict.torn,
+              (unsigned long long)verdict.trace);
   return verdict.violations.empty() != canary.has_value();
 }
 

@@ -47,7 +47,8 @@ RunConfigOptions in_shared_model(int64_t save_steps = 1000) {
 TEST(Evaluator, FiveLooksTwoEvaluations) {  // CONTRACT 8.5: none, none, A, A, B at max_steps
   const auto recorder = std::make_shared<RecordingExporter>();
   World world({.seed = 1});
-  world.add_task("evaluator 0", kEvaluatorConfig, SmallJob{.max_steps = 20, .throttle_secs = 100, .exporters = {recorder}}, in_shared_model());
+  world.add_task("evaluator 0", kEvaluatorConfig, SmallJob{.max_steps = 20, .throttle_secs = 100, .exporters = {recorder}},
+                 in_shared_model());
   world.add_process("a", trains_to(10), in_shared_model());
   world.add_process("b", trains_to(20), in_shared_model());
   world.start_late("a", 150s);
@@ -75,7 +76,8 @@ TEST(Evaluator, LooksAgainWhereACheckpointGoesBeforeItsExport) {  // CONTRACT EV
   world.add_process("a", trains_to(10), in_shared_model());
   world.add_process("b", trains_to(20), in_shared_model());
   world.add_task("evaluator 0", kEvaluatorConfig,
-                 SmallJob{.max_steps = 20, .throttle_secs = 10, .exporters = {recorder, latest_exporter("latest")}}, in_shared_model());
+                 SmallJob{.max_steps = 20, .throttle_secs = 10, .exporters = {recorder, latest_exporter("latest")}},
+                 in_shared_model());
   world.start_late("evaluator 0", 5s);
   world.start_late("b", 100s);
   // Training goes on from an older one: the newest has lost its index.
@@ -145,10 +147,13 @@ TEST(Evaluator, LeavesWhereNoChiefComesAfterAll) {  // CONTRACT JE-2
   RunConfigOptions config = in_shared_model(10);
   config.ready_timeout_secs = 100;
   value_or_raise(world.shared().make_folders("/shared/model"));
-  world.add_process("before", [](RunConfig run) {
-    Estimator estimator(small_model, std::move(run));
-    train_and_evaluate(estimator, {.input_fn = training_data, .max_steps = 20}, {.input_fn = test_data});
-  }, config);
+  world.add_process(
+      "before",
+      [](RunConfig run) {
+        Estimator estimator(small_model, std::move(run));
+        train_and_evaluate(estimator, {.input_fn = training_data, .max_steps = 20}, {.input_fn = test_data});
+      },
+      config);
   world.add_task("evaluator 0", kEvaluatorConfig, SmallJob{.max_steps = 40}, config);
   world.start_late("evaluator 0", 10s);
   ASSERT_TRUE(world.run()) << world.report();
@@ -229,7 +234,8 @@ TEST(Throttle, LocalEvaluationsAreAtItsPace) {  // CONTRACT LO-6
   for (const auto& [throttle, steps] : std::map<int64_t, std::vector<int64_t>>{{0, {10, 20, 22}}, {600, {10, 22}}}) {
     const auto recorder = std::make_shared<RecordingExporter>();
     World world({.seed = 1, .work = 10s});
-    world.add_process("a", SmallJob{.max_steps = 22, .throttle_secs = throttle, .exporters = {recorder}}, in_shared_model(10));
+    world.add_process("a", SmallJob{.max_steps = 22, .throttle_secs = throttle, .exporters = {recorder}},
+                      in_shared_model(10));
     ASSERT_TRUE(world.run()) << world.report();
     std::vector<int64_t> seen;
     for (const auto& [step, final] : recorder->calls) seen.push_back(step);

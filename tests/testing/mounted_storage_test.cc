@@ -53,7 +53,8 @@ TEST_F(MountedStorageTest, AMountInsideOfAnotherHidesWhatIsThere) {
 
 TEST_F(MountedStorageTest, NothingIsRenamedFromDiskToDisk) {
   ASSERT_OK(write(host, "/a", "x"));
-  EXPECT_FAILS(host.rename("/a", "/shared/a"), failed_precondition("cannot rename /a to /shared/a: Invalid cross-device link"));
+  EXPECT_FAILS(host.rename("/a", "/shared/a"),
+               failed_precondition("cannot rename /a to /shared/a: Invalid cross-device link"));
   ASSERT_OK(write(host, "/shared/b", "x"));
   ASSERT_OK(host.rename("/shared/b", "/shared/c"));
   EXPECT_THAT(names_in(other, "/shared"), ElementsAre("c"));
@@ -145,8 +146,8 @@ TEST_F(MountedStorageTest, SlowCallsAreThoseOfTheHostThatMadeThem) {
 TEST_F(MountedStorageTest, SlowCallsTakeVirtualTime) {
   shared->set_faults({.slow = 1, .slow_max = 2s});
   VirtualWorld world;
-  Environment& env = world.add_task(
-      {.storage = std::shared_ptr<Storage>(&host, [](Storage*) {}), .before_storage_call = [this] { return host.take_delay(); }});
+  Environment& env = world.add_task({.storage = std::shared_ptr<Storage>(&host, [](Storage*) {}),
+                                     .before_storage_call = [this] { return host.take_delay(); }});
   bool written = false;
   const auto body = [](Environment& of, bool& out) -> Task<Result<void>> {
     Work work = [&of, &out] { out = of.storage().write_atomically("/shared/a", "text").has_value(); };

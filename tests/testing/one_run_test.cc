@@ -30,14 +30,15 @@ TEST(ModelDir, ASecondLocalRunIsRefusedAtOnce) {  // CONTRACT FA-11
   EXPECT_TRUE(world.leftovers().empty());
   EXPECT_EQ(world.exit_status("first"), 0) << world.report();
   ASSERT_EQ(world.exit_status("second"), 1) << world.report();
-  EXPECT_THAT(world.outcome("second").error().message(),
-              AllOf(HasSubstr("model_dir /shared/model is in use"), HasSubstr("a local run on first (process 1000) since 20")));
+  EXPECT_THAT(world.outcome("second").error().message(), AllOf(HasSubstr("model_dir /shared/model is in use"),
+                                                               HasSubstr("a local run on first (process 1000) since 20")));
 }
 
 TEST(ModelDir, ASecondChiefIsRefusedBeforeItWritesAnything) {
   World world({.work = 100ms});
   world.add_cluster("ps:1", SmallJob{}, every_steps(1000));
-  world.add_task("another chief", R"({"cluster": {"chief": ["chief-1:1"], "ps": ["ps-1:1"]}, "task": {"type": "chief", "index": 0}})",
+  world.add_task("another chief",
+                 R"({"cluster": {"chief": ["chief-1:1"], "ps": ["ps-1:1"]}, "task": {"type": "chief", "index": 0}})",
                  SmallJob{}, every_steps(1000));
   world.start_late("another chief", 3s);
   ASSERT_TRUE(world.run()) << world.report();
@@ -62,11 +63,13 @@ TEST(EstimatorTrain, IsATaskOfItsCluster) {  // its port, its checks, the end of
     estimator.train(training_data, {.max_steps = 40});
   };
   World world;
-  const std::string cluster = R"({"cluster": {"chief": ["chief-0:1"], "worker": ["worker-0:1"], "ps": ["ps-0:1"]}, "task": )";
+  const std::string cluster =
+      R"({"cluster": {"chief": ["chief-0:1"], "worker": ["worker-0:1"], "ps": ["ps-0:1"]}, "task": )";
   world.add_task("chief 0", cluster + R"({"type": "chief", "index": 0}})", trains, every_steps(20));
   world.add_task("worker 0", cluster + R"({"type": "worker", "index": 0}})", trains, every_steps(20));
   world.add_task("ps 0", cluster + R"({"type": "ps", "index": 0}})", SmallJob{.max_steps = {}}, every_steps(20));
-  world.add_task("evaluator 0", cluster + R"({"type": "evaluator", "index": 0}})", SmallJob{.max_steps = {}}, every_steps(20));
+  world.add_task("evaluator 0", cluster + R"({"type": "evaluator", "index": 0}})", SmallJob{.max_steps = {}},
+                 every_steps(20));
   world.at_step(10, [&world] {  // a worker that comes late is told what went on, by the mark or by the servers
     world.kill("worker 0");
     world.after(10s, [&world] { world.start("worker 0"); });
@@ -83,11 +86,14 @@ TEST(EstimatorTrain, IsATaskOfItsCluster) {  // its port, its checks, the end of
 
 TEST(EstimatorTrain, ChecksItsTaskFirst) {
   World world;
-  world.add_task("chief 0", R"({"cluster": {"chief": ["chief-0:1"], "worker": ["worker-0:1"]}, "task": {"type": "chief", "index": 0}})",
-                 [](RunConfig config) {
-                   Estimator estimator(small_model, std::move(config));
-                   estimator.train(training_data, {.max_steps = 40});
-                 }, every_steps(20));
+  world.add_task(
+      "chief 0",
+      R"({"cluster": {"chief": ["chief-0:1"], "worker": ["worker-0:1"]}, "task": {"type": "chief", "index": 0}})",
+      [](RunConfig config) {
+        Estimator estimator(small_model, std::move(config));
+        estimator.train(training_data, {.max_steps = 40});
+      },
+      every_steps(20));
   ASSERT_TRUE(world.run(10min)) << world.report();
   EXPECT_EQ(world.exit_status("chief 0"), 2) << world.report();  // workers without servers (CONTRACT CL-14)
   EXPECT_TRUE(world.shared().paths().empty());

@@ -302,7 +302,8 @@ TEST(DiskFaults, AnErrorHasHadItsEffectEveryOtherTime) {
   int had_effect = 0;
   for (int i = 0; i < 100; ++i) {
     const std::string folder = "m/" + std::to_string(i);
-    EXPECT_FAILS(disk.make_folders(folder), unavailable("cannot make the folder " + folder + ": Input/output error (simulated fault)"));
+    EXPECT_FAILS(disk.make_folders(folder),
+                 unavailable("cannot make the folder " + folder + ": Input/output error (simulated fault)"));
     had_effect += disk.exists(folder);
   }
   EXPECT_THAT(had_effect, AllOf(Ge(30), Le(70)));

@@ -69,7 +69,8 @@ TEST_P(StorageConformance, WritesAppendsAndReads) {
   ASSERT_OK((*file)->sync());
   ASSERT_OK((*file)->close());
   ASSERT_OK((*file)->close());
-  EXPECT_FAILS((*file)->append(bytes_of("x")), failed_precondition("cannot write " + (place / "a") + ": the file was closed"));
+  EXPECT_FAILS((*file)->append(bytes_of("x")),
+               failed_precondition("cannot write " + (place / "a") + ": the file was closed"));
   ASSERT_OK(write(storage, place / "a", "new"));
   EXPECT_EQ(text_of(storage, place / "a"), "new");
 }
@@ -131,8 +132,10 @@ TEST_P(StorageConformance, ReadingPastTheEndIsDataLoss) {
   std::array<std::byte, 4> out{};
   ASSERT_OK((*file)->read_at(6, out));
   EXPECT_EQ(char(out[3]), '9');
-  EXPECT_FAILS((*file)->read_at(8, out), data_loss((place / "a") + ": ends at byte 10, but 2 bytes from 10 are needed; the file was cut"));
-  EXPECT_FAILS((*file)->read_at(20, out), data_loss((place / "a") + ": ends at byte 10, but 4 bytes from 20 are needed; the file was cut"));
+  EXPECT_FAILS((*file)->read_at(8, out),
+               data_loss((place / "a") + ": ends at byte 10, but 2 bytes from 10 are needed; the file was cut"));
+  EXPECT_FAILS((*file)->read_at(20, out),
+               data_loss((place / "a") + ": ends at byte 10, but 4 bytes from 20 are needed; the file was cut"));
 }
 
 TEST_P(StorageConformance, CreatingEmptiesAlsoForWhoHasItOpen) {
@@ -141,7 +144,8 @@ TEST_P(StorageConformance, CreatingEmptiesAlsoForWhoHasItOpen) {
   ASSERT_OK(reader);
   ASSERT_OK(write(storage, place / "a", "x"));
   std::array<std::byte, 4> out{};
-  EXPECT_FAILS((*reader)->read_at(0, out), data_loss((place / "a") + ": ends at byte 10, but 3 bytes from 1 are needed; the file was cut"));
+  EXPECT_FAILS((*reader)->read_at(0, out),
+               data_loss((place / "a") + ": ends at byte 10, but 3 bytes from 1 are needed; the file was cut"));
 }
 
 TEST_P(StorageConformance, ListsSortedWithSizesAndFolders) {
@@ -165,14 +169,16 @@ TEST_P(StorageConformance, RenamesFoldersWithAllInThem) {
   EXPECT_EQ(text_of(storage, place / "export/1/sub/a"), "x");
   EXPECT_THAT(names_in(storage, place / "export"), ElementsAre("1/"));
   ASSERT_OK(storage.make_folders(place / "export/tmp-2"));
-  const std::string in_use = "cannot rename " + (place / "export/tmp-2") + " to " + (place / "export/1") + ": Directory not empty";
+  const std::string in_use =
+      "cannot rename " + (place / "export/tmp-2") + " to " + (place / "export/1") + ": Directory not empty";
   EXPECT_FAILS(storage.rename(place / "export/tmp-2", place / "export/1"), failed_precondition(in_use));
 }
 
 TEST_P(StorageConformance, RemovesFilesEmptyFoldersAndWholeTrees) {
   ASSERT_OK(storage.make_folders(place / "c/d"));
   ASSERT_OK(write(storage, place / "c/d/e", "1"));
-  EXPECT_FAILS(storage.remove(place / "c"), failed_precondition("cannot remove " + (place / "c") + ": Directory not empty"));
+  EXPECT_FAILS(storage.remove(place / "c"),
+               failed_precondition("cannot remove " + (place / "c") + ": Directory not empty"));
   ASSERT_OK(storage.remove_all(place / "c"));
   ASSERT_OK(storage.remove_all(place / "c"));
   EXPECT_FAILS(storage.remove(place / "c"), not_found("cannot remove " + (place / "c") + ": No such file or directory"));
@@ -227,7 +233,8 @@ std::string name_of(const ::testing::TestParamInfo<Kind>& kind) {
   return kNames[size_t(kind.param)];
 }
 INSTANTIATE_TEST_SUITE_P(All, StorageConformance,
-                         ::testing::Values(Kind::kFiles, Kind::kSimulated, Kind::kLocalMount, Kind::kSharedMount, Kind::kLateMount),
+                         ::testing::Values(Kind::kFiles, Kind::kSimulated, Kind::kLocalMount, Kind::kSharedMount,
+                                           Kind::kLateMount),
                          name_of);
 
 /// Random calls in a small tree, where names meet each other in every way; each answers with a line.
@@ -304,7 +311,8 @@ class RandomCalls {
     if (writers_.empty()) return "none";
     WritableFile& file = *writers_[random_.below(writers_.size())];
     const uint64_t call = random_.below(5);
-    const std::string text(size_t(random_.below(20) == 0 ? random_.below(150'000) : random_.below(30)), char('a' + random_.below(26)));
+    const std::string text(size_t(random_.below(20) == 0 ? random_.below(150'000) : random_.below(30)),
+                           char('a' + random_.below(26)));
     if (call < 2) return "append " + state_of(file.append(bytes_of(text)));
     if (call == 2) return "flush " + state_of(file.flush());
     return call == 3 ? "sync " + state_of(file.sync()) : "close " + state_of(file.close());
@@ -341,7 +349,9 @@ TEST(RandomStorageCalls, AreAnsweredInTheSameWords) {
     RandomCalls expected(real.storage(), real.path(), seed), actual(disk, real.path(), seed);
     for (int call = 0; call < 300; ++call) {
       const std::string here = actual.next(), there = expected.next();
-      ASSERT_TRUE(here == there) << "seed " << seed << ", call " << call << "\n" << here.substr(0, 500) << "\n" << there.substr(0, 500);
+      ASSERT_TRUE(here == there) << "seed " << seed << ", call " << call << "\n"
+                                 << here.substr(0, 500) << "\n"
+                                 << there.substr(0, 500);
     }
     ASSERT_TRUE(actual.tree() == expected.tree()) << "seed " << seed;
   }

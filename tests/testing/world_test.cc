@@ -39,7 +39,10 @@ TEST(World, RunsOneProcess) {
   ASSERT_TRUE(world.run()) << world.report();
   expect_all_well(world);
   EXPECT_EQ(newest_step(world, "/home/model"), -1);  // not in the shared folder
-  EXPECT_EQ(value_or_raise(checkpoint::list(world.disk("alone"), "/home/model", checkpoint::Check::kChecksums)).back().global_step, 60);
+  EXPECT_EQ(value_or_raise(checkpoint::list(world.disk("alone"), "/home/model", checkpoint::Check::kChecksums))
+                .back()
+                .global_step,
+            60);
 }
 
 uint64_t trace_of(uint64_t seed) {
@@ -242,7 +245,8 @@ TEST(World, WorkersStartLateWhereTheyAreTold) {  // CONTRACT WO-2
     std::map<int, Duration> first;
     World* world = nullptr;
   };
-  for (const auto& [most, delays] : std::map<int64_t, std::vector<int>>{{60, {5, 10, 15, 60}}, {0, {0, 0, 0, 0}}, {7, {5, 7, 7, 7}}}) {
+  for (const auto& [most, delays] :
+       std::map<int64_t, std::vector<int>>{{60, {5, 10, 15, 60}}, {0, {0, 0, 0, 0}}, {7, {5, 7, 7, 7}}}) {
     const auto witness = std::make_shared<FirstSteps>();
     World world({.seed = 2, .work = 200ms, .witness = witness});
     witness->world = &world;
@@ -256,7 +260,8 @@ TEST(World, WorkersStartLateWhereTheyAreTold) {  // CONTRACT WO-2
     const int workers[] = {0, 1, 2, 12};
     for (size_t i = 0; i < 4; ++i) {
       ASSERT_TRUE(witness->first.contains(workers[i] + 1)) << world.report();
-      EXPECT_NEAR(to_seconds(witness->first.at(workers[i] + 1)), delays[i], 2) << "worker " << workers[i] << " of at most " << most;
+      EXPECT_NEAR(to_seconds(witness->first.at(workers[i] + 1)), delays[i], 2)
+          << "worker " << workers[i] << " of at most " << most;
     }
   }
 }

@@ -66,7 +66,10 @@ Result<std::shared_ptr<Link>> Attempt::answered() {
                                std::to_string(theirs.layout) + ", this build " + std::to_string(kProtocolVersion) + "." +
                                std::to_string(kLayout) + "; install the same version of Shoal everywhere");
   if (theirs.status != kWelcome) return unavailable(to_string(to_) + ": has as many connections as it takes");
-  Meeting meeting{.socket = File(socket_->release()), .rings = std::move(rings_), .side = 0, .peer = to_,
+  Meeting meeting{.socket = File(socket_->release()),
+                  .rings = std::move(rings_),
+                  .side = 0,
+                  .peer = to_,
                   .heartbeat = intervals(options_, theirs)};
   auto link = std::make_shared<Link>(core_, std::move(meeting), options_, nullptr);
   link->start();

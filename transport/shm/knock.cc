@@ -67,7 +67,10 @@ std::shared_ptr<Link> Knock::let_in(Acceptance& owner) {
     rings = std::move(*mapped);
   }
   if (send_datagram(socket, std::as_bytes(std::span(&answer, 1))) != Sent::kDone || !slot) return nullptr;
-  Meeting meeting{.socket = File(socket_->release()), .rings = std::move(rings), .side = 1, .peer = peer,
+  Meeting meeting{.socket = File(socket_->release()),
+                  .rings = std::move(rings),
+                  .side = 1,
+                  .peer = peer,
                   .heartbeat = intervals(owner.options(), theirs)};
   return std::make_shared<Link>(owner.shared_core(), std::move(meeting), owner.options(), slot);
 }

@@ -50,8 +50,7 @@ Result<std::shared_ptr<const Credential>> find_credential(const CredentialSource
                             "folder for a token");
   if (sources.tls_dir) {
     // Down to seconds, not up to nanoseconds: those end in 2262, certificates may not.
-    SHOAL_TRY(Certificate certificate,
-              read_certificate(*sources.tls_dir, std::chrono::floor<std::chrono::seconds>(now)));
+    SHOAL_TRY(Certificate certificate, read_certificate(*sources.tls_dir, std::chrono::floor<std::chrono::seconds>(now)));
     return std::make_shared<const Credential>(std::move(certificate));
   }
   SHOAL_TRY(const std::shared_ptr<const Token> token, find_token(sources.token));

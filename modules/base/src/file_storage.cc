@@ -143,8 +143,7 @@ std::string first_line_of(int descriptor) {
 }
 
 Result<std::unique_ptr<StorageLock>> lock_file(const std::string& path, std::string_view note) {
-  const int descriptor =
-      retry_interrupted([&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666); });
+  const int descriptor = retry_interrupted([&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666); });
   if (descriptor < 0) return path_error("lock", path, errno);
   auto lock = std::make_unique<PosixLock>(descriptor);
   if (retry_interrupted([&] { return ::flock(descriptor, LOCK_EX | LOCK_NB); }) != 0) {

@@ -156,8 +156,10 @@ void SignalWatchers::add(SignalWatch& watch) {
     is_first = alive_.empty();
     alive_.push_back(&watch);
   }
-  if (is_first) begin();
-  else write_letter('n');  // look whether the new one is to be told
+  if (is_first)
+    begin();
+  else
+    write_letter('n');  // look whether the new one is to be told
 }
 
 void SignalWatchers::remove(SignalWatch& watch) {

@@ -12,7 +12,8 @@ std::string utc_text(WallTime time) {
   const hh_mm_ss clock(floor<seconds>(time - day));
   char text[64];
   std::snprintf(text, sizeof text, "%04d-%02u-%02u %02d:%02d:%02d UTC", int(date.year()), unsigned(date.month()),
-                unsigned(date.day()), int(clock.hours().count()), int(clock.minutes().count()), int(clock.seconds().count()));
+                unsigned(date.day()), int(clock.hours().count()), int(clock.minutes().count()),
+                int(clock.seconds().count()));
   return text;
 }
 

@@ -106,7 +106,9 @@ void VirtualEnvironment::sometimes(std::string_view mark) {
 }
 
 /// A program is resumed after whatever ran of its task; so something has to.
-void VirtualEnvironment::begin_program() { post([] {}); }
+void VirtualEnvironment::begin_program() {
+  post([] {});
+}
 
 void VirtualEnvironment::parallel_for(int64_t count, int64_t grain, const UniqueFunction<void(int64_t, int64_t)>& body) {
   SHOAL_CHECK(grain >= 1);

@@ -97,7 +97,7 @@ class FolderWriter final : public Writer {
   Phase phase_ = Phase::kWriting;
   std::vector<std::unique_ptr<DataFileWriter>> files_;
   std::vector<std::string> renamed_;  // final names of data files, those in place
-  bool marked_ = false;  // this save set the mark of the unlisted on its checkpoint
+  bool marked_ = false;               // this save set the mark of the unlisted on its checkpoint
   std::string index_text_;
 };
 
@@ -119,8 +119,8 @@ Result<void> FolderWriter::begin() {
 void FolderWriter::clear_leftovers() {
   const Result<std::vector<FileInfo>> listing = storage_.list(model_dir_);
   if (!listing) return;  // commit() needs it, and tells
-  const auto ours = std::find_if(listing->begin(), listing->end(),
-                                 [&](const FileInfo& file) { return file.name == temporary_name(0); });
+  const auto ours =
+      std::find_if(listing->begin(), listing->end(), [&](const FileInfo& file) { return file.name == temporary_name(0); });
   if (ours == listing->end()) return;
   Result<std::optional<PointerFile>> pointer = read_pointer(storage_, model_dir_);
   remove_leftovers(storage_, model_dir_,

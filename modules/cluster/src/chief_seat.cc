@@ -28,7 +28,8 @@ Task<Result<ChiefSeat::Asked>> ChiefSeat::ask(uint64_t incarnation) {
 
 void ChiefSeat::take(uint64_t incarnation, const transport::Endpoint& peer) {
   SHOAL_CHECK(!is_taken_from(incarnation));
-  holder_ = Holder{.incarnation = incarnation, .peer = to_string(peer), .since = holder_ ? holder_->since : env_.wall_now()};
+  holder_ =
+      Holder{.incarnation = incarnation, .peer = to_string(peer), .since = holder_ ? holder_->since : env_.wall_now()};
 }
 
 void ChiefSeat::leave() {

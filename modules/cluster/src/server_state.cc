@@ -25,7 +25,8 @@ Result<void> ServerState::admit(int trainer, uint64_t incarnation, uint64_t conn
   constexpr size_t kReplacedMax = 256;
   TrainerRecord& record = trainers_[trainer];
   if (record.incarnation == incarnation) return {};
-  // What a killed process had said may arrive after the hello of the one that follows it, but its connection is the older one.
+  // What a killed process had said may arrive after the hello of the one that follows it, but its connection is the older
+  // one.
   const bool overtaken = record.incarnation != 0 && connection < record.first_connection;
   if (overtaken || std::find(record.replaced.begin(), record.replaced.end(), incarnation) != record.replaced.end()) {
     return failed_precondition("a newer process has taken this task's place; is the task running twice?");

@@ -74,7 +74,9 @@ checkpoint::ArenaLayout arena_layout(const cluster::ShardSpec& spec, const clust
 }
 
 CheckpointSaver::CheckpointSaver(Environment& env, const RunConfig& config, SaverOptions options)
-    : env_(env), options_(std::move(options)), keep_max_(config.keep_checkpoint_max().value_or(0)),
+    : env_(env),
+      options_(std::move(options)),
+      keep_max_(config.keep_checkpoint_max().value_or(0)),
       timer_(config.save_checkpoints_steps(), config.save_checkpoints_secs()),
       hours_rule_(env.now(), config.keep_checkpoint_every_n_hours()) {}
 

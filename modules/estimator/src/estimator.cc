@@ -80,8 +80,8 @@ Estimator& Estimator::train(const InputFn& input_fn, TrainOptions options) {
   const TrainRequest request{.estimator = own,
                              .input_fn = input_fn,
                              .role = !distributed         ? TrainRole::kLocal
-                                     : config_.is_chief()           ? TrainRole::kChief
-                                                                    : TrainRole::kWorker,
+                                     : config_.is_chief() ? TrainRole::kChief
+                                                          : TrainRole::kWorker,
                              .max_steps = options.max_steps,
                              .steps = options.steps,
                              .hooks = options.hooks,

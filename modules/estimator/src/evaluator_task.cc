@@ -56,7 +56,7 @@ class EvaluatorTask {
   RareNote missing_note_, not_new_note_, poll_note_, lost_note_;
   int looks_after_end_ = 0;
   bool told_to_end_ = false;  // by the listener
-  std::string damaged_;  // the newest one, as far as it is known
+  std::string damaged_;       // the newest one, as far as it is known
   int damaged_count_ = 0;
 };
 

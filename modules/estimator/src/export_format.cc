@@ -74,8 +74,13 @@ std::string encode_export(const ExportDescription& description) {
   for (const ExportedText& text : description.texts) {
     texts.push_back({{"name", text.name}, {"source", text.source}, {"vocabulary", text.vocabulary}});
   }
-  return OrderedJson{{"format", kFormat}, {"global_step", description.global_step}, {"inputs", inputs}, {"outputs", outputs}, {"texts", texts}}
-             .dump(2) + "\n";
+  return OrderedJson{{"format", kFormat},
+                     {"global_step", description.global_step},
+                     {"inputs", inputs},
+                     {"outputs", outputs},
+                     {"texts", texts}}
+             .dump(2) +
+         "\n";
 }
 
 Result<ExportDescription> decode_export(std::string_view text) {

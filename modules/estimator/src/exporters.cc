@@ -94,8 +94,8 @@ class BestExporter final : public Exporter {
   std::map<std::string, Metrics> best_;  // that was exported, by model_dir
 };
 
-/// The first decision of a process for a model_dir exports in any case and takes that result as the best (CONTRACT EX-6); what earlier
-/// processes reached is told, since the export to come may be worse.
+/// The first decision of a process for a model_dir exports in any case and takes that result as the best (CONTRACT EX-6);
+/// what earlier processes reached is told, since the export to come may be worse.
 void BestExporter::check_history(const ExportRequest& request) const {
   const std::string folder =
       options_.event_dir ? join_path(request.estimator.model_dir(), *options_.event_dir) : request.estimator.eval_dir();

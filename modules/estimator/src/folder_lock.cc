@@ -21,9 +21,10 @@ Result<std::unique_ptr<StorageLock>> lock_model_dir(Environment& env, const std:
     return std::unique_ptr<StorageLock>();
   }
   env.sometimes("model_dir.held");
-  return std::move(lock).error().with_context("model_dir " + model_dir +
-                                              " is in use, and two runs would overwrite each other's checkpoints; wait until "
-                                              "that one has ended, or choose another model_dir");
+  return std::move(lock).error().with_context(
+      "model_dir " + model_dir +
+      " is in use, and two runs would overwrite each other's checkpoints; wait until "
+      "that one has ended, or choose another model_dir");
 }
 
 }  // namespace shoal

@@ -221,9 +221,7 @@ cluster::Compression RunConfig::compression() const {
 
 int32_t RunConfig::replicas() const { return options_.runtime ? options_.runtime->replicas : 1; }
 
-double RunConfig::heartbeat_secs() const {
-  return options_.runtime.value_or(RuntimeOptions()).heartbeat_secs;
-}
+double RunConfig::heartbeat_secs() const { return options_.runtime.value_or(RuntimeOptions()).heartbeat_secs; }
 
 RunConfig RunConfig::replace(const RunConfigChanges& changes) const {
   RunConfig changed = *this;

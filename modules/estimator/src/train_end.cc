@@ -8,7 +8,7 @@ namespace shoal {
 namespace {
 
 constexpr auto kInterruptGrace = std::chrono::seconds(5);  // for workers' last steps, when all shall end
-constexpr auto kGoneBefore = std::chrono::seconds(15);   // for servers that an ended job's chief hopes to find
+constexpr auto kGoneBefore = std::chrono::seconds(15);     // for servers that an ended job's chief hopes to find
 constexpr auto kShowUp = std::chrono::minutes(10);       // from the chief's start: a worker not seen by then is missing
 constexpr auto kLostGrace = std::chrono::seconds(60);    // for a lost worker to come back, at the end of the chief's input
 constexpr auto kNoteEvery = std::chrono::seconds(10);
@@ -148,13 +148,14 @@ Task<void> TrainTask::give_up(Error why) {
   static_cast<void>(left);
 }
 
-/// Interrupted while it waited for servers: an end like any other (CONTRACT FA-12), of which others must not be left to guess.
-/// There is no state to save but the checkpoint that is there.
+/// Interrupted while it waited for servers: an end like any other (CONTRACT FA-12), of which others must not be left to
+/// guess. There is no state to save but the checkpoint that is there.
 Task<Result<void>> TrainTask::end_without_servers() {
   end_ = {uint64_t(checkpoint::step_of(last_checkpoint()).value_or(0)), 0, checkpoint::EndReason::kInterrupted};
   if (began_) {  // CONTRACT FA-4
-    env_.log().warning("interrupted after a server lost what it held: the job ends with its last checkpoint, of global step " +
-                       std::to_string(end_.global_step) + "; updates since are lost");
+    env_.log().warning(
+        "interrupted after a server lost what it held: the job ends with its last checkpoint, of global step " +
+        std::to_string(end_.global_step) + "; updates since are lost");
   } else {
     env_.log().info("interrupted before training began");
   }
@@ -193,9 +194,7 @@ Task<Result<TrainOutcome>> TrainTask::nothing_to_do() {
   // The mark of the run that ended stays as it is, unless it had to go before the checkpoint could be seen.
   if (request_.write_end_mark && source_ && (!mark_at_start_ || run_begun_)) {
     Result<void> marked;
-    Work mark = [&] {
-      marked = write_mark(step, last_checkpoint());
-    };
+    Work mark = [&] { marked = write_mark(step, last_checkpoint()); };
     SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(mark)));
     SHOAL_CO_TRY_VOID(std::move(marked));
   }

@@ -85,10 +85,16 @@ Task<Result<cluster::Ready>> TrainTask::recover() {
 }
 
 LoopOptions TrainTask::loop_options() {
-  LoopOptions options{.model = model_.get(), .store = store_.get(), .input = &input_,
-                      .fetch_names = fetch_names_, .hooks = hooks_, .saver = saver_.get(), .max_steps = max_steps_,
+  LoopOptions options{.model = model_.get(),
+                      .store = store_.get(),
+                      .input = &input_,
+                      .fetch_names = fetch_names_,
+                      .hooks = hooks_,
+                      .saver = saver_.get(),
+                      .max_steps = max_steps_,
                       .trainer_index = uint64_t(config_.trainer_index()),
-                      .witness = host_of(config_).witness.get(), .recover = nullptr};
+                      .witness = host_of(config_).witness.get(),
+                      .recover = nullptr};
   if (distributed()) options.recover = [this] { return recover(); };
   return options;
 }

@@ -334,8 +334,7 @@ struct GraphReader {
 
 namespace {
 
-Result<std::unique_ptr<Graph>> read_graph(const Json& json, const OpCatalogue* catalogue,
-                                          const GraphJsonLimits& limits) {
+Result<std::unique_ptr<Graph>> read_graph(const Json& json, const OpCatalogue* catalogue, const GraphJsonLimits& limits) {
   SHOAL_TRY(const std::string format, string_member(json, "format"));
   if (format != kFormat) return broken("\"format\" is \"" + format + "\", not \"" + std::string(kFormat) + "\"");
   SHOAL_TRY(const auto* version_json, member(json, "version"));

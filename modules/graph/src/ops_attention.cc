@@ -15,7 +15,8 @@ Result<int64_t> head_size(const ValueType& operand, std::string_view name, int64
   SHOAL_TRY_VOID(expect_float_rank(operand, 3, name));
   const Dim& features = operand.shape[2];
   // Divided, since any number may be asked for, and products of it overflow.
-  if (!features.is_symbol() && features.size() % parts == 0 && features.size() / parts >= heads && features.size() / parts % heads == 0) {
+  if (!features.is_symbol() && features.size() % parts == 0 && features.size() / parts >= heads &&
+      features.size() / parts % heads == 0) {
     return features.size() / parts / heads;
   }
   return invalid_argument(std::string(name) + " " + to_string(operand.shape) + ": the features must be a multiple of " +

@@ -29,8 +29,8 @@ std::string encode_summary(double wall_time, int64_t global_step, Write write) {
   return bytes;
 }
 
-// A field is known by its number and the form of its value together: of another form it is another field, and is passed over as
-// those are. (protozero's getters take the form for granted.)
+// A field is known by its number and the form of its value together: of another form it is another field, and is passed
+// over as those are. (protozero's getters take the form for granted.)
 constexpr uint32_t as(uint32_t field, Form form) { return protozero::tag_and_type(field, form); }
 
 Histogram decode_histogram(pbf_reader message) {

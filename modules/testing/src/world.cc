@@ -44,8 +44,9 @@ std::string tf_config_of(const cluster::ClusterSize& size, std::string_view role
 World::State::State(WorldOptions given)
     : options(std::move(given)),
       network(std::make_shared<transport::SimNetwork>(fold_in(RandomKey(options.seed), "network"), options.link)),
-      shared(std::make_shared<SimulatedDisk>(
-          SimulatedDiskOptions{.clock = [this] { return server_clock(); }, .seed = fold_in(RandomKey(options.seed), "shared"), .folders = {"/shared"}})),
+      shared(std::make_shared<SimulatedDisk>(SimulatedDiskOptions{.clock = [this] { return server_clock(); },
+                                                                  .seed = fold_in(RandomKey(options.seed), "shared"),
+                                                                  .folders = {"/shared"}})),
       self(std::shared_ptr<void>(), this),
       world(VirtualWorldOptions{.seed = options.seed, .shuffled = true}) {
   clock = &world;
@@ -73,8 +74,8 @@ WorldTask& World::State::add(const std::string& name, std::string tf_config, Pro
   tasks.push_back(std::make_unique<WorldTask>());
   WorldTask& task = *tasks.back();
   task.name = name;
-  task.disk = std::make_shared<SimulatedDisk>(
-      SimulatedDiskOptions{.clock = [this] { return server_clock(); }, .seed = fold_in(RandomKey(options.seed), name), .folders = {"/tmp"}});
+  task.disk = std::make_shared<SimulatedDisk>(SimulatedDiskOptions{
+      .clock = [this] { return server_clock(); }, .seed = fold_in(RandomKey(options.seed), name), .folders = {"/tmp"}});
   task.storage = std::make_shared<MountedStorage>(task.disk);
   task.storage->mount("/shared", shared);
   task.tf_config = std::move(tf_config);
@@ -168,10 +169,11 @@ void World::start(std::string_view name) {
                              .offload_jitter = state.options.work_jitter,
                              .storage = std::move(disk),
                              .process = {.host_name = task.name, .process_id = 1000 + task.starts, .usable_cores = 1},
-                             .wall_clock = [&task](SteadyTime now) {
-                               const double passed = to_seconds(now - task.since) * (1 + task.drift);
-                               return task.wall + seconds_to_duration(passed);
-                             },
+                             .wall_clock =
+                                 [&task](SteadyTime now) {
+                                   const double passed = to_seconds(now - task.since) * (1 + task.drift);
+                                   return task.wall + seconds_to_duration(passed);
+                                 },
                              .before_storage_call = [&state, &task] { return state.before_storage_call(task); }};
   task.env = &state.world.add_task(std::move(options));
   ++task.starts;
@@ -269,8 +271,8 @@ bool World::run(Duration limit) {
   start_waiting();
   const SteadyTime end = state_->world.now() + limit;
   const auto any = [this] {
-    return !state_->timed.empty() ||
-           std::any_of(state_->tasks.begin(), state_->tasks.end(), [](const auto& task) { return task->running && !task->running->done(); });
+    return !state_->timed.empty() || std::any_of(state_->tasks.begin(), state_->tasks.end(),
+                                                 [](const auto& task) { return task->running && !task->running->done(); });
   };
   while (any()) {
     state_->run_due();
