@@ -230,6 +230,21 @@ TEST(Evaluation, LogsBatchesForWhoReadsAll) {  // CONTRACT EST-9
   }
 }
 
+TEST(Export, AnErrorOfTheDiskIsNotTakenForAMistakeOfTheUser) {  // CONTRACT FA-10
+  int failed = 0;
+  for (int64_t call = 0; call < 80; ++call) {
+    World world;
+    RunConfigOptions config = every_steps(1000);
+    config.model_dir = "/shared/model";
+    world.add_process("local", SmallJob{.max_steps = 4, .exporters = {final_exporter("final")}}, std::move(config));
+    world.shared().arm(Fault::kErrorAfterEffect, call);
+    ASSERT_TRUE(world.run()) << world.report();
+    EXPECT_LE(world.exit_status("local"), 1) << "call " << call << "\n" << world.report();
+    failed += world.exit_status("local") == 1;
+  }
+  EXPECT_GT(failed, 20);
+}
+
 TEST(Throttle, LocalEvaluationsAreAtItsPace) {  // CONTRACT LO-6
   for (const auto& [throttle, steps] : std::map<int64_t, std::vector<int64_t>>{{0, {10, 20, 22}}, {600, {10, 22}}}) {
     const auto recorder = std::make_shared<RecordingExporter>();

@@ -83,7 +83,9 @@ Result<std::string> publish(Environment& env, const std::string& base, const std
       SHOAL_TRY_VOID(env.storage().sync_folder(base));
       return path;
     }
-    if (!env.storage().exists(path)) return std::move(renamed).error();  // not for want of a free name
+    // Not for want of a free name; or a disk that reports an error, which may have renamed it all the same.
+    const bool taken = renamed.error().kind() == ErrorKind::kFailedPrecondition && env.storage().exists(path);
+    if (!taken) return std::move(renamed).error();
     SHOAL_TRY_VOID(block_until(env, env.after(now + std::chrono::seconds(1) - env.wall_now())));
   }
   return unavailable("export: the name of this second was taken ten times in " + base + ", last " + path);
