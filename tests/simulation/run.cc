@@ -18,7 +18,7 @@ using testing::World;
 constexpr auto kLook = 100ms;     // between looks at how the tasks are
 constexpr auto kLimit = 40min;    // for all of it
 constexpr auto kRestart = 500ms;  // a launcher's pause, doubled each time
-constexpr int kRestartsMax = 8;
+constexpr int kRestartsMax = 8;         // beyond one for each fault
 constexpr auto kCalm = 60s;       // after the last fault nothing of it is left
 constexpr auto kEndsWithin = 5s;  // servers and workers after the chief, in calm
 constexpr auto kEndsWithinStorm = 90s;
@@ -228,11 +228,11 @@ void Run::look_after() {
       gone_.insert(task);
     } else if (chief_ended_ && !task.starts_with("evaluator")) {
       gone_.insert(task);
-    } else if (++restarts_[task] > kRestartsMax) {
+    } else if (++restarts_[task] > kRestartsMax + int(plan_.faults.size())) {
       violated(task + " ends with status " + std::to_string(status) + " however often it is started: " + why);
       gone_.insert(task);
     } else {
-      start_later(task, kRestart * (1 << restarts_[task]));
+      start_later(task, kRestart * (1 << std::min(restarts_[task], kRestartsMax)));
     }
   }
 }
