@@ -84,21 +84,26 @@ class SilentChief : public VirtualCluster {
     first_ = store(*first_env_);
     ASSERT_TRUE(run(*first_env_, prepare(*first_env_, *first_)));
   }
+  /// A second later a second chief is there.
+  void silence_first() {
+    network_->cut("chief 0", "ps 0");
+    world_.run_for(kSecond);
+    second_env_ = &add_task("second chief");
+    second_ = store(*second_env_);
+  }
 
   const Endpoint kServer{"sim", "ps-0:1"};
   std::optional<Running<void>> server_;
   Environment* first_env_ = nullptr;
-  std::unique_ptr<RemoteStore> first_;
+  Environment* second_env_ = nullptr;
+  std::unique_ptr<RemoteStore> first_, second_;
 };
 
 TEST_F(SilentChief, IsReplacedAfterThreeHeartbeats) {
   start_ps(5 * kSecond);
   start_first();
-  network_->cut("chief 0", "ps 0");
-  world_.run_for(kSecond);
-  Environment& env = add_task("second chief");
-  auto second = store(env);
-  auto waiting = start(env, prepare(env, *second));
+  silence_first();
+  auto waiting = start(*second_env_, prepare(*second_env_, *second_));
   world_.run_for(13 * kSecond);
   EXPECT_FALSE(waiting.done());
   const Ready ready = value_or_raise(finish(waiting, 2));
@@ -109,11 +114,8 @@ TEST_F(SilentChief, IsReplacedAfterThreeHeartbeats) {
 TEST_F(SilentChief, ThatIsHeardAgainStays) {
   start_ps(5 * kSecond);
   start_first();
-  network_->cut("chief 0", "ps 0");
-  world_.run_for(kSecond);
-  Environment& env = add_task("second chief");
-  auto second = store(env);
-  auto waiting = start(env, prepare(env, *second));
+  silence_first();
+  auto waiting = start(*second_env_, prepare(*second_env_, *second_));
   world_.run_for(5 * kSecond);
   EXPECT_FALSE(waiting.done());
   network_->heal("chief 0", "ps 0");
@@ -123,11 +125,8 @@ TEST_F(SilentChief, ThatIsHeardAgainStays) {
 TEST_F(SilentChief, WhoseSilenceNobodyJudgesKeepsItsPlace) {
   start_ps(Duration::zero());
   start_first();
-  network_->cut("chief 0", "ps 0");
-  world_.run_for(kSecond);
-  Environment& env = add_task("second chief");
-  auto second = store(env);
-  expect_error(run(env, prepare(env, *second, nullptr, 8)), ErrorKind::kDeadlineExceeded,
+  silence_first();
+  expect_error(run(*second_env_, prepare(*second_env_, *second_, nullptr, 8)), ErrorKind::kDeadlineExceeded,
                "whether it is still alive does not show");
 }
 

@@ -3,6 +3,7 @@
 
 #include "fixture.h"
 #include "shoal/base/virtual.h"
+#include "shoal/testing/forwarding_storage.h"
 #include "shoal/testing/simulated_disk.h"
 #include "train_task.h"
 
@@ -10,39 +11,24 @@ namespace shoal::testing {
 namespace {
 
 /// Notes the order of the calls on which a new folder depends.
-class RecordingDisk final : public Storage {
+class RecordingDisk final : public ForwardingStorage {
  public:
+  RecordingDisk() : ForwardingStorage(std::make_shared<SimulatedDisk>()) {}
+
   std::vector<std::string> calls;
 
   Result<std::unique_ptr<WritableFile>> create(const std::string& path) override {
     calls.push_back("create " + path);
-    return disk_.create(path);
+    return disk_->create(path);
   }
   Result<void> make_folders(const std::string& path) override {
     calls.push_back("make " + path);
-    return disk_.make_folders(path);
+    return disk_->make_folders(path);
   }
   Result<void> sync_folder(const std::string& path) override {
     calls.push_back("sync " + path);
-    return disk_.sync_folder(path);
+    return disk_->sync_folder(path);
   }
-  Result<std::unique_ptr<WritableFile>> append(const std::string& path) override { return disk_.append(path); }
-  Result<std::unique_ptr<ReadableFile>> open(const std::string& path) override { return disk_.open(path); }
-  Result<void> rename(const std::string& from, const std::string& to) override { return disk_.rename(from, to); }
-  Result<void> remove(const std::string& path) override { return disk_.remove(path); }
-  Result<void> remove_all(const std::string& path) override { return disk_.remove_all(path); }
-  Result<std::vector<FileInfo>> list(const std::string& path) override { return disk_.list(path); }
-  bool exists(const std::string& path) override { return disk_.exists(path); }
-  Result<std::unique_ptr<StorageLock>> lock(const std::string& path, std::string_view note) override {
-    return disk_.lock(path, note);
-  }
-  Result<std::string> make_temporary_folder(const std::string& prefix) override {
-    return disk_.make_temporary_folder(prefix);
-  }
-  std::string unique_name() override { return disk_.unique_name(); }
-
- private:
-  shoal::testing::SimulatedDisk disk_;
 };
 
 TEST(NewFolder, IsOnDiskBeforeAnythingInItIs) {

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "shoal/testing/forwarding_storage.h"
 #include "shoal/transport/message.h"
 #include "shoal/transport/transport.h"
 
@@ -32,9 +33,10 @@ class FlippingFile final : public WritableFile {
   std::unique_ptr<WritableFile> file_;
 };
 
-class LyingStorage final : public Storage {
+class LyingStorage final : public testing::ForwardingStorage {
  public:
-  LyingStorage(Canary canary, std::shared_ptr<Storage> disk) : canary_(canary), disk_(std::move(disk)) {}
+  LyingStorage(Canary canary, std::shared_ptr<Storage> disk)
+      : ForwardingStorage(std::move(disk)), canary_(canary) {}
 
   Result<std::unique_ptr<WritableFile>> create(const std::string& path) override {
     SHOAL_TRY(auto file, disk_->create(path));
@@ -46,25 +48,9 @@ class LyingStorage final : public Storage {
     const bool lies = canary_ == Canary::kDiskForgetsARename && to.ends_with(".index");
     return lies ? Result<void>() : disk_->rename(from, to);
   }
-  Result<std::unique_ptr<WritableFile>> append(const std::string& path) override { return disk_->append(path); }
-  Result<std::unique_ptr<ReadableFile>> open(const std::string& path) override { return disk_->open(path); }
-  Result<void> remove(const std::string& path) override { return disk_->remove(path); }
-  Result<void> remove_all(const std::string& path) override { return disk_->remove_all(path); }
-  Result<void> make_folders(const std::string& path) override { return disk_->make_folders(path); }
-  Result<void> sync_folder(const std::string& path) override { return disk_->sync_folder(path); }
-  Result<std::vector<FileInfo>> list(const std::string& path) override { return disk_->list(path); }
-  bool exists(const std::string& path) override { return disk_->exists(path); }
-  Result<std::unique_ptr<StorageLock>> lock(const std::string& path, std::string_view note) override {
-    return disk_->lock(path, note);
-  }
-  Result<std::string> make_temporary_folder(const std::string& prefix) override {
-    return disk_->make_temporary_folder(prefix);
-  }
-  std::string unique_name() override { return disk_->unique_name(); }
 
  private:
   const Canary canary_;
-  const std::shared_ptr<Storage> disk_;
 };
 
 Task<Result<void>> send_twice(Connection& connection, Message message, Deadline deadline) {
