@@ -23,8 +23,11 @@ Task<Result<TrainOutcome>> TrainTask::run() {
     static_cast<void>(told);  // the failure itself is what the user has to see
   }
   if (!outcome && is_interrupt(outcome.error())) {
-    if (leads()) SHOAL_CO_TRY_VOID(co_await end_without_servers());
-    if (!leads()) env_.log().info("interrupted before training began");
+    if (leads() && env_.interrupted().stop_requested()) {
+      SHOAL_CO_TRY_VOID(co_await end_without_servers());
+    } else {
+      env_.log().info("interrupted before training began");
+    }
   }
   co_return outcome;
 }
