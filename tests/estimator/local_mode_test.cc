@@ -206,12 +206,12 @@ class Tampers final : public CheckpointListener {
 };
 
 TEST_F(LocalMode, EvaluatesNothingButWhatItHasJustWritten) {  // CONTRACT LO-9
-  const auto refused_after = [this](std::function<void(const std::string& folder)> tamper) {
+  const auto refused_after = [this](std::function<void(const std::string& folder)> tamper,
+                                    ErrorKind kind = ErrorKind::kFailedPrecondition) {
     std::filesystem::remove_all(place.model_dir());
     const auto listener = std::make_shared<Tampers>(std::move(tamper));
     const std::string sentence =
-        refusal([&] { run({.max_steps = 40, .saving_listeners = {listener}}, {.throttle_secs = 0}); },
-                ErrorKind::kFailedPrecondition);
+        refusal([&] { run({.max_steps = 40, .saving_listeners = {listener}}, {.throttle_secs = 0}); }, kind);
     EXPECT_THAT(sentence, HasSubstr("model.ckpt-20 was just written as the newest checkpoint"));
     EXPECT_THAT(evaluations(), ElementsAre(10));
     return sentence;
@@ -221,8 +221,11 @@ TEST_F(LocalMode, EvaluatesNothingButWhatItHasJustWritten) {  // CONTRACT LO-9
   };
   EXPECT_THAT(refused_after(remove("checkpoint")), HasSubstr("now there is none"));
   EXPECT_THAT(refused_after(remove("model.ckpt-20.index")), HasSubstr("model.ckpt-20"));
-  EXPECT_THAT(refused_after([](const std::string& folder) { write_file(folder + "/checkpoint", "nonsense"); }),
-              HasSubstr("line 1"));
+  // Damage is damage (CONTRACT FA-10).
+  const auto confuse = [](const std::string& folder) { write_file(folder + "/checkpoint", "nonsense"); };
+  EXPECT_THAT(refused_after(confuse, ErrorKind::kDataLoss), HasSubstr("line 1"));
+  const auto cut = [](const std::string& folder) { std::filesystem::resize_file(folder + "/model.ckpt-20.index", 100); };
+  EXPECT_THAT(refused_after(cut, ErrorKind::kDataLoss), HasSubstr("index"));
   EXPECT_THAT(refused_after([](const std::string& folder) {  // evaluated already
                 write_file(folder + "/checkpoint", "model_checkpoint_path: \"model.ckpt-10\"\n");
               }),

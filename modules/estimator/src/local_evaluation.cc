@@ -36,9 +36,11 @@ Result<void> LocalEvaluation::check_newest() {
   const auto newest = checkpoint::latest(env_.storage(), model_dir_);
   if (newest && *newest == newest_prefix_) return {};
   if (!newest && newest.error().kind() == ErrorKind::kUnavailable) return newest.error();
+  const bool damaged = !newest && newest.error().kind() == ErrorKind::kDataLoss;
   const std::string found = !newest ? newest.error().message() : *newest ? "now it is " + **newest : "now there is none";
-  return failed_precondition("evaluation: " + newest_prefix_ + " was just written as the newest checkpoint, but " + found +
-                             "; does another process write or delete in " + model_dir_ + "?");
+  return Error(damaged ? ErrorKind::kDataLoss : ErrorKind::kFailedPrecondition,
+               "evaluation: " + newest_prefix_ + " was just written as the newest checkpoint, but " + found +
+                   "; does another process write or delete in " + model_dir_ + "?");
 }
 
 void LocalEvaluation::evaluate(uint64_t step) {
