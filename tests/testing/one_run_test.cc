@@ -57,6 +57,33 @@ TEST(ModelDir, ADeadOwnerDoesNotKeepIt) {
   EXPECT_EQ(world.exit_status("second"), 0) << world.report();
 }
 
+/// What a hurried user does, or two launchers. The port of the first is taken.
+TEST(StartedTwice, TheSecondGoesAndTheFirstGoesOn) {
+  for (const char* const task : {"chief 0", "worker 0", "ps 0"}) {
+    World world;
+    world.add_cluster("ps:1,worker:1", SmallJob{}, every_steps(20));
+    std::string second;
+    world.at_step(20, [&] { second = world.start_second(task); });
+    ASSERT_TRUE(world.run()) << world.report();
+    EXPECT_EQ(world.exit_status(second), 1) << world.report();
+    EXPECT_THAT(world.outcome(second).error().message(), HasSubstr("another task listens there already")) << second;
+    for (const char* const name : {"chief 0", "worker 0", "ps 0"}) EXPECT_EQ(world.exit_status(name), 0) << world.report();
+    EXPECT_TRUE(world.leftovers().empty());
+  }
+}
+
+TEST(StartedTwice, ItsHostIsThatOfTheFirst) {
+  World world({.work = 100ms});
+  world.add_process("first", SmallJob{}, in_shared_model());
+  std::string second;
+  world.at(1s, [&] { second = world.start_second("first"); });
+  world.at(2s,
+           [&] { EXPECT_THAT(world.outcome(second).error().message(), HasSubstr("a local run on first (process 1000)")); });
+  world.at(3s, [&] { EXPECT_THROW(world.start_second("second"), Exception); });
+  ASSERT_TRUE(world.run()) << world.report();
+  EXPECT_EQ(world.exit_status("first"), 0) << world.report();
+}
+
 TEST(EstimatorTrain, IsATaskOfItsCluster) {  // its port, its checks, the end of the job
   const Program trains = [](RunConfig config) {
     Estimator estimator(small_model, std::move(config));

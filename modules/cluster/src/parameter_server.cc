@@ -396,6 +396,8 @@ Result<bool> Server::take_push(Session& session, const MessageHead& head) {
   } else if (record.pushes == pushes) {
     env_.sometimes("server.push_repeated");
   } else if (options_.witness) {
+    options_.witness->holds(options_.identity.index, env_.buffers().stats().in_use_bytes,
+                            server_memory(state_.spec(), options_.trainers).total());
     options_.witness->applied({.shard = options_.identity.index,
                                .server = options_.identity.incarnation,
                                .epoch = head.epoch,

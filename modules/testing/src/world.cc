@@ -73,7 +73,7 @@ WorldTask& World::State::add(const std::string& name, std::string tf_config, Pro
   config.runtime = std::move(runtime);
   tasks.push_back(std::make_unique<WorldTask>());
   WorldTask& task = *tasks.back();
-  task.name = name;
+  task.name = task.host = name;
   task.disk = std::make_shared<SimulatedDisk>(SimulatedDiskOptions{
       .clock = [this] { return server_clock(); }, .seed = fold_in(RandomKey(options.seed), name), .folders = {"/tmp"}});
   task.storage = std::make_shared<MountedStorage>(task.disk);
@@ -106,6 +106,9 @@ void World::State::activated(int shard, uint64_t server, uint64_t epoch, uint64_
 }
 void World::State::applied(const cluster::WitnessedUpdate& update) {
   if (options.witness) options.witness->applied(update);
+}
+void World::State::holds(int shard, uint64_t bytes, uint64_t most) {
+  if (options.witness) options.witness->holds(shard, bytes, most);
 }
 void World::State::counted(const cluster::WitnessedUpdate& update) {
   if (options.witness) options.witness->counted(update);
@@ -162,19 +165,20 @@ void World::start(std::string_view name) {
   if (state.options.wrap_network) network = state.options.wrap_network(task.name, std::move(network));
   std::shared_ptr<Storage> disk = task.storage;
   if (state.options.wrap_storage) disk = state.options.wrap_storage(task.name, std::move(disk));
-  VirtualTaskOptions options{.task = task.tf_config.empty() ? "" : task.name,
-                             .sink = [&state, &task](const LogRecord& record) { state.log(task, record); },
-                             .transports = {{std::string(kScheme), std::move(network)}},
-                             .offload_duration = state.options.work,
-                             .offload_jitter = state.options.work_jitter,
-                             .storage = std::move(disk),
-                             .process = {.host_name = task.name, .process_id = 1000 + task.starts, .usable_cores = 1},
-                             .wall_clock =
-                                 [&task](SteadyTime now) {
-                                   const double passed = to_seconds(now - task.since) * (1 + task.drift);
-                                   return task.wall + seconds_to_duration(passed);
-                                 },
-                             .before_storage_call = [&state, &task] { return state.before_storage_call(task); }};
+  VirtualTaskOptions options{
+      .task = task.tf_config.empty() ? "" : task.name,
+      .sink = [&state, &task](const LogRecord& record) { state.log(task, record); },
+      .transports = {{std::string(kScheme), std::move(network)}},
+      .offload_duration = state.options.work,
+      .offload_jitter = state.options.work_jitter,
+      .storage = std::move(disk),
+      .process = {.host_name = task.host, .process_id = task.first_process_id + task.starts, .usable_cores = 1},
+      .wall_clock =
+          [&task](SteadyTime now) {
+            const double passed = to_seconds(now - task.since) * (1 + task.drift);
+            return task.wall + seconds_to_duration(passed);
+          },
+      .before_storage_call = [&state, &task] { return state.before_storage_call(task); }};
   task.env = &state.world.add_task(std::move(options));
   ++task.starts;
   task.killed = task.starts_with_run = false;
@@ -197,6 +201,23 @@ void World::start_late(std::string_view name, Duration delay) {
   if (!task.starts_with_run) raise(failed_precondition("World: " + task.name + " has been started already"));
   task.starts_with_run = false;
   after(delay, [this, &task] { start(task.name); });
+}
+
+std::string World::start_second(std::string_view name) {
+  const WorldTask& first = state_->task(name);
+  const std::string second = first.name + " again";
+  const auto is_it = [&second](const auto& task) { return task->name == second; };
+  if (std::ranges::none_of(state_->tasks, is_it)) {
+    WorldTask& made = state_->add(second, first.tf_config, first.program, first.config);
+    made.host = first.host;
+    made.disk = first.disk;
+    made.storage = first.storage;
+    made.first_process_id = 2000;
+    made.starts_with_run = false;
+  }
+  state_->task(second).shoal_run = state_->task(name).shoal_run;
+  start(second);
+  return second;
 }
 
 void World::State::kill(WorldTask& task, bool host) {
@@ -226,7 +247,9 @@ void World::kill_in_storage(std::string_view name, int64_t calls) {
 
 void World::lose_power(std::string_view name) {
   WorldTask& task = state_->task(name);
-  if (running(name)) state_->kill(task, true);
+  for (const auto& other : state_->tasks) {
+    if (other->host == task.host && running(other->name)) state_->kill(*other, true);
+  }
   task.disk->lose_power(fold_in(fold_in(RandomKey(state_->options.seed), "power"), uint64_t(task.starts)));
 }
 

@@ -14,6 +14,7 @@ namespace shoal::testing {
 /// One task over all its starts.
 struct WorldTask {
   std::string name;
+  std::string host;
   std::string tf_config;  // "": local mode
   std::string shoal_run;
   Program program;
@@ -21,6 +22,7 @@ struct WorldTask {
   Environment* env = nullptr;                     // of its last start; the VirtualWorld keeps it
   std::shared_ptr<const VirtualProgram> running;  // null: never started
   int starts = 0;
+  int first_process_id = 1000;
   bool killed = false;
   bool starts_with_run = true;
   std::optional<int64_t> storage_calls_left;  // then it is killed
@@ -47,6 +49,7 @@ struct World::State : cluster::Witness {
 
   void activated(int shard, uint64_t server, uint64_t epoch, uint64_t global_step) override;
   void applied(const cluster::WitnessedUpdate& update) override;
+  void holds(int shard, uint64_t bytes, uint64_t most) override;
   void counted(const cluster::WitnessedUpdate& update) override;
   void stepped(int trainer, uint64_t global_step) override;
 

@@ -24,6 +24,8 @@ class Witness {
   virtual void activated(int /*shard*/, uint64_t /*server*/, uint64_t /*epoch*/, uint64_t /*global_step*/) {}
   /// A server has applied an update, for the first time.
   virtual void applied(const WitnessedUpdate&) {}
+  /// What the buffers of a server's task take after an update, and the most that its formula allows (server_memory.h).
+  virtual void holds(int /*shard*/, uint64_t /*bytes*/, uint64_t /*most*/) {}
   /// A trainer was answered by all shards that its update counts. `shard`, `server` and `sequence` say nothing.
   virtual void counted(const WitnessedUpdate&) {}
   /// A trainer has made a step, or was made ready: what it knows of the global step.

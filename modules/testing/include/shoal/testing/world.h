@@ -66,6 +66,9 @@ class World {
   void start(std::string_view task);
   /// Instead of with the first run(), it starts so much later.
   void start_late(std::string_view task, Duration delay);
+  /// The same command once more on the host of `task`, while that runs: a task of its own, "worker 0 again". Returns its
+  /// name. Raises FailedPrecondition while a second one runs.
+  std::string start_second(std::string_view task);
   /// As SIGKILL: its connections end at once, locks are let go.
   void kill(std::string_view task);
   /// The power of its host: as kill(), but peers only notice the silence, and what was not synced may be gone from its disk.
