@@ -120,6 +120,8 @@ Plan canary_plan(Canary, uint64_t seed) {
   plan.job.passes = 0;
   plan.job.save_steps = 50;
   plan.job.save_secs = 0;
+  plan.job.hook_stops_at.reset();
+  plan.job.hook_throws_at.reset();
   plan.job.compression.clear();
   return plan;
 }

@@ -17,6 +17,7 @@ std::vector<std::string> FolderChecks::after_the_chief() {
   if (!listed) return {"the checkpoints cannot be listed after the chief has gone: " + listed.error().message()};
   check_list(*listed);
   if (notes_.saved.empty()) return violations_;
+  if (flipped()) return violations_;  // who falls back to an older one goes on from there
   const std::string& told = notes_.saved.back();
   const int64_t step = std::stoll(told.substr(told.rfind('-') + 1));
   if (listed->empty() || listed->back().global_step < step) {
@@ -43,7 +44,8 @@ std::vector<std::string> FolderChecks::at_the_end(const JobEnding& ending) {
 
 void FolderChecks::check_list(const std::vector<checkpoint::ListedCheckpoint>& listed) {
   for (const auto& entry : listed) {
-    if (entry.damage) violated("checkpoint " + entry.name + " is listed and damaged: " + entry.damage->message());
+    if (entry.damage && !flipped())
+      violated("checkpoint " + entry.name + " is listed and damaged: " + entry.damage->message());
     if (!entry.damage) check_counts(entry.name);
   }
 }
@@ -94,7 +96,7 @@ void FolderChecks::check_last_step(int64_t last, const JobEnding& ending) {
   if (job.max_steps > 0) {
     const int64_t max_steps = job.max_steps + notes_.more_steps;
     const int64_t most = max_steps + (job.local ? 0 : job.size.workers) + ending.kills;
-    if ((last < max_steps && !ending.interrupted) || last > most) {
+    if ((last < max_steps && !ending.interrupted && !ending.stopped) || last > most) {
       violated("max_steps is " + std::to_string(max_steps) + ", and the job ended at step " + std::to_string(last));
     }
   }
@@ -102,6 +104,18 @@ void FolderChecks::check_last_step(int64_t last, const JobEnding& ending) {
     violated("the last checkpoint is of step " + std::to_string(last) + ", the last evaluation of step " +
              (notes_.last_evaluated ? std::to_string(int64_t(*notes_.last_evaluated)) : "none"));
   }
+}
+
+bool FolderChecks::all_damaged() {
+  const SoundDisk sound(world_.shared());
+  const auto listed = checkpoint::list(world_.shared(), kModelDir, checkpoint::Check::kChecksums);
+  return flipped() && listed && std::ranges::all_of(*listed, [](const auto& entry) { return entry.damage.has_value(); });
+}
+
+bool FolderChecks::newest_damaged() {
+  const SoundDisk sound(world_.shared());
+  const auto listed = checkpoint::list(world_.shared(), kModelDir, checkpoint::Check::kChecksums);
+  return flipped() && listed && !listed->empty() && listed->back().damage.has_value();
 }
 
 std::vector<std::string> FolderChecks::against_a_local_run() {
@@ -116,6 +130,7 @@ void FolderChecks::compare_weights() {
   if (!job.local && (job.size.workers > 0 || !job.compression.empty())) return;
   JobPlan alone = job;
   alone.local = true;
+  alone.hook_throws_at.reset();
   World world({.seed = 1});
   auto notes = std::make_shared<JobNotes>();
   notes->more_steps = notes_.more_steps;

@@ -9,6 +9,7 @@
 #include "shoal/nn/flatten.h"
 #include "shoal/nn/head.h"
 #include "shoal/nn/normalisation.h"
+#include "user_hook.h"
 
 namespace shoal::simulation {
 namespace {
@@ -105,7 +106,9 @@ testing::Program make_program(const JobPlan& job, std::shared_ptr<JobNotes> note
     EvalSpec eval{.input_fn = test, .throttle_secs = job.throttle_secs, .start_delay_secs = 0};
     if (job.exporters)
       eval.exporters = {latest_exporter("latest", {.exports_to_keep = 2}), best_exporter("best"), final_exporter("final")};
-    TrainSpec train{.input_fn = training, .saving_listeners = {std::make_shared<Notebook>(notes)}};
+    TrainSpec train{.input_fn = training,
+                    .hooks = {user_hook(job, config, notes)},
+                    .saving_listeners = {std::make_shared<Notebook>(notes)}};
     if (job.max_steps > 0) train.max_steps = job.max_steps + notes->more_steps;
     Estimator estimator(model, config.with_host(std::move(host)));
     train_and_evaluate(estimator, train, eval);

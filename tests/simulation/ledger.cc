@@ -6,6 +6,8 @@ namespace shoal::simulation {
 namespace {
 
 constexpr size_t kViolationsMax = 20;
+/// Beside what the formula counts: heads, texts, and that buffers come in sizes.
+constexpr uint64_t kMessagesMax = uint64_t(12) << 10;
 
 std::string text(const cluster::WitnessedUpdate& update) {
   return "update " + std::to_string(update.ordinal) + " of trainer " + std::to_string(update.trainer) + " (process " +
@@ -59,6 +61,13 @@ void Ledger::applied(const cluster::WitnessedUpdate& update) {
     violated(text(update) + " follows its update " + std::to_string(last->second) + ": a batch was repeated or left out");
   }
   shard.last_ordinal[update.trainer] = update.ordinal;
+}
+
+void Ledger::holds(int shard, uint64_t bytes, uint64_t most) {
+  memory_beyond_ = std::max(memory_beyond_, int64_t(bytes) - int64_t(most));
+  if (bytes <= most + kMessagesMax) return;
+  violated("shard " + std::to_string(shard) + " has " + std::to_string(bytes) +
+           " bytes of buffers in use, and its formula says " + std::to_string(most));
 }
 
 void Ledger::counted(const cluster::WitnessedUpdate& update) {

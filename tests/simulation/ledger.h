@@ -15,6 +15,7 @@ class Ledger final : public cluster::Witness {
 
   void activated(int shard, uint64_t server, uint64_t epoch, uint64_t global_step) override;
   void applied(const cluster::WitnessedUpdate& update) override;
+  void holds(int shard, uint64_t bytes, uint64_t most) override;
   void counted(const cluster::WitnessedUpdate& update) override;
   void stepped(int trainer, uint64_t global_step) override;
   /// A trainer's process was started (again): it may find an older state.
@@ -26,6 +27,8 @@ class Ledger final : public cluster::Witness {
   const std::map<int, int>& rollbacks() const { return rollbacks_; }
   /// Updates that count in the last epoch, and the step that they lead to.
   uint64_t last_step() const;
+  /// The most that any server had in use beyond its formula.
+  int64_t memory_beyond() const { return memory_beyond_; }
   uint64_t updates() const { return updates_; }  ///< applied by shard 0, over all epochs
   /// Updates that some shards hold and others do not, and that stay so: in the last epoch, or in one in which another process
   /// of their trainer went on.
@@ -61,6 +64,7 @@ class Ledger final : public cluster::Witness {
   std::map<int, int> rollbacks_;
   std::vector<std::string> violations_;
   uint64_t updates_ = 0;
+  int64_t memory_beyond_ = INT64_MIN;
 };
 
 }  // namespace shoal::simulation

@@ -27,9 +27,9 @@ class Dice {
 };
 
 constexpr std::array<std::string_view, kFaultKinds> kNames{
-    "kill",      "power",     "freeze",     "interrupt",   "cut",          "cut one way",
-    "reset",     "slow",      "wall clock", "late start",  "kill in save", "power in save",
-    "disk full", "disk slow", "disk error", "folder gone", "folder late"};
+    "kill",       "power",      "freeze",      "interrupt",    "cut",           "cut one way", "reset",
+    "slow",       "wall clock", "late start",  "kill in save", "power in save", "disk full",   "disk slow",
+    "disk error", "bit flip",   "folder gone", "folder late",  "start twice"};
 
 std::string name(std::string_view role, int64_t index) { return std::string(role) + " " + std::to_string(index); }
 
@@ -68,6 +68,10 @@ JobPlan draw_job(Dice& dice) {
   job.exporters = dice.chance(0.25);
   job.named_run = dice.chance(0.5);
   if (job.max_steps > 0 && dice.chance(0.25)) job.more_steps = dice.chance(0.3) ? 0 : dice.between(10, 60);
+  const int64_t last = job.max_steps > 0 ? job.max_steps : 200;
+  if (dice.chance(0.1)) job.hook_stops_at = dice.between(1, last);
+  if (dice.chance(0.15)) job.hook_throws_at = dice.between(1, last);
+  job.hook_trainer = dice.between(0, job.size.workers);
   if (!job.local && dice.chance(0.2)) job.compression = dice.one_of<std::string>({"bfloat16", "int8", "top-k"});
   return job;
 }
@@ -115,8 +119,10 @@ Fault draw_fault(Dice& dice, const JobPlan& job, const std::vector<FaultKind>& k
     case FaultKind::kFolderLate: fault.task = dice.chance(0.5) && job.size.workers > 0 ? "worker 0" : "evaluator 0"; break;
     case FaultKind::kDiskSlow:
     case FaultKind::kDiskError:
+    case FaultKind::kBitFlip:
     case FaultKind::kDiskFull: fault.lasts = dice.between(1ms, 5s); break;
     case FaultKind::kPower:
+    case FaultKind::kStartTwice:
     case FaultKind::kFreeze: break;
   }
   return fault;
@@ -159,9 +165,10 @@ Plan draw_plan(uint64_t seed) {
   plan.latency = dice.between(20us, 2ms);
   plan.jitter = dice.between(0ms, 2ms);
   plan.loss = dice.chance(0.3) ? 0.01 * double(dice.between(1, 8)) : 0;
-  std::vector<FaultKind> possible{
-      FaultKind::kKill,        FaultKind::kFreeze,    FaultKind::kWallClock, FaultKind::kLateStart, FaultKind::kKillInSave,
-      FaultKind::kPowerInSave, FaultKind::kInterrupt, FaultKind::kDiskFull,  FaultKind::kDiskSlow,  FaultKind::kDiskError};
+  std::vector<FaultKind> possible{FaultKind::kKill,      FaultKind::kFreeze,     FaultKind::kWallClock,
+                                  FaultKind::kLateStart, FaultKind::kKillInSave, FaultKind::kPowerInSave,
+                                  FaultKind::kInterrupt, FaultKind::kDiskFull,   FaultKind::kDiskSlow,
+                                  FaultKind::kDiskError, FaultKind::kStartTwice, FaultKind::kBitFlip};
   if (!plan.job.local) {
     for (const FaultKind kind :
          {FaultKind::kCut, FaultKind::kCutOneWay, FaultKind::kReset, FaultKind::kSlow, FaultKind::kPower}) {
@@ -195,6 +202,9 @@ std::string to_string(const Plan& plan) {
   text += ", keeps " + std::to_string(job.keep_max);
   if (job.named_run) text += ", runs have names";
   if (job.more_steps) text += ", started again after the end for " + std::to_string(*job.more_steps) + " more";
+  const std::string whose = " of trainer " + std::to_string(job.hook_trainer);
+  if (job.hook_stops_at) text += ", a hook" + whose + " stops at " + std::to_string(*job.hook_stops_at);
+  if (job.hook_throws_at) text += ", a hook" + whose + " throws at " + std::to_string(*job.hook_throws_at);
   if (job.exporters) text += ", exporters";
   if (!job.compression.empty()) text += ", compression " + job.compression;
   text += ", throttle " + std::to_string(job.throttle_secs) + " s, work " + milliseconds(plan.work) + " + " +

@@ -29,14 +29,34 @@ struct JobPlan {
   std::string compression;       ///< "", "bfloat16", "int8", "top-k"
   double ready_timeout_secs = 120;
   bool named_run = false;        ///< the launcher names each run (SHOAL_RUN)
+  std::optional<int64_t> hook_stops_at{};   ///< a hook of the user asks for a stop once that step is reached
+  std::optional<int64_t> hook_throws_at{};  ///< ... throws there, once
+  int64_t hook_trainer = 0;                 ///< of which trainer
   std::optional<int64_t> more_steps{};  ///< all tasks are started once more after the end, for so many more; 0: the same command
 };
 
 enum class FaultKind {
-  kKill, kPower, kFreeze, kInterrupt, kCut, kCutOneWay, kReset, kSlow, kWallClock, kLateStart, kKillInSave, kPowerInSave, kDiskFull, kDiskSlow,
-  kDiskError, kFolderGone, kFolderLate,
+  kKill,
+  kPower,
+  kFreeze,
+  kInterrupt,
+  kCut,
+  kCutOneWay,
+  kReset,
+  kSlow,
+  kWallClock,
+  kLateStart,
+  kKillInSave,
+  kPowerInSave,
+  kDiskFull,
+  kDiskSlow,
+  kDiskError,
+  kBitFlip,
+  kFolderGone,
+  kFolderLate,
+  kStartTwice,
 };
-inline constexpr int kFaultKinds = 17;
+inline constexpr int kFaultKinds = 19;
 std::string_view to_string(FaultKind kind);
 
 struct Fault {

@@ -18,6 +18,7 @@ using testing::World;
 constexpr auto kLook = 100ms;     // between looks at how the tasks are
 constexpr auto kLimit = 40min;    // for all of it
 constexpr auto kRestart = 500ms;  // a launcher's pause, doubled each time
+constexpr auto kSecondHasIt = 5s;
 constexpr int kRestartsMax = 8;         // beyond one for each fault
 constexpr auto kCalm = 60s;       // after the last fault nothing of it is left
 constexpr auto kEndsWithin = 5s;  // servers and workers after the chief, in calm
@@ -27,6 +28,8 @@ int trainer_of(const std::string& task) {
   if (task == "chief 0") return 0;
   return task.starts_with("worker ") ? std::stoi(task.substr(7)) + 1 : -1;
 }
+
+bool is_of_a_checkpoint(const std::string& path) { return path.find("model.ckpt-") != std::string::npos; }
 
 /// One run of one plan.
 class Run {
@@ -46,6 +49,10 @@ class Run {
   void strike(const Fault& fault);
   void start(const std::string& task);
   void start_later(const std::string& task, Duration delay);
+  void start_second(const std::string& task);
+  bool is_second(const std::string& task) const { return seconds_.contains(task); }
+  void look_after_second(const std::string& task);
+  bool bits_explain(const std::string& task, int status);
   void name_run();
   void start_all_again(int64_t more_steps);
   void look_after();
@@ -68,10 +75,12 @@ class Run {
   std::set<std::string> power_fails_;        // of those, whose host loses its power then
   std::set<std::string> starting_;           // a start of theirs is under way
   std::set<std::string> gone_;               // for good
+  std::map<std::string, bool> seconds_;      // tasks that were started twice: the first has lived ever since
   std::map<std::string, Duration> started_;  // when, if not at the beginning
   Duration disturbed_until_{};               // by faults so far
   std::optional<Duration> chief_ended_;      // when, well
   bool interrupted_ = false;                 // the chief, so that the job ended before its time
+  bool damaged_ = false;                     // all checkpoints are, so that there is nothing to go on from
   bool marked_ = false;                      // there was an end mark when the chief was started again
   int acts_ = 0;
   Verdict verdict_;
@@ -194,6 +203,11 @@ void Run::strike(const Fault& fault) {
       world_.shared().set_faults({.seed = plan_.seed, .error = 0.05});
       world_.after(fault.lasts, [this] { world_.shared().set_faults({}); });
       break;
+    case FaultKind::kBitFlip:
+      world_.shared().set_faults({.seed = plan_.seed, .bit_flip = 0.3, .flips_in = is_of_a_checkpoint});
+      world_.after(fault.lasts, [this] { world_.shared().set_faults({}); });
+      break;
+    case FaultKind::kStartTwice: start_second(task); break;
     case FaultKind::kFolderGone:
       world_.cut_off_shared(task, true);
       world_.after(fault.lasts, [this, task] { world_.cut_off_shared(task, false); });
@@ -209,11 +223,42 @@ void Run::strike(const Fault& fault) {
   }
 }
 
+/// The same command a second time, while the first one lives.
+void Run::start_second(const std::string& task) {
+  const std::string second = task + " again";
+  if (seconds_.contains(second) && world_.running(second)) return;
+  seconds_[second] = true;
+  started_[second] = world_.elapsed();
+  world_.start_second(task);
+}
+
+/// It has to go while the first one lives, and may take its place where that one has died.
+void Run::look_after_second(const std::string& second) {
+  const std::string first = second.substr(0, second.rfind(' '));
+  bool& first_lived = seconds_.at(second);
+  if (world_.running(second)) {
+    first_lived = first_lived && world_.running(first);
+    return;
+  }
+  // Evaluators have nothing that only one of them may hold.
+  if (!first.starts_with("evaluator") && first_lived && world_.exit_status(second) == 0)
+    violated(second + " ended well, though the one before lives");
+  first_lived = false;
+}
+
+/// Damage that the disk did in silence ends what needs the damaged checkpoint, and no launcher tries that again.
+bool Run::bits_explain(const std::string& task, int status) {
+  if (status != exit_status(ErrorKind::kDataLoss)) return false;
+  if (task == "chief 0") return plan_.job.local ? folder_.newest_damaged() : folder_.all_damaged();
+  return task.starts_with("evaluator") && verdict_.faults.contains(std::string(to_string(FaultKind::kBitFlip)));
+}
+
 /// What a launcher does (CONTRACT FA-9): starts again what ended with an error that may pass, until the chief has ended
 /// well.
 void Run::look_after() {
   for (const std::string& task : world_.tasks()) {
-    if (world_.running(task) || starting_.contains(task) || gone_.contains(task)) continue;
+    if (is_second(task)) look_after_second(task);
+    if (is_second(task) || world_.running(task) || starting_.contains(task) || gone_.contains(task)) continue;
     if (world_.killed(task)) {  // in a call of its storage
       disturbed_until_ = std::max(disturbed_until_, world_.elapsed() + outages_[task]);
       if (power_fails_.erase(task) > 0) world_.shared().lose_power(plan_.seed + uint64_t(world_.elapsed() / 1ms));
@@ -223,11 +268,16 @@ void Run::look_after() {
     const int status = world_.exit_status(task);
     if (status == 0) continue;
     const std::string why = world_.outcome(task).error().message();
-    if (status >= 2 && status <= 4) {
+    if (bits_explain(task, status)) {
+      gone_.insert(task);
+      if (task == "chief 0") damaged_ = true;
+    } else if (status >= 2 && status <= 4) {
       violated(task + " ended with status " + std::to_string(status) + ": " + why);
       gone_.insert(task);
     } else if (chief_ended_ && !task.starts_with("evaluator")) {
       gone_.insert(task);
+    } else if (seconds_.contains(task + " again") && world_.running(task + " again")) {
+      start_later(task, kSecondHasIt);  // its place
     } else if (++restarts_[task] > kRestartsMax + int(plan_.faults.size())) {
       violated(task + " ends with status " + std::to_string(status) + " however often it is started: " + why);
       gone_.insert(task);
@@ -238,14 +288,17 @@ void Run::look_after() {
 }
 
 bool Run::all_ended() const {
+  if (damaged_) return true;
   if (!starting_.empty()) return false;
   const auto tasks = world_.tasks();
   return std::none_of(tasks.begin(), tasks.end(), [this](const std::string& task) {
+    if (is_second(task)) return world_.running(task);
     return !gone_.contains(task) && (world_.running(task) || world_.killed(task) || world_.exit_status(task) != 0);
   });
 }
 
 void Run::check_end() {
+  if (damaged_) return;
   for (const std::string& line : world_.leftovers()) violated("after the end: " + line);
   for (const auto& [trainer, times] : ledger_->rollbacks()) {
     if (world_.count_log("global step goes back from") == 0)
@@ -260,10 +313,14 @@ void Run::check_end() {
   // Interrupted without its servers a job ends with the checkpoint that it has (CONTRACT FA-12).
   const bool servers_lost = interrupted_ && world_.count_log("interrupted after a server lost what it held") > 0;
   const auto step = job.local || servers_lost ? std::nullopt : std::optional(ledger_->last_step());
-  violated(folder_.at_the_end(
-      {.step = step, .kills = int64_t(verdict_.faults["kill"]), .interrupted = interrupted_, .evaluated = evaluated}));
+  violated(folder_.at_the_end({.step = step,
+                               .kills = int64_t(verdict_.faults["kill"]),
+                               .interrupted = interrupted_,
+                               .stopped = notes_->hook_stopped,
+                               .evaluated = evaluated}));
   verdict_.torn = ledger_->torn();
-  if (verdict_.violations.empty() && verdict_.torn == 0 && !interrupted_) violated(folder_.against_a_local_run());
+  const bool early = interrupted_ || notes_->hook_stopped || folder_.newest_damaged();
+  if (verdict_.violations.empty() && verdict_.torn == 0 && !early) violated(folder_.against_a_local_run());
 }
 
 /// Everything that waits has a deadline, and what is over is over: tasks end soon after their chief.
@@ -307,7 +364,9 @@ void Run::start_all_again(int64_t more_steps) {
   restarts_.clear();
   chief_ended_.reset();
   name_run();
-  for (const std::string& task : world_.tasks()) start_later(task, std::chrono::milliseconds(delays.below(3000)));
+  for (const std::string& task : world_.tasks()) {
+    if (!is_second(task)) start_later(task, std::chrono::milliseconds(delays.below(3000)));
+  }
 }
 
 /// From the start of all tasks to the end of all.
@@ -316,8 +375,10 @@ void Run::act() {
     world_.run_for(kLook);
     look_after();
     check_waits();
-  } while (!all_ended() && world_.elapsed() < kLimit && ledger_->violations().empty() && verdict_.violations.empty());
-  for (const std::string& sentence : ledger_->violations()) violated(sentence);
+  } while (!all_ended() && world_.elapsed() < kLimit && ledger_->violations().empty() && notes_->violations.empty() &&
+           verdict_.violations.empty());
+  violated(ledger_->violations());
+  violated(notes_->violations);
   if (!all_ended() && verdict_.violations.empty())
     violated("the job has not ended after " + std::to_string(kLimit / 1min) + " minutes");
   if (all_ended() && verdict_.violations.empty()) check_end();
@@ -327,14 +388,17 @@ Verdict Run::run() {
   add_tasks();
   for (const Fault& fault : plan_.faults) schedule(fault);
   act();
-  if (verdict_.violations.empty() && interrupted_) {
+  if (verdict_.violations.empty() && interrupted_ && !damaged_) {
     start_all_again(0);
     act();
   }
-  if (verdict_.violations.empty() && plan_.job.more_steps) {
+  if (verdict_.violations.empty() && plan_.job.more_steps && !damaged_) {
     start_all_again(*plan_.job.more_steps);
     act();
   }
+  if (notes_->hook_stopped) ++verdict_.faults["hook stops"];
+  if (notes_->hook_threw) ++verdict_.faults["hook throws"];
+  verdict_.memory_beyond = ledger_->memory_beyond();
   verdict_.trace = world_.trace();
   verdict_.steps = plan_.job.local ? world_.global_step() : ledger_->updates();
   verdict_.virtual_time = world_.elapsed();

@@ -42,6 +42,7 @@ Json run_seed(uint64_t seed, const SwarmOptions& options) {
   Json told{{"seed", seed},
             {"steps", verdict.steps},
             {"torn", verdict.torn != 0},
+            {"memory_beyond", verdict.memory_beyond},
             {"seconds", to_seconds(verdict.virtual_time)},
             {"faults", verdict.faults},
             {"marks", verdict.marks},
@@ -94,6 +95,7 @@ class Swarm {
   uint64_t done_ = 0, failed_ = 0, canaries_ = 0, canaries_missed_ = 0;
   std::vector<uint64_t> steps_, fault_counts_;
   std::vector<uint64_t> torn_;  // seeds
+  int64_t memory_beyond_ = INT64_MIN;
   uint64_t traces_ = 0;         // of all seeds, in whatever order they came
   double virtual_seconds_ = 0;
   std::map<std::string, uint64_t> faults_, marks_;
@@ -133,6 +135,7 @@ void Swarm::take(Worker& worker, const Json& told) {
   }
   steps_.push_back(told["steps"]);
   if (told["torn"].get<bool>()) torn_.push_back(told["seed"]);
+  memory_beyond_ = std::max(memory_beyond_, told["memory_beyond"].get<int64_t>());
   virtual_seconds_ += told["seconds"].get<double>();
   uint64_t faults = 0;
   for (const auto& [kind, count] : told["faults"].items())
@@ -226,6 +229,8 @@ std::vector<Plan> smaller(const Plan& plan) {
   if (plan.job.size.workers > 0) without([](Plan& p) { --p.job.size.workers; });
   if (plan.job.size.ps > 1) without([](Plan& p) { --p.job.size.ps; });
   if (plan.job.more_steps) without([](Plan& p) { p.job.more_steps.reset(); });
+  if (plan.job.hook_stops_at) without([](Plan& p) { p.job.hook_stops_at.reset(); });
+  if (plan.job.hook_throws_at) without([](Plan& p) { p.job.hook_throws_at.reset(); });
   if (plan.job.exporters) without([](Plan& p) { p.job.exporters = false; });
   if (!plan.job.compression.empty()) without([](Plan& p) { p.job.compression.clear(); });
   return plans;
@@ -273,6 +278,7 @@ bool Swarm::report(const std::string& marks_file) {
       "faults\n",
       seconds, double(done_) / seconds, virtual_seconds_, virtual_seconds_ / seconds, (unsigned long long)median(steps_),
       (unsigned long long)median(fault_counts_));
+  std::printf("buffers of servers: at most %lld bytes beyond their formula\n", (long long)memory_beyond_);
   std::printf("traces of all: %016llx\n", (unsigned long long)traces_);
   std::printf("planted defects: %llu, not found: %llu\nfaults:", (unsigned long long)canaries_,
               (unsigned long long)canaries_missed_);

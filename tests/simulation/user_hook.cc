@@ -1,0 +1,87 @@
+#include "user_hook.h"
+
+#include <stdexcept>
+
+namespace shoal::simulation {
+namespace {
+
+constexpr uint64_t kFetchEvery = 7;
+
+class UserHook final : public Hook {
+ public:
+  UserHook(std::string task, std::optional<int64_t> stops_at, std::optional<int64_t> throws_at,
+           std::shared_ptr<JobNotes> notes)
+      : task_(std::move(task)), stops_at_(stops_at), throws_at_(throws_at), notes_(std::move(notes)) {}
+
+  void begin(HookSetup& setup) override {
+    expect(state_ == State::kNew, "begin() was called again");
+    state_ = State::kBegun;
+    setup.fetch("the same loss", setup.loss());
+  }
+  void after_ready(RunContext& run) override {
+    expect(state_ != State::kNew && state_ != State::kEnded, "after_ready() was called before begin(), or after end()");
+    state_ = State::kBetween;
+    readied_ = true;
+    step_ = run.global_step();
+  }
+  void before_step(RunContext& run, StepRequest& request) override {
+    expect(state_ == State::kBetween, "before_step() was called before after_ready(), or twice");
+    expect(!asked_to_stop_, "a step followed the one in which a stop was asked for");
+    expect(run.global_step() >= step_, "the global step fell between two calls");
+    state_ = State::kInStep;
+    if (run.iterations() % kFetchEvery == 0) request.fetch();
+  }
+  void after_step(RunContext& run, const StepValues& values) override {
+    expect(state_ == State::kInStep, "after_step() was called without before_step()");
+    // A save that its servers do not outlive takes the rest of its iteration with it.
+    expect(run.iterations() == iterations_ + 1 || (readied_ && run.iterations() > iterations_),
+           "iterations() did not grow by one");
+    expect(run.global_step() >= step_, "the global step fell in a step");
+    if (values.fetched()) {
+      expect(double(values["the same loss"].as<float>()[0]) == values.loss(),
+             "what was fetched is not the loss of the step");
+    }
+    state_ = State::kBetween;
+    readied_ = false;
+    iterations_ = run.iterations();
+    step_ = run.global_step();
+    if (throws_at_ && int64_t(step_) >= *throws_at_ && !std::exchange(notes_->hook_threw, true)) {
+      throw std::runtime_error("a hook of the user has had enough");
+    }
+    if (stops_at_ && int64_t(step_) >= *stops_at_) {
+      run.request_stop();
+      asked_to_stop_ = notes_->hook_stopped = true;
+    }
+  }
+  void end(RunContext&) override {
+    expect(state_ == State::kBetween || state_ == State::kInStep, "end() was called before after_ready(), or twice");
+    state_ = State::kEnded;
+  }
+
+ private:
+  enum class State { kNew, kBegun, kBetween, kInStep, kEnded };
+
+  void expect(bool holds, const std::string& sentence) {
+    if (!holds) notes_->violations.push_back("a hook of " + task_ + ": " + sentence);
+  }
+
+  const std::string task_;
+  const std::optional<int64_t> stops_at_, throws_at_;
+  const std::shared_ptr<JobNotes> notes_;
+  State state_ = State::kNew;
+  bool readied_ = false;  // since the last step
+  bool asked_to_stop_ = false;
+  uint64_t iterations_ = 0;
+  uint64_t step_ = 0;
+};
+
+}  // namespace
+
+std::shared_ptr<Hook> user_hook(const JobPlan& job, const RunConfig& config, std::shared_ptr<JobNotes> notes) {
+  const bool meant = config.trainer_index() == job.hook_trainer;
+  const auto of_this_task = [meant](std::optional<int64_t> at) { return meant ? at : std::nullopt; };
+  return std::make_shared<UserHook>("trainer " + std::to_string(config.trainer_index()), of_this_task(job.hook_stops_at),
+                                    of_this_task(job.hook_throws_at), std::move(notes));
+}
+
+}  // namespace shoal::simulation
