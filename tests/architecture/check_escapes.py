@@ -94,7 +94,7 @@ KINDS = {
 # Functions that look something up, or make what does, for programs; and where they are declared and defined.
 EDGES = {
     "read_process_info": "modules/base/*/process_info.*",
-    "usable_cores": "modules/base/*/production.*",
+    "read_cgroup_limits": "modules/base/*/cgroup.*",
     "make_production_environment": "modules/base/*/production.*",
     "make_file_storage": "modules/base/*/storage.h modules/base/src/file_storage.cc",
     "stderr_sink": "modules/base/*/log.*",
@@ -120,10 +120,11 @@ ALLOWED = {
         ("modules/base/src/loop_wait_plain.cc", "lock network", "the same in a build without sockets"),
         ("modules/base/src/compute_thread.*", "thread lock", "offload()"),
         ("modules/base/src/pool.*", "thread lock", "pool() and parallel_for()"),
-        ("modules/base/src/production.cc", "clock sleep thread network random host edge",
+        ("modules/base/src/production.cc", "clock sleep network random edge",
          "makes it of these; entropy(), wall_now(), block_until()"),
         ("modules/base/src/file_storage.cc", "file random system", "storage(); names that no other process gives"),
-        ("modules/base/src/process_info.cc", "file host edge system", "process()"),
+        ("modules/base/src/process_info.cc", "thread file host edge system", "process()"),
+        ("modules/base/src/cgroup.cc", "file", "limits of this process's control groups, for process()"),
         ("modules/base/src/signals.*", "thread lock file global system", "interrupted(): handlers reach globals alone"),
         ("modules/base/src/log.cc", "clock print host lock system", "stderr_sink() and its local time; a Logger"),
         ("modules/base/src/check.cc", "print system", "a broken invariant of ours ends the process, and says so first"),
@@ -189,13 +190,11 @@ ALLOWED = {
 
 
 def edge_at(name, code):
-    """(position, kind) of the edge functions that are not at home in the file `name`. There are fields and parameters
-    named usable_cores, so that one has to be called."""
+    """(position, kind) of the edge functions that are not at home in the file `name`."""
     for function, home in EDGES.items():
         if any(fnmatch.fnmatch(name, pattern) for pattern in home.split()):
             continue
-        use = rf"(?<![\w.>])(?:\w+::)*{function}\b" + (r"\s*\(\s*\)" if function == "usable_cores" else "")
-        for found in re.finditer(use, code):
+        for found in re.finditer(rf"(?<![\w.>])(?:\w+::)*{function}\b", code):
             yield found.start(), "edge"
 
 

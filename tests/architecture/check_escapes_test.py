@@ -114,11 +114,11 @@ class CheckEscapes(unittest.TestCase):
                          "#include <sys/types.h>")
 
     def test_finds_what_is_for_programs(self):
-        self.assert_kind("edge", "read_process_info()", "shoal::usable_cores()", "make_file_storage()", "stderr_sink()",
+        self.assert_kind("edge", "read_process_info()", "shoal::read_cgroup_limits()", "make_file_storage()", "stderr_sink()",
                          "make_production_environment({})", "f(cluster::process_getenv)", "measure_machine_limits(1)",
                          "transport::find_credential(a, b)")
-        self.assert_none("process.usable_cores", "compute_threads(int usable_cores)", "f(usable_cores)")
-        self.assertEqual([], self.kinds("int usable_cores();", "modules/base/include/shoal/base/production.h"))
+        self.assert_none("env.process_info()", "config.stderr_sink")
+        self.assertEqual([], self.kinds("ProcessInfo read_process_info();", "modules/base/include/shoal/base/process_info.h"))
 
     def test_every_edge_is_where_the_list_says(self):
         root = pathlib.Path(__file__).parents[2]

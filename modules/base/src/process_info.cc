@@ -1,15 +1,14 @@
 #include "shoal/base/process_info.h"
 
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <filesystem>
-#include <fstream>
-#include <optional>
+#include <thread>
 
-#include "shoal/base/production.h"
+#include "cgroup.h"
 
 namespace shoal {
 namespace {
@@ -26,53 +25,32 @@ std::string read_temporary_folder() {
   return none ? "/tmp" : folder.string();
 }
 
-std::optional<uint64_t> number_in(const std::string& path) {
-  std::ifstream file(path);
-  std::string text;
-  uint64_t number = 0;
-  if (!(file >> text)) return std::nullopt;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;  // "max": no limit
-  return number;
-}
-
-/// The least limit of this process's cgroup and those above it (version 2), or of its memory controller (version 1, where
-/// "no limit" is a number beyond any machine).
-uint64_t cgroup_memory_bytes() {
-  uint64_t least = UINT64_MAX;
-  std::ifstream groups("/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {
-    const size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1);
-    const bool unified = controllers.empty();
-    if (!unified && controllers.find("memory") == std::string::npos) continue;
-    const std::string root = unified ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
-    const std::string name = unified ? "memory.max" : "memory.limit_in_bytes";
-    for (std::string group = line.substr(second + 1);; group.resize(group.rfind('/'))) {
-      if (group == "/") group.clear();
-      if (const auto limit = number_in(root + group + "/" + name)) least = std::min(least, *limit);
-      if (group.empty() || group.rfind('/') == std::string::npos) break;
-    }
-  }
-  return least;
-}
-
-uint64_t read_memory_bytes() {
+uint64_t memory_bytes(const CgroupLimits& limits) {
   const int64_t pages = ::sysconf(_SC_PHYS_PAGES), page_bytes = ::sysconf(_SC_PAGESIZE);
-  const uint64_t machine = pages > 0 && page_bytes > 0 ? uint64_t(pages) * uint64_t(page_bytes) : 0;
-  const uint64_t limit = cgroup_memory_bytes();
-  return machine == 0 && limit == UINT64_MAX ? 0 : std::min(machine == 0 ? UINT64_MAX : machine, limit);
+  const bool known = pages > 0 && page_bytes > 0;
+  const uint64_t machine = known ? uint64_t(pages) * uint64_t(page_bytes) : UINT64_MAX;
+  if (!known && !limits.memory_bytes) return 0;
+  return std::min(machine, limits.memory_bytes.value_or(UINT64_MAX));
+}
+
+/// Threads beyond a quota would only wait for each other, each on its own share of it.
+int usable_cores(const CgroupLimits& limits) {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  const bool known = ::sched_getaffinity(0, sizeof cores, &cores) == 0;  // or more cores than cpu_set_t has bits
+  const int allowed = std::max(1, known ? CPU_COUNT(&cores) : int(std::thread::hardware_concurrency()));
+  return limits.cores && *limits.cores < allowed ? std::max(1, int(*limits.cores)) : allowed;
 }
 
 }  // namespace
 
 ProcessInfo read_process_info() {
+  const CgroupLimits limits = read_cgroup_limits();
   return {.host_name = read_host_name(),
           .process_id = ::getpid(),
           .temporary_folder = read_temporary_folder(),
-          .usable_cores = usable_cores(),
-          .memory_bytes = read_memory_bytes()};
+          .usable_cores = usable_cores(limits),
+          .memory_bytes = memory_bytes(limits)};
 }
 
 }  // namespace shoal

@@ -1,6 +1,5 @@
 #include "shoal/base/production.h"
 
-#include <sched.h>
 #include <sys/random.h>
 
 #include <algorithm>
@@ -168,14 +167,6 @@ Result<void> block_until(Environment& env, SteadyTime when) {
   if (!dynamic_cast<ProductionEnvironment*>(&env)) return env.run(env.sleep_until(when));  // others go on in virtual time
   std::this_thread::sleep_for(when - env.now());
   return {};
-}
-
-int usable_cores() {
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  if (::sched_getaffinity(0, sizeof cores, &cores) == 0) return std::max(1, CPU_COUNT(&cores));
-  // More cores than cpu_set_t has bits.
-  return std::max(1, int(std::thread::hardware_concurrency()));
 }
 
 }  // namespace shoal

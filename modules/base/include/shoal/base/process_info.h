@@ -10,7 +10,7 @@ struct ProcessInfo {
   std::string host_name = "localhost";
   int64_t process_id = 0;
   std::string temporary_folder = "/tmp";
-  int usable_cores = 1;       ///< affinity mask; at least 1
+  int usable_cores = 1;       ///< affinity mask, or whole cores of its cgroups' quota; at least 1
   uint64_t memory_bytes = 0;  ///< of the machine, or the limit of this process's cgroup where that is less; 0: not known
 };
 

@@ -40,7 +40,4 @@ struct ProductionOptions {
 
 std::unique_ptr<Environment> make_production_environment(ProductionOptions options);
 
-/// Cores this process may use (affinity mask), at least 1.
-int usable_cores();
-
 }  // namespace shoal

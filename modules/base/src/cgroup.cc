@@ -1,0 +1,84 @@
+#include "cgroup.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <vector>
+
+namespace shoal {
+namespace {
+
+std::optional<uint64_t> number_of(const std::string& text) {
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;  // "max", or -1: no limit
+  return number;
+}
+
+/// The numbers of a file's first words.
+std::vector<std::optional<uint64_t>> numbers_in(const std::string& path, size_t count) {
+  std::ifstream file(path);
+  std::vector<std::optional<uint64_t>> numbers(count);
+  std::string word;
+  for (size_t i = 0; i < count && file >> word; ++i) numbers[i] = number_of(word);
+  return numbers;
+}
+
+template <class T>
+void lower(std::optional<T>& limit, T to) {
+  limit = limit ? std::min(*limit, to) : to;
+}
+
+void lower_memory(CgroupLimits& limits, const std::string& file) {
+  constexpr uint64_t kNoLimit = uint64_t(1) << 62;  // version 1 says it by a number beyond any machine
+  const auto bytes = numbers_in(file, 1)[0];
+  if (bytes && *bytes < kNoLimit) lower(limits.memory_bytes, *bytes);
+}
+
+void lower_cores(CgroupLimits& limits, std::optional<uint64_t> quota, std::optional<uint64_t> period) {
+  if (quota && period && *quota > 0 && *period > 0) lower(limits.cores, double(*quota) / double(*period));
+}
+
+bool names(const std::string& controllers, const std::string& controller) {
+  return ("," + controllers + ",").find("," + controller + ",") != std::string::npos;
+}
+
+/// `group` and those above it, up to "". In a container the path may be the host's, and its files lie at the root.
+template <class Look>
+void for_each_above(std::string group, const Look& look) {
+  for (;; group.resize(group.rfind('/'))) {
+    if (group == "/") group.clear();
+    look(group);
+    if (group.empty() || group.rfind('/') == std::string::npos) return;
+  }
+}
+
+}  // namespace
+
+CgroupLimits read_cgroup_limits(const std::string& root) {
+  CgroupLimits limits;
+  const std::string mounts = root + "/sys/fs/cgroup";
+  std::ifstream groups(root + "/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {  // "4:cpu,cpuacct:/group"; version 2: "0::/group"
+    const size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    const bool unified = controllers.empty(), memory = names(controllers, "memory"), cpu = names(controllers, "cpu");
+    for_each_above(line.substr(second + 1), [&](const std::string& group) {
+      if (unified) {
+        lower_memory(limits, mounts + group + "/memory.max");
+        const auto cores = numbers_in(mounts + group + "/cpu.max", 2);
+        lower_cores(limits, cores[0], cores[1]);
+      }
+      if (memory) lower_memory(limits, mounts + "/memory" + group + "/memory.limit_in_bytes");
+      if (cpu) {  // systemd and Docker link cpu to cpu,cpuacct
+        const std::string folder = mounts + "/cpu" + group;
+        lower_cores(limits, numbers_in(folder + "/cpu.cfs_quota_us", 1)[0],
+                    numbers_in(folder + "/cpu.cfs_period_us", 1)[0]);
+      }
+    });
+  }
+  return limits;
+}
+
+}  // namespace shoal
