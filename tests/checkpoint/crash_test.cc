@@ -1,7 +1,9 @@
 // Kills, failures and power cuts at every single call that a life of saves makes (CONTRACT CK-4, FA-7).
+#include <array>
 #include <set>
 
 #include "fixture.h"
+#include "shoal/testing/forwarding_storage.h"
 #include "shoal/testing/simulated_disk.h"
 #include "timed_disk.h"
 
@@ -144,6 +146,64 @@ TEST(CheckpointCrash, AFailedCallIsAnErrorAndLeavesThePreviousIntact) {
       expect_resumable(disk, outcome);
       expect_goes_on(disk);
       expect_only_what_is_listed(disk);
+    }
+  }
+}
+
+/// Two calls that change names fail, each before its effect or after it: a save, and the removal of what it leaves.
+class FailsTwice final : public shoal::testing::ForwardingStorage {
+ public:
+  struct Failure {
+    int64_t call;
+    bool after_effect;
+  };
+  FailsTwice(std::shared_ptr<Storage> disk, Failure first, Failure second)
+      : ForwardingStorage(std::move(disk)), failures_{first, second} {}
+
+  Result<void> rename(const std::string& from, const std::string& to) override {
+    return meet([&] { return disk_->rename(from, to); });
+  }
+  Result<void> remove(const std::string& path) override {
+    return meet([&] { return disk_->remove(path); });
+  }
+  Result<void> sync_folder(const std::string& path) override {
+    return meet([&] { return disk_->sync_folder(path); });
+  }
+  int64_t calls() const { return calls_; }
+
+ private:
+  template <class Call>
+  Result<void> meet(const Call& call) {
+    const int64_t number = calls_++;
+    for (const Failure& failure : failures_) {
+      if (failure.call != number) continue;
+      if (failure.after_effect) static_cast<void>(call());
+      return unavailable("simulated fault");
+    }
+    return call();
+  }
+
+  const std::array<Failure, 2> failures_;
+  int64_t calls_ = 0;
+};
+
+TEST(CheckpointCrash, AFailedCallAfterAFailedCallLeavesThePreviousIntact) {
+  constexpr int64_t kApart = 8;  // abandoning a save takes fewer calls
+  const auto sound = std::make_shared<SimulatedDisk>(shoal::testing::SimulatedDiskOptions{.folders = {kDir}});
+  FailsTwice never(sound, {-1, false}, {-1, false});
+  EXPECT_FALSE(live(never).failed);
+  ASSERT_GT(never.calls(), 20);
+  for (int64_t first = 0; first < never.calls(); ++first) {
+    for (int64_t second = first + 1; second <= first + kApart; ++second) {
+      for (int effects = 0; effects < 4; ++effects) {
+        SCOPED_TRACE("failed calls " + std::to_string(first) + " and " + std::to_string(second) + ", effects " +
+                     std::to_string(effects));
+        const auto disk = std::make_shared<SimulatedDisk>(shoal::testing::SimulatedDiskOptions{.folders = {kDir}});
+        FailsTwice failing(disk, {first, (effects & 1) != 0}, {second, (effects & 2) != 0});
+        const Outcome outcome = live(failing);
+        expect_resumable(*disk, outcome);
+        expect_goes_on(*disk);
+      }
     }
   }
 }

@@ -305,7 +305,11 @@ void FolderWriter::abandon() {
   if (phase_ == Phase::kIndexed) (void)storage_.remove(path_of(temporary_index_name()));
   if (index_may_be_ours()) {
     if (may_be_listed()) return;
-    (void)storage_.remove(path_of(index_name()));
+    // An index without its data would be a damaged checkpoint, where there was none: so the data stays until that is gone for
+    // good, and the mark, which says that this one does not count.
+    const Result<void> removed = storage_.remove(path_of(index_name()));
+    if (!removed && removed.error().kind() != ErrorKind::kNotFound) return;
+    if (!storage_.sync_folder(model_dir_)) return;
   }
   for (const std::string& name : renamed_) (void)storage_.remove(path_of(name));
   if (marked_) (void)storage_.remove(path_of(unlisted_mark(name_)));
