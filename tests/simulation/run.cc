@@ -310,8 +310,10 @@ void Run::check_end() {
   // chief again.
   const bool evaluated = job.local ? world_.count_log("there is nothing to do") == 0
                                    : job.size.evaluator && !gone_.contains("evaluator 0") && !(interrupted_ && marked_);
-  // Interrupted without its servers a job ends with the checkpoint that it has (CONTRACT FA-12).
-  const bool servers_lost = interrupted_ && world_.count_log("interrupted after a server lost what it held") > 0;
+  // Interrupted without its servers, or before it has found them all, a job ends with the checkpoint that it has (CONTRACT
+  // FA-12).
+  const bool servers_lost = interrupted_ && (world_.count_log("interrupted after a server lost what it held") > 0 ||
+                                             world_.count_log("chief 0: interrupted before training began") > 0);
   const auto step = job.local || servers_lost ? std::nullopt : std::optional(ledger_->last_step());
   violated(folder_.at_the_end({.step = step,
                                .kills = int64_t(verdict_.faults["kill"]),
