@@ -76,10 +76,18 @@ TEST(StartedTwice, ItsHostIsThatOfTheFirst) {
   World world({.work = 100ms});
   world.add_process("first", SmallJob{}, in_shared_model());
   std::string second;
-  world.at(1s, [&] { second = world.start_second("first"); });
+  world.at(1s, [&] {
+    second = world.start_second("first");
+    try {
+      world.start_second("first");
+      ADD_FAILURE() << "a third one was started while the second runs";
+    } catch (const Exception& refused) {
+      EXPECT_EQ(refused.kind(), ErrorKind::kFailedPrecondition);
+    }
+  });
   world.at(2s,
            [&] { EXPECT_THAT(world.outcome(second).error().message(), HasSubstr("a local run on first (process 1000)")); });
-  world.at(3s, [&] { EXPECT_THROW(world.start_second("second"), Exception); });
+  world.at(3s, [&] { EXPECT_THROW(world.start_second("second"), Exception); });  // nobody's name
   ASSERT_TRUE(world.run()) << world.report();
   EXPECT_EQ(world.exit_status("first"), 0) << world.report();
 }
