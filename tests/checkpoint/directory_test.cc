@@ -1,6 +1,7 @@
 #include "shoal/checkpoint/directory.h"
 
 #include "fixture.h"
+#include "shoal/testing/forwarding_storage.h"
 #include "shoal/testing/simulated_disk.h"
 
 namespace shoal::checkpoint {
@@ -162,7 +163,53 @@ TEST(Latest, MissingFilesAreAnErrorForEvaluation) {
   SimulatedDisk disk;
   for (int64_t step : {0, 5}) ASSERT_OK(save(disk, "m", step, 1));
   ASSERT_OK(disk.remove("m/model.ckpt-5.data-00000-of-00001"));
+  EXPECT_TRUE(fails_with(latest(disk, "m"), ErrorKind::kNotFound,
+                         "m/model.ckpt-5: its index is there, but not its file model.ckpt-5.data-00000-of-00001"));
+  ASSERT_OK(disk.remove("m/model.ckpt-5.index"));
   EXPECT_TRUE(fails_with(latest(disk, "m"), ErrorKind::kNotFound, "m/model.ckpt-5"));
+}
+
+/// Before the given one of the files that a reader opens, somebody else does something.
+class Overtaken final : public shoal::testing::ForwardingStorage {
+ public:
+  Overtaken(std::shared_ptr<Storage> disk, int at, std::function<void(Storage&)> other)
+      : ForwardingStorage(std::move(disk)), at_(at), other_(std::move(other)) {}
+  Result<std::unique_ptr<ReadableFile>> open(const std::string& path) override {
+    if (opened_++ == at_) other_(*disk_);
+    return disk_->open(path);
+  }
+  int opened() const { return opened_; }
+
+ private:
+  const int at_;
+  const std::function<void(Storage&)> other_;
+  int opened_ = 0;
+};
+
+TEST(Reader, AStepThatIsSavedAgainMeanwhileIsReadAsOneOfTheTwo) {
+  const auto again = [](Storage& disk) { ASSERT_OK(save(disk, "m", 5, 2)); };
+  int overtaken = 0;
+  for (int at = 0; at == overtaken; ++at) {
+    SCOPED_TRACE("saved again before the file number " + std::to_string(at));
+    const auto disk = std::make_shared<SimulatedDisk>();
+    ASSERT_OK(save(*disk, "m", 5, 1));
+    Overtaken storage(disk, at, again);
+    ASSERT_OK(verify(storage, "m/model.ckpt-5"));
+    const auto reader = Reader::open(storage, "m/model.ckpt-5");
+    ASSERT_OK(reader);
+    ASSERT_OK(saved_value(**reader));
+    EXPECT_EQ(*saved_value(**reader), storage.opened() > at ? 2 : 1);
+    overtaken += storage.opened() > at;
+  }
+  EXPECT_EQ(overtaken, 4);  // the index and the data, twice
+}
+
+TEST(Reader, ACheckpointThatIsDeletedMeanwhileIsNotFound) {
+  const auto disk = std::make_shared<SimulatedDisk>();
+  ASSERT_OK(save(*disk, "m", 5, 1));
+  Overtaken storage(disk, 1, [](Storage& other) { ASSERT_OK(save(other, "m", 6, 1, {.keep_max = 1})); });
+  EXPECT_TRUE(fails_with(verify(storage, "m/model.ckpt-5"), ErrorKind::kNotFound, "m/model.ckpt-5"));
+  EXPECT_EQ(storage.opened(), 3);  // the index, the data, and the index again
 }
 
 TEST(Latest, MissingFilesFallBackForTrainingWithAWarning) {

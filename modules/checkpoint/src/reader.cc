@@ -1,6 +1,7 @@
 #include "shoal/checkpoint/reader.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "checksum.h"
 
@@ -81,25 +82,41 @@ Error Reader::damaged(std::string_view what) const {
                    ".*) to resume from an older one");
 }
 
+/// The files are open from here on: what is deleted later can be read all the same.
+Result<bool> Reader::open_files(Storage& storage) {
+  files_.clear();
+  for (const DataFile& file : manifest_.files) {
+    Result<std::unique_ptr<ReadableFile>> opened = storage.open(join_path(folder_of(prefix_), file.name));
+    if (!opened && opened.error().kind() == ErrorKind::kNotFound) return false;
+    if (!opened) return std::move(opened).error().with_context("checkpoint " + prefix_);
+    if ((*opened)->size() != file.bytes) {
+      return damaged("file " + file.name + ": " + std::to_string((*opened)->size()) + " bytes, expected " +
+                     std::to_string(file.bytes));
+    }
+    files_.push_back(std::move(opened).value());
+  }
+  return true;
+}
+
+/// A file that an index names and that is not there: its step may have been saved again between our two looks, and then
+/// another index has taken that one's place.
 Result<std::unique_ptr<Reader>> Reader::open(Storage& storage, std::string prefix) {
   std::unique_ptr<Reader> reader(new Reader(std::move(prefix), Manifest{}));
-  const std::string context = "checkpoint " + reader->prefix_;
-  Result<std::string> text = storage.read_all(reader->prefix_ + ".index", kIndexBytesMax);
-  if (!text && text.error().kind() == ErrorKind::kInvalidArgument) return reader->damaged(text.error().message());
-  if (!text) return std::move(text).error().with_context(context);
-  Result<Manifest> manifest = decode_manifest(*text);
-  if (!manifest) return reader->damaged("index: " + manifest.error().message());
-  reader->manifest_ = std::move(manifest).value();
-  for (const DataFile& file : reader->manifest_.files) {
-    Result<std::unique_ptr<ReadableFile>> opened = storage.open(join_path(folder_of(reader->prefix_), file.name));
-    if (!opened) return std::move(opened).error().with_context(context);
-    if ((*opened)->size() != file.bytes) {
-      return reader->damaged("file " + file.name + ": " + std::to_string((*opened)->size()) + " bytes, expected " +
-                             std::to_string(file.bytes));
+  for (std::optional<std::string> before;;) {
+    Result<std::string> text = storage.read_all(reader->prefix_ + ".index", kIndexBytesMax);
+    if (!text && text.error().kind() == ErrorKind::kInvalidArgument) return reader->damaged(text.error().message());
+    if (!text) return std::move(text).error().with_context("checkpoint " + reader->prefix_);
+    if (*text == before) {
+      return not_found("checkpoint " + reader->prefix_ + ": its index is there, but not its file " +
+                       reader->manifest_.files[reader->files_.size()].name);
     }
-    reader->files_.push_back(std::move(opened).value());
+    Result<Manifest> manifest = decode_manifest(*text);
+    if (!manifest) return reader->damaged("index: " + manifest.error().message());
+    reader->manifest_ = std::move(manifest).value();
+    SHOAL_TRY(const bool complete, reader->open_files(storage));
+    if (complete) return reader;
+    before = std::move(text).value();
   }
-  return reader;
 }
 
 Result<void> Reader::read_piece(const TensorEntry& tensor, const Piece& piece, int64_t row_begin, int64_t row_end,

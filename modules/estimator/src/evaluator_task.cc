@@ -130,20 +130,22 @@ void EvaluatorTask::warn_of_polling() {
   env_.log().warning("evaluation: throttle_secs is 0, so the evaluator polls for new checkpoints");
 }
 
-/// All of it is read before it is used, once: an evaluation alone would not notice damage in what it does not need.
+/// All of it is read before it is used, once: an evaluation alone would not notice damage in what it does not need. Files
+/// that are not there were collected meanwhile, or come late (a shared folder).
 Result<EvalStatus> EvaluatorTask::evaluate(const std::string& prefix) {
-  Result<void> evaluated = checkpoint::verify(env_.storage(), prefix);
-  if (evaluated) evaluated = evaluating_.evaluate(env_, prefix);
+  const Result<void> intact = checkpoint::verify(env_.storage(), prefix);
+  const Result<void> evaluated = intact ? evaluating_.evaluate(env_, prefix) : intact;
   if (evaluated) {
     missing_note_.reset();
     not_new_note_.reset();
     return EvalStatus::kEvaluated;
   }
   const Error& error = evaluated.error();
-  // Collected while it was evaluated, or before an exporter read it again (whose error says so in its own words).
-  if (error.kind() == ErrorKind::kNotFound && !env_.storage().exists(prefix + ".index")) {
+  // An exporter reads it again, and its error may be about something else.
+  const bool gone = !intact || !checkpoint::Reader::open(env_.storage(), prefix);
+  if (error.kind() == ErrorKind::kNotFound && gone) {
     env_.sometimes("evaluator.checkpoint_gone");
-    env_.log().info("evaluation: checkpoint " + prefix + " was deleted meanwhile; looking again");
+    env_.log().info("evaluation: checkpoint " + prefix + " was deleted meanwhile, or is not all there yet; looking again");
     return EvalStatus::kMissing;
   }
   if (error.kind() == ErrorKind::kDataLoss && !error.cause()) return strike(prefix, error);

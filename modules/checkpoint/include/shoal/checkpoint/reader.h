@@ -19,6 +19,7 @@ namespace shoal::checkpoint {
 class Reader {
  public:
   /// `prefix`: "m/model.ckpt-200". Reads and checks the index; opens the data files and compares their lengths.
+  /// Where the same step is saved again meanwhile, it gives the earlier save or the later one, whole.
   static Result<std::unique_ptr<Reader>> open(Storage& storage, std::string prefix);
 
   const std::string& prefix() const { return prefix_; }
@@ -42,6 +43,7 @@ class Reader {
  private:
   Reader(std::string prefix, Manifest manifest) : prefix_(std::move(prefix)), manifest_(std::move(manifest)) {}
   Error damaged(std::string_view what) const;
+  Result<bool> open_files(Storage& storage);
   Result<void> read_piece(const TensorEntry& tensor, const Piece& piece, int64_t row_begin, int64_t row_end,
                           std::span<std::byte> out) const;
   Result<void> verify_file(uint32_t file) const;
