@@ -43,7 +43,7 @@ class Server {
         lonely_since_(env.now()),
         nonsense_(env),
         refusals_(env),
-        ends_(env) {}
+        peers_(env) {}
 
   Task<Result<void>> run();
 
@@ -99,7 +99,7 @@ class Server {
   // Apart, so that none drowns the others.
   BoundedLines nonsense_;
   BoundedLines refusals_;
-  BoundedLines ends_;
+  BoundedLines peers_;  // come and go
 };
 
 Task<Result<void>> Server::run() {
@@ -247,10 +247,11 @@ Task<Result<void>> Server::serve_session(std::unique_ptr<Connection> connection)
   Result<void> admitted = admit(session);
   if (!admitted) co_return co_await refuse(session, first->head, admitted.error());
   sessions_.push_back(&session);
+  peers_.log(LogLevel::kInfo, name_of(session.hello) + " is connected, from " + to_string(session.connection->peer()));
   Result<void> outcome = co_await reply(session, first->head, welcome(session));
   if (outcome) outcome = co_await converse(session);
   if (!outcome && outcome.error().kind() != ErrorKind::kCancelled && state_.phase() != Phase::kFinished) {
-    ends_.log(LogLevel::kInfo, "connection of " + name_of(session.hello) + " ended: " + outcome.error().message());
+    peers_.log(LogLevel::kInfo, "connection of " + name_of(session.hello) + " ended: " + outcome.error().message());
   }
   std::erase(sessions_, &session);
   dismiss(session);

@@ -117,6 +117,7 @@ class ExitStatus(JobTest):
         tasks = ("ps 0", "chief 0", "worker 0")
         with Job(tasks, ["--steps", str(FOREVER), "--step-ms", "1"]) as job:
             running = {task: job.start(task) for task in ("ps 0", "worker 0")}
+            running["ps 0"].wait_for("worker 0 is connected")
             self.expect_error(job.start("chief 0", "--learning-rate", "1e38"), NAN_LOSS, "NaN")
             for process in running.values():
                 self.assertIn(process.wait(SECONDS_MAX), (0, NAN_LOSS))  # the worker may meet the same weights
