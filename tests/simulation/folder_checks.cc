@@ -17,8 +17,8 @@ std::vector<std::string> FolderChecks::after_the_chief() {
   if (!listed) return {"the checkpoints cannot be listed after the chief has gone: " + listed.error().message()};
   check_list(*listed);
   if (notes_.saved.empty()) return violations_;
-  if (flipped()) return violations_;  // who falls back to an older one goes on from there
   const std::string& told = notes_.saved.back();
+  if (flipped(told.substr(told.rfind('/') + 1))) return violations_;  // who falls back to an older one goes on from there
   const int64_t step = std::stoll(told.substr(told.rfind('-') + 1));
   if (listed->empty() || listed->back().global_step < step) {
     violated("the chief has gone, and with it checkpoint " + told + ", which was told to be saved");
@@ -44,7 +44,7 @@ std::vector<std::string> FolderChecks::at_the_end(const JobEnding& ending) {
 
 void FolderChecks::check_list(const std::vector<checkpoint::ListedCheckpoint>& listed) {
   for (const auto& entry : listed) {
-    if (entry.damage && !flipped())
+    if (entry.damage && !flipped(entry.name))
       violated("checkpoint " + entry.name + " is listed and damaged: " + entry.damage->message());
     if (!entry.damage) check_counts(entry.name);
   }
@@ -109,13 +109,27 @@ void FolderChecks::check_last_step(int64_t last, const JobEnding& ending) {
 bool FolderChecks::all_damaged() {
   const SoundDisk sound(world_.shared());
   const auto listed = checkpoint::list(world_.shared(), kModelDir, checkpoint::Check::kChecksums);
-  return flipped() && listed && std::ranges::all_of(*listed, [](const auto& entry) { return entry.damage.has_value(); });
+  return listed && std::ranges::all_of(*listed, [this](const auto& entry) { return entry.damage && flipped(entry.name); });
 }
 
 bool FolderChecks::newest_damaged() {
   const SoundDisk sound(world_.shared());
   const auto listed = checkpoint::list(world_.shared(), kModelDir, checkpoint::Check::kChecksums);
-  return flipped() && listed && !listed->empty() && listed->back().damage.has_value();
+  return listed && !listed->empty() && listed->back().damage && flipped(listed->back().name);
+}
+
+/// A checkpoint's files have its name while they are written, too.
+bool FolderChecks::flipped(const std::string& name) const {
+  return std::ranges::any_of(world_.shared().flipped(),
+                             [&](const std::string& path) { return path.find("/" + name + ".") != std::string::npos; });
+}
+
+bool FolderChecks::names_a_damaged_one(const std::string& sentence) const {
+  return std::ranges::any_of(world_.shared().flipped(), [&](const std::string& path) {
+    const size_t begin = path.rfind('/') + 1;
+    const std::string name = path.substr(begin, path.find('.', path.rfind("ckpt-")) - begin);
+    return sentence.find("/" + name + ":") != std::string::npos;
+  });
 }
 
 std::vector<std::string> FolderChecks::against_a_local_run() {

@@ -31,7 +31,7 @@ struct JobEnding {
   std::optional<uint64_t> step{};  ///< that the servers have come to, where they held it in the end
   int64_t kills = 0;               ///< each may have passed max_steps by one update
   bool interrupted = false;        ///< before its time
-  bool stopped = false;            ///< because a hook asked for it
+  bool stopped = false;            ///< because a hook of the chief asked for it
   bool evaluated = false;          ///< somebody had to
 };
 
@@ -44,9 +44,11 @@ class FolderChecks {
   std::vector<std::string> after_the_chief();
   /// Each checkpoint that is named loads, and the last one is where the job ended.
   std::vector<std::string> at_the_end(const JobEnding& ending);
-  /// Bits were turned over in checkpoints: of those that are listed, are all damaged, or the newest?
+  /// Bits were turned over in checkpoints: of those that are listed, are all damaged, or the newest? And is a sentence
+  /// about one of them?
   bool all_damaged();
   bool newest_damaged();
+  bool names_a_damaged_one(const std::string& sentence) const;
   /// Of one trainer alone, whose updates count whole: what it learned is what it would have learned without faults, and
   /// without a cluster.
   std::vector<std::string> against_a_local_run();
@@ -55,7 +57,7 @@ class FolderChecks {
   void check_counts(const std::string& name);
   void check_list(const std::vector<checkpoint::ListedCheckpoint>& listed);
   void check_kept(size_t listed);
-  bool flipped() const { return world_.shared().fault_counts().bit_flip > 0; }
+  bool flipped(const std::string& name) const;
   void check_mark(const std::string& newest);
   void check_last_step(int64_t last, const JobEnding& ending);
   void compare_weights();

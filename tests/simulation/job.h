@@ -11,7 +11,7 @@ struct JobNotes {
   int64_t more_steps = 0;               ///< told to it: beyond max_steps, of those that start from now on
   std::vector<std::string> saved;       ///< prefixes, as an after-save listener hears of them
   std::vector<std::string> violations;  ///< what a hook of the user saw that may not be
-  bool hook_stopped = false;            ///< it asked for a stop
+  bool hook_stopped = false;            ///< it asked for a stop, of its trainer or, the chief's, of the job
   bool hook_threw = false;
   std::optional<double> last_evaluated; ///< global step of the evaluator's (or local process's) last evaluation
 };

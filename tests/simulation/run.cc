@@ -52,7 +52,9 @@ class Run {
   void start_second(const std::string& task);
   bool is_second(const std::string& task) const { return seconds_.contains(task); }
   void look_after_second(const std::string& task);
-  bool bits_explain(const std::string& task, int status);
+  bool bits_explain(const std::string& task, int status, const std::string& why);
+  /// A hook of the chief has ended the job before its time; that of a worker only its own part.
+  bool stopped_early() const { return notes_->hook_stopped && plan_.job.hook_trainer == 0; }
   void name_run();
   void start_all_again(int64_t more_steps);
   void look_after();
@@ -247,10 +249,10 @@ void Run::look_after_second(const std::string& second) {
 }
 
 /// Damage that the disk did in silence ends what needs the damaged checkpoint, and no launcher tries that again.
-bool Run::bits_explain(const std::string& task, int status) {
+bool Run::bits_explain(const std::string& task, int status, const std::string& why) {
   if (status != exit_status(ErrorKind::kDataLoss)) return false;
   if (task == "chief 0") return plan_.job.local ? folder_.newest_damaged() : folder_.all_damaged();
-  return task.starts_with("evaluator") && verdict_.faults.contains(std::string(to_string(FaultKind::kBitFlip)));
+  return task.starts_with("evaluator") && folder_.names_a_damaged_one(why);
 }
 
 /// What a launcher does (CONTRACT FA-9): starts again what ended with an error that may pass, until the chief has ended
@@ -268,7 +270,7 @@ void Run::look_after() {
     const int status = world_.exit_status(task);
     if (status == 0) continue;
     const std::string why = world_.outcome(task).error().message();
-    if (bits_explain(task, status)) {
+    if (bits_explain(task, status, why)) {
       gone_.insert(task);
       if (task == "chief 0") damaged_ = true;
     } else if (status >= 2 && status <= 4) {
@@ -318,10 +320,10 @@ void Run::check_end() {
   violated(folder_.at_the_end({.step = step,
                                .kills = int64_t(verdict_.faults["kill"]),
                                .interrupted = interrupted_,
-                               .stopped = notes_->hook_stopped,
+                               .stopped = stopped_early(),
                                .evaluated = evaluated}));
   verdict_.torn = ledger_->torn();
-  const bool early = interrupted_ || notes_->hook_stopped || folder_.newest_damaged();
+  const bool early = interrupted_ || stopped_early() || folder_.newest_damaged();
   if (verdict_.violations.empty() && verdict_.torn == 0 && !early) violated(folder_.against_a_local_run());
 }
 

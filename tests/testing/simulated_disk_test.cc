@@ -355,6 +355,8 @@ TEST(DiskFaults, OneBitFlipsInWhatWasWritten) {
   }
   EXPECT_GT(flipped.size(), 20u);
   EXPECT_EQ(disk.fault_counts().bit_flip, 50);
+  ASSERT_OK(disk.rename("m/a", "m/b"));
+  EXPECT_THAT(disk.flipped(), ElementsAre("m/a"));
 }
 
 TEST(DiskFaults, SlowCallsTellHowLongTheyTook) {

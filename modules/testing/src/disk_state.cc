@@ -118,12 +118,13 @@ Result<void> DiskState::write(DiskLink& link, const std::string& path, FileNode&
     file.modified = now();
     return half || count == bytes.size() ? 0 : ENOSPC;
   };
-  const std::optional<uint64_t> flipped = draw_flip(bytes.size());
+  const std::optional<uint64_t> bit = draw_flip(bytes.size());
   SHOAL_TRY_VOID(perform(link, {DiskCall::Kind::kWrite, "write", path}, effect));
-  if (!flipped || (faults.flips_in && !faults.flips_in(path))) return {};
+  if (!bit || (faults.flips_in && !faults.flips_in(path))) return {};
   ++counts.bit_flip;
-  char& byte = file.contents[offset + size_t(*flipped / 8)];
-  byte = char(uint8_t(byte) ^ uint8_t(1u << (*flipped % 8)));
+  flipped.insert(path);
+  char& byte = file.contents[offset + size_t(*bit / 8)];
+  byte = char(uint8_t(byte) ^ uint8_t(1u << (*bit % 8)));
   return {};
 }
 

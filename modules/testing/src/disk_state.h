@@ -2,6 +2,7 @@
 /// What all connections of one simulated disk share: the tree, and which call meets which fault.
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -41,6 +42,7 @@ struct DiskState {
   SimulatedDiskOptions options;
   FileTree tree;
   DiskFaultCounts counts;
+  std::set<std::string> flipped;  // paths in which a bit was turned over, as they were then
   uint64_t next_name = 0;
   int64_t calls = 0;
 

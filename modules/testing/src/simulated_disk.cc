@@ -19,6 +19,8 @@ int64_t SimulatedDisk::calls() const { return disk_->calls; }
 void SimulatedDisk::set_faults(DiskFaults faults) { disk_->set_faults(std::move(faults)); }
 const DiskFaults& SimulatedDisk::faults() const { return disk_->faults; }
 const DiskFaultCounts& SimulatedDisk::fault_counts() const { return disk_->counts; }
+
+const std::set<std::string>& SimulatedDisk::flipped() const { return disk_->flipped; }
 void SimulatedDisk::set_capacity(uint64_t bytes) { disk_->options.capacity_bytes = bytes; }
 uint64_t SimulatedDisk::used_bytes() const { return disk_->tree.used_bytes(); }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,8 @@ class SimulatedDisk final : public DiskConnection {
   void set_faults(DiskFaults faults);
   const DiskFaults& faults() const;
   const DiskFaultCounts& fault_counts() const;
+  /// Files in which a bit was turned over, by the names that they had then.
+  const std::set<std::string>& flipped() const;
   void set_capacity(uint64_t bytes);
   uint64_t used_bytes() const;
 
