@@ -26,7 +26,7 @@ Task<Result<TrainOutcome>> TrainTask::run() {
     if (leads() && env_.interrupted().stop_requested()) {
       SHOAL_CO_TRY_VOID(co_await end_without_servers());
     } else {
-      env_.log().info("interrupted before training began");
+      env_.log().info(began_ ? "ended while it waited for its servers" : "interrupted before training began");
     }
   }
   co_return outcome;
