@@ -185,6 +185,12 @@ std::string version_name() {
   return std::to_string(version->major) + "." + std::to_string(version->minor) + "." + std::to_string(version->patch);
 }
 
+/// A step of less than a few loops that are worth a team gains nothing that is not lost in waking it.
+int worth_threads(int threads, const NodeCost& step) {
+  constexpr double kLoopsMin = 4, kFlopsPerByte = 8;
+  return team_for(threads, int64_t((step.bytes + step.flops / kFlopsPerByte) / kLoopsMin));
+}
+
 class OnednnBackend final : public Backend {
  public:
   std::string_view name() const override { return "onednn"; }
@@ -194,7 +200,8 @@ class OnednnBackend final : public Backend {
     const ExecutorOptions executor{.sources = {&source_, &reference_source()},
                                    .numerics = numerics(options.threads),
                                    .begin_thread = &bind_compute_thread,
-                                   .parallel = &detail::parallel_ranges};
+                                   .parallel = &detail::parallel_ranges,
+                                   .worth = &worth_threads};
     return compile_with(graph, std::move(options), executor);
   }
 

@@ -2,9 +2,9 @@
 // layout and nothing is reordered (inner_product in its own layout gains at most 15% and pays 20 to 50% for reorders).
 // [..., features] is a matrix of as many rows as there are before the last axis.
 #include <algorithm>
-#include <string_view>
 
 #include "few_rows.h"
+#include "matrix_product.h"
 #include "products.h"
 #include "shoal/base/vector_loop.h"
 #include "small_batch.h"
@@ -14,53 +14,23 @@
 namespace shoal::backends::onednn {
 namespace {
 
-using dnnl::memory;
-
-struct Matrix {
-  int64_t rows, columns;
-  bool transposed = false;
-  memory::desc of(memory::data_type type) const {
-    return {{rows, columns}, type, transposed ? memory::format_tag::ba : memory::format_tag::ab};
-  }
-};
-
 int64_t columns_of(const TensorType& type) { return type.shape[type.shape.rank() - 1]; }
 int64_t rows_of(const TensorType& type) { return type.shape.elements() / columns_of(type); }
 
 /// oneDNN (2.6 and 3.7) puts its brgemm kernels first, also where its gemm is faster: in large products whose second factor
 /// lies as it is read. [1024, 128] [128, 3136] took gemm 0.83 of brgemm's time, [128, 1024] [1024, 3136] 0.91, on one
 /// thread and on two (AVX-512); of transposed factors it is brgemm that is faster.
-bool gemm_is_faster(const Context& context, const Matrix& a, const Matrix& b) {
+bool gemm_is_faster(const Context& context, const Matrices& a, const Matrices& b) {
   constexpr int64_t kLarge = int64_t(1) << 26, kWide = 128;  // multiplications; columns
   return context.factors == kFloat && !b.transposed && b.columns >= kWide && a.rows * a.columns >= kLarge / b.columns;
 }
 
-dnnl::matmul::primitive_desc gemm_if_there(const dnnl::matmul::primitive_desc& first) {
-  dnnl::matmul::primitive_desc other = first;
-  while (other.next_impl()) {
-    if (std::string_view(other.impl_info_str()).starts_with("gemm")) return other;
-  }
-  return first;
-}
-
 /// c = a b + bias; no bias where there is no third input.
-std::unique_ptr<PrimitiveKernel> make_matmul(const Context& context, const KernelRequest& request, const Matrix& a,
-                                             const Matrix& b, const Matrix& c) {
-  const memory::desc left = a.of(context.factors), right = b.of(context.factors), result = c.of(kFloat);
-  const memory::desc bias = Matrix{1, c.columns}.of(kFloat);
-  const bool with_bias = request.inputs.size() > 2;
-  auto description = with_bias ? describe<dnnl::matmul>(context.engine, user_scratchpad(), left, right, bias, result)
-                               : describe<dnnl::matmul>(context.engine, user_scratchpad(), left, right, result);
-  if (!usable(description)) return nullptr;
-  if (gemm_is_faster(context, a, b)) description = gemm_if_there(description);
-  auto kernel = std::make_unique<PrimitiveKernel>(context);
-  std::vector<Argument> arguments{
-      {DNNL_ARG_SRC, left, kernel->input_as(0, a.of(kFloat), left)},
-      {DNNL_ARG_WEIGHTS, right, kernel->variable_as(1, request.input_is_variable[1], b.of(kFloat), right)},
-      {DNNL_ARG_DST, result, output(0)}};
-  if (with_bias) arguments.push_back({DNNL_ARG_BIAS, bias, input(2)});
-  kernel->add<dnnl::matmul>(description, std::move(arguments));
-  return kernel;
+std::unique_ptr<PrimitiveKernel> make_matmul(const Context& context, const KernelRequest& request, const Matrices& a,
+                                             const Matrices& b, const Matrices& c) {
+  MatrixProduct product{.a = a, .b = b, .c = c, .prefers_gemm = gemm_is_faster(context, a, b)};
+  if (request.inputs.size() > 2) product.bias_input = 2;
+  return make_matrix_product(context, product, request.input_is_variable[1]);
 }
 
 bool few_rows(const Context& context, int64_t batch) { return context.factors == kFloat && batch <= kFewRows; }

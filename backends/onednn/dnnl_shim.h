@@ -29,4 +29,12 @@ typename Primitive::primitive_desc describe_backward(const dnnl::engine& engine,
 #endif
 }
 
+inline dnnl::memory::dims dims_of(const dnnl::memory::desc& type) {
+#if DNNL_VERSION_MAJOR >= 3
+  return type.get_dims();
+#else
+  return type.dims();
+#endif
+}
+
 }  // namespace shoal::backends::onednn

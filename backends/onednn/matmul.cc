@@ -1,77 +1,46 @@
 // Products of matrices and of batches of them. Transposes are strides; the result keeps its rows contiguous.
+#include "matrix_product.h"
 #include "sources.h"
 
 namespace shoal::backends::onednn {
 namespace {
 
-using dnnl::memory;
+/// The matrices of a tensor, transposed where the op says so.
+Matrices matrices(const Shape& shape, bool transposed) {
+  const int64_t rows = shape[shape.rank() - 2], columns = shape[shape.rank() - 1];
+  const int64_t batch = shape.elements() / (rows * columns);
+  return transposed ? Matrices{columns, rows, true, batch} : Matrices{rows, columns, false, batch};
+}
 
-struct Matrices {
-  int64_t batch = 1;
-  int64_t rows, columns;  ///< as they lie in memory
-  bool transposed;
-
-  Matrices(const Shape& shape, bool flipped)
-      : rows(shape[shape.rank() - 2]), columns(shape[shape.rank() - 1]), transposed(flipped) {
-    batch = shape.elements() / (rows * columns);
-  }
-  /// All matrices of the batch below each other.
-  memory::desc flat(bool flipped, memory::data_type type = kFloat) const {
-    const memory::dims sizes = flipped ? memory::dims{columns, batch * rows} : memory::dims{batch * rows, columns};
-    return {sizes, type, flipped ? memory::format_tag::ba : memory::format_tag::ab};
-  }
-  memory::desc stacked(memory::data_type type = kFloat) const {
-    const memory::dims sizes = transposed ? memory::dims{batch, columns, rows} : memory::dims{batch, rows, columns};
-    return {sizes, type, transposed ? memory::format_tag::acb : memory::format_tag::abc};
-  }
-};
+/// All of a batch below each other, or, transposed, beside each other: one matrix.
+Matrices flat(Matrices m) {
+  (m.transposed ? m.columns : m.rows) *= *std::exchange(m.batch, std::nullopt);
+  return m;
+}
 
 struct Operands {
-  Matrices a, b;
+  Matrices a, b, c;
   explicit Operands(const KernelRequest& request)
-      : a(request.inputs[0].shape, request.node.attributes.get_bool("transpose_a")),
-        b(request.inputs[1].shape, request.node.attributes.get_bool("transpose_b")) {}
+      : a(matrices(request.inputs[0].shape, request.node.attributes.get_bool("transpose_a"))),
+        b(matrices(request.inputs[1].shape, request.node.attributes.get_bool("transpose_b"))),
+        c(matrices(request.outputs[0].shape, false)) {}
 };
-
-/// c = a b; of(matrices, type) gives an operand as oneDNN is told of it.
-template <class Of>
-std::unique_ptr<Kernel> make_product(const Context& context, const Operands& operands, const memory::desc& c,
-                                     const Of& of) {
-  const memory::desc a = of(operands.a, context.factors), b = of(operands.b, context.factors);
-  const auto description = describe<dnnl::matmul>(context.engine, user_scratchpad(), a, b, c);
-  if (!usable(description)) return nullptr;
-  auto kernel = std::make_unique<PrimitiveKernel>(context);
-  kernel->add<dnnl::matmul>(description, {{DNNL_ARG_SRC, a, kernel->input_as(0, of(operands.a, kFloat), a)},
-                                          {DNNL_ARG_WEIGHTS, b, kernel->input_as(1, of(operands.b, kFloat), b)},
-                                          {DNNL_ARG_DST, c, output(0)}});
-  return kernel;
-}
-
-std::unique_ptr<Kernel> make_flat(const Context& context, const Operands& operands, const memory::desc& c) {
-  return make_product(context, operands, c,
-                      [](const Matrices& m, memory::data_type type) { return m.flat(m.transposed, type); });
-}
 
 }  // namespace
 
 std::unique_ptr<Kernel> make_matmul(const Context& context, const KernelRequest& request) {
   if (!all_float32(request) || !none_empty(request)) return nullptr;
-  const Operands operands(request);
-  const auto& [a, b] = operands;
-  const Matrices c(request.outputs[0].shape, false);
-  if (b.batch == 1 && (!a.transposed || a.batch == 1)) return make_flat(context, operands, c.flat(false));
-  return make_product(context, operands, c.stacked(),  // a batch of one meets all of the other
-                      [](const Matrices& m, memory::data_type type) { return m.stacked(type); });
+  const auto [a, b, c] = Operands(request);
+  if (b.batch == 1 && (!a.transposed || a.batch == 1)) return make_matrix_product(context, {flat(a), flat(b), flat(c)});
+  return make_matrix_product(context, {a, b, c});  // a batch of one meets all of the other
 }
 
 std::unique_ptr<Kernel> make_matmul_sum(const Context& context, const KernelRequest& request) {
   if (!all_float32(request) || !none_empty(request)) return nullptr;
-  const Operands operands(request);
-  const auto& [a, b] = operands;
-  const Matrices c(request.outputs[0].shape, false);
+  const auto [a, b, c] = Operands(request);
   // Only then do the sums over a batch lie in one row of sums; other layouts are the reference's.
-  if (a.batch > 1 && (!a.transposed || b.transposed)) return nullptr;
-  return make_flat(context, operands, c.flat(false));
+  if (*a.batch > 1 && (!a.transposed || b.transposed)) return nullptr;
+  return make_matrix_product(context, {flat(a), flat(b), flat(c)});
 }
 
 }  // namespace shoal::backends::onednn

@@ -1,18 +1,51 @@
 #include "primitive.h"
 
+#include "few_rows.h"
 #include "loops.h"
+#include "threads.h"
 
 #include <oneapi/dnnl/dnnl_debug.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace shoal::backends::onednn {
 namespace {
 
-using Tag = dnnl::memory::format_tag;
+using dnnl::memory;
+using Tag = memory::format_tag;
 
 // set_data_handle wants mutable memory, also for what a primitive only reads.
-void* writable(const std::byte* data) { return const_cast<std::byte*>(data); }
+std::byte* writable(const std::byte* data) { return const_cast<std::byte*>(data); }
+
+using Layouts = std::pair<memory::desc, memory::desc>;
+
+/// The same part of the first axis of both; null where it does not lie apart in one of them.
+std::optional<Layouts> part_of(const Layouts& whole, int64_t begin, int64_t end) {
+  memory::dims part = dims_of(whole.first), offsets(part.size(), 0);
+  offsets[0] = begin;
+  part[0] = end - begin;
+  const Layouts parts{whole.first.submemory_desc(part, offsets, true), whole.second.submemory_desc(part, offsets, true)};
+  if (parts.first.get_size() == 0 || parts.second.get_size() == 0) return std::nullopt;
+  return parts;
+}
+
+/// A change of layout in parts that can be made beside each other.
+std::vector<Layouts> divided(int threads, const Layouts& whole) {
+  const int64_t size = dims_of(whole.first)[0];
+  const int parts = team_for(threads, int64_t(whole.first.get_size() + whole.second.get_size()));
+  for (const int64_t together : {1, 16, 64}) {  // oneDNN's blocks of an axis
+    if (parts == 1 || size / together < parts) break;
+    std::vector<Layouts> pieces;
+    for (int64_t i = 0; i < parts; ++i) {
+      const int64_t begin = size / together * i / parts * together;
+      const int64_t end = i + 1 == parts ? size : size / together * (i + 1) / parts * together;
+      if (auto piece = part_of(whole, begin, end)) pieces.push_back(std::move(*piece));
+    }
+    if (int(pieces.size()) == parts) return pieces;
+  }
+  return {whole};
+}
 
 }  // namespace
 
@@ -38,9 +71,9 @@ dnnl::memory::desc grouped_kernels_any(int64_t groups, const Shape& shape, dnnl:
   return {{groups, shape[0] / groups, shape[1], shape[2], shape[3]}, type, Tag::any};
 }
 
-Operand PrimitiveKernel::reserve_scratch(const dnnl::memory::desc& type) {
+Operand PrimitiveKernel::reserve_scratch(const dnnl::memory::desc& type, int64_t count) {
   const Operand place{Operand::Kind::kScratch, scratch_bytes_};
-  scratch_bytes_ += align_up(type.get_size());
+  scratch_bytes_ += size_t(count) * align_up(type.get_size());
   return place;
 }
 
@@ -55,22 +88,28 @@ void PrimitiveKernel::append(dnnl::primitive primitive, std::vector<Argument> ar
   if (scratchpad.get_size() > 0) {
     arguments.push_back({DNNL_ARG_SCRATCHPAD, scratchpad, reserve_scratch(scratchpad)});
   }
-  Step step;
-  step.primitive = std::move(primitive);
+  Piece& piece = steps_.back().pieces.emplace_back();
+  piece.primitive = std::move(primitive);
   for (const Argument& argument : arguments) {
-    step.operands.push_back(argument.operand);
-    step.memories.emplace_back(argument.type, context_.engine, nullptr);
-    step.arguments.push_back({argument.name, step.memories.back().get()});
-    step.bound.push_back(nullptr);
+    piece.bounds.push_back(
+        {argument.operand, argument.offset_bytes, dnnl::memory(argument.type, context_.engine, nullptr)});
+    piece.arguments.push_back({argument.name, piece.bounds.back().memory.get()});
   }
-  steps_.push_back(std::move(step));
+}
+
+void PrimitiveKernel::add_sum(Operand parts, int64_t count, int64_t elements, Operand target) {
+  steps_.emplace_back().sum = Sum{parts, target, count, elements};
 }
 
 void PrimitiveKernel::add_reorder(const dnnl::memory::desc& from, Operand source, const dnnl::memory::desc& to,
                                   Operand target) {
-  const dnnl::reorder::primitive_desc description(context_.engine, from, context_.engine, to, user_scratchpad());
-  append(dnnl::reorder(description), {{DNNL_ARG_FROM, from, source}, {DNNL_ARG_TO, to, target}},
-         description.scratchpad_desc());
+  begin_step();
+  for (const auto& [part_from, part_to] : divided(context_.threads, {from, to})) {
+    const dnnl::reorder::primitive_desc description(context_.engine, part_from, context_.engine, part_to,
+                                                    user_scratchpad());
+    append(dnnl::reorder(description), {{DNNL_ARG_FROM, part_from, source}, {DNNL_ARG_TO, part_to, target}},
+           description.scratchpad_desc());
+  }
 }
 
 Operand PrimitiveKernel::input_as(size_t input_index, const dnnl::memory::desc& from, const dnnl::memory::desc& to) {
@@ -86,9 +125,9 @@ Operand PrimitiveKernel::variable_as(size_t input_index, bool is_variable, const
   return copy;
 }
 
-const std::byte* PrimitiveKernel::address(const Operand& operand, const KernelCall& call) const {
+std::byte* PrimitiveKernel::address(const Operand& operand, const KernelCall& call) const {
   switch (operand.kind) {
-    case Operand::Kind::kInput: return call.inputs[operand.index].data;
+    case Operand::Kind::kInput: return writable(call.inputs[operand.index].data);
     case Operand::Kind::kOutput: return call.outputs[operand.index].data;
     case Operand::Kind::kScratch: return call.scratch + operand.index;
     case Operand::Kind::kKept: return kept_->data() + operand.index;
@@ -96,22 +135,50 @@ const std::byte* PrimitiveKernel::address(const Operand& operand, const KernelCa
   return nullptr;
 }
 
-Result<void> PrimitiveKernel::execute(Step& step, const KernelCall& call) const {
-  for (size_t i = 0; i < step.operands.size(); ++i) {
-    const std::byte* data = address(step.operands[i], call);
-    if (data == step.bound[i]) continue;
-    if (dnnl_memory_set_data_handle(step.memories[i].get(), writable(data)) != dnnl_success) {
+Result<void> PrimitiveKernel::bind(Piece& piece, const KernelCall& call) const {
+  for (Bound& bound : piece.bounds) {
+    std::byte* const data = address(bound.operand, call) + bound.offset_bytes;
+    if (data == bound.address) continue;
+    if (dnnl_memory_set_data_handle(bound.memory.get(), data) != dnnl_success) {
       return internal_error("oneDNN refused the address of an argument of " + implementation_ + " for " + context_.shapes);
     }
-    step.bound[i] = data;
-  }
-  const dnnl_status_t status = dnnl_primitive_execute(step.primitive.get(), context_.stream.get(),
-                                                      int(step.arguments.size()), step.arguments.data());
-  if (status != dnnl_success) {
-    return internal_error("oneDNN failed to execute " + implementation_ + " for " + context_.shapes + ": " +
-                          dnnl_status2str(status));
+    bound.address = data;
   }
   return {};
+}
+
+Result<void> PrimitiveKernel::execute(Step& step, const KernelCall& call) const {
+  for (Piece& piece : step.pieces) SHOAL_TRY_VOID(bind(piece, call));
+  // They share the stream, which holds nothing on a processor.
+  parallel_pieces(int(step.pieces.size()), [&](int number) {
+    Piece& piece = step.pieces[size_t(number)];
+    piece.status = dnnl_primitive_execute(piece.primitive.get(), context_.stream.get(), int(piece.arguments.size()),
+                                          piece.arguments.data());
+  });
+  for (const Piece& piece : step.pieces) {
+    if (piece.status == dnnl_success) continue;
+    return internal_error("oneDNN failed to execute " + implementation_ + " for " + context_.shapes + ": " +
+                          dnnl_status2str(piece.status));
+  }
+  if (step.sum) add_up(*step.sum, call);
+  return {};
+}
+
+/// Always in the same order, so that bits depend on how many there are, and on nothing else.
+void PrimitiveKernel::add_up(const Sum& sum, const KernelCall& call) const {
+  const float* const parts = reinterpret_cast<const float*>(address(sum.parts, call));
+  float* const target = reinterpret_cast<float*>(address(sum.target, call));
+  const int64_t stride = int64_t(align_up(size_t(sum.elements) * sizeof(float)) / sizeof(float));
+  parallel_for(context_.threads, sum.elements, sum.elements * (sum.count + 1) * int64_t(sizeof(float)),
+               [&](int64_t begin, int64_t end) {
+                 few_rows_sum(parts + begin, sum.count, stride, end - begin, target + begin);
+               });
+}
+
+std::string PrimitiveKernel::implementation() const {
+  size_t parts = 1;
+  for (const Step& step : steps_) parts = std::max(parts, step.pieces.size());
+  return "onednn: " + implementation_ + (parts > 1 ? " in " + std::to_string(parts) + " parts" : "");
 }
 
 Result<void> PrimitiveKernel::run(const KernelCall& call) {

@@ -3,6 +3,7 @@
 /// exchanges addresses that changed.
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,9 +51,11 @@ struct Argument {
   int name;  ///< DNNL_ARG_...
   dnnl::memory::desc type;
   Operand operand;
+  int64_t offset_bytes = 0;  ///< into the operand's memory
 };
 
-/// A sequence of primitives. Assembled by add...(), then run.
+/// A sequence of steps, each of one primitive or of several that are run beside each other: those of oneDNN compute on one
+/// thread here, so what is worth several is divided into pieces. Assembled by add...(), then run.
 class PrimitiveKernel final : public Kernel {
  public:
   explicit PrimitiveKernel(const Context& context) : context_(context) {}
@@ -65,15 +68,24 @@ class PrimitiveKernel final : public Kernel {
   void bias_after(size_t input_index, int64_t channels, int64_t elements) { bias_ = {input_index, channels, elements}; }
 
   /// Room for a value between primitives, in the scratch memory or kept over runs.
-  Operand reserve_scratch(const dnnl::memory::desc& type);
+  Operand reserve_scratch(const dnnl::memory::desc& type, int64_t count = 1);
   Operand reserve_kept(const dnnl::memory::desc& type);  // once
 
-  /// Appends a primitive. `description` is its primitive_desc: scratchpad and name come from it.
+  /// Appends a step of one primitive. `description` is its primitive_desc: scratchpad and name come from it.
   template <class Primitive>
   void add(const typename Primitive::primitive_desc& description, std::vector<Argument> arguments) {
+    steps_.emplace_back();
+    add_piece<Primitive>(description, std::move(arguments));
+  }
+  /// To the last step, which is empty after begin_step(): a primitive that writes nothing that its other pieces touch.
+  void begin_step() { steps_.emplace_back(); }
+  template <class Primitive>
+  void add_piece(const typename Primitive::primitive_desc& description, std::vector<Argument> arguments) {
     if (implementation_.empty()) implementation_ = description.impl_info_str();
     append(Primitive(description), std::move(arguments), description.scratchpad_desc());
   }
+  /// Appends a sum: `count` arrays of `elements` floats, one behind the other at `parts`, each align_up()ed, become one.
+  void add_sum(Operand parts, int64_t count, int64_t elements, Operand target);
   /// Appends a change of layout.
   void add_reorder(const dnnl::memory::desc& from, Operand source, const dnnl::memory::desc& to, Operand target);
   /// Input `input_index` (type `from`) in type and layout `to`: itself if that is what it is, else a copy made by each run.
@@ -84,20 +96,35 @@ class PrimitiveKernel final : public Kernel {
   Result<void> run(const KernelCall& call) override;
   size_t scratch_bytes() const override { return scratch_bytes_; }
   size_t kept_bytes() const override { return kept_ ? kept_->size() : 0; }
-  std::string implementation() const override { return "onednn: " + implementation_; }
+  std::string implementation() const override;
 
  private:
-  struct Step {
+  struct Bound {
+    Operand operand;
+    int64_t offset_bytes;
+    dnnl::memory memory;
+    const std::byte* address = nullptr;  // what it points to now
+  };
+  struct Piece {
     dnnl::primitive primitive;
-    std::vector<Operand> operands;
-    std::vector<dnnl::memory> memories;
+    std::vector<Bound> bounds;
     std::vector<dnnl_exec_arg_t> arguments;
-    std::vector<const std::byte*> bound;  // what each memory points to now
+    dnnl_status_t status = dnnl_success;
+  };
+  struct Sum {
+    Operand parts, target;
+    int64_t count = 0, elements = 0;
+  };
+  struct Step {
+    std::vector<Piece> pieces;
+    std::optional<Sum> sum;
     bool once_per_version = false;
   };
   void append(dnnl::primitive primitive, std::vector<Argument> arguments, const dnnl::memory::desc& scratchpad);
-  const std::byte* address(const Operand& operand, const KernelCall& call) const;
+  std::byte* address(const Operand& operand, const KernelCall& call) const;
+  Result<void> bind(Piece& piece, const KernelCall& call) const;
   Result<void> execute(Step& step, const KernelCall& call) const;
+  void add_up(const Sum& sum, const KernelCall& call) const;
 
   Context context_;
   std::vector<Step> steps_;

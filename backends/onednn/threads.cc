@@ -8,58 +8,18 @@
 
 #include "shoal/base/check.h"
 #include "shoal/base/cpu.h"
+#include "team.h"
 
 namespace shoal::backends::onednn {
 namespace {
 
-// libgomp comes with oneDNN where that was built with OpenMP, and is absent otherwise (Debian's riscv64), so its functions
-// are looked up rather than linked; this also keeps our code free of -fopenmp.
-template <class Function>
-Function find(const char* name) {
-  return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
-}
-
 using SetThreads = void (*)(int);
-using GetThreads = int (*)();
-using RunTeam = void (*)(void (*run)(void*), void* data, unsigned threads, unsigned flags);
 
-// libgomp is not instrumented: with more than one thread ThreadSanitizer reports races that are none.
-#if defined(__SANITIZE_THREAD__)
-constexpr bool kTeams = false;
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-constexpr bool kTeams = false;
-#else
-constexpr bool kTeams = true;
-#endif
-#else
-constexpr bool kTeams = true;
-#endif
-
-struct Team {
-  RunTeam run = find<RunTeam>("GOMP_parallel");
-  GetThreads rank = find<GetThreads>("omp_get_thread_num");
-  GetThreads size = find<GetThreads>("omp_get_num_threads");
-  bool usable() const { return kTeams && run && rank && size; }
-};
-
-const Team& the_team() {
-  static const Team team;
-  return team;
-}
-
-struct Job {
-  const Team* team;
-  int64_t count;
-  detail::RangeFunction run;
-  void* context;
-};
-
-void run_share(void* data) {
-  const Job& job = *static_cast<const Job*>(data);
-  const int64_t rank = job.team->rank(), size = job.team->size();
-  const int64_t begin = job.count * rank / size, end = job.count * (rank + 1) / size;
-  if (begin < end) job.run(job.context, begin, end);
+/// libgomp comes with oneDNN where that was built with OpenMP, and is absent otherwise (Debian's riscv64), so its function is
+/// looked up rather than linked; this also keeps our code free of -fopenmp.
+SetThreads openmp_set_threads() {
+  static const auto found = reinterpret_cast<SetThreads>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
+  return found;
 }
 
 }  // namespace
@@ -92,7 +52,7 @@ class ChunkedLoop {
       while (first(seen) < last(seen)) {
         const bool mine = from == own;
         const uint64_t left = mine ? word(first(seen) + 1, last(seen)) : word(first(seen), last(seen) - 1);
-        // Nothing but the numbers themselves passes from thread to thread here: the team's barriers order the rest.
+        // Nothing but the numbers themselves passes from thread to thread here: the team orders the rest.
         if (!share.compare_exchange_weak(seen, left, std::memory_order_relaxed)) continue;
         begin = int64_t(mine ? first(seen) : last(seen) - 1) * chunk_;
         end = std::min(begin + chunk_, count_);
@@ -120,30 +80,25 @@ class ChunkedLoop {
 
 bool Chunks::next(int64_t& begin, int64_t& end) { return loop_->take(own_, from_, begin, end); }
 
-void bind_compute_thread(int threads) {
-  static const auto set_threads = find<SetThreads>("omp_set_num_threads");
-  if (set_threads) set_threads(kTeams ? threads : 1);
-  flush_denormals();  // before the first team: its threads inherit the mode
+void bind_compute_thread(int) {
+  // OpenMP keeps it per calling thread, and a new thread does not inherit it.
+  if (const SetThreads set_threads = openmp_set_threads()) set_threads(1);
+  flush_denormals();
+}
+
+void detail::parallel_pieces(int pieces, PieceFunction run, void* context) {
+  Team::of_this_thread().run(pieces, run, context);
 }
 
 void detail::parallel_ranges(int threads, int64_t count, RangeFunction run, void* context) {
-  const Team& team = the_team();
-  if (!team.usable()) return run(context, 0, count);
-  Job job{&team, count, run, context};
-  team.run(&run_share, &job, unsigned(std::min<int64_t>(threads, count)), 0);
+  const auto ranges = std::min<int64_t>({threads, count, Team::kPiecesMax});
+  onednn::parallel_pieces(int(ranges), [&](int piece) { run(context, count * piece / ranges, count * (piece + 1) / ranges); });
 }
 
 void detail::parallel_chunks(int threads, int64_t count, int64_t chunk, ChunkFunction run, void* context) {
-  const Team& team = the_team();
-  threads = team.usable() ? int(std::min<int64_t>(threads, (count + chunk - 1) / chunk)) : 1;
+  threads = int(std::min<int64_t>({threads, (count + chunk - 1) / chunk, Team::kPiecesMax}));
   ChunkedLoop loop(threads, count, chunk, run, context);
-  if (threads <= 1) return loop.run(0);
-  struct Job {
-    ChunkedLoop& loop;
-    const Team& team;
-  } job{loop, team};
-  team.run([](void* data) { static_cast<Job*>(data)->loop.run(static_cast<Job*>(data)->team.rank()); }, &job,
-           unsigned(threads), 0);
+  onednn::parallel_pieces(std::max(threads, 1), [&](int thread) { loop.run(thread); });
 }
 
 }  // namespace shoal::backends::onednn

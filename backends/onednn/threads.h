@@ -1,12 +1,14 @@
 #pragma once
-/// Compute threads: how many oneDNN's OpenMP team has, and loops of our own on that same team.
+/// Compute threads: how each is set up, and loops on the team of the calling one.
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
 namespace shoal::backends::onednn {
 
-/// First statement of every thread that computes: the size of its team (OpenMP keeps it per calling thread, and a new
-/// thread does not inherit it), and denormals flushed to zero (a matmul with denormal input is 250 times slower).
+/// First statement of every thread that computes, for `threads` threads or alone: denormals are flushed to zero (a matmul with
+/// denormal input is 250 times slower), and oneDNN makes no team of its own, since one of OpenMP waits by spinning, for
+/// milliseconds: with another program on one of its cores, a call takes a hundred times as long (TECH_NOTES 1.7).
 void bind_compute_thread(int threads);
 
 /// What one thread of a team takes, chunk by chunk: first its own share of the loop, from the beginning of that; then, from
@@ -28,13 +30,17 @@ using ChunkFunction = void (*)(void* context, int thread, Chunks& chunks);
 void parallel_chunks(int threads, int64_t count, int64_t chunk, ChunkFunction run, void* context);
 using RangeFunction = void (*)(void* context, int64_t begin, int64_t end);
 void parallel_ranges(int threads, int64_t count, RangeFunction run, void* context);
+using PieceFunction = void (*)(void* context, int piece);
+void parallel_pieces(int pieces, PieceFunction run, void* context);
 }  // namespace detail
+
+inline constexpr int kTeamMax = 256;  ///< threads
 
 /// On how many of `threads` threads a loop is run that reads and writes `work_bytes` in all: one where it is not worth a
 /// team.
 inline int team_for(int threads, int64_t work_bytes) {
   constexpr int64_t kWorthATeamBytes = 256 << 10;  // about 20 us of memory traffic; waking a team costs 1 to 5 us
-  return work_bytes < kWorthATeamBytes ? 1 : threads;
+  return work_bytes < kWorthATeamBytes ? 1 : std::min(threads, kTeamMax);
 }
 
 /// body(begin, end) over disjoint ranges that cover [0, count), on up to `threads` threads. Ranges depend on the thread
@@ -56,6 +62,15 @@ void parallel_chunks(int threads, int64_t count, int64_t chunk, int64_t work_byt
   detail::parallel_chunks(
       team_for(threads, work_bytes), count, chunk,
       [](void* held, int thread, Chunks& chunks) { (*static_cast<Held*>(held))(thread, chunks); }, &body);
+}
+
+/// body(piece) once for each of [0, pieces), beside each other.
+template <class Body>
+void parallel_pieces(int pieces, Body&& body) {
+  if (pieces == 1) return body(0);
+  using Held = std::remove_reference_t<Body>;
+  detail::parallel_pieces(
+      pieces, [](void* held, int piece) { (*static_cast<Held*>(held))(piece); }, &body);
 }
 
 }  // namespace shoal::backends::onednn

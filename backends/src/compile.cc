@@ -33,11 +33,15 @@ class Compiler {
     place_updates();
     order_steps();
     place_in_arena();
+    if (executor.worth) {
+      SHOAL_TRY(const NodeCost cost, cost_of_step());
+      threads = executor.worth(threads, cost);
+    }
     SHOAL_TRY_VOID(make_steps(sources, threads));
     list_bindings();
     parts_.info.numerics = executor.numerics;
     parts_.info.numerics.compute_dtype = compute_dtype_;
-    parts_.threads = threads;
+    parts_.threads = parts_.info.threads = threads;
     parts_.info.scratch_bytes = parts_.scratch_bytes + size_t(threads) * parts_.thread_scratch_bytes;
     parts_.begin_thread = executor.begin_thread;
     parts_.parallel = executor.parallel;
@@ -251,6 +255,24 @@ class Compiler {
     if (value.node < 0) return {};
     if (const Location* at = outside(value)) return *at;
     return arena_.at(key_of(root(value)));
+  }
+
+  Result<NodeCost> cost_of_step() const {
+    NodeCost sum;
+    for (const Planned& planned : order_) {
+      if (planned.node < 0) continue;
+      const FlowNode& node = node_at(planned.node);
+      std::vector<TensorView> inputs, outputs;
+      for (const auto& unresolved : node.input_types) {
+        SHOAL_TRY(const TensorType type, resolve(unresolved));
+        inputs.push_back({type.dtype, type.shape, nullptr});
+      }
+      for (const TensorType& type : types_[size_t(planned.node)]) outputs.push_back({type.dtype, type.shape, nullptr});
+      const NodeCost cost = cost_of(*node.op, node.node.attributes, inputs, outputs);
+      sum.flops += cost.flops;
+      sum.bytes += cost.bytes;
+    }
+    return sum;
   }
 
   Result<void> make_steps(std::span<KernelSource* const> sources, int threads) {

@@ -1,5 +1,7 @@
 #include "primitives.h"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <cstring>
 #include <unordered_map>
@@ -40,9 +42,27 @@ dnnl::primitive_attr relu_attributes() {
   return attributes;
 }
 
+/// Of OpenMP, where oneDNN was built with it.
+void set_team(int threads) {
+  using SetThreads = void (*)(int);
+  static const auto set = reinterpret_cast<SetThreads>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
+  if (set) set(threads);
+}
+
+/// While it lives, oneDNN computes on a team of its own. Shoal has it compute on one thread.
+class OwnTeam {
+ public:
+  explicit OwnTeam(int threads) { set_team(threads); }
+  ~OwnTeam() { set_team(1); }
+  OwnTeam(const OwnTeam&) = delete;
+  OwnTeam& operator=(const OwnTeam&) = delete;
+};
+
 class Sum final : public PrimitiveSum {
  public:
+  explicit Sum(int threads) : threads_(threads) {}
   void run() override {
+    const OwnTeam team(threads_);
     for (Call& call : calls_) call.primitive.execute(stream_, call.arguments);
     stream_.wait();
   }
@@ -139,6 +159,7 @@ class Sum final : public PrimitiveSum {
     return place;
   }
 
+  const int threads_;
   dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream_{engine_};
   std::vector<Call> calls_;
@@ -146,8 +167,9 @@ class Sum final : public PrimitiveSum {
 
 }  // namespace
 
-std::unique_ptr<PrimitiveSum> make_primitive_sum(std::string_view model, int64_t batch) {
-  auto sum = std::make_unique<Sum>();
+std::unique_ptr<PrimitiveSum> make_primitive_sum(std::string_view model, int64_t batch, int threads) {
+  const OwnTeam team(threads);
+  auto sum = std::make_unique<Sum>(threads);
   if (model == "cnn") {
     sum->add_convolution_and_pool(batch, 1, 28, 32, true);
     sum->add_convolution_and_pool(batch, 32, 14, 64, false);

@@ -10,14 +10,14 @@
 namespace shoal::bench {
 
 /// Every primitive in the layout that oneDNN likes best, on memory of its own, one after another; no reorders, no losses,
-/// no updates. Made and run on one thread, whose OpenMP team has been set.
+/// no updates. Made and run on one thread, with an OpenMP team of oneDNN's own.
 class PrimitiveSum {
  public:
   virtual ~PrimitiveSum() = default;
   virtual void run() = 0;
 };
 
-/// Of "mlp" or "cnn"; null for other models, whose primitives are not listed.
-std::unique_ptr<PrimitiveSum> make_primitive_sum(std::string_view model, int64_t batch);
+/// Of "mlp" or "cnn", on so many threads; null for other models, whose primitives are not listed.
+std::unique_ptr<PrimitiveSum> make_primitive_sum(std::string_view model, int64_t batch, int threads);
 
 }  // namespace shoal::bench

@@ -374,6 +374,7 @@ TEST_P(BackendConformance, ThreadsChangeNoBitOfRecurrencesAndAttention) {
     std::vector<Tensor> one;
     for (int threads : {1, 2, 3}) {
       Runner runner = value_or_raise(Runner::make(*backend_, graph, {.fetches = values, .threads = threads}));
+      EXPECT_EQ(runner.info().threads, threads);
       value_or_raise(runner.run(feeds));
       for (size_t i = 0; i < values.size(); ++i) {
         if (threads == 1) {

@@ -92,7 +92,7 @@ TEST(MemoryPlanLine, IsWrittenOncePerTrainingProgram) {
   Place place;
   place.estimator(linear_model).train(points, {.steps = 5});
   EXPECT_EQ(place.log.count('I', "program for batch 2: "), 1);
-  EXPECT_EQ(place.log.count('I', " nodes, memory plan 0.00 MiB, lower bound 0.00 MiB ("), 1);
+  EXPECT_EQ(place.log.count('I', " nodes, memory plan 0.00 MiB, lower bound 0.00 MiB (1.000 times), on 1 thread"), 1);
 }
 
 struct ExportProfile : ::testing::Test {

@@ -280,6 +280,7 @@ TEST_F(Onednn, OwnLoopsGiveTheSameBitsOnAnyNumberOfThreads) {
   auto run = [&](int threads) {
     Runner runner = value_or_raise(Runner::make(*backend_, graph, {.fetches = fetches, .threads = threads}));
     for (const auto& kernel : runner.info().kernels) EXPECT_EQ(kernel.implementation, "onednn: loop") << kernel.op;
+    EXPECT_EQ(runner.info().threads, threads);
     value_or_raise(runner.run(feeds));
     std::vector<Tensor> results;
     for (size_t i = 0; i < fetches.size(); ++i) results.push_back(runner.fetched(i));
@@ -380,6 +381,9 @@ TEST_F(Onednn, PrimitivesAgreeOnAnyNumberOfThreads) {
   auto run = [&](Backend& backend, int threads) {
     Runner runner = value_or_raise(
         Runner::make(backend, cnn.graph, {.sizes = {{"batch", kBatch}}, .updates = cnn.gradients, .threads = threads}));
+    if (backend.name() == "onednn") {
+      EXPECT_EQ(runner.info().threads, threads);
+    }
     value_or_raise(runner.run(feeds));
     std::vector<Tensor> gradients;
     for (size_t i = 0; i < cnn.gradients.size(); ++i) gradients.push_back(runner.update(i).clone());
@@ -400,6 +404,17 @@ TEST_F(Onednn, PrimitivesAgreeOnAnyNumberOfThreads) {
       EXPECT_GT(largest, 0);
       EXPECT_LE(difference, 1e-5 * largest);
     }
+  }
+}
+
+TEST_F(Onednn, ASmallStepIsComputedByOneThread) {
+  for (const auto& [rows, threads] : {std::pair{2, 1}, {2000, 4}}) {
+    Graph graph;
+    const Value x = graph.input("x", DType::kFloat32, {rows, 64});
+    const Value y = ops::relu(ops::dense(x, graph.variable("w", {32, 64}), Value()));
+    Runner runner = value_or_raise(Runner::make(*backend_, graph, {.fetches = {y}, .threads = 4}));
+    EXPECT_EQ(runner.info().threads, threads);
+    EXPECT_EQ(runner.info().numerics.threads, 4);
   }
 }
 

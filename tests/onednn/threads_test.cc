@@ -5,8 +5,11 @@
 
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <thread>
 #include <vector>
+
+#include "team.h"
 
 namespace shoal::backends::onednn {
 namespace {
@@ -45,7 +48,7 @@ TEST_P(ParallelChunksOfATeam, LeaveNothingWaitingForAThreadThatIsBusy) {
   bind_compute_thread(threads);
   std::atomic<int> entered = 0;
   parallel_chunks(threads, threads, 1, kWorthATeam, [&](int, Chunks&) { ++entered; });
-  if (entered == 1) GTEST_SKIP() << "a build without teams: there is nobody else";
+  ASSERT_EQ(entered, threads);
   constexpr int64_t kCount = 100;
   std::atomic<int64_t> done = 0;
   bool holds_one = false, others_did_the_rest = false;
@@ -65,6 +68,97 @@ TEST_P(ParallelChunksOfATeam, LeaveNothingWaitingForAThreadThatIsBusy) {
   EXPECT_EQ(others_did_the_rest, holds_one);
   EXPECT_EQ(done, kCount);
   bind_compute_thread(1);
+}
+
+/// Counts who does what.
+struct Piecework {
+  std::vector<std::atomic<int>> done;
+  std::atomic<bool> helped = false;
+  const std::thread::id caller = std::this_thread::get_id();
+  explicit Piecework(int pieces) : done(size_t(pieces)) {}
+  void note(int piece) {
+    ++done[size_t(piece)];
+    if (std::this_thread::get_id() != caller) helped = true;
+  }
+  void expect_each_once() const {
+    for (size_t i = 0; i < done.size(); ++i) EXPECT_EQ(done[i], 1) << i;
+  }
+};
+
+template <class Body>
+void run_on(Team& team, int pieces, Body body) {
+  team.run(
+      pieces, [](void* held, int piece) { (*static_cast<Body*>(held))(piece); }, &body);
+}
+
+TEST(Team, DoesEachPieceOnce) {
+  Team team;
+  for (int round = 0; round < 2000; ++round) {
+    const int pieces = round % 9;  // also fewer than there are helpers by then
+    Piecework work(pieces);
+    run_on(team, pieces, [&](int piece) { work.note(piece); });
+    work.expect_each_once();
+  }
+}
+
+TEST(Team, TheCallerDoesWhatNobodyHasBegun) {
+  Team team;
+  constexpr int kPieces = 5;
+  Piecework work(kPieces);
+  std::atomic<int> finished = 0;
+  run_on(team, kPieces, [&](int piece) {
+    work.note(piece);
+    if (std::this_thread::get_id() != work.caller) {  // all helpers hold what they have until the rest is done
+      const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+      while (finished == 0 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+    }
+    ++finished;
+  });
+  work.expect_each_once();
+}
+
+TEST(Team, HelpersThatSleepAreWoken) {
+  Team team;
+  Piecework first(2), second(2);
+  const auto meet = [](Piecework& work) {  // neither goes before both are there
+    return [&work, here = std::make_shared<std::atomic<int>>(0)](int piece) {
+      work.note(piece);
+      ++*here;
+      const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+      while (*here < 2 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+    };
+  };
+  run_on(team, 2, meet(first));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // a hundred times as long as helpers spin
+  run_on(team, 2, meet(second));
+  EXPECT_TRUE(first.helped && second.helped);
+}
+
+TEST(Team, APieceThatAsksForATeamDoesItAlone) {
+  Piecework work(12);
+  Team team;
+  run_on(team, 3, [&](int outer) {
+    const std::thread::id here = std::this_thread::get_id();
+    parallel_pieces(4, [&](int inner) {
+      work.note(4 * outer + inner);
+      EXPECT_EQ(std::this_thread::get_id(), here);
+    });
+  });
+  work.expect_each_once();
+}
+
+TEST(Team, EachThreadHasItsOwn) {
+  std::vector<std::thread> tasks;
+  for (int i = 0; i < 3; ++i) {
+    tasks.emplace_back([] {
+      for (int round = 0; round < 300; ++round) {
+        Piecework work(3);
+        parallel_pieces(3, [&](int piece) { work.note(piece); });
+        work.expect_each_once();
+      }
+    });
+  }
+  for (std::thread& task : tasks) task.join();
 }
 
 INSTANTIATE_TEST_SUITE_P(Onednn, ParallelChunks, ::testing::Values(1, 2, 3, 70));

@@ -60,7 +60,15 @@ Result<void> check_names(const data::TensorMap& tensors, const auto& types, std:
   return invalid_argument("a batch has " + names_of(tensors, part) + "; the model was built for " + names_of(types, part));
 }
 
-/// "program for batch 32: 57 nodes, memory plan 3.10 MiB, lower bound 3.01 MiB (1.030 times)"
+/// "on 2 threads"
+std::string threads_text(const backends::ProgramInfo& info) {
+  const std::string text = "on " + std::to_string(info.threads) + (info.threads == 1 ? " thread" : " threads");
+  return info.threads == info.numerics.threads
+             ? text
+             : text + ", since its step is too small for " + std::to_string(info.numerics.threads);
+}
+
+/// "program for batch 32: 57 nodes, memory plan 3.10 MiB, lower bound 3.01 MiB (1.030 times), on 2 threads"
 std::string plan_text(const backends::ProgramInfo& info, int64_t batch) {
   constexpr double kMiB = 1 << 20;
   const double ratio = info.lower_bound_bytes == 0 ? 1 : double(info.arena_bytes) / double(info.lower_bound_bytes);
@@ -69,7 +77,7 @@ std::string plan_text(const backends::ProgramInfo& info, int64_t batch) {
       text, sizeof text, "program for batch %lld: %zu nodes, memory plan %.2f MiB, lower bound %.2f MiB (%.3f times)",
       static_cast<long long>(batch), info.kernels.size(), double(info.arena_bytes) / kMiB,
       double(info.lower_bound_bytes) / kMiB, ratio);
-  return std::string(text, size_t(length));
+  return std::string(text, size_t(length)) + ", " + threads_text(info);
 }
 
 }  // namespace

@@ -204,6 +204,17 @@ int32_t RunConfig::compute_threads(int32_t usable_cores) const {
   return std::max(1, usable_cores / std::max(1, task_->tasks_on_host));
 }
 
+std::string RunConfig::compute_threads_text(int32_t usable_cores) const {
+  const auto count = [](int64_t number, const std::string& what) {
+    return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
+  };
+  const std::string threads = count(compute_threads(usable_cores), "compute thread");
+  if (options_.runtime && options_.runtime->threads) return threads + ", as this program set it";
+  const std::string reason = ", for " + count(usable_cores, "usable core");
+  return threads + reason +
+         (task_->tasks_on_host > 1 ? " and " + count(task_->tasks_on_host, "task") + " on this host" : "");
+}
+
 std::string RunConfig::transport() const {
   if (options_.runtime && options_.runtime->transport) return *options_.runtime->transport;
   return task_->in_process ? "inproc" : "tcp";

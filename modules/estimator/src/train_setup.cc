@@ -129,6 +129,7 @@ Result<void> TrainTask::build_model() {
   SHOAL_TRY(auto backend, make_configured_backend(config_));
   model_->use_backend(std::move(backend), config_.compute_threads(env_.process().usable_cores), config_.compute_dtype());
   model_->log_plans_to(&env_.log());
+  env_.log().info(config_.compute_threads_text(env_.process().usable_cores));
   return write_description();
 }
 

@@ -125,6 +125,7 @@ struct ProgramInfo {
   size_t lower_bound_bytes = 0;  ///< largest sum of live values
   size_t kept_bytes = 0;         ///< what kernels keep for themselves (reordered weights)
   Numerics numerics;
+  int threads = 1;  ///< that compute: those of its numerics, or one where a step is too small to be worth more
 };
 
 /// A compiled graph for fixed sizes. Not thread-safe: one thread runs it at a time (several programs run in parallel).
@@ -145,7 +146,7 @@ struct CompileOptions {
   std::vector<Value> updates;  ///< written to bound memory, each with the shape of a variable or a scalar
   /// Full names of the variables that `updates` change, for runs with an applier. Empty: there will be none.
   std::vector<std::string> update_variables;
-  int threads = 1;             ///< compute threads of this program
+  int threads = 1;  ///< compute threads of this program, at most
   /// Backends to fall back to, op by op, in this order. The reference is always the last.
   std::vector<std::string> fallback;
   /// What products (OpDef::product) multiply: kFloat32, or kBFloat16, to which their operands are rounded first. Everything

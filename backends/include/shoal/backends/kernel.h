@@ -97,6 +97,8 @@ struct ExecutorOptions {
   void (*begin_thread)(int threads) = nullptr;
   using Range = void (*)(void* context, int64_t begin, int64_t end);
   void (*parallel)(int threads, int64_t count, Range run, void* context) = nullptr;
+  /// How many of `threads` threads a step is worth of which this is the cost in all; null: all of them.
+  int (*worth)(int threads, const NodeCost& step) = nullptr;
 };
 Result<std::unique_ptr<Program>> compile_with(const Graph& graph, CompileOptions options, const ExecutorOptions& executor);
 

@@ -46,7 +46,7 @@ class Profiler final : public KernelObserver {
   explicit Profiler(std::function<SteadyTime()> now) : now_(std::move(now)) {}
 
   int64_t runs() const { return int64_t(run_seconds_.size()); }
-  int threads() const { return info_.numerics.threads; }  ///< of the program; 1 before its first run
+  int threads() const { return info_.threads; }  ///< that compute the program; 1 before its first run
   /// Of at least one run.
   Profile profile(MachineLimits limits) const;
 

@@ -182,6 +182,8 @@ class RunConfig {
   // What `runtime` means here.
   /// Compute threads of a replica, on a machine where this process may use `usable_cores` cores.
   int32_t compute_threads(int32_t usable_cores) const;
+  /// How many that are, and why: "2 compute threads, for 2 usable cores".
+  std::string compute_threads_text(int32_t usable_cores) const;
   std::string transport() const;                          ///< "tcp", "inproc", ...
   std::optional<std::string> backend() const;             ///< nothing: the build's default
   DType compute_dtype() const;

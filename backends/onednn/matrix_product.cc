@@ -1,0 +1,160 @@
+#include "matrix_product.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "threads.h"
+
+namespace shoal::backends::onednn {
+namespace {
+
+using dnnl::memory;
+
+enum class Axis { kBatch, kRows, kColumns };
+
+/// Of one axis of a product, all of the others.
+struct Range {
+  Axis axis;
+  int64_t begin, end;
+};
+
+/// A part of matrices in their memory.
+struct Part {
+  memory::dims sizes, strides;
+  int64_t offset = 0;  // elements
+  memory::desc of(memory::data_type type) const { return {sizes, type, strides}; }
+  int64_t offset_bytes(memory::data_type type) const { return offset * int64_t(memory::data_type_size(type)); }
+
+  void cut(size_t axis, int64_t begin, int64_t end) {
+    sizes[axis] = end - begin;
+    offset += begin * strides[axis];
+  }
+};
+
+Part whole(const Matrices& m) {
+  Part part{{m.rows, m.columns}, {m.transposed ? 1 : m.columns, m.transposed ? m.rows : 1}};
+  if (!m.batch) return part;
+  part.sizes.insert(part.sizes.begin(), *m.batch);
+  part.strides.insert(part.strides.begin(), m.rows * m.columns);
+  return part;
+}
+
+/// Of a factor or the result; `own` is the axis that its rows or columns belong to in the product, or neither.
+Part part_of(const Matrices& m, const Range& range, bool has_rows, bool has_columns) {
+  Part part = whole(m);
+  const size_t rows = part.sizes.size() - 2;
+  if (range.axis == Axis::kBatch && m.batch.value_or(1) > 1) part.cut(0, range.begin, range.end);
+  if (range.axis == Axis::kRows && has_rows) part.cut(rows, range.begin, range.end);
+  if (range.axis == Axis::kColumns && has_columns) part.cut(rows + 1, range.begin, range.end);
+  return part;
+}
+
+std::vector<Range> equal_ranges(Axis axis, int64_t size, int64_t together, int64_t parts) {
+  std::vector<Range> ranges;
+  for (int64_t i = 0; i < parts; ++i) {
+    const int64_t begin = size / together * i / parts * together;
+    ranges.push_back({axis, begin, i + 1 == parts ? size : size / together * (i + 1) / parts * together});
+  }
+  return ranges;
+}
+
+using Division = std::vector<Range>;
+
+/// Ways to divide it, as equally as its tiles allow, the best ones first: along an axis that leaves each thread little to
+/// read.
+std::vector<Division> divisions(int threads, const MatrixProduct& product) {
+  constexpr int64_t kRowsTogether = 4, kColumnsTogether = 16, kEvenEnough = 8;
+  const Matrices &a = product.a, &b = product.b, &c = product.c;
+  const int64_t batch = c.batch.value_or(1);
+  // A multiplication costs less than the traffic of a float.
+  const int parts = team_for(threads, c.elements() * a.columns / 2);
+  std::vector<Division> found;
+  if (parts == 1) return found;
+  if (batch >= parts && (batch % parts == 0 || batch >= kEvenEnough * parts)) {
+    found.push_back(equal_ranges(Axis::kBatch, batch, 1, parts));
+  }
+  if (c.columns >= kColumnsTogether * parts)
+    found.push_back(equal_ranges(Axis::kColumns, c.columns, kColumnsTogether, parts));
+  if (c.rows >= kRowsTogether * parts) {
+    const bool first = found.empty() || (found.back()[0].axis == Axis::kColumns && b.elements() <= a.elements());
+    found.insert(first ? found.begin() : found.end(), equal_ranges(Axis::kRows, c.rows, kRowsTogether, parts));
+  }
+  return found;
+}
+
+dnnl::matmul::primitive_desc gemm_if_there(const dnnl::matmul::primitive_desc& first) {
+  dnnl::matmul::primitive_desc other = first;
+  while (other.next_impl()) {
+    if (std::string_view(other.impl_info_str()).starts_with("gemm")) return other;
+  }
+  return first;
+}
+
+/// A part of a product, as oneDNN is told of it.
+struct ProductPart {
+  Part a, b, c, bias;
+  dnnl::matmul::primitive_desc description;
+};
+
+ProductPart describe_part(const Context& context, const MatrixProduct& product, const Range& range) {
+  ProductPart part{part_of(product.a, range, true, false),
+                   part_of(product.b, range, false, true),
+                   part_of(product.c, range, true, true),
+                   part_of({1, product.c.columns}, range, false, true),
+                   {}};
+  const memory::desc a = part.a.of(context.factors), b = part.b.of(context.factors), c = part.c.of(kFloat);
+  const memory::desc bias = part.bias.of(kFloat);
+  part.description = product.bias_input ? describe<dnnl::matmul>(context.engine, user_scratchpad(), a, b, bias, c)
+                                        : describe<dnnl::matmul>(context.engine, user_scratchpad(), a, b, c);
+  if (product.prefers_gemm && part.description) part.description = gemm_if_there(part.description);
+  return part;
+}
+
+/// What oneDNN has for all of it decides which division is taken: with strides it may have no more than something slower.
+/// Nothing where it has nothing worth taking.
+std::vector<ProductPart> describe_parts(const Context& context, const MatrixProduct& product) {
+  std::vector<ProductPart> all{describe_part(context, product, {Axis::kRows, 0, product.c.rows})}, other;
+  if (!usable(all[0].description)) return {};
+  for (const Division& division : divisions(context.threads, product)) {
+    std::vector<ProductPart> parts;
+    bool same = true;
+    for (const Range& range : division) {
+      ProductPart part = describe_part(context, product, range);
+      if (!usable(part.description)) break;
+      same = same && std::string_view(part.description.impl_info_str()) == all[0].description.impl_info_str();
+      parts.push_back(std::move(part));
+    }
+    if (parts.size() < division.size()) continue;
+    if (same) return parts;
+    if (other.empty()) other = std::move(parts);
+  }
+  return other.empty() ? all : other;
+}
+
+}  // namespace
+
+memory::desc Matrices::of(memory::data_type type) const { return whole(*this).of(type); }
+
+std::unique_ptr<PrimitiveKernel> make_matrix_product(const Context& context, const MatrixProduct& product,
+                                                     bool b_is_variable) {
+  const std::vector<ProductPart> parts = describe_parts(context, product);
+  if (parts.empty()) return nullptr;
+  auto kernel = std::make_unique<PrimitiveKernel>(context);
+  const memory::data_type type = context.factors;
+  const Operand a = kernel->input_as(0, product.a.of(kFloat), product.a.of(type));
+  const Operand b = kernel->variable_as(1, b_is_variable, product.b.of(kFloat), product.b.of(type));
+  kernel->begin_step();
+  for (const ProductPart& part : parts) {
+    std::vector<Argument> arguments{{DNNL_ARG_SRC, part.a.of(type), a, part.a.offset_bytes(type)},
+                                    {DNNL_ARG_WEIGHTS, part.b.of(type), b, part.b.offset_bytes(type)},
+                                    {DNNL_ARG_DST, part.c.of(kFloat), output(0), part.c.offset_bytes(kFloat)}};
+    if (product.bias_input) {
+      arguments.push_back(
+          {DNNL_ARG_BIAS, part.bias.of(kFloat), input(*product.bias_input), part.bias.offset_bytes(kFloat)});
+    }
+    kernel->add_piece<dnnl::matmul>(part.description, std::move(arguments));
+  }
+  return kernel;
+}
+
+}  // namespace shoal::backends::onednn

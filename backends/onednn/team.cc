@@ -1,0 +1,114 @@
+#include "team.h"
+
+#include <algorithm>
+#include <chrono>
+#include <system_error>
+
+#include "shoal/base/check.h"
+#include "shoal/base/cpu.h"
+
+namespace shoal::backends::onednn {
+namespace {
+
+/// Longer than most gaps between two loops of a step, and shorter than it takes to wake a thread that sleeps a few times.
+constexpr auto kSpin = std::chrono::microseconds(50);
+
+thread_local bool computes_a_piece = false;
+
+/// Until `over`, but not for long; whether it is.
+template <class Over>
+bool spin_until(const Over& over) {
+  constexpr int kLooksPerTime = 32;
+  const auto end = std::chrono::steady_clock::now() + kSpin;
+  do {
+    for (int i = 0; i < kLooksPerTime; ++i) {
+      if (over()) return true;
+      relax_cpu();
+    }
+  } while (std::chrono::steady_clock::now() < end);
+  return false;
+}
+
+}  // namespace
+
+Team& Team::of_this_thread() {
+  static thread_local Team team;
+  return team;
+}
+
+Team::~Team() {
+  ends_.store(true, std::memory_order_relaxed);
+  bell_.fetch_add(1, std::memory_order_release);
+  bell_.notify_all();
+  for (std::thread& helper : helpers_) helper.join();
+}
+
+void Team::start_helpers(int count) {
+  while (int(helpers_.size()) < count && !no_more_helpers_) {
+    try {
+      helpers_.emplace_back([this, rank = int(helpers_.size()) + 1] { help(rank); });
+    } catch (const std::system_error&) {
+      no_more_helpers_ = true;  // a limit of threads; those that there are do it
+    }
+  }
+}
+
+void Team::run(int pieces, Piece piece, void* context) {
+  SHOAL_CHECK(pieces <= kPiecesMax);
+  if (pieces <= 1 || computes_a_piece) {
+    for (int i = 0; i < pieces; ++i) piece(context, i);
+    return;
+  }
+  start_helpers(pieces - 1);
+  const uint64_t job = job_.load(std::memory_order_relaxed) + 1;
+  piece_ = piece;
+  context_ = context;
+  pieces_.store(pieces, std::memory_order_relaxed);
+  unfinished_.store(pieces, std::memory_order_relaxed);
+  for (int i = 0; i < pieces; ++i) claims_[size_t(i)].number.store(2 * job, std::memory_order_release);
+  job_.store(job, std::memory_order_release);
+  bell_.fetch_add(1, std::memory_order_release);
+  bell_.notify_all();
+  take_pieces(0, job);
+  wait_for_pieces();
+}
+
+/// Its own piece first, which it had in the loop before, so that each core finds what it worked on in its cache.
+void Team::take_pieces(int rank, uint64_t job) {
+  const int pieces = pieces_.load(std::memory_order_relaxed);
+  for (int i = 0; i < pieces; ++i) {
+    const int number = (rank + i) % pieces;
+    std::atomic<uint64_t>& claim = claims_[size_t(number)].number;
+    uint64_t free = 2 * job;  // a helper that comes late to a job that is over finds another number
+    if (claim.load(std::memory_order_relaxed) != free) continue;
+    if (!claim.compare_exchange_strong(free, free + 1, std::memory_order_acquire, std::memory_order_relaxed)) continue;
+    computes_a_piece = true;
+    piece_(context_, number);
+    computes_a_piece = false;
+    if (unfinished_.fetch_sub(1, std::memory_order_acq_rel) == 1) unfinished_.notify_one();
+  }
+}
+
+void Team::wait_for_pieces() {
+  if (spin_until([this] { return unfinished_.load(std::memory_order_acquire) == 0; })) return;
+  for (int32_t left; (left = unfinished_.load(std::memory_order_acquire)) != 0;) unfinished_.wait(left);
+}
+
+/// Gives the number of the job after `done`, or a later one; `done` itself when the team ends.
+uint64_t Team::wait_for_job(uint64_t done) {
+  const auto changed = [this, done] {
+    return job_.load(std::memory_order_acquire) != done || ends_.load(std::memory_order_relaxed);
+  };
+  while (!changed() && !spin_until(changed)) {
+    const uint32_t rung = bell_.load(std::memory_order_acquire);
+    if (!changed()) bell_.wait(rung);
+  }
+  return ends_.load(std::memory_order_relaxed) ? done : job_.load(std::memory_order_acquire);
+}
+
+void Team::help(int rank) {
+  bind_compute_thread(1);
+  for (uint64_t done = 0, job; (job = wait_for_job(done)) != done; done = job) take_pieces(rank, job);
+}
+
+}  // namespace shoal::backends::onednn

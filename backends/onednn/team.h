@@ -1,0 +1,58 @@
+#pragma once
+/// Threads that compute together: the one that asks, and helpers of its own.
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include "threads.h"
+
+namespace shoal::backends::onednn {
+
+/// Work in fixed pieces, which go to whoever is free. Who asks takes part, and does all that nobody has begun: helpers that
+/// get no core (another program has it) delay nothing but a piece that they hold. Who waits spins for some microseconds,
+/// since the next loop of a program follows soon, and then sleeps, so that a core is left to those who need it.
+class Team {
+ public:
+  using Piece = void (*)(void* context, int number);
+  static constexpr int kPiecesMax = kTeamMax;
+
+  /// That of the calling thread, made by its first call and gone with it.
+  static Team& of_this_thread();
+
+  Team() = default;
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+  ~Team();
+
+  /// piece(context, number) once for each of [0, pieces), at most kPiecesMax of them, on at most as many threads; it does
+  /// not throw. From inside a piece: all of them in order, on the thread that asks. Helpers start with the first call that
+  /// can use them; where the system gives none, the caller does everything.
+  void run(int pieces, Piece piece, void* context);
+
+ private:
+  struct alignas(64) Claim {          // a line of the cache each, since those who take pieces write them
+    std::atomic<uint64_t> number{0};  // twice that of the job: nobody has begun it; one more: it is taken
+  };
+
+  void start_helpers(int count);
+  void help(int rank);
+  uint64_t wait_for_job(uint64_t done);
+  void take_pieces(int rank, uint64_t job);
+  void wait_for_pieces();
+
+  std::vector<std::thread> helpers_;
+  bool no_more_helpers_ = false;
+  std::array<Claim, kPiecesMax> claims_;
+  // Of the job, written before its pieces can be claimed. The first is looked at by helpers that may be late.
+  std::atomic<int> pieces_{0};
+  Piece piece_ = nullptr;
+  void* context_ = nullptr;
+  alignas(64) std::atomic<uint64_t> job_{0};  // counts them
+  std::atomic<uint32_t> bell_{0};             // rings with each job; 32 bits, which the system can wait for
+  std::atomic<bool> ends_{false};
+  alignas(64) std::atomic<int32_t> unfinished_{0};
+};
+
+}  // namespace shoal::backends::onednn
