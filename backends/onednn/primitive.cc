@@ -20,29 +20,37 @@ std::byte* writable(const std::byte* data) { return const_cast<std::byte*>(data)
 
 using Layouts = std::pair<memory::desc, memory::desc>;
 
-/// The same part of the first axis of both; null where it does not lie apart in one of them.
-std::optional<Layouts> part_of(const Layouts& whole, int64_t begin, int64_t end) {
+/// The same part of an axis of both; null where it does not lie apart in one of them.
+std::optional<Layouts> part_of(const Layouts& whole, size_t axis, int64_t begin, int64_t end) {
   memory::dims part = dims_of(whole.first), offsets(part.size(), 0);
-  offsets[0] = begin;
-  part[0] = end - begin;
+  offsets[axis] = begin;
+  part[axis] = end - begin;
   const Layouts parts{whole.first.submemory_desc(part, offsets, true), whole.second.submemory_desc(part, offsets, true)};
-  if (parts.first.get_size() == 0 || parts.second.get_size() == 0) return std::nullopt;
+  if (parts.first.is_zero() || parts.second.is_zero()) return std::nullopt;  // not get_size(), 0 for all with an offset
   return parts;
+}
+
+/// As many parts of an axis, each of some times `together`; none where they do not lie apart.
+std::vector<Layouts> parts_of(const Layouts& whole, size_t axis, int64_t together, int parts) {
+  const int64_t size = dims_of(whole.first)[axis], blocks = size / together;
+  std::vector<Layouts> pieces;
+  for (int64_t i = 0; i < parts && blocks >= parts; ++i) {
+    const int64_t end = i + 1 == parts ? size : blocks * (i + 1) / parts * together;
+    std::optional<Layouts> piece = part_of(whole, axis, blocks * i / parts * together, end);
+    if (!piece) return {};
+    pieces.push_back(std::move(*piece));
+  }
+  return pieces;
 }
 
 /// A change of layout in parts that can be made beside each other.
 std::vector<Layouts> divided(int threads, const Layouts& whole) {
-  const int64_t size = dims_of(whole.first)[0];
   const int parts = team_for(threads, int64_t(whole.first.get_size() + whole.second.get_size()));
-  for (const int64_t together : {1, 16, 64}) {  // oneDNN's blocks of an axis
-    if (parts == 1 || size / together < parts) break;
-    std::vector<Layouts> pieces;
-    for (int64_t i = 0; i < parts; ++i) {
-      const int64_t begin = size / together * i / parts * together;
-      const int64_t end = i + 1 == parts ? size : size / together * (i + 1) / parts * together;
-      if (auto piece = part_of(whole, begin, end)) pieces.push_back(std::move(*piece));
+  if (parts == 1) return {whole};
+  for (size_t axis = 0; axis < dims_of(whole.first).size(); ++axis) {
+    for (const int64_t together : {1, 16, 64}) {  // oneDNN's blocks of an axis
+      if (std::vector<Layouts> pieces = parts_of(whole, axis, together, parts); !pieces.empty()) return pieces;
     }
-    if (int(pieces.size()) == parts) return pieces;
   }
   return {whole};
 }
