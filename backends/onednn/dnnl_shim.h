@@ -2,19 +2,36 @@
 /// The differences between oneDNN 2.6 and 3.x that the backend meets; all else of it is version-free. In 2.x an operation
 /// is described by a desc and then by a primitive_desc, in 3.x by the latter alone.
 #include <oneapi/dnnl/dnnl.hpp>
+#include <string_view>
 #include <utility>
 
 namespace shoal::backends::onednn {
 
-/// Null (operator bool is false) where oneDNN has no implementation.
+/// The first of oneDNN's implementations whose name starts with `preferred`, else the first; null (operator bool is false)
+/// where it has none.
+template <class Primitive, class... Args>
+typename Primitive::primitive_desc describe_preferring(std::string_view preferred, const dnnl::engine& engine,
+                                                       const dnnl::primitive_attr& attributes, Args&&... args) {
+  using Description = typename Primitive::primitive_desc;
+#if DNNL_VERSION_MAJOR >= 3
+  const Description first(engine, std::forward<Args>(args)..., attributes, true);
+#else
+  const typename Primitive::desc desc(std::forward<Args>(args)...);  // which next_impl() looks at again
+  const Description first(desc, attributes, engine, true);
+#endif
+  if (!first) return first;
+  Description other = first;
+  while (!std::string_view(other.impl_info_str()).starts_with(preferred)) {
+    if (!other.next_impl()) return first;
+  }
+  return other;
+}
+
+/// The first of them.
 template <class Primitive, class... Args>
 typename Primitive::primitive_desc describe(const dnnl::engine& engine, const dnnl::primitive_attr& attributes,
                                             Args&&... args) {
-#if DNNL_VERSION_MAJOR >= 3
-  return typename Primitive::primitive_desc(engine, std::forward<Args>(args)..., attributes, true);
-#else
-  return typename Primitive::primitive_desc(typename Primitive::desc(std::forward<Args>(args)...), attributes, engine, true);
-#endif
+  return describe_preferring<Primitive>("", engine, attributes, std::forward<Args>(args)...);
 }
 
 /// The same for a backward primitive, whose forward one is the hint.

@@ -109,14 +109,16 @@ void PrimitiveKernel::add_sum(Operand parts, int64_t count, int64_t elements, Op
   steps_.emplace_back().sum = Sum{parts, target, count, elements};
 }
 
+void PrimitiveKernel::add_reorder_piece(Argument from, Argument to) {
+  const dnnl::reorder::primitive_desc description(context_.engine, from.type, context_.engine, to.type, user_scratchpad());
+  append(dnnl::reorder(description), {std::move(from), std::move(to)}, description.scratchpad_desc());
+}
+
 void PrimitiveKernel::add_reorder(const dnnl::memory::desc& from, Operand source, const dnnl::memory::desc& to,
                                   Operand target) {
   begin_step();
   for (const auto& [part_from, part_to] : divided(context_.threads, {from, to})) {
-    const dnnl::reorder::primitive_desc description(context_.engine, part_from, context_.engine, part_to,
-                                                    user_scratchpad());
-    append(dnnl::reorder(description), {{DNNL_ARG_FROM, part_from, source}, {DNNL_ARG_TO, part_to, target}},
-           description.scratchpad_desc());
+    add_reorder_piece({DNNL_ARG_FROM, part_from, source}, {DNNL_ARG_TO, part_to, target});
   }
 }
 
@@ -177,10 +179,9 @@ void PrimitiveKernel::add_up(const Sum& sum, const KernelCall& call) const {
   const float* const parts = reinterpret_cast<const float*>(address(sum.parts, call));
   float* const target = reinterpret_cast<float*>(address(sum.target, call));
   const int64_t stride = int64_t(align_up(size_t(sum.elements) * sizeof(float)) / sizeof(float));
-  parallel_for(context_.threads, sum.elements, sum.elements * (sum.count + 1) * int64_t(sizeof(float)),
-               [&](int64_t begin, int64_t end) {
-                 few_rows_sum(parts + begin, sum.count, stride, end - begin, target + begin);
-               });
+  parallel_for(
+      context_.threads, sum.elements, sum.elements * (sum.count + 1) * int64_t(sizeof(float)),
+      [&](int64_t begin, int64_t end) { few_rows_sum(parts + begin, sum.count, stride, end - begin, target + begin); });
 }
 
 std::string PrimitiveKernel::implementation() const {

@@ -86,6 +86,8 @@ class PrimitiveKernel final : public Kernel {
   }
   /// Appends a sum: `count` arrays of `elements` floats, one behind the other at `parts`, each align_up()ed, become one.
   void add_sum(Operand parts, int64_t count, int64_t elements, Operand target);
+  /// Likewise a change of layout, for which a kernel is not named.
+  void add_reorder_piece(Argument from, Argument to);
   /// Appends a change of layout.
   void add_reorder(const dnnl::memory::desc& from, Operand source, const dnnl::memory::desc& to, Operand target);
   /// Input `input_index` (type `from`) in type and layout `to`: itself if that is what it is, else a copy made by each run.

@@ -16,6 +16,7 @@ std::unique_ptr<Kernel> make_dense_grad_kernel(const Context& context, const Ker
 // conv.cc
 std::unique_ptr<Kernel> make_conv2d(const Context& context, const KernelRequest& request);
 std::unique_ptr<Kernel> make_conv2d_grad_input(const Context& context, const KernelRequest& request);
+// conv_grad_kernel.cc
 std::unique_ptr<Kernel> make_conv2d_grad_kernel(const Context& context, const KernelRequest& request);
 // pool.cc
 std::unique_ptr<Kernel> make_max_pool(const Context& context, const KernelRequest& request);

@@ -1,11 +1,14 @@
 /// oneDNN's primitives in parts that are computed beside each other: what comes out is what the reference computes, the
-/// same bits from run to run, on any number of threads. Sizes are worth several threads.
+/// same bits from run to run, whoever else is busy, and on any number of threads. Sizes are worth several threads.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <functional>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "../backends/run_graph.h"
 #include "shoal/backends/reference.h"
@@ -19,9 +22,33 @@ using MakeVariable = std::function<Value(const char* name, Shape shape)>;
 struct DividedCase {
   std::string name;
   std::function<Value(const MakeVariable& variable)> result;
+  /// Of what each thread adds up its own share, so that bits depend on how many there are.
+  std::string added_up_by_threads = {};
 };
 
 std::ostream& operator<<(std::ostream& out, const DividedCase& each) { return out << each.name; }
+
+/// Take the cores from those who compute.
+class BusyThreads {
+ public:
+  explicit BusyThreads(int count) {
+    for (int i = 0; i < count; ++i) {
+      threads_.emplace_back([this] {
+        while (!ends_.load(std::memory_order_relaxed)) continue;
+      });
+    }
+  }
+  ~BusyThreads() {
+    ends_ = true;
+    for (std::thread& thread : threads_) thread.join();
+  }
+  BusyThreads(const BusyThreads&) = delete;
+  BusyThreads& operator=(const BusyThreads&) = delete;
+
+ private:
+  std::atomic<bool> ends_{false};
+  std::vector<std::thread> threads_;
+};
 
 class Divided : public ::testing::TestWithParam<DividedCase> {
  protected:
@@ -29,15 +56,18 @@ class Divided : public ::testing::TestWithParam<DividedCase> {
   std::vector<Tensor> run(Backend& backend, int threads) {
     Graph graph;
     std::vector<Value> variables;
+    names_.clear();
     Feeds feeds;
     const Value y = GetParam().result([&](const char* name, const Shape& shape) {
       feeds.emplace(name, random_tensor(shape, variables.size() + 1));
+      names_.push_back(name);
       return variables.emplace_back(graph.variable(name, shape));
     });
     // Elements count differently, or some would have no gradient to speak of.
     const Value weight = ops::sigmoid(y);
     std::vector<Value> values = gradients(ops::reduce_sum(ops::mul(y, weight)), variables);
     values.push_back(y);
+    names_.push_back("result");
     Runner runner = value_or_raise(Runner::make(backend, graph, {.fetches = values, .threads = threads}));
     if (backend.name() == "onednn") {
       EXPECT_EQ(runner.info().threads, threads);
@@ -49,19 +79,27 @@ class Divided : public ::testing::TestWithParam<DividedCase> {
     return results;
   }
 
-  int divided_ = 0;  // kernels that were run
+  int divided_ = 0;                 // kernels that were run
+  std::vector<std::string> names_;  // of what comes out
 };
 
 TEST_P(Divided, IsWhatTheReferenceComputesOnAnyNumberOfThreads) {
   const auto expected = run(*backend_or_die("reference"), 1);
+  std::vector<Tensor> alone;
   for (const int threads : {1, 2, 3, 4, 7}) {
     const auto backend = backend_or_die("onednn");
     divided_ = 0;
-    const auto actual = run(*backend, threads), again = run(*backend, threads);
+    const auto actual = run(*backend, threads);
     EXPECT_EQ(divided_ > 0, threads > 1);
+    if (threads == 1) alone = actual;
+    const BusyThreads busy(2);
+    const auto again = run(*backend, threads);
     for (size_t i = 0; i < expected.size(); ++i) {
-      SCOPED_TRACE("value " + std::to_string(i) + ", " + std::to_string(threads) + " threads");
+      SCOPED_TRACE(names_[i] + ", " + std::to_string(threads) + " threads");
       EXPECT_TRUE(same_bits(actual[i], again[i]));
+      if (names_[i] != GetParam().added_up_by_threads) {
+        EXPECT_TRUE(same_bits(actual[i], alone[i]));
+      }
       const auto a = actual[i].as<float>(), e = expected[i].as<float>();
       double largest = 0, difference = 0;
       for (size_t k = 0; k < e.size(); ++k) {
@@ -75,17 +113,21 @@ TEST_P(Divided, IsWhatTheReferenceComputesOnAnyNumberOfThreads) {
 }
 
 DividedCase convolution(const std::string& name, Shape image, Shape kernel, ops::Conv2dOptions options) {
-  return {name, [=](const MakeVariable& variable) {
+  return {name,
+          [=](const MakeVariable& variable) {
             return ops::conv2d(variable("image", image), variable("kernel", kernel), variable("bias", Shape{kernel[0]}),
                                options);
-          }};
+          },
+          image[0] > 1 ? "kernel" : ""};
 }
 
 DividedCase transposed(const std::string& name, Shape image, Shape kernel, ops::Conv2dTransposeOptions options) {
-  return {name, [=](const MakeVariable& variable) {
+  return {name,
+          [=](const MakeVariable& variable) {
             return ops::conv2d_transpose(variable("image", image), variable("kernel", kernel),
                                          variable("bias", Shape{kernel[1] * options.groups}), options);
-          }};
+          },
+          image[0] > 1 ? "kernel" : ""};
 }
 
 DividedCase product(const std::string& name, Shape a, Shape b, ops::MatmulOptions options = {}) {
@@ -126,7 +168,8 @@ INSTANTIATE_TEST_SUITE_P(
                       product("small_batch_transposed", {3, 40, 200}, {3, 96, 40}, {true, true}),
                       product("one_for_all", {5, 64, 100}, {100, 64}), product("all_for_one", {64, 100}, {5, 100, 64}),
                       product("all_for_one_transposed", {100, 64}, {5, 64, 100}, {true, true}),
-                      dense("dense", 100, 300, 90), dense("wide", 100, 90, 900), dense("large", 1024, 128, 700)),
+                      dense("dense", 100, 300, 90), dense("wide", 100, 90, 900), dense("large", 1024, 128, 700),
+                      dense("tall_and_narrow", 1600, 256, 27), dense("square_sums", 2048, 128, 384)),
     [](const auto& tested) { return tested.param.name; });
 
 }  // namespace

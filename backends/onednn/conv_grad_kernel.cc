@@ -1,0 +1,139 @@
+// Gradients of a convolution's filters. Of several images: each thread adds up some of them. Of one image: each makes some
+// of the filters, so that every sum is made as it would be by one thread.
+#include <algorithm>
+
+#include "convolution.h"
+#include "sources.h"
+#include "threads.h"
+
+namespace shoal::backends::onednn {
+namespace {
+
+using dnnl::memory;
+using Gradient = dnnl::convolution_backward_weights;
+
+/// Sums over some images each, in the layout that the first of them chooses, and their sum.
+std::unique_ptr<Kernel> of_images(const Context& context, const Convolution& whole) {
+  const auto [parts, descriptions, layout] = describe_parts(
+      context.threads, whole, Rows::kOfResult, whole.kernel_any(kFloat),
+      [&](const Convolution& part, const memory::desc& kernel) { return part.backward_weights(context, kernel); },
+      [](const auto& description) { return description.diff_weights_desc(); });
+  if (parts.empty()) return nullptr;
+  auto kernel = std::make_unique<PrimitiveKernel>(context);
+  const bool same = layout == whole.kernel();
+  const Operand gradient = same ? output(0) : kernel->reserve_scratch(layout);
+  const Operand image = kernel->input_as(1, images(whole.image), images(whole.image, context.factors));
+  const Operand result_gradient = kernel->input_as(0, images(whole.result), images(whole.result, context.factors));
+  const int64_t count = int64_t(parts.size());
+  const int64_t stride = count > 1 ? int64_t(align_up(layout.get_size())) : 0;
+  const Operand sums = count > 1 ? kernel->reserve_scratch(layout, count) : gradient;  // of each part alone
+  kernel->begin_step();
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const auto& part = descriptions[i];
+    kernel->add_piece<Gradient>(
+        part, {{DNNL_ARG_SRC, part.src_desc(), image, bytes(parts[i].image_offset, context.factors)},
+               {DNNL_ARG_DIFF_DST, part.diff_dst_desc(), result_gradient, bytes(parts[i].result_offset, context.factors)},
+               {DNNL_ARG_DIFF_WEIGHTS, layout, sums, int64_t(i) * stride}});
+  }
+  if (count > 1) kernel->add_sum(sums, count, int64_t(layout.get_size() / sizeof(float)), gradient);
+  if (!same) kernel->add_reorder(layout, gradient, whole.kernel(), output(0));
+  return kernel;
+}
+
+/// Filters [begin, end) of one image's gradient, from channels of it that lie in memory of their own.
+struct FilterRange {
+  int64_t begin, end;
+  Convolution part;
+  Gradient::primitive_desc description = {};
+};
+
+/// As many ranges of filters, whole groups of them or blocks of oneDNN's.
+std::vector<FilterRange> filter_ranges(const Convolution& whole, int64_t count) {
+  constexpr int64_t kBlock = 16;
+  const int64_t filters = whole.filters[0], together = whole.groups > 1 ? filters / whole.groups : kBlock;
+  const int64_t blocks = filters / together;
+  std::vector<FilterRange> ranges;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t end = i + 1 == count ? filters : blocks * (i + 1) / count * together;
+    FilterRange range{blocks * i / count * together, end, whole};
+    Convolution& part = range.part;
+    const int64_t size = range.end - range.begin;
+    part.filters = Shape{size, whole.filters[1], whole.filters[2], whole.filters[3]};
+    part.result = Shape{1, whole.result[1], whole.result[2], size};
+    part.result_offset = range.begin;
+    if (whole.groups > 1) {
+      part.groups = size / together;
+      part.image = Shape{1, whole.image[1], whole.image[2], part.groups * whole.filters[1]};
+      part.image_offset = range.begin / together * whole.filters[1];
+    }
+    ranges.push_back(std::move(range));
+  }
+  return ranges;
+}
+
+/// Some of the channels of images: what lies between them stays where it is.
+memory::desc channels_of(const Shape& all, const Shape& some) {
+  const int64_t pixel = all[3], row = all[2] * pixel;
+  return {{some[0], some[3], some[1], some[2]}, kFloat, {all[1] * row, 1, row, pixel}};
+}
+
+/// Null where one thread does it all.
+std::unique_ptr<Kernel> of_filters(const Context& context, const Convolution& whole) {
+  const int64_t most = whole.groups > 1 ? whole.groups / 2 : whole.filters[0] / 16;
+  const int64_t count = std::min<int64_t>(team_for(context.threads, whole), most);
+  if (count < 2) return nullptr;
+  std::vector<FilterRange> ranges = filter_ranges(whole, count);
+  for (FilterRange& range : ranges) {
+    range.description = range.part.backward_weights(context, range.part.kernel_any(kFloat));
+    if (!usable(range.description)) return nullptr;
+  }
+  auto kernel = std::make_unique<PrimitiveKernel>(context);
+  std::vector<Operand> image(ranges.size(), input(1)), result(ranges.size(), input(0)), gradient(ranges.size(), output(0));
+  const bool copies_image = whole.groups > 1;
+  if (!copies_image) {
+    std::ranges::fill(image, kernel->input_as(1, images(whole.image), images(whole.image, context.factors)));
+  }
+  const auto copy = [&](const Shape& all, const Shape& some, Operand source, int64_t offset) {
+    const memory::desc own = images(some, context.factors);
+    const Operand target = kernel->reserve_scratch(own);
+    kernel->add_reorder_piece({DNNL_ARG_FROM, channels_of(all, some), source, bytes(offset, kFloat)},
+                              {DNNL_ARG_TO, own, target});
+    return target;
+  };
+  kernel->begin_step();
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    const Convolution& part = ranges[i].part;
+    result[i] = copy(whole.result, part.result, input(0), part.result_offset);
+    if (copies_image) image[i] = copy(whole.image, part.image, input(1), part.image_offset);
+  }
+  kernel->begin_step();
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    const Gradient::primitive_desc& part = ranges[i].description;
+    gradient[i] = kernel->reserve_scratch(part.diff_weights_desc());
+    kernel->add_piece<Gradient>(part, {{DNNL_ARG_SRC, part.src_desc(), image[i]},
+                                       {DNNL_ARG_DIFF_DST, part.diff_dst_desc(), result[i]},
+                                       {DNNL_ARG_DIFF_WEIGHTS, part.diff_weights_desc(), gradient[i]}});
+  }
+  kernel->begin_step();
+  const int64_t filter = whole.filters.elements() / whole.filters[0];
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    kernel->add_reorder_piece({DNNL_ARG_FROM, ranges[i].description.diff_weights_desc(), gradient[i]},
+                              {DNNL_ARG_TO, ranges[i].part.kernel(), output(0), bytes(ranges[i].begin * filter, kFloat)});
+  }
+  return kernel;
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_conv2d_grad_kernel(const Context& context, const KernelRequest& request) {
+  if (!all_float32(request) || !none_empty(request)) return nullptr;
+  const Shape &dy = request.inputs[0].shape, &x = request.inputs[1].shape, &dw = request.outputs[0].shape;
+  const Convolution convolution(context, request.node.attributes, x, dw, dy);
+  if (x[0] > 1) return of_images(context, convolution);
+  if (auto kernel = of_filters(context, convolution)) return kernel;
+  Context alone = context;
+  alone.threads = 1;
+  return of_images(alone, convolution);
+}
+
+}  // namespace shoal::backends::onednn

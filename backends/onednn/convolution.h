@@ -1,0 +1,90 @@
+#pragma once
+/// Convolutions on [N,H,W,C] images, and how they are divided. Kernels are reordered from [O,I,KH,KW] to whatever layout
+/// each primitive asks for (once per version) and kernel gradients back: the only combination that is fast in oneDNN 2.6
+/// and 3.x alike.
+#include <optional>
+#include <vector>
+
+#include "primitive.h"
+#include "shoal/base/shape.h"
+#include "shoal/graph/attributes.h"
+
+namespace shoal::backends::onednn {
+
+/// A convolution as oneDNN is told of it: image, filters and result are those of the forward one, whichever is wanted.
+struct Convolution {
+  Shape image, filters, result;
+  int64_t groups;
+  dnnl::memory::data_type factors;
+  dnnl::memory::dims strides, dilations, before, after;
+  int64_t image_offset = 0, result_offset = 0;  ///< elements, of a part of another one
+
+  Convolution(const Context& context, const Attributes& attributes, const Shape& image_, const Shape& filters_,
+              const Shape& result_);
+
+  /// Filters as a program has them, and as a primitive chooses.
+  dnnl::memory::desc kernel() const;
+  dnnl::memory::desc kernel_any(dnnl::memory::data_type type) const;
+
+  /// With filters in the layout of `kernel`, which may be any.
+  dnnl::convolution_forward::primitive_desc forward(const Context& context, const dnnl::memory::desc& kernel,
+                                                    dnnl::memory::data_type y_type,
+                                                    const dnnl::memory::desc* bias = nullptr) const;
+  dnnl::convolution_backward_data::primitive_desc backward_data(const Context& context,
+                                                                const dnnl::memory::desc& kernel) const;
+  dnnl::convolution_backward_weights::primitive_desc backward_weights(const Context& context,
+                                                                      const dnnl::memory::desc& kernel) const;
+
+  int64_t multiplications() const { return result.elements() * filters[1] * filters[2] * filters[3]; }
+
+  Convolution of_images(int64_t begin, int64_t end) const;
+  /// Of one image, what some rows of the result are made of, and what some rows of the image went into; null where padding
+  /// cannot say that.
+  std::optional<Convolution> of_result_rows(int64_t begin, int64_t end) const;
+  std::optional<Convolution> of_image_rows(int64_t begin, int64_t end) const;
+
+ private:
+  int64_t reach() const;
+  std::optional<Convolution> of_rows(int64_t image_begin, int64_t image_end, int64_t begin, int64_t end) const;
+};
+
+/// On how many threads it is run.
+int team_for(int threads, const Convolution& whole);
+
+/// What is divided where there is one image: the rows that are written.
+enum class Rows { kOfResult, kOfImage };
+
+/// Parts to be computed beside each other: some images each, or, of one image, some rows.
+std::vector<Convolution> divided(int threads, const Convolution& whole, Rows rows);
+
+template <class Description>
+struct Described {
+  std::vector<Convolution> parts;
+  std::vector<Description> descriptions;
+  dnnl::memory::desc kernel;  // the layout of the filters, of all parts
+};
+
+/// describe_part(part, kernel) of each part, all with the layout that the first one chooses; of the whole, where oneDNN has
+/// no implementation worth taking for one of the parts. No parts where it has none for the whole either.
+template <class DescribePart, class LayoutOf>
+auto describe_parts(int threads, const Convolution& whole, Rows rows, const dnnl::memory::desc& any,
+                    const DescribePart& describe_part, const LayoutOf& layout_of) {
+  using Description = decltype(describe_part(whole, any));
+  for (const std::vector<Convolution>& parts : {divided(threads, whole, rows), std::vector{whole}}) {
+    Described<Description> described{parts, {}, any};
+    for (const Convolution& part : parts) {
+      Description description = describe_part(part, described.kernel);
+      if (!usable(description)) break;
+      described.kernel = layout_of(description);
+      described.descriptions.push_back(std::move(description));
+    }
+    if (described.descriptions.size() == parts.size()) return described;
+  }
+  return Described<Description>{};
+}
+
+inline int64_t bytes(int64_t elements, dnnl::memory::data_type type) {
+  return elements * int64_t(dnnl::memory::data_type_size(type));
+}
+
+}  // namespace shoal::backends::onednn
