@@ -47,11 +47,20 @@ struct FilterRange {
   Gradient::primitive_desc description = {};
 };
 
-/// As many ranges of filters, whole groups of them or blocks of oneDNN's.
-std::vector<FilterRange> filter_ranges(const Convolution& whole, int64_t count) {
+/// How many filters stay together: whole groups, of which one alone would be no group, or blocks of oneDNN's.
+int64_t filters_together(const Convolution& whole) {
   constexpr int64_t kBlock = 16;
-  const int64_t filters = whole.filters[0], together = whole.groups > 1 ? filters / whole.groups : kBlock;
-  const int64_t blocks = filters / together;
+  return whole.groups > 1 ? whole.filters[0] / whole.groups : kBlock;
+}
+
+int64_t ranges_most(const Convolution& whole) {
+  const int64_t blocks = whole.filters[0] / filters_together(whole);
+  return whole.groups > 1 ? blocks / 2 : blocks;
+}
+
+/// As many ranges of filters.
+std::vector<FilterRange> filter_ranges(const Convolution& whole, int64_t count) {
+  const int64_t filters = whole.filters[0], together = filters_together(whole), blocks = filters / together;
   std::vector<FilterRange> ranges;
   for (int64_t i = 0; i < count; ++i) {
     const int64_t end = i + 1 == count ? filters : blocks * (i + 1) / count * together;
@@ -79,8 +88,7 @@ memory::desc channels_of(const Shape& all, const Shape& some) {
 
 /// Null where one thread does it all.
 std::unique_ptr<Kernel> of_filters(const Context& context, const Convolution& whole) {
-  const int64_t most = whole.groups > 1 ? whole.groups / 2 : whole.filters[0] / 16;
-  const int64_t count = std::min<int64_t>(team_for(context.threads, whole), most);
+  const int64_t count = std::min<int64_t>(team_for(context.threads, whole), ranges_most(whole));
   if (count < 2) return nullptr;
   std::vector<FilterRange> ranges = filter_ranges(whole, count);
   for (FilterRange& range : ranges) {
@@ -88,28 +96,27 @@ std::unique_ptr<Kernel> of_filters(const Context& context, const Convolution& wh
     if (!usable(range.description)) return nullptr;
   }
   auto kernel = std::make_unique<PrimitiveKernel>(context);
-  std::vector<Operand> image(ranges.size(), input(1)), result(ranges.size(), input(0)), gradient(ranges.size(), output(0));
-  const bool copies_image = whole.groups > 1;
-  if (!copies_image) {
-    std::ranges::fill(image, kernel->input_as(1, images(whole.image), images(whole.image, context.factors)));
-  }
-  const auto copy = [&](const Shape& all, const Shape& some, Operand source, int64_t offset) {
-    const memory::desc own = images(some, context.factors);
-    const Operand target = kernel->reserve_scratch(own);
-    kernel->add_reorder_piece({DNNL_ARG_FROM, channels_of(all, some), source, bytes(offset, kFloat)},
-                              {DNNL_ARG_TO, own, target});
-    return target;
+  const auto copies = [&](Operand source, const Shape& all, Shape Convolution::*some, int64_t Convolution::*offset) {
+    std::vector<Operand> targets;
+    kernel->begin_step();
+    for (const FilterRange& range : ranges) {
+      const Shape& channels = range.part.*some;
+      targets.push_back(kernel->reserve_scratch(images(channels, context.factors)));
+      kernel->add_reorder_piece({DNNL_ARG_FROM, channels_of(all, channels), source, bytes(range.part.*offset, kFloat)},
+                                {DNNL_ARG_TO, images(channels, context.factors), targets.back()});
+    }
+    return targets;
   };
-  kernel->begin_step();
-  for (size_t i = 0; i < ranges.size(); ++i) {
-    const Convolution& part = ranges[i].part;
-    result[i] = copy(whole.result, part.result, input(0), part.result_offset);
-    if (copies_image) image[i] = copy(whole.image, part.image, input(1), part.image_offset);
-  }
+  const std::vector<Operand> result = copies(input(0), whole.result, &Convolution::result, &Convolution::result_offset);
+  const std::vector<Operand> image =
+      whole.groups > 1
+          ? copies(input(1), whole.image, &Convolution::image, &Convolution::image_offset)
+          : std::vector(ranges.size(), kernel->input_as(1, images(whole.image), images(whole.image, context.factors)));
+  std::vector<Operand> gradient;
   kernel->begin_step();
   for (size_t i = 0; i < ranges.size(); ++i) {
     const Gradient::primitive_desc& part = ranges[i].description;
-    gradient[i] = kernel->reserve_scratch(part.diff_weights_desc());
+    gradient.push_back(kernel->reserve_scratch(part.diff_weights_desc()));
     kernel->add_piece<Gradient>(part, {{DNNL_ARG_SRC, part.src_desc(), image[i]},
                                        {DNNL_ARG_DIFF_DST, part.diff_dst_desc(), result[i]},
                                        {DNNL_ARG_DIFF_WEIGHTS, part.diff_weights_desc(), gradient[i]}});
