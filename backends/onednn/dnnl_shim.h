@@ -46,6 +46,15 @@ typename Primitive::primitive_desc describe_backward(const dnnl::engine& engine,
 #endif
 }
 
+/// Whether it describes nothing: what submemory_desc() gives where there is no such part.
+inline bool is_none(const dnnl::memory::desc& type) {
+#if DNNL_VERSION_MAJOR >= 3
+  return !type || type.is_zero();
+#else
+  return type.is_zero();
+#endif
+}
+
 inline dnnl::memory::dims dims_of(const dnnl::memory::desc& type) {
 #if DNNL_VERSION_MAJOR >= 3
   return type.get_dims();

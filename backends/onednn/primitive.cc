@@ -26,7 +26,7 @@ std::optional<Layouts> part_of(const Layouts& whole, size_t axis, int64_t begin,
   offsets[axis] = begin;
   part[axis] = end - begin;
   const Layouts parts{whole.first.submemory_desc(part, offsets, true), whole.second.submemory_desc(part, offsets, true)};
-  if (parts.first.is_zero() || parts.second.is_zero()) return std::nullopt;  // not get_size(), 0 for all with an offset
+  if (is_none(parts.first) || is_none(parts.second)) return std::nullopt;  // not get_size(), 0 for all with an offset
   return parts;
 }
 
