@@ -98,7 +98,7 @@ EDGES = {
     "make_production_environment": "modules/base/*/production.*",
     "make_file_storage": "modules/base/*/storage.h modules/base/src/file_storage.cc",
     "stderr_sink": "modules/base/*/log.*",
-    "process_getenv": "modules/cluster/*/tf_config.h modules/cluster/src/task_config.cc",
+    "process_getenv": "modules/cluster/*/tf_config.h modules/cluster/src/job/task_config.cc",
     "process_host": "modules/estimator/*/task_host.h modules/estimator/src/process_host.cc",
     "process_shoal_run": "modules/estimator/*/task_host.h modules/estimator/src/process_host.cc",
     "read_terminal": "modules/monitor/*/terminal.*",
@@ -158,7 +158,7 @@ ALLOWED = {
         ("transport/inproc/*", "lock", "who listens, and who waits to be accepted"),
     ],
     "Functions of the system that only compute": [
-        ("modules/cluster/src/cluster_spec.cc", "network", "inet_pton(): reads an address from a text"),
+        ("modules/cluster/src/job/cluster_spec.cc", "network", "inet_pton(): reads an address from a text"),
         ("modules/data/src/list_files.cc", "system", "fnmatch(): compares two texts"),
     ],
     "Transports that talk to the system; a simulation has transport/sim": [
@@ -180,7 +180,7 @@ ALLOWED = {
         ("modules/estimator/include/shoal/estimator/run_config.h", "edge", "TF_CONFIG, unless one passes a function"),
         ("modules/estimator/include/shoal/estimator/task_host.h", "edge", "hosts measure the machine, unless one says"),
         ("modules/estimator/src/export.cc", "edge", "ExportedModel::profile(), for programs without a host"),
-        ("modules/cluster/src/task_config.cc", "variable", "process_getenv(); the rest calls what it is passed"),
+        ("modules/cluster/src/job/task_config.cc", "variable", "process_getenv(); the rest calls what it is passed"),
         ("modules/monitor/src/terminal.cc", "variable host print system", "what standard error is"),
         ("backends/src/machine_limits.cc", "clock thread lock", "measures the machine: real threads, real time"),
         ("transport/src/owned_file.cc", "file system", "a secret's rights and contents, by one descriptor"),

@@ -1,4 +1,4 @@
-#include "codec.h"
+#include "state/codec.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 /// Arenas that travel as several chunks.
-#include "incoming_push.h"
-#include "parted_arena.h"
 #include "remote_store_fixture.h"
+#include "server/incoming_push.h"
 #include "shoal/cluster/server_memory.h"
+#include "state/parted_arena.h"
 
 namespace shoal::cluster {
 namespace {

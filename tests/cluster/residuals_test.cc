@@ -1,4 +1,4 @@
-#include "residuals.h"
+#include "state/residuals.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

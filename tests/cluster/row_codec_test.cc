@@ -1,7 +1,7 @@
-#include "row_codec.h"
+#include "state/row_codec.h"
 
 #include "plans.h"
-#include "row_history.h"
+#include "state/row_history.h"
 
 namespace shoal::cluster {
 namespace {

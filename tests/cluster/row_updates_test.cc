@@ -2,8 +2,8 @@
 #include "plans.h"
 
 #include <algorithm>
-#include "row_codec.h"
-#include "row_sums.h"
+#include "state/row_codec.h"
+#include "state/row_sums.h"
 #include "shoal/base/random.h"
 #include "shoal/base/virtual.h"
 #include "shoal/cluster/local_store.h"

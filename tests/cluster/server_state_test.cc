@@ -1,12 +1,12 @@
-#include "server_state.h"
+#include "state/server_state.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "codec.h"
 #include "plans.h"
-#include "server_reads.h"
+#include "server/reads.h"
+#include "state/codec.h"
 
 namespace shoal::cluster {
 namespace {

@@ -2,10 +2,10 @@
 // it is written, and a shard that is small enough is set up, and takes a push, as on a server.
 #include <algorithm>
 
-#include "server_state.h"
 #include "shoal/base/check.h"
 #include "shoal/cluster/server_memory.h"
 #include "shoal/cluster/shard_plan.h"
+#include "state/server_state.h"
 #include "target.h"
 
 namespace shoal::cluster {

@@ -6,17 +6,17 @@
 #include <filesystem>
 #include <string>
 
-#include "codec.h"
 #include "known_token.h"
 #include "make_file_seeds.h"
 #include "payload_spec.h"
-#include "row_codec.h"
 #include "shoal/base/check.h"
 #include "shoal/cluster/protocol.h"
 #include "shoal/cluster/shard_plan.h"
 #include "shoal/cluster/tf_config.h"
 #include "shoal/transport/message.h"
 #include "shoal/transport/token.h"
+#include "state/codec.h"
+#include "state/row_codec.h"
 #if SHOAL_FUZZ_TCP
 #include "frame.h"
 #endif

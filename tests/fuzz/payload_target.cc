@@ -1,8 +1,8 @@
 // The payload of a push or of weights, in each encoding that is not the arena itself. The first byte is the encoding.
-#include "codec.h"
 #include "payload_spec.h"
-#include "row_codec.h"
 #include "shoal/base/buffer.h"
+#include "state/codec.h"
+#include "state/row_codec.h"
 #include "target.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -58,7 +58,7 @@ Ref<const Buffer> whole_body(BufferPool& pool, const Ref<const Buffer>& body);
 /// fields, string lengths, ranges. DataLoss says what is wrong. Every transport calls it on receipt.
 Result<void> verify(const Message& message);
 
-/// How a payload stands for the floats of an arena (the layouts: cluster/src/codec.h). The numbers travel and never change.
+/// How a payload stands for the floats of an arena (the layouts: state/codec.h of cluster). The numbers travel and never change.
 enum class Encoding : uint8_t {
   kDense = 1,       ///< float32, as the arena lies in memory
   kSparseRows = 2,  ///< of tables the rows that were touched, all else as kDense

@@ -1,0 +1,85 @@
+#include <charconv>
+#include <set>
+
+#include "job/quote.h"
+#include "shoal/cluster/cluster_spec.h"
+
+namespace shoal::cluster {
+namespace {
+
+/// Far beyond what one machine runs, and small enough that counts add up without care.
+constexpr int32_t kTasksMax = 100'000;
+
+Error bad_size(std::string_view text, const std::string& why) {
+  return invalid_argument("cluster size " + in_quotes(text) + ": " + why +
+                          "; write for example ps:2,worker:3,evaluator (a chief is always there), or basic, standard, "
+                          "premium");
+}
+
+std::optional<ClusterSize> named_size(std::string_view name) {
+  if (name == "basic") return ClusterSize{};
+  if (name == "standard") return ClusterSize{.ps = 3, .workers = 4, .evaluator = true};
+  if (name == "premium") return ClusterSize{.ps = 11, .workers = 19, .evaluator = true};
+  return {};
+}
+
+std::optional<int32_t> parse_count(std::string_view text) {
+  int32_t count = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (status != std::errc{} || end != text.data() + text.size() || count < 0 || count > kTasksMax) return {};
+  return count;
+}
+
+/// Empty, or what is wrong with `count` tasks of `role`.
+std::string set_count(ClusterSize& size, std::string_view role, int32_t count) {
+  if (role == kPsRole) {
+    size.ps = count;
+  } else if (role == kWorkerRole) {
+    size.workers = count;
+  } else if (role == kEvaluatorRole) {
+    if (count > 1) return "there is at most one evaluator";
+    size.evaluator = count == 1;
+  } else if (role == kChiefRole) {
+    if (count != 1) return "there is exactly one chief";
+  } else {
+    return in_quotes(role) + " is none of ps, worker, evaluator, chief";
+  }
+  return "";
+}
+
+}  // namespace
+
+Result<ClusterSize> parse_cluster_size(std::string_view text) {
+  if (const auto size = named_size(text)) return *size;
+  ClusterSize size;
+  std::set<std::string_view> seen;
+  std::string_view rest = text;
+  while (true) {
+    const size_t comma = rest.find(',');
+    const std::string_view item = rest.substr(0, comma);
+    const size_t colon = item.find(':');
+    const std::string_view role = item.substr(0, colon);
+    const auto count = colon == std::string_view::npos ? std::optional<int32_t>(1) : parse_count(item.substr(colon + 1));
+    if (!count) {
+      return bad_size(text, "the number of " + in_quotes(role) + " is not a count from 0 to " + std::to_string(kTasksMax));
+    }
+    if (const std::string why = set_count(size, role, *count); !why.empty()) return bad_size(text, why);
+    if (!seen.insert(role).second) return bad_size(text, in_quotes(role) + " is given twice");
+    if (comma == std::string_view::npos) return size;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+std::string to_string(const ClusterSize& size) {
+  std::string text;
+  const auto append = [&text](std::string_view item) {
+    if (!text.empty()) text += ',';
+    text += item;
+  };
+  if (size.ps > 0) append("ps:" + std::to_string(size.ps));
+  if (size.workers > 0) append("worker:" + std::to_string(size.workers));
+  if (size.evaluator) append(kEvaluatorRole);
+  return text.empty() ? std::string(kChiefRole) : text;
+}
+
+}  // namespace shoal::cluster

@@ -1,0 +1,179 @@
+#include <algorithm>
+#include <cstdlib>
+
+#include "job/quote.h"
+#include "shoal/cluster/tf_config.h"
+
+namespace shoal::cluster {
+namespace {
+
+/// Addresses of this host's tasks start with the same host. An evaluator has no address: it shares the host only where
+/// everything is on the loopback.
+int32_t count_tasks_on_host(const TaskConfig& task) {
+  const std::string* own = task.job.address(task.type, task.index);
+  if (!own) return task.job.is_loopback() ? task.job.node_count() + 1 : 1;
+  const auto host_of = [](const std::string& address) {
+    return std::string_view(address).substr(0, address.rfind(':'));
+  };
+  int32_t count = 0;
+  for (const auto& [role, nodes] : task.job.roles()) {
+    count += int32_t(std::count_if(nodes.begin(), nodes.end(), [&](const ClusterSpec::Node& node) {
+      return host_of(node.address) == host_of(*own);
+    }));
+  }
+  return count;
+}
+
+/// CL-7.
+Result<TaskConfig> resolve_evaluator(TaskConfig task) {
+  if (task.job.has_role(kMasterRole)) {
+    return invalid_argument("task.type: there is no evaluator in a cluster with a master, which evaluates itself");
+  }
+  task.mode = TaskMode::kEvaluator;
+  task.is_chief = false;
+  task.num_ps = 0;
+  task.num_workers = 0;
+  task.global_id = std::nullopt;
+  task.tasks_on_host = count_tasks_on_host(task);
+  return task;
+}
+
+/// CL-3.14 and 15.
+Result<void> check_listed(const TaskConfig& task) {
+  const std::string& type = task.type;
+  if (!task.job.has_role(type)) {
+    if (type == "local") {
+      return invalid_argument("task.type: to run locally leave `cluster` and `task` out; there is no type \"local\"");
+    }
+    return invalid_argument("task.type: " + in_quotes(type) + " is no role of the cluster, which has: " +
+                            listed(task.job.role_names()));
+  }
+  if (task.job.address(type, task.index)) return {};
+  const int32_t count = task.job.count(type);
+  return invalid_argument("task.index: " + std::to_string(task.index) + " is not listed: role " + in_quotes(type) + " has " +
+                          std::to_string(count) + (count == 1 ? " address" : " addresses") + ", indices " +
+                          (task.job.nodes(type).back().index + 1 == count ? "0 to " + std::to_string(count - 1)
+                                                                          : "are those of the sparse form"));
+}
+
+std::vector<std::string> warnings_of(const TaskConfig& task) {
+  std::vector<std::string> warnings;
+  if (task.job.node_count() == 1 && task.type == kChiefRole) {
+    warnings.push_back(
+        "a cluster of one chief is not local mode: it performs no evaluation, for which an evaluator task is needed; to "
+        "train and evaluate in this process leave `cluster` and `task` out");
+  }
+  return warnings;
+}
+
+}  // namespace
+
+std::string_view to_string(ConfigSource source) {
+  switch (source) {
+    case ConfigSource::kOption: return "option";
+    case ConfigSource::kTfConfig: return "TF_CONFIG";
+    case ConfigSource::kLocal: return "local";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(TaskMode mode) {
+  switch (mode) {
+    case TaskMode::kLocal: return "local";
+    case TaskMode::kDistributed: return "distributed";
+    case TaskMode::kEvaluator: return "evaluator";
+  }
+  return "unknown";
+}
+
+int32_t TaskConfig::trainer_index() const {
+  if (mode != TaskMode::kDistributed || type != kWorkerRole) return 0;
+  return cluster.position(type, index).value_or(index) + 1;
+}
+
+std::string TaskConfig::name() const {
+  return mode == TaskMode::kLocal ? "" : type + " " + std::to_string(index);
+}
+
+Result<TaskConfig> resolve_task(ClusterSpec cluster, std::string_view type, std::optional<int32_t> index) {
+  SHOAL_TRY_VOID(cluster.check());
+  if (type.empty()) return invalid_argument("task.type: must be set when there is a cluster");
+  if (!index) return invalid_argument("task.index: must be set when there is a cluster");
+  if (*index < 0) return invalid_argument("task.index: is negative; indices count from 0");
+  TaskConfig task;
+  task.source = ConfigSource::kOption;
+  task.type = std::string(type);
+  task.index = *index;
+  task.job = std::move(cluster);
+  if (task.type == kEvaluatorRole) return resolve_evaluator(std::move(task));
+  SHOAL_TRY_VOID(check_listed(task));
+  task.mode = TaskMode::kDistributed;
+  task.cluster = task.job;
+  task.is_chief = task.type == task.job.chief_role();
+  task.num_ps = task.job.count(kPsRole);
+  task.num_workers = task.job.count(kWorkerRole) + 1;
+  task.global_id = task.job.global_id(task.type, task.index);
+  if (task.job.node_count() > 1) task.rpc_address = *task.job.address(task.type, task.index);
+  task.tasks_on_host = count_tasks_on_host(task);
+  task.warnings = warnings_of(task);
+  return task;
+}
+
+std::optional<std::string> process_getenv(std::string_view name) {
+  const char* value = std::getenv(std::string(name).c_str());
+  return value ? std::optional<std::string>(value) : std::nullopt;
+}
+
+Result<TaskConfig> task_from_environment(const GetEnv& getenv, const TfConfigOptions& options) {
+  return parse_tf_config(getenv("TF_CONFIG").value_or(""), options);
+}
+
+std::vector<TaskConfig> in_process_tasks(const ClusterSize& size, std::string_view cluster_name) {
+  ClusterSpec cluster;
+  std::vector<std::pair<std::string_view, int32_t>> places;
+  const auto add = [&](std::string_view role, int32_t count) {
+    for (int32_t i = 0; i < count; ++i) {
+      const std::string host = std::string(role) + "-" + std::to_string(i) + "." + std::string(cluster_name);
+      SHOAL_CHECK(cluster.add(role, i, host + ":1").has_value());
+      places.emplace_back(role, i);
+    }
+  };
+  add(kChiefRole, 1);
+  add(kPsRole, size.ps);
+  add(kWorkerRole, size.workers);
+  if (size.evaluator) places.emplace_back(kEvaluatorRole, 0);
+
+  std::vector<TaskConfig> tasks;
+  for (const auto& [role, index] : places) {
+    Result<TaskConfig> task = resolve_task(cluster, role, index);
+    SHOAL_CHECK(task.has_value());
+    task->in_process = true;
+    task->tasks_on_host = size.tasks();
+    if (size.evaluator) task->warnings.clear();  // "nobody evaluates" would be wrong
+    tasks.push_back(std::move(*task));
+  }
+  return tasks;
+}
+
+Result<void> check_runnable(const TaskConfig& task) {
+  if (task.mode == TaskMode::kLocal) return {};
+  if (task.mode == TaskMode::kEvaluator) {
+    if (task.index == 0) return {};
+    return invalid_argument("evaluator " + std::to_string(task.index) + ": there is only one evaluator, index 0");
+  }
+  const bool trains = task.is_chief || task.type == kWorkerRole;
+  if (!trains && task.type != kPsRole) {
+    if (task.type == "local") {
+      return invalid_argument("a task of type \"local\" cannot be run: to run locally leave `cluster` and `task` out");
+    }
+    return invalid_argument("a task of type " + in_quotes(task.type) +
+                            " cannot be run; the types that can are chief, worker, ps, evaluator, master");
+  }
+  if (trains && task.num_workers > 1 && task.num_ps == 0) {
+    return invalid_argument("the cluster has workers but no ps: there would be no one to hold the shared parameters; add at "
+                            "least one ps");
+  }
+  return {};
+}
+
+}  // namespace shoal::cluster

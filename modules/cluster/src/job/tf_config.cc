@@ -1,0 +1,244 @@
+#include "shoal/cluster/tf_config.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "job/quote.h"
+#include "job/tf_config_json.h"
+
+namespace shoal::cluster {
+namespace {
+
+using nlohmann::json;
+
+/// The member, or null if it is absent. (Unlike json's own access it has no opinion on the type of `object`.)
+const json* member(const json& object, const char* name) {
+  if (!object.is_object()) return nullptr;
+  const auto found = object.find(name);
+  return found == object.end() ? nullptr : &*found;
+}
+bool is_missing(const json* value) { return value == nullptr || value->is_null(); }
+
+Error wrong_type(const std::string& name, const json& value, const std::string& wanted) {
+  return type_mismatch(name + ": is of type " + value.type_name() + ", must be " + wanted);
+}
+
+/// CL-3.3, first half, with RC-4.
+Result<std::optional<std::string>> read_model_dir(const json& parts, const std::optional<std::string>& given) {
+  const json* value = member(parts, "model_dir");
+  if (is_missing(value)) return std::optional<std::string>();
+  if (!value->is_string()) return wrong_type("model_dir", *value, "a string");
+  std::string path = value->get<std::string>();
+  if (path.empty()) return invalid_argument("model_dir: is the empty string; give a path or leave it out");
+  if (given && *given != path) {
+    return invalid_argument("model_dir: " + in_quotes(path) + " is not the " + in_quotes(*given) +
+                            " that RunConfig was given; give only one, or the same");
+  }
+  return std::optional<std::string>(std::move(path));
+}
+
+/// CL-3.3, second half.
+Result<std::optional<std::string>> read_service(const json& parts) {
+  const json* value = member(parts, "service");
+  if (is_missing(value)) return std::optional<std::string>();
+  if (!value->is_object()) return wrong_type("service", *value, "an object");
+  return std::optional<std::string>(value->dump());
+}
+
+/// A decimal integer of any length; what does not fit is clamped to int64's ends. Nothing if it is none.
+std::optional<int64_t> parse_decimal(std::string_view text) {
+  int64_t value = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (end != text.data() + text.size() || status == std::errc::invalid_argument) return {};
+  if (status == std::errc::result_out_of_range) {
+    return text.front() == '-' ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int64_t>::max();
+  }
+  return value;
+}
+
+Result<int32_t> checked_index(const std::string& name, int64_t value) {
+  if (value < 0) return invalid_argument(name + ": is negative; indices count from 0");
+  if (value > std::numeric_limits<int32_t>::max()) return invalid_argument(name + ": is beyond the range of int32");
+  return int32_t(value);
+}
+
+/// CL-8.
+Result<int32_t> read_index(const json& value) {
+  const std::string name = "task.index";
+  if (value.is_number_unsigned()) {
+    return checked_index(name, int64_t(std::min(value.get<uint64_t>(), uint64_t(std::numeric_limits<int64_t>::max()))));
+  }
+  if (value.is_number_integer()) return checked_index(name, value.get<int64_t>());
+  if (value.is_number_float()) {
+    const double real = value.get<double>();
+    if (std::trunc(real) != real) return wrong_type(name, value, "a whole number, but has a fraction");
+    return checked_index(name, int64_t(std::clamp(real, -1e15, 1e15)));
+  }
+  if (value.is_string()) {
+    const std::string& text = value.get_ref<const std::string&>();
+    if (const auto integer = parse_decimal(text)) return checked_index(name, *integer);
+    return type_mismatch(name + ": " + in_quotes(text) + " is no decimal integer");
+  }
+  return wrong_type(name, value, "an integer");
+}
+
+Result<void> add_node(ClusterSpec& cluster, const std::string& role, int32_t index, const json& address) {
+  if (!address.is_string()) {
+    return wrong_type("role " + in_quotes(role) + ", index " + std::to_string(index), address, "a string host:port");
+  }
+  return cluster.add(role, index, address.get<std::string>());
+}
+
+/// {"3": "host:1", "5": "host:2"}: some members of a role. Added in numeric order, which makes each addition cheap.
+Result<void> read_sparse_role(ClusterSpec& cluster, const std::string& role, const json& members) {
+  std::vector<std::pair<int32_t, const json*>> nodes;
+  for (const auto& [key, address] : members.items()) {
+    const bool digits = !key.empty() && std::all_of(key.begin(), key.end(), [](char c) { return c >= '0' && c <= '9'; });
+    if (!digits) return invalid_argument("role " + in_quotes(role) + ": the index " + in_quotes(key) + " is no decimal integer");
+    SHOAL_TRY(const int32_t index, checked_index("role " + in_quotes(role) + ", index " + in_quotes(key), *parse_decimal(key)));
+    nodes.emplace_back(index, &address);
+  }
+  std::stable_sort(nodes.begin(), nodes.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [index, address] : nodes) SHOAL_TRY_VOID(add_node(cluster, role, index, *address));
+  return {};
+}
+
+/// CL-3.4.
+Result<ClusterSpec> read_cluster(const json& value) {
+  if (!value.is_object()) return wrong_type("cluster", value, "an object from role names to lists of host:port");
+  ClusterSpec cluster;
+  for (const auto& [role, members] : value.items()) {
+    cluster.add_role(role);
+    if (members.is_array()) {
+      for (size_t i = 0; i < members.size(); ++i) SHOAL_TRY_VOID(add_node(cluster, role, int32_t(i), members[i]));
+    } else if (members.is_object()) {
+      SHOAL_TRY_VOID(read_sparse_role(cluster, role, members));
+    } else {
+      return wrong_type("role " + in_quotes(role), members, "a list of host:port, or an object from index to host:port");
+    }
+  }
+  return cluster;
+}
+
+/// CL-3.11; nothing if it is missing, null or empty.
+Result<std::optional<std::string>> read_type(const json& task) {
+  const json* value = member(task, "type");
+  if (is_missing(value)) return std::optional<std::string>();
+  if (!value->is_string()) return wrong_type("task.type", *value, "a string");
+  std::string type = value->get<std::string>();
+  if (type.empty()) return std::optional<std::string>();
+  return std::optional<std::string>(std::move(type));
+}
+
+/// CL-6: what a task may say where there is no cluster.
+Result<TaskConfig> read_local_task(const json& task) {
+  SHOAL_TRY(const auto type, read_type(task));
+  if (type && *type == kEvaluatorRole) {
+    return invalid_argument("task.type: an evaluator needs to see the cluster; give `cluster` as in the other tasks");
+  }
+  if (type && *type == "local") {
+    return invalid_argument("task.type: to run locally leave `cluster` and `task` out; there is no type \"local\"");
+  }
+  if (type && *type != kWorkerRole) {
+    return invalid_argument("task.type: " + in_quotes(*type) + " needs a `cluster`; without one only \"worker\" is accepted");
+  }
+  if (const json* value = member(task, "index"); !is_missing(value)) {
+    SHOAL_TRY(const int32_t index, read_index(*value));
+    if (index != 0) {
+      return invalid_argument("task.index: " + std::to_string(index) + " needs a `cluster`; without one only 0 is accepted");
+    }
+  }
+  return TaskConfig{};
+}
+
+/// CL-3.8 to 15.
+Result<TaskConfig> read_member_task(ClusterSpec cluster, const json& task) {
+  SHOAL_TRY_VOID(cluster.check());
+  SHOAL_TRY(const auto type, read_type(task));
+  std::optional<int32_t> index;
+  if (const json* value = member(task, "index"); type && !is_missing(value)) {
+    SHOAL_TRY(index, read_index(*value));
+  }
+  return resolve_task(std::move(cluster), type.value_or(""), index);
+}
+
+Result<std::optional<std::string>> read_trial(const json& task) {
+  const json* value = member(task, "trial");
+  if (is_missing(value)) return std::optional<std::string>();
+  if (!value->is_string()) return wrong_type("task.trial", *value, "a string");
+  return std::optional<std::string>(value->get<std::string>());
+}
+
+Result<TaskConfig> read_description(const json& parts, const TfConfigOptions& options) {
+  SHOAL_TRY(auto model_dir, read_model_dir(parts, options.model_dir));
+  SHOAL_TRY(auto service, read_service(parts));
+  ClusterSpec cluster;
+  if (const json* value = member(parts, "cluster")) {
+    SHOAL_TRY(cluster, read_cluster(*value));
+  }
+  static const json kNoTask = json::object();
+  const json* task = member(parts, "task");
+  if (task && !task->is_object()) return wrong_type("task", *task, "an object");
+  if (!task) task = &kNoTask;
+
+  const bool has_cluster = !cluster.empty();  // also one that holds nothing but the evaluator dropped below
+  std::vector<std::string> warnings;
+  if (cluster.remove_role(kEvaluatorRole)) {
+    warnings.push_back("TF_CONFIG: the evaluator is no member of the training cluster: `evaluator` dropped from `cluster`");
+  }
+  SHOAL_TRY(TaskConfig result, has_cluster ? read_member_task(std::move(cluster), *task) : read_local_task(*task));
+  SHOAL_TRY(result.trial, read_trial(*task));
+  result.source = ConfigSource::kTfConfig;
+  result.model_dir = std::move(model_dir);
+  result.service = std::move(service);
+  result.warnings.insert(result.warnings.begin(), warnings.begin(), warnings.end());
+  return result;
+}
+
+bool is_dense(std::span<const ClusterSpec::Node> nodes) {
+  return nodes.empty() || size_t(nodes.back().index) + 1 == nodes.size();
+}
+
+json to_json(const ClusterSpec& cluster) {
+  json result = json::object();
+  for (const auto& [role, nodes] : cluster.roles()) {
+    json& members = result[role] = is_dense(nodes) ? json::array() : json::object();
+    for (const ClusterSpec::Node& node : nodes) {
+      if (members.is_array()) {
+        members.push_back(node.address);
+      } else {
+        members[std::to_string(node.index)] = node.address;
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+Result<TaskConfig> parse_tf_config(std::string_view text, const TfConfigOptions& options) {
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return TaskConfig{};
+  const auto parse = [&]() -> Result<TaskConfig> {
+    SHOAL_TRY(const json parts, parse_description(text));
+    return read_description(parts, options);
+  };
+  Result<TaskConfig> task = parse();
+  if (!task) return std::move(task).error().with_context("TF_CONFIG");
+  return task;
+}
+
+std::string to_tf_config(const TaskConfig& task) {
+  json result = json::object();
+  if (!task.job.empty()) {
+    result["cluster"] = to_json(task.job);
+    result["task"] = {{"type", task.type}, {"index", task.index}};
+  }
+  if (task.trial) result["task"]["trial"] = *task.trial;
+  if (task.model_dir) result["model_dir"] = *task.model_dir;
+  if (task.service) result["service"] = json::parse(*task.service, nullptr, /*allow_exceptions=*/false);
+  return result.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace shoal::cluster

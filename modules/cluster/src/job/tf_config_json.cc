@@ -1,0 +1,141 @@
+#include "job/tf_config_json.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "job/quote.h"
+#include "shoal/cluster/tf_config.h"
+
+namespace shoal::cluster {
+namespace {
+
+using nlohmann::json;
+
+Error not_an_object(const std::string& why) { return invalid_argument("not a JSON object: " + why); }
+
+/// Builds the wanted parts from the parser's events. A document tree of everything would take a second and gigabytes for
+/// 16 MiB of nested nothing where nobody reads it.
+class PartsBuilder : public nlohmann::json_sax<json> {
+ public:
+  bool null() override { return put(nullptr); }
+  bool boolean(bool value) override { return put(value); }
+  bool number_integer(number_integer_t value) override { return put(value); }
+  bool number_unsigned(number_unsigned_t value) override { return put(value); }
+  bool number_float(number_float_t value, const string_t&) override { return put(value); }
+  bool string(string_t& value) override { return put(std::move(value)); }
+  bool binary(binary_t&) override { return fail("binary values are no JSON"); }
+
+  bool start_object(size_t) override {
+    if (depth_ == 0) return enter();
+    return open(json::value_t::object);
+  }
+  bool start_array(size_t) override {
+    if (depth_ == 0) return put(nullptr);
+    return open(json::value_t::array);
+  }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+
+  bool key(string_t& name) override {
+    if (depth_ == 1) {
+      wanted_ = name == "cluster" || name == "task" || name == "service" || name == "model_dir";
+      if (wanted_) slot_ = &(parts_[name] = nullptr);
+      // The contents of what lies deeper say nothing; that something is there, and of which type, does.
+      kept_depth_max_ = name == "service" ? kTfConfigDepthMax : name == "cluster" ? 3 : name == "task" ? 2 : 1;
+    } else if (keeps()) {
+      slot_ = &((*open_.back())[name] = nullptr);
+    }
+    return true;
+  }
+
+  bool parse_error(size_t position, const std::string&, const nlohmann::detail::exception& error) override {
+    // "[json.exception.parse_error.101] parse error at line 1, column 3: what was wrong": the last part is what we want.
+    std::string_view why = error.what();
+    const size_t column = why.find("column ");
+    const size_t colon = why.find(": ", column == std::string_view::npos ? 0 : column);
+    if (colon != std::string_view::npos) why.remove_prefix(colon + 2);
+    // The parser counts the bytes it has read, so that the last of them is the one it choked on.
+    return fail("at byte " + std::to_string(position > 0 ? position - 1 : 0) + ": " + one_line(why));
+  }
+
+  json& parts() { return parts_; }
+  const std::string& failure() const { return failure_; }
+
+ private:
+  static std::string one_line(std::string_view text) {
+    const std::string quotes = in_quotes(text, 200);
+    return quotes.substr(1, quotes.size() - 2);
+  }
+
+  template <class T>
+  bool put(T&& value) {
+    if (depth_ == 0) return fail("the top level must be an object, like {\"cluster\": {...}, \"task\": {...}}");
+    return !keeps() || place(json(std::forward<T>(value))) != nullptr;
+  }
+
+  /// Stores `value` where the parser stands; returns it, or null if there are too many.
+  json* place(json value) {
+    if (++kept_count_ > kTfConfigEntriesMax && kept_depth_max_ < kTfConfigDepthMax) {
+      fail("more than " + std::to_string(kTfConfigEntriesMax) + " entries");
+      return nullptr;
+    }
+    if (!open_.empty() && open_.back()->is_array()) return &open_.back()->emplace_back(std::move(value));
+    *slot_ = std::move(value);
+    return slot_;
+  }
+
+  /// Whether what comes now is part of what is kept.
+  bool keeps() const { return wanted_ && depth_ <= kept_depth_max_; }
+
+  bool open(json::value_t type) {
+    if (keeps()) {
+      json* container = place(json(type));
+      if (!container) return false;
+      if (depth_ < kept_depth_max_) open_.push_back(container);
+    }
+    return enter();
+  }
+  bool enter() {
+    if (++depth_ > kTfConfigDepthMax) {
+      return fail("nested more than " + std::to_string(kTfConfigDepthMax) + " levels deep");
+    }
+    return true;
+  }
+  bool close() {
+    --depth_;
+    if (wanted_ && depth_ < kept_depth_max_ && !open_.empty()) open_.pop_back();
+    return true;
+  }
+  bool fail(std::string why) {
+    failure_ = std::move(why);
+    return false;
+  }
+
+  json parts_ = json::object();
+  std::vector<json*> open_;  // containers of the wanted part that are not closed yet; each the last child of the one before
+  json* slot_ = nullptr;     // where the value of the last key goes
+  bool wanted_ = false;
+  int kept_depth_max_ = 0;  // containers with as many around them are kept empty
+  int depth_ = 0;
+  int kept_count_ = 0;
+  std::string failure_;
+};
+
+}  // namespace
+
+Result<json> parse_description(std::string_view text) {
+  if (text.size() > kTfConfigBytesMax) {
+    return invalid_argument("has " + std::to_string(text.size()) + " bytes, more than the " +
+                            std::to_string(kTfConfigBytesMax) + " that are read");
+  }
+  // The parser would skip the one and take the other for the end of the text.
+  if (text.starts_with("\xEF\xBB\xBF")) return not_an_object("at byte 0: a byte-order mark");
+  if (const size_t nul = text.find('\0'); nul != std::string_view::npos) {
+    return not_an_object("at byte " + std::to_string(nul) + ": a zero byte");
+  }
+  PartsBuilder builder;
+  if (!json::sax_parse(text, &builder)) return not_an_object(builder.failure());
+  return std::move(builder.parts());
+}
+
+}  // namespace shoal::cluster

@@ -1,0 +1,47 @@
+#include "server/chief_seat.h"
+
+#include <chrono>
+
+#include "shoal/base/check.h"
+#include "shoal/base/utc_text.h"
+
+namespace shoal::cluster {
+namespace {
+
+constexpr auto kUnderWay = std::chrono::milliseconds(100);  // what the last words of a dead process may take to arrive
+constexpr auto kLook = std::chrono::milliseconds(20);
+constexpr auto kClosing = std::chrono::seconds(1);  // connections of a holder found silent may take so long to end
+
+}  // namespace
+
+Task<Result<ChiefSeat::Asked>> ChiefSeat::ask(uint64_t incarnation) {
+  const SteadyTime asked = env_.now();
+  if (is_taken_from(incarnation)) env_.sometimes("server.chief_before_unclear");
+  while (is_taken_from(incarnation)) {
+    if (heard_() >= asked + kUnderWay) co_return Asked::kHeld;
+    if (env_.now() >= asked + patience_ + kClosing) co_return Asked::kUnclear;
+    const Result<void> left = co_await left_.wait("the chief before to leave", env_.after(kLook));
+    if (!left && left.error().kind() != ErrorKind::kDeadlineExceeded) co_return left.error();
+  }
+  co_return Asked::kFree;
+}
+
+void ChiefSeat::take(uint64_t incarnation, const transport::Endpoint& peer) {
+  SHOAL_CHECK(!is_taken_from(incarnation));
+  holder_ =
+      Holder{.incarnation = incarnation, .peer = to_string(peer), .since = holder_ ? holder_->since : env_.wall_now()};
+}
+
+void ChiefSeat::leave() {
+  holder_.reset();
+  left_.notify_all();
+}
+
+Error ChiefSeat::refusal(Asked asked) const {
+  const std::string whose =
+      "another chief is connected" + (holder_ ? ", from " + holder_->peer + " since " + utc_text(holder_->since) : "");
+  if (asked == Asked::kUnclear) return unavailable(whose + "; whether it is still alive does not show yet");
+  return unavailable(whose + ", and alive; a job has one chief: end that one first, or give this job servers of its own");
+}
+
+}  // namespace shoal::cluster

@@ -1,0 +1,57 @@
+#include "server/session.h"
+
+#include "shoal/cluster/identity.h"
+
+namespace shoal::cluster {
+namespace {
+
+Error differs(std::string_view what, const std::string& how) {
+  return failed_precondition("different " + std::string(what) + ": " + how +
+                             "; give all tasks of a job the same program, flags and cluster");
+}
+
+std::string server_name(const TaskIdentity& own) { return "ps " + std::to_string(own.index); }
+
+/// What the hello says is the one ground of all rights here. A certificate proves it; without certificates it is believed.
+Result<void> check_identity(const Session& session) {
+  const std::optional<transport::PeerIdentity> proved = session.connection->identity();
+  if (!proved || *proved == transport::PeerIdentity{session.hello.role, session.hello.index}) return {};
+  return failed_precondition("the certificate is that of " + to_string(*proved) + ", and not of " + name_of(session.hello) +
+                             "; give each task its own (--tls-dir)");
+}
+
+}  // namespace
+
+std::string name_of(const transport::Hello& hello) { return hello.role + " " + std::to_string(hello.index); }
+
+int trainer_of(const transport::Hello& hello, const TaskIdentity& own) {
+  if (hello.role == kChiefRole || hello.role == kMasterRole) return hello.index >= 0 ? 0 : -1;
+  if (hello.role != kWorkerRole) return -1;
+  const std::optional<int32_t> position = position_in(own.sparse.workers, hello.index);
+  return position && *position <= kTaskIndexMax ? *position + 1 : -1;
+}
+
+Result<void> check_hello(const Session& session, const TaskIdentity& own) {
+  const transport::Hello& hello = session.hello;
+  SHOAL_TRY_VOID(check_identity(session));
+  if (hello.job != own.job) return differs("job", job_difference(hello.job, name_of(hello), own.job, server_name(own)));
+  if (hello.strategy != own.strategy) {
+    return differs("update strategy",
+                   name_of(hello) + " has " + hello.strategy + ", " + server_name(own) + " has " + own.strategy);
+  }
+  if (session.trainer >= 0) return {};
+  const bool trains = session.chief || hello.role == kWorkerRole;
+  if (!trains) return failed_precondition("a " + hello.role + " has no business with a parameter server");
+  return failed_precondition("there is no " + name_of(hello));
+}
+
+Result<void> check_model(const Session& session, const ServerState& state, const TaskIdentity& own) {
+  if (session.chief || state.phase() != Phase::kReady || session.hello.fingerprint == state.fingerprint()) return {};
+  const std::string whose = name_of(session.hello);
+  const std::string how = variables_difference(session.hello.variables, whose, state.spec(), server_name(own));
+  if (!how.empty()) return differs("model", how);
+  return differs("model", whose + " has the chief's variables, as far as " + server_name(own) +
+                              " holds them, but another graph (layers, loss, update rules or numbers in them)");
+}
+
+}  // namespace shoal::cluster

@@ -1,0 +1,38 @@
+#pragma once
+/// One connection to a parameter server, after its hello, and whether that hello may be let in.
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "server/incoming_push.h"
+#include "shoal/transport/transport.h"
+#include "state/server_state.h"
+
+namespace shoal::cluster {
+
+inline constexpr int32_t kTaskIndexMax = 65535;
+
+struct Session {
+  std::unique_ptr<transport::Connection> connection;
+  uint64_t number = 0;  // of the connection, in the order of acceptance
+  transport::Hello hello;
+  int trainer = -1;  // -1: no trainer of this job
+  bool chief = false;
+  bool replaced = false;  // its connection is being closed: a newer process has taken its task's place
+  std::optional<HeldState> held;
+  IncomingPush push;
+};
+
+/// "worker 3".
+std::string name_of(const transport::Hello& hello);
+
+/// The number of the trainer that says so; -1: no trainer of this job. `own`: the server.
+int trainer_of(const transport::Hello& hello, const TaskIdentity& own);
+
+/// FailedPrecondition: it is of another job, or not of a trainer, or not who its certificate says. `own`: the server.
+Result<void> check_hello(const Session& session, const TaskIdentity& own);
+/// FailedPrecondition: it has another model than the server. Asked at the hello and again with each pull: a worker may come
+/// before the chief has brought the model.
+Result<void> check_model(const Session& session, const ServerState& state, const TaskIdentity& own);
+
+}  // namespace shoal::cluster

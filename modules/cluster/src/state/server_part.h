@@ -1,0 +1,60 @@
+#pragma once
+/// One part of what a parameter server holds: its weights, as the message that travels, its slots, and what of a push is
+/// for it.
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "shoal/cluster/shard.h"
+#include "shoal/cluster/store.h"
+#include "shoal/transport/message.h"
+#include "state/row_history.h"
+
+namespace shoal::cluster {
+
+class ServerPart {
+ public:
+  ServerPart(ShardPart part, BufferPool& pool);
+  ServerPart(ServerPart&&) = default;  // a copy would point into the original
+
+  /// Begins with the starting values. Once, first.
+  Result<void> start();
+  /// For restores; until activate().
+  std::span<std::byte> mutable_arena(ArenaIndex arena);
+  void activate(uint64_t update_count);
+  /// What replies say about the newest version.
+  void set_global_step(uint64_t step) { transport::set_weights_version(weights_, counters().version, step); }
+
+  // A push is taken first, by all parts, and applied if it fits all.
+
+  /// InvalidArgument: it does not fit; the weights are as before.
+  Result<void> take(const transport::Chunk& chunk);
+  void forget_push() { gradient_ = {}; }
+  /// The push taken last, which is still there.
+  Result<void> apply(const transport::Chunk& chunk, std::span<const double> scalars);
+
+  const transport::Message& weights() const { return weights_; }
+  /// As ServerState::weights_as(), of this part.
+  transport::Message weights_as(transport::Encoding encoding, uint64_t has, uint64_t global_step);
+
+  uint64_t begin() const { return begin_; }
+  const ShardSpec& spec() const { return shard_.spec(); }
+  const ShardCounters& counters() const { return shard_.counters(); }
+  std::span<const Ref<Buffer>> slots() const { return shard_.slots(); }
+
+ private:
+  void expect_rows();
+  transport::Message rows_since(uint64_t version, uint64_t global_step);
+
+  const uint64_t begin_;
+  BufferPool& pool_;
+  Shard shard_;
+  transport::Message weights_;
+  std::map<transport::Encoding, transport::Message> encoded_;  // of the newest version; null body: not made yet
+  Ref<Buffer> gradient_;                                       // of the push taken, where it came encoded
+  std::vector<SegmentRows> segment_rows_;                      // of the push or the reply at hand, by segment
+  std::vector<const SegmentRows*> lazy_rows_;                  // the same; null: without lazy rows
+  RowHistory history_;
+};
+
+}  // namespace shoal::cluster

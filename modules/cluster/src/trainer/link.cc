@@ -1,0 +1,165 @@
+#include "trainer/link.h"
+
+#include <algorithm>
+
+namespace shoal::cluster {
+namespace {
+
+using transport::Message;
+using transport::MessageKind;
+
+constexpr auto kAttemptTimeout = std::chrono::seconds(5);
+constexpr auto kBackOffFirst = std::chrono::milliseconds(10);
+constexpr auto kBackOffMax = std::chrono::seconds(1);
+constexpr auto kNoteEvery = std::chrono::seconds(10);
+
+}  // namespace
+
+bool ServerLink::may_retry(const Error& error) const {
+  if (final_) return false;
+  return error.kind() == ErrorKind::kUnavailable || error.kind() == ErrorKind::kDeadlineExceeded;
+}
+
+/// A chief is answered when it shows whether the one before it lives, after three heartbeats at the latest.
+Duration ServerLink::hello_patience() const {
+  const bool leads = identity_.trainer_index == 0;
+  return kAttemptTimeout + (leads ? 3 * options_.heartbeat_interval : Duration{});
+}
+
+Task<Result<void>> ServerLink::connect(Deadline deadline, std::function<bool()> give_up) {
+  Duration back_off = kBackOffFirst;
+  SteadyTime next_note = env_.after(kNoteEvery);
+  for (;;) {
+    if (job_ended_) co_return cancelled();
+    Result<void> connected = co_await attempt(deadline);
+    if (connected) co_return connected;
+    if (!may_retry(connected.error())) co_return connected;
+    if (give_up) {
+      bool ended = false;
+      Work ask = [&give_up, &ended] { ended = give_up(); };
+      SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(ask)));
+      if (ended) co_return cancelled();
+    }
+    if (env_.after(back_off) >= deadline) {
+      co_return deadline_exceeded("waiting for parameter server " + to_string(server_) + ": " +
+                                  connected.error().message());
+    }
+    if (env_.now() >= next_note) {
+      env_.log().info("waiting for parameter server " + to_string(server_) + ": " + connected.error().message());
+      next_note = env_.after(kNoteEvery);
+    }
+    SHOAL_CO_TRY_VOID(co_await env_.sleep_for(back_off, env_.interrupted()));
+    back_off = std::min<Duration>(back_off * 2, kBackOffMax);
+  }
+}
+
+Task<Result<void>> ServerLink::attempt(Deadline deadline) {
+  SHOAL_CO_TRY(transport::Transport * transport, env_.transport(server_.scheme));
+  transport::LinkOptions options = options_;
+  options.receive_bytes_max = receive_limit_;
+  final_ = false;
+  const Deadline met_by = std::min(deadline, env_.after(kAttemptTimeout));
+  SHOAL_CO_TRY(connection_, co_await transport->connect(server_, std::move(options), met_by));
+  Result<void> introduced = co_await introduce(std::min(deadline, env_.after(hello_patience())));
+  if (introduced) co_return introduced;
+  close(introduced.error());
+  if (may_retry(introduced.error())) co_return introduced;
+  co_return std::move(introduced).error().with_context(to_string(server_));  // a refusal; who it is from, only we know
+}
+
+Task<Result<void>> ServerLink::introduce(Deadline deadline) {
+  transport::Hello hello{.job = identity_.job,
+                         .role = identity_.role,
+                         .index = identity_.index,
+                         .incarnation = identity_.incarnation,
+                         .strategy = identity_.strategy,
+                         .fingerprint = identity_.fingerprint,
+                         .numerics = identity_.numerics,
+                         .variables = identity_.variables,
+                         .weights = weights_};
+  Message message = transport::make_hello(env_.buffers(), hello);
+  message.head.sequence = next_sequence();
+  SHOAL_CO_TRY(const Message answer, co_await request(std::move(message), 0, deadline));
+  SHOAL_CO_TRY(const transport::Control control, transport::read_control(answer));
+  if (control.verb != "welcome") co_return data_loss("expected a welcome, got " + std::string(control.verb));
+  SHOAL_CO_TRY(welcome_, parse_welcome(control.text));
+  if (welcome_.phase == Phase::kFinished) job_end_ = welcome_.end;
+  server_incarnation_ = answer.head.incarnation;
+  co_return Result<void>{};
+}
+
+void ServerLink::set_receive_limit(uint64_t bytes) {
+  receive_limit_ = bytes;
+  if (connection_) connection_->set_receive_limit(bytes);
+}
+
+void ServerLink::close(Error reason) {
+  if (connection_) connection_->close(std::move(reason));
+  connection_.reset();
+}
+
+/// "finished", asked for or not, says how the job ended.
+void ServerLink::note_end(const Message& message) {
+  if (message.head.kind != MessageKind::kControl) return;
+  const auto control = transport::read_control(message);
+  if (!control || control->verb != "finished") return;
+  auto end = parse_job_end(control->text);
+  job_end_ = end ? std::move(end).value() : JobEnd{};
+}
+
+/// A server that leaves says so to whoever is connected, unasked.
+bool ServerLink::is_last_word(const Message& message) {
+  const bool leads = identity_.trainer_index == 0;  // decides itself when the job ends
+  if (leads || message.head.kind != MessageKind::kControl || message.head.reply_to != 0) return false;
+  const auto control = transport::read_control(message);
+  if (control && control->verb == "finished") job_ended_ = true;
+  if (job_ended_) note_end(message);
+  return job_ended_;
+}
+
+/// Every failure of a request ends the connection: the next attempt starts clean. What arrived before the end is looked
+/// at, since it may tell why.
+Task<Error> ServerLink::lost(Error error) {
+  constexpr int kUnreadMax = 64;
+  for (int i = 0; i < kUnreadMax && !job_ended_; ++i) {
+    auto unread = co_await connection_->receive(env_.now());
+    if (!unread || is_last_word(*unread)) break;
+  }
+  close(error);
+  if (job_ended_) co_return cancelled();
+  co_return error.kind() == ErrorKind::kDeadlineExceeded ? unavailable(error.message()) : std::move(error);
+}
+
+Task<Result<void>> ServerLink::send(Message message, uint64_t epoch, Deadline deadline) {
+  if (!connection_) co_return unavailable("not connected to " + to_string(server_));
+  message.head.epoch = epoch;
+  message.head.sender = identity_.global_id;
+  message.head.incarnation = identity_.incarnation;
+  Result<void> sent = co_await connection_->send(std::move(message), deadline);
+  if (!sent) co_return co_await lost(std::move(sent).error());
+  co_return sent;
+}
+
+Task<Result<Message>> ServerLink::receive(uint64_t reply_to, Deadline deadline) {
+  for (;;) {
+    if (!connection_) co_return unavailable("not connected to " + to_string(server_));
+    auto message = co_await connection_->receive(deadline);
+    if (!message) co_return co_await lost(std::move(message).error());
+    if (is_last_word(*message)) co_return co_await lost(cancelled());
+    if (message->head.reply_to != reply_to) continue;  // the answer to a request that was given up
+    if (message->head.kind == MessageKind::kError) {
+      final_ = (message->head.status & kStatusStateMask) == kStatusFinal;
+      co_return transport::read_error(*message);
+    }
+    note_end(*message);
+    co_return message;
+  }
+}
+
+Task<Result<Message>> ServerLink::request(Message message, uint64_t epoch, Deadline deadline) {
+  const uint64_t sequence = message.head.sequence;
+  SHOAL_CO_TRY_VOID(co_await send(std::move(message), epoch, deadline));
+  co_return co_await receive(sequence, deadline);
+}
+
+}  // namespace shoal::cluster

@@ -1,0 +1,87 @@
+#include "trainer/links.h"
+
+#include "shoal/cluster/cluster_spec.h"
+
+namespace shoal::cluster {
+
+using transport::Message;
+
+ServerLinks::ServerLinks(Environment& env, const RemoteStoreOptions& options) : env_(env), options_(options) {
+  transport::LinkOptions link = options_.link;
+  for (const transport::Endpoint& server : options_.servers) {
+    const int32_t index = index_at(options_.identity.sparse.servers, int32_t(links_.size()));
+    link.expected_peer = transport::PeerIdentity{.role = std::string(kPsRole), .index = index};
+    links_.push_back(std::make_unique<ServerLink>(env_, options_.identity, server, link, options_.compression.weights));
+  }
+}
+
+Task<Result<void>> ServerLinks::connect(Deadline deadline) {
+  for (auto& link : links_) {
+    if (link->connected()) continue;
+    std::function<bool()> give_up = options_.job_ended;
+    SHOAL_CO_TRY_VOID(co_await link->connect(deadline, std::move(give_up)));
+  }
+  co_return Result<void>{};
+}
+
+Task<Result<Message>> ServerLinks::request(size_t shard, Message message, Deadline deadline) {
+  message.head.sequence = links_[shard]->next_sequence();
+  auto answer = co_await links_[shard]->request(std::move(message), epoch_, deadline);
+  co_return noted(std::move(answer));
+}
+
+Task<Result<Message>> ServerLinks::control(size_t shard, std::string_view verb, std::string text, Deadline deadline) {
+  Message message = transport::make_control(env_.buffers(), verb, text);
+  co_return co_await request(shard, std::move(message), deadline);
+}
+
+Task<Result<void>> ServerLinks::tell_all(std::string_view verb, Deadline deadline) {
+  Result<void> outcome;
+  for (size_t i = 0; i < links_.size(); ++i) {
+    if (!links_[i]->connected()) continue;
+    auto told = co_await control(i, verb, {}, deadline);
+    if (!told && outcome) outcome = std::move(told).error();
+  }
+  co_return outcome;
+}
+
+Task<Result<ServerStatus>> ServerLinks::status(size_t shard, Deadline deadline) {
+  SHOAL_CO_TRY(const Message answer, co_await control(shard, "status", {}, deadline));
+  SHOAL_CO_TRY(const transport::Control text, transport::read_control(answer));
+  co_return parse_server_status(text.text);
+}
+
+Task<Result<Welcome>> ServerLinks::welcome(size_t shard, Deadline deadline) {
+  SHOAL_CO_TRY(const Message answer, co_await control(shard, "welcome", {}, deadline));
+  SHOAL_CO_TRY(const transport::Control text, transport::read_control(answer));
+  co_return parse_welcome(text.text);
+}
+
+Task<Result<void>> ServerLinks::finish(JobEnd end, Deadline deadline) {
+  TaskGroup group(env_);
+  for (size_t i = 0; i < links_.size(); ++i) group.spawn(finish_one(i, to_json(end), deadline));
+  co_return co_await group.join();
+}
+
+/// Over a new connection where there is none, or where it breaks before the answer.
+Task<Result<void>> ServerLinks::finish_one(size_t shard, std::string end, Deadline deadline) {
+  for (;;) {
+    if (!links_[shard]->connected()) {
+      std::function<bool()> give_up;
+      SHOAL_CO_TRY_VOID(co_await links_[shard]->connect(deadline, std::move(give_up)));
+      if (links_[shard]->welcome().phase == Phase::kFinished) co_return Result<void>{};
+    }
+    auto told = co_await control(shard, "finish", end, deadline);
+    if (told) co_return Result<void>{};
+    if (told.error().kind() != ErrorKind::kUnavailable) co_return std::move(told).error();
+  }
+}
+
+std::optional<JobEnd> ServerLinks::job_end() const {
+  for (const auto& link : links_) {
+    if (link->job_end()) return link->job_end();
+  }
+  return std::nullopt;
+}
+
+}  // namespace shoal::cluster

@@ -1,0 +1,69 @@
+#pragma once
+/// A trainer's lines to all servers of its job, in the epoch that it follows: control messages to one or to all of them.
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shoal/cluster/remote_store.h"
+#include "trainer/link.h"
+
+namespace shoal::cluster {
+
+/// How long one answer of a server is waited for.
+inline constexpr auto kRequestTimeout = std::chrono::seconds(60);
+
+class ServerLinks {
+ public:
+  /// One per server of `options`, which outlives them.
+  ServerLinks(Environment& env, const RemoteStoreOptions& options);
+
+  size_t size() const { return links_.size(); }
+  ServerLink& operator[](size_t shard) { return *links_[shard]; }
+  const ServerLink& operator[](size_t shard) const { return *links_[shard]; }
+
+  /// In which encoding servers shall send weights. Before connect().
+  void ask_for(transport::Encoding weights) {
+    for (auto& link : links_) link->ask_for(weights);
+  }
+  /// Of the servers' state; every message says it. 0: not known yet.
+  uint64_t epoch() const { return epoch_; }
+  void set_epoch(uint64_t epoch) { epoch_ = epoch; }
+
+  /// Whether a server was lost since the last clear_lost(). Every failure of a server passes noted().
+  bool lost() const { return lost_; }
+  void clear_lost() { lost_ = false; }
+  template <class T>
+  Result<T> noted(Result<T> result) {
+    if (!result && result.error().kind() == ErrorKind::kUnavailable) lost_ = true;
+    return result;
+  }
+
+  /// Reaches those that are not connected.
+  Task<Result<void>> connect(Deadline deadline);
+  /// Sends `message` under a number of its own and waits for the answer.
+  Task<Result<transport::Message>> request(size_t shard, transport::Message message, Deadline deadline);
+  Task<Result<transport::Message>> control(size_t shard, std::string_view verb, std::string text, Deadline deadline);
+  /// One after another, all that are connected; the first error.
+  Task<Result<void>> tell_all(std::string_view verb, Deadline deadline);
+
+  Task<Result<ServerStatus>> status(size_t shard, Deadline deadline);
+  /// As it is now: the hello may have come before the chief restored the server, or many steps ago.
+  Task<Result<Welcome>> welcome(size_t shard, Deadline deadline);
+  /// All at once: a server that is gone keeps no other waiting.
+  Task<Result<void>> finish(JobEnd end, Deadline deadline);
+  std::optional<JobEnd> job_end() const;
+
+ private:
+  Task<Result<void>> finish_one(size_t shard, std::string end, Deadline deadline);
+
+  Environment& env_;
+  const RemoteStoreOptions& options_;
+  std::vector<std::unique_ptr<ServerLink>> links_;
+  uint64_t epoch_ = 0;
+  bool lost_ = false;
+};
+
+}  // namespace shoal::cluster

@@ -1,0 +1,218 @@
+#include "shoal/cluster/local_store.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "state/row_codec.h"
+#include "state/row_sums.h"
+
+namespace shoal::cluster {
+namespace {
+
+/// The weights and slots as they were: references, so the shard copies on its next update what is still held.
+class LocalSnapshot final : public Snapshot {
+ public:
+  LocalSnapshot(StateInfo info, ShardPlan plan, std::vector<Ref<const Buffer>> arenas)
+      : info_(std::move(info)), plan_(std::move(plan)), arenas_(std::move(arenas)) {}
+  const StateInfo& info() const override { return info_; }
+  const ShardPlan& plan() const override { return plan_; }
+  Task<Result<Part>> read(int shard, ArenaIndex arena, uint64_t offset, uint64_t bytes) override {
+    SHOAL_CHECK(shard == 0 && size_t(arena) < arenas_.size());
+    const Ref<const Buffer>& held = arenas_[size_t(arena)];
+    SHOAL_CHECK(offset <= held->size() && bytes <= held->size() - offset);
+    co_return Part{held->bytes().subspan(offset, bytes), held};
+  }
+  Task<Result<void>> release() override {
+    arenas_.clear();
+    co_return Result<void>{};
+  }
+
+ private:
+  StateInfo info_;
+  ShardPlan plan_;
+  std::vector<Ref<const Buffer>> arenas_;
+};
+
+class LocalStore final : public Store, private backends::UpdateApplier {
+ public:
+  LocalStore(Environment& env, ShardPlan plan, LocalStoreOptions options)
+      : env_(env),
+        options_(options),
+        plan_(std::move(plan)),
+        shard_(plan_.shards.at(0), env.buffers()),
+        weights_(env.buffers().get(plan_.shards[0].arena_bytes)),
+        updates_(env.buffers().get(plan_.shards[0].arena_bytes)) {}
+
+  Task<Result<Ready>> prepare(RestoreSource* restore, Deadline) override {
+    Result<void> done;
+    Work work = [this, restore, &done] { done = restore ? load(*restore) : shard_.initialise(weights_->bytes()); };
+    SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(work)));
+    SHOAL_CO_TRY_VOID(std::move(done));
+    applying_ = false;
+    next_ = {};
+    ++epoch_;
+    Ready ready{.global_step = global_step_, .epoch = epoch_};
+    if (restore) {
+      const auto& positions = restore->info().positions;
+      if (auto found = positions.find(0); found != positions.end()) ready.position = found->second;
+    }
+    co_return ready;
+  }
+
+  Task<Result<Ready>> attach(Deadline deadline) override { return prepare(nullptr, deadline); }
+
+  Result<void> bind(const std::vector<std::string>& variables, const std::vector<std::string>& updates,
+                    const std::vector<std::string>& by_rows) override {
+    SHOAL_TRY_VOID(bind_rows(by_rows));
+    SHOAL_TRY_VOID(bindings_.bind(plan_, variables, updates));
+    update_segments_.clear();
+    for (const std::string& name : updates) {
+      const auto& segments = shard_.spec().segments;
+      const auto is_named = [&name](const Segment& segment) { return segment.variable.name == name; };
+      update_segments_.push_back(&*std::find_if(segments.begin(), segments.end(), is_named));  // bind() found it
+    }
+    return {};
+  }
+
+  Task<Result<Step>> begin(StopToken) override {
+    if (applying_) co_return torn();
+    bindings_.set_weights(0, weights_->data());
+    bindings_.set_updates(0, updates_->data());
+    co_return Step{.global_step = global_step_,
+                   .weights = {epoch_, shard_.counters().version + 1},
+                   .variables = bindings_.variables(),
+                   .updates = bindings_.updates()};
+  }
+
+  Result<void> start(Step&, uint64_t, std::string_view) override { return {}; }
+
+  backends::UpdateApplier* apply_during_run(std::span<const double> scalars) override {
+    SHOAL_CHECK(!applying_ && scalars.size() == size_t(shard_.spec().scalar_count));
+    scalars_.assign(scalars.begin(), scalars.end());
+    if (!weights_->unique()) next_ = env_.buffers().get(weights_->size());  // a snapshot holds the old version
+    shard_.begin_update();
+    applying_ = true;
+    return this;
+  }
+
+  Result<void> add_rows(Step&, std::span<const RowGradients> gradients) override {
+    SHOAL_TRY_VOID(sum_rows(gradients, row_sums_));
+    for (size_t i = 0; i < rows_.size(); ++i) take_rows(*summed_[i], row_sums_[i], rows_[i]);
+    return {};
+  }
+
+  Task<Result<Outcome>> commit(Step, std::span<const double> scalars) override {
+    Result<void> done;
+    Work work = [this, scalars, &done] { done = applying_ ? finish() : apply_all(scalars); };
+    SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(work)));
+    SHOAL_CO_TRY_VOID(std::move(done));
+    co_return Outcome{.global_step = global_step_ += options_.advances_global_step};
+  }
+
+  bool wants_positions() const override { return false; }
+
+  Task<Result<std::unique_ptr<Snapshot>>> snapshot(std::string own_position) override {
+    if (applying_) co_return torn();
+    StateInfo info{.global_step = global_step_, .shards = {shard_.counters()}, .positions = {}};
+    if (!own_position.empty()) info.positions.emplace(0, std::move(own_position));
+    std::vector<Ref<const Buffer>> arenas{weights_};
+    for (const Ref<Buffer>& slot : shard_.slots()) arenas.push_back(slot);
+    co_return std::unique_ptr<Snapshot>(new LocalSnapshot(std::move(info), plan_, std::move(arenas)));
+  }
+
+  bool lost() const override { return false; }
+  Task<Result<uint64_t>> global_step() override { co_return global_step_; }
+  const ShardPlan& plan() const override { return plan_; }
+
+ private:
+  Result<void> bind_rows(const std::vector<std::string>& by_rows) {
+    const std::vector<Segment>& segments = shard_.spec().segments;
+    row_sums_.clear();
+    summed_.clear();
+    rows_.assign(by_rows.size(), {});  // the addresses stay
+    rows_of_segment_.assign(segments.size(), nullptr);
+    for (const std::string& name : by_rows) {
+      const auto at = std::find_if(segments.begin(), segments.end(),
+                                   [&name](const Segment& segment) { return segment.variable.name == name; });
+      SHOAL_TRY(RowSums sums, RowSums::make(at == segments.end() ? nullptr : &at->variable, name));
+      row_sums_.push_back(std::move(sums));
+      summed_.push_back(&*at);
+      rows_of_segment_[size_t(at - segments.begin())] = &rows_[summed_.size() - 1];
+    }
+    return {};
+  }
+
+  Result<void> load(RestoreSource& source) {
+    SHOAL_TRY_VOID(shard_.initialise(weights_->bytes()));
+    for (const Segment& segment : shard_.spec().segments) {
+      SHOAL_TRY_VOID(source.read(segment, 0, weights_->bytes().subspan(segment.offset, segment.bytes)));
+      for (int slot = 0; slot < nn::slot_count(segment.variable.rule); ++slot) {
+        SHOAL_TRY_VOID(source.read(segment, 1 + slot, shard_.mutable_slot(slot).subspan(segment.offset, segment.bytes)));
+      }
+    }
+    global_step_ = source.info().global_step;
+    uint64_t update_count = 0;  // of several shards, as servers had them: the furthest counts
+    for (const ShardCounters& counters : source.info().shards) update_count = std::max(update_count, counters.update_count);
+    shard_.set_counters({0, update_count});
+    return {};
+  }
+
+  static Error torn() {
+    return failed_precondition("a step failed while it changed the weights; they are usable again after a restore");
+  }
+
+  Result<void> apply_all(std::span<const double> scalars) {
+    const std::span<const std::byte> pushes[] = {updates_->bytes()};
+    if (weights_->unique()) return shard_.apply(weights_->bytes(), weights_->bytes(), pushes, scalars, rows_of_segment_);
+    Ref<Buffer> next = env_.buffers().get(weights_->size());  // a snapshot holds the old version
+    SHOAL_TRY_VOID(shard_.apply(weights_->bytes(), next->bytes(), pushes, scalars, rows_of_segment_));
+    weights_ = std::move(next);
+    return {};
+  }
+
+  // While a program runs.
+  bool by_rows(size_t index) const override { return !nn::needs_whole_variable(update_segments_[index]->variable.rule); }
+  void apply(size_t index, int64_t row_begin, int64_t row_end, const std::byte* rows) override {
+    const Segment& segment = *update_segments_[index];
+    const int64_t row_count = segment.row_end - segment.row_begin;
+    const int64_t row_elements = row_count == 0 ? 0 : segment.elements() / row_count;
+    shard_.update_part(segment, row_begin * row_elements, (row_end - row_begin) * row_elements, weights_->bytes(),
+                       (next_ ? next_ : weights_)->bytes(), reinterpret_cast<const float*>(rows), scalars_);
+  }
+
+  Result<void> finish() {
+    shard_.finish_update(weights_->bytes(), (next_ ? next_ : weights_)->bytes(), scalars_, rows_of_segment_);
+    if (next_) weights_ = std::move(next_);
+    applying_ = false;
+    return {};
+  }
+
+  Environment& env_;
+  const LocalStoreOptions options_;
+  ShardPlan plan_;
+  Shard shard_;
+  Ref<Buffer> weights_;
+  Ref<Buffer> updates_;
+  Bindings bindings_;
+  // By bind()'s by_rows.
+  std::vector<RowSums> row_sums_;
+  std::vector<const Segment*> summed_;
+  std::vector<SegmentRows> rows_;
+  std::vector<const SegmentRows*> rows_of_segment_;  // the last; null where updates come whole
+  uint64_t global_step_ = 0;
+  uint64_t epoch_ = 0;
+  // Of a step whose updates are applied while its program runs.
+  std::vector<const Segment*> update_segments_;  // by update
+  std::vector<double> scalars_;
+  Ref<Buffer> next_;       // null: in place
+  bool applying_ = false;  // from apply_during_run() until the step has succeeded
+};
+
+}  // namespace
+
+std::unique_ptr<Store> make_local_store(Environment& env, ShardPlan plan, LocalStoreOptions options) {
+  SHOAL_CHECK(plan.shards.size() == 1);
+  return std::make_unique<LocalStore>(env, std::move(plan), options);
+}
+
+}  // namespace shoal::cluster

@@ -1,0 +1,516 @@
+#include "shoal/cluster/remote_store.h"
+
+#include <algorithm>
+
+#include "trainer/links.h"
+#include "trainer/remote_snapshot.h"
+#include "trainer/residual_exchange.h"
+#include "trainer/row_push.h"
+#include "trainer/server_traffic.h"
+
+namespace shoal::cluster {
+namespace {
+
+using transport::Message;
+using transport::MessageKind;
+
+constexpr auto kNoteEvery = std::chrono::seconds(10);
+constexpr auto kAttachPause = std::chrono::milliseconds(20);
+constexpr uint64_t kMessageOverhead = uint64_t(1) << 20;
+
+class RemoteStoreImpl final : public RemoteStore {
+ public:
+  RemoteStoreImpl(Environment& env, ShardPlan plan, RemoteStoreOptions options)
+      : env_(env),
+        plan_(std::move(plan)),
+        options_(std::move(options)),
+        servers_(env_, options_),
+        residuals_(env_, options_, servers_, traffic_) {
+    SHOAL_CHECK(plan_.shards.size() == servers_.size());
+    traffic_.reserve(servers_.size());
+    for (size_t i = 0; i < servers_.size(); ++i) {
+      traffic_.emplace_back(env_.buffers(), plan_.shards[i], options_.compression, parts_.shards.size());
+      uint64_t largest = kSnapshotPartBytes;
+      for (const ShardTraffic& part : traffic_[i].parts()) {
+        parts_.shards.push_back(part.spec());
+        largest = std::max(largest, part.spec().arena_bytes);
+      }
+      servers_[i].set_receive_limit(largest + kMessageOverhead);
+    }
+    incarnations_.resize(servers_.size());
+  }
+
+  Task<Result<Ready>> prepare(RestoreSource* restore, Deadline deadline) override;
+  Task<Result<Ready>> attach(Deadline deadline) override;
+  Result<void> bind(const std::vector<std::string>& variables, const std::vector<std::string>& updates,
+                    const std::vector<std::string>& by_rows) override;
+  Task<Result<Step>> begin(StopToken stop) override;
+  Result<void> start(Step& step, uint64_t ordinal, std::string_view position) override;
+  Result<void> add_rows(Step&, std::span<const RowGradients> gradients) override {
+    return by_rows_ ? row_push_.sum(gradients) : row_push_.write(gradients);
+  }
+  Task<Result<Outcome>> commit(Step step, std::span<const double> scalars) override;
+  bool wants_positions() const override { return true; }
+  Task<Result<std::unique_ptr<Snapshot>>> snapshot(std::string own_position) override;
+  bool lost() const override { return servers_.lost(); }
+  Task<Result<uint64_t>> global_step() override;
+  const ShardPlan& plan() const override { return plan_; }
+
+  Task<Result<void>> connect(Deadline deadline) override { return servers_.connect(deadline); }
+  Task<Result<void>> leave(Deadline deadline) override;
+  Task<Result<void>> request_stop(Deadline deadline) override { return servers_.tell_all("stop", deadline); }
+  Task<Result<void>> seal(Deadline deadline) override { return servers_.tell_all("seal", deadline); }
+  Task<Result<ServerStatus>> status(Deadline deadline) override { return servers_.status(0, deadline); }
+  Task<Result<void>> finish(JobEnd end, Deadline deadline) override { return servers_.finish(std::move(end), deadline); }
+  std::optional<JobEnd> job_end() const override { return servers_.job_end(); }
+
+ private:
+  Task<Result<Ready>> attach_once(Deadline deadline);
+  Task<bool> asks_job_ended();
+  bool still_held(const std::vector<ServerStatus>& statuses, const RestoreSource* restore) const;
+  Task<Result<void>> load_shard(size_t shard, RestoreSource* restore, Deadline deadline);
+  Task<Result<void>> restore_arena(size_t shard, ArenaIndex arena, RestoreSource& restore, Deadline deadline);
+  Task<Result<void>> activate(RestoreSource* restore, Deadline deadline);
+  Task<Result<StateInfo>> hold();
+  Task<Result<void>> pull(size_t shard, Deadline deadline);
+  Task<Result<void>> pull_once(size_t shard, Deadline deadline);
+  Task<Result<void>> deliver(size_t shard);
+  Task<Result<void>> deliver_once(size_t shard);
+  Task<Result<void>> send_push(size_t shard);
+  Task<Result<void>> accept_weights(size_t shard, Message first);
+  Task<Result<void>> accept_part(size_t shard, size_t part, Message message);
+  Task<Result<void>> take(ShardTraffic& traffic, Message message);
+  Task<Result<void>> finish_pushes(std::span<const double> scalars);
+  /// Whether what travels is not what kernels read and write.
+  bool recodes() const { return by_rows_ || options_.compression.any(); }
+  void log_traffic();
+  bool all_lazy_rows_bound() const;
+  bool servers_share_memory() const;
+
+  Environment& env_;
+  ShardPlan plan_;
+  ShardPlan parts_;  // all parts of all its shards, as shards: what bindings know
+  RemoteStoreOptions options_;
+  ServerLinks servers_;
+  Bindings bindings_;
+  RowPush row_push_;
+  bool by_rows_ = false;                // segments with lazy rows travel as rows
+  std::vector<ServerTraffic> traffic_;  // no weights: to be pulled
+  ResidualExchange residuals_;
+  std::vector<uint64_t> incarnations_;  // of the servers whose state we follow
+  uint64_t global_step_ = 0;
+  bool stop_ = false;
+  uint64_t step_ordinal_ = 0;  // of the batch of the present step
+};
+
+bool RemoteStoreImpl::still_held(const std::vector<ServerStatus>& statuses, const RestoreSource* restore) const {
+  for (size_t i = 0; i < statuses.size(); ++i) {
+    if (statuses[i].phase != Phase::kReady || statuses[i].epoch != statuses[0].epoch ||
+        statuses[i].spec_hash != spec_hash(plan_.shards[i]) || statuses[i].fingerprint != options_.identity.fingerprint) {
+      return false;
+    }
+  }
+  return !restore || statuses[0].global_step >= restore->info().global_step;
+}
+
+Task<Result<Ready>> RemoteStoreImpl::prepare(RestoreSource* restore, Deadline deadline) {
+  servers_.clear_lost();
+  SHOAL_CO_TRY_VOID(co_await servers_.connect(deadline));
+  std::vector<ServerStatus> statuses;
+  uint64_t newest = servers_.epoch();
+  for (size_t i = 0; i < servers_.size(); ++i) {
+    SHOAL_CO_TRY(ServerStatus status, co_await servers_.status(i, deadline));
+    newest = std::max(newest, status.epoch);
+    statuses.push_back(std::move(status));
+  }
+  Ready ready;
+  ready.attached = still_held(statuses, restore);
+  if (ready.attached) env_.sometimes("chief.servers_hold_the_model");
+  if (!ready.attached && newest != 0) env_.sometimes("chief.restores_again");
+  servers_.set_epoch(ready.attached ? statuses[0].epoch : next_epoch(newest, options_.identity.incarnation));
+  stop_ = false;
+  for (ServerTraffic& traffic : traffic_) traffic.restart();
+  if (!ready.attached) {
+    for (size_t i = 0; i < servers_.size(); ++i) SHOAL_CO_TRY_VOID(co_await load_shard(i, restore, deadline));
+    SHOAL_CO_TRY_VOID(co_await activate(restore, deadline));
+  }
+  for (size_t i = 0; i < servers_.size(); ++i) SHOAL_CO_TRY_VOID(co_await pull(i, deadline));
+  SHOAL_CO_TRY_VOID(co_await residuals_.fetch());
+  ready.epoch = servers_.epoch();
+  ready.global_step = global_step_;
+  ready.stop = stop_;
+  if (ready.attached) {
+    SHOAL_CO_TRY(Welcome welcome, co_await servers_.welcome(0, deadline));
+    if (!welcome.position.empty()) ready.position = std::move(welcome.position);
+  } else if (restore) {
+    const auto& positions = restore->info().positions;
+    if (auto found = positions.find(0); found != positions.end()) ready.position = found->second;
+  }
+  co_return ready;
+}
+
+Task<Result<void>> RemoteStoreImpl::load_shard(size_t shard, RestoreSource* restore, Deadline deadline) {
+  const Prepare prepare{servers_.epoch(), options_.identity.fingerprint, plan_.shards[shard]};
+  SHOAL_CO_TRY_VOID((co_await servers_.control(shard, "prepare", to_json(prepare), deadline)));
+  if (!restore) co_return Result<void>{};
+  for (ArenaIndex arena = 0; arena <= plan_.shards[shard].slot_count; ++arena) {
+    SHOAL_CO_TRY_VOID(co_await restore_arena(shard, arena, *restore, deadline));
+  }
+  for (const int trainer : restore->info().residuals) {  // trainers fetch them, the chief too
+    if (!residuals_.on()) break;
+    SHOAL_CO_TRY_VOID(co_await restore_arena(shard, residual_arena(trainer), *restore, deadline));
+  }
+  co_return Result<void>{};
+}
+
+/// Segment by segment, in parts, so that memory stays bounded by one part.
+Task<Result<void>> RemoteStoreImpl::restore_arena(size_t shard, ArenaIndex arena, RestoreSource& restore, Deadline deadline) {
+  const std::string name = arena_name(arena);
+  for (const Segment& segment : plan_.shards[shard].segments) {
+    if (residual_trainer(arena) < 0 && arena > nn::slot_count(segment.variable.rule)) continue;
+    Ref<Buffer> buffer = env_.buffers().get(segment.bytes);
+    Result<void> read;
+    Work work = [&] { read = restore.read(segment, arena, buffer->bytes()); };
+    SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(work)));
+    SHOAL_CO_TRY_VOID(std::move(read));
+    for (uint64_t done = 0; done < segment.bytes; done += kSnapshotPartBytes) {
+      const transport::SnapshotPart part{
+          .name = name,
+          .offset = segment.offset + done,
+          .total_bytes = plan_.shards[shard].arena_bytes,
+          .payload = buffer->bytes().subspan(done, std::min(kSnapshotPartBytes, segment.bytes - done))};
+      Message message = transport::make_snapshot_part(env_.buffers(), part);
+      SHOAL_CO_TRY_VOID((co_await servers_.request(shard, std::move(message), deadline)));
+    }
+  }
+  co_return Result<void>{};
+}
+
+/// Shard 0 last: trainers wait for it, and find the others ready.
+Task<Result<void>> RemoteStoreImpl::activate(RestoreSource* restore, Deadline deadline) {
+  for (size_t i = servers_.size(); i-- > 0;) {
+    StateText state{.epoch = servers_.epoch(), .global_step = 0, .counters = {}, .positions = {}};
+    if (restore) {
+      const StateInfo& info = restore->info();
+      state.global_step = info.global_step;
+      for (size_t j = 0; j < info.shards.size(); ++j) {  // another number of shards than then: the furthest counts
+        if (info.shards.size() == servers_.size() && j != i) continue;
+        state.counters.update_count = std::max(state.counters.update_count, info.shards[j].update_count);
+      }
+      if (i == 0) state.positions = info.positions;
+    }
+    SHOAL_CO_TRY_VOID((co_await servers_.control(i, "ready", to_json(state), deadline)));
+  }
+  co_return Result<void>{};
+}
+
+Task<Result<Ready>> RemoteStoreImpl::attach(Deadline deadline) {
+  SteadyTime note = env_.after(kNoteEvery);
+  for (;;) {
+    SHOAL_CO_TRY_VOID(co_await servers_.connect(deadline));
+    auto ready = co_await attach_once(deadline);
+    if (ready || ready.error().kind() != ErrorKind::kUnavailable) co_return ready;
+    const bool ended = co_await asks_job_ended();
+    if (ended || env_.interrupted().stop_requested()) co_return cancelled();
+    if (env_.now() >= deadline) {
+      co_return deadline_exceeded("waiting for the chief to make the model ready: " + ready.error().message());
+    }
+    if (env_.now() >= note) {
+      env_.log().info("waiting for the chief to make the model ready: " + ready.error().message());
+      note = env_.after(kNoteEvery);
+    }
+    SHOAL_CO_TRY_VOID(co_await env_.sleep_for(kAttachPause, env_.interrupted()));
+  }
+}
+
+/// The same epoch from every server, or Unavailable: while the chief restores them one after another, some may still be in
+/// the epoch before.
+Task<Result<Ready>> RemoteStoreImpl::attach_once(Deadline deadline) {
+  servers_.set_epoch(0);
+  stop_ = false;
+  servers_.clear_lost();
+  for (ServerTraffic& traffic : traffic_) traffic.restart();
+  for (size_t i = 0; i < servers_.size(); ++i) {
+    SHOAL_CO_TRY_VOID(co_await pull(i, std::min(deadline, env_.after(kRequestTimeout))));
+  }
+  SHOAL_CO_TRY(Welcome welcome, co_await servers_.welcome(0, env_.after(kRequestTimeout)));
+  if (welcome.epoch != servers_.epoch() || welcome.phase != Phase::kReady)
+    co_return unavailable("the servers are being restored");
+  Ready ready{.global_step = global_step_, .epoch = servers_.epoch(), .attached = true, .position = {}, .stop = stop_};
+  if (!welcome.position.empty()) ready.position = std::move(welcome.position);
+  SHOAL_CO_TRY_VOID(co_await residuals_.fetch());
+  co_return ready;
+}
+
+Task<bool> RemoteStoreImpl::asks_job_ended() {
+  if (!options_.job_ended) co_return false;
+  bool ended = false;
+  Work ask = [this, &ended] { ended = options_.job_ended(); };
+  Result<void> asked = co_await env_.offload(std::move(ask));
+  co_return asked && ended;
+}
+
+/// Unavailable "not ready" while the chief is not through; learns the epoch from the first server.
+Task<Result<void>> RemoteStoreImpl::pull(size_t shard, Deadline deadline) {
+  auto pulled = co_await pull_once(shard, deadline);
+  co_return servers_.noted(std::move(pulled));
+}
+
+Task<Result<void>> RemoteStoreImpl::pull_once(size_t shard, Deadline deadline) {
+  Message message;
+  message.head.kind = MessageKind::kPull;
+  SHOAL_CO_TRY(Message answer, co_await servers_.request(shard, std::move(message), deadline));
+  if (answer.head.kind == MessageKind::kWeights) co_return co_await accept_weights(shard, std::move(answer));
+  SHOAL_CO_TRY(const transport::Control text, transport::read_control(answer));
+  if (text.verb == "finished") stop_ = true;
+  co_return text.verb == "finished" ? cancelled() : unavailable("the model is not ready");
+}
+
+/// One message for each part of the shard, all with the number of the request, `first` first.
+Task<Result<void>> RemoteStoreImpl::accept_weights(size_t shard, Message first) {
+  const uint64_t request = first.head.reply_to;
+  SHOAL_CO_TRY_VOID(co_await accept_part(shard, 0, std::move(first)));
+  for (size_t part = 1; part < traffic_[shard].parts().size(); ++part) {
+    SHOAL_CO_TRY(Message message, co_await servers_[shard].receive(request, env_.after(kRequestTimeout)));
+    SHOAL_CO_TRY_VOID(co_await accept_part(shard, part, std::move(message)));
+  }
+  co_return Result<void>{};
+}
+
+Task<Result<void>> RemoteStoreImpl::accept_part(size_t shard, size_t part, Message message) {
+  const transport::MessageHead head = message.head;
+  ShardTraffic& traffic = traffic_[shard].parts()[part];
+  Result<void> taken = co_await take(traffic, std::move(message));
+  if (!taken) co_return std::move(taken).error().with_context(to_string(servers_[shard].server()));
+  if (servers_.epoch() == 0) servers_.set_epoch(head.epoch);
+  if (head.epoch != servers_.epoch()) {
+    env_.sometimes("trainer.weights_of_another_epoch");
+    traffic.drop_weights();
+    co_return unavailable("the servers are being restored");
+  }
+  incarnations_[shard] = head.incarnation;
+  if (shard == 0 && part == 0) global_step_ = head.global_step;
+  if (head.status & kStatusStopBit) stop_ = true;
+  residuals_.note(shard, head.status);
+  co_return Result<void>{};
+}
+
+Task<Result<void>> RemoteStoreImpl::take(ShardTraffic& traffic, Message message) {
+  if (!recodes()) co_return traffic.take(std::move(message));
+  Result<void> taken;
+  Work work = [&traffic, &message, &taken] { taken = traffic.take(std::move(message)); };
+  SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(work)));
+  co_return taken;
+}
+
+Task<Result<Step>> RemoteStoreImpl::begin(StopToken stop) {
+  if (stop.stop_requested()) co_return cancelled();
+  backends::VersionId version{servers_.epoch(), 0};
+  for (size_t i = 0; i < servers_.size(); ++i) {
+    if (!traffic_[i].has_weights()) SHOAL_CO_TRY_VOID(co_await pull(i, env_.after(kRequestTimeout)));
+    version.version += traffic_[i].version();
+    for (size_t part = 0; part < traffic_[i].parts().size(); ++part) {
+      bindings_.set_weights(traffic_[i].number(part), traffic_[i].parts()[part].weights());
+    }
+  }
+  co_return Step{.global_step = global_step_, .weights = version, .variables = bindings_.variables(), .updates = {}};
+}
+
+Result<void> RemoteStoreImpl::start(Step& step, uint64_t ordinal, std::string_view position) {
+  step_ordinal_ = ordinal;
+  for (size_t i = 0; i < servers_.size(); ++i) {
+    const transport::Chunk fields{
+        .base_step = step.global_step, .ordinal = ordinal, .position = i == 0 ? position : std::string_view()};
+    for (size_t part = 0; part < traffic_[i].parts().size(); ++part) {
+      std::byte* const arena = traffic_[i].parts()[part].begin_push(fields).data();
+      bindings_.set_updates(traffic_[i].number(part), arena);
+      row_push_.set_updates(traffic_[i].number(part), arena);
+    }
+  }
+  step.updates = bindings_.updates();
+  return {};
+}
+
+Result<void> RemoteStoreImpl::bind(const std::vector<std::string>& variables, const std::vector<std::string>& updates,
+                                   const std::vector<std::string>& by_rows) {
+  SHOAL_TRY_VOID(row_push_.bind(parts_, by_rows));
+  SHOAL_TRY_VOID(bindings_.bind(parts_, variables, updates));
+  by_rows_ = !by_rows.empty() && all_lazy_rows_bound() && !options_.compression.any() &&
+             options_.by_rows.value_or(!servers_share_memory());
+  if (by_rows_) {
+    servers_.ask_for(transport::Encoding::kSparseRows);
+    for (ServerTraffic& traffic : traffic_) {
+      for (ShardTraffic& part : traffic.parts()) part.go_by_rows();
+    }
+  }
+  return {};
+}
+
+bool RemoteStoreImpl::all_lazy_rows_bound() const {
+  for (const ShardSpec& shard : plan_.shards) {
+    for (const Segment& segment : shard.segments) {
+      if (segment.variable.lazy_rows && !row_push_.sums_of(segment.variable.name)) return false;
+    }
+  }
+  return true;
+}
+
+/// Then whole arenas cost nothing to send.
+bool RemoteStoreImpl::servers_share_memory() const {
+  const std::string& scheme = options_.servers.front().scheme;
+  return scheme == "inproc" || scheme == "shm";
+}
+
+Task<Result<Outcome>> RemoteStoreImpl::commit(Step, std::span<const double> scalars) {
+  SHOAL_CO_TRY_VOID(co_await finish_pushes(scalars));
+  const uint64_t epoch = servers_.epoch();
+  for (size_t i = 0; i < servers_.size(); ++i) {
+    traffic_[i].drop_weights();
+    const uint64_t sequence = servers_[i].next_sequence();
+    for (ShardTraffic& part : traffic_[i].parts()) part.push().head.sequence = sequence;
+    Result<void> sent = co_await send_push(i);
+    static_cast<void>(sent);  // a lost connection shows below, where the push is delivered again
+  }
+  Result<void> outcome;
+  for (size_t i = 0; i < servers_.size(); ++i) {
+    Result<void> delivered = co_await deliver(i);
+    if (!delivered && outcome) outcome = std::move(delivered);
+    for (ShardTraffic& part : traffic_[i].parts()) part.end_push();
+  }
+  SHOAL_CO_TRY_VOID(std::move(outcome));
+  if (options_.witness) {
+    options_.witness->counted({.epoch = epoch,
+                               .trainer = options_.identity.trainer_index,
+                               .process = options_.identity.incarnation,
+                               .ordinal = step_ordinal_,
+                               .global_step = global_step_});
+  }
+  SHOAL_CO_TRY_VOID(co_await residuals_.hand_in_asked());
+  co_return Outcome{.global_step = global_step_, .applied = true, .stop = stop_};
+}
+
+Task<Result<void>> RemoteStoreImpl::finish_pushes(std::span<const double> scalars) {
+  Work work = [this, scalars] {
+    for (ServerTraffic& traffic : traffic_) {
+      for (ShardTraffic& part : traffic.parts()) part.finish_push(scalars, row_push_);
+    }
+  };
+  if (recodes()) co_return co_await env_.offload(std::move(work));
+  work();
+  co_return Result<void>{};
+}
+
+/// All its chunks, under one number.
+Task<Result<void>> RemoteStoreImpl::send_push(size_t shard) {
+  for (ShardTraffic& part : traffic_[shard].parts()) {
+    Message message = part.push();
+    SHOAL_CO_TRY_VOID((co_await servers_[shard].send(std::move(message), servers_.epoch(), env_.after(kRequestTimeout))));
+  }
+  co_return Result<void>{};
+}
+
+/// The reply to a push; over a new connection, and with the push sent again under its number, if the old one broke.
+Task<Result<void>> RemoteStoreImpl::deliver(size_t shard) {
+  auto delivered = co_await deliver_once(shard);
+  co_return servers_.noted(std::move(delivered));
+}
+
+Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard) {
+  const Deadline deadline = env_.after(options_.ready_timeout);
+  ServerLink& link = servers_[shard];
+  const uint64_t sequence = traffic_[shard].parts().front().push().head.sequence;
+  for (;;) {
+    if (!link.connected()) {
+      SHOAL_CO_TRY_VOID(co_await link.connect(deadline, options_.job_ended));
+      if (link.welcome().phase == Phase::kFinished) co_return cancelled();
+      if (link.welcome().phase != Phase::kReady || link.welcome().epoch != servers_.epoch() ||
+          link.server_incarnation() != incarnations_[shard]) {
+        env_.sometimes("trainer.server_lost");
+        co_return unavailable(to_string(link.server()) + " lost its state");
+      }
+      env_.sometimes("trainer.push_sent_again");
+      Result<void> sent = co_await send_push(shard);
+      if (!sent && sent.error().kind() != ErrorKind::kUnavailable) co_return sent;
+      if (!sent) continue;  // broken again; the other servers may have applied their part, so this one must too
+    }
+    auto answer = co_await link.receive(sequence, env_.after(kRequestTimeout));
+    if (!answer) {
+      if (answer.error().kind() == ErrorKind::kUnavailable && !link.connected()) continue;
+      co_return std::move(answer).error();
+    }
+    if ((answer->head.status & kStatusStateMask) == kStatusFenced) {
+      env_.sometimes("trainer.push_fenced");
+      co_return unavailable(to_string(link.server()) + " is in another epoch");
+    }
+    if (answer->head.kind == MessageKind::kControl) co_return cancelled();  // "finished": too late to count
+    Result<void> accepted = co_await accept_weights(shard, std::move(answer).value());
+    if (!accepted && accepted.error().kind() == ErrorKind::kUnavailable && !link.connected()) continue;
+    co_return accepted;
+  }
+}
+
+Task<Result<std::unique_ptr<Snapshot>>> RemoteStoreImpl::snapshot(std::string) {
+  Result<StateInfo> info = co_await hold();
+  if (!info) {  // what some servers hold by now would stay in their memory until the next time
+    Result<void> released = co_await servers_.tell_all("release", env_.after(kRequestTimeout));
+    static_cast<void>(released);
+    co_return std::move(info).error();
+  }
+  co_return std::unique_ptr<Snapshot>(new RemoteSnapshot(servers_, plan_, env_, std::move(info).value(), residuals_.own()));
+}
+
+Task<Result<StateInfo>> RemoteStoreImpl::hold() {
+  StateInfo info;
+  const std::string what = residuals_.on() ? "residuals" : "";
+  for (size_t i = 0; i < servers_.size(); ++i) {
+    SHOAL_CO_TRY(const Message answer, co_await servers_.control(i, "hold", what, env_.after(kRequestTimeout)));
+    SHOAL_CO_TRY(const transport::Control text, transport::read_control(answer));
+    SHOAL_CO_TRY(StateText state, parse_state(text.text));
+    if (state.epoch != servers_.epoch()) {
+      Result<StateInfo> other = unavailable(to_string(servers_[i].server()) + " is in another epoch");
+      co_return servers_.noted(std::move(other));
+    }
+    if (i == 0) {
+      info.global_step = state.global_step;
+      info.positions = std::move(state.positions);
+    }
+    info.shards.push_back(state.counters);
+  }
+  SHOAL_CO_TRY(info.residuals, co_await residuals_.held());
+  co_return info;
+}
+
+Task<Result<uint64_t>> RemoteStoreImpl::global_step() {
+  SHOAL_CO_TRY(const ServerStatus status, co_await servers_.status(0, env_.after(kRequestTimeout)));
+  global_step_ = status.global_step;
+  co_return global_step_;
+}
+
+Task<Result<void>> RemoteStoreImpl::leave(Deadline deadline) {
+  for (ServerTraffic& traffic : traffic_) traffic.drop_weights();
+  log_traffic();
+  const SteadyTime now = env_.now();
+  Result<void> handed_in = co_await residuals_.hand_in_last(now + (deadline - now) / 2, deadline);
+  static_cast<void>(handed_in);  // the word after it matters more
+  Result<void> told = co_await servers_.tell_all("done", deadline);
+  for (size_t i = 0; i < servers_.size(); ++i) servers_[i].close(Error(ErrorKind::kCancelled, "the trainer is done"));
+  co_return told;
+}
+
+void RemoteStoreImpl::log_traffic() {
+  if (!recodes()) return;
+  TrafficBytes sum;
+  for (const ServerTraffic& traffic : traffic_) {
+    for (const ShardTraffic& part : traffic.parts()) sum += part.bytes();
+  }
+  const std::string how = by_rows_ ? "tables by rows" : "compression (" + to_string(options_.compression) + ")";
+  env_.log().info(how + ": " + to_string(sum));
+}
+
+}  // namespace
+
+std::unique_ptr<RemoteStore> make_remote_store(Environment& env, ShardPlan plan, RemoteStoreOptions options) {
+  return std::make_unique<RemoteStoreImpl>(env, std::move(plan), std::move(options));
+}
+
+}  // namespace shoal::cluster

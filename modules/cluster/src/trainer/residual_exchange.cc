@@ -1,0 +1,131 @@
+#include "trainer/residual_exchange.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace shoal::cluster {
+namespace {
+
+constexpr uint64_t kResidualPartBytes = uint64_t(1) << 20;   // so that slow links show that something comes
+constexpr auto kAllResidualsMax = std::chrono::minutes(10);  // that a checkpoint waits for trainers that keep sending
+
+}  // namespace
+
+ResidualExchange::ResidualExchange(Environment& env, const RemoteStoreOptions& options, ServerLinks& servers,
+                                   std::vector<ServerTraffic>& traffic)
+    : env_(env),
+      options_(options),
+      servers_(servers),
+      traffic_(traffic),
+      on_(options.compression.gradients == transport::Encoding::kTopK),
+      asked_(servers.size()) {}
+
+void ResidualExchange::note(size_t shard, uint8_t status) {
+  if (on_ && (status & kStatusResidualBit)) asked_[shard] = true;
+}
+
+Task<Result<void>> ResidualExchange::hand_in_asked() {
+  for (size_t i = 0; i < asked_.size(); ++i) {
+    if (!asked_[i]) continue;
+    asked_[i] = false;
+    SHOAL_CO_TRY_VOID(co_await hand_in(i, traffic_[i].residual_before(), kNoDeadline, kNoDeadline));
+  }
+  co_return Result<void>{};
+}
+
+Task<Result<void>> ResidualExchange::hand_in_last(SteadyTime enough, Deadline deadline) {
+  if (chief() || servers_.job_end()) co_return Result<void>{};
+  for (size_t i = 0; i < traffic_.size(); ++i) {
+    SHOAL_CO_TRY_VOID(co_await hand_in(i, traffic_[i].residual(), enough, deadline));
+  }
+  co_return Result<void>{};
+}
+
+/// Errors are not told here: whoever needs the server next finds it gone.
+Task<Result<void>> ResidualExchange::hand_in(size_t shard, ServerTraffic::Residual residual, SteadyTime enough,
+                                             Deadline deadline) {
+  const uint64_t bytes = residual.arena.size();  // 0: nothing was pushed yet
+  const std::string name = arena_name(own_arena());
+  for (uint64_t done = 0; done < bytes && env_.now() < enough; done += kResidualPartBytes) {
+    if (!servers_[shard].connected()) break;
+    const uint64_t count = std::min(kResidualPartBytes, bytes - done);
+    const Snapshot::Part piece = residual.arena.read(done, count, env_.buffers());
+    const transport::SnapshotPart part{
+        .version = residual.after, .name = name, .offset = done, .total_bytes = bytes, .payload = piece.bytes};
+    transport::Message message = transport::make_snapshot_part(env_.buffers(), part);
+    const Deadline soon = std::min(deadline, env_.after(kRequestTimeout));
+    auto answer = co_await servers_.request(shard, std::move(message), soon);
+    if (answer) continue;
+    env_.log().info(to_string(servers_[shard].server()) +
+                    " does not get what compression has kept back: " + answer.error().message());
+    break;
+  }
+  co_return Result<void>{};
+}
+
+Task<Result<void>> ResidualExchange::fetch() {
+  for (size_t i = 0; on_ && i < traffic_.size(); ++i) SHOAL_CO_TRY_VOID(co_await fetch(i));
+  co_return Result<void>{};
+}
+
+Task<Result<void>> ResidualExchange::fetch(size_t shard) {
+  const uint64_t bytes = traffic_[shard].arena_bytes();
+  if (bytes == 0) co_return Result<void>{};
+  const Ref<Buffer> arena = env_.buffers().get(bytes);
+  for (uint64_t done = 0; done < bytes; done += kResidualPartBytes) {
+    std::string range = to_json(ReadRange{own_arena(), done, std::min(kResidualPartBytes, bytes - done)});
+    auto answer = co_await servers_.control(shard, "residual", std::move(range), env_.after(kRequestTimeout));
+    if (!answer && answer.error().kind() == ErrorKind::kNotFound) co_return Result<void>{};
+    if (!answer) co_return std::move(answer).error();
+    SHOAL_CO_TRY(const transport::SnapshotPart part, transport::read_snapshot_part(*answer));
+    if (part.offset != done || part.payload.size() != std::min(kResidualPartBytes, bytes - done))
+      co_return data_loss("a server sent another part of a residual than asked");
+    std::ranges::copy(part.payload, arena->data() + done);
+  }
+  traffic_[shard].resume(arena->bytes());
+  co_return Result<void>{};
+}
+
+/// All servers at once, so that a silent trainer is waited for once.
+Task<Result<std::vector<int>>> ResidualExchange::held() {
+  if (!on_) co_return std::vector<int>();
+  std::vector<std::vector<int>> by_shard(traffic_.size());
+  TaskGroup group(env_);
+  for (size_t i = 0; i < traffic_.size(); ++i) group.spawn(ask_held(i, by_shard[i]));
+  SHOAL_CO_TRY_VOID(co_await group.join());
+  std::optional<std::vector<int>> all;
+  for (size_t i = 0; i < traffic_.size(); ++i) {
+    if (traffic_[i].arena_bytes() == 0) continue;  // holds nothing of anybody
+    std::vector<int> both;
+    if (all) std::ranges::set_intersection(*all, by_shard[i], std::back_inserter(both));
+    all = all ? std::move(both) : std::move(by_shard[i]);
+  }
+  if (!all) all.emplace();
+  all->insert(all->begin(), options_.identity.trainer_index);
+  co_return std::move(*all);
+}
+
+Task<Result<void>> ResidualExchange::ask_held(size_t shard, std::vector<int>& trainers) {
+  const SteadyTime end = env_.after(kAllResidualsMax);
+  for (;;) {
+    const bool now = env_.now() >= end || env_.interrupted().stop_requested();
+    std::string how = now ? "now" : "";
+    SHOAL_CO_TRY(const transport::Message answer,
+                 co_await servers_.control(shard, "residuals", std::move(how), env_.after(kRequestTimeout)));
+    SHOAL_CO_TRY(const transport::Control text, transport::read_control(answer));
+    if (text.verb == "residuals") {
+      SHOAL_CO_TRY(trainers, parse_trainers(text.text));
+      co_return Result<void>{};
+    }
+    if (text.verb != "more" || now) co_return data_loss("a server answered '" + std::string(text.verb) + "' to residuals");
+  }
+}
+
+std::vector<PartedArena> ResidualExchange::own() const {
+  std::vector<PartedArena> own;
+  for (const ServerTraffic& traffic : traffic_) own.push_back(traffic.kept_back());
+  return own;
+}
+
+}  // namespace shoal::cluster
