@@ -15,6 +15,19 @@ import sys
 LAYERS = ["base", "graph", "backends", "transport", "nn", "data", "checkpoint", "monitor", "cluster", "estimator", "cli",
           "testing"]
 
+# Rooms: the folders in `src` of a module that has any, from the ground up. Each may include only itself and those of
+# lower floors.
+ROOMS = {
+    "modules/cluster": [["job"], ["state"], ["server", "trainer"]],
+}
+# Public headers stand in the room of their source file. Those without one:
+ROOMS_OF_HEADERS = {
+    "shoal/cluster/row_gradients.h": "state",
+    "shoal/cluster/snapshot.h": "state",
+    "shoal/cluster/store.h": "trainer",
+    "shoal/cluster/witness.h": "state",
+}
+
 # Third party by the start of its include, and the folders whose sources (not public headers) may use it.
 THIRD_PARTY = {
     "oneapi/": ["backends/onednn"],
@@ -96,6 +109,40 @@ def check_layers(source):
             yield number, f"{include}: {target} is no layer"
         elif LAYERS.index(target) > LAYERS.index(source.layer):
             yield number, f"{include}: {source.layer} must not include {target}, which stands below it"
+
+
+def room(source, known):
+    """The room of a file, or None where its module has none."""
+    if source.folder not in ROOMS:
+        return None
+    if source.parts[2] == "src":
+        return source.parts[3] if len(source.parts) > 4 else None
+    include = source.name.split("/include/")[1]
+    if include in ROOMS_OF_HEADERS:
+        return ROOMS_OF_HEADERS[include]
+    stem = source.path.stem
+    rooms = [name for floor in ROOMS[source.folder] for name in floor]
+    return next((name for name in rooms if f"{source.folder}/src/{name}/{stem}.cc" in known), None)
+
+
+def check_rooms(source, known):
+    if source.layer is None or source.folder not in ROOMS:
+        deeper = source.layer and len(source.parts) > 4 and source.parts[0] == "modules" and source.parts[2] == "src"
+        if deeper:
+            yield 1, f"{source.folder} has no rooms: say their order in {pathlib.Path(__file__).name}"
+        return
+    floors = {name: floor for floor, names in enumerate(ROOMS[source.folder]) for name in names}
+    own = room(source, known)
+    if own not in floors:
+        yield 1, f"stands in no room of {source.folder}: {', '.join(floors)}"
+        return
+    for number, quoted, include in source.includes:
+        target = resolve(source, include, known) if quoted else None
+        if target is None or known[target].folder != source.folder:
+            continue
+        other = room(known[target], known)
+        if other != own and other in floors and floors[other] >= floors[own]:
+            yield number, f"{include}: room {own} must not include room {other}, which stands above or beside it"
 
 
 def check_third_party(source):
@@ -185,7 +232,8 @@ def breaches(root):
     if not known:
         yield "", 0, f"no sources below {root}"
     for name, source in known.items():
-        for check in (check_layers(source), check_third_party(source), check_private(source, known), check_text(source)):
+        for check in (check_layers(source), check_third_party(source), check_private(source, known), check_rooms(source, known),
+                      check_text(source)):
             for number, sentence in check:
                 yield name, number, sentence
     yield from check_cycles(known)

@@ -51,7 +51,7 @@ class CheckIncludes(unittest.TestCase):
     def test_finds_third_party_where_it_does_not_belong(self):
         self.assert_one({"modules/nn/src/a.cc": "#include <oneapi/dnnl/dnnl.hpp>\n"}, "only for backends/onednn")
         self.assert_one({"modules/nn/src/a.cc": "#include <dnnl.hpp>\n"}, "only for backends/onednn")
-        self.assert_one({"modules/cluster/src/a.cc": "#include <flatbuffers/flatbuffers.h>\n"}, "only for transport")
+        self.assert_one({"modules/cluster/src/job/a.cc": "#include <flatbuffers/flatbuffers.h>\n"}, "only for transport")
         self.assert_one({"transport/inproc/a.cc": "#include <boost/asio.hpp>\n"}, "only for modules/base")
         self.assert_one({"modules/data/src/a.cc": "#include <CLI/CLI.hpp>\n"}, "only for modules/cli")
 
@@ -70,6 +70,29 @@ class CheckIncludes(unittest.TestCase):
         self.assertEqual([], self.found(listing | {"tests/nn/a_test.cc": '#include "../base/run.h"\n#include "run.h"\n'}))
         self.assertEqual([], self.found({"modules/nn/src/x.h": HEADER, "bench/nn/b.cc": '#include "x.h"\n'}))
         self.assert_one({"bench/nn/b.cc": '#include "nowhere.h"\n'}, "no private header")
+
+    def test_finds_an_include_against_the_rooms_of_a_module(self):
+        cluster = "modules/cluster/"
+        tree = {
+            cluster + "src/job/quote.h": HEADER,
+            cluster + "src/state/shard.cc": '#include "job/quote.h"\n#include "shoal/cluster/shard.h"\n',
+            cluster + "include/shoal/cluster/shard.h": HEADER,
+            cluster + "src/server/session.h": HEADER + '#include "shoal/cluster/shard.h"\n',
+        }
+        self.assertEqual([], self.found(tree))
+        self.assert_one(tree | {cluster + "src/job/a.cc": '\n#include "shoal/cluster/shard.h"\n'}, "a.cc:2:",
+                        "room job must not include room state")
+        self.assert_one(tree | {cluster + "src/trainer/a.cc": '#include "server/session.h"\n'},
+                        "room trainer must not include room server")
+        self.assert_one(tree | {cluster + "include/shoal/cluster/store.h": HEADER,
+                                cluster + "include/shoal/cluster/snapshot.h": HEADER + '#include "shoal/cluster/store.h"\n'},
+                        "snapshot.h:2:", "room state must not include room trainer")
+
+    def test_finds_files_in_no_room(self):
+        self.assert_one({"modules/cluster/src/a.cc": ""}, "in no room of modules/cluster")
+        self.assert_one({"modules/cluster/src/attic/a.cc": ""}, "in no room of modules/cluster")
+        self.assert_one({"modules/cluster/include/shoal/cluster/a.h": HEADER}, "in no room of modules/cluster")
+        self.assert_one({"modules/nn/src/attic/a.cc": ""}, "modules/nn has no rooms")
 
     def test_finds_circles(self):
         base = "modules/base/include/shoal/base/"

@@ -1,6 +1,7 @@
 #include "shoal/cluster/identity.h"
 
 #include "plans.h"
+#include "shoal/cluster/model_identity.h"
 
 namespace shoal::cluster {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "plans.h"
 #include "shoal/base/virtual.h"
+#include "trainer/bindings.h"
 
 namespace shoal::cluster {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "remote_store_fixture.h"
 #include "shoal/cluster/identity.h"
+#include "shoal/cluster/model_identity.h"
 
 namespace shoal::cluster {
 namespace {

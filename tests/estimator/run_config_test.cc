@@ -62,7 +62,9 @@ TEST(RunConfig, ShowsEveryDefault) {
   EXPECT_FALSE(config.placement());
   EXPECT_EQ(config.runtime(), std::nullopt);
   EXPECT_EQ(config.compute_threads(8), 8);
-  EXPECT_EQ(config.compute_threads_text(1), "1 compute thread, for 1 usable core");
+  EXPECT_EQ(config.compute_threads_text({.usable_cores = 1}), "1 compute thread, for 1 usable core");
+  EXPECT_EQ(config.compute_threads_text({.usable_cores = 1, .core_quota = 0.5}),
+            "1 compute thread, for a quota of 0.5 cores");
   EXPECT_EQ(config.transport(), "tcp");
   EXPECT_EQ(config.backend(), std::nullopt);
   EXPECT_EQ(config.replicas(), 1);
@@ -109,7 +111,7 @@ TEST(RunConfig, TakesEveryField) {
   EXPECT_FALSE(config.save_model_description());
   EXPECT_EQ(config.placement()({.variable = "w", .num_ps = 4}), 3);
   EXPECT_EQ(config.compute_threads(64), 3);
-  EXPECT_EQ(config.compute_threads_text(64), "3 compute threads, as this program set it");
+  EXPECT_EQ(config.compute_threads_text({.usable_cores = 64}), "3 compute threads, as this program set it");
   EXPECT_EQ(config.transport(), "shm");
   EXPECT_EQ(config.backend(), "reference");
   EXPECT_EQ(config.replicas(), 2);
@@ -419,7 +421,7 @@ TEST(RunConfig, SharesTheCoresOfAHost) {
   EXPECT_EQ(chief.compute_threads(16), 4);
   EXPECT_EQ(chief.compute_threads(7), 1);
   EXPECT_EQ(chief.compute_threads(2), 1);
-  EXPECT_EQ(chief.compute_threads_text(16), "4 compute threads, for 16 usable cores and 4 tasks on this host");
+  EXPECT_EQ(chief.compute_threads_text({.usable_cores = 16}), "4 compute threads, for 16 usable cores and 4 tasks on this host");
   EXPECT_EQ(chief.transport(), "inproc");
   EXPECT_EQ(RunConfig({.runtime = RuntimeOptions{.threads = 5, .transport = "tcp"}}, tasks[0]).compute_threads(16), 5);
 }

@@ -33,23 +33,25 @@ uint64_t memory_bytes(const CgroupLimits& limits) {
   return std::min(machine, limits.memory_bytes.value_or(UINT64_MAX));
 }
 
-/// Threads beyond a quota would only wait for each other, each on its own share of it.
-int usable_cores(const CgroupLimits& limits) {
+int allowed_cores() {
   cpu_set_t cores;
   CPU_ZERO(&cores);
   const bool known = ::sched_getaffinity(0, sizeof cores, &cores) == 0;  // or more cores than cpu_set_t has bits
-  const int allowed = std::max(1, known ? CPU_COUNT(&cores) : int(std::thread::hardware_concurrency()));
-  return limits.cores && *limits.cores < allowed ? std::max(1, int(*limits.cores)) : allowed;
+  return std::max(1, known ? CPU_COUNT(&cores) : int(std::thread::hardware_concurrency()));
 }
 
 }  // namespace
 
 ProcessInfo read_process_info() {
   const CgroupLimits limits = read_cgroup_limits();
+  const int allowed = allowed_cores();
+  const bool quota = limits.cores && *limits.cores < allowed;
   return {.host_name = read_host_name(),
           .process_id = ::getpid(),
           .temporary_folder = read_temporary_folder(),
-          .usable_cores = usable_cores(limits),
+          // Threads beyond a quota would only wait for each other, each on its own share of it.
+          .usable_cores = quota ? std::max(1, int(*limits.cores)) : allowed,
+          .core_quota = quota ? limits.cores : std::nullopt,
           .memory_bytes = memory_bytes(limits)};
 }
 

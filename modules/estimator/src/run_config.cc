@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <type_traits>
 
 namespace shoal {
@@ -204,14 +205,17 @@ int32_t RunConfig::compute_threads(int32_t usable_cores) const {
   return std::max(1, usable_cores / std::max(1, task_->tasks_on_host));
 }
 
-std::string RunConfig::compute_threads_text(int32_t usable_cores) const {
+std::string RunConfig::compute_threads_text(const ProcessInfo& process) const {
   const auto count = [](int64_t number, const std::string& what) {
     return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
   };
-  const std::string threads = count(compute_threads(usable_cores), "compute thread");
+  const std::string threads = count(compute_threads(process.usable_cores), "compute thread");
   if (options_.runtime && options_.runtime->threads) return threads + ", as this program set it";
-  const std::string reason = ", for " + count(usable_cores, "usable core");
-  return threads + reason +
+  char quota[40] = "";
+  const double share = process.core_quota.value_or(0);
+  if (share > 0) std::snprintf(quota, sizeof quota, "a quota of %.3g core%s", share, share == 1 ? "" : "s");
+  const std::string cores = process.core_quota ? quota : count(process.usable_cores, "usable core");
+  return threads + ", for " + cores +
          (task_->tasks_on_host > 1 ? " and " + count(task_->tasks_on_host, "task") + " on this host" : "");
 }
 

@@ -8,6 +8,7 @@
 #include "shoal/checkpoint/run_count.h"
 #include "shoal/cluster/identity.h"
 #include "shoal/cluster/local_store.h"
+#include "shoal/cluster/model_identity.h"
 #include "shoal/estimator/hooks.h"
 #include "shoal/estimator/profiler.h"
 #include "shoal/nn/initialisers.h"
@@ -129,7 +130,7 @@ Result<void> TrainTask::build_model() {
   SHOAL_TRY(auto backend, make_configured_backend(config_));
   model_->use_backend(std::move(backend), config_.compute_threads(env_.process().usable_cores), config_.compute_dtype());
   model_->log_plans_to(&env_.log());
-  env_.log().info(config_.compute_threads_text(env_.process().usable_cores));
+  env_.log().info(config_.compute_threads_text(env_.process()));
   return write_description();
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "shoal/checkpoint/end_mark.h"
+#include "shoal/cluster/identity.h"
 #include "shoal/cluster/remote_store.h"
 #include "shoal/estimator/estimator.h"
 #include "shoal/estimator/task_host.h"

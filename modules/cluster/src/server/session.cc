@@ -1,6 +1,7 @@
 #include "server/session.h"
 
 #include "shoal/cluster/identity.h"
+#include "shoal/cluster/model_identity.h"
 
 namespace shoal::cluster {
 namespace {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "server/incoming_push.h"
+#include "shoal/cluster/identity.h"
 #include "shoal/transport/transport.h"
 #include "state/server_state.h"
 

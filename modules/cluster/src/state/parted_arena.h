@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "shoal/base/buffer.h"
-#include "shoal/cluster/store.h"
+#include "shoal/cluster/snapshot.h"
 
 namespace shoal::cluster {
 

@@ -220,7 +220,7 @@ Result<ArenaIndex> parse_arena_name(std::string_view name) {
   };
   const int slot = number_behind("slot/"), trainer = number_behind("residual/");
   ArenaIndex arena = -1;
-  if (slot >= 0 && slot < kSlotsMax) arena = 1 + slot;
+  if (slot >= 0 && slot < kSlotArenasMax) arena = 1 + slot;
   if (trainer >= 0 && trainer < kTrainersMax) arena = residual_arena(trainer);
   if (arena < 0 || arena_name(arena) != name) return invalid_argument("unknown arena " + std::string(name.substr(0, 64)));
   return arena;

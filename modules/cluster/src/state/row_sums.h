@@ -7,7 +7,8 @@
 
 #include "shoal/base/result.h"
 #include "shoal/base/tensor.h"
-#include "shoal/cluster/store.h"
+#include "shoal/cluster/row_gradients.h"
+#include "shoal/cluster/shard_plan.h"
 
 namespace shoal::cluster {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "shoal/cluster/shard.h"
-#include "shoal/cluster/store.h"
+#include "shoal/cluster/snapshot.h"
 #include "shoal/transport/message.h"
 #include "state/row_history.h"
 

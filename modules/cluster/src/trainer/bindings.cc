@@ -1,6 +1,6 @@
-#include <algorithm>
+#include "trainer/bindings.h"
 
-#include "shoal/cluster/store.h"
+#include <algorithm>
 
 namespace shoal::cluster {
 namespace {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "shoal/base/environment.h"
+#include "shoal/cluster/identity.h"
 #include "shoal/cluster/protocol.h"
 #include "shoal/transport/transport.h"
 

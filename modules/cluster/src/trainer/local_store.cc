@@ -5,6 +5,7 @@
 
 #include "state/row_codec.h"
 #include "state/row_sums.h"
+#include "trainer/bindings.h"
 
 namespace shoal::cluster {
 namespace {

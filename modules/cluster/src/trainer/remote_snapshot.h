@@ -2,7 +2,7 @@
 /// A state that servers hold for a checkpoint, as the chief reads it.
 #include <vector>
 
-#include "shoal/cluster/store.h"
+#include "shoal/cluster/snapshot.h"
 #include "state/parted_arena.h"
 #include "trainer/links.h"
 

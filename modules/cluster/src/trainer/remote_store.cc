@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "trainer/bindings.h"
 #include "trainer/links.h"
 #include "trainer/remote_snapshot.h"
 #include "trainer/residual_exchange.h"

@@ -2,7 +2,7 @@
 /// A trainer's side of what Residuals is to a server: hands in what its compression keeps back, and goes on from it.
 #include <vector>
 
-#include "shoal/cluster/store.h"
+#include "shoal/cluster/snapshot.h"
 #include "trainer/links.h"
 #include "trainer/server_traffic.h"
 

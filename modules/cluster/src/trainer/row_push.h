@@ -4,8 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "shoal/cluster/store.h"
+#include "shoal/cluster/row_gradients.h"
 #include "state/row_sums.h"
+#include "trainer/bindings.h"
 
 namespace shoal::cluster {
 

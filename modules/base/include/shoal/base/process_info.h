@@ -2,6 +2,7 @@
 /// What a process knows of itself and of where it runs. Looked up once, where a program begins, and passed in from there:
 /// in a simulation it is what the test says.
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace shoal {
@@ -10,7 +11,9 @@ struct ProcessInfo {
   std::string host_name = "localhost";
   int64_t process_id = 0;
   std::string temporary_folder = "/tmp";
-  int usable_cores = 1;       ///< affinity mask, or whole cores of its cgroups' quota; at least 1
+  /// Those of the affinity mask, or whole cores of `core_quota` where that is less; at least 1.
+  int usable_cores = 1;
+  std::optional<double> core_quota = {};  ///< of this process's cgroups, where it is less than the affinity mask's cores
   uint64_t memory_bytes = 0;  ///< of the machine, or the limit of this process's cgroup where that is less; 0: not known
 };
 

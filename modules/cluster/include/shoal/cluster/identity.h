@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "shoal/cluster/cluster_spec.h"
-#include "shoal/cluster/shard_plan.h"
+#include "shoal/cluster/sparse_roles.h"
 
 namespace shoal::cluster {
 
@@ -15,16 +15,25 @@ inline constexpr size_t kIdentityBytesMax = 4096;
 
 /// One line per task: "ps 1: host:2222".
 std::string job_text(const ClusterSpec& cluster);
-/// One line per variable, by name: "dense/kernel: float32 [784, 10]".
-std::string variables_text(std::vector<VariableSpec> variables);
 
 /// The first thing that two job texts disagree on, in words: "ps 1 is host4:2222 for worker 0 and host5:2222 for ps 0".
 /// Where a text was cut short, no task is said to be missing from it.
 std::string job_difference(std::string_view text, const std::string& owner, std::string_view other_text,
                            const std::string& other_owner);
-/// The same for the variables of a model (of `owner`) and those of them that a server holds. Empty if there is none
-/// among those that the server holds.
-std::string variables_difference(std::string_view text, const std::string& owner, const ShardSpec& held,
-                                 const std::string& server);
+
+/// What tasks of one job are to each other, and compare when they connect (CONTRACT DI-4).
+struct TaskIdentity {
+  std::string job;  ///< job_text() of the cluster
+  std::string role;
+  int index = 0;
+  int trainer_index = -1;  ///< -1: not a trainer
+  SparseRoles sparse = {};
+  uint32_t global_id = 0;
+  uint64_t incarnation = 0;
+  std::string strategy = "async";
+  uint64_t fingerprint = 0;
+  std::string numerics;
+  std::string variables;  ///< variables_text() of the model: what a refusal compares
+};
 
 }  // namespace shoal::cluster

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "shoal/base/environment.h"
+#include "shoal/cluster/identity.h"
 #include "shoal/cluster/protocol.h"
 #include "shoal/cluster/witness.h"
 #include "shoal/transport/transport.h"

@@ -38,8 +38,7 @@
 
 #include "shoal/base/result.h"
 #include "shoal/cluster/shard.h"
-#include "shoal/cluster/sparse_roles.h"
-#include "shoal/cluster/store.h"
+#include "shoal/cluster/snapshot.h"
 
 namespace shoal::cluster {
 
@@ -134,20 +133,5 @@ uint64_t spec_hash(const ShardSpec& spec);
 /// "weights", "slot/0", "residual/0", ... and back (InvalidArgument).
 std::string arena_name(ArenaIndex arena);
 Result<ArenaIndex> parse_arena_name(std::string_view name);
-
-/// What tasks of one job are to each other, and compare when they connect (CONTRACT DI-4).
-struct TaskIdentity {
-  std::string job;  ///< job_text() of the cluster
-  std::string role;
-  int index = 0;
-  int trainer_index = -1;  ///< -1: not a trainer
-  SparseRoles sparse = {};
-  uint32_t global_id = 0;
-  uint64_t incarnation = 0;
-  std::string strategy = "async";
-  uint64_t fingerprint = 0;
-  std::string numerics;
-  std::string variables;  ///< variables_text() of the model: what a refusal compares
-};
 
 }  // namespace shoal::cluster

@@ -1,6 +1,7 @@
 #pragma once
 /// Parameters on servers: pulls versions, pushes gradients, without copying either.
 #include "shoal/cluster/compression.h"
+#include "shoal/cluster/identity.h"
 #include "shoal/cluster/protocol.h"
 #include "shoal/cluster/store.h"
 #include "shoal/cluster/witness.h"

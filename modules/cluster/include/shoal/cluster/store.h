@@ -9,8 +9,6 @@
 ///            add_rows()         (compute thread) gradients of variables that are updated by rows
 ///            commit()           the update counts: once, everywhere
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -19,53 +17,11 @@
 
 #include "shoal/backends/backend.h"
 #include "shoal/base/environment.h"
-#include "shoal/cluster/shard.h"
+#include "shoal/cluster/row_gradients.h"
 #include "shoal/cluster/shard_plan.h"
+#include "shoal/cluster/snapshot.h"
 
 namespace shoal::cluster {
-
-/// Whole state of a job at one moment, beside the arenas themselves.
-struct StateInfo {
-  uint64_t global_step = 0;
-  std::vector<ShardCounters> shards;
-  /// Input position of each trainer after the last of its batches that counts. Key: trainer index (chief 0).
-  std::map<int, std::string> positions;
-  /// Trainers whose residual_arena() is part of the state, on every shard; ascending.
-  std::vector<int> residuals;
-};
-
-/// Arena 0 is the weights, arena 1 + k is slot k, residual_arena() what a trainer's compression has kept back.
-using ArenaIndex = int32_t;
-inline constexpr int kSlotsMax = 8;
-inline constexpr int kTrainersMax = 65537;  ///< a chief, and workers 0 to 65535
-inline constexpr ArenaIndex residual_arena(int trainer) { return 1 + kSlotsMax + trainer; }
-/// The trainer of a residual_arena(); -1: another arena.
-inline constexpr int residual_trainer(ArenaIndex arena) { return arena > kSlotsMax ? arena - 1 - kSlotsMax : -1; }
-
-/// A held state, read at leisure while training goes on. Destroying it lets go.
-class Snapshot {
- public:
-  virtual ~Snapshot() = default;
-  virtual const StateInfo& info() const = 0;
-  virtual const ShardPlan& plan() const = 0;
-  struct Part {
-    std::span<const std::byte> bytes;  ///< valid while `holder` lives
-    Ref<const Buffer> holder;
-  };
-  /// Lets go now, and tells servers so; the destructor only lets go here.
-  virtual Task<Result<void>> release() = 0;
-  /// `bytes` of an arena from `offset`.
-  virtual Task<Result<Part>> read(int shard, ArenaIndex arena, uint64_t offset, uint64_t bytes) = 0;
-};
-
-/// Where restored state comes from (a checkpoint). read() blocks: it is called through offload().
-class RestoreSource {
- public:
-  virtual ~RestoreSource() = default;
-  virtual const StateInfo& info() const = 0;
-  /// Fills `out` with the segment's rows of the weights (arena 0) or of a slot.
-  virtual Result<void> read(const Segment& segment, ArenaIndex arena, std::span<std::byte> out) = 0;
-};
 
 /// What a trainer finds once the model is ready.
 struct Ready {
@@ -91,14 +47,6 @@ struct Outcome {
   uint64_t global_step = 0;  ///< after this update, as far as known
   bool applied = true;       ///< false: stale or fenced, dropped and counted
   bool stop = false;         ///< the job asks its trainers to stop
-};
-
-/// The gradient of some rows of a variable that is updated by rows, of one lookup: row i of `gradients` belongs to row
-/// ids[i] of the variable. What belongs to one row, also of several lookups, is added up in order.
-struct RowGradients {
-  size_t variable = 0;   ///< which of bind()'s `by_rows`
-  TensorView ids;        ///< int64 or int32
-  TensorView gradients;  ///< float32, the variable's row size for each id
 };
 
 /// Errors: Unavailable (a server is gone or lost its state; prepare()/attach() again); Cancelled (the job has ended, or an
@@ -140,32 +88,6 @@ class Store {
   /// The newest global step, asked for outside of steps.
   virtual Task<Result<uint64_t>> global_step() = 0;
   virtual const ShardPlan& plan() const = 0;
-};
-
-/// Maps the program's variables and updates to the segments of a plan, once; per step only base addresses change.
-class Bindings {
- public:
-  /// NotFound naming a variable that the plan lacks.
-  Result<void> bind(const ShardPlan& plan, const std::vector<std::string>& variables,
-                    const std::vector<std::string>& updates);
-  /// Points all pieces of shard `shard` at its arenas.
-  void set_weights(size_t shard, const std::byte* arena);
-  void set_updates(size_t shard, std::byte* arena);
-
-  std::span<const backends::Pieces> variables() const { return variable_spans_; }
-  std::span<const backends::MutablePieces> updates() const { return update_spans_; }
-
- private:
-  struct Place {
-    size_t piece;  // index into the flat piece list
-    uint64_t offset;
-  };
-  std::vector<backends::Piece> variable_pieces_;
-  std::vector<backends::MutablePiece> update_pieces_;
-  std::vector<backends::Pieces> variable_spans_;
-  std::vector<backends::MutablePieces> update_spans_;
-  std::vector<std::vector<Place>> variable_places_;  // by shard
-  std::vector<std::vector<Place>> update_places_;
 };
 
 }  // namespace shoal::cluster

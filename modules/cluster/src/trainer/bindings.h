@@ -1,0 +1,37 @@
+#pragma once
+/// Where in the arenas of a plan a program's variables and updates lie.
+#include <string>
+#include <vector>
+
+#include "shoal/backends/backend.h"
+#include "shoal/cluster/shard_plan.h"
+
+namespace shoal::cluster {
+
+/// Maps the program's variables and updates to the segments of a plan, once; per step only base addresses change.
+class Bindings {
+ public:
+  /// NotFound naming a variable that the plan lacks.
+  Result<void> bind(const ShardPlan& plan, const std::vector<std::string>& variables,
+                    const std::vector<std::string>& updates);
+  /// Points all pieces of shard `shard` at its arenas.
+  void set_weights(size_t shard, const std::byte* arena);
+  void set_updates(size_t shard, std::byte* arena);
+
+  std::span<const backends::Pieces> variables() const { return variable_spans_; }
+  std::span<const backends::MutablePieces> updates() const { return update_spans_; }
+
+ private:
+  struct Place {
+    size_t piece;  // index into the flat piece list
+    uint64_t offset;
+  };
+  std::vector<backends::Piece> variable_pieces_;
+  std::vector<backends::MutablePiece> update_pieces_;
+  std::vector<backends::Pieces> variable_spans_;
+  std::vector<backends::MutablePieces> update_spans_;
+  std::vector<std::vector<Place>> variable_places_;  // by shard
+  std::vector<std::vector<Place>> update_places_;
+};
+
+}  // namespace shoal::cluster
