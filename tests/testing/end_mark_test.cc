@@ -113,6 +113,24 @@ TEST(EndMark, OfAnotherLauncherIsNot) {
     EXPECT_TRUE(after.world.running(task)) << after.world.report();
 }
 
+/// A network file system may show an old mark only after the start, as if it had been written since.
+TEST(EndMark, OfAnotherLauncherThatIsSeenLateIsNot) {
+  AfterTheEnd after;
+  World& world = after.world;
+  world.add_task("evaluator 0", kEvaluator, SmallJob{.max_steps = 40}, after.config);
+  world.set_shoal_run("evaluator 0", "night 1");
+  world.see_shared_late("evaluator 0", 10s);
+  world.run_for(10ms);
+  world.kill("evaluator 0");
+  ASSERT_FALSE(mark_in(world));
+  world.run_for(5s);
+  ASSERT_TRUE(mark_in(world));  // which its host sees five seconds from now
+  world.set_shoal_run("evaluator 0", "night 2");
+  world.start("evaluator 0");
+  world.run_for(600s);
+  EXPECT_TRUE(world.running("evaluator 0")) << world.report();
+}
+
 TEST(EndMark, ThatMeetsMaxStepsIsObeyed) {
   AfterTheEnd after;
   after.add_all({.max_steps = 20});

@@ -23,10 +23,11 @@ Result<std::optional<checkpoint::EndMark>> EndOfJob::look() {
 }
 
 bool EndOfJob::obeys(const checkpoint::EndMark& mark) {
-  if (new_marks_ == NewMarks::kObeyed && mark != at_start_) return true;
   if (max_steps_ && mark.global_step >= *max_steps_) return true;
   const std::string& own = host_of(estimator_.config()).shoal_run;
   if (!own.empty() && mark.shoal_run == own) return true;
+  const bool others = !own.empty() && !mark.shoal_run.empty();  // an old one, which a slow file system shows only now
+  if (new_marks_ == NewMarks::kObeyed && mark != at_start_ && !others) return true;
   const Duration patience = seconds_to_duration(estimator_.config().ready_timeout_secs());
   if (env_.now() - started_ >= patience - std::min<Duration>(kBeforeGivingUp, patience / 2)) return true;
   env_.log().warning_once("old mark", "waiting for the chief: " + estimator_.model_dir() +
