@@ -344,7 +344,8 @@ TEST(Production, DenormalsCountAsZeroWhereTensorsAreTouched) {
   EXPECT_TRUE(env->run(body(*env, vanishes, &results)));
   EXPECT_TRUE(results[0] && results[1]);
   bool inline_result = false;
-  std::thread inline_thread([&] {  // a thread of its own, since the mode stays
+  bool on_strand = false;
+  std::thread strand([&] {  // a thread of its own, since the mode stays
     const auto local = make({.offload_inline = true});
     auto inline_body = [](Environment& e, auto check, bool* result) -> Task<Result<void>> {
       Work work = [check, result] { *result = check(); };
@@ -352,8 +353,17 @@ TEST(Production, DenormalsCountAsZeroWhereTensorsAreTouched) {
     };
     EXPECT_TRUE(local->run(inline_body(*local, vanishes, &inline_result)));
   });
-  inline_thread.join();
-  EXPECT_TRUE(inline_result);
+  strand.join();
+  strand = std::thread([&] {
+    const auto other = make();
+    auto strand_body = [](auto check, bool* result) -> Task<Result<void>> {
+      *result = check();
+      co_return Result<void>();
+    };
+    EXPECT_TRUE(other->run(strand_body(vanishes, &on_strand)));
+  });
+  strand.join();
+  EXPECT_TRUE(inline_result && on_strand);
 }
 #endif
 

@@ -97,6 +97,33 @@ TEST(Job, OneTrainerGivesTheBitsOfALocalRun) {
   }
 }
 
+TEST(Job, ServersThatComputeBesideTheirStrandGiveTheSameBits) {
+  JobSpec spec{.size = {.ps = 2}, .model = split_model, .max_steps = 50, .input = wide_line};
+  Job on_strand, beside;
+  run_job(on_strand, spec);
+  spec.bytes_on_strand = 0;
+  run_job(beside, spec);
+  beside.expect_all_ended_well();
+  EXPECT_EQ(beside.last_tensors(), on_strand.last_tensors());
+}
+
+TEST(Job, NothingIsLostWhereServersComputeBesideTheirStrand) {
+  for (const char* const compression : {"none", "bfloat16", "top-k:0.5"}) {
+    SCOPED_TRACE(compression);
+    Job job;
+    run_job(job, {.size = {.ps = 2, .workers = 2, .evaluator = true},
+                  .save_steps = 7,
+                  .compression = value_or_raise(cluster::parse_compression(compression)),
+                  .bytes_on_strand = 0});
+    job.expect_all_ended_well();
+    EXPECT_THAT(job.last_step(), AllOf(Ge(60), Le(62)));
+    EXPECT_EQ(job.log.count('E', ""), 0);
+    if (compression == std::string_view("none")) {
+      EXPECT_EQ(job.counted_updates(), float(job.last_step()));
+    }
+  }
+}
+
 TEST(Job, OneTrainerClipsLikeALocalRun) {
   const JobSpec spec{
       .size = {}, .model = split_model, .max_steps = 30, .input = wide_line, .params = {{"optimizer", "LAMB"}}};

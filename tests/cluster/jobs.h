@@ -105,6 +105,7 @@ struct JobSpec {
   std::vector<std::shared_ptr<Exporter>> exporters = {};
   std::function<void(const RunConfig&)> before = {};  ///< called in each task first
   bool handle_signals = false;
+  std::optional<uint64_t> bytes_on_strand = {};  ///< of servers: what touches more bytes runs beside it
 };
 
 inline void train_task_of(const JobSpec& spec, RunConfig config) {
@@ -133,6 +134,7 @@ inline void run_job(Job& job, const JobSpec& spec) {
   host.sink = job.log.sink();
   host.stop = job.interrupt.token();
   host.handle_signals = spec.handle_signals;
+  host.bytes_on_strand = spec.bytes_on_strand;
   std::mutex mutex;
   host.report = [&](const TaskReport& report) {
     const std::lock_guard lock(mutex);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "at_once.h"
 #include "plans.h"
 #include "server/reads.h"
 #include "state/codec.h"
@@ -27,7 +28,7 @@ class ServerStateTest : public testing::Test {
 
   /// Epoch 1, step 0, ready.
   void make_ready(uint64_t epoch = 1, uint64_t step = 0) {
-    ASSERT_TRUE(state_.prepare({epoch, 77, spec_}));
+    ASSERT_TRUE(prepare_at_once(state_, {epoch, 77, spec_}));
     ASSERT_TRUE(state_.activate({.epoch = epoch, .global_step = step, .counters = {}, .positions = {}}));
   }
 
@@ -57,7 +58,7 @@ class ServerStateTest : public testing::Test {
     head.incarnation = push.incarnation;
     head.sequence = push.sequence;
     const transport::Chunk chunks[] = {value_or_raise(transport::read_chunk(out.message))};
-    return state_.push(push.trainer, head, chunks);
+    return push_at_once(state_, push.trainer, head, chunks);
   }
   /// As trainer 1, all of a gradient.
   void push_top_k() {
@@ -71,10 +72,10 @@ class ServerStateTest : public testing::Test {
     head.epoch = head.sequence = 1;
     head.incarnation = kIncarnation;
     const transport::Chunk chunks[] = {value_or_raise(transport::read_chunk(out.message))};
-    ASSERT_EQ(value_or_raise(state_.push(1, head, chunks)), true);
+    ASSERT_EQ(value_or_raise(push_at_once(state_, 1, head, chunks)), true);
   }
   /// Of a shard in one part.
-  transport::Message newest(Encoding encoding = Encoding::kDense) { return state_.weights_as(encoding).at(0); }
+  transport::Message newest(Encoding encoding = Encoding::kDense) { return weights_at_once(state_, encoding).at(0); }
   std::vector<float> weights() {
     const transport::Message message = newest();
     const std::span<const float> values = floats(spec_.segments[0], message.payload());
@@ -110,7 +111,7 @@ TEST_F(ServerStateTest, PushesOfAnotherEpochAreFenced) {
   make_ready(4);
   EXPECT_EQ(value_or_raise(push({.epoch = 3})), false);
   EXPECT_EQ(value_or_raise(push({.epoch = 5})), false);
-  ASSERT_TRUE(state_.prepare({5, 77, spec_}));
+  ASSERT_TRUE(prepare_at_once(state_, {5, 77, spec_}));
   EXPECT_EQ(value_or_raise(push({.epoch = 5})), false);  // being loaded
   ASSERT_TRUE(state_.activate({.epoch = 5, .global_step = 0, .counters = {}, .positions = {}}));
   EXPECT_EQ(value_or_raise(push({.epoch = 4})), false);
@@ -212,7 +213,7 @@ TEST_F(ServerStateTest, ATrainerSendsItsOwnResidualOnly) {
   ASSERT_TRUE(state_.residuals().newest_of(1));
 
   const auto read = [&](int trainer, ArenaIndex arena, uint64_t bytes) {
-    return read_residual(*pool_, state_, trainer, to_json(ReadRange{arena, 0, bytes}));
+    return read_residual(state_, trainer, to_json(ReadRange{arena, 0, bytes}));
   };
   EXPECT_TRUE(read(1, residual_arena(1), 64));
   expect_error(read(1, residual_arena(1), 65), ErrorKind::kInvalidArgument, "beyond the end");
@@ -221,7 +222,7 @@ TEST_F(ServerStateTest, ATrainerSendsItsOwnResidualOnly) {
   expect_error(read(2, residual_arena(1), 64), ErrorKind::kNotFound);
   HeldState held = value_or_raise(state_.hold(true));
   const auto read_of_held = [&](ArenaIndex arena) {
-    return read_held(*pool_, state_, &held, to_json(ReadRange{arena, 0, 64}));
+    return read_held(state_, &held, to_json(ReadRange{arena, 0, 64}));
   };
   EXPECT_TRUE(read_of_held(0));
   EXPECT_TRUE(read_of_held(1));
@@ -233,7 +234,7 @@ TEST_F(ServerStateTest, ATrainerSendsItsOwnResidualOnly) {
   expect_error(read_of_held(residual_arena(1)), ErrorKind::kUnavailable, "not held");
   held = value_or_raise(state_.hold());
   expect_error(read_of_held(residual_arena(1)), ErrorKind::kInvalidArgument, "no such arena");
-  expect_error(read_held(*pool_, state_, nullptr, to_json(ReadRange{0, 0, 64})), ErrorKind::kFailedPrecondition);
+  expect_error(read_held(state_, nullptr, to_json(ReadRange{0, 0, 64})), ErrorKind::kFailedPrecondition);
 }
 
 TEST_F(ServerStateTest, ReadersKeepTheirVersion) {
@@ -269,20 +270,20 @@ transport::SnapshotPart part(std::string_view name, uint64_t offset, std::span<c
 TEST_F(ServerStateTest, RestoresWithinItsArenas) {
   const Ref<Buffer> arena = filled(spec_, 3, *pool_);
   const std::span<const std::byte> bytes = arena->bytes();
-  expect_error(state_.restore(part("weights", 0, bytes)), ErrorKind::kFailedPrecondition, "outside of loading");
-  ASSERT_TRUE(state_.prepare({1, 77, spec_}));
-  EXPECT_TRUE(state_.restore(part("weights", 0, bytes)));
-  EXPECT_TRUE(state_.restore(part("slot/0", 16, bytes.first(4))));
-  EXPECT_TRUE(state_.restore(part("weights", 64, {})));
-  expect_error(state_.restore(part("weights", 4, bytes)), ErrorKind::kInvalidArgument, "beyond the end");
-  expect_error(state_.restore(part("weights", 65, {})), ErrorKind::kInvalidArgument, "beyond the end");
-  expect_error(state_.restore(part("weights", ~uint64_t(0) - 3, bytes.first(8))), ErrorKind::kInvalidArgument, "beyond the end");
-  expect_error(state_.restore(part("slot/1", 0, bytes)), ErrorKind::kInvalidArgument, "no such slot");
+  expect_error(restore_at_once(state_, part("weights", 0, bytes)), ErrorKind::kFailedPrecondition, "outside of loading");
+  ASSERT_TRUE(prepare_at_once(state_, {1, 77, spec_}));
+  EXPECT_TRUE(restore_at_once(state_, part("weights", 0, bytes)));
+  EXPECT_TRUE(restore_at_once(state_, part("slot/0", 16, bytes.first(4))));
+  EXPECT_TRUE(restore_at_once(state_, part("weights", 64, {})));
+  expect_error(restore_at_once(state_, part("weights", 4, bytes)), ErrorKind::kInvalidArgument, "beyond the end");
+  expect_error(restore_at_once(state_, part("weights", 65, {})), ErrorKind::kInvalidArgument, "beyond the end");
+  expect_error(restore_at_once(state_, part("weights", ~uint64_t(0) - 3, bytes.first(8))), ErrorKind::kInvalidArgument, "beyond the end");
+  expect_error(restore_at_once(state_, part("slot/1", 0, bytes)), ErrorKind::kInvalidArgument, "no such slot");
   for (const char* name : {"slot/", "slot/-1", "slot/01", "slot/9", "slot/0x", "meta", ""}) {
-    expect_error(state_.restore(part(name, 0, bytes)), ErrorKind::kInvalidArgument, "unknown arena");
+    expect_error(restore_at_once(state_, part(name, 0, bytes)), ErrorKind::kInvalidArgument, "unknown arena");
   }
   ASSERT_TRUE(state_.activate({.epoch = 1, .global_step = 30, .counters = {5, 29}, .positions = {{2, "p"}}}));
-  expect_error(state_.restore(part("weights", 0, bytes)), ErrorKind::kFailedPrecondition, "outside of loading");
+  expect_error(restore_at_once(state_, part("weights", 0, bytes)), ErrorKind::kFailedPrecondition, "outside of loading");
   EXPECT_THAT(weights(), Each(3.0f));
   EXPECT_EQ(state_.global_step(), 30u);
   EXPECT_EQ(state_.position_of(2), "p");
@@ -295,11 +296,11 @@ TEST_F(ServerStateTest, RestoresWithinItsArenas) {
 TEST_F(ServerStateTest, EpochsOnlyGrow) {
   make_ready(3);
   for (uint64_t epoch : {0, 2, 3}) {
-    expect_error(state_.prepare({epoch, 77, spec_}), ErrorKind::kFailedPrecondition, "not newer than 3");
+    expect_error(prepare_at_once(state_, {epoch, 77, spec_}), ErrorKind::kFailedPrecondition, "not newer than 3");
   }
   expect_error(state_.activate({.epoch = 3, .global_step = 9, .counters = {}, .positions = {}}),
                ErrorKind::kFailedPrecondition, "not being loaded");
-  ASSERT_TRUE(state_.prepare({8, 77, spec_}));
+  ASSERT_TRUE(prepare_at_once(state_, {8, 77, spec_}));
   expect_error(state_.activate({.epoch = 7, .global_step = 0, .counters = {}, .positions = {}}),
                ErrorKind::kFailedPrecondition, "not being loaded");
   EXPECT_EQ(state_.phase(), Phase::kLoading);
@@ -320,7 +321,7 @@ TEST_F(ServerStateTest, ANewEpochForgetsPositionsAndStopButNotPushNumbers) {
 TEST_F(ServerStateTest, AModelThatCannotBeginIsForgotten) {
   ShardSpec bad = spec_;
   bad.segments[0].variable.initialiser = constant(1e300);
-  expect_error(state_.prepare({1, 77, bad}), ErrorKind::kInvalidArgument, "must be finite in float32");
+  expect_error(prepare_at_once(state_, {1, 77, bad}), ErrorKind::kInvalidArgument, "must be finite in float32");
   EXPECT_EQ(state_.phase(), Phase::kEmpty);
   expect_error(state_.activate({.epoch = 1, .global_step = 0, .counters = {}, .positions = {}}),
                ErrorKind::kFailedPrecondition, "not being loaded");
@@ -333,13 +334,13 @@ TEST_F(ServerStateTest, AModelThatCannotBeginIsForgotten) {
 TEST_F(ServerStateTest, AFinishedServerTakesNoNewModel) {
   make_ready();
   state_.finish({.failed = false, .reason = "max_steps"});
-  expect_error(state_.prepare({2, 77, spec_}), ErrorKind::kUnavailable, "has ended");
+  expect_error(prepare_at_once(state_, {2, 77, spec_}), ErrorKind::kUnavailable, "has ended");
   EXPECT_EQ(value_or_raise(push({})), false);
 }
 
 TEST_F(ServerStateTest, OnlyTheSequencerCountsSteps) {
   ServerState other(false, *pool_, log_);
-  ASSERT_TRUE(other.prepare({1, 77, spec_}));
+  ASSERT_TRUE(prepare_at_once(other, {1, 77, spec_}));
   ASSERT_TRUE(other.activate({.epoch = 1, .global_step = 0, .counters = {}, .positions = {}}));
   transport::OutgoingChunk out = transport::make_chunk(
       *pool_, {.range_end = spec_.arena_bytes, .closing = true, .position = "p"}, spec_.arena_bytes, 1);
@@ -348,7 +349,7 @@ TEST_F(ServerStateTest, OnlyTheSequencerCountsSteps) {
   head.epoch = 1;
   head.sequence = 1;
   const transport::Chunk chunks[] = {value_or_raise(transport::read_chunk(out.message))};
-  EXPECT_EQ(value_or_raise(other.push(0, head, chunks)), true);
+  EXPECT_EQ(value_or_raise(push_at_once(other, 0, head, chunks)), true);
   EXPECT_EQ(other.global_step(), 0u);
   EXPECT_EQ(other.position_of(0), "");
   EXPECT_EQ(other.status().counters.update_count, 1u);

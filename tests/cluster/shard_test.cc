@@ -3,6 +3,7 @@
 #include <map>
 
 #include "plans.h"
+#include "shoal/base/production.h"
 
 namespace shoal::cluster {
 namespace {
@@ -57,6 +58,53 @@ TEST_F(ShardTest, IntoNewMemoryGivesTheSameBits) {
     other = next;
   }
   EXPECT_EQ(std::memcmp(one->data(), other->data(), spec.arena_bytes), 0);
+}
+
+/// Large enough for many pieces, of every kind: any element by itself, whole rows, all of a variable, none.
+TEST_F(ShardTest, ThreadsThatShareAnUpdateGiveTheSameBits) {
+  const auto rule = [](nn::UpdateRule::Kind kind, std::array<double, 6> constants) {
+    return nn::UpdateRule{.kind = kind, .constants = constants, .learning_rate_scalar = 0};
+  };
+  VariableSpec table = variable("table", {3000, 70}, adam(), uniform(-1, 1), 3);
+  table.lazy_rows = true;
+  const ShardSpec spec =
+      plan_of({variable("adam", {200'003}, adam(), uniform(-1, 1), 1),
+               variable("lamb", {500, 300}, rule(nn::UpdateRule::Kind::kLamb, {0.9, 0.999, 1e-6, 0.01}), uniform(-1, 1), 2),
+               table, variable("still", {100'000}, {}, uniform(-1, 1), 4), variable("one", {}, momentum(), constant(1), 5)},
+              1)
+          .shards[0];
+  const auto env = make_production_environment({.sink = [](const LogRecord&) {}, .pool_threads = 4});
+  const ParallelFor on_threads = [&](int64_t count, const UniqueFunction<void(int64_t, int64_t)>& body) {
+    EXPECT_GT(count, 3);
+    env->parallel_for(count, 1, body);
+  };
+  for (const size_t contributors : {1, 3}) {
+    Shard alone(spec, *pool_), shared(spec, *pool_);
+    const Ref<Buffer> one = pool_->get(spec.arena_bytes), other = pool_->get(spec.arena_bytes);
+    ASSERT_TRUE(alone.initialise(one->bytes()));
+    ASSERT_TRUE(shared.initialise(other->bytes(), on_threads));
+    ASSERT_EQ(std::memcmp(one->data(), other->data(), spec.arena_bytes), 0);
+    for (int step = 0; step < 3; ++step) {
+      std::vector<Ref<Buffer>> arenas;
+      std::vector<std::span<const std::byte>> pushes;
+      for (size_t i = 0; i < contributors; ++i) {
+        arenas.push_back(filled(spec, 0, *pool_));
+        const auto values = floats(arenas.back()->bytes());
+        for (size_t k = 0; k < values.size(); ++k) {
+          const bool row_without = k % (70 * 3) < 70;
+          values[k] = row_without ? 0.0f : float((k * 37 + i + size_t(step)) % 101) / 101 - 0.5f;
+        }
+        pushes.push_back(arenas.back()->bytes());
+      }
+      const double scalars[] = {0.01};
+      ASSERT_TRUE(alone.apply(one->bytes(), one->bytes(), pushes, scalars));
+      ASSERT_TRUE(shared.apply(other->bytes(), other->bytes(), pushes, scalars, {}, on_threads));
+      ASSERT_EQ(std::memcmp(one->data(), other->data(), spec.arena_bytes), 0);
+      for (size_t slot = 0; slot < alone.slots().size(); ++slot) {
+        ASSERT_EQ(std::memcmp(alone.slots()[slot]->data(), shared.slots()[slot]->data(), spec.arena_bytes), 0);
+      }
+    }
+  }
 }
 
 TEST_F(ShardTest, AveragesSeveralContributors) {

@@ -44,21 +44,24 @@ void VirtualCluster::kill(Environment& task) {
   network_->process_died(task.log().task());
 }
 
-Environment& VirtualCluster::add_task(const std::string& name, ProcessInfo process) {
+Environment& VirtualCluster::add_task(const std::string& name, ProcessInfo process, Duration offload_duration) {
   TransportTable table;
   table["sim"] = transport::sim_factory(network_, name);
   const LogSink sink = [lines = lines_](const LogRecord& record) {
     lines->push_back(std::string(record.task) + ": " + std::string(record.message));
   };
-  tasks_.push_back(
-      &world_.add_task({.task = name, .sink = sink, .transports = std::move(table), .process = std::move(process)}));
+  tasks_.push_back(&world_.add_task({.task = name,
+                                     .sink = sink,
+                                     .transports = std::move(table),
+                                     .offload_duration = offload_duration,
+                                     .process = std::move(process)}));
   return *tasks_.back();
 }
 
 Environment& VirtualCluster::start_server(int index, const ServerOptions& how) {
   ProcessInfo process;
   process.memory_bytes = how.memory_bytes;
-  Environment& env = add_task("ps " + std::to_string(index), std::move(process));
+  Environment& env = add_task("ps " + std::to_string(index), std::move(process), how.beside_strand);
   ParameterServerOptions options;  // one by one: g++ 12 takes an initialiser of some for uninitialised members
   options.identity.job = TaskOptions().job;
   options.identity.role = "ps";
@@ -67,6 +70,7 @@ Environment& VirtualCluster::start_server(int index, const ServerOptions& how) {
   options.listen_at = server_endpoint(index);
   options.ready_timeout = seconds_to_duration(how.ready_timeout);
   options.trainers = how.trainers;
+  if (how.beside_strand > Duration::zero()) options.bytes_on_strand = 0;
   servers_[index].emplace_back(env, run_server_after(env, seconds_to_duration(how.delay), std::move(options)));
   return env;
 }

@@ -60,7 +60,7 @@ class VirtualCluster : public testing::Test {
     std::vector<std::string> by_rows = {};  ///< beside `updates`
     bool rows_alone = false;                ///< these travel as rows
   };
-  Environment& add_task(const std::string& name, ProcessInfo process = {});
+  Environment& add_task(const std::string& name, ProcessInfo process = {}, Duration offload_duration = Duration::zero());
   /// As a process dies: nothing of it runs any more, its connections are closed. All of one name die together.
   void kill(Environment& task);
   struct ServerOptions {
@@ -68,6 +68,8 @@ class VirtualCluster : public testing::Test {
     double ready_timeout = 60;
     int trainers = 2;
     uint64_t memory_bytes = 0;  ///< that it may have; 0: not known
+    /// What touches an arena takes so long, beside the strand. 0: no time, on it.
+    Duration beside_strand = Duration::zero();
   };
   /// A process of ps `index`; another one after a kill is a restart.
   Environment& start_server(int index, const ServerOptions& options);

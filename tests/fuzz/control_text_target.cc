@@ -2,6 +2,7 @@
 // it is written, and a shard that is small enough is set up, and takes a push, as on a server.
 #include <algorithm>
 
+#include "../cluster/at_once.h"
 #include "shoal/base/check.h"
 #include "shoal/cluster/server_memory.h"
 #include "shoal/cluster/shard_plan.h"
@@ -41,7 +42,7 @@ void set_up(Prepare prepare) {
   static Logger log([](const LogRecord&) {}, "", [] { return WallTime(); });
   ServerState state(true, *pool, log);
   StateText text{.epoch = prepare.epoch, .global_step = 0, .counters = {}, .positions = {}};
-  if (!state.prepare(std::move(prepare)) || !state.activate(std::move(text))) return;
+  if (!prepare_at_once(state, std::move(prepare)) || !state.activate(std::move(text))) return;
   const std::vector<ShardPart> parts = parts_of(state.spec());
   std::vector<transport::OutgoingChunk> push;
   std::vector<transport::Chunk> chunks;
@@ -59,7 +60,7 @@ void set_up(Prepare prepare) {
     std::ranges::fill(push.back().scalars, 0.25);
     chunks.push_back(value_or_raise(transport::read_chunk(push.back().message)));
   }
-  SHOAL_CHECK(value_or_raise(state.push(0, {.epoch = state.epoch(), .sequence = 1}, chunks)));
+  SHOAL_CHECK(value_or_raise(push_at_once(state, 0, {.epoch = state.epoch(), .sequence = 1}, chunks)));
   SHOAL_CHECK(state.hold());
 }
 

@@ -77,6 +77,7 @@ struct Plan {
   Duration work{}, work_jitter{};
   Duration latency{}, jitter{};
   double loss = 0;
+  bool beside_strand = false;  ///< servers apply updates beside their strand, as they do with large ones
 };
 
 bool has_task(const JobPlan& job, std::string_view task);

@@ -93,6 +93,7 @@ testing::WorldOptions Run::world_options(const RunOptions& options) const {
                               .work = plan_.work,
                               .work_jitter = plan_.work_jitter,
                               .link = {.latency = plan_.latency, .jitter = plan_.jitter, .loss = plan_.loss},
+                              .server_bytes_on_strand = plan_.beside_strand ? std::optional<uint64_t>(0) : std::nullopt,
                               .witness = ledger_,
                               .log = options.log};
   if (const auto canary = options.canary) {

@@ -92,7 +92,7 @@ ProductionEnvironment::~ProductionEnvironment() {
 }
 
 void ProductionEnvironment::run_until_done(Task<void> entry) {
-  if (offload_inline_) flush_denormals();
+  flush_denormals();  // small updates are applied on the strand
   loop_.post([&entry] { entry.start(); });
   loop_.run_until([&entry] { return entry.done(); });
 }

@@ -65,6 +65,10 @@ std::shared_ptr<Environment> make_environment(const RunConfig& config, bool may_
   options.transports = transport::built_in_transports();
   // A task with nobody to talk to computes on the strand: two thread switches less a step.
   options.offload_inline = config.num_ps_replicas() == 0;
+  if (config.task_type() == cluster::kPsRole) {  // which shares out large updates; other pools serve input functions
+    options.process = read_process_info();
+    options.pool_threads = config.compute_threads(options.process->usable_cores);
+  }
   if (host) {
     options.sink = host->sink;
     options.stop = host->stop;

@@ -85,6 +85,8 @@ void run_ps(Environment& env, const Call& call) {
                                           .trainers = call.config().num_trainers(),
                                           .ready_timeout = seconds_to_duration(call.config().ready_timeout_secs()),
                                           .witness = host_of(call.config()).witness};
+  if (host_of(call.config()).bytes_on_strand) options.bytes_on_strand = *host_of(call.config()).bytes_on_strand;
+  env.log().info(call.config().compute_threads_text(env.process()));
   EndOfJob end_of_job(env, call.estimator, call.train.max_steps, EndOfJob::NewMarks::kDoubted);
   if (!call.estimator.model_dir().empty()) {
     options.job_ended = [&end_of_job] {

@@ -186,6 +186,7 @@ void World::start(std::string_view name) {
   host->environment = std::shared_ptr<Environment>(std::shared_ptr<void>(), task.env);
   host->insecure = true;  // its addresses are names, which mean nothing beyond this test
   host->witness = state.self;
+  host->bytes_on_strand = state.options.server_bytes_on_strand;
   host->shoal_run = task.shoal_run;
   host->measure_limits = limits_of_no_machine;
   task.running = state.world.start(*task.env, [&task, env = task.env, host = std::move(host)] {

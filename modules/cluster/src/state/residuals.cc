@@ -12,7 +12,7 @@ void Residuals::restart(uint64_t arena_bytes) {
   held_.clear();
 }
 
-Result<void> Residuals::restore(int trainer, const transport::SnapshotPart& part) {
+Result<std::span<std::byte>> Residuals::place_to_restore(int trainer, const transport::SnapshotPart& part) {
   if (part.offset > arena_bytes_ || part.payload.size() > arena_bytes_ - part.offset)
     return invalid_argument("restore of " + std::string(part.name) + ": beyond the end of the arena");
   Ref<Buffer>& arena = newest_[trainer];
@@ -20,8 +20,7 @@ Result<void> Residuals::restore(int trainer, const transport::SnapshotPart& part
     arena = pool_.get(arena_bytes_);
     std::memset(arena->data(), 0, arena->size());
   }
-  std::ranges::copy(part.payload, arena->data() + part.offset);
-  return {};
+  return arena->bytes().subspan(part.offset, part.payload.size());
 }
 
 Residuals::Due* Residuals::due_of(int trainer, const TrainerRecord& record, uint64_t push) {

@@ -3,6 +3,7 @@
 /// residual is as large as a dense gradient, and travels for checkpoints only. After a hold the server asks each trainer,
 /// in the reply to its next push, for what it had kept before that push: which belongs to the very version that is held.
 #include <map>
+#include <span>
 #include <vector>
 
 #include "shoal/base/buffer.h"
@@ -20,8 +21,8 @@ class Residuals {
 
   /// A new epoch, with arenas of so many bytes.
   void restart(uint64_t arena_bytes);
-  /// Of a checkpoint: a part of what `trainer` goes on from. InvalidArgument: beyond the end.
-  Result<void> restore(int trainer, const transport::SnapshotPart& part);
+  /// Of a checkpoint: where a part of what `trainer` goes on from has to be copied. InvalidArgument: beyond the end.
+  Result<std::span<std::byte>> place_to_restore(int trainer, const transport::SnapshotPart& part);
   /// What `trainer` was sending will not be ended: its process, or its last connection, is gone.
   void forget_parts(int trainer) { coming_.erase(trainer); }
   /// A part from the trainer itself, of what it kept after its push of number `part.version`: the newest, or the last that

@@ -40,6 +40,14 @@ void RowHistory::add(uint64_t version, std::span<const SegmentRows> rows) {
   }
 }
 
+uint64_t RowHistory::changes_since(uint64_t version, size_t segment) const {
+  uint64_t changes = 0;
+  for (auto update = updates_.rbegin(); update != updates_.rend() && update->version > version; ++update) {
+    changes += update->rows[segment].size();
+  }
+  return changes;
+}
+
 std::vector<uint32_t> RowHistory::changed_since(uint64_t version, size_t segment) const {
   std::vector<uint32_t> rows;
   for (auto update = updates_.rbegin(); update != updates_.rend() && update->version > version; ++update) {

@@ -21,6 +21,8 @@ class RowHistory {
   void add(uint64_t version, std::span<const SegmentRows> rows);
   /// True if all changes since `version` are known.
   bool covers(uint64_t version) const { return version >= first_ && version <= last_; }
+  /// At least as many as changed_since() gives.
+  uint64_t changes_since(uint64_t version, size_t segment) const;
   /// Rows of segment `segment` that changed after `version`, ascending, each once.
   std::vector<uint32_t> changed_since(uint64_t version, size_t segment) const;
 

@@ -1,6 +1,7 @@
 #pragma once
 /// One part of what a parameter server holds: its weights, as the message that travels, its slots, and what of a push is
-/// for it.
+/// for it. An update may take long, and is made beside the strand: what is called on which thread is said below. While a
+/// function of the second kind runs, only at_hand() may be called.
 #include <map>
 #include <optional>
 #include <vector>
@@ -17,8 +18,8 @@ class ServerPart {
   ServerPart(ShardPart part, BufferPool& pool);
   ServerPart(ServerPart&&) = default;  // a copy would point into the original
 
-  /// Begins with the starting values. Once, first.
-  Result<void> start();
+  /// Begins with the starting values. Once, first; any thread.
+  Result<void> start(const ParallelFor& parallel_for = nullptr);
   /// For restores; until activate().
   std::span<std::byte> mutable_arena(ArenaIndex arena);
   void activate(uint64_t update_count);
@@ -27,15 +28,29 @@ class ServerPart {
 
   // A push is taken first, by all parts, and applied if it fits all.
 
-  /// InvalidArgument: it does not fit; the weights are as before.
+  /// Any thread. InvalidArgument: it does not fit; the weights are as before.
   Result<void> take(const transport::Chunk& chunk);
   void forget_push() { gradient_ = {}; }
-  /// The push taken last, which is still there.
-  Result<void> apply(const transport::Chunk& chunk, std::span<const double> scalars);
+  /// On the strand: decides where the next version is written. In place, if nobody holds the newest: then it is not at
+  /// hand until close().
+  void open();
+  /// About how many bytes apply() touches of each arena.
+  uint64_t bytes_of(const transport::Chunk& chunk) const;
+  /// Any thread. The push taken last, which is still there.
+  void apply(const transport::Chunk& chunk, std::span<const double> scalars, const ParallelFor& parallel_for);
+  /// On the strand: the next version is the newest.
+  void close(uint64_t global_step);
 
+  /// The newest version; null body: it is being overwritten.
   const transport::Message& weights() const { return weights_; }
-  /// As ServerState::weights_as(), of this part.
-  transport::Message weights_as(transport::Encoding encoding, uint64_t has, uint64_t global_step);
+  /// On the strand. As ServerState::weights_at_hand(), of this part; null body: not at hand.
+  transport::Message at_hand(transport::Encoding encoding, uint64_t has) const;
+  /// About how many bytes make() touches.
+  uint64_t bytes_of(transport::Encoding encoding, uint64_t has) const;
+  /// Any thread. As ServerState::make_weights(), of this part.
+  transport::Message make(transport::Encoding encoding, uint64_t has, uint64_t global_step);
+  /// On the strand: what make() made is at hand, until the next version is.
+  void keep(transport::Encoding encoding, transport::Message made);
 
   uint64_t begin() const { return begin_; }
   const ShardSpec& spec() const { return shard_.spec(); }
@@ -50,6 +65,7 @@ class ServerPart {
   BufferPool& pool_;
   Shard shard_;
   transport::Message weights_;
+  transport::Message next_;                                    // from open() to close()
   std::map<transport::Encoding, transport::Message> encoded_;  // of the newest version; null body: not made yet
   Ref<Buffer> gradient_;                                       // of the push taken, where it came encoded
   std::vector<SegmentRows> segment_rows_;                      // of the push or the reply at hand, by segment

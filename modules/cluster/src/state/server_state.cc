@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace shoal::cluster {
 
@@ -57,42 +58,47 @@ Result<void> ServerState::prepare(Prepare prepare) {
   epoch_ = prepare.epoch;
   fingerprint_ = prepare.fingerprint;
   spec_hash_ = spec_hash(prepare.spec);
-  parts_.clear();  // before the new ones take memory
   spec_ = std::move(prepare.spec);
   positions_.clear();
   residuals_.restart(arena_bytes());
   for (auto& [index, trainer] : trainers_) trainer.keeps_back = trainer.done = false;
   stop_ = sealed_ = false;
-  for (ShardPart& part : parts_of(spec_)) {
-    parts_.emplace_back(std::move(part), pool_);
-    if (Result<void> started = parts_.back().start(); !started) {
-      parts_.clear();
-      phase_ = Phase::kEmpty;
-      return started;
-    }
+  part_count_ = part_bytes_ = 0;
+  for (const ShardPart& part : parts_of(spec_)) {
+    ++part_count_;
+    part_bytes_ = std::max(part_bytes_, part.spec.arena_bytes);
   }
   return {};
 }
 
-uint64_t ServerState::part_bytes() const {
-  uint64_t largest = 0;
-  for (const ServerPart& part : parts_) largest = std::max(largest, part.spec().arena_bytes);
-  return largest;
+void ServerState::build(const ParallelFor& parallel_for) {
+  parts_.clear();  // before the new ones take memory
+  built_ = {};
+  for (ShardPart& part : parts_of(spec_)) {
+    parts_.emplace_back(std::move(part), pool_);
+    if (built_) built_ = parts_.back().start(parallel_for);
+  }
+}
+
+Result<void> ServerState::built() {
+  if (built_) return {};
+  parts_.clear();
+  phase_ = Phase::kEmpty;
+  return std::exchange(built_, {});
 }
 
 /// Comes segment by segment, so it is of one part.
-Result<void> ServerState::restore(const transport::SnapshotPart& part) {
+Result<std::span<std::byte>> ServerState::place_to_restore(const transport::SnapshotPart& part) {
   if (phase_ != Phase::kLoading) return failed_precondition("restore outside of loading an epoch");
   SHOAL_TRY(const ArenaIndex arena, parse_arena_name(part.name));
-  if (const int trainer = residual_trainer(arena); trainer >= 0) return residuals_.restore(trainer, part);
+  if (const int trainer = residual_trainer(arena); trainer >= 0) return residuals_.place_to_restore(trainer, part);
   if (arena > spec_.slot_count) return invalid_argument("restore of " + std::string(part.name) + ": no such slot");
   for (ServerPart& of : parts_) {
     const uint64_t size = of.spec().arena_bytes;
     if (part.offset < of.begin() || part.offset - of.begin() > size ||
         part.payload.size() > size - (part.offset - of.begin()))
       continue;
-    std::ranges::copy(part.payload, of.mutable_arena(arena).begin() + ptrdiff_t(part.offset - of.begin()));
-    return {};
+    return of.mutable_arena(arena).subspan(part.offset - of.begin(), part.payload.size());
   }
   return invalid_argument("restore of " + std::string(part.name) + ": beyond the end of the arena, or of a part of it");
 }
@@ -133,41 +139,84 @@ Result<void> ServerState::check_push(std::span<const transport::Chunk> chunks) c
   return {};
 }
 
-Result<bool> ServerState::push(int trainer, const transport::MessageHead& head, std::span<const transport::Chunk> chunks) {
-  if (phase_ != Phase::kReady || head.epoch != epoch_) return false;
-  TrainerRecord& record = trainers_[trainer];
-  if (head.incarnation != record.incarnation) return false;  // of a process that a newer one has replaced
-  if (head.sequence <= record.last_push) return true;        // applied already: its reply was lost
+Result<ServerState::Push> ServerState::look_at(int trainer, const transport::MessageHead& head,
+                                               std::span<const transport::Chunk> chunks) const {
+  if (phase_ != Phase::kReady || head.epoch != epoch_) return Push::kFenced;
+  const auto known = trainers_.find(trainer);
+  static const TrainerRecord kNone;
+  const TrainerRecord& record = known == trainers_.end() ? kNone : known->second;
+  if (head.incarnation != record.incarnation) return Push::kFenced;  // of a process that a newer one has replaced
+  if (head.sequence <= record.last_push) return Push::kCounts;
   SHOAL_TRY_VOID(check_push(chunks));
-  SHOAL_TRY_VOID(apply(chunks));
+  return Push::kNew;
+}
+
+/// All parts, or none.
+Result<void> ServerState::take(std::span<const transport::Chunk> chunks) {
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    Result<void> taken = parts_[i].take(chunks[i]);
+    if (taken) continue;
+    forget_push();
+    return taken;
+  }
+  return {};
+}
+
+void ServerState::forget_push() {
+  for (ServerPart& part : parts_) part.forget_push();
+}
+
+void ServerState::count(int trainer, const transport::MessageHead& head, std::span<const transport::Chunk> chunks) {
+  TrainerRecord& record = trainers_[trainer];
   const transport::Chunk& closing = chunks.back();
   record.last_push = head.sequence;
   ++record.pushes;
   record.keeps_back = closing.encoding == transport::Encoding::kTopK;
   residuals_.pushed(trainer, head.sequence);
-  if (counts_steps_ && !closing.position.empty()) positions_[trainer].assign(closing.position);
-  return true;
-}
-
-/// All parts, or none.
-Result<void> ServerState::apply(std::span<const transport::Chunk> chunks) {
-  for (size_t i = 0; i < parts_.size(); ++i) {
-    Result<void> taken = parts_[i].take(chunks[i]);
-    if (taken) continue;
-    for (ServerPart& part : parts_) part.forget_push();
-    return taken;
-  }
-  for (size_t i = 0; i < parts_.size(); ++i) SHOAL_TRY_VOID(parts_[i].apply(chunks[i], chunks.back().scalars));
   if (counts_steps_) ++global_step_;
-  for (ServerPart& part : parts_) part.set_global_step(global_step_);
-  return {};
+  if (counts_steps_ && !closing.position.empty()) positions_[trainer].assign(closing.position);
+  for (ServerPart& part : parts_) part.open();
 }
 
-std::vector<transport::Message> ServerState::weights_as(transport::Encoding encoding, uint64_t has) {
+uint64_t ServerState::bytes_of_push(std::span<const transport::Chunk> chunks) const {
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < parts_.size(); ++i) bytes += parts_[i].bytes_of(chunks[i]);
+  return bytes;
+}
+
+void ServerState::apply(std::span<const transport::Chunk> chunks, const ParallelFor& parallel_for) {
+  for (size_t i = 0; i < parts_.size(); ++i) parts_[i].apply(chunks[i], chunks.back().scalars, parallel_for);
+}
+
+void ServerState::applied() {
+  for (ServerPart& part : parts_) part.close(global_step_);
+}
+
+std::vector<transport::Message> ServerState::weights_at_hand(transport::Encoding encoding, uint64_t has) const {
   std::vector<transport::Message> messages;
   messages.reserve(parts_.size());
-  for (ServerPart& part : parts_) messages.push_back(part.weights_as(encoding, has, global_step_));
+  for (const ServerPart& part : parts_) {
+    messages.push_back(part.at_hand(encoding, has));
+    if (!messages.back().body) return {};
+  }
   return messages;
+}
+
+uint64_t ServerState::bytes_of_weights(transport::Encoding encoding, uint64_t has) const {
+  uint64_t bytes = 0;
+  for (const ServerPart& part : parts_) bytes += part.bytes_of(encoding, has);
+  return bytes;
+}
+
+std::vector<transport::Message> ServerState::make_weights(transport::Encoding encoding, uint64_t has) {
+  std::vector<transport::Message> messages;
+  messages.reserve(parts_.size());
+  for (ServerPart& part : parts_) messages.push_back(part.make(encoding, has, global_step_));
+  return messages;
+}
+
+void ServerState::keep_weights(transport::Encoding encoding, const std::vector<transport::Message>& made) {
+  for (size_t i = 0; i < parts_.size(); ++i) parts_[i].keep(encoding, made[i]);
 }
 
 Result<void> ServerState::take_residual(int trainer, const transport::MessageHead& head,

@@ -1,6 +1,10 @@
 #pragma once
 /// What a parameter server holds, and how requests change it. No waiting, no connections: those are in
 /// parameter_server.cc.
+///
+/// What takes long with a large shard is a step of its own, which may run on another thread, one at a time ("any thread"
+/// below); the steps around it, and everything else, run on the strand. Meanwhile the strand may ask for all that does not
+/// say "between steps".
 #include <map>
 #include <string>
 #include <vector>
@@ -31,15 +35,26 @@ class ServerState {
   uint64_t fingerprint() const { return fingerprint_; }
   const ShardSpec& spec() const { return spec_; }  ///< once a model was prepared
   uint64_t arena_bytes() const { return spec_.arena_bytes; }
-  size_t part_count() const { return parts_.size(); }
+  size_t part_count() const { return part_count_; }
   /// Of the largest part.
-  uint64_t part_bytes() const;
-  /// The newest version, a message for each part. In another encoding: made when it is first asked for. kSparseRows: what
-  /// is new for a trainer that has version `has`; as kDense where that is not known, or 0.
-  std::vector<transport::Message> weights_as(transport::Encoding encoding, uint64_t has = 0);
+  uint64_t part_bytes() const { return part_bytes_; }
+
+  // The newest version, a message for each part. In another encoding: made when it is first asked for. kSparseRows: what is
+  // new for a trainer that has version `has`; as kDense where that is not known, or 0.
+
+  /// While an update is made: the version before it, unless it is made in place. Empty: it is, or the version has to be
+  /// made in this encoding.
+  std::vector<transport::Message> weights_at_hand(transport::Encoding encoding, uint64_t has = 0) const;
+  /// Between steps. About how many bytes make_weights() touches.
+  uint64_t bytes_of_weights(transport::Encoding encoding, uint64_t has) const;
+  /// Any thread.
+  std::vector<transport::Message> make_weights(transport::Encoding encoding, uint64_t has);
+  /// Between steps: what make_weights() made is at hand from now on.
+  void keep_weights(transport::Encoding encoding, const std::vector<transport::Message>& made);
+
   TrainerRecords& trainers() { return trainers_; }
   std::string position_of(int trainer) const;
-  ServerStatus status() const;
+  ServerStatus status() const;  ///< between steps
   bool stop_requested() const { return stop_; }
   void request_stop() { stop_ = true; }
   /// No push counts any more: the chief takes the last checkpoint.
@@ -51,14 +66,41 @@ class ServerState {
   /// FailedPrecondition if a newer one had taken its place before.
   Result<void> admit(int trainer, uint64_t incarnation, uint64_t connection);
 
-  /// A new epoch: the old state is gone, the shard starts from its initialisers and waits for restore() and activate().
+  // A new epoch: the old state is gone, the shard starts from its initialisers and waits for restores and activate().
+
+  /// Between steps.
   Result<void> prepare(Prepare prepare);
-  Result<void> restore(const transport::SnapshotPart& part);
+  /// Any thread.
+  void build(const ParallelFor& parallel_for = nullptr);
+  /// Between steps. An error of build(): the server holds no model.
+  Result<void> built();
+  /// Between steps. Where the part's bytes of the restored state have to be copied; empty: nothing is left to do.
+  Result<std::span<std::byte>> place_to_restore(const transport::SnapshotPart& part);
+  /// Between steps.
   Result<void> activate(StateText state);
-  /// Applies a whole push of `trainer`, a chunk for each part. True: the version advanced (or had by this very push
-  /// before).
-  Result<bool> push(int trainer, const transport::MessageHead& head, std::span<const transport::Chunk> chunks);
-  /// `residuals`: what trainers keep back is wanted too.
+
+  // A whole push of a trainer: a chunk for each part.
+
+  enum class Push : uint8_t {
+    kFenced,  ///< of another epoch, or of a process that is over: it does not count
+    kCounts,  ///< it did before: its reply was lost
+    kNew,     ///< it has to be applied
+  };
+  /// Between steps. InvalidArgument: its chunks do not fit.
+  Result<Push> look_at(int trainer, const transport::MessageHead& head, std::span<const transport::Chunk> chunks) const;
+  /// Any thread: decodes it, beside the weights. InvalidArgument: it does not fit, and nothing has changed.
+  Result<void> take(std::span<const transport::Chunk> chunks);
+  /// Between steps, if look_at() still finds it new: it counts from here on, whatever becomes of its trainer.
+  void count(int trainer, const transport::MessageHead& head, std::span<const transport::Chunk> chunks);
+  void forget_push();
+  /// Between steps: about how many bytes apply() touches of each arena.
+  uint64_t bytes_of_push(std::span<const transport::Chunk> chunks) const;
+  /// Any thread: makes the next version of the weights of what was counted.
+  void apply(std::span<const transport::Chunk> chunks, const ParallelFor& parallel_for = nullptr);
+  /// Between steps: that version is the newest.
+  void applied();
+
+  /// Between steps. `residuals`: what trainers keep back is wanted too.
   Result<HeldState> hold(bool residuals = false);
   void release(const HeldState& held) { residuals_.release(held.residuals); }
 
@@ -72,7 +114,6 @@ class ServerState {
 
  private:
   Result<void> check_push(std::span<const transport::Chunk> chunks) const;
-  Result<void> apply(std::span<const transport::Chunk> chunks);
 
   const bool counts_steps_;  // shard 0, the sequencer
   BufferPool& pool_;
@@ -83,7 +124,10 @@ class ServerState {
   uint64_t fingerprint_ = 0;
   uint64_t spec_hash_ = 0;
   ShardSpec spec_;
+  size_t part_count_ = 0;  // of spec_
+  uint64_t part_bytes_ = 0;
   std::vector<ServerPart> parts_;  // empty: no model was prepared
+  Result<void> built_;             // from build() to built()
   std::map<int, std::string> positions_;
   TrainerRecords trainers_;
   Residuals residuals_;

@@ -22,9 +22,49 @@ Shape shape_of_rows(const Segment& segment) {
   return whole.rank() == 0 ? whole : whole.with(0, segment.row_end - segment.row_begin);
 }
 
+/// Of the rows of a segment; 0 if it has none.
+int64_t elements_in_row(const Segment& segment) {
+  const int64_t rows = segment.row_end - segment.row_begin;
+  return rows == 0 ? 0 : segment.elements() / rows;
+}
+
+/// body(begin, end) over [0, count).
+template <class Body>
+void run_pieces(const ParallelFor& parallel_for, size_t count, Body&& body) {
+  if (!parallel_for || count < 2) return body(0, int64_t(count));
+  parallel_for(int64_t(count), UniqueFunction<void(int64_t, int64_t)>(std::forward<Body>(body)));
+}
+
 float gradient_scale(const nn::UpdateRule& rule, std::span<const double> scalars) {
   const auto scalar = size_t(rule.gradient_scale_scalar);  // -1: none
   return scalar < scalars.size() ? float(scalars[scalar]) : 1.0f;
+}
+
+/// In pieces of whole rows, but for an initialiser of which each piece would cost all of it.
+Result<void> initialise_variable(const Segment& segment, std::span<std::byte> weights, const ParallelFor& parallel_for) {
+  constexpr int64_t kPieceElements = int64_t(1) << 18;
+  const VariableSpec& variable = segment.variable;
+  const Shape shape = shape_of_rows(segment);
+  std::byte* const bytes = weights.data() + segment.offset;
+  const int64_t width = elements_in_row(segment);
+  const int64_t rows = segment.row_end - segment.row_begin;
+  const bool whole = variable.initialiser.kind == Initialiser::Kind::kOrthogonal || shape.rank() == 0 || width == 0;
+  const int64_t rows_at_once = whole ? rows : std::max<int64_t>(1, kPieceElements / width);
+  if (whole || rows_at_once >= rows) {
+    return nn::initialise(variable.initialiser, variable.key, segment.first_element(), {variable.dtype, shape, bytes});
+  }
+  std::vector<Result<void>> results(size_t((rows - 1) / rows_at_once + 1));
+  run_pieces(parallel_for, results.size(), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t row = i * rows_at_once;
+      const MutableTensorView view{variable.dtype, shape.with(0, std::min(rows_at_once, rows - row)),
+                                   bytes + row * width * int64_t(size_of(variable.dtype))};
+      results[size_t(i)] =
+          nn::initialise(variable.initialiser, variable.key, segment.first_element() + row * width, view);
+    }
+  });
+  const auto failed = std::ranges::find_if(results, [](const Result<void>& result) { return !result; });
+  return failed == results.end() ? Result<void>() : std::move(*failed);
 }
 
 }  // namespace
@@ -38,22 +78,40 @@ void zero_padding(const ShardSpec& spec, std::span<std::byte> arena) {
   if (spec.segments.empty()) std::memset(arena.data(), 0, spec.arena_bytes);
 }
 
-Shard::Shard(ShardSpec spec, BufferPool& pool) : spec_(std::move(spec)), pool_(pool) {
+Shard::Shard(ShardSpec spec, BufferPool& pool) : spec_(std::move(spec)), pool_(pool), pieces_(pieces_of(spec_)) {
   for (int32_t i = 0; i < spec_.slot_count; ++i) {
     slots_.push_back(pool_.get(spec_.arena_bytes));
     std::memset(slots_.back()->data(), 0, spec_.arena_bytes);
   }
 }
 
-Result<void> Shard::initialise(std::span<std::byte> weights) {
+/// Pieces are small enough to share out evenly, and large enough that handing one out costs nothing beside it.
+std::vector<Shard::Piece> Shard::pieces_of(const ShardSpec& spec) {
+  constexpr int64_t kPieceElements = int64_t(1) << 16;
+  std::vector<Piece> pieces;
+  for (size_t s = 0; s < spec.segments.size(); ++s) {
+    const Segment& segment = spec.segments[s];
+    const nn::UpdateRule& rule = segment.variable.rule;
+    if (rule.kind == nn::UpdateRule::Kind::kNone) continue;
+    const int64_t elements = segment.elements();
+    int64_t most = nn::needs_whole_variable(rule) ? elements : kPieceElements;
+    const int64_t width = elements_in_row(segment);
+    if (segment.variable.lazy_rows && width > 0) most = std::max(width, most / width * width);
+    for (int64_t first = 0; first < elements; first += most) {
+      pieces.push_back({s, first, std::min(most, elements - first)});
+    }
+  }
+  return pieces;
+}
+
+Result<void> Shard::initialise(std::span<std::byte> weights, const ParallelFor& parallel_for) {
   SHOAL_CHECK(weights.size() == spec_.arena_bytes);
   std::memset(weights.data(), 0, weights.size());
   for (const Segment& segment : spec_.segments) {
-    const VariableSpec& variable = segment.variable;
-    MutableTensorView view{variable.dtype, shape_of_rows(segment), weights.data() + segment.offset};
-    SHOAL_TRY_VOID(nn::initialise(variable.initialiser, variable.key, segment.first_element(), view));
-    for (int slot = 0; slot < nn::slot_count(variable.rule); ++slot) {
-      std::fill_n(floats(mutable_slot(slot), segment.offset), segment.elements(), nn::slot_start(variable.rule, slot));
+    SHOAL_TRY_VOID(initialise_variable(segment, weights, parallel_for));
+    const nn::UpdateRule& rule = segment.variable.rule;
+    for (int slot = 0; slot < nn::slot_count(rule); ++slot) {
+      std::fill_n(floats(mutable_slot(slot), segment.offset), segment.elements(), nn::slot_start(rule, slot));
     }
   }
   counters_ = {};
@@ -72,7 +130,7 @@ std::span<std::byte> Shard::mutable_slot(int slot) {
 
 Result<void> Shard::apply(std::span<const std::byte> current, std::span<std::byte> next,
                           std::span<const std::span<const std::byte>> pushes, std::span<const double> scalars,
-                          std::span<const SegmentRows* const> rows) {
+                          std::span<const SegmentRows* const> rows, const ParallelFor& parallel_for) {
   SHOAL_CHECK(current.size() == spec_.arena_bytes && next.size() == spec_.arena_bytes && !pushes.empty());
   if (scalars.size() != size_t(spec_.scalar_count)) {
     return invalid_argument("push with " + std::to_string(scalars.size()) + " scalars; the shard takes " +
@@ -84,26 +142,37 @@ Result<void> Shard::apply(std::span<const std::byte> current, std::span<std::byt
                               std::to_string(spec_.arena_bytes));
     }
   }
-  gradients_.resize(pushes.size());
-  scales_.resize(pushes.size());
-  rows_gradients_.resize(pushes.size());
+  for (auto* table : {&gradients_, &rows_gradients_}) table->resize(pieces_.size() * pushes.size());
+  scales_.resize(pieces_.size() * pushes.size());
   begin_update();
-  const Place place{current, next, scalars};
-  const float factor = 1.0f / float(pushes.size());
-  for (size_t s = 0; s < spec_.segments.size(); ++s) {
-    const Segment& segment = spec_.segments[s];
-    if (segment.variable.rule.kind == nn::UpdateRule::Kind::kNone || (s < rows.size() && rows[s])) continue;
-    for (size_t i = 0; i < pushes.size(); ++i) gradients_[i] = floats(pushes[i], segment.offset);
-    std::fill(scales_.begin(), scales_.end(), gradient_scale(segment.variable.rule, scalars));
-    const nn::Contributions contributions{gradients_, scales_, factor};
-    if (segment.variable.lazy_rows) {
-      update_touched(segment, 0, segment.elements(), place, contributions, rows_gradients_);
-    } else {
-      update_elements(segment, 0, segment.elements(), place, contributions);
-    }
-  }
-  finish(place, rows, factor);
+  const Update update{{current, next, scalars}, pushes, rows, 1.0f / float(pushes.size())};
+  run_pieces(parallel_for, pieces_.size(), [this, &update](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) update_piece(size_t(i), update);
+  });
+  finish(update.place, rows, update.factor);
   return {};
+}
+
+void Shard::update_piece(size_t index, const Update& update) {
+  const Piece& piece = pieces_[index];
+  if (piece.segment < update.rows.size() && update.rows[piece.segment]) return;
+  const Segment& segment = spec_.segments[piece.segment];
+  const size_t count = update.pushes.size();
+  const std::span<const float*> gradients(gradients_.data() + index * count, count);
+  const std::span<float> scales(scales_.data() + index * count, count);
+  for (size_t i = 0; i < count; ++i) gradients[i] = floats(update.pushes[i], segment.offset) + piece.first;
+  std::ranges::fill(scales, gradient_scale(segment.variable.rule, update.place.scalars));
+  const nn::Contributions contributions{gradients, scales, update.factor};
+  if (segment.variable.lazy_rows) {
+    const std::span<const float*> rows(rows_gradients_.data() + index * count, count);
+    update_touched(segment, piece.first, piece.count, update.place, contributions, rows);
+  } else {
+    update_elements(segment, piece.first, piece.count, update.place, contributions);
+  }
+}
+
+bool Shard::slots_unheld() const {
+  return std::ranges::all_of(slots_, [](const Ref<Buffer>& slot) { return slot->unique(); });
 }
 
 void Shard::begin_update() {
@@ -160,8 +229,7 @@ void Shard::update_touched(const Segment& segment, int64_t first, int64_t count,
     const uint64_t offset = segment.offset + uint64_t(first) * sizeof(float);
     std::memcpy(place.next.data() + offset, place.current.data() + offset, size_t(count) * sizeof(float));
   }
-  const int64_t segment_rows = segment.row_end - segment.row_begin;
-  const int64_t width = segment_rows == 0 ? 0 : segment.elements() / segment_rows;
+  const int64_t width = elements_in_row(segment);
   const int64_t rows = width == 0 ? 0 : count / width;
   auto has_gradient = [&](int64_t row) {
     return std::any_of(contributions.gradients.begin(), contributions.gradients.end(),

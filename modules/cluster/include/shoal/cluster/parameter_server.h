@@ -17,6 +17,9 @@ struct ParameterServerOptions {
   transport::LinkOptions link;
   int trainers = 1;                     ///< of the job, chief and workers: for the memory that is told
   Duration ready_timeout = std::chrono::seconds(7200);  ///< without chief and workers for longer: DeadlineExceeded
+  /// Work on more bytes than these of an arena is done beside the strand, so that hellos and heartbeats are answered
+  /// meanwhile; on fewer it would wait longer for the other thread than it takes.
+  uint64_t bytes_on_strand = uint64_t(1) << 20;
   std::shared_ptr<Witness> witness = nullptr;
   /// Asked every second once nobody has been connected for a minute, or for half of ready_timeout: true ends the server in
   /// good order, since the job is over (CONTRACT JE-2). Called through offload(). Null: only the chief knows.

@@ -2,10 +2,12 @@
 /// The state of one shard beside its weights: slots and counters, and the one way it changes. Used by parameter servers
 /// and by local training alike.
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
 #include "shoal/base/buffer.h"
+#include "shoal/base/function.h"
 #include "shoal/cluster/shard_plan.h"
 
 namespace shoal::cluster {
@@ -19,10 +21,15 @@ struct ShardCounters {
   friend bool operator==(const ShardCounters&, const ShardCounters&) = default;
 };
 
+/// How the pieces of a long computation are handed out: body(begin, end) for ranges of [0, count), each number once, on any
+/// threads; returns when all are done. Null: one after another, on this thread. The results are the same bits.
+using ParallelFor = std::function<void(int64_t count, const UniqueFunction<void(int64_t, int64_t)>& body)>;
+
 /// Zeroes what lies between the segments of `arena`, so that no old memory leaves the process.
 void zero_padding(const ShardSpec& spec, std::span<std::byte> arena);
 
-/// One owner, one strand. Weights live outside (in a message, or in place), since readers share them; slots live here.
+/// One owner, one thread at a time. Weights live outside (in a message, or in place), since readers share them; slots live
+/// here.
 class Shard {
  public:
   Shard(ShardSpec spec, BufferPool& pool);
@@ -32,14 +39,14 @@ class Shard {
   void set_counters(const ShardCounters& counters) { counters_ = counters; }
 
   /// Fills `weights` (arena_bytes) and the slots with their starting values; counters become 0.
-  Result<void> initialise(std::span<std::byte> weights);
+  Result<void> initialise(std::span<std::byte> weights, const ParallelFor& parallel_for = nullptr);
   /// The next version: `next` (may be `current`) and the slots from the pushed arenas, one per contributor. Slots that a
   /// snapshot holds are copied first. Of a segment with lazy rows only the rows that have a gradient change: those of
   /// `rows` (by segment; null or absent: none given) that are not all zero, else those that are not all zero in every push.
   /// With rows given and in place, such a segment costs those. InvalidArgument if sizes do not fit the spec.
   Result<void> apply(std::span<const std::byte> current, std::span<std::byte> next,
                      std::span<const std::span<const std::byte>> pushes, std::span<const double> scalars,
-                     std::span<const SegmentRows* const> rows = {});
+                     std::span<const SegmentRows* const> rows = {}, const ParallelFor& parallel_for = nullptr);
 
   /// The same for one contributor whose gradients come in parts: begin_update(), then update_part() for all elements once
   /// (of the segments without rows given), then finish_update(). Parts are elements [first, first + count) of one of the
@@ -53,6 +60,8 @@ class Shard {
   void finish_update(std::span<const std::byte> current, std::span<std::byte> next, std::span<const double> scalars,
                      std::span<const SegmentRows* const> rows = {}) const;
 
+  /// True if the next update need not copy a slot that a snapshot holds.
+  bool slots_unheld() const;
   /// Slot arenas, for snapshots: whoever keeps a reference keeps that state.
   std::span<const Ref<Buffer>> slots() const { return slots_; }
   /// For restores.
@@ -65,6 +74,22 @@ class Shard {
     std::span<std::byte> next;
     std::span<const double> scalars;
   };
+  /// Elements of one segment that one thread updates at a time: whole rows where they are updated by rows, all of them where
+  /// the rule needs that.
+  struct Piece {
+    size_t segment;
+    int64_t first;
+    int64_t count;
+  };
+  /// One apply().
+  struct Update {
+    Place place;
+    std::span<const std::span<const std::byte>> pushes;
+    std::span<const SegmentRows* const> rows;
+    float factor;
+  };
+  static std::vector<Piece> pieces_of(const ShardSpec& spec);
+  void update_piece(size_t index, const Update& update);
   void update_elements(const Segment& segment, int64_t first, int64_t count, const Place& place,
                        const nn::Contributions& contributions) const;
   void update_touched(const Segment& segment, int64_t first, int64_t count, const Place& place,
@@ -76,7 +101,8 @@ class Shard {
   BufferPool& pool_;
   std::vector<Ref<Buffer>> slots_;
   ShardCounters counters_;
-  // Reused by every apply(), so that steps allocate nothing.
+  std::vector<Piece> pieces_;
+  // By piece and push. Reused by every apply(), so that steps allocate nothing.
   std::vector<const float*> gradients_, rows_gradients_;
   std::vector<float> scales_;
 };

@@ -38,6 +38,7 @@ struct TaskHost {
   bool handle_signals = false;      ///< at most one task of a process
   std::shared_ptr<BufferPool> buffers;
   std::shared_ptr<cluster::Witness> witness;        ///< told what becomes of updates
+  std::optional<uint64_t> bytes_on_strand;  ///< of a parameter server (ParameterServerOptions), for simulations
   std::shared_ptr<monitor::ProgressDisplay> progress;  ///< shown by the local process or the chief
   std::function<void(const TaskReport&)> report;       ///< called once per task, on its thread
   std::optional<int64_t> profile_steps;                ///< the trainer that leads measures this many (profiler.h)

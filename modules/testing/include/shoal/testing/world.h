@@ -34,6 +34,9 @@ struct WorldOptions {
   Duration work = std::chrono::milliseconds(1);
   Duration work_jitter = std::chrono::milliseconds(1);
   transport::SimLink link{.latency = std::chrono::microseconds(200), .jitter = std::chrono::microseconds(200)};
+  /// Of parameter servers (ParameterServerOptions): updates of more bytes take virtual time as steps do, and others may come
+  /// in between. Unset: the default, which small models stay below.
+  std::optional<uint64_t> server_bytes_on_strand{};
   /// The least level of log lines that report() shows.
   LogLevel log_level = LogLevel::kInfo;
   /// Told what becomes of updates, beside the world itself.
