@@ -2,7 +2,7 @@
 // another; meanwhile another task says hello, again and again, over new connections, a third one listens to heartbeats, and
 // a fourth pulls the weights. The server is a process of its own.
 //
-//   serving_bench [--mib 1024] [--pushes 8] [--threads 1,2] [--transport tcp]
+//   serving_bench [--mib 1024] [--pushes 8] [--threads 1,2] [--transport tcp] [--heartbeat 20]
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,10 +31,11 @@ struct Options {
   int pushes = 8;
   std::vector<int> threads{1, 2};
   std::string scheme = "tcp";
+  int heartbeat_ms = 20;
+  Duration heartbeat() const { return std::chrono::milliseconds(heartbeat_ms); }
 };
 
 constexpr auto kPatience = std::chrono::seconds(120);
-constexpr auto kHeartbeat = std::chrono::milliseconds(20);
 constexpr const char* kJob = "ps 0: here\n";
 
 std::unique_ptr<Environment> make_task(const std::string& name, int threads, LogSink sink = [](const LogRecord&) {}) {
@@ -70,7 +71,7 @@ cluster::ShardPlan plan_of(const Options& options) {
   cluster::ParameterServerOptions server;
   server.identity = {.job = kJob, .role = "ps", .index = 0, .incarnation = 1};
   server.listen_at = {options.scheme, options.scheme == "tcp" ? "127.0.0.1:0" : "serving_bench:0"};
-  server.link.heartbeat_interval = kHeartbeat;
+  server.link.heartbeat_interval = options.heartbeat();
   server.trainers = 4;
   const auto served = env->run(cluster::run_parameter_server(*env, std::move(server)));
   if (!served) std::fprintf(stderr, "server: %s\n", served.error().message().c_str());
@@ -80,6 +81,7 @@ cluster::ShardPlan plan_of(const Options& options) {
 struct Cluster {
   const Options& options;
   Endpoint server;
+  std::atomic<bool> ready{false};  // the model
   std::atomic<bool> over{false};
 };
 
@@ -101,6 +103,7 @@ struct Pushed {
 /// As the chief: makes the model ready, pushes, ends the job.
 Task<Result<Pushed>> push(Environment& env, Cluster& cluster, RemoteStore& store) {
   SHOAL_CO_TRY_VOID(co_await store.prepare(nullptr, env.after(kPatience)));
+  cluster.ready = true;
   Pushed pushed;
   for (int i = 0; i <= cluster.options.pushes; ++i) {
     SHOAL_CO_TRY(cluster::Step step, co_await store.begin({}));
@@ -128,7 +131,7 @@ Task<Result<Pushed>> push(Environment& env, Cluster& cluster, RemoteStore& store
 
 Task<Result<std::unique_ptr<Connection>>> greet(Environment& env, const Cluster& cluster, int index) {
   SHOAL_CO_TRY(transport::Transport* const transport, env.transport(cluster.server.scheme));
-  transport::LinkOptions options{.heartbeat_interval = kHeartbeat};
+  transport::LinkOptions options{.heartbeat_interval = cluster.options.heartbeat()};
   auto connecting = transport->connect(cluster.server, options, env.after(kPatience));
   SHOAL_CO_TRY(auto connection, co_await std::move(connecting));
   transport::Hello hello;
@@ -144,7 +147,14 @@ Task<Result<std::unique_ptr<Connection>>> greet(Environment& env, const Cluster&
   co_return connection;
 }
 
+/// Until the server has the model: what comes before is not what is measured.
+Task<Result<void>> wait_until_ready(Environment& env, Cluster& cluster) {
+  while (!cluster.ready && !cluster.over) SHOAL_CO_TRY_VOID(co_await env.sleep_for(std::chrono::milliseconds(1)));
+  co_return Result<void>();
+}
+
 Task<Result<void>> say_hello(Environment& env, Cluster& cluster, Latencies& hellos) {
+  SHOAL_CO_TRY_VOID(co_await wait_until_ready(env, cluster));
   while (!cluster.over) {
     const double begin = now_seconds();
     SHOAL_CO_TRY(const auto connection, co_await greet(env, cluster, 0));
@@ -157,19 +167,21 @@ Task<Result<void>> say_hello(Environment& env, Cluster& cluster, Latencies& hell
 
 /// How much later than due a sign of life comes.
 Task<Result<void>> listen_to_heartbeats(Environment& env, Cluster& cluster, Latencies& late) {
+  SHOAL_CO_TRY_VOID(co_await wait_until_ready(env, cluster));
   SHOAL_CO_TRY(const auto connection, co_await greet(env, cluster, 1));
   SteadyTime heard = connection->heard();
   while (!cluster.over) {
     SHOAL_CO_TRY_VOID(co_await env.sleep_for(std::chrono::microseconds(500)));
     const SteadyTime now = connection->heard();
     if (now == heard) continue;
-    late.add(std::max(0.0, to_seconds(now - heard) - to_seconds(kHeartbeat)));
+    late.add(std::max(0.0, to_seconds(now - heard) - to_seconds(cluster.options.heartbeat())));
     heard = now;
   }
   co_return Result<void>();
 }
 
 Task<Result<void>> pull(Environment& env, Cluster& cluster, Latencies& pulls) {
+  SHOAL_CO_TRY_VOID(co_await wait_until_ready(env, cluster));
   while (!cluster.over) {
     const auto store = store_of(env, cluster, "worker", 2);
     const double begin = now_seconds();
@@ -208,7 +220,6 @@ bool measure(const Options& options, int threads) {
   Cluster cluster{options, {options.scheme, address}};
   Pushed pushed;
   Latencies hellos, heartbeats, pulls;
-  std::atomic<bool> ready{false};
   std::thread pushing([&] {
     const auto env = make_task("chief 0", 1);
     const auto store = store_of(*env, cluster, "chief", 0);
@@ -245,6 +256,7 @@ int main(int argc, char** argv) {
   app.add_option("--pushes", options.pushes, "how many")->capture_default_str()->check(CLI::Range(1, 1 << 20));
   app.add_option("--threads", options.threads, "of the server; one run each")->capture_default_str()->delimiter(',');
   app.add_option("--transport", options.scheme, "tcp or shm")->capture_default_str();
+  app.add_option("--heartbeat", options.heartbeat_ms, "milliseconds between signs of life")->capture_default_str();
   shoal::bench::parse_or_exit(app, argc, argv);
   bool good = true;
   for (const int threads : options.threads) good = shoal::bench::measure(options, threads) && good;

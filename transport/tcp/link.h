@@ -23,7 +23,7 @@ class WriteBatch {
   void add(Message message, bool checksum, bool final);
   /// To an empty batch only, which then has nothing else and counts as no message.
   void add_heartbeat();
-  /// What is left, as the socket takes it.
+  /// What is left, or the first kBytesMax of it, as the socket takes it.
   struct Gather {
     std::array<asio::const_buffer, 2 * kFramesMax> parts;
     size_t count = 0;
@@ -93,8 +93,10 @@ class Link final : public Holder, public std::enable_shared_from_this<Link> {
     kClosed,
   };
   enum class Progress : uint8_t { kDone, kBlocked, kAgain, kFailed };
-  /// One turn of the event loop does not move more than this for one connection, so that others get theirs.
-  static constexpr size_t kTurnBytes = size_t(16) << 20;
+  /// One turn of the event loop does not move more than this for one connection, so that others get theirs; nor does one
+  /// call of the system, which would go on for as long as the peer keeps up.
+  static constexpr size_t kTurnBytes = size_t(4) << 20;
+  static constexpr size_t kCallBytes = size_t(1) << 20;
 
   void begin_flushing();
   void end_reading();

@@ -44,9 +44,11 @@ Link::Progress Link::read_some() {
   std::array<asio::mutable_buffer, 2> into;
   size_t wanted = kFrameBytes - in_.head_have;
   if (in_.body) {
-    into[0] = asio::buffer(in_.body->data() + in_.body_have, in_.body->size() - in_.body_have);
-    wanted = into[0].size() + kFrameBytes;
-    into[1] = asio::buffer(in_.head_bytes.data(), kFrameBytes);
+    const size_t rest = in_.body->size() - in_.body_have;
+    wanted = std::min(rest, kCallBytes);
+    into[0] = asio::buffer(in_.body->data() + in_.body_have, wanted);
+    if (wanted == rest) into[1] = asio::buffer(in_.head_bytes.data(), kFrameBytes);
+    wanted += into[1].size();
   } else {
     into[0] = asio::buffer(in_.head_bytes.data() + in_.head_have, wanted);
   }

@@ -28,13 +28,15 @@ void WriteBatch::add_heartbeat() {
 
 WriteBatch::Gather WriteBatch::rest() const {
   Gather gather;
-  size_t skip = written_;
-  for (size_t i = first_; i < count_; ++i, skip = 0) {
-    if (skip < kFrameBytes) gather.parts[gather.count++] = asio::buffer(heads_[i].data() + skip, kFrameBytes - skip);
+  size_t skip = written_, room = kBytesMax;
+  const auto add = [&](const std::byte* data, size_t bytes) {
+    gather.parts[gather.count++] = asio::buffer(data, std::min(bytes, room));
+    room -= std::min(bytes, room);
+  };
+  for (size_t i = first_; i < count_ && room > 0; ++i, skip = 0) {
+    if (skip < kFrameBytes) add(heads_[i].data() + skip, kFrameBytes - skip);
     const size_t body_skip = skip > kFrameBytes ? skip - kFrameBytes : 0;
-    if (messages_[i].body)
-      gather.parts[gather.count++] =
-          asio::buffer(messages_[i].body->data() + body_skip, messages_[i].body->size() - body_skip);
+    if (messages_[i].body && room > 0) add(messages_[i].body->data() + body_skip, messages_[i].body->size() - body_skip);
   }
   return gather;
 }
