@@ -1,6 +1,6 @@
 // First the memory plans of the training steps of all models, next to their lower bounds: the largest sum of activations
 // and workspaces that are alive at the same time. Then the memory of each task of a cluster, next to the formula of
-// docs/architecture.md: trains the models of examples/mnist for a few steps with checkpoints in between, each task with a
+// docs/memory.md: trains the models of examples/mnist for a few steps with checkpoints in between, each task with a
 // pool of its own, and prints the most that each pool ever held.
 //
 // usage: memory_bench [--plans | scheme, default tcp]      --plans: those alone

@@ -1,5 +1,5 @@
 #pragma once
-/// What went wrong, as a value. See docs/architecture.md, "Errors".
+/// What went wrong, as a value. docs/errors.md has the kinds.
 #include <cstdint>
 #include <exception>
 #include <string>
