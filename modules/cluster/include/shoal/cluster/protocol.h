@@ -29,6 +29,7 @@
 ///                               | "more": some are on their way, ask again
 ///   "release"                -> "ok"
 ///   "stop"                   -> "ok": replies ask trainers to stop from now on
+///   "seal"                   -> "ok": no push counts any more, the last checkpoint is taken
 ///   "finish" JobEnd          -> "ok": the job has ended; the server returns
 #include <cstdint>
 #include <map>
