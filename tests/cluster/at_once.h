@@ -7,15 +7,39 @@
 
 namespace shoal::cluster {
 
+/// Keeps a push whose message lives elsewhere. FailedPrecondition: it is not new.
+inline Result<transport::PushId> keep_at_once(ServerState& state, int trainer, const transport::MessageHead& head,
+                                              std::span<const transport::Chunk> chunks) {
+  SHOAL_TRY(const ServerState::Push found, state.look_at(trainer, head, chunks));
+  if (found != ServerState::Push::kNew) return failed_precondition("not new");
+  HeldPush push;
+  push.id = {trainer, head.incarnation, chunks.back().push};
+  push.ordinal = chunks.back().ordinal;
+  push.base_version = chunks.back().base_version;
+  push.chunks.assign(chunks.begin(), chunks.end());
+  SHOAL_TRY_VOID(state.decode(push));
+  const transport::PushId id = push.id;
+  state.keep(std::move(push));
+  return id;
+}
+
+/// Commits what is kept, as one update.
+inline Result<void> commit_at_once(ServerState& state, std::vector<transport::PushId> pushes) {
+  const transport::Order order{
+      .number = state.version() + 1, .global_step = state.global_step() + 1, .pushes = std::move(pushes)};
+  SHOAL_TRY_VOID(state.begin_commit(order));
+  state.apply();
+  state.end_commit(order);
+  return {};
+}
+
 /// True: the push counts, by now or before.
 inline Result<bool> push_at_once(ServerState& state, int trainer, const transport::MessageHead& head,
                                  std::span<const transport::Chunk> chunks) {
-  SHOAL_TRY(const ServerState::Push push, state.look_at(trainer, head, chunks));
-  if (push != ServerState::Push::kNew) return push == ServerState::Push::kCounts;
-  SHOAL_TRY_VOID(state.take(chunks));
-  state.count(trainer, head, chunks);
-  state.apply(chunks);
-  state.applied();
+  SHOAL_TRY(const ServerState::Push found, state.look_at(trainer, head, chunks));
+  if (found != ServerState::Push::kNew) return found == ServerState::Push::kDecided;
+  SHOAL_TRY(const transport::PushId id, keep_at_once(state, trainer, head, chunks));
+  SHOAL_TRY_VOID(commit_at_once(state, {id}));
   return true;
 }
 

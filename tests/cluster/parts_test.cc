@@ -56,7 +56,7 @@ TEST_F(IncomingPushTest, IsCompleteWithItsClosingChunk) {
   EXPECT_TRUE(value_or_raise(push_.add(chunk(2, 3), 3)));
   ASSERT_EQ(push_.chunks().size(), 3u);
   EXPECT_EQ(push_.chunks()[2].range_begin, 128u);
-  push_.clear();
+  push_.take();
   EXPECT_EQ(pool_->stats().in_use_bytes, 0u);
   EXPECT_TRUE(value_or_raise(push_.add(chunk(0, 1, 8), 3)));
 }

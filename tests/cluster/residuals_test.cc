@@ -37,11 +37,11 @@ class ResidualsTest : public testing::Test {
     TrainerRecord& record = trainers_[trainer];
     record.connections = 1;
     record.keeps_back = true;
-    residuals_.pushed(trainer, ++record.last_push);
+    residuals_.pushed(trainer, ++record.last_counted);
   }
   void start_again(int trainer) {
     trainers_[trainer].incarnation += 1;
-    trainers_[trainer].last_push = 0;
+    trainers_[trainer].last_counted = 0;
     trainers_[trainer].keeps_back = false;
     residuals_.forget_parts(trainer);
   }

@@ -2,12 +2,12 @@
 #include "plans.h"
 
 #include <algorithm>
-#include "state/row_codec.h"
-#include "state/row_sums.h"
 #include "shoal/base/random.h"
 #include "shoal/base/virtual.h"
 #include "shoal/cluster/local_store.h"
 #include "shoal/cluster/shard.h"
+#include "state/row_codec.h"
+#include "state/row_sums.h"
 
 namespace shoal::cluster {
 namespace {
@@ -118,13 +118,13 @@ TEST(LazyRows, SumsAndDensePushesGiveTheSameBits) {
                                       floats(*table, sides[0].weights->bytes()).end());
       for (size_t i = 0; i < sides.size(); ++i) {
         const bool by_rows = i % 2 == 0, in_place = i < 2;
-        const std::span<const std::byte> pushes[] = {by_rows ? poison->bytes() : dense->bytes()};
         const double scalars[] = {0.1};
+        const Contribution own{
+            by_rows ? poison->bytes() : dense->bytes(), scalars,
+            by_rows ? std::span<const SegmentRows* const>(by_segment) : std::span<const SegmentRows* const>()};
         Ref<Buffer> next = in_place ? sides[i].weights : pool->get(spec.arena_bytes);
         if (!in_place) std::memset(next->data(), 0xee, next->size());
-        ASSERT_TRUE(sides[i].shard.apply(
-            sides[i].weights->bytes(), next->bytes(), pushes, scalars,
-            by_rows ? std::span<const SegmentRows* const>(by_segment) : std::span<const SegmentRows* const>()));
+        ASSERT_TRUE(sides[i].shard.apply(sides[i].weights->bytes(), next->bytes(), {&own, 1}));
         sides[i].weights = next;
         EXPECT_EQ(std::memcmp(next->data(), sides[0].weights->data(), spec.arena_bytes), 0) << "side " << i;
         for (int slot = 0; slot < spec.slot_count; ++slot) {

@@ -23,6 +23,7 @@ class ServerStateTest : public testing::Test {
   Logger log_{[](const LogRecord&) {}, "ps 0", [] { return WallTime(); }};
   ServerState state_{true, *pool_, log_};
   ShardSpec spec_ = plan_of({variable("a", {5}, momentum(0.5), constant(10))}, 1).shards[0];
+  std::vector<transport::Message> messages_;
 
   void SetUp() override { ASSERT_TRUE(state_.admit(1, kIncarnation, 1)); }
 
@@ -35,7 +36,7 @@ class ServerStateTest : public testing::Test {
   struct Push {
     int trainer = 1;
     uint64_t incarnation = kIncarnation;
-    uint64_t sequence = 1;
+    uint64_t number = 1;
     uint64_t epoch = 1;
     float gradient = 1;
     std::vector<double> scalars = {1.0};
@@ -45,31 +46,47 @@ class ServerStateTest : public testing::Test {
     bool closing = true;
     uint32_t chunk_count = 1;
   };
+  /// Keeps it until it is committed.
+  transport::PushId keep(const Push& push) {
+    messages_.push_back(message_of(push));
+    const transport::Chunk chunks[] = {value_or_raise(transport::read_chunk(messages_.back()))};
+    return value_or_raise(keep_at_once(state_, push.trainer, head_of(push), chunks));
+  }
   Result<bool> push(const Push& push) {
+    const transport::Message message = message_of(push);
+    const transport::Chunk chunks[] = {value_or_raise(transport::read_chunk(message))};
+    return push_at_once(state_, push.trainer, head_of(push), chunks);
+  }
+  transport::Message message_of(const Push& push) {
     const uint64_t bytes = push.bytes ? push.bytes : spec_.arena_bytes;
-    transport::Chunk fields{.range_begin = 0, .range_end = bytes, .chunk_count = push.chunk_count, .closing = push.closing,
+    transport::Chunk fields{.range_begin = 0,
+                            .range_end = bytes,
+                            .chunk_count = push.chunk_count,
+                            .closing = push.closing,
+                            .push = push.number,
                             .position = push.position};
     fields.encoding = push.encoding;
     transport::OutgoingChunk out = transport::make_chunk(*pool_, fields, bytes, push.scalars.size());
     for (float& element : floats(out.payload)) element = push.gradient;
     std::copy(push.scalars.begin(), push.scalars.end(), out.scalars.begin());
+    return out.message;
+  }
+  static transport::MessageHead head_of(const Push& push) {
     transport::MessageHead head{.kind = transport::MessageKind::kChunk};
     head.epoch = push.epoch;
     head.incarnation = push.incarnation;
-    head.sequence = push.sequence;
-    const transport::Chunk chunks[] = {value_or_raise(transport::read_chunk(out.message))};
-    return push_at_once(state_, push.trainer, head, chunks);
+    return head;
   }
   /// As trainer 1, all of a gradient.
   void push_top_k() {
     TopK top_k(spec_, 1, *pool_);
-    transport::Chunk fields{.range_end = spec_.arena_bytes, .closing = true};
+    transport::Chunk fields{.range_end = spec_.arena_bytes, .closing = true, .push = 1};
     fields.encoding = Encoding::kTopK;
     transport::OutgoingChunk out = transport::make_chunk(*pool_, fields, encoded_bytes(spec_, Encoding::kTopK, 1), 1);
     top_k.encode(filled(spec_, 1, *pool_)->bytes(), out.payload);
     out.scalars[0] = 1;
     transport::MessageHead head{.kind = transport::MessageKind::kChunk};
-    head.epoch = head.sequence = 1;
+    head.epoch = 1;
     head.incarnation = kIncarnation;
     const transport::Chunk chunks[] = {value_or_raise(transport::read_chunk(out.message))};
     ASSERT_EQ(value_or_raise(push_at_once(state_, 1, head, chunks)), true);
@@ -85,14 +102,14 @@ class ServerStateTest : public testing::Test {
 
 TEST_F(ServerStateTest, APushIsAppliedOnce) {
   make_ready();
-  EXPECT_EQ(value_or_raise(push({.sequence = 3, .position = "p3"})), true);
-  EXPECT_EQ(value_or_raise(push({.sequence = 3, .gradient = 100, .position = "other"})), true);  // its reply was lost
-  EXPECT_EQ(value_or_raise(push({.sequence = 2, .gradient = 100})), true);
+  EXPECT_EQ(value_or_raise(push({.number = 3, .position = "p3"})), true);
+  EXPECT_EQ(value_or_raise(push({.number = 3, .gradient = 100, .position = "other"})), true);  // its reply was lost
+  EXPECT_EQ(value_or_raise(push({.number = 2, .gradient = 100})), true);
   EXPECT_EQ(state_.global_step(), 1u);
   EXPECT_THAT(weights(), Each(9.0f));
   EXPECT_EQ(state_.position_of(1), "p3");
   EXPECT_EQ(state_.status().trainers[0].pushes, 1u);
-  EXPECT_EQ(value_or_raise(push({.sequence = 7})), true);
+  EXPECT_EQ(value_or_raise(push({.number = 7})), true);
   EXPECT_EQ(state_.global_step(), 2u);
   EXPECT_THAT(weights(), Each(7.5f));
   EXPECT_EQ(state_.position_of(1), "p3");  // without a position the last one stays
@@ -101,8 +118,8 @@ TEST_F(ServerStateTest, APushIsAppliedOnce) {
 TEST_F(ServerStateTest, TrainersAreCountedEachByItself) {
   make_ready();
   ASSERT_TRUE(state_.admit(2, 5, 2));
-  EXPECT_EQ(value_or_raise(push({.sequence = 9})), true);
-  EXPECT_EQ(value_or_raise(push({.trainer = 2, .incarnation = 5, .sequence = 1})), true);
+  EXPECT_EQ(value_or_raise(push({.number = 9})), true);
+  EXPECT_EQ(value_or_raise(push({.trainer = 2, .incarnation = 5, .number = 1})), true);
   EXPECT_EQ(state_.global_step(), 2u);
 }
 
@@ -125,23 +142,23 @@ TEST_F(ServerStateTest, AHelloThatWasOvertakenReplacesNobody) {
   make_ready();
   ASSERT_TRUE(state_.admit(1, 42, 7));  // started again
   expect_error(state_.admit(1, 41, 6), ErrorKind::kFailedPrecondition, "newer process");
-  EXPECT_EQ(value_or_raise(push({.incarnation = 42, .sequence = 1})), true);
+  EXPECT_EQ(value_or_raise(push({.incarnation = 42, .number = 1})), true);
   EXPECT_TRUE(state_.admit(1, 42, 8));
   EXPECT_TRUE(state_.admit(1, 43, 9));
 }
 
 TEST_F(ServerStateTest, AProcessThatWasReplacedStaysOut) {
   make_ready();
-  EXPECT_EQ(value_or_raise(push({.sequence = 5})), true);
+  EXPECT_EQ(value_or_raise(push({.number = 5})), true);
   ASSERT_TRUE(state_.admit(1, 42, 3));  // started again
-  EXPECT_EQ(value_or_raise(push({.sequence = 6})), false);
-  EXPECT_EQ(value_or_raise(push({.incarnation = 42, .sequence = 1})), true);
+  EXPECT_EQ(value_or_raise(push({.number = 6})), false);
+  EXPECT_EQ(value_or_raise(push({.incarnation = 42, .number = 1})), true);
   // The old one comes back: were it let in, its number 5 would count a second time.
   expect_error(state_.admit(1, kIncarnation, 4), ErrorKind::kFailedPrecondition, "newer process");
-  EXPECT_EQ(value_or_raise(push({.sequence = 5})), false);
+  EXPECT_EQ(value_or_raise(push({.number = 5})), false);
   EXPECT_EQ(state_.global_step(), 2u);
   EXPECT_TRUE(state_.admit(1, 42, 5));  // reconnecting is no replacement
-  EXPECT_EQ(value_or_raise(push({.incarnation = 42, .sequence = 1})), true);
+  EXPECT_EQ(value_or_raise(push({.incarnation = 42, .number = 1})), true);
   EXPECT_EQ(state_.global_step(), 2u);
 }
 
@@ -221,9 +238,7 @@ TEST_F(ServerStateTest, ATrainerSendsItsOwnResidualOnly) {
   expect_error(read(1, 0, 64), ErrorKind::kNotFound);
   expect_error(read(2, residual_arena(1), 64), ErrorKind::kNotFound);
   HeldState held = value_or_raise(state_.hold(true));
-  const auto read_of_held = [&](ArenaIndex arena) {
-    return read_held(state_, &held, to_json(ReadRange{arena, 0, 64}));
-  };
+  const auto read_of_held = [&](ArenaIndex arena) { return read_held(state_, &held, to_json(ReadRange{arena, 0, 64})); };
   EXPECT_TRUE(read_of_held(0));
   EXPECT_TRUE(read_of_held(1));
   EXPECT_TRUE(read_of_held(residual_arena(1)));
@@ -240,10 +255,10 @@ TEST_F(ServerStateTest, ATrainerSendsItsOwnResidualOnly) {
 TEST_F(ServerStateTest, ReadersKeepTheirVersion) {
   make_ready();
   const auto* first = newest().payload().data();
-  EXPECT_TRUE(push({.sequence = 1}));
+  EXPECT_TRUE(push({.number = 1}));
   EXPECT_EQ(newest().payload().data(), first);  // nobody reads: in place
   transport::Message reader = newest();
-  EXPECT_TRUE(push({.sequence = 2}));
+  EXPECT_TRUE(push({.number = 2}));
   EXPECT_NE(newest().payload().data(), first);
   EXPECT_THAT(floats(spec_.segments[0], reader.payload()), Each(9.0f));
   EXPECT_EQ(value_or_raise(transport::read_weights(reader)).version, 2u);
@@ -253,9 +268,9 @@ TEST_F(ServerStateTest, ReadersKeepTheirVersion) {
 TEST_F(ServerStateTest, HeldStateStaysWhilePushesGoOn) {
   expect_error(state_.hold(), ErrorKind::kFailedPrecondition, "no model");
   make_ready();
-  EXPECT_TRUE(push({.sequence = 1, .position = "p1"}));
+  EXPECT_TRUE(push({.number = 1, .position = "p1"}));
   const HeldState held = value_or_raise(state_.hold());
-  for (uint64_t sequence = 2; sequence < 5; ++sequence) EXPECT_TRUE(push({.sequence = sequence, .position = "later"}));
+  for (uint64_t number = 2; number < 5; ++number) EXPECT_TRUE(push({.number = number, .position = "later"}));
   EXPECT_EQ(held.text.global_step, 1u);
   EXPECT_EQ(held.text.counters.update_count, 1u);
   EXPECT_EQ(held.text.positions.at(1), "p1");
@@ -277,7 +292,8 @@ TEST_F(ServerStateTest, RestoresWithinItsArenas) {
   EXPECT_TRUE(restore_at_once(state_, part("weights", 64, {})));
   expect_error(restore_at_once(state_, part("weights", 4, bytes)), ErrorKind::kInvalidArgument, "beyond the end");
   expect_error(restore_at_once(state_, part("weights", 65, {})), ErrorKind::kInvalidArgument, "beyond the end");
-  expect_error(restore_at_once(state_, part("weights", ~uint64_t(0) - 3, bytes.first(8))), ErrorKind::kInvalidArgument, "beyond the end");
+  expect_error(restore_at_once(state_, part("weights", ~uint64_t(0) - 3, bytes.first(8))), ErrorKind::kInvalidArgument,
+               "beyond the end");
   expect_error(restore_at_once(state_, part("slot/1", 0, bytes)), ErrorKind::kInvalidArgument, "no such slot");
   for (const char* name : {"slot/", "slot/-1", "slot/01", "slot/9", "slot/0x", "meta", ""}) {
     expect_error(restore_at_once(state_, part(name, 0, bytes)), ErrorKind::kInvalidArgument, "unknown arena");
@@ -308,13 +324,13 @@ TEST_F(ServerStateTest, EpochsOnlyGrow) {
 
 TEST_F(ServerStateTest, ANewEpochForgetsPositionsAndStopButNotPushNumbers) {
   make_ready(1);
-  EXPECT_TRUE(push({.sequence = 9, .position = "p"}));
+  EXPECT_TRUE(push({.number = 9, .position = "p"}));
   state_.request_stop();
   make_ready(2, 4);
   EXPECT_EQ(state_.position_of(1), "");
   EXPECT_FALSE(state_.stop_requested());
   EXPECT_EQ(state_.global_step(), 4u);
-  EXPECT_EQ(value_or_raise(push({.sequence = 9, .epoch = 2})), true);  // of a trainer that mixes epochs: still not twice
+  EXPECT_EQ(value_or_raise(push({.number = 9, .epoch = 2})), true);  // of a trainer that mixes epochs: still not twice
   EXPECT_EQ(state_.global_step(), 4u);
 }
 
@@ -338,21 +354,76 @@ TEST_F(ServerStateTest, AFinishedServerTakesNoNewModel) {
   EXPECT_EQ(value_or_raise(push({})), false);
 }
 
-TEST_F(ServerStateTest, OnlyTheSequencerCountsSteps) {
+TEST_F(ServerStateTest, OnlyShardZeroKeepsPositions) {
   ServerState other(false, *pool_, log_);
   ASSERT_TRUE(prepare_at_once(other, {1, 77, spec_}));
   ASSERT_TRUE(other.activate({.epoch = 1, .global_step = 0, .counters = {}, .positions = {}}));
   transport::OutgoingChunk out = transport::make_chunk(
-      *pool_, {.range_end = spec_.arena_bytes, .closing = true, .position = "p"}, spec_.arena_bytes, 1);
+      *pool_, {.range_end = spec_.arena_bytes, .closing = true, .push = 1, .position = "p"}, spec_.arena_bytes, 1);
   out.scalars[0] = 1;
   transport::MessageHead head;
   head.epoch = 1;
-  head.sequence = 1;
   const transport::Chunk chunks[] = {value_or_raise(transport::read_chunk(out.message))};
   EXPECT_EQ(value_or_raise(push_at_once(other, 0, head, chunks)), true);
-  EXPECT_EQ(other.global_step(), 0u);
+  EXPECT_EQ(other.global_step(), 1u);  // the order says it
   EXPECT_EQ(other.position_of(0), "");
   EXPECT_EQ(other.status().counters.update_count, 1u);
+}
+
+TEST_F(ServerStateTest, WhatIsKeptCountsWhenItIsCommitted) {
+  make_ready();
+  ASSERT_TRUE(state_.admit(2, 5, 2));
+  const transport::PushId first = keep({.number = 3, .gradient = 2, .position = "p3"});
+  const transport::PushId second = keep({.trainer = 2, .incarnation = 5, .number = 8, .gradient = 4, .position = "q8"});
+  EXPECT_TRUE(state_.keeps(first));
+  EXPECT_THAT(weights(), Each(10.0f));
+  EXPECT_EQ(state_.global_step(), 0u);
+  EXPECT_EQ(state_.position_of(1), "");
+  ASSERT_TRUE(commit_at_once(state_, {first, second}));
+  EXPECT_FALSE(state_.keeps(first));
+  EXPECT_THAT(weights(), Each(7.0f));  // one update of their mean
+  EXPECT_EQ(state_.global_step(), 1u);
+  EXPECT_EQ(state_.version(), 2u);
+  EXPECT_EQ(state_.position_of(1), "p3");
+  EXPECT_EQ(state_.position_of(2), "q8");
+  EXPECT_TRUE(state_.counted(1));
+}
+
+TEST_F(ServerStateTest, WhatIsDroppedIsAnsweredAndNeverCounts) {
+  make_ready();
+  const transport::PushId dropped = keep({.number = 3, .position = "p3"});
+  state_.drop(dropped);
+  EXPECT_FALSE(state_.keeps(dropped));
+  EXPECT_FALSE(state_.counted(1));
+  EXPECT_EQ(value_or_raise(push({.number = 3})), true);  // said already: not new
+  EXPECT_THAT(weights(), Each(10.0f));
+  EXPECT_EQ(state_.position_of(1), "");
+  expect_error(commit_at_once(state_, {dropped}), ErrorKind::kFailedPrecondition, "not here");
+}
+
+TEST_F(ServerStateTest, AFencedProcessTakesItsPushesAlong) {
+  make_ready();
+  ASSERT_TRUE(state_.admit(2, 5, 2));
+  const transport::PushId gone = keep({.number = 3});
+  const transport::PushId stays = keep({.trainer = 2, .incarnation = 5});
+  EXPECT_EQ(state_.fence({1, kIncarnation, 0}), std::vector<transport::PushId>{gone});
+  EXPECT_FALSE(state_.keeps(gone));
+  EXPECT_TRUE(state_.keeps(stays));
+  EXPECT_EQ(value_or_raise(push({.number = 4})), false);
+  expect_error(state_.admit(1, kIncarnation, 9), ErrorKind::kFailedPrecondition, "newer process");
+  EXPECT_TRUE(state_.admit(1, 42, 10));
+  EXPECT_EQ(value_or_raise(push({.incarnation = 42})), true);
+}
+
+TEST_F(ServerStateTest, ACommitFollowsTheOneBefore) {
+  make_ready();
+  const transport::PushId id = keep({});
+  for (const uint64_t number : {0, 1, 3}) {
+    expect_error(state_.begin_commit({.number = number, .global_step = 1, .pushes = {id}}), ErrorKind::kFailedPrecondition,
+                 "does not follow version 1");
+  }
+  expect_error(state_.begin_commit({.number = 2, .global_step = 1, .pushes = {}}), ErrorKind::kFailedPrecondition);
+  ASSERT_TRUE(commit_at_once(state_, {id}));
 }
 
 }  // namespace

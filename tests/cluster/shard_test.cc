@@ -17,16 +17,17 @@ class ShardTest : public testing::Test {
   /// One push of `gradient` everywhere, in place.
   void push(Shard& shard, std::span<std::byte> weights, float gradient, double learning_rate) {
     const Ref<Buffer> arena = filled(shard.spec(), gradient, *pool_);
-    const std::span<const std::byte> pushes[] = {arena->bytes()};
     const double scalars[] = {learning_rate};
-    const auto applied = shard.apply(weights, weights, pushes, scalars);
+    const Contribution own{arena->bytes(), scalars};
+    const auto applied = shard.apply(weights, weights, {&own, 1});
     ASSERT_TRUE(applied) << applied.error().message();
   }
 };
 
 TEST_F(ShardTest, AppliesEachRuleToItsSegment) {
   VariableSpec fixed = variable("fixed", {5}, {}, constant(3));
-  const ShardSpec spec = plan_of({variable("sgd", {3}, sgd(), constant(1)), variable("momentum", {2}, momentum(0.5)), fixed}, 1).shards[0];
+  const ShardSpec spec =
+      plan_of({variable("sgd", {3}, sgd(), constant(1)), variable("momentum", {2}, momentum(0.5)), fixed}, 1).shards[0];
   Shard shard(spec, *pool_);
   Ref<Buffer> weights = pool_->get(spec.arena_bytes);
   ASSERT_TRUE(shard.initialise(weights->bytes()));
@@ -42,7 +43,8 @@ TEST_F(ShardTest, AppliesEachRuleToItsSegment) {
 }
 
 TEST_F(ShardTest, IntoNewMemoryGivesTheSameBits) {
-  const ShardSpec spec = plan_of({variable("a", {37}, adam(), uniform(-1, 1)), variable("b", {3}, {}, uniform(-1, 1))}, 1).shards[0];
+  const ShardSpec spec =
+      plan_of({variable("a", {37}, adam(), uniform(-1, 1)), variable("b", {3}, {}, uniform(-1, 1))}, 1).shards[0];
   Shard in_place(spec, *pool_), to_new(spec, *pool_);
   Ref<Buffer> one = pool_->get(spec.arena_bytes), other = pool_->get(spec.arena_bytes);
   ASSERT_TRUE(in_place.initialise(one->bytes()));
@@ -50,11 +52,11 @@ TEST_F(ShardTest, IntoNewMemoryGivesTheSameBits) {
   for (int step = 0; step < 5; ++step) {
     push(in_place, one->bytes(), float(step) - 1.5f, 0.01);
     const Ref<Buffer> arena = filled(spec, float(step) - 1.5f, *pool_);
-    const std::span<const std::byte> pushes[] = {arena->bytes()};
     const double scalars[] = {0.01};
+    const Contribution own{arena->bytes(), scalars};
     Ref<Buffer> next = pool_->get(spec.arena_bytes);
     std::memset(next->data(), 0xee, next->size());  // old memory must not show
-    ASSERT_TRUE(to_new.apply(other->bytes(), next->bytes(), pushes, scalars));
+    ASSERT_TRUE(to_new.apply(other->bytes(), next->bytes(), {&own, 1}));
     other = next;
   }
   EXPECT_EQ(std::memcmp(one->data(), other->data(), spec.arena_bytes), 0);
@@ -86,7 +88,8 @@ TEST_F(ShardTest, ThreadsThatShareAnUpdateGiveTheSameBits) {
     ASSERT_EQ(std::memcmp(one->data(), other->data(), spec.arena_bytes), 0);
     for (int step = 0; step < 3; ++step) {
       std::vector<Ref<Buffer>> arenas;
-      std::vector<std::span<const std::byte>> pushes;
+      std::vector<Contribution> pushes;
+      const double scalars[] = {0.01};
       for (size_t i = 0; i < contributors; ++i) {
         arenas.push_back(filled(spec, 0, *pool_));
         const auto values = floats(arenas.back()->bytes());
@@ -94,11 +97,10 @@ TEST_F(ShardTest, ThreadsThatShareAnUpdateGiveTheSameBits) {
           const bool row_without = k % (70 * 3) < 70;
           values[k] = row_without ? 0.0f : float((k * 37 + i + size_t(step)) % 101) / 101 - 0.5f;
         }
-        pushes.push_back(arenas.back()->bytes());
+        pushes.push_back({arenas.back()->bytes(), scalars});
       }
-      const double scalars[] = {0.01};
-      ASSERT_TRUE(alone.apply(one->bytes(), one->bytes(), pushes, scalars));
-      ASSERT_TRUE(shared.apply(other->bytes(), other->bytes(), pushes, scalars, {}, on_threads));
+      ASSERT_TRUE(alone.apply(one->bytes(), one->bytes(), pushes));
+      ASSERT_TRUE(shared.apply(other->bytes(), other->bytes(), pushes, on_threads));
       ASSERT_EQ(std::memcmp(one->data(), other->data(), spec.arena_bytes), 0);
       for (size_t slot = 0; slot < alone.slots().size(); ++slot) {
         ASSERT_EQ(std::memcmp(alone.slots()[slot]->data(), shared.slots()[slot]->data(), spec.arena_bytes), 0);
@@ -113,10 +115,24 @@ TEST_F(ShardTest, AveragesSeveralContributors) {
   Ref<Buffer> weights = pool_->get(spec.arena_bytes);
   ASSERT_TRUE(shard.initialise(weights->bytes()));
   const Ref<Buffer> first = filled(spec, 1, *pool_), second = filled(spec, 5, *pool_);
-  const std::span<const std::byte> pushes[] = {first->bytes(), second->bytes()};
   const double scalars[] = {1.0};
-  ASSERT_TRUE(shard.apply(weights->bytes(), weights->bytes(), pushes, scalars));
+  const Contribution pushes[] = {{first->bytes(), scalars}, {second->bytes(), scalars}};
+  ASSERT_TRUE(shard.apply(weights->bytes(), weights->bytes(), pushes));
   EXPECT_THAT(floats(spec.segments[0], weights->bytes()), Each(-3.0f));
+}
+
+TEST_F(ShardTest, EachContributorHasItsOwnGradientScale) {
+  nn::UpdateRule scaled = sgd();
+  scaled.gradient_scale_scalar = 1;
+  const ShardSpec spec = value_or_raise(plan_shards({variable("a", {4}, scaled)}, 1, 2)).shards[0];
+  Shard shard(spec, *pool_);
+  Ref<Buffer> weights = pool_->get(spec.arena_bytes);
+  ASSERT_TRUE(shard.initialise(weights->bytes()));
+  const Ref<Buffer> first = filled(spec, 8, *pool_), second = filled(spec, 2, *pool_);
+  const double clipped[] = {1.0, 0.25}, whole[] = {1.0, 1.0};
+  const Contribution pushes[] = {{first->bytes(), clipped}, {second->bytes(), whole}};
+  ASSERT_TRUE(shard.apply(weights->bytes(), weights->bytes(), pushes));
+  EXPECT_THAT(floats(spec.segments[0], weights->bytes()), Each(-2.0f));  // (0.25 * 8 + 2) / 2
 }
 
 TEST_F(ShardTest, SlotsThatASnapshotHoldsStayAsTheyWere) {
@@ -158,14 +174,16 @@ TEST_P(StartOfRowRanges, LikeTheWhole) {
     for (const Segment& segment : shard.segments) {
       ++pieces;
       const auto own = floats(segment, part->bytes());
-      EXPECT_EQ(std::memcmp(own.data(), all.data() + segment.first_element(), segment.bytes), 0) << "rows from " << segment.row_begin;
+      EXPECT_EQ(std::memcmp(own.data(), all.data() + segment.first_element(), segment.bytes), 0)
+          << "rows from " << segment.row_begin;
     }
   }
   EXPECT_EQ(pieces, 4);
 }
 
 TEST_F(ShardTest, PaddingIsZero) {
-  const ShardSpec spec = plan_of({variable("a", {3}, sgd(), constant(1)), variable("b", {17}, sgd(), constant(1))}, 1).shards[0];
+  const ShardSpec spec =
+      plan_of({variable("a", {3}, sgd(), constant(1)), variable("b", {17}, sgd(), constant(1))}, 1).shards[0];
   Ref<Buffer> weights = pool_->get(spec.arena_bytes);
   std::memset(weights->data(), 0xee, weights->size());
   zero_padding(spec, weights->bytes());
@@ -186,11 +204,14 @@ TEST_F(ShardTest, RefusesPushesThatDoNotFit) {
   Ref<Buffer> weights = pool_->get(spec.arena_bytes);
   ASSERT_TRUE(shard.initialise(weights->bytes()));
   const Ref<Buffer> arena = filled(spec, 1, *pool_);
-  const std::span<const std::byte> good[] = {arena->bytes()}, small[] = {arena->bytes().first(32)};
   const double one[] = {1.0}, two[] = {1.0, 2.0};
-  expect_error(shard.apply(weights->bytes(), weights->bytes(), good, two), ErrorKind::kInvalidArgument, "2 scalars");
-  expect_error(shard.apply(weights->bytes(), weights->bytes(), good, {}), ErrorKind::kInvalidArgument, "0 scalars");
-  expect_error(shard.apply(weights->bytes(), weights->bytes(), small, one), ErrorKind::kInvalidArgument, "32 bytes");
+  const auto refuses = [&](const Contribution& bad, const std::string& part) {
+    const Contribution pushes[] = {{arena->bytes(), one}, bad};
+    expect_error(shard.apply(weights->bytes(), weights->bytes(), pushes), ErrorKind::kInvalidArgument, part);
+  };
+  refuses({arena->bytes(), two}, "2 scalars");
+  refuses({arena->bytes(), {}}, "0 scalars");
+  refuses({arena->bytes().first(32), one}, "32 bytes");
   EXPECT_EQ(shard.counters(), ShardCounters{});
   EXPECT_THAT(floats(spec.segments[0], weights->bytes()), Each(1.0f));
 }
@@ -204,9 +225,9 @@ TEST_F(ShardTest, GradientsAreScaledByTheScalarThatTheRuleNames) {
   Ref<Buffer> weights = pool_->get(spec.arena_bytes);
   ASSERT_TRUE(shard.initialise(weights->bytes()));
   const Ref<Buffer> arena = filled(spec, 8, *pool_);
-  const std::span<const std::byte> pushes[] = {arena->bytes()};
   const double scalars[] = {1.0, 0.25};
-  ASSERT_TRUE(shard.apply(weights->bytes(), weights->bytes(), pushes, scalars));
+  const Contribution own{arena->bytes(), scalars};
+  ASSERT_TRUE(shard.apply(weights->bytes(), weights->bytes(), {&own, 1}));
   EXPECT_THAT(floats(spec.segments[0], weights->bytes()), Each(-2.0f));
   EXPECT_THAT(floats(spec.segments[0], shard.slots()[0]->bytes()), Each(2.0f));
   EXPECT_THAT(floats(spec.segments[1], weights->bytes()), Each(-8.0f));

@@ -66,8 +66,10 @@ Environment& VirtualCluster::start_server(int index, const ServerOptions& how) {
   options.identity.job = TaskOptions().job;
   options.identity.role = "ps";
   options.identity.index = index;
+  options.identity.strategy = how.strategy;
   options.identity.incarnation = env.entropy() | 1;
   options.listen_at = server_endpoint(index);
+  for (size_t i = 0; i < plan_.shards.size(); ++i) options.servers.push_back(server_endpoint(int(i)));
   options.ready_timeout = seconds_to_duration(how.ready_timeout);
   options.trainers = how.trainers;
   if (how.beside_strand > Duration::zero()) options.bytes_on_strand = 0;
@@ -109,7 +111,8 @@ std::string VirtualCluster::logs() const {
 }
 
 size_t VirtualCluster::count_log(const std::string& part) const {
-  return size_t(std::count_if(lines_->begin(), lines_->end(), [&](const std::string& line) { return line.find(part) != line.npos; }));
+  return size_t(
+      std::count_if(lines_->begin(), lines_->end(), [&](const std::string& line) { return line.find(part) != line.npos; }));
 }
 
 Task<Result<Outcome>> VirtualCluster::step(Store& store, std::string position, float gradient) {

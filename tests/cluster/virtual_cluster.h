@@ -67,6 +67,7 @@ class VirtualCluster : public testing::Test {
     double delay = 0;  ///< seconds until it opens its port
     double ready_timeout = 60;
     int trainers = 2;
+    std::string strategy = "async";
     uint64_t memory_bytes = 0;  ///< that it may have; 0: not known
     /// What touches an arena takes so long, beside the strand. 0: no time, on it.
     Duration beside_strand = Duration::zero();
@@ -80,10 +81,14 @@ class VirtualCluster : public testing::Test {
   /// A store for "chief" (index 0) or "worker", with an incarnation of its own.
   std::unique_ptr<RemoteStore> make_store(Environment& env, const std::string& role, int index, const TaskOptions& options);
   std::unique_ptr<RemoteStore> chief_store(Environment& env) { return make_store(env, "chief", 0, {}); }
-  std::unique_ptr<RemoteStore> worker_store(Environment& env, int index = 0) { return make_store(env, "worker", index, {}); }
+  std::unique_ptr<RemoteStore> worker_store(Environment& env, int index = 0) {
+    return make_store(env, "worker", index, {});
+  }
 
   template <class T>
-  Running<T> start(Environment& env, Task<Result<T>> task) { return Running<T>(env, std::move(task)); }
+  Running<T> start(Environment& env, Task<Result<T>> task) {
+    return Running<T>(env, std::move(task));
+  }
   /// Lets a minute of virtual time pass at most, until `task` is done.
   template <class T>
   Result<T> finish(Running<T>& task, double seconds = 60) {
@@ -106,7 +111,8 @@ class VirtualCluster : public testing::Test {
   static Task<Result<Outcome>> step(Store& store, std::string position = {}, float gradient = 1);
   /// Steps until `count` are through, attaching again as trainers do; how many counted.
   static Task<Result<int>> steps(Environment& env, RemoteStore& store, int count, Duration pause = {});
-  static Task<Result<Ready>> prepare(Environment& env, RemoteStore& store, RestoreSource* source = nullptr, double seconds = 60);
+  static Task<Result<Ready>> prepare(Environment& env, RemoteStore& store, RestoreSource* source = nullptr,
+                                     double seconds = 60);
   static Task<Result<Ready>> attach(Environment& env, RemoteStore& store, double seconds = 60);
   /// Every element of every shard, if they are all equal; else a failure.
   static Task<Result<float>> common_value(Store& store);

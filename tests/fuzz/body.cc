@@ -102,6 +102,18 @@ void use_error(const Message& message) {
   read_again(transport::make_error(pool(), error));
 }
 
+void use_report(const Message& message) {
+  const Result<transport::Report> report = transport::read_report(message);
+  SHOAL_CHECK(report);
+  read_again(transport::make_report(pool(), *report));
+}
+
+void use_order(const Message& message) {
+  const Result<transport::Order> order = transport::read_order(message);
+  SHOAL_CHECK(order);
+  read_again(transport::make_order(pool(), *order));
+}
+
 // As a transport that carries bytes sends it on: its payload, wherever that was, is the same.
 void send_on(const Message& message) {
   const Message whole{message.head, transport::whole_body(pool(), message.body)};
@@ -119,6 +131,8 @@ void read_message(const Message& message) {
     case MessageKind::kChunk: use_chunk(message); break;
     case MessageKind::kSnapshot: use_snapshot(message); break;
     case MessageKind::kError: use_error(message); break;
+    case MessageKind::kReport: use_report(message); break;
+    case MessageKind::kOrder: use_order(message); break;
   }
   send_on(message);
 }

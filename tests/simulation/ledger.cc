@@ -29,7 +29,7 @@ Ledger::Epoch* Ledger::find(uint64_t number) {
 
 void Ledger::activated(int shard, uint64_t server, uint64_t epoch, uint64_t global_step) {
   newest_[shard] = epoch;
-  if (!find(epoch)) epochs_.push_back({epoch, {}});
+  if (!find(epoch)) epochs_.push_back({epoch, {}, {}});
   if (!find(epoch)->shards.emplace(shard, Shard{server, global_step, {}, {}}).second) {
     violated("shard " + std::to_string(shard) + " began epoch " + std::to_string(epoch) + " twice");
   }
@@ -50,17 +50,37 @@ void Ledger::applied(const cluster::WitnessedUpdate& update) {
   if (!shard.updates.insert({update.trainer, update.process, update.ordinal}).second) {
     violated(text(update) + " was applied twice by shard " + std::to_string(update.shard));
   }
+  check_chain(*epoch, shard, update);
   if (update.shard != 0) return;
   ++updates_;
-  if (update.global_step != shard.base + shard.updates.size()) {
-    violated("after " + std::to_string(shard.updates.size()) + " updates from step " + std::to_string(shard.base) +
-             " the global step is " + std::to_string(update.global_step));
-  }
   const auto last = shard.last_ordinal.find(update.trainer);
   if (last != shard.last_ordinal.end() && update.ordinal != last->second + 1) {
     violated(text(update) + " follows its update " + std::to_string(last->second) + ": a batch was repeated or left out");
   }
   shard.last_ordinal[update.trainer] = update.ordinal;
+}
+
+/// Every shard applies the same commits, of the same contributors, one after another; and each is a step.
+void Ledger::check_chain(Epoch& epoch, Shard& shard, const cluster::WitnessedUpdate& update) {
+  const std::string where = " on shard " + std::to_string(update.shard);
+  if (update.commit != shard.commit && update.commit != shard.commit + 1) {
+    violated(text(update) + " is of commit " + std::to_string(update.commit) + ", after commit " +
+             std::to_string(shard.commit) + where);
+  }
+  if (update.commit != shard.commit) shard.contributors = 0;
+  shard.commit = update.commit;
+  std::vector<Update>& contributors = epoch.chain[update.commit];
+  const Update own{update.trainer, update.process, update.ordinal};
+  const size_t place = shard.contributors++;
+  if (place == contributors.size()) contributors.push_back(own);
+  if (contributors[place] != own) {
+    violated(text(update) + " is in commit " + std::to_string(update.commit) + where +
+             " where another shard has an update of trainer " + std::to_string(contributors[place].trainer));
+  }
+  if (update.global_step != shard.base + update.commit - 1) {
+    violated("after commit " + std::to_string(update.commit) + " from step " + std::to_string(shard.base) +
+             " the global step is " + std::to_string(update.global_step) + where);
+  }
 }
 
 void Ledger::holds(int shard, uint64_t bytes, uint64_t most) {
@@ -94,24 +114,20 @@ const Ledger::Shard* Ledger::sequencer() const {
 
 uint64_t Ledger::last_step() const {
   const Shard* const shard = sequencer();
-  return shard ? shard->base + shard->updates.size() : 0;
+  return shard ? shard->base + shard->commit - 1 : 0;
 }
 
-int64_t Ledger::torn() const {
-  int64_t torn = 0;
-  for (const Epoch& epoch : epochs_) {
-    std::set<Update> all;
-    std::map<int, std::set<uint64_t>> processes;
-    for (const auto& [number, shard] : epoch.shards) {
-      for (const Update& update : shard.updates) all.insert(update), processes[update.trainer].insert(update.process);
-    }
-    for (const Update& update : all) {
-      const bool stays = &epoch == &epochs_.back() || processes[update.trainer].size() > 1;
-      const auto lacks = [&update](const auto& shard) { return !shard.second.updates.contains(update); };
-      torn += stays && std::ranges::any_of(epoch.shards, lacks);
-    }
+std::string Ledger::apart() const {
+  if (epochs_.empty()) return {};
+  const Epoch& epoch = epochs_.back();
+  for (const auto& [number, shard] : epoch.shards) {
+    const bool whole = shard.commit == 1 || shard.contributors == epoch.chain.at(shard.commit).size();
+    const auto& first = epoch.shards.begin()->second;
+    if (shard.commit == first.commit && whole) continue;
+    return "shard " + std::to_string(number) + " ended with commit " + std::to_string(shard.commit) +
+           ", and another one with commit " + std::to_string(first.commit);
   }
-  return torn;
+  return {};
 }
 
 }  // namespace shoal::simulation

@@ -30,9 +30,8 @@ class Ledger final : public cluster::Witness {
   /// The most that any server had in use beyond its formula.
   int64_t memory_beyond() const { return memory_beyond_; }
   uint64_t updates() const { return updates_; }  ///< applied by shard 0, over all epochs
-  /// Updates that some shards hold and others do not, and that stay so: in the last epoch, or in one in which another process
-  /// of their trainer went on.
-  int64_t torn() const;
+  /// Once the job has ended well: all shards have come to one commit, or a sentence that says which have not.
+  std::string apart() const;
 
  private:
   struct Update {
@@ -46,12 +45,16 @@ class Ledger final : public cluster::Witness {
     uint64_t base = 0;  // the step that it was activated at
     std::set<Update> updates;
     std::map<int, uint64_t> last_ordinal;  // by trainer
+    uint64_t commit = 1;                   // the newest; the version that it was activated with is 1
+    size_t contributors = 0;               // of that, so far
   };
   /// What servers hold from one restore on.
   struct Epoch {
     uint64_t number = 0;
     std::map<int, Shard> shards;
+    std::map<uint64_t, std::vector<Update>> chain;  // commits and their contributors, as the first shard applied them
   };
+  void check_chain(Epoch& epoch, Shard& shard, const cluster::WitnessedUpdate& update);
   /// Null: there is none.
   Epoch* find(uint64_t number);
   const Shard* sequencer() const;  ///< of the newest epoch; null: it has none
@@ -60,7 +63,7 @@ class Ledger final : public cluster::Witness {
   const int shards_;
   std::vector<Epoch> epochs_;
   std::map<int, uint64_t> newest_;  // the epoch that each shard is in
-  std::map<int, uint64_t> heard_;  // the last global step that each trainer heard of
+  std::map<int, uint64_t> heard_;   // the last global step that each trainer heard of
   std::map<int, int> rollbacks_;
   std::vector<std::string> violations_;
   uint64_t updates_ = 0;

@@ -19,7 +19,7 @@ constexpr auto kLook = 100ms;     // between looks at how the tasks are
 constexpr auto kLimit = 40min;    // for all of it
 constexpr auto kRestart = 500ms;  // a launcher's pause, doubled each time
 constexpr auto kSecondHasIt = 5s;
-constexpr int kRestartsMax = 8;         // beyond one for each fault
+constexpr int kRestartsMax = 8;   // beyond one for each fault
 constexpr auto kCalm = 60s;       // after the last fault nothing of it is left
 constexpr auto kEndsWithin = 5s;  // servers and workers after the chief, in calm
 constexpr auto kEndsWithinStorm = 90s;
@@ -323,9 +323,9 @@ void Run::check_end() {
                                .interrupted = interrupted_,
                                .stopped = stopped_early(),
                                .evaluated = evaluated}));
-  verdict_.torn = ledger_->torn();
+  if (const std::string apart = ledger_->apart(); step && !apart.empty()) violated(apart);
   const bool early = interrupted_ || stopped_early() || folder_.newest_damaged();
-  if (verdict_.violations.empty() && verdict_.torn == 0 && !early) violated(folder_.against_a_local_run());
+  if (verdict_.violations.empty() && !early) violated(folder_.against_a_local_run());
 }
 
 /// Everything that waits has a deadline, and what is over is over: tasks end soon after their chief.

@@ -11,14 +11,13 @@ namespace shoal::simulation {
 
 struct Verdict {
   std::vector<std::string> violations;  ///< empty: nothing
-  int64_t torn = 0;                     ///< updates that not all servers hold in the end
   uint64_t trace = 0;
-  uint64_t steps = 0;                   ///< global steps that the job made, those that were rolled back too
+  uint64_t steps = 0;  ///< global steps that the job made, those that were rolled back too
   Duration virtual_time{};
   int64_t memory_beyond = INT64_MIN;       ///< the most bytes of buffers that a server had in use beyond its formula
   std::map<std::string, uint64_t> faults;  ///< by kind, as far as they came
   std::map<std::string, uint64_t> marks;   ///< rare paths that were taken
-  std::string report;                   ///< of a run with violations: each task, and its last lines
+  std::string report;                      ///< of a run with violations: each task, and its last lines
 };
 
 struct RunOptions {

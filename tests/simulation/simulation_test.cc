@@ -27,7 +27,8 @@ TEST(Simulation, PlantedDefectsAreFound) {
   }
 }
 
-cluster::WitnessedUpdate update(int shard, uint64_t ordinal, uint64_t step) {
+/// A commit of its own, from step `base` on.
+cluster::WitnessedUpdate update(int shard, uint64_t ordinal, uint64_t step, uint64_t base = 0) {
   return {.shard = shard,
           .server = 1,
           .epoch = 1,
@@ -35,6 +36,7 @@ cluster::WitnessedUpdate update(int shard, uint64_t ordinal, uint64_t step) {
           .process = 5,
           .sequence = ordinal,
           .ordinal = ordinal,
+          .commit = step - base + 1,
           .global_step = step};
 }
 
@@ -42,12 +44,12 @@ TEST(Ledger, SeesWhatMayNotBe) {
   {
     Ledger ledger(1);
     ledger.activated(0, 1, 1, 10);
-    ledger.applied(update(0, 1, 11));
-    ledger.counted(update(0, 1, 11));
-    ledger.applied(update(0, 2, 12));
+    ledger.applied(update(0, 1, 11, 10));
+    ledger.counted(update(0, 1, 11, 10));
+    ledger.applied(update(0, 2, 12, 10));
     EXPECT_TRUE(ledger.violations().empty());
     EXPECT_EQ(ledger.last_step(), 12u);
-    ledger.applied(update(0, 2, 13));
+    ledger.applied(update(0, 2, 13, 10));
     EXPECT_FALSE(ledger.violations().empty()) << "applied twice";
   }
   {
@@ -55,7 +57,7 @@ TEST(Ledger, SeesWhatMayNotBe) {
     ledger.activated(1, 1, 1, 0);
     ledger.activated(0, 1, 1, 0);
     ledger.applied(update(0, 1, 1));
-    EXPECT_EQ(ledger.torn(), 1);
+    EXPECT_NE(ledger.apart(), "");
     ledger.counted(update(0, 1, 1));
     EXPECT_FALSE(ledger.violations().empty()) << "answered, and not on shard 1";
   }
@@ -74,8 +76,8 @@ TEST(Ledger, SeesWhatMayNotBe) {
   {
     Ledger ledger(1);
     ledger.activated(0, 1, 1, 0);
-    ledger.applied(update(0, 1, 2));
-    EXPECT_FALSE(ledger.violations().empty()) << "the sum of updates is not the step";
+    ledger.applied(update(0, 1, 2, 1));
+    EXPECT_FALSE(ledger.violations().empty()) << "commits since the restore are not the step";
   }
   {
     Ledger ledger(1);
@@ -94,27 +96,61 @@ TEST(Ledger, SeesWhatMayNotBe) {
   }
 }
 
-TEST(Ledger, CountsAsTornWhatStaysTorn) {
-  Ledger ledger(2);
-  const auto activate = [&ledger](uint64_t epoch) {
-    ledger.activated(1, 1, epoch, 0);
-    ledger.activated(0, 1, epoch, 0);
-  };
-  const auto apply = [&ledger](uint64_t epoch, int shard, uint64_t process, uint64_t step) {
-    cluster::WitnessedUpdate update{.shard = shard, .server = 1, .epoch = epoch, .trainer = 0, .process = process};
-    update.sequence = update.ordinal = update.global_step = step;
-    ledger.applied(update);
-  };
-  activate(1);
-  apply(1, 1, 5, 1);
-  EXPECT_EQ(ledger.torn(), 1);
-  activate(2);
-  EXPECT_EQ(ledger.torn(), 0) << "it was rolled back";
-  apply(2, 1, 5, 1);
-  apply(2, 0, 6, 1), apply(2, 1, 6, 1);  // another process of the trainer goes on from what is torn
-  activate(3);
-  EXPECT_EQ(ledger.torn(), 1);
-  EXPECT_TRUE(ledger.violations().empty());
+/// Two shards, and what each applies: (commit, trainer).
+class Chains : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (const int shard : {1, 0}) ledger_.activated(shard, 1, 1, 0);
+  }
+  void apply(int shard, uint64_t commit, int trainer) {
+    ledger_.applied({.shard = shard,
+                     .server = 1,
+                     .epoch = 1,
+                     .trainer = trainer,
+                     .process = 5,
+                     .sequence = commit,
+                     .ordinal = ordinals_[{shard, trainer}]++,
+                     .commit = commit,
+                     .global_step = commit - 1});
+  }
+  Ledger ledger_{2};
+  std::map<std::pair<int, int>, uint64_t> ordinals_;
+};
+
+TEST_F(Chains, AreTheSameOnAllShards) {
+  for (const int shard : {0, 1}) {
+    apply(shard, 2, 0), apply(shard, 2, 1);
+    apply(shard, 3, 1);
+  }
+  EXPECT_TRUE(ledger_.violations().empty()) << ledger_.violations().front();
+  EXPECT_EQ(ledger_.apart(), "");
+  EXPECT_EQ(ledger_.last_step(), 2u);
+}
+
+TEST_F(Chains, DifferInTheirContributors) {
+  apply(0, 2, 0);
+  apply(1, 2, 1);
+  EXPECT_FALSE(ledger_.violations().empty());
+}
+
+TEST_F(Chains, DifferInTheOrderOfContributors) {
+  apply(0, 2, 0), apply(0, 2, 1);
+  apply(1, 2, 1), apply(1, 2, 0);
+  EXPECT_FALSE(ledger_.violations().empty());
+}
+
+TEST_F(Chains, LeaveACommitOut) {
+  apply(0, 3, 0);
+  EXPECT_FALSE(ledger_.violations().empty());
+}
+
+TEST_F(Chains, EndWithDifferentCommits) {
+  apply(0, 2, 0);
+  EXPECT_NE(ledger_.apart(), "");
+  apply(1, 2, 0);
+  EXPECT_EQ(ledger_.apart(), "");
+  apply(0, 3, 0), apply(0, 3, 1), apply(1, 3, 0);
+  EXPECT_NE(ledger_.apart(), "") << "a part of a commit";
 }
 
 }  // namespace

@@ -25,7 +25,6 @@ using Clock = std::chrono::steady_clock;
 constexpr uint64_t kCanaryEvery = 100;
 constexpr int kShrinkRunsMax = 200;
 constexpr int kFailuresShown = 10;
-constexpr size_t kTornShown = 10;
 
 std::optional<Canary> canary_of(uint64_t seed, const SwarmOptions& options) {
   if (!options.canary || seed % kCanaryEvery != 0) return std::nullopt;
@@ -41,7 +40,6 @@ Json run_seed(uint64_t seed, const SwarmOptions& options) {
   const Verdict verdict = run_plan(plan, run);
   Json told{{"seed", seed},
             {"steps", verdict.steps},
-            {"torn", verdict.torn != 0},
             {"memory_beyond", verdict.memory_beyond},
             {"seconds", to_seconds(verdict.virtual_time)},
             {"faults", verdict.faults},
@@ -94,9 +92,8 @@ class Swarm {
   std::vector<Worker> workers_;
   uint64_t done_ = 0, failed_ = 0, canaries_ = 0, canaries_missed_ = 0;
   std::vector<uint64_t> steps_, fault_counts_;
-  std::vector<uint64_t> torn_;  // seeds
   int64_t memory_beyond_ = INT64_MIN;
-  uint64_t traces_ = 0;         // of all seeds, in whatever order they came
+  uint64_t traces_ = 0;  // of all seeds, in whatever order they came
   double virtual_seconds_ = 0;
   std::map<std::string, uint64_t> faults_, marks_;
 };
@@ -134,7 +131,6 @@ void Swarm::take(Worker& worker, const Json& told) {
     return;
   }
   steps_.push_back(told["steps"]);
-  if (told["torn"].get<bool>()) torn_.push_back(told["seed"]);
   memory_beyond_ = std::max(memory_beyond_, told["memory_beyond"].get<int64_t>());
   virtual_seconds_ += told["seconds"].get<double>();
   uint64_t faults = 0;
@@ -268,11 +264,8 @@ uint64_t median(std::vector<uint64_t> values) {
 
 bool Swarm::report(const std::string& marks_file) {
   const double seconds = std::chrono::duration<double>(Clock::now() - began_).count();
-  std::printf("%llu seeds from %llu: %llu failed; %zu with updates that not all servers hold%s", (unsigned long long)done_,
-              (unsigned long long)options_.from, (unsigned long long)failed_, torn_.size(), torn_.empty() ? "" : ":");
-  for (size_t i = 0; i < std::min<size_t>(torn_.size(), kTornShown); ++i)
-    std::printf(" %llu", (unsigned long long)torn_[i]);
-  std::printf("%s\n", torn_.size() > kTornShown ? " ..." : "");
+  std::printf("%llu seeds from %llu: %llu failed\n", (unsigned long long)done_, (unsigned long long)options_.from,
+              (unsigned long long)failed_);
   std::printf(
       "%.1f s, %.1f seeds/s; %.0f s of virtual time, %.0f times real time; the median seed: %llu global steps, %llu "
       "faults\n",
@@ -309,9 +302,8 @@ bool run_one(uint64_t seed, const SwarmOptions& options) {
   const Verdict verdict = run_plan(plan, run);
   for (const std::string& sentence : verdict.violations) std::printf("VIOLATION: %s\n", sentence.c_str());
   if (!verdict.violations.empty()) std::printf("%s", verdict.report.c_str());
-  std::printf("%llu global steps, %.3f s of virtual time, %lld updates not on all servers, trace %016llx\n",
-              (unsigned long long)verdict.steps, to_seconds(verdict.virtual_time), (long long)verdict.torn,
-              (unsigned long long)verdict.trace);
+  std::printf("%llu global steps, %.3f s of virtual time, trace %016llx\n", (unsigned long long)verdict.steps,
+              to_seconds(verdict.virtual_time), (unsigned long long)verdict.trace);
   return verdict.violations.empty() != canary.has_value();
 }
 

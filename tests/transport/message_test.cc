@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
-#include "split_message.h"
 #include "shoal/base/random.h"
 #include "shoal/transport/message.h"
+#include "split_message.h"
 
 namespace shoal::transport {
 namespace {
@@ -45,13 +45,21 @@ class Messages : public testing::Test {
     all.push_back(make_weights(*pool, 1000));
     all.push_back(make_chunk(*pool, {.range_end = 256, .closing = true, .position = "here"}, 256, 3).message);
     all.push_back(make_snapshot_part(*pool, {.name = "meta", .total_bytes = 4, .text = "{}", .payload = bytes_of("abcd")}));
+    all.push_back(make_report(*pool, {.kind = ReportKind::kHeld, .received = 3, .push = {1, 2, 3}, .base_version = 4}));
+    all.push_back(make_order(*pool, {.index = 1, .number = 2, .global_step = 3, .pushes = {{0, 1, 2}, {1, 2, 3}}}));
     return all;
   }
 };
 
 TEST_F(Messages, HelloReadsBack) {
-  const Hello hello{.protocol = 9, .job = "j-1", .role = "evaluator", .index = 12, .incarnation = ~uint64_t(0),
-                    .strategy = "sync(4 of 5)", .fingerprint = 0x1234, .numerics = "onednn 2.6 avx512 threads 1"};
+  const Hello hello{.protocol = 9,
+                    .job = "j-1",
+                    .role = "evaluator",
+                    .index = 12,
+                    .incarnation = ~uint64_t(0),
+                    .strategy = "sync(4 of 5)",
+                    .fingerprint = 0x1234,
+                    .numerics = "onednn 2.6 avx512 threads 1"};
   const Message message = arrived(make_hello(*pool, hello));
   ASSERT_TRUE(verify(message));
   const auto read = read_hello(message);
@@ -119,8 +127,15 @@ TEST_F(Messages, SharedWeightsMayNotBeWritten) {
 }
 
 TEST_F(Messages, ChunkIsWrittenInPlace) {
-  const Chunk fields{.base_version = 1, .base_step = 2, .ordinal = 3, .range_begin = 128, .range_end = 128 + 300,
-                     .chunk_index = 4, .chunk_count = 5, .closing = true, .position = std::string_view("\0pos\xff", 5)};
+  const Chunk fields{.base_version = 1,
+                     .base_step = 2,
+                     .ordinal = 3,
+                     .range_begin = 128,
+                     .range_end = 128 + 300,
+                     .chunk_index = 4,
+                     .chunk_count = 5,
+                     .closing = true,
+                     .position = std::string_view("\0pos\xff", 5)};
   OutgoingChunk outgoing = make_chunk(*pool, fields, 300, 2);
   ASSERT_EQ(outgoing.payload.size(), 300u);
   ASSERT_EQ(outgoing.scalars.size(), 2u);
@@ -148,8 +163,13 @@ TEST_F(Messages, ChunkIsWrittenInPlace) {
 }
 
 TEST_F(Messages, SnapshotPartReadsBack) {
-  const SnapshotPart part{.version = 8, .name = "slot/0", .offset = 64, .total_bytes = 68, .last = true,
-                          .text = R"({"step":3})", .payload = bytes_of("four")};
+  const SnapshotPart part{.version = 8,
+                          .name = "slot/0",
+                          .offset = 64,
+                          .total_bytes = 68,
+                          .last = true,
+                          .text = R"({"step":3})",
+                          .payload = bytes_of("four")};
   const Message there = arrived(make_snapshot_part(*pool, part));
   ASSERT_TRUE(verify(there));
   const auto read = read_snapshot_part(there);
@@ -229,9 +249,10 @@ TEST_F(Messages, VerifyChecksRanges) {
   expect_refused(make_snapshot_part(*pool, {.name = "w", .offset = 0, .total_bytes = 3, .payload = bytes_of("four")}),
                  "beyond its arena");
   expect_refused(make_snapshot_part(*pool, {.name = "w", .offset = 9, .total_bytes = 8}), "beyond its arena");
-  expect_refused(make_snapshot_part(*pool, {.name = "w", .offset = ~uint64_t(0) - 1, .total_bytes = ~uint64_t(0),
-                                            .payload = bytes_of("wraps")}),
-                 "beyond its arena");
+  expect_refused(
+      make_snapshot_part(
+          *pool, {.name = "w", .offset = ~uint64_t(0) - 1, .total_bytes = ~uint64_t(0), .payload = bytes_of("wraps")}),
+      "beyond its arena");
   expect_refused(make_hello(*pool, {.job = std::string(5000, 'j'), .role = "chief"}), "job identity too long");
   expect_refused(make_hello(*pool, {.role = ""}), "role");
   expect_refused(make_hello(*pool, {.role = "chief", .index = -1}), "task index");

@@ -146,13 +146,13 @@ OutgoingChunk make_chunk(BufferPool& pool, const Chunk& fields, size_t payload_b
   double* first_scalar = nullptr;
   const auto scalars = body.builder.CreateUninitializedVector<double>(scalar_count, &first_scalar);
   chunk.scalars = {first_scalar, scalar_count};
-  const auto position = body.builder.CreateVector(reinterpret_cast<const uint8_t*>(fields.position.data()),
-                                                  fields.position.size());
-  chunk.message = body.finish(
-      MessageKind::kChunk,
-      wire::CreateChunk(body.builder, fields.base_version, fields.base_step, fields.ordinal, fields.range_begin,
-                        fields.range_end, fields.chunk_index, fields.chunk_count, uint8_t(fields.encoding),
-                        fields.closing, position, scalars, bytes));
+  const auto position =
+      body.builder.CreateVector(reinterpret_cast<const uint8_t*>(fields.position.data()), fields.position.size());
+  chunk.message =
+      body.finish(MessageKind::kChunk,
+                  wire::CreateChunk(body.builder, fields.base_version, fields.base_step, fields.ordinal, fields.range_begin,
+                                    fields.range_end, fields.chunk_index, fields.chunk_count, uint8_t(fields.encoding),
+                                    fields.closing, position, scalars, bytes, fields.push));
   return chunk;
 }
 
@@ -162,8 +162,31 @@ Message make_snapshot_part(BufferPool& pool, const SnapshotPart& part) {
   const auto bytes = body.payload(part.payload);
   const auto words = body.text(part.text);
   const auto name = body.text(part.name);
-  return body.finish(MessageKind::kSnapshot, wire::CreateSnapshot(body.builder, part.version, part.offset,
-                                                                  part.total_bytes, part.last, name, words, bytes));
+  return body.finish(MessageKind::kSnapshot, wire::CreateSnapshot(body.builder, part.version, part.offset, part.total_bytes,
+                                                                  part.last, name, words, bytes));
+}
+
+namespace {
+
+wire::PushId to_wire(const PushId& push) { return {push.incarnation, push.number, push.trainer}; }
+
+}  // namespace
+
+Message make_report(BufferPool& pool, const Report& report) {
+  Body body(pool, 0, 0);
+  const wire::PushId push = to_wire(report.push);
+  return body.finish(MessageKind::kReport,
+                     wire::CreateReport(body.builder, uint8_t(report.kind), report.received, report.base_version, &push));
+}
+
+Message make_order(BufferPool& pool, const Order& order) {
+  SHOAL_CHECK(order.pushes.size() <= kOrderPushesMax);
+  Body body(pool, order.pushes.size() * sizeof(wire::PushId), 0);
+  wire::PushId* push = nullptr;
+  const auto pushes = body.builder.CreateUninitializedVectorOfStructs(order.pushes.size(), &push);
+  std::ranges::transform(order.pushes, push, to_wire);
+  return body.finish(MessageKind::kOrder, wire::CreateOrder(body.builder, uint8_t(order.kind), order.index, order.number,
+                                                            order.global_step, pushes));
 }
 
 }  // namespace shoal::transport

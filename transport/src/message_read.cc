@@ -28,6 +28,8 @@ Result<const T*> table_of(const Message& message, MessageKind kind, std::string_
   return table;
 }
 
+PushId push_of(const wire::PushId& push) { return {push.trainer(), push.incarnation(), push.number()}; }
+
 }  // namespace
 
 std::span<const std::byte> Message::payload() const {
@@ -99,6 +101,7 @@ Result<Chunk> read_chunk(const Message& message) {
   chunk.chunk_index = table->chunk_index();
   chunk.chunk_count = table->chunk_count();
   chunk.closing = table->closing();
+  chunk.push = table->push();
   const auto position = bytes_of(table->position());
   chunk.position = {reinterpret_cast<const char*>(position.data()), position.size()};
   chunk.scalars = {table->scalars()->data(), table->scalars()->size()};
@@ -117,6 +120,19 @@ Result<SnapshotPart> read_snapshot_part(const Message& message) {
   part.text = view_of(table->text());
   part.payload = payload_of(message, table->payload());
   return part;
+}
+
+Result<Report> read_report(const Message& message) {
+  SHOAL_TRY(const auto* table, table_of<wire::Report>(message, MessageKind::kReport, "report"));
+  return Report{ReportKind(table->kind()), table->received(), push_of(*table->push()), table->base_version()};
+}
+
+Result<Order> read_order(const Message& message) {
+  SHOAL_TRY(const auto* table, table_of<wire::Order>(message, MessageKind::kOrder, "order"));
+  Order order{OrderKind(table->kind()), table->index(), table->number(), table->global_step(), {}};
+  order.pushes.reserve(table->pushes()->size());
+  for (const wire::PushId* push : *table->pushes()) order.pushes.push_back(push_of(*push));
+  return order;
 }
 
 }  // namespace shoal::transport

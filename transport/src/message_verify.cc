@@ -16,9 +16,7 @@ bool within(const flatbuffers::String* text, size_t least, size_t most) {
 bool aligned(const void* data, size_t alignment) { return reinterpret_cast<uintptr_t>(data) % alignment == 0; }
 
 bool is_encoding(uint8_t number) { return number >= uint8_t(Encoding::kDense) && number <= uint8_t(Encoding::kTopK); }
-bool is_encoding_of_weights(uint8_t number) {
-  return is_encoding(number) && Encoding(number) != Encoding::kTopK;
-}
+bool is_encoding_of_weights(uint8_t number) { return is_encoding(number) && Encoding(number) != Encoding::kTopK; }
 
 // Each check returns what is wrong, or null.
 const char* flaw(const wire::Hello& hello) {
@@ -77,6 +75,20 @@ const char* flaw(const wire::Failure& failure) {
   return nullptr;
 }
 
+const char* flaw(const wire::Report& report) {
+  if (report.kind() < uint8_t(ReportKind::kInStep) || report.kind() > uint8_t(ReportKind::kHeld)) return "unknown report";
+  if (!aligned(report.push(), alignof(uint64_t))) return "push not aligned";
+  return nullptr;
+}
+
+const char* flaw(const wire::Order& order) {
+  if (order.kind() < uint8_t(OrderKind::kCommit) || order.kind() > uint8_t(OrderKind::kSeal)) return "unknown order";
+  if (order.pushes()->size() > kOrderPushesMax) return "too many pushes";
+  // FlatBuffers does not align where an empty vector's elements would begin.
+  if (order.pushes()->size() > 0 && !aligned(order.pushes()->Data(), alignof(uint64_t))) return "pushes not aligned";
+  return nullptr;
+}
+
 const char* flaw(const wire::Body& body, size_t rest_bytes) {
   switch (body.message_type()) {
     case wire::Any::Hello: return flaw(*body.message_as_Hello());
@@ -85,6 +97,8 @@ const char* flaw(const wire::Body& body, size_t rest_bytes) {
     case wire::Any::Chunk: return flaw(*body.message_as_Chunk(), rest_bytes);
     case wire::Any::Snapshot: return flaw(*body.message_as_Snapshot(), rest_bytes);
     case wire::Any::Failure: return flaw(*body.message_as_Failure());
+    case wire::Any::Report: return flaw(*body.message_as_Report());
+    case wire::Any::Order: return flaw(*body.message_as_Order());
     case wire::Any::NONE: break;
   }
   return "no message inside";

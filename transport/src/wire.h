@@ -7,7 +7,7 @@
 
 namespace shoal::transport {
 
-inline constexpr uint64_t kPayloadBytesMax = uint64_t(1) << 30;   // DESIGN: larger arenas are several chunks
+inline constexpr uint64_t kPayloadBytesMax = uint64_t(1) << 30;  // DESIGN: larger arenas are several chunks
 inline constexpr uint64_t kBodyBytesMax = kPayloadBytesMax + (uint64_t(64) << 20);
 inline constexpr size_t kTextBytesMax = size_t(64) << 20;  // JSON: shard specs, counters
 inline constexpr size_t kVerbBytesMax = 64;
@@ -16,6 +16,7 @@ inline constexpr size_t kCanonicalTextBytesMax = 4096;  // job, strategy, numeri
 inline constexpr size_t kSentenceBytesMax = 16 * 1024;
 inline constexpr size_t kPositionBytesMax = 64 * 1024;
 inline constexpr size_t kScalarCountMax = 65536;
+inline constexpr size_t kOrderPushesMax = 1 << 20;
 inline constexpr uint32_t kVerifierDepthMax = 8;
 inline constexpr uint32_t kVerifierTablesMax = 8;  // a body has two
 
@@ -28,6 +29,8 @@ inline wire::Any wire_type(MessageKind kind) {
     case MessageKind::kChunk: return wire::Any::Chunk;
     case MessageKind::kSnapshot: return wire::Any::Snapshot;
     case MessageKind::kError: return wire::Any::Failure;
+    case MessageKind::kReport: return wire::Any::Report;
+    case MessageKind::kOrder: return wire::Any::Order;
     case MessageKind::kPull: break;
   }
   return wire::Any::NONE;

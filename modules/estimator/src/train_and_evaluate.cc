@@ -23,8 +23,9 @@ Result<void> check(const Call& call) {
   SHOAL_TRY_VOID(call.eval.check());
   const bool local = call.config().task().mode == cluster::TaskMode::kLocal;
   if (local && !call.config().saves_checkpoints()) {
-    return invalid_argument("train_and_evaluate: checkpoints are disabled, and local evaluation hangs on them; set "
-                            "save_checkpoints_steps or save_checkpoints_secs");
+    return invalid_argument(
+        "train_and_evaluate: checkpoints are disabled, and local evaluation hangs on them; set "
+        "save_checkpoints_steps or save_checkpoints_secs");
   }
   return check_task(call.config());
 }
@@ -46,9 +47,15 @@ TrainAndEvaluateResult run_local(Environment& env, const Call& call) {
   auto evaluation = std::make_shared<LocalEvaluation>(env, call.estimator, call.eval, call.train.max_steps);
   std::vector<std::shared_ptr<CheckpointListener>> listeners = call.train.saving_listeners;
   listeners.push_back(evaluation);
-  const TrainRequest request{.estimator = call.estimator, .input_fn = call.train.input_fn, .role = TrainRole::kLocal,
-                             .max_steps = call.train.max_steps, .steps = {}, .hooks = call.train.hooks,
-                             .listeners = std::move(listeners), .types_from = &call.eval.input_fn, .write_end_mark = true};
+  const TrainRequest request{.estimator = call.estimator,
+                             .input_fn = call.train.input_fn,
+                             .role = TrainRole::kLocal,
+                             .max_steps = call.train.max_steps,
+                             .steps = {},
+                             .hooks = call.train.hooks,
+                             .listeners = std::move(listeners),
+                             .types_from = &call.eval.input_fn,
+                             .write_end_mark = true};
   const TrainOutcome outcome = value_or_raise(env.run(train_task(env, request)));
   TaskReport report = report_of(outcome, call.config());
   TrainAndEvaluateResult result;
@@ -67,12 +74,16 @@ void run_chief_or_worker(Environment& env, const Call& call) {
   if (chief && !call.config().saves_checkpoints()) {
     env.log().warning("checkpoints are disabled: no evaluator can work with this job");
   }
-  const TrainRequest request{.estimator = call.estimator, .input_fn = call.train.input_fn,
-                             .role = chief ? TrainRole::kChief : TrainRole::kWorker, .max_steps = call.train.max_steps,
-                             .steps = {}, .hooks = call.train.hooks,
-                             .listeners = chief ? call.train.saving_listeners
-                                                : std::vector<std::shared_ptr<CheckpointListener>>(),
-                             .types_from = &call.eval.input_fn, .write_end_mark = chief};
+  const TrainRequest request{
+      .estimator = call.estimator,
+      .input_fn = call.train.input_fn,
+      .role = chief ? TrainRole::kChief : TrainRole::kWorker,
+      .max_steps = call.train.max_steps,
+      .steps = {},
+      .hooks = call.train.hooks,
+      .listeners = chief ? call.train.saving_listeners : std::vector<std::shared_ptr<CheckpointListener>>(),
+      .types_from = &call.eval.input_fn,
+      .write_end_mark = chief};
   auto outcome = env.run(trainer_task(env, request));
   if (!outcome && is_interrupt(outcome.error())) return;
   hand_in(call, report_of(value_or_raise(std::move(outcome)), call.config()));
@@ -82,6 +93,7 @@ void run_ps(Environment& env, const Call& call) {
   cluster::ParameterServerOptions options{.identity = task_identity(env, call.config()),
                                           .listen_at = value_or_raise(own_endpoint(call.config())),
                                           .link = value_or_raise(link_options(call.config())),
+                                          .servers = server_endpoints(call.config()),
                                           .trainers = call.config().num_trainers(),
                                           .ready_timeout = seconds_to_duration(call.config().ready_timeout_secs()),
                                           .witness = host_of(call.config()).witness};

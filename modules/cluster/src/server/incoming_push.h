@@ -1,10 +1,12 @@
 #pragma once
 /// The chunks of a push to a server, kept until the closing one is there.
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "shoal/base/result.h"
 #include "shoal/transport/message.h"
+#include "state/held_push.h"
 
 namespace shoal::cluster {
 
@@ -23,10 +25,15 @@ class IncomingPush {
     return chunk.closing;
   }
   std::span<const transport::Chunk> chunks() const { return chunks_; }
-  /// Memory goes back to its pools.
-  void clear() {
-    chunks_.clear();
-    messages_.clear();
+  /// A complete one, out of here.
+  HeldPush take() {
+    HeldPush push;
+    push.sequence = messages_.front().head.sequence;
+    push.ordinal = chunks_.back().ordinal;
+    push.base_version = chunks_.back().base_version;
+    push.messages = std::exchange(messages_, {});
+    push.chunks = std::exchange(chunks_, {});
+    return push;
   }
 
  private:

@@ -4,6 +4,8 @@
 
 #include "server/bounded_lines.h"
 #include "server/chief_seat.h"
+#include "server/commits.h"
+#include "server/core.h"
 #include "server/requests.h"
 #include "server/session.h"
 #include "shoal/cluster/listen.h"
@@ -17,9 +19,9 @@ using transport::Message;
 using transport::MessageHead;
 
 constexpr auto kHelloTimeout = std::chrono::seconds(10);
-constexpr auto kFarewell = std::chrono::seconds(20);    // for the last messages after the end (CONTRACT FA-12)
-constexpr auto kDeserted = std::chrono::seconds(2);     // interrupted, and nobody is connected: nobody will end the job
-constexpr auto kOrphaned = std::chrono::seconds(60);    // a chief that was killed is back by then, where one comes back
+constexpr auto kFarewell = std::chrono::seconds(20);  // for the last messages after the end (CONTRACT FA-12)
+constexpr auto kDeserted = std::chrono::seconds(2);   // interrupted, and nobody is connected: nobody will end the job
+constexpr auto kOrphaned = std::chrono::seconds(60);  // a chief that was killed is back by then, where one comes back
 constexpr auto kAskForTheEnd = std::chrono::seconds(1);
 constexpr auto kAcceptPause = std::chrono::milliseconds(100);
 
@@ -28,7 +30,9 @@ class Server {
   Server(Environment& env, ParameterServerOptions options)
       : env_(env),
         options_(std::move(options)),
-        requests_(env, options_),
+        core_(env, options_),
+        commits_(core_),
+        requests_(core_, commits_),
         group_(env),
         chief_(env, 3 * options_.link.heartbeat_interval, [this] { return chief_heard(); }),
         lonely_since_(env.now()),
@@ -41,7 +45,9 @@ class Server {
  private:
   Task<Result<void>> accept_loop();
   Task<Result<void>> serve(std::unique_ptr<Connection> connection);
-  Task<Result<void>> serve_session(std::unique_ptr<Connection> connection);
+  Task<Result<void>> serve_session(Session& session);
+  Task<Result<void>> serve_peer(Session& session, MessageHead hello);
+  Task<Result<void>> welcome(Session& session, MessageHead hello, uint64_t replaced);
   Task<Result<void>> converse(Session& session);
   Task<Result<void>> supervise();
   Duration orphaned_after() const;
@@ -49,7 +55,7 @@ class Server {
   Task<bool> asks_job_ended();
   Result<void> check(Session& session);
   SteadyTime chief_heard() const;
-  Result<void> admit(Session& session);
+  Result<uint64_t> admit(Session& session);
   Task<Result<void>> refuse(Session& session, MessageHead hello, Error why, uint8_t status = kStatusOk);
   void part_from_older(const Session& session);
   void dismiss(Session& session);
@@ -57,9 +63,11 @@ class Server {
 
   Environment& env_;
   ParameterServerOptions options_;
+  ServerCore core_;
+  ServerState& state_ = core_.state();
+  const std::shared_ptr<Event> changed_ = core_.changed();  // shared: a signal's post may come after the server is gone
+  Commits commits_;
   Requests requests_;
-  ServerState& state_ = requests_.state();
-  const std::shared_ptr<Event> changed_ = requests_.changed();  // shared: a signal's post may come after the server is gone
   TaskGroup group_;
   std::unique_ptr<transport::Listener> listener_;
   std::vector<Connection*> connections_;  // all, those before their hello too
@@ -86,6 +94,7 @@ Task<Result<void>> Server::run() {
     });
   });
   group_.spawn(accept_loop());
+  group_.spawn(commits_.follow());
   Result<void> outcome = co_await supervise();
   listener_->close();
   end_connections(outcome);
@@ -101,10 +110,11 @@ Task<Result<void>> Server::run() {
 
 /// Who is still there after the farewell (a trainer in a long step) is told why nobody will answer.
 void Server::end_connections(const Result<void>& outcome) {
-  requests_.close();
+  core_.close();
+  commits_.close();
   for (Session* session : sessions_) {
     if (!outcome) break;
-    Message last = requests_.finished();
+    Message last = core_.finished();
     last.head.status = kStatusStopBit;
     last.head.epoch = state_.epoch();
     last.head.global_step = state_.global_step();
@@ -151,8 +161,9 @@ Task<Result<void>> Server::supervise() {
       if (!interrupted) interrupted = now + kFarewell;
       next = lonely ? std::min(*interrupted, std::max(lonely_since_, *interrupted - kFarewell) + kDeserted) : *interrupted;
       if (now >= next) {
-        co_return unavailable(lonely ? "interrupted, and no chief or worker is there to end the job; this server's state is lost"
-                                     : "interrupted, and the job did not end within 20 s; this server's state is lost");
+        co_return unavailable(
+            lonely ? "interrupted, and no chief or worker is there to end the job; this server's state is lost"
+                   : "interrupted, and the job did not end within 20 s; this server's state is lost");
       }
     } else if (lonely && now >= next) {
       co_return deadline_exceeded("waiting for chief or workers: none was connected for " +
@@ -187,15 +198,18 @@ Task<bool> Server::asks_job_ended() {
 Task<Result<void>> Server::serve(std::unique_ptr<Connection> connection) {
   connections_.push_back(connection.get());
   Connection* const listed = connection.get();
-  Result<void> served = co_await serve_session(std::move(connection));
-  std::erase(connections_, listed);  // only compared: it is gone
+  auto session = std::make_shared<Session>(env_, std::move(connection), ++accepted_);
+  Result<void> served = co_await serve_session(*session);
+  session->ended = true;
+  session->connection->close(Error(ErrorKind::kCancelled, "the conversation is over"));
+  commits_.forget(*session);
+  Result<void> replied = co_await session->replies.join();
+  static_cast<void>(replied);  // what could not be sent, nobody waits for
+  std::erase(connections_, listed);
   co_return served;
 }
 
-Task<Result<void>> Server::serve_session(std::unique_ptr<Connection> connection) {
-  Session session;
-  session.number = ++accepted_;
-  session.connection = std::move(connection);
+Task<Result<void>> Server::serve_session(Session& session) {
   auto first = co_await session.connection->receive(env_.after(kHelloTimeout));
   if (!first) {
     const ErrorKind kind = first.error().kind();  // Unavailable: a port scanner, or a peer that changed its mind
@@ -212,23 +226,47 @@ Task<Result<void>> Server::serve_session(std::unique_ptr<Connection> connection)
   session.hello = std::move(hello).value();
   Result<void> checked = check(session);
   if (!checked) co_return co_await refuse(session, first->head, checked.error());
+  if (session.shard >= 0) co_return co_await serve_peer(session, first->head);
   if (session.chief) {
     SHOAL_CO_TRY(const ChiefSeat::Asked seat, co_await chief_.ask(session.hello.incarnation));
-    if (requests_.closed()) co_return Result<void>{};
+    if (core_.closed()) co_return Result<void>{};
     const uint8_t status = seat == ChiefSeat::Asked::kHeld ? kStatusFinal : kStatusOk;
     if (seat != ChiefSeat::Asked::kFree) co_return co_await refuse(session, first->head, chief_.refusal(seat), status);
   }
-  Result<void> admitted = admit(session);
+  Result<uint64_t> admitted = admit(session);
   if (!admitted) co_return co_await refuse(session, first->head, admitted.error());
   sessions_.push_back(&session);
   peers_.log(LogLevel::kInfo, name_of(session.hello) + " is connected, from " + to_string(session.connection->peer()));
-  Result<void> outcome = co_await requests_.reply(session, first->head, requests_.welcome(session));
+  Result<void> outcome = co_await welcome(session, first->head, *admitted);
   if (outcome) outcome = co_await converse(session);
   if (!outcome && outcome.error().kind() != ErrorKind::kCancelled && state_.phase() != Phase::kFinished) {
     peers_.log(LogLevel::kInfo, "connection of " + name_of(session.hello) + " ended: " + outcome.error().message());
   }
   std::erase(sessions_, &session);
   dismiss(session);
+  co_return Result<void>{};
+}
+
+/// What the process before had pushed is settled first: this one goes on where that one's updates end.
+Task<Result<void>> Server::welcome(Session& session, MessageHead hello, uint64_t replaced) {
+  if (replaced != 0) SHOAL_CO_TRY_VOID(co_await commits_.fence(session.trainer, replaced));
+  co_return co_await core_.reply(session, hello, requests_.welcome(session));
+}
+
+/// Another server: it reports what it holds, and is sent orders.
+Task<Result<void>> Server::serve_peer(Session& session, MessageHead hello) {
+  peers_.log(LogLevel::kInfo, name_of(session.hello) + " is connected, from " + to_string(session.connection->peer()));
+  commits_.peers().join(session);
+  Result<void> outcome = co_await core_.reply(session, hello, requests_.welcome(session));
+  while (outcome) {
+    Result<Message> report = co_await session.connection->receive(kNoDeadline);  // its heartbeats end this
+    outcome = report ? Result<void>() : Result<void>(report.error());
+    if (outcome) outcome = co_await commits_.take_report(session, *report);
+  }
+  commits_.peers().leave(session);
+  if (!outcome && !core_.closed()) {
+    peers_.log(LogLevel::kInfo, "connection of " + name_of(session.hello) + " ended: " + outcome.error().message());
+  }
   co_return Result<void>{};
 }
 
@@ -250,7 +288,10 @@ Result<void> Server::check(Session& session) {
   const transport::Hello& hello = session.hello;
   session.chief = hello.role == "chief" || hello.role == "master";
   session.trainer = trainer_of(hello, options_.identity);
+  session.shard = shard_of(hello, options_.identity);
+  if (session.shard >= int(options_.servers.size())) session.shard = -1;
   SHOAL_TRY_VOID(check_hello(session, options_.identity));
+  if (session.shard >= 0) return {};  // the chief brings the models of all servers
   return check_model(session, state_, options_.identity);
 }
 
@@ -265,15 +306,16 @@ SteadyTime Server::chief_heard() const {
 Task<Result<void>> Server::refuse(Session& session, MessageHead hello, Error why, uint8_t status) {
   refusals_.log(LogLevel::kWarning, "refused " + name_of(session.hello) + ": " + why.message());
   Message refusal = transport::make_error(env_.buffers(), why);
-  Result<void> sent = co_await requests_.reply(session, hello, std::move(refusal), status);
+  Result<void> sent = co_await core_.reply(session, hello, std::move(refusal), status);
   static_cast<void>(sent);
   session.connection->close(std::move(why));
   co_return Result<void>{};
 }
 
-Result<void> Server::admit(Session& session) {
+/// Gives the process whose place it takes; 0: none.
+Result<uint64_t> Server::admit(Session& session) {
   const transport::Hello& hello = session.hello;
-  SHOAL_TRY_VOID(state_.admit(session.trainer, hello.incarnation, session.number));
+  SHOAL_TRY(const uint64_t replaced, state_.admit(session.trainer, hello.incarnation, session.number));
   part_from_older(session);
   if (numerics_.empty()) numerics_ = hello.numerics;
   if (!hello.numerics.empty() && hello.numerics != numerics_ && !numerics_differ_logged_) {  // empty: it only says goodbye
@@ -286,7 +328,7 @@ Result<void> Server::admit(Session& session) {
   ++trainer_connections_;
   requests_.set_receive_limit(session);
   changed_->notify_all();
-  return {};
+  return replaced;
 }
 
 void Server::dismiss(Session& session) {

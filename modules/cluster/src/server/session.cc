@@ -32,6 +32,12 @@ int trainer_of(const transport::Hello& hello, const TaskIdentity& own) {
   return position && *position <= kTaskIndexMax ? *position + 1 : -1;
 }
 
+int shard_of(const transport::Hello& hello, const TaskIdentity& own) {
+  if (hello.role != kPsRole || position_in(own.sparse.servers, own.index) != 0) return -1;
+  const std::optional<int32_t> position = position_in(own.sparse.servers, hello.index);
+  return position && *position > 0 && *position <= kTaskIndexMax ? int(*position) : -1;
+}
+
 Result<void> check_hello(const Session& session, const TaskIdentity& own) {
   const transport::Hello& hello = session.hello;
   SHOAL_TRY_VOID(check_identity(session));
@@ -40,7 +46,7 @@ Result<void> check_hello(const Session& session, const TaskIdentity& own) {
     return differs("update strategy",
                    name_of(hello) + " has " + hello.strategy + ", " + server_name(own) + " has " + own.strategy);
   }
-  if (session.trainer >= 0) return {};
+  if (session.trainer >= 0 || session.shard >= 0) return {};
   const bool trains = session.chief || hello.role == kWorkerRole;
   if (!trains) return failed_precondition("a " + hello.role + " has no business with a parameter server");
   return failed_precondition("there is no " + name_of(hello));

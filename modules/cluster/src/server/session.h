@@ -13,15 +13,22 @@ namespace shoal::cluster {
 
 inline constexpr int32_t kTaskIndexMax = 65535;
 
-struct Session {
-  std::unique_ptr<transport::Connection> connection;
-  uint64_t number = 0;  // of the connection, in the order of acceptance
+/// Shared by its coroutine, and by those that will answer what it asked.
+struct Session : std::enable_shared_from_this<Session> {
+  Session(Environment& env, std::unique_ptr<transport::Connection> accepted, uint64_t which)
+      : connection(std::move(accepted)), number(which), replies(env) {}
+
+  const std::unique_ptr<transport::Connection> connection;
+  const uint64_t number;  // of the connection, in the order of acceptance
   transport::Hello hello;
   int trainer = -1;  // -1: no trainer of this job
+  int shard = -1;    // -1: no other server of this job
   bool chief = false;
   bool replaced = false;  // its connection is being closed: a newer process has taken its task's place
   std::optional<HeldState> held;
   IncomingPush push;
+  TaskGroup replies;   // on their way, beside the next request
+  bool ended = false;  // no reply may begin any more
 };
 
 /// "worker 3".
@@ -29,6 +36,9 @@ std::string name_of(const transport::Hello& hello);
 
 /// The number of the trainer that says so; -1: no trainer of this job. `own`: the server.
 int trainer_of(const transport::Hello& hello, const TaskIdentity& own);
+
+/// Which other server says so, to the one that decides (shard 0); -1: none. `own`: the server.
+int shard_of(const transport::Hello& hello, const TaskIdentity& own);
 
 /// FailedPrecondition: it is of another job, or not of a trainer, or not who its certificate says. `own`: the server.
 Result<void> check_hello(const Session& session, const TaskIdentity& own);

@@ -217,6 +217,20 @@ void TopK::resume(std::span<const std::byte> arena) {
   std::ranges::copy(arena, residual_->data());
 }
 
+/// What encode() took out of the rest, it left as zeros there.
+void TopK::take_back(std::span<const std::byte> payload) {
+  const Picks picks = picks_of(spec_, fraction_);
+  SHOAL_CHECK(payload.size() == picks.bytes);
+  if (!residual_->unique()) {
+    Ref<Buffer> copy = zeros();
+    std::ranges::copy(residual_->bytes(), copy->data());
+    residual_ = std::move(copy);
+  }
+  const auto* places = reinterpret_cast<const uint32_t*>(payload.data() + picks.places_at);
+  const float* values = floats(payload.subspan(picks.values_at));
+  for (uint64_t i = 0; i < picks.count; ++i) floats(residual_->bytes())[places[i]] = values[i];
+}
+
 std::span<const float> TopK::residual() const { return {floats(residual_->bytes()), floats_of(spec_)}; }
 
 void TopK::encode(std::span<const std::byte> gradient, std::span<std::byte> payload) {

@@ -37,6 +37,8 @@ class TopK {
 
   /// `payload` (encoded_bytes()) from `gradient` and what is left of those before. Of equal magnitudes the first counts.
   void encode(std::span<const std::byte> gradient, std::span<std::byte> payload);
+  /// The payload of the last encode() has no effect: its values are left, too.
+  void take_back(std::span<const std::byte> payload);
   std::span<const float> residual() const;
   /// The arena of residual(), and what it was before the last encode(). Later ones leave both alone while somebody else
   /// holds them.

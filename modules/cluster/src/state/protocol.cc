@@ -175,6 +175,15 @@ Result<StateText> parse_state(std::string_view text) {
   });
 }
 
+std::string to_json(const HoldRequest& request) {
+  return text_of({{"residuals", request.residuals}, {"version", request.version}});
+}
+Result<HoldRequest> parse_hold_request(std::string_view text) {
+  return parse_as<HoldRequest>("hold", text, [](const Json& json) -> Result<HoldRequest> {
+    return HoldRequest{json.at("residuals").get<bool>(), whole_number<uint64_t>(json, "version")};
+  });
+}
+
 std::string to_json(const ReadRange& range) {
   return text_of({{"arena", range.arena}, {"offset", range.offset}, {"bytes", range.bytes}});
 }

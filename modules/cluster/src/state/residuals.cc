@@ -30,7 +30,7 @@ Residuals::Due* Residuals::due_of(int trainer, const TrainerRecord& record, uint
 }
 
 Result<void> Residuals::take(int trainer, const TrainerRecord& record, const transport::SnapshotPart& part) {
-  if (!record.keeps_back || (part.version != record.last_push && !due_of(trainer, record, part.version)))
+  if (!record.keeps_back || (part.version != record.last_counted && !due_of(trainer, record, part.version)))
     return invalid_argument("nobody wants what compression kept back at push " + std::to_string(part.version));
   const auto known = coming_.find(trainer);
   const bool begins = known == coming_.end() || known->second.after != part.version;
@@ -47,7 +47,7 @@ Result<void> Residuals::take(int trainer, const TrainerRecord& record, const tra
   bytes_taken_ += part.payload.size();
   if (coming.filled < arena_bytes_) return {};
   if (Due* const due = due_of(trainer, record, coming.after)) due->arena = coming.arena;
-  if (record.last_push == coming.after) newest_[trainer] = coming.arena;
+  if (record.last_counted == coming.after) newest_[trainer] = coming.arena;
   coming_.erase(trainer);
   return {};
 }
@@ -73,7 +73,7 @@ uint64_t Residuals::hold(const TrainerRecords& trainers) {
     if (!record.keeps_back && !held_.contains(trainer)) continue;
     Due& due = held_[trainer];
     due.incarnation = record.incarnation;
-    due.last_push = record.last_push;
+    due.last_push = record.last_counted;
   }
   held_.erase(0);
   return hold_;
@@ -84,7 +84,7 @@ void Residuals::release(uint64_t hold) {
 }
 
 bool Residuals::is_asked(const Due& due, const TrainerRecord& record) {
-  return !due.arena && due.incarnation == record.incarnation && due.next_push != 0 && due.next_push == record.last_push;
+  return !due.arena && due.incarnation == record.incarnation && due.next_push != 0 && due.next_push == record.last_counted;
 }
 
 bool Residuals::asks(int trainer, const TrainerRecord& record) const {

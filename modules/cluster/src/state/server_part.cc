@@ -1,5 +1,7 @@
 #include "state/server_part.h"
 
+#include <algorithm>
+
 #include "state/codec.h"
 
 namespace shoal::cluster {
@@ -15,13 +17,9 @@ Result<void> ServerPart::start(const ParallelFor& parallel_for) {
   return shard_.initialise(transport::mutable_payload(weights_), parallel_for);
 }
 
-/// Room for what pushes by rows need.
+/// Room for what updates and replies by rows need.
 void ServerPart::expect_rows() {
-  const std::vector<Segment>& segments = spec().segments;
-  segment_rows_.assign(segments.size(), {});  // the addresses stay
-  for (size_t i = 0; i < segments.size(); ++i) {
-    lazy_rows_.push_back(segments[i].variable.lazy_rows ? &segment_rows_[i] : nullptr);
-  }
+  segment_rows_.assign(spec().segments.size(), {});
   history_ = RowHistory(spec());
 }
 
@@ -34,21 +32,30 @@ void ServerPart::activate(uint64_t update_count) {
   history_.restart(1);
 }
 
-/// What an encoded payload must be is decode()'s business.
-Result<void> ServerPart::take(const transport::Chunk& chunk) {
+/// What an encoded payload must be is the codecs' business.
+Result<PartGradient> ServerPart::decode(const transport::Chunk& chunk) const {
   const bool dense = chunk.encoding == Encoding::kDense;
-  gradient_ = {};
   if (chunk.range_begin != begin_ || chunk.range_end - chunk.range_begin != spec().arena_bytes ||
       (dense && chunk.payload.size() != spec().arena_bytes)) {
     return invalid_argument("a push's chunk must be the " + std::to_string(spec().arena_bytes) +
                             " bytes of the arena from " + std::to_string(begin_) + " on");
   }
-  if (dense) return {};
-  gradient_ = pool_.get(spec().arena_bytes);
-  if (chunk.encoding == Encoding::kSparseRows) {
-    return decode_rows(spec(), chunk.payload, gradient_->bytes(), segment_rows_);  // until apply() they lie in the chunk
+  PartGradient gradient;
+  gradient.arena = chunk.payload;
+  if (dense) return gradient;
+  gradient.decoded = pool_.get(spec().arena_bytes);
+  gradient.arena = gradient.decoded->bytes();
+  if (chunk.encoding != Encoding::kSparseRows) {
+    SHOAL_TRY_VOID(cluster::decode(spec(), chunk.encoding, chunk.payload, gradient.decoded->bytes()));
+    return gradient;
   }
-  return decode(spec(), chunk.encoding, chunk.payload, gradient_->bytes());
+  const std::vector<Segment>& segments = spec().segments;
+  gradient.rows.resize(segments.size());
+  SHOAL_TRY_VOID(decode_rows(spec(), chunk.payload, gradient.decoded->bytes(), gradient.rows));
+  for (size_t i = 0; i < segments.size(); ++i) {
+    gradient.lazy_rows.push_back(segments[i].variable.lazy_rows ? &gradient.rows[i] : nullptr);
+  }
+  return gradient;
 }
 
 void ServerPart::open() {
@@ -57,25 +64,44 @@ void ServerPart::open() {
   weights_ = std::exchange(next_, transport::make_weights(pool_, spec().arena_bytes));
 }
 
-uint64_t ServerPart::bytes_of(const transport::Chunk& chunk) const {
+uint64_t ServerPart::bytes_of_update(std::span<const HeldPush* const> pushes, size_t part) const {
+  uint64_t by_rows = 0;
+  for (const HeldPush* push : pushes) {
+    if (push->encoding() != Encoding::kSparseRows) return spec().arena_bytes * pushes.size();
+    by_rows += push->chunks[part].payload.size();
+  }
   const bool in_place = !weights_.body && shard_.slots_unheld();
-  return in_place && chunk.encoding == Encoding::kSparseRows ? chunk.payload.size() : spec().arena_bytes;
+  return in_place ? by_rows : spec().arena_bytes;
 }
 
-void ServerPart::apply(const transport::Chunk& chunk, std::span<const double> scalars, const ParallelFor& parallel_for) {
-  const bool by_rows = chunk.encoding == Encoding::kSparseRows;
-  const Ref<Buffer> gradient = std::exchange(gradient_, {});
-  const std::span<const std::byte> pushes[] = {gradient ? std::span<const std::byte>(gradient->bytes()) : chunk.payload};
-  const std::span<const std::byte> current = (weights_.body ? weights_ : next_).payload();
-  const std::span<const SegmentRows* const> rows = by_rows ? lazy_rows_ : std::span<const SegmentRows* const>();
-  const Result<void> done =
-      shard_.apply(current, transport::mutable_payload(next_), pushes, scalars, rows, parallel_for);
-  SHOAL_CHECK(done);  // what was taken fits
-  if (by_rows) {
-    history_.add(counters().version, segment_rows_);
-  } else {
-    history_.restart(counters().version);
+void ServerPart::apply(std::span<const HeldPush* const> pushes, size_t part, const ParallelFor& parallel_for) {
+  contributions_.clear();
+  for (const HeldPush* push : pushes) {
+    const PartGradient& gradient = push->parts[part];
+    contributions_.push_back({gradient.arena, push->scalars(), gradient.lazy_rows});
   }
+  const std::span<const std::byte> current = (weights_.body ? weights_ : next_).payload();
+  const Result<void> done = shard_.apply(current, transport::mutable_payload(next_), contributions_, parallel_for);
+  SHOAL_CHECK(done);  // what was decoded fits
+  remember_rows(pushes, part);
+}
+
+/// Which rows this update has changed; any, where not all pushes say so.
+void ServerPart::remember_rows(std::span<const HeldPush* const> pushes, size_t part) {
+  const auto by_rows = [](const HeldPush* push) { return push->encoding() == Encoding::kSparseRows; };
+  if (!std::ranges::all_of(pushes, by_rows)) return history_.restart(counters().version);
+  if (pushes.size() == 1) return history_.add(counters().version, pushes.front()->parts[part].rows);
+  for (size_t i = 0; i < segment_rows_.size(); ++i) {
+    std::vector<uint32_t>& rows = segment_rows_[i].rows;
+    segment_rows_[i].clear();
+    for (const HeldPush* push : pushes) {
+      const std::vector<uint32_t>& more = push->parts[part].rows[i].rows;
+      rows.insert(rows.end(), more.begin(), more.end());
+    }
+    std::ranges::sort(rows);
+    rows.erase(std::ranges::unique(rows).begin(), rows.end());
+  }
+  history_.add(counters().version, segment_rows_);
 }
 
 void ServerPart::close(uint64_t global_step) {
@@ -98,7 +124,7 @@ uint64_t ServerPart::bytes_of(Encoding encoding, uint64_t has) const {
   for (size_t i = 0; i < segment_rows_.size(); ++i) {
     const Segment& segment = spec().segments[i];
     const uint64_t row_bytes = uint64_t(row_width(segment)) * size_of(segment.variable.dtype);
-    bytes += lazy_rows_[i] ? row_bytes * history_.changes_since(has, i) : segment.bytes;
+    bytes += segment.variable.lazy_rows ? row_bytes * history_.changes_since(has, i) : segment.bytes;
   }
   return bytes;
 }
@@ -114,14 +140,16 @@ transport::Message ServerPart::make(Encoding encoding, uint64_t has, uint64_t gl
 }
 
 void ServerPart::keep(Encoding encoding, transport::Message made) {
-  if (encoding != Encoding::kDense && encoding != Encoding::kSparseRows) encoded_.insert_or_assign(encoding, std::move(made));
+  if (encoding != Encoding::kDense && encoding != Encoding::kSparseRows)
+    encoded_.insert_or_assign(encoding, std::move(made));
 }
 
 transport::Message ServerPart::rows_since(uint64_t version, uint64_t global_step) {
   const std::span<const std::byte> arena = weights_.payload();
   for (size_t i = 0; i < segment_rows_.size(); ++i) {
     segment_rows_[i].clear();
-    if (lazy_rows_[i]) take_rows(spec().segments[i], history_.changed_since(version, i), arena, segment_rows_[i]);
+    if (spec().segments[i].variable.lazy_rows)
+      take_rows(spec().segments[i], history_.changed_since(version, i), arena, segment_rows_[i]);
   }
   transport::Message made = transport::make_weights(pool_, row_payload_bytes(spec(), segment_rows_), Encoding::kSparseRows);
   encode_rows(spec(), arena, segment_rows_, transport::mutable_payload(made));

@@ -1,7 +1,7 @@
 #pragma once
-/// One part of what a parameter server holds: its weights, as the message that travels, its slots, and what of a push is
-/// for it. An update may take long, and is made beside the strand: what is called on which thread is said below. While a
-/// function of the second kind runs, only at_hand() may be called.
+/// One part of what a parameter server holds: its weights, as the message that travels, and its slots. An update may take
+/// long, and is made beside the strand: what is called on which thread is said below. While a function of the second kind
+/// runs, only at_hand() may be called.
 #include <map>
 #include <optional>
 #include <vector>
@@ -9,6 +9,7 @@
 #include "shoal/cluster/shard.h"
 #include "shoal/cluster/snapshot.h"
 #include "shoal/transport/message.h"
+#include "state/held_push.h"
 #include "state/row_history.h"
 
 namespace shoal::cluster {
@@ -26,18 +27,16 @@ class ServerPart {
   /// What replies say about the newest version.
   void set_global_step(uint64_t step) { transport::set_weights_version(weights_, counters().version, step); }
 
-  // A push is taken first, by all parts, and applied if it fits all.
-
-  /// Any thread. InvalidArgument: it does not fit; the weights are as before.
-  Result<void> take(const transport::Chunk& chunk);
-  void forget_push() { gradient_ = {}; }
+  /// Any thread: what `chunk`, of a push, is for this part; it points into the chunk's message. InvalidArgument: it does not
+  /// fit.
+  Result<PartGradient> decode(const transport::Chunk& chunk) const;
   /// On the strand: decides where the next version is written. In place, if nobody holds the newest: then it is not at
   /// hand until close().
   void open();
   /// About how many bytes apply() touches of each arena.
-  uint64_t bytes_of(const transport::Chunk& chunk) const;
-  /// Any thread. The push taken last, which is still there.
-  void apply(const transport::Chunk& chunk, std::span<const double> scalars, const ParallelFor& parallel_for);
+  uint64_t bytes_of_update(std::span<const HeldPush* const> pushes, size_t part) const;
+  /// Any thread. One update of all these pushes, in their order, of which this is part `part`.
+  void apply(std::span<const HeldPush* const> pushes, size_t part, const ParallelFor& parallel_for);
   /// On the strand: the next version is the newest.
   void close(uint64_t global_step);
 
@@ -59,6 +58,7 @@ class ServerPart {
 
  private:
   void expect_rows();
+  void remember_rows(std::span<const HeldPush* const> pushes, size_t part);
   transport::Message rows_since(uint64_t version, uint64_t global_step);
 
   const uint64_t begin_;
@@ -67,9 +67,8 @@ class ServerPart {
   transport::Message weights_;
   transport::Message next_;                                    // from open() to close()
   std::map<transport::Encoding, transport::Message> encoded_;  // of the newest version; null body: not made yet
-  Ref<Buffer> gradient_;                                       // of the push taken, where it came encoded
-  std::vector<SegmentRows> segment_rows_;                      // of the push or the reply at hand, by segment
-  std::vector<const SegmentRows*> lazy_rows_;                  // the same; null: without lazy rows
+  std::vector<Contribution> contributions_;                    // of the update at hand
+  std::vector<SegmentRows> segment_rows_;                      // of the update or the reply at hand, by segment
   RowHistory history_;
 };
 

@@ -12,8 +12,13 @@ std::string ServerState::position_of(int trainer) const {
 }
 
 ServerStatus ServerState::status() const {
-  ServerStatus status{.phase = phase_, .epoch = epoch_, .global_step = global_step_, .spec_hash = spec_hash_,
-                      .fingerprint = fingerprint_, .counters = {}, .trainers = {}};
+  ServerStatus status{.phase = phase_,
+                      .epoch = epoch_,
+                      .global_step = global_step_,
+                      .spec_hash = spec_hash_,
+                      .fingerprint = fingerprint_,
+                      .counters = {},
+                      .trainers = {}};
   if (!parts_.empty()) status.counters = parts_.front().counters();
   for (const auto& [index, trainer] : trainers_) {
     status.trainers.push_back({index, trainer.connections > 0, trainer.done, trainer.pushes});
@@ -22,10 +27,10 @@ ServerStatus ServerState::status() const {
 }
 
 /// The number of the last push is kept per process, so an old process that came back would have its pushes counted anew.
-Result<void> ServerState::admit(int trainer, uint64_t incarnation, uint64_t connection) {
+Result<uint64_t> ServerState::admit(int trainer, uint64_t incarnation, uint64_t connection) {
   constexpr size_t kReplacedMax = 256;
   TrainerRecord& record = trainers_[trainer];
-  if (record.incarnation == incarnation) return {};
+  if (record.incarnation == incarnation) return uint64_t(0);
   // What a killed process had said may arrive after the hello of the one that follows it, but its connection is the older
   // one.
   const bool overtaken = record.incarnation != 0 && connection < record.first_connection;
@@ -34,13 +39,13 @@ Result<void> ServerState::admit(int trainer, uint64_t incarnation, uint64_t conn
   }
   if (record.incarnation != 0) record.replaced.push_back(record.incarnation);
   if (record.replaced.size() > kReplacedMax) record.replaced.erase(record.replaced.begin());
-  if (trainer == 0) stop_ = sealed_ = false;  // they belong to the chief that asked for it, not to the one that resumes
-  record.incarnation = incarnation;
+  if (trainer == 0) stop_ = false;  // it belongs to the chief that asked for it, not to the one that resumes
+  const uint64_t before = std::exchange(record.incarnation, incarnation);
   record.first_connection = connection;
-  record.last_push = 0;
+  record.last_push = record.last_counted = 0;
   record.keeps_back = record.done = false;
   residuals_.forget_parts(trainer);
-  return {};
+  return before;
 }
 
 /// Told twice (by a chief that found its connection broken), the first word counts.
@@ -60,6 +65,7 @@ Result<void> ServerState::prepare(Prepare prepare) {
   spec_hash_ = spec_hash(prepare.spec);
   spec_ = std::move(prepare.spec);
   positions_.clear();
+  kept_.clear();
   residuals_.restart(arena_bytes());
   for (auto& [index, trainer] : trainers_) trainer.keeps_back = trainer.done = false;
   stop_ = sealed_ = false;
@@ -146,50 +152,99 @@ Result<ServerState::Push> ServerState::look_at(int trainer, const transport::Mes
   static const TrainerRecord kNone;
   const TrainerRecord& record = known == trainers_.end() ? kNone : known->second;
   if (head.incarnation != record.incarnation) return Push::kFenced;  // of a process that a newer one has replaced
-  if (head.sequence <= record.last_push) return Push::kCounts;
+  const transport::PushId id{trainer, head.incarnation, chunks.back().push};
+  if (id.number == 0) return invalid_argument("a push without a number");
+  if (id.number <= record.last_push) return Push::kDecided;
+  if (kept_.contains(id)) return Push::kKept;
   SHOAL_TRY_VOID(check_push(chunks));
   return Push::kNew;
 }
 
-/// All parts, or none.
-Result<void> ServerState::take(std::span<const transport::Chunk> chunks) {
+Result<void> ServerState::decode(HeldPush& push) const {
+  push.parts.clear();
   for (size_t i = 0; i < parts_.size(); ++i) {
-    Result<void> taken = parts_[i].take(chunks[i]);
-    if (taken) continue;
-    forget_push();
-    return taken;
+    SHOAL_TRY(PartGradient part, parts_[i].decode(push.chunks[i]));
+    push.parts.push_back(std::move(part));
   }
   return {};
 }
 
-void ServerState::forget_push() {
-  for (ServerPart& part : parts_) part.forget_push();
+void ServerState::keep(HeldPush push) {
+  const transport::PushId id = push.id;
+  kept_.insert_or_assign(id, std::move(push));
 }
 
-void ServerState::count(int trainer, const transport::MessageHead& head, std::span<const transport::Chunk> chunks) {
-  TrainerRecord& record = trainers_[trainer];
-  const transport::Chunk& closing = chunks.back();
-  record.last_push = head.sequence;
-  ++record.pushes;
-  record.keeps_back = closing.encoding == transport::Encoding::kTopK;
-  residuals_.pushed(trainer, head.sequence);
-  if (counts_steps_) ++global_step_;
-  if (counts_steps_ && !closing.position.empty()) positions_[trainer].assign(closing.position);
+bool ServerState::counted(int trainer) const {
+  const auto found = trainers_.find(trainer);
+  return found != trainers_.end() && found->second.last_push == found->second.last_counted;
+}
+
+Result<void> ServerState::begin_commit(const transport::Order& order) {
+  committing_.clear();
+  for (const transport::PushId& id : order.pushes) {
+    const auto found = kept_.find(id);
+    if (found == kept_.end()) {
+      return failed_precondition("commit " + std::to_string(order.number) + " names a push of trainer " +
+                                 std::to_string(id.trainer) + " that is not here");
+    }
+    committing_.push_back(&found->second);
+  }
+  if (committing_.empty() || order.number != version() + 1) {
+    return failed_precondition("commit " + std::to_string(order.number) + " of " + std::to_string(committing_.size()) +
+                               " pushes does not follow version " + std::to_string(version()));
+  }
+  for (const HeldPush* push : committing_) {
+    TrainerRecord& record = trainers_[push->id.trainer];
+    ++record.pushes;
+    if (record.incarnation == push->id.incarnation) {
+      record.last_push = record.last_counted = push->id.number;
+      record.keeps_back = push->encoding() == transport::Encoding::kTopK;
+      residuals_.pushed(push->id.trainer, push->id.number);
+    }
+    if (keeps_positions_ && !push->position().empty()) positions_[push->id.trainer].assign(push->position());
+  }
   for (ServerPart& part : parts_) part.open();
+  return {};
 }
 
-uint64_t ServerState::bytes_of_push(std::span<const transport::Chunk> chunks) const {
+uint64_t ServerState::bytes_of_update() const {
   uint64_t bytes = 0;
-  for (size_t i = 0; i < parts_.size(); ++i) bytes += parts_[i].bytes_of(chunks[i]);
+  for (size_t i = 0; i < parts_.size(); ++i) bytes += parts_[i].bytes_of_update(committing_, i);
   return bytes;
 }
 
-void ServerState::apply(std::span<const transport::Chunk> chunks, const ParallelFor& parallel_for) {
-  for (size_t i = 0; i < parts_.size(); ++i) parts_[i].apply(chunks[i], chunks.back().scalars, parallel_for);
+void ServerState::apply(const ParallelFor& parallel_for) {
+  for (size_t i = 0; i < parts_.size(); ++i) parts_[i].apply(committing_, i, parallel_for);
 }
 
-void ServerState::applied() {
+void ServerState::end_commit(const transport::Order& order) {
+  global_step_ = order.global_step;
   for (ServerPart& part : parts_) part.close(global_step_);
+  committing_.clear();
+  for (const transport::PushId& id : order.pushes) kept_.erase(id);
+}
+
+void ServerState::drop(const transport::PushId& id) {
+  if (kept_.erase(id) == 0) return;
+  TrainerRecord& record = trainers_[id.trainer];
+  if (record.incarnation == id.incarnation) record.last_push = id.number;
+  ++record.dropped;
+}
+
+std::vector<transport::PushId> ServerState::fence(const transport::PushId& process) {
+  const auto of_process = [&process](const auto& entry) {
+    return entry.first.trainer == process.trainer && entry.first.incarnation == process.incarnation;
+  };
+  std::vector<transport::PushId> gone;
+  for (const auto& entry : kept_) {
+    if (of_process(entry)) gone.push_back(entry.first);
+  }
+  std::erase_if(kept_, of_process);
+  TrainerRecord& record = trainers_[process.trainer];
+  if (std::ranges::find(record.replaced, process.incarnation) == record.replaced.end())
+    record.replaced.push_back(process.incarnation);
+  if (record.incarnation == process.incarnation) record.incarnation = 0;  // the one after it has not been here yet
+  return gone;
 }
 
 std::vector<transport::Message> ServerState::weights_at_hand(transport::Encoding encoding, uint64_t has) const {

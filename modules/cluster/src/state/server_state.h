@@ -1,6 +1,5 @@
 #pragma once
-/// What a parameter server holds, and how requests change it. No waiting, no connections: those are in
-/// parameter_server.cc.
+/// What a parameter server holds, and how requests and orders change it. No waiting, no connections: those are in server/.
 ///
 /// What takes long with a large shard is a step of its own, which may run on another thread, one at a time ("any thread"
 /// below); the steps around it, and everything else, run on the strand. Meanwhile the strand may ask for all that does not
@@ -26,12 +25,15 @@ struct HeldState {
 
 class ServerState {
  public:
-  ServerState(bool counts_steps, BufferPool& pool, Logger& log)
-      : counts_steps_(counts_steps), pool_(pool), log_(log), residuals_(pool) {}
+  /// `keeps_positions`: those of trainers' inputs (shard 0).
+  ServerState(bool keeps_positions, BufferPool& pool, Logger& log)
+      : keeps_positions_(keeps_positions), pool_(pool), log_(log), residuals_(pool) {}
 
   Phase phase() const { return phase_; }
   uint64_t epoch() const { return epoch_; }
   uint64_t global_step() const { return global_step_; }
+  /// Of the weights, equal on all shards that have carried out the same orders; 0: no model was prepared.
+  uint64_t version() const { return parts_.empty() ? 0 : parts_.front().counters().version; }
   uint64_t fingerprint() const { return fingerprint_; }
   const ShardSpec& spec() const { return spec_; }  ///< once a model was prepared
   uint64_t arena_bytes() const { return spec_.arena_bytes; }
@@ -59,12 +61,13 @@ class ServerState {
   void request_stop() { stop_ = true; }
   /// No push counts any more: the chief takes the last checkpoint.
   void seal() { sealed_ = true; }
+  void unseal() { sealed_ = false; }
   bool sealed() const { return sealed_; }
   void finish(JobEnd end);
   const JobEnd& end() const { return end_; }  ///< once the phase is kFinished
-  /// A process of `trainer` says hello over its `connection` (a number that grows with each that is accepted).
-  /// FailedPrecondition if a newer one had taken its place before.
-  Result<void> admit(int trainer, uint64_t incarnation, uint64_t connection);
+  /// A process of `trainer` says hello over its `connection` (a number that grows with each that is accepted): gives the
+  /// process whose place it takes, 0 if there is none. FailedPrecondition if a newer one had taken its place before.
+  Result<uint64_t> admit(int trainer, uint64_t incarnation, uint64_t connection);
 
   // A new epoch: the old state is gone, the shard starts from its initialisers and waits for restores and activate().
 
@@ -72,6 +75,8 @@ class ServerState {
   Result<void> prepare(Prepare prepare);
   /// Any thread.
   void build(const ParallelFor& parallel_for = nullptr);
+  /// Between steps: the server holds no model any more.
+  void lose() { phase_ = Phase::kEmpty; }
   /// Between steps. An error of build(): the server holds no model.
   Result<void> built();
   /// Between steps. Where the part's bytes of the restored state have to be copied; empty: nothing is left to do.
@@ -79,26 +84,40 @@ class ServerState {
   /// Between steps.
   Result<void> activate(StateText state);
 
-  // A whole push of a trainer: a chunk for each part.
+  // A whole push of a trainer, a chunk for each part, is kept until an order says what becomes of it.
 
   enum class Push : uint8_t {
-    kFenced,  ///< of another epoch, or of a process that is over: it does not count
-    kCounts,  ///< it did before: its reply was lost
-    kNew,     ///< it has to be applied
+    kFenced,   ///< of another epoch, or of a process that is over: it will not count
+    kDecided,  ///< it was committed or dropped before: the reply was lost
+    kKept,     ///< it came before: its trainer has lost the connection since
+    kNew,
   };
-  /// Between steps. InvalidArgument: its chunks do not fit.
+  /// Between steps. InvalidArgument: its chunks do not fit, or its trainer has another push that nothing was said about.
   Result<Push> look_at(int trainer, const transport::MessageHead& head, std::span<const transport::Chunk> chunks) const;
-  /// Any thread: decodes it, beside the weights. InvalidArgument: it does not fit, and nothing has changed.
-  Result<void> take(std::span<const transport::Chunk> chunks);
-  /// Between steps, if look_at() still finds it new: it counts from here on, whatever becomes of its trainer.
-  void count(int trainer, const transport::MessageHead& head, std::span<const transport::Chunk> chunks);
-  void forget_push();
+  /// Any thread: fills in what `push` is for each part. InvalidArgument: it does not fit.
+  Result<void> decode(HeldPush& push) const;
+  /// Between steps, if look_at() still finds it new.
+  void keep(HeldPush push);
+  bool keeps(const transport::PushId& id) const { return kept_.contains(id); }
+  const std::map<transport::PushId, HeldPush>& kept() const { return kept_; }
+  /// Of the trainer's newest push that an order was about: whether it was a commit.
+  bool counted(int trainer) const;
+
+  // A commit: all that it names count from begin_commit() on, whatever becomes of their trainers.
+
+  /// Between steps. FailedPrecondition if not all of its pushes are kept: this server is not in step.
+  Result<void> begin_commit(const transport::Order& order);
   /// Between steps: about how many bytes apply() touches of each arena.
-  uint64_t bytes_of_push(std::span<const transport::Chunk> chunks) const;
-  /// Any thread: makes the next version of the weights of what was counted.
-  void apply(std::span<const transport::Chunk> chunks, const ParallelFor& parallel_for = nullptr);
+  uint64_t bytes_of_update() const;
+  /// Any thread: makes the next version of the weights.
+  void apply(const ParallelFor& parallel_for = nullptr);
   /// Between steps: that version is the newest.
-  void applied();
+  void end_commit(const transport::Order& order);
+
+  /// Between steps: it does not count.
+  void drop(const transport::PushId& id);
+  /// Between steps: neither does anything else that this process pushes. What was kept of it.
+  std::vector<transport::PushId> fence(const transport::PushId& process);
 
   /// Between steps. `residuals`: what trainers keep back is wanted too.
   Result<HeldState> hold(bool residuals = false);
@@ -115,7 +134,7 @@ class ServerState {
  private:
   Result<void> check_push(std::span<const transport::Chunk> chunks) const;
 
-  const bool counts_steps_;  // shard 0, the sequencer
+  const bool keeps_positions_;
   BufferPool& pool_;
   Logger& log_;
   Phase phase_ = Phase::kEmpty;
@@ -129,6 +148,8 @@ class ServerState {
   std::vector<ServerPart> parts_;  // empty: no model was prepared
   Result<void> built_;             // from build() to built()
   std::map<int, std::string> positions_;
+  std::map<transport::PushId, HeldPush> kept_;
+  std::vector<const HeldPush*> committing_;  // from begin_commit() to end_commit()
   TrainerRecords trainers_;
   Residuals residuals_;
   bool stop_ = false;

@@ -40,6 +40,28 @@ float gradient_scale(const nn::UpdateRule& rule, std::span<const double> scalars
   return scalar < scalars.size() ? float(scalars[scalar]) : 1.0f;
 }
 
+/// Null: it gives none of that segment.
+const SegmentRows* rows_of(const Contribution& contribution, size_t segment) {
+  return segment < contribution.rows.size() ? contribution.rows[segment] : nullptr;
+}
+
+/// The rows of the segment that are not all zero in its whole gradient.
+void find_rows(const Segment& segment, const float* gradient, SegmentRows& to) {
+  const int64_t width = row_width(segment);
+  for (int64_t row = 0; row < segment.row_end - segment.row_begin; ++row) {
+    if (all_zero(gradient + row * width, width)) continue;
+    to.rows.push_back(uint32_t(segment.row_begin + row));
+    to.values.push_back(gradient + row * width);
+  }
+}
+
+void copy_elements(const Segment& segment, int64_t first, int64_t count, std::span<const std::byte> from,
+                   std::span<std::byte> to) {
+  if (to.data() == from.data()) return;
+  const uint64_t offset = segment.offset + uint64_t(first) * sizeof(float);
+  std::memcpy(to.data() + offset, from.data() + offset, size_t(count) * sizeof(float));
+}
+
 /// In pieces of whole rows, but for an initialiser of which each piece would cost all of it.
 Result<void> initialise_variable(const Segment& segment, std::span<std::byte> weights, const ParallelFor& parallel_for) {
   constexpr int64_t kPieceElements = int64_t(1) << 18;
@@ -59,8 +81,7 @@ Result<void> initialise_variable(const Segment& segment, std::span<std::byte> we
       const int64_t row = i * rows_at_once;
       const MutableTensorView view{variable.dtype, shape.with(0, std::min(rows_at_once, rows - row)),
                                    bytes + row * width * int64_t(size_of(variable.dtype))};
-      results[size_t(i)] =
-          nn::initialise(variable.initialiser, variable.key, segment.first_element() + row * width, view);
+      results[size_t(i)] = nn::initialise(variable.initialiser, variable.key, segment.first_element() + row * width, view);
     }
   });
   const auto failed = std::ranges::find_if(results, [](const Result<void>& result) { return !result; });
@@ -129,45 +150,48 @@ std::span<std::byte> Shard::mutable_slot(int slot) {
 }
 
 Result<void> Shard::apply(std::span<const std::byte> current, std::span<std::byte> next,
-                          std::span<const std::span<const std::byte>> pushes, std::span<const double> scalars,
-                          std::span<const SegmentRows* const> rows, const ParallelFor& parallel_for) {
-  SHOAL_CHECK(current.size() == spec_.arena_bytes && next.size() == spec_.arena_bytes && !pushes.empty());
-  if (scalars.size() != size_t(spec_.scalar_count)) {
-    return invalid_argument("push with " + std::to_string(scalars.size()) + " scalars; the shard takes " +
-                            std::to_string(spec_.scalar_count));
-  }
-  for (std::span<const std::byte> push : pushes) {
-    if (push.size() != spec_.arena_bytes) {
-      return invalid_argument("push of " + std::to_string(push.size()) + " bytes; the shard has " +
+                          std::span<const Contribution> contributions, const ParallelFor& parallel_for) {
+  SHOAL_CHECK(current.size() == spec_.arena_bytes && next.size() == spec_.arena_bytes && !contributions.empty());
+  for (const Contribution& contribution : contributions) {
+    if (contribution.scalars.size() != size_t(spec_.scalar_count)) {
+      return invalid_argument("push with " + std::to_string(contribution.scalars.size()) + " scalars; the shard takes " +
+                              std::to_string(spec_.scalar_count));
+    }
+    if (contribution.gradients.size() != spec_.arena_bytes) {
+      return invalid_argument("push of " + std::to_string(contribution.gradients.size()) + " bytes; the shard has " +
                               std::to_string(spec_.arena_bytes));
     }
   }
-  for (auto* table : {&gradients_, &rows_gradients_}) table->resize(pieces_.size() * pushes.size());
-  scales_.resize(pieces_.size() * pushes.size());
+  gradients_.resize(pieces_.size() * contributions.size());
+  scales_.resize(pieces_.size() * contributions.size());
   begin_update();
-  const Update update{{current, next, scalars}, pushes, rows, 1.0f / float(pushes.size())};
+  const Update update{{current, next, contributions.front().scalars}, contributions, 1.0f / float(contributions.size())};
   run_pieces(parallel_for, pieces_.size(), [this, &update](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) update_piece(size_t(i), update);
   });
-  finish(update.place, rows, update.factor);
+  finish(update);
   return {};
 }
 
 void Shard::update_piece(size_t index, const Update& update) {
   const Piece& piece = pieces_[index];
-  if (piece.segment < update.rows.size() && update.rows[piece.segment]) return;
+  const auto gives_rows = [&piece](const Contribution& contribution) { return rows_of(contribution, piece.segment); };
+  if (std::ranges::any_of(update.contributions, gives_rows)) return;
   const Segment& segment = spec_.segments[piece.segment];
-  const size_t count = update.pushes.size();
+  const size_t count = update.contributions.size();
   const std::span<const float*> gradients(gradients_.data() + index * count, count);
   const std::span<float> scales(scales_.data() + index * count, count);
-  for (size_t i = 0; i < count; ++i) gradients[i] = floats(update.pushes[i], segment.offset) + piece.first;
-  std::ranges::fill(scales, gradient_scale(segment.variable.rule, update.place.scalars));
+  for (size_t i = 0; i < count; ++i) {
+    gradients[i] = floats(update.contributions[i].gradients, segment.offset) + piece.first;
+    scales[i] = gradient_scale(segment.variable.rule, update.contributions[i].scalars);
+  }
   const nn::Contributions contributions{gradients, scales, update.factor};
-  if (segment.variable.lazy_rows) {
-    const std::span<const float*> rows(rows_gradients_.data() + index * count, count);
-    update_touched(segment, piece.first, piece.count, update.place, contributions, rows);
-  } else {
+  if (!segment.variable.lazy_rows) {
     update_elements(segment, piece.first, piece.count, update.place, contributions);
+  } else if (count == 1) {
+    update_touched(segment, piece.first, piece.count, update.place, contributions);
+  } else {
+    update_touched_by_some(segment, piece.first, piece.count, update.place, contributions);
   }
 }
 
@@ -187,31 +211,55 @@ void Shard::update_part(const Segment& segment, int64_t first, int64_t count, st
   const nn::Contributions contributions{{&gradient, 1}, {&scale, 1}, 1.0f};
   const Place place{current, next, scalars};
   if (!segment.variable.lazy_rows) return update_elements(segment, first, count, place, contributions);
-  const float* rows_gradient = nullptr;
-  update_touched(segment, first, count, place, contributions, {&rows_gradient, 1});
+  update_touched(segment, first, count, place, contributions);
 }
 
 void Shard::finish_update(std::span<const std::byte> current, std::span<std::byte> next, std::span<const double> scalars,
                           std::span<const SegmentRows* const> rows) const {
-  finish({current, next, scalars}, rows, 1.0f);
+  const Contribution contribution{{}, scalars, rows};
+  finish({{current, next, scalars}, {&contribution, 1}, 1.0f});
 }
 
-void Shard::finish(const Place& place, std::span<const SegmentRows* const> rows, float factor) const {
+void Shard::finish(const Update& update) const {
+  const Place& place = update.place;
   const bool elsewhere = place.next.data() != place.current.data();
   for (size_t i = 0; i < spec_.segments.size(); ++i) {
     const Segment& segment = spec_.segments[i];
     const bool untouched = segment.variable.rule.kind == nn::UpdateRule::Kind::kNone;
-    const SegmentRows* given = i < rows.size() ? rows[i] : nullptr;
+    const auto gives_rows = [i](const Contribution& contribution) { return rows_of(contribution, i); };
+    const bool given = std::ranges::any_of(update.contributions, gives_rows);
     if ((untouched || given) && elsewhere) {
       std::memcpy(place.next.data() + segment.offset, place.current.data() + segment.offset, segment.bytes);
     }
-    if (!untouched && given) update_rows(segment, *given, place, factor);
+    if (!untouched && given) update_given_rows(i, update);
   }
   if (elsewhere) zero_padding(spec_, place.next);
 }
 
-void Shard::update_rows(const Segment& segment, const SegmentRows& rows, const Place& place, float factor) const {
-  const float scale = gradient_scale(segment.variable.rule, place.scalars);
+/// Who has pushed the whole segment gives those of its rows that are not all zero.
+void Shard::update_given_rows(size_t index, const Update& update) const {
+  const Segment& segment = spec_.segments[index];
+  const nn::UpdateRule& rule = segment.variable.rule;
+  if (update.contributions.size() == 1) {
+    const Contribution& only = update.contributions.front();
+    return update_rows(segment, *rows_of(only, index), update.place, gradient_scale(rule, only.scalars), update.factor);
+  }
+  std::vector<SegmentRows> found(update.contributions.size());
+  std::vector<GivenRows> given;
+  for (size_t i = 0; i < update.contributions.size(); ++i) {
+    const Contribution& contribution = update.contributions[i];
+    const SegmentRows* rows = rows_of(contribution, index);
+    if (!rows) {
+      find_rows(segment, floats(contribution.gradients, segment.offset), found[i]);
+      rows = &found[i];
+    }
+    given.push_back({rows, gradient_scale(rule, contribution.scalars)});
+  }
+  update_rows(segment, given, update.place, update.factor);
+}
+
+void Shard::update_rows(const Segment& segment, const SegmentRows& rows, const Place& place, float scale,
+                        float factor) const {
   const int64_t width = row_width(segment);
   for (size_t i = 0; i < rows.rows.size(); ++i) {
     const float* gradient = rows.values[i];
@@ -221,27 +269,70 @@ void Shard::update_rows(const Segment& segment, const SegmentRows& rows, const P
   }
 }
 
-/// Of dense gradients, the rows that have one: neighbouring rows in one pass. `rows_gradients` has room for as many
-/// pointers as there are contributions.
-void Shard::update_touched(const Segment& segment, int64_t first, int64_t count, const Place& place,
-                           const nn::Contributions& contributions, std::span<const float*> rows_gradients) const {
-  if (place.next.data() != place.current.data()) {
-    const uint64_t offset = segment.offset + uint64_t(first) * sizeof(float);
-    std::memcpy(place.next.data() + offset, place.current.data() + offset, size_t(count) * sizeof(float));
+/// All lists are ascending, and are gone through side by side.
+void Shard::update_rows(const Segment& segment, std::span<const GivenRows> given, const Place& place, float factor) const {
+  constexpr uint64_t kEnd = ~uint64_t(0);
+  const int64_t width = row_width(segment);
+  std::vector<size_t> at(given.size());
+  std::vector<const float*> gradients;
+  std::vector<float> scales;
+  const auto row_at = [&](size_t i) {
+    return at[i] < given[i].rows->rows.size() ? uint64_t(given[i].rows->rows[at[i]]) : kEnd;
+  };
+  for (;;) {
+    uint64_t row = kEnd;
+    for (size_t i = 0; i < given.size(); ++i) row = std::min(row, row_at(i));
+    if (row == kEnd) return;
+    gradients.clear();
+    scales.clear();
+    for (size_t i = 0; i < given.size(); ++i) {
+      if (row_at(i) != row) continue;
+      const float* gradient = given[i].rows->values[at[i]++];
+      if (all_zero(gradient, width)) continue;
+      gradients.push_back(gradient);
+      scales.push_back(given[i].scale);
+    }
+    const int64_t first = (int64_t(row) - segment.row_begin) * width;
+    if (!gradients.empty()) update_elements(segment, first, width, place, {gradients, scales, factor});
   }
+}
+
+/// Of one dense gradient, the rows that have one: neighbouring rows in one pass.
+void Shard::update_touched(const Segment& segment, int64_t first, int64_t count, const Place& place,
+                           const nn::Contributions& contributions) const {
+  copy_elements(segment, first, count, place.current, place.next);
+  const float* const gradient = contributions.gradients.front();
   const int64_t width = elements_in_row(segment);
   const int64_t rows = width == 0 ? 0 : count / width;
-  auto has_gradient = [&](int64_t row) {
-    return std::any_of(contributions.gradients.begin(), contributions.gradients.end(),
-                       [&](const float* gradient) { return !all_zero(gradient + row * width, width); });
-  };
   for (int64_t row = 0; row < rows; ++row) {
     const int64_t begin = row;
-    while (row < rows && has_gradient(row)) ++row;
+    while (row < rows && !all_zero(gradient + row * width, width)) ++row;
     if (row == begin) continue;
-    for (size_t i = 0; i < rows_gradients.size(); ++i) rows_gradients[i] = contributions.gradients[i] + begin * width;
+    const float* const from = gradient + begin * width;
     update_elements(segment, first + begin * width, (row - begin) * width, place,
-                    {rows_gradients, contributions.scales, contributions.factor});
+                    {{&from, 1}, contributions.scales, contributions.factor});
+  }
+}
+
+/// Of several, row by row: whose gradient of a row is all zero is left out there.
+void Shard::update_touched_by_some(const Segment& segment, int64_t first, int64_t count, const Place& place,
+                                   const nn::Contributions& contributions) const {
+  copy_elements(segment, first, count, place.current, place.next);
+  const int64_t width = elements_in_row(segment);
+  const int64_t rows = width == 0 ? 0 : count / width;
+  std::vector<const float*> gradients;
+  std::vector<float> scales;
+  for (int64_t row = 0; row < rows; ++row) {
+    gradients.clear();
+    scales.clear();
+    for (size_t i = 0; i < contributions.gradients.size(); ++i) {
+      const float* const gradient = contributions.gradients[i] + row * width;
+      if (all_zero(gradient, width)) continue;
+      gradients.push_back(gradient);
+      scales.push_back(contributions.scales[i]);
+    }
+    if (gradients.empty()) continue;
+    update_elements(segment, first + row * width, width, place, {gradients, scales, contributions.factor});
   }
 }
 

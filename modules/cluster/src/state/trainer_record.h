@@ -7,11 +7,13 @@ namespace shoal::cluster {
 
 struct TrainerRecord {
   uint64_t incarnation = 0;
-  uint64_t first_connection = 0;  ///< that this process came with, in the order of acceptance
+  uint64_t first_connection = 0;   ///< that this process came with, in the order of acceptance
   std::vector<uint64_t> replaced;  ///< incarnations that a newer process took the place of: they stay out
-  uint64_t last_push = 0;          ///< sequence of its newest applied push: a repeated one is answered, not applied again
-  uint64_t pushes = 0;             ///< applied, over all incarnations
-  bool keeps_back = false;         ///< it has a residual that is not known here: its newest push of this epoch was top-k
+  uint64_t last_push = 0;     ///< number of its newest push that an order was about: a repeated one is answered, no more
+  uint64_t last_counted = 0;  ///< of its newest push that was committed
+  uint64_t pushes = 0;        ///< committed, over all incarnations
+  uint64_t dropped = 0;       ///< over all incarnations
+  bool keeps_back = false;    ///< it has a residual that is not known here: its newest push of this epoch was top-k
   int connections = 0;
   bool done = false;
 };

@@ -141,9 +141,16 @@ Task<Result<void>> ServerLink::send(Message message, uint64_t epoch, Deadline de
 }
 
 Task<Result<Message>> ServerLink::receive(uint64_t reply_to, Deadline deadline) {
+  SteadyTime note = env_.after(kNoteEvery);
   for (;;) {
     if (!connection_) co_return unavailable("not connected to " + to_string(server_));
-    auto message = co_await connection_->receive(deadline);
+    auto message = co_await connection_->receive(std::min<Deadline>(deadline, note));
+    const bool early = !message && message.error().kind() == ErrorKind::kDeadlineExceeded && env_.now() < deadline;
+    if (early) {
+      env_.log().info("waiting for parameter server " + to_string(server_) + " to answer");
+      note = env_.after(kNoteEvery);
+      continue;
+    }
     if (!message) co_return co_await lost(std::move(message).error());
     if (is_last_word(*message)) co_return co_await lost(cancelled());
     if (message->head.reply_to != reply_to) continue;  // the answer to a request that was given up

@@ -35,6 +35,10 @@ class ServerLink {
   /// In which encoding the server shall send weights. From the next connection on.
   void ask_for(transport::Encoding weights) { weights_ = weights; }
   void close(Error reason);
+  /// Whoever waits for an answer gets `reason`, and the connection is of no more use: close() it once nobody waits.
+  void end_waits(Error reason) {
+    if (connection_) connection_->close(std::move(reason));
+  }
 
   /// A fresh number for the next request. Retries of one push reuse its number.
   uint64_t next_sequence() { return ++sequence_; }

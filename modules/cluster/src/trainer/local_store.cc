@@ -163,10 +163,10 @@ class LocalStore final : public Store, private backends::UpdateApplier {
   }
 
   Result<void> apply_all(std::span<const double> scalars) {
-    const std::span<const std::byte> pushes[] = {updates_->bytes()};
-    if (weights_->unique()) return shard_.apply(weights_->bytes(), weights_->bytes(), pushes, scalars, rows_of_segment_);
+    const Contribution own{updates_->bytes(), scalars, rows_of_segment_};
+    if (weights_->unique()) return shard_.apply(weights_->bytes(), weights_->bytes(), {&own, 1});
     Ref<Buffer> next = env_.buffers().get(weights_->size());  // a snapshot holds the old version
-    SHOAL_TRY_VOID(shard_.apply(weights_->bytes(), next->bytes(), pushes, scalars, rows_of_segment_));
+    SHOAL_TRY_VOID(shard_.apply(weights_->bytes(), next->bytes(), {&own, 1}));
     weights_ = std::move(next);
     return {};
   }

@@ -75,8 +75,10 @@ class RemoteStoreImpl final : public RemoteStore {
   Task<Result<StateInfo>> hold();
   Task<Result<void>> pull(size_t shard, Deadline deadline);
   Task<Result<void>> pull_once(size_t shard, Deadline deadline);
-  Task<Result<void>> deliver(size_t shard);
-  Task<Result<void>> deliver_once(size_t shard);
+  Task<Result<void>> deliver_all();
+  Task<Result<void>> deliver_to(size_t shard, Result<void>& outcome, StopToken stop);
+  Task<Result<void>> deliver(size_t shard, StopToken stop);
+  Task<Result<void>> deliver_once(size_t shard, StopToken stop);
   Task<Result<void>> send_push(size_t shard);
   Task<Result<void>> accept_weights(size_t shard, Message first);
   Task<Result<void>> accept_part(size_t shard, size_t part, Message message);
@@ -101,7 +103,9 @@ class RemoteStoreImpl final : public RemoteStore {
   std::vector<uint64_t> incarnations_;  // of the servers whose state we follow
   uint64_t global_step_ = 0;
   bool stop_ = false;
-  uint64_t step_ordinal_ = 0;  // of the batch of the present step
+  uint64_t step_ordinal_ = 0;    // of the batch of the present step
+  uint64_t push_ = 0;            // number of the present step's push
+  uint8_t verdict_ = kStatusOk;  // of the newest push
 };
 
 bool RemoteStoreImpl::still_held(const std::vector<ServerStatus>& statuses, const RestoreSource* restore) const {
@@ -165,7 +169,8 @@ Task<Result<void>> RemoteStoreImpl::load_shard(size_t shard, RestoreSource* rest
 }
 
 /// Segment by segment, in parts, so that memory stays bounded by one part.
-Task<Result<void>> RemoteStoreImpl::restore_arena(size_t shard, ArenaIndex arena, RestoreSource& restore, Deadline deadline) {
+Task<Result<void>> RemoteStoreImpl::restore_arena(size_t shard, ArenaIndex arena, RestoreSource& restore,
+                                                  Deadline deadline) {
   const std::string name = arena_name(arena);
   for (const Segment& segment : plan_.shards[shard].segments) {
     if (residual_trainer(arena) < 0 && arena > nn::slot_count(segment.variable.rule)) continue;
@@ -248,7 +253,7 @@ Task<bool> RemoteStoreImpl::asks_job_ended() {
   bool ended = false;
   Work ask = [this, &ended] { ended = options_.job_ended(); };
   Result<void> asked = co_await env_.offload(std::move(ask));
-  co_return asked && ended;
+  co_return asked&& ended;
 }
 
 /// Unavailable "not ready" while the chief is not through; learns the epoch from the first server.
@@ -319,9 +324,12 @@ Task<Result<Step>> RemoteStoreImpl::begin(StopToken stop) {
 
 Result<void> RemoteStoreImpl::start(Step& step, uint64_t ordinal, std::string_view position) {
   step_ordinal_ = ordinal;
+  ++push_;
   for (size_t i = 0; i < servers_.size(); ++i) {
-    const transport::Chunk fields{
-        .base_step = step.global_step, .ordinal = ordinal, .position = i == 0 ? position : std::string_view()};
+    const transport::Chunk fields{.base_step = step.global_step,
+                                  .ordinal = ordinal,
+                                  .push = push_,
+                                  .position = i == 0 ? position : std::string_view()};
     for (size_t part = 0; part < traffic_[i].parts().size(); ++part) {
       std::byte* const arena = traffic_[i].parts()[part].begin_push(fields).data();
       bindings_.set_updates(traffic_[i].number(part), arena);
@@ -372,14 +380,13 @@ Task<Result<Outcome>> RemoteStoreImpl::commit(Step, std::span<const double> scal
     Result<void> sent = co_await send_push(i);
     static_cast<void>(sent);  // a lost connection shows below, where the push is delivered again
   }
-  Result<void> outcome;
-  for (size_t i = 0; i < servers_.size(); ++i) {
-    Result<void> delivered = co_await deliver(i);
-    if (!delivered && outcome) outcome = std::move(delivered);
-    for (ShardTraffic& part : traffic_[i].parts()) part.end_push();
+  Result<void> outcome = co_await deliver_all();
+  const bool counts = outcome && verdict_ != kStatusStale;
+  for (ServerTraffic& traffic : traffic_) {
+    for (ShardTraffic& part : traffic.parts()) part.end_push(counts);
   }
   SHOAL_CO_TRY_VOID(std::move(outcome));
-  if (options_.witness) {
+  if (options_.witness && verdict_ == kStatusOk) {
     options_.witness->counted({.epoch = epoch,
                                .trainer = options_.identity.trainer_index,
                                .process = options_.identity.incarnation,
@@ -387,7 +394,7 @@ Task<Result<Outcome>> RemoteStoreImpl::commit(Step, std::span<const double> scal
                                .global_step = global_step_});
   }
   SHOAL_CO_TRY_VOID(co_await residuals_.hand_in_asked());
-  co_return Outcome{.global_step = global_step_, .applied = true, .stop = stop_};
+  co_return Outcome{.global_step = global_step_, .applied = verdict_ == kStatusOk, .stop = stop_};
 }
 
 Task<Result<void>> RemoteStoreImpl::finish_pushes(std::span<const double> scalars) {
@@ -410,19 +417,44 @@ Task<Result<void>> RemoteStoreImpl::send_push(size_t shard) {
   co_return Result<void>{};
 }
 
+/// The replies of all servers, which come when all hold the push: each is waited for beside the others, since one whose
+/// connection broke has to be sent it again. When one cannot answer, none will.
+Task<Result<void>> RemoteStoreImpl::deliver_all() {
+  if (servers_.size() == 1) co_return co_await deliver(0, {});
+  Result<void> outcome;
+  TaskGroup group(env_);
+  const StopCallback on_lost(group.token(), [this] {
+    for (size_t i = 0; i < servers_.size(); ++i) servers_[i].end_waits(unavailable("another server was lost"));
+  });
+  for (size_t i = 0; i < servers_.size(); ++i) group.spawn(deliver_to(i, outcome, group.token()));
+  Result<void> joined = co_await group.join();
+  for (size_t i = 0; i < servers_.size() && !joined; ++i) servers_[i].close(unavailable("another server was lost"));
+  co_return outcome;
+}
+
+/// `outcome`: what the first of all says that does not end well. An error ends the wait for the others.
+Task<Result<void>> RemoteStoreImpl::deliver_to(size_t shard, Result<void>& outcome, StopToken stop) {
+  Result<void> delivered = co_await deliver(shard, std::move(stop));
+  const bool finished = !delivered && delivered.error().kind() == ErrorKind::kCancelled && servers_[shard].connected();
+  if (!delivered && outcome) outcome = delivered;
+  co_return finished ? Result<void>() : std::move(delivered);  // that the job has ended all will say
+}
+
 /// The reply to a push; over a new connection, and with the push sent again under its number, if the old one broke.
-Task<Result<void>> RemoteStoreImpl::deliver(size_t shard) {
-  auto delivered = co_await deliver_once(shard);
+Task<Result<void>> RemoteStoreImpl::deliver(size_t shard, StopToken stop) {
+  auto delivered = co_await deliver_once(shard, std::move(stop));
   co_return servers_.noted(std::move(delivered));
 }
 
-Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard) {
+Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard, StopToken stop) {
   const Deadline deadline = env_.after(options_.ready_timeout);
   ServerLink& link = servers_[shard];
   const uint64_t sequence = traffic_[shard].parts().front().push().head.sequence;
   for (;;) {
+    if (stop.stop_requested()) co_return unavailable("another server was lost");
     if (!link.connected()) {
       SHOAL_CO_TRY_VOID(co_await link.connect(deadline, options_.job_ended));
+      if (stop.stop_requested()) continue;
       if (link.welcome().phase == Phase::kFinished) co_return cancelled();
       if (link.welcome().phase != Phase::kReady || link.welcome().epoch != servers_.epoch() ||
           link.server_incarnation() != incarnations_[shard]) {
@@ -432,20 +464,22 @@ Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard) {
       env_.sometimes("trainer.push_sent_again");
       Result<void> sent = co_await send_push(shard);
       if (!sent && sent.error().kind() != ErrorKind::kUnavailable) co_return sent;
-      if (!sent) continue;  // broken again; the other servers may have applied their part, so this one must too
+      if (!sent) continue;  // broken again; the others hold their part, and wait for this one
     }
-    auto answer = co_await link.receive(sequence, env_.after(kRequestTimeout));
+    auto answer = co_await link.receive(sequence, deadline);
     if (!answer) {
       if (answer.error().kind() == ErrorKind::kUnavailable && !link.connected()) continue;
       co_return std::move(answer).error();
     }
-    if ((answer->head.status & kStatusStateMask) == kStatusFenced) {
+    const uint8_t status = answer->head.status & kStatusStateMask;
+    if (status == kStatusFenced) {
       env_.sometimes("trainer.push_fenced");
       co_return unavailable(to_string(link.server()) + " is in another epoch");
     }
     if (answer->head.kind == MessageKind::kControl) co_return cancelled();  // "finished": too late to count
     Result<void> accepted = co_await accept_weights(shard, std::move(answer).value());
     if (!accepted && accepted.error().kind() == ErrorKind::kUnavailable && !link.connected()) continue;
+    if (shard == 0) verdict_ = status;
     co_return accepted;
   }
 }
@@ -462,9 +496,10 @@ Task<Result<std::unique_ptr<Snapshot>>> RemoteStoreImpl::snapshot(std::string) {
 
 Task<Result<StateInfo>> RemoteStoreImpl::hold() {
   StateInfo info;
-  const std::string what = residuals_.on() ? "residuals" : "";
+  HoldRequest request{.residuals = residuals_.on(), .version = 0};
   for (size_t i = 0; i < servers_.size(); ++i) {
-    SHOAL_CO_TRY(const Message answer, co_await servers_.control(i, "hold", what, env_.after(kRequestTimeout)));
+    std::string what = to_json(request);
+    SHOAL_CO_TRY(const Message answer, co_await servers_.control(i, "hold", std::move(what), env_.after(kRequestTimeout)));
     SHOAL_CO_TRY(const transport::Control text, transport::read_control(answer));
     SHOAL_CO_TRY(StateText state, parse_state(text.text));
     if (state.epoch != servers_.epoch()) {
@@ -472,6 +507,7 @@ Task<Result<StateInfo>> RemoteStoreImpl::hold() {
       co_return servers_.noted(std::move(other));
     }
     if (i == 0) {
+      request.version = state.counters.version;
       info.global_step = state.global_step;
       info.positions = std::move(state.positions);
     }

@@ -120,8 +120,9 @@ uint64_t ShardTraffic::encoded_size() const {
   return encoded_bytes(spec_, compression_.gradients, compression_.fraction);
 }
 
-void ShardTraffic::end_push() {
-  push_before_ = std::exchange(newest_push_, push_.message.head.sequence);
+void ShardTraffic::end_push(bool counts) {
+  if (counts) push_before_ = std::exchange(newest_push_, fields_.push);
+  if (!counts && top_k_ && !push_.payload.empty()) top_k_->take_back(push_.payload);
   push_ = {};
 }
 

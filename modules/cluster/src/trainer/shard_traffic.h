@@ -47,7 +47,8 @@ class ShardTraffic {
   /// Kept until end_push(), for a retry.
   const transport::Message& push() const { return push_.message; }
   transport::Message& push() { return push_.message; }
-  void end_push();
+  /// `counts`: not so what was dropped, which returns to what top-k keeps back.
+  void end_push(bool counts);
 
   const ShardSpec& spec() const { return spec_; }
   /// What top-k keeps back, as an arena. Null without top-k.
@@ -55,7 +56,7 @@ class ShardTraffic {
   /// The same for a server: with the number of the newest push behind which it was. Null before the first.
   struct Residual {
     Ref<const Buffer> arena;
-    uint64_t after = 0;
+    uint64_t after = 0;  ///< Chunk::push
   };
   Residual residual() const;
   /// As it was before the newest push.

@@ -2,17 +2,19 @@
 /// What travels: a small head, per recipient, and one complete FlatBuffer, shared and immutable once sent, whose payload
 /// is 64-byte aligned. Layout: transport/messages.fbs. Only transport/ knows FlatBuffers; others use the makers and
 /// readers below.
+#include <compare>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "shoal/base/buffer.h"
 #include "shoal/base/result.h"
 
 namespace shoal::transport {
 
-inline constexpr uint32_t kProtocolVersion = 1;
+inline constexpr uint32_t kProtocolVersion = 2;
 
 /// The numbers travel and never change.
 enum class MessageKind : uint8_t {
@@ -23,6 +25,8 @@ enum class MessageKind : uint8_t {
   kChunk = 5,     ///< part of a push: gradients for a byte range of a shard's arena, and at the end its scalars
   kSnapshot = 6,  ///< part of a shard's state, for checkpoints and restores
   kError = 7,     ///< a request was not done: kind and sentence
+  kReport = 8,    ///< a shard to the sequencer: what it holds
+  kOrder = 9,     ///< the sequencer to a shard: what it has to do with that
 };
 
 /// Per recipient. Fields that a message does not use are 0.
@@ -71,14 +75,14 @@ enum class Encoding : uint8_t {
 // --- kHello -------------------------------------------------------------------------------------------------------------
 struct Hello {
   uint32_t protocol = kProtocolVersion;
-  std::string job;          ///< job identity, compared byte for byte
-  std::string role;         ///< "chief", "worker", "evaluator"
+  std::string job;   ///< job identity, compared byte for byte
+  std::string role;  ///< "chief", "worker", "evaluator"
   int32_t index = 0;
   uint64_t incarnation = 0;
-  std::string strategy;     ///< update strategy in its canonical text
-  uint64_t fingerprint = 0; ///< of the model; 0: not known yet
-  std::string numerics;     ///< canonical text
-  std::string variables;    ///< of the model, one per line, for refusals that say what differs; empty: not known
+  std::string strategy;      ///< update strategy in its canonical text
+  uint64_t fingerprint = 0;  ///< of the model; 0: not known yet
+  std::string numerics;      ///< canonical text
+  std::string variables;     ///< of the model, one per line, for refusals that say what differs; empty: not known
   Encoding weights = Encoding::kDense;  ///< in which the sender wants to be sent weights
 };
 Message make_hello(BufferPool& pool, const Hello& hello);
@@ -99,11 +103,11 @@ Error read_error(const Message& message);
 
 // --- kWeights: built in place, one per version, shared by all who read it ---------------------------------------------------
 struct Weights {
-  uint64_t version = 0;      ///< of the shard
-  uint64_t global_step = 0;  ///< of the job when the version was made (shard 0 only; others 0)
+  uint64_t version = 0;                  ///< of the shard
+  uint64_t global_step = 0;              ///< of the job when the version was made (shard 0 only; others 0)
   Encoding encoding = Encoding::kDense;  ///< not kTopK
-  uint64_t base_version = 0;  ///< of kSparseRows: whoever has this version gets `version` by these rows
-  std::span<const std::byte> payload;  ///< the shard's arena
+  uint64_t base_version = 0;             ///< of kSparseRows: whoever has this version gets `version` by these rows
+  std::span<const std::byte> payload;    ///< the shard's arena
 };
 /// A message whose payload of `payload_bytes` (zeroed padding is the caller's business) is then written in place.
 Message make_weights(BufferPool& pool, size_t payload_bytes, Encoding encoding = Encoding::kDense);
@@ -115,16 +119,17 @@ Result<Weights> read_weights(const Message& message);
 // --- kChunk
 // -----------------------------------------------------------------------------------------------------------------
 struct Chunk {
-  uint64_t base_version = 0;   ///< shard version that the gradients were computed on
-  uint64_t base_step = 0;      ///< global step of those parameters
-  uint64_t ordinal = 0;        ///< of the batch, on its trainer
+  uint64_t base_version = 0;  ///< shard version that the gradients were computed on
+  uint64_t base_step = 0;     ///< global step of those parameters
+  uint64_t ordinal = 0;       ///< of the batch, on its trainer
   Encoding encoding = Encoding::kDense;
-  uint64_t range_begin = 0;    ///< bytes of the shard's arena
+  uint64_t range_begin = 0;  ///< bytes of the shard's arena
   uint64_t range_end = 0;
   uint32_t chunk_index = 0;
-  uint32_t chunk_count = 1;    ///< of this push to this shard
-  bool closing = false;        ///< last of the push: scalars and position count
-  std::string_view position;   ///< input position after this batch, opaque, at most 64 KiB
+  uint32_t chunk_count = 1;         ///< of this push to this shard
+  bool closing = false;             ///< last of the push: scalars and position count
+  uint64_t push = 0;                ///< which push of its trainer's process this is, from 1: the same on all shards
+  std::string_view position;        ///< input position after this batch, opaque, at most 64 KiB
   std::span<const double> scalars;  ///< learning rates and the like, in the order of the shard's spec
   std::span<const std::byte> payload;
 };
@@ -149,5 +154,47 @@ struct SnapshotPart {
 };
 Message make_snapshot_part(BufferPool& pool, const SnapshotPart& part);
 Result<SnapshotPart> read_snapshot_part(const Message& message);
+
+// --- kReport, kOrder: between servers -----------------------------------------------------------------------------------------
+/// One push, the same on all shards.
+struct PushId {
+  int32_t trainer = 0;       ///< chief 0
+  uint64_t incarnation = 0;  ///< of the trainer's process
+  uint64_t number = 0;       ///< Chunk::push
+  friend auto operator<=>(const PushId&, const PushId&) = default;
+};
+
+/// The numbers travel and never change.
+enum class ReportKind : uint8_t {
+  kInStep = 1,  ///< first of a connection, and of an epoch: what the shard has received so far
+  kHeld = 2,    ///< it holds the whole push
+};
+struct Report {
+  ReportKind kind = ReportKind::kInStep;
+  uint64_t received = 0;      ///< Order::index of the newest order that the shard has of this epoch; 0: none
+  PushId push;                ///< of kHeld
+  uint64_t base_version = 0;  ///< of kHeld: the version of the shard that the push was computed on
+};
+Message make_report(BufferPool& pool, const Report& report);
+Result<Report> read_report(const Message& message);
+
+/// The numbers travel and never change.
+enum class OrderKind : uint8_t {
+  kCommit = 1,  ///< apply these pushes together, in this order
+  kDrop = 2,    ///< forget these pushes, and answer that they do not count
+  kAgain = 3,   ///< answer these pushes, which are kept: their trainers may compute another batch for the same commit
+  kFence = 4,   ///< forget all that these processes pushed, and take no more of them (numbers say nothing)
+  kHold = 5,    ///< hold the state for a snapshot
+  kSeal = 6,    ///< no push counts any more
+};
+struct Order {
+  OrderKind kind = OrderKind::kCommit;
+  uint64_t index = 0;        ///< counts the orders of an epoch, from 1
+  uint64_t number = 0;       ///< the version of every shard once this is done
+  uint64_t global_step = 0;  ///< the job's by then
+  std::vector<PushId> pushes;
+};
+Message make_order(BufferPool& pool, const Order& order);
+Result<Order> read_order(const Message& message);
 
 }  // namespace shoal::transport

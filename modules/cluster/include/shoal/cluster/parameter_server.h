@@ -2,6 +2,7 @@
 /// The parameter server: holds one shard, applies what trainers push, hands out versions, until the job has ended.
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "shoal/base/environment.h"
 #include "shoal/cluster/identity.h"
@@ -12,10 +13,13 @@
 namespace shoal::cluster {
 
 struct ParameterServerOptions {
-  TaskIdentity identity;                ///< job, role "ps", index, strategy
+  TaskIdentity identity;  ///< job, role "ps", index, strategy
   transport::Endpoint listen_at;
   transport::LinkOptions link;
-  int trainers = 1;                     ///< of the job, chief and workers: for the memory that is told
+  /// All parameter servers of the job, in the order of shards; the first decides what becomes of pushes, and the others keep
+  /// a connection to it. One, or none: this server is alone.
+  std::vector<transport::Endpoint> servers = {};
+  int trainers = 1;                                     ///< of the job, chief and workers: for the memory that is told
   Duration ready_timeout = std::chrono::seconds(7200);  ///< without chief and workers for longer: DeadlineExceeded
   /// Work on more bytes than these of an arena is done beside the strand, so that hellos and heartbeats are answered
   /// meanwhile; on fewer it would wait longer for the other thread than it takes.

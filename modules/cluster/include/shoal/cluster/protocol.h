@@ -8,7 +8,8 @@
 /// Of a shard in several parts (parts_of), a push is a Chunk for each, and where Weights come, one comes for each; in
 /// order, all with the number of the request.
 ///   Pull                     -> Weights (once the model is ready) | "not_ready" | "finished" JobEnd
-///   Chunk (closing)          -> Weights, with the push applied | "fenced", status kFenced | "finished" JobEnd, not applied
+///   Chunk (closing)          -> once an order is about the push: Weights, with the push applied | Weights, kStatusStale: not
+///                               applied | "fenced", kStatusFenced | "finished" JobEnd, not applied
 ///   Chunk (others)           -> nothing
 ///   "welcome"                -> "welcome" Welcome, as it is now
 ///   "done"                   -> "ok" | "finished" JobEnd: this trainer makes no more pushes
@@ -23,14 +24,18 @@
 ///   "prepare" Prepare        -> "ok": a new epoch is being loaded; the old one is gone | Error: the machine cannot hold it
 ///   Snapshot part            -> "ok": bytes of an arena
 ///   "ready" Activate         -> "ok": the epoch serves
-///   "hold" ["residuals"]     -> "held" StateText: a snapshot is held until "release" or the connection's end
+///   "hold" HoldRequest       -> "held" StateText: a snapshot is held until "release" or the connection's end. Of shard 0
+///                               first: it says at which version of the weights all others hold theirs
 ///   "read" ReadRange         -> Snapshot part
 ///   "residuals" ["now"]      -> "residuals" [trainers]: of those the held state has the residual ("read" gives it)
 ///                               | "more": some are on their way, ask again
 ///   "release"                -> "ok"
 ///   "stop"                   -> "ok": replies ask trainers to stop from now on
-///   "seal"                   -> "ok": no push counts any more, the last checkpoint is taken
+///   "seal"                   -> "ok": no push counts any more, the last checkpoint is taken (shard 0 decides that for all)
 ///   "finish" JobEnd          -> "ok": the job has ended; the server returns
+///
+/// Another server's, to shard 0, which is the sequencer: Hello with role "ps" -> "welcome" Welcome, then Reports one way and
+/// Orders the other, none of them answered. An Order has an effect in its epoch alone (MessageHead::epoch).
 #include <cstdint>
 #include <map>
 #include <string>
@@ -46,8 +51,10 @@ namespace shoal::cluster {
 /// MessageHead::status of replies: a state, and bits that ask trainers to stop, and to send their residual.
 inline constexpr uint8_t kStatusOk = 0;
 inline constexpr uint8_t kStatusFenced = 1;  ///< of an epoch that is over: attach again
-inline constexpr uint8_t kStatusStale = 2;   ///< too old for the strategy; dropped and counted
+inline constexpr uint8_t kStatusStale = 2;   ///< of Weights: the push was too old for the strategy, and does not count
 inline constexpr uint8_t kStatusFinal = 3;   ///< of an Error: it is no use to try again, whatever its kind
+inline constexpr uint8_t kStatusKept =
+    4;  ///< of Weights: the push is kept, and its trainer may make another for the same step
 inline constexpr uint8_t kStatusStateMask = 0x0f;
 inline constexpr uint8_t kStatusResidualBit = 0x40;
 inline constexpr uint8_t kStatusStopBit = 0x80;
@@ -116,6 +123,14 @@ struct StateText {
 };
 std::string to_json(const StateText& state);
 Result<StateText> parse_state(std::string_view json);
+
+/// "hold".
+struct HoldRequest {
+  bool residuals = false;
+  uint64_t version = 0;  ///< of the weights; to shard 0, which decides that: 0
+};
+std::string to_json(const HoldRequest& request);
+Result<HoldRequest> parse_hold_request(std::string_view json);
 
 struct ReadRange {
   ArenaIndex arena = 0;

@@ -25,6 +25,13 @@ struct ShardCounters {
 /// threads; returns when all are done. Null: one after another, on this thread. The results are the same bits.
 using ParallelFor = std::function<void(int64_t count, const UniqueFunction<void(int64_t, int64_t)>& body)>;
 
+/// What one contributor gives to an update.
+struct Contribution {
+  std::span<const std::byte> gradients;           ///< an arena
+  std::span<const double> scalars;                ///< of its push
+  std::span<const SegmentRows* const> rows = {};  ///< by segment; null or absent: its rows are in `gradients`
+};
+
 /// Zeroes what lies between the segments of `arena`, so that no old memory leaves the process.
 void zero_padding(const ShardSpec& spec, std::span<std::byte> arena);
 
@@ -40,13 +47,13 @@ class Shard {
 
   /// Fills `weights` (arena_bytes) and the slots with their starting values; counters become 0.
   Result<void> initialise(std::span<std::byte> weights, const ParallelFor& parallel_for = nullptr);
-  /// The next version: `next` (may be `current`) and the slots from the pushed arenas, one per contributor. Slots that a
-  /// snapshot holds are copied first. Of a segment with lazy rows only the rows that have a gradient change: those of
-  /// `rows` (by segment; null or absent: none given) that are not all zero, else those that are not all zero in every push.
-  /// With rows given and in place, such a segment costs those. InvalidArgument if sizes do not fit the spec.
+  /// The next version: `next` (may be `current`) and the slots from the mean of what the contributors give, added up in their
+  /// order, each gradient times its own scale; learning rates are those of the first. Slots that a snapshot holds are copied
+  /// first. Of a segment with lazy rows only the rows change that somebody has a gradient for which is not all zero, and who
+  /// has none is left out of such a row's sum, not of its mean. With rows given by all, and in place, such a segment costs
+  /// those. InvalidArgument if sizes do not fit the spec.
   Result<void> apply(std::span<const std::byte> current, std::span<std::byte> next,
-                     std::span<const std::span<const std::byte>> pushes, std::span<const double> scalars,
-                     std::span<const SegmentRows* const> rows = {}, const ParallelFor& parallel_for = nullptr);
+                     std::span<const Contribution> contributions, const ParallelFor& parallel_for = nullptr);
 
   /// The same for one contributor whose gradients come in parts: begin_update(), then update_part() for all elements once
   /// (of the segments without rows given), then finish_update(). Parts are elements [first, first + count) of one of the
@@ -84,18 +91,26 @@ class Shard {
   /// One apply().
   struct Update {
     Place place;
-    std::span<const std::span<const std::byte>> pushes;
-    std::span<const SegmentRows* const> rows;
+    std::span<const Contribution> contributions;
     float factor;
+  };
+  /// The rows of one segment that a contributor gives.
+  struct GivenRows {
+    const SegmentRows* rows;
+    float scale;
   };
   static std::vector<Piece> pieces_of(const ShardSpec& spec);
   void update_piece(size_t index, const Update& update);
   void update_elements(const Segment& segment, int64_t first, int64_t count, const Place& place,
                        const nn::Contributions& contributions) const;
   void update_touched(const Segment& segment, int64_t first, int64_t count, const Place& place,
-                      const nn::Contributions& contributions, std::span<const float*> rows_gradients) const;
-  void update_rows(const Segment& segment, const SegmentRows& rows, const Place& place, float factor) const;
-  void finish(const Place& place, std::span<const SegmentRows* const> rows, float factor) const;
+                      const nn::Contributions& contributions) const;
+  void update_touched_by_some(const Segment& segment, int64_t first, int64_t count, const Place& place,
+                              const nn::Contributions& contributions) const;
+  void update_rows(const Segment& segment, const SegmentRows& rows, const Place& place, float scale, float factor) const;
+  void update_rows(const Segment& segment, std::span<const GivenRows> given, const Place& place, float factor) const;
+  void update_given_rows(size_t index, const Update& update) const;
+  void finish(const Update& update) const;
 
   ShardSpec spec_;
   BufferPool& pool_;
@@ -103,7 +118,7 @@ class Shard {
   ShardCounters counters_;
   std::vector<Piece> pieces_;
   // By piece and push. Reused by every apply(), so that steps allocate nothing.
-  std::vector<const float*> gradients_, rows_gradients_;
+  std::vector<const float*> gradients_;
   std::vector<float> scales_;
 };
 

@@ -7,13 +7,14 @@ namespace shoal::cluster {
 /// One trainer's update, as one shard sees it.
 struct WitnessedUpdate {
   int shard = 0;
-  uint64_t server = 0;   ///< incarnation of the server's process
+  uint64_t server = 0;  ///< incarnation of the server's process
   uint64_t epoch = 0;
-  int trainer = 0;       ///< chief 0
-  uint64_t process = 0;  ///< incarnation of the trainer's process
-  uint64_t sequence = 0; ///< the push's number there
-  uint64_t ordinal = 0;  ///< batches that the trainer's input had handed out, this one too
-  uint64_t global_step = 0;  ///< afterwards, as this shard counts (shard 0 alone counts all)
+  int trainer = 0;           ///< chief 0
+  uint64_t process = 0;      ///< incarnation of the trainer's process
+  uint64_t sequence = 0;     ///< the push's number there
+  uint64_t ordinal = 0;      ///< batches that the trainer's input had handed out, this one too
+  uint64_t commit = 0;       ///< number of the commit that it is part of, in this epoch
+  uint64_t global_step = 0;  ///< afterwards
 };
 
 /// Called on the strand of the task that does it.

@@ -1,0 +1,18 @@
+#include "server/strategy.h"
+
+namespace shoal::cluster {
+namespace {
+
+class AsyncStrategy final : public UpdateStrategy {
+ public:
+  bool takes(const WholePush&, const Progress&) const override { return true; }
+  std::vector<size_t> next(std::span<const WholePush> held, const Progress&) const override {
+    return held.empty() ? std::vector<size_t>() : std::vector<size_t>{0};
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<UpdateStrategy> async_strategy() { return std::make_unique<AsyncStrategy>(); }
+
+}  // namespace shoal::cluster

@@ -1,0 +1,310 @@
+#include "server/commits.h"
+
+#include <algorithm>
+
+#include "shoal/cluster/server_memory.h"
+
+namespace shoal::cluster {
+
+using transport::Message;
+using transport::MessageHead;
+using transport::Order;
+using transport::OrderKind;
+using transport::PushId;
+
+namespace {
+
+constexpr auto kMarkPatience = std::chrono::seconds(50);  // for an order that is on its way; the chief asks for a minute
+
+size_t shard_count(const ParameterServerOptions& options) { return std::max<size_t>(1, options.servers.size()); }
+
+}  // namespace
+
+Commits::Commits(ServerCore& core)
+    : core_(core), env_(core.env()), state_(core.state()), peers_(env_.buffers(), shard_count(core.options())) {
+  const ParameterServerOptions& options = core.options();
+  if (core.shard() == 0) {
+    Result<std::unique_ptr<UpdateStrategy>> strategy = make_strategy(options.identity.strategy);
+    sequencer_.emplace(shard_count(options), value_or_raise(std::move(strategy)));  // checked with the configuration
+  } else {
+    link_.emplace(env_, options, state_, [this](Order order) {
+      orders_.push_back(std::move(order));
+      return obey_orders();
+    });
+  }
+}
+
+Task<Result<void>> Commits::follow() {
+  if (link_) co_return co_await link_->run();
+  co_return Result<void>{};
+}
+
+void Commits::close() {
+  if (link_) link_->close();
+}
+
+Task<Result<void>> Commits::take(Session& session, MessageHead head, HeldPush push) {
+  using Push = ServerState::Push;
+  const uint64_t has = push.base_version;
+  push.id = {session.trainer, head.incarnation, push.chunks.back().push};
+  SHOAL_CO_TRY(Push found, state_.look_at(session.trainer, head, push.chunks));
+  if (found == Push::kNew && push.encoding() == transport::Encoding::kDense) {
+    SHOAL_CO_TRY_VOID(state_.decode(push));
+  } else if (found == Push::kNew) {
+    SHOAL_CO_TRY_VOID(co_await decode(push));
+    SHOAL_CO_TRY(found,
+                 state_.look_at(session.trainer, head, push.chunks));  // its process may have been replaced meanwhile
+    if (found != Push::kNew) env_.sometimes("server.push_of_process_replaced_meanwhile");
+  }
+  if (session.ended) co_return Result<void>{};
+  if (found == Push::kFenced) {
+    env_.sometimes("server.push_fenced");
+    co_return co_await core_.reply(session, head, core_.control("fenced"), kStatusFenced);
+  }
+  if (found != Push::kNew) env_.sometimes("server.push_repeated");
+  if (found == Push::kDecided) co_return co_await answer_again(session, head, has);
+  const PushId id = push.id;
+  waiting_.insert_or_assign(id, Waiting{session.shared_from_this(), head, has});
+  if (found == Push::kKept) co_return Result<void>{};
+  if (sequencer_) {
+    sequencer_->held(0, {.kind = transport::ReportKind::kHeld, .push = id, .base_version = push.base_version});
+  } else {
+    link_->held(push);
+  }
+  state_.keep(std::move(push));
+  co_return co_await give_orders();
+}
+
+/// With a turn of its own: no new epoch may begin meanwhile.
+Task<Result<void>> Commits::decode(HeldPush& push) {
+  SHOAL_CO_TRY(const Turns::Turn own, co_await core_.turn());
+  if (state_.phase() != Phase::kReady) co_return Result<void>{};
+  Result<void> decoded;
+  ServerCore::Work work = [this, &push, &decoded](const ParallelFor&) { decoded = state_.decode(push); };
+  SHOAL_CO_TRY_VOID(co_await core_.compute(state_.arena_bytes(), std::move(work)));
+  co_return decoded;
+}
+
+/// The reply to a push that an order was about was lost.
+Task<Result<void>> Commits::answer_again(Session& session, MessageHead head, uint64_t has) {
+  Result<std::vector<Message>> weights = std::vector<Message>();
+  {
+    SHOAL_CO_TRY(const Turns::Turn own, co_await core_.turn());
+    weights = co_await core_.newest(session.hello.weights, has);
+  }
+  SHOAL_CO_TRY_VOID(weights);
+  if (session.ended) co_return Result<void>{};
+  const uint8_t residual = state_.asks_residual(session.trainer) ? kStatusResidualBit : uint8_t(0);
+  const uint8_t status = state_.counted(session.trainer) ? kStatusOk : kStatusStale;
+  co_return co_await core_.reply_parts(session, head, std::move(weights).value(), uint8_t(status | residual));
+}
+
+Task<Result<void>> Commits::take_report(Session& session, const Message& message) {
+  SHOAL_CO_TRY(const transport::Report report, transport::read_report(message));
+  const uint64_t epoch = state_.epoch();
+  const auto shard = size_t(session.shard);
+  if (!sequencer_ || message.head.epoch != epoch || epoch == 0) co_return Result<void>{};
+  if (report.kind == transport::ReportKind::kInStep) {
+    peers_.in_step(session, epoch);
+    sequencer_->received(shard, report.received);
+    for (const Order& order : sequencer_->after(report.received)) peers_.send_to(session, order, epoch);
+    co_return Result<void>{};
+  }
+  if (!peers_.is_in_step(session, epoch)) co_return Result<void>{};
+  sequencer_->received(shard, report.received);
+  sequencer_->held(shard, report);
+  co_return co_await give_orders();
+}
+
+void Commits::forget(const Session& session) {
+  std::erase_if(waiting_, [&session](const auto& entry) { return entry.second.session.get() == &session; });
+  if (session.chief && mark_ && mark_->chief == session.hello.incarnation) {
+    state_.release(mark_->state);
+    mark_.reset();
+  }
+}
+
+Task<Result<void>> Commits::fence(int trainer, uint64_t incarnation) {
+  if (!sequencer_) co_return Result<void>{};  // it will say so
+  sequencer_->fence(trainer, incarnation);
+  if (trainer == 0) sequencer_->unseal();  // that belonged to the chief that asked for it, not to the one that resumes
+  co_return co_await give_orders();
+}
+
+Task<Result<void>> Commits::seal() {
+  if (!sequencer_) co_return Result<void>{};
+  sequencer_->seal();
+  co_return co_await give_orders();
+}
+
+Task<Result<HeldState>> Commits::hold(uint64_t chief, bool residuals, uint64_t version) {
+  const SteadyTime give_up = env_.after(kMarkPatience);
+  const uint64_t epoch = state_.epoch();
+  if (sequencer_) {
+    if (state_.phase() != Phase::kReady) co_return failed_precondition("the server holds no model");
+    sequencer_->hold({.trainer = 0, .incarnation = chief, .number = residuals});
+    SHOAL_CO_TRY_VOID(co_await give_orders());
+  }
+  const auto here = [&] {
+    return mark_ && mark_->chief == chief && (sequencer_ || mark_->state.text.counters.version == version);
+  };
+  while (!here()) {
+    Result<void> woken = co_await core_.changed()->wait("the order to hold the state", give_up);
+    if (core_.closed()) co_return cancelled();
+    if (state_.epoch() != epoch) co_return failed_precondition("another epoch has begun");
+    if (!woken && woken.error().kind() == ErrorKind::kDeadlineExceeded && !here()) {
+      co_return unavailable("the order to hold the state has not come: " + woken.error().message());
+    }
+    if (!woken && woken.error().kind() != ErrorKind::kDeadlineExceeded) co_return std::move(woken).error();
+  }
+  HeldState held = std::move(mark_->state);
+  mark_.reset();
+  co_return held;
+}
+
+void Commits::restart() {
+  answer_all_without_weights(core_.control("fenced"), kStatusFenced);
+  orders_.clear();
+  mark_.reset();
+  if (sequencer_) sequencer_->restart();
+}
+
+void Commits::begin() {
+  if (sequencer_) sequencer_->begin(state_.version(), state_.global_step());
+  if (link_) link_->tell_all();
+}
+
+void Commits::finish() { answer_all_without_weights(core_.finished(), kStatusStopBit); }
+
+/// What there is to decide is decided, and told, at once; to carry it out takes turns.
+Task<Result<void>> Commits::give_orders() {
+  if (!sequencer_) co_return Result<void>{};
+  while (std::optional<Order> order = sequencer_->next()) {
+    peers_.send(*order, state_.epoch());
+    orders_.push_back(std::move(*order));
+  }
+  co_return co_await obey_orders();
+}
+
+/// In their order, by whoever is there: who comes while another is at it waits for the turn, and may find nothing left.
+Task<Result<void>> Commits::obey_orders() {
+  while (!orders_.empty()) {
+    SHOAL_CO_TRY(const Turns::Turn own, co_await core_.turn());
+    if (orders_.empty()) break;
+    Order order = std::move(orders_.front());
+    orders_.pop_front();
+    SHOAL_CO_TRY_VOID(co_await obey(std::move(order)));
+  }
+  co_return Result<void>{};
+}
+
+/// With a turn. Errors end the server's process, or come of that.
+Task<Result<void>> Commits::obey(Order order) {
+  switch (order.kind) {
+    case OrderKind::kCommit: co_return co_await commit(order);
+    case OrderKind::kDrop:
+      for (const PushId& id : order.pushes) {
+        state_.drop(id);
+        SHOAL_CO_TRY_VOID(co_await answer(id, kStatusStale));
+      }
+      break;
+    case OrderKind::kAgain:
+      for (const PushId& id : order.pushes) SHOAL_CO_TRY_VOID(co_await answer(id, kStatusKept));
+      break;
+    case OrderKind::kFence: fence_processes(order); break;
+    case OrderKind::kSeal:
+      state_.seal();
+      answer_all_without_weights(core_.finished(), kStatusStopBit);
+      break;
+    case OrderKind::kHold:
+      if (Result<void> held = hold_state(order); !held) out_of_step(held.error());
+      break;
+  }
+  co_return Result<void>{};
+}
+
+Task<Result<void>> Commits::commit(const Order& order) {
+  if (Result<void> begun = state_.begin_commit(order); !begun) {
+    out_of_step(begun.error());
+    co_return Result<void>{};
+  }
+  if (core_.options().witness) tell_witness(order);
+  ServerCore::Work apply = [this](const ParallelFor& each) { state_.apply(each); };
+  SHOAL_CO_TRY_VOID(co_await core_.compute(state_.bytes_of_update(), std::move(apply)));
+  state_.end_commit(order);
+  for (const PushId& id : order.pushes) SHOAL_CO_TRY_VOID(co_await answer(id, kStatusOk));
+  if (state_.residuals().wanted()) core_.changed()->notify_all();  // one that has pushed on is not waited for
+  co_return Result<void>{};
+}
+
+Result<void> Commits::hold_state(const Order& order) {
+  if (order.pushes.size() != 1) return failed_precondition("an order to hold the state names no chief");
+  SHOAL_TRY(HeldState held, state_.hold(order.pushes.front().number != 0));
+  if (mark_) state_.release(mark_->state);
+  mark_ = Mark{order.pushes.front().incarnation, std::move(held)};
+  core_.changed()->notify_all();
+  return {};
+}
+
+void Commits::fence_processes(const Order& order) {
+  for (const PushId& process : order.pushes) {
+    for (const PushId& id : state_.fence(process)) answer_without_weights(id, core_.control("fenced"), kStatusFenced);
+    if (process.trainer == 0) state_.unseal();
+  }
+}
+
+/// It cannot be brought in step again: the chief will find it without a model, and restore all servers.
+void Commits::out_of_step(const Error& why) {
+  env_.log().error("this server is out of step with the others: " + why.message());
+  state_.lose();
+  restart();
+  core_.changed()->notify_all();
+}
+
+void Commits::tell_witness(const Order& order) {
+  Witness& witness = *core_.options().witness;
+  const TaskIdentity& own = core_.options().identity;
+  witness.holds(own.index, env_.buffers().stats().in_use_bytes,
+                server_memory(state_.spec(), core_.options().trainers).total());
+  for (const PushId& id : order.pushes) {
+    const HeldPush& push = state_.kept().at(id);
+    witness.applied({.shard = own.index,
+                     .server = own.incarnation,
+                     .epoch = state_.epoch(),
+                     .trainer = id.trainer,
+                     .process = id.incarnation,
+                     .sequence = id.number,
+                     .ordinal = push.ordinal,
+                     .commit = order.number,
+                     .global_step = order.global_step});
+  }
+}
+
+/// With a turn. The reply travels while the next order is carried out.
+Task<Result<void>> Commits::answer(PushId id, uint8_t status) {
+  auto found = waiting_.extract(id);
+  if (!found) co_return Result<void>{};
+  const Waiting waiting = std::move(found.mapped());
+  Session& session = *waiting.session;
+  SHOAL_CO_TRY(std::vector<Message> weights, co_await core_.newest(session.hello.weights, waiting.has));
+  if (session.ended) co_return Result<void>{};
+  if (state_.asks_residual(session.trainer)) status |= kStatusResidualBit;
+  session.replies.spawn(core_.reply_parts(session, waiting.request, std::move(weights), status));
+  co_return Result<void>{};
+}
+
+void Commits::answer_without_weights(const PushId& id, Message message, uint8_t status) {
+  auto found = waiting_.extract(id);
+  if (!found) return;
+  Session& session = *found.mapped().session;
+  if (session.ended) return;
+  std::vector<Message> parts;
+  parts.push_back(std::move(message));
+  session.replies.spawn(core_.reply_parts(session, found.mapped().request, std::move(parts), status));
+}
+
+void Commits::answer_all_without_weights(const Message& message, uint8_t status) {
+  while (!waiting_.empty()) answer_without_weights(waiting_.begin()->first, message, status);
+}
+
+}  // namespace shoal::cluster

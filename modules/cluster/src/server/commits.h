@@ -1,0 +1,88 @@
+#pragma once
+/// What becomes of pushes: keeps them, tells the sequencer, carries out its orders, and answers who waits. On shard 0 the
+/// sequencer is here; the others have a line to it.
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "server/core.h"
+#include "server/peers.h"
+#include "server/sequencer.h"
+#include "server/sequencer_link.h"
+
+namespace shoal::cluster {
+
+class Commits {
+ public:
+  explicit Commits(ServerCore& core);
+
+  /// Until close(): on a shard that does not decide itself. Returns at once on the one that does.
+  Task<Result<void>> follow();
+  void close();
+
+  /// A whole push of `session`, which has not ended: it is answered when an order is about it, or at once where there was one.
+  Task<Result<void>> take(Session& session, transport::MessageHead head, HeldPush push);
+  /// From another server.
+  Task<Result<void>> take_report(Session& session, const transport::Message& message);
+  Peers& peers() { return peers_; }
+  /// The session has ended: what it waits for is answered to nobody.
+  void forget(const Session& session);
+
+  /// A newer process has taken the place of `incarnation`.
+  Task<Result<void>> fence(int trainer, uint64_t incarnation);
+  /// No push counts any more.
+  Task<Result<void>> seal();
+  /// The state of this shard at the commit at which all hold theirs, for the chief of this process. On shard 0 that commit is
+  /// the newest; on others it is the one of `version`, which is waited for. FailedPrecondition: there is no model;
+  /// Unavailable: this shard has not been told.
+  Task<Result<HeldState>> hold(uint64_t chief, bool residuals, uint64_t version);
+
+  /// A new epoch is being loaded: what was pushed in the one before does not count.
+  void restart();
+  /// It is ready.
+  void begin();
+  /// The job has ended: so are those told who wait.
+  void finish();
+
+ private:
+  /// Who has to be told what becomes of a push.
+  struct Waiting {
+    std::shared_ptr<Session> session;
+    transport::MessageHead request;
+    uint64_t has = 0;  // version of the weights
+  };
+  /// The state that was held last for a snapshot, until the chief that asked for it takes it over.
+  struct Mark {
+    uint64_t chief = 0;
+    HeldState state;
+  };
+
+  Task<Result<void>> decode(HeldPush& push);
+  Task<Result<void>> answer_again(Session& session, transport::MessageHead head, uint64_t has);
+  Task<Result<void>> give_orders();
+  Task<Result<void>> obey_orders();
+  Task<Result<void>> obey(transport::Order order);
+  Task<Result<void>> commit(const transport::Order& order);
+  Result<void> hold_state(const transport::Order& order);
+  void fence_processes(const transport::Order& order);
+  void out_of_step(const Error& why);
+  void tell_witness(const transport::Order& order);
+
+  Task<Result<void>> answer(transport::PushId id, uint8_t status);
+  void answer_without_weights(const transport::PushId& id, transport::Message message, uint8_t status);
+  void answer_all_without_weights(const transport::Message& message, uint8_t status);
+
+  ServerCore& core_;
+  Environment& env_;
+  ServerState& state_;
+  Peers peers_;
+  std::optional<Sequencer> sequencer_;
+  std::optional<SequencerLink> link_;
+  std::deque<transport::Order> orders_;  // of the present epoch, to be obeyed
+  std::map<transport::PushId, Waiting> waiting_;
+  std::optional<Mark> mark_;
+};
+
+}  // namespace shoal::cluster

@@ -1,0 +1,69 @@
+#include "server/core.h"
+
+namespace shoal::cluster {
+namespace {
+
+constexpr auto kReplyTimeout = std::chrono::seconds(60);
+
+}  // namespace
+
+ServerCore::ServerCore(Environment& env, const ParameterServerOptions& options)
+    : env_(env),
+      options_(options),
+      shard_(size_t(position_in(options.identity.sparse.servers, options.identity.index).value_or(0))),
+      state_(shard_ == 0, env.buffers(), env.log()),
+      turns_(env),
+      changed_(std::make_shared<Event>(env)) {}
+
+void ServerCore::close() {
+  closed_ = true;
+  changed_->notify_all();
+}
+
+Task<Result<void>> ServerCore::compute(uint64_t bytes, Work work) {
+  if (bytes <= options_.bytes_on_strand) {
+    work(nullptr);
+    co_return Result<void>{};
+  }
+  env_.sometimes("server.computes_beside_strand");
+  shoal::Work beside = [this, &work] {
+    work([this](int64_t count, const UniqueFunction<void(int64_t, int64_t)>& body) { env_.parallel_for(count, 1, body); });
+  };
+  Result<void> done = co_await env_.offload(std::move(beside));
+  if (!done) turns_.end();  // the process is dying, and what it holds is torn
+  co_return done;
+}
+
+Task<Result<std::vector<transport::Message>>> ServerCore::newest(transport::Encoding encoding, uint64_t has) {
+  std::vector<transport::Message> weights = state_.weights_at_hand(encoding, has);
+  if (!weights.empty()) co_return weights;
+  Work make = [this, encoding, has, &weights](const ParallelFor&) { weights = state_.make_weights(encoding, has); };
+  SHOAL_CO_TRY_VOID(co_await compute(state_.bytes_of_weights(encoding, has), std::move(make)));
+  state_.keep_weights(encoding, weights);
+  co_return weights;
+}
+
+Task<Result<void>> ServerCore::reply(Session& session, const transport::MessageHead& request, transport::Message answer,
+                                     uint8_t status) {
+  answer.head.status = uint8_t(status | (state_.stop_requested() ? kStatusStopBit : 0));
+  answer.head.job = request.job;
+  answer.head.epoch = state_.epoch();
+  answer.head.sender = options_.identity.global_id;
+  answer.head.incarnation = options_.identity.incarnation;
+  answer.head.reply_to = request.sequence;
+  answer.head.global_step = state_.global_step();
+  return session.connection->send(std::move(answer), env_.after(kReplyTimeout));
+}
+
+Task<Result<void>> ServerCore::reply_parts(Session& session, transport::MessageHead request,
+                                           std::vector<transport::Message> parts, uint8_t status) {
+  for (transport::Message& part : parts) {
+    Result<void> sent = co_await reply(session, request, std::move(part), status);
+    if (sent) continue;
+    session.connection->close(sent.error());
+    co_return sent;
+  }
+  co_return Result<void>{};
+}
+
+}  // namespace shoal::cluster

@@ -1,0 +1,62 @@
+#pragma once
+/// What all of a parameter server stands on: the state, whose turn it is to change it, work beside the strand, and answers.
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "server/session.h"
+#include "server/turns.h"
+#include "shoal/cluster/parameter_server.h"
+
+namespace shoal::cluster {
+
+class ServerCore {
+ public:
+  using Work = UniqueFunction<void(const ParallelFor&)>;
+
+  /// `options` outlive this.
+  ServerCore(Environment& env, const ParameterServerOptions& options);
+
+  Environment& env() { return env_; }
+  const ParameterServerOptions& options() const { return options_; }
+  /// Which shard this is; 0 decides what becomes of pushes.
+  size_t shard() const { return shard_; }
+  ServerState& state() { return state_; }
+  /// Notified whenever anything of the state has changed that somebody may wait for.
+  const std::shared_ptr<Event>& changed() const { return changed_; }
+
+  /// To change the state.
+  Task<Result<Turns::Turn>> turn() { return turns_.take(env_.after(options_.ready_timeout)); }
+  bool turn_is_taken() const { return turns_.taken(); }
+  /// Runs `work`, which touches about so many bytes of an arena. If that is long, beside the strand: whoever calls has a turn,
+  /// or what the work touches is its own.
+  Task<Result<void>> compute(uint64_t bytes, Work work);
+  /// With a turn: the newest weights.
+  Task<Result<std::vector<transport::Message>>> newest(transport::Encoding encoding, uint64_t has);
+
+  Task<Result<void>> reply(Session& session, const transport::MessageHead& request, transport::Message answer,
+                           uint8_t status = kStatusOk);
+  /// They are of one version, also where another update comes in between. What cannot be sent ends the connection.
+  Task<Result<void>> reply_parts(Session& session, transport::MessageHead request, std::vector<transport::Message> parts,
+                                 uint8_t status = kStatusOk);
+  transport::Message control(std::string_view verb, std::string_view text = {}) {
+    return transport::make_control(env_.buffers(), verb, text);
+  }
+  /// How the job ended.
+  transport::Message finished() { return control("finished", to_json(state_.end())); }
+
+  /// The server ends: who waits inside of a request gives up.
+  void close();
+  bool closed() const { return closed_; }
+
+ private:
+  Environment& env_;
+  const ParameterServerOptions& options_;
+  const size_t shard_;
+  ServerState state_;
+  Turns turns_;
+  const std::shared_ptr<Event> changed_;
+  bool closed_ = false;
+};
+
+}  // namespace shoal::cluster

@@ -1,0 +1,42 @@
+#include "server/peers.h"
+
+namespace shoal::cluster {
+
+void Peers::join(Session& session) {
+  Peer& peer = peers_[size_t(session.shard)];
+  Session* const before = std::exchange(peer.session, &session);
+  peer.epoch = 0;
+  if (before) before->connection->close(unavailable("a newer connection of this server has taken its place"));
+}
+
+void Peers::leave(const Session& session) {
+  Peer& peer = peers_[size_t(session.shard)];
+  if (peer.session == &session) peer = {};
+}
+
+void Peers::in_step(const Session& session, uint64_t epoch) {
+  Peer& peer = peers_[size_t(session.shard)];
+  if (peer.session == &session) peer.epoch = epoch;
+}
+
+bool Peers::is_in_step(const Session& session, uint64_t epoch) const {
+  const Peer& peer = peers_[size_t(session.shard)];
+  return peer.session == &session && peer.epoch == epoch;
+}
+
+void Peers::send(const transport::Order& order, uint64_t epoch) {
+  for (const Peer& peer : peers_) {
+    if (peer.session && peer.epoch == epoch) send_to(*peer.session, order, epoch);
+  }
+}
+
+/// Orders are small. A peer that takes none of them any more is not in step, and says where it is when it comes back.
+void Peers::send_to(Session& session, const transport::Order& order, uint64_t epoch) {
+  transport::Message message = transport::make_order(pool_, order);
+  message.head.epoch = epoch;
+  if (session.connection->try_send(message)) return;
+  peers_[size_t(session.shard)].epoch = 0;
+  session.connection->close(unavailable("it does not take its orders"));
+}
+
+}  // namespace shoal::cluster

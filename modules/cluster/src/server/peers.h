@@ -1,0 +1,34 @@
+#pragma once
+/// The other servers, as shard 0 sees them: who is connected, and in step with the orders of the present epoch.
+#include <vector>
+
+#include "server/session.h"
+#include "shoal/transport/message.h"
+
+namespace shoal::cluster {
+
+class Peers {
+ public:
+  Peers(BufferPool& pool, size_t shards) : pool_(pool), peers_(shards) {}
+
+  /// The newest connection of a shard counts; the one before it is closed.
+  void join(Session& session);
+  void leave(const Session& session);
+  /// Its shard has the orders of `epoch` up to those that are sent from now on.
+  void in_step(const Session& session, uint64_t epoch);
+  bool is_in_step(const Session& session, uint64_t epoch) const;
+
+  /// To all that are in step.
+  void send(const transport::Order& order, uint64_t epoch);
+  void send_to(Session& session, const transport::Order& order, uint64_t epoch);
+
+ private:
+  struct Peer {
+    Session* session = nullptr;
+    uint64_t epoch = 0;  // in step with; 0: none
+  };
+  BufferPool& pool_;
+  std::vector<Peer> peers_;  // by shard
+};
+
+}  // namespace shoal::cluster

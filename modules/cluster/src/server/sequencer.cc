@@ -1,0 +1,133 @@
+#include "server/sequencer.h"
+
+#include <algorithm>
+
+#include "shoal/base/check.h"
+
+namespace shoal::cluster {
+
+using transport::Order;
+using transport::OrderKind;
+using transport::PushId;
+
+Sequencer::Sequencer(size_t shards, std::unique_ptr<UpdateStrategy> strategy)
+    : shards_(shards), strategy_(std::move(strategy)), received_(shards) {
+  SHOAL_CHECK(shards_ > 0 && strategy_);
+}
+
+/// Numbers of pushes, and processes that are over, outlive an epoch.
+void Sequencer::restart() {
+  progress_ = {};
+  sealed_ = false;
+  pending_.clear();
+  whole_.clear();
+  asked_.clear();
+  given_.clear();
+  index_ = 0;
+  std::ranges::fill(received_, 0);
+}
+
+void Sequencer::begin(uint64_t version, uint64_t global_step) { progress_ = {version, global_step}; }
+
+bool Sequencer::is_over(const PushId& id) const {
+  const auto fenced = fenced_.find(id.trainer);
+  if (fenced != fenced_.end() && std::ranges::find(fenced->second, id.incarnation) != fenced->second.end()) return true;
+  const auto decided = decided_.find(id.trainer);
+  return decided != decided_.end() && decided->second.incarnation == id.incarnation && id.number <= decided->second.number;
+}
+
+void Sequencer::held(size_t shard, const transport::Report& report) {
+  if (shard >= shards_ || is_over(report.push)) return;
+  Pending& pending = pending_[report.push];
+  if (pending.shards.empty()) {
+    pending.shards.resize(shards_);
+    pending.base_version = report.base_version;
+  }
+  if (pending.shards[shard]) return;
+  pending.shards[shard] = true;
+  pending.base_version = std::min(pending.base_version, report.base_version);
+  if (++pending.count == shards_) whole_.push_back({report.push, pending.base_version});
+}
+
+void Sequencer::received(size_t shard, uint64_t index) {
+  if (shard >= shards_) return;
+  received_[shard] = std::max(received_[shard], std::min(index, index_));
+  uint64_t all = index_;
+  for (size_t i = 1; i < shards_; ++i) all = std::min(all, received_[i]);  // shard 0 is here
+  while (!given_.empty() && given_.front().index <= all) given_.pop_front();
+}
+
+void Sequencer::fence(int trainer, uint64_t incarnation) {
+  constexpr size_t kFencedMax = 256;
+  const PushId process{trainer, incarnation, 0};
+  std::deque<uint64_t>& fenced = fenced_[trainer];
+  fenced.push_back(incarnation);
+  if (fenced.size() > kFencedMax) fenced.pop_front();
+  const auto is_its = [&process](const PushId& id) {
+    return id.trainer == process.trainer && id.incarnation == process.incarnation;
+  };
+  std::erase_if(pending_, [&is_its](const auto& entry) { return is_its(entry.first); });
+  std::erase_if(whole_, [&is_its](const WholePush& push) { return is_its(push.id); });
+  asked_.push_back({.kind = OrderKind::kFence, .pushes = {process}});
+}
+
+void Sequencer::hold(const PushId& asker) { asked_.push_back({.kind = OrderKind::kHold, .pushes = {asker}}); }
+
+void Sequencer::seal() {
+  sealed_ = true;
+  asked_.push_back({.kind = OrderKind::kSeal, .pushes = {}});
+}
+
+void Sequencer::decide(const PushId& id) {
+  pending_.erase(id);
+  decided_[id.trainer] = {id.incarnation, id.number};
+}
+
+std::optional<Order> Sequencer::next() {
+  if (!asked_.empty()) {
+    Order order = std::move(asked_.front());
+    asked_.pop_front();
+    return give(std::move(order));
+  }
+  if (sealed_) return std::nullopt;
+  const auto is_late = [this](const WholePush& push) { return !strategy_->takes(push, progress_); };
+  if (const auto late = std::ranges::find_if(whole_, is_late); late != whole_.end()) {
+    const PushId id = late->id;
+    whole_.erase(late);
+    decide(id);
+    return give({.kind = OrderKind::kDrop, .pushes = {id}});
+  }
+  return next_commit();
+}
+
+std::optional<Order> Sequencer::next_commit() {
+  const std::vector<size_t> contributors = strategy_->next(whole_, progress_);
+  if (contributors.empty()) return std::nullopt;
+  Order order{.kind = OrderKind::kCommit, .pushes = {}};
+  for (const size_t i : contributors) order.pushes.push_back(whole_[i].id);
+  for (const PushId& id : order.pushes) {
+    std::erase_if(whole_, [&id](const WholePush& push) { return push.id == id; });
+    decide(id);
+  }
+  ++progress_.version;
+  ++progress_.global_step;
+  return give(std::move(order));
+}
+
+Order Sequencer::give(Order order) {
+  order.index = ++index_;
+  order.number = progress_.version;
+  order.global_step = progress_.global_step;
+  if (shards_ > 1) given_.push_back(order);
+  return order;
+}
+
+std::vector<Order> Sequencer::after(uint64_t index) const {
+  std::vector<Order> orders;
+  for (const Order& order : given_) {
+    if (order.index > index) orders.push_back(order);
+  }
+  return orders;
+}
+
+}  // namespace shoal::cluster

@@ -1,0 +1,78 @@
+#pragma once
+/// The one decider of a job (it runs on shard 0): learns which push is held by which shard, and says in what order all shards
+/// apply, drop or hold what. A push that not all shards hold is never part of an order, so no shard ever has an update that
+/// another cannot get (CONTRACT PSV-4), and a trainer that stops in mid-push holds up nobody (DI-2).
+///
+/// Orders have an index, without gaps, and every shard carries them out in that order. They are kept until all other shards
+/// have said that they received them, so a connection that broke goes on where it was. That is few: a shard that says nothing
+/// holds no more pushes either, so nothing more is committed.
+///
+/// No clock, no input or output, one thread.
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "server/strategy.h"
+
+namespace shoal::cluster {
+
+class Sequencer {
+ public:
+  Sequencer(size_t shards, std::unique_ptr<UpdateStrategy> strategy);
+
+  /// A new epoch is being loaded: there are no orders of it yet.
+  void restart();
+  /// It is ready, with weights of `version` at `global_step`.
+  void begin(uint64_t version, uint64_t global_step);
+
+  /// `shard` holds a whole push. Said twice, or of a push that an order was about, it means nothing.
+  void held(size_t shard, const transport::Report& report);
+  /// `shard` has all orders up to this index.
+  void received(size_t shard, uint64_t index);
+
+  /// Nothing of this process counts any more, but for what has been committed.
+  void fence(int trainer, uint64_t incarnation);
+  /// All shards hold their state as it is after one and the same commit. `asker`: what the order names.
+  void hold(const transport::PushId& asker);
+  /// Nothing is committed any more, until a new epoch, or a new chief (unseal()).
+  void seal();
+  void unseal() { sealed_ = false; }
+
+  /// The next order, if there is one to give.
+  std::optional<transport::Order> next();
+  /// The orders after `index`, for a shard that has those up to it.
+  std::vector<transport::Order> after(uint64_t index) const;
+
+ private:
+  struct Pending {
+    std::vector<bool> shards;
+    size_t count = 0;
+    uint64_t base_version = 0;
+  };
+  struct Decided {
+    uint64_t incarnation = 0;  // of the process that pushes now
+    uint64_t number = 0;       // of its newest push that an order was about
+  };
+  bool is_over(const transport::PushId& id) const;
+  void decide(const transport::PushId& id);
+  std::optional<transport::Order> next_commit();
+  transport::Order give(transport::Order order);
+
+  const size_t shards_;
+  const std::unique_ptr<UpdateStrategy> strategy_;
+  Progress progress_;
+  bool sealed_ = false;
+  std::map<transport::PushId, Pending> pending_;
+  std::vector<WholePush> whole_;  // in the order in which they became that
+  std::map<int, Decided> decided_;
+  std::map<int, std::deque<uint64_t>> fenced_;  // processes, by trainer; the newest
+  std::deque<transport::Order> asked_;          // beside commits
+  std::deque<transport::Order> given_;          // that not all shards are known to have
+  uint64_t index_ = 0;                          // of the newest
+  std::vector<uint64_t> received_;              // by shard
+};
+
+}  // namespace shoal::cluster

@@ -1,0 +1,35 @@
+#pragma once
+/// A whole push of a trainer that a server holds: it counts when it is committed, and not before.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "shoal/transport/message.h"
+#include "state/row_codec.h"
+
+namespace shoal::cluster {
+
+/// What of a push is for one part of a shard.
+struct PartGradient {
+  std::span<const std::byte> arena;           ///< with the rows of `rows` in place of those segments
+  Ref<Buffer> decoded;                        ///< holds `arena`; null: that lies in the message
+  std::vector<SegmentRows> rows;              ///< by segment, pointing into the message; empty: it did not come by rows
+  std::vector<const SegmentRows*> lazy_rows;  ///< the same for Contribution::rows
+};
+
+/// Owns its messages: nothing is copied that came dense.
+struct HeldPush {
+  transport::PushId id;
+  uint64_t sequence = 0;  ///< of the request
+  uint64_t ordinal = 0;
+  uint64_t base_version = 0;
+  std::vector<transport::Message> messages;
+  std::vector<transport::Chunk> chunks;  ///< views of them, one for each part
+  std::vector<PartGradient> parts;
+
+  std::span<const double> scalars() const { return chunks.back().scalars; }
+  std::string_view position() const { return chunks.back().position; }
+  transport::Encoding encoding() const { return chunks.back().encoding; }
+};
+
+}  // namespace shoal::cluster

@@ -1,0 +1,7 @@
+// The body of an error message.
+#include "body.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  shoal::fuzz::receive_body(shoal::transport::MessageKind::kReport, data, size);
+  return 0;
+}
