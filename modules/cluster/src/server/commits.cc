@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "shoal/cluster/server_memory.h"
+#include "shoal/cluster/strategy_text.h"
 
 namespace shoal::cluster {
 
@@ -23,9 +24,12 @@ size_t shard_count(const ParameterServerOptions& options) { return std::max<size
 Commits::Commits(ServerCore& core)
     : core_(core), env_(core.env()), state_(core.state()), peers_(env_.buffers(), shard_count(core.options())) {
   const ParameterServerOptions& options = core.options();
+  aggregates_ = value_or_raise(parse_strategy(options.identity.strategy)).sync;  // checked with the configuration
   if (core.shard() == 0) {
-    Result<std::unique_ptr<UpdateStrategy>> strategy = make_strategy(options.identity.strategy);
-    sequencer_.emplace(shard_count(options), value_or_raise(std::move(strategy)));  // checked with the configuration
+    Result<std::unique_ptr<UpdateStrategy>> strategy = make_strategy(options.identity.strategy, options.trainers);
+    const auto trainers = size_t(options.trainers);
+    sequencer_.emplace(shard_count(options), trainers, value_or_raise(std::move(strategy)));
+    away_.resize(trainers);
   } else {
     link_.emplace(env_, options, state_, [this](Order order) {
       orders_.push_back(std::move(order));
@@ -66,6 +70,10 @@ Task<Result<void>> Commits::take(Session& session, MessageHead head, HeldPush pu
   const PushId id = push.id;
   waiting_.insert_or_assign(id, Waiting{session.shared_from_this(), head, has});
   if (found == Push::kKept) co_return Result<void>{};
+  if (Result<void> agrees = aggregates_ ? state_.check_agreement(push) : Result<void>(); !agrees) {
+    waiting_.erase(id);
+    co_return agrees;
+  }
   if (sequencer_) {
     sequencer_->held(0, {.kind = transport::ReportKind::kHeld, .push = id, .base_version = push.base_version});
   } else {
@@ -127,7 +135,7 @@ void Commits::forget(const Session& session) {
 Task<Result<void>> Commits::fence(int trainer, uint64_t incarnation) {
   if (!sequencer_) co_return Result<void>{};  // it will say so
   sequencer_->fence(trainer, incarnation);
-  if (trainer == 0) sequencer_->unseal();  // that belonged to the chief that asked for it, not to the one that resumes
+  if (trainer == 0) sequencer_->unseal(), sequencer_->unstop();  // they belonged to the chief before
   co_return co_await give_orders();
 }
 
@@ -135,6 +143,54 @@ Task<Result<void>> Commits::seal() {
   if (!sequencer_) co_return Result<void>{};
   sequencer_->seal();
   co_return co_await give_orders();
+}
+
+Task<Result<void>> Commits::stop() {
+  if (!sequencer_) co_return Result<void>{};
+  sequencer_->stop();
+  co_return co_await give_orders();
+}
+
+Task<Result<void>> Commits::leave(int trainer) {
+  if (!sequencer_) co_return Result<void>{};
+  sequencer_->leave(trainer);
+  if (sequencer_->paces() && state_.phase() == Phase::kReady) {
+    env_.log().info("trainer " + std::to_string(trainer) + " makes no more pushes: the others go on without it");
+  }
+  co_return co_await give_orders();
+}
+
+void Commits::set_connected(int trainer, bool connected) {
+  if (!sequencer_ || size_t(trainer) >= away_.size()) return;
+  Away& away = away_[size_t(trainer)];
+  if (connected) sequencer_->set_lost(trainer, false);
+  away = {.connected = connected, .since = env_.now(), .noticed = false};
+}
+
+Task<Result<std::optional<SteadyTime>>> Commits::look_for_lost() {
+  std::optional<SteadyTime> next;
+  if (!sequencer_ || !sequencer_->paces() || state_.phase() != Phase::kReady) co_return next;
+  bool more = false;
+  for (size_t trainer = 0; trainer < away_.size(); ++trainer) {
+    Away& away = away_[trainer];
+    const auto known = state_.trainers().find(int(trainer));
+    const bool left = known != state_.trainers().end() && known->second.done;
+    if (away.connected || away.noticed || left) continue;
+    const SteadyTime lost_at = away.since + core_.options().lost_grace;
+    if (env_.now() < lost_at) {
+      next = std::min(next.value_or(lost_at), lost_at);
+      continue;
+    }
+    away.noticed = more = true;
+    sequencer_->set_lost(int(trainer), true);
+    env_.sometimes("server.lost_trainer_replaced");
+    env_.log().warning(
+        "trainer " + std::to_string(trainer) + " has been away for " +
+        std::to_string(int64_t(to_seconds(core_.options().lost_grace))) +
+        " s: the others make its share of each step, and results depend on timing until the job is started again");
+  }
+  if (more) SHOAL_CO_TRY_VOID(co_await give_orders());
+  co_return next;
 }
 
 Task<Result<HeldState>> Commits::hold(uint64_t chief, bool residuals, uint64_t version) {
@@ -171,6 +227,9 @@ void Commits::restart() {
 
 void Commits::begin() {
   if (sequencer_) sequencer_->begin(state_.version(), state_.global_step());
+  for (Away& away : away_) {
+    if (!away.connected) away = {.connected = false, .since = env_.now(), .noticed = false};
+  }
   if (link_) link_->tell_all();
 }
 

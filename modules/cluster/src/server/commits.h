@@ -34,6 +34,14 @@ class Commits {
   Task<Result<void>> fence(int trainer, uint64_t incarnation);
   /// No push counts any more.
   Task<Result<void>> seal();
+  /// Trainers are asked to stop: who waits for others is answered.
+  Task<Result<void>> stop();
+  /// `trainer` makes no more pushes.
+  Task<Result<void>> leave(int trainer);
+  /// Whether any process of `trainer` is connected.
+  void set_connected(int trainer, bool connected);
+  /// Whom others need not wait for any longer (CONTRACT SY-9), and when to look again.
+  Task<Result<std::optional<SteadyTime>>> look_for_lost();
   /// The state of this shard at the commit at which all hold theirs, for the chief of this process. On shard 0 that commit is
   /// the newest; on others it is the one of `version`, which is waited for. FailedPrecondition: there is no model;
   /// Unavailable: this shard has not been told.
@@ -59,6 +67,13 @@ class Commits {
     HeldState state;
   };
 
+  /// A trainer's connections, where the sequencer is.
+  struct Away {
+    bool connected = false;
+    SteadyTime since = {};  // when that changed
+    bool noticed = false;   // the others go on without it
+  };
+
   Task<Result<void>> decode(HeldPush& push);
   Task<Result<void>> answer_again(Session& session, transport::MessageHead head, uint64_t has);
   Task<Result<void>> give_orders();
@@ -78,11 +93,13 @@ class Commits {
   Environment& env_;
   ServerState& state_;
   Peers peers_;
+  bool aggregates_ = false;  // several pushes make one update
   std::optional<Sequencer> sequencer_;
   std::optional<SequencerLink> link_;
   std::deque<transport::Order> orders_;  // of the present epoch, to be obeyed
   std::map<transport::PushId, Waiting> waiting_;
   std::optional<Mark> mark_;
+  std::vector<Away> away_;  // by trainer
 };
 
 }  // namespace shoal::cluster

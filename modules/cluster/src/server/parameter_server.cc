@@ -148,6 +148,7 @@ Task<Result<void>> Server::supervise() {
   for (;;) {
     ended_before_ = co_await asks_job_ended();
     if (ended_before_) co_return Result<void>{};
+    SHOAL_CO_TRY(const std::optional<SteadyTime> lost, co_await commits_.look_for_lost());
     const SteadyTime now = env_.now();
     const bool lonely = trainer_connections_ == 0;
     SteadyTime next = lonely ? lonely_since_ + options_.ready_timeout : now + options_.ready_timeout;
@@ -169,6 +170,7 @@ Task<Result<void>> Server::supervise() {
       co_return deadline_exceeded("waiting for chief or workers: none was connected for " +
                                   std::to_string(int64_t(to_seconds(options_.ready_timeout))) + " s");
     }
+    if (lost) next = std::min(next, *lost);
     if (lonely && options_.job_ended) {
       const SteadyTime ask = std::max(lonely_since_ + orphaned_after(), env_.after(kAskForTheEnd));
       next = std::min(next, ask);
@@ -325,6 +327,7 @@ Result<uint64_t> Server::admit(Session& session) {
   }
   if (session.chief) chief_.take(hello.incarnation, session.connection->peer());
   ++state_.trainers()[session.trainer].connections;
+  commits_.set_connected(session.trainer, true);
   ++trainer_connections_;
   requests_.set_receive_limit(session);
   changed_->notify_all();
@@ -333,7 +336,10 @@ Result<uint64_t> Server::admit(Session& session) {
 
 void Server::dismiss(Session& session) {
   if (session.held) state_.release(*session.held);
-  if (--state_.trainers()[session.trainer].connections == 0) state_.forget_parts(session.trainer);
+  if (--state_.trainers()[session.trainer].connections == 0) {
+    state_.forget_parts(session.trainer);
+    commits_.set_connected(session.trainer, false);
+  }
   if (--trainer_connections_ == 0) lonely_since_ = env_.now();
   const auto other_chief = std::find_if(sessions_.begin(), sessions_.end(), [](Session* s) { return s->chief; });
   if (session.chief && other_chief == sessions_.end()) chief_.leave();

@@ -112,10 +112,16 @@ Task<Result<void>> Requests::handle_control(Session& session, Message request) {
   SHOAL_CO_TRY(const transport::Control control, transport::read_control(request));
   if (control.verb == "done") {
     TrainerRecord& record = state_.trainers()[session.trainer];
-    if (record.incarnation == session.hello.incarnation) record.done = true;
+    const bool leaves = record.incarnation == session.hello.incarnation;
+    if (leaves) record.done = true;
     core_.changed()->notify_all();
+    if (leaves) SHOAL_CO_TRY_VOID(co_await commits_.leave(session.trainer));
     Message answer = state_.phase() == Phase::kFinished ? core_.finished() : core_.control("ok");
     co_return co_await core_.reply(session, request.head, std::move(answer));
+  }
+  if (control.verb == "rest") {
+    SHOAL_CO_TRY_VOID(co_await commits_.leave(session.trainer));
+    co_return co_await core_.reply(session, request.head, core_.control("ok"));
   }
   if (control.verb == "welcome") co_return co_await core_.reply(session, request.head, welcome(session));
   if (control.verb == "residuals" && session.chief) co_return co_await handle_residuals(session, std::move(request));
@@ -177,6 +183,12 @@ Task<Result<Message>> Requests::chief_control(Session& session, transport::Contr
     SHOAL_CO_TRY_VOID(co_await commits_.seal());
     co_return core_.control("ok");
   }
+  if (control.verb == "stop") {
+    state_.request_stop();
+    core_.changed()->notify_all();
+    SHOAL_CO_TRY_VOID(co_await commits_.stop());
+    co_return core_.control("ok");
+  }
   SHOAL_CO_TRY(const Turns::Turn own, co_await core_.turn());
   if (control.verb == "status") co_return core_.control("status", to_json(state_.status()));
   if (control.verb == "prepare") {
@@ -186,8 +198,6 @@ Task<Result<Message>> Requests::chief_control(Session& session, transport::Contr
   } else if (control.verb == "release") {
     if (session.held) state_.release(*session.held);
     session.held.reset();
-  } else if (control.verb == "stop") {
-    state_.request_stop();
   } else if (control.verb == "finish") {
     SHOAL_CO_TRY(JobEnd end, parse_job_end(control.text));
     state_.finish(std::move(end));

@@ -10,14 +10,15 @@ using transport::Order;
 using transport::OrderKind;
 using transport::PushId;
 
-Sequencer::Sequencer(size_t shards, std::unique_ptr<UpdateStrategy> strategy)
+Sequencer::Sequencer(size_t shards, size_t trainers, std::unique_ptr<UpdateStrategy> strategy)
     : shards_(shards), strategy_(std::move(strategy)), received_(shards) {
   SHOAL_CHECK(shards_ > 0 && strategy_);
+  progress_.trainers.resize(trainers);
 }
 
 /// Numbers of pushes, and processes that are over, outlive an epoch.
 void Sequencer::restart() {
-  progress_ = {};
+  progress_ = {.trainers = std::vector<Participant>(progress_.trainers.size())};
   sealed_ = false;
   pending_.clear();
   whole_.clear();
@@ -27,7 +28,32 @@ void Sequencer::restart() {
   std::ranges::fill(received_, 0);
 }
 
-void Sequencer::begin(uint64_t version, uint64_t global_step) { progress_ = {version, global_step}; }
+void Sequencer::begin(uint64_t version, uint64_t global_step) {
+  progress_.version = version;
+  progress_.global_step = global_step;
+}
+
+/// Null: there is no such trainer in this job.
+Participant* Sequencer::participant(int trainer) {
+  const bool known = trainer >= 0 && size_t(trainer) < progress_.trainers.size();
+  return known ? &progress_.trainers[size_t(trainer)] : nullptr;
+}
+
+void Sequencer::count_whole() {
+  for (Participant& trainer : progress_.trainers) trainer.whole = 0;
+  for (const WholePush& push : whole_) {
+    Participant* const trainer = participant(push.id.trainer);
+    if (trainer && strategy_->takes(push, progress_)) ++trainer->whole;
+  }
+}
+
+void Sequencer::leave(int trainer) {
+  if (Participant* const leaving = participant(trainer)) leaving->takes_part = false;
+}
+
+void Sequencer::set_lost(int trainer, bool lost) {
+  if (Participant* const away = participant(trainer)) away->lost = lost;
+}
 
 bool Sequencer::is_over(const PushId& id) const {
   const auto fenced = fenced_.find(id.trainer);
@@ -46,7 +72,10 @@ void Sequencer::held(size_t shard, const transport::Report& report) {
   if (pending.shards[shard]) return;
   pending.shards[shard] = true;
   pending.base_version = std::min(pending.base_version, report.base_version);
-  if (++pending.count == shards_) whole_.push_back({report.push, pending.base_version});
+  if (++pending.count < shards_) return;
+  whole_.push_back({report.push, pending.base_version});
+  if (Participant* const trainer = participant(report.push.trainer)) trainer->takes_part = true;
+  count_whole();
 }
 
 void Sequencer::received(size_t shard, uint64_t index) {
@@ -68,6 +97,8 @@ void Sequencer::fence(int trainer, uint64_t incarnation) {
   };
   std::erase_if(pending_, [&is_its](const auto& entry) { return is_its(entry.first); });
   std::erase_if(whole_, [&is_its](const WholePush& push) { return is_its(push.id); });
+  if (Participant* const replaced = participant(trainer)) replaced->granted = 0;
+  count_whole();
   asked_.push_back({.kind = OrderKind::kFence, .pushes = {process}});
 }
 
@@ -94,6 +125,7 @@ std::optional<Order> Sequencer::next() {
   if (const auto late = std::ranges::find_if(whole_, is_late); late != whole_.end()) {
     const PushId id = late->id;
     whole_.erase(late);
+    count_whole();
     decide(id);
     return give({.kind = OrderKind::kDrop, .pushes = {id}});
   }
@@ -102,7 +134,7 @@ std::optional<Order> Sequencer::next() {
 
 std::optional<Order> Sequencer::next_commit() {
   const std::vector<size_t> contributors = strategy_->next(whole_, progress_);
-  if (contributors.empty()) return std::nullopt;
+  if (contributors.empty()) return next_grant();
   Order order{.kind = OrderKind::kCommit, .pushes = {}};
   for (const size_t i : contributors) order.pushes.push_back(whole_[i].id);
   for (const PushId& id : order.pushes) {
@@ -111,7 +143,25 @@ std::optional<Order> Sequencer::next_commit() {
   }
   ++progress_.version;
   ++progress_.global_step;
+  for (Participant& trainer : progress_.trainers) trainer.granted = 0;
+  count_whole();
   return give(std::move(order));
+}
+
+/// To who has been first with all that it was to give so far.
+std::optional<Order> Sequencer::next_grant() {
+  for (const WholePush& push : whole_) {
+    Participant* const trainer = participant(push.id.trainer);
+    if (!trainer || trainer->whole != 1 + trainer->granted) continue;
+    if (!strategy_->grants(size_t(push.id.trainer), progress_)) continue;
+    ++trainer->granted;
+    PushId newest = push.id;
+    for (const WholePush& other : whole_) {
+      if (other.id.trainer == push.id.trainer) newest = std::max(newest, other.id);
+    }
+    return give({.kind = OrderKind::kAgain, .pushes = {newest}});
+  }
+  return std::nullopt;
 }
 
 Order Sequencer::give(Order order) {

@@ -21,7 +21,10 @@ namespace shoal::cluster {
 
 class Sequencer {
  public:
-  Sequencer(size_t shards, std::unique_ptr<UpdateStrategy> strategy);
+  Sequencer(size_t shards, size_t trainers, std::unique_ptr<UpdateStrategy> strategy);
+
+  /// Whether trainers wait for each other.
+  bool paces() const { return strategy_->paces(); }
 
   /// A new epoch is being loaded: there are no orders of it yet.
   void restart();
@@ -33,6 +36,13 @@ class Sequencer {
   /// `shard` has all orders up to this index.
   void received(size_t shard, uint64_t index);
 
+  /// `trainer` makes no more pushes, until it makes one.
+  void leave(int trainer);
+  /// `trainer` is away for longer than others have to wait for it, or back.
+  void set_lost(int trainer, bool lost);
+  /// Trainers are asked to stop: who waits is answered.
+  void stop() { progress_.stopping = true; }
+  void unstop() { progress_.stopping = false; }
   /// Nothing of this process counts any more, but for what has been committed.
   void fence(int trainer, uint64_t incarnation);
   /// All shards hold their state as it is after one and the same commit. `asker`: what the order names.
@@ -59,6 +69,9 @@ class Sequencer {
   bool is_over(const transport::PushId& id) const;
   void decide(const transport::PushId& id);
   std::optional<transport::Order> next_commit();
+  std::optional<transport::Order> next_grant();
+  Participant* participant(int trainer);
+  void count_whole();
   transport::Order give(transport::Order order);
 
   const size_t shards_;

@@ -19,26 +19,45 @@ struct WholePush {
   uint64_t base_version = 0;
 };
 
+/// A trainer, between one commit and the next.
+struct Participant {
+  bool takes_part = true;  ///< false: it makes no more pushes
+  bool lost = false;       ///< it is away for longer than others have to wait for it
+  int whole = 0;           ///< its pushes that all shards hold for the next commit
+  int granted = 0;         ///< how many beyond its first it may make for the next commit
+};
+
 /// How far the job is.
 struct Progress {
   uint64_t version = 0;  ///< of the weights, on every shard once it has carried out its orders
   uint64_t global_step = 0;
+  bool stopping = false;  ///< trainers are asked to stop
+  std::vector<Participant> trainers = {};
 };
 
 class UpdateStrategy {
  public:
   virtual ~UpdateStrategy() = default;
-  /// False: the push is too old and will not count.
+  /// False: the push is too old, or too late, and will not count.
   virtual bool takes(const WholePush& push, const Progress& progress) const = 0;
   /// Which of `held` (all taken, in the order in which they became whole) make the next update, by index and in the order in
   /// which they are added up; none: it is not complete.
   virtual std::vector<size_t> next(std::span<const WholePush> held, const Progress& progress) const = 0;
+  /// True: `trainer`, all of whose pushes are held, may make one more for the same commit.
+  virtual bool grants(size_t trainer, const Progress& progress) const = 0;
+  /// True: trainers wait for each other, so what they compute on has to be of one version, and who is lost is missed.
+  virtual bool paces() const = 0;
 };
 
 /// Each push is an update of its own, as soon as all shards hold it (CONTRACT 18.1).
 std::unique_ptr<UpdateStrategy> async_strategy();
+/// One update for `replicas_to_aggregate` pushes on the same weights (CONTRACT 18.2; Chen et al., "Revisiting Distributed
+/// Synchronous SGD", 2016). With more trainers than that, the first count (backup workers); with fewer, of which it is a
+/// multiple, each gives several.
+std::unique_ptr<UpdateStrategy> sync_strategy(int replicas_to_aggregate, int trainers);
 
-/// By the name that tasks compare when they meet (TaskIdentity::strategy). InvalidArgument: there is none of that name.
-Result<std::unique_ptr<UpdateStrategy>> make_strategy(std::string_view name);
+/// By the text that tasks compare when they meet (TaskIdentity::strategy): "async", "sync", "sync(3)". InvalidArgument: there
+/// is none of that name, or not for so many trainers.
+Result<std::unique_ptr<UpdateStrategy>> make_strategy(std::string_view text, int trainers);
 
 }  // namespace shoal::cluster

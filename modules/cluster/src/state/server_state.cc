@@ -169,6 +169,24 @@ Result<void> ServerState::decode(HeldPush& push) const {
   return {};
 }
 
+Result<void> ServerState::check_agreement(const HeldPush& push) const {
+  for (const auto& [id, other] : kept_) {
+    if (other.base_version != push.base_version || id.trainer == push.id.trainer) continue;
+    for (const Segment& segment : spec_.segments) {
+      const nn::UpdateRule& rule = segment.variable.rule;
+      const auto scalar = size_t(rule.learning_rate_scalar);
+      if (!nn::uses_learning_rate(rule) || scalar >= push.scalars().size()) continue;
+      const double own = push.scalars()[scalar], others = other.scalars()[scalar];
+      if (own == others) continue;
+      return invalid_argument("trainer " + std::to_string(push.id.trainer) + " has learning rate " + std::to_string(own) +
+                              " for " + segment.variable.name + ", and trainer " + std::to_string(id.trainer) + " has " +
+                              std::to_string(others) + " for the same step; give all trainers the same program and flags");
+    }
+    return {};  // the others agree with that one
+  }
+  return {};
+}
+
 void ServerState::keep(HeldPush push) {
   const transport::PushId id = push.id;
   kept_.insert_or_assign(id, std::move(push));

@@ -96,6 +96,9 @@ class ServerState {
   Result<Push> look_at(int trainer, const transport::MessageHead& head, std::span<const transport::Chunk> chunks) const;
   /// Any thread: fills in what `push` is for each part. InvalidArgument: it does not fit.
   Result<void> decode(HeldPush& push) const;
+  /// Between steps: InvalidArgument if `push` and another one that is kept, which were computed on the same weights, want
+  /// different learning rates. What makes one update has one.
+  Result<void> check_agreement(const HeldPush& push) const;
   /// Between steps, if look_at() still finds it new.
   void keep(HeldPush push);
   bool keeps(const transport::PushId& id) const { return kept_.contains(id); }

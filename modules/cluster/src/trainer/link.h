@@ -45,10 +45,18 @@ class ServerLink {
   /// Sends `message`, whose head.sequence is set; kind Error replies become the error they carry. Unavailable once the
   /// connection is lost (connect() again); Cancelled if the server's last word was that the job has ended.
   Task<Result<void>> send(transport::Message message, uint64_t epoch, Deadline deadline);
-  Task<Result<transport::Message>> receive(uint64_t reply_to, Deadline deadline);
+  Task<Result<transport::Message>> receive(uint64_t reply_to, Deadline deadline) {
+    return receive(reply_to, deadline, false);
+  }
+  /// The same for an answer that may have to wait for other trainers: Cancelled some seconds after an interrupt, with the
+  /// connection as it is.
+  Task<Result<transport::Message>> receive_unless_interrupted(uint64_t reply_to, Deadline deadline) {
+    return receive(reply_to, deadline, true);
+  }
   Task<Result<transport::Message>> request(transport::Message message, uint64_t epoch, Deadline deadline);
 
  private:
+  Task<Result<transport::Message>> receive(uint64_t reply_to, Deadline deadline, bool may_leave);
   Task<Result<void>> attempt(Deadline deadline);
   Task<Result<void>> introduce(Deadline deadline);
   Duration hello_patience() const;

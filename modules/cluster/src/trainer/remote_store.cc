@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "shoal/cluster/strategy_text.h"
 #include "trainer/bindings.h"
 #include "trainer/links.h"
 #include "trainer/remote_snapshot.h"
@@ -17,6 +18,7 @@ using transport::MessageKind;
 
 constexpr auto kNoteEvery = std::chrono::seconds(10);
 constexpr auto kAttachPause = std::chrono::milliseconds(20);
+constexpr auto kVersionPause = std::chrono::milliseconds(1);  // for an order that is on its way
 constexpr uint64_t kMessageOverhead = uint64_t(1) << 20;
 
 class RemoteStoreImpl final : public RemoteStore {
@@ -25,6 +27,7 @@ class RemoteStoreImpl final : public RemoteStore {
       : env_(env),
         plan_(std::move(plan)),
         options_(std::move(options)),
+        paced_(value_or_raise(parse_strategy(options_.identity.strategy)).sync),
         servers_(env_, options_),
         residuals_(env_, options_, servers_, traffic_) {
     SHOAL_CHECK(plan_.shards.size() == servers_.size());
@@ -60,6 +63,7 @@ class RemoteStoreImpl final : public RemoteStore {
   Task<Result<void>> connect(Deadline deadline) override { return servers_.connect(deadline); }
   Task<Result<void>> leave(Deadline deadline) override;
   Task<Result<void>> request_stop(Deadline deadline) override { return servers_.tell_all("stop", deadline); }
+  Task<Result<void>> rest(Deadline deadline) override { return servers_.tell_all("rest", deadline); }
   Task<Result<void>> seal(Deadline deadline) override { return servers_.tell_all("seal", deadline); }
   Task<Result<ServerStatus>> status(Deadline deadline) override { return servers_.status(0, deadline); }
   Task<Result<void>> finish(JobEnd end, Deadline deadline) override { return servers_.finish(std::move(end), deadline); }
@@ -74,6 +78,7 @@ class RemoteStoreImpl final : public RemoteStore {
   Task<Result<void>> activate(RestoreSource* restore, Deadline deadline);
   Task<Result<StateInfo>> hold();
   Task<Result<void>> pull(size_t shard, Deadline deadline);
+  Task<Result<void>> pull_one_version(Deadline deadline);
   Task<Result<void>> pull_once(size_t shard, Deadline deadline);
   Task<Result<void>> deliver_all();
   Task<Result<void>> deliver_to(size_t shard, Result<void>& outcome, StopToken stop);
@@ -94,6 +99,7 @@ class RemoteStoreImpl final : public RemoteStore {
   ShardPlan plan_;
   ShardPlan parts_;  // all parts of all its shards, as shards: what bindings know
   RemoteStoreOptions options_;
+  const bool paced_;  // trainers wait for each other
   ServerLinks servers_;
   Bindings bindings_;
   RowPush row_push_;
@@ -140,6 +146,7 @@ Task<Result<Ready>> RemoteStoreImpl::prepare(RestoreSource* restore, Deadline de
     SHOAL_CO_TRY_VOID(co_await activate(restore, deadline));
   }
   for (size_t i = 0; i < servers_.size(); ++i) SHOAL_CO_TRY_VOID(co_await pull(i, deadline));
+  SHOAL_CO_TRY_VOID(co_await pull_one_version(deadline));
   SHOAL_CO_TRY_VOID(co_await residuals_.fetch());
   ready.epoch = servers_.epoch();
   ready.global_step = global_step_;
@@ -239,6 +246,7 @@ Task<Result<Ready>> RemoteStoreImpl::attach_once(Deadline deadline) {
   for (size_t i = 0; i < servers_.size(); ++i) {
     SHOAL_CO_TRY_VOID(co_await pull(i, std::min(deadline, env_.after(kRequestTimeout))));
   }
+  SHOAL_CO_TRY_VOID(co_await pull_one_version(deadline));
   SHOAL_CO_TRY(Welcome welcome, co_await servers_.welcome(0, env_.after(kRequestTimeout)));
   if (welcome.epoch != servers_.epoch() || welcome.phase != Phase::kReady)
     co_return unavailable("the servers are being restored");
@@ -254,6 +262,24 @@ Task<bool> RemoteStoreImpl::asks_job_ended() {
   Work ask = [this, &ended] { ended = options_.job_ended(); };
   Result<void> asked = co_await env_.offload(std::move(ask));
   co_return asked&& ended;
+}
+
+/// Where trainers wait for each other. Others go on while this one asks one server after another, but not far without it.
+Task<Result<void>> RemoteStoreImpl::pull_one_version(Deadline deadline) {
+  while (paced_ && env_.now() < deadline) {
+    uint64_t newest = 0;
+    for (const ServerTraffic& traffic : traffic_) newest = std::max(newest, traffic.parts().front().version());
+    bool same = true;
+    for (size_t i = 0; i < servers_.size(); ++i) {
+      if (traffic_[i].parts().front().version() == newest) continue;
+      env_.sometimes("trainer.weights_of_two_versions");
+      same = false;
+      SHOAL_CO_TRY_VOID(co_await pull(i, deadline));
+    }
+    if (same) break;
+    SHOAL_CO_TRY_VOID(co_await env_.sleep_for(kVersionPause, env_.interrupted()));
+  }
+  co_return Result<void>{};
 }
 
 /// Unavailable "not ready" while the chief is not through; learns the epoch from the first server.
@@ -466,7 +492,7 @@ Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard, StopToken stop) {
       if (!sent && sent.error().kind() != ErrorKind::kUnavailable) co_return sent;
       if (!sent) continue;  // broken again; the others hold their part, and wait for this one
     }
-    auto answer = co_await link.receive(sequence, deadline);
+    auto answer = co_await link.receive_unless_interrupted(sequence, deadline);
     if (!answer) {
       if (answer.error().kind() == ErrorKind::kUnavailable && !link.connected()) continue;
       co_return std::move(answer).error();

@@ -24,6 +24,9 @@ struct ParameterServerOptions {
   /// Work on more bytes than these of an arena is done beside the strand, so that hellos and heartbeats are answered
   /// meanwhile; on fewer it would wait longer for the other thread than it takes.
   uint64_t bytes_on_strand = uint64_t(1) << 20;
+  /// Where trainers wait for each other (synchronous updates): for how long a lost one stalls them. Then the others make its
+  /// share of each step, until it is back.
+  Duration lost_grace = std::chrono::seconds(60);
   std::shared_ptr<Witness> witness = nullptr;
   /// Asked every second once nobody has been connected for a minute, or for half of ready_timeout: true ends the server in
   /// good order, since the job is over (CONTRACT JE-2). Called through offload(). Null: only the chief knows.

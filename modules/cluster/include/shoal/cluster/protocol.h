@@ -12,7 +12,8 @@
 ///                               applied | "fenced", kStatusFenced | "finished" JobEnd, not applied
 ///   Chunk (others)           -> nothing
 ///   "welcome"                -> "welcome" Welcome, as it is now
-///   "done"                   -> "ok" | "finished" JobEnd: this trainer makes no more pushes
+///   "done"                   -> "ok" | "finished" JobEnd: this trainer makes no more pushes, and leaves
+///   "rest"                   -> "ok": it makes no more pushes, and stays
 /// One that compresses with top-k, beside that:
 ///   Snapshot part            -> "ok": a part of its own residual, as it was after the push that the part's version
 ///                               names. Sent whole, in order, where the reply to a push has kStatusResidualBit (then as

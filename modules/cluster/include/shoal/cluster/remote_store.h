@@ -31,6 +31,8 @@ class RemoteStore : public Store {
   virtual Task<Result<void>> connect(Deadline deadline) = 0;
   /// Tells the servers that this trainer makes no more pushes. Bounded by `deadline`; best effort.
   virtual Task<Result<void>> leave(Deadline deadline) = 0;
+  /// This trainer makes no more pushes, but stays: where trainers wait for each other, the others go on without it.
+  virtual Task<Result<void>> rest(Deadline deadline) = 0;
   /// Chief: asks all trainers to stop after their current step.
   virtual Task<Result<void>> request_stop(Deadline deadline) = 0;
   /// Chief: from now on no push counts, until the model is prepared anew or another process is the chief.

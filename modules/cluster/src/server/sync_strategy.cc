@@ -1,0 +1,70 @@
+#include <algorithm>
+#include <tuple>
+
+#include "server/strategy.h"
+#include "shoal/base/check.h"
+
+namespace shoal::cluster {
+namespace {
+
+class SyncStrategy final : public UpdateStrategy {
+ public:
+  SyncStrategy(int replicas_to_aggregate, int trainers)
+      : backups_(replicas_to_aggregate < trainers),
+        aggregated_(replicas_to_aggregate),
+        share_(std::max(1, replicas_to_aggregate / trainers)) {}
+
+  bool takes(const WholePush& push, const Progress& progress) const override {
+    return push.base_version == progress.version && !progress.stopping;
+  }
+
+  /// The first to arrive, added up by trainer and number, so that their order does not depend on who was faster.
+  std::vector<size_t> next(std::span<const WholePush> held, const Progress& progress) const override {
+    const size_t wanted = needed(progress);
+    if (wanted == 0 || held.size() < wanted) return {};
+    std::vector<size_t> contributors(wanted);
+    for (size_t i = 0; i < wanted; ++i) contributors[i] = i;
+    std::ranges::sort(contributors, {}, [&held](size_t i) { return std::tie(held[i].id.trainer, held[i].id.number); });
+    return contributors;
+  }
+
+  /// Its own share; and what lost trainers leave undone, to whoever comes first.
+  bool grants(size_t trainer, const Progress& progress) const override {
+    const Participant& asker = progress.trainers[trainer];
+    if (!asker.takes_part || progress.stopping) return false;
+    if (asker.granted + 1 < share_) return true;
+    size_t expected = 0;
+    for (const Participant& other : progress.trainers) {
+      const bool comes = other.takes_part && !other.lost;
+      expected += size_t(comes ? std::max(share_, 1 + other.granted) : other.whole);
+    }
+    return expected < needed(progress);
+  }
+
+  bool paces() const override { return true; }
+
+ private:
+  /// Who takes part no more has left at this commit: what it gave to it still counts.
+  size_t needed(const Progress& progress) const {
+    size_t taking_part = 0, left = 0;
+    for (const Participant& trainer : progress.trainers) {
+      taking_part += trainer.takes_part;
+      left += trainer.takes_part ? 0 : size_t(trainer.whole);
+    }
+    return backups_ ? std::min(size_t(aggregated_), taking_part + left) : taking_part * size_t(share_) + left;
+  }
+
+  const bool backups_;
+  const int aggregated_;  // of all trainers
+  const int share_;       // of one
+};
+
+}  // namespace
+
+std::unique_ptr<UpdateStrategy> sync_strategy(int replicas_to_aggregate, int trainers) {
+  SHOAL_CHECK(trainers > 0 && replicas_to_aggregate > 0);
+  SHOAL_CHECK(replicas_to_aggregate <= trainers || replicas_to_aggregate % trainers == 0);
+  return std::make_unique<SyncStrategy>(replicas_to_aggregate, trainers);
+}
+
+}  // namespace shoal::cluster
