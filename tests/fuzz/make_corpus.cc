@@ -290,7 +290,7 @@ void write_shm() {
   write_shm_stream("hello", hello(), false);
   write_shm_stream("chunk", chunk(256), false);
   write_shm_stream("last_words", make_error(*pool, unavailable("the task has ended")), true);
-  transport::shm::Greeting other;
+  transport::shm::Preamble other;
   other.protocol = 9;
   write("shm_stream", "other_protocol", char(4) + bytes_of(other));
 }

@@ -13,7 +13,7 @@ Attempt::Attempt(std::shared_ptr<Core> core, Endpoint to, LinkOptions options)
 
 void Attempt::start() {
   core_->remember(shared_from_this());
-  if (const Result<void> introduced = introduce(); !introduced) return finish(introduced.error());
+  if (const Result<void> sent = send_preamble(); !sent) return finish(sent.error());
   timer_.emplace(core_->io, options_.handshake_timeout);
   timer_->async_wait([self = shared_from_this()](const error_code& failed) {
     if (!failed && !self->done())
@@ -23,7 +23,7 @@ void Attempt::start() {
 }
 
 // Nothing of this waits: a listener that cannot take one more at once says so.
-Result<void> Attempt::introduce() {
+Result<void> Attempt::send_preamble() {
   SHOAL_TRY_VOID(core_->check_memory());
   SHOAL_TRY(const SocketName name, socket_name(to_));
   const auto unreachable = [this](const char* what) {
@@ -36,7 +36,7 @@ Result<void> Attempt::introduce() {
   if (const Result<pid_t> peer = check_same_user(socket.get()); !peer) return peer.error().with_context(to_string(to_));
   Result<Segment> rings = create_segment(kRingsBytes, PeersMay::kWrite);
   if (!rings) return rings.error().with_context(to_string(to_));
-  const Greeting ours{.layout = kLayout, .heartbeat = heartbeat_ms(options_)};
+  const Preamble ours{.layout = kLayout, .heartbeat = heartbeat_ms(options_)};
   if (send_datagram(socket.get(), std::as_bytes(std::span(&ours, 1)), rings->file.get()) != Sent::kDone)
     return unreachable("connection lost");
   rings_ = std::move(rings->memory);
@@ -50,28 +50,28 @@ Result<void> Attempt::introduce() {
 
 void Attempt::wait_answer() {
   socket_->async_wait(Watched::wait_read, [self = shared_from_this()](const error_code& failed) {
-    if (!failed && !self->done() && self->socket_) self->finish(self->answered());
+    if (!failed && !self->done() && self->socket_) self->finish(self->read_answer());
   });
 }
 
-Result<std::shared_ptr<Link>> Attempt::answered() {
+Result<std::shared_ptr<Link>> Attempt::read_answer() {
   const Datagram datagram = receive_datagram(socket_->native_handle());
   if (datagram.kind != Datagram::Kind::kData)
     return unavailable(to_string(to_) + ": the listener hung up during the handshake");
-  Greeting theirs{.magic = 0};
+  Preamble theirs{.magic = 0};
   if (datagram.bytes == sizeof theirs) std::memcpy(&theirs, datagram.data.data(), sizeof theirs);
-  if (theirs.magic != Greeting::kMagic) return failed_precondition(to_string(to_) + ": who listens there is not Shoal");
+  if (theirs.magic != Preamble::kMagic) return failed_precondition(to_string(to_) + ": who listens there is not Shoal");
   if (theirs.protocol != kProtocolVersion || theirs.layout != kLayout || theirs.status == kOtherProtocol)
     return failed_precondition(to_string(to_) + ": speaks protocol " + std::to_string(theirs.protocol) + "." +
                                std::to_string(theirs.layout) + ", this build " + std::to_string(kProtocolVersion) + "." +
                                std::to_string(kLayout) + "; install the same version of Shoal everywhere");
   if (theirs.status != kWelcome) return unavailable(to_string(to_) + ": has as many connections as it takes");
-  Meeting meeting{.socket = File(socket_->release()),
-                  .rings = std::move(rings_),
-                  .side = 0,
-                  .peer = to_,
-                  .heartbeat = intervals(options_, theirs)};
-  auto link = std::make_shared<Link>(core_, std::move(meeting), options_, nullptr);
+  HandshakeResult handshake{.socket = File(socket_->release()),
+                            .rings = std::move(rings_),
+                            .side = 0,
+                            .peer = to_,
+                            .heartbeat = intervals(options_, theirs)};
+  auto link = std::make_shared<Link>(core_, std::move(handshake), options_, nullptr);
   link->start();
   return link;
 }

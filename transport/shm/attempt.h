@@ -18,9 +18,9 @@ class Attempt final : public Holder, public std::enable_shared_from_this<Attempt
   const std::shared_ptr<WaitList>& waits() const { return waits_; }
 
  private:
-  Result<void> introduce();
+  Result<void> send_preamble();
   void wait_answer();
-  Result<std::shared_ptr<Link>> answered();
+  Result<std::shared_ptr<Link>> read_answer();
   void finish(Result<std::shared_ptr<Link>> result);
   void release();
 

@@ -17,12 +17,12 @@ constexpr uint64_t kReasonBytesMax = 64 * 1024;
 
 }  // namespace
 
-Link::Link(std::shared_ptr<Core> core, Meeting meeting, const LinkOptions& options, std::shared_ptr<void> slot)
+Link::Link(std::shared_ptr<Core> core, HandshakeResult handshake, const LinkOptions& options, std::shared_ptr<void> slot)
     : core_(std::move(core)),
-      peer_(std::move(meeting.peer)),
+      peer_(std::move(handshake.peer)),
       name_(std::make_shared<const std::string>(to_string(peer_))),
       spin_(event_loop_spin(core_->env)),
-      pulse_(meeting.heartbeat, core_->env.now()),
+      pulse_(handshake.heartbeat, core_->env.now()),
       slot_(std::move(slot)),
       receive_bytes_max_(options.receive_bytes_max),
       outgoing_(
@@ -46,14 +46,14 @@ Link::Link(std::shared_ptr<Core> core, Meeting meeting, const LinkOptions& optio
           [this] { later(&Link::end_stall); }),
       senders_(std::make_shared<WaitList>(core_->env)),
       receiver_(std::make_shared<WaitList>(core_->env)),
-      rings_(std::make_shared<const Rings>(std::move(meeting.rings), meeting.side)),
-      bell_(std::make_shared<Doorbell>(rings_, meeting.socket.get())),
+      rings_(std::make_shared<const Rings>(std::move(handshake.rings), handshake.side)),
+      bell_(std::make_shared<Doorbell>(rings_, handshake.socket.get())),
       inbox_(std::make_shared<Inbox>(rings_, bell_)) {
-  outbox_.emplace(rings_, bell_, core_->memory, meeting.socket.get());
+  outbox_.emplace(rings_, bell_, core_->memory, handshake.socket.get());
   socket_.emplace(core_->io);
   error_code error;
-  socket_->assign(meeting.socket.get(), error);
-  if (!error) meeting.socket.release();
+  socket_->assign(handshake.socket.get(), error);
+  if (!error) handshake.socket.release();
 }
 
 void Link::start() {

@@ -13,7 +13,7 @@ namespace shoal::transport::shm {
 struct Datagram;
 
 /// What a handshake gives.
-struct Meeting {
+struct HandshakeResult {
   File socket;
   Mapping rings;
   int side = 0;  ///< 0 connected, 1 accepted
@@ -28,7 +28,7 @@ struct Meeting {
 /// shows that the peer is alive, and its end is the end of the peer, however that came.
 class Link final : public Holder, public std::enable_shared_from_this<Link> {
  public:
-  Link(std::shared_ptr<Core> core, Meeting meeting, const LinkOptions& options, std::shared_ptr<void> slot);
+  Link(std::shared_ptr<Core> core, HandshakeResult handshake, const LinkOptions& options, std::shared_ptr<void> slot);
   /// Begins to read. Once, after construction.
   void start();
 

@@ -5,14 +5,14 @@
 #include <cstring>
 
 #include "address.h"
-#include "knock.h"
+#include "handshake.h"
 #include "shoal/transport/handles.h"
 
 namespace shoal::transport::shm {
 namespace {
 
-// Peers may knock without ever saying anything: beyond this many, the oldest is dropped for the newest.
-constexpr size_t kKnocksMax = 256;
+// Peers may connect and never say anything: beyond this many, the oldest is dropped for the newest.
+constexpr size_t kHandshakesMax = 256;
 // When descriptors run out, accepting pauses rather than spins.
 constexpr auto kRest = std::chrono::milliseconds(50);
 constexpr int kBacklog = 1024;
@@ -51,29 +51,29 @@ Result<void> Acceptance::open() {
   if (error) return unavailable(to_string(endpoint_) + ": its socket cannot be watched: " + error.message());
   socket.release();
   core_->remember(shared_from_this());
-  wait_knock();
+  wait_for_peers();
   return {};
 }
 
-void Acceptance::wait_knock() {
+void Acceptance::wait_for_peers() {
   socket_->async_wait(Watched::wait_read, [self = shared_from_this()](const error_code& error) {
-    if (!error && self->socket_) self->take_knocks();
+    if (!error && self->socket_) self->accept_peers();
   });
 }
 
-void Acceptance::take_knocks() {
+void Acceptance::accept_peers() {
   constexpr int kAtOnce = 64;  // the rest come in the next turn of the loop
   for (int i = 0; i < kAtOnce; ++i) {
     File socket(::accept4(socket_->native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (socket) {
-      knocked(std::move(socket));
+      begin_handshake(std::move(socket));
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       break;
     } else if (errno != EINTR && errno != ECONNABORTED) {
       return rest();
     }
   }
-  wait_knock();
+  wait_for_peers();
 }
 
 void Acceptance::rest() {
@@ -82,17 +82,17 @@ void Acceptance::rest() {
                                               "many open files?");
   rest_timer_.emplace(core_->io, kRest);
   rest_timer_->async_wait([self = shared_from_this()](const error_code& error) {
-    if (!error && self->socket_) self->wait_knock();
+    if (!error && self->socket_) self->wait_for_peers();
   });
 }
 
-void Acceptance::knocked(File socket) {
-  if (knocks_.size() >= kKnocksMax) {
-    knocks_.front()->drop();
-    knocks_.pop_front();
+void Acceptance::begin_handshake(File socket) {
+  if (handshakes_.size() >= kHandshakesMax) {
+    handshakes_.front()->drop();
+    handshakes_.pop_front();
   }
-  const auto knock = knocks_.emplace_back(std::make_shared<Knock>(weak_from_this(), *core_));
-  knock->start(std::move(socket), options_.handshake_timeout);
+  const auto handshake = handshakes_.emplace_back(std::make_shared<Handshake>(weak_from_this(), *core_));
+  handshake->start(std::move(socket), options_.handshake_timeout);
 }
 
 std::shared_ptr<void> Acceptance::take_slot() {
@@ -101,9 +101,10 @@ std::shared_ptr<void> Acceptance::take_slot() {
   return {slots_taken_.get(), [taken = slots_taken_](void*) { --*taken; }};
 }
 
-void Acceptance::finished(Knock& knock, std::shared_ptr<Link> link) {
-  const auto mine = [&](const std::shared_ptr<Knock>& other) { return other.get() == &knock; };
-  if (const auto found = std::find_if(knocks_.begin(), knocks_.end(), mine); found != knocks_.end()) knocks_.erase(found);
+void Acceptance::finished(Handshake& handshake, std::shared_ptr<Link> link) {
+  const auto mine = [&](const std::shared_ptr<Handshake>& other) { return other.get() == &handshake; };
+  if (const auto found = std::find_if(handshakes_.begin(), handshakes_.end(), mine); found != handshakes_.end())
+    handshakes_.erase(found);
   if (!link || !socket_) return;
   link->start();
   ready_.push_back(std::move(link));
@@ -136,7 +137,7 @@ void Acceptance::close() {
   socket_.reset();
   rest_timer_.reset();
   core_->forget(this);
-  for (const auto& knock : std::exchange(knocks_, {})) knock->drop();
+  for (const auto& handshake : std::exchange(handshakes_, {})) handshake->drop();
   for (const auto& link : std::exchange(ready_, {})) link->close(unavailable(to_string(endpoint_) + ": stopped listening"));
   waits_->stop();
   if (core_->open()) core_->postbox->post([self] { self->waits_->wake_all(); });

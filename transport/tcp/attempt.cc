@@ -51,14 +51,14 @@ void Attempt::try_next() {
   socket_.emplace(core_->io);
   socket_->async_connect(addresses_[next_], [self = shared_from_this()](const error_code& error) {
     if (self->done() || !self->socket_) return;
-    if (!error && !connected_to_itself(*self->socket_)) return self->introduce();
+    if (!error && !connected_to_itself(*self->socket_)) return self->start_handshake();
     self->failures_ = error ? error.message() : "nobody listens there yet";
     ++self->next_;
     self->try_next();
   });
 }
 
-void Attempt::introduce() {
+void Attempt::start_handshake() {
   if (tls_) {
     stream_.emplace(std::move(*socket_), *tls_, TlsSide::kClient, options_.expected_peer);
   } else {
@@ -72,31 +72,32 @@ void Attempt::introduce() {
     if (!failed && !self->done())
       self->finish(unavailable(to_string(self->to_) + ": somebody listens there but does not answer as Shoal does"));
   });
-  go_on();
+  continue_handshake();
 }
 
-void Attempt::go_on() {
+void Attempt::continue_handshake() {
   if (done() || !stream_) return;
   error_code error;
-  if (exchange(error)) return answered();
+  if (exchange_preambles(error)) return read_answer();
   if (!would_block(error)) return finish(refused(error));
-  stream_->socket().async_wait(Socket::wait_read, [self = shared_from_this()](const error_code&) { self->go_on(); });
+  stream_->socket().async_wait(Socket::wait_read,
+                               [self = shared_from_this()](const error_code&) { self->continue_handshake(); });
 }
 
 /// Says who we are and hears who they are; the TLS handshake is part of it. False: not yet, or why not.
-bool Attempt::exchange(error_code& error) {
-  if (!said_) {
+bool Attempt::exchange_preambles(error_code& error) {
+  if (!sent_) {
     const PreambleBytes ours = encode(ours_);
     const std::array<asio::const_buffer, 1> all{asio::buffer(ours)};
     const size_t sent = stream_->write_some(all, error);  // an empty socket takes 16 bytes at once
     if (error) return false;
     if (sent != ours.size() || stream_->unsent()) return error = asio::error::no_buffer_space, false;
-    said_ = true;
+    sent_ = true;
   }
-  while (heard_bytes_ < kPreambleBytes) {
+  while (received_bytes_ < kPreambleBytes) {
     const std::array<asio::mutable_buffer, 1> rest{
-        asio::buffer(bytes_.data() + heard_bytes_, kPreambleBytes - heard_bytes_)};
-    heard_bytes_ += stream_->read_some(rest, error);
+        asio::buffer(bytes_.data() + received_bytes_, kPreambleBytes - received_bytes_)};
+    received_bytes_ += stream_->read_some(rest, error);
     if (error) return false;
   }
   return true;
@@ -131,7 +132,7 @@ Error Attempt::refused(const error_code& error) const {
   return unavailable(listener + ": connection lost during the handshake: " + error.message());
 }
 
-void Attempt::answered() {
+void Attempt::read_answer() {
   const Result<Preamble> theirs = decode(bytes_);
   if (!theirs) return finish(failed_precondition(to_string(to_) + ": " + theirs.error().message()));
   if (theirs->protocol != kProtocolVersion || theirs->status == kOtherProtocol)

@@ -20,10 +20,10 @@ class Attempt final : public Holder, public std::enable_shared_from_this<Attempt
  private:
   void resolved(std::vector<SocketAddress> addresses);
   void try_next();
-  void introduce();
-  void go_on();
-  bool exchange(error_code& error);
-  void answered();
+  void start_handshake();
+  void continue_handshake();
+  bool exchange_preambles(error_code& error);
+  void read_answer();
   Error refused(const error_code& error) const;
   void finish(Result<std::shared_ptr<Link>> result);
   void release();
@@ -41,8 +41,8 @@ class Attempt final : public Holder, public std::enable_shared_from_this<Attempt
   std::optional<Stream> stream_;  // of the socket, once it is connected
   std::optional<asio::steady_timer> timer_;
   Preamble ours_;
-  bool said_ = false;       // it has left
-  size_t heard_bytes_ = 0;  // of theirs
+  bool sent_ = false;          // it has left
+  size_t received_bytes_ = 0;  // of theirs
   PreambleBytes bytes_;
   std::optional<Result<std::shared_ptr<Link>>> result_;
 };

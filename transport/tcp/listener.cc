@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
-#include "knock.h"
+#include "handshake.h"
 #include "shoal/transport/handles.h"
 
 namespace shoal::transport::tcp {
 namespace {
 
-// Peers may knock without ever saying anything: beyond this many, the oldest is dropped for the newest.
-constexpr size_t kKnocksMax = 256;
+// Peers may connect and never say anything: beyond this many, the oldest is dropped for the newest.
+constexpr size_t kHandshakesMax = 256;
 // When descriptors run out, accepting pauses rather than spins.
 constexpr auto kRest = std::chrono::milliseconds(50);
 
@@ -51,7 +51,7 @@ void Acceptance::accept_next() {
   acceptor_->async_accept([self = shared_from_this()](const error_code& error, Socket socket) {
     if (!self->acceptor_ || !self->acceptor_->is_open()) return;
     if (!error) {
-      self->knocked(std::move(socket));
+      self->begin_handshake(std::move(socket));
     } else if (error != asio::error::connection_aborted) {
       return self->rest();
     }
@@ -68,13 +68,13 @@ void Acceptance::rest() {
   });
 }
 
-void Acceptance::knocked(Socket socket) {
-  if (knocks_.size() >= kKnocksMax) {
-    knocks_.front()->drop();
-    knocks_.pop_front();
+void Acceptance::begin_handshake(Socket socket) {
+  if (handshakes_.size() >= kHandshakesMax) {
+    handshakes_.front()->drop();
+    handshakes_.pop_front();
   }
-  knocks_.push_back(std::make_shared<Knock>(weak_from_this(), *core_, std::move(socket)));
-  knocks_.back()->start(options_.handshake_timeout);
+  handshakes_.push_back(std::make_shared<Handshake>(weak_from_this(), *core_, std::move(socket)));
+  handshakes_.back()->start(options_.handshake_timeout);
 }
 
 std::shared_ptr<void> Acceptance::take_slot() {
@@ -83,9 +83,10 @@ std::shared_ptr<void> Acceptance::take_slot() {
   return {slots_taken_.get(), [taken = slots_taken_](void*) { --*taken; }};
 }
 
-void Acceptance::finished(Knock& knock, std::shared_ptr<Link> link) {
-  const auto mine = [&](const std::shared_ptr<Knock>& other) { return other.get() == &knock; };
-  if (const auto found = std::find_if(knocks_.begin(), knocks_.end(), mine); found != knocks_.end()) knocks_.erase(found);
+void Acceptance::finished(Handshake& handshake, std::shared_ptr<Link> link) {
+  const auto mine = [&](const std::shared_ptr<Handshake>& other) { return other.get() == &handshake; };
+  if (const auto found = std::find_if(handshakes_.begin(), handshakes_.end(), mine); found != handshakes_.end())
+    handshakes_.erase(found);
   if (!link) return;
   if (!acceptor_) return;
   link->start();
@@ -120,7 +121,7 @@ void Acceptance::close() {
   acceptor_.reset();
   rest_timer_.reset();
   core_->forget(this);
-  for (const auto& knock : std::exchange(knocks_, {})) knock->drop();
+  for (const auto& handshake : std::exchange(handshakes_, {})) handshake->drop();
   for (const auto& link : std::exchange(ready_, {})) link->close(unavailable(to_string(endpoint_) + ": stopped listening"));
   waits_->stop();
   if (core_->open()) core_->postbox->post([self] { self->waits_->wake_all(); });

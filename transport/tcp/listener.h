@@ -1,12 +1,12 @@
 #pragma once
-/// A listening socket and the handshakes of those who knock.
+/// A listening socket and the handshakes of the peers that connect.
 #include <deque>
 
 #include "link.h"
 
 namespace shoal::transport::tcp {
 
-class Knock;
+class Handshake;
 
 /// Of the strand. Shared by its Listener and its handlers.
 class Acceptance final : public Holder, public std::enable_shared_from_this<Acceptance> {
@@ -28,12 +28,12 @@ class Acceptance final : public Holder, public std::enable_shared_from_this<Acce
 
   /// A place for one more connection, given back by the last copy; null if all are taken.
   std::shared_ptr<void> take_slot();
-  void finished(Knock& knock, std::shared_ptr<Link> link);
+  void finished(Handshake& handshake, std::shared_ptr<Link> link);
 
  private:
   static Task<Result<std::unique_ptr<Connection>>> accept_on(std::shared_ptr<Acceptance> self, Deadline deadline);
   void accept_next();
-  void knocked(Socket socket);
+  void begin_handshake(Socket socket);
   void rest();
 
   const std::shared_ptr<Core> core_;
@@ -43,7 +43,7 @@ class Acceptance final : public Holder, public std::enable_shared_from_this<Acce
   std::optional<Acceptor> acceptor_;
   std::optional<asio::steady_timer> rest_timer_;
   std::shared_ptr<WaitList> waits_;
-  std::deque<std::shared_ptr<Knock>> knocks_;  // handshakes under way, oldest first
+  std::deque<std::shared_ptr<Handshake>> handshakes_;  // Those under way, the oldest first.
   std::deque<std::shared_ptr<Link>> ready_;    // through, and not yet accepted
   std::shared_ptr<int> slots_taken_ = std::make_shared<int>(0);
 };

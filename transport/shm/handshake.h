@@ -3,17 +3,17 @@
 
 namespace shoal::transport::shm {
 
-/// One peer that has connected and not yet introduced itself. Holds a socket and a timer.
-class Knock final : public std::enable_shared_from_this<Knock> {
+/// The handshake with one peer that has connected, on the side of the listener. Holds a socket and a timer.
+class Handshake final : public std::enable_shared_from_this<Handshake> {
  public:
-  Knock(std::weak_ptr<Acceptance> owner, Core& core);
+  Handshake(std::weak_ptr<Acceptance> owner, Core& core);
   void start(File socket, Duration timeout);
   /// The handlers end without a word.
   void drop();
 
  private:
-  void introduced();
-  std::shared_ptr<Link> let_in(Acceptance& owner);
+  void read_preamble();
+  std::shared_ptr<Link> admit(Acceptance& owner);
   void end(std::shared_ptr<Link> link);
 
   std::weak_ptr<Acceptance> owner_;

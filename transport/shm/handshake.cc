@@ -1,4 +1,4 @@
-#include "knock.h"
+#include "handshake.h"
 
 #include <cstring>
 
@@ -6,12 +6,12 @@
 
 namespace shoal::transport::shm {
 
-Knock::Knock(std::weak_ptr<Acceptance> owner, Core& core) : owner_(std::move(owner)) {
+Handshake::Handshake(std::weak_ptr<Acceptance> owner, Core& core) : owner_(std::move(owner)) {
   socket_.emplace(core.io);
   timer_.emplace(core.io);
 }
 
-void Knock::start(File socket, Duration timeout) {
+void Handshake::start(File socket, Duration timeout) {
   error_code error;
   socket_->assign(socket.get(), error);
   if (error) return end(nullptr);
@@ -21,32 +21,32 @@ void Knock::start(File socket, Duration timeout) {
     if (!failed) self->end(nullptr);
   });
   socket_->async_wait(Watched::wait_read, [self = shared_from_this()](const error_code& failed) {
-    if (!failed && self->socket_) self->introduced();
+    if (!failed && self->socket_) self->read_preamble();
   });
 }
 
-void Knock::drop() {
+void Handshake::drop() {
   owner_.reset();
   socket_.reset();
   timer_.reset();
 }
 
-void Knock::introduced() {
+void Handshake::read_preamble() {
   const auto owner = owner_.lock();
-  end(owner ? let_in(*owner) : nullptr);
+  end(owner ? admit(*owner) : nullptr);
 }
 
 // Strangers get no answer.
-std::shared_ptr<Link> Knock::let_in(Acceptance& owner) {
+std::shared_ptr<Link> Handshake::admit(Acceptance& owner) {
   const int socket = socket_->native_handle();
   const Datagram datagram = receive_datagram(socket);
-  Greeting theirs{.magic = 0};
+  Preamble theirs{.magic = 0};
   if (datagram.kind != Datagram::Kind::kData || datagram.bytes != sizeof theirs) return nullptr;
   std::memcpy(&theirs, datagram.data.data(), sizeof theirs);
   const Result<pid_t> process = check_same_user(socket);
-  if (theirs.magic != Greeting::kMagic || !process) return nullptr;
+  if (theirs.magic != Preamble::kMagic || !process) return nullptr;
   const Endpoint peer{"shm", owner.endpoint().address + "#" + std::to_string(*process)};
-  Greeting answer{.layout = kLayout, .heartbeat = theirs.heartbeat ? heartbeat_ms(owner.options()) : HeartbeatMs(0)};
+  Preamble answer{.layout = kLayout, .heartbeat = theirs.heartbeat ? heartbeat_ms(owner.options()) : HeartbeatMs(0)};
   Mapping rings;
   std::shared_ptr<void> slot;
   if (theirs.protocol != kProtocolVersion || theirs.layout != kLayout) {
@@ -67,15 +67,15 @@ std::shared_ptr<Link> Knock::let_in(Acceptance& owner) {
     rings = std::move(*mapped);
   }
   if (send_datagram(socket, std::as_bytes(std::span(&answer, 1))) != Sent::kDone || !slot) return nullptr;
-  Meeting meeting{.socket = File(socket_->release()),
-                  .rings = std::move(rings),
-                  .side = 1,
-                  .peer = peer,
-                  .heartbeat = intervals(owner.options(), theirs)};
-  return std::make_shared<Link>(owner.shared_core(), std::move(meeting), owner.options(), slot);
+  HandshakeResult handshake{.socket = File(socket_->release()),
+                            .rings = std::move(rings),
+                            .side = 1,
+                            .peer = peer,
+                            .heartbeat = intervals(owner.options(), theirs)};
+  return std::make_shared<Link>(owner.shared_core(), std::move(handshake), owner.options(), slot);
 }
 
-void Knock::end(std::shared_ptr<Link> link) {
+void Handshake::end(std::shared_ptr<Link> link) {
   const auto self = shared_from_this();
   const auto owner = owner_.lock();
   drop();
