@@ -9,7 +9,7 @@
 #include <span>
 
 #include "segment.h"
-#include "shoal/transport/pulse.h"
+#include "shoal/transport/heartbeat.h"
 
 namespace shoal::transport::shm {
 
@@ -29,7 +29,7 @@ inline constexpr uint16_t kOtherProtocol = 1;
 inline constexpr uint16_t kFull = 2;
 
 /// What the two sides have announced.
-inline Pulse::Intervals intervals(const LinkOptions& ours, const Preamble& theirs) {
+inline Heartbeat::Intervals intervals(const LinkOptions& ours, const Preamble& theirs) {
   using std::chrono::milliseconds;
   return {.ours = milliseconds(heartbeat_ms(ours)), .theirs = milliseconds(theirs.heartbeat)};
 }

@@ -22,7 +22,7 @@ Link::Link(std::shared_ptr<Core> core, HandshakeResult handshake, const LinkOpti
       peer_(std::move(handshake.peer)),
       name_(std::make_shared<const std::string>(to_string(peer_))),
       spin_(event_loop_spin(core_->env)),
-      pulse_(handshake.heartbeat, core_->env.now()),
+      heartbeat_(handshake.heartbeat, core_->env.now()),
       slot_(std::move(slot)),
       receive_bytes_max_(options.receive_bytes_max),
       outgoing_(
@@ -61,9 +61,9 @@ void Link::start() {
   if (!socket_->is_open()) return fail(unavailable(*name_ + ": its socket cannot be watched"));
   flush();  // arms the channel
   wait_notice();
-  if (!pulse_.beats()) return;
-  pulse_timer_.emplace(core_->io);
-  beat();
+  if (!heartbeat_.enabled()) return;
+  heartbeat_timer_.emplace(core_->io);
+  check_heartbeat();
 }
 
 void Link::later(void (Link::*what)()) {
@@ -108,7 +108,7 @@ void Link::fail(const Error& reason) {
   bell_->close();
   socket_.reset();
   closing_timer_.reset();
-  pulse_timer_.reset();
+  heartbeat_timer_.reset();
   slot_.reset();
   if (stalled_) incoming_.push_from_line(*stalled_);
   stalled_.reset();
@@ -161,7 +161,7 @@ bool Link::take_notice() {
   const Datagram datagram = receive_datagram(socket_->native_handle());
   gone_ = gone_ || datagram.kind == Datagram::Kind::kEnd;
   if (datagram.kind != Datagram::Kind::kData) return false;
-  pulse_.heard(core_->env.now());
+  heartbeat_.received(core_->env.now());
   if (state_ != State::kOpen) return true;  // what it still says does not matter
   if (const Result<void> understood = understand(datagram); !understood) breach(understood.error());
   return true;
@@ -182,23 +182,23 @@ Result<void> Link::understand(const Datagram& datagram) {
 
 /// From the event loop, so a task that computes is heard of all the same. Whatever else is sent or read: a message may lie
 /// in the ring for long, and its sender be stopped since.
-void Link::beat() {
+void Link::check_heartbeat() {
   const auto may_judge = [this] { return state_ == State::kOpen && !gone_ && core_->open(); };
   if (!may_judge()) return;
   const auto self = shared_from_this();  // reading may wake who drops the connection
   const SteadyTime now = core_->env.now();
-  if (pulse_.is_silent(now)) noticed();  // was it we who slept? Then what the peer said lies in the socket.
+  if (heartbeat_.is_silent(now)) noticed();  // was it we who slept? Then what the peer said lies in the socket.
   if (!may_judge()) return;
-  if (pulse_.is_silent(now)) return close(pulse_.silence_of(*name_));
-  if (pulse_.is_due(now)) {
+  if (heartbeat_.is_silent(now)) return close(heartbeat_.silence_of(*name_));
+  if (heartbeat_.is_due(now)) {
     const Notice notice;
     // A socket that is full has other things in it, which say the same.
     (void)send_datagram(socket_->native_handle(), std::as_bytes(std::span(&notice, 1)).first(kRingBytes));
-    pulse_.said(now);
+    heartbeat_.sent(now);
   }
-  pulse_timer_->expires_after(pulse_.next() - now);
-  pulse_timer_->async_wait([self](const error_code& error) {
-    if (!error) self->beat();
+  heartbeat_timer_->expires_after(heartbeat_.next() - now);
+  heartbeat_timer_->async_wait([self](const error_code& error) {
+    if (!error) self->check_heartbeat();
   });
 }
 

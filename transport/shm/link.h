@@ -6,7 +6,7 @@
 #include "inbox.h"
 #include "outbox.h"
 #include "shoal/transport/channel.h"
-#include "shoal/transport/pulse.h"
+#include "shoal/transport/heartbeat.h"
 
 namespace shoal::transport::shm {
 
@@ -18,7 +18,7 @@ struct HandshakeResult {
   Mapping rings;
   int side = 0;  ///< 0 connected, 1 accepted
   Endpoint peer;
-  Pulse::Intervals heartbeat;
+  Heartbeat::Intervals heartbeat;
 };
 
 /// Everything on the strand, but for outgoing->push(), close() and set_receive_limit(). Handlers share it, so it lives
@@ -34,7 +34,7 @@ class Link final : public Holder, public std::enable_shared_from_this<Link> {
 
   const Endpoint& peer() const { return peer_; }
   std::optional<PeerIdentity> identity() const { return std::nullopt; }
-  SteadyTime heard() const { return pulse_.heard_at(); }
+  SteadyTime heard() const { return heartbeat_.received_at(); }
   std::shared_ptr<const std::string> name() const { return name_; }
   std::shared_ptr<Channel> outgoing() { return {shared_from_this(), &outgoing_}; }
   std::shared_ptr<Channel> incoming() { return {shared_from_this(), &incoming_}; }
@@ -67,7 +67,7 @@ class Link final : public Holder, public std::enable_shared_from_this<Link> {
   void noticed();
   bool take_notice();
   Result<void> understand(const Datagram& datagram);
-  void beat();
+  void check_heartbeat();
 
   void pump();
   void take_back();
@@ -89,11 +89,11 @@ class Link final : public Holder, public std::enable_shared_from_this<Link> {
   const std::shared_ptr<Core> core_;
   std::optional<Watched> socket_;
   std::optional<asio::steady_timer> closing_timer_;
-  std::optional<asio::steady_timer> pulse_timer_;
+  std::optional<asio::steady_timer> heartbeat_timer_;
   const Endpoint peer_;
   const std::shared_ptr<const std::string> name_;
   const Duration spin_;
-  Pulse pulse_;
+  Heartbeat heartbeat_;
   std::shared_ptr<void> slot_;
   std::atomic<uint64_t> receive_bytes_max_;
   Channel outgoing_;

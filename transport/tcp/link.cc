@@ -39,7 +39,7 @@ Link::Link(std::shared_ptr<Core> core, Stream stream, Endpoint peer, const LinkO
       identity_(stream_->identity()),
       name_(std::make_shared<const std::string>(to_string(peer_))),
       checksum_(terms.checksum),
-      pulse_(terms.heartbeat, core_->env.now()),
+      heartbeat_(terms.heartbeat, core_->env.now()),
       slot_(std::move(slot)),
       receive_bytes_max_(options.receive_bytes_max),
       outgoing_(
@@ -69,9 +69,9 @@ void Link::start() {
   notice_dead_hosts(stream_->socket().native_handle());
   flush();    // arms the channel
   read_on();  // what came with the handshake's last bytes
-  if (!pulse_.beats()) return;
-  pulse_timer_.emplace(core_->io);
-  beat();
+  if (!heartbeat_.enabled()) return;
+  heartbeat_timer_.emplace(core_->io);
+  check_heartbeat();
 }
 
 void Link::later(void (Link::*what)()) {
@@ -79,22 +79,22 @@ void Link::later(void (Link::*what)()) {
 }
 
 /// From the event loop, so a task that computes, or waits for its disk, is heard of all the same.
-void Link::beat() {
+void Link::check_heartbeat() {
   if (state_ != State::kOpen || !core_->open()) return;
   const auto self = shared_from_this();  // reading may wake who drops the connection
   const SteadyTime now = core_->env.now();
-  if (stalled_) pulse_.excuse(now);   // nothing is read now
-  if (pulse_.is_silent(now)) read();  // was it we who slept? Then what the peer said lies in the socket.
+  if (stalled_) heartbeat_.restart_silence(now);   // nothing is read now
+  if (heartbeat_.is_silent(now)) read();  // was it we who slept? Then what the peer said lies in the socket.
   if (state_ != State::kOpen) return;
-  if (pulse_.is_silent(now)) return close(pulse_.silence_of(*name_));
-  if (pulse_.is_due(now)) {
+  if (heartbeat_.is_silent(now)) return close(heartbeat_.silence_of(*name_));
+  if (heartbeat_.is_due(now)) {
     if (nothing_to_write() && outgoing_.empty()) batch_.add_heartbeat();
     flush();
-    pulse_.said(now);  // or it could not be said: the peer is not reading, and what it will read says it
+    heartbeat_.sent(now);  // or it could not be said: the peer is not reading, and what it will read says it
   }
-  pulse_timer_->expires_after(pulse_.next() - now);
-  pulse_timer_->async_wait([self](const error_code& error) {
-    if (!error) self->beat();
+  heartbeat_timer_->expires_after(heartbeat_.next() - now);
+  heartbeat_timer_->async_wait([self](const error_code& error) {
+    if (!error) self->check_heartbeat();
   });
 }
 
@@ -133,7 +133,7 @@ void Link::fail(const Error& reason) {
   core_->forget(this);
   if (stream_) stream_->close();
   closing_timer_.reset();
-  pulse_timer_.reset();
+  heartbeat_timer_.reset();
   slot_.reset();
   batch_.clear();
   in_ = ReadState();

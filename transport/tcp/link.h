@@ -6,7 +6,7 @@
 #include "core.h"
 #include "frame.h"
 #include "shoal/transport/channel.h"
-#include "shoal/transport/pulse.h"
+#include "shoal/transport/heartbeat.h"
 #include "stream.h"
 
 namespace shoal::transport::tcp {
@@ -47,7 +47,7 @@ class WriteBatch {
 /// What the two sides have agreed on.
 struct LinkTerms {
   bool checksum = false;
-  Pulse::Intervals heartbeat;
+  Heartbeat::Intervals heartbeat;
 };
 /// What a side says of itself.
 Preamble preamble_of(const LinkOptions& options, bool checksum);
@@ -73,7 +73,7 @@ class Link final : public Holder, public std::enable_shared_from_this<Link> {
 
   const Endpoint& peer() const { return peer_; }
   std::optional<PeerIdentity> identity() const { return identity_; }
-  SteadyTime heard() const { return pulse_.heard_at(); }
+  SteadyTime heard() const { return heartbeat_.received_at(); }
   std::shared_ptr<const std::string> name() const { return name_; }
   std::shared_ptr<Channel> outgoing() { return {shared_from_this(), &outgoing_}; }
   std::shared_ptr<Channel> incoming() { return {shared_from_this(), &incoming_}; }
@@ -119,7 +119,7 @@ class Link final : public Holder, public std::enable_shared_from_this<Link> {
   void wait_readable();
   Error lost(const error_code& error) const;
 
-  void beat();
+  void check_heartbeat();
 
   /// Ends at once.
   void fail(const Error& reason);
@@ -128,12 +128,12 @@ class Link final : public Holder, public std::enable_shared_from_this<Link> {
   const std::shared_ptr<Core> core_;
   std::optional<Stream> stream_;
   std::optional<asio::steady_timer> closing_timer_;
-  std::optional<asio::steady_timer> pulse_timer_;
+  std::optional<asio::steady_timer> heartbeat_timer_;
   const Endpoint peer_;
   const std::optional<PeerIdentity> identity_;
   const std::shared_ptr<const std::string> name_;
   const bool checksum_;
-  Pulse pulse_;
+  Heartbeat heartbeat_;
   std::shared_ptr<void> slot_;
   std::atomic<uint64_t> receive_bytes_max_;
   Channel outgoing_;

@@ -59,7 +59,7 @@ Link::Progress Link::read_some() {
     fail(broken_ ? *broken_ : lost(error));
     return Progress::kFailed;
   }
-  pulse_.heard(core_->env.now());
+  heartbeat_.received(core_->env.now());
   core_->counters.bytes_received.fetch_add(bytes, std::memory_order_relaxed);
   if (!take_bytes(bytes)) return Progress::kDone;
   // Less than asked for means that the socket is empty; of TLS it means no more than the end of a record.
@@ -128,7 +128,7 @@ bool Link::deliver(Message message) {
 void Link::end_stall() {
   incoming_.credit_noticed();
   if (!stalled_) return;
-  pulse_.excuse(core_->env.now());  // nothing was read since
+  heartbeat_.restart_silence(core_->env.now());  // nothing was read since
   Message message = std::move(*std::exchange(stalled_, std::nullopt));
   incoming_.push_from_line(message);
   incoming_.leave_line();

@@ -54,7 +54,7 @@ Link::Progress Link::write_some() {
     later(&Link::read);  // not here: a user's call may be what is writing. Reading first: the peer may have said why.
     return Progress::kFailed;
   }
-  if (bytes > 0) pulse_.said(core_->env.now());
+  if (bytes > 0) heartbeat_.sent(core_->env.now());
   core_->counters.bytes_sent.fetch_add(bytes, std::memory_order_relaxed);
   core_->counters.messages_sent.fetch_add(batch_.advance(bytes), std::memory_order_relaxed);
   return Progress::kAgain;
