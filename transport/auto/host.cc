@@ -19,7 +19,7 @@ Host::Host(std::shared_ptr<Postbox> postbox, LinkOptions options, std::unique_pt
       endpoint_{"auto", by_tcp->endpoint().address},
       by_tcp_(std::move(by_tcp)),
       by_shm_(std::move(by_shm)),
-      waits_(std::make_shared<WaitList>(*postbox_->environment())) {}
+      waits_(std::make_shared<WaitQueue>(*postbox_->environment())) {}
 
 void Host::start() {
   running_.tcp_taker = take_from_tcp();

@@ -9,7 +9,7 @@
 
 #include "shoal/transport/postbox.h"
 #include "shoal/transport/transport.h"
-#include "shoal/transport/wait_list.h"
+#include "shoal/transport/wait_queue.h"
 
 namespace shoal::transport::automatic {
 
@@ -55,7 +55,7 @@ class Host final : public std::enable_shared_from_this<Host> {
   const Endpoint endpoint_;
   std::unique_ptr<Listener> by_tcp_;
   std::unique_ptr<Listener> by_shm_;
-  std::shared_ptr<WaitList> waits_;
+  std::shared_ptr<WaitQueue> waits_;
   std::deque<std::unique_ptr<Connection>> ready_;
   const std::shared_ptr<std::atomic<int>> slots_taken_ = std::make_shared<std::atomic<int>>(0);
   bool open_ = true;

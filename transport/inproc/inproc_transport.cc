@@ -91,7 +91,7 @@ class InprocTransport final : public Transport {
     backlog->options = options;
     backlog->postbox = postbox_;
     backlog->counters = counters_;
-    backlog->acceptor = std::make_shared<WaitList>(env_);
+    backlog->acceptor = std::make_shared<WaitQueue>(env_);
     InprocHub::State& state = hub_->state();
     std::lock_guard lock(state.mutex);
     backlog->address = numbered(state, at.address);

@@ -9,7 +9,7 @@
 namespace shoal::transport::shm {
 
 Attempt::Attempt(std::shared_ptr<Core> core, Endpoint to, LinkOptions options)
-    : core_(std::move(core)), to_(std::move(to)), options_(options), waits_(std::make_shared<WaitList>(core_->env)) {}
+    : core_(std::move(core)), to_(std::move(to)), options_(options), waits_(std::make_shared<WaitQueue>(core_->env)) {}
 
 void Attempt::start() {
   core_->remember(shared_from_this());

@@ -15,7 +15,7 @@ class Attempt final : public Holder, public std::enable_shared_from_this<Attempt
 
   bool done() const { return result_.has_value(); }
   Result<std::shared_ptr<Link>> take() { return std::move(*std::exchange(result_, std::nullopt)); }
-  const std::shared_ptr<WaitList>& waits() const { return waits_; }
+  const std::shared_ptr<WaitQueue>& waits() const { return waits_; }
 
  private:
   Result<void> send_preamble();
@@ -27,7 +27,7 @@ class Attempt final : public Holder, public std::enable_shared_from_this<Attempt
   const std::shared_ptr<Core> core_;
   const Endpoint to_;
   const LinkOptions options_;
-  std::shared_ptr<WaitList> waits_;
+  std::shared_ptr<WaitQueue> waits_;
   Mapping rings_;
   std::optional<Watched> socket_;
   std::optional<asio::steady_timer> timer_;

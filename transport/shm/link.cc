@@ -44,8 +44,8 @@ Link::Link(std::shared_ptr<Core> core, HandshakeResult handshake, const LinkOpti
             if (core_->open()) receiver_->wake_first();  // from the event loop only, never inside a call of the user's
           },
           [this] { later(&Link::end_stall); }),
-      senders_(std::make_shared<WaitList>(core_->env)),
-      receiver_(std::make_shared<WaitList>(core_->env)),
+      senders_(std::make_shared<WaitQueue>(core_->env)),
+      receiver_(std::make_shared<WaitQueue>(core_->env)),
       rings_(std::make_shared<const Rings>(std::move(handshake.rings), handshake.side)),
       bell_(std::make_shared<Doorbell>(rings_, handshake.socket.get())),
       inbox_(std::make_shared<Inbox>(rings_, bell_)) {
@@ -110,7 +110,7 @@ void Link::fail(const Error& reason) {
   closing_timer_.reset();
   heartbeat_timer_.reset();
   slot_.reset();
-  if (stalled_) incoming_.push_from_line(*stalled_);
+  if (stalled_) incoming_.push_waiting(*stalled_);
   stalled_.reset();
   outgoing_.close(reason);
   outgoing_.discard();
@@ -258,15 +258,15 @@ Result<void> Link::take(const Descriptor& next) {
 }
 
 void Link::deliver(Message message) {
-  if (incoming_.push_or_stand_in_line(message) == Channel::Push::kFull) stalled_ = std::move(message);
+  if (incoming_.push_or_wait(message) == Channel::Push::kFull) stalled_ = std::move(message);
 }
 
 void Link::end_stall() {
   incoming_.credit_noticed();
   if (!stalled_) return;
   Message message = std::move(*std::exchange(stalled_, std::nullopt));
-  incoming_.push_from_line(message);
-  incoming_.leave_line();
+  incoming_.push_waiting(message);
+  incoming_.stop_waiting();
   pump();
 }
 

@@ -23,7 +23,7 @@ Acceptance::Acceptance(std::shared_ptr<Core> core, Endpoint endpoint, LinkOption
     : core_(std::move(core)),
       endpoint_(std::move(endpoint)),
       options_(options),
-      waits_(std::make_shared<WaitList>(core_->env)) {}
+      waits_(std::make_shared<WaitQueue>(core_->env)) {}
 
 Result<File> Acceptance::listening_socket() {
   File socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));

@@ -41,7 +41,7 @@ class Acceptance final : public Holder, public std::enable_shared_from_this<Acce
   const LinkOptions options_;
   std::optional<Watched> socket_;
   std::optional<asio::steady_timer> rest_timer_;
-  std::shared_ptr<WaitList> waits_;
+  std::shared_ptr<WaitQueue> waits_;
   std::deque<std::shared_ptr<Handshake>> handshakes_;  // Those under way, the oldest first.
   std::deque<std::shared_ptr<Link>> ready_;    // through, and not yet accepted
   std::shared_ptr<int> slots_taken_ = std::make_shared<int>(0);

@@ -152,7 +152,7 @@ class SimTransport final : public Transport {
     if (!home_->process->alive) return cancelled();
     if (state.listeners.contains(address)) return unavailable(to_string(at) + ": another task listens there already");
     auto backlog = std::make_shared<Backlog>(
-        Backlog{home_->process, address, std::move(options), std::make_shared<WaitList>(home_->env)});
+        Backlog{home_->process, address, std::move(options), std::make_shared<WaitQueue>(home_->env)});
     state.listeners.emplace(address, backlog);
     state.homes.insert_or_assign(address, home_->process->task);
     return std::make_unique<SimListener>(home_, std::move(backlog));

@@ -16,7 +16,7 @@ Attempt::Attempt(std::shared_ptr<Core> core, Endpoint to, LinkOptions options)
     : core_(std::move(core)),
       to_(std::move(to)),
       options_(std::move(options)),
-      waits_(std::make_shared<WaitList>(core_->env)) {}
+      waits_(std::make_shared<WaitQueue>(core_->env)) {}
 
 void Attempt::start() {
   core_->remember(shared_from_this());

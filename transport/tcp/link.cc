@@ -61,8 +61,8 @@ Link::Link(std::shared_ptr<Core> core, Stream stream, Endpoint peer, const LinkO
             if (core_->open()) receiver_->wake_first();  // from the event loop only, never inside a call of the user's
           },
           [this] { later(&Link::end_stall); }),
-      senders_(std::make_shared<WaitList>(core_->env)),
-      receiver_(std::make_shared<WaitList>(core_->env)) {}
+      senders_(std::make_shared<WaitQueue>(core_->env)),
+      receiver_(std::make_shared<WaitQueue>(core_->env)) {}
 
 void Link::start() {
   core_->remember(shared_from_this());
@@ -83,8 +83,8 @@ void Link::check_heartbeat() {
   if (state_ != State::kOpen || !core_->open()) return;
   const auto self = shared_from_this();  // reading may wake who drops the connection
   const SteadyTime now = core_->env.now();
-  if (stalled_) heartbeat_.restart_silence(now);   // nothing is read now
-  if (heartbeat_.is_silent(now)) read();  // was it we who slept? Then what the peer said lies in the socket.
+  if (stalled_) heartbeat_.restart_silence(now);  // nothing is read now
+  if (heartbeat_.is_silent(now)) read();          // was it we who slept? Then what the peer said lies in the socket.
   if (state_ != State::kOpen) return;
   if (heartbeat_.is_silent(now)) return close(heartbeat_.silence_of(*name_));
   if (heartbeat_.is_due(now)) {
@@ -137,7 +137,7 @@ void Link::fail(const Error& reason) {
   slot_.reset();
   batch_.clear();
   in_ = ReadState();
-  if (stalled_) incoming_.push_from_line(*stalled_);
+  if (stalled_) incoming_.push_waiting(*stalled_);
   stalled_.reset();
   outgoing_.close(reason);
   outgoing_.discard();

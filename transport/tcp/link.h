@@ -77,8 +77,8 @@ class Link final : public Holder, public std::enable_shared_from_this<Link> {
   std::shared_ptr<const std::string> name() const { return name_; }
   std::shared_ptr<Channel> outgoing() { return {shared_from_this(), &outgoing_}; }
   std::shared_ptr<Channel> incoming() { return {shared_from_this(), &incoming_}; }
-  const std::shared_ptr<WaitList>& senders() const { return senders_; }
-  const std::shared_ptr<WaitList>& receiver() const { return receiver_; }
+  const std::shared_ptr<WaitQueue>& senders() const { return senders_; }
+  const std::shared_ptr<WaitQueue>& receiver() const { return receiver_; }
   void set_receive_limit(uint64_t bytes) { receive_bytes_max_.store(bytes, std::memory_order_relaxed); }
 
   /// Any thread. What is queued is still sent, then the reason.
@@ -138,8 +138,8 @@ class Link final : public Holder, public std::enable_shared_from_this<Link> {
   std::atomic<uint64_t> receive_bytes_max_;
   Channel outgoing_;
   Channel incoming_;
-  std::shared_ptr<WaitList> senders_;
-  std::shared_ptr<WaitList> receiver_;
+  std::shared_ptr<WaitQueue> senders_;
+  std::shared_ptr<WaitQueue> receiver_;
 
   State state_ = State::kOpen;
   std::optional<Error> broken_;  // found while a user's call was writing: handled a little later

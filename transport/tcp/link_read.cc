@@ -120,7 +120,7 @@ bool Link::take_body() {
 
 bool Link::deliver(Message message) {
   core_->counters.messages_received.fetch_add(1, std::memory_order_relaxed);
-  const Channel::Push pushed = incoming_.push_or_stand_in_line(message);
+  const Channel::Push pushed = incoming_.push_or_wait(message);
   if (pushed == Channel::Push::kFull) stalled_ = std::move(message);
   return pushed == Channel::Push::kDone && state_ == State::kOpen;
 }
@@ -130,8 +130,8 @@ void Link::end_stall() {
   if (!stalled_) return;
   heartbeat_.restart_silence(core_->env.now());  // nothing was read since
   Message message = std::move(*std::exchange(stalled_, std::nullopt));
-  incoming_.push_from_line(message);
-  incoming_.leave_line();
+  incoming_.push_waiting(message);
+  incoming_.stop_waiting();
   // The head of the next frame may be here already.
   if (state_ == State::kOpen && in_.head_have == kFrameBytes && !take_head()) return;
   read();

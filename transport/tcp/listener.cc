@@ -20,7 +20,7 @@ Acceptance::Acceptance(std::shared_ptr<Core> core, Endpoint endpoint, LinkOption
       endpoint_(std::move(endpoint)),
       options_(std::move(options)),
       tls_(std::move(tls)),
-      waits_(std::make_shared<WaitList>(core_->env)) {}
+      waits_(std::make_shared<WaitQueue>(core_->env)) {}
 
 Result<void> Acceptance::open(const std::vector<SocketAddress>& addresses) {
   error_code error;

@@ -42,7 +42,7 @@ class Acceptance final : public Holder, public std::enable_shared_from_this<Acce
   const std::shared_ptr<TlsContext> tls_;
   std::optional<Acceptor> acceptor_;
   std::optional<asio::steady_timer> rest_timer_;
-  std::shared_ptr<WaitList> waits_;
+  std::shared_ptr<WaitQueue> waits_;
   std::deque<std::shared_ptr<Handshake>> handshakes_;  // Those under way, the oldest first.
   std::deque<std::shared_ptr<Link>> ready_;    // through, and not yet accepted
   std::shared_ptr<int> slots_taken_ = std::make_shared<int>(0);

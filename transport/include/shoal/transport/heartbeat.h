@@ -26,7 +26,8 @@ class Heartbeat {
     Duration ours{};
     Duration theirs{};
   };
-  Heartbeat(Intervals intervals, SteadyTime now) : intervals_(intervals), sent_at_(now), received_at_(now), silent_since_(now) {}
+  Heartbeat(Intervals intervals, SteadyTime now)
+      : intervals_(intervals), sent_at_(now), received_at_(now), silent_since_(now) {}
 
   bool enabled() const { return intervals_.ours.count() > 0 && intervals_.theirs.count() > 0; }
   void sent(SteadyTime now) { sent_at_ = now; }
