@@ -217,7 +217,7 @@ TEST_F(HostileShmPeers, BodiesThatDoNotVerify) {
   expect_refusal(ErrorKind::kDataLoss, "FlatBuffer", [](Descriptor& d) { d.front_bytes -= 100; });
 }
 TEST_F(HostileShmPeers, LastWordsThatAreNone) {
-  expect_refusal(ErrorKind::kDataLoss, "no error message", [](Descriptor& d) { d.final = 1; });
+  expect_refusal(ErrorKind::kDataLoss, "no error message", [](Descriptor& d) { d.farewell = 1; });
 }
 
 TEST_F(HostileShmPeers, MoreMessagesThanTheRingHas) {

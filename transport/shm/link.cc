@@ -13,7 +13,7 @@ namespace {
 // Received messages that may wait for their task before reading stops.
 constexpr uint64_t kReadAheadBytes = 256 * 1024;
 constexpr Duration kCloseTimeout = std::chrono::seconds(1);
-constexpr uint64_t kReasonBytesMax = 64 * 1024;
+constexpr uint64_t kFarewellBytesMax = 64 * 1024;
 
 }  // namespace
 
@@ -243,16 +243,16 @@ void Link::read() {
 }
 
 Result<void> Link::take(const Descriptor& next) {
-  const uint64_t bytes_max = next.final ? kReasonBytesMax : receive_bytes_max_.load(std::memory_order_relaxed);
+  const uint64_t bytes_max = next.farewell ? kFarewellBytesMax : receive_bytes_max_.load(std::memory_order_relaxed);
   SHOAL_TRY(Message message, inbox_->take(next, bytes_max, core_->env.buffers()));
   SHOAL_TRY_VOID(verify(message));
   core_->counters.messages_received.fetch_add(1, std::memory_order_relaxed);
   core_->counters.bytes_received.fetch_add(message.body_bytes(), std::memory_order_relaxed);
-  if (!next.final) {
+  if (!next.farewell) {
     deliver(std::move(message));
     return {};
   }
-  if (message.head.kind != MessageKind::kError) return data_loss("the last message is no error message");
+  if (message.head.kind != MessageKind::kError) return data_loss("the farewell is no error message");
   fail(closing_reason(read_error(message)));
   return {};
 }

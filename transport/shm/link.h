@@ -108,7 +108,7 @@ class Link final : public Holder, public std::enable_shared_from_this<Link> {
   State state_ = State::kOpen;
   std::optional<Error> broken_;  // found while a user's call was sending: handled a little later
   std::optional<Message> next_;  // out of the queue, and not in the ring yet
-  bool next_is_final_ = false;
+  bool next_is_farewell_ = false;
   bool waits_writable_ = false;
   bool waits_notice_ = false;
   bool gone_ = false;  // the peer hung up

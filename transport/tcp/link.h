@@ -20,7 +20,7 @@ class WriteBatch {
 
   bool empty() const { return first_ == count_; }
   bool has_room() const { return count_ < kFramesMax && bytes_ < kBytesMax; }
-  void add(Message message, bool checksum, bool final);
+  void add(Message message, bool checksum, bool farewell);
   /// To an empty batch only, which then has nothing else and counts as no message.
   void add_heartbeat();
   /// What is left, or the first kBytesMax of it, as the socket takes it.
@@ -144,7 +144,7 @@ class Link final : public Holder, public std::enable_shared_from_this<Link> {
   State state_ = State::kOpen;
   std::optional<Error> broken_;  // found while a user's call was writing: handled a little later
   WriteBatch batch_;
-  bool final_loaded_ = false;
+  bool farewell_loaded_ = false;
   bool flushing_now_ = false;
   bool waits_writable_ = false;
   ReadState in_;

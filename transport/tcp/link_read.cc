@@ -89,7 +89,7 @@ bool Link::take_head() {
     in_.head_have = 0;
     return true;
   }
-  const uint64_t bytes_max = frame->final ? 64 * 1024 : receive_bytes_max_.load(std::memory_order_relaxed);
+  const uint64_t bytes_max = frame->farewell ? 64 * 1024 : receive_bytes_max_.load(std::memory_order_relaxed);
   if (frame->body_bytes > bytes_max) {
     close(invalid_argument(*name_ + ": announced a message of " + std::to_string(frame->body_bytes) + " bytes, at most " +
                            std::to_string(bytes_max) + " are taken"));
@@ -111,9 +111,9 @@ bool Link::take_body() {
   if (in_.frame.checksummed && message.body && checksum_of(message.body->bytes()) != in_.frame.checksum)
     return close(data_loss(*name_ + ": a message was damaged on its way: checksum differs")), false;
   if (const Result<void> verified = verify(message); !verified) return close(verified.error().with_context(*name_)), false;
-  if (!in_.frame.final) return deliver(std::move(message));
+  if (!in_.frame.farewell) return deliver(std::move(message));
   if (message.head.kind != MessageKind::kError)
-    return close(data_loss(*name_ + ": the last frame is no error message")), false;
+    return close(data_loss(*name_ + ": the farewell is no error message")), false;
   fail(closing_reason(read_error(message)));
   return false;
 }

@@ -22,7 +22,7 @@ void Link::flush() {
     wait_writable();
   } else if (progress == Progress::kAgain && !idle) {
     later(&Link::flush);
-  } else if (idle && final_loaded_) {
+  } else if (idle && farewell_loaded_) {
     finish_writing();
   }
 }
@@ -41,7 +41,7 @@ void Link::load_batch() {
     if (!batch_.has_room()) return;
     next = outgoing_.pop();
   }
-  if (!next && batch_.empty() && state_ == State::kFlushing && !std::exchange(final_loaded_, true))
+  if (!next && batch_.empty() && state_ == State::kFlushing && !std::exchange(farewell_loaded_, true))
     batch_.add(make_error(core_->env.buffers(), next.error()), checksum_, true);
 }
 
