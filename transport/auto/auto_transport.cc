@@ -89,6 +89,8 @@ class AutoTransport final : public Transport {
  public:
   explicit AutoTransport(Environment& env) : env_(env), postbox_(std::make_shared<Postbox>(env)) {}
   ~AutoTransport() override { postbox_->close(); }
+  Reach reach() const override { return Reach::kNetwork; }
+  bool shares_memory() const override { return false; }  // Some peers do, but not all.
 
   Result<std::unique_ptr<Listener>> listen(Endpoint at, LinkOptions options) override {
     SHOAL_TRY_VOID(check_scheme(at));

@@ -84,6 +84,8 @@ class InprocTransport final : public Transport {
   InprocTransport(Environment& env, std::shared_ptr<InprocHub> hub)
       : env_(env), hub_(std::move(hub)), postbox_(std::make_shared<Postbox>(env)), counters_(std::make_shared<Counters>()) {}
   ~InprocTransport() override { postbox_->close(); }
+  Reach reach() const override { return Reach::kProcess; }
+  bool shares_memory() const override { return true; }
 
   Result<std::unique_ptr<Listener>> listen(Endpoint at, LinkOptions options) override {
     SHOAL_TRY_VOID(check_address(at));

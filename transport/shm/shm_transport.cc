@@ -12,6 +12,8 @@ class ShmTransport final : public Transport {
  public:
   ShmTransport(Environment& env, asio::io_context& io) : core_(std::make_shared<Core>(env, io)) {}
   ~ShmTransport() override { core_->shut_down(); }
+  Reach reach() const override { return Reach::kMachine; }
+  bool shares_memory() const override { return true; }
 
   Result<std::unique_ptr<Listener>> listen(Endpoint at, LinkOptions options) override {
     SHOAL_TRY_VOID(core_->check_memory());

@@ -144,6 +144,9 @@ class SimTransport final : public Transport {
   SimTransport(Environment& env, std::shared_ptr<SimNetwork> network, const std::string& task)
       : home_(std::make_shared<Home>(Home{env, network, network->state().add_process(task, env)})) {}
   ~SimTransport() override { home_->process->postbox->close(); }
+  // As the network that it stands for; but its addresses are names.
+  Reach reach() const override { return Reach::kNetwork; }
+  bool shares_memory() const override { return false; }
 
   Result<std::unique_ptr<Listener>> listen(Endpoint at, LinkOptions options) override {
     SHOAL_TRY_VOID(check_address(at));

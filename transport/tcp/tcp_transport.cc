@@ -12,6 +12,8 @@ class TcpTransport final : public Transport {
  public:
   explicit TcpTransport(Environment& env, asio::io_context& io) : core_(std::make_shared<Core>(env, io)) {}
   ~TcpTransport() override { core_->shut_down(); }
+  Reach reach() const override { return Reach::kNetwork; }
+  bool shares_memory() const override { return false; }
 
   Result<std::unique_ptr<Listener>> listen(Endpoint at, LinkOptions options) override {
     SHOAL_TRY(const HostPort where, parse_host_port(at));
