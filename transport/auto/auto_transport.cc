@@ -3,9 +3,9 @@
 #include <array>
 #include <charconv>
 
+#include "accept_queue.h"
 #include "connection.h"
 #include "host.h"
-#include "shoal/transport/handles.h"
 
 namespace shoal::transport {
 namespace automatic {
@@ -100,7 +100,7 @@ class AutoTransport final : public Transport {
     SHOAL_TRY(auto by_tcp, tcp->listen(by("tcp", at), roomier));
     auto host = std::make_shared<Host>(postbox_, std::move(options), std::move(by_tcp), listen_by_shm(roomier));
     host->start();
-    return std::make_unique<AcceptanceListener<Host>>(std::move(host));
+    return std::make_unique<ListenerHandle<Host>>(std::move(host));
   }
   Task<Result<std::unique_ptr<Connection>>> connect(Endpoint to, LinkOptions options, Deadline deadline) override {
     return connect_from(postbox_, std::move(to), std::move(options), deadline);

@@ -16,10 +16,10 @@ Host::Host(std::shared_ptr<Postbox> postbox, LinkOptions options, std::unique_pt
            std::unique_ptr<Listener> by_shm)
     : postbox_(std::move(postbox)),
       options_(std::move(options)),
-      endpoint_{"auto", by_tcp->endpoint().address},
       by_tcp_(std::move(by_tcp)),
       by_shm_(std::move(by_shm)),
-      waits_(std::make_shared<WaitQueue>(*postbox_->environment())) {}
+      queue_(std::make_shared<AcceptQueue>(*postbox_->environment(), Endpoint{"auto", by_tcp_->endpoint().address},
+                                           options_.connections_max)) {}
 
 void Host::start() {
   running_.tcp_taker = take_from_tcp();
@@ -33,11 +33,10 @@ void Host::close() {
   if (!std::exchange(open_, false)) return;
   by_tcp_->close();
   if (by_shm_) by_shm_->close();
-  for (const auto& link : std::exchange(ready_, {})) link->close(unavailable(to_string(endpoint_) + ": stopped listening"));
-  waits_->stop();
+  queue_->close();
   // Later: one of them may be who let in the peer whose acceptance led here.
   const auto running = std::make_shared<Running>(std::move(running_));
-  postbox_->post([self = shared_from_this(), running] { self->waits_->wake_all(); });
+  postbox_->post([self = shared_from_this(), running] { self->queue_->wake_all(); });
 }
 
 Task<void> Host::take_from_tcp() {
@@ -70,7 +69,7 @@ Task<void> Host::welcome(std::unique_ptr<Connection> guest) {
     let_in(std::move(link), std::move(*first));
     co_return;
   }
-  if (full()) {
+  if (queue_->full()) {
     link->close(refusal());
     co_return;
   }
@@ -85,36 +84,14 @@ Task<void> Host::welcome(std::unique_ptr<Connection> guest) {
 
 void Host::let_in(std::unique_ptr<Connection> link, std::optional<Message> first) {
   if (!open_) return;
-  std::shared_ptr<void> slot = take_slot();
+  std::shared_ptr<void> slot = queue_->take_slot();
   if (!slot) return link->close(refusal());
   link->set_receive_limit(options_.receive_bytes_max);
-  Endpoint peer{endpoint_.scheme, link->peer().address};
-  ready_.push_back(make_connection(std::move(link), std::move(peer), std::move(first), std::move(slot)));
-  waits_->wake_first();  // at once: before the peer's next message, whose size the task may want to allow
+  Endpoint peer{endpoint().scheme, link->peer().address};
+  // At once: before the peer's next message, whose size the task may want to allow.
+  queue_->push(make_connection(std::move(link), std::move(peer), std::move(first), std::move(slot)));
 }
 
-std::shared_ptr<void> Host::take_slot() {
-  if (full()) return nullptr;
-  ++*slots_taken_;
-  return {slots_taken_.get(), [taken = slots_taken_](void*) { --*taken; }};
-}
-
-Error Host::refusal() const { return unavailable(to_string(endpoint_) + ": has as many connections as it takes"); }
-
-// Static and by value: the listener may be destroyed while it waits.
-Task<Result<std::unique_ptr<Connection>>> Host::accept_on(std::shared_ptr<Host> self, Deadline deadline) {
-  while (true) {
-    if (!self->open_) co_return cancelled();
-    if (!self->ready_.empty()) {
-      std::unique_ptr<Connection> link = std::move(self->ready_.front());
-      self->ready_.pop_front();
-      co_return link;
-    }
-    auto wait = self->waits_->wait(deadline);
-    const WaitEnd end = co_await wait;
-    if (end == WaitEnd::kCancelled) co_return cancelled();
-    if (end == WaitEnd::kDeadline) co_return deadline_exceeded(to_string(self->endpoint_) + ": nobody connected in time");
-  }
-}
+Error Host::refusal() const { return unavailable(to_string(endpoint()) + ": has as many connections as it takes"); }
 
 }  // namespace shoal::transport::automatic

@@ -1,15 +1,13 @@
 #pragma once
 /// The listening side: lets peers in over tcp, and offers those that might be on this machine its shared memory.
-#include <atomic>
-#include <deque>
 #include <list>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "accept_queue.h"
 #include "shoal/transport/postbox.h"
 #include "shoal/transport/transport.h"
-#include "shoal/transport/wait_queue.h"
 
 namespace shoal::transport::automatic {
 
@@ -35,29 +33,23 @@ class Host final : public std::enable_shared_from_this<Host> {
   /// Begins to take peers. Once.
   void start();
 
-  const Endpoint& endpoint() const { return endpoint_; }
-  Task<Result<std::unique_ptr<Connection>>> accept(Deadline deadline) { return accept_on(shared_from_this(), deadline); }
+  const Endpoint& endpoint() const { return queue_->endpoint(); }
+  Task<Result<std::unique_ptr<Connection>>> accept(Deadline deadline) { return queue_->accept(deadline); }
   void close();
 
  private:
-  static Task<Result<std::unique_ptr<Connection>>> accept_on(std::shared_ptr<Host> self, Deadline deadline);
   // These end some time after close(), wherever they wait.
   Task<void> take_from_tcp();
   Task<void> take_from_shm();
   Task<void> welcome(std::unique_ptr<Connection> guest);
   void let_in(std::unique_ptr<Connection> link, std::optional<Message> first);
-  std::shared_ptr<void> take_slot();
-  bool full() const { return *slots_taken_ >= options_.connections_max; }
   Error refusal() const;
 
   const std::shared_ptr<Postbox> postbox_;
   const LinkOptions options_;
-  const Endpoint endpoint_;
   std::unique_ptr<Listener> by_tcp_;
   std::unique_ptr<Listener> by_shm_;
-  std::shared_ptr<WaitQueue> waits_;
-  std::deque<std::unique_ptr<Connection>> ready_;
-  const std::shared_ptr<std::atomic<int>> slots_taken_ = std::make_shared<std::atomic<int>>(0);
+  const std::shared_ptr<AcceptQueue> queue_;
   bool open_ = true;
   struct Running {
     Task<void> tcp_taker, shm_taker;

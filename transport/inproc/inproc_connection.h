@@ -5,7 +5,8 @@
 #include <memory>
 
 #include "shoal/transport/channel.h"
-#include "shoal/transport/loop_core.h"
+#include "shoal/transport/counters.h"
+#include "shoal/transport/postbox.h"
 #include "shoal/transport/transport.h"
 
 namespace shoal::transport::inproc {

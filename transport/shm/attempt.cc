@@ -9,22 +9,17 @@
 namespace shoal::transport::shm {
 
 Attempt::Attempt(std::shared_ptr<Core> core, Endpoint to, LinkOptions options)
-    : core_(std::move(core)), to_(std::move(to)), options_(options), waits_(std::make_shared<WaitQueue>(core_->env)) {}
+    : stream::Attempt(core, std::move(to), std::move(options)), shm_core_(std::move(core)) {}
 
-void Attempt::start() {
-  core_->remember(shared_from_this());
-  if (const Result<void> sent = send_preamble(); !sent) return finish(sent.error());
-  timer_.emplace(core_->io, options_.handshake_timeout);
-  timer_->async_wait([self = shared_from_this()](const error_code& failed) {
-    if (!failed && !self->done())
-      self->finish(unavailable(to_string(self->to_) + ": somebody listens there but does not answer as Shoal does"));
-  });
+void Attempt::begin() {
+  if (const Result<void> sent = send_preamble(); !sent) return fail(sent.error());
+  limit_handshake();
   wait_answer();
 }
 
 // Nothing of this waits: a listener that cannot take one more at once says so.
 Result<void> Attempt::send_preamble() {
-  SHOAL_TRY_VOID(core_->check_memory());
+  SHOAL_TRY_VOID(shm_core_->check_memory());
   SHOAL_TRY(const SocketName name, socket_name(to_));
   const auto unreachable = [this](const char* what) {
     return unavailable(to_string(to_) + ": " + what + ": " + std::strerror(errno));
@@ -49,8 +44,11 @@ Result<void> Attempt::send_preamble() {
 }
 
 void Attempt::wait_answer() {
-  socket_->async_wait(Watched::wait_read, [self = shared_from_this()](const error_code& failed) {
-    if (!failed && !self->done() && self->socket_) self->finish(self->read_answer());
+  socket_->async_wait(Watched::wait_read, [self = stream::self_of(this)](const error_code& failed) {
+    if (failed || self->done() || !self->socket_) return;
+    Result<std::shared_ptr<Link>> link = self->read_answer();
+    if (!link) return self->fail(std::move(link).error());
+    self->connected(std::move(*link));
   });
 }
 
@@ -71,28 +69,7 @@ Result<std::shared_ptr<Link>> Attempt::read_answer() {
                             .side = 0,
                             .peer = to_,
                             .heartbeat = intervals(options_, theirs)};
-  auto link = std::make_shared<Link>(core_, std::move(handshake), options_, nullptr);
-  link->start();
-  return link;
-}
-
-void Attempt::finish(Result<std::shared_ptr<Link>> result) {
-  result_ = std::move(result);
-  release();
-  waits_->wake_first();
-}
-
-void Attempt::cancel() {
-  release();
-  if (result_ && *result_) (**result_)->close(cancelled());
-  result_.reset();
-  waits_->stop();
-}
-
-void Attempt::release() {
-  timer_.reset();
-  socket_.reset();
-  core_->forget(this);
+  return std::make_shared<Link>(shm_core_, std::move(handshake), options_, nullptr);
 }
 
 }  // namespace shoal::transport::shm

@@ -1,24 +1,24 @@
 #pragma once
-#include "listener.h"
+#include "link.h"
+#include "stream/acceptance.h"
 
 namespace shoal::transport::shm {
 
-/// The handshake with one peer that has connected, on the side of the listener. Holds a socket and a timer.
-class Handshake final : public std::enable_shared_from_this<Handshake> {
+/// Holds a socket and a timer.
+class Handshake final : public stream::Handshake {
  public:
-  Handshake(std::weak_ptr<Acceptance> owner, Core& core);
-  void start(File socket, Duration timeout);
-  /// The handlers end without a word.
-  void drop();
+  Handshake(std::weak_ptr<stream::Acceptance> owner, std::shared_ptr<Core> core, File socket);
 
  private:
-  void read_preamble();
-  std::shared_ptr<Link> admit(Acceptance& owner);
-  void end(std::shared_ptr<Link> link);
+  void begin() override;
+  void close_socket() override { socket_.reset(); }
 
-  std::weak_ptr<Acceptance> owner_;
+  void read_preamble();
+  std::shared_ptr<Link> admit(stream::Acceptance& acceptance);
+
+  const std::shared_ptr<Core> core_;
+  File accepted_;  // until it is watched
   std::optional<Watched> socket_;
-  std::optional<asio::steady_timer> timer_;
 };
 
 }  // namespace shoal::transport::shm

@@ -69,7 +69,7 @@ Result<void> Link::make_reachable(Message& message) {
 
 void Link::wait_writable() {
   waits_writable_ = true;
-  socket_->async_wait(Watched::wait_write, [self = shared_from_this()](const error_code&) {
+  socket_->async_wait(Watched::wait_write, [self = stream::self_of(this)](const error_code&) {
     self->waits_writable_ = false;
     self->flush();
   });

@@ -8,7 +8,8 @@
 #include <optional>
 #include <set>
 
-#include "shoal/transport/loop_core.h"
+#include "shoal/transport/counters.h"
+#include "shoal/transport/postbox.h"
 #include "shoal/transport/wait_queue.h"
 #include "stream.h"
 

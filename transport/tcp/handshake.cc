@@ -2,22 +2,19 @@
 
 namespace shoal::transport::tcp {
 
-Handshake::Handshake(std::weak_ptr<Acceptance> owner, Core& core, Socket socket)
-    : owner_(std::move(owner)), stream_(std::move(socket)), timer_(core.io) {}
+Handshake::Handshake(std::weak_ptr<stream::Acceptance> owner, stream::Core& core, Socket socket,
+                     std::shared_ptr<TlsContext> tls)
+    : stream::Handshake(std::move(owner), core), tls_(std::move(tls)), stream_(std::move(socket)) {}
 
-void Handshake::start(Duration timeout) {
+void Handshake::begin() {
   error_code error;
   address_ = stream_->socket().remote_endpoint(error);  // fails if it has left already; so will reading
-  timer_.expires_after(timeout);
-  timer_.async_wait([self = shared_from_this()](const error_code& failed) {
-    if (!failed) self->time_out();
-  });
   wait_readable(&Handshake::read_first_byte);
 }
 
 void Handshake::wait_readable(void (Handshake::*then)()) {
-  stream_->socket().async_wait(Socket::wait_read, [self = shared_from_this(), then](const error_code& error) {
-    if (!self->owner_.lock()) return;
+  stream_->socket().async_wait(Socket::wait_read, [self = stream::self_of(this), then](const error_code& error) {
+    if (!self->owner()) return;
     if (error) return self->end(nullptr);
     ((*self).*then)();
   });
@@ -31,10 +28,9 @@ void Handshake::read_first_byte() {
   if (would_block(error)) return wait_readable(&Handshake::read_first_byte);
   if (error) return end(nullptr);
   if (first == kTlsHandshakeByte) {
-    TlsContext* const tls = owner_.lock()->tls();
-    if (!tls) return refuse_tls();
+    if (!tls_) return refuse_tls();
     Socket socket = std::move(stream_->socket());
-    stream_.emplace(std::move(socket), *tls, TlsSide::kServer);
+    stream_.emplace(std::move(socket), *tls_, TlsSide::kServer);
   }
   read_preamble();
 }
@@ -61,8 +57,8 @@ void Handshake::refuse_stranger() {
   end(nullptr);
 }
 
-void Handshake::time_out() {
-  if (owner_.lock() && !answered_) warn("it did not introduce itself in time", "look what else uses this address");
+void Handshake::timed_out() {
+  if (owner() && !answered_) warn("it did not introduce itself in time", "look what else uses this address");
   end(nullptr);
 }
 
@@ -84,41 +80,37 @@ void Handshake::report_tls_failure() {
 }
 
 void Handshake::answer_preamble(const Preamble& theirs) {
-  const auto owner = owner_.lock();
+  const auto acceptance = owner();
   const bool far = !is_loopback(address_) && !stream_->encrypted();
-  Preamble answer = preamble_of(owner->options(), owner->options().checksum || far);
-  std::shared_ptr<void> slot = admit(*owner, theirs, answer);
+  const LinkOptions& options = acceptance->options();
+  Preamble answer = preamble_of(options, options.checksum || far);
+  std::shared_ptr<void> slot = admit(*acceptance, theirs, answer);
   const PreambleBytes reply = encode(answer);
   const std::array<asio::const_buffer, 1> all{asio::buffer(reply)};
   error_code error;
   const size_t sent = stream_->write_some(all, error);  // an empty socket takes 16 bytes at once
   if (error || sent != reply.size() || stream_->unsent()) return end(nullptr);
   if (!slot) return close_after_answer();
-  end(std::make_shared<Link>(owner->shared_core(), std::move(*stream_), peer(), owner->options(), agree(answer, theirs),
-                             slot));
+  end(std::make_shared<Link>(acceptance->core(), std::move(*stream_), peer(), options, agree(answer, theirs), slot));
 }
 
 /// The place that the peer gets; if null, `answer` says why it gets none, and the log too.
-std::shared_ptr<void> Handshake::admit(Acceptance& owner, const Preamble& theirs, Preamble& answer) {
+std::shared_ptr<void> Handshake::admit(stream::Acceptance& acceptance, const Preamble& theirs, Preamble& answer) {
   if (theirs.protocol != kProtocolVersion) {
     answer.status = kOtherProtocol;
     warn("it speaks protocol " + std::to_string(theirs.protocol) + ", this build " + std::to_string(kProtocolVersion),
          "install the same version of Shoal everywhere");
     return nullptr;
   }
-  if (owner.tls() && !stream_->encrypted()) {
-    const bool certified = std::holds_alternative<Certificate>(*owner.options().credential);
+  if (tls_ && !stream_->encrypted()) {
+    const bool certified = std::holds_alternative<Certificate>(*acceptance.options().credential);
     answer.status = certified ? kWantsCertificate : kWantsToken;
     warn(certified ? "it has no certificate" : "it has no token", certified ? kSameCa : kSameToken);
     return nullptr;
   }
-  std::shared_ptr<void> slot = owner.take_slot();
-  if (slot) return slot;
-  answer.status = kFull;
-  owner.core().env.log().warning_once("full", to_string(owner.endpoint()) + ": refused " + to_string(peer()) + ": " +
-                                                  std::to_string(owner.options().connections_max) +
-                                                  " connections are open already");
-  return nullptr;
+  std::shared_ptr<void> slot = acceptance.admit(peer());
+  if (!slot) answer.status = kFull;
+  return slot;
 }
 
 void Handshake::refuse_tls() {
@@ -147,22 +139,10 @@ void Handshake::drain() {
 
 /// Once for each cause and machine: strangers shall not fill the log.
 void Handshake::warn(const std::string& what, const std::string& remedy) {
-  const auto owner = owner_.lock();
-  owner->core().env.log().warning_once("refused " + what + address_.address().to_string(),
-                                       to_string(owner->endpoint()) + ": refused " + to_string(peer()) + ": " + what +
-                                           (remedy.empty() ? "" : "; ") + remedy);
-}
-
-void Handshake::drop() {
-  owner_.reset();
-  stream_->close();
-  timer_.cancel();
-}
-
-void Handshake::end(std::shared_ptr<Link> link) {
-  const auto owner = std::exchange(owner_, {}).lock();
-  drop();
-  if (owner) owner->finished(*this, std::move(link));
+  const auto acceptance = owner();
+  acceptance->core()->env.log().warning_once("refused " + what + address_.address().to_string(),
+                                             to_string(acceptance->endpoint()) + ": refused " + to_string(peer()) + ": " +
+                                                 what + (remedy.empty() ? "" : "; ") + remedy);
 }
 
 }  // namespace shoal::transport::tcp

@@ -62,7 +62,7 @@ Link::Progress Link::write_some() {
 
 void Link::wait_writable() {
   waits_writable_ = true;
-  stream_->socket().async_wait(Socket::wait_write, [self = shared_from_this()](const error_code&) {
+  stream_->socket().async_wait(Socket::wait_write, [self = stream::self_of(this)](const error_code&) {
     self->waits_writable_ = false;
     self->flush();
   });
