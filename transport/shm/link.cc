@@ -66,11 +66,11 @@ void Link::wait_notice() {
   waits_notice_ = true;
   socket_->async_wait(Watched::wait_read, [self = stream::self_of(this)](const error_code&) {
     self->waits_notice_ = false;
-    self->noticed();
+    self->read_notice();
   });
 }
 
-void Link::noticed() {
+void Link::read_notice() {
   if (state_ == State::kClosed || !core_->open()) return;
   take_notice();  // one: if there are more, the loop comes back at once
   wait_notice();
@@ -83,7 +83,7 @@ bool Link::take_notice() {
   if (datagram.kind != Datagram::Kind::kData) return false;
   heartbeat_.received(core_->env.now());
   if (state_ != State::kOpen) return true;  // what it still says does not matter
-  if (const Result<void> understood = understand(datagram); !understood) breach(understood.error());
+  if (const Result<void> understood = understand(datagram); !understood) protocol_error(understood.error());
   return true;
 }
 
@@ -102,7 +102,7 @@ Result<void> Link::understand(const Datagram& datagram) {
 
 /// Whatever else is sent or read: a message may lie in the ring for long, and its sender be stopped since.
 void Link::look_for_heartbeat(SteadyTime now) {
-  if (heartbeat_.is_silent(now)) noticed();
+  if (heartbeat_.is_silent(now)) read_notice();
 }
 
 void Link::send_heartbeat() {
@@ -139,7 +139,7 @@ bool Link::input_is_over() const {
 void Link::read() {
   for (uint32_t count = 0; reads() && count < kDescriptors; ++count) {
     const Result<std::optional<Descriptor>> next = inbox_->peek();
-    if (!next) return breach(next.error());
+    if (!next) return protocol_error(next.error());
     if (!*next) return;
     // Memory is announced before it is used.
     while ((*next)->has_body && !inbox_->knows_segment((*next)->segment) && reads() && take_notice()) {
@@ -147,7 +147,7 @@ void Link::read() {
     if (!reads()) return;
     take_back();  // what was given back before the message was sent may be used again by whoever gets it
     spin_until_ = core_->env.now() + spin_;
-    if (const Result<void> taken = take(**next); !taken) return breach(taken.error());
+    if (const Result<void> taken = take(**next); !taken) return protocol_error(taken.error());
   }
 }
 
@@ -164,7 +164,7 @@ Result<void> Link::take(const Descriptor& next) {
 // ---- sleeping ------------------------------------------------------------------------------------------------------
 
 // Says what to be woken for, and looks once more whether that has come already.
-void Link::rest() {
+void Link::prepare_to_sleep() {
   if (state_ == State::kClosed || pump_posted_ || !core_->open()) return;
   if (core_->env.now() < spin_until_) {
     rings_->our_wants().store(0);

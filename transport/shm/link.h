@@ -44,7 +44,7 @@ class Link final : public stream::Link {
   void wait_writable();
 
   void wait_notice();
-  void noticed();
+  void read_notice();
   bool take_notice();
   Result<void> understand(const Datagram& datagram);
 
@@ -54,11 +54,11 @@ class Link final : public stream::Link {
   bool reads() const { return state_ == State::kOpen && !stalled_ && !outgoing_.closed(); }
   Result<void> take(const Descriptor& next);
   bool input_is_over() const;
-  void rest();
+  void prepare_to_sleep();
   bool work_waits();
   void wake_soon();
 
-  void breach(const Error& error) { close(error.with_context(*name_)); }
+  void protocol_error(const Error& error) { close(error.with_context(*name_)); }
 
   const Duration spin_;
   std::optional<Watched> socket_;

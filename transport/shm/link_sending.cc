@@ -13,7 +13,7 @@ void Link::flush() {
     if (filled == Filled::kSocketFull) wait_writable();
     if (filled == Filled::kBroken) wake_soon();  // not here: a user's call may be what is sending
   }
-  rest();
+  prepare_to_sleep();
 }
 
 Link::Filled Link::fill_ring() {

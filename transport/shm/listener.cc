@@ -61,7 +61,7 @@ void Acceptance::accept_peers() {
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       break;
     } else if (errno != EINTR && errno != ECONNABORTED) {
-      return rest();
+      return pause_accepting();
     }
   }
   accept_next();

@@ -17,7 +17,7 @@ void Acceptance::accept_next() {
       self->begin_handshake(
           std::make_shared<Handshake>(self->weak_from_this(), *self->core_, std::move(socket), self->tls_));
     } else if (error != asio::error::connection_aborted) {
-      return self->rest();
+      return self->pause_accepting();
     }
     self->accept_next();
   });

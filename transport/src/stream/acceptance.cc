@@ -8,7 +8,7 @@ namespace {
 // Peers may connect and never say anything: beyond this many, the oldest is dropped for the newest.
 constexpr size_t kHandshakesMax = 256;
 // When descriptors run out, accepting pauses rather than spins.
-constexpr auto kRest = std::chrono::milliseconds(50);
+constexpr auto kAcceptPause = std::chrono::milliseconds(50);
 
 }  // namespace
 
@@ -23,11 +23,11 @@ void Acceptance::start() {
   accept_next();
 }
 
-void Acceptance::rest() {
+void Acceptance::pause_accepting() {
   core_->env.log().warning_once(
       "accept", to_string(endpoint()) + ": cannot take new connections for now; are there too many open files?");
-  rest_timer_.emplace(core_->io, kRest);
-  rest_timer_->async_wait([self = shared_from_this()](const error_code& error) {
+  pause_timer_.emplace(core_->io, kAcceptPause);
+  pause_timer_->async_wait([self = shared_from_this()](const error_code& error) {
     if (!error && self->open_) self->accept_next();
   });
 }
@@ -61,7 +61,7 @@ void Acceptance::close() {
   if (!std::exchange(open_, false)) return;
   const auto self = shared_from_this();
   close_socket();
-  rest_timer_.reset();
+  pause_timer_.reset();
   core_->forget(this);
   for (const auto& handshake : std::exchange(handshakes_, {})) handshake->drop();
   queue_->close();

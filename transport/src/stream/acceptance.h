@@ -32,14 +32,14 @@ class Acceptance : public Holder, public std::enable_shared_from_this<Acceptance
   /// `endpoint`: the address that peers can connect to. The socket listens there already.
   Acceptance(std::shared_ptr<Core> core, Endpoint endpoint, LinkOptions options);
 
-  /// Waits for the next peers; ends in begin_handshake() or rest().
+  /// Waits for the next peers; ends in begin_handshake() or pause_accepting().
   virtual void accept_next() = 0;
   virtual void close_socket() = 0;
 
   bool is_open() const { return open_; }
   void begin_handshake(std::shared_ptr<Handshake> handshake);
   /// After a failure that a moment may mend: goes on then.
-  void rest();
+  void pause_accepting();
 
   const std::shared_ptr<Core> core_;
 
@@ -47,7 +47,7 @@ class Acceptance : public Holder, public std::enable_shared_from_this<Acceptance
   const LinkOptions options_;
   const std::shared_ptr<AcceptQueue> queue_;
   bool open_ = false;
-  std::optional<asio::steady_timer> rest_timer_;
+  std::optional<asio::steady_timer> pause_timer_;
   std::deque<std::shared_ptr<Handshake>> handshakes_;  // Those under way, the oldest first.
 };
 

@@ -13,23 +13,23 @@ namespace shoal::transport::automatic {
 
 // What is said over tcp before it is decided who carries the messages, in control messages of this verb:
 //   the connecting side    ""                    I could share memory
-//   the listener           an address of shm     then meet me there; "": I cannot
+//   the listener           an address of shm     then connect to me there; "": I cannot
 //   the connecting side    "shm" or "tcp"        where it is from now on; after "shm" it hangs up here
 inline constexpr std::string_view kVerb = "auto";
 inline constexpr std::string_view kByShm = "shm";
 inline constexpr std::string_view kByTcp = "tcp";
 
 /// Listeners of shm that belong to one of ours are called so, and a number: nobody is sent elsewhere.
-inline constexpr std::string_view kMeetingPlace = "auto-";
-inline constexpr size_t kMeetingPlaceDigits = 32;
-bool is_meeting_place(std::string_view address);
+inline constexpr std::string_view kRendezvous = "auto-";
+inline constexpr size_t kRendezvousDigits = 32;
+bool is_rendezvous(std::string_view address);
 
 /// Of the strand.
-class Host final : public std::enable_shared_from_this<Host> {
+class Acceptance final : public std::enable_shared_from_this<Acceptance> {
  public:
   /// `by_shm` null: peers get tcp.
-  Host(std::shared_ptr<Postbox> postbox, LinkOptions options, std::unique_ptr<Listener> by_tcp,
-       std::unique_ptr<Listener> by_shm);
+  Acceptance(std::shared_ptr<Postbox> postbox, LinkOptions options, std::unique_ptr<Listener> by_tcp,
+             std::unique_ptr<Listener> by_shm);
   /// Begins to take peers. Once.
   void start();
 
@@ -41,8 +41,8 @@ class Host final : public std::enable_shared_from_this<Host> {
   // These end some time after close(), wherever they wait.
   Task<void> take_from_tcp();
   Task<void> take_from_shm();
-  Task<void> welcome(std::unique_ptr<Connection> guest);
-  void let_in(std::unique_ptr<Connection> link, std::optional<Message> first);
+  Task<void> negotiate(std::unique_ptr<Connection> peer);
+  void admit(std::unique_ptr<Connection> link, std::optional<Message> first);
   Error refusal() const;
 
   const std::shared_ptr<Postbox> postbox_;
@@ -53,7 +53,7 @@ class Host final : public std::enable_shared_from_this<Host> {
   bool open_ = true;
   struct Running {
     Task<void> tcp_taker, shm_taker;
-    std::list<Task<void>> welcomes;
+    std::list<Task<void>> negotiations;
   };
   Running running_;
 };

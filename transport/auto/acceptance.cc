@@ -1,4 +1,4 @@
-#include "host.h"
+#include "acceptance.h"
 
 #include <algorithm>
 
@@ -6,14 +6,14 @@
 
 namespace shoal::transport::automatic {
 
-bool is_meeting_place(std::string_view address) {
-  if (!address.starts_with(kMeetingPlace)) return false;
-  address.remove_prefix(kMeetingPlace.size());
-  return address.size() == kMeetingPlaceDigits && address.find_first_not_of("0123456789abcdef") == address.npos;
+bool is_rendezvous(std::string_view address) {
+  if (!address.starts_with(kRendezvous)) return false;
+  address.remove_prefix(kRendezvous.size());
+  return address.size() == kRendezvousDigits && address.find_first_not_of("0123456789abcdef") == address.npos;
 }
 
-Host::Host(std::shared_ptr<Postbox> postbox, LinkOptions options, std::unique_ptr<Listener> by_tcp,
-           std::unique_ptr<Listener> by_shm)
+Acceptance::Acceptance(std::shared_ptr<Postbox> postbox, LinkOptions options, std::unique_ptr<Listener> by_tcp,
+                       std::unique_ptr<Listener> by_shm)
     : postbox_(std::move(postbox)),
       options_(std::move(options)),
       by_tcp_(std::move(by_tcp)),
@@ -21,7 +21,7 @@ Host::Host(std::shared_ptr<Postbox> postbox, LinkOptions options, std::unique_pt
       queue_(std::make_shared<AcceptQueue>(*postbox_->environment(), Endpoint{"auto", by_tcp_->endpoint().address},
                                            options_.connections_max)) {}
 
-void Host::start() {
+void Acceptance::start() {
   running_.tcp_taker = take_from_tcp();
   running_.tcp_taker.start();
   if (!by_shm_) return;
@@ -29,7 +29,7 @@ void Host::start() {
   running_.shm_taker.start();
 }
 
-void Host::close() {
+void Acceptance::close() {
   if (!std::exchange(open_, false)) return;
   by_tcp_->close();
   if (by_shm_) by_shm_->close();
@@ -39,26 +39,26 @@ void Host::close() {
   postbox_->post([self = shared_from_this(), running] { self->queue_->wake_all(); });
 }
 
-Task<void> Host::take_from_tcp() {
+Task<void> Acceptance::take_from_tcp() {
   while (true) {
     Result<std::unique_ptr<Connection>> link = co_await by_tcp_->accept(kNoDeadline);
     if (!link) co_return;  // nobody listens any more
-    std::erase_if(running_.welcomes, [](const Task<void>& one) { return one.done(); });
-    running_.welcomes.push_back(welcome(std::move(*link)));
-    running_.welcomes.back().start();
+    std::erase_if(running_.negotiations, [](const Task<void>& one) { return one.done(); });
+    running_.negotiations.push_back(negotiate(std::move(*link)));
+    running_.negotiations.back().start();
   }
 }
 
-Task<void> Host::take_from_shm() {
+Task<void> Acceptance::take_from_shm() {
   while (true) {
     Result<std::unique_ptr<Connection>> link = co_await by_shm_->accept(kNoDeadline);
     if (!link) co_return;
-    let_in(std::move(*link), std::nullopt);
+    admit(std::move(*link), std::nullopt);
   }
 }
 
-Task<void> Host::welcome(std::unique_ptr<Connection> guest) {
-  std::unique_ptr<Connection> link = std::move(guest);  // parameters live as long as the frame, which nobody misses at once
+Task<void> Acceptance::negotiate(std::unique_ptr<Connection> peer) {
+  std::unique_ptr<Connection> link = std::move(peer);  // parameters live as long as the frame, which nobody misses at once
   Environment* const env = postbox_->environment();
   if (!env) co_return;
   const Deadline deadline = env->after(options_.handshake_timeout);
@@ -66,7 +66,7 @@ Task<void> Host::welcome(std::unique_ptr<Connection> guest) {
   if (!first) co_return;
   const Result<Control> asks = read_control(*first);
   if (!asks || asks->verb != kVerb) {  // a peer that was told to use tcp
-    let_in(std::move(link), std::move(*first));
+    admit(std::move(link), std::move(*first));
     co_return;
   }
   if (queue_->full()) {
@@ -79,10 +79,10 @@ Task<void> Host::welcome(std::unique_ptr<Connection> guest) {
   Result<Message> answer = co_await link->receive(deadline);
   if (!answer) co_return;
   const Result<Control> chosen = read_control(*answer);
-  if (chosen && chosen->verb == kVerb && chosen->text == kByTcp) let_in(std::move(link), std::nullopt);
+  if (chosen && chosen->verb == kVerb && chosen->text == kByTcp) admit(std::move(link), std::nullopt);
 }
 
-void Host::let_in(std::unique_ptr<Connection> link, std::optional<Message> first) {
+void Acceptance::admit(std::unique_ptr<Connection> link, std::optional<Message> first) {
   if (!open_) return;
   std::shared_ptr<void> slot = queue_->take_slot();
   if (!slot) return link->close(refusal());
@@ -92,6 +92,6 @@ void Host::let_in(std::unique_ptr<Connection> link, std::optional<Message> first
   queue_->push(make_connection(std::move(link), std::move(peer), std::move(first), std::move(slot)));
 }
 
-Error Host::refusal() const { return unavailable(to_string(endpoint()) + ": has as many connections as it takes"); }
+Error Acceptance::refusal() const { return unavailable(to_string(endpoint()) + ": has as many connections as it takes"); }
 
 }  // namespace shoal::transport::automatic
