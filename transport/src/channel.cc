@@ -5,46 +5,20 @@ namespace shoal::transport {
 Channel::Channel(uint64_t bytes_max, Notify consumer_ready, Notify credit_ready)
     : bytes_max_(bytes_max), consumer_ready_(std::move(consumer_ready)), credit_ready_(std::move(credit_ready)) {}
 
-Channel::Push Channel::push_locked(Message& message, bool has_waited, bool& notify) {
-  if (closed_) return Push::kClosed;
-  if (!has_waited && (waiting_senders_ > 0 || queue_.bytes() >= bytes_max_)) return Push::kFull;
-  queue_.push(std::move(message));
-  notify = std::exchange(consumer_waits_, false);
+Channel::Push Channel::push_as(Sender sender, Message& message) {
+  bool notify = false;
+  {
+    std::lock_guard lock(mutex_);
+    if (closed_) return Push::kClosed;
+    if (sender != Sender::kHasWaited && (waiting_senders_ > 0 || queue_.bytes() >= bytes_max_)) {
+      if (sender == Sender::kWillWait) ++waiting_senders_;  // under the same lock, or credit could come and go unseen
+      return Push::kFull;
+    }
+    queue_.push(std::move(message));
+    notify = std::exchange(consumer_waits_, false);
+  }
+  if (notify) consumer_ready_();
   return Push::kDone;
-}
-
-Channel::Push Channel::push(Message& message) {
-  bool notify = false;
-  Push pushed;
-  {
-    std::lock_guard lock(mutex_);
-    pushed = push_locked(message, false, notify);
-  }
-  if (notify) consumer_ready_();
-  return pushed;
-}
-
-Channel::Push Channel::push_or_wait(Message& message) {
-  bool notify = false;
-  Push pushed;
-  {
-    std::lock_guard lock(mutex_);
-    pushed = push_locked(message, false, notify);
-    if (pushed == Push::kFull) ++waiting_senders_;  // under the same lock, or credit could come and go unseen in between
-  }
-  if (notify) consumer_ready_();
-  return pushed;
-}
-
-Channel::Push Channel::push_waiting(Message& message) {
-  bool notify = false;
-  Push pushed;
-  {
-    std::lock_guard lock(mutex_);
-    pushed = push_locked(message, true, notify);
-  }
-  if (notify) consumer_ready_();
-  return pushed;
 }
 
 void Channel::stop_waiting() {

@@ -22,11 +22,11 @@ class Channel {
   enum class Push : uint8_t { kDone, kFull, kClosed };
   /// Takes `message` if fewer than `bytes_max` bytes are queued (so one message may go beyond), nobody waits and
   /// the channel is open; else leaves it alone.
-  Push push(Message& message);
+  Push push(Message& message) { return push_as(Sender::kWillNotWait, message); }
   /// The same, but on kFull the caller then counts as waiting until stop_waiting().
-  Push push_or_wait(Message& message);
+  Push push_or_wait(Message& message) { return push_as(Sender::kWillWait, message); }
   /// By the one that has waited longest. Takes `message` unless closed.
-  Push push_waiting(Message& message);
+  Push push_waiting(Message& message) { return push_as(Sender::kHasWaited, message); }
   void stop_waiting();
   void credit_noticed();
   bool has_credit() const;
@@ -43,7 +43,8 @@ class Channel {
   std::optional<Error> closed() const;
 
  private:
-  Push push_locked(Message& message, bool has_waited, bool& notify);
+  enum class Sender : uint8_t { kWillNotWait, kWillWait, kHasWaited };
+  Push push_as(Sender sender, Message& message);
   std::optional<Message> pop_locked(bool& notify);
 
   mutable std::mutex mutex_;
