@@ -49,7 +49,8 @@ function(shoal_module name)
 endfunction()
 
 # shoal_plugin(<kind> <name> SOURCES ... DEPENDS ... LIBRARIES ...): kind is backend or transport. The folder offers one
-# factory, make_<name>_<kind>(), named in the generated table (see shoal_plugin_table).
+# factory, make_<name>_<kind>(), named in the generated table (see shoal_plugin_table). It may include what stands in the src/
+# folder of its interface.
 function(shoal_plugin kind name)
   cmake_parse_arguments(arg "" "PRIORITY" "SOURCES;DEPENDS;LIBRARIES" ${ARGN})
   add_library(shoal_${kind}_${name} STATIC ${arg_SOURCES})
@@ -57,7 +58,7 @@ function(shoal_plugin kind name)
   foreach(other IN LISTS arg_DEPENDS)
     list(APPEND depends shoal::${other})
   endforeach()
-  target_include_directories(shoal_${kind}_${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+  target_include_directories(shoal_${kind}_${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/../src)
   set_target_properties(shoal_${kind}_${name} PROPERTIES UNITY_BUILD OFF)  # kernels name their parts alike
   target_compile_options(shoal_${kind}_${name} PRIVATE $<$<CONFIG:Debug>:-O1>)  # inner loops: sanitizers are slow enough
   target_link_libraries(shoal_${kind}_${name} PUBLIC ${depends} PRIVATE $<BUILD_INTERFACE:shoal_flags> ${arg_LIBRARIES})

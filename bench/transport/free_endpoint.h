@@ -5,10 +5,9 @@
 
 namespace shoal::bench {
 
-/// Some address of this machine that nobody has yet.
-inline transport::Endpoint free_endpoint(const std::string& scheme) {
-  const bool by_tcp = scheme == "tcp" || scheme == "auto";
-  return {scheme, by_tcp ? "127.0.0.1:0" : "bench:0"};
+/// Some address of this machine that nobody has yet, for `transport`, which is the one of `scheme`.
+inline transport::Endpoint free_endpoint(const transport::Transport& transport, const std::string& scheme) {
+  return {scheme, transport.reach() == transport::Reach::kNetwork ? "127.0.0.1:0" : "bench:0"};
 }
 
 }  // namespace shoal::bench

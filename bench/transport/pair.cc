@@ -34,7 +34,8 @@ Pair::Pair(const PairOptions& options) : options_(options) {
   table["inproc"] = transport::inproc_factory(hub);
   server_ = make_task("server", options, table);
   client_ = make_task("client", options, table);
-  listener_ = value_or_raise(transport_of(*server_).listen(free_endpoint(options.scheme), link_options()));
+  transport::Transport& transport = transport_of(*server_);
+  listener_ = value_or_raise(transport.listen(free_endpoint(transport, options.scheme), link_options()));
   thread_ = std::thread([this] { value_or_raise(server_->run(serve())); });
   value_or_raise(client_->run(connect()));
 }

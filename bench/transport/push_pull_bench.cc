@@ -53,7 +53,7 @@ class Server {
   Server(Environment& env, Transport& transport) : env_(env), transport_(transport) {}
 
   Task<Result<void>> run(const std::string& scheme, int address_to) {
-    SHOAL_CO_TRY(const auto listener, transport_.listen(free_endpoint(scheme), link_options()));
+    SHOAL_CO_TRY(const auto listener, transport_.listen(free_endpoint(transport_, scheme), link_options()));
     const std::string address = to_string(listener->endpoint()) + "\n";
     if (::write(address_to, address.data(), address.size()) < 0) co_return unavailable("the worker is gone");
     ::close(address_to);

@@ -162,6 +162,7 @@ ALLOWED = {
         ("modules/data/src/list_files.cc", "system", "fnmatch(): compares two texts"),
     ],
     "Transports that talk to the system; a simulation has transport/sim": [
+        ("transport/src/stream/*", "network", "timers and the loop of what tcp and shm share"),
         ("transport/tcp/*", "network", "sockets, and TLS on them"),
         ("transport/shm/*", "network file host lock system", "shared memory, its doorbells, and which machine this is"),
         ("transport/src/token.cc", "random", "Token::fresh(): a secret is drawn where no seed can repeat it"),

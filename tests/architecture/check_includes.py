@@ -34,7 +34,7 @@ THIRD_PARTY = {
     "dnnl": ["backends/onednn"],
     "flatbuffers/": ["transport"],
     "openssl/": ["transport/src", "transport/tcp"],
-    "boost/asio": ["modules/base", "transport/shm", "transport/tcp", "modules/monitor"],
+    "boost/asio": ["modules/base", "transport/src/stream", "transport/shm", "transport/tcp", "modules/monitor"],
     "boost/beast": ["modules/monitor"],
     "CLI/": ["modules/cli", "modules/estimator"],
     "nlohmann/": ["modules", "backends", "transport"],
@@ -186,7 +186,8 @@ def resolve(source, include, known):
                 return f"{top}/include/{include}"
         return None
     beside = "/".join(source.parts[:-1])
-    for folder in (beside, f"{source.folder}/src", source.folder):
+    # A plug-in may look into the sources of its interface.
+    for folder in (beside, f"{source.folder}/src", source.folder, f"{source.parts[0]}/src"):
         if f"{folder}/{include}" in known:
             return f"{folder}/{include}"
     if source.layer is None:  # programs and tests share headers with their like, and may look inside a module

@@ -199,12 +199,12 @@ void write_tokens() {
 // ---- tcp ---------------------------------------------------------------------------------------------------------------
 
 #if SHOAL_FUZZ_TCP
-std::string frame_of(const Message& message, bool final = false) {
+std::string frame_of(const Message& message, bool farewell = false) {
   const std::span<const std::byte> body = message.body ? message.body->bytes() : std::span<const std::byte>();
   transport::tcp::FrameBytes head;
   transport::tcp::encode({.head = message.head,
                           .checksummed = true,
-                          .final = final,
+                          .farewell = farewell,
                           .body_bytes = body.size(),
                           .checksum = transport::tcp::checksum_of(body)},
                          head);
@@ -231,7 +231,7 @@ void write_tcp() {
   stream("hello_pull", frame_of(hello()) + frame_of(pull));
   stream("chunk", frame_of(chunk(64)));
   stream("control_weights", frame_of(control("status", "")) + beat + frame_of(weights(64)));
-  stream("last_words", frame_of(make_error(*pool, unavailable("the task has ended")), true));
+  stream("farewell", frame_of(make_error(*pool, unavailable("the task has ended")), true));
   write("tcp_stream", "http", char(0) + std::string("GET / HTTP/1.1\r\nHost: a\r\n\r\n"));
 }
 #endif
@@ -268,12 +268,12 @@ void write_tls() {
 
 #if SHOAL_FUZZ_SHM
 /// See shm_stream_target.cc.
-void write_shm_stream(const std::string& name, const Message& message, bool final) {
+void write_shm_stream(const std::string& name, const Message& message, bool farewell) {
   using namespace transport::shm;
   const auto notice = [](uint8_t file, const std::string& bytes) {
     return std::string{char(file), char(bytes.size())} + bytes;
   };
-  Descriptor descriptor{.kind = uint8_t(message.head.kind), .final = final, .has_body = 1, .segment = 1};
+  Descriptor descriptor{.kind = uint8_t(message.head.kind), .farewell = farewell, .has_body = 1, .segment = 1};
   const std::span<const std::byte> body = message.body->bytes(), payload = message.payload();
   descriptor.front_bytes = payload.empty() ? body.size() : size_t(payload.data() - body.data());
   descriptor.payload_bytes = payload.size();
@@ -289,8 +289,8 @@ void write_shm_stream(const std::string& name, const Message& message, bool fina
 void write_shm() {
   write_shm_stream("hello", hello(), false);
   write_shm_stream("chunk", chunk(256), false);
-  write_shm_stream("last_words", make_error(*pool, unavailable("the task has ended")), true);
-  transport::shm::Greeting other;
+  write_shm_stream("farewell", make_error(*pool, unavailable("the task has ended")), true);
+  transport::shm::Preamble other;
   other.protocol = 9;
   write("shm_stream", "other_protocol", char(4) + bytes_of(other));
 }

@@ -38,8 +38,8 @@ void send(int socket, std::span<const std::byte> bytes, int file) { (void)shm::s
 
 void greet(int socket, Input& input, const Shared& shared) {
   const auto how = input.take<uint8_t>();
-  shm::Greeting greeting{.layout = shm::kLayout};
-  if (!(how & kGreets)) greeting = input.take<shm::Greeting>();
+  shm::Preamble greeting{.layout = shm::kLayout};
+  if (!(how & kGreets)) greeting = input.take<shm::Preamble>();
   send(socket, std::as_bytes(std::span(&greeting, 1)), shared.file(how & kGreets ? 2 : uint8_t(how >> 1)));
 }
 

@@ -12,7 +12,7 @@ namespace {
 class ShmHeartbeats : public Shm {
  protected:
   void SetUp() override { options.heartbeat_interval = milliseconds(250); }
-  static Greeting greeting(HeartbeatMs heartbeat) { return {.layout = kLayout, .heartbeat = heartbeat}; }
+  static Preamble greeting(HeartbeatMs heartbeat) { return {.layout = kLayout, .heartbeat = heartbeat}; }
   /// A peer with this interval, met by a listener that is told to announce `answered`.
   std::unique_ptr<RawPeer> meet_raw(HeartbeatMs theirs, HeartbeatMs answered) {
     EXPECT_TRUE(listen());

@@ -142,8 +142,8 @@ TEST_F(HostileShmPeers, AnotherUserDoesNotGetIn) {
 }
 
 TEST_F(HostileShmPeers, AnotherProtocolIsToldSo) {
-  for (const Greeting ours :
-       {Greeting{.protocol = kProtocolVersion + 7, .layout = kLayout}, Greeting{.layout = kLayout + 1}}) {
+  for (const Preamble ours :
+       {Preamble{.protocol = kProtocolVersion + 7, .layout = kLayout}, Preamble{.layout = kLayout + 1}}) {
     RawPeer peer(address);
     const auto answer = peer.introduce(ours);
     ASSERT_TRUE(answer);
@@ -156,7 +156,7 @@ TEST_F(HostileShmPeers, AnotherProtocolIsToldSo) {
 }
 
 TEST_F(HostileShmPeers, GreetingsWithoutProperMemoryDoNotGetIn) {
-  const Greeting ours{.layout = kLayout};
+  const Preamble ours{.layout = kLayout};
   const File null(::open("/dev/zero", O_RDWR | O_CLOEXEC));
   const File unsealed(::memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   ASSERT_EQ(::ftruncate(unsealed.get(), off_t(kRingsBytes)), 0);
@@ -217,7 +217,7 @@ TEST_F(HostileShmPeers, BodiesThatDoNotVerify) {
   expect_refusal(ErrorKind::kDataLoss, "FlatBuffer", [](Descriptor& d) { d.front_bytes -= 100; });
 }
 TEST_F(HostileShmPeers, LastWordsThatAreNone) {
-  expect_refusal(ErrorKind::kDataLoss, "no error message", [](Descriptor& d) { d.final = 1; });
+  expect_refusal(ErrorKind::kDataLoss, "no error message", [](Descriptor& d) { d.farewell = 1; });
 }
 
 TEST_F(HostileShmPeers, MoreMessagesThanTheRingHas) {

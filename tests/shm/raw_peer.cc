@@ -45,14 +45,14 @@ bool RawPeer::readable_within(int timeout_ms) {
   return ::poll(&readable, 1, timeout_ms) == 1;
 }
 
-std::optional<Greeting> RawPeer::introduce(Greeting ours) {
+std::optional<Preamble> RawPeer::introduce(Preamble ours) {
   Result<Segment> rings = create_segment(kRingsBytes, PeersMay::kWrite);
   SHOAL_CHECK(rings);
   if (!send(ours, rings->file.get()) || !readable_within(10000)) return std::nullopt;
   const Datagram answer = receive_datagram(socket_.get());
-  if (answer.kind != Datagram::Kind::kData || answer.bytes != sizeof(Greeting)) return std::nullopt;
+  if (answer.kind != Datagram::Kind::kData || answer.bytes != sizeof(Preamble)) return std::nullopt;
   rings_.emplace(std::move(rings->memory), 0);
-  Greeting theirs;
+  Preamble theirs;
   std::memcpy(&theirs, answer.data.data(), sizeof theirs);
   return theirs;
 }

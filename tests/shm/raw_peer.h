@@ -20,7 +20,7 @@ class RawPeer {
     return send(std::as_bytes(std::span(&what, 1)), descriptor);
   }
   /// Introduces itself as Shoal does; none: the other side hung up.
-  std::optional<Greeting> introduce(Greeting ours = {.layout = kLayout});
+  std::optional<Preamble> introduce(Preamble ours = {.layout = kLayout});
   /// True if the other side hangs up within the time; what arrives before is dropped.
   bool ended_within(int timeout_ms);
 

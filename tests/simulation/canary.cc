@@ -86,6 +86,8 @@ class RepeatingConnection final : public Connection {
 class RepeatingTransport final : public transport::Transport {
  public:
   explicit RepeatingTransport(std::shared_ptr<transport::Transport> inner) : inner_(std::move(inner)) {}
+  transport::Reach reach() const override { return inner_->reach(); }
+  bool shares_memory() const override { return inner_->shares_memory(); }
   Result<std::unique_ptr<Listener>> listen(Endpoint at, LinkOptions options) override {
     return inner_->listen(std::move(at), std::move(options));
   }

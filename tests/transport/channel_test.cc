@@ -35,7 +35,7 @@ TEST(Channel, RefusesBeyondItsBoundAndAnnouncesCreditOnce) {
     EXPECT_EQ(c.channel.push(message), Channel::Push::kDone) << "fewer than 300 bytes queued before number " << i;
   }
   message = numbered(5);
-  EXPECT_EQ(c.channel.push_or_stand_in_line(message), Channel::Push::kFull);
+  EXPECT_EQ(c.channel.push_or_wait(message), Channel::Push::kFull);
   EXPECT_EQ(message.head.sequence, 5u);
   EXPECT_TRUE(c.channel.pop());
   EXPECT_TRUE(c.channel.pop());
@@ -43,8 +43,8 @@ TEST(Channel, RefusesBeyondItsBoundAndAnnouncesCreditOnce) {
   EXPECT_EQ(c.credit, 1);
   Message overtaker = numbered(9);
   EXPECT_EQ(c.channel.push(overtaker), Channel::Push::kFull);  // someone stands in line
-  EXPECT_EQ(c.channel.push_from_line(message), Channel::Push::kDone);
-  c.channel.leave_line();
+  EXPECT_EQ(c.channel.push_waiting(message), Channel::Push::kDone);
+  c.channel.stop_waiting();
   EXPECT_EQ(c.channel.push(overtaker), Channel::Push::kDone);
 }
 
@@ -56,7 +56,7 @@ TEST(Channel, DrainsAfterTheEnd) {
   c.channel.close(unavailable("second"));
   message = numbered(2);
   EXPECT_EQ(c.channel.push(message), Channel::Push::kClosed);
-  EXPECT_EQ(c.channel.push_from_line(message), Channel::Push::kClosed);
+  EXPECT_EQ(c.channel.push_waiting(message), Channel::Push::kClosed);
   EXPECT_EQ((*c.channel.pop_or_arm())->head.sequence, 1u);
   EXPECT_EQ(c.channel.pop_or_arm().error(), unavailable("first"));
 }
@@ -67,16 +67,16 @@ TEST(Channel, ReasonsThatMeanNothingElsewhereBecomeUnavailable) {
   EXPECT_EQ(closing_reason(failed_precondition("x")), failed_precondition("x"));
 }
 
-// ---- WaitList --------------------------------------------------------------------------------------------------------------
+// ---- WaitQueue --------------------------------------------------------------------------------------------------------------
 
-TEST(WaitList, EndsEachWaitAtItsOwnDeadline) {
+TEST(WaitQueue, EndsEachWaitAtItsOwnDeadline) {
   VirtualWorld world;
   Environment& env = world.add_task();
-  const auto list = std::make_shared<WaitList>(env);
+  const auto queue = std::make_shared<WaitQueue>(env);
   const SteadyTime start = env.now();
   std::vector<std::pair<int, Duration>> ended;
   const auto waits = [&](int id, Duration delay) -> Task<Result<void>> {
-    auto wait = list->wait(env.after(delay));
+    auto wait = queue->wait(env.after(delay));
     const WaitEnd end = co_await wait;
     EXPECT_EQ(end, WaitEnd::kDeadline);
     ended.emplace_back(id, env.now() - start);
@@ -95,14 +95,14 @@ TEST(WaitList, EndsEachWaitAtItsOwnDeadline) {
   EXPECT_EQ(ended, (std::vector<std::pair<int, Duration>>{{4, seconds(0)}, {2, seconds(2)}, {1, seconds(5)}, {3, seconds(9)}}));
 }
 
-TEST(WaitList, WakesInOrderAndOnlyThoseOfNow) {
+TEST(WaitQueue, WakesInOrderAndOnlyThoseOfNow) {
   VirtualWorld world;
   Environment& env = world.add_task();
-  const auto list = std::make_shared<WaitList>(env);
+  const auto queue = std::make_shared<WaitQueue>(env);
   std::vector<int> woken;
   const auto waits = [&](int id, int times) -> Task<Result<void>> {
     for (int i = 0; i < times; ++i) {
-      auto wait = list->wait(kNoDeadline);
+      auto wait = queue->wait(kNoDeadline);
       const WaitEnd end = co_await wait;
       EXPECT_EQ(end, WaitEnd::kWoken);
       woken.push_back(id);
@@ -112,24 +112,24 @@ TEST(WaitList, WakesInOrderAndOnlyThoseOfNow) {
   const auto all = [&]() -> Task<Result<void>> {
     TaskGroup group(env);
     for (int id = 1; id <= 3; ++id) group.spawn(waits(id, 2));
-    list->wake_first();  // 1, which then waits again, behind 3
+    queue->wake_first();  // 1, which then waits again, behind 3
     EXPECT_EQ(woken, (std::vector<int>{1}));
-    list->wake_all();
+    queue->wake_all();
     EXPECT_EQ(woken, (std::vector<int>{1, 2, 3, 1}));
-    list->wake_all();
+    queue->wake_all();
     EXPECT_EQ(woken, (std::vector<int>{1, 2, 3, 1, 2, 3}));
-    EXPECT_TRUE(list->empty());
+    EXPECT_TRUE(queue->empty());
     co_return co_await group.join();
   };
   EXPECT_TRUE(env.run(all()));
 }
 
-TEST(WaitList, ForgetsACoroutineThatIsDestroyed) {
+TEST(WaitQueue, ForgetsACoroutineThatIsDestroyed) {
   VirtualWorld world;
   Environment& env = world.add_task();
-  const auto list = std::make_shared<WaitList>(env);
+  const auto queue = std::make_shared<WaitQueue>(env);
   const auto waits = [&](Deadline deadline) -> Task<Result<void>> {
-    auto wait = list->wait(deadline);
+    auto wait = queue->wait(deadline);
     co_await wait;
     ADD_FAILURE() << "it was destroyed";
     co_return Result<void>();
@@ -138,22 +138,22 @@ TEST(WaitList, ForgetsACoroutineThatIsDestroyed) {
     {
       Task<Result<void>> dropped = waits(env.after(std::chrono::seconds(1)));
       dropped.start();
-      EXPECT_FALSE(list->empty());
+      EXPECT_FALSE(queue->empty());
     }
-    EXPECT_TRUE(list->empty());
-    list->wake_all();
+    EXPECT_TRUE(queue->empty());
+    queue->wake_all();
     co_return co_await env.sleep_for(std::chrono::seconds(2));
   };
   EXPECT_TRUE(env.run(all()));
 }
 
-TEST(WaitList, AKilledTaskLearnsIt) {
+TEST(WaitQueue, AKilledTaskLearnsIt) {
   VirtualWorld world;
   Environment& env = world.add_task();
-  const auto list = std::make_shared<WaitList>(env);
+  const auto queue = std::make_shared<WaitQueue>(env);
   std::vector<WaitEnd> ends;
   const auto waits = [&](Deadline deadline) -> Task<Result<void>> {
-    auto wait = list->wait(deadline);
+    auto wait = queue->wait(deadline);
     const WaitEnd end = co_await wait;
     ends.push_back(end);
     co_return Result<void>();

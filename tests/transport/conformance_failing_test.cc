@@ -124,7 +124,7 @@ TEST_P(BrokenNetwork, AHalfOpenConnectionIsNoticedBySilence) {
       Result<Message> nothing = co_await both.theirs->receive(tasks.soon(server));
       expect_error(nothing, ErrorKind::kUnavailable, "the peer has been silent for 750 ms");
     }
-    EXPECT_GE(server.now() - cut, kInterval);  // its last word may be an interval old
+    EXPECT_GE(server.now() - cut, kInterval);  // its last message may be an interval old
     EXPECT_LT(server.now() - cut, seconds(10));
     sent = co_await both.theirs->send(numbered(3), tasks.soon(server));
     expect_error(sent, ErrorKind::kUnavailable, "silent");

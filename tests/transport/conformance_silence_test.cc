@@ -20,7 +20,7 @@ TEST_P(Silence, AProcessThatIsStoppedIsNoticed) {
       const SteadyTime stopped = server.now();
       Result<Message> nothing = co_await link.receive(tasks.soon(server));
       expect_error(nothing, ErrorKind::kUnavailable, "the peer has been silent for 750 ms");
-      EXPECT_GE(server.now() - stopped, kInterval);  // its last word may be an interval old
+      EXPECT_GE(server.now() - stopped, kInterval);  // its last message may be an interval old
       EXPECT_LT(server.now() - stopped, seconds(10));
       EXPECT_LT(link.heard(), stopped + kInterval);
       co_return Done();

@@ -57,9 +57,9 @@ const Tap::Recording& Tap::recording() {
 }
 
 void Tap::pass_on() {
-  pollfd knock[2] = {{listener_, POLLIN, 0}, {orders_[0], POLLIN, 0}};
-  ::poll(knock, 2, -1);
-  if (knock[1].revents != 0) return;
+  pollfd ready[2] = {{listener_, POLLIN, 0}, {orders_[0], POLLIN, 0}};
+  ::poll(ready, 2, -1);
+  if (ready[1].revents != 0) return;
   const int client = ::accept(listener_, nullptr, nullptr);
   const int server = ::socket(AF_INET, SOCK_STREAM, 0);
   const sockaddr_in address = port_of_loopback(uint16_t(std::stoi(to_.address.substr(to_.address.rfind(':') + 1))));

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <thread>
 
 #include "shoal/base/production.h"
@@ -11,17 +12,29 @@
 
 namespace shoal::transport {
 
+namespace {
+/// Of each plug-in of this build, asked once.
+const std::map<std::string, Reach, std::less<>>& reaches() {
+  static const auto all = [] {
+    std::map<std::string, Reach, std::less<>> reaches;
+    const auto env = make_production_environment({.task = "reach", .sink = {}, .transports = built_in_transports()});
+    for (const auto& [scheme, factory] : built_in_transports()) reaches.emplace(scheme, (*env->transport(scheme))->reach());
+    return reaches;
+  }();
+  return all;
+}
+}  // namespace
+
 std::vector<Setting> all_settings() {
   std::vector<Setting> settings;
-  for (const auto& [scheme, factory] : built_in_transports())
-    settings.push_back({.scheme = scheme, .one_process = scheme == "inproc"});
+  for (const auto& [scheme, reach] : reaches())
+    settings.push_back({.scheme = scheme, .one_process = reach == Reach::kProcess});
   settings.push_back({.scheme = "inproc", .virtual_time = true, .one_process = true});
   settings.push_back({.scheme = "sim", .virtual_time = true});
-  if (SHOAL_TEST_TLS) {
-    for (const char* const scheme : {"tcp", "auto"}) {
-      settings.push_back({.scheme = scheme, .token = true});
-      settings.push_back({.scheme = scheme, .certificates = true});
-    }
+  for (const auto& [scheme, reach] : reaches()) {
+    if (!SHOAL_TEST_TLS || reach != Reach::kNetwork) continue;
+    settings.push_back({.scheme = scheme, .token = true});
+    settings.push_back({.scheme = scheme, .certificates = true});
   }
   return settings;
 }
@@ -44,8 +57,9 @@ std::string setting_name(const testing::TestParamInfo<Setting>& info) {
 }
 
 Endpoint any_address(std::string_view scheme) {
-  if (scheme == "tcp" || scheme == "auto") return {std::string(scheme), "127.0.0.1:0"};
-  return {std::string(scheme), "here:0"};
+  const auto reach = reaches().find(scheme);
+  const bool by_host = reach != reaches().end() && reach->second == Reach::kNetwork;
+  return {std::string(scheme), by_host ? "127.0.0.1:0" : "here:0"};
 }
 
 TwoTasks::TwoTasks(const Setting& setting)

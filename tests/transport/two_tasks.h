@@ -33,7 +33,8 @@ struct Setting {
          << (setting.certificates ? ", with certificates" : "");
   }
 };
-/// Every plug-in of this build, on threads; inproc in virtual time, sim, and tcp with a token or certificates as well.
+/// Every plug-in of this build, on threads; inproc in virtual time and sim as well, and those that leave
+/// the machine with a token or certificates too.
 std::vector<Setting> all_settings();
 /// Those whose tasks can be processes; without credentials.
 std::vector<Setting> settings_between_processes();

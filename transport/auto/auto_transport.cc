@@ -3,9 +3,9 @@
 #include <array>
 #include <charconv>
 
+#include "accept_queue.h"
+#include "acceptance.h"
 #include "connection.h"
-#include "host.h"
-#include "shoal/transport/handles.h"
 
 namespace shoal::transport {
 namespace automatic {
@@ -20,9 +20,9 @@ Result<void> check_scheme(const Endpoint& endpoint) {
   return invalid_argument(to_string(endpoint) + ": is not an address of auto");
 }
 
-Endpoint fresh_meeting_place(Environment& env) {
-  std::string address(kMeetingPlace);
-  for (size_t digits = 0; digits < kMeetingPlaceDigits; digits += 16) {
+Endpoint fresh_rendezvous(Environment& env) {
+  std::string address(kRendezvous);
+  for (size_t digits = 0; digits < kRendezvousDigits; digits += 16) {
     std::array<char, 16> text;
     text.fill('0');
     std::array<char, 16> number;
@@ -34,7 +34,7 @@ Endpoint fresh_meeting_place(Environment& env) {
 }
 
 /// What the listener answered: an address of shm, or none.
-Result<std::string> meeting_place(const Message& answer, const Endpoint& to) {
+Result<std::string> rendezvous_in(const Message& answer, const Endpoint& to) {
   const Result<Control> control = read_control(answer);
   if (!control || control->verb != kVerb) {
     return failed_precondition(to_string(to) +
@@ -42,13 +42,13 @@ Result<std::string> meeting_place(const Message& answer, const Endpoint& to) {
                                "tasks of a job with the same");
   }
   std::string place(control->text);
-  if (place.empty() || is_meeting_place(place)) return place;
+  if (place.empty() || is_rendezvous(place)) return place;
   return failed_precondition(to_string(to) + ": names a place to meet that is none: is it another version of Shoal?");
 }
 
 /// Over shared memory. Unavailable or FailedPrecondition if that cannot be: why not.
-Task<Result<std::unique_ptr<Connection>>> meet(Environment& env, std::string place, LinkOptions options,
-                                               Deadline deadline) {
+Task<Result<std::unique_ptr<Connection>>> connect_by_shm(Environment& env, std::string place, LinkOptions options,
+                                                         Deadline deadline) {
   SHOAL_CO_TRY(Transport* const shm, env.transport("shm"));
   auto connecting = shm->connect({"shm", std::move(place)}, std::move(options), deadline);
   co_return co_await std::move(connecting);
@@ -70,14 +70,14 @@ Task<Result<std::unique_ptr<Connection>>> connect_from(std::shared_ptr<Postbox> 
   if (!answer && answer.error().kind() == ErrorKind::kDeadlineExceeded && agreed_by < deadline)
     co_return unavailable(to_string(to) + ": somebody listens there but does not answer as auto does");
   if (!answer) co_return std::move(answer).error();
-  SHOAL_CO_TRY(std::string place, meeting_place(*answer, to));
+  SHOAL_CO_TRY(std::string place, rendezvous_in(*answer, to));
 
   std::unique_ptr<Connection> nearer;
   if (!place.empty()) {
-    auto meeting = meet(*env, std::move(place), options, agreed_by);
-    Result<std::unique_ptr<Connection>> met = co_await std::move(meeting);
-    if (met) nearer = std::move(*met);
-    if (!met) env->log().debug(to_string(to) + ": by tcp, since " + met.error().message());
+    auto connecting_by_shm = connect_by_shm(*env, std::move(place), options, agreed_by);
+    Result<std::unique_ptr<Connection>> connected = co_await std::move(connecting_by_shm);
+    if (connected) nearer = std::move(*connected);
+    if (!connected) env->log().debug(to_string(to) + ": by tcp, since " + connected.error().message());
   }
   Message choice = make_control(env->buffers(), kVerb, nearer ? kByShm : kByTcp);
   Result<void> told = co_await link->send(std::move(choice), agreed_by);
@@ -89,16 +89,18 @@ class AutoTransport final : public Transport {
  public:
   explicit AutoTransport(Environment& env) : env_(env), postbox_(std::make_shared<Postbox>(env)) {}
   ~AutoTransport() override { postbox_->close(); }
+  Reach reach() const override { return Reach::kNetwork; }
+  bool shares_memory() const override { return false; }  // Some peers do, but not all.
 
   Result<std::unique_ptr<Listener>> listen(Endpoint at, LinkOptions options) override {
     SHOAL_TRY_VOID(check_scheme(at));
     SHOAL_TRY(Transport* const tcp, env_.transport("tcp"));
     LinkOptions roomier = options;  // a peer that gets shared memory holds a connection of either for a moment
-    roomier.connections_max += kMeetingsMax;
+    roomier.connections_max += kNegotiationsMax;
     SHOAL_TRY(auto by_tcp, tcp->listen(by("tcp", at), roomier));
-    auto host = std::make_shared<Host>(postbox_, std::move(options), std::move(by_tcp), listen_by_shm(roomier));
-    host->start();
-    return std::make_unique<AcceptanceListener<Host>>(std::move(host));
+    auto acceptance = std::make_shared<Acceptance>(postbox_, std::move(options), std::move(by_tcp), listen_by_shm(roomier));
+    acceptance->start();
+    return std::make_unique<ListenerHandle<Acceptance>>(std::move(acceptance));
   }
   Task<Result<std::unique_ptr<Connection>>> connect(Endpoint to, LinkOptions options, Deadline deadline) override {
     return connect_from(postbox_, std::move(to), std::move(options), deadline);
@@ -120,15 +122,15 @@ class AutoTransport final : public Transport {
   }
 
  private:
-  static constexpr int kMeetingsMax = 64;
+  static constexpr int kNegotiationsMax = 64;
 
   /// Null where there is no shared memory to be had: peers then get tcp. With certificates too: all who were let in know
-  /// the meeting place, so there a connection would not tell whose it is.
+  /// the rendezvous address, so there a connection would not tell whose it is.
   std::unique_ptr<Listener> listen_by_shm(const LinkOptions& options) {
     if (options.credential && std::holds_alternative<Certificate>(*options.credential)) return nullptr;
     const Result<Transport*> shm = env_.transport("shm");
     if (!shm) return nullptr;
-    auto listener = (*shm)->listen(fresh_meeting_place(env_), options);
+    auto listener = (*shm)->listen(fresh_rendezvous(env_), options);
     if (listener) return std::move(*listener);
     env_.log().debug("auto: only by tcp, since " + listener.error().message());
     return nullptr;

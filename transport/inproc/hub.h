@@ -24,7 +24,7 @@ struct Backlog {
   std::string address;
   std::shared_ptr<Postbox> postbox;
   std::shared_ptr<Counters> counters;
-  std::shared_ptr<WaitList> acceptor;  // of the listener's strand
+  std::shared_ptr<WaitQueue> acceptor;  // of the listener's strand
 };
 
 }  // namespace shoal::transport::inproc

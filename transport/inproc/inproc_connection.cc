@@ -36,8 +36,8 @@ class InprocConnection final : public Connection {
         receive_bytes_max_(std::make_shared<std::atomic<uint64_t>>(side().options.receive_bytes_max)) {
     Environment* env = side().postbox->environment();
     SHOAL_CHECK(env);
-    side().receiver = std::make_shared<WaitList>(*env);
-    side().senders = std::make_shared<WaitList>(*env);
+    side().receiver = std::make_shared<WaitQueue>(*env);
+    side().senders = std::make_shared<WaitQueue>(*env);
   }
 
   ~InprocConnection() override {

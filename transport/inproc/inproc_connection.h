@@ -5,12 +5,13 @@
 #include <memory>
 
 #include "shoal/transport/channel.h"
-#include "shoal/transport/loop_core.h"
+#include "shoal/transport/counters.h"
+#include "shoal/transport/postbox.h"
 #include "shoal/transport/transport.h"
 
 namespace shoal::transport::inproc {
 
-/// What the task at one end contributes. The lists are touched on its strand only.
+/// What the task at one end contributes. The queues are touched on its strand only.
 struct Side {
   Side(std::shared_ptr<Postbox> box, std::shared_ptr<Counters> count, Endpoint other, const LinkOptions& link)
       : postbox(std::move(box)), counters(std::move(count)), peer(std::move(other)),
@@ -20,11 +21,11 @@ struct Side {
   Endpoint peer;
   std::shared_ptr<const std::string> name;  // of the peer
   LinkOptions options;
-  std::shared_ptr<WaitList> receiver;  // made on the strand of the side, before its Connection
-  std::shared_ptr<WaitList> senders;
+  std::shared_ptr<WaitQueue> receiver;  // made on the strand of the side, before its Connection
+  std::shared_ptr<WaitQueue> senders;
 };
 
-/// Side 0 connected, side 1 accepted. Thread-safe but for the lists of the sides. Its destructor posts nothing.
+/// Side 0 connected, side 1 accepted. Thread-safe but for the queues of the sides. Its destructor posts nothing.
 class Pipe : public std::enable_shared_from_this<Pipe> {
  public:
   Pipe(Side connecting, Side accepting);

@@ -84,6 +84,8 @@ class InprocTransport final : public Transport {
   InprocTransport(Environment& env, std::shared_ptr<InprocHub> hub)
       : env_(env), hub_(std::move(hub)), postbox_(std::make_shared<Postbox>(env)), counters_(std::make_shared<Counters>()) {}
   ~InprocTransport() override { postbox_->close(); }
+  Reach reach() const override { return Reach::kProcess; }
+  bool shares_memory() const override { return true; }
 
   Result<std::unique_ptr<Listener>> listen(Endpoint at, LinkOptions options) override {
     SHOAL_TRY_VOID(check_address(at));
@@ -91,7 +93,7 @@ class InprocTransport final : public Transport {
     backlog->options = options;
     backlog->postbox = postbox_;
     backlog->counters = counters_;
-    backlog->acceptor = std::make_shared<WaitList>(env_);
+    backlog->acceptor = std::make_shared<WaitQueue>(env_);
     InprocHub::State& state = hub_->state();
     std::lock_guard lock(state.mutex);
     backlog->address = numbered(state, at.address);

@@ -9,22 +9,17 @@
 namespace shoal::transport::shm {
 
 Attempt::Attempt(std::shared_ptr<Core> core, Endpoint to, LinkOptions options)
-    : core_(std::move(core)), to_(std::move(to)), options_(options), waits_(std::make_shared<WaitList>(core_->env)) {}
+    : stream::Attempt(core, std::move(to), std::move(options)), shm_core_(std::move(core)) {}
 
-void Attempt::start() {
-  core_->remember(shared_from_this());
-  if (const Result<void> introduced = introduce(); !introduced) return finish(introduced.error());
-  timer_.emplace(core_->io, options_.handshake_timeout);
-  timer_->async_wait([self = shared_from_this()](const error_code& failed) {
-    if (!failed && !self->done())
-      self->finish(unavailable(to_string(self->to_) + ": somebody listens there but does not answer as Shoal does"));
-  });
+void Attempt::begin() {
+  if (const Result<void> sent = send_preamble(); !sent) return fail(sent.error());
+  limit_handshake();
   wait_answer();
 }
 
 // Nothing of this waits: a listener that cannot take one more at once says so.
-Result<void> Attempt::introduce() {
-  SHOAL_TRY_VOID(core_->check_memory());
+Result<void> Attempt::send_preamble() {
+  SHOAL_TRY_VOID(shm_core_->check_memory());
   SHOAL_TRY(const SocketName name, socket_name(to_));
   const auto unreachable = [this](const char* what) {
     return unavailable(to_string(to_) + ": " + what + ": " + std::strerror(errno));
@@ -36,7 +31,7 @@ Result<void> Attempt::introduce() {
   if (const Result<pid_t> peer = check_same_user(socket.get()); !peer) return peer.error().with_context(to_string(to_));
   Result<Segment> rings = create_segment(kRingsBytes, PeersMay::kWrite);
   if (!rings) return rings.error().with_context(to_string(to_));
-  const Greeting ours{.layout = kLayout, .heartbeat = heartbeat_ms(options_)};
+  const Preamble ours{.layout = kLayout, .heartbeat = heartbeat_ms(options_)};
   if (send_datagram(socket.get(), std::as_bytes(std::span(&ours, 1)), rings->file.get()) != Sent::kDone)
     return unreachable("connection lost");
   rings_ = std::move(rings->memory);
@@ -49,50 +44,32 @@ Result<void> Attempt::introduce() {
 }
 
 void Attempt::wait_answer() {
-  socket_->async_wait(Watched::wait_read, [self = shared_from_this()](const error_code& failed) {
-    if (!failed && !self->done() && self->socket_) self->finish(self->answered());
+  socket_->async_wait(Watched::wait_read, [self = stream::self_of(this)](const error_code& failed) {
+    if (failed || self->done() || !self->socket_) return;
+    Result<std::shared_ptr<Link>> link = self->read_answer();
+    if (!link) return self->fail(std::move(link).error());
+    self->connected(std::move(*link));
   });
 }
 
-Result<std::shared_ptr<Link>> Attempt::answered() {
+Result<std::shared_ptr<Link>> Attempt::read_answer() {
   const Datagram datagram = receive_datagram(socket_->native_handle());
   if (datagram.kind != Datagram::Kind::kData)
     return unavailable(to_string(to_) + ": the listener hung up during the handshake");
-  Greeting theirs{.magic = 0};
+  Preamble theirs{.magic = 0};
   if (datagram.bytes == sizeof theirs) std::memcpy(&theirs, datagram.data.data(), sizeof theirs);
-  if (theirs.magic != Greeting::kMagic) return failed_precondition(to_string(to_) + ": who listens there is not Shoal");
+  if (theirs.magic != Preamble::kMagic) return failed_precondition(to_string(to_) + ": who listens there is not Shoal");
   if (theirs.protocol != kProtocolVersion || theirs.layout != kLayout || theirs.status == kOtherProtocol)
     return failed_precondition(to_string(to_) + ": speaks protocol " + std::to_string(theirs.protocol) + "." +
                                std::to_string(theirs.layout) + ", this build " + std::to_string(kProtocolVersion) + "." +
                                std::to_string(kLayout) + "; install the same version of Shoal everywhere");
   if (theirs.status != kWelcome) return unavailable(to_string(to_) + ": has as many connections as it takes");
-  Meeting meeting{.socket = File(socket_->release()),
-                  .rings = std::move(rings_),
-                  .side = 0,
-                  .peer = to_,
-                  .heartbeat = intervals(options_, theirs)};
-  auto link = std::make_shared<Link>(core_, std::move(meeting), options_, nullptr);
-  link->start();
-  return link;
-}
-
-void Attempt::finish(Result<std::shared_ptr<Link>> result) {
-  result_ = std::move(result);
-  release();
-  waits_->wake_first();
-}
-
-void Attempt::cancel() {
-  release();
-  if (result_ && *result_) (**result_)->close(cancelled());
-  result_.reset();
-  waits_->stop();
-}
-
-void Attempt::release() {
-  timer_.reset();
-  socket_.reset();
-  core_->forget(this);
+  HandshakeResult handshake{.socket = File(socket_->release()),
+                            .rings = std::move(rings_),
+                            .side = 0,
+                            .peer = to_,
+                            .heartbeat = intervals(options_, theirs)};
+  return std::make_shared<Link>(shm_core_, std::move(handshake), options_, nullptr);
 }
 
 }  // namespace shoal::transport::shm

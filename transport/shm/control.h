@@ -9,13 +9,13 @@
 #include <span>
 
 #include "segment.h"
-#include "shoal/transport/pulse.h"
+#include "shoal/transport/heartbeat.h"
 
 namespace shoal::transport::shm {
 
 /// The first datagram in each direction. The connecting side's carries the memory of the rings. The first 8 bytes never
 /// change, whatever the version.
-struct Greeting {
+struct Preamble {
   uint32_t magic = kMagic;
   uint32_t protocol = kProtocolVersion;
   uint32_t layout = 0;
@@ -23,13 +23,13 @@ struct Greeting {
   HeartbeatMs heartbeat = 0;                      ///< the sender's interval; answered with 0 if the other side has none
   static constexpr uint32_t kMagic = 0x4d485353;  // "SSHM"
 };
-static_assert(sizeof(Greeting) == 16);
+static_assert(sizeof(Preamble) == 16);
 inline constexpr uint16_t kWelcome = 0;
 inline constexpr uint16_t kOtherProtocol = 1;
 inline constexpr uint16_t kFull = 2;
 
 /// What the two sides have announced.
-inline Pulse::Intervals intervals(const LinkOptions& ours, const Greeting& theirs) {
+inline Heartbeat::Intervals intervals(const LinkOptions& ours, const Preamble& theirs) {
   using std::chrono::milliseconds;
   return {.ours = milliseconds(heartbeat_ms(ours)), .theirs = milliseconds(theirs.heartbeat)};
 }

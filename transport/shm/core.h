@@ -2,14 +2,12 @@
 /// What the connections, listeners and attempts of one environment share.
 #include <utility>  // Boost 1.74's Asio forgets it
 
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <memory>
 
 #include "shared_memory.h"
-#include "shoal/transport/loop_core.h"
+#include "stream/core.h"
 
 namespace shoal::transport::shm {
 
@@ -18,10 +16,9 @@ using boost::system::error_code;
 /// A socket as the event loop sees it: something that becomes readable. All calls on it are our own.
 using Watched = asio::posix::stream_descriptor;
 
-class Core : public LoopCore {
+class Core : public stream::Core {
  public:
-  Core(Environment& environment, asio::io_context& context)
-      : LoopCore(environment), io(context), memory(SharedMemory::of(environment.buffers())) {}
+  explicit Core(Environment& environment) : stream::Core(environment), memory(SharedMemory::of(environment.buffers())) {}
 
   /// FailedPrecondition where messages cannot be built in memory that peers can read.
   Result<void> check_memory() const {
@@ -29,7 +26,6 @@ class Core : public LoopCore {
     return failed_precondition("shm: the buffers of this environment do not lie in shared memory");
   }
 
-  asio::io_context& io;                        // while open()
   const std::shared_ptr<SharedMemory> memory;  // null: the environment's buffers lie elsewhere
 };
 

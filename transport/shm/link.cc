@@ -8,122 +8,43 @@
 #include "shoal/base/event_loop.h"
 
 namespace shoal::transport::shm {
-namespace {
 
-// Received messages that may wait for their task before reading stops.
-constexpr uint64_t kReadAheadBytes = 256 * 1024;
-constexpr Duration kCloseTimeout = std::chrono::seconds(1);
-constexpr uint64_t kReasonBytesMax = 64 * 1024;
-
-}  // namespace
-
-Link::Link(std::shared_ptr<Core> core, Meeting meeting, const LinkOptions& options, std::shared_ptr<void> slot)
-    : core_(std::move(core)),
-      peer_(std::move(meeting.peer)),
-      name_(std::make_shared<const std::string>(to_string(peer_))),
-      spin_(event_loop_spin(core_->env)),
-      pulse_(meeting.heartbeat, core_->env.now()),
-      slot_(std::move(slot)),
-      receive_bytes_max_(options.receive_bytes_max),
-      outgoing_(
-          options.send_queue_bytes_max,
-          [this] {
-            // A first message from the strand itself leaves at once.
-            if (core_->postbox->on_strand()) {
-              flush();
-            } else {
-              later(&Link::flush);
-            }
-          },
-          [this] {
-            core_->postbox->post([self = shared_from_this()] { release_senders(self->outgoing_, *self->senders_); });
-          }),
-      incoming_(
-          kReadAheadBytes,
-          [this] {
-            if (core_->open()) receiver_->wake_first();  // from the event loop only, never inside a call of the user's
-          },
-          [this] { later(&Link::end_stall); }),
-      senders_(std::make_shared<WaitList>(core_->env)),
-      receiver_(std::make_shared<WaitList>(core_->env)),
-      rings_(std::make_shared<const Rings>(std::move(meeting.rings), meeting.side)),
-      bell_(std::make_shared<Doorbell>(rings_, meeting.socket.get())),
+Link::Link(const std::shared_ptr<Core>& core, HandshakeResult handshake, const LinkOptions& options,
+           std::shared_ptr<void> slot)
+    : stream::Link(core, {.endpoint = std::move(handshake.peer), .heartbeat = handshake.heartbeat}, options,
+                   std::move(slot)),
+      spin_(event_loop_spin(core->env)),
+      rings_(std::make_shared<const Rings>(std::move(handshake.rings), handshake.side)),
+      bell_(std::make_shared<Doorbell>(rings_, handshake.socket.get())),
       inbox_(std::make_shared<Inbox>(rings_, bell_)) {
-  outbox_.emplace(rings_, bell_, core_->memory, meeting.socket.get());
-  socket_.emplace(core_->io);
+  outbox_.emplace(rings_, bell_, core->memory, handshake.socket.get());
+  socket_.emplace(core->io);
   error_code error;
-  socket_->assign(meeting.socket.get(), error);
-  if (!error) meeting.socket.release();
+  socket_->assign(handshake.socket.get(), error);
+  if (!error) handshake.socket.release();
 }
 
-void Link::start() {
-  core_->remember(shared_from_this());
+void Link::begin() {
   if (!socket_->is_open()) return fail(unavailable(*name_ + ": its socket cannot be watched"));
   flush();  // arms the channel
   wait_notice();
-  if (!pulse_.beats()) return;
-  pulse_timer_.emplace(core_->io);
-  beat();
-}
-
-void Link::later(void (Link::*what)()) {
-  core_->postbox->post([self = shared_from_this(), what] { ((*self).*what)(); });
 }
 
 // ---- closing -------------------------------------------------------------------------------------------------------
 
-void Link::close(Error reason) {
-  outgoing_.close(closing_reason(std::move(reason)));  // from now on try_send() says no
-  // On the strand what fits into the ring leaves now: the task may be at its end, and its loop not turn again.
-  if (core_->postbox->on_strand()) begin_flushing();
-  later(&Link::end_reading);
-}
-
-void Link::begin_flushing() {
-  if (state_ != State::kOpen || !core_->open()) return;
-  state_ = State::kFlushing;
-  closing_timer_.emplace(core_->io, kCloseTimeout);
-  closing_timer_->async_wait([self = shared_from_this()](const error_code& error) {
-    if (!error) self->fail(unavailable(*self->name_ + ": the peer took nothing any more"));
-  });
-  flush();
-}
-
-void Link::end_reading() {
-  begin_flushing();
-  if (state_ == State::kClosed || !core_->open()) return;
-  stalled_.reset();
-  incoming_.close(*outgoing_.closed());
+void Link::stop_reading() {
   if (gone_) fail(unavailable(*name_ + ": the peer is gone"));
 }
 
-void Link::fail(const Error& reason) {
-  if (state_ == State::kClosed) return;
-  const auto self = shared_from_this();
-  state_ = State::kClosed;
-  core_->forget(this);
+void Link::release() {
   next_.reset();
   outbox_.reset();
   inbox_->forget_all();
   bell_->close();
   socket_.reset();
-  closing_timer_.reset();
-  pulse_timer_.reset();
-  slot_.reset();
-  if (stalled_) incoming_.push_from_line(*stalled_);
-  stalled_.reset();
-  outgoing_.close(reason);
-  outgoing_.discard();
-  incoming_.close(*outgoing_.closed());  // our own reason if there was one: it came first
-  senders_->stop();
-  receiver_->stop();
 }
 
-void Link::shut_down(SteadyTime deadline) {
-  const auto self = shared_from_this();
-  const Error ended = unavailable(*name_ + ": the task has ended");
-  outgoing_.close(ended);
-  if (state_ == State::kOpen) state_ = State::kFlushing;
+void Link::flush_until(SteadyTime deadline) {
   while (state_ == State::kFlushing && !gone_) {
     const Filled filled = fill_ring();
     if (filled != Filled::kBlocked && filled != Filled::kSocketFull) break;
@@ -136,7 +57,6 @@ void Link::shut_down(SteadyTime deadline) {
     while (take_notice()) {
     }
   }
-  fail(ended);
 }
 
 // ---- the control socket --------------------------------------------------------------------------------------------
@@ -144,13 +64,13 @@ void Link::shut_down(SteadyTime deadline) {
 void Link::wait_notice() {
   if (waits_notice_ || gone_ || state_ == State::kClosed || !core_->open()) return;
   waits_notice_ = true;
-  socket_->async_wait(Watched::wait_read, [self = shared_from_this()](const error_code&) {
+  socket_->async_wait(Watched::wait_read, [self = stream::self_of(this)](const error_code&) {
     self->waits_notice_ = false;
-    self->noticed();
+    self->read_notice();
   });
 }
 
-void Link::noticed() {
+void Link::read_notice() {
   if (state_ == State::kClosed || !core_->open()) return;
   take_notice();  // one: if there are more, the loop comes back at once
   wait_notice();
@@ -161,9 +81,9 @@ bool Link::take_notice() {
   const Datagram datagram = receive_datagram(socket_->native_handle());
   gone_ = gone_ || datagram.kind == Datagram::Kind::kEnd;
   if (datagram.kind != Datagram::Kind::kData) return false;
-  pulse_.heard(core_->env.now());
+  heartbeat_.received(core_->env.now());
   if (state_ != State::kOpen) return true;  // what it still says does not matter
-  if (const Result<void> understood = understand(datagram); !understood) breach(understood.error());
+  if (const Result<void> understood = understand(datagram); !understood) protocol_error(understood.error());
   return true;
 }
 
@@ -180,26 +100,15 @@ Result<void> Link::understand(const Datagram& datagram) {
   return {};
 }
 
-/// From the event loop, so a task that computes is heard of all the same. Whatever else is sent or read: a message may lie
-/// in the ring for long, and its sender be stopped since.
-void Link::beat() {
-  const auto may_judge = [this] { return state_ == State::kOpen && !gone_ && core_->open(); };
-  if (!may_judge()) return;
-  const auto self = shared_from_this();  // reading may wake who drops the connection
-  const SteadyTime now = core_->env.now();
-  if (pulse_.is_silent(now)) noticed();  // was it we who slept? Then what the peer said lies in the socket.
-  if (!may_judge()) return;
-  if (pulse_.is_silent(now)) return close(pulse_.silence_of(*name_));
-  if (pulse_.is_due(now)) {
-    const Notice notice;
-    // A socket that is full has other things in it, which say the same.
-    (void)send_datagram(socket_->native_handle(), std::as_bytes(std::span(&notice, 1)).first(kRingBytes));
-    pulse_.said(now);
-  }
-  pulse_timer_->expires_after(pulse_.next() - now);
-  pulse_timer_->async_wait([self](const error_code& error) {
-    if (!error) self->beat();
-  });
+/// Whatever else is sent or read: a message may lie in the ring for long, and its sender be stopped since.
+void Link::look_for_heartbeat(SteadyTime now) {
+  if (heartbeat_.is_silent(now)) read_notice();
+}
+
+void Link::send_heartbeat() {
+  const Notice notice;
+  // A socket that is full has other things in it, which say the same.
+  (void)send_datagram(socket_->native_handle(), std::as_bytes(std::span(&notice, 1)).first(kRingBytes));
 }
 
 // ---- receiving -----------------------------------------------------------------------------------------------------
@@ -230,7 +139,7 @@ bool Link::input_is_over() const {
 void Link::read() {
   for (uint32_t count = 0; reads() && count < kDescriptors; ++count) {
     const Result<std::optional<Descriptor>> next = inbox_->peek();
-    if (!next) return breach(next.error());
+    if (!next) return protocol_error(next.error());
     if (!*next) return;
     // Memory is announced before it is used.
     while ((*next)->has_body && !inbox_->knows_segment((*next)->segment) && reads() && take_notice()) {
@@ -238,42 +147,24 @@ void Link::read() {
     if (!reads()) return;
     take_back();  // what was given back before the message was sent may be used again by whoever gets it
     spin_until_ = core_->env.now() + spin_;
-    if (const Result<void> taken = take(**next); !taken) return breach(taken.error());
+    if (const Result<void> taken = take(**next); !taken) return protocol_error(taken.error());
   }
 }
 
 Result<void> Link::take(const Descriptor& next) {
-  const uint64_t bytes_max = next.final ? kReasonBytesMax : receive_bytes_max_.load(std::memory_order_relaxed);
-  SHOAL_TRY(Message message, inbox_->take(next, bytes_max, core_->env.buffers()));
+  SHOAL_TRY(Message message, inbox_->take(next, bytes_max(next.farewell), core_->env.buffers()));
   SHOAL_TRY_VOID(verify(message));
   core_->counters.messages_received.fetch_add(1, std::memory_order_relaxed);
   core_->counters.bytes_received.fetch_add(message.body_bytes(), std::memory_order_relaxed);
-  if (!next.final) {
-    deliver(std::move(message));
-    return {};
-  }
-  if (message.head.kind != MessageKind::kError) return data_loss("the last message is no error message");
-  fail(closing_reason(read_error(message)));
+  if (next.farewell) return take_farewell(message);
+  deliver(std::move(message));
   return {};
-}
-
-void Link::deliver(Message message) {
-  if (incoming_.push_or_stand_in_line(message) == Channel::Push::kFull) stalled_ = std::move(message);
-}
-
-void Link::end_stall() {
-  incoming_.credit_noticed();
-  if (!stalled_) return;
-  Message message = std::move(*std::exchange(stalled_, std::nullopt));
-  incoming_.push_from_line(message);
-  incoming_.leave_line();
-  pump();
 }
 
 // ---- sleeping ------------------------------------------------------------------------------------------------------
 
 // Says what to be woken for, and looks once more whether that has come already.
-void Link::rest() {
+void Link::prepare_to_sleep() {
   if (state_ == State::kClosed || pump_posted_ || !core_->open()) return;
   if (core_->env.now() < spin_until_) {
     rings_->our_wants().store(0);

@@ -13,7 +13,7 @@ void Link::flush() {
     if (filled == Filled::kSocketFull) wait_writable();
     if (filled == Filled::kBroken) wake_soon();  // not here: a user's call may be what is sending
   }
-  rest();
+  prepare_to_sleep();
 }
 
 Link::Filled Link::fill_ring() {
@@ -25,7 +25,7 @@ Link::Filled Link::fill_ring() {
     if (!room) broken_ = room.error().with_context(*name_);
     if (broken_ || !*room) break;
     const Result<void> reachable = make_reachable(*next_);
-    const Result<Outbox::Put> put = reachable ? outbox_->put(*next_, next_is_final_) : reachable.error();
+    const Result<Outbox::Put> put = reachable ? outbox_->put(*next_, next_is_farewell_) : reachable.error();
     if (!put) broken_ = put.error().with_context(*name_);
     if (!put || *put == Outbox::Put::kGone) filled = Filled::kGone;
     if (put && *put == Outbox::Put::kSocketFull) filled = Filled::kSocketFull;
@@ -33,20 +33,20 @@ Link::Filled Link::fill_ring() {
     core_->counters.messages_sent.fetch_add(1, std::memory_order_relaxed);
     core_->counters.bytes_sent.fetch_add(next_->body_bytes(), std::memory_order_relaxed);
     next_.reset();
-    filled = next_is_final_ ? Filled::kAllSent : Filled::kIdle;
+    filled = next_is_farewell_ ? Filled::kAllSent : Filled::kIdle;
   }
   return broken_ ? Filled::kBroken : filled;
 }
 
-// What is to be sent next; after the last of the queue, the reason for closing.
+// What is to be sent next; after the last of the queue, the farewell message.
 bool Link::load_next() {
-  if (next_ || next_is_final_) return next_.has_value();
+  if (next_ || next_is_farewell_) return next_.has_value();
   Result<std::optional<Message>> popped = outgoing_.pop_or_arm();
   if (popped) {
     next_ = std::move(*popped);
   } else if (state_ == State::kFlushing) {
     next_ = make_error(core_->env.buffers(), popped.error());
-    next_is_final_ = true;
+    next_is_farewell_ = true;
   }
   return next_.has_value();
 }
@@ -69,7 +69,7 @@ Result<void> Link::make_reachable(Message& message) {
 
 void Link::wait_writable() {
   waits_writable_ = true;
-  socket_->async_wait(Watched::wait_write, [self = shared_from_this()](const error_code&) {
+  socket_->async_wait(Watched::wait_write, [self = stream::self_of(this)](const error_code&) {
     self->waits_writable_ = false;
     self->flush();
   });

@@ -12,12 +12,12 @@ namespace {
 // Behind a payload there may be padding, and nothing else.
 constexpr size_t kPaddingBytesMax = kBufferAlignment;
 
-Descriptor describe(const Message& message, bool final) {
+Descriptor describe(const Message& message, bool farewell) {
   Descriptor descriptor;
   const MessageHead& head = message.head;
   descriptor.kind = uint8_t(head.kind);
   descriptor.status = head.status;
-  descriptor.final = final;
+  descriptor.farewell = farewell;
   descriptor.sender = head.sender;
   descriptor.job = head.job;
   descriptor.epoch = head.epoch;
@@ -82,9 +82,9 @@ bool Outbox::can_reach(const Message& message) const {
   return !message.body || (message.body->rest().empty() && memory_->find(message.body->bytes()));
 }
 
-Result<Outbox::Put> Outbox::put(const Message& message, bool final) {
+Result<Outbox::Put> Outbox::put(const Message& message, bool farewell) {
   if (const Put told = forget_ended(); told != Put::kDone) return told;
-  Descriptor descriptor = describe(message, final);
+  Descriptor descriptor = describe(message, farewell);
   if (message.body) {
     const auto place = memory_->find(message.body->bytes());
     SHOAL_CHECK(place);

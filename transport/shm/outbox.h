@@ -32,7 +32,7 @@ class Outbox {
   };
   /// Publishes `message`, whose body (if any) lies in shared memory. has_room() was true. Unavailable if memory cannot be
   /// passed on.
-  Result<Put> put(const Message& message, bool final);
+  Result<Put> put(const Message& message, bool farewell);
   /// True if the body of `message` can be put.
   bool can_reach(const Message& message) const;
 

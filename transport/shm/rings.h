@@ -29,7 +29,7 @@ static_assert((kDescriptors & (kDescriptors - 1)) == 0 && (kSlots & (kSlots - 1)
 struct Descriptor {
   uint8_t kind = 0;
   uint8_t status = 0;
-  uint8_t final = 0;  ///< 1: an error message, the sender's reason for closing; nothing follows
+  uint8_t farewell = 0;  ///< 1: the farewell message: an error that says why the sender closes; nothing follows
   uint8_t has_body = 0;
   uint32_t sender = 0;
   uint64_t job = 0, epoch = 0, incarnation = 0, sequence = 0, reply_to = 0, global_step = 0;

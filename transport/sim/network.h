@@ -17,7 +17,7 @@ struct Backlog {
   std::shared_ptr<Process> process;
   std::string address;
   LinkOptions options;
-  std::shared_ptr<WaitList> acceptor;
+  std::shared_ptr<WaitQueue> acceptor;
   std::deque<std::shared_ptr<Wire>> waiting = {};
   bool open = true;
   uint64_t connection_count = 0;  // ever; numbers the peers' names

@@ -16,18 +16,18 @@ struct Side {
   bool alive() { return end().process->alive; }
 };
 
-/// A place among those who wait for credit, also if the coroutine is destroyed while it waits.
-class PlaceInLine {
+/// One of those who wait for credit, also if the coroutine is destroyed while it waits.
+class WaitingSender {
  public:
-  explicit PlaceInLine(std::shared_ptr<Side> side)
-      : side_(std::move(side)), number_(*side_->end().line.insert(side_->end().next_in_line++).first) {}
-  ~PlaceInLine() {
-    side_->end().line.erase(number_);
-    side_->wire->wake(side_->index);  // the next of the line
+  explicit WaitingSender(std::shared_ptr<Side> side)
+      : side_(std::move(side)), number_(*side_->end().waiting_senders.insert(side_->end().next_waiting_number++).first) {}
+  ~WaitingSender() {
+    side_->end().waiting_senders.erase(number_);
+    side_->wire->wake(side_->index);  // the next who waits
   }
-  PlaceInLine(const PlaceInLine&) = delete;
-  PlaceInLine& operator=(const PlaceInLine&) = delete;
-  bool is_first() const { return *side_->end().line.begin() == number_; }
+  WaitingSender(const WaitingSender&) = delete;
+  WaitingSender& operator=(const WaitingSender&) = delete;
+  bool is_first() const { return *side_->end().waiting_senders.begin() == number_; }
 
  private:
   const std::shared_ptr<Side> side_;
@@ -35,19 +35,19 @@ class PlaceInLine {
 };
 
 Task<Result<void>> send_on(std::shared_ptr<Side> side, Message message, Deadline deadline) {
-  std::optional<PlaceInLine> place;
+  std::optional<WaitingSender> waiting;
   for (;;) {
     if (!side->alive()) co_return cancelled();
     const SteadyTime now = side->env.now();
-    const bool may_send = place ? place->is_first() : side->end().line.empty();
+    const bool may_send = waiting ? waiting->is_first() : side->end().waiting_senders.empty();
     if (may_send && side->wire->send(side->index, now, message)) co_return Result<void>();
     side->wire->settle(now);
     if (side->end().closed) co_return *side->end().closed;
     if (deadline <= now) {
       co_return deadline_exceeded(to_string(side->end().peer) + ": the peer does not take what is sent to it");
     }
-    if (!place) place.emplace(side);
-    const SteadyTime credit = place->is_first() ? side->incoming().next_acknowledgement() : kNoDeadline;
+    if (!waiting) waiting.emplace(side);
+    const SteadyTime credit = waiting->is_first() ? side->incoming().next_acknowledgement() : kNoDeadline;
     auto wait = side->end().waits->wait(std::min({deadline, side->wire->next_end(), credit}));
     const WaitEnd how = co_await wait;
     if (how == WaitEnd::kCancelled) co_return cancelled();
@@ -82,7 +82,7 @@ class SimConnection final : public Connection {
   std::optional<PeerIdentity> identity() const override { return std::nullopt; }
   SteadyTime heard() const override { return side_->wire->heard(side_->index, side_->network->state().now()); }
   bool try_send(Message& message) override {
-    return side_->end().line.empty() && side_->wire->send(side_->index, side_->network->state().now(), message);
+    return side_->end().waiting_senders.empty() && side_->wire->send(side_->index, side_->network->state().now(), message);
   }
   Task<Result<void>> send(Message message, Deadline deadline) override {
     return send_on(side_, std::move(message), deadline);
@@ -103,7 +103,7 @@ class SimConnection final : public Connection {
 
 std::unique_ptr<Connection> make_connection(Environment& env, std::shared_ptr<SimNetwork> network,
                                             std::shared_ptr<Wire> wire, int index) {
-  wire->end(index).waits = std::make_shared<WaitList>(env);
+  wire->end(index).waits = std::make_shared<WaitQueue>(env);
   return std::make_unique<SimConnection>(std::make_shared<Side>(Side{env, std::move(network), std::move(wire), index}));
 }
 

@@ -144,6 +144,9 @@ class SimTransport final : public Transport {
   SimTransport(Environment& env, std::shared_ptr<SimNetwork> network, const std::string& task)
       : home_(std::make_shared<Home>(Home{env, network, network->state().add_process(task, env)})) {}
   ~SimTransport() override { home_->process->postbox->close(); }
+  // As the network that it stands for; but its addresses are names.
+  Reach reach() const override { return Reach::kNetwork; }
+  bool shares_memory() const override { return false; }
 
   Result<std::unique_ptr<Listener>> listen(Endpoint at, LinkOptions options) override {
     SHOAL_TRY_VOID(check_address(at));
@@ -152,7 +155,7 @@ class SimTransport final : public Transport {
     if (!home_->process->alive) return cancelled();
     if (state.listeners.contains(address)) return unavailable(to_string(at) + ": another task listens there already");
     auto backlog = std::make_shared<Backlog>(
-        Backlog{home_->process, address, std::move(options), std::make_shared<WaitList>(home_->env)});
+        Backlog{home_->process, address, std::move(options), std::make_shared<WaitQueue>(home_->env)});
     state.listeners.emplace(address, backlog);
     state.homes.insert_or_assign(address, home_->process->task);
     return std::make_unique<SimListener>(home_, std::move(backlog));

@@ -155,7 +155,7 @@ std::optional<Message> Wire::receive(int index, SteadyTime now) {
   if (!message) return std::nullopt;
   if (lost_by(state_.lose_when_received, 1 - index, now, *message) || !here.process->alive) return std::nullopt;
   way(index).acknowledge(now, MessageQueue::cost(*message), link(index));
-  if (!end(1 - index).line.empty()) wake(1 - index);
+  if (!end(1 - index).waiting_senders.empty()) wake(1 - index);
   Result<void> verified = verify(*message);
   if (message->body_bytes() > here.options.receive_bytes_max) {
     verified = invalid_argument("sent a message of " + std::to_string(message->body_bytes()) + " bytes, at most " +

@@ -8,8 +8,9 @@
 #include <optional>
 #include <set>
 
-#include "shoal/transport/loop_core.h"
-#include "shoal/transport/wait_list.h"
+#include "shoal/transport/counters.h"
+#include "shoal/transport/postbox.h"
+#include "shoal/transport/wait_queue.h"
 #include "stream.h"
 
 namespace shoal::transport::sim {
@@ -89,11 +90,11 @@ class Wire : public std::enable_shared_from_this<Wire> {
     Endpoint peer;
     LinkOptions options;
     std::shared_ptr<void> slot = nullptr;       // at the listener
-    std::shared_ptr<WaitList> waits = nullptr;  // null: not accepted yet
+    std::shared_ptr<WaitQueue> waits = nullptr;  // null: not accepted yet
     std::optional<Error> closed = std::nullopt;
     uint64_t unacknowledged_bytes = 0;  // of what it has sent
-    std::set<uint64_t> line = {};       // who waits for credit, by the number drawn
-    uint64_t next_in_line = 0;
+    std::set<uint64_t> waiting_senders = {};  // who waits for credit, by the number drawn
+    uint64_t next_waiting_number = 0;
     bool waking = false;  // somebody was asked to
   };
   /// End 0 connected, end 1 accepts. Nothing is silent between them.

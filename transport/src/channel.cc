@@ -5,51 +5,25 @@ namespace shoal::transport {
 Channel::Channel(uint64_t bytes_max, Notify consumer_ready, Notify credit_ready)
     : bytes_max_(bytes_max), consumer_ready_(std::move(consumer_ready)), credit_ready_(std::move(credit_ready)) {}
 
-Channel::Push Channel::push_locked(Message& message, bool stands_in_line, bool& notify) {
-  if (closed_) return Push::kClosed;
-  if (!stands_in_line && (line_ > 0 || queue_.bytes() >= bytes_max_)) return Push::kFull;
-  queue_.push(std::move(message));
-  notify = std::exchange(consumer_waits_, false);
+Channel::Push Channel::push_as(Sender sender, Message& message) {
+  bool notify = false;
+  {
+    std::lock_guard lock(mutex_);
+    if (closed_) return Push::kClosed;
+    if (sender != Sender::kHasWaited && (waiting_senders_ > 0 || queue_.bytes() >= bytes_max_)) {
+      if (sender == Sender::kWillWait) ++waiting_senders_;  // under the same lock, or credit could come and go unseen
+      return Push::kFull;
+    }
+    queue_.push(std::move(message));
+    notify = std::exchange(consumer_waits_, false);
+  }
+  if (notify) consumer_ready_();
   return Push::kDone;
 }
 
-Channel::Push Channel::push(Message& message) {
-  bool notify = false;
-  Push pushed;
-  {
-    std::lock_guard lock(mutex_);
-    pushed = push_locked(message, false, notify);
-  }
-  if (notify) consumer_ready_();
-  return pushed;
-}
-
-Channel::Push Channel::push_or_stand_in_line(Message& message) {
-  bool notify = false;
-  Push pushed;
-  {
-    std::lock_guard lock(mutex_);
-    pushed = push_locked(message, false, notify);
-    if (pushed == Push::kFull) ++line_;  // under the same lock, or credit could come and go unseen in between
-  }
-  if (notify) consumer_ready_();
-  return pushed;
-}
-
-Channel::Push Channel::push_from_line(Message& message) {
-  bool notify = false;
-  Push pushed;
-  {
-    std::lock_guard lock(mutex_);
-    pushed = push_locked(message, true, notify);
-  }
-  if (notify) consumer_ready_();
-  return pushed;
-}
-
-void Channel::leave_line() {
+void Channel::stop_waiting() {
   std::lock_guard lock(mutex_);
-  --line_;
+  --waiting_senders_;
 }
 
 void Channel::credit_noticed() {
@@ -65,7 +39,7 @@ bool Channel::has_credit() const {
 std::optional<Message> Channel::pop_locked(bool& notify) {
   if (queue_.empty()) return std::nullopt;
   std::optional<Message> message(queue_.pop());
-  notify = line_ > 0 && !credit_announced_ && queue_.bytes() < bytes_max_;
+  notify = waiting_senders_ > 0 && !credit_announced_ && queue_.bytes() < bytes_max_;
   if (notify) credit_announced_ = true;
   return message;
 }
@@ -122,20 +96,20 @@ std::optional<Error> Channel::closed() const {
   return closed_;
 }
 
-void release_senders(Channel& channel, WaitList& senders) {
+void release_senders(Channel& channel, WaitQueue& senders) {
   channel.credit_noticed();
   while (!senders.empty() && (channel.has_credit() || channel.closed())) senders.wake_first();
 }
 
 namespace {
 
-// Holds a place in the line, also if the coroutine is destroyed while it waits.
-class PlaceInLine {
+// A sender that waits for credit, also if the coroutine is destroyed while it waits.
+class WaitingSender {
  public:
-  explicit PlaceInLine(std::shared_ptr<Channel> channel) : channel_(std::move(channel)) {}
-  ~PlaceInLine() { channel_->leave_line(); }
-  PlaceInLine(const PlaceInLine&) = delete;
-  PlaceInLine& operator=(const PlaceInLine&) = delete;
+  explicit WaitingSender(std::shared_ptr<Channel> channel) : channel_(std::move(channel)) {}
+  ~WaitingSender() { channel_->stop_waiting(); }
+  WaitingSender(const WaitingSender&) = delete;
+  WaitingSender& operator=(const WaitingSender&) = delete;
 
  private:
   std::shared_ptr<Channel> channel_;
@@ -148,21 +122,21 @@ Error waited(WaitEnd end, const std::string& peer, std::string_view what) {
 
 }  // namespace
 
-Task<Result<void>> send_through(std::shared_ptr<Channel> channel, std::shared_ptr<WaitList> waits,
+Task<Result<void>> send_through(std::shared_ptr<Channel> channel, std::shared_ptr<WaitQueue> waits,
                                 std::shared_ptr<const std::string> peer, Message message, Deadline deadline) {
-  Channel::Push pushed = channel->push_or_stand_in_line(message);
+  Channel::Push pushed = channel->push_or_wait(message);
   if (pushed == Channel::Push::kFull) {
-    PlaceInLine place(channel);
+    WaitingSender waiting(channel);
     auto wait = waits->wait(deadline);
     const WaitEnd end = co_await wait;
     if (end != WaitEnd::kWoken) co_return waited(end, *peer, "the peer does not take what is sent to it");
-    pushed = channel->push_from_line(message);
+    pushed = channel->push_waiting(message);
   }
   if (pushed == Channel::Push::kClosed) co_return *channel->closed();
   co_return Result<void>();
 }
 
-Task<Result<Message>> receive_through(std::shared_ptr<Channel> channel, std::shared_ptr<WaitList> waits,
+Task<Result<Message>> receive_through(std::shared_ptr<Channel> channel, std::shared_ptr<WaitQueue> waits,
                                       std::shared_ptr<const std::string> peer, Deadline deadline) {
   while (true) {
     Result<std::optional<Message>> popped = channel->pop_or_arm();

@@ -13,52 +13,47 @@ bool connected_to_itself(const asio::ip::tcp::socket& socket) {
 }  // namespace
 
 Attempt::Attempt(std::shared_ptr<Core> core, Endpoint to, LinkOptions options)
-    : core_(std::move(core)),
-      to_(std::move(to)),
-      options_(std::move(options)),
-      waits_(std::make_shared<WaitList>(core_->env)) {}
+    : stream::Attempt(core, std::move(to), std::move(options)), tcp_core_(*core) {}
 
-void Attempt::start() {
-  core_->remember(shared_from_this());
+void Attempt::begin() {
   const Result<HostPort> at = parse_host_port(to_);
-  if (!at) return finish(at.error());
-  Result<std::shared_ptr<TlsContext>> tls = core_->tls(options_.credential);
-  if (!tls) return finish(tls.error().with_context(to_string(to_)));
+  if (!at) return fail(at.error());
+  Result<std::shared_ptr<TlsContext>> tls = tcp_core_.tls(options_.credential);
+  if (!tls) return fail(tls.error().with_context(to_string(to_)));
   tls_ = std::move(*tls);
   if (auto addresses = numeric_addresses(*at); !addresses.empty()) return resolved(std::move(addresses));
   resolver_.emplace(core_->io);
-  resolver_->async_resolve(at->host, std::to_string(at->port),
-                           [self = shared_from_this()](const error_code& error, const Resolver::results_type& found) {
-                             if (self->done() || !self->resolver_) return;
-                             if (error)
-                               return self->finish(unavailable(to_string(self->to_) + ": the host name does not resolve: " +
-                                                               error.message()));
-                             std::vector<SocketAddress> addresses;
-                             for (const auto& entry : found) addresses.push_back(entry.endpoint());
-                             self->resolved(std::move(addresses));
-                           });
+  resolver_->async_resolve(
+      at->host, std::to_string(at->port),
+      [self = stream::self_of(this)](const error_code& error, const Resolver::results_type& found) {
+        if (self->done() || !self->resolver_) return;
+        if (error) return self->fail(unavailable(self->sentence("the host name does not resolve: ") + error.message()));
+        std::vector<SocketAddress> addresses;
+        for (const auto& entry : found) addresses.push_back(entry.endpoint());
+        self->resolved(std::move(addresses));
+      });
 }
 
 void Attempt::resolved(std::vector<SocketAddress> addresses) {
-  if (const auto secure = check_secure(core_->env.log(), to_, addresses, options_); !secure) return finish(secure.error());
+  if (const auto secure = check_secure(core_->env.log(), to_, addresses, options_); !secure) return fail(secure.error());
   addresses_ = std::move(addresses);
   try_next();
 }
 
 void Attempt::try_next() {
   if (next_ == addresses_.size())
-    return finish(unavailable(to_string(to_) + ": nobody answers there" + (failures_.empty() ? "" : ": " + failures_)));
+    return fail(unavailable(sentence("nobody answers there") + (failures_.empty() ? "" : ": " + failures_)));
   socket_.emplace(core_->io);
-  socket_->async_connect(addresses_[next_], [self = shared_from_this()](const error_code& error) {
+  socket_->async_connect(addresses_[next_], [self = stream::self_of(this)](const error_code& error) {
     if (self->done() || !self->socket_) return;
-    if (!error && !connected_to_itself(*self->socket_)) return self->introduce();
+    if (!error && !connected_to_itself(*self->socket_)) return self->start_handshake();
     self->failures_ = error ? error.message() : "nobody listens there yet";
     ++self->next_;
     self->try_next();
   });
 }
 
-void Attempt::introduce() {
+void Attempt::start_handshake() {
   if (tls_) {
     stream_.emplace(std::move(*socket_), *tls_, TlsSide::kClient, options_.expected_peer);
   } else {
@@ -67,36 +62,33 @@ void Attempt::introduce() {
   socket_.reset();
   // TLS protects what it carries better than a checksum does.
   ours_ = preamble_of(options_, options_.checksum || (!tls_ && !is_loopback(addresses_[next_])));
-  timer_.emplace(core_->io, options_.handshake_timeout);
-  timer_->async_wait([self = shared_from_this()](const error_code& failed) {
-    if (!failed && !self->done())
-      self->finish(unavailable(to_string(self->to_) + ": somebody listens there but does not answer as Shoal does"));
-  });
-  go_on();
+  limit_handshake();
+  continue_handshake();
 }
 
-void Attempt::go_on() {
+void Attempt::continue_handshake() {
   if (done() || !stream_) return;
   error_code error;
-  if (exchange(error)) return answered();
-  if (!would_block(error)) return finish(refused(error));
-  stream_->socket().async_wait(Socket::wait_read, [self = shared_from_this()](const error_code&) { self->go_on(); });
+  if (exchange_preambles(error)) return read_answer();
+  if (!would_block(error)) return fail(refused(error));
+  stream_->socket().async_wait(Socket::wait_read,
+                               [self = stream::self_of(this)](const error_code&) { self->continue_handshake(); });
 }
 
 /// Says who we are and hears who they are; the TLS handshake is part of it. False: not yet, or why not.
-bool Attempt::exchange(error_code& error) {
-  if (!said_) {
+bool Attempt::exchange_preambles(error_code& error) {
+  if (!sent_) {
     const PreambleBytes ours = encode(ours_);
     const std::array<asio::const_buffer, 1> all{asio::buffer(ours)};
     const size_t sent = stream_->write_some(all, error);  // an empty socket takes 16 bytes at once
     if (error) return false;
     if (sent != ours.size() || stream_->unsent()) return error = asio::error::no_buffer_space, false;
-    said_ = true;
+    sent_ = true;
   }
-  while (heard_bytes_ < kPreambleBytes) {
+  while (received_bytes_ < kPreambleBytes) {
     const std::array<asio::mutable_buffer, 1> rest{
-        asio::buffer(bytes_.data() + heard_bytes_, kPreambleBytes - heard_bytes_)};
-    heard_bytes_ += stream_->read_some(rest, error);
+        asio::buffer(bytes_.data() + received_bytes_, kPreambleBytes - received_bytes_)};
+    received_bytes_ += stream_->read_some(rest, error);
     if (error) return false;
   }
   return true;
@@ -131,43 +123,25 @@ Error Attempt::refused(const error_code& error) const {
   return unavailable(listener + ": connection lost during the handshake: " + error.message());
 }
 
-void Attempt::answered() {
+void Attempt::read_answer() {
   const Result<Preamble> theirs = decode(bytes_);
-  if (!theirs) return finish(failed_precondition(to_string(to_) + ": " + theirs.error().message()));
+  if (!theirs) return fail(failed_precondition(sentence(theirs.error().message())));
   if (theirs->protocol != kProtocolVersion || theirs->status == kOtherProtocol)
-    return finish(failed_precondition(to_string(to_) + ": speaks protocol " + std::to_string(theirs->protocol) +
-                                      ", this build " + std::to_string(kProtocolVersion) +
-                                      "; install the same version of Shoal everywhere"));
+    return fail(
+        failed_precondition(sentence("speaks protocol " + std::to_string(theirs->protocol) + ", this build " +
+                                     std::to_string(kProtocolVersion) + "; install the same version of Shoal everywhere")));
   if (theirs->status == kWantsToken)
-    return finish(failed_precondition(to_string(to_) + ": wants the job's token, and this task has none; " + kSameToken));
+    return fail(failed_precondition(sentence("wants the job's token, and this task has none; ") + kSameToken));
   if (theirs->status == kWantsCertificate)
-    return finish(failed_precondition(to_string(to_) + ": wants a certificate, and this task has none; " + kSameCa));
-  if (theirs->status != kWelcome)
-    return finish(unavailable(to_string(to_) + ": has as many connections as it takes"));
-  auto link = std::make_shared<Link>(core_, std::move(*stream_), to_, options_, agree(ours_, *theirs), nullptr);
-  link->start();
-  finish(std::move(link));
+    return fail(failed_precondition(sentence("wants a certificate, and this task has none; ") + kSameCa));
+  if (theirs->status != kWelcome) return fail(unavailable(sentence("has as many connections as it takes")));
+  connected(std::make_shared<Link>(core_, std::move(*stream_), to_, options_, agree(ours_, *theirs), nullptr));
 }
 
-void Attempt::finish(Result<std::shared_ptr<Link>> result) {
-  result_ = std::move(result);
-  release();
-  waits_->wake_first();
-}
-
-void Attempt::cancel() {
-  release();
-  if (result_ && *result_) (**result_)->close(cancelled());
-  result_.reset();
-  waits_->stop();
-}
-
-void Attempt::release() {
+void Attempt::close_sockets() {
   resolver_.reset();
-  timer_.reset();
   socket_.reset();
   stream_.reset();
-  core_->forget(this);
 }
 
 }  // namespace shoal::transport::tcp

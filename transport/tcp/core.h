@@ -3,14 +3,14 @@
 #include <memory>
 
 #include "net.h"
-#include "shoal/transport/loop_core.h"
+#include "stream/core.h"
 #include "tls.h"
 
 namespace shoal::transport::tcp {
 
-class Core : public LoopCore {
+class Core : public stream::Core {
  public:
-  Core(Environment& environment, asio::io_context& context) : LoopCore(environment), io(context) {}
+  using stream::Core::Core;
 
   /// What connections with `credential` share; null without one. FailedPrecondition in a build that has no TLS.
   Result<std::shared_ptr<TlsContext>> tls(const std::shared_ptr<const Credential>& credential) {
@@ -20,7 +20,6 @@ class Core : public LoopCore {
     }
     return credential ? tls_ : nullptr;
   }
-  asio::io_context& io;  // while open()
 
  private:
   std::shared_ptr<const Credential> tls_credential_;  // a task has one

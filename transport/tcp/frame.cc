@@ -15,7 +15,7 @@ constexpr uint32_t kPreambleMagic = 0x414f4853;  // "SHOA"
 constexpr uint32_t kFrameMagic = 0x52464853;     // "SHFR"
 constexpr uint16_t kWantsChecksum = 1;
 constexpr uint16_t kChecksummed = 1;
-constexpr uint16_t kFinal = 2;
+constexpr uint16_t kFarewell = 2;
 constexpr uint16_t kHeartbeat = 4;
 constexpr size_t kHeaderChecksumAt = 80;
 
@@ -56,7 +56,7 @@ void encode(const Frame& frame, FrameBytes& bytes) {
   put(&bytes[0], kFrameMagic);
   put(&bytes[4], uint8_t(kProtocolVersion));
   put(&bytes[5], uint8_t(frame.head.kind));
-  put(&bytes[6], uint16_t((frame.checksummed ? kChecksummed : 0) | (frame.final ? kFinal : 0) |
+  put(&bytes[6], uint16_t((frame.checksummed ? kChecksummed : 0) | (frame.farewell ? kFarewell : 0) |
                           (frame.heartbeat ? kHeartbeat : 0)));
   put(&bytes[8], frame.body_bytes);
   put(&bytes[16], frame.head.job);
@@ -80,7 +80,7 @@ Result<Frame> decode(const FrameBytes& bytes) {
   if (kind < uint8_t(MessageKind::kHello) || kind > uint8_t(MessageKind::kError))
     return data_loss("frame of unknown kind " + std::to_string(kind));
   const auto flags = get<uint16_t>(&bytes[6]);
-  if ((flags & ~(kChecksummed | kFinal | kHeartbeat)) != 0) return data_loss("frame with unknown flags");
+  if ((flags & ~(kChecksummed | kFarewell | kHeartbeat)) != 0) return data_loss("frame with unknown flags");
   Frame frame;
   frame.head = {.kind = MessageKind(kind),
                 .status = get<uint8_t>(&bytes[68]),
@@ -92,7 +92,7 @@ Result<Frame> decode(const FrameBytes& bytes) {
                 .reply_to = get<uint64_t>(&bytes[48]),
                 .global_step = get<uint64_t>(&bytes[56])};
   frame.checksummed = (flags & kChecksummed) != 0;
-  frame.final = (flags & kFinal) != 0;
+  frame.farewell = (flags & kFarewell) != 0;
   frame.heartbeat = (flags & kHeartbeat) != 0;
   frame.body_bytes = get<uint64_t>(&bytes[8]);
   frame.checksum = get<uint64_t>(&bytes[72]);

@@ -39,7 +39,7 @@ Result<Preamble> decode(const PreambleBytes& bytes);
 struct Frame {
   MessageHead head;
   bool checksummed = false;  ///< flag 1
-  bool final = false;        ///< flag 2: an error message, the sender's reason for closing; nothing follows
+  bool farewell = false;     ///< flag 2: the farewell message: an error that says why the sender closes; nothing follows
   bool heartbeat = false;    ///< flag 4: no message, and no body: only says that the sender lives
   uint64_t body_bytes = 0;
   uint64_t checksum = 0;

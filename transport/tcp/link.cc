@@ -8,10 +8,6 @@
 namespace shoal::transport::tcp {
 namespace {
 
-// Received messages that may wait for their task before reading stops. One more may be on its way in.
-constexpr uint64_t kReadAheadBytes = 256 * 1024;
-constexpr Duration kCloseTimeout = std::chrono::seconds(1);
-
 /// A host that lost its power says nothing: without probes its connection would look alive until the next deadline.
 void notice_dead_hosts(int socket) {
   constexpr int kOn = 1, kIdleSecs = 10, kIntervalSecs = 5, kProbes = 3;
@@ -31,126 +27,42 @@ LinkTerms agree(const Preamble& ours, const Preamble& theirs) {
   return {.checksum = ours.checksum || theirs.checksum, .heartbeat = {ours.heartbeat, theirs.heartbeat}};
 }
 
-Link::Link(std::shared_ptr<Core> core, Stream stream, Endpoint peer, const LinkOptions& options, const LinkTerms& terms,
-           std::shared_ptr<void> slot)
-    : core_(std::move(core)),
+Link::Link(std::shared_ptr<stream::Core> core, Stream stream, Endpoint peer, const LinkOptions& options,
+           const LinkTerms& terms, std::shared_ptr<void> slot)
+    : stream::Link(std::move(core), {std::move(peer), stream.identity(), terms.heartbeat}, options, std::move(slot)),
       stream_(std::move(stream)),
-      peer_(std::move(peer)),
-      identity_(stream_->identity()),
-      name_(std::make_shared<const std::string>(to_string(peer_))),
-      checksum_(terms.checksum),
-      pulse_(terms.heartbeat, core_->env.now()),
-      slot_(std::move(slot)),
-      receive_bytes_max_(options.receive_bytes_max),
-      outgoing_(
-          options.send_queue_bytes_max,
-          [this] {
-            // A first message from the strand itself leaves at once; more of them gather while the socket is busy.
-            if (core_->postbox->on_strand()) {
-              flush();
-            } else {
-              later(&Link::flush);
-            }
-          },
-          [this] {
-            core_->postbox->post([self = shared_from_this()] { release_senders(self->outgoing_, *self->senders_); });
-          }),
-      incoming_(
-          kReadAheadBytes,
-          [this] {
-            if (core_->open()) receiver_->wake_first();  // from the event loop only, never inside a call of the user's
-          },
-          [this] { later(&Link::end_stall); }),
-      senders_(std::make_shared<WaitList>(core_->env)),
-      receiver_(std::make_shared<WaitList>(core_->env)) {}
+      checksum_(terms.checksum) {}
 
-void Link::start() {
-  core_->remember(shared_from_this());
+void Link::begin() {
   notice_dead_hosts(stream_->socket().native_handle());
-  flush();    // arms the channel
+  flush();
   read_on();  // what came with the handshake's last bytes
-  if (!pulse_.beats()) return;
-  pulse_timer_.emplace(core_->io);
-  beat();
 }
 
-void Link::later(void (Link::*what)()) {
-  core_->postbox->post([self = shared_from_this(), what] { ((*self).*what)(); });
+void Link::look_for_heartbeat(SteadyTime now) {
+  if (stalled_) heartbeat_.restart_silence(now);  // nothing is read now
+  if (heartbeat_.is_silent(now)) read();
 }
 
-/// From the event loop, so a task that computes, or waits for its disk, is heard of all the same.
-void Link::beat() {
-  if (state_ != State::kOpen || !core_->open()) return;
-  const auto self = shared_from_this();  // reading may wake who drops the connection
-  const SteadyTime now = core_->env.now();
-  if (stalled_) pulse_.excuse(now);   // nothing is read now
-  if (pulse_.is_silent(now)) read();  // was it we who slept? Then what the peer said lies in the socket.
-  if (state_ != State::kOpen) return;
-  if (pulse_.is_silent(now)) return close(pulse_.silence_of(*name_));
-  if (pulse_.is_due(now)) {
-    if (nothing_to_write() && outgoing_.empty()) batch_.add_heartbeat();
-    flush();
-    pulse_.said(now);  // or it could not be said: the peer is not reading, and what it will read says it
-  }
-  pulse_timer_->expires_after(pulse_.next() - now);
-  pulse_timer_->async_wait([self](const error_code& error) {
-    if (!error) self->beat();
-  });
+void Link::send_heartbeat() {
+  if (nothing_to_write() && outgoing_.empty()) batch_.add_heartbeat();
+  flush();
 }
 
 // ---- closing -------------------------------------------------------------------------------------------------------------
 
-void Link::close(Error reason) {
-  outgoing_.close(closing_reason(std::move(reason)));  // from now on try_send() says no
-  // On the strand what fits into the socket leaves now: the task may be at its end, and its loop not turn again.
-  if (core_->postbox->on_strand()) begin_flushing();
-  later(&Link::end_reading);
-}
-
-void Link::begin_flushing() {
-  if (state_ != State::kOpen || !core_->open()) return;
-  state_ = State::kFlushing;
-  closing_timer_.emplace(core_->io, kCloseTimeout);
-  closing_timer_->async_wait([self = shared_from_this()](const error_code& error) {
-    if (!error) self->fail(unavailable(*self->name_ + ": the peer took nothing any more"));
-  });
-  flush();
-}
-
-void Link::end_reading() {
-  begin_flushing();
-  if (state_ == State::kClosed || !core_->open()) return;
-  stalled_.reset();
+void Link::stop_reading() {
   in_ = ReadState();
-  incoming_.close(*outgoing_.closed());
   if (!waits_readable_ && state_ != State::kClosed) discard_input();
 }
 
-void Link::fail(const Error& reason) {
-  if (state_ == State::kClosed) return;
-  const auto self = shared_from_this();
-  state_ = State::kClosed;
-  core_->forget(this);
+void Link::release() {
   if (stream_) stream_->close();
-  closing_timer_.reset();
-  pulse_timer_.reset();
-  slot_.reset();
   batch_.clear();
   in_ = ReadState();
-  if (stalled_) incoming_.push_from_line(*stalled_);
-  stalled_.reset();
-  outgoing_.close(reason);
-  outgoing_.discard();
-  incoming_.close(*outgoing_.closed());  // our own reason if there was one: it came first
-  senders_->stop();
-  receiver_->stop();
 }
 
-void Link::shut_down(SteadyTime deadline) {
-  const auto self = shared_from_this();
-  const Error ended = unavailable(*name_ + ": the task has ended");
-  outgoing_.close(ended);
-  if (state_ == State::kOpen) state_ = State::kFlushing;
+void Link::flush_until(SteadyTime deadline) {
   while (state_ == State::kFlushing && stream_) {
     load_batch();
     const Progress progress = nothing_to_write() ? Progress::kDone : write_some();
@@ -167,8 +79,11 @@ void Link::shut_down(SteadyTime deadline) {
     std::array<std::byte, 16384> scratch;
     for (int i = 0; i < 4096 && !error; ++i) stream_->socket().read_some(asio::buffer(scratch), error);
   }
-  fail(ended);
-  stream_.reset();
+}
+
+void Link::shut_down(SteadyTime deadline) {
+  stream::Link::shut_down(deadline);
+  stream_.reset();  // The socket goes before its loop does.
 }
 
 }  // namespace shoal::transport::tcp

@@ -1,13 +1,12 @@
 #pragma once
-/// One socket after its handshake, and the two channels between it and its task.
+/// One socket after its handshake: how frames leave through it and arrive.
 #include <array>
 #include <optional>
 
 #include "core.h"
 #include "frame.h"
-#include "shoal/transport/channel.h"
-#include "shoal/transport/pulse.h"
 #include "stream.h"
+#include "stream/link.h"
 
 namespace shoal::transport::tcp {
 
@@ -20,7 +19,7 @@ class WriteBatch {
 
   bool empty() const { return first_ == count_; }
   bool has_room() const { return count_ < kFramesMax && bytes_ < kBytesMax; }
-  void add(Message message, bool checksum, bool final);
+  void add(Message message, bool checksum, bool farewell);
   /// To an empty batch only, which then has nothing else and counts as no message.
   void add_heartbeat();
   /// What is left, or the first kBytesMax of it, as the socket takes it.
@@ -47,7 +46,7 @@ class WriteBatch {
 /// What the two sides have agreed on.
 struct LinkTerms {
   bool checksum = false;
-  Pulse::Intervals heartbeat;
+  Heartbeat::Intervals heartbeat;
 };
 /// What a side says of itself.
 Preamble preamble_of(const LinkOptions& options, bool checksum);
@@ -62,45 +61,28 @@ struct ReadState {
   size_t body_have = 0;
 };
 
-/// Everything on the strand, but for outgoing->push(), close() and set_receive_limit(). Handlers share it, so it lives until
-/// the last of them has run, whatever happens to its Connection.
-class Link final : public Holder, public std::enable_shared_from_this<Link> {
+class Link final : public stream::Link {
  public:
-  Link(std::shared_ptr<Core> core, Stream stream, Endpoint peer, const LinkOptions& options, const LinkTerms& terms,
+  Link(std::shared_ptr<stream::Core> core, Stream stream, Endpoint peer, const LinkOptions& options, const LinkTerms& terms,
        std::shared_ptr<void> slot);
-  /// Begins to read. Once, after construction.
-  void start();
-
-  const Endpoint& peer() const { return peer_; }
-  std::optional<PeerIdentity> identity() const { return identity_; }
-  SteadyTime heard() const { return pulse_.heard_at(); }
-  std::shared_ptr<const std::string> name() const { return name_; }
-  std::shared_ptr<Channel> outgoing() { return {shared_from_this(), &outgoing_}; }
-  std::shared_ptr<Channel> incoming() { return {shared_from_this(), &incoming_}; }
-  const std::shared_ptr<WaitList>& senders() const { return senders_; }
-  const std::shared_ptr<WaitList>& receiver() const { return receiver_; }
-  void set_receive_limit(uint64_t bytes) { receive_bytes_max_.store(bytes, std::memory_order_relaxed); }
-
-  /// Any thread. What is queued is still sent, then the reason.
-  void close(Error reason);
   void shut_down(SteadyTime deadline) override;
 
  private:
-  enum class State : uint8_t {
-    kOpen,
-    kFlushing,   // closed by this side: the queue and the reason are being written
-    kLingering,  // all is written: waits for the peer to close, so that no reset overtakes the reason
-    kClosed,
-  };
   enum class Progress : uint8_t { kDone, kBlocked, kAgain, kFailed };
   /// One turn of the event loop does not move more than this for one connection, so that others get theirs; nor does one
   /// call of the system, which would go on for as long as the peer keeps up.
   static constexpr size_t kTurnBytes = size_t(4) << 20;
   static constexpr size_t kCallBytes = size_t(1) << 20;
 
-  void begin_flushing();
-  void end_reading();
-  void flush();
+  void begin() override;
+  void flush() override;
+  void flush_until(SteadyTime deadline) override;
+  void resume_reading() override;
+  void stop_reading() override;
+  void look_for_heartbeat(SteadyTime now) override;
+  void send_heartbeat() override;
+  void release() override;
+
   Progress write_some();
   void load_batch();
   void finish_writing();
@@ -113,43 +95,18 @@ class Link final : public Holder, public std::enable_shared_from_this<Link> {
   bool take_bytes(size_t bytes);  // false: reading is over or has to wait
   bool take_head();
   bool take_body();
-  bool deliver(Message message);
-  void end_stall();
   void discard_input();
   void wait_readable();
   Error lost(const error_code& error) const;
 
-  void beat();
-
-  /// Ends at once.
-  void fail(const Error& reason);
-  void later(void (Link::*what)());
-
-  const std::shared_ptr<Core> core_;
   std::optional<Stream> stream_;
-  std::optional<asio::steady_timer> closing_timer_;
-  std::optional<asio::steady_timer> pulse_timer_;
-  const Endpoint peer_;
-  const std::optional<PeerIdentity> identity_;
-  const std::shared_ptr<const std::string> name_;
   const bool checksum_;
-  Pulse pulse_;
-  std::shared_ptr<void> slot_;
-  std::atomic<uint64_t> receive_bytes_max_;
-  Channel outgoing_;
-  Channel incoming_;
-  std::shared_ptr<WaitList> senders_;
-  std::shared_ptr<WaitList> receiver_;
-
-  State state_ = State::kOpen;
-  std::optional<Error> broken_;  // found while a user's call was writing: handled a little later
   WriteBatch batch_;
-  bool final_loaded_ = false;
+  bool farewell_loaded_ = false;
   bool flushing_now_ = false;
   bool waits_writable_ = false;
   ReadState in_;
   bool waits_readable_ = false;
-  std::optional<Message> stalled_;  // arrived, and there is no room for it: nothing is read until the task takes some
 };
 
 }  // namespace shoal::transport::tcp

@@ -8,7 +8,7 @@ namespace shoal::transport::tcp {
 void Link::wait_readable() {
   if (waits_readable_ || state_ == State::kClosed || !core_->open()) return;
   waits_readable_ = true;
-  stream_->socket().async_wait(Socket::wait_read, [self = shared_from_this()](const error_code&) {
+  stream_->socket().async_wait(Socket::wait_read, [self = stream::self_of(this)](const error_code&) {
     self->waits_readable_ = false;
     self->read();
   });
@@ -59,7 +59,7 @@ Link::Progress Link::read_some() {
     fail(broken_ ? *broken_ : lost(error));
     return Progress::kFailed;
   }
-  pulse_.heard(core_->env.now());
+  heartbeat_.received(core_->env.now());
   core_->counters.bytes_received.fetch_add(bytes, std::memory_order_relaxed);
   if (!take_bytes(bytes)) return Progress::kDone;
   // Less than asked for means that the socket is empty; of TLS it means no more than the end of a record.
@@ -89,10 +89,10 @@ bool Link::take_head() {
     in_.head_have = 0;
     return true;
   }
-  const uint64_t bytes_max = frame->final ? 64 * 1024 : receive_bytes_max_.load(std::memory_order_relaxed);
-  if (frame->body_bytes > bytes_max) {
+  const uint64_t limit = bytes_max(frame->farewell);
+  if (frame->body_bytes > limit) {
     close(invalid_argument(*name_ + ": announced a message of " + std::to_string(frame->body_bytes) + " bytes, at most " +
-                           std::to_string(bytes_max) + " are taken"));
+                           std::to_string(limit) + " are taken"));
     return false;
   }
   if (checksum_ && frame->body_bytes != 0 && !frame->checksummed)
@@ -111,27 +111,16 @@ bool Link::take_body() {
   if (in_.frame.checksummed && message.body && checksum_of(message.body->bytes()) != in_.frame.checksum)
     return close(data_loss(*name_ + ": a message was damaged on its way: checksum differs")), false;
   if (const Result<void> verified = verify(message); !verified) return close(verified.error().with_context(*name_)), false;
-  if (!in_.frame.final) return deliver(std::move(message));
-  if (message.head.kind != MessageKind::kError)
-    return close(data_loss(*name_ + ": the last frame is no error message")), false;
-  fail(closing_reason(read_error(message)));
+  if (!in_.frame.farewell) {
+    core_->counters.messages_received.fetch_add(1, std::memory_order_relaxed);
+    return deliver(std::move(message)) && state_ == State::kOpen;
+  }
+  if (const Result<void> taken = take_farewell(message); !taken) close(taken.error().with_context(*name_));
   return false;
 }
 
-bool Link::deliver(Message message) {
-  core_->counters.messages_received.fetch_add(1, std::memory_order_relaxed);
-  const Channel::Push pushed = incoming_.push_or_stand_in_line(message);
-  if (pushed == Channel::Push::kFull) stalled_ = std::move(message);
-  return pushed == Channel::Push::kDone && state_ == State::kOpen;
-}
-
-void Link::end_stall() {
-  incoming_.credit_noticed();
-  if (!stalled_) return;
-  pulse_.excuse(core_->env.now());  // nothing was read since
-  Message message = std::move(*std::exchange(stalled_, std::nullopt));
-  incoming_.push_from_line(message);
-  incoming_.leave_line();
+void Link::resume_reading() {
+  heartbeat_.restart_silence(core_->env.now());  // nothing was read since
   // The head of the next frame may be here already.
   if (state_ == State::kOpen && in_.head_have == kFrameBytes && !take_head()) return;
   read();

@@ -22,7 +22,7 @@ void Link::flush() {
     wait_writable();
   } else if (progress == Progress::kAgain && !idle) {
     later(&Link::flush);
-  } else if (idle && final_loaded_) {
+  } else if (idle && farewell_loaded_) {
     finish_writing();
   }
 }
@@ -41,7 +41,7 @@ void Link::load_batch() {
     if (!batch_.has_room()) return;
     next = outgoing_.pop();
   }
-  if (!next && batch_.empty() && state_ == State::kFlushing && !std::exchange(final_loaded_, true))
+  if (!next && batch_.empty() && state_ == State::kFlushing && !std::exchange(farewell_loaded_, true))
     batch_.add(make_error(core_->env.buffers(), next.error()), checksum_, true);
 }
 
@@ -54,7 +54,7 @@ Link::Progress Link::write_some() {
     later(&Link::read);  // not here: a user's call may be what is writing. Reading first: the peer may have said why.
     return Progress::kFailed;
   }
-  if (bytes > 0) pulse_.said(core_->env.now());
+  if (bytes > 0) heartbeat_.sent(core_->env.now());
   core_->counters.bytes_sent.fetch_add(bytes, std::memory_order_relaxed);
   core_->counters.messages_sent.fetch_add(batch_.advance(bytes), std::memory_order_relaxed);
   return Progress::kAgain;
@@ -62,7 +62,7 @@ Link::Progress Link::write_some() {
 
 void Link::wait_writable() {
   waits_writable_ = true;
-  stream_->socket().async_wait(Socket::wait_write, [self = shared_from_this()](const error_code&) {
+  stream_->socket().async_wait(Socket::wait_write, [self = stream::self_of(this)](const error_code&) {
     self->waits_writable_ = false;
     self->flush();
   });

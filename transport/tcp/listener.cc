@@ -1,131 +1,49 @@
 #include "listener.h"
 
-#include <algorithm>
-
-#include "knock.h"
-#include "shoal/transport/handles.h"
+#include "handshake.h"
 
 namespace shoal::transport::tcp {
-namespace {
 
-// Peers may knock without ever saying anything: beyond this many, the oldest is dropped for the newest.
-constexpr size_t kKnocksMax = 256;
-// When descriptors run out, accepting pauses rather than spins.
-constexpr auto kRest = std::chrono::milliseconds(50);
-
-}  // namespace
-
-Acceptance::Acceptance(std::shared_ptr<Core> core, Endpoint endpoint, LinkOptions options, std::shared_ptr<TlsContext> tls)
-    : core_(std::move(core)),
-      endpoint_(std::move(endpoint)),
-      options_(std::move(options)),
+Acceptance::Acceptance(std::shared_ptr<Core> core, Endpoint endpoint, LinkOptions options, std::shared_ptr<TlsContext> tls,
+                       Acceptor acceptor)
+    : stream::Acceptance(std::move(core), std::move(endpoint), std::move(options)),
       tls_(std::move(tls)),
-      waits_(std::make_shared<WaitList>(core_->env)) {}
-
-Result<void> Acceptance::open(const std::vector<SocketAddress>& addresses) {
-  error_code error;
-  for (const SocketAddress& address : addresses) {
-    acceptor_.emplace(core_->io);
-    acceptor_->open(address.protocol(), error);
-    if (!error) acceptor_->set_option(Acceptor::reuse_address(true), error);  // not to wait for connections long dead
-    if (!error && address.address().is_v6()) acceptor_->set_option(asio::ip::v6_only(true), error);
-    if (!error) acceptor_->bind(address, error);
-    if (!error) acceptor_->listen(1024, error);
-    if (!error) break;
-  }
-  if (error) {
-    acceptor_.reset();
-    const bool taken = error == asio::error::address_in_use;
-    return unavailable(to_string(endpoint_) + ": cannot listen there: " + error.message() +
-                       (taken ? "; another process has this port, choose another or end that one" : ""));
-  }
-  // The host as it was named, with the port that the system gave if it was asked for any.
-  endpoint_.address = endpoint_.address.substr(0, endpoint_.address.rfind(':') + 1) +
-                      std::to_string(acceptor_->local_endpoint(error).port());
-  core_->remember(shared_from_this());
-  accept_next();
-  return {};
-}
+      acceptor_(std::move(acceptor)) {}
 
 void Acceptance::accept_next() {
-  acceptor_->async_accept([self = shared_from_this()](const error_code& error, Socket socket) {
+  acceptor_->async_accept([self = stream::self_of(this)](const error_code& error, Socket socket) {
     if (!self->acceptor_ || !self->acceptor_->is_open()) return;
     if (!error) {
-      self->knocked(std::move(socket));
+      self->begin_handshake(
+          std::make_shared<Handshake>(self->weak_from_this(), *self->core_, std::move(socket), self->tls_));
     } else if (error != asio::error::connection_aborted) {
-      return self->rest();
+      return self->pause_accepting();
     }
     self->accept_next();
   });
 }
 
-void Acceptance::rest() {
-  core_->env.log().warning_once("accept", to_string(endpoint_) + ": cannot take new connections for now; are there too "
-                                                                 "many open files?");
-  rest_timer_.emplace(core_->io, kRest);
-  rest_timer_->async_wait([self = shared_from_this()](const error_code& error) {
-    if (!error && self->acceptor_) self->accept_next();
-  });
-}
-
-void Acceptance::knocked(Socket socket) {
-  if (knocks_.size() >= kKnocksMax) {
-    knocks_.front()->drop();
-    knocks_.pop_front();
+Result<Acceptor> listen_on(asio::io_context& io, const std::vector<SocketAddress>& addresses, Endpoint& endpoint) {
+  error_code error;
+  Acceptor acceptor(io);
+  for (const SocketAddress& address : addresses) {
+    acceptor = Acceptor(io);
+    acceptor.open(address.protocol(), error);
+    if (!error) acceptor.set_option(Acceptor::reuse_address(true), error);  // not to wait for connections long dead
+    if (!error && address.address().is_v6()) acceptor.set_option(asio::ip::v6_only(true), error);
+    if (!error) acceptor.bind(address, error);
+    if (!error) acceptor.listen(1024, error);
+    if (!error) break;
   }
-  knocks_.push_back(std::make_shared<Knock>(weak_from_this(), *core_, std::move(socket)));
-  knocks_.back()->start(options_.handshake_timeout);
-}
-
-std::shared_ptr<void> Acceptance::take_slot() {
-  if (*slots_taken_ >= options_.connections_max) return nullptr;
-  ++*slots_taken_;
-  return {slots_taken_.get(), [taken = slots_taken_](void*) { --*taken; }};
-}
-
-void Acceptance::finished(Knock& knock, std::shared_ptr<Link> link) {
-  const auto mine = [&](const std::shared_ptr<Knock>& other) { return other.get() == &knock; };
-  if (const auto found = std::find_if(knocks_.begin(), knocks_.end(), mine); found != knocks_.end()) knocks_.erase(found);
-  if (!link) return;
-  if (!acceptor_) return;
-  link->start();
-  ready_.push_back(std::move(link));
-  waits_->wake_first();
-}
-
-Task<Result<std::unique_ptr<Connection>>> Acceptance::accept(Deadline deadline) {
-  return accept_on(shared_from_this(), deadline);
-}
-
-// Static and by value: the listener may be destroyed while it waits.
-Task<Result<std::unique_ptr<Connection>>> Acceptance::accept_on(std::shared_ptr<Acceptance> self, Deadline deadline) {
-  while (true) {
-    if (!self->ready_.empty()) {
-      std::shared_ptr<Link> link = std::move(self->ready_.front());
-      self->ready_.pop_front();
-      co_return make_connection(std::move(link));
-    }
-    if (!self->acceptor_) co_return cancelled();
-    auto wait = self->waits_->wait(deadline);
-    const WaitEnd end = co_await wait;
-    if (end == WaitEnd::kCancelled) co_return cancelled();
-    if (end == WaitEnd::kDeadline)
-      co_return deadline_exceeded(to_string(self->endpoint_) + ": nobody connected in time");
+  if (error) {
+    const bool taken = error == asio::error::address_in_use;
+    return unavailable(to_string(endpoint) + ": cannot listen there: " + error.message() +
+                       (taken ? "; another process has this port, choose another or end that one" : ""));
   }
+  // The host as it was named, with the port that the system gave if it was asked for any.
+  endpoint.address =
+      endpoint.address.substr(0, endpoint.address.rfind(':') + 1) + std::to_string(acceptor.local_endpoint(error).port());
+  return acceptor;
 }
-
-void Acceptance::close() {
-  if (!acceptor_) return;
-  const auto self = shared_from_this();
-  acceptor_.reset();
-  rest_timer_.reset();
-  core_->forget(this);
-  for (const auto& knock : std::exchange(knocks_, {})) knock->drop();
-  for (const auto& link : std::exchange(ready_, {})) link->close(unavailable(to_string(endpoint_) + ": stopped listening"));
-  waits_->stop();
-  if (core_->open()) core_->postbox->post([self] { self->waits_->wake_all(); });
-}
-
-void Acceptance::shut_down(SteadyTime) { close(); }
 
 }  // namespace shoal::transport::tcp

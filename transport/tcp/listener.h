@@ -1,51 +1,26 @@
 #pragma once
-/// A listening socket and the handshakes of those who knock.
-#include <deque>
-
+/// A listening socket.
 #include "link.h"
+#include "stream/acceptance.h"
 
 namespace shoal::transport::tcp {
 
-class Knock;
-
-/// Of the strand. Shared by its Listener and its handlers.
-class Acceptance final : public Holder, public std::enable_shared_from_this<Acceptance> {
+class Acceptance final : public stream::Acceptance {
  public:
-  /// With `tls`, which belongs to the options' credential, everybody has to come by TLS.
-  Acceptance(std::shared_ptr<Core> core, Endpoint endpoint, LinkOptions options, std::shared_ptr<TlsContext> tls);
-
-  /// Binds to the first of `addresses` that can be had, and listens. Unavailable naming the address if none can.
-  Result<void> open(const std::vector<SocketAddress>& addresses);
-  const Endpoint& endpoint() const { return endpoint_; }
-  const LinkOptions& options() const { return options_; }
-  TlsContext* tls() const { return tls_.get(); }
-  Core& core() { return *core_; }
-  std::shared_ptr<Core> shared_core() { return core_; }
-
-  Task<Result<std::unique_ptr<Connection>>> accept(Deadline deadline);
-  void close();
-  void shut_down(SteadyTime deadline) override;
-
-  /// A place for one more connection, given back by the last copy; null if all are taken.
-  std::shared_ptr<void> take_slot();
-  void finished(Knock& knock, std::shared_ptr<Link> link);
+  /// `acceptor` listens. With `tls`, which belongs to the options' credential, everybody has to come by TLS.
+  Acceptance(std::shared_ptr<Core> core, Endpoint endpoint, LinkOptions options, std::shared_ptr<TlsContext> tls,
+             Acceptor acceptor);
 
  private:
-  static Task<Result<std::unique_ptr<Connection>>> accept_on(std::shared_ptr<Acceptance> self, Deadline deadline);
-  void accept_next();
-  void knocked(Socket socket);
-  void rest();
+  void accept_next() override;
+  void close_socket() override { acceptor_.reset(); }
 
-  const std::shared_ptr<Core> core_;
-  Endpoint endpoint_;
-  const LinkOptions options_;
   const std::shared_ptr<TlsContext> tls_;
   std::optional<Acceptor> acceptor_;
-  std::optional<asio::steady_timer> rest_timer_;
-  std::shared_ptr<WaitList> waits_;
-  std::deque<std::shared_ptr<Knock>> knocks_;  // handshakes under way, oldest first
-  std::deque<std::shared_ptr<Link>> ready_;    // through, and not yet accepted
-  std::shared_ptr<int> slots_taken_ = std::make_shared<int>(0);
 };
+
+/// Binds to the first of `addresses` that can be had, and listens; `endpoint` then has the port that the system gave if it
+/// was asked for any. Unavailable naming the address if none can be had.
+Result<Acceptor> listen_on(asio::io_context& io, const std::vector<SocketAddress>& addresses, Endpoint& endpoint);
 
 }  // namespace shoal::transport::tcp

@@ -2,11 +2,11 @@
 
 namespace shoal::transport::tcp {
 
-void WriteBatch::add(Message message, bool checksum, bool final) {
+void WriteBatch::add(Message message, bool checksum, bool farewell) {
   SHOAL_DCHECK(count_ < kFramesMax);
   Frame frame;
   frame.head = message.head;
-  frame.final = final;
+  frame.farewell = farewell;
   frame.body_bytes = message.body_bytes();
   frame.checksummed = checksum && message.body;
   if (frame.checksummed) frame.checksum = checksum_of(message.body->bytes());

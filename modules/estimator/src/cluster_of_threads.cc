@@ -3,16 +3,32 @@
 #include <thread>
 
 #include "shoal/transport/inproc.h"
+#include "shoal/transport/registry.h"
+#include "shoal/transport/transport.h"
 #include "train_task.h"
 
 namespace shoal {
 namespace {
 
-/// Their addresses are names, which mean something inside this machine alone.
-void check_transport(const RunConfigOptions& options) {
-  const std::string scheme = options.runtime ? options.runtime->transport.value_or("inproc") : "inproc";
-  if (scheme != "tcp" && scheme != "auto") return;
-  raise(invalid_argument("a cluster of threads (--cluster) talks by inproc or shm, not by " + scheme +
+TransportTable transports_for(const TaskHost& host) {
+  TransportTable table = transport::built_in_transports();
+  for (const auto& [scheme, factory] : host.transports) table.insert_or_assign(scheme, factory);
+  return table;
+}
+
+/// Their addresses are names, which mean something inside this machine alone. A transport that is not there is refused later.
+void check_transport(Environment& env, const TransportTable& table, const RunConfigOptions& options) {
+  const std::string chosen = options.runtime ? options.runtime->transport.value_or("inproc") : "inproc";
+  const auto goes_beyond_machine = [&env](const std::string& scheme) {
+    const Result<transport::Transport*> transport = env.transport(scheme);
+    return transport && (*transport)->reach() == transport::Reach::kNetwork;
+  };
+  if (!goes_beyond_machine(chosen)) return;
+  std::string others;
+  for (const auto& [scheme, factory] : table) {
+    if (!goes_beyond_machine(scheme)) others += (others.empty() ? "" : " or ") + scheme;
+  }
+  raise(invalid_argument("a cluster of threads (--cluster) talks by " + others + ", not by " + chosen +
                          "; leave --transport out, or start a process for each task (TF_CONFIG)"));
 }
 
@@ -71,9 +87,10 @@ void ThreadedCluster::ended(size_t index, Result<void> result) {
 
 std::vector<TaskOutcome> run_cluster_of_threads(const cluster::ClusterSize& size, RunConfigOptions options,
                                                 const TaskHost& host, const std::function<void(RunConfig)>& body) {
-  check_transport(options);
-  const std::unique_ptr<Environment> env =
-      make_production_environment({.sink = host.sink, .handle_signals = host.handle_signals, .stop = host.stop});
+  const TransportTable transports = transports_for(host);
+  const std::unique_ptr<Environment> env = make_production_environment(
+      {.sink = host.sink, .transports = transports, .handle_signals = host.handle_signals, .stop = host.stop});
+  check_transport(*env, transports, options);
   if (!options.model_dir) options.model_dir = value_or_raise(make_temporary_model_dir(*env));
   ThreadedCluster cluster(*env, body);
   auto task_host = std::make_shared<TaskHost>(host);

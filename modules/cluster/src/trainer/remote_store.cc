@@ -392,8 +392,8 @@ bool RemoteStoreImpl::all_lazy_rows_bound() const {
 
 /// Then whole arenas cost nothing to send.
 bool RemoteStoreImpl::servers_share_memory() const {
-  const std::string& scheme = options_.servers.front().scheme;
-  return scheme == "inproc" || scheme == "shm";
+  const Result<transport::Transport*> transport = env_.transport(options_.servers.front().scheme);
+  return transport && (*transport)->shares_memory();
 }
 
 Task<Result<Outcome>> RemoteStoreImpl::commit(Step, std::span<const double> scalars) {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "shoal/transport/message_queue.h"
-#include "shoal/transport/wait_list.h"
+#include "shoal/transport/wait_queue.h"
 
 namespace shoal::transport {
 
@@ -16,18 +16,18 @@ class Channel {
  public:
   using Notify = UniqueFunction<void()>;
   /// `consumer_ready`: the consumer found nothing (pop_or_arm) and now there is something, or the end: once per burst.
-  /// `credit_ready`: senders stand in line and there is credit, or the end: once until credit_noticed().
+  /// `credit_ready`: senders wait and there is credit, or the end: once until credit_noticed().
   Channel(uint64_t bytes_max, Notify consumer_ready, Notify credit_ready);
 
   enum class Push : uint8_t { kDone, kFull, kClosed };
-  /// Takes `message` if fewer than `bytes_max` bytes are queued (so one message may go beyond), nobody stands in line and
+  /// Takes `message` if fewer than `bytes_max` bytes are queued (so one message may go beyond), nobody waits and
   /// the channel is open; else leaves it alone.
-  Push push(Message& message);
-  /// The same, but on kFull the caller then stands in line until leave_line().
-  Push push_or_stand_in_line(Message& message);
-  /// By the first of the line. Takes `message` unless closed.
-  Push push_from_line(Message& message);
-  void leave_line();
+  Push push(Message& message) { return push_as(Sender::kWillNotWait, message); }
+  /// The same, but on kFull the caller then counts as waiting until stop_waiting().
+  Push push_or_wait(Message& message) { return push_as(Sender::kWillWait, message); }
+  /// By the one that has waited longest. Takes `message` unless closed.
+  Push push_waiting(Message& message) { return push_as(Sender::kHasWaited, message); }
+  void stop_waiting();
   void credit_noticed();
   bool has_credit() const;
 
@@ -43,7 +43,8 @@ class Channel {
   std::optional<Error> closed() const;
 
  private:
-  Push push_locked(Message& message, bool stands_in_line, bool& notify);
+  enum class Sender : uint8_t { kWillNotWait, kWillWait, kHasWaited };
+  Push push_as(Sender sender, Message& message);
   std::optional<Message> pop_locked(bool& notify);
 
   mutable std::mutex mutex_;
@@ -51,7 +52,7 @@ class Channel {
   MessageQueue queue_;
   const uint64_t bytes_max_;
   bool consumer_waits_ = false;
-  int line_ = 0;
+  int waiting_senders_ = 0;
   bool credit_announced_ = false;
   std::optional<Error> closed_;
   Notify consumer_ready_;
@@ -59,12 +60,12 @@ class Channel {
 };
 
 /// What credit_ready() brings about, on the senders' strand: resumes them in order while there is credit.
-void release_senders(Channel& channel, WaitList& senders);
+void release_senders(Channel& channel, WaitQueue& senders);
 
 /// Connection::send() and receive() on a channel. From the strand of `waits`. `peer` is for sentences.
-Task<Result<void>> send_through(std::shared_ptr<Channel> channel, std::shared_ptr<WaitList> waits,
+Task<Result<void>> send_through(std::shared_ptr<Channel> channel, std::shared_ptr<WaitQueue> waits,
                                 std::shared_ptr<const std::string> peer, Message message, Deadline deadline);
-Task<Result<Message>> receive_through(std::shared_ptr<Channel> channel, std::shared_ptr<WaitList> waits,
+Task<Result<Message>> receive_through(std::shared_ptr<Channel> channel, std::shared_ptr<WaitQueue> waits,
                                       std::shared_ptr<const std::string> peer, Deadline deadline);
 
 /// A reason as the other side gets it: Cancelled and EndOfInput mean something only where they arose, so they arrive as

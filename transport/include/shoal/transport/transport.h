@@ -92,9 +92,19 @@ class Listener {
   virtual void close() = 0;  ///< wakes accept() with Cancelled
 };
 
+/// How far apart the two tasks of a connection may be, and with that what an address is.
+enum class Reach : uint8_t {
+  kProcess,  ///< Both are threads of one process. An address is any name.
+  kMachine,  ///< Both run on one machine. An address is any name that nobody else has there.
+  kNetwork,  ///< They may be anywhere. An address is "host:port".
+};
+
 class Transport {
  public:
   virtual ~Transport() = default;
+  virtual Reach reach() const = 0;
+  /// Whether every peer reads a payload where its sender wrote it, so that large messages cost no more than small ones.
+  virtual bool shares_memory() const = 0;
   /// Unavailable naming the address if it is taken; NotFound if its host name does not resolve; FailedPrecondition for
   /// insecure addresses (LinkOptions::insecure).
   virtual Result<std::unique_ptr<Listener>> listen(Endpoint at, LinkOptions options) = 0;

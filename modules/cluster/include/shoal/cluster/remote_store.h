@@ -19,7 +19,7 @@ struct RemoteStoreOptions {
   std::function<bool()> job_ended;
   Compression compression = {};
   /// Variables with lazy rows travel as the rows that changed, both ways, if nothing is compressed. Default: unless servers
-  /// share memory with this process (inproc, shm).
+  /// share memory with this process (Transport::shares_memory()).
   std::optional<bool> by_rows = {};
   std::shared_ptr<Witness> witness = nullptr;
 };

@@ -13,24 +13,24 @@ enum class WaitEnd : uint8_t { kWoken, kDeadline, kCancelled };  ///< kCancelled
 /// Waits of one strand, in order. Waiting and waking allocate nothing: the waiter lives in the coroutine's frame, and one
 /// timer serves all. That timer is lazy: it is armed for the first deadline and, when it fires, moves on to the earliest
 /// one that still waits; so a loop of receives with fresh deadlines touches the timer once per timeout, not per message.
-/// All members from the strand only (or while it does not run). A frame destroyed while it waits leaves the list by itself.
+/// All members from the strand only (or while it does not run). A frame destroyed while it waits leaves the queue by itself.
 /// The last reference may be dropped anywhere once stop() was called.
-class WaitList : public std::enable_shared_from_this<WaitList> {
+class WaitQueue : public std::enable_shared_from_this<WaitQueue> {
  public:
-  explicit WaitList(Environment& env);
-  ~WaitList();
-  WaitList(const WaitList&) = delete;
-  WaitList& operator=(const WaitList&) = delete;
+  explicit WaitQueue(Environment& env);
+  ~WaitQueue();
+  WaitQueue(const WaitQueue&) = delete;
+  WaitQueue& operator=(const WaitQueue&) = delete;
 
   class Wait;
-  /// `co_await`able, once. Resumes by wake_*() or at the deadline. Keeps the list alive.
+  /// `co_await`able, once. Resumes by wake_*() or at the deadline. Keeps the queue alive.
   Wait wait(Deadline deadline);
   bool empty() const { return ends_.next == &ends_; }
   /// Resumes, inside this call, the one that has waited longest, if any.
   void wake_first();
-  /// Resumes, inside this call, everyone who waits now. The caller keeps the list alive.
+  /// Resumes, inside this call, everyone who waits now. The caller keeps the queue alive.
   void wake_all();
-  /// Ends the timer: from now on deadlines of those who still wait do not pass; whoever owns the list wakes them.
+  /// Ends the timer: from now on deadlines of those who still wait do not pass; whoever owns the queue wakes them.
   void stop();
 
  private:
@@ -61,17 +61,17 @@ class WaitList : public std::enable_shared_from_this<WaitList> {
   Timer run_timer(uint64_t generation);
 
   Environment& env_;
-  Link ends_;              // of the ring of waits
-  Wait* adding_ = nullptr; // inside add(): may be ended, but its coroutine is not suspended yet
+  Link ends_;                      // of the ring of waits
+  Wait* adding_ = nullptr;         // inside add(): may be ended, but its coroutine is not suspended yet
   std::coroutine_handle<> timer_;  // of the frame that sleeps for all; null: none
   bool in_timer_ = false;          // that frame is running: it ends itself when it finds itself replaced
   Deadline timer_at_ = kNoDeadline;
   uint64_t generation_ = 0;  // of the timer
 };
 
-class WaitList::Wait : private WaitList::Link {
+class WaitQueue::Wait : private WaitQueue::Link {
  public:
-  Wait(std::shared_ptr<WaitList> list, Deadline deadline) : list_(std::move(list)), deadline_(deadline) {}
+  Wait(std::shared_ptr<WaitQueue> queue, Deadline deadline) : queue_(std::move(queue)), deadline_(deadline) {}
   ~Wait() { unlink(); }
   Wait(const Wait&) = delete;
   Wait& operator=(const Wait&) = delete;
@@ -79,20 +79,20 @@ class WaitList::Wait : private WaitList::Link {
   bool await_ready() { return false; }
   bool await_suspend(std::coroutine_handle<> waiting) {
     waiting_ = waiting;
-    list_->add(*this);
+    queue_->add(*this);
     return !ended_;
   }
   WaitEnd await_resume() { return how_; }
 
  private:
-  friend class WaitList;
-  std::shared_ptr<WaitList> list_;
+  friend class WaitQueue;
+  std::shared_ptr<WaitQueue> queue_;
   Deadline deadline_;
   std::coroutine_handle<> waiting_;
   bool ended_ = false;
   WaitEnd how_ = WaitEnd::kWoken;
 };
 
-inline WaitList::Wait WaitList::wait(Deadline deadline) { return Wait(shared_from_this(), deadline); }
+inline WaitQueue::Wait WaitQueue::wait(Deadline deadline) { return Wait(shared_from_this(), deadline); }
 
 }  // namespace shoal::transport

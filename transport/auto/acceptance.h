@@ -1,67 +1,59 @@
 #pragma once
 /// The listening side: lets peers in over tcp, and offers those that might be on this machine its shared memory.
-#include <atomic>
-#include <deque>
 #include <list>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "accept_queue.h"
 #include "shoal/transport/postbox.h"
 #include "shoal/transport/transport.h"
-#include "shoal/transport/wait_list.h"
 
 namespace shoal::transport::automatic {
 
 // What is said over tcp before it is decided who carries the messages, in control messages of this verb:
 //   the connecting side    ""                    I could share memory
-//   the listener           an address of shm     then meet me there; "": I cannot
+//   the listener           an address of shm     then connect to me there; "": I cannot
 //   the connecting side    "shm" or "tcp"        where it is from now on; after "shm" it hangs up here
 inline constexpr std::string_view kVerb = "auto";
 inline constexpr std::string_view kByShm = "shm";
 inline constexpr std::string_view kByTcp = "tcp";
 
 /// Listeners of shm that belong to one of ours are called so, and a number: nobody is sent elsewhere.
-inline constexpr std::string_view kMeetingPlace = "auto-";
-inline constexpr size_t kMeetingPlaceDigits = 32;
-bool is_meeting_place(std::string_view address);
+inline constexpr std::string_view kRendezvous = "auto-";
+inline constexpr size_t kRendezvousDigits = 32;
+bool is_rendezvous(std::string_view address);
 
 /// Of the strand.
-class Host final : public std::enable_shared_from_this<Host> {
+class Acceptance final : public std::enable_shared_from_this<Acceptance> {
  public:
   /// `by_shm` null: peers get tcp.
-  Host(std::shared_ptr<Postbox> postbox, LinkOptions options, std::unique_ptr<Listener> by_tcp,
-       std::unique_ptr<Listener> by_shm);
+  Acceptance(std::shared_ptr<Postbox> postbox, LinkOptions options, std::unique_ptr<Listener> by_tcp,
+             std::unique_ptr<Listener> by_shm);
   /// Begins to take peers. Once.
   void start();
 
-  const Endpoint& endpoint() const { return endpoint_; }
-  Task<Result<std::unique_ptr<Connection>>> accept(Deadline deadline) { return accept_on(shared_from_this(), deadline); }
+  const Endpoint& endpoint() const { return queue_->endpoint(); }
+  Task<Result<std::unique_ptr<Connection>>> accept(Deadline deadline) { return queue_->accept(deadline); }
   void close();
 
  private:
-  static Task<Result<std::unique_ptr<Connection>>> accept_on(std::shared_ptr<Host> self, Deadline deadline);
   // These end some time after close(), wherever they wait.
   Task<void> take_from_tcp();
   Task<void> take_from_shm();
-  Task<void> welcome(std::unique_ptr<Connection> guest);
-  void let_in(std::unique_ptr<Connection> link, std::optional<Message> first);
-  std::shared_ptr<void> take_slot();
-  bool full() const { return *slots_taken_ >= options_.connections_max; }
+  Task<void> negotiate(std::unique_ptr<Connection> peer);
+  void admit(std::unique_ptr<Connection> link, std::optional<Message> first);
   Error refusal() const;
 
   const std::shared_ptr<Postbox> postbox_;
   const LinkOptions options_;
-  const Endpoint endpoint_;
   std::unique_ptr<Listener> by_tcp_;
   std::unique_ptr<Listener> by_shm_;
-  std::shared_ptr<WaitList> waits_;
-  std::deque<std::unique_ptr<Connection>> ready_;
-  const std::shared_ptr<std::atomic<int>> slots_taken_ = std::make_shared<std::atomic<int>>(0);
+  const std::shared_ptr<AcceptQueue> queue_;
   bool open_ = true;
   struct Running {
     Task<void> tcp_taker, shm_taker;
-    std::list<Task<void>> welcomes;
+    std::list<Task<void>> negotiations;
   };
   Running running_;
 };

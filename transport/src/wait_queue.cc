@@ -1,31 +1,31 @@
-#include "shoal/transport/wait_list.h"
+#include "shoal/transport/wait_queue.h"
 
 #include <algorithm>
 
 namespace shoal::transport {
 
-// The list owns this coroutine while it sleeps, and destroys it to end it. While it runs it may be let go of, and then its
+// The queue owns this coroutine while it sleeps, and destroys it to end it. While it runs it may be let go of, and then its
 // frame ends with it.
-struct WaitList::TimerPromise {
+struct WaitQueue::TimerPromise {
   Timer get_return_object();
   std::suspend_always initial_suspend() noexcept { return {}; }
   std::suspend_never final_suspend() noexcept { return {}; }
   void return_void() noexcept {}
   void unhandled_exception() noexcept { std::terminate(); }
 };
-struct WaitList::Timer {
+struct WaitQueue::Timer {
   using promise_type = TimerPromise;
   std::coroutine_handle<> handle;
 };
-WaitList::Timer WaitList::TimerPromise::get_return_object() {
+WaitQueue::Timer WaitQueue::TimerPromise::get_return_object() {
   return {std::coroutine_handle<TimerPromise>::from_promise(*this)};
 }
 
-WaitList::WaitList(Environment& env) : env_(env) {}
+WaitQueue::WaitQueue(Environment& env) : env_(env) {}
 
-WaitList::~WaitList() { stop(); }
+WaitQueue::~WaitQueue() { stop(); }
 
-void WaitList::add(Wait& wait) {
+void WaitQueue::add(Wait& wait) {
   wait.insert_before(ends_);
   adding_ = &wait;
   if (wait.deadline_ <= env_.now()) {
@@ -36,7 +36,7 @@ void WaitList::add(Wait& wait) {
   adding_ = nullptr;
 }
 
-void WaitList::arm(Deadline deadline) {
+void WaitQueue::arm(Deadline deadline) {
   // Without a deadline too: a sleep learns when the environment is killed.
   if (timer_ && timer_at_ <= deadline) return;
   stop();
@@ -47,10 +47,10 @@ void WaitList::arm(Deadline deadline) {
   in_timer_ = was_in_timer;
 }
 
-WaitList::Timer WaitList::run_timer(uint64_t generation) {
+WaitQueue::Timer WaitQueue::run_timer(uint64_t generation) {
   while (true) {
     Result<void> slept = co_await env_.sleep_until(timer_at_);
-    const std::shared_ptr<WaitList> self = shared_from_this();  // those who are resumed may drop the list
+    const std::shared_ptr<WaitQueue> self = shared_from_this();  // those who are resumed may drop the queue
     in_timer_ = true;
     if (slept) {
       expire(env_.now());
@@ -67,18 +67,18 @@ WaitList::Timer WaitList::run_timer(uint64_t generation) {
   }
 }
 
-void WaitList::end(Wait& wait, WaitEnd how) {
+void WaitQueue::end(Wait& wait, WaitEnd how) {
   wait.unlink();
   wait.how_ = how;
   wait.ended_ = true;
   if (&wait != adding_) wait.waiting_.resume();
 }
 
-void WaitList::wake_first() {
+void WaitQueue::wake_first() {
   if (!empty()) end(*static_cast<Wait*>(ends_.next), WaitEnd::kWoken);
 }
 
-void WaitList::wake_all() {
+void WaitQueue::wake_all() {
   // Whoever is woken may wait again at once: only those of now are moved to a ring of their own and woken.
   Link now;
   if (empty()) return;
@@ -87,7 +87,7 @@ void WaitList::wake_all() {
   while (now.next != &now) end(*static_cast<Wait*>(now.next), WaitEnd::kWoken);
 }
 
-void WaitList::expire(SteadyTime now) {
+void WaitQueue::expire(SteadyTime now) {
   while (true) {
     Link* due = ends_.next;
     while (due != &ends_ && static_cast<Wait*>(due)->deadline_ > now) due = due->next;
@@ -96,18 +96,18 @@ void WaitList::expire(SteadyTime now) {
   }
 }
 
-void WaitList::cancel_all() {
+void WaitQueue::cancel_all() {
   while (!empty()) end(*static_cast<Wait*>(ends_.next), WaitEnd::kCancelled);
 }
 
-Deadline WaitList::earliest() const {
+Deadline WaitQueue::earliest() const {
   Deadline earliest = kNoDeadline;
   for (const Link* link = ends_.next; link != &ends_; link = link->next)
     earliest = std::min(earliest, static_cast<const Wait*>(link)->deadline_);
   return earliest;
 }
 
-void WaitList::stop() {
+void WaitQueue::stop() {
   ++generation_;
   const auto timer = std::exchange(timer_, nullptr);
   if (timer && !in_timer_) timer.destroy();

@@ -19,25 +19,26 @@ inline HeartbeatMs heartbeat_ms(const LinkOptions& options) {
 
 /// Times only; whoever has the clock and the socket tells it what happened. A side that has nothing to say sends a heartbeat
 /// once in its interval; who has said nothing for three of them is not there any more.
-class Pulse {
+class Heartbeat {
  public:
   /// Each as its side has announced it. No heartbeats either way if one of them is zero.
   struct Intervals {
     Duration ours{};
     Duration theirs{};
   };
-  Pulse(Intervals intervals, SteadyTime now) : intervals_(intervals), said_at_(now), heard_at_(now), counts_from_(now) {}
+  Heartbeat(Intervals intervals, SteadyTime now)
+      : intervals_(intervals), sent_at_(now), received_at_(now), silent_since_(now) {}
 
-  bool beats() const { return intervals_.ours.count() > 0 && intervals_.theirs.count() > 0; }
-  void said(SteadyTime now) { said_at_ = now; }
-  void heard(SteadyTime now) { heard_at_ = counts_from_ = now; }
-  /// Nobody listened until now, so that nothing could be heard.
-  void excuse(SteadyTime now) { counts_from_ = now; }
-  SteadyTime heard_at() const { return heard_at_; }
+  bool enabled() const { return intervals_.ours.count() > 0 && intervals_.theirs.count() > 0; }
+  void sent(SteadyTime now) { sent_at_ = now; }
+  void received(SteadyTime now) { received_at_ = silent_since_ = now; }
+  /// Nothing was read until now, so the silence of the peer counts from now.
+  void restart_silence(SteadyTime now) { silent_since_ = now; }
+  SteadyTime received_at() const { return received_at_; }
 
   /// It is time to say something.
-  bool is_due(SteadyTime now) const { return now >= said_at_ + intervals_.ours; }
-  bool is_silent(SteadyTime now) const { return now >= counts_from_ + silence_max(); }
+  bool is_due(SteadyTime now) const { return now >= sent_at_ + intervals_.ours; }
+  bool is_silent(SteadyTime now) const { return now >= silent_since_ + silence_max(); }
   Duration silence_max() const { return 3 * intervals_.theirs; }
   /// "tcp://...: the peer has been silent for 15 s"
   Error silence_of(const std::string& peer) const {
@@ -46,13 +47,13 @@ class Pulse {
     return unavailable(peer + ": the peer has been silent for " + duration);
   }
   /// When one of the two may become true.
-  SteadyTime next() const { return std::min(said_at_ + intervals_.ours, counts_from_ + silence_max()); }
+  SteadyTime next() const { return std::min(sent_at_ + intervals_.ours, silent_since_ + silence_max()); }
 
  private:
   Intervals intervals_;
-  SteadyTime said_at_;
-  SteadyTime heard_at_;
-  SteadyTime counts_from_;  // the silence
+  SteadyTime sent_at_;
+  SteadyTime received_at_;
+  SteadyTime silent_since_;
 };
 
 }  // namespace shoal::transport

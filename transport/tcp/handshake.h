@@ -1,0 +1,42 @@
+#pragma once
+/// The handshake with one peer that has connected, on the side of the listener.
+#include "link.h"
+#include "stream/acceptance.h"
+
+namespace shoal::transport::tcp {
+
+/// Holds a socket, a timer and 16 bytes, and once the peer has begun a TLS handshake what OpenSSL needs for that, some 100
+/// KiB.
+class Handshake final : public stream::Handshake {
+ public:
+  /// `tls`: of the listener; null if it takes peers without.
+  Handshake(std::weak_ptr<stream::Acceptance> owner, stream::Core& core, Socket socket, std::shared_ptr<TlsContext> tls);
+
+ private:
+  void begin() override;
+  void timed_out() override;
+  void close_socket() override { stream_->close(); }
+
+  void wait_readable(void (Handshake::*then)());
+  void read_first_byte();
+  void read_preamble();
+  void report_tls_failure();
+  void answer_preamble(const Preamble& theirs);
+  std::shared_ptr<void> admit(stream::Acceptance& owner, const Preamble& theirs, Preamble& answer);
+  void refuse_stranger();
+  void refuse_tls();
+  void close_after_answer();
+  void drain();
+  Endpoint peer() const { return {"tcp", to_text(address_)}; }
+  /// `remedy`: empty if `what` ends with it.
+  void warn(const std::string& what, const std::string& remedy = {});
+
+  const std::shared_ptr<TlsContext> tls_;
+  std::optional<Stream> stream_;  // until we know better, as the bytes are
+  SocketAddress address_;
+  PreambleBytes bytes_;
+  size_t received_bytes_ = 0;
+  bool answered_ = false;  // that it does not get in
+};
+
+}  // namespace shoal::transport::tcp
