@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "evaluation.h"
-#include "leftovers.h"
+#include "temporary_files.h"
 
 namespace shoal {
 
@@ -48,7 +48,7 @@ Result<bool> Evaluating::may_go_on(Logger& log, EvalStatus status) {
 
 /// Of a process before this one, whose exporters may not all write again.
 void Evaluating::sweep_exports(Environment& env) const {
-  for (const auto& exporter : spec_.exporters) sweep_leftovers(env, export_folder(*exporter), {kUnfinishedExport});
+  for (const auto& exporter : spec_.exporters) remove_temporary_files(env, export_folder(*exporter), {kUnfinishedExport});
 }
 
 std::string Evaluating::export_folder(const Exporter& exporter) const {

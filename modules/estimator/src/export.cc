@@ -3,7 +3,7 @@
 
 #include "evaluation.h"
 #include "export_format.h"
-#include "leftovers.h"
+#include "temporary_files.h"
 #include "predictor.h"
 #include "shoal/base/blocking.h"
 #include "shoal/base/random.h"
@@ -117,7 +117,7 @@ Result<std::string> export_to(Environment& env, const Estimator& estimator, cons
   SHOAL_TRY(const ServingModel serving, build_serving(env, estimator, serving_input, *reader));
   Graph& graph = serving.model->graph();
   const int64_t step = reader->global_step();
-  sweep_leftovers(env, base_dir, {kUnfinishedExport});
+  remove_temporary_files(env, base_dir, {kUnfinishedExport});
   const std::string temporary = join_path(base_dir, std::string(kUnfinishedExport) + std::to_string(env.entropy()));
   const auto write = [&]() -> Result<std::string> {
     SHOAL_TRY_VOID(env.storage().make_folders(temporary));

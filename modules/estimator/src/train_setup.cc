@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "folder_lock.h"
-#include "leftovers.h"
+#include "temporary_files.h"
 #include "shoal/base/durable_folder.h"
 #include "shoal/checkpoint/directory.h"
 #include "shoal/checkpoint/run_count.h"
@@ -58,7 +58,7 @@ Result<void> TrainTask::look_at_folder() {
   SHOAL_TRY(lock_, lock_model_dir(env_, folder));
   // Before checkpoints are read, which takes its time. A mark that will stand, since there is nothing to train, is left.
   if (!listed_as_finished(env_.storage(), folder, max_steps_)) SHOAL_TRY_VOID(begin_run());
-  sweep_leftovers(env_, folder, {"training_finished.tmp-", "training_run.tmp-", "graph.json.tmp-"});
+  remove_temporary_files(env_, folder, {"training_finished.tmp-", "training_run.tmp-", "graph.json.tmp-"});
   SHOAL_TRY_VOID(reopen_checkpoint());
   const uint64_t step = source_ ? source_->info().global_step : 0;
   if (source_) env_.log().info("restored from checkpoint " + source_->prefix() + " at global step " + std::to_string(step));
