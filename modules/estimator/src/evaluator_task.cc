@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "end_of_job.h"
+#include "shoal/base/compute.h"
 #include "shoal/checkpoint/directory.h"
 
 namespace shoal {
@@ -65,10 +66,7 @@ Task<Result<std::optional<Metrics>>> EvaluatorTask::run() {
   const Duration throttle = std::chrono::seconds(options_.spec.throttle_secs);
   while (!env_.interrupted().stop_requested()) {
     const SteadyTime started = env_.now();
-    Result<void> looked;
-    Work work = [this, &looked] { looked = look(); };
-    SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(work)));
-    SHOAL_CO_TRY_VOID(std::move(looked));
+    SHOAL_CO_TRY_VOID(co_await compute(env_, &EvaluatorTask::look, this));
     if (told_to_end_ || finished()) break;
     SHOAL_CO_TRY_VOID(check_lost_end());
     const SteadyTime next = mark_ ? env_.after(kAfterTheEnd) : std::max(started + throttle, env_.after(kPollEvery));
@@ -178,10 +176,7 @@ bool EvaluatorTask::finished() const {
 Task<Result<void>> EvaluatorTask::wait_until(SteadyTime when) {
   const bool marked_before = mark_.has_value();
   while (env_.now() < when && !env_.interrupted().stop_requested()) {
-    Result<bool> marked = false;
-    Work work = [this, &marked] { marked = read_mark(); };
-    SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(work)));
-    SHOAL_CO_TRY(const bool ended, std::move(marked));
+    SHOAL_CO_TRY(const bool ended, co_await compute(env_, &EvaluatorTask::read_mark, this));
     if (ended && !marked_before) break;
     Result<void> slept = co_await env_.sleep_until(std::min(when, env_.after(kPollEvery)), env_.interrupted());
     if (!slept && slept.error().kind() != ErrorKind::kCancelled) co_return slept;
