@@ -42,7 +42,7 @@ class EvaluatorTask {
   Result<void> look();
   Result<EvalStatus> look_for_checkpoint();
   Result<EvalStatus> evaluate(const std::string& prefix);
-  Result<EvalStatus> strike(const std::string& damaged, const Error& error);
+  Result<EvalStatus> count_damage(const std::string& damaged, const Error& error);
   Result<bool> read_mark();
   void warn_of_polling();
   Result<void> check_lost_end();
@@ -101,7 +101,7 @@ Result<EvalStatus> EvaluatorTask::look_for_checkpoint() {
   auto newest = checkpoint::latest(env_.storage(), options_.estimator.model_dir());
   if (!newest && newest.error().kind() == ErrorKind::kDataLoss) {
     const std::string which = newest.error().message();
-    return strike(which, newest.error());
+    return count_damage(which, newest.error());
   }
   if (!newest) {
     if (lost_note_.due(env_.now())) env_.log().error("checkpoint: " + newest.error().message());
@@ -146,12 +146,12 @@ Result<EvalStatus> EvaluatorTask::evaluate(const std::string& prefix) {
     env_.log().info("evaluation: checkpoint " + prefix + " was deleted meanwhile, or is not all there yet; looking again");
     return EvalStatus::kMissing;
   }
-  if (error.kind() == ErrorKind::kDataLoss && !error.cause()) return strike(prefix, error);
+  if (error.kind() == ErrorKind::kDataLoss && !error.cause()) return count_damage(prefix, error);
   return error;
 }
 
 /// CONTRACT EV-9: damage may be a write that is under way; three times the same is none.
-Result<EvalStatus> EvaluatorTask::strike(const std::string& damaged, const Error& error) {
+Result<EvalStatus> EvaluatorTask::count_damage(const std::string& damaged, const Error& error) {
   damaged_count_ = damaged == damaged_ ? damaged_count_ + 1 : 1;
   damaged_ = damaged;
   env_.sometimes("evaluator.damaged_checkpoint");
