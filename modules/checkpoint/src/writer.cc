@@ -123,8 +123,9 @@ void FolderWriter::remove_unfinished() {
       std::find_if(listing->begin(), listing->end(), [&](const FileInfo& file) { return file.name == temporary_name(0); });
   if (ours == listing->end()) return;
   Result<std::optional<PointerFile>> pointer = read_pointer(storage_, model_dir_);
-  remove_unfinished_files(storage_, model_dir_,
-                          {.listing = *listing, .pointer = pointer ? std::move(*pointer) : std::nullopt, .now = ours->modified});
+  remove_unfinished_files(
+      storage_, model_dir_,
+      {.listing = *listing, .pointer = pointer ? std::move(*pointer) : std::nullopt, .now = ours->modified});
 }
 
 Result<int> FolderWriter::add_file(ArenaLayout layout) {
@@ -305,8 +306,8 @@ void FolderWriter::abandon() {
   if (phase_ == Phase::kIndexed) (void)storage_.remove(path_of(temporary_index_name()));
   if (index_may_be_ours()) {
     if (may_be_listed()) return;
-    // An index without its data would be a damaged checkpoint, where there was none: so the data stays until that is gone for
-    // good, and the mark, which says that this one does not count.
+    // An index without its data would be a damaged checkpoint, where there was none: so the data stays until that is gone
+    // for good, and the mark, which says that this one does not count.
     const Result<void> removed = storage_.remove(path_of(index_name()));
     if (!removed && removed.error().kind() != ErrorKind::kNotFound) return;
     if (!storage_.sync_folder(model_dir_)) return;

@@ -212,8 +212,8 @@ Result<void> check_variable(const checkpoint::Reader& reader, std::string_view n
   }
   if (!(entry->shape == shape) || entry->dtype != dtype) {
     return invalid_argument(where + "variable " + std::string(name) + " is " + std::string(to_string(entry->dtype)) + " " +
-                            to_string(entry->shape) + " there and " + std::string(to_string(dtype)) + " " + to_string(shape) +
-                            " in the model: use another model_dir, or the old model");
+                            to_string(entry->shape) + " there and " + std::string(to_string(dtype)) + " " +
+                            to_string(shape) + " in the model: use another model_dir, or the old model");
   }
   return {};
 }

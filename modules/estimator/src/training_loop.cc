@@ -78,7 +78,8 @@ Task<Result<void>> TrainingLoop::recover(Error why) {
     if (again.global_step < context_.global_step()) {
       env_.sometimes("trainer.step_goes_back");
       env_.log().warning("global step goes back from " + std::to_string(context_.global_step()) + " to " +
-                         std::to_string(again.global_step) + ": a server lost what it held, so all hold an older state again");
+                         std::to_string(again.global_step) +
+                         ": a server lost what it held, so all hold an older state again");
     }
     enter(again);
     Result<void> made = co_await ready();
@@ -122,7 +123,8 @@ Task<Result<bool>> TrainingLoop::iterate() {
   SHOAL_CO_TRY(step_, co_await options_.store->begin(env_.interrupted()));
   Result<void> computed = co_await compute(env_, &TrainingLoop::compute_step, this);
   if (!computed) {
-    if (computed.error().kind() != ErrorKind::kEndOfInput || computed.error().cause()) co_return std::move(computed).error();
+    if (computed.error().kind() != ErrorKind::kEndOfInput || computed.error().cause())
+      co_return std::move(computed).error();
     end_of_input_ = true;
     co_return false;
   }
