@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <deque>
 
-#include "workers.h"
 #include "nodes.h"
+#include "workers.h"
 
 namespace shoal::data {
 namespace {
@@ -12,7 +12,10 @@ namespace {
 class ParallelMapStage final : public Stage {
  public:
   ParallelMapStage(StageContext& context, std::unique_ptr<Stage> input, const MapFn& fn, MapOptions options)
-      : context_(context), input_(std::move(input)), fn_(fn), options_(options),
+      : context_(context),
+        input_(std::move(input)),
+        fn_(fn),
+        options_(options),
         workers_(context.env.pool(), options.parallel, [this](Workers::Lock& lock) { return work(lock); }) {}
 
   Result<bool> next(Item& item) override {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <deque>
 
-#include "workers.h"
 #include "nodes.h"
+#include "workers.h"
 
 namespace shoal::data {
 namespace {
@@ -14,7 +14,10 @@ constexpr int64_t kAutomaticFirst = 2, kAutomaticMax = 16;
 class PrefetchStage final : public Stage {
  public:
   PrefetchStage(StageContext& context, std::unique_ptr<Stage> input, int64_t count)
-      : context_(context), input_(std::move(input)), automatic_(count < 0), limit_(automatic_ ? kAutomaticFirst : count),
+      : context_(context),
+        input_(std::move(input)),
+        automatic_(count < 0),
+        limit_(automatic_ ? kAutomaticFirst : count),
         workers_(context.env.pool(), 1, [this](Workers::Lock& lock) { return prepare(lock); }) {}
 
   Result<bool> next(Item& item) override {

@@ -141,8 +141,11 @@ Task<Result<void>> CheckpointSaver::write(cluster::Snapshot& snapshot) {
     SHOAL_TRY(auto begun, checkpoint::Writer::begin(env_.storage(), options_.model_dir, step));
     for (const cluster::ShardSpec& shard : snapshot.plan().shards) {
       auto file = begun->add_file(arena_layout(shard, snapshot.info()));
-      if (file) files.push_back(*file);
-      else added = std::move(file).error();
+      if (file) {
+        files.push_back(*file);
+      } else {
+        added = std::move(file).error();
+      }
     }
     return begun;
   };

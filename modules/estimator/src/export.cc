@@ -3,7 +3,6 @@
 
 #include "evaluation.h"
 #include "export_format.h"
-#include "temporary_files.h"
 #include "predictor.h"
 #include "shoal/base/blocking.h"
 #include "shoal/base/random.h"
@@ -12,6 +11,7 @@
 #include "shoal/estimator/exported_model.h"
 #include "shoal/estimator/task_host.h"
 #include "shoal/graph/graph_json.h"
+#include "temporary_files.h"
 
 namespace shoal {
 namespace {
