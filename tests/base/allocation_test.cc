@@ -5,6 +5,7 @@
 #include <new>
 
 #include "allocation_count.h"
+#include "shoal/base/compute.h"
 #include "shoal/base/production.h"
 
 namespace shoal {
@@ -20,6 +21,7 @@ class Allocation : public testing::Test {
   }
 };
 
+int plus(int a, int b) { return a + b; }
 Task<int> sum_of(int a, int b) { co_return a + b; }
 
 Task<Result<long>> steps(Environment& env, int count) {
@@ -29,6 +31,7 @@ Task<Result<long>> steps(Environment& env, int count) {
     if (i == 0) allocated = allocation_count();
     Work work = [&sum, i] { sum += i; };
     SHOAL_CO_TRY_VOID(co_await env.offload(std::move(work)));
+    SHOAL_CO_TRY(sum, co_await compute(env, &plus, sum, i));
     sum = co_await sum_of(sum, 1);
     SHOAL_CO_TRY_VOID(co_await env.sleep_until(env.now()));
     const Ref<Buffer> buffer = env.buffers().get(5000);

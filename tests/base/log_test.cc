@@ -14,7 +14,8 @@ struct Lines {
   std::vector<std::string> texts;
   LogSink sink() {
     return [this](const LogRecord& record) {
-      texts.push_back(std::string(to_string(record.level)) + "|" + std::string(record.task) + "|" + std::string(record.message));
+      texts.push_back(std::string(to_string(record.level)) + "|" + std::string(record.task) + "|" +
+                      std::string(record.message));
     };
   }
 };
@@ -32,7 +33,8 @@ TEST(Logger, AddsTaskAndTime) {
   other.info("b");
   other.warning("c");
   other.error("d");
-  EXPECT_EQ(lines.texts, (std::vector<std::string>{"debug|worker 1|a", "info|worker 1|b", "warning|worker 1|c", "error|worker 1|d"}));
+  EXPECT_EQ(lines.texts,
+            (std::vector<std::string>{"debug|worker 1|a", "info|worker 1|b", "warning|worker 1|c", "error|worker 1|d"}));
   EXPECT_EQ(other.task(), "worker 1");
 }
 

@@ -26,7 +26,9 @@ using namespace std::chrono_literals;
 
 constexpr Duration kPatience = 30s;  // far more than any of this takes: a wait that reaches it has failed
 
-std::unique_ptr<Environment> make(ProductionOptions options = {}) { return make_production_environment(std::move(options)); }
+std::unique_ptr<Environment> make(ProductionOptions options = {}) {
+  return make_production_environment(std::move(options));
+}
 
 Task<Result<void>> wait_for(Event* event, Environment& env, const bool* condition) {
   const Deadline deadline = env.after(kPatience);
@@ -125,7 +127,9 @@ TEST(Production, AStopFromAnotherThreadEndsASleep) {
   for (int round = 0; round < 200; ++round) {
     const auto env = make();
     const StopSource source;
-    auto body = [](Environment& e, StopToken stop, Duration d) -> Task<Result<void>> { co_return co_await e.sleep_for(d, stop); };
+    auto body = [](Environment& e, StopToken stop, Duration d) -> Task<Result<void>> {
+      co_return co_await e.sleep_for(d, stop);
+    };
     std::thread stopper([&] { source.request_stop(); });
     // Every other round the timer races with the stop.
     const Result<void> result = env->run(body(*env, source.token(), round % 2 == 0 ? Duration(kPatience) : Duration(20us)));
@@ -190,7 +194,8 @@ TEST(Production, AnOffloadDestroyedWhileItRunsIsWaitedFor) {
   const auto env = make();
   std::latch began(1);
   std::atomic<bool> release{false}, ended{false}, second_ran{false};
-  auto body = [](Environment& e, std::latch* b, std::atomic<bool>* r, std::atomic<bool>* f, std::atomic<bool>* s) -> Task<Result<void>> {
+  auto body = [](Environment& e, std::latch* b, std::atomic<bool>* r, std::atomic<bool>* f,
+                 std::atomic<bool>* s) -> Task<Result<void>> {
     Work first = [b, r, f] {
       b->count_down();
       while (!*r) std::this_thread::yield();
@@ -218,7 +223,8 @@ TEST(Production, EndsWithCoroutinesStillWaiting) {
   std::latch began(1);
   {
     const auto env = make();
-    auto body = [](Environment& e, std::vector<Task<Result<void>>>* tasks, std::latch* b, std::atomic<bool>* r) -> Task<Result<void>> {
+    auto body = [](Environment& e, std::vector<Task<Result<void>>>* tasks, std::latch* b,
+                   std::atomic<bool>* r) -> Task<Result<void>> {
       Work first = [b, r] {
         b->count_down();
         while (!*r) std::this_thread::yield();

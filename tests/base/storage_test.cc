@@ -98,7 +98,8 @@ TEST_F(FileStorageTest, ListsSortedWithSizes) {
   EXPECT_TRUE(entries[3].is_folder);
   struct stat status{};
   ASSERT_EQ(stat((folder / "b").c_str(), &status), 0);
-  EXPECT_EQ(std::chrono::floor<std::chrono::seconds>(entries[2].modified).time_since_epoch().count(), status.st_mtim.tv_sec);
+  EXPECT_EQ(std::chrono::floor<std::chrono::seconds>(entries[2].modified).time_since_epoch().count(),
+            status.st_mtim.tv_sec);
   EXPECT_TRUE(storage->exists(folder / "c/d"));
   EXPECT_FALSE(storage->exists(folder / "c/x"));
 }
@@ -121,9 +122,10 @@ TEST_F(FileStorageTest, RenamesAndRemoves) {
 
 TEST_F(FileStorageTest, ErrorsNamePathAndCause) {
   const std::string missing = folder / "none/a";
-  for (const Error& error : {storage->open(missing).error(), storage->create(missing).error(), storage->append(missing).error(),
-                             storage->list(missing).error(), storage->sync_folder(missing).error(),
-                             storage->rename(missing, folder / "b").error(), storage->read_all(missing).error()}) {
+  for (const Error& error :
+       {storage->open(missing).error(), storage->create(missing).error(), storage->append(missing).error(),
+        storage->list(missing).error(), storage->sync_folder(missing).error(),
+        storage->rename(missing, folder / "b").error(), storage->read_all(missing).error()}) {
     EXPECT_EQ(error.kind(), ErrorKind::kNotFound) << error.message();
     EXPECT_THAT(error.message(), HasSubstr("none/a"));
     EXPECT_THAT(error.message(), HasSubstr("No such file"));
@@ -133,8 +135,8 @@ TEST_F(FileStorageTest, ErrorsNamePathAndCause) {
 TEST_F(FileStorageTest, AFileInThePlaceOfAFolderIsAPrecondition) {
   write(folder / "file", "x");
   const std::string below = folder / "file/model";
-  for (const Error& error : {storage->make_folders(below).error(), storage->create(below).error(), storage->list(below).error(),
-                             storage->write_atomically(below, "x").error()}) {
+  for (const Error& error : {storage->make_folders(below).error(), storage->create(below).error(),
+                             storage->list(below).error(), storage->write_atomically(below, "x").error()}) {
     EXPECT_EQ(error.kind(), ErrorKind::kFailedPrecondition) << error.message();
     EXPECT_THAT(error.message(), HasSubstr("file/model"));
   }

@@ -99,8 +99,8 @@ class TaskGroupTest : public testing::Test {
   Environment& env = world.add_task();
 };
 
-Task<Result<void>> wait_and_return(Environment& env, Duration delay, Result<void> result, StopToken stop, std::vector<int>* log,
-                                   int id) {
+Task<Result<void>> wait_and_return(Environment& env, Duration delay, Result<void> result, StopToken stop,
+                                   std::vector<int>* log, int id) {
   const Result<void> slept = co_await env.sleep_for(delay, stop);
   log->push_back(slept ? id : -id);
   if (!slept) co_return slept;
@@ -208,7 +208,8 @@ class EventTest : public testing::Test {
   Event event{env};
 };
 
-Task<Result<void>> wait_on(Event* event, Environment& env, Duration patience, StopToken stop, std::vector<int>* log, int id) {
+Task<Result<void>> wait_on(Event* event, Environment& env, Duration patience, StopToken stop, std::vector<int>* log,
+                           int id) {
   const Result<void> result = co_await event->wait("pushes", env.after(patience), stop);
   log->push_back(result ? id : -id);
   co_return result;

@@ -223,11 +223,11 @@ TEST(VirtualWorld, AKilledTaskCanDoNothing) {
   file.value().reset();
   EXPECT_EQ(make_file_storage()->read_all(folder / "open").value(), "");  // what was not flushed is lost
   Storage& disk = env.storage();
-  for (const Error& error : {disk.create(folder / "x").error(), disk.append(folder / "open").error(), disk.open(folder / "open").error(),
-                             disk.rename(folder / "open", folder / "y").error(), disk.remove(folder / "open").error(),
-                             disk.remove_all(folder / "open").error(), disk.make_folders(folder / "z").error(),
-                             disk.sync_folder(folder.path()).error(), disk.list(folder.path()).error(),
-                             env.transport("inproc").error()}) {
+  for (const Error& error :
+       {disk.create(folder / "x").error(), disk.append(folder / "open").error(), disk.open(folder / "open").error(),
+        disk.rename(folder / "open", folder / "y").error(), disk.remove(folder / "open").error(),
+        disk.remove_all(folder / "open").error(), disk.make_folders(folder / "z").error(),
+        disk.sync_folder(folder.path()).error(), disk.list(folder.path()).error(), env.transport("inproc").error()}) {
     EXPECT_EQ(error, cancelled());
   }
   EXPECT_FALSE(disk.exists(folder / "open"));

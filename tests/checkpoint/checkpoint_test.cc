@@ -232,7 +232,8 @@ TEST(Checkpoint, EveryCutIsDataLoss) {
     const std::string whole = disk.contents(path);
     for (size_t size = 0; size < whole.size(); ++size) {
       disk.contents(path) = whole.substr(0, size);
-      EXPECT_TRUE(fails_with(Reader::open(disk, "m/model.ckpt-200"), ErrorKind::kDataLoss, "checkpoint m/model.ckpt-200: "));
+      EXPECT_TRUE(
+          fails_with(Reader::open(disk, "m/model.ckpt-200"), ErrorKind::kDataLoss, "checkpoint m/model.ckpt-200: "));
     }
     disk.contents(path) = whole + "x";
     EXPECT_TRUE(fails_with(Reader::open(disk, "m/model.ckpt-200"), ErrorKind::kDataLoss, ""));
@@ -316,8 +317,9 @@ TEST(CheckpointWriter, AsksBeforeItPublishes) {
   ASSERT_OK(save(disk, "m", 0, 1));
   const std::vector<std::string> before = disk.paths();
   for (int64_t step : {0, 5}) {
-    EXPECT_TRUE(fails_with(save(disk, "m", step, 2, {.may_publish = [] { return Result<void>(unavailable("lease lost")); }}),
-                           ErrorKind::kUnavailable, "lease lost"));
+    EXPECT_TRUE(
+        fails_with(save(disk, "m", step, 2, {.may_publish = [] { return Result<void>(unavailable("lease lost")); }}),
+                   ErrorKind::kUnavailable, "lease lost"));
     EXPECT_EQ(disk.paths(), before);
   }
   EXPECT_EQ(*testing::saved_value(**latest_intact(disk, "m", {})), 1);

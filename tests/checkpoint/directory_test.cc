@@ -58,7 +58,8 @@ TEST(PointerFile, ReadsWhatOthersWrite) {
 TEST(PointerFile, RefusesWhatItCannotMean) {
   EXPECT_TRUE(fails_with(decode_pointer(""), ErrorKind::kDataLoss, "has no line model_checkpoint_path"));
   EXPECT_TRUE(fails_with(decode_pointer("hello"), ErrorKind::kDataLoss, "line 1 is not of the form"));
-  EXPECT_TRUE(fails_with(decode_pointer("\nmodel_checkpoint_path: model.ckpt-5\n"), ErrorKind::kDataLoss, "line 2 has no name in quotes"));
+  EXPECT_TRUE(fails_with(decode_pointer("\nmodel_checkpoint_path: model.ckpt-5\n"), ErrorKind::kDataLoss,
+                         "line 2 has no name in quotes"));
   EXPECT_TRUE(fails_with(decode_pointer("model_checkpoint_path: \""), ErrorKind::kDataLoss, "quotes"));
   EXPECT_TRUE(fails_with(decode_pointer("model_checkpoint_path: \"model.ckpt-1\"\nmodel_checkpoint_path: \"model.ckpt-2\""),
                          ErrorKind::kDataLoss, "line 2 is the second"));
@@ -133,7 +134,8 @@ TEST(Retention, WaitsForPinnedOnes) {
 
 TEST(Retention, LeavesForeignFilesAlone) {
   SimulatedDisk disk({.folders = {"m/model.ckpt-1"}});
-  for (const char* name : {"m/model.ckpt-0x.data-1.tmp", "m/notes.tmp", "m/model.ckpt-1/keep", "m/graph.json", "m/training_finished"}) {
+  for (const char* name :
+       {"m/model.ckpt-0x.data-1.tmp", "m/notes.tmp", "m/model.ckpt-1/keep", "m/graph.json", "m/training_finished"}) {
     ASSERT_OK(disk.create(name));
   }
   for (int64_t step : {0, 1, 2}) ASSERT_OK(save(disk, "m", step, 1, {.keep_max = 1}));

@@ -56,7 +56,8 @@ TEST(EndMark, OfAnOlderVersionIsRead) {
 }
 
 TEST(EndMark, KnowsAllReasons) {
-  for (const EndReason reason : {EndReason::kMaxSteps, EndReason::kEndOfInput, EndReason::kStopRequested, EndReason::kInterrupted}) {
+  for (const EndReason reason :
+       {EndReason::kMaxSteps, EndReason::kEndOfInput, EndReason::kStopRequested, EndReason::kInterrupted}) {
     EndMark mark = example_mark();
     mark.reason = reason;
     const Result<EndMark> back = decode_end_mark(encode_end_mark(mark));

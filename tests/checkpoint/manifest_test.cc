@@ -20,7 +20,8 @@ Manifest example() {
   manifest.info.numerics = "onednn 2.6.3 avx2 threads:1";
   manifest.info.fingerprint = "job \"7\"";
   manifest.info.save_time = WallTime(Duration(1'700'000'000'123'456'789));
-  manifest.files = {{"model.ckpt-200.data-00000-of-00002", 1024, 0x1111}, {"model.ckpt-200.data-00001-of-00002", 4096, ~0ull}};
+  manifest.files = {{"model.ckpt-200.data-00000-of-00002", 1024, 0x1111},
+                    {"model.ckpt-200.data-00001-of-00002", 4096, ~0ull}};
   manifest.tensors = {
       {"bias", DType::kFloat32, {10}, "", {{0, 64, 40, 0, 10, 1}}},
       {"count", DType::kInt64, {}, "", {{0, 104, 8, 0, 1, 2}}},
@@ -37,7 +38,8 @@ std::string reframed(const std::string& text, const std::function<void(std::stri
   std::string body = text.substr(begin, text.size() - begin - 3);
   change(body);
   char checksum[17];
-  std::snprintf(checksum, sizeof checksum, "%016llx", static_cast<unsigned long long>(XXH3_64bits(body.data(), body.size())));
+  std::snprintf(checksum, sizeof checksum, "%016llx",
+                static_cast<unsigned long long>(XXH3_64bits(body.data(), body.size())));
   std::string framed = text.substr(0, begin) + body + "\n}\n";
   framed.replace(framed.find("\"checksum\":\"") + 12, 16, checksum);
   return framed;

@@ -52,7 +52,7 @@ TEST(Writers, LeaveWhatALivingOneIsWriting) {
 }
 
 TEST(Writers, RemoveWhatAKilledOneLeftAnHourAgo) {
-  const std::vector<std::string> leftovers{
+  const std::vector<std::string> unfinished{
       "m/checkpoint.tmp-8-2",
       "m/model.ckpt-5.data-00000-of-00001",  // renamed, then killed
       "m/model.ckpt-7.data-00000.tmp",       // of an older version
@@ -61,13 +61,13 @@ TEST(Writers, RemoveWhatAKilledOneLeftAnHourAgo) {
   };
   SimulatedDisk disk({.folders = {"m", "other"}});
   TimedDisk timed(disk, 100h);
-  for (const std::string& path : leftovers) ASSERT_OK(timed.create(path));
+  for (const std::string& path : unfinished) ASSERT_OK(timed.create(path));
   timed.now += 1h - 1ns;
   ASSERT_OK(save(timed, "m", 10, 1));
-  for (const std::string& path : leftovers) EXPECT_TRUE(disk.exists(path)) << path;
+  for (const std::string& path : unfinished) EXPECT_TRUE(disk.exists(path)) << path;
   timed.now += 1ns;
   ASSERT_OK(save(timed, "m", 20, 2));
-  for (const std::string& path : leftovers) EXPECT_FALSE(disk.exists(path)) << path;
+  for (const std::string& path : unfinished) EXPECT_FALSE(disk.exists(path)) << path;
   EXPECT_OK(verify(timed, "m/model.ckpt-10"));
 }
 

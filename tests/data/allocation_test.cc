@@ -53,7 +53,11 @@ TEST_F(Allocations, NoneInTheSteadyStateOfTheInMemoryPipeline) {
       Dataset::from_tensor_slices(images, labels).shuffle(1000).repeat().batch(32),
       Dataset::from_tensor_slices(images, labels).shuffle(100).repeat().batch(32),
       Dataset::from_tensor_slices(images, labels).repeat().shuffle(300).batch(32),
-      Dataset::from_tensor_slices(images, labels).shard(3, 1).shuffle(1000).batch(32).repeat(),  // with smaller last batches
+      Dataset::from_tensor_slices(images, labels)
+          .shard(3, 1)
+          .shuffle(1000)
+          .batch(32)
+          .repeat(),  // with smaller last batches
       Dataset::from_tensor_slices({{"a", images}, {"b", labels}}).shuffle(1000).repeat().take(INT64_MAX).batch(7)};
   for (const Dataset& dataset : datasets) {
     const std::unique_ptr<Iterator> iterator = open(dataset, env());

@@ -78,7 +78,8 @@ TEST_F(Idx, ReadsScalarsAndEmptyTensors) {
 }
 
 TEST_F(Idx, RefusesAFileThatIsCutAnywhere) {
-  for (size_t size = 0; size < images_.size(); ++size) expect_error(images_.substr(0, size), ErrorKind::kDataLoss, "truncated");
+  for (size_t size = 0; size < images_.size(); ++size)
+    expect_error(images_.substr(0, size), ErrorKind::kDataLoss, "truncated");
   expect_error(images_.substr(0, 20), ErrorKind::kDataLoss,
                "the file is truncated: its header promises 12 bytes from offset 16, and there are at most 4");
 }
@@ -86,7 +87,8 @@ TEST_F(Idx, RefusesAFileThatIsCutAnywhere) {
 TEST_F(Idx, RefusesBytesAfterTheEnd) { expect_error(images_ + "x", ErrorKind::kDataLoss, "goes on after its 28 bytes"); }
 
 TEST_F(Idx, RefusesBadHeaders) {
-  for (const char* magic : {"\x01\x00\x08\x01", "\x00\x01\x08\x01", "\x00\x00\x0a\x01", "\x00\x00\x0f\x01", "\x89PNG", "<htm"}) {
+  for (const char* magic :
+       {"\x01\x00\x08\x01", "\x00\x01\x08\x01", "\x00\x00\x0a\x01", "\x00\x00\x0f\x01", "\x89PNG", "<htm"}) {
     expect_error(std::string(magic, 4) + images_.substr(4), ErrorKind::kDataLoss, "not an IDX file");
   }
   expect_error(header(0x08, {1, 1, 1, 1, 1, 1, 1, 1, 1}) + "x", ErrorKind::kDataLoss, "9 dimensions");

@@ -66,7 +66,8 @@ TEST_F(ListFiles, ShufflesOverAllMatchesAnewAtEachPass) {
 }
 
 TEST_F(ListFiles, SeedsAreThoseOfAnyShuffle) {
-  const Dataset unseeded = Dataset::list_files(in_folder("*/*")), seeded = Dataset::list_files(in_folder("*/*"), {.seed = 3});
+  const Dataset unseeded = Dataset::list_files(in_folder("*/*")),
+                seeded = Dataset::list_files(in_folder("*/*"), {.seed = 3});
   for (int i = 0; i < 40; ++i) folder_.write("more/" + std::to_string(i), "");
   EXPECT_EQ(names(seeded, {.seed = 1, .trainer_index = 0, .num_trainers = 2}),
             names(seeded, {.seed = 1, .trainer_index = 1, .num_trainers = 2}));

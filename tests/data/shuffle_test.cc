@@ -56,7 +56,8 @@ TEST_P(Shuffle, EveryPlaceIsEquallyLikelyInAFullShuffle) {
     ++counts[size_t(i % kSize * kSize + value_of(element).numbers[0])];
   }
   double chi_square = 0;
-  for (const int64_t count : counts) chi_square += std::pow(double(count) - double(kPasses) / kSize, 2) / (double(kPasses) / kSize);
+  for (const int64_t count : counts)
+    chi_square += std::pow(double(count) - double(kPasses) / kSize, 2) / (double(kPasses) / kSize);
   EXPECT_LT(chi_square, chi_square_limit((kSize - 1) * (kSize - 1)));
 }
 
@@ -98,7 +99,8 @@ TEST_P(Shuffle, EachOutputIsDrawnUniformlyFromASmallBuffer) {
 
 TEST_P(Shuffle, ThenRepeatCompletesEachPassOfDS6) {
   const Values all = collect(Dataset::range(20).shuffle(20, {.seed = 5}).repeat(3), env());
-  const Values one(all.begin(), all.begin() + 20), two(all.begin() + 20, all.begin() + 40), three(all.begin() + 40, all.end());
+  const Values one(all.begin(), all.begin() + 20), two(all.begin() + 20, all.begin() + 40),
+      three(all.begin() + 40, all.end());
   for (const Values& pass : {one, two, three}) EXPECT_EQ(sorted(pass), counting(0, 20));
   EXPECT_NE(one, two);
   EXPECT_NE(two, three);

@@ -48,7 +48,8 @@ TEST(Evaluate, TakesTheNewestCheckpointOrTheOneNamed) {
   const Metrics first = estimator.evaluate(zero, {.checkpoint = place.model_dir() + "/model.ckpt-1"});
   EXPECT_NEAR(first.at("loss"), 0.36, 1e-6);
   EXPECT_EQ(first.at("global_step"), 1);
-  refusal([&] { (void)estimator.evaluate(zero, {.checkpoint = place.model_dir() + "/model.ckpt-9"}); }, ErrorKind::kNotFound);
+  refusal([&] { (void)estimator.evaluate(zero, {.checkpoint = place.model_dir() + "/model.ckpt-9"}); },
+          ErrorKind::kNotFound);
 }
 
 TEST(Evaluate, APointerThatLeadsNowhereIsDataLossNotAFreshModel) {
@@ -75,13 +76,14 @@ TEST(Evaluate, WritesOneRecordOfItsMetricsAndTheCheckpoint) {
   std::map<std::string, double> written;
   std::vector<std::string> texts;
   std::set<int64_t> steps;
-  const auto damage = value_or_raise(monitor::read_events(*make_file_storage(), estimator.eval_dir(), [&](const monitor::EventValue& value) {
-    if (value.kind == monitor::EventValue::Kind::kScalar) written[value.tag] = value.scalar;
-    if (value.kind == monitor::EventValue::Kind::kText) texts.push_back(value.tag + " " + value.text);
-    steps.insert(value.global_step);
-    EXPECT_GT(value.wall_time, 1.6e9);
-    return true;
-  }));
+  const auto damage = value_or_raise(
+      monitor::read_events(*make_file_storage(), estimator.eval_dir(), [&](const monitor::EventValue& value) {
+        if (value.kind == monitor::EventValue::Kind::kScalar) written[value.tag] = value.scalar;
+        if (value.kind == monitor::EventValue::Kind::kText) texts.push_back(value.tag + " " + value.text);
+        steps.insert(value.global_step);
+        EXPECT_GT(value.wall_time, 1.6e9);
+        return true;
+      }));
   EXPECT_TRUE(damage.empty());
   EXPECT_EQ(written.size(), 2u);  // global_step is no metric
   for (const char* name : {"loss", "average_loss"}) EXPECT_FLOAT_EQ(float(written.at(name)), float(metrics.at(name)));
@@ -92,7 +94,9 @@ TEST(Evaluate, WritesOneRecordOfItsMetricsAndTheCheckpoint) {
 TEST(Evaluate, ChecksItsOptions) {
   Place place;
   const Estimator estimator = place.estimator(counting_model);
-  const auto refused = [&](EvaluateOptions options) { return refusal([&] { (void)estimator.evaluate(endless, options); }); };
+  const auto refused = [&](EvaluateOptions options) {
+    return refusal([&] { (void)estimator.evaluate(endless, options); });
+  };
   EXPECT_THAT(refused({.steps = 0}), HasSubstr("steps"));
   EXPECT_THAT(refused({.hooks = {nullptr}}), HasSubstr("hooks"));
   EXPECT_THAT(refused({.name = ""}), HasSubstr("name"));
@@ -105,15 +109,16 @@ TEST(Evaluate, ChecksItsOptions) {
 TEST(Evaluate, RunsTheCallersAndTheModelsEvaluationHooksOnly) {
   Place place;
   std::vector<std::string> calls;
-  const ModelFn model = [&](const Features& features, const Labels& labels, Mode mode, const Params& params, const RunConfig& config) {
+  const ModelFn model = [&](const Features& features, const Labels& labels, Mode mode, const Params& params,
+                            const RunConfig& config) {
     EstimatorSpec spec = counting_model(features, labels, mode, params, config);
     spec.evaluation_hooks = {std::make_shared<RecordingHook>("model", &calls)};
     spec.training_hooks = {std::make_shared<RecordingHook>("training", &calls)};
     return spec;
   };
   place.estimator(model).evaluate([] { return losses({2}); }, {.hooks = {std::make_shared<RecordingHook>("own", &calls)}});
-  EXPECT_THAT(calls, ElementsAre("own begin", "model begin", "own ready 0", "model ready 0", "own before 0", "model before 0",
-                                 "own after 0 (2)", "model after 0 (2)", "own end 0", "model end 0"));
+  EXPECT_THAT(calls, ElementsAre("own begin", "model begin", "own ready 0", "model ready 0", "own before 0",
+                                 "model before 0", "own after 0 (2)", "model after 0 (2)", "own end 0", "model end 0"));
 }
 
 TEST(Evaluate, AHookMaySeeFetchedValuesAndStop) {
@@ -170,9 +175,12 @@ TEST(Evaluate, OfAHeadWithTextLabels) {
   EXPECT_LT(metrics.at("average_loss"), 0.5);
   EXPECT_THAT(refusal([&] {
                 (void)estimator.evaluate([] {
-                  return Dataset::from_tensor_slices(Tensor::zeros(DType::kFloat32, {1, 2}), Tensor::of_strings({1}, {"odd"})).batch(1);
+                  return Dataset::from_tensor_slices(Tensor::zeros(DType::kFloat32, {1, 2}),
+                                                     Tensor::of_strings({1}, {"odd"}))
+                      .batch(1);
                 });
-              }), HasSubstr("odd"));
+              }),
+              HasSubstr("odd"));
 }
 
 }  // namespace

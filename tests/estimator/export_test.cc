@@ -15,11 +15,15 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-EstimatorSpec classifier(const Features& features, const Labels& labels, Mode mode, const Params& params, const RunConfig&) {
+EstimatorSpec classifier(const Features& features, const Labels& labels, Mode mode, const Params& params,
+                         const RunConfig&) {
   Value hidden = nn::dense(features["x"], {.units = 8, .activation = nn::Activation::kRelu});
   const std::vector<std::string> names = {"low", "middle", "high"};
   return nn::multi_class_head({.n_classes = 3, .label_vocabulary = params.has("text") ? names : std::vector<std::string>()})
-      ->build({.mode = mode, .labels = labels, .logits = nn::dense(hidden, {.units = 3}), .optimizer = nn::sgd({.learning_rate = 0.1})});
+      ->build({.mode = mode,
+               .labels = labels,
+               .logits = nn::dense(hidden, {.units = 3}),
+               .optimizer = nn::sgd({.learning_rate = 0.1})});
 }
 data::TensorMap features(int count) {
   std::vector<float> x;
@@ -28,7 +32,8 @@ data::TensorMap features(int count) {
 }
 Dataset numbered() { return Dataset::from_tensor_slices(features(6), Tensor::of<int64_t>({6}, {0, 1, 2, 0, 1, 2})); }
 Dataset named() {
-  return Dataset::from_tensor_slices(features(6), Tensor::of_strings({6}, {"low", "middle", "high", "low", "middle", "high"}));
+  return Dataset::from_tensor_slices(features(6),
+                                     Tensor::of_strings({6}, {"low", "middle", "high", "low", "middle", "high"}));
 }
 
 std::string bits(const Tensor& tensor) {
@@ -80,8 +85,10 @@ TEST_F(Export, GivesThePredictionsOfPredictBitForBit) {
 TEST_F(Export, OfANamedCheckpoint) {
   const auto model = load_exported_model(write({.checkpoint = place.model_dir() + "/model.ckpt-5"}), runtime);
   EXPECT_EQ(model->global_step(), 5);
-  const auto expected = estimator.predict([] { return Dataset::from_tensor_slices(features(3)).batch(3); },
-                                          {.checkpoint = place.model_dir() + "/model.ckpt-5", .yield_single_examples = false})->next();
+  const auto expected = estimator
+                            .predict([] { return Dataset::from_tensor_slices(features(3)).batch(3); },
+                                     {.checkpoint = place.model_dir() + "/model.ckpt-5", .yield_single_examples = false})
+                            ->next();
   EXPECT_EQ(bits(model->predict(features(3))), bits(*expected));
 }
 
@@ -122,7 +129,10 @@ TEST_F(Export, CopiesAssets) {
   const std::string folder = write({.assets = {{"vocabulary/words.txt", place.folder / "words.txt"}}});
   EXPECT_EQ(read_file(folder + "/assets/vocabulary/words.txt"), "low\nhigh\n");
   for (const char* outside : {"../x", "/x", "a/../../x", ""}) {
-    EXPECT_THAT(refusal([&] { write({.assets = {{outside, place.folder / "words.txt"}}}); }), HasSubstr("inside the export"));
+    EXPECT_THAT(refusal([&] {
+                  write({.assets = {{outside, place.folder / "words.txt"}}});
+                }),
+                HasSubstr("inside the export"));
   }
   refusal([&] { write({.assets = {{"x", place.folder / "missing"}}}); }, ErrorKind::kNotFound);
 }
@@ -155,7 +165,8 @@ TEST_F(Export, NeedsACheckpointAndABatch) {
   Place empty;
   EXPECT_THAT(refusal([&] { (void)empty.estimator(classifier).export_model(base, serving); }, ErrorKind::kNotFound),
               HasSubstr("no checkpoint"));
-  EXPECT_THAT(refusal([&] { (void)estimator.export_model(base, [] { return numbered().take(0).batch(1); }); }), HasSubstr("no batch"));
+  EXPECT_THAT(refusal([&] { (void)estimator.export_model(base, [] { return numbered().take(0).batch(1); }); }),
+              HasSubstr("no batch"));
   refusal([&] { (void)estimator.export_model(base, nullptr); }, ErrorKind::kTypeMismatch);
 }
 
@@ -165,8 +176,11 @@ TEST_F(Export, RefusesFeaturesThatDoNotFit) {
   EXPECT_THAT(refusal([&] { model->predict({{"x", Tensor::zeros(DType::kFloat32, {1, 3})}}); }), HasSubstr("[1, 3]"));
   EXPECT_THAT(refusal([&] { model->predict({{"x", Tensor::zeros(DType::kInt64, {1, 2})}}); }), HasSubstr("int64"));
   EXPECT_THAT(refusal([&] { model->predict({}); }), HasSubstr("features"));
-  EXPECT_THAT(refusal([&] { model->predict({{"x", Tensor::zeros(DType::kFloat32, {1, 2})}, {"z", Tensor::zeros(DType::kFloat32, {1, 2})}}); }),
-              HasSubstr("z"));
+  EXPECT_THAT(
+      refusal([&] {
+        model->predict({{"x", Tensor::zeros(DType::kFloat32, {1, 2})}, {"z", Tensor::zeros(DType::kFloat32, {1, 2})}});
+      }),
+      HasSubstr("z"));
   EXPECT_EQ(model->predict(features(2)).size(), 6u);  // it still works
 }
 
@@ -174,7 +188,8 @@ TEST_F(Export, RefusesFeaturesThatDoNotFit) {
 
 TEST_F(Export, DamagedFilesAreRefusedByName) {
   const std::string folder = write();
-  EXPECT_THAT(refusal([&] { load_exported_model(place.folder / "nowhere", runtime); }, ErrorKind::kNotFound), HasSubstr("nowhere"));
+  EXPECT_THAT(refusal([&] { load_exported_model(place.folder / "nowhere", runtime); }, ErrorKind::kNotFound),
+              HasSubstr("nowhere"));
   const auto with = [&](const std::string& file, const std::string& contents, ErrorKind kind = ErrorKind::kDataLoss) {
     const std::string path = folder + "/" + file, before = read_file(path);
     write_file(path, contents);
@@ -207,7 +222,8 @@ TEST_F(Export, DamagedFilesAreRefusedByName) {
   EXPECT_THAT(with("export.json",
                    changed(description, "\"outputs\": ", "\"a\": " + nested + ", \"b\": 1, \"outputs\": 1, \"old\": ")),
               HasSubstr("outputs is no list"));
-  EXPECT_THAT(with("export.json", changed(description, "\"format\": 1", "\"format\": 2"), ErrorKind::kFailedPrecondition), HasSubstr("format 2"));
+  EXPECT_THAT(with("export.json", changed(description, "\"format\": 1", "\"format\": 2"), ErrorKind::kFailedPrecondition),
+              HasSubstr("format 2"));
   for (const std::string& broken : {std::string(), std::string("{}"), graph.substr(0, graph.size() / 2)}) {
     EXPECT_THAT(with("graph.json", broken), HasSubstr("graph.json")) << broken;
   }
@@ -231,10 +247,13 @@ TEST_F(Export, DamagedFilesAreRefusedByName) {
 TEST_F(Export, AGraphOfOtherVariablesIsRefused) {
   const std::string folder = write();
   Place other;
-  Estimator wider = other.estimator(
-      [](const Features& f, const Labels& l, Mode mode, const Params&, const RunConfig&) -> EstimatorSpec {
+  Estimator wider =
+      other.estimator([](const Features& f, const Labels& l, Mode mode, const Params&, const RunConfig&) -> EstimatorSpec {
         return nn::multi_class_head({.n_classes = 3})
-            ->build({.mode = mode, .labels = l, .logits = nn::dense(f["x"], {.units = 3, .name = "wider"}), .optimizer = nn::sgd()});
+            ->build({.mode = mode,
+                     .labels = l,
+                     .logits = nn::dense(f["x"], {.units = 3, .name = "wider"}),
+                     .optimizer = nn::sgd()});
       });
   wider.train([] { return numbered().batch(2); }, {.steps = 1});
   const std::string wrong = wider.export_model(place.folder / "other", [] { return numbered().batch(2); });

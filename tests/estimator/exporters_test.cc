@@ -33,13 +33,15 @@ struct Exporters : ::testing::Test {
   std::string path(const Exporter& exporter) const { return estimator.model_dir() + "/export/" + exporter.name(); }
   std::vector<std::string> written(const Exporter& exporter) const {
     std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(path(exporter))) names.push_back(entry.path().filename().string());
+    for (const auto& entry : std::filesystem::directory_iterator(path(exporter)))
+      names.push_back(entry.path().filename().string());
     std::sort(names.begin(), names.end());
     return names;
   }
   /// As if exports of long ago were there, and other things beside them.
   void clutter(const Exporter& exporter) const {
-    for (const char* folder : {"0000000001", "0000000002", "0000000003", "00000000001", "000000001", "000000001x", "notes"}) {
+    for (const char* folder :
+         {"0000000001", "0000000002", "0000000003", "00000000001", "000000001", "000000001x", "notes"}) {
       std::filesystem::create_directories(path(exporter) + "/" + folder);
       write_file(path(exporter) + "/" + folder + "/file", "x");
     }
@@ -54,7 +56,8 @@ TEST_F(Exporters, LatestWritesEveryTimeAndKeepsTheNewest) {
   ASSERT_TRUE(path);
   const std::string name = path->substr(path->rfind('/') + 1);
   EXPECT_THAT(name, ::testing::MatchesRegex("[0-9]{10}"));
-  EXPECT_THAT(written(*latest), ElementsAre("0000000000", "00000000001", "0000000003", "000000001", "000000001x", name, "notes"));
+  EXPECT_THAT(written(*latest),
+              ElementsAre("0000000000", "00000000001", "0000000003", "000000001", "000000001x", name, "notes"));
   EXPECT_TRUE(std::filesystem::exists(*path + "/export.json"));
 }
 
@@ -71,7 +74,8 @@ TEST_F(Exporters, NamesOfOneSecondGoToTheNext) {
   ASSERT_TRUE(first && second);
   EXPECT_LT(*first, *second);
   EXPECT_THAT(written(*latest), ElementsAre(first->substr(first->rfind('/') + 1), second->substr(second->rfind('/') + 1)));
-  const int64_t now = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  const int64_t now =
+      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
   EXPECT_LE(std::stoll(second->substr(second->rfind('/') + 1)), now);  // no name lies in the future
 }
 
@@ -93,7 +97,8 @@ TEST_F(Exporters, BestWritesWhatIsStrictlyBetter) {
 }
 
 TEST_F(Exporters, BestComparesAsAsked) {
-  const auto best = best_exporter("best", {.compare = [](const Metrics& a, const Metrics& b) { return b.at("accuracy") > a.at("accuracy"); }});
+  const auto best = best_exporter(
+      "best", {.compare = [](const Metrics& a, const Metrics& b) { return b.at("accuracy") > a.at("accuracy"); }});
   EXPECT_TRUE(call(*best, Metrics{{"accuracy", 0.5}}));
   EXPECT_FALSE(call(*best, Metrics{{"accuracy", 0.4}}));
   EXPECT_TRUE(call(*best, Metrics{{"accuracy", 0.6}}));
@@ -233,9 +238,11 @@ TEST(Exporting, ClashingNamesAreRefusedBeforeAnything) {
   Place place;
   Estimator estimator = place.estimator(counting_model);
   EXPECT_THAT(refusal([&] {
-                train_and_evaluate(estimator, {.input_fn = endless, .max_steps = 1},
-                                   {.input_fn = endless, .exporters = {latest_exporter("a"), final_exporter("b"), best_exporter("a")}});
-              }), AllOf(HasSubstr("\"a\""), HasSubstr("\"b\"")));
+                train_and_evaluate(
+                    estimator, {.input_fn = endless, .max_steps = 1},
+                    {.input_fn = endless, .exporters = {latest_exporter("a"), final_exporter("b"), best_exporter("a")}});
+              }),
+              AllOf(HasSubstr("\"a\""), HasSubstr("\"b\"")));
   EXPECT_FALSE(std::filesystem::exists(place.model_dir()));
 }
 

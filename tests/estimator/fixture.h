@@ -290,10 +290,12 @@ inline std::optional<checkpoint::EndMark> end_mark(const std::string& model_dir)
 using Scalars = std::vector<std::pair<int64_t, double>>;
 inline Scalars scalars(const std::string& folder, const std::string& tag) {
   Scalars found;
-  const auto damage = value_or_raise(monitor::read_events(*make_file_storage(), folder, [&](const monitor::EventValue& value) {
-    if (value.tag == tag && value.kind == monitor::EventValue::Kind::kScalar) found.emplace_back(value.global_step, value.scalar);
-    return true;
-  }));
+  const auto damage =
+      value_or_raise(monitor::read_events(*make_file_storage(), folder, [&](const monitor::EventValue& value) {
+        if (value.tag == tag && value.kind == monitor::EventValue::Kind::kScalar)
+          found.emplace_back(value.global_step, value.scalar);
+        return true;
+      }));
   EXPECT_TRUE(damage.empty());
   return found;
 }

@@ -20,14 +20,16 @@ TEST(HookOrder, OfOneRun) {
   Place place;
   auto hook = std::make_shared<RecordingHook>();
   place.estimator(counting_model).train([] { return losses({0.5f, 0.25f, 4}); }, {.steps = 2, .hooks = {hook}});
-  EXPECT_THAT(hook->calls(), ElementsAre("begin", "ready 0", "before 0", "after 1 (0.5)", "before 1", "after 2 (0.25)", "end 2"));
+  EXPECT_THAT(hook->calls(),
+              ElementsAre("begin", "ready 0", "before 0", "after 1 (0.5)", "before 1", "after 2 (0.25)", "end 2"));
 }
 
 TEST(HookOrder, IsListOrderInEveryCallback) {
   Place place;
   std::vector<std::string> calls;
   const auto hook = [&](const std::string& name) { return std::make_shared<RecordingHook>(name, &calls); };
-  const ModelFn model = [&](const Features& features, const Labels& labels, Mode mode, const Params& params, const RunConfig& config) {
+  const ModelFn model = [&](const Features& features, const Labels& labels, Mode mode, const Params& params,
+                            const RunConfig& config) {
     EstimatorSpec spec = counting_model(features, labels, mode, params, config);
     spec.training_hooks = {hook("model")};
     spec.training_chief_hooks = {hook("chief")};
@@ -40,7 +42,7 @@ TEST(HookOrder, IsListOrderInEveryCallback) {
                                  "chief ready 0", "a ready 0", "b ready 0", "model ready 0",                  //
                                  "chief before 0", "a before 0", "b before 0", "model before 0",              //
                                  "chief after 1 (1)", "a after 1 (1)", "b after 1 (1)", "model after 1 (1)",  //
-                                 "chief before 1", "a before 1", "b before 1", "model before 1",              // end of input
+                                 "chief before 1", "a before 1", "b before 1", "model before 1",  // end of input
                                  "chief end 1", "a end 1", "b end 1", "model end 1"));
 }
 
@@ -75,8 +77,8 @@ TEST(HookOrder, AStopRequestLetsTheIterationFinish) {
     else stopping->after = [](RunContext& run, const StepValues&) { run.request_stop(); };
     place.estimator(counting_model).train(endless, {.hooks = {std::make_shared<RecordingHook>("a", &calls), stopping,
                                                              std::make_shared<RecordingHook>("b", &calls)}});
-    EXPECT_THAT(calls, ElementsAre("a begin", "b begin", "a ready 0", "b ready 0", "a before 0", "b before 0", "a after 1 (1)",
-                                   "b after 1 (1)", "a end 1", "b end 1"));
+    EXPECT_THAT(calls, ElementsAre("a begin", "b begin", "a ready 0", "b ready 0", "a before 0", "b before 0",
+                                   "a after 1 (1)", "b after 1 (1)", "a end 1", "b end 1"));
   }
 }
 
@@ -108,7 +110,8 @@ TEST(HookContext, TellsTheRun) {
         EXPECT_TRUE(run.is_chief());
         EXPECT_EQ(run.model_dir(), place.model_dir());
         EXPECT_NE(run.summaries(), nullptr);
-        seen.push_back(std::to_string(run.global_step()) + " " + std::to_string(run.iterations()) + " " + std::to_string(values.examples()));
+        seen.push_back(std::to_string(run.global_step()) + " " + std::to_string(run.iterations()) + " " +
+                       std::to_string(values.examples()));
       })}});
   EXPECT_THAT(seen, ElementsAre("6 1 2", "7 2 1"));
 }
@@ -132,7 +135,8 @@ TEST(NanGuard, FailsAfterTheCallersHooksSawTheStep) {
 TEST(NanGuard, WithoutADueCheckpointSavesNothing) {
   Place place;
   auto model_hook = std::make_shared<RecordingHook>();
-  const ModelFn model = [&](const Features& features, const Labels& labels, Mode mode, const Params& params, const RunConfig& config) {
+  const ModelFn model = [&](const Features& features, const Labels& labels, Mode mode, const Params& params,
+                            const RunConfig& config) {
     EstimatorSpec spec = counting_model(features, labels, mode, params, config);
     spec.training_hooks = {model_hook};
     return spec;
@@ -152,9 +156,14 @@ TEST(NanGuard, MayStopQuietly) {
   auto recorder = std::make_shared<RecordingHook>();
   // The caller's guard asks to stop; the built-in one behind it fails all the same, so this one runs in an evaluation.
   Estimator estimator = place.estimator(counting_model);
-  const Metrics metrics = estimator.evaluate([] { return losses({1, kNan, 3}); }, {.hooks = {nan_guard({.fail = false}), recorder}});
+  const Metrics metrics = estimator.evaluate(
+      [] {
+        return losses({1, kNan, 3});
+      },
+      {.hooks = {nan_guard({.fail = false}), recorder}});
   EXPECT_TRUE(std::isnan(metrics.at("loss")));
-  EXPECT_THAT(recorder->calls(), ElementsAre("begin", "ready 0", "before 0", "after 0 (1)", "before 0", "after 0 (nan)", "end 0"));
+  EXPECT_THAT(recorder->calls(),
+              ElementsAre("begin", "ready 0", "before 0", "after 0 (1)", "before 0", "after 0 (nan)", "end 0"));
   EXPECT_EQ(place.log.count('E', "NaN"), 1);
 }
 
@@ -195,7 +204,10 @@ TEST(HookValues, OneNameIsOneValue) {
   };
   Estimator estimator = place.estimator(counting_model);
   estimator.train(endless, {.steps = 1, .hooks = {fetching("x", 1), fetching("x", 1)}});
-  EXPECT_THAT(refusal([&] { estimator.train(endless, {.steps = 1, .hooks = {fetching("x", 1), fetching("x", 2)}}); }), HasSubstr("x"));
+  EXPECT_THAT(refusal([&] {
+                estimator.train(endless, {.steps = 1, .hooks = {fetching("x", 1), fetching("x", 2)}});
+              }),
+              HasSubstr("x"));
 }
 
 std::shared_ptr<FunctionHook> feeding(std::string input, float value) {
@@ -213,7 +225,14 @@ TEST(HookFeeds, ReplaceTheInputOfTheStep) {
   };
   place.estimator(counting_model).train([] { return losses({1, 2, 3}); }, {.steps = 3, .hooks = {hook, recorder}});
   EXPECT_THAT(recorder->calls(), ::testing::IsSupersetOf({"after 1 (1)", "after 2 (9)", "after 3 (3)"}));
-  EXPECT_EQ(place.estimator(counting_model).evaluate([] { return losses({1, 2}); }, {.hooks = {feeding("features", 5)}}).at("loss"), 5);
+  EXPECT_EQ(place.estimator(counting_model)
+                .evaluate(
+                    [] {
+                      return losses({1, 2});
+                    },
+                    {.hooks = {feeding("features", 5)}})
+                .at("loss"),
+            5);
 }
 
 TEST(HookFeeds, TwoOfOneInputAreRefusedByName) {
@@ -235,14 +254,16 @@ TEST(HookFeeds, OfAnotherShapeAreRefused) {
   Place place;
   auto hook = std::make_shared<FunctionHook>();
   hook->before = [](RunContext&, StepRequest& request) { request.feed("features", Tensor::zeros(DType::kFloat32, {3})); };
-  EXPECT_THAT(refusal([&] { place.estimator(counting_model).train(endless, {.steps = 1, .hooks = {hook}}); }), HasSubstr("features"));
+  EXPECT_THAT(refusal([&] { place.estimator(counting_model).train(endless, {.steps = 1, .hooks = {hook}}); }),
+              HasSubstr("features"));
 }
 
 // The built-in hooks, by what they leave in the folder and the log.
 
 TEST(SummarySaver, RecordsTheFirstStepAndThenEveryN) {
   Place place;
-  const ModelFn model = [](const Features& features, const Labels& labels, Mode mode, const Params& params, const RunConfig& config) {
+  const ModelFn model = [](const Features& features, const Labels& labels, Mode mode, const Params& params,
+                           const RunConfig& config) {
     EstimatorSpec spec = counting_model(features, labels, mode, params, config);
     spec.summaries = {{"doubled", spec.loss * 2.0}};
     return spec;
@@ -290,7 +311,8 @@ TEST(StepCounter, FirstOnlyStartsTheClock) {
 
 TEST(StepCounter, WarnsWhenTheGlobalStepStandsStill) {
   Place place;
-  const ModelFn standing = [](const Features& features, const Labels& labels, Mode mode, const Params& params, const RunConfig& config) {
+  const ModelFn standing = [](const Features& features, const Labels& labels, Mode mode, const Params& params,
+                              const RunConfig& config) {
     EstimatorSpec spec = counting_model(features, labels, mode, params, config);
     if (mode == Mode::kTrain) spec.train_op = nn::train_op({.advances_global_step = false});
     return spec;
@@ -357,11 +379,13 @@ std::vector<uint64_t> triggers(IntervalTimer timer, std::vector<std::pair<uint64
 }
 
 TEST(IntervalTimer, CountsSteps) {
-  EXPECT_THAT(triggers({3, std::nullopt}, {{1, 0}, {2, 0}, {3, 0}, {4, 0}, {5, 0}, {9, 0}, {11, 0}, {12, 0}}), ElementsAre(1, 4, 9, 12));
+  EXPECT_THAT(triggers({3, std::nullopt}, {{1, 0}, {2, 0}, {3, 0}, {4, 0}, {5, 0}, {9, 0}, {11, 0}, {12, 0}}),
+              ElementsAre(1, 4, 9, 12));
 }
 
 TEST(IntervalTimer, CountsSecondsButNeverTwiceAtOneStep) {
-  EXPECT_THAT(triggers({std::nullopt, 2.5}, {{1, 0}, {2, 2}, {3, 3}, {3, 9}, {4, 9}, {5, 11}, {6, 12}}), ElementsAre(1, 3, 4, 6));
+  EXPECT_THAT(triggers({std::nullopt, 2.5}, {{1, 0}, {2, 2}, {3, 3}, {3, 9}, {4, 9}, {5, 11}, {6, 12}}),
+              ElementsAre(1, 3, 4, 6));
 }
 
 TEST(IntervalTimer, TellsWhatPassed) {

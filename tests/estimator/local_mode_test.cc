@@ -22,7 +22,8 @@ struct LocalMode : ::testing::Test {
   std::shared_ptr<RecordingExporter> exporter = std::make_shared<RecordingExporter>();
 
   TrainAndEvaluateResult run(TrainSpec train, EvalSpec eval, RunConfigOptions options = {}) {
-    if (options.save_checkpoints_steps.is_unset() && options.save_checkpoints_secs.is_unset()) options.save_checkpoints_steps = 10;
+    if (options.save_checkpoints_steps.is_unset() && options.save_checkpoints_secs.is_unset())
+      options.save_checkpoints_steps = 10;
     Estimator estimator = place.estimator(counting_model, options);
     if (!train.input_fn) train.input_fn = train_input;
     if (!eval.input_fn) eval.input_fn = eval_input;
@@ -178,10 +179,11 @@ TEST_F(LocalMode, UserListenersComeBeforeTheEvaluation) {
   run({.max_steps = 12, .saving_listeners = {std::make_shared<RecordingListener>(&calls, "a"),
                                              std::make_shared<RecordingListener>(&calls, "b")}},
       {.throttle_secs = 0, .hooks = {hook}});
-  EXPECT_THAT(calls, ElementsAre("a begin", "b begin", "a before 0", "b before 0", "a after 0 model.ckpt-0",
-                                 "b after 0 model.ckpt-0", "a before 10", "b before 10", "a after 10 model.ckpt-10",
-                                 "b after 10 model.ckpt-10", "evaluation 10", "a before 12", "b before 12",
-                                 "a after 12 model.ckpt-12", "b after 12 model.ckpt-12", "evaluation 12", "a end 12", "b end 12"));
+  EXPECT_THAT(calls,
+              ElementsAre("a begin", "b begin", "a before 0", "b before 0", "a after 0 model.ckpt-0",
+                          "b after 0 model.ckpt-0", "a before 10", "b before 10", "a after 10 model.ckpt-10",
+                          "b after 10 model.ckpt-10", "evaluation 10", "a before 12", "b before 12",
+                          "a after 12 model.ckpt-12", "b after 12 model.ckpt-12", "evaluation 12", "a end 12", "b end 12"));
 }
 
 TEST_F(LocalMode, ListenerMayAskToStop) {
@@ -309,7 +311,8 @@ TEST_F(LocalMode, ALostListIsWrittenAnewThoughNothingIsLeftToTrain) {
   run({.max_steps = 12}, {});
   std::filesystem::remove(place.model_dir() + "/checkpoint");
   run({.max_steps = 12}, {});
-  EXPECT_EQ(value_or_raise(checkpoint::latest(*make_file_storage(), place.model_dir())), place.model_dir() + "/model.ckpt-12");
+  EXPECT_EQ(value_or_raise(checkpoint::latest(*make_file_storage(), place.model_dir())),
+            place.model_dir() + "/model.ckpt-12");
   EXPECT_EQ(end_mark(place.model_dir())->checkpoint, "model.ckpt-12");
 }
 
@@ -356,8 +359,10 @@ RunConfig task_config(Place& place, const std::string& tf_config) {
   return RunConfig::from_environment({.model_dir = given.model_dir()}, environment(tf_config)).with_host(given.host());
 }
 std::string task_of_cluster(const std::string& type, int index = 0) {
-  return R"({"cluster": {"chief": ["127.0.0.1:1"], "worker": ["127.0.0.1:2"], "ps": ["127.0.0.1:3"], "other": ["127.0.0.1:4"]},
-             "task": {"type": ")" + type + R"(", "index": )" + std::to_string(index) + "}}";
+  return R"({"cluster": {"chief": ["127.0.0.1:1"], "worker": ["127.0.0.1:2"], "ps": ["127.0.0.1:3"],
+             "other": ["127.0.0.1:4"]},
+             "task": {"type": ")" +
+         type + R"(", "index": )" + std::to_string(index) + "}}";
 }
 
 TEST(TrainAndEvaluate, ChecksItsArgumentsFirstInEveryRole) {
@@ -389,17 +394,21 @@ TEST(TrainAndEvaluate, RefusesRolesThatCannotRun) {
     EXPECT_FALSE(std::filesystem::exists(place.model_dir()));
     return message;
   };
-  EXPECT_THAT(refused(task_of_cluster("other")), AllOf(HasSubstr("chief"), HasSubstr("worker"), HasSubstr("ps"), HasSubstr("evaluator")));
+  EXPECT_THAT(refused(task_of_cluster("other")),
+              AllOf(HasSubstr("chief"), HasSubstr("worker"), HasSubstr("ps"), HasSubstr("evaluator")));
   EXPECT_THAT(refused(task_of_cluster("evaluator", 1)), HasSubstr("evaluator"));
-  EXPECT_THAT(refused(R"({"cluster": {"chief": ["127.0.0.1:1"], "worker": ["127.0.0.1:2"]}, "task": {"type": "chief", "index": 0}})"),
-              HasSubstr("ps"));
+  EXPECT_THAT(
+      refused(
+          R"({"cluster": {"chief": ["127.0.0.1:1"], "worker": ["127.0.0.1:2"]}, "task": {"type": "chief", "index": 0}})"),
+      HasSubstr("ps"));
   EXPECT_THAT(refused(R"({"cluster": {"master": ["127.0.0.1:1"]}, "task": {"type": "master", "index": 0}})",
                       ErrorKind::kFailedPrecondition), HasSubstr("master"));
 }
 
 TEST(TrainAndEvaluate, AChiefAloneTrainsWithoutEvaluationOrPort) {
   Place place;
-  const RunConfig config = task_config(place, R"({"cluster": {"chief": ["127.0.0.1:1"]}, "task": {"type": "chief", "index": 0}})");
+  const RunConfig config =
+      task_config(place, R"({"cluster": {"chief": ["127.0.0.1:1"]}, "task": {"type": "chief", "index": 0}})");
   Estimator estimator(counting_model, config);
   CountedInput eval_input(endless());
   const auto result = train_and_evaluate(estimator, {.input_fn = endless, .max_steps = 3}, {.input_fn = eval_input});

@@ -87,7 +87,8 @@ TEST(Predict, DropsLabelsAndUsesTheNewestOrTheNamedCheckpoint) {
   EXPECT_NEAR(all(estimator.predict(input, {.checkpoint = place.model_dir() + "/model.ckpt-1"}), "y").at(1), 1.2, 1e-6);
 }
 
-EstimatorSpec classifier(const Features& features, const Labels& labels, Mode mode, const Params& params, const RunConfig&) {
+EstimatorSpec classifier(const Features& features, const Labels& labels, Mode mode, const Params& params,
+                         const RunConfig&) {
   // Logits are the features, so the class is where the largest is.
   const bool text = params.has("text");
   nn::HeadInput input{.mode = mode, .labels = labels, .logits = features.single()};
@@ -110,7 +111,8 @@ TEST(Predict, GivesAHeadsClassesAsText) {
     EXPECT_EQ(first->find("class_ids")->as<int64_t>()[0], 1);
     EXPECT_THAT(first->find("classes")->strings(), ElementsAre(text ? "bee" : "1"));
     EXPECT_THAT(second->find("classes")->strings(), ElementsAre(text ? "cat" : "2"));
-    EXPECT_THAT(second->find("all_classes")->strings(), text ? ElementsAre("ant", "bee", "cat") : ElementsAre("0", "1", "2"));
+    EXPECT_THAT(second->find("all_classes")->strings(),
+                text ? ElementsAre("ant", "bee", "cat") : ElementsAre("0", "1", "2"));
     EXPECT_NEAR(first->find("probabilities")->as<float>()[1], 1 / (1 + 2 * std::exp(-5.0)), 1e-6);
   }
 }
@@ -162,7 +164,8 @@ TEST(Predict, ResultsWithoutARowPerExampleAreRefusedByKey) {
 TEST(Predict, RunsTheCallersAndTheModelsHooks) {
   Place place;
   std::vector<std::string> calls;
-  const ModelFn model = [&](const Features& features, const Labels& labels, Mode mode, const Params& params, const RunConfig& config) {
+  const ModelFn model = [&](const Features& features, const Labels& labels, Mode mode, const Params& params,
+                            const RunConfig& config) {
     EstimatorSpec spec = counting_model(features, labels, mode, params, config);
     spec.prediction_hooks = {std::make_shared<RecordingHook>("model", &calls)};
     return spec;
@@ -178,19 +181,25 @@ TEST(Predict, RunsTheCallersAndTheModelsHooks) {
     if (run.iterations() == 1) request.feed("features", Tensor::of<float>({1}, {7}));
   };
   hook->after = [&](RunContext&, const StepValues& values) { seen.push_back(values["thrice"].as<float>()[0]); };
-  EXPECT_THAT(all(place.estimator(model).predict([] { return losses({1, 2}); },
-                                                 {.hooks = {std::make_shared<RecordingHook>("own", &calls), hook}})), ElementsAre(2, 14));
+  EXPECT_THAT(all(place.estimator(model).predict(
+                  [] {
+                    return losses({1, 2});
+                  },
+                  {.hooks = {std::make_shared<RecordingHook>("own", &calls), hook}})),
+              ElementsAre(2, 14));
   EXPECT_THAT(seen, ElementsAre(3, 21));
-  EXPECT_THAT(calls, ElementsAre("own begin", "model begin", "own ready 0", "model ready 0", "own before 0", "model before 0",
-                                 "own after 0 (0)", "model after 0 (0)", "own before 0", "model before 0", "own after 0 (0)",
-                                 "model after 0 (0)", "own before 0", "model before 0", "own end 0", "model end 0"));
+  EXPECT_THAT(calls,
+              ElementsAre("own begin", "model begin", "own ready 0", "model ready 0", "own before 0", "model before 0",
+                          "own after 0 (0)", "model after 0 (0)", "own before 0", "model before 0", "own after 0 (0)",
+                          "model after 0 (0)", "own before 0", "model before 0", "own end 0", "model end 0"));
 }
 
 TEST(Predict, AHookMayStop) {
   Place place;
-  auto predictions = place.estimator(counting_model).predict(endless, {.hooks = {after_each_step([](RunContext& run, const StepValues&) {
-    if (run.iterations() == 2) run.request_stop();
-  })}});
+  auto predictions =
+      place.estimator(counting_model).predict(endless, {.hooks = {after_each_step([](RunContext& run, const StepValues&) {
+                                                          if (run.iterations() == 2) run.request_stop();
+                                                        })}});
   EXPECT_THAT(all(std::move(predictions)), ElementsAre(2, 2));
 }
 

@@ -233,8 +233,10 @@ TEST(RunConfig, ResolvesTheCadenceByTheTable) {
   EXPECT_EQ(cadence(RunConfig({.save_checkpoints_steps = none, .save_checkpoints_secs = 7})), "-/7");
   EXPECT_EQ(cadence(RunConfig({.save_checkpoints_steps = none, .save_checkpoints_secs = none})), "-/-");
   EXPECT_FALSE(RunConfig({.save_checkpoints_steps = none}).saves_checkpoints());
-  EXPECT_THAT(construction_refusal({.save_checkpoints_steps = 5, .save_checkpoints_secs = 7}), HasSubstr("cannot both be set"));
-  EXPECT_THAT(construction_refusal({.save_checkpoints_steps = 0, .save_checkpoints_secs = 0}), HasSubstr("cannot both be set"));
+  EXPECT_THAT(construction_refusal({.save_checkpoints_steps = 5, .save_checkpoints_secs = 7}),
+              HasSubstr("cannot both be set"));
+  EXPECT_THAT(construction_refusal({.save_checkpoints_steps = 0, .save_checkpoints_secs = 0}),
+              HasSubstr("cannot both be set"));
 }
 
 TEST(RunConfig, ReplacesTheCadenceByTheFiveRules) {
@@ -394,20 +396,25 @@ TEST(RunConfig, TakesItsPlaceFromTheEnvironment) {
   // A changed copy keeps its place.
   EXPECT_EQ(config.replace({.random_seed = 1}).rpc_address(), "h2:1");
   EXPECT_THAT(refusal([] { (void)RunConfig::from_environment({}, environment("[]")); }), HasSubstr("not a JSON object"));
-  EXPECT_THAT(refusal([] { (void)RunConfig::from_environment({}, environment(R"({"task": 1})")); }, ErrorKind::kTypeMismatch),
-              HasSubstr("task"));
+  EXPECT_THAT(
+      refusal([] { (void)RunConfig::from_environment({}, environment(R"({"task": 1})")); }, ErrorKind::kTypeMismatch),
+      HasSubstr("task"));
 }
 
 TEST(RunConfig, LogsTheResolvedTfConfigOnceWhereThereIsOne) {
   std::vector<std::string> lines;
   const auto construct = [&](const std::string& tf_config) {
     lines.clear();
-    Logger log([&](const LogRecord& record) { lines.push_back(std::string(to_string(record.level)) + " " + std::string(record.message)); },
-               "", [] { return WallTime(); });
+    Logger log(
+        [&](const LogRecord& record) {
+          lines.push_back(std::string(to_string(record.level)) + " " + std::string(record.message));
+        },
+        "", [] { return WallTime(); });
     (void)RunConfig::from_environment({}, environment(tf_config), &log);
   };
   construct(kWorker1);
-  EXPECT_THAT(lines, ElementsAre(AllOf(HasSubstr("TF_CONFIG"), HasSubstr("h2:1"), HasSubstr(std::string(to_string(LogLevel::kInfo))))));
+  EXPECT_THAT(lines, ElementsAre(AllOf(HasSubstr("TF_CONFIG"), HasSubstr("h2:1"),
+                                       HasSubstr(std::string(to_string(LogLevel::kInfo))))));
   construct("");
   EXPECT_THAT(lines, ElementsAre());
   construct(R"({"cluster": {"chief": ["h:1"]}, "task": {"type": "chief", "index": 0}})");
@@ -421,7 +428,8 @@ TEST(RunConfig, SharesTheCoresOfAHost) {
   EXPECT_EQ(chief.compute_threads(16), 4);
   EXPECT_EQ(chief.compute_threads(7), 1);
   EXPECT_EQ(chief.compute_threads(2), 1);
-  EXPECT_EQ(chief.compute_threads_text({.usable_cores = 16}), "4 compute threads, for 16 usable cores and 4 tasks on this host");
+  EXPECT_EQ(chief.compute_threads_text({.usable_cores = 16}),
+            "4 compute threads, for 16 usable cores and 4 tasks on this host");
   EXPECT_EQ(chief.transport(), "inproc");
   EXPECT_EQ(RunConfig({.runtime = RuntimeOptions{.threads = 5, .transport = "tcp"}}, tasks[0]).compute_threads(16), 5);
 }
@@ -435,7 +443,8 @@ TEST(RunConfig, IsReadByManyThreadsAtOnce) {
       for (int round = 0; round < 1000; ++round) {
         const RunConfig changed = config.replace({.model_dir = std::nullopt, .save_checkpoints_secs = i + 1});
         const RunConfig copy = config;  // NOLINT: copying is what is tested
-        if (cadence(changed) != "-/" + std::to_string(i + 1) || cadence(copy) != "5/-" || config.rpc_address() != "h2:1") ++wrong;
+        if (cadence(changed) != "-/" + std::to_string(i + 1) || cadence(copy) != "5/-" || config.rpc_address() != "h2:1")
+          ++wrong;
       }
     });
   }

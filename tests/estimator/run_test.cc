@@ -33,7 +33,8 @@ const ProgramInfo kProgram{.description = "A program under test",
                            .save_checkpoints_steps = 50,
                            .throttle_secs = 3};
 
-Outcome run_program(std::vector<std::string> arguments, const ProgramBody& body = {}, const ProgramInfo& program = kProgram) {
+Outcome run_program(std::vector<std::string> arguments, const ProgramBody& body = {},
+                    const ProgramInfo& program = kProgram) {
   std::vector<const char*> argv{"program"};
   for (const std::string& argument : arguments) argv.push_back(argument.c_str());
   Outcome outcome;
@@ -149,7 +150,8 @@ TEST(Run, HelpListsTheFlagsAndEndsWell) {
   const Outcome outcome = run_program({"--help"});
   EXPECT_EQ(outcome.status, 0);
   EXPECT_EQ(outcome.calls, 0);
-  for (const char* part : {"A program under test", "--steps", "--cluster", "--json", "--learning-rate", "How wide", "0.5", "16", "mlp"}) {
+  for (const char* part :
+       {"A program under test", "--steps", "--cluster", "--json", "--learning-rate", "How wide", "0.5", "16", "mlp"}) {
     EXPECT_THAT(outcome.out, HasSubstr(part));
   }
   EXPECT_EQ(outcome.err, "");
@@ -262,7 +264,8 @@ TEST(Run, ErrorsBecomeSentencesAndStatuses) {
       {nan_loss("five"), 3}, {data_loss("six"), 4}, {deadline_exceeded("seven"), 5}, {unavailable("eight"), 1},
       {internal_error("nine"), 1}};
   for (const auto& [error, status] : cases) {
-    const Outcome outcome = run_program({"--json"}, [&error = error](const RunConfig&, const CommandLine&) { raise(error); });
+    const Outcome outcome =
+        run_program({"--json"}, [&error = error](const RunConfig&, const CommandLine&) { raise(error); });
     EXPECT_EQ(outcome.status, status);
     EXPECT_EQ(outcome.err, "error: " + error.message() + "\n");
     EXPECT_EQ(outcome.out, "");
@@ -276,14 +279,16 @@ TEST(Run, ErrorsBecomeSentencesAndStatuses) {
 ProgramBody training(std::vector<std::shared_ptr<Exporter>> exporters = {}) {
   return [exporters](RunConfig config, const CommandLine& line) {
     Estimator estimator(counting_model, std::move(config));
-    train_and_evaluate(estimator, {.input_fn = endless, .max_steps = line.steps},
-                       {.input_fn = [] { return losses({0.5f}); }, .throttle_secs = line.throttle_secs, .exporters = exporters});
+    train_and_evaluate(
+        estimator, {.input_fn = endless, .max_steps = line.steps},
+        {.input_fn = [] { return losses({0.5f}); }, .throttle_secs = line.throttle_secs, .exporters = exporters});
   };
 }
 
 TEST(Run, WithJsonTheLastLineIsOneObject) {
   Place place;
-  const Outcome outcome = run_program({"--json", "--steps", "5", "--model-dir", place.model_dir(), "--backend", "reference"}, training());
+  const Outcome outcome =
+      run_program({"--json", "--steps", "5", "--model-dir", place.model_dir(), "--backend", "reference"}, training());
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   const std::string last = outcome.out.substr(outcome.out.rfind('\n', outcome.out.size() - 2) + 1);
   const auto json = nlohmann::json::parse(last);
@@ -304,7 +309,8 @@ TEST(Run, ExportersWorkWhileTheProgramWatchesForSignals) {
 
 TEST(Run, QuietSaysNothingButTrouble) {
   Place place;
-  const Outcome outcome = run_program({"--quiet", "--steps", "5", "--model-dir", place.model_dir(), "--backend", "reference"}, training());
+  const Outcome outcome =
+      run_program({"--quiet", "--steps", "5", "--model-dir", place.model_dir(), "--backend", "reference"}, training());
   EXPECT_EQ(outcome.status, 0);
   EXPECT_EQ(outcome.out, "");
   EXPECT_EQ(outcome.err, "");
@@ -333,11 +339,13 @@ TEST(Run, WhatIsComputedInIsPartOfACheckpointsNumerics) {
 
 TEST(Run, NanLossIsStatus3AndADamagedFolderStatus4) {
   Place place;
-  const Outcome nan = run_program({"--model-dir", place.model_dir(), "--backend", "reference"}, [](RunConfig config, const CommandLine&) {
-    Estimator estimator(counting_model, std::move(config));
-    train_and_evaluate(estimator, {.input_fn = [] { return losses({std::numeric_limits<float>::quiet_NaN()}); }, .max_steps = 3},
-                       {.input_fn = endless});
-  });
+  const Outcome nan =
+      run_program({"--model-dir", place.model_dir(), "--backend", "reference"}, [](RunConfig config, const CommandLine&) {
+        Estimator estimator(counting_model, std::move(config));
+        train_and_evaluate(estimator,
+                           {.input_fn = [] { return losses({std::numeric_limits<float>::quiet_NaN()}); }, .max_steps = 3},
+                           {.input_fn = endless});
+      });
   EXPECT_EQ(nan.status, 3);
   EXPECT_THAT(nan.err, HasSubstr("NaN"));
   write_file(place.model_dir() + "/checkpoint", "garbage");

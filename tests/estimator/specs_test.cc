@@ -61,7 +61,8 @@ TEST(InputFn, IsMadeFromAnyCallableWithOrWithoutContext) {
   EXPECT_EQ(size_of(as_many_as_params_say), 5);
   EXPECT_EQ(size_of([] { return Dataset::range(4); }), 4);
   EXPECT_EQ(size_of([](InputContext context) { return Dataset::range(*context.config.random_seed()); }), 7);
-  EXPECT_EQ(size_of([](const InputContext& context) { return Dataset::range(int(context.mode)); }, Mode::kEval), int(Mode::kEval));
+  EXPECT_EQ(size_of([](const InputContext& context) { return Dataset::range(int(context.mode)); }, Mode::kEval),
+            int(Mode::kEval));
   EXPECT_EQ(size_of(std::function<Dataset()>(three_numbers)), 3);
   int64_t calls = 0;
   const InputFn counting = [&calls]() mutable { return Dataset::range(++calls); };
@@ -107,7 +108,8 @@ TEST(TrainSpec, ChecksEachField) {
     EXPECT_THAT(refusal(TrainSpec{.input_fn = three_numbers, .max_steps = steps}),
                 AllOf(HasSubstr("max_steps: " + std::to_string(steps)), HasSubstr("> 0")));
   }
-  EXPECT_THAT(refusal(TrainSpec{.input_fn = three_numbers, .hooks = {std::make_shared<Hook>(), nullptr}}), HasSubstr("hooks"));
+  EXPECT_THAT(refusal(TrainSpec{.input_fn = three_numbers, .hooks = {std::make_shared<Hook>(), nullptr}}),
+              HasSubstr("hooks"));
   EXPECT_THAT(refusal(TrainSpec{.input_fn = three_numbers, .saving_listeners = {nullptr}}), HasSubstr("saving_listeners"));
 }
 
@@ -124,12 +126,15 @@ TEST(EvalSpec, ShowsItsDefaults) {
 
 TEST(EvalSpec, ChecksEachField) {
   const InputFn input = three_numbers;
-  EXPECT_TRUE((EvalSpec{.input_fn = input, .steps = std::nullopt, .throttle_secs = 0, .start_delay_secs = 0, .name = "train"}.check()));
+  EXPECT_TRUE(
+      (EvalSpec{.input_fn = input, .steps = std::nullopt, .throttle_secs = 0, .start_delay_secs = 0, .name = "train"}
+           .check()));
   EXPECT_TRUE((EvalSpec{.input_fn = input, .steps = 1, .exporters = {named("a"), named("b")}}.check()));
   EXPECT_THAT(refusal(EvalSpec{.steps = 0}, ErrorKind::kTypeMismatch), HasSubstr("EvalSpec: input_fn"));
   EXPECT_THAT(refusal(EvalSpec{.input_fn = input, .steps = 0}), AllOf(HasSubstr("steps: 0"), HasSubstr("> 0")));
   EXPECT_THAT(refusal(EvalSpec{.input_fn = input, .steps = -5}), HasSubstr("steps: -5"));
-  EXPECT_THAT(refusal(EvalSpec{.input_fn = input, .throttle_secs = -1}), AllOf(HasSubstr("throttle_secs: -1"), HasSubstr(">= 0")));
+  EXPECT_THAT(refusal(EvalSpec{.input_fn = input, .throttle_secs = -1}),
+              AllOf(HasSubstr("throttle_secs: -1"), HasSubstr(">= 0")));
   EXPECT_THAT(refusal(EvalSpec{.input_fn = input, .start_delay_secs = -1}),
               AllOf(HasSubstr("start_delay_secs: -1"), HasSubstr(">= 0")));
   EXPECT_THAT(refusal(EvalSpec{.input_fn = input, .name = ""}), HasSubstr("name"));

@@ -78,7 +78,9 @@ TEST(Train, ChecksItsOptions) {
   EXPECT_THAT(refusal([&] { estimator.train(nullptr); }, ErrorKind::kTypeMismatch), HasSubstr("input function"));
   Estimator silent = place.estimator(counting_model, {.save_checkpoints_steps = std::nullopt});
   std::vector<std::string> calls;
-  EXPECT_THAT(refusal([&] { silent.train(endless, {.steps = 1, .saving_listeners = {std::make_shared<RecordingListener>(&calls)}}); }),
+  EXPECT_THAT(refusal([&] {
+                silent.train(endless, {.steps = 1, .saving_listeners = {std::make_shared<RecordingListener>(&calls)}});
+              }),
               HasSubstr("saving_listeners"));
   EXPECT_FALSE(std::filesystem::exists(place.model_dir()));
   silent.train(endless, {.steps = 3});  // without checkpoints it trains and saves nothing
@@ -98,8 +100,9 @@ TEST(Train, OneStepOfMomentumByHand) {
   // The gradient is 2 (0.6 + 0.6 - 3) = -3.6, the momentum 0.5 * -6 - 3.6 = -6.6.
   EXPECT_NEAR(floats(estimator.variable_value("linear/kernel"))[0], 1.26, 1e-6);
   EXPECT_NEAR(floats(estimator.variable_value("linear/kernel/momentum"))[0], -6.6, 1e-6);
-  EXPECT_THAT(estimator.variable_names(), ::testing::UnorderedElementsAre("linear/kernel", "linear/bias", "linear/kernel/momentum",
-                                                                          "linear/bias/momentum"));
+  EXPECT_THAT(
+      estimator.variable_names(),
+      ::testing::UnorderedElementsAre("linear/kernel", "linear/bias", "linear/kernel/momentum", "linear/bias/momentum"));
 }
 
 // Checkpoints.
@@ -139,7 +142,8 @@ TEST(Train, KeepsAsManyCheckpointsAsAsked) {
   EXPECT_THAT(on_disk(two.model_dir()), ElementsAre("model.ckpt-20", "model.ckpt-22", "model.ckpt-25"));
   for (const std::optional<int64_t> all : {std::optional<int64_t>(0), std::optional<int64_t>()}) {
     Place place;
-    place.estimator(counting_model, {.save_checkpoints_steps = 1, .keep_checkpoint_max = all}).train(endless, {.steps = 12});
+    place.estimator(counting_model, {.save_checkpoints_steps = 1, .keep_checkpoint_max = all})
+        .train(endless, {.steps = 12});
     EXPECT_EQ(on_disk(place.model_dir()).size(), 13u);
   }
 }
@@ -172,7 +176,8 @@ TEST(Train, ListenersErrorsComeOutUnchanged) {
   };
   Place place;
   Estimator estimator = place.estimator(counting_model, every(10));
-  EXPECT_THROW(estimator.train(endless, {.steps = 20, .saving_listeners = {std::make_shared<Failing>()}}), std::underflow_error);
+  EXPECT_THROW(estimator.train(endless, {.steps = 20, .saving_listeners = {std::make_shared<Failing>()}}),
+               std::underflow_error);
   EXPECT_THAT(retained(place.model_dir()), ElementsAre("model.ckpt-0"));
 }
 
@@ -199,7 +204,8 @@ TEST(Train, AMovedFolderIsTrainedOn) {
 EstimatorSpec wider_model(const Features& features, const Labels&, Mode mode, const Params& params, const RunConfig&) {
   EstimatorSpec spec;
   spec.mode = mode;
-  spec.loss = ops::reduce_mean(ops::square(nn::dense(features.single(), {.units = params.get_int("units"), .name = "linear"})));
+  spec.loss =
+      ops::reduce_mean(ops::square(nn::dense(features.single(), {.units = params.get_int("units"), .name = "linear"})));
   if (mode == Mode::kTrain) {
     spec.train_op = params.has("adam") ? nn::adam().minimize(spec.loss) : nn::sgd({.momentum = 0.5}).minimize(spec.loss);
   }
@@ -215,7 +221,9 @@ TEST(Train, AChangedModelIsRefusedByTheVariablesName) {
   };
   EXPECT_THAT(refused({{"units", 2}}), AllOf(HasSubstr("linear/kernel"), HasSubstr("[1, 1]"), HasSubstr("[2, 1]")));
   EXPECT_THAT(refused({{"units", 1}, {"adam", true}}), HasSubstr("linear/kernel/m"));
-  EXPECT_THAT(refusal([&] { (void)place.estimator(wider_model, {}, {{"units", 2}}).evaluate([] { return line({1}).batch(1); }); }),
+  EXPECT_THAT(refusal([&] {
+                (void)place.estimator(wider_model, {}, {{"units", 2}}).evaluate([] { return line({1}).batch(1); });
+              }),
               HasSubstr("linear/kernel"));
   EXPECT_THAT(retained(place.model_dir()), ElementsAre("model.ckpt-0", "model.ckpt-1"));
 }
@@ -247,12 +255,14 @@ TEST(Train, AFolderThatCannotBeMadeIsRefused) {
   Place place;
   write_file(place.folder / "file", "");
   Estimator estimator = place.estimator(counting_model, {.model_dir = place.folder / "file/m"});
-  EXPECT_THAT(refusal([&] { estimator.train(endless, {.steps = 1}); }, ErrorKind::kFailedPrecondition), HasSubstr("file/m"));
+  EXPECT_THAT(refusal([&] { estimator.train(endless, {.steps = 1}); }, ErrorKind::kFailedPrecondition),
+              HasSubstr("file/m"));
 }
 
 // Resuming: an interrupted run and an uninterrupted one end with the same bits.
 
-EstimatorSpec noisy_model(const Features& features, const Labels& labels, Mode mode, const Params& params, const RunConfig&) {
+EstimatorSpec noisy_model(const Features& features, const Labels& labels, Mode mode, const Params& params,
+                          const RunConfig&) {
   EstimatorSpec spec;
   spec.mode = mode;
   Value hidden = nn::dense(features.single(), {.units = 16, .activation = nn::Activation::kRelu});
@@ -344,10 +354,16 @@ TEST(Train, ExceptionsOfUsersCodeComeOutUnchanged) {
     return -1;
   };
   EXPECT_EQ(thrown_by([]() -> Dataset { throw Oddity{1}; }), 1);
-  EXPECT_EQ(thrown_by([] { return losses({1, 2, 3}).map([](data::Element) -> Result<data::Element> { throw Oddity{2}; }); }), 2);
   EXPECT_EQ(thrown_by([] {
-              return losses({1, 2, 3}).map([](data::Element) -> Result<data::Element> { throw Oddity{3}; }, {.parallel = 2}).prefetch(2);
-            }), 3);
+              return losses({1, 2, 3}).map([](data::Element) -> Result<data::Element> { throw Oddity{2}; });
+            }),
+            2);
+  EXPECT_EQ(thrown_by([] {
+              return losses({1, 2, 3})
+                  .map([](data::Element) -> Result<data::Element> { throw Oddity{3}; }, {.parallel = 2})
+                  .prefetch(2);
+            }),
+            3);
   auto hook = std::make_shared<FunctionHook>();
   hook->at_begin = [](HookSetup&) { throw Oddity{4}; };
   EXPECT_EQ(thrown_by(endless, {hook}), 4);
@@ -362,7 +378,9 @@ TEST(Train, ExceptionsOfUsersCodeComeOutUnchanged) {
     void end(RunContext&) override { throw Oddity{8}; }
   };
   EXPECT_EQ(thrown_by(endless, {std::make_shared<Ending>()}), 8);
-  const ModelFn failing = [](const Features&, const Labels&, Mode, const Params&, const RunConfig&) -> EstimatorSpec { throw Oddity{9}; };
+  const ModelFn failing = [](const Features&, const Labels&, Mode, const Params&, const RunConfig&) -> EstimatorSpec {
+    throw Oddity{9};
+  };
   estimator = place.estimator(failing);
   EXPECT_EQ(thrown_by(endless), 9);
 }
@@ -373,12 +391,20 @@ TEST(Train, ErrorsOfTheInputNameIt) {
   EXPECT_THAT(refusal([&] { estimator.train([] { return Dataset::range(3); }, {.steps = 1}); }),
               AllOf(HasSubstr("batch dimension"), HasSubstr(".batch(")));
   EXPECT_THAT(refusal([&] {
-                estimator.train([] { return Dataset::from_tensor_slices(Tensor::of_strings({2}, {"a", "b"})).batch(1); }, {.steps = 1});
-              }), HasSubstr("text"));
-  EXPECT_THAT(refusal([&] {
-                estimator.train([] { return Dataset::from_tensors(Tensor::zeros(DType::kFloat32, {2}), Tensor::zeros(DType::kFloat32, {3})); },
-                                {.steps = 1});
-              }), HasSubstr("3 rows"));
+                estimator.train(
+                    [] {
+                      return Dataset::from_tensor_slices(Tensor::of_strings({2}, {"a", "b"})).batch(1);
+                    },
+                    {.steps = 1});
+              }),
+              HasSubstr("text"));
+  EXPECT_THAT(
+      refusal([&] {
+        estimator.train(
+            [] { return Dataset::from_tensors(Tensor::zeros(DType::kFloat32, {2}), Tensor::zeros(DType::kFloat32, {3})); },
+            {.steps = 1});
+      }),
+      HasSubstr("3 rows"));
   // Later batches that do not fit.
   const auto one = [](const char* name) { return Dataset::from_tensors({{name, Tensor::zeros(DType::kFloat32, {1})}}); };
   Place named;
@@ -408,18 +434,21 @@ TEST(ModelFn, WhatASpecLacksIsNamed) {
     return refusal([&] { estimator.train([] { return line({1}).batch(1); }, {.steps = 1}); }, kind);
   };
   const auto changed = [](std::function<void(EstimatorSpec&, const Features&)> change) -> ModelFn {
-    return [change](const Features& features, const Labels& labels, Mode mode, const Params& params, const RunConfig& config) {
-      EstimatorSpec spec = linear_model(features, labels, mode, params, config);
-      change(spec, features);
-      return spec;
-    };
+    return
+        [change](const Features& features, const Labels& labels, Mode mode, const Params& params, const RunConfig& config) {
+          EstimatorSpec spec = linear_model(features, labels, mode, params, config);
+          change(spec, features);
+          return spec;
+        };
   };
   EXPECT_THAT(refused(changed([](EstimatorSpec& spec, const Features&) { spec.loss = Value(); })), HasSubstr("no loss"));
-  EXPECT_THAT(refused(changed([](EstimatorSpec& spec, const Features&) { spec.train_op.reset(); })), HasSubstr("no train_op"));
+  EXPECT_THAT(refused(changed([](EstimatorSpec& spec, const Features&) { spec.train_op.reset(); })),
+              HasSubstr("no train_op"));
   EXPECT_THAT(refused(changed([](EstimatorSpec& spec, const Features& features) { spec.loss = features.single(); })),
               HasSubstr("loss must be one float32"));
   EXPECT_THAT(refused(changed([](EstimatorSpec& spec, const Features&) { spec.mode = Mode::kEval; })), HasSubstr("eval"));
-  EXPECT_THAT(refused(changed([](EstimatorSpec& spec, const Features&) { spec.training_hooks = {nullptr}; })), HasSubstr("hook"));
+  EXPECT_THAT(refused(changed([](EstimatorSpec& spec, const Features&) { spec.training_hooks = {nullptr}; })),
+              HasSubstr("hook"));
   for (const char* name : {"loss", "global_step"}) {
     Place place;
     Estimator estimator = place.estimator(changed([name](EstimatorSpec& spec, const Features& features) {
@@ -486,7 +515,8 @@ TEST(Estimator, InspectsCheckpointsOnlyWhereThereAre) {
   EXPECT_EQ(estimator.eval_dir(), place.model_dir() + "/eval");
   EXPECT_EQ(estimator.eval_dir("x"), place.model_dir() + "/eval_x");
   place.estimator(linear_model).train([] { return line({1}).batch(1); });
-  EXPECT_THAT(refusal([&] { (void)estimator.variable_value("linear/kernl"); }, ErrorKind::kNotFound), HasSubstr("linear/kernl"));
+  EXPECT_THAT(refusal([&] { (void)estimator.variable_value("linear/kernl"); }, ErrorKind::kNotFound),
+              HasSubstr("linear/kernl"));
 }
 
 TEST(Estimator, TrainPointsOtherRolesToTrainAndEvaluate) {
@@ -494,7 +524,8 @@ TEST(Estimator, TrainPointsOtherRolesToTrainAndEvaluate) {
     Place place;
     const std::string tf_config = R"({"cluster": {"chief": ["127.0.0.1:1"], "ps": ["127.0.0.1:2"]}, "task": {"type": ")" +
                                   std::string(type) + R"(", "index": 0}})";
-    Estimator estimator(counting_model, RunConfig::from_environment({.model_dir = place.model_dir()}, environment(tf_config)));
+    Estimator estimator(counting_model,
+                        RunConfig::from_environment({.model_dir = place.model_dir()}, environment(tf_config)));
     EXPECT_THAT(refusal([&] { estimator.train(endless, {.steps = 1}); }, ErrorKind::kFailedPrecondition),
                 HasSubstr("train_and_evaluate"));
   }

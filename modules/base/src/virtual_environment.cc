@@ -49,7 +49,8 @@ void VirtualEnvironment::post(Work work) {
 
 Error VirtualEnvironment::refuse() {
   constexpr uint64_t kRefusedMax = 1'000'000;
-  if (++refused_count_ > kRefusedMax) explain(quoted(name()) + " was killed and goes on, although its calls return Cancelled");
+  if (++refused_count_ > kRefusedMax)
+    explain(quoted(name()) + " was killed and goes on, although its calls return Cancelled");
   SHOAL_CHECK(refused_count_ <= kRefusedMax);
   return cancelled();
 }

@@ -53,8 +53,8 @@ void remove_unnamed_data(Storage& storage, const std::string& model_dir, const s
 }
 
 /// What nobody refers to among `files` of the checkpoint `name`; they were last touched at `touched`.
-void remove_leftovers_of(Storage& storage, const std::string& model_dir, const FolderState& state, const std::string& name,
-                         const std::vector<std::string>& files, WallTime touched) {
+void remove_unfinished_files_of(Storage& storage, const std::string& model_dir, const FolderState& state,
+                                const std::string& name, const std::vector<std::string>& files, WallTime touched) {
   const auto has = [&](const std::string& file) { return std::find(files.begin(), files.end(), file) != files.end(); };
   const std::string mark = unlisted_mark(name);
   const bool listed = state.pointer && std::find(state.pointer->retained.begin(), state.pointer->retained.end(), name) !=
@@ -98,7 +98,7 @@ std::vector<int64_t> indexed_steps(const std::vector<FileInfo>& listing) {
   return steps;
 }
 
-void remove_leftovers(Storage& storage, const std::string& model_dir, const FolderState& state) {
+void remove_unfinished_files(Storage& storage, const std::string& model_dir, const FolderState& state) {
   std::map<std::string, WallTime> touched;  // by checkpoint
   for (const FileInfo& file : state.listing) {
     if (file.is_folder) continue;
@@ -110,7 +110,7 @@ void remove_leftovers(Storage& storage, const std::string& model_dir, const Fold
     last = std::max(last, file.modified);
   }
   for (const auto& [name, last] : touched) {
-    remove_leftovers_of(storage, model_dir, state, name, files_of(state.listing, name), last);
+    remove_unfinished_files_of(storage, model_dir, state, name, files_of(state.listing, name), last);
   }
 }
 

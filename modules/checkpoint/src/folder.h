@@ -1,5 +1,6 @@
 #pragma once
-/// The files of a model_dir that belong to checkpoints: finding them by name, clearing leftovers, deleting a checkpoint.
+/// The files of a model_dir that belong to checkpoints: finding them by name, removing what killed saves left, deleting a
+/// checkpoint.
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,7 +37,7 @@ struct FolderState {
 /// Removes what killed saves left: temporary files, data files of which no index speaks, and checkpoints marked as unlisted
 /// that are not in the list; if nobody has touched them for an hour. Younger ones may be of a writer that lives, here or on
 /// another host that has this folder. Marks of listed checkpoints go at once.
-void remove_leftovers(Storage& storage, const std::string& model_dir, const FolderState& state);
+void remove_unfinished_files(Storage& storage, const std::string& model_dir, const FolderState& state);
 
 /// Removes the files of checkpoint `name`, index first: from then on it is no checkpoint. A failure is a warning, and the
 /// rest stays, with the mark of the unlisted: a later save tries again.

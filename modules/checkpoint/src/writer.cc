@@ -78,7 +78,7 @@ class FolderWriter final : public Writer {
   std::string temporary_name(size_t file) const { return name_ + ".data-" + five_digits(file) + temporary_; }
   std::string index_name() const { return name_ + ".index"; }
   std::string temporary_index_name() const { return index_name() + temporary_; }
-  void clear_leftovers();
+  void remove_unfinished();
   Error not_saved(Error error) const;
   Result<Manifest> make_manifest(SaveInfo info, const std::vector<FileInfo>& listing) const;
   Result<void> write_index(const std::string& text);
@@ -116,15 +116,16 @@ Result<void> FolderWriter::begin() {
 }
 
 /// The time is that of the file just created, on the clock of whoever keeps the folder: hosts may disagree about theirs.
-void FolderWriter::clear_leftovers() {
+void FolderWriter::remove_unfinished() {
   const Result<std::vector<FileInfo>> listing = storage_.list(model_dir_);
   if (!listing) return;  // commit() needs it, and tells
   const auto ours =
       std::find_if(listing->begin(), listing->end(), [&](const FileInfo& file) { return file.name == temporary_name(0); });
   if (ours == listing->end()) return;
   Result<std::optional<PointerFile>> pointer = read_pointer(storage_, model_dir_);
-  remove_leftovers(storage_, model_dir_,
-                   {.listing = *listing, .pointer = pointer ? std::move(*pointer) : std::nullopt, .now = ours->modified});
+  remove_unfinished_files(
+      storage_, model_dir_,
+      {.listing = *listing, .pointer = pointer ? std::move(*pointer) : std::nullopt, .now = ours->modified});
 }
 
 Result<int> FolderWriter::add_file(ArenaLayout layout) {
@@ -134,7 +135,7 @@ Result<int> FolderWriter::add_file(ArenaLayout layout) {
   Result<std::unique_ptr<DataFileWriter>> file = DataFileWriter::create(storage_, path, std::move(layout), step_);
   if (!file) return not_saved(std::move(file).error());
   files_.back() = std::move(file).value();
-  if (files_.size() == 1) clear_leftovers();
+  if (files_.size() == 1) remove_unfinished();
   return int(files_.size()) - 1;
 }
 
@@ -305,8 +306,8 @@ void FolderWriter::abandon() {
   if (phase_ == Phase::kIndexed) (void)storage_.remove(path_of(temporary_index_name()));
   if (index_may_be_ours()) {
     if (may_be_listed()) return;
-    // An index without its data would be a damaged checkpoint, where there was none: so the data stays until that is gone for
-    // good, and the mark, which says that this one does not count.
+    // An index without its data would be a damaged checkpoint, where there was none: so the data stays until that is gone
+    // for good, and the mark, which says that this one does not count.
     const Result<void> removed = storage_.remove(path_of(index_name()));
     if (!removed && removed.error().kind() != ErrorKind::kNotFound) return;
     if (!storage_.sync_folder(model_dir_)) return;

@@ -95,7 +95,8 @@ Result<std::unique_ptr<ByteSource>> open_gzip(std::unique_ptr<ReadableFile> file
 #else
 
 Result<std::unique_ptr<ByteSource>> open_gzip(std::unique_ptr<ReadableFile>, std::string path) {
-  return failed_precondition(path + " is compressed with gzip, and this build is without zlib: install zlib1g-dev and build "
+  return failed_precondition(path +
+                             " is compressed with gzip, and this build is without zlib: install zlib1g-dev and build "
                              "again, or decompress the file with gunzip");
 }
 

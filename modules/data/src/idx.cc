@@ -12,7 +12,14 @@
 namespace shoal::data {
 namespace {
 
-enum class IdxType : uint8_t { kUInt8 = 0x08, kInt8 = 0x09, kInt16 = 0x0b, kInt32 = 0x0c, kFloat32 = 0x0d, kFloat64 = 0x0e };
+enum class IdxType : uint8_t {
+  kUInt8 = 0x08,
+  kInt8 = 0x09,
+  kInt16 = 0x0b,
+  kInt32 = 0x0c,
+  kFloat32 = 0x0d,
+  kFloat64 = 0x0e
+};
 
 struct Header {
   IdxType type{};

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <deque>
 
-#include "crew.h"
 #include "nodes.h"
+#include "workers.h"
 
 namespace shoal::data {
 namespace {
@@ -12,12 +12,15 @@ namespace {
 class ParallelMapStage final : public Stage {
  public:
   ParallelMapStage(StageContext& context, std::unique_ptr<Stage> input, const MapFn& fn, MapOptions options)
-      : context_(context), input_(std::move(input)), fn_(fn), options_(options),
-        crew_(context.env.pool(), options.parallel, [this](Crew::Lock& lock) { return work(lock); }) {}
+      : context_(context),
+        input_(std::move(input)),
+        fn_(fn),
+        options_(options),
+        workers_(context.env.pool(), options.parallel, [this](Workers::Lock& lock) { return work(lock); }) {}
 
   Result<bool> next(Item& item) override {
     if (!begun_) begin();
-    Crew::Lock lock = crew_.lock();
+    Workers::Lock lock = workers_.lock();
     read_ahead(lock);
     while (true) {
       drop_gone();
@@ -27,7 +30,7 @@ class ParallelMapStage final : public Stage {
       if (slot.state == State::kQueued) {
         call(slot, lock);
       } else {
-        crew_.wait(lock);
+        workers_.wait(lock);
       }
     }
   }
@@ -42,7 +45,7 @@ class ParallelMapStage final : public Stage {
     clear();
     gone_.clear();
     const Result<void> restarted = input_->restart();
-    crew_.resume();
+    workers_.resume();
     return restarted;
   }
 
@@ -58,7 +61,7 @@ class ParallelMapStage final : public Stage {
     clear();
     Result<void> loaded = options_.deterministic ? Result<void>() : load_gone(in);
     if (loaded) loaded = input_->load(in);
-    crew_.resume();
+    workers_.resume();
     return loaded;
   }
 
@@ -86,7 +89,7 @@ class ParallelMapStage final : public Stage {
   }
 
   /// Takes inputs until `parallel` are being worked on.
-  void read_ahead(Crew::Lock& lock) {
+  void read_ahead(Workers::Lock& lock) {
     while (!ended_ && int(slots_.size()) < options_.parallel) {
       std::unique_ptr<Slot> slot = spare_.empty() ? std::make_unique<Slot>() : std::move(spare_.back());
       if (!spare_.empty()) spare_.pop_back();
@@ -96,7 +99,7 @@ class ParallelMapStage final : public Stage {
       if (ended_ && !slot->error) return;
       const bool queued = slot->state == State::kQueued;
       slots_.push_back(std::move(slot));
-      if (queued) crew_.call(lock);
+      if (queued) workers_.call(lock);
     }
   }
 
@@ -121,8 +124,8 @@ class ParallelMapStage final : public Stage {
     return *more;
   }
 
-  /// For the crew: calls the function for the oldest input that waits.
-  bool work(Crew::Lock& lock) {
+  /// For the workers: calls the function for the oldest input that waits.
+  bool work(Workers::Lock& lock) {
     for (const std::unique_ptr<Slot>& slot : slots_) {
       if (slot->state != State::kQueued) continue;
       call(*slot, lock);
@@ -131,7 +134,7 @@ class ParallelMapStage final : public Stage {
     return false;
   }
 
-  void call(Slot& slot, Crew::Lock& lock) {
+  void call(Slot& slot, Workers::Lock& lock) {
     slot.state = State::kRunning;
     lock.unlock();
     Result<void> called = check_stopping(context_);
@@ -139,7 +142,7 @@ class ParallelMapStage final : public Stage {
     lock.lock();
     if (!called) slot.error = std::move(called).error();
     slot.state = State::kDone;
-    crew_.changed();
+    workers_.changed();
   }
 
   /// What to hand out next, or else to wait for.
@@ -155,7 +158,7 @@ class ParallelMapStage final : public Stage {
     return *slots_.front();
   }
 
-  Result<bool> hand_out(Slot& slot, Item& item, Crew::Lock& lock) {
+  Result<bool> hand_out(Slot& slot, Item& item, Workers::Lock& lock) {
     if (slot.error) return *slot.error;
     std::swap(item, slot.item);
     slot.state = State::kGone;
@@ -174,7 +177,7 @@ class ParallelMapStage final : public Stage {
 
   /// Without order: which inputs after the position were handed out already, as distances from it.
   void save_gone(StateWriter& out) const {
-    const Crew::Lock lock = crew_.lock();
+    const Workers::Lock lock = workers_.lock();
     std::vector<int64_t> ahead;
     for (size_t i = 0; i < slots_.size(); ++i) {
       if (slots_[i]->state == State::kGone) ahead.push_back(int64_t(i));
@@ -198,10 +201,10 @@ class ParallelMapStage final : public Stage {
     return {};
   }
 
-  /// Stops the background and forgets what was read ahead; crew_.resume() goes on.
+  /// Stops the background and forgets what was read ahead; workers_.resume() goes on.
   void clear() {
-    Crew::Lock lock = crew_.lock();
-    crew_.pause(lock);
+    Workers::Lock lock = workers_.lock();
+    workers_.pause(lock);
     slots_.clear();
     ended_ = begun_ = false;
     read_ = dropped_ = 0;
@@ -223,10 +226,10 @@ class ParallelMapStage final : public Stage {
   std::optional<Error> unsaved_;
   std::vector<std::unique_ptr<Slot>> spare_;
 
-  // Changed by the consumer, read by jobs; each slot belongs to who set it kRunning. Guarded by the crew's mutex.
+  // Changed by the consumer, read by jobs; each slot belongs to who set it kRunning. Guarded by the workers' mutex.
   std::deque<std::unique_ptr<Slot>> slots_;
 
-  mutable Crew crew_;  // last: its destructor waits for jobs that use the rest
+  mutable Workers workers_;  // last: its destructor waits for jobs that use the rest
 };
 
 class ParallelMapNode final : public Node {

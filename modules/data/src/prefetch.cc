@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <deque>
 
-#include "crew.h"
 #include "nodes.h"
+#include "workers.h"
 
 namespace shoal::data {
 namespace {
@@ -14,11 +14,14 @@ constexpr int64_t kAutomaticFirst = 2, kAutomaticMax = 16;
 class PrefetchStage final : public Stage {
  public:
   PrefetchStage(StageContext& context, std::unique_ptr<Stage> input, int64_t count)
-      : context_(context), input_(std::move(input)), automatic_(count < 0), limit_(automatic_ ? kAutomaticFirst : count),
-        crew_(context.env.pool(), 1, [this](Crew::Lock& lock) { return prepare(lock); }) {}
+      : context_(context),
+        input_(std::move(input)),
+        automatic_(count < 0),
+        limit_(automatic_ ? kAutomaticFirst : count),
+        workers_(context.env.pool(), 1, [this](Workers::Lock& lock) { return prepare(lock); }) {}
 
   Result<bool> next(Item& item) override {
-    Crew::Lock lock = crew_.lock();
+    Workers::Lock lock = workers_.lock();
     if (!begun_) begin();
     while (ready_.empty()) {
       if (final_) return *final_;
@@ -27,26 +30,26 @@ class PrefetchStage final : public Stage {
         continue;
       }
       if (automatic_) limit_ = std::min(limit_ * 2, kAutomaticMax);
-      crew_.wait(lock);
+      workers_.wait(lock);
     }
     Slot slot = std::move(ready_.front());
     ready_.pop_front();
     std::swap(item, slot.item);
     std::swap(position_, slot.position);
     spare_.push_back(std::move(slot));
-    if (may_prepare()) crew_.call(lock);
+    if (may_prepare()) workers_.call(lock);
     return true;
   }
 
   Result<void> restart() override {
     clear();
     const Result<void> restarted = input_->restart();
-    crew_.resume();
+    workers_.resume();
     return restarted;
   }
 
   Result<void> save(StateWriter& out) const override {
-    const Crew::Lock lock = crew_.lock();
+    const Workers::Lock lock = workers_.lock();
     if (!begun_) return input_->save(out);
     if (unsaved_) return *unsaved_;
     out.raw(position_);
@@ -56,7 +59,7 @@ class PrefetchStage final : public Stage {
   Result<void> load(StateReader& in) override {
     clear();
     const Result<void> loaded = input_->load(in);
-    crew_.resume();
+    workers_.resume();
     return loaded;
   }
 
@@ -83,7 +86,7 @@ class PrefetchStage final : public Stage {
   bool may_prepare() const { return begun_ && !preparing_ && !final_ && int64_t(ready_.size()) < limit_; }
 
   /// One element into `ready_`, or the end or an error into `final_`.
-  bool prepare(Crew::Lock& lock) {
+  bool prepare(Workers::Lock& lock) {
     if (!may_prepare()) return false;
     preparing_ = true;
     Slot slot;
@@ -104,14 +107,14 @@ class PrefetchStage final : public Stage {
       final_ = std::move(more);
     }
     preparing_ = false;
-    crew_.changed();
+    workers_.changed();
     return true;
   }
 
-  /// Stops the background and forgets what was prepared; crew_.resume() goes on.
+  /// Stops the background and forgets what was prepared; workers_.resume() goes on.
   void clear() {
-    Crew::Lock lock = crew_.lock();
-    crew_.pause(lock);
+    Workers::Lock lock = workers_.lock();
+    workers_.pause(lock);
     for (; !ready_.empty(); ready_.pop_front()) spare_.push_back(std::move(ready_.front()));
     final_.reset();
     unsaved_.reset();
@@ -123,7 +126,7 @@ class PrefetchStage final : public Stage {
   const bool automatic_;
   std::string position_;  ///< of the input, after what was handed out
 
-  // Guarded by the crew's mutex.
+  // Guarded by the workers' mutex.
   bool begun_ = false;
   int64_t limit_;
   bool preparing_ = false;
@@ -132,7 +135,7 @@ class PrefetchStage final : public Stage {
   std::optional<Result<bool>> final_;  ///< false or an error: comes after `ready_`
   std::optional<Error> unsaved_;       ///< the input cannot say where it is
 
-  mutable Crew crew_;  // last: its destructor waits for jobs that use the rest
+  mutable Workers workers_;  // last: its destructor waits for jobs that use the rest
 };
 
 class PrefetchNode final : public Node {

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <set>
 
+#include "shoal/base/compute.h"
 #include "shoal/nn/update_rule.h"
 
 namespace shoal {
@@ -128,42 +129,39 @@ Task<Result<void>> CheckpointSaver::save_at_end(cluster::Store& store, LoopConte
 
 Task<Result<void>> CheckpointSaver::tell(std::string_view what, std::function<void()> call) {
   if (options_.listeners.empty()) co_return Result<void>{};
-  Result<void> told;
-  Work work = [&call, &told, what] { told = call_user("checkpoint listener " + std::string(what), call); };
-  SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(work)));
-  co_return told;
+  const auto tell_listeners = [&call, what] { return call_user("checkpoint listener " + std::string(what), call); };
+  co_return co_await compute(env_, tell_listeners);
 }
 
 Task<Result<void>> CheckpointSaver::write(cluster::Snapshot& snapshot) {
   const int64_t step = int64_t(snapshot.info().global_step);
-  Result<std::unique_ptr<checkpoint::Writer>> begun = internal_error("not begun");
   std::vector<int> files;
   Result<void> added;
-  Work begin = [&] {
-    begun = checkpoint::Writer::begin(env_.storage(), options_.model_dir, step);
-    if (!begun) return;
+  const auto begin = [&]() -> Result<std::unique_ptr<checkpoint::Writer>> {
+    SHOAL_TRY(auto begun, checkpoint::Writer::begin(env_.storage(), options_.model_dir, step));
     for (const cluster::ShardSpec& shard : snapshot.plan().shards) {
-      auto file = (*begun)->add_file(arena_layout(shard, snapshot.info()));
-      if (file) files.push_back(*file);
-      else added = std::move(file).error();
+      auto file = begun->add_file(arena_layout(shard, snapshot.info()));
+      if (file) {
+        files.push_back(*file);
+      } else {
+        added = std::move(file).error();
+      }
     }
+    return begun;
   };
-  SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(begin)));
-  SHOAL_CO_TRY(std::unique_ptr<checkpoint::Writer> writer, std::move(begun));
+  SHOAL_CO_TRY(const std::unique_ptr<checkpoint::Writer> writer, co_await compute(env_, begin));
   SHOAL_CO_TRY_VOID(std::move(added));
   for (size_t shard = 0; shard < files.size(); ++shard) {
     SHOAL_CO_TRY_VOID(co_await stream(snapshot, *writer, files[shard], int(shard)));
   }
-  Result<checkpoint::Saved> saved = internal_error("not saved");
   checkpoint::HoursRule rule = hours_rule_;  // what is decided counts once the list is replaced
-  Work commit = [&] {
+  const auto commit = [&] {
     checkpoint::CommitOptions options{.keep_max = keep_max_};
     options.keeps_for_good = [&rule](const std::string& name) { return rule.keeps(name); };
     options.warn = [this](const std::string& sentence) { env_.log().warning(sentence); };
-    saved = writer->commit(save_info(snapshot.info(), options_, env_.wall_now()), std::move(options));
+    return writer->commit(save_info(snapshot.info(), options_, env_.wall_now()), std::move(options));
   };
-  SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(commit)));
-  SHOAL_CO_TRY(const checkpoint::Saved done, std::move(saved));
+  SHOAL_CO_TRY(const checkpoint::Saved done, co_await compute(env_, commit));
   rule.saved(done.name, env_.now());
   hours_rule_ = std::move(rule);
   for (const std::string& name : done.kept) env_.log().info("checkpoint " + name + " left the list and is kept for good");
@@ -179,10 +177,8 @@ Task<Result<void>> CheckpointSaver::stream(cluster::Snapshot& snapshot, checkpoi
     for (uint64_t offset = 0; offset < spec.arena_bytes; offset += kPartBytes) {
       const uint64_t bytes = std::min(kPartBytes, spec.arena_bytes - offset);
       SHOAL_CO_TRY(const cluster::Snapshot::Part part, co_await snapshot.read(shard, arena, offset, bytes));
-      Result<void> appended;
-      Work append = [&] { appended = writer.append(file, part.bytes); };
-      SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(append)));
-      SHOAL_CO_TRY_VOID(std::move(appended));
+      const auto append = [&] { return writer.append(file, part.bytes); };
+      SHOAL_CO_TRY_VOID(co_await compute(env_, append));
     }
   }
   co_return Result<void>{};
@@ -219,8 +215,8 @@ Result<void> check_variable(const checkpoint::Reader& reader, std::string_view n
   }
   if (!(entry->shape == shape) || entry->dtype != dtype) {
     return invalid_argument(where + "variable " + std::string(name) + " is " + std::string(to_string(entry->dtype)) + " " +
-                            to_string(entry->shape) + " there and " + std::string(to_string(dtype)) + " " + to_string(shape) +
-                            " in the model: use another model_dir, or the old model");
+                            to_string(entry->shape) + " there and " + std::string(to_string(dtype)) + " " +
+                            to_string(shape) + " in the model: use another model_dir, or the old model");
   }
   return {};
 }

@@ -54,7 +54,8 @@ void check_options(const EvaluateOptions& options) {
   if (options.steps.value_or(1) <= 0) raise(invalid_argument("Estimator::evaluate: steps must be greater than 0"));
   refuse_null("evaluate", "hooks", options.hooks);
   if (options.name && (options.name->empty() || options.name->find('/') != std::string::npos)) {
-    raise(invalid_argument("Estimator::evaluate: name: \"" + *options.name + "\" cannot be part of the folder name eval_<name>"));
+    raise(invalid_argument("Estimator::evaluate: name: \"" + *options.name +
+                           "\" cannot be part of the folder name eval_<name>"));
   }
 }
 

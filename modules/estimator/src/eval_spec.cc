@@ -9,7 +9,8 @@ namespace shoal {
 namespace {
 
 Error out_of_range(const std::string& field, int64_t value, const std::string& accepted) {
-  return invalid_argument("EvalSpec: " + field + ": " + std::to_string(value) + " is out of range, accepted is " + accepted);
+  return invalid_argument("EvalSpec: " + field + ": " + std::to_string(value) + " is out of range, accepted is " +
+                          accepted);
 }
 
 /// Each exporter writes to a folder of its name, so names are there, differ, and stay inside that folder.
@@ -39,7 +40,8 @@ Result<void> EvalSpec::check() const {
   if (throttle_secs < 0) return out_of_range("throttle_secs", throttle_secs, ">= 0");
   if (start_delay_secs < 0) return out_of_range("start_delay_secs", start_delay_secs, ">= 0");
   if (name && (name->empty() || name->find('/') != std::string::npos)) {
-    return invalid_argument("EvalSpec: name: \"" + *name + "\" cannot be part of the folder name eval_<name>: it must not be "
+    return invalid_argument("EvalSpec: name: \"" + *name +
+                            "\" cannot be part of the folder name eval_<name>: it must not be "
                             "empty and have no '/'; leave it out for the folder eval");
   }
   if (std::find(hooks.begin(), hooks.end(), nullptr) != hooks.end()) {

@@ -3,14 +3,15 @@
 #include <algorithm>
 
 #include "evaluation.h"
-#include "leftovers.h"
+#include "temporary_files.h"
 
 namespace shoal {
 
 Result<void> Evaluating::evaluate(Environment& env, const std::string& prefix) {
   if (!last_prefix_) sweep_exports(env);
-  SHOAL_TRY(Metrics metrics, run_evaluation(env, estimator_, spec_.input_fn,
-                                            {.steps = spec_.steps, .hooks = spec_.hooks, .checkpoint = prefix, .name = spec_.name}));
+  SHOAL_TRY(Metrics metrics,
+            run_evaluation(env, estimator_, spec_.input_fn,
+                           {.steps = spec_.steps, .hooks = spec_.hooks, .checkpoint = prefix, .name = spec_.name}));
   if (!metrics.contains("global_step")) return internal_error("an evaluation gave no global_step");
   last_prefix_ = prefix;
   last_was_final_ = max_steps_ && metrics["global_step"] >= double(*max_steps_);
@@ -48,7 +49,7 @@ Result<bool> Evaluating::may_go_on(Logger& log, EvalStatus status) {
 
 /// Of a process before this one, whose exporters may not all write again.
 void Evaluating::sweep_exports(Environment& env) const {
-  for (const auto& exporter : spec_.exporters) sweep_leftovers(env, export_folder(*exporter), {kUnfinishedExport});
+  for (const auto& exporter : spec_.exporters) remove_temporary_files(env, export_folder(*exporter), {kUnfinishedExport});
 }
 
 std::string Evaluating::export_folder(const Exporter& exporter) const {

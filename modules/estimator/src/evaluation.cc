@@ -67,7 +67,8 @@ Result<void> EvaluationRun::prepare(uint64_t global_step, const std::string& mod
     values_.values().emplace_back(name, TensorView{});
   }
   model_.set_values(std::move(always), std::move(sometimes), {});
-  for (const auto& hook : hooks_) SHOAL_TRY_VOID(call_user("evaluation hook after_ready", [&] { hook->after_ready(context_); }));
+  for (const auto& hook : hooks_)
+    SHOAL_TRY_VOID(call_user("evaluation hook after_ready", [&] { hook->after_ready(context_); }));
   return {};
 }
 
@@ -195,7 +196,8 @@ Result<LoadedVariables> LoadedVariables::load(Environment& env, const Graph& gra
 Result<std::vector<backends::Pieces>> LoadedVariables::bind(const backends::Program& program) const {
   std::vector<backends::Pieces> pieces;
   for (const auto& variable : program.info().variables) {
-    const auto found = std::find_if(places_.begin(), places_.end(), [&](const Place& p) { return p.name == variable.name; });
+    const auto found =
+        std::find_if(places_.begin(), places_.end(), [&](const Place& p) { return p.name == variable.name; });
     if (found == places_.end()) return not_found("variable " + variable.name + " was not loaded");
     pieces.push_back(backends::Pieces(&found->piece, 1));
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "end_of_job.h"
+#include "shoal/base/compute.h"
 #include "shoal/checkpoint/directory.h"
 
 namespace shoal {
@@ -41,7 +42,7 @@ class EvaluatorTask {
   Result<void> look();
   Result<EvalStatus> look_for_checkpoint();
   Result<EvalStatus> evaluate(const std::string& prefix);
-  Result<EvalStatus> strike(const std::string& damaged, const Error& error);
+  Result<EvalStatus> count_damage(const std::string& damaged, const Error& error);
   Result<bool> read_mark();
   void warn_of_polling();
   Result<void> check_lost_end();
@@ -65,10 +66,7 @@ Task<Result<std::optional<Metrics>>> EvaluatorTask::run() {
   const Duration throttle = std::chrono::seconds(options_.spec.throttle_secs);
   while (!env_.interrupted().stop_requested()) {
     const SteadyTime started = env_.now();
-    Result<void> looked;
-    Work work = [this, &looked] { looked = look(); };
-    SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(work)));
-    SHOAL_CO_TRY_VOID(std::move(looked));
+    SHOAL_CO_TRY_VOID(co_await compute(env_, &EvaluatorTask::look, this));
     if (told_to_end_ || finished()) break;
     SHOAL_CO_TRY_VOID(check_lost_end());
     const SteadyTime next = mark_ ? env_.after(kAfterTheEnd) : std::max(started + throttle, env_.after(kPollEvery));
@@ -103,7 +101,7 @@ Result<EvalStatus> EvaluatorTask::look_for_checkpoint() {
   auto newest = checkpoint::latest(env_.storage(), options_.estimator.model_dir());
   if (!newest && newest.error().kind() == ErrorKind::kDataLoss) {
     const std::string which = newest.error().message();
-    return strike(which, newest.error());
+    return count_damage(which, newest.error());
   }
   if (!newest) {
     if (lost_note_.due(env_.now())) env_.log().error("checkpoint: " + newest.error().message());
@@ -148,12 +146,12 @@ Result<EvalStatus> EvaluatorTask::evaluate(const std::string& prefix) {
     env_.log().info("evaluation: checkpoint " + prefix + " was deleted meanwhile, or is not all there yet; looking again");
     return EvalStatus::kMissing;
   }
-  if (error.kind() == ErrorKind::kDataLoss && !error.cause()) return strike(prefix, error);
+  if (error.kind() == ErrorKind::kDataLoss && !error.cause()) return count_damage(prefix, error);
   return error;
 }
 
 /// CONTRACT EV-9: damage may be a write that is under way; three times the same is none.
-Result<EvalStatus> EvaluatorTask::strike(const std::string& damaged, const Error& error) {
+Result<EvalStatus> EvaluatorTask::count_damage(const std::string& damaged, const Error& error) {
   damaged_count_ = damaged == damaged_ ? damaged_count_ + 1 : 1;
   damaged_ = damaged;
   env_.sometimes("evaluator.damaged_checkpoint");
@@ -178,10 +176,7 @@ bool EvaluatorTask::finished() const {
 Task<Result<void>> EvaluatorTask::wait_until(SteadyTime when) {
   const bool marked_before = mark_.has_value();
   while (env_.now() < when && !env_.interrupted().stop_requested()) {
-    Result<bool> marked = false;
-    Work work = [this, &marked] { marked = read_mark(); };
-    SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(work)));
-    SHOAL_CO_TRY(const bool ended, std::move(marked));
+    SHOAL_CO_TRY(const bool ended, co_await compute(env_, &EvaluatorTask::read_mark, this));
     if (ended && !marked_before) break;
     Result<void> slept = co_await env_.sleep_until(std::min(when, env_.after(kPollEvery)), env_.interrupted());
     if (!slept && slept.error().kind() != ErrorKind::kCancelled) co_return slept;

@@ -3,7 +3,6 @@
 
 #include "evaluation.h"
 #include "export_format.h"
-#include "leftovers.h"
 #include "predictor.h"
 #include "shoal/base/blocking.h"
 #include "shoal/base/random.h"
@@ -12,6 +11,7 @@
 #include "shoal/estimator/exported_model.h"
 #include "shoal/estimator/task_host.h"
 #include "shoal/graph/graph_json.h"
+#include "temporary_files.h"
 
 namespace shoal {
 namespace {
@@ -37,8 +37,8 @@ ExportDescription describe(const BuiltModel& model, const EstimatorSpec& spec, c
 }
 
 /// The weights as a checkpoint of variables alone, below the export's folder.
-Result<void> write_variables(Environment& env, const std::string& folder, const Graph& graph, const LoadedVariables& variables,
-                             int64_t global_step) {
+Result<void> write_variables(Environment& env, const std::string& folder, const Graph& graph,
+                             const LoadedVariables& variables, int64_t global_step) {
   SHOAL_TRY(const auto writer, checkpoint::Writer::begin(env.storage(), folder, global_step));
   std::vector<checkpoint::Writer::NamedTensor> tensors;
   for (const Variable& variable : graph.variables()) {
@@ -117,7 +117,7 @@ Result<std::string> export_to(Environment& env, const Estimator& estimator, cons
   SHOAL_TRY(const ServingModel serving, build_serving(env, estimator, serving_input, *reader));
   Graph& graph = serving.model->graph();
   const int64_t step = reader->global_step();
-  sweep_leftovers(env, base_dir, {kUnfinishedExport});
+  remove_temporary_files(env, base_dir, {kUnfinishedExport});
   const std::string temporary = join_path(base_dir, std::string(kUnfinishedExport) + std::to_string(env.entropy()));
   const auto write = [&]() -> Result<std::string> {
     SHOAL_TRY_VOID(env.storage().make_folders(temporary));
@@ -191,7 +191,8 @@ Result<EstimatorSpec> spec_of(Graph& graph, const ExportDescription& description
   EstimatorSpec spec;
   spec.mode = Mode::kPredict;
   for (const ExportedOutput& output : description.outputs) {
-    const auto node = std::find_if(graph.nodes().begin(), graph.nodes().end(), [&](const Node& n) { return n.name == output.node; });
+    const auto node =
+        std::find_if(graph.nodes().begin(), graph.nodes().end(), [&](const Node& n) { return n.name == output.node; });
     if (node == graph.nodes().end() || output.output < 0 || size_t(output.output) >= node->outputs.size()) {
       return data_loss("prediction " + output.tensor.name + " is not in the graph");
     }
@@ -211,7 +212,8 @@ Result<EstimatorSpec> spec_of(Graph& graph, const ExportDescription& description
 /// graph.json of an export that is there: what is wrong with it, its absence too, is DataLoss naming the file.
 Result<std::unique_ptr<Graph>> read_graph(Environment& env, const std::string& folder) {
   const std::string path = join_path(folder, kExportGraph);
-  if (!env.storage().exists(path)) return data_loss("export " + folder + ": " + path + " is missing; export the model again");
+  if (!env.storage().exists(path))
+    return data_loss("export " + folder + ": " + path + " is missing; export the model again");
   SHOAL_TRY(const std::string text, env.storage().read_all(path));
   auto graph = graph_from_json(text);
   if (!graph) return data_loss("export " + folder + ": " + path + ": " + graph.error().message());
@@ -241,7 +243,8 @@ Result<std::unique_ptr<ExportedModel>> load(const std::string& folder, const Run
 
 }  // namespace
 
-std::string Estimator::export_model(const std::string& base_dir, const InputFn& serving_input, ExportOptions options) const {
+std::string Estimator::export_model(const std::string& base_dir, const InputFn& serving_input,
+                                    ExportOptions options) const {
   if (!serving_input) raise(type_mismatch("Estimator::export_model: a serving input function is required"));
   const std::shared_ptr<Environment> env = make_call_environment(config_);
   return value_or_raise(export_to(*env, *this, base_dir, serving_input, options));

@@ -46,7 +46,8 @@ ExportedTensor tensor_from(const Json& json) {
 ExportDescription description_from(const Json& json) {
   ExportDescription description;
   const auto format = integer_from<int64_t>(json.at("format"), "format", 0);
-  if (format != kFormat) raise(failed_precondition("written in format " + std::to_string(format) + "; this version reads 1"));
+  if (format != kFormat)
+    raise(failed_precondition("written in format " + std::to_string(format) + "; this version reads 1"));
   description.global_step = integer_from<int64_t>(json.at("global_step"), "global_step", 0);
   for (const Json& input : list_at(json, "inputs")) description.inputs.push_back(tensor_from(input));
   for (const Json& output : list_at(json, "outputs")) {

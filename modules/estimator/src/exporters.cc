@@ -100,10 +100,11 @@ void BestExporter::check_history(const ExportRequest& request) const {
   const std::string folder =
       options_.event_dir ? join_path(request.estimator.model_dir(), *options_.event_dir) : request.estimator.eval_dir();
   std::map<int64_t, Metrics> history;
-  const auto damage = value_or_raise(monitor::read_events(request.env.storage(), folder, [&](const monitor::EventValue& value) {
-    if (value.kind == monitor::EventValue::Kind::kScalar) history[value.global_step][value.tag] = value.scalar;
-    return true;
-  }));
+  const auto damage =
+      value_or_raise(monitor::read_events(request.env.storage(), folder, [&](const monitor::EventValue& value) {
+        if (value.kind == monitor::EventValue::Kind::kScalar) history[value.global_step][value.tag] = value.scalar;
+        return true;
+      }));
   for (const Error& error : damage) request.env.log().warning("export " + name_ + ": " + error.message());
   const int64_t now = int64_t(request.eval_result.at("global_step"));
   std::optional<Metrics> best;

@@ -7,8 +7,8 @@
 
 namespace shoal {
 
-/// Holds `model_dir`, which exists, for this process. Unavailable, naming who holds it and since when: another one does. Null,
-/// with a warning: its file system has no locks.
+/// Holds `model_dir`, which exists, for this process. Unavailable, naming who holds it and since when: another one does.
+/// Null, with a warning: its file system has no locks.
 Result<std::unique_ptr<StorageLock>> lock_model_dir(Environment& env, const std::string& model_dir);
 
 }  // namespace shoal

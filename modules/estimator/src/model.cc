@@ -128,14 +128,17 @@ std::unique_ptr<BuiltModel> BuiltModel::from_graph(std::unique_ptr<Graph> graph,
 
 Result<void> BuiltModel::check_spec(Mode mode) const {
   const auto missing = [mode](std::string_view field) {
-    return invalid_argument("model_fn: the spec for mode " + std::string(to_string(mode)) + " has no " + std::string(field));
+    return invalid_argument("model_fn: the spec for mode " + std::string(to_string(mode)) + " has no " +
+                            std::string(field));
   };
   if (spec_.mode != mode) {
-    return invalid_argument("model_fn: returned a spec for mode " + std::string(to_string(spec_.mode)) + " when asked for " +
-                            std::string(to_string(mode)));
+    return invalid_argument("model_fn: returned a spec for mode " + std::string(to_string(spec_.mode)) +
+                            " when asked for " + std::string(to_string(mode)));
   }
-  for (const auto* hooks : {&spec_.training_hooks, &spec_.training_chief_hooks, &spec_.evaluation_hooks, &spec_.prediction_hooks}) {
-    if (std::find(hooks->begin(), hooks->end(), nullptr) != hooks->end()) return invalid_argument("model_fn: one of the spec's hooks is null");
+  for (const auto* hooks :
+       {&spec_.training_hooks, &spec_.training_chief_hooks, &spec_.evaluation_hooks, &spec_.prediction_hooks}) {
+    if (std::find(hooks->begin(), hooks->end(), nullptr) != hooks->end())
+      return invalid_argument("model_fn: one of the spec's hooks is null");
   }
   if (mode == Mode::kPredict) {
     if (spec_.predictions.empty()) return missing("predictions");
@@ -220,8 +223,10 @@ Result<void> BuiltModel::check_feeds(std::span<const std::pair<std::string, Tens
     const auto is_fed = [&fed = name](std::string_view part) {
       return [part, &fed](const auto& entry) { return input_name(part, entry.first) == fed; };
     };
-    if (std::ranges::any_of(types_.features, is_fed("features")) || std::ranges::any_of(types_.labels, is_fed("labels"))) continue;
-    return invalid_argument("a hook feeds " + name + ", which is no input; there are: " + names_of(types_.features, "features") +
+    if (std::ranges::any_of(types_.features, is_fed("features")) || std::ranges::any_of(types_.labels, is_fed("labels")))
+      continue;
+    return invalid_argument("a hook feeds " + name +
+                            ", which is no input; there are: " + names_of(types_.features, "features") +
                             (types_.labels.empty() ? "" : ", " + names_of(types_.labels, "labels")));
   }
   return {};

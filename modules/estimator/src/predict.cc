@@ -80,7 +80,8 @@ Result<void> LazyPredictions::open(const InputFn& input_fn) {
   for (const auto& hook : hooks_) SHOAL_TRY_VOID(call_user("prediction hook begin", [&] { hook->begin(setup); }));
   for (const auto& [name, value] : setup.fetches()) values_.values().emplace_back(name, TensorView{});
   SHOAL_TRY(predictor_, Predictor::make(*env_, std::move(model), reader.get(), options_.keys, setup.fetches()));
-  for (const auto& hook : hooks_) SHOAL_TRY_VOID(call_user("prediction hook after_ready", [&] { hook->after_ready(context_); }));
+  for (const auto& hook : hooks_)
+    SHOAL_TRY_VOID(call_user("prediction hook after_ready", [&] { hook->after_ready(context_); }));
   first_ = std::move(batch);
   return {};
 }

@@ -17,7 +17,8 @@ Result<std::unique_ptr<Predictor>> Predictor::make(Environment& env, std::unique
 Result<void> Predictor::choose(const std::vector<std::string>& keys, const Fetches& fetches) {
   const EstimatorSpec& spec = model_->spec();
   const bool lone = spec.predictions.size() == 1 && spec.predictions[0].first.empty();
-  if (lone && !keys.empty()) return invalid_argument("predict: the model predicts one tensor without a name; leave keys out");
+  if (lone && !keys.empty())
+    return invalid_argument("predict: the model predicts one tensor without a name; leave keys out");
   std::string available;
   const auto offer = [&available](const std::string& name) { available += (available.empty() ? "" : ", ") + name; };
   const auto asked = [&keys](const std::string& name) {

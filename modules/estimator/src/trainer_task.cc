@@ -31,7 +31,8 @@ Task<Result<TrainOutcome>> trainer_task(Environment& env, const TrainRequest& re
   SHOAL_CO_TRY(const std::unique_ptr<transport::Listener> port, co_await open_own_port(env, config));
   const std::chrono::seconds delay = request.role == TrainRole::kWorker ? worker_delay(config) : std::chrono::seconds(0);
   if (delay.count() > 0) {
-    env.log().info("waiting for " + std::to_string(delay.count()) + " s before the first batch, so that workers start one by one");
+    env.log().info("waiting for " + std::to_string(delay.count()) +
+                   " s before the first batch, so that workers start one by one");
     SHOAL_CO_TRY_VOID(co_await env.sleep_for(delay, env.interrupted()));
   }
   co_return co_await train_task(env, request);

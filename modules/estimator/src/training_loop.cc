@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "shoal/base/compute.h"
+
 namespace shoal {
 
 std::string encode_position(const data::Position& position) {
@@ -76,7 +78,8 @@ Task<Result<void>> TrainingLoop::recover(Error why) {
     if (again.global_step < context_.global_step()) {
       env_.sometimes("trainer.step_goes_back");
       env_.log().warning("global step goes back from " + std::to_string(context_.global_step()) + " to " +
-                         std::to_string(again.global_step) + ": a server lost what it held, so all hold an older state again");
+                         std::to_string(again.global_step) +
+                         ": a server lost what it held, so all hold an older state again");
     }
     enter(again);
     Result<void> made = co_await ready();
@@ -110,26 +113,18 @@ checkpoint::EndReason TrainingLoop::reason() const {
 
 Task<Result<void>> TrainingLoop::ready() {
   if (options_.saver) {
-    SHOAL_CO_TRY(std::string own, co_await position_for_save());
+    SHOAL_CO_TRY(std::string own, co_await compute(env_, &TrainingLoop::input_position, this));
     SHOAL_CO_TRY_VOID(co_await options_.saver->save_at_start(*options_.store, context_, std::move(own), last_of_several()));
   }
-  Work call = [this] {
-    outcome_ = {};
-    for (const auto& hook : options_.hooks) {
-      outcome_ = call_user("hook after_ready", [&] { hook->after_ready(context_); });
-      if (!outcome_) return;
-    }
-  };
-  SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(call)));
-  co_return std::move(outcome_);
+  co_return co_await compute(env_, &TrainingLoop::call_after_ready, this);
 }
 
 Task<Result<bool>> TrainingLoop::iterate() {
   SHOAL_CO_TRY(step_, co_await options_.store->begin(env_.interrupted()));
-  Work compute_work = [this] { outcome_ = compute(); };
-  SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(compute_work)));
-  if (!outcome_) {
-    if (outcome_.error().kind() != ErrorKind::kEndOfInput || outcome_.error().cause()) co_return std::move(outcome_).error();
+  Result<void> computed = co_await compute(env_, &TrainingLoop::compute_step, this);
+  if (!computed) {
+    if (computed.error().kind() != ErrorKind::kEndOfInput || computed.error().cause())
+      co_return std::move(computed).error();
     end_of_input_ = true;
     co_return false;
   }
@@ -146,35 +141,18 @@ Task<Result<void>> TrainingLoop::after_update(const cluster::Outcome& outcome) {
   // With workers about, the last step of all is still to come: finish() saves that one.
   const bool last_follows = options_.recover && reached_max();
   if (options_.saver && !last_follows && options_.saver->due(outcome.global_step, env_.now())) {
-    SHOAL_CO_TRY(std::string own, co_await position_for_save());
+    SHOAL_CO_TRY(std::string own, co_await compute(env_, &TrainingLoop::input_position, this));
     SHOAL_CO_TRY_VOID(co_await options_.saver->save(*options_.store, context_, std::move(own), last_of_several()));
   }
-  Work call = [this] { outcome_ = call_after_step(); };
-  SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(call)));
-  co_return std::move(outcome_);
+  co_return co_await compute(env_, &TrainingLoop::call_after_step, this);
 }
 
 Task<Result<void>> TrainingLoop::finish() {
   if (options_.saver) {
-    SHOAL_CO_TRY(std::string own, co_await position_for_save());
+    SHOAL_CO_TRY(std::string own, co_await compute(env_, &TrainingLoop::input_position, this));
     SHOAL_CO_TRY_VOID(co_await options_.saver->save_at_end(*options_.store, context_, std::move(own)));
   }
-  Work call = [this] {
-    outcome_ = {};
-    for (const auto& hook : options_.hooks) {
-      outcome_ = call_user("hook end", [&] { hook->end(context_); });
-      if (!outcome_) return;
-    }
-  };
-  SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(call)));
-  co_return std::move(outcome_);
-}
-
-Task<Result<std::string>> TrainingLoop::position_for_save() {
-  Result<std::string> position = std::string();
-  Work ask = [this, &position] { position = input_position(); };
-  SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(ask)));
-  co_return position;
+  co_return co_await compute(env_, &TrainingLoop::call_end, this);
 }
 
 Result<std::string> TrainingLoop::input_position() {
@@ -186,7 +164,7 @@ Result<std::string> TrainingLoop::input_position() {
   return std::string();
 }
 
-Result<void> TrainingLoop::compute() {
+Result<void> TrainingLoop::compute_step() {
   SHOAL_TRY_VOID(call_before_step());
   SHOAL_TRY(const bool drawn, draw_batch());
   if (!drawn) return end_of_input();
@@ -196,6 +174,13 @@ Result<void> TrainingLoop::compute() {
   }
   SHOAL_TRY_VOID(options_.store->start(step_, options_.input->iterator->ordinal(), position_));
   return run_program();
+}
+
+Result<void> TrainingLoop::call_after_ready() {
+  for (const auto& hook : options_.hooks) {
+    SHOAL_TRY_VOID(call_user("hook after_ready", [&] { hook->after_ready(context_); }));
+  }
+  return {};
 }
 
 Result<void> TrainingLoop::call_before_step() {
@@ -253,6 +238,13 @@ Result<void> TrainingLoop::run_program() {
 Result<void> TrainingLoop::call_after_step() {
   for (const auto& hook : options_.hooks) {
     SHOAL_TRY_VOID(call_user("hook after_step", [&] { hook->after_step(context_, values_); }));
+  }
+  return {};
+}
+
+Result<void> TrainingLoop::call_end() {
+  for (const auto& hook : options_.hooks) {
+    SHOAL_TRY_VOID(call_user("hook end", [&] { hook->end(context_); }));
   }
   return {};
 }

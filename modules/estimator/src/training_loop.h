@@ -67,19 +67,21 @@ class TrainingLoop {
   Task<Result<void>> recover(Error why);
   void enter(const cluster::Ready& ready);
   bool may_go_on() const;
+  checkpoint::EndReason reason() const;
   bool reached_max() const;
   std::optional<int64_t> last_of_several() const;
   Task<Result<bool>> iterate();
   Task<Result<void>> ready();
-  Task<Result<std::string>> position_for_save();
   Task<Result<void>> after_update(const cluster::Outcome& outcome);
-  Result<void> compute();  // on the compute thread, like all below
+  // On the compute thread:
+  Result<void> compute_step();
   Result<bool> draw_batch();
   Result<void> run_program();
+  Result<void> call_after_ready();
   Result<void> call_before_step();
   Result<void> call_after_step();
+  Result<void> call_end();
   Result<std::string> input_position();
-  checkpoint::EndReason reason() const;
 
   Environment& env_;
   LoopContext& context_;
@@ -95,7 +97,6 @@ class TrainingLoop {
   BoundProgram* program_ = nullptr;
   bool end_of_input_ = false;
   bool job_stops_ = false;
-  Result<void> outcome_;      // of the work on the compute thread
 };
 
 }  // namespace shoal

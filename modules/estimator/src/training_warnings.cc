@@ -15,8 +15,9 @@ void warn_about_input(Logger& log, const data::Dataset& dataset, const RunConfig
                               "elements are lost and others repeat; put shard before shuffle, or give that shuffle a seed");
   }
   if (!has_max_steps && !dataset.has_shard() && dataset.is_finite().value_or(false)) {
-    log.warning_once("OE-4", "each of the " + std::to_string(trainers) + " trainers makes its own pass over the input, so the "
-                             "model is trained on as many passes; set max_steps, or shard the input by trainer");
+    log.warning_once("OE-4", "each of the " + std::to_string(trainers) +
+                                 " trainers makes its own pass over the input, so the "
+                                 "model is trained on as many passes; set max_steps, or shard the input by trainer");
   }
 }
 

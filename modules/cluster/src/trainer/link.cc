@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "shoal/base/compute.h"
+
 namespace shoal::cluster {
 namespace {
 
@@ -35,9 +37,8 @@ Task<Result<void>> ServerLink::connect(Deadline deadline, std::function<bool()> 
     if (connected) co_return connected;
     if (!may_retry(connected.error())) co_return connected;
     if (give_up) {
-      bool ended = false;
-      Work ask = [&give_up, &ended] { ended = give_up(); };
-      SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(ask)));
+      const auto ask = [&give_up] { return give_up(); };
+      SHOAL_CO_TRY(const bool ended, co_await compute(env_, ask));
       if (ended) co_return cancelled();
     }
     if (env_.after(back_off) >= deadline) {

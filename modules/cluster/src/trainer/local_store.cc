@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "shoal/base/compute.h"
 #include "state/row_codec.h"
 #include "state/row_sums.h"
 #include "trainer/bindings.h"
@@ -45,10 +46,8 @@ class LocalStore final : public Store, private backends::UpdateApplier {
         updates_(env.buffers().get(plan_.shards[0].arena_bytes)) {}
 
   Task<Result<Ready>> prepare(RestoreSource* restore, Deadline) override {
-    Result<void> done;
-    Work work = [this, restore, &done] { done = restore ? load(*restore) : shard_.initialise(weights_->bytes()); };
-    SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(work)));
-    SHOAL_CO_TRY_VOID(std::move(done));
+    const auto bring = [this, restore] { return restore ? load(*restore) : shard_.initialise(weights_->bytes()); };
+    SHOAL_CO_TRY_VOID(co_await compute(env_, bring));
     applying_ = false;
     next_ = {};
     ++epoch_;
@@ -103,10 +102,8 @@ class LocalStore final : public Store, private backends::UpdateApplier {
   }
 
   Task<Result<Outcome>> commit(Step, std::span<const double> scalars) override {
-    Result<void> done;
-    Work work = [this, scalars, &done] { done = applying_ ? finish() : apply_all(scalars); };
-    SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(work)));
-    SHOAL_CO_TRY_VOID(std::move(done));
+    const auto update = [this, scalars] { return applying_ ? finish() : apply_all(scalars); };
+    SHOAL_CO_TRY_VOID(co_await compute(env_, update));
     co_return Outcome{.global_step = global_step_ += options_.advances_global_step};
   }
 

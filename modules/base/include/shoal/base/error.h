@@ -78,7 +78,7 @@ class Exception : public std::exception {
   Error error_;
 };
 
-/// Throws error.cause() if there is one, else Exception(error); built with -fno-exceptions it prints the error and aborts. The one place that throws.
+/// The one place that throws: error.cause(), else Exception(error). With -fno-exceptions it prints the error and aborts.
 [[noreturn]] void raise(Error error);
 
 }  // namespace shoal

@@ -33,8 +33,9 @@ Result<std::optional<EndMark>> read_end_mark(Storage& storage, const std::string
 Result<void> remove_end_mark(Storage& storage, const std::string& model_dir);
 
 /// JSON of one line:
-/// {"run":1,"global_step":200,"checkpoint":"model.ckpt-200","reason":"max_steps","wall_time":1700000000.25,"shoal_run":"a7"},
-/// the last only if there is one. `run` may be missing. Also what a chief sends to an evaluator that has no shared disk.
+/// {"run":1,"global_step":200,"checkpoint":"model.ckpt-200","reason":"max_steps","wall_time":1700000000.25,
+/// "shoal_run":"a7"}, the last only if there is one. `run` may be missing. Also what a chief sends to an evaluator that
+/// has no shared disk.
 std::string encode_end_mark(const EndMark& mark);
 Result<EndMark> decode_end_mark(std::string_view text);
 

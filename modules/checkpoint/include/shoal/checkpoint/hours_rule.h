@@ -8,11 +8,12 @@
 
 namespace shoal::checkpoint {
 
-/// A limit K starts at (start of training + n hours). A checkpoint that leaves the list and was saved after K is kept, and K
-/// moves on by n hours.
+/// A limit K starts at (start of training + n hours). A checkpoint that leaves the list and was saved after K is kept, and
+/// K moves on by n hours.
 ///
-/// Time is the monotonic clock of the run that saves: a wall clock that jumps would keep all of them, or none for years. So a
-/// checkpoint of an earlier run, whose time on this clock nobody knows, counts as saved before training started, as K does.
+/// Time is the monotonic clock of the run that saves: a wall clock that jumps would keep all of them, or none for years. So
+/// a checkpoint of an earlier run, whose time on this clock nobody knows, counts as saved before training started, as K
+/// does.
 ///
 /// A value: decide on a copy, and take it over once the list was replaced. One thread at a time.
 class HoursRule {

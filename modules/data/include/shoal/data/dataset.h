@@ -33,7 +33,7 @@ struct GeneratorOptions {
 };
 struct ListFilesOptions {
   bool shuffle = true;          ///< over all matches, anew at each pass; false: sorted by bytes
-  std::optional<int64_t> seed;  ///< of the shuffle; none: differs per trainer
+  std::optional<int64_t> seed = {};  ///< of the shuffle; none: differs per trainer
 };
 struct MapOptions {
   /// Calls at once, 1 to 1024, on the threads of Environment::pool(); as many elements are read ahead. 1: no threads.
@@ -45,7 +45,7 @@ struct BatchOptions {
 };
 struct ShuffleOptions {
   /// Obeyed by every trainer alike. None: each trainer has its own order, from the config seed or fresh (DS-19).
-  std::optional<int64_t> seed;
+  std::optional<int64_t> seed = {};
   bool reshuffle_each_iteration = true;  ///< false: every pass has the same order
 };
 

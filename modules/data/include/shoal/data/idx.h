@@ -12,7 +12,8 @@
 namespace shoal::data {
 
 struct IdxOptions {
-  uint64_t bytes_max = uint64_t(4) << 30;  ///< of the tensor; a header that asks for more is refused before anything is allocated
+  /// Of the tensor. A header that asks for more is refused before anything is allocated.
+  uint64_t bytes_max = uint64_t(4) << 30;
 };
 
 /// The file as one tensor: unsigned bytes as uint8, signed bytes, shorts and ints as int32, floats and doubles as float32.

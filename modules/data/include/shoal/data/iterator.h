@@ -18,7 +18,7 @@ struct Position {
 };
 
 struct IterateOptions {
-  std::optional<int64_t> seed;  ///< the config seed (CONTRACT 17.5)
+  std::optional<int64_t> seed = {};  ///< the config seed (CONTRACT 17.5)
   int trainer_index = 0;
   int num_trainers = 1;
 };

@@ -24,12 +24,12 @@ struct CsvColumn {
 };
 
 struct CsvOptions {
-  std::vector<CsvColumn> columns;   ///< all columns of the files, left to right; at least one
-  std::vector<std::string> labels;  ///< names of the columns that become labels; a lone one has the name ""
-  std::vector<std::string> unused;  ///< names of columns that are left out; their fields are not looked at
+  std::vector<CsvColumn> columns = {};   ///< all columns of the files, left to right; at least one
+  std::vector<std::string> labels = {};  ///< names of the columns that become labels; a lone one has the name ""
+  std::vector<std::string> unused = {};  ///< names of columns that are left out; their fields are not looked at
   char separator = ',';
   int64_t header_lines = 0;                   ///< passed over at the start of each file
-  std::string missing_text;                   ///< a field that counts as missing, as an empty one does: "?"
+  std::string missing_text = {};              ///< a field that counts as missing, as an empty one does: "?"
   bool trim_blanks = false;                   ///< blanks and tabs around fields without quotes do not count
   int64_t line_bytes_max = int64_t(1) << 20;  ///< of one record
 };

@@ -18,7 +18,7 @@ class Hook;
 /// Mind the defaults: an evaluation looks at 100 batches, not at the whole dataset, and at most one starts per ten minutes.
 struct EvalSpec {
   /// Data not seen in training; opened anew for each evaluation. Required.
-  InputFn input_fn;
+  InputFn input_fn = {};
   /// Batches per evaluation, > 0; None: until the input ends.
   std::optional<int64_t> steps = 100;
   /// Least time between the starts of two evaluations, seconds, >= 0.
@@ -26,13 +26,13 @@ struct EvalSpec {
   /// The evaluator's wait before its first look, seconds, >= 0. Plays no part in local mode.
   int64_t start_delay_secs = 120;
   /// Keeps several evaluations apart: results go to `eval_<name>`. Not empty, no slash.
-  std::optional<std::string> name;
+  std::optional<std::string> name = {};
   /// Run during each evaluation.
-  std::vector<std::shared_ptr<Hook>> hooks;
+  std::vector<std::shared_ptr<Hook>> hooks = {};
   /// Called after each evaluation, in this order. Names are non-empty and differ.
-  std::vector<std::shared_ptr<Exporter>> exporters;
+  std::vector<std::shared_ptr<Exporter>> exporters = {};
   /// May end evaluation, and in local mode training, early (eval_listener.h). Null: nobody does.
-  std::shared_ptr<EvalListener> listener;
+  std::shared_ptr<EvalListener> listener = {};
 
   /// TypeMismatch without an input function; InvalidArgument for steps <= 0, a negative time, a name that is empty or has
   /// a slash, a null hook or exporter, and exporters whose names are empty, have a slash or are equal (all are listed).

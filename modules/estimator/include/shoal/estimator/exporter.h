@@ -56,7 +56,7 @@ struct BestExporterOptions {
   std::optional<int64_t> exports_to_keep = 5;
   CompareMetrics compare = smaller_loss;
   /// Where past results are read at the first decision of a process, below model_dir; default: the unnamed evaluation's.
-  std::optional<std::string> event_dir;
+  std::optional<std::string> event_dir = {};
 };
 /// Exports at the first decision of this process for a model_dir, then whenever an evaluation is strictly better than the
 /// best that was exported from there.

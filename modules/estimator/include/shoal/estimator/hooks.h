@@ -9,8 +9,8 @@
 namespace shoal {
 
 struct StopAtStepOptions {
-  std::optional<int64_t> num_steps;  ///< from the step at start
-  std::optional<int64_t> last_step;  ///< absolute
+  std::optional<int64_t> num_steps = {};  ///< from the step at start
+  std::optional<int64_t> last_step = {};  ///< absolute
 };
 /// Requests a stop once the global step, after the update, reaches the limit. Raises InvalidArgument unless exactly one
 /// option is set, to more than 0.

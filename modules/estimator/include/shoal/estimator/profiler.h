@@ -14,7 +14,7 @@ struct ProfilerOptions {
   int64_t steps = 50;  ///< measured then, >= 1
   std::string file = "profile.json";  ///< in model_dir
   /// What kernels are compared with; none: RunContext::machine_limits(), when the steps are done.
-  std::optional<backends::MachineLimits> limits;
+  std::optional<backends::MachineLimits> limits = {};
 };
 
 /// Measures steps kernel by kernel, then logs a table (info, one line each) and writes the same as JSON (see

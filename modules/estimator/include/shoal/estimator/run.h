@@ -18,30 +18,30 @@ namespace shoal {
 
 /// A flag of the program's own: "--learning-rate", say. Its type is that of its default.
 struct ProgramFlag {
-  std::string name;  ///< without dashes: "learning-rate"
-  std::string help;
-  Params::Item otherwise;
-  std::vector<std::string> choices;  ///< of a text; empty: anything
+  std::string name = {};  ///< without dashes: "learning-rate"
+  std::string help = {};
+  Params::Item otherwise = {};
+  std::vector<std::string> choices = {};  ///< of a text; empty: anything
 };
 
 /// What the program says of itself, and what the flags that every program has default to.
 struct ProgramInfo {
-  std::string description;  ///< first line of --help
-  std::vector<ProgramFlag> flags;
-  std::optional<int64_t> steps;                       ///< of --steps; None: until the input ends
-  int64_t batch = 32;                                 ///< of --batch
-  std::optional<int64_t> save_checkpoints_steps;      ///< None: every 600 s
-  int64_t throttle_secs = 600;                        ///< of --throttle-secs
+  std::string description = {};  ///< first line of --help
+  std::vector<ProgramFlag> flags = {};
+  std::optional<int64_t> steps = {};                   ///< of --steps; None: until the input ends
+  int64_t batch = 32;                                  ///< of --batch
+  std::optional<int64_t> save_checkpoints_steps = {};  ///< None: every 600 s
+  int64_t throttle_secs = 600;                         ///< of --throttle-secs
 };
 
 /// The flags, parsed. Beside these there are those that went into the RunConfig.
 struct CommandLine {
-  std::optional<int64_t> steps;     ///< --steps: TrainSpec::max_steps
-  int64_t batch = 32;               ///< --batch: examples per trainer and step
-  int64_t throttle_secs = 600;      ///< --throttle-secs
-  std::optional<std::string> data_dir;  ///< --data-dir, else the environment's SHOAL_DATA
-  bool json = false;                ///< --json
-  Params flags;                     ///< the program's own, by name
+  std::optional<int64_t> steps = {};         ///< --steps: TrainSpec::max_steps
+  int64_t batch = 32;                        ///< --batch: examples per trainer and step
+  int64_t throttle_secs = 600;               ///< --throttle-secs
+  std::optional<std::string> data_dir = {};  ///< --data-dir, else the environment's SHOAL_DATA
+  bool json = false;                         ///< --json
+  Params flags = {};                         ///< the program's own, by name
 };
 
 /// Called once per task; with --cluster several times at once, on a thread each. So what belongs to one task (the

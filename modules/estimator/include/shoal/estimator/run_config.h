@@ -75,11 +75,11 @@ using Placement = std::function<int32_t(const PlacementRequest&)>;
 struct RuntimeOptions {
   /// Compute threads of a replica, >= 1. Default: usable cores divided by the job's tasks on this host (or in this
   /// process), at least 1.
-  std::optional<int32_t> threads;
+  std::optional<int32_t> threads = {};
   /// The scheme put before the cluster's host:port. Default: tcp; inproc for threads of one process.
-  std::optional<std::string> transport;
+  std::optional<std::string> transport = {};
   /// Default: onednn where it was built in.
-  std::optional<std::string> backend;
+  std::optional<std::string> backend = {};
   /// What products multiply: kFloat32, or kBFloat16, to which their operands are rounded (CompileOptions::compute_dtype).
   /// Weights, optimizers, gradients and losses are float32 either way. FailedPrecondition where the backend cannot.
   DType compute_dtype = DType::kFloat32;
@@ -89,7 +89,7 @@ struct RuntimeOptions {
   /// Local mode: replicas whose gradients are averaged each step, >= 1 (CONTRACT SY-4).
   int32_t replicas = 1;
   /// How often this task's connections show that it lives, in seconds, > 0 and <= 65, on every transport between processes.
-  /// Who was silent for three of its own intervals is gone for its peers: they go on without it, or wait for it to come back.
+  /// Who was silent for three of its own intervals is gone for its peers: they go on without it, or wait for its return.
   double heartbeat_secs = 5;
   friend bool operator==(const RuntimeOptions&, const RuntimeOptions&) = default;
 };
@@ -97,12 +97,12 @@ struct RuntimeOptions {
 /// What a caller may set (CONTRACT RC-2). Intervals are in seconds and finite.
 struct RunConfigOptions {
   /// Output directory for checkpoints, events and exports; not the empty string. May also come from TF_CONFIG.
-  std::optional<std::string> model_dir;
+  std::optional<std::string> model_dir = {};
   /// Checkpoint every this many global steps, >= 0 (0: never by steps). The two cadences exclude each other; both unset:
   /// every 600 s; either None and the other unset: no checkpoints.
-  Setting<int64_t> save_checkpoints_steps;
+  Setting<int64_t> save_checkpoints_steps = {};
   /// Checkpoint every this many seconds, >= 0 (0: never by time).
-  Setting<double> save_checkpoints_secs;
+  Setting<double> save_checkpoints_secs = {};
   /// Training summaries every this many global steps, >= 0; 0 or None: none.
   std::optional<int64_t> save_summary_steps = 100;
   /// Loss line and steps per second every this many steps, > 0; None: neither.
@@ -112,35 +112,35 @@ struct RunConfigOptions {
   /// One extra checkpoint is kept per this many hours, > 0.
   std::optional<double> keep_checkpoint_every_n_hours = 10000;
   /// Base seed for initialisers, dropout and shuffles.
-  std::optional<int64_t> random_seed;
+  std::optional<int64_t> random_seed = {};
   /// Upper bound of the staggered worker start, >= 0; 0 or None: no delay.
-  std::optional<int64_t> max_worker_delay_secs;
+  std::optional<int64_t> max_worker_delay_secs = {};
   /// Longest wait for the model to become ready on the servers, > 0.
   double ready_timeout_secs = 7200;
   /// Write the graph description beside the checkpoints.
   bool save_model_description = true;
-  UpdateStrategyOptions update_strategy;
+  UpdateStrategyOptions update_strategy = {};
   /// Overrides which ps holds which variable.
-  Placement placement;
-  std::optional<RuntimeOptions> runtime;
+  Placement placement = {};
+  std::optional<RuntimeOptions> runtime = {};
 };
 
 /// Fields to change by RunConfig::replace(): what is left unset stays as it is. None where a field has no None is refused.
 struct RunConfigChanges {
-  Setting<std::string> model_dir;
-  Setting<int64_t> save_checkpoints_steps;
-  Setting<double> save_checkpoints_secs;
-  Setting<int64_t> save_summary_steps;
-  Setting<int64_t> log_step_count_steps;
-  Setting<int64_t> keep_checkpoint_max;
-  Setting<double> keep_checkpoint_every_n_hours;
-  Setting<int64_t> random_seed;
-  Setting<int64_t> max_worker_delay_secs;
-  Setting<double> ready_timeout_secs;
-  Setting<bool> save_model_description;
-  Setting<UpdateStrategyOptions> update_strategy;
-  Setting<Placement> placement;
-  Setting<RuntimeOptions> runtime;
+  Setting<std::string> model_dir = {};
+  Setting<int64_t> save_checkpoints_steps = {};
+  Setting<double> save_checkpoints_secs = {};
+  Setting<int64_t> save_summary_steps = {};
+  Setting<int64_t> log_step_count_steps = {};
+  Setting<int64_t> keep_checkpoint_max = {};
+  Setting<double> keep_checkpoint_every_n_hours = {};
+  Setting<int64_t> random_seed = {};
+  Setting<int64_t> max_worker_delay_secs = {};
+  Setting<double> ready_timeout_secs = {};
+  Setting<bool> save_model_description = {};
+  Setting<UpdateStrategyOptions> update_strategy = {};
+  Setting<Placement> placement = {};
+  Setting<RuntimeOptions> runtime = {};
 };
 
 /// One change by name, as read from a file or a command line: {"save_summary_steps", "50"}; the value "none" is None.

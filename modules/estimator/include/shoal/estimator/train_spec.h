@@ -16,13 +16,13 @@ class Hook;
 /// Made in place: train_and_evaluate(estimator, {.input_fn = images, .max_steps = 2000}, ...).
 struct TrainSpec {
   /// Called once per training call, on each trainer separately. Required.
-  InputFn input_fn;
+  InputFn input_fn = {};
   /// Limit on the global step: absolute, counted over all trainers and over restarts, > 0. None: until the input ends.
-  std::optional<int64_t> max_steps;
+  std::optional<int64_t> max_steps = {};
   /// Run on every trainer.
-  std::vector<std::shared_ptr<Hook>> hooks;
+  std::vector<std::shared_ptr<Hook>> hooks = {};
   /// Told about checkpoints, on the chief (or master, or local process) only.
-  std::vector<std::shared_ptr<CheckpointListener>> saving_listeners;
+  std::vector<std::shared_ptr<CheckpointListener>> saving_listeners = {};
 
   /// TypeMismatch without an input function; InvalidArgument for max_steps <= 0, a null hook or a null listener.
   /// train_and_evaluate asks before anything else.

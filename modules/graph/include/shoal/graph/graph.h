@@ -62,7 +62,7 @@ struct Initialiser {
 
 struct VariableOptions {
   DType dtype = DType::kFloat32;
-  Initialiser initialiser;
+  Initialiser initialiser = {};
   bool trainable = true;
 };
 

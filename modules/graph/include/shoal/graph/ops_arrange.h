@@ -40,7 +40,7 @@ struct PadRange {
   int64_t after = 0;   ///< >= 0
 };
 struct PadOptions {
-  std::vector<PadRange> ranges;  ///< of the first axes; the others are not padded
+  std::vector<PadRange> ranges = {};  ///< of the first axes; the others are not padded
   double value = 0;              ///< of the added elements, rounded to x's type
 };
 /// x with a border: float32, int32, int64, uint8 or bool.

@@ -9,7 +9,7 @@
 namespace shoal::ops {
 
 struct ReduceOptions {
-  std::vector<int64_t> axes;  ///< each in [-rank, rank), negative ones from the end, none twice; empty: all axes
+  std::vector<int64_t> axes = {};  ///< each in [-rank, rank), negative ones from the end, none twice; empty: all axes
   bool keep_dims = false;     ///< leaves the reduced axes in the shape, with size 1
 };
 /// The sum of the elements along some axes; float32. 0 where there are none.

@@ -10,9 +10,9 @@
 namespace shoal::ops {
 
 struct LstmOptions {
-  Value initial_hidden;  ///< [n, U]; none: zeros
-  Value initial_cell;    ///< [n, U]; given if and only if initial_hidden is
-  Value lengths;         ///< none: all of length t
+  Value initial_hidden = {};  ///< [n, U]; none: zeros
+  Value initial_cell = {};    ///< [n, U]; given if and only if initial_hidden is
+  Value lengths = {};         ///< none: all of length t
 };
 struct Lstm {
   Value sequence;     ///< [n, t, U], h of every position; 0 from a sequence's length on
@@ -34,9 +34,9 @@ struct Lstm {
 Lstm lstm(Value projection, Value recurrent_kernel, const LstmOptions& options = {}, std::string_view name = "");
 
 struct GruOptions {
-  Value recurrent_bias;  ///< [3U]; none: zeros
-  Value initial_hidden;  ///< [n, U]; none: zeros
-  Value lengths;         ///< none: all of length t
+  Value recurrent_bias = {};  ///< [3U]; none: zeros
+  Value initial_hidden = {};  ///< [n, U]; none: zeros
+  Value lengths = {};         ///< none: all of length t
 };
 struct Gru {
   Value sequence;     ///< [n, t, U], h of every position; 0 from a sequence's length on
@@ -60,7 +60,7 @@ Gru gru(Value projection, Value recurrent_kernel, const GruOptions& options = {}
 struct AttentionOptions {
   int64_t heads = 1;    ///< >= 1, divides the numbers of features
   bool causal = false;  ///< position i attends to positions 0 to i only; queries and keys are equally many then
-  Value lengths;        ///< how many keys each sequence has, [n]; none: all
+  Value lengths = {};   ///< how many keys each sequence has, [n]; none: all
   double scale = 0;     ///< what scores are multiplied with; 0: 1 / sqrt(features of a head)
 };
 struct Attention {

@@ -14,11 +14,11 @@ struct MultiHeadAttentionOptions {
   int64_t head_size = 0;  ///< features of a head's queries, keys and values; 0: the features of x divided by heads
   int64_t units = 0;      ///< of the result; 0: as many as x has features
   bool causal = false;    ///< position i attends to positions 0 to i only
-  Value lengths;          ///< int64 [batch], how many positions of the sequence attended to count; none: all
+  Value lengths = {};     ///< int64 [batch], how many positions of the sequence attended to count; none: all
   bool use_bias = true;
   InitialiserSpec kernel_initialiser = glorot_uniform();  ///< of each projection; its fans are those of one head's part
   InitialiserSpec bias_initialiser = zeros();
-  Regulariser kernel_regulariser;
+  Regulariser kernel_regulariser = {};
   bool trainable = true;
   std::string name = "attention";  ///< scope of the variables; a second one becomes "attention_1"
 };

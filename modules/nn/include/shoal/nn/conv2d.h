@@ -22,8 +22,8 @@ struct Conv2dOptions {
   bool use_bias = true;
   InitialiserSpec kernel_initialiser = glorot_uniform();
   InitialiserSpec bias_initialiser = zeros();
-  Regulariser kernel_regulariser;
-  Regulariser bias_regulariser;
+  Regulariser kernel_regulariser = {};
+  Regulariser bias_regulariser = {};
   bool trainable = true;
   std::string name = "conv2d";  ///< scope of the variables; a second one becomes "conv2d_1"
 };
@@ -50,8 +50,8 @@ struct DepthwiseConv2dOptions {
   bool use_bias = true;
   InitialiserSpec kernel_initialiser = glorot_uniform();
   InitialiserSpec bias_initialiser = zeros();
-  Regulariser kernel_regulariser;
-  Regulariser bias_regulariser;
+  Regulariser kernel_regulariser = {};
+  Regulariser bias_regulariser = {};
   bool trainable = true;
   std::string name = "depthwise_conv2d";
 };
@@ -71,8 +71,8 @@ struct Conv1dOptions {
   bool use_bias = true;
   InitialiserSpec kernel_initialiser = glorot_uniform();
   InitialiserSpec bias_initialiser = zeros();
-  Regulariser kernel_regulariser;
-  Regulariser bias_regulariser;
+  Regulariser kernel_regulariser = {};
+  Regulariser bias_regulariser = {};
   bool trainable = true;
   std::string name = "conv1d";
 };
@@ -98,8 +98,8 @@ struct Conv2dTransposeOptions {
   bool use_bias = true;
   InitialiserSpec kernel_initialiser = glorot_uniform();
   InitialiserSpec bias_initialiser = zeros();
-  Regulariser kernel_regulariser;
-  Regulariser bias_regulariser;
+  Regulariser kernel_regulariser = {};
+  Regulariser bias_regulariser = {};
   bool trainable = true;
   std::string name = "conv2d_transpose";
 };

@@ -16,8 +16,8 @@ struct DenseOptions {
   bool use_bias = true;
   InitialiserSpec kernel_initialiser = glorot_uniform();
   InitialiserSpec bias_initialiser = zeros();
-  Regulariser kernel_regulariser;
-  Regulariser bias_regulariser;
+  Regulariser kernel_regulariser = {};
+  Regulariser bias_regulariser = {};
   bool trainable = true;
   std::string name = "dense";  ///< scope of the variables; a second one becomes "dense_1"
 };

@@ -21,18 +21,18 @@ namespace shoal::nn {
 
 struct HeadInput {
   Mode mode = Mode::kTrain;
-  ValueMap features;  ///< needed only for a weight column
-  ValueMap labels;    ///< empty in kPredict
-  Value logits;
+  ValueMap features = {};  ///< needed only for a weight column
+  ValueMap labels = {};    ///< empty in kPredict
+  Value logits = {};
   /// How to train (kTrain only): exactly one of the two.
-  std::optional<Optimizer> optimizer;
-  std::function<TrainOp(Value loss)> train_op;
+  std::optional<Optimizer> optimizer = {};
+  std::function<TrainOp(Value loss)> train_op = {};
 };
 
 /// What an EstimatorSpec is made of.
 struct HeadOutput {
   Mode mode = Mode::kTrain;
-  Value loss;                                             ///< scalar, regularisation included; invalid in kPredict
+  Value loss;                                              ///< scalar, regularisation included; invalid in kPredict
   std::vector<std::pair<std::string, Value>> predictions;  ///< in every mode; keys as in CONTRACT's table
   std::vector<TextPrediction> text_predictions;            ///< further predictions, made from those
   std::vector<std::pair<std::string, Metric>> metrics;     ///< kEval only
@@ -55,11 +55,11 @@ class Head {
 };
 
 struct MultiClassHeadOptions {
-  int64_t n_classes = 0;                     ///< more than 2; has no default
-  std::string weight_column;                 ///< name of the feature with example weights; "": all 1
-  std::vector<std::string> label_vocabulary;  ///< n_classes names: labels are text; empty: labels are ids
+  int64_t n_classes = 0;                           ///< more than 2; has no default
+  std::string weight_column = {};                  ///< name of the feature with example weights; "": all 1
+  std::vector<std::string> label_vocabulary = {};  ///< n_classes names: labels are text; empty: labels are ids
   LossReduction loss_reduction = LossReduction::kSumOverBatchSize;
-  std::string name;                          ///< appended to metric names: "accuracy/<name>"
+  std::string name = {};  ///< appended to metric names: "accuracy/<name>"
 };
 
 /// Softmax over n_classes exclusive classes.

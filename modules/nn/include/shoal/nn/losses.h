@@ -63,7 +63,7 @@ std::string_view to_string(LossReduction reduction);  ///< "sum_over_batch_size"
 Result<LossReduction> loss_reduction_from_string(std::string_view name);
 
 struct ReduceLossOptions {
-  Value weights;  ///< none, one per loss (of their shape), or one per example: [batch] or [batch, 1]; any numeric type
+  Value weights = {};  ///< none, one per loss (of their shape), or one per example: [batch] or [batch, 1]; any numeric type
   LossReduction reduction = LossReduction::kSumOverBatchSize;
 };
 /// A scalar. `losses` is float32; with weights per example it is [batch] or [batch, 1]. Raises InvalidArgument with both

@@ -12,18 +12,18 @@
 namespace shoal::nn {
 
 struct LstmOptions {
-  int64_t units = 0;     ///< of the state, >= 1; has no default
-  Value lengths;         ///< int64 [batch], the positions of each sequence that count; none: all
-  Value initial_hidden;  ///< float32 [batch, units]; none: zeros
-  Value initial_cell;    ///< likewise; given if and only if initial_hidden is
+  int64_t units = 0;          ///< of the state, >= 1; has no default
+  Value lengths = {};         ///< int64 [batch], the positions of each sequence that count; none: all
+  Value initial_hidden = {};  ///< float32 [batch, units]; none: zeros
+  Value initial_cell = {};    ///< likewise; given if and only if initial_hidden is
   /// Added to the forget gate beside its bias, so that a new layer remembers. Source: Jozefowicz, Zaremba, Sutskever, "An
   /// empirical exploration of recurrent network architectures" (ICML 2015). 0 for weights that come from elsewhere.
   double forget_bias = 1;
   InitialiserSpec kernel_initialiser = glorot_uniform();
   InitialiserSpec recurrent_initialiser = glorot_uniform();
   InitialiserSpec bias_initialiser = zeros();
-  Regulariser kernel_regulariser;
-  Regulariser recurrent_regulariser;
+  Regulariser kernel_regulariser = {};
+  Regulariser recurrent_regulariser = {};
   bool trainable = true;
   std::string name = "lstm";  ///< scope of the variables; a second one becomes "lstm_1"
 };
@@ -39,14 +39,14 @@ struct LstmOptions {
 ops::Lstm lstm(Value x, const LstmOptions& options);
 
 struct GruOptions {
-  int64_t units = 0;     ///< of the state, >= 1; has no default
-  Value lengths;         ///< int64 [batch], the positions of each sequence that count; none: all
-  Value initial_hidden;  ///< float32 [batch, units]; none: zeros
+  int64_t units = 0;          ///< of the state, >= 1; has no default
+  Value lengths = {};         ///< int64 [batch], the positions of each sequence that count; none: all
+  Value initial_hidden = {};  ///< float32 [batch, units]; none: zeros
   InitialiserSpec kernel_initialiser = glorot_uniform();
   InitialiserSpec recurrent_initialiser = glorot_uniform();
   InitialiserSpec bias_initialiser = zeros();
-  Regulariser kernel_regulariser;
-  Regulariser recurrent_regulariser;
+  Regulariser kernel_regulariser = {};
+  Regulariser recurrent_regulariser = {};
   bool trainable = true;
   std::string name = "gru";  ///< scope of the variables; a second one becomes "gru_1"
 };

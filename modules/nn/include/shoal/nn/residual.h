@@ -17,7 +17,7 @@ struct ResidualBlockOptions {
   int64_t filters = 0;  ///< output channels, >= 1; has no default
   Extent strides = 1;   ///< of the first convolution, and of the shortcut
   InitialiserSpec kernel_initialiser = he_normal();
-  Regulariser kernel_regulariser;
+  Regulariser kernel_regulariser = {};
   double decay = 0.99;  ///< of the batch normalisations, as their epsilon
   double epsilon = 1e-3;
   std::string name = "residual";  ///< scope of the variables; a second one becomes "residual_1"

@@ -33,10 +33,10 @@ struct TransformerBlockOptions {
   int64_t feed_forward_units = 0;  ///< of the hidden layer; 0: four times the features
   double dropout = 0;              ///< of each branch's result while training, in [0, 1)
   bool causal = false;             ///< position i sees positions 0 to i only: for models that predict what comes next
-  Value lengths;                   ///< int64 [batch], how many positions of each sequence count; none: all
+  Value lengths = {};              ///< int64 [batch], how many positions of each sequence count; none: all
   Activation activation = Activation::kGelu;
   InitialiserSpec kernel_initialiser = glorot_uniform();
-  Regulariser kernel_regulariser;
+  Regulariser kernel_regulariser = {};
   bool trainable = true;
   std::string name = "block";  ///< scope of the variables; a second one becomes "block_1"
 };

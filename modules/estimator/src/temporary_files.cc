@@ -1,4 +1,4 @@
-#include "leftovers.h"
+#include "temporary_files.h"
 
 #include <algorithm>
 
@@ -19,7 +19,7 @@ WallTime last_touched(Storage& storage, const std::string& path, const FileInfo&
 
 }  // namespace
 
-void sweep_leftovers(Environment& env, const std::string& folder, const std::vector<std::string_view>& prefixes) {
+void remove_temporary_files(Environment& env, const std::string& folder, const std::vector<std::string_view>& prefixes) {
   const auto entries = env.storage().list(folder);
   if (!entries) return;
   for (const FileInfo& entry : *entries) {

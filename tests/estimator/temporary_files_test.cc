@@ -1,4 +1,4 @@
-// What killed processes leave, swept by the next one that starts.
+// Temporary files that a killed process left are removed by the next one that starts.
 #include <gmock/gmock.h>
 
 #include "fixture.h"
@@ -11,7 +11,7 @@ void age(const std::filesystem::path& path) {
   std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() - std::chrono::hours(2));
 }
 
-TEST(Leftovers, OfAChiefAreRemovedOnceNobodyCanBeWritingThem) {
+TEST(TemporaryFiles, OfAChiefAreRemovedOnceNobodyCanBeWritingThem) {
   Place place;
   for (const char* name : {"m/training_finished.tmp-17", "m/graph.json.tmp-17", "m/notes.tmp-17"}) {
     age(place.folder.write(name, "half"));
@@ -24,7 +24,7 @@ TEST(Leftovers, OfAChiefAreRemovedOnceNobodyCanBeWritingThem) {
   EXPECT_TRUE(std::filesystem::exists(place.model_dir() + "/graph.json.tmp-18"));
 }
 
-TEST(Leftovers, OfExportsAreRemovedByTheNextEvaluation) {
+TEST(TemporaryFiles, OfExportsAreRemovedByTheNextEvaluation) {
   Place place;
   const std::string base = place.model_dir() + "/export/last";
   place.folder.write("m/export/last/.export-1/graph.json", "half");

@@ -1,18 +1,18 @@
-#include "crew.h"
+#include "workers.h"
 
 namespace shoal::data {
 
-Crew::Crew(JobPool& pool, int jobs_max, Step step)
+Workers::Workers(JobPool& pool, int jobs_max, Step step)
     : pool_(pool), jobs_max_(jobs_max), shared_(std::make_shared<Shared>()) {
   shared_->step = std::move(step);
 }
 
-Crew::~Crew() {
+Workers::~Workers() {
   Lock held = lock();
   pause(held);
 }
 
-void Crew::call(Lock& lock) {
+void Workers::call(Lock& lock) {
   if (shared_->paused || shared_->jobs >= jobs_max_) return;
   ++shared_->jobs;
   lock.unlock();
@@ -21,17 +21,17 @@ void Crew::call(Lock& lock) {
   if (!accepted) --shared_->jobs;  // the consumer does the work when it needs it
 }
 
-void Crew::pause(Lock& lock) {
+void Workers::pause(Lock& lock) {
   shared_->paused = true;
   while (shared_->working > 0) wait(lock);
 }
 
-void Crew::resume() {
+void Workers::resume() {
   const Lock held = lock();
   shared_->paused = false;
 }
 
-void Crew::run(const std::shared_ptr<Shared>& shared) {
+void Workers::run(const std::shared_ptr<Shared>& shared) {
   Lock lock(shared->mutex);
   ++shared->working;
   while (!shared->paused && shared->step(lock)) {

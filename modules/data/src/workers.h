@@ -1,5 +1,6 @@
 #pragma once
-/// The background jobs of one stage on Environment::pool().
+/// The workers of one stage: its background jobs on Environment::pool(). (They have nothing to do with the workers of a
+/// cluster, which are tasks.)
 ///
 /// Jobs of a pool may not wait for other jobs of it, and a pool may have one thread, or none (it then runs jobs inside
 /// submit()). So a stage offers pieces of work that either a job or the consumer, when it needs the result, claims under
@@ -12,18 +13,18 @@
 
 namespace shoal::data {
 
-class Crew {
+class Workers {
  public:
   using Lock = std::unique_lock<std::mutex>;
   /// Claims and does one piece of work, giving up the lock meanwhile; false: there was none.
   using Step = UniqueFunction<bool(Lock&)>;
 
   /// At most `jobs_max` jobs at once, each of which calls `step` until it returns false.
-  Crew(JobPool& pool, int jobs_max, Step step);
+  Workers(JobPool& pool, int jobs_max, Step step);
   /// Waits for the pieces that are being worked on; queued jobs do nothing any more.
-  ~Crew();
-  Crew(const Crew&) = delete;
-  Crew& operator=(const Crew&) = delete;
+  ~Workers();
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
 
   Lock lock() { return Lock(shared_->mutex); }
   /// There is work: adds a job unless there are enough. Gives up the lock meanwhile; so may what the stage looks at change.

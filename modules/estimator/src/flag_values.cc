@@ -1,0 +1,66 @@
+#include "flag_values.h"
+
+#include "shoal/estimator/profiler.h"
+#include "shoal/monitor/progress.h"
+#include "shoal/monitor/terminal.h"
+
+namespace shoal {
+namespace {
+
+/// Shows progress on standard error, in lines that suit the terminal, or the log that is there instead.
+std::shared_ptr<monitor::ProgressDisplay> progress_display(const ParsedFlags& flags) {
+  const monitor::Terminal terminal = monitor::read_terminal();
+  const monitor::ProgressChoice choice{
+      .quiet = flags.quiet, .json = flags.command_line.json, .renews_lines = terminal.renews_lines};
+  return std::make_shared<monitor::ProgressDisplay>(
+      monitor::ProgressOptions{.mode = monitor::choose_progress_mode(choice), .columns = terminal.columns},
+      monitor::write_to_stderr);
+}
+
+}  // namespace
+
+CommandLine command_line(const ProgramInfo& program, const ParsedFlags& flags) {
+  CommandLine line = flags.command_line;
+  for (const ProgramFlag& flag : program.flags) {
+    Params::Item item = flag.otherwise;
+    const auto text = flags.texts.find(flag.name);
+    if (std::holds_alternative<bool>(item)) {
+      item = flags.switches.at(flag.name);
+    } else if (text != flags.texts.end()) {
+      if (std::holds_alternative<int64_t>(item)) item = *number<int64_t>(text->second);
+      if (std::holds_alternative<double>(item)) item = *number<double>(text->second);
+      if (std::holds_alternative<std::string>(item)) item = text->second;
+    }
+    line.flags.set(flag.name, std::move(item));
+  }
+  return line;
+}
+
+RunConfigOptions run_config_options(const ProgramInfo& program, const ParsedFlags& flags) {
+  RunConfigOptions options = flags.config;
+  if (flags.save_steps) options.save_checkpoints_steps = *flags.save_steps;
+  if (flags.save_secs) options.save_checkpoints_secs = *flags.save_secs;
+  if (!flags.save_steps && !flags.save_secs && program.save_checkpoints_steps) {
+    options.save_checkpoints_steps = *program.save_checkpoints_steps;
+  }
+  options.runtime = flags.runtime;
+  options.runtime->compute_dtype = *dtype_from_string(flags.compute_dtype);
+  return options;
+}
+
+Result<TaskHost> task_host(const ParsedFlags& flags) {
+  TaskHost host;
+  const transport::CredentialSources sources{
+      .token = {.file = flags.token_file, .text = cluster::process_getenv("SHOAL_TOKEN")}, .tls_dir = flags.tls_dir};
+  SHOAL_TRY(host.credential, transport::find_credential(sources, std::chrono::system_clock::now()));
+  SHOAL_TRY(host.shoal_run, process_shoal_run());
+  host.bind = flags.bind;
+  host.handle_signals = true;
+  host.insecure = flags.insecure;
+  if (flags.profile) host.profile_steps = ProfilerOptions().steps;
+  host.progress = progress_display(flags);
+  host.sink = host.progress->wrap(stderr_sink(flags.quiet ? LogLevel::kWarning : LogLevel::kInfo));
+  return host;
+}
+
+}  // namespace shoal

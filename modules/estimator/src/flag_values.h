@@ -1,0 +1,14 @@
+#pragma once
+/// What flags mean: the configuration of a program's tasks, their host, and the values of the program's own flags.
+#include "flags.h"
+#include "shoal/estimator/task_host.h"
+
+namespace shoal {
+
+/// For the program's body: with the values of its own flags, each of the type of its default.
+CommandLine command_line(const ProgramInfo& program, const ParsedFlags& flags);
+RunConfigOptions run_config_options(const ProgramInfo& program, const ParsedFlags& flags);
+/// The host of this process's tasks, but for where they report. Errors: those of find_credential() and process_shoal_run().
+Result<TaskHost> task_host(const ParsedFlags& flags);
+
+}  // namespace shoal

@@ -1,0 +1,207 @@
+#include "flags.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+namespace shoal {
+namespace {
+
+template <class T>
+CLI::Validator reads_as(const std::string& type) {
+  return CLI::Validator([type](std::string& text) { return number<T>(text) ? "" : text + " is no " + type; }, type);
+}
+
+class Flags {
+ public:
+  Flags(const ProgramInfo& program, FlagReader reader);
+  /// The exit status if the program shall end here.
+  std::optional<int> parse(int argc, const char* const* argv);
+  ParsedFlags& parsed() { return parsed_; }
+
+ private:
+  void add_for_body();
+  void refuse_for_body();
+  void add_training_and_files();
+  void add_running();
+  void add_security();
+  void add_output();
+  void add_own();
+
+  const ProgramInfo& program_;
+  CLI::App app_;
+  ParsedFlags parsed_;
+};
+
+Flags::Flags(const ProgramInfo& program, FlagReader reader) : program_(program), app_(program.description) {
+  parsed_.command_line.steps = program.steps;
+  parsed_.command_line.batch = program.batch;
+  parsed_.command_line.throttle_secs = program.throttle_secs;
+  if (reader == FlagReader::kBody) {
+    add_for_body();
+  } else {
+    refuse_for_body();
+  }
+  add_training_and_files();
+  add_running();
+  add_security();
+  add_output();
+  add_own();
+}
+
+/// What only the program's body can heed.
+void Flags::add_for_body() {
+  CommandLine& line = parsed_.command_line;
+  app_.add_option("--steps", line.steps, "Train until the global step reaches this number")
+      ->check(reads_as<int64_t>("INT"))
+      ->group("Training");
+  app_.add_option("--batch", line.batch, "Examples per trainer and step")
+      ->check(reads_as<int64_t>("INT"))
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str()
+      ->group("Training");
+  app_.add_option("--data-dir", line.data_dir, "Folder of the data")->envname("SHOAL_DATA")->group("Files");
+  app_.add_option("--throttle-secs", line.throttle_secs, "Least seconds between the starts of two evaluations")
+      ->check(reads_as<int64_t>("INT"))
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str()
+      ->group("Files");
+}
+
+void Flags::refuse_for_body() {
+  for (const char* name : {"--steps", "--batch", "--data-dir", "--throttle-secs"}) {
+    const auto refuse = [name](const std::string&) {
+      throw CLI::ValidationError(name, "has no effect: this program's code decides it");
+    };
+    app_.add_option_function<std::string>(name, refuse)->group("");  // not listed
+  }
+}
+
+void Flags::add_training_and_files() {
+  app_.add_option("--seed", parsed_.config.random_seed,
+                  "Seed of initial weights, dropout and shuffles; same seed, same result")
+      ->check(reads_as<int64_t>("INT"))
+      ->group("Training");
+  app_.add_option("--model-dir", parsed_.config.model_dir,
+                  "Folder for checkpoints, events and exports; training resumes from what is there")
+      ->group("Files");
+  app_.add_option("--save-checkpoints-steps", parsed_.save_steps, "A checkpoint every so many global steps")
+      ->check(reads_as<int64_t>("INT"))
+      ->group("Files");
+  app_.add_option("--save-checkpoints-secs", parsed_.save_secs, "A checkpoint every so many seconds")
+      ->check(reads_as<double>("NUMBER"))
+      ->group("Files");
+}
+
+void Flags::add_running() {
+  app_.add_option("--cluster", parsed_.cluster,
+                  "Run a cluster as threads of this process: ps:2,worker:3,evaluator (a chief is always there)")
+      ->group("Running");
+  app_.add_option("--ready-timeout-secs", parsed_.config.ready_timeout_secs,
+                  "Longest wait for the other tasks of a cluster, at the start and when one is lost")
+      ->capture_default_str()
+      ->group("Running");
+  app_.add_option(
+          "--transport", parsed_.runtime.transport,
+          "How tasks talk: tcp, shm (processes of one machine), auto (shm between tasks of one machine, else tcp), inproc "
+          "(threads of one process)")
+      ->group("Running");
+  app_.add_option("--backend", parsed_.runtime.backend, "What computes: onednn, reference")->group("Running");
+  app_.add_option("--compute-dtype", parsed_.compute_dtype,
+                  "What products multiply: float32, or bfloat16 (weights and sums stay float32)")
+      ->check(CLI::IsMember({"float32", "bfloat16"}))
+      ->capture_default_str()
+      ->group("Running");
+  app_.add_option_function<std::string>(
+          "--compression",
+          [this](const std::string& text) {
+            auto compression = cluster::parse_compression(text);
+            if (!compression) throw CLI::ValidationError("--compression", compression.error().message());
+            parsed_.runtime.compression = *compression;
+          },
+          "Fewer bytes between tasks, for slow networks: bfloat16, float16, int8, or top-k (gradients only)")
+      ->group("Running");
+  app_.add_option("--threads", parsed_.runtime.threads, "Compute threads of each trainer")
+      ->check(reads_as<int32_t>("INT"))
+      ->check(CLI::PositiveNumber)
+      ->group("Running");
+  app_.add_option("--heartbeat-secs", parsed_.runtime.heartbeat_secs,
+                  "Seconds between two signs of life of this task; who gives none for three times that is gone")
+      ->check(reads_as<double>("NUMBER"))
+      ->capture_default_str()
+      ->group("Running");
+}
+
+/// Who may take part, and where a task listens.
+void Flags::add_security() {
+  app_.add_option("--token-file", parsed_.token_file,
+                  "File that holds the job's token (shoal keys token), which encrypts tcp; or set SHOAL_TOKEN")
+      ->envname("SHOAL_TOKEN_FILE")
+      ->group("Running");
+  app_.add_option(
+          "--tls-dir", parsed_.tls_dir,
+          "Instead of a token: folder of this task's own certificate (shoal keys task), which limits it to its role")
+      ->envname("SHOAL_TLS_DIR")
+      ->group("Running");
+  app_.add_option("--bind", parsed_.bind,
+                  "Listen on this host or host:port, instead of the cluster's address for this task")
+      ->excludes("--cluster")
+      ->group("Running");
+  app_.add_flag("--insecure", parsed_.insecure,
+                "Without a token or certificate: allow plain tcp to other machines: whoever reaches the ports can join")
+      ->envname("SHOAL_INSECURE")
+      ->group("Running");
+}
+
+void Flags::add_output() {
+  CommandLine& line = parsed_.command_line;
+  app_.add_flag("--json", line.json, "End with one line of JSON on standard output: the results")->group("Output");
+  app_.add_flag("--profile", parsed_.profile,
+                "Measure 50 training steps kernel by kernel: a table in the log, and profile.json in the model's folder")
+      ->group("Output");
+  app_.add_flag("--quiet", parsed_.quiet, "Warnings and errors only")->group("Output");
+}
+
+void Flags::add_own() {
+  for (const ProgramFlag& flag : program_.flags) {
+    if (std::holds_alternative<bool>(flag.otherwise)) {
+      bool& on = parsed_.switches[flag.name];
+      on = std::get<bool>(flag.otherwise);
+      app_.add_flag("--" + flag.name + (on ? ",!--no-" + flag.name : ""), on, flag.help)->group("Model");
+      continue;
+    }
+    CLI::Option* option = app_.add_option("--" + flag.name, parsed_.texts[flag.name], flag.help)->group("Model");
+    if (!flag.choices.empty()) option->check(CLI::IsMember(flag.choices));
+    if (const auto* text = std::get_if<std::string>(&flag.otherwise)) option->default_str(*text);
+    if (std::holds_alternative<int64_t>(flag.otherwise)) option->check(reads_as<int64_t>("INT"));
+    if (std::holds_alternative<double>(flag.otherwise)) option->check(reads_as<double>("NUMBER"));
+    if (const auto* number = std::get_if<double>(&flag.otherwise)) option->default_str(CLI::detail::to_string(*number));
+    if (const auto* number = std::get_if<int64_t>(&flag.otherwise)) option->default_str(std::to_string(*number));
+  }
+}
+
+std::optional<int> Flags::parse(int argc, const char* const* argv) {
+  try {
+    app_.parse(argc, argv);
+  } catch (const CLI::CallForHelp& help) {
+    return app_.exit(help);
+  } catch (const CLI::ParseError& error) {
+    std::fprintf(stderr, "error: %s; --help lists the flags\n", error.what());
+    return exit_status(ErrorKind::kInvalidArgument);
+  }
+  std::erase_if(parsed_.texts, [this](const auto& text) { return app_.count("--" + text.first) == 0; });
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<FlagsOutcome> parse_flags(const ProgramInfo& program, FlagReader reader, int argc, const char* const* argv) {
+  try {
+    Flags flags(program, reader);
+    const std::optional<int> status = flags.parse(argc, argv);
+    return FlagsOutcome{.exit_status = status, .flags = std::move(flags.parsed())};
+  } catch (const CLI::ConstructionError& error) {
+    return invalid_argument(std::string("the program's flags: ") + error.what());
+  }
+}
+
+}  // namespace shoal

@@ -1,0 +1,53 @@
+#pragma once
+/// The flags of a program that calls shoal::run(): what there are, and what a command line says. What follows from them for
+/// the configuration is flag_values.h's.
+#include <charconv>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "shoal/estimator/run.h"
+
+namespace shoal {
+
+/// Everything that a command line says, as it says it.
+struct ParsedFlags {
+  CommandLine command_line;  ///< without the program's own flags
+  RunConfigOptions config;   ///< without what the next four say
+  RuntimeOptions runtime;
+  std::string compute_dtype = "float32";
+  std::optional<int64_t> save_steps;
+  std::optional<double> save_secs;
+  std::optional<std::string> cluster;
+  bool quiet = false;
+  bool profile = false;
+  bool insecure = false;
+  std::optional<std::string> token_file;
+  std::optional<std::string> tls_dir;
+  std::optional<std::string> bind;
+  std::map<std::string, std::string>
+      texts;                             ///< of the program's own flags, those that were given; checked to fit their types
+  std::map<std::string, bool> switches;  ///< of the program's own flags, those that are on or off
+};
+
+/// Who heeds CommandLine: the program's body, or nobody.
+enum class FlagReader { kBody, kNobody };
+
+struct FlagsOutcome {
+  std::optional<int> exit_status;  ///< the program shall end here (help, wrong usage), and the user knows why
+  ParsedFlags flags;
+};
+
+/// Reads a command line. InvalidArgument if the program's own flags do not fit together, which is the program's mistake.
+Result<FlagsOutcome> parse_flags(const ProgramInfo& program, FlagReader reader, int argc, const char* const* argv);
+
+/// The number that `text` is, all of it; the one reading for checks and values.
+template <class T>
+std::optional<T> number(const std::string& text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+}  // namespace shoal

@@ -1,0 +1,45 @@
+#pragma once
+/// A trainer's input from its opening on: what types it has, and its moves to where the job says that this trainer was.
+#include <optional>
+#include <string>
+
+#include "evaluation.h"
+#include "train_scope.h"
+#include "training_loop.h"
+
+namespace shoal {
+
+/// On the compute thread, but for the plain questions.
+class ResumableInput {
+ public:
+  explicit ResumableInput(TrainScope& scope) : scope_(scope) {}
+
+  /// Opens the input and draws a first batch, which tells its types. An empty input has none, unless the request names
+  /// another one that has (types_from). `bounded`: training ends at some step, whatever the input does.
+  Result<void> open(bool bounded);
+  /// Nothing: the types are not known, since the input is empty.
+  const std::optional<InputTypes>& types() const { return types_; }
+  /// Examples in the first batch; 1 for an empty input.
+  Result<int64_t> first_batch_size() const;
+  /// What the training loop draws from.
+  TrainingInput& drawn() { return input_; }
+
+  /// The input continues at `position`. Without one no batch of this trainer counts (yet, or any more), so it begins at the
+  /// start. An input that cannot tell positions stays where it is.
+  Result<void> move_to(const std::optional<std::string>& position);
+  /// It went on somewhere behind its start.
+  bool is_resumed() const { return resumed_; }
+
+ private:
+  Result<void> learn_types_elsewhere();
+  Result<void> begin_anew();
+
+  TrainScope& scope_;
+  std::optional<data::Dataset> dataset_;
+  TrainingInput input_;
+  std::string start_position_;  // before anything was drawn; empty: it cannot tell
+  bool resumed_ = false;
+  std::optional<InputTypes> types_;
+};
+
+}  // namespace shoal

@@ -1,0 +1,18 @@
+#pragma once
+/// Temporary files: what a process writes under a name that nobody reads, until it is complete. A process that is killed
+/// leaves them, and the next one removes them.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shoal/base/environment.h"
+
+namespace shoal {
+
+/// Removes the entries of `folder` whose names begin with one of `prefixes`, if nothing in them has been touched for an
+/// hour: what a living process is writing stays. What cannot be removed is tried again at the next start.
+void remove_temporary_files(Environment& env, const std::string& folder, const std::vector<std::string_view>& prefixes);
+
+inline constexpr std::string_view kUnfinishedExport = ".export-";  ///< begins the name of an export until it is complete
+
+}  // namespace shoal

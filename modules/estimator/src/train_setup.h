@@ -1,0 +1,33 @@
+#pragma once
+/// What a training needs before its first step, made as one value that the run takes.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "checkpoint_saver.h"
+#include "model.h"
+#include "progress_hook.h"
+#include "resumable_input.h"
+#include "shoal/cluster/remote_store.h"
+#include "shoal/monitor/event_writer.h"
+#include "trainer_folder.h"
+
+namespace shoal {
+
+struct TrainSetup {
+  std::unique_ptr<BuiltModel> model;
+  std::vector<std::shared_ptr<Hook>> hooks;      ///< in the order of CONTRACT HK-6
+  std::vector<std::string> fetch_names;          ///< of what the hooks fetch, in the programs' order
+  std::shared_ptr<ProgressHook> progress;        ///< one of the hooks
+  std::unique_ptr<monitor::EventWriter> events;  ///< null: this task writes no summaries
+  std::unique_ptr<CheckpointSaver> saver;        ///< null: not on this task
+  std::unique_ptr<cluster::Store> store;         ///< bound to the model's program
+  cluster::RemoteStore* servers = nullptr;       ///< the store, where the model lies on servers
+};
+
+/// Builds the model and what trains it. Nobody is connected to yet. All arguments outlive the set-up; the input's types are
+/// known. Errors: those of the model function and of the hooks' begin(); InvalidArgument for a train_op or a placement that
+/// does not fit; FailedPrecondition for what works in local mode only.
+Task<Result<TrainSetup>> set_up_training(TrainScope& scope, TrainerFolder& folder, const ResumableInput& input);
+
+}  // namespace shoal

@@ -1,0 +1,62 @@
+#pragma once
+/// model_dir as a trainer meets it: the checkpoint that training goes on from, the number of the run, the end mark.
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "checkpoint_saver.h"
+#include "end_of_job.h"
+#include "shoal/checkpoint/end_mark.h"
+#include "train_scope.h"
+
+namespace shoal {
+
+/// Who leads locks the folder, reads checkpoints and writes; a worker only looks for the end mark. Everything but the plain
+/// questions blocks: it belongs on the compute thread.
+class TrainerFolder {
+ public:
+  explicit TrainerFolder(TrainScope& scope);
+
+  /// Before anything is built. True: the newest checkpoint is at max_steps, and nothing is left to train. Otherwise another
+  /// run has begun, with a number of its own, and the mark of the run before is gone. FailedPrecondition if the folder
+  /// cannot be created or written.
+  Result<bool> look();
+  /// Reads the newest intact checkpoint, again.
+  Result<void> reopen_checkpoint();
+  /// For who leads: at `global_step` the job has ended, with `checkpoint` as its last.
+  Result<void> write_end_mark(int64_t global_step, checkpoint::EndReason reason, std::string checkpoint);
+  /// For a worker whose servers cannot be reached (CONTRACT WO-4).
+  bool job_has_ended();
+
+  /// Absolute: where training ends. Nothing: where the input does. Known after look().
+  const std::optional<int64_t>& max_steps() const { return max_steps_; }
+  /// The checkpoint was read since the servers were last asked, so it need not be read again.
+  bool checkpoint_is_fresh() const { return checkpoint_is_fresh_; }
+  /// What the servers, or the local store, are filled from; null: the initialisers.
+  cluster::RestoreSource* use_checkpoint();
+  /// Of the checkpoint that was read last: its name, empty without one, and its global step, 0 without one.
+  std::string checkpoint_name() const;
+  uint64_t checkpoint_step() const { return source_ ? source_->info().global_step : 0; }
+  bool has_checkpoint() const { return source_ != nullptr; }
+  /// There was an end mark when this task came, and it was left in place.
+  bool keeps_mark() const { return mark_at_start_ && !run_begun_; }
+  bool was_marked() const { return mark_at_start_.has_value(); }
+
+ private:
+  Result<void> make_and_lock();
+  Result<void> begin_run();
+  bool is_finished() const;
+  checkpoint::WarningSink warnings();
+
+  TrainScope& scope_;
+  std::unique_ptr<StorageLock> lock_;
+  std::unique_ptr<CheckpointSource> source_;
+  bool checkpoint_is_fresh_ = false;
+  std::optional<int64_t> max_steps_;
+  EndOfJob end_of_job_;                               // for a worker
+  std::optional<checkpoint::EndMark> mark_at_start_;  // for who leads
+  int64_t run_ = 0;  // number of this run; where nothing is left to train, of the newest one
+  bool run_begun_ = false;
+};
+
+}  // namespace shoal

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""Users compile with the warnings that they like: the public headers, and programs that use them, give none.
+
+usage: check_headers.py ROOT COMPILER
+
+Compiles all public headers (that each compiles alone is checked by the build: SHOAL_HEADERS_ALONE), the README's program
+and the examples with -Wall -Wextra -Wpedantic and warnings as errors, and looks at whether shoal/shoal.h has what it says.
+Ends with status 1 and what the compiler says if one fails, with 77 if there is no such compiler.
+"""
+import concurrent.futures
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+OPTIONS = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-x", "c++", "-"]
+
+# Modules of which shoal/shoal.h includes all headers but these.
+WHOLE = ["nn", "data", "estimator"]
+LEFT_OUT = {
+    "shoal/data/iterator.h",        # for code that walks through a dataset by itself
+    "shoal/estimator/task_host.h",  # for tests, and for programs that lend a task their own process
+    "shoal/nn/update_rule.h",       # for those who apply updates
+    "shoal/nn/value_map.h",         # comes with what uses it
+    "shoal/nn/window.h",            # the same
+}
+
+
+def include_folders(root):
+    return sorted([*root.glob("modules/*/include"), root / "backends/include", root / "transport/include"])
+
+
+def public_headers(folders):
+    return sorted(path.relative_to(folder).as_posix() for folder in folders for path in folder.rglob("*.h"))
+
+
+def missing_in_whole(root, headers):
+    text = (root / "modules/estimator/include/shoal/shoal.h").read_text()
+    named = set(re.findall(r'^#include "(\S+)"', text, re.MULTILINE))
+    wanted = {name for name in headers if name.split("/")[1] in WHOLE} - LEFT_OUT
+    return sorted(wanted - named)
+
+
+def compile_text(compiler, folders, text):
+    """What the compiler says; empty: nothing."""
+    command = [compiler, *(f"-I{folder}" for folder in folders), *OPTIONS]
+    done = subprocess.run(command, input=text, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return done.stdout if done.returncode else ""
+
+
+def main(root, compiler):
+    if not shutil.which(compiler):
+        print(f"skipped: there is no {compiler} here")
+        return 77
+    folders = include_folders(root)
+    headers = public_headers(folders)
+    if len(headers) < 100:
+        sys.exit(f"only {len(headers)} public headers were found; did the folders move?")
+    lacking = missing_in_whole(root, headers)
+    for name in lacking:
+        print(f"shoal/shoal.h does not include {name}; if a program can do without it, say so in {sys.argv[0]}")
+    readme = subprocess.run([sys.executable, "-B", root / "tests/package/readme.py", root / "README.md", "cpp"],
+                            stdout=subprocess.PIPE, check=True, text=True).stdout
+    texts = {"the public headers": "".join(f'#include "{name}"\n' for name in headers), "the README's program": readme}
+    for path in sorted(root.glob("examples/*/*.cc")):
+        if not path.name.endswith("_test.cc"):
+            texts[path.relative_to(root).as_posix()] = f'#include "{path}"\n'
+    folders = [*folders, *root.glob("examples/*/")]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        said = list(pool.map(lambda text: compile_text(compiler, folders, text), texts.values()))
+    failed = [(name, output) for name, output in zip(texts, said) if output]
+    for name, output in failed:
+        print(f"{name}, by {compiler}:\n{output}")
+    print(f"{len(headers)} headers and {len(texts) - 1} programs or parts of some: {len(failed)} not without a warning")
+    return 1 if failed or lacking else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(pathlib.Path(sys.argv[1]), sys.argv[2]))
