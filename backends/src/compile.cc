@@ -151,7 +151,7 @@ class Compiler {
       order_.push_back({.node = -1, .from = root(flow_.fetches[i]), .to = {}, .fetch = ptrdiff_t(i), .updates_done = {}});
     }
     find_last_uses();
-    // A listener may send an update away at once, so it is told only when nothing reads the value any more.
+    // The order is that of completion, and an update is complete when nothing reads the value any more.
     for (const auto& [value, update] : direct_updates_) {
       order_[size_t(last_use_.at(value))].updates_done.push_back(update);
     }

@@ -65,8 +65,7 @@ GraphRunner::Execution GraphRunner::execute(const std::vector<Value>& fetches, c
                                              .variables = variables,
                                              .updates = update_bindings,
                                              .weights = {},
-                                             .key = {.trainer = 0, .ordinal = ordinal},
-                                             .ready = nullptr});
+                                             .key = {.trainer = 0, .ordinal = ordinal}});
   return execution;
 }
 
