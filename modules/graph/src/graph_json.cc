@@ -16,6 +16,7 @@
 
 #include "base64.h"
 #include "shoal/graph/op.h"
+#include "shoal/graph/source.h"
 
 namespace shoal {
 
@@ -81,7 +82,7 @@ ordered_json node_to_json(const Node& node) {
                     {"inputs", std::move(inputs)},
                     {"attributes", std::move(attributes)},
                     {"outputs", std::move(outputs)}};
-  if (node.op == "constant") {
+  if (source_of(node.op) == Source::kConstant) {
     const TensorView view = node.constant.view();
     json["constant"] = base64_encode({view.data, view.bytes()});
   }
@@ -316,9 +317,10 @@ struct GraphReader {
   }
 
   Result<void> add(const Json& json, Node node) {
-    if (node.op == "variable" || node.op == "constant") {
+    const Source source = source_of(node.op);
+    if (source == Source::kVariable || source == Source::kConstant) {
       if (node.outputs.size() != 1) return broken("a source has one output");
-      if (node.op == "variable") return read_variable(std::move(node));
+      if (source == Source::kVariable) return read_variable(std::move(node));
       SHOAL_TRY(node.constant, constant_of(json, node.outputs[0]));
     }
     const std::vector<ValueType> stated = node.outputs;

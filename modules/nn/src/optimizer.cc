@@ -71,10 +71,6 @@ std::vector<bool> computed_from(Value loss) {
   return needed;
 }
 
-bool is_lookup(const Node& node, size_t input) {
-  return node.op == "gather" && input == 0 && node.attributes.get_int("axis") == 0;
-}
-
 /// The lookups of each of these variables, if the loss depends on it through lookups alone; else none.
 std::vector<std::vector<NodeId>> lookups_of(Value loss, const std::vector<Value>& variables) {
   const Graph& graph = loss.graph();
@@ -88,7 +84,7 @@ std::vector<std::vector<NodeId>> lookups_of(Value loss, const std::vector<Value>
       const auto at = std::ranges::find(variables, node.inputs[i]);
       if (at == variables.end() || op->is_shape_only(int(i))) continue;
       const auto v = size_t(at - variables.begin());
-      if (is_lookup(node, i)) {
+      if (i == 0 && op->looks_up_rows && op->looks_up_rows(node.attributes)) {
         lookups[v].push_back(id);
       } else {
         otherwise[v] = true;
