@@ -5,6 +5,7 @@
 
 #include "shoal/backends/indices.h"
 #include "shoal/base/random.h"
+#include "shoal/nn/apply_update.h"
 #include "shoal/nn/initialisers.h"
 
 namespace shoal::bench {

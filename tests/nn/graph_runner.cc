@@ -6,8 +6,8 @@
 #include <cstring>
 #include <map>
 
+#include "shoal/nn/apply_update.h"
 #include "shoal/nn/initialisers.h"
-#include "shoal/nn/update_rule.h"
 
 namespace shoal::nn {
 namespace {
