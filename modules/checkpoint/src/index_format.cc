@@ -1,10 +1,10 @@
 // The text of `<prefix>.index`: encode_manifest() and decode_manifest(). docs/formats.md describes it.
 #include <algorithm>
 
-#include "base64.h"
 #include "checksum.h"
 #include "json_fields.h"
 #include "manifest_check.h"
+#include "shoal/base/base64.h"
 #include "shoal/checkpoint/manifest.h"
 
 namespace shoal::checkpoint {

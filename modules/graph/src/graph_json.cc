@@ -10,11 +10,11 @@
 #include "shoal/graph/graph_json.h"
 
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "base64.h"
+#include "shoal/base/base64.h"
+#include "shoal/base/number_text.h"
 #include "shoal/graph/op.h"
 #include "shoal/graph/source.h"
 
@@ -84,7 +84,7 @@ ordered_json node_to_json(const Node& node) {
                     {"outputs", std::move(outputs)}};
   if (source_of(node.op) == Source::kConstant) {
     const TensorView view = node.constant.view();
-    json["constant"] = base64_encode({view.data, view.bytes()});
+    json["constant"] = to_base64({reinterpret_cast<const char*>(view.data), view.bytes()});
   }
   return json;
 }
@@ -157,10 +157,8 @@ Result<const Json*> array_member(const Json& json, const char* name) {
 
 template <class T>
 Result<T> parse_integer(const std::string& text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return broken("\"" + text + "\" is no 64-bit integer");
-  return value;
+  if (const auto value = number_from<T>(text)) return *value;
+  return broken("\"" + text + "\" is no 64-bit integer");
 }
 
 Result<int64_t> int_of(const Json& json) {
@@ -229,7 +227,7 @@ Result<ValueType> type_of(const Json& json) {
 Result<Tensor> constant_of(const Json& json, const ValueType& type) {
   SHOAL_TRY(const std::string text, string_member(json, "constant"));
   SHOAL_TRY(const Shape shape, type.shape.resolve({}));
-  const auto bytes = base64_decode(text);
+  const auto bytes = from_base64(text);
   if (!bytes) return broken("\"constant\" is not base64");
   const auto elements = uint64_t(shape.elements());
   if (elements > bytes->size() || elements * size_of(type.dtype) != bytes->size()) {

@@ -1,12 +1,12 @@
 #include "shoal/cluster/tf_config.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
 #include "job/quote.h"
 #include "job/tf_config_json.h"
+#include "shoal/base/number_text.h"
 
 namespace shoal::cluster {
 namespace {
@@ -47,17 +47,6 @@ Result<std::optional<std::string>> read_service(const json& parts) {
   return std::optional<std::string>(value->dump());
 }
 
-/// A decimal integer of any length; what does not fit is clamped to int64's ends. Nothing if it is none.
-std::optional<int64_t> parse_decimal(std::string_view text) {
-  int64_t value = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (end != text.data() + text.size() || status == std::errc::invalid_argument) return {};
-  if (status == std::errc::result_out_of_range) {
-    return text.front() == '-' ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int64_t>::max();
-  }
-  return value;
-}
-
 Result<int32_t> checked_index(const std::string& name, int64_t value) {
   if (value < 0) return invalid_argument(name + ": is negative; indices count from 0");
   if (value > std::numeric_limits<int32_t>::max()) return invalid_argument(name + ": is beyond the range of int32");
@@ -78,7 +67,7 @@ Result<int32_t> read_index(const json& value) {
   }
   if (value.is_string()) {
     const std::string& text = value.get_ref<const std::string&>();
-    if (const auto integer = parse_decimal(text)) return checked_index(name, *integer);
+    if (const auto integer = clamped_number_from<int64_t>(text)) return checked_index(name, *integer);
     return type_mismatch(name + ": " + in_quotes(text) + " is no decimal integer");
   }
   return wrong_type(name, value, "an integer");
@@ -97,7 +86,7 @@ Result<void> read_sparse_role(ClusterSpec& cluster, const std::string& role, con
   for (const auto& [key, address] : members.items()) {
     const bool digits = !key.empty() && std::all_of(key.begin(), key.end(), [](char c) { return c >= '0' && c <= '9'; });
     if (!digits) return invalid_argument("role " + in_quotes(role) + ": the index " + in_quotes(key) + " is no decimal integer");
-    SHOAL_TRY(const int32_t index, checked_index("role " + in_quotes(role) + ", index " + in_quotes(key), *parse_decimal(key)));
+    SHOAL_TRY(const int32_t index, checked_index("role " + in_quotes(role) + ", index " + in_quotes(key), *clamped_number_from<int64_t>(key)));
     nodes.emplace_back(index, &address);
   }
   std::stable_sort(nodes.begin(), nodes.end(), [](const auto& a, const auto& b) { return a.first < b.first; });

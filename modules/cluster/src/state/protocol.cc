@@ -1,9 +1,9 @@
 #include "shoal/cluster/protocol.h"
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 
+#include "shoal/base/number_text.h"
 #include "state/json_number.h"
 
 namespace shoal::cluster {
@@ -214,9 +214,7 @@ std::string arena_name(ArenaIndex arena) {
 Result<ArenaIndex> parse_arena_name(std::string_view name) {
   if (name == "weights") return ArenaIndex(0);
   const auto number_behind = [name](std::string_view prefix) {
-    int number = -1;
-    if (name.starts_with(prefix)) std::from_chars(name.data() + prefix.size(), name.data() + name.size(), number);
-    return number;
+    return name.starts_with(prefix) ? number_from<int>(name.substr(prefix.size())).value_or(-1) : -1;
   };
   const int slot = number_behind("slot/"), trainer = number_behind("residual/");
   ArenaIndex arena = -1;
