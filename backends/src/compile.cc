@@ -8,6 +8,7 @@
 #include "shoal/graph/memory_plan.h"
 #include "shoal/graph/op.h"
 #include "shoal/graph/passes.h"
+#include "shoal/graph/source.h"
 
 namespace shoal::backends {
 namespace {
@@ -96,13 +97,14 @@ class Compiler {
   void place_sources() {
     for (int32_t id = 0; id < int32_t(flow_.nodes.size()); ++id) {
       const Node& node = node_at(id).node;
-      if (node_at(id).op) continue;
+      const Source source = source_of(node.op);
+      if (source == Source::kNone) continue;
       const ProgramInfo::Binding binding{node.name, types_[size_t(id)][0].dtype, types_[size_t(id)][0].shape};
       Location& at = outside_[{id, 0}];
-      if (node.op == "input") {
+      if (source == Source::kInput) {
         at = {Place::kInput, parts_.info.inputs.size()};
         parts_.info.inputs.push_back(binding);
-      } else if (node.op == "variable") {
+      } else if (source == Source::kVariable) {
         at = {Place::kVariable, parts_.info.variables.size()};
         parts_.info.variables.push_back(binding);
       } else {
@@ -151,7 +153,7 @@ class Compiler {
       order_.push_back({.node = -1, .from = root(flow_.fetches[i]), .to = {}, .fetch = ptrdiff_t(i), .updates_done = {}});
     }
     find_last_uses();
-    // A listener may send an update away at once, so it is told only when nothing reads the value any more.
+    // The order is that of completion, and an update is complete when nothing reads the value any more.
     for (const auto& [value, update] : direct_updates_) {
       order_[size_t(last_use_.at(value))].updates_done.push_back(update);
     }
@@ -180,7 +182,7 @@ class Compiler {
   int32_t last_read_of_variable(size_t update) const {
     for (int32_t id = 0; id < int32_t(flow_.nodes.size()); ++id) {
       const FlowNode& node = node_at(id);
-      if (node.op || node.node.op != "variable" || node.node.name != update_variables_[update]) continue;
+      if (source_of(node.node.op) != Source::kVariable || node.node.name != update_variables_[update]) continue;
       const auto last = last_use_.find({id, 0});
       return last == last_use_.end() ? -1 : last->second;
     }

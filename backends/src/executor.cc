@@ -161,16 +161,13 @@ void ExecutorProgram::bind(const StepBinding& binding) {
   for (const Writer& writer : writers_) *writer.address = update_data_[writer.to.index];
 }
 
-void ExecutorProgram::finish_update(size_t index, const StepBinding& binding) {
-  const MutablePieces pieces = binding.updates[index];
-  if (pieces.size() > 1) {
-    const size_t bytes_per_row = row_bytes(updates_[index]);
-    for (const MutablePiece& piece : pieces) {
-      const auto bytes = size_t(piece.row_end - piece.row_begin) * bytes_per_row;
-      if (bytes > 0) std::memcpy(piece.data, update_data_[index] + size_t(piece.row_begin) * bytes_per_row, bytes);
-    }
+void ExecutorProgram::scatter_update(size_t index, MutablePieces pieces) const {
+  if (pieces.size() == 1) return;  // written there
+  const size_t bytes_per_row = row_bytes(updates_[index]);
+  for (const MutablePiece& piece : pieces) {
+    const auto bytes = size_t(piece.row_end - piece.row_begin) * bytes_per_row;
+    if (bytes > 0) std::memcpy(piece.data, update_data_[index] + size_t(piece.row_begin) * bytes_per_row, bytes);
   }
-  if (binding.ready) binding.ready->update_ready(index);
 }
 
 void ExecutorProgram::apply_update(size_t index, UpdateApplier& applier) const {
@@ -234,7 +231,7 @@ Result<void> ExecutorProgram::run(const StepBinding& binding) {
   for (Step& step : steps_) {
     SHOAL_TRY_VOID(run_step(step, binding));
     if (binding.applier) continue;
-    for (size_t index : step.updates_done) finish_update(index, binding);
+    for (size_t index : step.updates_done) scatter_update(index, binding.updates[index]);
   }
   if (binding.observer) binding.observer->run_ended();
   return {};

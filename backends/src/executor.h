@@ -27,7 +27,7 @@ struct Step {
   std::vector<MutableTensorView> outputs;
   std::vector<Location> input_locations;
   std::vector<Location> output_locations;
-  std::vector<size_t> updates_done;  ///< complete after this step: told to the listener
+  std::vector<size_t> updates_done;  ///< complete after this step, and read by none that follows
   /// To be applied after this step: complete, and their variables not read any more.
   std::vector<size_t> updates_to_apply;
   /// One of them that output 0 of the kernel is, and that may be applied while the kernel runs; else -1.
@@ -64,7 +64,7 @@ class ExecutorProgram final : public Program {
   void fix_addresses();
   Result<void> check(const StepBinding& binding) const;
   void bind(const StepBinding& binding);
-  void finish_update(size_t index, const StepBinding& binding);
+  void scatter_update(size_t index, MutablePieces pieces) const;
   void apply_update(size_t index, UpdateApplier& applier) const;
   Result<void> run_step(Step& step, const StepBinding& binding);
   Result<void> run_kernel(Step& step, const KernelCall& call, KernelObserver* observer);

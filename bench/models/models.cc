@@ -10,7 +10,7 @@
 #include "shoal/nn/dense.h"
 #include "shoal/nn/flatten.h"
 #include "shoal/nn/losses.h"
-#include "shoal/nn/optimizer.h"
+#include "shoal/nn/optimizers.h"
 #include "shoal/nn/pooling.h"
 
 namespace shoal::bench {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "shoal/nn/update_rule.h"
+#include "shoal/nn/apply_update.h"
 
 namespace {
 

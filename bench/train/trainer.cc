@@ -5,6 +5,7 @@
 
 #include "shoal/backends/indices.h"
 #include "shoal/base/random.h"
+#include "shoal/nn/apply_update.h"
 #include "shoal/nn/initialisers.h"
 
 namespace shoal::bench {
@@ -127,7 +128,6 @@ Result<void> Trainer::step() {
                                 .updates = updates_,
                                 .weights = {.epoch = 1, .version = steps_ + 1},
                                 .key = {.trainer = 0, .ordinal = steps_},
-                                .ready = nullptr,
                                 .applier = apply_during_run_ ? this : nullptr,
                                 .observer = observer_}));
   for (size_t i = 0; i < whole_count_ && !apply_during_run_; ++i) {

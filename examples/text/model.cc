@@ -5,7 +5,7 @@
 #include "language.h"
 #include "shoal/graph/ops.h"
 #include "shoal/nn/losses.h"
-#include "shoal/nn/optimizer.h"
+#include "shoal/nn/optimizers.h"
 #include "shoal/nn/schedules.h"
 
 namespace text {

@@ -6,7 +6,7 @@
 #include "shoal/nn/embedding.h"
 #include "shoal/nn/flatten.h"
 #include "shoal/nn/losses.h"
-#include "shoal/nn/optimizer.h"
+#include "shoal/nn/optimizers.h"
 #include "shoal/nn/schedules.h"
 
 namespace wide_and_deep {

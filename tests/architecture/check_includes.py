@@ -12,8 +12,11 @@ import re
 import sys
 
 # Top down: each may include only itself and what stands above it.
-LAYERS = ["base", "graph", "backends", "transport", "nn", "data", "checkpoint", "monitor", "cluster", "estimator", "cli",
+LAYERS = ["base", "json", "graph", "backends", "transport", "nn", "data", "checkpoint", "monitor", "cluster", "estimator", "cli",
           "testing"]
+
+# Layers whose headers are for sources: they may show third-party types, so public headers of others do not include them.
+FOR_SOURCES = ["json"]
 
 # Rooms: the folders in `src` of a module that has any, from the ground up. Each may include only itself and those of
 # lower floors.
@@ -109,6 +112,8 @@ def check_layers(source):
             yield number, f"{include}: {target} is no layer"
         elif LAYERS.index(target) > LAYERS.index(source.layer):
             yield number, f"{include}: {source.layer} must not include {target}, which stands below it"
+        elif target in FOR_SOURCES and source.is_public and source.layer != target:
+            yield number, f"{include}: for sources only, and this header is public"
 
 
 def room(source, known):
@@ -149,7 +154,7 @@ def check_third_party(source):
     for number, quoted, include in source.includes:
         if quoted:
             continue
-        if source.is_public and not STANDARD.match(include):
+        if source.is_public and source.layer not in FOR_SOURCES and not STANDARD.match(include):
             yield number, f"<{include}>: public headers include the standard library and shoal/ only"
             continue
         if source.layer is None:

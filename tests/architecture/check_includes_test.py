@@ -55,6 +55,12 @@ class CheckIncludes(unittest.TestCase):
         self.assert_one({"transport/inproc/a.cc": "#include <boost/asio.hpp>\n"}, "only for modules/base")
         self.assert_one({"modules/data/src/a.cc": "#include <CLI/CLI.hpp>\n"}, "only for modules/cli")
 
+    def test_keeps_headers_for_sources_out_of_public_headers(self):
+        fields = {"modules/json/include/shoal/json/fields.h": HEADER + "#include <nlohmann/json.hpp>\n"}
+        use = '#include "shoal/json/fields.h"\n'
+        self.assertEqual([], self.found(fields | {"modules/graph/src/a.cc": use, "modules/graph/src/a.h": HEADER + use}))
+        self.assert_one(fields | {"modules/graph/include/shoal/graph/a.h": HEADER + use}, "for sources only")
+
     def test_keeps_third_party_out_of_public_headers_everywhere(self):
         for include in ("nlohmann/json.hpp", "boost/asio.hpp", "flatbuffers/flatbuffers.h", "CLI/CLI.hpp", "zlib.h"):
             self.assert_one({"transport/include/shoal/transport/a.h": HEADER + f"#include <{include}>\n"}, "public headers")

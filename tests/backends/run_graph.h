@@ -34,8 +34,7 @@ class Runner {
     return runner;
   }
 
-  Result<void> run(const Feeds& feeds, StepKey key = {}, VersionId weights = {}, UpdateListener* ready = nullptr,
-                   UpdateApplier* applier = nullptr) {
+  Result<void> run(const Feeds& feeds, StepKey key = {}, VersionId weights = {}, UpdateApplier* applier = nullptr) {
     std::vector<TensorView> inputs;
     for (const auto& binding : info().inputs) inputs.push_back(feeds.at(binding.name).view());
     std::vector<Piece> whole;
@@ -47,13 +46,8 @@ class Runner {
     for (const Piece& piece : whole) variables.emplace_back(&piece, 1);
     std::vector<MutablePieces> updates;
     for (const MutablePiece& piece : whole_updates) updates.emplace_back(&piece, 1);
-    return program_->run({.inputs = inputs,
-                          .variables = variables,
-                          .updates = updates,
-                          .weights = weights,
-                          .key = key,
-                          .ready = ready,
-                          .applier = applier});
+    return program_->run(
+        {.inputs = inputs, .variables = variables, .updates = updates, .weights = weights, .key = key, .applier = applier});
   }
 
   Tensor fetched(size_t i) const { return copy(program_->fetched()[i]); }

@@ -26,7 +26,7 @@
 #include "shoal/monitor/event_reader.h"
 #include "shoal/nn/dense.h"
 #include "shoal/nn/losses.h"
-#include "shoal/nn/optimizer.h"
+#include "shoal/nn/optimizers.h"
 
 namespace shoal::testing {
 

@@ -7,9 +7,10 @@
 #include <span>
 
 #include "../backends/run_graph.h"
+#include "shoal/nn/apply_update.h"
 #include "shoal/nn/initialisers.h"
 #include "shoal/nn/losses.h"
-#include "shoal/nn/optimizer.h"
+#include "shoal/nn/optimizers.h"
 
 namespace {
 

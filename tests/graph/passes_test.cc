@@ -133,6 +133,64 @@ TEST_F(Passes, BatchNormGradUndoesItsRelu) {
   EXPECT_EQ(flow.nodes.back().inputs.size(), 6u);
 }
 
+/// What passes may do follows from an op's definition, so a user's own op takes part.
+class OwnOps : public ::testing::Test {
+ protected:
+  OwnOps() {
+    const ShapeRule like_x = [](std::span<const ValueType> inputs, const Attributes&) -> Result<std::vector<ValueType>> {
+      return std::vector{inputs[0]};
+    };
+    const OpKernel kernel = [](const OpCall&) -> Result<void> { return {}; };
+    const auto add = [&](std::string name, int inputs_max, const Rewrites& rewrites) {
+      value_or_raise(catalogue_.add({.name = std::move(name),
+                                     .inputs_min = 1,
+                                     .inputs_max = inputs_max,
+                                     .shape_rule = like_x,
+                                     .rewrites = rewrites,
+                                     .kernel = kernel}));
+    };
+    add("cap", 1, {.idempotent = true, .activation = "cap"});
+    add("halve", 1, {.of_constants = [](std::span<const float> x, const Attributes&) { return x[0] / 2; }});
+    add("filter", 2, {.takes_activation = true, .addend = 1});
+    add("plain", 1, {});
+  }
+  std::vector<std::string> simplified(Value fetch) {
+    std::vector<std::string> names;
+    for (const FlowNode& node : value_or_raise(simplify(graph_, {fetch}, {})).nodes) names.push_back(node.node.op);
+    return names;
+  }
+  Value apply(const char* op, Value x) { return graph_.add(op, {x}, {{"activation", std::string("none")}})[0]; }
+
+  OpCatalogue catalogue_;
+  Graph graph_{0, &catalogue_};
+  Value x_ = graph_.input("x", DType::kFloat32, {4});
+};
+
+TEST_F(OwnOps, AreDroppedAndComputedBeforehand) {
+  EXPECT_THAT(simplified(apply("cap", apply("cap", x_))), ElementsAre("input", "cap"));
+  EXPECT_THAT(simplified(apply("plain", apply("plain", x_))), ElementsAre("input", "plain", "plain"));
+  EXPECT_THAT(simplified(apply("halve", graph_.constant(3.0f))), ElementsAre("constant"));
+}
+
+TEST_F(OwnOps, AreFused) {
+  const Value filtered = apply("filter", x_);
+  EXPECT_THAT(simplified(apply("cap", filtered + x_)), ElementsAre("input", "filter"));
+  EXPECT_THAT(simplified(apply("cap", apply("plain", x_))), ElementsAre("input", "plain", "cap"));
+}
+
+TEST_F(OwnOps, NameInputsThatTheyMayLack) {
+  for (const Rewrites& rewrites : {Rewrites{.addend = 0}, Rewrites{.addend = 2}, Rewrites{.masked_by = 5}}) {
+    const auto added = catalogue_.add({.name = "wrong",
+                                       .inputs_min = 1,
+                                       .inputs_max = 2,
+                                       .shape_rule = catalogue_.find("plain")->shape_rule,
+                                       .rewrites = rewrites,
+                                       .kernel = catalogue_.find("plain")->kernel});
+    ASSERT_FALSE(added);
+    EXPECT_THAT(added.error().message(), ::testing::HasSubstr("rewrites name an input"));
+  }
+}
+
 class PoolBeforeRelu : public Passes {
  protected:
   Value image_ = graph_.input("image", DType::kFloat32, {Dim::symbol("batch"), 6, 6, 2});

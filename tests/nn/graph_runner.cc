@@ -6,8 +6,8 @@
 #include <cstring>
 #include <map>
 
+#include "shoal/nn/apply_update.h"
 #include "shoal/nn/initialisers.h"
-#include "shoal/nn/update_rule.h"
 
 namespace shoal::nn {
 namespace {
@@ -65,8 +65,7 @@ GraphRunner::Execution GraphRunner::execute(const std::vector<Value>& fetches, c
                                              .variables = variables,
                                              .updates = update_bindings,
                                              .weights = {},
-                                             .key = {.trainer = 0, .ordinal = ordinal},
-                                             .ready = nullptr});
+                                             .key = {.trainer = 0, .ordinal = ordinal}});
   return execution;
 }
 

@@ -10,7 +10,7 @@
 #include "shoal/graph/ops.h"
 #include "shoal/nn/conv2d.h"
 #include "shoal/nn/dense.h"
-#include "shoal/nn/optimizer.h"
+#include "shoal/nn/optimizers.h"
 #include "shoal/nn/residual.h"
 
 namespace shoal::nn {

@@ -1,4 +1,4 @@
-#include "shoal/nn/optimizer.h"
+#include "shoal/nn/optimizers.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -9,7 +9,7 @@
 #include "graph_runner.h"
 #include "shoal/nn/attention.h"
 #include "shoal/nn/losses.h"
-#include "shoal/nn/optimizer.h"
+#include "shoal/nn/optimizers.h"
 #include "shoal/nn/recurrent.h"
 
 namespace shoal::nn {

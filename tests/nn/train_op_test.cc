@@ -7,7 +7,7 @@
 
 #include "graph_runner.h"
 #include "shoal/graph/ops.h"
-#include "shoal/nn/optimizer.h"
+#include "shoal/nn/optimizers.h"
 
 namespace shoal::nn {
 namespace {

@@ -1,4 +1,4 @@
-#include "shoal/nn/update_rule.h"
+#include "shoal/nn/apply_update.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -60,7 +60,7 @@ TEST_P(AppliedRows, HaveTheBitsOfTheWrittenGradient) {
     value_or_raise(runner.run(feeds));
     const std::vector<float> written = list<float>(runner.update(0));
     Collector collector(runner.update(0));
-    value_or_raise(runner.run(feeds, {}, {}, nullptr, &collector));
+    value_or_raise(runner.run(feeds, {}, {}, &collector));
     EXPECT_EQ(collector.rows, written);
     EXPECT_EQ(collector.times, std::vector<int>(size_t(out), 1)) << "each row once";
     if (first.empty()) first = written;

@@ -12,7 +12,7 @@
 #include "shoal/base/environment.h"
 #include "shoal/graph/ops.h"
 #include "shoal/nn/dense.h"
-#include "shoal/nn/optimizer.h"
+#include "shoal/nn/optimizers.h"
 #include "shoal/nn/schedules.h"
 
 namespace shoal {

@@ -11,12 +11,13 @@
 
 #include "shoal/backends/backend.h"
 #include "shoal/base/environment.h"
+#include "shoal/nn/apply_update.h"
 #include "shoal/nn/conv2d.h"
 #include "shoal/nn/dense.h"
 #include "shoal/nn/flatten.h"
 #include "shoal/nn/initialisers.h"
 #include "shoal/nn/losses.h"
-#include "shoal/nn/optimizer.h"
+#include "shoal/nn/optimizers.h"
 #include "shoal/nn/pooling.h"
 
 namespace shoal {

@@ -1,9 +1,10 @@
 #include "shoal/transport/certificate.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
+
+#include "shoal/base/number_text.h"
 
 namespace shoal::transport {
 namespace {
@@ -31,9 +32,9 @@ Result<PeerIdentity> parse_task_uri(std::string_view uri) {
   if (uri.starts_with(kTaskPrefix) && slash >= kTaskPrefix.size()) {
     const std::string_view role = uri.substr(kTaskPrefix.size(), slash - kTaskPrefix.size());
     const std::string_view index = uri.substr(slash + 1);
-    std::from_chars(index.data(), index.data() + index.size(), task.index);
+    task.index = number_from<int>(index).value_or(-1);
     task.role = role;
-    // Written back it has to be the same: no signs, no leading zeros, nothing behind.
+    // Written back it has to be the same: no leading zeros.
     if (is_role(role) && task.index >= 0 && task.index <= kIndexMax && to_uri(task) == uri) return task;
   }
   return invalid_argument("names no task as " + std::string(kTaskPrefix) + "ROLE/INDEX, for example " +

@@ -5,20 +5,28 @@
 
 #include <sys/random.h>
 
-#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
-#include <vector>
+#include <string>
 
+#include "shoal/base/base64.h"
 #include "shoal/base/check.h"
 
 namespace shoal::transport {
 namespace {
 
 constexpr std::string_view kPrefix = "shoal1-";
-constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 constexpr size_t kChecksumBytes = 4;
-using Packed = std::array<uint8_t, Token::kBytes + kChecksumBytes>;  // what the letters stand for
+
+/// What the letters stand for: the secret, then its checksum. Not left in memory.
+struct Packed {
+  explicit Packed(std::string from) : bytes(std::move(from)) {}
+  ~Packed() { explicit_bzero(bytes.data(), bytes.size()); }
+  Packed(const Packed&) = delete;
+  Packed& operator=(const Packed&) = delete;
+  std::string bytes;
+};
 
 std::array<uint8_t, kChecksumBytes> checksum_of(std::span<const std::byte, Token::kBytes> secret) {
   std::array<std::byte, kPrefix.size() + Token::kBytes> bytes;
@@ -61,39 +69,26 @@ Result<Token> Token::parse(std::string_view text) {
   if (text.empty()) return malformed("it is empty");
   if (!text.starts_with(kPrefix)) return malformed("it does not begin with " + std::string(kPrefix));
   if (text.size() != kTextBytes) return malformed("it has " + std::to_string(text.size()) + " characters");
-  Packed packed{};
-  for (size_t i = 0; i < kTextBytes - kPrefix.size(); ++i) {
-    const size_t value = kLetters.find(text[kPrefix.size() + i]);
-    if (value == std::string_view::npos)
-      return malformed("character " + std::to_string(kPrefix.size() + i + 1) + " is none that tokens have");
-    for (size_t bit = 0; bit < 6; ++bit) {
-      const size_t at = 6 * i + bit;
-      packed[at / 8] |= uint8_t(((value >> (5 - bit)) & 1) << (7 - at % 8));
-    }
-  }
+  const std::string_view letters = text.substr(kPrefix.size());
+  if (const size_t at = letters.find_first_not_of(base64_letters(Base64::kUrl)); at != std::string_view::npos)
+    return malformed("character " + std::to_string(kPrefix.size() + at + 1) + " is none that tokens have");
+  const Packed packed(from_base64(letters, Base64::kUrl).value());
   Token token;
-  std::memcpy(token.secret_.data(), packed.data(), kBytes);
+  std::memcpy(token.secret_.data(), packed.bytes.data(), kBytes);
   const auto checksum = checksum_of(token.secret_);
-  const bool intact = std::equal(checksum.begin(), checksum.end(), packed.begin() + kBytes);
-  explicit_bzero(packed.data(), packed.size());
-  if (!intact) return malformed("its checksum differs, so at least one character is wrong");
+  if (std::memcmp(checksum.data(), packed.bytes.data() + kBytes, checksum.size()) != 0)
+    return malformed("its checksum differs, so at least one character is wrong");
   return token;
 }
 
 Token::~Token() { explicit_bzero(secret_.data(), secret_.size()); }
 
 std::string Token::to_text() const {
-  Packed packed;
-  std::memcpy(packed.data(), secret_.data(), kBytes);
+  Packed packed(std::string(kBytes + kChecksumBytes, '\0'));
   const auto checksum = checksum_of(secret_);
-  std::copy(checksum.begin(), checksum.end(), packed.begin() + kBytes);
-  std::string text(kPrefix);
-  for (size_t i = 0; i < packed.size(); i += 3) {
-    const uint32_t three = uint32_t(packed[i]) << 16 | uint32_t(packed[i + 1]) << 8 | packed[i + 2];
-    for (int shift = 18; shift >= 0; shift -= 6) text += kLetters[(three >> shift) & 63];
-  }
-  explicit_bzero(packed.data(), packed.size());
-  return text;
+  std::memcpy(packed.bytes.data(), secret_.data(), kBytes);
+  std::memcpy(packed.bytes.data() + kBytes, checksum.data(), checksum.size());
+  return std::string(kPrefix) + to_base64(packed.bytes, Base64::kUrl);
 }
 
 }  // namespace shoal::transport

@@ -1,7 +1,8 @@
 #include "net.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "shoal/base/number_text.h"
 
 namespace shoal::transport::tcp {
 
@@ -25,8 +26,9 @@ Result<HostPort> parse_host_port(const Endpoint& endpoint) {
   if (host.empty()) return wrong("no host (all interfaces at once are not offered)");
   HostPort result;
   result.host = host;
-  const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), result.port);
-  if (failure != std::errc() || end != digits.data() + digits.size()) return wrong("the port is not a number up to 65535");
+  const auto port = number_from<uint16_t>(digits);
+  if (!port) return wrong("the port is not a number up to 65535");
+  result.port = *port;
   return result;
 }
 

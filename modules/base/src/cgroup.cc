@@ -1,26 +1,20 @@
 #include "cgroup.h"
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <vector>
+
+#include "shoal/base/number_text.h"
 
 namespace shoal {
 namespace {
 
-std::optional<uint64_t> number_of(const std::string& text) {
-  uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;  // "max", or -1: no limit
-  return number;
-}
-
-/// The numbers of a file's first words.
+/// The numbers of a file's first words; "max" or -1, no limit, are none.
 std::vector<std::optional<uint64_t>> numbers_in(const std::string& path, size_t count) {
   std::ifstream file(path);
   std::vector<std::optional<uint64_t>> numbers(count);
   std::string word;
-  for (size_t i = 0; i < count && file >> word; ++i) numbers[i] = number_of(word);
+  for (size_t i = 0; i < count && file >> word; ++i) numbers[i] = number_from<uint64_t>(word);
   return numbers;
 }
 

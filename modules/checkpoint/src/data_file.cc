@@ -1,13 +1,16 @@
 #include "data_file.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <set>
 
-#include "json_fields.h"
+#include "json_text.h"
 #include "manifest_check.h"
 
 namespace shoal::checkpoint {
 namespace {
+
+using Json = nlohmann::json;
 
 // Other readers of safetensors refuse longer headers.
 constexpr size_t kHeaderBytesMax = 100'000'000;

@@ -4,7 +4,8 @@
 #include <cmath>
 #include <utility>
 
-#include "json_fields.h"
+#include "json_text.h"
+#include "shoal/json/fields.h"
 
 namespace shoal::checkpoint {
 namespace {
@@ -34,30 +35,30 @@ std::string encode_end_mark(const EndMark& mark) {
   const std::string launched = mark.shoal_run.empty() ? "" : ",\"shoal_run\":" + json_string(mark.shoal_run);
   return "{\"run\":" + std::to_string(mark.run) + ",\"global_step\":" + std::to_string(mark.global_step) +
          ",\"checkpoint\":" + json_string(mark.checkpoint) + ",\"reason\":\"" + std::string(to_string(mark.reason)) +
-         "\",\"wall_time\":" + Json(wall_time).dump() + launched + "}\n";
+         "\",\"wall_time\":" + json::Json(wall_time).dump() + launched + "}\n";
 }
 
 Result<EndMark> decode_end_mark(std::string_view text) {
-  SHOAL_TRY(const Json json, parse_object(text));
+  SHOAL_TRY(const json::Json object, json::parse_object(text));
   EndMark mark;
-  if (json.contains("run")) {
-    SHOAL_TRY(mark.run, int_field(json, "run"));
+  if (object.contains("run")) {
+    SHOAL_TRY(mark.run, json::whole_member<int64_t>(object, "run", 0));
   }
-  if (json.contains("shoal_run")) {
-    SHOAL_TRY(mark.shoal_run, string_field(json, "shoal_run"));
+  if (object.contains("shoal_run")) {
+    SHOAL_TRY(mark.shoal_run, json::string_member(object, "shoal_run"));
   }
-  SHOAL_TRY(mark.global_step, int_field(json, "global_step"));
-  SHOAL_TRY(mark.checkpoint, string_field(json, "checkpoint"));
-  SHOAL_TRY(const std::string reason, string_field(json, "reason"));
-  SHOAL_TRY(const double wall_time, number_field(json, "wall_time"));
-  if (!(wall_time >= 0 && wall_time < 9e9)) return data_loss("field 'wall_time' is no time");
+  SHOAL_TRY(mark.global_step, json::whole_member<int64_t>(object, "global_step", 0));
+  SHOAL_TRY(mark.checkpoint, json::string_member(object, "checkpoint"));
+  SHOAL_TRY(const std::string reason, json::string_member(object, "reason"));
+  SHOAL_TRY(const double wall_time, json::number_member(object, "wall_time"));
+  if (!(wall_time >= 0 && wall_time < 9e9)) return json::must_be("wall_time", "a time");
   mark.wall_time = WallTime(std::chrono::microseconds(std::llround(wall_time * 1e6)));
   for (const auto& [value, name] : kReasons) {
     if (name != reason) continue;
     mark.reason = value;
     return mark;
   }
-  return data_loss("field 'reason' is '" + reason + "', which is no reason to end");
+  return data_loss("\"reason\" is \"" + reason + "\", which is no reason to end");
 }
 
 Result<void> write_end_mark(Storage& storage, const std::string& model_dir, const EndMark& mark) {

@@ -1,14 +1,17 @@
 // The text of `<prefix>.index`: encode_manifest() and decode_manifest(). docs/formats.md describes it.
 #include <algorithm>
 
-#include "base64.h"
 #include "checksum.h"
-#include "json_fields.h"
+#include "json_text.h"
 #include "manifest_check.h"
+#include "shoal/base/base64.h"
 #include "shoal/checkpoint/manifest.h"
+#include "shoal/json/fields.h"
 
 namespace shoal::checkpoint {
 namespace {
+
+using Json = json::Json;
 
 constexpr int64_t kVersion = 1;
 // The checksum covers the bytes between these two, so the frame is compared as text.
@@ -81,51 +84,56 @@ std::string encode_body(const Manifest& manifest) {
   return text;
 }
 
-Result<DataFile> decode_file(const Json& json) {
+Result<uint64_t> checksum_member(const Json& object) {
+  SHOAL_TRY(const std::string text, json::string_member(object, "checksum"));
+  const std::optional<uint64_t> checksum = from_hex(text);
+  if (!checksum) return json::must_be("checksum", "16 hexadecimal digits");
+  return *checksum;
+}
+
+Result<DataFile> decode_file(const Json& object) {
   DataFile file;
-  SHOAL_TRY(file.name, string_field(json, "name"));
-  SHOAL_TRY(file.bytes, uint_field(json, "bytes"));
-  SHOAL_TRY(file.checksum, checksum_field(json, "checksum"));
+  SHOAL_TRY(file.name, json::string_member(object, "name"));
+  SHOAL_TRY(file.bytes, json::whole_member<uint64_t>(object, "bytes"));
+  SHOAL_TRY(file.checksum, checksum_member(object));
   return file;
 }
 
-Result<Piece> decode_piece(const Json& json) {
+Result<Piece> decode_piece(const Json& object) {
   Piece piece;
-  SHOAL_TRY(const uint64_t file, uint_field(json, "file"));
-  if (file > UINT32_MAX) return data_loss("field 'file' is too large");
-  piece.file = uint32_t(file);
-  SHOAL_TRY(piece.offset, uint_field(json, "offset"));
-  SHOAL_TRY(piece.bytes, uint_field(json, "bytes"));
-  SHOAL_TRY(piece.row_begin, int_field(json, "row_begin"));
-  SHOAL_TRY(piece.row_end, int_field(json, "row_end"));
-  SHOAL_TRY(piece.checksum, checksum_field(json, "checksum"));
+  SHOAL_TRY(piece.file, json::whole_member<uint32_t>(object, "file"));
+  SHOAL_TRY(piece.offset, json::whole_member<uint64_t>(object, "offset"));
+  SHOAL_TRY(piece.bytes, json::whole_member<uint64_t>(object, "bytes"));
+  SHOAL_TRY(piece.row_begin, json::whole_member<int64_t>(object, "row_begin", 0));
+  SHOAL_TRY(piece.row_end, json::whole_member<int64_t>(object, "row_end", 0));
+  SHOAL_TRY(piece.checksum, checksum_member(object));
   return piece;
 }
 
-Result<Shape> decode_shape(const Json& json) {
+Result<Shape> decode_shape(const Json& list) {
   std::vector<int64_t> dims;
-  for (const Json& dim : json) {
-    if (!dim.is_number_unsigned() || dim.get<uint64_t>() > uint64_t(INT64_MAX)) return data_loss("a size is no size");
-    dims.push_back(dim.get<int64_t>());
+  for (const Json& dim : list) {
+    SHOAL_TRY(const int64_t size, json::whole_of<int64_t>(dim, "shape", 0));
+    dims.push_back(size);
   }
   Result<Shape> shape = Shape::checked(dims);
   if (!shape) return data_loss(shape.error().message());
   return shape;
 }
 
-Result<TensorEntry> decode_tensor(const Json& json) {
+Result<TensorEntry> decode_tensor(const Json& object) {
   TensorEntry tensor;
-  SHOAL_TRY(tensor.name, string_field(json, "name"));
-  SHOAL_TRY(const std::string dtype, string_field(json, "dtype"));
+  SHOAL_TRY(tensor.name, json::string_member(object, "name"));
+  SHOAL_TRY(const std::string dtype, json::string_member(object, "dtype"));
   const std::optional<DType> known = dtype_from_string(dtype);
   if (!known) return data_loss("variable " + tensor.name + ": unknown dtype '" + dtype + "'");
   tensor.dtype = *known;
-  SHOAL_TRY(const Json* dims, array_field(json, "shape"));
+  SHOAL_TRY(const Json* dims, json::list_member(object, "shape"));
   SHOAL_TRY(tensor.shape, decode_shape(*dims));
-  if (json.contains("slot_of")) {
-    SHOAL_TRY(tensor.slot_of, string_field(json, "slot_of"));
+  if (object.contains("slot_of")) {
+    SHOAL_TRY(tensor.slot_of, json::string_member(object, "slot_of"));
   }
-  SHOAL_TRY(const Json* pieces, array_field(json, "pieces"));
+  SHOAL_TRY(const Json* pieces, json::list_member(object, "pieces"));
   for (const Json& piece : *pieces) {
     SHOAL_TRY(Piece decoded, decode_piece(piece));
     tensor.pieces.push_back(decoded);
@@ -133,18 +141,17 @@ Result<TensorEntry> decode_tensor(const Json& json) {
   return tensor;
 }
 
-Result<SaveInfo> decode_info(const Json& json) {
+Result<SaveInfo> decode_info(const Json& object) {
   SaveInfo info;
-  SHOAL_TRY(const int64_t save_time_ns, int_field(json, "save_time_ns"));
+  SHOAL_TRY(const int64_t save_time_ns, json::whole_member<int64_t>(object, "save_time_ns", 0));
   info.save_time = WallTime(Duration(save_time_ns));
-  SHOAL_TRY(info.numerics, string_field(json, "numerics"));
-  SHOAL_TRY(info.fingerprint, string_field(json, "fingerprint"));
-  SHOAL_TRY(const Json* counters, object_field(json, "counters"));
+  SHOAL_TRY(info.numerics, json::string_member(object, "numerics"));
+  SHOAL_TRY(info.fingerprint, json::string_member(object, "fingerprint"));
+  SHOAL_TRY(const Json* counters, json::object_member(object, "counters"));
   for (const auto& [name, value] : counters->items()) {
-    if (!value.is_number_unsigned()) return data_loss("the counter " + name + " is not a whole number >= 0");
-    info.counters[name] = value.get<uint64_t>();
+    SHOAL_TRY(info.counters[name], json::whole_of<uint64_t>(value, name));
   }
-  SHOAL_TRY(const Json* positions, object_field(json, "positions"));
+  SHOAL_TRY(const Json* positions, json::object_member(object, "positions"));
   for (const auto& [trainer, value] : positions->items()) {
     const auto bytes = value.is_string() ? from_base64(value.get_ref<const std::string&>()) : std::nullopt;
     if (!bytes) return data_loss("the position of " + trainer + " is not base64");
@@ -153,16 +160,16 @@ Result<SaveInfo> decode_info(const Json& json) {
   return info;
 }
 
-Result<Manifest> decode_body(const Json& json) {
+Result<Manifest> decode_body(const Json& object) {
   Manifest manifest;
-  SHOAL_TRY(manifest.global_step, int_field(json, "global_step"));
-  SHOAL_TRY(manifest.info, decode_info(json));
-  SHOAL_TRY(const Json* files, array_field(json, "files"));
+  SHOAL_TRY(manifest.global_step, json::whole_member<int64_t>(object, "global_step", 0));
+  SHOAL_TRY(manifest.info, decode_info(object));
+  SHOAL_TRY(const Json* files, json::list_member(object, "files"));
   for (const Json& file : *files) {
     SHOAL_TRY(DataFile decoded, decode_file(file));
     manifest.files.push_back(std::move(decoded));
   }
-  SHOAL_TRY(const Json* tensors, array_field(json, "tensors"));
+  SHOAL_TRY(const Json* tensors, json::list_member(object, "tensors"));
   for (const Json& tensor : *tensors) {
     SHOAL_TRY(TensorEntry decoded, decode_tensor(tensor));
     manifest.tensors.push_back(std::move(decoded));
@@ -173,8 +180,8 @@ Result<Manifest> decode_body(const Json& json) {
 
 /// Why a text that lacks our frame is refused: of another version, or no index at all.
 Error unframed(std::string_view text) {
-  if (Result<Json> json = parse_object(text)) {
-    Result<int64_t> version = int_field(*json, "version");
+  if (const Result<Json> object = json::parse_object(text)) {
+    const Result<int64_t> version = json::whole_member<int64_t>(*object, "version");
     if (version && *version > kVersion) {
       return data_loss("format version " + std::to_string(*version) + ", this build reads " + std::to_string(kVersion) +
                        "; use a newer Shoal");
@@ -200,8 +207,8 @@ Result<Manifest> decode_manifest(std::string_view text) {
   const std::string_view expected = text.substr(kFrameBegin.size(), 16);
   const std::string found = to_hex(checksum_of(body));
   if (found != expected) return data_loss("checksum " + found + ", expected " + std::string(expected));
-  SHOAL_TRY(const Json json, parse_object(body));
-  return decode_body(json);
+  SHOAL_TRY(const Json object, json::parse_object(body));
+  return decode_body(object);
 }
 
 }  // namespace shoal::checkpoint

@@ -1,7 +1,8 @@
 #include "shoal/checkpoint/manifest.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "shoal/base/number_text.h"
 
 namespace shoal::checkpoint {
 namespace {
@@ -30,11 +31,9 @@ std::string checkpoint_name(int64_t global_step) { return std::string(kNamePrefi
 
 std::optional<int64_t> step_of(std::string_view name) {
   if (!name.starts_with(kNamePrefix)) return std::nullopt;
-  const std::string_view digits = name.substr(kNamePrefix.size());
-  int64_t step = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), step);
-  // Comparing with the one spelling refuses signs, zeros in front and anything behind.
-  if (error != std::errc() || step < 0 || checkpoint_name(step) != name) return std::nullopt;
+  const auto step = number_from<int64_t>(name.substr(kNamePrefix.size()));
+  // Comparing with the one spelling refuses zeros in front.
+  if (!step || *step < 0 || checkpoint_name(*step) != name) return std::nullopt;
   return step;
 }
 

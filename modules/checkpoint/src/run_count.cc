@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "json_fields.h"
 #include "shoal/checkpoint/end_mark.h"
+#include "shoal/json/fields.h"
 
 namespace shoal::checkpoint {
 namespace {
@@ -15,15 +15,15 @@ std::string run_file(const std::string& model_dir) { return join_path(model_dir,
 
 Result<int64_t> checked(int64_t run) {
   if (run < kRunsMax) return run;
-  return data_loss("field 'run' is " + std::to_string(run) + ", which is no count of runs");
+  return data_loss("\"run\" is " + std::to_string(run) + ", which is no count of runs");
 }
 
 Result<int64_t> counted(Storage& storage, const std::string& model_dir) {
   Result<std::string> text = storage.read_all(run_file(model_dir), kBytesMax);
   if (!text && text.error().kind() == ErrorKind::kNotFound) return 0;
   if (!text) return std::move(text).error();
-  const Result<Json> json = parse_object(*text);
-  Result<int64_t> run = json ? int_field(*json, "run") : Result<int64_t>(json.error());
+  const Result<json::Json> object = json::parse_object(*text);
+  Result<int64_t> run = object ? json::whole_member<int64_t>(*object, "run", 0) : Result<int64_t>(object.error());
   if (run) run = checked(*run);
   if (!run) return std::move(run).error().with_context(run_file(model_dir));
   return run;

@@ -5,7 +5,7 @@
 
 #include "data_file.h"
 #include "folder.h"
-#include "json_fields.h"
+#include "json_text.h"
 #include "manifest_check.h"
 #include "shoal/checkpoint/directory.h"
 

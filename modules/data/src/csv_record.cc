@@ -1,7 +1,8 @@
 #include "csv_record.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "shoal/base/number_text.h"
 
 namespace shoal::data {
 namespace {
@@ -17,15 +18,11 @@ std::string_view trimmed(std::string_view field) {
 }
 
 template <class T>
-bool parse_number(std::string_view text, T& value) {
-  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);  // from_chars knows no plus
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
-template <class T>
 bool parse_into(std::string_view field, Tensor& tensor) {
-  return parse_number(field, tensor.mutable_as<T>()[0]);
+  if (field.starts_with('+') && !field.starts_with("+-")) field.remove_prefix(1);  // people write a plus
+  const auto number = number_from<T>(field);
+  if (number) tensor.mutable_as<T>()[0] = *number;
+  return number.has_value();
 }
 
 bool parse_field(std::string_view field, Tensor& tensor) {

@@ -4,6 +4,7 @@
 
 #include "canonical.h"
 #include "shoal/graph/op.h"
+#include "shoal/graph/source.h"
 
 namespace shoal {
 
@@ -37,12 +38,13 @@ Graph::Scope::Scope(Graph& graph, std::string_view name) : graph_(graph), length
 Graph::Scope::~Scope() { graph_.scope_.resize(length_before_); }
 
 Value Graph::input(std::string_view name, DType dtype, DimShape shape) {
-  Node node{.op = "input", .name = scope_ + std::string(name), .outputs = {{dtype, std::move(shape)}}};
+  Node node{
+      .op = std::string(op_of(Source::kInput)), .name = scope_ + std::string(name), .outputs = {{dtype, std::move(shape)}}};
   return Value(this, append_or_raise(std::move(node)), 0);
 }
 
 Value Graph::constant(Tensor value, std::string_view name) {
-  Node node{.op = "constant", .outputs = {{value.dtype(), value.shape()}}};
+  Node node{.op = std::string(op_of(Source::kConstant)), .outputs = {{value.dtype(), value.shape()}}};
   node.constant = std::move(value);
   node.name = unique_name(name);
   names_->used.erase(node.name);  // append() marks it
@@ -65,8 +67,9 @@ Result<void> Graph::add_variable(Variable variable) {
     return invalid_argument("variable \"" + variable.name +
                             "\": a variable of this name exists; choose another name or scope");
   }
-  SHOAL_TRY(variable.node,
-            append(Node{.op = "variable", .name = variable.name, .outputs = {{variable.dtype, variable.shape}}}));
+  SHOAL_TRY(variable.node, append(Node{.op = std::string(op_of(Source::kVariable)),
+                                       .name = variable.name,
+                                       .outputs = {{variable.dtype, variable.shape}}}));
   names_->variables.emplace(variable.name, variables_.size());
   variables_.push_back(std::move(variable));
   return {};
@@ -90,8 +93,6 @@ std::vector<Value> Graph::add(std::string_view op, std::vector<Value> inputs, At
 NodeId Graph::append_or_raise(Node node) { return value_or_raise(append(std::move(node))); }
 
 namespace {
-
-bool is_source(std::string_view op) { return op == "input" || op == "variable" || op == "constant"; }
 
 Result<void> check_source(const Node& node) {
   if (node.outputs.size() != 1 || !node.inputs.empty()) return invalid_argument("a source has no operands and one output");
@@ -130,7 +131,7 @@ Result<NodeId> Graph::append(Node node) {
   auto refuse = [&node](Error error) { return std::move(error).with_context(node.op + " \"" + node.name + "\""); };
   if (node.name.empty() || node.name.back() == '/') return refuse(invalid_argument("the name is empty"));
   if (names_->used.contains(node.name)) return refuse(invalid_argument("the name is taken; choose another name or scope"));
-  if (is_source(node.op)) {
+  if (source_of(node.op) != Source::kNone) {
     if (auto checked = check_source(node); !checked) return refuse(std::move(checked).error());
   } else {
     const OpDef* op = catalogue_->find(node.op);
@@ -169,7 +170,7 @@ uint64_t Graph::fingerprint() const {
   canonical.put(nodes_.size());
   for (const Node& node : nodes_) {
     canonical.put(node.op);
-    if (node.op == "input" || node.op == "variable") canonical.put(node.name);
+    if (is_named(source_of(node.op))) canonical.put(node.name);
     canonical.put(node.inputs.size());
     for (const Value& input : node.inputs) {
       canonical.put(input.node());
@@ -180,7 +181,7 @@ uint64_t Graph::fingerprint() const {
       canonical.put(type.dtype);
       canonical.put(type.shape);
     }
-    if (node.op == "constant") canonical.put(node.constant);
+    if (source_of(node.op) == Source::kConstant) canonical.put(node.constant);
   }
   for (const Variable& variable : variables_) {
     canonical.put(variable.name);

@@ -10,12 +10,13 @@
 #include "shoal/graph/graph_json.h"
 
 #include <bit>
-#include <charconv>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
-#include "base64.h"
+#include "shoal/base/base64.h"
+#include "shoal/base/number_text.h"
 #include "shoal/graph/op.h"
+#include "shoal/graph/source.h"
+#include "shoal/json/fields.h"
 
 namespace shoal {
 
@@ -81,9 +82,9 @@ ordered_json node_to_json(const Node& node) {
                     {"inputs", std::move(inputs)},
                     {"attributes", std::move(attributes)},
                     {"outputs", std::move(outputs)}};
-  if (node.op == "constant") {
+  if (source_of(node.op) == Source::kConstant) {
     const TensorView view = node.constant.view();
-    json["constant"] = base64_encode({view.data, view.bytes()});
+    json["constant"] = to_base64({reinterpret_cast<const char*>(view.data), view.bytes()});
   }
   return json;
 }
@@ -126,62 +127,36 @@ std::string Graph::to_json() const {
 
 namespace {
 
-// Not ordered_json: its objects copy their members as they grow, to any depth that the text has, by recursion.
-using Json = nlohmann::json;
+using Json = json::Json;
 
 Error broken(std::string what) { return data_loss(std::move(what)); }
 
-Result<const Json*> member(const Json& json, const char* name) {
-  if (!json.is_object()) return broken("an object was expected where \"" + std::string(name) + "\" is looked for");
-  const auto found = json.find(name);
-  if (found == json.end()) return broken("\"" + std::string(name) + "\" is missing");
-  return &*found;
-}
-
-Result<std::string> string_of(const Json& json, std::string_view what) {
-  if (!json.is_string()) return broken("\"" + std::string(what) + "\" must be a string");
-  return json.get<std::string>();
-}
-
-Result<std::string> string_member(const Json& json, const char* name) {
-  SHOAL_TRY(const auto* value, member(json, name));
-  return string_of(*value, name);
-}
-
-Result<const Json*> array_member(const Json& json, const char* name) {
-  SHOAL_TRY(const auto* value, member(json, name));
-  if (!value->is_array()) return broken("\"" + std::string(name) + "\" must be a list");
-  return value;
-}
-
 template <class T>
 Result<T> parse_integer(const std::string& text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return broken("\"" + text + "\" is no 64-bit integer");
-  return value;
+  if (const auto value = number_from<T>(text)) return *value;
+  return broken("\"" + text + "\" is no 64-bit integer");
 }
 
-Result<int64_t> int_of(const Json& json) {
-  if (json.is_string()) return parse_integer<int64_t>(json.get<std::string>());
-  if (!json.is_number_integer() || (json.is_number_unsigned() && json.get<uint64_t>() > uint64_t(INT64_MAX))) {
+Result<int64_t> int_of(const Json& value) {
+  if (value.is_string()) return parse_integer<int64_t>(value.get<std::string>());
+  if (!value.is_number_integer() || (value.is_number_unsigned() && value.get<uint64_t>() > uint64_t(INT64_MAX))) {
     return broken("an integer was expected");
   }
-  return json.get<int64_t>();
+  return value.get<int64_t>();
 }
 
-Result<double> real_of(const Json& json) {
-  if (json.is_number()) return json.get<double>();
-  if (json == "nan") return std::nan("");
-  if (json == "inf") return INFINITY;
-  if (json == "-inf") return -INFINITY;
+Result<double> real_of(const Json& value) {
+  if (value.is_number()) return value.get<double>();
+  if (value == "nan") return std::nan("");
+  if (value == "inf") return INFINITY;
+  if (value == "-inf") return -INFINITY;
   return broken("a real number was expected");
 }
 
-Result<std::vector<int64_t>> ints_of(const Json& json) {
-  if (!json.is_array()) return broken("a list of integers was expected");
+Result<std::vector<int64_t>> ints_of(const Json& list) {
+  if (!list.is_array()) return broken("a list of integers was expected");
   std::vector<int64_t> values;
-  for (const Json& item : json) {
+  for (const Json& item : list) {
     SHOAL_TRY(const int64_t value, int_of(item));
     values.push_back(value);
   }
@@ -194,23 +169,23 @@ Result<Attribute> as_attribute(Result<T> value) {
   return Attribute(std::move(value).value());
 }
 
-Result<Attribute> attribute_of(const Json& json) {
-  if (!json.is_object() || json.size() != 1) return broken("an attribute must be {type: value}");
-  const std::string& type = json.begin().key();
-  const Json& value = json.begin().value();
+Result<Attribute> attribute_of(const Json& object) {
+  if (!object.is_object() || object.size() != 1) return broken("an attribute must be {type: value}");
+  const std::string& type = object.begin().key();
+  const Json& value = object.begin().value();
   if (type == "int") return as_attribute(int_of(value));
   if (type == "real") return as_attribute(real_of(value));
-  if (type == "string") return as_attribute(string_of(value, "string"));
+  if (type == "string") return as_attribute(json::string_of(value, "string"));
   if (type == "ints") return as_attribute(ints_of(value));
   if (type == "bool" && value.is_boolean()) return Attribute(value.get<bool>());
   return broken("\"" + type + "\" is no type of attribute, or its value is of another");
 }
 
-Result<ValueType> type_of(const Json& json) {
-  SHOAL_TRY(const std::string name, string_member(json, "dtype"));
+Result<ValueType> type_of(const Json& object) {
+  SHOAL_TRY(const std::string name, json::string_member(object, "dtype"));
   const auto dtype = dtype_from_string(name);
   if (!dtype || size_of(*dtype) == 0) return broken("\"" + name + "\" is no type of a graph's values");
-  SHOAL_TRY(const auto* shape, array_member(json, "shape"));
+  SHOAL_TRY(const auto* shape, json::list_member(object, "shape"));
   if (shape->size() > size_t(Shape::kRankMax)) return broken("a shape has more than 8 dimensions");
   std::vector<Dim> dims;
   for (const Json& item : *shape) {
@@ -225,10 +200,10 @@ Result<ValueType> type_of(const Json& json) {
   return ValueType{*dtype, DimShape(std::move(dims))};
 }
 
-Result<Tensor> constant_of(const Json& json, const ValueType& type) {
-  SHOAL_TRY(const std::string text, string_member(json, "constant"));
+Result<Tensor> constant_of(const Json& object, const ValueType& type) {
+  SHOAL_TRY(const std::string text, json::string_member(object, "constant"));
   SHOAL_TRY(const Shape shape, type.shape.resolve({}));
-  const auto bytes = base64_decode(text);
+  const auto bytes = from_base64(text);
   if (!bytes) return broken("\"constant\" is not base64");
   const auto elements = uint64_t(shape.elements());
   if (elements > bytes->size() || elements * size_of(type.dtype) != bytes->size()) {
@@ -240,10 +215,10 @@ Result<Tensor> constant_of(const Json& json, const ValueType& type) {
   return tensor;
 }
 
-Result<Initialiser> initialiser_of(const Json& json) {
-  SHOAL_TRY(const std::string name, string_member(json, "kind"));
-  SHOAL_TRY(const auto* a, member(json, "a"));
-  SHOAL_TRY(const auto* b, member(json, "b"));
+Result<Initialiser> initialiser_of(const Json& object) {
+  SHOAL_TRY(const std::string name, json::string_member(object, "kind"));
+  SHOAL_TRY(const auto* a, json::member(object, "a"));
+  SHOAL_TRY(const auto* b, json::member(object, "b"));
   Initialiser initialiser;
   SHOAL_TRY(initialiser.a, real_of(*a));
   SHOAL_TRY(initialiser.b, real_of(*b));
@@ -266,25 +241,24 @@ struct GraphReader {
 
   Result<void> read_variable(Node node) {
     if (next_variable >= variables.size()) return broken("\"variables\" has fewer entries than there are variables");
-    const Json& json = variables[next_variable++];
-    SHOAL_TRY(const std::string name, string_member(json, "name"));
+    const Json& object = variables[next_variable++];
+    SHOAL_TRY(const std::string name, json::string_member(object, "name"));
     if (name != node.name) return broken("\"variables\" has \"" + name + "\" here");
-    SHOAL_TRY(const auto* initialiser, member(json, "initialiser"));
-    SHOAL_TRY(const auto* trainable, member(json, "trainable"));
-    if (!trainable->is_boolean()) return broken("\"trainable\" must be true or false");
+    SHOAL_TRY(const auto* initialiser, json::member(object, "initialiser"));
+    SHOAL_TRY(const bool trainable, json::bool_member(object, "trainable"));
     Variable variable{.name = node.name,
                       .dtype = node.outputs[0].dtype,
                       .shape = {},
                       .initialiser = {},
-                      .trainable = trainable->get<bool>(),
+                      .trainable = trainable,
                       .node = -1};
     SHOAL_TRY(variable.shape, node.outputs[0].shape.resolve({}));
     SHOAL_TRY(variable.initialiser, initialiser_of(*initialiser));
     return graph.add_variable(std::move(variable));
   }
 
-  Result<void> read_inputs(const Json& json, Node& node) {
-    SHOAL_TRY(const auto* inputs, array_member(json, "inputs"));
+  Result<void> read_inputs(const Json& object, Node& node) {
+    SHOAL_TRY(const auto* inputs, json::list_member(object, "inputs"));
     for (const Json& item : *inputs) {
       SHOAL_TRY(const auto pair, ints_of(item));
       const bool earlier = pair.size() == 2 && pair[0] >= 0 && pair[0] < int64_t(graph.nodes().size());
@@ -296,30 +270,30 @@ struct GraphReader {
     return {};
   }
 
-  Result<void> read_node(const Json& json) {
+  Result<void> read_node(const Json& object) {
     Node node;
-    SHOAL_TRY(node.op, string_member(json, "op"));
-    SHOAL_TRY(node.name, string_member(json, "name"));
-    SHOAL_TRY_VOID(read_inputs(json, node));
-    SHOAL_TRY(const auto* attributes, member(json, "attributes"));
-    if (!attributes->is_object()) return broken("\"attributes\" must be an object");
+    SHOAL_TRY(node.op, json::string_member(object, "op"));
+    SHOAL_TRY(node.name, json::string_member(object, "name"));
+    SHOAL_TRY_VOID(read_inputs(object, node));
+    SHOAL_TRY(const auto* attributes, json::object_member(object, "attributes"));
     for (const auto& [name, value] : attributes->items()) {
       SHOAL_TRY(Attribute attribute, attribute_of(value));
       node.attributes.set(name, std::move(attribute));
     }
-    SHOAL_TRY(const auto* outputs, array_member(json, "outputs"));
+    SHOAL_TRY(const auto* outputs, json::list_member(object, "outputs"));
     for (const Json& item : *outputs) {
       SHOAL_TRY(ValueType type, type_of(item));
       node.outputs.push_back(std::move(type));
     }
-    return add(json, std::move(node));
+    return add(object, std::move(node));
   }
 
-  Result<void> add(const Json& json, Node node) {
-    if (node.op == "variable" || node.op == "constant") {
+  Result<void> add(const Json& object, Node node) {
+    const Source source = source_of(node.op);
+    if (source == Source::kVariable || source == Source::kConstant) {
       if (node.outputs.size() != 1) return broken("a source has one output");
-      if (node.op == "variable") return read_variable(std::move(node));
-      SHOAL_TRY(node.constant, constant_of(json, node.outputs[0]));
+      if (source == Source::kVariable) return read_variable(std::move(node));
+      SHOAL_TRY(node.constant, constant_of(object, node.outputs[0]));
     }
     const std::vector<ValueType> stated = node.outputs;
     auto added = graph.append(std::move(node));
@@ -334,20 +308,20 @@ struct GraphReader {
 
 namespace {
 
-Result<std::unique_ptr<Graph>> read_graph(const Json& json, const OpCatalogue* catalogue, const GraphJsonLimits& limits) {
-  SHOAL_TRY(const std::string format, string_member(json, "format"));
+Result<std::unique_ptr<Graph>> read_graph(const Json& object, const OpCatalogue* catalogue, const GraphJsonLimits& limits) {
+  SHOAL_TRY(const std::string format, json::string_member(object, "format"));
   if (format != kFormat) return broken("\"format\" is \"" + format + "\", not \"" + std::string(kFormat) + "\"");
-  SHOAL_TRY(const auto* version_json, member(json, "version"));
+  SHOAL_TRY(const auto* version_json, json::member(object, "version"));
   const Result<int64_t> version = int_of(*version_json);
   if (!version || version_json->is_string()) return broken("\"version\" must be an integer");
   if (*version != kVersion) {
     return failed_precondition("it is version " + std::to_string(*version) + " of the format, this program reads version " +
                                std::to_string(kVersion));
   }
-  SHOAL_TRY(const std::string seed_text, string_member(json, "seed"));
+  SHOAL_TRY(const std::string seed_text, json::string_member(object, "seed"));
   SHOAL_TRY(const auto seed, parse_integer<uint64_t>(seed_text));
-  SHOAL_TRY(const auto* nodes, array_member(json, "nodes"));
-  SHOAL_TRY(const auto* variables, array_member(json, "variables"));
+  SHOAL_TRY(const auto* nodes, json::list_member(object, "nodes"));
+  SHOAL_TRY(const auto* variables, json::list_member(object, "variables"));
   if (nodes->size() > limits.nodes_max) {
     return invalid_argument("it has " + std::to_string(nodes->size()) + " nodes, more than the limit of " +
                             std::to_string(limits.nodes_max));
@@ -371,9 +345,9 @@ Result<std::unique_ptr<Graph>> graph_from_json(std::string_view text, const OpCa
     return invalid_argument("graph description: it has " + std::to_string(text.size()) + " bytes, more than the limit of " +
                             std::to_string(limits.text_bytes_max));
   }
-  const Json json = Json::parse(text, nullptr, false);
-  if (json.is_discarded()) return broken("graph description: it is not valid JSON");
-  auto graph = read_graph(json, catalogue, limits);
+  const Json object = Json::parse(text, nullptr, false);
+  if (object.is_discarded()) return broken("graph description: it is not valid JSON");
+  auto graph = read_graph(object, catalogue, limits);
   if (!graph) return std::move(graph).error().with_context(kContext);
   return graph;
 }

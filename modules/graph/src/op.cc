@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "shape_rules.h"
+#include "shoal/graph/source.h"
 
 namespace shoal {
 
@@ -37,6 +38,10 @@ Result<void> check(const OpDef& op) {
       return invalid_argument("in_place names an output or input that it does not have");
     }
   }
+  for (int input : {op.rewrites.addend, op.rewrites.masked_by}) {
+    if (input != -1 && (!is_input(input) || input < op.inputs_min || input + 1 != op.inputs_max))
+      return invalid_argument("rewrites name an input that is not its last, or that it always has");
+  }
   return {};
 }
 
@@ -57,7 +62,7 @@ const OpCatalogue& OpCatalogue::built_in() {
 
 Result<void> OpCatalogue::add(OpDef op) {
   if (auto checked = check(op); !checked) return std::move(checked).error().with_context("op \"" + op.name + "\"");
-  if (op.name == "input" || op.name == "variable" || op.name == "constant" || ops_.contains(op.name)) {
+  if (source_of(op.name) != Source::kNone || ops_.contains(op.name)) {
     return invalid_argument("op \"" + op.name + "\": an op of this name exists");
   }
   std::string name = op.name;

@@ -78,18 +78,21 @@ std::vector<Value> select_gradient(const GradientRequest& request) {
   return result;
 }
 
+float quotient(std::span<const float> x, const Attributes&) { return x[0] / x[1]; }
+
 }  // namespace
 
 void add_binary_ops(const AddOp& add) {
-  auto binary = [&](std::string name, GradientRule gradient) {
+  auto binary = [&](std::string name, GradientRule gradient, const Rewrites& rewrites = {}) {
     add({.name = std::move(name),
          .inputs_min = 2,
          .inputs_max = 2,
          .shape_rule = broadcast_types,
          .gradient = std::move(gradient),
-         .in_place = {{0, 0}, {0, 1}}});
+         .in_place = {{0, 0}, {0, 1}},
+         .rewrites = rewrites});
   };
-  binary("div", div_gradient);
+  binary("div", div_gradient, {.of_constants = quotient});
   binary("pow", pow_gradient);
   binary("pow_base_grad", {});      // b * a^(b - 1)
   binary("pow_exponent_grad", {});  // a^b * log(a); 0 where a is 0 and b is not negative

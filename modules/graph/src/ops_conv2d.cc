@@ -118,7 +118,8 @@ void add_conv2d_ops(const AddOp& add) {
        .shape_rule = conv2d_types,
        .gradient = conv2d_gradient,
        .product = true,
-       .multiply_adds = [](const Attributes&, Operands in, Operands out) { return per_filter(out[0], in[1]); }});
+       .multiply_adds = [](const Attributes&, Operands in, Operands out) { return per_filter(out[0], in[1]); },
+       .rewrites = {.takes_activation = true}});
   add({.name = "conv2d_grad_input",
        .inputs_min = 3,
        .inputs_max = 3,

@@ -107,7 +107,8 @@ void add_dense_ops(const AddOp& add) {
        .shape_rule = dense_types,
        .gradient = dense_gradient,
        .product = true,
-       .multiply_adds = [](const Attributes&, Operands in, Operands out) { return per_filter(out[0], in[1]); }});
+       .multiply_adds = [](const Attributes&, Operands in, Operands out) { return per_filter(out[0], in[1]); },
+       .rewrites = {.takes_activation = true}});
   add({.name = "dense_grad_input",
        .inputs_min = 2,
        .inputs_max = 2,

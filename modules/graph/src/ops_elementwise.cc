@@ -37,6 +37,13 @@ std::vector<Value> square_gradient(const GradientRequest& request) {
   return {ops::scale(ops::mul(request.output_gradients[0], request.node.inputs[0]), 2.0)};
 }
 
+float sum(std::span<const float> x, const Attributes&) { return x[0] + x[1]; }
+float difference(std::span<const float> x, const Attributes&) { return x[0] - x[1]; }
+float product(std::span<const float> x, const Attributes&) { return x[0] * x[1]; }
+float squared(std::span<const float> x, const Attributes&) { return x[0] * x[0]; }
+float scaled(std::span<const float> x, const Attributes& attributes) { return x[0] * float(attributes.get_real("factor")); }
+bool scales_by_one(const Attributes& attributes) { return attributes.get_real("factor") == 1.0; }
+
 Outputs scale_types(Types inputs, const Attributes& attributes) {
   SHOAL_TRY_VOID(expect_float(inputs[0], "x"));
   SHOAL_TRY_VOID(real_attribute(attributes, "factor"));
@@ -48,29 +55,31 @@ Outputs scale_types(Types inputs, const Attributes& attributes) {
 void add_elementwise_ops(const AddOp& add) {
   const std::vector<OpDef::InPlace> over_first{{0, 0}};
   const std::vector<OpDef::InPlace> over_either{{0, 0}, {0, 1}};
-  auto unary = [&](std::string name, ShapeRule rule, GradientRule gradient) {
+  auto unary = [&](std::string name, ShapeRule rule, GradientRule gradient, const Rewrites& rewrites) {
     add({.name = std::move(name),
          .inputs_min = 1,
          .inputs_max = 1,
          .shape_rule = std::move(rule),
          .gradient = std::move(gradient),
-         .in_place = over_first});
+         .in_place = over_first,
+         .rewrites = rewrites});
   };
-  auto binary = [&](std::string name, ShapeRule rule, GradientRule gradient) {
+  auto binary = [&](std::string name, ShapeRule rule, GradientRule gradient, const Rewrites& rewrites) {
     add({.name = std::move(name),
          .inputs_min = 2,
          .inputs_max = 2,
          .shape_rule = std::move(rule),
          .gradient = std::move(gradient),
-         .in_place = over_either});
+         .in_place = over_either,
+         .rewrites = rewrites});
   };
-  unary("relu", elementwise_rule({"x"}), relu_gradient);
-  unary("scale", scale_types, scale_gradient);
-  unary("square", elementwise_rule({"x"}), square_gradient);
-  binary("relu_grad", elementwise_rule({"dy", "y"}), {});
-  binary("add", broadcast_types, add_gradient);
-  binary("sub", broadcast_types, sub_gradient);
-  binary("mul", broadcast_types, mul_gradient);
+  unary("relu", elementwise_rule({"x"}), relu_gradient, {.idempotent = true, .activation = "relu", .after_maxima = true});
+  unary("scale", scale_types, scale_gradient, {.changes_nothing = scales_by_one, .of_constants = scaled});
+  unary("square", elementwise_rule({"x"}), square_gradient, {.of_constants = squared});
+  binary("relu_grad", elementwise_rule({"dy", "y"}), {}, {.mask = true});
+  binary("add", broadcast_types, add_gradient, {.of_constants = sum, .addition = true});
+  binary("sub", broadcast_types, sub_gradient, {.of_constants = difference});
+  binary("mul", broadcast_types, mul_gradient, {.of_constants = product});
 }
 
 }  // namespace rules

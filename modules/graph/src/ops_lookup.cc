@@ -96,7 +96,8 @@ void add_lookup_ops(const AddOp& add) {
        .inputs_max = 2,
        .shape_rule = gather_types,
        .gradient = gather_gradient,
-       .reads_a_part = true});
+       .reads_a_part = true,
+       .looks_up_rows = [](const Attributes& attributes) { return attributes.get_int("axis") == 0; }});
   add({.name = "gather_grad", .inputs_min = 3, .inputs_max = 3, .shape_rule = gather_grad_types, .shape_only = {2}});
   add({.name = "one_hot", .inputs_min = 1, .inputs_max = 1, .shape_rule = one_hot_types});
   add({.name = "top_k", .inputs_min = 1, .inputs_max = 1, .shape_rule = top_k_types, .gradient = top_k_gradient});

@@ -189,18 +189,21 @@ void add_norm_ops(const AddOp& add) {
        .inputs_max = 4,
        .shape_rule = batch_norm_types,
        .gradient = batch_norm_gradient,
-       .in_place = {{0, 0}, {0, 3}}});
+       .in_place = {{0, 0}, {0, 3}},
+       .rewrites = {.takes_activation = true, .addend = 3}});
   add({.name = "batch_norm_grad",
        .inputs_min = 5,
        .inputs_max = 6,
        .shape_rule = batch_norm_grad_types,
-       .in_place = {{0, 0}, {0, 1}, {0, 5}}});
+       .in_place = {{0, 0}, {0, 1}, {0, 5}},
+       .rewrites = {.masked_by = 5}});
   add({.name = "batch_norm_inference",
        .inputs_min = 5,
        .inputs_max = 5,
        .shape_rule = batch_norm_inference_types,
        .gradient = batch_norm_inference_gradient,
-       .in_place = over_x});
+       .in_place = over_x,
+       .rewrites = {.takes_activation = true}});
   add({.name = "batch_norm_inference_grad",
        .inputs_min = 5,
        .inputs_max = 5,

@@ -71,8 +71,18 @@ Value pool(std::string_view op, Value x, const ops::PoolOptions& options, std::s
 }  // namespace
 
 void add_pool_ops(const AddOp& add) {
-  add({.name = "max_pool", .inputs_min = 1, .inputs_max = 1, .shape_rule = max_pool_types, .gradient = max_pool_gradient});
-  add({.name = "max_pool_grad", .inputs_min = 3, .inputs_max = 3, .shape_rule = max_pool_grad_types, .shape_only = {2}});
+  add({.name = "max_pool",
+       .inputs_min = 1,
+       .inputs_max = 1,
+       .shape_rule = max_pool_types,
+       .gradient = max_pool_gradient,
+       .rewrites = {.takes_maxima = true}});
+  add({.name = "max_pool_grad",
+       .inputs_min = 3,
+       .inputs_max = 3,
+       .shape_rule = max_pool_grad_types,
+       .shape_only = {2},
+       .rewrites = {.spreads_to_maxima = true}});
   add({.name = "avg_pool", .inputs_min = 1, .inputs_max = 1, .shape_rule = avg_pool_types, .gradient = avg_pool_gradient});
   add({.name = "avg_pool_grad", .inputs_min = 2, .inputs_max = 2, .shape_rule = avg_pool_grad_types, .shape_only = {1}});
 }

@@ -137,17 +137,19 @@ void add_reduce_ops(const AddOp& add) {
   reduction("reduce_sum", reduce_sum_gradient);
   reduction("reduce_mean", reduce_mean_gradient);
   reduction("reduce_max", reduce_max_gradient);
-  auto like = [&](std::string name, ShapeRule rule, GradientRule gradient) {
+  auto like = [&](std::string name, ShapeRule rule, GradientRule gradient, const Rewrites& rewrites = {}) {
     add({.name = std::move(name),
          .inputs_min = 2,
          .inputs_max = 2,
          .shape_rule = std::move(rule),
          .gradient = std::move(gradient),
-         .shape_only = {1}});
+         .shape_only = {1},
+         .rewrites = rewrites});
   };
+  const Rewrites between_equals{.changes_nothing = [](const Attributes&) { return true; }};
   like("fill_like", fill_types, fill_like_gradient);
-  like("sum_like", sum_like_types, sum_like_gradient);
-  like("broadcast_like", broadcast_like_types, broadcast_like_gradient);
+  like("sum_like", sum_like_types, sum_like_gradient, between_equals);
+  like("broadcast_like", broadcast_like_types, broadcast_like_gradient, between_equals);
   like("mean_grad", broadcast_like_types, {});
 }
 

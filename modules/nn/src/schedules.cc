@@ -6,6 +6,8 @@
 #include <numbers>
 #include <string>
 
+#include "shoal/base/error.h"
+
 namespace shoal::nn {
 namespace {
 

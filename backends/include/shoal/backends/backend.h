@@ -46,13 +46,6 @@ using MutablePiece = BasicPiece<std::byte>;
 using Pieces = BasicPieces<const std::byte>;
 using MutablePieces = BasicPieces<std::byte>;
 
-/// Told, from the thread inside run(), when updates[i] is complete: a chunk may leave while later kernels still run.
-class UpdateListener {
- public:
-  virtual ~UpdateListener() = default;
-  virtual void update_ready(size_t index) = 0;
-};
-
 /// Applies updates to variables while later kernels of the run still compute, and what was made is still in the cache.
 class UpdateApplier {
  public:
@@ -87,9 +80,8 @@ struct StepBinding {
   std::span<const MutablePieces> updates;  ///< one per CompileOptions::updates: where its value is written
   VersionId weights;
   StepKey key;
-  UpdateListener* ready = nullptr;
-  /// If not null, it is given every update instead of the listener, and the contents of `updates` are undefined afterwards
-  /// (the memory is needed all the same). The program was compiled with CompileOptions::update_variables.
+  /// If not null, it is given every update, and the contents of `updates` are undefined afterwards (the memory is needed
+  /// all the same). The program was compiled with CompileOptions::update_variables.
   UpdateApplier* applier = nullptr;
   KernelObserver* observer = nullptr;
 };

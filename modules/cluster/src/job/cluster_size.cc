@@ -1,7 +1,7 @@
-#include <charconv>
 #include <set>
 
 #include "job/quote.h"
+#include "shoal/base/number_text.h"
 #include "shoal/cluster/cluster_spec.h"
 
 namespace shoal::cluster {
@@ -24,10 +24,8 @@ std::optional<ClusterSize> named_size(std::string_view name) {
 }
 
 std::optional<int32_t> parse_count(std::string_view text) {
-  int32_t count = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (status != std::errc{} || end != text.data() + text.size() || count < 0 || count > kTasksMax) return {};
-  return count;
+  const auto count = number_from<int32_t>(text);
+  return count && *count >= 0 && *count <= kTasksMax ? count : std::nullopt;
 }
 
 /// Empty, or what is wrong with `count` tasks of `role`.

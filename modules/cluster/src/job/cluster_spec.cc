@@ -3,10 +3,10 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
-#include <charconv>
 #include <unordered_map>
 
 #include "job/quote.h"
+#include "shoal/base/number_text.h"
 
 namespace shoal::cluster {
 namespace {
@@ -24,14 +24,6 @@ bool is_bracketed_ipv6(std::string_view host) {
   const std::string number = inner.substr(0, inner.find('%'));
   in6_addr ignored{};
   return inet_pton(AF_INET6, number.c_str(), &ignored) == 1;
-}
-
-std::optional<uint16_t> parse_port(std::string_view text) {
-  if (text.empty() || !std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; })) return {};
-  uint16_t port = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), port);
-  if (status != std::errc{}) return {};
-  return port;
 }
 
 std::string place(std::string_view role, int32_t index) {
@@ -53,7 +45,7 @@ Result<HostPort> parse_host_port(std::string_view text) {
   if (host.find_first_of("[]:") != std::string_view::npos && !is_bracketed_ipv6(host)) {
     return bad_address(text, "the host is neither a name nor an IPv4 address nor an IPv6 address in brackets");
   }
-  const std::optional<uint16_t> port = parse_port(text.substr(colon + 1));
+  const std::optional<uint16_t> port = number_from<uint16_t>(text.substr(colon + 1));
   if (!port) return bad_address(text, "the port is not a number from 0 to 65535");
   return HostPort{std::string(host), *port};
 }

@@ -1,6 +1,6 @@
 #include "shoal/cluster/strategy_text.h"
 
-#include <charconv>
+#include "shoal/base/number_text.h"
 
 namespace shoal::cluster {
 namespace {
@@ -18,11 +18,10 @@ std::string to_string(const StrategyText& strategy) {
 Result<StrategyText> parse_strategy(std::string_view text) {
   if (text == kAsync) return StrategyText{};
   if (text == kSync) return StrategyText{.sync = true};
-  int aggregated = 0;
-  const char* const end = text.data() + text.size();
   const bool named = text.starts_with(kOpen) && text.ends_with(")");
-  const auto read = named ? std::from_chars(text.data() + kOpen.size(), end - 1, aggregated) : std::from_chars_result{};
-  if (!named || read.ec != std::errc() || read.ptr != end - 1 || aggregated < 1) {
+  const std::string_view number = named ? text.substr(kOpen.size(), text.size() - kOpen.size() - 1) : std::string_view();
+  const std::optional<int> aggregated = number_from<int>(number);
+  if (!aggregated || *aggregated < 1) {
     return invalid_argument("there is no update strategy \"" + std::string(text) + "\"; async, sync and sync(R) are");
   }
   return StrategyText{.sync = true, .replicas_to_aggregate = aggregated};

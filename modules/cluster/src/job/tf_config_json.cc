@@ -9,13 +9,13 @@
 namespace shoal::cluster {
 namespace {
 
-using nlohmann::json;
+using Json = nlohmann::json;
 
 Error not_an_object(const std::string& why) { return invalid_argument("not a JSON object: " + why); }
 
 /// Builds the wanted parts from the parser's events. A document tree of everything would take a second and gigabytes for
 /// 16 MiB of nested nothing where nobody reads it.
-class PartsBuilder : public nlohmann::json_sax<json> {
+class PartsBuilder : public nlohmann::json_sax<Json> {
  public:
   bool null() override { return put(nullptr); }
   bool boolean(bool value) override { return put(value); }
@@ -27,11 +27,11 @@ class PartsBuilder : public nlohmann::json_sax<json> {
 
   bool start_object(size_t) override {
     if (depth_ == 0) return enter();
-    return open(json::value_t::object);
+    return open(Json::value_t::object);
   }
   bool start_array(size_t) override {
     if (depth_ == 0) return put(nullptr);
-    return open(json::value_t::array);
+    return open(Json::value_t::array);
   }
   bool end_object() override { return close(); }
   bool end_array() override { return close(); }
@@ -58,7 +58,7 @@ class PartsBuilder : public nlohmann::json_sax<json> {
     return fail("at byte " + std::to_string(position > 0 ? position - 1 : 0) + ": " + one_line(why));
   }
 
-  json& parts() { return parts_; }
+  Json& parts() { return parts_; }
   const std::string& failure() const { return failure_; }
 
  private:
@@ -70,11 +70,11 @@ class PartsBuilder : public nlohmann::json_sax<json> {
   template <class T>
   bool put(T&& value) {
     if (depth_ == 0) return fail("the top level must be an object, like {\"cluster\": {...}, \"task\": {...}}");
-    return !keeps() || place(json(std::forward<T>(value))) != nullptr;
+    return !keeps() || place(Json(std::forward<T>(value))) != nullptr;
   }
 
   /// Stores `value` where the parser stands; returns it, or null if there are too many.
-  json* place(json value) {
+  Json* place(Json value) {
     if (++kept_count_ > kTfConfigEntriesMax && kept_depth_max_ < kTfConfigDepthMax) {
       fail("more than " + std::to_string(kTfConfigEntriesMax) + " entries");
       return nullptr;
@@ -87,9 +87,9 @@ class PartsBuilder : public nlohmann::json_sax<json> {
   /// Whether what comes now is part of what is kept.
   bool keeps() const { return wanted_ && depth_ <= kept_depth_max_; }
 
-  bool open(json::value_t type) {
+  bool open(Json::value_t type) {
     if (keeps()) {
-      json* container = place(json(type));
+      Json* container = place(Json(type));
       if (!container) return false;
       if (depth_ < kept_depth_max_) open_.push_back(container);
     }
@@ -111,9 +111,9 @@ class PartsBuilder : public nlohmann::json_sax<json> {
     return false;
   }
 
-  json parts_ = json::object();
-  std::vector<json*> open_;  // containers of the wanted part that are not closed yet; each the last child of the one before
-  json* slot_ = nullptr;     // where the value of the last key goes
+  Json parts_ = Json::object();
+  std::vector<Json*> open_;  // containers of the wanted part that are not closed yet; each the last child of the one before
+  Json* slot_ = nullptr;     // where the value of the last key goes
   bool wanted_ = false;
   int kept_depth_max_ = 0;  // containers with as many around them are kept empty
   int depth_ = 0;
@@ -123,7 +123,7 @@ class PartsBuilder : public nlohmann::json_sax<json> {
 
 }  // namespace
 
-Result<json> parse_description(std::string_view text) {
+Result<Json> parse_description(std::string_view text) {
   if (text.size() > kTfConfigBytesMax) {
     return invalid_argument("has " + std::to_string(text.size()) + " bytes, more than the " +
                             std::to_string(kTfConfigBytesMax) + " that are read");
@@ -134,7 +134,7 @@ Result<json> parse_description(std::string_view text) {
     return not_an_object("at byte " + std::to_string(nul) + ": a zero byte");
   }
   PartsBuilder builder;
-  if (!json::sax_parse(text, &builder)) return not_an_object(builder.failure());
+  if (!Json::sax_parse(text, &builder)) return not_an_object(builder.failure());
   return std::move(builder.parts());
 }
 

@@ -1,33 +1,25 @@
 #pragma once
-/// Numbers of JSON that came over the network: nlohmann::json converts silently what does not fit, this refuses it.
-#include <cstdint>
-#include <nlohmann/json.hpp>
+/// Whole numbers of JSON that came over the network, for readers that raise.
 #include <string>
-#include <string_view>
-#include <utility>
 
-#include "shoal/base/result.h"
+#include "shoal/json/fields.h"
 
 namespace shoal::cluster {
 
-/// `json` as a T. Raises InvalidArgument unless it is a whole number in T's range.
+/// `element`, of a list, as a T. Raises InvalidArgument unless it is a whole number in T's range.
 template <class T>
-T whole_number(const nlohmann::json& json) {
-  if (json.is_number_unsigned()) {
-    const auto value = json.get<uint64_t>();
-    if (std::in_range<T>(value)) return T(value);
-  } else if (json.is_number_integer()) {
-    const auto value = json.get<int64_t>();
-    if (std::in_range<T>(value)) return T(value);
-  }
-  raise(invalid_argument(std::string("expected a whole number in range, got ") +
-                         (json.is_number() ? json.dump() : json.type_name())));
+T whole_number(const json::Json& element) {
+  const Result<T> whole = json::whole_of<T>(element, "element");
+  if (!whole) raise(invalid_argument(whole.error().message()));
+  return *whole;
 }
 
 /// The same for the member `name` of an object.
 template <class T>
-T whole_number(const nlohmann::json& json, std::string_view name) {
-  return whole_number<T>(json.at(std::string(name)));
+T whole_number(const json::Json& object, const char* name) {
+  const Result<T> whole = json::whole_member<T>(object, name);
+  if (!whole) raise(invalid_argument(whole.error().message()));
+  return *whole;
 }
 
 }  // namespace shoal::cluster

@@ -1,34 +1,32 @@
 #include "shoal/cluster/protocol.h"
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 
-#include "state/json_number.h"
+#include "shoal/base/number_text.h"
+#include "shoal/json/fields.h"
 
 namespace shoal::cluster {
 namespace {
 
-using Json = nlohmann::json;
+using Json = json::Json;
 
 constexpr size_t kPositionBytesMax = size_t(64) << 10;
 constexpr size_t kReasonBytesMax = 8192;  // an error's sentence
 
-/// Runs a reader over parsed JSON; anything missing or mistyped is one sentence.
+/// Runs a reader over parsed JSON.
 template <class T, class Read>
 Result<T> parse_as(std::string_view what, std::string_view text, Read&& read) {
-  try {
-    const Json json = Json::parse(text);
-    return read(json);
-  } catch (const Json::exception& e) {
-    return data_loss("control message " + std::string(what) + ": " + e.what());
-  } catch (const Exception& e) {  // of whole_number()
-    return data_loss("control message " + std::string(what) + ": " + e.what());
-  }
+  const std::string context = "control message " + std::string(what);
+  const Json message = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (message.is_discarded()) return data_loss(context + ": not JSON");
+  Result<T> parsed = read(message);
+  if (!parsed) return std::move(parsed).error().with_context(context);
+  return parsed;
 }
 
 /// Bytes that are no UTF-8 (a variable may be called anything) are replaced: what the text is for does not need them.
-std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string text_of(const Json& message) { return message.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 Json positions_json(const std::map<int, std::string>& positions) {
   // Positions are bytes: JSON text cannot carry them, so they go as arrays of numbers.
@@ -39,30 +37,60 @@ Json positions_json(const std::map<int, std::string>& positions) {
   return out;
 }
 
-std::string bytes_from(const Json& json) {
-  if (!json.is_array()) raise(invalid_argument("expected an array of bytes"));
-  if (json.size() > kPositionBytesMax) raise(invalid_argument("an input position has more than 64 KiB"));
+Result<std::string> bytes_of(const Json& list, std::string_view name) {
+  SHOAL_TRY_VOID(json::list_of(list, name));
+  if (list.size() > kPositionBytesMax) return data_loss("an input position has more than 64 KiB");
   std::string bytes;
-  bytes.reserve(json.size());
-  for (const Json& byte : json) bytes.push_back(char(whole_number<uint8_t>(byte)));
+  bytes.reserve(list.size());
+  for (const Json& item : list) {
+    SHOAL_TRY(const uint8_t byte, json::whole_of<uint8_t>(item, name));
+    bytes.push_back(char(byte));
+  }
   return bytes;
 }
 
-std::map<int, std::string> positions_from(const Json& json) {
+/// Element `index` of a list that sentences call `name`.
+template <class T>
+Result<T> whole_element(const Json& list, size_t index, std::string_view name) {
+  SHOAL_TRY(const Json* number, json::element(list, index, name));
+  return json::whole_of<T>(*number, name);
+}
+
+Result<std::map<int, std::string>> positions_of(const Json& message) {
+  SHOAL_TRY(const Json* list, json::list_member(message, "positions"));
   std::map<int, std::string> positions;
-  for (const Json& entry : json) positions[whole_number<int>(entry.at(0))] = bytes_from(entry.at(1));
+  for (const Json& entry : *list) {
+    SHOAL_TRY(const int trainer, whole_element<int>(entry, 0, "positions"));
+    SHOAL_TRY(const Json* bytes, json::element(entry, 1, "positions"));
+    SHOAL_TRY(positions[trainer], bytes_of(*bytes, "positions"));
+  }
   return positions;
 }
 
 Json counters_json(const ShardCounters& counters) { return {counters.version, counters.update_count}; }
-ShardCounters counters_from(const Json& json) {
-  return {whole_number<uint64_t>(json.at(0)), whole_number<uint64_t>(json.at(1))};
+Result<ShardCounters> counters_of(const Json& message) {
+  SHOAL_TRY(const Json* list, json::member(message, "counters"));
+  ShardCounters counters;
+  SHOAL_TRY(counters.version, whole_element<uint64_t>(*list, 0, "counters"));
+  SHOAL_TRY(counters.update_count, whole_element<uint64_t>(*list, 1, "counters"));
+  return counters;
 }
 
-Phase phase_from(const Json& json) {
-  const int value = whole_number<int>(json);
-  if (value < 0 || value > int(Phase::kFinished)) raise(invalid_argument("unknown phase " + std::to_string(value)));
+Result<Phase> phase_of(const Json& message) {
+  SHOAL_TRY(const int value, json::whole_member<int>(message, "phase", 0));
+  if (value > int(Phase::kFinished)) return data_loss("unknown phase " + std::to_string(value));
   return Phase(value);
+}
+
+Result<TrainerStatus> trainer_of(const Json& list) {
+  TrainerStatus trainer;
+  SHOAL_TRY(trainer.index, whole_element<int>(list, 0, "trainers"));
+  SHOAL_TRY(const Json* connected, json::element(list, 1, "trainers"));
+  SHOAL_TRY(trainer.connected, json::bool_of(*connected, "trainers"));
+  SHOAL_TRY(const Json* done, json::element(list, 2, "trainers"));
+  SHOAL_TRY(trainer.done, json::bool_of(*done, "trainers"));
+  SHOAL_TRY(trainer.pushes, whole_element<uint64_t>(list, 3, "trainers"));
+  return trainer;
 }
 
 }  // namespace
@@ -92,28 +120,35 @@ std::string to_json(const JobEnd& end) {
 }
 
 Result<JobEnd> parse_job_end(std::string_view text) {
-  return parse_as<JobEnd>("finish", text, [](const Json& json) -> Result<JobEnd> {
-    JobEnd end{json.at("failed").get<bool>(), json.at("reason").get<std::string>()};
-    if (end.reason.size() > kReasonBytesMax) return data_loss("control message finish: the reason is too long");
+  return parse_as<JobEnd>("finish", text, [](const Json& message) -> Result<JobEnd> {
+    JobEnd end;
+    SHOAL_TRY(end.failed, json::bool_member(message, "failed"));
+    SHOAL_TRY(end.reason, json::string_member(message, "reason"));
+    if (end.reason.size() > kReasonBytesMax) return data_loss("the reason is too long");
     return end;
   });
 }
 
 std::string to_json(const Welcome& welcome) {
-  Json json{{"phase", int(welcome.phase)},
-            {"epoch", welcome.epoch},
-            {"global_step", welcome.global_step},
-            {"position", std::vector<uint8_t>(welcome.position.begin(), welcome.position.end())}};
-  if (welcome.phase == Phase::kFinished) json["end"] = to_json(welcome.end);
-  return text_of(json);
+  Json message{{"phase", int(welcome.phase)},
+               {"epoch", welcome.epoch},
+               {"global_step", welcome.global_step},
+               {"position", std::vector<uint8_t>(welcome.position.begin(), welcome.position.end())}};
+  if (welcome.phase == Phase::kFinished) message["end"] = to_json(welcome.end);
+  return text_of(message);
 }
 
 Result<Welcome> parse_welcome(std::string_view text) {
-  return parse_as<Welcome>("welcome", text, [](const Json& json) -> Result<Welcome> {
-    Welcome welcome{phase_from(json.at("phase")), whole_number<uint64_t>(json, "epoch"),
-                    whole_number<uint64_t>(json, "global_step"), bytes_from(json.at("position"))};
+  return parse_as<Welcome>("welcome", text, [](const Json& message) -> Result<Welcome> {
+    Welcome welcome;
+    SHOAL_TRY(welcome.phase, phase_of(message));
+    SHOAL_TRY(welcome.epoch, json::whole_member<uint64_t>(message, "epoch"));
+    SHOAL_TRY(welcome.global_step, json::whole_member<uint64_t>(message, "global_step"));
+    SHOAL_TRY(const Json* position, json::member(message, "position"));
+    SHOAL_TRY(welcome.position, bytes_of(*position, "position"));
     if (welcome.phase == Phase::kFinished) {
-      SHOAL_TRY(welcome.end, parse_job_end(json.at("end").get<std::string>()));
+      SHOAL_TRY(const std::string end, json::string_member(message, "end"));
+      SHOAL_TRY(welcome.end, parse_job_end(end));
     }
     return welcome;
   });
@@ -134,17 +169,18 @@ std::string to_json(const ServerStatus& status) {
 }
 
 Result<ServerStatus> parse_server_status(std::string_view text) {
-  return parse_as<ServerStatus>("status", text, [](const Json& json) -> Result<ServerStatus> {
-    ServerStatus status{.phase = phase_from(json.at("phase")),
-                        .epoch = whole_number<uint64_t>(json, "epoch"),
-                        .global_step = whole_number<uint64_t>(json, "global_step"),
-                        .spec_hash = whole_number<uint64_t>(json, "spec_hash"),
-                        .fingerprint = whole_number<uint64_t>(json, "fingerprint"),
-                        .counters = counters_from(json.at("counters")),
-                        .trainers = {}};
-    for (const Json& trainer : json.at("trainers")) {
-      status.trainers.push_back({whole_number<int>(trainer.at(0)), trainer.at(1).get<bool>(), trainer.at(2).get<bool>(),
-                                 whole_number<uint64_t>(trainer.at(3))});
+  return parse_as<ServerStatus>("status", text, [](const Json& message) -> Result<ServerStatus> {
+    ServerStatus status;
+    SHOAL_TRY(status.phase, phase_of(message));
+    SHOAL_TRY(status.epoch, json::whole_member<uint64_t>(message, "epoch"));
+    SHOAL_TRY(status.global_step, json::whole_member<uint64_t>(message, "global_step"));
+    SHOAL_TRY(status.spec_hash, json::whole_member<uint64_t>(message, "spec_hash"));
+    SHOAL_TRY(status.fingerprint, json::whole_member<uint64_t>(message, "fingerprint"));
+    SHOAL_TRY(status.counters, counters_of(message));
+    SHOAL_TRY(const Json* trainers, json::list_member(message, "trainers"));
+    for (const Json& item : *trainers) {
+      SHOAL_TRY(const TrainerStatus trainer, trainer_of(item));
+      status.trainers.push_back(trainer);
     }
     return status;
   });
@@ -155,9 +191,13 @@ std::string to_json(const Prepare& prepare) {
 }
 
 Result<Prepare> parse_prepare(std::string_view text) {
-  return parse_as<Prepare>("prepare", text, [](const Json& json) -> Result<Prepare> {
-    SHOAL_TRY(ShardSpec spec, parse_shard_spec(json.at("spec").get<std::string>()));
-    return Prepare{whole_number<uint64_t>(json, "epoch"), whole_number<uint64_t>(json, "fingerprint"), std::move(spec)};
+  return parse_as<Prepare>("prepare", text, [](const Json& message) -> Result<Prepare> {
+    Prepare prepare;
+    SHOAL_TRY(prepare.epoch, json::whole_member<uint64_t>(message, "epoch"));
+    SHOAL_TRY(prepare.fingerprint, json::whole_member<uint64_t>(message, "fingerprint"));
+    SHOAL_TRY(const std::string spec, json::string_member(message, "spec"));
+    SHOAL_TRY(prepare.spec, parse_shard_spec(spec));
+    return prepare;
   });
 }
 
@@ -169,9 +209,13 @@ std::string to_json(const StateText& state) {
 }
 
 Result<StateText> parse_state(std::string_view text) {
-  return parse_as<StateText>("state", text, [](const Json& json) -> Result<StateText> {
-    return StateText{whole_number<uint64_t>(json, "epoch"), whole_number<uint64_t>(json, "global_step"),
-                     counters_from(json.at("counters")), positions_from(json.at("positions"))};
+  return parse_as<StateText>("state", text, [](const Json& message) -> Result<StateText> {
+    StateText state;
+    SHOAL_TRY(state.epoch, json::whole_member<uint64_t>(message, "epoch"));
+    SHOAL_TRY(state.global_step, json::whole_member<uint64_t>(message, "global_step"));
+    SHOAL_TRY(state.counters, counters_of(message));
+    SHOAL_TRY(state.positions, positions_of(message));
+    return state;
   });
 }
 
@@ -179,8 +223,11 @@ std::string to_json(const HoldRequest& request) {
   return text_of({{"residuals", request.residuals}, {"version", request.version}});
 }
 Result<HoldRequest> parse_hold_request(std::string_view text) {
-  return parse_as<HoldRequest>("hold", text, [](const Json& json) -> Result<HoldRequest> {
-    return HoldRequest{json.at("residuals").get<bool>(), whole_number<uint64_t>(json, "version")};
+  return parse_as<HoldRequest>("hold", text, [](const Json& message) -> Result<HoldRequest> {
+    HoldRequest request;
+    SHOAL_TRY(request.residuals, json::bool_member(message, "residuals"));
+    SHOAL_TRY(request.version, json::whole_member<uint64_t>(message, "version"));
+    return request;
   });
 }
 
@@ -189,21 +236,28 @@ std::string to_json(const ReadRange& range) {
 }
 
 Result<ReadRange> parse_read_range(std::string_view text) {
-  return parse_as<ReadRange>("read", text, [](const Json& json) -> Result<ReadRange> {
-    return ReadRange{whole_number<ArenaIndex>(json, "arena"), whole_number<uint64_t>(json, "offset"),
-                     whole_number<uint64_t>(json, "bytes")};
+  return parse_as<ReadRange>("read", text, [](const Json& message) -> Result<ReadRange> {
+    ReadRange range;
+    SHOAL_TRY(range.arena, json::whole_member<ArenaIndex>(message, "arena"));
+    SHOAL_TRY(range.offset, json::whole_member<uint64_t>(message, "offset"));
+    SHOAL_TRY(range.bytes, json::whole_member<uint64_t>(message, "bytes"));
+    return range;
   });
 }
 
 std::string to_json(const std::vector<int>& trainers) { return text_of(Json(trainers)); }
 
 Result<std::vector<int>> parse_trainers(std::string_view text) {
-  return parse_as<std::vector<int>>("residuals", text, [](const Json& json) -> Result<std::vector<int>> {
+  return parse_as<std::vector<int>>("residuals", text, [](const Json& message) -> Result<std::vector<int>> {
+    SHOAL_TRY_VOID(json::list_of(message, "residuals"));
     std::vector<int> trainers;
-    for (const Json& trainer : json) trainers.push_back(whole_number<int>(trainer));
-    const bool ascend = json.is_array() && std::ranges::adjacent_find(trainers, std::greater_equal()) == trainers.end();
+    for (const Json& item : message) {
+      SHOAL_TRY(const int trainer, json::whole_of<int>(item, "residuals"));
+      trainers.push_back(trainer);
+    }
+    const bool ascend = std::ranges::adjacent_find(trainers, std::greater_equal()) == trainers.end();
     if (!ascend || (!trainers.empty() && (trainers.front() < 0 || trainers.back() >= kTrainersMax)))
-      return data_loss("control message residuals: these are no trainers");
+      return data_loss("these are no trainers");
     return trainers;
   });
 }
@@ -223,9 +277,7 @@ std::string arena_name(ArenaIndex arena) {
 Result<ArenaIndex> parse_arena_name(std::string_view name) {
   if (name == "weights") return ArenaIndex(0);
   const auto number_behind = [name](std::string_view prefix) {
-    int number = -1;
-    if (name.starts_with(prefix)) std::from_chars(name.data() + prefix.size(), name.data() + name.size(), number);
-    return number;
+    return name.starts_with(prefix) ? number_from<int>(name.substr(prefix.size())).value_or(-1) : -1;
   };
   const int slot = number_behind("slot/"), trainer = number_behind("residual/");
   ArenaIndex arena = -1;

@@ -9,6 +9,7 @@
 #include "shoal/base/buffer.h"
 #include "shoal/base/function.h"
 #include "shoal/cluster/shard_plan.h"
+#include "shoal/nn/apply_update.h"
 
 namespace shoal::cluster {
 

@@ -84,12 +84,12 @@ struct MovingAverage {
 };
 
 struct Node {
-  std::string op;    ///< a name of the catalogue; "input", "variable", "constant" are sources
+  std::string op;    ///< a name of the catalogue, or that of a source (source.h)
   std::string name;  ///< full and unique
   std::vector<Value> inputs;
   Attributes attributes;
   std::vector<ValueType> outputs;
-  Tensor constant;  ///< only op "constant"
+  Tensor constant;  ///< only of Source::kConstant
 };
 
 class Graph {

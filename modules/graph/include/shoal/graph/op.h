@@ -14,6 +14,7 @@
 #include "shoal/base/result.h"
 #include "shoal/base/tensor.h"
 #include "shoal/graph/graph.h"
+#include "shoal/graph/rewrites.h"
 
 namespace shoal {
 
@@ -70,7 +71,11 @@ struct OpDef {
   bool product = false;
   MultiplyAdds multiply_adds;  ///< what profiles hold its time against (cost.h); empty: one operation per element
   bool reads_a_part = false;   ///< of input 0 it reads no more than comes out, as a lookup in a table does
+  /// Whether, with these attributes, output 0 has the rows of input 0 that input 1 names and nothing else: optimizers then
+  /// update a variable that is input 0 by rows. Empty: never.
+  bool (*looks_up_rows)(const Attributes& attributes) = nullptr;
   bool random = false;  ///< Graph::add() gives it an attribute "key" (int) made from the node's name, if it has none
+  Rewrites rewrites;    ///< what passes may do with it
   OpKernel kernel;      ///< a user's own op: how to compute it. Built-in ops have theirs in the backends.
 
   bool is_shape_only(int input) const;

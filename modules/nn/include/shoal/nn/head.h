@@ -12,7 +12,7 @@
 #include "shoal/nn/losses.h"
 #include "shoal/nn/metrics.h"
 #include "shoal/nn/mode.h"
-#include "shoal/nn/optimizer.h"
+#include "shoal/nn/optimizers.h"
 #include "shoal/nn/text_classes.h"
 #include "shoal/nn/train_op.h"
 #include "shoal/nn/value_map.h"

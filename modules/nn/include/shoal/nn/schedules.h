@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "shoal/nn/optimizer.h"
+#include "shoal/nn/learning_rate.h"
 
 namespace shoal::nn {
 

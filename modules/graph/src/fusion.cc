@@ -1,0 +1,158 @@
+/// The passes that let one node do the work of two, or exchange them: which ops these are stands in their Rewrites.
+#include <map>
+#include <optional>
+
+#include "replacements.h"
+
+namespace shoal {
+namespace {
+
+/// Who reads each value.
+class Readers {
+ public:
+  static constexpr int32_t kOutside = -1;  ///< a fetch or an update
+
+  explicit Readers(const Flow& flow) {
+    for (int32_t id = 0; id < int32_t(flow.nodes.size()); ++id) {
+      for (const FlowValue& input : flow.nodes[size_t(id)].inputs) readers_[key(input)].push_back(id);
+    }
+    for (const FlowValue& value : flow.fetches) readers_[key(value)].push_back(kOutside);
+    for (const FlowValue& value : flow.updates) readers_[key(value)].push_back(kOutside);
+  }
+  /// The nodes, once for each of their operands, then kOutside for each time.
+  const std::vector<int32_t>& of(FlowValue value) const {
+    static const std::vector<int32_t> none;
+    const auto found = readers_.find(key(value));
+    return found == readers_.end() ? none : found->second;
+  }
+  bool one(FlowValue value) const { return of(value).size() == 1; }
+  /// `value` is now read where `other` was.
+  void take_over(FlowValue value, FlowValue other) { readers_[key(value)] = of(other); }
+
+ private:
+  static std::pair<int32_t, int32_t> key(FlowValue value) { return {value.node, value.output}; }
+  std::map<std::pair<int32_t, int32_t>, std::vector<int32_t>> readers_;
+};
+
+const Rewrites& rewrites_of(const FlowNode& node) {
+  static const Rewrites none;
+  return node.op ? node.op->rewrites : none;
+}
+
+/// Its output 0 may go through an activation before it is written.
+bool takes_activation(const FlowNode& node) {
+  return rewrites_of(node).takes_activation && node.node.attributes.get_string("activation") == "none";
+}
+
+/// The addend of an addition to the result of a node that can do it; that result is `result`.
+std::optional<FlowValue> addend_of(const Flow& flow, const Readers& readers, const FlowNode& addition, FlowValue* result) {
+  for (size_t side : {size_t(0), size_t(1)}) {
+    const FlowValue sum = addition.inputs[side], addend = addition.inputs[1 - side];
+    const FlowNode& producer = flow.nodes[size_t(sum.node)];
+    const bool free =
+        rewrites_of(producer).addend == int(producer.inputs.size()) && sum.output == 0 && takes_activation(producer);
+    if (!free || !readers.one(sum) || addend.node >= sum.node || flow.type(sum) != flow.type(addend)) continue;
+    *result = sum;
+    return addend;
+  }
+  return std::nullopt;
+}
+
+/// The pairs (what spreads, the mask) through which gradients go back over a relu and the maxima of its result;
+/// nothing if either node's results are used in any other way, but for the pooled values.
+std::optional<std::vector<std::pair<int32_t, int32_t>>> ways_back(const Flow& flow, const Readers& readers, int32_t relu,
+                                                                  int32_t pool) {
+  std::vector<std::pair<int32_t, int32_t>> ways;
+  for (const int32_t back : readers.of({pool, 1})) {
+    if (back == Readers::kOutside || !rewrites_of(flow.nodes[size_t(back)]).spreads_to_maxima) return std::nullopt;
+    const int32_t reader = readers.one({back, 0}) ? readers.of({back, 0}).front() : Readers::kOutside;
+    if (reader == Readers::kOutside) return std::nullopt;
+    const FlowNode& mask = flow.nodes[size_t(reader)];
+    const bool masks_it =
+        rewrites_of(mask).mask && mask.inputs[0] == FlowValue{back, 0} && mask.inputs[1] == FlowValue{relu, 0};
+    if (!masks_it) return std::nullopt;
+    ways.emplace_back(back, reader);
+  }
+  if (readers.of({relu, 0}).size() != 1 + ways.size()) return std::nullopt;  // more than the pool and the masks
+  return ways;
+}
+
+/// Two nodes, of which the first's output 0 is the second's operand 0, change places; types are left to the caller.
+void exchange(Flow& flow, int32_t first, int32_t second) {
+  FlowNode &early = flow.nodes[size_t(first)], &late = flow.nodes[size_t(second)];
+  std::swap(early, late);
+  std::swap(early.inputs[0], late.inputs[0]);
+}
+
+}  // namespace
+
+void pool_before_relu(Flow& flow) {
+  Readers readers(flow);
+  for (int32_t pool = 0; pool < int32_t(flow.nodes.size()); ++pool) {
+    if (!rewrites_of(flow.nodes[size_t(pool)]).takes_maxima) continue;
+    const int32_t relu = flow.nodes[size_t(pool)].inputs[0].node;
+    if (!rewrites_of(flow.nodes[size_t(relu)]).after_maxima) continue;
+    const auto ways = ways_back(flow, readers, relu, pool);
+    if (!ways) continue;
+    // The pool is now node `relu` and the relu node `pool`; who read the pooled values reads them there, after the relu.
+    exchange(flow, relu, pool);
+    FlowNode& activation = flow.nodes[size_t(pool)];
+    const ValueType pooled = flow.type({relu, 0});
+    activation.input_types[0] = activation.node.outputs[0] = pooled;
+    for (const auto& [back, mask] : *ways) {
+      exchange(flow, back, mask);
+      FlowNode &masking = flow.nodes[size_t(back)], &spreading = flow.nodes[size_t(mask)];
+      masking.inputs[1] = {pool, 0};
+      masking.input_types = {pooled, pooled};
+      masking.node.outputs = {pooled};
+      spreading.inputs[1] = {relu, 1};
+      spreading.input_types[0] = pooled;
+    }
+    readers = Readers(flow);
+  }
+}
+
+void fuse_activations(Flow& flow) {
+  Readers readers(flow);
+  Replacements replacements(flow);
+  for (int32_t id = 0; id < int32_t(flow.nodes.size()); ++id) {
+    FlowNode& node = flow.nodes[size_t(id)];
+    replacements.apply(node);
+    FlowValue result;
+    const Rewrites& rewrites = rewrites_of(node);
+    if (rewrites.addition) {
+      const auto addend = addend_of(flow, readers, node, &result);
+      if (!addend) continue;
+      FlowNode& producer = flow.nodes[size_t(result.node)];
+      producer.inputs.push_back(*addend);
+      producer.input_types.push_back(flow.type(*addend));
+    } else if (!rewrites.activation.empty()) {
+      result = node.inputs[0];
+      FlowNode& producer = flow.nodes[size_t(result.node)];
+      if (result.output != 0 || !takes_activation(producer) || !readers.one(result)) continue;
+      producer.node.attributes.set("activation", std::string(rewrites.activation));
+    } else {
+      continue;
+    }
+    replacements.replace({id, 0}, result);
+    readers.take_over(result, {id, 0});
+  }
+  replacements.finish(flow);
+  prune(flow);
+}
+
+void fuse_gradients(Flow& flow) {
+  const Readers readers(flow);
+  for (FlowNode& node : flow.nodes) {
+    if (rewrites_of(node).masked_by != int(node.inputs.size())) continue;
+    const FlowValue dy = node.inputs[0];
+    const FlowNode& producer = flow.nodes[size_t(dy.node)];
+    if (!rewrites_of(producer).mask || !readers.one(dy)) continue;
+    node.inputs[0] = producer.inputs[0];
+    node.inputs.push_back(producer.inputs[1]);
+    node.input_types.push_back(producer.input_types[1]);
+  }
+  prune(flow);
+}
+
+}  // namespace shoal

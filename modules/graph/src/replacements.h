@@ -1,0 +1,33 @@
+#pragma once
+/// Replaces values of a flow by earlier ones.
+#include <vector>
+
+#include "shoal/graph/passes.h"
+
+namespace shoal {
+
+/// In one sweep: visit nodes in order, apply() first, replace() as wanted.
+class Replacements {
+ public:
+  explicit Replacements(const Flow& flow) {
+    for (const FlowNode& node : flow.nodes) targets_.emplace_back(node.node.outputs.size());
+  }
+  void replace(FlowValue value, FlowValue by) { targets_[size_t(value.node)][size_t(value.output)] = by; }
+  void apply(FlowValue& value) const {
+    if (value.node < 0) return;
+    const FlowValue by = targets_[size_t(value.node)][size_t(value.output)];
+    if (by.node >= 0) value = by;
+  }
+  void apply(FlowNode& node) const {
+    for (FlowValue& input : node.inputs) apply(input);
+  }
+  void finish(Flow& flow) const {
+    for (FlowValue& value : flow.fetches) apply(value);
+    for (FlowValue& value : flow.updates) apply(value);
+  }
+
+ private:
+  std::vector<std::vector<FlowValue>> targets_;
+};
+
+}  // namespace shoal

@@ -1,0 +1,29 @@
+#pragma once
+/// How fast an optimizer goes: the learning rate of each step.
+#include <cstdint>
+#include <functional>
+#include <type_traits>
+#include <utility>
+
+namespace shoal::nn {
+
+/// A constant, or a function of the global step before the update (0 for the first). A value.
+class LearningRate {
+ public:
+  /// Raises InvalidArgument unless finite and >= 0.
+  LearningRate(double constant);  // NOLINT: a number is one
+  /// A pure function: servers and restarts rely on equal answers for equal steps. Raises InvalidArgument for an empty one.
+  template <class F>
+  requires std::is_invocable_r_v<double, const F&, uint64_t> LearningRate(F schedule)
+      : LearningRate(Schedule{std::move(schedule)}) {}  // NOLINT: so is a function
+  double at(uint64_t global_step) const { return at_(global_step); }
+
+ private:
+  struct Schedule {
+    std::function<double(uint64_t)> at;
+  };
+  explicit LearningRate(Schedule schedule);
+  std::function<double(uint64_t)> at_;
+};
+
+}  // namespace shoal::nn

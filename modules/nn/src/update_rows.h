@@ -1,0 +1,71 @@
+#pragma once
+/// What every update rule is: a table with a row for each UpdateRule::Kind.
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "shoal/nn/apply_update.h"
+
+namespace shoal::nn {
+
+/// Where a constant may lie.
+enum class Range : uint8_t { kFraction, kUnit, kNotNegative, kPositive, kFlag };
+
+/// One constant of a rule; its place in the row is its place in UpdateRule::constants.
+struct ConstantRow {
+  std::string_view name;
+  Range range = Range::kNotNegative;
+};
+
+/// One slot. Constants are named by their place, -1 is none.
+struct SlotRow {
+  std::string_view name;
+  int only_with = -1;    ///< kept only where this constant is not 0
+  int starts_with = -1;  ///< the constant that every element starts at; else 0
+};
+
+/// The arrays of one pass; at() moves them all.
+struct Pass {
+  int64_t count;
+  const float* current;
+  float* next;
+  std::array<float*, kSlotsMax> slots;  ///< those that the rule keeps, in order
+
+  Pass at(int64_t first, int64_t count_here) const {
+    Pass part{count_here, current + first, next + first, {}};
+    for (size_t s = 0; s < slots.size(); ++s) part.slots[s] = slots[s] == nullptr ? nullptr : slots[s] + first;
+    return part;
+  }
+};
+
+/// One update of one variable, beside its arrays and gradients.
+struct Update {
+  const UpdateRule& rule;
+  double learning_rate;
+  uint64_t update_count;
+};
+
+struct RuleRow {
+  UpdateRule::Kind kind = UpdateRule::Kind::kNone;
+  std::string_view name;
+  bool uses_learning_rate = true;
+  bool counts_updates = false;                                        ///< depends on Update::update_count
+  std::array<ConstantRow, UpdateRule::kConstantsMax> constants = {};  ///< those without a name are not there
+  std::array<SlotRow, kSlotsMax> slots = {};                          ///< likewise
+  /// What no constant tells by itself.
+  Result<void> (*check)(const UpdateRule& rule) = nullptr;
+  /// Elements by themselves, from the gradient `g`.
+  void (*apply)(const Update& update, const Pass& pass, const float* g) = nullptr;
+  /// In the place of `apply`, where an element depends on others of its variable.
+  void (*apply_whole)(const Update& update, const Pass& whole, const Contributions& contributions) = nullptr;
+};
+
+/// Null for an unknown kind: one may come from a newer version.
+const RuleRow* find_row(UpdateRule::Kind kind);
+/// The same, but a row without slots for an unknown kind: what is sent is asked before it is validated.
+const RuleRow& row_of(const UpdateRule& rule);
+
+/// "update rule adam: beta1 is 1.000000, expected a number in [0, 1)"
+Error out_of_range(const UpdateRule& rule, std::string_view constant, double value, std::string_view range);
+
+}  // namespace shoal::nn
