@@ -77,7 +77,7 @@ TEST_F(LocalStoreTest, CountsStepsAndAppliesUpdates) {
   EXPECT_FALSE(ready.attached);
   EXPECT_EQ(value_or_raise(env_.run(step(*made, 1))), 1u);
   EXPECT_EQ(value_or_raise(env_.run(step(*made, 2))), 2u);
-  auto snapshot = value_or_raise(env_.run(made->snapshot("here")));
+  auto snapshot = value_or_raise(env_.run(made->snapshot({{0, "here"}})));
   EXPECT_EQ(snapshot->info().global_step, 2u);
   EXPECT_EQ(snapshot->info().positions.at(0), "here");
   EXPECT_THAT(value_or_raise(env_.run(read(*snapshot, 0))), Each(7.0f));
@@ -87,7 +87,7 @@ TEST_F(LocalStoreTest, ASnapshotStaysWhileTrainingGoesOn) {
   auto made = store({variable("a", {4}, momentum(0.5), constant(10))});
   ASSERT_TRUE(env_.run(made->prepare(nullptr, kNoDeadline)));
   ASSERT_TRUE(env_.run(step(*made, 1)));
-  auto snapshot = value_or_raise(env_.run(made->snapshot("")));
+  auto snapshot = value_or_raise(env_.run(made->snapshot({})));
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(env_.run(step(*made, 1)));
   EXPECT_EQ(snapshot->info().global_step, 1u);
   EXPECT_EQ(snapshot->info().shards[0].update_count, 1u);
@@ -95,7 +95,7 @@ TEST_F(LocalStoreTest, ASnapshotStaysWhileTrainingGoesOn) {
   EXPECT_THAT(value_or_raise(env_.run(read(*snapshot, 0))), Each(9.0f));
   EXPECT_THAT(value_or_raise(env_.run(read(*snapshot, 1))), Each(1.0f));
   ASSERT_TRUE(env_.run(snapshot->release()));
-  auto now = value_or_raise(env_.run(made->snapshot("")));
+  auto now = value_or_raise(env_.run(made->snapshot({})));
   // Momentum 1, 1.5, 1.75, 1.875.
   EXPECT_THAT(value_or_raise(env_.run(read(*now, 0))), Each(10.0f - 6.125f));
   EXPECT_THAT(value_or_raise(env_.run(read(*now, 1))), Each(1.875f));
@@ -131,18 +131,18 @@ TEST_F(LocalStoreTest, UpdatesDuringTheRunGiveTheSameState) {
     std::vector<std::unique_ptr<Snapshot>> held;  // some steps find the weights held
     for (int i = 0; i < 4; ++i) {
       EXPECT_EQ(value_or_raise(env_.run(step_by_rows(*during, float(i)))), uint64_t(i + 1));
-      if (i == 1) held.push_back(value_or_raise(env_.run(during->snapshot(""))));
+      if (i == 1) held.push_back(value_or_raise(env_.run(during->snapshot({}))));
     }
     auto after = store({variable("a", {4, 3}, rule, constant(10)), variable("b", {3}, rule, constant(1))});
     ASSERT_TRUE(env_.run(after->prepare(nullptr, kNoDeadline)));
     std::vector<float> held_then;
     for (int i = 0; i < 4; ++i) {
       ASSERT_TRUE(env_.run(step_of_twelve(*after, float(i))));
-      auto now = value_or_raise(env_.run(after->snapshot("")));
+      auto now = value_or_raise(env_.run(after->snapshot({})));
       if (i == 1) held_then = value_or_raise(env_.run(read(*now, 0)));
     }
     EXPECT_EQ(value_or_raise(env_.run(read(*held[0], 0))), held_then);
-    auto a = value_or_raise(env_.run(during->snapshot(""))), b = value_or_raise(env_.run(after->snapshot("")));
+    auto a = value_or_raise(env_.run(during->snapshot({}))), b = value_or_raise(env_.run(after->snapshot({})));
     EXPECT_EQ(a->info().shards, b->info().shards);
     for (ArenaIndex arena = 0; arena <= nn::slot_count(rule); ++arena) {
       EXPECT_EQ(value_or_raise(env_.run(read(*a, arena))), value_or_raise(env_.run(read(*b, arena)))) << arena;
@@ -155,9 +155,9 @@ TEST_F(LocalStoreTest, WhatNoUpdateChangesMovesAlong) {
   auto made = make_local_store(env_, plan_of({fixed, variable("w", {2, 3})}, 1));
   ASSERT_TRUE(made->bind({"fixed", "w"}, {"w"}));
   ASSERT_TRUE(env_.run(made->prepare(nullptr, kNoDeadline)));
-  auto held = value_or_raise(env_.run(made->snapshot("")));
+  auto held = value_or_raise(env_.run(made->snapshot({})));
   ASSERT_TRUE(env_.run(step_by_rows(*made, 1)));
-  auto now = value_or_raise(env_.run(made->snapshot("")));
+  auto now = value_or_raise(env_.run(made->snapshot({})));
   EXPECT_THAT(value_or_raise(env_.run(read(*now, 0))), Each(4.0f));
 }
 
@@ -166,7 +166,7 @@ TEST_F(LocalStoreTest, AStepThatFailedHalfWayLeavesNothingUsableUntilARestore) {
   ASSERT_TRUE(env_.run(made->prepare(nullptr, kNoDeadline)));
   ASSERT_FALSE(env_.run(step_by_rows(*made, 1, true)));
   expect_error(env_.run(made->begin({})), ErrorKind::kFailedPrecondition, "failed while it changed the weights");
-  expect_error(env_.run(made->snapshot("")), ErrorKind::kFailedPrecondition, "failed while it changed the weights");
+  expect_error(env_.run(made->snapshot({})), ErrorKind::kFailedPrecondition, "failed while it changed the weights");
   ASSERT_TRUE(env_.run(made->prepare(nullptr, kNoDeadline)));
   EXPECT_TRUE(env_.run(step_by_rows(*made, 1)));
 }
@@ -178,7 +178,7 @@ TEST_F(LocalStoreTest, UpdatesInPlaceAfterTheSnapshotIsGone) {
   const auto* first = address();
   ASSERT_TRUE(env_.run(step(*made, 1)));
   EXPECT_EQ(address(), first);
-  auto snapshot = value_or_raise(env_.run(made->snapshot("")));
+  auto snapshot = value_or_raise(env_.run(made->snapshot({})));
   ASSERT_TRUE(env_.run(step(*made, 1)));
   EXPECT_NE(address(), first);
   snapshot.reset();
@@ -194,7 +194,7 @@ TEST_F(LocalStoreTest, RestoresWeightsSlotsCountersAndPosition) {
   const Ready ready = value_or_raise(env_.run(made->prepare(&source, kNoDeadline)));
   EXPECT_EQ(ready.global_step, 8u);
   EXPECT_EQ(ready.position, "p0");
-  auto snapshot = value_or_raise(env_.run(made->snapshot("")));
+  auto snapshot = value_or_raise(env_.run(made->snapshot({})));
   EXPECT_EQ(snapshot->info().shards[0].update_count, 9u);
   EXPECT_THAT(value_or_raise(env_.run(read(*snapshot, 0))), testing::ElementsAre(0, 1, 2, 3));
   EXPECT_THAT(value_or_raise(env_.run(read(*snapshot, 1))), testing::ElementsAre(100, 101, 102, 103));

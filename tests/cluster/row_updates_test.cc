@@ -194,7 +194,7 @@ TEST_F(RowsInLocalStore, ChangeWhatTheyNameAlsoUnderASnapshot) {
   const Rows one{{2, 0, 2}, {1, 2, 3, 4, 5, 6}}, other{{0}, {10, 20}};
   const std::vector<RowGradients> parts{{0, one.ids_view(), one.values_view()}, {0, other.ids_view(), other.values_view()}};
   for (bool held : {false, true}) {
-    const auto snapshot = held ? value_or_raise(env_.run(store_->snapshot(""))) : nullptr;
+    const auto snapshot = held ? value_or_raise(env_.run(store_->snapshot({}))) : nullptr;
     ASSERT_TRUE(env_.run(step(*store_, parts)));
     expected[0] -= 13, expected[1] -= 24, expected[4] -= 6, expected[5] -= 8;
     EXPECT_EQ(table(), expected);
@@ -208,7 +208,7 @@ TEST_F(RowsInLocalStore, WaitForCommitWhereOthersAreAppliedDuringTheRun) {
   const Rows rows{{2, 0, 2}, {1, 2, 3, 4, 5, 6}};
   const std::vector<RowGradients> parts{{0, rows.ids_view(), rows.values_view()}};
   for (bool held : {false, true, false}) {
-    const auto snapshot = held ? value_or_raise(env_.run(store_->snapshot(""))) : nullptr;
+    const auto snapshot = held ? value_or_raise(env_.run(store_->snapshot({}))) : nullptr;
     ASSERT_TRUE(env_.run(step_during_run(*store_, parts)));
     expected[0] -= 3, expected[1] -= 4, expected[4] -= 6, expected[5] -= 8;
     expected_whole[0] -= 1, expected_whole[1] -= 2;

@@ -33,9 +33,7 @@ std::string construction_refusal(RunConfigOptions options) {
 }
 
 cluster::GetEnv environment(std::string tf_config) {
-  return [tf_config](std::string_view name) {
-    return name == "TF_CONFIG" ? std::optional(tf_config) : std::nullopt;
-  };
+  return [tf_config](std::string_view name) { return name == "TF_CONFIG" ? std::optional(tf_config) : std::nullopt; };
 }
 
 /// "steps/secs", "-" for None: the way the tables of RC-6 and RC-7 read.
@@ -211,15 +209,42 @@ TEST(RunConfig, RefusesWrongValuesInReplaceToo) {
 }
 
 TEST(RunConfig, RefusesUpdateStrategiesThatAreNotBuilt) {
-  for (const auto kind : {UpdateStrategyKind::kSync, UpdateStrategyKind::kBoundedStaleness}) {
-    EXPECT_THAT(construction_refusal({.update_strategy = {.kind = kind}}),
-                AllOf(HasSubstr("update_strategy"), HasSubstr(std::string(to_string(kind)))));
-    EXPECT_EQ(*parse_update_strategy(to_string(kind)), kind);
+  const auto kind = UpdateStrategyKind::kBoundedStaleness;
+  EXPECT_THAT(construction_refusal({.update_strategy = {.kind = kind}}),
+              AllOf(HasSubstr("update_strategy"), HasSubstr(std::string(to_string(kind)))));
+  for (const auto any : {UpdateStrategyKind::kAsync, UpdateStrategyKind::kSync, kind}) {
+    EXPECT_EQ(*parse_update_strategy(to_string(any)), any);
   }
   EXPECT_EQ(*parse_update_strategy("async"), UpdateStrategyKind::kAsync);
   const auto wrong = parse_update_strategy("Async");
   ASSERT_FALSE(wrong);
   EXPECT_THAT(wrong.error().message(), HasSubstr("async, sync, bounded_staleness"));
+}
+
+/// CONTRACT SY-1, SY-5 to SY-7.
+TEST(RunConfig, BringsSynchronousUpdatesAndTrainersTogether) {
+  const auto with = [](int32_t trainers, std::optional<int64_t> aggregated, std::optional<int64_t> total) {
+    cluster::TaskConfig task;
+    task.mode = cluster::TaskMode::kDistributed;
+    task.type = "chief";
+    task.num_workers = trainers;
+    const UpdateStrategyOptions sync{
+        .kind = UpdateStrategyKind::kSync, .replicas_to_aggregate = aggregated, .total_replicas = total};
+    return RunConfig({.update_strategy = sync}, task);
+  };
+  for (const int64_t fits : {1, 2, 3, 6, 9}) EXPECT_EQ(with(3, fits, 3).update_strategy().replicas_to_aggregate, fits);
+  EXPECT_EQ(with(3, std::nullopt, std::nullopt).update_strategy().kind, UpdateStrategyKind::kSync);
+  for (const int64_t does_not : {4, 5, 7, 0, -1}) {
+    EXPECT_THAT(refusal([&] { (void)with(3, does_not, {}); }), HasSubstr("replicas_to_aggregate")) << does_not;
+  }
+  for (const int64_t does_not : {2, 4}) {
+    EXPECT_THAT(refusal([&] { (void)with(3, 3, does_not); }), HasSubstr("total_replicas")) << does_not;
+  }
+  EXPECT_THAT(construction_refusal({.update_strategy = {.replicas_to_aggregate = 2}}), HasSubstr("sync"));
+  const RunConfig named = RunConfig().replace({{"update_strategy", "sync"}, {"replicas_to_aggregate", "4"}});
+  EXPECT_EQ(named.update_strategy().replicas_to_aggregate, 4);
+  EXPECT_EQ(named.replace({{"replicas_to_aggregate", "none"}}).update_strategy().replicas_to_aggregate, std::nullopt);
+  EXPECT_EQ(named.update_strategy().kind, UpdateStrategyKind::kSync);
 }
 
 TEST(RunConfig, ResolvesTheCadenceByTheTable) {
@@ -330,10 +355,10 @@ TEST(RunConfig, RefusesUnknownNamesListingTheAllowedOnes) {
   for (const char* name : {"task_type", "cluster", "", "Model_dir", "runtime.", "save_checkpoint_steps"}) {
     const std::string message = refusal([&] { (void)config.replace({{name, "1"}}); });
     EXPECT_THAT(message, HasSubstr("\"" + std::string(name) + "\""));
-    for (const char* field : {"model_dir", "save_checkpoints_steps", "save_checkpoints_secs", "save_summary_steps",
-                              "log_step_count_steps", "keep_checkpoint_max", "keep_checkpoint_every_n_hours", "random_seed",
-                              "max_worker_delay_secs", "ready_timeout_secs", "save_model_description", "update_strategy",
-                              "placement", "runtime"}) {
+    for (const char* field :
+         {"model_dir", "save_checkpoints_steps", "save_checkpoints_secs", "save_summary_steps", "log_step_count_steps",
+          "keep_checkpoint_max", "keep_checkpoint_every_n_hours", "random_seed", "max_worker_delay_secs",
+          "ready_timeout_secs", "save_model_description", "update_strategy", "placement", "runtime"}) {
       EXPECT_THAT(message, HasSubstr(field));
     }
   }
@@ -346,7 +371,9 @@ TEST(RunConfig, RefusesValuesByNameThatDoNotRead) {
       {"save_summary_steps", "1 "},       {"save_summary_steps", "-1"},        {"random_seed", "9223372036854775808"},
       {"ready_timeout_secs", "soon"},     {"ready_timeout_secs", "none"},      {"ready_timeout_secs", "nan"},
       {"ready_timeout_secs", "inf"},      {"save_model_description", "maybe"}, {"update_strategy", "eager"},
-      {"update_strategy", "sync"},        {"placement", "round_robin"},        {"runtime", "fast"},
+      {"update_strategy", "none"},        {"placement", "round_robin"},        {"runtime", "fast"},
+      {"replicas_to_aggregate", "0"},     {"replicas_to_aggregate", "all"},    {"total_replicas", "-1"},
+      {"replicas_to_aggregate", "2"},     {"runtime.lost_grace_secs", "0"},    {"runtime.lost_grace_secs", "none"},
       {"runtime.threads", "0"},           {"runtime.replicas", "none"},        {"model_dir", ""},
       {"runtime.heartbeat_secs", "none"}, {"runtime.heartbeat_secs", "0"},     {"runtime.heartbeat_secs", "often"},
       {"runtime.compute_dtype", "half"},  {"runtime.compute_dtype", "int32"},  {"runtime.compression", "zip"},
@@ -354,7 +381,9 @@ TEST(RunConfig, RefusesValuesByNameThatDoNotRead) {
   for (const auto& [name, value] : cases) {
     EXPECT_THAT(refusal([&] { (void)config.replace({{name, value}}); }), HasSubstr(name)) << value;
   }
-  EXPECT_THAT(refusal([&] { (void)config.replace({{"save_checkpoints_steps", "1"}, {"save_checkpoints_secs", "1"}}); }),
+  EXPECT_THAT(refusal([&] {
+                (void)config.replace({{"save_checkpoints_steps", "1"}, {"save_checkpoints_secs", "1"}});
+              }),
               HasSubstr("cannot both be set"));
 }
 

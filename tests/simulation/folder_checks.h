@@ -37,7 +37,8 @@ struct JobEnding {
 
 class FolderChecks {
  public:
-  FolderChecks(testing::World& world, const Plan& plan, const JobNotes& notes) : world_(world), plan_(plan), notes_(notes) {}
+  FolderChecks(testing::World& world, const Plan& plan, const JobNotes& notes)
+      : world_(world), plan_(plan), notes_(notes) {}
 
   // Each gives what it found, as sentences.
   /// However a chief ended: what is named loads, and the newest that anyone heard of is among it, or one after it.
@@ -51,7 +52,7 @@ class FolderChecks {
   bool names_a_damaged_one(const std::string& sentence) const;
   /// Of one trainer alone, whose updates count whole: what it learned is what it would have learned without faults, and
   /// without a cluster.
-  std::vector<std::string> against_a_local_run();
+  std::vector<std::string> against_a_local_run(bool all_took_part);
 
  private:
   void check_counts(const std::string& name);

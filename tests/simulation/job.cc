@@ -127,7 +127,10 @@ RunConfigOptions config_of(const JobPlan& job, uint64_t seed) {
   config.keep_checkpoint_max = job.keep_max;
   config.random_seed = int64_t(seed);
   config.ready_timeout_secs = job.ready_timeout_secs;
-  RuntimeOptions runtime{.threads = 1, .backend = "reference"};
+  if (!job.local && job.updates != Updates::kAsync) {
+    config.update_strategy = {.kind = UpdateStrategyKind::kSync, .replicas_to_aggregate = aggregated(job)};
+  }
+  RuntimeOptions runtime{.threads = 1, .backend = "reference", .replicas = job.replicas, .lost_grace_secs = 12};
   if (!job.compression.empty()) runtime.compression = value_or_raise(cluster::parse_compression(job.compression));
   config.runtime = std::move(runtime);
   return config;

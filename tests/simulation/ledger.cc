@@ -54,7 +54,8 @@ void Ledger::applied(const cluster::WitnessedUpdate& update) {
   if (update.shard != 0) return;
   ++updates_;
   const auto last = shard.last_ordinal.find(update.trainer);
-  if (last != shard.last_ordinal.end() && update.ordinal != last->second + 1) {
+  if (last != shard.last_ordinal.end() &&
+      (may_drop_ ? update.ordinal <= last->second : update.ordinal != last->second + 1)) {
     violated(text(update) + " follows its update " + std::to_string(last->second) + ": a batch was repeated or left out");
   }
   shard.last_ordinal[update.trainer] = update.ordinal;

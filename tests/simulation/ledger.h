@@ -11,7 +11,8 @@ namespace shoal::simulation {
 
 class Ledger final : public cluster::Witness {
  public:
-  explicit Ledger(int shards) : shards_(shards) {}
+  /// `may_drop`: trainers may be told that an update does not count, and go on with the next batch.
+  explicit Ledger(int shards, bool may_drop = false) : shards_(shards), may_drop_(may_drop) {}
 
   void activated(int shard, uint64_t server, uint64_t epoch, uint64_t global_step) override;
   void applied(const cluster::WitnessedUpdate& update) override;
@@ -61,6 +62,7 @@ class Ledger final : public cluster::Witness {
   void violated(std::string sentence);
 
   const int shards_;
+  const bool may_drop_;
   std::vector<Epoch> epochs_;
   std::map<int, uint64_t> newest_;  // the epoch that each shard is in
   std::map<int, uint64_t> heard_;   // the last global step that each trainer heard of

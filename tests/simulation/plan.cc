@@ -72,6 +72,7 @@ JobPlan draw_job(Dice& dice) {
   if (dice.chance(0.1)) job.hook_stops_at = dice.between(1, last);
   if (dice.chance(0.15)) job.hook_throws_at = dice.between(1, last);
   job.hook_trainer = dice.between(0, job.size.workers);
+  if (!job.local && dice.chance(0.45)) job.updates = Updates(dice.chance(0.6) ? 1 : dice.between(2, 3));
   if (!job.local && dice.chance(0.2)) job.compression = dice.one_of<std::string>({"bfloat16", "int8", "top-k"});
   return job;
 }
@@ -202,6 +203,7 @@ std::string to_string(const Plan& plan) {
                              : ", saves every " + std::to_string(job.save_secs) + " s";
   text += ", keeps " + std::to_string(job.keep_max);
   if (job.named_run) text += ", runs have names";
+  if (job.updates != Updates::kAsync) text += ", synchronous updates of " + std::to_string(aggregated(job)) + " gradients";
   if (job.more_steps) text += ", started again after the end for " + std::to_string(*job.more_steps) + " more";
   const std::string whose = " of trainer " + std::to_string(job.hook_trainer);
   if (job.hook_stops_at) text += ", a hook" + whose + " stops at " + std::to_string(*job.hook_stops_at);

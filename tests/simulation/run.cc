@@ -36,7 +36,7 @@ class Run {
  public:
   Run(const Plan& plan, const RunOptions& options)
       : plan_(plan),
-        ledger_(std::make_shared<Ledger>(plan.job.local ? 0 : plan.job.size.ps)),
+        ledger_(std::make_shared<Ledger>(plan.job.local ? 0 : plan.job.size.ps, plan.job.updates != Updates::kAsync)),
         notes_(std::make_shared<JobNotes>()),
         world_(world_options(options)),
         folder_(world_, plan, *notes_) {}
@@ -54,6 +54,7 @@ class Run {
   void look_after_second(const std::string& task);
   bool bits_explain(const std::string& task, int status, const std::string& why);
   /// A hook of the chief has ended the job before its time; that of a worker only its own part.
+  bool all_took_part();
   bool stopped_early() const { return notes_->hook_stopped && plan_.job.hook_trainer == 0; }
   void name_run();
   void start_all_again(int64_t more_steps);
@@ -325,7 +326,14 @@ void Run::check_end() {
                                .evaluated = evaluated}));
   if (const std::string apart = ledger_->apart(); step && !apart.empty()) violated(apart);
   const bool early = interrupted_ || stopped_early() || folder_.newest_damaged();
-  if (verdict_.violations.empty() && !early) violated(folder_.against_a_local_run());
+  if (verdict_.violations.empty() && !early) violated(folder_.against_a_local_run(all_took_part()));
+}
+
+/// No trainer's share of a step was made by others, and none left before the end.
+bool Run::all_took_part() {
+  const auto& marks = world_.time().marks();
+  const bool replaced = marks.contains("server.lost_trainer_replaced");
+  return !replaced && !verdict_.faults.contains("interrupt") && !notes_->hook_stopped;
 }
 
 /// Everything that waits has a deadline, and what is over is over: tasks end soon after their chief.

@@ -81,8 +81,8 @@ CheckpointSaver::CheckpointSaver(Environment& env, const RunConfig& config, Save
       timer_(config.save_checkpoints_steps(), config.save_checkpoints_secs()),
       hours_rule_(env.now(), config.keep_checkpoint_every_n_hours()) {}
 
-Task<Result<void>> CheckpointSaver::save_at_start(cluster::Store& store, LoopContext& context, std::string own_position,
-                                                  std::optional<int64_t> last_step) {
+Task<Result<void>> CheckpointSaver::save_at_start(cluster::Store& store, LoopContext& context,
+                                                  cluster::Positions own_positions, std::optional<int64_t> last_step) {
   if (!begun_) {
     begun_ = true;
     std::function<void()> call = [this] {
@@ -91,12 +91,12 @@ Task<Result<void>> CheckpointSaver::save_at_start(cluster::Store& store, LoopCon
     SHOAL_CO_TRY_VOID(co_await tell("begin", std::move(call)));
   }
   timer_.reset();
-  co_return co_await save(store, context, std::move(own_position), last_step);
+  co_return co_await save(store, context, std::move(own_positions), last_step);
 }
 
-Task<Result<void>> CheckpointSaver::save(cluster::Store& store, LoopContext& context, std::string own_position,
+Task<Result<void>> CheckpointSaver::save(cluster::Store& store, LoopContext& context, cluster::Positions own_positions,
                                          std::optional<int64_t> last_step) {
-  SHOAL_CO_TRY(std::unique_ptr<cluster::Snapshot> snapshot, co_await store.snapshot(std::move(own_position)));
+  SHOAL_CO_TRY(std::unique_ptr<cluster::Snapshot> snapshot, co_await store.snapshot(std::move(own_positions)));
   const uint64_t step = snapshot->info().global_step;
   context.set_global_step(step);
   if (last_step && step >= uint64_t(*last_step)) co_return co_await snapshot->release();
@@ -115,11 +115,12 @@ Task<Result<void>> CheckpointSaver::save(cluster::Store& store, LoopContext& con
   co_return co_await tell("after_save", std::move(after));
 }
 
-Task<Result<void>> CheckpointSaver::save_at_end(cluster::Store& store, LoopContext& context, std::string own_position) {
+Task<Result<void>> CheckpointSaver::save_at_end(cluster::Store& store, LoopContext& context,
+                                                cluster::Positions own_positions) {
   SHOAL_CO_TRY(const uint64_t step, co_await store.global_step());
   context.set_global_step(step);
   if (!timer_.last_step() || *timer_.last_step() != step) {
-    SHOAL_CO_TRY_VOID(co_await save(store, context, std::move(own_position)));
+    SHOAL_CO_TRY_VOID(co_await save(store, context, std::move(own_positions)));
   }
   std::function<void()> call = [this, &context, step] {
     for (const auto& listener : options_.listeners) listener->end(context, step);

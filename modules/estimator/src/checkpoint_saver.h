@@ -30,15 +30,15 @@ class CheckpointSaver {
   /// The first save of a run and of each recovery: even if a checkpoint of that step exists. begin() of the listeners
   /// comes before the first.
   /// `last_step` as for save().
-  Task<Result<void>> save_at_start(cluster::Store& store, LoopContext& context, std::string own_position,
+  Task<Result<void>> save_at_start(cluster::Store& store, LoopContext& context, cluster::Positions own_positions,
                                    std::optional<int64_t> last_step = {});
   bool due(uint64_t step, SteadyTime now) const { return timer_.due(step, now); }
   /// `last_step`: of a job of several trainers, who may be there by now; the state is left to save_at_end() then, so that
   /// no other checkpoint looks like the last.
-  Task<Result<void>> save(cluster::Store& store, LoopContext& context, std::string own_position,
+  Task<Result<void>> save(cluster::Store& store, LoopContext& context, cluster::Positions own_positions,
                           std::optional<int64_t> last_step = {});
   /// The last: only if the step moved since the one before. Then end() of the listeners.
-  Task<Result<void>> save_at_end(cluster::Store& store, LoopContext& context, std::string own_position);
+  Task<Result<void>> save_at_end(cluster::Store& store, LoopContext& context, cluster::Positions own_positions);
 
   /// Name of the newest checkpoint written ("model.ckpt-20"); empty: none yet.
   const std::string& last_name() const { return last_name_; }

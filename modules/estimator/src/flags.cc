@@ -105,6 +105,27 @@ void Flags::add_running() {
           "How tasks talk: tcp, shm (processes of one machine), auto (shm between tasks of one machine, else tcp), inproc "
           "(threads of one process)")
       ->group("Running");
+  app_.add_option_function<std::string>(
+          "--strategy",
+          [this](const std::string& name) {
+            const auto kind = parse_update_strategy(name);
+            if (!kind) throw CLI::ValidationError("--strategy", kind.error().message());
+            parsed_.config.update_strategy.kind = *kind;
+          },
+          "How trainers' gradients become updates: async (each as it comes), sync (one update for all of a step)")
+      ->default_str("async")
+      ->group("Running");
+  app_.add_option(
+          "--replicas-to-aggregate", parsed_.config.update_strategy.replicas_to_aggregate,
+          "With sync: gradients per update; fewer than there are trainers: the first count, and the rest are backups")
+      ->check(reads_as<int64_t>("INT"))
+      ->group("Running");
+  app_.add_option("--replicas", parsed_.runtime.replicas,
+                  "Without a cluster: so many trainers in this process; the weights of a synchronous cluster of as many")
+      ->check(reads_as<int32_t>("INT"))
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str()
+      ->group("Running");
   app_.add_option("--backend", parsed_.runtime.backend, "What computes: onednn, reference")->group("Running");
   app_.add_option("--compute-dtype", parsed_.compute_dtype,
                   "What products multiply: float32, or bfloat16 (weights and sums stay float32)")
@@ -126,6 +147,11 @@ void Flags::add_running() {
       ->group("Running");
   app_.add_option("--heartbeat-secs", parsed_.runtime.heartbeat_secs,
                   "Seconds between two signs of life of this task; who gives none for three times that is gone")
+      ->check(reads_as<double>("NUMBER"))
+      ->capture_default_str()
+      ->group("Running");
+  app_.add_option("--lost-grace-secs", parsed_.runtime.lost_grace_secs,
+                  "With sync: seconds for which a lost trainer stalls the others; then they make its share of each step")
       ->check(reads_as<double>("NUMBER"))
       ->capture_default_str()
       ->group("Running");

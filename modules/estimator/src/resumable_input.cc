@@ -4,12 +4,25 @@
 
 namespace shoal {
 
+namespace {
+
+Estimator as_replica(const Estimator& estimator, int replica) {
+  const RunConfig& config = estimator.config();
+  return Estimator(estimator.model_fn(), config.as_replica(replica, config.replicas()), estimator.params(),
+                   estimator.model_dir());
+}
+
+}  // namespace
+
+ResumableInput::ResumableInput(TrainScope& scope, int replica)
+    : scope_(scope), replica_(replica), estimator_(as_replica(scope.request.estimator, replica)) {}
+
 Result<void> ResumableInput::open(bool bounded) {
   const TrainRequest& request = scope_.request;
-  SHOAL_TRY(OpenedInput opened, open_input(scope_.env, request.estimator, request.input_fn, Mode::kTrain));
+  SHOAL_TRY(OpenedInput opened, open_input(scope_.env, estimator_, request.input_fn, Mode::kTrain));
   dataset_ = std::move(opened.dataset);
   input_.iterator = std::move(opened.iterator);
-  if (scope_.leads()) warn_about_input(scope_.env.log(), *dataset_, scope_.config(), bounded);
+  if (scope_.leads() && replica_ == 0) warn_about_input(scope_.env.log(), *dataset_, estimator_.config(), bounded);
   if (auto position = input_.iterator->save()) start_position_ = input_.first_position = encode_position(*position);
   data::Batch batch;
   SHOAL_TRY(const bool any, input_.iterator->next(batch));
@@ -57,7 +70,7 @@ Result<void> ResumableInput::move_to(const std::optional<std::string>& position)
 
 Result<void> ResumableInput::begin_anew() {
   resumed_ = false;
-  const RunConfig& config = scope_.config();
+  const RunConfig& config = estimator_.config();
   SHOAL_TRY(input_.iterator, dataset_->iterate(scope_.env, {.seed = config.random_seed(),
                                                             .trainer_index = config.trainer_index(),
                                                             .num_trainers = config.num_trainers()}));

@@ -12,7 +12,8 @@ namespace shoal {
 /// On the compute thread, but for the plain questions.
 class ResumableInput {
  public:
-  explicit ResumableInput(TrainScope& scope) : scope_(scope) {}
+  /// Of trainer `replica` of those that this process computes for; 0: of the process's own.
+  explicit ResumableInput(TrainScope& scope, int replica = 0);
 
   /// Opens the input and draws a first batch, which tells its types. An empty input has none, unless the request names
   /// another one that has (types_from). `bounded`: training ends at some step, whatever the input does.
@@ -35,6 +36,8 @@ class ResumableInput {
   Result<void> begin_anew();
 
   TrainScope& scope_;
+  const int replica_;
+  const Estimator estimator_;  // as that trainer sees it
   std::optional<data::Dataset> dataset_;
   TrainingInput input_;
   std::string start_position_;  // before anything was drawn; empty: it cannot tell

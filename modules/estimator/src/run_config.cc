@@ -5,11 +5,15 @@
 #include <cstdio>
 #include <type_traits>
 
+#include "shoal/cluster/strategy_text.h"
+
 namespace shoal {
 namespace {
 
 constexpr double kDefaultCheckpointSecs = 600;
 constexpr double kHeartbeatSecsMax = 65;  // it travels as milliseconds, in 16 bits
+constexpr double kLostGraceSecsMax = 86400;
+constexpr int64_t kReplicasMax = 1'000'000;
 
 template <class T>
 std::string text_of(const T& value) {
@@ -58,6 +62,9 @@ Result<void> check_runtime(const RuntimeOptions& runtime) {
   if (!(runtime.heartbeat_secs > 0 && runtime.heartbeat_secs <= kHeartbeatSecsMax)) {
     return out_of_range("runtime.heartbeat_secs", text_of(runtime.heartbeat_secs), "> 0 and <= 65");
   }
+  if (!(runtime.lost_grace_secs > 0 && runtime.lost_grace_secs <= kLostGraceSecsMax)) {
+    return out_of_range("runtime.lost_grace_secs", text_of(runtime.lost_grace_secs), "> 0 and <= 86400");
+  }
   if (runtime.transport && runtime.transport->empty()) {
     return invalid_argument("RunConfig: runtime.transport: is the empty string; name one, as tcp, or leave it out");
   }
@@ -80,9 +87,19 @@ Result<void> check_fields(const RunConfigOptions& options) {
   SHOAL_TRY_VOID(check_positive("keep_checkpoint_every_n_hours", options.keep_checkpoint_every_n_hours));
   SHOAL_TRY_VOID(check_not_negative("max_worker_delay_secs", options.max_worker_delay_secs));
   SHOAL_TRY_VOID(check_positive("ready_timeout_secs", std::optional<double>(options.ready_timeout_secs)));
-  if (options.update_strategy.kind != UpdateStrategyKind::kAsync) {
-    return invalid_argument("RunConfig: update_strategy: this version of Shoal builds async updates only; " +
-                            std::string(to_string(options.update_strategy.kind)) + " is not built yet");
+  const UpdateStrategyOptions& strategy = options.update_strategy;
+  if (strategy.kind == UpdateStrategyKind::kBoundedStaleness) {
+    return invalid_argument("RunConfig: update_strategy: this version of Shoal has async and sync updates; " +
+                            std::string(to_string(strategy.kind)) + " is not built yet");
+  }
+  SHOAL_TRY_VOID(check_positive("replicas_to_aggregate", strategy.replicas_to_aggregate));
+  SHOAL_TRY_VOID(check_positive("total_replicas", strategy.total_replicas));
+  const bool sync = strategy.kind == UpdateStrategyKind::kSync;
+  if (!sync && (strategy.replicas_to_aggregate || strategy.total_replicas)) {
+    return invalid_argument(
+        "RunConfig: replicas_to_aggregate and total_replicas mean something with update_strategy sync only; choose that, "
+        "or "
+        "leave them out");
   }
   if (options.runtime) SHOAL_TRY_VOID(check_runtime(*options.runtime));
   return {};
@@ -113,8 +130,28 @@ Result<void> unite_model_dir(RunConfigOptions& options, const cluster::TaskConfi
                           "\" of TF_CONFIG; give only one, or the same");
 }
 
+/// CONTRACT SY-1, SY-7: synchronous updates against the trainers that there are. Without a cluster there is one, and nothing
+/// to bring together.
+Result<void> check_strategy(const UpdateStrategyOptions& strategy, const cluster::TaskConfig& task) {
+  const int32_t trainers = task.num_workers;  // 0 for the evaluator, who takes no part
+  const bool local = task.mode == cluster::TaskMode::kLocal;
+  if (strategy.kind != UpdateStrategyKind::kSync || local || trainers == 0) return {};
+  if (strategy.total_replicas.value_or(trainers) != trainers) {
+    return invalid_argument("RunConfig: total_replicas: is " + std::to_string(*strategy.total_replicas) +
+                            ", and the cluster has " + std::to_string(trainers) +
+                            " trainers, the chief among them; leave it out");
+  }
+  const int64_t aggregated = strategy.replicas_to_aggregate.value_or(trainers);
+  if (aggregated > kReplicasMax)
+    return out_of_range("replicas_to_aggregate", std::to_string(aggregated), ">= 1 and <= 1000000");
+  Result<void> fits = cluster::check_aggregation(int(aggregated), trainers);
+  if (!fits) return std::move(fits).error().with_context("RunConfig");
+  return {};
+}
+
 Result<void> resolve(RunConfigOptions& options, const cluster::TaskConfig& task) {
   SHOAL_TRY_VOID(check_fields(options));
+  SHOAL_TRY_VOID(check_strategy(options.update_strategy, task));
   SHOAL_TRY_VOID(resolve_cadence(options));
   return unite_model_dir(options, task);
 }
@@ -176,8 +213,7 @@ Result<UpdateStrategyKind> parse_update_strategy(std::string_view name) {
   for (const UpdateStrategyKind kind : {kAsync, kSync, kBoundedStaleness}) {
     if (name == to_string(kind)) return kind;
   }
-  return invalid_argument("update_strategy: \"" + std::string(name) +
-                          "\" is none of async, sync, bounded_staleness");
+  return invalid_argument("update_strategy: \"" + std::string(name) + "\" is none of async, sync, bounded_staleness");
 }
 
 RunConfig::RunConfig(RunConfigOptions options, cluster::TaskConfig task)
@@ -237,10 +273,18 @@ cluster::Compression RunConfig::compression() const {
 int32_t RunConfig::replicas() const { return options_.runtime ? options_.runtime->replicas : 1; }
 
 double RunConfig::heartbeat_secs() const { return options_.runtime.value_or(RuntimeOptions()).heartbeat_secs; }
+double RunConfig::lost_grace_secs() const { return options_.runtime.value_or(RuntimeOptions()).lost_grace_secs; }
 
 RunConfig RunConfig::replace(const RunConfigChanges& changes) const {
   RunConfig changed = *this;
   value_or_raise(apply(changed.options_, changes));
+  value_or_raise(check_strategy(changed.options_.update_strategy, *task_));
+  return changed;
+}
+
+RunConfig RunConfig::as_replica(int32_t index, int32_t count) const {
+  RunConfig changed = *this;
+  if (count > 1) changed.replica_ = Replica{index, count};
   return changed;
 }
 

@@ -32,21 +32,17 @@ Result<bool> parse<bool>(const NamedChange& change) {
   if (change.value == "false" || change.value == "0") return false;
   return no_value(change, "true or false");
 }
-template <>
-Result<UpdateStrategyOptions> parse<UpdateStrategyOptions>(const NamedChange& change) {
-  SHOAL_TRY(const UpdateStrategyKind kind, parse_update_strategy(change.value));
-  return UpdateStrategyOptions{.kind = kind};
-}
 /// Functions have no text: only None can be written.
 template <>
 Result<Placement> parse<Placement>(const NamedChange& change) {
   return no_value(change, "none, the only value that can be given by name: it is a function");
 }
 
-/// Changes are collected here; the parts of `runtime` start from what the config has.
+/// Changes are collected here; the parts of `runtime` and of the update strategy start from what the config has.
 struct Collected {
   RunConfigChanges changes;
   RuntimeOptions runtime;
+  UpdateStrategyOptions strategy;
 };
 using Setter = std::function<Result<void>(Collected&, const NamedChange&)>;
 
@@ -75,6 +71,25 @@ Setter runtime_field(std::optional<T> RuntimeOptions::*member) {
   };
 }
 
+Result<void> set_strategy(Collected& collected, const NamedChange& change) {
+  if (is_none(change.value)) return invalid_argument("RunConfig: " + change.name + ": cannot be None");
+  SHOAL_TRY(collected.strategy.kind, parse_update_strategy(change.value));
+  collected.changes.update_strategy = collected.strategy;
+  return {};
+}
+
+Setter strategy_field(std::optional<int64_t> UpdateStrategyOptions::*member) {
+  return [member](Collected& collected, const NamedChange& change) -> Result<void> {
+    if (is_none(change.value)) {
+      collected.strategy.*member = std::nullopt;
+    } else {
+      SHOAL_TRY(collected.strategy.*member, parse<int64_t>(change));
+    }
+    collected.changes.update_strategy = collected.strategy;
+    return {};
+  };
+}
+
 Result<void> set_runtime(Collected& collected, const NamedChange& change) {
   if (!is_none(change.value)) return no_value(change, "none; its parts are given by runtime.threads and its like");
   collected.runtime = RuntimeOptions{};
@@ -90,6 +105,12 @@ Result<void> set_replicas(Collected& collected, const NamedChange& change) {
 
 Result<void> set_heartbeat_secs(Collected& collected, const NamedChange& change) {
   SHOAL_TRY(collected.runtime.heartbeat_secs, parse<double>(change));
+  collected.changes.runtime = collected.runtime;
+  return {};
+}
+
+Result<void> set_lost_grace_secs(Collected& collected, const NamedChange& change) {
+  SHOAL_TRY(collected.runtime.lost_grace_secs, parse<double>(change));
   collected.changes.runtime = collected.runtime;
   return {};
 }
@@ -124,7 +145,9 @@ const std::map<std::string, Setter, std::less<>>& setters() {
       {"max_worker_delay_secs", field(&Changes::max_worker_delay_secs)},
       {"ready_timeout_secs", field(&Changes::ready_timeout_secs)},
       {"save_model_description", field(&Changes::save_model_description)},
-      {"update_strategy", field(&Changes::update_strategy)},
+      {"update_strategy", set_strategy},
+      {"replicas_to_aggregate", strategy_field(&UpdateStrategyOptions::replicas_to_aggregate)},
+      {"total_replicas", strategy_field(&UpdateStrategyOptions::total_replicas)},
       {"placement", field(&Changes::placement)},
       {"runtime", set_runtime},
       {"runtime.threads", runtime_field(&RuntimeOptions::threads)},
@@ -134,12 +157,14 @@ const std::map<std::string, Setter, std::less<>>& setters() {
       {"runtime.compression", set_compression},
       {"runtime.replicas", set_replicas},
       {"runtime.heartbeat_secs", set_heartbeat_secs},
+      {"runtime.lost_grace_secs", set_lost_grace_secs},
   };
   return table;
 }
 
-Result<RunConfigChanges> collect(std::span<const NamedChange> changes, RuntimeOptions runtime) {
-  Collected collected{.changes = {}, .runtime = std::move(runtime)};
+Result<RunConfigChanges> collect(std::span<const NamedChange> changes, RuntimeOptions runtime,
+                                 UpdateStrategyOptions strategy) {
+  Collected collected{.changes = {}, .runtime = std::move(runtime), .strategy = strategy};
   for (const NamedChange& change : changes) {
     const auto setter = setters().find(change.name);
     if (setter == setters().end()) {
@@ -159,7 +184,7 @@ RunConfig RunConfig::replace(std::initializer_list<NamedChange> changes) const {
 }
 
 RunConfig RunConfig::replace(std::span<const NamedChange> changes) const {
-  return replace(value_or_raise(collect(changes, options_.runtime.value_or(RuntimeOptions{}))));
+  return replace(value_or_raise(collect(changes, options_.runtime.value_or(RuntimeOptions{}), options_.update_strategy)));
 }
 
 }  // namespace shoal

@@ -40,11 +40,11 @@ Result<void> check_who_may_join(const RunConfig& config) {
       "that you trust");
 }
 
-/// What RunConfig can say and this version does not do.
-Result<void> check_supported(const RunConfig& config) {
-  if (config.replicas() == 1) return {};
+/// One process computes for several trainers, or for one of a cluster.
+Result<void> check_replicas(const RunConfig& config) {
+  if (config.replicas() == 1 || config.task().mode == cluster::TaskMode::kLocal) return {};
   return failed_precondition("runtime.replicas is " + std::to_string(config.replicas()) +
-                             "; replicas in one process come with synchronous updates, which this version does not have");
+                             ": replicas are the trainers of one process without a cluster; a cluster has workers");
 }
 
 }  // namespace
@@ -54,7 +54,7 @@ Result<void> check_task(const RunConfig& config) {
   if (config.task_type() == cluster::kMasterRole) {
     return failed_precondition("the role master is not part of this version; name the task chief and add an evaluator");
   }
-  SHOAL_TRY_VOID(check_supported(config));
+  SHOAL_TRY_VOID(check_replicas(config));
   if (!config.rpc_address().empty()) SHOAL_TRY_VOID(own_endpoint(config));
   return check_who_may_join(config);  // after all others
 }

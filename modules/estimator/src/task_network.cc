@@ -1,5 +1,6 @@
 // Who a task is to its peers, and where they are.
 #include "shoal/cluster/identity.h"
+#include "shoal/cluster/strategy_text.h"
 #include "shoal/transport/inproc.h"
 #include "shoal/transport/registry.h"
 #include "train_task.h"
@@ -11,6 +12,17 @@ const TaskHost& host_of(const RunConfig& config) {
   return config.host() ? *config.host() : none;
 }
 
+namespace {
+
+std::string strategy_text(const UpdateStrategyOptions& strategy) {
+  cluster::StrategyText text{.sync = strategy.kind == UpdateStrategyKind::kSync, .replicas_to_aggregate = {}};
+  if (strategy.replicas_to_aggregate)
+    text.replicas_to_aggregate = int(*strategy.replicas_to_aggregate);  // in range: checked
+  return cluster::to_string(text);
+}
+
+}  // namespace
+
 cluster::TaskIdentity task_identity(Environment& env, const RunConfig& config) {
   const cluster::TaskConfig& task = config.task();
   cluster::TaskIdentity identity;
@@ -21,7 +33,7 @@ cluster::TaskIdentity task_identity(Environment& env, const RunConfig& config) {
   identity.sparse = cluster::sparse_roles(task.job);
   identity.global_id = uint32_t(config.global_id().value_or(0));
   identity.incarnation = env.entropy() | 1;
-  identity.strategy = std::string(to_string(config.update_strategy().kind));
+  identity.strategy = strategy_text(config.update_strategy());
   return identity;
 }
 

@@ -96,6 +96,7 @@ void run_ps(Environment& env, const Call& call) {
                                           .servers = server_endpoints(call.config()),
                                           .trainers = call.config().num_trainers(),
                                           .ready_timeout = seconds_to_duration(call.config().ready_timeout_secs()),
+                                          .lost_grace = seconds_to_duration(call.config().lost_grace_secs()),
                                           .witness = host_of(call.config()).witness};
   if (host_of(call.config()).bytes_on_strand) options.bytes_on_strand = *host_of(call.config()).bytes_on_strand;
   env.log().info(call.config().compute_threads_text(env.process()));

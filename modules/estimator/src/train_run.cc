@@ -13,8 +13,9 @@ constexpr auto kBackOffMax = std::chrono::seconds(1);
 
 }  // namespace
 
-TrainRun::TrainRun(TrainScope& scope, TrainerFolder& folder, ResumableInput& input, TrainEnd& end, TrainSetup setup)
-    : scope_(scope), env_(scope.env), folder_(folder), input_(input), end_(end), setup_(std::move(setup)) {
+TrainRun::TrainRun(TrainScope& scope, TrainerFolder& folder, const std::vector<std::unique_ptr<ResumableInput>>& inputs,
+                   TrainEnd& end, TrainSetup setup)
+    : scope_(scope), env_(scope.env), folder_(folder), inputs_(inputs), end_(end), setup_(std::move(setup)) {
   end_.take(setup_);
 }
 
@@ -39,7 +40,7 @@ Task<Result<void>> TrainRun::train(cluster::Ready ready) {
       co_await end_.fail(ended.error());
       co_return std::move(ended).error();
     }
-    end_.reached(*ended, input_.is_resumed());
+    end_.reached(*ended, inputs_.front()->is_resumed());
     Result<void> closed = co_await close(loop);
     if (closed) co_return co_await end_.finish();
     if (!loop.is_recoverable(closed.error())) co_return std::move(closed).error();
@@ -66,7 +67,7 @@ Task<Result<void>> TrainRun::close(TrainingLoop& loop) {
 LoopOptions TrainRun::loop_options() {
   LoopOptions options{.model = setup_.model.get(),
                       .store = setup_.store.get(),
-                      .input = &input_.drawn(),
+                      .inputs = {},
                       .fetch_names = setup_.fetch_names,
                       .hooks = setup_.hooks,
                       .saver = setup_.saver.get(),
@@ -74,6 +75,7 @@ LoopOptions TrainRun::loop_options() {
                       .trainer_index = uint64_t(scope_.config().trainer_index()),
                       .witness = host_of(scope_.config()).witness.get(),
                       .recover = nullptr};
+  for (const auto& input : inputs_) options.inputs.push_back(&input->drawn());
   if (scope_.distributed()) options.recover = [this] { return recover(); };
   return options;
 }
@@ -89,10 +91,20 @@ Task<Result<cluster::Ready>> TrainRun::make_ready() {
     env_.log().info("the servers still hold the model at global step " + std::to_string(ready->global_step) +
                     "; training goes on from there");
   }
-  const std::optional<std::string> position = ready->position;
-  const auto move = [this, &position] { return input_.move_to(position); };
+  const auto move = [this, &ready] { return move_inputs(*ready); };
   SHOAL_CO_TRY_VOID(co_await compute(env_, move));
   co_return ready;
+}
+
+Result<void> TrainRun::move_inputs(const cluster::Ready& ready) {
+  SHOAL_TRY_VOID(inputs_.front()->move_to(ready.position));
+  for (size_t i = 1; i < inputs_.size(); ++i) {
+    const auto found = ready.other_positions.find(int(i));
+    std::optional<std::string> position;
+    if (found != ready.other_positions.end()) position = found->second;
+    SHOAL_TRY_VOID(inputs_[i]->move_to(position));
+  }
+  return {};
 }
 
 Task<Result<cluster::Ready>> TrainRun::recover() {

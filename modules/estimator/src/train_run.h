@@ -12,7 +12,8 @@ namespace shoal {
 class TrainRun {
  public:
   /// All but the set-up outlive this.
-  TrainRun(TrainScope& scope, TrainerFolder& folder, ResumableInput& input, TrainEnd& end, TrainSetup setup);
+  TrainRun(TrainScope& scope, TrainerFolder& folder, const std::vector<std::unique_ptr<ResumableInput>>& inputs,
+           TrainEnd& end, TrainSetup setup);
 
   /// To the clean end, or the error that ends it.
   Task<Result<void>> run();
@@ -21,6 +22,7 @@ class TrainRun {
 
  private:
   LoopOptions loop_options();
+  Result<void> move_inputs(const cluster::Ready& ready);
   Task<Result<cluster::Ready>> make_ready();
   Task<Result<cluster::Ready>> recover();
   Task<Result<void>> train(cluster::Ready ready);
@@ -29,7 +31,7 @@ class TrainRun {
   TrainScope& scope_;
   Environment& env_;
   TrainerFolder& folder_;
-  ResumableInput& input_;
+  const std::vector<std::unique_ptr<ResumableInput>>& inputs_;  // by replica
   TrainEnd& end_;
   TrainSetup setup_;
   bool begun_ = false;

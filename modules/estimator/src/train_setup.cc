@@ -169,7 +169,8 @@ Result<void> make_store(TrainScope& scope, TrainerFolder& folder, const Resumabl
     setup.store = std::move(remote);
   } else {
     const bool advances = model.spec().train_op->advances_global_step;
-    setup.store = cluster::make_local_store(scope.env, std::move(plan), {.advances_global_step = advances});
+    setup.store = cluster::make_local_store(scope.env, std::move(plan),
+                                            {.advances_global_step = advances, .replicas = scope.config().replicas()});
   }
   if (scope.leads() && scope.config().saves_checkpoints()) {
     SaverOptions options{.model_dir = scope.model_dir(),

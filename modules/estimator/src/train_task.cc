@@ -14,8 +14,9 @@ namespace {
 /// One training of one task: looks at the folder, opens the input, sets up, runs.
 class TrainTask {
  public:
-  TrainTask(Environment& env, const TrainRequest& request)
-      : scope_(env, request), folder_(scope_), input_(scope_), end_(scope_, folder_) {}
+  TrainTask(Environment& env, const TrainRequest& request) : scope_(env, request), folder_(scope_), end_(scope_, folder_) {
+    for (int i = 0; i < scope_.config().replicas(); ++i) inputs_.push_back(std::make_unique<ResumableInput>(scope_, i));
+  }
   Task<Result<TrainOutcome>> run();
 
  private:
@@ -23,8 +24,8 @@ class TrainTask {
 
   TrainScope scope_;
   TrainerFolder folder_;
-  ResumableInput input_;
-  std::optional<TrainRun> run_;  // nothing: training is not set up
+  std::vector<std::unique_ptr<ResumableInput>> inputs_;  // of this trainer, or of all that are computed here
+  std::optional<TrainRun> run_;                          // nothing: training is not set up
   TrainEnd end_;
 };
 
@@ -54,13 +55,17 @@ Task<Result<TrainOutcome>> TrainTask::run_steps() {
     co_return outcome;
   }
   const bool bounded = folder_.max_steps().has_value();
-  SHOAL_CO_TRY_VOID(co_await compute(env, &ResumableInput::open, &input_, bounded));
-  if (!input_.types()) {
+  ResumableInput* typed = nullptr;  // the first that is not empty
+  for (const auto& input : inputs_) {
+    SHOAL_CO_TRY_VOID(co_await compute(env, &ResumableInput::open, input.get(), bounded));
+    if (!typed && input->types()) typed = input.get();
+  }
+  if (!typed) {
     SHOAL_CO_TRY_VOID(co_await end_.without_input());
     co_return end_.outcome();
   }
-  SHOAL_CO_TRY(TrainSetup setup, co_await set_up_training(scope_, folder_, input_));
-  run_.emplace(scope_, folder_, input_, end_, std::move(setup));
+  SHOAL_CO_TRY(TrainSetup setup, co_await set_up_training(scope_, folder_, *typed));
+  run_.emplace(scope_, folder_, inputs_, end_, std::move(setup));
   SHOAL_CO_TRY_VOID(co_await run_->run());
   co_return end_.outcome();
 }

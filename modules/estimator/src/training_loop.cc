@@ -21,7 +21,7 @@ Result<data::Position> decode_position(std::string_view bytes) {
 }
 
 TrainingLoop::TrainingLoop(Environment& env, LoopContext& context, LoopOptions options)
-    : env_(env), context_(context), options_(std::move(options)) {
+    : env_(env), context_(context), options_(std::move(options)), replicas_(options_.inputs.size()) {
   if (const auto& train_op = options_.model->spec().train_op) {
     scalars_.resize(train_op->scalars.size());
     scalar_values_.resize(nn::scalar_values(*train_op).size());
@@ -113,7 +113,7 @@ checkpoint::EndReason TrainingLoop::reason() const {
 
 Task<Result<void>> TrainingLoop::ready() {
   if (options_.saver) {
-    SHOAL_CO_TRY(std::string own, co_await compute(env_, &TrainingLoop::input_position, this));
+    SHOAL_CO_TRY(cluster::Positions own, co_await compute(env_, &TrainingLoop::input_positions, this));
     SHOAL_CO_TRY_VOID(co_await options_.saver->save_at_start(*options_.store, context_, std::move(own), last_of_several()));
   }
   co_return co_await compute(env_, &TrainingLoop::call_after_ready, this);
@@ -141,7 +141,7 @@ Task<Result<void>> TrainingLoop::after_update(const cluster::Outcome& outcome) {
   // With workers about, the last step of all is still to come: finish() saves that one.
   const bool last_follows = options_.recover && reached_max();
   if (options_.saver && !last_follows && options_.saver->due(outcome.global_step, env_.now())) {
-    SHOAL_CO_TRY(std::string own, co_await compute(env_, &TrainingLoop::input_position, this));
+    SHOAL_CO_TRY(cluster::Positions own, co_await compute(env_, &TrainingLoop::input_positions, this));
     SHOAL_CO_TRY_VOID(co_await options_.saver->save(*options_.store, context_, std::move(own), last_of_several()));
   }
   co_return co_await compute(env_, &TrainingLoop::call_after_step, this);
@@ -149,31 +149,52 @@ Task<Result<void>> TrainingLoop::after_update(const cluster::Outcome& outcome) {
 
 Task<Result<void>> TrainingLoop::finish() {
   if (options_.saver) {
-    SHOAL_CO_TRY(std::string own, co_await compute(env_, &TrainingLoop::input_position, this));
+    SHOAL_CO_TRY(cluster::Positions own, co_await compute(env_, &TrainingLoop::input_positions, this));
     SHOAL_CO_TRY_VOID(co_await options_.saver->save_at_end(*options_.store, context_, std::move(own)));
   }
   co_return co_await compute(env_, &TrainingLoop::call_end, this);
 }
 
-Result<std::string> TrainingLoop::input_position() {
-  if (options_.input->first_batch) return options_.input->first_position;
-  auto position = options_.input->iterator->save();
+Result<std::string> TrainingLoop::input_position(size_t replica) {
+  const TrainingInput& input = *options_.inputs[replica];
+  if (input.first_batch) return input.first_position;
+  auto position = input.iterator->save();
   if (position) return encode_position(*position);
   env_.log().warning_once("position", "the input's position cannot be saved: " + position.error().message() +
                                           "; after a restart the input begins anew");
   return std::string();
 }
 
+Result<cluster::Positions> TrainingLoop::input_positions() {
+  cluster::Positions positions;
+  for (size_t i = 0; i < options_.inputs.size(); ++i) {
+    SHOAL_TRY(positions[int(options_.trainer_index + i)], input_position(i));
+  }
+  return positions;
+}
+
+/// Replicas whose input has ended take part no more. Hooks see the first of the others.
 Result<void> TrainingLoop::compute_step() {
   SHOAL_TRY_VOID(call_before_step());
-  SHOAL_TRY(const bool drawn, draw_batch());
-  if (!drawn) return end_of_input();
+  SHOAL_TRY(const bool any, draw_batches());
+  if (!any) return end_of_input();
+  bool observed = true;
+  for (size_t i = 0; i < replicas_.size(); ++i) {
+    if (!replicas_[i].drawn) continue;
+    if (!observed) SHOAL_TRY_VOID(options_.store->next_replica(scalars_));
+    SHOAL_TRY_VOID(compute_replica(i, observed));
+    observed = false;
+  }
+  return {};
+}
+
+Result<void> TrainingLoop::compute_replica(size_t replica, bool observed) {
   position_.clear();
   if (options_.store->wants_positions()) {
-    SHOAL_TRY(position_, input_position());
+    SHOAL_TRY(position_, input_position(replica));
   }
-  SHOAL_TRY_VOID(options_.store->start(step_, options_.input->iterator->ordinal(), position_));
-  return run_program();
+  SHOAL_TRY_VOID(options_.store->start(step_, options_.inputs[replica]->iterator->ordinal(), position_));
+  return run_program(replica, observed);
 }
 
 Result<void> TrainingLoop::call_after_ready() {
@@ -191,32 +212,42 @@ Result<void> TrainingLoop::call_before_step() {
   return {};
 }
 
-Result<bool> TrainingLoop::draw_batch() {
-  if (options_.input->first_batch) {
-    batch_ = std::move(*options_.input->first_batch);
-    options_.input->first_batch.reset();
-    return true;
+Result<bool> TrainingLoop::draw_batches() {
+  bool any = false;
+  for (size_t i = 0; i < replicas_.size(); ++i) {
+    SHOAL_TRY(replicas_[i].drawn, draw_batch(i));
+    any |= replicas_[i].drawn;
   }
-  return options_.input->iterator->next(batch_);
+  return any;
 }
 
-Result<void> TrainingLoop::run_program() {
-  SHOAL_TRY(const int64_t size, batch_size(batch_));
-  SHOAL_TRY(program_, options_.model->program(size, request_.fetches()));
-  SHOAL_TRY_VOID(options_.model->feed(*program_, batch_, request_.feeds()));
+Result<bool> TrainingLoop::draw_batch(size_t replica) {
+  TrainingInput& input = *options_.inputs[replica];
+  if (!input.first_batch) return input.iterator->next(replicas_[replica].batch);
+  replicas_[replica].batch = std::move(*input.first_batch);
+  input.first_batch.reset();
+  return true;
+}
+
+Result<void> TrainingLoop::run_program(size_t replica, bool observed) {
+  data::Batch& batch = replicas_[replica].batch;
+  SHOAL_TRY(const int64_t size, batch_size(batch));
+  SHOAL_TRY(program_, options_.model->program(size, request_.fetches() && observed));
+  SHOAL_TRY_VOID(options_.model->feed(*program_, batch, request_.feeds()));
   const nn::TrainOp& train_op = *options_.model->spec().train_op;
   backends::UpdateApplier* applier = nullptr;
   if (scalar_values_.empty()) {
     nn::compute_scalars(train_op, step_.global_step, {}, scalars_);
-    applier = options_.store->apply_during_run(scalars_);
+    if (replicas_.size() == 1) applier = options_.store->apply_during_run(scalars_);
   }
-  SHOAL_TRY_VOID(program_->program->run({.inputs = program_->inputs,
-                                         .variables = step_.variables,
-                                         .updates = step_.updates,
-                                         .weights = step_.weights,
-                                         .key = {options_.trainer_index, options_.input->iterator->ordinal()},
-                                         .applier = applier,
-                                         .observer = request_.observer()}));
+  SHOAL_TRY_VOID(
+      program_->program->run({.inputs = program_->inputs,
+                              .variables = step_.variables,
+                              .updates = step_.updates,
+                              .weights = step_.weights,
+                              .key = {options_.trainer_index + replica, options_.inputs[replica]->iterator->ordinal()},
+                              .applier = applier,
+                              .observer = observed ? request_.observer() : nullptr}));
   // The loss, what scalars follow from, ids and gradients of each update by rows, and what hooks fetch (on steps that do).
   std::span<const TensorView> fetched = program_->program->fetched();
   const double loss = double(fetched[0].as<float>()[0]);
@@ -229,10 +260,25 @@ Result<void> TrainingLoop::run_program() {
     part.gradients = fetched[1];
     fetched = fetched.subspan(2);
   }
-  values_.set(loss, size, !fetched.empty());
-  for (size_t i = 0; i < fetched.size(); ++i) values_.values()[i].second = fetched[i];
+  if (observed) {
+    values_.set(loss, size, !fetched.empty());
+    for (size_t i = 0; i < fetched.size(); ++i) values_.values()[i].second = fetched[i];
+    if (replicas_.size() > 1) keep_values();
+  }
   if (row_gradients_.empty()) return {};
   return options_.store->add_rows(step_, row_gradients_);
+}
+
+/// The program of the next replica writes where these lie.
+void TrainingLoop::keep_values() {
+  kept_values_.clear();
+  kept_values_.reserve(values_.values().size());
+  if (!request_.fetches()) return;
+  for (auto& [name, value] : values_.values()) {
+    Tensor& kept = kept_values_.emplace_back(value.dtype, value.shape);
+    std::memcpy(kept.mutable_view().data, value.data, kept.bytes());
+    value = kept.view();
+  }
 }
 
 Result<void> TrainingLoop::call_after_step() {

@@ -30,13 +30,14 @@ struct TrainingInput {
 struct LoopOptions {
   BuiltModel* model = nullptr;
   cluster::Store* store = nullptr;
-  TrainingInput* input = nullptr;
-  std::vector<std::string> fetch_names;    ///< of what a fetching step gives beside the loss, in the programs' order
+  std::vector<TrainingInput*>
+      inputs;  ///< of trainer `trainer_index` and, where replicas are computed here, of those after it
+  std::vector<std::string> fetch_names;  ///< of what a fetching step gives beside the loss, in the programs' order
   std::vector<std::shared_ptr<Hook>> hooks;
-  CheckpointSaver* saver = nullptr;        ///< null: not on this task
-  std::optional<int64_t> max_steps;        ///< absolute: no step is begun at or beyond it
+  CheckpointSaver* saver = nullptr;  ///< null: not on this task
+  std::optional<int64_t> max_steps;  ///< absolute: no step is begun at or beyond it
   uint64_t trainer_index = 0;
-  cluster::Witness* witness = nullptr;     ///< null: nobody looks
+  cluster::Witness* witness = nullptr;  ///< null: nobody looks
   /// After a lost server: makes the model ready again (leader) or waits for it, and moves the input to where it says.
   /// Null: the store cannot be lost.
   std::function<Task<Result<cluster::Ready>>()> recover;
@@ -75,20 +76,29 @@ class TrainingLoop {
   Task<Result<void>> after_update(const cluster::Outcome& outcome);
   // On the compute thread:
   Result<void> compute_step();
-  Result<bool> draw_batch();
-  Result<void> run_program();
+  Result<bool> draw_batches();
+  Result<bool> draw_batch(size_t replica);
+  Result<void> compute_replica(size_t replica, bool observed);
+  Result<void> run_program(size_t replica, bool observed);
+  void keep_values();
   Result<void> call_after_ready();
   Result<void> call_before_step();
   Result<void> call_after_step();
   Result<void> call_end();
-  Result<std::string> input_position();
+  Result<std::string> input_position(size_t replica);
+  Result<cluster::Positions> input_positions();
 
   Environment& env_;
   LoopContext& context_;
   LoopOptions options_;
   StepRequest request_;
   StepValues values_;
-  data::Batch batch_;
+  struct Replica {
+    data::Batch batch;
+    bool drawn = false;  // false: its input has ended
+  };
+  std::vector<Replica> replicas_;    // by input
+  std::vector<Tensor> kept_values_;  // of the replica that hooks see, where others are computed after it
   std::string position_;
   std::vector<double> scalars_;
   std::vector<cluster::RowGradients> row_gradients_;  // views into the program, set after each run

@@ -69,6 +69,8 @@ class WorkerWait {
 
 Task<Result<checkpoint::EndReason>> WorkerWait::run() {
   if (!patient_) SHOAL_CO_TRY_VOID(co_await ask_to_stop());
+  // Nothing of the chief will come: where trainers wait for each other, the others go on without it (CONTRACT SY-11).
+  if (patient_) SHOAL_CO_TRY_VOID(co_await options_.servers.rest(env_.after(kLeaveTimeout)));
   next_note_ = env_.after(kNoteEvery);
   for (;;) {
     if (patient_ && (env_.interrupted().stop_requested() || scope_.context.stop_requested())) {

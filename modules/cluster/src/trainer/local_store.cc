@@ -43,7 +43,9 @@ class LocalStore final : public Store, private backends::UpdateApplier {
         plan_(std::move(plan)),
         shard_(plan_.shards.at(0), env.buffers()),
         weights_(env.buffers().get(plan_.shards[0].arena_bytes)),
-        updates_(env.buffers().get(plan_.shards[0].arena_bytes)) {}
+        replicas_(size_t(options.replicas)) {
+    for (Replica& replica : replicas_) replica.updates = env.buffers().get(plan_.shards[0].arena_bytes);
+  }
 
   Task<Result<Ready>> prepare(RestoreSource* restore, Deadline) override {
     const auto bring = [this, restore] { return restore ? load(*restore) : shard_.initialise(weights_->bytes()); };
@@ -55,6 +57,9 @@ class LocalStore final : public Store, private backends::UpdateApplier {
     if (restore) {
       const auto& positions = restore->info().positions;
       if (auto found = positions.find(0); found != positions.end()) ready.position = found->second;
+      for (const auto& [trainer, position] : positions) {
+        if (trainer > 0 && trainer < options_.replicas) ready.other_positions.emplace(trainer, position);
+      }
     }
     co_return ready;
   }
@@ -77,14 +82,19 @@ class LocalStore final : public Store, private backends::UpdateApplier {
   Task<Result<Step>> begin(StopToken) override {
     if (applying_) co_return torn();
     bindings_.set_weights(0, weights_->data());
-    bindings_.set_updates(0, updates_->data());
+    computed_ = 0;
+    bindings_.set_updates(0, replicas_[0].updates->data());
     co_return Step{.global_step = global_step_,
                    .weights = {epoch_, shard_.counters().version + 1},
                    .variables = bindings_.variables(),
                    .updates = bindings_.updates()};
   }
 
-  Result<void> start(Step&, uint64_t, std::string_view) override { return {}; }
+  Result<void> start(Step& step, uint64_t, std::string_view) override {
+    bindings_.set_updates(0, replicas_[computed_].updates->data());
+    step.updates = bindings_.updates();
+    return {};
+  }
 
   backends::UpdateApplier* apply_during_run(std::span<const double> scalars) override {
     SHOAL_CHECK(!applying_ && scalars.size() == size_t(shard_.spec().scalar_count));
@@ -96,8 +106,17 @@ class LocalStore final : public Store, private backends::UpdateApplier {
   }
 
   Result<void> add_rows(Step&, std::span<const RowGradients> gradients) override {
-    SHOAL_TRY_VOID(sum_rows(gradients, row_sums_));
-    for (size_t i = 0; i < rows_.size(); ++i) take_rows(*summed_[i], row_sums_[i], rows_[i]);
+    Replica& replica = replicas_[computed_];
+    SHOAL_TRY_VOID(sum_rows(gradients, replica.row_sums));
+    for (size_t i = 0; i < summed_.size(); ++i) take_rows(*summed_[i], replica.row_sums[i], replica.rows[i]);
+    return {};
+  }
+
+  Result<void> next_replica(std::span<const double> scalars) override {
+    if (applying_ || computed_ + 1 >= replicas_.size()) {
+      return failed_precondition("a step of more contributions than there are replicas");
+    }
+    replicas_[computed_++].scalars.assign(scalars.begin(), scalars.end());
     return {};
   }
 
@@ -109,10 +128,11 @@ class LocalStore final : public Store, private backends::UpdateApplier {
 
   bool wants_positions() const override { return false; }
 
-  Task<Result<std::unique_ptr<Snapshot>>> snapshot(std::string own_position) override {
+  Task<Result<std::unique_ptr<Snapshot>>> snapshot(Positions own_positions) override {
     if (applying_) co_return torn();
-    StateInfo info{.global_step = global_step_, .shards = {shard_.counters()}, .positions = {}};
-    if (!own_position.empty()) info.positions.emplace(0, std::move(own_position));
+    std::erase_if(own_positions, [](const auto& entry) { return entry.second.empty(); });
+    StateInfo info{
+        .global_step = global_step_, .shards = {shard_.counters()}, .positions = std::move(own_positions), .residuals = {}};
     std::vector<Ref<const Buffer>> arenas{weights_};
     for (const Ref<Buffer>& slot : shard_.slots()) arenas.push_back(slot);
     co_return std::unique_ptr<Snapshot>(new LocalSnapshot(std::move(info), plan_, std::move(arenas)));
@@ -123,19 +143,33 @@ class LocalStore final : public Store, private backends::UpdateApplier {
   const ShardPlan& plan() const override { return plan_; }
 
  private:
+  /// What one of the trainers has computed in this step.
+  struct Replica {
+    Ref<Buffer> updates;
+    // By bind()'s by_rows.
+    std::vector<RowSums> row_sums;
+    std::vector<SegmentRows> rows;
+    std::vector<const SegmentRows*> rows_of_segment;  // the last; null where updates come whole
+    std::vector<double> scalars;
+  };
+
   Result<void> bind_rows(const std::vector<std::string>& by_rows) {
     const std::vector<Segment>& segments = shard_.spec().segments;
-    row_sums_.clear();
     summed_.clear();
-    rows_.assign(by_rows.size(), {});  // the addresses stay
-    rows_of_segment_.assign(segments.size(), nullptr);
+    for (Replica& replica : replicas_) {
+      replica.row_sums.clear();
+      replica.rows.assign(by_rows.size(), {});  // the addresses stay
+      replica.rows_of_segment.assign(segments.size(), nullptr);
+    }
     for (const std::string& name : by_rows) {
       const auto at = std::find_if(segments.begin(), segments.end(),
                                    [&name](const Segment& segment) { return segment.variable.name == name; });
-      SHOAL_TRY(RowSums sums, RowSums::make(at == segments.end() ? nullptr : &at->variable, name));
-      row_sums_.push_back(std::move(sums));
+      for (Replica& replica : replicas_) {
+        SHOAL_TRY(RowSums sums, RowSums::make(at == segments.end() ? nullptr : &at->variable, name));
+        replica.row_sums.push_back(std::move(sums));
+        replica.rows_of_segment[size_t(at - segments.begin())] = &replica.rows[replica.row_sums.size() - 1];
+      }
       summed_.push_back(&*at);
-      rows_of_segment_[size_t(at - segments.begin())] = &rows_[summed_.size() - 1];
     }
     return {};
   }
@@ -160,10 +194,15 @@ class LocalStore final : public Store, private backends::UpdateApplier {
   }
 
   Result<void> apply_all(std::span<const double> scalars) {
-    const Contribution own{updates_->bytes(), scalars, rows_of_segment_};
-    if (weights_->unique()) return shard_.apply(weights_->bytes(), weights_->bytes(), {&own, 1});
+    contributions_.clear();
+    for (size_t i = 0; i <= computed_; ++i) {
+      const Replica& replica = replicas_[i];
+      const std::span<const double> own = i == computed_ ? scalars : std::span<const double>(replica.scalars);
+      contributions_.push_back({replica.updates->bytes(), own, replica.rows_of_segment});
+    }
+    if (weights_->unique()) return shard_.apply(weights_->bytes(), weights_->bytes(), contributions_);
     Ref<Buffer> next = env_.buffers().get(weights_->size());  // a snapshot holds the old version
-    SHOAL_TRY_VOID(shard_.apply(weights_->bytes(), next->bytes(), {&own, 1}));
+    SHOAL_TRY_VOID(shard_.apply(weights_->bytes(), next->bytes(), contributions_));
     weights_ = std::move(next);
     return {};
   }
@@ -179,7 +218,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
   }
 
   Result<void> finish() {
-    shard_.finish_update(weights_->bytes(), (next_ ? next_ : weights_)->bytes(), scalars_, rows_of_segment_);
+    shard_.finish_update(weights_->bytes(), (next_ ? next_ : weights_)->bytes(), scalars_, replicas_[0].rows_of_segment);
     if (next_) weights_ = std::move(next_);
     applying_ = false;
     return {};
@@ -190,13 +229,11 @@ class LocalStore final : public Store, private backends::UpdateApplier {
   ShardPlan plan_;
   Shard shard_;
   Ref<Buffer> weights_;
-  Ref<Buffer> updates_;
+  std::vector<Replica> replicas_;
+  size_t computed_ = 0;  // contributions of this step, but for the one at hand
+  std::vector<Contribution> contributions_;
   Bindings bindings_;
-  // By bind()'s by_rows.
-  std::vector<RowSums> row_sums_;
-  std::vector<const Segment*> summed_;
-  std::vector<SegmentRows> rows_;
-  std::vector<const SegmentRows*> rows_of_segment_;  // the last; null where updates come whole
+  std::vector<const Segment*> summed_;  // by bind()'s by_rows
   uint64_t global_step_ = 0;
   uint64_t epoch_ = 0;
   // Of a step whose updates are applied while its program runs.

@@ -53,9 +53,12 @@ class RemoteStoreImpl final : public RemoteStore {
   Result<void> add_rows(Step&, std::span<const RowGradients> gradients) override {
     return by_rows_ ? row_push_.sum(gradients) : row_push_.write(gradients);
   }
+  Result<void> next_replica(std::span<const double>) override {
+    return failed_precondition("a trainer of a cluster computes for itself alone");
+  }
   Task<Result<Outcome>> commit(Step step, std::span<const double> scalars) override;
   bool wants_positions() const override { return true; }
-  Task<Result<std::unique_ptr<Snapshot>>> snapshot(std::string own_position) override;
+  Task<Result<std::unique_ptr<Snapshot>>> snapshot(Positions own_positions) override;
   bool lost() const override { return servers_.lost(); }
   Task<Result<uint64_t>> global_step() override;
   const ShardPlan& plan() const override { return plan_; }
@@ -510,7 +513,7 @@ Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard, StopToken stop) {
   }
 }
 
-Task<Result<std::unique_ptr<Snapshot>>> RemoteStoreImpl::snapshot(std::string) {
+Task<Result<std::unique_ptr<Snapshot>>> RemoteStoreImpl::snapshot(Positions) {
   Result<StateInfo> info = co_await hold();
   if (!info) {  // what some servers hold by now would stay in their memory until the next time
     Result<void> released = co_await servers_.tell_all("release", env_.after(kRequestTimeout));

@@ -13,19 +13,21 @@
 
 namespace shoal::cluster {
 
+/// Input position of each trainer after the last of its batches that counts. Key: trainer index (chief 0).
+using Positions = std::map<int, std::string>;
+
 /// Whole state of a job at one moment, beside the arenas themselves.
 struct StateInfo {
   uint64_t global_step = 0;
   std::vector<ShardCounters> shards;
-  /// Input position of each trainer after the last of its batches that counts. Key: trainer index (chief 0).
-  std::map<int, std::string> positions;
+  Positions positions;
   /// Trainers whose residual_arena() is part of the state, on every shard; ascending.
   std::vector<int> residuals;
 };
 
 /// Arena 0 is the weights, arena 1 + k is slot k, residual_arena() what a trainer's compression has kept back.
 using ArenaIndex = int32_t;
-inline constexpr int kSlotArenasMax = 8;  ///< numbers kept for slots: nn::kSlotsMax may grow to it
+inline constexpr int kSlotArenasMax = 8;    ///< numbers kept for slots: nn::kSlotsMax may grow to it
 inline constexpr int kTrainersMax = 65537;  ///< a chief, and workers 0 to 65535
 inline constexpr ArenaIndex residual_arena(int trainer) { return 1 + kSlotArenasMax + trainer; }
 /// The trainer of a residual_arena(); -1: another arena.

@@ -7,6 +7,7 @@
 ///            apply_during_run() or not: updates may be applied while the program runs
 ///            ...Program::run()  reads Step::variables, writes Step::updates
 ///            add_rows()         (compute thread) gradients of variables that are updated by rows
+///            next_replica(), start() ... where one process computes for several trainers
 ///            commit()           the update counts: once, everywhere
 #include <cstdint>
 #include <memory>
@@ -31,6 +32,8 @@ struct Ready {
   bool attached = false;
   /// This trainer's input position, if the job has one for it.
   std::optional<std::string> position;
+  /// The same of the trainers that this process computes beside it (replicas), by trainer.
+  Positions other_positions = {};
   /// The job asks its trainers to stop: make no step.
   bool stop = false;
 };
@@ -76,12 +79,16 @@ class Store {
   /// From the compute thread, after the program ran: the step's gradients by rows, all lookups in one call. The views are
   /// read before it returns. Not called for a model without such variables.
   virtual Result<void> add_rows(Step& step, std::span<const RowGradients> gradients) = 0;
+  /// From the compute thread: what the program has computed, with `scalars`, is the contribution of one trainer, and start()
+  /// begins that of the next; commit() makes one update of all, in their order. Not of servers: FailedPrecondition.
+  virtual Result<void> next_replica(std::span<const double> scalars) = 0;
   virtual Task<Result<Outcome>> commit(Step step, std::span<const double> scalars) = 0;
   /// True if start() wants the position of every batch; otherwise only snapshot() does.
   virtual bool wants_positions() const = 0;
 
-  /// The current state, held. `own_position`: of this trainer's input after its last commit.
-  virtual Task<Result<std::unique_ptr<Snapshot>>> snapshot(std::string own_position) = 0;
+  /// The current state, held. `own_positions`: of the inputs of the trainers that this process computes, after the last
+  /// commit; servers know them already.
+  virtual Task<Result<std::unique_ptr<Snapshot>>> snapshot(Positions own_positions) = 0;
   /// True after an operation failed with Unavailable because of a server, until prepare() or attach(): what tells a lost
   /// server from a full disk, say.
   virtual bool lost() const = 0;

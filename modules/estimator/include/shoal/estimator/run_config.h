@@ -28,13 +28,13 @@ template <class T>
 class Setting {
  public:
   Setting() = default;
-  Setting(std::nullopt_t) : set_(true) {}                                  // NOLINT: reads like the option it is
+  Setting(std::nullopt_t) : set_(true) {}                                    // NOLINT: reads like the option it is
   Setting(std::optional<T> value) : set_(true), value_(std::move(value)) {}  // NOLINT
   template <class U>
-    requires(std::is_convertible_v<U &&, T> && !std::is_same_v<std::remove_cvref_t<U>, Setting> &&
-             !std::is_same_v<std::remove_cvref_t<U>, std::nullopt_t> &&
-             !std::is_same_v<std::remove_cvref_t<U>, std::optional<T>>)
-  Setting(U&& value) : set_(true), value_(T(std::forward<U>(value))) {}  // NOLINT
+  requires(std::is_convertible_v<U&&, T> && !std::is_same_v<std::remove_cvref_t<U>, Setting> &&
+           !std::is_same_v<std::remove_cvref_t<U>, std::nullopt_t> &&
+           !std::is_same_v<std::remove_cvref_t<U>, std::optional<T>>) Setting(U&& value)
+      : set_(true), value_(T(std::forward<U>(value))) {}  // NOLINT
 
   bool is_unset() const { return !set_; }
   bool is_none() const { return set_ && !value_; }
@@ -48,8 +48,8 @@ class Setting {
   std::optional<T> value_;
 };
 
-/// How gradients of several trainers become updates (CONTRACT 18). This version builds asynchronous updates; RunConfig
-/// refuses the others by name.
+/// How gradients of several trainers become updates (CONTRACT 18). This version has asynchronous and synchronous ones;
+/// RunConfig refuses the others by name.
 enum class UpdateStrategyKind : uint8_t { kAsync, kSync, kBoundedStaleness };
 /// "async", "sync", "bounded_staleness".
 std::string_view to_string(UpdateStrategyKind kind);
@@ -58,6 +58,11 @@ Result<UpdateStrategyKind> parse_update_strategy(std::string_view name);
 
 struct UpdateStrategyOptions {
   UpdateStrategyKind kind = UpdateStrategyKind::kAsync;
+  /// Of sync: gradients per update, at least 1 and at most the number of trainers (the others are backups), or a multiple of
+  /// that number. Default: the number of trainers.
+  std::optional<int64_t> replicas_to_aggregate = {};
+  /// Of sync: the number of trainers, the chief among them, for those who like to say it; any other value is refused.
+  std::optional<int64_t> total_replicas = {};
   friend bool operator==(const UpdateStrategyOptions&, const UpdateStrategyOptions&) = default;
 };
 
@@ -91,6 +96,9 @@ struct RuntimeOptions {
   /// How often this task's connections show that it lives, in seconds, > 0 and <= 65, on every transport between processes.
   /// Who was silent for three of its own intervals is gone for its peers: they go on without it, or wait for its return.
   double heartbeat_secs = 5;
+  /// With synchronous updates: for how long a lost trainer stalls the others, > 0. Then they make its share of each step,
+  /// until it is back.
+  double lost_grace_secs = 60;
   friend bool operator==(const RuntimeOptions&, const RuntimeOptions&) = default;
 };
 
@@ -185,12 +193,13 @@ class RunConfig {
   int32_t compute_threads(int32_t usable_cores) const;
   /// How many that are, and why: "2 compute threads, for 2 usable cores", "1 compute thread, for a quota of 0.5 cores".
   std::string compute_threads_text(const ProcessInfo& process) const;
-  std::string transport() const;                          ///< "tcp", "inproc", ...
-  std::optional<std::string> backend() const;             ///< nothing: the build's default
+  std::string transport() const;               ///< "tcp", "inproc", ...
+  std::optional<std::string> backend() const;  ///< nothing: the build's default
   DType compute_dtype() const;
   cluster::Compression compression() const;
   int32_t replicas() const;
   double heartbeat_secs() const;
+  double lost_grace_secs() const;
 
   // This process's place in the cluster (CONTRACT RC-5, CL-4).
   const std::string& task_type() const { return task_->type; }
@@ -205,8 +214,10 @@ class RunConfig {
   const std::optional<std::string>& service() const { return task_->service; }
   const std::optional<std::string>& trial() const { return task_->trial; }
   /// For shard(num_trainers, trainer_index).
-  int32_t trainer_index() const { return task_->trainer_index(); }
-  int32_t num_trainers() const { return task_->num_trainers(); }
+  int32_t trainer_index() const { return replica_ ? replica_->index : task_->trainer_index(); }
+  int32_t num_trainers() const { return replica_ ? replica_->count : task_->num_trainers(); }
+  /// This config as trainer `index` of `count` sees it, which one process computes for (runtime.replicas).
+  RunConfig as_replica(int32_t index, int32_t count) const;
   const cluster::TaskConfig& task() const { return *task_; }
 
   /// What the process lends to this task (see task_host.h); null: nothing special. Set by launchers, not by users.
@@ -225,6 +236,11 @@ class RunConfig {
   RunConfigOptions options_;  // as resolved: the cadence pair is never unset
   std::shared_ptr<const cluster::TaskConfig> task_;
   std::shared_ptr<const TaskHost> host_;
+  struct Replica {
+    int32_t index;
+    int32_t count;
+  };
+  std::optional<Replica> replica_;
 };
 
 }  // namespace shoal
