@@ -114,6 +114,14 @@ void write_bodies() {
   write_body("snapshot", "slot", snapshot());
   write_body("snapshot", "meta", make_snapshot_part(*pool, {.name = "meta", .text = "{\"positions\":[]}"}));
   write_body("error", "unavailable", make_error(*pool, unavailable("the peer is gone")));
+  using transport::OrderKind, transport::ReportKind, transport::make_order, transport::make_report;
+  write_body("report", "in_step", make_report(*pool, {.kind = ReportKind::kInStep, .received = 7}));
+  write_body("report", "held",
+             make_report(*pool, {.kind = ReportKind::kHeld, .received = 7, .push = {2, 77, 9}, .base_version = 5}));
+  write_body("order", "commit",
+             make_order(*pool, {.index = 8, .number = 6, .global_step = 5, .pushes = {{0, 76, 4}, {2, 77, 9}}}));
+  write_body("order", "fence", make_order(*pool, {.kind = OrderKind::kFence, .index = 9, .pushes = {{2, 77, 0}}}));
+  write_body("order", "seal", make_order(*pool, {.kind = OrderKind::kSeal, .index = 10, .pushes = {}}));
 }
 
 // ---- texts -------------------------------------------------------------------------------------------------------------
