@@ -1,5 +1,6 @@
 /// A push is applied by all servers or by none, and in one order by all: trainers that die or freeze in the middle of one,
 /// servers whose line to the first is cut, snapshots meanwhile.
+#include <functional>
 #include <random>
 #include <set>
 
@@ -255,6 +256,46 @@ TEST_F(CommitServersTest, ASnapshotIsOfOneCommitOnAllServersWhileThreePush) {
   EXPECT_GT(steps_seen.size(), 5u);
   for (Running<int>& trainer : running) EXPECT_EQ(value_or_raise(finish(trainer)), 60);
   EXPECT_EQ(value(), -180.0f);
+}
+
+/// What all servers hold for a snapshot goes when nobody will ask for it: the chief could not ask all of them, or died.
+TEST_F(CommitServersTest, WhatASnapshotHoldsGoesWithIt) {
+  start_ready_cluster();
+  Environment* env = nullptr;
+  auto worker = start_worker(env);
+  const auto bytes_after_a_step = [&] {
+    EXPECT_TRUE(run(*env, step(*worker)));
+    world_.run_for(kSecond);
+    return server_envs_[2]->buffers().stats().in_use_bytes;
+  };
+  bytes_after_a_step();
+  const uint64_t before = bytes_after_a_step();
+  const auto at_second_hold = [this](std::function<void()> then) {
+    auto count = std::make_shared<int>(0);
+    cuts_->on_send = [count, then = std::move(then)](const std::string& task, const Message& message) {
+      if (task != "chief 0" || message.head.kind != MessageKind::kControl) return false;
+      const Result<transport::Control> control = transport::read_control(message);
+      if (!control || control->verb != "hold" || ++*count != 2) return false;
+      then();
+      return true;
+    };
+    return count;
+  };
+  const auto unreachable = at_second_hold([] {});
+  EXPECT_FALSE(run(*chief_env_, chief_->snapshot({})));
+  EXPECT_EQ(*unreachable, 2);
+  EXPECT_EQ(bytes_after_a_step(), before);
+  EXPECT_TRUE(value_or_raise(run(*chief_env_, prepare(*chief_env_, *chief_))).attached);
+  network_->set_link("ps 0", "ps 2", {.latency = std::chrono::milliseconds(50)});  // the order comes after the chief's end
+  const auto dead = at_second_hold([this] { kill(*chief_env_); });
+  auto asking = start(*chief_env_, chief_->snapshot({}));
+  world_.run_for(kSecond);
+  EXPECT_EQ(*dead, 2);
+  cuts_->on_send = nullptr;
+  Environment& again_env = add_task("chief 0");
+  auto again = chief_store(again_env);
+  EXPECT_TRUE(value_or_raise(run(again_env, prepare(again_env, *again))).attached);
+  EXPECT_EQ(bytes_after_a_step(), before);
 }
 
 }  // namespace

@@ -118,10 +118,12 @@ Task<Result<void>> Commits::take_report(Session& session, const Message& message
 
 void Commits::forget(const Session& session) {
   std::erase_if(waiting_, [&session](const auto& entry) { return entry.second.session.get() == &session; });
-  if (session.chief && mark_ && mark_->chief == session.hello.incarnation) {
-    state_.release(mark_->state);
-    mark_.reset();
-  }
+}
+
+void Commits::release(uint64_t chief) {
+  if (!mark_ || mark_->chief != chief) return;
+  state_.release(mark_->state);
+  mark_.reset();
 }
 
 Task<Result<void>> Commits::fence(int trainer, uint64_t incarnation) {
@@ -249,7 +251,9 @@ Result<void> Commits::hold_state(const Order& order) {
 void Commits::fence_processes(const Order& order) {
   for (const PushId& process : order.pushes) {
     for (const PushId& id : state_.fence(process)) answer_without_weights(id, core_.control("fenced"), kStatusFenced);
-    if (process.trainer == 0) state_.unseal();
+    if (process.trainer != 0) continue;
+    state_.unseal();
+    release(process.incarnation);  // it cannot ask for that any more
   }
 }
 

@@ -38,6 +38,8 @@ class Commits {
   /// the newest; on others it is the one of `version`, which is waited for. FailedPrecondition: there is no model;
   /// Unavailable: this shard has not been told.
   Task<Result<HeldState>> hold(uint64_t chief, bool residuals, uint64_t version);
+  /// What is held for the chief of this process, and hold() has not given, is not wanted.
+  void release(uint64_t chief);
 
   /// A new epoch is being loaded: what was pushed in the one before does not count.
   void restart();

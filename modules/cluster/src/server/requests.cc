@@ -186,6 +186,7 @@ Task<Result<Message>> Requests::chief_control(Session& session, transport::Contr
   } else if (control.verb == "release") {
     if (session.held) state_.release(*session.held);
     session.held.reset();
+    commits_.release(session.hello.incarnation);
   } else if (control.verb == "stop") {
     state_.request_stop();
   } else if (control.verb == "finish") {

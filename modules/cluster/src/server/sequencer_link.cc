@@ -29,7 +29,7 @@ Task<Result<void>> SequencerLink::run() {
       next_note = env_.after(kNoteEvery);
       tell_all();
       followed = co_await follow();
-      env_.sometimes("server.sequencer_lost");
+      if (!closed_) env_.sometimes("server.sequencer_lost");
     }
     welcomed_ = false;
     if (connection_ && !followed) connection_->close(followed.error());
