@@ -211,7 +211,10 @@ Task<Result<void>> Commits::obey(Order order) {
       }
       break;
     case OrderKind::kAgain:
-      for (const PushId& id : order.pushes) SHOAL_CO_TRY_VOID(co_await answer(id, kStatusKept));
+      for (const PushId& id : order.pushes) {
+        state_.note_answered(id);
+        SHOAL_CO_TRY_VOID(co_await answer(id, kStatusKept));
+      }
       break;
     case OrderKind::kFence: fence_processes(order); break;
     case OrderKind::kSeal:
