@@ -202,6 +202,50 @@ TEST_F(CommitServersTest, AServerThatIsStartedLateIsInStep) {
   }
 }
 
+/// At whatever moment of its attempts to reach the first one the job ends: within 5 s of the chief (CONTRACT JE-1).
+TEST_F(CommitServersTest, AServerEndsWhileItLooksForTheFirst) {
+  for (int moment = 0; moment < 12; ++moment) {
+    SCOPED_TRACE(moment);
+    std::vector<Environment*> servers;
+    for (int i = 0; i < 3; ++i) servers.push_back(&start_server(i));
+    Environment& env = add_task("chief 0");
+    auto chief = chief_store(env);
+    ASSERT_TRUE(run(env, prepare(env, *chief)));
+    network_->cut("ps 0", "ps 2");
+    world_.run_for(20 * kSecond + moment * std::chrono::milliseconds(500));
+    EXPECT_TRUE(run(env, finish_job(env, *chief)));
+    world_.run_for(std::chrono::milliseconds(4500));
+    EXPECT_TRUE(server_done(2));
+    network_->heal();
+    for (Environment* const server : servers) kill(*server);
+    world_.run_for(kSecond);
+  }
+}
+
+/// A push is not lost where an end of the line stands still; what is held by a process that has been replaced is, although
+/// all servers hold it: not all were known to when its successor came, and that one computes it again.
+TEST_F(CommitServersTest, WhatADeadProcessHasPushedIsFencedWhereNotAllAreKnownToHoldIt) {
+  start_ready_cluster();
+  Environment* env = nullptr;
+  auto worker = start_worker(env);
+  ASSERT_TRUE(run(*env, step(*worker, "after 1")));
+  network_->cut("ps 0", "ps 2");
+  world_.run_for(std::chrono::milliseconds(1));
+  auto pushing = start(*env, step(*worker, "after 2"));
+  world_.run_for(kSecond);
+  kill(*env);
+  Environment& next_env = add_task("worker 0");
+  auto next = worker_store(next_env);
+  const Ready ready = value_or_raise(run(next_env, attach(next_env, *next)));
+  EXPECT_EQ(ready.position, "after 1");
+  network_->heal("ps 0", "ps 2");
+  world_.run_for(kSecond);
+  EXPECT_EQ(global_step(), 1u);
+  ASSERT_TRUE(run(next_env, step(*next, "after 2")));
+  EXPECT_EQ(global_step(), 2u);
+  EXPECT_EQ(value(), -2.0f);
+}
+
 TEST_F(CommitServersTest, TheFirstServerAloneStartedAgainRollsAllBack) {
   start_ready_cluster();
   Environment* env = nullptr;

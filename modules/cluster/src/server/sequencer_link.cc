@@ -11,7 +11,8 @@ using transport::Message;
 using transport::Order;
 using transport::ReportKind;
 
-constexpr auto kAttemptTimeout = std::chrono::seconds(5);
+constexpr auto kConnectTimeout = std::chrono::seconds(3);  // nothing ends that earlier, and so long a server's end may wait
+constexpr auto kHelloTimeout = std::chrono::seconds(5);
 constexpr auto kBackOffFirst = std::chrono::milliseconds(10);
 constexpr auto kBackOffMax = std::chrono::seconds(1);
 constexpr auto kNoteEvery = std::chrono::seconds(10);
@@ -54,9 +55,9 @@ Task<Result<void>> SequencerLink::meet() {
   link.receive_bytes_max = kOrderBytesMax;
   link.expected_peer =
       transport::PeerIdentity{.role = std::string(kPsRole), .index = index_at(options_.identity.sparse.servers, 0)};
-  const Deadline deadline = env_.after(kAttemptTimeout);
-  SHOAL_CO_TRY(connection_, co_await transport->connect(sequencer, std::move(link), deadline));
+  SHOAL_CO_TRY(connection_, co_await transport->connect(sequencer, std::move(link), env_.after(kConnectTimeout)));
   if (closed_) co_return cancelled();
+  const Deadline deadline = env_.after(kHelloTimeout);
   const TaskIdentity& own = options_.identity;
   const transport::Hello hello{.job = own.job,
                                .role = own.role,
