@@ -246,6 +246,53 @@ TEST_F(CommitServersTest, WhatADeadProcessHasPushedIsFencedWhereNotAllAreKnownTo
   EXPECT_EQ(value(), -2.0f);
 }
 
+TEST_F(CommitServersTest, NonsenseOfWhoSaysThatItIsAServerEndsItsConnectionOnly) {
+  start_ready_cluster();
+  Environment& env = add_task("nonsense");
+  auto* const transport = value_or_raise(env.transport("sim"));
+  std::vector<std::unique_ptr<transport::Connection>> connections;
+  const auto say = [&](Message message) {  // that an earlier word has ended the connection is no matter here
+    static_cast<void>(run(env, connections.back()->send(std::move(message), env.after(kSecond))));
+  };
+  const auto answer_as_server = [&](int index) {
+    connections.push_back(value_or_raise(run(env, transport->connect({"sim", "ps-0:1"}, {}, env.after(kSecond)))));
+    const std::string job = TaskOptions().job;
+    say(transport::make_hello(env.buffers(),
+                              {.job = job, .role = "ps", .index = index, .incarnation = 9, .strategy = "async"}));
+    return value_or_raise(run(env, connections.back()->receive(env.after(kSecond)))).head.kind;
+  };
+  const auto report = [&](uint64_t epoch, const transport::Report& what) {
+    Message message = transport::make_report(env.buffers(), what);
+    message.head.epoch = epoch;
+    return message;
+  };
+  for (const int index : {0, 3}) EXPECT_EQ(answer_as_server(index), MessageKind::kError) << index;
+  using transport::ReportKind;
+  const std::vector<std::function<Message()>> nonsense{
+      [&] { return transport::make_weights(env.buffers(), 64); },
+      [&] { return transport::make_control(env.buffers(), "seal"); },
+      [&] {
+        return transport::make_order(env.buffers(), {.kind = transport::OrderKind::kSeal, .index = 1, .pushes = {}});
+      }};
+  for (const auto& make : nonsense) {
+    EXPECT_EQ(answer_as_server(1), MessageKind::kControl);
+    say(make());
+    EXPECT_FALSE(run(env, connections.back()->receive(env.after(5 * kSecond))));
+  }
+  const uint64_t more = uint64_t(1) << 40;
+  const std::vector<std::pair<uint64_t, transport::Report>> without_effect{
+      {0, {.kind = ReportKind::kInStep, .received = more}},
+      {first_epoch_ + 1, {.kind = ReportKind::kInStep, .received = more}},
+      {first_epoch_, {.kind = ReportKind::kHeld, .received = more, .push = {0, 1, 1}}}};  // it is not in step
+  EXPECT_EQ(answer_as_server(1), MessageKind::kControl);
+  for (const auto& [epoch, what] : without_effect) say(report(epoch, what));
+  world_.run_for(std::chrono::milliseconds(5));
+  connections.clear();
+  EXPECT_EQ(value_or_raise(run(*chief_env_, steps(*chief_env_, *chief_, 5))), 5);
+  EXPECT_EQ(value(), -5.0f);
+  EXPECT_EQ(count_log("out of step"), 0u) << logs();
+}
+
 TEST_F(CommitServersTest, TheFirstServerAloneStartedAgainRollsAllBack) {
   start_ready_cluster();
   Environment* env = nullptr;
@@ -267,6 +314,28 @@ TEST_F(CommitServersTest, TheFirstServerAloneStartedAgainRollsAllBack) {
   EXPECT_EQ(value_or_raise(finish(working)), 3);
   EXPECT_EQ(global_step(), 5u);
   EXPECT_EQ(value(), -5.0f);
+}
+
+/// Who is told of the end before an order that was given before it: the state is not needed any more.
+TEST_F(CommitServersTest, AnOrderThatComesAfterTheEndDoesNoHarm) {
+  start_ready_cluster();
+  Environment* env = nullptr;
+  auto worker = start_worker(env);
+  network_->cut("ps 0", "ps 2");
+  world_.run_for(std::chrono::milliseconds(1));
+  auto asking = start(*chief_env_, chief_->snapshot({}));
+  world_.run_for(kSecond);
+  EXPECT_FALSE(asking.done());
+  kill(*chief_env_);
+  Environment& again_env = add_task("chief 0");
+  auto again = chief_store(again_env);
+  ASSERT_TRUE(run(again_env, prepare(again_env, *again)));
+  EXPECT_TRUE(run(again_env, finish_job(again_env, *again)));
+  network_->heal();
+  world_.run_for(kSecond);
+  EXPECT_TRUE(run(*env, worker->leave(env->after(kSecond))));
+  expect_servers_end_well();
+  EXPECT_EQ(count_log("out of step"), 0u) << logs();
 }
 
 // --- Snapshots ----------------------------------------------------------------------------------------------------------

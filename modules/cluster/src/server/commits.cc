@@ -260,8 +260,10 @@ void Commits::fence_processes(const Order& order) {
   }
 }
 
-/// It cannot be brought in step again: the chief will find it without a model, and restore all servers.
+/// It cannot be brought in step again: the chief will find it without a model, and restore all servers. After the end, of
+/// which a server may be told before it gets the last orders, nobody needs its state.
 void Commits::out_of_step(const Error& why) {
+  if (state_.phase() == Phase::kFinished) return;
   env_.log().error("this server is out of step with the others: " + why.message());
   state_.lose();
   restart();
