@@ -14,7 +14,7 @@ using transport::PushId;
 
 namespace {
 
-constexpr auto kMarkPatience = std::chrono::seconds(50);  // for an order that is on its way; the chief asks for a minute
+constexpr auto kHoldParked = std::chrono::seconds(5);  // then "more", so that a chief that is gone is noticed
 
 size_t shard_count(const ParameterServerOptions& options) { return std::max<size_t>(1, options.servers.size()); }
 
@@ -139,8 +139,8 @@ Task<Result<void>> Commits::seal() {
   co_return co_await give_orders();
 }
 
-Task<Result<HeldState>> Commits::hold(uint64_t chief, bool residuals, uint64_t version) {
-  const SteadyTime give_up = env_.after(kMarkPatience);
+Task<Result<std::optional<HeldState>>> Commits::hold(uint64_t chief, bool residuals, uint64_t version) {
+  const SteadyTime give_up = env_.after(kHoldParked);
   const uint64_t epoch = state_.epoch();
   if (sequencer_) {
     if (state_.phase() != Phase::kReady) co_return failed_precondition("the server holds no model");
@@ -154,12 +154,10 @@ Task<Result<HeldState>> Commits::hold(uint64_t chief, bool residuals, uint64_t v
     Result<void> woken = co_await core_.changed()->wait("the order to hold the state", give_up);
     if (core_.closed()) co_return cancelled();
     if (state_.epoch() != epoch) co_return failed_precondition("another epoch has begun");
-    if (!woken && woken.error().kind() == ErrorKind::kDeadlineExceeded && !here()) {
-      co_return unavailable("the order to hold the state has not come: " + woken.error().message());
-    }
+    if (!woken && woken.error().kind() == ErrorKind::kDeadlineExceeded && !here()) co_return std::optional<HeldState>();
     if (!woken && woken.error().kind() != ErrorKind::kDeadlineExceeded) co_return std::move(woken).error();
   }
-  HeldState held = std::move(mark_->state);
+  std::optional<HeldState> held = std::move(mark_->state);
   mark_.reset();
   co_return held;
 }

@@ -35,9 +35,9 @@ class Commits {
   /// No push counts any more.
   Task<Result<void>> seal();
   /// The state of this shard at the commit at which all hold theirs, for the chief of this process. On shard 0 that commit is
-  /// the newest; on others it is the one of `version`, which is waited for. FailedPrecondition: there is no model;
-  /// Unavailable: this shard has not been told.
-  Task<Result<HeldState>> hold(uint64_t chief, bool residuals, uint64_t version);
+  /// the newest; on others it is the one of `version`, which is waited for, some seconds. Nothing: it has not come yet.
+  /// FailedPrecondition: there is no model.
+  Task<Result<std::optional<HeldState>>> hold(uint64_t chief, bool residuals, uint64_t version);
   /// What is held for the chief of this process, and hold() has not given, is not wanted.
   void release(uint64_t chief);
 
