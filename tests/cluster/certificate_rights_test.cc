@@ -116,6 +116,8 @@ TEST_F(CertificateRights, AreOfTheTaskThatItNames) {
   const PeerIdentity worker{"worker", 0};
   expect_refused(worker, {"chief", 0}, "the certificate is that of worker 0, and not of chief 0; give each task its own");
   expect_refused(worker, {"worker", 1}, "the certificate is that of worker 0, and not of worker 1");
+  expect_refused(worker, {"ps", 1}, "the certificate is that of worker 0, and not of ps 1");
+  expect_refused({"ps", 2}, {"ps", 1}, "the certificate is that of ps 2, and not of ps 1");
   expect_refused({"ps", 0}, worker, "the certificate is that of ps 0, and not of worker 0");
   expect_refused({"chief", 0}, worker, "the certificate is that of chief 0, and not of worker 0");
   expect_refused({"chief", 0}, {"master", 0}, "the certificate is that of chief 0, and not of master 0");

@@ -204,6 +204,23 @@ TEST_F(TopKTest, AnotherGoesOnFromWhatWasKept) {
   EXPECT_THAT(other.residual(), testing::ElementsAreArray(one.residual()));
 }
 
+TEST_F(TopKTest, WhatIsTakenBackIsKeptAsIfItHadNotBeenSent) {
+  constexpr double kFraction = 0.02;
+  TopK top_k(spec_, kFraction, *pool_);
+  sent(top_k, *random_arena(4), kFraction);
+  const std::vector<float> before(top_k.residual().begin(), top_k.residual().end());
+  const Ref<Buffer> gradient = random_arena(5), payload = pool_->get(encoded_bytes(spec_, Encoding::kTopK, kFraction));
+  top_k.encode(gradient->bytes(), payload->bytes());
+  const Ref<Buffer> held = top_k.kept();  // by whoever sends it for a checkpoint
+  const std::vector<float> after(top_k.residual().begin(), top_k.residual().end());
+  top_k.take_back(payload->bytes());
+  for (size_t i = 0; i < before.size(); ++i) ASSERT_EQ(top_k.residual()[i], before[i] + floats(gradient->bytes())[i]) << i;
+  EXPECT_THAT(floats(held->bytes()), testing::ElementsAreArray(after));
+  const Ref<Buffer> first = decoded(*payload, Encoding::kTopK), again = sent(top_k, *filled(spec_, 0, *pool_), kFraction);
+  EXPECT_THAT(floats(again->bytes()), testing::ElementsAreArray(floats(first->bytes())));
+  EXPECT_THAT(top_k.residual(), testing::ElementsAreArray(after));
+}
+
 TEST_F(Codec, RefusesPayloadsThatDoNotFit) {
   const Ref<Buffer> buffer = pool_->get(spec_.arena_bytes + 4096);
   std::memset(buffer->data(), 0, buffer->size());

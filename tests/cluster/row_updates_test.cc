@@ -2,6 +2,7 @@
 #include "plans.h"
 
 #include <algorithm>
+#include <cmath>
 #include "shoal/base/random.h"
 #include "shoal/base/virtual.h"
 #include "shoal/cluster/local_store.h"
@@ -145,6 +146,131 @@ TEST(LazyRows, SumsAndDensePushesGiveTheSameBits) {
       }
     }
   }
+}
+
+/// Several contributors, each of which may give the rows, or push the table whole, or give the rows with the same table whole
+/// beside them: the same bits, in place and into new memory.
+class RowsOfSeveral : public testing::Test {
+ protected:
+  static constexpr int64_t kRows = 23, kWidth = 3;
+  static constexpr size_t kContributors = 3;
+  enum class Given : uint8_t { kDense, kRows, kBoth };
+
+  void plan(nn::UpdateRule rule) {
+    rule.gradient_scale_scalar = 1;
+    spec_ = value_or_raise(plan_shards({lazy("table", {kRows, kWidth}, rule), variable("whole", {7}, rule)}, 1, 2)).shards[0];
+    const auto is_table = [](const Segment& segment) { return segment.variable.name == "table"; };
+    table_ = size_t(std::ranges::find_if(spec_.segments, is_table) - spec_.segments.begin());
+  }
+  const Segment& table() const { return spec_.segments[table_]; }
+  /// Rows in ascending order and their gradients, a row of zeros among them.
+  void draw(RandomStream& stream) {
+    for (size_t i = 0; i < kContributors; ++i) {
+      values_[i].assign(size_t(kRows * kWidth), 0.0f);
+      given_[i].clear();
+      for (int64_t row = 0; row < kRows; ++row) {
+        if (stream.below(3) == 0) continue;
+        given_[i].rows.push_back(uint32_t(row));
+        given_[i].values.push_back(values_[i].data() + row * kWidth);
+        if (stream.below(5) == 0) continue;
+        for (int64_t k = 0; k < kWidth; ++k) values_[i][size_t(row * kWidth + k)] = float(stream.below(200)) / 64 - 1;
+      }
+    }
+  }
+  bool touches(size_t contributor, int64_t row) const {
+    return !all_zero(values_[contributor].data() + row * kWidth, kWidth);
+  }
+  /// Where rows alone are given, what would stand in their place is NaN.
+  Result<void> apply(Shard& shard, std::span<const Given> how, std::span<const double> gradient_scales,
+                     std::span<const std::byte> current, std::span<std::byte> next) {
+    std::vector<Ref<Buffer>> arenas;
+    std::vector<std::vector<double>> scalars;
+    std::vector<std::vector<const SegmentRows*>> rows(kContributors);
+    for (size_t i = 0; i < kContributors; ++i) {
+      arenas.push_back(filled(spec_, float(i + 1), *pool_));
+      const auto place = floats(arenas[i]->bytes().subspan(table().offset, table().bytes));
+      std::ranges::copy(values_[i], place.begin());
+      if (how[i] == Given::kRows) std::ranges::fill(place, std::nanf(""));
+      scalars.push_back({0.125, gradient_scales[i]});
+      if (how[i] == Given::kDense) continue;
+      rows[i].resize(spec_.segments.size());
+      rows[i][table_] = &given_[i];
+    }
+    std::vector<Contribution> contributions;
+    for (size_t i = 0; i < kContributors; ++i) contributions.push_back({arenas[i]->bytes(), scalars[i], rows[i]});
+    return shard.apply(current, next, contributions);
+  }
+
+  const std::shared_ptr<BufferPool> pool_ = BufferPool::create();
+  ShardSpec spec_;
+  size_t table_ = 0;
+  std::vector<float> values_[kContributors];  // of the whole table
+  SegmentRows given_[kContributors];
+};
+
+TEST_F(RowsOfSeveral, HaveTheSameBitsInEveryMixture) {
+  std::vector<std::vector<Given>> mixtures;
+  for (int i = 0; i < 27; ++i) mixtures.push_back({Given(i % 3), Given(i / 3 % 3), Given(i / 9)});
+  const double scales[] = {1, 0.5, 0.25};
+  for (const nn::UpdateRule& rule : {sgd(), momentum(0.9), adam()}) {
+    plan(rule);
+    std::vector<Shard> shards;
+    std::vector<Ref<Buffer>> weights;
+    for (size_t i = 0; i < mixtures.size(); ++i) {
+      shards.emplace_back(spec_, *pool_);
+      weights.push_back(pool_->get(spec_.arena_bytes));
+      ASSERT_TRUE(shards[i].initialise(weights[i]->bytes()));
+    }
+    RandomStream stream(11);
+    for (int step = 0; step < 5; ++step) {
+      draw(stream);
+      for (size_t i = 0; i < mixtures.size(); ++i) {
+        const bool in_place = (i + size_t(step)) % 2 == 0;
+        const Ref<Buffer> next = in_place ? weights[i] : pool_->get(spec_.arena_bytes);
+        if (!in_place) std::memset(next->data(), 0xee, next->size());
+        ASSERT_TRUE(apply(shards[i], mixtures[i], scales, weights[i]->bytes(), next->bytes()));
+        weights[i] = next;
+        ASSERT_EQ(std::memcmp(next->data(), weights[0]->data(), spec_.arena_bytes), 0) << "mixture " << i;
+        for (int slot = 0; slot < spec_.slot_count; ++slot) {
+          const auto of = [slot](const Shard& shard) { return shard.slots()[size_t(slot)]->data(); };
+          ASSERT_EQ(std::memcmp(of(shards[i]), of(shards[0]), spec_.arena_bytes), 0) << "mixture " << i;
+        }
+      }
+    }
+  }
+}
+
+/// Plain descent by the mean of those who touch a row; who does not is left out of the sum, and still divides it.
+TEST_F(RowsOfSeveral, LeaveOutWhoDoesNotTouchARow) {
+  plan(sgd());
+  Shard shard(spec_, *pool_);
+  const Ref<Buffer> weights = pool_->get(spec_.arena_bytes);
+  ASSERT_TRUE(shard.initialise(weights->bytes()));
+  RandomStream stream(12);
+  draw(stream);
+  const auto before = std::vector<float>(floats(table(), weights->bytes()).begin(), floats(table(), weights->bytes()).end());
+  const double scales[] = {1, 0.5, std::nan("")};  // NaN times nothing must stay nothing
+  const Given how[] = {Given::kDense, Given::kRows, Given::kDense};
+  ASSERT_TRUE(apply(shard, how, scales, weights->bytes(), weights->bytes()));
+  const auto after = floats(table(), weights->bytes());
+  int rows_of_the_third = 0, untouched = 0;
+  for (int64_t row = 0; row < kRows; ++row) {
+    const bool anybody = touches(0, row) || touches(1, row) || touches(2, row);
+    rows_of_the_third += touches(2, row);
+    untouched += !anybody;
+    for (auto i = size_t(row * kWidth); i < size_t((row + 1) * kWidth); ++i) {
+      if (touches(2, row)) {
+        EXPECT_TRUE(std::isnan(after[i])) << "row " << row;
+      } else if (anybody) {
+        EXPECT_NEAR(after[i], before[i] - 0.125f * (values_[0][i] + 0.5f * values_[1][i]) / 3, 1e-6) << "row " << row;
+      } else {
+        EXPECT_EQ(after[i], before[i]) << "row " << row;
+      }
+    }
+  }
+  EXPECT_GT(rows_of_the_third, 3);
+  EXPECT_LT(rows_of_the_third, kRows - 3);
+  EXPECT_GT(untouched, 0);
 }
 
 TEST(LazyRows, TravelWithTheShardSpec) {

@@ -54,7 +54,8 @@ void set_up(Prepare prepare) {
                                           .range_end = part.begin + bytes,
                                           .chunk_index = uint32_t(push.size()),
                                           .chunk_count = uint32_t(parts.size()),
-                                          .closing = closing},
+                                          .closing = closing,
+                                          .push = 1},
                                          bytes, closing ? size_t(part.spec.scalar_count) : 0));
     std::ranges::fill(push.back().payload, std::byte(0x3c));
     std::ranges::fill(push.back().scalars, 0.25);
@@ -65,13 +66,14 @@ void set_up(Prepare prepare) {
 }
 
 void read_text(uint8_t which, std::string_view text) {
-  switch (which % 7) {
+  switch (which % 8) {
     case 0: (void)read<Welcome>(text, &parse_welcome); break;
     case 1: (void)read<ServerStatus>(text, &parse_server_status); break;
     case 2: (void)read<StateText>(text, &parse_state); break;
     case 3: (void)read<ReadRange>(text, &parse_read_range); break;
     case 4: (void)read<JobEnd>(text, &parse_job_end); break;
     case 5: (void)read<ShardSpec>(text, &parse_shard_spec); break;
+    case 7: (void)read<HoldRequest>(text, &parse_hold_request); break;
     default:
       if (Result<Prepare> prepare = read<Prepare>(text, &parse_prepare); prepare) set_up(std::move(*prepare));
   }

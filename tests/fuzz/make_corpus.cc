@@ -114,6 +114,14 @@ void write_bodies() {
   write_body("snapshot", "slot", snapshot());
   write_body("snapshot", "meta", make_snapshot_part(*pool, {.name = "meta", .text = "{\"positions\":[]}"}));
   write_body("error", "unavailable", make_error(*pool, unavailable("the peer is gone")));
+  using transport::OrderKind, transport::ReportKind, transport::make_order, transport::make_report;
+  write_body("report", "in_step", make_report(*pool, {.kind = ReportKind::kInStep, .received = 7}));
+  write_body("report", "held",
+             make_report(*pool, {.kind = ReportKind::kHeld, .received = 7, .push = {2, 77, 9}, .base_version = 5}));
+  write_body("order", "commit",
+             make_order(*pool, {.index = 8, .number = 6, .global_step = 5, .pushes = {{0, 76, 4}, {2, 77, 9}}}));
+  write_body("order", "fence", make_order(*pool, {.kind = OrderKind::kFence, .index = 9, .pushes = {{2, 77, 0}}}));
+  write_body("order", "seal", make_order(*pool, {.kind = OrderKind::kSeal, .index = 10, .pushes = {}}));
 }
 
 // ---- texts -------------------------------------------------------------------------------------------------------------
@@ -151,6 +159,7 @@ void write_control_texts() {
   text(4, "job_end", to_json(JobEnd{false, "max_steps"}));
   text(5, "shard_spec", to_json(shard_spec()));
   text(6, "prepare", to_json(Prepare{1, 9, shard_spec()}));
+  text(7, "hold_request", to_json(HoldRequest{.residuals = true, .version = 9}));
 }
 
 void write_tf_configs() {

@@ -1,4 +1,4 @@
-// The body of an error message.
+// The body of an order message.
 #include "body.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

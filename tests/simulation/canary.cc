@@ -1,5 +1,6 @@
 #include "canary.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "shoal/testing/forwarding_storage.h"
@@ -35,8 +36,7 @@ class FlippingFile final : public WritableFile {
 
 class LyingStorage final : public testing::ForwardingStorage {
  public:
-  LyingStorage(Canary canary, std::shared_ptr<Storage> disk)
-      : ForwardingStorage(std::move(disk)), canary_(canary) {}
+  LyingStorage(Canary canary, std::shared_ptr<Storage> disk) : ForwardingStorage(std::move(disk)), canary_(canary) {}
 
   Result<std::unique_ptr<WritableFile>> create(const std::string& path) override {
     SHOAL_TRY(auto file, disk_->create(path));
@@ -53,9 +53,21 @@ class LyingStorage final : public testing::ForwardingStorage {
   const Canary canary_;
 };
 
-Task<Result<void>> send_twice(Connection& connection, Message message, Deadline deadline) {
-  Message again = message;
-  again.head.sequence += 1;
+/// The same push under the next number.
+Message numbered_anew(BufferPool& pool, const Message& message) {
+  const transport::Chunk chunk = value_or_raise(transport::read_chunk(message));
+  transport::Chunk fields = chunk;
+  ++fields.push;
+  transport::OutgoingChunk again = transport::make_chunk(pool, fields, chunk.payload.size(), chunk.scalars.size());
+  std::ranges::copy(chunk.payload, again.payload.begin());
+  std::ranges::copy(chunk.scalars, again.scalars.begin());
+  again.message.head = message.head;
+  again.message.head.sequence += 1;
+  return std::move(again.message);
+}
+
+Task<Result<void>> send_twice(Connection& connection, BufferPool& pool, Message message, Deadline deadline) {
+  Message again = numbered_anew(pool, message);
   auto first = connection.send(std::move(message), deadline);
   SHOAL_CO_TRY_VOID(co_await std::move(first));
   auto second = connection.send(std::move(again), deadline);
@@ -64,14 +76,14 @@ Task<Result<void>> send_twice(Connection& connection, Message message, Deadline 
 
 class RepeatingConnection final : public Connection {
  public:
-  explicit RepeatingConnection(std::unique_ptr<Connection> inner) : inner_(std::move(inner)) {}
+  RepeatingConnection(std::unique_ptr<Connection> inner, BufferPool& pool) : inner_(std::move(inner)), pool_(pool) {}
   const Endpoint& peer() const override { return inner_->peer(); }
   std::optional<transport::PeerIdentity> identity() const override { return inner_->identity(); }
   SteadyTime heard() const override { return inner_->heard(); }
   bool try_send(Message& message) override { return inner_->try_send(message); }
   Task<Result<void>> send(Message message, Deadline deadline) override {
     const bool push = message.head.kind == transport::MessageKind::kChunk;
-    if (push && ++pushes_ == kPushRepeated) return send_twice(*inner_, std::move(message), deadline);
+    if (push && ++pushes_ == kPushRepeated) return send_twice(*inner_, pool_, std::move(message), deadline);
     return inner_->send(std::move(message), deadline);
   }
   Task<Result<Message>> receive(Deadline deadline) override { return inner_->receive(deadline); }
@@ -80,12 +92,14 @@ class RepeatingConnection final : public Connection {
 
  private:
   const std::unique_ptr<Connection> inner_;
+  BufferPool& pool_;
   int pushes_ = 0;
 };
 
 class RepeatingTransport final : public transport::Transport {
  public:
-  explicit RepeatingTransport(std::shared_ptr<transport::Transport> inner) : inner_(std::move(inner)) {}
+  RepeatingTransport(std::shared_ptr<transport::Transport> inner, BufferPool& pool)
+      : inner_(std::move(inner)), pool_(pool) {}
   transport::Reach reach() const override { return inner_->reach(); }
   bool shares_memory() const override { return inner_->shares_memory(); }
   Result<std::unique_ptr<Listener>> listen(Endpoint at, LinkOptions options) override {
@@ -94,12 +108,13 @@ class RepeatingTransport final : public transport::Transport {
   Task<Result<std::unique_ptr<Connection>>> connect(Endpoint to, LinkOptions options, Deadline deadline) override {
     auto connecting = inner_->connect(std::move(to), std::move(options), deadline);
     SHOAL_CO_TRY(std::unique_ptr<Connection> made, co_await std::move(connecting));
-    co_return std::unique_ptr<Connection>(new RepeatingConnection(std::move(made)));
+    co_return std::unique_ptr<Connection>(new RepeatingConnection(std::move(made), pool_));
   }
   transport::TransportStats stats() const override { return inner_->stats(); }
 
  private:
   const std::shared_ptr<transport::Transport> inner_;
+  BufferPool& pool_;
 };
 
 }  // namespace
@@ -135,7 +150,7 @@ std::shared_ptr<Storage> planted_disk(Canary canary, std::shared_ptr<Storage> di
 TransportFactory planted_network(Canary canary, const std::string& task, TransportFactory network) {
   if (canary != Canary::kNetworkRepeatsAPush || task != "worker 0") return network;
   return [network = std::move(network)](Environment& env) -> std::shared_ptr<transport::Transport> {
-    return std::make_shared<RepeatingTransport>(network(env));
+    return std::make_shared<RepeatingTransport>(network(env), env.buffers());
   };
 }
 

@@ -50,12 +50,18 @@ void FolderChecks::check_list(const std::vector<checkpoint::ListedCheckpoint>& l
   }
 }
 
-/// What a checkpoint holds of each server is of one moment: its weights are those after so many updates as it counted.
+/// What a checkpoint holds is of one commit on all servers, each of which makes a step, and what it holds of each server is of
+/// one moment: its weights are those after so many updates as it counted.
 void FolderChecks::check_counts(const std::string& name) {
-  if (!plan_.job.compression.empty()) return;  // of what is added, too
   const auto reader = checkpoint::Reader::open(world_.shared(), kModelDir + "/" + name);
   if (!reader) return violated("checkpoint " + name + " cannot be read: " + reader.error().message());
   const checkpoint::Manifest& manifest = (*reader)->manifest();
+  for (const auto& [counter, count] : manifest.info.counters) {
+    if (!counter.starts_with("update_count/") || int64_t(count) == int64_t(manifest.global_step)) continue;
+    violated("checkpoint " + name + " is of step " + std::to_string(manifest.global_step) + ", and has " +
+             std::to_string(count) + " as " + counter);
+  }
+  if (!plan_.job.compression.empty()) return;  // of what is added, too
   for (int i = 0; i < kCountVariables; ++i) {
     const checkpoint::TensorEntry* const entry = manifest.find(count_variable(i));
     const auto value = (*reader)->read_tensor(count_variable(i));

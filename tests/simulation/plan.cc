@@ -143,6 +143,21 @@ std::vector<Fault> draw_late_push(Dice& dice, const JobPlan& job) {
   return {slow, kill};
 }
 
+/// Nor this: a worker that dies while two servers cannot reach each other, so that not all are known to hold what it pushed.
+std::vector<Fault> draw_death_behind_a_cut(Dice& dice, const JobPlan& job) {
+  const Fault cut{.kind = FaultKind::kCut,
+                  .step = dice.between(20, 120),
+                  .lasts = dice.between(1s, 10s),
+                  .task = name("ps", 0),
+                  .other = name("ps", dice.between(1, job.size.ps - 1))};
+  const Fault kill{.kind = FaultKind::kKill,
+                   .step = cut.step,
+                   .after = dice.between(10ms, 900ms),
+                   .lasts = dice.between(1ms, 50ms),
+                   .task = name("worker", dice.between(0, job.size.workers - 1))};
+  return {cut, kill};
+}
+
 std::string milliseconds(Duration duration) { return std::to_string(duration / 1ms) + " ms"; }
 
 }  // namespace
@@ -187,6 +202,11 @@ Plan draw_plan(uint64_t seed) {
   for (int64_t i = 0; i < count; ++i) plan.faults.push_back(draw_fault(dice, plan.job, kinds));
   if (plan.job.size.ps > 1 && plan.job.size.workers > 0 && dice.chance(0.2)) {
     const auto both = draw_late_push(dice, plan.job);
+    plan.faults.insert(plan.faults.end(), both.begin(), both.end());
+  }
+  Dice apart(fold_in(RandomKey(seed), "a worker dies behind a cut"));
+  if (plan.job.size.ps > 1 && plan.job.size.workers > 0 && apart.chance(0.2)) {
+    const auto both = draw_death_behind_a_cut(apart, plan.job);
     plan.faults.insert(plan.faults.end(), both.begin(), both.end());
   }
   std::ranges::stable_sort(plan.faults, {}, &Fault::step);

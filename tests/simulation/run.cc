@@ -304,6 +304,7 @@ bool Run::all_ended() const {
 void Run::check_end() {
   if (damaged_) return;
   for (const std::string& line : world_.leftovers()) violated("after the end: " + line);
+  if (world_.count_log("is out of step with the others") > 0) violated("a server was out of step with the others");
   for (const auto& [trainer, times] : ledger_->rollbacks()) {
     if (world_.count_log("global step goes back from") == 0)
       violated("the global step fell for trainer " + std::to_string(trainer) + ", and nobody said so");

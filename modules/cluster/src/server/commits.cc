@@ -15,7 +15,7 @@ using transport::PushId;
 
 namespace {
 
-constexpr auto kMarkPatience = std::chrono::seconds(50);  // for an order that is on its way; the chief asks for a minute
+constexpr auto kHoldParked = std::chrono::seconds(5);  // then "more", so that a chief that is gone is noticed
 
 size_t shard_count(const ParameterServerOptions& options) { return std::max<size_t>(1, options.servers.size()); }
 
@@ -126,10 +126,12 @@ Task<Result<void>> Commits::take_report(Session& session, const Message& message
 
 void Commits::forget(const Session& session) {
   std::erase_if(waiting_, [&session](const auto& entry) { return entry.second.session.get() == &session; });
-  if (session.chief && mark_ && mark_->chief == session.hello.incarnation) {
-    state_.release(mark_->state);
-    mark_.reset();
-  }
+}
+
+void Commits::release(uint64_t chief) {
+  if (!mark_ || mark_->chief != chief) return;
+  state_.release(mark_->state);
+  mark_.reset();
 }
 
 Task<Result<void>> Commits::fence(int trainer, uint64_t incarnation) {
@@ -193,8 +195,8 @@ Task<Result<std::optional<SteadyTime>>> Commits::look_for_lost() {
   co_return next;
 }
 
-Task<Result<HeldState>> Commits::hold(uint64_t chief, bool residuals, uint64_t version) {
-  const SteadyTime give_up = env_.after(kMarkPatience);
+Task<Result<std::optional<HeldState>>> Commits::hold(uint64_t chief, bool residuals, uint64_t version) {
+  const SteadyTime give_up = env_.after(kHoldParked);
   const uint64_t epoch = state_.epoch();
   if (sequencer_) {
     if (state_.phase() != Phase::kReady) co_return failed_precondition("the server holds no model");
@@ -208,12 +210,10 @@ Task<Result<HeldState>> Commits::hold(uint64_t chief, bool residuals, uint64_t v
     Result<void> woken = co_await core_.changed()->wait("the order to hold the state", give_up);
     if (core_.closed()) co_return cancelled();
     if (state_.epoch() != epoch) co_return failed_precondition("another epoch has begun");
-    if (!woken && woken.error().kind() == ErrorKind::kDeadlineExceeded && !here()) {
-      co_return unavailable("the order to hold the state has not come: " + woken.error().message());
-    }
+    if (!woken && woken.error().kind() == ErrorKind::kDeadlineExceeded && !here()) co_return std::optional<HeldState>();
     if (!woken && woken.error().kind() != ErrorKind::kDeadlineExceeded) co_return std::move(woken).error();
   }
-  HeldState held = std::move(mark_->state);
+  std::optional<HeldState> held = std::move(mark_->state);
   mark_.reset();
   co_return held;
 }
@@ -268,7 +268,10 @@ Task<Result<void>> Commits::obey(Order order) {
       }
       break;
     case OrderKind::kAgain:
-      for (const PushId& id : order.pushes) SHOAL_CO_TRY_VOID(co_await answer(id, kStatusKept));
+      for (const PushId& id : order.pushes) {
+        state_.note_answered(id);
+        SHOAL_CO_TRY_VOID(co_await answer(id, kStatusKept));
+      }
       break;
     case OrderKind::kFence: fence_processes(order); break;
     case OrderKind::kSeal:
@@ -308,12 +311,16 @@ Result<void> Commits::hold_state(const Order& order) {
 void Commits::fence_processes(const Order& order) {
   for (const PushId& process : order.pushes) {
     for (const PushId& id : state_.fence(process)) answer_without_weights(id, core_.control("fenced"), kStatusFenced);
-    if (process.trainer == 0) state_.unseal();
+    if (process.trainer != 0) continue;
+    state_.unseal();
+    release(process.incarnation);  // it cannot ask for that any more
   }
 }
 
-/// It cannot be brought in step again: the chief will find it without a model, and restore all servers.
+/// It cannot be brought in step again: the chief will find it without a model, and restore all servers. After the end, of
+/// which a server may be told before it gets the last orders, nobody needs its state.
 void Commits::out_of_step(const Error& why) {
+  if (state_.phase() == Phase::kFinished) return;
   env_.log().error("this server is out of step with the others: " + why.message());
   state_.lose();
   restart();

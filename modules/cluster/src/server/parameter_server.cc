@@ -342,7 +342,10 @@ void Server::dismiss(Session& session) {
   }
   if (--trainer_connections_ == 0) lonely_since_ = env_.now();
   const auto other_chief = std::find_if(sessions_.begin(), sessions_.end(), [](Session* s) { return s->chief; });
-  if (session.chief && other_chief == sessions_.end()) chief_.leave();
+  if (session.chief && other_chief == sessions_.end()) {
+    chief_.leave();
+    commits_.release(session.hello.incarnation);
+  }
   changed_->notify_all();
 }
 

@@ -26,7 +26,7 @@ bool Peers::is_in_step(const Session& session, uint64_t epoch) const {
 
 void Peers::send(const transport::Order& order, uint64_t epoch) {
   for (const Peer& peer : peers_) {
-    if (peer.session && peer.epoch == epoch) send_to(*peer.session, order, epoch);
+    if (peer.session && peer.epoch != 0 && peer.epoch == epoch) send_to(*peer.session, order, epoch);
   }
 }
 

@@ -168,7 +168,10 @@ Result<void> Requests::activate(std::string_view text) {
 /// Asked of shard 0 first: at which commit all others have to hold their state, the chief learns there.
 Task<Result<Message>> Requests::hold(Session& session, std::string_view text) {
   SHOAL_CO_TRY(const HoldRequest asked, parse_hold_request(text));
-  SHOAL_CO_TRY(session.held, co_await commits_.hold(session.hello.incarnation, asked.residuals, asked.version));
+  SHOAL_CO_TRY(std::optional<HeldState> held,
+               co_await commits_.hold(session.hello.incarnation, asked.residuals, asked.version));
+  if (!held) co_return core_.control("more");
+  session.held = std::move(held);
   co_return core_.control("held", to_json(session.held->text));
 }
 
@@ -198,6 +201,7 @@ Task<Result<Message>> Requests::chief_control(Session& session, transport::Contr
   } else if (control.verb == "release") {
     if (session.held) state_.release(*session.held);
     session.held.reset();
+    commits_.release(session.hello.incarnation);
   } else if (control.verb == "finish") {
     SHOAL_CO_TRY(JobEnd end, parse_job_end(control.text));
     state_.finish(std::move(end));

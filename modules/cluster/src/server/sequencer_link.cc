@@ -11,10 +11,12 @@ using transport::Message;
 using transport::Order;
 using transport::ReportKind;
 
-constexpr auto kAttemptTimeout = std::chrono::seconds(5);
+constexpr auto kConnectTimeout = std::chrono::seconds(3);  // nothing ends that earlier, and so long a server's end may wait
+constexpr auto kHelloTimeout = std::chrono::seconds(5);
 constexpr auto kBackOffFirst = std::chrono::milliseconds(10);
 constexpr auto kBackOffMax = std::chrono::seconds(1);
 constexpr auto kNoteEvery = std::chrono::seconds(10);
+constexpr auto kLasting = std::chrono::seconds(1);
 constexpr uint64_t kOrderBytesMax = uint64_t(32) << 20;
 
 }  // namespace
@@ -25,11 +27,11 @@ Task<Result<void>> SequencerLink::run() {
   while (!closed_) {
     Result<void> followed = co_await meet();
     if (followed) {
-      back_off = kBackOffFirst;
-      next_note = env_.after(kNoteEvery);
+      const SteadyTime met = env_.now();
       tell_all();
       followed = co_await follow();
-      env_.sometimes("server.sequencer_lost");
+      if (!closed_) env_.sometimes("server.sequencer_lost");
+      if (env_.now() >= met + kLasting) back_off = kBackOffFirst;  // one that ends at once is no success
     }
     welcomed_ = false;
     if (connection_ && !followed) connection_->close(followed.error());
@@ -54,9 +56,9 @@ Task<Result<void>> SequencerLink::meet() {
   link.receive_bytes_max = kOrderBytesMax;
   link.expected_peer =
       transport::PeerIdentity{.role = std::string(kPsRole), .index = index_at(options_.identity.sparse.servers, 0)};
-  const Deadline deadline = env_.after(kAttemptTimeout);
-  SHOAL_CO_TRY(connection_, co_await transport->connect(sequencer, std::move(link), deadline));
+  SHOAL_CO_TRY(connection_, co_await transport->connect(sequencer, std::move(link), env_.after(kConnectTimeout)));
   if (closed_) co_return cancelled();
+  const Deadline deadline = env_.after(kHelloTimeout);
   const TaskIdentity& own = options_.identity;
   const transport::Hello hello{.job = own.job,
                                .role = own.role,

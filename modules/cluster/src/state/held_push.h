@@ -26,6 +26,7 @@ struct HeldPush {
   std::vector<transport::Message> messages;
   std::vector<transport::Chunk> chunks;  ///< views of them, one for each part
   std::vector<PartGradient> parts;
+  bool answered = false;  ///< its trainer may push another one meanwhile
 
   std::span<const double> scalars() const { return chunks.back().scalars; }
   std::string_view position() const { return chunks.back().position; }

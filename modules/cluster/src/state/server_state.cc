@@ -145,6 +145,15 @@ Result<void> ServerState::check_push(std::span<const transport::Chunk> chunks) c
   return {};
 }
 
+/// So that no trainer can fill the memory.
+const HeldPush* ServerState::unanswered(int trainer, uint64_t incarnation) const {
+  for (auto at = kept_.lower_bound({trainer, incarnation, 0}); at != kept_.end(); ++at) {
+    if (at->first.trainer != trainer || at->first.incarnation != incarnation) break;
+    if (!at->second.answered) return &at->second;
+  }
+  return nullptr;
+}
+
 Result<ServerState::Push> ServerState::look_at(int trainer, const transport::MessageHead& head,
                                                std::span<const transport::Chunk> chunks) const {
   if (phase_ != Phase::kReady || head.epoch != epoch_) return Push::kFenced;
@@ -156,6 +165,10 @@ Result<ServerState::Push> ServerState::look_at(int trainer, const transport::Mes
   if (id.number == 0) return invalid_argument("a push without a number");
   if (id.number <= record.last_push) return Push::kDecided;
   if (kept_.contains(id)) return Push::kKept;
+  if (const HeldPush* const other = unanswered(trainer, head.incarnation)) {
+    return invalid_argument("push " + std::to_string(id.number) + " of trainer " + std::to_string(trainer) +
+                            " came before the answer to its push " + std::to_string(other->id.number));
+  }
   SHOAL_TRY_VOID(check_push(chunks));
   return Push::kNew;
 }
@@ -190,6 +203,11 @@ Result<void> ServerState::check_agreement(const HeldPush& push) const {
 void ServerState::keep(HeldPush push) {
   const transport::PushId id = push.id;
   kept_.insert_or_assign(id, std::move(push));
+}
+
+void ServerState::note_answered(const transport::PushId& id) {
+  const auto found = kept_.find(id);
+  if (found != kept_.end()) found->second.answered = true;
 }
 
 bool ServerState::counted(int trainer) const {

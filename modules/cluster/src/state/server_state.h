@@ -102,6 +102,8 @@ class ServerState {
   /// Between steps, if look_at() still finds it new.
   void keep(HeldPush push);
   bool keeps(const transport::PushId& id) const { return kept_.contains(id); }
+  /// Its trainer may push another one, although nothing was decided about this one.
+  void note_answered(const transport::PushId& id);
   const std::map<transport::PushId, HeldPush>& kept() const { return kept_; }
   /// Of the trainer's newest push that an order was about: whether it was a commit.
   bool counted(int trainer) const;
@@ -136,6 +138,8 @@ class ServerState {
 
  private:
   Result<void> check_push(std::span<const transport::Chunk> chunks) const;
+  /// Null: there is none.
+  const HeldPush* unanswered(int trainer, uint64_t incarnation) const;
 
   const bool keeps_positions_;
   BufferPool& pool_;

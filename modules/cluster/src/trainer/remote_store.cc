@@ -80,6 +80,7 @@ class RemoteStoreImpl final : public RemoteStore {
   Task<Result<void>> restore_arena(size_t shard, ArenaIndex arena, RestoreSource& restore, Deadline deadline);
   Task<Result<void>> activate(RestoreSource* restore, Deadline deadline);
   Task<Result<StateInfo>> hold();
+  Task<Result<StateText>> hold_on(size_t shard, HoldRequest request);
   Task<Result<void>> pull(size_t shard, Deadline deadline);
   Task<Result<void>> pull_one_version(Deadline deadline);
   Task<Result<void>> pull_once(size_t shard, Deadline deadline);
@@ -527,10 +528,7 @@ Task<Result<StateInfo>> RemoteStoreImpl::hold() {
   StateInfo info;
   HoldRequest request{.residuals = residuals_.on(), .version = 0};
   for (size_t i = 0; i < servers_.size(); ++i) {
-    std::string what = to_json(request);
-    SHOAL_CO_TRY(const Message answer, co_await servers_.control(i, "hold", std::move(what), env_.after(kRequestTimeout)));
-    SHOAL_CO_TRY(const transport::Control text, transport::read_control(answer));
-    SHOAL_CO_TRY(StateText state, parse_state(text.text));
+    SHOAL_CO_TRY(StateText state, co_await hold_on(i, request));
     if (state.epoch != servers_.epoch()) {
       Result<StateInfo> other = unavailable(to_string(servers_[i].server()) + " is in another epoch");
       co_return servers_.noted(std::move(other));
@@ -544,6 +542,20 @@ Task<Result<StateInfo>> RemoteStoreImpl::hold() {
   }
   SHOAL_CO_TRY(info.residuals, co_await residuals_.held());
   co_return info;
+}
+
+Task<Result<StateText>> RemoteStoreImpl::hold_on(size_t shard, HoldRequest request) {
+  const SteadyTime give_up = env_.after(kRequestTimeout);
+  while (env_.now() < give_up) {
+    std::string what = to_json(request);
+    SHOAL_CO_TRY(const Message answer,
+                 co_await servers_.control(shard, "hold", std::move(what), env_.after(kRequestTimeout)));
+    SHOAL_CO_TRY(const transport::Control text, transport::read_control(answer));
+    if (text.verb != "more") co_return parse_state(text.text);
+  }
+  Result<StateText> late =
+      unavailable(to_string(servers_[shard].server()) + " has not been told to hold its state for a checkpoint");
+  co_return servers_.noted(std::move(late));
 }
 
 Task<Result<uint64_t>> RemoteStoreImpl::global_step() {

@@ -193,6 +193,7 @@ struct Order {
   uint64_t number = 0;       ///< the version of every shard once this is done
   uint64_t global_step = 0;  ///< the job's by then
   std::vector<PushId> pushes;
+  friend bool operator==(const Order&, const Order&) = default;
 };
 Message make_order(BufferPool& pool, const Order& order);
 Result<Order> read_order(const Message& message);

@@ -27,6 +27,7 @@
 ///   "ready" Activate         -> "ok": the epoch serves
 ///   "hold" HoldRequest       -> "held" StateText: a snapshot is held until "release" or the connection's end. Of shard 0
 ///                               first: it says at which version of the weights all others hold theirs
+///                               | "more": that is not here yet, ask again
 ///   "read" ReadRange         -> Snapshot part
 ///   "residuals" ["now"]      -> "residuals" [trainers]: of those the held state has the residual ("read" gives it)
 ///                               | "more": some are on their way, ask again
