@@ -26,7 +26,7 @@ class SequencerTest : public testing::Test {
  protected:
   static constexpr PushId kFirst{1, 100, 1}, kSecond{2, 200, 1};
 
-  explicit SequencerTest(size_t shards = 3) : shards_(shards), sequencer_(shards, async_strategy()) {
+  explicit SequencerTest(size_t shards = 3) : shards_(shards), sequencer_(shards, 4, async_strategy()) {
     sequencer_.begin(1, 40);
   }
   void hold_everywhere(const PushId& push) {
@@ -229,10 +229,12 @@ class PairsStrategy final : public UpdateStrategy {
     if (held.size() < 2) return {};
     return held[0].id < held[1].id ? std::vector<size_t>{0, 1} : std::vector<size_t>{1, 0};
   }
+  bool grants(size_t, const Progress&) const override { return false; }
+  bool paces() const override { return true; }
 };
 
 TEST(SequencerWithPairs, CommitsInTheStrategysOrderAndDropsWhatIsTooOld) {
-  Sequencer sequencer(2, std::make_unique<PairsStrategy>());
+  Sequencer sequencer(2, 4, std::make_unique<PairsStrategy>());
   sequencer.begin(1, 0);
   const auto hold = [&](const PushId& push, uint64_t first, uint64_t second) {
     sequencer.held(0, held(push, first));
@@ -261,7 +263,7 @@ TEST(SequencerWithPairs, CommitsInTheStrategysOrderAndDropsWhatIsTooOld) {
 class SequencerModel {
  public:
   SequencerModel(size_t shards, uint64_t seed)
-      : shards_(shards), random_(seed), sequencer_(shards, async_strategy()), sides_(shards) {
+      : shards_(shards), random_(seed), sequencer_(shards, 3, async_strategy()), sides_(shards) {
     sequencer_.begin(1, 0);
     incarnations_ = {1, 1, 1};
     numbers_ = {0, 0, 0};

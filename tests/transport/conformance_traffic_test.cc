@@ -45,8 +45,15 @@ TEST_P(Transports, KeepsOrderInBothDirections) {
 }
 
 TEST_P(Transports, CarriesHeadsUnchanged) {
-  MessageHead head{.kind = MessageKind::kControl, .status = 200, .job = ~uint64_t(0), .epoch = 2, .sender = 0xfffffffe,
-                   .incarnation = 4, .sequence = uint64_t(1) << 63, .reply_to = 6, .global_step = 7};
+  MessageHead head{.kind = MessageKind::kControl,
+                   .status = 200,
+                   .job = ~uint64_t(0),
+                   .epoch = 2,
+                   .sender = 0xfffffffe,
+                   .incarnation = 4,
+                   .sequence = uint64_t(1) << 63,
+                   .reply_to = 6,
+                   .global_step = 7};
   const auto serve = [&]() -> Task<Done> {
     SHOAL_CO_TRY(const Link link, co_await accept());
     SHOAL_CO_TRY(const Message message, co_await link->receive(tasks.soon(server)));
@@ -60,6 +67,40 @@ TEST_P(Transports, CarriesHeadsUnchanged) {
     Message message = make_control(client.buffers(), "verb", "text");
     message.head = head;
     co_return co_await link->send(std::move(message), tasks.soon(client));
+  };
+  tasks.run(serve(), call());
+}
+
+TEST_P(Transports, CarriesEveryKindOfMessage) {
+  const auto one_of_each = [](BufferPool& pool) {
+    std::vector<Message> all;
+    all.push_back(make_hello(pool, {.job = "j", .role = "ps", .strategy = "async", .numerics = "n"}));
+    all.push_back(make_control(pool, "verb", "text"));
+    all.emplace_back().head.kind = MessageKind::kPull;
+    all.push_back(make_weights(pool, 64));
+    all.push_back(make_chunk(pool, {.range_end = 64, .push = 1}, 64, 1).message);
+    all.push_back(make_snapshot_part(pool, {.name = "meta", .text = "{}"}));
+    all.push_back(make_error(pool, unavailable("gone")));
+    all.push_back(make_report(pool, {.push = {1, 2, 3}}));
+    all.push_back(make_order(pool, {.index = 1, .pushes = {{1, 2, 3}}}));
+    EXPECT_EQ(all.back().head.kind, kMessageKindLast);
+    return all;
+  };
+  const auto serve = [&]() -> Task<Done> {
+    SHOAL_CO_TRY(const Link link, co_await accept());
+    for (const Message& sent : one_of_each(server.buffers())) {
+      SHOAL_CO_TRY(const Message message, co_await link->receive(tasks.soon(server)));
+      EXPECT_EQ(message.head.kind, sent.head.kind);
+      EXPECT_EQ(message.payload().size(), sent.payload().size());
+    }
+    co_return Done();
+  };
+  const auto call = [&]() -> Task<Done> {
+    SHOAL_CO_TRY(const Link link, co_await connect());
+    for (Message& message : one_of_each(client.buffers())) {
+      SHOAL_CO_TRY_VOID(co_await link->send(std::move(message), tasks.soon(client)));
+    }
+    co_return Done();
   };
   tasks.run(serve(), call());
 }

@@ -77,7 +77,7 @@ Result<Frame> decode(const FrameBytes& bytes) {
     return data_loss("frame head is damaged: checksum differs");
   if (get<uint8_t>(&bytes[4]) != uint8_t(kProtocolVersion)) return data_loss("frame of another protocol version");
   const auto kind = get<uint8_t>(&bytes[5]);
-  if (kind < uint8_t(MessageKind::kHello) || kind > uint8_t(MessageKind::kError))
+  if (kind < uint8_t(MessageKind::kHello) || kind > uint8_t(kMessageKindLast))
     return data_loss("frame of unknown kind " + std::to_string(kind));
   const auto flags = get<uint16_t>(&bytes[6]);
   if ((flags & ~(kChecksummed | kFarewell | kHeartbeat)) != 0) return data_loss("frame with unknown flags");

@@ -28,6 +28,7 @@ enum class MessageKind : uint8_t {
   kReport = 8,    ///< a shard to the sequencer: what it holds
   kOrder = 9,     ///< the sequencer to a shard: what it has to do with that
 };
+inline constexpr MessageKind kMessageKindLast = MessageKind::kOrder;
 
 /// Per recipient. Fields that a message does not use are 0.
 struct MessageHead {
