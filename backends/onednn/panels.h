@@ -37,6 +37,10 @@ struct PanelProduct {
   int64_t c_stride;  ///< between its rows
   int64_t rows, depth, columns;
   bool accumulate = false;  ///< c += rather than c =
+  /// What will be read next, asked for while this is computed: of each of `depth` rows, ahead_stride apart, a line of the
+  /// cache for every twelve rows (six without AVX-512) of the product. All of it is memory of the caller's; or null.
+  const float* ahead = nullptr;
+  int64_t ahead_stride = 0;
 };
 /// c = a b, the columns of the panels [first, last) only.
 void multiply(const PanelProduct& product, int64_t first, int64_t last);

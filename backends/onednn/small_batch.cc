@@ -61,6 +61,7 @@ struct Tile {
   float* y;
   int64_t y_stride;
   bool relu;
+  const float* ahead;  ///< as much of a row of w as is summed, asked for meanwhile
 };
 
 template <class Registers, int64_t kRows, int64_t kOutputs>
@@ -83,6 +84,7 @@ SHOAL_ALWAYS_INLINE void multiply_tile(const Tile& tile) {
   };
   int64_t k = 0;
   for (; k + kLanes <= tile.depth; k += kLanes) {
+    __builtin_prefetch(tile.ahead + k);
     add([&](const float* from, Vector& to)
             __attribute__((always_inline)) { to = *reinterpret_cast<const Vector*>(from + k); });
   }
@@ -133,7 +135,9 @@ SHOAL_ALWAYS_INLINE void multiply_rows(const Tile& tile, int64_t rows) {
 template <class Registers>
 SHOAL_ALWAYS_INLINE void multiply_block(const SmallBatch& product, int64_t k, int64_t depth, int64_t first, int64_t last) {
   const bool begins = k == 0, ends = k + depth == product.in;
-  for (int64_t row = 0, rows = 0; row < product.rows; row += rows) {
+  // Tiles of the first rows ask for the weights that are next, of which each has as many outputs to read.
+  int64_t next = last;
+  for (int64_t row = 0, rows = 0; row < product.rows; row += rows, ++next) {
     const int64_t tiles = (product.rows - row + Registers::kRowsMax - 1) / Registers::kRowsMax;
     rows = (product.rows - row + tiles - 1) / tiles;  // as equal as can be
     for (int64_t o = first; o < last; o += kOutputsMax) {
@@ -146,7 +150,8 @@ SHOAL_ALWAYS_INLINE void multiply_block(const SmallBatch& product, int64_t k, in
                       .start_stride = begins ? 0 : product.out,
                       .y = product.y + row * product.out + o,
                       .y_stride = product.out,
-                      .relu = product.relu && ends};
+                      .relu = product.relu && ends,
+                      .ahead = product.w + (next + o - first < product.out ? next + o - first : o) * product.in + k};
       switch (last - o) {
         case 1: multiply_rows<Registers, 1>(tile, rows); break;
         case 2: multiply_rows<Registers, 2>(tile, rows); break;

@@ -95,6 +95,7 @@ KINDS = {
 EDGES = {
     "read_process_info": "modules/base/*/process_info.*",
     "read_cgroup_limits": "modules/base/*/cgroup.*",
+    "count_cores": "modules/base/*/topology.*",
     "make_production_environment": "modules/base/*/production.*",
     "make_file_storage": "modules/base/*/storage.h modules/base/src/file_storage.cc",
     "stderr_sink": "modules/base/*/log.*",
@@ -125,6 +126,7 @@ ALLOWED = {
         ("modules/base/src/file_storage.cc", "file random system", "storage(); names that no other process gives"),
         ("modules/base/src/process_info.cc", "thread file host edge system", "process()"),
         ("modules/base/src/cgroup.cc", "file", "limits of this process's control groups, for process()"),
+        ("modules/base/src/topology.cc", "file", "which processors are hyper-threads of one core, for process()"),
         ("modules/base/src/signals.*", "thread lock file global system", "interrupted(): handlers reach globals alone"),
         ("modules/base/src/log.cc", "clock print host lock system", "stderr_sink() and its local time; a Logger"),
         ("modules/base/src/check.cc", "print system", "a broken invariant of ours ends the process, and says so first"),

@@ -7,8 +7,10 @@
 #include <array>
 #include <filesystem>
 #include <thread>
+#include <vector>
 
 #include "cgroup.h"
+#include "topology.h"
 
 namespace shoal {
 namespace {
@@ -33,24 +35,36 @@ uint64_t memory_bytes(const CgroupLimits& limits) {
   return std::min(machine, limits.memory_bytes.value_or(UINT64_MAX));
 }
 
-int allowed_cores() {
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  const bool known = ::sched_getaffinity(0, sizeof cores, &cores) == 0;  // or more cores than cpu_set_t has bits
-  return std::max(1, known ? CPU_COUNT(&cores) : int(std::thread::hardware_concurrency()));
+struct Processors {
+  int threads, cores;
+};
+
+Processors allowed_processors() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) {  // there are more than cpu_set_t has bits
+    const int all = std::max(1, int(std::thread::hardware_concurrency()));
+    return {all, all};
+  }
+  std::vector<int> numbers;
+  for (int number = 0; number < CPU_SETSIZE; ++number) {
+    if (CPU_ISSET(number, &allowed)) numbers.push_back(number);
+  }
+  return {std::max(1, int(numbers.size())), std::max(1, count_cores(numbers))};
 }
 
 }  // namespace
 
 ProcessInfo read_process_info() {
   const CgroupLimits limits = read_cgroup_limits();
-  const int allowed = allowed_cores();
-  const bool quota = limits.cores && *limits.cores < allowed;
+  const Processors allowed = allowed_processors();
+  const bool quota = limits.cores && *limits.cores < allowed.cores;
   return {.host_name = read_host_name(),
           .process_id = ::getpid(),
           .temporary_folder = read_temporary_folder(),
           // Threads beyond a quota would only wait for each other, each on its own share of it.
-          .usable_cores = quota ? std::max(1, int(*limits.cores)) : allowed,
+          .usable_cores = quota ? std::max(1, int(*limits.cores)) : allowed.cores,
+          .hyper_threads = allowed.threads,
           .core_quota = quota ? limits.cores : std::nullopt,
           .memory_bytes = memory_bytes(limits)};
 }

@@ -11,8 +11,9 @@ struct ProcessInfo {
   std::string host_name = "localhost";
   int64_t process_id = 0;
   std::string temporary_folder = "/tmp";
-  /// Those of the affinity mask, or whole cores of `core_quota` where that is less; at least 1.
+  /// Cores that the affinity mask has a hyper-thread of, or whole ones of `core_quota` where that is less; at least 1.
   int usable_cores = 1;
+  int hyper_threads = 0;  ///< processors of the affinity mask: more than cores where cores have several; 0: not known
   std::optional<double> core_quota = {};  ///< of this process's cgroups, where it is less than the affinity mask's cores
   uint64_t memory_bytes = 0;  ///< of the machine, or the limit of this process's cgroup where that is less; 0: not known
 };

@@ -1,0 +1,63 @@
+#include "topology.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <optional>
+#include <set>
+#include <vector>
+
+namespace shoal {
+namespace {
+
+struct Range {
+  int first, last;
+};
+
+/// Of a list as the kernel writes it, "0,64" or "0-1,8-9"; empty where it is none.
+std::vector<Range> parse_list(const std::string& text) {
+  std::vector<Range> ranges;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (;;) {
+    Range range{};
+    auto read = std::from_chars(at, end, range.first);
+    if (read.ec != std::errc()) return {};
+    range.last = range.first;
+    if (read.ptr != end && *read.ptr == '-') read = std::from_chars(read.ptr + 1, end, range.last);
+    if (read.ec != std::errc() || range.first < 0 || range.last < range.first) return {};
+    ranges.push_back(range);
+    if (read.ptr == end) return ranges;
+    if (*read.ptr != ',') return {};
+    at = read.ptr + 1;
+  }
+}
+
+/// The least number of those that share a core with `number`; none where the file does not say.
+std::optional<int> first_sibling(int number, const std::string& file) {
+  std::ifstream stream(file);
+  std::string text;
+  if (!(stream >> text)) return std::nullopt;
+  std::optional<int> least;
+  bool has_itself = false;
+  for (const Range& range : parse_list(text)) {
+    least = std::min(least.value_or(range.first), range.first);
+    has_itself = has_itself || (range.first <= number && number <= range.last);
+  }
+  return has_itself ? least : std::nullopt;
+}
+
+}  // namespace
+
+int count_cores(std::span<const int> numbers, const std::string& root) {
+  std::set<int> cores;  // each by the least of its hyper-threads
+  for (const int number : numbers) {
+    const std::string folder = root + "/sys/devices/system/cpu/cpu" + std::to_string(number) + "/topology/";
+    std::optional<int> first = first_sibling(number, folder + "core_cpus_list");
+    if (!first) first = first_sibling(number, folder + "thread_siblings_list");
+    cores.insert(first.value_or(number));
+  }
+  return int(cores.size());
+}
+
+}  // namespace shoal
