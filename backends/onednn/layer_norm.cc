@@ -1,4 +1,4 @@
-// Layer normalisation by loops of our own: each row for itself, in the cache from the first sum to the result.
+// Layer normalization by loops of our own: each row for itself, in the cache from the first sum to the result.
 #include <algorithm>
 
 #include "sources.h"
@@ -25,7 +25,7 @@ SHOAL_VECTOR_LOOP RowMoments row_moments(const float* x, int64_t channels) {
               channels, [ x, mean ](int64_t c) __attribute__((always_inline)) { return (x[c] - mean) * (x[c] - mean); })};
 }
 
-SHOAL_VECTOR_LOOP void normalise_row(const float* x, float mean, float inverse, const float* scale, const float* shift,
+SHOAL_VECTOR_LOOP void normalize_row(const float* x, float mean, float inverse, const float* scale, const float* shift,
                                      int64_t channels, float* y) {
   SHOAL_INDEPENDENT
   for (int64_t c = 0; c < channels; ++c) y[c] = ((x[c] - mean) * inverse) * scale[c] + shift[c];
@@ -33,7 +33,7 @@ SHOAL_VECTOR_LOOP void normalise_row(const float* x, float mean, float inverse, 
 
 struct RowSums {
   float sum;      ///< of dy * scale
-  float product;  ///< of dy * scale * normalised x
+  float product;  ///< of dy * scale * normalized x
 };
 
 SHOAL_VECTOR_LOOP RowSums row_gradients(const float* dy, const float* x, const float* scale, float mean, float inverse,
@@ -51,10 +51,10 @@ SHOAL_VECTOR_LOOP void gradient_row(const float* dy, const float* x, const float
                                     float* __restrict dshift) {
   SHOAL_INDEPENDENT
   for (int64_t c = 0; c < channels; ++c) {
-    const float d = dy[c], normalised = (x[c] - mean) * inverse;
-    dscale[c] += d * normalised;
+    const float d = dy[c], normalized = (x[c] - mean) * inverse;
+    dscale[c] += d * normalized;
     dshift[c] += d;
-    dx[c] = ((d * scale[c] - means.sum) - normalised * means.product) * inverse;
+    dx[c] = ((d * scale[c] - means.sum) - normalized * means.product) * inverse;
   }
 }
 
@@ -87,7 +87,7 @@ std::unique_ptr<Kernel> make_layer_norm(const Context& context, const KernelRequ
         const RowMoments moments = row_moments(x + row * channels, channels);
         means[row] = moments.mean;
         inverses[row] = inverse_deviation(double(moments.squares) / double(channels), epsilon);
-        normalise_row(x + row * channels, means[row], inverses[row], scale, shift, channels, y + row * channels);
+        normalize_row(x + row * channels, means[row], inverses[row], scale, shift, channels, y + row * channels);
       }
     });
     return {};

@@ -1,9 +1,9 @@
-// Batch and group normalisation by loops of our own, which keep NaN in a fused relu and take an addition along.
+// Batch and group normalization by loops of our own, which keep NaN in a fused relu and take an addition along.
 #include "sources.h"
 #include "strips.h"
 
 namespace shoal::backends::onednn {
-// Batch normalisation.
+// Batch normalization.
 
 std::unique_ptr<Kernel> make_batch_norm(const Context& context, const KernelRequest& request) {
   if (!all_float32(request) || !none_empty(request)) return nullptr;
@@ -31,7 +31,7 @@ std::unique_ptr<Kernel> make_batch_norm(const Context& context, const KernelRequ
     const float* addend = add ? floats(call.inputs[3]) : nullptr;
     float* y = floats(call.outputs[0]);
     over_elements(threads, strips, (add ? 3 : 2) * kFloatBytes, [&](int64_t begin, int64_t end) {
-      normalise_strips(x, {mean, factor, shift}, addend, activate, strips.lanes, begin, end, y);
+      normalize_strips(x, {mean, factor, shift}, addend, activate, strips.lanes, begin, end, y);
     });
     return {};
   };
@@ -55,7 +55,7 @@ std::unique_ptr<Kernel> make_batch_norm_inference(const Context& context, const 
     const float* x = floats(call.inputs[0]);
     float* y = floats(call.outputs[0]);
     over_elements(threads, strips, 2 * kFloatBytes, [&](int64_t begin, int64_t end) {
-      normalise_strips(x, {mean, factor, shift}, nullptr, activate, strips.lanes, begin, end, y);
+      normalize_strips(x, {mean, factor, shift}, nullptr, activate, strips.lanes, begin, end, y);
     });
     return {};
   };
@@ -104,7 +104,7 @@ std::unique_ptr<Kernel> make_batch_norm_grad(const Context& context, const Kerne
   return make_loop(run, 2 * strips.doubles_bytes() + 4 * strips.floats_bytes() + strips.partial_bytes());
 }
 
-// Group normalisation: the moments of one example's channels, put together by groups. Examples are shared out among the
+// Group normalization: the moments of one example's channels, put together by groups. Examples are shared out among the
 // threads, each with scratch memory of its own.
 
 namespace {
@@ -167,7 +167,7 @@ std::unique_ptr<Kernel> make_group_norm(const Context& context, const KernelRequ
       fill_lanes(strips, mean, [&](int64_t c) { return kept_means[norm.group_of(c)]; });
       fill_lanes(strips, factor, [&](int64_t c) { return kept_inverses[norm.group_of(c)] * scales[c]; });
       fill_lanes(strips, shift, [&](int64_t c) { return shifts[c]; });
-      normalise_strips(x, {mean, factor, shift}, nullptr, false, strips.lanes, 0, strips.elements(),
+      normalize_strips(x, {mean, factor, shift}, nullptr, false, strips.lanes, 0, strips.elements(),
                        floats(call.outputs[0]) + example * strips.elements());
     });
     return {};

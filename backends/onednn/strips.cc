@@ -82,7 +82,7 @@ SHOAL_VECTOR_LOOP void add_squares(double weight, const float* __restrict x, con
 }
 
 template <bool kAdd, bool kRelu>
-SHOAL_ALWAYS_INLINE void normalise_strip(const float* x, const Affine& by, const float* addend, int64_t count, float* y) {
+SHOAL_ALWAYS_INLINE void normalize_strip(const float* x, const Affine& by, const float* addend, int64_t count, float* y) {
   SHOAL_INDEPENDENT
   for (int64_t l = 0; l < count; ++l) {
     float value = (x[l] - by.mean[l]) * by.factor[l] + by.shift[l];
@@ -165,20 +165,20 @@ void channel_gradients(int threads, const Strips& strips, const Gradients& from,
   }
 }
 
-SHOAL_VECTOR_LOOP void normalise_strips(const float* x, Affine by, const float* addend, bool activate, int64_t lanes,
+SHOAL_VECTOR_LOOP void normalize_strips(const float* x, Affine by, const float* addend, bool activate, int64_t lanes,
                                         int64_t begin, int64_t end, float* y) {
   for (int64_t i = begin; i < end; i += lanes) {
     const int64_t count = end - i < lanes ? end - i : lanes;
     if (addend) {
       if (activate) {
-        normalise_strip<true, true>(x + i, by, addend + i, count, y + i);
+        normalize_strip<true, true>(x + i, by, addend + i, count, y + i);
       } else {
-        normalise_strip<true, false>(x + i, by, addend + i, count, y + i);
+        normalize_strip<true, false>(x + i, by, addend + i, count, y + i);
       }
     } else if (activate) {
-      normalise_strip<false, true>(x + i, by, addend, count, y + i);
+      normalize_strip<false, true>(x + i, by, addend, count, y + i);
     } else {
-      normalise_strip<false, false>(x + i, by, addend, count, y + i);
+      normalize_strip<false, false>(x + i, by, addend, count, y + i);
     }
   }
 }

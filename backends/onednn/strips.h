@@ -1,5 +1,5 @@
 #pragma once
-/// Loops over the channels of [rows, channels], for normalisation. Sums are taken in blocks whose sizes follow from the
+/// Loops over the channels of [rows, channels], for normalization. Sums are taken in blocks whose sizes follow from the
 /// shape alone, so no bit depends on the number of threads; blocks are put together in double.
 #include <algorithm>
 #include <cmath>
@@ -102,7 +102,7 @@ struct Affine {
   const float* shift;
 };
 /// y = (x - mean) * factor + shift, then + addend (unless that is null), then relu if `activate`.
-void normalise_strips(const float* x, Affine by, const float* addend, bool activate, int64_t lanes, int64_t begin,
+void normalize_strips(const float* x, Affine by, const float* addend, bool activate, int64_t lanes, int64_t begin,
                       int64_t end, float* y);
 
 struct GradientAffine {

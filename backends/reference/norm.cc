@@ -1,4 +1,4 @@
-/// Normalisation. Means, variances and sums are taken in double; what is kept for a gradient is float, as on every backend.
+/// Normalization. Means, variances and sums are taken in double; what is kept for a gradient is float, as on every backend.
 #include <algorithm>
 #include <cmath>
 
@@ -17,9 +17,9 @@ struct Rows {
   }
 };
 
-// Batch normalisation.
+// Batch normalization.
 
-void normalise_channels(Rows size, const float* x, const float* scale, const float* shift, const float* mean,
+void normalize_channels(Rows size, const float* x, const float* scale, const float* shift, const float* mean,
                         const float* inverse, const float* addend, bool activate, float* y) {
   for (int64_t i = 0; i < size.rows * size.channels; ++i) {
     const int64_t c = i % size.channels;
@@ -51,7 +51,7 @@ std::unique_ptr<Kernel> make_batch_norm(const KernelRequest& request) {
       inverse[c] = inverse_deviation(squares / double(size.rows), epsilon);
       if (size.rows == 0) variance[c] = mean[c];
     }
-    normalise_channels(size, x, call.inputs[1].as<float>().data(), call.inputs[2].as<float>().data(), mean, inverse,
+    normalize_channels(size, x, call.inputs[1].as<float>().data(), call.inputs[2].as<float>().data(), mean, inverse,
                        call.inputs.size() > 3 ? call.inputs[3].as<float>().data() : nullptr, activate,
                        call.outputs[0].as<float>().data());
     return {};
@@ -67,7 +67,7 @@ std::unique_ptr<Kernel> make_batch_norm_inference(const KernelRequest& request) 
     for (int64_t c = 0; c < size.channels; ++c) {
       inverse[c] = inverse_deviation(double(call.inputs[4].as<float>()[size_t(c)]), epsilon);
     }
-    normalise_channels(size, call.inputs[0].as<float>().data(), call.inputs[1].as<float>().data(),
+    normalize_channels(size, call.inputs[0].as<float>().data(), call.inputs[1].as<float>().data(),
                        call.inputs[2].as<float>().data(), call.inputs[3].as<float>().data(), inverse, nullptr, activate,
                        call.outputs[0].as<float>().data());
     return {};
@@ -98,8 +98,8 @@ std::unique_ptr<Kernel> make_batch_norm_grad(const KernelRequest& request) {
         dshift += gradient(i);
       }
       for (int64_t i = c; i < size.rows * size.channels; i += size.channels) {
-        const double normalised = (double(x[i]) - mean) * inverse;
-        const double through_moments = training ? (dshift + normalised * dscale) / double(size.rows) : 0.0;
+        const double normalized = (double(x[i]) - mean) * inverse;
+        const double through_moments = training ? (dshift + normalized * dscale) / double(size.rows) : 0.0;
         dx[i] = float(scale * inverse * (gradient(i) - through_moments));
       }
       call.outputs[1].as<float>()[size_t(c)] = float(dscale);
@@ -109,7 +109,7 @@ std::unique_ptr<Kernel> make_batch_norm_grad(const KernelRequest& request) {
   });
 }
 
-// Layer and group normalisation: each example's channels in groups, over all positions. A row of layer_norm is an example
+// Layer and group normalization: each example's channels in groups, over all positions. A row of layer_norm is an example
 // with one position and one group.
 
 struct Groups {
@@ -177,16 +177,16 @@ std::unique_ptr<Kernel> make_norm_grad(const KernelRequest& request) {
       for (int64_t group = 0; group < size.groups; ++group) {
         const size_t kept = size_t(example * size.groups + group);
         const double mean = double(call.inputs[3].as<float>()[kept]), inverse = double(call.inputs[4].as<float>()[kept]);
-        auto normalised = [&](int64_t i) { return (double(x[i]) - mean) * inverse; };
+        auto normalized = [&](int64_t i) { return (double(x[i]) - mean) * inverse; };
         double sum = 0, product = 0;
         size.visit(example, group, [&](int64_t i, size_t c) {
           sum += double(dy[i]) * double(scale[c]);
-          product += double(dy[i]) * double(scale[c]) * normalised(i);
-          dscale[c] += double(dy[i]) * normalised(i);
+          product += double(dy[i]) * double(scale[c]) * normalized(i);
+          dscale[c] += double(dy[i]) * normalized(i);
           dshift[c] += double(dy[i]);
         });
         size.visit(example, group, [&](int64_t i, size_t c) {
-          const double through_moments = (sum + normalised(i) * product) / double(size.group_elements());
+          const double through_moments = (sum + normalized(i) * product) / double(size.group_elements());
           dx[i] = float(inverse * (double(dy[i]) * double(scale[c]) - through_moments));
         });
       }

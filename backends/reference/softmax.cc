@@ -18,12 +18,12 @@ std::unique_ptr<Kernel> make_rows(Row row) {
   });
 }
 
-struct Normaliser {
+struct Normalizer {
   double largest;
   double sum;  ///< of exp(x - largest)
 };
 
-Normaliser normaliser(const float* x, int64_t length) {
+Normalizer normalizer(const float* x, int64_t length) {
   const double largest = double(*std::max_element(x, x + length));
   double sum = 0;
   for (int64_t i = 0; i < length; ++i) sum += std::exp(double(x[i]) - largest);
@@ -31,12 +31,12 @@ Normaliser normaliser(const float* x, int64_t length) {
 }
 
 void softmax_row(const float* x, int64_t length, float* y) {
-  const Normaliser norm = normaliser(x, length);
+  const Normalizer norm = normalizer(x, length);
   for (int64_t i = 0; i < length; ++i) y[i] = float(std::exp(double(x[i]) - norm.largest) / norm.sum);
 }
 
 void log_softmax_row(const float* x, int64_t length, float* y) {
-  const Normaliser norm = normaliser(x, length);
+  const Normalizer norm = normalizer(x, length);
   for (int64_t i = 0; i < length; ++i) y[i] = float(double(x[i]) - norm.largest - std::log(norm.sum));
 }
 
@@ -93,7 +93,7 @@ std::unique_ptr<Kernel> make_cross_entropy(const KernelRequest& request) {
     float* loss = call.outputs[0].as<float>().data();
     float* softmax = call.outputs[1].as<float>().data();
     for (int64_t label : labels) {
-      const Normaliser norm = normaliser(logits, classes);
+      const Normalizer norm = normalizer(logits, classes);
       double expected = (1 - smoothing) * (double(logits[label]) - norm.largest);  // of logits, less the largest
       if (smoothing > 0) {
         for (int64_t c = 0; c < classes; ++c) expected += smoothing / double(classes) * (double(logits[c]) - norm.largest);

@@ -53,7 +53,7 @@ class Cnn(Mlp):
 
 
 class ResidualBlock(nn.Module):
-    """Two 3x3 convolutions with batch normalisation; a 1x1 convolution beside them where the size changes."""
+    """Two 3x3 convolutions with batch normalization; a 1x1 convolution beside them where the size changes."""
 
     def __init__(self, channels, filters, stride):
         super().__init__()
@@ -163,7 +163,7 @@ class Lstm(CharacterModel):
 
 
 class TransformerBlock(nn.Module):
-    """Causal attention and a layer of four times the width, each after a normalisation and added to its input."""
+    """Causal attention and a layer of four times the width, each after a normalization and added to its input."""
 
     def __init__(self, width, heads, length):
         super().__init__()

@@ -46,11 +46,11 @@ std::unique_ptr<Environment> make_task(const std::string& name, int threads, Log
 cluster::ShardPlan plan_of(const Options& options) {
   constexpr int64_t kWidth = 1024;
   const nn::UpdateRule adam{.kind = nn::UpdateRule::Kind::kAdam, .constants = {0.9, 0.999, 1e-7}};
-  const Initialiser uniform{Initialiser::Kind::kUniform, -1, 1};
+  const Initializer uniform{Initializer::Kind::kUniform, -1, 1};
   const cluster::VariableSpec kernel{.name = "kernel",
                                      .dtype = DType::kFloat32,
                                      .shape = {options.mib * (int64_t(1) << 20) / int64_t(sizeof(float)) / kWidth, kWidth},
-                                     .initialiser = uniform,
+                                     .initializer = uniform,
                                      .key = 1,
                                      .rule = adam};
   return value_or_raise(cluster::plan_shards({kernel}, 1, 1));

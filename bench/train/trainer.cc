@@ -6,7 +6,7 @@
 #include "shoal/backends/indices.h"
 #include "shoal/base/random.h"
 #include "shoal/nn/apply_update.h"
-#include "shoal/nn/initialisers.h"
+#include "shoal/nn/initializers.h"
 
 namespace shoal::bench {
 
@@ -40,7 +40,7 @@ Result<void> Trainer::add_parameter(const nn::VariableUpdate& update) {
                       .update = &update,
                       .elements = variable.shape.elements()};
   const RandomKey key = nn::variable_key(model_.graph->seed(), variable.name);
-  SHOAL_TRY_VOID(nn::initialise(variable.initialiser, key, 0, parameter.value.mutable_view()));
+  SHOAL_TRY_VOID(nn::initialize(variable.initializer, key, 0, parameter.value.mutable_view()));
   for (int slot = 0; slot < nn::slot_count(update.rule); ++slot) {
     parameter.slots.emplace_back(variable.dtype, variable.shape);
     const std::span<float> elements = parameter.slots.back().mutable_as<float>();

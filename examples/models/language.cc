@@ -2,7 +2,7 @@
 
 #include "shoal/nn/dense.h"
 #include "shoal/nn/embedding.h"
-#include "shoal/nn/normalisation.h"
+#include "shoal/nn/normalization.h"
 #include "shoal/nn/recurrent.h"
 #include "shoal/nn/transformer.h"
 
@@ -17,16 +17,16 @@ shoal::Value char_lstm(shoal::Value ids, const CharLstmOptions& options) {
 }
 
 shoal::Value gpt(shoal::Value ids, nn::Mode mode, const GptOptions& options) {
-  const nn::InitialiserSpec initialiser = nn::normal(0, 0.02);
+  const nn::InitializerSpec initializer = nn::normal(0, 0.02);
   shoal::Value x =
-      nn::embedding(ids, {.ids = options.characters, .dimension = options.features, .initialiser = initialiser});
-  x = nn::position_embedding(x, {.positions_max = options.context, .initialiser = initialiser});
+      nn::embedding(ids, {.ids = options.characters, .dimension = options.features, .initializer = initializer});
+  x = nn::position_embedding(x, {.positions_max = options.context, .initializer = initializer});
   for (int64_t layer = 0; layer < options.layers; ++layer) {
     x = nn::transformer_block(
-        x, mode, {.heads = options.heads, .dropout = options.dropout, .causal = true, .kernel_initialiser = initialiser});
+        x, mode, {.heads = options.heads, .dropout = options.dropout, .causal = true, .kernel_initializer = initializer});
   }
   return nn::dense(nn::layer_norm(x),
-                   {.units = options.characters, .use_bias = false, .kernel_initialiser = initialiser, .name = "logits"});
+                   {.units = options.characters, .use_bias = false, .kernel_initializer = initializer, .name = "logits"});
 }
 
 }  // namespace models

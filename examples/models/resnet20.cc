@@ -13,19 +13,19 @@ shoal::Value resnet20(shoal::Value images, nn::Mode mode, const ResNet20Options&
   shoal::Value x = nn::conv2d(images, {.filters = 16,
                                        .padding = shoal::Padding::same(),
                                        .use_bias = false,
-                                       .kernel_initialiser = nn::he_normal(),
-                                       .kernel_regulariser = options.kernel_regulariser});
+                                       .kernel_initializer = nn::he_normal(),
+                                       .kernel_regularizer = options.kernel_regularizer});
   x = nn::batch_norm(x, mode, {.activation = nn::Activation::kRelu});
   for (int64_t filters : {16, 32, 64}) {
     for (int block = 0; block < 3; ++block) {
       const int strides = filters > 16 && block == 0 ? 2 : 1;
       x = nn::residual_block(x, mode,
-                             {.filters = filters, .strides = strides, .kernel_regulariser = options.kernel_regulariser});
+                             {.filters = filters, .strides = strides, .kernel_regularizer = options.kernel_regularizer});
     }
   }
   return nn::dense(nn::global_avg_pool(x), {.units = options.classes,
-                                            .kernel_initialiser = nn::he_normal(),
-                                            .kernel_regulariser = options.kernel_regulariser,
+                                            .kernel_initializer = nn::he_normal(),
+                                            .kernel_regularizer = options.kernel_regularizer,
                                             .name = "logits"});
 }
 

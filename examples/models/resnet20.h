@@ -5,14 +5,14 @@
 
 #include "shoal/graph/graph.h"
 #include "shoal/nn/mode.h"
-#include "shoal/nn/regulariser.h"
+#include "shoal/nn/regularizer.h"
 
 namespace models {
 
 struct ResNet20Options {
   int64_t classes = 10;
   /// Of all kernels. The paper's weight decay of 1e-4 is .l2 = 5e-5, since the penalty here is not halved.
-  shoal::nn::Regulariser kernel_regulariser;
+  shoal::nn::Regularizer kernel_regularizer;
 };
 
 /// Logits. A 3x3 convolution of 16 filters, then three stages of three basic blocks with 16, 32 and 64 filters, the first

@@ -33,7 +33,7 @@ Value logits(Value ids, Value numbers, const ModelOptions& options) {
   const Value deep = nn::dense(x, {.units = 1, .name = "deep"});
   if (!options.wide) return deep;
   // A weight for each id, added up: a matrix of ones does that.
-  const Value weights = look_up(columns, {.ids = options.ids, .dimension = 1, .initialiser = nn::zeros(), .name = "wide"});
+  const Value weights = look_up(columns, {.ids = options.ids, .dimension = 1, .initializer = nn::zeros(), .name = "wide"});
   const auto count = int64_t(columns.size());
   shoal::Tensor ones(shoal::DType::kFloat32, shoal::Shape{1, count});
   for (float& one : ones.mutable_as<float>()) one = 1;

@@ -10,7 +10,7 @@ inline nn::TrainOp count_updates(const Features& features) {
   Graph& graph = features.single().graph();
   const Value updates = graph.variable("updates", Shape{1}, {.trainable = false});
   const Value one =
-      graph.variable("one", Shape{1}, {.initialiser = {Initialiser::Kind::kConstant, 1, 0}, .trainable = false});
+      graph.variable("one", Shape{1}, {.initializer = {Initializer::Kind::kConstant, 1, 0}, .trainable = false});
   return nn::train_op({.updates = {nn::assign_add(updates, one)}});
 }
 

@@ -22,12 +22,12 @@ inline nn::UpdateRule momentum(double value = 0.5) {
 inline nn::UpdateRule adam() {
   return {.kind = nn::UpdateRule::Kind::kAdam, .constants = {0.9, 0.999, 1e-7}, .learning_rate_scalar = 0};
 }
-inline Initialiser constant(double value) { return {Initialiser::Kind::kConstant, value, 0}; }
-inline Initialiser uniform(double low, double high) { return {Initialiser::Kind::kUniform, low, high}; }
+inline Initializer constant(double value) { return {Initializer::Kind::kConstant, value, 0}; }
+inline Initializer uniform(double low, double high) { return {Initializer::Kind::kUniform, low, high}; }
 
-inline VariableSpec variable(std::string name, Shape shape, nn::UpdateRule rule = sgd(), Initialiser initialiser = constant(0),
+inline VariableSpec variable(std::string name, Shape shape, nn::UpdateRule rule = sgd(), Initializer initializer = constant(0),
                              RandomKey key = 7) {
-  return {.name = std::move(name), .dtype = DType::kFloat32, .shape = shape, .initialiser = initialiser, .key = key, .rule = rule};
+  return {.name = std::move(name), .dtype = DType::kFloat32, .shape = shape, .initializer = initializer, .key = key, .rule = rule};
 }
 
 /// Small where a run of tests shall see arenas in many parts.

@@ -26,7 +26,7 @@ class RowTraffic : public RemoteStoreTest {
     options.rows_alone = rows_alone;
     return make_store(env, role, 0, options);
   }
-  /// The chief's store in chief_; all weights start from their initialisers.
+  /// The chief's store in chief_; all weights start from their initializers.
   void start(bool chief_rows_alone) {
     for (size_t i = 0; i < plan_.shards.size(); ++i) server_envs_.push_back(&start_server(int(i)));
     chief_env_ = &add_task("chief 0");

@@ -95,7 +95,7 @@ TEST(LazyRows, SumsAndDensePushesGiveTheSameBits) {
     std::vector<Side> sides;
     for (int i = 0; i < 4; ++i) {
       sides.push_back({Shard(spec, *pool), pool->get(spec.arena_bytes)});
-      ASSERT_TRUE(sides.back().shard.initialise(sides.back().weights->bytes()));
+      ASSERT_TRUE(sides.back().shard.initialize(sides.back().weights->bytes()));
     }
     RandomStream stream(5);
     RowSums sums(kRows, kWidth);
@@ -219,7 +219,7 @@ TEST_F(RowsOfSeveral, HaveTheSameBitsInEveryMixture) {
     for (size_t i = 0; i < mixtures.size(); ++i) {
       shards.emplace_back(spec_, *pool_);
       weights.push_back(pool_->get(spec_.arena_bytes));
-      ASSERT_TRUE(shards[i].initialise(weights[i]->bytes()));
+      ASSERT_TRUE(shards[i].initialize(weights[i]->bytes()));
     }
     RandomStream stream(11);
     for (int step = 0; step < 5; ++step) {
@@ -245,7 +245,7 @@ TEST_F(RowsOfSeveral, LeaveOutWhoDoesNotTouchARow) {
   plan(sgd());
   Shard shard(spec_, *pool_);
   const Ref<Buffer> weights = pool_->get(spec_.arena_bytes);
-  ASSERT_TRUE(shard.initialise(weights->bytes()));
+  ASSERT_TRUE(shard.initialize(weights->bytes()));
   RandomStream stream(12);
   draw(stream);
   const auto before = std::vector<float>(floats(table(), weights->bytes()).begin(), floats(table(), weights->bytes()).end());

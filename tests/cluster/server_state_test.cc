@@ -336,7 +336,7 @@ TEST_F(ServerStateTest, ANewEpochForgetsPositionsAndStopButNotPushNumbers) {
 
 TEST_F(ServerStateTest, AModelThatCannotBeginIsForgotten) {
   ShardSpec bad = spec_;
-  bad.segments[0].variable.initialiser = constant(1e300);
+  bad.segments[0].variable.initializer = constant(1e300);
   expect_error(prepare_at_once(state_, {1, 77, bad}), ErrorKind::kInvalidArgument, "must be finite in float32");
   EXPECT_EQ(state_.phase(), Phase::kEmpty);
   expect_error(state_.activate({.epoch = 1, .global_step = 0, .counters = {}, .positions = {}}),

@@ -273,7 +273,7 @@ TEST(ShardSpecJson, RefusesHostileSpecs) {
   refuses("other dtype", [](Json& j) { j["segments"][0]["dtype"] = "int64"; });
   refuses("unknown rule", [](Json& j) { j["segments"][0]["rule"] = 99; });
   refuses("rule that wraps", [](Json& j) { j["segments"][0]["rule"] = 256 + 1; });
-  refuses("unknown initialiser", [](Json& j) { j["segments"][0]["initialiser"][0] = 9; });
+  refuses("unknown initializer", [](Json& j) { j["segments"][0]["initialiser"][0] = 9; });
   refuses("constants missing", [](Json& j) { j["segments"][0]["constants"] = {nullptr}; });
   refuses("momentum of 2", [](Json& j) { j["segments"][0]["constants"] = {2.0}; });
   refuses("learning rate that is not sent", [](Json& j) { j["segments"][0]["learning_rate_scalar"] = 1; });

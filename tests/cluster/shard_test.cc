@@ -30,7 +30,7 @@ TEST_F(ShardTest, AppliesEachRuleToItsSegment) {
       plan_of({variable("sgd", {3}, sgd(), constant(1)), variable("momentum", {2}, momentum(0.5)), fixed}, 1).shards[0];
   Shard shard(spec, *pool_);
   Ref<Buffer> weights = pool_->get(spec.arena_bytes);
-  ASSERT_TRUE(shard.initialise(weights->bytes()));
+  ASSERT_TRUE(shard.initialize(weights->bytes()));
   push(shard, weights->bytes(), 2.0f, 0.25);
   push(shard, weights->bytes(), 2.0f, 0.25);
   for (const Segment& segment : spec.segments) {
@@ -47,8 +47,8 @@ TEST_F(ShardTest, IntoNewMemoryGivesTheSameBits) {
       plan_of({variable("a", {37}, adam(), uniform(-1, 1)), variable("b", {3}, {}, uniform(-1, 1))}, 1).shards[0];
   Shard in_place(spec, *pool_), to_new(spec, *pool_);
   Ref<Buffer> one = pool_->get(spec.arena_bytes), other = pool_->get(spec.arena_bytes);
-  ASSERT_TRUE(in_place.initialise(one->bytes()));
-  ASSERT_TRUE(to_new.initialise(other->bytes()));
+  ASSERT_TRUE(in_place.initialize(one->bytes()));
+  ASSERT_TRUE(to_new.initialize(other->bytes()));
   for (int step = 0; step < 5; ++step) {
     push(in_place, one->bytes(), float(step) - 1.5f, 0.01);
     const Ref<Buffer> arena = filled(spec, float(step) - 1.5f, *pool_);
@@ -83,8 +83,8 @@ TEST_F(ShardTest, ThreadsThatShareAnUpdateGiveTheSameBits) {
   for (const size_t contributors : {1, 3}) {
     Shard alone(spec, *pool_), shared(spec, *pool_);
     const Ref<Buffer> one = pool_->get(spec.arena_bytes), other = pool_->get(spec.arena_bytes);
-    ASSERT_TRUE(alone.initialise(one->bytes()));
-    ASSERT_TRUE(shared.initialise(other->bytes(), on_threads));
+    ASSERT_TRUE(alone.initialize(one->bytes()));
+    ASSERT_TRUE(shared.initialize(other->bytes(), on_threads));
     ASSERT_EQ(std::memcmp(one->data(), other->data(), spec.arena_bytes), 0);
     for (int step = 0; step < 3; ++step) {
       std::vector<Ref<Buffer>> arenas;
@@ -113,7 +113,7 @@ TEST_F(ShardTest, AveragesSeveralContributors) {
   const ShardSpec spec = plan_of({variable("a", {4})}, 1).shards[0];
   Shard shard(spec, *pool_);
   Ref<Buffer> weights = pool_->get(spec.arena_bytes);
-  ASSERT_TRUE(shard.initialise(weights->bytes()));
+  ASSERT_TRUE(shard.initialize(weights->bytes()));
   const Ref<Buffer> first = filled(spec, 1, *pool_), second = filled(spec, 5, *pool_);
   const double scalars[] = {1.0};
   const Contribution pushes[] = {{first->bytes(), scalars}, {second->bytes(), scalars}};
@@ -127,7 +127,7 @@ TEST_F(ShardTest, EachContributorHasItsOwnGradientScale) {
   const ShardSpec spec = value_or_raise(plan_shards({variable("a", {4}, scaled)}, 1, 2)).shards[0];
   Shard shard(spec, *pool_);
   Ref<Buffer> weights = pool_->get(spec.arena_bytes);
-  ASSERT_TRUE(shard.initialise(weights->bytes()));
+  ASSERT_TRUE(shard.initialize(weights->bytes()));
   const Ref<Buffer> first = filled(spec, 8, *pool_), second = filled(spec, 2, *pool_);
   const double clipped[] = {1.0, 0.25}, whole[] = {1.0, 1.0};
   const Contribution pushes[] = {{first->bytes(), clipped}, {second->bytes(), whole}};
@@ -139,7 +139,7 @@ TEST_F(ShardTest, SlotsThatASnapshotHoldsStayAsTheyWere) {
   const ShardSpec spec = plan_of({variable("a", {8}, momentum(0.5))}, 1).shards[0];
   Shard shard(spec, *pool_);
   Ref<Buffer> weights = pool_->get(spec.arena_bytes);
-  ASSERT_TRUE(shard.initialise(weights->bytes()));
+  ASSERT_TRUE(shard.initialize(weights->bytes()));
   push(shard, weights->bytes(), 2, 0.1);
   const std::byte* before = shard.slots()[0]->data();
   {
@@ -154,23 +154,23 @@ TEST_F(ShardTest, SlotsThatASnapshotHoldsStayAsTheyWere) {
   EXPECT_EQ(shard.slots()[0]->data(), own);  // nobody holds it: in place
 }
 
-class StartOfRowRanges : public ShardTest, public ::testing::WithParamInterface<Initialiser> {};
-INSTANTIATE_TEST_SUITE_P(Initialisers, StartOfRowRanges,
-                         ::testing::Values(Initialiser{Initialiser::Kind::kTruncatedNormal, 0.5, 2.0},
-                                           Initialiser{Initialiser::Kind::kOrthogonal, 1.0, 13.0}));
+class StartOfRowRanges : public ShardTest, public ::testing::WithParamInterface<Initializer> {};
+INSTANTIATE_TEST_SUITE_P(Initializers, StartOfRowRanges,
+                         ::testing::Values(Initializer{Initializer::Kind::kTruncatedNormal, 0.5, 2.0},
+                                           Initializer{Initializer::Kind::kOrthogonal, 1.0, 13.0}));
 
 TEST_P(StartOfRowRanges, LikeTheWhole) {
   const VariableSpec spec = variable("w", {13, 7}, adam(), GetParam(), 99);
   const ShardSpec whole = plan_of({spec}, 1).shards[0];
   Ref<Buffer> expected = pool_->get(whole.arena_bytes);
-  ASSERT_TRUE(Shard(whole, *pool_).initialise(expected->bytes()));
+  ASSERT_TRUE(Shard(whole, *pool_).initialize(expected->bytes()));
   const auto all = floats(whole.segments[0], expected->bytes());
 
   const ShardPlan split = plan_of({spec}, 4);
   int pieces = 0;
   for (const ShardSpec& shard : split.shards) {
     Ref<Buffer> part = pool_->get(shard.arena_bytes);
-    ASSERT_TRUE(Shard(shard, *pool_).initialise(part->bytes()));
+    ASSERT_TRUE(Shard(shard, *pool_).initialize(part->bytes()));
     for (const Segment& segment : shard.segments) {
       ++pieces;
       const auto own = floats(segment, part->bytes());
@@ -202,7 +202,7 @@ TEST_F(ShardTest, RefusesPushesThatDoNotFit) {
   const ShardSpec spec = plan_of({variable("a", {3}, sgd(), constant(1))}, 1).shards[0];
   Shard shard(spec, *pool_);
   Ref<Buffer> weights = pool_->get(spec.arena_bytes);
-  ASSERT_TRUE(shard.initialise(weights->bytes()));
+  ASSERT_TRUE(shard.initialize(weights->bytes()));
   const Ref<Buffer> arena = filled(spec, 1, *pool_);
   const double one[] = {1.0}, two[] = {1.0, 2.0};
   const auto refuses = [&](const Contribution& bad, const std::string& part) {
@@ -223,7 +223,7 @@ TEST_F(ShardTest, GradientsAreScaledByTheScalarThatTheRuleNames) {
       value_or_raise(plan_shards({variable("a", {3}, scaled), variable("b", {3}, momentum(0.5))}, 1, 2)).shards[0];
   Shard shard(spec, *pool_);
   Ref<Buffer> weights = pool_->get(spec.arena_bytes);
-  ASSERT_TRUE(shard.initialise(weights->bytes()));
+  ASSERT_TRUE(shard.initialize(weights->bytes()));
   const Ref<Buffer> arena = filled(spec, 8, *pool_);
   const double scalars[] = {1.0, 0.25};
   const Contribution own{arena->bytes(), scalars};
@@ -239,7 +239,7 @@ TEST_F(ShardTest, RulesWithoutALearningRateMayNameNone) {
   ASSERT_TRUE(parse_shard_spec(to_json(spec)));
   Shard shard(spec, *pool_);
   Ref<Buffer> weights = pool_->get(spec.arena_bytes);
-  ASSERT_TRUE(shard.initialise(weights->bytes()));
+  ASSERT_TRUE(shard.initialize(weights->bytes()));
   push(shard, weights->bytes(), 4, 1.0);
   EXPECT_THAT(floats(spec.segments[0], weights->bytes()), Each(2.0f));
 }

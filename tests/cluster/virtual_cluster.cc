@@ -62,7 +62,7 @@ Environment& VirtualCluster::start_server(int index, const ServerOptions& how) {
   ProcessInfo process;
   process.memory_bytes = how.memory_bytes;
   Environment& env = add_task("ps " + std::to_string(index), std::move(process), how.beside_strand);
-  ParameterServerOptions options;  // one by one: g++ 12 takes an initialiser of some for uninitialised members
+  ParameterServerOptions options;  // one by one: g++ 12 takes an initializer of some for uninitialized members
   options.identity.job = TaskOptions().job;
   options.identity.role = "ps";
   options.identity.index = index;

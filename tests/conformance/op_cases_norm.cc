@@ -1,4 +1,4 @@
-/// Cases of the normalising ops.
+/// Cases of the normalizing ops.
 #include "op_cases.h"
 #include "shoal/graph/ops.h"
 

@@ -13,7 +13,7 @@ TEST(CheckpointSaver, AStateThatOthersHaveBroughtToTheLastStepIsLeftToTheEnd) {
   TemporaryFolder folder;
   const auto env = make_production_environment({.sink = [](const LogRecord&) {}});
   const cluster::VariableSpec w{
-      .name = "w", .shape = Shape{4}, .initialiser = {Initialiser::Kind::kConstant, 1, 0}, .rule = {}};
+      .name = "w", .shape = Shape{4}, .initializer = {Initializer::Kind::kConstant, 1, 0}, .rule = {}};
   const auto store = cluster::make_local_store(*env, value_or_raise(cluster::plan_shards({w}, 1, 0)));
   ASSERT_TRUE(env->run(store->prepare(nullptr, kNoDeadline)));  // at step 0
   LoopContext context(*env);
@@ -50,7 +50,7 @@ class HoursRuleRun {
 
  private:
   static inline const cluster::VariableSpec kVariable{
-      .name = "w", .shape = Shape{4}, .initialiser = {Initialiser::Kind::kConstant, 1, 0}, .rule = {}};
+      .name = "w", .shape = Shape{4}, .initializer = {Initializer::Kind::kConstant, 1, 0}, .rule = {}};
   struct Start final : cluster::RestoreSource {
     explicit Start(uint64_t step) { state.global_step = step, state.shards.resize(1); }
     const cluster::StateInfo& info() const override { return state; }

@@ -25,7 +25,7 @@ TEST(Evaluate, LossIsTheMeanOverBatchesAndMetricsOverExamples) {
   EXPECT_EQ(metrics.at("loss"), 15);
   EXPECT_DOUBLE_EQ(metrics.at("average_loss"), 35.0 / 3);
   EXPECT_EQ(metrics.at("global_step"), 0);
-  EXPECT_EQ(place.log.count('I', "freshly initialised"), 1);
+  EXPECT_EQ(place.log.count('I', "freshly initialized"), 1);
 }
 
 TEST(Evaluate, RunsUntilStepsOrTheEndOfTheInput) {

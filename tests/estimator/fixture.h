@@ -106,7 +106,7 @@ inline EstimatorSpec linear_model(const Features& features, const Labels& labels
                                   const RunConfig&) {
   EstimatorSpec spec;
   spec.mode = mode;
-  const Value y = nn::dense(features.single(), {.units = 1, .kernel_initialiser = nn::zeros(), .name = "linear"});
+  const Value y = nn::dense(features.single(), {.units = 1, .kernel_initializer = nn::zeros(), .name = "linear"});
   spec.predictions = {{"y", y}};
   if (mode == Mode::kPredict) return spec;
   const Value losses = nn::squared_error(y, labels.single());

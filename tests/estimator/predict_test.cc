@@ -28,7 +28,7 @@ TEST(Predict, YieldsOneResultPerExampleInInputOrder) {
   EXPECT_EQ(first->find("twice")->shape(), Shape{});
   EXPECT_THAT(all(std::move(predictions)), ElementsAre(4, 6, 8, 10));
   EXPECT_THAT(input.modes, ElementsAre(Mode::kPredict));
-  EXPECT_EQ(place.log.count('I', "freshly initialised"), 1);
+  EXPECT_EQ(place.log.count('I', "freshly initialized"), 1);
 }
 
 TEST(Predict, OrOnePerBatch) {

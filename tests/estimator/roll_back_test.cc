@@ -129,7 +129,7 @@ TEST(RollBack, TheCheckpointSaverCountsFromTheOlderStep) {
   VirtualWorld world;
   Environment& env = world.add_task({.task = "chief 0"});
   const cluster::VariableSpec w{
-      .name = "w", .shape = Shape{4}, .initialiser = {Initialiser::Kind::kConstant, 1, 0}, .rule = {}};
+      .name = "w", .shape = Shape{4}, .initializer = {Initializer::Kind::kConstant, 1, 0}, .rule = {}};
   const auto store = cluster::make_local_store(env, value_or_raise(cluster::plan_shards({w}, 1, 0)));
   LoopContext context(env);
   CheckpointSaver saver(env, RunConfig({.model_dir = folder / "m", .save_checkpoints_steps = 10}),

@@ -8,7 +8,7 @@
 
 #include "../backends/run_graph.h"
 #include "shoal/nn/apply_update.h"
-#include "shoal/nn/initialisers.h"
+#include "shoal/nn/initializers.h"
 #include "shoal/nn/losses.h"
 #include "shoal/nn/optimizers.h"
 
@@ -71,7 +71,7 @@ TEST(ResNet20, Learns) {
   std::map<std::string, std::vector<float>> slots;
   for (const Variable& variable : model.graph.variables()) {
     Tensor value(variable.dtype, variable.shape);
-    value_or_raise(nn::initialise(variable.initialiser, nn::variable_key(5, variable.name), 0, value.mutable_view()));
+    value_or_raise(nn::initialize(variable.initializer, nn::variable_key(5, variable.name), 0, value.mutable_view()));
     feeds.emplace(variable.name, std::move(value));
     slots[variable.name].resize(size_t(variable.shape.elements()));
   }

@@ -30,8 +30,8 @@ bool is_small(const ShardSpec& spec) {
   constexpr uint64_t kArenaBytesMax = 1 << 14;
   constexpr double kRowsMax = 64;  // of orthogonal matrices
   return spec.arena_bytes <= kArenaBytesMax && std::ranges::all_of(spec.segments, [](const Segment& segment) {
-           const Initialiser& initialiser = segment.variable.initialiser;
-           return initialiser.kind != Initialiser::Kind::kOrthogonal || initialiser.b <= kRowsMax;
+           const Initializer& initializer = segment.variable.initializer;
+           return initializer.kind != Initializer::Kind::kOrthogonal || initializer.b <= kRowsMax;
          });
 }
 

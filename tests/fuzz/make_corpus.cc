@@ -132,12 +132,12 @@ cluster::ShardSpec shard_spec() {
   const std::vector<VariableSpec> variables{
       {.name = "dense/kernel",
        .shape = Shape({3, 4}),
-       .initialiser = {Initialiser::Kind::kUniform, -1, 1},
+       .initializer = {Initializer::Kind::kUniform, -1, 1},
        .key = 7,
        .rule = {.kind = Kind::kAdam, .constants = {0.9, 0.999, 1e-7}, .learning_rate_scalar = 0}},
       {.name = "table",
        .shape = Shape({5, 2}),
-       .initialiser = {Initialiser::Kind::kConstant, 0.5, 0},
+       .initializer = {Initializer::Kind::kConstant, 0.5, 0},
        .key = 8,
        .rule = {.kind = Kind::kSgd, .constants = {}, .learning_rate_scalar = 0},
        .lazy_rows = true}};

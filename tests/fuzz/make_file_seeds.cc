@@ -141,7 +141,7 @@ class FileSeeds {
     Graph loss(RandomKey{5});
     const Value x = loss.input("x", DType::kFloat32, {Dim::symbol("batch"), 3});
     const Value labels = loss.input("labels", DType::kInt64, {Dim::symbol("batch")});
-    const Value kernel = loss.variable("kernel", {2, 3}, {.initialiser = {Initialiser::Kind::kTruncatedNormal, 0, 0.1}});
+    const Value kernel = loss.variable("kernel", {2, 3}, {.initializer = {Initializer::Kind::kTruncatedNormal, 0, 0.1}});
     const Value bias = loss.constant(Tensor::of<float>({2}, {0.5f, -1}));
     gradients(ops::reduce_mean(ops::softmax_cross_entropy(ops::dense(x, kernel, bias), labels).loss), {kernel});
     graph("loss", loss);

@@ -22,7 +22,7 @@ std::unique_ptr<Graph> model() {
   const Value labels = graph->input("labels", DType::kInt64, {Dim::symbol("batch")});
   const auto scope = graph->scope("net");
   Value h = ops::conv2d(
-      image, graph->variable("kernel", {2, 1, 3, 3}, {.initialiser = {Initialiser::Kind::kTruncatedNormal, 0, 0.1}}), {},
+      image, graph->variable("kernel", {2, 1, 3, 3}, {.initializer = {Initializer::Kind::kTruncatedNormal, 0, 0.1}}), {},
       {.padding = Padding::same()});
   h = ops::dropout(ops::flatten(ops::max_pool(ops::relu(h))), 0.25);
   const Value logits =
@@ -43,7 +43,7 @@ TEST(GraphJson, ReadsBackWhatItWrote) {
   EXPECT_EQ(copy->fingerprint(), graph->fingerprint());
   EXPECT_EQ(copy->seed(), graph->seed());
   ASSERT_EQ(copy->variables().size(), 3u);
-  EXPECT_EQ(copy->variables()[0].initialiser, graph->variables()[0].initialiser);
+  EXPECT_EQ(copy->variables()[0].initializer, graph->variables()[0].initializer);
   EXPECT_FALSE(copy->find_variable("net/steps")->trainable);
 }
 
@@ -100,7 +100,7 @@ TEST(GraphJson, RefusesADescriptionThatContradictsItself) {
       {"AACAPwAAAEA", "AACAPwAA!EA", ErrorKind::kDataLoss, "\"constant\" is not base64"},
       {"AACAPwAAAEA", "AACAPwA", ErrorKind::kDataLoss, "\"constant\""},
       {"\"trainable\": true", "\"trainable\": 1", ErrorKind::kDataLoss, "\"trainable\" must be true or false"},
-      {"\"kind\": \"constant\"", "\"kind\": \"magic\"", ErrorKind::kDataLoss, "no kind of initialiser"},
+      {"\"kind\": \"constant\"", "\"kind\": \"magic\"", ErrorKind::kDataLoss, "no kind of initializer"},
   };
   for (const Damage& damage : damages) {
     SCOPED_TRACE(damage.what + " -> " + damage.by.substr(0, 50));

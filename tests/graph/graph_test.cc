@@ -80,7 +80,7 @@ TEST(Graph, ARandomOpGetsAKeyFromItsName) {
 /// The MLP that the next tests describe twice.
 void build_scalar_model(Graph& graph, float constant, bool trainable = true, const std::string& name = "w",
                         double low = 0) {
-  const Value w = graph.variable(name, {}, {.initialiser = {Initialiser::Kind::kUniform, low, 1}, .trainable = trainable});
+  const Value w = graph.variable(name, {}, {.initializer = {Initializer::Kind::kUniform, low, 1}, .trainable = trainable});
   ops::scale(w * graph.constant(constant), 2.0);
 }
 

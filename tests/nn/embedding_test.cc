@@ -43,9 +43,9 @@ TEST_F(Embedding, LooksRowsUp) {
 
 TEST_F(Embedding, StartsTruncatedNormal) {
   embedding(ids(), {.ids = 2000, .dimension = 16});
-  const Initialiser initialiser = graph_.variables()[0].initialiser;
-  EXPECT_EQ(initialiser.kind, Initialiser::Kind::kTruncatedNormal);
-  EXPECT_EQ(initialiser.b, 0.25);
+  const Initializer initializer = graph_.variables()[0].initializer;
+  EXPECT_EQ(initializer.kind, Initializer::Kind::kTruncatedNormal);
+  EXPECT_EQ(initializer.b, 0.25);
 }
 
 TEST_F(Embedding, RefusesWhatDoesNotFit) {
@@ -100,7 +100,7 @@ TEST_F(Embedding, RowsTrainAsTheWholeDoesWhereARuleLeavesZeroGradientsAlone) {
   for (const Optimizer& optimizer : {sgd({.learning_rate = 0.1}), adagrad({.learning_rate = 0.1})}) {
     Graph graph(7);
     const Value input = graph.input("ids", DType::kInt64, {4});
-    const VariableOptions options{.initialiser = normal(0, 1).resolve({})};
+    const VariableOptions options{.initializer = normal(0, 1).resolve({})};
     const Value a = graph.variable("a", {6, 3}, options), b = graph.variable("b", {6, 3}, options);
     const Value by_rows = ops::reduce_sum(ops::square(ops::embedding_lookup(a, input)));
     const Value whole = ops::reduce_sum(ops::square(ops::embedding_lookup(b, input))) + ops::reduce_sum(b) * 0.0;
@@ -118,7 +118,7 @@ TEST_F(Embedding, RowsTrainAsTheWholeDoesWhereARuleLeavesZeroGradientsAlone) {
 }
 
 TEST_F(Embedding, SeveralLookupsOfOneTableAddUp) {
-  const Value table = graph_.variable("table", {4, 1}, {.initialiser = constant(1).resolve({})});
+  const Value table = graph_.variable("table", {4, 1}, {.initializer = constant(1).resolve({})});
   const Value first = ops::embedding_lookup(table, ids()), second = ops::embedding_lookup(table, ids("other"));
   const TrainOp op = sgd({.learning_rate = 0.25}).minimize(ops::reduce_sum(first) + ops::reduce_sum(second) * 2.0);
   ASSERT_EQ(op.updates.size(), 1u);

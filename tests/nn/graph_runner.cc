@@ -7,7 +7,7 @@
 #include <map>
 
 #include "shoal/nn/apply_update.h"
-#include "shoal/nn/initialisers.h"
+#include "shoal/nn/initializers.h"
 
 namespace shoal::nn {
 namespace {
@@ -34,7 +34,7 @@ GraphRunner::Execution GraphRunner::execute(const std::vector<Value>& fetches, c
     auto [at, fresh] = variables_.try_emplace(variable.name, size_t(variable.shape.elements()));
     const MutableTensorView view{variable.dtype, variable.shape, bytes_of(at->second)};
     if (fresh) {
-      value_or_raise(initialise(variable.initialiser, variable_key(graph_.seed(), variable.name), 0, view));
+      value_or_raise(initialize(variable.initializer, variable_key(graph_.seed(), variable.name), 0, view));
     }
   }
   auto compiled = backend_->compile(graph_, {.sizes = sizes_, .fetches = fetches, .updates = updates});

@@ -15,7 +15,7 @@ using Feeds = std::map<std::string, Tensor, std::less<>>;
 
 class GraphRunner {
  public:
-  /// Variables start as their initialisers say. `sizes` are those of the graph's symbols.
+  /// Variables start as their initializers say. `sizes` are those of the graph's symbols.
   explicit GraphRunner(Graph& graph, SymbolSizes sizes = {});
 
   /// The values, or the program's error.

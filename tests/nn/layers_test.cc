@@ -50,7 +50,7 @@ using Dense = Layers;
 using Conv2d = Layers;
 using Pooling = Layers;
 using Dropout = Layers;
-using Regularisers = Layers;
+using Regularizers = Layers;
 
 TEST_F(Dense, MultipliesAddsAndActivates) {
   const Value y = dense(rows(2), {.units = 3, .activation = Activation::kRelu});
@@ -86,16 +86,16 @@ TEST_F(Dense, NamesVariablesByLayer) {
 TEST_F(Dense, StartsGlorotUniformWithoutBias) {
   dense(rows(300), {.units = 100, .trainable = false});
   const double limit = std::sqrt(6.0 / 400);
-  EXPECT_EQ(variable("dense/kernel").initialiser.kind, Initialiser::Kind::kUniform);
-  EXPECT_NEAR(variable("dense/kernel").initialiser.b, limit, 1e-12);
-  EXPECT_EQ(variable("dense/bias").initialiser, (Initialiser{Initialiser::Kind::kConstant, 0, 0}));
+  EXPECT_EQ(variable("dense/kernel").initializer.kind, Initializer::Kind::kUniform);
+  EXPECT_NEAR(variable("dense/kernel").initializer.b, limit, 1e-12);
+  EXPECT_EQ(variable("dense/bias").initializer, (Initializer{Initializer::Kind::kConstant, 0, 0}));
   EXPECT_FALSE(variable("dense/kernel").trainable);
 }
 
-TEST_F(Dense, TakesOtherInitialisers) {
-  dense(rows(50), {.units = 2, .kernel_initialiser = he_normal(), .bias_initialiser = constant(0.1)});
-  EXPECT_EQ(variable("dense/kernel").initialiser.kind, Initialiser::Kind::kTruncatedNormal);
-  EXPECT_EQ(variable("dense/bias").initialiser.a, 0.1);
+TEST_F(Dense, TakesOtherInitializers) {
+  dense(rows(50), {.units = 2, .kernel_initializer = he_normal(), .bias_initializer = constant(0.1)});
+  EXPECT_EQ(variable("dense/kernel").initializer.kind, Initializer::Kind::kTruncatedNormal);
+  EXPECT_EQ(variable("dense/bias").initializer.a, 0.1);
 }
 
 TEST_F(Dense, RefusesInputsThatDoNotFit) {
@@ -109,7 +109,7 @@ TEST_F(Dense, RefusesInputsThatDoNotFit) {
   EXPECT_THAT(raised([&] { dense(Value(), {.units = 2}); }), HasSubstr("no value of a graph"));
   const Value x = graph_.input("good", DType::kFloat32, {batch_, 2});
   EXPECT_THAT(raised([&] { dense(x, {.name = "out"}); }), HasSubstr("out: units is 0"));
-  EXPECT_THAT(raised([&] { dense(x, {.units = 1, .kernel_initialiser = uniform(1, 0)}); }), HasSubstr("low is above high"));
+  EXPECT_THAT(raised([&] { dense(x, {.units = 1, .kernel_initializer = uniform(1, 0)}); }), HasSubstr("low is above high"));
 }
 
 TEST_F(Conv2d, ConvolvesWithSamePadding) {
@@ -130,7 +130,7 @@ TEST_F(Conv2d, HasTheSizesOfItsWindows) {
   EXPECT_EQ(conv2d(x, {.filters = 8, .kernel = {3, 5}, .strides = 2}).shape(), (DimShape{batch_, 13, 12, 8}));
   EXPECT_EQ(conv2d(x, {.filters = 8, .strides = 3, .padding = Padding::same()}).shape(), (DimShape{batch_, 10, 10, 8}));
   EXPECT_EQ(variable("conv2d_1/kernel").shape, (Shape{8, 3, 3, 5}));
-  EXPECT_NEAR(variable("conv2d_1/kernel").initialiser.b, std::sqrt(6.0 / (3 * 15 + 8 * 15)), 1e-12);
+  EXPECT_NEAR(variable("conv2d_1/kernel").initializer.b, std::sqrt(6.0 / (3 * 15 + 8 * 15)), 1e-12);
 }
 
 TEST_F(Conv2d, RefusesWhatDoesNotFit) {
@@ -157,7 +157,7 @@ TEST_F(Conv2d, SkipsPixelsWhenDilated) {
 TEST_F(Conv2d, KeepsGroupsApart) {
   const Value y = conv2d(images(1, 1, 4), {.filters = 2, .kernel = 1, .groups = 2, .use_bias = false});
   EXPECT_EQ(variable("conv2d/kernel").shape, (Shape{2, 2, 1, 1}));
-  EXPECT_NEAR(variable("conv2d/kernel").initialiser.b, std::sqrt(6.0 / (2 + 1)), 1e-12);
+  EXPECT_NEAR(variable("conv2d/kernel").initializer.b, std::sqrt(6.0 / (2 + 1)), 1e-12);
   GraphRunner runner(graph_, {{"batch", 1}});
   const Feeds feeds{{"x", floats(Shape{1, 1, 1, 4}, {1, 2, 3, 4})}};
   runner.floats(y, feeds);
@@ -290,10 +290,10 @@ TEST_F(Dropout, RefusesRatesOutsideTheRange) {
   }
 }
 
-TEST_F(Regularisers, AddTheirPenaltyAndItsGradient) {
-  const Value y = dense(rows(2), {.units = 2, .kernel_regulariser = {.l1 = 0.5, .l2 = 0.25}, .bias_regulariser = {.l2 = 2}});
-  ASSERT_EQ(graph_.regularisation_losses().size(), 3u);
-  const Value penalty = regularisation_loss(graph_);
+TEST_F(Regularizers, AddTheirPenaltyAndItsGradient) {
+  const Value y = dense(rows(2), {.units = 2, .kernel_regularizer = {.l1 = 0.5, .l2 = 0.25}, .bias_regularizer = {.l2 = 2}});
+  ASSERT_EQ(graph_.regularization_losses().size(), 3u);
+  const Value penalty = regularization_loss(graph_);
   const Variable& kernel = variable("dense/kernel");
   const Value slope = gradients(penalty, {Value(&graph_, kernel.node, 0)}).at(0);
   GraphRunner runner(graph_, {{"batch", 1}});
@@ -305,16 +305,16 @@ TEST_F(Regularisers, AddTheirPenaltyAndItsGradient) {
   EXPECT_TRUE(y.valid());
 }
 
-TEST_F(Regularisers, NoneIsTheDefault) {
+TEST_F(Regularizers, NoneIsTheDefault) {
   dense(rows(2), {.units = 2});
-  EXPECT_TRUE(graph_.regularisation_losses().empty());
-  EXPECT_FALSE(regularisation_loss(graph_).valid());
+  EXPECT_TRUE(graph_.regularization_losses().empty());
+  EXPECT_FALSE(regularization_loss(graph_).valid());
 }
 
-TEST_F(Regularisers, RefuseNegativeFactors) {
+TEST_F(Regularizers, RefuseNegativeFactors) {
   const Value x = rows(2);
-  EXPECT_THAT(raised([&] { dense(x, {.units = 2, .kernel_regulariser = {.l2 = -1}}); }), HasSubstr("factor is -1"));
-  EXPECT_THAT(raised([&] { dense(x, {.units = 2, .kernel_regulariser = {.l1 = std::nan("")}}); }), HasSubstr("factor is"));
+  EXPECT_THAT(raised([&] { dense(x, {.units = 2, .kernel_regularizer = {.l2 = -1}}); }), HasSubstr("factor is -1"));
+  EXPECT_THAT(raised([&] { dense(x, {.units = 2, .kernel_regularizer = {.l1 = std::nan("")}}); }), HasSubstr("factor is"));
 }
 
 }  // namespace

@@ -167,11 +167,11 @@ TEST_F(MultiClassHeadTest, AVocabularyNamesClassesAndLabels) {
   EXPECT_FALSE(build(*multi_class_head({.n_classes = 3}), Mode::kEval).label_mapping.takes_text());
 }
 
-TEST_F(MultiClassHeadTest, RegularisationIsAddedAfterReductionAndReported) {
+TEST_F(MultiClassHeadTest, RegularizationIsAddedAfterReductionAndReported) {
   Graph graph;
   const Value x = graph.input("x", DType::kFloat32, {batch_, 2});
   const Value logits = dense(
-      x, {.units = 3, .kernel_initialiser = zeros(), .bias_initialiser = ones(), .bias_regulariser = {.l2 = 0.5}});
+      x, {.units = 3, .kernel_initializer = zeros(), .bias_initializer = ones(), .bias_regularizer = {.l2 = 0.5}});
   const Value labels = graph.input("labels", DType::kInt64, {batch_});
   const HeadInput input{.mode = Mode::kEval, .features = x, .labels = labels, .logits = logits};
   const HeadOutput output = multi_class_head({.n_classes = 3, .name = "h"})->build(input);

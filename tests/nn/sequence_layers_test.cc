@@ -151,7 +151,7 @@ TEST_F(MultiHeadAttention, AttendsToItself) {
             "attention/projections/kernel[12, 4] attention/projections/bias[12] attention/result/kernel[4, 4] "
             "attention/result/bias[4] ");
   // Fans of one projection, not of the three together.
-  EXPECT_NEAR(graph_.find_variable("attention/projections/kernel")->initialiser.b, std::sqrt(6.0 / 8), 1e-12);
+  EXPECT_NEAR(graph_.find_variable("attention/projections/kernel")->initializer.b, std::sqrt(6.0 / 8), 1e-12);
 }
 
 TEST_F(MultiHeadAttention, CausalResultsKnowNothingOfWhatFollows) {

@@ -44,7 +44,7 @@ TEST_F(Transformer, PositionsAreAddedToEverySequence) {
 }
 
 TEST_F(Transformer, OnlyTheRowsOfTheSequenceLearn) {
-  const Value y = position_embedding(sequences(2, 1), {.positions_max = 3, .initialiser = zeros()});
+  const Value y = position_embedding(sequences(2, 1), {.positions_max = 3, .initializer = zeros()});
   GraphRunner runner(graph_, {{"batch", 2}});
   runner.train(sgd({.learning_rate = 1}).minimize(ops::reduce_sum(y)), {{"x", floats(Shape{2, 2, 1}, {1, 2, 3, 4})}});
   EXPECT_THAT(runner.variable("position_embedding/table"), ElementsAre(-2, -2, 0));
@@ -66,7 +66,7 @@ TEST_F(Transformer, ABlockNamesItsVariables) {
 }
 
 TEST_F(Transformer, ABlockWithoutWeightsIsTheIdentity) {
-  const Value y = transformer_block(sequences(2, 2), Mode::kEval, {.heads = 1, .kernel_initialiser = zeros()});
+  const Value y = transformer_block(sequences(2, 2), Mode::kEval, {.heads = 1, .kernel_initializer = zeros()});
   GraphRunner runner(graph_, {{"batch", 1}});
   EXPECT_THAT(runner.floats(y, {{"x", floats(Shape{1, 2, 2}, {1, 2, -3, 5})}}), ElementsAre(1, 2, -3, 5));
 }

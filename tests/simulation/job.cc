@@ -8,7 +8,7 @@
 #include "shoal/nn/embedding.h"
 #include "shoal/nn/flatten.h"
 #include "shoal/nn/head.h"
-#include "shoal/nn/normalisation.h"
+#include "shoal/nn/normalization.h"
 #include "user_hook.h"
 
 namespace shoal::simulation {
@@ -22,7 +22,7 @@ Value network(ModelKind kind, const Features& features, Mode mode) {
       Value x = nn::dense(features.single(), {.units = 6, .activation = nn::Activation::kRelu});
       return nn::dense(x, {.units = kClasses});
     }
-    case ModelKind::kNormalised: {
+    case ModelKind::kNormalized: {
       Value x = nn::batch_norm(nn::dense(features.single(), {.units = 5}), mode);
       return nn::dense(nn::dropout(x, mode, {.rate = 0.25}), {.units = kClasses});
     }
@@ -48,7 +48,7 @@ nn::TrainOp count_updates(Graph& graph) {
 
 nn::Optimizer optimizer_of(ModelKind kind) {
   if (kind == ModelKind::kDense) return nn::sgd({.learning_rate = 0.05, .momentum = 0.9});
-  if (kind == ModelKind::kNormalised) return nn::adam({.learning_rate = 0.01});
+  if (kind == ModelKind::kNormalized) return nn::adam({.learning_rate = 0.01});
   return nn::adagrad({.learning_rate = 0.05});
 }
 

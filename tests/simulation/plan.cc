@@ -215,7 +215,7 @@ Plan draw_plan(uint64_t seed) {
 
 std::string to_string(const Plan& plan) {
   const JobPlan& job = plan.job;
-  const char* const models[] = {"dense", "normalised", "table"};
+  const char* const models[] = {"dense", "normalized", "table"};
   std::string text = "seed " + std::to_string(plan.seed) + ": " + (job.local ? "one process" : to_string(job.size)) +
                      ", model " + models[int(job.model)] + ", batch " + std::to_string(job.batch) + ", ";
   text += job.max_steps > 0 ? "max_steps " + std::to_string(job.max_steps) : std::to_string(job.passes) + " passes";

@@ -12,7 +12,7 @@
 
 namespace shoal::simulation {
 
-enum class ModelKind { kDense, kNormalised, kTable };
+enum class ModelKind { kDense, kNormalized, kTable };
 
 /// How pushes become updates, of N trainers.
 enum class Updates { kAsync, kSync, kSyncWithBackup, kSyncTwiceEach };

@@ -1,4 +1,4 @@
-"""Mirrors of normalisation. Channels come last in Shoal and second in PyTorch. Those of gradients are for graphs that have a
+"""Mirrors of normalization. Channels come last in Shoal and second in PyTorch. Those of gradients are for graphs that have a
 gradient among their outputs; they are written out, as autograd is compared elsewhere."""
 import torch
 from torch.nn import functional
@@ -46,11 +46,11 @@ def relu_grad(inputs, attributes):
 
 def batch_norm_grad(inputs, attributes):
     dy, x, scale, mean, inverse = inputs
-    normalised = (x - mean) * inverse
+    normalized = (x - mean) * inverse
     axes = _all_but_channels(x)
-    dscale, dshift = (dy * normalised).sum(axes), dy.sum(axes)
+    dscale, dshift = (dy * normalized).sum(axes), dy.sum(axes)
     rows = x.numel() // x.shape[-1]
-    return scale * inverse * (dy - (dshift + normalised * dscale) / rows), dscale, dshift
+    return scale * inverse * (dy - (dshift + normalized * dscale) / rows), dscale, dshift
 
 
 def batch_norm_inference(inputs, attributes):
@@ -75,11 +75,11 @@ def layer_norm(inputs, attributes):
 
 def layer_norm_grad(inputs, attributes):
     dy, x, scale, mean, inverse = inputs
-    normalised = (x - mean.unsqueeze(-1)) * inverse.unsqueeze(-1)
+    normalized = (x - mean.unsqueeze(-1)) * inverse.unsqueeze(-1)
     scaled = dy * scale
-    dx = scaled - scaled.mean(-1, keepdim=True) - normalised * (scaled * normalised).mean(-1, keepdim=True)
+    dx = scaled - scaled.mean(-1, keepdim=True) - normalized * (scaled * normalized).mean(-1, keepdim=True)
     axes = _all_but_channels(x)
-    return dx * inverse.unsqueeze(-1), (dy * normalised).sum(axes), dy.sum(axes)
+    return dx * inverse.unsqueeze(-1), (dy * normalized).sum(axes), dy.sum(axes)
 
 
 def _grouped(x, groups):
@@ -101,8 +101,8 @@ def group_norm_grad(inputs, attributes):
     dy, x, scale, mean, inverse = inputs
     groups = attributes["groups"]
     mean, inverse = mean[:, None, :, None], inverse[:, None, :, None]
-    normalised = (_grouped(x, groups) - mean) * inverse
+    normalized = (_grouped(x, groups) - mean) * inverse
     scaled = _grouped(dy * scale, groups)
-    dx = scaled - scaled.mean((1, 3), keepdim=True) - normalised * (scaled * normalised).mean((1, 3), keepdim=True)
+    dx = scaled - scaled.mean((1, 3), keepdim=True) - normalized * (scaled * normalized).mean((1, 3), keepdim=True)
     axes = _all_but_channels(x)
-    return (dx * inverse).reshape(x.shape), (dy * normalised.reshape(x.shape)).sum(axes), dy.sum(axes)
+    return (dx * inverse).reshape(x.shape), (dy * normalized.reshape(x.shape)).sum(axes), dy.sum(axes)

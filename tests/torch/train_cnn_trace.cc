@@ -15,7 +15,7 @@
 #include "shoal/nn/conv2d.h"
 #include "shoal/nn/dense.h"
 #include "shoal/nn/flatten.h"
-#include "shoal/nn/initialisers.h"
+#include "shoal/nn/initializers.h"
 #include "shoal/nn/losses.h"
 #include "shoal/nn/optimizers.h"
 #include "shoal/nn/pooling.h"
@@ -52,7 +52,7 @@ struct Parameters {
       const Variable& variable = *graph.find_variable(update.variable);
       values.emplace_back(variable.dtype, variable.shape);
       gradients.emplace_back(variable.dtype, variable.shape);
-      value_or_raise(nn::initialise(variable.initialiser, nn::variable_key(graph.seed(), variable.name), 0,
+      value_or_raise(nn::initialize(variable.initializer, nn::variable_key(graph.seed(), variable.name), 0,
                                     values.back().mutable_view()));
     }
   }

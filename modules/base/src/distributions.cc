@@ -1,5 +1,5 @@
 // Uniform and normal numbers by float arithmetic of our own: the C library's logf and cosf differ between versions, and
-// an initialiser must give equal bits on every machine of a cluster.
+// an initializer must give equal bits on every machine of a cluster.
 #include <algorithm>
 #include <bit>
 #include <cmath>

@@ -6,7 +6,7 @@
 #include "checkpoint_saver.h"
 #include "shoal/checkpoint/directory.h"
 #include "shoal/monitor/event_writer.h"
-#include "shoal/nn/initialisers.h"
+#include "shoal/nn/initializers.h"
 
 namespace shoal {
 namespace {
@@ -187,7 +187,7 @@ Result<LoadedVariables> LoadedVariables::load(Environment& env, const Graph& gra
       SHOAL_TRY_VOID(reader->read(variable.name, {data, place.bytes}));
     } else {
       const MutableTensorView view{variable.dtype, Shape{variable.shape.elements()}, data};
-      SHOAL_TRY_VOID(nn::initialise(variable.initialiser, nn::variable_key(graph.seed(), variable.name), 0, view));
+      SHOAL_TRY_VOID(nn::initialize(variable.initializer, nn::variable_key(graph.seed(), variable.name), 0, view));
     }
   }
   return loaded;
@@ -247,7 +247,7 @@ RandomKey graph_seed(Environment& env, const RunConfig& config) {
 Result<Metrics> run_evaluation(Environment& env, const Estimator& estimator, const InputFn& input_fn,
                                const EvaluateOptions& options) {
   SHOAL_TRY(const auto reader, open_checkpoint(env, estimator.model_dir(), options.checkpoint));
-  if (!reader) env.log().info("evaluation: no checkpoint, so the freshly initialised model is evaluated");
+  if (!reader) env.log().info("evaluation: no checkpoint, so the freshly initialized model is evaluated");
   const uint64_t step = reader ? uint64_t(reader->global_step()) : 0;
   SHOAL_TRY(OpenedInput input, open_input(env, estimator, input_fn, Mode::kEval));
   data::Batch first;

@@ -13,7 +13,7 @@ namespace shoal {
 /// The variables of a graph in one arena, for programs of evaluation and prediction.
 class LoadedVariables {
  public:
-  /// From `reader`, or from the initialisers where it is null. InvalidArgument naming a variable that the checkpoint lacks
+  /// From `reader`, or from the initializers where it is null. InvalidArgument naming a variable that the checkpoint lacks
   /// or has in another shape.
   static Result<LoadedVariables> load(Environment& env, const Graph& graph, const checkpoint::Reader* reader);
   /// In the order of the program's variables.
@@ -31,7 +31,7 @@ class LoadedVariables {
 };
 
 /// The checkpoint that evaluation and prediction use: `prefix`, else the newest of `model_dir`, else null (no checkpoint
-/// anywhere: the initialised model). DataLoss if the `checkpoint` file leads to nothing loadable.
+/// anywhere: the initialized model). DataLoss if the `checkpoint` file leads to nothing loadable.
 Result<std::unique_ptr<checkpoint::Reader>> open_checkpoint(Environment& env, const std::string& model_dir,
                                                             const std::optional<std::string>& prefix);
 

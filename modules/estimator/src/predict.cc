@@ -60,7 +60,7 @@ class LazyPredictions final : public Predictions {
 
 Result<void> LazyPredictions::open(const InputFn& input_fn) {
   SHOAL_TRY(const auto reader, open_checkpoint(*env_, estimator_.model_dir(), options_.checkpoint));
-  if (!reader) env_->log().info("prediction: no checkpoint, so the freshly initialised model predicts");
+  if (!reader) env_->log().info("prediction: no checkpoint, so the freshly initialized model predicts");
   SHOAL_TRY(input_, open_input(*env_, estimator_, input_fn, Mode::kPredict));
   data::Batch batch;
   SHOAL_TRY(const bool any, input_.iterator->next(batch));

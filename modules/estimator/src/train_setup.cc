@@ -8,7 +8,7 @@
 #include "shoal/cluster/model_identity.h"
 #include "shoal/estimator/hooks.h"
 #include "shoal/estimator/profiler.h"
-#include "shoal/nn/initialisers.h"
+#include "shoal/nn/initializers.h"
 
 namespace shoal {
 namespace {
@@ -93,7 +93,7 @@ Result<std::vector<cluster::VariableSpec>> variable_specs(BuiltModel& model) {
     specs.push_back({variable.name,
                      variable.dtype,
                      variable.shape,
-                     variable.initialiser,
+                     variable.initializer,
                      nn::variable_key(graph.seed(), variable.name),
                      {},
                      false});

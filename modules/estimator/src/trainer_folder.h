@@ -32,7 +32,7 @@ class TrainerFolder {
   const std::optional<int64_t>& max_steps() const { return max_steps_; }
   /// The checkpoint was read since the servers were last asked, so it need not be read again.
   bool checkpoint_is_fresh() const { return checkpoint_is_fresh_; }
-  /// What the servers, or the local store, are filled from; null: the initialisers.
+  /// What the servers, or the local store, are filled from; null: the initializers.
   cluster::RestoreSource* use_checkpoint();
   /// Of the checkpoint that was read last: its name, empty without one, and its global step, 0 without one.
   std::string checkpoint_name() const;

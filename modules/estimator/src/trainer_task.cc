@@ -16,7 +16,7 @@ Task<Result<std::unique_ptr<transport::Listener>>> open_own_port(Environment& en
   co_return co_await cluster::listen(env, std::move(at), std::move(options), deadline);
 }
 
-/// CONTRACT WO-2: 5 s more for each worker, so that not all meet a freshly initialised model together.
+/// CONTRACT WO-2: 5 s more for each worker, so that not all meet a freshly initialized model together.
 std::chrono::seconds worker_delay(const RunConfig& config) {
   const int64_t own = (int64_t(config.task_id()) + 1) * 5;
   return std::chrono::seconds(std::min(config.max_worker_delay_secs().value_or(0), own));

@@ -55,7 +55,7 @@ Value Graph::variable(std::string_view name, Shape shape, VariableOptions option
   Variable variable{.name = scope_ + std::string(name),
                     .dtype = options.dtype,
                     .shape = shape,
-                    .initialiser = options.initialiser,
+                    .initializer = options.initializer,
                     .trainable = options.trainable,
                     .node = -1};
   if (auto added = add_variable(std::move(variable)); !added) raise(std::move(added).error());
@@ -185,9 +185,9 @@ uint64_t Graph::fingerprint() const {
   }
   for (const Variable& variable : variables_) {
     canonical.put(variable.name);
-    canonical.put(variable.initialiser.kind);
-    canonical.put(variable.initialiser.a);
-    canonical.put(variable.initialiser.b);
+    canonical.put(variable.initializer.kind);
+    canonical.put(variable.initializer.a);
+    canonical.put(variable.initializer.b);
     canonical.put(variable.trainable);
   }
   return canonical.hash();

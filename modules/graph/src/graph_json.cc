@@ -89,13 +89,13 @@ ordered_json node_to_json(const Node& node) {
   return json;
 }
 
-std::string_view kind_name(Initialiser::Kind kind) {
+std::string_view kind_name(Initializer::Kind kind) {
   switch (kind) {
-    case Initialiser::Kind::kConstant: return "constant";
-    case Initialiser::Kind::kUniform: return "uniform";
-    case Initialiser::Kind::kNormal: return "normal";
-    case Initialiser::Kind::kTruncatedNormal: return "truncated_normal";
-    case Initialiser::Kind::kOrthogonal: return "orthogonal";
+    case Initializer::Kind::kConstant: return "constant";
+    case Initializer::Kind::kUniform: return "uniform";
+    case Initializer::Kind::kNormal: return "normal";
+    case Initializer::Kind::kTruncatedNormal: return "truncated_normal";
+    case Initializer::Kind::kOrthogonal: return "orthogonal";
   }
   SHOAL_CHECK(false);
 }
@@ -107,12 +107,12 @@ std::string Graph::to_json() const {
   for (const Node& node : nodes_) nodes.push_back(node_to_json(node));
   ordered_json variables = ordered_json::array();
   for (const Variable& variable : variables_) {
-    const Initialiser& initialiser = variable.initialiser;
+    const Initializer& initializer = variable.initializer;
     variables.push_back({{"name", variable.name},
                          {"initialiser",
-                          {{"kind", std::string(kind_name(initialiser.kind))},
-                           {"a", real_to_json(initialiser.a)},
-                           {"b", real_to_json(initialiser.b)}}},
+                          {{"kind", std::string(kind_name(initializer.kind))},
+                           {"a", real_to_json(initializer.a)},
+                           {"b", real_to_json(initializer.b)}}},
                          {"trainable", variable.trainable}});
   }
   const ordered_json json{{"format", std::string(kFormat)},
@@ -215,20 +215,20 @@ Result<Tensor> constant_of(const Json& object, const ValueType& type) {
   return tensor;
 }
 
-Result<Initialiser> initialiser_of(const Json& object) {
+Result<Initializer> initializer_of(const Json& object) {
   SHOAL_TRY(const std::string name, json::string_member(object, "kind"));
   SHOAL_TRY(const auto* a, json::member(object, "a"));
   SHOAL_TRY(const auto* b, json::member(object, "b"));
-  Initialiser initialiser;
-  SHOAL_TRY(initialiser.a, real_of(*a));
-  SHOAL_TRY(initialiser.b, real_of(*b));
-  for (auto kind : {Initialiser::Kind::kConstant, Initialiser::Kind::kUniform, Initialiser::Kind::kNormal,
-                    Initialiser::Kind::kTruncatedNormal, Initialiser::Kind::kOrthogonal}) {
+  Initializer initializer;
+  SHOAL_TRY(initializer.a, real_of(*a));
+  SHOAL_TRY(initializer.b, real_of(*b));
+  for (auto kind : {Initializer::Kind::kConstant, Initializer::Kind::kUniform, Initializer::Kind::kNormal,
+                    Initializer::Kind::kTruncatedNormal, Initializer::Kind::kOrthogonal}) {
     if (name != kind_name(kind)) continue;
-    initialiser.kind = kind;
-    return initialiser;
+    initializer.kind = kind;
+    return initializer;
   }
-  return broken("\"" + name + "\" is no kind of initialiser");
+  return broken("\"" + name + "\" is no kind of initializer");
 }
 
 }  // namespace
@@ -244,16 +244,16 @@ struct GraphReader {
     const Json& object = variables[next_variable++];
     SHOAL_TRY(const std::string name, json::string_member(object, "name"));
     if (name != node.name) return broken("\"variables\" has \"" + name + "\" here");
-    SHOAL_TRY(const auto* initialiser, json::member(object, "initialiser"));
+    SHOAL_TRY(const auto* initializer, json::member(object, "initialiser"));
     SHOAL_TRY(const bool trainable, json::bool_member(object, "trainable"));
     Variable variable{.name = node.name,
                       .dtype = node.outputs[0].dtype,
                       .shape = {},
-                      .initialiser = {},
+                      .initializer = {},
                       .trainable = trainable,
                       .node = -1};
     SHOAL_TRY(variable.shape, node.outputs[0].shape.resolve({}));
-    SHOAL_TRY(variable.initialiser, initialiser_of(*initialiser));
+    SHOAL_TRY(variable.initializer, initializer_of(*initializer));
     return graph.add_variable(std::move(variable));
   }
 

@@ -1,4 +1,4 @@
-/// Normalisation. Forward ops also give what their gradients need: mean and 1 / sqrt(variance + epsilon).
+/// Normalization. Forward ops also give what their gradients need: mean and 1 / sqrt(variance + epsilon).
 #include <cmath>
 
 #include "shape_rules.h"
@@ -22,7 +22,7 @@ Result<void> expect_per_channel(const ValueType& type, const ValueType& x, std::
                           " must have one element for each channel of x " + to_string(x.shape));
 }
 
-Result<void> expect_normalised(const ValueType& x, int rank_min, const Attributes& attributes) {
+Result<void> expect_normalized(const ValueType& x, int rank_min, const Attributes& attributes) {
   SHOAL_TRY_VOID(expect_float(x, "x"));
   SHOAL_TRY_VOID(expect_rank_min(x, rank_min, "x"));
   SHOAL_TRY_VOID(epsilon_of(attributes));
@@ -32,14 +32,14 @@ Result<void> expect_normalised(const ValueType& x, int rank_min, const Attribute
 
 /// x, scale, shift.
 Result<void> expect_operands(Types inputs, int rank_min, const Attributes& attributes) {
-  SHOAL_TRY_VOID(expect_normalised(inputs[0], rank_min, attributes));
+  SHOAL_TRY_VOID(expect_normalized(inputs[0], rank_min, attributes));
   SHOAL_TRY_VOID(expect_per_channel(inputs[1], inputs[0], "scale"));
   return expect_per_channel(inputs[2], inputs[0], "shift");
 }
 
 /// dy, x, scale.
 Result<void> expect_gradient_operands(Types inputs, int rank_min, const Attributes& attributes) {
-  SHOAL_TRY_VOID(expect_normalised(inputs[1], rank_min, attributes));
+  SHOAL_TRY_VOID(expect_normalized(inputs[1], rank_min, attributes));
   SHOAL_TRY_VOID(expect_float(inputs[0], "dy"));
   SHOAL_TRY_VOID(expect_equal_shapes(inputs[0], "dy", inputs[1], "x"));
   return expect_per_channel(inputs[2], inputs[1], "scale");
@@ -48,7 +48,7 @@ Result<void> expect_gradient_operands(Types inputs, int rank_min, const Attribut
 /// dx, dscale, dshift.
 Outputs gradient_types(const ValueType& x, const ValueType& scale) { return std::vector{x, scale, scale}; }
 
-// Batch normalisation. A fused relu is the attribute "activation"; a fused addition before it is a fourth input.
+// Batch normalization. A fused relu is the attribute "activation"; a fused addition before it is a fourth input.
 
 Outputs batch_norm_types(Types inputs, const Attributes& attributes) {
   SHOAL_TRY_VOID(expect_operands(inputs, 2, attributes));
@@ -110,7 +110,7 @@ std::vector<Value> batch_norm_inference_gradient(const GradientRequest& request)
   return result;
 }
 
-// Layer and group normalisation.
+// Layer and group normalization.
 
 /// The type of the numbers that layer_norm keeps: one for each row.
 ValueType per_row(const ValueType& x) {

@@ -28,10 +28,10 @@ Value project(Value x, int64_t units, int64_t parts, std::string_view name, cons
   const auto scope = graph.scope(name);
   const int64_t features = x.shape()[2].size();
   const Value kernel = add_weight(graph, "kernel", Shape{units, features}, fans_of(Shape{units / parts, features}),
-                                  {options.kernel_initialiser, options.kernel_regulariser, options.trainable});
+                                  {options.kernel_initializer, options.kernel_regularizer, options.trainable});
   Value bias;
   if (options.use_bias) {
-    bias = add_weight(graph, "bias", Shape{units}, Fans{}, {options.bias_initialiser, {}, options.trainable});
+    bias = add_weight(graph, "bias", Shape{units}, Fans{}, {options.bias_initializer, {}, options.trainable});
   }
   return ops::dense(x, kernel, bias);
 }

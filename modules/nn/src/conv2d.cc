@@ -46,10 +46,10 @@ template <class Options>
 ConvWeights add_weights(Graph& graph, const Shape& kernel, Fans fans, int64_t filters, const Options& options) {
   ConvWeights weights;
   weights.kernel = add_weight(graph, "kernel", kernel, fans,
-                              {options.kernel_initialiser, options.kernel_regulariser, options.trainable});
+                              {options.kernel_initializer, options.kernel_regularizer, options.trainable});
   if (options.use_bias) {
     weights.bias = add_weight(graph, "bias", Shape{filters}, fans,
-                              {options.bias_initialiser, options.bias_regulariser, options.trainable});
+                              {options.bias_initializer, options.bias_regularizer, options.trainable});
   }
   return weights;
 }
@@ -91,10 +91,10 @@ Value depthwise_conv2d(Value x, const DepthwiseConv2dOptions& options) {
                     .groups = channels,
                     .activation = options.activation,
                     .use_bias = options.use_bias,
-                    .kernel_initialiser = options.kernel_initialiser,
-                    .bias_initialiser = options.bias_initialiser,
-                    .kernel_regulariser = options.kernel_regulariser,
-                    .bias_regulariser = options.bias_regulariser,
+                    .kernel_initializer = options.kernel_initializer,
+                    .bias_initializer = options.bias_initializer,
+                    .kernel_regularizer = options.kernel_regularizer,
+                    .bias_regularizer = options.bias_regularizer,
                     .trainable = options.trainable,
                     .name = options.name});
 }

@@ -16,11 +16,11 @@ Value dense(Value x, const DenseOptions& options) {
   const Shape kernel_shape{options.units, inputs};
   const Fans fans = fans_of(kernel_shape);
   const Value kernel = add_weight(graph, "kernel", kernel_shape, fans,
-                                  {options.kernel_initialiser, options.kernel_regulariser, options.trainable});
+                                  {options.kernel_initializer, options.kernel_regularizer, options.trainable});
   Value bias;
   if (options.use_bias) {
     bias = add_weight(graph, "bias", Shape{options.units}, fans,
-                      {options.bias_initialiser, options.bias_regulariser, options.trainable});
+                      {options.bias_initializer, options.bias_regularizer, options.trainable});
   }
   return activate(ops::dense(x, kernel, bias), options.activation);
 }

@@ -5,7 +5,7 @@
 #include "shoal/nn/activation.h"
 #include "shoal/nn/dropout.h"
 #include "shoal/nn/flatten.h"
-#include "shoal/nn/regulariser.h"
+#include "shoal/nn/regularizer.h"
 
 namespace shoal::nn {
 
@@ -46,17 +46,17 @@ Value dropout(Value x, Mode mode, const DropoutOptions& options) {
   return ops::dropout(x, options.rate, options.name);
 }
 
-void regularise(Value weights, const Regulariser& regulariser) {
-  for (const double factor : {regulariser.l1, regulariser.l2}) {
+void regularize(Value weights, const Regularizer& regularizer) {
+  for (const double factor : {regularizer.l1, regularizer.l2}) {
     if (!(factor >= 0 && std::isfinite(factor))) {
-      raise(invalid_argument("regulariser: factor is " + std::to_string(factor) + ", expected a finite number >= 0"));
+      raise(invalid_argument("regularizer: factor is " + std::to_string(factor) + ", expected a finite number >= 0"));
     }
   }
-  auto& losses = weights.graph().regularisation_losses();
-  if (regulariser.l1 > 0) {
-    losses.push_back(ops::scale(ops::reduce_sum(ops::abs(weights)), regulariser.l1));
+  auto& losses = weights.graph().regularization_losses();
+  if (regularizer.l1 > 0) {
+    losses.push_back(ops::scale(ops::reduce_sum(ops::abs(weights)), regularizer.l1));
   }
-  if (regulariser.l2 > 0) losses.push_back(ops::scale(ops::reduce_sum(ops::square(weights)), regulariser.l2));
+  if (regularizer.l2 > 0) losses.push_back(ops::scale(ops::reduce_sum(ops::square(weights)), regularizer.l2));
 }
 
 }  // namespace shoal::nn

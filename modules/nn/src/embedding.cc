@@ -16,10 +16,10 @@ Value embedding(Value ids, const EmbeddingOptions& options) {
   check_positive(options.name, "ids", options.ids);
   check_positive(options.name, "dimension", options.dimension);
   const Shape shape{options.ids, options.dimension};
-  const InitialiserSpec initialiser =
-      options.initialiser.value_or(truncated_normal(0, 1 / std::sqrt(double(options.dimension))));
+  const InitializerSpec initializer =
+      options.initializer.value_or(truncated_normal(0, 1 / std::sqrt(double(options.dimension))));
   const auto scope = ids.graph().scope(options.name);
-  const Value table = add_weight(ids.graph(), "table", shape, fans_of(shape), {initialiser, {}, options.trainable});
+  const Value table = add_weight(ids.graph(), "table", shape, fans_of(shape), {initializer, {}, options.trainable});
   return ops::embedding_lookup(table, ids);
 }
 

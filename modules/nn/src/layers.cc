@@ -5,10 +5,10 @@
 namespace shoal::nn {
 
 Value add_weight(Graph& graph, std::string_view name, const Shape& shape, Fans fans, const WeightOptions& options) {
-  const Initialiser initialiser = options.initialiser.resolve(fans, shape);
-  if (auto valid = validate(initialiser); !valid) raise(std::move(valid).error().with_context(name));
-  const Value weight = graph.variable(name, shape, {.initialiser = initialiser, .trainable = options.trainable});
-  regularise(weight, options.regulariser);
+  const Initializer initializer = options.initializer.resolve(fans, shape);
+  if (auto valid = validate(initializer); !valid) raise(std::move(valid).error().with_context(name));
+  const Value weight = graph.variable(name, shape, {.initializer = initializer, .trainable = options.trainable});
+  regularize(weight, options.regularizer);
   return weight;
 }
 

@@ -3,14 +3,14 @@
 #include <string_view>
 
 #include "shoal/graph/graph.h"
-#include "shoal/nn/initialisers.h"
-#include "shoal/nn/regulariser.h"
+#include "shoal/nn/initializers.h"
+#include "shoal/nn/regularizer.h"
 
 namespace shoal::nn {
 
 struct WeightOptions {
-  const InitialiserSpec& initialiser;
-  const Regulariser& regulariser;
+  const InitializerSpec& initializer;
+  const Regularizer& regularizer;
   bool trainable;
 };
 /// A float32 variable in the current scope, with its penalty. Fans are those of the layer's kernel, also for its bias.

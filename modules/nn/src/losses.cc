@@ -129,9 +129,9 @@ Value reduce_loss(Value losses, const ReduceLossOptions& options) {
   raise(invalid_argument(who + ": unknown reduction " + std::to_string(int(options.reduction))));
 }
 
-Value regularisation_loss(Graph& graph) {
+Value regularization_loss(Graph& graph) {
   Value sum;
-  for (const Value& loss : graph.regularisation_losses()) sum = sum.valid() ? ops::add(sum, loss) : loss;
+  for (const Value& loss : graph.regularization_losses()) sum = sum.valid() ? ops::add(sum, loss) : loss;
   return sum;
 }
 

@@ -104,7 +104,7 @@ void MultiClassHead::add_predictions(HeadOutput& output, Value logits, Value cla
 void MultiClassHead::add_metrics(HeadOutput& output, Value losses, Value labels, Value class_ids, Value weights) const {
   output.metrics.emplace_back(tagged("average_loss"), mean(losses, weights));
   output.metrics.emplace_back(tagged("accuracy"), accuracy(labels, class_ids, weights));
-  if (const Value penalty = regularisation_loss(losses.graph()); penalty.valid()) {
+  if (const Value penalty = regularization_loss(losses.graph()); penalty.valid()) {
     output.metrics.emplace_back(tagged("regularization_loss"), mean(penalty));
   }
 }
@@ -131,7 +131,7 @@ HeadOutput MultiClassHead::build(const HeadInput& input) const {
   const Value weights = weights_of(input);
   const Value losses = softmax_cross_entropy(input.logits, labels);
   output.loss = reduce_loss(losses, {.weights = weights, .reduction = options_.loss_reduction});
-  if (const Value penalty = regularisation_loss(output.loss.graph()); penalty.valid()) {
+  if (const Value penalty = regularization_loss(output.loss.graph()); penalty.valid()) {
     output.loss = ops::add(output.loss, penalty);
   }
   if (input.mode == Mode::kEval) add_metrics(output, losses, labels, class_ids, weights);

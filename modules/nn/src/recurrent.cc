@@ -31,10 +31,10 @@ Weights add_weights(Value x, int64_t gates, const Options& options) {
   const Shape kernel{rows, x.shape()[2].size()}, recurrent{rows, options.units};
   Weights weights;
   weights.kernel = add_weight(graph, "kernel", kernel, fans_of(kernel),
-                              {options.kernel_initialiser, options.kernel_regulariser, options.trainable});
+                              {options.kernel_initializer, options.kernel_regularizer, options.trainable});
   weights.recurrent = add_weight(graph, "recurrent_kernel", recurrent, fans_of(recurrent),
-                                 {options.recurrent_initialiser, options.recurrent_regulariser, options.trainable});
-  weights.bias = add_weight(graph, "bias", Shape{rows}, fans_of(kernel), {options.bias_initialiser, {}, options.trainable});
+                                 {options.recurrent_initializer, options.recurrent_regularizer, options.trainable});
+  weights.bias = add_weight(graph, "bias", Shape{rows}, fans_of(kernel), {options.bias_initializer, {}, options.trainable});
   return weights;
 }
 
@@ -68,7 +68,7 @@ ops::Gru gru(Value x, const GruOptions& options) {
   const auto scope = x.graph().scope(options.name);
   const Weights weights = add_weights(x, 3, options);
   const Value recurrent_bias = add_weight(x.graph(), "recurrent_bias", Shape{3 * options.units}, Fans{},
-                                          {options.bias_initialiser, {}, options.trainable});
+                                          {options.bias_initializer, {}, options.trainable});
   return ops::gru(ops::dense(x, weights.kernel, weights.bias), weights.recurrent,
                   {.recurrent_bias = recurrent_bias, .initial_hidden = options.initial_hidden, .lengths = options.lengths});
 }

@@ -15,15 +15,15 @@ Value residual_block(Value x, Mode mode, const ResidualBlockOptions& options) {
                        .strides = strides,
                        .padding = Padding::same(),
                        .use_bias = false,
-                       .kernel_initialiser = options.kernel_initialiser,
-                       .kernel_regulariser = options.kernel_regulariser,
+                       .kernel_initializer = options.kernel_initializer,
+                       .kernel_regularizer = options.kernel_regularizer,
                        .name = name});
   };
   auto norm = [&](Value in, Activation activation, const char* name) {
     return batch_norm(in, mode,
                       {.decay = options.decay, .epsilon = options.epsilon, .activation = activation, .name = name});
   };
-  // First, so that the last normalisation can add it in the same pass.
+  // First, so that the last normalization can add it in the same pass.
   Value shortcut = x;
   if (options.strides != Extent(1) || x.shape()[3] != Dim(options.filters)) {
     shortcut = norm(conv(x, 1, options.strides, "shortcut"), Activation::kNone, "shortcut_norm");

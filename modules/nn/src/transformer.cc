@@ -5,7 +5,7 @@
 #include "shoal/nn/attention.h"
 #include "shoal/nn/dense.h"
 #include "shoal/nn/dropout.h"
-#include "shoal/nn/normalisation.h"
+#include "shoal/nn/normalization.h"
 
 namespace shoal::nn {
 
@@ -19,7 +19,7 @@ Value position_embedding(Value x, const PositionEmbeddingOptions& options) {
   }
   const auto scope = x.graph().scope(options.name);
   const Value table =
-      add_weight(x.graph(), "table", Shape{positions, features}, Fans{}, {options.initialiser, {}, options.trainable});
+      add_weight(x.graph(), "table", Shape{positions, features}, Fans{}, {options.initializer, {}, options.trainable});
   return ops::add(x, time == positions ? table : ops::slice(table, {{.begin = 0, .size = time}}));
 }
 
@@ -32,20 +32,20 @@ Value transformer_block(Value x, Mode mode, const TransformerBlockOptions& optio
                                               {.heads = options.heads,
                                                .causal = options.causal,
                                                .lengths = options.lengths,
-                                               .kernel_initialiser = options.kernel_initialiser,
-                                               .kernel_regulariser = options.kernel_regulariser,
+                                               .kernel_initializer = options.kernel_initializer,
+                                               .kernel_regularizer = options.kernel_regularizer,
                                                .trainable = options.trainable});
   const Value y = ops::add(x, dropout(attended, mode, {.rate = options.dropout}));
   const Value hidden =
       dense(layer_norm(y, {.trainable = options.trainable}), {.units = units,
                                                               .activation = options.activation,
-                                                              .kernel_initialiser = options.kernel_initialiser,
-                                                              .kernel_regulariser = options.kernel_regulariser,
+                                                              .kernel_initializer = options.kernel_initializer,
+                                                              .kernel_regularizer = options.kernel_regularizer,
                                                               .trainable = options.trainable,
                                                               .name = "feed_forward"});
   const Value result = dense(hidden, {.units = features,
-                                      .kernel_initialiser = options.kernel_initialiser,
-                                      .kernel_regulariser = options.kernel_regulariser,
+                                      .kernel_initializer = options.kernel_initializer,
+                                      .kernel_regularizer = options.kernel_regularizer,
                                       .trainable = options.trainable,
                                       .name = "feed_forward_result"});
   return ops::add(y, dropout(result, mode, {.rate = options.dropout}));

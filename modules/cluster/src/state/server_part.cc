@@ -14,7 +14,7 @@ ServerPart::ServerPart(ShardPart part, BufferPool& pool)
 Result<void> ServerPart::start(const ParallelFor& parallel_for) {
   expect_rows();
   weights_ = transport::make_weights(pool_, spec().arena_bytes);
-  return shard_.initialise(transport::mutable_payload(weights_), parallel_for);
+  return shard_.initialize(transport::mutable_payload(weights_), parallel_for);
 }
 
 /// Room for what updates and replies by rows need.

@@ -69,7 +69,7 @@ class ServerState {
   /// process whose place it takes, 0 if there is none. FailedPrecondition if a newer one had taken its place before.
   Result<uint64_t> admit(int trainer, uint64_t incarnation, uint64_t connection);
 
-  // A new epoch: the old state is gone, the shard starts from its initialisers and waits for restores and activate().
+  // A new epoch: the old state is gone, the shard starts from its initializers and waits for restores and activate().
 
   /// Between steps.
   Result<void> prepare(Prepare prepare);

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 
-#include "shoal/nn/initialisers.h"
+#include "shoal/nn/initializers.h"
 #include "state/row_codec.h"
 #include "state/row_sums.h"
 
@@ -62,18 +62,18 @@ void copy_elements(const Segment& segment, int64_t first, int64_t count, std::sp
   std::memcpy(to.data() + offset, from.data() + offset, size_t(count) * sizeof(float));
 }
 
-/// In pieces of whole rows, but for an initialiser of which each piece would cost all of it.
-Result<void> initialise_variable(const Segment& segment, std::span<std::byte> weights, const ParallelFor& parallel_for) {
+/// In pieces of whole rows, but for an initializer of which each piece would cost all of it.
+Result<void> initialize_variable(const Segment& segment, std::span<std::byte> weights, const ParallelFor& parallel_for) {
   constexpr int64_t kPieceElements = int64_t(1) << 18;
   const VariableSpec& variable = segment.variable;
   const Shape shape = shape_of_rows(segment);
   std::byte* const bytes = weights.data() + segment.offset;
   const int64_t width = elements_in_row(segment);
   const int64_t rows = segment.row_end - segment.row_begin;
-  const bool whole = variable.initialiser.kind == Initialiser::Kind::kOrthogonal || shape.rank() == 0 || width == 0;
+  const bool whole = variable.initializer.kind == Initializer::Kind::kOrthogonal || shape.rank() == 0 || width == 0;
   const int64_t rows_at_once = whole ? rows : std::max<int64_t>(1, kPieceElements / width);
   if (whole || rows_at_once >= rows) {
-    return nn::initialise(variable.initialiser, variable.key, segment.first_element(), {variable.dtype, shape, bytes});
+    return nn::initialize(variable.initializer, variable.key, segment.first_element(), {variable.dtype, shape, bytes});
   }
   std::vector<Result<void>> results(size_t((rows - 1) / rows_at_once + 1));
   run_pieces(parallel_for, results.size(), [&](int64_t begin, int64_t end) {
@@ -81,7 +81,7 @@ Result<void> initialise_variable(const Segment& segment, std::span<std::byte> we
       const int64_t row = i * rows_at_once;
       const MutableTensorView view{variable.dtype, shape.with(0, std::min(rows_at_once, rows - row)),
                                    bytes + row * width * int64_t(size_of(variable.dtype))};
-      results[size_t(i)] = nn::initialise(variable.initialiser, variable.key, segment.first_element() + row * width, view);
+      results[size_t(i)] = nn::initialize(variable.initializer, variable.key, segment.first_element() + row * width, view);
     }
   });
   const auto failed = std::ranges::find_if(results, [](const Result<void>& result) { return !result; });
@@ -125,11 +125,11 @@ std::vector<Shard::Piece> Shard::pieces_of(const ShardSpec& spec) {
   return pieces;
 }
 
-Result<void> Shard::initialise(std::span<std::byte> weights, const ParallelFor& parallel_for) {
+Result<void> Shard::initialize(std::span<std::byte> weights, const ParallelFor& parallel_for) {
   SHOAL_CHECK(weights.size() == spec_.arena_bytes);
   std::memset(weights.data(), 0, weights.size());
   for (const Segment& segment : spec_.segments) {
-    SHOAL_TRY_VOID(initialise_variable(segment, weights, parallel_for));
+    SHOAL_TRY_VOID(initialize_variable(segment, weights, parallel_for));
     const nn::UpdateRule& rule = segment.variable.rule;
     for (int slot = 0; slot < nn::slot_count(rule); ++slot) {
       std::fill_n(floats(mutable_slot(slot), segment.offset), segment.elements(), nn::slot_start(rule, slot));

@@ -19,7 +19,7 @@ Json segment_json(const Segment& segment) {
   Json json{{"name", variable.name},
             {"dtype", std::string(to_string(variable.dtype))},
             {"shape", std::vector<int64_t>(variable.shape.dims().begin(), variable.shape.dims().end())},
-            {"initialiser", {int(variable.initialiser.kind), variable.initialiser.a, variable.initialiser.b}},
+            {"initialiser", {int(variable.initializer.kind), variable.initializer.a, variable.initializer.b}},
             {"key", variable.key},
             {"rule", int(variable.rule.kind)},
             {"constants", constants},
@@ -41,9 +41,9 @@ Segment segment_from(const Json& json) {  // throws Json::exception; the caller 
   std::vector<int64_t> dims;
   for (const Json& dim : json.at("shape")) dims.push_back(whole_number<int64_t>(dim));
   variable.shape = value_or_raise(Shape::checked(dims));
-  variable.initialiser.kind = Initialiser::Kind(whole_number<uint8_t>(json.at("initialiser").at(0)));
-  variable.initialiser.a = json.at("initialiser").at(1).get<double>();
-  variable.initialiser.b = json.at("initialiser").at(2).get<double>();
+  variable.initializer.kind = Initializer::Kind(whole_number<uint8_t>(json.at("initialiser").at(0)));
+  variable.initializer.a = json.at("initialiser").at(1).get<double>();
+  variable.initializer.b = json.at("initialiser").at(2).get<double>();
   variable.key = whole_number<uint64_t>(json, "key");
   variable.rule.kind = nn::UpdateRule::Kind(whole_number<uint8_t>(json, "rule"));
   variable.rule.learning_rate_scalar = whole_number<int32_t>(json, "learning_rate_scalar");
@@ -61,10 +61,10 @@ Segment segment_from(const Json& json) {  // throws Json::exception; the caller 
   return segment;
 }
 
-Result<void> check_initialiser(const VariableSpec& variable) {
-  const int kind = int(variable.initialiser.kind);
-  if (kind < int(Initialiser::Kind::kConstant) || kind > int(Initialiser::Kind::kOrthogonal)) {
-    return invalid_argument("shard spec: variable " + variable.name + " has unknown initialiser " + std::to_string(kind));
+Result<void> check_initializer(const VariableSpec& variable) {
+  const int kind = int(variable.initializer.kind);
+  if (kind < int(Initializer::Kind::kConstant) || kind > int(Initializer::Kind::kOrthogonal)) {
+    return invalid_argument("shard spec: variable " + variable.name + " has unknown initializer " + std::to_string(kind));
   }
   return {};
 }
@@ -106,7 +106,7 @@ Result<void> check_segment(const Segment& segment, const ShardSpec& spec, uint64
   }
   if (Result<void> valid = nn::validate(variable.rule); !valid) return std::move(valid).error().with_context(where);
   if (nn::slot_count(variable.rule) > spec.slot_count) return invalid_argument(where + ": has more slots than the shard");
-  return check_initialiser(variable);
+  return check_initializer(variable);
 }
 
 Result<ShardSpec> check_spec(ShardSpec spec) {

@@ -48,7 +48,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
   }
 
   Task<Result<Ready>> prepare(RestoreSource* restore, Deadline) override {
-    const auto bring = [this, restore] { return restore ? load(*restore) : shard_.initialise(weights_->bytes()); };
+    const auto bring = [this, restore] { return restore ? load(*restore) : shard_.initialize(weights_->bytes()); };
     SHOAL_CO_TRY_VOID(co_await compute(env_, bring));
     applying_ = false;
     next_ = {};
@@ -175,7 +175,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
   }
 
   Result<void> load(RestoreSource& source) {
-    SHOAL_TRY_VOID(shard_.initialise(weights_->bytes()));
+    SHOAL_TRY_VOID(shard_.initialize(weights_->bytes()));
     for (const Segment& segment : shard_.spec().segments) {
       SHOAL_TRY_VOID(source.read(segment, 0, weights_->bytes().subspan(segment.offset, segment.bytes)));
       for (int slot = 0; slot < nn::slot_count(segment.variable.rule); ++slot) {

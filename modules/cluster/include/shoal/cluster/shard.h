@@ -47,7 +47,7 @@ class Shard {
   void set_counters(const ShardCounters& counters) { counters_ = counters; }
 
   /// Fills `weights` (arena_bytes) and the slots with their starting values; counters become 0.
-  Result<void> initialise(std::span<std::byte> weights, const ParallelFor& parallel_for = nullptr);
+  Result<void> initialize(std::span<std::byte> weights, const ParallelFor& parallel_for = nullptr);
   /// The next version: `next` (may be `current`) and the slots from the mean of what the contributors give, added up in their
   /// order, each gradient times its own scale; learning rates are those of the first. Slots that a snapshot holds are copied
   /// first. Of a segment with lazy rows only the rows change that somebody has a gradient for which is not all zero, and who

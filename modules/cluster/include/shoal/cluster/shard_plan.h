@@ -20,8 +20,8 @@ struct VariableSpec {
   std::string name;
   DType dtype = DType::kFloat32;
   Shape shape;
-  Initialiser initialiser;
-  RandomKey key = 0;  ///< of the initialiser: element i is a pure function of (initialiser, key, i)
+  Initializer initializer;
+  RandomKey key = 0;  ///< of the initializer: element i is a pure function of (initializer, key, i)
   nn::UpdateRule rule;
   /// Rows without a gradient in a step, or with one that is all zero, keep weights and slots as they are, whatever the rule
   /// would do to them (momentum, Adam).

@@ -28,7 +28,7 @@ namespace shoal::cluster {
 struct Ready {
   uint64_t global_step = 0;
   uint64_t epoch = 0;
-  /// True: the servers still held this job's state; nothing was initialised or restored.
+  /// True: the servers still held this job's state; nothing was initialized or restored.
   bool attached = false;
   /// This trainer's input position, if the job has one for it.
   std::optional<std::string> position;
@@ -58,7 +58,7 @@ class Store {
  public:
   virtual ~Store() = default;
 
-  /// The leader (local process, chief): makes the model ready. `restore` null: from initialisers. If servers still hold
+  /// The leader (local process, chief): makes the model ready. `restore` null: from initializers. If servers still hold
   /// this job's state at or beyond the restore's step, they keep it (Ready::attached).
   virtual Task<Result<Ready>> prepare(RestoreSource* restore, Deadline deadline) = 0;
   /// Everyone else: waits until the leader has made the model ready.

@@ -21,7 +21,7 @@ struct WitnessedUpdate {
 class Witness {
  public:
   virtual ~Witness() = default;
-  /// A server begins to serve `epoch`, initialised or restored, at `global_step`.
+  /// A server begins to serve `epoch`, initialized or restored, at `global_step`.
   virtual void activated(int /*shard*/, uint64_t /*server*/, uint64_t /*epoch*/, uint64_t /*global_step*/) {}
   /// A server has applied an update, for the first time.
   virtual void applied(const WitnessedUpdate&) {}

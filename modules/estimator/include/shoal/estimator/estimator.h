@@ -66,7 +66,7 @@ class Estimator {
   /// where it had ended, a new pass begins. InvalidArgument if both are given or one is <= 0,
   /// for a null hook or listener, or for listeners with checkpoints disabled; FailedPrecondition in a ps or evaluator task.
   Estimator& train(const InputFn& input_fn, TrainOptions options = {});
-  /// The model's metrics, `loss` (plain mean over batches) and `global_step`. Without a checkpoint: the freshly initialised
+  /// The model's metrics, `loss` (plain mean over batches) and `global_step`. Without a checkpoint: the freshly initialized
   /// model at step 0.
   Metrics evaluate(const InputFn& input_fn, EvaluateOptions options = {}) const;
   /// Runs until the input ends. If the input function gives pairs, labels are dropped.

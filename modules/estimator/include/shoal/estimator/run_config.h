@@ -119,7 +119,7 @@ struct RunConfigOptions {
   std::optional<int64_t> keep_checkpoint_max = 5;
   /// One extra checkpoint is kept per this many hours, > 0.
   std::optional<double> keep_checkpoint_every_n_hours = 10000;
-  /// Base seed for initialisers, dropout and shuffles.
+  /// Base seed for initializers, dropout and shuffles.
   std::optional<int64_t> random_seed = {};
   /// Upper bound of the staggered worker start, >= 0; 0 or None: no delay.
   std::optional<int64_t> max_worker_delay_secs = {};

@@ -51,18 +51,18 @@ class Value {
 };
 
 /// How a variable starts. A description rather than a function, since servers apply it: element i of the variable is a
-/// pure function of (initialiser, key, i).
-struct Initialiser {
+/// pure function of (initializer, key, i).
+struct Initializer {
   enum class Kind : uint8_t { kConstant = 1, kUniform = 2, kNormal = 3, kTruncatedNormal = 4, kOrthogonal = 5 };
   Kind kind = Kind::kConstant;
   double a = 0;  ///< constant: the value; uniform: low; normal: mean; orthogonal: gain
   double b = 0;  ///< uniform: high; normal: standard deviation; orthogonal: rows of the whole variable
-  friend bool operator==(const Initialiser&, const Initialiser&) = default;
+  friend bool operator==(const Initializer&, const Initializer&) = default;
 };
 
 struct VariableOptions {
   DType dtype = DType::kFloat32;
-  Initialiser initialiser = {};
+  Initializer initializer = {};
   bool trainable = true;
 };
 
@@ -71,7 +71,7 @@ struct Variable {
   std::string name;  ///< full, with scopes: "dense_1/kernel"
   DType dtype;
   Shape shape;
-  Initialiser initialiser;
+  Initializer initializer;
   bool trainable;
   NodeId node;
 };
@@ -94,7 +94,7 @@ struct Node {
 
 class Graph {
  public:
-  /// `seed` keys initialisers and random ops; `catalogue` (default: the built-in one) outlives the graph.
+  /// `seed` keys initializers and random ops; `catalogue` (default: the built-in one) outlives the graph.
   explicit Graph(RandomKey seed = 0, const OpCatalogue* catalogue = nullptr);
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
@@ -135,8 +135,8 @@ class Graph {
   Value find(std::string_view node_name, int output = 0);
   const OpCatalogue& catalogue() const { return *catalogue_; }
   RandomKey seed() const { return seed_; }
-  /// Regularisation losses that layers added; heads add them to the loss.
-  std::vector<Value>& regularisation_losses() { return regularisation_losses_; }
+  /// Regularization losses that layers added; heads add them to the loss.
+  std::vector<Value>& regularization_losses() { return regularization_losses_; }
   /// Moving averages that layers keep; optimizers add them to their train ops.
   std::vector<MovingAverage>& moving_averages() { return moving_averages_; }
 
@@ -159,7 +159,7 @@ class Graph {
   const OpCatalogue* catalogue_;
   std::deque<Node> nodes_;
   std::vector<Variable> variables_;
-  std::vector<Value> regularisation_losses_;
+  std::vector<Value> regularization_losses_;
   std::vector<MovingAverage> moving_averages_;
   std::string scope_;
   std::unique_ptr<Names> names_;

@@ -1,5 +1,5 @@
 #pragma once
-/// Normalisation: results with a mean of 0 and a variance of 1 over some of the axes, times a scale, plus a shift. See
+/// Normalization: results with a mean of 0 and a variance of 1 over some of the axes, times a scale, plus a shift. See
 /// ops.h.
 #include <cstdint>
 #include <string_view>
@@ -17,7 +17,7 @@ struct BatchNorm {
   Value mean;      ///< [C], of this batch
   Value variance;  ///< [C], as this batch estimates that of all data: the sum of squares / (count - 1), 0 for a count of 1
 };
-/// Batch normalisation for training: (x - mean) / sqrt(var + epsilon) * scale + shift, with mean and variance (sum of
+/// Batch normalization for training: (x - mean) / sqrt(var + epsilon) * scale + shift, with mean and variance (sum of
 /// squares / count) of each channel over all other axes.
 ///
 ///   x             [n, ..., C]  float32, rank >= 2; means over nothing (n = 0) are NaN
@@ -37,7 +37,7 @@ struct Moments {
 Value batch_norm_inference(Value x, Value scale, Value shift, const Moments& moments, const NormOptions& options = {},
                            std::string_view name = "");
 
-/// Normalises over the last axis, each row for itself.
+/// Normalizes over the last axis, each row for itself.
 ///
 ///   x             [..., C]  float32, rank >= 1, C >= 1
 ///   scale, shift  [C]       float32
@@ -47,10 +47,10 @@ Value batch_norm_inference(Value x, Value scale, Value shift, const Moments& mom
 Value layer_norm(Value x, Value scale, Value shift, const NormOptions& options = {}, std::string_view name = "");
 
 struct GroupNormOptions {
-  int64_t groups = 32;  ///< divides the channels; 1: all together, as many as channels: each alone (instance normalisation)
+  int64_t groups = 32;  ///< divides the channels; 1: all together, as many as channels: each alone (instance normalization)
   double epsilon = 1e-5;  ///< > 0
 };
-/// Normalises each example's groups of neighbouring channels over all positions.
+/// Normalizes each example's groups of neighbouring channels over all positions.
 ///
 ///   x             [n, ..., C]  float32, rank >= 2; sizes but n are numbers from 1
 ///   scale, shift  [C]          float32

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "shoal/graph/graph.h"
-#include "shoal/nn/initialisers.h"
-#include "shoal/nn/regulariser.h"
+#include "shoal/nn/initializers.h"
+#include "shoal/nn/regularizer.h"
 
 namespace shoal::nn {
 
@@ -16,9 +16,9 @@ struct MultiHeadAttentionOptions {
   bool causal = false;    ///< position i attends to positions 0 to i only
   Value lengths = {};     ///< int64 [batch], how many positions of the sequence attended to count; none: all
   bool use_bias = true;
-  InitialiserSpec kernel_initialiser = glorot_uniform();  ///< of each projection; its fans are those of one head's part
-  InitialiserSpec bias_initialiser = zeros();
-  Regulariser kernel_regulariser = {};
+  InitializerSpec kernel_initializer = glorot_uniform();  ///< of each projection; its fans are those of one head's part
+  InitializerSpec bias_initializer = zeros();
+  Regularizer kernel_regularizer = {};
   bool trainable = true;
   std::string name = "attention";  ///< scope of the variables; a second one becomes "attention_1"
 };

@@ -5,8 +5,8 @@
 
 #include "shoal/graph/graph.h"
 #include "shoal/nn/activation.h"
-#include "shoal/nn/initialisers.h"
-#include "shoal/nn/regulariser.h"
+#include "shoal/nn/initializers.h"
+#include "shoal/nn/regularizer.h"
 #include "shoal/nn/window.h"
 
 namespace shoal::nn {
@@ -20,10 +20,10 @@ struct Conv2dOptions {
   int64_t groups = 1;                  ///< divides channels and filters; each group of filters sees its group of channels
   Activation activation = Activation::kNone;
   bool use_bias = true;
-  InitialiserSpec kernel_initialiser = glorot_uniform();
-  InitialiserSpec bias_initialiser = zeros();
-  Regulariser kernel_regulariser = {};
-  Regulariser bias_regulariser = {};
+  InitializerSpec kernel_initializer = glorot_uniform();
+  InitializerSpec bias_initializer = zeros();
+  Regularizer kernel_regularizer = {};
+  Regularizer bias_regularizer = {};
   bool trainable = true;
   std::string name = "conv2d";  ///< scope of the variables; a second one becomes "conv2d_1"
 };
@@ -48,10 +48,10 @@ struct DepthwiseConv2dOptions {
   Extent dilation = 1;
   Activation activation = Activation::kNone;
   bool use_bias = true;
-  InitialiserSpec kernel_initialiser = glorot_uniform();
-  InitialiserSpec bias_initialiser = zeros();
-  Regulariser kernel_regulariser = {};
-  Regulariser bias_regulariser = {};
+  InitializerSpec kernel_initializer = glorot_uniform();
+  InitializerSpec bias_initializer = zeros();
+  Regularizer kernel_regularizer = {};
+  Regularizer bias_regularizer = {};
   bool trainable = true;
   std::string name = "depthwise_conv2d";
 };
@@ -69,10 +69,10 @@ struct Conv1dOptions {
   int64_t groups = 1;
   Activation activation = Activation::kNone;
   bool use_bias = true;
-  InitialiserSpec kernel_initialiser = glorot_uniform();
-  InitialiserSpec bias_initialiser = zeros();
-  Regulariser kernel_regulariser = {};
-  Regulariser bias_regulariser = {};
+  InitializerSpec kernel_initializer = glorot_uniform();
+  InitializerSpec bias_initializer = zeros();
+  Regularizer kernel_regularizer = {};
+  Regularizer bias_regularizer = {};
   bool trainable = true;
   std::string name = "conv1d";
 };
@@ -96,10 +96,10 @@ struct Conv2dTransposeOptions {
   int64_t groups = 1;
   Activation activation = Activation::kNone;
   bool use_bias = true;
-  InitialiserSpec kernel_initialiser = glorot_uniform();
-  InitialiserSpec bias_initialiser = zeros();
-  Regulariser kernel_regulariser = {};
-  Regulariser bias_regulariser = {};
+  InitializerSpec kernel_initializer = glorot_uniform();
+  InitializerSpec bias_initializer = zeros();
+  Regularizer kernel_regularizer = {};
+  Regularizer bias_regularizer = {};
   bool trainable = true;
   std::string name = "conv2d_transpose";
 };

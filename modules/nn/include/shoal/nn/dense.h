@@ -5,8 +5,8 @@
 
 #include "shoal/graph/graph.h"
 #include "shoal/nn/activation.h"
-#include "shoal/nn/initialisers.h"
-#include "shoal/nn/regulariser.h"
+#include "shoal/nn/initializers.h"
+#include "shoal/nn/regularizer.h"
 
 namespace shoal::nn {
 
@@ -14,10 +14,10 @@ struct DenseOptions {
   int64_t units = 0;  ///< outputs, >= 1; has no default
   Activation activation = Activation::kNone;
   bool use_bias = true;
-  InitialiserSpec kernel_initialiser = glorot_uniform();
-  InitialiserSpec bias_initialiser = zeros();
-  Regulariser kernel_regulariser = {};
-  Regulariser bias_regulariser = {};
+  InitializerSpec kernel_initializer = glorot_uniform();
+  InitializerSpec bias_initializer = zeros();
+  Regularizer kernel_regularizer = {};
+  Regularizer bias_regularizer = {};
   bool trainable = true;
   std::string name = "dense";  ///< scope of the variables; a second one becomes "dense_1"
 };

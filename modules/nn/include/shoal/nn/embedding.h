@@ -5,7 +5,7 @@
 #include <string>
 
 #include "shoal/graph/graph.h"
-#include "shoal/nn/initialisers.h"
+#include "shoal/nn/initializers.h"
 
 namespace shoal::nn {
 
@@ -13,7 +13,7 @@ struct EmbeddingOptions {
   int64_t ids = 0;        ///< how many there are: ids lie in [0, ids); >= 1, has no default
   int64_t dimension = 0;  ///< of each vector, >= 1; has no default
   /// None: truncated normal of standard deviation 1 / sqrt(dimension).
-  std::optional<InitialiserSpec> initialiser = std::nullopt;
+  std::optional<InitializerSpec> initializer = std::nullopt;
   bool trainable = true;
   std::string name = "embedding";  ///< scope of the variable; a second one becomes "embedding_1"
 };
@@ -24,7 +24,7 @@ struct EmbeddingOptions {
 ///   returns  [i..., dimension]  float32
 ///
 /// Adds variable "<name>/table" [ids, dimension]. If the loss depends on it through lookups alone, a step updates the rows
-/// that its batch names and costs those only (VariableUpdate::rows); so a table has no regulariser, which would touch every
+/// that its batch names and costs those only (VariableUpdate::rows); so a table has no regularizer, which would touch every
 /// row. An id out of range ends the step with InvalidArgument, naming row and value. Raises InvalidArgument if `ids` is no
 /// integer or an option is out of range.
 Value embedding(Value ids, const EmbeddingOptions& options);

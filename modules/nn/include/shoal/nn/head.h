@@ -32,7 +32,7 @@ struct HeadInput {
 /// What an EstimatorSpec is made of.
 struct HeadOutput {
   Mode mode = Mode::kTrain;
-  Value loss;                                              ///< scalar, regularisation included; invalid in kPredict
+  Value loss;                                              ///< scalar, regularization included; invalid in kPredict
   std::vector<std::pair<std::string, Value>> predictions;  ///< in every mode; keys as in CONTRACT's table
   std::vector<TextPrediction> text_predictions;            ///< further predictions, made from those
   std::vector<std::pair<std::string, Metric>> metrics;     ///< kEval only

@@ -70,7 +70,7 @@ struct ReduceLossOptions {
 /// shapes if they do not fit.
 Value reduce_loss(Value losses, const ReduceLossOptions& options = {});
 
-/// The sum of the graph's regularisation losses, a scalar; invalid if there are none.
-Value regularisation_loss(Graph& graph);
+/// The sum of the graph's regularization losses, a scalar; invalid if there are none.
+Value regularization_loss(Graph& graph);
 
 }  // namespace shoal::nn

@@ -6,8 +6,8 @@
 
 #include "shoal/graph/graph.h"
 #include "shoal/graph/ops_sequence.h"
-#include "shoal/nn/initialisers.h"
-#include "shoal/nn/regulariser.h"
+#include "shoal/nn/initializers.h"
+#include "shoal/nn/regularizer.h"
 
 namespace shoal::nn {
 
@@ -19,11 +19,11 @@ struct LstmOptions {
   /// Added to the forget gate beside its bias, so that a new layer remembers. Source: Jozefowicz, Zaremba, Sutskever, "An
   /// empirical exploration of recurrent network architectures" (ICML 2015). 0 for weights that come from elsewhere.
   double forget_bias = 1;
-  InitialiserSpec kernel_initialiser = glorot_uniform();
-  InitialiserSpec recurrent_initialiser = glorot_uniform();
-  InitialiserSpec bias_initialiser = zeros();
-  Regulariser kernel_regulariser = {};
-  Regulariser recurrent_regulariser = {};
+  InitializerSpec kernel_initializer = glorot_uniform();
+  InitializerSpec recurrent_initializer = glorot_uniform();
+  InitializerSpec bias_initializer = zeros();
+  Regularizer kernel_regularizer = {};
+  Regularizer recurrent_regularizer = {};
   bool trainable = true;
   std::string name = "lstm";  ///< scope of the variables; a second one becomes "lstm_1"
 };
@@ -42,11 +42,11 @@ struct GruOptions {
   int64_t units = 0;          ///< of the state, >= 1; has no default
   Value lengths = {};         ///< int64 [batch], the positions of each sequence that count; none: all
   Value initial_hidden = {};  ///< float32 [batch, units]; none: zeros
-  InitialiserSpec kernel_initialiser = glorot_uniform();
-  InitialiserSpec recurrent_initialiser = glorot_uniform();
-  InitialiserSpec bias_initialiser = zeros();
-  Regulariser kernel_regulariser = {};
-  Regulariser recurrent_regulariser = {};
+  InitializerSpec kernel_initializer = glorot_uniform();
+  InitializerSpec recurrent_initializer = glorot_uniform();
+  InitializerSpec bias_initializer = zeros();
+  Regularizer kernel_regularizer = {};
+  Regularizer recurrent_regularizer = {};
   bool trainable = true;
   std::string name = "gru";  ///< scope of the variables; a second one becomes "gru_1"
 };

@@ -5,10 +5,10 @@
 #include <string>
 
 #include "shoal/graph/graph.h"
-#include "shoal/nn/initialisers.h"
+#include "shoal/nn/initializers.h"
 #include "shoal/nn/mode.h"
-#include "shoal/nn/normalisation.h"
-#include "shoal/nn/regulariser.h"
+#include "shoal/nn/normalization.h"
+#include "shoal/nn/regularizer.h"
 #include "shoal/nn/window.h"
 
 namespace shoal::nn {
@@ -16,15 +16,15 @@ namespace shoal::nn {
 struct ResidualBlockOptions {
   int64_t filters = 0;  ///< output channels, >= 1; has no default
   Extent strides = 1;   ///< of the first convolution, and of the shortcut
-  InitialiserSpec kernel_initialiser = he_normal();
-  Regulariser kernel_regulariser = {};
-  double decay = 0.99;  ///< of the batch normalisations, as their epsilon
+  InitializerSpec kernel_initializer = he_normal();
+  Regularizer kernel_regularizer = {};
+  double decay = 0.99;  ///< of the batch normalizations, as their epsilon
   double epsilon = 1e-3;
   std::string name = "residual";  ///< scope of the variables; a second one becomes "residual_1"
 };
 
 /// The basic block: relu(shortcut(x) + norm(convolution(relu(norm(convolution(x)))))), both convolutions 3x3, of same
-/// padding, without biases. The shortcut is x itself where the shapes allow, else a 1x1 convolution and its normalisation
+/// padding, without biases. The shortcut is x itself where the shapes allow, else a 1x1 convolution and its normalization
 /// (option B of the paper).
 ///
 ///   x        [batch, H, W, channels]    float32; only batch may be a symbol

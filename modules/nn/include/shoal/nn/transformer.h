@@ -5,15 +5,15 @@
 
 #include "shoal/graph/graph.h"
 #include "shoal/nn/activation.h"
-#include "shoal/nn/initialisers.h"
+#include "shoal/nn/initializers.h"
 #include "shoal/nn/mode.h"
-#include "shoal/nn/regulariser.h"
+#include "shoal/nn/regularizer.h"
 
 namespace shoal::nn {
 
 struct PositionEmbeddingOptions {
   int64_t positions_max = 0;  ///< the longest sequence that the model takes; 0: as long as x is
-  InitialiserSpec initialiser = normal(0, 0.02);
+  InitializerSpec initializer = normal(0, 0.02);
   bool trainable = true;
   std::string name = "position_embedding";  ///< scope of the variable; a second one becomes "position_embedding_1"
 };
@@ -35,8 +35,8 @@ struct TransformerBlockOptions {
   bool causal = false;             ///< position i sees positions 0 to i only: for models that predict what comes next
   Value lengths = {};              ///< int64 [batch], how many positions of each sequence count; none: all
   Activation activation = Activation::kGelu;
-  InitialiserSpec kernel_initialiser = glorot_uniform();
-  Regulariser kernel_regulariser = {};
+  InitializerSpec kernel_initializer = glorot_uniform();
+  Regularizer kernel_regularizer = {};
   bool trainable = true;
   std::string name = "block";  ///< scope of the variables; a second one becomes "block_1"
 };
@@ -51,7 +51,7 @@ struct TransformerBlockOptions {
 ///
 /// Adds, within "<name>/", "layer_norm", "attention" (see multi_head_attention), "layer_norm_1", "feed_forward" [units,
 /// features] and "feed_forward_result" [features, units]. Raises InvalidArgument as these layers do.
-/// Sources: Vaswani et al., "Attention is all you need" (NeurIPS 2017); normalised before each branch, as in Radford et
+/// Sources: Vaswani et al., "Attention is all you need" (NeurIPS 2017); normalized before each branch, as in Radford et
 /// al., GPT-2 (2019), and Xiong et al., "On layer normalization in the transformer architecture" (ICML 2020).
 Value transformer_block(Value x, Mode mode, const TransformerBlockOptions& options);
 

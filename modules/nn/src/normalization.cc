@@ -1,4 +1,4 @@
-#include "shoal/nn/normalisation.h"
+#include "shoal/nn/normalization.h"
 
 #include "layers.h"
 #include "shoal/graph/ops.h"
@@ -24,15 +24,15 @@ struct ScaleAndShift {
 template <class Options>
 ScaleAndShift add_scale_and_shift(Graph& graph, int64_t channels, const Options& options) {
   const Fans fans{.in = double(channels), .out = double(channels)};
-  auto weight = [&](std::string_view name, bool used, float otherwise, const InitialiserSpec& initialiser) {
-    if (used) return add_weight(graph, name, Shape{channels}, fans, {initialiser, Regulariser{}, options.trainable});
+  auto weight = [&](std::string_view name, bool used, float otherwise, const InitializerSpec& initializer) {
+    if (used) return add_weight(graph, name, Shape{channels}, fans, {initializer, Regularizer{}, options.trainable});
     Tensor constant(DType::kFloat32, Shape{channels});
     for (float& value : constant.mutable_as<float>()) value = otherwise;
     return graph.constant(std::move(constant), name);
   };
   ScaleAndShift result;
-  result.scale = weight("scale", options.use_scale, 1, options.scale_initialiser);
-  result.shift = weight("shift", options.use_shift, 0, options.shift_initialiser);
+  result.scale = weight("scale", options.use_scale, 1, options.scale_initializer);
+  result.shift = weight("shift", options.use_shift, 0, options.shift_initializer);
   return result;
 }
 
@@ -47,7 +47,7 @@ Value batch_norm(Value x, Mode mode, const BatchNormOptions& options) {
   const auto scope = graph.scope(options.name);
   const auto [scale, shift] = add_scale_and_shift(graph, channels, options);
   auto average = [&](std::string_view name, double start) {
-    return graph.variable(name, Shape{channels}, {.initialiser = {.a = start}, .trainable = false});
+    return graph.variable(name, Shape{channels}, {.initializer = {.a = start}, .trainable = false});
   };
   const Value moving_mean = average("moving_mean", 0), moving_variance = average("moving_variance", 1);
   const ops::NormOptions norm{.epsilon = options.epsilon};
@@ -55,10 +55,10 @@ Value batch_norm(Value x, Mode mode, const BatchNormOptions& options) {
     const Value y = ops::batch_norm_inference(x, scale, shift, {.mean = moving_mean, .variance = moving_variance}, norm);
     return activate(y, options.activation);
   }
-  const ops::BatchNorm normalised = ops::batch_norm(x, scale, shift, norm);
-  graph.moving_averages().push_back({.variable = moving_mean, .value = normalised.mean, .decay = options.decay});
-  graph.moving_averages().push_back({.variable = moving_variance, .value = normalised.variance, .decay = options.decay});
-  return activate(normalised.y, options.activation);
+  const ops::BatchNorm normalized = ops::batch_norm(x, scale, shift, norm);
+  graph.moving_averages().push_back({.variable = moving_mean, .value = normalized.mean, .decay = options.decay});
+  graph.moving_averages().push_back({.variable = moving_variance, .value = normalized.variance, .decay = options.decay});
+  return activate(normalized.y, options.activation);
 }
 
 Value layer_norm(Value x, const LayerNormOptions& options) {

@@ -1,4 +1,4 @@
-#include "shoal/nn/normalisation.h"
+#include "shoal/nn/normalization.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ Tensor floats(Shape shape, const std::vector<float>& values) {
   return Tensor::of<float>(shape, std::span<const float>(values));
 }
 
-class Normalisation : public testing::Test {
+class Normalization : public testing::Test {
  protected:
   Value rows(int64_t channels) { return graph_.input("x", DType::kFloat32, {batch_, channels}); }
   std::vector<std::string> variable_names() const {
@@ -37,15 +37,15 @@ class Normalisation : public testing::Test {
   Dim batch_ = Dim::symbol("batch");
 };
 
-using BatchNorm = Normalisation;
-using LayerNorm = Normalisation;
-using GroupNorm = Normalisation;
-using ResidualBlock = Normalisation;
+using BatchNorm = Normalization;
+using LayerNorm = Normalization;
+using GroupNorm = Normalization;
+using ResidualBlock = Normalization;
 
 // Channel 0 has mean 2 and variance 1 (2 as an estimate from two), channel 1 mean 10 and variance 16 (32).
 const Feeds kTwoRows{{"x", floats(Shape{2, 2}, {1, 6, 3, 14})}};
 
-TEST_F(BatchNorm, NormalisesByTheBatchInTraining) {
+TEST_F(BatchNorm, NormalizesByTheBatchInTraining) {
   const Value y = batch_norm(rows(2), Mode::kTrain, {.epsilon = 1e-9});
   EXPECT_EQ(y.shape(), (DimShape{batch_, 2}));
   GraphRunner runner(graph_, {{"batch", 2}});
@@ -55,7 +55,7 @@ TEST_F(BatchNorm, NormalisesByTheBatchInTraining) {
   EXPECT_THAT(runner.floats(y, kTwoRows), Pointwise(FloatNear(1e-4f), std::vector<float>{-2, 97, 2, 103}));
 }
 
-TEST_F(BatchNorm, NormalisesByMovingAveragesOtherwise) {
+TEST_F(BatchNorm, NormalizesByMovingAveragesOtherwise) {
   for (Mode mode : {Mode::kEval, Mode::kPredict}) {
     Graph graph(1);
     const Value y = batch_norm(graph.input("x", DType::kFloat32, {batch_, 2}), mode,
@@ -99,7 +99,7 @@ TEST_F(BatchNorm, NamesItsVariables) {
                                             "batch_norm/moving_variance", "plain/moving_mean", "plain/moving_variance"));
   EXPECT_TRUE(graph_.find_variable("batch_norm/scale")->trainable);
   EXPECT_FALSE(graph_.find_variable("batch_norm/moving_variance")->trainable);
-  EXPECT_EQ(graph_.find_variable("batch_norm/moving_variance")->initialiser.a, 1);
+  EXPECT_EQ(graph_.find_variable("batch_norm/moving_variance")->initializer.a, 1);
 }
 
 TEST_F(BatchNorm, StaysAsItIsWhenFrozen) {
@@ -122,7 +122,7 @@ TEST_F(BatchNorm, RefusesWhatDoesNotFit) {
   EXPECT_THAT(raised([&] { batch_norm(x, Mode::kTrain, {.epsilon = 0}); }), HasSubstr("epsilon is 0"));
 }
 
-TEST_F(LayerNorm, NormalisesEachRow) {
+TEST_F(LayerNorm, NormalizesEachRow) {
   const Value x = graph_.input("x", DType::kFloat32, {batch_, 1, 2});
   const Value y = layer_norm(x, {.epsilon = 1e-9});
   EXPECT_EQ(y.shape(), (DimShape{batch_, 1, 2}));
@@ -140,7 +140,7 @@ TEST_F(LayerNorm, CanDoWithoutWeights) {
   EXPECT_TRUE(graph_.variables().empty());
 }
 
-TEST_F(GroupNorm, NormalisesEachGroupOfEachExample) {
+TEST_F(GroupNorm, NormalizesEachGroupOfEachExample) {
   const Value x = graph_.input("x", DType::kFloat32, {batch_, 2, 2});
   const Value y = group_norm(x, {.groups = 2, .epsilon = 1e-9});
   GraphRunner runner(graph_, {{"batch", 1}});

@@ -1,4 +1,4 @@
-#include "shoal/nn/initialisers.h"
+#include "shoal/nn/initializers.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,11 +13,11 @@ namespace shoal::nn {
 namespace {
 
 using testing::HasSubstr;
-using Kind = Initialiser::Kind;
+using Kind = Initializer::Kind;
 
-std::vector<float> made(const Initialiser& initialiser, RandomKey key, int64_t first, size_t count) {
+std::vector<float> made(const Initializer& initializer, RandomKey key, int64_t first, size_t count) {
   std::vector<float> values(count);
-  value_or_raise(initialise(initialiser, key, first,
+  value_or_raise(initialize(initializer, key, first,
                             {DType::kFloat32, Shape{int64_t(count)}, reinterpret_cast<std::byte*>(values.data())}));
   return values;
 }
@@ -41,28 +41,28 @@ TEST(Fans, CountInputsAndOutputsOfKernels) {
   EXPECT_EQ(fans_of(Shape{7}).in, 7);
 }
 
-TEST(Initialisers, ResolveToTheNumbersOfTheirPapers) {
+TEST(Initializers, ResolveToTheNumbersOfTheirPapers) {
   const Fans fans{.in = 300, .out = 100};
   const double glorot = std::sqrt(6.0 / 400), he = std::sqrt(6.0 / 300);
   EXPECT_EQ(glorot_uniform().resolve(fans).kind, Kind::kUniform);
   EXPECT_NEAR(glorot_uniform().resolve(fans).a, -glorot, 1e-12);
   EXPECT_NEAR(glorot_uniform().resolve(fans).b, glorot, 1e-12);
   EXPECT_NEAR(he_uniform().resolve(fans).b, he, 1e-12);
-  EXPECT_EQ(zeros().resolve(fans), (Initialiser{Kind::kConstant, 0, 0}));
-  EXPECT_EQ(ones().resolve(fans), (Initialiser{Kind::kConstant, 1, 0}));
-  EXPECT_EQ(uniform(-2, 3).resolve(fans), (Initialiser{Kind::kUniform, -2, 3}));
-  EXPECT_EQ(normal(1, 2).resolve(fans), (Initialiser{Kind::kNormal, 1, 2}));
-  EXPECT_EQ(InitialiserSpec(Initialiser{Kind::kConstant, 5, 0}).resolve(fans).a, 5);
+  EXPECT_EQ(zeros().resolve(fans), (Initializer{Kind::kConstant, 0, 0}));
+  EXPECT_EQ(ones().resolve(fans), (Initializer{Kind::kConstant, 1, 0}));
+  EXPECT_EQ(uniform(-2, 3).resolve(fans), (Initializer{Kind::kUniform, -2, 3}));
+  EXPECT_EQ(normal(1, 2).resolve(fans), (Initializer{Kind::kNormal, 1, 2}));
+  EXPECT_EQ(InitializerSpec(Initializer{Kind::kConstant, 5, 0}).resolve(fans).a, 5);
   EXPECT_EQ(glorot_uniform(), glorot_uniform());
   EXPECT_FALSE(glorot_uniform() == he_uniform());
 }
 
-TEST(Initialisers, HaveTheStatedStatistics) {
+TEST(Initializers, HaveTheStatedStatistics) {
   const Fans fans{.in = 300, .out = 100};
   constexpr size_t kCount = 400'000;
   struct Case {
     const char* name;
-    InitialiserSpec spec;
+    InitializerSpec spec;
     double mean, stddev, limit;
   };
   const double infinity = std::numeric_limits<double>::infinity();
@@ -91,25 +91,25 @@ TEST(Initialisers, HaveTheStatedStatistics) {
   }
 }
 
-TEST(Initialisers, AnySplitOfAVariableGivesTheSameBits) {
+TEST(Initializers, AnySplitOfAVariableGivesTheSameBits) {
   constexpr size_t kCount = 1000;
-  for (const InitialiserSpec& spec : {uniform(-1, 1), normal(0, 1), truncated_normal(0, 1), constant(0.5)}) {
-    const Initialiser initialiser = spec.resolve({});
-    SCOPED_TRACE(int(initialiser.kind));
-    const std::vector<float> whole = made(initialiser, 9, 0, kCount);
+  for (const InitializerSpec& spec : {uniform(-1, 1), normal(0, 1), truncated_normal(0, 1), constant(0.5)}) {
+    const Initializer initializer = spec.resolve({});
+    SCOPED_TRACE(int(initializer.kind));
+    const std::vector<float> whole = made(initializer, 9, 0, kCount);
     for (const size_t part : {1, 3, 7, 64, 333}) {
       for (size_t first = 0; first < kCount; first += part) {
         const size_t count = std::min(part, kCount - first);
-        const std::vector<float> piece = made(initialiser, 9, int64_t(first), count);
+        const std::vector<float> piece = made(initializer, 9, int64_t(first), count);
         ASSERT_EQ(std::memcmp(piece.data(), whole.data() + first, count * sizeof(float)), 0) << first << " by " << part;
       }
     }
   }
 }
 
-Tensor matrix_of(const InitialiserSpec& spec, const Shape& shape, RandomKey key = 5) {
+Tensor matrix_of(const InitializerSpec& spec, const Shape& shape, RandomKey key = 5) {
   Tensor tensor(DType::kFloat32, shape);
-  value_or_raise(initialise(spec.resolve({}, shape), key, 0, tensor.mutable_view()));
+  value_or_raise(initialize(spec.resolve({}, shape), key, 0, tensor.mutable_view()));
   return tensor;
 }
 
@@ -161,7 +161,7 @@ TEST(Orthogonal, AnySplitByRowsGivesTheSameBits) {
   for (int64_t part : {1, 3, 10}) {
     for (int64_t row = 0; row < 10; row += part) {
       Tensor piece(DType::kFloat32, {std::min(part, 10 - row), 6});
-      value_or_raise(initialise(orthogonal().resolve({}, {10, 6}), 5, row * 6, piece.mutable_view()));
+      value_or_raise(initialize(orthogonal().resolve({}, {10, 6}), 5, row * 6, piece.mutable_view()));
       ASSERT_EQ(std::memcmp(piece.view().data, whole.view().data + row * 24, piece.bytes()), 0) << row << " by " << part;
     }
   }
@@ -181,7 +181,7 @@ TEST(Orthogonal, RefusesWhatIsNoMatrix) {
   EXPECT_THAT(refused_spec({5, 0}), HasSubstr("that has elements, not [5, 0]"));
   const auto refused = [](double rows, const Shape& shape, int64_t first) {
     Tensor out(DType::kFloat32, shape);
-    const Result<void> result = initialise({Kind::kOrthogonal, 1, rows}, 1, first, out.mutable_view());
+    const Result<void> result = initialize({Kind::kOrthogonal, 1, rows}, 1, first, out.mutable_view());
     return result ? std::string("accepted") : result.error().message();
   };
   EXPECT_THAT(refused(0, {2, 2}, 0), HasSubstr("expected a whole number from 1 to 2^26"));
@@ -194,33 +194,33 @@ TEST(Orthogonal, RefusesWhatIsNoMatrix) {
   EXPECT_EQ(refused(4, {0, 2}, 0), "accepted");
 }
 
-TEST(Initialisers, KeysDependOnSeedAndName) {
+TEST(Initializers, KeysDependOnSeedAndName) {
   EXPECT_EQ(variable_key(1, "dense/kernel"), variable_key(1, "dense/kernel"));
   EXPECT_NE(variable_key(1, "dense/kernel"), variable_key(2, "dense/kernel"));
   EXPECT_NE(variable_key(1, "dense/kernel"), variable_key(1, "dense_1/kernel"));
-  const Initialiser initialiser = normal(0, 1).resolve({});
-  EXPECT_NE(made(initialiser, variable_key(1, "a"), 0, 4), made(initialiser, variable_key(1, "b"), 0, 4));
+  const Initializer initializer = normal(0, 1).resolve({});
+  EXPECT_NE(made(initializer, variable_key(1, "a"), 0, 4), made(initializer, variable_key(1, "b"), 0, 4));
 }
 
-TEST(Initialisers, ConstantsFillEveryType) {
+TEST(Initializers, ConstantsFillEveryType) {
   for (const DType dtype : {DType::kFloat32, DType::kInt32, DType::kInt64, DType::kUInt8, DType::kBool}) {
     Tensor tensor(dtype, Shape{3});
-    ASSERT_TRUE(initialise(ones().resolve({}), 0, 0, tensor.mutable_view())) << to_string(dtype);
+    ASSERT_TRUE(initialize(ones().resolve({}), 0, 0, tensor.mutable_view())) << to_string(dtype);
     for (size_t i = 0; i < 3; ++i) {
       EXPECT_NE(std::memcmp(tensor.view().data + i * size_of(dtype), "\0\0\0\0\0\0\0", size_of(dtype)), 0);
     }
   }
   Tensor ids(DType::kInt64, Shape{2});
-  ASSERT_TRUE(initialise(constant(-7).resolve({}), 0, 0, ids.mutable_view()));
+  ASSERT_TRUE(initialize(constant(-7).resolve({}), 0, 0, ids.mutable_view()));
   EXPECT_EQ(ids.as<int64_t>()[1], -7);
 }
 
-TEST(Initialisers, RefuseWhatCannotBeMade) {
+TEST(Initializers, RefuseWhatCannotBeMade) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   Tensor floats(DType::kFloat32, Shape{2}), bytes(DType::kUInt8, Shape{2}), wide(DType::kInt64, Shape{2});
   Tensor halves(DType::kFloat16, Shape{2});
-  const auto refused = [](const Initialiser& initialiser, Tensor& out, int64_t first) {
-    const Result<void> result = initialise(initialiser, 1, first, out.mutable_view());
+  const auto refused = [](const Initializer& initializer, Tensor& out, int64_t first) {
+    const Result<void> result = initialize(initializer, 1, first, out.mutable_view());
     if (result) return std::string("accepted");
     EXPECT_EQ(result.error().kind(), ErrorKind::kInvalidArgument);
     return result.error().message();
@@ -237,8 +237,8 @@ TEST(Initialisers, RefuseWhatCannotBeMade) {
   EXPECT_THAT(refused({Kind::kConstant, 0.5, 0}, wide, 0), HasSubstr("cannot be held by int64"));
   EXPECT_THAT(refused({Kind::kConstant, 0x1p63, 0}, wide, 0), HasSubstr("cannot be held by int64"));
   EXPECT_THAT(refused({Kind::kConstant, 1, 0}, halves, 0), HasSubstr("no constants of float16"));
-  EXPECT_THROW(InitialiserSpec::variance_scaling(1, InitialiserSpec::Fan::kIn, Kind::kConstant), Exception);
-  EXPECT_THROW(InitialiserSpec::variance_scaling(0, InitialiserSpec::Fan::kIn, Kind::kUniform), Exception);
+  EXPECT_THROW(InitializerSpec::variance_scaling(1, InitializerSpec::Fan::kIn, Kind::kConstant), Exception);
+  EXPECT_THROW(InitializerSpec::variance_scaling(0, InitializerSpec::Fan::kIn, Kind::kUniform), Exception);
 }
 
 }  // namespace

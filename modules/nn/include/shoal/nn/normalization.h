@@ -1,11 +1,11 @@
 #pragma once
-/// Normalising layers.
+/// Normalizing layers.
 #include <cstdint>
 #include <string>
 
 #include "shoal/graph/graph.h"
 #include "shoal/nn/activation.h"
-#include "shoal/nn/initialisers.h"
+#include "shoal/nn/initializers.h"
 #include "shoal/nn/mode.h"
 
 namespace shoal::nn {
@@ -16,9 +16,9 @@ struct BatchNormOptions {
   Activation activation = Activation::kNone;
   bool use_scale = true;                       ///< without: 1; a layer that follows may scale as well
   bool use_shift = true;                       ///< without: 0
-  InitialiserSpec scale_initialiser = ones();  ///< zeros() in the last one of a residual branch: it starts as the identity
-  InitialiserSpec shift_initialiser = zeros();
-  /// false: frozen. Scale and shift stay, and training too normalises with the moving averages, which stay as well.
+  InitializerSpec scale_initializer = ones();  ///< zeros() in the last one of a residual branch: it starts as the identity
+  InitializerSpec shift_initializer = zeros();
+  /// false: frozen. Scale and shift stay, and training too normalizes with the moving averages, which stay as well.
   bool trainable = true;
   std::string name = "batch_norm";  ///< scope of the variables; a second one becomes "batch_norm_1"
 };
@@ -31,7 +31,7 @@ struct BatchNormOptions {
 ///   returns  as x
 ///
 /// Adds variables "<name>/scale", "<name>/shift" and, not trainable, "<name>/moving_mean" and "<name>/moving_variance",
-/// each [channels]; the moving variance is of the unbiased estimates. Each trainer of several normalises its own batches,
+/// each [channels]; the moving variance is of the unbiased estimates. Each trainer of several normalizes its own batches,
 /// and all contribute to the averages. Raises InvalidArgument if x is not float32 of rank >= 2, or an option is out of
 /// range. Source: Ioffe, Szegedy, "Batch normalization" (ICML 2015); defaults as TensorFlow's.
 Value batch_norm(Value x, Mode mode, const BatchNormOptions& options = {});
@@ -40,8 +40,8 @@ struct LayerNormOptions {
   double epsilon = 1e-5;  ///< added to variances; > 0
   bool use_scale = true;
   bool use_shift = true;
-  InitialiserSpec scale_initialiser = ones();
-  InitialiserSpec shift_initialiser = zeros();
+  InitializerSpec scale_initializer = ones();
+  InitializerSpec shift_initializer = zeros();
   bool trainable = true;
   std::string name = "layer_norm";
 };
@@ -56,12 +56,12 @@ struct LayerNormOptions {
 Value layer_norm(Value x, const LayerNormOptions& options = {});
 
 struct GroupNormOptions {
-  int64_t groups = 32;    ///< divides the channels; 1: all together; as many as channels: instance normalisation
+  int64_t groups = 32;    ///< divides the channels; 1: all together; as many as channels: instance normalization
   double epsilon = 1e-5;  ///< added to variances; > 0
   bool use_scale = true;
   bool use_shift = true;
-  InitialiserSpec scale_initialiser = ones();
-  InitialiserSpec shift_initialiser = zeros();
+  InitializerSpec scale_initializer = ones();
+  InitializerSpec shift_initializer = zeros();
   bool trainable = true;
   std::string name = "group_norm";
 };

@@ -1,6 +1,6 @@
 #pragma once
-/// How variables start. A layer is given an InitialiserSpec ("Glorot uniform"); with the layer's fans it becomes a
-/// shoal::Initialiser (uniform between two numbers), which is data: whoever owns a part of a variable makes that part.
+/// How variables start. A layer is given an InitializerSpec ("Glorot uniform"); with the layer's fans it becomes a
+/// shoal::Initializer (uniform between two numbers), which is data: whoever owns a part of a variable makes that part.
 #include <cstdint>
 #include <string_view>
 
@@ -20,50 +20,50 @@ struct Fans {
 /// the number of elements, both ways.
 Fans fans_of(const Shape& kernel);
 
-/// A choice of initialiser that may depend on fans. A value.
-class InitialiserSpec {
+/// A choice of initializer that may depend on fans. A value.
+class InitializerSpec {
  public:
   /// One that does not depend on fans.
-  InitialiserSpec(Initialiser fixed);  // NOLINT: an initialiser is one
+  InitializerSpec(Initializer fixed);  // NOLINT: an initializer is one
 
   /// Variance `scale` / fan, where fan is the chosen one. `kind` says the distribution: uniform within
   /// +-sqrt(3 * variance), normal, or truncated normal (widened so that its variance after truncation is as stated).
   /// Raises InvalidArgument for a constant or a scale that is not above 0.
   enum class Fan : uint8_t { kIn, kOut, kAverage };
-  static InitialiserSpec variance_scaling(double scale, Fan fan, Initialiser::Kind kind);
+  static InitializerSpec variance_scaling(double scale, Fan fan, Initializer::Kind kind);
 
   /// For a variable of this shape; only orthogonal() looks at it, and raises InvalidArgument if it is no matrix.
-  Initialiser resolve(Fans fans, const Shape& shape = {}) const;
-  friend bool operator==(const InitialiserSpec&, const InitialiserSpec&) = default;
+  Initializer resolve(Fans fans, const Shape& shape = {}) const;
+  friend bool operator==(const InitializerSpec&, const InitializerSpec&) = default;
 
  private:
-  Initialiser fixed_;
+  Initializer fixed_;
   bool scaled_ = false;
   double scale_ = 0;
   Fan fan_ = Fan::kIn;
 };
 
-InitialiserSpec zeros();
-InitialiserSpec ones();
-InitialiserSpec constant(double value);
+InitializerSpec zeros();
+InitializerSpec ones();
+InitializerSpec constant(double value);
 /// Uniform in [low, high).
-InitialiserSpec uniform(double low, double high);
-InitialiserSpec normal(double mean, double stddev);
+InitializerSpec uniform(double low, double high);
+InitializerSpec normal(double mean, double stddev);
 /// Normal, redrawn until within two standard deviations.
-InitialiserSpec truncated_normal(double mean, double stddev);
+InitializerSpec truncated_normal(double mean, double stddev);
 /// Source: Glorot, Bengio, "Understanding the difficulty of training deep feedforward neural networks" (AISTATS 2010).
 /// Uniform within +-sqrt(6 / (fan_in + fan_out)); truncated normal of standard deviation sqrt(2 / (fan_in + fan_out)).
-InitialiserSpec glorot_uniform();
-InitialiserSpec glorot_normal();
+InitializerSpec glorot_uniform();
+InitializerSpec glorot_normal();
 /// Source: He, Zhang, Ren, Sun, "Delving deep into rectifiers" (ICCV 2015). Uniform within +-sqrt(6 / fan_in); truncated
 /// normal of standard deviation sqrt(2 / fan_in).
-InitialiserSpec he_uniform();
-InitialiserSpec he_normal();
+InitializerSpec he_uniform();
+InitializerSpec he_normal();
 
 /// Source: LeCun, Bottou, Orr, Müller, "Efficient backprop" (1998). Uniform within +-sqrt(3 / fan_in); truncated normal of
 /// standard deviation sqrt(1 / fan_in).
-InitialiserSpec lecun_uniform();
-InitialiserSpec lecun_normal();
+InitializerSpec lecun_uniform();
+InitializerSpec lecun_normal();
 
 /// `gain` times a matrix whose rows or columns, whichever are fewer, are orthonormal, drawn evenly from all there are. A
 /// variable of more than two axes is seen as a matrix [first, all others]. Keeps lengths where it multiplies, so that
@@ -71,21 +71,21 @@ InitialiserSpec lecun_normal();
 /// rows * columns * min(rows, columns) multiply-adds (of 1024 x 1024 about a second), on whoever makes a part of it.
 /// Source: Saxe, McClelland, Ganguli, "Exact solutions to the nonlinear dynamics of learning in deep linear neural
 /// networks" (ICLR 2014).
-InitialiserSpec orthogonal(double gain = 1);
+InitializerSpec orthogonal(double gain = 1);
 
 /// InvalidArgument for an unknown kind, numbers that are not finite, low > high, a negative standard deviation:
-/// initialisers also come from messages and files.
-Result<void> validate(const Initialiser& initialiser);
+/// initializers also come from messages and files.
+Result<void> validate(const Initializer& initializer);
 
 /// The key of a variable's starting values in a job of this seed.
 RandomKey variable_key(RandomKey seed, std::string_view variable_name);
 
-/// out[i] is element first_element + i of the variable: a pure function of (initialiser, key, element), so any split of a
+/// out[i] is element first_element + i of the variable: a pure function of (initializer, key, element), so any split of a
 /// variable over servers, rows or threads gives the same bits. (Of an orthogonal one: a split by rows, and `out` has the
 /// variable's shape but for the rows.)
-/// InvalidArgument as validate(), if first_element < 0, if a random initialiser meets a dtype other than float32, if
+/// InvalidArgument as validate(), if first_element < 0, if a random initializer meets a dtype other than float32, if
 /// a constant cannot be held by the dtype (float32, int32, int64, uint8, bool), or if an orthogonal one meets something
 /// else than rows of its matrix, or a matrix of more than 2^26 elements.
-Result<void> initialise(const Initialiser& initialiser, RandomKey key, int64_t first_element, MutableTensorView out);
+Result<void> initialize(const Initializer& initializer, RandomKey key, int64_t first_element, MutableTensorView out);
 
 }  // namespace shoal::nn

@@ -1,4 +1,4 @@
-#include "shoal/nn/initialisers.h"
+#include "shoal/nn/initializers.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,12 +9,12 @@
 namespace shoal::nn {
 namespace {
 
-using Kind = Initialiser::Kind;
+using Kind = Initializer::Kind;
 
 /// The standard deviation of a standard normal truncated at two standard deviations.
 constexpr double kTruncatedStddev = 0.87962566103423978;
 
-/// Of an orthogonal initialiser: what a message from outside can make this process compute is bounded.
+/// Of an orthogonal initializer: what a message from outside can make this process compute is bounded.
 constexpr int64_t kMatrixElementsMax = int64_t(1) << 26;
 
 template <class T>
@@ -23,14 +23,14 @@ Result<void> fill_constant(double value, MutableTensorView out) {
   // 2^63 is the double nearest to the largest int64, and one too many.
   const bool fits = in_range && std::trunc(value) == value && !(sizeof(T) == 8 && value >= 0x1p63);
   if (!fits) {
-    return invalid_argument("initialiser: constant " + std::to_string(value) + " cannot be held by " +
+    return invalid_argument("initializer: constant " + std::to_string(value) + " cannot be held by " +
                             std::string(to_string(out.dtype)));
   }
   std::ranges::fill(out.as<T>(), T(value));
   return {};
 }
 
-Result<void> initialise_constant(double value, MutableTensorView out) {
+Result<void> initialize_constant(double value, MutableTensorView out) {
   switch (out.dtype) {
     case DType::kFloat32: std::ranges::fill(out.as<float>(), float(value)); return {};
     case DType::kInt32: return fill_constant<int32_t>(value, out);
@@ -39,7 +39,7 @@ Result<void> initialise_constant(double value, MutableTensorView out) {
     case DType::kBool: return fill_constant<bool>(value, out);
     default: break;
   }
-  return invalid_argument("initialiser: no constants of " + std::string(to_string(out.dtype)) +
+  return invalid_argument("initializer: no constants of " + std::string(to_string(out.dtype)) +
                           "; use float32, int32, int64, uint8 or bool");
 }
 
@@ -60,7 +60,7 @@ double dot(const double* a, const double* b, size_t count) {
 /// Makes `count` vectors of `length` numbers orthonormal, each with what those before it leave (modified Gram-Schmidt).
 /// With normal numbers to start from, the result is drawn evenly: Mezzadri, "How to generate random matrices from the
 /// classical compact groups" (2007).
-void orthonormalise(std::vector<double>& vectors, size_t count, size_t length) {
+void orthonormalize(std::vector<double>& vectors, size_t count, size_t length) {
   for (size_t i = 0; i < count; ++i) {
     double* own = &vectors[i * length];
     const double scale = 1 / std::sqrt(dot(own, own, length));
@@ -74,14 +74,14 @@ void orthonormalise(std::vector<double>& vectors, size_t count, size_t length) {
 }
 
 /// Whoever makes some of the rows makes the whole matrix, and keeps those.
-Result<void> initialise_orthogonal(const Initialiser& initialiser, RandomKey key, int64_t first_element,
+Result<void> initialize_orthogonal(const Initializer& initializer, RandomKey key, int64_t first_element,
                                    MutableTensorView out) {
-  const auto rows = int64_t(initialiser.b);
+  const auto rows = int64_t(initializer.b);
   if (out.elements() == 0) return {};
   const int64_t columns = out.shape.rank() == 0 ? 1 : out.elements() / out.shape[0];
   if (columns > kMatrixElementsMax / rows || first_element % columns != 0 || first_element / columns > rows ||
       out.elements() / columns > rows - first_element / columns) {
-    return invalid_argument("initialiser: " + to_string(out.shape) + " from element " + std::to_string(first_element) +
+    return invalid_argument("initializer: " + to_string(out.shape) + " from element " + std::to_string(first_element) +
                             " is no part of an orthogonal matrix of " + std::to_string(rows) +
                             " rows, or that has more than 2^26 elements");
   }
@@ -89,11 +89,11 @@ Result<void> initialise_orthogonal(const Initialiser& initialiser, RandomKey key
   std::vector<float> normal(count * length);
   fill_normal(key, 0, normal, 0, 1);
   std::vector<double> vectors(normal.begin(), normal.end());
-  orthonormalise(vectors, count, length);
+  orthonormalize(vectors, count, length);
   const auto values = out.as<float>();
   for (size_t i = 0; i < values.size(); ++i) {
     const size_t element = size_t(first_element) + i, row = element / size_t(columns), column = element % size_t(columns);
-    values[i] = float(initialiser.a * (rows <= columns ? vectors[row * length + column] : vectors[column * length + row]));
+    values[i] = float(initializer.a * (rows <= columns ? vectors[row * length + column] : vectors[column * length + row]));
   }
   return {};
 }
@@ -107,23 +107,23 @@ Fans fans_of(const Shape& kernel) {
   return {double(kernel[1]) * window, double(kernel[0]) * window};
 }
 
-InitialiserSpec::InitialiserSpec(Initialiser fixed) : fixed_(fixed) {}
+InitializerSpec::InitializerSpec(Initializer fixed) : fixed_(fixed) {}
 
-InitialiserSpec InitialiserSpec::variance_scaling(double scale, Fan fan, Initialiser::Kind kind) {
+InitializerSpec InitializerSpec::variance_scaling(double scale, Fan fan, Initializer::Kind kind) {
   if (kind != Kind::kUniform && kind != Kind::kNormal && kind != Kind::kTruncatedNormal) {
     raise(invalid_argument("variance_scaling: the distribution must be uniform, normal or truncated normal"));
   }
   if (!(scale > 0 && std::isfinite(scale))) {
     raise(invalid_argument("variance_scaling: scale is " + std::to_string(scale) + ", expected a finite number above 0"));
   }
-  InitialiserSpec spec(Initialiser{kind, 0, 0});
+  InitializerSpec spec(Initializer{kind, 0, 0});
   spec.scaled_ = true;
   spec.scale_ = scale;
   spec.fan_ = fan;
   return spec;
 }
 
-Initialiser InitialiserSpec::resolve(Fans fans, const Shape& shape) const {
+Initializer InitializerSpec::resolve(Fans fans, const Shape& shape) const {
   if (fixed_.kind == Kind::kOrthogonal) {
     if (shape.rank() < 2 || shape.elements() == 0) {
       raise(
@@ -144,73 +144,73 @@ Initialiser InitialiserSpec::resolve(Fans fans, const Shape& shape) const {
   }
 }
 
-InitialiserSpec zeros() { return constant(0); }
-InitialiserSpec ones() { return constant(1); }
-InitialiserSpec constant(double value) { return Initialiser{Kind::kConstant, value, 0}; }
-InitialiserSpec uniform(double low, double high) { return Initialiser{Kind::kUniform, low, high}; }
-InitialiserSpec normal(double mean, double stddev) { return Initialiser{Kind::kNormal, mean, stddev}; }
-InitialiserSpec truncated_normal(double mean, double stddev) { return Initialiser{Kind::kTruncatedNormal, mean, stddev}; }
-InitialiserSpec glorot_uniform() {
-  return InitialiserSpec::variance_scaling(1, InitialiserSpec::Fan::kAverage, Kind::kUniform);
+InitializerSpec zeros() { return constant(0); }
+InitializerSpec ones() { return constant(1); }
+InitializerSpec constant(double value) { return Initializer{Kind::kConstant, value, 0}; }
+InitializerSpec uniform(double low, double high) { return Initializer{Kind::kUniform, low, high}; }
+InitializerSpec normal(double mean, double stddev) { return Initializer{Kind::kNormal, mean, stddev}; }
+InitializerSpec truncated_normal(double mean, double stddev) { return Initializer{Kind::kTruncatedNormal, mean, stddev}; }
+InitializerSpec glorot_uniform() {
+  return InitializerSpec::variance_scaling(1, InitializerSpec::Fan::kAverage, Kind::kUniform);
 }
-InitialiserSpec glorot_normal() {
-  return InitialiserSpec::variance_scaling(1, InitialiserSpec::Fan::kAverage, Kind::kTruncatedNormal);
+InitializerSpec glorot_normal() {
+  return InitializerSpec::variance_scaling(1, InitializerSpec::Fan::kAverage, Kind::kTruncatedNormal);
 }
-InitialiserSpec he_uniform() { return InitialiserSpec::variance_scaling(2, InitialiserSpec::Fan::kIn, Kind::kUniform); }
-InitialiserSpec he_normal() {
-  return InitialiserSpec::variance_scaling(2, InitialiserSpec::Fan::kIn, Kind::kTruncatedNormal);
-}
-
-InitialiserSpec lecun_uniform() { return InitialiserSpec::variance_scaling(1, InitialiserSpec::Fan::kIn, Kind::kUniform); }
-InitialiserSpec lecun_normal() {
-  return InitialiserSpec::variance_scaling(1, InitialiserSpec::Fan::kIn, Kind::kTruncatedNormal);
+InitializerSpec he_uniform() { return InitializerSpec::variance_scaling(2, InitializerSpec::Fan::kIn, Kind::kUniform); }
+InitializerSpec he_normal() {
+  return InitializerSpec::variance_scaling(2, InitializerSpec::Fan::kIn, Kind::kTruncatedNormal);
 }
 
-InitialiserSpec orthogonal(double gain) { return Initialiser{Kind::kOrthogonal, gain, 0}; }
+InitializerSpec lecun_uniform() { return InitializerSpec::variance_scaling(1, InitializerSpec::Fan::kIn, Kind::kUniform); }
+InitializerSpec lecun_normal() {
+  return InitializerSpec::variance_scaling(1, InitializerSpec::Fan::kIn, Kind::kTruncatedNormal);
+}
 
-Result<void> validate(const Initialiser& initialiser) {
-  if (!std::isfinite(float(initialiser.a)) || !std::isfinite(float(initialiser.b))) {
-    return invalid_argument("initialiser: numbers " + std::to_string(initialiser.a) + " and " +
-                            std::to_string(initialiser.b) + " must be finite in float32");
+InitializerSpec orthogonal(double gain) { return Initializer{Kind::kOrthogonal, gain, 0}; }
+
+Result<void> validate(const Initializer& initializer) {
+  if (!std::isfinite(float(initializer.a)) || !std::isfinite(float(initializer.b))) {
+    return invalid_argument("initializer: numbers " + std::to_string(initializer.a) + " and " +
+                            std::to_string(initializer.b) + " must be finite in float32");
   }
-  switch (initialiser.kind) {
+  switch (initializer.kind) {
     case Kind::kConstant: return {};
     case Kind::kUniform:
-      if (initialiser.a <= initialiser.b) return {};
-      return invalid_argument("initialiser: uniform from " + std::to_string(initialiser.a) + " to " +
-                              std::to_string(initialiser.b) + ": low is above high");
+      if (initializer.a <= initializer.b) return {};
+      return invalid_argument("initializer: uniform from " + std::to_string(initializer.a) + " to " +
+                              std::to_string(initializer.b) + ": low is above high");
     case Kind::kNormal:
     case Kind::kTruncatedNormal:
-      if (initialiser.b >= 0) return {};
-      return invalid_argument("initialiser: standard deviation is " + std::to_string(initialiser.b) +
+      if (initializer.b >= 0) return {};
+      return invalid_argument("initializer: standard deviation is " + std::to_string(initializer.b) +
                               ", expected 0 or more");
     case Kind::kOrthogonal:
-      if (initialiser.b >= 1 && initialiser.b <= double(kMatrixElementsMax) && std::trunc(initialiser.b) == initialiser.b)
+      if (initializer.b >= 1 && initializer.b <= double(kMatrixElementsMax) && std::trunc(initializer.b) == initializer.b)
         return {};
-      return invalid_argument("initialiser: orthogonal with " + std::to_string(initialiser.b) +
+      return invalid_argument("initializer: orthogonal with " + std::to_string(initializer.b) +
                               " rows, expected a whole number from 1 to 2^26");
   }
-  return invalid_argument("initialiser of unknown kind " + std::to_string(int(initialiser.kind)) +
+  return invalid_argument("initializer of unknown kind " + std::to_string(int(initializer.kind)) +
                           "; it may come from a newer version of Shoal");
 }
 
 RandomKey variable_key(RandomKey seed, std::string_view variable_name) { return fold_in(seed, variable_name); }
 
-Result<void> initialise(const Initialiser& initialiser, RandomKey key, int64_t first_element, MutableTensorView out) {
-  SHOAL_TRY_VOID(validate(initialiser));
+Result<void> initialize(const Initializer& initializer, RandomKey key, int64_t first_element, MutableTensorView out) {
+  SHOAL_TRY_VOID(validate(initializer));
   if (first_element < 0) {
-    return invalid_argument("initialiser: first element is " + std::to_string(first_element) + ", expected 0 or more");
+    return invalid_argument("initializer: first element is " + std::to_string(first_element) + ", expected 0 or more");
   }
-  if (initialiser.kind == Kind::kConstant) return initialise_constant(initialiser.a, out);
+  if (initializer.kind == Kind::kConstant) return initialize_constant(initializer.a, out);
   if (out.dtype != DType::kFloat32) {
-    return invalid_argument("initialiser: random values are float32, the variable is " + std::string(to_string(out.dtype)) +
+    return invalid_argument("initializer: random values are float32, the variable is " + std::string(to_string(out.dtype)) +
                             "; give it a constant");
   }
   const auto first = uint64_t(first_element);
-  const auto a = float(initialiser.a);
-  const auto b = float(initialiser.b);
-  switch (initialiser.kind) {
-    case Kind::kOrthogonal: return initialise_orthogonal(initialiser, key, first_element, out);
+  const auto a = float(initializer.a);
+  const auto b = float(initializer.b);
+  switch (initializer.kind) {
+    case Kind::kOrthogonal: return initialize_orthogonal(initializer, key, first_element, out);
     case Kind::kUniform: fill_uniform(key, first, out.as<float>(), a, b); break;
     case Kind::kNormal: fill_normal(key, first, out.as<float>(), a, b); break;
     default: fill_truncated_normal(key, first, out.as<float>(), a, b); break;
