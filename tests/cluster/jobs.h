@@ -106,16 +106,27 @@ struct JobSpec {
   std::function<void(const RunConfig&)> before = {};  ///< called in each task first
   bool handle_signals = false;
   std::optional<uint64_t> bytes_on_strand = {};  ///< of servers: what touches more bytes runs beside it
+  UpdateStrategyOptions updates = {};
+  int32_t replicas = 1;  ///< of a local run
+  std::string transport = "inproc";
 };
 
 inline void train_task_of(const JobSpec& spec, RunConfig config) {
   if (spec.before) spec.before(config);
   Estimator estimator(spec.model, config, spec.params);
   train_and_evaluate(estimator,
-                     {.input_fn = spec.input, .max_steps = spec.max_steps, .hooks = spec.hooks ? spec.hooks(config) : std::vector<std::shared_ptr<Hook>>(),
+                     {.input_fn = spec.input,
+                      .max_steps = spec.max_steps,
+                      .hooks = spec.hooks ? spec.hooks(config) : std::vector<std::shared_ptr<Hook>>(),
                       .saving_listeners = spec.listeners},
-                     {.input_fn = [] { return line({5, 6}).batch(2); }, .steps = std::nullopt, .throttle_secs = spec.throttle_secs,
-                      .start_delay_secs = 0, .exporters = spec.exporters});
+                     {.input_fn =
+                          [] {
+                            return line({5, 6}).batch(2);
+                          },
+                      .steps = std::nullopt,
+                      .throttle_secs = spec.throttle_secs,
+                      .start_delay_secs = 0,
+                      .exporters = spec.exporters});
 }
 
 inline RunConfigOptions job_options(const JobSpec& spec, const std::string& model_dir) {
@@ -125,8 +136,20 @@ inline RunConfigOptions job_options(const JobSpec& spec, const std::string& mode
   options.random_seed = 7;
   options.ready_timeout_secs = spec.ready_timeout;
   options.save_summary_steps = std::nullopt;
-  options.runtime = RuntimeOptions{.threads = 1, .backend = "reference", .compression = spec.compression};
+  options.update_strategy = spec.updates;
+  options.runtime = RuntimeOptions{.threads = 1,
+                                   .transport = spec.transport,
+                                   .backend = "reference",
+                                   .compression = spec.compression,
+                                   .replicas = spec.replicas};
   return options;
+}
+
+/// The same without a cluster.
+inline void run_locally(Job& job, const JobSpec& spec) {
+  auto host = std::make_shared<TaskHost>();
+  host->sink = job.log.sink();
+  train_task_of(spec, RunConfig(job_options(spec, job.model_dir())).with_host(std::move(host)));
 }
 
 inline void run_job(Job& job, const JobSpec& spec) {

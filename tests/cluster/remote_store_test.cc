@@ -46,7 +46,8 @@ TEST_P(CutsTest, NoPushIsLostOrCountedTwice) {
     return lose;
   };
   std::vector<Running<int>> running;
-  for (size_t i = 0; i < 2; ++i) running.push_back(start(*envs[i], steps(*envs[i], *stores[i], 100, std::chrono::milliseconds(2))));
+  for (size_t i = 0; i < 2; ++i)
+    running.push_back(start(*envs[i], steps(*envs[i], *stores[i], 100, std::chrono::milliseconds(2))));
   for (Running<int>& trainer : running) EXPECT_EQ(value_or_raise(finish(trainer, 600)), 100);
   cuts_->on_send = cuts_->on_receive = nullptr;
   EXPECT_EQ(global_step(), 200u) << *lost_pushes << " pushes and " << *lost_replies << " replies were lost";
@@ -123,7 +124,8 @@ TEST_F(RemoteStoreTest, ALostServerRollsAllBackToOneState) {
   auto working = start(*env, steps(*env, *worker, 4));  // meanwhile the worker finds out by itself
   world_.run_for(2 * kSecond);
   EXPECT_FALSE(working.done());
-  UniformSource source({.global_step = 5, .shards = {{1, 5}, {1, 5}}, .positions = {{0, "chief at 5"}, {1, "worker at 5"}}}, -5);
+  UniformSource source({.global_step = 5, .shards = {{1, 5}, {1, 5}}, .positions = {{0, "chief at 5"}, {1, "worker at 5"}}},
+                       -5);
   const Ready ready = value_or_raise(run(*chief_env_, prepare(*chief_env_, *chief_, &source)));
   EXPECT_FALSE(ready.attached);
   EXPECT_EQ(count_of(ready.epoch), 2u);
@@ -296,7 +298,7 @@ TEST_F(RemoteStoreTest, WithoutAModelThereIsNoSnapshot) {
   Environment& env = add_task("chief 0");
   auto chief = chief_store(env);
   ASSERT_TRUE(run(env, chief->connect(env.after(kSecond))));
-  expect_error(run(env, chief->snapshot({})), ErrorKind::kFailedPrecondition, "holds no model");
+  expect_error(run(env, chief->snapshot({})), ErrorKind::kUnavailable, "holds no model");
 }
 
 }  // namespace

@@ -22,7 +22,8 @@ WHOLE = ["nn", "data", "estimator"]
 LEFT_OUT = {
     "shoal/data/iterator.h",        # for code that walks through a dataset by itself
     "shoal/estimator/task_host.h",  # for tests, and for programs that lend a task their own process
-    "shoal/nn/update_rule.h",       # for those who apply updates
+    "shoal/nn/apply_update.h",      # for those who apply updates
+    "shoal/nn/update_rule.h",       # the same
     "shoal/nn/value_map.h",         # comes with what uses it
     "shoal/nn/window.h",            # the same
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "shoal/cluster/server_memory.h"
 #include "shoal/cluster/strategy_text.h"
 
 namespace shoal::cluster {
@@ -66,8 +65,11 @@ Task<Result<void>> Commits::take(Session& session, MessageHead head, HeldPush pu
     co_return co_await core_.reply(session, head, core_.control("fenced"), kStatusFenced);
   }
   if (found != Push::kNew) env_.sometimes("server.push_repeated");
-  if (found == Push::kDecided) co_return co_await answer_again(session, head, has);
   const PushId id = push.id;
+  if (found == Push::kDecided) {
+    co_return co_await answer_again(session, head, has, state_.counted(session.trainer) ? kStatusOk : kStatusStale);
+  }
+  if (found == Push::kKept && state_.was_answered(id)) co_return co_await answer_again(session, head, has, kStatusKept);
   waiting_.insert_or_assign(id, Waiting{session.shared_from_this(), head, has});
   if (found == Push::kKept) co_return Result<void>{};
   if (Result<void> agrees = aggregates_ ? state_.check_agreement(push) : Result<void>(); !agrees) {
@@ -94,7 +96,7 @@ Task<Result<void>> Commits::decode(HeldPush& push) {
 }
 
 /// The reply to a push that an order was about was lost.
-Task<Result<void>> Commits::answer_again(Session& session, MessageHead head, uint64_t has) {
+Task<Result<void>> Commits::answer_again(Session& session, MessageHead head, uint64_t has, uint8_t status) {
   Result<std::vector<Message>> weights = std::vector<Message>();
   {
     SHOAL_CO_TRY(const Turns::Turn own, co_await core_.turn());
@@ -103,7 +105,6 @@ Task<Result<void>> Commits::answer_again(Session& session, MessageHead head, uin
   SHOAL_CO_TRY_VOID(weights);
   if (session.ended) co_return Result<void>{};
   const uint8_t residual = state_.asks_residual(session.trainer) ? kStatusResidualBit : uint8_t(0);
-  const uint8_t status = state_.counted(session.trainer) ? kStatusOk : kStatusStale;
   co_return co_await core_.reply_parts(session, head, std::move(weights).value(), uint8_t(status | residual));
 }
 
@@ -199,7 +200,7 @@ Task<Result<std::optional<HeldState>>> Commits::hold(uint64_t chief, bool residu
   const SteadyTime give_up = env_.after(kHoldParked);
   const uint64_t epoch = state_.epoch();
   if (sequencer_) {
-    if (state_.phase() != Phase::kReady) co_return failed_precondition("the server holds no model");
+    if (state_.phase() != Phase::kReady) co_return unavailable("the server holds no model");
     sequencer_->hold({.trainer = 0, .incarnation = chief, .number = residuals});
     SHOAL_CO_TRY_VOID(co_await give_orders());
   }
@@ -330,8 +331,7 @@ void Commits::out_of_step(const Error& why) {
 void Commits::tell_witness(const Order& order) {
   Witness& witness = *core_.options().witness;
   const TaskIdentity& own = core_.options().identity;
-  witness.holds(own.index, env_.buffers().stats().in_use_bytes,
-                server_memory(state_.spec(), core_.options().trainers).total());
+  witness.holds(own.index, env_.buffers().stats().in_use_bytes, core_.memory_for(state_.spec()).total());
   for (const PushId& id : order.pushes) {
     const HeldPush& push = state_.kept().at(id);
     witness.applied({.shard = own.index,

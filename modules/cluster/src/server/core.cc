@@ -1,5 +1,7 @@
 #include "server/core.h"
 
+#include "shoal/cluster/strategy_text.h"
+
 namespace shoal::cluster {
 namespace {
 
@@ -14,6 +16,13 @@ ServerCore::ServerCore(Environment& env, const ParameterServerOptions& options)
       state_(shard_ == 0, env.buffers(), env.log()),
       turns_(env),
       changed_(std::make_shared<Event>(env)) {}
+
+ServerMemory ServerCore::memory_for(const ShardSpec& spec) const {
+  const StrategyText strategy =
+      value_or_raise(parse_strategy(options_.identity.strategy));  // checked with the configuration
+  const int aggregated = strategy.sync ? strategy.replicas_to_aggregate.value_or(options_.trainers) : 1;
+  return server_memory(spec, options_.trainers, aggregated);
+}
 
 void ServerCore::close() {
   closed_ = true;

@@ -7,6 +7,7 @@
 #include "server/session.h"
 #include "server/turns.h"
 #include "shoal/cluster/parameter_server.h"
+#include "shoal/cluster/server_memory.h"
 
 namespace shoal::cluster {
 
@@ -19,6 +20,8 @@ class ServerCore {
 
   Environment& env() { return env_; }
   const ParameterServerOptions& options() const { return options_; }
+  /// The most that a server of this job takes for `spec`.
+  ServerMemory memory_for(const ShardSpec& spec) const;
   /// Which shard this is; 0 decides what becomes of pushes.
   size_t shard() const { return shard_; }
   ServerState& state() { return state_; }

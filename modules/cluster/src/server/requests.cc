@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "shoal/cluster/server_memory.h"
 #include "shoal/transport/message.h"
 
 namespace shoal::cluster {
@@ -141,7 +140,7 @@ Task<Result<void>> Requests::handle_control(Session& session, Message request) {
 Task<Result<void>> Requests::prepare(Session& session, std::string_view text) {
   SHOAL_CO_TRY(Prepare prepare, parse_prepare(text));
   if (prepare.epoch > state_.epoch()) {  // or it will be refused
-    env_.log().info("memory: " + to_string(server_memory(prepare.spec, core_.options().trainers)));
+    env_.log().info("memory: " + to_string(core_.memory_for(prepare.spec)));
   }
   SHOAL_CO_TRY_VOID(fits_into_memory(prepare.spec, env_.process().memory_bytes));
   SHOAL_CO_TRY_VOID(state_.prepare(std::move(prepare)));

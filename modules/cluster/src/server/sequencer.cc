@@ -104,8 +104,12 @@ void Sequencer::fence(int trainer, uint64_t incarnation) {
 
 void Sequencer::hold(const PushId& asker) { asked_.push_back({.kind = OrderKind::kHold, .pushes = {asker}}); }
 
+/// Trainers of pushes that nothing was said about are told that the job has ended: they must not count when it goes on.
 void Sequencer::seal() {
   sealed_ = true;
+  while (!pending_.empty()) decide(PushId(pending_.begin()->first));
+  whole_.clear();
+  count_whole();
   asked_.push_back({.kind = OrderKind::kSeal, .pushes = {}});
 }
 

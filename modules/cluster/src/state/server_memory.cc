@@ -1,14 +1,15 @@
 #include "shoal/cluster/server_memory.h"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace shoal::cluster {
 
-ServerMemory server_memory(const ShardSpec& spec, int trainers) {
+ServerMemory server_memory(const ShardSpec& spec, int trainers, int aggregated) {
   const uint64_t weights = spec.arena_bytes, slots = uint64_t(spec.slot_count), contributors = uint64_t(trainers);
   return {.versions = (contributors + 2) * weights,
           .slots = slots * weights,
-          .updates = contributors * weights,
+          .updates = std::max(contributors, uint64_t(aggregated)) * weights,
           .snapshot = (1 + slots) * weights};
 }
 

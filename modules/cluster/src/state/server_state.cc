@@ -210,6 +210,11 @@ void ServerState::note_answered(const transport::PushId& id) {
   if (found != kept_.end()) found->second.answered = true;
 }
 
+bool ServerState::was_answered(const transport::PushId& id) const {
+  const auto found = kept_.find(id);
+  return found != kept_.end() && found->second.answered;
+}
+
 bool ServerState::counted(int trainer) const {
   const auto found = trainers_.find(trainer);
   return found != trainers_.end() && found->second.last_push == found->second.last_counted;

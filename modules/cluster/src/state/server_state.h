@@ -104,6 +104,7 @@ class ServerState {
   bool keeps(const transport::PushId& id) const { return kept_.contains(id); }
   /// Its trainer may push another one, although nothing was decided about this one.
   void note_answered(const transport::PushId& id);
+  bool was_answered(const transport::PushId& id) const;
   const std::map<transport::PushId, HeldPush>& kept() const { return kept_; }
   /// Of the trainer's newest push that an order was about: whether it was a commit.
   bool counted(int trainer) const;

@@ -7,16 +7,18 @@
 
 namespace shoal::cluster {
 
-/// In bytes. With P bytes of weights, W trainers and S slots:
+/// In bytes. With P bytes of weights, W trainers, updates of R pushes and S slots:
 struct ServerMemory {
   uint64_t versions = 0;  ///< (W + 2) P: the current one, the next while it is made, one on its way to each trainer
   uint64_t slots = 0;     ///< S P
-  /// W P: a received push of each trainer; with top-k, whose pushes are small, its residual for a checkpoint.
+  /// max(W, R) P: the pushes that are held until they are committed; with top-k, whose pushes are small, the residual of each
+  /// trainer for a checkpoint.
   uint64_t updates = 0;
   uint64_t snapshot = 0;  ///< (1 + S) P: what a checkpoint being written holds, once training has gone on
   uint64_t total() const { return versions + slots + updates + snapshot; }
 };
-ServerMemory server_memory(const ShardSpec& spec, int trainers);
+/// `aggregated`: R; 1 where updates are asynchronous.
+ServerMemory server_memory(const ShardSpec& spec, int trainers, int aggregated = 1);
 
 /// FailedPrecondition if weights, slots and one push alone are more than `memory_bytes` (ProcessInfo: the machine's, or the
 /// cgroup's limit); 0, which is not known, holds anything.
