@@ -145,11 +145,12 @@ inline RunConfigOptions job_options(const JobSpec& spec, const std::string& mode
   return options;
 }
 
-/// The same without a cluster.
+/// The same training without a cluster.
 inline void run_locally(Job& job, const JobSpec& spec) {
   auto host = std::make_shared<TaskHost>();
   host->sink = job.log.sink();
-  train_task_of(spec, RunConfig(job_options(spec, job.model_dir())).with_host(std::move(host)));
+  const RunConfig config = RunConfig(job_options(spec, job.model_dir())).with_host(std::move(host));
+  Estimator(spec.model, config, spec.params).train(spec.input, {.max_steps = spec.max_steps});
 }
 
 inline void run_job(Job& job, const JobSpec& spec) {

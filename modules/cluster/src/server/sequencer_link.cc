@@ -28,10 +28,12 @@ Task<Result<void>> SequencerLink::run() {
     Result<void> followed = co_await meet();
     if (followed) {
       const SteadyTime met = env_.now();
+      const uint64_t had = received_;
       tell_all();
       followed = co_await follow();
       if (!closed_) env_.sometimes("server.sequencer_lost");
-      if (env_.now() >= met + kLasting) back_off = kBackOffFirst;  // one that ends at once is no success
+      const bool was_of_use = received_ != had || env_.now() >= met + kLasting;
+      if (was_of_use) back_off = kBackOffFirst;
     }
     welcomed_ = false;
     if (connection_ && !followed) connection_->close(followed.error());
