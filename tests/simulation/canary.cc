@@ -140,6 +140,7 @@ Plan canary_plan(Canary, uint64_t seed) {
   plan.job.hook_stops_at.reset();
   plan.job.hook_throws_at.reset();
   plan.job.compression.clear();
+  plan.job.updates = Updates::kAsync;  // a push of the step before is dropped by synchronous ones
   return plan;
 }
 
