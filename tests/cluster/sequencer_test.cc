@@ -218,6 +218,22 @@ TEST_F(SequencerTest, ANewEpochBeginsWithoutOrdersAndRemembersWhoIsOver) {
       ElementsAre(Order{.kind = OrderKind::kCommit, .index = 1, .number = 2, .global_step = 11, .pushes = {{1, 100, 7}}}));
 }
 
+/// A trainer that found its connection broken goes on from what counts, with the batch of this push again.
+TEST_F(SequencerTest, WhatAProcessGivesUpIsDroppedEverywhere) {
+  sequencer_.held(0, held({1, 100, 1}));
+  sequencer_.held(1, held(kSecond));
+  sequencer_.abandon(1, 100);
+  sequencer_.abandon(1, 99);
+  const std::vector<Order> given = orders();
+  ASSERT_EQ(given.size(), 1u);
+  EXPECT_EQ(given[0].kind, OrderKind::kDrop);
+  EXPECT_THAT(given[0].pushes, ElementsAre(PushId{1, 100, 1}));
+  hold_everywhere({1, 100, 1});
+  EXPECT_THAT(orders(), IsEmpty());
+  hold_everywhere({1, 100, 2});
+  EXPECT_THAT(committed(), ElementsAre(PushId{1, 100, 2}));
+}
+
 /// Whole pushes that are too old are dropped; two make an update, in the order of their trainers; the least base version
 /// counts.
 class PairsStrategy final : public UpdateStrategy {

@@ -142,6 +142,12 @@ Task<Result<void>> Commits::fence(int trainer, uint64_t incarnation) {
   co_return co_await give_orders();
 }
 
+Task<Result<void>> Commits::abandon(int trainer, uint64_t incarnation) {
+  if (!sequencer_ || state_.phase() != Phase::kReady) co_return Result<void>{};
+  sequencer_->abandon(trainer, incarnation);
+  co_return co_await give_orders();
+}
+
 Task<Result<void>> Commits::seal() {
   if (!sequencer_) co_return Result<void>{};
   sequencer_->seal();

@@ -122,7 +122,10 @@ Task<Result<void>> Requests::handle_control(Session& session, Message request) {
     SHOAL_CO_TRY_VOID(co_await commits_.leave(session.trainer));
     co_return co_await core_.reply(session, request.head, core_.control("ok"));
   }
-  if (control.verb == "welcome") co_return co_await core_.reply(session, request.head, welcome(session));
+  if (control.verb == "welcome") {  // it asks where to go on: what it pushed and nobody answered, it will compute again
+    SHOAL_CO_TRY_VOID(co_await commits_.abandon(session.trainer, session.hello.incarnation));
+    co_return co_await core_.reply(session, request.head, welcome(session));
+  }
   if (control.verb == "residuals" && session.chief) co_return co_await handle_residuals(session, std::move(request));
   if (control.verb == "residual") {
     Result<ArenaRead> asked = read_residual(state_, session.trainer, control.text);

@@ -47,6 +47,21 @@ void Sequencer::count_whole() {
   }
 }
 
+void Sequencer::abandon(int trainer, uint64_t incarnation) {
+  Order order{.kind = OrderKind::kDrop, .pushes = {}};
+  for (const auto& [id, pending] : pending_) {
+    if (id.trainer == trainer && id.incarnation == incarnation) order.pushes.push_back(id);
+  }
+  if (order.pushes.empty()) return;
+  for (const PushId& id : order.pushes) {
+    std::erase_if(whole_, [&id](const WholePush& push) { return push.id == id; });
+    decide(id);
+  }
+  if (Participant* const own = participant(trainer)) own->granted = 0;
+  count_whole();
+  asked_.push_back(std::move(order));
+}
+
 void Sequencer::leave(int trainer) {
   if (Participant* const leaving = participant(trainer)) leaving->takes_part = false;
 }

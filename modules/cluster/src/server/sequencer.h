@@ -36,6 +36,8 @@ class Sequencer {
   /// `shard` has all orders up to this index.
   void received(size_t shard, uint64_t index);
 
+  /// This process goes on from what has been committed: what it pushed since does not count.
+  void abandon(int trainer, uint64_t incarnation);
   /// `trainer` makes no more pushes, until it makes one.
   void leave(int trainer);
   /// `trainer` is away for longer than others have to wait for it, or back.

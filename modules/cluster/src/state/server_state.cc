@@ -146,10 +146,13 @@ Result<void> ServerState::check_push(std::span<const transport::Chunk> chunks) c
 }
 
 /// So that no trainer can fill the memory.
+/// One may be there that its trainer has given up, since it goes on from an older state; the order to drop it is on its way.
 const HeldPush* ServerState::unanswered(int trainer, uint64_t incarnation) const {
+  bool another = false;
   for (auto at = kept_.lower_bound({trainer, incarnation, 0}); at != kept_.end(); ++at) {
     if (at->first.trainer != trainer || at->first.incarnation != incarnation) break;
-    if (!at->second.answered) return &at->second;
+    if (!at->second.answered && another) return &at->second;
+    another |= !at->second.answered;
   }
   return nullptr;
 }
@@ -266,10 +269,9 @@ void ServerState::end_commit(const transport::Order& order) {
 }
 
 void ServerState::drop(const transport::PushId& id) {
-  if (kept_.erase(id) == 0) return;
   TrainerRecord& record = trainers_[id.trainer];
-  if (record.incarnation == id.incarnation) record.last_push = id.number;
-  ++record.dropped;
+  if (record.incarnation == id.incarnation) record.last_push = std::max(record.last_push, id.number);
+  record.dropped += kept_.erase(id);
 }
 
 std::vector<transport::PushId> ServerState::fence(const transport::PushId& process) {

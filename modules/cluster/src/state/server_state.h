@@ -139,7 +139,7 @@ class ServerState {
 
  private:
   Result<void> check_push(std::span<const transport::Chunk> chunks) const;
-  /// Null: there is none.
+  /// The second push of that process that nothing was said about; null: there are fewer.
   const HeldPush* unanswered(int trainer, uint64_t incarnation) const;
 
   const bool keeps_positions_;
