@@ -28,7 +28,6 @@ class IncomingPush {
   /// A complete one, out of here.
   HeldPush take() {
     HeldPush push;
-    push.sequence = messages_.front().head.sequence;
     push.ordinal = chunks_.back().ordinal;
     push.base_version = chunks_.back().base_version;
     push.messages = std::exchange(messages_, {});

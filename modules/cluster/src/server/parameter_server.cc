@@ -8,6 +8,7 @@
 #include "server/core.h"
 #include "server/requests.h"
 #include "server/session.h"
+#include "shoal/base/compute.h"
 #include "shoal/cluster/listen.h"
 #include "shoal/transport/message.h"
 
@@ -190,10 +191,8 @@ bool Server::orphaned() const {
 /// False also where somebody connects while we ask.
 Task<bool> Server::asks_job_ended() {
   if (!orphaned()) co_return false;
-  bool ended = false;
-  Work ask = [this, &ended] { ended = options_.job_ended(); };
-  const Result<void> asked = co_await env_.offload(std::move(ask));
-  if (!asked || !ended) co_return false;
+  const Result<bool> ended = co_await compute(env_, options_.job_ended);
+  if (!ended || !*ended) co_return false;
   co_return orphaned();
 }
 

@@ -20,7 +20,6 @@ struct PartGradient {
 /// Owns its messages: nothing is copied that came dense.
 struct HeldPush {
   transport::PushId id;
-  uint64_t sequence = 0;  ///< of the request
   uint64_t ordinal = 0;
   uint64_t base_version = 0;
   std::vector<transport::Message> messages;

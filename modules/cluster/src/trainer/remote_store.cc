@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "shoal/base/compute.h"
 #include "shoal/cluster/strategy_text.h"
 #include "trainer/bindings.h"
 #include "trainer/links.h"
@@ -186,10 +187,8 @@ Task<Result<void>> RemoteStoreImpl::restore_arena(size_t shard, ArenaIndex arena
   for (const Segment& segment : plan_.shards[shard].segments) {
     if (residual_trainer(arena) < 0 && arena > nn::slot_count(segment.variable.rule)) continue;
     Ref<Buffer> buffer = env_.buffers().get(segment.bytes);
-    Result<void> read;
-    Work work = [&] { read = restore.read(segment, arena, buffer->bytes()); };
-    SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(work)));
-    SHOAL_CO_TRY_VOID(std::move(read));
+    const auto read = [&] { return restore.read(segment, arena, buffer->bytes()); };
+    SHOAL_CO_TRY_VOID(co_await compute(env_, read));
     for (uint64_t done = 0; done < segment.bytes; done += kSnapshotPartBytes) {
       const transport::SnapshotPart part{
           .name = name,
@@ -262,10 +261,9 @@ Task<Result<Ready>> RemoteStoreImpl::attach_once(Deadline deadline) {
 
 Task<bool> RemoteStoreImpl::asks_job_ended() {
   if (!options_.job_ended) co_return false;
-  bool ended = false;
-  Work ask = [this, &ended] { ended = options_.job_ended(); };
-  Result<void> asked = co_await env_.offload(std::move(ask));
-  co_return asked&& ended;
+  const Result<bool> ended = co_await compute(env_, options_.job_ended);
+  if (!ended) co_return false;
+  co_return *ended;
 }
 
 /// Where trainers wait for each other. Others go on while this one asks one server after another, but not far without it.
@@ -333,10 +331,8 @@ Task<Result<void>> RemoteStoreImpl::accept_part(size_t shard, size_t part, Messa
 
 Task<Result<void>> RemoteStoreImpl::take(ShardTraffic& traffic, Message message) {
   if (!recodes()) co_return traffic.take(std::move(message));
-  Result<void> taken;
-  Work work = [&traffic, &message, &taken] { taken = traffic.take(std::move(message)); };
-  SHOAL_CO_TRY_VOID(co_await env_.offload(std::move(work)));
-  co_return taken;
+  const auto take = [&traffic, &message] { return traffic.take(std::move(message)); };
+  co_return co_await compute(env_, take);
 }
 
 Task<Result<Step>> RemoteStoreImpl::begin(StopToken stop) {

@@ -11,7 +11,7 @@
 ///   Chunk (closing)          -> once an order is about the push: Weights, with the push applied | Weights, kStatusStale: not
 ///                               applied | "fenced", kStatusFenced | "finished" JobEnd, not applied
 ///   Chunk (others)           -> nothing
-///   "welcome"                -> "welcome" Welcome, as it is now
+///   "welcome"                -> "welcome" Welcome, as it is now; pushes of the trainer that are not answered yet are given up
 ///   "done"                   -> "ok" | "finished" JobEnd: this trainer makes no more pushes, and leaves
 ///   "rest"                   -> "ok": it makes no more pushes, and stays
 /// One that compresses with top-k, beside that:
