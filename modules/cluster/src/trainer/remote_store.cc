@@ -6,6 +6,7 @@
 #include "shoal/cluster/strategy_text.h"
 #include "trainer/bindings.h"
 #include "trainer/links.h"
+#include "trainer/model_delivery.h"
 #include "trainer/remote_snapshot.h"
 #include "trainer/residual_exchange.h"
 #include "trainer/row_push.h"
@@ -77,9 +78,6 @@ class RemoteStoreImpl final : public RemoteStore {
   Task<Result<Ready>> attach_once(Deadline deadline);
   Task<bool> asks_job_ended();
   bool still_held(const std::vector<ServerStatus>& statuses, const RestoreSource* restore) const;
-  Task<Result<void>> load_shard(size_t shard, RestoreSource* restore, Deadline deadline);
-  Task<Result<void>> restore_arena(size_t shard, ArenaIndex arena, RestoreSource& restore, Deadline deadline);
-  Task<Result<void>> activate(RestoreSource* restore, Deadline deadline);
   Task<Result<StateInfo>> hold();
   Task<Result<StateText>> hold_on(size_t shard, HoldRequest request);
   Task<Result<void>> pull(size_t shard, Deadline deadline);
@@ -147,8 +145,8 @@ Task<Result<Ready>> RemoteStoreImpl::prepare(RestoreSource* restore, Deadline de
   stop_ = false;
   for (ServerTraffic& traffic : traffic_) traffic.restart();
   if (!ready.attached) {
-    for (size_t i = 0; i < servers_.size(); ++i) SHOAL_CO_TRY_VOID(co_await load_shard(i, restore, deadline));
-    SHOAL_CO_TRY_VOID(co_await activate(restore, deadline));
+    const ModelDelivery delivery{env_, plan_, servers_, options_.identity.fingerprint, residuals_.on()};
+    SHOAL_CO_TRY_VOID(co_await bring_model(delivery, restore, deadline));
   }
   for (size_t i = 0; i < servers_.size(); ++i) SHOAL_CO_TRY_VOID(co_await pull(i, deadline));
   SHOAL_CO_TRY_VOID(co_await pull_one_version(deadline));
@@ -164,60 +162,6 @@ Task<Result<Ready>> RemoteStoreImpl::prepare(RestoreSource* restore, Deadline de
     if (auto found = positions.find(0); found != positions.end()) ready.position = found->second;
   }
   co_return ready;
-}
-
-Task<Result<void>> RemoteStoreImpl::load_shard(size_t shard, RestoreSource* restore, Deadline deadline) {
-  const Prepare prepare{servers_.epoch(), options_.identity.fingerprint, plan_.shards[shard]};
-  SHOAL_CO_TRY_VOID((co_await servers_.control(shard, "prepare", to_json(prepare), deadline)));
-  if (!restore) co_return Result<void>{};
-  for (ArenaIndex arena = 0; arena <= plan_.shards[shard].slot_count; ++arena) {
-    SHOAL_CO_TRY_VOID(co_await restore_arena(shard, arena, *restore, deadline));
-  }
-  for (const int trainer : restore->info().residuals) {  // trainers fetch them, the chief too
-    if (!residuals_.on()) break;
-    SHOAL_CO_TRY_VOID(co_await restore_arena(shard, residual_arena(trainer), *restore, deadline));
-  }
-  co_return Result<void>{};
-}
-
-/// Segment by segment, in parts, so that memory stays bounded by one part.
-Task<Result<void>> RemoteStoreImpl::restore_arena(size_t shard, ArenaIndex arena, RestoreSource& restore,
-                                                  Deadline deadline) {
-  const std::string name = arena_name(arena);
-  for (const Segment& segment : plan_.shards[shard].segments) {
-    if (residual_trainer(arena) < 0 && arena > nn::slot_count(segment.variable.rule)) continue;
-    Ref<Buffer> buffer = env_.buffers().get(segment.bytes);
-    const auto read = [&] { return restore.read(segment, arena, buffer->bytes()); };
-    SHOAL_CO_TRY_VOID(co_await compute(env_, read));
-    for (uint64_t done = 0; done < segment.bytes; done += kSnapshotPartBytes) {
-      const transport::SnapshotPart part{
-          .name = name,
-          .offset = segment.offset + done,
-          .total_bytes = plan_.shards[shard].arena_bytes,
-          .payload = buffer->bytes().subspan(done, std::min(kSnapshotPartBytes, segment.bytes - done))};
-      Message message = transport::make_snapshot_part(env_.buffers(), part);
-      SHOAL_CO_TRY_VOID((co_await servers_.request(shard, std::move(message), deadline)));
-    }
-  }
-  co_return Result<void>{};
-}
-
-/// Shard 0 last: trainers wait for it, and find the others ready.
-Task<Result<void>> RemoteStoreImpl::activate(RestoreSource* restore, Deadline deadline) {
-  for (size_t i = servers_.size(); i-- > 0;) {
-    StateText state{.epoch = servers_.epoch(), .global_step = 0, .counters = {}, .positions = {}};
-    if (restore) {
-      const StateInfo& info = restore->info();
-      state.global_step = info.global_step;
-      for (size_t j = 0; j < info.shards.size(); ++j) {  // another number of shards than then: the furthest counts
-        if (info.shards.size() == servers_.size() && j != i) continue;
-        state.counters.update_count = std::max(state.counters.update_count, info.shards[j].update_count);
-      }
-      if (i == 0) state.positions = info.positions;
-    }
-    SHOAL_CO_TRY_VOID((co_await servers_.control(i, "ready", to_json(state), deadline)));
-  }
-  co_return Result<void>{};
 }
 
 Task<Result<Ready>> RemoteStoreImpl::attach(Deadline deadline) {

@@ -1,0 +1,74 @@
+#include "trainer/model_delivery.h"
+
+#include <algorithm>
+
+#include "shoal/base/compute.h"
+#include "trainer/remote_snapshot.h"
+
+namespace shoal::cluster {
+namespace {
+
+using transport::Message;
+
+/// Segment by segment, in parts, so that memory stays bounded by one part.
+Task<Result<void>> restore_arena(ModelDelivery to, size_t shard, ArenaIndex arena, RestoreSource& restore,
+                                 Deadline deadline) {
+  const std::string name = arena_name(arena);
+  for (const Segment& segment : to.plan.shards[shard].segments) {
+    if (residual_trainer(arena) < 0 && arena > nn::slot_count(segment.variable.rule)) continue;
+    Ref<Buffer> buffer = to.env.buffers().get(segment.bytes);
+    const auto read = [&] { return restore.read(segment, arena, buffer->bytes()); };
+    SHOAL_CO_TRY_VOID(co_await compute(to.env, read));
+    for (uint64_t done = 0; done < segment.bytes; done += kSnapshotPartBytes) {
+      const transport::SnapshotPart part{
+          .name = name,
+          .offset = segment.offset + done,
+          .total_bytes = to.plan.shards[shard].arena_bytes,
+          .payload = buffer->bytes().subspan(done, std::min(kSnapshotPartBytes, segment.bytes - done))};
+      Message message = transport::make_snapshot_part(to.env.buffers(), part);
+      SHOAL_CO_TRY_VOID((co_await to.servers.request(shard, std::move(message), deadline)));
+    }
+  }
+  co_return Result<void>{};
+}
+
+Task<Result<void>> load_shard(ModelDelivery to, size_t shard, RestoreSource* restore, Deadline deadline) {
+  const Prepare prepare{to.servers.epoch(), to.fingerprint, to.plan.shards[shard]};
+  SHOAL_CO_TRY_VOID((co_await to.servers.control(shard, "prepare", to_json(prepare), deadline)));
+  if (!restore) co_return Result<void>{};
+  for (ArenaIndex arena = 0; arena <= to.plan.shards[shard].slot_count; ++arena) {
+    SHOAL_CO_TRY_VOID(co_await restore_arena(to, shard, arena, *restore, deadline));
+  }
+  for (const int trainer : restore->info().residuals) {  // trainers fetch them, the chief too
+    if (!to.residuals) break;
+    SHOAL_CO_TRY_VOID(co_await restore_arena(to, shard, residual_arena(trainer), *restore, deadline));
+  }
+  co_return Result<void>{};
+}
+
+/// Shard 0 last: trainers wait for it, and find the others ready.
+Task<Result<void>> activate(ModelDelivery to, RestoreSource* restore, Deadline deadline) {
+  for (size_t i = to.servers.size(); i-- > 0;) {
+    StateText state{.epoch = to.servers.epoch(), .global_step = 0, .counters = {}, .positions = {}};
+    if (restore) {
+      const StateInfo& info = restore->info();
+      state.global_step = info.global_step;
+      for (size_t j = 0; j < info.shards.size(); ++j) {  // another number of shards than then: the furthest counts
+        if (info.shards.size() == to.servers.size() && j != i) continue;
+        state.counters.update_count = std::max(state.counters.update_count, info.shards[j].update_count);
+      }
+      if (i == 0) state.positions = info.positions;
+    }
+    SHOAL_CO_TRY_VOID((co_await to.servers.control(i, "ready", to_json(state), deadline)));
+  }
+  co_return Result<void>{};
+}
+
+}  // namespace
+
+Task<Result<void>> bring_model(ModelDelivery to, RestoreSource* restore, Deadline deadline) {
+  for (size_t i = 0; i < to.servers.size(); ++i) SHOAL_CO_TRY_VOID(co_await load_shard(to, i, restore, deadline));
+  co_return co_await activate(to, restore, deadline);
+}
+
+}  // namespace shoal::cluster
