@@ -21,14 +21,17 @@ size_t shard_count(const ParameterServerOptions& options) { return std::max<size
 }  // namespace
 
 Commits::Commits(ServerCore& core)
-    : core_(core), env_(core.env()), state_(core.state()), peers_(env_.buffers(), shard_count(core.options())) {
+    : core_(core),
+      env_(core.env()),
+      state_(core.state()),
+      peers_(env_.buffers(), shard_count(core.options())),
+      absences_(size_t(core.options().trainers), core.options().lost_grace, state_.trainers()) {
   const ParameterServerOptions& options = core.options();
   aggregates_ = value_or_raise(parse_strategy(options.identity.strategy)).sync;  // checked with the configuration
   if (core.shard() == 0) {
     Result<std::unique_ptr<UpdateStrategy>> strategy = make_strategy(options.identity.strategy, options.trainers);
     const auto trainers = size_t(options.trainers);
     sequencer_.emplace(shard_count(options), trainers, value_or_raise(std::move(strategy)));
-    away_.resize(trainers);
   } else {
     link_.emplace(env_, options, state_, [this](Order order) {
       orders_.push_back(std::move(order));
@@ -170,36 +173,27 @@ Task<Result<void>> Commits::leave(int trainer) {
 }
 
 void Commits::set_connected(int trainer, bool connected) {
-  if (!sequencer_ || size_t(trainer) >= away_.size()) return;
-  Away& away = away_[size_t(trainer)];
-  if (connected) sequencer_->set_lost(trainer, false);
-  away = {.connected = connected, .since = env_.now(), .noticed = false};
+  if (!sequencer_) return;
+  if (connected) {
+    sequencer_->set_lost(trainer, false);
+  } else {
+    absences_.left(trainer, env_.now());
+  }
 }
 
 Task<Result<std::optional<SteadyTime>>> Commits::look_for_lost() {
-  std::optional<SteadyTime> next;
-  if (!sequencer_ || !sequencer_->paces() || state_.phase() != Phase::kReady) co_return next;
-  bool more = false;
-  for (size_t trainer = 0; trainer < away_.size(); ++trainer) {
-    Away& away = away_[trainer];
-    const auto known = state_.trainers().find(int(trainer));
-    const bool left = known != state_.trainers().end() && known->second.done;
-    if (away.connected || away.noticed || left) continue;
-    const SteadyTime lost_at = away.since + core_.options().lost_grace;
-    if (env_.now() < lost_at) {
-      next = std::min(next.value_or(lost_at), lost_at);
-      continue;
-    }
-    away.noticed = more = true;
-    sequencer_->set_lost(int(trainer), true);
+  if (!sequencer_ || !sequencer_->paces() || state_.phase() != Phase::kReady) co_return std::optional<SteadyTime>();
+  const Absences::Lost lost = absences_.look(env_.now());
+  for (const int trainer : lost.trainers) {
+    sequencer_->set_lost(trainer, true);
     env_.sometimes("server.lost_trainer_replaced");
     env_.log().warning(
         "trainer " + std::to_string(trainer) + " has been away for " +
         std::to_string(int64_t(to_seconds(core_.options().lost_grace))) +
         " s: the others make its share of each step, and results depend on timing until the job is started again");
   }
-  if (more) SHOAL_CO_TRY_VOID(co_await give_orders());
-  co_return next;
+  if (!lost.trainers.empty()) SHOAL_CO_TRY_VOID(co_await give_orders());
+  co_return lost.look_again;
 }
 
 Task<Result<std::optional<HeldState>>> Commits::hold(uint64_t chief, bool residuals, uint64_t version) {
@@ -234,9 +228,7 @@ void Commits::restart() {
 
 void Commits::begin() {
   if (sequencer_) sequencer_->begin(state_.version(), state_.global_step());
-  for (Away& away : away_) {
-    if (!away.connected) away = {.connected = false, .since = env_.now(), .noticed = false};
-  }
+  absences_.begin(env_.now());
   if (link_) link_->tell_all();
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "server/absences.h"
 #include "server/core.h"
 #include "server/peers.h"
 #include "server/sequencer.h"
@@ -71,13 +72,6 @@ class Commits {
     HeldState state;
   };
 
-  /// A trainer's connections, where the sequencer is.
-  struct Away {
-    bool connected = false;
-    SteadyTime since = {};  // when that changed
-    bool noticed = false;   // the others go on without it
-  };
-
   Task<Result<void>> decode(HeldPush& push);
   Task<Result<void>> answer_again(Session& session, transport::MessageHead head, uint64_t has, uint8_t status);
   Task<Result<void>> give_orders();
@@ -99,11 +93,11 @@ class Commits {
   Peers peers_;
   bool aggregates_ = false;  // several pushes make one update
   std::optional<Sequencer> sequencer_;
+  Absences absences_;
   std::optional<SequencerLink> link_;
   std::deque<transport::Order> orders_;  // of the present epoch, to be obeyed
   std::map<transport::PushId, Waiting> waiting_;
   std::optional<Mark> mark_;
-  std::vector<Away> away_;  // by trainer
 };
 
 }  // namespace shoal::cluster

@@ -9,7 +9,8 @@
 /// order, all with the number of the request.
 ///   Pull                     -> Weights (once the model is ready) | "not_ready" | "finished" JobEnd
 ///   Chunk (closing)          -> once an order is about the push: Weights, with the push applied | Weights, kStatusStale: not
-///                               applied | "fenced", kStatusFenced | "finished" JobEnd, not applied
+///                               applied | Weights, kStatusKept: not applied yet | "fenced", kStatusFenced | "finished"
+///                               JobEnd, not applied
 ///   Chunk (others)           -> nothing
 ///   "welcome"                -> "welcome" Welcome, as it is now; pushes of the trainer that are not answered yet are given up
 ///   "done"                   -> "ok" | "finished" JobEnd: this trainer makes no more pushes, and leaves
@@ -55,8 +56,7 @@ inline constexpr uint8_t kStatusOk = 0;
 inline constexpr uint8_t kStatusFenced = 1;  ///< of an epoch that is over: attach again
 inline constexpr uint8_t kStatusStale = 2;   ///< of Weights: the push was too old for the strategy, and does not count
 inline constexpr uint8_t kStatusFinal = 3;   ///< of an Error: it is no use to try again, whatever its kind
-inline constexpr uint8_t kStatusKept =
-    4;  ///< of Weights: the push is kept, and its trainer may make another for the same step
+inline constexpr uint8_t kStatusKept = 4;    ///< of Weights: the push is kept, and may be followed by one for the same step
 inline constexpr uint8_t kStatusStateMask = 0x0f;
 inline constexpr uint8_t kStatusResidualBit = 0x40;
 inline constexpr uint8_t kStatusStopBit = 0x80;
