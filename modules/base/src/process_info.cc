@@ -35,36 +35,30 @@ uint64_t memory_bytes(const CgroupLimits& limits) {
   return std::min(machine, limits.memory_bytes.value_or(UINT64_MAX));
 }
 
-struct Processors {
-  int threads, cores;
-};
-
-Processors allowed_processors() {
+int allowed_cores() {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
   if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) {  // there are more than cpu_set_t has bits
-    const int all = std::max(1, int(std::thread::hardware_concurrency()));
-    return {all, all};
+    return std::max(1, int(std::thread::hardware_concurrency()));
   }
   std::vector<int> numbers;
   for (int number = 0; number < CPU_SETSIZE; ++number) {
     if (CPU_ISSET(number, &allowed)) numbers.push_back(number);
   }
-  return {std::max(1, int(numbers.size())), std::max(1, count_cores(numbers))};
+  return std::max(1, count_cores(numbers));
 }
 
 }  // namespace
 
 ProcessInfo read_process_info() {
   const CgroupLimits limits = read_cgroup_limits();
-  const Processors allowed = allowed_processors();
-  const bool quota = limits.cores && *limits.cores < allowed.cores;
+  const int allowed = allowed_cores();
+  const bool quota = limits.cores && *limits.cores < allowed;
   return {.host_name = read_host_name(),
           .process_id = ::getpid(),
           .temporary_folder = read_temporary_folder(),
           // Threads beyond a quota would only wait for each other, each on its own share of it.
-          .usable_cores = quota ? std::max(1, int(*limits.cores)) : allowed.cores,
-          .hyper_threads = allowed.threads,
+          .usable_cores = quota ? std::max(1, int(*limits.cores)) : allowed,
           .core_quota = quota ? limits.cores : std::nullopt,
           .memory_bytes = memory_bytes(limits)};
 }

@@ -1,10 +1,10 @@
 #include "checkpoint_saver.h"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 #include "shoal/base/compute.h"
+#include "shoal/base/number_text.h"
 #include "shoal/nn/update_rule.h"
 
 namespace shoal {
@@ -31,10 +31,8 @@ std::vector<int> residuals_in(const checkpoint::Manifest& manifest) {
   for (const checkpoint::TensorEntry& tensor : manifest.tensors) {
     if (!tensor.is_slot() || !tensor.name.starts_with(tensor.slot_of + std::string(kResidual))) continue;
     const std::string_view number = std::string_view(tensor.name).substr(tensor.slot_of.size() + kResidual.size());
-    int trainer = -1;
-    const auto read = std::from_chars(number.data(), number.data() + number.size(), trainer);
-    const bool whole = read.ec == std::errc() && read.ptr == number.data() + number.size();
-    if (whole && trainer >= 0 && trainer < cluster::kTrainersMax) trainers.insert(trainer);
+    const int trainer = number_from<int>(number).value_or(-1);
+    if (trainer >= 0 && trainer < cluster::kTrainersMax) trainers.insert(trainer);
   }
   return {trainers.begin(), trainers.end()};
 }
@@ -194,9 +192,7 @@ CheckpointSource::CheckpointSource(std::unique_ptr<checkpoint::Reader> reader) :
     info_.shards.push_back({.version = 0, .update_count = counter->second});
   }
   for (const auto& [trainer, position] : manifest.info.positions) {
-    int index = -1;
-    std::from_chars(trainer.data(), trainer.data() + trainer.size(), index);
-    if (index >= 0) info_.positions[index] = position;
+    if (const int index = number_from<int>(trainer).value_or(-1); index >= 0) info_.positions[index] = position;
   }
   info_.residuals = residuals_in(manifest);
 }

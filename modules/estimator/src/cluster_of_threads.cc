@@ -3,18 +3,11 @@
 #include <thread>
 
 #include "shoal/transport/inproc.h"
-#include "shoal/transport/registry.h"
 #include "shoal/transport/transport.h"
 #include "train_task.h"
 
 namespace shoal {
 namespace {
-
-TransportTable transports_for(const TaskHost& host) {
-  TransportTable table = transport::built_in_transports();
-  for (const auto& [scheme, factory] : host.transports) table.insert_or_assign(scheme, factory);
-  return table;
-}
 
 /// Their addresses are names, which mean something inside this machine alone. A transport that is not there is refused later.
 void check_transport(Environment& env, const TransportTable& table, const RunConfigOptions& options) {
@@ -87,7 +80,7 @@ void ThreadedCluster::ended(size_t index, Result<void> result) {
 
 std::vector<TaskOutcome> run_cluster_of_threads(const cluster::ClusterSize& size, RunConfigOptions options,
                                                 const TaskHost& host, const std::function<void(RunConfig)>& body) {
-  const TransportTable transports = transports_for(host);
+  const TransportTable transports = transports_of(host);
   const std::unique_ptr<Environment> env = make_production_environment(
       {.sink = host.sink, .transports = transports, .handle_signals = host.handle_signals, .stop = host.stop});
   check_transport(*env, transports, options);

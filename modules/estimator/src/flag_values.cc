@@ -1,5 +1,6 @@
 #include "flag_values.h"
 
+#include "shoal/base/number_text.h"
 #include "shoal/estimator/profiler.h"
 #include "shoal/monitor/progress.h"
 #include "shoal/monitor/terminal.h"
@@ -27,8 +28,8 @@ CommandLine command_line(const ProgramInfo& program, const ParsedFlags& flags) {
     if (std::holds_alternative<bool>(item)) {
       item = flags.switches.at(flag.name);
     } else if (text != flags.texts.end()) {
-      if (std::holds_alternative<int64_t>(item)) item = *number<int64_t>(text->second);
-      if (std::holds_alternative<double>(item)) item = *number<double>(text->second);
+      if (std::holds_alternative<int64_t>(item)) item = *number_from<int64_t>(text->second);
+      if (std::holds_alternative<double>(item)) item = *number_from<double>(text->second);
       if (std::holds_alternative<std::string>(item)) item = text->second;
     }
     line.flags.set(flag.name, std::move(item));

@@ -3,12 +3,14 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "shoal/base/number_text.h"
+
 namespace shoal {
 namespace {
 
 template <class T>
 CLI::Validator reads_as(const std::string& type) {
-  return CLI::Validator([type](std::string& text) { return number<T>(text) ? "" : text + " is no " + type; }, type);
+  return CLI::Validator([type](std::string& text) { return number_from<T>(text) ? "" : text + " is no " + type; }, type);
 }
 
 class Flags {

@@ -1,7 +1,6 @@
 #pragma once
 /// The flags of a program that calls shoal::run(): what there are, and what a command line says. What follows from them for
 /// the configuration is flag_values.h's.
-#include <charconv>
 #include <map>
 #include <optional>
 #include <string>
@@ -40,14 +39,5 @@ struct FlagsOutcome {
 
 /// Reads a command line. InvalidArgument if the program's own flags do not fit together, which is the program's mistake.
 Result<FlagsOutcome> parse_flags(const ProgramInfo& program, FlagReader reader, int argc, const char* const* argv);
-
-/// The number that `text` is, all of it; the one reading for checks and values.
-template <class T>
-std::optional<T> number(const std::string& text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 }  // namespace shoal

@@ -1,8 +1,8 @@
 /// RunConfig::replace() by names: fields as text, from a file or a command line.
-#include <charconv>
 #include <functional>
 #include <map>
 
+#include "shoal/base/number_text.h"
 #include "shoal/estimator/run_config.h"
 
 namespace shoal {
@@ -16,10 +16,7 @@ bool is_none(std::string_view text) { return text == "none" || text == "None" ||
 
 template <class T>
 Result<T> parse(const NamedChange& change) {
-  T value{};
-  const char* end = change.value.data() + change.value.size();
-  const auto [stop, status] = std::from_chars(change.value.data(), end, value);
-  if (status == std::errc{} && stop == end) return value;
+  if (const std::optional<T> value = number_from<T>(change.value)) return *value;
   return no_value(change, std::is_floating_point_v<T> ? "a number" : "a whole number within its range");
 }
 template <>

@@ -12,6 +12,12 @@ const TaskHost& host_of(const RunConfig& config) {
   return config.host() ? *config.host() : none;
 }
 
+TransportTable transports_of(const TaskHost& host) {
+  TransportTable table = transport::built_in_transports();
+  for (const auto& [scheme, factory] : host.transports) table.insert_or_assign(scheme, factory);
+  return table;
+}
+
 namespace {
 
 std::string strategy_text(const UpdateStrategyOptions& strategy) {
@@ -74,7 +80,7 @@ std::shared_ptr<Environment> make_environment(const RunConfig& config, bool may_
   if (host && host->environment) return host->environment;
   ProductionOptions options;
   options.task = config.task().name();
-  options.transports = transport::built_in_transports();
+  options.transports = transports_of(host_of(config));
   // A task with nobody to talk to computes on the strand: two thread switches less a step.
   options.offload_inline = config.num_ps_replicas() == 0;
   if (config.task_type() == cluster::kPsRole) {  // which shares out large updates; other pools serve input functions
@@ -86,7 +92,6 @@ std::shared_ptr<Environment> make_environment(const RunConfig& config, bool may_
     options.stop = host->stop;
     options.handle_signals = may_handle_signals && host->handle_signals;
     options.buffers = host->buffers;
-    for (const auto& [scheme, factory] : host->transports) options.transports.insert_or_assign(scheme, factory);
   }
   return make_production_environment(std::move(options));
 }

@@ -105,9 +105,6 @@ Task<Result<void>> TrainEnd::interrupted(bool began) {
 TrainOutcome TrainEnd::outcome() const {
   return {.nothing_to_do = false,
           .global_step = end_.global_step,
-          .iterations = end_.iterations,
-          .reason = end_.reason,
-          .last_checkpoint = last_checkpoint(),
           .seconds = setup_ ? setup_->progress->seconds() : 0,
           .examples = setup_ ? setup_->progress->examples() : 0};
 }

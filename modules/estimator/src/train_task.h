@@ -36,9 +36,6 @@ struct TrainRequest {
 struct TrainOutcome {
   bool nothing_to_do = false;  ///< the checkpoint was already at max_steps; input_fn was not called
   uint64_t global_step = 0;
-  uint64_t iterations = 0;
-  checkpoint::EndReason reason = checkpoint::EndReason::kMaxSteps;
-  std::string last_checkpoint;  ///< name; empty: none written
   double seconds = 0;
   int64_t examples = 0;
 };
@@ -47,7 +44,7 @@ struct TrainOutcome {
 Task<Result<TrainOutcome>> train_task(Environment& env, const TrainRequest& request);
 
 /// What train_and_evaluate() and Estimator::train() look at before anything is opened or written: a role that cannot run,
-/// replicas in one process (FailedPrecondition both), the task's own address, who may join (CONTRACT CL-18).
+/// replicas in a task of a cluster (FailedPrecondition both), the task's own address, who may join (CONTRACT CL-18).
 Result<void> check_task(const RunConfig& config);
 
 /// The same in a cluster: opens the task's own port first, and waits before it where workers start late. `request` outlives
@@ -59,6 +56,8 @@ bool is_interrupt(const Error& error);
 
 /// What the process lends to this task; nothing special, where the config has no host.
 const TaskHost& host_of(const RunConfig& config);
+/// What the build has, and what `host` brings; of one scheme, the latter.
+TransportTable transports_of(const TaskHost& host);
 
 /// Job identity, role, index, ... of the task that `config` describes.
 cluster::TaskIdentity task_identity(Environment& env, const RunConfig& config);

@@ -189,11 +189,11 @@ Result<void> TrainingLoop::compute_step() {
 }
 
 Result<void> TrainingLoop::compute_replica(size_t replica, bool observed) {
-  position_.clear();
+  std::string position;
   if (options_.store->wants_positions()) {
-    SHOAL_TRY(position_, input_position(replica));
+    SHOAL_TRY(position, input_position(replica));
   }
-  SHOAL_TRY_VOID(options_.store->start(step_, options_.inputs[replica]->iterator->ordinal(), position_));
+  SHOAL_TRY_VOID(options_.store->start(step_, options_.inputs[replica]->iterator->ordinal(), position));
   return run_program(replica, observed);
 }
 
@@ -232,8 +232,8 @@ Result<bool> TrainingLoop::draw_batch(size_t replica) {
 Result<void> TrainingLoop::run_program(size_t replica, bool observed) {
   data::Batch& batch = replicas_[replica].batch;
   SHOAL_TRY(const int64_t size, batch_size(batch));
-  SHOAL_TRY(program_, options_.model->program(size, request_.fetches() && observed));
-  SHOAL_TRY_VOID(options_.model->feed(*program_, batch, request_.feeds()));
+  SHOAL_TRY(BoundProgram* const program, options_.model->program(size, request_.fetches() && observed));
+  SHOAL_TRY_VOID(options_.model->feed(*program, batch, request_.feeds()));
   const nn::TrainOp& train_op = *options_.model->spec().train_op;
   backends::UpdateApplier* applier = nullptr;
   if (scalar_values_.empty()) {
@@ -241,15 +241,15 @@ Result<void> TrainingLoop::run_program(size_t replica, bool observed) {
     if (replicas_.size() == 1) applier = options_.store->apply_during_run(scalars_);
   }
   SHOAL_TRY_VOID(
-      program_->program->run({.inputs = program_->inputs,
-                              .variables = step_.variables,
-                              .updates = step_.updates,
-                              .weights = step_.weights,
-                              .key = {options_.trainer_index + replica, options_.inputs[replica]->iterator->ordinal()},
-                              .applier = applier,
-                              .observer = observed ? request_.observer() : nullptr}));
+      program->program->run({.inputs = program->inputs,
+                             .variables = step_.variables,
+                             .updates = step_.updates,
+                             .weights = step_.weights,
+                             .key = {options_.trainer_index + replica, options_.inputs[replica]->iterator->ordinal()},
+                             .applier = applier,
+                             .observer = observed ? request_.observer() : nullptr}));
   // The loss, what scalars follow from, ids and gradients of each update by rows, and what hooks fetch (on steps that do).
-  std::span<const TensorView> fetched = program_->program->fetched();
+  std::span<const TensorView> fetched = program->program->fetched();
   const double loss = double(fetched[0].as<float>()[0]);
   fetched = fetched.subspan(1);
   for (size_t i = 0; i < scalar_values_.size(); ++i) scalar_values_[i] = fetched[i].as<float>()[0];

@@ -99,12 +99,10 @@ class TrainingLoop {
   };
   std::vector<Replica> replicas_;    // by input
   std::vector<Tensor> kept_values_;  // of the replica that hooks see, where others are computed after it
-  std::string position_;
   std::vector<double> scalars_;
   std::vector<cluster::RowGradients> row_gradients_;  // views into the program, set after each run
   std::vector<float> scalar_values_;                  // what the scalars follow from that are not known before the step
   cluster::Step step_;
-  BoundProgram* program_ = nullptr;
   bool end_of_input_ = false;
   bool job_stops_ = false;
 };

@@ -1,7 +1,6 @@
 #include "wait_for_workers.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "train_end.h"
 
@@ -14,31 +13,6 @@ constexpr auto kFirstSeenTimeout =
 constexpr auto kLostTimeout = std::chrono::seconds(60);  // for a lost worker to come back, at the end of the chief's input
 constexpr auto kNoteEvery = std::chrono::seconds(10);
 constexpr auto kLookEvery = std::chrono::milliseconds(20);  // servers tell nothing unasked
-
-/// What a server knows of the job's progress: while workers train, one of these numbers moves.
-struct Progress {
-  explicit Progress(const cluster::ServerStatus& status)
-      : phase(status.phase), epoch(status.epoch), global_step(status.global_step), counters(status.counters) {
-    for (const cluster::TrainerStatus& trainer : status.trainers) {
-      trainers.push_back({trainer.index, trainer.connected, trainer.done, trainer.pushes});
-    }
-  }
-
-  struct Trainer {
-    int index = 0;
-    bool connected = false;
-    bool done = false;
-    uint64_t pushes = 0;
-    friend bool operator==(const Trainer&, const Trainer&) = default;
-  };
-
-  cluster::Phase phase;
-  uint64_t epoch;
-  uint64_t global_step;
-  cluster::ShardCounters counters;
-  std::vector<Trainer> trainers;
-  friend bool operator==(const Progress&, const Progress&) = default;
-};
 
 class WorkerWait {
  public:
@@ -62,7 +36,7 @@ class WorkerWait {
   WorkerWaitOptions options_;
   checkpoint::EndReason reason_;
   bool patient_;  // also for those who are on their way
-  std::optional<Progress> seen_;
+  std::optional<cluster::ServerStatus> seen_;
   SteadyTime changed_at_{};  // what was seen
   SteadyTime next_note_{};
 };
@@ -107,7 +81,7 @@ std::optional<Duration> WorkerWait::patience_for(const cluster::ServerStatus& st
     if (!trainer.connected && patient_) at_least(std::min<Duration>(ready_timeout, kLostTimeout));
   }
   const bool may_still_come =
-      patient_ && env_.now() - options_.started < std::min<Duration>(ready_timeout, kFirstSeenTimeout);
+      patient_ && env_.now() - scope_.started < std::min<Duration>(ready_timeout, kFirstSeenTimeout);
   for (int trainer_index = 1; trainer_index < scope_.config().num_trainers(); ++trainer_index) {
     const bool seen = std::any_of(status.trainers.begin(), status.trainers.end(),
                                   [&](const cluster::TrainerStatus& trainer) { return trainer.index == trainer_index; });
@@ -118,8 +92,8 @@ std::optional<Duration> WorkerWait::patience_for(const cluster::ServerStatus& st
 
 /// True if nothing has happened for `patience`.
 bool WorkerWait::is_stuck(const cluster::ServerStatus& status, Duration patience) {
-  if (Progress now(status); now != seen_) {
-    seen_ = std::move(now);
+  if (status != seen_) {
+    seen_ = status;
     changed_at_ = env_.now();
     scope_.context.set_global_step(status.global_step);
   }

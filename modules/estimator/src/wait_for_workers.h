@@ -13,7 +13,6 @@ struct WorkerWaitOptions {
   cluster::RemoteStore& servers;
   CheckpointSaver* saver = nullptr;  ///< of what workers still do; null: nothing is saved meanwhile
   std::optional<int64_t> max_steps;
-  SteadyTime started;  ///< when this chief came
 };
 
 /// With the chief's own input at an end (`reason`) it waits for as long as the workers make progress, else for the

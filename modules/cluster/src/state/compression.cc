@@ -1,8 +1,9 @@
 #include "shoal/cluster/compression.h"
 
 #include <array>
-#include <charconv>
 #include <optional>
+
+#include "shoal/base/number_text.h"
 
 namespace shoal::cluster {
 namespace {
@@ -28,10 +29,10 @@ std::optional<Encoding> read_word(std::string_view word, double& fraction) {
   for (const auto& [name, encoding] : kWords) {
     if (word.substr(0, colon) != name) continue;
     if (colon == word.npos) return encoding;
-    const std::string_view number = word.substr(colon + 1);
-    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), fraction);
-    const bool read = error == std::errc() && end == number.data() + number.size();
-    if (encoding == Encoding::kTopK && read && fraction > 0 && fraction <= 1) return encoding;
+    const std::optional<double> number = number_from<double>(word.substr(colon + 1));
+    if (encoding != Encoding::kTopK || !number || !(*number > 0 && *number <= 1)) continue;
+    fraction = *number;
+    return encoding;
   }
   return std::nullopt;
 }

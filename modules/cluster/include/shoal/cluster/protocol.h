@@ -95,7 +95,9 @@ struct TrainerStatus {
   bool connected = false;
   bool done = false;
   uint64_t pushes = 0;
+  friend bool operator==(const TrainerStatus&, const TrainerStatus&) = default;
 };
+/// All that changes in it is progress: while trainers train, one of its numbers moves.
 struct ServerStatus {
   Phase phase = Phase::kEmpty;
   uint64_t epoch = 0;
@@ -104,6 +106,7 @@ struct ServerStatus {
   uint64_t fingerprint = 0;  ///< of the model
   ShardCounters counters;
   std::vector<TrainerStatus> trainers;
+  friend bool operator==(const ServerStatus&, const ServerStatus&) = default;
 };
 std::string to_json(const ServerStatus& status);
 Result<ServerStatus> parse_server_status(std::string_view json);
