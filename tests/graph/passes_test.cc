@@ -151,7 +151,7 @@ class OwnOps : public ::testing::Test {
     };
     add("cap", 1, {.idempotent = true, .activation = "cap"});
     add("halve", 1, {.of_constants = [](std::span<const float> x, const Attributes&) { return x[0] / 2; }});
-    add("filter", 2, {.takes_activation = true, .addend = 1});
+    add("filter", 2, {.takes_activation = "cap", .addend = 1});
     add("plain", 1, {});
   }
   std::vector<std::string> simplified(Value fetch) {
@@ -176,6 +176,31 @@ TEST_F(OwnOps, AreFused) {
   const Value filtered = apply("filter", x_);
   EXPECT_THAT(simplified(apply("cap", filtered + x_)), ElementsAre("input", "filter"));
   EXPECT_THAT(simplified(apply("cap", apply("plain", x_))), ElementsAre("input", "plain", "cap"));
+}
+
+TEST_F(OwnOps, AreNotFusedIntoWhatComputesAnotherActivation) {
+  const Value weights = graph_.variable("w", {4, 4});
+  const Value x = graph_.input("rows", DType::kFloat32, {2, 4});
+  EXPECT_THAT(simplified(apply("cap", ops::dense(x, weights))), ElementsAre("variable", "input", "dense", "cap"));
+  EXPECT_THAT(simplified(ops::relu(apply("filter", x_))), ElementsAre("input", "filter", "relu"));
+  EXPECT_THAT(simplified(ops::relu(ops::dense(x, weights))), ElementsAre("variable", "input", "dense"));
+}
+
+TEST_F(OwnOps, HaveTheInputsThatTheirRewritesAreAbout) {
+  const std::pair<Rewrites, int> cases[] = {{{.addition = true}, 2},          {{.mask = true}, 2},
+                                            {{.spreads_to_maxima = true}, 2}, {{.activation = "cap"}, 1},
+                                            {{.takes_maxima = true}, 1},      {{.after_maxima = true}, 1},
+                                            {{.idempotent = true}, 1}};
+  for (const auto& [rewrites, needed] : cases) {
+    const auto added = catalogue_.add({.name = "short of inputs",
+                                       .inputs_min = needed - 1,
+                                       .inputs_max = 2,
+                                       .shape_rule = catalogue_.find("plain")->shape_rule,
+                                       .rewrites = rewrites,
+                                       .kernel = catalogue_.find("plain")->kernel});
+    ASSERT_FALSE(added);
+    EXPECT_THAT(added.error().message(), ::testing::HasSubstr("need " + std::to_string(needed) + " inputs"));
+  }
 }
 
 TEST_F(OwnOps, NameInputsThatTheyMayLack) {

@@ -39,9 +39,9 @@ const Rewrites& rewrites_of(const FlowNode& node) {
   return node.op ? node.op->rewrites : none;
 }
 
-/// Its output 0 may go through an activation before it is written.
-bool takes_activation(const FlowNode& node) {
-  return rewrites_of(node).takes_activation && node.node.attributes.get_string("activation") == "none";
+/// Its output 0 may go through an activation before it is written, and goes through none.
+bool lacks_activation(const FlowNode& node) {
+  return !rewrites_of(node).takes_activation.empty() && node.node.attributes.get_string("activation") == "none";
 }
 
 /// The addend of an addition to the result of a node that can do it; that result is `result`.
@@ -50,7 +50,7 @@ std::optional<FlowValue> addend_of(const Flow& flow, const Readers& readers, con
     const FlowValue sum = addition.inputs[side], addend = addition.inputs[1 - side];
     const FlowNode& producer = flow.nodes[size_t(sum.node)];
     const bool free =
-        rewrites_of(producer).addend == int(producer.inputs.size()) && sum.output == 0 && takes_activation(producer);
+        rewrites_of(producer).addend == int(producer.inputs.size()) && sum.output == 0 && lacks_activation(producer);
     if (!free || !readers.one(sum) || addend.node >= sum.node || flow.type(sum) != flow.type(addend)) continue;
     *result = sum;
     return addend;
@@ -129,7 +129,8 @@ void fuse_activations(Flow& flow) {
     } else if (!rewrites.activation.empty()) {
       result = node.inputs[0];
       FlowNode& producer = flow.nodes[size_t(result.node)];
-      if (result.output != 0 || !takes_activation(producer) || !readers.one(result)) continue;
+      const bool takes_it = rewrites_of(producer).takes_activation == rewrites.activation && lacks_activation(producer);
+      if (result.output != 0 || !takes_it || !readers.one(result)) continue;
       producer.node.attributes.set("activation", std::string(rewrites.activation));
     } else {
       continue;

@@ -20,6 +20,14 @@ constexpr auto kFamilies = {
     rules::add_unary_ops,   rules::add_arrange_ops,          rules::add_lookup_ops,    rules::add_matmul_ops,
     rules::add_norm_ops,    rules::add_conv2d_transpose_ops, rules::add_clipping_ops};
 
+/// How many inputs the passes look at without asking whether they are there.
+int inputs_looked_at(const Rewrites& rewrites) {
+  if (rewrites.addition || rewrites.mask || rewrites.spreads_to_maxima) return 2;
+  const bool one = rewrites.changes_nothing || rewrites.idempotent || !rewrites.activation.empty() ||
+                   rewrites.takes_maxima || rewrites.after_maxima;
+  return one ? 1 : 0;
+}
+
 Result<void> check(const OpDef& op) {
   auto is_input = [&op](int input) { return input >= 0 && input < op.inputs_max; };
   if (op.name.empty()) return invalid_argument("the op has no name");
@@ -41,6 +49,9 @@ Result<void> check(const OpDef& op) {
   for (int input : {op.rewrites.addend, op.rewrites.masked_by}) {
     if (input != -1 && (!is_input(input) || input < op.inputs_min || input + 1 != op.inputs_max))
       return invalid_argument("rewrites name an input that is not its last, or that it always has");
+  }
+  if (const int looked_at = inputs_looked_at(op.rewrites); op.inputs_min < looked_at) {
+    return invalid_argument("rewrites of this kind need " + std::to_string(looked_at) + " inputs, and it may have fewer");
   }
   return {};
 }

@@ -119,7 +119,7 @@ void add_conv2d_ops(const AddOp& add) {
        .gradient = conv2d_gradient,
        .product = true,
        .multiply_adds = [](const Attributes&, Operands in, Operands out) { return per_filter(out[0], in[1]); },
-       .rewrites = {.takes_activation = true}});
+       .rewrites = {.takes_activation = "relu"}});
   add({.name = "conv2d_grad_input",
        .inputs_min = 3,
        .inputs_max = 3,

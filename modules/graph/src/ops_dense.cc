@@ -108,7 +108,7 @@ void add_dense_ops(const AddOp& add) {
        .gradient = dense_gradient,
        .product = true,
        .multiply_adds = [](const Attributes&, Operands in, Operands out) { return per_filter(out[0], in[1]); },
-       .rewrites = {.takes_activation = true}});
+       .rewrites = {.takes_activation = "relu"}});
   add({.name = "dense_grad_input",
        .inputs_min = 2,
        .inputs_max = 2,

@@ -190,7 +190,7 @@ void add_norm_ops(const AddOp& add) {
        .shape_rule = batch_norm_types,
        .gradient = batch_norm_gradient,
        .in_place = {{0, 0}, {0, 3}},
-       .rewrites = {.takes_activation = true, .addend = 3}});
+       .rewrites = {.takes_activation = "relu", .addend = 3}});
   add({.name = "batch_norm_grad",
        .inputs_min = 5,
        .inputs_max = 6,
@@ -203,7 +203,7 @@ void add_norm_ops(const AddOp& add) {
        .shape_rule = batch_norm_inference_types,
        .gradient = batch_norm_inference_gradient,
        .in_place = over_x,
-       .rewrites = {.takes_activation = true}});
+       .rewrites = {.takes_activation = "relu"}});
   add({.name = "batch_norm_inference_grad",
        .inputs_min = 5,
        .inputs_max = 5,

@@ -19,10 +19,11 @@ struct Rewrites {
 
   // To let an op before it do its work.
 
-  /// It is this activation: the producer of its operand computes it too where that `takes_activation`.
+  /// It is this activation: the producer of its operand computes it too where that is what it takes.
   std::string_view activation;
-  /// It has an attribute "activation", which says what output 0 goes through before it is written; "none" is nothing.
-  bool takes_activation = false;
+  /// What output 0 may go through before it is written: the attribute "activation" says whether it does ("none": it does
+  /// not). Empty: there is no such attribute.
+  std::string_view takes_activation;
   /// Where its operands are of one type, output 0 is their sum: a producer with an `addend` adds the other one too.
   bool addition = false;
   /// The input, its last and one that may be left out, that is added to output 0 before the activation; -1: none.
