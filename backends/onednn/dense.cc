@@ -146,7 +146,7 @@ class SmallBatchGradInput final : public Kernel {
   /// sums = dy w of the rows [first, last) of w alone.
   void add_rows(const KernelCall& call, int64_t first, int64_t last, float* panel, float* sums) const {
     const float *dy = floats(call.inputs[0]), *w = floats(call.inputs[1]);
-    const int64_t columns_ahead = (batch_ + 5) / 6 * kPanelColumns;  // at most, of a product of so many rows
+    const int64_t ahead = columns_ahead(batch_);
     for (int64_t row = first; row < last; row += kDepthTogether) {
       const int64_t depth = std::min(kDepthTogether, last - row);
       for (int64_t column = 0; column < in_; column += kColumnsTogether) {
@@ -160,8 +160,7 @@ class SmallBatchGradInput final : public Kernel {
                   .depth = depth,
                   .columns = columns,
                   .accumulate = row > first,
-                  .ahead = column + kColumnsTogether + columns_ahead <= in_ ? w + row * in_ + column + kColumnsTogether
-                                                                            : nullptr,
+                  .ahead = column + kColumnsTogether + ahead <= in_ ? w + row * in_ + column + kColumnsTogether : nullptr,
                   .ahead_stride = in_});
       }
     }
@@ -233,12 +232,15 @@ class FewRowsGradKernel final : public Kernel {
 /// operand is the wide one, or the sums are short.
 bool transpose_is_slow(int64_t batch, int64_t out, int64_t in) { return out >= 512 && out >= in && batch >= 16; }
 
+/// Of a core's own cache, what packed x may take.
+constexpr int64_t kOwnCacheBytes = 512 << 10;
+
 /// With AVX-512 panels are as fast as oneDNN up to some depth (Intel Xeon, Sapphire Rapids: 0.95 to 1.05 of its rate for
 /// [128, 512]^T [128, 784] and its like, 0.75 for 1024 rows), and the update comes while rows are in the cache. That is so
 /// as long as a core's own cache holds the packed x, and enough rows use it.
 bool panels_are_fast(int64_t batch, int64_t out, int64_t in) {
-  constexpr int64_t kDepthMax = 256, kRowsMin = 64, kPackedBytesMax = 512 << 10;
-  return wide_sums() && batch <= kDepthMax && out >= kRowsMin && batch * in * int64_t(sizeof(float)) <= kPackedBytesMax;
+  constexpr int64_t kDepthMax = 256, kRowsMin = 64;
+  return wide_sums() && batch <= kDepthMax && out >= kRowsMin && batch * in * int64_t(sizeof(float)) <= kOwnCacheBytes;
 }
 
 /// For small batches the update of the kernel is a good part of the step: there rows have to come while it is in the cache.
@@ -286,7 +288,7 @@ class PanelGradKernel final : public Kernel {
  private:
   /// Of a small batch each thread packs x for itself: to read what other cores packed takes longer, as long as a core's own
   /// cache holds it.
-  bool packs_alone() const { return packed_bytes() <= (update_counts(batch_) ? 1u << 20 : 512u << 10); }
+  bool packs_alone() const { return packed_bytes() <= (update_counts(batch_) ? size_t(1) << 20 : size_t(kOwnCacheBytes)); }
   size_t packed_bytes() const { return size_t(packed_floats(batch_, in_)) * sizeof(float); }
   /// How many rows are made at a time, as x passes: some tiles, and not so many that threads wait for the last of them.
   int64_t rows_together() const {

@@ -273,6 +273,8 @@ Tile tile_of(const PanelProduct& product, int64_t p, int64_t end, int64_t k) {
 
 }  // namespace
 
+int64_t columns_ahead(int64_t rows) { return (rows + Narrow::kRowsMax - 1) / Narrow::kRowsMax * kPanelColumns; }
+
 void multiply(const PanelProduct& product, int64_t first, int64_t last) {
   const int64_t together = panels_together();
   for (int64_t k = 0; k < product.depth || k == 0; k += kDepthBlock) {

@@ -44,6 +44,8 @@ struct PanelProduct {
 };
 /// c = a b, the columns of the panels [first, last) only.
 void multiply(const PanelProduct& product, int64_t first, int64_t last);
+/// Of `ahead`, how many columns a product of so many rows asks for at most.
+int64_t columns_ahead(int64_t rows);
 inline void multiply(const PanelProduct& product) { multiply(product, 0, panel_count(product.columns)); }
 
 /// What multiply_transposed() packs at a time, in floats.

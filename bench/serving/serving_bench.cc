@@ -11,6 +11,7 @@
 #include <mutex>
 #include <thread>
 
+#include "free_endpoint.h"
 #include "latencies.h"
 #include "program.h"
 #include "shoal/base/production.h"
@@ -38,7 +39,8 @@ struct Options {
 constexpr auto kPatience = std::chrono::seconds(120);
 constexpr const char* kJob = "ps 0: here\n";
 
-std::unique_ptr<Environment> make_task(const std::string& name, int threads, LogSink sink = [](const LogRecord&) {}) {
+std::unique_ptr<Environment> make_task(
+    const std::string& name, int threads, LogSink sink = [](const LogRecord&) {}) {
   return make_production_environment(
       {.task = name, .sink = std::move(sink), .transports = transport::built_in_transports(), .pool_threads = threads});
 }
@@ -70,7 +72,7 @@ cluster::ShardPlan plan_of(const Options& options) {
   const auto env = make_task("ps 0", threads, tell);
   cluster::ParameterServerOptions server;
   server.identity = {.job = kJob, .role = "ps", .index = 0, .incarnation = 1};
-  server.listen_at = {options.scheme, options.scheme == "tcp" ? "127.0.0.1:0" : "serving_bench:0"};
+  server.listen_at = free_endpoint(*value_or_raise(env->transport(options.scheme)), options.scheme);
   server.link.heartbeat_interval = options.heartbeat();
   server.trainers = 4;
   const auto served = env->run(cluster::run_parameter_server(*env, std::move(server)));
@@ -236,8 +238,8 @@ bool measure(const Options& options, int threads) {
   for (std::thread& other : others) other.join();
   int status = 0;
   ::waitpid(server, &status, 0);
-  std::printf("%d server thread%s: %.3f s a push of %lld MiB (%.2f GiB/s), weights %016llx\n", threads, threads == 1 ? "" : "s",
-              pushed.seconds / options.pushes, (long long)options.mib,
+  std::printf("%d server thread%s: %.3f s a push of %lld MiB (%.2f GiB/s), weights %016llx\n", threads,
+              threads == 1 ? "" : "s", pushed.seconds / options.pushes, (long long)options.mib,
               double(options.mib) / 1024 * options.pushes / pushed.seconds, (unsigned long long)pushed.weights);
   print("hello", hellos);
   print("heartbeat", heartbeats);

@@ -14,8 +14,6 @@ inline Result<transport::PushId> keep_at_once(ServerState& state, int trainer, c
   if (found != ServerState::Push::kNew) return failed_precondition("not new");
   HeldPush push;
   push.id = {trainer, head.incarnation, chunks.back().push};
-  push.ordinal = chunks.back().ordinal;
-  push.base_version = chunks.back().base_version;
   push.chunks.assign(chunks.begin(), chunks.end());
   SHOAL_TRY_VOID(state.decode(push));
   const transport::PushId id = push.id;

@@ -54,9 +54,11 @@ TEST_F(IncomingPushTest, IsCompleteWithItsClosingChunk) {
   EXPECT_FALSE(value_or_raise(push_.add(chunk(0, 3), 3)));
   EXPECT_FALSE(value_or_raise(push_.add(chunk(1, 3), 3)));
   EXPECT_TRUE(value_or_raise(push_.add(chunk(2, 3), 3)));
-  ASSERT_EQ(push_.chunks().size(), 3u);
-  EXPECT_EQ(push_.chunks()[2].range_begin, 128u);
-  push_.take();
+  {
+    const HeldPush push = push_.take();
+    ASSERT_EQ(push.chunks.size(), 3u);
+    EXPECT_EQ(push.chunks[2].range_begin, 128u);
+  }
   EXPECT_EQ(pool_->stats().in_use_bytes, 0u);
   EXPECT_TRUE(value_or_raise(push_.add(chunk(0, 1, 8), 3)));
 }
@@ -65,7 +67,7 @@ TEST_F(IncomingPushTest, KeepsNoMoreThanAPushHas) {
   EXPECT_FALSE(value_or_raise(push_.add(chunk(0, 9), 3)));
   EXPECT_FALSE(value_or_raise(push_.add(chunk(1, 9), 3)));
   expect_error(push_.add(chunk(2, 9), 3), ErrorKind::kInvalidArgument, "chunk 2 of a push is not the one that was to come");
-  EXPECT_EQ(push_.chunks().size(), 2u);
+  EXPECT_EQ(push_.take().chunks.size(), 2u);
   for (const size_t parts : {0, 1}) {
     IncomingPush other;
     expect_error(other.add(chunk(0, 2), parts), ErrorKind::kInvalidArgument, "not the one that was to come");

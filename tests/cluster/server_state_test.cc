@@ -375,12 +375,12 @@ TEST_F(ServerStateTest, WhatIsKeptCountsWhenItIsCommitted) {
   ASSERT_TRUE(state_.admit(2, 5, 2));
   const transport::PushId first = keep({.number = 3, .gradient = 2, .position = "p3"});
   const transport::PushId second = keep({.trainer = 2, .incarnation = 5, .number = 8, .gradient = 4, .position = "q8"});
-  EXPECT_TRUE(state_.keeps(first));
+  EXPECT_TRUE(state_.kept().contains(first));
   EXPECT_THAT(weights(), Each(10.0f));
   EXPECT_EQ(state_.global_step(), 0u);
   EXPECT_EQ(state_.position_of(1), "");
   ASSERT_TRUE(commit_at_once(state_, {first, second}));
-  EXPECT_FALSE(state_.keeps(first));
+  EXPECT_FALSE(state_.kept().contains(first));
   EXPECT_THAT(weights(), Each(7.0f));  // one update of their mean
   EXPECT_EQ(state_.global_step(), 1u);
   EXPECT_EQ(state_.version(), 2u);
@@ -411,7 +411,7 @@ TEST_F(ServerStateTest, WhatIsDroppedIsAnsweredAndNeverCounts) {
   make_ready();
   const transport::PushId dropped = keep({.number = 3, .position = "p3"});
   state_.drop(dropped);
-  EXPECT_FALSE(state_.keeps(dropped));
+  EXPECT_FALSE(state_.kept().contains(dropped));
   EXPECT_FALSE(state_.counted(1));
   EXPECT_EQ(value_or_raise(push({.number = 3})), true);  // said already: not new
   EXPECT_THAT(weights(), Each(10.0f));
@@ -425,8 +425,8 @@ TEST_F(ServerStateTest, AFencedProcessTakesItsPushesAlong) {
   const transport::PushId gone = keep({.number = 3});
   const transport::PushId stays = keep({.trainer = 2, .incarnation = 5});
   EXPECT_EQ(state_.fence({1, kIncarnation, 0}), std::vector<transport::PushId>{gone});
-  EXPECT_FALSE(state_.keeps(gone));
-  EXPECT_TRUE(state_.keeps(stays));
+  EXPECT_FALSE(state_.kept().contains(gone));
+  EXPECT_TRUE(state_.kept().contains(stays));
   EXPECT_EQ(value_or_raise(push({.number = 4})), false);
   expect_error(state_.admit(1, kIncarnation, 9), ErrorKind::kFailedPrecondition, "newer process");
   EXPECT_TRUE(state_.admit(1, 42, 10));

@@ -7,18 +7,12 @@
 #include <limits>
 #include <vector>
 
-#include "shoal/base/random.h"
+#include "random_floats.h"
 #include "threads.h"
 #include "vector.h"
 
 namespace shoal::backends::onednn {
 namespace {
-
-std::vector<float> random_floats(size_t count, uint64_t key = 5) {
-  std::vector<float> values(count);
-  fill_uniform(key, 0, values, -1.0f, 1.0f);
-  return values;
-}
 
 TEST(VectorExp, IsWithinTwoUnitsInTheLastPlace) {
   double worst = 0;
@@ -43,7 +37,7 @@ TEST(VectorExp, FarBelowIsZeroFarAboveInfinityAndNaNStays) {
 class Sums : public ::testing::TestWithParam<int64_t> {};
 
 TEST_P(Sums, AgreeWithDoublePrecision) {
-  const auto x = random_floats(size_t(GetParam()));
+  const auto x = random_floats(GetParam());
   double exact = 0, magnitude = 0;
   for (float value : x) exact += double(value), magnitude += std::fabs(double(value));
   EXPECT_NEAR(sum(x.data(), GetParam()), exact, 1e-6 * magnitude);
@@ -65,7 +59,7 @@ class RowSums : public ::testing::TestWithParam<RowsCase> {
 };
 
 TEST_P(RowSums, AgreeWithDoublePrecision) {
-  const auto x = random_floats(size_t(rows_ * columns_));
+  const auto x = random_floats(rows_ * columns_);
   const auto y = run(x, 1);
   for (int64_t c = 0; c < columns_; ++c) {
     double exact = 0, magnitude = 0;
@@ -78,7 +72,7 @@ TEST_P(RowSums, AgreeWithDoublePrecision) {
 }
 
 TEST_P(RowSums, HaveTheSameBitsOnAnyNumberOfThreads) {
-  const auto x = random_floats(size_t(rows_ * columns_));
+  const auto x = random_floats(rows_ * columns_);
   const auto one = run(x, 1);
   for (int threads : {2, 3, 5}) EXPECT_EQ(run(x, threads), one) << threads << " threads";
 }

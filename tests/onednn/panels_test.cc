@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "shoal/base/random.h"
+#include "random_floats.h"
 
 namespace shoal::backends::onednn {
 namespace {
@@ -19,11 +19,6 @@ struct Sizes {
 
 class Panels : public ::testing::TestWithParam<Sizes> {
  protected:
-  static std::vector<float> random(int64_t count, uint64_t seed) {
-    std::vector<float> values(static_cast<size_t>(count));
-    fill_uniform(seed, 0, values, -1, 1);
-    return values;
-  }
   /// Of rows that lie apart, so that what is written beside them shows.
   std::vector<float> result() const { return std::vector<float>(size_t(sizes_.rows * kStride), 7.0f); }
 
@@ -73,7 +68,8 @@ class Panels : public ::testing::TestWithParam<Sizes> {
 
   static constexpr int64_t kStride = 70;
   const Sizes sizes_ = GetParam();
-  const std::vector<float> a_ = random(sizes_.rows * sizes_.depth, 1), b_ = random(sizes_.depth * sizes_.columns, 2);
+  const std::vector<float> a_ = random_floats(sizes_.rows * sizes_.depth, 1),
+                           b_ = random_floats(sizes_.depth * sizes_.columns, 2);
   const std::vector<float> transposed_ = [this] {
     std::vector<float> to(a_.size());
     for (int64_t row = 0; row < sizes_.rows; ++row) {
@@ -110,9 +106,9 @@ TEST_P(Panels, AddToWhatIsThere) {
 TEST_P(Panels, InPartsAndWithALookAheadHaveTheSameBits) {
   std::vector<float> c = result();
   PanelProduct product = this->product(c);
-  const std::vector<float> next = random((sizes_.rows + 5) / 6 * kPanelColumns * sizes_.depth, 3);
+  const std::vector<float> next = random_floats(columns_ahead(sizes_.rows) * sizes_.depth, 3);
   product.ahead = next.data();
-  product.ahead_stride = (sizes_.rows + 5) / 6 * kPanelColumns;
+  product.ahead_stride = columns_ahead(sizes_.rows);
   for (int64_t panel = 0; panel < panel_count(sizes_.columns); ++panel) multiply(product, panel, panel + 1);
   EXPECT_EQ(c, multiplied());
   std::fill(c.begin(), c.end(), 7.0f);

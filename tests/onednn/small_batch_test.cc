@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "shoal/base/random.h"
+#include "random_floats.h"
 #include "shoal/base/vector_loop.h"
 
 namespace shoal::backends::onednn {
@@ -17,12 +17,6 @@ struct Sizes {
 
 class SmallBatchDense : public ::testing::TestWithParam<Sizes> {
  protected:
-  static std::vector<float> random(int64_t count, uint64_t seed) {
-    std::vector<float> values(static_cast<size_t>(count));
-    fill_uniform(seed, 0, values, -1, 1);
-    return values;
-  }
-
   SmallBatch product(bool wide, std::vector<float>& y) const {
     y.assign(size_t(sizes_.rows * sizes_.out), std::nanf(""));
     return {.rows = sizes_.rows,
@@ -37,8 +31,8 @@ class SmallBatchDense : public ::testing::TestWithParam<Sizes> {
   }
 
   const Sizes sizes_ = GetParam();
-  const std::vector<float> x_ = random(sizes_.rows * sizes_.in, 1), w_ = random(sizes_.out * sizes_.in, 2),
-                           bias_ = random(sizes_.out, 3);
+  const std::vector<float> x_ = random_floats(sizes_.rows * sizes_.in, 1), w_ = random_floats(sizes_.out * sizes_.in, 2),
+                           bias_ = random_floats(sizes_.out, 3);
   /// What this processor has of the two.
   const std::vector<bool> widths_ = has_wide_loops() ? std::vector{false, true} : std::vector{false};
 };

@@ -53,8 +53,8 @@ class Run {
   bool is_second(const std::string& task) const { return seconds_.contains(task); }
   void look_after_second(const std::string& task);
   bool bits_explain(const std::string& task, int status, const std::string& why);
-  /// A hook of the chief has ended the job before its time; that of a worker only its own part.
   bool all_took_part();
+  /// A hook of the chief has ended the job before its time; that of a worker only its own part.
   bool stopped_early() const { return notes_->hook_stopped && plan_.job.hook_trainer == 0; }
   void name_run();
   void start_all_again(int64_t more_steps);

@@ -161,7 +161,8 @@ TEST_F(Tcp, AnotherProtocolVersionIsRefusedInOneSentence) {
   std::thread answers([&] { newer.answer_one(raw_preamble(kProtocolVersion + 1)); });
   const auto link = connect(newer.endpoint());
   answers.join();
-  expect_error(link, ErrorKind::kFailedPrecondition, "speaks protocol " + std::to_string(kProtocolVersion + 1) + ", this build " + std::to_string(kProtocolVersion));
+  expect_error(link, ErrorKind::kFailedPrecondition,
+               "speaks protocol " + std::to_string(kProtocolVersion + 1) + ", this build " + std::to_string(kProtocolVersion));
 }
 
 TEST_F(Tcp, AListenerThatIsNotShoalIsNoPeer) {

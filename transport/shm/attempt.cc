@@ -21,9 +21,7 @@ void Attempt::begin() {
 Result<void> Attempt::send_preamble() {
   SHOAL_TRY_VOID(shm_core_->check_memory());
   SHOAL_TRY(const SocketName name, socket_name(to_));
-  const auto unreachable = [this](const char* what) {
-    return unavailable(to_string(to_) + ": " + what + ": " + std::strerror(errno));
-  };
+  const auto unreachable = [this](const char* what) { return unavailable(sentence(what) + ": " + std::strerror(errno)); };
   File socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) return unreachable("no socket to be had");
   if (::connect(socket.get(), name.get(), name.bytes) != 0)
@@ -38,7 +36,7 @@ Result<void> Attempt::send_preamble() {
   socket_.emplace(core_->io);
   error_code error;
   socket_->assign(socket.get(), error);
-  if (error) return unavailable(to_string(to_) + ": its socket cannot be watched: " + error.message());
+  if (error) return unavailable(sentence("its socket cannot be watched: ") + error.message());
   socket.release();
   return {};
 }
@@ -54,16 +52,15 @@ void Attempt::wait_answer() {
 
 Result<std::shared_ptr<Link>> Attempt::read_answer() {
   const Datagram datagram = receive_datagram(socket_->native_handle());
-  if (datagram.kind != Datagram::Kind::kData)
-    return unavailable(to_string(to_) + ": the listener hung up during the handshake");
+  if (datagram.kind != Datagram::Kind::kData) return unavailable(sentence("the listener hung up during the handshake"));
   Preamble theirs{.magic = 0};
   if (datagram.bytes == sizeof theirs) std::memcpy(&theirs, datagram.data.data(), sizeof theirs);
-  if (theirs.magic != Preamble::kMagic) return failed_precondition(to_string(to_) + ": who listens there is not Shoal");
+  if (theirs.magic != Preamble::kMagic) return failed_precondition(sentence("who listens there is not Shoal"));
   if (theirs.protocol != kProtocolVersion || theirs.layout != kLayout || theirs.status == kOtherProtocol)
-    return failed_precondition(to_string(to_) + ": speaks protocol " + std::to_string(theirs.protocol) + "." +
+    return failed_precondition(sentence("speaks protocol ") + std::to_string(theirs.protocol) + "." +
                                std::to_string(theirs.layout) + ", this build " + std::to_string(kProtocolVersion) + "." +
                                std::to_string(kLayout) + "; install the same version of Shoal everywhere");
-  if (theirs.status != kWelcome) return unavailable(to_string(to_) + ": has as many connections as it takes");
+  if (theirs.status != kWelcome) return unavailable(sentence("has as many connections as it takes"));
   HandshakeResult handshake{.socket = File(socket_->release()),
                             .rings = std::move(rings_),
                             .side = 0,

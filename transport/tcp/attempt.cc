@@ -95,32 +95,30 @@ bool Attempt::exchange_preambles(error_code& error) {
 }
 
 Error Attempt::refused(const error_code& error) const {
-  const std::string listener = to_string(to_);
   const bool certified = options_.credential && std::holds_alternative<Certificate>(*options_.credential);
   switch (stream_->failure()) {
     case TlsFailure::kOtherKey:
-      return failed_precondition(listener + ": holds another token than this task, or is another version of Shoal; " +
+      return failed_precondition(sentence("holds another token than this task, or is another version of Shoal; ") +
                                  kSameToken);
     case TlsFailure::kOtherKind:
-      return failed_precondition(listener + ": " +
-                                 (certified ? "has no certificate, perhaps a token, and this task has a certificate; "
-                                            : "has a certificate, and this task a token; ") +
+      return failed_precondition(sentence(certified
+                                              ? "has no certificate, perhaps a token, and this task has a certificate; "
+                                              : "has a certificate, and this task a token; ") +
                                  (certified ? kSameCa : kSameToken));
     case TlsFailure::kPeer:
-    case TlsFailure::kOurs: return failed_precondition(listener + ": " + stream_->failure_text());
+    case TlsFailure::kOurs: return failed_precondition(sentence(stream_->failure_text()));
     case TlsFailure::kNoTls:
       return failed_precondition(
-          listener +
-          (certified ? ": has no certificate, and this task has one; " : ": has no token, and this task has one; ") +
+          sentence(certified ? "has no certificate, and this task has one; " : "has no token, and this task has one; ") +
           (certified ? kSameCa : kSameToken));
     case TlsFailure::kStranger:
     case TlsFailure::kBroken:
-      return failed_precondition(
-          listener + ": somebody listens there who does not speak TLS as Shoal does: " + stream_->describe(error));
+      return failed_precondition(sentence("somebody listens there who does not speak TLS as Shoal does: ") +
+                                 stream_->describe(error));
     case TlsFailure::kNone: break;
   }
-  if (error == asio::error::eof) return unavailable(listener + ": the listener hung up during the handshake");
-  return unavailable(listener + ": connection lost during the handshake: " + error.message());
+  if (error == asio::error::eof) return unavailable(sentence("the listener hung up during the handshake"));
+  return unavailable(sentence("connection lost during the handshake: ") + error.message());
 }
 
 void Attempt::read_answer() {

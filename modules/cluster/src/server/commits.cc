@@ -51,7 +51,7 @@ void Commits::close() {
 
 Task<Result<void>> Commits::take(Session& session, MessageHead head, HeldPush push) {
   using Push = ServerState::Push;
-  const uint64_t has = push.base_version;
+  const uint64_t has = push.base_version();
   push.id = {session.trainer, head.incarnation, push.chunks.back().push};
   SHOAL_CO_TRY(Push found, state_.look_at(session.trainer, head, push.chunks));
   if (found == Push::kNew && push.encoding() == transport::Encoding::kDense) {
@@ -80,7 +80,7 @@ Task<Result<void>> Commits::take(Session& session, MessageHead head, HeldPush pu
     co_return agrees;
   }
   if (sequencer_) {
-    sequencer_->held(0, {.kind = transport::ReportKind::kHeld, .push = id, .base_version = push.base_version});
+    sequencer_->held(0, {.kind = transport::ReportKind::kHeld, .push = id, .base_version = push.base_version()});
   } else {
     link_->held(push);
   }
@@ -338,7 +338,7 @@ void Commits::tell_witness(const Order& order) {
                      .trainer = id.trainer,
                      .process = id.incarnation,
                      .sequence = id.number,
-                     .ordinal = push.ordinal,
+                     .ordinal = push.ordinal(),
                      .commit = order.number,
                      .global_step = order.global_step});
   }

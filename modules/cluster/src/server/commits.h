@@ -47,7 +47,7 @@ class Commits {
   Task<Result<std::optional<SteadyTime>>> look_for_lost();
   /// The state of this shard at the commit at which all hold theirs, for the chief of this process. On shard 0 that commit is
   /// the newest; on others it is the one of `version`, which is waited for, some seconds. Nothing: it has not come yet.
-  /// FailedPrecondition: there is no model.
+  /// Unavailable: there is no model. FailedPrecondition: another epoch has begun.
   Task<Result<std::optional<HeldState>>> hold(uint64_t chief, bool residuals, uint64_t version);
   /// What is held for the chief of this process, and hold() has not given, is not wanted.
   void release(uint64_t chief);

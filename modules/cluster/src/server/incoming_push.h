@@ -1,6 +1,5 @@
 #pragma once
 /// The chunks of a push to a server, kept until the closing one is there.
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -24,12 +23,9 @@ class IncomingPush {
     chunks_.push_back(chunk);
     return chunk.closing;
   }
-  std::span<const transport::Chunk> chunks() const { return chunks_; }
   /// A complete one, out of here.
   HeldPush take() {
     HeldPush push;
-    push.ordinal = chunks_.back().ordinal;
-    push.base_version = chunks_.back().base_version;
     push.messages = std::exchange(messages_, {});
     push.chunks = std::exchange(chunks_, {});
     return push;

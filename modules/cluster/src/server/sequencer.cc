@@ -19,6 +19,7 @@ Sequencer::Sequencer(size_t shards, size_t trainers, std::unique_ptr<UpdateStrat
 /// Numbers of pushes, and processes that are over, outlive an epoch.
 void Sequencer::restart() {
   progress_ = {.trainers = std::vector<Participant>(progress_.trainers.size())};
+  global_step_ = 0;
   sealed_ = false;
   pending_.clear();
   whole_.clear();
@@ -30,7 +31,7 @@ void Sequencer::restart() {
 
 void Sequencer::begin(uint64_t version, uint64_t global_step) {
   progress_.version = version;
-  progress_.global_step = global_step;
+  global_step_ = global_step;
 }
 
 /// Null: there is no such trainer in this job.
@@ -42,23 +43,18 @@ Participant* Sequencer::participant(int trainer) {
 void Sequencer::count_whole() {
   for (Participant& trainer : progress_.trainers) trainer.whole = 0;
   for (const WholePush& push : whole_) {
-    Participant* const trainer = participant(push.id.trainer);
-    if (trainer && strategy_->takes(push, progress_)) ++trainer->whole;
+    if (Participant* const trainer = participant(push.id.trainer)) ++trainer->whole;
   }
 }
 
 void Sequencer::abandon(int trainer, uint64_t incarnation) {
   Order order{.kind = OrderKind::kDrop, .pushes = {}};
   for (const auto& [id, pending] : pending_) {
-    if (id.trainer == trainer && id.incarnation == incarnation) order.pushes.push_back(id);
+    if (id.of_process(trainer, incarnation)) order.pushes.push_back(id);
   }
   if (order.pushes.empty()) return;
-  for (const PushId& id : order.pushes) {
-    std::erase_if(whole_, [&id](const WholePush& push) { return push.id == id; });
-    decide(id);
-  }
+  for (const PushId& id : order.pushes) decide(id);
   if (Participant* const own = participant(trainer)) own->granted = 0;
-  count_whole();
   asked_.push_back(std::move(order));
 }
 
@@ -90,7 +86,6 @@ void Sequencer::held(size_t shard, const transport::Report& report) {
   if (++pending.count < shards_) return;
   whole_.push_back({report.push, pending.base_version});
   if (Participant* const trainer = participant(report.push.trainer)) trainer->takes_part = true;
-  count_whole();
 }
 
 void Sequencer::received(size_t shard, uint64_t index) {
@@ -103,18 +98,13 @@ void Sequencer::received(size_t shard, uint64_t index) {
 
 void Sequencer::fence(int trainer, uint64_t incarnation) {
   constexpr size_t kFencedMax = 256;
-  const PushId process{trainer, incarnation, 0};
   std::deque<uint64_t>& fenced = fenced_[trainer];
   fenced.push_back(incarnation);
   if (fenced.size() > kFencedMax) fenced.pop_front();
-  const auto is_its = [&process](const PushId& id) {
-    return id.trainer == process.trainer && id.incarnation == process.incarnation;
-  };
-  std::erase_if(pending_, [&is_its](const auto& entry) { return is_its(entry.first); });
-  std::erase_if(whole_, [&is_its](const WholePush& push) { return is_its(push.id); });
+  std::erase_if(pending_, [=](const auto& entry) { return entry.first.of_process(trainer, incarnation); });
+  std::erase_if(whole_, [=](const WholePush& push) { return push.id.of_process(trainer, incarnation); });
   if (Participant* const replaced = participant(trainer)) replaced->granted = 0;
-  count_whole();
-  asked_.push_back({.kind = OrderKind::kFence, .pushes = {process}});
+  asked_.push_back({.kind = OrderKind::kFence, .pushes = {{trainer, incarnation, 0}}});
 }
 
 void Sequencer::hold(const PushId& asker) { asked_.push_back({.kind = OrderKind::kHold, .pushes = {asker}}); }
@@ -123,13 +113,12 @@ void Sequencer::hold(const PushId& asker) { asked_.push_back({.kind = OrderKind:
 void Sequencer::seal() {
   sealed_ = true;
   while (!pending_.empty()) decide(PushId(pending_.begin()->first));
-  whole_.clear();
-  count_whole();
   asked_.push_back({.kind = OrderKind::kSeal, .pushes = {}});
 }
 
 void Sequencer::decide(const PushId& id) {
   pending_.erase(id);
+  std::erase_if(whole_, [&id](const WholePush& push) { return push.id == id; });
   decided_[id.trainer] = {id.incarnation, id.number};
 }
 
@@ -143,8 +132,6 @@ std::optional<Order> Sequencer::next() {
   const auto is_late = [this](const WholePush& push) { return !strategy_->takes(push, progress_); };
   if (const auto late = std::ranges::find_if(whole_, is_late); late != whole_.end()) {
     const PushId id = late->id;
-    whole_.erase(late);
-    count_whole();
     decide(id);
     return give({.kind = OrderKind::kDrop, .pushes = {id}});
   }
@@ -152,18 +139,15 @@ std::optional<Order> Sequencer::next() {
 }
 
 std::optional<Order> Sequencer::next_commit() {
+  count_whole();
   const std::vector<size_t> contributors = strategy_->next(whole_, progress_);
   if (contributors.empty()) return next_grant();
   Order order{.kind = OrderKind::kCommit, .pushes = {}};
   for (const size_t i : contributors) order.pushes.push_back(whole_[i].id);
-  for (const PushId& id : order.pushes) {
-    std::erase_if(whole_, [&id](const WholePush& push) { return push.id == id; });
-    decide(id);
-  }
+  for (const PushId& id : order.pushes) decide(id);
   ++progress_.version;
-  ++progress_.global_step;
+  ++global_step_;
   for (Participant& trainer : progress_.trainers) trainer.granted = 0;
-  count_whole();
   return give(std::move(order));
 }
 
@@ -186,7 +170,7 @@ std::optional<Order> Sequencer::next_grant() {
 Order Sequencer::give(Order order) {
   order.index = ++index_;
   order.number = progress_.version;
-  order.global_step = progress_.global_step;
+  order.global_step = global_step_;
   if (shards_ > 1) given_.push_back(order);
   return order;
 }

@@ -79,6 +79,7 @@ class Sequencer {
   const size_t shards_;
   const std::unique_ptr<UpdateStrategy> strategy_;
   Progress progress_;
+  uint64_t global_step_ = 0;  // of the newest commit
   bool sealed_ = false;
   std::map<transport::PushId, Pending> pending_;
   std::vector<WholePush> whole_;  // in the order in which they became that

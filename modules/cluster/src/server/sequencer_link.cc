@@ -83,7 +83,6 @@ Task<Result<void>> SequencerLink::meet() {
 Task<Result<void>> SequencerLink::follow() {
   for (;;) {
     SHOAL_CO_TRY(const Message message, co_await connection_->receive(kNoDeadline));  // its heartbeats end this
-    if (message.head.kind == transport::MessageKind::kControl) continue;              // a farewell: the connection ends
     SHOAL_CO_TRY(Order order, transport::read_order(message));
     SHOAL_CO_TRY(const bool next, is_next(message, order));
     if (next) SHOAL_CO_TRY_VOID(co_await obey_(std::move(order)));
@@ -108,7 +107,7 @@ void SequencerLink::report(ReportKind kind, const transport::PushId& push, uint6
   if (!connection_->try_send(message)) connection_->close(unavailable("it takes no reports"));
 }
 
-void SequencerLink::held(const HeldPush& push) { report(ReportKind::kHeld, push.id, push.base_version); }
+void SequencerLink::held(const HeldPush& push) { report(ReportKind::kHeld, push.id, push.base_version()); }
 
 void SequencerLink::tell_all() {
   if (epoch_ != state_.epoch()) received_ = 0;

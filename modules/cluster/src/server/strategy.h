@@ -29,8 +29,7 @@ struct Participant {
 
 /// How far the job is.
 struct Progress {
-  uint64_t version = 0;  ///< of the weights, on every shard once it has carried out its orders
-  uint64_t global_step = 0;
+  uint64_t version = 0;   ///< of the weights, on every shard once it has carried out its orders
   bool stopping = false;  ///< trainers are asked to stop
   std::vector<Participant> trainers = {};
 };

@@ -20,13 +20,13 @@ struct PartGradient {
 /// Owns its messages: nothing is copied that came dense.
 struct HeldPush {
   transport::PushId id;
-  uint64_t ordinal = 0;
-  uint64_t base_version = 0;
   std::vector<transport::Message> messages;
   std::vector<transport::Chunk> chunks;  ///< views of them, one for each part
   std::vector<PartGradient> parts;
   bool answered = false;  ///< its trainer may push another one meanwhile
 
+  uint64_t ordinal() const { return chunks.back().ordinal; }
+  uint64_t base_version() const { return chunks.back().base_version; }
   std::span<const double> scalars() const { return chunks.back().scalars; }
   std::string_view position() const { return chunks.back().position; }
   transport::Encoding encoding() const { return chunks.back().encoding; }

@@ -28,17 +28,15 @@ ServerStatus ServerState::status() const {
 
 /// The number of the last push is kept per process, so an old process that came back would have its pushes counted anew.
 Result<uint64_t> ServerState::admit(int trainer, uint64_t incarnation, uint64_t connection) {
-  constexpr size_t kReplacedMax = 256;
   TrainerRecord& record = trainers_[trainer];
   if (record.incarnation == incarnation) return uint64_t(0);
   // What a killed process had said may arrive after the hello of the one that follows it, but its connection is the older
   // one.
   const bool overtaken = record.incarnation != 0 && connection < record.first_connection;
-  if (overtaken || std::find(record.replaced.begin(), record.replaced.end(), incarnation) != record.replaced.end()) {
+  if (overtaken || record.was_replaced(incarnation)) {
     return failed_precondition("a newer process has taken this task's place; is the task running twice?");
   }
-  if (record.incarnation != 0) record.replaced.push_back(record.incarnation);
-  if (record.replaced.size() > kReplacedMax) record.replaced.erase(record.replaced.begin());
+  if (record.incarnation != 0) record.replace(record.incarnation);
   if (trainer == 0) stop_ = false;  // it belongs to the chief that asked for it, not to the one that resumes
   const uint64_t before = std::exchange(record.incarnation, incarnation);
   record.first_connection = connection;
@@ -150,7 +148,7 @@ Result<void> ServerState::check_push(std::span<const transport::Chunk> chunks) c
 const HeldPush* ServerState::unanswered(int trainer, uint64_t incarnation) const {
   bool another = false;
   for (auto at = kept_.lower_bound({trainer, incarnation, 0}); at != kept_.end(); ++at) {
-    if (at->first.trainer != trainer || at->first.incarnation != incarnation) break;
+    if (!at->first.of_process(trainer, incarnation)) break;
     if (!at->second.answered && another) return &at->second;
     another |= !at->second.answered;
   }
@@ -187,7 +185,7 @@ Result<void> ServerState::decode(HeldPush& push) const {
 
 Result<void> ServerState::check_agreement(const HeldPush& push) const {
   for (const auto& [id, other] : kept_) {
-    if (other.base_version != push.base_version || id.trainer == push.id.trainer) continue;
+    if (other.base_version() != push.base_version() || id.trainer == push.id.trainer) continue;
     for (const Segment& segment : spec_.segments) {
       const nn::UpdateRule& rule = segment.variable.rule;
       const auto scalar = size_t(rule.learning_rate_scalar);
@@ -276,7 +274,7 @@ void ServerState::drop(const transport::PushId& id) {
 
 std::vector<transport::PushId> ServerState::fence(const transport::PushId& process) {
   const auto of_process = [&process](const auto& entry) {
-    return entry.first.trainer == process.trainer && entry.first.incarnation == process.incarnation;
+    return entry.first.of_process(process.trainer, process.incarnation);
   };
   std::vector<transport::PushId> gone;
   for (const auto& entry : kept_) {
@@ -284,8 +282,7 @@ std::vector<transport::PushId> ServerState::fence(const transport::PushId& proce
   }
   std::erase_if(kept_, of_process);
   TrainerRecord& record = trainers_[process.trainer];
-  if (std::ranges::find(record.replaced, process.incarnation) == record.replaced.end())
-    record.replaced.push_back(process.incarnation);
+  record.replace(process.incarnation);
   if (record.incarnation == process.incarnation) record.incarnation = 0;  // the one after it has not been here yet
   return gone;
 }

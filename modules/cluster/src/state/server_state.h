@@ -92,7 +92,7 @@ class ServerState {
     kKept,     ///< it came before: its trainer has lost the connection since
     kNew,
   };
-  /// Between steps. InvalidArgument: its chunks do not fit, or its trainer has another push that nothing was said about.
+  /// Between steps. InvalidArgument: its chunks do not fit, or its trainer has two others that nothing was said about.
   Result<Push> look_at(int trainer, const transport::MessageHead& head, std::span<const transport::Chunk> chunks) const;
   /// Any thread: fills in what `push` is for each part. InvalidArgument: it does not fit.
   Result<void> decode(HeldPush& push) const;
@@ -101,7 +101,6 @@ class ServerState {
   Result<void> check_agreement(const HeldPush& push) const;
   /// Between steps, if look_at() still finds it new.
   void keep(HeldPush push);
-  bool keeps(const transport::PushId& id) const { return kept_.contains(id); }
   /// Its trainer may push another one, although nothing was decided about this one.
   void note_answered(const transport::PushId& id);
   bool was_answered(const transport::PushId& id) const;

@@ -1,5 +1,6 @@
 #pragma once
 /// What a parameter server knows of a trainer, whichever process it is now.
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -16,6 +17,13 @@ struct TrainerRecord {
   bool keeps_back = false;    ///< it has a residual that is not known here: its newest push of this epoch was top-k
   int connections = 0;
   bool done = false;
+
+  bool was_replaced(uint64_t process) const { return std::ranges::find(replaced, process) != replaced.end(); }
+  void replace(uint64_t process) {
+    constexpr size_t kReplacedMax = 256;
+    if (!was_replaced(process)) replaced.push_back(process);
+    if (replaced.size() > kReplacedMax) replaced.erase(replaced.begin());
+  }
 };
 
 }  // namespace shoal::cluster

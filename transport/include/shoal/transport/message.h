@@ -163,6 +163,9 @@ struct PushId {
   uint64_t incarnation = 0;  ///< of the trainer's process
   uint64_t number = 0;       ///< Chunk::push
   friend auto operator<=>(const PushId&, const PushId&) = default;
+  bool of_process(int32_t of_trainer, uint64_t of_incarnation) const {
+    return trainer == of_trainer && incarnation == of_incarnation;
+  }
 };
 
 /// The numbers travel and never change.
@@ -185,7 +188,7 @@ enum class OrderKind : uint8_t {
   kDrop = 2,    ///< forget these pushes, and answer that they do not count
   kAgain = 3,   ///< answer these pushes, which are kept: their trainers may compute another batch for the same commit
   kFence = 4,   ///< forget all that these processes pushed, and take no more of them (numbers say nothing)
-  kHold = 5,    ///< hold the state for a snapshot
+  kHold = 5,    ///< hold the state for a snapshot: for the chief of this process; number 1: with residuals
   kSeal = 6,    ///< no push counts any more
 };
 struct Order {

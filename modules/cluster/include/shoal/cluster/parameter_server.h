@@ -19,7 +19,7 @@ struct ParameterServerOptions {
   /// All parameter servers of the job, in the order of shards; the first decides what becomes of pushes, and the others keep
   /// a connection to it. One, or none: this server is alone.
   std::vector<transport::Endpoint> servers = {};
-  int trainers = 1;                                     ///< of the job, chief and workers: for the memory that is told
+  int trainers = 1;                                     ///< of the job, chief and workers
   Duration ready_timeout = std::chrono::seconds(7200);  ///< without chief and workers for longer: DeadlineExceeded
   /// Work on more bytes than these of an arena is done beside the strand, so that hellos and heartbeats are answered
   /// meanwhile; on fewer it would wait longer for the other thread than it takes.

@@ -1,6 +1,7 @@
 #pragma once
-/// What trainers and parameter servers say to each other, above transport messages: verbs, reply states, and the JSON
-/// texts of control messages as structs. Everything read here comes over the network and is checked.
+/// What trainers and parameter servers say to each other, and servers among themselves, above transport messages: verbs,
+/// reply states, and the JSON texts of control messages as structs. Everything read here comes over the network and is
+/// checked.
 ///
 /// A trainer's connection to a server:
 ///   Hello                    -> "welcome" Welcome | Error (of a chief only when it shows whether the one before it lives;
@@ -10,9 +11,9 @@
 ///   Pull                     -> Weights (once the model is ready) | "not_ready" | "finished" JobEnd
 ///   Chunk (closing)          -> once an order is about the push: Weights, with the push applied | Weights, kStatusStale: not
 ///                               applied | Weights, kStatusKept: not applied yet | "fenced", kStatusFenced | "finished"
-///                               JobEnd, not applied
+///                               JobEnd, not applied | Error InvalidArgument: it does not fit, or learning rates differ
 ///   Chunk (others)           -> nothing
-///   "welcome"                -> "welcome" Welcome, as it is now; pushes of the trainer that are not answered yet are given up
+///   "welcome"                -> "welcome" Welcome, as it is now; pushes of the trainer that are not committed are given up
 ///   "done"                   -> "ok" | "finished" JobEnd: this trainer makes no more pushes, and leaves
 ///   "rest"                   -> "ok": it makes no more pushes, and stays
 /// One that compresses with top-k, beside that:
@@ -25,10 +26,10 @@
 ///   "status"                 -> "status" ServerStatus
 ///   "prepare" Prepare        -> "ok": a new epoch is being loaded; the old one is gone | Error: the machine cannot hold it
 ///   Snapshot part            -> "ok": bytes of an arena
-///   "ready" Activate         -> "ok": the epoch serves
+///   "ready" StateText        -> "ok": the epoch serves
 ///   "hold" HoldRequest       -> "held" StateText: a snapshot is held until "release" or the connection's end. Of shard 0
 ///                               first: it says at which version of the weights all others hold theirs
-///                               | "more": that is not here yet, ask again
+///                               | "more": that is not here yet, ask again | Error Unavailable: there is no model
 ///   "read" ReadRange         -> Snapshot part
 ///   "residuals" ["now"]      -> "residuals" [trainers]: of those the held state has the residual ("read" gives it)
 ///                               | "more": some are on their way, ask again
@@ -37,7 +38,7 @@
 ///   "seal"                   -> "ok": no push counts any more, the last checkpoint is taken (shard 0 decides that for all)
 ///   "finish" JobEnd          -> "ok": the job has ended; the server returns
 ///
-/// Another server's, to shard 0, which is the sequencer: Hello with role "ps" -> "welcome" Welcome, then Reports one way and
+/// Another server's, to shard 0, which is the sequencer: Hello with role "ps" -> "welcome" Welcome | Error, then Reports one way and
 /// Orders the other, none of them answered. An Order has an effect in its epoch alone (MessageHead::epoch).
 #include <cstdint>
 #include <map>

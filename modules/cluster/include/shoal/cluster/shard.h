@@ -118,7 +118,7 @@ class Shard {
   std::vector<Ref<Buffer>> slots_;
   ShardCounters counters_;
   std::vector<Piece> pieces_;
-  // By piece and push. Reused by every apply(), so that steps allocate nothing.
+  // By piece and push. Reused by every apply(), so that steps allocate nothing, but for lazy rows of several contributors.
   std::vector<const float*> gradients_;
   std::vector<float> scales_;
 };

@@ -48,7 +48,7 @@ struct Step {
 
 struct Outcome {
   uint64_t global_step = 0;  ///< after this update, as far as known
-  bool applied = true;       ///< false: stale or fenced, dropped and counted
+  bool applied = true;       ///< false: it was too old and does not count, or is kept for a commit to come
   bool stop = false;         ///< the job asks its trainers to stop
 };
 
