@@ -246,6 +246,32 @@ TEST_F(CommitServersTest, WhatADeadProcessHasPushedIsFencedWhereNotAllAreKnownTo
   EXPECT_EQ(value(), -2.0f);
 }
 
+/// The first server had not heard of that push when it was given up; the servers that keep it learn of that from the next.
+TEST_F(CommitServersTest, WhatAWorkerGaveUpGoesWithItsNextPush) {
+  start_ready_cluster();
+  Environment* env = nullptr;
+  auto worker = start_worker(env);
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(run(*env, step(*worker)));
+  world_.run_for(kSecond);
+  const auto bytes = [&] { return env->buffers().stats().in_use_bytes; };  // here servers keep what the worker allocated
+  const uint64_t before = bytes();
+  for (const char* const other : {"ps 1", "ps 2", "worker 0"}) network_->cut("ps 0", other);
+  world_.run_for(std::chrono::milliseconds(1));
+  EXPECT_FALSE(run(*env, step(*worker)));
+  network_->heal("ps 0", "worker 0");
+  ASSERT_TRUE(run(*env, attach(*env, *worker)));
+  network_->heal();
+  ASSERT_TRUE(run(*env, step(*worker)));
+  kill(*chief_env_);
+  chief_env_ = &add_task("chief 0");
+  chief_ = chief_store(*chief_env_);
+  EXPECT_TRUE(value_or_raise(run(*chief_env_, prepare(*chief_env_, *chief_))).attached);
+  EXPECT_EQ(global_step(), 3u);
+  EXPECT_EQ(value(), -3.0f);
+  world_.run_for(kSecond);
+  EXPECT_EQ(bytes(), before);
+}
+
 TEST_F(CommitServersTest, NonsenseOfWhoSaysThatItIsAServerEndsItsConnectionOnly) {
   start_ready_cluster();
   Environment& env = add_task("nonsense");

@@ -407,6 +407,17 @@ TEST_F(ServerStateTest, ATrainerHasTwoPushesThatAreNotAnsweredAtMost) {
   EXPECT_EQ(value_or_raise(push({.incarnation = kIncarnation + 1, .number = 1})), true);
 }
 
+TEST_F(ServerStateTest, WhatCameBeforeAPushOfTheSameProcessIsKnown) {
+  make_ready();
+  ASSERT_TRUE(state_.admit(2, 52, 2));
+  keep({.trainer = 2, .incarnation = 52, .number = 1});
+  const transport::PushId first = keep({.number = 1}), second = keep({.number = 2});
+  EXPECT_THAT(state_.kept_before(first), testing::IsEmpty());
+  EXPECT_THAT(state_.kept_before(second), testing::ElementsAre(first));
+  ASSERT_TRUE(commit_at_once(state_, {second}));
+  EXPECT_THAT(state_.kept_before(second), testing::ElementsAre(first));
+}
+
 TEST_F(ServerStateTest, WhatIsDroppedIsAnsweredAndNeverCounts) {
   make_ready();
   const transport::PushId dropped = keep({.number = 3, .position = "p3"});

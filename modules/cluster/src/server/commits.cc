@@ -261,10 +261,7 @@ Task<Result<void>> Commits::obey(Order order) {
   switch (order.kind) {
     case OrderKind::kCommit: co_return co_await commit(order);
     case OrderKind::kDrop:
-      for (const PushId& id : order.pushes) {
-        state_.drop(id);
-        SHOAL_CO_TRY_VOID(co_await answer(id, kStatusStale));
-      }
+      for (const PushId& id : order.pushes) SHOAL_CO_TRY_VOID(co_await drop(id));
       break;
     case OrderKind::kAgain:
       for (const PushId& id : order.pushes) {
@@ -294,7 +291,23 @@ Task<Result<void>> Commits::commit(const Order& order) {
   SHOAL_CO_TRY_VOID(co_await core_.compute(state_.bytes_of_update(), std::move(apply)));
   state_.end_commit(order);
   for (const PushId& id : order.pushes) SHOAL_CO_TRY_VOID(co_await answer(id, kStatusOk));
+  for (const PushId& id : order.pushes) SHOAL_CO_TRY_VOID(co_await drop_before(id));
   if (state_.residuals().wanted()) core_.changed()->notify_all();  // one that has pushed on is not waited for
+  co_return Result<void>{};
+}
+
+Task<Result<void>> Commits::drop(PushId id) {
+  state_.drop(id);
+  SHOAL_CO_TRY_VOID(co_await answer(id, kStatusStale));
+  co_return co_await drop_before(id);
+}
+
+/// The order that drops what a process has given up names what shard 0 knew of; more may have been on its way.
+Task<Result<void>> Commits::drop_before(PushId id) {
+  for (const PushId& before : state_.kept_before(id)) {
+    state_.drop(before);
+    SHOAL_CO_TRY_VOID(co_await answer(before, kStatusStale));
+  }
   co_return Result<void>{};
 }
 

@@ -78,6 +78,8 @@ class Commits {
   Task<Result<void>> obey_orders();
   Task<Result<void>> obey(transport::Order order);
   Task<Result<void>> commit(const transport::Order& order);
+  Task<Result<void>> drop(transport::PushId id);
+  Task<Result<void>> drop_before(transport::PushId id);
   Result<void> hold_state(const transport::Order& order);
   void fence_processes(const transport::Order& order);
   void out_of_step(const Error& why);

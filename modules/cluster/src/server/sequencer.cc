@@ -116,8 +116,9 @@ void Sequencer::seal() {
   asked_.push_back({.kind = OrderKind::kSeal, .pushes = {}});
 }
 
+/// What its process pushed before and is not decided, it has given up: not all shards had said that they hold it then.
 void Sequencer::decide(const PushId& id) {
-  pending_.erase(id);
+  pending_.erase(pending_.lower_bound({id.trainer, id.incarnation, 0}), pending_.upper_bound(id));
   std::erase_if(whole_, [&id](const WholePush& push) { return push.id == id; });
   decided_[id.trainer] = {id.incarnation, id.number};
 }

@@ -143,8 +143,7 @@ Result<void> ServerState::check_push(std::span<const transport::Chunk> chunks) c
   return {};
 }
 
-/// So that no trainer can fill the memory.
-/// One may be there that its trainer has given up, since it goes on from an older state; the order to drop it is on its way.
+/// So that no trainer can fill the memory. One may be there that its trainer has given up, since it goes on from an older state.
 const HeldPush* ServerState::unanswered(int trainer, uint64_t incarnation) const {
   bool another = false;
   for (auto at = kept_.lower_bound({trainer, incarnation, 0}); at != kept_.end(); ++at) {
@@ -270,6 +269,14 @@ void ServerState::drop(const transport::PushId& id) {
   TrainerRecord& record = trainers_[id.trainer];
   if (record.incarnation == id.incarnation) record.last_push = std::max(record.last_push, id.number);
   record.dropped += kept_.erase(id);
+}
+
+std::vector<transport::PushId> ServerState::kept_before(const transport::PushId& id) const {
+  std::vector<transport::PushId> before;
+  for (auto at = kept_.lower_bound({id.trainer, id.incarnation, 0}); at != kept_.end() && at->first < id; ++at) {
+    before.push_back(at->first);
+  }
+  return before;
 }
 
 std::vector<transport::PushId> ServerState::fence(const transport::PushId& process) {

@@ -121,7 +121,9 @@ class ServerState {
 
   /// Between steps: it does not count.
   void drop(const transport::PushId& id);
-  /// Between steps: neither does anything else that this process pushes. What was kept of it.
+  /// What is kept of the same process and came before `id`, about which there was an order: it has given them up.
+  std::vector<transport::PushId> kept_before(const transport::PushId& id) const;
+  /// Between steps: nothing that this process pushes counts any more. What was kept of it.
   std::vector<transport::PushId> fence(const transport::PushId& process);
 
   /// Between steps. `residuals`: what trainers keep back is wanted too.
