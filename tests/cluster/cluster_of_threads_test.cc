@@ -446,6 +446,19 @@ TEST(Job, AFailingChiefEndsAll) {
   }
 }
 
+/// Its servers would wait for it to come again, and everyone who starts it gets the same error.
+TEST(Job, AChiefThatFailsAfterTheLastStepEndsAllToo) {
+  Job job;
+  const auto fail = std::make_shared<FunctionHook>();
+  fail->at_end = [](RunContext&) { raise(invalid_argument("nothing to sum up")); };
+  run_job(job, {.size = {.ps = 2, .workers = 1, .evaluator = true}, .max_steps = 20, .hooks = hook_of("chief 0", fail)});
+  EXPECT_THAT(job.result_of("chief 0").error().message(), HasSubstr("nothing to sum up"));
+  EXPECT_FALSE(end_mark(job.model_dir()));
+  EXPECT_THAT(job.last_step(), AllOf(Ge(20), Le(21)));
+  for (const char* const task : {"worker 0", "evaluator 0"}) EXPECT_TRUE(job.result_of(task)) << task;
+  EXPECT_EQ(job.log.count('W', "the chief gave up: nothing to sum up; the parameter server returns"), 2);
+}
+
 TEST(Job, ANanInAWorkerFailsThatWorker) {
   // The loss is the features' mean, and no gradient flows from it.
   const ModelFn model = [](const Features& features, const Labels&, Mode mode, const Params&, const RunConfig&) {

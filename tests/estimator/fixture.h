@@ -175,6 +175,7 @@ struct FunctionHook : Hook {
   std::function<void(RunContext&)> at_ready;
   std::function<void(RunContext&, StepRequest&)> before;
   std::function<void(RunContext&, const StepValues&)> after;
+  std::function<void(RunContext&)> at_end;
   void begin(HookSetup& setup) override {
     if (at_begin) at_begin(setup);
   }
@@ -186,6 +187,9 @@ struct FunctionHook : Hook {
   }
   void after_step(RunContext& run, const StepValues& values) override {
     if (after) after(run, values);
+  }
+  void end(RunContext& run) override {
+    if (at_end) at_end(run);
   }
 };
 inline std::shared_ptr<Hook> after_each_step(std::function<void(RunContext&, const StepValues&)> call) {

@@ -27,7 +27,6 @@ Task<Result<void>> TrainRun::run() {
     end_.came_too_late();
     co_return Result<void>{};
   }
-  co_await end_.fail(ready.error());
   co_return std::move(ready).error();
 }
 
@@ -36,10 +35,7 @@ Task<Result<void>> TrainRun::train(cluster::Ready ready) {
   TrainingLoop loop(env_, scope_.context, loop_options());
   auto ended = co_await loop.run(std::move(ready));
   for (;;) {
-    if (!ended) {
-      co_await end_.fail(ended.error());
-      co_return std::move(ended).error();
-    }
+    if (!ended) co_return std::move(ended).error();
     end_.reached(*ended, inputs_.front()->is_resumed());
     Result<void> closed = co_await close(loop);
     if (closed) co_return co_await end_.finish();

@@ -29,11 +29,11 @@ class TrainTask {
   TrainEnd end_;
 };
 
-/// A chief that is interrupted while it has no servers, or fails for good before it reached them, sends everyone home too.
+/// A chief that is interrupted while it has no servers, or fails for good, sends everyone home too.
 Task<Result<TrainOutcome>> TrainTask::run() {
   Result<TrainOutcome> outcome = co_await run_steps();
   if (outcome) co_return outcome;
-  if (!end_.has_servers()) co_await end_.fail(outcome.error());
+  co_await end_.fail(outcome.error());
   if (!is_interrupt(outcome.error())) co_return outcome;
   const bool began = run_ && run_->has_begun();
   if (scope_.leads() && scope_.env.interrupted().stop_requested()) {
