@@ -35,30 +35,37 @@ uint64_t memory_bytes(const CgroupLimits& limits) {
   return std::min(machine, limits.memory_bytes.value_or(UINT64_MAX));
 }
 
-int allowed_cores() {
+struct Allowed {
+  int cores = 1;
+  int processors = 1;
+};
+
+Allowed read_allowed() {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
   if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) {  // there are more than cpu_set_t has bits
-    return std::max(1, int(std::thread::hardware_concurrency()));
+    const int all = std::max(1, int(std::thread::hardware_concurrency()));
+    return {all, all};
   }
   std::vector<int> numbers;
   for (int number = 0; number < CPU_SETSIZE; ++number) {
     if (CPU_ISSET(number, &allowed)) numbers.push_back(number);
   }
-  return std::max(1, count_cores(numbers));
+  return {std::max(1, count_cores(numbers)), std::max(1, int(numbers.size()))};
 }
 
 }  // namespace
 
 ProcessInfo read_process_info() {
   const CgroupLimits limits = read_cgroup_limits();
-  const int allowed = allowed_cores();
-  const bool quota = limits.cores && *limits.cores < allowed;
+  const auto [cores, processors] = read_allowed();
+  const bool quota = limits.cores && *limits.cores < cores;
   return {.host_name = read_host_name(),
           .process_id = ::getpid(),
           .temporary_folder = read_temporary_folder(),
           // Threads beyond a quota would only wait for each other, each on its own share of it.
-          .usable_cores = quota ? std::max(1, int(*limits.cores)) : allowed,
+          .usable_cores = quota ? std::max(1, int(*limits.cores)) : cores,
+          .usable_processors = processors > cores ? processors : 0,
           .core_quota = quota ? limits.cores : std::nullopt,
           .memory_bytes = memory_bytes(limits)};
 }

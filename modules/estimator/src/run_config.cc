@@ -213,7 +213,7 @@ Result<UpdateStrategyKind> parse_update_strategy(std::string_view name) {
   for (const UpdateStrategyKind kind : {kAsync, kSync, kBoundedStaleness}) {
     if (name == to_string(kind)) return kind;
   }
-  return invalid_argument("update_strategy: \"" + std::string(name) + "\" is none of async, sync, bounded_staleness");
+  return invalid_argument("update_strategy: \"" + std::string(name) + "\" is none of async, sync");
 }
 
 RunConfig::RunConfig(RunConfigOptions options, cluster::TaskConfig task)
@@ -250,7 +250,10 @@ std::string RunConfig::compute_threads_text(const ProcessInfo& process) const {
   char quota[40] = "";
   const double share = process.core_quota.value_or(0);
   if (share > 0) std::snprintf(quota, sizeof quota, "a quota of %.3g core%s", share, share == 1 ? "" : "s");
-  const std::string cores = process.core_quota ? quota : count(process.usable_cores, "usable core");
+  std::string cores = process.core_quota ? quota : count(process.usable_cores, "usable core");
+  if (!process.core_quota && process.usable_processors > 0) {
+    cores += " (" + count(process.usable_processors, "hyper-thread") + ")";
+  }
   return threads + ", for " + cores +
          (task_->tasks_on_host > 1 ? " and " + count(task_->tasks_on_host, "task") + " on this host" : "");
 }
