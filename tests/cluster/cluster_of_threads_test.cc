@@ -377,6 +377,21 @@ TEST(Job, AnInterruptSavesAndEndsAll) {
   EXPECT_LT(job.seconds, 20);
 }
 
+/// The chief's line, and its summaries: of all trainers, from the servers' counts.
+TEST(Job, TheChiefTellsWhatAllTrainersDo) {
+  Job job;
+  run_job(job, {.size = {.ps = 2, .workers = 2}, .max_steps = 200, .save_steps = 200, .log_steps = 20, .summary_steps = 20});
+  job.expect_all_ended_well();
+  EXPECT_GE(job.log.count('I', " batches/s by 3 trainers (slowest: trainer "), 1);
+  EXPECT_EQ(job.log.count('I', "job: "), job.log.count('I', " 0 dropped, waiting "));
+  const std::vector<int64_t> steps = steps_of(job.model_dir(), "job/batches_per_sec");
+  EXPECT_GE(steps.size(), 1u);
+  for (const char* const tag : {"job/loss", "job/staleness", "job/staleness_max", "job/waiting", "trainer_0/batches_per_sec"})
+    EXPECT_EQ(steps_of(job.model_dir(), tag), steps) << tag;
+  EXPECT_FALSE(steps_of(job.model_dir(), "trainer_1/batches_per_sec").empty());
+  for (const auto& [step, dropped] : scalars(job.model_dir(), "job/dropped")) EXPECT_EQ(dropped, 0) << step;
+}
+
 TEST(Job, AFailingWorkerIsNamedAndTheOthersGoOn) {
   Job job;
   std::latch gone(1);  // the others might have made all steps before

@@ -109,6 +109,7 @@ struct JobSpec {
   UpdateStrategyOptions updates = {};
   int32_t replicas = 1;  ///< of a local run
   std::string transport = "inproc";
+  std::optional<int64_t> log_steps = 100, summary_steps = {};
 };
 
 inline void train_task_of(const JobSpec& spec, RunConfig config) {
@@ -135,7 +136,8 @@ inline RunConfigOptions job_options(const JobSpec& spec, const std::string& mode
   options.save_checkpoints_steps = spec.save_steps;
   options.random_seed = 7;
   options.ready_timeout_secs = spec.ready_timeout;
-  options.save_summary_steps = std::nullopt;
+  options.save_summary_steps = spec.summary_steps;
+  options.log_step_count_steps = spec.log_steps;
   options.update_strategy = spec.updates;
   options.runtime = RuntimeOptions{.threads = 1,
                                    .transport = spec.transport,

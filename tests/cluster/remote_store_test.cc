@@ -21,8 +21,53 @@ TEST_F(ThreeServersTest, EveryPushCountsOnEveryServer) {
   EXPECT_EQ(global_step(), 35u);
   EXPECT_EQ(value(), -35.0f);
   const ServerStatus status = value_or_raise(run(*chief_env_, chief_->status(chief_env_->after(kSecond))));
-  EXPECT_EQ(status.trainers.at(1).pushes, 20u);
-  EXPECT_EQ(status.trainers.at(2).pushes, 15u);
+  EXPECT_EQ(status.trainers.at(1).pushes.applied, 20u);
+  EXPECT_EQ(status.trainers.at(2).pushes.applied, 15u);
+}
+
+/// Backup workers (CONTRACT SY-2, SY-5): one that is ten times slower costs the others nothing, and what it sends too late is
+/// counted. sent = applied + dropped + under way.
+TEST_F(ThreeServersTest, WhatIsTooLateIsCounted) {
+  const std::string strategy = "sync(2)";
+  for (int i = 0; i < 3; ++i) start_server(i, {.trainers = 3, .strategy = strategy});
+  std::map<std::string, int> chunks_sent;
+  cuts_->on_send = [&](const std::string& task, const transport::Message& message) {
+    chunks_sent[task] += message.head.kind == transport::MessageKind::kChunk;
+    return false;
+  };
+  chief_env_ = &add_task("chief 0");
+  chief_ = make_store(*chief_env_, "chief", 0, {.strategy = strategy});
+  ASSERT_TRUE(run(*chief_env_, prepare(*chief_env_, *chief_)));
+  std::vector<std::unique_ptr<RemoteStore>> workers;
+  std::vector<Running<int>> running;
+  std::vector<Environment*> envs;
+  const auto began = world_.now();
+  for (int i = 0; i < 2; ++i) {
+    Environment& env = add_task("worker " + std::to_string(i));
+    envs.push_back(&env);
+    workers.push_back(make_store(env, "worker", i, {.strategy = strategy}));
+    ASSERT_TRUE(run(env, attach(env, *workers.back())));
+    running.push_back(start(env, steps(env, *workers.back(), 1000, std::chrono::milliseconds(i == 0 ? 10 : 100))));
+  }
+  EXPECT_EQ(value_or_raise(run(*chief_env_, steps(*chief_env_, *chief_, 40, std::chrono::milliseconds(10)))), 40);
+  EXPECT_LT(to_seconds(world_.now() - began), 0.6);
+  const ServerStatus status = value_or_raise(run(*chief_env_, chief_->status(chief_env_->after(kSecond))));
+  ASSERT_EQ(status.trainers.size(), 3u);
+  uint64_t applied = 0;
+  for (const TrainerStatus& trainer : status.trainers) {
+    const PushCounts& pushes = trainer.pushes;
+    applied += pushes.applied;
+    EXPECT_EQ(pushes.staleness, 0u);
+    size_t chunks = 0;
+    for (const ShardSpec& shard : plan_.shards) chunks += parts_of(shard).size();
+    const std::string task = trainer.index == 0 ? "chief 0" : "worker " + std::to_string(trainer.index - 1);
+    const uint64_t sent = uint64_t(chunks_sent[task]) / chunks;
+    EXPECT_THAT(sent - pushes.applied - pushes.dropped, testing::AnyOf(0u, 1u)) << task;
+  }
+  EXPECT_EQ(applied, 2 * status.global_step);
+  EXPECT_GE(status.trainers[2].pushes.dropped, 2u);
+  for (Environment* const env : envs) kill(*env);
+  world_.run_for(kSecond);  // what they did unwinds
 }
 
 /// Cuts connections at random, before a push arrives or before its reply does. Whatever is resent: each step counts once.

@@ -45,6 +45,8 @@ class ServerStateTest : public testing::Test {
     Encoding encoding = Encoding::kDense;
     bool closing = true;
     uint32_t chunk_count = 1;
+    uint64_t base_version = 0;
+    transport::StepMetrics metrics = {};
   };
   /// Keeps it until it is committed.
   transport::PushId keep(const Push& push) {
@@ -59,7 +61,8 @@ class ServerStateTest : public testing::Test {
   }
   transport::Message message_of(const Push& push) {
     const uint64_t bytes = push.bytes ? push.bytes : spec_.arena_bytes;
-    transport::Chunk fields{.range_begin = 0,
+    transport::Chunk fields{.base_version = push.base_version,
+                            .range_begin = 0,
                             .range_end = bytes,
                             .chunk_count = push.chunk_count,
                             .closing = push.closing,
@@ -69,6 +72,7 @@ class ServerStateTest : public testing::Test {
     transport::OutgoingChunk out = transport::make_chunk(*pool_, fields, bytes, push.scalars.size());
     for (float& element : floats(out.payload)) element = push.gradient;
     std::copy(push.scalars.begin(), push.scalars.end(), out.scalars.begin());
+    if (push.closing) transport::set_metrics(out.message, push.metrics);
     return out.message;
   }
   static transport::MessageHead head_of(const Push& push) {
@@ -108,7 +112,7 @@ TEST_F(ServerStateTest, APushIsAppliedOnce) {
   EXPECT_EQ(state_.global_step(), 1u);
   EXPECT_THAT(weights(), Each(9.0f));
   EXPECT_EQ(state_.position_of(1), "p3");
-  EXPECT_EQ(state_.status().trainers[0].pushes, 1u);
+  EXPECT_EQ(state_.status().trainers[0].pushes.applied, 1u);
   EXPECT_EQ(value_or_raise(push({.number = 7})), true);
   EXPECT_EQ(state_.global_step(), 2u);
   EXPECT_THAT(weights(), Each(7.5f));
@@ -405,6 +409,28 @@ TEST_F(ServerStateTest, ATrainerHasTwoPushesThatAreNotAnsweredAtMost) {
   keep({.number = 5});
   ASSERT_TRUE(state_.admit(1, kIncarnation + 1, 3));  // what its process before had pushed is not the new one's
   EXPECT_EQ(value_or_raise(push({.incarnation = kIncarnation + 1, .number = 1})), true);
+}
+
+/// CONTRACT SY-2: sent = applied + dropped + kept. Staleness is in updates of this shard.
+TEST_F(ServerStateTest, CountsWhatBecomesOfPushes) {
+  make_ready();
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto first_version = state_.version();
+  ASSERT_TRUE(value_or_raise(push({.number = 1, .base_version = first_version, .metrics = {0.5, 2}})));
+  ASSERT_TRUE(value_or_raise(push({.number = 2, .base_version = first_version + 1, .metrics = {1.5, 0.25}})));
+  ASSERT_TRUE(state_.admit(2, 52, 2));
+  ASSERT_TRUE(value_or_raise(push(
+      {.trainer = 2, .incarnation = 52, .number = 1, .base_version = first_version, .metrics = {nan, nan}})));
+  ASSERT_TRUE(value_or_raise(push(
+      {.trainer = 2, .incarnation = 52, .number = 2, .base_version = first_version + 7, .metrics = {3, -1}})));
+  state_.drop(keep({.number = 3, .metrics = {100, 100}}));
+  keep({.number = 4, .metrics = {100, 100}});
+  const auto trainers = state_.status().trainers;
+  ASSERT_EQ(trainers.size(), 2u);
+  EXPECT_EQ(trainers[0].pushes,
+            (PushCounts{.applied = 2, .dropped = 1, .losses = 2, .loss = 2, .waited_secs = 2.25}));
+  // The second says that it was computed on weights that are not there yet: a defect of its trainer, and no staleness.
+  EXPECT_EQ(trainers[1].pushes, (PushCounts{.applied = 2, .staleness = 2, .staleness_max = 2, .losses = 1, .loss = 3}));
 }
 
 TEST_F(ServerStateTest, WhatCameBeforeAPushOfTheSameProcessIsKnown) {

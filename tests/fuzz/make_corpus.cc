@@ -153,7 +153,7 @@ void write_control_texts() {
   text(0, "welcome", to_json(Welcome{Phase::kReady, 2, 10, "abc"}));
   text(0, "welcome_end", to_json(Welcome{Phase::kFinished, 2, 10, "", {true, "NaN at global step 3"}}));
   text(1, "status",
-       to_json(ServerStatus{.phase = Phase::kLoading, .epoch = 1, .counters = {1, 2}, .trainers = {{0, true, false, 9}}}));
+       to_json(ServerStatus{.phase = Phase::kLoading, .epoch = 1, .counters = {1, 2}, .trainers = {{.index = 0, .connected = true, .pushes = {.applied = 9}}}}));
   text(2, "state", to_json(state));
   text(3, "read_range", to_json(ReadRange{1, 64, 4096}));
   text(4, "job_end", to_json(JobEnd{false, "max_steps"}));

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 
 #include "wire.h"
 
@@ -82,11 +83,13 @@ class Body {
   flatbuffers::FlatBufferBuilder builder;
 };
 
-wire::Weights& mutable_weights(Message& message) {
-  SHOAL_CHECK(message.head.kind == MessageKind::kWeights && message.body && message.body->unique());
+template <class Table>
+Table& mutable_table(Message& message, MessageKind kind) {
+  SHOAL_CHECK(message.head.kind == kind && message.body && message.body->unique());
   auto* data = const_cast<std::byte*>(message.body->data());  // nobody else holds it: checked above
-  return *static_cast<wire::Weights*>(wire::GetMutableBody(data)->mutable_message());
+  return *static_cast<Table*>(wire::GetMutableBody(data)->mutable_message());
 }
+wire::Weights& mutable_weights(Message& message) { return mutable_table<wire::Weights>(message, MessageKind::kWeights); }
 
 }  // namespace
 
@@ -146,14 +149,23 @@ OutgoingChunk make_chunk(BufferPool& pool, const Chunk& fields, size_t payload_b
   double* first_scalar = nullptr;
   const auto scalars = body.builder.CreateUninitializedVector<double>(scalar_count, &first_scalar);
   chunk.scalars = {first_scalar, scalar_count};
+  const wire::StepMetrics none(std::numeric_limits<double>::quiet_NaN(), 0);  // so that there is room for them
   const auto position =
       body.builder.CreateVector(reinterpret_cast<const uint8_t*>(fields.position.data()), fields.position.size());
   chunk.message =
       body.finish(MessageKind::kChunk,
                   wire::CreateChunk(body.builder, fields.base_version, fields.base_step, fields.ordinal, fields.range_begin,
                                     fields.range_end, fields.chunk_index, fields.chunk_count, uint8_t(fields.encoding),
-                                    fields.closing, position, scalars, bytes, fields.push));
+                                    fields.closing, position, scalars, bytes, fields.push,
+                                    fields.closing ? &none : nullptr));
   return chunk;
+}
+
+void set_metrics(Message& message, const StepMetrics& metrics) {
+  wire::StepMetrics* const own = mutable_table<wire::Chunk>(message, MessageKind::kChunk).mutable_metrics();
+  SHOAL_CHECK(own);
+  own->mutate_loss(metrics.loss);
+  own->mutate_waited_secs(metrics.waited_secs);
 }
 
 Message make_snapshot_part(BufferPool& pool, const SnapshotPart& part) {

@@ -2,6 +2,7 @@
 /// Shows progress, and measures the rate that a task reports.
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "shoal/estimator/hook.h"
 #include "shoal/monitor/progress.h"
@@ -21,8 +22,10 @@ class ProgressHook final : public Hook {
     ended_ = run.now();
     if (!display_) return;
     display_->update(run.now(), {.global_step = int64_t(run.global_step()), .max_steps = max_steps_, .examples = examples_,
-                                 .loss = values.loss(), .note = {}});
+                                 .loss = values.loss(), .note = note_});
   }
+  /// Shown last from the next step on.
+  void set_note(std::string note) { note_ = std::move(note); }
   int64_t examples() const { return examples_; }
   double seconds() const { return started_ && ended_ > *started_ ? to_seconds(ended_ - *started_) : 0; }
 
@@ -32,6 +35,7 @@ class ProgressHook final : public Hook {
   std::optional<SteadyTime> started_;
   SteadyTime ended_{};
   int64_t examples_ = 0;
+  std::string note_;
 };
 
 }  // namespace shoal

@@ -64,6 +64,7 @@ LoopOptions TrainRun::loop_options() {
                       .fetch_names = setup_.fetch_names,
                       .hooks = setup_.hooks,
                       .saver = setup_.saver.get(),
+                      .metrics = setup_.metrics.get(),
                       .max_steps = folder_.max_steps(),
                       .trainer_index = uint64_t(scope_.config().trainer_index()),
                       .witness = host_of(scope_.config()).witness.get(),

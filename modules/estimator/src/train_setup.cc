@@ -179,6 +179,12 @@ Result<void> make_store(TrainScope& scope, TrainerFolder& folder, const Resumabl
                          .listeners = scope.request.listeners};
     setup.saver = std::make_unique<CheckpointSaver>(scope.env, scope.config(), std::move(options));
   }
+  const int64_t every_steps = scope.config().log_step_count_steps().value_or(0);
+  if (setup.servers && scope.leads() && scope.config().num_trainers() > 1 && every_steps > 0) {
+    setup.metrics = std::make_unique<JobMetrics>(
+        scope.env, *setup.servers,
+        JobMetricsOptions{.every_steps = every_steps, .events = setup.events.get(), .progress = setup.progress});
+  }
   return bind_program(input, setup);
 }
 

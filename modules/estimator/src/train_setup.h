@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "checkpoint_saver.h"
+#include "job_metrics.h"
 #include "model.h"
 #include "progress_hook.h"
 #include "resumable_input.h"
@@ -23,6 +24,7 @@ struct TrainSetup {
   std::unique_ptr<CheckpointSaver> saver;        ///< null: not on this task
   std::unique_ptr<cluster::Store> store;         ///< bound to the model's program
   cluster::RemoteStore* servers = nullptr;       ///< the store, where the model lies on servers
+  std::unique_ptr<JobMetrics> metrics;           ///< null: not on this task, or it is the only trainer
 };
 
 /// Builds the model and what trains it. Nobody is connected to yet. All arguments outlive the set-up; the input's types are

@@ -144,6 +144,7 @@ Task<Result<void>> TrainingLoop::after_update(const cluster::Outcome& outcome) {
     SHOAL_CO_TRY(cluster::Positions own, co_await compute(env_, &TrainingLoop::input_positions, this));
     SHOAL_CO_TRY_VOID(co_await options_.saver->save(*options_.store, context_, std::move(own), last_of_several()));
   }
+  if (options_.metrics && may_go_on()) SHOAL_CO_TRY_VOID(co_await options_.metrics->after_step(outcome.global_step));
   co_return co_await compute(env_, &TrainingLoop::call_after_step, this);
 }
 
@@ -260,6 +261,7 @@ Result<void> TrainingLoop::run_program(size_t replica, bool observed) {
     part.gradients = fetched[1];
     fetched = fetched.subspan(2);
   }
+  step_.loss = loss;  // a step of several replicas goes to no server
   if (observed) {
     values_.set(loss, size, !fetched.empty());
     for (size_t i = 0; i < fetched.size(); ++i) values_.values()[i].second = fetched[i];

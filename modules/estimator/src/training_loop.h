@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "checkpoint_saver.h"
+#include "job_metrics.h"
 #include "model.h"
 #include "shoal/base/environment.h"
 #include "shoal/checkpoint/end_mark.h"
@@ -35,6 +36,7 @@ struct LoopOptions {
   std::vector<std::string> fetch_names;  ///< of what a fetching step gives beside the loss, in the programs' order
   std::vector<std::shared_ptr<Hook>> hooks;
   CheckpointSaver* saver = nullptr;  ///< null: not on this task
+  JobMetrics* metrics = nullptr;     ///< null: not on this task
   std::optional<int64_t> max_steps;  ///< absolute: no step is begun at or beyond it
   uint64_t trainer_index = 0;
   cluster::Witness* witness = nullptr;  ///< null: nobody looks

@@ -28,6 +28,7 @@ struct HeldPush {
   uint64_t ordinal() const { return chunks.back().ordinal; }
   uint64_t base_version() const { return chunks.back().base_version; }
   std::span<const double> scalars() const { return chunks.back().scalars; }
+  const transport::StepMetrics& metrics() const { return chunks.back().metrics; }
   std::string_view position() const { return chunks.back().position; }
   transport::Encoding encoding() const { return chunks.back().encoding; }
 };

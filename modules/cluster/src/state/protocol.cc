@@ -82,14 +82,32 @@ Result<Phase> phase_of(const Json& message) {
   return Phase(value);
 }
 
-Result<TrainerStatus> trainer_of(const Json& list) {
+Json trainer_json(const TrainerStatus& trainer) {
+  const PushCounts& pushes = trainer.pushes;
+  return {{"index", trainer.index},
+          {"connected", trainer.connected},
+          {"done", trainer.done},
+          {"applied", pushes.applied},
+          {"dropped", pushes.dropped},
+          {"staleness", pushes.staleness},
+          {"staleness_max", pushes.staleness_max},
+          {"losses", pushes.losses},
+          {"loss", pushes.loss},
+          {"waited_secs", pushes.waited_secs}};
+}
+Result<TrainerStatus> trainer_of(const Json& message) {
   TrainerStatus trainer;
-  SHOAL_TRY(trainer.index, whole_element<int>(list, 0, "trainers"));
-  SHOAL_TRY(const Json* connected, json::element(list, 1, "trainers"));
-  SHOAL_TRY(trainer.connected, json::bool_of(*connected, "trainers"));
-  SHOAL_TRY(const Json* done, json::element(list, 2, "trainers"));
-  SHOAL_TRY(trainer.done, json::bool_of(*done, "trainers"));
-  SHOAL_TRY(trainer.pushes, whole_element<uint64_t>(list, 3, "trainers"));
+  SHOAL_TRY(trainer.index, json::whole_member<int>(message, "index", 0));
+  SHOAL_TRY(trainer.connected, json::bool_member(message, "connected"));
+  SHOAL_TRY(trainer.done, json::bool_member(message, "done"));
+  PushCounts& pushes = trainer.pushes;
+  SHOAL_TRY(pushes.applied, json::whole_member<uint64_t>(message, "applied"));
+  SHOAL_TRY(pushes.dropped, json::whole_member<uint64_t>(message, "dropped"));
+  SHOAL_TRY(pushes.staleness, json::whole_member<uint64_t>(message, "staleness"));
+  SHOAL_TRY(pushes.staleness_max, json::whole_member<uint64_t>(message, "staleness_max"));
+  SHOAL_TRY(pushes.losses, json::whole_member<uint64_t>(message, "losses"));
+  SHOAL_TRY(pushes.loss, json::number_member(message, "loss"));
+  SHOAL_TRY(pushes.waited_secs, json::number_member(message, "waited_secs"));
   return trainer;
 }
 
@@ -157,7 +175,7 @@ Result<Welcome> parse_welcome(std::string_view text) {
 std::string to_json(const ServerStatus& status) {
   Json trainers = Json::array();
   for (const TrainerStatus& trainer : status.trainers) {
-    trainers.push_back({trainer.index, trainer.connected, trainer.done, trainer.pushes});
+    trainers.push_back(trainer_json(trainer));
   }
   return text_of({{"phase", int(status.phase)},
                   {"epoch", status.epoch},

@@ -220,6 +220,20 @@ bool ServerState::counted(int trainer) const {
   return found != trainers_.end() && found->second.last_push == found->second.last_counted;
 }
 
+/// Before its update is made.
+void ServerState::count(const HeldPush& push, PushCounts& counts) const {
+  const uint64_t staleness = version() - std::min(version(), push.base_version());
+  ++counts.applied;
+  counts.staleness += staleness;
+  counts.staleness_max = std::max(counts.staleness_max, staleness);
+  const transport::StepMetrics& metrics = push.metrics();
+  if (std::isfinite(metrics.loss)) {
+    ++counts.losses;
+    counts.loss += metrics.loss;
+  }
+  if (std::isfinite(metrics.waited_secs)) counts.waited_secs += std::max(metrics.waited_secs, 0.0);
+}
+
 Result<void> ServerState::begin_commit(const transport::Order& order) {
   committing_.clear();
   for (const transport::PushId& id : order.pushes) {
@@ -236,7 +250,7 @@ Result<void> ServerState::begin_commit(const transport::Order& order) {
   }
   for (const HeldPush* push : committing_) {
     TrainerRecord& record = trainers_[push->id.trainer];
-    ++record.pushes;
+    count(*push, record.pushes);
     if (record.incarnation == push->id.incarnation) {
       record.last_push = record.last_counted = push->id.number;
       record.keeps_back = push->encoding() == transport::Encoding::kTopK;
@@ -268,7 +282,7 @@ void ServerState::end_commit(const transport::Order& order) {
 void ServerState::drop(const transport::PushId& id) {
   TrainerRecord& record = trainers_[id.trainer];
   if (record.incarnation == id.incarnation) record.last_push = std::max(record.last_push, id.number);
-  record.dropped += kept_.erase(id);
+  record.pushes.dropped += kept_.erase(id);
 }
 
 std::vector<transport::PushId> ServerState::kept_before(const transport::PushId& id) const {

@@ -140,6 +140,7 @@ class ServerState {
 
  private:
   Result<void> check_push(std::span<const transport::Chunk> chunks) const;
+  void count(const HeldPush& push, PushCounts& counts) const;
   /// The second push of that process that nothing was said about; null: there are fewer.
   const HeldPush* unanswered(int trainer, uint64_t incarnation) const;
 

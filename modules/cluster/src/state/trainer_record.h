@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "shoal/cluster/protocol.h"
+
 namespace shoal::cluster {
 
 struct TrainerRecord {
@@ -12,8 +14,7 @@ struct TrainerRecord {
   std::vector<uint64_t> replaced;  ///< incarnations that a newer process took the place of: they stay out
   uint64_t last_push = 0;     ///< number of its newest push that an order was about: a repeated one is answered, no more
   uint64_t last_counted = 0;  ///< of its newest push that was committed
-  uint64_t pushes = 0;        ///< committed, over all incarnations
-  uint64_t dropped = 0;       ///< over all incarnations
+  PushCounts pushes;          ///< over all incarnations
   bool keeps_back = false;    ///< it has a residual that is not known here: its newest push of this epoch was top-k
   int connections = 0;
   bool done = false;

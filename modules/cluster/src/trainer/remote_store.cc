@@ -91,7 +91,7 @@ class RemoteStoreImpl final : public RemoteStore {
   Task<Result<void>> accept_weights(size_t shard, Message first);
   Task<Result<void>> accept_part(size_t shard, size_t part, Message message);
   Task<Result<void>> take(ShardTraffic& traffic, Message message);
-  Task<Result<void>> finish_pushes(std::span<const double> scalars);
+  Task<Result<void>> finish_pushes(std::span<const double> scalars, double loss);
   /// Whether what travels is not what kernels read and write.
   bool recodes() const { return by_rows_ || options_.compression.any(); }
   void log_traffic();
@@ -115,6 +115,7 @@ class RemoteStoreImpl final : public RemoteStore {
   uint64_t step_ordinal_ = 0;    // of the batch of the present step
   uint64_t push_ = 0;            // number of the present step's push
   uint8_t verdict_ = kStatusOk;  // of the newest push
+  Duration waited_{};            // for the reply to it
 };
 
 bool RemoteStoreImpl::still_held(const std::vector<ServerStatus>& statuses, const RestoreSource* restore) const {
@@ -340,8 +341,8 @@ bool RemoteStoreImpl::servers_share_memory() const {
   return transport && (*transport)->shares_memory();
 }
 
-Task<Result<Outcome>> RemoteStoreImpl::commit(Step, std::span<const double> scalars) {
-  SHOAL_CO_TRY_VOID(co_await finish_pushes(scalars));
+Task<Result<Outcome>> RemoteStoreImpl::commit(Step step, std::span<const double> scalars) {
+  SHOAL_CO_TRY_VOID(co_await finish_pushes(scalars, step.loss));
   const uint64_t epoch = servers_.epoch();
   for (size_t i = 0; i < servers_.size(); ++i) {
     traffic_[i].drop_weights();
@@ -350,7 +351,9 @@ Task<Result<Outcome>> RemoteStoreImpl::commit(Step, std::span<const double> scal
     Result<void> sent = co_await send_push(i);
     static_cast<void>(sent);  // a lost connection shows below, where the push is delivered again
   }
+  const SteadyTime sent_at = env_.now();
   Result<void> outcome = co_await deliver_all();
+  waited_ = env_.now() - sent_at;
   const bool counts = outcome && verdict_ != kStatusStale;
   for (ServerTraffic& traffic : traffic_) {
     for (ShardTraffic& part : traffic.parts()) part.end_push(counts);
@@ -367,10 +370,10 @@ Task<Result<Outcome>> RemoteStoreImpl::commit(Step, std::span<const double> scal
   co_return Outcome{.global_step = global_step_, .applied = verdict_ == kStatusOk, .stop = stop_};
 }
 
-Task<Result<void>> RemoteStoreImpl::finish_pushes(std::span<const double> scalars) {
-  Work work = [this, scalars] {
+Task<Result<void>> RemoteStoreImpl::finish_pushes(std::span<const double> scalars, double loss) {
+  Work work = [this, scalars, metrics = transport::StepMetrics{loss, to_seconds(waited_)}] {
     for (ServerTraffic& traffic : traffic_) {
-      for (ShardTraffic& part : traffic.parts()) part.finish_push(scalars, row_push_);
+      for (ShardTraffic& part : traffic.parts()) part.finish_push(scalars, metrics, row_push_);
     }
   };
   if (recodes()) co_return co_await env_.offload(std::move(work));

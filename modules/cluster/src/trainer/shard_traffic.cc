@@ -92,7 +92,8 @@ std::span<std::byte> ShardTraffic::begin_push(const transport::Chunk& fields) {
   return arena;
 }
 
-void ShardTraffic::finish_push(std::span<const double> scalars, const RowPush& rows) {
+void ShardTraffic::finish_push(std::span<const double> scalars, const transport::StepMetrics& metrics,
+                               const RowPush& rows) {
   for (size_t i = 0; by_rows_ && i < rows_.size(); ++i) {
     const Segment& segment = spec_.segments[i];
     rows_[i].clear();
@@ -113,6 +114,7 @@ void ShardTraffic::finish_push(std::span<const double> scalars, const RowPush& r
   if (!closing()) return;
   SHOAL_CHECK(scalars.size() == push_.scalars.size());
   std::copy(scalars.begin(), scalars.end(), push_.scalars.begin());
+  transport::set_metrics(push_.message, metrics);
 }
 
 uint64_t ShardTraffic::encoded_size() const {

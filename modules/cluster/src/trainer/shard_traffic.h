@@ -42,8 +42,8 @@ class ShardTraffic {
 
   /// The arena that the gradients of a step go into. Of `fields` what says which step it is.
   std::span<std::byte> begin_push(const transport::Chunk& fields);
-  /// All gradients are written, or summed up in `rows`: makes the message. `scalars` go with the last part.
-  void finish_push(std::span<const double> scalars, const RowPush& rows);
+  /// All gradients are written, or summed up in `rows`: makes the message. `scalars` and `metrics` go with the last part.
+  void finish_push(std::span<const double> scalars, const transport::StepMetrics& metrics, const RowPush& rows);
   /// Kept until end_push(), for a retry.
   const transport::Message& push() const { return push_.message; }
   transport::Message& push() { return push_.message; }

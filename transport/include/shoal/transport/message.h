@@ -4,6 +4,7 @@
 /// readers below.
 #include <compare>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -119,6 +120,11 @@ Result<Weights> read_weights(const Message& message);
 
 // --- kChunk
 // -----------------------------------------------------------------------------------------------------------------
+/// What a push says of its step beside the gradients: for the job's metrics, and of no effect on the weights.
+struct StepMetrics {
+  double loss = std::numeric_limits<double>::quiet_NaN();  ///< of the batch; NaN: not known
+  double waited_secs = 0;                                  ///< for the reply to the push before
+};
 struct Chunk {
   uint64_t base_version = 0;  ///< shard version that the gradients were computed on
   uint64_t base_step = 0;     ///< global step of those parameters
@@ -132,15 +138,18 @@ struct Chunk {
   uint64_t push = 0;                ///< which push of its trainer's process this is, from 1: the same on all shards
   std::string_view position;        ///< input position after this batch, opaque, at most 64 KiB
   std::span<const double> scalars;  ///< learning rates and the like, in the order of the shard's spec
+  StepMetrics metrics;              ///< of closing
   std::span<const std::byte> payload;
 };
-/// payload and scalars of `fields` are ignored; both are written in place through the spans.
+/// payload, scalars and metrics of `fields` are ignored: they are written in place, through the spans and set_metrics().
 struct OutgoingChunk {
   Message message;
   std::span<std::byte> payload;
   std::span<double> scalars;
 };
 OutgoingChunk make_chunk(BufferPool& pool, const Chunk& fields, size_t payload_bytes, size_t scalar_count);
+/// Of a closing chunk that nobody else refers to.
+void set_metrics(Message& message, const StepMetrics& metrics);
 Result<Chunk> read_chunk(const Message& message);
 
 // --- kSnapshot ----------------------------------------------------------------------------------------------------------------

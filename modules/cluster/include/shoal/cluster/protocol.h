@@ -91,11 +91,23 @@ struct Welcome {
 std::string to_json(const Welcome& welcome);
 Result<Welcome> parse_welcome(std::string_view json);
 
+/// What became of a trainer's pushes at one server, since that was started.
+struct PushCounts {
+  uint64_t applied = 0;
+  uint64_t dropped = 0;    ///< too late for the strategy (CONTRACT SY-2), or given up by the trainer
+  uint64_t staleness = 0;  ///< sum over the applied ones: updates between the weights they were computed on and themselves
+  uint64_t staleness_max = 0;
+  uint64_t losses = 0;     ///< applied ones with a finite loss
+  double loss = 0;         ///< the sum of these
+  double waited_secs = 0;  ///< of the trainer, for replies to its pushes
+  friend bool operator==(const PushCounts&, const PushCounts&) = default;
+};
+
 struct TrainerStatus {
   int index = 0;
   bool connected = false;
   bool done = false;
-  uint64_t pushes = 0;
+  PushCounts pushes = {};
   friend bool operator==(const TrainerStatus&, const TrainerStatus&) = default;
 };
 /// All that changes in it is progress: while trainers train, one of its numbers moves.

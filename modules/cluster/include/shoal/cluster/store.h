@@ -10,6 +10,7 @@
 ///            next_replica(), start() ... where one process computes for several trainers
 ///            commit()           the update counts: once, everywhere
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -44,6 +45,8 @@ struct Step {
   backends::VersionId weights;
   std::span<const backends::Pieces> variables;
   std::span<const backends::MutablePieces> updates;  ///< set by start()
+  /// Of the batch, set by who computed it, for the job's metrics; NaN: not known.
+  double loss = std::numeric_limits<double>::quiet_NaN();
 };
 
 struct Outcome {

@@ -1,0 +1,59 @@
+#pragma once
+/// What all trainers of a job do, as its chief tells it: from the counts of the first server, every so many steps.
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "progress_hook.h"
+#include "shoal/cluster/remote_store.h"
+#include "shoal/estimator/interval_timer.h"
+#include "shoal/monitor/event_writer.h"
+
+namespace shoal {
+
+/// Of an interval between two looks at a server's counts.
+struct JobRates {
+  std::map<int, double> batches_per_sec;  ///< applied, by trainer; of all that were seen so far
+  std::optional<int> slowest;             ///< of the trainers that are at work; nothing: fewer than two are
+  double applied_per_sec = 0;             ///< of all trainers
+  std::optional<double> loss;             ///< mean over the applied batches; nothing: none had a finite one
+  double staleness = 0;                   ///< mean over the applied batches, in updates
+  uint64_t staleness_max = 0;             ///< since the server was started
+  uint64_t dropped = 0;                   ///< since the server was started
+  double waiting = 0;                     ///< share of the trainers' time that they waited for replies to pushes, 0 to 1
+};
+
+/// Nothing: the server has been started again in between, or no time has passed.
+std::optional<JobRates> job_rates(const cluster::ServerStatus& before, const cluster::ServerStatus& now, Duration time);
+/// "job: 36.9 batches/s by 3 trainers (slowest: trainer 2, 11.2/s), loss = 0.31, staleness 1.9 (at most 4), 0 dropped,
+/// waiting 12 %".
+std::string to_string(const JobRates& rates);
+
+struct JobMetricsOptions {
+  int64_t every_steps = 100;               ///< global steps; 0: never
+  monitor::EventWriter* events = nullptr;  ///< null: no summaries
+  std::shared_ptr<ProgressHook> progress;  ///< shows the newest rates
+};
+
+/// `env` and `servers` outlive it.
+class JobMetrics {
+ public:
+  JobMetrics(Environment& env, cluster::RemoteStore& servers, JobMetricsOptions options)
+      : env_(env), servers_(servers), options_(std::move(options)), timer_(options_.every_steps, std::nullopt) {}
+
+  /// Asks the first server if it is time to, and tells the log, the summaries and the progress line. Errors of the servers
+  /// and of the summaries' disk.
+  Task<Result<void>> after_step(uint64_t global_step);
+
+ private:
+  Result<void> tell(uint64_t global_step, const JobRates& rates);
+
+  Environment& env_;
+  cluster::RemoteStore& servers_;
+  JobMetricsOptions options_;
+  IntervalTimer timer_;
+  std::optional<cluster::ServerStatus> seen_;
+};
+
+}  // namespace shoal
