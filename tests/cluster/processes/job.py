@@ -1,7 +1,7 @@
 """Real processes of one job, which a test starts, kills and starts again.
 
 What is started is ended and waited for, however the test ends; a failure shows the last lines of everything that ran. The
-programs come in the environment (see CMakeLists.txt): SHOAL_TEST_TRAINEE, SHOAL_TEST_SHOAL, SHOAL_TEST_MNIST,
+programs come in the environment (see CMakeLists.txt): SHOAL_TEST_TRAINEE, SHOAL_TEST_BITS, SHOAL_TEST_SHOAL, SHOAL_TEST_MNIST,
 SHOAL_TEST_FRAME_HEAD.
 """
 import ctypes
