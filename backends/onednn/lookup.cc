@@ -34,26 +34,49 @@ void top_k_row(const float* x, int64_t columns, int64_t k, float* values, int64_
   }
 }
 
-}  // namespace
+class Gather final : public Kernel {
+ public:
+  Gather(const Shape& x, int64_t axis, size_t bytes, int threads)
+      : axis_(x, axis), of_rows_(axis == 0), bytes_(bytes), threads_(threads) {}
+  bool takes_pieces() const override { return of_rows_; }
+  std::string implementation() const override { return "onednn: loop"; }
 
-std::unique_ptr<Kernel> make_gather(const Context& context, const KernelRequest& request) {
-  const IndexedAxis axis(request.inputs[0].shape, request.node.attributes.get_int("axis"));
-  const size_t bytes = size_t(axis.inner) * size_of(request.inputs[0].dtype);
-  if (bytes == 0) return nullptr;
-  return make_loop([=, threads = context.threads](const KernelCall& call) -> Result<void> {
-    SHOAL_TRY_VOID(check_indices(call.inputs[1], axis.bound));
+  Result<void> run(const KernelCall& call) override {
+    SHOAL_TRY_VOID(check_indices(call.inputs[1], axis_.bound));
     const Indices indices(call.inputs[1]);
-    const std::byte* x = call.inputs[0].data;
-    std::byte* y = call.outputs[0].data;
-    const int64_t count = axis.outer * indices.count();
-    parallel_for(threads, count, 2 * count * int64_t(bytes), [&](int64_t begin, int64_t end) {
+    std::byte* const y = call.outputs[0].data;
+    const int64_t count = axis_.outer * indices.count();
+    parallel_for(threads_, count, 2 * count * int64_t(bytes_), [&](int64_t begin, int64_t end) {
+      const auto from = [&](int64_t i) { return place(call, i / indices.count(), indices[i % indices.count()]); };
       for (int64_t i = begin; i < end; ++i) {
-        const int64_t row = i / indices.count() * axis.bound + indices[i % indices.count()];
-        std::memcpy(y + size_t(i) * bytes, x + size_t(row) * bytes, bytes);
+        if (i + kAhead < end) __builtin_prefetch(from(i + kAhead));
+        std::memcpy(y + size_t(i) * bytes_, from(i), bytes_);
       }
     });
     return {};
-  });
+  }
+
+ private:
+  static constexpr int64_t kAhead = 12;  // rows lie far apart: each would be waited for alone
+  const std::byte* place(const KernelCall& call, int64_t outer, int64_t index) const {
+    if (!call.pieces.empty()) return row_in(call.pieces, index, bytes_);
+    return call.inputs[0].data + size_t(outer * axis_.bound + index) * bytes_;
+  }
+
+  const IndexedAxis axis_;
+  const bool of_rows_;
+  const size_t bytes_;  // of what one index names
+  const int threads_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_gather(const Context& context, const KernelRequest& request) {
+  const Shape& x = request.inputs[0].shape;
+  const int64_t axis = request.node.attributes.get_int("axis");
+  const size_t bytes = size_t(IndexedAxis(x, axis).inner) * size_of(request.inputs[0].dtype);
+  if (bytes == 0) return nullptr;
+  return std::make_unique<Gather>(x, axis, bytes, context.threads);
 }
 
 /// Every thread looks at all indices and adds up the rows of its own range, so that sums keep their order.

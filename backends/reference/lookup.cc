@@ -10,21 +10,38 @@
 namespace shoal::backends::reference {
 namespace {
 
-std::unique_ptr<Kernel> make_gather(const KernelRequest& request) {
-  const IndexedAxis axis(request.inputs[0].shape, request.node.attributes.get_int("axis"));
-  return make_loop([axis](const KernelCall& call) -> Result<void> {
-    SHOAL_TRY_VOID(check_indices(call.inputs[1], axis.bound));
+class Gather final : public Kernel {
+ public:
+  Gather(const Shape& x, int64_t axis) : axis_(x, axis), of_rows_(axis == 0) {}
+  bool takes_pieces() const override { return of_rows_; }
+  std::string implementation() const override { return "reference"; }
+
+  Result<void> run(const KernelCall& call) override {
+    SHOAL_TRY_VOID(check_indices(call.inputs[1], axis_.bound));
     const Indices indices(call.inputs[1]);
-    const size_t bytes = size_t(axis.inner) * size_of(call.inputs[0].dtype);
+    const size_t bytes = size_t(axis_.inner) * size_of(call.inputs[0].dtype);
     std::byte* y = call.outputs[0].data;
     if (bytes == 0) return {};
-    for (int64_t o = 0; o < axis.outer; ++o) {
+    if (!call.pieces.empty()) {
+      for (int64_t i = 0; i < indices.count(); ++i, y += bytes)
+        std::memcpy(y, row_in(call.pieces, indices[i], bytes), bytes);
+      return {};
+    }
+    for (int64_t o = 0; o < axis_.outer; ++o) {
       for (int64_t i = 0; i < indices.count(); ++i, y += bytes) {
-        std::memcpy(y, call.inputs[0].data + size_t(o * axis.bound + indices[i]) * bytes, bytes);
+        std::memcpy(y, call.inputs[0].data + size_t(o * axis_.bound + indices[i]) * bytes, bytes);
       }
     }
     return {};
-  });
+  }
+
+ private:
+  const IndexedAxis axis_;
+  const bool of_rows_;
+};
+
+std::unique_ptr<Kernel> make_gather(const KernelRequest& request) {
+  return std::make_unique<Gather>(request.inputs[0].shape, request.node.attributes.get_int("axis"));
 }
 
 std::unique_ptr<Kernel> make_gather_grad(const KernelRequest& request) {

@@ -64,6 +64,7 @@ ExecutorProgram::ExecutorProgram(Parts parts)
       thread_scratch_{scratch_ + parts.scratch_bytes, parts.thread_scratch_bytes},
       variable_data_(info_.variables.size()),
       update_data_(updates_.size()),
+      read_in_pieces_(info_.variables.size(), true),
       variable_staging_(info_.variables.size()),
       update_staging_(updates_.size()) {
   for (size_t i = 0; i < info_.fetched.size(); ++i) {
@@ -71,7 +72,28 @@ ExecutorProgram::ExecutorProgram(Parts parts)
     const std::byte* data = at.place == Place::kConstant ? constants_[at.index].view().data : arena_->data() + at.index;
     fetched_.push_back({info_.fetched[i].dtype, info_.fetched[i].shape, data});
   }
+  find_what_lies_in_pieces();
   fix_addresses();
+}
+
+void ExecutorProgram::find_what_lies_in_pieces() {
+  const auto takes = [this](const Step& step, size_t input) {
+    const Location at = step.input_locations[input];
+    return input == 0 && step.kernel && step.kernel->takes_pieces() &&
+           step.inputs[0].shape == info_.variables[at.index].shape;
+  };
+  for (const Step& step : steps_) {
+    for (size_t i = 0; i < step.inputs.size(); ++i) {
+      const Location at = step.input_locations[i];
+      if (at.place == Place::kVariable && !takes(step, i)) read_in_pieces_[at.index] = false;
+    }
+  }
+  for (Step& step : steps_) {
+    for (size_t i = 0; i < step.inputs.size(); ++i) {
+      const Location at = step.input_locations[i];
+      if (at.place == Place::kVariable && read_in_pieces_[at.index]) step.pieces_of = ptrdiff_t(at.index);
+    }
+  }
 }
 
 void ExecutorProgram::fix_addresses() {
@@ -129,7 +151,7 @@ void ExecutorProgram::bind(const StepBinding& binding) {
   for (size_t i = 0; i < variable_data_.size(); ++i) {
     const Pieces pieces = binding.variables[i];
     variable_data_[i] = pieces[0].data;
-    if (pieces.size() == 1) continue;
+    if (pieces.size() == 1 || read_in_pieces_[i]) continue;
     Staging& staging = variable_staging_[i];
     const size_t bytes_per_row = row_bytes(info_.variables[i]);
     if (!staging.buffer) staging.buffer = Buffer::allocate(bytes_per_row * size_t(row_count(info_.variables[i].shape)));
@@ -209,6 +231,9 @@ Result<void> ExecutorProgram::run_step(Step& step, const StepBinding& binding) {
                   .key = binding.key};
   if (binding.applier && step.update_by_rows >= 0 && binding.applier->by_rows(size_t(step.update_by_rows))) {
     call.sink = {binding.applier, size_t(step.update_by_rows)};
+  }
+  if (step.pieces_of >= 0 && binding.variables[size_t(step.pieces_of)].size() > 1) {
+    call.pieces = binding.variables[size_t(step.pieces_of)];
   }
   if (!step.kernel) {
     if (const size_t bytes = step.inputs[0].bytes(); bytes > 0)

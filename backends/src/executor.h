@@ -32,6 +32,7 @@ struct Step {
   std::vector<size_t> updates_to_apply;
   /// One of them that output 0 of the kernel is, and that may be applied while the kernel runs; else -1.
   ptrdiff_t update_by_rows = -1;
+  ptrdiff_t pieces_of = -1;  ///< the variable that the kernel reads as it lies, in one piece or several; else -1
 };
 
 class ExecutorProgram final : public Program {
@@ -62,6 +63,7 @@ class ExecutorProgram final : public Program {
   };
 
   void fix_addresses();
+  void find_what_lies_in_pieces();
   Result<void> check(const StepBinding& binding) const;
   void bind(const StepBinding& binding);
   void scatter_update(size_t index, MutablePieces pieces) const;
@@ -94,6 +96,7 @@ class ExecutorProgram final : public Program {
   std::vector<Writer> writers_;
   std::vector<const std::byte*> variable_data_;
   std::vector<std::byte*> update_data_;
+  std::vector<bool> read_in_pieces_;  // by variable: all that read it take it as it lies
   std::vector<Staging> variable_staging_;
   std::vector<Staging> update_staging_;
 };

@@ -1,5 +1,7 @@
 #include "shoal/base/buffer.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
@@ -37,11 +39,22 @@ size_t size_class(size_t bytes) {
   return bytes <= power / 4 * 3 ? power / 4 * 3 : power;
 }
 
+/// Where the system has huge pages for who asks (Documentation/admin-guide/mm/transhuge.rst): rows of a table of gigabytes,
+/// read here and there, cost a walk through page tables each without them. It does not matter if it has none.
+void ask_for_huge_pages(void* block, size_t bytes) {
+  constexpr size_t kHugeBytes = size_t(2) << 20, kWorthIt = 8 * kHugeBytes;
+  if (bytes < kWorthIt) return;
+  const auto begin = align_up(reinterpret_cast<uintptr_t>(block), kHugeBytes);
+  const auto end = (reinterpret_cast<uintptr_t>(block) + bytes) / kHugeBytes * kHugeBytes;
+  static_cast<void>(::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE));
+}
+
 /// Header and data in one block: the header takes the first cache line.
 std::byte* allocate_block(size_t capacity) {
   SHOAL_CHECK(capacity <= PTRDIFF_MAX - 2 * kHeaderBytes);
   void* block = std::aligned_alloc(kBufferAlignment, kHeaderBytes + align_up(capacity));
   SHOAL_CHECK(block != nullptr);  // out of memory
+  ask_for_huge_pages(block, capacity);
   return static_cast<std::byte*>(block);
 }
 

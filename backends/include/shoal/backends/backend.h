@@ -75,7 +75,7 @@ class KernelObserver {
 struct StepBinding {
   std::span<const TensorView> inputs;  ///< one per ProgramInfo::inputs, shapes as compiled
   /// One per ProgramInfo::variables. Several pieces are gathered into memory of the program, made by the first run that
-  /// needs it; likewise for updates.
+  /// needs it, unless all that reads the variable are look-ups of rows; likewise for updates.
   std::span<const Pieces> variables;
   std::span<const MutablePieces> updates;  ///< one per CompileOptions::updates: where its value is written
   VersionId weights;

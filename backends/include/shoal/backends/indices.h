@@ -1,8 +1,10 @@
 #pragma once
 /// Indices that come with the data: read as int64, refused where they point outside, and what they point into.
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 
+#include "shoal/backends/backend.h"
 #include "shoal/base/result.h"
 #include "shoal/base/tensor.h"
 
@@ -23,6 +25,12 @@ class Indices {
   int64_t count_;
   bool wide_;
 };
+
+/// Where a row of `bytes` lies that one of `pieces` has.
+inline const std::byte* row_in(Pieces pieces, int64_t row, size_t bytes) {
+  const auto piece = std::ranges::upper_bound(pieces, row, {}, &Piece::row_end);
+  return piece->data + size_t(row - piece->row_begin) * bytes;
+}
 
 /// What is looked up along an axis of x, as [outer, bound, inner]: indices are of `bound`.
 struct IndexedAxis {

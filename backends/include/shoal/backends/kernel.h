@@ -60,6 +60,9 @@ struct KernelCall {
   /// Set only where gives_rows(), and not on every run: takes each row of output 0 once, in any order, from any thread.
   /// Output 0's own memory is scratch then. The rows' bits are those that it would have held.
   RowSink sink = {};
+  /// Set only where takes_pieces(), and not on every run: input 0 is a variable in these pieces, of rows in order, and
+  /// inputs[0].data is none of them.
+  Pieces pieces = {};
 };
 
 /// Runs one node. Owned by one program, used by one thread at a time. run() allocates nothing.
@@ -70,6 +73,8 @@ class Kernel {
   virtual size_t scratch_bytes() const { return 0; }
   virtual size_t thread_scratch_bytes() const { return 0; }
   virtual bool gives_rows() const { return false; }  ///< knows KernelCall::sink; output 0 is float32
+  /// Knows KernelCall::pieces: reads so few rows of input 0 that to put them together would cost more than the kernel does.
+  virtual bool takes_pieces() const { return false; }
   virtual size_t kept_bytes() const { return 0; }  ///< memory of its own (reordered weights)
   virtual std::string implementation() const = 0;  ///< for ProgramInfo
 };

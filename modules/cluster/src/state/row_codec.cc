@@ -40,13 +40,14 @@ Result<uint64_t> decode_segment(const Segment& segment, std::span<const std::byt
   if (layout.end > payload.size()) return does_not_fit(segment, "cut short");
   const auto* const numbers = reinterpret_cast<const uint32_t*>(payload.data() + layout.rows_at);
   const auto* const values = reinterpret_cast<const float*>(payload.data() + layout.values_at);
+  const int64_t width = row_width(segment);
   int64_t next = segment.row_begin;
   for (uint64_t i = 0; i < count; ++i) {
     const int64_t row = numbers[i];
     if (row < next || row >= segment.row_end) return does_not_fit(segment, "not ascending, or not of this server");
     next = row + 1;
     to.rows.push_back(numbers[i]);
-    to.values.push_back(values + int64_t(i) * row_width(segment));
+    to.values.push_back(values + int64_t(i) * width);
   }
   return layout.end;
 }
@@ -64,14 +65,18 @@ void take_rows(const Segment& segment, const RowSums& sums, SegmentRows& to) {
     if (row >= segment.row_begin && row < segment.row_end) to.rows.push_back(uint32_t(row));
   }
   std::sort(to.rows.begin(), to.rows.end());
-  for (uint32_t row : to.rows) to.values.push_back(sums.sum_of(row));
+  for (size_t i = 0; i < to.rows.size(); ++i) {
+    if (i + kRowsAhead < to.rows.size()) sums.ask_for(to.rows[i + kRowsAhead]);
+    to.values.push_back(sums.sum_of(to.rows[i]));
+  }
 }
 
 void take_rows(const Segment& segment, std::vector<uint32_t> rows, std::span<const std::byte> arena, SegmentRows& to) {
   to.clear();
   to.rows = std::move(rows);
   const auto* const first = reinterpret_cast<const float*>(arena.data() + segment.offset);
-  for (uint32_t row : to.rows) to.values.push_back(first + (int64_t(row) - segment.row_begin) * row_width(segment));
+  const int64_t width = row_width(segment);
+  for (uint32_t row : to.rows) to.values.push_back(first + (int64_t(row) - segment.row_begin) * width);
 }
 
 uint64_t row_payload_bytes(const ShardSpec& spec, std::span<const SegmentRows> rows) {
@@ -99,9 +104,10 @@ void encode_rows(const ShardSpec& spec, std::span<const std::byte> arena, std::s
     write(payload, at, &count, sizeof count);
     write(payload, at + layout.rows_at, rows[i].rows.data(), count * sizeof(uint32_t));
     std::byte* to = payload.data() + at + layout.values_at;
-    for (const float* values : rows[i].values) {
-      std::memcpy(to, values, row_bytes(segment));
-      to += row_bytes(segment);
+    const uint64_t bytes = row_bytes(segment);
+    for (size_t k = 0; k < count; ++k, to += bytes) {
+      if (k + kRowsAhead < count) __builtin_prefetch(rows[i].values[k + kRowsAhead]);
+      std::memcpy(to, rows[i].values[k], bytes);
     }
     std::memset(to, 0, size_t(payload.data() + at + layout.end - to));
     at += layout.end;
@@ -124,16 +130,22 @@ Result<void> decode_rows(const ShardSpec& spec, std::span<const std::byte> paylo
     }
     payload = payload.subspan(bytes);
   }
-  if (!payload.empty()) return invalid_argument("a payload of rows has " + std::to_string(payload.size()) + " bytes too many");
+  if (!payload.empty())
+    return invalid_argument("a payload of rows has " + std::to_string(payload.size()) + " bytes too many");
   return {};
 }
 
 void store_rows(const ShardSpec& spec, std::span<const SegmentRows> rows, std::span<std::byte> arena) {
   for (size_t i = 0; i < spec.segments.size(); ++i) {
     const Segment& segment = spec.segments[i];
-    for (size_t k = 0; k < rows[i].rows.size(); ++k) {
-      const uint64_t row = uint64_t(int64_t(rows[i].rows[k]) - segment.row_begin);
-      std::memcpy(arena.data() + segment.offset + row * row_bytes(segment), rows[i].values[k], row_bytes(segment));
+    const uint64_t bytes = row_bytes(segment);
+    const std::vector<uint32_t>& numbers = rows[i].rows;
+    const auto place = [&](size_t k) {
+      return arena.data() + segment.offset + uint64_t(int64_t(numbers[k]) - segment.row_begin) * bytes;
+    };
+    for (size_t k = 0; k < numbers.size(); ++k) {
+      if (k + kRowsAhead < numbers.size()) __builtin_prefetch(place(k + kRowsAhead), 1);
+      std::memcpy(place(k), rows[i].values[k], bytes);
     }
   }
 }

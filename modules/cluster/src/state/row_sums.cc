@@ -32,6 +32,9 @@ template <class Id>
 Result<void> RowSums::add_all(std::span<const Id> ids, const float* gradients) {
   const auto width = size_t(width_);
   for (size_t i = 0; i < ids.size(); ++i, gradients += width) {
+    if (const size_t ahead = i + kRowsAhead; ahead < ids.size() && size_t(ids[ahead]) < place_of_.size()) {
+      __builtin_prefetch(&place_of_[size_t(ids[ahead])], 1);
+    }
     if (ids[i] < 0 || size_t(ids[i]) >= place_of_.size()) {
       return invalid_argument("row id " + std::to_string(ids[i]) + " in row " + std::to_string(i) + " is outside [0, " +
                               std::to_string(place_of_.size()) + ")");

@@ -12,6 +12,10 @@
 
 namespace shoal::cluster {
 
+/// Rows of a large table lie far apart: who goes through them asks for the memory of one so many before it is needed, since
+/// each would else be waited for alone.
+inline constexpr size_t kRowsAhead = 12;
+
 /// Costs what is added, never the variable's size: a place per row is kept from step to step, and only those of touched
 /// rows are cleared. Allocates until it has seen the largest batch, then no more.
 class RowSums {
@@ -33,6 +37,8 @@ class RowSums {
   const float* sum(size_t i) const { return sums_.data() + i * size_t(width_); }
   /// Of a touched row.
   const float* sum_of(int64_t row) const { return sum(size_t(place_of_[size_t(row)])); }
+  /// The memory that sum_of() looks at first.
+  void ask_for(int64_t row) const { __builtin_prefetch(&place_of_[size_t(row)]); }
   int64_t width() const { return width_; }
 
  private:

@@ -262,10 +262,19 @@ void Shard::update_rows(const Segment& segment, const SegmentRows& rows, const P
                         float factor) const {
   const int64_t width = row_width(segment);
   for (size_t i = 0; i < rows.rows.size(); ++i) {
+    if (i + kRowsAhead < rows.rows.size()) ask_for_row(segment, rows.rows[i + kRowsAhead], width, place);
     const float* gradient = rows.values[i];
     if (all_zero(gradient, width)) continue;
     const int64_t row = int64_t(rows.rows[i]) - segment.row_begin;
     update_elements(segment, row * width, width, place, {{&gradient, 1}, {&scale, 1}, factor});
+  }
+}
+
+void Shard::ask_for_row(const Segment& segment, uint32_t row, int64_t width, const Place& place) const {
+  const int64_t first = (int64_t(row) - segment.row_begin) * width;
+  __builtin_prefetch(floats(place.next, segment.offset) + first, 1);
+  for (int i = 0; i < nn::slot_count(segment.variable.rule); ++i) {
+    __builtin_prefetch(floats(slots_[size_t(i)]->bytes(), segment.offset) + first, 1);
   }
 }
 
@@ -287,6 +296,8 @@ void Shard::update_rows(const Segment& segment, std::span<const GivenRows> given
     scales.clear();
     for (size_t i = 0; i < given.size(); ++i) {
       if (row_at(i) != row) continue;
+      const std::vector<uint32_t>& rows = given[i].rows->rows;
+      if (at[i] + kRowsAhead < rows.size()) ask_for_row(segment, rows[at[i] + kRowsAhead], width, place);
       const float* gradient = given[i].rows->values[at[i]++];
       if (all_zero(gradient, width)) continue;
       gradients.push_back(gradient);

@@ -110,6 +110,8 @@ class Shard {
                               const nn::Contributions& contributions) const;
   void update_rows(const Segment& segment, const SegmentRows& rows, const Place& place, float scale, float factor) const;
   void update_rows(const Segment& segment, std::span<const GivenRows> given, const Place& place, float factor) const;
+  /// The memory of a row that is updated soon.
+  void ask_for_row(const Segment& segment, uint32_t row, int64_t width, const Place& place) const;
   void update_given_rows(size_t index, const Update& update) const;
   void finish(const Update& update) const;
 
