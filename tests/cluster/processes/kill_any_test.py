@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """kill -9 of any task at any moment of a short job, its start and its end among them (CONTRACT 21)."""
+import os
+import signal
 import time
 import unittest
 
-from job import FIVE, SCALE, Job
+from job import FIVE, FOREVER, SCALE, Job
 
 JOBS = 6
 KILLS_MAX = 3
 STEPS = 120
+TRAINER_KILLS = int(os.environ.get("SHOAL_TEST_KILLS", "20"))  # of one job with two servers; more by hand
 LAST_SECONDS_MAX = 90 * SCALE  # a chief killed after its job's end looks for servers that have gone home, for 60 s
 
 
@@ -57,6 +60,25 @@ class KillAny(unittest.TestCase):
 
         for _ in range(JOBS):
             self.run_job(kill_some)
+
+    def test_trainers_of_two_servers(self):
+        """An update is applied by both or by none (CONTRACT PSV-4), whenever who pushes it dies."""
+        tasks = ("ps 0", "ps 1", "chief 0", "worker 0", "worker 1")
+        with Job(tasks, ["--steps", str(FOREVER), "--save-checkpoints-steps", "50"]) as job:
+            running = job.start_all()
+            for _ in range(TRAINER_KILLS):
+                time.sleep(job.numbers.uniform(0, 0.3 * SCALE))
+                victim = job.numbers.choice(tasks[2:])
+                self.assertTrue(running[victim].runs(), victim)
+                running[victim].kill()
+                running[victim] = job.start(victim)
+            for task in tasks[2:]:
+                running[task].wait_for(r"step = \d+")
+            running["chief 0"].signal(signal.SIGTERM)
+            job.expect_all_end(running)
+            step = job.newest_step()
+            counters = job.shoal("checkpoint", "show", job.model_dir / f"model.ckpt-{step}")["counters"]
+            self.assertEqual(counters, {"update_count/0": step, "update_count/1": step})
 
 
 if __name__ == "__main__":

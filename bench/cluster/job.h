@@ -1,0 +1,31 @@
+#pragma once
+/// A job whose trainers do not compute: they wait for as long as a step takes, and push. All tasks are threads of this
+/// process, over any transport.
+#include <cstdint>
+#include <string>
+
+#include "shoal/base/result.h"
+#include "shoal/base/time.h"
+
+namespace shoal::bench {
+
+struct JobPlan {
+  std::string transport = "inproc";
+  std::string strategy = "async";
+  int servers = 1;
+  int trainers = 1;
+  uint64_t bytes = 64 << 10;  ///< of the weights, and of a gradient; updated by SGD
+  Duration step{};            ///< what stands for computing
+  double straggler = 1;       ///< how many times as long the last trainer takes
+  double seconds = 2;         ///< that are measured, after half a second of warming up
+};
+
+struct JobSpeed {
+  double batches_per_second = 0;  ///< applied, of all trainers
+  double dropped_per_second = 0;  ///< gradients that came too late for their step
+  double cores = 0;               ///< that the whole process kept busy meanwhile
+};
+
+Result<JobSpeed> measure(const JobPlan& plan);
+
+}  // namespace shoal::bench
