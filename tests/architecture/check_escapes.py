@@ -140,8 +140,8 @@ ALLOWED = {
     ],
     "What threads share: in a simulation one runs at a time, and none gives up its turn with a lock held": [
         ("modules/base/include/shoal/base/log.h", "lock", "one logger for all threads of a task"),
-        ("modules/base/src/buffer.cc", "lock file",
-         "a pool of buffers, which travel between tasks; asks for huge pages, which are as large or as small to who reads them"),
+        ("modules/base/src/buffer.cc", "lock file system",
+         "a pool of buffers, which travel between tasks; asks for huge pages, whose contents are the same"),
         ("modules/base/src/stop.cc", "lock thread",
          "a stop request; its destructor waits only for a callback that runs on another thread"),
         ("modules/base/src/transports.*", "lock", "makes a task's transports once, whoever asks first"),
