@@ -37,7 +37,11 @@ void top_k_row(const float* x, int64_t columns, int64_t k, float* values, int64_
 class Gather final : public Kernel {
  public:
   Gather(const Shape& x, int64_t axis, size_t bytes, int threads)
-      : axis_(x, axis), of_rows_(axis == 0), bytes_(bytes), threads_(threads) {}
+      : axis_(x, axis),
+        of_rows_(axis == 0),
+        far_apart_(size_t(axis_.bound) * bytes >= kCacheBytes),
+        bytes_(bytes),
+        threads_(threads) {}
   bool takes_pieces() const override { return of_rows_; }
   std::string implementation() const override { return "onednn: loop"; }
 
@@ -49,7 +53,7 @@ class Gather final : public Kernel {
     parallel_for(threads_, count, 2 * count * int64_t(bytes_), [&](int64_t begin, int64_t end) {
       const auto from = [&](int64_t i) { return place(call, i / indices.count(), indices[i % indices.count()]); };
       for (int64_t i = begin; i < end; ++i) {
-        if (i + kAhead < end) __builtin_prefetch(from(i + kAhead));
+        if (far_apart_ && i + kAhead < end) __builtin_prefetch(from(i + kAhead));
         std::memcpy(y + size_t(i) * bytes_, from(i), bytes_);
       }
     });
@@ -57,7 +61,8 @@ class Gather final : public Kernel {
   }
 
  private:
-  static constexpr int64_t kAhead = 12;  // rows lie far apart: each would be waited for alone
+  static constexpr size_t kCacheBytes = size_t(1) << 20;
+  static constexpr int64_t kAhead = 12;  // each row of a table beyond the caches would be waited for alone
   const std::byte* place(const KernelCall& call, int64_t outer, int64_t index) const {
     if (!call.pieces.empty()) return row_in(call.pieces, index, bytes_);
     return call.inputs[0].data + size_t(outer * axis_.bound + index) * bytes_;
@@ -65,6 +70,7 @@ class Gather final : public Kernel {
 
   const IndexedAxis axis_;
   const bool of_rows_;
+  const bool far_apart_;
   const size_t bytes_;  // of what one index names
   const int threads_;
 };

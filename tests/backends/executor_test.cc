@@ -264,7 +264,9 @@ TEST_F(Executor, LooksRowsUpInPieces) {
   const Value ids = graph_.constant(Tensor::of<int64_t>({6}, {3, 0, 2, 1, 1, 3}));
   const Value rows = ops::embedding_lookup(w_, ids);
   const Value columns = ops::gather(w_, graph_.constant(Tensor::of<int64_t>({2}, {2, 0})), 1);
-  const std::vector<std::vector<Value>> cases{{rows}, {rows, columns}, {rows, ops::square(w_)}};
+  const Value other_rows = ops::embedding_lookup(ops::reshape(w_, {6, 2}), ids);
+  const std::vector<std::vector<Value>> cases{
+      {rows}, {rows, columns}, {rows, ops::square(w_)}, {rows, other_rows}, {rows, w_}};
   for (const BackendEntry& entry : built_in_backends()) {
     const std::string name(entry.name);
     const auto backend = backend_or_die(name);

@@ -35,11 +35,13 @@ TEST(CompressedJob, GoesOnWithAnotherNumberOfServersAndOfTrainers) {
   Job job;
   JobSpec spec = compressed(3, 20);
   spec.size.workers = 2;
-  std::latch all_train(3);
+  std::latch all_train(3);  // before any has pushed: a checkpoint would wait for the residual of one that stands still
   spec.hooks = [&all_train](const RunConfig&) -> std::vector<std::shared_ptr<Hook>> {
-    return {after_each_step([&all_train](RunContext& run, const StepValues&) {
-      if (run.iterations() == 1) all_train.arrive_and_wait();
-    })};
+    const auto together = std::make_shared<FunctionHook>();
+    together->before = [&all_train](RunContext& run, StepRequest&) {
+      if (run.iterations() == 0) all_train.arrive_and_wait();
+    };
+    return {together};
   };
   run_job(job, spec);
   job.expect_all_ended_well();

@@ -411,7 +411,8 @@ TEST_F(ServerStateTest, ATrainerHasTwoPushesThatAreNotAnsweredAtMost) {
   EXPECT_EQ(value_or_raise(push({.incarnation = kIncarnation + 1, .number = 1})), true);
 }
 
-/// CONTRACT SY-2: sent = applied + dropped + kept. Staleness is in updates of this shard.
+/// CONTRACT SY-2: of a trainer that no newer process replaces, sent = applied + dropped + kept. Staleness is in updates of this
+/// shard.
 TEST_F(ServerStateTest, CountsWhatBecomesOfPushes) {
   make_ready();
   const double nan = std::numeric_limits<double>::quiet_NaN();
@@ -423,12 +424,21 @@ TEST_F(ServerStateTest, CountsWhatBecomesOfPushes) {
       {.trainer = 2, .incarnation = 52, .number = 1, .base_version = first_version, .metrics = {nan, nan}})));
   ASSERT_TRUE(value_or_raise(push(
       {.trainer = 2, .incarnation = 52, .number = 2, .base_version = first_version + 7, .metrics = {3, -1}})));
-  state_.drop(keep({.number = 3, .metrics = {100, 100}}));
+  state_.drop(keep({.number = 3, .metrics = {100, 4}}));
   keep({.number = 4, .metrics = {100, 100}});
+  ASSERT_TRUE(state_.admit(3, 53, 3));
+  for (const uint64_t number : {1, 2}) {  // nonsense, of which the sums would be infinite
+    ASSERT_TRUE(value_or_raise(push({.trainer = 3,
+                                     .incarnation = 53,
+                                     .number = number,
+                                     .base_version = state_.version(),
+                                     .metrics = {-1.7e308, 1.7e308}})));
+  }
   const auto trainers = state_.status().trainers;
-  ASSERT_EQ(trainers.size(), 2u);
+  ASSERT_EQ(trainers.size(), 3u);
+  EXPECT_EQ(trainers[2].pushes, (PushCounts{.applied = 2}));
   EXPECT_EQ(trainers[0].pushes,
-            (PushCounts{.applied = 2, .dropped = 1, .losses = 2, .loss = 2, .waited_secs = 2.25}));
+            (PushCounts{.applied = 2, .dropped = 1, .losses = 2, .loss = 2, .waited_secs = 6.25}));
   // The second says that it was computed on weights that are not there yet: a defect of its trainer, and no staleness.
   EXPECT_EQ(trainers[1].pushes, (PushCounts{.applied = 2, .staleness = 2, .staleness_max = 2, .losses = 1, .loss = 3}));
 }

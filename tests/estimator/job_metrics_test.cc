@@ -34,6 +34,7 @@ TEST(JobRates, AreWhatHappenedBetweenTwoLooks) {
   ASSERT_TRUE(rates);
   EXPECT_THAT(rates->batches_per_sec, ElementsAre(Pair(0, 2.0), Pair(1, 0.5), Pair(2, 0.5)));
   EXPECT_EQ(rates->applied_per_sec, 3.0);
+  EXPECT_EQ(rates->at_work, 3);
   EXPECT_EQ(rates->slowest, 1);
   EXPECT_DOUBLE_EQ(rates->loss.value(), (10 + 1 + 1.5) / 25);
   EXPECT_DOUBLE_EQ(rates->staleness, 45.0 / 30);
@@ -53,6 +54,8 @@ TEST(JobRates, NameTheSlowestOfThoseAtWorkOnly) {
     return job_rates(before, now, std::chrono::seconds(1))->slowest;
   };
   EXPECT_EQ(slowest(true, false), 1);
+  const ServerStatus even = status_of({trainer(0, {.applied = 11}), trainer(1, {.applied = 11}), trainer(2, {.applied = 11})});
+  EXPECT_EQ(job_rates(before, even, std::chrono::seconds(1))->slowest, std::nullopt) << "where all wait for each other";
   EXPECT_EQ(slowest(false, false), 2);
   EXPECT_EQ(slowest(false, true), std::nullopt) << "alone, it is neither slow nor fast";
 }
@@ -62,6 +65,10 @@ TEST(JobRates, SayNothingOfAServerThatWasStartedAgain) {
   EXPECT_FALSE(job_rates(before, status_of({trainer(0, {.applied = 120})}), std::chrono::seconds(1)));
   EXPECT_FALSE(job_rates(before, status_of({}), std::chrono::seconds(1)));
   EXPECT_FALSE(job_rates(before, before, Duration::zero()));
+  ServerStatus restored = status_of({trainer(0, {.applied = 200}), trainer(1, {.applied = 50})});
+  EXPECT_TRUE(job_rates(before, restored, std::chrono::seconds(1)));
+  restored.epoch = 1;
+  EXPECT_FALSE(job_rates(before, restored, std::chrono::seconds(1)));
 }
 
 TEST(JobRates, HaveNoLossWhereNobodyHasAFiniteOne) {
@@ -69,7 +76,7 @@ TEST(JobRates, HaveNoLossWhereNobodyHasAFiniteOne) {
   const ServerStatus now = status_of({trainer(0, {.applied = 2, .losses = 1, .loss = 3})});
   const auto rates = job_rates(before, now, std::chrono::seconds(1));
   EXPECT_EQ(rates->loss, std::nullopt);
-  EXPECT_EQ(to_string(*rates), "job: 1.00 batches/s by 1 trainers, staleness 0 (at most 0), 0 dropped, waiting 0 %");
+  EXPECT_EQ(to_string(*rates), "job: 1.00 batches/s by 1 trainer, staleness 0 (at most 0), 0 dropped, waiting 0 %");
 }
 
 }  // namespace

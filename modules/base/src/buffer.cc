@@ -42,7 +42,8 @@ size_t size_class(size_t bytes) {
 /// Where the system has huge pages for who asks (Documentation/admin-guide/mm/transhuge.rst): rows of a table of gigabytes,
 /// read here and there, cost a walk through page tables each without them. It does not matter if it has none.
 void ask_for_huge_pages(void* block, size_t bytes) {
-  constexpr size_t kHugeBytes = size_t(2) << 20, kWorthIt = 8 * kHugeBytes;
+  // Beyond what malloc() may take from its heap (M_MMAP_THRESHOLD), which would stay asked for when the block is freed.
+  constexpr size_t kHugeBytes = size_t(2) << 20, kWorthIt = 17 * kHugeBytes;
   if (bytes < kWorthIt) return;
   const auto begin = align_up(reinterpret_cast<uintptr_t>(block), kHugeBytes);
   const auto end = (reinterpret_cast<uintptr_t>(block) + bytes) / kHugeBytes * kHugeBytes;

@@ -13,6 +13,8 @@ using cluster::ServerStatus;
 using cluster::TrainerStatus;
 
 constexpr auto kAnswerTimeout = std::chrono::seconds(60);  // of a request between two steps, like a save's
+constexpr auto kLookEvery = std::chrono::seconds(1);       // at least: many trainers make many steps
+constexpr double kBehind = 0.9;                            // of the fastest trainer's rate
 
 PushCounts counts_of(const ServerStatus& status, int trainer) {
   const auto found = std::ranges::find(status.trainers, trainer, &TrainerStatus::index);
@@ -38,6 +40,7 @@ PushCounts sum_of(const ServerStatus& status) {
 
 /// Counts only grow.
 bool was_started_again(const ServerStatus& before, const ServerStatus& now) {
+  if (before.epoch != now.epoch) return true;
   return std::ranges::any_of(before.trainers, [&now](const TrainerStatus& trainer) {
     return counts_of(now, trainer.index).applied < trainer.pushes.applied;
   });
@@ -55,15 +58,16 @@ std::optional<JobRates> job_rates(const ServerStatus& before, const ServerStatus
   const double seconds = to_seconds(time);
   if (seconds <= 0 || was_started_again(before, now)) return std::nullopt;
   JobRates rates;
-  int working = 0;
+  double fastest = 0;
   for (const TrainerStatus& trainer : now.trainers) {
     const uint64_t applied = trainer.pushes.applied - counts_of(before, trainer.index).applied;
-    rates.batches_per_sec[trainer.index] = double(applied) / seconds;
+    const double rate = rates.batches_per_sec[trainer.index] = double(applied) / seconds;
     if (!at_work(trainer)) continue;
-    ++working;
-    const bool slower = !rates.slowest || rates.batches_per_sec[trainer.index] < rates.batches_per_sec[*rates.slowest];
-    if (slower) rates.slowest = trainer.index;
+    ++rates.at_work;
+    fastest = std::max(fastest, rate);
+    if (!rates.slowest || rate < rates.batches_per_sec[*rates.slowest]) rates.slowest = trainer.index;
   }
+  if (rates.slowest && rates.batches_per_sec[*rates.slowest] > kBehind * fastest) rates.slowest.reset();
   const PushCounts first = sum_of(before), last = sum_of(now);
   const auto applied = double(last.applied - first.applied), losses = double(last.losses - first.losses);
   rates.applied_per_sec = applied / seconds;
@@ -71,14 +75,14 @@ std::optional<JobRates> job_rates(const ServerStatus& before, const ServerStatus
   if (applied > 0) rates.staleness = double(last.staleness - first.staleness) / applied;
   rates.staleness_max = last.staleness_max;
   rates.dropped = last.dropped;
-  if (working > 0) rates.waiting = std::clamp((last.waited_secs - first.waited_secs) / (seconds * working), 0.0, 1.0);
-  if (working < 2) rates.slowest.reset();
+  const double waited = last.waited_secs - first.waited_secs;
+  if (rates.at_work > 0) rates.waiting = std::clamp(waited / (seconds * rates.at_work), 0.0, 1.0);
   return rates;
 }
 
 std::string to_string(const JobRates& rates) {
   std::string text = "job: " + monitor::format_rate(rates.applied_per_sec) + " batches/s by " +
-                     std::to_string(rates.batches_per_sec.size()) + " trainers";
+                     std::to_string(rates.at_work) + (rates.at_work == 1 ? " trainer" : " trainers");
   if (rates.slowest) {
     text += " (slowest: trainer " + std::to_string(*rates.slowest) + ", " +
             monitor::format_rate(rates.batches_per_sec.at(*rates.slowest)) + "/s)";
@@ -89,12 +93,23 @@ std::string to_string(const JobRates& rates) {
   return text;
 }
 
+void JobMetrics::restart() {
+  timer_.reset();
+  seen_.reset();
+}
+
 Task<Result<void>> JobMetrics::after_step(uint64_t global_step) {
-  if (!timer_.due(global_step, env_.now())) co_return Result<void>{};
-  SHOAL_CO_TRY(ServerStatus status, co_await servers_.status(env_.after(kAnswerTimeout)));
+  const bool first = !seen_;
+  if (!timer_.due(global_step, env_.now()) || (!first && env_.now() < next_look_)) co_return Result<void>{};
+  Result<ServerStatus> status = co_await servers_.look(env_.after(kAnswerTimeout));
   const Duration time = timer_.trigger(global_step, env_.now()).time;
-  const std::optional<JobRates> rates = seen_ ? job_rates(*seen_, status, time) : std::nullopt;
-  seen_ = std::move(status);
+  next_look_ = env_.after(kLookEvery);
+  if (!status) {
+    seen_.reset();
+    co_return Result<void>{};
+  }
+  const std::optional<JobRates> rates = seen_ ? job_rates(*seen_, *status, time) : std::nullopt;
+  seen_ = std::move(status).value();
   if (!rates) co_return Result<void>{};
   const auto tell_them = [this, global_step, &rates] { return tell(global_step, *rates); };
   co_return co_await compute(env_, tell_them);

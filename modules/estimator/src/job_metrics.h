@@ -15,7 +15,8 @@ namespace shoal {
 /// Of an interval between two looks at a server's counts.
 struct JobRates {
   std::map<int, double> batches_per_sec;  ///< applied, by trainer; of all that were seen so far
-  std::optional<int> slowest;             ///< of the trainers that are at work; nothing: fewer than two are
+  int at_work = 0;                        ///< trainers that are connected and have not ended
+  std::optional<int> slowest;             ///< of these, where it is behind; nothing: all are about as fast
   double applied_per_sec = 0;             ///< of all trainers
   std::optional<double> loss;             ///< mean over the applied batches; nothing: none had a finite one
   double staleness = 0;                   ///< mean over the applied batches, in updates
@@ -24,14 +25,14 @@ struct JobRates {
   double waiting = 0;                     ///< share of the trainers' time that they waited for replies to pushes, 0 to 1
 };
 
-/// Nothing: the server has been started again in between, or no time has passed.
+/// Nothing: the server has been started or restored in between, or no time has passed.
 std::optional<JobRates> job_rates(const cluster::ServerStatus& before, const cluster::ServerStatus& now, Duration time);
-/// "job: 36.9 batches/s by 3 trainers (slowest: trainer 2, 11.2/s), loss = 0.31, staleness 1.9 (at most 4), 0 dropped,
+/// "job: 36.9 batches/s by 3 trainers (slowest: trainer 2, 8.20/s), loss = 0.31, staleness 1.9 (at most 4), 0 dropped,
 /// waiting 12 %".
 std::string to_string(const JobRates& rates);
 
 struct JobMetricsOptions {
-  int64_t every_steps = 100;               ///< global steps; 0: never
+  int64_t every_steps = 100;               ///< global steps, and at least a second; 0: never
   monitor::EventWriter* events = nullptr;  ///< null: no summaries
   std::shared_ptr<ProgressHook> progress;  ///< shows the newest rates
 };
@@ -42,8 +43,10 @@ class JobMetrics {
   JobMetrics(Environment& env, cluster::RemoteStore& servers, JobMetricsOptions options)
       : env_(env), servers_(servers), options_(std::move(options)), timer_(options_.every_steps, std::nullopt) {}
 
-  /// Asks the first server if it is time to, and tells the log, the summaries and the progress line. Errors of the servers
-  /// and of the summaries' disk.
+  /// Training begins, or goes on from another point: the next look is the first again.
+  void restart();
+  /// Asks the first server if it is time to, and tells the log, the summaries and the progress line. Where there is no
+  /// answer nothing is told: the next step will find out why. Errors of the summaries' disk.
   Task<Result<void>> after_step(uint64_t global_step);
 
  private:
@@ -54,6 +57,7 @@ class JobMetrics {
   JobMetricsOptions options_;
   IntervalTimer timer_;
   std::optional<cluster::ServerStatus> seen_;
+  SteadyTime next_look_{};
 };
 
 }  // namespace shoal

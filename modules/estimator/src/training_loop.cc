@@ -112,6 +112,7 @@ checkpoint::EndReason TrainingLoop::reason() const {
 }
 
 Task<Result<void>> TrainingLoop::ready() {
+  if (options_.metrics) options_.metrics->restart();
   if (options_.saver) {
     SHOAL_CO_TRY(cluster::Positions own, co_await compute(env_, &TrainingLoop::input_positions, this));
     SHOAL_CO_TRY_VOID(co_await options_.saver->save_at_start(*options_.store, context_, std::move(own), last_of_several()));
@@ -144,8 +145,9 @@ Task<Result<void>> TrainingLoop::after_update(const cluster::Outcome& outcome) {
     SHOAL_CO_TRY(cluster::Positions own, co_await compute(env_, &TrainingLoop::input_positions, this));
     SHOAL_CO_TRY_VOID(co_await options_.saver->save(*options_.store, context_, std::move(own), last_of_several()));
   }
-  if (options_.metrics && may_go_on()) SHOAL_CO_TRY_VOID(co_await options_.metrics->after_step(outcome.global_step));
-  co_return co_await compute(env_, &TrainingLoop::call_after_step, this);
+  SHOAL_CO_TRY_VOID(co_await compute(env_, &TrainingLoop::call_after_step, this));
+  if (options_.metrics && may_go_on()) co_return co_await options_.metrics->after_step(outcome.global_step);
+  co_return Result<void>{};
 }
 
 Task<Result<void>> TrainingLoop::finish() {

@@ -75,9 +75,10 @@ class KernelObserver {
 struct StepBinding {
   std::span<const TensorView> inputs;  ///< one per ProgramInfo::inputs, shapes as compiled
   /// One per ProgramInfo::variables. Several pieces are gathered into memory of the program, made by the first run that
-  /// needs it, unless all that reads the variable are look-ups of rows; likewise for updates.
+  /// needs it, unless all that reads the variable are look-ups of rows.
   std::span<const Pieces> variables;
-  std::span<const MutablePieces> updates;  ///< one per CompileOptions::updates: where its value is written
+  /// One per CompileOptions::updates: where its value is written; several pieces from memory of the program.
+  std::span<const MutablePieces> updates;
   VersionId weights;
   StepKey key;
   /// If not null, it is given every update, and the contents of `updates` are undefined afterwards (the memory is needed

@@ -61,7 +61,7 @@ struct KernelCall {
   /// Output 0's own memory is scratch then. The rows' bits are those that it would have held.
   RowSink sink = {};
   /// Set only where takes_pieces(), and not on every run: input 0 is a variable in these pieces, of rows in order, and
-  /// inputs[0].data is none of them.
+  /// inputs[0].data is the first of them, and not the whole.
   Pieces pieces = {};
 };
 

@@ -119,8 +119,12 @@ void Sequencer::seal() {
 /// What its process pushed before and is not decided, it has given up: not all shards had said that they hold it then.
 void Sequencer::decide(const PushId& id) {
   pending_.erase(pending_.lower_bound({id.trainer, id.incarnation, 0}), pending_.upper_bound(id));
-  std::erase_if(whole_, [&id](const WholePush& push) { return push.id == id; });
-  decided_[id.trainer] = {id.incarnation, id.number};
+  std::erase_if(whole_, [&id](const WholePush& push) {
+    return push.id.of_process(id.trainer, id.incarnation) && push.id.number <= id.number;
+  });
+  Decided& newest = decided_[id.trainer];
+  if (newest.incarnation != id.incarnation) newest = {id.incarnation, 0};
+  newest.number = std::max(newest.number, id.number);
 }
 
 std::optional<Order> Sequencer::next() {

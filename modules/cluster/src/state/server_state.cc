@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace shoal::cluster {
@@ -226,12 +227,19 @@ void ServerState::count(const HeldPush& push, PushCounts& counts) const {
   ++counts.applied;
   counts.staleness += staleness;
   counts.staleness_max = std::max(counts.staleness_max, staleness);
-  const transport::StepMetrics& metrics = push.metrics();
-  if (std::isfinite(metrics.loss)) {
+  const double loss = push.metrics().loss;
+  if (std::abs(loss) <= double(std::numeric_limits<float>::max())) {  // so that sums of them are finite, too
     ++counts.losses;
-    counts.loss += metrics.loss;
+    counts.loss += loss;
   }
-  if (std::isfinite(metrics.waited_secs)) counts.waited_secs += std::max(metrics.waited_secs, 0.0);
+  count_wait(push, counts);
+}
+
+/// Nobody waits for longer than for a server to become ready.
+void ServerState::count_wait(const HeldPush& push, PushCounts& counts) {
+  constexpr double kSecondsMax = 1e6;
+  const double seconds = push.metrics().waited_secs;
+  if (seconds >= 0 && seconds <= kSecondsMax) counts.waited_secs += seconds;
 }
 
 Result<void> ServerState::begin_commit(const transport::Order& order) {
@@ -282,7 +290,11 @@ void ServerState::end_commit(const transport::Order& order) {
 void ServerState::drop(const transport::PushId& id) {
   TrainerRecord& record = trainers_[id.trainer];
   if (record.incarnation == id.incarnation) record.last_push = std::max(record.last_push, id.number);
-  record.pushes.dropped += kept_.erase(id);
+  const auto found = kept_.find(id);
+  if (found == kept_.end()) return;
+  count_wait(found->second, record.pushes);
+  ++record.pushes.dropped;
+  kept_.erase(found);
 }
 
 std::vector<transport::PushId> ServerState::kept_before(const transport::PushId& id) const {

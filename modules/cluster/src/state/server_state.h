@@ -141,6 +141,7 @@ class ServerState {
  private:
   Result<void> check_push(std::span<const transport::Chunk> chunks) const;
   void count(const HeldPush& push, PushCounts& counts) const;
+  static void count_wait(const HeldPush& push, PushCounts& counts);
   /// The second push of that process that nothing was said about; null: there are fewer.
   const HeldPush* unanswered(int trainer, uint64_t incarnation) const;
 

@@ -51,6 +51,15 @@ Task<Result<ServerStatus>> ServerLinks::status(size_t shard, Deadline deadline) 
   co_return parse_server_status(text.text);
 }
 
+Task<Result<ServerStatus>> ServerLinks::look(size_t shard, Deadline deadline) {
+  ServerLink& link = *links_[shard];
+  Message message = transport::make_control(env_.buffers(), "status", {});
+  message.head.sequence = link.next_sequence();
+  SHOAL_CO_TRY(const Message answer, co_await link.request(std::move(message), epoch_, deadline));
+  SHOAL_CO_TRY(const transport::Control text, transport::read_control(answer));
+  co_return parse_server_status(text.text);
+}
+
 Task<Result<Welcome>> ServerLinks::welcome(size_t shard, Deadline deadline) {
   SHOAL_CO_TRY(const Message answer, co_await control(shard, "welcome", {}, deadline));
   SHOAL_CO_TRY(const transport::Control text, transport::read_control(answer));

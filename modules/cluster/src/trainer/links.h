@@ -50,6 +50,8 @@ class ServerLinks {
   Task<Result<void>> tell_all(std::string_view verb, Deadline deadline);
 
   Task<Result<ServerStatus>> status(size_t shard, Deadline deadline);
+  /// The same; a failure is not noted().
+  Task<Result<ServerStatus>> look(size_t shard, Deadline deadline);
   /// As it is now: the hello may have come before the chief restored the server, or many steps ago.
   Task<Result<Welcome>> welcome(size_t shard, Deadline deadline);
   /// All at once: a server that is gone keeps no other waiting.

@@ -71,6 +71,7 @@ class RemoteStoreImpl final : public RemoteStore {
   Task<Result<void>> rest(Deadline deadline) override { return servers_.tell_all("rest", deadline); }
   Task<Result<void>> seal(Deadline deadline) override { return servers_.tell_all("seal", deadline); }
   Task<Result<ServerStatus>> status(Deadline deadline) override { return servers_.status(0, deadline); }
+  Task<Result<ServerStatus>> look(Deadline deadline) override { return servers_.look(0, deadline); }
   Task<Result<void>> finish(JobEnd end, Deadline deadline) override { return servers_.finish(std::move(end), deadline); }
   std::optional<JobEnd> job_end() const override { return servers_.job_end(); }
 

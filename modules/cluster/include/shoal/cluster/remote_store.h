@@ -39,6 +39,8 @@ class RemoteStore : public Store {
   virtual Task<Result<void>> seal(Deadline deadline) = 0;
   /// Chief: shard 0's account of the trainers.
   virtual Task<Result<ServerStatus>> status(Deadline deadline) = 0;
+  /// The same in the middle of training, for who can do without: a failure is no reason to take a server for lost().
+  virtual Task<Result<ServerStatus>> look(Deadline deadline) = 0;
   /// Chief: the job has ended, and how; servers return. Reaches each server by itself, until `deadline`: the error names
   /// the first that could not be told, when all others were.
   virtual Task<Result<void>> finish(JobEnd end, Deadline deadline) = 0;
