@@ -262,6 +262,7 @@ Task<Result<void>> Commits::obey(Order order) {
     case OrderKind::kCommit: co_return co_await commit(order);
     case OrderKind::kDrop:
       for (const PushId& id : order.pushes) SHOAL_CO_TRY_VOID(co_await drop(id));
+      for (const PushId& id : order.pushes) SHOAL_CO_TRY_VOID(co_await drop_before(id));
       break;
     case OrderKind::kAgain:
       for (const PushId& id : order.pushes) {
@@ -298,16 +299,12 @@ Task<Result<void>> Commits::commit(const Order& order) {
 
 Task<Result<void>> Commits::drop(PushId id) {
   state_.drop(id);
-  SHOAL_CO_TRY_VOID(co_await answer(id, kStatusStale));
-  co_return co_await drop_before(id);
+  co_return co_await answer(id, kStatusStale);
 }
 
 /// The order that drops what a process has given up names what shard 0 knew of; more may have been on its way.
 Task<Result<void>> Commits::drop_before(PushId id) {
-  for (const PushId& before : state_.kept_before(id)) {
-    state_.drop(before);
-    SHOAL_CO_TRY_VOID(co_await answer(before, kStatusStale));
-  }
+  for (const PushId& before : state_.kept_before(id)) SHOAL_CO_TRY_VOID(co_await drop(before));
   co_return Result<void>{};
 }
 

@@ -46,9 +46,8 @@ Task<Result<void>> ServerLinks::tell_all(std::string_view verb, Deadline deadlin
 }
 
 Task<Result<ServerStatus>> ServerLinks::status(size_t shard, Deadline deadline) {
-  SHOAL_CO_TRY(const Message answer, co_await control(shard, "status", {}, deadline));
-  SHOAL_CO_TRY(const transport::Control text, transport::read_control(answer));
-  co_return parse_server_status(text.text);
+  auto status = co_await look(shard, deadline);
+  co_return noted(std::move(status));
 }
 
 Task<Result<ServerStatus>> ServerLinks::look(size_t shard, Deadline deadline) {

@@ -191,7 +191,8 @@ class RunConfig {
   // What `runtime` means here.
   /// Compute threads of a replica, on a machine where this process may use `usable_cores` cores.
   int32_t compute_threads(int32_t usable_cores) const;
-  /// How many that are, and why: "2 compute threads, for 2 usable cores (4 hyper-threads)", "1 compute thread, for a quota of 0.5 cores".
+  /// How many that are, and why: "2 compute threads, for 2 usable cores (4 hyper-threads)",
+  /// "1 compute thread, for a quota of 0.5 cores".
   std::string compute_threads_text(const ProcessInfo& process) const;
   std::string transport() const;               ///< "tcp", "inproc", ...
   std::optional<std::string> backend() const;  ///< nothing: the build's default
