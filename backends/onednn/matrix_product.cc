@@ -1,6 +1,8 @@
 #include "matrix_product.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <string_view>
 
 #include "threads.h"
@@ -24,6 +26,14 @@ struct Part {
   int64_t offset = 0;  // elements
   memory::desc of(memory::data_type type) const { return {sizes, type, strides}; }
   int64_t offset_bytes(memory::data_type type) const { return offset * int64_t(memory::data_type_size(type)); }
+
+  /// The same without gaps, in memory of its own. Its rows are whole: the last axis is the innermost one.
+  Part compact() const {
+    Part part{sizes, strides};
+    for (size_t axis = sizes.size() - 1; axis-- > 0;) part.strides[axis] = part.strides[axis + 1] * sizes[axis + 1];
+    return part;
+  }
+  int64_t rows() const { return std::accumulate(sizes.begin(), sizes.end() - 1, int64_t(1), std::multiplies<>()); }
 
   void cut(size_t axis, int64_t begin, int64_t end) {
     sizes[axis] = end - begin;
@@ -94,16 +104,19 @@ bool is_gemm(const dnnl::matmul::primitive_desc& description) {
 /// A part of a product, as oneDNN is told of it.
 struct ProductPart {
   Part a, b, c, bias;
-  dnnl::matmul::primitive_desc description;
+  bool apart = false;  ///< c is made in memory of its own, without gaps, and then copied to its place
+  dnnl::matmul::primitive_desc description = {};
+
+  Part made() const { return apart ? c.compact() : c; }
 };
 
-ProductPart describe_part(const Context& context, const MatrixProduct& product, const Range& range) {
-  ProductPart part{part_of(product.a, range, true, false),
-                   part_of(product.b, range, false, true),
-                   part_of(product.c, range, true, true),
-                   part_of({1, product.c.columns}, range, false, true),
-                   {}};
-  const memory::desc a = part.a.of(context.factors), b = part.b.of(context.factors), c = part.c.of(kFloat);
+ProductPart describe_part(const Context& context, const MatrixProduct& product, const Range& range, bool apart = false) {
+  ProductPart part{.a = part_of(product.a, range, true, false),
+                   .b = part_of(product.b, range, false, true),
+                   .c = part_of(product.c, range, true, true),
+                   .bias = part_of({1, product.c.columns}, range, false, true),
+                   .apart = apart};
+  const memory::desc a = part.a.of(context.factors), b = part.b.of(context.factors), c = part.made().of(kFloat);
   const memory::desc bias = part.bias.of(kFloat);
   const std::string_view preferred = product.prefers_gemm ? kGemm : "";
   part.description = product.bias_input
@@ -116,18 +129,32 @@ ProductPart describe_whole(const Context& context, const MatrixProduct& product)
   return describe_part(context, product, {Axis::kRows, 0, product.c.rows});
 }
 
-/// Of as many parts, all of them the implementation of the whole, which adds up in an order of its own; none where it has
-/// none for a part (brgemm of 2.6 knows no rows with gaps).
+/// All parts by `implementation`, which adds up in an order of its own; none where it has none for one of them.
+std::vector<ProductPart> describe_division(const Context& context, const MatrixProduct& product, const Division& division,
+                                           std::string_view implementation, bool apart) {
+  std::vector<ProductPart> parts;
+  for (const Range& range : division) {
+    ProductPart part = describe_part(context, product, range, apart);
+    if (!usable(part.description) || part.description.impl_info_str() != implementation) return {};
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+/// Whether to copy c is less than to have all of b pass through each core, and to take it back from all when it is updated.
+bool worth_a_copy(const Division& division, const MatrixProduct& product) {
+  return division[0].axis == Axis::kColumns && product.b.elements() >= 2 * product.c.elements();
+}
+
+/// In as many parts. brgemm of 2.6 knows no rows with gaps, so where columns are divided it gets memory without them.
 std::vector<ProductPart> divide(const Context& context, const MatrixProduct& product, std::string_view implementation,
                                 int count) {
   for (const Division& division : divisions(count, product)) {
-    std::vector<ProductPart> parts;
-    for (const Range& range : division) {
-      ProductPart part = describe_part(context, product, range);
-      if (!usable(part.description) || part.description.impl_info_str() != implementation) break;
-      parts.push_back(std::move(part));
+    for (const bool apart : {false, true}) {
+      if (apart && !worth_a_copy(division, product)) continue;
+      std::vector<ProductPart> parts = describe_division(context, product, division, implementation, apart);
+      if (!parts.empty()) return parts;
     }
-    if (parts.size() == division.size()) return parts;
   }
   return {};
 }
@@ -164,14 +191,23 @@ std::unique_ptr<PrimitiveKernel> make_matrix_product(const Context& context, con
   const Operand b = kernel->variable_as(1, b_is_variable, product.b.of(kFloat), product.b.of(type));
   kernel->begin_step();
   for (const ProductPart& part : parts) {
+    const Part made = part.made();
+    const Operand place = part.apart ? kernel->reserve_scratch(made.of(kFloat)) : output(0);
     std::vector<Argument> arguments{{DNNL_ARG_SRC, part.a.of(type), a, part.a.offset_bytes(type)},
                                     {DNNL_ARG_WEIGHTS, part.b.of(type), b, part.b.offset_bytes(type)},
-                                    {DNNL_ARG_DST, part.c.of(kFloat), output(0), part.c.offset_bytes(kFloat)}};
+                                    {DNNL_ARG_DST, made.of(kFloat), place, part.apart ? 0 : made.offset_bytes(kFloat)}};
     if (product.bias_input) {
       arguments.push_back(
           {DNNL_ARG_BIAS, part.bias.of(kFloat), input(*product.bias_input), part.bias.offset_bytes(kFloat)});
     }
     kernel->add_piece<dnnl::matmul>(part.description, std::move(arguments));
+    if (!part.apart) continue;
+    constexpr int64_t kSize = sizeof(float);
+    kernel->copy_after_piece({.from = place,
+                              .offset_bytes = part.c.offset_bytes(kFloat),
+                              .rows = part.c.rows(),
+                              .row_bytes = part.c.sizes.back() * kSize,
+                              .stride_bytes = *(part.c.strides.end() - 2) * kSize});
   }
   return kernel;
 }

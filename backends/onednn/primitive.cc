@@ -7,6 +7,7 @@
 #include <oneapi/dnnl/dnnl_debug.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace shoal::backends::onednn {
@@ -164,6 +165,7 @@ Result<void> PrimitiveKernel::execute(Step& step, const KernelCall& call) const 
     Piece& piece = step.pieces[size_t(number)];
     piece.status = dnnl_primitive_execute(piece.primitive.get(), context_.stream.get(), int(piece.arguments.size()),
                                           piece.arguments.data());
+    if (piece.copy && piece.status == dnnl_success) copy_rows(*piece.copy, call);
   });
   for (const Piece& piece : step.pieces) {
     if (piece.status == dnnl_success) continue;
@@ -172,6 +174,14 @@ Result<void> PrimitiveKernel::execute(Step& step, const KernelCall& call) const 
   }
   if (step.sum) add_up(*step.sum, call);
   return {};
+}
+
+void PrimitiveKernel::copy_rows(const RowCopy& copy, const KernelCall& call) const {
+  const std::byte* from = address(copy.from, call);
+  std::byte* to = address(output(0), call) + copy.offset_bytes;
+  for (int64_t row = 0; row < copy.rows; ++row, from += copy.row_bytes, to += copy.stride_bytes) {
+    std::memcpy(to, from, size_t(copy.row_bytes));
+  }
 }
 
 /// Always in the same order, so that bits depend on how many there are, and on nothing else.

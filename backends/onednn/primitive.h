@@ -84,6 +84,14 @@ class PrimitiveKernel final : public Kernel {
     if (implementation_.empty()) implementation_ = description.impl_info_str();
     append(Primitive(description), std::move(arguments), description.scratchpad_desc());
   }
+  /// Rows that lie one behind the other in `from`, to places of output 0 that are further apart.
+  struct RowCopy {
+    Operand from;
+    int64_t offset_bytes;  ///< into output 0
+    int64_t rows, row_bytes, stride_bytes;
+  };
+  /// After the last piece of the last step, on the thread that has computed it.
+  void copy_after_piece(const RowCopy& copy) { steps_.back().pieces.back().copy = copy; }
   /// Appends a sum: `count` arrays of `elements` floats, one behind the other at `parts`, each align_up()ed, become one.
   void add_sum(Operand parts, int64_t count, int64_t elements, Operand target);
   /// Likewise a change of layout, for which a kernel is not named.
@@ -111,6 +119,7 @@ class PrimitiveKernel final : public Kernel {
     dnnl::primitive primitive;
     std::vector<Bound> bounds;
     std::vector<dnnl_exec_arg_t> arguments;
+    std::optional<RowCopy> copy;
     dnnl_status_t status = dnnl_success;
   };
   struct Sum {
@@ -126,6 +135,7 @@ class PrimitiveKernel final : public Kernel {
   std::byte* address(const Operand& operand, const KernelCall& call) const;
   Result<void> bind(Piece& piece, const KernelCall& call) const;
   Result<void> execute(Step& step, const KernelCall& call) const;
+  void copy_rows(const RowCopy& copy, const KernelCall& call) const;
   void add_up(const Sum& sum, const KernelCall& call) const;
 
   Context context_;

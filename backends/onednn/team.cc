@@ -1,5 +1,7 @@
 #include "team.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <chrono>
 #include <system_error>
@@ -10,24 +12,47 @@
 namespace shoal::backends::onednn {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 /// Longer than most gaps between two loops of a step, and shorter than it takes to wake a thread that sleeps a few times.
 constexpr auto kSpin = std::chrono::microseconds(50);
+/// What a helper looks out for longer, on a core that nobody else wants: a step of small kernels has gaps of 200 us.
+constexpr auto kSpinAlone = std::chrono::microseconds(200);
 
 thread_local bool computes_a_piece = false;
 
-/// Until `over`, but not for long; whether it is.
+/// Until `over`, but not for longer; whether it is.
 template <class Over>
-bool spin_until(const Over& over) {
+bool spin_until(const Over& over, Clock::duration longest = kSpin) {
   constexpr int kLooksPerTime = 32;
-  const auto end = std::chrono::steady_clock::now() + kSpin;
+  const auto end = Clock::now() + longest;
   do {
     for (int i = 0; i < kLooksPerTime; ++i) {
       if (over()) return true;
       relax_cpu();
     }
-  } while (std::chrono::steady_clock::now() < end);
+  } while (Clock::now() < end);
   return false;
 }
+
+/// Whether the system has left the calling thread its core for a while (getrusage(2): involuntary context switches).
+class CoreWatch {
+ public:
+  bool is_ours() {
+    constexpr auto kWhile = std::chrono::milliseconds(20);  // some time slices
+    rusage usage{};
+    const auto now = Clock::now();
+    if (getrusage(RUSAGE_THREAD, &usage) != 0 || usage.ru_nivcsw != taken_) {
+      taken_ = usage.ru_nivcsw;
+      since_ = now;
+    }
+    return now - since_ > kWhile;
+  }
+
+ private:
+  long taken_ = 0;  // how often
+  Clock::time_point since_ = Clock::now();
+};
 
 }  // namespace
 
@@ -96,10 +121,11 @@ void Team::wait_for_pieces() {
 
 /// Gives the number of the job after `done`, or a later one; `done` itself when the team ends.
 uint64_t Team::wait_for_job(uint64_t done) {
+  static thread_local CoreWatch core;
   const auto changed = [this, done] {
     return job_.load(std::memory_order_acquire) != done || ends_.load(std::memory_order_relaxed);
   };
-  while (!changed() && !spin_until(changed)) {
+  while (!changed() && !spin_until(changed) && !(core.is_ours() && spin_until(changed, kSpinAlone - kSpin))) {
     const uint32_t rung = bell_.load(std::memory_order_acquire);
     if (!changed()) bell_.wait(rung);
   }

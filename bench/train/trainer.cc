@@ -99,8 +99,9 @@ void Trainer::add_rows(Parameter& parameter, const TensorView& ids, const Tensor
   const int64_t width = parameter.row_elements();
   const backends::Indices rows(ids);
   const float* from = gradients.as<float>().data();
+  float* const sums = parameter.gradient.mutable_as<float>().data();
   for (int64_t i = 0; i < rows.count(); ++i, from += width) {
-    float* sum = parameter.gradient.mutable_as<float>().data() + rows[i] * width;
+    float* sum = sums + rows[i] * width;
     for (int64_t k = 0; k < width; ++k) sum[k] += from[k];
     if (parameter.is_touched[size_t(rows[i])]) continue;
     parameter.is_touched[size_t(rows[i])] = true;
@@ -111,8 +112,9 @@ void Trainer::add_rows(Parameter& parameter, const TensorView& ids, const Tensor
 void Trainer::apply_rows(size_t index) {
   Parameter& parameter = parameters_[index];
   const int64_t width = parameter.row_elements();
+  float* const sums = parameter.gradient.mutable_as<float>().data();
   for (int64_t row : parameter.touched) {
-    float* sum = parameter.gradient.mutable_as<float>().data() + row * width;
+    float* sum = sums + row * width;
     const bool all_zero = std::all_of(sum, sum + width, [](float value) { return value == 0.0f; });
     if (!all_zero) apply(index, row, row + 1, reinterpret_cast<const std::byte*>(sum));
     std::fill_n(sum, width, 0.0f);
