@@ -105,6 +105,45 @@ TEST(EndMark, OfTheSameLauncherIsObeyed) {
   EXPECT_EQ(after.world.count_log("was left by a run"), 0u);
 }
 
+/// A cluster of a launcher's run "night 1" that was interrupted; then its chief is started once more, alone.
+struct ChiefAfterAnInterrupt {
+  explicit ChiefAfterAnInterrupt(const std::string& run_of_the_second) {
+    world.add_cluster("ps:1,worker:1", SmallJob{.max_steps = 4000}, in_shared_model(60));
+    for (const std::string& task : world.tasks()) world.set_shoal_run(task, "night 1");
+    world.at_step(30, [this] {
+      for (const std::string& task : world.tasks()) world.interrupt(task);
+    });
+    EXPECT_TRUE(world.run()) << world.report();
+    expect_all_ended_well(world);
+    step = value_or_raise(checkpoint::read_end_mark(world.shared(), "/shared/model")).value().global_step;
+    world.set_shoal_run("chief 0", run_of_the_second);
+    world.start("chief 0");
+    EXPECT_TRUE(world.run()) << world.report();
+  }
+
+  World world;
+  int64_t step = 0;
+};
+
+TEST(EndMark, OfAnInterruptSendsItsOwnChiefHome) {
+  ChiefAfterAnInterrupt after("night 1");
+  EXPECT_EQ(after.world.exit_status("chief 0"), 0) << after.world.report();
+  EXPECT_EQ(after.world.count_log("the run night 1 (SHOAL_RUN) was interrupted at global step " + std::to_string(after.step)), 1u)
+      << after.world.report();
+  const checkpoint::EndMark mark = mark_in(after.world).value();
+  EXPECT_EQ(mark.run, 1);
+  EXPECT_EQ(mark.reason, checkpoint::EndReason::kInterrupted);
+  EXPECT_EQ(mark.global_step, after.step);
+}
+
+TEST(EndMark, OfAnInterruptIsNoMatterToTheChiefOfAnotherRun) {
+  for (const std::string run : {"night 2", ""}) {
+    ChiefAfterAnInterrupt after(run);
+    EXPECT_EQ(after.world.exit_status("chief 0"), 5) << after.world.report();  // it waits for servers, which are not there
+    EXPECT_EQ(mark_in(after.world), std::nullopt) << "run '" << run << "'";
+  }
+}
+
 TEST(EndMark, OfAnotherLauncherIsNot) {
   AfterTheEnd after;
   after.add_all({.max_steps = 40}, "night 2");

@@ -33,9 +33,17 @@ Task<Result<void>> TrainEnd::finish() {
 
 Task<Result<void>> TrainEnd::nothing_to_do() {
   const uint64_t step = folder_.checkpoint_step();
-  scope_.env.log().info("training finished before: the checkpoint is at global step " + std::to_string(step) +
-                        ", max_steps is " + std::to_string(*folder_.max_steps()) + "; there is nothing to do");
-  end_ = {step, 0, checkpoint::EndReason::kMaxSteps};
+  const std::string before = "training finished before: ";
+  const std::string at = " at global step " + std::to_string(step);
+  if (folder_.was_interrupted()) {
+    scope_.env.log().info(before + "the run " + host_of(scope_.config()).shoal_run + " (SHOAL_RUN) was interrupted" + at +
+                          "; a run of another name, or of none, goes on from there");
+    end_ = {step, 0, checkpoint::EndReason::kInterrupted};
+  } else {
+    scope_.env.log().info(before + "the checkpoint is" + at + ", max_steps is " + std::to_string(*folder_.max_steps()) +
+                          "; there is nothing to do");
+    end_ = {step, 0, checkpoint::EndReason::kMaxSteps};
+  }
   // The mark of the run that ended stays as it is, unless it had to go before the checkpoint could be seen.
   if (scope_.request.write_end_mark && folder_.has_checkpoint() && !folder_.keeps_mark()) {
     SHOAL_CO_TRY_VOID(co_await compute(scope_.env, &TrainEnd::write_end_mark, this));

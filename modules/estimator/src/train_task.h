@@ -34,7 +34,7 @@ struct TrainRequest {
 };
 
 struct TrainOutcome {
-  bool nothing_to_do = false;  ///< the checkpoint was already at max_steps; input_fn was not called
+  bool nothing_to_do = false;  ///< max_steps was reached, or the run interrupted, before this task came; no input_fn
   uint64_t global_step = 0;
   double seconds = 0;
   int64_t examples = 0;

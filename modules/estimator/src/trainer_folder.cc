@@ -43,7 +43,7 @@ Result<bool> TrainerFolder::look() {
   const std::string& folder = scope_.model_dir();
   SHOAL_TRY_VOID(make_and_lock());
   // Before checkpoints are read, which takes its time. A mark that will stand, since there is nothing to train, is left.
-  if (!listed_as_finished(storage, folder, max_steps_)) SHOAL_TRY_VOID(begin_run());
+  if (!was_interrupted() && !listed_as_finished(storage, folder, max_steps_)) SHOAL_TRY_VOID(begin_run());
   remove_temporary_files(scope_.env, folder, {"training_finished.tmp-", "training_run.tmp-", "graph.json.tmp-"});
   SHOAL_TRY_VOID(reopen_checkpoint());
   if (source_) {
@@ -51,7 +51,7 @@ Result<bool> TrainerFolder::look() {
                           std::to_string(checkpoint_step()));
   }
   if (scope_.request.steps) max_steps_ = int64_t(checkpoint_step()) + *scope_.request.steps;
-  if (!is_finished()) {
+  if (!was_interrupted() && !is_finished()) {
     SHOAL_TRY_VOID(begin_run());  // the newest may have been damaged
     return false;
   }
@@ -68,6 +68,12 @@ Result<void> TrainerFolder::make_and_lock() {
   if (!made) return unusable(folder, "created or written", made.error());
   SHOAL_TRY(lock_, lock_model_dir(scope_.env, folder));
   return {};
+}
+
+bool TrainerFolder::was_interrupted() const {
+  const std::string& own = host_of(scope_.config()).shoal_run;
+  return scope_.distributed() && mark_at_start_ && mark_at_start_->reason == checkpoint::EndReason::kInterrupted &&
+         !own.empty() && mark_at_start_->shoal_run == own;
 }
 
 /// What is there but not listed as the newest (a list that was lost, a newer one that is damaged) nobody else finds: it is

@@ -17,8 +17,8 @@ class TrainerFolder {
  public:
   explicit TrainerFolder(TrainScope& scope);
 
-  /// Before anything is built. True: the newest checkpoint is at max_steps, and nothing is left to train. Otherwise another
-  /// run has begun, with a number of its own, and the mark of the run before is gone. FailedPrecondition if the folder
+  /// Before anything is built. True: nothing is left to train, since the newest checkpoint is at max_steps or this very run
+  /// was interrupted. Otherwise another run has begun, with a number of its own, and the mark of the run before is gone. FailedPrecondition if the folder
   /// cannot be created or written.
   Result<bool> look();
   /// Reads the newest intact checkpoint, again.
@@ -41,6 +41,9 @@ class TrainerFolder {
   /// There was an end mark when this task came, and it was left in place.
   bool keeps_mark() const { return mark_at_start_ && !run_begun_; }
   bool was_marked() const { return mark_at_start_.has_value(); }
+  /// The run of this name (SHOAL_RUN), which this task is part of, was interrupted, and its other tasks have gone (CONTRACT
+  /// JE-2). A job without servers has no others.
+  bool was_interrupted() const;
 
  private:
   Result<void> make_and_lock();
