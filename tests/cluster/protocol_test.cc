@@ -33,7 +33,7 @@ TEST(Protocol, WelcomeComesBack) {
 
 TEST(Protocol, StatusComesBack) {
   ServerStatus status{.phase = Phase::kLoading, .epoch = 3, .global_step = 4, .spec_hash = ~uint64_t(0), .fingerprint = 6,
-                      .counters = {7, 8}, .trainers = {}};
+                      .changes = 12, .counters = {7, 8}, .trainers = {}};
   status.trainers.push_back({.index = 0, .connected = true, .pushes = {.applied = 9}});
   status.trainers.push_back({.index = 2,
                              .done = true,

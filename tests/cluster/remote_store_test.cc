@@ -25,6 +25,33 @@ TEST_F(ThreeServersTest, EveryPushCountsOnEveryServer) {
   EXPECT_EQ(status.trainers.at(2).pushes.applied, 15u);
 }
 
+TEST_F(ThreeServersTest, StatusIsToldWhenATrainerComesOrGoes) {
+  start_ready_cluster();
+  const auto asked = [this](uint64_t seen) { return chief_->status(chief_env_->after(kSecond), seen); };
+  uint64_t seen = value_or_raise(run(*chief_env_, chief_->status(chief_env_->after(kSecond)))).changes;
+  const auto after = [&](std::chrono::milliseconds least, std::chrono::milliseconds most, const auto& act) {
+    const SteadyTime began = world_.now();
+    auto status = start(*chief_env_, asked(seen));
+    act();
+    const ServerStatus told = value_or_raise(finish(status));
+    EXPECT_GE(world_.now() - began, least);
+    EXPECT_LE(world_.now() - began, most);
+    const uint64_t changed = told.changes - std::exchange(seen, told.changes);
+    return changed;
+  };
+  using std::chrono::milliseconds;
+  EXPECT_EQ(after(milliseconds(240), milliseconds(300), [] {}), 0u);
+  Environment* env = nullptr;
+  std::unique_ptr<RemoteStore> worker;
+  EXPECT_EQ(after(milliseconds(0), milliseconds(100), [&] { worker = start_worker(env); }), 1u);
+  EXPECT_EQ(after(milliseconds(100), milliseconds(150), [&] {
+              world_.run_for(milliseconds(100));
+              kill(*env);
+            }),
+            1u);
+  EXPECT_EQ(run(*chief_env_, chief_->status(chief_env_->after(kSecond), seen + 1))->changes, seen);  // has others: at once
+}
+
 /// Backup workers (CONTRACT SY-2, SY-5): one that is ten times slower costs the others nothing, and what it sends too late is
 /// counted. sent = applied + dropped + under way.
 TEST_F(ThreeServersTest, WhatIsTooLateIsCounted) {

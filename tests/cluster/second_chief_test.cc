@@ -109,6 +109,11 @@ TEST_F(SilentChief, IsReplacedAfterThreeHeartbeats) {
   const Ready ready = value_or_raise(finish(waiting, 2));
   EXPECT_TRUE(ready.attached);
   EXPECT_LE(seconds(), 15.5);
+  EXPECT_TRUE(run(*second_env_, second_->check_lease()));
+  network_->heal("chief 0", "ps 0");
+  expect_error(run(*first_env_, first_->check_lease()), ErrorKind::kUnavailable, "ps-0:1");
+  EXPECT_TRUE(first_->lost());
+  expect_error(run(*first_env_, prepare(*first_env_, *first_)), ErrorKind::kUnavailable, "another chief is connected");
 }
 
 TEST_F(SilentChief, ThatIsHeardAgainStays) {

@@ -3,6 +3,7 @@
 
 #include "shoal/checkpoint/directory.h"
 #include "shoal/checkpoint/end_mark.h"
+#include "shoal/testing/forwarding_storage.h"
 #include "shoal/testing/world.h"
 #include "small_job.h"
 
@@ -55,6 +56,78 @@ TEST(ModelDir, ADeadOwnerDoesNotKeepIt) {
   world.start_late("second", 3s);
   ASSERT_TRUE(world.run()) << world.report();
   EXPECT_EQ(world.exit_status("second"), 0) << world.report();
+}
+
+/// A disk on which the host of its task stands still for a minute, in the middle of its second save: when all data is written.
+class StopsInASave final : public ForwardingStorage {
+ public:
+  StopsInASave(std::shared_ptr<Storage> disk, World* world, std::string task)
+      : ForwardingStorage(std::move(disk)), world_(world), task_(std::move(task)) {}
+  Result<void> rename(const std::string& from, const std::string& to) override {
+    if (to.find(".data-") != std::string::npos && ++saves_ == 2) {
+      world_->freeze(task_);
+      world_->after(60s, [world = world_, task = task_] { world->thaw(task); });
+    }
+    return ForwardingStorage::rename(from, to);
+  }
+
+ private:
+  World* const world_;
+  const std::string task_;
+  int saves_ = 0;
+};
+
+/// A world in which `task` stops in that save.
+struct WithAStop {
+  explicit WithAStop(std::string task, bool locks = true) {
+    WorldOptions options;
+    options.work = 50ms;
+    options.wrap_storage = [this, task = std::move(task), locks](const std::string& name, std::shared_ptr<Storage> disk) {
+      if (!locks) disk = std::make_shared<HasNoLocks>(std::move(disk));
+      return name == task ? std::make_shared<StopsInASave>(std::move(disk), world.get(), name) : std::move(disk);
+    };
+    world = std::make_unique<World>(std::move(options));
+  }
+  struct HasNoLocks final : ForwardingStorage {
+    using ForwardingStorage::ForwardingStorage;
+    Result<std::unique_ptr<StorageLock>> lock(const std::string& path, std::string_view) override {
+      return failed_precondition(path + ": no locks here");
+    }
+  };
+  std::unique_ptr<World> world;
+};
+
+RunConfigOptions in_folder(const std::string& folder) {
+  RunConfigOptions config = every_steps(20);
+  config.model_dir = folder;
+  return config;
+}
+
+/// Servers take a chief that is silent for three heartbeats for lost, and another may lead when it comes back.
+TEST(Lease, AChiefThatServersTookForLostAsksBeforeItPublishes) {  // CONTRACT FA-11
+  WithAStop with("chief 0");
+  World& world = *with.world;
+  world.add_cluster("ps:1", SmallJob{}, in_folder("/shared/model"));
+  world.at(61s, [&world] { EXPECT_EQ(world.count_log("model.ckpt-20 written"), 0u); });
+  ASSERT_TRUE(world.run()) << world.report();
+  EXPECT_EQ(world.exit_status("chief 0"), 0) << world.report();
+  EXPECT_EQ(world.count_log("the peer has been silent"), 2u) << world.report();
+  EXPECT_EQ(world.count_log("the servers still hold the model at global step 20"), 1u);
+  EXPECT_EQ(world.count_log("model.ckpt-20 written"), 1u) << world.report();  // then, and not before it had asked
+}
+
+TEST(Lease, ALocalRunThatWasReplacedMeanwhilePublishesNothing) {  // where nothing keeps the second from coming
+  WithAStop with("old", false);
+  World& world = *with.world;
+  world.add_process("old", SmallJob{}, in_folder("/shared/model"));
+  world.add_process("new", SmallJob{}, in_folder("/shared/model"));
+  world.start_late("new", 5s);
+  ASSERT_TRUE(world.run()) << world.report();
+  EXPECT_EQ(world.exit_status("new"), 0) << world.report();
+  EXPECT_EQ(world.exit_status("old"), 1) << world.report();
+  EXPECT_THAT(world.outcome("old").error().message(),
+              HasSubstr("run 2 has begun in model_dir /shared/model since this one (run 1) did"));
+  EXPECT_EQ(checkpoint::read_pointer(world.shared(), "/shared/model")->value().newest, "model.ckpt-60") << world.report();
 }
 
 /// What a hurried user does, or two launchers. The port of the first is taken.

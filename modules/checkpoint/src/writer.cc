@@ -69,10 +69,11 @@ class FolderWriter final : public Writer {
   Result<int> add_file(ArenaLayout layout) override;
   Result<void> append(int file, std::span<const std::byte> bytes) override;
   Result<void> add_tensors(std::span<const NamedTensor> tensors) override;
-  Result<Saved> commit(SaveInfo info, CommitOptions options) override;
+  Result<void> finish(SaveInfo info) override;
+  Result<Saved> publish(CommitOptions options) override;
 
  private:
-  enum class Phase { kWriting, kRenaming, kIndexed, kDone };
+  enum class Phase { kWriting, kRenaming, kFinished, kIndexed, kDone };
 
   std::string path_of(const std::string& file_name) const { return join_path(model_dir_, file_name); }
   std::string temporary_name(size_t file) const { return name_ + ".data-" + five_digits(file) + temporary_; }
@@ -83,8 +84,9 @@ class FolderWriter final : public Writer {
   Result<Manifest> make_manifest(SaveInfo info, const std::vector<FileInfo>& listing) const;
   Result<void> write_index(const std::string& text);
   Result<void> mark_unlisted(const std::string& name, const std::vector<FileInfo>& listing);
-  Result<Saved> publish(SaveInfo info, const CommitOptions& options);
-  Result<void> delete_old(const Manifest& manifest, const std::vector<std::string>& deleted, const WarningSink& warn);
+  Result<void> put_in_place(SaveInfo info);
+  Result<Saved> make_newest(const CommitOptions& options);
+  Result<void> delete_old(const std::vector<std::string>& deleted, const WarningSink& warn);
   void abandon();
   bool index_may_be_ours() const;
   bool may_be_listed() const;
@@ -98,6 +100,7 @@ class FolderWriter final : public Writer {
   std::vector<std::unique_ptr<DataFileWriter>> files_;
   std::vector<std::string> renamed_;  // final names of data files, those in place
   bool marked_ = false;               // this save set the mark of the unlisted on its checkpoint
+  Manifest manifest_;                 // once it is finished
   std::string index_text_;
 };
 
@@ -218,7 +221,7 @@ Result<void> FolderWriter::mark_unlisted(const std::string& name, const std::vec
   return file->close();
 }
 
-Result<Saved> FolderWriter::publish(SaveInfo info, const CommitOptions& options) {
+Result<void> FolderWriter::put_in_place(SaveInfo info) {
   SHOAL_TRY_VOID(check_names(info));
   for (const auto& file : files_) {
     if (!file) return invalid_argument("a data file failed");
@@ -226,21 +229,23 @@ Result<Saved> FolderWriter::publish(SaveInfo info, const CommitOptions& options)
   }
   SHOAL_TRY(const std::vector<FileInfo> listing, storage_.list(model_dir_));
   SHOAL_TRY(const std::optional<PointerFile> before, read_pointer(storage_, model_dir_));
-  SHOAL_TRY(const Manifest manifest, make_manifest(std::move(info), listing));
-  const std::vector<std::string> listed = before ? before->retained : std::vector<std::string>{};
-  const bool is_listed = std::find(listed.begin(), listed.end(), name_) != listed.end();
+  SHOAL_TRY(manifest_, make_manifest(std::move(info), listing));
 
   phase_ = Phase::kRenaming;
   for (size_t i = 0; i < files_.size(); ++i) {
-    renamed_.push_back(manifest.files[i].name);
+    renamed_.push_back(manifest_.files[i].name);
     SHOAL_TRY_VOID(storage_.rename(path_of(temporary_name(i)), path_of(renamed_.back())));
   }
-  if (!is_listed) SHOAL_TRY_VOID(mark_unlisted(name_, listing));
-  // The data's names are on disk before an index that speaks of them.
-  SHOAL_TRY_VOID(storage_.sync_folder(model_dir_));
-  if (options.may_publish) SHOAL_TRY_VOID(options.may_publish());
+  if (!before || !before->lists(name_)) SHOAL_TRY_VOID(mark_unlisted(name_, listing));
+  return storage_.sync_folder(model_dir_);  // the data's names are on disk before an index that speaks of them
+}
 
-  index_text_ = encode_manifest(manifest);
+Result<Saved> FolderWriter::make_newest(const CommitOptions& options) {
+  SHOAL_TRY(const std::vector<FileInfo> listing, storage_.list(model_dir_));
+  SHOAL_TRY(const std::optional<PointerFile> before, read_pointer(storage_, model_dir_));
+  const bool is_listed = before && before->lists(name_);
+  const std::vector<std::string> listed = before ? before->retained : std::vector<std::string>{};
+  index_text_ = encode_manifest(manifest_);
   phase_ = Phase::kIndexed;
   SHOAL_TRY_VOID(write_index(index_text_));
   ListChange change = list_with(listed, name_, listing, options);
@@ -253,18 +258,17 @@ Result<Saved> FolderWriter::publish(SaveInfo info, const CommitOptions& options)
 
   // Failure is no matter: beside a listed one it means nothing, and the next save tries again.
   if (!is_listed) (void)storage_.remove(path_of(unlisted_mark(name_)));
-  if (Result<void> deleted = delete_old(manifest, change.deleted, options.warn); !deleted && options.warn) {
+  if (Result<void> deleted = delete_old(change.deleted, options.warn); !deleted && options.warn) {
     options.warn("old checkpoints could not be deleted: " + deleted.error().message());
   }
-  return Saved{name_, path_of(name_), std::move(change.retained), std::move(change.kept), manifest.data_bytes()};
+  return Saved{name_, path_of(name_), std::move(change.retained), std::move(change.kept), manifest_.data_bytes()};
 }
 
-Result<void> FolderWriter::delete_old(const Manifest& manifest, const std::vector<std::string>& deleted,
-                                      const WarningSink& warn) {
+Result<void> FolderWriter::delete_old(const std::vector<std::string>& deleted, const WarningSink& warn) {
   SHOAL_TRY(const std::vector<FileInfo> listing, storage_.list(model_dir_));
   for (const std::string& old : deleted) remove_checkpoint(storage_, model_dir_, listing, old, warn);
   for (const std::string& file : files_of(listing, name_)) {  // of an earlier save of this step
-    const bool current = file == index_name() || std::any_of(manifest.files.begin(), manifest.files.end(),
+    const bool current = file == index_name() || std::any_of(manifest_.files.begin(), manifest_.files.end(),
                                                              [&](const DataFile& d) { return d.name == file; });
     if (current) continue;
     if (Result<void> removed = storage_.remove(path_of(file)); !removed && warn) {
@@ -274,9 +278,17 @@ Result<void> FolderWriter::delete_old(const Manifest& manifest, const std::vecto
   return {};
 }
 
-Result<Saved> FolderWriter::commit(SaveInfo info, CommitOptions options) {
+Result<void> FolderWriter::finish(SaveInfo info) {
   SHOAL_CHECK(phase_ == Phase::kWriting);
-  Result<Saved> saved = publish(std::move(info), options);
+  Result<void> done = put_in_place(std::move(info));
+  if (!done) return not_saved(std::move(done).error());
+  phase_ = Phase::kFinished;
+  return {};
+}
+
+Result<Saved> FolderWriter::publish(CommitOptions options) {
+  SHOAL_CHECK(phase_ == Phase::kFinished);
+  Result<Saved> saved = make_newest(options);
   if (!saved) return not_saved(std::move(saved).error());
   return saved;
 }
@@ -291,8 +303,7 @@ bool FolderWriter::may_be_listed() const {
   const Result<std::optional<PointerFile>> pointer = read_pointer(storage_, model_dir_);
   if (!pointer) return true;
   if (!*pointer) return false;
-  const std::vector<std::string>& names = (*pointer)->retained;
-  return std::find(names.begin(), names.end(), name_) != names.end();
+  return (*pointer)->lists(name_);
 }
 
 /// Removes what nothing can refer to. A call that failed may have had its effect all the same (a rename, then the sync),

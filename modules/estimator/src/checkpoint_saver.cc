@@ -102,7 +102,7 @@ Task<Result<void>> CheckpointSaver::save(cluster::Store& store, LoopContext& con
     for (const auto& listener : options_.listeners) listener->before_save(context, step);
   };
   SHOAL_CO_TRY_VOID(co_await tell("before_save", std::move(before)));
-  SHOAL_CO_TRY_VOID(co_await write(*snapshot));
+  SHOAL_CO_TRY_VOID(co_await write(store, *snapshot));
   SHOAL_CO_TRY_VOID(co_await snapshot->release());
   timer_.trigger(step, env_.now());
   std::function<void()> after = [this, &context, step] {
@@ -132,7 +132,8 @@ Task<Result<void>> CheckpointSaver::tell(std::string_view what, std::function<vo
   co_return co_await compute(env_, tell_listeners);
 }
 
-Task<Result<void>> CheckpointSaver::write(cluster::Snapshot& snapshot) {
+/// What takes long comes first: then it is asked whether another process leads by now, and the rest is done at once.
+Task<Result<void>> CheckpointSaver::write(cluster::Store& store, cluster::Snapshot& snapshot) {
   const int64_t step = int64_t(snapshot.info().global_step);
   std::vector<int> files;
   Result<void> added;
@@ -153,14 +154,18 @@ Task<Result<void>> CheckpointSaver::write(cluster::Snapshot& snapshot) {
   for (size_t shard = 0; shard < files.size(); ++shard) {
     SHOAL_CO_TRY_VOID(co_await stream(snapshot, *writer, files[shard], int(shard)));
   }
+  const auto finish = [&] { return writer->finish(save_info(snapshot.info(), options_, env_.wall_now())); };
+  SHOAL_CO_TRY_VOID(co_await compute(env_, finish));
+  SHOAL_CO_TRY_VOID(co_await store.check_lease());
   checkpoint::HoursRule rule = hours_rule_;  // what is decided counts once the list is replaced
-  const auto commit = [&] {
+  const auto publish = [&]() -> Result<checkpoint::Saved> {
+    SHOAL_TRY_VOID(options_.check_run());
     checkpoint::CommitOptions options{.keep_max = keep_max_};
     options.keeps_for_good = [&rule](const std::string& name) { return rule.keeps(name); };
     options.warn = [this](const std::string& sentence) { env_.log().warning(sentence); };
-    return writer->commit(save_info(snapshot.info(), options_, env_.wall_now()), std::move(options));
+    return writer->publish(std::move(options));
   };
-  SHOAL_CO_TRY(const checkpoint::Saved done, co_await compute(env_, commit));
+  SHOAL_CO_TRY(const checkpoint::Saved done, co_await compute(env_, publish));
   rule.saved(done.name, env_.now());
   hours_rule_ = std::move(rule);
   for (const std::string& name : done.kept) env_.log().info("checkpoint " + name + " left the list and is kept for good");

@@ -19,6 +19,8 @@ struct SaverOptions {
   std::string model_dir;
   std::string numerics;     ///< text, stored with each checkpoint
   std::string fingerprint;  ///< of the model, likewise
+  /// Asked last, on the compute thread: whether this run may still say which checkpoint is the newest.
+  std::function<Result<void>()> check_run;
   std::vector<std::shared_ptr<CheckpointListener>> listeners;
 };
 
@@ -44,7 +46,7 @@ class CheckpointSaver {
   const std::string& last_name() const { return last_name_; }
 
  private:
-  Task<Result<void>> write(cluster::Snapshot& snapshot);
+  Task<Result<void>> write(cluster::Store& store, cluster::Snapshot& snapshot);
   Task<Result<void>> stream(cluster::Snapshot& snapshot, checkpoint::Writer& writer, int file, int shard);
   Task<Result<void>> tell(std::string_view what, std::function<void()> call);
 

@@ -176,6 +176,7 @@ Result<void> make_store(TrainScope& scope, TrainerFolder& folder, const Resumabl
     SaverOptions options{.model_dir = scope.model_dir(),
                          .numerics = numerics_text(model.numerics()),
                          .fingerprint = std::to_string(model.graph().fingerprint()),
+                         .check_run = [&folder] { return folder.check_run(); },
                          .listeners = scope.request.listeners};
     setup.saver = std::make_unique<CheckpointSaver>(scope.env, scope.config(), std::move(options));
   }

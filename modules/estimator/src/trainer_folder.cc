@@ -121,6 +121,14 @@ Result<void> TrainerFolder::write_end_mark(int64_t global_step, checkpoint::EndR
                                      .shoal_run = host_of(scope_.config()).shoal_run});
 }
 
+Result<void> TrainerFolder::check_run() {
+  if (scope_.distributed()) return {};
+  SHOAL_TRY(const int64_t newest, checkpoint::newest_run(scope_.env.storage(), scope_.model_dir(), warnings()));
+  if (newest <= run_) return {};
+  return unavailable("run " + std::to_string(newest) + " has begun in model_dir " + scope_.model_dir() +
+                     " since this one (run " + std::to_string(run_) + ") did, which writes no more checkpoints");
+}
+
 bool TrainerFolder::job_has_ended() {
   const auto mark = end_of_job_.look();
   return mark && *mark;

@@ -25,6 +25,10 @@ class TrainerFolder {
   Result<void> reopen_checkpoint();
   /// For who leads: at `global_step` the job has ended, with `checkpoint` as its last.
   Result<void> write_end_mark(int64_t global_step, checkpoint::EndReason reason, std::string checkpoint);
+  /// For who leads, before a checkpoint becomes the newest. Unavailable: another run has begun in the folder since, as where
+  /// a file server let go of the lock of a host that it did not hear from (CONTRACT FA-11). Not asked of a cluster's chief,
+  /// for whom the servers say it: they know a second chief that is refused from one that took over.
+  Result<void> check_run();
   /// For a worker whose servers cannot be reached (CONTRACT WO-4).
   bool job_has_ended();
 

@@ -12,7 +12,6 @@ constexpr auto kFirstSeenTimeout =
     std::chrono::minutes(10);                            // from the chief's start: a worker not seen by then is missing
 constexpr auto kLostTimeout = std::chrono::seconds(60);  // for a lost worker to come back, at the end of the chief's input
 constexpr auto kNoteEvery = std::chrono::seconds(10);
-constexpr auto kLookEvery = std::chrono::milliseconds(20);  // servers tell nothing unasked
 
 class WorkerWait {
  public:
@@ -53,14 +52,14 @@ Task<Result<checkpoint::EndReason>> WorkerWait::run() {
           scope_.context.stop_requested() ? checkpoint::EndReason::kStopRequested : checkpoint::EndReason::kInterrupted;
       SHOAL_CO_TRY_VOID(co_await ask_to_stop());
     }
-    SHOAL_CO_TRY(const cluster::ServerStatus status, co_await options_.servers.status(env_.after(kLeaveTimeout)));
+    const std::optional<uint64_t> seen = seen_ ? std::optional(seen_->changes) : std::nullopt;
+    SHOAL_CO_TRY(const cluster::ServerStatus status, co_await options_.servers.status(env_.after(kLeaveTimeout), seen));
     const std::optional<Duration> patience = patience_for(status);
     if (!patience || is_stuck(status, *patience)) break;
     note();
     if (patient_ && options_.saver && options_.saver->due(status.global_step, env_.now())) {
       SHOAL_CO_TRY_VOID(co_await options_.saver->save(options_.servers, scope_.context, {}, options_.max_steps));
     }
-    SHOAL_CO_TRY_VOID(co_await env_.sleep_for(kLookEvery));
   }
   co_return reason_;
 }

@@ -328,6 +328,7 @@ Result<uint64_t> Server::admit(Session& session) {
   ++state_.trainers()[session.trainer].connections;
   commits_.set_connected(session.trainer, true);
   ++trainer_connections_;
+  state_.note_change();
   requests_.set_receive_limit(session);
   changed_->notify_all();
   return replaced;
@@ -340,6 +341,7 @@ void Server::dismiss(Session& session) {
     commits_.set_connected(session.trainer, false);
   }
   if (--trainer_connections_ == 0) lonely_since_ = env_.now();
+  state_.note_change();
   const auto other_chief = std::find_if(sessions_.begin(), sessions_.end(), [](Session* s) { return s->chief; });
   if (session.chief && other_chief == sessions_.end()) {
     chief_.leave();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "shoal/base/number_text.h"
 #include "shoal/transport/message.h"
 
 namespace shoal::cluster {
@@ -15,6 +16,7 @@ namespace {
 constexpr auto kPullParked = std::chrono::seconds(5);         // then "not_ready", so that the asker can log and give up
 constexpr auto kResidualPatience = std::chrono::seconds(10);  // without any part of one
 constexpr auto kResidualsParked = std::chrono::seconds(20);   // then "more", so that the chief does not take us for dead
+constexpr auto kChangeParked = std::chrono::milliseconds(250);
 constexpr uint64_t kControlBytesMax = uint64_t(64) << 20;
 constexpr uint64_t kMessageOverhead = uint64_t(1) << 20;
 
@@ -113,6 +115,7 @@ Task<Result<void>> Requests::handle_control(Session& session, Message request) {
     TrainerRecord& record = state_.trainers()[session.trainer];
     const bool leaves = record.incarnation == session.hello.incarnation;
     if (leaves) record.done = true;
+    if (leaves) state_.note_change();
     core_.changed()->notify_all();
     if (leaves) SHOAL_CO_TRY_VOID(co_await commits_.leave(session.trainer));
     Message answer = state_.phase() == Phase::kFinished ? core_.finished() : core_.control("ok");
@@ -183,6 +186,7 @@ Task<Result<Message>> Requests::chief_control(Session& session, transport::Contr
     Result<ArenaRead> asked = read_held(state_, session.held ? &*session.held : nullptr, control.text);
     co_return co_await read(std::move(asked));
   }
+  if (control.verb == "lease") co_return core_.control("ok");  // who lost the seat has lost its connections
   if (control.verb == "hold") co_return co_await hold(session, control.text);
   if (control.verb == "seal") {
     SHOAL_CO_TRY_VOID(co_await commits_.seal());
@@ -194,6 +198,7 @@ Task<Result<Message>> Requests::chief_control(Session& session, transport::Contr
     SHOAL_CO_TRY_VOID(co_await commits_.stop());
     co_return core_.control("ok");
   }
+  if (control.verb == "status" && !control.text.empty()) SHOAL_CO_TRY_VOID(co_await await_change(control.text));
   SHOAL_CO_TRY(const Turns::Turn own, co_await core_.turn());
   if (control.verb == "status") co_return core_.control("status", to_json(state_.status()));
   if (control.verb == "prepare") {
@@ -213,6 +218,20 @@ Task<Result<Message>> Requests::chief_control(Session& session, transport::Contr
   }
   core_.changed()->notify_all();
   co_return core_.control("ok");
+}
+
+/// Until trainers come, go or are done, as they had not when there were `seen` changes; not for long, since the global step
+/// is asked for too.
+Task<Result<void>> Requests::await_change(std::string_view seen) {
+  const std::optional<uint64_t> changes = number_from<uint64_t>(seen);
+  if (!changes) co_return invalid_argument("status: '" + std::string(seen.substr(0, 32)) + "' is no number of changes");
+  const SteadyTime give_up = env_.after(kChangeParked);
+  while (state_.changes() == *changes && env_.now() < give_up) {
+    Result<void> woken = co_await core_.changed()->wait("trainers to come or go", give_up);
+    if (core_.closed()) co_return cancelled();
+    if (!woken && woken.error().kind() != ErrorKind::kDeadlineExceeded) co_return woken;
+  }
+  co_return Result<void>{};
 }
 
 /// A copy of what was asked for.

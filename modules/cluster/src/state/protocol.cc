@@ -182,6 +182,7 @@ std::string to_json(const ServerStatus& status) {
                   {"global_step", status.global_step},
                   {"spec_hash", status.spec_hash},
                   {"fingerprint", status.fingerprint},
+                  {"changes", status.changes},
                   {"counters", counters_json(status.counters)},
                   {"trainers", trainers}});
 }
@@ -194,6 +195,7 @@ Result<ServerStatus> parse_server_status(std::string_view text) {
     SHOAL_TRY(status.global_step, json::whole_member<uint64_t>(message, "global_step"));
     SHOAL_TRY(status.spec_hash, json::whole_member<uint64_t>(message, "spec_hash"));
     SHOAL_TRY(status.fingerprint, json::whole_member<uint64_t>(message, "fingerprint"));
+    SHOAL_TRY(status.changes, json::whole_member<uint64_t>(message, "changes"));
     SHOAL_TRY(status.counters, counters_of(message));
     SHOAL_TRY(const Json* trainers, json::list_member(message, "trainers"));
     for (const Json& item : *trainers) {

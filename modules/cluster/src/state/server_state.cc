@@ -18,6 +18,7 @@ ServerStatus ServerState::status() const {
                       .global_step = global_step_,
                       .spec_hash = spec_hash_,
                       .fingerprint = fingerprint_,
+                      .changes = changes_,
                       .counters = {},
                       .trainers = {}};
   if (!parts_.empty()) status.counters = parts_.front().counters();

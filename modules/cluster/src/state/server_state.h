@@ -57,6 +57,9 @@ class ServerState {
   TrainerRecords& trainers() { return trainers_; }
   std::string position_of(int trainer) const;
   ServerStatus status() const;  ///< between steps
+  /// A trainer has come, gone, or said that it is done.
+  void note_change() { ++changes_; }
+  uint64_t changes() const { return changes_; }
   bool stop_requested() const { return stop_; }
   void request_stop() { stop_ = true; }
   /// No push counts any more: the chief takes the last checkpoint.
@@ -162,6 +165,7 @@ class ServerState {
   std::map<transport::PushId, HeldPush> kept_;
   std::vector<const HeldPush*> committing_;  // from begin_commit() to end_commit()
   TrainerRecords trainers_;
+  uint64_t changes_ = 0;
   Residuals residuals_;
   bool stop_ = false;
   bool sealed_ = false;

@@ -45,14 +45,20 @@ Task<Result<void>> ServerLinks::tell_all(std::string_view verb, Deadline deadlin
   co_return outcome;
 }
 
-Task<Result<ServerStatus>> ServerLinks::status(size_t shard, Deadline deadline) {
-  auto status = co_await look(shard, deadline);
+Task<Result<void>> ServerLinks::check_lease(Deadline deadline) {
+  const Result<Message> answer = co_await control(0, "lease", {}, deadline);
+  if (!answer) co_return answer.error();
+  co_return Result<void>{};
+}
+
+Task<Result<ServerStatus>> ServerLinks::status(size_t shard, Deadline deadline, std::optional<uint64_t> seen) {
+  auto status = co_await look(shard, deadline, seen);
   co_return noted(std::move(status));
 }
 
-Task<Result<ServerStatus>> ServerLinks::look(size_t shard, Deadline deadline) {
+Task<Result<ServerStatus>> ServerLinks::look(size_t shard, Deadline deadline, std::optional<uint64_t> seen) {
   ServerLink& link = *links_[shard];
-  Message message = transport::make_control(env_.buffers(), "status", {});
+  Message message = transport::make_control(env_.buffers(), "status", seen ? std::to_string(*seen) : std::string());
   message.head.sequence = link.next_sequence();
   SHOAL_CO_TRY(const Message answer, co_await link.request(std::move(message), epoch_, deadline));
   SHOAL_CO_TRY(const transport::Control text, transport::read_control(answer));

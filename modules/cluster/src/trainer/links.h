@@ -49,9 +49,12 @@ class ServerLinks {
   /// One after another, all that are connected; the first error.
   Task<Result<void>> tell_all(std::string_view verb, Deadline deadline);
 
-  Task<Result<ServerStatus>> status(size_t shard, Deadline deadline);
+  /// Chief: no other process has taken its place, which would have ended its connection to shard 0.
+  Task<Result<void>> check_lease(Deadline deadline);
+  /// `seen`: answered once it has another number of changes than that, or a moment later.
+  Task<Result<ServerStatus>> status(size_t shard, Deadline deadline, std::optional<uint64_t> seen = {});
   /// The same; a failure is not noted().
-  Task<Result<ServerStatus>> look(size_t shard, Deadline deadline);
+  Task<Result<ServerStatus>> look(size_t shard, Deadline deadline, std::optional<uint64_t> seen = {});
   /// As it is now: the hello may have come before the chief restored the server, or many steps ago.
   Task<Result<Welcome>> welcome(size_t shard, Deadline deadline);
   /// All at once: a server that is gone keeps no other waiting.

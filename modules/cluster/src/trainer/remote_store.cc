@@ -61,6 +61,7 @@ class RemoteStoreImpl final : public RemoteStore {
   Task<Result<Outcome>> commit(Step step, std::span<const double> scalars) override;
   bool wants_positions() const override { return true; }
   Task<Result<std::unique_ptr<Snapshot>>> snapshot(Positions own_positions) override;
+  Task<Result<void>> check_lease() override { return servers_.check_lease(env_.after(kRequestTimeout)); }
   bool lost() const override { return servers_.lost(); }
   Task<Result<uint64_t>> global_step() override;
   const ShardPlan& plan() const override { return plan_; }
@@ -70,7 +71,9 @@ class RemoteStoreImpl final : public RemoteStore {
   Task<Result<void>> request_stop(Deadline deadline) override { return servers_.tell_all("stop", deadline); }
   Task<Result<void>> rest(Deadline deadline) override { return servers_.tell_all("rest", deadline); }
   Task<Result<void>> seal(Deadline deadline) override { return servers_.tell_all("seal", deadline); }
-  Task<Result<ServerStatus>> status(Deadline deadline) override { return servers_.status(0, deadline); }
+  Task<Result<ServerStatus>> status(Deadline deadline, std::optional<uint64_t> seen) override {
+    return servers_.status(0, deadline, seen);
+  }
   Task<Result<ServerStatus>> look(Deadline deadline) override { return servers_.look(0, deadline); }
   Task<Result<void>> finish(JobEnd end, Deadline deadline) override { return servers_.finish(std::move(end), deadline); }
   std::optional<JobEnd> job_end() const override { return servers_.job_end(); }

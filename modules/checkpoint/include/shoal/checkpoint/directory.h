@@ -1,5 +1,6 @@
 #pragma once
 /// The checkpoints of a folder: which is the newest, which are retained, which are intact.
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -20,6 +21,7 @@ namespace shoal::checkpoint {
 struct PointerFile {
   std::string newest;
   std::vector<std::string> retained;  ///< oldest to newest
+  bool lists(std::string_view name) const { return std::ranges::find(retained, name) != retained.end(); }
   friend bool operator==(const PointerFile&, const PointerFile&) = default;
 };
 std::string encode_pointer(const PointerFile& pointer);

@@ -4,7 +4,7 @@
 ///   SHOAL_TRY(auto writer, Writer::begin(storage, model_dir, step));
 ///   SHOAL_TRY(auto file, writer->add_file(layout));               // one per shard
 ///   SHOAL_TRY_VOID(writer->append(file, part));                   // its arena, in parts of any size, in order
-///   SHOAL_TRY(auto saved, writer->commit(info, {.keep_max = 5}));
+///   SHOAL_TRY(auto saved, writer->commit(info, {.keep_max = 5}));  // or finish(), whatever has to be asked, publish()
 ///
 /// The order: data files under temporary names that no other writer has, on any host, complete and synced; renamed; index
 /// last, by rename; folder synced; then the text file `checkpoint` replaced by rename; then old checkpoints deleted. Data
@@ -55,9 +55,6 @@ struct CommitOptions {
   /// Asked about each checkpoint that is to leave the list, oldest first, before the list is replaced: true keeps its files
   /// for good (CONTRACT CK-12). Default: all are deleted.
   std::function<bool(const std::string& name)> keeps_for_good = {};
-  /// Asked last, right before the checkpoint becomes the newest: a writer that lost its lease says so here. Its error ends
-  /// the commit, and the previous checkpoint stays the newest.
-  std::function<Result<void>()> may_publish = {};
   /// Told about old files that could not be deleted (CONTRACT CK-13). Default: nobody.
   WarningSink warn = {};
 };
@@ -70,7 +67,8 @@ struct Saved {
   uint64_t data_bytes = 0;
 };
 
-/// A save in progress. One thread at a time. Destroyed before commit() succeeded, it removes its temporary files.
+/// A save in progress. One thread at a time. Destroyed before it is published, it removes its files, and the checkpoint
+/// before stays the newest.
 ///
 /// Errors while saving (disk full, not writable, input/output) are Unavailable and name path and cause; the previous
 /// checkpoint stays intact (CONTRACT FA-7). A layout that contradicts itself or another file's is InvalidArgument.
@@ -91,8 +89,17 @@ class Writer {
     std::string slot_of = {};
   };
   virtual Result<void> add_tensors(std::span<const NamedTensor> tensors) = 0;
-  /// Every file's arena is complete, and the pieces of each tensor are exactly its rows: else InvalidArgument. Call once.
-  virtual Result<Saved> commit(SaveInfo info, CommitOptions options) = 0;
+  /// Every file's arena is complete, and the pieces of each tensor are exactly its rows: else InvalidArgument. After it all
+  /// data is on disk, and nothing refers to it: who may have lost the right to say what is the newest, while all that was
+  /// written, looks again now. Once.
+  virtual Result<void> finish(SaveInfo info) = 0;
+  /// After finish(): it becomes the newest.
+  virtual Result<Saved> publish(CommitOptions options) = 0;
+  /// Both.
+  Result<Saved> commit(SaveInfo info, CommitOptions options) {
+    SHOAL_TRY_VOID(finish(std::move(info)));
+    return publish(std::move(options));
+  }
 };
 
 }  // namespace shoal::checkpoint

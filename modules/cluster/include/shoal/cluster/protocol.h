@@ -117,6 +117,7 @@ struct ServerStatus {
   uint64_t global_step = 0;
   uint64_t spec_hash = 0;    ///< of the ShardSpec held; 0: none
   uint64_t fingerprint = 0;  ///< of the model
+  uint64_t changes = 0;      ///< how often a trainer has come, gone, or said that it is done
   ShardCounters counters;
   std::vector<TrainerStatus> trainers;
   friend bool operator==(const ServerStatus&, const ServerStatus&) = default;

@@ -92,6 +92,9 @@ class Store {
   /// The current state, held. `own_positions`: of the inputs of the trainers that this process computes, after the last
   /// commit; servers know them already.
   virtual Task<Result<std::unique_ptr<Snapshot>>> snapshot(Positions own_positions) = 0;
+  /// The leader, before what it has written becomes the newest checkpoint: it still leads (CONTRACT FA-11). Unavailable:
+  /// another process does, or shard 0, which says who leads, cannot be reached.
+  virtual Task<Result<void>> check_lease() = 0;
   /// True after an operation failed with Unavailable because of a server, until prepare() or attach(): what tells a lost
   /// server from a full disk, say.
   virtual bool lost() const = 0;
