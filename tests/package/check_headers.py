@@ -3,8 +3,8 @@
 
 usage: check_headers.py ROOT COMPILER
 
-Compiles all public headers (that each compiles alone is checked by the build: SHOAL_HEADERS_ALONE), the README's program
-and the examples with -Wall -Wextra -Wpedantic and warnings as errors, and looks at whether shoal/shoal.h has what it says.
+Compiles all public headers (that each compiles alone is checked by the build: SHOAL_HEADERS_ALONE), the README's program,
+the examples, and what docs/how-to shows of a head, a hook and an exporter of a program's own, with -Wall -Wextra -Wpedantic and warnings as errors, and looks at whether shoal/shoal.h has what it says.
 Ends with status 1 and what the compiler says if one fails, with 77 if there is no such compiler.
 """
 import concurrent.futures
@@ -17,6 +17,8 @@ import sys
 
 OPTIONS = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-x", "c++", "-"]
 
+# Pages that show a class, which takes no more than shoal/shoal.h.
+HOW_TO = [f"docs/how-to/add-{what}.md" for what in ("a-head", "a-hook", "an-exporter")]
 # Modules of which shoal/shoal.h includes all headers but these.
 WHOLE = ["nn", "data", "estimator"]
 LEFT_OUT = {
@@ -51,6 +53,11 @@ def compile_text(compiler, folders, text):
     return done.stdout if done.returncode else ""
 
 
+def program_in(root, page):
+    return subprocess.run([sys.executable, "-B", root / "tests/package/readme.py", root / page, "cpp"],
+                          stdout=subprocess.PIPE, check=True, text=True).stdout
+
+
 def main(root, compiler):
     if not shutil.which(compiler):
         print(f"skipped: there is no {compiler} here")
@@ -62,9 +69,10 @@ def main(root, compiler):
     lacking = missing_in_whole(root, headers)
     for name in lacking:
         print(f"shoal/shoal.h does not include {name}; if a program can do without it, say so in {sys.argv[0]}")
-    readme = subprocess.run([sys.executable, "-B", root / "tests/package/readme.py", root / "README.md", "cpp"],
-                            stdout=subprocess.PIPE, check=True, text=True).stdout
-    texts = {"the public headers": "".join(f'#include "{name}"\n' for name in headers), "the README's program": readme}
+    texts = {"the public headers": "".join(f'#include "{name}"\n' for name in headers),
+             "the README's program": program_in(root, "README.md")}
+    for page in HOW_TO:
+        texts[page] = '#include "shoal/shoal.h"\n' + program_in(root, page)
     for path in sorted(root.glob("examples/*/*.cc")):
         if not path.name.endswith("_test.cc"):
             texts[path.relative_to(root).as_posix()] = f'#include "{path}"\n'

@@ -32,12 +32,12 @@ struct HeadInput {
 /// What an EstimatorSpec is made of.
 struct HeadOutput {
   Mode mode = Mode::kTrain;
-  Value loss;                                              ///< scalar, regularization included; invalid in kPredict
-  std::vector<std::pair<std::string, Value>> predictions;  ///< in every mode; keys as in CONTRACT's table
-  std::vector<TextPrediction> text_predictions;            ///< further predictions, made from those
-  std::vector<std::pair<std::string, Metric>> metrics;     ///< kEval only
-  std::optional<TrainOp> train_op;                         ///< kTrain only
-  LabelMapping label_mapping;                              ///< applied to each batch's labels before they are fed
+  Value loss = {};                                              ///< scalar, regularization included; invalid in kPredict
+  std::vector<std::pair<std::string, Value>> predictions = {};  ///< in every mode; keys as in CONTRACT's table
+  std::vector<TextPrediction> text_predictions = {};            ///< further predictions, made from those
+  std::vector<std::pair<std::string, Metric>> metrics = {};     ///< kEval only
+  std::optional<TrainOp> train_op = {};                         ///< kTrain only
+  LabelMapping label_mapping = LabelMapping();                  ///< applied to each batch's labels before they are fed
 };
 
 /// Turns a model's last layer into something to train, evaluate and predict with. Immutable; any thread may use it.
