@@ -31,7 +31,7 @@ class RemoteStoreImpl final : public RemoteStore {
         options_(std::move(options)),
         paced_(value_or_raise(parse_strategy(options_.identity.strategy)).sync),
         servers_(env_, options_),
-        residuals_(env_, options_, servers_, traffic_) {
+        residuals_(make_residual_exchange(env_, options_, servers_, traffic_)) {
     SHOAL_CHECK(plan_.shards.size() == servers_.size());
     traffic_.reserve(servers_.size());
     for (size_t i = 0; i < servers_.size(); ++i) {
@@ -60,7 +60,9 @@ class RemoteStoreImpl final : public RemoteStore {
   }
   Task<Result<Outcome>> commit(Step step, std::span<const double> scalars) override;
   bool wants_positions() const override { return true; }
-  Task<Result<std::unique_ptr<Snapshot>>> snapshot(Positions own_positions) override;
+  Task<Result<std::unique_ptr<Snapshot>>> snapshot(Positions) override {
+    return hold_for_snapshot(env_, plan_, servers_, *residuals_);
+  }
   Task<Result<void>> check_lease() override { return servers_.check_lease(env_.after(kRequestTimeout)); }
   bool lost() const override { return servers_.lost(); }
   Task<Result<uint64_t>> global_step() override;
@@ -82,8 +84,6 @@ class RemoteStoreImpl final : public RemoteStore {
   Task<Result<Ready>> attach_once(Deadline deadline);
   Task<bool> asks_job_ended();
   bool still_held(const std::vector<ServerStatus>& statuses, const RestoreSource* restore) const;
-  Task<Result<StateInfo>> hold();
-  Task<Result<StateText>> hold_on(size_t shard, HoldRequest request);
   Task<Result<void>> pull(size_t shard, Deadline deadline);
   Task<Result<void>> pull_one_version(Deadline deadline);
   Task<Result<void>> pull_once(size_t shard, Deadline deadline);
@@ -112,7 +112,7 @@ class RemoteStoreImpl final : public RemoteStore {
   RowPush row_push_;
   bool by_rows_ = false;                // segments with lazy rows travel as rows
   std::vector<ServerTraffic> traffic_;  // no weights: to be pulled
-  ResidualExchange residuals_;
+  const std::unique_ptr<ResidualExchange> residuals_;
   std::vector<uint64_t> incarnations_;  // of the servers whose state we follow
   uint64_t global_step_ = 0;
   bool stop_ = false;
@@ -150,12 +150,12 @@ Task<Result<Ready>> RemoteStoreImpl::prepare(RestoreSource* restore, Deadline de
   stop_ = false;
   for (ServerTraffic& traffic : traffic_) traffic.restart();
   if (!ready.attached) {
-    const ModelDelivery delivery{env_, plan_, servers_, options_.identity.fingerprint, residuals_.on()};
+    const ModelDelivery delivery{env_, plan_, servers_, options_.identity.fingerprint, residuals_->on()};
     SHOAL_CO_TRY_VOID(co_await bring_model(delivery, restore, deadline));
   }
   for (size_t i = 0; i < servers_.size(); ++i) SHOAL_CO_TRY_VOID(co_await pull(i, deadline));
   SHOAL_CO_TRY_VOID(co_await pull_one_version(deadline));
-  SHOAL_CO_TRY_VOID(co_await residuals_.fetch());
+  SHOAL_CO_TRY_VOID(co_await residuals_->fetch());
   ready.epoch = servers_.epoch();
   ready.global_step = global_step_;
   ready.stop = stop_;
@@ -204,7 +204,7 @@ Task<Result<Ready>> RemoteStoreImpl::attach_once(Deadline deadline) {
     co_return unavailable("the servers are being restored");
   Ready ready{.global_step = global_step_, .epoch = servers_.epoch(), .attached = true, .position = {}, .stop = stop_};
   if (!welcome.position.empty()) ready.position = std::move(welcome.position);
-  SHOAL_CO_TRY_VOID(co_await residuals_.fetch());
+  SHOAL_CO_TRY_VOID(co_await residuals_->fetch());
   co_return ready;
 }
 
@@ -274,7 +274,7 @@ Task<Result<void>> RemoteStoreImpl::accept_part(size_t shard, size_t part, Messa
   incarnations_[shard] = head.incarnation;
   if (shard == 0 && part == 0) global_step_ = head.global_step;
   if (head.status & kStatusStopBit) stop_ = true;
-  residuals_.note(shard, head.status);
+  residuals_->note(shard, head.status);
   co_return Result<void>{};
 }
 
@@ -370,7 +370,7 @@ Task<Result<Outcome>> RemoteStoreImpl::commit(Step step, std::span<const double>
                                .ordinal = step_ordinal_,
                                .global_step = global_step_});
   }
-  SHOAL_CO_TRY_VOID(co_await residuals_.hand_in_asked());
+  SHOAL_CO_TRY_VOID(co_await residuals_->hand_in_asked());
   co_return Outcome{.global_step = global_step_, .applied = verdict_ == kStatusOk, .stop = stop_};
 }
 
@@ -461,50 +461,6 @@ Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard, StopToken stop) {
   }
 }
 
-Task<Result<std::unique_ptr<Snapshot>>> RemoteStoreImpl::snapshot(Positions) {
-  Result<StateInfo> info = co_await hold();
-  if (!info) {  // what some servers hold by now would stay in their memory until the next time
-    Result<void> released = co_await servers_.tell_all("release", env_.after(kRequestTimeout));
-    static_cast<void>(released);
-    co_return std::move(info).error();
-  }
-  co_return std::unique_ptr<Snapshot>(new RemoteSnapshot(servers_, plan_, env_, std::move(info).value(), residuals_.own()));
-}
-
-Task<Result<StateInfo>> RemoteStoreImpl::hold() {
-  StateInfo info;
-  HoldRequest request{.residuals = residuals_.on(), .version = 0};
-  for (size_t i = 0; i < servers_.size(); ++i) {
-    SHOAL_CO_TRY(StateText state, co_await hold_on(i, request));
-    if (state.epoch != servers_.epoch()) {
-      Result<StateInfo> other = unavailable(to_string(servers_[i].server()) + " is in another epoch");
-      co_return servers_.noted(std::move(other));
-    }
-    if (i == 0) {
-      request.version = state.counters.version;
-      info.global_step = state.global_step;
-      info.positions = std::move(state.positions);
-    }
-    info.shards.push_back(state.counters);
-  }
-  SHOAL_CO_TRY(info.residuals, co_await residuals_.held());
-  co_return info;
-}
-
-Task<Result<StateText>> RemoteStoreImpl::hold_on(size_t shard, HoldRequest request) {
-  const SteadyTime give_up = env_.after(kRequestTimeout);
-  while (env_.now() < give_up) {
-    std::string what = to_json(request);
-    SHOAL_CO_TRY(const Message answer,
-                 co_await servers_.control(shard, "hold", std::move(what), env_.after(kRequestTimeout)));
-    SHOAL_CO_TRY(const transport::Control text, transport::read_control(answer));
-    if (text.verb != "more") co_return parse_state(text.text);
-  }
-  Result<StateText> late =
-      unavailable(to_string(servers_[shard].server()) + " has not been told to hold its state for a checkpoint");
-  co_return servers_.noted(std::move(late));
-}
-
 Task<Result<uint64_t>> RemoteStoreImpl::global_step() {
   SHOAL_CO_TRY(const ServerStatus status, co_await servers_.status(0, env_.after(kRequestTimeout)));
   global_step_ = status.global_step;
@@ -515,7 +471,7 @@ Task<Result<void>> RemoteStoreImpl::leave(Deadline deadline) {
   for (ServerTraffic& traffic : traffic_) traffic.drop_weights();
   log_traffic();
   const SteadyTime now = env_.now();
-  Result<void> handed_in = co_await residuals_.hand_in_last(now + (deadline - now) / 2, deadline);
+  Result<void> handed_in = co_await residuals_->hand_in_last(now + (deadline - now) / 2, deadline);
   static_cast<void>(handed_in);  // the word after it matters more
   Result<void> told = co_await servers_.tell_all("done", deadline);
   for (size_t i = 0; i < servers_.size(); ++i) servers_[i].close(Error(ErrorKind::kCancelled, "the trainer is done"));

@@ -10,22 +10,53 @@ namespace {
 constexpr uint64_t kResidualPartBytes = uint64_t(1) << 20;   // so that slow links show that something comes
 constexpr auto kAllResidualsMax = std::chrono::minutes(10);  // that a checkpoint waits for trainers that keep sending
 
-}  // namespace
+/// Nothing is kept back.
+class NoResiduals final : public ResidualExchange {
+ public:
+  explicit NoResiduals(size_t shards) : shards_(shards) {}
+  void note(size_t, uint8_t) override {}
+  Task<Result<void>> hand_in_asked() override { co_return Result<void>{}; }
+  Task<Result<void>> hand_in_last(SteadyTime, Deadline) override { co_return Result<void>{}; }
+  Task<Result<void>> fetch() override { co_return Result<void>{}; }
+  bool on() const override { return false; }
+  Task<Result<std::vector<int>>> held() override { co_return std::vector<int>(); }
+  std::vector<PartedArena> own() const override { return std::vector<PartedArena>(shards_); }
 
-ResidualExchange::ResidualExchange(Environment& env, const RemoteStoreOptions& options, ServerLinks& servers,
-                                   std::vector<ServerTraffic>& traffic)
-    : env_(env),
-      options_(options),
-      servers_(servers),
-      traffic_(traffic),
-      on_(options.compression.gradients == transport::Encoding::kTopK),
-      asked_(servers.size()) {}
+ private:
+  size_t shards_;
+};
 
-void ResidualExchange::note(size_t shard, uint8_t status) {
-  if (on_ && (status & kStatusResidualBit)) asked_[shard] = true;
-}
+class TopKResiduals final : public ResidualExchange {
+ public:
+  TopKResiduals(Environment& env, const RemoteStoreOptions& options, ServerLinks& servers,
+                std::vector<ServerTraffic>& traffic)
+      : env_(env), options_(options), servers_(servers), traffic_(traffic), asked_(servers.size()) {}
 
-Task<Result<void>> ResidualExchange::hand_in_asked() {
+  void note(size_t shard, uint8_t status) override {
+    if (status & kStatusResidualBit) asked_[shard] = true;
+  }
+  Task<Result<void>> hand_in_asked() override;
+  Task<Result<void>> hand_in_last(SteadyTime enough, Deadline deadline) override;
+  Task<Result<void>> fetch() override;
+  bool on() const override { return true; }
+  Task<Result<std::vector<int>>> held() override;
+  std::vector<PartedArena> own() const override;
+
+ private:
+  Task<Result<void>> hand_in(size_t shard, ServerTraffic::Residual residual, SteadyTime enough, Deadline deadline);
+  Task<Result<void>> fetch_from(size_t shard);
+  Task<Result<void>> ask_held(size_t shard, std::vector<int>& trainers);
+  bool chief() const { return options_.identity.trainer_index == 0; }
+  ArenaIndex own_arena() const { return residual_arena(options_.identity.trainer_index); }
+
+  Environment& env_;
+  const RemoteStoreOptions& options_;
+  ServerLinks& servers_;
+  std::vector<ServerTraffic>& traffic_;
+  std::vector<bool> asked_;
+};
+
+Task<Result<void>> TopKResiduals::hand_in_asked() {
   for (size_t i = 0; i < asked_.size(); ++i) {
     if (!asked_[i]) continue;
     asked_[i] = false;
@@ -34,7 +65,7 @@ Task<Result<void>> ResidualExchange::hand_in_asked() {
   co_return Result<void>{};
 }
 
-Task<Result<void>> ResidualExchange::hand_in_last(SteadyTime enough, Deadline deadline) {
+Task<Result<void>> TopKResiduals::hand_in_last(SteadyTime enough, Deadline deadline) {
   if (chief() || servers_.job_end()) co_return Result<void>{};
   for (size_t i = 0; i < traffic_.size(); ++i) {
     SHOAL_CO_TRY_VOID(co_await hand_in(i, traffic_[i].residual(), enough, deadline));
@@ -43,7 +74,7 @@ Task<Result<void>> ResidualExchange::hand_in_last(SteadyTime enough, Deadline de
 }
 
 /// Errors are not told here: whoever needs the server next finds it gone.
-Task<Result<void>> ResidualExchange::hand_in(size_t shard, ServerTraffic::Residual residual, SteadyTime enough,
+Task<Result<void>> TopKResiduals::hand_in(size_t shard, ServerTraffic::Residual residual, SteadyTime enough,
                                              Deadline deadline) {
   const uint64_t bytes = residual.arena.size();  // 0: nothing was pushed yet
   const std::string name = arena_name(own_arena());
@@ -64,12 +95,12 @@ Task<Result<void>> ResidualExchange::hand_in(size_t shard, ServerTraffic::Residu
   co_return Result<void>{};
 }
 
-Task<Result<void>> ResidualExchange::fetch() {
-  for (size_t i = 0; on_ && i < traffic_.size(); ++i) SHOAL_CO_TRY_VOID(co_await fetch(i));
+Task<Result<void>> TopKResiduals::fetch() {
+  for (size_t i = 0; i < traffic_.size(); ++i) SHOAL_CO_TRY_VOID(co_await fetch_from(i));
   co_return Result<void>{};
 }
 
-Task<Result<void>> ResidualExchange::fetch(size_t shard) {
+Task<Result<void>> TopKResiduals::fetch_from(size_t shard) {
   const uint64_t bytes = traffic_[shard].arena_bytes();
   if (bytes == 0) co_return Result<void>{};
   const Ref<Buffer> arena = env_.buffers().get(bytes);
@@ -88,8 +119,7 @@ Task<Result<void>> ResidualExchange::fetch(size_t shard) {
 }
 
 /// All servers at once, so that a silent trainer is waited for once.
-Task<Result<std::vector<int>>> ResidualExchange::held() {
-  if (!on_) co_return std::vector<int>();
+Task<Result<std::vector<int>>> TopKResiduals::held() {
   std::vector<std::vector<int>> by_shard(traffic_.size());
   TaskGroup group(env_);
   for (size_t i = 0; i < traffic_.size(); ++i) group.spawn(ask_held(i, by_shard[i]));
@@ -106,7 +136,7 @@ Task<Result<std::vector<int>>> ResidualExchange::held() {
   co_return std::move(*all);
 }
 
-Task<Result<void>> ResidualExchange::ask_held(size_t shard, std::vector<int>& trainers) {
+Task<Result<void>> TopKResiduals::ask_held(size_t shard, std::vector<int>& trainers) {
   const SteadyTime end = env_.after(kAllResidualsMax);
   for (;;) {
     const bool now = env_.now() >= end || env_.interrupted().stop_requested();
@@ -122,10 +152,18 @@ Task<Result<void>> ResidualExchange::ask_held(size_t shard, std::vector<int>& tr
   }
 }
 
-std::vector<PartedArena> ResidualExchange::own() const {
+std::vector<PartedArena> TopKResiduals::own() const {
   std::vector<PartedArena> own;
   for (const ServerTraffic& traffic : traffic_) own.push_back(traffic.kept_back());
   return own;
+}
+
+}  // namespace
+
+std::unique_ptr<ResidualExchange> make_residual_exchange(Environment& env, const RemoteStoreOptions& options,
+                                                         ServerLinks& servers, std::vector<ServerTraffic>& traffic) {
+  if (options.compression.gradients != transport::Encoding::kTopK) return std::make_unique<NoResiduals>(servers.size());
+  return std::make_unique<TopKResiduals>(env, options, servers, traffic);
 }
 
 }  // namespace shoal::cluster

@@ -1,0 +1,88 @@
+#include "trainer/remote_snapshot.h"
+
+#include <vector>
+
+#include "state/parted_arena.h"
+
+namespace shoal::cluster {
+namespace {
+
+class RemoteSnapshot final : public Snapshot {
+ public:
+  /// `own_residuals`: the chief's, by shard.
+  RemoteSnapshot(ServerLinks& servers, const ShardPlan& plan, Environment& env, StateInfo info,
+                 std::vector<PartedArena> own_residuals)
+      : servers_(servers), plan_(plan), env_(env), info_(std::move(info)), own_residuals_(std::move(own_residuals)) {}
+  const StateInfo& info() const override { return info_; }
+  const ShardPlan& plan() const override { return plan_; }
+  Task<Result<Part>> read(int shard, ArenaIndex arena, uint64_t offset, uint64_t bytes) override {
+    SHOAL_CHECK(bytes <= kSnapshotPartBytes);
+    if (arena == residual_arena(0)) {
+      co_return own_residuals_[size_t(shard)].read(offset, bytes, env_.buffers());
+    }
+    std::string range = to_json(ReadRange{arena, offset, bytes});
+    SHOAL_CO_TRY(transport::Message message,
+                 co_await servers_.control(size_t(shard), "read", std::move(range), env_.after(kRequestTimeout)));
+    SHOAL_CO_TRY(const transport::SnapshotPart part, transport::read_snapshot_part(message));
+    if (part.offset != offset || part.payload.size() != bytes) co_return data_loss("a server sent another part than asked");
+    co_return Part{part.payload, message.body};
+  }
+  Task<Result<void>> release() override { return servers_.tell_all("release", env_.after(kRequestTimeout)); }
+
+ private:
+  ServerLinks& servers_;
+  const ShardPlan& plan_;
+  Environment& env_;
+  StateInfo info_;
+  std::vector<PartedArena> own_residuals_;
+};
+
+Task<Result<StateText>> hold_on(Environment& env, ServerLinks& servers, size_t shard, HoldRequest request) {
+  const SteadyTime give_up = env.after(kRequestTimeout);
+  while (env.now() < give_up) {
+    std::string what = to_json(request);
+    SHOAL_CO_TRY(const transport::Message answer,
+                 co_await servers.control(shard, "hold", std::move(what), env.after(kRequestTimeout)));
+    SHOAL_CO_TRY(const transport::Control text, transport::read_control(answer));
+    if (text.verb != "more") co_return parse_state(text.text);
+  }
+  Result<StateText> late =
+      unavailable(to_string(servers[shard].server()) + " has not been told to hold its state for a checkpoint");
+  co_return servers.noted(std::move(late));
+}
+
+/// At which commit all others have to hold their state, shard 0 says.
+Task<Result<StateInfo>> hold(Environment& env, ServerLinks& servers, ResidualExchange& residuals) {
+  StateInfo info;
+  HoldRequest request{.residuals = residuals.on(), .version = 0};
+  for (size_t i = 0; i < servers.size(); ++i) {
+    SHOAL_CO_TRY(StateText state, co_await hold_on(env, servers, i, request));
+    if (state.epoch != servers.epoch()) {
+      Result<StateInfo> other = unavailable(to_string(servers[i].server()) + " is in another epoch");
+      co_return servers.noted(std::move(other));
+    }
+    if (i == 0) {
+      request.version = state.counters.version;
+      info.global_step = state.global_step;
+      info.positions = std::move(state.positions);
+    }
+    info.shards.push_back(state.counters);
+  }
+  SHOAL_CO_TRY(info.residuals, co_await residuals.held());
+  co_return info;
+}
+
+}  // namespace
+
+Task<Result<std::unique_ptr<Snapshot>>> hold_for_snapshot(Environment& env, const ShardPlan& plan, ServerLinks& servers,
+                                                          ResidualExchange& residuals) {
+  Result<StateInfo> info = co_await hold(env, servers, residuals);
+  if (!info) {  // what some servers hold by now would stay in their memory until the next time
+    Result<void> released = co_await servers.tell_all("release", env.after(kRequestTimeout));
+    static_cast<void>(released);
+    co_return std::move(info).error();
+  }
+  co_return std::unique_ptr<Snapshot>(new RemoteSnapshot(servers, plan, env, std::move(info).value(), residuals.own()));
+}
+
+}  // namespace shoal::cluster
