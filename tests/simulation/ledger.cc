@@ -46,6 +46,10 @@ void Ledger::applied(const cluster::WitnessedUpdate& update) {
     return violated(text(update) + " was applied by shard " + std::to_string(update.shard) +
                     ", which is in another epoch since");
   }
+  if (update.made_in_epoch != update.epoch) {
+    violated(text(update) + " was applied by shard " + std::to_string(update.shard) + ", and made of weights of epoch " +
+             std::to_string(update.made_in_epoch));
+  }
   Shard& shard = found->second;
   if (!shard.updates.insert({update.trainer, update.process, update.ordinal}).second) {
     violated(text(update) + " was applied twice by shard " + std::to_string(update.shard));

@@ -32,6 +32,7 @@ cluster::WitnessedUpdate update(int shard, uint64_t ordinal, uint64_t step, uint
   return {.shard = shard,
           .server = 1,
           .epoch = 1,
+          .made_in_epoch = 1,
           .trainer = 1,
           .process = 5,
           .sequence = ordinal,
@@ -94,6 +95,14 @@ TEST(Ledger, SeesWhatMayNotBe) {
     ledger.applied(update(0, 1, 1));
     EXPECT_FALSE(ledger.violations().empty()) << "of an epoch that is over";
   }
+  {
+    Ledger ledger(1);
+    ledger.activated(0, 1, 1, 0);
+    cluster::WitnessedUpdate late = update(0, 1, 1);
+    late.made_in_epoch = 2;
+    ledger.applied(late);
+    EXPECT_FALSE(ledger.violations().empty()) << "made of weights of another epoch";
+  }
 }
 
 /// Two shards, and what each applies: (commit, trainer).
@@ -106,6 +115,7 @@ class Chains : public testing::Test {
     ledger_.applied({.shard = shard,
                      .server = 1,
                      .epoch = 1,
+                     .made_in_epoch = 1,
                      .trainer = trainer,
                      .process = 5,
                      .sequence = commit,

@@ -345,6 +345,7 @@ void Commits::tell_witness(const Order& order) {
     witness.applied({.shard = own.index,
                      .server = own.incarnation,
                      .epoch = state_.epoch(),
+                     .made_in_epoch = push.messages.back().head.epoch,
                      .trainer = id.trainer,
                      .process = id.incarnation,
                      .sequence = id.number,

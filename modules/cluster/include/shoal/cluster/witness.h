@@ -9,6 +9,7 @@ struct WitnessedUpdate {
   int shard = 0;
   uint64_t server = 0;  ///< incarnation of the server's process
   uint64_t epoch = 0;
+  uint64_t made_in_epoch = 0;  ///< what its trainer said: of the weights that it is a gradient of
   int trainer = 0;           ///< chief 0
   uint64_t process = 0;      ///< incarnation of the trainer's process
   uint64_t sequence = 0;     ///< the push's number there
