@@ -153,7 +153,7 @@ ALLOWED = {
         ("backends/src/executor.cc", "global", "whether this thread computes already: what it sets is the same for all"),
         ("backends/reference/reference.cc", "global", "a source of kernels, which holds nothing"),
         ("backends/onednn/threads.cc", "host", "finds OpenMP's function in this process"),
-        ("backends/onednn/team.*", "thread clock global",
+        ("backends/onednn/team.*", "thread clock global host",
          "the compute threads of a task, and how long they look out for work; bits do not depend on who did which piece"),
         ("transport/include/shoal/transport/channel.h", "lock", "a queue of messages between two tasks"),
         ("transport/src/channel.cc", "lock", "the same"),

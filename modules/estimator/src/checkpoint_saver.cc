@@ -159,7 +159,7 @@ Task<Result<void>> CheckpointSaver::write(cluster::Store& store, cluster::Snapsh
   SHOAL_CO_TRY_VOID(co_await store.check_lease());
   checkpoint::HoursRule rule = hours_rule_;  // what is decided counts once the list is replaced
   const auto publish = [&]() -> Result<checkpoint::Saved> {
-    SHOAL_TRY_VOID(options_.check_run());
+    if (options_.check_run) SHOAL_TRY_VOID(options_.check_run());
     checkpoint::CommitOptions options{.keep_max = keep_max_};
     options.keeps_for_good = [&rule](const std::string& name) { return rule.keeps(name); };
     options.warn = [this](const std::string& sentence) { env_.log().warning(sentence); };

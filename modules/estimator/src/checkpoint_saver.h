@@ -19,8 +19,8 @@ struct SaverOptions {
   std::string model_dir;
   std::string numerics;     ///< text, stored with each checkpoint
   std::string fingerprint;  ///< of the model, likewise
-  /// Asked last, on the compute thread: whether this run may still say which checkpoint is the newest.
-  std::function<Result<void>()> check_run;
+  /// Asked last, on the compute thread: whether this run may still say which checkpoint is the newest. Null: it may.
+  std::function<Result<void>()> check_run = {};
   std::vector<std::shared_ptr<CheckpointListener>> listeners;
 };
 
