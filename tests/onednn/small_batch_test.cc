@@ -11,11 +11,11 @@
 namespace shoal::backends::onednn {
 namespace {
 
-struct Sizes {
+struct Batch {
   int64_t rows, out, in;
 };
 
-class SmallBatchDense : public ::testing::TestWithParam<Sizes> {
+class SmallBatchDense : public ::testing::TestWithParam<Batch> {
  protected:
   SmallBatch product(bool wide, std::vector<float>& y) const {
     y.assign(size_t(sizes_.rows * sizes_.out), std::nanf(""));
@@ -30,7 +30,7 @@ class SmallBatchDense : public ::testing::TestWithParam<Sizes> {
             .wide = wide};
   }
 
-  const Sizes sizes_ = GetParam();
+  const Batch sizes_ = GetParam();
   const std::vector<float> x_ = random_floats(sizes_.rows * sizes_.in, 1), w_ = random_floats(sizes_.out * sizes_.in, 2),
                            bias_ = random_floats(sizes_.out, 3);
   /// What this processor has of the two.
@@ -66,9 +66,9 @@ TEST_P(SmallBatchDense, HasTheSameBitsInParts) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Onednn, SmallBatchDense,
-                         ::testing::Values(Sizes{1, 1, 8}, Sizes{5, 3, 15}, Sizes{7, 4, 16}, Sizes{12, 6, 17},
-                                           Sizes{13, 9, 31}, Sizes{32, 22, 100}, Sizes{31, 19, 1024}, Sizes{32, 70, 1025},
-                                           Sizes{9, 5, 5000}));
+                         ::testing::Values(Batch{1, 1, 8}, Batch{5, 3, 15}, Batch{7, 4, 16}, Batch{12, 6, 17},
+                                           Batch{13, 9, 31}, Batch{32, 22, 100}, Batch{31, 19, 1024}, Batch{32, 70, 1025},
+                                           Batch{9, 5, 5000}));
 
 }  // namespace
 }  // namespace shoal::backends::onednn
