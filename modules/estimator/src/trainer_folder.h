@@ -18,8 +18,8 @@ class TrainerFolder {
   explicit TrainerFolder(TrainScope& scope);
 
   /// Before anything is built. True: nothing is left to train, since the newest checkpoint is at max_steps or this very run
-  /// was interrupted. Otherwise another run has begun, with a number of its own, and the mark of the run before is gone. FailedPrecondition if the folder
-  /// cannot be created or written.
+  /// was interrupted. Otherwise another run has begun, with a number of its own, and the mark of the run before is gone.
+  /// FailedPrecondition if the folder cannot be created or written.
   Result<bool> look();
   /// Reads the newest intact checkpoint, again.
   Result<void> reopen_checkpoint();
