@@ -4,7 +4,8 @@
 usage: check_headers.py ROOT COMPILER
 
 Compiles all public headers (that each compiles alone is checked by the build: SHOAL_HEADERS_ALONE), the README's program,
-the examples, and what docs/how-to shows of a head, a hook and an exporter of a program's own, with -Wall -Wextra -Wpedantic and warnings as errors, and looks at whether shoal/shoal.h has what it says.
+the examples, and what docs/how-to shows of a head, a hook and an exporter of a program's own, with -Wall -Wextra
+-Wpedantic and warnings as errors, and looks at whether shoal/shoal.h has what it says.
 Ends with status 1 and what the compiler says if one fails, with 77 if there is no such compiler.
 """
 import concurrent.futures

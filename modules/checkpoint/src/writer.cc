@@ -121,7 +121,7 @@ Result<void> FolderWriter::begin() {
 /// The time is that of the file just created, on the clock of whoever keeps the folder: hosts may disagree about theirs.
 void FolderWriter::remove_unfinished() {
   const Result<std::vector<FileInfo>> listing = storage_.list(model_dir_);
-  if (!listing) return;  // commit() needs it, and tells
+  if (!listing) return;  // finish() needs it, and tells
   const auto ours =
       std::find_if(listing->begin(), listing->end(), [&](const FileInfo& file) { return file.name == temporary_name(0); });
   if (ours == listing->end()) return;
