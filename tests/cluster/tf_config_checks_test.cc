@@ -63,7 +63,11 @@ TEST(TfConfig, Check03_ModelDirAndService) {
   EXPECT_TRUE(parse_tf_config("{}", {.model_dir = "a"}));
 
   EXPECT_EQ(parsed(R"({"service": null})").service, std::nullopt);
-  EXPECT_EQ(parsed(R"({"service": {"b": [1, 2.5, "x"], "a": {}}})").service, R"({"a":{},"b":[1,2.5,"x"]})");
+  EXPECT_EQ(parsed(R"({"service": {"b": [1, 2.5, "x"], "a": {}}})").service, R"({"b":[1,2.5,"x"],"a":{}})");
+  EXPECT_EQ(
+      parsed(R"({"service": {"a": 1}, "service": { "\u00fc\"" : [ ] , "x" : [ -1.5e3 , true,null, {} , [ [ ] ,"" ] ] } })")
+          .service,
+      "{\"\u00fc\\\"\":[],\"x\":[-1.5e3,true,null,{},[[],\"\"]]}");
   for (const char* value : {"1", "\"x\"", "[]", "true"}) {
     expect_mismatch(std::string(R"({"service": )") + value + "}", {"service", "object"});
   }

@@ -40,11 +40,11 @@ Result<std::optional<std::string>> read_model_dir(const Json& parts, const std::
 }
 
 /// CL-3.3, second half.
-Result<std::optional<std::string>> read_service(const Json& parts) {
-  const Json* value = member(parts, "service");
+Result<std::optional<std::string>> read_service(Description& description) {
+  const Json* value = member(description.parts, "service");
   if (is_missing(value)) return std::optional<std::string>();
   if (!value->is_object()) return wrong_type("service", *value, "an object");
-  return std::optional<std::string>(value->dump());
+  return std::optional<std::string>(std::move(description.service));
 }
 
 Result<int32_t> checked_index(const std::string& name, int64_t value) {
@@ -161,9 +161,10 @@ Result<std::optional<std::string>> read_trial(const Json& task) {
   return std::optional<std::string>(value->get<std::string>());
 }
 
-Result<TaskConfig> read_description(const Json& parts, const TfConfigOptions& options) {
+Result<TaskConfig> read_description(Description description, const TfConfigOptions& options) {
+  const Json& parts = description.parts;
   SHOAL_TRY(auto model_dir, read_model_dir(parts, options.model_dir));
-  SHOAL_TRY(auto service, read_service(parts));
+  SHOAL_TRY(auto service, read_service(description));
   ClusterSpec cluster;
   if (const Json* value = member(parts, "cluster")) {
     SHOAL_TRY(cluster, read_cluster(*value));
@@ -211,8 +212,8 @@ Json to_json(const ClusterSpec& cluster) {
 Result<TaskConfig> parse_tf_config(std::string_view text, const TfConfigOptions& options) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return TaskConfig{};
   const auto parse = [&]() -> Result<TaskConfig> {
-    SHOAL_TRY(const Json parts, parse_description(text));
-    return read_description(parts, options);
+    SHOAL_TRY(Description description, parse_description(text));
+    return read_description(std::move(description), options);
   };
   Result<TaskConfig> task = parse();
   if (!task) return std::move(task).error().with_context("TF_CONFIG");
@@ -227,8 +228,10 @@ std::string to_tf_config(const TaskConfig& task) {
   }
   if (task.trial) result["task"]["trial"] = *task.trial;
   if (task.model_dir) result["model_dir"] = *task.model_dir;
-  if (task.service) result["service"] = Json::parse(*task.service, nullptr, /*allow_exceptions=*/false);
-  return result.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = result.dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (!task.service) return text;
+  text.pop_back();  // a document tree of it would be many times as large
+  return text + (result.empty() ? "" : ",") + "\"service\":" + *task.service + "}";
 }
 
 }  // namespace shoal::cluster

@@ -1,6 +1,7 @@
 #include "job/tf_config_json.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "job/quote.h"
@@ -13,35 +14,67 @@ using Json = nlohmann::json;
 
 Error not_an_object(const std::string& why) { return invalid_argument("not a JSON object: " + why); }
 
+/// JSON text without blanks, value by value.
+class CompactText {
+ public:
+  void value(std::string_view text) { next() += text; }
+  void string(std::string text) { next() += Json(std::move(text)).dump(); }
+  void key(const std::string& name) {
+    string(name);
+    text_ += ':';
+  }
+  void open(char bracket) { next() += bracket; }
+  void close(char bracket) { text_ += bracket; }
+  std::string take() { return std::exchange(text_, {}); }
+
+ private:
+  /// Behind which what comes next may stand.
+  std::string& next() {
+    if (!text_.empty() && text_.back() != '{' && text_.back() != '[' && text_.back() != ':') text_ += ',';
+    return text_;
+  }
+  std::string text_;
+};
+
 /// Builds the wanted parts from the parser's events. A document tree of everything would take a second and gigabytes for
 /// 16 MiB of nested nothing where nobody reads it.
 class PartsBuilder : public nlohmann::json_sax<Json> {
  public:
-  bool null() override { return put(nullptr); }
-  bool boolean(bool value) override { return put(value); }
-  bool number_integer(number_integer_t value) override { return put(value); }
-  bool number_unsigned(number_unsigned_t value) override { return put(value); }
-  bool number_float(number_float_t value, const string_t&) override { return put(value); }
-  bool string(string_t& value) override { return put(std::move(value)); }
+  bool null() override { return copies() ? copy("null") : put(nullptr); }
+  bool boolean(bool value) override { return copies() ? copy(value ? "true" : "false") : put(value); }
+  bool number_integer(number_integer_t value) override { return copies() ? copy(std::to_string(value)) : put(value); }
+  bool number_unsigned(number_unsigned_t value) override { return copies() ? copy(std::to_string(value)) : put(value); }
+  bool number_float(number_float_t value, const string_t& text) override { return copies() ? copy(text) : put(value); }
+  bool string(string_t& value) override {
+    if (!copies()) return put(std::move(value));
+    service_.string(std::move(value));
+    return true;
+  }
   bool binary(binary_t&) override { return fail("binary values are no JSON"); }
 
   bool start_object(size_t) override {
     if (depth_ == 0) return enter();
+    if (is_service_) service_.open('{');
     return open(Json::value_t::object);
   }
   bool start_array(size_t) override {
     if (depth_ == 0) return put(nullptr);
+    if (is_service_) service_.open('[');
     return open(Json::value_t::array);
   }
-  bool end_object() override { return close(); }
-  bool end_array() override { return close(); }
+  bool end_object() override { return close('}'); }
+  bool end_array() override { return close(']'); }
 
   bool key(string_t& name) override {
     if (depth_ == 1) {
       wanted_ = name == "cluster" || name == "task" || name == "service" || name == "model_dir";
       if (wanted_) slot_ = &(parts_[name] = nullptr);
       // The contents of what lies deeper say nothing; that something is there, and of which type, does.
-      kept_depth_max_ = name == "service" ? kTfConfigDepthMax : name == "cluster" ? 3 : name == "task" ? 2 : 1;
+      kept_depth_max_ = name == "cluster" ? 3 : name == "task" ? 2 : 1;
+      is_service_ = name == "service";
+      if (is_service_) service_.take();
+    } else if (is_service_) {
+      service_.key(name);
     } else if (keeps()) {
       slot_ = &((*open_.back())[name] = nullptr);
     }
@@ -59,6 +92,7 @@ class PartsBuilder : public nlohmann::json_sax<Json> {
   }
 
   Json& parts() { return parts_; }
+  std::string service() { return service_.take(); }
   const std::string& failure() const { return failure_; }
 
  private:
@@ -75,13 +109,20 @@ class PartsBuilder : public nlohmann::json_sax<Json> {
 
   /// Stores `value` where the parser stands; returns it, or null if there are too many.
   Json* place(Json value) {
-    if (++kept_count_ > kTfConfigEntriesMax && kept_depth_max_ < kTfConfigDepthMax) {
+    if (++kept_count_ > kTfConfigEntriesMax) {
       fail("more than " + std::to_string(kTfConfigEntriesMax) + " entries");
       return nullptr;
     }
     if (!open_.empty() && open_.back()->is_array()) return &open_.back()->emplace_back(std::move(value));
     *slot_ = std::move(value);
     return slot_;
+  }
+
+  /// Whether what comes now lies within the service, of which the text is kept.
+  bool copies() const { return is_service_ && depth_ > 1; }
+  bool copy(std::string_view value) {
+    service_.value(value);
+    return true;
   }
 
   /// Whether what comes now is part of what is kept.
@@ -101,8 +142,9 @@ class PartsBuilder : public nlohmann::json_sax<Json> {
     }
     return true;
   }
-  bool close() {
+  bool close(char bracket) {
     --depth_;
+    if (is_service_ && depth_ > 0) service_.close(bracket);
     if (wanted_ && depth_ < kept_depth_max_ && !open_.empty()) open_.pop_back();
     return true;
   }
@@ -115,6 +157,8 @@ class PartsBuilder : public nlohmann::json_sax<Json> {
   std::vector<Json*> open_;  // containers of the wanted part that are not closed yet; each the last child of the one before
   Json* slot_ = nullptr;     // where the value of the last key goes
   bool wanted_ = false;
+  bool is_service_ = false;
+  CompactText service_;
   int kept_depth_max_ = 0;  // containers with as many around them are kept empty
   int depth_ = 0;
   int kept_count_ = 0;
@@ -123,7 +167,7 @@ class PartsBuilder : public nlohmann::json_sax<Json> {
 
 }  // namespace
 
-Result<Json> parse_description(std::string_view text) {
+Result<Description> parse_description(std::string_view text) {
   if (text.size() > kTfConfigBytesMax) {
     return invalid_argument("has " + std::to_string(text.size()) + " bytes, more than the " +
                             std::to_string(kTfConfigBytesMax) + " that are read");
@@ -135,7 +179,7 @@ Result<Json> parse_description(std::string_view text) {
   }
   PartsBuilder builder;
   if (!Json::sax_parse(text, &builder)) return not_an_object(builder.failure());
-  return std::move(builder.parts());
+  return Description{std::move(builder.parts()), builder.service()};
 }
 
 }  // namespace shoal::cluster

@@ -1,14 +1,18 @@
 #pragma once
 /// The JSON of TF_CONFIG, strictly: what the contract names is kept, everything else is only checked for syntax.
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
 
 #include "shoal/base/result.h"
 
 namespace shoal::cluster {
 
-/// An object with those of the keys cluster, task, service and model_dir that `text` has. Of a key given twice the last
-/// counts. InvalidArgument with the byte offset if the text is no JSON object, or beyond the limits of tf_config.h.
-Result<nlohmann::json> parse_description(std::string_view text);
+struct Description {
+  nlohmann::json parts;  ///< an object with those of the keys cluster, task, service and model_dir that there are
+  std::string service;   ///< what `service` is, without blanks; in `parts` it is empty
+};
+/// Of a key given twice the last counts. InvalidArgument with the byte offset if the text is no JSON object, or beyond the limits of tf_config.h.
+Result<Description> parse_description(std::string_view text);
 
 }  // namespace shoal::cluster
