@@ -46,40 +46,45 @@ class IncomingPushTest : public testing::Test {
     message.head.sequence = sequence;
     return message;
   }
+  static Result<bool> add(IncomingPush& push, Message message, size_t parts) {
+    const transport::Chunk chunk = value_or_raise(transport::read_chunk(message));
+    return push.add(std::move(message), chunk, parts);
+  }
   std::shared_ptr<BufferPool> pool_ = BufferPool::create();
   IncomingPush push_;
 };
 
 TEST_F(IncomingPushTest, IsCompleteWithItsClosingChunk) {
-  EXPECT_FALSE(value_or_raise(push_.add(chunk(0, 3), 3)));
-  EXPECT_FALSE(value_or_raise(push_.add(chunk(1, 3), 3)));
-  EXPECT_TRUE(value_or_raise(push_.add(chunk(2, 3), 3)));
+  EXPECT_FALSE(value_or_raise(add(push_, chunk(0, 3), 3)));
+  EXPECT_FALSE(value_or_raise(add(push_, chunk(1, 3), 3)));
+  EXPECT_TRUE(value_or_raise(add(push_, chunk(2, 3), 3)));
   {
     const HeldPush push = push_.take();
     ASSERT_EQ(push.chunks.size(), 3u);
     EXPECT_EQ(push.chunks[2].range_begin, 128u);
   }
   EXPECT_EQ(pool_->stats().in_use_bytes, 0u);
-  EXPECT_TRUE(value_or_raise(push_.add(chunk(0, 1, 8), 3)));
+  EXPECT_TRUE(value_or_raise(add(push_, chunk(0, 1, 8), 3)));
 }
 
 TEST_F(IncomingPushTest, KeepsNoMoreThanAPushHas) {
-  EXPECT_FALSE(value_or_raise(push_.add(chunk(0, 9), 3)));
-  EXPECT_FALSE(value_or_raise(push_.add(chunk(1, 9), 3)));
-  expect_error(push_.add(chunk(2, 9), 3), ErrorKind::kInvalidArgument, "chunk 2 of a push is not the one that was to come");
+  EXPECT_FALSE(value_or_raise(add(push_, chunk(0, 9), 3)));
+  EXPECT_FALSE(value_or_raise(add(push_, chunk(1, 9), 3)));
+  expect_error(add(push_, chunk(2, 9), 3), ErrorKind::kInvalidArgument,
+               "chunk 2 of a push is not the one that was to come");
   EXPECT_EQ(push_.take().chunks.size(), 2u);
   for (const size_t parts : {0, 1}) {
     IncomingPush other;
-    expect_error(other.add(chunk(0, 2), parts), ErrorKind::kInvalidArgument, "not the one that was to come");
+    expect_error(add(other, chunk(0, 2), parts), ErrorKind::kInvalidArgument, "not the one that was to come");
   }
 }
 
 TEST_F(IncomingPushTest, RefusesWhatDoesNotFollow) {
-  expect_error(push_.add(chunk(1, 3), 3), ErrorKind::kInvalidArgument, "chunk 1");
-  EXPECT_FALSE(value_or_raise(push_.add(chunk(0, 3), 3)));
-  expect_error(push_.add(chunk(0, 3), 3), ErrorKind::kInvalidArgument, "chunk 0");
-  expect_error(push_.add(chunk(2, 3), 3), ErrorKind::kInvalidArgument, "chunk 2");
-  expect_error(push_.add(chunk(1, 3, 8), 3), ErrorKind::kInvalidArgument, "chunk 1");  // of another push
+  expect_error(add(push_, chunk(1, 3), 3), ErrorKind::kInvalidArgument, "chunk 1");
+  EXPECT_FALSE(value_or_raise(add(push_, chunk(0, 3), 3)));
+  expect_error(add(push_, chunk(0, 3), 3), ErrorKind::kInvalidArgument, "chunk 0");
+  expect_error(add(push_, chunk(2, 3), 3), ErrorKind::kInvalidArgument, "chunk 2");
+  expect_error(add(push_, chunk(1, 3, 8), 3), ErrorKind::kInvalidArgument, "chunk 1");  // of another push
 }
 
 TEST(ServerMemory, AModelThatTheMachineCannotHoldIsRefused) {

@@ -222,8 +222,9 @@ TEST_F(SequencerTest, ANewEpochBeginsWithoutOrdersAndRemembersWhoIsOver) {
 TEST_F(SequencerTest, WhatAProcessGivesUpIsDroppedEverywhere) {
   sequencer_.held(0, held({1, 100, 1}));
   sequencer_.held(1, held(kSecond));
-  sequencer_.abandon(1, 100);
-  sequencer_.abandon(1, 99);
+  sequencer_.abandon({1, 100, 1});
+  sequencer_.abandon({1, 100, 1});
+  sequencer_.abandon({1, 100, 0});
   const std::vector<Order> given = orders();
   ASSERT_EQ(given.size(), 1u);
   EXPECT_EQ(given[0].kind, OrderKind::kDrop);
@@ -232,6 +233,20 @@ TEST_F(SequencerTest, WhatAProcessGivesUpIsDroppedEverywhere) {
   EXPECT_THAT(orders(), IsEmpty());
   hold_everywhere({1, 100, 2});
   EXPECT_THAT(committed(), ElementsAre(PushId{1, 100, 2}));
+}
+
+/// Shards may hold more of it than they could say.
+TEST_F(SequencerTest, WhatAProcessGivesUpIsDroppedBeforeItIsKnown) {
+  sequencer_.held(1, held({1, 100, 3}));
+  sequencer_.abandon({1, 100, 5});
+  const std::vector<Order> given = orders();
+  ASSERT_EQ(given.size(), 1u);
+  EXPECT_EQ(given[0].kind, OrderKind::kDrop);
+  EXPECT_THAT(given[0].pushes, ElementsAre(PushId{1, 100, 5}));
+  for (uint64_t number = 3; number <= 5; ++number) hold_everywhere({1, 100, number});
+  EXPECT_THAT(orders(), IsEmpty());
+  hold_everywhere({1, 100, 6});
+  EXPECT_THAT(committed(), ElementsAre(PushId{1, 100, 6}));
 }
 
 /// Whole pushes that are too old are dropped; two make an update, in the order of their trainers; the least base version

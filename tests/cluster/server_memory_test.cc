@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "state/push_credits.h"
+
 namespace shoal::cluster {
 namespace {
 
@@ -21,6 +23,62 @@ TEST(ServerMemory, HasNoSlotsWhereTheRuleHasNone) {
       server_memory({.segments = {}, .arena_bytes = 4 * kMiB, .slot_count = 0, .scalar_count = 1}, 1);
   EXPECT_EQ(memory.slots, 0u);
   EXPECT_EQ(to_string(memory), "at most 20.0 MiB: versions 12.0, slots 0.0, updates 4.0, snapshot 4.0");
+}
+
+ShardSpec shard_of(uint64_t bytes) { return {.segments = {}, .arena_bytes = bytes, .slot_count = 2, .scalar_count = 1}; }
+
+/// An encoded push is there as it came, and as it is read; what top-k keeps back is there for a checkpoint.
+TEST(ServerMemory, CountsEncodedPushesTwice) {
+  using transport::Encoding;
+  const ShardSpec shard = shard_of(10);
+  EXPECT_EQ(server_memory(shard, 3, 6).updates, 60u);
+  EXPECT_EQ(server_memory(shard, 3, 6, Encoding::kBfloat16).updates, 120u);
+  EXPECT_EQ(server_memory(shard, 3, 1, Encoding::kBfloat16).updates, 60u);
+  EXPECT_EQ(server_memory(shard, 3, 1, Encoding::kTopK).updates, 90u);
+  ShardSpec table = shard;
+  table.segments.resize(2);
+  table.segments[1].variable.lazy_rows = true;
+  EXPECT_EQ(server_memory(table, 3).updates, 60u);
+}
+
+/// All trainers' limits together are what the formula has for pushes and for versions on their way to trainers.
+TEST(ServerMemory, WhatTrainersMayPushIsPartOfIt) {
+  for (const int trainers : {1, 3}) {
+    const uint64_t versions_on_their_way = uint64_t(trainers) * 10, dense = push_limit(shard_of(10)).dense;
+    EXPECT_EQ(uint64_t(trainers) * dense, server_memory(shard_of(10), trainers).updates + versions_on_their_way);
+    const ServerMemory encoded = server_memory(shard_of(10), trainers, 1, transport::Encoding::kInt8);
+    EXPECT_EQ(uint64_t(trainers) * push_limit(shard_of(10)).encoded, encoded.updates + versions_on_their_way);
+  }
+}
+
+TEST(PushCredits, LimitWhatATrainerHasAndGiveBackWhatGoes) {
+  PushCredits credits;
+  credits.set_limit({.dense = 20, .encoded = 30});
+  PushCredit first, other;
+  EXPECT_TRUE(credits.grow(other, 2, 1000, false));  // one push alone, however large
+  EXPECT_TRUE(credits.grow(first, 1, 5, false));
+  EXPECT_TRUE(credits.grow(first, 1, 5, false));
+  {
+    PushCredit second, third;
+    EXPECT_TRUE(credits.grow(second, 1, 10, false));
+    EXPECT_FALSE(credits.grow(third, 1, 1, false));
+    EXPECT_TRUE(credits.grow(third, 1, 10, true));
+    EXPECT_FALSE(credits.grow(third, 1, 1, true));
+    EXPECT_EQ(credits.taken(1), 30u);
+    second = std::move(first);
+    EXPECT_EQ(credits.taken(1), 20u);
+  }
+  EXPECT_EQ(credits.taken(1), 0u);
+  EXPECT_EQ(credits.taken(2), 1000u);
+}
+
+TEST(PushCredits, MayGoAfterTheirAccount) {
+  PushCredit credit;
+  {
+    PushCredits credits;
+    ASSERT_TRUE(credits.grow(credit, 1, 8, false));
+  }
+  EXPECT_EQ(credit.bytes(), 8u);
 }
 
 }  // namespace

@@ -57,6 +57,7 @@ Task<Result<void>> Commits::take(Session& session, MessageHead head, HeldPush pu
   if (found == Push::kNew && push.encoding() == transport::Encoding::kDense) {
     SHOAL_CO_TRY_VOID(state_.decode(push));
   } else if (found == Push::kNew) {
+    SHOAL_CO_TRY_VOID(co_await core_.take_credit(session, push.credit, state_.arena_bytes(), push.encoding()));
     SHOAL_CO_TRY_VOID(co_await decode(push));
     SHOAL_CO_TRY(found,
                  state_.look_at(session.trainer, head, push.chunks));  // its process may have been replaced meanwhile
@@ -145,9 +146,9 @@ Task<Result<void>> Commits::fence(int trainer, uint64_t incarnation) {
   co_return co_await give_orders();
 }
 
-Task<Result<void>> Commits::abandon(int trainer, uint64_t incarnation) {
+Task<Result<void>> Commits::abandon(PushId newest) {
   if (!sequencer_ || state_.phase() != Phase::kReady) co_return Result<void>{};
-  sequencer_->abandon(trainer, incarnation);
+  sequencer_->abandon(newest);
   co_return co_await give_orders();
 }
 
@@ -259,7 +260,7 @@ Task<Result<void>> Commits::obey_orders() {
 /// With a turn. Errors end the server's process, or come of that.
 Task<Result<void>> Commits::obey(Order order) {
   switch (order.kind) {
-    case OrderKind::kCommit: co_return co_await commit(order);
+    case OrderKind::kCommit: SHOAL_CO_TRY_VOID(co_await commit(order)); break;
     case OrderKind::kDrop:
       for (const PushId& id : order.pushes) SHOAL_CO_TRY_VOID(co_await drop(id));
       for (const PushId& id : order.pushes) SHOAL_CO_TRY_VOID(co_await drop_before(id));
@@ -279,6 +280,7 @@ Task<Result<void>> Commits::obey(Order order) {
       if (Result<void> held = hold_state(order); !held) out_of_step(held.error());
       break;
   }
+  core_.look_for_credit();
   co_return Result<void>{};
 }
 
@@ -339,7 +341,7 @@ void Commits::out_of_step(const Error& why) {
 void Commits::tell_witness(const Order& order) {
   Witness& witness = *core_.options().witness;
   const TaskIdentity& own = core_.options().identity;
-  witness.holds(own.index, env_.buffers().stats().in_use_bytes, core_.memory_for(state_.spec()).total());
+  witness.holds(own.index, env_.buffers().stats().in_use_bytes, core_.memory().total());
   for (const PushId& id : order.pushes) {
     const HeldPush& push = state_.kept().at(id);
     witness.applied({.shard = own.index,

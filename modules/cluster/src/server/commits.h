@@ -33,8 +33,8 @@ class Commits {
 
   /// A newer process has taken the place of `incarnation`.
   Task<Result<void>> fence(int trainer, uint64_t incarnation);
-  /// The process goes on from what has been committed: what it pushed since does not count.
-  Task<Result<void>> abandon(int trainer, uint64_t incarnation);
+  /// The process of `newest` goes on from what has been committed: what it pushed since does not count.
+  Task<Result<void>> abandon(transport::PushId newest);
   /// No push counts any more.
   Task<Result<void>> seal();
   /// Trainers are asked to stop: who waits for others is answered.

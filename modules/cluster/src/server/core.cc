@@ -17,11 +17,28 @@ ServerCore::ServerCore(Environment& env, const ParameterServerOptions& options)
       turns_(env),
       changed_(std::make_shared<Event>(env)) {}
 
-ServerMemory ServerCore::memory_for(const ShardSpec& spec) const {
+void ServerCore::plan_memory(const Prepare& prepare) {
   const StrategyText strategy =
       value_or_raise(parse_strategy(options_.identity.strategy));  // checked with the configuration
   const int aggregated = strategy.sync ? strategy.replicas_to_aggregate.value_or(options_.trainers) : 1;
-  return server_memory(spec, options_.trainers, aggregated);
+  memory_ = server_memory(prepare.spec, options_.trainers, aggregated, prepare.gradients);
+  state_.credits().set_limit(push_limit(prepare.spec));
+}
+
+Task<Result<void>> ServerCore::take_credit(Session& session, PushCredit& credit, uint64_t bytes,
+                                           transport::Encoding encoding) {
+  const SteadyTime give_up = env_.after(options_.ready_timeout);
+  const bool encoded = encoding != transport::Encoding::kDense;
+  while (!state_.credits().grow(credit, session.trainer, bytes, encoded)) {
+    env_.sometimes("server.push_waits_for_credit");
+    ++wait_for_credit_;
+    Result<void> woken = co_await changed_->wait("an order about an earlier push of " + name_of(session.hello), give_up);
+    --wait_for_credit_;
+    SHOAL_CO_TRY_VOID(woken);
+    const bool newest = state_.trainers()[session.trainer].newest_connection == session.number;
+    if (closed_ || session.replaced || !newest) co_return cancelled();  // over a newer one the push comes again
+  }
+  co_return Result<void>{};
 }
 
 void ServerCore::close() {

@@ -20,8 +20,17 @@ class ServerCore {
 
   Environment& env() { return env_; }
   const ParameterServerOptions& options() const { return options_; }
-  /// The most that a server of this job takes for `spec`.
-  ServerMemory memory_for(const ShardSpec& spec) const;
+  /// The most that this server takes for the model that it was told to prepare.
+  const ServerMemory& memory() const { return memory_; }
+  /// It is that from now on, and what trainers may push is limited to it.
+  void plan_memory(const Prepare& prepare);
+  /// Bytes that `credit` will hold beside what it does, of a push of the session's trainer. Until there is room for them:
+  /// meanwhile nothing is read from that trainer. Cancelled: the server ends, or the trainer has come again.
+  Task<Result<void>> take_credit(Session& session, PushCredit& credit, uint64_t bytes, transport::Encoding encoding);
+  /// Pushes may have gone.
+  void look_for_credit() {
+    if (wait_for_credit_ > 0) changed_->notify_all();
+  }
   /// Which shard this is; 0 decides what becomes of pushes.
   size_t shard() const { return shard_; }
   ServerState& state() { return state_; }
@@ -60,6 +69,8 @@ class ServerCore {
   Turns turns_;
   const std::shared_ptr<Event> changed_;
   bool closed_ = false;
+  ServerMemory memory_;
+  int wait_for_credit_ = 0;  // sessions
 };
 
 }  // namespace shoal::cluster

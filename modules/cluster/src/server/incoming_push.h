@@ -11,10 +11,9 @@ namespace shoal::cluster {
 
 class IncomingPush {
  public:
-  /// The next chunk; true: the push is complete. `parts`: how many chunks a push has at most. InvalidArgument: it is not
-  /// the next chunk.
-  Result<bool> add(transport::Message message, size_t parts) {
-    SHOAL_TRY(const transport::Chunk chunk, transport::read_chunk(message));
+  /// The next chunk, which is `message`; true: the push is complete. `parts`: how many chunks a push has at most.
+  /// InvalidArgument: it is not the next chunk.
+  Result<bool> add(transport::Message message, const transport::Chunk& chunk, size_t parts) {
     const bool follows = messages_.empty() || message.head.sequence == messages_.front().head.sequence;
     if (!follows || chunk.chunk_index != chunks_.size() || (!chunk.closing && chunks_.size() + 1 >= parts)) {
       return invalid_argument("chunk " + std::to_string(chunk.chunk_index) + " of a push is not the one that was to come");
@@ -28,12 +27,16 @@ class IncomingPush {
     HeldPush push;
     push.messages = std::exchange(messages_, {});
     push.chunks = std::exchange(chunks_, {});
+    push.credit = std::exchange(credit_, {});
     return push;
   }
+  /// For what is here, and what is added next.
+  PushCredit& credit() { return credit_; }
 
  private:
   std::vector<transport::Message> messages_;
   std::vector<transport::Chunk> chunks_;  // views of them
+  PushCredit credit_;
 };
 
 }  // namespace shoal::cluster

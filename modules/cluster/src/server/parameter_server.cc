@@ -336,6 +336,7 @@ Result<uint64_t> Server::admit(Session& session) {
 
 void Server::dismiss(Session& session) {
   if (session.held) state_.release(*session.held);
+  session.push = {};
   if (--state_.trainers()[session.trainer].connections == 0) {
     state_.forget_parts(session.trainer);
     commits_.set_connected(session.trainer, false);

@@ -34,7 +34,11 @@ Message Requests::welcome(const Session& session) {
 Task<Result<void>> Requests::handle(Session& session, Message request) {
   switch (request.head.kind) {
     case MessageKind::kPull: co_return co_await handle_pull(session, std::move(request));
-    case MessageKind::kChunk: co_return co_await handle_chunk(session, std::move(request));
+    case MessageKind::kChunk: {
+      Result<void> taken = co_await handle_chunk(session, std::move(request));
+      core_.look_for_credit();
+      co_return taken;
+    }
     case MessageKind::kControl: co_return co_await handle_control(session, std::move(request));
     case MessageKind::kSnapshot: {
       Result<void> taken = co_await take_part(session, request);
@@ -95,7 +99,10 @@ Task<Result<void>> Requests::handle_pull(Session& session, Message request) {
 /// Answered when the push is complete, and an order has said what becomes of it.
 Task<Result<void>> Requests::handle_chunk(Session& session, Message request) {
   const transport::MessageHead head = request.head;
-  SHOAL_CO_TRY(const bool complete, session.push.add(std::move(request), state_.part_count()));
+  SHOAL_CO_TRY(const transport::Chunk chunk, transport::read_chunk(request));
+  const uint64_t bytes = std::min<uint64_t>(chunk.payload.size(), state_.part_bytes());
+  SHOAL_CO_TRY_VOID(co_await core_.take_credit(session, session.push.credit(), bytes, chunk.encoding));
+  SHOAL_CO_TRY(const bool complete, session.push.add(std::move(request), chunk, state_.part_count()));
   if (!complete) co_return Result<void>{};
   HeldPush push = session.push.take();
   const bool late = state_.phase() == Phase::kFinished || state_.sealed();  // the last checkpoint is taken
@@ -126,7 +133,10 @@ Task<Result<void>> Requests::handle_control(Session& session, Message request) {
     co_return co_await core_.reply(session, request.head, core_.control("ok"));
   }
   if (control.verb == "welcome") {  // it asks where to go on: what it pushed and nobody answered, it will compute again
-    SHOAL_CO_TRY_VOID(co_await commits_.abandon(session.trainer, session.hello.incarnation));
+    const std::optional<uint64_t> newest = control.text.empty() ? 0 : number_from<uint64_t>(control.text);
+    if (!newest) co_return invalid_argument("welcome: '" + std::string(control.text.substr(0, 32)) + "' is no push");
+    const transport::PushId given_up{session.trainer, session.hello.incarnation, *newest};
+    SHOAL_CO_TRY_VOID(co_await commits_.abandon(given_up));
     co_return co_await core_.reply(session, request.head, welcome(session));
   }
   if (control.verb == "residuals" && session.chief) co_return co_await handle_residuals(session, std::move(request));
@@ -146,7 +156,8 @@ Task<Result<void>> Requests::handle_control(Session& session, Message request) {
 Task<Result<void>> Requests::prepare(Session& session, std::string_view text) {
   SHOAL_CO_TRY(Prepare prepare, parse_prepare(text));
   if (prepare.epoch > state_.epoch()) {  // or it will be refused
-    env_.log().info("memory: " + to_string(core_.memory_for(prepare.spec)));
+    core_.plan_memory(prepare);
+    env_.log().info("memory: " + to_string(core_.memory()));
   }
   SHOAL_CO_TRY_VOID(fits_into_memory(prepare.spec, env_.process().memory_bytes));
   SHOAL_CO_TRY_VOID(state_.prepare(std::move(prepare)));

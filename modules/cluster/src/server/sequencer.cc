@@ -47,15 +47,11 @@ void Sequencer::count_whole() {
   }
 }
 
-void Sequencer::abandon(int trainer, uint64_t incarnation) {
-  Order order{.kind = OrderKind::kDrop, .pushes = {}};
-  for (const auto& [id, pending] : pending_) {
-    if (id.of_process(trainer, incarnation)) order.pushes.push_back(id);
-  }
-  if (order.pushes.empty()) return;
-  for (const PushId& id : order.pushes) decide(id);
-  if (Participant* const own = participant(trainer)) own->granted = 0;
-  asked_.push_back(std::move(order));
+void Sequencer::abandon(const PushId& newest) {
+  if (newest.number == 0 || is_over(newest)) return;
+  decide(newest);
+  if (Participant* const own = participant(newest.trainer)) own->granted = 0;
+  asked_.push_back({.kind = OrderKind::kDrop, .pushes = {newest}});  // shards drop what came before it too
 }
 
 void Sequencer::leave(int trainer) {

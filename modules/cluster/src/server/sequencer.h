@@ -36,8 +36,9 @@ class Sequencer {
   /// `shard` has all orders up to this index.
   void received(size_t shard, uint64_t index);
 
-  /// This process goes on from what has been committed: what it pushed since does not count.
-  void abandon(int trainer, uint64_t incarnation);
+  /// The process of `newest` goes on from what has been committed: what it pushed since, `newest` and before, does not count.
+  /// That may be more than was said to be held.
+  void abandon(const transport::PushId& newest);
   /// `trainer` makes no more pushes, until it makes one.
   void leave(int trainer);
   /// `trainer` is away for longer than others have to wait for it, or back.

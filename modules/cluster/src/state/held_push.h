@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "shoal/transport/message.h"
+#include "state/push_credits.h"
 #include "state/row_codec.h"
 
 namespace shoal::cluster {
@@ -24,6 +25,7 @@ struct HeldPush {
   std::vector<transport::Chunk> chunks;  ///< views of them, one for each part
   std::vector<PartGradient> parts;
   bool answered = false;  ///< its trainer may push another one meanwhile
+  PushCredit credit;      ///< until that
 
   uint64_t ordinal() const { return chunks.back().ordinal; }
   uint64_t base_version() const { return chunks.back().base_version; }

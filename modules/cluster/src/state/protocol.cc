@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "shoal/base/number_text.h"
+#include "shoal/cluster/compression.h"
 #include "shoal/json/fields.h"
 
 namespace shoal::cluster {
@@ -207,7 +208,10 @@ Result<ServerStatus> parse_server_status(std::string_view text) {
 }
 
 std::string to_json(const Prepare& prepare) {
-  return text_of({{"epoch", prepare.epoch}, {"fingerprint", prepare.fingerprint}, {"spec", to_json(prepare.spec)}});
+  return text_of({{"epoch", prepare.epoch},
+                  {"fingerprint", prepare.fingerprint},
+                  {"spec", to_json(prepare.spec)},
+                  {"gradients", to_string(Compression{.gradients = prepare.gradients})}});
 }
 
 Result<Prepare> parse_prepare(std::string_view text) {
@@ -217,6 +221,9 @@ Result<Prepare> parse_prepare(std::string_view text) {
     SHOAL_TRY(prepare.fingerprint, json::whole_member<uint64_t>(message, "fingerprint"));
     SHOAL_TRY(const std::string spec, json::string_member(message, "spec"));
     SHOAL_TRY(prepare.spec, parse_shard_spec(spec));
+    SHOAL_TRY(const std::string gradients, json::string_member(message, "gradients"));
+    SHOAL_TRY(const Compression compression, parse_compression(gradients));
+    prepare.gradients = compression.gradients;
     return prepare;
   });
 }

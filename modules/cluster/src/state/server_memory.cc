@@ -5,13 +5,20 @@
 
 namespace shoal::cluster {
 
-ServerMemory server_memory(const ShardSpec& spec, int trainers, int aggregated) {
+using transport::Encoding;
+
+ServerMemory server_memory(const ShardSpec& spec, int trainers, int aggregated, Encoding gradients) {
   const uint64_t weights = spec.arena_bytes, slots = uint64_t(spec.slot_count), contributors = uint64_t(trainers);
+  const bool by_rows = std::ranges::any_of(spec.segments, [](const Segment& each) { return each.variable.lazy_rows; });
+  const uint64_t forms = gradients == Encoding::kDense && !by_rows ? 1 : 2;
+  const uint64_t residuals = gradients == Encoding::kTopK ? contributors : 0;
   return {.versions = (contributors + 2) * weights,
           .slots = slots * weights,
-          .updates = std::max(contributors, uint64_t(aggregated)) * weights,
+          .updates = (forms * std::max(contributors, uint64_t(aggregated)) + residuals) * weights,
           .snapshot = (1 + slots) * weights};
 }
+
+PushLimit push_limit(const ShardSpec& spec) { return {.dense = 2 * spec.arena_bytes, .encoded = 3 * spec.arena_bytes}; }
 
 Result<void> fits_into_memory(const ShardSpec& spec, uint64_t memory_bytes) {
   const uint64_t least = (2 + uint64_t(spec.slot_count)) * spec.arena_bytes;

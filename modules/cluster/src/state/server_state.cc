@@ -31,7 +31,10 @@ ServerStatus ServerState::status() const {
 /// The number of the last push is kept per process, so an old process that came back would have its pushes counted anew.
 Result<uint64_t> ServerState::admit(int trainer, uint64_t incarnation, uint64_t connection) {
   TrainerRecord& record = trainers_[trainer];
-  if (record.incarnation == incarnation) return uint64_t(0);
+  if (record.incarnation == incarnation) {
+    record.newest_connection = std::max(record.newest_connection, connection);
+    return uint64_t(0);
+  }
   // What a killed process had said may arrive after the hello of the one that follows it, but its connection is the older
   // one.
   const bool overtaken = record.incarnation != 0 && connection < record.first_connection;
@@ -41,7 +44,7 @@ Result<uint64_t> ServerState::admit(int trainer, uint64_t incarnation, uint64_t 
   if (record.incarnation != 0) record.replace(record.incarnation);
   if (trainer == 0) stop_ = false;  // it belongs to the chief that asked for it, not to the one that resumes
   const uint64_t before = std::exchange(record.incarnation, incarnation);
-  record.first_connection = connection;
+  record.first_connection = record.newest_connection = connection;
   record.last_push = record.last_counted = 0;
   record.keeps_back = record.done = false;
   residuals_.forget_parts(trainer);
@@ -145,17 +148,6 @@ Result<void> ServerState::check_push(std::span<const transport::Chunk> chunks) c
   return {};
 }
 
-/// So that no trainer can fill the memory. One may be there that its trainer has given up, since it goes on from an older state.
-const HeldPush* ServerState::unanswered(int trainer, uint64_t incarnation) const {
-  bool another = false;
-  for (auto at = kept_.lower_bound({trainer, incarnation, 0}); at != kept_.end(); ++at) {
-    if (!at->first.of_process(trainer, incarnation)) break;
-    if (!at->second.answered && another) return &at->second;
-    another |= !at->second.answered;
-  }
-  return nullptr;
-}
-
 Result<ServerState::Push> ServerState::look_at(int trainer, const transport::MessageHead& head,
                                                std::span<const transport::Chunk> chunks) const {
   if (phase_ != Phase::kReady || head.epoch != epoch_) return Push::kFenced;
@@ -167,10 +159,6 @@ Result<ServerState::Push> ServerState::look_at(int trainer, const transport::Mes
   if (id.number == 0) return invalid_argument("a push without a number");
   if (id.number <= record.last_push) return Push::kDecided;
   if (kept_.contains(id)) return Push::kKept;
-  if (const HeldPush* const other = unanswered(trainer, head.incarnation)) {
-    return invalid_argument("push " + std::to_string(id.number) + " of trainer " + std::to_string(trainer) +
-                            " came before the answer to its push " + std::to_string(other->id.number));
-  }
   SHOAL_TRY_VOID(check_push(chunks));
   return Push::kNew;
 }
@@ -209,7 +197,9 @@ void ServerState::keep(HeldPush push) {
 
 void ServerState::note_answered(const transport::PushId& id) {
   const auto found = kept_.find(id);
-  if (found != kept_.end()) found->second.answered = true;
+  if (found == kept_.end()) return;
+  found->second.answered = true;
+  found->second.credit = {};
 }
 
 bool ServerState::was_answered(const transport::PushId& id) const {

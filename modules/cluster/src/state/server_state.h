@@ -95,7 +95,7 @@ class ServerState {
     kKept,     ///< it came before: its trainer has lost the connection since
     kNew,
   };
-  /// Between steps. InvalidArgument: its chunks do not fit, or its trainer has two others that nothing was said about.
+  /// Between steps. InvalidArgument: its chunks do not fit.
   Result<Push> look_at(int trainer, const transport::MessageHead& head, std::span<const transport::Chunk> chunks) const;
   /// Any thread: fills in what `push` is for each part. InvalidArgument: it does not fit.
   Result<void> decode(HeldPush& push) const;
@@ -108,6 +108,8 @@ class ServerState {
   void note_answered(const transport::PushId& id);
   bool was_answered(const transport::PushId& id) const;
   const std::map<transport::PushId, HeldPush>& kept() const { return kept_; }
+  /// Of what is kept, and of what is coming.
+  PushCredits& credits() { return credits_; }
   /// Of the trainer's newest push that an order was about: whether it was a commit.
   bool counted(int trainer) const;
 
@@ -145,8 +147,6 @@ class ServerState {
   Result<void> check_push(std::span<const transport::Chunk> chunks) const;
   void count(const HeldPush& push, PushCounts& counts) const;
   static void count_wait(const HeldPush& push, PushCounts& counts);
-  /// The second push of that process that nothing was said about; null: there are fewer.
-  const HeldPush* unanswered(int trainer, uint64_t incarnation) const;
 
   const bool keeps_positions_;
   BufferPool& pool_;
@@ -162,6 +162,7 @@ class ServerState {
   std::vector<ServerPart> parts_;  // empty: no model was prepared
   Result<void> built_;             // from build() to built()
   std::map<int, std::string> positions_;
+  PushCredits credits_;
   std::map<transport::PushId, HeldPush> kept_;
   std::vector<const HeldPush*> committing_;  // from begin_commit() to end_commit()
   TrainerRecords trainers_;

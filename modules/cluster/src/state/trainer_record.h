@@ -11,6 +11,7 @@ namespace shoal::cluster {
 struct TrainerRecord {
   uint64_t incarnation = 0;
   uint64_t first_connection = 0;   ///< that this process came with, in the order of acceptance
+  uint64_t newest_connection = 0;
   std::vector<uint64_t> replaced;  ///< incarnations that a newer process took the place of: they stay out
   uint64_t last_push = 0;     ///< number of its newest push that an order was about: a repeated one is answered, no more
   uint64_t last_counted = 0;  ///< of its newest push that was committed

@@ -65,8 +65,9 @@ Task<Result<ServerStatus>> ServerLinks::look(size_t shard, Deadline deadline, st
   co_return parse_server_status(text.text);
 }
 
-Task<Result<Welcome>> ServerLinks::welcome(size_t shard, Deadline deadline) {
-  SHOAL_CO_TRY(const Message answer, co_await control(shard, "welcome", {}, deadline));
+Task<Result<Welcome>> ServerLinks::welcome(size_t shard, uint64_t newest_push, Deadline deadline) {
+  const std::string given_up = newest_push == 0 ? std::string() : std::to_string(newest_push);
+  SHOAL_CO_TRY(const Message answer, co_await control(shard, "welcome", given_up, deadline));
   SHOAL_CO_TRY(const transport::Control text, transport::read_control(answer));
   co_return parse_welcome(text.text);
 }

@@ -33,14 +33,14 @@ Task<Result<void>> restore_arena(ModelDelivery to, size_t shard, ArenaIndex aren
 }
 
 Task<Result<void>> load_shard(ModelDelivery to, size_t shard, RestoreSource* restore, Deadline deadline) {
-  const Prepare prepare{to.servers.epoch(), to.fingerprint, to.plan.shards[shard]};
+  const Prepare prepare{to.servers.epoch(), to.fingerprint, to.plan.shards[shard], to.gradients};
   SHOAL_CO_TRY_VOID((co_await to.servers.control(shard, "prepare", to_json(prepare), deadline)));
   if (!restore) co_return Result<void>{};
   for (ArenaIndex arena = 0; arena <= to.plan.shards[shard].slot_count; ++arena) {
     SHOAL_CO_TRY_VOID(co_await restore_arena(to, shard, arena, *restore, deadline));
   }
   for (const int trainer : restore->info().residuals) {  // trainers fetch them, the chief too
-    if (!to.residuals) break;
+    if (to.gradients != transport::Encoding::kTopK) break;
     SHOAL_CO_TRY_VOID(co_await restore_arena(to, shard, residual_arena(trainer), *restore, deadline));
   }
   co_return Result<void>{};

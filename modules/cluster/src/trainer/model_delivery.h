@@ -11,7 +11,7 @@ struct ModelDelivery {
   const ShardPlan& plan;
   ServerLinks& servers;  ///< connected, in the epoch that begins
   uint64_t fingerprint;  ///< of the model
-  bool residuals;        ///< whether those of the checkpoint are wanted
+  transport::Encoding gradients;  ///< how trainers will send them; residuals of the checkpoint are for top-k
 };
 
 /// Loads all servers, then makes them ready. `restore`: null where training begins. Errors: of a server, of `restore`, or

@@ -150,7 +150,7 @@ Task<Result<Ready>> RemoteStoreImpl::prepare(RestoreSource* restore, Deadline de
   stop_ = false;
   for (ServerTraffic& traffic : traffic_) traffic.restart();
   if (!ready.attached) {
-    const ModelDelivery delivery{env_, plan_, servers_, options_.identity.fingerprint, residuals_->on()};
+    const ModelDelivery delivery{env_, plan_, servers_, options_.identity.fingerprint, options_.compression.gradients};
     SHOAL_CO_TRY_VOID(co_await bring_model(delivery, restore, deadline));
   }
   for (size_t i = 0; i < servers_.size(); ++i) SHOAL_CO_TRY_VOID(co_await pull(i, deadline));
@@ -160,7 +160,7 @@ Task<Result<Ready>> RemoteStoreImpl::prepare(RestoreSource* restore, Deadline de
   ready.global_step = global_step_;
   ready.stop = stop_;
   if (ready.attached) {
-    SHOAL_CO_TRY(Welcome welcome, co_await servers_.welcome(0, deadline));
+    SHOAL_CO_TRY(Welcome welcome, co_await servers_.welcome(0, push_, deadline));
     if (!welcome.position.empty()) ready.position = std::move(welcome.position);
   } else if (restore) {
     const auto& positions = restore->info().positions;
@@ -199,7 +199,7 @@ Task<Result<Ready>> RemoteStoreImpl::attach_once(Deadline deadline) {
     SHOAL_CO_TRY_VOID(co_await pull(i, std::min(deadline, env_.after(kRequestTimeout))));
   }
   SHOAL_CO_TRY_VOID(co_await pull_one_version(deadline));
-  SHOAL_CO_TRY(Welcome welcome, co_await servers_.welcome(0, env_.after(kRequestTimeout)));
+  SHOAL_CO_TRY(Welcome welcome, co_await servers_.welcome(0, push_, env_.after(kRequestTimeout)));
   if (welcome.epoch != servers_.epoch() || welcome.phase != Phase::kReady)
     co_return unavailable("the servers are being restored");
   Ready ready{.global_step = global_step_, .epoch = servers_.epoch(), .attached = true, .position = {}, .stop = stop_};

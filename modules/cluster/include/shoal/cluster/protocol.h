@@ -13,7 +13,8 @@
 ///                               applied | Weights, kStatusKept: not applied yet | "fenced", kStatusFenced | "finished"
 ///                               JobEnd, not applied | Error InvalidArgument: it does not fit, or learning rates differ
 ///   Chunk (others)           -> nothing
-///   "welcome"                -> "welcome" Welcome, as it is now; pushes of the trainer that are not committed are given up
+///   "welcome" number of push -> "welcome" Welcome, as it is now; that push and those before it, if they are not committed, are
+///                               given up ("": there is none)
 ///   "done"                   -> "ok" | "finished" JobEnd: this trainer makes no more pushes, and leaves
 ///   "rest"                   -> "ok": it makes no more pushes, and stays
 /// One that compresses with top-k, beside that:
@@ -49,6 +50,7 @@
 #include "shoal/base/result.h"
 #include "shoal/cluster/shard.h"
 #include "shoal/cluster/snapshot.h"
+#include "shoal/transport/message.h"
 
 namespace shoal::cluster {
 
@@ -129,6 +131,8 @@ struct Prepare {
   uint64_t epoch = 0;
   uint64_t fingerprint = 0;
   ShardSpec spec;
+  /// How trainers will send gradients, as far as the chief knows: for what the server says of its memory.
+  transport::Encoding gradients = transport::Encoding::kDense;
 };
 std::string to_json(const Prepare& prepare);
 Result<Prepare> parse_prepare(std::string_view json);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "shoal/cluster/shard_plan.h"
+#include "shoal/transport/message.h"
 
 namespace shoal::cluster {
 
@@ -11,14 +12,25 @@ namespace shoal::cluster {
 struct ServerMemory {
   uint64_t versions = 0;  ///< (W + 2) P: the current one, the next while it is made, one on its way to each trainer
   uint64_t slots = 0;     ///< S P
-  /// max(W, R) P: the pushes that are held until they are committed; with top-k, whose pushes are small, the residual of each
-  /// trainer for a checkpoint.
+  /// max(W, R) P: the pushes that are held until they are committed. Encoded ones, and tables by rows: twice that, as they
+  /// came and as they are read; with top-k also W P, the residual of each trainer for a checkpoint.
   uint64_t updates = 0;
   uint64_t snapshot = 0;  ///< (1 + S) P: what a checkpoint being written holds, once training has gone on
   uint64_t total() const { return versions + slots + updates + snapshot; }
 };
-/// `aggregated`: R; 1 where updates are asynchronous.
-ServerMemory server_memory(const ShardSpec& spec, int trainers, int aggregated = 1);
+/// `aggregated`: R; 1 where updates are asynchronous. `gradients`: how trainers send them.
+ServerMemory server_memory(const ShardSpec& spec, int trainers, int aggregated = 1,
+                           transport::Encoding gradients = transport::Encoding::kDense);
+
+/// How many bytes of one trainer's pushes that it was not answered a server keeps at most; then it takes no more of them until
+/// one has been decided about. (Those that it was answered, to give another one to the same update, are R together at most.)
+struct PushLimit {
+  /// 2 P: one that comes again, or after one that its trainer has given up, lies where the version would that is on its way to
+  /// that trainer, and is not there meanwhile.
+  uint64_t dense = 0;
+  uint64_t encoded = 0;  ///< 3 P
+};
+PushLimit push_limit(const ShardSpec& spec);
 
 /// FailedPrecondition if weights, slots and one push alone are more than `memory_bytes` (ProcessInfo: the machine's, or the
 /// cgroup's limit); 0, which is not known, holds anything.
