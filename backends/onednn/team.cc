@@ -6,6 +6,7 @@
 #include <chrono>
 #include <system_error>
 
+#include "core_share.h"
 #include "shoal/base/check.h"
 #include "shoal/base/cpu.h"
 
@@ -35,26 +36,52 @@ bool spin_until(const Over& over, Clock::duration longest = kSpin) {
   return false;
 }
 
-/// Whether the system has left the calling thread its core for a while (getrusage(2): involuntary context switches).
-class CoreWatch {
+CoreUse core_use() {
+  rusage usage{};
+  if (getrusage(RUSAGE_THREAD, &usage) != 0) return {};
+  const auto of = [](const timeval& time) {
+    return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
+  };
+  return {of(usage.ru_utime) + of(usage.ru_stime), usage.ru_nivcsw};
+}
+
+}  // namespace
+
+/// Of the calling thread.
+class Team::CoreWatch {
  public:
+  /// Whether the system has left it its core for a while.
   bool is_ours() {
     constexpr auto kWhile = std::chrono::milliseconds(20);  // some time slices
-    rusage usage{};
     const auto now = Clock::now();
-    if (getrusage(RUSAGE_THREAD, &usage) != 0 || usage.ru_nivcsw != taken_) {
-      taken_ = usage.ru_nivcsw;
+    if (const long taken = core_use().taken; taken != taken_) {
+      taken_ = taken;
       since_ = now;
     }
     return now - since_ > kWhile;
   }
+  void slept(Clock::duration time) { slept_ += time; }
+  /// Between two loops: how long to stay away.
+  Clock::duration look() {
+    const auto now = Clock::now();
+    if (now - looked_ < CoreShare::kLookEvery) return {};
+    const Clock::duration wanted = now - looked_ - slept_;
+    looked_ = now;
+    slept_ = {};
+    return share_.look(wanted, core_use());
+  }
+  /// It was away: that says nothing of its core.
+  void restart() {
+    looked_ = Clock::now();
+    slept_ = {};
+  }
 
  private:
   long taken_ = 0;  // how often
-  Clock::time_point since_ = Clock::now();
+  Clock::time_point since_ = Clock::now(), looked_ = since_;
+  Clock::duration slept_{};
+  CoreShare share_;
 };
-
-}  // namespace
 
 Team& Team::of_this_thread() {
   static thread_local Team team;
@@ -62,7 +89,11 @@ Team& Team::of_this_thread() {
 }
 
 Team::~Team() {
-  ends_.store(true, std::memory_order_relaxed);
+  {
+    const std::lock_guard lock(mutex_);
+    ends_.store(true, std::memory_order_relaxed);
+  }
+  over_.notify_all();
   bell_.fetch_add(1, std::memory_order_release);
   bell_.notify_all();
   for (std::thread& helper : helpers_) helper.join();
@@ -120,21 +151,31 @@ void Team::wait_for_pieces() {
 }
 
 /// Gives the number of the job after `done`, or a later one; `done` itself when the team ends.
-uint64_t Team::wait_for_job(uint64_t done) {
-  static thread_local CoreWatch core;
+uint64_t Team::wait_for_job(uint64_t done, CoreWatch& core) {
   const auto changed = [this, done] {
     return job_.load(std::memory_order_acquire) != done || ends_.load(std::memory_order_relaxed);
   };
   while (!changed() && !spin_until(changed) && !(core.is_ours() && spin_until(changed, kSpinAlone - kSpin))) {
     const uint32_t rung = bell_.load(std::memory_order_acquire);
-    if (!changed()) bell_.wait(rung);
+    if (changed()) break;
+    const auto asleep = Clock::now();
+    bell_.wait(rung);
+    core.slept(Clock::now() - asleep);
   }
   return ends_.load(std::memory_order_relaxed) ? done : job_.load(std::memory_order_acquire);
 }
 
 void Team::help(int rank) {
   bind_compute_thread(1);
-  for (uint64_t done = 0, job; (job = wait_for_job(done)) != done; done = job) take_pieces(rank, job);
+  CoreWatch core;
+  for (uint64_t done = 0, job; (job = wait_for_job(done, core)) != done; done = job) {
+    take_pieces(rank, job);
+    if (const Clock::duration away = core.look(); away > away.zero()) {
+      std::unique_lock lock(mutex_);
+      over_.wait_for(lock, away, [this] { return ends_.load(std::memory_order_relaxed); });
+      core.restart();
+    }
+  }
 }
 
 }  // namespace shoal::backends::onednn

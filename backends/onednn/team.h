@@ -2,7 +2,9 @@
 /// Threads that compute together: the one that asks, and helpers of its own.
 #include <array>
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -12,7 +14,8 @@ namespace shoal::backends::onednn {
 
 /// Work in fixed pieces, which go to whoever is free. Who asks takes part, and does all that nobody has begun: helpers that
 /// get no core (another program has it) delay nothing but a piece that they hold. Who waits spins for some microseconds,
-/// since the next loop of a program follows soon, and then sleeps, so that a core is left to those who need it.
+/// since the next loop of a program follows soon, and then sleeps, so that a core is left to those who need it; a helper that
+/// has to share its core stays away for a while (CoreShare).
 class Team {
  public:
   using Piece = void (*)(void* context, int number);
@@ -37,8 +40,9 @@ class Team {
   };
 
   void start_helpers(int count);
+  class CoreWatch;
   void help(int rank);
-  uint64_t wait_for_job(uint64_t done);
+  uint64_t wait_for_job(uint64_t done, CoreWatch& core);
   void take_pieces(int rank, uint64_t job);
   void wait_for_pieces();
 
@@ -52,6 +56,8 @@ class Team {
   alignas(64) std::atomic<uint64_t> job_{0};  // counts them
   std::atomic<uint32_t> bell_{0};             // rings with each job; 32 bits, which the system can wait for
   std::atomic<bool> ends_{false};
+  std::mutex mutex_;  // for helpers that stay away
+  std::condition_variable over_;
   alignas(64) std::atomic<int32_t> unfinished_{0};
 };
 

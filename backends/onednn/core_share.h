@@ -1,0 +1,39 @@
+#pragma once
+/// Whether a helper of a team should leave its core to whoever else wants it.
+#include <algorithm>
+#include <chrono>
+
+namespace shoal::backends::onednn {
+
+/// What a thread has had of its core so far (getrusage(2)).
+struct CoreUse {
+  std::chrono::nanoseconds computing{};
+  long taken = 0;  ///< how often the system has taken its core (involuntary context switches)
+};
+
+/// A core that a helper shares brings little: its team waits for the pieces that it holds while it does not run, and one thread
+/// less with a core of its own is about as fast. So a helper whose core is wanted stays away for a while, and then tries again;
+/// for longer each time, while that is still so. Pieces are the same whoever computes them.
+class CoreShare {
+ public:
+  using Duration = std::chrono::nanoseconds;
+  static constexpr Duration kLookEvery = std::chrono::milliseconds(16);  // some time slices
+  static constexpr Duration kAwayFirst = std::chrono::milliseconds(32), kAwayMost = std::chrono::milliseconds(512);
+
+  /// After a while in which the thread wanted its core for `wanted`: how long it should stay away. Zero: not at all.
+  Duration look(Duration wanted, const CoreUse& now) {
+    const Duration computed = now.computing - before_.computing;
+    // Both: what happens a moment at a time is the system's own, and time alone a virtual machine lacks too, of all cores.
+    const bool shared = now.taken - before_.taken >= 2 && computed < wanted * 4 / 5;
+    before_ = now;
+    // Who has slept is let run for a while without a break, so one quiet look does not mean that the core is free again.
+    away_ = shared ? std::clamp(2 * away_, kAwayFirst, kAwayMost) : away_ - away_ / 8;
+    return shared ? away_ : Duration::zero();
+  }
+
+ private:
+  CoreUse before_;
+  Duration away_{};  // the last time, less with each look since
+};
+
+}  // namespace shoal::backends::onednn
