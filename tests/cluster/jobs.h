@@ -112,6 +112,14 @@ struct JobSpec {
   std::optional<int64_t> log_steps = 100, summary_steps = {};
 };
 
+/// Hooks of one task only.
+inline auto hook_of(const std::string& task, std::shared_ptr<Hook> hook) {
+  return [task, hook = std::move(hook)](const RunConfig& config) -> std::vector<std::shared_ptr<Hook>> {
+    if (config.task().name() == task) return {hook};
+    return {};
+  };
+}
+
 inline void train_task_of(const JobSpec& spec, RunConfig config) {
   if (spec.before) spec.before(config);
   Estimator estimator(spec.model, config, spec.params);
