@@ -112,6 +112,26 @@ TEST_F(RemoteStoreTest, AServerThatIsGoneKeepsNoOtherFromHearingOfTheEnd) {
   EXPECT_LT(seconds(), 31);
 }
 
+/// It waits for the others, which have left, to hold a push.
+TEST_F(RemoteStoreTest, AServerThatHearsNoEndKeepsNoTrainerFromIt) {
+  start_ready_cluster();
+  Environment* env = nullptr;
+  const auto worker = start_worker(env);
+  const auto cut = [this](const char* other) {
+    network_->cut("ps 0", other);
+    world_.run_for(std::chrono::milliseconds(1));
+  };
+  cut("ps 1");
+  auto pushing = start(*env, step(*worker));
+  world_.run_for(std::chrono::milliseconds(10));
+  cut("chief 0");
+  EXPECT_FALSE(run(*chief_env_, chief_->finish({.failed = false, .reason = "interrupted"}, chief_env_->after(kSecond))));
+  world_.run_for(std::chrono::seconds(15));
+  ASSERT_TRUE(pushing.done());
+  EXPECT_EQ(pushing.take().error(), cancelled());
+  EXPECT_EQ(worker->job_end()->reason, "interrupted");
+}
+
 TEST_F(RemoteStoreTest, TheEndIsToldOverANewConnectionWhereTheOldOneBroke) {
   start_ready_cluster();
   bool cut = false;

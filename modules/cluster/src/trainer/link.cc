@@ -141,13 +141,13 @@ Task<Result<void>> ServerLink::send(Message message, uint64_t epoch, Deadline de
   co_return sent;
 }
 
-Task<Result<Message>> ServerLink::receive(uint64_t reply_to, Deadline deadline, bool may_leave) {
+Task<Result<Message>> ServerLink::receive_unless(std::function<bool()> over, uint64_t reply_to, Deadline deadline) {
   SteadyTime note = env_.after(kNoteEvery);
   for (;;) {
     if (!connection_) co_return unavailable("not connected to " + to_string(server_));
     auto message = co_await connection_->receive(std::min<Deadline>(deadline, note));
     const bool early = !message && message.error().kind() == ErrorKind::kDeadlineExceeded && env_.now() < deadline;
-    if (early && may_leave && env_.interrupted().stop_requested()) co_return cancelled();
+    if (early && over && over()) co_return cancelled();
     if (early) {
       env_.log().info("waiting for parameter server " + to_string(server_) + " to answer");
       note = env_.after(kNoteEvery);

@@ -46,17 +46,14 @@ class ServerLink {
   /// connection is lost (connect() again); Cancelled if the server's last word was that the job has ended.
   Task<Result<void>> send(transport::Message message, uint64_t epoch, Deadline deadline);
   Task<Result<transport::Message>> receive(uint64_t reply_to, Deadline deadline) {
-    return receive(reply_to, deadline, false);
+    return receive_unless(nullptr, reply_to, deadline);
   }
-  /// The same for an answer that may have to wait for other trainers: Cancelled some seconds after an interrupt, with the
-  /// connection as it is.
-  Task<Result<transport::Message>> receive_unless_interrupted(uint64_t reply_to, Deadline deadline) {
-    return receive(reply_to, deadline, true);
-  }
+  /// The same for an answer that may have to wait for others: Cancelled some seconds after it is `over`, with the connection as
+  /// it is.
+  Task<Result<transport::Message>> receive_unless(std::function<bool()> over, uint64_t reply_to, Deadline deadline);
   Task<Result<transport::Message>> request(transport::Message message, uint64_t epoch, Deadline deadline);
 
  private:
-  Task<Result<transport::Message>> receive(uint64_t reply_to, Deadline deadline, bool may_leave);
   Task<Result<void>> attempt(Deadline deadline);
   Task<Result<void>> introduce(Deadline deadline);
   Duration hello_patience() const;

@@ -427,6 +427,8 @@ Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard, StopToken stop) {
   const Deadline deadline = env_.after(options_.ready_timeout);
   ServerLink& link = servers_[shard];
   const uint64_t sequence = traffic_[shard].parts().front().push().head.sequence;
+  // Where one server has told of the end, another may be one that the chief could not tell: it waits for those that have left.
+  const std::function<bool()> over = [this] { return env_.interrupted().stop_requested() || servers_.job_end(); };
   for (;;) {
     if (stop.stop_requested()) co_return unavailable("another server was lost");
     if (!link.connected()) {
@@ -443,7 +445,7 @@ Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard, StopToken stop) {
       if (!sent && sent.error().kind() != ErrorKind::kUnavailable) co_return sent;
       if (!sent) continue;  // broken again; the others hold their part, and wait for this one
     }
-    auto answer = co_await link.receive_unless_interrupted(sequence, deadline);
+    auto answer = co_await link.receive_unless(over, sequence, deadline);
     if (!answer) {
       if (answer.error().kind() == ErrorKind::kUnavailable && !link.connected()) continue;
       co_return std::move(answer).error();
