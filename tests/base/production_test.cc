@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <signal.h>
 
 #include <atomic>
 #include <cfenv>
@@ -374,83 +373,6 @@ TEST(Production, DenormalsCountAsZeroWhereTensorsAreTouched) {
 #endif
 
 Task<Result<void>> until_interrupted(Environment& env) { co_return co_await env.sleep_for(kPatience, env.interrupted()); }
-
-TEST(Production, ASignalStopsInterrupted) {
-  for (int number : {SIGINT, SIGTERM}) {
-    const auto env = make({.handle_signals = true});
-    EXPECT_FALSE(env->interrupted().stop_requested());
-    env->post([number] { ::raise(number); });
-    EXPECT_EQ(env->run(until_interrupted(*env)).error(), cancelled());
-    EXPECT_TRUE(env->interrupted().stop_requested());
-  }
-}
-
-TEST(Production, ASignalReachesABusyStrand) {
-  const auto env = make({.offload_inline = true, .handle_signals = true});
-  auto body = [](Environment& e) -> Task<Result<void>> {
-    Work work = [&e] {
-      const SteadyTime give_up = e.after(kPatience);
-      ::raise(SIGINT);
-      while (!e.interrupted().stop_requested() && e.now() < give_up) std::this_thread::yield();
-      EXPECT_TRUE(e.interrupted().stop_requested());
-    };
-    co_return co_await e.offload(std::move(work));
-  };
-  EXPECT_TRUE(env->run(body(*env)));
-}
-
-TEST(Production, ASignalReachesAllEnvironmentsThatWatch) {
-  for (int round = 0; round < 2; ++round) {  // when all are gone, it begins anew
-    const auto a = make({.handle_signals = true});
-    auto gone = make({.handle_signals = true});
-    const auto b = make({.handle_signals = true});
-    const auto deaf = make({});
-    gone.reset();  // the others still watch
-    EXPECT_FALSE(a->interrupted().stop_requested() || b->interrupted().stop_requested());
-    ::raise(SIGINT);
-    EXPECT_EQ(a->run(until_interrupted(*a)).error(), cancelled());
-    EXPECT_EQ(b->run(until_interrupted(*b)).error(), cancelled());
-    EXPECT_FALSE(deaf->interrupted().stop_requested());
-    const auto late = make({.handle_signals = true});  // of a process that is to end
-    EXPECT_EQ(late->run(until_interrupted(*late)).error(), cancelled());
-  }
-}
-
-TEST(Production, EnvironmentsThatWatchComeAndGoOnAnyThread) {
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 4; ++i) {
-    threads.emplace_back([] {
-      for (int round = 0; round < 50; ++round) make({.handle_signals = true});
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  const auto env = make({.handle_signals = true});
-  ::raise(SIGTERM);
-  EXPECT_EQ(env->run(until_interrupted(*env)).error(), cancelled());
-}
-
-TEST(ProductionDeathTest, ASecondSignalEndsTheProcessWhoeverWatches) {
-  GTEST_FLAG_SET(death_test_style, death_test_style());
-  EXPECT_EXIT(
-      {
-        const auto a = make({.handle_signals = true});
-        const auto b = make({.handle_signals = true});
-        ::raise(SIGINT);
-        ::raise(SIGINT);
-      },
-      testing::ExitedWithCode(128 + SIGINT), "second signal: ended at once");
-}
-
-TEST(ProductionDeathTest, ASecondSignalEndsTheProcessAtOnce) {
-  GTEST_FLAG_SET(death_test_style, death_test_style());
-  EXPECT_EXIT(
-      {
-        const auto env = make({.handle_signals = true});
-        ::raise(SIGINT);
-        ::raise(SIGTERM);
-      },
-      testing::ExitedWithCode(128 + SIGTERM), "second signal: ended at once");
-}
 
 TEST(ProductionDeathTest, OffloadedWorkThatThrowsIsShown) {
   GTEST_FLAG_SET(death_test_style, death_test_style());
