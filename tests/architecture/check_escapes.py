@@ -153,8 +153,9 @@ ALLOWED = {
         ("backends/src/executor.cc", "global", "whether this thread computes already: what it sets is the same for all"),
         ("backends/reference/reference.cc", "global", "a source of kernels, which holds nothing"),
         ("backends/onednn/threads.cc", "host", "finds OpenMP's function in this process"),
-        ("backends/onednn/team.*", "thread clock global host",
-         "the compute threads of a task, and how long they look out for work; bits do not depend on who did which piece"),
+        ("backends/onednn/team.*", "thread clock global host lock",
+         "the compute threads of a task, how long they look out for work, and when they leave a core to others; bits do not "
+         "depend on who did which piece"),
         ("transport/include/shoal/transport/channel.h", "lock", "a queue of messages between two tasks"),
         ("transport/src/channel.cc", "lock", "the same"),
         ("transport/include/shoal/transport/postbox.h", "lock", "the way to a task that may end first"),
