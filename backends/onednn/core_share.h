@@ -18,6 +18,7 @@ class CoreShare {
  public:
   using Duration = std::chrono::nanoseconds;
   static constexpr Duration kLookEvery = std::chrono::milliseconds(16);  // some time slices
+  static constexpr Duration kWantedLeast = std::chrono::milliseconds(4);  // of less nothing can be said
   static constexpr Duration kAwayFirst = std::chrono::milliseconds(32), kAwayMost = std::chrono::milliseconds(512);
 
   /// After a while in which the thread wanted its core for `wanted`: how long it should stay away. Zero: not at all.

@@ -64,8 +64,8 @@ class Team::CoreWatch {
   /// Between two loops: how long to stay away.
   Clock::duration look() {
     const auto now = Clock::now();
-    if (now - looked_ < CoreShare::kLookEvery) return {};
     const Clock::duration wanted = now - looked_ - slept_;
+    if (now - looked_ < CoreShare::kLookEvery || wanted < CoreShare::kWantedLeast) return {};
     looked_ = now;
     slept_ = {};
     return share_.look(wanted, core_use());

@@ -275,39 +275,57 @@ TEST_F(CommitServersTest, WhatAWorkerGaveUpGoesWithItsNextPush) {
 
 /// Cut off from who decides, a server keeps two pushes of a trainer. The third waits before it, until orders come, or the
 /// trainer comes again: however often that gives up.
-TEST_F(CommitServersTest, AServerKeepsNoMoreThanTheCreditOfATrainer) {
-  const std::vector<VariableSpec> large{variable("kernel", {4000, 16}), variable("bias", {16}), variable("scale", {})};
-  plan_ = value_or_raise(plan_shards(large, 3, 1));
-  start_ready_cluster();
-  Environment* env = nullptr;
-  auto worker = start_worker(env);
-  for (int i = 0; i < 2; ++i) ASSERT_TRUE(run(*env, step(*worker)));
-  const auto give_up_a_push = [&] {
-    network_->cut("ps 0", "worker 0");
-    world_.run_for(std::chrono::milliseconds(1));
-    const bool stepped = bool(run(*env, step(*worker)));
-    network_->heal("ps 0", "worker 0");
-    return stepped;
-  };
-  world_.run_for(kSecond);
-  const uint64_t before = env->buffers().stats().in_use_bytes;  // here servers keep what the worker allocated
-  for (const char* const other : {"ps 1", "ps 2"}) network_->cut("ps 0", other);
-  for (int i = 0; i < 4; ++i) {
-    EXPECT_FALSE(give_up_a_push());
-    ASSERT_TRUE(run(*env, attach(*env, *worker)));
+class PushCreditTest : public CommitServersTest {
+ protected:
+  PushCreditTest() {
+    const std::vector<VariableSpec> large{variable("kernel", {4000, 16}), variable("bias", {16}), variable("scale", {})};
+    plan_ = value_or_raise(plan_shards(large, 3, 1));
   }
+  /// So many, each of which shard 0 hears nothing of, and no shard of orders.
+  void give_up_pushes(int count) {
+    start_ready_cluster();
+    worker_ = start_worker(env_);
+    for (int i = 0; i < 2; ++i) ASSERT_TRUE(run(*env_, step(*worker_)));
+    world_.run_for(kSecond);
+    before_ = env_->buffers().stats().in_use_bytes;  // here servers keep what the worker allocated
+    for (const char* const other : {"ps 1", "ps 2"}) network_->cut("ps 0", other);
+    for (int i = 0; i < count; ++i) {
+      network_->cut("ps 0", "worker 0");
+      world_.run_for(std::chrono::milliseconds(1));
+      EXPECT_FALSE(run(*env_, step(*worker_)));
+      network_->heal("ps 0", "worker 0");
+      ASSERT_TRUE(run(*env_, attach(*env_, *worker_)));
+    }
+  }
+  Environment* env_ = nullptr;
+  std::unique_ptr<RemoteStore> worker_;
+  uint64_t before_ = 0;
+};
+
+TEST_F(PushCreditTest, IsTheMostThatAServerKeeps) {
+  give_up_pushes(4);
   uint64_t limit = 0;
   for (const int shard : {1, 2}) limit += push_limit(plan_.shards[size_t(shard)]).dense;
   EXPECT_GT(limit, 100'000u);
-  EXPECT_GT(env->buffers().stats().in_use_bytes, before + limit / 2);
-  EXPECT_LT(env->buffers().stats().in_use_bytes, before + limit + limit / 4);
+  EXPECT_GT(env_->buffers().stats().in_use_bytes, before_ + limit / 2);
+  EXPECT_LT(env_->buffers().stats().in_use_bytes, before_ + limit + limit / 4);
   network_->heal();
-  ASSERT_TRUE(run(*env, step(*worker)));
+  ASSERT_TRUE(run(*env_, step(*worker_)));
   kill(*chief_env_);  // it has said nothing for too long
   chief_env_ = &add_task("chief 0");
   chief_ = chief_store(*chief_env_);
   EXPECT_TRUE(value_or_raise(run(*chief_env_, prepare(*chief_env_, *chief_))).attached);
   EXPECT_EQ(global_step(), 3u);
+}
+
+/// Who waits for it reads nothing, and so does not see its connection end.
+TEST_F(PushCreditTest, IsNotWaitedForWhenTheTrainerIsGone) {
+  give_up_pushes(2);
+  auto third = start(*env_, step(*worker_));
+  world_.run_for(kSecond);
+  kill(*env_);
+  world_.run_for(25 * kSecond);
+  EXPECT_EQ(count_log("ps 1: connection of worker 0 ended: worker 0 has been silent while its push waited"), 1u);
 }
 
 TEST_F(CommitServersTest, NonsenseOfWhoSaysThatItIsAServerEndsItsConnectionOnly) {

@@ -44,10 +44,11 @@ TEST(ServerMemory, CountsEncodedPushesTwice) {
 /// All trainers' limits together are what the formula has for pushes and for versions on their way to trainers.
 TEST(ServerMemory, WhatTrainersMayPushIsPartOfIt) {
   for (const int trainers : {1, 3}) {
-    const uint64_t versions_on_their_way = uint64_t(trainers) * 10, dense = push_limit(shard_of(10)).dense;
-    EXPECT_EQ(uint64_t(trainers) * dense, server_memory(shard_of(10), trainers).updates + versions_on_their_way);
+    const auto share = [&](uint64_t limit) { return uint64_t(trainers) * (limit - 2 * kPushOverhead); };
+    const uint64_t versions_on_their_way = uint64_t(trainers) * 10;
+    EXPECT_EQ(share(push_limit(shard_of(10)).dense), server_memory(shard_of(10), trainers).updates + versions_on_their_way);
     const ServerMemory encoded = server_memory(shard_of(10), trainers, 1, transport::Encoding::kInt8);
-    EXPECT_EQ(uint64_t(trainers) * push_limit(shard_of(10)).encoded, encoded.updates + versions_on_their_way);
+    EXPECT_EQ(share(push_limit(shard_of(10)).encoded), encoded.updates + versions_on_their_way);
   }
 }
 

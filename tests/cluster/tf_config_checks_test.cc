@@ -63,6 +63,8 @@ TEST(TfConfig, Check03_ModelDirAndService) {
   EXPECT_TRUE(parse_tf_config("{}", {.model_dir = "a"}));
 
   EXPECT_EQ(parsed(R"({"service": null})").service, std::nullopt);
+  EXPECT_EQ(parsed(R"({"service": {"a": 1}, "service": null, "model_dir": "m"})").service, std::nullopt);
+  EXPECT_EQ(parsed(R"({"service": {"a": {}}, "x": [1, {"y": 2}]})").service, R"({"a":{}})");
   EXPECT_EQ(parsed(R"({"service": {"b": [1, 2.5, "x"], "a": {}}})").service, R"({"b":[1,2.5,"x"],"a":{}})");
   EXPECT_EQ(
       parsed(R"({"service": {"a": 1}, "service": { "\u00fc\"" : [ ] , "x" : [ -1.5e3 , true,null, {} , [ [ ] ,"" ] ] } })")

@@ -7,7 +7,7 @@ namespace {
 
 constexpr size_t kViolationsMax = 20;
 /// Beside what the formula counts: heads, texts, and that buffers come in sizes.
-constexpr uint64_t kMessagesMax = uint64_t(12) << 10;
+constexpr uint64_t kMessagesMax = uint64_t(16) << 10;
 
 std::string text(const cluster::WitnessedUpdate& update) {
   return "update " + std::to_string(update.ordinal) + " of trainer " + std::to_string(update.trainer) + " (process " +

@@ -44,7 +44,14 @@ class PartsBuilder : public nlohmann::json_sax<Json> {
   bool boolean(bool value) override { return copies() ? copy(value ? "true" : "false") : put(value); }
   bool number_integer(number_integer_t value) override { return copies() ? copy(std::to_string(value)) : put(value); }
   bool number_unsigned(number_unsigned_t value) override { return copies() ? copy(std::to_string(value)) : put(value); }
-  bool number_float(number_float_t value, const string_t& text) override { return copies() ? copy(text) : put(value); }
+  bool number_float(number_float_t value, const string_t& text) override {
+    if (!copies()) return put(value);
+    std::string number = text;  // nlohmann/json 3.11.2 has put the locale's decimal point into it
+    for (char& each : number) {
+      if (std::string_view("0123456789+-eE").find(each) == std::string_view::npos) each = '.';
+    }
+    return copy(number);
+  }
   bool string(string_t& value) override {
     if (!copies()) return put(std::move(value));
     service_.string(std::move(value));

@@ -57,8 +57,9 @@ Task<Result<void>> Commits::take(Session& session, MessageHead head, HeldPush pu
   if (found == Push::kNew && push.encoding() == transport::Encoding::kDense) {
     SHOAL_CO_TRY_VOID(state_.decode(push));
   } else if (found == Push::kNew) {
-    SHOAL_CO_TRY_VOID(co_await core_.take_credit(session, push.credit, state_.arena_bytes(), push.encoding()));
-    SHOAL_CO_TRY_VOID(co_await decode(push));
+    SHOAL_CO_TRY_VOID(co_await core_.take_credit(session, push.credit, head.epoch, state_.arena_bytes(), true));
+    SHOAL_CO_TRY(found, state_.look_at(session.trainer, head, push.chunks));  // another epoch may have begun meanwhile
+    if (found == Push::kNew) SHOAL_CO_TRY_VOID(co_await decode(push));
     SHOAL_CO_TRY(found,
                  state_.look_at(session.trainer, head, push.chunks));  // its process may have been replaced meanwhile
     if (found != Push::kNew) env_.sometimes("server.push_of_process_replaced_meanwhile");
@@ -304,7 +305,7 @@ Task<Result<void>> Commits::drop(PushId id) {
   co_return co_await answer(id, kStatusStale);
 }
 
-/// The order that drops what a process has given up names what shard 0 knew of; more may have been on its way.
+/// An order about a push is also about those of its process that came before it: they were given up.
 Task<Result<void>> Commits::drop_before(PushId id) {
   for (const PushId& before : state_.kept_before(id)) SHOAL_CO_TRY_VOID(co_await drop(before));
   co_return Result<void>{};

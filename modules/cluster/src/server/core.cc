@@ -17,28 +17,36 @@ ServerCore::ServerCore(Environment& env, const ParameterServerOptions& options)
       turns_(env),
       changed_(std::make_shared<Event>(env)) {}
 
-void ServerCore::plan_memory(const Prepare& prepare) {
+void ServerCore::plan_memory(transport::Encoding gradients) {
   const StrategyText strategy =
       value_or_raise(parse_strategy(options_.identity.strategy));  // checked with the configuration
   const int aggregated = strategy.sync ? strategy.replicas_to_aggregate.value_or(options_.trainers) : 1;
-  memory_ = server_memory(prepare.spec, options_.trainers, aggregated, prepare.gradients);
-  state_.credits().set_limit(push_limit(prepare.spec));
+  memory_ = server_memory(state_.spec(), options_.trainers, aggregated, gradients);
+  state_.credits().set_limit(push_limit(state_.spec()));
 }
 
-Task<Result<void>> ServerCore::take_credit(Session& session, PushCredit& credit, uint64_t bytes,
-                                           transport::Encoding encoding) {
+/// Who waits here reads nothing, so it does not see its connection end.
+Task<Result<void>> ServerCore::take_credit(Session& session, PushCredit& credit, uint64_t epoch, uint64_t bytes,
+                                           bool encoded) {
   const SteadyTime give_up = env_.after(options_.ready_timeout);
-  const bool encoded = encoding != transport::Encoding::kDense;
-  while (!state_.credits().grow(credit, session.trainer, bytes, encoded)) {
-    env_.sometimes("server.push_waits_for_credit");
-    ++wait_for_credit_;
-    Result<void> woken = co_await changed_->wait("an order about an earlier push of " + name_of(session.hello), give_up);
-    --wait_for_credit_;
-    SHOAL_CO_TRY_VOID(woken);
+  const Duration heartbeat = options_.link.heartbeat_interval;
+  for (;;) {
     const bool newest = state_.trainers()[session.trainer].newest_connection == session.number;
     if (closed_ || session.replaced || !newest) co_return cancelled();  // over a newer one the push comes again
+    if (state_.phase() != Phase::kReady || state_.epoch() != epoch || state_.sealed()) co_return Result<void>{};
+    if (state_.credits().grow(credit, session.trainer, bytes, encoded)) co_return Result<void>{};
+    env_.sometimes("server.push_waits_for_credit");
+    const bool beats = heartbeat > Duration::zero();
+    if (beats && env_.now() - session.connection->heard() > 3 * heartbeat) {
+      co_return unavailable(name_of(session.hello) + " has been silent while its push waited");
+    }
+    const SteadyTime next = beats ? std::min(give_up, env_.after(heartbeat)) : give_up;
+    ++wait_for_credit_;
+    Result<void> woken = co_await changed_->wait("an order about an earlier push of " + name_of(session.hello), next);
+    --wait_for_credit_;
+    const bool late = !woken && woken.error().kind() == ErrorKind::kDeadlineExceeded;
+    if (!woken && (!late || env_.now() >= give_up)) co_return woken;
   }
-  co_return Result<void>{};
 }
 
 void ServerCore::close() {

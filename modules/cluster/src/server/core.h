@@ -22,11 +22,12 @@ class ServerCore {
   const ParameterServerOptions& options() const { return options_; }
   /// The most that this server takes for the model that it was told to prepare.
   const ServerMemory& memory() const { return memory_; }
-  /// It is that from now on, and what trainers may push is limited to it.
-  void plan_memory(const Prepare& prepare);
-  /// Bytes that `credit` will hold beside what it does, of a push of the session's trainer. Until there is room for them:
-  /// meanwhile nothing is read from that trainer. Cancelled: the server ends, or the trainer has come again.
-  Task<Result<void>> take_credit(Session& session, PushCredit& credit, uint64_t bytes, transport::Encoding encoding);
+  /// It is that of the state's model from now on, and what trainers may push is limited to it.
+  void plan_memory(transport::Encoding gradients);
+  /// Bytes that `credit` will hold beside what it does, of a push of the session's trainer in `epoch`. Until there is room for
+  /// them, or the push cannot count any more: meanwhile nothing is read from that trainer. Cancelled: the server ends, or the
+  /// trainer has come again. Unavailable: it has been silent for three heartbeats.
+  Task<Result<void>> take_credit(Session& session, PushCredit& credit, uint64_t epoch, uint64_t bytes, bool encoded);
   /// Pushes may have gone.
   void look_for_credit() {
     if (wait_for_credit_ > 0) changed_->notify_all();

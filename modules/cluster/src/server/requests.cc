@@ -100,8 +100,10 @@ Task<Result<void>> Requests::handle_pull(Session& session, Message request) {
 Task<Result<void>> Requests::handle_chunk(Session& session, Message request) {
   const transport::MessageHead head = request.head;
   SHOAL_CO_TRY(const transport::Chunk chunk, transport::read_chunk(request));
-  const uint64_t bytes = std::min<uint64_t>(chunk.payload.size(), state_.part_bytes());
-  SHOAL_CO_TRY_VOID(co_await core_.take_credit(session, session.push.credit(), bytes, chunk.encoding));
+  const bool encoded = chunk.encoding != transport::Encoding::kDense;
+  uint64_t bytes = std::min<uint64_t>(chunk.payload.size(), state_.part_bytes());
+  if (chunk.closing) bytes += kPushOverhead;
+  SHOAL_CO_TRY_VOID(co_await core_.take_credit(session, session.push.credit(), head.epoch, bytes, encoded));
   SHOAL_CO_TRY(const bool complete, session.push.add(std::move(request), chunk, state_.part_count()));
   if (!complete) co_return Result<void>{};
   HeldPush push = session.push.take();
@@ -155,12 +157,12 @@ Task<Result<void>> Requests::handle_control(Session& session, Message request) {
 /// With a turn.
 Task<Result<void>> Requests::prepare(Session& session, std::string_view text) {
   SHOAL_CO_TRY(Prepare prepare, parse_prepare(text));
-  if (prepare.epoch > state_.epoch()) {  // or it will be refused
-    core_.plan_memory(prepare);
-    env_.log().info("memory: " + to_string(core_.memory()));
-  }
   SHOAL_CO_TRY_VOID(fits_into_memory(prepare.spec, env_.process().memory_bytes));
+  const transport::Encoding gradients = prepare.gradients;
   SHOAL_CO_TRY_VOID(state_.prepare(std::move(prepare)));
+  core_.plan_memory(gradients);
+  env_.log().info("memory: " + to_string(core_.memory()));
+  core_.look_for_credit();
   commits_.restart();
   set_receive_limit(session);
   ServerCore::Work build = [this](const ParallelFor& each) { state_.build(each); };

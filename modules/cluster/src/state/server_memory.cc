@@ -18,7 +18,9 @@ ServerMemory server_memory(const ShardSpec& spec, int trainers, int aggregated, 
           .snapshot = (1 + slots) * weights};
 }
 
-PushLimit push_limit(const ShardSpec& spec) { return {.dense = 2 * spec.arena_bytes, .encoded = 3 * spec.arena_bytes}; }
+PushLimit push_limit(const ShardSpec& spec) {
+  return {.dense = 2 * (spec.arena_bytes + kPushOverhead), .encoded = 3 * spec.arena_bytes + 2 * kPushOverhead};
+}
 
 Result<void> fits_into_memory(const ShardSpec& spec, uint64_t memory_bytes) {
   const uint64_t least = (2 + uint64_t(spec.slot_count)) * spec.arena_bytes;

@@ -35,7 +35,7 @@ struct TaskConfig {
   ClusterSpec cluster;      ///< empty in local mode and for the evaluator, which is no member
   ClusterSpec job;          ///< the training cluster also where this task is no member: the evaluator's view of it
   std::optional<std::string> model_dir;  ///< what the description says (not the option's)
-  std::optional<std::string> service;    ///< JSON text of an object, as it was given but for blanks
+  std::optional<std::string> service;    ///< JSON text of an object, in its order, without blanks
   std::optional<std::string> trial;
   bool in_process = false;   ///< a thread of a process that runs the whole cluster: addresses are names, not hosts
   int32_t tasks_on_host = 1; ///< tasks of the job that share this host (or process), this one included
