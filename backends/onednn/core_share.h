@@ -21,11 +21,15 @@ class CoreShare {
   static constexpr Duration kWantedLeast = std::chrono::milliseconds(4);  // of less nothing can be said
   static constexpr Duration kAwayFirst = std::chrono::milliseconds(32), kAwayMost = std::chrono::milliseconds(512);
 
-  /// After a while in which the thread wanted its core for `wanted`: how long it should stay away. Zero: not at all.
-  Duration look(Duration wanted, const CoreUse& now) {
+  /// After a while in which the thread wanted its core for `wanted`: how long it should stay away. Zero: not at all. `threads`:
+  /// of the team, this one and the caller included.
+  Duration look(Duration wanted, const CoreUse& now, int threads) {
     const Duration computed = now.computing - before_.computing;
+    // Of two threads, one that has four fifths of its core is worth as much as none, as measured. In a larger team whoever takes
+    // its piece has two, so it has to be worse off than half as fast.
+    const Duration enough = threads > 2 ? wanted / 2 : wanted * 4 / 5;
     // Both: what happens a moment at a time is the system's own, and time alone a virtual machine lacks too, of all cores.
-    const bool shared = now.taken - before_.taken >= 2 && computed < wanted * 4 / 5;
+    const bool shared = now.taken - before_.taken >= 2 && computed < enough;
     before_ = now;
     // Who has slept is let run for a while without a break, so one quiet look does not mean that the core is free again.
     away_ = shared ? std::clamp(2 * away_, kAwayFirst, kAwayMost) : away_ - away_ / 8;

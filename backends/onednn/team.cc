@@ -62,13 +62,13 @@ class Team::CoreWatch {
   }
   void slept(Clock::duration time) { slept_ += time; }
   /// Between two loops: how long to stay away.
-  Clock::duration look() {
+  Clock::duration look(int threads) {
     const auto now = Clock::now();
     const Clock::duration wanted = now - looked_ - slept_;
     if (now - looked_ < CoreShare::kLookEvery || wanted < CoreShare::kWantedLeast) return {};
     looked_ = now;
     slept_ = {};
-    return share_.look(wanted, core_use());
+    return share_.look(wanted, core_use(), threads);
   }
   /// It was away: that says nothing of its core.
   void restart() {
@@ -170,7 +170,7 @@ void Team::help(int rank) {
   CoreWatch core;
   for (uint64_t done = 0, job; (job = wait_for_job(done, core)) != done; done = job) {
     take_pieces(rank, job);
-    if (const Clock::duration away = core.look(); away > away.zero()) {
+    if (const Clock::duration away = core.look(pieces_.load(std::memory_order_relaxed)); away > away.zero()) {
       std::unique_lock lock(mutex_);
       over_.wait_for(lock, away, [this] { return ends_.load(std::memory_order_relaxed); });
       core.restart();

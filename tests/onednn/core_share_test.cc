@@ -13,10 +13,11 @@ class CoreShareTest : public testing::Test {
   milliseconds after(int computed_ms, int taken) {
     use_.computing += milliseconds(computed_ms);
     use_.taken += taken;
-    return std::chrono::duration_cast<milliseconds>(share_.look(milliseconds(20), use_));
+    return std::chrono::duration_cast<milliseconds>(share_.look(milliseconds(20), use_, threads_));
   }
   CoreShare share_;
   CoreUse use_;
+  int threads_ = 2;
 };
 
 TEST_F(CoreShareTest, WhoHasItsCoreStays) {
@@ -31,6 +32,13 @@ TEST_F(CoreShareTest, WhoSharesItStaysAwayForLongerEachTime) {
   EXPECT_EQ(after(10, 4).count(), 512) << "one quiet look says little";
   for (int i = 0; i < 40; ++i) EXPECT_EQ(after(19, 0).count(), 0);
   EXPECT_EQ(after(10, 4).count(), 32);
+}
+
+/// There, who takes a piece of another one has two.
+TEST_F(CoreShareTest, InALargeTeamOnlyWhoHasLessThanHalf) {
+  threads_ = 8;
+  EXPECT_EQ(after(12, 4).count(), 0);
+  EXPECT_EQ(after(8, 4).count(), 32);
 }
 
 /// The system's own threads take a core for some microseconds, many times.
