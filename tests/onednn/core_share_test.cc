@@ -7,7 +7,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-class CoreShareTest : public testing::Test {
+class CoreShareTest : public ::testing::Test {
  protected:
   /// After 20 ms in which the thread wanted to run.
   milliseconds after(int computed_ms, int taken) {
