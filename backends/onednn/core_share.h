@@ -17,7 +17,7 @@ struct CoreUse {
 class CoreShare {
  public:
   using Duration = std::chrono::nanoseconds;
-  static constexpr Duration kLookEvery = std::chrono::milliseconds(16);  // some time slices
+  static constexpr Duration kLookEvery = std::chrono::milliseconds(16);   // some time slices
   static constexpr Duration kWantedLeast = std::chrono::milliseconds(4);  // of less nothing can be said
   static constexpr Duration kAwayFirst = std::chrono::milliseconds(32), kAwayMost = std::chrono::milliseconds(512);
 

@@ -26,7 +26,7 @@ class ServerCore {
   void plan_memory(transport::Encoding gradients);
   /// Bytes that `credit` will hold beside what it does, of a push of the session's trainer in `epoch`. Until there is room for
   /// them, or the push cannot count any more: meanwhile nothing is read from that trainer. Cancelled: the server ends, or the
-  /// trainer has come again. Unavailable: it has been silent for three heartbeats.
+  /// trainer has come again. Unavailable: it has been silent for three heartbeats. DeadlineExceeded: no order came.
   Task<Result<void>> take_credit(Session& session, PushCredit& credit, uint64_t epoch, uint64_t bytes, bool encoded);
   /// Pushes may have gone.
   void look_for_credit() {

@@ -27,8 +27,8 @@ inline constexpr uint64_t kPushOverhead = uint64_t(64) << 10;
 /// How many bytes of one trainer's pushes that it was not answered a server keeps at most; then it takes no more of them until
 /// one has been decided about. (Those that it was answered, to give another one to the same update, are R together at most.)
 struct PushLimit {
-  /// 2 P (and twice kPushOverhead): one that comes again, or after one that its trainer has given up, lies where the version would that is on its way to
-  /// that trainer, and is not there meanwhile.
+  /// 2 P: one that comes again, or after one that its trainer has given up, lies where the version would that is on its way to
+  /// that trainer, and is not there meanwhile. Both limits: and twice kPushOverhead.
   uint64_t dense = 0;
   uint64_t encoded = 0;  ///< 3 P
 };
