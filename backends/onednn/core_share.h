@@ -25,8 +25,8 @@ class CoreShare {
   /// of the team, this one and the caller included.
   Duration look(Duration wanted, const CoreUse& now, int threads) {
     const Duration computed = now.computing - before_.computing;
-    // Of two threads, one that has four fifths of its core is worth as much as none, as measured. In a larger team whoever takes
-    // its piece has two, so it has to be worse off than half as fast.
+    // Of two threads, one that has four fifths of its core is worth as much as none, as measured. In a larger team whoever
+    // takes its piece has two, so it has to be worse off than half as fast.
     const Duration enough = threads > 2 ? wanted / 2 : wanted * 4 / 5;
     // Both: what happens a moment at a time is the system's own, and time alone a virtual machine lacks too, of all cores.
     const bool shared = now.taken - before_.taken >= 2 && computed < enough;

@@ -5,7 +5,8 @@
 ///
 /// Orders have an index, without gaps, and every shard carries them out in that order. They are kept until all other shards
 /// have said that they received them, so a connection that broke goes on where it was. That is few: a shard that says nothing
-/// holds no more pushes either, so nothing more is committed, and who gives up a push waits for long before it gives up another.
+/// holds no more pushes either, so nothing more is committed, and who gives up a push waits for long before it gives up
+/// another.
 ///
 /// No clock, no input or output, one thread.
 #include <cstdint>

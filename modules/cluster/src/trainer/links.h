@@ -55,8 +55,8 @@ class ServerLinks {
   Task<Result<ServerStatus>> status(size_t shard, Deadline deadline, std::optional<uint64_t> seen = {});
   /// The same; a failure is not noted().
   Task<Result<ServerStatus>> look(size_t shard, Deadline deadline, std::optional<uint64_t> seen = {});
-  /// As it is now: the hello may have come before the chief restored the server, or many steps ago. `newest_push`: this one, and
-  /// what came before it, is given up where it has not been committed; 0: none.
+  /// As it is now: the hello may have come before the chief restored the server, or many steps ago. `newest_push`: this one,
+  /// and what came before it, is given up where it has not been committed; 0: none.
   Task<Result<Welcome>> welcome(size_t shard, uint64_t newest_push, Deadline deadline);
   /// All at once: a server that is gone keeps no other waiting.
   Task<Result<void>> finish(JobEnd end, Deadline deadline);
