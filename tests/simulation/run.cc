@@ -47,6 +47,8 @@ class Run {
   void add_tasks();
   void schedule(const Fault& fault);
   void strike(const Fault& fault);
+  void look_for_mark();
+  void shared_folder_loses_power(uint64_t draw);
   void start(const std::string& task);
   void start_later(const std::string& task, Duration delay);
   void start_second(const std::string& task);
@@ -84,7 +86,7 @@ class Run {
   std::optional<Duration> chief_ended_;      // when, well
   bool interrupted_ = false;                 // the chief, so that the job ended before its time
   bool damaged_ = false;                     // all checkpoints are, so that there is nothing to go on from
-  bool marked_ = false;                      // there was an end mark when the chief was started again
+  bool marked_ = false;                      // there was an end mark when the chief was lost, or started again
   int acts_ = 0;
   Verdict verdict_;
 };
@@ -134,12 +136,20 @@ void Run::schedule(const Fault& fault) {
   world_.at_step(uint64_t(fault.step), [this, &fault] { world_.after(fault.after, [this, &fault] { strike(fault); }); });
 }
 
+void Run::look_for_mark() { marked_ = marked_ || world_.shared().exists(kModelDir + "/training_finished"); }
+
+/// A mark whose folder was not synced yet is gone then, but the evaluator may have seen it.
+void Run::shared_folder_loses_power(uint64_t draw) {
+  look_for_mark();
+  world_.shared().lose_power(plan_.seed + draw);
+}
+
 void Run::start(const std::string& task) {
   starting_.erase(task);
   if (world_.running(task)) return;
   if (task == "chief 0") {
     violated(folder_.after_the_chief());
-    marked_ = marked_ || world_.shared().exists(kModelDir + "/training_finished");
+    look_for_mark();
   }
   if (trainer_of(task) >= 0) ledger_->started(trainer_of(task));
   started_[task] = world_.elapsed();
@@ -167,7 +177,7 @@ void Run::strike(const Fault& fault) {
       break;
     case FaultKind::kPower:
       world_.lose_power(task);
-      if (task == "chief 0") world_.shared().lose_power(plan_.seed + uint64_t(fault.step));  // it keeps the folder for all
+      if (task == "chief 0") shared_folder_loses_power(uint64_t(fault.step));  // it keeps the folder for all
       start_later(task, fault.lasts);
       break;
     case FaultKind::kFreeze:
@@ -265,7 +275,7 @@ void Run::look_after() {
     if (is_second(task) || world_.running(task) || starting_.contains(task) || gone_.contains(task)) continue;
     if (world_.killed(task)) {  // in a call of its storage
       disturbed_until_ = std::max(disturbed_until_, world_.elapsed() + outages_[task]);
-      if (power_fails_.erase(task) > 0) world_.shared().lose_power(plan_.seed + uint64_t(world_.elapsed() / 1ms));
+      if (power_fails_.erase(task) > 0) shared_folder_loses_power(uint64_t(world_.elapsed() / 1ms));
       start_later(task, outages_[task]);
       continue;
     }
