@@ -21,7 +21,7 @@ constexpr Values values_of(std::string_view letters) {
 }
 constexpr Values kValues = values_of(kLetters), kUrlValues = values_of(kUrlLetters);
 
-/// Without the padding; nothing if that is not what it should be.
+/// `text` without its padding. Nothing if its length is no multiple of four.
 std::optional<std::string_view> without_padding(std::string_view text) {
   if (text.size() % kGroupLetters != 0) return std::nullopt;
   for (int padding = 0; padding < 2 && text.ends_with('='); ++padding) text.remove_suffix(1);
@@ -65,7 +65,7 @@ std::optional<std::string> from_base64(std::string_view text, Base64 dialect) {
       group = group << 6 | value;
     }
     const uint32_t unused = (1u << (8 * (kGroupBytes - count))) - 1;
-    if ((group & unused) != 0) return std::nullopt;  // bits that nobody wrote
+    if ((group & unused) != 0) return std::nullopt;  // The bits that belong to no byte must be 0.
     for (size_t k = 0; k < count; ++k) bytes += char(group >> (16 - 8 * k) & 0xff);
   }
   return bytes;

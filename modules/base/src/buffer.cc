@@ -39,8 +39,9 @@ size_t size_class(size_t bytes) {
   return bytes <= power / 4 * 3 ? power / 4 * 3 : power;
 }
 
-/// Where the system has huge pages for who asks (Documentation/admin-guide/mm/transhuge.rst): rows of a table of gigabytes,
-/// read here and there, cost a walk through page tables each without them. It does not matter if it has none.
+/// The system may have huge pages for who asks (Documentation/admin-guide/mm/transhuge.rst): rows of a table of
+/// gigabytes, read here and there, cost a walk through page tables each without them. It does not matter if it has
+/// none.
 void ask_for_huge_pages(void* block, size_t bytes) {
   // Beyond what malloc() may take from its heap (M_MMAP_THRESHOLD), which would stay asked for when the block is freed.
   constexpr size_t kHugeBytes = size_t(2) << 20, kWorthIt = 17 * kHugeBytes;
@@ -54,7 +55,7 @@ void ask_for_huge_pages(void* block, size_t bytes) {
 std::byte* allocate_block(size_t capacity) {
   SHOAL_CHECK(capacity <= PTRDIFF_MAX - 2 * kHeaderBytes);
   void* block = std::aligned_alloc(kBufferAlignment, kHeaderBytes + align_up(capacity));
-  SHOAL_CHECK(block != nullptr);  // out of memory
+  SHOAL_CHECK(block != nullptr);  // Fails when memory is used up.
   ask_for_huge_pages(block, capacity);
   return static_cast<std::byte*>(block);
 }
@@ -62,7 +63,7 @@ std::byte* allocate_block(size_t capacity) {
 /// A header by itself: the memory of a source may be seen by others.
 void* allocate_header() {
   void* header = std::aligned_alloc(kBufferAlignment, kHeaderBytes);
-  SHOAL_CHECK(header != nullptr);  // out of memory
+  SHOAL_CHECK(header != nullptr);  // Fails when memory is used up.
   return header;
 }
 
@@ -80,7 +81,8 @@ bool Buffer::unique() const {
 }
 
 void Buffer::release() const {
-  // acq_rel: what this holder did is done before the block is reused, and what the others did is seen by who reuses it.
+  // `acq_rel`: what this holder did is done before the block is reused, and what the others did is seen by who reuses
+  // it.
   const uint32_t before = references_.fetch_sub(1, std::memory_order_acq_rel);
   SHOAL_CHECK(before != 0);
   if (before != 1) return;
@@ -95,15 +97,16 @@ void Buffer::release() const {
 
 struct BufferPool::State {
   mutable std::mutex mutex;
-  // All guarded by mutex.
+  // All of these are guarded by mutex.
   size_t retained_bytes_max = 0;
   size_t idle_bytes = 0;
-  std::map<size_t, std::vector<Buffer*>> idle;  // by capacity; the newest is taken first, while it is in the cache
-  std::map<size_t, uint64_t> freed_count;       // by capacity: how many went for the bound and were not wanted again
-  std::shared_ptr<BlockSource> source;          // given once, then never another
+  // Keyed by capacity. The newest is taken first, while it is in the cache.
+  std::map<size_t, std::vector<Buffer*>> idle;
+  std::map<size_t, uint64_t> freed_count;  // Keyed by capacity: how many went for the bound and were not wanted again.
+  std::shared_ptr<BlockSource> source;     // Given once, then never another.
   Stats stats;
   uint64_t in_use_count = 0;
-  std::shared_ptr<BufferPool> while_in_use;  // the buffers' share in the pool, held while any is out
+  std::shared_ptr<BufferPool> while_in_use;  // The buffers' share in the pool, held while any is out.
 };
 
 BufferPool::BufferPool() : state_(std::make_unique<State>()) {}
@@ -192,7 +195,7 @@ Ref<Buffer> BufferPool::get(size_t bytes) {
 }
 
 void BufferPool::take_back(Buffer* buffer) {
-  std::shared_ptr<BufferPool> last;  // may end the pool, so only after the lock is given up
+  std::shared_ptr<BufferPool> last;  // It may end the pool, so it goes only after the lock is given up.
   bool keep = false;
   {
     std::lock_guard lock(state_->mutex);

@@ -9,7 +9,7 @@ Error current_exception_to_error(std::string_view where) {
   try {
     throw;
   } catch (const Exception& exception) {
-    return Error(exception.error()).with_cause(cause);  // its sentence says where already
+    return Error(exception.error()).with_cause(cause);  // Its sentence says where already.
   } catch (const std::exception& exception) {
     return internal_error(place + " threw an exception: " + exception.what()).with_cause(cause);
   } catch (...) {

@@ -24,7 +24,7 @@ void lower(std::optional<T>& limit, T to) {
 }
 
 void lower_memory(CgroupLimits& limits, const std::string& file) {
-  constexpr uint64_t kNoLimit = uint64_t(1) << 62;  // version 1 says it by a number beyond any machine
+  constexpr uint64_t kNoLimit = uint64_t(1) << 62;  // Version 1 says it by a number beyond any machine.
   const auto bytes = numbers_in(file, 1)[0];
   if (bytes && *bytes < kNoLimit) lower(limits.memory_bytes, *bytes);
 }
@@ -53,7 +53,7 @@ CgroupLimits read_cgroup_limits(const std::string& root) {
   CgroupLimits limits;
   const std::string mounts = root + "/sys/fs/cgroup";
   std::ifstream groups(root + "/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {  // "4:cpu,cpuacct:/group"; version 2: "0::/group"
+  for (std::string line; std::getline(groups, line);) {  // Version 1: "4:cpu,cpuacct:/group"; version 2: "0::/group".
     const size_t first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);
@@ -65,7 +65,7 @@ CgroupLimits read_cgroup_limits(const std::string& root) {
         lower_cores(limits, cores[0], cores[1]);
       }
       if (memory) lower_memory(limits, mounts + "/memory" + group + "/memory.limit_in_bytes");
-      if (cpu) {  // systemd and Docker link cpu to cpu,cpuacct
+      if (cpu) {  // The folder's name: systemd and Docker link cpu to cpu,cpuacct.
         const std::string folder = mounts + "/cpu" + group;
         lower_cores(limits, numbers_in(folder + "/cpu.cfs_quota_us", 1)[0],
                     numbers_in(folder + "/cpu.cfs_period_us", 1)[0]);

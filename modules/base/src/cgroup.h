@@ -7,8 +7,8 @@
 namespace shoal {
 
 struct CgroupLimits {
-  std::optional<uint64_t> memory_bytes;  ///< empty: no limit
-  std::optional<double> cores;           ///< processor time over time; half a core is 0.5
+  std::optional<uint64_t> memory_bytes;  ///< Empty: no limit.
+  std::optional<double> cores;           ///< Processor time over time: half a core is 0.5. Empty: no limit.
 };
 
 /// The least of the limits of this process's groups and of those above them, of version 2 (`memory.max`, `cpu.max`) and of

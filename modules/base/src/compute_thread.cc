@@ -13,7 +13,7 @@ OffloadWaiter::~OffloadWaiter() {
 
 void OffloadWaiter::await_suspend(std::coroutine_handle<> handle) {
   Waiter::await_suspend(handle);
-  thread_->add(*this);  // may resume at once, so last
+  thread_->add(*this);  // It may resume at once, so it comes last.
 }
 
 ComputeThread::~ComputeThread() {
@@ -23,7 +23,7 @@ ComputeThread::~ComputeThread() {
   }
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
-  for (OffloadWaiter* waiter : waiting_) loop_.disown(*waiter);  // the loop knows only those that are done
+  for (OffloadWaiter* waiter : waiting_) loop_.disown(*waiter);  // The loop knows only those that are done.
   for (OffloadWaiter* waiter : known_) waiter->thread_ = nullptr;
 }
 
@@ -55,7 +55,7 @@ void ComputeThread::run() {
     OffloadWaiter& waiter = *running_;
     lock.unlock();
     run_guarded(*waiter.work_, "offloaded work");
-    loop_.wake(waiter);  // still there: its destructor waits for running_
+    loop_.wake(waiter);  // The waiter is still there: its destructor waits for running_.
     lock.lock();
     running_ = nullptr;
     finished_.notify_all();

@@ -22,7 +22,7 @@ class OffloadWaiter : public Waiter {
 
  private:
   friend class ComputeThread;
-  ComputeThread* thread_;  // null once that thread is gone
+  ComputeThread* thread_;  // Null once that thread is gone.
   Work* work_;
 };
 
@@ -43,9 +43,9 @@ class ComputeThread {
   std::condition_variable changed_;
   std::condition_variable finished_;
   // All guarded by mutex_.
-  std::thread thread_;  // started by the first work
+  std::thread thread_;  // Started by the first work.
   std::deque<OffloadWaiter*> waiting_;
-  std::vector<OffloadWaiter*> known_;  // all there are: waiting, running, or done and not yet destroyed
+  std::vector<OffloadWaiter*> known_;  // All there are: waiting, running, or done and not yet destroyed.
   OffloadWaiter* running_ = nullptr;
   bool stopping_ = false;
 };

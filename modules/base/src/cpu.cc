@@ -14,12 +14,12 @@ void flush_denormals() {
 #elif defined(__aarch64__)
   uint64_t control = 0;
   __asm__ volatile("mrs %0, fpcr" : "=r"(control));
-  control |= uint64_t(1) << 24;  // FZ: operands and results
+  control |= uint64_t(1) << 24;  // The bit FZ: operands and results.
   __asm__ volatile("msr fpcr, %0" : : "r"(control));
 #elif defined(__arm__) && defined(__ARM_FP)
   uint32_t control = 0;
   __asm__ volatile("vmrs %0, fpscr" : "=r"(control));
-  control |= uint32_t(1) << 24;  // FZ
+  control |= uint32_t(1) << 24;  // The bit FZ.
   __asm__ volatile("vmsr fpscr, %0" : : "r"(control));
 #endif
 }

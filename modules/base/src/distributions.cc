@@ -11,11 +11,11 @@
 namespace shoal {
 namespace {
 
-constexpr size_t kChunk = 1024;  // numbers made at a time, on the stack
+constexpr size_t kChunk = 1024;  // Numbers made at a time, on the stack.
 
 /// ln(u) for u in (0, 1], normal. Source: Cephes, logf (S. Moshier), error below 1e-7 relative.
 SHOAL_ALWAYS_INLINE float natural_log(float u) {
-  // u = m * 2^e with m in [sqrt(1/2), sqrt(2)), from the bits.
+  // u = m * 2^e with m in [sqrt(1/2), sqrt(2)) is read from the bits.
   const int32_t bits = std::bit_cast<int32_t>(u) - 0x3f3504f3;
   const int32_t exponent = bits >> 23;
   const float x = std::bit_cast<float>((bits & 0x007fffff) + 0x3f3504f3) - 1.0f;
@@ -42,9 +42,9 @@ struct Pair {
 
 /// Two independent normals. The angle is 2 pi angle_bits / 2^32: quadrant and remainder are exact. Polynomials: Cephes.
 SHOAL_ALWAYS_INLINE Pair box_muller(uint32_t radius_bits, uint32_t angle_bits) {
-  const float u = (float(int32_t(radius_bits >> 1)) + 1.0f) * 0x1p-31f;  // in (0, 1]
+  const float u = (float(int32_t(radius_bits >> 1)) + 1.0f) * 0x1p-31f;  // It lies in (0, 1].
   const float radius = std::sqrt(-2.0f * natural_log(u));
-  const uint32_t quadrant = (angle_bits + (1u << 29)) >> 30;  // 4 is 0 again
+  const uint32_t quadrant = (angle_bits + (1u << 29)) >> 30;  // Quadrant 4 is 0 again.
   const float x = float(int32_t(angle_bits - (quadrant << 30))) * float(6.283185307179586476925 / 4294967296.0);
   const float z = x * x;
   const float sine = ((-1.9515295891e-4f * z + 8.3321608736e-3f) * z - 1.6666654611e-1f) * z * x + x;

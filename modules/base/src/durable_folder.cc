@@ -16,7 +16,7 @@ std::string folder_above(std::string path) {
 }  // namespace
 
 Result<void> make_durable_folder(Storage& storage, const std::string& path) {
-  std::vector<std::string> above{folder_above(path)};  // from the innermost outwards: what is to be synced
+  std::vector<std::string> above{folder_above(path)};  // What is to be synced, from the innermost outwards.
   while (!storage.exists(above.back()) && folder_above(above.back()) != above.back()) {
     above.push_back(folder_above(above.back()));
   }

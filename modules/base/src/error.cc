@@ -19,7 +19,7 @@ std::string_view to_string(ErrorKind kind) {
     case ErrorKind::kNanLoss: return "NanLoss";
     case ErrorKind::kInternal: return "Internal";
   }
-  return "Unknown";  // a number that a newer peer sent
+  return "Unknown";  // A newer peer sent a number that is not known here.
 }
 
 int exit_status(ErrorKind kind) {

@@ -26,7 +26,7 @@ void Event::notify_all() {
   }
 }
 
-// Not a coroutine: `what` may be a temporary that is gone when the task starts.
+// It is not a coroutine: `what` may be a temporary that is gone when the task starts.
 Task<Result<void>> Event::wait(std::string_view what, Deadline deadline, StopToken stop) {
   return wait_until(std::string(what), deadline, std::move(stop));
 }
@@ -37,7 +37,7 @@ Task<Result<void>> Event::wait_until(std::string what, Deadline deadline, StopTo
   waiters_.push_back(waiter);
   const Result<void> slept = co_await env_.sleep_until(deadline, waiter->wake.token());
   if (waiter->notified) co_return Result<void>();
-  if (waiter->event_gone) co_return cancelled();  // and this is gone too
+  if (waiter->event_gone) co_return cancelled();  // The event, which is `*this`, is gone too.
   std::erase(waiters_, waiter);
   if (!slept) co_return slept;
   co_return deadline_exceeded("waiting for " + what);

@@ -62,14 +62,15 @@ class PosixWritableFile final : public WritableFile {
   Result<void> close() override {
     if (descriptor_ < 0) return {};
     Result<void> flushed = flush();
-    const int closed = ::close(std::exchange(descriptor_, -1));  // never repeated: the number may be another file's
+    // It is never repeated: the number may be another file's.
+    const int closed = ::close(std::exchange(descriptor_, -1));
     if (!flushed) return flushed;
     if (closed != 0 && errno != EINTR) return fail("close", errno);
     return {};
   }
 
  private:
-  static constexpr size_t kBufferBytes = 64 * 1024;  // many small appends (events) become few system calls
+  static constexpr size_t kBufferBytes = 64 * 1024;  // Many small appends (events) become few system calls.
 
   Result<void> write(std::span<const std::byte> bytes) {
     while (!bytes.empty()) {
@@ -87,7 +88,7 @@ class PosixWritableFile final : public WritableFile {
   int descriptor_;
   std::string path_;
   std::vector<std::byte> buffer_;
-  std::optional<Error> failure_;  // the first one: what the file holds after it is not known
+  std::optional<Error> failure_;  // The first one: what the file holds after it is not known.
 };
 
 class PosixReadableFile final : public ReadableFile {
@@ -125,7 +126,7 @@ Result<std::unique_ptr<WritableFile>> open_writable(const std::string& path, int
   return std::make_unique<PosixWritableFile>(descriptor, path);
 }
 
-/// By flock(): Linux carries it to servers of NFS and SMB too, and lets go of it when its process ends.
+/// A lock by flock(): Linux carries it to servers of NFS and SMB too, and lets go of it when its process ends.
 class PosixLock final : public StorageLock {
  public:
   explicit PosixLock(int descriptor) : descriptor_(descriptor) {}

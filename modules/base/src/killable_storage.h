@@ -38,7 +38,7 @@ class KillableStorage final : public Storage {
   struct State {
     std::function<void()> before;
     bool killed;
-    /// False: dead, maybe only just.
+    /// False if the task is dead, maybe only just.
     bool alive() const {
       if (!killed && before) before();
       return !killed;
@@ -46,7 +46,7 @@ class KillableStorage final : public Storage {
   };
   class HeldLock;
   std::shared_ptr<Storage> disk_;
-  std::shared_ptr<State> state_;  // open files look at it too
+  std::shared_ptr<State> state_;  // Open files look at it too.
   std::shared_ptr<std::vector<HeldLock*>> locks_ = std::make_shared<std::vector<HeldLock*>>();
 };
 

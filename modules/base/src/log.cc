@@ -44,7 +44,7 @@ LogSink stderr_sink(LogLevel lowest) {
     if (record.level < lowest) return;
     std::string line;
     line.reserve(record.message.size() + record.task.size() + 32);
-    if (terminal) line += "\r\x1b[K";  // a progress line may stand here
+    if (terminal) line += "\r\x1b[K";  // A progress line may stand here.
     line += clock_text(record.time);
     line += ' ';
     line += letter_of(record.level);
@@ -64,7 +64,7 @@ Logger::Logger(LogSink sink, std::string task, std::function<WallTime()> clock)
 void Logger::log(LogLevel level, std::string_view message) {
   if (!sink_) return;
   const LogRecord record{level, clock_(), task_, message};
-  std::lock_guard lock(mutex_);  // held across the sink: it is promised one call at a time
+  std::lock_guard lock(mutex_);  // Held across the sink, which is promised one call at a time.
   sink_(record);
 }
 

@@ -77,7 +77,7 @@ void Loop::forget(Waiter& waiter) {
 }
 
 void Loop::run_until(UniqueFunction<bool()> done) {
-  // Not from the strand itself, and one thread at a time.
+  // It is not called from the strand itself, and by one thread at a time.
   std::thread::id nobody{};
   SHOAL_CHECK(thread_.compare_exchange_strong(nobody, std::this_thread::get_id()));
   run_turns(done);
@@ -118,7 +118,7 @@ bool Loop::run_queue(Done& done) {
   }
   bool ran = false;
   while (batch_next_ < batch_.size() && !(ran && done())) {
-    Item& item = batch_[batch_next_++];  // stays where it is: nothing is added to a batch
+    Item& item = batch_[batch_next_++];  // It stays where it is: nothing is added to a batch.
     ran = true;
     if (item.waiter) {
       std::coroutine_handle<> handle;

@@ -32,16 +32,16 @@ class Waiter {
 
  private:
   friend class Loop;
-  Loop* loop_;  // null once the loop is gone
+  Loop* loop_;  // Null once the loop is gone.
   std::coroutine_handle<> handle_;
   SteadyTime when_{};
-  uint64_t timer_ = 0;    // number of its timer, 0 if it has none
-  bool queued_ = false;   // guarded by the loop's mutex
+  uint64_t timer_ = 0;   // The number of its timer, 0 if it has none.
+  bool queued_ = false;  // Guarded by the loop's mutex.
 };
 
 class Loop {
  public:
-  /// With nothing to do, it looks for work for `spin` before it sleeps.
+  /// A loop with nothing to do looks for work for `spin` before it sleeps.
   explicit Loop(Duration spin = Duration::zero()) : spin_(spin), wait_(make_loop_wait()) {}
   ~Loop();
 
@@ -76,24 +76,25 @@ class Loop {
   };
   using Done = UniqueFunction<bool()>;
   void run_turns(Done& done);
-  bool run_timers(Done& done);  // whether any ran
+  bool run_timers(Done& done);  // Returns whether any ran.
   bool run_queue(Done& done);
-  bool spin();  // whether there is something to do
+  bool spin();  // Returns whether there is something to do.
   void sleep();
 
   const Duration spin_;
   std::unique_ptr<LoopWait> wait_;
   std::atomic<std::thread::id> thread_{};
   SteadyTime turn_began_{};
-  std::vector<Timer> timers_;  // the earliest last; of equal times, the first set last
+  std::vector<Timer> timers_;  // The earliest is last; of equal times, the first set is last.
   uint64_t next_timer_ = 1;
-  std::vector<Item> batch_;  // taken from queue_, run from batch_next_ on; what run_until() leaves, the next one runs
+  // Taken from queue_, and run from batch_next_ on. What one run_until() leaves, the next one runs.
+  std::vector<Item> batch_;
   size_t batch_next_ = 0;
 
   std::mutex mutex_;
-  std::vector<Item> queue_;  // guarded by mutex_
-  std::atomic<bool> queued_{false};  // queue_ is not empty; changed with it
-  bool asleep_ = false;      // guarded by mutex_: a push must wake the loop
+  std::vector<Item> queue_;          // Guarded by mutex_.
+  std::atomic<bool> queued_{false};  // True if queue_ is not empty. Changed with it.
+  bool asleep_ = false;              // True if a push must wake the loop. Guarded by mutex_.
 };
 
 }  // namespace shoal

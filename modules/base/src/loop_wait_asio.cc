@@ -1,4 +1,4 @@
-#include <utility>  // Boost 1.74's Asio forgets it
+#include <utility>  // Boost 1.74's Asio forgets it.
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
@@ -14,7 +14,7 @@ namespace {
 class AsioLoopWait final : public LoopWait {
  public:
   bool poll() override {
-    constexpr int kHandlersMax = 64;  // a busy socket may not keep posted work and timers waiting
+    constexpr int kHandlersMax = 64;  // A busy socket may not keep posted work and timers waiting.
     int count = 0;
     while (count < kHandlersMax && context_.poll_one() > 0) ++count;
     return count > 0;
@@ -29,7 +29,7 @@ class AsioLoopWait final : public LoopWait {
   }
 
   void wake() override {
-    if (waking_.exchange(true, std::memory_order_acq_rel)) return;  // one that is on its way will do
+    if (waking_.exchange(true, std::memory_order_acq_rel)) return;  // One that is on its way will do.
     boost::asio::post(context_, [this] { waking_.store(false, std::memory_order_release); });
   }
 

@@ -33,7 +33,7 @@ class PlainLoopWait final : public LoopWait {
  private:
   std::mutex mutex_;
   std::condition_variable woken_;
-  bool wake_ = false;  // guarded by mutex_
+  bool wake_ = false;  // Guarded by mutex_.
 };
 
 }  // namespace

@@ -85,7 +85,7 @@ void ThreadPool::run() {
       jobs_.pop_front();
       lock.unlock();
       run_guarded(job, "a job of the pool");
-      job = Work();  // what it holds is gone before the lock is taken
+      job = Work();  // What it holds is gone before the lock is taken.
       lock.lock();
     } else {
       return;

@@ -28,9 +28,9 @@ class ThreadPool final : public JobPool {
 
  private:
   struct Region;
-  void start_threads();  // with the mutex held
+  void start_threads();  // Called with the mutex held.
   void run();
-  Region* open_region();  // with the mutex held
+  Region* open_region();  // Called with the mutex held.
 
   const int thread_count_;
   std::mutex mutex_;
@@ -39,7 +39,7 @@ class ThreadPool final : public JobPool {
   // All guarded by mutex_.
   std::vector<std::thread> threads_;
   std::deque<Work> jobs_;
-  Region* regions_ = nullptr;  // a list through the stacks of those who wait in parallel_for()
+  Region* regions_ = nullptr;  // A list through the stacks of those who wait in parallel_for().
   bool stopping_ = false;
 };
 

@@ -43,7 +43,7 @@ struct Allowed {
 Allowed read_allowed() {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
-  if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) {  // there are more than cpu_set_t has bits
+  if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) {  // There are more processors than cpu_set_t has bits.
     const int all = std::max(1, int(std::thread::hardware_concurrency()));
     return {all, all};
   }

@@ -50,7 +50,7 @@ class ProductionEnvironment final : public Environment {
   void run_until_done(Task<void> entry) override;
 
   const bool offload_inline_;
-  bool in_inline_work_ = false;  // strand only
+  bool in_inline_work_ = false;  // Used on the strand only.
   std::shared_ptr<BufferPool> buffers_;
   std::unique_ptr<Storage> storage_;
   const ProcessInfo process_;
@@ -88,11 +88,11 @@ ProductionEnvironment::ProductionEnvironment(ProductionOptions options)
 
 ProductionEnvironment::~ProductionEnvironment() {
   signals_.reset();
-  transports_.clear();  // while this is still whole: they may post, and look at the clock
+  transports_.clear();  // This is still whole: transports may post, and look at the clock.
 }
 
 void ProductionEnvironment::run_until_done(Task<void> entry) {
-  flush_denormals();  // small updates are applied on the strand
+  flush_denormals();  // Small updates are applied on the strand.
   loop_.post([&entry] { entry.start(); });
   loop_.run_until([&entry] { return entry.done(); });
 }
@@ -103,7 +103,7 @@ Task<Result<void>> ProductionEnvironment::sleep_until(SteadyTime when, StopToken
   bool stopped = false;
   std::optional<StopCallback> on_stop;
   if (when <= now()) {
-    loop_.wake(waiter);  // others first, so that a loop of short sleeps starves nobody
+    loop_.wake(waiter);  // Others go first, so that a loop of short sleeps starves nobody.
   } else {
     loop_.set_timer(waiter, when);
   }
@@ -114,7 +114,7 @@ Task<Result<void>> ProductionEnvironment::sleep_until(SteadyTime when, StopToken
     });
   }
   co_await waiter;
-  on_stop.reset();  // from here on nobody else touches `stopped` or `waiter`
+  on_stop.reset();  // Nobody else touches `stopped` or `waiter` any more.
   if (stopped) co_return cancelled();
   co_return Result<void>();
 }
@@ -164,7 +164,8 @@ Duration event_loop_spin(Environment& environment) {
 }
 
 Result<void> block_until(Environment& env, SteadyTime when) {
-  if (!dynamic_cast<ProductionEnvironment*>(&env)) return env.run(env.sleep_until(when));  // others go on in virtual time
+  // Others go on in virtual time.
+  if (!dynamic_cast<ProductionEnvironment*>(&env)) return env.run(env.sleep_until(when));
   std::this_thread::sleep_for(when - env.now());
   return {};
 }

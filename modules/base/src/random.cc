@@ -18,8 +18,8 @@ using random_detail::kWeyl0;
 using random_detail::kWeyl1;
 
 // Upper counter words that no drawing of numbers uses: keys derived from a key never meet the numbers drawn with it.
-constexpr uint64_t kFoldNumber = 0x666f6c642f6e756d;  // "fold/num"
-constexpr uint64_t kFoldName = 0x666f6c642f737472;    // "fold/str"
+constexpr uint64_t kFoldNumber = 0x666f6c642f6e756d;  // The letters "fold/num".
+constexpr uint64_t kFoldName = 0x666f6c642f737472;    // The letters "fold/str".
 
 RandomKey fold(RandomKey key, uint64_t part, uint64_t purpose) {
   const auto words = philox(key, part, purpose);
@@ -39,7 +39,7 @@ uint64_t multiply_high(uint64_t a, uint64_t b) {
 #endif
 }
 
-constexpr size_t kLanes = 16;  // blocks made side by side: one 512-bit vector per word of the counter
+constexpr size_t kLanes = 16;  // Blocks made side by side: one 512-bit vector per word of the counter.
 
 /// kLanes blocks from `first_block`, written as 4 * kLanes words.
 SHOAL_ALWAYS_INLINE void make_lanes(RandomKey key, uint64_t first_block, uint64_t counter_high, uint32_t* out) {
@@ -119,14 +119,14 @@ uint64_t RandomStream::below(uint64_t bound) {
   if (bound <= UINT32_MAX) {
     uint64_t product = next_u32() * bound;
     if (uint32_t(product) < bound) {
-      const uint32_t unfair = uint32_t(-uint32_t(bound)) % uint32_t(bound);  // 2^32 mod bound
+      const uint32_t unfair = uint32_t(-uint32_t(bound)) % uint32_t(bound);  // 2^32 mod bound.
       while (uint32_t(product) < unfair) product = next_u32() * bound;
     }
     return product >> 32;
   }
   uint64_t drawn = next_u64();
   if (drawn * bound < bound) {
-    const uint64_t unfair = (0 - bound) % bound;  // 2^64 mod bound
+    const uint64_t unfair = (0 - bound) % bound;  // 2^64 mod bound.
     while (drawn * bound < unfair) drawn = next_u64();
   }
   return multiply_high(drawn, bound);

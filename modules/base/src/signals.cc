@@ -67,13 +67,13 @@ class SignalWatchers {
   void remove(SignalWatch& watch);
 
  private:
-  void begin();  // before the first comes
-  void end();    // after the last went
+  void begin();  // Called before the first watch comes.
+  void end();    // Called after the last one went.
   void pass_on();
   void tell_all();
 
-  std::mutex changing_;  // held for the whole of add() and remove(): begin() and end() take their time
-  std::mutex mutex_;     // guards the next four
+  std::mutex changing_;  // Held for the whole of add() and remove(): begin() and end() take their time.
+  std::mutex mutex_;     // Guards the next four.
   std::condition_variable told_one_;
   std::vector<SignalWatch*> alive_;
   SignalWatch* being_told_ = nullptr;
@@ -159,7 +159,7 @@ void SignalWatchers::add(SignalWatch& watch) {
   if (is_first)
     begin();
   else
-    write_letter('n');  // look whether the new one is to be told
+    write_letter('n');  // The thread looks whether the new one is to be told.
 }
 
 void SignalWatchers::remove(SignalWatch& watch) {

@@ -11,14 +11,15 @@ namespace shoal {
 class SignalWatch {
  public:
   explicit SignalWatch(Work first);
-  ~SignalWatch();  ///< waits until `first` has run, if it is running; the last one puts back the handlers that were there
+  /// Waits until `first` has run, if it is running. The last watch puts back the handlers that were there before.
+  ~SignalWatch();
   SignalWatch(const SignalWatch&) = delete;
   SignalWatch& operator=(const SignalWatch&) = delete;
 
  private:
   friend class SignalWatchers;
   Work first_;
-  bool told_ = false;  // guarded by the watchers
+  bool told_ = false;  // Guarded by the watchers' mutex.
 };
 
 }  // namespace shoal

@@ -14,7 +14,7 @@ struct StopState {
     uint64_t id;
     Work callback;
   };
-  std::atomic<bool> stopped{false};  // set under mutex, read without
+  std::atomic<bool> stopped{false};  // Set under mutex, and read without it.
   std::mutex mutex;
   std::condition_variable ran;
   // All guarded by mutex. Callbacks run in the order of registration.
@@ -31,9 +31,9 @@ struct StopState {
       Entry entry = std::move(entries.front());
       entries.erase(entries.begin());
       running_id = entry.id;
-      lock.unlock();  // no lock is held across a callback
+      lock.unlock();  // No lock is held across a callback.
       entry.callback();
-      entry.callback = Work();  // what it captured is gone before its StopCallback's destructor may return
+      entry.callback = Work();  // What it captured is gone before its StopCallback's destructor may return.
       lock.lock();
       running_id = 0;
       ran.notify_all();
@@ -50,7 +50,7 @@ struct StopState {
   }
 
   void remove(uint64_t id) {
-    Work removed;  // destroyed after the lock is given up
+    Work removed;  // Destroyed after the lock is given up.
     std::unique_lock lock(mutex);
     const auto found = std::ranges::find(entries, id, &Entry::id);
     if (found != entries.end()) {
@@ -76,7 +76,7 @@ StopSource::StopSource(StopToken parent) : StopSource() {
 StopSource::~StopSource() = default;
 
 bool StopSource::request_stop() const {
-  const auto keep = state_;  // a callback may destroy this source
+  const auto keep = state_;  // A callback may destroy this source.
   return keep->request();
 }
 

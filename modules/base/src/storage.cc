@@ -34,7 +34,7 @@ Result<void> Storage::write_atomically(const std::string& path, std::string_view
   Result<void> written = write_synced(*this, temporary, contents);
   if (written) written = rename(temporary, path);
   if (!written) {
-    static_cast<void>(remove(temporary));  // best effort: the first error is the one to report
+    static_cast<void>(remove(temporary));  // This is a best effort: the first error is the one to report.
     return written;
   }
   return sync_folder(folder_of(path));

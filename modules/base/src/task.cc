@@ -26,7 +26,8 @@ namespace {
 /// Free frames of one thread, by size. A frame freed on another thread than its maker's stays with that other thread.
 class FrameCache {
  public:
-  static constexpr size_t kGranule = 64, kClasses = 64, kPerClassMax = 32;  // frames to 4 KiB, at most 4.2 MiB a thread
+  // Frames up to 4 KiB, and at most 4.1 MiB a thread.
+  static constexpr size_t kGranule = 64, kClasses = 64, kPerClassMax = 32;
 
   ~FrameCache() {
     for (List& list : lists_) {

@@ -42,7 +42,7 @@ Detached run_child(std::shared_ptr<State> state, Task<Result<void>> child) {
   {
     Task<Result<void>> running = std::move(child);
     result = co_await std::move(running);
-  }  // what the child holds is gone before anyone who joined goes on
+  }  // What the child holds is gone before anyone who joined goes on.
   state->ended(std::move(result));
 }
 
@@ -67,7 +67,7 @@ Task<Result<void>> TaskGroup::join() {
     State& state;
     bool await_ready() { return state.running == 0; }
     void await_suspend(std::coroutine_handle<> self) {
-      SHOAL_CHECK(!state.joiner);  // one join at a time
+      SHOAL_CHECK(!state.joiner);  // One join at a time.
       state.joiner = self;
     }
     void await_resume() {}

@@ -14,7 +14,7 @@ struct Range {
   int first, last;
 };
 
-/// Of a list as the kernel writes it, "0,64" or "0-1,8-9"; empty where it is none.
+/// The ranges of a list as the kernel writes it, "0,64" or "0-1,8-9"; empty where it is none.
 std::vector<Range> parse_list(const std::string& text) {
   std::vector<Range> ranges;
   const char* at = text.data();
@@ -50,7 +50,7 @@ std::optional<int> first_sibling(int number, const std::string& file) {
 }  // namespace
 
 int count_cores(std::span<const int> numbers, const std::string& root) {
-  std::set<int> cores;  // each by the least of its hyper-threads
+  std::set<int> cores;  // Each core is known by the least of its hyper-threads.
   for (const int number : numbers) {
     const std::string folder = root + "/sys/devices/system/cpu/cpu" + std::to_string(number) + "/topology/";
     std::optional<int> first = first_sibling(number, folder + "core_cpus_list");

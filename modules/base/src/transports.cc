@@ -23,7 +23,7 @@ Result<transport::Transport*> Transports::get(std::string_view scheme, Environme
 void Transports::clear() {
   std::unique_lock lock(mutex_);
   const auto ending = std::exchange(made_, {});
-  lock.unlock();  // before they go: they may call back
+  lock.unlock();  // The lock goes before they do: they may call back.
 }
 
 }  // namespace shoal

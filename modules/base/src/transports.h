@@ -23,7 +23,7 @@ class Transports {
  private:
   const TransportTable table_;
   std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<transport::Transport>, std::less<>> made_;  // guarded by mutex_
+  std::map<std::string, std::shared_ptr<transport::Transport>, std::less<>> made_;  // Guarded by mutex_.
 };
 
 }  // namespace shoal

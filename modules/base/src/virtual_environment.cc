@@ -38,7 +38,7 @@ VirtualEnvironment::~VirtualEnvironment() {
 
 WallTime VirtualEnvironment::wall_now() const {
   if (wall_clock_) return wall_clock_(world_.now);
-  constexpr std::chrono::seconds kStart(1'700'000'000);  // some moment of 2023
+  constexpr std::chrono::seconds kStart(1'700'000'000);  // Some moment of 2023.
   return WallTime(kStart + world_.now.time_since_epoch());
 }
 
@@ -78,7 +78,7 @@ Task<Result<void>> VirtualEnvironment::offload(Work work) {
   waiter.resume_at(begin);
   co_await waiter;
   if (killed()) co_return cancelled();
-  VirtualEnvironment* strand = std::exchange(world_.current, nullptr);  // the work is on the compute thread
+  VirtualEnvironment* strand = std::exchange(world_.current, nullptr);  // The work is on the compute thread.
   storage_time_ = {};
   run_guarded(work, "offloaded work");
   world_.current = strand;
@@ -125,7 +125,7 @@ Result<transport::Transport*> VirtualEnvironment::transport(std::string_view sch
 bool VirtualEnvironment::submit(Work job) {
   if (killed()) return false;
   jobs_.push_back(std::move(job));
-  if (std::exchange(in_job_, true)) return true;  // a job's own jobs run after it, not inside it
+  if (std::exchange(in_job_, true)) return true;  // A job's own jobs run after it, not inside it.
   VirtualEnvironment* strand = std::exchange(world_.current, nullptr);
   while (!jobs_.empty()) {
     Work next = std::move(jobs_.front());
@@ -140,7 +140,7 @@ bool VirtualEnvironment::submit(Work job) {
 void VirtualEnvironment::kill() {
   if (killed()) return;
   storage_.kill();
-  std::vector<Work> dropped;  // destroyed at the end, when the queue is whole again
+  std::vector<Work> dropped;  // Destroyed at the end, when the queue is whole again.
   for (auto entry = world_.queue.begin(); entry != world_.queue.end();) {
     if (entry->second.env != this || entry->second.waiter) {
       ++entry;
@@ -154,7 +154,7 @@ void VirtualEnvironment::kill() {
 }
 
 void VirtualEnvironment::run_until_done(Task<void> entry) {
-  SHOAL_CHECK(world_.current == nullptr);  // not from a strand of this world
+  SHOAL_CHECK(world_.current == nullptr);  // Not called from a strand of this world.
   if (killed()) {
     world_.current = this;
     entry.start();
@@ -164,7 +164,7 @@ void VirtualEnvironment::run_until_done(Task<void> entry) {
   }
   VirtualEnvironment* const waiting = world_.program_on_this_thread();
   if (waiting) {
-    SHOAL_CHECK(waiting == this);  // a program runs its own task
+    SHOAL_CHECK(waiting == this);  // A program runs its own task only.
     if (!entry.done()) program_->wait_for(entry);
     return;
   }

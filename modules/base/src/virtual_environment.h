@@ -60,13 +60,13 @@ class VirtualEnvironment final : public Environment, private JobPool {
   const Duration offload_duration_, offload_jitter_;
   const ProcessInfo process_;
   const std::function<WallTime(SteadyTime)> wall_clock_;
-  Duration storage_time_{};  // that calls of storage took in the present work
+  Duration storage_time_{};  // The time that calls of storage took in the present work.
   bool frozen_ = false;
-  SteadyTime compute_free_at_{};  // the compute thread does one work at a time, in virtual time too
+  SteadyTime compute_free_at_{};  // The compute thread does one work at a time, in virtual time too.
   std::deque<Work> jobs_;
   bool in_job_ = false;
   uint64_t refused_count_ = 0;
-  std::vector<VirtualWaiter*> waiters_;  // in the order they came
+  std::vector<VirtualWaiter*> waiters_;  // Kept in the order in which they came.
   KillableStorage storage_;
   std::shared_ptr<BufferPool> buffers_;
   Logger log_;

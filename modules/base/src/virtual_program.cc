@@ -6,7 +6,7 @@
 namespace shoal {
 
 RunningProgram::~RunningProgram() {
-  SHOAL_CHECK(done_ || !started_);  // the world lets programs end before it goes
+  SHOAL_CHECK(done_ || !started_);  // The world lets programs end before it goes.
   if (thread_.joinable()) thread_.join();
 }
 
@@ -18,7 +18,7 @@ void RunningProgram::resume() {
       program_turn_.acquire();
       flush_denormals();
       outcome_ = call_user("the program", body_);
-      body_ = nullptr;  // what it holds goes while the world still stands
+      body_ = nullptr;  // What it holds goes while the world still stands.
       done_ = true;
       give_back();
     });

@@ -34,7 +34,7 @@ class RunningProgram final : public VirtualProgram {
   bool done_ = false;
   Result<void> outcome_;
   const Task<void>* entry_ = nullptr;
-  std::binary_semaphore program_turn_{0}, driver_turn_{0};  // who may run
+  std::binary_semaphore program_turn_{0}, driver_turn_{0};  // They say who may run.
   std::thread thread_;
 };
 

@@ -86,10 +86,10 @@ VirtualWorld::~VirtualWorld() {
     if (!running(env)) continue;
     env->kill();
     env->set_frozen(false);
-    state_->resume_program(*env);  // one that never began
+    state_->resume_program(*env);  // This starts one that never began.
   }
   while (std::any_of(state_->environments.begin(), state_->environments.end(), running)) {
-    SHOAL_CHECK(state_->step(SteadyTime::max()));  // a killed program that waits for what does not come
+    SHOAL_CHECK(state_->step(SteadyTime::max()));  // It fails for a killed program that waits for what does not come.
   }
   // Transports first: one task's may still speak to another's.
   for (auto& env : state_->environments) env->end_transports();
@@ -120,12 +120,12 @@ bool VirtualWorld::frozen(const Environment& task) const { return dynamic_cast<c
 SteadyTime VirtualWorld::now() const { return state_->now; }
 
 bool VirtualWorld::step(SteadyTime until) {
-  SHOAL_CHECK(state_->current == nullptr);  // not from a strand of this world
+  SHOAL_CHECK(state_->current == nullptr);  // Not called from a strand of this world.
   return state_->step(until);
 }
 
 bool VirtualWorld::run_until(SteadyTime until) {
-  SHOAL_CHECK(state_->current == nullptr);  // not from a strand of this world
+  SHOAL_CHECK(state_->current == nullptr);  // Not called from a strand of this world.
   while (state_->step(until)) {
   }
   if (until != SteadyTime::max()) state_->now = std::max(state_->now, until);

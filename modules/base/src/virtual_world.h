@@ -32,18 +32,18 @@ class VirtualWaiter {
  private:
   friend class VirtualEnvironment;
   friend struct VirtualWorld::State;
-  VirtualEnvironment* env_;  // null once that is gone
+  VirtualEnvironment* env_;  // Null once that environment is gone.
   std::coroutine_handle<> handle_;
   std::pair<SteadyTime, uint64_t> key_{};
   bool queued_ = false;
 };
 
 struct VirtualWorld::State {
-  using Key = std::pair<SteadyTime, uint64_t>;  // equal times: in the order of asking
+  using Key = std::pair<SteadyTime, uint64_t>;  // Equal times are run in the order of asking.
   struct Happening {
     VirtualEnvironment* env;
     Work work;
-    VirtualWaiter* waiter;  // null: run `work`
+    VirtualWaiter* waiter;  // Null: run `work`.
   };
 
   using Queue = std::map<Key, Happening>;
@@ -65,7 +65,7 @@ struct VirtualWorld::State {
   SteadyTime now{};
   uint64_t next_number = 0;
   Queue queue;
-  VirtualEnvironment* current = nullptr;  // whose strand it is at the moment
+  VirtualEnvironment* current = nullptr;  // The task whose strand it is at the moment.
   std::map<std::string, uint64_t, std::less<>> marks;
   uint64_t trace = 0;
   std::vector<std::unique_ptr<VirtualEnvironment>> environments;

@@ -14,7 +14,7 @@ namespace shoal::checkpoint {
 /// Where one segment came to lie, for the manifest.
 struct WrittenSegment {
   Segment segment;
-  Piece piece;  ///< `file` is left to the caller
+  Piece piece;  ///< Its `file` is left to the caller.
 };
 
 class DataFileWriter {
@@ -27,7 +27,7 @@ class DataFileWriter {
   /// Syncs and closes. InvalidArgument if the arena is not complete.
   Result<void> finish();
 
-  /// After finish():
+  /// These hold after finish().
   uint64_t bytes() const { return file_bytes_; }
   uint64_t checksum() const { return file_checksum_.value(); }
   const std::vector<WrittenSegment>& segments() const { return written_; }
@@ -44,8 +44,8 @@ class DataFileWriter {
   uint64_t arena_position_ = 0;
   uint64_t file_bytes_ = 0;
   Checksum file_checksum_;
-  Checksum segment_checksum_;                // of the segment written_.size()
-  std::vector<WrittenSegment> written_;      // complete ones
+  Checksum segment_checksum_;            // Checksum of the segment written_.size().
+  std::vector<WrittenSegment> written_;  // Segments that are complete.
 };
 
 /// The header of a safetensors file for `segments` laid end to end, its length in front, padded with spaces to a multiple

@@ -99,11 +99,12 @@ std::vector<int64_t> indexed_steps(const std::vector<FileInfo>& listing) {
 }
 
 void remove_unfinished_files(Storage& storage, const std::string& model_dir, const FolderState& state) {
-  std::map<std::string, WallTime> touched;  // by checkpoint
+  std::map<std::string, WallTime> touched;  // The latest time of each checkpoint's files, by its name.
   for (const FileInfo& file : state.listing) {
     if (file.is_folder) continue;
     const std::optional<Parts> parts = parts_of(file.name);
-    const bool temporary = parts ? is_temporary(*parts) : file.name.starts_with("checkpoint.tmp-");  // write_atomically()
+    // The second kind is what write_atomically() leaves.
+    const bool temporary = parts ? is_temporary(*parts) : file.name.starts_with("checkpoint.tmp-");
     if (temporary && state.now - file.modified >= kAbandonedAfter) try_to_remove(storage, model_dir, file.name);
     if (temporary || !parts) continue;
     WallTime& last = touched.try_emplace(checkpoint_name(parts->step), file.modified).first->second;

@@ -30,8 +30,8 @@ inline std::string unlisted_mark(std::string_view checkpoint) { return std::stri
 /// What a folder holds, and what it is asked about.
 struct FolderState {
   std::vector<FileInfo> listing;
-  std::optional<PointerFile> pointer;  ///< nothing: there is no list, so nothing is known to be unlisted
-  WallTime now;                        ///< by the folder's own clock: hosts may disagree about theirs
+  std::optional<PointerFile> pointer;  ///< Nothing: there is no list, so nothing is known to be unlisted.
+  WallTime now;                        ///< The time on the folder's own clock: hosts may disagree about theirs.
 };
 
 /// Removes what killed saves left: temporary files, data files of which no index speaks, and checkpoints marked as unlisted

@@ -9,7 +9,7 @@ namespace shoal::checkpoint {
 namespace {
 
 constexpr uint64_t kBytesMax = 1 << 12;
-constexpr int64_t kRunsMax = int64_t(1) << 53;  // beyond it is damage, and not every reader of JSON has the number
+constexpr int64_t kRunsMax = int64_t(1) << 53;  // More are damage, and not every reader of JSON has the number.
 
 std::string run_file(const std::string& model_dir) { return join_path(model_dir, "training_run"); }
 

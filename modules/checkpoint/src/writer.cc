@@ -30,8 +30,8 @@ Result<void> check_names(const SaveInfo& info) {
 /// What a save makes of the list.
 struct ListChange {
   std::vector<std::string> retained;
-  std::vector<std::string> deleted;  // they leave the list, and go
-  std::vector<std::string> kept;     // they leave the list, and stay on disk
+  std::vector<std::string> deleted;  // They leave the list, and go.
+  std::vector<std::string> kept;     // They leave the list, and stay on disk.
 };
 
 /// `names` and `name` at their end, without those that are gone or over keep_max.
@@ -95,12 +95,13 @@ class FolderWriter final : public Writer {
   std::string model_dir_;
   int64_t step_;
   std::string name_;
-  std::string temporary_;  // ends the names of files being written: nobody else writes them, on any host
+  // Ends the names of files being written: nobody else writes them, on any host.
+  std::string temporary_;
   Phase phase_ = Phase::kWriting;
   std::vector<std::unique_ptr<DataFileWriter>> files_;
-  std::vector<std::string> renamed_;  // final names of data files, those in place
-  bool marked_ = false;               // this save set the mark of the unlisted on its checkpoint
-  Manifest manifest_;                 // once it is finished
+  std::vector<std::string> renamed_;  // Final names of the data files that are in place.
+  bool marked_ = false;               // True if this save set the mark of the unlisted on its checkpoint.
+  Manifest manifest_;                 // Complete once the save is finished.
   std::string index_text_;
 };
 
@@ -121,7 +122,7 @@ Result<void> FolderWriter::begin() {
 /// The time is that of the file just created, on the clock of whoever keeps the folder: hosts may disagree about theirs.
 void FolderWriter::remove_unfinished() {
   const Result<std::vector<FileInfo>> listing = storage_.list(model_dir_);
-  if (!listing) return;  // finish() needs it, and tells
+  if (!listing) return;  // The call of finish() needs it too, and tells.
   const auto ours =
       std::find_if(listing->begin(), listing->end(), [&](const FileInfo& file) { return file.name == temporary_name(0); });
   if (ours == listing->end()) return;
@@ -134,7 +135,8 @@ void FolderWriter::remove_unfinished() {
 Result<int> FolderWriter::add_file(ArenaLayout layout) {
   SHOAL_CHECK(phase_ == Phase::kWriting);
   const std::string path = path_of(temporary_name(files_.size()));
-  files_.push_back(nullptr);  // counted before it exists: abandon() removes it, however far it came
+  // Counted before it exists: abandon() removes it, however far it came.
+  files_.push_back(nullptr);
   Result<std::unique_ptr<DataFileWriter>> file = DataFileWriter::create(storage_, path, std::move(layout), step_);
   if (!file) return not_saved(std::move(file).error());
   files_.back() = std::move(file).value();
@@ -212,7 +214,7 @@ Result<void> FolderWriter::write_index(const std::string& text) {
   return storage_.rename(temporary, path_of(index_name()));
 }
 
-/// Before the folder is synced, so that the mark is on disk when the checkpoint is unlisted.
+/// Called before the folder is synced, so that the mark is on disk when the checkpoint is unlisted.
 Result<void> FolderWriter::mark_unlisted(const std::string& name, const std::vector<FileInfo>& listing) {
   const std::string mark = unlisted_mark(name);
   if (std::any_of(listing.begin(), listing.end(), [&](const FileInfo& file) { return file.name == mark; })) return {};
@@ -237,7 +239,7 @@ Result<void> FolderWriter::put_in_place(SaveInfo info) {
     SHOAL_TRY_VOID(storage_.rename(path_of(temporary_name(i)), path_of(renamed_.back())));
   }
   if (!before || !before->lists(name_)) SHOAL_TRY_VOID(mark_unlisted(name_, listing));
-  return storage_.sync_folder(model_dir_);  // the data's names are on disk before an index that speaks of them
+  return storage_.sync_folder(model_dir_);  // The data's names are on disk before an index that speaks of them.
 }
 
 Result<Saved> FolderWriter::make_newest(const CommitOptions& options) {
@@ -267,7 +269,7 @@ Result<Saved> FolderWriter::make_newest(const CommitOptions& options) {
 Result<void> FolderWriter::delete_old(const std::vector<std::string>& deleted, const WarningSink& warn) {
   SHOAL_TRY(const std::vector<FileInfo> listing, storage_.list(model_dir_));
   for (const std::string& old : deleted) remove_checkpoint(storage_, model_dir_, listing, old, warn);
-  for (const std::string& file : files_of(listing, name_)) {  // of an earlier save of this step
+  for (const std::string& file : files_of(listing, name_)) {  // Some may be of an earlier save of this step.
     const bool current = file == index_name() || std::any_of(manifest_.files.begin(), manifest_.files.end(),
                                                              [&](const DataFile& d) { return d.name == file; });
     if (current) continue;

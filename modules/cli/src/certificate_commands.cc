@@ -1,5 +1,5 @@
-// shoal keys ca --out DIR [--days N]
-// shoal keys task --ca DIR --role ROLE --index N --out DIR [--days N]
+// Implements `shoal keys ca --out DIR [--days N]` and
+// `shoal keys task --ca DIR --role ROLE --index N --out DIR [--days N]`.
 #include "certificate_commands.h"
 
 #include <CLI/CLI.hpp>
@@ -12,7 +12,7 @@
 namespace shoal::cli {
 namespace {
 
-// In the folder of a CA. Its certificate is called so in those of tasks too.
+// A CA's key, in the folder of the CA only. Its certificate is kAuthorityFile there and in the folders of tasks.
 constexpr const char* kCaKeyFile = "ca.key";
 constexpr int kDaysMax = 3650;
 

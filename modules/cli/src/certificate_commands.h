@@ -1,5 +1,5 @@
 #pragma once
-/// shoal keys ca, shoal keys task
+/// The commands `shoal keys ca` and `shoal keys task`.
 #include "command.h"
 
 namespace shoal::cli {

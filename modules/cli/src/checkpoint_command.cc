@@ -1,4 +1,4 @@
-// shoal checkpoint list DIR | show PREFIX [--values NAME] | verify PREFIX
+// Implements `shoal checkpoint list DIR | show PREFIX [--values NAME] | verify PREFIX`.
 #include <CLI/CLI.hpp>
 
 #include "command.h"
@@ -21,7 +21,8 @@ Json describe(const checkpoint::ListedCheckpoint& listed) {
 }
 
 Result<int> list_checkpoints(Context& context, const std::string& folder, checkpoint::Check check) {
-  SHOAL_TRY(const auto unused, context.storage.list(folder));  // a folder that does not exist is an error, an empty one not
+  // A folder that does not exist is an error, an empty one is not.
+  SHOAL_TRY(const auto unused, context.storage.list(folder));
   SHOAL_TRY(const auto checkpoints, checkpoint::list(context.storage, folder, check));
   Json json{{"directory", folder}, {"newest", nullptr}, {"checkpoints", Json::array()}};
   bool all_intact = true;

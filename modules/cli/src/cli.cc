@@ -19,7 +19,7 @@ int cli_main(int argc, const char* const* argv, std::ostream& out, std::ostream&
   for (const AddCommand add : all_commands()) add(app, selected);
   try {
     app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {  // help and version too
+  } catch (const CLI::ParseError& error) {  // Help and version come here too.
     return app.exit(error, out, err) == 0 ? 0 : exit_status(ErrorKind::kInvalidArgument);
   }
   const std::unique_ptr<Storage> storage = make_file_storage();

@@ -13,8 +13,8 @@ class App;
 namespace shoal::cli {
 
 struct Context {
-  std::ostream& out;  ///< JSON, or the one line that was asked for
-  std::ostream& err;  ///< sentences
+  std::ostream& out;  ///< JSON, or the one line that was asked for.
+  std::ostream& err;  ///< Sentences.
   Storage& storage;
 
   /// One sentence on `err`.

@@ -1,4 +1,4 @@
-// shoal config [--cluster SIZE] [--model-dir DIR]
+// Implements `shoal config [--cluster SIZE] [--model-dir DIR]`.
 #include <CLI/CLI.hpp>
 
 #include "command.h"

@@ -1,4 +1,4 @@
-// shoal events DIR [--tag TAG]
+// Implements `shoal events DIR [--tag TAG]`.
 #include <CLI/CLI.hpp>
 
 #include "command.h"
@@ -27,14 +27,15 @@ Json value_of(const monitor::EventValue& event) {
 }
 
 Result<int> print_events(Context& context, const std::string& folder, const std::string& tag) {
-  SHOAL_TRY(const auto unused, context.storage.list(folder));  // a folder that does not exist is an error, an empty one not
+  // A folder that does not exist is an error, an empty one is not.
+  SHOAL_TRY(const auto unused, context.storage.list(folder));
   SHOAL_TRY(const auto damage, monitor::read_events(context.storage, folder, [&](const monitor::EventValue& event) {
     if (!tag.empty() && event.tag != tag) return true;
     print_line(context.out, Json{{"step", event.global_step},
                                  {"tag", event.tag},
                                  {"value", value_of(event)},
                                  {"wall_time", number(event.wall_time)}});
-    return bool(context.out);  // nobody reads any more: stop
+    return bool(context.out);  // It ends when nobody reads any more.
   }));
   for (const Error& error : damage) context.complain(error.message());
   return damage.empty() ? 0 : exit_status(ErrorKind::kDataLoss);

@@ -1,4 +1,4 @@
-// shoal export list DIR
+// Implements `shoal export list DIR`.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
@@ -18,7 +18,8 @@ bool is_export_name(const std::string& name) {
 Result<int64_t> source_step(Storage& storage, const std::string& folder) {
   const std::string path = join_path(folder, "export.json");
   SHOAL_TRY(const std::string text, storage.read_all(path, kDescriptionBytesMax));
-  // Not Json: its ordered objects copy their members as they grow, by recursion, which a deep text makes a lack of stack.
+  // The type is not Json: its ordered objects copy their members as they grow, by recursion, which a deep text makes
+  // a lack of stack.
   const nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   const bool usable = json.is_object() && json.contains("global_step") && json["global_step"].is_number_integer();
   if (!usable) return data_loss("export file " + path + ": no JSON object with a global_step; delete this export");

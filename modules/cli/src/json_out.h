@@ -7,7 +7,7 @@
 
 namespace shoal::cli {
 
-using Json = nlohmann::ordered_json;  // fields in the order of writing: people read it too
+using Json = nlohmann::ordered_json;  // Its fields stand in the order of writing: people read it too.
 
 /// A number, or "NaN", "Infinity", "-Infinity", which JSON has no numbers for.
 Json number(double value);

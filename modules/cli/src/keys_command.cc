@@ -1,4 +1,4 @@
-// shoal keys token [--out FILE] | ca | task
+// Implements `shoal keys token [--out FILE] | ca | task`.
 #include <CLI/CLI.hpp>
 #include <ostream>
 

@@ -36,7 +36,7 @@ Result<void> write_new_files(const std::vector<NewFile>& files) {
 }
 
 Result<void> make_folder(const std::string& path) {
-  if (::mkdir(path.c_str(), S_IRWXU) == 0 || errno == EEXIST) return {};  // if it is no folder, writing into it fails
+  if (::mkdir(path.c_str(), S_IRWXU) == 0 || errno == EEXIST) return {};  // If it is no folder, writing into it fails.
   return unavailable(path + ": cannot be made: " + std::strerror(errno));
 }
 

@@ -10,7 +10,7 @@ namespace shoal::cli {
 struct NewFile {
   std::string path;
   std::string text;
-  bool secret = false;  ///< only its owner can read it, from the first byte on
+  bool secret = false;  ///< True: only its owner can read it, from the first byte on.
 };
 /// All of them or none. FailedPrecondition if one is there already; Unavailable if one cannot be made.
 Result<void> write_new_files(const std::vector<NewFile>& files);

@@ -1,4 +1,4 @@
-// shoal profile DIR
+// Implements `shoal profile DIR`.
 #include <CLI/CLI.hpp>
 #include <optional>
 

@@ -83,11 +83,11 @@ class CacheStage final : public Stage {
   StageContext& context_;
   std::unique_ptr<Stage> input_;
   Item item_;
-  std::vector<std::unique_ptr<const Element>> elements_;  // never move: items downstream refer to them
+  std::vector<std::unique_ptr<const Element>> elements_;  // They never move: items downstream refer to them.
   size_t index_ = 0;
   bool begun_ = false;
   bool complete_ = false;
-  std::string beginning_;  ///< the input's position before the pass that is remembered
+  std::string beginning_;  ///< The input's position before the pass that is remembered.
   std::optional<Error> unsaved_;
 };
 

@@ -19,7 +19,7 @@ std::string_view trimmed(std::string_view field) {
 
 template <class T>
 bool parse_into(std::string_view field, Tensor& tensor) {
-  if (field.starts_with('+') && !field.starts_with("+-")) field.remove_prefix(1);  // people write a plus
+  if (field.starts_with('+') && !field.starts_with("+-")) field.remove_prefix(1);  // People write a plus.
   const auto number = number_from<T>(field);
   if (number) tensor.mutable_as<T>()[0] = *number;
   return number.has_value();
@@ -84,7 +84,7 @@ CsvParser::CsvParser(CsvOptions options) : options_(std::move(options)) {
     if (contains(options_.unused, column.name)) continue;
     (contains(options_.labels, column.name) ? label_names_ : feature_names_).push_back(column.name);
   }
-  std::sort(feature_names_.begin(), feature_names_.end());  // maps are in byte order
+  std::sort(feature_names_.begin(), feature_names_.end());  // Maps are in byte order.
   std::sort(label_names_.begin(), label_names_.end());
   for (const CsvColumn& column : options_.columns) {
     Target target{.used = !contains(options_.unused, column.name), .label = contains(options_.labels, column.name)};
@@ -135,7 +135,7 @@ Result<void> CsvParser::split(std::string_view record) {
       fields_.push_back(options_.trim_blanks ? trimmed(field) : field);
       at = end;
     }
-    ++at;  // over the separator; beyond the end after the last field
+    ++at;  // This steps over the separator, or beyond the end after the last field.
   }
   if (fields_.size() == options_.columns.size()) return {};
   return invalid_argument("the record has " + std::to_string(fields_.size()) + " fields, expected " +

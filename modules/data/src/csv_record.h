@@ -24,7 +24,7 @@ class CsvParser {
   struct Target {
     bool used = true;
     bool label = false;
-    size_t index = 0;  ///< in its map
+    size_t index = 0;  ///< Its place in its map.
   };
   Result<void> split(std::string_view record);
   Result<void> store(const CsvColumn& column, std::string_view field, Tensor& tensor);

@@ -79,7 +79,7 @@ class GzipSource final : public ByteSource {
   std::unique_ptr<ReadableFile> file_;
   const std::string path_;
   std::vector<Bytef> input_;
-  uint64_t read_ = 0;  ///< of the file
+  uint64_t read_ = 0;  ///< Bytes of the file that were read.
   bool between_members_ = false;
   z_stream stream_{};
 };

@@ -23,10 +23,10 @@ enum class IdxType : uint8_t {
 
 struct Header {
   IdxType type{};
-  size_t width = 0;  ///< bytes of one element in the file
-  DType dtype{};     ///< of the tensor
+  size_t width = 0;  ///< Bytes of one element in the file.
+  DType dtype{};     ///< The type of the tensor.
   Shape shape;
-  size_t bytes = 0;  ///< of the header itself
+  size_t bytes = 0;  ///< Bytes of the header itself.
 };
 
 /// Reads all of `out`, or DataLoss with what was expected and found.

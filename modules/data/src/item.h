@@ -17,8 +17,8 @@ struct Column {
   const std::string* name = nullptr;
   DType dtype = DType::kFloat32;
   Shape shape;
-  const std::byte* data = nullptr;       ///< unless dtype is kString
-  const std::string* strings = nullptr;  ///< if dtype is kString
+  const std::byte* data = nullptr;       ///< Set unless dtype is kString.
+  const std::string* strings = nullptr;  ///< Set if dtype is kString.
 };
 
 /// Tensors seen as rows. Immutable; outlives the items that point to it.
@@ -37,7 +37,7 @@ class Rows {
 
  private:
   Element tensors_;
-  std::vector<Column> columns_;  // of row 0
+  std::vector<Column> columns_;  // The columns of row 0.
   std::vector<size_t> row_bytes_, row_strings_;
   int64_t count_;
 };
@@ -48,7 +48,7 @@ Result<void> check_rows(const Element& tensors);
 class Item {
  public:
   void refer(const Rows& rows, int64_t row) { rows_ = &rows, row_ = row, shared_ = nullptr; }
-  /// To an element that outlives the item.
+  /// Refers to an element that outlives the item.
   void refer(const Element& shared) { rows_ = nullptr, shared_ = &shared; }
   /// The item's own element, to be filled; its storage may be reused.
   Element& own() { return rows_ = nullptr, shared_ = nullptr, element_; }
@@ -61,7 +61,7 @@ class Item {
 
   /// Makes the item own its element, alone: copies what it refers to, into storage of its own that nobody else holds.
   Element& materialise(BufferPool& pool);
-  /// As materialise, for reading: copies only rows.
+  /// Does as materialise(), for reading: copies only rows.
   const Element& readable(BufferPool& pool);
 
  private:

@@ -6,7 +6,7 @@
 namespace shoal::data {
 namespace {
 
-constexpr size_t kPositionBytesMax = (64 << 10) - sizeof(uint64_t);  // with its ordinal it fits into 64 KiB
+constexpr size_t kPositionBytesMax = (64 << 10) - sizeof(uint64_t);  // With its ordinal it fits into 64 KiB.
 constexpr uint64_t kPositionFormat = 1;
 
 /// Position::state is: format, fingerprint, ended, the stages' numbers, and a check of all that (eight bytes).
@@ -22,7 +22,7 @@ class PipelineIterator final : public Iterator {
   Result<bool> next(Batch& batch) override {
     if (failure_) return *failure_;
     if (ended_) return false;
-    std::swap(item_.own(), batch);  // the stages reuse the storage of the batch before
+    std::swap(item_.own(), batch);  // The stages reuse the storage of the batch before.
     Result<bool> more = stage_->next(item_);
     if (more && *more) item_.materialise(context_->env.buffers());
     std::swap(item_.own(), batch);
@@ -111,7 +111,7 @@ class PipelineIterator final : public Iterator {
     return in;
   }
 
-  /// As new, after a position that looked right but did not fit.
+  /// Begins anew, after a position that looked right but did not fit.
   Result<void> start_over() {
     context_->stopping = true;
     stage_.reset();
@@ -125,7 +125,7 @@ class PipelineIterator final : public Iterator {
     return {};
   }
 
-  const NodePtr node_;  // stages refer to nodes
+  const NodePtr node_;  // Stages refer to nodes.
   const uint64_t fingerprint_;
   std::unique_ptr<StageContext> context_;
   std::unique_ptr<Stage> stage_;

@@ -1,4 +1,4 @@
-// map without threads.
+// map() without threads.
 #include "nodes.h"
 
 namespace shoal::data {

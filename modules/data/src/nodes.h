@@ -6,39 +6,39 @@ namespace shoal::data {
 
 using NodePtr = std::shared_ptr<const Node>;
 
-// iterator.cc
+// Defined in iterator.cc.
 Result<std::unique_ptr<Iterator>> make_iterator(NodePtr node, uint64_t fingerprint, Environment& env,
                                                 IterateOptions options);
-// sources.cc
+// Defined in sources.cc.
 NodePtr make_slices_node(Element tensors);
 NodePtr make_tensors_node(Element element);
 NodePtr make_range_node(int64_t begin, int64_t end, int64_t step);
-// generator.cc
+// Defined in generator.cc.
 NodePtr make_generator_node(std::function<GeneratorFn(int64_t first)> open_at, bool resumable, GeneratorOptions options);
-// list_files.cc
+// Defined in list_files.cc.
 NodePtr make_list_files_node(std::vector<std::string> patterns);
-// text_files.cc
+// Defined in text_files.cc.
 NodePtr make_text_lines_node(std::vector<std::string> paths, const TextLinesOptions& options);
 NodePtr make_csv_node(std::vector<std::string> paths, CsvOptions options);
-// combine.cc
+// Defined in combine.cc.
 NodePtr make_zip_node(std::vector<NodePtr> inputs);
 NodePtr make_zip_labels_node(NodePtr features, NodePtr labels);
 NodePtr make_concatenate_node(NodePtr first, NodePtr second);
-// map.cc, parallel_map.cc
-/// Replaces the element of `item` by fn of it; what fn throws comes back as an Error.
+// Defined in map.cc and parallel_map.cc.
+/// Replaces the element of `item` by `fn` of it; what `fn` throws comes back as an Error.
 Result<void> apply(const MapFn& fn, Item& item, BufferPool& pool);
 NodePtr make_map_node(NodePtr input, MapFn fn);
 NodePtr make_parallel_map_node(NodePtr input, MapFn fn, MapOptions options);
-// select.cc
+// Defined in select.cc.
 NodePtr make_filter_node(NodePtr input, FilterFn fn);
 NodePtr make_take_node(NodePtr input, int64_t count);
 NodePtr make_skip_node(NodePtr input, int64_t count);
 NodePtr make_shard_node(NodePtr input, int64_t count, int64_t index);
 NodePtr make_enumerate_node(NodePtr input, int64_t start, std::string name);
-// batch.cc, unbatch.cc
+// Defined in batch.cc and unbatch.cc.
 NodePtr make_batch_node(NodePtr input, int64_t size, bool drop_remainder);
 NodePtr make_unbatch_node(NodePtr input);
-// repeat.cc, shuffle.cc, prefetch.cc, cache.cc
+// Defined in repeat.cc, shuffle.cc, prefetch.cc and cache.cc.
 NodePtr make_repeat_node(NodePtr input, int64_t count);
 NodePtr make_shuffle_node(NodePtr input, int64_t buffer, ShuffleOptions options);
 NodePtr make_prefetch_node(NodePtr input, int64_t count);

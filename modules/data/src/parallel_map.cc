@@ -1,5 +1,5 @@
-// map with threads: up to `parallel` calls at once. The consumer takes inputs, jobs (or the consumer itself, when nobody
-// was quicker) call the function. The position is that of what was handed out, without what was read ahead.
+// map() with threads: up to `parallel` calls at once. The consumer takes inputs, jobs (or the consumer itself, when
+// nobody was quicker) call the function. The position is that of what was handed out, without what was read ahead.
 #include <algorithm>
 #include <deque>
 
@@ -36,7 +36,7 @@ class ParallelMapStage final : public Stage {
   }
 
   Result<int64_t> skip(int64_t count) override {
-    if (begun_) return Stage::skip(count);  // what was read ahead comes first
+    if (begun_) return Stage::skip(count);  // What was read ahead comes first.
     if (!gone_.empty()) return Stage::skip(count);
     return input_->skip(count);
   }
@@ -69,7 +69,7 @@ class ParallelMapStage final : public Stage {
   enum class State : uint8_t { kQueued, kRunning, kDone, kGone };
   struct Slot {
     Item item;
-    std::string position;  ///< of the input, after `item`
+    std::string position;  ///< The input's position after `item`.
     State state = State::kQueued;
     std::optional<Error> error;
   };
@@ -124,7 +124,7 @@ class ParallelMapStage final : public Stage {
     return *more;
   }
 
-  /// For the workers: calls the function for the oldest input that waits.
+  /// Calls the function for the oldest input that waits. Called by the workers.
   bool work(Workers::Lock& lock) {
     for (const std::unique_ptr<Slot>& slot : slots_) {
       if (slot->state != State::kQueued) continue;
@@ -163,7 +163,7 @@ class ParallelMapStage final : public Stage {
     std::swap(item, slot.item);
     slot.state = State::kGone;
     drop_gone();
-    read_ahead(lock);  // the jobs work while the consumer does
+    read_ahead(lock);  // The jobs work while the consumer does.
     return true;
   }
 
@@ -175,7 +175,7 @@ class ParallelMapStage final : public Stage {
     }
   }
 
-  /// Without order: which inputs after the position were handed out already, as distances from it.
+  /// Says which inputs after the position were handed out already, as distances from it: without order there are such.
   void save_gone(StateWriter& out) const {
     const Workers::Lock lock = workers_.lock();
     std::vector<int64_t> ahead;
@@ -212,24 +212,25 @@ class ParallelMapStage final : public Stage {
   }
 
   StageContext& context_;
-  std::unique_ptr<Stage> input_;  ///< used by the consumer only
+  std::unique_ptr<Stage> input_;  ///< Used by the consumer only.
   const MapFn& fn_;
   const MapOptions options_;
 
-  // The consumer's.
+  // These are the consumer's.
   bool begun_ = false;
   bool ended_ = false;
-  std::string position_;  ///< of the input, before slots_.front()
-  int64_t read_ = 0;      ///< inputs taken since begin()
-  int64_t dropped_ = 0;   ///< of these, handed out and no longer in slots_
-  std::vector<int64_t> gone_;  ///< without order: inputs since begin() that an earlier life handed out, ascending
+  std::string position_;  ///< The input's position before slots_.front().
+  int64_t read_ = 0;      ///< Inputs taken since begin().
+  int64_t dropped_ = 0;   ///< Those of them that were handed out and are no longer in slots_.
+  /// Used without order only: inputs since begin() that an earlier life handed out, ascending.
+  std::vector<int64_t> gone_;
   std::optional<Error> unsaved_;
   std::vector<std::unique_ptr<Slot>> spare_;
 
   // Changed by the consumer, read by jobs; each slot belongs to who set it kRunning. Guarded by the workers' mutex.
   std::deque<std::unique_ptr<Slot>> slots_;
 
-  mutable Workers workers_;  // last: its destructor waits for jobs that use the rest
+  mutable Workers workers_;  // It comes last: its destructor waits for jobs that use the rest.
 };
 
 class ParallelMapNode final : public Node {
@@ -240,7 +241,7 @@ class ParallelMapNode final : public Node {
     SHOAL_TRY(std::unique_ptr<Stage> stage, input().make_stage(context));
     return std::make_unique<ParallelMapStage>(context, std::move(stage), fn_, options_);
   }
-  /// In order, it is the same as the map without threads: a run may resume with more or fewer.
+  /// A map in order is the same as the map without threads: a run may resume with more or fewer.
   RandomKey fold_parameters(RandomKey key) const override {
     return fold_in(key, options_.deterministic ? "map" : "map/any order");
   }

@@ -66,7 +66,7 @@ class PrefetchStage final : public Stage {
  private:
   struct Slot {
     Item item;
-    std::string position;  ///< of the input, after `item`
+    std::string position;  ///< The input's position after `item`.
   };
 
   /// Nothing is being prepared yet, so the input is the consumer's.
@@ -82,7 +82,7 @@ class PrefetchStage final : public Stage {
     return std::nullopt;
   }
 
-  /// Not before begin(): after a restart a job of the pass before may still come.
+  /// It is not before begin(): after a restart a job of the pass before may still come.
   bool may_prepare() const { return begun_ && !preparing_ && !final_ && int64_t(ready_.size()) < limit_; }
 
   /// One element into `ready_`, or the end or an error into `final_`.
@@ -122,9 +122,9 @@ class PrefetchStage final : public Stage {
   }
 
   StageContext& context_;
-  std::unique_ptr<Stage> input_;  ///< used by whoever set `preparing_`
+  std::unique_ptr<Stage> input_;  ///< Used by whoever set `preparing_`.
   const bool automatic_;
-  std::string position_;  ///< of the input, after what was handed out
+  std::string position_;  ///< The input's position after what was handed out.
 
   // Guarded by the workers' mutex.
   bool begun_ = false;
@@ -132,10 +132,10 @@ class PrefetchStage final : public Stage {
   bool preparing_ = false;
   std::deque<Slot> ready_;
   std::vector<Slot> spare_;
-  std::optional<Result<bool>> final_;  ///< false or an error: comes after `ready_`
-  std::optional<Error> unsaved_;       ///< the input cannot say where it is
+  std::optional<Result<bool>> final_;  ///< False or an error, which comes after `ready_`.
+  std::optional<Error> unsaved_;       ///< Set where the input cannot say where it is.
 
-  mutable Workers workers_;  // last: its destructor waits for jobs that use the rest
+  mutable Workers workers_;  // It comes last: its destructor waits for jobs that use the rest.
 };
 
 class PrefetchNode final : public Node {

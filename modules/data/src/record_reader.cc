@@ -51,7 +51,7 @@ Result<bool> RecordReader::refill() {
 }
 
 Result<bool> RecordReader::next(std::string_view& record) {
-  size_t size = 0;  // looked at so far
+  size_t size = 0;  // The bytes looked at so far.
   bool quoted = false;
   uint64_t lines = 0;
   last_ = place_;
@@ -70,7 +70,7 @@ Result<bool> RecordReader::next(std::string_view& record) {
       break;
     }
     const char c = buffer_[begin_ + size];
-    if (options_.quotes && c == '"') quoted = !quoted;  // a doubled quote changes it twice
+    if (options_.quotes && c == '"') quoted = !quoted;  // A doubled quote changes it twice.
     if (c != '\n') continue;
     ++lines;
     if (!quoted) break;

@@ -11,31 +11,31 @@ namespace shoal::data {
 
 struct RecordOptions {
   int64_t record_bytes_max = 0;
-  bool quotes = false;  ///< a line end inside double quotes belongs to the record
+  bool quotes = false;  ///< True: a line end inside double quotes belongs to the record.
 };
 
-/// Of one file, from its start or from a place told by an earlier reader. Lines end with \n or \r\n; the last one may lack
-/// it.
+/// Reads the records of one file, from its start or from a place told by an earlier reader. Lines end with LF or CR LF;
+/// the last one may lack it.
 class RecordReader {
  public:
   /// Where a record starts.
   struct Place {
-    uint64_t offset = 0;  ///< in bytes (of the text, where the file is compressed)
-    uint64_t line = 1;    ///< from 1
+    uint64_t offset = 0;  ///< Bytes from the start (of the text, where the file is compressed).
+    uint64_t line = 1;    ///< Counted from 1.
   };
 
   static Result<RecordReader> open(Storage& storage, std::string path, RecordOptions options);
-  /// From the start of the file; FailedPrecondition if the file ends before.
+  /// Moves there from the start of the file; FailedPrecondition if the file ends before.
   Result<void> go_to(Place place);
 
   /// The next record, without its line end, valid until the next call. False at the end of the file. DataLoss, naming the
   /// file, line and offset, if it is too long or ends inside quotes.
   Result<bool> next(std::string_view& record);
-  /// Of the record that next() gave last; place() of what comes next.
+  /// The place of the record that next() gave last; place() is that of what comes next.
   Place last() const { return last_; }
   Place place() const { return place_; }
   const std::string& path() const { return path_; }
-  /// "file.csv, line 12 (offset 1450): sentence"
+  /// An error such as "file.csv, line 12 (offset 1450): sentence".
   Error damaged(const std::string& sentence) const;
 
  private:
@@ -46,7 +46,7 @@ class RecordReader {
   std::string path_;
   RecordOptions options_;
   std::vector<char> buffer_;
-  size_t begin_ = 0, end_ = 0;  // of what is read and not handed out, in buffer_
+  size_t begin_ = 0, end_ = 0;  // Where what is read and not handed out lies in buffer_.
   Place place_, last_;
 };
 

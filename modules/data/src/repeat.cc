@@ -64,9 +64,9 @@ class RepeatStage final : public Stage {
   }
 
   std::unique_ptr<Stage> input_;
-  const int64_t passes_;  ///< -1: for ever
+  const int64_t passes_;  ///< -1: for ever.
   int64_t pass_ = 0;
-  bool empty_ = true;  ///< this pass, so far
+  bool empty_ = true;  ///< True while this pass has given nothing.
   bool ended_ = false;
 };
 
@@ -81,7 +81,8 @@ class RepeatNode final : public Node {
   std::optional<bool> is_finite() const override {
     if (passes_ == 0 || input().cardinality() == 0) return true;
     if (passes_ > 0) return input().is_finite();
-    // For ever, unless the input turns out to be empty: only a known number of elements says that it does not.
+    // It goes on for ever, unless the input turns out to be empty: only a known number of elements says that it does
+    // not.
     if (input().is_finite() == false || input().cardinality()) return false;
     return std::nullopt;
   }

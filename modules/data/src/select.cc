@@ -25,7 +25,7 @@ class OneInputStage : public Stage {
 
  protected:
   std::unique_ptr<Stage> input_;
-  int64_t index_ = 0;  ///< what it counts is the stage's own
+  int64_t index_ = 0;  ///< What it counts is the stage's own.
 };
 
 class FilterStage final : public OneInputStage {

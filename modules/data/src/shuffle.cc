@@ -49,9 +49,9 @@ class Draws {
 
 /// The counters of a pass: everything its state depends on.
 struct Progress {
-  uint64_t inputs = 0;  ///< taken from the input
-  uint64_t draws = 0;   ///< handed out
-  bool ended = false;   ///< the input's end was seen
+  uint64_t inputs = 0;  ///< Elements taken from the input.
+  uint64_t draws = 0;   ///< Elements handed out.
+  bool ended = false;   ///< True once the input's end was seen.
 };
 
 /// Inputs and draws fit each other. A draw leaves a hole; the next call fills it, so reading stays one draw behind.
@@ -67,7 +67,7 @@ std::vector<uint64_t> buffered_inputs(RandomKey key, const Progress& at, uint64_
   if (at.draws == 0) return {};
   Draws draws(key);
   const uint64_t filled = std::min(capacity, at.inputs);
-  const uint64_t replaced = at.inputs - filled;  // draws whose slot got the next input
+  const uint64_t replaced = at.inputs - filled;  // Draws whose slot got the next input.
   std::vector<uint64_t> slots(size_t(filled), kHole);
   // Backwards: the last draw of a slot decides. All slots are met after about filled * ln(filled) draws.
   uint64_t unknown = filled;
@@ -148,10 +148,10 @@ class ShuffleStage final : public Stage {
  private:
   struct Slot {
     Item item;
-    uint64_t input = kHole;  ///< its number among the inputs of this pass
+    uint64_t input = kHole;  ///< Its number among the inputs of this pass.
   };
   struct Anchor {
-    uint64_t input = 0;  ///< inputs taken when `state` was saved
+    uint64_t input = 0;  ///< Inputs taken when `state` was saved.
     std::string state;
   };
 
@@ -168,7 +168,7 @@ class ShuffleStage final : public Stage {
     anchor_error_.reset();
   }
 
-  /// At the beginning of a pass, before anything is taken from the input.
+  /// Called at the beginning of a pass, before anything is taken from the input.
   void begin() {
     begun_ = true;
     remember(anchor_);
@@ -264,14 +264,14 @@ class ShuffleStage final : public Stage {
   RandomKey key_;
   uint64_t pass_ = 0;
 
-  // Of this pass.
+  // These are of this pass.
   bool begun_ = false;
   Progress at_;
   Draws draws_;
   std::vector<Slot> buffer_;
   std::optional<size_t> hole_;
-  Anchor anchor_;       ///< saved: no element in the buffer is older
-  Anchor next_anchor_;  ///< takes its place when `older_` elements have left the buffer
+  Anchor anchor_;       ///< A saved place: no element in the buffer is older.
+  Anchor next_anchor_;  ///< It takes that one's place when `older_` elements have left the buffer.
   size_t older_ = 0;
   std::optional<Error> anchor_error_;
 };

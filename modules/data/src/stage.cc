@@ -14,7 +14,7 @@ Result<int64_t> Stage::skip(int64_t count) {
 RandomKey StageContext::next_random_key(std::optional<int64_t> operation_seed) {
   const uint64_t k = random_operations_++;
   const bool configured = options.seed.has_value();
-  if (operation_seed) {  // obeyed on every trainer, whatever its place in the pipeline
+  if (operation_seed) {  // It is obeyed on every trainer, whatever its place in the pipeline.
     const RandomKey key = configured ? fold_in(RandomKey(*options.seed), "data/both") : fold_in(RandomKey(0), "data/op");
     return fold_in(key, uint64_t(*operation_seed));
   }

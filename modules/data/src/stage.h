@@ -66,7 +66,7 @@ class Node {
   virtual Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const = 0;
   /// Kind and parameters, folded into `key`; nothing for a stage that changes neither contents nor order nor position.
   virtual RandomKey fold_parameters(RandomKey key) const = 0;
-  /// As Dataset::is_finite and cardinality, from the inputs'. By default those of the only input.
+  /// What Dataset::is_finite and cardinality say, from the inputs'. By default those of the only input.
   virtual std::optional<bool> is_finite() const { return inputs_.at(0)->is_finite(); }
   virtual std::optional<int64_t> cardinality() const { return inputs_.at(0)->cardinality(); }
 

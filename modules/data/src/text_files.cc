@@ -8,7 +8,7 @@
 namespace shoal::data {
 namespace {
 
-/// What both have in common.
+/// What text lines and CSV have in common.
 struct TextFiles {
   std::vector<std::string> paths;
   RecordOptions records;
@@ -90,7 +90,7 @@ class TextStage final : public Stage {
   Parser parser_;
   StageContext& context_;
   size_t file_ = 0;
-  std::optional<RecordReader> reader_;  // of that file; none: not opened yet
+  std::optional<RecordReader> reader_;  // Reads that file. None: it is not opened yet.
 };
 
 /// A line is the element.

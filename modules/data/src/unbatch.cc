@@ -14,7 +14,7 @@ class UnbatchStage final : public Stage {
     SHOAL_TRY(const bool more, find_row());
     if (!more) return false;
     item.refer(*rows_, row_++);
-    item.materialise(context_.env.buffers());  // rows_ ends before what is downstream may look at it
+    item.materialise(context_.env.buffers());  // rows_ ends before what is downstream may look at it.
     return true;
   }
   Result<int64_t> skip(int64_t count) override {
@@ -80,9 +80,9 @@ class UnbatchStage final : public Stage {
   StageContext& context_;
   std::unique_ptr<Stage> input_;
   Item item_;
-  std::optional<Rows> rows_;  ///< the element that is open
-  int64_t row_ = 0;           ///< of rows_, the next one
-  std::string before_;        ///< the input's position before it
+  std::optional<Rows> rows_;  ///< The element that is open.
+  int64_t row_ = 0;           ///< The next row of rows_.
+  std::string before_;        ///< The input's position before that element.
   std::optional<Error> unsaved_;
 };
 

@@ -18,7 +18,7 @@ void Workers::call(Lock& lock) {
   lock.unlock();
   const bool accepted = pool_.submit([shared = shared_] { run(shared); });
   lock.lock();
-  if (!accepted) --shared_->jobs;  // the consumer does the work when it needs it
+  if (!accepted) --shared_->jobs;  // The consumer does the work when it needs it.
 }
 
 void Workers::pause(Lock& lock) {

@@ -19,7 +19,7 @@ class Workers {
   /// Claims and does one piece of work, giving up the lock meanwhile; false: there was none.
   using Step = UniqueFunction<bool(Lock&)>;
 
-  /// At most `jobs_max` jobs at once, each of which calls `step` until it returns false.
+  /// Runs at most `jobs_max` jobs at once, each of which calls `step` until it returns false.
   Workers(JobPool& pool, int jobs_max, Step step);
   /// Waits for the pieces that are being worked on; queued jobs do nothing any more.
   ~Workers();
@@ -42,15 +42,15 @@ class Workers {
     std::condition_variable changed;
     // Guarded by mutex.
     Step step;
-    int jobs = 0;     ///< submitted or working
-    int working = 0;  ///< inside step
+    int jobs = 0;     ///< Jobs submitted or working.
+    int working = 0;  ///< Jobs inside `step`.
     bool paused = false;
   };
   static void run(const std::shared_ptr<Shared>& shared);
 
   JobPool& pool_;
   const int jobs_max_;
-  std::shared_ptr<Shared> shared_;  // jobs that the pool still holds outlive the stage
+  std::shared_ptr<Shared> shared_;  // Jobs that the pool still holds outlive the stage.
 };
 
 }  // namespace shoal::data

@@ -10,7 +10,7 @@ namespace {
 /// Who reads each value.
 class Readers {
  public:
-  static constexpr int32_t kOutside = -1;  ///< a fetch or an update
+  static constexpr int32_t kOutside = -1;  ///< The reader is a fetch or an update.
 
   explicit Readers(const Flow& flow) {
     for (int32_t id = 0; id < int32_t(flow.nodes.size()); ++id) {
@@ -73,7 +73,8 @@ std::optional<std::vector<std::pair<int32_t, int32_t>>> ways_back(const Flow& fl
     if (!masks_it) return std::nullopt;
     ways.emplace_back(back, reader);
   }
-  if (readers.of({relu, 0}).size() != 1 + ways.size()) return std::nullopt;  // more than the pool and the masks
+  // More than the pool and the masks read it.
+  if (readers.of({relu, 0}).size() != 1 + ways.size()) return std::nullopt;
   return ways;
 }
 

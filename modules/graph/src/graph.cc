@@ -13,7 +13,7 @@ const ValueType& Value::type() const { return graph().node(node_).outputs[size_t
 struct Graph::Names {
   std::map<std::string, NodeId, std::less<>> nodes;
   std::map<std::string, size_t, std::less<>> variables;
-  std::set<std::string, std::less<>> used;  // by nodes and by scopes
+  std::set<std::string, std::less<>> used;  // Names that nodes and scopes use.
   std::map<std::string, int64_t, std::less<>> next_suffix;
 };
 
@@ -47,7 +47,7 @@ Value Graph::constant(Tensor value, std::string_view name) {
   Node node{.op = std::string(op_of(Source::kConstant)), .outputs = {{value.dtype(), value.shape()}}};
   node.constant = std::move(value);
   node.name = unique_name(name);
-  names_->used.erase(node.name);  // append() marks it
+  names_->used.erase(node.name);  // append() marks it.
   return Value(this, append_or_raise(std::move(node)), 0);
 }
 
@@ -79,9 +79,10 @@ std::vector<Value> Graph::add(std::string_view op, std::vector<Value> inputs, At
                               std::string_view name) {
   Node node{.op = std::string(op), .inputs = std::move(inputs), .attributes = std::move(attributes)};
   node.name = unique_name(name.empty() ? op : name);
-  names_->used.erase(node.name);  // append() marks it
+  names_->used.erase(node.name);  // append() marks it.
   if (const OpDef* def = catalogue_->find(op); def && def->random && !node.attributes.has("key")) {
-    // From the name alone: the seed enters when the graph is compiled, so equal models with other seeds stay equal models.
+    // The key follows from the name alone: the seed enters when the graph is compiled, so equal models with other seeds
+    // stay equal models.
     node.attributes.set("key", int64_t(fold_in(RandomKey{0}, node.name)));
   }
   const NodeId id = append_or_raise(std::move(node));

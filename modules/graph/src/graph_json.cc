@@ -297,7 +297,8 @@ struct GraphReader {
     }
     const std::vector<ValueType> stated = node.outputs;
     auto added = graph.append(std::move(node));
-    if (!added) {  // what a program would be told as its mistake is a broken file here
+    // What a program would be told as its mistake is a broken file here.
+    if (!added) {
       const Error& error = added.error();
       return error.kind() == ErrorKind::kInvalidArgument ? broken(error.message()) : error;
     }

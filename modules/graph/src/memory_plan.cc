@@ -19,7 +19,7 @@ struct Block {
 
 struct Blocks {
   std::vector<Block> blocks;
-  std::vector<size_t> block_of;  // by value
+  std::vector<size_t> block_of;  // The block of each value.
 };
 
 Blocks merge_replacements(std::span<const PlannedValue> values, std::vector<int32_t>& replaced) {
@@ -54,7 +54,7 @@ Blocks merge_replacements(std::span<const PlannedValue> values, std::vector<int3
 size_t best_fit(const Block& block, const std::vector<const Block*>& placed_by_offset) {
   size_t best_offset = 0;
   size_t best_gap = SIZE_MAX;
-  size_t end = 0;  // of the blocks looked at so far that are alive at the same time
+  size_t end = 0;  // The end of the blocks looked at so far that are alive at the same time.
   for (const Block* other : placed_by_offset) {
     if (other->last < block.first || block.last < other->first) continue;
     if (other->offset > end) {
@@ -93,12 +93,13 @@ std::vector<size_t> order_by(const std::vector<Block>& blocks, Key key) {
 }
 
 size_t largest_sum(const std::vector<Block>& blocks) {
-  std::vector<std::pair<int32_t, int64_t>> changes;  // step, bytes that come (or, in the step after their last, go)
+  // Pairs of a step and the bytes that come then (or, in the step after their last, go).
+  std::vector<std::pair<int32_t, int64_t>> changes;
   for (const Block& block : blocks) {
     changes.emplace_back(block.first, int64_t(block.bytes));
     changes.emplace_back(block.last + 1, -int64_t(block.bytes));
   }
-  std::sort(changes.begin(), changes.end());  // in one step, what goes comes first
+  std::sort(changes.begin(), changes.end());  // In one step, what goes comes first.
   int64_t sum = 0;
   int64_t largest = 0;
   for (const auto& [step, bytes] : changes) largest = std::max(largest, sum += bytes);

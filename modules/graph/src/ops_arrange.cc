@@ -12,7 +12,7 @@ namespace shoal {
 namespace rules {
 namespace {
 
-constexpr int64_t kWhole = -1;  // in attribute "size": the whole axis, number or symbol
+constexpr int64_t kWhole = -1;  // Attribute "size": the whole axis, number or symbol.
 
 Outputs transpose_types(Types inputs, const Attributes& attributes) {
   const DimShape& from = inputs[0].shape;

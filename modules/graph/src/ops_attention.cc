@@ -33,7 +33,7 @@ Result<int64_t> check_attributes(const Attributes& attributes) {
   return heads;
 }
 
-/// Of attention: result and probabilities.
+/// The types of attention's outputs: result and probabilities.
 Outputs types_of(const ValueType& query, const ValueType& key, const ValueType& value, const Attributes& attributes) {
   SHOAL_TRY(const int64_t heads, check_attributes(attributes));
   SHOAL_TRY(const int64_t query_size, head_size(query, "query", heads));

@@ -6,7 +6,7 @@ namespace shoal {
 namespace rules {
 namespace {
 
-/// da = dy / b, db = -da * y
+/// da = dy / b, db = -da * y.
 std::vector<Value> div_gradient(const GradientRequest& request) {
   const auto& inputs = request.node.inputs;
   const Value slope = ops::div(request.output_gradients[0], inputs[1]);
@@ -34,7 +34,7 @@ std::vector<Value> maximum_gradient(const GradientRequest& request) {
           request.wanted[1] ? through(request, "maximum_grad", b, a, 1) : Value()};
 }
 
-/// a is the smaller where b is the larger.
+/// The same as for maximum(): `a` is the smaller where `b` is the larger.
 std::vector<Value> minimum_gradient(const GradientRequest& request) {
   const Value a = request.node.inputs[0], b = request.node.inputs[1];
   return {request.wanted[0] ? through(request, "maximum_grad", b, a, 0) : Value(),
@@ -94,11 +94,11 @@ void add_binary_ops(const AddOp& add) {
   };
   binary("div", div_gradient, {.of_constants = quotient});
   binary("pow", pow_gradient);
-  binary("pow_base_grad", {});      // b * a^(b - 1)
-  binary("pow_exponent_grad", {});  // a^b * log(a); 0 where a is 0 and b is not negative
+  binary("pow_base_grad", {});      // b * a^(b - 1).
+  binary("pow_exponent_grad", {});  // a^b * log(a); 0 where a is 0 and b is not negative.
   binary("maximum", maximum_gradient);
   binary("minimum", minimum_gradient);
-  binary("maximum_grad", {});  // 1 where a > b, 1/2 where they are equal, else 0
+  binary("maximum_grad", {});  // 1 where a > b, 1/2 where they are equal, else 0.
   for (const char* name : {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"}) {
     add({.name = name, .inputs_min = 2, .inputs_max = 2, .shape_rule = comparison_types, .gradient = no_gradient});
   }

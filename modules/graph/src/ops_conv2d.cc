@@ -6,7 +6,7 @@ namespace shoal {
 namespace rules {
 namespace {
 
-constexpr int64_t kSizeMax = int64_t(1) << 31;  // products of two are far below overflow
+constexpr int64_t kSizeMax = int64_t(1) << 31;  // Products of two are far below overflow.
 
 Result<void> expect_kernel(const ValueType& kernel) {
   SHOAL_TRY_VOID(expect_float_rank(kernel, 4, "kernel"));
@@ -47,7 +47,7 @@ Outputs conv2d_types(Types inputs, const Attributes& attributes) {
   return std::vector{float_type(std::move(shape))};
 }
 
-/// dy must be what the forward op would give for this x and kernel.
+/// `dy` must be what the forward op would give for this x and kernel.
 Result<void> expect_result(const ValueType& dy, const ValueType& x, const ValueType& kernel, const Attributes& attributes) {
   SHOAL_TRY(const DimShape shape, conv2d_shape(x, kernel, attributes));
   SHOAL_TRY_VOID(expect_float(dy, "dy"));

@@ -15,7 +15,7 @@ DimShape with_last(const DimShape& shape, const Dim& size) {
   return DimShape(std::move(dims));
 }
 
-/// float32 [..., features], of rank 2 or more.
+/// Checks that it is float32 [..., features], of rank 2 or more.
 Result<void> expect_features(const ValueType& type, std::string_view what) {
   SHOAL_TRY_VOID(expect_float(type, what));
   return expect_rank_min(type, 2, what);

@@ -35,7 +35,7 @@ Outputs cast_types(Types inputs, const Attributes& attributes) {
   return std::vector{ValueType{*dtype, inputs[0].shape}};
 }
 
-/// Asked for only where both sides are float32.
+/// It is asked for only where both sides are float32.
 std::vector<Value> cast_gradient(const GradientRequest& request) { return {request.output_gradients[0]}; }
 
 }  // namespace

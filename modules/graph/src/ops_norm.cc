@@ -30,14 +30,14 @@ Result<void> expect_normalized(const ValueType& x, int rank_min, const Attribute
   return invalid_argument("x " + to_string(x.shape) + ": the number of channels must be a number, not a symbol");
 }
 
-/// x, scale, shift.
+/// Checks the operands x, scale, shift.
 Result<void> expect_operands(Types inputs, int rank_min, const Attributes& attributes) {
   SHOAL_TRY_VOID(expect_normalized(inputs[0], rank_min, attributes));
   SHOAL_TRY_VOID(expect_per_channel(inputs[1], inputs[0], "scale"));
   return expect_per_channel(inputs[2], inputs[0], "shift");
 }
 
-/// dy, x, scale.
+/// Checks the operands dy, x, scale.
 Result<void> expect_gradient_operands(Types inputs, int rank_min, const Attributes& attributes) {
   SHOAL_TRY_VOID(expect_normalized(inputs[1], rank_min, attributes));
   SHOAL_TRY_VOID(expect_float(inputs[0], "dy"));
@@ -45,7 +45,7 @@ Result<void> expect_gradient_operands(Types inputs, int rank_min, const Attribut
   return expect_per_channel(inputs[2], inputs[1], "scale");
 }
 
-/// dx, dscale, dshift.
+/// The types of dx, dscale, dshift.
 Outputs gradient_types(const ValueType& x, const ValueType& scale) { return std::vector{x, scale, scale}; }
 
 // Batch normalization. A fused relu is the attribute "activation"; a fused addition before it is a fourth input.
@@ -106,7 +106,7 @@ std::vector<Value> batch_norm_inference_gradient(const GradientRequest& request)
   auto result = request.graph.add("batch_norm_inference_grad",
                                   {before_activation(request), inputs[0], inputs[1], inputs[3], inputs[4]},
                                   {{"epsilon", request.node.attributes.get_real("epsilon")}});
-  result.resize(inputs.size());  // the moments are constants
+  result.resize(inputs.size());  // The moments are constants.
   return result;
 }
 
@@ -167,7 +167,7 @@ Outputs group_norm_grad_types(Types inputs, const Attributes& attributes) {
   return gradient_types(inputs[1], inputs[2]);
 }
 
-/// Of layer_norm and group_norm, whose gradients are called like them.
+/// The gradient of layer_norm and group_norm, whose gradient ops are called like them.
 std::vector<Value> norm_gradient(const GradientRequest& request) {
   const auto& inputs = request.node.inputs;
   if (request.output_gradients[1].valid() || request.output_gradients[2].valid()) {

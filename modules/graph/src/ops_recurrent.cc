@@ -176,7 +176,8 @@ std::vector<Value> gru_gradient(const GradientRequest& request) {
                                     {"lengths", input_named(request, "lengths")},
                                     {"dsequence", request.output_gradients[0]},
                                     {"dlast_hidden", request.output_gradients[1]}});
-  const Value drecurrent = gradients[1];  // of the products with the state: differs from dprojection where r comes after it
+  // The gradient of the products with the state: it differs from dprojection where r comes after it.
+  const Value drecurrent = gradients[1];
   std::vector<Value> result(request.node.inputs.size());
   give(request, result, "projection", gradients[0]);
   give(request, result, "initial_hidden", gradients[2]);

@@ -65,7 +65,7 @@ Outputs sum_like_types(Types inputs, const Attributes&) {
   return invalid_argument("like " + to_string(inputs[1].shape) + " does not broadcast to x " + to_string(inputs[0].shape));
 }
 
-/// With "axes", x lacks those axes of like, or has them with size 1; without, x broadcasts to like.
+/// Where there is "axes", x lacks those axes of like, or has them with size 1; without, x broadcasts to like.
 Outputs broadcast_like_types(Types inputs, const Attributes& attributes) {
   SHOAL_TRY_VOID(expect_float(inputs[0], "x"));
   const DimShape &x = inputs[0].shape, &like = inputs[1].shape;

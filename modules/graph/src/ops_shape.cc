@@ -8,7 +8,8 @@ namespace shoal {
 namespace rules {
 namespace {
 
-// In attribute "shape", below 0: the size of an axis of x, number or symbol: -1 of the first, -2 of the second, ...
+// Sizes below 0 in attribute "shape" mean the size of an axis of x, number or symbol: -1 of the first, -2 of the
+// second...
 constexpr int64_t size_of_axis(int axis) { return -1 - axis; }
 
 Result<Dim> product_from(const DimShape& shape, int axis) {

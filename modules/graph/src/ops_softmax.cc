@@ -126,7 +126,7 @@ void add_softmax_ops(const AddOp& add) {
        .shape_rule = elementwise_rule({"logits", "labels"}),
        .gradient = sigmoid_cross_entropy_gradient,
        .in_place = {{0, 0}, {0, 1}}});
-  add({.name = "sigmoid_cross_entropy_grad",  // sigmoid(logits) - labels
+  add({.name = "sigmoid_cross_entropy_grad",  // The value is sigmoid(logits) - labels.
        .inputs_min = 2,
        .inputs_max = 2,
        .shape_rule = elementwise_rule({"logits", "labels"}),

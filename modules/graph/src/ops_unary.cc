@@ -26,34 +26,34 @@ std::vector<Value> log_gradient(const GradientRequest& request) {
   return {ops::div(request.output_gradients[0], request.node.inputs[0])};
 }
 
-/// dy / (2 y)
+/// dx = dy / (2 y).
 std::vector<Value> sqrt_gradient(const GradientRequest& request) {
   return {ops::scale(ops::div(request.output_gradients[0], request.outputs[0]), 0.5)};
 }
 
-/// -dy y^3 / 2
+/// dx = -dy y^3 / 2.
 std::vector<Value> rsqrt_gradient(const GradientRequest& request) {
   const Value y = request.outputs[0];
   return {ops::scale(ops::mul(request.output_gradients[0], ops::mul(ops::square(y), y)), -0.5)};
 }
 
-/// -dy y^2
+/// dx = -dy y^2.
 std::vector<Value> reciprocal_gradient(const GradientRequest& request) {
   return {ops::scale(ops::mul(request.output_gradients[0], ops::square(request.outputs[0])), -1.0)};
 }
 
-/// dy 2 / sqrt(pi) e^-x^2
+/// dx = dy 2 / sqrt(pi) e^-x^2.
 std::vector<Value> erf_gradient(const GradientRequest& request) {
   const Value bell = ops::exp(ops::scale(ops::square(request.node.inputs[0]), -1.0));
   return {ops::scale(ops::mul(request.output_gradients[0], bell), 2 / std::sqrt(std::acos(-1.0)))};
 }
 
-/// dy cos x
+/// dx = dy cos x.
 std::vector<Value> sin_gradient(const GradientRequest& request) {
   return {ops::mul(request.output_gradients[0], ops::cos(request.node.inputs[0]))};
 }
 
-/// -dy sin x
+/// dx = -dy sin x.
 std::vector<Value> cos_gradient(const GradientRequest& request) {
   return {ops::scale(ops::mul(request.output_gradients[0], ops::sin(request.node.inputs[0])), -1.0)};
 }

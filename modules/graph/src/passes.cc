@@ -155,7 +155,7 @@ void fold(Flow& flow) {
     if (!node.op) continue;
     replacements.apply(node);
     if (node.op->view) fold_view(flow, node);
-    if (!node.op) continue;  // became a constant
+    if (!node.op) continue;  // It became a constant.
     if (changes_nothing(flow, node)) {
       replacements.replace({id, 0}, node.inputs[0]);
     } else if (const auto value = constant_result(flow, node)) {
@@ -170,7 +170,7 @@ Result<Flow> simplify(const Graph& graph, const std::vector<Value>& fetches, con
   SHOAL_TRY(Flow flow, extract(graph, fetches, updates));
   merge_equal_nodes(flow);
   fold(flow);
-  merge_equal_nodes(flow);  // folding makes equal what differed by a view or a factor of 1
+  merge_equal_nodes(flow);  // Folding makes equal what differed by a view or a factor of 1.
   pool_before_relu(flow);
   fuse_activations(flow);
   fuse_gradients(flow);

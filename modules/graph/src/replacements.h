@@ -6,7 +6,7 @@
 
 namespace shoal {
 
-/// In one sweep: visit nodes in order, apply() first, replace() as wanted.
+/// Works in one sweep: visit nodes in order, apply() first, replace() as wanted.
 class Replacements {
  public:
   explicit Replacements(const Flow& flow) {

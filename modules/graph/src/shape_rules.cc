@@ -145,7 +145,7 @@ Result<void> expect_named_inputs(const Attributes& attributes, size_t count,
                                  std::initializer_list<std::string_view> required,
                                  std::initializer_list<std::string_view> optional) {
   SHOAL_TRY(const std::string list, string_attribute(attributes, "inputs"));
-  std::string expected;  // what the list would be with these names
+  std::string expected;  // What the list would be with these names.
   size_t named = 0;
   auto take = [&](std::string_view name) {
     expected += expected.empty() ? "" : " ";
@@ -228,7 +228,7 @@ Value sum_to(Value gradient, Value operand) {
 }
 
 int64_t resolve_axis(std::string_view op, Value x, int axis) {
-  graph_of(op, x);  // checks that x is valid
+  graph_of(op, x);  // This checks that x is valid.
   const int rank = x.rank();
   if (axis >= -rank && axis < rank) return axis < 0 ? axis + rank : axis;
   raise(invalid_argument(std::string(op) + ": " + to_string(x.shape()) + " has no axis " + std::to_string(axis)));

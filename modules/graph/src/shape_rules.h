@@ -17,9 +17,9 @@ using Types = std::span<const ValueType>;
 using Outputs = Result<std::vector<ValueType>>;
 
 inline ValueType float_type(DimShape shape) { return {DType::kFloat32, std::move(shape)}; }
-std::string describe(const ValueType& type);  ///< "int64 [batch]"
+std::string describe(const ValueType& type);  ///< As text: "int64 [batch]".
 
-bool is_integer(DType dtype);  ///< int64, int32, uint8, bool
+bool is_integer(DType dtype);  ///< True for int64, int32, uint8 and bool.
 inline bool is_number(DType dtype) { return dtype == DType::kFloat32 || is_integer(dtype); }
 
 /// The most operands or results of one node.
@@ -31,19 +31,19 @@ inline Result<void> expect_float(const ValueType& type, std::string_view what) {
 }
 Result<void> expect_rank(const ValueType& type, int rank, std::string_view what);
 Result<void> expect_rank_min(const ValueType& type, int rank, std::string_view what);
-/// float32 of this rank.
+/// Checks that it is float32 of this rank.
 Result<void> expect_float_rank(const ValueType& type, int rank, std::string_view what);
 Result<void> expect_equal_shapes(const ValueType& a, std::string_view a_name, const ValueType& b, std::string_view b_name);
 /// What two operands broadcast to (ops_elementwise.h).
 Result<DimShape> broadcast_shape(const ValueType& a, std::string_view a_name, const ValueType& b, std::string_view b_name);
 /// Whether the gradient of an operand that was repeated to `to` can be summed back: `from` broadcasts to exactly `to`.
 bool broadcasts_to(const DimShape& from, const DimShape& to);
-/// Equal numbers of elements for every size of the symbols.
+/// True if both have equal numbers of elements for every size of the symbols.
 bool same_elements(const DimShape& a, const DimShape& b);
 
 // Attributes come from graph descriptions too, so a missing or mistyped one is an error, not a broken invariant.
 Result<std::vector<int64_t>> ints_attribute(const Attributes& attributes, std::string_view name, size_t count);
-Result<std::vector<int64_t>> ints_attribute(const Attributes& attributes, std::string_view name);  ///< any number
+Result<std::vector<int64_t>> ints_attribute(const Attributes& attributes, std::string_view name);  ///< Any number.
 Result<int64_t> int_attribute(const Attributes& attributes, std::string_view name);
 Result<double> real_attribute(const Attributes& attributes, std::string_view name);
 Result<std::string> string_attribute(const Attributes& attributes, std::string_view name);
@@ -63,7 +63,7 @@ std::vector<Value> add_named(Graph& graph, std::string_view op, const NamedInput
 Result<void> expect_named_inputs(const Attributes& attributes, size_t count,
                                  std::initializer_list<std::string_view> required,
                                  std::initializer_list<std::string_view> optional);
-/// int64 [n]: how long each of n sequences is.
+/// Checks that it is int64 [n]: how long each of n sequences is.
 Result<void> expect_lengths(const ValueType& lengths, const Dim& n);
 
 /// Attributes strides and padding (and window sizes) of one sliding op, checked against an image [n, H, W, C].

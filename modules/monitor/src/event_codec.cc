@@ -79,7 +79,7 @@ void decode_tensor(pbf_reader message, EventValue& value) {
         for (double number : message.get_packed_double()) append(number);
         break;
       case as(kStringVal, Form::length_delimited):
-        if (value.kind == EventValue::Kind::kText) value.text += '\n';  // a vector of texts: one per line
+        if (value.kind == EventValue::Kind::kText) value.text += '\n';  // In a vector of texts, each has its line.
         value.kind = EventValue::Kind::kText;
         value.text += message.get_string();
         break;
@@ -135,7 +135,7 @@ std::vector<EventValue> decode_message(pbf_reader message) {
       default: message.skip();
     }
   }
-  for (EventValue& value : values) {  // fields come in any order, so these may have come last
+  for (EventValue& value : values) {  // Fields come in any order, so these may have come last.
     value.wall_time = wall_time;
     value.global_step = global_step;
   }
@@ -148,7 +148,7 @@ std::string encode_version_event(double wall_time) {
   std::string bytes;
   pbf_writer event(bytes);
   event.add_double(event_field::kWallTime, wall_time);
-  event.add_string(event_field::kFileVersion, "brain.Event:2");  // what TensorBoard looks for
+  event.add_string(event_field::kFileVersion, "brain.Event:2");  // TensorBoard looks for this.
   return bytes;
 }
 
@@ -188,13 +188,13 @@ std::string encode_text(double wall_time, int64_t global_step, std::string_view 
     }
     pbf_writer tensor(value, value_field::kTensor);
     tensor.add_enum(tensor_field::kDType, kDTypeString);
-    tensor.add_message(tensor_field::kShape, "", 0);  // no dimensions: a scalar
+    tensor.add_message(tensor_field::kShape, "", 0);  // No dimensions: a scalar.
     tensor.add_bytes(tensor_field::kStringVal, text.data(), text.size());
   });
 }
 
 Result<std::vector<EventValue>> decode_event(std::string_view payload) {
-  // protozero reports malformed input by throwing; this is the border.
+  // The library protozero reports malformed input by throwing; this is the border.
   try {
     return decode_message(pbf_reader(payload.data(), payload.size()));
   } catch (const protozero::exception& error) {

@@ -30,13 +30,13 @@ inline constexpr uint32_t kPluginName = 1;  // string, inside PluginData
 }  // namespace metadata_field
 
 namespace histogram_field {
-inline constexpr uint32_t kMin = 1;  // double, as are all of them
+inline constexpr uint32_t kMin = 1;  // A double, as are all numbers of a histogram.
 inline constexpr uint32_t kMax = 2;
 inline constexpr uint32_t kNum = 3;
 inline constexpr uint32_t kSum = 4;
 inline constexpr uint32_t kSumSquares = 5;
-inline constexpr uint32_t kBucketLimit = 6;  // packed
-inline constexpr uint32_t kBucket = 7;       // packed
+inline constexpr uint32_t kBucketLimit = 6;  // Packed.
+inline constexpr uint32_t kBucket = 7;       // Packed.
 }  // namespace histogram_field
 
 namespace tensor_field {

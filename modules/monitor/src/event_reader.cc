@@ -12,12 +12,13 @@ constexpr uint64_t kBlockBytes = uint64_t(1) << 18;
 
 }  // namespace
 
-/// At least `bytes` after consumed_ in the buffer. False: the file has fewer, for now.
+/// Gets at least `bytes` after consumed_ into the buffer. False: the file has fewer, for now.
 Result<bool> EventFileReader::fill(uint64_t bytes) {
   if (buffer_.size() - consumed_ >= bytes) return true;
   buffer_.erase(0, consumed_);
   consumed_ = 0;
-  if (!file_ || offset_ + bytes > file_->size()) {  // an open file may know its size of the time of opening
+  // An open file may know its size of the time of opening.
+  if (!file_ || offset_ + bytes > file_->size()) {
     SHOAL_TRY(file_, storage_.open(path_));
     if (file_->size() < offset_ + buffer_.size()) return data_loss(path_ + ": became shorter while being read");
     // The comparison comes before any allocation: `bytes` is a number from the file.

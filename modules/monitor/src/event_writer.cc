@@ -9,7 +9,7 @@
 namespace shoal::monitor {
 namespace {
 
-/// To the microsecond: more does not fit into a double.
+/// Seconds to the microsecond: more does not fit into a double.
 double seconds_of(WallTime time) { return double(time.time_since_epoch() / std::chrono::microseconds(1)) / 1e6; }
 
 /// The order of the names is the order of opening, also within one second. `host` may hold no slash.
@@ -42,7 +42,7 @@ Result<std::unique_ptr<EventWriter>> EventWriter::open(Environment& env, const s
   SHOAL_TRY_VOID(storage.make_folders(folder));
   if (options.host.empty()) options.host = env.process().host_name;
   std::string path;
-  do {  // create() would truncate another writer's file
+  do {  // The call of create() would truncate another writer's file.
     path = join_path(folder, file_name(env.wall_now(), options.host, uint32_t(env.entropy())));
   } while (storage.exists(path));
   SHOAL_TRY(std::unique_ptr<WritableFile> file, storage.create(path));

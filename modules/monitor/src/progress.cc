@@ -43,17 +43,17 @@ struct ProgressDisplay::State {
   const ProgressOptions options;
   const Write write;
   std::mutex mutex;
-  // Guarded by mutex:
+  // These are guarded by mutex.
   std::deque<Sample> samples;
   std::optional<SteadyTime> last_shown;
-  std::string line;  // on the terminal now; empty: none
+  std::string line;  // The line on the terminal now. Empty: none.
 };
 
 /// Keeps the samples of the last rate_window, and one from before it: the rate is over first to last.
 void ProgressDisplay::State::take_sample(SteadyTime now, const ProgressState& state) {
   const bool went_back =
       !samples.empty() && (state.global_step < samples.back().step || state.examples < samples.back().examples);
-  if (went_back) samples.clear();  // a restored checkpoint: rates start anew
+  if (went_back) samples.clear();  // A checkpoint was restored: rates start anew.
   samples.push_back({now, state.global_step, state.examples});
   while (samples.size() > 2 && samples[1].time <= now - options.rate_window) samples.pop_front();
 }
@@ -108,7 +108,7 @@ void ProgressDisplay::update(SteadyTime now, const ProgressState& state) {
   if (state_->options.mode == ProgressMode::kOff) return;
   const std::lock_guard lock(state_->mutex);
   const bool plain = state_->options.mode == ProgressMode::kPlain;
-  if (plain && !state_->last_shown) {  // a log gets its first line when there is a rate to tell
+  if (plain && !state_->last_shown) {  // A log gets its first line when there is a rate to tell.
     state_->take_sample(now, state);
     state_->last_shown = now;
     return;

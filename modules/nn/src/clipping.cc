@@ -11,7 +11,7 @@ namespace {
 /// What gradients of norm `norm` are multiplied with; always finite, since servers refuse other scalars.
 double clip_factor(double limit, float norm) {
   if (std::isnan(norm)) return 1;
-  return norm > limit ? limit / double(norm) : 1;  // 0 for an infinite one
+  return norm > limit ? limit / double(norm) : 1;  // An infinite norm gives 0.
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ ConvWeights add_weights(Graph& graph, const Shape& kernel, Fans fans, int64_t fi
   return weights;
 }
 
-/// Of filters that see their group of channels only.
+/// The fans of filters that see their group of channels only.
 Fans fans_of_groups(int64_t channels, int64_t filters, int64_t groups, int64_t window) {
   return {.in = double(channels / groups) * double(window), .out = double(filters / groups) * double(window)};
 }

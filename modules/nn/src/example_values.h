@@ -7,7 +7,7 @@
 
 namespace shoal::nn {
 
-/// Without trailing axes of size 1, but never of rank 0 unless it already was: [batch, 1] becomes [batch].
+/// `shape` without trailing axes of size 1, but never of rank 0 unless it already was: [batch, 1] becomes [batch].
 DimShape trimmed(const DimShape& shape);
 
 /// `value` as [batch], where `batch` is the first size of `like`. Raises InvalidArgument by `who` with both shapes if it is

@@ -14,7 +14,7 @@ using Kind = Initializer::Kind;
 /// The standard deviation of a standard normal truncated at two standard deviations.
 constexpr double kTruncatedStddev = 0.87962566103423978;
 
-/// Of an orthogonal initializer: what a message from outside can make this process compute is bounded.
+/// The limit of an orthogonal initializer: what a message from outside can make this process compute is bounded.
 constexpr int64_t kMatrixElementsMax = int64_t(1) << 26;
 
 template <class T>

@@ -18,7 +18,7 @@ Value add_weight(Graph& graph, std::string_view name, const Shape& shape, Fans f
 
 /// InvalidArgument by `layer` unless x is a float32 value of this rank; `shape` says what is expected: "[batch, inputs]".
 void check_input(std::string_view layer, Value x, int rank, std::string_view shape);
-/// Likewise, of at least this rank.
+/// The same for an x of at least this rank.
 void check_rank_min(std::string_view layer, Value x, int rank, std::string_view shape);
 /// The size of an axis that has to be a number.
 int64_t fixed_size(std::string_view layer, Value x, int axis);

@@ -52,7 +52,8 @@ void check_weights(const std::string& who, Value values, Value weights) {
                          "; expected one weight per value or one per row"));
 }
 
-/// each(element, its weight), where weights[e / (elements / count)] belongs to element e. The first error ends it.
+/// Calls each(element, its weight), where weights[e / (elements / count)] belongs to element e. The first error ends
+/// it.
 template <class Each>
 Result<void> for_each_weighted(int64_t elements, const TensorView* weights, const Each& each) {
   const int64_t weight_count = weights == nullptr ? 0 : weights->elements();
@@ -88,7 +89,7 @@ constexpr int kHalvings = 40, kBitsPerHalving = 5;
 constexpr int kClassesPerSide = (kHalvings << kBitsPerHalving) + 1;
 constexpr int kClasses = 2 * kClassesPerSide;
 
-/// Of p in [0, 0.5]: a float's exponent and the highest bits of its mantissa, counted up to those of 0.5.
+/// The class of p in [0, 0.5]: a float's exponent and the highest bits of its mantissa, counted up to those of 0.5.
 int class_below_half(float p) {
   constexpr int kDropped = 23 - kBitsPerHalving;
   const int below = int(std::bit_cast<uint32_t>(0.5f) >> kDropped) - int(std::bit_cast<uint32_t>(p) >> kDropped);

@@ -15,7 +15,7 @@ int64_t checked_channels(std::string_view layer, Value x, int rank_min, std::str
   return channels;
 }
 
-/// Of the layer's own weights, or constants where it has none.
+/// Values of the layer's own weights, or constants where it has none.
 struct ScaleAndShift {
   Value scale;
   Value shift;

@@ -103,7 +103,7 @@ bool is_moving_average_of(const std::vector<VariableUpdate>& updates, const Vari
 TrainOp train_op(TrainOp parts) {
   for (const StepScalar& scalar : parts.scalars) check_scalar(scalar);
   std::vector<std::string> names;
-  const Graph* graph = nullptr;  // of the first update
+  const Graph* graph = nullptr;  // The graph of the first update.
   for (const VariableUpdate& update : parts.updates) {
     const Value any = update.rows.empty() ? update.update : update.rows.front().gradients;
     if (!any.valid()) raise(invalid_argument("train_op: update of " + update.variable + ": is no value of a graph"));

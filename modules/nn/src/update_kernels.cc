@@ -59,7 +59,7 @@ SHOAL_VECTOR_LOOP void adagrad(int64_t count, float rate, float epsilon, const f
 
 SHOAL_VECTOR_LOOP void adam(int64_t count, const AdamConstants& constants, const float* g, const float* current,
                             float* next, float* m, float* v) {
-  const AdamConstants c = constants;  // a copy: stores to floats could otherwise change it
+  const AdamConstants c = constants;  // Without a copy, stores to floats could change it.
   SHOAL_INDEPENDENT
   for (int64_t k = 0; k < count; ++k) {
     const float first = c.beta1 * m[k] + c.one_minus_beta1 * g[k];
@@ -99,7 +99,7 @@ SHOAL_ALWAYS_INLINE void rmsprop_loop(int64_t count, const RmsPropConstants& con
       const float average = c.decay * mean[k] + c.one_minus_decay * g[k];
       mean[k] = average;
       variance = squares - average * average;
-      variance = variance < 0.0f ? 0.0f : variance;  // rounding can take it below 0; NaN stays
+      variance = variance < 0.0f ? 0.0f : variance;  // Rounding can take it below 0; NaN stays.
     }
     float change = g[k] / (std::sqrt(variance) + c.epsilon);
     if constexpr (kMomentum) {
@@ -154,7 +154,7 @@ SHOAL_VECTOR_LOOP void ftrl(int64_t count, const FtrlConstants& constants, const
     linear[k] = z;
     const float quadratic = (root + c.beta) * c.inverse_rate + c.twice_l2;
     const float value = (std::copysign(c.l1, z) - z) / quadratic;
-    next[k] = std::abs(z) <= c.l1 ? 0.0f : value;  // NaN is no zero
+    next[k] = std::abs(z) <= c.l1 ? 0.0f : value;  // NaN is no zero.
   }
 }
 
@@ -168,7 +168,7 @@ SHOAL_ALWAYS_INLINE float lamb_direction(const LambConstants& c, float m, float 
 
 SHOAL_VECTOR_LOOP void lamb_moments(int64_t count, const LambConstants& constants, const float* g, const float* current,
                                     float* m, float* v, LambSums& sums) {
-  constexpr int64_t kLanes = 16;  // sums in a written order: the same bits for every instruction set
+  constexpr int64_t kLanes = 16;  // Sums are in a written order: the same bits for every instruction set.
   const LambConstants c = constants;
   double variable[kLanes] = {}, step[kLanes] = {};
   for (int64_t begin = 0; begin < count; begin += kLanes) {

@@ -4,7 +4,7 @@
 
 namespace shoal::nn::kernels {
 
-// g = scale * x; g += scale * x; g *= factor: the left fold over contributors.
+// These are g = scale * x, g += scale * x and g *= factor: the left fold over contributors.
 void fold_first(int64_t count, float scale, const float* x, float* g);
 void fold_next(int64_t count, float scale, const float* x, float* g);
 void multiply(int64_t count, float factor, float* g);
@@ -15,7 +15,7 @@ void nesterov(int64_t count, float rate, float decay, const float* g, const floa
 void adagrad(int64_t count, float rate, float epsilon, const float* g, const float* current, float* next, float* slot);
 
 struct AdamConstants {
-  float rate;  ///< corrected for the step
+  float rate;  ///< The rate corrected for the step.
   float beta1;
   float one_minus_beta1;
   float beta2;
@@ -25,7 +25,7 @@ struct AdamConstants {
 void adam(int64_t count, const AdamConstants& constants, const float* g, const float* current, float* next, float* m,
           float* v);
 
-/// keep = 1 - rate * weight decay.
+/// `keep` is 1 - rate * weight decay.
 void adamw(int64_t count, const AdamConstants& constants, float keep, const float* g, const float* current, float* next,
            float* m, float* v);
 
@@ -55,8 +55,8 @@ struct LambConstants {
   float one_minus_beta1;
   float beta2;
   float one_minus_beta2;
-  float first_correction;   ///< 1 / (1 - beta1^t)
-  float second_correction;  ///< 1 / (1 - beta2^t)
+  float first_correction;   ///< 1 / (1 - beta1^t).
+  float second_correction;  ///< 1 / (1 - beta2^t).
   float epsilon;
   float weight_decay;
 };

@@ -13,13 +13,13 @@ namespace {
 
 using Kind = UpdateRule::Kind;
 
-/// Else an element whose gradient is 0 from the start becomes 0 / 0.
+/// Ensures that no element whose gradient is 0 from the start becomes 0 / 0.
 Result<void> check_adagrad(const UpdateRule& rule) {
   if (float(rule.constants[0]) != 0 || float(rule.constants[1]) != 0) return {};
   return out_of_range(rule, "epsilon", rule.constants[1], "more than 0 where the initial accumulator is 0");
 }
 
-/// Likewise.
+/// Ensures the same as check_adagrad().
 Result<void> check_ftrl(const UpdateRule& rule) {
   const auto& c = rule.constants;
   if (float(c[0]) != 0 || float(c[2]) != 0 || float(c[4]) != 0) return {};
@@ -108,7 +108,7 @@ void apply_rmsprop(const Update& update, const Pass& pass, const float* g) {
 void apply_ftrl(const Update& update, const Pass& pass, const float* g) {
   const auto& c = update.rule.constants;
   const auto inverse_rate = float(1 / update.learning_rate);
-  if (std::isinf(inverse_rate)) {  // a rate of 0: nothing moves, the rule's sums neither
+  if (std::isinf(inverse_rate)) {  // At a rate of 0 nothing moves, the rule's sums neither.
     if (pass.next != pass.current) std::memcpy(pass.next, pass.current, size_t(pass.count) * sizeof(float));
     return;
   }

@@ -20,8 +20,8 @@ struct ConstantRow {
 /// One slot. Constants are named by their place, -1 is none.
 struct SlotRow {
   std::string_view name;
-  int only_with = -1;    ///< kept only where this constant is not 0
-  int starts_with = -1;  ///< the constant that every element starts at; else 0
+  int only_with = -1;    ///< Kept only where this constant is not 0.
+  int starts_with = -1;  ///< The constant that every element starts at. None: at 0.
 };
 
 /// The arrays of one pass; at() moves them all.
@@ -29,7 +29,7 @@ struct Pass {
   int64_t count;
   const float* current;
   float* next;
-  std::array<float*, kSlotsMax> slots;  ///< those that the rule keeps, in order
+  std::array<float*, kSlotsMax> slots;  ///< Those that the rule keeps, in order.
 
   Pass at(int64_t first, int64_t count_here) const {
     Pass part{count_here, current + first, next + first, {}};
@@ -49,23 +49,23 @@ struct RuleRow {
   UpdateRule::Kind kind = UpdateRule::Kind::kNone;
   std::string_view name;
   bool uses_learning_rate = true;
-  bool counts_updates = false;                                        ///< depends on Update::update_count
-  std::array<ConstantRow, UpdateRule::kConstantsMax> constants = {};  ///< those without a name are not there
-  std::array<SlotRow, kSlotsMax> slots = {};                          ///< likewise
+  bool counts_updates = false;                                        ///< True if it depends on Update::update_count.
+  std::array<ConstantRow, UpdateRule::kConstantsMax> constants = {};  ///< Those without a name are not there.
+  std::array<SlotRow, kSlotsMax> slots = {};                          ///< Those without a name are not there.
   /// What no constant tells by itself.
   Result<void> (*check)(const UpdateRule& rule) = nullptr;
   /// Elements by themselves, from the gradient `g`.
   void (*apply)(const Update& update, const Pass& pass, const float* g) = nullptr;
-  /// In the place of `apply`, where an element depends on others of its variable.
+  /// Used in the place of `apply`, where an element depends on others of its variable.
   void (*apply_whole)(const Update& update, const Pass& whole, const Contributions& contributions) = nullptr;
 };
 
-/// Null for an unknown kind: one may come from a newer version.
+/// The row of a kind. Null for an unknown one: it may come from a newer version.
 const RuleRow* find_row(UpdateRule::Kind kind);
 /// The same, but a row without slots for an unknown kind: what is sent is asked before it is validated.
 const RuleRow& row_of(const UpdateRule& rule);
 
-/// "update rule adam: beta1 is 1.000000, expected a number in [0, 1)"
+/// An error such as "update rule adam: beta1 is 1.000000, expected a number in [0, 1)".
 Error out_of_range(const UpdateRule& rule, std::string_view constant, double value, std::string_view range);
 
 }  // namespace shoal::nn

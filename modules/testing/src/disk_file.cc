@@ -70,10 +70,11 @@ class DiskWriter final : public WritableFile {
 
   OpenFile file_;
   bool at_end_;
-  int64_t power_lost_;  // when it was opened: files do not survive that
+  // The count of power losses when it was opened: files do not survive one.
+  int64_t power_lost_;
   size_t written_bytes_ = 0;
   std::string buffer_;
-  std::optional<Error> failure_;  // the first one
+  std::optional<Error> failure_;  // The first one.
   bool closed_ = false;
 };
 

@@ -42,7 +42,7 @@ struct DiskState {
   SimulatedDiskOptions options;
   FileTree tree;
   DiskFaultCounts counts;
-  std::set<std::string> flipped;  // paths in which a bit was turned over, as they were then
+  std::set<std::string> flipped;  // Paths in which a bit was turned over, as they were then.
   uint64_t next_name = 0;
   int64_t calls = 0;
 
@@ -57,7 +57,7 @@ struct DiskState {
   Fault drawn(const DiskCall& call);
   void draw_delay(DiskLink& link);
   bool draw_full();
-  std::optional<uint64_t> draw_flip(size_t bytes);  ///< which bit
+  std::optional<uint64_t> draw_flip(size_t bytes);  ///< Says which bit.
 
   RandomStream errors_, fulls_, flips_, delays_;
   int64_t full_writes_left_ = 0;

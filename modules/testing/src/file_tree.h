@@ -21,21 +21,21 @@ struct FileNode {
   const bool is_folder;
   WallTime modified;
 
-  // A file.
+  // These belong to a file.
   std::string contents;
-  size_t durable_bytes = 0;               // of `contents`, from the start
-  std::optional<std::string> before_cut;  // what is on disk while emptying the file is not durable yet
-  size_t lost_begin = 0, lost_end = 0;    // a sync failed and dropped these: they never reach the disk
-  bool held = false;                      // by a lock
+  size_t durable_bytes = 0;               // How much of `contents`, from the start, is on disk.
+  std::optional<std::string> before_cut;  // What is on disk while emptying the file is not durable yet.
+  size_t lost_begin = 0, lost_end = 0;    // A failed sync dropped these bytes: they never reach the disk.
+  bool held = false;                      // True while a lock holds it.
 
-  // A folder.
+  // These belong to a folder.
   Names names;
   Names durable_names;
 
-  void empty();                                       ///< as O_TRUNC does
-  void write(size_t offset, std::string_view bytes);  ///< zeros up to `offset` if the file ends before
+  void empty();                                       ///< Empties it as O_TRUNC does.
+  void write(size_t offset, std::string_view bytes);  ///< Writes zeros up to `offset` if the file ends before.
   void sync();
-  void drop_unsynced();  ///< as a failed fsync() does
+  void drop_unsynced();  ///< Drops what a failed fsync() does.
   void lose_power(RandomStream& random);
 };
 
@@ -77,19 +77,20 @@ class FileTree {
   static std::string key_of(const std::string& path);
 
  private:
-  /// In `folder`, `name` now means `node`, or nothing.
+  /// Says that in `folder`, `name` now means `node`, or nothing.
   struct Edit {
     std::shared_ptr<FileNode> folder;
     std::string name;
     std::shared_ptr<FileNode> node;
     void apply(FileNode::Names& names) const;
   };
-  using Change = std::vector<Edit>;  // all of it or nothing
+  using Change = std::vector<Edit>;  // All of it happens, or nothing.
   void change(Change edits, WallTime now);
 
   std::shared_ptr<FileNode> root_;
-  std::vector<Change> changes_;                   // that are not on the disk for sure
-  std::vector<std::weak_ptr<FileNode>> folders_;  // all: folders that power losses tore out may hold each other
+  std::vector<Change> changes_;  // Changes that are not on the disk for sure.
+  // All of them: folders that power losses tore out may hold each other.
+  std::vector<std::weak_ptr<FileNode>> folders_;
 };
 
 }  // namespace shoal::testing

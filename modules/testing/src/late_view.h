@@ -36,7 +36,7 @@ class LateView {
 
   Duration delay_;
   std::function<SteadyTime()> now_;
-  std::map<std::string, Look> looks_;  // by "/a/b/" of the folder
+  std::map<std::string, Look> looks_;  // Keyed by "/a/b/" of the folder.
 };
 
 }  // namespace shoal::testing

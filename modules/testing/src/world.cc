@@ -9,7 +9,7 @@
 namespace shoal::testing {
 namespace {
 
-constexpr size_t kLinesKept = 12;  // per task, for report()
+constexpr size_t kLinesKept = 12;  // Lines per task, for report().
 constexpr std::string_view kScheme = "sim";
 
 /// What profiles compare with, the same wherever the test runs.
@@ -118,7 +118,7 @@ void World::State::stepped(int trainer, uint64_t step) {
   if (options.witness) options.witness->stepped(trainer, step);
 }
 
-/// Between two things that happen: actions may kill and start tasks, and add further actions.
+/// Called between two things that happen: actions may kill and start tasks, and add further actions.
 void World::State::run_due() {
   for (;;) {
     std::function<void()> action;
@@ -184,7 +184,7 @@ void World::start(std::string_view name) {
   task.killed = task.starts_with_run = false;
   auto host = std::make_shared<TaskHost>();
   host->environment = std::shared_ptr<Environment>(std::shared_ptr<void>(), task.env);
-  host->insecure = true;  // its addresses are names, which mean nothing beyond this test
+  host->insecure = true;  // Its addresses are names, which mean nothing beyond this test.
   host->witness = state.self;
   host->bytes_on_strand = state.options.server_bytes_on_strand;
   host->shoal_run = task.shoal_run;
@@ -303,7 +303,7 @@ bool World::run(Duration limit) {
     const SteadyTime next = state_->timed.empty() ? end : std::min(end, state_->timed.begin()->first);
     if (state_->world.step(next)) continue;
     if (next >= end || state_->timed.empty()) return !any();
-    state_->world.run_until(next);  // nothing to run: the clock goes on to the next action
+    state_->world.run_until(next);  // Nothing is left to run: the clock goes on to the next action.
   }
   return true;
 }

@@ -15,20 +15,20 @@ namespace shoal::testing {
 struct WorldTask {
   std::string name;
   std::string host;
-  std::string tf_config;  // "": local mode
+  std::string tf_config;  // "" means local mode.
   std::string shoal_run;
   Program program;
   RunConfigOptions config;
-  Environment* env = nullptr;                     // of its last start; the VirtualWorld keeps it
-  std::shared_ptr<const VirtualProgram> running;  // null: never started
+  Environment* env = nullptr;                     // The environment of its last start; the VirtualWorld keeps it.
+  std::shared_ptr<const VirtualProgram> running;  // Null: never started.
   int starts = 0;
   int first_process_id = 1000;
   bool killed = false;
   bool starts_with_run = true;
-  std::optional<int64_t> storage_calls_left;  // then it is killed
+  std::optional<int64_t> storage_calls_left;  // Calls of storage after which it is killed.
   std::deque<std::string> last_lines;
-  std::shared_ptr<SimulatedDisk> disk;      // of its host
-  std::shared_ptr<MountedStorage> storage;  // that, and the shared folder
+  std::shared_ptr<SimulatedDisk> disk;      // The disk of its host.
+  std::shared_ptr<MountedStorage> storage;  // That disk, and the shared folder.
   // The clock on its host's wall: ahead by so much at `since`, and gaining.
   WallTime wall{std::chrono::seconds(1'700'000'000)};
   SteadyTime since{};
@@ -54,7 +54,7 @@ struct World::State : cluster::Witness {
   void stepped(int trainer, uint64_t global_step) override;
 
   WorldOptions options;
-  const VirtualWorld* clock = nullptr;  // null: the world does not stand yet
+  const VirtualWorld* clock = nullptr;  // Null: the world does not stand yet.
   std::shared_ptr<transport::SimNetwork> network;
   std::shared_ptr<SimulatedDisk> shared;
   std::vector<std::unique_ptr<WorldTask>> tasks;
@@ -63,8 +63,8 @@ struct World::State : cluster::Witness {
   uint64_t global_step = 0;
   std::vector<std::string> lines;
   RandomKey trace = 0;
-  std::shared_ptr<cluster::Witness> self;  // this, without ownership
-  VirtualWorld world;  // last: its tasks may look at all the above until they have ended
+  std::shared_ptr<cluster::Witness> self;  // It is `this`, without ownership.
+  VirtualWorld world;                      // It comes last: its tasks may look at all the above until they have ended.
 };
 
 }  // namespace shoal::testing

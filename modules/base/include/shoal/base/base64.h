@@ -8,15 +8,16 @@
 namespace shoal {
 
 enum class Base64 : uint8_t {
-  kPadded,  ///< section 4: "+" and "/", and "=" up to a multiple of four letters
-  kUrl,     ///< section 5, without padding: "-" and "_", which need no quotes anywhere
+  kPadded,  ///< Section 4 of RFC 4648: "+" and "/", and "=" up to a multiple of four letters.
+  kUrl,     ///< Section 5, without padding: "-" and "_", which need no quotes anywhere.
 };
 
 /// The 64 letters, in the order of their values.
 std::string_view base64_letters(Base64 dialect);
 
 std::string to_base64(std::string_view bytes, Base64 dialect = Base64::kPadded);
-/// Nothing if `text` is not exactly what to_base64() makes: no other spelling of the same bytes is taken.
+/// The bytes of `text`. Nothing if it is not exactly what to_base64() makes: no other spelling of the same bytes is
+/// taken.
 std::optional<std::string> from_base64(std::string_view text, Base64 dialect = Base64::kPadded);
 
 }  // namespace shoal

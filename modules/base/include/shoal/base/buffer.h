@@ -22,7 +22,7 @@ template <class T>
 class Ref {
  public:
   Ref() = default;
-  static Ref adopt(T* object) { return Ref(object); }  ///< takes over one reference that the caller held
+  static Ref adopt(T* object) { return Ref(object); }  ///< Takes over one reference that the caller held.
   Ref(const Ref& other) : object_(other.object_) { if (object_) object_->add_ref(); }
   Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
   template <class U>
@@ -71,8 +71,8 @@ class Buffer {
  public:
   /// A buffer outside any pool. `bytes` may be 0. Contents are undefined.
   static Ref<Buffer> allocate(size_t bytes);
-  /// For those who lend memory that others may only read: a view of `bytes`, and of `rest` that belongs behind it, both of
-  /// which stay until `owner` takes the buffer back. Never unique(). Begins with one reference.
+  /// Lends memory that others may only read: a view of `bytes`, and of `rest` that belongs behind it, both of which
+  /// stay until `owner` takes the buffer back. Never unique(). Begins with one reference.
   Buffer(std::span<const std::byte> bytes, std::span<const std::byte> rest, BufferOwner& owner)
       : data_(const_cast<std::byte*>(bytes.data())),
         size_(bytes.size()),
@@ -83,8 +83,8 @@ class Buffer {
 
   std::byte* data() { return data_; }
   const std::byte* data() const { return data_; }
-  size_t size() const { return size_; }          ///< bytes in use
-  size_t capacity() const { return capacity_; }  ///< bytes available from data()
+  size_t size() const { return size_; }          ///< Bytes in use.
+  size_t capacity() const { return capacity_; }  ///< Bytes available from data().
   std::span<std::byte> bytes() { return {data_, size_}; }
   std::span<const std::byte> bytes() const { return {data_, size_}; }
   /// What belongs behind bytes() but lies elsewhere: the payload of a message that a transport left where the peer wrote
@@ -95,8 +95,8 @@ class Buffer {
   /// True if the caller holds the only reference: it may write. An acquire load, so that everything other holders
   /// read is done before the write (shared_ptr::use_count() is relaxed and may not decide this).
   bool unique() const;
-  /// By a holder: others, who hold no reference, may read this memory for as long as they like. It is never unique() again,
-  /// and when the last reference is gone it is given back to the system instead of being used again.
+  /// A holder says that others, who hold no reference, may read this memory for as long as they like. It is never
+  /// unique() again, and when the last reference is gone it is given back to the system instead of being used again.
   void retire() const { retired_.store(true, std::memory_order_relaxed); }
 
   void add_ref() const { references_.fetch_add(1, std::memory_order_relaxed); }
@@ -114,10 +114,12 @@ class Buffer {
   size_t size_;
   size_t capacity_;
   std::span<const std::byte> rest_;
-  BufferOwner* owner_;  // null: freed directly. A pool outlives its buffers (it is shared-owned by them, see buffer.cc).
-  BlockSource* source_ = nullptr;  // of a pool's block; null: header and data are one block of ordinary memory
+  // Null if the block is freed directly. A pool outlives its buffers (they share in owning it, see buffer.cc).
+  BufferOwner* owner_;
+  // Where a pool's block came from. Null: header and data are one block of ordinary memory.
+  BlockSource* source_ = nullptr;
   mutable std::atomic<uint32_t> references_{1};
-  mutable std::atomic<bool> retired_{false};  // set before the setter drops its reference, which orders it
+  mutable std::atomic<bool> retired_{false};  // Set before the setter drops its reference, which orders it.
 };
 
 /// Recycles buffers by size, so that steady-state steps and messages allocate nothing. Thread-safe.
@@ -138,10 +140,10 @@ class BufferPool final : private BufferOwner {
   std::shared_ptr<BlockSource> adopt_source(std::shared_ptr<BlockSource> source);
 
   struct Stats {
-    uint64_t allocated_bytes = 0;   ///< from the system, in use or idle
+    uint64_t allocated_bytes = 0;  ///< Got from the system, in use or idle.
     uint64_t in_use_bytes = 0;
     uint64_t peak_in_use_bytes = 0;
-    uint64_t fresh_count = 0;       ///< get() calls that had to allocate
+    uint64_t fresh_count = 0;  ///< The get() calls that had to allocate.
     uint64_t reused_count = 0;
   };
   Stats stats() const;

@@ -1,5 +1,5 @@
 #pragma once
-/// compute(): calls a function on the compute thread, and gives its result to the coroutine that waits for it.
+/// compute() calls a function on the compute thread, and gives its result to the coroutine that waits for it.
 #include <functional>
 #include <optional>
 #include <type_traits>

@@ -8,7 +8,7 @@ namespace shoal {
 /// inherit it on x86 Linux only, so each sets it for itself.
 void flush_denormals();
 
-/// In loops that look for a change of memory: tells the processor that nothing else is done meanwhile.
+/// Tells the processor that nothing else is done meanwhile. Called in loops that look for a change of memory.
 inline void relax_cpu() {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();

@@ -14,10 +14,10 @@ enum class DType : uint8_t {
   kInt32 = 2,
   kInt64 = 3,
   kUInt8 = 4,
-  kBool = 5,      ///< one byte, 0 or 1
-  kBFloat16 = 6,  ///< storage; and what CompileOptions::compute_dtype may name
-  kFloat16 = 7,   ///< storage only
-  kString = 8,    ///< datasets only: never inside a graph, an arena or a message
+  kBool = 5,      ///< One byte, 0 or 1.
+  kBFloat16 = 6,  ///< A type of storage, and one that CompileOptions::compute_dtype may name.
+  kFloat16 = 7,   ///< A type of storage only.
+  kString = 8,    ///< A type of datasets only: never inside a graph, an arena or a message.
 };
 
 /// Bytes of one element. 0 for kString, whose elements own their memory.

@@ -55,11 +55,11 @@ class Environment {
   /// Runs `work` on the compute thread and resumes on the strand when it is done. Works of one task run one after
   /// another in the order offered. Cancelled without running it, if killed before it began.
   virtual Task<Result<void>> offload(Work work) = 0;
-  /// body(begin, end) over [0, count) in chunks of `grain` (the last may be smaller); chunk borders do not depend on the
-  /// number of threads. Blocks; from the compute thread.
+  /// Calls body(begin, end) over [0, count) in chunks of `grain` (the last may be smaller); chunk borders do not depend
+  /// on the number of threads. Blocks. Called from the compute thread.
   virtual void parallel_for(int64_t count, int64_t grain, const UniqueFunction<void(int64_t, int64_t)>& body) = 0;
   virtual JobPool& pool() = 0;
-  /// By scheme ("inproc", "shm", "tcp"). NotFound names the schemes this build has.
+  /// The transport of a scheme ("inproc", "shm", "tcp"). NotFound names the schemes this build has.
   virtual Result<transport::Transport*> transport(std::string_view scheme) = 0;
   virtual Storage& storage() = 0;
   virtual BufferPool& buffers() = 0;
@@ -73,7 +73,7 @@ class Environment {
   /// do nothing. Strand or compute thread.
   virtual void sometimes(std::string_view) {}
 
-  // In terms of the above:
+  // These are made of the above.
   SteadyTime after(Duration delay) const { return now() + delay; }
   Task<Result<void>> sleep_for(Duration delay, StopToken stop = {}) { return sleep_until(now() + delay, std::move(stop)); }
 
@@ -99,7 +99,7 @@ class TaskGroup {
  public:
   /// Children see `stop` (and each other's failure) through token().
   explicit TaskGroup(Environment& env, StopToken stop = {});
-  ~TaskGroup();  ///< every child has ended: join() was awaited
+  ~TaskGroup();  ///< Every child has ended by now: join() was awaited.
   TaskGroup(const TaskGroup&) = delete;
   TaskGroup& operator=(const TaskGroup&) = delete;
 
@@ -122,10 +122,11 @@ class Event {
   explicit Event(Environment& env) : env_(env) {}
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
-  ~Event();  ///< who still waits gets Cancelled
+  ~Event();  ///< Whoever still waits gets Cancelled.
   /// Wakes everyone who waits now, in the order they came.
   void notify_all();
-  /// Until the next notify_all(), or DeadlineExceeded ("waiting for `what`"), or Cancelled. Check the condition in a loop.
+  /// Waits until the next notify_all(), or for DeadlineExceeded ("waiting for `what`"), or Cancelled. Check the
+  /// condition in a loop.
   Task<Result<void>> wait(std::string_view what, Deadline deadline, StopToken stop = {});
 
  private:
@@ -143,13 +144,13 @@ Error current_exception_to_error(std::string_view where);
 
 template <class T>
 Task<void> Environment::task_entry(Task<T>& task) {
-  struct Starter {  // awaits without moving the result out: run() takes it
+  struct Starter {  // Awaits without moving the result out: run() takes it.
     Task<T>& task;
     bool await_ready() { return false; }
     bool await_suspend(std::coroutine_handle<> self) { return task.start_then(self); }
     void await_resume() {}
   };
-  Starter starter{task};  // named: see tests/architecture/check_coroutines.py
+  Starter starter{task};  // It has a name for the reason in tests/architecture/check_coroutines.py.
   co_await starter;
 }
 

@@ -17,8 +17,8 @@ enum class ErrorKind : uint8_t {
   kDataLoss = 5,
   kUnavailable = 6,
   kDeadlineExceeded = 7,
-  kEndOfInput = 8,  ///< not a failure inside a training loop
-  kCancelled = 9,   ///< a wait that a stop ended; never shown to users
+  kEndOfInput = 8,  ///< The input has ended, which is not a failure inside a training loop.
+  kCancelled = 9,   ///< A stop ended a wait. Never shown to users.
   kNanLoss = 10,
   kInternal = 11,
 };

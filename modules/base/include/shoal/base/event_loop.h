@@ -1,6 +1,6 @@
 #pragma once
-/// For transport/tcp, transport/shm and the HTTP endpoint only: the Asio context that the strand of a production
-/// environment runs.
+/// The Asio context that the strand of a production environment runs, for transport/tcp, transport/shm and the HTTP
+/// endpoint only.
 #include "shoal/base/time.h"
 
 namespace boost::asio {

@@ -17,7 +17,7 @@ std::string_view to_string(LogLevel level);
 struct LogRecord {
   LogLevel level;
   WallTime time;
-  std::string_view task;  ///< "chief 0", "worker 1", "" for a local run
+  std::string_view task;  ///< "chief 0", "worker 1", or "" for a local run.
   std::string_view message;
 };
 
@@ -46,7 +46,7 @@ class Logger {
   std::string task_;
   std::function<WallTime()> clock_;
   std::mutex mutex_;
-  std::unordered_set<std::string> warned_;  // guarded by mutex_
+  std::unordered_set<std::string> warned_;  // Guarded by mutex_.
 };
 
 }  // namespace shoal

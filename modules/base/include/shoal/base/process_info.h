@@ -13,12 +13,15 @@ struct ProcessInfo {
   std::string temporary_folder = "/tmp";
   /// Cores that the affinity mask has a hyper-thread of, or whole ones of `core_quota` where that is less; at least 1.
   int usable_cores = 1;
-  int usable_processors = 0;  ///< of the affinity mask, where some are hyper-threads of one core; 0: none are
-  std::optional<double> core_quota = {};  ///< of this process's cgroups, where it is less than the affinity mask's cores
-  uint64_t memory_bytes = 0;  ///< of the machine, or the limit of this process's cgroup where that is less; 0: not known
+  /// Processors of the affinity mask, where some are hyper-threads of one core. 0: none are.
+  int usable_processors = 0;
+  /// Cores that this process's cgroups grant, where that is less than the affinity mask's cores.
+  std::optional<double> core_quota = {};
+  /// Memory of the machine, or the limit of this process's cgroup where that is less. 0: not known.
+  uint64_t memory_bytes = 0;
 };
 
-/// Of this process, now.
+/// What holds for this process, now.
 ProcessInfo read_process_info();
 
 }  // namespace shoal

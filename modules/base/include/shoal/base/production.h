@@ -17,8 +17,8 @@ using TransportFactory = std::function<std::shared_ptr<transport::Transport>(Env
 using TransportTable = std::map<std::string, TransportFactory, std::less<>>;
 
 struct ProductionOptions {
-  std::string task;        ///< "worker 1", for log lines; "" for a local run
-  LogSink sink;            ///< default: stderr_sink()
+  std::string task;  ///< "worker 1", for log lines; "" for a local run.
+  LogSink sink;      ///< Default: stderr_sink().
   TransportTable transports;
   /// Threads of pool(). 0: as many as usable cores, at least 1. They start with the first job.
   int pool_threads = 0;
@@ -32,10 +32,10 @@ struct ProductionOptions {
   /// True: SIGINT and SIGTERM stop interrupted(), of all such environments in the process; a second signal ends the process
   /// at once (status 130 or 143).
   bool handle_signals = false;
-  /// Also stops interrupted(): for tasks that are threads of one process.
+  /// A stop of this stops interrupted() too. Used for tasks that are threads of one process.
   StopToken stop;
-  std::shared_ptr<BufferPool> buffers;  ///< shared by the tasks of one process; default: its own
-  std::optional<ProcessInfo> process;   ///< default: read_process_info()
+  std::shared_ptr<BufferPool> buffers;  ///< Shared by the tasks of one process. Default: its own.
+  std::optional<ProcessInfo> process;   ///< Default: read_process_info().
 };
 
 std::unique_ptr<Environment> make_production_environment(ProductionOptions options);

@@ -16,7 +16,7 @@ class [[nodiscard]] Result {
   using value_type = T;
   Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
-  /// From anything T is made from (a derived unique_ptr, a string literal).
+  /// Takes anything that T is made from (a derived unique_ptr, a string literal).
   template <class U>
     requires(std::is_convertible_v<U &&, T> && !std::is_same_v<std::remove_cvref_t<U>, Result> &&
              !std::is_same_v<std::remove_cvref_t<U>, Error> && !std::is_same_v<std::remove_cvref_t<U>, T>)
@@ -88,6 +88,6 @@ T value_or_raise(Result<T> result) {
 #define SHOAL_TRY(decl, ...) SHOAL_TRY_IMPL(return, SHOAL_CONCAT(shoal_try_, __LINE__), decl, __VA_ARGS__)
 /// SHOAL_TRY_VOID(f());   the same for Result<void>.
 #define SHOAL_TRY_VOID(...) SHOAL_TRY_VOID_IMPL(return, SHOAL_CONCAT(shoal_try_, __LINE__), __VA_ARGS__)
-/// The same two in a coroutine: SHOAL_CO_TRY(auto x, co_await f());
+/// The same two in a coroutine, as in `SHOAL_CO_TRY(auto x, co_await f());`.
 #define SHOAL_CO_TRY(decl, ...) SHOAL_TRY_IMPL(co_return, SHOAL_CONCAT(shoal_try_, __LINE__), decl, __VA_ARGS__)
 #define SHOAL_CO_TRY_VOID(...) SHOAL_TRY_VOID_IMPL(co_return, SHOAL_CONCAT(shoal_try_, __LINE__), __VA_ARGS__)

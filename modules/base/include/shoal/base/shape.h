@@ -11,12 +11,12 @@
 
 namespace shoal {
 
-/// At most eight dimensions, each >= 0. A value: copied freely, never allocates.
+/// The sizes of at most eight dimensions, each >= 0. A value: copied freely, never allocates.
 class Shape {
  public:
   static constexpr int kRankMax = 8;
 
-  Shape() = default;  ///< rank 0: a scalar, one element
+  Shape() = default;  ///< Rank 0: a scalar, one element.
   /// Breaks an invariant (SHOAL_CHECK) on more than kRankMax or negative sizes; for sizes from outside use checked().
   Shape(std::initializer_list<int64_t> dims) : Shape(std::span<const int64_t>(dims.begin(), dims.size())) {}
   explicit Shape(std::span<const int64_t> dims);
@@ -38,7 +38,7 @@ class Shape {
   int8_t rank_ = 0;
 };
 
-/// "[32, 28, 28, 1]"
+/// As text: "[32, 28, 28, 1]".
 std::string to_string(const Shape& shape);
 
 }  // namespace shoal

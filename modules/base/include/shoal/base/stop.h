@@ -11,7 +11,7 @@ struct StopState;
 
 class StopToken {
  public:
-  StopToken() = default;  ///< never stops
+  StopToken() = default;  ///< This one never stops.
   bool stop_requested() const;
   bool stop_possible() const { return state_ != nullptr; }
 
@@ -25,7 +25,7 @@ class StopToken {
 class StopSource {
  public:
   StopSource();
-  /// Also stops when `parent` stops.
+  /// A source that also stops when `parent` stops.
   explicit StopSource(StopToken parent);
   ~StopSource();
   StopToken token() const { return StopToken(state_); }

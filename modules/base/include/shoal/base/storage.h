@@ -20,9 +20,9 @@ class WritableFile {
  public:
   virtual ~WritableFile() = default;
   virtual Result<void> append(std::span<const std::byte> bytes) = 0;
-  virtual Result<void> flush() = 0;  ///< to the operating system
-  virtual Result<void> sync() = 0;   ///< to the disk
-  virtual Result<void> close() = 0;  ///< reports what closing found
+  virtual Result<void> flush() = 0;  ///< Hands what was appended to the operating system.
+  virtual Result<void> sync() = 0;   ///< Returns once all of it is on the disk.
+  virtual Result<void> close() = 0;  ///< Reports what closing found.
 };
 
 class ReadableFile {
@@ -40,7 +40,7 @@ class StorageLock {
 };
 
 struct FileInfo {
-  std::string name;  ///< without its folder
+  std::string name;  ///< The name without its folder.
   bool is_folder = false;
   uint64_t size_bytes = 0;
   WallTime modified;
@@ -51,15 +51,16 @@ struct FileInfo {
 class Storage {
  public:
   virtual ~Storage() = default;
-  virtual Result<std::unique_ptr<WritableFile>> create(const std::string& path) = 0;  ///< truncates
+  /// Truncates a file that is there.
+  virtual Result<std::unique_ptr<WritableFile>> create(const std::string& path) = 0;
   virtual Result<std::unique_ptr<WritableFile>> append(const std::string& path) = 0;
   virtual Result<std::unique_ptr<ReadableFile>> open(const std::string& path) = 0;
-  virtual Result<void> rename(const std::string& from, const std::string& to) = 0;  ///< replaces `to` atomically
-  virtual Result<void> remove(const std::string& path) = 0;                         ///< one file or empty folder
+  virtual Result<void> rename(const std::string& from, const std::string& to) = 0;  ///< Replaces `to` atomically.
+  virtual Result<void> remove(const std::string& path) = 0;                         ///< Takes one file or empty folder.
   virtual Result<void> remove_all(const std::string& path) = 0;
-  virtual Result<void> make_folders(const std::string& path) = 0;  ///< with parents; fine if it exists
-  virtual Result<void> sync_folder(const std::string& path) = 0;   ///< makes renames in it durable
-  virtual Result<std::vector<FileInfo>> list(const std::string& path) = 0;  ///< sorted by name (bytes)
+  virtual Result<void> make_folders(const std::string& path) = 0;           ///< Makes parents too; fine if it exists.
+  virtual Result<void> sync_folder(const std::string& path) = 0;            ///< Makes renames in it durable.
+  virtual Result<std::vector<FileInfo>> list(const std::string& path) = 0;  ///< Sorted by name (bytes).
   virtual bool exists(const std::string& path) = 0;
   /// Holds `path` (a file, made if it is missing, which stays) against every other lock of it, on this machine and on all
   /// that share the folder. `note`: one line about the holder. Unavailable, with the holder's note: it is held already.
@@ -69,7 +70,7 @@ class Storage {
   /// Part of a file's name that no other call gives, of any process on any machine.
   virtual std::string unique_name() = 0;
 
-  // In terms of the above:
+  // These are made of the above.
   Result<std::string> read_all(const std::string& path, uint64_t size_bytes_max = uint64_t(1) << 30);
   /// Temporary name (`path` with ".tmp-" and a unique name behind it), write, sync, rename, sync folder: readers see the
   /// old or the new contents, also after a crash.

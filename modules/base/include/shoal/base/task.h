@@ -100,7 +100,7 @@ class [[nodiscard]] Task {
       bool await_ready() noexcept { return false; }
       bool await_suspend(std::coroutine_handle<> awaiting) noexcept {
         handle.resume();
-        if (handle.done()) return false;  // finished without waiting: the caller goes on at once
+        if (handle.done()) return false;  // It finished without waiting: the caller goes on at once.
         handle.promise().continuation = awaiting;
         return true;
       }

@@ -49,7 +49,7 @@ class Tensor {
   Tensor() : Tensor(DType::kFloat32, Shape{0}) {}
   /// Storage for `shape`, contents undefined (strings: empty).
   Tensor(DType dtype, Shape shape);
-  /// From `buffer`, which holds at least the bytes of `shape` from `offset`.
+  /// A tensor in `buffer`, which holds at least the bytes of `shape` from `offset`.
   Tensor(DType dtype, Shape shape, Ref<Buffer> buffer, size_t offset = 0);
 
   template <class T>

@@ -22,7 +22,7 @@ using WallTime = std::chrono::time_point<std::chrono::system_clock, Duration>;
 
 /// The moment at which a wait gives up.
 using Deadline = SteadyTime;
-inline constexpr Deadline kNoDeadline = Deadline::max();  ///< only inside waits that something else bounds
+inline constexpr Deadline kNoDeadline = Deadline::max();  ///< Only inside waits that something else bounds.
 
 /// Clamped to a century either way, so that a huge interval means "never" and adds to any clock without overflow.
 inline Duration seconds_to_duration(double seconds) {

@@ -6,7 +6,7 @@
 
 namespace shoal {
 
-/// "2026-11-23 12:34:56 UTC"
+/// As text: "2026-11-23 12:34:56 UTC".
 std::string utc_text(WallTime time);
 
 }  // namespace shoal

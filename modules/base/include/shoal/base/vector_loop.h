@@ -1,7 +1,8 @@
 #pragma once
-/// For loops that compilers turn into vectors: one source, compiled for several instruction sets, chosen when the program
-/// starts. Bits do not depend on the choice: nothing contracts a*b+c (shoal_flags), and reductions are in a written order.
-#include <cstdlib>  // defines __GLIBC__ where there is one
+/// Macros for loops that compilers turn into vectors: one source, compiled for several instruction sets, chosen when
+/// the program starts. Bits do not depend on the choice: nothing contracts a*b+c (shoal_flags), and reductions are in a
+/// written order.
+#include <cstdlib>  // Defines __GLIBC__ where there is one.
 
 // The choice needs ifunc, hence glibc, and is made before the sanitizers' own start-up, so not under those. Elsewhere the
 // target's own vectors (or scalars) do. clang 14 spells the levels differently.
@@ -13,8 +14,8 @@
 #endif
 #endif
 
-/// Before a leaf function with plain pointers: one compilation per instruction set, 1.3 to 1.5 times the plain one's speed
-/// on x86-64.
+/// Stands before a leaf function with plain pointers: one compilation per instruction set, 1.3 to 1.5 times the plain
+/// one's speed on x86-64.
 #if !defined(__x86_64__) || !defined(__GLIBC__) || defined(SHOAL_SANITIZED)
 #define SHOAL_VECTOR_LOOP
 #elif defined(__clang__)
@@ -23,10 +24,10 @@
 #define SHOAL_VECTOR_LOOP __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #endif
 
-/// Before a second version of such a function, for has_wide_loops(): its tiles are made for the 32 registers of 16 floats
-/// that AVX-512 has. With those a product takes a third of the instructions, which counts most where two threads share a
-/// core. Sums over lanes come in another order there; whoever has those sees to it that bits follow from what a backend
-/// says of itself.
+/// Stands before a second version of such a function, for has_wide_loops(): its tiles are made for the 32 registers of
+/// 16 floats that AVX-512 has. With those a product takes a third of the instructions, which counts most where two
+/// threads share a core. Sums over lanes come in another order there; whoever has those sees to it that bits follow
+/// from what a backend says of itself.
 #if !defined(__x86_64__) || !defined(__GLIBC__) || defined(SHOAL_SANITIZED)
 #define SHOAL_WIDE_LOOP
 inline bool has_wide_loops() { return false; }
@@ -43,8 +44,8 @@ inline bool has_wide_loops() {
 /// What such a function calls must become part of it, or it stays compiled for the plain instruction set.
 #define SHOAL_ALWAYS_INLINE inline __attribute__((always_inline))
 
-/// Before a loop whose elements do not depend on each other, also where an output lies exactly over an input: without it
-/// compilers take their scalar path for that case.
+/// Stands before a loop whose elements do not depend on each other, also where an output lies exactly over an input:
+/// without it compilers take their scalar path for that case.
 #if defined(__clang__)
 #define SHOAL_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else

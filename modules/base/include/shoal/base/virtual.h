@@ -13,13 +13,13 @@ namespace shoal {
 
 struct VirtualTaskOptions {
   std::string task;
-  LogSink sink;                     ///< default: drops lines
-  TransportTable transports;        ///< tcp is not possible here
-  Duration offload_duration{};      ///< virtual time that each offloaded work takes
-  Duration offload_jitter{};        ///< at most so much longer, drawn anew for each
-  std::shared_ptr<Storage> storage; ///< default: the file system of this machine
+  LogSink sink;                      ///< Default: drops lines.
+  TransportTable transports;         ///< All kinds but tcp, which is not possible here.
+  Duration offload_duration{};       ///< The virtual time that each offloaded work takes.
+  Duration offload_jitter{};         ///< The most that one takes longer, drawn anew for each.
+  std::shared_ptr<Storage> storage;  ///< Default: the file system of this machine.
   ProcessInfo process = {};
-  std::function<WallTime(SteadyTime)> wall_clock;  ///< default: some moment of 2023, and as many seconds later
+  std::function<WallTime(SteadyTime)> wall_clock;  ///< Default: some moment of 2023, and as many seconds later.
   /// Asked before each call of storage() that reads or changes what is there: how much longer the work takes that makes it.
   /// May kill the task, which then dies before the call.
   std::function<Duration()> before_storage_call;
@@ -36,7 +36,7 @@ class VirtualProgram {
  public:
   virtual ~VirtualProgram() = default;
   virtual bool done() const = 0;
-  /// Once done: what the program threw.
+  /// What the program threw, once it is done.
   virtual const Result<void>& outcome() const = 0;
 };
 
@@ -45,7 +45,7 @@ class VirtualWorld {
   using TaskOptions = VirtualTaskOptions;
   explicit VirtualWorld(VirtualWorldOptions options);
   explicit VirtualWorld(uint64_t seed = 1) : VirtualWorld(VirtualWorldOptions{.seed = seed}) {}
-  ~VirtualWorld();  ///< kills what still runs; every program that was started has ended
+  ~VirtualWorld();  ///< Kills what still runs; every program that was started has ended then.
 
   /// The environment of one task; the world keeps it. Its offload() and pool() run inline.
   Environment& add_task(TaskOptions options = {});
@@ -54,9 +54,10 @@ class VirtualWorld {
   std::shared_ptr<const VirtualProgram> start(Environment& task, std::function<void()> body);
   /// The task dies: nothing of it runs any more, its calls return Cancelled, its locks are let go.
   void kill(Environment& task);
-  /// As a signal would.
+  /// Interrupts the task as a signal would.
   void interrupt(Environment& task);
-  /// As SIGSTOP and SIGCONT would: nothing of it runs meanwhile; what was due runs afterwards.
+  /// Stops it as SIGSTOP would, until thaw(), as SIGCONT would: nothing of it runs meanwhile; what was due runs
+  /// afterwards.
   void freeze(Environment& task);
   void thaw(Environment& task);
   bool frozen(const Environment& task) const;
@@ -73,7 +74,7 @@ class VirtualWorld {
   /// A hash of all that happened: which task ran, and when. Equal seeds, equal hashes.
   uint64_t trace() const;
 
-  struct State;  // for the implementation
+  struct State;  // Known to the implementation only.
  private:
   std::shared_ptr<State> state_;
 };

@@ -20,14 +20,14 @@ namespace shoal::checkpoint {
 ///   all_model_checkpoint_paths: "model.ckpt-5"
 struct PointerFile {
   std::string newest;
-  std::vector<std::string> retained;  ///< oldest to newest
+  std::vector<std::string> retained;  ///< Names, oldest to newest.
   bool lists(std::string_view name) const { return std::ranges::find(retained, name) != retained.end(); }
   friend bool operator==(const PointerFile&, const PointerFile&) = default;
 };
 std::string encode_pointer(const PointerFile& pointer);
 /// DataLoss names the line that is no such line. Lines of other keys are skipped.
 Result<PointerFile> decode_pointer(std::string_view text);
-/// Nothing if the folder or the file does not exist.
+/// Reads that file. Nothing if the folder or the file does not exist.
 Result<std::optional<PointerFile>> read_pointer(Storage& storage, const std::string& model_dir);
 
 /// The newest checkpoint's prefix ("m/model.ckpt-200"): what the `checkpoint` file says (CONTRACT CK-6). Nothing if there
@@ -45,9 +45,9 @@ struct ListedCheckpoint {
   std::string name;
   int64_t global_step = 0;
   bool newest = false;
-  uint64_t bytes = 0;            ///< index and data; 0 if the index cannot be read
-  WallTime save_time{};          ///< of the index; 1970 if it cannot be read
-  std::optional<Error> damage;   ///< what is wrong with it; nothing: intact
+  uint64_t bytes = 0;           ///< Bytes of index and data. 0 if the index cannot be read.
+  WallTime save_time{};         ///< The index says it. 1970 if that cannot be read.
+  std::optional<Error> damage;  ///< What is wrong with it. Nothing: it is intact.
 };
 enum class Check { kLengths, kChecksums };
 /// The retained checkpoints, oldest to newest, damaged ones too. Empty if there is no `checkpoint` file.

@@ -15,19 +15,21 @@ enum class EndReason : uint8_t { kMaxSteps, kEndOfInput, kStopRequested, kInterr
 std::string_view to_string(EndReason reason);
 
 struct EndMark {
-  int64_t run = 0;  ///< number of the run in this model_dir (run_count.h); 0: not known, as in marks of older versions
+  /// The run's number in this model_dir (run_count.h). 0: not known, as in marks of older versions.
+  int64_t run = 0;
   int64_t global_step = 0;
-  std::string checkpoint;  ///< name of the last one ("model.ckpt-200"); empty if checkpoints are off
+  /// The name of the last checkpoint ("model.ckpt-200"). Empty if checkpoints are off.
+  std::string checkpoint;
   EndReason reason = EndReason::kMaxSteps;
-  WallTime wall_time{};  ///< kept to the microsecond
+  WallTime wall_time{};  ///< Kept to the microsecond.
   /// What a launcher calls the run: SHOAL_RUN of the process that wrote the mark; empty if it has none.
   std::string shoal_run = {};
   friend bool operator==(const EndMark&, const EndMark&) = default;
 };
 
-/// By temporary file and rename: a reader sees all of it or nothing. Unavailable names path and cause.
+/// Writes it by temporary file and rename: a reader sees all of it or nothing. Unavailable names path and cause.
 Result<void> write_end_mark(Storage& storage, const std::string& model_dir, const EndMark& mark);
-/// Nothing if there is none. DataLoss if the file is no end mark.
+/// Reads the end mark. Nothing if there is none. DataLoss if the file is no end mark.
 Result<std::optional<EndMark>> read_end_mark(Storage& storage, const std::string& model_dir);
 /// Fine if there is none.
 Result<void> remove_end_mark(Storage& storage, const std::string& model_dir);

@@ -28,8 +28,9 @@ class HoursRule {
 
  private:
   std::optional<Duration> interval_;
-  SteadyTime limit_{};  // K
-  std::map<std::string, SteadyTime> save_times_;  // of those that this run saved and that have not left
+  SteadyTime limit_{};  // The limit K.
+  // When those were saved that this run saved and that have not left.
+  std::map<std::string, SteadyTime> save_times_;
 };
 
 }  // namespace shoal::checkpoint

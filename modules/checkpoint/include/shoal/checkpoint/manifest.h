@@ -19,22 +19,22 @@ namespace shoal::checkpoint {
 
 /// Rows [row_begin, row_end) of a tensor, where they lie. A scalar counts as one row.
 struct Piece {
-  uint32_t file = 0;    ///< index into Manifest::files
-  uint64_t offset = 0;  ///< bytes from the start of the file
+  uint32_t file = 0;    ///< An index into Manifest::files.
+  uint64_t offset = 0;  ///< Bytes from the start of the file.
   uint64_t bytes = 0;
   int64_t row_begin = 0;
   int64_t row_end = 0;
-  uint64_t checksum = 0;  ///< XXH3-64 of these bytes
+  uint64_t checksum = 0;  ///< The XXH3-64 of these bytes.
   friend bool operator==(const Piece&, const Piece&) = default;
 };
 
 /// A variable, or a slot that an optimizer keeps beside one.
 struct TensorEntry {
-  std::string name;  ///< unique in the checkpoint: "dense/kernel", "dense/kernel/momentum"
+  std::string name;  ///< Unique in the checkpoint: "dense/kernel", "dense/kernel/momentum".
   DType dtype = DType::kFloat32;
-  Shape shape;                ///< of the whole tensor, however many pieces it is in
-  std::string slot_of;        ///< the variable that this slot belongs to; empty for a variable
-  std::vector<Piece> pieces;  ///< in row order; together exactly the rows of `shape`
+  Shape shape;                ///< The shape of the whole tensor, however many pieces it is in.
+  std::string slot_of;        ///< The variable that this slot belongs to. Empty for a variable.
+  std::vector<Piece> pieces;  ///< In row order, and together exactly the rows of `shape`.
 
   bool is_slot() const { return !slot_of.empty(); }
   int64_t rows() const { return shape.rank() == 0 ? 1 : shape[0]; }
@@ -45,18 +45,18 @@ struct TensorEntry {
 
 /// A safetensors file beside the index.
 struct DataFile {
-  std::string name;  ///< without a folder: "model.ckpt-200.data-00000-of-00002"
+  std::string name;  ///< The name without a folder: "model.ckpt-200.data-00000-of-00002".
   uint64_t bytes = 0;
-  uint64_t checksum = 0;  ///< XXH3-64 of the whole file, as `xxhsum -H3` prints it
+  uint64_t checksum = 0;  ///< The XXH3-64 of the whole file, as `xxhsum -H3` prints it.
   friend bool operator==(const DataFile&, const DataFile&) = default;
 };
 
 /// What goes into a checkpoint beside the tensors. All of it is opaque here.
 struct SaveInfo {
-  std::map<std::string, uint64_t> counters;      ///< by name, e.g. updates applied to a variable (Adam's t)
-  std::map<std::string, std::string> positions;  ///< by trainer ("chief/0"): where it is in its input; any bytes
-  std::string numerics;                          ///< backend, version, ISA, threads: what equal bits depend on
-  std::string fingerprint;                       ///< of the job and its graph
+  std::map<std::string, uint64_t> counters;      ///< Counters by name, e.g. updates applied to a variable (Adam's t).
+  std::map<std::string, std::string> positions;  ///< Input positions by trainer ("chief/0"); any bytes.
+  std::string numerics;                          ///< Backend, version, ISA, threads: what equal bits depend on.
+  std::string fingerprint;                       ///< The fingerprint of the job and its graph.
   WallTime save_time{};
   friend bool operator==(const SaveInfo&, const SaveInfo&) = default;
 };
@@ -65,9 +65,9 @@ struct Manifest {
   int64_t global_step = 0;
   SaveInfo info;
   std::vector<DataFile> files;
-  std::vector<TensorEntry> tensors;  ///< sorted by name (bytes)
+  std::vector<TensorEntry> tensors;  ///< Sorted by name (bytes).
 
-  /// Null if there is no tensor of that name.
+  /// The tensor of that name. Null if there is none.
   const TensorEntry* find(std::string_view name) const;
   /// Bytes of all data files.
   uint64_t data_bytes() const;

@@ -2,9 +2,11 @@
 /// Saves a checkpoint so that, killed at any instant, the folder still leads to a complete one (CONTRACT CK-4).
 ///
 ///   SHOAL_TRY(auto writer, Writer::begin(storage, model_dir, step));
-///   SHOAL_TRY(auto file, writer->add_file(layout));               // one per shard
-///   SHOAL_TRY_VOID(writer->append(file, part));                   // its arena, in parts of any size, in order
-///   SHOAL_TRY(auto saved, writer->commit(info, {.keep_max = 5}));  // or finish(), whatever has to be asked, publish()
+///   SHOAL_TRY(auto file, writer->add_file(layout));               // One file per shard.
+///   SHOAL_TRY_VOID(writer->append(file, part));                   // Its arena, in parts of any size, in order.
+///   SHOAL_TRY(auto saved, writer->commit(info, {.keep_max = 5}));
+///
+/// In place of commit(): finish(), whatever has to be asked, publish().
 ///
 /// The order: data files under temporary names that no other writer has, on any host, complete and synced; renamed; index
 /// last, by rename; folder synced; then the text file `checkpoint` replaced by rename; then old checkpoints deleted. Data
@@ -27,13 +29,13 @@ namespace shoal::checkpoint {
 struct Segment {
   std::string name;
   DType dtype = DType::kFloat32;
-  Shape shape;           ///< of the whole tensor
-  std::string slot_of;   ///< see TensorEntry
-  uint64_t offset = 0;   ///< bytes from the start of the arena
+  Shape shape;          ///< The shape of the whole tensor.
+  std::string slot_of;  ///< What TensorEntry::slot_of says.
+  uint64_t offset = 0;  ///< Bytes from the start of the arena.
   int64_t row_begin = 0;
-  int64_t row_end = -1;  ///< -1: to the last row
+  int64_t row_end = -1;  ///< -1: to the last row.
 
-  int64_t rows() const;  ///< that this segment holds
+  int64_t rows() const;  ///< How many rows this segment holds.
   uint64_t bytes() const;
 };
 
@@ -41,7 +43,7 @@ struct Segment {
 /// expected in append() and not written. Several arenas of a shard (weights, then slots) are one arena laid end to end.
 struct ArenaLayout {
   uint64_t bytes = 0;
-  std::vector<Segment> segments;  ///< in order of offset, not overlapping
+  std::vector<Segment> segments;  ///< In order of offset, and not overlapping.
 };
 
 using WarningSink = std::function<void(const std::string& sentence)>;
@@ -60,10 +62,10 @@ struct CommitOptions {
 };
 
 struct Saved {
-  std::string name;                  ///< "model.ckpt-200"
-  std::string prefix;                ///< with the folder
-  std::vector<std::string> retained; ///< names, oldest to newest; the last is `name`
-  std::vector<std::string> kept;     ///< names that left the list and stay on disk for good
+  std::string name;                   ///< "model.ckpt-200".
+  std::string prefix;                 ///< The name with the folder.
+  std::vector<std::string> retained;  ///< Names, oldest to newest; the last is `name`.
+  std::vector<std::string> kept;      ///< Names that left the list and stay on disk for good.
   uint64_t data_bytes = 0;
 };
 
@@ -93,9 +95,9 @@ class Writer {
   /// data is on disk, and nothing refers to it: who may have lost the right to say what is the newest, while all that was
   /// written, looks again now. Once.
   virtual Result<void> finish(SaveInfo info) = 0;
-  /// After finish(): it becomes the newest.
+  /// Makes it the newest, after finish().
   virtual Result<Saved> publish(CommitOptions options) = 0;
-  /// Both.
+  /// Calls finish() and then publish().
   Result<Saved> commit(SaveInfo info, CommitOptions options) {
     SHOAL_TRY_VOID(finish(std::move(info)));
     return publish(std::move(options));

@@ -29,24 +29,25 @@ using MapFn = std::function<Result<Element>(Element element)>;
 using FilterFn = std::function<Result<bool>(const Element& element)>;
 
 struct GeneratorOptions {
-  bool depends_on_trainer = false;  ///< gives each trainer other elements, so no shuffle or shard is missed (DS-17)
+  /// True if it gives each trainer other elements, so no shuffle or shard is missed (DS-17).
+  bool depends_on_trainer = false;
 };
 struct ListFilesOptions {
-  bool shuffle = true;          ///< over all matches, anew at each pass; false: sorted by bytes
-  std::optional<int64_t> seed = {};  ///< of the shuffle; none: differs per trainer
+  bool shuffle = true;               ///< Shuffles all matches, anew at each pass. False: sorted by bytes.
+  std::optional<int64_t> seed = {};  ///< The seed of the shuffle. None: it differs per trainer.
 };
 struct MapOptions {
   /// Calls at once, 1 to 1024, on the threads of Environment::pool(); as many elements are read ahead. 1: no threads.
   int parallel = 1;
-  bool deterministic = true;    ///< false: what is ready first comes first
+  bool deterministic = true;  ///< False: what is ready first comes first.
 };
 struct BatchOptions {
-  bool drop_remainder = false;  ///< true: a last batch of fewer elements is not handed out
+  bool drop_remainder = false;  ///< True: a last batch of fewer elements is not handed out.
 };
 struct ShuffleOptions {
   /// Obeyed by every trainer alike. None: each trainer has its own order, from the config seed or fresh (DS-19).
   std::optional<int64_t> seed = {};
-  bool reshuffle_each_iteration = true;  ///< false: every pass has the same order
+  bool reshuffle_each_iteration = true;  ///< False: every pass has the same order.
 };
 
 /// An immutable description, cheap to copy; each method returns a new one. Any thread. Iterating twice starts twice.
@@ -90,7 +91,7 @@ class Dataset {
 
   // Transforms.
 
-  /// fn on each element. Its error (or exception) ends iteration at that element's turn.
+  /// Calls `fn` on each element. Its error (or exception) ends iteration at that element's turn.
   Dataset map(MapFn fn, MapOptions options = {}) const;
   /// The elements for which fn is true.
   Dataset filter(FilterFn fn) const;

@@ -36,7 +36,7 @@ class TensorMap {
 /// One element of a dataset; one batch, where the last stage batches.
 struct Element {
   TensorMap features;
-  TensorMap labels;  ///< empty: there are none
+  TensorMap labels;  ///< Empty: there are none.
 };
 using Batch = Element;
 

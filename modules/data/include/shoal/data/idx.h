@@ -12,7 +12,7 @@
 namespace shoal::data {
 
 struct IdxOptions {
-  /// Of the tensor. A header that asks for more is refused before anything is allocated.
+  /// The most bytes of the tensor. A header that asks for more is refused before anything is allocated.
   uint64_t bytes_max = uint64_t(4) << 30;
 };
 

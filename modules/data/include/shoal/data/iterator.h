@@ -18,12 +18,12 @@ struct Position {
 };
 
 struct IterateOptions {
-  std::optional<int64_t> seed = {};  ///< the config seed (CONTRACT 17.5)
+  std::optional<int64_t> seed = {};  ///< The config seed (CONTRACT 17.5).
   int trainer_index = 0;
   int num_trainers = 1;
 };
 
-/// Not thread-safe: one thread uses it at a time. Destroying it stops its jobs promptly.
+/// It is not thread-safe: one thread uses it at a time. Destroying it stops its jobs promptly.
 class Iterator {
  public:
   virtual ~Iterator() = default;

@@ -10,28 +10,30 @@
 namespace shoal::data {
 
 struct TextLinesOptions {
-  int64_t header_lines = 0;  ///< passed over at the start of each file
-  /// Of one line; a longer one is DataLoss, before more of it is kept.
+  int64_t header_lines = 0;  ///< Lines passed over at the start of each file.
+  /// The most bytes of one line; a longer one is DataLoss, before more of it is kept.
   int64_t line_bytes_max = int64_t(1) << 20;
 };
 
 /// One column of a CSV file.
 struct CsvColumn {
   std::string name;
-  DType dtype = DType::kString;  ///< kString, kFloat32, kInt64 or kInt32
+  DType dtype = DType::kString;  ///< One of kString, kFloat32, kInt64 and kInt32.
   /// What a missing field counts as, as text. None: a missing field is DataLoss, save that text is then "".
   std::optional<std::string> missing = std::nullopt;
 };
 
 struct CsvOptions {
-  std::vector<CsvColumn> columns = {};   ///< all columns of the files, left to right; at least one
-  std::vector<std::string> labels = {};  ///< names of the columns that become labels; a lone one has the name ""
-  std::vector<std::string> unused = {};  ///< names of columns that are left out; their fields are not looked at
+  std::vector<CsvColumn> columns = {};  ///< All columns of the files, left to right; at least one.
+  /// Names of the columns that become labels; a lone one has the name "".
+  std::vector<std::string> labels = {};
+  /// Names of columns that are left out; their fields are not looked at.
+  std::vector<std::string> unused = {};
   char separator = ',';
-  int64_t header_lines = 0;                   ///< passed over at the start of each file
-  std::string missing_text = {};              ///< a field that counts as missing, as an empty one does: "?"
-  bool trim_blanks = false;                   ///< blanks and tabs around fields without quotes do not count
-  int64_t line_bytes_max = int64_t(1) << 20;  ///< of one record
+  int64_t header_lines = 0;                   ///< Lines passed over at the start of each file.
+  std::string missing_text = {};              ///< A field that counts as missing, as an empty one does: "?".
+  bool trim_blanks = false;                   ///< True: blanks and tabs around fields without quotes do not count.
+  int64_t line_bytes_max = int64_t(1) << 20;  ///< The most bytes of one record.
 };
 
 }  // namespace shoal::data

@@ -12,8 +12,8 @@ namespace shoal {
 
 using Attribute = std::variant<int64_t, double, bool, std::string, std::vector<int64_t>>;
 
-/// By name, ordered, comparable. Getters break an invariant on a missing name or another type: op code asks for what
-/// its own builder put there.
+/// Attributes by name, ordered, comparable. Getters break an invariant on a missing name or another type: op code asks
+/// for what its own builder put there.
 class Attributes {
  public:
   Attributes() = default;
@@ -25,7 +25,7 @@ class Attributes {
   bool get_bool(std::string_view name) const;
   const std::string& get_string(std::string_view name) const;
   const std::vector<int64_t>& get_ints(std::string_view name) const;
-  // With a value for where the name is missing: what later versions added is absent from older descriptions.
+  // These take a value for where the name is missing: what later versions added is absent from older descriptions.
   int64_t get_int(std::string_view name, int64_t otherwise) const { return has(name) ? get_int(name) : otherwise; }
   std::vector<int64_t> get_ints(std::string_view name, std::vector<int64_t> otherwise) const {
     return has(name) ? get_ints(name) : std::move(otherwise);

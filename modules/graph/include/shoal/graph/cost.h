@@ -17,8 +17,8 @@ struct NodeCost {
   double bytes = 0;
 };
 
-/// Of one node with these attributes, all sizes known; data are not looked at. An operand without elements costs nothing, a
-/// view neither.
+/// The cost of one node with these attributes, all sizes known; data are not looked at. An operand without elements
+/// costs nothing, a view neither.
 NodeCost cost_of(const OpDef& op, const Attributes& attributes, std::span<const TensorView> inputs,
                  std::span<const TensorView> outputs);
 

@@ -52,6 +52,6 @@ class DimShape {
 };
 
 std::string to_string(const Dim& dim);
-std::string to_string(const DimShape& shape);  ///< "[batch, 28, 28, 1]"
+std::string to_string(const DimShape& shape);  ///< As text: "[batch, 28, 28, 1]".
 
 }  // namespace shoal

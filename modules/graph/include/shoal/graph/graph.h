@@ -55,8 +55,8 @@ class Value {
 struct Initializer {
   enum class Kind : uint8_t { kConstant = 1, kUniform = 2, kNormal = 3, kTruncatedNormal = 4, kOrthogonal = 5 };
   Kind kind = Kind::kConstant;
-  double a = 0;  ///< constant: the value; uniform: low; normal: mean; orthogonal: gain
-  double b = 0;  ///< uniform: high; normal: standard deviation; orthogonal: rows of the whole variable
+  double a = 0;  ///< Constant: the value; uniform: low; normal: mean; orthogonal: gain.
+  double b = 0;  ///< Uniform: high; normal: standard deviation; orthogonal: rows of the whole variable.
   friend bool operator==(const Initializer&, const Initializer&) = default;
 };
 
@@ -68,7 +68,7 @@ struct VariableOptions {
 
 /// A variable of a graph, in order of creation.
 struct Variable {
-  std::string name;  ///< full, with scopes: "dense_1/kernel"
+  std::string name;  ///< The full name, with scopes: "dense_1/kernel".
   DType dtype;
   Shape shape;
   Initializer initializer;
@@ -78,18 +78,18 @@ struct Variable {
 
 /// A variable that follows a value of the training graph: with each step it becomes decay * variable + (1 - decay) * value.
 struct MovingAverage {
-  Value variable;  ///< as Graph::variable() returned it; not trainable
-  Value value;     ///< float32, of the variable's shape
-  double decay;    ///< in [0, 1]
+  Value variable;  ///< What Graph::variable() returned. Not trainable.
+  Value value;     ///< A float32 of the variable's shape.
+  double decay;    ///< A number in [0, 1].
 };
 
 struct Node {
-  std::string op;    ///< a name of the catalogue, or that of a source (source.h)
-  std::string name;  ///< full and unique
+  std::string op;    ///< A name of the catalogue, or that of a source (source.h).
+  std::string name;  ///< The full name, which is unique.
   std::vector<Value> inputs;
   Attributes attributes;
   std::vector<ValueType> outputs;
-  Tensor constant;  ///< only of Source::kConstant
+  Tensor constant;  ///< Set for Source::kConstant only.
 };
 
 class Graph {
@@ -125,8 +125,8 @@ class Graph {
   };
   Scope scope(std::string_view name) { return Scope(*this, name); }
 
-  /// In creation order, which is a topological order. References to nodes (and Value::type()) stay valid while nodes are
-  /// added.
+  /// The nodes in creation order, which is a topological order. References to nodes (and Value::type()) stay valid
+  /// while nodes are added.
   const std::deque<Node>& nodes() const { return nodes_; }
   const Node& node(NodeId id) const { return nodes_[size_t(id)]; }
   const std::vector<Variable>& variables() const { return variables_; }
@@ -148,7 +148,7 @@ class Graph {
   std::string to_json() const;
 
  private:
-  friend struct GraphReader;  // graph_json.cc: rebuilds a graph from its description
+  friend struct GraphReader;  // It rebuilds a graph from its description (graph_json.cc).
   struct Names;
   /// The one door by which nodes enter: checks and infers. `node.name` is full and free, outputs of sources are set.
   Result<NodeId> append(Node node);

@@ -18,8 +18,8 @@ struct PlannedValue {
 };
 
 struct MemoryPlan {
-  std::vector<size_t> offsets;    ///< of each value, multiples of 64
-  std::vector<int32_t> replaced;  ///< the value in whose place each one is written, or -1
+  std::vector<size_t> offsets;    ///< The offset of each value, a multiple of 64.
+  std::vector<int32_t> replaced;  ///< The value in whose place each one is written, or -1.
   size_t arena_bytes = 0;
   /// Largest sum of live values in any step, each rounded up to 64 bytes, a value in another's place counted once: no
   /// plan with the same replacements is smaller.

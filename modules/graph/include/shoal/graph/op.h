@@ -26,10 +26,11 @@ using ShapeRule =
 /// What a gradient rule is given. References stay valid while it adds nodes.
 struct GradientRequest {
   Graph& graph;
-  const Node& node;                     ///< the forward node: inputs and attributes
-  std::vector<Value> outputs;           ///< its outputs
-  std::vector<Value> output_gradients;  ///< d(loss)/d(output); invalid where the loss does not depend on that output
-  std::vector<bool> wanted;             ///< per input: whether its gradient is needed; others may be left invalid
+  const Node& node;                     ///< The forward node: inputs and attributes.
+  std::vector<Value> outputs;           ///< The outputs of that node.
+  std::vector<Value> output_gradients;  ///< d(loss)/d(output). Invalid where the loss does not depend on that output.
+  /// Says for each input whether its gradient is needed; others may be left invalid.
+  std::vector<bool> wanted;
 };
 
 /// d(loss)/d(input) for each input, each with the type of that input; an invalid Value where none flows.
@@ -37,10 +38,10 @@ using GradientRule = std::function<std::vector<Value>(const GradientRequest& req
 
 /// One execution of a user's own op. Outputs are dense memory, undefined before.
 struct OpCall {
-  std::span<const TensorView> inputs;  ///< data is null for shape-only inputs
+  std::span<const TensorView> inputs;  ///< Their data is null for shape-only inputs.
   std::span<const MutableTensorView> outputs;
   const Attributes& attributes;
-  RandomKey sequence;  ///< random ops: the key of this node's random numbers in this step
+  RandomKey sequence;  ///< Random ops: the key of this node's random numbers in this step.
 };
 using OpKernel = std::function<Result<void>(const OpCall& call)>;
 
@@ -62,21 +63,27 @@ struct OpDef {
   int inputs_min = 0;
   int inputs_max = 0;
   ShapeRule shape_rule;
-  GradientRule gradient;        ///< empty: no gradient; a loss that needs it is refused
-  std::vector<int> shape_only;  ///< inputs of which only the shape is used: their contents are never computed for this op
+  GradientRule gradient;  ///< Empty: no gradient; a loss that needs it is refused.
+  /// Inputs of which only the shape is used: their contents are never computed for this op.
+  std::vector<int> shape_only;
   std::vector<InPlace> in_place;
-  bool view = false;    ///< output 0 is input 0's bytes under another shape: executors need no kernel
+  /// True if output 0 is input 0's bytes under another shape: executors need no kernel.
+  bool view = false;
   /// Its outputs are sums of products of elements of input 0 with elements of input 1, to which further inputs (a bias) are
   /// added: where CompileOptions::compute_dtype says so, those two are rounded before they are multiplied.
   bool product = false;
-  MultiplyAdds multiply_adds;  ///< what profiles hold its time against (cost.h); empty: one operation per element
-  bool reads_a_part = false;   ///< of input 0 it reads no more than comes out, as a lookup in a table does
+  /// What profiles hold its time against (cost.h). Empty: one operation per element.
+  MultiplyAdds multiply_adds;
+  /// True if it reads no more of input 0 than comes out, as a lookup in a table does.
+  bool reads_a_part = false;
   /// Whether, with these attributes, output 0 has the rows of input 0 that input 1 names and nothing else: optimizers then
   /// update a variable that is input 0 by rows. Empty: never.
   bool (*looks_up_rows)(const Attributes& attributes) = nullptr;
-  bool random = false;  ///< Graph::add() gives it an attribute "key" (int) made from the node's name, if it has none
-  Rewrites rewrites;    ///< what passes may do with it
-  OpKernel kernel;      ///< a user's own op: how to compute it. Built-in ops have theirs in the backends.
+  /// True: Graph::add() gives it an attribute "key" (int) made from the node's name, if it has none.
+  bool random = false;
+  Rewrites rewrites;  ///< What passes may do with it.
+  /// How to compute a user's own op. Built-in ops have theirs in the backends.
+  OpKernel kernel;
 
   bool is_shape_only(int input) const;
 };
@@ -84,19 +91,21 @@ struct OpDef {
 /// Ops by name: the built-in ones, and a user's own. Built before the graphs that use it, and not changed afterwards.
 ///
 ///   shoal::OpCatalogue catalogue;
-///   shoal::value_or_raise(catalogue.add({.name = "cube", .inputs_min = 1, .inputs_max = 1, .shape_rule = ..., .kernel =
-///   ...})); shoal::Graph graph(seed, &catalogue); shoal::Value y = graph.add("cube", {x})[0];
+///   shoal::value_or_raise(catalogue.add(
+///       {.name = "cube", .inputs_min = 1, .inputs_max = 1, .shape_rule = ..., .kernel = ...}));
+///   shoal::Graph graph(seed, &catalogue);
+///   shoal::Value y = graph.add("cube", {x})[0];
 class OpCatalogue {
  public:
-  OpCatalogue();  ///< with the built-in ops
+  OpCatalogue();  ///< It has the built-in ops.
   static const OpCatalogue& built_in();
 
   /// InvalidArgument if the name is taken, or the definition lacks a name, a shape rule or (unless a view) a kernel, or
   /// names inputs that it does not have.
   Result<void> add(OpDef op);
-  /// Null if there is none.
+  /// The op of that name. Null if there is none.
   const OpDef* find(std::string_view name) const;
-  std::vector<std::string> names() const;  ///< sorted
+  std::vector<std::string> names() const;  ///< Sorted.
 
  private:
   std::map<std::string, OpDef, std::less<>> ops_;

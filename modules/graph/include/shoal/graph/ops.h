@@ -33,10 +33,12 @@ namespace shoal::ops {
 Value dense(Value x, Value kernel, Value bias = {}, std::string_view name = "");
 
 struct Conv2dOptions {
-  std::array<int64_t, 2> strides{1, 1};    ///< down, right; each >= 1
-  Padding padding = Padding::valid();      ///< with zeros
-  std::array<int64_t, 2> dilations{1, 1};  ///< down, right: how far neighbours of the kernel lie apart; each >= 1
-  int64_t groups = 1;                      ///< group g of the filters sees group g of the channels only; I: depthwise
+  std::array<int64_t, 2> strides{1, 1};  ///< Down and right; each >= 1.
+  Padding padding = Padding::valid();    ///< Pads with zeros.
+  /// Down and right: how far neighbours of the kernel lie apart; each >= 1.
+  std::array<int64_t, 2> dilations{1, 1};
+  /// Group g of the filters sees group g of the channels only. As many groups as channels (I): depthwise.
+  int64_t groups = 1;
 };
 /// Two-dimensional cross-correlation, the convolution of neural networks.
 ///
@@ -50,9 +52,9 @@ struct Conv2dOptions {
 Value conv2d(Value x, Value kernel, Value bias = {}, const Conv2dOptions& options = {}, std::string_view name = "");
 
 struct PoolOptions {
-  std::array<int64_t, 2> window{2, 2};   ///< high, wide; at most 256 elements for max_pool
-  std::array<int64_t, 2> strides{0, 0};  ///< down, right; 0: as the window, so that windows do not overlap
-  Padding padding = Padding::valid();    ///< elements outside the image are ignored
+  std::array<int64_t, 2> window{2, 2};   ///< High and wide; at most 256 elements for max_pool.
+  std::array<int64_t, 2> strides{0, 0};  ///< Down and right. 0: as the window, so that windows do not overlap.
+  Padding padding = Padding::valid();    ///< Elements outside the image are ignored.
 };
 /// The largest element of each window, [n, H, W, C] to [n, OH, OW, C], float32. The gradient goes to the first maximum
 /// (row by row). A window that holds a NaN yields a NaN.
@@ -94,11 +96,11 @@ Value softmax(Value x, std::string_view name = "");
 Value log_softmax(Value x, std::string_view name = "");
 
 struct CrossEntropy {
-  Value loss;     ///< [n, ...], in nats, never negative
-  Value softmax;  ///< [n, ..., C], the predicted probabilities
+  Value loss;     ///< [n, ...], in nats, never negative.
+  Value softmax;  ///< [n, ..., C], the predicted probabilities.
 };
 struct CrossEntropyOptions {
-  /// In [0, 1): how much of each label's probability is spread evenly over all classes, its own included.
+  /// A number in [0, 1): how much of each label's probability is spread evenly over all classes, its own included.
   /// Source: Szegedy et al., "Rethinking the Inception architecture" (2016), section 7.
   double label_smoothing = 0;
 };
@@ -130,7 +132,7 @@ Value fill_like(Value value, Value like, std::string_view name = "");
 /// The position of the largest element along the last axis, the first of equals: float32 [..., C] to int64 [...]. NaN
 /// counts as the largest. Rank >= 1, C >= 1.
 Value argmax(Value x, std::string_view name = "");
-/// Likewise along any axis, which the result does not have; below 0 counts from the end.
+/// The same along any axis, which the result does not have; below 0 counts from the end.
 Value argmax(Value x, int axis, std::string_view name = "");
 /// 1 where a and b are equal, else 0, as float32. a and b are of one type: float32, int64, int32, uint8 or bool; they
 /// broadcast (ops_elementwise.h). NaN equals nothing. No gradient flows through.

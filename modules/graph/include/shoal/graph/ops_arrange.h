@@ -26,9 +26,9 @@ std::vector<Value> split(Value x, int axis, const std::vector<int64_t>& sizes, s
 
 /// Which elements of an axis: begin, begin + stride, ... An axis whose size is a symbol can only be taken whole.
 struct SliceRange {
-  int64_t begin = 0;   ///< below 0 counts from the end
-  int64_t size = -1;   ///< how many elements; -1: all from `begin` on
-  int64_t stride = 1;  ///< >= 1
+  int64_t begin = 0;   ///< A number below 0 counts from the end.
+  int64_t size = -1;   ///< How many elements. -1: all from `begin` on.
+  int64_t stride = 1;  ///< A number >= 1.
 };
 /// A part of x: `ranges` belong to its first axes, the others are taken whole. Column 3 of [n, 5] as [n, 1]:
 /// `slice(x, {{}, {.begin = 3, .size = 1}})`.
@@ -36,12 +36,12 @@ Value slice(Value x, const std::vector<SliceRange>& ranges, std::string_view nam
 
 /// Elements added at both ends of an axis; an axis whose size is a symbol takes none.
 struct PadRange {
-  int64_t before = 0;  ///< >= 0
-  int64_t after = 0;   ///< >= 0
+  int64_t before = 0;  ///< A number >= 0.
+  int64_t after = 0;   ///< A number >= 0.
 };
 struct PadOptions {
-  std::vector<PadRange> ranges = {};  ///< of the first axes; the others are not padded
-  double value = 0;              ///< of the added elements, rounded to x's type
+  std::vector<PadRange> ranges = {};  ///< Ranges of the first axes; the others are not padded.
+  double value = 0;                   ///< What the added elements are, rounded to x's type.
 };
 /// x with a border: float32, int32, int64, uint8 or bool.
 Value pad(Value x, const PadOptions& options, std::string_view name = "");

@@ -10,10 +10,11 @@
 namespace shoal::ops {
 
 struct Conv1dOptions {
-  int64_t stride = 1;                  ///< >= 1
-  Padding padding = Padding::valid();  ///< with zeros; of explicit sizes, left and right count, top and bottom are 0
-  int64_t dilation = 1;                ///< >= 1
-  int64_t groups = 1;                  ///< as of conv2d
+  int64_t stride = 1;  ///< A number >= 1.
+  /// Pads with zeros. Of explicit sizes, left and right count, top and bottom are 0.
+  Padding padding = Padding::valid();
+  int64_t dilation = 1;  ///< A number >= 1.
+  int64_t groups = 1;    ///< What Conv2dOptions::groups says.
 };
 /// Cross-correlation along one axis: a conv2d of images one pixel high.
 ///
@@ -24,11 +25,13 @@ struct Conv1dOptions {
 Value conv1d(Value x, Value kernel, Value bias = {}, const Conv1dOptions& options = {}, std::string_view name = "");
 
 struct Conv2dTransposeOptions {
-  std::array<int64_t, 2> strides{1, 1};  ///< down, right: how far apart the pixels of x come to lie; each >= 1
-  Padding padding = Padding::valid();    ///< of the convolution that this is the transpose of: cuts the result's borders
-  std::array<int64_t, 2> output_padding{0, 0};  ///< rows and columns added at the bottom and right; each below the stride
-  std::array<int64_t, 2> dilations{1, 1};       ///< each >= 1
-  int64_t groups = 1;                           ///< as of conv2d
+  std::array<int64_t, 2> strides{1, 1};  ///< Down and right: how far apart the pixels of x come to lie; each >= 1.
+  /// The padding of the convolution that this is the transpose of: cuts the result's borders.
+  Padding padding = Padding::valid();
+  /// Rows and columns added at the bottom and right; each below the stride.
+  std::array<int64_t, 2> output_padding{0, 0};
+  std::array<int64_t, 2> dilations{1, 1};  ///< Down and right; each >= 1.
+  int64_t groups = 1;                      ///< What Conv2dOptions::groups says.
 };
 /// Transposed convolution: for images y, what the gradient of conv2d(y, kernel) would be for a gradient x of its result. It
 /// makes images larger, where conv2d makes them smaller.

@@ -53,7 +53,8 @@ Value neg(Value x, std::string_view name = "");
 Value reciprocal(Value x, std::string_view name = "");
 /// The error function, 2 / sqrt(pi) times the integral of e^-t^2 from 0 to x.
 Value erf(Value x, std::string_view name = "");
-/// The sine of x radians; NaN for infinities. Of use for positions: Vaswani et al., "Attention is all you need" (2017), 3.5.
+/// The sine of x radians; NaN for infinities. Of use for positions: Vaswani et al., "Attention is all you need" (2017),
+/// 3.5.
 Value sin(Value x, std::string_view name = "");
 /// The cosine of x radians; NaN for infinities.
 Value cos(Value x, std::string_view name = "");
@@ -71,8 +72,9 @@ Value leaky_relu(Value x, double alpha = 0.01, std::string_view name = "");
 /// Source: Clevert, Unterthiner, Hochreiter, "Fast and accurate deep network learning by exponential linear units" (2016).
 Value elu(Value x, double alpha = 1, std::string_view name = "");
 enum class GeluForm : uint8_t {
-  kErf = 0,   ///< x Phi(x), Phi the distribution function of the normal distribution
-  kTanh = 1,  ///< x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), the approximation that GPT-2 uses
+  kErf = 0,  ///< x Phi(x), Phi the distribution function of the normal distribution.
+  /// x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), the approximation that GPT-2 uses.
+  kTanh = 1,
 };
 /// The Gaussian error linear unit. Source: Hendrycks, Gimpel, "Gaussian error linear units" (2016).
 Value gelu(Value x, GeluForm form = GeluForm::kErf, std::string_view name = "");

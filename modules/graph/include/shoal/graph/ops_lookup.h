@@ -29,17 +29,17 @@ Value gather(Value x, Value indices, int axis = 0, std::string_view name = "");
 Value embedding_lookup(Value table, Value ids, std::string_view name = "");
 
 struct OneHotOptions {
-  int64_t depth = 0;     ///< >= 1; has no default
-  double on_value = 1;   ///< where the index is
-  double off_value = 0;  ///< elsewhere
+  int64_t depth = 0;     ///< A number >= 1. It has no default.
+  double on_value = 1;   ///< The value where the index is.
+  double off_value = 0;  ///< The value elsewhere.
 };
 /// [i...] int64 or int32 to [i..., depth] float32. An index outside [0, depth) ends the step with InvalidArgument, naming
 /// row and value.
 Value one_hot(Value indices, const OneHotOptions& options, std::string_view name = "");
 
 struct TopK {
-  Value values;   ///< [..., k] float32, largest first
-  Value indices;  ///< [..., k] int64, their positions; of equal elements the first comes first
+  Value values;   ///< [..., k] float32, largest first.
+  Value indices;  ///< [..., k] int64, their positions; of equal elements the first comes first.
 };
 /// The k largest elements along the last axis: x [..., C] float32, 1 <= k <= C, C a number. NaN counts as the largest. The
 /// gradient goes to the chosen elements.

@@ -7,8 +7,8 @@
 namespace shoal::ops {
 
 struct MatmulOptions {
-  bool transpose_a = false;  ///< a is [..., K, M]
-  bool transpose_b = false;  ///< b is [..., N, K]
+  bool transpose_a = false;  ///< True: a is [..., K, M].
+  bool transpose_b = false;  ///< True: b is [..., N, K].
 };
 /// The product of matrices, or of each pair in two batches of them.
 ///

@@ -9,13 +9,14 @@
 namespace shoal::ops {
 
 struct NormOptions {
-  double epsilon = 1e-5;  ///< added to variances, so that nothing is divided by 0; > 0
+  double epsilon = 1e-5;  ///< Added to variances, so that nothing is divided by 0; > 0.
 };
 
 struct BatchNorm {
-  Value y;         ///< as x
-  Value mean;      ///< [C], of this batch
-  Value variance;  ///< [C], as this batch estimates that of all data: the sum of squares / (count - 1), 0 for a count of 1
+  Value y;     ///< Shape and type are those of x.
+  Value mean;  ///< [C], of this batch.
+  /// [C], as this batch estimates that of all data: the sum of squares / (count - 1), 0 for a count of 1.
+  Value variance;
 };
 /// Batch normalization for training: (x - mean) / sqrt(var + epsilon) * scale + shift, with mean and variance (sum of
 /// squares / count) of each channel over all other axes.
@@ -47,8 +48,9 @@ Value batch_norm_inference(Value x, Value scale, Value shift, const Moments& mom
 Value layer_norm(Value x, Value scale, Value shift, const NormOptions& options = {}, std::string_view name = "");
 
 struct GroupNormOptions {
-  int64_t groups = 32;  ///< divides the channels; 1: all together, as many as channels: each alone (instance normalization)
-  double epsilon = 1e-5;  ///< > 0
+  /// Divides the channels. 1: all together; as many as channels: each alone (instance normalization).
+  int64_t groups = 32;
+  double epsilon = 1e-5;  ///< A number > 0.
 };
 /// Normalizes each example's groups of neighbouring channels over all positions.
 ///

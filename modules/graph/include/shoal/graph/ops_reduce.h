@@ -9,17 +9,19 @@
 namespace shoal::ops {
 
 struct ReduceOptions {
-  std::vector<int64_t> axes = {};  ///< each in [-rank, rank), negative ones from the end, none twice; empty: all axes
-  bool keep_dims = false;     ///< leaves the reduced axes in the shape, with size 1
+  /// Each is in [-rank, rank), negative ones from the end, none twice. Empty: all axes.
+  std::vector<int64_t> axes = {};
+  bool keep_dims = false;  ///< True: leaves the reduced axes in the shape, with size 1.
 };
 /// The sum of the elements along some axes; float32. 0 where there are none.
 ///
 ///   reduce_sum(x, {.axes = {-1}})                      [n, t, C] to [n, t]
 ///   reduce_sum(x, {.axes = {0, 1}, .keep_dims = true})  [n, t, C] to [1, 1, C]
 Value reduce_sum(Value x, const ReduceOptions& options, std::string_view name = "");
-/// Likewise their mean; NaN where there are none.
+/// The mean of the elements along some axes, as reduce_sum(); NaN where there are none.
 Value reduce_mean(Value x, const ReduceOptions& options, std::string_view name = "");
-/// Likewise the largest; NaN if one is NaN, minus infinity where there are none. Equal maxima share the gradient equally.
+/// The largest of the elements along some axes, as reduce_sum(); NaN if one is NaN, minus infinity where there are
+/// none. Equal maxima share the gradient equally.
 Value reduce_max(Value x, const ReduceOptions& options = {}, std::string_view name = "");
 
 /// x summed over the axes along which `like` (whose contents are not used) would be repeated to x's shape, under the shape

@@ -10,14 +10,14 @@
 namespace shoal::ops {
 
 struct LstmOptions {
-  Value initial_hidden = {};  ///< [n, U]; none: zeros
-  Value initial_cell = {};    ///< [n, U]; given if and only if initial_hidden is
-  Value lengths = {};         ///< none: all of length t
+  Value initial_hidden = {};  ///< [n, U]. None: zeros.
+  Value initial_cell = {};    ///< [n, U]. Given if and only if initial_hidden is.
+  Value lengths = {};         ///< [n]. None: all of length t.
 };
 struct Lstm {
-  Value sequence;     ///< [n, t, U], h of every position; 0 from a sequence's length on
-  Value last_hidden;  ///< [n, U], h after a sequence's last position
-  Value last_cell;    ///< [n, U], c likewise
+  Value sequence;     ///< [n, t, U], h of every position; 0 from a sequence's length on.
+  Value last_hidden;  ///< [n, U], h after a sequence's last position.
+  Value last_cell;    ///< [n, U], c after a sequence's last position.
 };
 /// Long short-term memory with a forget gate, the recurrence alone:
 ///
@@ -34,13 +34,13 @@ struct Lstm {
 Lstm lstm(Value projection, Value recurrent_kernel, const LstmOptions& options = {}, std::string_view name = "");
 
 struct GruOptions {
-  Value recurrent_bias = {};  ///< [3U]; none: zeros
-  Value initial_hidden = {};  ///< [n, U]; none: zeros
-  Value lengths = {};         ///< none: all of length t
+  Value recurrent_bias = {};  ///< [3U]. None: zeros.
+  Value initial_hidden = {};  ///< [n, U]. None: zeros.
+  Value lengths = {};         ///< [n]. None: all of length t.
 };
 struct Gru {
-  Value sequence;     ///< [n, t, U], h of every position; 0 from a sequence's length on
-  Value last_hidden;  ///< [n, U], h after a sequence's last position
+  Value sequence;     ///< [n, t, U], h of every position; 0 from a sequence's length on.
+  Value last_hidden;  ///< [n, U], h after a sequence's last position.
 };
 /// Gated recurrent units, the recurrence alone:
 ///
@@ -58,14 +58,16 @@ struct Gru {
 Gru gru(Value projection, Value recurrent_kernel, const GruOptions& options = {}, std::string_view name = "");
 
 struct AttentionOptions {
-  int64_t heads = 1;    ///< >= 1, divides the numbers of features
-  bool causal = false;  ///< position i attends to positions 0 to i only; queries and keys are equally many then
-  Value lengths = {};   ///< how many keys each sequence has, [n]; none: all
-  double scale = 0;     ///< what scores are multiplied with; 0: 1 / sqrt(features of a head)
+  int64_t heads = 1;  ///< A number >= 1, which divides the numbers of features.
+  /// True: position i attends to positions 0 to i only; queries and keys are equally many then.
+  bool causal = false;
+  Value lengths = {};  ///< How many keys each sequence has, [n]. None: all.
+  /// What scores are multiplied with. 0: 1 / sqrt(features of a head).
+  double scale = 0;
 };
 struct Attention {
-  Value result;         ///< [n, t, H * D], the heads side by side
-  Value probabilities;  ///< [n, H, t, s], how much each position attends to each key
+  Value result;         ///< [n, t, H * D], the heads side by side.
+  Value probabilities;  ///< [n, H, t, s], how much each position attends to each key.
 };
 /// Scaled dot-product attention with H heads; the features of head j are the j-th part of the last axis:
 ///

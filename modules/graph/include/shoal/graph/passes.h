@@ -16,8 +16,9 @@ struct FlowValue {
 };
 
 struct FlowNode {
-  Node node;        ///< op, name, attributes, outputs, constant; `inputs` is empty, see below
-  const OpDef* op;  ///< null for sources; of the graph's catalogue
+  /// Op, name, attributes, outputs, constant. Its `inputs` are empty, see below.
+  Node node;
+  const OpDef* op;  ///< The op in the graph's catalogue. Null for sources.
   std::vector<FlowValue> inputs;
   std::vector<ValueType> input_types;
 };
@@ -36,14 +37,14 @@ Result<Flow> extract(const Graph& graph, const std::vector<Value>& fetches, cons
 
 /// Drops nodes that nothing needs.
 void prune(Flow& flow);
-/// Of equal nodes (op, operands, attributes, constant bytes), keeps the first.
+/// Keeps the first of equal nodes (op, operands, attributes, constant bytes).
 void merge_equal_nodes(Flow& flow);
 /// Drops what does nothing (x * 1, a view of the same shape, a sum over no axis, relu of relu, views of views), and
 /// computes + - * / of constants of one element.
 void fold(Flow& flow);
-/// Of max_pool(relu(x)) makes relu(max_pool(x)), and of the gradients back through both likewise: the same values, since
-/// both orders pick the same elements or zero, at a quarter of the relu's cost (2x2 windows); and the larger image is not
-/// kept for the gradient. Only where nothing else reads what changes.
+/// Makes relu(max_pool(x)) of max_pool(relu(x)), and the like of the gradients back through both: the same values,
+/// since both orders pick the same elements or zero, at a quarter of the relu's cost (2x2 windows); and the larger
+/// image is not kept for the gradient. Only where nothing else reads what changes.
 void pool_before_relu(Flow& flow);
 /// Lets dense, conv2d and batch_norm apply a relu that is the only use of their result (attribute "activation"), and
 /// batch_norm an addition before it (a fourth input).
@@ -51,7 +52,7 @@ void fuse_activations(Flow& flow);
 /// Lets batch_norm_grad undo a fused relu itself, where nothing else needs the gradient in between (a sixth input).
 void fuse_gradients(Flow& flow);
 
-/// extract() and all passes.
+/// Calls extract() and all passes.
 Result<Flow> simplify(const Graph& graph, const std::vector<Value>& fetches, const std::vector<Value>& updates);
 
 }  // namespace shoal

@@ -8,16 +8,16 @@
 namespace shoal {
 
 struct Rewrites {
-  // To drop it, or compute it beforehand.
+  // These let a pass drop the op, or compute it beforehand.
 
   /// Whether output 0 is input 0, bit for bit, where they are of one type and these are the attributes.
   bool (*changes_nothing)(const Attributes& attributes) = nullptr;
-  /// Applied to its own result it gives that.
+  /// True: applied to its own result it gives that.
   bool idempotent = false;
   /// The result for operands of one float32 element each, rounded as every backend does it: once.
   float (*of_constants)(std::span<const float> operands, const Attributes& attributes) = nullptr;
 
-  // To let an op before it do its work.
+  // These let an op before it do its work.
 
   /// It is this activation: the producer of its operand computes it too where that is what it takes.
   std::string_view activation;
@@ -29,14 +29,14 @@ struct Rewrites {
   /// The input, its last and one that may be left out, that is added to output 0 before the activation; -1: none.
   int addend = -1;
 
-  // To undo that in a gradient.
+  // These undo that in a gradient.
 
   /// Output 0 is input 0 where input 1, the result of an activation, is above 0; elsewhere 0.
   bool mask = false;
   /// The input, its last and one that may be left out, by which input 0 is masked before anything else; -1: none.
   int masked_by = -1;
 
-  // To exchange an activation with a pooling.
+  // These exchange an activation with a pooling.
 
   /// Output 0 has the largest elements of parts of input 0, output 1 their places.
   bool takes_maxima = false;

@@ -6,17 +6,17 @@
 namespace shoal {
 
 enum class Source : uint8_t {
-  kNone,      ///< an op of the catalogue
-  kInput,     ///< fed with every run, known by its name
-  kVariable,  ///< a parameter, known by its name
-  kConstant,  ///< Node::constant
+  kNone,      ///< An op of the catalogue.
+  kInput,     ///< Fed with every run, and known by its name.
+  kVariable,  ///< A parameter, known by its name.
+  kConstant,  ///< A value in Node::constant.
 };
 
 /// What Node::op says of a source: "input", "variable", "constant"; empty for kNone.
 std::string_view op_of(Source source);
-/// kNone for every other name.
+/// The source of that name; kNone for every other name.
 Source source_of(std::string_view op);
-/// Known by its name: two of equal type are two.
+/// True of what is known by its name: two of equal type are two.
 inline bool is_named(Source source) { return source == Source::kInput || source == Source::kVariable; }
 
 }  // namespace shoal

@@ -11,10 +11,10 @@ namespace shoal {
 struct Padding {
   enum class Kind : uint8_t { kValid, kSame, kExplicit };
   Kind kind = Kind::kValid;
-  std::array<int64_t, 4> sizes{};  ///< kExplicit: top, bottom, left, right; each >= 0
+  std::array<int64_t, 4> sizes{};  ///< For kExplicit: top, bottom, left, right; each >= 0.
 
-  static Padding valid() { return {}; }  ///< none: windows lie inside
-  /// As much as it takes for ceil(size / stride) outputs; an odd remainder goes to the bottom and right.
+  static Padding valid() { return {}; }  ///< No padding: windows lie inside.
+  /// As much padding as it takes for ceil(size / stride) outputs; an odd remainder goes to the bottom and right.
   static Padding same() { return {Kind::kSame, {}}; }
   static Padding explicit_sizes(int64_t top, int64_t bottom, int64_t left, int64_t right) {
     return {Kind::kExplicit, {top, bottom, left, right}};

@@ -12,7 +12,8 @@
 
 namespace shoal::json {
 
-/// Not ordered_json: its objects copy their members as they grow, to any depth that the text has, by recursion.
+/// The type is not ordered_json: its objects copy their members as they grow, to any depth that the text has, by
+/// recursion.
 using Json = nlohmann::json;
 
 /// DataLoss "not a JSON object" unless `text` is one.
@@ -22,7 +23,8 @@ inline Result<Json> parse_object(std::string_view text) {
   return json;
 }
 
-/// `"name" must be a list`. The value itself is not in the sentence: printing nested lists takes as much stack as they nest.
+/// `"name" must be a list`. The value itself is not in the sentence: printing nested lists takes as much stack as they
+/// nest.
 inline Error must_be(std::string_view name, std::string_view wanted) {
   return data_loss("\"" + std::string(name) + "\" must be " + std::string(wanted));
 }

@@ -11,25 +11,25 @@ namespace shoal::monitor {
 struct Histogram {
   double min = 0, max = 0, sum = 0, sum_squares = 0;
   double count = 0;
-  std::vector<double> limits;  ///< ascending
-  std::vector<double> counts;  ///< one per limit
+  std::vector<double> limits;  ///< Ascending.
+  std::vector<double> counts;  ///< One per limit.
   friend bool operator==(const Histogram&, const Histogram&) = default;
 };
 
-/// Of the finite elements of `values`; the others are left out. Buckets grow by 10% from 1e-12 to 1e20 on both sides of
-/// zero, as TensorBoard's other writers have them; runs of empty buckets are merged.
+/// A histogram of the finite elements of `values`; the others are left out. Buckets grow by 10% from 1e-12 to 1e20 on
+/// both sides of zero, as TensorBoard's other writers have them; runs of empty buckets are merged.
 Histogram make_histogram(std::span<const float> values);
 
 /// One value of one event. (An event with several values gives several of these.)
 struct EventValue {
   enum class Kind : uint8_t { kScalar, kText, kHistogram, kOther };
-  double wall_time = 0;  ///< seconds since 1970
+  double wall_time = 0;  ///< Seconds since 1970.
   int64_t global_step = 0;
   std::string tag;
   Kind kind = Kind::kOther;
-  double scalar = 0;    ///< kScalar
-  std::string text;     ///< kText
-  Histogram histogram;  ///< kHistogram
+  double scalar = 0;    ///< Set for kScalar.
+  std::string text;     ///< Set for kText.
+  Histogram histogram;  ///< Set for kHistogram.
   friend bool operator==(const EventValue&, const EventValue&) = default;
 };
 

@@ -31,16 +31,16 @@ class EventFileReader {
   Storage& storage_;
   std::string path_;
   std::unique_ptr<ReadableFile> file_;
-  uint64_t offset_ = 0;      // of buffer_[consumed_] in the file
+  uint64_t offset_ = 0;  // Where buffer_[consumed_] is in the file.
   std::string buffer_;
   size_t consumed_ = 0;
-  std::vector<EventValue> pending_;  // of the current record, those not returned yet, in reverse
+  std::vector<EventValue> pending_;  // Events of the current record that were not returned yet, in reverse.
   std::optional<Error> damage_;
 };
 
 /// All event files of a folder, by name (which begins with the time of opening): one history. `visit` sees every value in
-/// that order; returning false stops. Returns one DataLoss per damaged file (read up to the damage). A missing folder has no
-/// events. Other errors (not permitted, input/output) end the reading.
+/// that order; returning false stops. Returns one DataLoss per damaged file (read up to the damage). A missing folder
+/// has no events. Other errors (not permitted, input/output) end the reading.
 Result<std::vector<Error>> read_events(Storage& storage, const std::string& folder,
                                        const std::function<bool(const EventValue&)>& visit);
 

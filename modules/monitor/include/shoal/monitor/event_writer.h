@@ -17,13 +17,14 @@ namespace shoal::monitor {
 
 struct Scalar {
   std::string_view tag;
-  double value = 0;  ///< stored as float32; NaN and infinity are stored as they are
+  double value = 0;  ///< Stored as float32; NaN and infinity are stored as they are.
 };
 
 struct EventWriterOptions {
-  Duration flush_interval = std::chrono::seconds(10);  ///< what a reader may lag behind, if events keep coming
-  size_t buffer_bytes_max = size_t(1) << 18;           ///< written out when it holds more
-  std::string host = {};                               ///< in the file name; default: that of env.process()
+  /// The most that a reader may lag behind, if events keep coming.
+  Duration flush_interval = std::chrono::seconds(10);
+  size_t buffer_bytes_max = size_t(1) << 18;  ///< It is written out when it holds more.
+  std::string host = {};                      ///< The host in the file name. Default: that of env.process().
 };
 
 /// One file per writer, so a restarted run never appends to a file that may end in a cut record. Not thread-safe; all
@@ -34,17 +35,17 @@ class EventWriter {
   /// Creates the folder and the file, and writes the version record at once. Time comes from `env`.
   static Result<std::unique_ptr<EventWriter>> open(Environment& env, const std::string& folder,
                                                    EventWriterOptions options = {});
-  ~EventWriter();  ///< flushes; errors are lost, so call close()
+  ~EventWriter();  ///< Flushes; errors are lost, so call close().
   EventWriter(const EventWriter&) = delete;
   EventWriter& operator=(const EventWriter&) = delete;
 
   Result<void> add_scalar(int64_t global_step, std::string_view tag, double value);
-  /// All in one record: an evaluation's results (CONTRACT EVT-3).
+  /// Adds all in one record: an evaluation's results (CONTRACT EVT-3).
   Result<void> add_scalars(int64_t global_step, std::span<const Scalar> scalars);
   Result<void> add_histogram(int64_t global_step, std::string_view tag, const Histogram& histogram);
   Result<void> add_text(int64_t global_step, std::string_view tag, std::string_view text);
 
-  /// To the operating system: readers see it.
+  /// Hands them to the operating system: readers see them.
   Result<void> flush();
   Result<void> close();
   const std::string& path() const { return path_; }

@@ -12,32 +12,32 @@
 namespace shoal::monitor {
 
 enum class ProgressMode : uint8_t {
-  kOff,    ///< nothing: --quiet, --json
-  kLine,   ///< a terminal
-  kPlain,  ///< a file or a pipe
+  kOff,    ///< Nothing is shown: --quiet, --json.
+  kLine,   ///< One line on a terminal.
+  kPlain,  ///< Lines for a file or a pipe.
 };
-/// kOff if `quiet` or `json`; else by what standard error is.
+/// What a mode is chosen by: kOff if `quiet` or `json`, else what standard error is.
 struct ProgressChoice {
   bool quiet = false;
   bool json = false;
-  bool renews_lines = false;  ///< Terminal::renews_lines (terminal.h)
+  bool renews_lines = false;  ///< What Terminal::renews_lines says (terminal.h).
 };
 ProgressMode choose_progress_mode(ProgressChoice choice);
 
 struct ProgressOptions {
   ProgressMode mode = ProgressMode::kOff;
-  Duration line_interval = std::chrono::milliseconds(200);  ///< between renewals on a terminal
-  Duration plain_interval = std::chrono::seconds(10);       ///< between lines in a log
-  Duration rate_window = std::chrono::seconds(10);          ///< rates are means over about this long
-  int columns = 80;                                         ///< a line on a terminal is cut to fit
+  Duration line_interval = std::chrono::milliseconds(200);  ///< The time between renewals on a terminal.
+  Duration plain_interval = std::chrono::seconds(10);       ///< The time between lines in a log.
+  Duration rate_window = std::chrono::seconds(10);          ///< Rates are means over about this long.
+  int columns = 80;                                         ///< A line on a terminal is cut to fit.
 };
 
 struct ProgressState {
   int64_t global_step = 0;
-  std::optional<int64_t> max_steps;  ///< for the time left
-  int64_t examples = 0;              ///< since the start of this run
+  std::optional<int64_t> max_steps;  ///< Known: the time left is shown.
+  int64_t examples = 0;              ///< Examples since the start of this run.
   std::optional<double> loss;
-  std::string_view note;             ///< "evaluating", "waiting for ps 1"; shown last
+  std::string_view note;  ///< "evaluating", "waiting for ps 1"; shown last.
 };
 
 /// "step 1,200/2,000  loss 0.0312  85.1 steps/s  10,893 examples/s  9 s left". Thread-safe.
@@ -46,7 +46,7 @@ class ProgressDisplay {
   using Write = std::function<void(std::string_view)>;
   /// `write` gets whole pieces of text; programs pass write_to_stderr (terminal.h).
   ProgressDisplay(ProgressOptions options, Write write);
-  /// finish()es.
+  /// Calls finish().
   ~ProgressDisplay();
 
   /// Shows `state` if it is time to; cheap if not, so call it at every step.

@@ -13,7 +13,7 @@ enum class Activation : uint8_t {
   kSigmoid = 2,
   kTanh = 3,
   kSoftplus = 4,
-  kLeakyRelu = 5,  ///< with its default alpha; likewise kElu
+  kLeakyRelu = 5,  ///< Its alpha is the default one; that of kElu too.
   kElu = 6,
   kGelu = 7,
   kGeluTanh = 8,

@@ -10,17 +10,21 @@
 namespace shoal::nn {
 
 struct MultiHeadAttentionOptions {
-  int64_t heads = 0;      ///< >= 1; has no default
-  int64_t head_size = 0;  ///< features of a head's queries, keys and values; 0: the features of x divided by heads
-  int64_t units = 0;      ///< of the result; 0: as many as x has features
-  bool causal = false;    ///< position i attends to positions 0 to i only
-  Value lengths = {};     ///< int64 [batch], how many positions of the sequence attended to count; none: all
+  int64_t heads = 0;  ///< A number >= 1. It has no default.
+  /// Features of a head's queries, keys and values. 0: the features of x divided by heads.
+  int64_t head_size = 0;
+  int64_t units = 0;    ///< Features of the result. 0: as many as x has.
+  bool causal = false;  ///< True: position i attends to positions 0 to i only.
+  /// An int64 [batch], how many positions of the sequence attended to count. None: all.
+  Value lengths = {};
   bool use_bias = true;
-  InitializerSpec kernel_initializer = glorot_uniform();  ///< of each projection; its fans are those of one head's part
+  /// The initializer of each projection; its fans are those of one head's part.
+  InitializerSpec kernel_initializer = glorot_uniform();
   InitializerSpec bias_initializer = zeros();
   Regularizer kernel_regularizer = {};
   bool trainable = true;
-  std::string name = "attention";  ///< scope of the variables; a second one becomes "attention_1"
+  /// The scope of the variables; a second one becomes "attention_1".
+  std::string name = "attention";
 };
 
 /// A sequence attends to itself: queries, keys and values are projections of x, the heads' results are projected once more.

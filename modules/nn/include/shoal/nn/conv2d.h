@@ -12,12 +12,13 @@
 namespace shoal::nn {
 
 struct Conv2dOptions {
-  int64_t filters = 0;  ///< output channels, >= 1; has no default
+  int64_t filters = 0;  ///< Output channels, >= 1. It has no default.
   Extent kernel = 3;
   Extent strides = 1;
-  Padding padding = Padding::valid();  ///< or Padding::same(): ceil(size / stride) outputs
-  Extent dilation = 1;                 ///< how far neighbours of the kernel lie apart
-  int64_t groups = 1;                  ///< divides channels and filters; each group of filters sees its group of channels
+  Padding padding = Padding::valid();  ///< Or Padding::same(): ceil(size / stride) outputs.
+  Extent dilation = 1;                 ///< How far neighbours of the kernel lie apart.
+  /// Divides channels and filters; each group of filters sees its group of channels.
+  int64_t groups = 1;
   Activation activation = Activation::kNone;
   bool use_bias = true;
   InitializerSpec kernel_initializer = glorot_uniform();
@@ -25,7 +26,7 @@ struct Conv2dOptions {
   Regularizer kernel_regularizer = {};
   Regularizer bias_regularizer = {};
   bool trainable = true;
-  std::string name = "conv2d";  ///< scope of the variables; a second one becomes "conv2d_1"
+  std::string name = "conv2d";  ///< The scope of the variables; a second one becomes "conv2d_1".
 };
 
 /// activation(convolution of x with the kernel, + bias).
@@ -41,7 +42,7 @@ struct Conv2dOptions {
 Value conv2d(Value x, const Conv2dOptions& options);
 
 struct DepthwiseConv2dOptions {
-  int64_t multiplier = 1;  ///< filters of each channel, >= 1
+  int64_t multiplier = 1;  ///< Filters of each channel, >= 1.
   Extent kernel = 3;
   Extent strides = 1;
   Padding padding = Padding::valid();
@@ -61,10 +62,10 @@ struct DepthwiseConv2dOptions {
 Value depthwise_conv2d(Value x, const DepthwiseConv2dOptions& options = {});
 
 struct Conv1dOptions {
-  int64_t filters = 0;  ///< output channels, >= 1; has no default
+  int64_t filters = 0;  ///< Output channels, >= 1. It has no default.
   int64_t kernel = 3;
   int64_t stride = 1;
-  Padding padding = Padding::valid();  ///< or Padding::same(): ceil(size / stride) outputs
+  Padding padding = Padding::valid();  ///< Or Padding::same(): ceil(size / stride) outputs.
   int64_t dilation = 1;
   int64_t groups = 1;
   Activation activation = Activation::kNone;
@@ -87,11 +88,12 @@ struct Conv1dOptions {
 Value conv1d(Value x, const Conv1dOptions& options);
 
 struct Conv2dTransposeOptions {
-  int64_t filters = 0;  ///< output channels, >= 1; has no default
+  int64_t filters = 0;  ///< Output channels, >= 1. It has no default.
   Extent kernel = 3;
   Extent strides = 1;
-  Padding padding = Padding::valid();  ///< or Padding::same(): size * stride outputs
-  Extent output_padding = 0;           ///< added at the bottom and right; below the stride; not used with same padding
+  Padding padding = Padding::valid();  ///< Or Padding::same(): size * stride outputs.
+  /// Rows and columns added at the bottom and right; below the stride; not used with same padding.
+  Extent output_padding = 0;
   Extent dilation = 1;
   int64_t groups = 1;
   Activation activation = Activation::kNone;

@@ -11,7 +11,7 @@
 namespace shoal::nn {
 
 struct DenseOptions {
-  int64_t units = 0;  ///< outputs, >= 1; has no default
+  int64_t units = 0;  ///< Outputs, >= 1. It has no default.
   Activation activation = Activation::kNone;
   bool use_bias = true;
   InitializerSpec kernel_initializer = glorot_uniform();
@@ -19,7 +19,7 @@ struct DenseOptions {
   Regularizer kernel_regularizer = {};
   Regularizer bias_regularizer = {};
   bool trainable = true;
-  std::string name = "dense";  ///< scope of the variables; a second one becomes "dense_1"
+  std::string name = "dense";  ///< The scope of the variables; a second one becomes "dense_1".
 };
 
 /// activation(x * kernel^T + bias), on the last axis: each position of a sequence [batch, time, inputs] for itself.

@@ -8,7 +8,7 @@
 namespace shoal::nn {
 
 struct DropoutOptions {
-  double rate = 0.5;  ///< the part of the elements set to 0, in [0, 1)
+  double rate = 0.5;  ///< The part of the elements set to 0, in [0, 1).
   std::string name = "dropout";
 };
 

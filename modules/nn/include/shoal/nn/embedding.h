@@ -10,12 +10,12 @@
 namespace shoal::nn {
 
 struct EmbeddingOptions {
-  int64_t ids = 0;        ///< how many there are: ids lie in [0, ids); >= 1, has no default
-  int64_t dimension = 0;  ///< of each vector, >= 1; has no default
-  /// None: truncated normal of standard deviation 1 / sqrt(dimension).
+  int64_t ids = 0;        ///< How many there are: ids lie in [0, ids). A number >= 1 without a default.
+  int64_t dimension = 0;  ///< The size of each vector, >= 1. It has no default.
+  /// None: a truncated normal of standard deviation 1 / sqrt(dimension).
   std::optional<InitializerSpec> initializer = std::nullopt;
   bool trainable = true;
-  std::string name = "embedding";  ///< scope of the variable; a second one becomes "embedding_1"
+  std::string name = "embedding";  ///< The scope of the variable; a second one becomes "embedding_1".
 };
 
 /// The vectors of these ids.

@@ -1,5 +1,5 @@
 #pragma once
-/// From images to rows.
+/// The layer that makes rows of images.
 #include "shoal/graph/graph.h"
 
 namespace shoal::nn {

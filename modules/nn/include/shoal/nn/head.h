@@ -21,8 +21,8 @@ namespace shoal::nn {
 
 struct HeadInput {
   Mode mode = Mode::kTrain;
-  ValueMap features = {};  ///< needed only for a weight column
-  ValueMap labels = {};    ///< empty in kPredict
+  ValueMap features = {};  ///< Needed only for a weight column.
+  ValueMap labels = {};    ///< Empty in kPredict.
   Value logits = {};
   /// How to train (kTrain only): exactly one of the two.
   std::optional<Optimizer> optimizer = {};
@@ -32,12 +32,13 @@ struct HeadInput {
 /// What an EstimatorSpec is made of.
 struct HeadOutput {
   Mode mode = Mode::kTrain;
-  Value loss = {};                                              ///< scalar, regularization included; invalid in kPredict
-  std::vector<std::pair<std::string, Value>> predictions = {};  ///< in every mode; keys as in CONTRACT's table
-  std::vector<TextPrediction> text_predictions = {};            ///< further predictions, made from those
-  std::vector<std::pair<std::string, Metric>> metrics = {};     ///< kEval only
-  std::optional<TrainOp> train_op = {};                         ///< kTrain only
-  LabelMapping label_mapping = LabelMapping();                  ///< applied to each batch's labels before they are fed
+  Value loss = {};  ///< A scalar, regularization included. Invalid in kPredict.
+  /// Set in every mode, with keys as in CONTRACT's table.
+  std::vector<std::pair<std::string, Value>> predictions = {};
+  std::vector<TextPrediction> text_predictions = {};         ///< Further predictions, made from those.
+  std::vector<std::pair<std::string, Metric>> metrics = {};  ///< Set in kEval only.
+  std::optional<TrainOp> train_op = {};                      ///< Set in kTrain only.
+  LabelMapping label_mapping = LabelMapping();               ///< It maps each batch's labels before they are fed.
 };
 
 /// Turns a model's last layer into something to train, evaluate and predict with. Immutable; any thread may use it.
@@ -55,11 +56,11 @@ class Head {
 };
 
 struct MultiClassHeadOptions {
-  int64_t n_classes = 0;                           ///< more than 2; has no default
-  std::string weight_column = {};                  ///< name of the feature with example weights; "": all 1
-  std::vector<std::string> label_vocabulary = {};  ///< n_classes names: labels are text; empty: labels are ids
+  int64_t n_classes = 0;                           ///< More than 2. It has no default.
+  std::string weight_column = {};                  ///< The name of the feature with example weights. "": all are 1.
+  std::vector<std::string> label_vocabulary = {};  ///< The n_classes names: labels are text. Empty: labels are ids.
   LossReduction loss_reduction = LossReduction::kSumOverBatchSize;
-  std::string name = {};  ///< appended to metric names: "accuracy/<name>"
+  std::string name = {};  ///< It is appended to metric names: "accuracy/<name>".
 };
 
 /// Softmax over n_classes exclusive classes.

@@ -16,8 +16,8 @@ struct Fans {
   double in = 1;
   double out = 1;
 };
-/// Of a dense kernel [out, in] or a convolution kernel [out, in, height, width] (channels times window). Of rank 0 or 1:
-/// the number of elements, both ways.
+/// The fans of a dense kernel [out, in] or a convolution kernel [out, in, height, width] (channels times window). Of
+/// rank 0 or 1: the number of elements, both ways.
 Fans fans_of(const Shape& kernel);
 
 /// A choice of initializer that may depend on fans. A value.
@@ -32,7 +32,8 @@ class InitializerSpec {
   enum class Fan : uint8_t { kIn, kOut, kAverage };
   static InitializerSpec variance_scaling(double scale, Fan fan, Initializer::Kind kind);
 
-  /// For a variable of this shape; only orthogonal() looks at it, and raises InvalidArgument if it is no matrix.
+  /// The initializer for a variable of this shape; only orthogonal() looks at it, and raises InvalidArgument if it is
+  /// no matrix.
   Initializer resolve(Fans fans, const Shape& shape = {}) const;
   friend bool operator==(const InitializerSpec&, const InitializerSpec&) = default;
 

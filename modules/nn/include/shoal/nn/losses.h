@@ -9,7 +9,7 @@
 namespace shoal::nn {
 
 struct CrossEntropyOptions {
-  /// In [0, 1): how much of a label's probability is spread evenly over all classes.
+  /// A number in [0, 1): how much of a label's probability is spread evenly over all classes.
   /// Source: Szegedy et al., "Rethinking the Inception architecture" (2016), section 7.
   double label_smoothing = 0;
 };
@@ -38,13 +38,13 @@ Value sigmoid_cross_entropy(Value logits, Value labels, const CrossEntropyOption
 
 // Errors of predicted numbers, element by element. All raise InvalidArgument unless both are float32 of one shape.
 
-/// (prediction - label)^2
+/// (prediction - label)^2.
 Value squared_error(Value predictions, Value labels);
 /// |prediction - label|; the gradient at 0 is 0.
 Value absolute_error(Value predictions, Value labels);
 
 struct HuberOptions {
-  double delta = 1;  ///< finite, > 0: from where on the error counts linearly
+  double delta = 1;  ///< A finite number > 0: from where on the error counts linearly.
 };
 /// error^2 / 2 up to delta, beyond it delta * (|error| - delta / 2).
 /// Source: Huber, "Robust estimation of a location parameter" (Annals of Mathematical Statistics 35, 1964).
@@ -55,15 +55,17 @@ Value poisson_loss(Value log_rates, Value labels);
 
 /// How losses per example become one loss.
 enum class LossReduction : uint8_t {
-  kSumOverBatchSize = 1,  ///< sum of (weight * loss) / number of losses (not divided by the sum of the weights)
-  kSum = 2,               ///< sum of (weight * loss)
+  /// The sum of (weight * loss) / number of losses (not divided by the sum of the weights).
+  kSumOverBatchSize = 1,
+  kSum = 2,  ///< The sum of (weight * loss).
 };
-std::string_view to_string(LossReduction reduction);  ///< "sum_over_batch_size", "sum"
+std::string_view to_string(LossReduction reduction);  ///< "sum_over_batch_size" or "sum".
 /// InvalidArgument for any other name; "none" is refused with a sentence of its own, since a loss is one number.
 Result<LossReduction> loss_reduction_from_string(std::string_view name);
 
 struct ReduceLossOptions {
-  Value weights = {};  ///< none, one per loss (of their shape), or one per example: [batch] or [batch, 1]; any numeric type
+  /// No weights, one per loss (of their shape), or one per example: [batch] or [batch, 1]; any numeric type.
+  Value weights = {};
   LossReduction reduction = LossReduction::kSumOverBatchSize;
 };
 /// A scalar. `losses` is float32; with weights per example it is [batch] or [batch, 1]. Raises InvalidArgument with both

@@ -11,16 +11,18 @@
 namespace shoal::nn {
 
 struct BatchNormOptions {
-  double decay = 0.99;    ///< of the moving averages, in [0, 1]
-  double epsilon = 1e-3;  ///< added to variances; > 0
+  double decay = 0.99;    ///< The decay of the moving averages, in [0, 1].
+  double epsilon = 1e-3;  ///< Added to variances; > 0.
   Activation activation = Activation::kNone;
-  bool use_scale = true;                       ///< without: 1; a layer that follows may scale as well
-  bool use_shift = true;                       ///< without: 0
-  InitializerSpec scale_initializer = ones();  ///< zeros() in the last one of a residual branch: it starts as the identity
+  /// False: the scale is 1; a layer that follows may scale as well.
+  bool use_scale = true;
+  bool use_shift = true;  ///< False: the shift is 0.
+  /// Use zeros() in the last one of a residual branch: it starts as the identity.
+  InitializerSpec scale_initializer = ones();
   InitializerSpec shift_initializer = zeros();
-  /// false: frozen. Scale and shift stay, and training too normalizes with the moving averages, which stay as well.
+  /// False: frozen. Scale and shift stay, and training too normalizes with the moving averages, which stay as well.
   bool trainable = true;
-  std::string name = "batch_norm";  ///< scope of the variables; a second one becomes "batch_norm_1"
+  std::string name = "batch_norm";  ///< The scope of the variables; a second one becomes "batch_norm_1".
 };
 
 /// activation((x - mean) / sqrt(variance + epsilon) * scale + shift) for each channel: in training with mean and variance
@@ -37,7 +39,7 @@ struct BatchNormOptions {
 Value batch_norm(Value x, Mode mode, const BatchNormOptions& options = {});
 
 struct LayerNormOptions {
-  double epsilon = 1e-5;  ///< added to variances; > 0
+  double epsilon = 1e-5;  ///< Added to variances; > 0.
   bool use_scale = true;
   bool use_shift = true;
   InitializerSpec scale_initializer = ones();
@@ -56,8 +58,9 @@ struct LayerNormOptions {
 Value layer_norm(Value x, const LayerNormOptions& options = {});
 
 struct GroupNormOptions {
-  int64_t groups = 32;    ///< divides the channels; 1: all together; as many as channels: instance normalization
-  double epsilon = 1e-5;  ///< added to variances; > 0
+  /// Divides the channels. 1: all together; as many as channels: instance normalization.
+  int64_t groups = 32;
+  double epsilon = 1e-5;  ///< Added to variances; > 0.
   bool use_scale = true;
   bool use_shift = true;
   InitializerSpec scale_initializer = ones();

@@ -25,7 +25,8 @@ class Optimizer {
   /// (Graph::moving_averages()) are updated by the same train op. Raises InvalidArgument if loss is not one float32
   /// element, there are no trainable variables, or the loss depends on none of them.
   TrainOp minimize(Value loss) const;
-  /// Only these variables, by full name. Raises InvalidArgument also if one does not exist or is not trainable.
+  /// Lowers it by these variables only, given by full name. Raises InvalidArgument also if one does not exist or is not
+  /// trainable.
   TrainOp minimize(Value loss, const std::vector<std::string>& variables) const;
 
   /// This optimizer with gradients clipped before they are applied: `nn::adam().clip_by_global_norm(1).minimize(loss)`.

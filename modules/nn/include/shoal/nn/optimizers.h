@@ -12,8 +12,8 @@ namespace shoal::nn {
 
 struct SgdOptions {
   LearningRate learning_rate = 0.01;
-  double momentum = 0;    ///< in [0, 1); 0: none, and no slot
-  bool nesterov = false;  ///< needs momentum > 0
+  double momentum = 0;    ///< A number in [0, 1). 0: none, and no slot.
+  bool nesterov = false;  ///< True needs momentum > 0.
 };
 /// w -= rate * g; with momentum a = momentum * a + g, w -= rate * a (Nesterov: w -= rate * (g + momentum * a)).
 /// Source: Sutskever, Martens, Dahl, Hinton, "On the importance of initialization and momentum" (ICML 2013).
@@ -21,17 +21,18 @@ Optimizer sgd(SgdOptions options = {});
 
 struct AdagradOptions {
   LearningRate learning_rate = 0.001;
-  double initial_accumulator = 0.1;  ///< >= 0
-  double epsilon = 1e-7;             ///< >= 0; not both 0
+  double initial_accumulator = 0.1;  ///< A number >= 0.
+  double epsilon = 1e-7;             ///< A number >= 0, and not 0 where the initial accumulator is.
 };
 /// s += g^2; w -= rate * g / (sqrt(s) + epsilon). Source: Duchi, Hazan, Singer (JMLR 2011).
 Optimizer adagrad(AdagradOptions options = {});
 
 struct AdamOptions {
   LearningRate learning_rate = 0.001;
-  double beta1 = 0.9;     ///< in [0, 1)
-  double beta2 = 0.999;   ///< in [0, 1)
-  double epsilon = 1e-7;  ///< > 0; added to sqrt(v) before correction ("epsilon hat" in the paper)
+  double beta1 = 0.9;    ///< A number in [0, 1).
+  double beta2 = 0.999;  ///< A number in [0, 1).
+  /// A number > 0, added to sqrt(v) before correction ("epsilon hat" in the paper).
+  double epsilon = 1e-7;
 };
 /// m = beta1 * m + (1 - beta1) * g; v = beta2 * v + (1 - beta2) * g^2;
 /// w -= rate * sqrt(1 - beta2^t) / (1 - beta1^t) * m / (sqrt(v) + epsilon), t = updates of this variable so far, from 1.
@@ -40,10 +41,10 @@ Optimizer adam(AdamOptions options = {});
 
 struct AdamWOptions {
   LearningRate learning_rate = 0.001;
-  double beta1 = 0.9;          ///< in [0, 1)
-  double beta2 = 0.999;        ///< in [0, 1)
-  double epsilon = 1e-7;       ///< > 0; as Adam's
-  double weight_decay = 0.01;  ///< >= 0
+  double beta1 = 0.9;          ///< A number in [0, 1).
+  double beta2 = 0.999;        ///< A number in [0, 1).
+  double epsilon = 1e-7;       ///< A number > 0, used as Adam's.
+  double weight_decay = 0.01;  ///< A number >= 0.
 };
 /// w = (1 - rate * weight_decay) * w, then Adam's step. To spare biases from decay, group() two train ops over parts of the
 /// variables. Source: Loshchilov, Hutter, "Decoupled weight decay regularization" (ICLR 2019).
@@ -51,10 +52,10 @@ Optimizer adamw(AdamWOptions options = {});
 
 struct RmsPropOptions {
   LearningRate learning_rate = 0.001;
-  double decay = 0.9;     ///< of the mean of squares, in [0, 1)
-  double momentum = 0;    ///< in [0, 1); 0: none, and no slot
-  double epsilon = 1e-7;  ///< > 0
-  bool centered = false;  ///< divide by the standard deviation instead; one more slot
+  double decay = 0.9;     ///< The decay of the mean of squares, in [0, 1).
+  double momentum = 0;    ///< A number in [0, 1). 0: none, and no slot.
+  double epsilon = 1e-7;  ///< A number > 0.
+  bool centered = false;  ///< True: divides by the standard deviation instead; one more slot.
 };
 /// s = decay * s + (1 - decay) * g^2; w -= rate * g / (sqrt(s) + epsilon); with momentum a = momentum * a + g / (sqrt(s) +
 /// epsilon), w -= rate * a; centered: m = decay * m + (1 - decay) * g, and s - m^2 in the place of s.
@@ -64,11 +65,11 @@ Optimizer rmsprop(RmsPropOptions options = {});
 
 struct FtrlOptions {
   LearningRate learning_rate = 0.001;
-  double initial_accumulator = 0.1;  ///< >= 0; not 0 where l2 and beta are
-  double l1 = 0;                     ///< >= 0; above 0, weights that matter little are exactly 0
-  double l2 = 0;                     ///< >= 0; pulls the weights themselves
-  double l2_shrinkage = 0;           ///< >= 0; adds 2 * l2_shrinkage * w to the gradient, not to its squares
-  double beta = 0;                   ///< >= 0; added to sqrt(s): smaller first steps
+  double initial_accumulator = 0.1;  ///< A number >= 0, and not 0 where l2 and beta are.
+  double l1 = 0;                     ///< A number >= 0. Above 0, weights that matter little are exactly 0.
+  double l2 = 0;                     ///< A number >= 0 that pulls the weights themselves.
+  double l2_shrinkage = 0;           ///< A number >= 0; adds 2 * l2_shrinkage * w to the gradient, not to its squares.
+  double beta = 0;                   ///< A number >= 0, added to sqrt(s): smaller first steps.
 };
 /// s' = s + g^2; z += g + 2 * l2_shrinkage * w - (sqrt(s') - sqrt(s)) / rate * w; s = s';
 /// w = 0 where |z| <= l1, else (sign(z) * l1 - z) / ((sqrt(s) + beta) / rate + 2 * l2). A rate of 0 changes nothing.
@@ -77,18 +78,18 @@ Optimizer ftrl(FtrlOptions options = {});
 
 struct LambOptions {
   LearningRate learning_rate = 0.001;
-  double beta1 = 0.9;          ///< in [0, 1)
-  double beta2 = 0.999;        ///< in [0, 1)
-  double epsilon = 1e-6;       ///< > 0; added to sqrt(v) after correction
-  double weight_decay = 0.01;  ///< >= 0
+  double beta1 = 0.9;          ///< A number in [0, 1).
+  double beta2 = 0.999;        ///< A number in [0, 1).
+  double epsilon = 1e-6;       ///< A number > 0, added to sqrt(v) after correction.
+  double weight_decay = 0.01;  ///< A number >= 0.
 };
 /// m, v as Adam's; r = m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + epsilon) + weight_decay * w;
 /// w -= rate * |w| / |r| * r, norms over the variable (their ratio counts as 1 where either is 0).
 /// Source: You et al., "Large batch optimization for deep learning: training BERT in 76 minutes" (ICLR 2020), algorithm 2.
 Optimizer lamb(LambOptions options = {});
 
-/// By name, case-sensitive: "SGD", "Adagrad", "Adam", "AdamW", "RMSProp", "Ftrl", "LAMB", with the defaults above unless a
-/// learning rate is given. InvalidArgument listing the names if there is none of that name.
+/// The optimizer of a name, case-sensitive: "SGD", "Adagrad", "Adam", "AdamW", "RMSProp", "Ftrl", "LAMB", with the
+/// defaults above unless a learning rate is given. InvalidArgument listing the names if there is none of that name.
 Result<Optimizer> make_optimizer(std::string_view name, std::optional<LearningRate> learning_rate = std::nullopt);
 /// The names that make_optimizer() knows.
 std::vector<std::string> optimizer_names();

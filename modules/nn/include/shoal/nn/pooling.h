@@ -7,8 +7,8 @@ namespace shoal::nn {
 
 struct PoolOptions {
   Extent window = 2;
-  Extent strides = 0;  ///< 0: as the window, so that windows do not overlap
-  Padding padding = Padding::valid();  ///< or Padding::same(): ceil(size / stride) outputs
+  Extent strides = 0;                  ///< 0: as the window, so that windows do not overlap.
+  Padding padding = Padding::valid();  ///< Or Padding::same(): ceil(size / stride) outputs.
 };
 
 /// The maximum of each window and channel; padding never wins.

@@ -12,10 +12,10 @@
 namespace shoal::nn {
 
 struct LstmOptions {
-  int64_t units = 0;          ///< of the state, >= 1; has no default
-  Value lengths = {};         ///< int64 [batch], the positions of each sequence that count; none: all
-  Value initial_hidden = {};  ///< float32 [batch, units]; none: zeros
-  Value initial_cell = {};    ///< likewise; given if and only if initial_hidden is
+  int64_t units = 0;          ///< The size of the state, >= 1. It has no default.
+  Value lengths = {};         ///< An int64 [batch], the positions of each sequence that count. None: all.
+  Value initial_hidden = {};  ///< A float32 [batch, units]. None: zeros.
+  Value initial_cell = {};    ///< A float32 [batch, units], given if and only if initial_hidden is.
   /// Added to the forget gate beside its bias, so that a new layer remembers. Source: Jozefowicz, Zaremba, Sutskever, "An
   /// empirical exploration of recurrent network architectures" (ICML 2015). 0 for weights that come from elsewhere.
   double forget_bias = 1;
@@ -25,7 +25,7 @@ struct LstmOptions {
   Regularizer kernel_regularizer = {};
   Regularizer recurrent_regularizer = {};
   bool trainable = true;
-  std::string name = "lstm";  ///< scope of the variables; a second one becomes "lstm_1"
+  std::string name = "lstm";  ///< The scope of the variables; a second one becomes "lstm_1".
 };
 
 /// A layer of long short-term memory.
@@ -39,16 +39,16 @@ struct LstmOptions {
 ops::Lstm lstm(Value x, const LstmOptions& options);
 
 struct GruOptions {
-  int64_t units = 0;          ///< of the state, >= 1; has no default
-  Value lengths = {};         ///< int64 [batch], the positions of each sequence that count; none: all
-  Value initial_hidden = {};  ///< float32 [batch, units]; none: zeros
+  int64_t units = 0;          ///< The size of the state, >= 1. It has no default.
+  Value lengths = {};         ///< An int64 [batch], the positions of each sequence that count. None: all.
+  Value initial_hidden = {};  ///< A float32 [batch, units]. None: zeros.
   InitializerSpec kernel_initializer = glorot_uniform();
   InitializerSpec recurrent_initializer = glorot_uniform();
   InitializerSpec bias_initializer = zeros();
   Regularizer kernel_regularizer = {};
   Regularizer recurrent_regularizer = {};
   bool trainable = true;
-  std::string name = "gru";  ///< scope of the variables; a second one becomes "gru_1"
+  std::string name = "gru";  ///< The scope of the variables; a second one becomes "gru_1".
 };
 
 /// A layer of gated recurrent units, which reset after the product.

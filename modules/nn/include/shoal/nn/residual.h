@@ -14,13 +14,13 @@
 namespace shoal::nn {
 
 struct ResidualBlockOptions {
-  int64_t filters = 0;  ///< output channels, >= 1; has no default
-  Extent strides = 1;   ///< of the first convolution, and of the shortcut
+  int64_t filters = 0;  ///< Output channels, >= 1. It has no default.
+  Extent strides = 1;   ///< Strides of the first convolution, and of the shortcut.
   InitializerSpec kernel_initializer = he_normal();
   Regularizer kernel_regularizer = {};
-  double decay = 0.99;  ///< of the batch normalizations, as their epsilon
+  double decay = 0.99;  ///< The batch normalizations have this decay and this epsilon.
   double epsilon = 1e-3;
-  std::string name = "residual";  ///< scope of the variables; a second one becomes "residual_1"
+  std::string name = "residual";  ///< The scope of the variables; a second one becomes "residual_1".
 };
 
 /// The basic block: relu(shortcut(x) + norm(convolution(relu(norm(convolution(x)))))), both convolutions 3x3, of same

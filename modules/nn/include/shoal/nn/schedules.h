@@ -12,34 +12,34 @@ namespace shoal::nn {
 LearningRate constant_rate(double rate);
 
 struct StepDecayOptions {
-  double initial;        ///< finite, >= 0
-  uint64_t decay_steps;  ///< > 0
-  double factor = 0.1;   ///< finite, >= 0
+  double initial;        ///< A finite number >= 0.
+  uint64_t decay_steps;  ///< A number > 0.
+  double factor = 0.1;   ///< A finite number >= 0.
 };
 /// initial * factor^floor(t / decay_steps).
 LearningRate step_decay(StepDecayOptions options);
 
 struct ExponentialDecayOptions {
-  double initial;        ///< finite, >= 0
-  uint64_t decay_steps;  ///< > 0
-  double factor;         ///< finite, >= 0: what the rate is multiplied with over decay_steps
+  double initial;        ///< A finite number >= 0.
+  uint64_t decay_steps;  ///< A number > 0.
+  double factor;         ///< A finite number >= 0: what the rate is multiplied with over decay_steps.
 };
 /// initial * factor^(t / decay_steps), the exponent being a fraction.
 LearningRate exponential_decay(ExponentialDecayOptions options);
 
 struct PolynomialDecayOptions {
-  double initial;        ///< finite, >= 0
-  uint64_t decay_steps;  ///< > 0
-  double end = 0;        ///< finite, >= 0; may be above `initial`
-  double power = 1;      ///< finite, > 0; 1: a straight line
+  double initial;        ///< A finite number >= 0.
+  uint64_t decay_steps;  ///< A number > 0.
+  double end = 0;        ///< A finite number >= 0, which may be above `initial`.
+  double power = 1;      ///< A finite number > 0. 1: a straight line.
 };
 /// end + (initial - end) * (1 - min(t, decay_steps) / decay_steps)^power.
 LearningRate polynomial_decay(PolynomialDecayOptions options);
 
 struct CosineDecayOptions {
-  double initial;        ///< finite, >= 0
-  uint64_t decay_steps;  ///< > 0
-  double end = 0;        ///< finite, >= 0
+  double initial;        ///< A finite number >= 0.
+  uint64_t decay_steps;  ///< A number > 0.
+  double end = 0;        ///< A finite number >= 0.
 };
 /// end + (initial - end) * (1 + cos(pi * min(t, decay_steps) / decay_steps)) / 2.
 /// Source: Loshchilov, Hutter, "SGDR: stochastic gradient descent with warm restarts" (ICLR 2017), one period.
@@ -50,8 +50,8 @@ LearningRate cosine_decay(CosineDecayOptions options);
 LearningRate piecewise_constant(std::vector<uint64_t> boundaries, std::vector<double> rates);
 
 struct WarmUpOptions {
-  uint64_t steps;           ///< > 0
-  double start_factor = 0;  ///< in [0, 1]
+  uint64_t steps;           ///< A number > 0.
+  double start_factor = 0;  ///< A number in [0, 1].
 };
 /// `rate` times start_factor + (1 - start_factor) * min(t, steps) / steps: from a small rate to that of the schedule, which
 /// goes on underneath. `warm_up(cosine_decay({...}), {.steps = 1000})`.

@@ -14,7 +14,7 @@ namespace shoal::nn {
 /// What becomes of a batch's labels before they are fed: text becomes class ids. A value.
 class LabelMapping {
  public:
-  /// Without vocabulary (null): integers only, passed on unchanged.
+  /// A mapping without vocabulary (null) takes integers only, and passes them on unchanged.
   explicit LabelMapping(std::shared_ptr<const Vocabulary> vocabulary = nullptr) : vocabulary_(std::move(vocabulary)) {}
   bool takes_text() const { return vocabulary_ != nullptr; }
   /// Text: int64 ids of the same shape; integers: the tensor itself. InvalidArgument for text without a vocabulary,

@@ -13,14 +13,15 @@ namespace shoal::nn {
 
 /// A part of a gradient: row i of `gradients` belongs to row ids[i] of the variable.
 struct RowUpdate {
-  Value ids;        ///< [i...], int64 or int32, each a row of the variable
-  Value gradients;  ///< [i..., d...], float32, the variable being [rows, d...]
+  Value ids;        ///< [i...], int64 or int32, each a row of the variable.
+  Value gradients;  ///< [i..., d...], float32, the variable being [rows, d...].
 };
 
 /// One variable's part of a step.
 struct VariableUpdate {
-  std::string variable;  ///< full name: "dense/kernel"
-  Value update;          ///< a gradient, or the value to assign, add or average; float32, of the variable's shape
+  std::string variable;  ///< The full name: "dense/kernel".
+  /// A gradient, or the value to assign, add or average; float32, of the variable's shape.
+  Value update;
   UpdateRule rule;
   /// Instead of `update`, for rules with a learning rate: the gradient by rows, one entry per lookup. What belongs to one
   /// row is added up first, in order. Then the rule applies to the touched rows alone; all others keep weights and slots
@@ -31,7 +32,7 @@ struct VariableUpdate {
 /// A number that depends on the step, computed by the trainer and sent with its push: a learning rate, which follows from
 /// the global step, or a factor for gradients, which follows from a value of the graph (the norm of all gradients).
 struct StepScalar {
-  std::string name;  ///< for logs and summaries: "learning_rate"
+  std::string name;  ///< A name for logs and summaries: "learning_rate".
   std::function<double(uint64_t global_step)> at;
   /// One float32 number. If valid, `at` is empty, and the scalar is of_value(this step's number): finite whatever that is.
   Value value = {};
@@ -40,7 +41,7 @@ struct StepScalar {
 
 /// Rules name their scalars by index (UpdateRule::learning_rate_scalar, gradient_scale_scalar).
 struct TrainOp {
-  std::vector<VariableUpdate> updates;  ///< may be empty: a step that only counts
+  std::vector<VariableUpdate> updates;  ///< They may be empty: a step that only counts.
   std::vector<StepScalar> scalars;
   bool advances_global_step = true;
 };

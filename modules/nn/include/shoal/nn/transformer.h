@@ -12,10 +12,11 @@
 namespace shoal::nn {
 
 struct PositionEmbeddingOptions {
-  int64_t positions_max = 0;  ///< the longest sequence that the model takes; 0: as long as x is
+  int64_t positions_max = 0;  ///< The longest sequence that the model takes. 0: as long as x is.
   InitializerSpec initializer = normal(0, 0.02);
   bool trainable = true;
-  std::string name = "position_embedding";  ///< scope of the variable; a second one becomes "position_embedding_1"
+  /// The scope of the variable; a second one becomes "position_embedding_1".
+  std::string name = "position_embedding";
 };
 
 /// x plus a learned row for each position, the same in every sequence: attention alone knows no order.
@@ -29,16 +30,19 @@ struct PositionEmbeddingOptions {
 Value position_embedding(Value x, const PositionEmbeddingOptions& options = {});
 
 struct TransformerBlockOptions {
-  int64_t heads = 0;               ///< of the attention, >= 1, dividing the features; has no default
-  int64_t feed_forward_units = 0;  ///< of the hidden layer; 0: four times the features
-  double dropout = 0;              ///< of each branch's result while training, in [0, 1)
-  bool causal = false;             ///< position i sees positions 0 to i only: for models that predict what comes next
-  Value lengths = {};              ///< int64 [batch], how many positions of each sequence count; none: all
+  int64_t heads = 0;               ///< Heads of the attention, >= 1, dividing the features. It has no default.
+  int64_t feed_forward_units = 0;  ///< Size of the hidden layer. 0: four times the features.
+  /// The rate for each branch's result while training, in [0, 1).
+  double dropout = 0;
+  /// True: position i sees positions 0 to i only, for models that predict what comes next.
+  bool causal = false;
+  /// An int64 [batch], how many positions of each sequence count. None: all.
+  Value lengths = {};
   Activation activation = Activation::kGelu;
   InitializerSpec kernel_initializer = glorot_uniform();
   Regularizer kernel_regularizer = {};
   bool trainable = true;
-  std::string name = "block";  ///< scope of the variables; a second one becomes "block_1"
+  std::string name = "block";  ///< The scope of the variables; a second one becomes "block_1".
 };
 
 /// Two branches, each added to what it is given:

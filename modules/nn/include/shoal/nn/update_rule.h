@@ -13,21 +13,21 @@ namespace shoal::nn {
 struct UpdateRule {
   /// The numbers are stored in checkpoints and sent on the wire and never change.
   enum class Kind : uint8_t {
-    kNone = 0,           ///< the variable never changes
-    kSgd = 1,            ///< constants: -
-    kMomentum = 2,       ///< constants: momentum, nesterov (0 or 1); slot 0: accumulated gradient
-    kAdagrad = 3,        ///< constants: initial accumulator, epsilon; slot 0: sum of squares
-    kAdam = 4,           ///< constants: beta1, beta2, epsilon; slots: first and second moment
-    kAssign = 5,         ///< the pushed value replaces the variable
-    kAdd = 6,            ///< the pushed value is added
-    kMovingAverage = 7,  ///< constants: decay; v = decay * v + (1 - decay) * pushed
-    kAdamW = 8,          ///< constants: beta1, beta2, epsilon, weight decay; slots: first and second moment
-    /// constants: decay, momentum, epsilon, centered (0 or 1); slots: mean of squares, then the accumulated step if
-    /// momentum > 0, then the mean gradient if centered
+    kNone = 0,           ///< The variable never changes.
+    kSgd = 1,            ///< No constants, no slots.
+    kMomentum = 2,       ///< Constants: momentum, nesterov (0 or 1). Slot 0: accumulated gradient.
+    kAdagrad = 3,        ///< Constants: initial accumulator, epsilon. Slot 0: sum of squares.
+    kAdam = 4,           ///< Constants: beta1, beta2, epsilon. Slots: first and second moment.
+    kAssign = 5,         ///< The pushed value replaces the variable.
+    kAdd = 6,            ///< The pushed value is added.
+    kMovingAverage = 7,  ///< Constants: decay. The rule is v = decay * v + (1 - decay) * pushed.
+    kAdamW = 8,          ///< Constants: beta1, beta2, epsilon, weight decay. Slots: first and second moment.
+    /// Constants: decay, momentum, epsilon, centered (0 or 1). Slots: mean of squares, then the accumulated step if
+    /// momentum > 0, then the mean gradient if centered.
     kRmsProp = 9,
-    /// constants: initial accumulator, l1, l2, l2 shrinkage, beta; slots: sum of squares, linear term
+    /// Constants: initial accumulator, l1, l2, l2 shrinkage, beta. Slots: sum of squares, linear term.
     kFtrl = 10,
-    /// constants: beta1, beta2, epsilon, weight decay; slots: first and second moment. Needs the whole variable
+    /// Constants: beta1, beta2, epsilon, weight decay. Slots: first and second moment. It needs the whole variable.
     kLamb = 11,
   };
   static constexpr int kConstantsMax = 6;

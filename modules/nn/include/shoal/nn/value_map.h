@@ -23,7 +23,7 @@ class ValueMap {
   bool is_single() const { return size() == 1 && values_[0].first.empty(); }
   /// Replaces the value of that name, if there is one.
   void set(std::string name, Value value);
-  /// Null if there is none.
+  /// The value of that name. Null if there is none.
   const Value* find(std::string_view name) const;
   /// The value of that name. Raises InvalidArgument listing the names that are there if it is missing.
   Value operator[](std::string_view name) const;

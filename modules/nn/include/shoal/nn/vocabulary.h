@@ -1,5 +1,6 @@
 #pragma once
-/// Class names. Strings never enter a graph: labels become ids before they are fed, ids become names after they are fetched.
+/// Class names. Strings never enter a graph: labels become ids before they are fed, ids become names after they are
+/// fetched.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -19,7 +20,7 @@ class Vocabulary {
 
   int64_t size() const { return int64_t(names_.size()); }
   const std::string& name(int64_t id) const { return names_[size_t(id)]; }
-  /// -1 if there is none.
+  /// The id of a name, -1 if there is none.
   int64_t find(std::string_view name) const;
 
  private:
@@ -28,7 +29,7 @@ class Vocabulary {
     size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
   };
   std::vector<std::string> names_;
-  std::unordered_map<std::string, int64_t, Hash, std::equal_to<>> ids_;  // looked up only, never walked
+  std::unordered_map<std::string, int64_t, Hash, std::equal_to<>> ids_;  // Looked up only, never walked.
 };
 
 }  // namespace shoal::nn

@@ -46,7 +46,7 @@ class DiskConnection : public Storage {
 
  protected:
   std::shared_ptr<DiskState> disk_;
-  std::shared_ptr<DiskLink> link_;  // open files share it
+  std::shared_ptr<DiskLink> link_;  // Open files share it.
 
  private:
   Result<std::unique_ptr<WritableFile>> open_writable(const std::string& path, bool truncate);

@@ -15,10 +15,10 @@ class MountedStorage final : public Storage {
  public:
   explicit MountedStorage(std::shared_ptr<SimulatedDisk> local);
 
-  /// From now on `folder` ("/shared"; made, durably, if it is missing) and all in it is on `disk`. Returns this host's
-  /// connection, which it can lose or see late by.
+  /// Puts `folder` ("/shared"; made, durably, if it is missing) and all in it on `disk` from now on. Returns this
+  /// host's connection, which it can lose or see late by.
   DiskConnection& mount(const std::string& folder, const std::shared_ptr<SimulatedDisk>& disk);
-  /// Of the disk that `path` is on; anything outside the shared folders: the local disk.
+  /// The connection to the disk that `path` is on; anything outside the shared folders: the local disk.
   DiskConnection& connection(const std::string& path);
   /// How much longer the calls of this host took since the last time this was asked, on all disks.
   Duration take_delay();
@@ -35,7 +35,7 @@ class MountedStorage final : public Storage {
   bool exists(const std::string& path) override;
   Result<std::unique_ptr<StorageLock>> lock(const std::string& path, std::string_view note) override;
   Result<std::string> make_temporary_folder(const std::string& prefix) override;
-  std::string unique_name() override;  ///< of the local disk: its seed makes it this host's
+  std::string unique_name() override;  ///< A name of the local disk: its seed makes it this host's.
 
  private:
   struct Mount {
@@ -45,7 +45,7 @@ class MountedStorage final : public Storage {
   Mount& mount_of(const std::string& path);
   bool is_mount(const std::string& path) const;
 
-  std::map<std::string, Mount> mounts_;  // by "/shared/"; "/" is the local disk
+  std::map<std::string, Mount> mounts_;  // Keyed by "/shared/"; "/" is the local disk.
 };
 
 }  // namespace shoal::testing

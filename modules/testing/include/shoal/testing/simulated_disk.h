@@ -13,10 +13,11 @@
 namespace shoal::testing {
 
 struct SimulatedDiskOptions {
-  std::function<WallTime()> clock{};       ///< for modification times; empty: always the Unix epoch
-  uint64_t capacity_bytes = ~uint64_t(0);  ///< of all files with a name; more is "No space left on device"
-  uint64_t seed = 1;                       ///< of unique_name(): disks of other seeds give other names
-  std::vector<std::string> folders{};      ///< are there from the start (add_folder)
+  std::function<WallTime()> clock{};  ///< Tells modification times. Empty: always the Unix epoch.
+  /// Room for all files with a name; more is "No space left on device".
+  uint64_t capacity_bytes = ~uint64_t(0);
+  uint64_t seed = 1;                   ///< The seed of unique_name(): disks of other seeds give other names.
+  std::vector<std::string> folders{};  ///< Folders that are there from the start (add_folder).
 };
 
 /// The disk itself, and the view of it that its own host has.
@@ -33,7 +34,7 @@ class SimulatedDisk final : public DiskConnection {
   /// folder that is not there, sync_folder, lock.
   int64_t calls() const;
 
-  /// From now on; the default ends all of them.
+  /// Draws these from now on; the default ends all of them.
   void set_faults(DiskFaults faults);
   const DiskFaults& faults() const;
   const DiskFaultCounts& fault_counts() const;
@@ -47,13 +48,14 @@ class SimulatedDisk final : public DiskConnection {
   /// fail.
   void lose_power(uint64_t seed);
 
-  /// As an administrator does before the job: makes `path` with its parents if it is missing, durably; meets no fault.
+  /// Makes `path` with its parents if it is missing, durably, as an administrator does before the job. It meets no
+  /// fault.
   void add_folder(const std::string& path);
   /// All files, without a slash in front, sorted by bytes.
   std::vector<std::string> paths() const;
   /// Files that somebody holds a lock of.
   std::vector<std::string> locked() const;
-  /// Of a file that exists; changing it is damage that no clock and no sync has noticed.
+  /// The contents of a file that exists; changing it is damage that no clock and no sync has noticed.
   std::string& contents(const std::string& path);
 };
 

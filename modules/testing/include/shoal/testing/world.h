@@ -1,10 +1,10 @@
 #pragma once
-/// One's own program as a whole cluster inside a unit test: every task with its train_and_evaluate(), on hosts with disks and
-/// a network between them, all simulated on one thread, in virtual time. Faults come by script. The same seed replays the
-/// same run, to the last bit.
+/// One's own program as a whole cluster inside a unit test: every task with its train_and_evaluate(), on hosts with
+/// disks and a network between them, all simulated on one thread, in virtual time. Faults come by script. The same seed
+/// replays the same run, to the last bit.
 ///
 ///   shoal::testing::World world({.seed = 7});
-///   world.add_cluster("ps:2,worker:2,evaluator", program);  // void program(shoal::RunConfig), as main() hands it to run()
+///   world.add_cluster("ps:2,worker:2,evaluator", program);  // void program(RunConfig), as main() hands it to run().
 ///   world.at_step(30, [&] { world.kill("worker 1"); });
 ///   ASSERT_TRUE(world.run()) << world.report();
 ///
@@ -28,18 +28,19 @@ namespace shoal::testing {
 using Program = std::function<void(RunConfig)>;
 
 struct WorldOptions {
-  /// Of all that is drawn: which task goes first, how long work and messages take, what Environment::entropy() gives.
+  /// The seed of all that is drawn: which task goes first, how long work and messages take, what Environment::entropy()
+  /// gives.
   uint64_t seed = 1;
   /// Virtual time that a step, an evaluation, a save, ... takes: `work`, and at most `work_jitter` more.
   Duration work = std::chrono::milliseconds(1);
   Duration work_jitter = std::chrono::milliseconds(1);
   transport::SimLink link{.latency = std::chrono::microseconds(200), .jitter = std::chrono::microseconds(200)};
-  /// Of parameter servers (ParameterServerOptions): updates of more bytes take virtual time as steps do, and others may come
-  /// in between. Unset: the default, which small models stay below.
+  /// The limit of parameter servers (ParameterServerOptions): updates of more bytes take virtual time as steps do, and
+  /// others may come in between. Unset: the default, which small models stay below.
   std::optional<uint64_t> server_bytes_on_strand{};
   /// The least level of log lines that report() shows.
   LogLevel log_level = LogLevel::kInfo;
-  /// Told what becomes of updates, beside the world itself.
+  /// It is told what becomes of updates, beside the world itself.
   std::shared_ptr<cluster::Witness> witness = nullptr;
   /// Gets every log line, with the time and the task before it.
   std::function<void(const std::string& line)> log = nullptr;
@@ -52,13 +53,13 @@ struct WorldOptions {
 class World {
  public:
   explicit World(WorldOptions options = {});
-  ~World();  ///< kills what still runs
+  ~World();  ///< Kills what still runs.
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
-  /// The tasks of a cluster ("ps:2,worker:3,evaluator"; a chief is always there), each on a host of its own, named "chief 0",
-  /// "worker 0", "ps 1", "evaluator 0". They start with the first run(). `config.model_dir` unset: "/shared/model", in a folder that all
-  /// hosts see. Raises InvalidArgument for a size that says nothing.
+  /// The tasks of a cluster ("ps:2,worker:3,evaluator"; a chief is always there), each on a host of its own, named
+  /// "chief 0", "worker 0", "ps 1", "evaluator 0". They start with the first run(). `config.model_dir` unset:
+  /// "/shared/model", in a folder that all hosts see. Raises InvalidArgument for a size that says nothing.
   void add_cluster(std::string_view size, Program program, RunConfigOptions config = {});
   /// One process without a cluster, on a host of its own. It starts with the first run().
   void add_process(const std::string& name, Program program, RunConfigOptions config = {});
@@ -72,17 +73,18 @@ class World {
   /// The same command once more on the host of `task`, while that runs: a task of its own, "worker 0 again". Returns its
   /// name. Raises FailedPrecondition while a second one runs.
   std::string start_second(std::string_view task);
-  /// As SIGKILL: its connections end at once, locks are let go.
+  /// Kills the task as SIGKILL does: its connections end at once, locks are let go.
   void kill(std::string_view task);
-  /// The power of its host: as kill(), but peers only notice the silence, and what was not synced may be gone from its disk.
+  /// Takes the power from its host: as kill(), but peers only notice the silence, and what was not synced may be gone
+  /// from its disk.
   void lose_power(std::string_view task);
-  /// kill() inside the work that makes this many calls of its storage from now on, before the last of them: a save, say, that
-  /// gets only half way.
+  /// Calls kill() inside the work that makes this many calls of its storage from now on, before the last of them: a
+  /// save, say, that gets only half way.
   void kill_in_storage(std::string_view task, int64_t calls);
-  /// As SIGSTOP and SIGCONT.
+  /// Stops it as SIGSTOP does, until thaw() lets it go on as SIGCONT does.
   void freeze(std::string_view task);
   void thaw(std::string_view task);
-  /// As SIGTERM.
+  /// Interrupts it as SIGTERM does.
   void interrupt(std::string_view task);
   /// Its next starts have this as SHOAL_RUN, the name that a launcher gives to the processes of one run; "": none.
   void set_shoal_run(std::string_view task, std::string run);
@@ -95,40 +97,40 @@ class World {
   /// Runs `action` once some trainer has heard of that global step.
   void at_step(uint64_t global_step, std::function<void()> action);
 
-  /// Until all tasks that were started have ended. False if they have not when `limit` of virtual time has passed, or where
-  /// nothing is left that could wake them.
+  /// Runs until all tasks that were started have ended. False if they have not when `limit` of virtual time has passed,
+  /// or where nothing is left that could wake them.
   bool run(Duration limit = std::chrono::hours(4));
   /// Lets that much virtual time pass.
   void run_for(Duration duration);
   Duration elapsed() const;
 
   bool running(std::string_view task) const;
-  /// Of its last start, once it has ended: what the program threw.
+  /// What the program threw at its last start, once it has ended.
   Result<void> outcome(std::string_view task) const;
   /// The status that the program would have ended with (CONTRACT FA-10).
   int exit_status(std::string_view task) const;
-  bool killed(std::string_view task) const;  ///< and not started again
-  uint64_t global_step() const;  ///< the furthest that any trainer has heard of
+  bool killed(std::string_view task) const;  ///< True if it was killed, and not started again.
+  uint64_t global_step() const;              ///< The furthest step that any trainer has heard of.
   /// What is left that should not be, once all have ended: ports that listen, locks. Empty: nothing.
   std::vector<std::string> leftovers() const;
   /// Each task, how it stands, and its last log lines: for the message of a test that failed.
   std::string report() const;
-  size_t count_log(std::string_view part) const;  ///< lines of all tasks that contain it
+  size_t count_log(std::string_view part) const;  ///< The number of lines, of all tasks, that contain it.
   std::vector<std::string> tasks() const;
 
   /// The files that all hosts see, below "/shared"; paths as the tasks name them.
   SimulatedDisk& shared();
-  SimulatedDisk& disk(std::string_view task);  ///< of its host
-  /// What lies in "/shared" cannot be reached from its host (input/output errors), or again.
+  SimulatedDisk& disk(std::string_view task);  ///< The disk of its host.
+  /// Cuts its host off from what lies in "/shared" (input/output errors), or connects it again.
   void cut_off_shared(std::string_view task, bool cut);
   /// Its host sees what others change in "/shared" so much later, as clients of network file systems do; 0: at once.
   void see_shared_late(std::string_view task, Duration delay);
   transport::SimNetwork& network();
   VirtualWorld& time();
-  /// Of everything that happened: equal runs have equal hashes.
+  /// A hash of everything that happened: equal runs have equal hashes.
   uint64_t trace() const;
 
-  struct State;  // for the implementation
+  struct State;  // Known to the implementation only.
 
  private:
   void start_waiting();
