@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kSide = 28;
 constexpr int kPixels = kSide * kSide;
-constexpr float kBox = 19.0f;  // the longer side of a digit, as in MNIST (20 with the pen's width)
+constexpr float kBox = 19.0f;  // The longer side of a digit, as in MNIST (20 with the pen's width).
 constexpr int kCurveSteps = 6;
 
 /// The hand: one writer's random choices for one digit.
@@ -21,7 +21,7 @@ class Hand {
  public:
   explicit Hand(shoal::RandomKey key) : random_(key) {}
   float uniform(float low, float high) { return low + (high - low) * random_.next_float(); }
-  float normal(float stddev) {  // Box-Muller
+  float normal(float stddev) {  // Uses the Box-Muller transform.
     const float radius = std::sqrt(-2.0f * std::log(1.0f - random_.next_float()));
     return stddev * radius * std::cos(2 * std::numbers::pi_v<float> * random_.next_float());
   }

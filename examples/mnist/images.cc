@@ -11,7 +11,7 @@ namespace {
 
 using shoal::Result;
 
-/// `folder`/name or `folder`/mnist/name, plain or with .gz.
+/// Tries `folder`/name or `folder`/mnist/name, plain or with .gz.
 Result<std::string> find_file(shoal::Storage& storage, const std::string& folder, const std::string& name) {
   for (const std::string& base : {folder, shoal::join_path(folder, "mnist")}) {
     for (const char* suffix : {"", ".gz"}) {

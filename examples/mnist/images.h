@@ -8,7 +8,7 @@
 
 namespace mnist {
 
-/// uint8 images [count, 28, 28, 1] and int64 labels [count].
+/// Images are uint8 [count, 28, 28, 1], labels int64 [count].
 struct Images {
   shoal::Tensor pixels;
   shoal::Tensor labels;
@@ -20,8 +20,8 @@ class ImageSource {
   /// `data_dir`: the folder with the four IDX files (plain or gzip'd), or its parent. None: digits drawn from `seed`.
   ImageSource(std::optional<std::string> data_dir, uint64_t seed);
   ~ImageSource();
-  const Images& training();  ///< 60,000
-  const Images& test();      ///< 10,000
+  const Images& training();  ///< There are 60,000.
+  const Images& test();      ///< There are 10,000.
   bool drawn() const { return !data_dir_; }
 
  private:

@@ -60,7 +60,7 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line, std::
                              {{"learning_rate", line.flags.get_real("learning-rate")}, {"steps", *line.steps}});
   shoal::train_and_evaluate(estimator, {.input_fn = training, .max_steps = line.steps},
                             {.input_fn = test,
-                             .steps = {},  // all test images
+                             .steps = {},  // All test images are evaluated.
                              .throttle_secs = line.throttle_secs,
                              .start_delay_secs = 0,
                              .exporters = {shoal::best_exporter("best"), shoal::final_exporter("final")}});

@@ -1,6 +1,6 @@
 #pragma once
-/// The two models of the example, as model functions. Parameters: `learning_rate`, at the first step, and `steps`, over which
-/// it goes down to a tenth.
+/// The two models of the example, as model functions. Parameters: `learning_rate`, at the first step, and `steps`, over
+/// which it goes down to a tenth.
 #include "shoal/estimator/estimator_spec.h"
 
 namespace mnist {
@@ -9,8 +9,8 @@ namespace mnist {
 shoal::EstimatorSpec mlp(const shoal::Features& features, const shoal::Labels& labels, shoal::Mode mode,
                          const shoal::Params& params, const shoal::RunConfig& config);
 
-/// Two rounds of 5x5 convolution and 2x2 pooling (32, then 64 filters), a dense layer of 1024 with dropout, ten logits. 3.27
-/// million parameters.
+/// Two rounds of 5x5 convolution and 2x2 pooling (32, then 64 filters), a dense layer of 1024 with dropout, ten logits.
+/// 3.27 million parameters.
 shoal::EstimatorSpec cnn(const shoal::Features& features, const shoal::Labels& labels, shoal::Mode mode,
                          const shoal::Params& params, const shoal::RunConfig& config);
 

@@ -8,9 +8,9 @@
 namespace models {
 
 struct CharLstmOptions {
-  int64_t characters = 0;  ///< how many different ones: ids lie in [0, characters); has no default
-  int64_t embedding = 64;  ///< features of a character
-  int64_t units = 256;     ///< of the state
+  int64_t characters = 0;  ///< How many different ones there are: ids lie in [0, characters); it has no default.
+  int64_t embedding = 64;  ///< How many features a character has.
+  int64_t units = 256;     ///< The size of the state.
 };
 /// Logits for what follows each character: embedding, LSTM, dense layer.
 ///
@@ -21,12 +21,12 @@ struct CharLstmOptions {
 shoal::Value char_lstm(shoal::Value ids, const CharLstmOptions& options);
 
 struct GptOptions {
-  int64_t characters = 0;  ///< as above
+  int64_t characters = 0;  ///< How many different ones there are, as in CharLstmOptions.
   int64_t layers = 4;
   int64_t features = 128;
   int64_t heads = 4;
-  int64_t context = 64;  ///< the longest sequence
-  double dropout = 0;    ///< while training
+  int64_t context = 64;  ///< The longest sequence.
+  double dropout = 0;    ///< The dropout rate while training.
 };
 /// Logits for what follows each character: embeddings of characters and positions, causal transformer blocks, a last layer
 /// norm, and a dense layer without bias.

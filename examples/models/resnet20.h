@@ -11,7 +11,8 @@ namespace models {
 
 struct ResNet20Options {
   int64_t classes = 10;
-  /// Of all kernels. The paper's weight decay of 1e-4 is .l2 = 5e-5, since the penalty here is not halved.
+  /// The regularizer of all kernels. The paper's weight decay of 1e-4 is .l2 = 5e-5, since the penalty here is not
+  /// halved.
   shoal::nn::Regularizer kernel_regularizer;
 };
 

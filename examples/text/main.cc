@@ -69,7 +69,7 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line, std::
                               {"steps", *line.steps}});
   shoal::train_and_evaluate(estimator, {.input_fn = training, .max_steps = line.steps},
                             {.input_fn = test,
-                             .steps = {},  // all of the test text
+                             .steps = {},  // All of the test text is evaluated.
                              .throttle_secs = line.throttle_secs,
                              .start_delay_secs = 0,
                              .exporters = {shoal::best_exporter("best"), shoal::final_exporter("final")}});

@@ -15,7 +15,7 @@ namespace nn = shoal::nn;
 namespace ops = shoal::ops;
 using shoal::Value;
 
-/// From the logits of each position and the character that follows there.
+/// Makes the spec from the logits of each position and the character that follows there.
 shoal::EstimatorSpec predict_next(Value logits, const shoal::Labels& labels, shoal::Mode mode,
                                   const shoal::Params& params) {
   shoal::EstimatorSpec spec;

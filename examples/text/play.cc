@@ -35,7 +35,7 @@ class Author {
     return result + std::string(choose(kNouns));
   }
 
-  /// Of one thing, so that a verb ends in s, or of several, so that it does not.
+  /// A clause of one thing, so that a verb ends in s, or of several, so that it does not.
   std::string clause() {
     const bool several = random_.below(3) == 0;
     return thing() + (several ? "s " : " ") + std::string(choose(kVerbs)) + (several ? " " : "s ") + thing();

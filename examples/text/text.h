@@ -9,9 +9,9 @@
 namespace text {
 
 struct Text {
-  std::string training;    ///< the first nine tenths
-  std::string test;        ///< the last tenth
-  std::string characters;  ///< every character that occurs, once, sorted by its byte: the id of one is its place
+  std::string training;    ///< The first nine tenths.
+  std::string test;        ///< The last tenth.
+  std::string characters;  ///< Every character that occurs, once, sorted by its byte: the id of one is its place.
   bool generated = false;
 };
 

@@ -63,7 +63,7 @@ Element encode(Element person) {
     const float value = person.features.find(number.name)->as<float>()[0];
     numbers.mutable_as<float>()[i] = ((number.logarithm ? std::log1p(value) : value) - number.offset) * number.scale;
   }
-  const bool rich = person.labels.single().strings()[0].starts_with(">50K");  // the test file ends it with a dot
+  const bool rich = person.labels.single().strings()[0].starts_with(">50K");  // The test file ends it with a dot.
   return {{{"ids", ids}, {"numbers", numbers}}, Tensor::of<float>({1}, {rich ? 1.0f : 0.0f})};
 }
 
@@ -71,7 +71,7 @@ Element encode(Element person) {
 
 shoal::data::Dataset census(const std::string& data_dir, Part part) {
   shoal::data::CsvOptions options = columns();
-  if (part == Part::kTest) options.header_lines = 1;  // a remark
+  if (part == Part::kTest) options.header_lines = 1;  // The line is a remark.
   const std::string path = find_file(data_dir, part == Part::kTest ? "adult.test" : "adult.data");
   return shoal::data::Dataset::csv({path}, std::move(options)).map(encode).cache();
 }

@@ -8,10 +8,10 @@
 namespace wide_and_deep {
 
 struct ModelOptions {
-  int64_t ids = 10000;                        ///< of each id column
-  int64_t dimension = 16;                     ///< of each embedding
-  std::vector<int64_t> hidden{256, 128, 64};  ///< units of the hidden layers
-  bool wide = true;                           ///< false: the deep part alone
+  int64_t ids = 10000;                        ///< How many ids each id column has.
+  int64_t dimension = 16;                     ///< The size of each embedding.
+  std::vector<int64_t> hidden{256, 128, 64};  ///< Units of the hidden layers.
+  bool wide = true;                           ///< False for the deep part alone.
 };
 
 /// One logit per example.

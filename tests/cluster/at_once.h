@@ -7,7 +7,7 @@
 
 namespace shoal::cluster {
 
-/// Keeps a push whose message lives elsewhere. FailedPrecondition: it is not new.
+/// Keeps a push whose message lives elsewhere. FailedPrecondition if it is not new.
 inline Result<transport::PushId> keep_at_once(ServerState& state, int trainer, const transport::MessageHead& head,
                                               std::span<const transport::Chunk> chunks) {
   SHOAL_TRY(const ServerState::Push found, state.look_at(trainer, head, chunks));
@@ -31,7 +31,7 @@ inline Result<void> commit_at_once(ServerState& state, std::vector<transport::Pu
   return {};
 }
 
-/// True: the push counts, by now or before.
+/// True if the push counts, by now or before.
 inline Result<bool> push_at_once(ServerState& state, int trainer, const transport::MessageHead& head,
                                  std::span<const transport::Chunk> chunks) {
   SHOAL_TRY(const ServerState::Push found, state.look_at(trainer, head, chunks));

@@ -25,7 +25,7 @@ class BesideStrandTest : public OneServerTest {
     options.compression = value_or_raise(parse_compression(compression));
     return {&env, make_store(env, "worker", index, options)};
   }
-  /// One that has attached, however long that takes.
+  /// A trainer that has attached, however long that takes.
   Trainer start_trainer(int index, const std::string& compression = "none") {
     Trainer trainer = make_trainer(index, compression);
     EXPECT_TRUE(run(*trainer.env, attach(*trainer.env, *trainer.store)));
@@ -41,7 +41,7 @@ class BesideStrandTest : public OneServerTest {
 };
 
 TEST_F(BesideStrandTest, HellosAreAnsweredAndPullsGetTheVersionBeforeWhileANewOneIsMade) {
-  const Trainer pushing = start_trainer(0);  // it holds the version that it pushes for, so the next one is a copy
+  const Trainer pushing = start_trainer(0);  // It holds the version that it pushes for, so the next one is a copy.
   auto stepping = start(*pushing.env, step(*pushing.store));
   world_.run_for(kSecond);
   ASSERT_FALSE(stepping.done());
@@ -57,8 +57,8 @@ TEST_F(BesideStrandTest, HellosAreAnsweredAndPullsGetTheVersionBeforeWhileANewOn
 }
 
 TEST_F(BesideStrandTest, APullWaitsForAVersionThatIsMadeInPlaceAndAHelloDoesNot) {
-  const Trainer pushing = start_trainer(0, "weights=bfloat16");  // what it holds is not the arena,
-  ASSERT_TRUE(run(*pushing.env, step(*pushing.store)));          // and what the chief holds is not this version
+  const Trainer pushing = start_trainer(0, "weights=bfloat16");  // What it holds is not the arena.
+  ASSERT_TRUE(run(*pushing.env, step(*pushing.store)));          // What the chief holds is not this version.
   auto stepping = start(*pushing.env, step(*pushing.store));
   world_.run_for(kSecond);
   ASSERT_FALSE(stepping.done());

@@ -127,7 +127,7 @@ TEST_F(CertificateRights, OfAnEvaluatorAreNone) {
   const PeerIdentity evaluator{"evaluator", 0};
   expect_refused(evaluator, evaluator, "a evaluator has no business with a parameter server");
   expect_refused(evaluator, {"worker", 0}, "the certificate is that of evaluator 0, and not of worker 0");
-  // Nor without a word about itself.
+  // Neither may it say nothing about itself.
   const auto push = [&]() -> Task<Result<void>> {
     auto connecting = connect(evaluator);
     SHOAL_CO_TRY(const auto link, co_await std::move(connecting));
@@ -158,7 +158,7 @@ TEST_F(CertificateRights, OfAWorkerAreNotThoseOfTheChief) {
     Message welcome = transport::make_control(client.buffers(), "welcome");
     auto asking = ask(*link, std::move(welcome));
     const Result<Message> answer = co_await std::move(asking);
-    EXPECT_TRUE(answer);  // all the while it is one of the job
+    EXPECT_TRUE(answer);  // It is one of the job all the while.
     co_return Result<void>();
   };
   tasks.run_client(call());

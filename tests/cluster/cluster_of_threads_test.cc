@@ -21,7 +21,7 @@ TEST(Job, AllTasksEndAndNothingIsLost) {
   std::vector<std::string> tasks;
   for (const TaskOutcome& outcome : job.outcomes) tasks.push_back(outcome.task);
   EXPECT_THAT(tasks, ElementsAre("chief 0", "ps 0", "ps 1", "worker 0", "worker 1", "evaluator 0"));
-  EXPECT_THAT(job.last_step(), AllOf(Ge(60), Le(62)));  // three trainers
+  EXPECT_THAT(job.last_step(), AllOf(Ge(60), Le(62)));  // There are three trainers.
   EXPECT_EQ(job.counted_updates(), float(job.last_step()));
   const auto mark = end_mark(job.model_dir());
   ASSERT_TRUE(mark);
@@ -70,7 +70,7 @@ TEST(Job, OneTrainerGivesTheBitsOfALocalRun) {
   Job local;
   run_local(local, spec);
   const auto expected = local.last_tensors();
-  ASSERT_EQ(expected.size(), 12u);  // four variables, each with m and v
+  ASSERT_EQ(expected.size(), 12u);  // There are four variables, each with m and v.
   for (int32_t servers : {1, 2, 3, 5}) {
     SCOPED_TRACE(std::to_string(servers) + " servers");
     Job job;
@@ -158,7 +158,7 @@ TEST(Job, UpdatesByRowsGiveTheBitsOfALocalRun) {
   run_local(local, spec);
   const auto expected = local.last_tensors();
   ASSERT_EQ(expected.size(), 12u);
-  for (int32_t servers : {1, 3}) {  // with three, the larger table is split by rows
+  for (int32_t servers : {1, 3}) {  // With three servers the larger table is split by rows.
     SCOPED_TRACE(std::to_string(servers) + " servers");
     Job job;
     JobSpec remote = spec;
@@ -194,7 +194,7 @@ TEST(Job, AShardedInputIsTrainedOnOnce) {
                   return line({1, 2, 3, 4, 5, 6, 7}).shard(context.config.num_trainers(), context.config.trainer_index()).batch(1);
                 }});
   job.expect_all_ended_well();
-  EXPECT_EQ(job.last_step(), 7);  // 3 + 2 + 2
+  EXPECT_EQ(job.last_step(), 7);  // The parts are 3 + 2 + 2.
 }
 
 TEST(Job, AnInputThatIsEmptyForOneTrainerEndsWell) {
@@ -211,7 +211,7 @@ TEST(Job, AnInputThatIsEmptyForOneTrainerEndsWell) {
 TEST(Job, TheChiefWaitsForAWorkerThatIsSlowToStart) {
   Job job;
   const auto late = std::make_shared<FunctionHook>();
-  late->at_begin = [&job](HookSetup&) {  // the chief is through its input long before the worker begins
+  late->at_begin = [&job](HookSetup&) {  // The chief is through its input long before the worker begins.
     const std::string reached = job.model_dir() + "/model.ckpt-7.index";
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     while (!std::filesystem::exists(reached) && std::chrono::steady_clock::now() < until) std::this_thread::yield();
@@ -253,9 +253,10 @@ TEST(Job, ASecondRunOfAFinishedJobDoesNothing) {
   run_job(job, again);
   job.expect_all_ended_well();
   EXPECT_EQ(job.last_tensors(), before);
-  EXPECT_LE(inputs, 1);  // the worker opens its input before it hears; the chief does not
+  EXPECT_LE(inputs, 1);  // The worker opens its input before it hears; the chief does not.
   EXPECT_LT(job.seconds, 10);
-  EXPECT_EQ(job.reports.at("evaluator 0").metrics.at("global_step"), double(job.last_step()));  // EV-8
+  // CONTRACT EV-8 says so.
+  EXPECT_EQ(job.reports.at("evaluator 0").metrics.at("global_step"), double(job.last_step()));
 }
 
 TEST(Job, ARunWithMoreStepsGoesOn) {
@@ -288,7 +289,7 @@ TEST(Job, AnotherNumberOfServersGoesOnFromTheSameCheckpoint) {
   EXPECT_EQ(job.last_tensors(), local.last_tensors());
 }
 
-// --- Who does what ---------------------------------------------------------------------------------------------------------
+// --- Who does what ---------------------------------------------------------------------------------------------------
 
 TEST(Job, EachRoleDoesItsOwn) {
   Job job;
@@ -316,7 +317,7 @@ TEST(Job, EachRoleDoesItsOwn) {
   EXPECT_THAT(hooked, ElementsAre("chief 0 leads", "worker 0", "worker 1"));
   ASSERT_GE(saves.size(), 4u);
   EXPECT_EQ(saves[0], "begin");
-  EXPECT_THAT(saves[1], HasSubstr("before "));  // of the step that workers had come to by then
+  EXPECT_THAT(saves[1], HasSubstr("before "));  // It names the step that workers had come to by then.
   EXPECT_EQ(saves.back(), "end " + std::to_string(job.last_step()));
   EXPECT_EQ(std::count(saves.begin(), saves.end(), "begin"), 1);
 }
@@ -330,7 +331,7 @@ TEST(Job, WithoutCheckpointsTheEvaluatorEndsWithAWarning) {
   EXPECT_EQ(end_mark(job.model_dir())->checkpoint, "");
 }
 
-// --- Stopping and failing ----------------------------------------------------------------------------------------------------
+// --- Stopping and failing --------------------------------------------------------------------------------------------
 
 TEST(Job, AStopOfTheChiefStopsAll) {
   Job job;

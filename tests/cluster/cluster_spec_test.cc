@@ -115,7 +115,7 @@ TEST(ClusterSpec, PositionsHaveNoGaps) {
   EXPECT_EQ(cluster.position("evaluator", 0), std::nullopt);
   const SparseRoles sparse = sparse_roles(cluster);
   EXPECT_EQ(sparse.workers, (std::vector<int32_t>{3, 7}));
-  EXPECT_TRUE(sparse.servers.empty());  // all from 0 on
+  EXPECT_TRUE(sparse.servers.empty());  // An empty list stands for all from 0 on.
   EXPECT_EQ(position_in(sparse.workers, 7), 1);
   EXPECT_EQ(position_in(sparse.workers, 4), std::nullopt);
   EXPECT_EQ(position_in(sparse.servers, 1), 1);

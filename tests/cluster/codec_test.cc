@@ -62,9 +62,10 @@ TEST_F(Codec, SizesAreWhatTheyPromise) {
   EXPECT_EQ(encoded_bytes(spec_, Encoding::kDense), spec_.arena_bytes);
   EXPECT_EQ(encoded_bytes(spec_, Encoding::kBfloat16), spec_.arena_bytes / 2);
   EXPECT_EQ(encoded_bytes(spec_, Encoding::kFloat16), spec_.arena_bytes / 2);
-  EXPECT_EQ(encoded_bytes(spec_, Encoding::kInt8), 64 + elements);              // five scales
-  EXPECT_EQ(encoded_bytes(spec_, Encoding::kTopK, 0.01), 64 + 64 + 9u * 4);     // 1 of 1, 1 of 3, 7 of 700
-  EXPECT_EQ(encoded_bytes(spec_, Encoding::kTopK, 0.5), 64 + 2816 + 704u * 4);  // all: places cost as much as values
+  EXPECT_EQ(encoded_bytes(spec_, Encoding::kInt8), 64 + elements);           // Five scales.
+  EXPECT_EQ(encoded_bytes(spec_, Encoding::kTopK, 0.01), 64 + 64 + 9u * 4);  // Picks 1 of 1, 1 of 3, 7 of 700.
+  // All are sent: places cost as much as values.
+  EXPECT_EQ(encoded_bytes(spec_, Encoding::kTopK, 0.5), 64 + 2816 + 704u * 4);
 }
 
 TEST_F(Codec, HalvesAreThoseOfTheirFormats) {
@@ -80,7 +81,7 @@ TEST_F(Codec, HalvesAreThoseOfTheirFormats) {
 
 TEST_F(Codec, Int8IsWithinHalfAUnitOfItsBlock) {
   const Ref<Buffer> arena = random_arena(2);
-  of("many", *arena)[300] = 1000;  // of the second block only
+  of("many", *arena)[300] = 1000;  // The value is of the second block only.
   of("one", *arena)[0] = -3e-30f;
   const Ref<Buffer> back = decoded(*encoded(*arena, Encoding::kInt8), Encoding::kInt8);
   EXPECT_FLOAT_EQ(of("many", *back)[300], 1000);
@@ -98,7 +99,7 @@ TEST_F(Codec, Int8IsWithinHalfAUnitOfItsBlock) {
 
 TEST_F(Codec, Int8KeepsZerosAndTellsWhatIsNotFinite) {
   Ref<Buffer> arena = filled(spec_, 0, *pool_);
-  of("few", *arena)[1] = 1e-42f;  // too small for a scale of its own
+  of("few", *arena)[1] = 1e-42f;  // It is too small for a scale of its own.
   of("many", *arena)[5] = kInfinity;
   of("many", *arena)[600] = std::nanf("");
   const Ref<Buffer> back = decoded(*encoded(*arena, Encoding::kInt8), Encoding::kInt8);
@@ -190,7 +191,7 @@ TEST_F(TopKTest, WhatWasKeptBeforeIsThereToo) {
   sent(top_k, *random_arena(5), 0.02);
   EXPECT_THAT(floats(top_k.kept_before()->bytes()), testing::ElementsAreArray(first));
   for (uint64_t seed = 6; seed < 9; ++seed) sent(top_k, *random_arena(seed), 0.02);
-  EXPECT_THAT(floats(held->bytes()), testing::ElementsAreArray(first));  // for as long as somebody holds it
+  EXPECT_THAT(floats(held->bytes()), testing::ElementsAreArray(first));  // It stays for as long as somebody holds it.
 }
 
 TEST_F(TopKTest, AnotherGoesOnFromWhatWasKept) {
@@ -211,7 +212,7 @@ TEST_F(TopKTest, WhatIsTakenBackIsKeptAsIfItHadNotBeenSent) {
   const std::vector<float> before(top_k.residual().begin(), top_k.residual().end());
   const Ref<Buffer> gradient = random_arena(5), payload = pool_->get(encoded_bytes(spec_, Encoding::kTopK, kFraction));
   top_k.encode(gradient->bytes(), payload->bytes());
-  const Ref<Buffer> held = top_k.kept();  // by whoever sends it for a checkpoint
+  const Ref<Buffer> held = top_k.kept();  // Whoever sends it for a checkpoint holds it.
   const std::vector<float> after(top_k.residual().begin(), top_k.residual().end());
   top_k.take_back(payload->bytes());
   for (size_t i = 0; i < before.size(); ++i) ASSERT_EQ(top_k.residual()[i], before[i] + floats(gradient->bytes())[i]) << i;

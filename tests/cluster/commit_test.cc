@@ -16,7 +16,8 @@ using transport::MessageKind;
 
 class CommitServersTest : public ThreeServersTest {
  protected:
-  /// Of "worker 0": `then` comes as its n-th chunk leaves, which is lost if `then` says so. How many there have been.
+  /// Calls `then` as the n-th chunk of "worker 0" leaves, which is lost if `then` says so. Gives how many there have
+  /// been.
   std::shared_ptr<int> at_chunk(int n, std::function<bool()> then) {
     auto count = std::make_shared<int>(0);
     cuts_->on_send = [count, n, then = std::move(then)](const std::string& task, const Message& message) {
@@ -112,7 +113,7 @@ TEST_F(CommitServersTest, AProcessThatComesBackAfterItsSuccessorHasPushedCountsN
   ASSERT_TRUE(run(old_env, step(*old_worker)));
   at_chunk(chunks_of_a_push(), [this, &old_env] {
     freeze(old_env, true);
-    return true;  // it sends it again when it thaws
+    return true;  // It sends it again when it thaws.
   });
   auto pushing = start(old_env, step(*old_worker));
   world_.run_for(std::chrono::milliseconds(100));
@@ -135,11 +136,11 @@ TEST_F(CommitServersTest, AProcessThatComesBackAfterItsSuccessorHasPushedCountsN
 TEST_F(CommitServersTest, ACutBetweenServersIsWaitedFor) {
   start_ready_cluster();
   for (const auto cut :
-       {std::chrono::seconds(1), std::chrono::seconds(40)}) {  // within a connection's patience, and beyond
+       {std::chrono::seconds(1), std::chrono::seconds(40)}) {  // One is within a connection's patience, one beyond.
     SCOPED_TRACE(std::to_string(cut.count()) + " s");
     const uint64_t before = global_step();
     network_->cut("ps 0", "ps 2");
-    world_.run_for(std::chrono::milliseconds(1));  // what is sent at the same moment gets through
+    world_.run_for(std::chrono::milliseconds(1));  // What is sent at the same moment gets through.
     auto stepping = start(*chief_env_, steps(*chief_env_, *chief_, 2));
     world_.run_for(cut);
     EXPECT_FALSE(stepping.done());
@@ -174,7 +175,7 @@ TEST_P(CommitServersCutsTest, NothingIsLostOrAppliedTwice) {
     running.push_back(start(*envs[i], steps(*envs[i], *stores[i], 40, std::chrono::milliseconds(2))));
   }
   for (Running<int>& trainer : running) EXPECT_EQ(value_or_raise(finish(trainer, 600)), 40);
-  EXPECT_EQ(value(), -120.0f);  // snapshots are orders, too
+  EXPECT_EQ(value(), -120.0f);  // Snapshots are orders, too.
   EXPECT_EQ(global_step(), 120u);
   EXPECT_GT(*orders, 5);
   EXPECT_GT(*reports, 5);
@@ -203,7 +204,7 @@ TEST_F(CommitServersTest, AServerThatIsStartedLateIsInStep) {
   }
 }
 
-/// At whatever moment of its attempts to reach the first one the job ends: within 5 s of the chief (CONTRACT JE-1).
+/// Whenever the job ends while it tries to reach the first one, it ends within 5 s of the chief (CONTRACT JE-1).
 TEST_F(CommitServersTest, AServerEndsWhileItLooksForTheFirst) {
   for (int moment = 0; moment < 12; ++moment) {
     SCOPED_TRACE(moment);
@@ -254,7 +255,8 @@ TEST_F(CommitServersTest, WhatAWorkerGaveUpGoesWithItsNextPush) {
   auto worker = start_worker(env);
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(run(*env, step(*worker)));
   world_.run_for(kSecond);
-  const auto bytes = [&] { return env->buffers().stats().in_use_bytes; };  // here servers keep what the worker allocated
+  // Here servers keep what the worker allocated.
+  const auto bytes = [&] { return env->buffers().stats().in_use_bytes; };
   const uint64_t before = bytes();
   for (const char* const other : {"ps 1", "ps 2", "worker 0"}) network_->cut("ps 0", other);
   world_.run_for(std::chrono::milliseconds(1));
@@ -287,7 +289,7 @@ class PushCreditTest : public CommitServersTest {
     worker_ = start_worker(env_);
     for (int i = 0; i < 2; ++i) ASSERT_TRUE(run(*env_, step(*worker_)));
     world_.run_for(kSecond);
-    before_ = env_->buffers().stats().in_use_bytes;  // here servers keep what the worker allocated
+    before_ = env_->buffers().stats().in_use_bytes;  // Here servers keep what the worker allocated.
     for (const char* const other : {"ps 1", "ps 2"}) network_->cut("ps 0", other);
     for (int i = 0; i < count; ++i) {
       network_->cut("ps 0", "worker 0");
@@ -311,7 +313,7 @@ TEST_F(PushCreditTest, IsTheMostThatAServerKeeps) {
   EXPECT_LT(env_->buffers().stats().in_use_bytes, before_ + limit + limit / 4);
   network_->heal();
   ASSERT_TRUE(run(*env_, step(*worker_)));
-  kill(*chief_env_);  // it has said nothing for too long
+  kill(*chief_env_);  // The chief has said nothing for too long.
   chief_env_ = &add_task("chief 0");
   chief_ = chief_store(*chief_env_);
   EXPECT_TRUE(value_or_raise(run(*chief_env_, prepare(*chief_env_, *chief_))).attached);
@@ -333,7 +335,7 @@ TEST_F(CommitServersTest, NonsenseOfWhoSaysThatItIsAServerEndsItsConnectionOnly)
   Environment& env = add_task("nonsense");
   auto* const transport = value_or_raise(env.transport("sim"));
   std::vector<std::unique_ptr<transport::Connection>> connections;
-  const auto say = [&](Message message) {  // that an earlier word has ended the connection is no matter here
+  const auto say = [&](Message message) {  // An earlier word may have ended the connection, which is no matter here.
     static_cast<void>(run(env, connections.back()->send(std::move(message), env.after(kSecond))));
   };
   const auto answer_as_server = [&](int index) {
@@ -365,7 +367,7 @@ TEST_F(CommitServersTest, NonsenseOfWhoSaysThatItIsAServerEndsItsConnectionOnly)
   const std::vector<std::pair<uint64_t, transport::Report>> without_effect{
       {0, {.kind = ReportKind::kInStep, .received = more}},
       {first_epoch_ + 1, {.kind = ReportKind::kInStep, .received = more}},
-      {first_epoch_, {.kind = ReportKind::kHeld, .received = more, .push = {0, 1, 1}}}};  // it is not in step
+      {first_epoch_, {.kind = ReportKind::kHeld, .received = more, .push = {0, 1, 1}}}};  // That server is not in step.
   EXPECT_EQ(answer_as_server(1), MessageKind::kControl);
   for (const auto& [epoch, what] : without_effect) say(report(epoch, what));
   world_.run_for(std::chrono::milliseconds(5));
@@ -380,7 +382,7 @@ TEST_F(CommitServersTest, TheFirstServerAloneStartedAgainRollsAllBack) {
   Environment* env = nullptr;
   auto worker = start_worker(env);
   ASSERT_TRUE(run(*env, steps(*env, *worker, 4)));
-  at_chunk(chunks_of_a_push(), [this] {  // the others hold the push that it had, or is about to get
+  at_chunk(chunks_of_a_push(), [this] {  // The others hold the push that it had, or is about to get.
     kill(*server_envs_[0]);
     server_envs_[0] = &start_server(0);
     return false;
@@ -413,7 +415,7 @@ TEST_F(CommitServersTest, AnOrderThatComesAfterTheEndDoesNoHarm) {
   auto again = chief_store(again_env);
   const double before = seconds();
   ASSERT_TRUE(run(again_env, prepare(again_env, *again)));
-  EXPECT_LT(seconds() - before, 12);  // ps 2 has noticed that the chief before is gone
+  EXPECT_LT(seconds() - before, 12);  // By then ps 2 has noticed that the chief before is gone.
   EXPECT_TRUE(run(again_env, finish_job(again_env, *again)));
   network_->heal();
   world_.run_for(kSecond);
@@ -483,7 +485,8 @@ TEST_F(CommitServersTest, WhatASnapshotHoldsGoesWithIt) {
   EXPECT_EQ(*unreachable, 2);
   EXPECT_EQ(bytes_after_a_step(), before);
   EXPECT_TRUE(value_or_raise(run(*chief_env_, prepare(*chief_env_, *chief_))).attached);
-  network_->set_link("ps 0", "ps 2", {.latency = std::chrono::milliseconds(50)});  // the order comes after the chief's end
+  // The order comes after the chief's end.
+  network_->set_link("ps 0", "ps 2", {.latency = std::chrono::milliseconds(50)});
   const auto dead = at_second_hold([this] { kill(*chief_env_); });
   auto asking = start(*chief_env_, chief_->snapshot({}));
   world_.run_for(kSecond);

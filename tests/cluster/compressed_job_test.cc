@@ -25,7 +25,7 @@ TEST(CompressedJob, GoesOnBitByBit) {
   for (const int64_t steps : {17, 30, 50}) run_job(in_parts, compressed(2, steps));
   in_parts.expect_all_ended_well();
   const auto expected = whole.last_tensors();
-  ASSERT_EQ(expected.size(), 16u);  // four variables, each with m, v and a residual
+  ASSERT_EQ(expected.size(), 16u);  // There are four variables, each with m, v and a residual.
   EXPECT_TRUE(has_values(expected.at("hidden/kernel/residual/0")));
   EXPECT_EQ(in_parts.last_checkpoint(), "model.ckpt-50");
   EXPECT_EQ(in_parts.last_tensors(), expected);
@@ -35,7 +35,8 @@ TEST(CompressedJob, GoesOnWithAnotherNumberOfServersAndOfTrainers) {
   Job job;
   JobSpec spec = compressed(3, 20);
   spec.size.workers = 2;
-  std::latch all_train(3);  // before any has pushed: a checkpoint would wait for the residual of one that stands still
+  // All wait before any has pushed: a checkpoint would wait for the residual of one that stands still.
+  std::latch all_train(3);
   spec.hooks = [&all_train](const RunConfig&) -> std::vector<std::shared_ptr<Hook>> {
     const auto together = std::make_shared<FunctionHook>();
     together->before = [&all_train](RunContext& run, StepRequest&) {
@@ -46,7 +47,7 @@ TEST(CompressedJob, GoesOnWithAnotherNumberOfServersAndOfTrainers) {
   run_job(job, spec);
   job.expect_all_ended_well();
   const auto tensors = job.last_tensors();
-  for (const std::string trainer : {"0", "1", "2"}) {  // each has trained, and said at its end what it kept
+  for (const std::string trainer : {"0", "1", "2"}) {  // Each has trained, and said at its end what it kept.
     const auto found = tensors.find("hidden/kernel/residual/" + trainer);
     ASSERT_NE(found, tensors.end()) << trainer;
     EXPECT_TRUE(has_values(found->second)) << trainer;
@@ -57,7 +58,7 @@ TEST(CompressedJob, GoesOnWithAnotherNumberOfServersAndOfTrainers) {
   EXPECT_EQ(job.last_step(), 40);
   spec.compression = {};
   spec.max_steps = 50;
-  run_job(job, spec);  // without it they are of no use
+  run_job(job, spec);  // The residuals are of no use without compression.
   job.expect_all_ended_well();
   EXPECT_EQ(job.last_tensors().size(), 12u);
 }

@@ -67,7 +67,7 @@ TEST(JobDifference, OfAListCutShortNamesOnlyWhatItShows) {
 }
 
 TEST(JobDifference, ATaskBeyondTheCutIsNotMissing) {
-  const std::string whole = job_text(cluster_of(workers(180)));  // just not cut
+  const std::string whole = job_text(cluster_of(workers(180)));  // The text is just not cut.
   ASSERT_THAT(whole, Not(HasSubstr("and more")));
   const std::string cut = whole.substr(0, whole.find("worker 90")) + "and more: 0\n";
   EXPECT_EQ(job_difference(cut, "worker 0", whole, "ps 1"),

@@ -38,7 +38,7 @@ inline EstimatorSpec split_model(const Features& features, const Labels& labels,
   if (mode == Mode::kTrain && !clipped) spec.train_op = nn::adam({.learning_rate = 0.01}).minimize(spec.loss);
   if (mode == Mode::kTrain && clipped) {
     spec.train_op = nn::lamb({.learning_rate = 0.01}).clip_by_global_norm(0.05).minimize(spec.loss);
-    spec.summaries = {{"norm", spec.train_op->scalars[1].value}};  // fetched for the scalar and for hooks
+    spec.summaries = {{"norm", spec.train_op->scalars[1].value}};  // It is fetched for the scalar and for hooks.
   }
   return spec;
 }
@@ -63,7 +63,7 @@ struct Job {
   double seconds = 0;
 
   std::string model_dir() const { return folder / "m"; }
-  /// Of the newest checkpoint.
+  /// The name of the newest checkpoint.
   std::string last_checkpoint() const { return retained(model_dir()).back(); }
   int64_t last_step() const {
     const auto storage = make_file_storage();
@@ -103,16 +103,16 @@ struct JobSpec {
   std::function<std::vector<std::shared_ptr<Hook>>(const RunConfig&)> hooks = {};
   std::vector<std::shared_ptr<CheckpointListener>> listeners = {};
   std::vector<std::shared_ptr<Exporter>> exporters = {};
-  std::function<void(const RunConfig&)> before = {};  ///< called in each task first
+  std::function<void(const RunConfig&)> before = {};  ///< Called first in each task.
   bool handle_signals = false;
-  std::optional<uint64_t> bytes_on_strand = {};  ///< of servers: what touches more bytes runs beside it
+  std::optional<uint64_t> bytes_on_strand = {};  ///< On servers, what touches more bytes runs beside the strand.
   UpdateStrategyOptions updates = {};
-  int32_t replicas = 1;  ///< of a local run
+  int32_t replicas = 1;  ///< How many replicas a local run has.
   std::string transport = "inproc";
   std::optional<int64_t> log_steps = 100, summary_steps = {};
 };
 
-/// Hooks of one task only.
+/// Makes hooks for one task only.
 inline auto hook_of(const std::string& task, std::shared_ptr<Hook> hook) {
   return [task, hook = std::move(hook)](const RunConfig& config) -> std::vector<std::shared_ptr<Hook>> {
     if (config.task().name() == task) return {hook};

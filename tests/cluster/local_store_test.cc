@@ -52,7 +52,7 @@ class LocalStoreTest : public testing::Test {
     SHOAL_CO_TRY(const Outcome outcome, co_await store.commit(step, scalars));
     co_return outcome.global_step;
   }
-  /// For variables of rows of three.
+  /// A step for variables of rows of three.
   static Task<Result<uint64_t>> step_of_twelve(Store& store, float gradient) {
     SHOAL_CO_TRY(Step step, co_await store.begin({}));
     SHOAL_CO_TRY_VOID(store.start(step, 1, {}));
@@ -128,7 +128,7 @@ TEST_F(LocalStoreTest, UpdatesDuringTheRunGiveTheSameState) {
   for (const nn::UpdateRule& rule : {momentum(0.5), adam(), lamb}) {
     auto during = store({variable("a", {4, 3}, rule, constant(10)), variable("b", {3}, rule, constant(1))});
     ASSERT_TRUE(env_.run(during->prepare(nullptr, kNoDeadline)));
-    std::vector<std::unique_ptr<Snapshot>> held;  // some steps find the weights held
+    std::vector<std::unique_ptr<Snapshot>> held;  // Some steps find the weights held.
     for (int i = 0; i < 4; ++i) {
       EXPECT_EQ(value_or_raise(env_.run(step_by_rows(*during, float(i)))), uint64_t(i + 1));
       if (i == 1) held.push_back(value_or_raise(env_.run(during->snapshot({}))));

@@ -84,11 +84,12 @@ TEST_F(IncomingPushTest, RefusesWhatDoesNotFollow) {
   EXPECT_FALSE(value_or_raise(add(push_, chunk(0, 3), 3)));
   expect_error(add(push_, chunk(0, 3), 3), ErrorKind::kInvalidArgument, "chunk 0");
   expect_error(add(push_, chunk(2, 3), 3), ErrorKind::kInvalidArgument, "chunk 2");
-  expect_error(add(push_, chunk(1, 3, 8), 3), ErrorKind::kInvalidArgument, "chunk 1");  // of another push
+  expect_error(add(push_, chunk(1, 3, 8), 3), ErrorKind::kInvalidArgument, "chunk 1");  // The chunk is of another push.
 }
 
 TEST(ServerMemory, AModelThatTheMachineCannotHoldIsRefused) {
-  const ShardSpec spec{.segments = {}, .arena_bytes = 3 << 20, .slot_count = 2};  // four times: weights, push, slots
+  // There are four arenas of this size: weights, push, slots.
+  const ShardSpec spec{.segments = {}, .arena_bytes = 3 << 20, .slot_count = 2};
   EXPECT_TRUE(fits_into_memory(spec, 12 << 20));
   expect_error(fits_into_memory(spec, (12 << 20) - 1), ErrorKind::kFailedPrecondition,
                "takes at least 12 MiB, and the server may have 11 MiB (the machine's memory, or the limit of its cgroup");

@@ -18,9 +18,9 @@ TEST(Protocol, EpochsGoUpAndNeverComeTwice) {
   const uint64_t first = next_epoch(0, 0xabcdef0123456789), second = next_epoch(first, 0);
   EXPECT_EQ(first, 0x1'23456789u);
   EXPECT_GT(second, first);
-  EXPECT_NE(next_epoch(0, 1), next_epoch(0, 2));  // nobody remembers what was
+  EXPECT_NE(next_epoch(0, 1), next_epoch(0, 2));  // Nobody remembers what was.
   EXPECT_GT(next_epoch(0x1'ffffffffu, 0), 0x1'ffffffffu);
-  EXPECT_NE(next_epoch(0, 0), 0u);  // of none
+  EXPECT_NE(next_epoch(0, 0), 0u);  // The epoch 0 means none.
 }
 
 TEST(Protocol, WelcomeComesBack) {
@@ -168,7 +168,7 @@ TEST(Protocol, SurvivesRandomDamage) {
       refused += !parse_welcome(text) + !parse_server_status(text) + !parse_prepare(text) + !parse_state(text) + !parse_read_range(text);
     }
   }
-  EXPECT_GT(refused, 40'000u);  // of 50,000, of which 10,000 are of the right form
+  EXPECT_GT(refused, 40'000u);  // There are 50,000 tries, of which 10,000 are of the right form.
 }
 
 }  // namespace

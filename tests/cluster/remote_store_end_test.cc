@@ -12,7 +12,7 @@ TEST_F(RemoteStoreTest, AStopReachesTrainersWithTheirNextReply) {
   ASSERT_TRUE(run(*chief_env_, chief_->request_stop(chief_env_->after(kSecond))));
   const Outcome outcome = value_or_raise(run(*env, step(*worker)));
   EXPECT_TRUE(outcome.stop);
-  EXPECT_EQ(outcome.global_step, 2u);  // that push still counted
+  EXPECT_EQ(outcome.global_step, 2u);  // That push still counted.
   Environment& late_env = add_task("worker 1");
   auto late = worker_store(late_env, 1);
   EXPECT_TRUE(value_or_raise(run(late_env, attach(late_env, *late))).stop);
@@ -26,7 +26,7 @@ TEST_F(RemoteStoreTest, APushAfterTheEndDoesNotCountAndEndsItsTrainer) {
   ASSERT_TRUE(worker->start(computing, 1, {}));
   ASSERT_TRUE(run(*chief_env_, finish_job(*chief_env_, *chief_)));
   world_.run_for(kSecond);
-  EXPECT_FALSE(server_done(0));  // the worker is still connected
+  EXPECT_FALSE(server_done(0));  // The worker is still connected.
   const double scalars[] = {1.0};
   expect_error(run(*env, worker->commit(computing, scalars)), ErrorKind::kCancelled);
   ASSERT_TRUE(run(*env, worker->leave(env->after(kSecond))));
@@ -40,7 +40,8 @@ TEST_F(RemoteStoreTest, ATrainerThatLeavesByItselfLearnsHowTheJobEnded) {
   ASSERT_TRUE(run(*env, step(*worker)));
   EXPECT_FALSE(worker->job_end());
   ASSERT_TRUE(run(*chief_env_, chief_->finish({.failed = true, .reason = "no disk"}, chief_env_->after(kSecond))));
-  ASSERT_TRUE(run(*env, worker->leave(env->after(kSecond))));  // an interrupt, say: it asks for nothing before
+  // An interrupt does this, say: the worker asks for nothing before.
+  ASSERT_TRUE(run(*env, worker->leave(env->after(kSecond))));
   ASSERT_TRUE(worker->job_end());
   EXPECT_TRUE(worker->job_end()->failed);
   EXPECT_EQ(worker->job_end()->reason, "no disk");
@@ -72,7 +73,7 @@ TEST_F(RemoteStoreTest, WorkersThatWaitForTheModelLearnOfTheEnd) {
   world_.run_for(2 * kSecond);
   Environment& chief_env = add_task("chief 0");
   auto chief = chief_store(chief_env);
-  ASSERT_TRUE(run(chief_env, finish_job(chief_env, *chief)));  // nothing to do
+  ASSERT_TRUE(run(chief_env, finish_job(chief_env, *chief)));  // The chief has nothing to do.
   expect_error(finish(attaching), ErrorKind::kCancelled);
   EXPECT_EQ(worker->job_end(), (JobEnd{.failed = false, .reason = "max_steps"}));
 }
@@ -88,12 +89,12 @@ TEST_F(RemoteStoreTest, AllLearnThatTheChiefGaveUp) {
   ASSERT_TRUE(run(*chief_env_, chief_->finish({.failed = false, .reason = "max_steps"}, chief_env_->after(kSecond))));
   const double scalars[] = {1.0};
   expect_error(run(*computing_env, computing->commit(begun, scalars)), ErrorKind::kCancelled);
-  EXPECT_EQ(computing->job_end(), end);  // in the reply to its push; what was said first counts
+  EXPECT_EQ(computing->job_end(), end);  // The reply to its push says so; what was said first counts.
   Environment& late_env = add_task("worker 2");
   auto late = worker_store(late_env, 2);
   expect_error(run(late_env, attach(late_env, *late)), ErrorKind::kCancelled);
   EXPECT_EQ(late->job_end(), end);
-  world_.run_for(25 * kSecond);  // the servers leave
+  world_.run_for(25 * kSecond);  // The servers leave.
   expect_error(run(*idle_env, step(*idle)), ErrorKind::kCancelled);
   EXPECT_EQ(idle->job_end(), end);
   EXPECT_EQ(count_log("the job failed: the chief gave up: the loss is NaN; the parameter server returns"), 2u);
@@ -104,7 +105,7 @@ TEST_F(RemoteStoreTest, AServerThatIsGoneKeepsNoOtherFromHearingOfTheEnd) {
   Environment& env = add_task("chief 0");
   auto chief = chief_store(env);
   auto telling = start(env, chief->finish({}, env.after(30 * kSecond)));
-  world_.run_for(21 * kSecond);  // 20 of them are for the chief's last messages
+  world_.run_for(21 * kSecond);  // Of these 20 s are for the chief's last messages.
   ASSERT_TRUE(server_done(1));
   EXPECT_TRUE(server_result(1));
   EXPECT_FALSE(telling.done());
@@ -156,7 +157,7 @@ TEST_F(RemoteStoreTest, AChiefThatMayNotHaveHeardOfTheEndIsWaitedFor) {
   };
   EXPECT_FALSE(run(*chief_env_, finish_job(*chief_env_, *chief_)));
   ASSERT_TRUE(killed);
-  world_.run_for(5 * kSecond);  // until it is started again
+  world_.run_for(5 * kSecond);  // The server is gone until it is started again.
   Environment& env = add_task("chief 0");
   auto again = chief_store(env);
   const auto told = run(env, finish_job(env, *again));

@@ -14,7 +14,7 @@ using testing::HasSubstr;
 class StartOrderTest : public RemoteStoreTest, public testing::WithParamInterface<std::array<int, 4>> {};
 
 TEST_P(StartOrderTest, AllMeet) {
-  std::array<double, 4> delay{};  // of ps 0, ps 1, chief, worker: a second apart
+  std::array<double, 4> delay{};  // The delays of ps 0, ps 1, chief and worker are a second apart.
   for (int i = 0; i < 4; ++i) delay[size_t(GetParam()[size_t(i)])] = i;
   start_server(0, {.delay = delay[0]});
   start_server(1, {.delay = delay[1]});
@@ -36,7 +36,7 @@ TEST_P(StartOrderTest, AllMeet) {
   auto following = start(worker_env, follow());
   EXPECT_EQ(value_or_raise(finish(leading)), 5);
   EXPECT_EQ(value_or_raise(finish(following)), 5);
-  EXPECT_LT(seconds(), 5);  // the last comes after 3 s; back-off adds at most one
+  EXPECT_LT(seconds(), 5);  // The last comes after 3 s; back-off adds at most one.
   EXPECT_EQ(global_step(), 10u);
   EXPECT_EQ(value(), -10.0f);
   EXPECT_TRUE(run(worker_env, worker->leave(worker_env.after(kSecond))));
@@ -66,7 +66,7 @@ TEST_F(RemoteStoreTest, WaitsForALateServer) {
   auto chief = chief_store(env);
   EXPECT_TRUE(run(env, prepare(env, *chief)));
   EXPECT_GE(seconds(), 3);
-  EXPECT_LE(seconds(), 4.1);  // back-off is at most a second
+  EXPECT_LE(seconds(), 4.1);  // Back-off is at most a second.
 }
 
 TEST_F(RemoteStoreTest, NamesAServerThatNeverComes) {
@@ -85,7 +85,7 @@ TEST_F(RemoteStoreTest, AWorkerNamesTheChiefThatNeverComes) {
   auto worker = worker_store(env);
   expect_error(run(env, attach(env, *worker, 12)), ErrorKind::kDeadlineExceeded, "waiting for the chief");
   EXPECT_GE(seconds(), 12);
-  EXPECT_LE(seconds(), 17.1);  // a pull waits at most 5 s on the server
+  EXPECT_LE(seconds(), 17.1);  // A pull waits at most 5 s on the server.
   EXPECT_THAT(logs(), HasSubstr("worker 0: waiting for the chief to make the model ready"));
 }
 
@@ -117,7 +117,7 @@ TEST_F(OneServerTest, ASilentTrainerDoesNotHoldAServerForEver) {
   Environment& env = add_task("chief 0");
   auto chief = chief_store(env);
   ASSERT_TRUE(run(env, prepare(env, *chief)));
-  world_.run_for(65 * kSecond);  // closed after 30 s without a word, then 30 s alone
+  world_.run_for(65 * kSecond);  // The connection is closed after 30 s without a word, then there are 30 s alone.
   ASSERT_TRUE(server_done(0));
   expect_error(server_result(0), ErrorKind::kDeadlineExceeded);
 }
@@ -131,7 +131,7 @@ TEST_F(OneServerTest, AnAddressInUseIsUnavailable) {
   expect_error(server_result(0), ErrorKind::kUnavailable, "ps-0:1");
 }
 
-// --- Who may join ---------------------------------------------------------------------------------------------------------
+// --- Who may join ----------------------------------------------------------------------------------------------------
 
 TEST_F(RemoteStoreTest, StrangersAreRefusedAndTheJobGoesOn) {
   start_ready_cluster();
@@ -149,7 +149,7 @@ TEST_F(RemoteStoreTest, StrangersAreRefusedAndTheJobGoesOn) {
   const std::string wider = variables_text({variable("kernel", {30, 17}), variable("bias", {16}), variable("scale", {})});
   refused({.fingerprint = 78, .variables = wider},
           "different model: variable kernel is float32 [30, 17] in the model of worker 1 and float32 [30, 16] on ps 0");
-  EXPECT_LT(seconds(), 5);  // a refusal is final: nobody waits
+  EXPECT_LT(seconds(), 5);  // A refusal is final: nobody waits.
   EXPECT_EQ(value_or_raise(run(*worker_env, steps(*worker_env, *worker, 3))), 3);
   EXPECT_EQ(value(), -3.0f);
   EXPECT_THAT(logs(), HasSubstr("ps 0: refused worker 1: different job"));
@@ -211,7 +211,7 @@ TEST_F(RemoteStoreTest, DifferentNumericsAreLoggedOnce) {
   for (int i = 0; i < 3; ++i) {
     Environment& env = add_task("worker");
     auto worker = make_store(env, "worker", i, {.numerics = "other"});
-    EXPECT_TRUE(run(env, attach(env, *worker)));  // no refusal
+    EXPECT_TRUE(run(env, attach(env, *worker)));  // There is no refusal.
   }
   EXPECT_EQ(count_log("ps 0: trainers compute differently (same and other)"), 1u);
 }
@@ -232,7 +232,7 @@ TEST_F(OneServerTest, NonsenseEndsItsConnectionOnly) {
     Environment& env = add_task("nonsense");
     auto* transport = value_or_raise(env.transport("sim"));
     const auto connection = value_or_raise(run(env, transport->connect({"sim", "ps-0:1"}, {}, env.after(kSecond))));
-    transport::Message message;  // instead of a hello
+    transport::Message message;  // This is sent instead of a hello.
     if (kind == 0) message.head.kind = transport::MessageKind::kPull;
     if (kind == 1) message = transport::make_control(env.buffers(), "finish");
     if (kind == 2) {

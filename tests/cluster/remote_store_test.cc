@@ -8,7 +8,7 @@
 namespace shoal::cluster {
 namespace {
 
-// --- Pushing --------------------------------------------------------------------------------------------------------------------
+// --- Pushing ---------------------------------------------------------------------------------------------------------
 
 TEST_F(ThreeServersTest, EveryPushCountsOnEveryServer) {
   start_ready_cluster();
@@ -49,11 +49,12 @@ TEST_F(ThreeServersTest, StatusIsToldWhenATrainerComesOrGoes) {
               kill(*env);
             }),
             1u);
-  EXPECT_EQ(run(*chief_env_, chief_->status(chief_env_->after(kSecond), seen + 1))->changes, seen);  // has others: at once
+  // The server has other changes: it answers at once.
+  EXPECT_EQ(run(*chief_env_, chief_->status(chief_env_->after(kSecond), seen + 1))->changes, seen);
 }
 
-/// Backup workers (CONTRACT SY-2, SY-5): one that is ten times slower costs the others nothing, and what it sends too late is
-/// counted. sent = applied + dropped + under way.
+/// Backup workers (CONTRACT SY-2, SY-5): one that is ten times slower costs the others nothing, and what it sends too
+/// late is counted. sent = applied + dropped + under way.
 TEST_F(ThreeServersTest, WhatIsTooLateIsCounted) {
   const std::string strategy = "sync(2)";
   for (int i = 0; i < 3; ++i) start_server(i, {.trainers = 3, .strategy = strategy});
@@ -94,7 +95,7 @@ TEST_F(ThreeServersTest, WhatIsTooLateIsCounted) {
   EXPECT_EQ(applied, 2 * status.global_step);
   EXPECT_GE(status.trainers[2].pushes.dropped, 2u);
   for (Environment* const env : envs) kill(*env);
-  world_.run_for(kSecond);  // what they did unwinds
+  world_.run_for(kSecond);  // What they did unwinds.
 }
 
 /// Cuts connections at random, before a push arrives or before its reply does. Whatever is resent: each step counts once.
@@ -166,7 +167,7 @@ TEST_F(RemoteStoreTest, AWorkerStartedAgainGoesOnAtItsPosition) {
   const Ready ready = value_or_raise(run(again_env, attach(again_env, *again)));
   EXPECT_EQ(ready.position, "after 2");
   EXPECT_EQ(ready.global_step, 2u);
-  EXPECT_EQ(value_or_raise(run(again_env, steps(again_env, *again, 4))), 4);  // its numbers begin with 1 again
+  EXPECT_EQ(value_or_raise(run(again_env, steps(again_env, *again, 4))), 4);  // Its numbers begin with 1 again.
   EXPECT_EQ(value(), -6.0f);
 }
 
@@ -175,13 +176,13 @@ TEST_F(RemoteStoreTest, AProcessThatWasReplacedLeaves) {
   Environment *old_env = nullptr, *new_env = nullptr;
   auto old_worker = start_worker(old_env);
   ASSERT_TRUE(run(*old_env, steps(*old_env, *old_worker, 3)));
-  auto new_worker = start_worker(new_env);  // the same task, while the old process still lives
+  auto new_worker = start_worker(new_env);  // It is the same task, while the old process still lives.
   ASSERT_TRUE(run(*new_env, steps(*new_env, *new_worker, 2)));
   expect_error(run(*old_env, steps(*old_env, *old_worker, 1)), ErrorKind::kFailedPrecondition, "newer process");
   EXPECT_EQ(value(), -5.0f);
 }
 
-// --- Losing servers -----------------------------------------------------------------------------------------------------------
+// --- Losing servers --------------------------------------------------------------------------------------------------
 
 TEST_F(RemoteStoreTest, ALostServerRollsAllBackToOneState) {
   start_ready_cluster();
@@ -193,7 +194,7 @@ TEST_F(RemoteStoreTest, ALostServerRollsAllBackToOneState) {
   const auto lost = run(*chief_env_, step(*chief_));
   expect_error(lost, ErrorKind::kUnavailable, "lost its state");
   EXPECT_TRUE(chief_->lost());
-  auto working = start(*env, steps(*env, *worker, 4));  // meanwhile the worker finds out by itself
+  auto working = start(*env, steps(*env, *worker, 4));  // Meanwhile the worker finds out by itself.
   world_.run_for(2 * kSecond);
   EXPECT_FALSE(working.done());
   UniformSource source({.global_step = 5, .shards = {{1, 5}, {1, 5}}, .positions = {{0, "chief at 5"}, {1, "worker at 5"}}},
@@ -271,7 +272,7 @@ TEST_F(RemoteStoreTest, ServersBehindTheCheckpointAreRestored) {
 TEST_F(RemoteStoreTest, AChiefKilledWhileRestoringIsFollowedByAnother) {
   start_server(0);
   start_server(1);
-  for (int n = 1; n < 12; ++n) {  // killed at its n-th message to the servers
+  for (int n = 1; n < 12; ++n) {  // The chief is killed at its n-th message to the servers.
     SCOPED_TRACE("message " + std::to_string(n));
     Environment& first_env = add_task("chief " + std::to_string(n));
     auto first = chief_store(first_env);
@@ -309,7 +310,7 @@ TEST_F(RemoteStoreTest, AWorkerThatAttachesDuringARestoreWaits) {
     return false;
   };
   auto attaching = start(*env, attach(*env, *worker));
-  world_.run_for(30 * kSecond);  // the chief takes its time
+  world_.run_for(30 * kSecond);  // The chief takes its time.
   EXPECT_FALSE(attaching.done());
   EXPECT_LT(*pulls, 100) << "spins, since " << before;
   expect_error(run(*chief_env_, step(*chief_)), ErrorKind::kUnavailable);
@@ -331,7 +332,7 @@ TEST_F(RemoteStoreTest, AServerThatStaysAwayIsNamed) {
   EXPECT_LE(seconds() - before, 20.1);
 }
 
-// --- Snapshots ------------------------------------------------------------------------------------------------------------------
+// --- Snapshots -------------------------------------------------------------------------------------------------------
 
 TEST_F(ThreeServersTest, ASnapshotStaysWhileTrainingGoesOn) {
   start_ready_cluster();

@@ -21,7 +21,7 @@ class SavedState final : public RestoreSource {
     bytes_[{segment.variable.name, segment.row_begin, arena}].assign(bytes.begin(), bytes.end());
   }
   bool has(int trainer) const { return std::ranges::count(info_.residuals, trainer) == 1; }
-  /// Of all elements of an arena.
+  /// The sum of all elements of an arena.
   float sum(ArenaIndex arena) const {
     float sum = 0;
     for (const auto& [key, bytes] : bytes_) {
@@ -36,7 +36,8 @@ class SavedState final : public RestoreSource {
 };
 
 constexpr float kElements = 30 * 16 + 16 + 1;
-constexpr float kFirst = (30 * 16 + 16) / 4.0f + 1;  // that a quarter sends of the kernel, of the bias and of the scale
+// A quarter sends so many of the kernel, of the bias and of the scale.
+constexpr float kFirst = (30 * 16 + 16) / 4.0f + 1;
 
 class ResidualTraffic : public RemoteStoreTest {
  protected:
@@ -103,7 +104,7 @@ TEST_F(ResidualTraffic, TheChiefsOwnIsSavedAndRestored) {
 
   start_compressing(&state);
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(run(*chief_env_, step(*chief_, {}, 0)));
-  EXPECT_EQ(value(), -1.0f);  // everything has come, once
+  EXPECT_EQ(value(), -1.0f);  // Everything has come once.
 }
 
 TEST_F(ResidualTraffic, AWorkersBelongsToTheVersionThatIsSaved) {
@@ -111,19 +112,19 @@ TEST_F(ResidualTraffic, AWorkersBelongsToTheVersionThatIsSaved) {
   auto worker = start_with_worker(env);
   auto saving = start(*chief_env_, save(*chief_));
   world_.run_for(kSecond);
-  EXPECT_FALSE(saving.done());  // the worker has to say something
+  EXPECT_FALSE(saving.done());  // The worker has to say something.
   ASSERT_TRUE(run(*env, step(*worker, {}, 0)));
   SavedState state = value_or_raise(finish(saving));
   EXPECT_TRUE(state.has(0) && state.has(1));
   EXPECT_EQ(state.info().global_step, 1u);
   EXPECT_EQ(state.sum(0), -kFirst);
-  EXPECT_EQ(state.sum(residual_arena(1)), kElements - kFirst);  // as it was before the second step
+  EXPECT_EQ(state.sum(residual_arena(1)), kElements - kFirst);  // The state is as it was before the second step.
   EXPECT_EQ(state.sum(residual_arena(0)), 0.0f);
   kill_all();
   kill(*env);
 
   start_compressing(&state);
-  SavedState again = saved();  // nobody has fetched it yet
+  SavedState again = saved();  // Nobody has fetched it yet.
   EXPECT_EQ(again.sum(residual_arena(1)), kElements - kFirst);
   worker = start_compressing_worker(env);
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(run(*env, step(*worker, {}, 0)));
@@ -145,7 +146,7 @@ TEST_F(ResidualTraffic, ASilentWorkerIsWaitedForTenSeconds) {
   auto worker = start_with_worker(env);
   const double before = seconds();
   const SavedState state = saved();
-  EXPECT_NEAR(seconds() - before, 10, 1);  // not for each server
+  EXPECT_NEAR(seconds() - before, 10, 1);  // The wait is not for each server.
   EXPECT_FALSE(state.has(1));
   EXPECT_EQ(count_log("without what the compression of trainer 1 has kept back"), 2u) << logs();
 }
@@ -189,7 +190,7 @@ TEST_F(ResidualTraffic, TheEndOfAnOldConnectionLetsGoOfNothingNew) {
   Environment* env = nullptr;
   auto worker = start_with_worker(env);
   auto cut_off = start(*chief_env_, save(*chief_));
-  world_.run_for(kSecond);  // the servers wait for the worker
+  world_.run_for(kSecond);  // The servers wait for the worker.
   for (const char* const server : {"ps 0", "ps 1"}) network_->reset("chief 0", server);
   EXPECT_FALSE(finish(cut_off));
   ASSERT_TRUE(run(*chief_env_, prepare(*chief_env_, *chief_)));

@@ -63,14 +63,14 @@ TEST_F(ResidualsTest, AskForWhatWasKeptBeforeTheNextPush) {
   push(1);
   push(2);
   hold();
-  EXPECT_FALSE(asks(1));  // its last reply has left already
+  EXPECT_FALSE(asks(1));  // Its last reply has left already.
   EXPECT_TRUE(waits());
   push(1);
   EXPECT_TRUE(asks(1));
-  EXPECT_TRUE(asks(1));  // a reply that was lost is made again
+  EXPECT_TRUE(asks(1));  // A reply that was lost is made again.
   ASSERT_TRUE(send(1, 1, 0.5f));
   EXPECT_FALSE(asks(1));
-  EXPECT_TRUE(waits());  // for trainer 2
+  EXPECT_TRUE(waits());  // It waits for trainer 2.
   push(2);
   ASSERT_TRUE(send(2, 1, 0.25f));
   EXPECT_FALSE(waits());
@@ -100,7 +100,7 @@ TEST_F(ResidualsTest, OfWhomHasPushedOnAreNotWaitedFor) {
   push(1);
   EXPECT_FALSE(asks(1));
   EXPECT_FALSE(waits());
-  expect_unwanted(1, 2);  // behind a push that the held state does not have
+  expect_unwanted(1, 2);  // The residual is behind a push that the held state does not have.
   ASSERT_TRUE(send(1, 3, 0.5f));
   EXPECT_THAT(residuals_.held(), IsEmpty());
 }
@@ -122,7 +122,7 @@ TEST_F(ResidualsTest, ANewProcessHasNoneOfTheOld) {
   push(1);
   EXPECT_FALSE(asks(1));
   EXPECT_FALSE(waits());
-  ASSERT_TRUE(send(1, 1, 0.5f));  // the same number, of another process: its own, and not the held state's
+  ASSERT_TRUE(send(1, 1, 0.5f));  // The same number from another process is its own, and not the held state's.
   EXPECT_THAT(residuals_.held(), IsEmpty());
 }
 
@@ -145,7 +145,7 @@ TEST_F(ResidualsTest, ALastWordCountsUntilTheNextPush) {
   EXPECT_THAT(residuals_.held(), ElementsAre(1));
   push(1);
   EXPECT_FALSE(residuals_.newest_of(1));
-  EXPECT_THAT(held_of(1), Each(0.5f));  // what is held stays
+  EXPECT_THAT(held_of(1), Each(0.5f));  // What is held stays.
 }
 
 TEST_F(ResidualsTest, RestoredOnesAreThereUntilTheTrainerPushes) {
@@ -155,7 +155,7 @@ TEST_F(ResidualsTest, RestoredOnesAreThereUntilTheTrainerPushes) {
   EXPECT_THAT(arena.first(16), Each(2.0f));
   EXPECT_THAT(arena.subspan(16, 16), Each(0.0f));
   EXPECT_THAT(arena.subspan(32), Each(4.0f));
-  hold();  // nobody has come yet
+  hold();  // Nobody has come yet.
   EXPECT_THAT(residuals_.held(), ElementsAre(3));
   EXPECT_FALSE(waits());
   push(3);
@@ -180,11 +180,11 @@ TEST_F(ResidualsTest, ComeInPartsInOrder) {
   EXPECT_EQ(held_of(1)[16], 4.0f);
   EXPECT_EQ(held_of(1)[32], 5.0f);
   EXPECT_EQ(residuals_.bytes_taken(), 5u * 64);
-  expect_unwanted(1, 1);  // once
+  expect_unwanted(1, 1);  // A residual is taken once.
 }
 
 TEST_F(ResidualsTest, WhatNobodyWantsTakesNoMemory) {
-  expect_unwanted(1, 0);  // it has never pushed
+  expect_unwanted(1, 0);  // It has never pushed.
   push(1);
   expect_unwanted(1, 2);
   trainers_[1].keeps_back = false;
@@ -201,7 +201,7 @@ TEST_F(ResidualsTest, RefusePartsThatDoNotFit) {
   refuses(0, kBytes + 64);
   refuses(0, 0);
   ASSERT_TRUE(send(1, 1, 1, 0, 64));
-  refuses(0, 64);  // again
+  refuses(0, 64);  // The same part is refused the second time.
   refuses(128, 64);
   refuses(64, kBytes);
   refuses(64, 0);

@@ -53,13 +53,14 @@ class RowCodec : public testing::Test {
 
 TEST_F(RowCodec, CarriesRowsAndAllElseWhole) {
   const Ref<Buffer> payload = payload_with({2, 9}, {});
-  EXPECT_EQ(payload->size(), 64u + (64 + 64 + 64) + 64);  // bias; how many, which, two rows of three; no row
+  // The parts are the bias; how many, which, two rows of three; no row.
+  EXPECT_EQ(payload->size(), 64u + (64 + 64 + 64) + 64);
   Ref<Buffer> to = filled(spec_, -1, *pool_);
   ASSERT_TRUE(decode_rows(spec_, payload->bytes(), to->bytes(), rows_));
   EXPECT_THAT(rows_[index("a")].rows, ElementsAre(2, 9));
   EXPECT_TRUE(rows_[index("b")].rows.empty());
   EXPECT_TRUE(std::ranges::equal(of("bias", *to), of("bias", *arena_)));
-  EXPECT_EQ(of("a", *to)[6], -1.0f);  // not before they are stored
+  EXPECT_EQ(of("a", *to)[6], -1.0f);  // The values do not show before they are stored.
   store_rows(spec_, rows_, to->bytes());
   for (size_t i = 0; i < 30; ++i) {
     const bool sent = i / 3 == 2 || i / 3 == 9;
@@ -93,7 +94,7 @@ TEST_F(RowCodec, RefusesWhatDoesNotFit) {
   std::ranges::copy(good->bytes(), longer->data());
   expect_error(read(longer->bytes()), ErrorKind::kInvalidArgument, "64 bytes too many");
 
-  uint64_t at = 0;  // of table a
+  uint64_t at = 0;  // The place in table a.
   for (size_t i = 0; i < index("a"); ++i) at += spec_.segments[i].variable.lazy_rows ? 192 : 64;
   const auto with = [&](uint64_t count, uint32_t first, uint32_t second) {
     const Ref<Buffer> bad = pool_->get(good->size());
@@ -112,7 +113,7 @@ TEST_F(RowCodec, RefusesWhatDoesNotFit) {
   expect_error(with(~uint64_t(0), 0, 1), ErrorKind::kInvalidArgument, "there are no");
 }
 
-// --- RowHistory ---------------------------------------------------------------------------------------------------------------
+// --- RowHistory ------------------------------------------------------------------------------------------------------
 
 class History : public RowCodec {
  protected:
@@ -142,7 +143,7 @@ TEST_F(History, KnowsWhatChangedSince) {
 }
 
 TEST_F(History, ForgetsTheOldestWhenItHoldsAsManyAsThereAreRows) {
-  history_.restart(1);  // 14 rows
+  history_.restart(1);  // There are 14 rows.
   change(2, {0, 1, 2, 3, 4});
   change(3, {5, 6, 7, 8, 9});
   EXPECT_TRUE(history_.covers(1));

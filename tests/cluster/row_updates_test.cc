@@ -108,7 +108,7 @@ TEST(LazyRows, SumsAndDensePushesGiveTheSameBits) {
         std::memcpy(dense->data() + table->offset + size_t(sums.touched()[i] * kWidth) * sizeof(float), sums.sum(i),
                     kWidth * sizeof(float));
       }
-      for (const Segment& other : spec.segments) {  // the rest is pushed whole
+      for (const Segment& other : spec.segments) {  // The rest is pushed whole.
         if (other.variable.name != "table") std::memset(poison->data() + other.offset, 0, other.bytes);
       }
       SegmentRows touched;
@@ -148,8 +148,8 @@ TEST(LazyRows, SumsAndDensePushesGiveTheSameBits) {
   }
 }
 
-/// Several contributors, each of which may give the rows, or push the table whole, or give the rows with the same table whole
-/// beside them: the same bits, in place and into new memory.
+/// Several contributors, each of which may give the rows, or push the table whole, or give the rows with the same table
+/// whole beside them: the same bits, in place and into new memory.
 class RowsOfSeveral : public testing::Test {
  protected:
   static constexpr int64_t kRows = 23, kWidth = 3;
@@ -204,7 +204,7 @@ class RowsOfSeveral : public testing::Test {
   const std::shared_ptr<BufferPool> pool_ = BufferPool::create();
   ShardSpec spec_;
   size_t table_ = 0;
-  std::vector<float> values_[kContributors];  // of the whole table
+  std::vector<float> values_[kContributors];  // Values of the whole table.
   SegmentRows given_[kContributors];
 };
 
@@ -249,7 +249,7 @@ TEST_F(RowsOfSeveral, LeaveOutWhoDoesNotTouchARow) {
   RandomStream stream(12);
   draw(stream);
   const auto before = std::vector<float>(floats(table(), weights->bytes()).begin(), floats(table(), weights->bytes()).end());
-  const double scales[] = {1, 0.5, std::nan("")};  // NaN times nothing must stay nothing
+  const double scales[] = {1, 0.5, std::nan("")};  // NaN times nothing must stay nothing.
   const Given how[] = {Given::kDense, Given::kRows, Given::kDense};
   ASSERT_TRUE(apply(shard, how, scales, weights->bytes(), weights->bytes()));
   const auto after = floats(table(), weights->bytes());

@@ -19,9 +19,9 @@ TEST_F(RemoteStoreTest, ASecondChiefIsRefusedForGoodWhileTheFirstLives) {
   EXPECT_THAT(refused.error().message(),
               testing::ContainsRegex("since [0-9-]{10} [0-9:]{8} UTC, and alive; .* end that one first"));
   EXPECT_LT(seconds() - before, 0.5);
-  EXPECT_FALSE(second->lost());  // so that nobody tries again
+  EXPECT_FALSE(second->lost());  // Nobody tries again then.
   EXPECT_THAT(logs(), HasSubstr("ps 0: refused chief 0: another chief is connected"));
-  ASSERT_TRUE(run(*chief_env_, steps(*chief_env_, *chief_, 2)));  // the first is not disturbed
+  ASSERT_TRUE(run(*chief_env_, steps(*chief_env_, *chief_, 2)));  // The first is not disturbed.
   EXPECT_EQ(value(), -4.0f);
 }
 

@@ -102,7 +102,7 @@ TEST_F(SequencerTest, ReportsAfterTheCommitMeanNothing) {
   EXPECT_THAT(committed(), IsEmpty());
   hold_everywhere({1, 100, 3});
   EXPECT_THAT(committed(), ElementsAre(PushId{1, 100, 3}));
-  hold_everywhere({1, 100, 2});  // numbers of a process grow: that one is over, too
+  hold_everywhere({1, 100, 2});  // Numbers of a process grow: that one is over, too.
   EXPECT_THAT(committed(), IsEmpty());
 }
 
@@ -118,10 +118,10 @@ TEST_F(SequencerTest, AFenceForgetsWhatNotAllHold) {
   sequencer_.held(0, held(kFirst));
   sequencer_.held(1, held(kFirst));
   sequencer_.fence(1, 100);
-  sequencer_.held(2, held(kFirst));  // was on its way
+  sequencer_.held(2, held(kFirst));  // This one was on its way.
   hold_everywhere({1, 100, 2});
   hold_everywhere(kSecond);
-  hold_everywhere({1, 101, 1});  // of the process that has taken its place
+  hold_everywhere({1, 101, 1});  // It is of the process that has taken its place.
   const std::vector<Order> given = orders();
   ASSERT_EQ(given.size(), 3u);
   EXPECT_EQ(given[0],
@@ -143,7 +143,7 @@ TEST_F(SequencerTest, WhatWasCommittedBeforeAFenceStays) {
   EXPECT_THAT(committed(), ElementsAre(kFirst));
   sequencer_.fence(1, 100);
   EXPECT_THAT(indexes(orders()), ElementsAre(2));
-  EXPECT_THAT(indexes(sequencer_.after(0)), ElementsAre(1, 2));  // and every shard learns of it first
+  EXPECT_THAT(indexes(sequencer_.after(0)), ElementsAre(1, 2));  // Every shard learns of it first.
 }
 
 TEST_F(SequencerTest, SealedNothingIsCommittedUntilAChiefGoesOn) {
@@ -180,7 +180,7 @@ TEST_F(SequencerTest, OrdersAreSentAgainUntilAllShardsHaveThem) {
   EXPECT_THAT(indexes(sequencer_.after(0)), ElementsAre(1, 2, 3, 4)) << "shard 2 has said nothing";
   sequencer_.received(2, 2);
   EXPECT_THAT(indexes(sequencer_.after(0)), ElementsAre(3, 4));
-  sequencer_.received(2, 1);  // an older word, late
+  sequencer_.received(2, 1);  // An older word comes late.
   EXPECT_THAT(indexes(sequencer_.after(0)), ElementsAre(3, 4));
   sequencer_.received(1, 4);
   sequencer_.received(2, 4);
@@ -281,7 +281,7 @@ TEST(SequencerWithPairs, CommitsInTheStrategysOrderAndDropsWhatIsTooOld) {
   const std::optional<Order> late = sequencer.next();
   ASSERT_TRUE(late);
   EXPECT_EQ(*late, (Order{.kind = OrderKind::kDrop, .index = 2, .number = 2, .global_step = 1, .pushes = {{2, 20, 1}}}));
-  hold({1, 10, 2}, 2, 1);  // one shard had given its trainer the version before
+  hold({1, 10, 2}, 2, 1);  // One shard had given its trainer the version before.
   const std::optional<Order> older = sequencer.next();
   ASSERT_TRUE(older);
   EXPECT_EQ(older->kind, OrderKind::kDrop);
@@ -302,7 +302,7 @@ class SequencerModel {
   void run(int events) {
     for (int i = 0; i < events; ++i) event();
     for (size_t shard = 1; shard < shards_; ++shard) reconnect(shard);
-    for (size_t shard = 1; shard < shards_; ++shard) reconnect(shard);  // says what it has received now
+    for (size_t shard = 1; shard < shards_; ++shard) reconnect(shard);  // Each says what it has received now.
     EXPECT_THAT(sequencer_.after(0), IsEmpty());
     for (const Side& side : sides_) EXPECT_EQ(side.done, sides_[0].done);
     EXPECT_EQ(sides_[0].done.size(), commits_);
@@ -312,7 +312,7 @@ class SequencerModel {
  private:
   struct Side {
     std::set<PushId> kept;
-    std::vector<PushId> done;  // commits, as carried out
+    std::vector<PushId> done;  // Commits as they were carried out.
     uint64_t received = 0;
     bool connected = true;
   };
@@ -321,7 +321,7 @@ class SequencerModel {
     const int trainer = int(random_.below(3));
     const size_t shard = size_t(random_.below(shards_));
     switch (random_.below(12)) {
-      case 0:  // a trainer is started again
+      case 0:  // A trainer is started again.
         sequencer_.fence(trainer, incarnations_[size_t(trainer)]);
         fenced_.insert({trainer, incarnations_[size_t(trainer)], 0});
         ++incarnations_[size_t(trainer)];
@@ -334,7 +334,7 @@ class SequencerModel {
       case 2:
         if (shard > 0) reconnect(shard);
         break;
-      case 3: report(shard, {trainer, 1, 1}); break;  // of long ago
+      case 3: report(shard, {trainer, 1, 1}); break;  // The report is of long ago.
       case 4: ++numbers_[size_t(trainer)]; break;
       default: report(shard, {trainer, incarnations_[size_t(trainer)], std::max<uint64_t>(1, numbers_[size_t(trainer)])});
     }
@@ -344,7 +344,7 @@ class SequencerModel {
   void report(size_t shard, const PushId& push) {
     Side& side = sides_[shard];
     const bool is_done = std::ranges::find(side.done, push) != side.done.end();
-    if (is_done || (over(push) && shard == 0)) return;  // a server refuses these itself
+    if (is_done || (over(push) && shard == 0)) return;  // A server refuses these itself.
     side.kept.insert(push);
     if (!side.connected) return;
     if (shard > 0) sequencer_.received(shard, side.received);
@@ -397,7 +397,7 @@ class SequencerModel {
   RandomStream random_;
   Sequencer sequencer_;
   std::vector<Side> sides_;
-  std::vector<uint64_t> incarnations_, numbers_;  // by trainer
+  std::vector<uint64_t> incarnations_, numbers_;  // One entry for each trainer.
   std::set<PushId> committed_, fenced_;
   uint64_t index_ = 0;
   size_t commits_ = 0;

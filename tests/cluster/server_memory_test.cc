@@ -56,7 +56,7 @@ TEST(PushCredits, LimitWhatATrainerHasAndGiveBackWhatGoes) {
   PushCredits credits;
   credits.set_limit({.dense = 20, .encoded = 30});
   PushCredit first, other;
-  EXPECT_TRUE(credits.grow(other, 2, 1000, false));  // one push alone, however large
+  EXPECT_TRUE(credits.grow(other, 2, 1000, false));  // One push alone has room, however large.
   EXPECT_TRUE(credits.grow(first, 1, 5, false));
   EXPECT_TRUE(credits.grow(first, 1, 5, false));
   {

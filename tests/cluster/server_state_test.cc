@@ -27,7 +27,7 @@ class ServerStateTest : public testing::Test {
 
   void SetUp() override { ASSERT_TRUE(state_.admit(1, kIncarnation, 1)); }
 
-  /// Epoch 1, step 0, ready.
+  /// The state of epoch 1, step 0, is ready.
   void make_ready(uint64_t epoch = 1, uint64_t step = 0) {
     ASSERT_TRUE(prepare_at_once(state_, {epoch, 77, spec_}));
     ASSERT_TRUE(state_.activate({.epoch = epoch, .global_step = step, .counters = {}, .positions = {}}));
@@ -41,7 +41,7 @@ class ServerStateTest : public testing::Test {
     float gradient = 1;
     std::vector<double> scalars = {1.0};
     std::string position = {};
-    uint64_t bytes = 0;  ///< 0: the arena's
+    uint64_t bytes = 0;  ///< How many bytes; 0 for the arena's.
     Encoding encoding = Encoding::kDense;
     bool closing = true;
     uint32_t chunk_count = 1;
@@ -81,7 +81,7 @@ class ServerStateTest : public testing::Test {
     head.incarnation = push.incarnation;
     return head;
   }
-  /// As trainer 1, all of a gradient.
+  /// Pushes all of a gradient, as trainer 1.
   void push_top_k() {
     TopK top_k(spec_, 1, *pool_);
     transport::Chunk fields{.range_end = spec_.arena_bytes, .closing = true, .push = 1};
@@ -95,7 +95,7 @@ class ServerStateTest : public testing::Test {
     const transport::Chunk chunks[] = {value_or_raise(transport::read_chunk(out.message))};
     ASSERT_EQ(value_or_raise(push_at_once(state_, 1, head, chunks)), true);
   }
-  /// Of a shard in one part.
+  /// The newest version of a shard in one part.
   transport::Message newest(Encoding encoding = Encoding::kDense) { return weights_at_once(state_, encoding).at(0); }
   std::vector<float> weights() {
     const transport::Message message = newest();
@@ -107,7 +107,7 @@ class ServerStateTest : public testing::Test {
 TEST_F(ServerStateTest, APushIsAppliedOnce) {
   make_ready();
   EXPECT_EQ(value_or_raise(push({.number = 3, .position = "p3"})), true);
-  EXPECT_EQ(value_or_raise(push({.number = 3, .gradient = 100, .position = "other"})), true);  // its reply was lost
+  EXPECT_EQ(value_or_raise(push({.number = 3, .gradient = 100, .position = "other"})), true);  // Its reply was lost.
   EXPECT_EQ(value_or_raise(push({.number = 2, .gradient = 100})), true);
   EXPECT_EQ(state_.global_step(), 1u);
   EXPECT_THAT(weights(), Each(9.0f));
@@ -116,7 +116,7 @@ TEST_F(ServerStateTest, APushIsAppliedOnce) {
   EXPECT_EQ(value_or_raise(push({.number = 7})), true);
   EXPECT_EQ(state_.global_step(), 2u);
   EXPECT_THAT(weights(), Each(7.5f));
-  EXPECT_EQ(state_.position_of(1), "p3");  // without a position the last one stays
+  EXPECT_EQ(state_.position_of(1), "p3");  // Without a position the last one stays.
 }
 
 TEST_F(ServerStateTest, TrainersAreCountedEachByItself) {
@@ -128,12 +128,12 @@ TEST_F(ServerStateTest, TrainersAreCountedEachByItself) {
 }
 
 TEST_F(ServerStateTest, PushesOfAnotherEpochAreFenced) {
-  EXPECT_EQ(value_or_raise(push({})), false);  // nothing is held yet
+  EXPECT_EQ(value_or_raise(push({})), false);  // Nothing is held yet.
   make_ready(4);
   EXPECT_EQ(value_or_raise(push({.epoch = 3})), false);
   EXPECT_EQ(value_or_raise(push({.epoch = 5})), false);
   ASSERT_TRUE(prepare_at_once(state_, {5, 77, spec_}));
-  EXPECT_EQ(value_or_raise(push({.epoch = 5})), false);  // being loaded
+  EXPECT_EQ(value_or_raise(push({.epoch = 5})), false);  // The epoch is being loaded.
   ASSERT_TRUE(state_.activate({.epoch = 5, .global_step = 0, .counters = {}, .positions = {}}));
   EXPECT_EQ(value_or_raise(push({.epoch = 4})), false);
   EXPECT_EQ(state_.global_step(), 0u);
@@ -144,7 +144,7 @@ TEST_F(ServerStateTest, PushesOfAnotherEpochAreFenced) {
 /// The last word of a process that was killed may be on its way for longer than its successor takes to start.
 TEST_F(ServerStateTest, AHelloThatWasOvertakenReplacesNobody) {
   make_ready();
-  ASSERT_TRUE(state_.admit(1, 42, 7));  // started again
+  ASSERT_TRUE(state_.admit(1, 42, 7));  // The process was started again.
   expect_error(state_.admit(1, 41, 6), ErrorKind::kFailedPrecondition, "newer process");
   EXPECT_EQ(value_or_raise(push({.incarnation = 42, .number = 1})), true);
   EXPECT_TRUE(state_.admit(1, 42, 8));
@@ -154,14 +154,14 @@ TEST_F(ServerStateTest, AHelloThatWasOvertakenReplacesNobody) {
 TEST_F(ServerStateTest, AProcessThatWasReplacedStaysOut) {
   make_ready();
   EXPECT_EQ(value_or_raise(push({.number = 5})), true);
-  ASSERT_TRUE(state_.admit(1, 42, 3));  // started again
+  ASSERT_TRUE(state_.admit(1, 42, 3));  // The process was started again.
   EXPECT_EQ(value_or_raise(push({.number = 6})), false);
   EXPECT_EQ(value_or_raise(push({.incarnation = 42, .number = 1})), true);
   // The old one comes back: were it let in, its number 5 would count a second time.
   expect_error(state_.admit(1, kIncarnation, 4), ErrorKind::kFailedPrecondition, "newer process");
   EXPECT_EQ(value_or_raise(push({.number = 5})), false);
   EXPECT_EQ(state_.global_step(), 2u);
-  EXPECT_TRUE(state_.admit(1, 42, 5));  // reconnecting is no replacement
+  EXPECT_TRUE(state_.admit(1, 42, 5));  // Reconnecting is no replacement.
   EXPECT_EQ(value_or_raise(push({.incarnation = 42, .number = 1})), true);
   EXPECT_EQ(state_.global_step(), 2u);
 }
@@ -172,7 +172,7 @@ TEST_F(ServerStateTest, HandsOutOneVersionInEachEncoding) {
   const std::vector<std::byte> dense(whole.payload().begin(), whole.payload().end());
   for (Encoding encoding : {Encoding::kBfloat16, Encoding::kFloat16, Encoding::kInt8}) {
     const transport::Message encoded = newest(encoding);
-    EXPECT_EQ(newest(encoding).body.get(), encoded.body.get());  // made once
+    EXPECT_EQ(newest(encoding).body.get(), encoded.body.get());  // The message is made once.
     const transport::Weights weights = value_or_raise(transport::read_weights(encoded));
     EXPECT_EQ(weights.encoding, encoding);
     EXPECT_EQ(weights.version, 1u);
@@ -186,7 +186,7 @@ TEST_F(ServerStateTest, HandsOutOneVersionInEachEncoding) {
 
 TEST_F(ServerStateTest, RefusesPushesThatDoNotFitAndKeepsItsState) {
   make_ready();
-  const transport::Message held = newest();  // as a reader: the next version would go into new memory
+  const transport::Message held = newest();  // A reader holds it: the next version would go into new memory.
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN(), kInfinity = std::numeric_limits<double>::infinity();
   const auto refuses = [&](const Push& bad, const std::string& part) {
     expect_error(push(bad), ErrorKind::kInvalidArgument, part);
@@ -205,7 +205,7 @@ TEST_F(ServerStateTest, RefusesPushesThatDoNotFitAndKeepsItsState) {
   EXPECT_EQ(state_.global_step(), 0u);
   EXPECT_THAT(weights(), Each(10.0f));
   EXPECT_EQ(state_.status().counters.version, 1u);
-  EXPECT_EQ(value_or_raise(push({})), true);  // the number of a refused push is not used up
+  EXPECT_EQ(value_or_raise(push({})), true);  // The number of a refused push is not used up.
   EXPECT_THAT(weights(), Each(9.0f));
   EXPECT_THAT(floats(spec_.segments[0], held.payload()), Each(10.0f));
 }
@@ -260,7 +260,7 @@ TEST_F(ServerStateTest, ReadersKeepTheirVersion) {
   make_ready();
   const auto* first = newest().payload().data();
   EXPECT_TRUE(push({.number = 1}));
-  EXPECT_EQ(newest().payload().data(), first);  // nobody reads: in place
+  EXPECT_EQ(newest().payload().data(), first);  // Nobody reads, so the update is in place.
   transport::Message reader = newest();
   EXPECT_TRUE(push({.number = 2}));
   EXPECT_NE(newest().payload().data(), first);
@@ -307,7 +307,7 @@ TEST_F(ServerStateTest, RestoresWithinItsArenas) {
   EXPECT_THAT(weights(), Each(3.0f));
   EXPECT_EQ(state_.global_step(), 30u);
   EXPECT_EQ(state_.position_of(2), "p");
-  EXPECT_EQ(state_.status().counters.update_count, 29u);  // Adam's t goes on
+  EXPECT_EQ(state_.status().counters.update_count, 29u);  // Adam's t goes on.
   const HeldState held = value_or_raise(state_.hold());
   EXPECT_EQ(floats(held.arenas.at(1).read(0, 64, *pool_).bytes)[4], 3.0f);
   EXPECT_EQ(floats(held.arenas.at(1).read(0, 64, *pool_).bytes)[3], 0.0f);
@@ -334,7 +334,8 @@ TEST_F(ServerStateTest, ANewEpochForgetsPositionsAndStopButNotPushNumbers) {
   EXPECT_EQ(state_.position_of(1), "");
   EXPECT_FALSE(state_.stop_requested());
   EXPECT_EQ(state_.global_step(), 4u);
-  EXPECT_EQ(value_or_raise(push({.number = 9, .epoch = 2})), true);  // of a trainer that mixes epochs: still not twice
+  // A trainer that mixes epochs is still not counted twice.
+  EXPECT_EQ(value_or_raise(push({.number = 9, .epoch = 2})), true);
   EXPECT_EQ(state_.global_step(), 4u);
 }
 
@@ -369,7 +370,7 @@ TEST_F(ServerStateTest, OnlyShardZeroKeepsPositions) {
   head.epoch = 1;
   const transport::Chunk chunks[] = {value_or_raise(transport::read_chunk(out.message))};
   EXPECT_EQ(value_or_raise(push_at_once(other, 0, head, chunks)), true);
-  EXPECT_EQ(other.global_step(), 1u);  // the order says it
+  EXPECT_EQ(other.global_step(), 1u);  // The order says the step.
   EXPECT_EQ(other.position_of(0), "");
   EXPECT_EQ(other.status().counters.update_count, 1u);
 }
@@ -385,7 +386,7 @@ TEST_F(ServerStateTest, WhatIsKeptCountsWhenItIsCommitted) {
   EXPECT_EQ(state_.position_of(1), "");
   ASSERT_TRUE(commit_at_once(state_, {first, second}));
   EXPECT_FALSE(state_.kept().contains(first));
-  EXPECT_THAT(weights(), Each(7.0f));  // one update of their mean
+  EXPECT_THAT(weights(), Each(7.0f));  // There was one update of their mean.
   EXPECT_EQ(state_.global_step(), 1u);
   EXPECT_EQ(state_.version(), 2u);
   EXPECT_EQ(state_.position_of(1), "p3");
@@ -414,8 +415,8 @@ TEST_F(ServerStateTest, WhatAProcessPushedIsNotThatOfTheOneAfterIt) {
   EXPECT_EQ(value_or_raise(push({.incarnation = kIncarnation + 1, .number = 1})), true);
 }
 
-/// CONTRACT SY-2: of a trainer that no newer process replaces, sent = applied + dropped + kept. Staleness is in updates of this
-/// shard.
+/// CONTRACT SY-2: of a trainer that no newer process replaces, sent = applied + dropped + kept. Staleness is in updates
+/// of this shard.
 TEST_F(ServerStateTest, CountsWhatBecomesOfPushes) {
   make_ready();
   const double nan = std::numeric_limits<double>::quiet_NaN();
@@ -430,7 +431,7 @@ TEST_F(ServerStateTest, CountsWhatBecomesOfPushes) {
   state_.drop(keep({.number = 3, .metrics = {100, 4}}));
   keep({.number = 4, .metrics = {100, 100}});
   ASSERT_TRUE(state_.admit(3, 53, 3));
-  for (const uint64_t number : {1, 2}) {  // nonsense, of which the sums would be infinite
+  for (const uint64_t number : {1, 2}) {  // Such losses are nonsense, of which the sums would be infinite.
     ASSERT_TRUE(value_or_raise(push({.trainer = 3,
                                      .incarnation = 53,
                                      .number = number,
@@ -463,7 +464,7 @@ TEST_F(ServerStateTest, WhatIsDroppedIsAnsweredAndNeverCounts) {
   state_.drop(dropped);
   EXPECT_FALSE(state_.kept().contains(dropped));
   EXPECT_FALSE(state_.counted(1));
-  EXPECT_EQ(value_or_raise(push({.number = 3})), true);  // said already: not new
+  EXPECT_EQ(value_or_raise(push({.number = 3})), true);  // It was said already, and is not new.
   EXPECT_THAT(weights(), Each(10.0f));
   EXPECT_EQ(state_.position_of(1), "");
   expect_error(commit_at_once(state_, {dropped}), ErrorKind::kFailedPrecondition, "not here");

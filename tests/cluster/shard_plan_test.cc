@@ -56,7 +56,8 @@ TEST(ShardPlan, BalancesBytes) {
   std::vector<VariableSpec> variables;
   for (int64_t i = 1; i <= 12; ++i) variables.push_back(variable("v" + std::to_string(i), {i, 16}));
   const ShardPlan plan = plan_of(variables, 3);
-  for (const ShardSpec& shard : plan.shards) EXPECT_EQ(shard.arena_bytes, 26u * 64);  // 78 rows of 64 bytes, evenly
+  // The shards share 78 rows of 64 bytes evenly.
+  for (const ShardSpec& shard : plan.shards) EXPECT_EQ(shard.arena_bytes, 26u * 64);
 }
 
 TEST(ShardPlan, LargestVariablesGoFirst) {
@@ -166,7 +167,7 @@ TEST(ShardPlan, LargeArenasAreCutIntoPartsBetweenSegments) {
   }
   EXPECT_EQ(end, spec.arena_bytes);
   EXPECT_EQ(parts.back().spec.segments.size(), 2u);
-  EXPECT_EQ(parts.back().spec.segments[0].bytes, 4096u);  // a row
+  EXPECT_EQ(parts.back().spec.segments[0].bytes, 4096u);  // The segment is one row.
   EXPECT_EQ(parts.back().spec.segments[1].offset, 4096u);
   EXPECT_EQ(value_or_raise(parse_shard_spec(to_json(spec))), spec);
 }
@@ -306,7 +307,8 @@ TEST(ShardSpecJson, RefusesWhatIsNoJson) {
 
 TEST(ShardSpecJson, RefusesRandomDamage) {
   const std::string good = to_json(plan_of(random_variables(3), 1).shards[0]);
-  for (uint32_t seed = 0; seed < 3000; ++seed) {  // must neither crash nor allocate without bound; most are refused
+  // Texts must neither crash it nor make it allocate without bound; most are refused.
+  for (uint32_t seed = 0; seed < 3000; ++seed) {
     std::mt19937 random(seed);
     std::string text = good;
     for (uint32_t i = random() % 4; i < 4; ++i) text[random() % text.size()] = char(random());

@@ -55,7 +55,7 @@ TEST_F(ShardTest, IntoNewMemoryGivesTheSameBits) {
     const double scalars[] = {0.01};
     const Contribution own{arena->bytes(), scalars};
     Ref<Buffer> next = pool_->get(spec.arena_bytes);
-    std::memset(next->data(), 0xee, next->size());  // old memory must not show
+    std::memset(next->data(), 0xee, next->size());  // Old memory must not show.
     ASSERT_TRUE(to_new.apply(other->bytes(), next->bytes(), {&own, 1}));
     other = next;
   }
@@ -132,7 +132,7 @@ TEST_F(ShardTest, EachContributorHasItsOwnGradientScale) {
   const double clipped[] = {1.0, 0.25}, whole[] = {1.0, 1.0};
   const Contribution pushes[] = {{first->bytes(), clipped}, {second->bytes(), whole}};
   ASSERT_TRUE(shard.apply(weights->bytes(), weights->bytes(), pushes));
-  EXPECT_THAT(floats(spec.segments[0], weights->bytes()), Each(-2.0f));  // (0.25 * 8 + 2) / 2
+  EXPECT_THAT(floats(spec.segments[0], weights->bytes()), Each(-2.0f));  // The mean gives (0.25 * 8 + 2) / 2.
 }
 
 TEST_F(ShardTest, SlotsThatASnapshotHoldsStayAsTheyWere) {
@@ -151,7 +151,7 @@ TEST_F(ShardTest, SlotsThatASnapshotHoldsStayAsTheyWere) {
   }
   const std::byte* own = shard.slots()[0]->data();
   push(shard, weights->bytes(), 4, 0.1);
-  EXPECT_EQ(shard.slots()[0]->data(), own);  // nobody holds it: in place
+  EXPECT_EQ(shard.slots()[0]->data(), own);  // Nobody holds it, so it is updated in place.
 }
 
 class StartOfRowRanges : public ShardTest, public ::testing::WithParamInterface<Initializer> {};

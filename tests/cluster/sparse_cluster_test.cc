@@ -44,7 +44,7 @@ TEST(SparseCluster, TrainsEachExampleOnceAndEnds) {
   Job job;
   run_listed(job, cluster, spec);
   job.expect_all_ended_well();
-  EXPECT_EQ(job.last_step(), 7);  // 3 + 2 + 2
+  EXPECT_EQ(job.last_step(), 7);  // The parts are 3 + 2 + 2.
   EXPECT_EQ(job.counted_updates(), 7.0f);
   EXPECT_EQ(end_mark(job.model_dir())->reason, checkpoint::EndReason::kEndOfInput);
   const auto reader =

@@ -90,7 +90,7 @@ TEST(SyncStrategy, OthersMakeTheShareOfALostTrainer) {
   EXPECT_TRUE(strategy->grants(0, progress));
   progress.trainers[0].granted = 1;
   EXPECT_FALSE(strategy->grants(2, progress)) << "one is enough";
-  progress.trainers[1].lost = false;  // it is back: whoever is first counts
+  progress.trainers[1].lost = false;  // It is back: whoever is first counts.
   EXPECT_FALSE(strategy->grants(2, progress));
 }
 
@@ -101,13 +101,13 @@ TEST(SyncStrategy, WhoLeavesIsNotWaitedFor) {
   progress.trainers[1].takes_part = false;
   EXPECT_THAT(trainers_of(held, strategy->next(held, progress)), ElementsAre(0, 2));
   EXPECT_FALSE(strategy->grants(1, progress));
-  progress.trainers[0].takes_part = false;  // what it gave to this step still counts
+  progress.trainers[0].takes_part = false;  // What it gave to this step still counts.
   EXPECT_THAT(trainers_of(held, strategy->next(held, progress)), ElementsAre(0, 2));
   EXPECT_THAT(strategy->next({}, progress_of(3, {})), IsEmpty());
 }
 
-/// For any R and N, whoever arrives when: while pushes come from all who may push, each update is of R, of nobody more than its
-/// share, and comes.
+/// For any R and N, whoever arrives when: while pushes come from all who may push, each update is of R, of nobody more
+/// than its share, and comes.
 TEST(SyncStrategy, NeverStandsStillAndTakesNobodyTwice) {
   for (int trainers = 1; trainers <= 4; ++trainers) {
     for (int aggregated = 1; aggregated <= 2 * trainers; ++aggregated) {

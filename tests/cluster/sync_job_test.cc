@@ -87,8 +87,8 @@ TEST(SyncJob, EitherFormGoesOnWhereTheOtherEnded) {
   EXPECT_EQ(job.last_tensors(), expected);
 }
 
-/// R gradients make one update, of which the step counts each (SY-1, SY-5, SY-6), and the last step is the one that was asked
-/// for, for any number of both.
+/// R gradients make one update, of which the step counts each (SY-1, SY-5, SY-6), and the last step is the one that was
+/// asked for, for any number of both.
 TEST(SyncJob, EndsAtItsStepForAnyRAndN) {
   for (const int32_t trainers : {1, 2, 3, 4}) {
     for (const int64_t aggregated : {1, 2, 3, 4, 8}) {
@@ -142,7 +142,7 @@ TEST(SyncJob, AStopOfOneHookStopsAllAtItsStep) {
         if (own == asks && run.global_step() >= 7) run.request_stop();
       })};
     };
-    if (asks != 0) spec.max_steps = 25;  // a worker that stops leaves, and the others go on
+    if (asks != 0) spec.max_steps = 25;  // A worker that stops leaves, and the others go on.
     run_job(job, spec);
     job.expect_all_ended_well();
     EXPECT_EQ(job.last_step(), asks == 0 ? 7 : 25);

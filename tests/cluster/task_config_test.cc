@@ -29,7 +29,7 @@ TEST(InProcessTasks, HoldTheSameAsTheirTfConfigWould) {
   EXPECT_THAT(names, ElementsAre("chief 0", "ps 0", "ps 1", "worker 0", "worker 1", "evaluator 0"));
   EXPECT_EQ(tasks[4].rpc_address, "worker-1.job-7:1");
   EXPECT_NE(in_process_tasks({.ps = 1}, "a")[0].rpc_address, in_process_tasks({.ps = 1}, "b")[0].rpc_address);
-  EXPECT_THAT(in_process_tasks({}, "a").at(0).warnings, Not(IsEmpty()));  // nobody evaluates
+  EXPECT_THAT(in_process_tasks({}, "a").at(0).warnings, Not(IsEmpty()));  // Nobody evaluates.
   EXPECT_THAT(in_process_tasks({.evaluator = true}, "a").at(0).warnings, IsEmpty());
 }
 

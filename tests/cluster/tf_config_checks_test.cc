@@ -36,11 +36,11 @@ TEST(TfConfig, Check02_OnlyOneStrictJsonObject) {
       {"{\"a\": 01}", "byte 7:"},
       {"{\"a\": NaN}", "byte 6:"},
       {"{\"a\": 1 /* why */}", "byte 8:"},
-      {"{\"a\": \"\xFF\"}", "byte 7:"},          // no UTF-8
-      {"{\"a\": \"\xC0\x80\"}", "byte 7:"},      // overlong
-      {"{\"a\": \"\xED\xA0\x80\"}", "byte 8:"},  // a surrogate in UTF-8
-      {"{\"a\": \"\\ud800\"}", "byte 13:"},      // a lone high surrogate
-      {"{\"a\": \"\\udc00\"}", "byte 12:"},      // a lone low surrogate
+      {"{\"a\": \"\xFF\"}", "byte 7:"},          // A byte that is no UTF-8.
+      {"{\"a\": \"\xC0\x80\"}", "byte 7:"},      // An overlong encoding.
+      {"{\"a\": \"\xED\xA0\x80\"}", "byte 8:"},  // A surrogate in UTF-8.
+      {"{\"a\": \"\\ud800\"}", "byte 13:"},      // A lone high surrogate.
+      {"{\"a\": \"\\udc00\"}", "byte 12:"},      // A lone low surrogate.
       {"{\"a\": \"\\ud800\\ud800\"}", "byte 18:"},
       {"{\"a\": \"\n\"}", "byte 7:"},
       {"\xEF\xBB\xBF{}", "byte-order mark"},
@@ -108,7 +108,7 @@ TEST(TfConfig, Check06_AnEvaluatorInsideTheClusterIsDropped) {
   const TaskConfig task =
       parsed(with_chief(R"("evaluator": ["e:1"], "worker": ["w:1"])", R"({"type": "worker", "index": 0})"));
   EXPECT_THAT(task.warnings, ElementsAre(HasSubstr("evaluator")));
-  EXPECT_EQ(task.global_id, 1);  // and not 2
+  EXPECT_EQ(task.global_id, 1);  // The number is 1, not 2.
   EXPECT_FALSE(task.cluster.has_role("evaluator"));
   const TaskConfig evaluator = parsed(with_chief(R"("evaluator": ["e:1"])", R"({"type": "evaluator", "index": 0})"));
   EXPECT_EQ(evaluator.mode, TaskMode::kEvaluator);

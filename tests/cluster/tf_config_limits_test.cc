@@ -48,7 +48,7 @@ TEST(TfConfig, TakesSixteenMebibytes) {
   std::string nested = "[";
   while (nested.size() < bytes) nested += "{},[],";
   nested += "0]";
-  std::string numbers = "[";  // kept one by one, unlike the rest: half the size
+  std::string numbers = "[";  // Numbers are kept one by one, unlike the rest: half the size.
   while (numbers.size() < bytes / 2) numbers += "0,";
   numbers += "0]";
   const std::pair<const char*, std::string> texts[] = {

@@ -95,7 +95,7 @@ TEST(TfConfig, AClusterOfOneNodeHasNoAddressAndAWarning) {
   }
   const TaskConfig master = parsed(R"({"cluster": {"master": ["h:1"]}, "task": {"type": "master", "index": 0}})");
   EXPECT_EQ(master.rpc_address, "");
-  EXPECT_THAT(master.warnings, IsEmpty());  // it evaluates itself
+  EXPECT_THAT(master.warnings, IsEmpty());  // The master evaluates itself.
 }
 
 // CL-6.
@@ -139,7 +139,7 @@ TEST(TfConfig, ReadsTheSparseForm) {
   EXPECT_EQ(task.num_workers, 4);
   EXPECT_EQ(task.rpc_address, "w:9");
   EXPECT_EQ(task.global_id, 10);
-  EXPECT_EQ(task.trainer_index(), 2);  // the second that is listed
+  EXPECT_EQ(task.trainer_index(), 2);  // It is the second that is listed.
   EXPECT_EQ(parsed(with_chief(cluster, R"({"type": "worker", "index": 1})")).trainer_index(), 1);
   EXPECT_EQ(parsed(with_chief(cluster, R"({"type": "worker", "index": 10})")).trainer_index(), 3);
   EXPECT_EQ(parsed(with_chief(cluster, R"({"type": "ps", "index": 0})")).global_id, 12);
@@ -195,7 +195,7 @@ TEST(TfConfig, SaysWhatTrainAndEvaluateWillRefuse) {
   EXPECT_THAT(message(with_chief(R"("worker": ["x:1"])", R"({"type": "worker", "index": 0})")), HasSubstr("no ps"));
 }
 
-// Writing, and other sources.
+// What it writes, and what it reads from other sources.
 
 TEST(TfConfig, WritesWhatItReads) {
   for (const std::string& text :

@@ -62,7 +62,8 @@ Environment& VirtualCluster::start_server(int index, const ServerOptions& how) {
   ProcessInfo process;
   process.memory_bytes = how.memory_bytes;
   Environment& env = add_task("ps " + std::to_string(index), std::move(process), how.beside_strand);
-  ParameterServerOptions options;  // one by one: g++ 12 takes an initializer of some for uninitialized members
+  // Fields are set one by one, since g++ 12 takes an initializer of some for uninitialized members.
+  ParameterServerOptions options;
   options.identity.job = TaskOptions().job;
   options.identity.role = "ps";
   options.identity.index = index;
@@ -120,7 +121,8 @@ Task<Result<Outcome>> VirtualCluster::step(Store& store, std::string position, f
   SHOAL_CO_TRY_VOID(store.start(step, 1, position));
   for (const backends::MutablePieces& pieces : step.updates) {
     for (const backends::MutablePiece& piece : pieces) {
-      const int64_t row = step.updates.front().data() == pieces.data() ? 16 : 1;  // kernel [30, 16]; bias [16], scale []
+      // The shapes are kernel [30, 16], bias [16], scale [].
+      const int64_t row = step.updates.front().data() == pieces.data() ? 16 : 1;
       std::fill_n(reinterpret_cast<float*>(piece.data), (piece.row_end - piece.row_begin) * row, gradient);
     }
   }

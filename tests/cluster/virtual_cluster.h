@@ -30,7 +30,7 @@ class Running {
   Running(Environment& env, Task<Result<T>> task) : task_(std::make_unique<Task<Result<T>>>(std::move(task))) {
     env.post([task = task_.get()] { task->start(); });
   }
-  /// Only once the world ran.
+  /// Called only once the world ran.
   bool done() const { return task_->done(); }
   Result<T> take() { return task_->take(); }
 
@@ -57,19 +57,19 @@ class VirtualCluster : public testing::Test {
     std::function<bool()> job_ended = {};
     Compression compression = {};
     std::vector<std::string> updates{"kernel", "bias", "scale"};
-    std::vector<std::string> by_rows = {};  ///< beside `updates`
-    bool rows_alone = false;                ///< these travel as rows
+    std::vector<std::string> by_rows = {};  ///< Variables beside `updates`.
+    bool rows_alone = false;                ///< True if these travel as rows.
   };
   Environment& add_task(const std::string& name, ProcessInfo process = {}, Duration offload_duration = Duration::zero());
-  /// As a process dies: nothing of it runs any more, its connections are closed. All of one name die together.
+  /// Kills as a process dies: nothing of it runs any more, its connections are closed. All of one name die together.
   void kill(Environment& task);
   struct ServerOptions {
-    double delay = 0;  ///< seconds until it opens its port
+    double delay = 0;  ///< Seconds until it opens its port.
     double ready_timeout = 60;
     int trainers = 2;
     std::string strategy = "async";
-    uint64_t memory_bytes = 0;  ///< that it may have; 0: not known
-    /// What touches an arena takes so long, beside the strand. 0: no time, on it.
+    uint64_t memory_bytes = 0;  ///< How many bytes it may have; 0 if not known.
+    /// What touches an arena takes so long, beside the strand; 0 for no time, on it.
     Duration beside_strand = Duration::zero();
   };
   /// A process of ps `index`; another one after a kill is a restart.
@@ -128,7 +128,7 @@ class VirtualCluster : public testing::Test {
 
  private:
   std::vector<Environment*> tasks_;
-  std::map<int, std::vector<Running<void>>> servers_;  // by index, the newest process last
+  std::map<int, std::vector<Running<void>>> servers_;  // Processes by index, the newest last.
 };
 
 /// A state to restore: every weight is `value`, slots are 0.

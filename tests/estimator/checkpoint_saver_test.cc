@@ -15,7 +15,7 @@ TEST(CheckpointSaver, AStateThatOthersHaveBroughtToTheLastStepIsLeftToTheEnd) {
   const cluster::VariableSpec w{
       .name = "w", .shape = Shape{4}, .initializer = {Initializer::Kind::kConstant, 1, 0}, .rule = {}};
   const auto store = cluster::make_local_store(*env, value_or_raise(cluster::plan_shards({w}, 1, 0)));
-  ASSERT_TRUE(env->run(store->prepare(nullptr, kNoDeadline)));  // at step 0
+  ASSERT_TRUE(env->run(store->prepare(nullptr, kNoDeadline)));  // The store begins at step 0.
   LoopContext context(*env);
   CheckpointSaver saver(*env, RunConfig({.model_dir = folder / "m"}), {.model_dir = folder / "m"});
   ASSERT_TRUE(env->run(saver.save(*store, context, {}, 0)));
@@ -94,7 +94,7 @@ TEST(CheckpointSaver, OneMorePerSoManyHoursStaysOnDisk) {
   // Step i is saved after i / 2 hours. The first one after 2 h is 5; then the limit is 4 h, and so on.
   std::vector<int64_t> expected;
   for (int64_t step = 5; step < 95; step += 4) expected.push_back(step);
-  expected.insert(expected.end(), {95, 96});  // the list
+  expected.insert(expected.end(), {95, 96});  // These are in the list.
   EXPECT_EQ(steps_on(*disk), expected);
   EXPECT_THAT((*checkpoint::read_pointer(*disk, "m"))->retained, ::testing::ElementsAre("model.ckpt-95", "model.ckpt-96"));
 

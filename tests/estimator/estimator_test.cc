@@ -64,7 +64,7 @@ TEST(Estimator, WithoutModelDirUsesAFreshTemporaryFolder) {
   EXPECT_NE(a.model_dir(), b.model_dir());
   for (const std::string& folder : {a.model_dir(), b.model_dir()}) {
     EXPECT_THAT(printed, HasSubstr(folder));
-    EXPECT_TRUE(std::filesystem::remove(folder));  // it exists and is empty
+    EXPECT_TRUE(std::filesystem::remove(folder));  // It exists and is empty.
   }
 }
 

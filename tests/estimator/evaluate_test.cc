@@ -41,7 +41,7 @@ TEST(Evaluate, RunsUntilStepsOrTheEndOfTheInput) {
 TEST(Evaluate, TakesTheNewestCheckpointOrTheOneNamed) {
   Place place;
   Estimator estimator = place.estimator(linear_model, {.save_checkpoints_steps = 1});
-  estimator.train([] { return line({1}).repeat().batch(1); }, {.steps = 2});  // y(0) = b: 0, 0.6, 1.26
+  estimator.train([] { return line({1}).repeat().batch(1); }, {.steps = 2});  // The model gives y(0) = b: 0, 0.6, 1.26.
   const InputFn zero = [] { return labelled({0}).batch(1); };
   EXPECT_EQ(estimator.evaluate(zero).at("global_step"), 2);
   EXPECT_NEAR(estimator.evaluate(zero).at("loss"), 1.26 * 1.26, 1e-6);
@@ -85,7 +85,7 @@ TEST(Evaluate, WritesOneRecordOfItsMetricsAndTheCheckpoint) {
         return true;
       }));
   EXPECT_TRUE(damage.empty());
-  EXPECT_EQ(written.size(), 2u);  // global_step is no metric
+  EXPECT_EQ(written.size(), 2u);  // The name global_step is no metric.
   for (const char* name : {"loss", "average_loss"}) EXPECT_FLOAT_EQ(float(written.at(name)), float(metrics.at(name)));
   EXPECT_THAT(texts, ElementsAre("checkpoint_path " + place.model_dir() + "/model.ckpt-1"));
   EXPECT_THAT(steps, ElementsAre(1));

@@ -181,7 +181,7 @@ TEST_F(Export, RefusesFeaturesThatDoNotFit) {
         model->predict({{"x", Tensor::zeros(DType::kFloat32, {1, 2})}, {"z", Tensor::zeros(DType::kFloat32, {1, 2})}});
       }),
       HasSubstr("z"));
-  EXPECT_EQ(model->predict(features(2)).size(), 6u);  // it still works
+  EXPECT_EQ(model->predict(features(2)).size(), 6u);  // It still works.
 }
 
 // Damage.
@@ -233,7 +233,7 @@ TEST_F(Export, DamagedFilesAreRefusedByName) {
   for (const auto& entry : std::filesystem::directory_iterator(folder + "/variables")) {
     const std::string file = "variables/" + entry.path().filename().string();
     std::string bytes = read_file(folder + "/" + file);
-    if (!file.ends_with("/checkpoint")) {  // that one is text for people to edit
+    if (!file.ends_with("/checkpoint")) {  // That one is text for people to edit.
       std::string flipped = bytes;
       for (size_t i = 0; i < bytes.size(); i += 4) flipped[i] ^= 4;
       EXPECT_THAT(with(file, flipped), HasSubstr("variables")) << file;

@@ -20,7 +20,7 @@ struct Exporters : ::testing::Test {
   std::shared_ptr<Environment> env = make_task_environment(estimator.config());
   const InputFn serving = [] { return losses({1}); };
   int64_t step = 0;
-  std::string exported_checkpoint;  // the one to export; empty: the newest
+  std::string exported_checkpoint;  // The one to export; empty for the newest.
 
   void SetUp() override { estimator.train(endless, {.steps = 1}); }
 
@@ -38,7 +38,7 @@ struct Exporters : ::testing::Test {
     std::sort(names.begin(), names.end());
     return names;
   }
-  /// As if exports of long ago were there, and other things beside them.
+  /// Writes as if exports of long ago were there, and other things beside them.
   void clutter(const Exporter& exporter) const {
     for (const char* folder :
          {"0000000001", "0000000002", "0000000003", "00000000001", "000000001", "000000001x", "notes"}) {
@@ -76,7 +76,7 @@ TEST_F(Exporters, NamesOfOneSecondGoToTheNext) {
   EXPECT_THAT(written(*latest), ElementsAre(first->substr(first->rfind('/') + 1), second->substr(second->rfind('/') + 1)));
   const int64_t now =
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-  EXPECT_LE(std::stoll(second->substr(second->rfind('/') + 1)), now);  // no name lies in the future
+  EXPECT_LE(std::stoll(second->substr(second->rfind('/') + 1)), now);  // No name lies in the future.
 }
 
 TEST_F(Exporters, FinalWritesOnlyAtTheFinalExport) {
@@ -91,7 +91,7 @@ TEST_F(Exporters, BestWritesWhatIsStrictlyBetter) {
   const auto best = best_exporter("best");
   EXPECT_TRUE(call(*best, 0.5));
   EXPECT_FALSE(call(*best, 0.6));
-  EXPECT_FALSE(call(*best, 0.5));  // equal is not better
+  EXPECT_FALSE(call(*best, 0.5));  // Equal is not better.
   EXPECT_TRUE(call(*best, 0.4));
   EXPECT_FALSE(call(*best, 0.4));
 }
@@ -142,7 +142,7 @@ TEST_F(Exporters, BestIgnoresRecordsWithoutScalarsAndDamagedTails) {
 TEST_F(Exporters, BestTakesNoNotANumberForTheBestThereWillBe) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   const auto best = best_exporter("best");
-  EXPECT_TRUE(call(*best, kNan));  // the first decision exports in any case
+  EXPECT_TRUE(call(*best, kNan));  // The first decision exports in any case.
   EXPECT_FALSE(call(*best, kNan));
   EXPECT_TRUE(call(*best, 0.5));
   EXPECT_FALSE(call(*best, kNan));
@@ -157,7 +157,7 @@ TEST_F(Exporters, BestDecidesForEachModelDirByItself) {
   Estimator other = elsewhere.estimator(counting_model);
   other.train(endless, {.steps = 1});
   std::swap(estimator, other);
-  EXPECT_TRUE(call(*best, 0.6));  // the first one there
+  EXPECT_TRUE(call(*best, 0.6));  // This is the first one there.
   EXPECT_FALSE(call(*best, 0.7));
   std::swap(estimator, other);
   EXPECT_FALSE(call(*best, 0.55));
@@ -167,14 +167,14 @@ TEST_F(Exporters, BestDecidesForEachModelDirByItself) {
 TEST_F(Exporters, BestIsOnlyWhatWasExported) {
   const auto best = best_exporter("best");
   const auto fail = [&](double loss) {
-    std::filesystem::rename(estimator.model_dir(), estimator.model_dir() + "-away");  // with its checkpoint
+    std::filesystem::rename(estimator.model_dir(), estimator.model_dir() + "-away");  // Its checkpoint moves with it.
     EXPECT_THROW(call(*best, loss), Exception);
     std::filesystem::remove_all(estimator.model_dir());
     std::filesystem::rename(estimator.model_dir() + "-away", estimator.model_dir());
   };
   exported_checkpoint = *estimator.latest_checkpoint();
   fail(0.3);
-  EXPECT_TRUE(call(*best, 0.5));  // still the first
+  EXPECT_TRUE(call(*best, 0.5));  // It is still the first.
   fail(0.3);
   EXPECT_TRUE(call(*best, 0.4));
   EXPECT_FALSE(call(*best, 0.4));
@@ -184,7 +184,7 @@ TEST_F(Exporters, BestCollectsAfterItsOwnExports) {
   const auto best = best_exporter("best", {.exports_to_keep = 2});
   EXPECT_TRUE(call(*best, 1));
   clutter(*best);
-  EXPECT_FALSE(call(*best, 2));  // no export, no collection
+  EXPECT_FALSE(call(*best, 2));  // Without an export there is no collection.
   EXPECT_EQ(written(*best).size(), 9u);
   EXPECT_TRUE(call(*best, 0.5));
   EXPECT_EQ(written(*best).size(), 7u);
@@ -208,7 +208,7 @@ TEST(ExporterOptions, AreChecked) {
   EXPECT_THAT(refusal([] { best_exporter(""); }), HasSubstr("name"));
 }
 
-// In train_and_evaluate.
+// What follows is about train_and_evaluate.
 
 TEST(Exporting, FollowsTheLossesOfTheEvaluations) {
   Place place;
@@ -229,7 +229,7 @@ TEST(Exporting, FollowsTheLossesOfTheEvaluations) {
   const auto count = [&](const std::string& name) {
     return std::distance(std::filesystem::directory_iterator(place.model_dir() + "/export/" + name), {});
   };
-  EXPECT_EQ(count("best"), 2);  // 0.5 and 0.4
+  EXPECT_EQ(count("best"), 2);  // The two are of 0.5 and 0.4.
   EXPECT_EQ(count("last"), 1);
   EXPECT_EQ(place.log.count('W', "never made"), 0);
 }

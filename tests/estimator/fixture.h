@@ -70,7 +70,7 @@ inline cluster::GetEnv environment(std::string tf_config) {
 struct Place {
   TemporaryFolder folder;
   Log log;
-  TaskReport report;  ///< of the last run
+  TaskReport report;  ///< What the last run reported.
   StopSource interrupt;
 
   std::string model_dir() const { return folder / "m"; }

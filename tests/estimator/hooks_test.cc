@@ -42,7 +42,7 @@ TEST(HookOrder, IsListOrderInEveryCallback) {
                                  "chief ready 0", "a ready 0", "b ready 0", "model ready 0",                  //
                                  "chief before 0", "a before 0", "b before 0", "model before 0",              //
                                  "chief after 1 (1)", "a after 1 (1)", "b after 1 (1)", "model after 1 (1)",  //
-                                 "chief before 1", "a before 1", "b before 1", "model before 1",  // end of input
+                                 "chief before 1", "a before 1", "b before 1", "model before 1",  // The input ended.
                                  "chief end 1", "a end 1", "b end 1", "model end 1"));
 }
 
@@ -127,7 +127,7 @@ TEST(NanGuard, FailsAfterTheCallersHooksSawTheStep) {
   }, ErrorKind::kNanLoss);
   EXPECT_THAT(message, AllOf(HasSubstr("NaN"), HasSubstr("step 4")));
   EXPECT_EQ(exit_status(ErrorKind::kNanLoss), 3);
-  EXPECT_EQ(hook->calls().back(), "after 4 (nan)");  // seen, and no end
+  EXPECT_EQ(hook->calls().back(), "after 4 (nan)");  // It is seen, and is no end.
   // The checkpoint that was due at that step was written before the guard looked; no other follows.
   EXPECT_THAT(retained(place.model_dir()), ElementsAre("model.ckpt-0", "model.ckpt-2", "model.ckpt-4"));
 }
@@ -148,7 +148,8 @@ TEST(NanGuard, WithoutADueCheckpointSavesNothing) {
   EXPECT_THAT(retained(place.model_dir()), ElementsAre("model.ckpt-0"));
   EXPECT_EQ(end_mark(place.model_dir()), std::nullopt);
   EXPECT_FALSE(std::filesystem::exists(place.model_dir() + "/eval"));
-  EXPECT_EQ(model_hook->calls().back(), "before 2");  // after the guard in the list: never told of the step
+  // The hook comes after the guard in the list, and is never told of the step.
+  EXPECT_EQ(model_hook->calls().back(), "before 2");
 }
 
 TEST(NanGuard, MayStopQuietly) {
@@ -176,7 +177,7 @@ TEST(HookValues, AreFetchedWithTheStepsThatAsk) {
   hook->at_begin = [](HookSetup& setup) {
     const Value features = setup.graph().find("features");
     ASSERT_TRUE(features.valid());
-    setup.fetch("tripled", features * 3.0);  // the graph may still be added to
+    setup.fetch("tripled", features * 3.0);  // The graph may still be added to.
     setup.fetch("again", setup.loss() * 1.0);
   };
   hook->before = [](RunContext& run, StepRequest& request) {
@@ -319,7 +320,8 @@ TEST(StepCounter, WarnsWhenTheGlobalStepStandsStill) {
   };
   auto hook = std::make_shared<RecordingHook>();
   place.estimator(standing).train([] { return losses(std::vector<float>(30, 1)); }, {.max_steps = 5, .hooks = {hook}});
-  EXPECT_EQ(std::count(hook->calls().begin(), hook->calls().end(), "after 0 (1)"), 30);  // max_steps never triggers
+  // The limit max_steps never triggers.
+  EXPECT_EQ(std::count(hook->calls().begin(), hook->calls().end(), "after 0 (1)"), 30);
   EXPECT_EQ(place.log.count('W', "has stood at 0"), 1);
   EXPECT_THAT(retained(place.model_dir()), ElementsAre("model.ckpt-0"));
 }
@@ -350,11 +352,11 @@ TEST(StopAtStep, CountsFromTheStartOrAbsolutely) {
   const auto four_more = stop_at_step({.num_steps = 4});
   estimator.train(endless, {.hooks = {four_more}});
   EXPECT_EQ(estimator.latest_checkpoint(), place.model_dir() + "/model.ckpt-4");
-  estimator.train(endless, {.hooks = {four_more}});  // the same hook in another run counts anew
+  estimator.train(endless, {.hooks = {four_more}});  // The same hook in another run counts anew.
   EXPECT_EQ(estimator.latest_checkpoint(), place.model_dir() + "/model.ckpt-8");
   estimator.train(endless, {.hooks = {stop_at_step({.last_step = 11})}});
   EXPECT_EQ(estimator.latest_checkpoint(), place.model_dir() + "/model.ckpt-11");
-  estimator.train(endless, {.hooks = {stop_at_step({.last_step = 11})}});  // looks after the update
+  estimator.train(endless, {.hooks = {stop_at_step({.last_step = 11})}});  // It looks after the update.
   EXPECT_EQ(estimator.latest_checkpoint(), place.model_dir() + "/model.ckpt-12");
 }
 

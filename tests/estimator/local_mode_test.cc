@@ -69,7 +69,7 @@ TEST_F(LocalMode, DoesNotEvaluateOneStepTwice) {
 }
 
 TEST_F(LocalMode, SaysWhyASkippedCheckpointIsEvaluatedAfterAll) {
-  train_input.dataset = losses(std::vector<float>(20, 1));  // ends where a checkpoint has just been skipped
+  train_input.dataset = losses(std::vector<float>(20, 1));  // The input ends where a checkpoint has just been skipped.
   run({}, {.throttle_secs = 600});
   EXPECT_THAT(evaluations(), ElementsAre(10, 20));
   const std::vector<std::string> lines = place.log.all('I');
@@ -207,7 +207,7 @@ class Tampers final : public CheckpointListener {
   std::function<void(const std::string& folder)> tamper_;
 };
 
-TEST_F(LocalMode, EvaluatesNothingButWhatItHasJustWritten) {  // CONTRACT LO-9
+TEST_F(LocalMode, EvaluatesNothingButWhatItHasJustWritten) {  // See CONTRACT LO-9.
   const auto refused_after = [this](std::function<void(const std::string& folder)> tamper,
                                     ErrorKind kind = ErrorKind::kFailedPrecondition) {
     std::filesystem::remove_all(place.model_dir());
@@ -228,13 +228,13 @@ TEST_F(LocalMode, EvaluatesNothingButWhatItHasJustWritten) {  // CONTRACT LO-9
   EXPECT_THAT(refused_after(confuse, ErrorKind::kDataLoss), HasSubstr("line 1"));
   const auto cut = [](const std::string& folder) { std::filesystem::resize_file(folder + "/model.ckpt-20.index", 100); };
   EXPECT_THAT(refused_after(cut, ErrorKind::kDataLoss), HasSubstr("index"));
-  EXPECT_THAT(refused_after([](const std::string& folder) {  // evaluated already
+  EXPECT_THAT(refused_after([](const std::string& folder) {  // The checkpoint is evaluated already.
                 write_file(folder + "/checkpoint", "model_checkpoint_path: \"model.ckpt-10\"\n");
               }),
               HasSubstr("now it is " + place.model_dir() + "/model.ckpt-10"));
 }
 
-TEST_F(LocalMode, AStepThatIsSavedAgainAfterARecoveryIsNotEvaluatedAgain) {  // CONTRACT LO-9
+TEST_F(LocalMode, AStepThatIsSavedAgainAfterARecoveryIsNotEvaluatedAgain) {  // See CONTRACT LO-9.
   Estimator estimator = place.estimator(counting_model, {.save_checkpoints_steps = 10});
   estimator.train(train_input, {.max_steps = 10});
   const std::shared_ptr<Environment> env = make_call_environment(estimator.config());
@@ -246,7 +246,7 @@ TEST_F(LocalMode, AStepThatIsSavedAgainAfterARecoveryIsNotEvaluatedAgain) {  // 
   };
   EXPECT_FALSE(save(0));
   EXPECT_FALSE(save(10));
-  EXPECT_FALSE(save(10));  // what a run does that has lost its servers and got them back
+  EXPECT_FALSE(save(10));  // A run does so that has lost its servers and got them back.
   EXPECT_THAT(evaluations(), ElementsAre(10));
 }
 

@@ -14,7 +14,7 @@ std::vector<float> all(std::unique_ptr<Predictions> predictions, const std::stri
   while (const auto result = predictions->next()) {
     for (const float value : floats(*result->find(key))) values.push_back(value);
   }
-  EXPECT_EQ(predictions->next(), std::nullopt);  // and stays there
+  EXPECT_EQ(predictions->next(), std::nullopt);  // It stays there.
   return values;
 }
 
@@ -52,7 +52,7 @@ TEST(Predict, IsLazy) {
   EXPECT_LE(drawn, 1);
   for (int i = 0; i < 3; ++i) predictions->next();
   EXPECT_LE(drawn, 4);
-  predictions.reset();  // in mid-input
+  predictions.reset();  // The input has not ended.
   EXPECT_LE(drawn, 4);
 }
 
@@ -79,7 +79,7 @@ TEST(Predict, EmptyInputsAndEmptyBatchesYieldNothing) {
 TEST(Predict, DropsLabelsAndUsesTheNewestOrTheNamedCheckpoint) {
   Place place;
   Estimator estimator = place.estimator(linear_model, {.save_checkpoints_steps = 1});
-  estimator.train([] { return line({1}).repeat().batch(1); }, {.steps = 2});  // w = b = 0, 0.6, 1.26
+  estimator.train([] { return line({1}).repeat().batch(1); }, {.steps = 2});  // The weights are w = b = 0, 0.6, 1.26.
   const InputFn input = [] { return line({0, 1}).batch(2); };
   const std::vector<float> newest = all(estimator.predict(input), "y");
   EXPECT_NEAR(newest.at(0), 1.26, 1e-6);
@@ -127,7 +127,8 @@ TEST(Predict, FiltersByKeys) {
     return got;
   };
   EXPECT_THAT(keys_of({"logits", "class_ids"}), ElementsAre("class_ids", "logits"));
-  EXPECT_THAT(keys_of({"classes"}), ElementsAre("classes"));  // made from class_ids, which is not handed out
+  // Classes are made from class_ids, which is not handed out.
+  EXPECT_THAT(keys_of({"classes"}), ElementsAre("classes"));
   EXPECT_THAT(keys_of({"logits", "unknown"}), ElementsAre("logits"));
   EXPECT_THAT(refusal([&] { (void)estimator.predict(logits, {.keys = {"unknown"}}); }),
               AllOf(HasSubstr("probabilities"), HasSubstr("classes")));

@@ -101,7 +101,7 @@ TEST(RollBack, TheLossLoggerGoesByStepsOfThisTask) {
   logger.ready(0);
   logger.train_to(15);
   logger.ready(2);
-  logger.train_to(10);  // 23 iterations
+  logger.train_to(10);  // There were 23 iterations.
   EXPECT_EQ(logger.log().count('I', "loss = "), 3);
   EXPECT_EQ(logger.log().count('I', "step = 8 (10.000 s)"), 1);
 }

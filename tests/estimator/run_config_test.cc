@@ -400,7 +400,7 @@ TEST(RunConfig, UnitesModelDirFromBothPlaces) {
   EXPECT_THAT(refusal([&] { (void)from("a", R"({"model_dir": "b"})"); }), AllOf(HasSubstr("\"a\""), HasSubstr("\"b\"")));
   EXPECT_THAT(refusal([&] { (void)from("", R"({"model_dir": "b"})"); }), HasSubstr("RunConfig: model_dir: is the empty"));
   EXPECT_THAT(refusal([&] { (void)from("a", R"({"model_dir": ""})"); }), HasSubstr("TF_CONFIG: model_dir: is the empty"));
-  // The same where the description did not come through the parser.
+  // The same holds where the description did not come through the parser.
   cluster::TaskConfig task;
   task.model_dir = "b";
   EXPECT_EQ(RunConfig({}, task).model_dir(), "b");

@@ -19,7 +19,7 @@ struct Outcome {
   int status = -1;
   std::string out, err;
   int calls = 0;
-  CommandLine line;  ///< of the last call
+  CommandLine line;  ///< The command line of the last call.
 };
 
 const ProgramInfo kProgram{.description = "A program under test",
@@ -43,7 +43,7 @@ Outcome run_program(std::vector<std::string> arguments, const ProgramBody& body 
   std::mutex mutex;
   outcome.status = run(int(argv.size()), argv.data(), program, [&](RunConfig config, const CommandLine& line) {
     {
-      const std::lock_guard lock(mutex);  // tasks of a cluster are threads
+      const std::lock_guard lock(mutex);  // Tasks of a cluster are threads.
       ++outcome.calls;
       outcome.line = line;
     }
@@ -229,7 +229,7 @@ TEST(Run, KnowsItsRunFromTheEnvironment) {
   setenv("SHOAL_RUN", "night 7", 1);
   run_program({}, look);
   EXPECT_EQ(seen, "night 7");
-  EXPECT_EQ(value_or_raise(process_host())->shoal_run, "night 7");  // a program without shoal::run()
+  EXPECT_EQ(value_or_raise(process_host())->shoal_run, "night 7");  // A program without shoal::run() has it, too.
   for (const std::string& bad : {std::string("two\nlines"), std::string(201, 'x'), std::string("na\xC3\xAFve")}) {
     setenv("SHOAL_RUN", bad.c_str(), 1);
     const Outcome refused = run_program({}, look);

@@ -42,9 +42,9 @@ TEST(Train, APassPerCallWhenTheInputHasEnded) {
   const auto watch = after_each_step([&](RunContext&, const StepValues& values) { seen.push_back(values.loss()); });
   const InputFn pass = [] { return losses({1, 2, 3}); };
   estimator.train(pass, {.steps = 2, .hooks = {watch}});
-  estimator.train(pass, {.hooks = {watch}});  // what is left of the pass
+  estimator.train(pass, {.hooks = {watch}});  // This is what is left of the pass.
   EXPECT_THAT(seen, ElementsAre(1, 2, 3));
-  estimator.train(pass, {.hooks = {watch}});  // a new one
+  estimator.train(pass, {.hooks = {watch}});  // This is a new pass.
   EXPECT_THAT(seen, ElementsAre(1, 2, 3, 1, 2, 3));
   EXPECT_EQ(estimator.latest_checkpoint(), place.model_dir() + "/model.ckpt-6");
   EXPECT_THAT(place.log.all('W'), IsEmpty());
@@ -83,14 +83,14 @@ TEST(Train, ChecksItsOptions) {
               }),
               HasSubstr("saving_listeners"));
   EXPECT_FALSE(std::filesystem::exists(place.model_dir()));
-  silent.train(endless, {.steps = 3});  // without checkpoints it trains and saves nothing
+  silent.train(endless, {.steps = 3});  // Without checkpoints it trains and saves nothing.
   EXPECT_EQ(silent.latest_checkpoint(), std::nullopt);
 }
 
 TEST(Train, OneStepOfMomentumByHand) {
   Place place;
   Estimator estimator = place.estimator(linear_model);
-  const InputFn one = [] { return line({1}).repeat().batch(1); };  // x = 1, y = 3
+  const InputFn one = [] { return line({1}).repeat().batch(1); };  // The example has x = 1, y = 3.
   estimator.train(one, {.steps = 1});
   // d/dw (w x + b - y)^2 = 2 (w x + b - y) x = -6, the same for b; the rate is 0.1.
   EXPECT_THAT(floats(estimator.variable_value("linear/kernel")), ElementsAre(0.6f));
@@ -247,7 +247,8 @@ TEST(Train, ADamagedNewestCheckpointFallsBackWithAWarning) {
   EXPECT_GE(place.log.count('W', "model.ckpt-4"), 1);
   EXPECT_EQ(estimator.latest_checkpoint(), place.model_dir() + "/model.ckpt-3");
   for (const char* checkpoint : {"model.ckpt-0", "model.ckpt-2", "model.ckpt-3"}) damage(checkpoint);
-  refusal([&] { estimator.train(input, {.steps = 1}); }, ErrorKind::kDataLoss);  // never silently from 0
+  // Training never begins silently from 0.
+  refusal([&] { estimator.train(input, {.steps = 1}); }, ErrorKind::kDataLoss);
   refusal([&] { (void)estimator.evaluate([] { return line({1}).batch(1); }); }, ErrorKind::kDataLoss);
 }
 

@@ -157,7 +157,7 @@ Task<Result<void>> CheckpointSaver::write(cluster::Store& store, cluster::Snapsh
   const auto finish = [&] { return writer->finish(save_info(snapshot.info(), options_, env_.wall_now())); };
   SHOAL_CO_TRY_VOID(co_await compute(env_, finish));
   SHOAL_CO_TRY_VOID(co_await store.check_lease());
-  checkpoint::HoursRule rule = hours_rule_;  // what is decided counts once the list is replaced
+  checkpoint::HoursRule rule = hours_rule_;  // The decision counts once the list is replaced.
   const auto publish = [&]() -> Result<checkpoint::Saved> {
     if (options_.check_run) SHOAL_TRY_VOID(options_.check_run());
     checkpoint::CommitOptions options{.keep_max = keep_max_};

@@ -9,7 +9,8 @@
 namespace shoal {
 namespace {
 
-/// Their addresses are names, which mean something inside this machine alone. A transport that is not there is refused later.
+/// Their addresses are names, which mean something inside this machine alone. A transport that is not there is refused
+/// later.
 void check_transport(Environment& env, const TransportTable& table, const RunConfigOptions& options) {
   const std::string chosen = options.runtime ? options.runtime->transport.value_or("inproc") : "inproc";
   const auto goes_beyond_machine = [&env](const std::string& scheme) {
@@ -55,7 +56,7 @@ Task<std::vector<TaskOutcome>> ThreadedCluster::run(std::vector<RunConfig> confi
     Result<void> woken = co_await changed_.wait("the tasks of the cluster", kNoDeadline);
     static_cast<void>(woken);
   }
-  threads_.clear();  // joins
+  threads_.clear();  // Clearing joins the threads.
   co_return std::move(outcomes_);
 }
 
@@ -69,7 +70,7 @@ void ThreadedCluster::start(size_t index, RunConfig config) {
 void ThreadedCluster::ended(size_t index, Result<void> result) {
   if (!result) {
     env_.log().error(outcomes_[index].task + " failed: " + result.error().message());
-    if (index == 0) stop_.request_stop();  // nobody else can end the job
+    if (index == 0) stop_.request_stop();  // Nobody else can end the job.
   }
   outcomes_[index].result = std::move(result);
   --running_;

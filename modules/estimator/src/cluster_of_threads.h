@@ -10,7 +10,7 @@
 namespace shoal {
 
 struct TaskOutcome {
-  std::string task;  ///< "worker 1"
+  std::string task;  ///< The name of the task, such as "worker 1".
   Result<void> result;
 };
 

@@ -7,7 +7,8 @@
 namespace shoal {
 namespace {
 
-constexpr auto kBeforeGivingUp = std::chrono::seconds(2);  // an old mark is obeyed rather than a peer's absence reported
+// An old mark is obeyed rather than a peer's absence reported.
+constexpr auto kBeforeGivingUp = std::chrono::seconds(2);
 
 }  // namespace
 
@@ -26,7 +27,8 @@ bool EndOfJob::obeys(const checkpoint::EndMark& mark) {
   if (max_steps_ && mark.global_step >= *max_steps_) return true;
   const std::string& own = host_of(estimator_.config()).shoal_run;
   if (!own.empty() && mark.shoal_run == own) return true;
-  const bool others = !own.empty() && !mark.shoal_run.empty();  // an old one, which a slow file system shows only now
+  // Such a mark is an old one, which a slow file system shows only now.
+  const bool others = !own.empty() && !mark.shoal_run.empty();
   if (new_marks_ == NewMarks::kObeyed && mark != at_start_ && !others) return true;
   const Duration patience = seconds_to_duration(estimator_.config().ready_timeout_secs());
   if (env_.now() - started_ >= patience - std::min<Duration>(kBeforeGivingUp, patience / 2)) return true;

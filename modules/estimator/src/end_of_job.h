@@ -13,8 +13,9 @@ class EndOfJob {
  public:
   /// Whom a mark convinces that says nothing of this job but was not there when the task started.
   enum class NewMarks {
-    kObeyed,   ///< the chief wrote it since, so it is this job's
-    kDoubted,  ///< a server: a chief that was killed behind its mark comes back, and may want the server to train on
+    kObeyed,  ///< The chief wrote it since, so it is this job's.
+    /// A server doubts: a chief that was killed behind its mark comes back, and may want the server to train on.
+    kDoubted,
   };
 
   /// `estimator` outlives this. `max_steps`: the task's own. The clock of ready_timeout_secs starts here.

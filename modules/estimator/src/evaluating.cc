@@ -47,7 +47,7 @@ Result<bool> Evaluating::may_go_on(Logger& log, EvalStatus status) {
   return yes;
 }
 
-/// Of a process before this one, whose exporters may not all write again.
+/// Removes what a process before this one left, whose exporters may not all write again.
 void Evaluating::sweep_exports(Environment& env) const {
   for (const auto& exporter : spec_.exporters) remove_temporary_files(env, export_folder(*exporter), {kUnfinishedExport});
 }

@@ -100,7 +100,7 @@ Result<void> EvaluationRun::one_batch(data::Batch& batch) {
   SHOAL_TRY_VOID(program->program->run({.inputs = program->inputs,
                                         .variables = variables,
                                         .updates = {},
-                                        .weights = {1, 1},  // nothing changes while we evaluate
+                                        .weights = {1, 1},  // Nothing changes while we evaluate.
                                         .key = {}}));
   const std::span<const TensorView> fetched = program->program->fetched();
   const double loss = double(fetched[0].as<float>()[0]);

@@ -13,10 +13,10 @@ namespace shoal {
 /// The variables of a graph in one arena, for programs of evaluation and prediction.
 class LoadedVariables {
  public:
-  /// From `reader`, or from the initializers where it is null. InvalidArgument naming a variable that the checkpoint lacks
-  /// or has in another shape.
+  /// Loads from `reader`, or from the initializers where it is null. InvalidArgument naming a variable that the
+  /// checkpoint lacks or has in another shape.
   static Result<LoadedVariables> load(Environment& env, const Graph& graph, const checkpoint::Reader* reader);
-  /// In the order of the program's variables.
+  /// The values, in the order of the program's variables.
   Result<std::vector<backends::Pieces>> bind(const backends::Program& program) const;
   std::span<const std::byte> bytes_of(std::string_view variable) const;
 

@@ -10,8 +10,9 @@ namespace shoal {
 namespace {
 
 constexpr auto kNoteEvery = std::chrono::seconds(600);
-constexpr auto kPollEvery = std::chrono::milliseconds(100);  // for the end mark, and between looks at least
-constexpr auto kAfterTheEnd = std::chrono::seconds(1);       // between looks once the job has ended
+// The pause between looks for the end mark, and the least between those for a checkpoint.
+constexpr auto kPollEvery = std::chrono::milliseconds(100);
+constexpr auto kAfterTheEnd = std::chrono::seconds(1);  // The pause between looks once the job has ended.
 constexpr int kDamagedMax = 3;
 constexpr int kLooksAfterTheEndMax = 10;
 
@@ -56,8 +57,8 @@ class EvaluatorTask {
   std::optional<checkpoint::EndMark> mark_;
   RareNote missing_note_, not_new_note_, poll_note_, lost_note_;
   int looks_after_end_ = 0;
-  bool told_to_end_ = false;  // by the listener
-  std::string damaged_;       // the newest one, as far as it is known
+  bool told_to_end_ = false;  // True once the listener has said so.
+  std::string damaged_;       // The newest damaged checkpoint, as far as it is known.
   int damaged_count_ = 0;
 };
 

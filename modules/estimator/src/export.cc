@@ -83,7 +83,7 @@ Result<std::string> publish(Environment& env, const std::string& base, const std
       SHOAL_TRY_VOID(env.storage().sync_folder(base));
       return path;
     }
-    // Not for want of a free name; or a disk that reports an error, which may have renamed it all the same.
+    // It failed not for want of a free name; or a disk reports an error, which may have renamed it all the same.
     const bool taken = renamed.error().kind() == ErrorKind::kFailedPrecondition && env.storage().exists(path);
     if (!taken) return std::move(renamed).error();
     SHOAL_TRY_VOID(block_until(env, env.after(now + std::chrono::seconds(1) - env.wall_now())));
@@ -163,7 +163,7 @@ class LoadedExport final : public ExportedModel {
       raise(invalid_argument("profile: batch must be at least 1, not " + std::to_string(options.batch)));
     if (options.runs < 1) raise(invalid_argument("profile: runs must be at least 1, not " + std::to_string(options.runs)));
     const data::TensorMap features = generated_features(description_.inputs, options.batch);
-    for (int i = 0; i < 3; ++i) predict(features);  // compiles, touches memory, fills caches
+    for (int i = 0; i < 3; ++i) predict(features);  // The first runs compile, touch memory and fill caches.
     backends::Profiler profiler([this] { return env_->now(); });
     StepRequest request;
     request.observe(profiler);

@@ -7,7 +7,8 @@ namespace shoal {
 namespace {
 
 using OrderedJson = nlohmann::ordered_json;
-using Json = nlohmann::json;  // of texts from outside: ordered objects copy their members as they grow, by recursion
+// Reads texts from outside: ordered objects copy their members as they grow, by recursion.
+using Json = nlohmann::json;
 constexpr int kFormat = 1;
 constexpr size_t kEntriesMax = 65536;
 

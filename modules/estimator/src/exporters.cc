@@ -91,7 +91,7 @@ class BestExporter final : public Exporter {
 
   std::string name_;
   BestExporterOptions options_;
-  std::map<std::string, Metrics> best_;  // that was exported, by model_dir
+  std::map<std::string, Metrics> best_;  // The best result that was exported, by model_dir.
 };
 
 /// The first decision of a process for a model_dir exports in any case and takes that result as the best (CONTRACT EX-6);

@@ -5,7 +5,7 @@
 
 namespace shoal {
 
-/// For the program's body: with the values of its own flags, each of the type of its default.
+/// The command line for the program's body: with the values of its own flags, each of the type of its default.
 CommandLine command_line(const ProgramInfo& program, const ParsedFlags& flags);
 RunConfigOptions run_config_options(const ProgramInfo& program, const ParsedFlags& flags);
 /// The host of this process's tasks, but for where they report. Errors: those of find_credential() and process_shoal_run().

@@ -74,7 +74,7 @@ void Flags::refuse_for_body() {
     const auto refuse = [name](const std::string&) {
       throw CLI::ValidationError(name, "has no effect: this program's code decides it");
     };
-    app_.add_option_function<std::string>(name, refuse)->group("");  // not listed
+    app_.add_option_function<std::string>(name, refuse)->group("");  // The help does not list it.
   }
 }
 

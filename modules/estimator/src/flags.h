@@ -11,8 +11,8 @@ namespace shoal {
 
 /// Everything that a command line says, as it says it.
 struct ParsedFlags {
-  CommandLine command_line;  ///< without the program's own flags
-  RunConfigOptions config;   ///< without what the next four say
+  CommandLine command_line;  ///< What it says without the program's own flags.
+  RunConfigOptions config;   ///< The configuration without what the next four say.
   RuntimeOptions runtime;
   std::string compute_dtype = "float32";
   std::optional<int64_t> save_steps;
@@ -24,16 +24,16 @@ struct ParsedFlags {
   std::optional<std::string> token_file;
   std::optional<std::string> tls_dir;
   std::optional<std::string> bind;
-  std::map<std::string, std::string>
-      texts;                             ///< of the program's own flags, those that were given; checked to fit their types
-  std::map<std::string, bool> switches;  ///< of the program's own flags, those that are on or off
+  /// The program's own flags that were given, checked to fit their types.
+  std::map<std::string, std::string> texts;
+  std::map<std::string, bool> switches;  ///< The program's own flags that are on or off.
 };
 
 /// Who heeds CommandLine: the program's body, or nobody.
 enum class FlagReader { kBody, kNobody };
 
 struct FlagsOutcome {
-  std::optional<int> exit_status;  ///< the program shall end here (help, wrong usage), and the user knows why
+  std::optional<int> exit_status;  ///< Set if the program shall end here (help, wrong usage), and the user knows why.
   ParsedFlags flags;
 };
 

@@ -11,7 +11,7 @@ namespace {
 class StopAtStep final : public Hook {
  public:
   explicit StopAtStep(StopAtStepOptions options) : options_(options) {}
-  void begin(HookSetup&) override { last_step_.reset(); }  // a hook may serve several runs, here and below
+  void begin(HookSetup&) override { last_step_.reset(); }  // A hook may serve several runs, here and below.
   void after_ready(RunContext& run) override {
     if (!last_step_) last_step_ = options_.last_step ? uint64_t(*options_.last_step)
                                                      : run.global_step() + uint64_t(*options_.num_steps);
@@ -71,7 +71,8 @@ class StepCounter final : public Hook {
     timer_.reset();
     seen_step_ = ~uint64_t(0);
   }
-  void after_ready(RunContext&) override { timer_.reset(); }  // waiting for servers, and steps that were lost, are no rate
+  // Waiting for servers, and steps that were lost, are no rate.
+  void after_ready(RunContext&) override { timer_.reset(); }
   void after_step(RunContext& run, const StepValues&) override {
     watch_standstill(run);
     if (!timer_.due(run.global_step(), run.now())) return;

@@ -12,9 +12,10 @@ using cluster::PushCounts;
 using cluster::ServerStatus;
 using cluster::TrainerStatus;
 
-constexpr auto kAnswerTimeout = std::chrono::seconds(60);  // of a request between two steps, like a save's
-constexpr auto kLookEvery = std::chrono::seconds(1);       // at least: many trainers make many steps
-constexpr double kBehind = 0.9;                            // of the fastest trainer's rate
+// A request between two steps may take so long, like a save's.
+constexpr auto kAnswerTimeout = std::chrono::seconds(60);
+constexpr auto kLookEvery = std::chrono::seconds(1);  // Looks are at least so far apart: many trainers make many steps.
+constexpr double kBehind = 0.9;                       // A share of the fastest trainer's rate.
 
 PushCounts counts_of(const ServerStatus& status, int trainer) {
   const auto found = std::ranges::find(status.trainers, trainer, &TrainerStatus::index);
@@ -23,7 +24,7 @@ PushCounts counts_of(const ServerStatus& status, int trainer) {
 
 bool at_work(const TrainerStatus& trainer) { return trainer.connected && !trainer.done; }
 
-/// Of the job since the server was started.
+/// The counts of the job since the server was started.
 PushCounts sum_of(const ServerStatus& status) {
   PushCounts sum;
   for (const TrainerStatus& trainer : status.trainers) {

@@ -12,29 +12,30 @@
 
 namespace shoal {
 
-/// Of an interval between two looks at a server's counts.
+/// The rates of an interval between two looks at a server's counts.
 struct JobRates {
-  std::map<int, double> batches_per_sec;  ///< applied, by trainer; of all that were seen so far
-  int at_work = 0;                        ///< trainers that are connected and have not ended
-  std::optional<int> slowest;             ///< of these, where it is behind; nothing: all are about as fast
-  double applied_per_sec = 0;             ///< of all trainers
-  std::optional<double> loss;             ///< mean over the applied batches; nothing: none had a finite one
-  double staleness = 0;                   ///< mean over the applied batches, in updates
-  uint64_t staleness_max = 0;             ///< since the server was started
-  uint64_t dropped = 0;                   ///< since the server was started
-  double waiting = 0;                     ///< share of the trainers' time that they waited for replies to pushes, 0 to 1
+  std::map<int, double> batches_per_sec;  ///< Applied batches, by trainer, of all that were seen so far.
+  int at_work = 0;                        ///< How many trainers are connected and have not ended.
+  std::optional<int> slowest;             ///< The trainer that is behind; nothing if all are about as fast.
+  double applied_per_sec = 0;             ///< The rate of all trainers.
+  std::optional<double> loss;             ///< The mean over the applied batches; nothing if none had a finite one.
+  double staleness = 0;                   ///< The mean over the applied batches, in updates.
+  uint64_t staleness_max = 0;             ///< The largest since the server was started.
+  uint64_t dropped = 0;                   ///< How many since the server was started.
+  double waiting = 0;  ///< The share of the trainers' time that they waited for replies to pushes, 0 to 1.
 };
 
-/// Nothing: the server has been started or restored in between, or no time has passed.
+/// Nothing if the server has been started or restored in between, or no time has passed.
 std::optional<JobRates> job_rates(const cluster::ServerStatus& before, const cluster::ServerStatus& now, Duration time);
 /// "job: 36.9 batches/s by 3 trainers (slowest: trainer 2, 8.20/s), loss = 0.31, staleness 1.9 (at most 4), 0 dropped,
 /// waiting 12 %".
 std::string to_string(const JobRates& rates);
 
 struct JobMetricsOptions {
-  int64_t every_steps = 100;               ///< global steps, and at least a second; 0: never
-  monitor::EventWriter* events = nullptr;  ///< null: no summaries
-  std::shared_ptr<ProgressHook> progress;  ///< shows the newest rates
+  /// Global steps from one look to the next, which comes a second later at least; 0 for never.
+  int64_t every_steps = 100;
+  monitor::EventWriter* events = nullptr;  ///< Null for no summaries.
+  std::shared_ptr<ProgressHook> progress;  ///< Shows the newest rates.
 };
 
 /// `env` and `servers` outlive it.

@@ -14,7 +14,7 @@ bool LocalEvaluation::after_save(RunContext& context, uint64_t step, const std::
   if (told_to_end_) return true;
   if (last_started_ && env_.now() - *last_started_ < throttle_) {
     const bool last = context.stop_requested() || (max_steps_ && step >= uint64_t(*max_steps_));
-    if (last) return false;  // end() evaluates it
+    if (last) return false;  // The call of end() evaluates it.
     env_.log().info("evaluation of " + prefix + " skipped by the throttle: the last one started less than " +
                     std::to_string(int64_t(to_seconds(throttle_))) + " s ago");
     skipped_step_ = step;
@@ -44,7 +44,7 @@ Result<void> LocalEvaluation::check_newest() {
 }
 
 void LocalEvaluation::evaluate(uint64_t step) {
-  if (last_step_ == step) return;  // saved again after a recovery
+  if (last_step_ == step) return;  // The step was saved again after a recovery.
   value_or_raise(check_newest());
   last_started_ = env_.now();
   value_or_raise(evaluating_.evaluate(env_, newest_prefix_));

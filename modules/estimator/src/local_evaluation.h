@@ -34,8 +34,8 @@ class LocalEvaluation final : public CheckpointListener {
   std::optional<uint64_t> first_step_;
   std::optional<SteadyTime> last_started_;
   std::optional<uint64_t> last_step_;
-  std::optional<uint64_t> skipped_step_;  // the newest one that the throttle kept from being evaluated
-  bool told_to_end_ = false;              // by the listener
+  std::optional<uint64_t> skipped_step_;  // The newest step that the throttle kept from being evaluated.
+  bool told_to_end_ = false;              // True once the listener has said so.
 };
 
 }  // namespace shoal

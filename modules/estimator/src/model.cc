@@ -31,7 +31,7 @@ Result<std::vector<std::pair<std::string, ValueType>>> types_of(const data::Tens
       if (part == "features") {
         return invalid_argument("input " + input_name(part, name) + " is text; map it to numbers in the input function");
       }
-      dtype = DType::kInt64;  // labels: the model's label mapping turns text into ids
+      dtype = DType::kInt64;  // It is a label: the model's label mapping turns text into ids.
     }
     std::vector<Dim> dims{Dim::symbol("batch")};
     for (int axis = 1; axis < tensor.shape().rank(); ++axis) dims.emplace_back(tensor.shape()[axis]);

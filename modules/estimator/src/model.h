@@ -37,13 +37,13 @@ struct BoundProgram {
   std::unique_ptr<backends::Program> program;
   struct Source {
     bool label = false;
-    size_t index = 0;  ///< into the TensorMap
-    std::string name;  ///< of the graph input: "features", "features/<name>", "labels", ...
+    size_t index = 0;  ///< An index into the TensorMap.
+    std::string name;  ///< The name of the graph input, such as "features", "features/<name>" or "labels".
     Shape shape;
     DType dtype;
   };
   std::vector<Source> sources;
-  std::vector<TensorView> inputs;  ///< reused by every run
+  std::vector<TensorView> inputs;  ///< Memory that every run uses again.
 };
 
 class BuiltModel {
@@ -98,7 +98,7 @@ class BuiltModel {
   DType compute_dtype_ = DType::kFloat32;
   std::vector<Value> always_, sometimes_, updates_;
   std::vector<std::string> update_variables_;
-  std::list<Compiled> programs_;  // most recently used first
+  std::list<Compiled> programs_;  // The most recently used comes first.
 };
 
 /// The name of a graph input: "features" for a lone tensor, "features/<name>" in a map.

@@ -43,7 +43,7 @@ class LazyPredictions final : public Predictions {
   Result<bool> next_batch();
   Result<void> check_rows() const;
 
-  const Estimator estimator_;  // a copy: the caller's may go first
+  const Estimator estimator_;  // A copy, since the caller's may go first.
   PredictOptions options_;
   std::shared_ptr<Environment> env_;
   OpenedInput input_;
@@ -130,7 +130,7 @@ Result<void> LazyPredictions::check_rows() const {
 
 Result<std::optional<data::TensorMap>> LazyPredictions::advance() {
   const bool single = options_.yield_single_examples;
-  while (!single || row_ >= rows_) {  // a batch may be empty
+  while (!single || row_ >= rows_) {  // A batch may be empty.
     SHOAL_TRY(const bool more, next_batch());
     if (!more) {
       SHOAL_TRY_VOID(finish());

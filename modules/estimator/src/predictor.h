@@ -35,8 +35,8 @@ class Predictor {
 
   std::unique_ptr<BuiltModel> model_;
   LoadedVariables variables_;
-  std::vector<std::string> names_;                     // of what is fetched, in order
-  std::vector<bool> wanted_;                           // some are fetched only as sources of texts
+  std::vector<std::string> names_;  // Names of what is fetched, in order.
+  std::vector<bool> wanted_;        // False for what is fetched only as a source of texts.
   std::vector<const nn::TextPrediction*> texts_;
 };
 

@@ -9,16 +9,16 @@
 
 namespace shoal {
 
-/// On the compute thread, but for the plain questions.
+/// It is used on the compute thread, but for the plain questions.
 class ResumableInput {
  public:
-  /// Of trainer `replica` of those that this process computes for; 0: of the process's own.
+  /// The input of trainer `replica` of those that this process computes for; 0 is the process's own.
   explicit ResumableInput(TrainScope& scope, int replica = 0);
 
   /// Opens the input and draws a first batch, which tells its types. An empty input has none, unless the request names
   /// another one that has (types_from). `bounded`: training ends at some step, whatever the input does.
   Result<void> open(bool bounded);
-  /// Nothing: the types are not known, since the input is empty.
+  /// The types; nothing if they are not known, since the input is empty.
   const std::optional<InputTypes>& types() const { return types_; }
   /// Examples in the first batch; 1 for an empty input.
   Result<int64_t> first_batch_size() const;
@@ -28,7 +28,7 @@ class ResumableInput {
   /// The input continues at `position`. Without one no batch of this trainer counts (yet, or any more), so it begins at the
   /// start. An input that cannot tell positions stays where it is.
   Result<void> move_to(const std::optional<std::string>& position);
-  /// It went on somewhere behind its start.
+  /// True if it went on somewhere behind its start.
   bool is_resumed() const { return resumed_; }
 
  private:
@@ -37,10 +37,10 @@ class ResumableInput {
 
   TrainScope& scope_;
   const int replica_;
-  const Estimator estimator_;  // as that trainer sees it
+  const Estimator estimator_;  // The estimator as that trainer sees it.
   std::optional<data::Dataset> dataset_;
   TrainingInput input_;
-  std::string start_position_;  // before anything was drawn; empty: it cannot tell
+  std::string start_position_;  // The position before anything was drawn; empty if the input cannot tell.
   bool resumed_ = false;
   std::optional<InputTypes> types_;
 };

@@ -11,7 +11,7 @@ namespace shoal {
 namespace {
 
 constexpr double kDefaultCheckpointSecs = 600;
-constexpr double kHeartbeatSecsMax = 65;  // it travels as milliseconds, in 16 bits
+constexpr double kHeartbeatSecsMax = 65;  // The interval travels as milliseconds, in 16 bits.
 constexpr double kLostGraceSecsMax = 86400;
 constexpr int64_t kReplicasMax = 1'000'000;
 
@@ -74,7 +74,7 @@ Result<void> check_runtime(const RuntimeOptions& runtime) {
   return {};
 }
 
-/// Everything of CONTRACT RC-3 that looks at one field alone.
+/// Checks everything of CONTRACT RC-3 that looks at one field alone.
 Result<void> check_fields(const RunConfigOptions& options) {
   if (options.model_dir && options.model_dir->empty()) {
     return invalid_argument("RunConfig: model_dir: is the empty string; give a path or leave it out");
@@ -110,7 +110,7 @@ Error both_cadences() {
       "RunConfig: save_checkpoints_steps and save_checkpoints_secs cannot both be set; set one of them");
 }
 
-/// The nine rows of CONTRACT RC-6: afterwards neither is unset.
+/// Resolves the nine rows of CONTRACT RC-6: afterwards neither is unset.
 Result<void> resolve_cadence(RunConfigOptions& options) {
   auto& steps = options.save_checkpoints_steps;
   auto& secs = options.save_checkpoints_secs;
@@ -130,10 +130,10 @@ Result<void> unite_model_dir(RunConfigOptions& options, const cluster::TaskConfi
                           "\" of TF_CONFIG; give only one, or the same");
 }
 
-/// CONTRACT SY-1, SY-7: synchronous updates against the trainers that there are. Without a cluster there is one, and nothing
-/// to bring together.
+/// CONTRACT SY-1, SY-7: synchronous updates against the trainers that there are. Without a cluster there is one, and
+/// nothing to bring together.
 Result<void> check_strategy(const UpdateStrategyOptions& strategy, const cluster::TaskConfig& task) {
-  const int32_t trainers = task.num_workers;  // 0 for the evaluator, who takes no part
+  const int32_t trainers = task.num_workers;  // The evaluator, who takes no part, has 0.
   const bool local = task.mode == cluster::TaskMode::kLocal;
   if (strategy.kind != UpdateStrategyKind::kSync || local || trainers == 0) return {};
   if (strategy.total_replicas.value_or(trainers) != trainers) {
@@ -227,7 +227,7 @@ RunConfig RunConfig::from_environment(RunConfigOptions options, const cluster::G
   if (log && task.source == cluster::ConfigSource::kTfConfig) log->info("TF_CONFIG: " + cluster::to_tf_config(task));
   if (log) {
     for (const std::string& warning : task.warnings) log->warning(warning);
-    task.warnings.clear();  // told once, by whoever has a log first
+    task.warnings.clear();  // Warnings are told once, by whoever has a log first.
   }
   return RunConfig(std::move(options), std::move(task));
 }

@@ -24,7 +24,7 @@ Result<void> check_certificate(const RunConfig& config, const transport::Certifi
                              to_string(certificate.owner()) + "; make it one of its own (shoal keys task)");
 }
 
-/// CONTRACT CL-18.
+/// Checks who may join, as CONTRACT CL-18 says.
 Result<void> check_who_may_join(const RunConfig& config) {
   SHOAL_TRY(const transport::LinkOptions link, link_options(config));
   if (link.credential) {
@@ -56,7 +56,7 @@ Result<void> check_task(const RunConfig& config) {
   }
   SHOAL_TRY_VOID(check_replicas(config));
   if (!config.rpc_address().empty()) SHOAL_TRY_VOID(own_endpoint(config));
-  return check_who_may_join(config);  // after all others
+  return check_who_may_join(config);  // This check comes after all others.
 }
 
 }  // namespace shoal

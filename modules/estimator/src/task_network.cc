@@ -23,7 +23,7 @@ namespace {
 std::string strategy_text(const UpdateStrategyOptions& strategy) {
   cluster::StrategyText text{.sync = strategy.kind == UpdateStrategyKind::kSync, .replicas_to_aggregate = {}};
   if (strategy.replicas_to_aggregate)
-    text.replicas_to_aggregate = int(*strategy.replicas_to_aggregate);  // in range: checked
+    text.replicas_to_aggregate = int(*strategy.replicas_to_aggregate);  // The range was checked.
   return cluster::to_string(text);
 }
 
@@ -83,7 +83,8 @@ std::shared_ptr<Environment> make_environment(const RunConfig& config, bool may_
   options.transports = transports_of(host_of(config));
   // A task with nobody to talk to computes on the strand: two thread switches less a step.
   options.offload_inline = config.num_ps_replicas() == 0;
-  if (config.task_type() == cluster::kPsRole) {  // which shares out large updates; other pools serve input functions
+  // A server shares out large updates; other pools serve input functions.
+  if (config.task_type() == cluster::kPsRole) {
     options.process = read_process_info();
     options.pool_threads = config.compute_threads(options.process->usable_cores);
   }

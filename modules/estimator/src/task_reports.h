@@ -9,7 +9,7 @@
 
 namespace shoal {
 
-/// Any thread.
+/// Called on any thread.
 class TaskReports {
  public:
   void add(const TaskReport& report);
@@ -20,10 +20,10 @@ class TaskReports {
 
  private:
   mutable std::mutex mutex_;
-  // Guarded by mutex_.
+  // What follows is guarded by mutex_.
   std::map<std::string, double> metrics_;
   std::optional<uint64_t> global_step_;
-  std::optional<double> examples_per_second_;  // of all trainers together
+  std::optional<double> examples_per_second_;  // The rate of all trainers together.
   std::optional<double> seconds_;
 };
 

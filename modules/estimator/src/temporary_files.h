@@ -13,6 +13,7 @@ namespace shoal {
 /// hour: what a living process is writing stays. What cannot be removed is tried again at the next start.
 void remove_temporary_files(Environment& env, const std::string& folder, const std::vector<std::string_view>& prefixes);
 
-inline constexpr std::string_view kUnfinishedExport = ".export-";  ///< begins the name of an export until it is complete
+/// The name of an export begins with it until it is complete.
+inline constexpr std::string_view kUnfinishedExport = ".export-";
 
 }  // namespace shoal

@@ -6,7 +6,8 @@
 namespace shoal {
 namespace {
 
-constexpr auto kToldBeforeTimeout = std::chrono::seconds(15);  // for servers that an ended job's chief hopes to find
+// An ended job's chief looks so long for servers to tell.
+constexpr auto kToldBeforeTimeout = std::chrono::seconds(15);
 
 /// The kinds that a launcher does not retry (CONTRACT FA-9, FA-10).
 bool is_permanent(const Error& error) {
@@ -90,14 +91,14 @@ Task<void> TrainEnd::fail(Error why) {
   }
   Result<void> told = co_await servers()->finish(std::move(end), scope_.env.after(kLeaveTimeout));
   if (!told) scope_.env.log().warning("a server was not told that the job has failed: " + told.error().message());
-  co_await leave();  // or they would wait for us to hear of it
+  co_await leave();  // Servers would wait for us to hear of it otherwise.
 }
 
 /// An end like any other (CONTRACT FA-12), of which others must not be left to guess. There is no state to save but the
 /// checkpoint that is there.
 Task<Result<void>> TrainEnd::interrupted(bool began) {
   end_ = {uint64_t(checkpoint::step_of(last_checkpoint()).value_or(0)), 0, checkpoint::EndReason::kInterrupted};
-  if (began) {  // CONTRACT FA-4
+  if (began) {  // This is the case of CONTRACT FA-4.
     scope_.env.log().warning(
         "interrupted after a server lost what it held: the job ends with its last checkpoint, of global step " +
         std::to_string(end_.global_step) + "; updates since are lost");
@@ -117,7 +118,7 @@ TrainOutcome TrainEnd::outcome() const {
           .examples = setup_ ? setup_->progress->examples() : 0};
 }
 
-/// Written by this run, or the one that it began with; empty: there is none.
+/// The checkpoint that was written by this run, or that it began with; empty if there is none.
 std::string TrainEnd::last_checkpoint() const {
   if (setup_ && setup_->saver && !setup_->saver->last_name().empty()) return setup_->saver->last_name();
   return folder_.checkpoint_name();
@@ -160,7 +161,7 @@ Task<Result<void>> TrainEnd::announce(cluster::JobEnd end, Duration patience) {
 
 Task<void> TrainEnd::leave() {
   Result<void> left = co_await servers()->leave(scope_.env.after(kLeaveTimeout));
-  static_cast<void>(left);  // the job is over for us either way
+  static_cast<void>(left);  // The job is over for us either way.
 }
 
 /// CONTRACT TL-4. A job that is started again goes on in its input (DS-22), also where that had come to its end.

@@ -10,7 +10,7 @@
 
 namespace shoal {
 
-inline constexpr auto kLeaveTimeout = std::chrono::seconds(10);  // for what is said to servers when leaving
+inline constexpr auto kLeaveTimeout = std::chrono::seconds(10);  // The time for what is said to servers when leaving.
 
 /// Each way in which a training ends is a function here.
 class TrainEnd {
@@ -26,7 +26,7 @@ class TrainEnd {
   void ends_for(checkpoint::EndReason reason) { end_.reason = reason; }
   checkpoint::EndReason reason() const { return end_.reason; }
 
-  /// After the last step and the last checkpoint.
+  /// Called after the last step and the last checkpoint.
   Task<Result<void>> finish();
   /// The newest checkpoint is at max_steps already, or the run was interrupted before this task came back: servers are only
   /// told. input_fn is not called.
@@ -56,8 +56,8 @@ class TrainEnd {
 
   TrainScope& scope_;
   TrainerFolder& folder_;
-  TrainSetup* setup_ = nullptr;                  // null: the end comes before there is one
-  std::unique_ptr<cluster::RemoteStore> alone_;  // servers of a chief that has nothing to train, and so no set-up
+  TrainSetup* setup_ = nullptr;                  // Null if the end comes before there is a set-up.
+  std::unique_ptr<cluster::RemoteStore> alone_;  // Servers of a chief that has nothing to train, and so no set-up.
   LoopEnd end_;
 };
 

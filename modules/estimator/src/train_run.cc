@@ -8,7 +8,8 @@
 namespace shoal {
 namespace {
 
-constexpr auto kBackOffFirst = std::chrono::milliseconds(50);  // between attempts to find servers that lost their state
+// The first pause between attempts to find servers that lost their state.
+constexpr auto kBackOffFirst = std::chrono::milliseconds(50);
 constexpr auto kBackOffMax = std::chrono::seconds(1);
 
 }  // namespace
@@ -40,7 +41,7 @@ Task<Result<void>> TrainRun::train(cluster::Ready ready) {
     Result<void> closed = co_await close(loop);
     if (closed) co_return co_await end_.finish();
     if (!loop.is_recoverable(closed.error())) co_return std::move(closed).error();
-    if (env_.interrupted().stop_requested()) co_return cancelled();  // nobody waits for the server now
+    if (env_.interrupted().stop_requested()) co_return cancelled();  // Nobody waits for the server now.
     ended = co_await loop.resume(std::move(closed).error());
   }
 }

@@ -15,9 +15,9 @@ class TrainRun {
   TrainRun(TrainScope& scope, TrainerFolder& folder, const std::vector<std::unique_ptr<ResumableInput>>& inputs,
            TrainEnd& end, TrainSetup setup);
 
-  /// To the clean end, or the error that ends it.
+  /// Runs to the clean end, or the error that ends it.
   Task<Result<void>> run();
-  /// A step may have been made.
+  /// True if a step may have been made.
   bool has_begun() const { return begun_; }
 
  private:
@@ -31,7 +31,7 @@ class TrainRun {
   TrainScope& scope_;
   Environment& env_;
   TrainerFolder& folder_;
-  const std::vector<std::unique_ptr<ResumableInput>>& inputs_;  // by replica
+  const std::vector<std::unique_ptr<ResumableInput>>& inputs_;  // One for each replica.
   TrainEnd& end_;
   TrainSetup setup_;
   bool begun_ = false;

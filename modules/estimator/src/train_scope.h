@@ -5,7 +5,7 @@
 
 namespace shoal {
 
-/// Outlives the parts, and `request` outlives it.
+/// The scope outlives the parts, and `request` outlives the scope.
 struct TrainScope {
   TrainScope(Environment& environment, const TrainRequest& what)
       : env(environment), request(what), started(env.now()), context(env, config().host().get()) {}
@@ -18,9 +18,9 @@ struct TrainScope {
   const RunConfig& config() const { return request.estimator.config(); }
   const std::string& model_dir() const { return request.estimator.model_dir(); }
   Duration ready_timeout() const { return seconds_to_duration(config().ready_timeout_secs()); }
-  /// The task brings the model, saves it and ends the job: the chief, or the process that trains alone.
+  /// True if the task brings the model, saves it and ends the job: the chief, or the process that trains alone.
   bool leads() const { return request.role != TrainRole::kWorker; }
-  /// The model lies on parameter servers.
+  /// True if the model lies on parameter servers.
   bool distributed() const { return request.role != TrainRole::kLocal && config().num_ps_replicas() > 0; }
 };
 

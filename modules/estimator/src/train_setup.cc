@@ -147,7 +147,7 @@ Result<std::unique_ptr<cluster::RemoteStore>> make_remote_store(TrainScope& scop
   return cluster::make_remote_store(scope.env, std::move(plan), std::move(options));
 }
 
-/// The program's variables and updates, in its order, to the places that the plan gives them.
+/// Binds the program's variables and updates, in its order, to the places that the plan gives them.
 Result<void> bind_program(const ResumableInput& input, TrainSetup& setup) {
   SHOAL_TRY(const int64_t batch, input.first_batch_size());
   SHOAL_TRY(const BoundProgram* program, setup.model->program(batch, false));

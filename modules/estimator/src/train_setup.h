@@ -17,14 +17,14 @@ namespace shoal {
 
 struct TrainSetup {
   std::unique_ptr<BuiltModel> model;
-  std::vector<std::shared_ptr<Hook>> hooks;      ///< in the order of CONTRACT HK-6
-  std::vector<std::string> fetch_names;          ///< of what the hooks fetch, in the programs' order
-  std::shared_ptr<ProgressHook> progress;        ///< one of the hooks
-  std::unique_ptr<monitor::EventWriter> events;  ///< null: this task writes no summaries
-  std::unique_ptr<CheckpointSaver> saver;        ///< null: not on this task
-  std::unique_ptr<cluster::Store> store;         ///< bound to the model's program
-  cluster::RemoteStore* servers = nullptr;       ///< the store, where the model lies on servers
-  std::unique_ptr<JobMetrics> metrics;           ///< null: not on this task, or it is the only trainer
+  std::vector<std::shared_ptr<Hook>> hooks;      ///< Hooks in the order of CONTRACT HK-6.
+  std::vector<std::string> fetch_names;          ///< Names of what the hooks fetch, in the programs' order.
+  std::shared_ptr<ProgressHook> progress;        ///< One of the hooks.
+  std::unique_ptr<monitor::EventWriter> events;  ///< Null if this task writes no summaries.
+  std::unique_ptr<CheckpointSaver> saver;        ///< Null if this task saves no checkpoints.
+  std::unique_ptr<cluster::Store> store;         ///< The store is bound to the model's program.
+  cluster::RemoteStore* servers = nullptr;       ///< The store, where the model lies on servers.
+  std::unique_ptr<JobMetrics> metrics;           ///< Null if this task computes none, or is the only trainer.
 };
 
 /// Builds the model and what trains it. Nobody is connected to yet. All arguments outlive the set-up; the input's types are

@@ -24,8 +24,8 @@ class TrainTask {
 
   TrainScope scope_;
   TrainerFolder folder_;
-  std::vector<std::unique_ptr<ResumableInput>> inputs_;  // of this trainer, or of all that are computed here
-  std::optional<TrainRun> run_;                          // nothing: training is not set up
+  std::vector<std::unique_ptr<ResumableInput>> inputs_;  // Inputs of this trainer, or of all that are computed here.
+  std::optional<TrainRun> run_;                          // Nothing while training is not set up.
   TrainEnd end_;
 };
 
@@ -55,7 +55,7 @@ Task<Result<TrainOutcome>> TrainTask::run_steps() {
     co_return outcome;
   }
   const bool bounded = folder_.max_steps().has_value();
-  ResumableInput* typed = nullptr;  // the first that is not empty
+  ResumableInput* typed = nullptr;  // The first input that is not empty.
   for (const auto& input : inputs_) {
     SHOAL_CO_TRY_VOID(co_await compute(env, &ResumableInput::open, input.get(), bounded));
     if (!typed && input->types()) typed = input.get();

@@ -21,8 +21,8 @@ struct TrainRequest {
   const Estimator& estimator;
   const InputFn& input_fn;
   TrainRole role = TrainRole::kLocal;
-  std::optional<int64_t> max_steps;  ///< absolute
-  std::optional<int64_t> steps;      ///< from the step at start
+  std::optional<int64_t> max_steps;  ///< The global step at which training ends.
+  std::optional<int64_t> steps;      ///< Steps from the step at start.
   std::vector<std::shared_ptr<Hook>> hooks;
   std::vector<std::shared_ptr<CheckpointListener>> listeners;
   /// Tells the types of an input that turns out to be empty; null: nothing is known then.
@@ -34,7 +34,8 @@ struct TrainRequest {
 };
 
 struct TrainOutcome {
-  bool nothing_to_do = false;  ///< max_steps was reached, or the run interrupted, before this task came; no input_fn
+  /// True if max_steps was reached, or the run interrupted, before this task came; no input_fn was called.
+  bool nothing_to_do = false;
   uint64_t global_step = 0;
   double seconds = 0;
   int64_t examples = 0;
@@ -51,7 +52,7 @@ Result<void> check_task(const RunConfig& config);
 /// the task.
 Task<Result<TrainOutcome>> trainer_task(Environment& env, const TrainRequest& request);
 
-/// A task that was asked to end before it began.
+/// True for a task that was asked to end before it began.
 bool is_interrupt(const Error& error);
 
 /// What the process lends to this task; nothing special, where the config has no host.
@@ -61,12 +62,13 @@ TransportTable transports_of(const TaskHost& host);
 
 /// Job identity, role, index, ... of the task that `config` describes.
 cluster::TaskIdentity task_identity(Environment& env, const RunConfig& config);
-/// With the credential that this task was given, if any, and its heartbeats. Errors: those of find_credential().
+/// Options with the credential that this task was given, if any, and its heartbeats. Errors: those of
+/// find_credential().
 Result<transport::LinkOptions> link_options(const RunConfig& config);
 /// Where this task listens: the address that the cluster names for it, or the one of --bind. InvalidArgument if that is no
 /// host or host:port.
 Result<transport::Endpoint> own_endpoint(const RunConfig& config);
-/// For a run that was given no model_dir: says in the log where it is.
+/// Makes a folder for a run that was given no model_dir, and says in the log where it is.
 Result<std::string> make_temporary_model_dir(Environment& env);
 /// The same estimator whose calls (evaluate, export_model, ...) run in `env`: what the exporters of a task get.
 Estimator inside(const Estimator& estimator, std::shared_ptr<Environment> env);

@@ -10,14 +10,14 @@
 namespace shoal {
 namespace {
 
-/// For good (CONTRACT FA-7), unless it is what the storage itself calls passing, as an input/output error of a file server:
-/// the chief of a job that was under way does not give it up for that.
+/// An error for good (CONTRACT FA-7), unless it is what the storage itself calls passing, as an input/output error of a
+/// file server: the chief of a job that was under way does not give it up for that.
 Error unusable(const std::string& folder, std::string_view what, const Error& why) {
   const ErrorKind kind = why.kind() == ErrorKind::kUnavailable ? why.kind() : ErrorKind::kFailedPrecondition;
   return Error(kind, "model_dir " + folder + " cannot be " + std::string(what) + ": " + why.message());
 }
 
-/// The name of the newest checkpoint, without a look at it; empty: there is none, or the list cannot be read.
+/// The name of the newest checkpoint, without a look at it; empty if there is none, or the list cannot be read.
 std::string listed_newest(Storage& storage, const std::string& folder) {
   const Result<std::optional<checkpoint::PointerFile>> list = checkpoint::read_pointer(storage, folder);
   return list && *list ? (*list)->newest : std::string();
@@ -36,13 +36,14 @@ TrainerFolder::TrainerFolder(TrainScope& scope)
 Result<bool> TrainerFolder::look() {
   max_steps_ = scope_.request.max_steps;
   if (!scope_.leads()) {
-    static_cast<void>(end_of_job_.look());  // what is there already is of an earlier run; the rest is asked for later
+    static_cast<void>(end_of_job_.look());  // What is there already is of an earlier run; the rest is asked for later.
     return false;
   }
   Storage& storage = scope_.env.storage();
   const std::string& folder = scope_.model_dir();
   SHOAL_TRY_VOID(make_and_lock());
-  // Before checkpoints are read, which takes its time. A mark that will stand, since there is nothing to train, is left.
+  // This comes before checkpoints are read, which takes its time. A mark that will stand, since there is nothing to
+  // train, is left.
   if (!was_interrupted() && !listed_as_finished(storage, folder, max_steps_)) SHOAL_TRY_VOID(begin_run());
   remove_temporary_files(scope_.env, folder, {"training_finished.tmp-", "training_run.tmp-", "graph.json.tmp-"});
   SHOAL_TRY_VOID(reopen_checkpoint());
@@ -52,7 +53,7 @@ Result<bool> TrainerFolder::look() {
   }
   if (scope_.request.steps) max_steps_ = int64_t(checkpoint_step()) + *scope_.request.steps;
   if (!was_interrupted() && !is_finished()) {
-    SHOAL_TRY_VOID(begin_run());  // the newest may have been damaged
+    SHOAL_TRY_VOID(begin_run());  // The newest checkpoint may have been damaged.
     return false;
   }
   if (!run_begun_) {

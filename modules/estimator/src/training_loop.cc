@@ -47,7 +47,7 @@ Task<Result<LoopEnd>> TrainingLoop::resume(Error why) {
   const bool was_done = reached_max();
   SHOAL_CO_TRY_VOID(co_await recover(std::move(why)));
   if (was_done && !reached_max()) context_.clear_stop();
-  end_of_input_ = false;  // the input may have been moved back; if not, it says so again
+  end_of_input_ = false;  // The input may have been moved back; if not, it says so again.
   co_return co_await iterations();
 }
 
@@ -263,7 +263,7 @@ Result<void> TrainingLoop::run_program(size_t replica, bool observed) {
     part.gradients = fetched[1];
     fetched = fetched.subspan(2);
   }
-  step_.loss = loss;  // a step of several replicas goes to no server
+  step_.loss = loss;  // A step of several replicas goes to no server.
   if (observed) {
     values_.set(loss, size, !fetched.empty());
     for (size_t i = 0; i < fetched.size(); ++i) values_.values()[i].second = fetched[i];

@@ -24,24 +24,26 @@ Result<data::Position> decode_position(std::string_view bytes);
 /// A trainer's input as it goes along: the loop draws from it, the task moves it (after a restart or a recovery).
 struct TrainingInput {
   std::unique_ptr<data::Iterator> iterator;
-  std::optional<data::Batch> first_batch;  ///< drawn already, to learn the types, and not trained on yet
-  std::string first_position;              ///< of the iterator before that batch; empty: it cannot tell
+  /// The batch that was drawn already, to learn the types, and not trained on yet.
+  std::optional<data::Batch> first_batch;
+  std::string first_position;  ///< The iterator's position before that batch; empty if it cannot tell.
 };
 
 struct LoopOptions {
   BuiltModel* model = nullptr;
   cluster::Store* store = nullptr;
-  std::vector<TrainingInput*>
-      inputs;  ///< of trainer `trainer_index` and, where replicas are computed here, of those after it
-  std::vector<std::string> fetch_names;  ///< of what a fetching step gives beside the loss, in the programs' order
+  /// Inputs of trainer `trainer_index` and, where replicas are computed here, of those after it.
+  std::vector<TrainingInput*> inputs;
+  /// Names of what a fetching step gives beside the loss, in the programs' order.
+  std::vector<std::string> fetch_names;
   std::vector<std::shared_ptr<Hook>> hooks;
-  CheckpointSaver* saver = nullptr;  ///< null: not on this task
-  JobMetrics* metrics = nullptr;     ///< null: not on this task
-  std::optional<int64_t> max_steps;  ///< absolute: no step is begun at or beyond it
+  CheckpointSaver* saver = nullptr;  ///< Null if this task saves no checkpoints.
+  JobMetrics* metrics = nullptr;     ///< Null if this task reports no rates of the job.
+  std::optional<int64_t> max_steps;  ///< A global step: no step is begun at or beyond it.
   uint64_t trainer_index = 0;
-  cluster::Witness* witness = nullptr;  ///< null: nobody looks
-  /// After a lost server: makes the model ready again (leader) or waits for it, and moves the input to where it says.
-  /// Null: the store cannot be lost.
+  cluster::Witness* witness = nullptr;  ///< Null if nobody looks.
+  /// Called after a lost server: makes the model ready again (leader) or waits for it, and moves the input to where it
+  /// says. Null if the store cannot be lost.
   std::function<Task<Result<cluster::Ready>>()> recover;
 };
 
@@ -55,12 +57,13 @@ class TrainingLoop {
  public:
   TrainingLoop(Environment& env, LoopContext& context, LoopOptions options);
 
-  /// From after_ready() to the last iteration. Errors as they come (after_step() and end() are not called then). The
-  /// final save and end() are finish()'s.
+  /// Trains from after_ready() to the last iteration. Gives errors as they come (after_step() and end() are not called
+  /// then). The final save and end() are finish()'s.
   Task<Result<LoopEnd>> run(cluster::Ready first);
-  /// After run(), when a server was lost (`why`) before finish() was through: recovers, and trains what the job fell back.
+  /// Called after run(), when a server was lost (`why`) before finish() was through: recovers, and trains what the job
+  /// fell back.
   Task<Result<LoopEnd>> resume(Error why);
-  /// At a clean end: the last checkpoint if the step moved, then end() of all hooks.
+  /// Called at a clean end: the last checkpoint if the step moved, then end() of all hooks.
   Task<Result<void>> finish();
   /// True if recovery may help against `error`.
   bool is_recoverable(const Error& error) const;
@@ -76,7 +79,7 @@ class TrainingLoop {
   Task<Result<bool>> iterate();
   Task<Result<void>> ready();
   Task<Result<void>> after_update(const cluster::Outcome& outcome);
-  // On the compute thread:
+  // What follows runs on the compute thread.
   Result<void> compute_step();
   Result<bool> draw_batches();
   Result<bool> draw_batch(size_t replica);
@@ -100,10 +103,10 @@ class TrainingLoop {
     bool drawn = false;  // false: its input has ended
   };
   std::vector<Replica> replicas_;    // by input
-  std::vector<Tensor> kept_values_;  // of the replica that hooks see, where others are computed after it
+  std::vector<Tensor> kept_values_;  // Values of the replica that hooks see, where others are computed after it.
   std::vector<double> scalars_;
-  std::vector<cluster::RowGradients> row_gradients_;  // views into the program, set after each run
-  std::vector<float> scalar_values_;                  // what the scalars follow from that are not known before the step
+  std::vector<cluster::RowGradients> row_gradients_;  // Views into the program, set after each run.
+  std::vector<float> scalar_values_;                  // Sources of the scalars that are not known before the step.
   cluster::Step step_;
   bool end_of_input_ = false;
   bool job_stops_ = false;

@@ -7,10 +7,11 @@
 namespace shoal {
 namespace {
 
-constexpr auto kInterruptTimeout = std::chrono::seconds(5);  // for workers' last steps, when all shall end
-constexpr auto kFirstSeenTimeout =
-    std::chrono::minutes(10);                            // from the chief's start: a worker not seen by then is missing
-constexpr auto kLostTimeout = std::chrono::seconds(60);  // for a lost worker to come back, at the end of the chief's input
+constexpr auto kInterruptTimeout = std::chrono::seconds(5);  // The time for workers' last steps, when all shall end.
+// Counted from the chief's start: a worker not seen by then is missing.
+constexpr auto kFirstSeenTimeout = std::chrono::minutes(10);
+// The time for a lost worker to come back, at the end of the chief's input.
+constexpr auto kLostTimeout = std::chrono::seconds(60);
 constexpr auto kNoteEvery = std::chrono::seconds(10);
 
 class WorkerWait {
@@ -34,9 +35,9 @@ class WorkerWait {
   Environment& env_;
   WorkerWaitOptions options_;
   checkpoint::EndReason reason_;
-  bool patient_;  // also for those who are on their way
+  bool patient_;  // True if it also waits for those who are on their way.
   std::optional<cluster::ServerStatus> seen_;
-  SteadyTime changed_at_{};  // what was seen
+  SteadyTime changed_at_{};  // When what was seen changed last.
   SteadyTime next_note_{};
 };
 
@@ -66,8 +67,8 @@ Task<Result<checkpoint::EndReason>> WorkerWait::run() {
 
 Task<Result<void>> WorkerWait::ask_to_stop() { return options_.servers.request_stop(env_.after(kLeaveTimeout)); }
 
-/// How long the chief waits for workers that `status` shows while nothing happens; nothing: there is nobody to wait for.
-/// With its own input at an end it also waits for those who are on their way (CONTRACT CH-8, OE-2).
+/// How long the chief waits for workers that `status` shows while nothing happens; nothing if there is nobody to wait
+/// for. With its own input at an end it also waits for those who are on their way (CONTRACT CH-8, OE-2).
 std::optional<Duration> WorkerWait::patience_for(const cluster::ServerStatus& status) const {
   const Duration ready_timeout = scope_.ready_timeout();
   const bool interrupted = env_.interrupted().stop_requested();

@@ -11,7 +11,7 @@ namespace shoal {
 
 struct WorkerWaitOptions {
   cluster::RemoteStore& servers;
-  CheckpointSaver* saver = nullptr;  ///< of what workers still do; null: nothing is saved meanwhile
+  CheckpointSaver* saver = nullptr;  ///< Saves what workers still do; null if nothing is saved meanwhile.
   std::optional<int64_t> max_steps;
 };
 

@@ -24,7 +24,7 @@ namespace {
 
 namespace nn = shoal::nn;
 
-constexpr int64_t kCells = 64;  // of the table: eight by eight pieces of the plane
+constexpr int64_t kCells = 64;  // The table is of eight by eight pieces of the plane.
 constexpr int64_t kUnits = 24;
 
 const shoal::ProgramInfo kProgram{
@@ -73,7 +73,7 @@ shoal::data::Dataset random_points(int64_t count, uint64_t seed) {
   return shoal::data::Dataset::from_tensor_slices({{"points", points}, {"cells", cells}}, labels);
 }
 
-/// On the task that saves: reads each checkpoint back.
+/// Reads each checkpoint back, on the task that saves.
 class Bits final : public shoal::CheckpointListener {
  public:
   bool after_save(shoal::RunContext& run, uint64_t global_step, const std::string& prefix) override {

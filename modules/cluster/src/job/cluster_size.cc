@@ -28,7 +28,7 @@ std::optional<int32_t> parse_count(std::string_view text) {
   return count && *count >= 0 && *count <= kTasksMax ? count : std::nullopt;
 }
 
-/// Empty, or what is wrong with `count` tasks of `role`.
+/// Sets the count. Returns an empty text, or what is wrong with `count` tasks of `role`.
 std::string set_count(ClusterSize& size, std::string_view role, int32_t count) {
   if (role == kPsRole) {
     size.ps = count;

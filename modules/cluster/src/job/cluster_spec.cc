@@ -94,7 +94,7 @@ Result<void> ClusterSpec::check() const {
     return invalid_argument("cluster: only one \"" + chief + "\" is allowed, but " + std::to_string(count(chief)) +
                             " are listed");
   }
-  std::unordered_map<std::string, std::string> seen;  // address, as host and number -> place
+  std::unordered_map<std::string, std::string> seen;  // Maps an address, as host and number, to its place.
   for (const auto& [role, nodes] : roles_) {
     for (const Node& node : nodes) {
       SHOAL_TRY(const HostPort parsed, parse_host_port(node.address));

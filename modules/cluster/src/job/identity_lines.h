@@ -12,7 +12,7 @@ inline constexpr std::string_view kMoreLines = "and more";
 /// Whole lines, as many as fit into kIdentityBytesMax, and kMoreLines if that is not all.
 std::string bounded_lines(std::string text);
 
-/// By name; lines without a ": " come with an empty value. Views of `text`.
+/// Lines by name; those without a ": " come with an empty value. Views of `text`.
 using IdentityLines = std::map<std::string_view, std::string_view>;
 IdentityLines identity_lines(std::string_view text);
 

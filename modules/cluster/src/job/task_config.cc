@@ -24,7 +24,7 @@ int32_t count_tasks_on_host(const TaskConfig& task) {
   return count;
 }
 
-/// CL-7.
+/// Resolves an evaluator (CONTRACT CL-7).
 Result<TaskConfig> resolve_evaluator(TaskConfig task) {
   if (task.job.has_role(kMasterRole)) {
     return invalid_argument("task.type: there is no evaluator in a cluster with a master, which evaluates itself");
@@ -38,7 +38,7 @@ Result<TaskConfig> resolve_evaluator(TaskConfig task) {
   return task;
 }
 
-/// CL-3.14 and 15.
+/// Checks what CONTRACT CL-3 has as numbers 14 and 15.
 Result<void> check_listed(const TaskConfig& task) {
   const std::string& type = task.type;
   if (!task.job.has_role(type)) {
@@ -149,7 +149,7 @@ std::vector<TaskConfig> in_process_tasks(const ClusterSize& size, std::string_vi
     SHOAL_CHECK(task.has_value());
     task->in_process = true;
     task->tasks_on_host = size.tasks();
-    if (size.evaluator) task->warnings.clear();  // "nobody evaluates" would be wrong
+    if (size.evaluator) task->warnings.clear();  // The warning that nobody evaluates would be wrong.
     tasks.push_back(std::move(*task));
   }
   return tasks;

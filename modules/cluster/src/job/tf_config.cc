@@ -25,7 +25,7 @@ Error wrong_type(const std::string& name, const Json& value, const std::string& 
   return type_mismatch(name + ": is of type " + value.type_name() + ", must be " + wanted);
 }
 
-/// CL-3.3, first half, with RC-4.
+/// Reads model_dir: the first half of CONTRACT CL-3.3, with RC-4.
 Result<std::optional<std::string>> read_model_dir(const Json& parts, const std::optional<std::string>& given) {
   const Json* value = member(parts, "model_dir");
   if (is_missing(value)) return std::optional<std::string>();
@@ -39,7 +39,7 @@ Result<std::optional<std::string>> read_model_dir(const Json& parts, const std::
   return std::optional<std::string>(std::move(path));
 }
 
-/// CL-3.3, second half.
+/// Reads the service: the second half of CONTRACT CL-3.3.
 Result<std::optional<std::string>> read_service(Description& description) {
   const Json* value = member(description.parts, "service");
   if (is_missing(value)) return std::optional<std::string>();
@@ -53,7 +53,7 @@ Result<int32_t> checked_index(const std::string& name, int64_t value) {
   return int32_t(value);
 }
 
-/// CL-8.
+/// Reads an index (CONTRACT CL-8).
 Result<int32_t> read_index(const Json& value) {
   const std::string name = "task.index";
   if (value.is_number_unsigned()) {
@@ -80,7 +80,8 @@ Result<void> add_node(ClusterSpec& cluster, const std::string& role, int32_t ind
   return cluster.add(role, index, address.get<std::string>());
 }
 
-/// {"3": "host:1", "5": "host:2"}: some members of a role. Added in numeric order, which makes each addition cheap.
+/// Reads some members of a role, such as {"3": "host:1", "5": "host:2"}. They are added in numeric order, which makes
+/// each addition cheap.
 Result<void> read_sparse_role(ClusterSpec& cluster, const std::string& role, const Json& members) {
   std::vector<std::pair<int32_t, const Json*>> nodes;
   for (const auto& [key, address] : members.items()) {
@@ -95,7 +96,7 @@ Result<void> read_sparse_role(ClusterSpec& cluster, const std::string& role, con
   return {};
 }
 
-/// CL-3.4.
+/// Reads the cluster (CONTRACT CL-3.4).
 Result<ClusterSpec> read_cluster(const Json& value) {
   if (!value.is_object()) return wrong_type("cluster", value, "an object from role names to lists of host:port");
   ClusterSpec cluster;
@@ -112,7 +113,7 @@ Result<ClusterSpec> read_cluster(const Json& value) {
   return cluster;
 }
 
-/// CL-3.11; nothing if it is missing, null or empty.
+/// Reads the type (CONTRACT CL-3.11); nothing if it is missing, null or empty.
 Result<std::optional<std::string>> read_type(const Json& task) {
   const Json* value = member(task, "type");
   if (is_missing(value)) return std::optional<std::string>();
@@ -122,7 +123,7 @@ Result<std::optional<std::string>> read_type(const Json& task) {
   return std::optional<std::string>(std::move(type));
 }
 
-/// CL-6: what a task may say where there is no cluster.
+/// Reads what a task may say where there is no cluster (CONTRACT CL-6).
 Result<TaskConfig> read_local_task(const Json& task) {
   SHOAL_TRY(const auto type, read_type(task));
   if (type && *type == kEvaluatorRole) {
@@ -143,7 +144,7 @@ Result<TaskConfig> read_local_task(const Json& task) {
   return TaskConfig{};
 }
 
-/// CL-3.8 to 15.
+/// Reads the task of a member (CONTRACT CL-3.8 to 15).
 Result<TaskConfig> read_member_task(ClusterSpec cluster, const Json& task) {
   SHOAL_TRY_VOID(cluster.check());
   SHOAL_TRY(const auto type, read_type(task));
@@ -174,7 +175,8 @@ Result<TaskConfig> read_description(Description description, const TfConfigOptio
   if (task && !task->is_object()) return wrong_type("task", *task, "an object");
   if (!task) task = &kNoTask;
 
-  const bool has_cluster = !cluster.empty();  // also one that holds nothing but the evaluator dropped below
+  // A cluster that holds nothing but the evaluator dropped below is one, too.
+  const bool has_cluster = !cluster.empty();
   std::vector<std::string> warnings;
   if (cluster.remove_role(kEvaluatorRole)) {
     warnings.push_back("TF_CONFIG: the evaluator is no member of the training cluster: `evaluator` dropped from `cluster`");
@@ -230,7 +232,7 @@ std::string to_tf_config(const TaskConfig& task) {
   if (task.model_dir) result["model_dir"] = *task.model_dir;
   std::string text = result.dump(-1, ' ', false, Json::error_handler_t::replace);
   if (!task.service) return text;
-  text.pop_back();  // a document tree of it would be many times as large
+  text.pop_back();  // A document tree of the service would be many times as large.
   return text + (result.empty() ? "" : ",") + "\"service\":" + *task.service + "}";
 }
 

@@ -28,7 +28,7 @@ class CompactText {
   std::string take() { return std::exchange(text_, {}); }
 
  private:
-  /// Behind which what comes next may stand.
+  /// The text behind which what comes next may stand.
   std::string& next() {
     if (!text_.empty() && text_.back() != '{' && text_.back() != '[' && text_.back() != ':') text_ += ',';
     return text_;
@@ -46,7 +46,7 @@ class PartsBuilder : public nlohmann::json_sax<Json> {
   bool number_unsigned(number_unsigned_t value) override { return copies() ? copy(std::to_string(value)) : put(value); }
   bool number_float(number_float_t value, const string_t& text) override {
     if (!copies()) return put(value);
-    std::string number = text;  // nlohmann/json 3.11.2 has put the locale's decimal point into it
+    std::string number = text;  // The library (nlohmann/json 3.11.2) has put the locale's decimal point into it.
     for (char& each : number) {
       if (std::string_view("0123456789+-eE").find(each) == std::string_view::npos) each = '.';
     }
@@ -161,12 +161,13 @@ class PartsBuilder : public nlohmann::json_sax<Json> {
   }
 
   Json parts_ = Json::object();
-  std::vector<Json*> open_;  // containers of the wanted part that are not closed yet; each the last child of the one before
-  Json* slot_ = nullptr;     // where the value of the last key goes
+  // Containers of the wanted part that are not closed yet; each is the last child of the one before.
+  std::vector<Json*> open_;
+  Json* slot_ = nullptr;  // The place where the value of the last key goes.
   bool wanted_ = false;
   bool is_service_ = false;
   CompactText service_;
-  int kept_depth_max_ = 0;  // containers with as many around them are kept empty
+  int kept_depth_max_ = 0;  // Containers with as many around them are kept empty.
   int depth_ = 0;
   int kept_count_ = 0;
   std::string failure_;

@@ -9,11 +9,11 @@
 namespace shoal::cluster {
 
 struct Description {
-  nlohmann::json parts;  ///< an object with those of the keys cluster, task, service and model_dir that there are
-  std::string service;   ///< what `service` is, without blanks; in `parts` it is empty
+  nlohmann::json parts;  ///< An object with those of the keys cluster, task, service and model_dir that there are.
+  std::string service;   ///< The value of `service`, without blanks; in `parts` it is empty.
 };
-/// Of a key given twice the last counts. InvalidArgument with the byte offset if the text is no JSON object, or beyond the
-/// limits of tf_config.h.
+/// If a key is given twice, the last one counts. InvalidArgument with the byte offset if the text is no JSON object, or
+/// beyond the limits of tf_config.h.
 Result<Description> parse_description(std::string_view text);
 
 }  // namespace shoal::cluster

@@ -1,5 +1,6 @@
 #pragma once
-/// Since when trainers are away that the others wait for: after a while they need not any longer (CONTRACT SY-9). Has no clock.
+/// Since when trainers are away that the others wait for: after a while they need not any longer (CONTRACT SY-9). Has
+/// no clock.
 #include <cstddef>
 #include <optional>
 #include <vector>
@@ -21,22 +22,22 @@ class Absences {
   void left(int trainer, SteadyTime now);
 
   struct Lost {
-    std::vector<int> trainers;             ///< since the last look
-    std::optional<SteadyTime> look_again;  ///< none: nobody is awaited
+    std::vector<int> trainers;             ///< Those lost since the last look.
+    std::optional<SteadyTime> look_again;  ///< When to look again; none if nobody is awaited.
   };
   /// Who has been away for the grace. Who is done is not missed.
   Lost look(SteadyTime now);
 
  private:
-  /// Means nothing while the trainer is connected.
+  /// How long a trainer is away; it means nothing while the trainer is connected.
   struct Absence {
     SteadyTime since = {};
-    bool noticed = false;  // the others go on without it
+    bool noticed = false;  // True once the others go on without it.
   };
 
   const Duration grace_;
   const TrainerRecords& records_;
-  std::vector<Absence> absences_;  // by trainer
+  std::vector<Absence> absences_;  // One entry for each trainer.
 };
 
 }  // namespace shoal::cluster

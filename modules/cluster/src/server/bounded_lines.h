@@ -16,7 +16,7 @@ class BoundedLines {
 
  private:
   Environment& env_;
-  SteadyTime logged_until_{};  // each line moves it on
+  SteadyTime logged_until_{};  // Each line moves it on.
   int64_t unlogged_ = 0;
 };
 

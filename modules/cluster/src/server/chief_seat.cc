@@ -8,9 +8,10 @@
 namespace shoal::cluster {
 namespace {
 
-constexpr auto kUnderWay = std::chrono::milliseconds(100);  // what the last words of a dead process may take to arrive
+// The last words of a dead process may take so long to arrive.
+constexpr auto kUnderWay = std::chrono::milliseconds(100);
 constexpr auto kLook = std::chrono::milliseconds(20);
-constexpr auto kClosing = std::chrono::seconds(1);  // connections of a holder found silent may take so long to end
+constexpr auto kClosing = std::chrono::seconds(1);  // The connections of a holder found silent may take so long to end.
 
 }  // namespace
 

@@ -9,8 +9,8 @@
 
 namespace shoal::cluster {
 
-/// Held by a process, over however many connections, until the last of them has ended. A process that was killed ends its
-/// connections; one that falls silent loses them, by its heartbeats. Of the strand.
+/// The seat is held by a process, over however many connections, until the last of them has ended. A process that was
+/// killed ends its connections; one that falls silent loses them, by its heartbeats. It belongs to the strand.
 class ChiefSeat {
  public:
   /// `heard`: when something of the holder last came. `patience`: how long a holder can be silent before it loses its
@@ -19,16 +19,16 @@ class ChiefSeat {
       : env_(env), patience_(patience), heard_(std::move(heard)), left_(env) {}
 
   enum class Asked : uint8_t {
-    kFree,     ///< or already that process's own
-    kHeld,     ///< by another process, which was heard after this one had asked
-    kUnclear,  ///< neither has shown, without heartbeats for example
+    kFree,     ///< The seat is free, or already that process's own.
+    kHeld,     ///< Another process holds it, and was heard after this one had asked.
+    kUnclear,  ///< Neither has shown, as happens without heartbeats.
   };
-  /// Once it shows. Cancelled when the seat goes.
+  /// Answers once it shows. Cancelled when the seat goes.
   Task<Result<Asked>> ask(uint64_t incarnation);
-  /// At once after ask() said that it is free. `peer`: where that process is.
+  /// Takes the seat, at once after ask() said that it is free. `peer` is where that process is.
   void take(uint64_t incarnation, const transport::Endpoint& peer);
   void leave();
-  /// 0: nobody.
+  /// The incarnation of the holder; 0 if there is none.
   uint64_t holder() const { return holder_ ? holder_->incarnation : 0; }
   /// What to say to one that has asked in vain: Unavailable, and, if the seat is held, final all the same.
   Error refusal(Asked asked) const;

@@ -14,7 +14,8 @@ using transport::PushId;
 
 namespace {
 
-constexpr auto kHoldParked = std::chrono::seconds(5);  // then "more", so that a chief that is gone is noticed
+// The answer is "more" after that, so that a chief that is gone is noticed.
+constexpr auto kHoldParked = std::chrono::seconds(5);
 
 size_t shard_count(const ParameterServerOptions& options) { return std::max<size_t>(1, options.servers.size()); }
 
@@ -27,7 +28,8 @@ Commits::Commits(ServerCore& core)
       peers_(env_.buffers(), shard_count(core.options())),
       absences_(size_t(core.options().trainers), core.options().lost_grace, state_.trainers()) {
   const ParameterServerOptions& options = core.options();
-  aggregates_ = value_or_raise(parse_strategy(options.identity.strategy)).sync;  // checked with the configuration
+  // The strategy was checked with the configuration.
+  aggregates_ = value_or_raise(parse_strategy(options.identity.strategy)).sync;
   if (core.shard() == 0) {
     Result<std::unique_ptr<UpdateStrategy>> strategy = make_strategy(options.identity.strategy, options.trainers);
     const auto trainers = size_t(options.trainers);
@@ -58,10 +60,11 @@ Task<Result<void>> Commits::take(Session& session, MessageHead head, HeldPush pu
     SHOAL_CO_TRY_VOID(state_.decode(push));
   } else if (found == Push::kNew) {
     SHOAL_CO_TRY_VOID(co_await core_.take_credit(session, push.credit, head.epoch, state_.arena_bytes(), true));
-    SHOAL_CO_TRY(found, state_.look_at(session.trainer, head, push.chunks));  // another epoch may have begun meanwhile
+    SHOAL_CO_TRY(found, state_.look_at(session.trainer, head, push.chunks));  // Another epoch may have begun meanwhile.
     if (found == Push::kNew) SHOAL_CO_TRY_VOID(co_await decode(push));
     SHOAL_CO_TRY(found,
-                 state_.look_at(session.trainer, head, push.chunks));  // its process may have been replaced meanwhile
+                 // The trainer's process may have been replaced meanwhile.
+                 state_.look_at(session.trainer, head, push.chunks));
     if (found != Push::kNew) env_.sometimes("server.push_of_process_replaced_meanwhile");
   }
   if (session.ended) co_return Result<void>{};
@@ -90,7 +93,7 @@ Task<Result<void>> Commits::take(Session& session, MessageHead head, HeldPush pu
   co_return co_await give_orders();
 }
 
-/// With a turn of its own: no new epoch may begin meanwhile.
+/// Takes a turn of its own: no new epoch may begin meanwhile.
 Task<Result<void>> Commits::decode(HeldPush& push) {
   SHOAL_CO_TRY(const Turns::Turn own, co_await core_.turn());
   if (state_.phase() != Phase::kReady) co_return Result<void>{};
@@ -141,9 +144,9 @@ void Commits::release(uint64_t chief) {
 }
 
 Task<Result<void>> Commits::fence(int trainer, uint64_t incarnation) {
-  if (!sequencer_) co_return Result<void>{};  // it will say so
+  if (!sequencer_) co_return Result<void>{};  // The sequencer will say so.
   sequencer_->fence(trainer, incarnation);
-  if (trainer == 0) sequencer_->unseal(), sequencer_->unstop();  // they belonged to the chief before
+  if (trainer == 0) sequencer_->unseal(), sequencer_->unstop();  // They belonged to the chief before.
   co_return co_await give_orders();
 }
 
@@ -258,7 +261,7 @@ Task<Result<void>> Commits::obey_orders() {
   co_return Result<void>{};
 }
 
-/// With a turn. Errors end the server's process, or come of that.
+/// Called with a turn. Errors end the server's process, or come of that.
 Task<Result<void>> Commits::obey(Order order) {
   switch (order.kind) {
     case OrderKind::kCommit: SHOAL_CO_TRY_VOID(co_await commit(order)); break;
@@ -296,7 +299,7 @@ Task<Result<void>> Commits::commit(const Order& order) {
   state_.end_commit(order);
   for (const PushId& id : order.pushes) SHOAL_CO_TRY_VOID(co_await answer(id, kStatusOk));
   for (const PushId& id : order.pushes) SHOAL_CO_TRY_VOID(co_await drop_before(id));
-  if (state_.residuals().wanted()) core_.changed()->notify_all();  // one that has pushed on is not waited for
+  if (state_.residuals().wanted()) core_.changed()->notify_all();  // A trainer that has pushed on is not waited for.
   co_return Result<void>{};
 }
 
@@ -325,7 +328,7 @@ void Commits::fence_processes(const Order& order) {
     for (const PushId& id : state_.fence(process)) answer_without_weights(id, core_.control("fenced"), kStatusFenced);
     if (process.trainer != 0) continue;
     state_.unseal();
-    release(process.incarnation);  // it cannot ask for that any more
+    release(process.incarnation);  // That process cannot ask for a release any more.
   }
 }
 
@@ -358,7 +361,7 @@ void Commits::tell_witness(const Order& order) {
   }
 }
 
-/// With a turn. The reply travels while the next order is carried out.
+/// Called with a turn. The reply travels while the next order is carried out.
 Task<Result<void>> Commits::answer(PushId id, uint8_t status) {
   auto found = waiting_.extract(id);
   if (!found) co_return Result<void>{};

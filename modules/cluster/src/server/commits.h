@@ -19,13 +19,14 @@ class Commits {
  public:
   explicit Commits(ServerCore& core);
 
-  /// Until close(): on a shard that does not decide itself. Returns at once on the one that does.
+  /// Follows the sequencer until close(), on a shard that does not decide itself. Returns at once on the one that does.
   Task<Result<void>> follow();
   void close();
 
-  /// A whole push of `session`, which has not ended: it is answered when an order is about it, or at once where there was one.
+  /// Takes a whole push of `session`, which has not ended: it is answered when an order is about it, or at once where
+  /// there was one.
   Task<Result<void>> take(Session& session, transport::MessageHead head, HeldPush push);
-  /// From another server.
+  /// Takes a report from another server.
   Task<Result<void>> take_report(Session& session, const transport::Message& message);
   Peers& peers() { return peers_; }
   /// The session has ended: what it waits for is answered to nobody.
@@ -45,16 +46,16 @@ class Commits {
   void set_connected(int trainer, bool connected);
   /// Whom others need not wait for any longer (CONTRACT SY-9), and when to look again.
   Task<Result<std::optional<SteadyTime>>> look_for_lost();
-  /// The state of this shard at the commit at which all hold theirs, for the chief of this process. On shard 0 that commit is
-  /// the newest; on others it is the one of `version`, which is waited for, some seconds. Nothing: it has not come yet.
-  /// Unavailable: there is no model. FailedPrecondition: another epoch has begun.
+  /// The state of this shard at the commit at which all hold theirs, for the chief of this process. On shard 0 that
+  /// commit is the newest; on others it is the one of `version`, which is waited for, some seconds. Nothing: it has not
+  /// come yet. Unavailable: there is no model. FailedPrecondition: another epoch has begun.
   Task<Result<std::optional<HeldState>>> hold(uint64_t chief, bool residuals, uint64_t version);
   /// What is held for the chief of this process, and hold() has not given, is not wanted.
   void release(uint64_t chief);
 
   /// A new epoch is being loaded: what was pushed in the one before does not count.
   void restart();
-  /// It is ready.
+  /// The epoch is ready.
   void begin();
   /// The job has ended: so are those told who wait.
   void finish();
@@ -64,7 +65,7 @@ class Commits {
   struct Waiting {
     std::shared_ptr<Session> session;
     transport::MessageHead request;
-    uint64_t has = 0;  // version of the weights
+    uint64_t has = 0;  // The version of the weights that the trainer has.
   };
   /// The state that was held last for a snapshot, until the chief that asked for it takes it over.
   struct Mark {
@@ -93,11 +94,11 @@ class Commits {
   Environment& env_;
   ServerState& state_;
   Peers peers_;
-  bool aggregates_ = false;  // several pushes make one update
+  bool aggregates_ = false;  // True if several pushes make one update.
   std::optional<Sequencer> sequencer_;
   Absences absences_;
   std::optional<SequencerLink> link_;
-  std::deque<transport::Order> orders_;  // of the present epoch, to be obeyed
+  std::deque<transport::Order> orders_;  // Orders of the present epoch, to be obeyed.
   std::map<transport::PushId, Waiting> waiting_;
   std::optional<Mark> mark_;
 };

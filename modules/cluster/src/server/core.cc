@@ -19,7 +19,7 @@ ServerCore::ServerCore(Environment& env, const ParameterServerOptions& options)
 
 void ServerCore::plan_memory(transport::Encoding gradients) {
   const StrategyText strategy =
-      value_or_raise(parse_strategy(options_.identity.strategy));  // checked with the configuration
+      value_or_raise(parse_strategy(options_.identity.strategy));  // The strategy was checked with the configuration.
   const int aggregated = strategy.sync ? strategy.replicas_to_aggregate.value_or(options_.trainers) : 1;
   memory_ = server_memory(state_.spec(), options_.trainers, aggregated, gradients);
   state_.credits().set_limit(push_limit(state_.spec()));
@@ -32,7 +32,7 @@ Task<Result<void>> ServerCore::take_credit(Session& session, PushCredit& credit,
   const Duration heartbeat = options_.link.heartbeat_interval;
   for (;;) {
     const bool newest = state_.trainers()[session.trainer].newest_connection == session.number;
-    if (closed_ || session.replaced || !newest) co_return cancelled();  // over a newer one the push comes again
+    if (closed_ || session.replaced || !newest) co_return cancelled();  // A newer connection brings the push again.
     if (state_.phase() != Phase::kReady || state_.epoch() != epoch || state_.sealed()) co_return Result<void>{};
     if (state_.credits().grow(credit, session.trainer, bytes, encoded)) co_return Result<void>{};
     env_.sometimes("server.push_waits_for_credit");
@@ -64,7 +64,7 @@ Task<Result<void>> ServerCore::compute(uint64_t bytes, Work work) {
     work([this](int64_t count, const UniqueFunction<void(int64_t, int64_t)>& body) { env_.parallel_for(count, 1, body); });
   };
   Result<void> done = co_await env_.offload(std::move(beside));
-  if (!done) turns_.end();  // the process is dying, and what it holds is torn
+  if (!done) turns_.end();  // The process is dying, and what it holds is torn.
   co_return done;
 }
 

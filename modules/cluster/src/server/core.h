@@ -24,9 +24,10 @@ class ServerCore {
   const ServerMemory& memory() const { return memory_; }
   /// It is that of the state's model from now on, and what trainers may push is limited to it.
   void plan_memory(transport::Encoding gradients);
-  /// Bytes that `credit` will hold beside what it does, of a push of the session's trainer in `epoch`. Until there is room for
-  /// them, or the push cannot count any more: meanwhile nothing is read from that trainer. Cancelled: the server ends, or the
-  /// trainer has come again. Unavailable: it has been silent for three heartbeats. DeadlineExceeded: no order came.
+  /// Takes bytes that `credit` will hold beside what it does, of a push of the session's trainer in `epoch`. Waits
+  /// until there is room for them, or the push cannot count any more: meanwhile nothing is read from that trainer.
+  /// Cancelled: the server ends, or the trainer has come again. Unavailable: it has been silent for three heartbeats.
+  /// DeadlineExceeded: no order came.
   Task<Result<void>> take_credit(Session& session, PushCredit& credit, uint64_t epoch, uint64_t bytes, bool encoded);
   /// Pushes may have gone.
   void look_for_credit() {
@@ -38,13 +39,13 @@ class ServerCore {
   /// Notified whenever anything of the state has changed that somebody may wait for.
   const std::shared_ptr<Event>& changed() const { return changed_; }
 
-  /// To change the state.
+  /// Takes a turn, which whoever changes the state needs.
   Task<Result<Turns::Turn>> turn() { return turns_.take(env_.after(options_.ready_timeout)); }
   bool turn_is_taken() const { return turns_.taken(); }
-  /// Runs `work`, which touches about so many bytes of an arena. If that is long, beside the strand: whoever calls has a turn,
-  /// or what the work touches is its own.
+  /// Runs `work`, which touches about so many bytes of an arena. If that is long, beside the strand: whoever calls has
+  /// a turn, or what the work touches is its own.
   Task<Result<void>> compute(uint64_t bytes, Work work);
-  /// With a turn: the newest weights.
+  /// Called with a turn: gives the newest weights.
   Task<Result<std::vector<transport::Message>>> newest(transport::Encoding encoding, uint64_t has);
 
   Task<Result<void>> reply(Session& session, const transport::MessageHead& request, transport::Message answer,
@@ -71,7 +72,7 @@ class ServerCore {
   const std::shared_ptr<Event> changed_;
   bool closed_ = false;
   ServerMemory memory_;
-  int wait_for_credit_ = 0;  // sessions
+  int wait_for_credit_ = 0;  // How many sessions wait.
 };
 
 }  // namespace shoal::cluster

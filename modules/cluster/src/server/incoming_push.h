@@ -11,8 +11,8 @@ namespace shoal::cluster {
 
 class IncomingPush {
  public:
-  /// The next chunk, which is `message`; true: the push is complete. `parts`: how many chunks a push has at most.
-  /// InvalidArgument: it is not the next chunk.
+  /// Takes the next chunk, which is `message`; true if the push is complete. `parts`: how many chunks a push has at
+  /// most. InvalidArgument: it is not the next chunk.
   Result<bool> add(transport::Message message, const transport::Chunk& chunk, size_t parts) {
     const bool follows = messages_.empty() || message.head.sequence == messages_.front().head.sequence;
     if (!follows || chunk.chunk_index != chunks_.size() || (!chunk.closing && chunks_.size() + 1 >= parts)) {
@@ -22,7 +22,7 @@ class IncomingPush {
     chunks_.push_back(chunk);
     return chunk.closing;
   }
-  /// A complete one, out of here.
+  /// Moves a complete push out of here.
   HeldPush take() {
     HeldPush push;
     push.messages = std::exchange(messages_, {});
@@ -30,12 +30,12 @@ class IncomingPush {
     push.credit = std::exchange(credit_, {});
     return push;
   }
-  /// For what is here, and what is added next.
+  /// The credit for what is here, and for what is added next.
   PushCredit& credit() { return credit_; }
 
  private:
   std::vector<transport::Message> messages_;
-  std::vector<transport::Chunk> chunks_;  // views of them
+  std::vector<transport::Chunk> chunks_;  // Views of the messages.
   PushCredit credit_;
 };
 

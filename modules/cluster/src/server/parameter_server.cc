@@ -20,9 +20,9 @@ using transport::Message;
 using transport::MessageHead;
 
 constexpr auto kHelloTimeout = std::chrono::seconds(10);
-constexpr auto kFarewell = std::chrono::seconds(20);  // for the last messages after the end (CONTRACT FA-12)
-constexpr auto kDeserted = std::chrono::seconds(2);   // interrupted, and nobody is connected: nobody will end the job
-constexpr auto kOrphaned = std::chrono::seconds(60);  // a chief that was killed is back by then, where one comes back
+constexpr auto kFarewell = std::chrono::seconds(20);  // The time for the last messages after the end (CONTRACT FA-12).
+constexpr auto kDeserted = std::chrono::seconds(2);   // An interrupt, and nobody is connected: nobody will end the job.
+constexpr auto kOrphaned = std::chrono::seconds(60);  // A chief that was killed is back by then, where one comes back.
 constexpr auto kAskForTheEnd = std::chrono::seconds(1);
 constexpr auto kAcceptPause = std::chrono::milliseconds(100);
 
@@ -66,24 +66,25 @@ class Server {
   ParameterServerOptions options_;
   ServerCore core_;
   ServerState& state_ = core_.state();
-  const std::shared_ptr<Event> changed_ = core_.changed();  // shared: a signal's post may come after the server is gone
+  // It is shared, since a signal's post may come after the server is gone.
+  const std::shared_ptr<Event> changed_ = core_.changed();
   Commits commits_;
   Requests requests_;
   TaskGroup group_;
   std::unique_ptr<transport::Listener> listener_;
-  std::vector<Connection*> connections_;  // all, those before their hello too
+  std::vector<Connection*> connections_;  // All connections, also those before their hello.
   std::vector<Session*> sessions_;
   ChiefSeat chief_;
-  bool ended_before_ = false;  // by job_ended: nobody came to say so
+  bool ended_before_ = false;  // True if job_ended said so, and nobody came to say it.
   int trainer_connections_ = 0;
-  uint64_t accepted_ = 0;  // connections
+  uint64_t accepted_ = 0;  // How many connections were accepted.
   SteadyTime lonely_since_;
   bool numerics_differ_logged_ = false;
   std::string numerics_;
-  // Apart, so that none drowns the others.
+  // Each kind of line has its own limit, so that none drowns the others.
   BoundedLines nonsense_;
   BoundedLines refusals_;
-  BoundedLines peers_;  // come and go
+  BoundedLines peers_;  // Tells who comes and who goes.
 };
 
 Task<Result<void>> Server::run() {
@@ -100,7 +101,7 @@ Task<Result<void>> Server::run() {
   listener_->close();
   end_connections(outcome);
   Result<void> joined = co_await group_.join();
-  static_cast<void>(joined);  // connections end with errors of their own, which are logged there
+  static_cast<void>(joined);  // Connections end with errors of their own, which are logged there.
   if (outcome) {
     const LogLevel level = state_.end().failed ? LogLevel::kWarning : LogLevel::kInfo;
     const std::string end = ended_before_ ? "the job has ended, and nobody is here" : sentence(state_.end());
@@ -119,7 +120,7 @@ void Server::end_connections(const Result<void>& outcome) {
     last.head.status = kStatusStopBit;
     last.head.epoch = state_.epoch();
     last.head.global_step = state_.global_step();
-    static_cast<void>(session->connection->try_send(last));  // no credit: the connection's end must do
+    static_cast<void>(session->connection->try_send(last));  // Without credit the connection's end must do.
   }
   // Closing resumes who receives there, inside the call, and that takes it (or others) out of the list.
   while (!connections_.empty()) {
@@ -143,9 +144,9 @@ Task<Result<void>> Server::accept_loop() {
   }
 }
 
-/// Until the job has ended, everybody has been gone for too long, or an interrupt was not followed by the end.
+/// Runs until the job has ended, everybody has been gone for too long, or an interrupt was not followed by the end.
 Task<Result<void>> Server::supervise() {
-  std::optional<SteadyTime> farewell, interrupted;  // until when
+  std::optional<SteadyTime> farewell, interrupted;  // When each of them runs out.
   for (;;) {
     ended_before_ = co_await asks_job_ended();
     if (ended_before_) co_return Result<void>{};
@@ -188,7 +189,7 @@ bool Server::orphaned() const {
   return trainer_connections_ == 0 && env_.now() >= lonely_since_ + orphaned_after();
 }
 
-/// False also where somebody connects while we ask.
+/// Whether the job has ended; false also where somebody connects while we ask.
 Task<bool> Server::asks_job_ended() {
   if (!orphaned()) co_return false;
   const Result<bool> ended = co_await compute(env_, options_.job_ended);
@@ -205,7 +206,7 @@ Task<Result<void>> Server::serve(std::unique_ptr<Connection> connection) {
   session->connection->close(Error(ErrorKind::kCancelled, "the conversation is over"));
   commits_.forget(*session);
   Result<void> replied = co_await session->replies.join();
-  static_cast<void>(replied);  // what could not be sent, nobody waits for
+  static_cast<void>(replied);  // Nobody waits for what could not be sent.
   std::erase(connections_, listed);
   co_return served;
 }
@@ -213,7 +214,7 @@ Task<Result<void>> Server::serve(std::unique_ptr<Connection> connection) {
 Task<Result<void>> Server::serve_session(Session& session) {
   auto first = co_await session.connection->receive(env_.after(kHelloTimeout));
   if (!first) {
-    const ErrorKind kind = first.error().kind();  // Unavailable: a port scanner, or a peer that changed its mind
+    const ErrorKind kind = first.error().kind();  // Unavailable is a port scanner, or a peer that changed its mind.
     if (kind == ErrorKind::kDataLoss || kind == ErrorKind::kInvalidArgument)
       nonsense_.log(LogLevel::kWarning, "refused " + first.error().message());
     co_return Result<void>{};
@@ -260,7 +261,8 @@ Task<Result<void>> Server::serve_peer(Session& session, MessageHead hello) {
   commits_.peers().join(session);
   Result<void> outcome = co_await core_.reply(session, hello, requests_.welcome(session));
   while (outcome) {
-    Result<Message> report = co_await session.connection->receive(kNoDeadline);  // its heartbeats end this
+    // The connection's heartbeats end this.
+    Result<Message> report = co_await session.connection->receive(kNoDeadline);
     outcome = report ? Result<void>() : Result<void>(report.error());
     if (outcome) outcome = co_await commits_.take_report(session, *report);
   }
@@ -276,7 +278,7 @@ void Server::part_from_older(const Session& session) {
   const auto is_older = [&session](const Session* other) {
     return other->trainer == session.trainer && other->hello.incarnation != session.hello.incarnation && !other->replaced;
   };
-  for (;;) {  // closing ends sessions inside the call, so the list may be another one after it
+  for (;;) {  // Closing ends sessions inside the call, so the list may be another one after it.
     const auto older = std::ranges::find_if(sessions_, is_older);
     if (older == sessions_.end()) return;
     env_.sometimes("server.process_replaced");
@@ -292,7 +294,7 @@ Result<void> Server::check(Session& session) {
   session.shard = shard_of(hello, options_.identity);
   if (session.shard >= int(options_.servers.size())) session.shard = -1;
   SHOAL_TRY_VOID(check_hello(session, options_.identity));
-  if (session.shard >= 0) return {};  // the chief brings the models of all servers
+  if (session.shard >= 0) return {};  // The chief brings the models of all servers.
   return check_model(session, state_, options_.identity);
 }
 
@@ -313,13 +315,14 @@ Task<Result<void>> Server::refuse(Session& session, MessageHead hello, Error why
   co_return Result<void>{};
 }
 
-/// Gives the process whose place it takes; 0: none.
+/// Gives the process whose place it takes; 0 if there is none.
 Result<uint64_t> Server::admit(Session& session) {
   const transport::Hello& hello = session.hello;
   SHOAL_TRY(const uint64_t replaced, state_.admit(session.trainer, hello.incarnation, session.number));
   part_from_older(session);
   if (numerics_.empty()) numerics_ = hello.numerics;
-  if (!hello.numerics.empty() && hello.numerics != numerics_ && !numerics_differ_logged_) {  // empty: it only says goodbye
+  // A trainer without numerics only says goodbye.
+  if (!hello.numerics.empty() && hello.numerics != numerics_ && !numerics_differ_logged_) {
     numerics_differ_logged_ = true;
     env_.log().warning("trainers compute differently (" + numerics_ + " and " + hello.numerics +
                        "): equal bits from run to run are not promised");

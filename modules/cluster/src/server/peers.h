@@ -18,17 +18,17 @@ class Peers {
   void in_step(const Session& session, uint64_t epoch);
   bool is_in_step(const Session& session, uint64_t epoch) const;
 
-  /// To all that are in step.
+  /// Sends to all that are in step.
   void send(const transport::Order& order, uint64_t epoch);
   void send_to(Session& session, const transport::Order& order, uint64_t epoch);
 
  private:
   struct Peer {
     Session* session = nullptr;
-    uint64_t epoch = 0;  // in step with; 0: none
+    uint64_t epoch = 0;  // The epoch that it is in step with; 0 for none.
   };
   BufferPool& pool_;
-  std::vector<Peer> peers_;  // by shard
+  std::vector<Peer> peers_;  // One entry for each shard.
 };
 
 }  // namespace shoal::cluster

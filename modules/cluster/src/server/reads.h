@@ -13,13 +13,13 @@ struct ArenaRead {
   PartedArena arena;
   uint64_t version = 0;
 
-  /// A copy. Any thread.
+  /// Copies it into a message. Called on any thread.
   transport::Message to_message(BufferPool& pool) const;
 };
 
-/// The ReadRange `text` of the state held; null: none is. InvalidArgument for what it does not have.
+/// Reads the ReadRange `text` of the state held; null if none is. InvalidArgument for what it does not have.
 Result<ArenaRead> read_held(const ServerState& state, const HeldState* held, std::string_view text);
-/// Of what the compression of `trainer` has kept back. NotFound if the server does not have it.
+/// Reads from what the compression of `trainer` has kept back. NotFound if the server does not have it.
 Result<ArenaRead> read_residual(const ServerState& state, int trainer, std::string_view text);
 
 }  // namespace shoal::cluster

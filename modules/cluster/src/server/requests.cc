@@ -13,9 +13,11 @@ using transport::MessageKind;
 
 namespace {
 
-constexpr auto kPullParked = std::chrono::seconds(5);         // then "not_ready", so that the asker can log and give up
-constexpr auto kResidualPatience = std::chrono::seconds(10);  // without any part of one
-constexpr auto kResidualsParked = std::chrono::seconds(20);   // then "more", so that the chief does not take us for dead
+// The answer is "not_ready" after that, so that the asker can log and give up.
+constexpr auto kPullParked = std::chrono::seconds(5);
+constexpr auto kResidualPatience = std::chrono::seconds(10);  // So long a wait may last without any part of a residual.
+// The answer is "more" after that, so that the chief does not take us for dead.
+constexpr auto kResidualsParked = std::chrono::seconds(20);
 constexpr auto kChangeParked = std::chrono::milliseconds(250);
 constexpr uint64_t kControlBytesMax = uint64_t(64) << 20;
 constexpr uint64_t kMessageOverhead = uint64_t(1) << 20;
@@ -49,12 +51,12 @@ Task<Result<void>> Requests::handle(Session& session, Message request) {
   }
 }
 
-/// Of the chief's restore, or of a trainer's residual. `request` is the caller's, who waits.
+/// Takes a part of the chief's restore, or of a trainer's residual. `request` is the caller's, who waits.
 Task<Result<void>> Requests::take_part(Session& session, const Message& request) {
   SHOAL_CO_TRY(const transport::SnapshotPart part, transport::read_snapshot_part(request));
   const Result<ArenaIndex> arena = parse_arena_name(part.name);
   if (session.chief && arena && residual_trainer(*arena) >= core_.options().trainers)
-    co_return Result<void>{};  // of a larger job
+    co_return Result<void>{};  // The residual is of a larger job.
   if (session.chief) {
     SHOAL_CO_TRY(const Turns::Turn own, co_await core_.turn());
     SHOAL_CO_TRY(const std::span<std::byte> place, state_.place_to_restore(part));
@@ -107,7 +109,7 @@ Task<Result<void>> Requests::handle_chunk(Session& session, Message request) {
   SHOAL_CO_TRY(const bool complete, session.push.add(std::move(request), chunk, state_.part_count()));
   if (!complete) co_return Result<void>{};
   HeldPush push = session.push.take();
-  const bool late = state_.phase() == Phase::kFinished || state_.sealed();  // the last checkpoint is taken
+  const bool late = state_.phase() == Phase::kFinished || state_.sealed();  // The last checkpoint is taken.
   if (late) {
     env_.sometimes("server.push_too_late");
     co_return co_await core_.reply(session, head, core_.finished(), kStatusStopBit);
@@ -134,7 +136,8 @@ Task<Result<void>> Requests::handle_control(Session& session, Message request) {
     SHOAL_CO_TRY_VOID(co_await commits_.leave(session.trainer));
     co_return co_await core_.reply(session, request.head, core_.control("ok"));
   }
-  if (control.verb == "welcome") {  // it asks where to go on: what it pushed and nobody answered, it will compute again
+  // The trainer asks where to go on: what it pushed and nobody answered, it will compute again.
+  if (control.verb == "welcome") {
     const std::optional<uint64_t> newest = control.text.empty() ? 0 : number_from<uint64_t>(control.text);
     if (!newest) co_return invalid_argument("welcome: '" + std::string(control.text.substr(0, 32)) + "' is no push");
     const transport::PushId given_up{session.trainer, session.hello.incarnation, *newest};
@@ -154,7 +157,7 @@ Task<Result<void>> Requests::handle_control(Session& session, Message request) {
   co_return co_await core_.reply(session, request.head, std::move(answer).value());
 }
 
-/// With a turn.
+/// Called with a turn.
 Task<Result<void>> Requests::prepare(Session& session, std::string_view text) {
   SHOAL_CO_TRY(Prepare prepare, parse_prepare(text));
   SHOAL_CO_TRY_VOID(fits_into_memory(prepare.spec, env_.process().memory_bytes));
@@ -170,7 +173,7 @@ Task<Result<void>> Requests::prepare(Session& session, std::string_view text) {
   co_return state_.built();
 }
 
-/// With a turn.
+/// Called with a turn.
 Result<void> Requests::activate(std::string_view text) {
   SHOAL_TRY(StateText state, parse_state(text));
   SHOAL_TRY_VOID(state_.activate(std::move(state)));
@@ -195,11 +198,11 @@ Task<Result<Message>> Requests::hold(Session& session, std::string_view text) {
 
 /// What `control` refers to is the caller's, who waits.
 Task<Result<Message>> Requests::chief_control(Session& session, transport::Control control) {
-  if (control.verb == "read") {  // of what the session holds
+  if (control.verb == "read") {  // The state that is read is the one that the session holds.
     Result<ArenaRead> asked = read_held(state_, session.held ? &*session.held : nullptr, control.text);
     co_return co_await read(std::move(asked));
   }
-  if (control.verb == "lease") co_return core_.control("ok");  // who lost the seat has lost its connections
+  if (control.verb == "lease") co_return core_.control("ok");  // Who lost the seat has lost its connections.
   if (control.verb == "hold") co_return co_await hold(session, control.text);
   if (control.verb == "seal") {
     SHOAL_CO_TRY_VOID(co_await commits_.seal());
@@ -233,8 +236,8 @@ Task<Result<Message>> Requests::chief_control(Session& session, transport::Contr
   co_return core_.control("ok");
 }
 
-/// Until trainers come, go or are done, as they had not when there were `seen` changes; not for long, since the global step
-/// is asked for too.
+/// Waits until trainers come, go or are done, as they had not when there were `seen` changes; not for long, since the
+/// global step is asked for too.
 Task<Result<void>> Requests::await_change(std::string_view seen) {
   const std::optional<uint64_t> changes = number_from<uint64_t>(seen);
   if (!changes) co_return invalid_argument("status: '" + std::string(seen.substr(0, 32)) + "' is no number of changes");
@@ -247,7 +250,7 @@ Task<Result<void>> Requests::await_change(std::string_view seen) {
   co_return Result<void>{};
 }
 
-/// A copy of what was asked for.
+/// Copies what was asked for.
 Task<Result<Message>> Requests::read(Result<ArenaRead> what) {
   SHOAL_CO_TRY_VOID(what);
   Message message;

@@ -34,7 +34,7 @@ void Sequencer::begin(uint64_t version, uint64_t global_step) {
   global_step_ = global_step;
 }
 
-/// Null: there is no such trainer in this job.
+/// Null if there is no such trainer in this job.
 Participant* Sequencer::participant(int trainer) {
   const bool known = trainer >= 0 && size_t(trainer) < progress_.trainers.size();
   return known ? &progress_.trainers[size_t(trainer)] : nullptr;
@@ -51,7 +51,7 @@ void Sequencer::abandon(const PushId& newest) {
   if (newest.number == 0 || is_over(newest)) return;
   decide(newest);
   if (Participant* const own = participant(newest.trainer)) own->granted = 0;
-  asked_.push_back({.kind = OrderKind::kDrop, .pushes = {newest}});  // shards drop what came before it too
+  asked_.push_back({.kind = OrderKind::kDrop, .pushes = {newest}});  // Shards drop what came before it too.
 }
 
 void Sequencer::leave(int trainer) {
@@ -88,7 +88,7 @@ void Sequencer::received(size_t shard, uint64_t index) {
   if (shard >= shards_) return;
   received_[shard] = std::max(received_[shard], std::min(index, index_));
   uint64_t all = index_;
-  for (size_t i = 1; i < shards_; ++i) all = std::min(all, received_[i]);  // shard 0 is here
+  for (size_t i = 1; i < shards_; ++i) all = std::min(all, received_[i]);  // Shard 0 is here.
   while (!given_.empty() && given_.front().index <= all) given_.pop_front();
 }
 
@@ -152,7 +152,7 @@ std::optional<Order> Sequencer::next_commit() {
   return give(std::move(order));
 }
 
-/// To who has been first with all that it was to give so far.
+/// A grant goes to whoever has been first with all that it was to give so far.
 std::optional<Order> Sequencer::next_grant() {
   for (const WholePush& push : whole_) {
     Participant* const trainer = participant(push.id.trainer);

@@ -1,12 +1,12 @@
 #pragma once
-/// The one decider of a job (it runs on shard 0): learns which push is held by which shard, and says in what order all shards
-/// apply, drop or hold what. A push that not all shards hold is never part of an order, so no shard ever has an update that
-/// another cannot get (CONTRACT PSV-4), and a trainer that stops in mid-push holds up nobody (DI-2).
+/// The one decider of a job (it runs on shard 0): learns which push is held by which shard, and says in what order all
+/// shards apply, drop or hold what. A push that not all shards hold is never part of an order, so no shard ever has an
+/// update that another cannot get (CONTRACT PSV-4), and a trainer that stops in mid-push holds up nobody (DI-2).
 ///
-/// Orders have an index, without gaps, and every shard carries them out in that order. They are kept until all other shards
-/// have said that they received them, so a connection that broke goes on where it was. That is few: a shard that says nothing
-/// holds no more pushes either, so nothing more is committed, and who gives up a push waits for long before it gives up
-/// another.
+/// Orders have an index, without gaps, and every shard carries them out in that order. They are kept until all other
+/// shards have said that they received them, so a connection that broke goes on where it was. That is few: a shard that
+/// says nothing holds no more pushes either, so nothing more is committed, and who gives up a push waits for long
+/// before it gives up another.
 ///
 /// No clock, no input or output, one thread.
 #include <cstdint>
@@ -37,8 +37,8 @@ class Sequencer {
   /// `shard` has all orders up to this index.
   void received(size_t shard, uint64_t index);
 
-  /// The process of `newest` goes on from what has been committed: what it pushed since, `newest` and before, does not count.
-  /// That may be more than was said to be held.
+  /// The process of `newest` goes on from what has been committed: what it pushed since, `newest` and before, does not
+  /// count. That may be more than was said to be held.
   void abandon(const transport::PushId& newest);
   /// `trainer` makes no more pushes, until it makes one.
   void leave(int trainer);
@@ -67,8 +67,8 @@ class Sequencer {
     uint64_t base_version = 0;
   };
   struct Decided {
-    uint64_t incarnation = 0;  // of the process that pushes now
-    uint64_t number = 0;       // of its newest push that an order was about
+    uint64_t incarnation = 0;  // The process that pushes now.
+    uint64_t number = 0;       // The number of its newest push that an order was about.
   };
   bool is_over(const transport::PushId& id) const;
   void decide(const transport::PushId& id);
@@ -81,16 +81,16 @@ class Sequencer {
   const size_t shards_;
   const std::unique_ptr<UpdateStrategy> strategy_;
   Progress progress_;
-  uint64_t global_step_ = 0;  // of the newest commit
+  uint64_t global_step_ = 0;  // The global step of the newest commit.
   bool sealed_ = false;
   std::map<transport::PushId, Pending> pending_;
-  std::vector<WholePush> whole_;  // in the order in which they became that
+  std::vector<WholePush> whole_;  // Whole pushes in the order in which they became that.
   std::map<int, Decided> decided_;
-  std::map<int, std::deque<uint64_t>> fenced_;  // processes, by trainer; the newest
-  std::deque<transport::Order> asked_;          // beside commits
-  std::deque<transport::Order> given_;          // that not all shards are known to have
-  uint64_t index_ = 0;                          // of the newest
-  std::vector<uint64_t> received_;              // by shard
+  std::map<int, std::deque<uint64_t>> fenced_;  // The newest fenced processes, by trainer.
+  std::deque<transport::Order> asked_;          // Orders to come, beside commits.
+  std::deque<transport::Order> given_;          // Orders that not all shards are known to have.
+  uint64_t index_ = 0;                          // The index of the newest order.
+  std::vector<uint64_t> received_;              // The index of the newest order that each shard is known to have.
 };
 
 }  // namespace shoal::cluster

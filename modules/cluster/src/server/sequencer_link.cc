@@ -11,7 +11,8 @@ using transport::Message;
 using transport::Order;
 using transport::ReportKind;
 
-constexpr auto kConnectTimeout = std::chrono::seconds(3);  // nothing ends that earlier, and so long a server's end may wait
+// Nothing ends that earlier, and so long a server's end may wait.
+constexpr auto kConnectTimeout = std::chrono::seconds(3);
 constexpr auto kHelloTimeout = std::chrono::seconds(5);
 constexpr auto kBackOffFirst = std::chrono::milliseconds(10);
 constexpr auto kBackOffMax = std::chrono::seconds(1);
@@ -82,7 +83,8 @@ Task<Result<void>> SequencerLink::meet() {
 
 Task<Result<void>> SequencerLink::follow() {
   for (;;) {
-    SHOAL_CO_TRY(const Message message, co_await connection_->receive(kNoDeadline));  // its heartbeats end this
+    // The connection's heartbeats end this.
+    SHOAL_CO_TRY(const Message message, co_await connection_->receive(kNoDeadline));
     SHOAL_CO_TRY(Order order, transport::read_order(message));
     SHOAL_CO_TRY(const bool next, is_next(message, order));
     if (next) SHOAL_CO_TRY_VOID(co_await obey_(std::move(order)));

@@ -1,5 +1,6 @@
 #pragma once
-/// A server's line to the sequencer: tells it what is held here, and takes its orders, over as many connections as it takes.
+/// A server's line to the sequencer: tells it what is held here, and takes its orders, over as many connections as it
+/// takes.
 #include <functional>
 #include <memory>
 
@@ -17,9 +18,9 @@ class SequencerLink {
   SequencerLink(Environment& env, const ParameterServerOptions& options, const ServerState& state, Obey obey)
       : env_(env), options_(options), state_(state), obey_(std::move(obey)), closed_event_(env) {}
 
-  /// Until close().
+  /// Runs until close().
   Task<Result<void>> run();
-  /// A push is held. Without a connection: the next one begins with all that are.
+  /// A push is held. Without a connection, the next one begins with all that are.
   void held(const HeldPush& push);
   /// A new epoch has begun here, or the connection has: what was received of it, and all that is held.
   void tell_all();
@@ -37,8 +38,8 @@ class SequencerLink {
   const Obey obey_;
   std::unique_ptr<transport::Connection> connection_;
   bool welcomed_ = false;
-  uint64_t epoch_ = 0;     // of received_
-  uint64_t received_ = 0;  // index of the newest order
+  uint64_t epoch_ = 0;     // The epoch of received_.
+  uint64_t received_ = 0;  // The index of the newest order that has come.
   bool closed_ = false;
   Event closed_event_;
 };

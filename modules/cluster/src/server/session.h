@@ -19,31 +19,32 @@ struct Session : std::enable_shared_from_this<Session> {
       : connection(std::move(accepted)), number(which), replies(env) {}
 
   const std::unique_ptr<transport::Connection> connection;
-  const uint64_t number;  // of the connection, in the order of acceptance
+  const uint64_t number;  // Counts connections in the order of acceptance.
   transport::Hello hello;
-  int trainer = -1;  // -1: no trainer of this job
-  int shard = -1;    // -1: no other server of this job
+  int trainer = -1;  // The number of the trainer; -1 for a task that is no trainer of this job.
+  int shard = -1;    // The number of the shard; -1 for a task that is no other server of this job.
   bool chief = false;
-  bool replaced = false;  // its connection is being closed: a newer process has taken its task's place
+  bool replaced = false;  // True while its connection is being closed: a newer process has taken its task's place.
   std::optional<HeldState> held;
   IncomingPush push;
-  TaskGroup replies;   // on their way, beside the next request
-  bool ended = false;  // no reply may begin any more
+  TaskGroup replies;   // Replies that are on their way, beside the next request.
+  bool ended = false;  // True once no reply may begin any more.
 };
 
 /// "worker 3".
 std::string name_of(const transport::Hello& hello);
 
-/// The number of the trainer that says so; -1: no trainer of this job. `own`: the server.
+/// The number of the trainer that says so; -1 for a task that is no trainer of this job. `own` is the server.
 int trainer_of(const transport::Hello& hello, const TaskIdentity& own);
 
-/// Which other server says so, to the one that decides (shard 0); -1: none. `own`: the server.
+/// Which other server says so, to the one that decides (shard 0); -1 if none does. `own` is the server.
 int shard_of(const transport::Hello& hello, const TaskIdentity& own);
 
-/// FailedPrecondition: it is of another job, or not of a trainer, or not who its certificate says. `own`: the server.
+/// FailedPrecondition if it is of another job, or not of a trainer, or not who its certificate says. `own` is the
+/// server.
 Result<void> check_hello(const Session& session, const TaskIdentity& own);
-/// FailedPrecondition: it has another model than the server. Asked at the hello and again with each pull: a worker may come
-/// before the chief has brought the model.
+/// FailedPrecondition if it has another model than the server. Asked at the hello and again with each pull: a worker
+/// may come before the chief has brought the model.
 Result<void> check_model(const Session& session, const ServerState& state, const TaskIdentity& own);
 
 }  // namespace shoal::cluster

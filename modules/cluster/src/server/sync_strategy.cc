@@ -28,7 +28,7 @@ class SyncStrategy final : public UpdateStrategy {
     return contributors;
   }
 
-  /// Its own share; and what lost trainers leave undone, to whoever comes first.
+  /// Grants a trainer its own share; and what lost trainers leave undone, to whoever comes first.
   bool grants(size_t trainer, const Progress& progress) const override {
     const Participant& asker = progress.trainers[trainer];
     if (!asker.takes_part || progress.stopping) return false;
@@ -55,8 +55,8 @@ class SyncStrategy final : public UpdateStrategy {
   }
 
   const bool backups_;
-  const int aggregated_;  // of all trainers
-  const int share_;       // of one
+  const int aggregated_;  // How many gradients of all trainers make one update.
+  const int share_;       // How many of them come from one trainer.
 };
 
 }  // namespace

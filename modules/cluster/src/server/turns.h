@@ -9,10 +9,10 @@
 
 namespace shoal::cluster {
 
-/// One at a time, in the order they asked. Strand only.
+/// Turns, one at a time, in the order in which they were asked for. They belong to the strand.
 class Turns {
  public:
-  /// While it lives, nobody else has one. It must not outlive the Turns.
+  /// While a turn lives, nobody else has one. It must not outlive the Turns.
   class Turn {
    public:
     explicit Turn(Turns& turns) : turns_(&turns) {}
@@ -27,7 +27,7 @@ class Turns {
   };
 
   explicit Turns(Environment& env) : changed_(env) {}
-  /// Until `deadline`: DeadlineExceeded. Cancelled: after end().
+  /// Waits for a turn until `deadline` (DeadlineExceeded). Cancelled after end().
   Task<Result<Turn>> take(Deadline deadline);
   /// Nobody gets one any more: who has it leaves things half done.
   void end();
@@ -36,7 +36,7 @@ class Turns {
  private:
   void next();
 
-  std::deque<uint64_t> line_;  // the first has its turn
+  std::deque<uint64_t> line_;  // The first in line has its turn.
   uint64_t asked_ = 0;
   bool none_left_ = false;
   Event changed_;

@@ -47,7 +47,7 @@ SHOAL_VECTOR_LOOP void all_from_float16(const uint16_t* from, float* to, int64_t
   for (int64_t i = 0; i < count; ++i) to[i] = from_float16(from[i]);
 }
 
-/// Of the magnitudes' bits, which order as they do, and a NaN's beyond all.
+/// The largest of the magnitudes' bits, which order as they do, and a NaN's beyond all.
 SHOAL_VECTOR_LOOP uint32_t largest_bits(const float* from, int64_t count) {
   uint32_t largest = 0;
   for (int64_t i = 0; i < count; ++i) {
@@ -72,7 +72,7 @@ SHOAL_VECTOR_LOOP void dequantise(const int8_t* from, float* to, int64_t count, 
 float quantise_block(const float* from, int8_t* to, int64_t count) {
   const auto largest = std::bit_cast<float>(largest_bits(from, count));
   const bool finite = std::isfinite(largest);
-  if (!finite || largest < FLT_MIN * kLevels) {  // nothing to tell apart, or too small to divide by
+  if (!finite || largest < FLT_MIN * kLevels) {  // There is nothing to tell apart, or it is too small to divide by.
     std::memset(to, finite ? 0 : 1, size_t(count));
     return finite ? 0.0f : NAN;
   }
@@ -109,7 +109,7 @@ float* floats(std::span<std::byte> bytes) { return reinterpret_cast<float*>(byte
 
 void encode_int8(const ShardSpec& spec, const float* from, std::span<std::byte> payload) {
   const uint64_t scales = blocks_of(spec) * sizeof(float);
-  std::memset(payload.data() + scales, 0, payload.size() - scales);  // what lies between segments does not travel
+  std::memset(payload.data() + scales, 0, payload.size() - scales);  // What lies between segments does not travel.
   float* scale = floats(payload);
   auto* const levels = reinterpret_cast<int8_t*>(payload.data() + padded(scales));
   for (const Segment& segment : spec.segments) {
@@ -266,7 +266,7 @@ void TopK::select(const Segment& segment, float* rest, uint32_t* places, float* 
   std::array<uint32_t, size_t(1) << kBinBits> bins{};
   for (int64_t i = 0; i < elements; ++i) ++bins[magnitude(i) >> kShift];
   size_t bin = bins.size();
-  int64_t counted = 0;  // in the bins from `bin` up
+  int64_t counted = 0;  // How many are in the bins from `bin` up.
   while (counted < wanted) counted += bins[--bin];
   const int64_t of_bin = wanted - (counted - int64_t(bins[bin]));
   candidates_.clear();
@@ -276,7 +276,8 @@ void TopK::select(const Segment& segment, float* rest, uint32_t* places, float* 
   const auto last = candidates_.begin() + of_bin - 1;
   std::nth_element(candidates_.begin(), last, candidates_.end(), std::greater<>());
   const uint32_t least = *last;
-  int64_t equal = std::count(candidates_.begin(), last + 1, least);  // of those so many are among the largest
+  // So many elements of the smallest magnitude are among the largest.
+  int64_t equal = std::count(candidates_.begin(), last + 1, least);
 
   for (int64_t i = 0; i < elements; ++i) {
     if (magnitude(i) < least || (magnitude(i) == least && equal-- <= 0)) continue;

@@ -16,16 +16,16 @@
 
 namespace shoal::cluster {
 
-/// Bytes of an arena of `spec`. Not of kSparseRows. `fraction`: of kTopK.
+/// The bytes of an arena of `spec`. Not for kSparseRows. `fraction` is that of kTopK.
 uint64_t encoded_bytes(const ShardSpec& spec, transport::Encoding encoding, double fraction = 1);
 
-/// kBfloat16, kFloat16, kInt8: `payload` (encoded_bytes()) from `arena`. A block of kInt8 with a value that is not finite
-/// becomes NaN as a whole.
+/// Fills `payload` (encoded_bytes()) from `arena`, as kBfloat16, kFloat16 or kInt8. A block of kInt8 with a value that
+/// is not finite becomes NaN as a whole.
 void encode(const ShardSpec& spec, transport::Encoding encoding, std::span<const std::byte> arena,
             std::span<std::byte> payload);
 
-/// All of `arena` from a payload of the network. InvalidArgument, with `arena` in any state: it does not fit the spec, or
-/// the encoding has no fixed layout (kSparseRows) or needs no decoding (kDense).
+/// Fills all of `arena` from a payload of the network. InvalidArgument, with `arena` in any state: it does not fit the
+/// spec, or the encoding has no fixed layout (kSparseRows) or needs no decoding (kDense).
 Result<void> decode(const ShardSpec& spec, transport::Encoding encoding, std::span<const std::byte> payload,
                     std::span<std::byte> arena);
 
@@ -35,7 +35,8 @@ class TopK {
  public:
   TopK(const ShardSpec& spec, double fraction, BufferPool& pool);
 
-  /// `payload` (encoded_bytes()) from `gradient` and what is left of those before. Of equal magnitudes the first counts.
+  /// Fills `payload` (encoded_bytes()) from `gradient` and what is left of those before. Of equal magnitudes the first
+  /// counts.
   void encode(std::span<const std::byte> gradient, std::span<std::byte> payload);
   /// The payload of the last encode() has no effect: its values are left, too.
   void take_back(std::span<const std::byte> payload);

@@ -12,20 +12,21 @@ namespace shoal::cluster {
 
 /// What of a push is for one part of a shard.
 struct PartGradient {
-  std::span<const std::byte> arena;           ///< with the rows of `rows` in place of those segments
-  Ref<Buffer> decoded;                        ///< holds `arena`; null: that lies in the message
-  std::vector<SegmentRows> rows;              ///< by segment, pointing into the message; empty: it did not come by rows
-  std::vector<const SegmentRows*> lazy_rows;  ///< the same for Contribution::rows
+  std::span<const std::byte> arena;  ///< The gradients, with the rows of `rows` in place of those segments.
+  Ref<Buffer> decoded;               ///< Memory that `arena` lies in; null if it lies in the message.
+  /// Rows by segment, pointing into the message; empty if the push did not come by rows.
+  std::vector<SegmentRows> rows;
+  std::vector<const SegmentRows*> lazy_rows;  ///< The same for Contribution::rows.
 };
 
 /// Owns its messages: nothing is copied that came dense.
 struct HeldPush {
   transport::PushId id;
   std::vector<transport::Message> messages;
-  std::vector<transport::Chunk> chunks;  ///< views of them, one for each part
+  std::vector<transport::Chunk> chunks;  ///< Views of the messages, one for each part.
   std::vector<PartGradient> parts;
-  bool answered = false;  ///< its trainer may push another one meanwhile
-  PushCredit credit;      ///< until that
+  bool answered = false;  ///< True if its trainer may push another one meanwhile.
+  PushCredit credit;      ///< The bytes that it takes until it is answered.
 
   uint64_t ordinal() const { return chunks.back().ordinal; }
   uint64_t base_version() const { return chunks.back().base_version; }

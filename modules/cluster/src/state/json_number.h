@@ -14,7 +14,7 @@ T whole_number(const json::Json& element) {
   return *whole;
 }
 
-/// The same for the member `name` of an object.
+/// The same number for the member `name` of an object.
 template <class T>
 T whole_number(const json::Json& object, const char* name) {
   const Result<T> whole = json::whole_member<T>(object, name);

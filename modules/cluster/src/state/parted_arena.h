@@ -11,7 +11,7 @@ namespace shoal::cluster {
 
 class PartedArena {
  public:
-  /// Behind those before.
+  /// Adds a part behind those before.
   void add(std::span<const std::byte> bytes, Ref<const Buffer> holder) { parts_.push_back({bytes, std::move(holder)}); }
   bool empty() const { return parts_.empty(); }
   uint64_t size() const;

@@ -13,7 +13,7 @@ namespace {
 using Json = json::Json;
 
 constexpr size_t kPositionBytesMax = size_t(64) << 10;
-constexpr size_t kReasonBytesMax = 8192;  // an error's sentence
+constexpr size_t kReasonBytesMax = 8192;  // The longest sentence of an error.
 
 /// Runs a reader over parsed JSON.
 template <class T, class Read>

@@ -33,17 +33,18 @@ class PushCredit {
     bytes_ = 0;
   }
 
-  std::shared_ptr<uint64_t> taken_;  // by all pushes of the trainer
+  std::shared_ptr<uint64_t> taken_;  // All bytes that the pushes of the trainer have taken.
   uint64_t bytes_ = 0;
 };
 
-/// Of all trainers. Outlived by credits.
+/// The bytes of all trainers' pushes. Credits may outlive it.
 class PushCredits {
  public:
-  /// From now on; what was taken under another limit is not taken away.
+  /// Limits pushes from now on; what was taken under another limit is not taken away.
   void set_limit(const PushLimit& limit) { limit_ = limit; }
 
-  /// `credit` grows. False: `trainer` has no room for so much, until others of its pushes go. One push alone always has.
+  /// Makes `credit` grow. False if `trainer` has no room for so much, until others of its pushes go. One push alone
+  /// always has.
   [[nodiscard]] bool grow(PushCredit& credit, int trainer, uint64_t bytes, bool encoded) {
     std::shared_ptr<uint64_t>& taken = taken_[trainer];
     if (!taken) taken = std::make_shared<uint64_t>(0);

@@ -21,7 +21,7 @@ class RowHistory {
   void add(uint64_t version, std::span<const SegmentRows> rows);
   /// True if all changes since `version` are known.
   bool covers(uint64_t version) const { return version >= first_ && version <= last_; }
-  /// At least as many as changed_since() gives.
+  /// A number of rows that is at least what changed_since() gives.
   uint64_t changes_since(uint64_t version, size_t segment) const;
   /// Rows of segment `segment` that changed after `version`, ascending, each once.
   std::vector<uint32_t> changed_since(uint64_t version, size_t segment) const;
@@ -29,12 +29,12 @@ class RowHistory {
  private:
   struct Update {
     uint64_t version;
-    std::vector<std::vector<uint32_t>> rows;  // by segment
+    std::vector<std::vector<uint32_t>> rows;  // Rows by segment.
   };
-  uint64_t first_ = 1, last_ = 0;  // covers nothing
+  uint64_t first_ = 1, last_ = 0;  // Together they cover nothing yet.
   uint64_t rows_max_ = 0;
   uint64_t rows_held_ = 0;
-  std::deque<Update> updates_;  // first_ + 1 to last_
+  std::deque<Update> updates_;  // Updates from first_ + 1 to last_.
 };
 
 }  // namespace shoal::cluster

@@ -23,8 +23,9 @@ class RowSums {
   RowSums(int64_t rows, int64_t width) : width_(width), place_of_(size_t(rows), kNone) {}
   /// Row numbers travel as 32 bits.
   static constexpr int64_t kRowsMax = int64_t(1) << 32;
-  /// For the whole of `variable`, which is called `name`. NotFound if it is null, that is, if there is no such variable;
-  /// FailedPrecondition if it cannot be updated by rows: it does not have lazy rows, or more than kRowsMax of them.
+  /// Sums for the whole of `variable`, which is called `name`. NotFound if it is null, that is, if there is no such
+  /// variable; FailedPrecondition if it cannot be updated by rows: it does not have lazy rows, or more than kRowsMax of
+  /// them.
   static Result<RowSums> make(const VariableSpec* variable, const std::string& name);
 
   /// Row i of `gradients` belongs to row ids[i]; what belongs to one row is added up in order. `ids` is int64 or int32,
@@ -35,9 +36,9 @@ class RowSums {
   /// Row numbers, in the order in which they came.
   std::span<const int64_t> touched() const { return touched_; }
   const float* sum(size_t i) const { return sums_.data() + i * size_t(width_); }
-  /// Of a touched row.
+  /// The sum of a touched row.
   const float* sum_of(int64_t row) const { return sum(size_t(place_of_[size_t(row)])); }
-  /// The memory that sum_of() looks at first.
+  /// Fetches the memory that sum_of() looks at first.
   void ask_for(int64_t row) const { __builtin_prefetch(&place_of_[size_t(row)]); }
   int64_t width() const { return width_; }
 
@@ -47,7 +48,7 @@ class RowSums {
   Result<void> add_all(std::span<const Id> ids, const float* gradients);
 
   int64_t width_;
-  std::vector<int32_t> place_of_;  // by row: which of touched_ it is
+  std::vector<int32_t> place_of_;  // Which of touched_ a row is, by row.
   std::vector<int64_t> touched_;
   std::vector<float> sums_;
 };

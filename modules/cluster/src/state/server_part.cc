@@ -17,7 +17,7 @@ Result<void> ServerPart::start(const ParallelFor& parallel_for) {
   return shard_.initialize(transport::mutable_payload(weights_), parallel_for);
 }
 
-/// Room for what updates and replies by rows need.
+/// Makes room for what updates and replies by rows need.
 void ServerPart::expect_rows() {
   segment_rows_.assign(spec().segments.size(), {});
   history_ = RowHistory(spec());
@@ -59,7 +59,7 @@ Result<PartGradient> ServerPart::decode(const transport::Chunk& chunk) const {
 }
 
 void ServerPart::open() {
-  next_ = std::exchange(weights_, {});  // so that unique() tells whether anyone else holds this version
+  next_ = std::exchange(weights_, {});  // Thus unique() tells whether anyone else holds this version.
   if (next_.body->unique()) return;
   weights_ = std::exchange(next_, transport::make_weights(pool_, spec().arena_bytes));
 }
@@ -82,7 +82,7 @@ void ServerPart::apply(std::span<const HeldPush* const> pushes, size_t part, con
   }
   const std::span<const std::byte> current = (weights_.body ? weights_ : next_).payload();
   const Result<void> done = shard_.apply(current, transport::mutable_payload(next_), contributions_, parallel_for);
-  SHOAL_CHECK(done);  // what was decoded fits
+  SHOAL_CHECK(done);  // What was decoded fits.
   remember_rows(pushes, part);
 }
 

@@ -17,38 +17,38 @@ namespace shoal::cluster {
 class ServerPart {
  public:
   ServerPart(ShardPart part, BufferPool& pool);
-  ServerPart(ServerPart&&) = default;  // a copy would point into the original
+  ServerPart(ServerPart&&) = default;  // A copy would point into the original.
 
-  /// Begins with the starting values. Once, first; any thread.
+  /// Begins with the starting values. Called once, first, on any thread.
   Result<void> start(const ParallelFor& parallel_for = nullptr);
-  /// For restores; until activate().
+  /// An arena to be filled by restores, until activate().
   std::span<std::byte> mutable_arena(ArenaIndex arena);
   void activate(uint64_t update_count);
   /// What replies say about the newest version.
   void set_global_step(uint64_t step) { transport::set_weights_version(weights_, counters().version, step); }
 
-  /// Any thread: what `chunk`, of a push, is for this part; it points into the chunk's message. InvalidArgument: it does not
-  /// fit.
+  /// Called on any thread: what `chunk`, of a push, is for this part; it points into the chunk's message.
+  /// InvalidArgument if it does not fit.
   Result<PartGradient> decode(const transport::Chunk& chunk) const;
-  /// On the strand: decides where the next version is written. In place, if nobody holds the newest: then it is not at
-  /// hand until close().
+  /// Called on the strand: decides where the next version is written. In place, if nobody holds the newest: then it is
+  /// not at hand until close().
   void open();
   /// About how many bytes apply() touches of each arena.
   uint64_t bytes_of_update(std::span<const HeldPush* const> pushes, size_t part) const;
-  /// Any thread. One update of all these pushes, in their order, of which this is part `part`.
+  /// Called on any thread. Makes one update of all these pushes, in their order, of which this is part `part`.
   void apply(std::span<const HeldPush* const> pushes, size_t part, const ParallelFor& parallel_for);
-  /// On the strand: the next version is the newest.
+  /// Called on the strand: the next version is the newest.
   void close(uint64_t global_step);
 
-  /// The newest version; null body: it is being overwritten.
+  /// The newest version; its body is null while it is being overwritten.
   const transport::Message& weights() const { return weights_; }
-  /// On the strand. As ServerState::weights_at_hand(), of this part; null body: not at hand.
+  /// Called on the strand. As ServerState::weights_at_hand(), of this part; the body is null if it is not at hand.
   transport::Message at_hand(transport::Encoding encoding, uint64_t has) const;
   /// About how many bytes make() touches.
   uint64_t bytes_of(transport::Encoding encoding, uint64_t has) const;
-  /// Any thread. As ServerState::make_weights(), of this part.
+  /// Called on any thread. As ServerState::make_weights(), of this part.
   transport::Message make(transport::Encoding encoding, uint64_t has, uint64_t global_step);
-  /// On the strand: what make() made is at hand, until the next version is.
+  /// Called on the strand: what make() made is at hand, until the next version is.
   void keep(transport::Encoding encoding, transport::Message made);
 
   uint64_t begin() const { return begin_; }
@@ -65,10 +65,11 @@ class ServerPart {
   BufferPool& pool_;
   Shard shard_;
   transport::Message weights_;
-  transport::Message next_;                                    // from open() to close()
-  std::map<transport::Encoding, transport::Message> encoded_;  // of the newest version; null body: not made yet
-  std::vector<Contribution> contributions_;                    // of the update at hand
-  std::vector<SegmentRows> segment_rows_;                      // of the update or the reply at hand, by segment
+  transport::Message next_;  // The version that is made, from open() to close().
+  // Forms of the newest version; a null body is not made yet.
+  std::map<transport::Encoding, transport::Message> encoded_;
+  std::vector<Contribution> contributions_;  // Those of the update at hand.
+  std::vector<SegmentRows> segment_rows_;    // Rows of the update or the reply at hand, by segment.
   RowHistory history_;
 };
 

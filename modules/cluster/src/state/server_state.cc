@@ -81,7 +81,7 @@ Result<void> ServerState::prepare(Prepare prepare) {
 }
 
 void ServerState::build(const ParallelFor& parallel_for) {
-  parts_.clear();  // before the new ones take memory
+  parts_.clear();  // The old ones go before the new ones take memory.
   built_ = {};
   for (ShardPart& part : parts_of(spec_)) {
     parts_.emplace_back(std::move(part), pool_);
@@ -96,7 +96,7 @@ Result<void> ServerState::built() {
   return std::exchange(built_, {});
 }
 
-/// Comes segment by segment, so it is of one part.
+/// The part comes segment by segment, so it is of one part of the shard.
 Result<std::span<std::byte>> ServerState::place_to_restore(const transport::SnapshotPart& part) {
   if (phase_ != Phase::kLoading) return failed_precondition("restore outside of loading an epoch");
   SHOAL_TRY(const ArenaIndex arena, parse_arena_name(part.name));
@@ -126,7 +126,7 @@ Result<void> ServerState::activate(StateText state) {
   return {};
 }
 
-/// Of the whole push; the parts check what is theirs.
+/// Checks the whole push; the parts check what is theirs.
 Result<void> ServerState::check_push(std::span<const transport::Chunk> chunks) const {
   bool whole = chunks.size() == parts_.size();
   for (size_t i = 0; i < chunks.size(); ++i) {
@@ -185,7 +185,7 @@ Result<void> ServerState::check_agreement(const HeldPush& push) const {
                               " for " + segment.variable.name + ", and trainer " + std::to_string(id.trainer) + " has " +
                               std::to_string(others) + " for the same step; give all trainers the same program and flags");
     }
-    return {};  // the others agree with that one
+    return {};  // The others agree with that one.
   }
   return {};
 }
@@ -212,14 +212,14 @@ bool ServerState::counted(int trainer) const {
   return found != trainers_.end() && found->second.last_push == found->second.last_counted;
 }
 
-/// Before its update is made.
+/// Counts a push, before its update is made.
 void ServerState::count(const HeldPush& push, PushCounts& counts) const {
   const uint64_t staleness = version() - std::min(version(), push.base_version());
   ++counts.applied;
   counts.staleness += staleness;
   counts.staleness_max = std::max(counts.staleness_max, staleness);
   const double loss = push.metrics().loss;
-  if (std::abs(loss) <= double(std::numeric_limits<float>::max())) {  // so that sums of them are finite, too
+  if (std::abs(loss) <= double(std::numeric_limits<float>::max())) {  // Sums of such losses are finite, too.
     ++counts.losses;
     counts.loss += loss;
   }
@@ -307,7 +307,7 @@ std::vector<transport::PushId> ServerState::fence(const transport::PushId& proce
   std::erase_if(kept_, of_process);
   TrainerRecord& record = trainers_[process.trainer];
   record.replace(process.incarnation);
-  if (record.incarnation == process.incarnation) record.incarnation = 0;  // the one after it has not been here yet
+  if (record.incarnation == process.incarnation) record.incarnation = 0;  // The process after it has not been here yet.
   return gone;
 }
 

@@ -19,44 +19,44 @@ namespace shoal::cluster {
 /// State held for a snapshot: references, so training goes on.
 struct HeldState {
   StateText text;
-  std::vector<PartedArena> arenas;  ///< by ArenaIndex: weights, then slots
-  uint64_t residuals = 0;           ///< the number of this hold there; 0: none are wanted
+  std::vector<PartedArena> arenas;  ///< Arenas by ArenaIndex: weights, then slots.
+  uint64_t residuals = 0;           ///< The number of this hold among the residuals; 0 if none are wanted.
 };
 
 class ServerState {
  public:
-  /// `keeps_positions`: those of trainers' inputs (shard 0).
+  /// `keeps_positions` is true if those of trainers' inputs are kept (shard 0).
   ServerState(bool keeps_positions, BufferPool& pool, Logger& log)
       : keeps_positions_(keeps_positions), pool_(pool), log_(log), residuals_(pool) {}
 
   Phase phase() const { return phase_; }
   uint64_t epoch() const { return epoch_; }
   uint64_t global_step() const { return global_step_; }
-  /// Of the weights, equal on all shards that have carried out the same orders; 0: no model was prepared.
+  /// The version of the weights, equal on all shards that have carried out the same orders; 0 if no model was prepared.
   uint64_t version() const { return parts_.empty() ? 0 : parts_.front().counters().version; }
   uint64_t fingerprint() const { return fingerprint_; }
-  const ShardSpec& spec() const { return spec_; }  ///< once a model was prepared
+  const ShardSpec& spec() const { return spec_; }  ///< It says something once a model was prepared.
   uint64_t arena_bytes() const { return spec_.arena_bytes; }
   size_t part_count() const { return part_count_; }
-  /// Of the largest part.
+  /// The bytes of the largest part.
   uint64_t part_bytes() const { return part_bytes_; }
 
   // The newest version, a message for each part. In another encoding: made when it is first asked for. kSparseRows: what is
   // new for a trainer that has version `has`; as kDense where that is not known, or 0.
 
-  /// While an update is made: the version before it, unless it is made in place. Empty: it is, or the version has to be
-  /// made in this encoding.
+  /// While an update is made, these are the version before it, unless it is made in place. Empty if it is, or if the
+  /// version has to be made in this encoding.
   std::vector<transport::Message> weights_at_hand(transport::Encoding encoding, uint64_t has = 0) const;
-  /// Between steps. About how many bytes make_weights() touches.
+  /// Called between steps: about how many bytes make_weights() touches.
   uint64_t bytes_of_weights(transport::Encoding encoding, uint64_t has) const;
-  /// Any thread.
+  /// Called on any thread.
   std::vector<transport::Message> make_weights(transport::Encoding encoding, uint64_t has);
-  /// Between steps: what make_weights() made is at hand from now on.
+  /// Called between steps: what make_weights() made is at hand from now on.
   void keep_weights(transport::Encoding encoding, const std::vector<transport::Message>& made);
 
   TrainerRecords& trainers() { return trainers_; }
   std::string position_of(int trainer) const;
-  ServerStatus status() const;  ///< between steps
+  ServerStatus status() const;  ///< Only between steps.
   /// A trainer has come, gone, or said that it is done.
   void note_change() { ++changes_; }
   uint64_t changes() const { return changes_; }
@@ -67,71 +67,72 @@ class ServerState {
   void unseal() { sealed_ = false; }
   bool sealed() const { return sealed_; }
   void finish(JobEnd end);
-  const JobEnd& end() const { return end_; }  ///< once the phase is kFinished
+  const JobEnd& end() const { return end_; }  ///< It says something once the phase is kFinished.
   /// A process of `trainer` says hello over its `connection` (a number that grows with each that is accepted): gives the
   /// process whose place it takes, 0 if there is none. FailedPrecondition if a newer one had taken its place before.
   Result<uint64_t> admit(int trainer, uint64_t incarnation, uint64_t connection);
 
   // A new epoch: the old state is gone, the shard starts from its initializers and waits for restores and activate().
 
-  /// Between steps.
+  /// Called between steps.
   Result<void> prepare(Prepare prepare);
-  /// Any thread.
+  /// Called on any thread.
   void build(const ParallelFor& parallel_for = nullptr);
-  /// Between steps: the server holds no model any more.
+  /// Called between steps: the server holds no model any more.
   void lose() { phase_ = Phase::kEmpty; }
-  /// Between steps. An error of build(): the server holds no model.
+  /// Called between steps. After an error of build() the server holds no model.
   Result<void> built();
-  /// Between steps. Where the part's bytes of the restored state have to be copied; empty: nothing is left to do.
+  /// Called between steps: where the part's bytes of the restored state have to be copied; empty if nothing is left to
+  /// do.
   Result<std::span<std::byte>> place_to_restore(const transport::SnapshotPart& part);
-  /// Between steps.
+  /// Called between steps.
   Result<void> activate(StateText state);
 
   // A whole push of a trainer, a chunk for each part, is kept until an order says what becomes of it.
 
   enum class Push : uint8_t {
-    kFenced,   ///< of another epoch, or of a process that is over: it will not count
-    kDecided,  ///< it was committed or dropped before: the reply was lost
-    kKept,     ///< it came before: its trainer has lost the connection since
+    kFenced,   ///< The push is of another epoch, or of a process that is over: it will not count.
+    kDecided,  ///< The push was committed or dropped before: the reply was lost.
+    kKept,     ///< The push came before: its trainer has lost the connection since.
     kNew,
   };
-  /// Between steps. InvalidArgument: its chunks do not fit.
+  /// Called between steps. InvalidArgument if its chunks do not fit.
   Result<Push> look_at(int trainer, const transport::MessageHead& head, std::span<const transport::Chunk> chunks) const;
-  /// Any thread: fills in what `push` is for each part. InvalidArgument: it does not fit.
+  /// Called on any thread: fills in what `push` is for each part. InvalidArgument if it does not fit.
   Result<void> decode(HeldPush& push) const;
-  /// Between steps: InvalidArgument if `push` and another one that is kept, which were computed on the same weights, want
-  /// different learning rates. What makes one update has one.
+  /// Called between steps: InvalidArgument if `push` and another one that is kept, which were computed on the same
+  /// weights, want different learning rates. What makes one update has one.
   Result<void> check_agreement(const HeldPush& push) const;
-  /// Between steps, if look_at() still finds it new.
+  /// Called between steps, if look_at() still finds it new.
   void keep(HeldPush push);
   /// Its trainer may push another one, although nothing was decided about this one.
   void note_answered(const transport::PushId& id);
   bool was_answered(const transport::PushId& id) const;
   const std::map<transport::PushId, HeldPush>& kept() const { return kept_; }
-  /// Of what is kept, and of what is coming.
+  /// The credits of what is kept, and of what is coming.
   PushCredits& credits() { return credits_; }
-  /// Of the trainer's newest push that an order was about: whether it was a commit.
+  /// Whether the order about the trainer's newest push, of those that had one, was a commit.
   bool counted(int trainer) const;
 
   // A commit: all that it names count from begin_commit() on, whatever becomes of their trainers.
 
-  /// Between steps. FailedPrecondition if not all of its pushes are kept: this server is not in step.
+  /// Called between steps. FailedPrecondition if not all of its pushes are kept: this server is not in step.
   Result<void> begin_commit(const transport::Order& order);
-  /// Between steps: about how many bytes apply() touches of each arena.
+  /// Called between steps: about how many bytes apply() touches of each arena.
   uint64_t bytes_of_update() const;
-  /// Any thread: makes the next version of the weights.
+  /// Called on any thread: makes the next version of the weights.
   void apply(const ParallelFor& parallel_for = nullptr);
-  /// Between steps: that version is the newest.
+  /// Called between steps: that version is the newest.
   void end_commit(const transport::Order& order);
 
-  /// Between steps: it does not count.
+  /// Called between steps: the push does not count.
   void drop(const transport::PushId& id);
   /// What is kept of the same process and came before `id`, about which there was an order: it has given them up.
   std::vector<transport::PushId> kept_before(const transport::PushId& id) const;
-  /// Between steps: nothing that this process pushes counts any more. What was kept of it.
+  /// Called between steps: nothing that this process pushes counts any more. Returns what was kept of it.
   std::vector<transport::PushId> fence(const transport::PushId& process);
 
-  /// Between steps. `residuals`: what trainers keep back is wanted too.
+  /// Called between steps. `residuals` is true if what trainers keep back is wanted too.
   Result<HeldState> hold(bool residuals = false);
   void release(const HeldState& held) { residuals_.release(held.residuals); }
 
@@ -157,14 +158,14 @@ class ServerState {
   uint64_t fingerprint_ = 0;
   uint64_t spec_hash_ = 0;
   ShardSpec spec_;
-  size_t part_count_ = 0;  // of spec_
+  size_t part_count_ = 0;  // How many parts spec_ has.
   uint64_t part_bytes_ = 0;
-  std::vector<ServerPart> parts_;  // empty: no model was prepared
-  Result<void> built_;             // from build() to built()
+  std::vector<ServerPart> parts_;  // Empty if no model was prepared.
+  Result<void> built_;             // The outcome of build(), until built() takes it.
   std::map<int, std::string> positions_;
   PushCredits credits_;
   std::map<transport::PushId, HeldPush> kept_;
-  std::vector<const HeldPush*> committing_;  // from begin_commit() to end_commit()
+  std::vector<const HeldPush*> committing_;  // The pushes of an update, from begin_commit() to end_commit().
   TrainerRecords trainers_;
   uint64_t changes_ = 0;
   Residuals residuals_;

@@ -16,19 +16,19 @@ const float* floats(std::span<const std::byte> arena, uint64_t offset) {
   return reinterpret_cast<const float*>(arena.data() + offset);
 }
 
-/// The variable's, but for the rows.
+/// The variable's shape, but for the rows.
 Shape shape_of_rows(const Segment& segment) {
   const Shape& whole = segment.variable.shape;
   return whole.rank() == 0 ? whole : whole.with(0, segment.row_end - segment.row_begin);
 }
 
-/// Of the rows of a segment; 0 if it has none.
+/// The size of a segment's rows; 0 if it has none.
 int64_t elements_in_row(const Segment& segment) {
   const int64_t rows = segment.row_end - segment.row_begin;
   return rows == 0 ? 0 : segment.elements() / rows;
 }
 
-/// body(begin, end) over [0, count).
+/// Calls body(begin, end) over [0, count).
 template <class Body>
 void run_pieces(const ParallelFor& parallel_for, size_t count, Body&& body) {
   if (!parallel_for || count < 2) return body(0, int64_t(count));
@@ -36,11 +36,11 @@ void run_pieces(const ParallelFor& parallel_for, size_t count, Body&& body) {
 }
 
 float gradient_scale(const nn::UpdateRule& rule, std::span<const double> scalars) {
-  const auto scalar = size_t(rule.gradient_scale_scalar);  // -1: none
+  const auto scalar = size_t(rule.gradient_scale_scalar);  // A rule without one has -1.
   return scalar < scalars.size() ? float(scalars[scalar]) : 1.0f;
 }
 
-/// Null: it gives none of that segment.
+/// Null if it gives no rows of that segment.
 const SegmentRows* rows_of(const Contribution& contribution, size_t segment) {
   return segment < contribution.rows.size() ? contribution.rows[segment] : nullptr;
 }
@@ -62,7 +62,7 @@ void copy_elements(const Segment& segment, int64_t first, int64_t count, std::sp
   std::memcpy(to.data() + offset, from.data() + offset, size_t(count) * sizeof(float));
 }
 
-/// In pieces of whole rows, but for an initializer of which each piece would cost all of it.
+/// Works in pieces of whole rows, but for an initializer of which each piece would cost all of it.
 Result<void> initialize_variable(const Segment& segment, std::span<std::byte> weights, const ParallelFor& parallel_for) {
   constexpr int64_t kPieceElements = int64_t(1) << 18;
   const VariableSpec& variable = segment.variable;
@@ -141,7 +141,7 @@ Result<void> Shard::initialize(std::span<std::byte> weights, const ParallelFor& 
 
 std::span<std::byte> Shard::mutable_slot(int slot) {
   Ref<Buffer>& buffer = slots_[size_t(slot)];
-  if (!buffer->unique()) {  // a snapshot holds it: leave that state to it
+  if (!buffer->unique()) {  // A snapshot holds it: that state stays with it.
     Ref<Buffer> copy = pool_.get(spec_.arena_bytes);
     std::memcpy(copy->data(), buffer->data(), spec_.arena_bytes);
     buffer = std::move(copy);
@@ -308,7 +308,7 @@ void Shard::update_rows(const Segment& segment, std::span<const GivenRows> given
   }
 }
 
-/// Of one dense gradient, the rows that have one: neighbouring rows in one pass.
+/// Updates the rows that have a gradient in one dense one: neighbouring rows in one pass.
 void Shard::update_touched(const Segment& segment, int64_t first, int64_t count, const Place& place,
                            const nn::Contributions& contributions) const {
   copy_elements(segment, first, count, place.current, place.next);
@@ -325,7 +325,7 @@ void Shard::update_touched(const Segment& segment, int64_t first, int64_t count,
   }
 }
 
-/// Of several, row by row: whose gradient of a row is all zero is left out there.
+/// Updates from several dense gradients, row by row: whose gradient of a row is all zero is left out there.
 void Shard::update_touched_by_some(const Segment& segment, int64_t first, int64_t count, const Place& place,
                                    const nn::Contributions& contributions) const {
   copy_elements(segment, first, count, place.current, place.next);
@@ -347,14 +347,14 @@ void Shard::update_touched_by_some(const Segment& segment, int64_t first, int64_
   }
 }
 
-/// Elements first .. first + count of the segment.
+/// Updates elements first .. first + count of the segment.
 void Shard::update_elements(const Segment& segment, int64_t first, int64_t count, const Place& place,
                             const nn::Contributions& contributions) const {
   const nn::UpdateRule& rule = segment.variable.rule;
   std::array<float*, nn::kSlotsMax> slots{};
   const auto slot_count = size_t(nn::slot_count(rule));
   for (size_t i = 0; i < slot_count; ++i) slots[i] = floats(slots_[i]->bytes(), segment.offset) + first;
-  const auto scalar = size_t(rule.learning_rate_scalar);  // rules without a learning rate may name none
+  const auto scalar = size_t(rule.learning_rate_scalar);  // Rules without a learning rate may name none.
   const double learning_rate = scalar < place.scalars.size() ? place.scalars[scalar] : 0.0;
   nn::apply_update(rule, learning_rate, counters_.update_count, count, floats(place.current, segment.offset) + first,
                    floats(place.next, segment.offset) + first, {slots.data(), slot_count}, contributions);

@@ -49,7 +49,7 @@ Result<void> check_pieces(const VariableSpec& variable, uint64_t part_bytes_max)
                           std::to_string(part_bytes_max));
 }
 
-/// As several segments where one would not fit into a part.
+/// Appends rows, as several segments where one would not fit into a part.
 void append(ShardSpec& shard, const VariableSpec& variable, int64_t row_begin, int64_t row_end) {
   const uint64_t row_bytes = row_bytes_of(variable);
   const int64_t rows_max = row_bytes == 0 ? row_end - row_begin : int64_t(shard.part_bytes_max / row_bytes);

@@ -11,7 +11,7 @@ using Json = nlohmann::json;
 constexpr size_t kSegmentsMax = 65536;
 constexpr size_t kNameBytesMax = 256;
 constexpr uint64_t kArenaBytesMax = uint64_t(1) << 40;
-constexpr uint64_t kElementsMax = uint64_t(1) << 48;  // of a whole variable; its bytes cannot overflow
+constexpr uint64_t kElementsMax = uint64_t(1) << 48;  // The elements of a whole variable; its bytes cannot overflow.
 
 Json segment_json(const Segment& segment) {
   const VariableSpec& variable = segment.variable;
@@ -32,7 +32,7 @@ Json segment_json(const Segment& segment) {
   return json;
 }
 
-Segment segment_from(const Json& json) {  // throws Json::exception; the caller turns it into an Error
+Segment segment_from(const Json& json) {  // It throws Json::exception; the caller turns that into an Error.
   Segment segment;
   VariableSpec& variable = segment.variable;
   variable.name = json.at("name").get<std::string>();
@@ -138,7 +138,7 @@ std::string to_json(const ShardSpec& spec) {
                   {"slot_count", spec.slot_count},
                   {"scalar_count", spec.scalar_count},
                   {"part_bytes_max", spec.part_bytes_max}};
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);  // names may be any bytes
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);  // Names may be any bytes.
 }
 
 Result<ShardSpec> parse_shard_spec(std::string_view text) {

@@ -10,13 +10,15 @@ namespace shoal::cluster {
 
 struct TrainerRecord {
   uint64_t incarnation = 0;
-  uint64_t first_connection = 0;   ///< that this process came with, in the order of acceptance
+  uint64_t first_connection = 0;  ///< The first connection of this process, as a number in the order of acceptance.
   uint64_t newest_connection = 0;
-  std::vector<uint64_t> replaced;  ///< incarnations that a newer process took the place of: they stay out
-  uint64_t last_push = 0;     ///< number of its newest push that an order was about: a repeated one is answered, no more
-  uint64_t last_counted = 0;  ///< of its newest push that was committed
-  PushCounts pushes;          ///< over all incarnations
-  bool keeps_back = false;    ///< it has a residual that is not known here: its newest push of this epoch was top-k
+  std::vector<uint64_t> replaced;  ///< Incarnations that a newer process took the place of: they stay out.
+  /// The number of its newest push that an order was about: a repeated one is answered, no more.
+  uint64_t last_push = 0;
+  uint64_t last_counted = 0;  ///< The number of its newest push that was committed.
+  PushCounts pushes;          ///< Counts over all incarnations.
+  /// True if it has a residual that is not known here: its newest push of this epoch was top-k.
+  bool keeps_back = false;
   int connections = 0;
   bool done = false;
 

@@ -23,14 +23,14 @@ class Bindings {
 
  private:
   struct Place {
-    size_t piece;  // index into the flat piece list
+    size_t piece;  // An index into the flat piece list.
     uint64_t offset;
   };
   std::vector<backends::Piece> variable_pieces_;
   std::vector<backends::MutablePiece> update_pieces_;
   std::vector<backends::Pieces> variable_spans_;
   std::vector<backends::MutablePieces> update_spans_;
-  std::vector<std::vector<Place>> variable_places_;  // by shard
+  std::vector<std::vector<Place>> variable_places_;  // Places by shard.
   std::vector<std::vector<Place>> update_places_;
 };
 

@@ -65,7 +65,8 @@ Task<Result<void>> ServerLink::attempt(Deadline deadline) {
   if (introduced) co_return introduced;
   close(introduced.error());
   if (may_retry(introduced.error())) co_return introduced;
-  co_return std::move(introduced).error().with_context(to_string(server_));  // a refusal; who it is from, only we know
+  // It is a refusal; who it is from, only we know.
+  co_return std::move(introduced).error().with_context(to_string(server_));
 }
 
 Task<Result<void>> ServerLink::introduce(Deadline deadline) {
@@ -110,7 +111,7 @@ void ServerLink::note_end(const Message& message) {
 
 /// A server that leaves says so to whoever is connected, unasked.
 bool ServerLink::is_last_word(const Message& message) {
-  const bool leads = identity_.trainer_index == 0;  // decides itself when the job ends
+  const bool leads = identity_.trainer_index == 0;  // The leader decides itself when the job ends.
   if (leads || message.head.kind != MessageKind::kControl || message.head.reply_to != 0) return false;
   const auto control = transport::read_control(message);
   if (control && control->verb == "finished") job_ended_ = true;
@@ -155,7 +156,7 @@ Task<Result<Message>> ServerLink::receive_unless(std::function<bool()> over, uin
     }
     if (!message) co_return co_await lost(std::move(message).error());
     if (is_last_word(*message)) co_return co_await lost(cancelled());
-    if (message->head.reply_to != reply_to) continue;  // the answer to a request that was given up
+    if (message->head.reply_to != reply_to) continue;  // Such a message answers a request that was given up.
     if (message->head.kind == MessageKind::kError) {
       final_ = (message->head.status & kStatusStateMask) == kStatusFinal;
       co_return transport::read_error(*message);

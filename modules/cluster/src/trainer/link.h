@@ -14,25 +14,26 @@ namespace shoal::cluster {
 
 class ServerLink {
  public:
-  /// `weights`: in which encoding the server shall send them.
+  /// `weights` says in which encoding the server shall send them.
   ServerLink(Environment& env, const TaskIdentity& identity, transport::Endpoint server, transport::LinkOptions options,
              transport::Encoding weights)
       : env_(env), identity_(identity), server_(std::move(server)), options_(std::move(options)), weights_(weights) {}
 
-  /// Until connected and welcomed. DeadlineExceeded naming the server; FailedPrecondition if it refuses us; Unavailable if
-  /// another chief leads it, which is as final (a lost connection is met again, so no other Unavailable comes); Cancelled if
-  /// the job has ended (the server said so, or `give_up`, called through offload between attempts, does), or on an
-  /// interrupt.
+  /// Tries until it is connected and welcomed. DeadlineExceeded naming the server; FailedPrecondition if it refuses us;
+  /// Unavailable if another chief leads it, which is as final (a lost connection is met again, so no other Unavailable
+  /// comes); Cancelled if the job has ended (the server said so, or `give_up`, called through offload between attempts,
+  /// does), or on an interrupt.
   Task<Result<void>> connect(Deadline deadline, std::function<bool()> give_up);
   bool connected() const { return connection_ != nullptr; }
   const Welcome& welcome() const { return welcome_; }
   /// How the job ended, once the server said that it has.
   const std::optional<JobEnd>& job_end() const { return job_end_; }
-  /// Of the server's process; another one after a reconnection: it was restarted, and what it held is gone.
+  /// The incarnation of the server's process. If it is another one after a reconnection, the server was restarted, and
+  /// what it held is gone.
   uint64_t server_incarnation() const { return server_incarnation_; }
   const transport::Endpoint& server() const { return server_; }
   void set_receive_limit(uint64_t bytes);
-  /// In which encoding the server shall send weights. From the next connection on.
+  /// Says in which encoding the server shall send weights, from the next connection on.
   void ask_for(transport::Encoding weights) { weights_ = weights; }
   void close(Error reason);
   /// Whoever waits for an answer gets `reason`, and the connection is of no more use: close() it once nobody waits.
@@ -48,8 +49,8 @@ class ServerLink {
   Task<Result<transport::Message>> receive(uint64_t reply_to, Deadline deadline) {
     return receive_unless(nullptr, reply_to, deadline);
   }
-  /// The same for an answer that may have to wait for others: Cancelled some seconds after it is `over`, with the connection as
-  /// it is.
+  /// The same for an answer that may have to wait for others: Cancelled some seconds after it is `over`, with the
+  /// connection as it is.
   Task<Result<transport::Message>> receive_unless(std::function<bool()> over, uint64_t reply_to, Deadline deadline);
   Task<Result<transport::Message>> request(transport::Message message, uint64_t epoch, Deadline deadline);
 
@@ -73,8 +74,8 @@ class ServerLink {
   uint64_t server_incarnation_ = 0;
   uint64_t sequence_ = 0;
   std::optional<JobEnd> job_end_;
-  bool final_ = false;      ///< the last answer was an error that trying again would not change
-  bool job_ended_ = false;  ///< the server has left with these words: there is nothing to connect to
+  bool final_ = false;      ///< True if the last answer was an error that trying again would not change.
+  bool job_ended_ = false;  ///< True once the server has left with these words: there is nothing to connect to.
 };
 
 }  // namespace shoal::cluster

@@ -78,7 +78,7 @@ Task<Result<void>> ServerLinks::finish(JobEnd end, Deadline deadline) {
   co_return co_await group.join();
 }
 
-/// Over a new connection where there is none, or where it breaks before the answer.
+/// Uses a new connection where there is none, or where it breaks before the answer.
 Task<Result<void>> ServerLinks::finish_one(size_t shard, std::string end, Deadline deadline) {
   for (;;) {
     if (!links_[shard]->connected()) {

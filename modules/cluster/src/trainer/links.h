@@ -24,11 +24,11 @@ class ServerLinks {
   ServerLink& operator[](size_t shard) { return *links_[shard]; }
   const ServerLink& operator[](size_t shard) const { return *links_[shard]; }
 
-  /// In which encoding servers shall send weights. Before connect().
+  /// Says in which encoding servers shall send weights. Called before connect().
   void ask_for(transport::Encoding weights) {
     for (auto& link : links_) link->ask_for(weights);
   }
-  /// Of the servers' state; every message says it. 0: not known yet.
+  /// The epoch of the servers' state, which every message names; 0 if it is not known yet.
   uint64_t epoch() const { return epoch_; }
   void set_epoch(uint64_t epoch) { epoch_ = epoch; }
 
@@ -46,19 +46,20 @@ class ServerLinks {
   /// Sends `message` under a number of its own and waits for the answer.
   Task<Result<transport::Message>> request(size_t shard, transport::Message message, Deadline deadline);
   Task<Result<transport::Message>> control(size_t shard, std::string_view verb, std::string text, Deadline deadline);
-  /// One after another, all that are connected; the first error.
+  /// Tells all that are connected, one after another, and gives the first error.
   Task<Result<void>> tell_all(std::string_view verb, Deadline deadline);
 
   /// Chief: no other process has taken its place, which would have ended its connection to shard 0.
   Task<Result<void>> check_lease(Deadline deadline);
-  /// `seen`: answered once it has another number of changes than that, or a moment later.
+  /// Asks for the status. With `seen` it is answered once there is another number of changes than that, or a moment
+  /// later.
   Task<Result<ServerStatus>> status(size_t shard, Deadline deadline, std::optional<uint64_t> seen = {});
-  /// The same; a failure is not noted().
+  /// Asks the same; a failure is not noted().
   Task<Result<ServerStatus>> look(size_t shard, Deadline deadline, std::optional<uint64_t> seen = {});
-  /// As it is now: the hello may have come before the chief restored the server, or many steps ago. `newest_push`: this one,
-  /// and what came before it, is given up where it has not been committed; 0: none.
+  /// Asks for the welcome as it is now: the hello may have come before the chief restored the server, or many steps
+  /// ago. `newest_push` is given up, with what came before it, where it has not been committed; 0 for none.
   Task<Result<Welcome>> welcome(size_t shard, uint64_t newest_push, Deadline deadline);
-  /// All at once: a server that is gone keeps no other waiting.
+  /// Tells all at once: a server that is gone keeps no other waiting.
   Task<Result<void>> finish(JobEnd end, Deadline deadline);
   std::optional<JobEnd> job_end() const;
 

@@ -74,7 +74,8 @@ class LocalStore final : public Store, private backends::UpdateApplier {
     for (const std::string& name : updates) {
       const auto& segments = shard_.spec().segments;
       const auto is_named = [&name](const Segment& segment) { return segment.variable.name == name; };
-      update_segments_.push_back(&*std::find_if(segments.begin(), segments.end(), is_named));  // bind() found it
+      // The search succeeds, since bind() found it.
+      update_segments_.push_back(&*std::find_if(segments.begin(), segments.end(), is_named));
     }
     return {};
   }
@@ -99,7 +100,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
   backends::UpdateApplier* apply_during_run(std::span<const double> scalars) override {
     SHOAL_CHECK(!applying_ && scalars.size() == size_t(shard_.spec().scalar_count));
     scalars_.assign(scalars.begin(), scalars.end());
-    if (!weights_->unique()) next_ = env_.buffers().get(weights_->size());  // a snapshot holds the old version
+    if (!weights_->unique()) next_ = env_.buffers().get(weights_->size());  // A snapshot holds the old version.
     shard_.begin_update();
     applying_ = true;
     return this;
@@ -147,10 +148,11 @@ class LocalStore final : public Store, private backends::UpdateApplier {
   /// What one of the trainers has computed in this step.
   struct Replica {
     Ref<Buffer> updates;
-    // By bind()'s by_rows.
+    // Row sums and rows, in the order of bind()'s by_rows.
     std::vector<RowSums> row_sums;
     std::vector<SegmentRows> rows;
-    std::vector<const SegmentRows*> rows_of_segment;  // the last; null where updates come whole
+    // The rows that `rows` holds, by segment; null where updates come whole.
+    std::vector<const SegmentRows*> rows_of_segment;
     std::vector<double> scalars;
   };
 
@@ -159,7 +161,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
     summed_.clear();
     for (Replica& replica : replicas_) {
       replica.row_sums.clear();
-      replica.rows.assign(by_rows.size(), {});  // the addresses stay
+      replica.rows.assign(by_rows.size(), {});  // The addresses stay.
       replica.rows_of_segment.assign(segments.size(), nullptr);
     }
     for (const std::string& name : by_rows) {
@@ -184,7 +186,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
       }
     }
     global_step_ = source.info().global_step;
-    uint64_t update_count = 0;  // of several shards, as servers had them: the furthest counts
+    uint64_t update_count = 0;  // Where several servers had shards, the furthest counts.
     for (const ShardCounters& counters : source.info().shards) update_count = std::max(update_count, counters.update_count);
     shard_.set_counters({0, update_count});
     return {};
@@ -202,13 +204,13 @@ class LocalStore final : public Store, private backends::UpdateApplier {
       contributions_.push_back({replica.updates->bytes(), own, replica.rows_of_segment});
     }
     if (weights_->unique()) return shard_.apply(weights_->bytes(), weights_->bytes(), contributions_);
-    Ref<Buffer> next = env_.buffers().get(weights_->size());  // a snapshot holds the old version
+    Ref<Buffer> next = env_.buffers().get(weights_->size());  // A snapshot holds the old version.
     SHOAL_TRY_VOID(shard_.apply(weights_->bytes(), next->bytes(), contributions_));
     weights_ = std::move(next);
     return {};
   }
 
-  // While a program runs.
+  // These are called while a program runs.
   bool by_rows(size_t index) const override { return !nn::needs_whole_variable(update_segments_[index]->variable.rule); }
   void apply(size_t index, int64_t row_begin, int64_t row_end, const std::byte* rows) override {
     const Segment& segment = *update_segments_[index];
@@ -231,17 +233,17 @@ class LocalStore final : public Store, private backends::UpdateApplier {
   Shard shard_;
   Ref<Buffer> weights_;
   std::vector<Replica> replicas_;
-  size_t computed_ = 0;  // contributions of this step, but for the one at hand
+  size_t computed_ = 0;  // Contributions of this step, but for the one at hand.
   std::vector<Contribution> contributions_;
   Bindings bindings_;
-  std::vector<const Segment*> summed_;  // by bind()'s by_rows
+  std::vector<const Segment*> summed_;  // The segments of bind()'s by_rows, in its order.
   uint64_t global_step_ = 0;
   uint64_t epoch_ = 0;
-  // Of a step whose updates are applied while its program runs.
-  std::vector<const Segment*> update_segments_;  // by update
+  // What follows is of a step whose updates are applied while its program runs.
+  std::vector<const Segment*> update_segments_;  // One entry for each update.
   std::vector<double> scalars_;
-  Ref<Buffer> next_;       // null: in place
-  bool applying_ = false;  // from apply_during_run() until the step has succeeded
+  Ref<Buffer> next_;       // The next version; null if weights are updated in place.
+  bool applying_ = false;  // True from apply_during_run() until the step has succeeded.
 };
 
 }  // namespace

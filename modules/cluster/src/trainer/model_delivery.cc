@@ -10,7 +10,7 @@ namespace {
 
 using transport::Message;
 
-/// Segment by segment, in parts, so that memory stays bounded by one part.
+/// Goes segment by segment, in parts, so that memory stays bounded by one part.
 Task<Result<void>> restore_arena(ModelDelivery to, size_t shard, ArenaIndex arena, RestoreSource& restore,
                                  Deadline deadline) {
   const std::string name = arena_name(arena);
@@ -46,14 +46,15 @@ Task<Result<void>> load_shard(ModelDelivery to, size_t shard, RestoreSource* res
   co_return Result<void>{};
 }
 
-/// Shard 0 last: trainers wait for it, and find the others ready.
+/// Shard 0 comes last: trainers wait for it, and find the others ready.
 Task<Result<void>> activate(ModelDelivery to, RestoreSource* restore, Deadline deadline) {
   for (size_t i = to.servers.size(); i-- > 0;) {
     StateText state{.epoch = to.servers.epoch(), .global_step = 0, .counters = {}, .positions = {}};
     if (restore) {
       const StateInfo& info = restore->info();
       state.global_step = info.global_step;
-      for (size_t j = 0; j < info.shards.size(); ++j) {  // another number of shards than then: the furthest counts
+      // If the number of shards was another one then, the furthest counts.
+      for (size_t j = 0; j < info.shards.size(); ++j) {
         if (info.shards.size() == to.servers.size() && j != i) continue;
         state.counters.update_count = std::max(state.counters.update_count, info.shards[j].update_count);
       }

@@ -5,13 +5,13 @@
 
 namespace shoal::cluster {
 
-/// To whom, and what of it. All that it refers to outlives the delivery.
+/// To whom the model goes, and what of it. All that this refers to outlives the delivery.
 struct ModelDelivery {
   Environment& env;
   const ShardPlan& plan;
-  ServerLinks& servers;  ///< connected, in the epoch that begins
-  uint64_t fingerprint;  ///< of the model
-  transport::Encoding gradients;  ///< how trainers will send them; residuals of the checkpoint are for top-k
+  ServerLinks& servers;           ///< They are connected, in the epoch that begins.
+  uint64_t fingerprint;           ///< The fingerprint of the model.
+  transport::Encoding gradients;  ///< How trainers will send gradients; residuals of the checkpoint are for top-k.
 };
 
 /// Loads all servers, then makes them ready. `restore`: null where training begins. Errors: of a server, of `restore`, or

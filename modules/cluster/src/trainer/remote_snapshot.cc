@@ -9,7 +9,7 @@ namespace {
 
 class RemoteSnapshot final : public Snapshot {
  public:
-  /// `own_residuals`: the chief's, by shard.
+  /// `own_residuals` are the chief's, by shard.
   RemoteSnapshot(ServerLinks& servers, const ShardPlan& plan, Environment& env, StateInfo info,
                  std::vector<PartedArena> own_residuals)
       : servers_(servers), plan_(plan), env_(env), info_(std::move(info)), own_residuals_(std::move(own_residuals)) {}
@@ -51,7 +51,7 @@ Task<Result<StateText>> hold_on(Environment& env, ServerLinks& servers, size_t s
   co_return servers.noted(std::move(late));
 }
 
-/// At which commit all others have to hold their state, shard 0 says.
+/// Shard 0 says at which commit all others have to hold their state.
 Task<Result<StateInfo>> hold(Environment& env, ServerLinks& servers, ResidualExchange& residuals) {
   StateInfo info;
   HoldRequest request{.residuals = residuals.on(), .version = 0};
@@ -77,7 +77,7 @@ Task<Result<StateInfo>> hold(Environment& env, ServerLinks& servers, ResidualExc
 Task<Result<std::unique_ptr<Snapshot>>> hold_for_snapshot(Environment& env, const ShardPlan& plan, ServerLinks& servers,
                                                           ResidualExchange& residuals) {
   Result<StateInfo> info = co_await hold(env, servers, residuals);
-  if (!info) {  // what some servers hold by now would stay in their memory until the next time
+  if (!info) {  // What some servers hold by now would stay in their memory until the next time.
     Result<void> released = co_await servers.tell_all("release", env.after(kRequestTimeout));
     static_cast<void>(released);
     co_return std::move(info).error();

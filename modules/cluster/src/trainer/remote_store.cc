@@ -20,7 +20,8 @@ using transport::MessageKind;
 
 constexpr auto kNoteEvery = std::chrono::seconds(10);
 constexpr auto kAttachPause = std::chrono::milliseconds(20);
-constexpr auto kVersionPause = std::chrono::milliseconds(1);  // for an order that is on its way
+// A pause for an order that is on its way, before weights are pulled again.
+constexpr auto kVersionPause = std::chrono::milliseconds(1);
 constexpr uint64_t kMessageOverhead = uint64_t(1) << 20;
 
 class RemoteStoreImpl final : public RemoteStore {
@@ -104,22 +105,22 @@ class RemoteStoreImpl final : public RemoteStore {
 
   Environment& env_;
   ShardPlan plan_;
-  ShardPlan parts_;  // all parts of all its shards, as shards: what bindings know
+  ShardPlan parts_;  // All parts of all shards of the plan, as shards: what bindings know.
   RemoteStoreOptions options_;
-  const bool paced_;  // trainers wait for each other
+  const bool paced_;  // True if trainers wait for each other.
   ServerLinks servers_;
   Bindings bindings_;
   RowPush row_push_;
-  bool by_rows_ = false;                // segments with lazy rows travel as rows
-  std::vector<ServerTraffic> traffic_;  // no weights: to be pulled
+  bool by_rows_ = false;                // True if segments with lazy rows travel as rows.
+  std::vector<ServerTraffic> traffic_;  // One for each server; without weights they have to be pulled.
   const std::unique_ptr<ResidualExchange> residuals_;
-  std::vector<uint64_t> incarnations_;  // of the servers whose state we follow
+  std::vector<uint64_t> incarnations_;  // Incarnations of the servers whose state we follow.
   uint64_t global_step_ = 0;
   bool stop_ = false;
-  uint64_t step_ordinal_ = 0;    // of the batch of the present step
-  uint64_t push_ = 0;            // number of the present step's push
-  uint8_t verdict_ = kStatusOk;  // of the newest push
-  Duration waited_{};            // for the reply to it
+  uint64_t step_ordinal_ = 0;    // The ordinal of the batch of the present step.
+  uint64_t push_ = 0;            // The number of the present step's push.
+  uint8_t verdict_ = kStatusOk;  // What was said of the newest push.
+  Duration waited_{};            // The time waited for the reply to it.
 };
 
 bool RemoteStoreImpl::still_held(const std::vector<ServerStatus>& statuses, const RestoreSource* restore) const {
@@ -188,8 +189,8 @@ Task<Result<Ready>> RemoteStoreImpl::attach(Deadline deadline) {
   }
 }
 
-/// The same epoch from every server, or Unavailable: while the chief restores them one after another, some may still be in
-/// the epoch before.
+/// Expects the same epoch from every server, or gives Unavailable: while the chief restores them one after another,
+/// some may still be in the epoch before.
 Task<Result<Ready>> RemoteStoreImpl::attach_once(Deadline deadline) {
   servers_.set_epoch(0);
   stop_ = false;
@@ -215,7 +216,8 @@ Task<bool> RemoteStoreImpl::asks_job_ended() {
   co_return *ended;
 }
 
-/// Where trainers wait for each other. Others go on while this one asks one server after another, but not far without it.
+/// Used where trainers wait for each other: others go on while this one asks one server after another, but not far
+/// without it.
 Task<Result<void>> RemoteStoreImpl::pull_one_version(Deadline deadline) {
   while (paced_ && env_.now() < deadline) {
     uint64_t newest = 0;
@@ -233,7 +235,7 @@ Task<Result<void>> RemoteStoreImpl::pull_one_version(Deadline deadline) {
   co_return Result<void>{};
 }
 
-/// Unavailable "not ready" while the chief is not through; learns the epoch from the first server.
+/// Gives Unavailable "not ready" while the chief is not through; learns the epoch from the first server.
 Task<Result<void>> RemoteStoreImpl::pull(size_t shard, Deadline deadline) {
   auto pulled = co_await pull_once(shard, deadline);
   co_return servers_.noted(std::move(pulled));
@@ -339,7 +341,7 @@ bool RemoteStoreImpl::all_lazy_rows_bound() const {
   return true;
 }
 
-/// Then whole arenas cost nothing to send.
+/// True if servers share memory with this process: then whole arenas cost nothing to send.
 bool RemoteStoreImpl::servers_share_memory() const {
   const Result<transport::Transport*> transport = env_.transport(options_.servers.front().scheme);
   return transport && (*transport)->shares_memory();
@@ -353,7 +355,7 @@ Task<Result<Outcome>> RemoteStoreImpl::commit(Step step, std::span<const double>
     const uint64_t sequence = servers_[i].next_sequence();
     for (ShardTraffic& part : traffic_[i].parts()) part.push().head.sequence = sequence;
     Result<void> sent = co_await send_push(i);
-    static_cast<void>(sent);  // a lost connection shows below, where the push is delivered again
+    static_cast<void>(sent);  // A lost connection shows below, where the push is delivered again.
   }
   const SteadyTime sent_at = env_.now();
   Result<void> outcome = co_await deliver_all();
@@ -385,7 +387,7 @@ Task<Result<void>> RemoteStoreImpl::finish_pushes(std::span<const double> scalar
   co_return Result<void>{};
 }
 
-/// All its chunks, under one number.
+/// Sends all chunks of the push, under one number.
 Task<Result<void>> RemoteStoreImpl::send_push(size_t shard) {
   for (ShardTraffic& part : traffic_[shard].parts()) {
     Message message = part.push();
@@ -394,8 +396,8 @@ Task<Result<void>> RemoteStoreImpl::send_push(size_t shard) {
   co_return Result<void>{};
 }
 
-/// The replies of all servers, which come when all hold the push: each is waited for beside the others, since one whose
-/// connection broke has to be sent it again. When one cannot answer, none will.
+/// Waits for the replies of all servers, which come when all hold the push: each is waited for beside the others, since
+/// one whose connection broke has to be sent it again. When one cannot answer, none will.
 Task<Result<void>> RemoteStoreImpl::deliver_all() {
   if (servers_.size() == 1) co_return co_await deliver(0, {});
   Result<void> outcome;
@@ -409,7 +411,7 @@ Task<Result<void>> RemoteStoreImpl::deliver_all() {
   co_return outcome;
 }
 
-/// `outcome`: what the first of all says that does not end well. An error ends the wait for the others.
+/// `outcome` is what the first of all says that does not end well. An error ends the wait for the others.
 Task<Result<void>> RemoteStoreImpl::deliver_to(size_t shard, Result<void>& outcome, StopToken stop) {
   Result<void> delivered = co_await deliver(shard, std::move(stop));
   const bool finished = !delivered && delivered.error().kind() == ErrorKind::kCancelled && servers_[shard].connected();
@@ -427,7 +429,8 @@ Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard, StopToken stop) {
   const Deadline deadline = env_.after(options_.ready_timeout);
   ServerLink& link = servers_[shard];
   const uint64_t sequence = traffic_[shard].parts().front().push().head.sequence;
-  // Where one server has told of the end, another may be one that the chief could not tell: it waits for those that have left.
+  // Where one server has told of the end, another may be one that the chief could not tell: it waits for those that
+  // have left.
   const std::function<bool()> over = [this] { return env_.interrupted().stop_requested() || servers_.job_end(); };
   for (;;) {
     if (stop.stop_requested()) co_return unavailable("another server was lost");
@@ -455,7 +458,8 @@ Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard, StopToken stop) {
       env_.sometimes("trainer.push_fenced");
       co_return unavailable(to_string(link.server()) + " is in another epoch");
     }
-    if (answer->head.kind == MessageKind::kControl) co_return cancelled();  // "finished": too late to count
+    // The job is "finished", and the push too late to count.
+    if (answer->head.kind == MessageKind::kControl) co_return cancelled();
     Result<void> accepted = co_await accept_weights(shard, std::move(answer).value());
     if (!accepted && accepted.error().kind() == ErrorKind::kUnavailable && !link.connected()) continue;
     if (shard == 0) verdict_ = status;
@@ -474,7 +478,7 @@ Task<Result<void>> RemoteStoreImpl::leave(Deadline deadline) {
   log_traffic();
   const SteadyTime now = env_.now();
   Result<void> handed_in = co_await residuals_->hand_in_last(now + (deadline - now) / 2, deadline);
-  static_cast<void>(handed_in);  // the word after it matters more
+  static_cast<void>(handed_in);  // The word after it matters more.
   Result<void> told = co_await servers_.tell_all("done", deadline);
   for (size_t i = 0; i < servers_.size(); ++i) servers_[i].close(Error(ErrorKind::kCancelled, "the trainer is done"));
   co_return told;

@@ -7,8 +7,10 @@
 namespace shoal::cluster {
 namespace {
 
-constexpr uint64_t kResidualPartBytes = uint64_t(1) << 20;   // so that slow links show that something comes
-constexpr auto kAllResidualsMax = std::chrono::minutes(10);  // that a checkpoint waits for trainers that keep sending
+// A part is small, so that slow links show that something comes.
+constexpr uint64_t kResidualPartBytes = uint64_t(1) << 20;
+// The longest that a checkpoint waits for trainers that keep sending.
+constexpr auto kAllResidualsMax = std::chrono::minutes(10);
 
 /// Nothing is kept back.
 class NoResiduals final : public ResidualExchange {
@@ -76,7 +78,7 @@ Task<Result<void>> TopKResiduals::hand_in_last(SteadyTime enough, Deadline deadl
 /// Errors are not told here: whoever needs the server next finds it gone.
 Task<Result<void>> TopKResiduals::hand_in(size_t shard, ServerTraffic::Residual residual, SteadyTime enough,
                                              Deadline deadline) {
-  const uint64_t bytes = residual.arena.size();  // 0: nothing was pushed yet
+  const uint64_t bytes = residual.arena.size();  // The size is 0 if nothing was pushed yet.
   const std::string name = arena_name(own_arena());
   for (uint64_t done = 0; done < bytes && env_.now() < enough; done += kResidualPartBytes) {
     if (!servers_[shard].connected()) break;
@@ -118,7 +120,7 @@ Task<Result<void>> TopKResiduals::fetch_from(size_t shard) {
   co_return Result<void>{};
 }
 
-/// All servers at once, so that a silent trainer is waited for once.
+/// Asks all servers at once, so that a silent trainer is waited for once.
 Task<Result<std::vector<int>>> TopKResiduals::held() {
   std::vector<std::vector<int>> by_shard(traffic_.size());
   TaskGroup group(env_);
@@ -126,7 +128,7 @@ Task<Result<std::vector<int>>> TopKResiduals::held() {
   SHOAL_CO_TRY_VOID(co_await group.join());
   std::optional<std::vector<int>> all;
   for (size_t i = 0; i < traffic_.size(); ++i) {
-    if (traffic_[i].arena_bytes() == 0) continue;  // holds nothing of anybody
+    if (traffic_[i].arena_bytes() == 0) continue;  // Such a server holds nothing of anybody.
     std::vector<int> both;
     if (all) std::ranges::set_intersection(*all, by_shard[i], std::back_inserter(both));
     all = all ? std::move(both) : std::move(by_shard[i]);

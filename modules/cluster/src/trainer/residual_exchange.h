@@ -15,9 +15,9 @@ class ResidualExchange {
 
   /// A server's reply to a push came with `status`.
   virtual void note(size_t shard, uint8_t status) = 0;
-  /// What servers asked for since, as it was before the newest push. Best effort: training goes on without.
+  /// Hands in what servers asked for since, as it was before the newest push. Best effort: training goes on without.
   virtual Task<Result<void>> hand_in_asked() = 0;
-  /// What is kept now, to all servers: no push follows. Best effort; begins no part after `enough`.
+  /// Hands in what is kept now, to all servers: no push follows. Best effort; begins no part after `enough`.
   virtual Task<Result<void>> hand_in_last(SteadyTime enough, Deadline deadline) = 0;
   /// Goes on from what servers have for this trainer.
   virtual Task<Result<void>> fetch() = 0;
@@ -26,12 +26,12 @@ class ResidualExchange {
   virtual bool on() const = 0;
   /// Chief, while a state is held: trainers whose residual every server has, and the chief itself.
   virtual Task<Result<std::vector<int>>> held() = 0;
-  /// Chief: its own, by shard.
+  /// Chief: the residuals of its own, by shard.
   virtual std::vector<PartedArena> own() const = 0;
 };
 
-/// For a trainer that compresses with top-k, which keeps something back; for others one that does nothing. All arguments
-/// outlive it; one traffic per server.
+/// Makes an exchange for a trainer that compresses with top-k, which keeps something back; for others one that does
+/// nothing. All arguments outlive it; one traffic per server.
 std::unique_ptr<ResidualExchange> make_residual_exchange(Environment& env, const RemoteStoreOptions& options,
                                                          ServerLinks& servers, std::vector<ServerTraffic>& traffic);
 

@@ -1,5 +1,6 @@
 #pragma once
-/// Gradients by rows, as servers take them: as rows, or in a dense push, which is zero but for the rows that the batch touches.
+/// Gradients by rows, as servers take them: as rows, or in a dense push, which is zero but for the rows that the batch
+/// touches.
 #include <span>
 #include <string>
 #include <vector>
@@ -20,15 +21,15 @@ class RowPush {
   /// Adds up the gradients of one step and writes the whole gradient of each variable: zeros, and the sums in their rows.
   /// A server takes rows of zeros as untouched.
   Result<void> write(std::span<const RowGradients> gradients);
-  /// The same without writing: for pushes by rows.
+  /// Adds up without writing, for pushes by rows.
   Result<void> sum(std::span<const RowGradients> gradients) { return sum_rows(gradients, sums_); }
-  /// Of the variable of that name; null if it is not one of those bound.
+  /// The sums of the variable of that name; null if it is not one of those bound.
   const RowSums* sums_of(const std::string& name) const;
 
  private:
   Bindings bindings_;
   std::vector<std::string> names_;
-  std::vector<RowSums> sums_;  // by variable, as bound
+  std::vector<RowSums> sums_;  // One entry for each variable, as bound.
 };
 
 }  // namespace shoal::cluster

@@ -11,7 +11,7 @@ class ServerTraffic {
  public:
   /// `first`: how many parts the servers before have.
   ServerTraffic(BufferPool& pool, const ShardSpec& spec, const Compression& compression, size_t first);
-  ServerTraffic(ServerTraffic&&) = default;  // a copy would point into the original
+  ServerTraffic(ServerTraffic&&) = default;  // A copy would point into the original.
 
   /// Which of all parts of all servers part i is: its number in bindings.
   size_t number(size_t i) const { return first_ + i; }
@@ -42,7 +42,7 @@ class ServerTraffic {
   size_t first_;
   uint64_t arena_bytes_;
   std::vector<ShardPart> parts_;
-  std::vector<ShardTraffic> traffic_;  // by part, which they point to
+  std::vector<ShardTraffic> traffic_;  // One entry for each part, which it points to.
 };
 
 }  // namespace shoal::cluster

@@ -29,37 +29,38 @@ class ShardTraffic {
 
   // By rows, or with compression, take() and finish_push() have so much to do that they belong on the compute thread.
 
-  /// Segments with lazy rows travel as rows from now on. Before any weights come.
+  /// Segments with lazy rows travel as rows from now on. Called before any weights come.
   void go_by_rows();
 
-  /// The weights of `message`. FailedPrecondition if the server holds another model; InvalidArgument if they are nonsense.
+  /// Takes the weights of `message`. FailedPrecondition if the server holds another model; InvalidArgument if they are
+  /// nonsense.
   Result<void> take(transport::Message message);
   bool has_weights() const { return bool(weights_.body); }
-  /// So that a server whose only reader we are updates in place.
+  /// Lets go of the weights, so that a server whose only reader we are updates in place.
   void drop_weights() { weights_.body = {}; }
   const std::byte* weights() const { return decoded_now_ ? decoded_->data() : weights_.payload().data(); }
   uint64_t version() const { return version_; }
 
-  /// The arena that the gradients of a step go into. Of `fields` what says which step it is.
+  /// The arena that the gradients of a step go into. `fields` says which step it is.
   std::span<std::byte> begin_push(const transport::Chunk& fields);
   /// All gradients are written, or summed up in `rows`: makes the message. `scalars` and `metrics` go with the last part.
   void finish_push(std::span<const double> scalars, const transport::StepMetrics& metrics, const RowPush& rows);
-  /// Kept until end_push(), for a retry.
+  /// The push, which is kept until end_push() for a retry.
   const transport::Message& push() const { return push_.message; }
   transport::Message& push() { return push_.message; }
-  /// `counts`: not so what was dropped, which returns to what top-k keeps back.
+  /// `counts` is false for a push that was dropped, which returns to what top-k keeps back.
   void end_push(bool counts);
 
   const ShardSpec& spec() const { return spec_; }
   /// What top-k keeps back, as an arena. Null without top-k.
   Ref<const Buffer> kept_back() const { return top_k_ ? Ref<const Buffer>(top_k_->kept()) : Ref<const Buffer>(); }
-  /// The same for a server: with the number of the newest push behind which it was. Null before the first.
+  /// What is kept back, for a server: with the number of the newest push behind which it was. Null before the first.
   struct Residual {
     Ref<const Buffer> arena;
-    uint64_t after = 0;  ///< Chunk::push
+    uint64_t after = 0;  ///< The number of the push, as Chunk::push has it.
   };
   Residual residual() const;
-  /// As it was before the newest push.
+  /// The residual as it was before the newest push.
   Residual residual_before() const;
   /// Goes on from what another process of this trainer had kept back. Not without top-k.
   void resume(std::span<const std::byte> residual) { top_k_->resume(residual); }
@@ -84,16 +85,16 @@ class ShardTraffic {
 
   transport::Message weights_;
   uint64_t version_ = 0;
-  Ref<Buffer> decoded_;  // null until weights come encoded; by rows what all versions so far add up to
+  Ref<Buffer> decoded_;  // Null until weights come encoded; by rows, what all versions so far add up to.
   bool decoded_now_ = false;
 
-  transport::Chunk fields_;  // of the push under way; position_ is its
+  transport::Chunk fields_;  // The fields of the push under way; its position is position_.
   std::string position_;
-  Ref<Buffer> gradient_;  // null: kernels write into the message
+  Ref<Buffer> gradient_;  // Null if kernels write into the message.
   transport::OutgoingChunk push_;
   std::optional<TopK> top_k_;
   uint64_t newest_push_ = 0, push_before_ = 0;
-  std::vector<SegmentRows> rows_;  // by segment, of the message at hand
+  std::vector<SegmentRows> rows_;  // Rows by segment, of the message at hand.
   TrafficBytes bytes_;
 };
 

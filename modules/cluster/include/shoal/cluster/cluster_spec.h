@@ -13,10 +13,10 @@
 namespace shoal::cluster {
 
 inline constexpr std::string_view kChiefRole = "chief";
-inline constexpr std::string_view kMasterRole = "master";  ///< the older form of chief: it also evaluates
+inline constexpr std::string_view kMasterRole = "master";  ///< The older form of the chief, which also evaluates.
 inline constexpr std::string_view kWorkerRole = "worker";
 inline constexpr std::string_view kPsRole = "ps";
-inline constexpr std::string_view kEvaluatorRole = "evaluator";  ///< never part of a ClusterSpec
+inline constexpr std::string_view kEvaluatorRole = "evaluator";  ///< An evaluator is never part of a ClusterSpec.
 
 /// "host:port" taken apart. IPv6 hosts keep their brackets.
 struct HostPort {
@@ -25,8 +25,8 @@ struct HostPort {
   friend bool operator==(const HostPort&, const HostPort&) = default;
 };
 
-/// Host non-empty, without blanks or control characters (a name, IPv4, or IPv6 in brackets); port 0 to 65535.
-/// InvalidArgument saying what is wrong with `text`.
+/// Takes a host that is not empty, without blanks or control characters (a name, IPv4, or IPv6 in brackets); port 0 to
+/// 65535. InvalidArgument saying what is wrong with `text`.
 Result<HostPort> parse_host_port(std::string_view text);
 
 /// True for `localhost`, 127.0.0.0/8 and [::1], as written: no name is looked up. `address` is a "host:port".
@@ -38,7 +38,7 @@ class ClusterSpec {
  public:
   struct Node {
     int32_t index = 0;
-    std::string address;  ///< "host:port"
+    std::string address;  ///< Written "host:port".
     friend bool operator==(const Node&, const Node&) = default;
   };
   /// Ordered, since everything derived from it must not depend on hashing.
@@ -76,7 +76,7 @@ class ClusterSpec {
   std::optional<int64_t> global_id(std::string_view role, int32_t index) const;
   /// True if every address is a loopback address (see is_loopback_address).
   bool is_loopback() const;
-  /// Everything, including roles with empty lists.
+  /// All roles, including those with empty lists.
   const Roles& roles() const { return roles_; }
 
   friend bool operator==(const ClusterSpec&, const ClusterSpec&) = default;
@@ -88,7 +88,7 @@ class ClusterSpec {
 /// How big a cluster should be, for clusters that Shoal sets up itself: one chief is always there.
 struct ClusterSize {
   int32_t ps = 0;
-  int32_t workers = 0;  ///< beside the chief, which trains too
+  int32_t workers = 0;  ///< The chief, which trains too, is not counted.
   bool evaluator = false;
   int32_t tasks() const { return 1 + ps + workers + (evaluator ? 1 : 0); }
   friend bool operator==(const ClusterSize&, const ClusterSize&) = default;

@@ -1,5 +1,5 @@
 #pragma once
-/// Fewer bytes between trainers and servers, for slow networks. What servers keep is float32 either way.
+/// Compression: fewer bytes between trainers and servers, for slow networks. What servers keep is float32 either way.
 #include <string>
 #include <string_view>
 
@@ -14,7 +14,7 @@ struct Compression {
   transport::Encoding gradients = transport::Encoding::kDense;
   /// What servers send: kDense, kBfloat16, kFloat16 or kInt8.
   transport::Encoding weights = transport::Encoding::kDense;
-  double fraction = 0.01;  ///< in (0, 1]
+  double fraction = 0.01;  ///< The share that kTopK sends, in (0, 1].
   /// Whether anything is compressed.
   bool any() const { return gradients != transport::Encoding::kDense || weights != transport::Encoding::kDense; }
   friend bool operator==(const Compression&, const Compression&) = default;
@@ -23,7 +23,7 @@ struct Compression {
 /// One word for both directions: "none", "bfloat16", "float16", "int8"; "top-k" or "top-k:0.001" (gradients, as they come;
 /// weights float32). Or each by itself: "gradients=top-k,weights=bfloat16". InvalidArgument listing what there is.
 Result<Compression> parse_compression(std::string_view text);
-/// As parse_compression() reads it.
+/// The text that parse_compression() reads.
 std::string to_string(const Compression& compression);
 
 }  // namespace shoal::cluster

@@ -10,7 +10,7 @@
 
 namespace shoal::cluster {
 
-/// Longest text; of anything longer the first lines and a hash of all of it are kept.
+/// The longest text; of anything longer the first lines and a hash of all of it are kept.
 inline constexpr size_t kIdentityBytesMax = 4096;
 
 /// One line per task: "ps 1: host:2222".
@@ -23,17 +23,17 @@ std::string job_difference(std::string_view text, const std::string& owner, std:
 
 /// What tasks of one job are to each other, and compare when they connect (CONTRACT DI-4).
 struct TaskIdentity {
-  std::string job;  ///< job_text() of the cluster
+  std::string job;  ///< What job_text() says of the cluster.
   std::string role;
   int index = 0;
-  int trainer_index = -1;  ///< -1: not a trainer
+  int trainer_index = -1;  ///< The number of the trainer; -1 for a task that is none.
   SparseRoles sparse = {};
   uint32_t global_id = 0;
   uint64_t incarnation = 0;
   std::string strategy = "async";
   uint64_t fingerprint = 0;
   std::string numerics;
-  std::string variables;  ///< variables_text() of the model: what a refusal compares
+  std::string variables;  ///< What variables_text() says of the model: a refusal compares it.
 };
 
 }  // namespace shoal::cluster

@@ -5,8 +5,8 @@
 namespace shoal::cluster {
 
 struct LocalStoreOptions {
-  bool advances_global_step = true;  ///< false: commits count no steps (a train_op that says so)
-  int replicas = 1;                  ///< trainers that this process computes for, at most
+  bool advances_global_step = true;  ///< False if commits count no steps (a train_op that says so).
+  int replicas = 1;                  ///< The most trainers that this process computes for.
 };
 /// `plan` has one shard.
 std::unique_ptr<Store> make_local_store(Environment& env, ShardPlan plan, LocalStoreOptions options = {});

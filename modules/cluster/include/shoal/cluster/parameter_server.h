@@ -13,19 +13,20 @@
 namespace shoal::cluster {
 
 struct ParameterServerOptions {
-  TaskIdentity identity;  ///< job, role "ps", index, strategy
+  TaskIdentity identity;  ///< Who the server is: job, role "ps", index, strategy.
   transport::Endpoint listen_at;
   transport::LinkOptions link;
-  /// All parameter servers of the job, in the order of shards; the first decides what becomes of pushes, and the others keep
-  /// a connection to it. One, or none: this server is alone.
+  /// All parameter servers of the job, in the order of shards; the first decides what becomes of pushes, and the others
+  /// keep a connection to it. With one or none this server is alone.
   std::vector<transport::Endpoint> servers = {};
-  int trainers = 1;                                     ///< of the job, chief and workers
-  Duration ready_timeout = std::chrono::seconds(7200);  ///< without chief and workers for longer: DeadlineExceeded
+  int trainers = 1;  ///< The number of the job's trainers: the chief and the workers.
+  /// Without chief and workers for longer, it ends with DeadlineExceeded.
+  Duration ready_timeout = std::chrono::seconds(7200);
   /// Work on more bytes than these of an arena is done beside the strand, so that hellos and heartbeats are answered
   /// meanwhile; on fewer it would wait longer for the other thread than it takes.
   uint64_t bytes_on_strand = uint64_t(1) << 20;
-  /// Where trainers wait for each other (synchronous updates): for how long a lost one stalls them. Then the others make its
-  /// share of each step, until it is back.
+  /// Where trainers wait for each other (synchronous updates): for how long a lost one stalls them. Then the others
+  /// make its share of each step, until it is back.
   Duration lost_grace = std::chrono::seconds(60);
   std::shared_ptr<Witness> witness = nullptr;
   /// Asked every second once nobody has been connected for a minute, or for half of ready_timeout: true ends the server in

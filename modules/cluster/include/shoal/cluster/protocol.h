@@ -9,12 +9,13 @@
 /// Of a shard in several parts (parts_of), a push is a Chunk for each, and where Weights come, one comes for each; in
 /// order, all with the number of the request.
 ///   Pull                     -> Weights (once the model is ready) | "not_ready" | "finished" JobEnd
-///   Chunk (closing)          -> once an order is about the push: Weights, with the push applied | Weights, kStatusStale: not
-///                               applied | Weights, kStatusKept: not applied yet | "fenced", kStatusFenced | "finished"
-///                               JobEnd, not applied | Error InvalidArgument: it does not fit, or learning rates differ
+///   Chunk (closing)          -> once an order is about the push: Weights, with the push applied | Weights,
+///                               kStatusStale: not applied | Weights, kStatusKept: not applied yet | "fenced",
+///                               kStatusFenced | "finished" JobEnd, not applied | Error InvalidArgument: it does not
+///                               fit, or learning rates differ
 ///   Chunk (others)           -> nothing
-///   "welcome" number of push -> "welcome" Welcome, as it is now; that push and those before it, if they are not committed, are
-///                               given up ("": there is none)
+///   "welcome" number of push -> "welcome" Welcome, as it is now; that push and those before it, if they are not
+///                               committed, are given up ("": there is none)
 ///   "done"                   -> "ok" | "finished" JobEnd: this trainer makes no more pushes, and leaves
 ///   "rest"                   -> "ok": it makes no more pushes, and stays
 /// One that compresses with top-k, beside that:
@@ -39,8 +40,9 @@
 ///   "seal"                   -> "ok": no push counts any more, the last checkpoint is taken (shard 0 decides that for all)
 ///   "finish" JobEnd          -> "ok": the job has ended; the server returns
 ///
-/// Another server's, to shard 0, which is the sequencer: Hello with role "ps" -> "welcome" Welcome | Error, then Reports one way and
-/// Orders the other, none of them answered. An Order has an effect in its epoch alone (MessageHead::epoch).
+/// Another server's, to shard 0, which is the sequencer: Hello with role "ps" -> "welcome" Welcome | Error, then
+/// Reports one way and Orders the other, none of them answered. An Order has an effect in its epoch alone
+/// (MessageHead::epoch).
 #include <cstdint>
 #include <map>
 #include <string>
@@ -56,17 +58,20 @@ namespace shoal::cluster {
 
 /// MessageHead::status of replies: a state, and bits that ask trainers to stop, and to send their residual.
 inline constexpr uint8_t kStatusOk = 0;
-inline constexpr uint8_t kStatusFenced = 1;  ///< of an epoch that is over: attach again
-inline constexpr uint8_t kStatusStale = 2;   ///< of Weights: the push was too old for the strategy, and does not count
-inline constexpr uint8_t kStatusFinal = 3;   ///< of an Error: it is no use to try again, whatever its kind
-inline constexpr uint8_t kStatusKept = 4;    ///< of Weights: the push is kept, and may be followed by one for the same step
+inline constexpr uint8_t kStatusFenced = 1;  ///< The request was of an epoch that is over: attach again.
+/// Weights with it say that the push was too old for the strategy, and does not count.
+inline constexpr uint8_t kStatusStale = 2;
+/// An Error with it says that it is no use to try again, whatever its kind.
+inline constexpr uint8_t kStatusFinal = 3;
+/// Weights with it say that the push is kept, and may be followed by one for the same step.
+inline constexpr uint8_t kStatusKept = 4;
 inline constexpr uint8_t kStatusStateMask = 0x0f;
 inline constexpr uint8_t kStatusResidualBit = 0x40;
 inline constexpr uint8_t kStatusStopBit = 0x80;
 
-/// The number of the next restore's epoch: above `newest`, the highest that the servers and this chief know, and never given
-/// before, though all of them have forgotten. The upper half counts; the lower is the chief's incarnation, as the numbers of
-/// ballots are made of a count and who proposes (Lamport, "The Part-Time Parliament", 1998, 2.2).
+/// The number of the next restore's epoch: above `newest`, the highest that the servers and this chief know, and never
+/// given before, though all of them have forgotten. The upper half counts; the lower is the chief's incarnation, as the
+/// numbers of ballots are made of a count and who proposes (Lamport, "The Part-Time Parliament", 1998, 2.2).
 uint64_t next_epoch(uint64_t newest, uint64_t incarnation);
 
 enum class Phase : uint8_t { kEmpty = 0, kLoading = 1, kReady = 2, kFinished = 3 };
@@ -74,8 +79,8 @@ std::string_view to_string(Phase phase);
 
 /// How a job ended: the chief tells the servers, and they tell the trainers.
 struct JobEnd {
-  bool failed = false;  ///< the chief gave up
-  std::string reason;   ///< of a clean end "max_steps", ... (checkpoint::EndReason); else the sentence of the error
+  bool failed = false;  ///< True if the chief gave up.
+  std::string reason;   ///< After a clean end "max_steps", ... (checkpoint::EndReason), else the sentence of the error.
   friend bool operator==(const JobEnd&, const JobEnd&) = default;
 };
 /// "training finished (max_steps)" or "the job failed: the chief gave up: ...".
@@ -87,8 +92,8 @@ struct Welcome {
   Phase phase = Phase::kEmpty;
   uint64_t epoch = 0;
   uint64_t global_step = 0;
-  std::string position;  ///< of the trainer that asked (shard 0), empty: none
-  JobEnd end = {};       ///< in phase kFinished
+  std::string position;  ///< The position of the trainer that asked, from shard 0; empty if there is none.
+  JobEnd end = {};       ///< How the job ended, in phase kFinished.
 };
 std::string to_json(const Welcome& welcome);
 Result<Welcome> parse_welcome(std::string_view json);
@@ -96,12 +101,13 @@ Result<Welcome> parse_welcome(std::string_view json);
 /// What became of a trainer's pushes at one server, since that was started.
 struct PushCounts {
   uint64_t applied = 0;
-  uint64_t dropped = 0;    ///< too late for the strategy (CONTRACT SY-2), or given up by the trainer
-  uint64_t staleness = 0;  ///< sum over the applied ones: updates between the weights they were computed on and themselves
+  uint64_t dropped = 0;  ///< Pushes that were too late for the strategy (CONTRACT SY-2), or given up by the trainer.
+  /// A sum over the applied ones: updates between the weights they were computed on and themselves.
+  uint64_t staleness = 0;
   uint64_t staleness_max = 0;
-  uint64_t losses = 0;     ///< applied ones with a finite loss
-  double loss = 0;         ///< the sum of these
-  double waited_secs = 0;  ///< of the trainer, for replies to its pushes
+  uint64_t losses = 0;     ///< How many of the applied ones had a finite loss.
+  double loss = 0;         ///< The sum of these losses.
+  double waited_secs = 0;  ///< How long the trainer has waited for replies to its pushes.
   friend bool operator==(const PushCounts&, const PushCounts&) = default;
 };
 
@@ -117,9 +123,9 @@ struct ServerStatus {
   Phase phase = Phase::kEmpty;
   uint64_t epoch = 0;
   uint64_t global_step = 0;
-  uint64_t spec_hash = 0;    ///< of the ShardSpec held; 0: none
-  uint64_t fingerprint = 0;  ///< of the model
-  uint64_t changes = 0;      ///< how often a trainer has come, gone, or said that it is done
+  uint64_t spec_hash = 0;    ///< The hash of the ShardSpec that is held; 0 if there is none.
+  uint64_t fingerprint = 0;  ///< The fingerprint of the model.
+  uint64_t changes = 0;      ///< How often a trainer has come, gone, or said that it is done.
   ShardCounters counters;
   std::vector<TrainerStatus> trainers;
   friend bool operator==(const ServerStatus&, const ServerStatus&) = default;
@@ -137,20 +143,20 @@ struct Prepare {
 std::string to_json(const Prepare& prepare);
 Result<Prepare> parse_prepare(std::string_view json);
 
-/// Of one shard: what becomes of it ("ready") and what it was when held ("held").
+/// The state of one shard: what becomes of it ("ready") or what it was when held ("held").
 struct StateText {
   uint64_t epoch = 0;
   uint64_t global_step = 0;
   ShardCounters counters;
-  std::map<int, std::string> positions;  ///< shard 0 only
+  std::map<int, std::string> positions;  ///< Only shard 0 has them.
 };
 std::string to_json(const StateText& state);
 Result<StateText> parse_state(std::string_view json);
 
-/// "hold".
+/// What the chief asks for with "hold".
 struct HoldRequest {
   bool residuals = false;
-  uint64_t version = 0;  ///< of the weights; to shard 0, which decides that: 0
+  uint64_t version = 0;  ///< The version of the weights; 0 to shard 0, which decides that.
 };
 std::string to_json(const HoldRequest& request);
 Result<HoldRequest> parse_hold_request(std::string_view json);
@@ -163,7 +169,7 @@ struct ReadRange {
 std::string to_json(const ReadRange& range);
 Result<ReadRange> parse_read_range(std::string_view json);
 
-/// Ascending. DataLoss if these are no numbers of trainers.
+/// A list of trainers is ascending. Reading gives DataLoss if these are no numbers of trainers.
 std::string to_json(const std::vector<int>& trainers);
 Result<std::vector<int>> parse_trainers(std::string_view json);
 

@@ -11,7 +11,7 @@ namespace shoal::cluster {
 
 struct RemoteStoreOptions {
   TaskIdentity identity;
-  std::vector<transport::Endpoint> servers;  ///< ps 0, 1, ...
+  std::vector<transport::Endpoint> servers;  ///< Where ps 0, 1, ... listen.
   transport::LinkOptions link;
   Duration ready_timeout = std::chrono::seconds(7200);
   /// Asked between attempts to reach a server: true ends the wait with Cancelled (the job is over, CONTRACT WO-4).

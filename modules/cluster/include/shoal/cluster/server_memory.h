@@ -8,29 +8,31 @@
 
 namespace shoal::cluster {
 
-/// In bytes. With P bytes of weights, W trainers, updates of R pushes and S slots:
+/// Memory in bytes. With P bytes of weights, W trainers, updates of R pushes and S slots:
 struct ServerMemory {
-  uint64_t versions = 0;  ///< (W + 2) P: the current one, the next while it is made, one on its way to each trainer
-  uint64_t slots = 0;     ///< S P
+  /// (W + 2) P: the current one, the next while it is made, and one on its way to each trainer.
+  uint64_t versions = 0;
+  uint64_t slots = 0;  ///< S P: the slots of the update rules.
   /// max(W, R) P: the pushes that are held until they are committed. Encoded ones, and tables by rows: twice that, as they
   /// came and as they are read; with top-k also W P, the residual of each trainer for a checkpoint.
   uint64_t updates = 0;
-  uint64_t snapshot = 0;  ///< (1 + S) P: what a checkpoint being written holds, once training has gone on
+  uint64_t snapshot = 0;  ///< (1 + S) P: what a checkpoint being written holds, once training has gone on.
   uint64_t total() const { return versions + slots + updates + snapshot; }
 };
 /// `aggregated`: R; 1 where updates are asynchronous. `gradients`: how trainers send them.
 ServerMemory server_memory(const ShardSpec& spec, int trainers, int aggregated = 1,
                            transport::Encoding gradients = transport::Encoding::kDense);
 
-/// What a push is counted beside its gradients: the position of an input, scalars.
+/// What a push counts for beside its gradients: the position of an input, scalars.
 inline constexpr uint64_t kPushOverhead = uint64_t(64) << 10;
-/// How many bytes of one trainer's pushes that it was not answered a server keeps at most; then it takes no more of them until
-/// one has been decided about. (Those that it was answered, to give another one to the same update, are R together at most.)
+/// How many bytes of one trainer's pushes that it was not answered a server keeps at most; then it takes no more of
+/// them until one has been decided about. (Those that it was answered, to give another one to the same update, are R
+/// together at most.)
 struct PushLimit {
-  /// 2 P: one that comes again, or after one that its trainer has given up, lies where the version would that is on its way to
-  /// that trainer, and is not there meanwhile. Both limits: and twice kPushOverhead.
+  /// 2 P: one that comes again, or after one that its trainer has given up, lies where the version would that is on its
+  /// way to that trainer, and is not there meanwhile. Both limits: and twice kPushOverhead.
   uint64_t dense = 0;
-  uint64_t encoded = 0;  ///< 3 P
+  uint64_t encoded = 0;  ///< 3 P: the limit of compressed pushes and of tables by rows.
 };
 PushLimit push_limit(const ShardSpec& spec);
 

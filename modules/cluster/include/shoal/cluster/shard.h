@@ -17,8 +17,9 @@ struct SegmentRows;
 
 /// What is counted about a shard and stored in checkpoints.
 struct ShardCounters {
-  uint64_t version = 0;       ///< of the weights in this epoch: how many updates this shard applied since it was loaded
-  uint64_t update_count = 0;  ///< updates applied over the life of the model: Adam's t
+  /// The version of the weights: how many updates were applied in this epoch, since the shard was loaded.
+  uint64_t version = 0;
+  uint64_t update_count = 0;  ///< How many updates were applied over the life of the model: Adam's t.
   friend bool operator==(const ShardCounters&, const ShardCounters&) = default;
 };
 
@@ -28,9 +29,9 @@ using ParallelFor = std::function<void(int64_t count, const UniqueFunction<void(
 
 /// What one contributor gives to an update.
 struct Contribution {
-  std::span<const std::byte> gradients;           ///< an arena
-  std::span<const double> scalars;                ///< of its push
-  std::span<const SegmentRows* const> rows = {};  ///< by segment; null or absent: its rows are in `gradients`
+  std::span<const std::byte> gradients;           ///< The gradients, as an arena.
+  std::span<const double> scalars;                ///< The scalars of the contributor's push.
+  std::span<const SegmentRows* const> rows = {};  ///< Rows by segment; null or absent where they are in `gradients`.
 };
 
 /// Zeroes what lies between the segments of `arena`, so that no old memory leaves the process.
@@ -48,11 +49,11 @@ class Shard {
 
   /// Fills `weights` (arena_bytes) and the slots with their starting values; counters become 0.
   Result<void> initialize(std::span<std::byte> weights, const ParallelFor& parallel_for = nullptr);
-  /// The next version: `next` (may be `current`) and the slots from the mean of what the contributors give, added up in their
-  /// order, each gradient times its own scale; learning rates are those of the first. Slots that a snapshot holds are copied
-  /// first. Of a segment with lazy rows only the rows change that somebody has a gradient for which is not all zero, and who
-  /// has none is left out of such a row's sum, not of its mean. With rows given by all, and in place, such a segment costs
-  /// those. InvalidArgument if sizes do not fit the spec.
+  /// The next version: `next` (may be `current`) and the slots from the mean of what the contributors give, added up in
+  /// their order, each gradient times its own scale; learning rates are those of the first. Slots that a snapshot holds
+  /// are copied first. Of a segment with lazy rows only the rows change that somebody has a gradient for which is not
+  /// all zero, and who has none is left out of such a row's sum, not of its mean. With rows given by all, and in place,
+  /// such a segment costs those. InvalidArgument if sizes do not fit the spec.
   Result<void> apply(std::span<const std::byte> current, std::span<std::byte> next,
                      std::span<const Contribution> contributions, const ParallelFor& parallel_for = nullptr);
 
@@ -72,7 +73,7 @@ class Shard {
   bool slots_unheld() const;
   /// Slot arenas, for snapshots: whoever keeps a reference keeps that state.
   std::span<const Ref<Buffer>> slots() const { return slots_; }
-  /// For restores.
+  /// The slot, to be filled by a restore.
   std::span<std::byte> mutable_slot(int slot);
 
  private:
@@ -82,14 +83,14 @@ class Shard {
     std::span<std::byte> next;
     std::span<const double> scalars;
   };
-  /// Elements of one segment that one thread updates at a time: whole rows where they are updated by rows, all of them where
-  /// the rule needs that.
+  /// Elements of one segment that one thread updates at a time: whole rows where they are updated by rows, all of them
+  /// where the rule needs that.
   struct Piece {
     size_t segment;
     int64_t first;
     int64_t count;
   };
-  /// One apply().
+  /// The arguments of one apply().
   struct Update {
     Place place;
     std::span<const Contribution> contributions;
@@ -110,7 +111,7 @@ class Shard {
                               const nn::Contributions& contributions) const;
   void update_rows(const Segment& segment, const SegmentRows& rows, const Place& place, float scale, float factor) const;
   void update_rows(const Segment& segment, std::span<const GivenRows> given, const Place& place, float factor) const;
-  /// The memory of a row that is updated soon.
+  /// Fetches the memory of a row that is updated soon.
   void ask_for_row(const Segment& segment, uint32_t row, int64_t width, const Place& place) const;
   void update_given_rows(size_t index, const Update& update) const;
   void finish(const Update& update) const;
@@ -120,7 +121,8 @@ class Shard {
   std::vector<Ref<Buffer>> slots_;
   ShardCounters counters_;
   std::vector<Piece> pieces_;
-  // By piece and push. Reused by every apply(), so that steps allocate nothing, but for lazy rows of several contributors.
+  // Gradients and scales by piece and push. Every apply() uses them again, so that steps allocate nothing, but for lazy
+  // rows of several contributors.
   std::vector<const float*> gradients_;
   std::vector<float> scales_;
 };

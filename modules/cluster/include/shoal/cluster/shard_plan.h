@@ -21,7 +21,7 @@ struct VariableSpec {
   DType dtype = DType::kFloat32;
   Shape shape;
   Initializer initializer;
-  RandomKey key = 0;  ///< of the initializer: element i is a pure function of (initializer, key, i)
+  RandomKey key = 0;  ///< The key of the initializer: element i is a pure function of (initializer, key, i).
   nn::UpdateRule rule;
   /// Rows without a gradient in a step, or with one that is all zero, keep weights and slots as they are, whatever the rule
   /// would do to them (momentum, Adam).
@@ -32,42 +32,42 @@ struct VariableSpec {
 /// A row range of one variable inside a shard's arena. Most variables are one segment of one shard.
 struct Segment {
   VariableSpec variable;
-  int64_t row_begin = 0;  ///< rows are the first dimension; a scalar has one row
+  int64_t row_begin = 0;  ///< Rows are the first dimension; a scalar has one row.
   int64_t row_end = 0;
-  uint64_t offset = 0;  ///< bytes from the start of the arena, a multiple of 64
+  uint64_t offset = 0;  ///< Bytes from the start of the arena, a multiple of 64.
   uint64_t bytes = 0;
   friend bool operator==(const Segment&, const Segment&) = default;
 
   int64_t elements() const { return int64_t(bytes / size_of(variable.dtype)); }
-  int64_t first_element() const;  ///< of the variable
+  int64_t first_element() const;  ///< The number of the segment's first element in the variable.
 };
 
 /// One message carries at most so many bytes of an arena: FlatBuffers end at 2 GiB.
 inline constexpr uint64_t kPartBytesMax = uint64_t(1) << 30;
-/// For arenas that do not travel: no limit.
+/// No limit, for arenas that do not travel.
 inline constexpr uint64_t kOnePart = ~uint64_t(63);
 
 /// What one server holds: one arena, the same layout for weights, gradients and each slot. A large one is cut into parts.
 struct ShardSpec {
-  std::vector<Segment> segments;  ///< in order of offset
-  uint64_t arena_bytes = 0;       ///< a multiple of 64; at least 64
-  int32_t slot_count = 0;         ///< largest slot count among the segments' rules
-  int32_t scalar_count = 0;       ///< scalars that come with each push
-  uint64_t part_bytes_max = kPartBytesMax;  ///< a multiple of 64
+  std::vector<Segment> segments;            ///< Segments in order of offset.
+  uint64_t arena_bytes = 0;                 ///< A multiple of 64, and at least 64.
+  int32_t slot_count = 0;                   ///< The largest slot count among the segments' rules.
+  int32_t scalar_count = 0;                 ///< How many scalars come with each push.
+  uint64_t part_bytes_max = kPartBytesMax;  ///< A multiple of 64.
   friend bool operator==(const ShardSpec&, const ShardSpec&) = default;
 };
 
 /// What of a shard travels as one message, and is contiguous memory at both ends.
 struct ShardPart {
-  uint64_t begin = 0;  ///< in the arena of the shard
-  ShardSpec spec;      ///< of the part alone: offsets are from its begin
+  uint64_t begin = 0;  ///< The part's first byte in the arena of the shard.
+  ShardSpec spec;      ///< A spec of the part alone: its offsets count from `begin`.
 };
 /// The parts of an arena, in order, cut between segments so that each has as many as fit into part_bytes_max. At least one.
 std::vector<ShardPart> parts_of(const ShardSpec& spec);
 
 struct ShardPlan {
   std::vector<ShardSpec> shards;
-  /// 64-bit hash: two tasks with equal plans agree on it.
+  /// A hash of 64 bits: two tasks with equal plans agree on it.
   uint64_t fingerprint() const;
 };
 

@@ -13,10 +13,10 @@
 
 namespace shoal::cluster {
 
-/// Input position of each trainer after the last of its batches that counts. Key: trainer index (chief 0).
+/// The input position of each trainer after the last of its batches that counts. Key: trainer index (chief 0).
 using Positions = std::map<int, std::string>;
 
-/// Whole state of a job at one moment, beside the arenas themselves.
+/// The whole state of a job at one moment, beside the arenas themselves.
 struct StateInfo {
   uint64_t global_step = 0;
   std::vector<ShardCounters> shards;
@@ -27,10 +27,10 @@ struct StateInfo {
 
 /// Arena 0 is the weights, arena 1 + k is slot k, residual_arena() what a trainer's compression has kept back.
 using ArenaIndex = int32_t;
-inline constexpr int kSlotArenasMax = 8;    ///< numbers kept for slots: nn::kSlotsMax may grow to it
-inline constexpr int kTrainersMax = 65537;  ///< a chief, and workers 0 to 65535
+inline constexpr int kSlotArenasMax = 8;    ///< How many numbers are kept for slots: nn::kSlotsMax may grow to it.
+inline constexpr int kTrainersMax = 65537;  ///< A chief, and workers 0 to 65535.
 inline constexpr ArenaIndex residual_arena(int trainer) { return 1 + kSlotArenasMax + trainer; }
-/// The trainer of a residual_arena(); -1: another arena.
+/// The trainer of a residual_arena(); -1 for another arena.
 inline constexpr int residual_trainer(ArenaIndex arena) { return arena > kSlotArenasMax ? arena - 1 - kSlotArenasMax : -1; }
 
 /// A held state, read at leisure while training goes on. Destroying it lets go.
@@ -40,7 +40,7 @@ class Snapshot {
   virtual const StateInfo& info() const = 0;
   virtual const ShardPlan& plan() const = 0;
   struct Part {
-    std::span<const std::byte> bytes;  ///< valid while `holder` lives
+    std::span<const std::byte> bytes;  ///< Valid while `holder` lives.
     Ref<const Buffer> holder;
   };
   /// Lets go now, and tells servers so; the destructor only lets go here.

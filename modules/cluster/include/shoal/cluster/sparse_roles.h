@@ -1,6 +1,7 @@
 #pragma once
-/// Which workers and servers there are where a cluster does not list all from 0 on (CONTRACT CL-9). Their names, addresses
-/// and certificates go by index; trainers, shards and all that is counted without gaps by position: the k-th that is listed.
+/// Which workers and servers there are where a cluster does not list all from 0 on (CONTRACT CL-9). Their names,
+/// addresses and certificates go by index; trainers, shards and all that is counted without gaps by position: the k-th
+/// that is listed.
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -10,8 +11,8 @@
 namespace shoal::cluster {
 
 struct SparseRoles {
-  std::vector<int32_t> workers;  ///< indices, ascending; empty: 0, 1, 2, ..., which is what most clusters have
-  std::vector<int32_t> servers;  ///< likewise
+  std::vector<int32_t> workers;  ///< Indices, ascending; empty for 0, 1, 2, ..., which is what most clusters have.
+  std::vector<int32_t> servers;  ///< The same for the servers.
 };
 SparseRoles sparse_roles(const ClusterSpec& cluster);
 

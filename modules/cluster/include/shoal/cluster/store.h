@@ -29,30 +29,30 @@ namespace shoal::cluster {
 struct Ready {
   uint64_t global_step = 0;
   uint64_t epoch = 0;
-  /// True: the servers still held this job's state; nothing was initialized or restored.
+  /// True if the servers still held this job's state; nothing was initialized or restored.
   bool attached = false;
   /// This trainer's input position, if the job has one for it.
   std::optional<std::string> position;
-  /// The same of the trainers that this process computes beside it (replicas), by trainer.
+  /// The positions of the trainers that this process computes beside it (replicas), by trainer.
   Positions other_positions = {};
-  /// The job asks its trainers to stop: make no step.
+  /// True if the job asks its trainers to stop: make no step.
   bool stop = false;
 };
 
 /// What begin() hands out. Spans are valid until commit(); their order is that of Store::bind().
 struct Step {
-  uint64_t global_step = 0;  ///< of the weights
+  uint64_t global_step = 0;  ///< The global step of the weights.
   backends::VersionId weights;
   std::span<const backends::Pieces> variables;
-  std::span<const backends::MutablePieces> updates;  ///< set by start()
-  /// Of the batch, set by who computed it, for the job's metrics; NaN: not known.
+  std::span<const backends::MutablePieces> updates;  ///< Where the gradients go; start() sets it.
+  /// The loss of the batch, which whoever computed it sets for the job's metrics; NaN if it is not known.
   double loss = std::numeric_limits<double>::quiet_NaN();
 };
 
 struct Outcome {
-  uint64_t global_step = 0;  ///< after this update, as far as known
-  bool applied = true;       ///< false: it was too old and does not count, or is kept for a commit to come
-  bool stop = false;         ///< the job asks its trainers to stop
+  uint64_t global_step = 0;  ///< The global step after this update, as far as it is known.
+  bool applied = true;       ///< False if the update was too old and does not count, or is kept for a commit to come.
+  bool stop = false;         ///< True if the job asks its trainers to stop.
 };
 
 /// Errors: Unavailable (a server is gone or lost its state; prepare()/attach() again); Cancelled (the job has ended, or an
@@ -73,24 +73,25 @@ class Store {
                             const std::vector<std::string>& by_rows = {}) = 0;
 
   virtual Task<Result<Step>> begin(StopToken stop) = 0;
-  /// From the compute thread, once per begin(). `position`: of the input after this batch.
+  /// Called from the compute thread, once per begin(). `position` is that of the input after this batch.
   virtual Result<void> start(Step& step, uint64_t ordinal, std::string_view position) = 0;
-  /// From the compute thread, after start(), where all scalars are known before the program runs: what applies the updates
-  /// of this step as they are made. Null: commit() applies them. What comes by rows waits for commit() either way. If the
-  /// program fails, so have the weights: only prepare() makes such a store usable again.
+  /// Called from the compute thread, after start(), where all scalars are known before the program runs: gives what
+  /// applies the updates of this step as they are made. Null if commit() applies them. What comes by rows waits for
+  /// commit() either way. If the program fails, so have the weights: only prepare() makes such a store usable again.
   virtual backends::UpdateApplier* apply_during_run(std::span<const double>) { return nullptr; }
-  /// From the compute thread, after the program ran: the step's gradients by rows, all lookups in one call. The views are
-  /// read before it returns. Not called for a model without such variables.
+  /// Called from the compute thread, after the program ran: takes the step's gradients by rows, all lookups in one
+  /// call. The views are read before it returns. Not called for a model without such variables.
   virtual Result<void> add_rows(Step& step, std::span<const RowGradients> gradients) = 0;
-  /// From the compute thread: what the program has computed, with `scalars`, is the contribution of one trainer, and start()
-  /// begins that of the next; commit() makes one update of all, in their order. Not of servers: FailedPrecondition.
+  /// Called from the compute thread: what the program has computed, with `scalars`, is the contribution of one trainer,
+  /// and start() begins that of the next; commit() makes one update of all, in their order. Servers have no replicas:
+  /// FailedPrecondition.
   virtual Result<void> next_replica(std::span<const double> scalars) = 0;
   virtual Task<Result<Outcome>> commit(Step step, std::span<const double> scalars) = 0;
   /// True if start() wants the position of every batch; otherwise only snapshot() does.
   virtual bool wants_positions() const = 0;
 
-  /// The current state, held. `own_positions`: of the inputs of the trainers that this process computes, after the last
-  /// commit; servers know them already.
+  /// The current state, held. `own_positions` are those of the inputs of the trainers that this process computes, after
+  /// the last commit; servers know them already.
   virtual Task<Result<std::unique_ptr<Snapshot>>> snapshot(Positions own_positions) = 0;
   /// The leader, before what it has written becomes the newest checkpoint: it still leads (CONTRACT FA-11). Unavailable:
   /// another process does, or shard 0, which says who leads, cannot be reached.

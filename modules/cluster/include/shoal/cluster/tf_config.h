@@ -25,24 +25,25 @@ std::string_view to_string(TaskMode mode);
 struct TaskConfig {
   ConfigSource source = ConfigSource::kLocal;
   TaskMode mode = TaskMode::kLocal;
-  std::string type = "worker";  ///< as given; `worker` in local mode
+  std::string type = "worker";  ///< The role as given; `worker` in local mode.
   int32_t index = 0;
   bool is_chief = true;
   int32_t num_ps = 0;
-  int32_t num_workers = 1;  ///< trainers: workers plus the chief; 0 for the evaluator
+  int32_t num_workers = 1;  ///< The number of trainers: workers plus the chief; 0 for the evaluator.
   std::optional<int64_t> global_id = 0;
-  std::string rpc_address;  ///< this task's own host:port; empty if there is nobody to listen for
-  ClusterSpec cluster;      ///< empty in local mode and for the evaluator, which is no member
-  ClusterSpec job;          ///< the training cluster also where this task is no member: the evaluator's view of it
-  std::optional<std::string> model_dir;  ///< what the description says (not the option's)
-  std::optional<std::string> service;    ///< JSON text of an object, in its order, without blanks
+  std::string rpc_address;  ///< This task's own host:port; empty if there is nobody to listen for.
+  ClusterSpec cluster;      ///< The cluster, empty in local mode and for the evaluator, which is no member.
+  ClusterSpec job;          ///< The training cluster, also where this task is no member: the evaluator's view of it.
+  std::optional<std::string> model_dir;  ///< What the description says, not the option.
+  std::optional<std::string> service;    ///< The JSON text of an object, in its order, without blanks.
   std::optional<std::string> trial;
-  bool in_process = false;   ///< a thread of a process that runs the whole cluster: addresses are names, not hosts
-  int32_t tasks_on_host = 1; ///< tasks of the job that share this host (or process), this one included
+  /// True for a thread of a process that runs the whole cluster: addresses are names, not hosts.
+  bool in_process = false;
+  int32_t tasks_on_host = 1;  ///< How many tasks of the job share this host (or process), this one included.
   std::vector<std::string> warnings;
 
-  /// The number of this trainer, for splitting of data and on the servers: chief 0, worker i is i + 1, and where workers are
-  /// listed sparsely the k-th of those listed is k; 0 for all others. In [0, num_trainers()).
+  /// The number of this trainer, for splitting of data and on the servers: chief 0, worker i is i + 1, and where
+  /// workers are listed sparsely the k-th of those listed is k; 0 for all others. In [0, num_trainers()).
   int32_t trainer_index() const;
   /// num_workers, but at least 1: shard(num_trainers, trainer_index) is meant to work in the evaluator too.
   int32_t num_trainers() const { return num_workers > 0 ? num_workers : 1; }
@@ -58,7 +59,8 @@ struct TfConfigOptions {
 /// Limits of parse_tf_config(); beyond them there is an error.
 inline constexpr size_t kTfConfigBytesMax = size_t(64) << 20;
 inline constexpr int kTfConfigDepthMax = 1000;
-inline constexpr int kTfConfigEntriesMax = 1'000'000;  ///< addresses, roles and the like; not what `service` holds
+/// Counts addresses, roles and the like, not what `service` holds.
+inline constexpr int kTfConfigEntriesMax = 1'000'000;
 
 /// Reads TF_CONFIG's text with the checks of CONTRACT CL-3 in their order, so that the first thing wrong is the one
 /// reported. Empty or blank text is local mode. InvalidArgument or TypeMismatch; every sentence begins with "TF_CONFIG".

@@ -7,15 +7,16 @@ namespace shoal::cluster {
 /// One trainer's update, as one shard sees it.
 struct WitnessedUpdate {
   int shard = 0;
-  uint64_t server = 0;  ///< incarnation of the server's process
+  uint64_t server = 0;  ///< The incarnation of the server's process.
   uint64_t epoch = 0;
-  uint64_t made_in_epoch = 0;  ///< what its trainer said: of the weights that it is a gradient of
-  int trainer = 0;           ///< chief 0
-  uint64_t process = 0;      ///< incarnation of the trainer's process
-  uint64_t sequence = 0;     ///< the push's number there
-  uint64_t ordinal = 0;      ///< batches that the trainer's input had handed out, this one too
-  uint64_t commit = 0;       ///< number of the commit that it is part of, in this epoch
-  uint64_t global_step = 0;  ///< afterwards
+  /// The epoch that the trainer named: that of the weights that the update is a gradient of.
+  uint64_t made_in_epoch = 0;
+  int trainer = 0;           ///< The trainer's number; the chief is 0.
+  uint64_t process = 0;      ///< The incarnation of the trainer's process.
+  uint64_t sequence = 0;     ///< The number of the push in that process.
+  uint64_t ordinal = 0;      ///< How many batches the trainer's input had handed out, with this one.
+  uint64_t commit = 0;       ///< The number, in this epoch, of the commit that the update is part of.
+  uint64_t global_step = 0;  ///< The global step afterwards.
 };
 
 /// Called on the strand of the task that does it.

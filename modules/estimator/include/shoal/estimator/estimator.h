@@ -16,24 +16,24 @@
 namespace shoal {
 
 struct TrainOptions {
-  std::optional<int64_t> steps = {};      ///< from the step at start: two calls of 10 make 20
-  std::optional<int64_t> max_steps = {};  ///< absolute: the second of two calls does nothing
+  std::optional<int64_t> steps = {};      ///< Steps from the step at start: two calls of 10 make 20.
+  std::optional<int64_t> max_steps = {};  ///< A global step: of two calls with the same one the second does nothing.
   std::vector<std::shared_ptr<Hook>> hooks = {};
   std::vector<std::shared_ptr<CheckpointListener>> saving_listeners = {};
 };
 
 struct EvaluateOptions {
-  std::optional<int64_t> steps = {};  ///< batches; None: until the input ends
+  std::optional<int64_t> steps = {};  ///< How many batches; None for all until the input ends.
   std::vector<std::shared_ptr<Hook>> hooks = {};
-  std::optional<std::string> checkpoint = {};  ///< prefix; default: the newest
-  std::optional<std::string> name = {};        ///< results go to eval_<name>
+  std::optional<std::string> checkpoint = {};  ///< The prefix of a checkpoint; by default the newest.
+  std::optional<std::string> name = {};        ///< Results go to eval_<name>.
 };
 
 struct PredictOptions {
-  std::vector<std::string> keys = {};  ///< only these predictions; empty: all
+  std::vector<std::string> keys = {};  ///< Only these predictions; empty for all.
   std::vector<std::shared_ptr<Hook>> hooks = {};
-  std::optional<std::string> checkpoint = {};  ///< prefix; default: the newest
-  bool yield_single_examples = true;           ///< false: one result per batch
+  std::optional<std::string> checkpoint = {};  ///< The prefix of a checkpoint; by default the newest.
+  bool yield_single_examples = true;           ///< False for one result per batch.
 };
 
 /// Lazily yields predictions, in input order.
@@ -45,8 +45,8 @@ class Predictions {
 };
 
 struct ExportOptions {
-  std::optional<std::string> checkpoint = {};      ///< prefix; default: the newest
-  std::map<std::string, std::string> assets = {};  ///< relative destination to source file
+  std::optional<std::string> checkpoint = {};      ///< The prefix of a checkpoint; by default the newest.
+  std::map<std::string, std::string> assets = {};  ///< Maps a relative destination to a source file.
 };
 
 /// Errors are raised as shoal::Exception; what the user's own functions throw comes out unchanged. Copies share nothing but
@@ -75,9 +75,9 @@ class Estimator {
   /// `serving_input` gives one batch of the features that the exported model takes. Returns the folder.
   std::string export_model(const std::string& base_dir, const InputFn& serving_input, ExportOptions options = {}) const;
 
-  std::vector<std::string> variable_names() const;       ///< of the newest checkpoint
-  Tensor variable_value(const std::string& name) const;  ///< likewise
-  std::optional<std::string> latest_checkpoint() const;  ///< prefix
+  std::vector<std::string> variable_names() const;       ///< Names of the variables in the newest checkpoint.
+  Tensor variable_value(const std::string& name) const;  ///< The value in the newest checkpoint.
+  std::optional<std::string> latest_checkpoint() const;  ///< The prefix of the newest checkpoint.
   std::string eval_dir(const std::optional<std::string>& name = std::nullopt) const;
 
  private:

@@ -23,20 +23,21 @@ class Hook;
 /// kTrain needs loss and train_op, kEval loss, kPredict predictions; what a mode does not need is ignored.
 struct EstimatorSpec {
   Mode mode = Mode::kTrain;
-  Value loss = {};  ///< scalar, or one element
+  Value loss = {};  ///< A scalar, or one element.
   std::optional<nn::TrainOp> train_op = {};
-  std::vector<std::pair<std::string, Value>> predictions = {};        ///< a lone tensor may have the name ""
-  std::vector<nn::TextPrediction> text_predictions = {};              ///< made on the host from predictions of ids
-  std::vector<std::pair<std::string, nn::Metric>> eval_metrics = {};  ///< `loss` and `global_step` are reserved names
-  std::vector<std::pair<std::string, Value>> summaries = {};          ///< scalars recorded while training; `loss` always is
-  nn::LabelMapping label_mapping = nn::LabelMapping{};                ///< applied to labels before they are fed
-  std::vector<std::shared_ptr<Hook>> training_hooks = {};             ///< on every trainer
-  std::vector<std::shared_ptr<Hook>> training_chief_hooks = {};       ///< on the chief only
+  std::vector<std::pair<std::string, Value>> predictions = {};  ///< A lone tensor may have the name "".
+  std::vector<nn::TextPrediction> text_predictions = {};        ///< Texts are made on the host from predictions of ids.
+  /// The names `loss` and `global_step` are reserved.
+  std::vector<std::pair<std::string, nn::Metric>> eval_metrics = {};
+  std::vector<std::pair<std::string, Value>> summaries = {};     ///< Scalars recorded while training; `loss` always is.
+  nn::LabelMapping label_mapping = nn::LabelMapping{};           ///< Applied to labels before they are fed.
+  std::vector<std::shared_ptr<Hook>> training_hooks = {};        ///< Hooks on every trainer.
+  std::vector<std::shared_ptr<Hook>> training_chief_hooks = {};  ///< Hooks on the chief only.
   std::vector<std::shared_ptr<Hook>> evaluation_hooks = {};
   std::vector<std::shared_ptr<Hook>> prediction_hooks = {};
 
   EstimatorSpec() = default;
-  /// Everything that a head makes.
+  /// Takes everything that a head makes.
   EstimatorSpec(nn::HeadOutput head);  // NOLINT: a head's output is one
 };
 

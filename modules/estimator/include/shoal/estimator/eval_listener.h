@@ -10,14 +10,14 @@ namespace shoal {
 /// What became of one look for a checkpoint to evaluate.
 enum class EvalStatus : uint8_t {
   kEvaluated,
-  kMissing,  ///< there is none yet, or the newest was deleted or found damaged while it was being read
-  kNotNew,   ///< the newest one is evaluated already
+  kMissing,  ///< There is none yet, or the newest was deleted or found damaged while it was being read.
+  kNotNew,   ///< The newest one is evaluated already.
 };
 
 struct EvalLook {
   EvalStatus status = EvalStatus::kMissing;
-  std::string checkpoint_path;  ///< prefix of the evaluated checkpoint ("m/model.ckpt-200"); empty if none was
-  Metrics metrics;              ///< of the evaluation; empty if there was none
+  std::string checkpoint_path;  ///< The prefix of the evaluated checkpoint ("m/model.ckpt-200"); empty if none was.
+  Metrics metrics;              ///< What the evaluation gave; empty if there was none.
 };
 
 /// Asked before each look for a checkpoint, and told after it (CONTRACT EV-15). The evaluator looks again and again until
@@ -30,10 +30,11 @@ struct EvalLook {
 class EvalListener {
  public:
   virtual ~EvalListener() = default;
-  /// False: end now, without this look, and without an evaluation of the last step. In local mode it is also asked about
-  /// checkpoints that the throttle skips then, and when training ends with a step that has not been evaluated.
+  /// False to end now, without this look, and without an evaluation of the last step. In local mode it is also asked
+  /// about checkpoints that the throttle skips then, and when training ends with a step that has not been evaluated.
   virtual bool before_eval() { return true; }
-  /// After an evaluation and its exports, or a look that found nothing to evaluate (by an evaluator only). False: end now.
+  /// Called after an evaluation and its exports, or a look that found nothing to evaluate (by an evaluator only). False
+  /// to end now.
   virtual bool after_eval([[maybe_unused]] const EvalLook& look) { return true; }
 };
 

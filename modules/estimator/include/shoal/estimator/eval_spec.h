@@ -19,19 +19,19 @@ class Hook;
 struct EvalSpec {
   /// Data not seen in training; opened anew for each evaluation. Required.
   InputFn input_fn = {};
-  /// Batches per evaluation, > 0; None: until the input ends.
+  /// Batches per evaluation, > 0; None for all until the input ends.
   std::optional<int64_t> steps = 100;
-  /// Least time between the starts of two evaluations, seconds, >= 0.
+  /// The least time between the starts of two evaluations, seconds, >= 0.
   int64_t throttle_secs = 600;
   /// The evaluator's wait before its first look, seconds, >= 0. Plays no part in local mode.
   int64_t start_delay_secs = 120;
   /// Keeps several evaluations apart: results go to `eval_<name>`. Not empty, no slash.
   std::optional<std::string> name = {};
-  /// Run during each evaluation.
+  /// Hooks that run during each evaluation.
   std::vector<std::shared_ptr<Hook>> hooks = {};
-  /// Called after each evaluation, in this order. Names are non-empty and differ.
+  /// Exporters, called after each evaluation in this order. Names are non-empty and differ.
   std::vector<std::shared_ptr<Exporter>> exporters = {};
-  /// May end evaluation, and in local mode training, early (eval_listener.h). Null: nobody does.
+  /// May end evaluation, and in local mode training, early (eval_listener.h). Null if nobody does.
   std::shared_ptr<EvalListener> listener = {};
 
   /// TypeMismatch without an input function; InvalidArgument for steps <= 0, a negative time, a name that is empty or has

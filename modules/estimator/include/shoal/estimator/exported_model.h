@@ -2,7 +2,7 @@
 /// A model that was exported: a folder with a graph and its weights, loaded without the program that trained it.
 ///
 /// The folder (`<seconds since 1970>/`):
-///   export.json   what this is: format version, global step, inputs and outputs (see exported_model.cc)
+///   export.json   what this is: format version, global step, inputs and outputs (see export_format.h)
 ///   graph.json    the graph of PREDICT, as Graph::to_json() writes it
 ///   variables/    the weights, as a checkpoint folder: checksums included
 #include <memory>
@@ -16,14 +16,14 @@
 namespace shoal {
 
 struct ExportedTensor {
-  std::string name;  ///< feature or prediction; "" for a lone tensor
+  std::string name;  ///< The feature or prediction; "" for a lone tensor.
   DType dtype = DType::kFloat32;
-  std::vector<int64_t> shape;  ///< -1: the batch
+  std::vector<int64_t> shape;  ///< A size of -1 is the batch.
 };
 
 struct ProfileOptions {
-  int64_t batch = 32;  ///< examples in each run, >= 1
-  int64_t runs = 50;   ///< measured, after three that are not; >= 1
+  int64_t batch = 32;  ///< How many examples each run has, at least 1.
+  int64_t runs = 50;   ///< How many runs are measured, after three that are not; at least 1.
 };
 
 /// One thread at a time.

@@ -20,10 +20,10 @@ using Metrics = std::map<std::string, double>;
 struct ExportRequest {
   Environment& env;
   const Estimator& estimator;
-  std::string export_path;      ///< model_dir/export/<exporter name>
-  std::string checkpoint_path;  ///< prefix of the evaluated checkpoint
+  std::string export_path;      ///< The folder model_dir/export/<exporter name>.
+  std::string checkpoint_path;  ///< The prefix of the evaluated checkpoint.
   const Metrics& eval_result;
-  const InputFn& serving_input;         ///< gives the features that the exported model takes: the evaluation's
+  const InputFn& serving_input;  ///< Gives the features that the exported model takes: the evaluation's.
   bool is_the_final_export = false;
 };
 
@@ -39,7 +39,7 @@ class Exporter {
 };
 
 struct LatestExporterOptions {
-  std::optional<int64_t> exports_to_keep = 5;  ///< None: all
+  std::optional<int64_t> exports_to_keep = 5;  ///< None to keep all.
 };
 /// Exports after every evaluation. Raises InvalidArgument for exports_to_keep <= 0 or an empty name.
 std::shared_ptr<Exporter> latest_exporter(std::string name, LatestExporterOptions options = {});

@@ -22,12 +22,12 @@ namespace backends {
 class KernelObserver;
 }
 
-/// In begin(): the graph may still be added to, and values be named for fetching.
+/// What begin() gets: the graph may still be added to, and values be named for fetching.
 class HookSetup {
  public:
   explicit HookSetup(Graph& graph, Value loss) : graph_(graph), loss_(loss) {}
   Graph& graph() { return graph_; }
-  Value loss() const { return loss_; }  ///< invalid in prediction, which has none
+  Value loss() const { return loss_; }  ///< The value is invalid in prediction, which has no loss.
   /// Makes `value` available to StepRequest::fetch under `name`. Two hooks may use one name for one value; for two
   /// values: InvalidArgument (raised).
   void fetch(std::string name, Value value);
@@ -62,7 +62,7 @@ class RunContext {
   void request_stop() { stop_requested_ = true; }
   bool stop_requested() const { return stop_requested_; }
 
- protected:  // for the loop that owns it
+ protected:  // The loop that owns the context calls these.
   using MeasureLimits = std::function<backends::MachineLimits(int threads)>;
   RunContext(Environment& env, MeasureLimits measure_limits) : env_(env), measure_limits_(std::move(measure_limits)) {}
   ~RunContext() = default;
@@ -86,7 +86,7 @@ class RunContext {
   monitor::EventWriter* summaries_ = nullptr;
 };
 
-/// In before_step(): what this step shall fetch and be fed.
+/// What before_step() gets: it says what this step shall fetch and be fed.
 class StepRequest {
  public:
   /// The values named in begin() are fetched with this step (all of them: one request serves every hook).
@@ -109,17 +109,17 @@ class StepRequest {
   backends::KernelObserver* observer_ = nullptr;
 };
 
-/// In after_step(): what the step gave. Views are valid during the callback.
+/// What after_step() gets: what the step gave. Views are valid during the callback.
 class StepValues {
  public:
   double loss() const { return loss_; }
-  int64_t examples() const { return examples_; }  ///< in this task's batch
+  int64_t examples() const { return examples_; }  ///< The examples in this task's batch.
   /// True if this step fetched.
   bool fetched() const { return fetched_; }
   /// A value named in begin(). Raises FailedPrecondition if this step did not fetch, NotFound if there is no such name.
   const TensorView& operator[](std::string_view name) const;
 
-  // For the loop that owns it.
+  // What follows is for the loop that owns it.
   void set(double loss, int64_t examples, bool fetched) { loss_ = loss, examples_ = examples, fetched_ = fetched; }
   std::vector<std::pair<std::string, TensorView>>& values() { return values_; }
   const std::vector<std::pair<std::string, TensorView>>& values() const { return values_; }
@@ -151,16 +151,16 @@ class Hook {
 class CheckpointListener {
  public:
   virtual ~CheckpointListener() = default;
-  /// Before the first save of a run.
+  /// Called before the first save of a run.
   virtual void begin() {}
-  /// `global_step`: of the state that is about to be written.
+  /// Called before a save; `global_step` is that of the state that is about to be written.
   virtual void before_save([[maybe_unused]] RunContext& run, [[maybe_unused]] uint64_t global_step) {}
-  /// `prefix`: of the checkpoint just written ("m/model.ckpt-200"). True: please stop.
+  /// Called after a save; `prefix` is that of the checkpoint just written ("m/model.ckpt-200"). True to stop.
   virtual bool after_save([[maybe_unused]] RunContext& run, [[maybe_unused]] uint64_t global_step,
                           [[maybe_unused]] const std::string& prefix) {
     return false;
   }
-  /// After the last save, at a clean end. `global_step`: of the newest checkpoint.
+  /// Called after the last save, at a clean end. `global_step` is that of the newest checkpoint.
   virtual void end([[maybe_unused]] RunContext& run, [[maybe_unused]] uint64_t global_step) {}
 };
 

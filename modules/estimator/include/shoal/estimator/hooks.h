@@ -9,15 +9,15 @@
 namespace shoal {
 
 struct StopAtStepOptions {
-  std::optional<int64_t> num_steps = {};  ///< from the step at start
-  std::optional<int64_t> last_step = {};  ///< absolute
+  std::optional<int64_t> num_steps = {};  ///< Steps from the step at start.
+  std::optional<int64_t> last_step = {};  ///< The global step to stop at.
 };
 /// Requests a stop once the global step, after the update, reaches the limit. Raises InvalidArgument unless exactly one
 /// option is set, to more than 0.
 std::shared_ptr<Hook> stop_at_step(StopAtStepOptions options);
 
 struct NanGuardOptions {
-  bool fail = true;  ///< true: the run fails with NanLoss; false: it stops quietly
+  bool fail = true;  ///< If true, the run fails with NanLoss; else it stops quietly.
 };
 std::shared_ptr<Hook> nan_guard(NanGuardOptions options = {});
 

@@ -47,7 +47,7 @@ class InputFn {
                   "an input function takes nothing or a `const shoal::InputContext&` (mode, params, config), and returns "
                   "a shoal::data::Dataset");
     if constexpr (takes_context) {
-      return Call(std::forward<F>(fn));  // empty if fn is a null pointer or an empty std::function
+      return Call(std::forward<F>(fn));  // The result is empty if fn is a null pointer or an empty std::function.
     } else {
       std::function<data::Dataset()> plain(std::forward<F>(fn));
       if (!plain) return {};

@@ -10,7 +10,7 @@ namespace shoal {
 
 class IntervalTimer {
  public:
-  /// One of the two; neither: never due. A value of 0 is never due. Raises InvalidArgument for both.
+  /// Takes one of the two; with neither it is never due. A value of 0 is never due. Raises InvalidArgument for both.
   IntervalTimer(std::optional<int64_t> every_steps, std::optional<double> every_secs)
       : every_steps_(every_steps), every_secs_(every_secs) {
     if (every_steps && every_secs) raise(invalid_argument("an interval is in steps or in seconds, not in both"));
@@ -41,7 +41,7 @@ class IntervalTimer {
   std::optional<uint64_t> last_step() const { return last_step_; }
   /// The next question is the first again.
   void reset() { last_step_.reset(); }
-  /// The same if training has gone back behind the last triggering step: for after_ready() with the step it goes on from,
+  /// Resets if training has gone back behind the last triggering step: for after_ready() with the step it goes on from,
   /// since a timer of steps would else be silent until that step is passed again.
   void reset_if_behind(uint64_t step) {
     if (last_step_ && step < *last_step_) reset();

@@ -45,7 +45,7 @@ class Params {
 
   // Each raises NotFound, listing the names there are, if the name is missing, and TypeMismatch if it is of another type.
   int64_t get_int(std::string_view name) const;
-  double get_real(std::string_view name) const;  ///< an int is a real too
+  double get_real(std::string_view name) const;  ///< An int is a real too.
   bool get_bool(std::string_view name) const;
   const std::string& get_string(std::string_view name) const;
   // The same, with what to take where the name is missing.

@@ -10,9 +10,10 @@
 namespace shoal {
 
 struct ProfilerOptions {
-  int64_t skip = 10;   ///< steps of this task's run that are left alone first, >= 0: the first ones are not like the others
-  int64_t steps = 50;  ///< measured then, >= 1
-  std::string file = "profile.json";  ///< in model_dir
+  /// Steps of this task's run that are left alone first, at least 0: the first ones are not like the others.
+  int64_t skip = 10;
+  int64_t steps = 50;                 ///< Steps that are measured then, at least 1.
+  std::string file = "profile.json";  ///< The name of the file in model_dir.
   /// What kernels are compared with; none: RunContext::machine_limits(), when the steps are done.
   std::optional<backends::MachineLimits> limits = {};
 };

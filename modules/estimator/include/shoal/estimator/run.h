@@ -18,30 +18,30 @@ namespace shoal {
 
 /// A flag of the program's own: "--learning-rate", say. Its type is that of its default.
 struct ProgramFlag {
-  std::string name = {};  ///< without dashes: "learning-rate"
+  std::string name = {};  ///< The name without dashes: "learning-rate".
   std::string help = {};
   Params::Item otherwise = {};
-  std::vector<std::string> choices = {};  ///< of a text; empty: anything
+  std::vector<std::string> choices = {};  ///< What a text may be; empty for anything.
 };
 
 /// What the program says of itself, and what the flags that every program has default to.
 struct ProgramInfo {
-  std::string description = {};  ///< first line of --help
+  std::string description = {};  ///< The first line of --help.
   std::vector<ProgramFlag> flags = {};
-  std::optional<int64_t> steps = {};                   ///< of --steps; None: until the input ends
-  int64_t batch = 32;                                  ///< of --batch
-  std::optional<int64_t> save_checkpoints_steps = {};  ///< None: every 600 s
-  int64_t throttle_secs = 600;                         ///< of --throttle-secs
+  std::optional<int64_t> steps = {};                   ///< The default of --steps; None until the input ends.
+  int64_t batch = 32;                                  ///< The default of --batch.
+  std::optional<int64_t> save_checkpoints_steps = {};  ///< None for a checkpoint every 600 s.
+  int64_t throttle_secs = 600;                         ///< The default of --throttle-secs.
 };
 
 /// The flags, parsed. Beside these there are those that went into the RunConfig.
 struct CommandLine {
-  std::optional<int64_t> steps = {};         ///< --steps: TrainSpec::max_steps
-  int64_t batch = 32;                        ///< --batch: examples per trainer and step
-  int64_t throttle_secs = 600;               ///< --throttle-secs
-  std::optional<std::string> data_dir = {};  ///< --data-dir, else the environment's SHOAL_DATA
-  bool json = false;                         ///< --json
-  Params flags = {};                         ///< the program's own, by name
+  std::optional<int64_t> steps = {};         ///< The flag --steps: TrainSpec::max_steps.
+  int64_t batch = 32;                        ///< The flag --batch: examples per trainer and step.
+  int64_t throttle_secs = 600;               ///< The flag --throttle-secs.
+  std::optional<std::string> data_dir = {};  ///< The flag --data-dir, else the environment's SHOAL_DATA.
+  bool json = false;                         ///< The flag --json.
+  Params flags = {};                         ///< The program's own flags, by name.
 };
 
 /// Called once per task; with --cluster several times at once, on a thread each. So what belongs to one task (the
@@ -53,9 +53,9 @@ using ProgramBody = std::function<void(RunConfig config, const CommandLine& comm
 /// tasks of this process know: the last evaluation's metrics, global_step, examples_per_second, seconds. Without it (and
 /// without --quiet) a process that evaluated ends with the metrics as a line of text there.
 int run(int argc, const char* const* argv, const ProgramInfo& program, const ProgramBody& body);
-/// For programs that take from the command line only what RunConfig holds. The flags that a body would have to heed
-/// (--steps, --batch, --throttle-secs, --data-dir) have no effect in them, so they are not listed, and refused with a
-/// sentence.
+/// A run() for programs that take from the command line only what RunConfig holds. The flags that a body would have to
+/// heed (--steps, --batch, --throttle-secs, --data-dir) have no effect in them, so they are not listed, and refused
+/// with a sentence.
 int run(int argc, const char* const* argv, const std::function<void(RunConfig config)>& body);
 
 }  // namespace shoal

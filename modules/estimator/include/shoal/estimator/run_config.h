@@ -58,10 +58,10 @@ Result<UpdateStrategyKind> parse_update_strategy(std::string_view name);
 
 struct UpdateStrategyOptions {
   UpdateStrategyKind kind = UpdateStrategyKind::kAsync;
-  /// Of sync: gradients per update, at least 1 and at most the number of trainers (the others are backups), or a multiple of
-  /// that number. Default: the number of trainers.
+  /// For sync, gradients per update: at least 1 and at most the number of trainers (the others are backups), or a
+  /// multiple of that number. Default: the number of trainers.
   std::optional<int64_t> replicas_to_aggregate = {};
-  /// Of sync: the number of trainers, the chief among them, for those who like to say it; any other value is refused.
+  /// For sync, the number of trainers, the chief among them, for those who like to say it; any other value is refused.
   std::optional<int64_t> total_replicas = {};
   friend bool operator==(const UpdateStrategyOptions&, const UpdateStrategyOptions&) = default;
 };
@@ -96,7 +96,7 @@ struct RuntimeOptions {
   /// How often this task's connections show that it lives, in seconds, > 0 and <= 65, on every transport between processes.
   /// Who was silent for three of its own intervals is gone for its peers: they go on without it, or wait for its return.
   double heartbeat_secs = 5;
-  /// With synchronous updates: for how long a lost trainer stalls the others, > 0. Then they make its share of each step,
+  /// How long a lost trainer stalls the others with synchronous updates, > 0. Then they make its share of each step,
   /// until it is back.
   double lost_grace_secs = 60;
   friend bool operator==(const RuntimeOptions&, const RuntimeOptions&) = default;
@@ -123,7 +123,7 @@ struct RunConfigOptions {
   std::optional<int64_t> random_seed = {};
   /// Upper bound of the staggered worker start, >= 0; 0 or None: no delay.
   std::optional<int64_t> max_worker_delay_secs = {};
-  /// Longest wait for the model to become ready on the servers, > 0.
+  /// The longest wait for the model to become ready on the servers, > 0.
   double ready_timeout_secs = 7200;
   /// Write the graph description beside the checkpoints.
   bool save_model_description = true;
@@ -194,8 +194,8 @@ class RunConfig {
   /// How many that are, and why: "2 compute threads, for 2 usable cores (4 hyper-threads)",
   /// "1 compute thread, for a quota of 0.5 cores".
   std::string compute_threads_text(const ProcessInfo& process) const;
-  std::string transport() const;               ///< "tcp", "inproc", ...
-  std::optional<std::string> backend() const;  ///< nothing: the build's default
+  std::string transport() const;               ///< The name of the transport, such as "tcp" or "inproc".
+  std::optional<std::string> backend() const;  ///< Nothing for the build's default.
   DType compute_dtype() const;
   cluster::Compression compression() const;
   int32_t replicas() const;
@@ -214,7 +214,7 @@ class RunConfig {
   /// JSON text of TF_CONFIG's `service`.
   const std::optional<std::string>& service() const { return task_->service; }
   const std::optional<std::string>& trial() const { return task_->trial; }
-  /// For shard(num_trainers, trainer_index).
+  /// The numbers for shard(num_trainers, trainer_index).
   int32_t trainer_index() const { return replica_ ? replica_->index : task_->trainer_index(); }
   int32_t num_trainers() const { return replica_ ? replica_->count : task_->num_trainers(); }
   /// This config as trainer `index` of `count` sees it, which one process computes for (runtime.replicas).
@@ -234,7 +234,7 @@ class RunConfig {
   RunConfig replace(std::span<const NamedChange> changes) const;
 
  private:
-  RunConfigOptions options_;  // as resolved: the cadence pair is never unset
+  RunConfigOptions options_;  // Resolved options: the cadence pair is never unset.
   std::shared_ptr<const cluster::TaskConfig> task_;
   std::shared_ptr<const TaskHost> host_;
   struct Replica {

@@ -21,32 +21,34 @@ class RunConfig;
 
 /// What a task knows at its end, for programs that print results.
 struct TaskReport {
-  std::string task = {};                       ///< "chief 0"; "" for a local run
-  std::map<std::string, double> metrics = {};  ///< of the last evaluation, where this task evaluates
+  std::string task = {};                       ///< The name of the task, such as "chief 0"; "" for a local run.
+  std::map<std::string, double> metrics = {};  ///< Metrics of the last evaluation, where this task evaluates.
   std::optional<uint64_t> global_step = {};
-  std::optional<double> examples_per_second = {};  ///< of this trainer
-  std::optional<double> seconds = {};              ///< of training
+  std::optional<double> examples_per_second = {};  ///< The rate of this trainer.
+  std::optional<double> seconds = {};              ///< The duration of training.
 };
 
 struct TaskHost {
   /// Where the task runs, and all that it does inside (evaluations, exports, predictions). Null: a production environment
   /// is made of what follows.
   std::shared_ptr<Environment> environment = {};
-  LogSink sink = {};               ///< default: stderr_sink()
-  TransportTable transports = {};  ///< default: those of this build
-  StopToken stop = {};             ///< also interrupts the task
-  bool handle_signals = false;     ///< at most one task of a process
+  LogSink sink = {};               ///< The default is stderr_sink().
+  TransportTable transports = {};  ///< The default is the transports of this build.
+  StopToken stop = {};             ///< A request on it also interrupts the task.
+  bool handle_signals = false;     ///< True for at most one task of a process.
   std::shared_ptr<BufferPool> buffers = {};
-  std::shared_ptr<cluster::Witness> witness = {};  ///< told what becomes of updates
-  std::optional<uint64_t> bytes_on_strand = {};    ///< of a parameter server (ParameterServerOptions), for simulations
-  std::shared_ptr<monitor::ProgressDisplay> progress = {};  ///< shown by the local process or the chief
-  std::function<void(const TaskReport&)> report = {};       ///< called once per task, on its thread
-  std::optional<int64_t> profile_steps = {};                ///< the trainer that leads measures this many (profiler.h)
+  std::shared_ptr<cluster::Witness> witness = {};  ///< Told what becomes of updates.
+  std::optional<uint64_t> bytes_on_strand = {};    ///< A parameter server's (ParameterServerOptions), for simulations.
+  std::shared_ptr<monitor::ProgressDisplay> progress = {};  ///< Shown by the local process or the chief.
+  std::function<void(const TaskReport&)> report = {};       ///< Called once per task, on its thread.
+  std::optional<int64_t> profile_steps = {};                ///< The trainer that leads measures this many (profiler.h).
   /// What profiles compare with, by threads: the machine's own limits, on real threads and by a real clock.
   std::function<backends::MachineLimits(int threads)> measure_limits = backends::measure_machine_limits;
-  std::shared_ptr<const transport::Credential> credential = {};  ///< with it tcp is encrypted (CONTRACT CL-18)
-  bool insecure = false;                                         ///< without it: plain tcp beyond loopback
-  std::optional<std::string> bind = {};  ///< host or host:port to listen on, instead of the cluster's address for this task
+  /// With a credential tcp is encrypted (CONTRACT CL-18).
+  std::shared_ptr<const transport::Credential> credential = {};
+  bool insecure = false;  ///< True to allow plain tcp beyond loopback where there is no credential.
+  /// The host or host:port to listen on, instead of the cluster's address for this task.
+  std::optional<std::string> bind = {};
   /// What a launcher calls the run that this process is part of (SHOAL_RUN); empty: none. End marks carry it, so a task
   /// that is started after the end of its run knows the mark for that of its own run (CONTRACT JE-2).
   std::string shoal_run = {};

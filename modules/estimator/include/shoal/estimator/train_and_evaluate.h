@@ -10,10 +10,11 @@
 
 namespace shoal {
 
-/// Of the last evaluation, in local mode; empty in a cluster's tasks.
+/// What the last evaluation gave, in local mode; empty in a cluster's tasks.
 struct TrainAndEvaluateResult {
   std::optional<Metrics> metrics;
-  std::vector<std::optional<std::string>> exports;  ///< by exporter, in order; nothing where skipped
+  /// Folders by exporter, in order; nothing where an export was skipped.
+  std::vector<std::optional<std::string>> exports;
 };
 
 /// Which procedure runs is decided by estimator.config(): local (trains here and evaluates after checkpoints), chief,
