@@ -12,10 +12,10 @@ namespace {
 
 using Steps = std::array<int64_t, Shape::kRankMax>;
 
-/// From an array of `shape` with these steps (and first element) on one side, dense on the other.
+/// A copy of an array of `shape` that has these steps (and first element) on one side and is dense on the other.
 struct Part {
   StridedCopy copy;
-  size_t first_byte;  ///< of the side that is not dense
+  size_t first_byte;  ///< Where the side that is not dense begins.
 };
 
 enum class Dense { kSource, kTarget };
@@ -43,7 +43,7 @@ std::vector<Part> parts_along(int axis, const Shape& whole, std::span<const Tens
   return parts;
 }
 
-/// Where a slice begins in the whole and how far its elements are apart; `steps` are the whole's.
+/// Where a slice begins in the whole; `steps`, the whole's at first, become how far its elements are apart.
 int64_t slice_steps(const Attributes& attributes, Steps& steps) {
   const auto& begins = attributes.get_ints("begin");
   const auto& strides = attributes.get_ints("stride");

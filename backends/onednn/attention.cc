@@ -16,7 +16,7 @@ struct Attention {
   int64_t n, heads, queries, keys, size, value_size;
   bool causal, together;
   float scale;
-  int probabilities;  ///< which input they are, backward only
+  int probabilities;  ///< Which input the probabilities are; backward only.
   OptionalInput lengths, dresult, dprobabilities;
 
   Attention(const KernelRequest& request, const Shape& probabilities_shape)
@@ -56,7 +56,7 @@ struct Head {
   Float* row(int64_t position) const { return data + position * stride; }
 };
 
-/// Of operand `part` (query, key, value): head `head` of sequence `row`. Views are inputs or outputs of the node.
+/// Head `head` of sequence `row` of operand `part` (query, key, value). Views are inputs or outputs of the node.
 template <class Float, class View>
 Head<Float> head_of(const Attention& attention, std::span<const View> views, size_t part, int64_t row, int64_t head) {
   const View& view = views[attention.together ? 0 : part];
@@ -78,16 +78,16 @@ struct BackwardParts {
   int64_t values, keys, queries, dresult, scores, total;
   explicit BackwardParts(const Attention& a) {
     const int64_t block = a.query_block();
-    values = 0;  // transposed
+    values = 0;  // The values, transposed.
     keys = values + packed_floats(a.value_size, a.keys);
-    queries = keys + packed_floats(a.keys, a.size);    // of a block
-    dresult = queries + packed_floats(block, a.size);  // likewise
+    queries = keys + packed_floats(a.keys, a.size);    // The queries of a block.
+    dresult = queries + packed_floats(block, a.size);  // The result's gradient of a block.
     scores = dresult + packed_floats(block, a.value_size);
     total = scores + packed_floats(block, a.keys);
   }
 };
 
-/// body(row, head, scratch) for every head of every sequence, each thread with scratch memory of its own.
+/// Calls body(row, head, scratch) for every head of every sequence, each thread with scratch memory of its own.
 template <class Body>
 void for_heads(int threads, const Attention& attention, int64_t work, float* scratch, int64_t floats_per_thread,
                const Body& body) {
@@ -137,8 +137,8 @@ void forward(const Attention& a, const Head<const float>& query, const Head<cons
 }
 
 struct BackwardCall {
-  Head<const float> query, key, value, dresult;  ///< dresult without data: none
-  const float *probabilities, *dprobabilities;   ///< null: none
+  Head<const float> query, key, value, dresult;  ///< If dresult has no data, there is none.
+  const float *probabilities, *dprobabilities;   ///< Null if there are none.
   Head<float> dquery, dkey, dvalue;
 };
 

@@ -150,7 +150,7 @@ class Source final : public KernelSource {
     });
   }
 
-  dnnl::engine engine_;  // both made for the first kernel, where a failure has somebody to tell
+  dnnl::engine engine_;  // Both are made for the first kernel, where a failure has somebody to tell.
   dnnl::stream stream_;
 };
 
@@ -176,7 +176,7 @@ bool multiplies_bfloat16() {
   constexpr unsigned kNeeded = unsigned(dnnl::cpu_isa::avx512_core_bf16);
   return (unsigned(dnnl::get_effective_cpu_isa()) & kNeeded) == kNeeded;
 #else
-  return false;  // no processor of another kind was there to try it on
+  return false;  // No processor of another kind was there to try it on.
 #endif
 }
 

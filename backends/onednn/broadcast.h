@@ -20,12 +20,12 @@ Strides strides_without(const Shape& full, std::span<const int64_t> axes);
 /// Rows of a result that lie one after the other, and where their operands are.
 struct Tile {
   struct Operand {
-    int64_t first;       ///< offset of the first element
-    int64_t row_stride;  ///< to the next row
-    bool moves;          ///< along a row; else one element serves for all of it
+    int64_t first;       ///< Offset of the first element.
+    int64_t row_stride;  ///< Distance to the next row.
+    bool moves;          ///< Whether it moves along a row; else one element serves for all of it.
   };
   static constexpr size_t kOperandsMax = 3;
-  int64_t first;  ///< offset of the result's first element
+  int64_t first;  ///< Offset of the result's first element.
   int64_t rows;
   int64_t columns;
   std::array<Operand, kOperandsMax> operands;
@@ -36,7 +36,7 @@ class LoopNest {
  public:
   LoopNest(const Shape& result, std::initializer_list<Strides> operands);
 
-  /// body(tile) for tiles that cover the result, on up to `threads` threads. An element costs as much as moving
+  /// Calls body(tile) for tiles that cover the result, on up to `threads` threads. An element costs as much as moving
   /// `element_bytes`.
   template <class Body>
   void run(int threads, int64_t element_bytes, const Body& body) const {
@@ -62,10 +62,10 @@ class LoopNest {
     std::array<int64_t, Tile::kOperandsMax> strides;
   };
   Tile part_of_row(int64_t begin, int64_t end) const;
-  /// As many rows from `begin` on as lie in one run of the loop around them.
+  /// The rows from `begin` on, as many as lie in one run of the loop around them.
   Tile rows(int64_t begin, int64_t end) const;
 
-  std::array<Loop, Shape::kRankMax> loops_{};  ///< outermost first; at least one
+  std::array<Loop, Shape::kRankMax> loops_{};  ///< The outermost loop is first; there is at least one.
   int depth_ = 0;
   int64_t elements_;
 };

@@ -14,7 +14,7 @@ SHOAL_VECTOR_LOOP void clip_range(const float* x, float low, float high, float* 
   SHOAL_INDEPENDENT
   for (int64_t i = begin; i < end; ++i) {
     const float raised = x[i] < low ? low : x[i];
-    y[i] = raised > high ? high : raised;  // NaN stays
+    y[i] = raised > high ? high : raised;  // NaN stays.
   }
 }
 

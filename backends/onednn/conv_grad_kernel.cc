@@ -26,7 +26,7 @@ std::unique_ptr<Kernel> of_images(const Context& context, const Convolution& who
   const Operand result_gradient = kernel->input_as(0, images(whole.result), images(whole.result, context.factors));
   const int64_t count = int64_t(parts.size());
   const int64_t stride = count > 1 ? int64_t(align_up(layout.get_size())) : 0;
-  const Operand sums = count > 1 ? kernel->reserve_scratch(layout, count) : gradient;  // of each part alone
+  const Operand sums = count > 1 ? kernel->reserve_scratch(layout, count) : gradient;  // Sums of each part alone.
   kernel->begin_step();
   for (size_t i = 0; i < parts.size(); ++i) {
     const auto& part = descriptions[i];
@@ -58,7 +58,7 @@ int64_t ranges_most(const Convolution& whole) {
   return whole.groups > 1 ? blocks / 2 : blocks;
 }
 
-/// As many ranges of filters.
+/// The filters in `count` ranges.
 std::vector<FilterRange> filter_ranges(const Convolution& whole, int64_t count) {
   const int64_t filters = whole.filters[0], together = filters_together(whole), blocks = filters / together;
   std::vector<FilterRange> ranges;
@@ -86,7 +86,7 @@ memory::desc channels_of(const Shape& all, const Shape& some) {
   return {{some[0], some[3], some[1], some[2]}, kFloat, {all[1] * row, 1, row, pixel}};
 }
 
-/// Null where one thread does it all.
+/// A kernel that divides the filters; null where one thread does it all, or where oneDNN has none worth taking.
 std::unique_ptr<Kernel> of_filters(const Context& context, const Convolution& whole) {
   const int64_t count = std::min<int64_t>(team_for(context.threads, whole), ranges_most(whole));
   if (count < 2) return nullptr;

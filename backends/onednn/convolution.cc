@@ -17,10 +17,10 @@ Convolution::Convolution(const Context& context, const Attributes& attributes, c
                          const Shape& result_)
     : image(image_), filters(filters_), result(result_), groups(attributes.get_int("groups", 1)), factors(context.factors) {
   const std::vector<int64_t>& stride = attributes.get_ints("strides");
-  const std::vector<int64_t>& padding = attributes.get_ints("padding");  // top, bottom, left, right
+  const std::vector<int64_t>& padding = attributes.get_ints("padding");  // Top, bottom, left, right.
   const std::vector<int64_t> dilation = attributes.get_ints("dilations", {1, 1});
   strides = {stride[0], stride[1]};
-  dilations = {dilation[0] - 1, dilation[1] - 1};  // oneDNN counts the gaps
+  dilations = {dilation[0] - 1, dilation[1] - 1};  // What oneDNN counts are the gaps.
   before = {padding[0], padding[2]};
   after = {padding[1], padding[3]};
 }
@@ -71,7 +71,8 @@ Convolution Convolution::of_images(int64_t begin, int64_t end) const {
   return part;
 }
 
-/// Of one image, between these rows of it and of the result. Padding is what is left: none where it cannot be that.
+/// The convolution of one image between these rows of it and of the result. Padding is what is left: none where it
+/// cannot be that.
 std::optional<Convolution> Convolution::of_rows(int64_t image_begin, int64_t image_end, int64_t begin, int64_t end) const {
   const int64_t rows = image_end - image_begin, results = end - begin;
   if (rows <= 0 || results <= 0) return std::nullopt;
@@ -98,7 +99,7 @@ std::optional<Convolution> Convolution::of_image_rows(int64_t begin, int64_t end
 }
 
 int team_for(int threads, const Convolution& whole) {
-  return team_for(threads, whole.multiplications() / 4);  // one costs less than the traffic of a float
+  return team_for(threads, whole.multiplications() / 4);  // A multiplication costs less than the traffic of a float.
 }
 
 std::vector<Convolution> divided(int threads, const Convolution& whole, Rows rows) {

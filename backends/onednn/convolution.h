@@ -17,7 +17,7 @@ struct Convolution {
   int64_t groups;
   dnnl::memory::data_type factors;
   dnnl::memory::dims strides, dilations, before, after;
-  int64_t image_offset = 0, result_offset = 0;  ///< elements, of a part of another one
+  int64_t image_offset = 0, result_offset = 0;  ///< Where a part begins in the whole, in elements.
 
   Convolution(const Context& context, const Attributes& attributes, const Shape& image_, const Shape& filters_,
               const Shape& result_);
@@ -26,7 +26,7 @@ struct Convolution {
   dnnl::memory::desc kernel() const;
   dnnl::memory::desc kernel_any(dnnl::memory::data_type type) const;
 
-  /// With filters in the layout of `kernel`, which may be any.
+  /// The descriptions for filters in the layout of `kernel`, which may be any.
   dnnl::convolution_forward::primitive_desc forward(const Context& context, const dnnl::memory::desc& kernel,
                                                     dnnl::memory::data_type y_type,
                                                     const dnnl::memory::desc* bias = nullptr) const;
@@ -38,8 +38,8 @@ struct Convolution {
   int64_t multiplications() const { return result.elements() * filters[1] * filters[2] * filters[3]; }
 
   Convolution of_images(int64_t begin, int64_t end) const;
-  /// Of one image, what some rows of the result are made of, and what some rows of the image went into; null where padding
-  /// cannot say that.
+  /// For one image, what some rows of the result are made of, and what some rows of the image went into; null where
+  /// padding cannot say that.
   std::optional<Convolution> of_result_rows(int64_t begin, int64_t end) const;
   std::optional<Convolution> of_image_rows(int64_t begin, int64_t end) const;
 
@@ -48,7 +48,7 @@ struct Convolution {
   std::optional<Convolution> of_rows(int64_t image_begin, int64_t image_end, int64_t begin, int64_t end) const;
 };
 
-/// On how many threads it is run.
+/// How many threads it is run on.
 int team_for(int threads, const Convolution& whole);
 
 /// What is divided where there is one image: the rows that are written.
@@ -61,11 +61,12 @@ template <class Description>
 struct Described {
   std::vector<Convolution> parts;
   std::vector<Description> descriptions;
-  dnnl::memory::desc kernel;  // the layout of the filters, of all parts
+  dnnl::memory::desc kernel;  // The layout of the filters, which all parts share.
 };
 
-/// describe_part(part, kernel) of each part, all with the layout that the first one chooses; of the whole, where oneDNN has
-/// no implementation worth taking for one of the parts. No parts where it has none for the whole either.
+/// The results of describe_part(part, kernel) for each part, all with the layout that the first one chooses; of the
+/// whole, where oneDNN has no implementation worth taking for one of the parts. No parts where it has none for the
+/// whole either.
 template <class DescribePart, class LayoutOf>
 auto describe_parts(int threads, const Convolution& whole, Rows rows, const dnnl::memory::desc& any,
                     const DescribePart& describe_part, const LayoutOf& layout_of) {

@@ -8,21 +8,22 @@ namespace shoal::backends::onednn {
 /// What a thread has had of its core so far (getrusage(2)).
 struct CoreUse {
   std::chrono::nanoseconds computing{};
-  long taken = 0;  ///< how often the system has taken its core (involuntary context switches)
+  long taken = 0;  ///< How often the system has taken its core (involuntary context switches).
 };
 
-/// A core that a helper shares brings little: its team waits for the pieces that it holds while it does not run, and one thread
-/// less with a core of its own is about as fast. So a helper whose core is wanted stays away for a while, and then tries again;
-/// for longer each time, while that is still so. Pieces are the same whoever computes them.
+/// A core that a helper shares brings little: its team waits for the pieces that it holds while it does not run, and
+/// one thread less with a core of its own is about as fast. So a helper whose core is wanted stays away for a while,
+/// and then tries again; for longer each time, while that is still so. Pieces are the same whoever computes them.
 class CoreShare {
  public:
   using Duration = std::chrono::nanoseconds;
-  static constexpr Duration kLookEvery = std::chrono::milliseconds(16);   // some time slices
-  static constexpr Duration kWantedLeast = std::chrono::milliseconds(4);  // of less nothing can be said
+  static constexpr Duration kLookEvery = std::chrono::milliseconds(16);  // Some time slices.
+  // A thread that wanted its core for less time says nothing.
+  static constexpr Duration kWantedLeast = std::chrono::milliseconds(4);
   static constexpr Duration kAwayFirst = std::chrono::milliseconds(32), kAwayMost = std::chrono::milliseconds(512);
 
-  /// After a while in which the thread wanted its core for `wanted`: how long it should stay away. Zero: not at all. `threads`:
-  /// of the team, this one and the caller included.
+  /// How long the thread should stay away after a while in which it wanted its core for `wanted`; zero means not at
+  /// all. `threads` are those of the team, this one and the caller included.
   Duration look(Duration wanted, const CoreUse& now, int threads) {
     const Duration computed = now.computing - before_.computing;
     // Of two threads, one that has four fifths of its core is worth as much as none, as measured. In a larger team whoever
@@ -38,7 +39,7 @@ class CoreShare {
 
  private:
   CoreUse before_;
-  Duration away_{};  // the last time, less with each look since
+  Duration away_{};  // How long it last stayed away, less with each look since.
 };
 
 }  // namespace shoal::backends::onednn

@@ -21,7 +21,7 @@ int64_t rows_of(const TensorType& type) { return type.shape.elements() / columns
 /// lies as it is read. [1024, 128] [128, 3136] took gemm 0.83 of brgemm's time, [128, 1024] [1024, 3136] 0.91, on one
 /// thread and on two (AVX-512); of transposed factors it is brgemm that is faster.
 bool gemm_is_faster(const Context& context, const Matrices& a, const Matrices& b) {
-  constexpr int64_t kLarge = int64_t(1) << 26, kWide = 128;  // multiplications; columns
+  constexpr int64_t kLarge = int64_t(1) << 26, kWide = 128;  // Multiplications, and columns.
   return context.factors == kFloat && !b.transposed && b.columns >= kWide && a.rows * a.columns >= kLarge / b.columns;
 }
 
@@ -92,7 +92,7 @@ std::unique_ptr<Kernel> make_small_batch_dense(const Context& context, const Ker
                              .y = floats(call.outputs[0]),
                              .relu = activate,
                              .wide = wide};
-    const int64_t together = out >= int64_t(16) * threads ? 16 : 4;  // a line of the cache in each row of y, or a tile
+    const int64_t together = out >= int64_t(16) * threads ? 16 : 4;  // A line of the cache in each row of y, or a tile.
     parallel_chunks(threads, out, together, product_bytes(batch, out, in), [&](int, Chunks& chunks) {
       for (int64_t first, last; chunks.next(first, last);) small_batch_dense(product, first, last);
     });
@@ -232,7 +232,7 @@ class FewRowsGradKernel final : public Kernel {
 /// operand is the wide one, or the sums are short.
 bool transpose_is_slow(int64_t batch, int64_t out, int64_t in) { return out >= 512 && out >= in && batch >= 16; }
 
-/// Of a core's own cache, what packed x may take.
+/// The part of a core's own cache that packed x may take.
 constexpr int64_t kOwnCacheBytes = 512 << 10;
 
 /// With AVX-512 panels are as fast as oneDNN up to some depth (Intel Xeon, Sapphire Rapids: 0.95 to 1.05 of its rate for
@@ -260,7 +260,7 @@ class PanelGradKernel final : public Kernel {
     if (!packs_alone()) pack_together(threads_, x, batch_, in_, shared);
     parallel_chunks(threads_, out_, call.sink ? rows_to_give() : rows_together(), bytes, [&](int thread, Chunks& chunks) {
       float* const left = reinterpret_cast<float*>(call.thread_scratch.of(thread));
-      float* const rows = left + kLeftBlockFloats;  // some of dW, to be given away
+      float* const rows = left + kLeftBlockFloats;  // Some rows of dW, to be given away.
       float* packed = packs_alone() ? nullptr : shared;
       for (int64_t first, last; chunks.next(first, last);) {
         if (!packed) pack(x, batch_, in_, 1.0f, packed = rows + rows_to_give() * in_);
@@ -286,8 +286,8 @@ class PanelGradKernel final : public Kernel {
   std::string implementation() const override { return "onednn: panels"; }
 
  private:
-  /// Of a small batch each thread packs x for itself: to read what other cores packed takes longer, as long as a core's own
-  /// cache holds it.
+  /// With a small batch each thread packs x for itself: to read what other cores packed takes longer, as long as a
+  /// core's own cache holds it.
   bool packs_alone() const { return packed_bytes() <= (update_counts(batch_) ? size_t(1) << 20 : size_t(kOwnCacheBytes)); }
   size_t packed_bytes() const { return size_t(packed_floats(batch_, in_)) * sizeof(float); }
   /// How many rows are made at a time, as x passes: some tiles, and not so many that threads wait for the last of them.

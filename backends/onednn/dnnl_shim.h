@@ -16,7 +16,7 @@ typename Primitive::primitive_desc describe_preferring(std::string_view preferre
 #if DNNL_VERSION_MAJOR >= 3
   const Description first(engine, std::forward<Args>(args)..., attributes, true);
 #else
-  const typename Primitive::desc desc(std::forward<Args>(args)...);  // which next_impl() looks at again
+  const typename Primitive::desc desc(std::forward<Args>(args)...);  // The call of next_impl() looks at it again.
   const Description first(desc, attributes, engine, true);
 #endif
   if (!first) return first;

@@ -17,7 +17,7 @@ std::unique_ptr<Kernel> make_dropout(const Context& context, const KernelRequest
   const uint32_t threshold = dropout_threshold(rate);
   const float factor = dropout_scale(rate);
   return make_loop([=, threads = context.threads, seed = request.graph_seed](const KernelCall& call) -> Result<void> {
-    constexpr int64_t kBlock = 2048;  // elements; a multiple of the four numbers that Philox makes at once
+    constexpr int64_t kBlock = 2048;  // Elements; a multiple of the four numbers that Philox makes at once.
     const RandomKey sequence = random_sequence(seed, node_key, call.key.trainer, call.key.ordinal);
     const float* x = floats(call.inputs[0]);
     float* y = floats(call.outputs[0]);

@@ -56,7 +56,7 @@ SHOAL_ALWAYS_INLINE void dense(const FewRows& sizes, const float* x, const float
   for (; o < last; ++o) dot_rows<kRows, 1>(sizes, x, w + o * sizes.in, bias ? bias + o : nullptr, y + o);
 }
 
-/// dx += of `kOutputs` rows of w (dx = of the first ones).
+/// Adds dy times `kOutputs` rows of w to dx, or puts it there for the first ones.
 template <int64_t kRows, int64_t kOutputs>
 SHOAL_ALWAYS_INLINE void add_rows(const FewRows& sizes, const float* dy, const float* w, float* dx, bool accumulate) {
   int64_t j = 0;
@@ -111,7 +111,7 @@ SHOAL_ALWAYS_INLINE void grad_kernel(const FewRows& sizes, const float* dy, cons
   }
 }
 
-/// body(the number of rows, which the compiler knows).
+/// Calls body(the number of rows) with a number that the compiler knows.
 template <class Body>
 SHOAL_ALWAYS_INLINE void with_rows(int64_t rows, const Body& body) {
   switch (rows) {

@@ -9,11 +9,11 @@
 namespace shoal::backends::onednn {
 namespace {
 
-constexpr int kRowLanes = 32;  // running sums of a row
+constexpr int kRowLanes = 32;  // Running sums of a row.
 
 struct RowMoments {
   float mean;
-  float squares;  ///< the sum of squared deviations from it
+  float squares;  ///< The sum of squared deviations from the mean.
 };
 
 SHOAL_VECTOR_LOOP RowMoments row_moments(const float* x, int64_t channels) {
@@ -32,8 +32,8 @@ SHOAL_VECTOR_LOOP void normalize_row(const float* x, float mean, float inverse, 
 }
 
 struct RowSums {
-  float sum;      ///< of dy * scale
-  float product;  ///< of dy * scale * normalized x
+  float sum;      ///< The sum of dy * scale.
+  float product;  ///< The sum of dy * scale * normalized x.
 };
 
 SHOAL_VECTOR_LOOP RowSums row_gradients(const float* dy, const float* x, const float* scale, float mean, float inverse,
@@ -102,7 +102,7 @@ std::unique_ptr<Kernel> make_layer_norm_grad(const Context& context, const Kerne
     const float *dy = floats(call.inputs[0]), *x = floats(call.inputs[1]), *scale = floats(call.inputs[2]),
                 *means = floats(call.inputs[3]), *inverses = floats(call.inputs[4]);
     float* dx = floats(call.outputs[0]);
-    auto* partial = reinterpret_cast<float*>(call.scratch);  // dscale and dshift of each block
+    auto* partial = reinterpret_cast<float*>(call.scratch);  // The parts of dscale and dshift that each block has.
     parallel_for(threads, size.blocks, 3 * size.rows * channels * kFloatBytes, [=](int64_t begin, int64_t end) {
       for (int64_t block = begin; block < end; ++block) {
         float *dscale = partial + 2 * block * channels, *dshift = dscale + channels;

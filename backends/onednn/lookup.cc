@@ -62,7 +62,8 @@ class Gather final : public Kernel {
 
  private:
   static constexpr size_t kCacheBytes = size_t(1) << 20;
-  static constexpr int64_t kAhead = 12;  // each row of a table beyond the caches would be waited for alone
+  // Rows to ask for ahead of their use: without that, each row of a table beyond the caches would be waited for alone.
+  static constexpr int64_t kAhead = 12;
   const std::byte* place(const KernelCall& call, int64_t outer, int64_t index) const {
     if (!call.pieces.empty()) return row_in(call.pieces, index, bytes_);
     return call.inputs[0].data + size_t(outer * axis_.bound + index) * bytes_;
@@ -71,7 +72,7 @@ class Gather final : public Kernel {
   const IndexedAxis axis_;
   const bool of_rows_;
   const bool far_apart_;
-  const size_t bytes_;  // of what one index names
+  const size_t bytes_;  // The bytes that one index names.
   const int threads_;
 };
 

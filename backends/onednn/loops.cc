@@ -12,7 +12,7 @@ constexpr int64_t kFloat = int64_t(sizeof(float));
 
 SHOAL_VECTOR_LOOP void relu_range(const float* x, float* y, int64_t begin, int64_t end) {
   SHOAL_INDEPENDENT
-  for (int64_t i = begin; i < end; ++i) y[i] = x[i] < 0.0f ? 0.0f : x[i];  // NaN stays
+  for (int64_t i = begin; i < end; ++i) y[i] = x[i] < 0.0f ? 0.0f : x[i];  // NaN stays.
 }
 
 SHOAL_VECTOR_LOOP void relu_grad_range(const float* dy, const float* output, float* dx, int64_t begin, int64_t end) {
@@ -56,7 +56,7 @@ SHOAL_VECTOR_LOOP float sum_block(const float* x, int64_t count) {
       count, [x](int64_t i) __attribute__((always_inline)) { return x[i]; });
 }
 
-/// In 16 running sums each; in one where rows are shorter than that.
+/// The sums of rows, each in 16 running sums, or in one where rows are shorter than that.
 SHOAL_VECTOR_LOOP void sum_short_rows(const float* x, int64_t rows, int64_t columns, float* y) {
   constexpr int kLanes = 16;
   for (int64_t row = 0; row < rows; ++row, x += columns) {
@@ -111,7 +111,8 @@ SHOAL_VECTOR_LOOP void divide_range(const float* x, float divisor, float* y, int
 SHOAL_VECTOR_LOOP void sum_rows_block(const float* __restrict x, int64_t rows, int64_t columns, float* __restrict y) {
   for (int64_t c = 0; c < columns; ++c) y[c] = 0.0f;
   int64_t row = 0;
-  for (; row + 8 <= rows; row += 8) {  // eight rows per pass: the running sums are loaded and stored an eighth as often
+  // With eight rows per pass, the running sums are loaded and stored an eighth as often.
+  for (; row + 8 <= rows; row += 8) {
     const float* r = x + row * columns;
     for (int64_t c = 0; c < columns; ++c) {
       y[c] += ((r[c] + r[c + columns]) + (r[c + 2 * columns] + r[c + 3 * columns])) +
@@ -171,7 +172,8 @@ void bytes_to_floats(int threads, const uint8_t* x, float* y, int64_t count) {
   parallel_for(threads, count, 5 * count, [=](int64_t begin, int64_t end) { widen_range(x, y, begin, end); });
 }
 
-SHOAL_VECTOR_LOOP void keep(const float* x, const uint32_t* bits, uint32_t threshold, float factor, float* y, int64_t count) {
+SHOAL_VECTOR_LOOP void keep(const float* x, const uint32_t* bits, uint32_t threshold, float factor, float* y,
+                            int64_t count) {
   SHOAL_INDEPENDENT
   for (int64_t i = 0; i < count; ++i) {
     const float kept = x[i] * factor;
@@ -182,7 +184,8 @@ SHOAL_VECTOR_LOOP void keep(const float* x, const uint32_t* bits, uint32_t thres
 float sum(const float* x, int64_t count) {
   constexpr int64_t kBlock = 4096;
   if (count <= kBlock) return sum_block(x, count);
-  const int64_t half = ((count + kBlock - 1) / kBlock + 1) / 2 * kBlock;  // whole blocks left, the rest right
+  // Whole blocks are on the left, the rest is on the right.
+  const int64_t half = ((count + kBlock - 1) / kBlock + 1) / 2 * kBlock;
   return sum(x, half) + sum(x + half, count - half);
 }
 

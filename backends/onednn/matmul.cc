@@ -32,7 +32,7 @@ std::unique_ptr<Kernel> make_matmul(const Context& context, const KernelRequest&
   if (!all_float32(request) || !none_empty(request)) return nullptr;
   const auto [a, b, c] = Operands(request);
   if (b.batch == 1 && (!a.transposed || a.batch == 1)) return make_matrix_product(context, {flat(a), flat(b), flat(c)});
-  return make_matrix_product(context, {a, b, c});  // a batch of one meets all of the other
+  return make_matrix_product(context, {a, b, c});  // A batch of one meets all matrices of the other factor.
 }
 
 std::unique_ptr<Kernel> make_matmul_sum(const Context& context, const KernelRequest& request) {

@@ -14,7 +14,7 @@ using dnnl::memory;
 
 enum class Axis { kBatch, kRows, kColumns };
 
-/// Of one axis of a product, all of the others.
+/// A range of one axis of a product, and all of the others.
 struct Range {
   Axis axis;
   int64_t begin, end;
@@ -23,7 +23,7 @@ struct Range {
 /// A part of matrices in their memory.
 struct Part {
   memory::dims sizes, strides;
-  int64_t offset = 0;  // elements
+  int64_t offset = 0;  // Where the part begins, in elements.
   memory::desc of(memory::data_type type) const { return {sizes, type, strides}; }
   int64_t offset_bytes(memory::data_type type) const { return offset * int64_t(memory::data_type_size(type)); }
 
@@ -49,7 +49,8 @@ Part whole(const Matrices& m) {
   return part;
 }
 
-/// Of a factor or the result; `own` is the axis that its rows or columns belong to in the product, or neither.
+/// The part of a factor or the result that a range of the product's axes has; `has_rows` and `has_columns` say whether
+/// its rows and columns are the product's.
 Part part_of(const Matrices& m, const Range& range, bool has_rows, bool has_columns) {
   Part part = whole(m);
   const size_t rows = part.sizes.size() - 2;
@@ -104,7 +105,7 @@ bool is_gemm(const dnnl::matmul::primitive_desc& description) {
 /// A part of a product, as oneDNN is told of it.
 struct ProductPart {
   Part a, b, c, bias;
-  bool apart = false;  ///< c is made in memory of its own, without gaps, and then copied to its place
+  bool apart = false;  ///< True if c is made in memory of its own, without gaps, and then copied to its place.
   dnnl::matmul::primitive_desc description = {};
 
   Part made() const { return apart ? c.compact() : c; }
@@ -146,7 +147,8 @@ bool worth_a_copy(const Division& division, const MatrixProduct& product) {
   return division[0].axis == Axis::kColumns && product.b.elements() >= 2 * product.c.elements();
 }
 
-/// In as many parts. brgemm of 2.6 knows no rows with gaps, so where columns are divided it gets memory without them.
+/// The product in `count` parts. brgemm of 2.6 knows no rows with gaps, so where columns are divided it gets memory
+/// without them.
 std::vector<ProductPart> divide(const Context& context, const MatrixProduct& product, std::string_view implementation,
                                 int count) {
   for (const Division& division : divisions(count, product)) {

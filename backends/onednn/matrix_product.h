@@ -10,7 +10,8 @@ namespace shoal::backends::onednn {
 struct Matrices {
   int64_t rows, columns;
   bool transposed = false;
-  std::optional<int64_t> batch = {};  ///< none: no axis of it, as oneDNN is told; 1: meets each of the other factor's
+  /// None if oneDNN is told of no such axis; a batch of 1 meets each of the other factor's.
+  std::optional<int64_t> batch = {};
 
   int64_t elements() const { return batch.value_or(1) * rows * columns; }
   dnnl::memory::desc of(dnnl::memory::data_type type) const;
@@ -19,8 +20,8 @@ struct Matrices {
 /// c = a b + bias.
 struct MatrixProduct {
   Matrices a, b, c;
-  std::optional<size_t> bias_input = {};  ///< [c.columns]
-  /// oneDNN's gemm instead of what it would choose.
+  std::optional<size_t> bias_input = {};  ///< The input that is the bias, [c.columns].
+  /// Take oneDNN's gemm instead of what it would choose.
   bool prefers_gemm = false;
 };
 

@@ -20,7 +20,7 @@ std::unique_ptr<Kernel> make_batch_norm(const Context& context, const KernelRequ
     const double rows = double(strips.rows());
     float *variances = floats(call.outputs[2]), *inverses = floats(call.outputs[3]);
     for (int64_t c = 0; c < strips.channels; ++c) {
-      variances[c] = rows == 1 ? float(squares[c]) : float(squares[c] / (rows - 1));  // of one: 0, or NaN
+      variances[c] = rows == 1 ? float(squares[c]) : float(squares[c] / (rows - 1));  // For a single row: 0, or NaN.
       inverses[c] = inverse_deviation(squares[c] / rows, epsilon);
     }
     const float *scales = floats(call.inputs[1]), *shifts = floats(call.inputs[2]);
@@ -111,7 +111,7 @@ namespace {
 
 struct GroupNorm {
   int64_t examples, groups;
-  Strips strips;  ///< of one example
+  Strips strips;  ///< The channels of one example.
   int threads;
 
   GroupNorm(const Context& context, const KernelRequest& request, const Shape& x)
@@ -123,7 +123,7 @@ struct GroupNorm {
   int64_t group_elements() const { return strips.elements() / groups; }
   int64_t group_of(int64_t channel) const { return channel / group_channels(); }
 
-  /// run(example, scratch memory)
+  /// Calls run(example, scratch memory) for each example.
   template <class Run>
   void over_examples(std::byte* scratch, size_t bytes_each, const Run& run) const {
     parallel_for(threads, threads, examples * strips.elements() * 3 * kFloatBytes, [&](int64_t begin, int64_t end) {

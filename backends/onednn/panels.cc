@@ -26,15 +26,15 @@ constexpr int64_t kDepthBlock = kLeftBlockDepth;
 struct Tile {
   const float* a;
   int64_t a_row_stride, a_column_stride;
-  bool left_packed;  ///< a is a row of tiles, [depth, rows of the tile] each
+  bool left_packed;  ///< True if a is a row of tiles, [depth, rows of the tile] each.
   const float* panel;
-  int64_t panel_stride;  ///< from a panel to the next one
+  int64_t panel_stride;  ///< Distance from a panel to the next one.
   int64_t depth;
   float* c;
   int64_t c_stride;
   int64_t columns;
   bool accumulate;
-  const float* ahead;  ///< what is asked for meanwhile: of each of `depth` rows a line for each tile
+  const float* ahead;  ///< What is asked for meanwhile: in each of `depth` rows, a line for each tile.
   int64_t ahead_stride;
 };
 
@@ -67,7 +67,7 @@ SHOAL_ALWAYS_INLINE void multiply_tile(const Tile& tile) {
   constexpr int64_t kLanes = sizeof(Vector) / sizeof(float), kVectors = kPanelColumns / kLanes * kPanels;
   constexpr int64_t kColumns = kPanelColumns * kPanels;
   Vector sums[kRows][kVectors];
-  float edge[kRows][kColumns];  // of panels that are wider than what is left of c
+  float edge[kRows][kColumns];  // Sums of panels that are wider than what is left of c.
   const bool whole = tile.columns == kColumns;
   float* c = whole ? tile.c : edge[0];
   const int64_t c_stride = whole ? tile.c_stride : kColumns;
@@ -224,7 +224,7 @@ SHOAL_VECTOR_LOOP void pack_panel(const float* __restrict b, int64_t row_stride,
     for (int64_t i = 0; i < depth * kPanelColumns; ++i) panel[i] = 0.0f;
   }
   if (column_stride == 1 && columns == kPanelColumns) {
-    constexpr int64_t kAhead = 16;  // rows that are a page apart are no stream to a processor
+    constexpr int64_t kAhead = 16;  // Rows that are a page apart are no stream to a processor.
     for (int64_t k = 0; k < depth; ++k) {
       __builtin_prefetch(b + (k + kAhead < depth ? k + kAhead : k) * row_stride);
       for (int64_t j = 0; j < kPanelColumns; ++j) panel[k * kPanelColumns + j] = b[k * row_stride + j] * factor;
@@ -234,7 +234,7 @@ SHOAL_VECTOR_LOOP void pack_panel(const float* __restrict b, int64_t row_stride,
       for (int64_t j = 0; j < columns; ++j) panel[k * kPanelColumns + j] = b[k * row_stride + j] * factor;
     }
   } else {
-    for (int64_t j = 0; j < columns; ++j) {  // what is contiguous is read in order
+    for (int64_t j = 0; j < columns; ++j) {  // What is contiguous is read in order.
       for (int64_t k = 0; k < depth; ++k) panel[k * kPanelColumns + j] = b[k * row_stride + j * column_stride] * factor;
     }
   }

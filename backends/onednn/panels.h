@@ -31,12 +31,12 @@ inline void pack(const Strided& b, int64_t depth, int64_t columns, float factor,
 
 struct PanelProduct {
   Strided a;            ///< [rows, depth]
-  const float* packed;  ///< [packed_depth, columns]; its first `depth` rows are used
+  const float* packed;  ///< [packed_depth, columns]; its first `depth` rows are used.
   int64_t packed_depth = 0;
-  float* c;          ///< [rows, columns], overlapping neither
-  int64_t c_stride;  ///< between its rows
+  float* c;          ///< [rows, columns]; overlaps neither factor.
+  int64_t c_stride;  ///< Distance between the rows of c.
   int64_t rows, depth, columns;
-  bool accumulate = false;  ///< c += rather than c =
+  bool accumulate = false;  ///< True for c += rather than c =.
   /// What will be read next, asked for while this is computed: of each of `depth` rows, ahead_stride apart, a line of the
   /// cache for every twelve rows (six without AVX-512) of the product. All of it is memory of the caller's; or null.
   const float* ahead = nullptr;
@@ -44,7 +44,7 @@ struct PanelProduct {
 };
 /// c = a b, the columns of the panels [first, last) only.
 void multiply(const PanelProduct& product, int64_t first, int64_t last);
-/// Of `ahead`, how many columns a product of so many rows asks for at most.
+/// How many columns of `ahead` a product of so many rows asks for at most.
 int64_t columns_ahead(int64_t rows);
 inline void multiply(const PanelProduct& product) { multiply(product, 0, panel_count(product.columns)); }
 

@@ -11,7 +11,7 @@ namespace shoal::backends::onednn {
 namespace {
 
 struct Pooling {
-  int64_t batch, height, width, channels;  // of the larger image
+  int64_t batch, height, width, channels;  // Sizes of the larger image.
   int64_t out_height, out_width;
   int64_t window_height, window_width, stride_height, stride_width, top, left;
 
@@ -36,8 +36,8 @@ struct Pooling {
 
 /// The part of one window that lies inside the image; the shape rule sees to it that there is one.
 struct Window {
-  int64_t row_begin, row_end, column_begin, column_end;  // in the image
-  int64_t row, column;                                   // of the window's first element, perhaps outside
+  int64_t row_begin, row_end, column_begin, column_end;  // Where the part lies in the image.
+  int64_t row, column;                                   // Where the window's first element lies, perhaps outside.
   Window(const Pooling& p, int64_t out_row, int64_t out_column)
       : row(out_row * p.stride_height - p.top), column(out_column * p.stride_width - p.left) {
     row_begin = std::max<int64_t>(row, 0), row_end = std::min(row + p.window_height, p.height);
@@ -46,7 +46,7 @@ struct Window {
   int64_t elements() const { return (row_end - row_begin) * (column_end - column_begin); }
 };
 
-constexpr int64_t kBlock = 64;  // channels whose running maxima stay in the first-level cache
+constexpr int64_t kBlock = 64;  // Channels whose running maxima stay in the first-level cache.
 
 // A maximum with its position, from the last element to the first: an earlier one replaces a later one that it equals,
 // and a NaN replaces anything (nothing is >= a NaN). Written as single selects, which compilers vectorise.
@@ -199,7 +199,7 @@ void avg_pool_grad_image(const Pooling& p, const float* dy, float* dx) {
   }
 }
 
-/// body(call, n) for every image of a batch.
+/// Calls body(call, n) for every image of a batch.
 template <class Body>
 std::unique_ptr<Kernel> make_image_loop(const Context& context, const Pooling& pooling, const Body& body) {
   return make_loop([=, threads = context.threads](const KernelCall& call) -> Result<void> {

@@ -27,11 +27,12 @@ std::optional<Layouts> part_of(const Layouts& whole, size_t axis, int64_t begin,
   offsets[axis] = begin;
   part[axis] = end - begin;
   const Layouts parts{whole.first.submemory_desc(part, offsets, true), whole.second.submemory_desc(part, offsets, true)};
-  if (is_none(parts.first) || is_none(parts.second)) return std::nullopt;  // not get_size(), 0 for all with an offset
+  // A size of 0 would not tell: get_size() gives it for all with an offset.
+  if (is_none(parts.first) || is_none(parts.second)) return std::nullopt;
   return parts;
 }
 
-/// As many parts of an axis, each of some times `together`; none where they do not lie apart.
+/// An axis in so many parts, each of some times `together`; none where they do not lie apart.
 std::vector<Layouts> parts_of(const Layouts& whole, size_t axis, int64_t together, int parts) {
   const int64_t size = dims_of(whole.first)[axis], blocks = size / together;
   std::vector<Layouts> pieces;
@@ -49,7 +50,7 @@ std::vector<Layouts> divided(int threads, const Layouts& whole) {
   const int parts = team_for(threads, int64_t(whole.first.get_size() + whole.second.get_size()));
   if (parts == 1) return {whole};
   for (size_t axis = 0; axis < dims_of(whole.first).size(); ++axis) {
-    for (const int64_t together : {1, 16, 64}) {  // oneDNN's blocks of an axis
+    for (const int64_t together : {1, 16, 64}) {  // The blocks of an axis that oneDNN has.
       if (std::vector<Layouts> pieces = parts_of(whole, axis, together, parts); !pieces.empty()) return pieces;
     }
   }

@@ -17,7 +17,7 @@ struct Context {
   dnnl::engine engine;
   dnnl::stream stream;
   int threads;
-  std::string shapes = {};  ///< of the node, for errors
+  std::string shapes = {};  ///< The shapes of the node, for errors.
   /// What products multiply, f32 or bf16; sums, and so results, are f32.
   dnnl::memory::data_type factors = dnnl::memory::data_type::f32;
 };
@@ -35,23 +35,23 @@ dnnl::memory::desc images(const Shape& shape, dnnl::memory::data_type type = kFl
 dnnl::memory::desc kernels(const Shape& shape);
 /// The same with a layout that the primitive chooses.
 dnnl::memory::desc kernels_any(const Shape& shape, dnnl::memory::data_type type = kFloat);
-/// Of a kernel [O,I/groups,KH,KW] in several groups, which oneDNN sees as [groups,O/groups,I/groups,KH,KW].
+/// The same for a kernel [O,I/groups,KH,KW] in several groups, which oneDNN sees as [groups,O/groups,I/groups,KH,KW].
 dnnl::memory::desc grouped_kernels_any(int64_t groups, const Shape& shape, dnnl::memory::data_type type = kFloat);
 
 /// Where an argument's memory comes from.
 struct Operand {
   enum class Kind : uint8_t { kInput, kOutput, kScratch, kKept };
   Kind kind;
-  size_t index;  ///< of the input or output; byte offset into scratch or kept memory
+  size_t index;  ///< Index of the input or output, or byte offset into scratch or kept memory.
 };
 inline Operand input(size_t index) { return {Operand::Kind::kInput, index}; }
 inline Operand output(size_t index) { return {Operand::Kind::kOutput, index}; }
 
 struct Argument {
-  int name;  ///< DNNL_ARG_...
+  int name;  ///< An index of oneDNN's, such as DNNL_ARG_SRC.
   dnnl::memory::desc type;
   Operand operand;
-  int64_t offset_bytes = 0;  ///< into the operand's memory
+  int64_t offset_bytes = 0;  ///< Where it begins in the operand's memory.
 };
 
 /// A sequence of steps, each of one primitive or of several that are run beside each other: those of oneDNN compute on one
@@ -64,12 +64,12 @@ class PrimitiveKernel final : public Kernel {
   /// fusing may not change bits, and a NaN must reach the loss.
   void relu_after(int64_t elements) { relu_elements_ = elements; }
 
-  /// bias[c], input `input_index`, is added to each element of channel c of output 0, before a relu.
+  /// Adds bias[c], input `input_index`, to each element of channel c of output 0, before a relu.
   void bias_after(size_t input_index, int64_t channels, int64_t elements) { bias_ = {input_index, channels, elements}; }
 
   /// Room for a value between primitives, in the scratch memory or kept over runs.
   Operand reserve_scratch(const dnnl::memory::desc& type, int64_t count = 1);
-  Operand reserve_kept(const dnnl::memory::desc& type);  // once
+  Operand reserve_kept(const dnnl::memory::desc& type);  // To be called once.
 
   /// Appends a step of one primitive. `description` is its primitive_desc: scratchpad and name come from it.
   template <class Primitive>
@@ -77,30 +77,31 @@ class PrimitiveKernel final : public Kernel {
     steps_.emplace_back();
     add_piece<Primitive>(description, std::move(arguments));
   }
-  /// To the last step, which is empty after begin_step(): a primitive that writes nothing that its other pieces touch.
+  /// Adds to the last step, which is empty after begin_step(), a primitive that writes nothing that its other pieces
+  /// touch.
   void begin_step() { steps_.emplace_back(); }
   template <class Primitive>
   void add_piece(const typename Primitive::primitive_desc& description, std::vector<Argument> arguments) {
     if (implementation_.empty()) implementation_ = description.impl_info_str();
     append(Primitive(description), std::move(arguments), description.scratchpad_desc());
   }
-  /// Rows that lie one behind the other in `from`, to places of output 0 that are further apart.
+  /// A copy of rows that lie one behind the other in `from` to places of output 0 that are further apart.
   struct RowCopy {
     Operand from;
-    int64_t offset_bytes;  ///< into output 0
+    int64_t offset_bytes;  ///< Where the first row lies in output 0.
     int64_t rows, row_bytes, stride_bytes;
   };
-  /// After the last piece of the last step, on the thread that has computed it.
+  /// Copies after the last piece of the last step, on the thread that has computed it.
   void copy_after_piece(const RowCopy& copy) { steps_.back().pieces.back().copy = copy; }
   /// Appends a sum: `count` arrays of `elements` floats, one behind the other at `parts`, each align_up()ed, become one.
   void add_sum(Operand parts, int64_t count, int64_t elements, Operand target);
-  /// Likewise a change of layout, for which a kernel is not named.
+  /// Adds to the last step a change of layout, for which a kernel is not named.
   void add_reorder_piece(Argument from, Argument to);
   /// Appends a change of layout.
   void add_reorder(const dnnl::memory::desc& from, Operand source, const dnnl::memory::desc& to, Operand target);
   /// Input `input_index` (type `from`) in type and layout `to`: itself if that is what it is, else a copy made by each run.
   Operand input_as(size_t input_index, const dnnl::memory::desc& from, const dnnl::memory::desc& to);
-  /// Likewise, but what is made of a variable is kept until its version changes. For one input of a kernel.
+  /// The same, but what is made of a variable is kept until its version changes. Serves one input of a kernel.
   Operand variable_as(size_t input_index, bool is_variable, const dnnl::memory::desc& from, const dnnl::memory::desc& to);
 
   Result<void> run(const KernelCall& call) override;
@@ -113,7 +114,7 @@ class PrimitiveKernel final : public Kernel {
     Operand operand;
     int64_t offset_bytes;
     dnnl::memory memory;
-    const std::byte* address = nullptr;  // what it points to now
+    const std::byte* address = nullptr;  // The address that it points to now.
   };
   struct Piece {
     dnnl::primitive primitive;

@@ -4,11 +4,11 @@
 
 namespace shoal::backends::onednn {
 
-/// b [depth, columns] packed.
+/// The factor b [depth, columns], packed.
 void pack_together(int threads, const Strided& b, int64_t depth, int64_t columns, float* packed);
 
-/// c [rows, columns] = a^T b, for a [depth, rows] and a packed b [depth, columns]. `scratch`: one block for each thread,
-/// threads * kLeftBlockFloats.
+/// Computes c [rows, columns] = a^T b, for a [depth, rows] and a packed b [depth, columns]. `scratch`: one block for
+/// each thread, threads * kLeftBlockFloats.
 struct TransposedProduct {
   int threads;
   int64_t rows, depth, columns;

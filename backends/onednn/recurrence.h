@@ -13,8 +13,8 @@ inline void zero(float* to, int64_t count) { std::fill_n(to, count, 0.0f); }
 /// One step of one sequence.
 struct Position {
   int64_t row, step;
-  int64_t place;  ///< in what is kept of every step: row * steps + step
-  bool last;      ///< of the steps that count
+  int64_t place;  ///< Index in what is kept of every step: row * steps + step.
+  bool last;      ///< True at the last of the steps that count.
 };
 
 /// What is kept of every step, [rows, steps, size]: zero where a sequence has ended.
@@ -27,13 +27,13 @@ struct Kept {
 struct Recurrence {
   int threads;
   int64_t rows, steps;
-  int64_t depth, columns;  ///< of the weights
+  int64_t depth, columns;  ///< Sizes of the weights.
   const float* packed;
   float* from;             ///< [rows, depth]
   float* to;               ///< [rows, columns]
-  const int64_t* lengths;  ///< steps that count, by row; null: all
+  const int64_t* lengths;  ///< How many steps count, by row; all do if null.
 
-  /// For each step: the product, then gates(position) for each row that has not ended.
+  /// Computes for each step the product, then gates(position) for each row that has not ended.
   template <class Gates>
   void run_forward(std::initializer_list<Kept> kept, const Gates& gates) const {
     for_rows([&](int64_t begin, int64_t end, bool together) {
@@ -44,7 +44,8 @@ struct Recurrence {
     });
   }
 
-  /// For each step, last first: gates(position) for each row that has not ended, then the product, of zeros for the others.
+  /// Computes for each step, last first, gates(position) for each row that has not ended, then the product, of zeros
+  /// for the others.
   template <class Gates>
   void run_backward(std::initializer_list<Kept> kept, const Gates& gates) const {
     for_rows([&](int64_t begin, int64_t end, bool together) {
@@ -82,12 +83,14 @@ struct Recurrence {
                  [&](int64_t first, int64_t last) { multiply(product, first, last); });
   }
 
-  /// body(begin, end, together) with disjoint ranges of rows: each thread takes its rows through all steps, without waiting
-  /// for the others. Where there are too few rows for that, one thread takes them all, and divides each product (together).
+  /// Calls body(begin, end, together) with disjoint ranges of rows: each thread takes its rows through all steps,
+  /// without waiting for the others. Where there are too few rows for that, one thread takes them all, and divides each
+  /// product (together).
   template <class Body>
   void for_rows(const Body& body) const {
     constexpr int64_t kRowsPerThread = 4;
-    const int64_t work = rows * steps * depth * columns / 4;  // a multiplication costs less than the traffic of a float
+    // A multiplication costs less than the traffic of a float.
+    const int64_t work = rows * steps * depth * columns / 4;
     if (threads > 1 && rows >= kRowsPerThread * threads) {
       parallel_for(threads, rows, work, [&](int64_t begin, int64_t end) { body(begin, end, false); });
     } else {

@@ -108,7 +108,7 @@ SHOAL_VECTOR_LOOP void gru_gates_grad(const float* gates, const float* candidate
 }
 
 struct Sizes {
-  int64_t n, t, units, gates;  ///< gates: their number times units
+  int64_t n, t, units, gates;  ///< The number of gates is here times units.
   explicit Sizes(const Shape& sequence, const Shape& all_gates)
       : n(sequence[0]), t(sequence[1]), units(sequence[2]), gates(all_gates[2]) {}
 };
@@ -131,10 +131,10 @@ class Scratch {
 
 /// What all four kernels lay out in scratch memory.
 struct Parts {
-  float* packed;   ///< the weights
+  float* packed;   ///< The weights.
   float* wide;     ///< [n, gates]
   float* narrow;   ///< [n, units]
-  float* carried;  ///< [n, units], backward only
+  float* carried;  ///< [n, units], backward only.
   float* zeros;    ///< [gates]
   size_t bytes;
   Parts(std::byte* data, const Sizes& size) {
@@ -156,7 +156,7 @@ Recurrence forward_recurrence(int threads, const Sizes& size, const Parts& parts
   return {threads, size.n, size.t, size.units, size.gates, parts.packed, parts.narrow, parts.wide, lengths};
 }
 
-/// Likewise backward: narrow = wide * kernel.
+/// Packs the weights and gives the backward product: narrow = wide * kernel.
 Recurrence backward_recurrence(int threads, const Sizes& size, const Parts& parts, const float* kernel,
                                const int64_t* lengths) {
   pack_together(threads, {kernel, size.units}, size.gates, size.units, parts.packed);

@@ -60,7 +60,7 @@ std::vector<Stage> stages_of(const Shape& shape, const std::vector<bool>& reduce
       columns *= runs[i].count;
     }
   }
-  if (stages.empty()) stages.push_back({1, 1, shape.elements()});  // nothing to take away: a copy
+  if (stages.empty()) stages.push_back({1, 1, shape.elements()});  // With nothing to take away, it is a copy.
   return stages;
 }
 
@@ -136,7 +136,7 @@ std::unique_ptr<Kernel> make_argmax(const Context& context, const KernelRequest&
   const Attributes& attributes = request.node.attributes;
   const int axis = attributes.has("axis") ? int(attributes.get_int("axis")) : shape.rank() - 1;
   const int64_t length = shape[axis], rows = shape.elements() / length;
-  int64_t step = 1;  // between neighbours along the axis
+  int64_t step = 1;  // Distance between neighbours along the axis.
   for (int a = axis + 1; a < shape.rank(); ++a) step *= shape[a];
   return make_loop([=, threads = context.threads](const KernelCall& call) -> Result<void> {
     const float* x = floats(call.inputs[0]);

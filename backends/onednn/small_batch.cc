@@ -54,14 +54,14 @@ SHOAL_ALWAYS_INLINE Half sums_of(const Vector& first, const Vector& second, cons
 
 struct Tile {
   const float *x, *w;
-  int64_t stride;  ///< between rows of either
+  int64_t stride;  ///< Distance between the rows of either.
   int64_t depth;
-  const float* start;  ///< what the sums are added to, of each row: the bias, y itself, or null
+  const float* start;  ///< What the sums of each row are added to: the bias, y itself, or null.
   int64_t start_stride;
   float* y;
   int64_t y_stride;
   bool relu;
-  const float* ahead;  ///< as much of a row of w as is summed, asked for meanwhile
+  const float* ahead;  ///< What is asked for meanwhile: as much of a row of w as is summed.
 };
 
 template <class Registers, int64_t kRows, int64_t kOutputs>
@@ -88,7 +88,7 @@ SHOAL_ALWAYS_INLINE void multiply_tile(const Tile& tile) {
     add([&](const float* from, Vector& to)
             __attribute__((always_inline)) { to = *reinterpret_cast<const Vector*>(from + k); });
   }
-  if (k < tile.depth) {  // the row's last vector, less what was added before
+  if (k < tile.depth) {  // The row's last vector, less what was added before.
     const Bits rest = Registers::kCountdown < int32_t(tile.depth - k);
     add([&](const float* from, Vector& to) __attribute__((always_inline)) {
       const Bits bits = *reinterpret_cast<const Bits*>(from + tile.depth - kLanes) & rest;
@@ -103,7 +103,7 @@ SHOAL_ALWAYS_INLINE void multiply_tile(const Tile& tile) {
     if constexpr (kOutputs == kOutputsMax) {
       Half value = sum;
       if (start) value += *reinterpret_cast<const Half*>(start);
-      if (tile.relu) value = value < 0.0f ? Half{} : value;  // NaN stays
+      if (tile.relu) value = value < 0.0f ? Half{} : value;  // NaN stays.
       *reinterpret_cast<Half*>(y) = value;
     } else {
       for (int64_t o = 0; o < kOutputs; ++o) {
@@ -131,7 +131,7 @@ SHOAL_ALWAYS_INLINE void multiply_rows(const Tile& tile, int64_t rows) {
   }
 }
 
-/// Of the depth [k, k + depth) alone, added to what y holds from the depths before.
+/// Multiplies the depth [k, k + depth) alone, and adds to what y holds from the depths before.
 template <class Registers>
 SHOAL_ALWAYS_INLINE void multiply_block(const SmallBatch& product, int64_t k, int64_t depth, int64_t first, int64_t last) {
   const bool begins = k == 0, ends = k + depth == product.in;
@@ -139,7 +139,7 @@ SHOAL_ALWAYS_INLINE void multiply_block(const SmallBatch& product, int64_t k, in
   int64_t next = last;
   for (int64_t row = 0, rows = 0; row < product.rows; row += rows, ++next) {
     const int64_t tiles = (product.rows - row + Registers::kRowsMax - 1) / Registers::kRowsMax;
-    rows = (product.rows - row + tiles - 1) / tiles;  // as equal as can be
+    rows = (product.rows - row + tiles - 1) / tiles;  // As equal as can be.
     for (int64_t o = first; o < last; o += kOutputsMax) {
       const float* const bias = product.bias ? product.bias + o : nullptr;
       const Tile tile{.x = product.x + row * product.in + k,

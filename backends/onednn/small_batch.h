@@ -16,7 +16,7 @@ struct SmallBatch {
   const float *x, *w, *bias;
   float* y;
   bool relu;
-  bool wide;  ///< sums of 16 lanes rather than 8, which takes has_wide_loops()
+  bool wide;  ///< Sums have 16 lanes rather than 8, which takes has_wide_loops().
 };
 
 /// The columns [first, last) of y.

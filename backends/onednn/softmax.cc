@@ -16,7 +16,7 @@ SHOAL_VECTOR_LOOP float max_of(const float* x, int64_t count) {
   return best;
 }
 
-/// y = e^(x - highest)
+/// y = e^(x - highest).
 SHOAL_VECTOR_LOOP void exponentials(const float* x, float highest, float* y, int64_t count) {
   SHOAL_INDEPENDENT
   for (int64_t i = 0; i < count; ++i) y[i] = vector_exp(x[i] - highest);
@@ -48,19 +48,19 @@ SHOAL_VECTOR_LOOP void subtract(const float* x, float value, float* y, int64_t c
   for (int64_t i = 0; i < count; ++i) y[i] = x[i] - value;
 }
 
-/// dx = (softmax - label) * dloss
+/// dx = (softmax - label) * dloss.
 SHOAL_VECTOR_LOOP void softmax_less(const float* softmax, float label, float dloss, float* dx, int64_t count) {
   SHOAL_INDEPENDENT
   for (int64_t i = 0; i < count; ++i) dx[i] = (softmax[i] - label) * dloss;
 }
 
-/// dx = (dy - mean) * y
+/// dx = (dy - mean) * y.
 SHOAL_VECTOR_LOOP void softmax_grad_elements(const float* dy, const float* y, float mean, float* dx, int64_t count) {
   SHOAL_INDEPENDENT
   for (int64_t i = 0; i < count; ++i) dx[i] = (dy[i] - mean) * y[i];
 }
 
-/// dx = dy - e^y * total
+/// dx = dy - e^y * total.
 SHOAL_VECTOR_LOOP void log_softmax_grad_row(const float* dy, const float* y, float total, float* dx, int64_t count) {
   SHOAL_INDEPENDENT
   for (int64_t i = 0; i < count; ++i) dx[i] = dy[i] - vector_exp(y[i]) * total;
@@ -90,8 +90,8 @@ struct Rows {
 Result<void> check_labels(const int64_t* labels, int64_t rows, int64_t classes) {
   for (int64_t row = 0; row < rows; ++row) {
     if (labels[row] < 0 || labels[row] >= classes) [[unlikely]] {
-      return invalid_argument("label " + std::to_string(labels[row]) + " in row " +
-                              std::to_string(row) + " is outside [0, " + std::to_string(classes) + ")");
+      return invalid_argument("label " + std::to_string(labels[row]) + " in row " + std::to_string(row) +
+                              " is outside [0, " + std::to_string(classes) + ")");
     }
   }
   return {};

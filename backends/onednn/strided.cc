@@ -26,7 +26,7 @@ std::vector<CopyAxis> merged(const std::vector<CopyAxis>& axes) {
 
 template <size_t kBytes>
 void copy_plane(const CopyAxis& down, const CopyAxis& right, const std::byte* source, std::byte* target) {
-  constexpr int64_t kTile = 16;  // elements: 16 x 16 of four bytes touch 16 lines on either side
+  constexpr int64_t kTile = 16;  // Elements: 16 x 16 of four bytes touch 16 lines on either side.
   for (int64_t d = 0; d < down.size; d += kTile) {
     const int64_t d_end = std::min(d + kTile, down.size);
     for (int64_t r = 0; r < right.size; r += kTile) {
@@ -83,7 +83,7 @@ StridedCopy::StridedCopy(std::vector<CopyAxis> axes, size_t element_bytes) : run
   down_ = take([](const CopyAxis& axis) { return axis.source; });
   outer_ = std::move(axes);
   for (const CopyAxis& axis : outer_) rows_ *= axis.size;
-  if (down_.size == 1) std::swap(down_, right_);  // threads share what goes down
+  if (down_.size == 1) std::swap(down_, right_);  // Threads share what goes down.
   shares_ = (down_.size + kShare - 1) / kShare;
 }
 

@@ -27,15 +27,15 @@ class StridedCopy {
   void run(int threads, const std::byte* source, std::byte* target) const;
 
  private:
-  static constexpr int64_t kShare = 64;  ///< steps down that one thread takes at a time
+  static constexpr int64_t kShare = 64;  ///< Steps down that one thread takes at a time.
   void copy_share(int64_t share, const std::byte* source, std::byte* target) const;
 
-  std::vector<CopyAxis> outer_;  ///< distances in bytes, here and below
-  int64_t rows_ = 1;             ///< all combinations of the outer axes
-  CopyAxis down_{1, 0, 0};       ///< the two innermost loops: neighbours are near each other on the source,
-  CopyAxis right_{1, 0, 0};      ///< and on the target
-  int64_t shares_ = 1;           ///< of down_, in each row
-  size_t run_bytes_;             ///< what one innermost step copies
+  std::vector<CopyAxis> outer_;  ///< The other axes. Distances are in bytes, here and below.
+  int64_t rows_ = 1;             ///< All combinations of the outer axes.
+  CopyAxis down_{1, 0, 0};       ///< One of the two innermost loops, with neighbours near each other on the source.
+  CopyAxis right_{1, 0, 0};      ///< The other one, with neighbours near each other on the target.
+  int64_t shares_ = 1;           ///< How many shares down_ has in each row.
+  size_t run_bytes_;             ///< What one innermost step copies.
 };
 
 }  // namespace shoal::backends::onednn

@@ -35,7 +35,7 @@ SHOAL_VECTOR_LOOP void block_moments(const float* __restrict x, int64_t strips, 
   }
 }
 
-/// sum[l] and product[l]: of dy, and of dy * (x - mean), where y > 0 (or everywhere, if y is null).
+/// sum[l] and product[l] are those of dy, and of dy * (x - mean), where y > 0 (or everywhere, if y is null).
 SHOAL_VECTOR_LOOP void block_gradients(const float* __restrict dy, const float* __restrict x, const float* __restrict y,
                                        const float* __restrict mean, int64_t strips, int64_t lanes, float* __restrict sum,
                                        float* __restrict product) {
@@ -67,12 +67,12 @@ SHOAL_VECTOR_LOOP void block_gradients(const float* __restrict dy, const float* 
   }
 }
 
-/// sum[l] += weight * x[l]
+/// sum[l] += weight * x[l].
 SHOAL_VECTOR_LOOP void add_weighted(double weight, const float* __restrict x, int64_t count, double* __restrict sum) {
   for (int64_t l = 0; l < count; ++l) sum[l] += weight * double(x[l]);
 }
 
-/// sum[l] += weight * (x[l] - centre[l])^2
+/// sum[l] += weight * (x[l] - centre[l])^2.
 SHOAL_VECTOR_LOOP void add_squares(double weight, const float* __restrict x, const double* __restrict centre, int64_t count,
                                    double* __restrict sum) {
   for (int64_t l = 0; l < count; ++l) {
@@ -87,7 +87,7 @@ SHOAL_ALWAYS_INLINE void normalize_strip(const float* x, const Affine& by, const
   for (int64_t l = 0; l < count; ++l) {
     float value = (x[l] - by.mean[l]) * by.factor[l] + by.shift[l];
     if (kAdd) value = value + addend[l];
-    y[l] = kRelu ? (value < 0.0f ? 0.0f : value) : value;  // NaN stays
+    y[l] = kRelu ? (value < 0.0f ? 0.0f : value) : value;  // NaN stays.
   }
 }
 

@@ -21,11 +21,11 @@ inline float inverse_deviation(double variance, double epsilon) { return float(1
 /// as make 256 elements or a little more. Lane l of it belongs to channel l % channels.
 struct Strips {
   static constexpr int64_t kLanesMin = 256;
-  static constexpr int64_t kBlockElements = 16384;  // 64 KiB: read twice, the second time from a cache
+  static constexpr int64_t kBlockElements = 16384;  // 64 KiB: they are read twice, the second time from a cache.
 
   int64_t channels, lanes;
-  int64_t count;  ///< of whole strips
-  int64_t tail;   ///< elements after them, fewer than lanes
+  int64_t count;  ///< How many whole strips there are.
+  int64_t tail;   ///< How many elements follow the whole strips, fewer than lanes.
   int64_t strips_per_block, blocks;
 
   Strips(int64_t elements, int64_t channels_) : channels(channels_) {
@@ -59,14 +59,14 @@ class Scratch {
   std::byte* next_;
 };
 
-/// to[l] = of(channel of lane l)
+/// to[l] = of(channel of lane l).
 template <class T, class Of>
 void fill_lanes(const Strips& strips, T* to, const Of& of) {
   for (int64_t c = 0; c < strips.channels; ++c) to[c] = of(c);
   for (int64_t l = strips.channels; l < strips.lanes; ++l) to[l] = to[l - strips.channels];
 }
 
-/// run(begin, end) over the elements, on up to `threads` threads; begin is a multiple of lanes.
+/// Calls run(begin, end) over the elements, on up to `threads` threads; begin is a multiple of lanes.
 template <class Run>
 void over_elements(int threads, const Strips& strips, int64_t bytes_per_element, const Run& run) {
   const int64_t pieces = strips.count + (strips.tail > 0);
@@ -75,8 +75,8 @@ void over_elements(int threads, const Strips& strips, int64_t bytes_per_element,
   });
 }
 
-/// Of each channel: mean, and the sum of squared deviations from it. Both arrays are `lanes` long; their first `channels`
-/// elements are the result.
+/// The mean of each channel, and the sum of squared deviations from it. Both arrays are `lanes` long; their first
+/// `channels` elements are the result.
 struct ChannelMoments {
   double* mean;
   double* squares;
@@ -86,15 +86,15 @@ void channel_moments(int threads, const Strips& strips, const float* x, float* p
 struct Gradients {
   const float* dy;
   const float* x;
-  const float* y;     ///< of a fused relu: dy counts where y > 0; or null
-  const float* mean;  ///< of each lane
+  const float* y;     ///< Output of a fused relu: dy counts where y > 0. Null if there is none.
+  const float* mean;  ///< The mean of each lane.
 };
-/// Of each channel: the sums of dy and of dy * (x - mean). Arrays as in ChannelMoments.
+/// The sums of dy and of dy * (x - mean) of each channel. Arrays as in ChannelMoments.
 void channel_gradients(int threads, const Strips& strips, const Gradients& from, float* partial, double* sum,
                        double* product);
 
-// For elements from `begin`, a multiple of lanes, to `end`. The arrays have a number for each lane; the output may lie over
-// an input.
+// What follows computes the elements from `begin`, a multiple of lanes, to `end`. The arrays have a number for each
+// lane; the output may lie over an input.
 
 struct Affine {
   const float* mean;
@@ -115,7 +115,7 @@ struct GradientAffine {
 void gradient_strips(const float* dy, const float* x, const float* y, GradientAffine by, int64_t lanes, int64_t begin,
                      int64_t end, float* dx);
 
-/// dx = dy * factor
+/// dx = dy * factor.
 void scale_strips(const float* dy, const float* factor, int64_t lanes, int64_t begin, int64_t end, float* dx);
 
 }  // namespace shoal::backends::onednn

@@ -22,7 +22,7 @@ constexpr auto kSpinAlone = std::chrono::microseconds(200);
 
 thread_local bool computes_a_piece = false;
 
-/// Until `over`, but not for longer; whether it is.
+/// Spins until `over`, but not for longer than `longest`; whether it is.
 template <class Over>
 bool spin_until(const Over& over, Clock::duration longest = kSpin) {
   constexpr int kLooksPerTime = 32;
@@ -47,12 +47,12 @@ CoreUse core_use() {
 
 }  // namespace
 
-/// Of the calling thread.
+/// Watches the core of the calling thread.
 class Team::CoreWatch {
  public:
   /// Whether the system has left it its core for a while.
   bool is_ours() {
-    constexpr auto kWhile = std::chrono::milliseconds(20);  // some time slices
+    constexpr auto kWhile = std::chrono::milliseconds(20);  // Some time slices.
     const auto now = Clock::now();
     if (const long taken = core_use().taken; taken != taken_) {
       taken_ = taken;
@@ -61,7 +61,7 @@ class Team::CoreWatch {
     return now - since_ > kWhile;
   }
   void slept(Clock::duration time) { slept_ += time; }
-  /// Between two loops: how long to stay away.
+  /// How long to stay away; to be asked between two loops.
   Clock::duration look(int threads) {
     const auto now = Clock::now();
     const Clock::duration wanted = now - looked_ - slept_;
@@ -77,7 +77,7 @@ class Team::CoreWatch {
   }
 
  private:
-  long taken_ = 0;  // how often
+  long taken_ = 0;  // How often the system had taken the core at the last look.
   Clock::time_point since_ = Clock::now(), looked_ = since_;
   Clock::duration slept_{};
   CoreShare share_;
@@ -104,7 +104,7 @@ void Team::start_helpers(int count) {
     try {
       helpers_.emplace_back([this, rank = int(helpers_.size()) + 1] { help(rank); });
     } catch (const std::system_error&) {
-      no_more_helpers_ = true;  // a limit of threads; those that there are do it
+      no_more_helpers_ = true;  // There is a limit of threads; those that there are do it.
     }
   }
 }
@@ -135,7 +135,7 @@ void Team::take_pieces(int rank, uint64_t job) {
   for (int i = 0; i < pieces; ++i) {
     const int number = (rank + i) % pieces;
     std::atomic<uint64_t>& claim = claims_[size_t(number)].number;
-    uint64_t free = 2 * job;  // a helper that comes late to a job that is over finds another number
+    uint64_t free = 2 * job;  // A helper that comes late to a job that is over finds another number.
     if (claim.load(std::memory_order_relaxed) != free) continue;
     if (!claim.compare_exchange_strong(free, free + 1, std::memory_order_acquire, std::memory_order_relaxed)) continue;
     computes_a_piece = true;

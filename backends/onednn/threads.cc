@@ -15,8 +15,8 @@ namespace {
 
 using SetThreads = void (*)(int);
 
-/// libgomp comes with oneDNN where that was built with OpenMP, and is absent otherwise (Debian's riscv64), so its function is
-/// looked up rather than linked; this also keeps our code free of -fopenmp.
+/// libgomp comes with oneDNN where that was built with OpenMP, and is absent otherwise (Debian's riscv64), so its
+/// function is looked up rather than linked; this also keeps our code free of -fopenmp.
 SetThreads openmp_set_threads() {
   static const auto found = reinterpret_cast<SetThreads>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
   return found;
@@ -27,7 +27,7 @@ SetThreads openmp_set_threads() {
 /// Each thread's share is a pair of chunk numbers, in one word: its owner moves the beginning up, others the end down.
 class ChunkedLoop {
  public:
-  static constexpr int kThreadsMax = 64;  // further threads find no share of their own, and help
+  static constexpr int kThreadsMax = 64;  // Further threads find no share of their own, and help.
 
   ChunkedLoop(int threads, int64_t count, int64_t chunk, detail::ChunkFunction body, void* context)
       : count_(count), chunk_(chunk), body_(body), context_(context), shares_(std::clamp(threads, 1, kThreadsMax)) {
@@ -68,7 +68,7 @@ class ChunkedLoop {
   static uint64_t first(uint64_t word) { return word >> 32; }
   static uint64_t last(uint64_t word) { return word & UINT32_MAX; }
 
-  struct alignas(64) Share {  // a line of the cache each
+  struct alignas(64) Share {  // Each has a line of the cache.
     std::atomic<uint64_t> chunks;
   };
   int64_t count_, chunk_;
@@ -92,7 +92,8 @@ void detail::parallel_pieces(int pieces, PieceFunction run, void* context) {
 
 void detail::parallel_ranges(int threads, int64_t count, RangeFunction run, void* context) {
   const auto ranges = std::min<int64_t>({threads, count, Team::kPiecesMax});
-  onednn::parallel_pieces(int(ranges), [&](int piece) { run(context, count * piece / ranges, count * (piece + 1) / ranges); });
+  onednn::parallel_pieces(int(ranges),
+                          [&](int piece) { run(context, count * piece / ranges, count * (piece + 1) / ranges); });
 }
 
 void detail::parallel_chunks(int threads, int64_t count, int64_t chunk, ChunkFunction run, void* context) {

@@ -6,9 +6,10 @@
 
 namespace shoal::backends::onednn {
 
-/// First statement of every thread that computes, for `threads` threads or alone: denormals are flushed to zero (a matmul with
-/// denormal input is 250 times slower), and oneDNN makes no team of its own, since one of OpenMP waits by spinning, for
-/// milliseconds: with another program on one of its cores, a call takes a hundred times as long (TECH_NOTES 1.7).
+/// First statement of every thread that computes, for `threads` threads or alone: denormals are flushed to zero (a
+/// matmul with denormal input is 250 times slower), and oneDNN makes no team of its own, since one of OpenMP waits by
+/// spinning, for milliseconds: with another program on one of its cores, a call takes a hundred times as long
+/// (TECH_NOTES 1.7).
 void bind_compute_thread(int threads);
 
 /// What one thread of a team takes, chunk by chunk: first its own share of the loop, from the beginning of that; then, from
@@ -34,17 +35,18 @@ using PieceFunction = void (*)(void* context, int piece);
 void parallel_pieces(int pieces, PieceFunction run, void* context);
 }  // namespace detail
 
-inline constexpr int kTeamMax = 256;  ///< threads
+inline constexpr int kTeamMax = 256;  ///< The most threads of a team.
 
-/// On how many of `threads` threads a loop is run that reads and writes `work_bytes` in all: one where it is not worth a
+/// How many of `threads` threads run a loop that reads and writes `work_bytes` in all: one where it is not worth a
 /// team.
 inline int team_for(int threads, int64_t work_bytes) {
-  constexpr int64_t kWorthATeamBytes = 256 << 10;  // about 20 us of memory traffic; waking a team costs 1 to 5 us
+  constexpr int64_t kWorthATeamBytes = 256 << 10;  // About 20 us of memory traffic; waking a team costs 1 to 5 us.
   return work_bytes < kWorthATeamBytes ? 1 : std::min(threads, kTeamMax);
 }
 
-/// body(begin, end) over disjoint ranges that cover [0, count), on up to `threads` threads. Ranges depend on the thread
-/// count, so elements must not depend on each other. Runs in place where that is the whole team_for() `work_bytes`.
+/// Calls body(begin, end) over disjoint ranges that cover [0, count), on up to `threads` threads. Ranges depend on the
+/// thread count, so elements must not depend on each other. Runs in place where that is the whole team_for()
+/// `work_bytes`.
 template <class Body>
 void parallel_for(int threads, int64_t count, int64_t work_bytes, Body&& body) {
   if (count <= 1 || team_for(threads, work_bytes) <= 1) return body(int64_t(0), count);
@@ -53,9 +55,9 @@ void parallel_for(int threads, int64_t count, int64_t work_bytes, Body&& body) {
       threads, count, [](void* held, int64_t begin, int64_t end) { (*static_cast<Held*>(held))(begin, end); }, &body);
 }
 
-/// body(thread, chunks) on each of up to `threads` threads: all of [0, count), `chunk` at a time (the last one may be
-/// smaller). Threads count from 0. Which thread gets which chunk differs from run to run, so no bit may depend on it. Runs
-/// in place as parallel_for() does.
+/// Calls body(thread, chunks) on each of up to `threads` threads: all of [0, count), `chunk` at a time (the last one
+/// may be smaller). Threads count from 0. Which thread gets which chunk differs from run to run, so no bit may depend
+/// on it. Runs in place as parallel_for() does.
 template <class Body>
 void parallel_chunks(int threads, int64_t count, int64_t chunk, int64_t work_bytes, Body&& body) {
   using Held = std::remove_reference_t<Body>;
@@ -64,7 +66,7 @@ void parallel_chunks(int threads, int64_t count, int64_t chunk, int64_t work_byt
       [](void* held, int thread, Chunks& chunks) { (*static_cast<Held*>(held))(thread, chunks); }, &body);
 }
 
-/// body(piece) once for each of [0, pieces), beside each other.
+/// Calls body(piece) once for each of [0, pieces), beside each other.
 template <class Body>
 void parallel_pieces(int pieces, Body&& body) {
   if (pieces == 1) return body(0);

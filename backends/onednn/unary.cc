@@ -57,7 +57,7 @@ SHOAL_ALWAYS_INLINE float weighed(float x, float share) {
   constexpr float kLowest = std::numeric_limits<float>::lowest();
   return (x < kLowest ? kLowest : x) * share;
 }
-/// Of the normal distribution, what lies below x.
+/// The part of the normal distribution that lies below x.
 SHOAL_ALWAYS_INLINE float normal_share(float x) { return 0.5f + 0.5f * vector_erf(x * kRootHalf); }
 /// (1 + tanh(u)) / 2 is sigmoid(2 u).
 SHOAL_ALWAYS_INLINE float tanh_share(float x) { return vector_sigmoid(2.0f * kRootTwoByPi * (x + kTanhCubic * x * x * x)); }
@@ -97,7 +97,7 @@ SHOAL_VECTOR_LOOP void run_function(Function function, float alpha, const float*
 SHOAL_ALWAYS_INLINE float abs_slope(float x, float) { return x > 0.0f ? 1.0f : (x < 0.0f ? -1.0f : x); }
 SHOAL_ALWAYS_INLINE float sigmoid_slope(float y, float) { return y * (1.0f - y); }
 SHOAL_ALWAYS_INLINE float tanh_slope(float y, float) { return 1.0f - y * y; }
-/// sigmoid(x), x being log(e^y - 1)
+/// sigmoid(x), x being log(e^y - 1).
 SHOAL_ALWAYS_INLINE float softplus_slope(float y, float) { return -vector_expm1_negative(-y); }
 SHOAL_ALWAYS_INLINE float leaky_relu_slope(float y, float alpha) { return y > 0.0f ? 1.0f : alpha; }
 SHOAL_ALWAYS_INLINE float elu_slope(float y, float alpha) { return y > 0.0f ? 1.0f : y + alpha; }
@@ -140,13 +140,13 @@ SHOAL_VECTOR_LOOP void run_slope(Function function, float alpha, const float* dy
     case Function::kGelu: return times_slope<gelu_slope>(dy, v, alpha, dx, count);
     case Function::kGeluTanh: return times_slope<gelu_tanh_slope>(dy, v, alpha, dx, count);
     case Function::kSilu: return times_slope<silu_slope>(dy, v, alpha, dx, count);
-    default: return;  // not in slope_ops(): their gradients are other ops
+    default: return;  // Those are not in slope_ops(): their gradients are other ops.
   }
 }
 
 struct Entry {
   Function function;
-  int64_t element_bytes;  ///< what an element costs, as bytes moved
+  int64_t element_bytes;  ///< What an element costs, as bytes moved.
 };
 using Table = std::map<std::string, Entry, std::less<>>;
 

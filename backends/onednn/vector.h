@@ -1,5 +1,5 @@
 #pragma once
-/// For loops of our own (see base/vector_loop.h): what several of them compute with.
+/// What several of our own loops compute with (see base/vector_loop.h).
 #include <bit>
 #include <cstdint>
 #include <limits>
@@ -20,7 +20,7 @@ struct ExpParts {
   float expm1_r;
 };
 SHOAL_ALWAYS_INLINE ExpParts exp_parts(float x) {
-  const float magic = 12582912.0f;  // adding and subtracting 1.5 * 2^23 rounds to an integer
+  const float magic = 12582912.0f;  // Adding and subtracting 1.5 * 2^23 rounds to an integer.
   const float n = (x * 1.44269504088896341f + magic) - magic;
   const float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
   float p = 1.9875691500e-4f;
@@ -40,7 +40,7 @@ SHOAL_ALWAYS_INLINE float vector_exp(float x) {
   // NaN becomes a number too: its conversion to an integer is undefined.
   const float bounded = x >= -87.3f ? (x <= 88.72283f ? x : 88.72283f) : -87.3f;
   const ExpParts parts = exp_parts(bounded);
-  const float n = parts.n <= 127.0f ? parts.n : 127.0f;  // 2^128 would be infinity
+  const float n = parts.n <= 127.0f ? parts.n : 127.0f;  // Infinity would come of 2^128.
   const float y = (parts.expm1_r + 1.0f) * power_of_two(n) * (parts.n - n + 1.0f);
   const float inside = x <= 88.72283f ? y : std::numeric_limits<float>::infinity();
   return x >= -87.3f ? inside : (x < -87.3f ? 0.0f : x);
@@ -58,8 +58,8 @@ SHOAL_ALWAYS_INLINE float vector_expm1_negative(float x) {
 /// log(x), within 1 unit; minus infinity at 0 (denormals count as 0), NaN below. Range reduction and polynomial: Cephes,
 /// logf.c (Moshier).
 SHOAL_ALWAYS_INLINE float vector_log(float x) {
-  constexpr int32_t kRootHalf = 0x3f3504f3;  // the bits of sqrt(1/2), where the mantissa's range begins
-  const auto bits = int32_t(std::bit_cast<uint32_t>(x) - uint32_t(kRootHalf));  // wraps around for x <= -0
+  constexpr int32_t kRootHalf = 0x3f3504f3;  // The bits of sqrt(1/2), where the mantissa's range begins.
+  const auto bits = int32_t(std::bit_cast<uint32_t>(x) - uint32_t(kRootHalf));  // Wraps around for x <= -0.
   const float e = float(bits >> 23);
   const float m = std::bit_cast<float>((bits & 0x7fffff) + kRootHalf) - 1.0f;
   float p = 7.0376836292e-2f;
@@ -74,7 +74,7 @@ SHOAL_ALWAYS_INLINE float vector_log(float x) {
   const float z = m * m;
   const float y = (m + ((p * m * z - 2.12194440e-4f * e) - 0.5f * z)) + 0.693359375f * e;
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  const float inside = x < kInfinity ? y : x;  // infinity and NaN are their own logarithms
+  const float inside = x < kInfinity ? y : x;  // Infinity and NaN are their own logarithms.
   return x < std::numeric_limits<float>::min() ? (x < 0.0f ? std::numeric_limits<float>::quiet_NaN() : -kInfinity) : inside;
 }
 
@@ -98,7 +98,7 @@ SHOAL_ALWAYS_INLINE float vector_log1p_unit(float x) {
 SHOAL_ALWAYS_INLINE double vector_log_wide(float x) {
   constexpr int32_t kRootHalf = 0x3f3504f3;
   const float magnitude = x < 0.0f ? -x : x;
-  const auto bits = int32_t(std::bit_cast<uint32_t>(magnitude) - uint32_t(kRootHalf));  // wraps around for -0
+  const auto bits = int32_t(std::bit_cast<uint32_t>(magnitude) - uint32_t(kRootHalf));  // Wraps around for -0.
   const auto m = double(std::bit_cast<float>((bits & 0x7fffff) + kRootHalf));
   const double s = (m - 1.0) / (m + 1.0), z = s * s;
   double p = 1.0 / 13.0;
@@ -141,7 +141,7 @@ SHOAL_ALWAYS_INLINE double vector_pow_wide(float a, double b) {
   const double within = vector_exp_wide(inside);
   const double at_most = exponent < 200.0 ? within : std::numeric_limits<double>::infinity();
   const double magnitude = exponent > -200.0 ? at_most : 0.0;
-  const bool is_negative = std::bit_cast<int32_t>(a) < 0;  // -0 too
+  const bool is_negative = std::bit_cast<int32_t>(a) < 0;  // True for -0 too.
   const double y = is_negative & is_whole & is_odd ? -magnitude : magnitude;
   constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
   const double real = (a < 0.0f) & !is_whole & (a != -std::numeric_limits<float>::infinity()) ? kNaN : y;
@@ -159,7 +159,7 @@ SHOAL_ALWAYS_INLINE float vector_sigmoid(float x) { return 1.0f / (1.0f + vector
 SHOAL_ALWAYS_INLINE float vector_tanh(float x) {
   const float magnitude = x < 0.0f ? -x : x;
   const float t = vector_expm1_negative(-2.0f * magnitude);
-  const float y = (0.0f - t) / (t + 2.0f);  // 0 for 0, not -0
+  const float y = (0.0f - t) / (t + 2.0f);  // Gives 0 for 0, not -0.
   return x < 0.0f ? -y : y;
 }
 
@@ -186,7 +186,8 @@ SHOAL_ALWAYS_INLINE float vector_erf(float x) {
   q = q * z - 1.68282697438203e-03f;
   q = q * z - 7.37332916720468e-03f;
   q = q * z - 1.42647390514189e-02f;
-  const float inside = bounded * (p / q);  // bounded * p may be subnormal, which compute threads take for 0
+  // The product bounded * p may be subnormal, which compute threads take for 0.
+  const float inside = bounded * (p / q);
   return x >= 4.0f ? 1.0f : (x <= -4.0f ? -1.0f : inside);
 }
 

@@ -17,7 +17,7 @@ Steps steps_of(const Shape& shape) {
   return steps;
 }
 
-/// visit(i, first + sum over axes of index[axis] * steps[axis]) for element i = 0, 1, ... of `shape`.
+/// Calls visit(i, first + sum over axes of index[axis] * steps[axis]) for element i = 0, 1, ... of `shape`.
 template <class Visit>
 void walk(const Shape& shape, int64_t first, const Steps& steps, Visit visit) {
   const int64_t count = shape.elements();
@@ -53,11 +53,11 @@ std::unique_ptr<Kernel> make_transpose(const KernelRequest& request) {
 /// Pieces one after the other along an axis, and the whole that they make.
 struct Pieces {
   int64_t axis;
-  Steps steps;  ///< of the whole
+  Steps steps;  ///< The distances in the whole.
 
   Pieces(const KernelRequest& request, const Shape& whole)
       : axis(request.node.attributes.get_int("axis")), steps(steps_of(whole)) {}
-  /// visit(index in the piece, index in the whole) for a piece that begins at `begin`.
+  /// Calls visit(index in the piece, index in the whole) for a piece that begins at `begin`.
   template <class Visit>
   void walk_piece(const Shape& piece, int64_t begin, Visit visit) const {
     walk(piece, begin * steps[size_t(axis)], steps, visit);

@@ -13,7 +13,7 @@ struct Attention {
   int64_t heads;
   bool causal;
   double scale;
-  bool together;  ///< query, key and value are parts of one operand
+  bool together;  ///< Query, key and value are parts of one operand.
   OptionalInput lengths, dresult, dprobabilities;
 
   explicit Attention(const KernelRequest& request)
@@ -108,7 +108,7 @@ std::unique_ptr<Kernel> make_attention(const KernelRequest& request) {
 /// The gradients of one head of one sequence, in double until it is complete.
 struct HeadGradient {
   double *query, *key, *value;  ///< [positions, size]
-  double* score;                ///< [keys], of one query
+  double* score;                ///< Scores of one query, [keys].
 };
 
 std::unique_ptr<Kernel> make_attention_grad(const KernelRequest& request) {

@@ -56,7 +56,7 @@ float pow_exponent_grad(float a, float b) {
   return a == 0 && b >= 0 ? 0.0f : float(std::pow(double(a), double(b)) * std::log(double(a)));
 }
 
-/// log(1 + e^x) - x label, without overflow
+/// log(1 + e^x) - x label, without overflow.
 float sigmoid_cross_entropy(float logit, float label) {
   const double x = logit;
   return float(std::fmax(x, 0) + std::log1p(std::exp(-std::fabs(x))) - x * double(label));

@@ -23,7 +23,7 @@ struct Conv : Windows {
 
   int64_t per_filter() const { return window_height * window_width * group_channels; }
   int64_t kernel_elements() const { return filters * per_filter(); }
-  /// Where element (o, kh * KW + kw, i) of the repacked kernel is in [O,I,KH,KW].
+  /// Calls visit(packed, plain) with where element (o, kh * KW + kw, i) is in the repacked kernel, and in [O,I,KH,KW].
   template <class Visit>
   void visit_kernel(Visit visit) const {
     const int64_t elements = window_height * window_width;
@@ -41,12 +41,12 @@ struct Conv : Windows {
 
   /// Elements that follow one another both in the image and in a repacked filter.
   struct Run {
-    int64_t out;     ///< index of the window among all [N, OH, OW]
-    int64_t image;   ///< index of the first element in the image batch
-    int64_t filter;  ///< and in the filter
+    int64_t out;     ///< Index of the window among all [N, OH, OW].
+    int64_t image;   ///< Index of the first element in the image batch.
+    int64_t filter;  ///< Index of the first element in the filter.
     int64_t count;
   };
-  /// visit(run) for all that window (n, oh, ow) shows to the filters of one group.
+  /// Calls visit(run) for all that window (n, oh, ow) shows to the filters of one group.
   template <class Visit>
   void visit_runs(int64_t n, int64_t oh, int64_t ow, int64_t group, Visit visit) const {
     visit_rows(n, oh, ow, [&](const Row& row) {
@@ -90,7 +90,7 @@ std::unique_ptr<Kernel> make_conv2d_grad_input(const KernelRequest& request) {
   const int64_t image_elements = conv.height * conv.width * conv.channels;
   const bool with_bias = request.node.op == "conv2d_transpose" && request.inputs.size() > 2;
   auto loop = [conv, image_elements, with_bias](const KernelCall& call) -> Result<void> {
-    auto* sums = reinterpret_cast<double*>(call.scratch);  // of one image
+    auto* sums = reinterpret_cast<double*>(call.scratch);  // Sums of one image.
     const float* dy = call.inputs[0].as<float>().data();
     const float* kernel = conv.pack(call.inputs[1].as<float>().data(), reinterpret_cast<float*>(sums + image_elements));
     float* dx = call.outputs[0].as<float>().data();

@@ -33,7 +33,7 @@ std::unique_ptr<Kernel> make_dense(const KernelRequest& request) {
   });
 }
 
-/// to[i] = sum over k of factors[k * stride] * x[k, i], for x [count, width]
+/// to[i] = sum over k of factors[k * stride] * x[k, i], for x [count, width].
 void sum_of_rows(const float* factors, int64_t stride, const float* x, int64_t count, int64_t width, double* sums,
                  float* to) {
   std::fill_n(sums, width, 0.0);
@@ -41,7 +41,7 @@ void sum_of_rows(const float* factors, int64_t stride, const float* x, int64_t c
   round_to(to, sums, width);
 }
 
-/// dx[n, i] = sum over o of dy[n, o] * kernel[o, i]
+/// dx[n, i] = sum over o of dy[n, o] * kernel[o, i].
 std::unique_ptr<Kernel> make_dense_grad_input(const KernelRequest& request) {
   const int64_t features = columns_of(request.outputs[0].shape);
   auto loop = [features](const KernelCall& call) -> Result<void> {
@@ -59,7 +59,7 @@ std::unique_ptr<Kernel> make_dense_grad_input(const KernelRequest& request) {
   return make_loop(loop, size_t(features) * sizeof(double));
 }
 
-/// dkernel[o, i] = sum over n of dy[n, o] * x[n, i]
+/// dkernel[o, i] = sum over n of dy[n, o] * x[n, i].
 std::unique_ptr<Kernel> make_dense_grad_kernel(const KernelRequest& request) {
   const int64_t features = columns_of(request.outputs[0].shape);
   auto loop = [features](const KernelCall& call) -> Result<void> {

@@ -9,7 +9,7 @@ namespace {
 struct Operand {
   int64_t rows, columns;
   int64_t down, right;
-  int64_t next = 0;  ///< to the next matrix; 0: the same for all
+  int64_t next = 0;  ///< Distance to the next matrix; 0 if one serves for all.
 
   Operand(const Shape& shape, bool transposed)
       : rows(shape[shape.rank() - 2]), columns(shape[shape.rank() - 1]), down(columns), right(1) {

@@ -24,7 +24,7 @@ void normalize_channels(Rows size, const float* x, const float* scale, const flo
   for (int64_t i = 0; i < size.rows * size.channels; ++i) {
     const int64_t c = i % size.channels;
     double value = (double(x[i]) - double(mean[c])) * double(inverse[c]) * double(scale[c]) + double(shift[c]);
-    if (addend) value = double(float(value)) + double(addend[i]);  // fused or not, the same bits
+    if (addend) value = double(float(value)) + double(addend[i]);  // The same bits result, fused or not.
     y[i] = activate ? relu(float(value)) : float(value);
   }
 }
@@ -125,7 +125,7 @@ struct Groups {
     }
   }
   int64_t group_elements() const { return positions * channels / groups; }
-  /// visit(i, c): element i of x belongs to channel c.
+  /// Calls visit(i, c), where element i of x belongs to channel c.
   template <class Visit>
   void visit(int64_t example, int64_t group, Visit visit) const {
     const int64_t group_channels = channels / groups;

@@ -34,7 +34,7 @@ std::unique_ptr<Kernel> make_lstm(const KernelRequest& request) {
     float* sequence = call.outputs[0].as<float>().data();
     float* gates = call.outputs[3].as<float>().data();
     float* cells = call.outputs[4].as<float>().data();
-    auto* sums = reinterpret_cast<double*>(call.scratch);  // of one step's gates
+    auto* sums = reinterpret_cast<double*>(call.scratch);  // Sums of one step's gates.
     for (int64_t row = 0; row < n; ++row) {
       float* h = call.outputs[1].as<float>().data() + row * units;
       float* c = call.outputs[2].as<float>().data() + row * units;
@@ -138,7 +138,7 @@ std::unique_ptr<Kernel> make_gru(const KernelRequest& request) {
     float* sequence = call.outputs[0].as<float>().data();
     float* gates = call.outputs[2].as<float>().data();
     float* candidates = call.outputs[3].as<float>().data();
-    auto* sums = reinterpret_cast<double*>(call.scratch);  // of one step's products
+    auto* sums = reinterpret_cast<double*>(call.scratch);  // Sums of one step's products.
     for (int64_t row = 0; row < n; ++row) {
       float* h = call.outputs[1].as<float>().data() + row * units;
       copy_or_zero(row_or_null(initial_hidden.floats(call), row, units), units, h);
@@ -219,7 +219,7 @@ std::unique_ptr<Kernel> make_gru_grad(const KernelRequest& request) {
   return make_loop(loop, size_t(units) * sizeof(double));
 }
 
-/// dkernel[g, u] = sum over sequences and positions of dgates[g] * h before that position [u]
+/// dkernel[g, u] = sum over sequences and positions of dgates[g] * h before that position [u].
 std::unique_ptr<Kernel> make_recurrent_grad_kernel(const KernelRequest& request) {
   const OptionalInput initial_hidden(request, "initial_hidden");
   const int64_t gates = request.outputs[0].shape[0], units = request.outputs[0].shape[1];

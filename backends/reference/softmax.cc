@@ -20,7 +20,7 @@ std::unique_ptr<Kernel> make_rows(Row row) {
 
 struct Normalizer {
   double largest;
-  double sum;  ///< of exp(x - largest)
+  double sum;  ///< The sum of exp(x - largest).
 };
 
 Normalizer normalizer(const float* x, int64_t length) {
@@ -40,14 +40,14 @@ void log_softmax_row(const float* x, int64_t length, float* y) {
   for (int64_t i = 0; i < length; ++i) y[i] = float(double(x[i]) - norm.largest - std::log(norm.sum));
 }
 
-/// dx = y * (dy - sum(dy * y))
+/// dx = y * (dy - sum(dy * y)).
 void softmax_grad_row(const float* dy, const float* y, int64_t length, float* dx) {
   double sum = 0;
   for (int64_t i = 0; i < length; ++i) sum += double(dy[i]) * double(y[i]);
   for (int64_t i = 0; i < length; ++i) dx[i] = float(double(y[i]) * (double(dy[i]) - sum));
 }
 
-/// dx = dy - exp(y) * sum(dy)
+/// dx = dy - exp(y) * sum(dy).
 void log_softmax_grad_row(const float* dy, const float* y, int64_t length, float* dx) {
   double sum = 0;
   for (int64_t i = 0; i < length; ++i) sum += double(dy[i]);
@@ -94,7 +94,8 @@ std::unique_ptr<Kernel> make_cross_entropy(const KernelRequest& request) {
     float* softmax = call.outputs[1].as<float>().data();
     for (int64_t label : labels) {
       const Normalizer norm = normalizer(logits, classes);
-      double expected = (1 - smoothing) * (double(logits[label]) - norm.largest);  // of logits, less the largest
+      // The expected logit, less the largest.
+      double expected = (1 - smoothing) * (double(logits[label]) - norm.largest);
       if (smoothing > 0) {
         for (int64_t c = 0; c < classes; ++c) expected += smoothing / double(classes) * (double(logits[c]) - norm.largest);
       }

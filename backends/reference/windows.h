@@ -35,13 +35,14 @@ struct Windows {
 
   /// One row of one window, as far as it lies inside its image.
   struct Row {
-    int64_t out;      ///< index of the window among all [N, OH, OW]
-    int64_t pixel;    ///< index of the row's first pixel among all [N, H, W]
-    int64_t element;  ///< index of that pixel within the window [KH, KW]
-    int64_t pixels;   ///< how many follow one another
+    int64_t out;      ///< Index of the window among all [N, OH, OW].
+    int64_t pixel;    ///< Index of the row's first pixel among all [N, H, W].
+    int64_t element;  ///< Index of that pixel within the window [KH, KW].
+    int64_t pixels;   ///< How many pixels follow one another.
   };
 
-  /// visit(row) for every row of window (n, oh, ow), top down; where the window is dilated, for each of its pixels.
+  /// Calls visit(row) for every row of window (n, oh, ow), top down; where the window is dilated, for each of its
+  /// pixels.
   template <class Visit>
   void visit_rows(int64_t n, int64_t oh, int64_t ow, Visit visit) const {
     const int64_t first_row = oh * stride_down - top;

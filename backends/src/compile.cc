@@ -1,4 +1,4 @@
-/// compile_with(): from a graph to an ExecutorProgram.
+/// What compile_with() does: from a graph to an ExecutorProgram.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -14,7 +14,7 @@ namespace shoal::backends {
 namespace {
 
 using Place = Location::Place;
-using Key = std::pair<int32_t, int32_t>;  // node and output of a FlowValue, ordered
+using Key = std::pair<int32_t, int32_t>;  // Node and output of a FlowValue, ordered.
 
 Key key_of(FlowValue value) { return {value.node, value.output}; }
 
@@ -56,7 +56,8 @@ class Compiler {
     int32_t node = -1;
     FlowValue from;
     Location to;
-    ptrdiff_t fetch = -1;  ///< of a copy: the fetch it is for, whose place in the arena comes with the plan
+    /// For a copy, the fetch that it is for, whose place in the arena comes with the plan; else -1.
+    ptrdiff_t fetch = -1;
     std::vector<size_t> updates_done = {};
     std::vector<size_t> updates_to_apply = {};
     ptrdiff_t update_by_rows = -1;
@@ -172,7 +173,7 @@ class Compiler {
         Planned& maker = order_[size_t(step)];
         const auto direct = direct_updates_.find({maker.node, 0});
         const bool is_output = direct != direct_updates_.end() && direct->second == update &&
-                               flow_.updates[update] == FlowValue{maker.node, 0};  // no view of it, which has other rows
+                               flow_.updates[update] == FlowValue{maker.node, 0};  // A view of it has other rows.
         if (is_output && last_read < step) maker.update_by_rows = ptrdiff_t(update);
       }
     }
@@ -206,7 +207,7 @@ class Compiler {
 
   void place_in_arena() {
     std::vector<PlannedValue> values;
-    const auto end = int32_t(order_.size());  // fetched values are kept until the next run
+    const auto end = int32_t(order_.size());  // Fetched values are kept until the next run.
     auto bytes_of = [&](FlowValue value) {
       const TensorType& type = type_of(value);
       return size_t(type.shape.elements()) * size_of(type.dtype);
@@ -245,7 +246,7 @@ class Compiler {
     for (const OpDef::InPlace& pair : node.op->in_place) {
       if (pair.output != output || size_t(pair.input) >= node.inputs.size()) continue;
       const FlowValue input = root(node.inputs[size_t(pair.input)]);
-      int uses = 0;  // mul(x, x) reads what it would overwrite
+      int uses = 0;  // An op such as mul(x, x) reads what it would overwrite.
       for (FlowValue other : node.inputs) uses += other.node >= 0 && root(other) == input;
       const auto found = arena_index_.find(key_of(input));
       if (uses == 1 && found != arena_index_.end()) result.push_back(found->second);

@@ -7,7 +7,7 @@ namespace {
 
 using Place = Location::Place;
 
-/// Once per thread, and again when the thread changes between backends or thread counts.
+/// Prepares a thread: once per thread, and again when the thread changes between backends or thread counts.
 void enter_thread(void (*begin)(int), int threads) {
   struct Entered {
     void (*begin)(int) = nullptr;
@@ -184,7 +184,7 @@ void ExecutorProgram::bind(const StepBinding& binding) {
 }
 
 void ExecutorProgram::scatter_update(size_t index, MutablePieces pieces) const {
-  if (pieces.size() == 1) return;  // written there
+  if (pieces.size() == 1) return;  // A single piece was written in place.
   const size_t bytes_per_row = row_bytes(updates_[index]);
   for (const MutablePiece& piece : pieces) {
     const auto bytes = size_t(piece.row_end - piece.row_begin) * bytes_per_row;

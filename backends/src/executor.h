@@ -14,25 +14,25 @@ namespace shoal::backends {
 struct Location {
   enum class Place : uint8_t { kNone, kArena, kConstant, kInput, kVariable, kUpdate };
   Place place = Place::kNone;
-  size_t index = 0;  ///< byte offset in the arena; else which constant, input, variable or update
+  size_t index = 0;  ///< The byte offset in the arena, or else which constant, input, variable or update it is.
   friend bool operator==(const Location&, const Location&) = default;
 };
 
 /// One kernel, or a copy of one value (no kernel, one input, one output).
 struct Step {
-  std::string name;  ///< op "node", for errors
+  std::string name;  ///< Written as: op "node". For errors.
   std::unique_ptr<Kernel> kernel;
-  size_t kernel_index = 0;  ///< in ProgramInfo::kernels
+  size_t kernel_index = 0;  ///< Its index in ProgramInfo::kernels.
   std::vector<TensorView> inputs;
   std::vector<MutableTensorView> outputs;
   std::vector<Location> input_locations;
   std::vector<Location> output_locations;
-  std::vector<size_t> updates_done;  ///< complete after this step, and read by none that follows
-  /// To be applied after this step: complete, and their variables not read any more.
+  std::vector<size_t> updates_done;  ///< Updates that are complete after this step, and that no later step reads.
+  /// Updates to be applied after this step: they are complete, and their variables are not read any more.
   std::vector<size_t> updates_to_apply;
-  /// One of them that output 0 of the kernel is, and that may be applied while the kernel runs; else -1.
+  /// The update that output 0 of the kernel is, and that may be applied while the kernel runs; else -1.
   ptrdiff_t update_by_rows = -1;
-  ptrdiff_t pieces_of = -1;  ///< the variable that the kernel reads as it lies, in one piece or several; else -1
+  ptrdiff_t pieces_of = -1;  ///< The variable that the kernel reads as it lies, in one piece or several; else -1.
 };
 
 class ExecutorProgram final : public Program {
@@ -45,7 +45,7 @@ class ExecutorProgram final : public Program {
     ProgramInfo info;
     bool takes_applier;
     int threads;
-    size_t scratch_bytes = 0, thread_scratch_bytes = 0;  // what the neediest kernel takes
+    size_t scratch_bytes = 0, thread_scratch_bytes = 0;  // What the neediest kernel takes.
     void (*begin_thread)(int threads);
     decltype(ExecutorOptions::parallel) parallel;
   };
@@ -59,7 +59,7 @@ class ExecutorProgram final : public Program {
   /// A variable or update that is bound in several pieces: its rows together. Made when first needed, then kept.
   struct Staging {
     Ref<Buffer> buffer;
-    VersionId contents;  ///< of a variable
+    VersionId contents;  ///< For a variable, identifies what lies here.
   };
 
   void fix_addresses();
@@ -96,7 +96,7 @@ class ExecutorProgram final : public Program {
   std::vector<Writer> writers_;
   std::vector<const std::byte*> variable_data_;
   std::vector<std::byte*> update_data_;
-  std::vector<bool> read_in_pieces_;  // by variable: all that read it take it as it lies
+  std::vector<bool> read_in_pieces_;  // Says of each variable whether all that read it take it as it lies.
   std::vector<Staging> variable_staging_;
   std::vector<Staging> update_staging_;
 };

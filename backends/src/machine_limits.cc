@@ -36,7 +36,7 @@ double best_seconds(int threads, const Work& work) {
   for (double& mine : best) {
     team.emplace_back([&together, &work, &mine] {
       auto job = work();
-      job();  // the first touch of its memory
+      job();  // The first run touches its memory for the first time.
       for (int attempt = 0; attempt < kAttempts; ++attempt) {
         together.arrive_and_wait();
         const auto start = Clock::now();
@@ -56,7 +56,7 @@ double measure_flops(int threads) {
     return [] {
       alignas(64) float values[kChains * kLanes] = {};
       multiply_add(values, kRounds);
-      asm volatile("" : : "r"(&values[0]) : "memory");  // they have been looked at
+      asm volatile("" : : "r"(&values[0]) : "memory");  // For the compiler, the values have been looked at.
     };
   });
   return 2.0 * kChains * kLanes * kRounds * threads / seconds;
@@ -70,7 +70,7 @@ MachineLimits::Copy measure_copy(size_t bytes, int threads) {
     return [from = std::vector<char>(share, 1), to = std::vector<char>(share), repetitions]() mutable {
       for (int64_t i = 0; i < repetitions; ++i) {
         std::memcpy(to.data(), from.data(), from.size());
-        asm volatile("" : : "r"(to.data()) : "memory");  // it has been looked at
+        asm volatile("" : : "r"(to.data()) : "memory");  // For the compiler, the copy has been looked at.
       }
     };
   });

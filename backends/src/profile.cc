@@ -26,7 +26,7 @@ __attribute__((format(printf, 1, 2))) std::string format(const char* pattern, ..
   return line;
 }
 
-/// "12.3 us"
+/// Such as "12.3 us".
 std::string duration(double seconds) {
   if (seconds >= 1) return format("%.3f s", seconds);
   if (seconds >= 1e-3) return format("%.2f ms", seconds * 1e3);

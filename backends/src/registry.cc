@@ -20,7 +20,7 @@ Result<void> Backend::check_compute_dtype(DType dtype) const {
 std::string default_backend() {
   const auto& entries = built_in_backends();
   SHOAL_CHECK(!entries.empty());
-  return entries.front().name;  // best first: plug-in priorities put onednn before the others
+  return entries.front().name;  // The best one is first: the priorities of the plug-ins put onednn before the others.
 }
 
 }  // namespace shoal::backends

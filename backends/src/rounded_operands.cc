@@ -40,7 +40,7 @@ class RoundedOperands final : public Kernel {
 
  private:
   std::unique_ptr<Kernel> kernel_;
-  std::vector<TensorView> inputs_;  // reused by every run
+  std::vector<TensorView> inputs_;  // Every run uses them again.
   size_t offsets_[kOperands];
   size_t rounded_bytes_ = 0;
 };

@@ -14,16 +14,16 @@ struct JobPlan {
   std::string strategy = "async";
   int servers = 1;
   int trainers = 1;
-  uint64_t bytes = 64 << 10;  ///< of the weights, and of a gradient; updated by SGD
-  Duration step{};            ///< what stands for computing
-  double straggler = 1;       ///< how many times as long the last trainer takes
-  double seconds = 2;         ///< that are measured, after half a second of warming up
+  uint64_t bytes = 64 << 10;  ///< Bytes of the weights, and of a gradient; updated by SGD.
+  Duration step{};            ///< What stands for computing.
+  double straggler = 1;       ///< How many times as long the last trainer takes.
+  double seconds = 2;         ///< How long is measured, after half a second of warming up.
 };
 
 struct JobSpeed {
-  double batches_per_second = 0;  ///< applied, of all trainers
-  double dropped_per_second = 0;  ///< gradients that came too late for their step
-  double cores = 0;               ///< that the whole process kept busy meanwhile
+  double batches_per_second = 0;  ///< Batches that were applied, of all trainers.
+  double dropped_per_second = 0;  ///< Gradients that came too late for their step.
+  double cores = 0;               ///< How many cores the whole process kept busy meanwhile.
 };
 
 Result<JobSpeed> measure(const JobPlan& plan);

@@ -1,6 +1,6 @@
 // Trains a model of bench/models in a cluster, as threads or as processes, on random batches, and says how many
-// steps a second it made. Shoal's side of bench/peers/compare_distributed. `--model table` is one embedding of `--table-rows` rows
-// of 16 features, of which an example has eight, and Adagrad: for bench/cluster/large_table.
+// steps a second it made. Shoal's side of bench/peers/compare_distributed. `--model table` is one embedding of
+// `--table-rows` rows of 16 features, of which an example has eight, and Adagrad: for bench/cluster/large_table.
 //
 //   model_job --model NAME --batch N --steps N [--cluster ps:1,worker:1] [--strategy sync] ...; TF_CONFIG
 //
@@ -21,7 +21,7 @@
 
 namespace {
 
-constexpr int kBatches = 8;  // different ones, taken in turn
+constexpr int kBatches = 8;  // Different ones, taken in turn.
 
 const shoal::ProgramInfo kProgram{
     .description = "model_job: trains a model of bench/models, and says how fast",
@@ -84,7 +84,7 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line) {
     shoal::Estimator estimator(model_fn, config, {{"rows", rows}});
     shoal::train_and_evaluate(
         estimator, {.input_fn = input, .max_steps = line.steps, .hooks = {std::make_shared<Speed>(line.steps.value_or(0))}},
-        {.input_fn = input, .steps = 1});  // nobody evaluates: the models know training only
+        {.input_fn = input, .steps = 1});  // Nobody evaluates: the models know training only.
   };
   if (name == "table") {
     return train_on(table, [batch = line.batch, rows] { return random_rows(batch, rows); });

@@ -68,11 +68,11 @@ EstimatorSpec lenet5(const Features& features, const Labels& labels, Mode mode, 
   return nn::multi_class_head({.n_classes = 10})->build(input);
 }
 
-/// Until the accuracy is reached.
+/// What it took until the accuracy was reached.
 struct Outcome {
   uint64_t steps = 0;
-  double seconds = 0;  ///< virtual
-  uint64_t bytes = 0;  ///< both ways, heads too
+  double seconds = 0;  ///< Virtual time.
+  uint64_t bytes = 0;  ///< Both ways, heads too.
   double accuracy = 0;
 };
 
@@ -119,8 +119,8 @@ class Watch final : public CheckpointListener {
   mnist::ImageSource& images_;
   Estimator judge_;
   Outcome outcome_;
-  uint64_t before_ = 0;        // when the save began
-  uint64_t saving_bytes_ = 0;  // of all saves so far
+  uint64_t before_ = 0;        // The bytes when the save began.
+  uint64_t saving_bytes_ = 0;  // The bytes of all saves so far.
 };
 
 RunConfig config_of(const std::string& role, const std::string& model_dir, const std::string& compression,
@@ -172,7 +172,7 @@ Outcome train(const std::string& compression, const Options& options, mnist::Ima
                              .hooks = {},
                              .listeners = {watch}};
   value_or_raise(chief.run(trainer_task(chief, request)));
-  world.run_for(std::chrono::minutes(1));  // the server leaves
+  world.run_for(std::chrono::minutes(1));  // Meanwhile the server leaves.
   std::filesystem::remove_all(model_dir);
   return watch->outcome();
 }

@@ -29,8 +29,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kBatches = 8;      // different ones, taken in turn
-constexpr int kWarmUpSteps = 5;  // before it says that it is ready
+constexpr int kBatches = 8;      // Different ones, taken in turn.
+constexpr int kWarmUpSteps = 5;  // Steps before it says that it is ready.
 constexpr int kFirstStepSteps = 20;
 
 struct Options {
@@ -84,7 +84,7 @@ class MeasureHook final : public Hook {
  private:
   std::string settings_;
   int64_t parameters_ = 0;
-  double seconds_ = 0;  // of the measurement under way; 0: none
+  double seconds_ = 0;  // Time of the measurement under way; 0 if there is none.
   int64_t steps_ = 0;
   Clock::time_point start_;
 };

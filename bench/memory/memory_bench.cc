@@ -27,7 +27,7 @@ constexpr double kMiB = 1 << 20;
 struct Job {
   const char* model;
   shoal::ModelFn model_fn;
-  int workers;  ///< beside the chief
+  int workers;  ///< Workers beside the chief.
   std::string scheme;
   std::string model_dir;
 };
@@ -69,7 +69,7 @@ class TaskThread {
       shoal::train_and_evaluate(estimator, {.input_fn = images, .max_steps = kSteps}, {.input_fn = images});
     });
   }
-  /// After the task has ended.
+  /// The peak, once the task has ended.
   double peak_bytes() {
     if (thread_.joinable()) thread_.join();
     return double(pool_->stats().peak_in_use_bytes);
@@ -104,7 +104,7 @@ void measure(const Job& job) {
   const double weights = weight_bytes(job);
   const int trainers = 1 + job.workers;
   const shoal::cluster::ShardSpec shard{
-      .segments = {}, .arena_bytes = uint64_t(weights), .slot_count = 2, .scalar_count = 1};  // Adam
+      .segments = {}, .arena_bytes = uint64_t(weights), .slot_count = 2, .scalar_count = 1};  // Adam has these.
   const double formula = double(shoal::cluster::server_memory(shard, trainers).total()) / kMiB;
   const double worker = job.workers ? *std::max_element(peaks.begin() + 2, peaks.end()) / kMiB : 0;
   std::printf("%-6s %-7s %8d %9.2f %12.1f %12.1f %12.1f %12.1f\n", job.model, job.scheme.c_str(), trainers, weights / kMiB,

@@ -32,7 +32,7 @@ KernelCase case_of(const Flow& flow, const FlowNode& node, const std::vector<Ten
   return result;
 }
 
-/// By op, the case that computes or moves most.
+/// The case of each op that computes or moves most.
 class Costliest {
  public:
   /// All nodes of a graph, simplified as a backend sees it.
@@ -69,17 +69,17 @@ struct TableEntry {
 
 using Ints = std::vector<int64_t>;
 constexpr auto kIds = DType::kInt64;
-const KernelCase::Operand kImages{DType::kFloat32, {32, 28, 28, 32}};  // the largest activation of the cnn
+const KernelCase::Operand kImages{DType::kFloat32, {32, 28, 28, 32}};  // The largest activation of the cnn.
 const KernelCase::Operand kChannels{DType::kFloat32, {32}, true};
-const KernelCase::Operand kRows{DType::kFloat32, {2048, 1000}};  // logits of a language model
+const KernelCase::Operand kRows{DType::kFloat32, {2048, 1000}};  // Logits of a language model.
 const KernelCase::Operand kSequences{DType::kFloat32, {32, 64, 128}};
 const KernelCase::Operand kLabels{kIds, {2048}};
 
 /// What no model of bench/models does, forward; backward ops follow from it by differentiation.
 const std::vector<TableEntry>& table() {
   static const std::vector<TableEntry> entries{
-      {{"exp", "log", "sqrt", "rsqrt", "reciprocal", "erf", "sin", "cos", "sigmoid", "tanh", "softplus", "abs", "gelu", "gelu_tanh",
-        "silu", "square", "relu"},
+      {{"exp", "log", "sqrt", "rsqrt", "reciprocal", "erf", "sin", "cos", "sigmoid", "tanh", "softplus", "abs", "gelu",
+        "gelu_tanh", "silu", "square", "relu"},
        {},
        {kImages}},
       {{"leaky_relu", "elu"}, {{"alpha", 0.5}}, {kImages}},
@@ -163,7 +163,7 @@ void add_entry(Costliest& costliest, const std::string& op, const TableEntry& en
   backends::CompileOptions step{.fetches = {outputs[0]}};
   if (OpCatalogue::built_in().find(op)->gradient && outputs[0].dtype() == DType::kFloat32 && !wrt.empty()) {
     for (const Value& gradient : gradients(ops::reduce_sum(ops::square(outputs[0])), wrt)) {
-      if (gradient.valid()) step.fetches.push_back(gradient);  // not of a comparison, say
+      if (gradient.valid()) step.fetches.push_back(gradient);  // A comparison has none, say.
     }
   }
   costliest.add(graph, step, "table");
@@ -174,7 +174,7 @@ int64_t index_bound(const KernelCase& of) {
   if (of.op == "gather") return of.operands[0].shape[int(of.attributes.get_int("axis"))];
   if (of.op == "gather_grad") return of.operands[2].shape[int(of.attributes.get_int("axis"))];
   if (of.op == "one_hot") return of.attributes.get_int("depth");
-  for (const auto& operand : of.operands) {  // labels: of classes
+  for (const auto& operand : of.operands) {  // Labels are bounded by the number of classes.
     if (operand.dtype == DType::kFloat32 && operand.shape.rank() > 0) return operand.shape[operand.shape.rank() - 1];
   }
   return 1;

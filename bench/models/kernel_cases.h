@@ -14,10 +14,10 @@ struct KernelCase {
   struct Operand {
     DType dtype = DType::kFloat32;
     Shape shape;
-    bool is_variable = false;  ///< backends keep what they derive from one
+    bool is_variable = false;  ///< Backends keep what they derive from a variable.
   };
   std::string op;
-  std::string from;  ///< the model; "table"
+  std::string from;  ///< The model, or "table".
   Attributes attributes;
   std::vector<Operand> operands;
 

@@ -18,11 +18,11 @@ namespace {
 
 using nn::Activation;
 
-constexpr int64_t kIds = 10000;  // of each of the columns of "wide_and_deep"
+constexpr int64_t kIds = 10000;  // Ids of each of the columns of "wide_and_deep".
 constexpr int64_t kColumns = 26;
 constexpr int64_t kNumbers = 13;
 constexpr int64_t kCharacters = 65;
-constexpr int64_t kPlaces = 64;  // of a text
+constexpr int64_t kPlaces = 64;  // Places of a text.
 
 EstimatorSpec train(Value loss, const nn::Optimizer& optimizer) {
   EstimatorSpec spec;

@@ -13,15 +13,15 @@ namespace shoal::bench {
 
 struct ModelEntry {
   std::string_view name;
-  ModelFn model_fn;  ///< of training; takes no parameters
+  ModelFn model_fn;  ///< The model function for training; takes no parameters.
   data::Batch (*make_batch)(int64_t batch, RandomKey key);
 };
 
 /// "mlp": 784-512-512-10, relu (0.67 M parameters). "cnn": convolution 5x5x32, pool, convolution 5x5x64, pool, dense 1024,
 /// dense 10; same padding, relu, 2x2 maxima, no dropout (3.27 M parameters). Both: 28 x 28 grey images to ten classes, SGD
 /// with momentum 0.9. "resnet20": colour images of 32 x 32, likewise. "wide_and_deep": 26 columns of 10,000 ids with 16
-/// features each, 13 numbers, 256-128-64-1, Adagrad. "lstm" (64-256) and "gpt" (4 blocks of 128 features and 4 heads): 64 of
-/// 65 characters, Adam.
+/// features each, 13 numbers, 256-128-64-1, Adagrad. "lstm" (64-256) and "gpt" (4 blocks of 128 features and 4 heads):
+/// 64 of 65 characters, Adam.
 const std::vector<ModelEntry>& models();
 /// Raises InvalidArgument, listing the names, if there is none.
 const ModelEntry& find_model(std::string_view name);

@@ -37,7 +37,7 @@ inline void print_line(const char* transport, int64_t bytes, Latencies taken) {
   std::fflush(stdout);
 }
 
-/// main(): work(options) by the flags.
+/// What main() does: work(options) by the flags.
 template <class Work>
 int push_pull_main(const std::string& program, const std::string& system, int argc, char** argv, const Work& work) {
   PeerOptions options;

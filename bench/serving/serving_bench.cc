@@ -83,7 +83,7 @@ cluster::ShardPlan plan_of(const Options& options) {
 struct Cluster {
   const Options& options;
   Endpoint server;
-  std::atomic<bool> ready{false};  // the model
+  std::atomic<bool> ready{false};  // The model is ready.
   std::atomic<bool> over{false};
 };
 
@@ -98,11 +98,11 @@ std::unique_ptr<RemoteStore> store_of(Environment& env, const Cluster& cluster, 
 }
 
 struct Pushed {
-  double seconds = 0;  // of the pushes alone
+  double seconds = 0;  // Time of the pushes alone.
   RandomKey weights = 0;
 };
 
-/// As the chief: makes the model ready, pushes, ends the job.
+/// What the chief does: makes the model ready, pushes, ends the job.
 Task<Result<Pushed>> push(Environment& env, Cluster& cluster, RemoteStore& store) {
   SHOAL_CO_TRY_VOID(co_await store.prepare(nullptr, env.after(kPatience)));
   cluster.ready = true;
@@ -149,7 +149,7 @@ Task<Result<std::unique_ptr<Connection>>> greet(Environment& env, const Cluster&
   co_return connection;
 }
 
-/// Until the server has the model: what comes before is not what is measured.
+/// Waits until the server has the model: what comes before is not what is measured.
 Task<Result<void>> wait_until_ready(Environment& env, Cluster& cluster) {
   while (!cluster.ready && !cluster.over) SHOAL_CO_TRY_VOID(co_await env.sleep_for(std::chrono::milliseconds(1)));
   co_return Result<void>();
@@ -188,7 +188,7 @@ Task<Result<void>> pull(Environment& env, Cluster& cluster, Latencies& pulls) {
     const auto store = store_of(env, cluster, "worker", 2);
     const double begin = now_seconds();
     Result<cluster::Ready> ready = co_await store->attach(env.after(kPatience));
-    if (!ready) break;  // the job ended meanwhile
+    if (!ready) break;  // The job ended meanwhile.
     pulls.add(now_seconds() - begin);
     SHOAL_CO_TRY_VOID(co_await env.sleep_for(std::chrono::milliseconds(700)));
   }

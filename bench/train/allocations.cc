@@ -37,7 +37,7 @@ int find_onednn(dl_phdr_info* object, size_t, void* out) {
   return 1;
 }
 
-Range onednn;  // empty until main's statics are made: what is allocated before does not matter
+Range onednn;  // Empty until main's statics are made: what is allocated before does not matter.
 const bool found = dl_iterate_phdr(&find_onednn, &onednn) != 0;
 
 void count(const void* caller) {

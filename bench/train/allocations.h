@@ -6,12 +6,12 @@
 namespace shoal::bench {
 
 struct Allocations {
-  uint64_t onednn = 0;  ///< called from oneDNN's own code: it builds a map of the arguments in every execute()
-  uint64_t others = 0;  ///< everything else
+  uint64_t onednn = 0;  ///< Called from oneDNN's own code: it builds a map of the arguments in every execute().
+  uint64_t others = 0;  ///< Everything else.
   friend Allocations operator-(Allocations a, Allocations b) { return {a.onednn - b.onednn, a.others - b.others}; }
 };
 
-/// Since the process started, over all threads.
+/// The allocations since the process started, over all threads.
 Allocations allocations();
 
 }  // namespace shoal::bench

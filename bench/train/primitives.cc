@@ -42,7 +42,7 @@ dnnl::primitive_attr relu_attributes() {
   return attributes;
 }
 
-/// Of OpenMP, where oneDNN was built with it.
+/// Sets the team of OpenMP, where oneDNN was built with it.
 void set_team(int threads) {
   using SetThreads = void (*)(int);
   static const auto set = reinterpret_cast<SetThreads>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
@@ -96,7 +96,7 @@ class Sum final : public PrimitiveSum {
     add_pool(forward.dst_desc(), {batch, filters, side / 2, side / 2});
   }
 
-  /// With bias; relu unless it is the last layer.
+  /// Adds a dense layer with bias, and relu unless it is the last one.
   void add_dense(int64_t batch, int64_t in, int64_t out, bool first, bool last) {
     const memory::desc x({batch, in}, kFloat, Tag::any), w({out, in}, kFloat, Tag::any), b({out}, kFloat, Tag::x),
         y({batch, out}, kFloat, Tag::any);
@@ -151,7 +151,7 @@ class Sum final : public PrimitiveSum {
 
   memory filled(int name, const memory::desc& type) {
     memory place(type, engine_);
-    if (name == DNNL_ARG_WORKSPACE) {  // bytes: positions inside a window
+    if (name == DNNL_ARG_WORKSPACE) {  // It has bytes: positions inside a window.
       std::memset(place.get_data_handle(), 0, type.get_size());
     } else {
       std::fill_n(static_cast<float*>(place.get_data_handle()), type.get_size() / sizeof(float), 0.01f);

@@ -17,7 +17,7 @@ class PrimitiveSum {
   virtual void run() = 0;
 };
 
-/// Of "mlp" or "cnn", on so many threads; null for other models, whose primitives are not listed.
+/// The primitives of "mlp" or "cnn", on so many threads; null for other models, whose primitives are not listed.
 std::unique_ptr<PrimitiveSum> make_primitive_sum(std::string_view model, int64_t batch, int threads);
 
 }  // namespace shoal::bench

@@ -27,8 +27,8 @@ struct Options {
 using Clock = std::chrono::steady_clock;
 
 struct Measured {
-  double steps_per_second = 0;  ///< of all programs
-  std::vector<float> losses;    ///< of each, after kCheckedSteps
+  double steps_per_second = 0;  ///< Steps of all programs.
+  std::vector<float> losses;    ///< The loss of each program after kCheckedSteps.
 };
 constexpr int kCheckedSteps = 10;
 
@@ -42,7 +42,7 @@ Measured measure(const Options& options, const std::string& model, int count) {
     auto trainer = Trainer::make(find_model(model), {.backend = options.backend, .batch = options.batch, .threads = 1});
     Result<void> done = trainer ? Result<void>() : Result<void>(std::move(trainer).error());
     for (int i = 0; done && i < kCheckedSteps; ++i) done = (*trainer)->step();
-    start.arrive_and_wait();  // also by who failed: the others wait
+    start.arrive_and_wait();  // Whoever failed arrives too, since the others wait.
     if (!done) return done;
     measured.losses[index] = (*trainer)->loss();
     const auto begin = Clock::now();

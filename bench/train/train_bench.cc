@@ -23,10 +23,10 @@ struct Options {
   std::vector<int> threads{1, 2};
   std::string backend = backends::default_backend();
   int rounds = 7;
-  double seconds = 0.5;  ///< per side of one round
+  double seconds = 0.5;  ///< Time of each side of one round.
   bool json = false;
   bool profile = false;
-  bool apply_after = false;  ///< updates in a pass of their own after each run, as over servers
+  bool apply_after = false;  ///< Updates are a pass of their own after each run, as over servers.
 };
 
 struct Case {
@@ -86,7 +86,8 @@ void print_row(const Options& options, const Case& test, const Sample& step, con
   std::fflush(stdout);
 }
 
-/// Where the time of a step goes, kernel by kernel. Apart from the rounds, since looking at the clock takes time too.
+/// Where the time of a step goes, kernel by kernel. Measured apart from the rounds, since looking at the clock takes
+/// time too.
 Result<void> print_profile(Trainer& trainer, int threads) {
   constexpr int kRuns = 200;
   backends::Profiler profiler([] { return SteadyTime(Clock::now().time_since_epoch()); });
@@ -113,12 +114,12 @@ Result<void> run_case(const Options& options, const Case& test) {
     step();
     if (primitives) primitives->run();
   }
-  if (primitives) std::this_thread::sleep_for(std::chrono::milliseconds(30));  // as below
+  if (primitives) std::this_thread::sleep_for(std::chrono::milliseconds(30));  // For the same reason as below.
 
   std::vector<double> step_times, primitive_times;
   Allocations allocated;
   uint64_t steps = 0;
-  const std::function<void()> counted_step = [&] { step(), ++steps; };  // here, since std::function may allocate
+  const std::function<void()> counted_step = [&] { step(), ++steps; };  // Made here, since std::function may allocate.
   step_times.reserve(size_t(options.rounds));
   for (int round = 0; round < options.rounds; ++round) {
     const Allocations before = allocations();

@@ -73,7 +73,7 @@ void Trainer::bind() {
     const int64_t rows = parameter.rows();
     const auto place = std::find_if(bindings.begin(), bindings.end(),
                                     [&](const auto& binding) { return binding.name == parameter.update->variable; });
-    if (place != bindings.end()) {  // moving averages are updated, not read
+    if (place != bindings.end()) {  // Moving averages are updated, not read.
       pieces_[size_t(place - bindings.begin())] = {parameter.value.mutable_view().data, 0, rows};
     }
     if (i < whole_count_) update_pieces_[i] = {parameter.gradient.mutable_view().data, 0, rows};
@@ -135,7 +135,7 @@ Result<void> Trainer::step() {
   for (size_t i = 0; i < whole_count_ && !apply_during_run_; ++i) {
     apply(i, 0, parameters_[i].rows(), update_pieces_[i].data);
   }
-  auto part = program_->fetched().begin() + 1;  // after the loss
+  auto part = program_->fetched().begin() + 1;  // The loss comes before it.
   for (size_t i = whole_count_; i < parameters_.size(); ++i) {
     for (size_t lookup = 0; lookup < parameters_[i].update->rows.size(); ++lookup, part += 2) {
       add_rows(parameters_[i], part[0], part[1]);

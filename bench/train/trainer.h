@@ -15,7 +15,8 @@ struct TrainerOptions {
   std::string backend;
   int64_t batch = 32;
   int threads = 1;
-  bool apply_during_run = true;  ///< updates as local training applies them; false: after the run, as over servers
+  /// Whether updates are applied as local training does it; if false, after the run, as over servers.
+  bool apply_during_run = true;
 };
 
 /// Trains on random batches. All calls on one thread, which becomes a compute thread of the backend.
@@ -25,25 +26,25 @@ class Trainer final : private backends::UpdateApplier {
 
   /// Gradients of the next batch, and the next version of all variables.
   Result<void> step();
-  /// From now on tells `observer`, which outlives this, about the runs; null: nobody.
+  /// From now on `observer`, which outlives this, is told about the runs; null for nobody.
   void observe(backends::KernelObserver* observer) { observer_ = observer; }
   float loss() const { return program_->fetched()[0].as<float>()[0]; }
   const backends::ProgramInfo& info() const { return program_->info(); }
   int64_t parameters() const;
 
  private:
-  static constexpr uint64_t kBatches = 8;  // different ones, taken in turn
+  static constexpr uint64_t kBatches = 8;  // Different ones, taken in turn.
 
   struct Parameter {
     Tensor value, gradient;
     std::vector<Tensor> slots = {};
     std::vector<float*> slot_data = {};
-    float* data = nullptr;  ///< of value
+    float* data = nullptr;  ///< Points to `value`.
     const nn::VariableUpdate* update = nullptr;
     int64_t elements = 0;
     int64_t rows() const { return value.shape()[0]; }
     int64_t row_elements() const { return elements / rows(); }
-    // By rows: `gradient` has the sums of touched rows, zeros elsewhere.
+    // For gradients by rows, `gradient` has the sums of touched rows, and zeros elsewhere.
     std::vector<int64_t> touched = {};
     std::vector<bool> is_touched = {};
   };
@@ -60,10 +61,10 @@ class Trainer final : private backends::UpdateApplier {
   Model model_;
   std::unique_ptr<backends::Backend> backend_;
   std::unique_ptr<backends::Program> program_;
-  std::vector<Parameter> parameters_;  // in the order of the train op, those with gradients by rows last
-  size_t whole_count_ = 0;             // how many have not
+  std::vector<Parameter> parameters_;  // In the order of the train op, those with gradients by rows last.
+  size_t whole_count_ = 0;             // How many do not have gradients by rows.
   std::vector<data::Batch> batches_;
-  std::vector<std::vector<TensorView>> inputs_;  // of each batch, in the program's order
+  std::vector<std::vector<TensorView>> inputs_;  // The inputs of each batch, in the program's order.
   std::vector<backends::Piece> pieces_;
   std::vector<backends::MutablePiece> update_pieces_;
   std::vector<backends::Pieces> variables_;

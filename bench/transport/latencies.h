@@ -20,7 +20,7 @@ class Latencies {
   std::vector<double> seconds_;
 };
 
-/// On the steady clock.
+/// The time on the steady clock.
 double now_seconds();
 /// Processor time of all threads of this process, user and system.
 double processor_seconds();

@@ -15,7 +15,8 @@ namespace {
 using transport::Message;
 
 constexpr auto kPatience = std::chrono::seconds(60);
-constexpr size_t kRetainedBytesMax = size_t(4) << 30;  // or the largest messages are paged in again each time
+// With less, the largest messages would be paged in again each time.
+constexpr size_t kRetainedBytesMax = size_t(4) << 30;
 
 std::unique_ptr<Environment> make_task(const char* name, const PairOptions& options, const TransportTable& table) {
   return make_production_environment({.task = name,
@@ -67,7 +68,7 @@ Task<Result<void>> Pair::connect() {
   co_return Result<void>();
 }
 
-/// On the client's strand, where what closing says leaves at once: its event loop does not turn again.
+/// To be run on the client's strand, where what closing says leaves at once: its event loop does not turn again.
 Task<Result<void>> Pair::hang_up() {
   connection_->close(unavailable("done"));
   co_return Result<void>();
@@ -79,7 +80,7 @@ Task<Result<void>> Pair::serve() {
   for (;;) {
     auto receiving = accepted_->receive(server_->after(kPatience));
     Result<Message> message = co_await std::move(receiving);
-    if (!message) co_return Result<void>();  // the client is done
+    if (!message) co_return Result<void>();  // The client is done.
     SHOAL_CO_TRY_VOID(co_await answer(std::move(*message)));
   }
 }

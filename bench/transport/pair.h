@@ -13,18 +13,19 @@ namespace shoal::bench {
 struct PairOptions {
   std::string scheme;
   bool checksum = false;
-  std::shared_ptr<const transport::Credential> credential;  ///< of both tasks; none: nothing is encrypted
-  Duration spin = Duration::zero();  ///< of both event loops (ProductionOptions::spin)
+  /// The credential of both tasks; without one nothing is encrypted.
+  std::shared_ptr<const transport::Credential> credential;
+  Duration spin = Duration::zero();  ///< The spinning of both event loops (ProductionOptions::spin).
   uint64_t send_queue_bytes_max = transport::LinkOptions().send_queue_bytes_max;
 };
 
 /// What a run of messages took.
 struct Exchange {
-  Latencies round_trips;  ///< empty where nothing is answered
-  Latencies one_way;      ///< from before a message was handed to the transport until its receiver had it
-  double seconds = 0;     ///< of the whole run
+  Latencies round_trips;  ///< Empty where nothing is answered.
+  Latencies one_way;      ///< From before a message was handed to the transport until its receiver had it.
+  double seconds = 0;     ///< Time of the whole run.
   double processor_seconds = 0;
-  uint64_t bytes_copied = 0;  ///< by both tasks: TransportStats
+  uint64_t bytes_copied = 0;  ///< Copied by both tasks: TransportStats.
 
   void append(const Exchange& more) {
     round_trips.append(more.round_trips);
@@ -69,8 +70,8 @@ class Pair {
   std::unique_ptr<Environment> server_, client_;
   std::unique_ptr<transport::Listener> listener_;
   std::unique_ptr<transport::Connection> accepted_, connection_;
-  transport::Message reply_;      // the server's, of the size last asked for
-  std::vector<double> received_;  // by the server: when each message of a run was there
+  transport::Message reply_;      // The server's, of the size last asked for.
+  std::vector<double> received_;  // When the server had each message of a run.
   std::thread thread_;
 };
 

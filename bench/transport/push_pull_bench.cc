@@ -31,7 +31,7 @@ struct Options {
   std::vector<int64_t> bytes{4 << 10, 64 << 10, 1 << 20, 16 << 20, 100'000'000};
   double seconds = 1;
   bool json = false;
-  int serve = -1;  ///< in the server process: where it writes the address that it listens at
+  int serve = -1;  ///< In the server process, where it writes the address that it listens at.
 };
 
 constexpr auto kPatience = std::chrono::seconds(60);
@@ -62,7 +62,7 @@ class Server {
     for (;;) {
       auto receiving = connection_->receive(env_.after(kPatience));
       Result<Message> message = co_await std::move(receiving);
-      if (!message) co_return Result<void>();  // the worker is done
+      if (!message) co_return Result<void>();  // The worker is done.
       SHOAL_CO_TRY_VOID(co_await add(std::move(*message)));
     }
   }
@@ -176,7 +176,7 @@ void print(const Options& options, int64_t bytes, Exchange& ours, Exchange& raw)
 }
 
 Result<void> work(const Options& options) {
-  std::vector<Exchange> raw;  // before there are threads: it forks
+  std::vector<Exchange> raw;  // Made before there are threads, since it forks.
   for (const int64_t bytes : options.bytes) {
     const auto run = [bytes](int64_t count) { return socket_push_pull(size_t(bytes), count); };
     raw.push_back(run(repetitions(run(3).seconds / 3, options.seconds, 3, kRoundsMax)));

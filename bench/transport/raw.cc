@@ -115,7 +115,7 @@ Exchange hand_over(size_t bytes, int64_t count, size_t slots) {
   auto *const filled = new (memory.data()) Signal, *const freed = new (memory.data() + sizeof(Signal)) Signal;
   std::byte* const data = memory.data() + 2 * sizeof(Signal);
   const auto slot = [&](int64_t i) { return data + size_t(i) % slots * align_up(bytes); };
-  std::memset(data, 1, slots * align_up(bytes));  // a message's memory has been used before, too
+  std::memset(data, 1, slots * align_up(bytes));  // A message's memory has been used before, too.
   uint64_t sum = 0;
   return together(
       [&](Exchange&) {

@@ -10,9 +10,9 @@ namespace shoal::bench {
 
 /// Whether this build encrypts (SHOAL_TLS); the others are only to be called where it does.
 bool has_tls();
-/// As socket_round_trips.
+/// Measures as socket_round_trips() does.
 Exchange tls_round_trips(size_t bytes, int64_t count);
-/// As socket_stream.
+/// Measures as socket_stream() does.
 Exchange tls_stream(size_t bytes, int64_t count, bool touch);
 
 }  // namespace shoal::bench

@@ -1,4 +1,4 @@
-// In place of raw_tls.cc, where the build has no TLS.
+// Takes the place of raw_tls.cc where the build has no TLS.
 #include "raw_tls.h"
 #include "shoal/base/check.h"
 

@@ -10,7 +10,7 @@
 
 namespace shoal::bench {
 
-/// On 127.0.0.1, without Nagle's delay. Each end is one thread's.
+/// Two sockets on 127.0.0.1, without Nagle's delay. Each end is one thread's.
 class SocketPair {
  public:
   SocketPair();

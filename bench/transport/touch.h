@@ -24,7 +24,7 @@ inline uint64_t read_all(std::span<const std::byte> bytes) {
   return sum;
 }
 
-/// to = a + b
+/// to = a + b.
 inline void add_floats(const float* a, const float* b, float* __restrict to, size_t count) {
   for (size_t i = 0; i < count; ++i) to[i] = a[i] + b[i];
 }

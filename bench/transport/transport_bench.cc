@@ -23,9 +23,10 @@
 namespace shoal::bench {
 namespace {
 
-constexpr double kBudget = 0.3;  // seconds of a measurement
+constexpr double kBudget = 0.3;  // Seconds of a measurement.
 constexpr Duration kSpin = std::chrono::milliseconds(1);
-constexpr uint64_t kQueueBytesMax = 64 << 10;  // of a stream: messages wait for their receiver, not in a queue
+// The queue of a stream is small: messages wait for their receiver, not in it.
+constexpr uint64_t kQueueBytesMax = 64 << 10;
 
 std::string size_name(size_t bytes) {
   if (bytes >= size_t(1) << 20) return std::to_string(bytes >> 20) + "MiB";
@@ -47,9 +48,10 @@ struct Both {
   Exchange ours, limit;
 };
 
-/// In turns, so that what the machine does meanwhile, and on which cores it puts the threads, meets both alike.
+/// Measures both in turns, so that what the machine does meanwhile, and on which cores it puts the threads, meets both
+/// alike.
 Both measure_in_turns(const Run& ours, const Run& limit, int64_t most) {
-  constexpr int64_t kTurns = 6, kPerTurn = 16;  // the first of a turn wakes who has slept
+  constexpr int64_t kTurns = 6, kPerTurn = 16;  // The first of a turn wakes who has slept.
   const int64_t our_count = fitting(ours, most), limit_count = fitting(limit, most);
   const int64_t turns = std::clamp<int64_t>(std::min(our_count, limit_count) / kPerTurn, 1, kTurns);
   Both both;
@@ -72,7 +74,7 @@ Exchange round_trip_limit(const PairOptions& options, size_t bytes, int64_t coun
   switch (limit_for(options)) {
     case Limit::kSockets: return socket_round_trips(bytes, count);
     case Limit::kTls: return tls_round_trips(bytes, count);
-    case Limit::kMemory: break;  // a message's size does not matter: it is handed over
+    case Limit::kMemory: break;  // A message's size does not matter: it is handed over.
   }
   return futex_round_trips(count, options.spin > Duration::zero());
 }
@@ -111,7 +113,7 @@ void stream(benchmark::State& state, const PairOptions& options, size_t bytes) {
   Pair pair(unqueued);
   const int64_t most = std::clamp<int64_t>((int64_t(4) << 30) / int64_t(bytes + 1024), 3, 300'000);
   const auto run = [&](int64_t count) { return pair.stream(bytes, count, true); };
-  (void)run(16);  // the pool gets its buffers, and both sides their pages
+  (void)run(16);  // The pool gets its buffers, and both sides their pages.
   const Exchange taken = measure(run, most);
   const double messages = double(taken.one_way.count()), all = double(bytes) * messages;
   for (auto _ : state) state.SetIterationTime(taken.seconds / messages);
@@ -174,7 +176,7 @@ int main(int argc, char** argv) {
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   bench::add_limits_to_heading();
   for (const auto& [scheme, factory] : transport::built_in_transports()) {
-    if (scheme == "auto") continue;  // carries nothing itself
+    if (scheme == "auto") continue;  // It carries nothing itself.
     bench::add_scheme(scheme, {.scheme = scheme});
     if (scheme != "tcp") continue;
     bench::add_scheme("tcp+checksum", {.scheme = scheme, .checksum = true});

@@ -1,4 +1,4 @@
-/// Who can be met, and who not.
+/// Tests of who can be met, and who not.
 #include "meeting.h"
 #include "raw_peer.h"
 

@@ -59,7 +59,7 @@ TEST_F(Shm, BuffersThatADeadPeerHeldAreGivenUp) {
   const Done done = server.run(serve());
   EXPECT_TRUE(done) << done.error().message();
   EXPECT_EQ(server.buffers().stats().in_use_bytes, 0u);
-  EXPECT_LT(server.buffers().stats().allocated_bytes, 2 * kHeldBytes);  // and not kept for another use
+  EXPECT_LT(server.buffers().stats().allocated_bytes, 2 * kHeldBytes);  // It was not kept for another use either.
   EXPECT_LE(mapped("memfd:shoal"), 2u);
 }
 

@@ -17,7 +17,7 @@ namespace {
 class HostileShmPeers : public Shm {
  protected:
   std::atomic<int> let_in = 0;
-  std::vector<Error> ends;  // of connections, in the order they ended; read after the server has ended
+  std::vector<Error> ends;  // Reasons in the order in which connections ended; read after the server has ended.
   std::thread thread;
   Endpoint address;
   std::shared_ptr<BufferPool> pool = BufferPool::create();
@@ -34,7 +34,7 @@ class HostileShmPeers : public Shm {
   }
   void TearDown() override {
     if (!thread.joinable()) return;
-    tasks.end_client();  // says good-bye for the connections that expect_service() made
+    tasks.end_client();  // It says good-bye for the connections that expect_service() made.
     server.post([this] { listener->close(); });
     thread.join();
   }
@@ -98,7 +98,7 @@ class HostileShmPeers : public Shm {
     descriptor.front_bytes = control.body->size();
     return descriptor;
   }
-  /// expect_end() of a message that is good but for `change`.
+  /// Calls expect_end() with a message that is good but for `change`.
   template <class Change>
   void expect_refusal(ErrorKind kind, const std::string& part, Change change) {
     expect_end(kind, part, [&](RawPeer& peer) {
@@ -124,7 +124,7 @@ TEST_F(HostileShmPeers, RandomBytesDoNotGetIn) {
   }
   EXPECT_EQ(let_in, 1);
   expect_service();
-  EXPECT_LE(open_files(), files + 2);  // of the honest client's connection
+  EXPECT_LE(open_files(), files + 2);  // The honest client's connection has two.
 }
 
 TEST_F(HostileShmPeers, AnotherUserDoesNotGetIn) {
@@ -186,7 +186,7 @@ TEST_F(HostileShmPeers, GoodOnesOfThisKindAreUnderstood) {
   peer.publish(good_message(peer));
   const SteadyTime deadline = tasks.soon(client);
   while (peer.rings().received().written.load() == 0 && client.now() < deadline) std::this_thread::yield();
-  EXPECT_EQ(peer.rings().received().written.load(), 1u);  // the echo
+  EXPECT_EQ(peer.rings().received().written.load(), 1u);  // The echo has come.
 }
 
 TEST_F(HostileShmPeers, LengthsAreComparedBeforeAnythingIsTaken) {
@@ -235,7 +235,7 @@ TEST_F(HostileShmPeers, BuffersGivenBackThatItNeverHad) {
 TEST_F(HostileShmPeers, MessagesReadThatWereNeverSent) {
   expect_end(ErrorKind::kDataLoss, "not sent yet", [this](RawPeer& peer) {
     peer.rings().received().read.store(5);
-    peer.publish(good_message(peer));  // the echo meets it
+    peer.publish(good_message(peer));  // The echo meets it.
   });
 }
 TEST_F(HostileShmPeers, NoticesOfNoKind) {
@@ -290,7 +290,8 @@ TEST_F(HostileShmPeers, WhatWasCheckedStaysAsItWas) {
       }
     });
     bool refused = false;
-    for (uint32_t i = 0; i < kDescriptors / 2 && !refused; ++i) {  // the echoes, which it never reads, fit into the ring
+    // The echoes, which it never reads, fit into the ring.
+    for (uint32_t i = 0; i < kDescriptors / 2 && !refused; ++i) {
       Descriptor descriptor;
       descriptor.kind = uint8_t(MessageKind::kChunk);
       descriptor.has_body = 1;

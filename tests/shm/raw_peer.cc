@@ -15,7 +15,7 @@ namespace {
 
 constexpr uid_t kNobody = 65534;
 
-// Of this thread alone, unlike the function of the C library.
+// Changes the user of this thread alone, unlike the function of the C library.
 void become(uid_t user) { SHOAL_CHECK(::syscall(SYS_setresuid, -1, user, -1) == 0); }
 
 SocketName name_of(const Endpoint& endpoint) {

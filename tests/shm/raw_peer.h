@@ -11,7 +11,7 @@ namespace shoal::transport::shm {
 
 class RawPeer {
  public:
-  explicit RawPeer(const Endpoint& endpoint);  ///< connects
+  explicit RawPeer(const Endpoint& endpoint);  ///< Connects to the listener.
   explicit RawPeer(const SocketName& name);
   /// Sends a datagram; false once the other side no longer takes anything.
   bool send(std::span<const std::byte> bytes, int descriptor = -1);
@@ -27,7 +27,7 @@ class RawPeer {
   /// How many wake-ups, or signs of life, have come until now and were not asked for before.
   int rings_heard();
 
-  /// After introduce().
+  /// Both are to be called after introduce().
   Lane& sent() { return rings_->sent(); }
   Rings& rings() { return *rings_; }
   /// Makes memory and announces it.

@@ -62,7 +62,7 @@ TEST(SharedMemory, BacksAPoolFromTheFirstUseOn) {
 TEST(SharedMemory, EndsWithItsBlocks) {
   const size_t files = open_files(), mappings = mapped("memfd:shoal");
   {
-    const auto pool = BufferPool::create(0);  // keeps nothing
+    const auto pool = BufferPool::create(0);  // It keeps nothing.
     const auto memory = SharedMemory::of(*pool);
     Ref<Buffer> small = pool->get(1000), other = pool->get(2000), large = pool->get(5 << 20);
     EXPECT_EQ(mapped("memfd:shoal"), mappings + 2);
@@ -110,7 +110,7 @@ TEST(SharedMemory, WithoutDescriptorsPoolsFallBackToOrdinaryMemory) {
   }
   if (all.size() > 100000) GTEST_SKIP() << "this system has no end of descriptors";
   const Ref<Buffer> buffer = pool->get(5 << 20);
-  all.clear();  // UBSan looks at objects through a pipe
+  all.clear();  // The files are closed here, since UBSan looks at objects through a pipe.
   std::memset(buffer->data(), 1, buffer->size());
   EXPECT_FALSE(memory->find(buffer->bytes()));
 }

@@ -139,7 +139,7 @@ TEST_F(Shm, BuffersComeBackWhenTheReceiverDropsThem) {
 }
 
 TEST_F(Shm, TheNumberOfBuffersOutIsBoundedAndTheRestWaits) {
-  constexpr uint64_t kCount = 1000;  // more than a peer may have at a time
+  constexpr uint64_t kCount = 1000;  // More than a peer may have at a time.
   const auto receives = [&](Connection& link) -> Task<Done> {
     std::deque<Message> held;
     for (uint64_t i = 1; i <= kCount; ++i) {
@@ -176,7 +176,7 @@ TEST_F(Shm, WhatAPeerMayStillReadIsNotUsedAgain) {
     SHOAL_CO_TRY_VOID(co_await wait_for_end(link, tasks.soon(client)));
     const auto ended = [&] { return !message.body->unique() && have.load(); };
     SHOAL_CO_TRY_VOID(co_await until(client, ended));
-    EXPECT_FALSE(message.body->unique());  // though nobody here holds it any more
+    EXPECT_FALSE(message.body->unique());  // It is not, though nobody here holds it any more.
     message.body = {};
     for (int i = 0; i < 20; ++i) {
       Message other = weights_of(client, kBytes, uint64_t(2 + i));

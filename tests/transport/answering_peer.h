@@ -7,22 +7,22 @@ namespace shoal::transport {
 /// Connects, says where it listens, and answers there and here with what it hears, until something happens to it.
 class AnsweringPeer {
  public:
-  virtual ~AnsweringPeer() = default;  ///< kills it
-  virtual void stop() = 0;             ///< SIGSTOP
-  virtual void go_on() = 0;            ///< SIGCONT
-  virtual void kill() = 0;             ///< kill -9
-  // Of the connection that it made (needs somebody in the middle):
-  virtual void cut() = 0;    ///< nothing passes any more, and nobody is told
-  virtual void heal() = 0;   ///< what was held back passes
-  virtual void reset() = 0;  ///< both ends get a reset
+  virtual ~AnsweringPeer() = default;  ///< Kills the peer.
+  virtual void stop() = 0;             ///< Sends SIGSTOP.
+  virtual void go_on() = 0;            ///< Sends SIGCONT.
+  virtual void kill() = 0;             ///< Does what kill -9 does.
+  // What happens to the connection that it made (needs somebody in the middle):
+  virtual void cut() = 0;    ///< Nothing passes any more, and nobody is told.
+  virtual void heal() = 0;   ///< What was held back passes.
+  virtual void reset() = 0;  ///< Both ends get a reset.
 };
 
 /// The fixture of tests with such a peer; `server` is whom it connects to. Those who ask for somebody in the middle need a
 /// setting where that is possible.
 class WithAPeer : public Transports {
  protected:
-  static constexpr milliseconds kInterval{250};  // of our heartbeats
-  static constexpr milliseconds kLong{5000};     // of a peer that nobody suspects while its test runs
+  static constexpr milliseconds kInterval{250};  // The interval of our heartbeats.
+  static constexpr milliseconds kLong{5000};     // The interval of a peer that nobody suspects while its test runs.
 
   void SetUp() override {
     options.heartbeat_interval = kInterval;

@@ -65,7 +65,7 @@ class Auto : public testing::Test {
 };
 
 constexpr int kMany = 100;
-constexpr uint64_t kTalk = 4;  // what is said before messages are carried, at the most
+constexpr uint64_t kTalk = 4;  // What is said before messages are carried, at the most.
 
 TEST_F(Auto, TasksOfOneMachineShareMemory) {
   if (!has("shm")) GTEST_SKIP() << "this build has no shm";

@@ -128,7 +128,8 @@ TEST(Certificate, NonsenseIsRefused) {
   std::string changed = whole;
   for (size_t at = 60; at < whole.size() - 40; at += 5) {
     changed[at] = whole[at] == 'A' ? 'B' : 'A';
-    (void)parse(changed, key, authority.certificate());  // may be the same where a bit has no meaning; must not crash
+    // It may be the same where a bit has no meaning, but must not crash.
+    (void)parse(changed, key, authority.certificate());
     changed[at] = whole[at];
   }
   expect_error(owner_of_certificate("no DER"), ErrorKind::kFailedPrecondition, "is no certificate");
@@ -182,13 +183,14 @@ TEST_F(TlsFolder, IsValidNow) {
   const Validity validity = hours_from_now(2, 3);
   write_all(authority.make("ps", 2, validity));
   EXPECT_TRUE(find(validity.begin));
-  EXPECT_TRUE(find(validity.end));  // both included
+  EXPECT_TRUE(find(validity.end));  // Both times are included.
   expect_error(find(validity.begin - std::chrono::seconds(1)), ErrorKind::kFailedPrecondition, "is not valid before 20");
   expect_error(find(validity.end + std::chrono::seconds(1)), ErrorKind::kFailedPrecondition,
                "the certificate has expired, on 20");
 }
 
-TEST_F(TlsFolder, MayBeValidForGood) {  // until 9999 (RFC 5280, 4.1.2.5), which is beyond what nanoseconds reach
+// It is valid until 9999 (RFC 5280, 4.1.2.5), which is beyond what nanoseconds reach.
+TEST_F(TlsFolder, MayBeValidForGood) {
   const Validity validity{.begin = hours_from_now(-1, 0).begin,
                           .end = std::chrono::sys_days(std::chrono::year(9999) / 12 / 31)};
   const TestAuthority lasting(validity);

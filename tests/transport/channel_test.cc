@@ -10,14 +10,14 @@ namespace {
 struct Counted {
   int ready = 0;
   int credit = 0;
-  Channel channel{300, [this] { ++ready; }, [this] { ++credit; }};  // three bodiless messages
+  Channel channel{300, [this] { ++ready; }, [this] { ++credit; }};  // Room for three bodiless messages.
 };
 
 TEST(Channel, WakesTheConsumerOncePerBurst) {
   Counted c;
   Message message = numbered(1);
   EXPECT_EQ(c.channel.push(message), Channel::Push::kDone);
-  EXPECT_EQ(c.ready, 0);  // nobody has asked
+  EXPECT_EQ(c.ready, 0);  // Nobody has asked.
   EXPECT_EQ((*c.channel.pop_or_arm())->head.sequence, 1u);
   EXPECT_FALSE(*c.channel.pop_or_arm());
   for (uint64_t i = 2; i < 5; ++i) {
@@ -42,7 +42,7 @@ TEST(Channel, RefusesBeyondItsBoundAndAnnouncesCreditOnce) {
   EXPECT_TRUE(c.channel.pop());
   EXPECT_EQ(c.credit, 1);
   Message overtaker = numbered(9);
-  EXPECT_EQ(c.channel.push(overtaker), Channel::Push::kFull);  // someone stands in line
+  EXPECT_EQ(c.channel.push(overtaker), Channel::Push::kFull);  // Someone stands in line.
   EXPECT_EQ(c.channel.push_waiting(message), Channel::Push::kDone);
   c.channel.stop_waiting();
   EXPECT_EQ(c.channel.push(overtaker), Channel::Push::kDone);
@@ -67,7 +67,7 @@ TEST(Channel, ReasonsThatMeanNothingElsewhereBecomeUnavailable) {
   EXPECT_EQ(closing_reason(failed_precondition("x")), failed_precondition("x"));
 }
 
-// ---- WaitQueue --------------------------------------------------------------------------------------------------------------
+// ---- WaitQueue ------------------------------------------------------------------------------------------------------
 
 TEST(WaitQueue, EndsEachWaitAtItsOwnDeadline) {
   VirtualWorld world;
@@ -85,14 +85,15 @@ TEST(WaitQueue, EndsEachWaitAtItsOwnDeadline) {
   const auto all = [&]() -> Task<Result<void>> {
     TaskGroup group(env);
     group.spawn(waits(1, std::chrono::seconds(5)));
-    group.spawn(waits(2, std::chrono::seconds(2)));  // earlier than the armed timer
+    group.spawn(waits(2, std::chrono::seconds(2)));  // This deadline is earlier than the armed timer.
     group.spawn(waits(3, std::chrono::seconds(9)));
     group.spawn(waits(4, std::chrono::seconds(0)));
     co_return co_await group.join();
   };
   EXPECT_TRUE(env.run(all()));
   using std::chrono::seconds;
-  EXPECT_EQ(ended, (std::vector<std::pair<int, Duration>>{{4, seconds(0)}, {2, seconds(2)}, {1, seconds(5)}, {3, seconds(9)}}));
+  EXPECT_EQ(ended,
+            (std::vector<std::pair<int, Duration>>{{4, seconds(0)}, {2, seconds(2)}, {1, seconds(5)}, {3, seconds(9)}}));
 }
 
 TEST(WaitQueue, WakesInOrderAndOnlyThoseOfNow) {
@@ -112,7 +113,7 @@ TEST(WaitQueue, WakesInOrderAndOnlyThoseOfNow) {
   const auto all = [&]() -> Task<Result<void>> {
     TaskGroup group(env);
     for (int id = 1; id <= 3; ++id) group.spawn(waits(id, 2));
-    queue->wake_first();  // 1, which then waits again, behind 3
+    queue->wake_first();  // Wakes 1, which then waits again, behind 3.
     EXPECT_EQ(woken, (std::vector<int>{1}));
     queue->wake_all();
     EXPECT_EQ(woken, (std::vector<int>{1, 2, 3, 1}));

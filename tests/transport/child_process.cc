@@ -14,7 +14,7 @@ namespace shoal::transport {
 
 ChildProcess::ChildProcess(std::vector<std::string> words) {
   std::vector<std::string> command;
-  std::istringstream emulator(SHOAL_TEST_EMULATOR);  // of a cross build: the kernel cannot start this program itself
+  std::istringstream emulator(SHOAL_TEST_EMULATOR);  // In a cross build the kernel cannot start this program itself.
   for (std::string word; emulator >> word;) command.push_back(word);
   command.push_back(std::filesystem::read_symlink("/proc/self/exe").string());
   command.insert(command.end(), words.begin(), words.end());

@@ -9,13 +9,13 @@ namespace shoal::transport {
 
 class ChildProcess {
  public:
-  /// With these words after its name, which its main() knows.
+  /// Starts it with these words after its name, which its main() knows.
   explicit ChildProcess(std::vector<std::string> words);
-  ~ChildProcess();  ///< kills it
+  ~ChildProcess();  ///< Kills the process.
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
   void signal(int number);
-  void kill();  ///< kill -9
+  void kill();  ///< Does what kill -9 does.
 
  private:
   pid_t id_ = -1;

@@ -41,7 +41,7 @@ TEST_P(Transports, CloseSendsWhatIsQueuedAndThenTheReason) {
     Result<Message> ours = co_await link->receive(tasks.soon(client));
     expect_error(ours, reason);
     const SteadyTime deadline = tasks.soon(client);
-    while (!told && client.now() < deadline)  // the loop must turn until the reason has left, too
+    while (!told && client.now() < deadline)  // The loop must turn until the reason has left, too.
       SHOAL_CO_TRY_VOID(co_await client.sleep_for(milliseconds(1)));
     co_return Done();
   };
@@ -80,14 +80,14 @@ TEST_P(Transports, CloseWakesAllWaits) {
     EXPECT_EQ(ends.size(), 3u);
     for (const auto& end : ends) EXPECT_EQ(end.error(), internal_error("enough"));
     const SteadyTime deadline = tasks.soon(server);
-    while (!client_done && server.now() < deadline)  // the loop must turn meanwhile
+    while (!client_done && server.now() < deadline)  // The loop must turn meanwhile.
       SHOAL_CO_TRY_VOID(co_await server.sleep_for(milliseconds(1)));
     co_return Done();
   };
   const auto call = [&]() -> Task<Done> {
     SHOAL_CO_TRY(const Link link, co_await connect());
     link->set_receive_limit(kBig);
-    while (true) {  // takes everything, slowly to begin with
+    while (true) {  // It takes everything, slowly to begin with.
       SHOAL_CO_TRY_VOID(co_await client.sleep_for(milliseconds(100)));
       Result<Message> received = co_await link->receive(tasks.soon(client));
       if (!received) break;

@@ -119,12 +119,12 @@ TEST_P(BrokenNetwork, AHalfOpenConnectionIsNoticedBySilence) {
     peer->cut();
     const SteadyTime cut = server.now();
     Result<void> sent = co_await both.theirs->send(numbered(2), tasks.soon(server));
-    EXPECT_TRUE(sent);  // the medium takes it
+    EXPECT_TRUE(sent);  // The medium takes it.
     for (int i = 0; i < 2; ++i) {
       Result<Message> nothing = co_await both.theirs->receive(tasks.soon(server));
       expect_error(nothing, ErrorKind::kUnavailable, "the peer has been silent for 750 ms");
     }
-    EXPECT_GE(server.now() - cut, kInterval);  // its last message may be an interval old
+    EXPECT_GE(server.now() - cut, kInterval);  // Its last message may be an interval old.
     EXPECT_LT(server.now() - cut, seconds(10));
     sent = co_await both.theirs->send(numbered(3), tasks.soon(server));
     expect_error(sent, ErrorKind::kUnavailable, "silent");

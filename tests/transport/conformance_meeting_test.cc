@@ -74,7 +74,7 @@ TEST_P(Transports, APeerMayComeBack) {
 
 TEST_P(Transports, ServesTwoHundredAtOnce) {
   constexpr uint64_t kPeers = 200, kRounds = 20;
-  options.handshake_timeout = seconds(15);  // the last of so many may wait long for its turn
+  options.handshake_timeout = seconds(15);  // The last of so many may wait long for its turn.
   listen_again();
   const auto echoes = [&](Link link) -> Task<Done> {
     for (uint64_t i = 0; i < kRounds; ++i) {
@@ -134,7 +134,7 @@ TEST_P(Transports, RefusesMoreThanItsConnections) {
     expect_error(third, ErrorKind::kUnavailable);
     SHOAL_CO_TRY_VOID(co_await second->send(numbered(1), tasks.soon(client)));
     SHOAL_CO_TRY_VOID(co_await wait_for_peer_to_leave(*first, client));
-    while (true) {  // the place is free as soon as the other side has seen our end of the first
+    while (true) {  // The place is free as soon as the other side has seen our end of the first.
       Result<Link> again = co_await connect();
       if (again) break;
       if (again.error().kind() != ErrorKind::kUnavailable) co_return again.error();
@@ -148,7 +148,7 @@ TEST_P(Transports, RefusesMoreThanItsConnections) {
 TEST_P(Transports, ThousandsOfConnectionsLeaveNothingBehind) {
   constexpr bool kSlow = kSanitized || std::string_view(SHOAL_TEST_EMULATOR) != "";
   constexpr int kCount = kSlow ? 2000 : 10'000, kWarmUp = 500;
-  constexpr size_t kGrowthMax = size_t(4) << 20;  // less than 450 bytes each
+  constexpr size_t kGrowthMax = size_t(4) << 20;  // Less than 450 bytes each.
   const auto serve = [&]() -> Task<Done> {
     for (int i = 0; i < kWarmUp + kCount; ++i) {
       SHOAL_CO_TRY(const Link link, co_await accept());
@@ -174,7 +174,7 @@ TEST_P(Transports, ThousandsOfConnectionsLeaveNothingBehind) {
       SHOAL_CO_TRY_VOID(co_await client.sleep_for(milliseconds(5)));
     EXPECT_LE(open_files(), files_before + 2);
     EXPECT_LE(threads(), threads_before);
-    if (!kSlow) {  // sanitizers look for leaks themselves
+    if (!kSlow) {  // Sanitizers look for leaks themselves.
       EXPECT_LE(resident_bytes(), resident_before + kGrowthMax);
     }
     co_return Done();

@@ -20,7 +20,7 @@ TEST_P(Silence, AProcessThatIsStoppedIsNoticed) {
       const SteadyTime stopped = server.now();
       Result<Message> nothing = co_await link.receive(tasks.soon(server));
       expect_error(nothing, ErrorKind::kUnavailable, "the peer has been silent for 750 ms");
-      EXPECT_GE(server.now() - stopped, kInterval);  // its last message may be an interval old
+      EXPECT_GE(server.now() - stopped, kInterval);  // Its last message may be an interval old.
       EXPECT_LT(server.now() - stopped, seconds(10));
       EXPECT_LT(link.heard(), stopped + kInterval);
       co_return Done();
@@ -68,7 +68,7 @@ TEST_P(Silence, AProcessThatWasStoppedListensBeforeItJudges) {
     SHOAL_CO_TRY(Both both, co_await meet());
     peer->stop();
     Result<Message> nothing =
-        co_await both.ours->receive(server.after(6 * kInterval));  // of ours: it is patient, we are not
+        co_await both.ours->receive(server.after(6 * kInterval));  // Six intervals of ours: it is patient, we are not.
     expect_error(nothing, ErrorKind::kDeadlineExceeded);
     peer->go_on();
     for (const bool we_connected : {false, true}) SHOAL_CO_TRY_VOID(co_await echo(both[we_connected], 2));
@@ -108,7 +108,7 @@ TEST_P(Silence, ATaskThatTakesNothingForLongKeepsItsConnection) {
   listen_again();
   const auto serve = [&]() -> Task<Done> {
     SHOAL_CO_TRY(const Link link, co_await listener->accept(tasks.soon(server)));
-    SHOAL_CO_TRY_VOID(co_await server.sleep_for(milliseconds(2000)));  // its queue is full long before
+    SHOAL_CO_TRY_VOID(co_await server.sleep_for(milliseconds(2000)));  // Its queue is full long before.
     for (uint64_t i = 0; i < 50; ++i) {
       SHOAL_CO_TRY(const Message message, co_await link->receive(tasks.soon(server)));
       EXPECT_EQ(message.head.sequence, i);

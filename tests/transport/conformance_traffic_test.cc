@@ -136,7 +136,7 @@ TEST_P(Transports, CarriesLargeAndEmptyMessagesWithoutCopies) {
       SHOAL_CO_TRY_VOID(co_await link->send(message, tasks.soon(client)));
       SHOAL_CO_TRY(const Message reply, co_await link->receive(tasks.soon(client)));
       EXPECT_FALSE(reply.body);
-      EXPECT_EQ(mutable_payload(message).size(), bytes);  // nobody holds it any more: it may be written again
+      EXPECT_EQ(mutable_payload(message).size(), bytes);  // Nobody holds it any more: it may be written again.
     }
     co_return Done();
   };
@@ -214,7 +214,7 @@ TEST_P(Transports, PressesBackAndKeepsOrder) {
     }
     EXPECT_LT(sequence, kLimit) << "256 MiB were taken while nobody received";
     EXPECT_FALSE(link->try_send(message));
-    EXPECT_TRUE(message.body);  // left as it was
+    EXPECT_TRUE(message.body);  // It was left as it was.
     gave_up = true;
     // Several stand in line: they leave it in the order they came.
     TaskGroup group(client);

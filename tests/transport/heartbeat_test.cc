@@ -33,7 +33,7 @@ TEST_F(Heartbeats, ASilentPeerIsReportedAfterThreeOfItsIntervals) {
     const SteadyTime begin = server.now();
     Result<Message> nothing = co_await link->receive(tasks.soon(server));
     expect_error(nothing, ErrorKind::kUnavailable, "the peer has been silent for 600 ms");
-    EXPECT_GE(server.now() - begin, milliseconds(590));  // the count begins with the handshake
+    EXPECT_GE(server.now() - begin, milliseconds(590));  // The count begins with the handshake.
     EXPECT_LT(server.now() - begin, seconds(10));
     co_return Done();
   };
@@ -62,7 +62,7 @@ TEST_F(Heartbeats, APeerWithALargeMessageOnASlowWayIsNotTakenForDead) {
   });
   RawPeer peer(listener->endpoint());
   peer.send(raw_preamble(kProtocolVersion, 0, 250));
-  for (size_t at = 0; at < bytes.size(); at += 1000) {  // some 20 parts, 100 ms apart: much longer than 750 ms
+  for (size_t at = 0; at < bytes.size(); at += 1000) {  // Some 20 parts come 100 ms apart, in much longer than 750 ms.
     peer.send(Bytes(bytes.begin() + ptrdiff_t(at), bytes.begin() + ptrdiff_t(std::min(at + 1000, bytes.size()))));
     if (at < 15000) (void)peer.ended_within(100);
   }
@@ -86,7 +86,7 @@ TEST_F(Heartbeats, ThereAreNoneUnlessBothSidesWantThem) {
     EXPECT_EQ(peer.receive(16), raw_preamble(kProtocolVersion, 0, uint16_t(ours)));
     const Bytes first = peer.receive(88);
     ASSERT_EQ(first.size(), 88u);
-    EXPECT_EQ(first[6], std::byte(2));  // the good-bye, and no heartbeat before it
+    EXPECT_EQ(first[6], std::byte(2));  // The good-bye has come, and no heartbeat before it.
   }
 }
 

@@ -16,8 +16,8 @@ TEST_F(HostilePeers, RandomBytesDoNotGetIn) {
   }
   EXPECT_EQ(let_in, 0);
   expect_service();
-  const std::string log = tasks->log();                           // once for each machine: they do not fill it
-  EXPECT_LE(std::count(log.begin(), log.end(), '\n'), 2) << log;  // some begin as TLS does
+  const std::string log = tasks->log();  // There is a line for each machine: they do not fill the log.
+  EXPECT_LE(std::count(log.begin(), log.end(), '\n'), 2) << log;  // Some begin as TLS does.
   EXPECT_THAT(log, testing::HasSubstr("it does not speak Shoal's protocol"));
 }
 
@@ -38,7 +38,7 @@ TEST_F(HostilePeers, SilentAndSlowOnesAreDroppedInTime) {
   const Bytes preamble = raw_preamble(kProtocolVersion);
   bool dropped = false;
   const SteadyTime begin = tasks->client().now();
-  for (std::byte byte : preamble) {  // one byte every 60 ms: never through in 300 ms
+  for (std::byte byte : preamble) {  // One byte every 60 ms is never through in 300 ms.
     if (!slow.send({byte}) || slow.ended_within(60)) {
       dropped = true;
       break;
@@ -62,7 +62,8 @@ TEST_F(HostilePeers, AFloodOfSilentOnesLeavesRoomForOthers) {
 TEST_F(HostilePeers, OversizedLengthsAreRefusedBeforeAnythingIsAllocated) {
   expect_service();
   const size_t before = buffer_bytes();
-  for (const uint64_t length : {uint64_t(64 * 1024 + 1), uint64_t(1) << 30, uint64_t(1) << 40, ~uint64_t(0), uint64_t(1) << 63}) {
+  for (const uint64_t length :
+       {uint64_t(64 * 1024 + 1), uint64_t(1) << 30, uint64_t(1) << 40, ~uint64_t(0), uint64_t(1) << 63}) {
     RawPeer peer(address);
     Bytes bytes = raw_preamble(kProtocolVersion);
     append(bytes, raw_frame({.kind = uint8_t(MessageKind::kControl), .length = length}));
@@ -80,11 +81,11 @@ TEST_F(HostilePeers, BrokenFramesEndOnlyTheirConnection) {
       {.kind = 0},
       {.kind = 8},
       {.flags = 8},
-      {.flags = 4, .length = 1},                                          // a heartbeat with a body
+      {.flags = 4, .length = 1},  // A heartbeat with a body.
       {.sealed = false},
-      {.kind = uint8_t(MessageKind::kControl), .length = 0},              // needs a body
-      {.kind = uint8_t(MessageKind::kPull), .flags = 2},                  // last frame without a reason
-      {.kind = uint8_t(MessageKind::kError), .flags = 2, .length = 1 << 20},  // endless reason
+      {.kind = uint8_t(MessageKind::kControl), .length = 0},                  // This kind needs a body.
+      {.kind = uint8_t(MessageKind::kPull), .flags = 2},                      // A last frame without a reason.
+      {.kind = uint8_t(MessageKind::kError), .flags = 2, .length = 1 << 20},  // An endless reason.
   };
   for (size_t i = 0; i < frames.size(); ++i) {
     RawPeer peer(address);
@@ -110,7 +111,7 @@ TEST_F(HostilePeers, TruncatedMessagesAreALostConnection) {
     Bytes bytes = raw_preamble(kProtocolVersion);
     append(bytes, Bytes(whole.begin(), whole.begin() + ptrdiff_t(keep)));
     peer.send(bytes);
-    peer.receive(16);  // it is in
+    peer.receive(16);  // It is in.
   }
   expect_service();
   TearDown();
@@ -147,7 +148,8 @@ TEST_F(HostilePeers, OneWhoNeverReadsIsHeldByBackPressure) {
   const Message control = make_control(*pool, "verb", std::string(60000, 'x'));
   Bytes whole = raw_frame({.kind = uint8_t(MessageKind::kControl), .length = control.body_bytes()});
   append(whole, Bytes(control.body->data(), control.body->data() + control.body_bytes()));
-  for (int i = 0; i < 300; ++i) peer.send(whole);  // the echoes stay with the server: 18 MB, under its 256 MiB of credit
+  // The echoes stay with the server: 18 MB, under its 256 MiB of credit.
+  for (int i = 0; i < 300; ++i) peer.send(whole);
   expect_service();
   EXPECT_LT(buffer_bytes(), size_t(64) << 20);
 }

@@ -21,7 +21,7 @@ class HostilePeers : public testing::Test {
   std::unique_ptr<Listener> listener;
   Endpoint address;
   std::atomic<int> let_in = 0;
-  std::vector<ErrorKind> ends;  // of connections, in the order they ended; read after the server has ended
+  std::vector<ErrorKind> ends;  // Reasons in the order in which connections ended; read after the server has ended.
   std::thread server;
 
   void SetUp() override {
@@ -38,7 +38,7 @@ class HostilePeers : public testing::Test {
   }
   void TearDown() override {
     if (!server.joinable()) return;
-    tasks->end_client();  // says good-bye for the connections that expect_service() made
+    tasks->end_client();  // It says good-bye for the connections that expect_service() made.
     tasks->server().post([this] { listener->close(); });
     server.join();
   }

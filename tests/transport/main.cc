@@ -6,8 +6,8 @@
 
 #include "../base/death_tests.h"
 
-int child_process(const char* endpoint);                             // tcp_test.cc
-int answering_peer(const char* endpoint, const char* heartbeat_ms);  // answering_peer.cc
+int child_process(const char* endpoint);                             // Defined in tcp_test.cc.
+int answering_peer(const char* endpoint, const char* heartbeat_ms);  // Defined in answering_peer.cc.
 
 int main(int argc, char** argv) {
   if (argc == 3 && std::strcmp(argv[1], "--child") == 0) return child_process(argv[2]);

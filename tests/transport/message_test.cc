@@ -234,7 +234,7 @@ TEST_F(Messages, EqualFieldsMakeEqualBytesInRecycledMemory) {
     const Message message = build();
     first = text_of(message.body->bytes());
   }
-  {  // the block goes back to the pool with other contents
+  {  // The block goes back to the pool with other contents.
     auto dirty = pool->get(first.size());
     std::memset(dirty->data(), 0xee, dirty->size());
   }
@@ -410,7 +410,7 @@ TEST_F(Messages, APayloadBesideTheFlatBufferIsCheckedLikeOneInside) {
   for (Message message : {make_weights(*pool, 64), make_error(*pool, unavailable("gone"))}) {
     const Message whole = message;
     const std::span<const std::byte> more = bytes;
-    Buffer view(whole.body->bytes(), more.first(64), owner);  // one inside as well, or none allowed
+    Buffer view(whole.body->bytes(), more.first(64), owner);  // There is a payload inside as well, or none is allowed.
     message.body = Ref<const Buffer>::adopt(&view);
     expect_refused(message, "more bytes than the message has room for");
     message.body = {};
@@ -424,7 +424,7 @@ TEST_F(Messages, VerifyRefusesEveryTruncation) {
       Message cut = arrived(message);
       const_cast<Buffer&>(*cut.body).resize(keep);
       const auto verified = verify(cut);
-      if (verified) {  // only padding behind the last used byte may go
+      if (verified) {  // Only padding behind the last used byte may go.
         EXPECT_GT(keep + 64, message.body_bytes()) << int(message.head.kind) << " cut to " << keep;
       }
     }
@@ -472,13 +472,13 @@ TEST_F(Messages, NoMutationOfABodyCanDoHarm) {
       if (random.below(8) == 0) mutated.head.kind = MessageKind(random.below(11));
       if (verify(mutated)) {
         ++accepted;
-        read_everything(mutated);  // under ASan and UBSan: nothing beyond the buffer, nothing misaligned
+        read_everything(mutated);  // ASan and UBSan see that nothing is beyond the buffer, and nothing misaligned.
       } else {
         ++refused;
       }
     }
   }
-  EXPECT_GT(accepted, 1000);  // flips of payload bytes are nobody's business here
+  EXPECT_GT(accepted, 1000);  // Flips of payload bytes are nobody's business here.
   EXPECT_GT(refused, 1000);
 }
 

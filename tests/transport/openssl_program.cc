@@ -86,7 +86,7 @@ Guest guest_of(Environment& server, Listener& listener, const std::function<void
   std::thread other([&] { EXPECT_TRUE(server.run(serve())); });
   meet();
   done = true;
-  server.post([over = std::weak_ptr(over)] {  // it may be run when the meeting is long over
+  server.post([over = std::weak_ptr(over)] {  // It may be run when the meeting is long over.
     if (const auto event = over.lock()) event->notify_all();
   });
   other.join();

@@ -16,7 +16,7 @@ namespace shoal::transport {
 class OpenSsl {
  public:
   explicit OpenSsl(std::vector<std::string> words);
-  ~OpenSsl();  ///< kills it
+  ~OpenSsl();  ///< Kills the program.
   OpenSsl(const OpenSsl&) = delete;
   OpenSsl& operator=(const OpenSsl&) = delete;
 
@@ -34,10 +34,10 @@ class OpenSsl {
   std::string printed_;
 };
 
-/// Who got in at `listener`, of `server`.
+/// Who got in at `listener`, which is the server's.
 struct Guest {
   bool there = false;
-  std::optional<PeerIdentity> who;  ///< if it proved that
+  std::optional<PeerIdentity> who;  ///< Known if the guest proved it.
 };
 /// `meet` on this thread, while the server waits for somebody to get in; whoever does is kept until `meet` returns.
 Guest guest_of(Environment& server, Listener& listener, const std::function<void()>& meet);

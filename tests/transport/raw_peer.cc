@@ -46,9 +46,10 @@ Bytes raw_frame(const RawFrame& frame) {
   put(bytes, frame.kind);
   put(bytes, frame.flags);
   put(bytes, frame.length);
-  for (uint64_t field : {uint64_t(0), uint64_t(0), uint64_t(0), frame.sequence, uint64_t(0), uint64_t(0)}) put(bytes, field);
-  put(bytes, uint32_t(0));  // sender
-  put(bytes, uint32_t(0));  // status, zeros
+  for (uint64_t field : {uint64_t(0), uint64_t(0), uint64_t(0), frame.sequence, uint64_t(0), uint64_t(0)})
+    put(bytes, field);
+  put(bytes, uint32_t(0));  // The sender.
+  put(bytes, uint32_t(0));  // The status, and zeros.
   put(bytes, frame.checksum);
   put(bytes, frame.sealed ? raw_checksum(bytes) : uint64_t(0));
   return bytes;

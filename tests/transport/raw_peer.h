@@ -13,7 +13,7 @@ namespace shoal::transport {
 using Bytes = std::vector<std::byte>;
 
 Bytes raw_preamble(uint32_t protocol, uint32_t status = 0, uint16_t heartbeat_ms = 0);
-inline constexpr uint16_t kUsualHeartbeatMs = 5000;  // of a listener that was not told otherwise
+inline constexpr uint16_t kUsualHeartbeatMs = 5000;  // What a listener says that was not told otherwise.
 struct RawFrame {
   uint32_t magic = 0x52464853;
   uint8_t version = uint8_t(kProtocolVersion);
@@ -22,7 +22,7 @@ struct RawFrame {
   uint64_t length = 0;
   uint64_t sequence = 0;
   uint64_t checksum = 0;
-  bool sealed = true;  ///< with the right checksum of the head
+  bool sealed = true;  ///< True if the checksum of the head is right.
 };
 Bytes raw_frame(const RawFrame& frame);
 uint64_t raw_checksum(const Bytes& bytes);
@@ -30,7 +30,7 @@ void append(Bytes& to, const Bytes& more);
 
 class RawPeer {
  public:
-  explicit RawPeer(const Endpoint& endpoint);  ///< connects; port taken from "127.0.0.1:port"
+  explicit RawPeer(const Endpoint& endpoint);  ///< Connects; the port is taken from "127.0.0.1:port".
   ~RawPeer();
   RawPeer(const RawPeer&) = delete;
   RawPeer& operator=(const RawPeer&) = delete;
@@ -41,7 +41,7 @@ class RawPeer {
   Bytes receive(size_t bytes, int timeout_ms = 10000);
   /// True if the other side ends the connection (also by reset) within the time; what arrives before is dropped.
   bool ended_within(int timeout_ms);
-  void reset();  ///< closes by a reset
+  void reset();  ///< Closes the connection by a reset.
 
  private:
   int socket_ = -1;

@@ -117,7 +117,8 @@ TEST_F(SimFaults, WhoHearsNothingEndsTheConnectionAndSaysSoToWhoHears) {
 TEST_F(SimFaults, SilenceIsJudgedThoughNobodyLooks) {
   network->cut_one_way("client", "server");
   world.run_for(seconds(100));
-  expect_error(send(client, *both.client, numbered(1)), ErrorKind::kUnavailable, "silent");  // the server ended it long ago
+  // The server ended it long ago.
+  expect_error(send(client, *both.client, numbered(1)), ErrorKind::kUnavailable, "silent");
 }
 
 TEST_F(SimFaults, EachSideOfACutEndsByItself) {
@@ -189,7 +190,7 @@ TEST_F(SimFaults, WhoStandsInLineWaitsForItsTurn) {
   client.post([&line] {
     for (Task<Done>& task : line) task.start();
   });
-  for (uint64_t i = 1; i <= 8; ++i) {  // the credit of the first three is not enough for anybody
+  for (uint64_t i = 1; i <= 8; ++i) {  // The credit of the first three is not enough for anybody.
     EXPECT_EQ(value_or_raise(receive(server, *both.server)).head.sequence, i);
     world.run_for(kLatency);
     EXPECT_EQ(line[0].done(), i >= 4);
@@ -282,7 +283,7 @@ TEST_F(SimFaults, WhatAKilledTaskLeavesBehindDoesNotDisturbTheNext) {
   Environment& again = add("server");
   const std::unique_ptr<Listener> next = listen(again);
   Both fresh = meet(again, client, *next);
-  listener.reset();  // the killed one unwinds only now
+  listener.reset();  // The killed one unwinds only now.
   both.server.reset();
   expect_arrives(1, client, *fresh.client, again, *fresh.server);
   fresh = meet(again, client, *next);
@@ -294,7 +295,8 @@ TEST_F(SimFaults, ADeadHostTellsNobody) {
   network->set_link("server", "client", {.latency = kLatency, .bytes_per_second = 1e6});
   ASSERT_TRUE(send(client, *both.client, numbered(1)));
   world.run_for(milliseconds(1));
-  ASSERT_TRUE(send(client, *both.client, weights_of(client, 60'000, 2)));  // 60 ms, of which 5 remain to the host
+  // It takes 60 ms, of which 5 remain to the host.
+  ASSERT_TRUE(send(client, *both.client, weights_of(client, 60'000, 2)));
   world.run_for(milliseconds(5));
   lose_power(client);
   const SteadyTime died = now();
@@ -339,7 +341,7 @@ TEST_F(SimFaults, AFrozenTaskIsNoticedByItsSilence) {
 
   freeze(server, false);
   for (uint64_t i = 1; i <= 3; ++i) EXPECT_EQ(value_or_raise(receive(server, *both.server)).head.sequence, i);
-  expect_error(receive(server, *both.server), ErrorKind::kUnavailable, "silent for 15 s");  // as it is told
+  expect_error(receive(server, *both.server), ErrorKind::kUnavailable, "silent for 15 s");  // The server is told so.
   EXPECT_EQ(network->stats().freezes, 1u);
   EXPECT_EQ(network->stats().silences, 1u);
 }
@@ -359,7 +361,7 @@ TEST_F(SimFaults, WhoThawsListensBeforeItJudges) {
   listener.reset();
   listener = listen(server);
   options.heartbeat_interval = seconds(5);
-  both = meet(server, client, *listener);  // the client is patient with this server
+  both = meet(server, client, *listener);  // The client is patient with this server.
   freeze(server, true);
   world.run_for(seconds(10));
   network->cut_one_way("client", "server");

@@ -89,7 +89,7 @@ TEST(SimNetwork, AMessageTakesTheLatency) {
 }
 
 TEST(SimNetwork, BytesTakeTheirTimeOneAfterTheOther) {
-  Sim sim({.latency = milliseconds(50), .bytes_per_second = 1.25e6});  // 10 Mbit/s
+  Sim sim({.latency = milliseconds(50), .bytes_per_second = 1.25e6});  // The rate is 10 Mbit/s.
   const std::vector<Duration> times = sim.arrivals({125'000, 125'000});
   // Bodies carry some fields beside their payload.
   EXPECT_GT(times[0], milliseconds(150));

@@ -14,7 +14,7 @@ class SplitMessage final : public BufferOwner {
     const auto front_bytes = size_t(whole.payload().data() - whole.body->data());
     front_ = Buffer::allocate(front_bytes);
     std::memcpy(front_->data(), whole.body->data(), front_bytes);
-    std::memset(front_->data() + front_bytes - 4, 0, 4);  // the length of the payload
+    std::memset(front_->data() + front_bytes - 4, 0, 4);  // The length of the payload.
     aligned_ = Buffer::allocate(payload_.size());
     std::memcpy(aligned_->data(), payload_.data(), payload_.size());
     message.head = whole.head;

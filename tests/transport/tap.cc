@@ -70,7 +70,7 @@ void Tap::pass_on() {
 }
 
 void Tap::pass_between(int client, int server) {
-  int open[2] = {client, server};  // -1: has come to its end
+  int open[2] = {client, server};  // An end is -1 once it has come to its end.
   bool held = false;
   while (open[0] != -1 || open[1] != -1) {
     pollfd ends[3] = {{held ? -1 : open[0], POLLIN, 0}, {held ? -1 : open[1], POLLIN, 0}, {orders_[0], POLLIN, 0}};

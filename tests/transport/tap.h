@@ -11,16 +11,16 @@ namespace shoal::transport {
 class Tap {
  public:
   struct Change {
-    size_t at = 0;  ///< flips a bit of this byte, counted from the beginning
+    size_t at = 0;  ///< Flips a bit of this byte, counted from the beginning.
     bool of_client = true;
   };
   /// Passes one connection on to `to`. Where the connection is shorter than the byte to change, nothing is.
   explicit Tap(const Endpoint& to, std::optional<Change> change = std::nullopt);
-  ~Tap();  ///< cuts the connection
+  ~Tap();  ///< Cuts the connection.
 
   Endpoint endpoint() const;
-  void hold(bool held);  ///< passes nothing while it is held
-  void reset();          ///< both ends get a reset
+  void hold(bool held);  ///< Passes nothing while it is held.
+  void reset();          ///< Gives both ends a reset.
   /// What passed, after the connection has ended.
   struct Recording {
     Bytes of_client, of_server;
@@ -36,7 +36,7 @@ class Tap {
   const Endpoint to_;
   const std::optional<Change> change_;
   int listener_ = -1;
-  int orders_[2] = {-1, -1};  // a pipe to the thread: hold, go on, reset, and its end
+  int orders_[2] = {-1, -1};  // A pipe to the thread, which says: hold, go on, reset, and its end.
   Recording recording_;
   std::thread thread_;
 };

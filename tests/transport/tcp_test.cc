@@ -116,7 +116,7 @@ TEST_F(Tcp, NamesThatDoNotResolveAreUnavailable) {
   expect_error(link, ErrorKind::kUnavailable, "does not resolve");
   const auto listener = listen("no-such-host.invalid:1");
   ASSERT_FALSE(listener);
-  EXPECT_EQ(listener.error().kind(), ErrorKind::kNotFound);  // of its own: it may be worth waiting for
+  EXPECT_EQ(listener.error().kind(), ErrorKind::kNotFound);  // The kind is its own: it may be worth waiting for.
 }
 
 TEST_F(Tcp, BeyondThisMachineOnlyIfInsecureIsAllowed) {
@@ -134,7 +134,7 @@ TEST_F(Tcp, BeyondThisMachineOnlyIfInsecureIsAllowed) {
   options.insecure = true;
   EXPECT_TRUE(listen("0.0.0.0:0"));
   EXPECT_TRUE(listen("0.0.0.0:0"));
-  EXPECT_THAT(tasks->log(), testing::ContainsRegex("^--insecure: messages [^\n]*\n$"));  // once
+  EXPECT_THAT(tasks->log(), testing::ContainsRegex("^--insecure: messages [^\n]*\n$"));  // It was said once.
 }
 
 TEST_F(Tcp, ABuildWithoutTlsRefusesATokenInASentence) {
@@ -218,7 +218,7 @@ TEST_F(Tcp, ChecksumsWhenEitherSideAsks) {
   });
   const auto call = [&]() -> Task<Done> {
     Environment& client = tasks->client();
-    LinkOptions ours;  // asks for none, and does as the listener asks
+    LinkOptions ours;  // They ask for none, and do as the listener asks.
     SHOAL_CO_TRY(const Link link,
                  co_await tasks->transport(client).connect((*listener)->endpoint(), ours, tasks->soon(client)));
     Message message = weights_of(client, 1000, 1);
@@ -270,7 +270,7 @@ TEST_F(Tcp, BytesOnTheWireAreAsDocumented) {
   serves.join();
 }
 
-// ---- another process, killed -------------------------------------------------------------------------------------------------
+// ---- another process, killed ----------------------------------------------------------------------------------------
 
 TEST_F(Tcp, AProcessThatIsKilledIsNoticed) {
   auto listener = listen("127.0.0.1:0");

@@ -9,7 +9,7 @@ class TlsByCertificate : public TlsMeetings {
  protected:
   TlsByCertificate() : TlsMeetings(Setting{"tcp"}) {}
   std::optional<TestAuthority> authority;
-  LinkOptions caller;  // of the client
+  LinkOptions caller;  // The options of the client.
 
   void SetUp() override {
     TlsMeetings::SetUp();
@@ -51,7 +51,8 @@ TEST_F(TlsByCertificate, ATokenProvesNobodysRole) {
     co_return co_await wait_for_peer_to_leave(*link, server);
   };
   const auto call = [&]() -> Task<Done> {
-    SHOAL_CO_TRY(const Link link, co_await connect(listener->endpoint(), caller));  // nor does it care who is there
+    // It does not care who is there, either.
+    SHOAL_CO_TRY(const Link link, co_await connect(listener->endpoint(), caller));
     EXPECT_EQ(link->identity(), std::nullopt);
     co_return Done();
   };

@@ -31,8 +31,8 @@ TEST_F(HostileTlsPeers, RandomBytesDoNotGetIn) {
   for (int i = 0; i < 200; ++i) {
     RawPeer peer(address);
     Bytes bytes = noise(random, 16 + random.below(2000));
-    if (i % 2 == 0) bytes[0] = std::byte(22);                                         // as a handshake begins
-    if (i % 4 == 0) bytes[1] = std::byte(3), bytes[2] = std::byte(1), bytes[3] = {};  // and goes on
+    if (i % 2 == 0) bytes[0] = std::byte(22);                                         // A handshake begins so.
+    if (i % 4 == 0) bytes[1] = std::byte(3), bytes[2] = std::byte(1), bytes[3] = {};  // It goes on so.
     peer.send(bytes);
     EXPECT_TRUE(peer.ended_within(10000)) << "seed " << seed << " peer " << i;
   }
@@ -48,7 +48,7 @@ TEST_F(HostileTlsPeers, HandshakesCutShortAreDropped) {
     RawPeer& peer = *peers.emplace_back(std::make_unique<RawPeer>(address));
     peer.send(Bytes(whole.begin(), whole.begin() + ptrdiff_t(keep)));
   }
-  for (const auto& peer : peers) EXPECT_TRUE(peer->ended_within(10000));  // who says no more is out after 300 ms
+  for (const auto& peer : peers) EXPECT_TRUE(peer->ended_within(10000));  // Whoever says no more is out after 300 ms.
   EXPECT_EQ(let_in, 1);
   expect_service();
 }
@@ -76,7 +76,7 @@ TEST_F(HostileTlsPeers, SilentAndSlowOnesAreDroppedInTime) {
   RawPeer slow(address);
   bool dropped = false;
   const SteadyTime begin = tasks->client().now();
-  for (const std::byte byte : whole) {  // one byte every 20 ms: never through in 300 ms
+  for (const std::byte byte : whole) {  // One byte every 20 ms is never through in 300 ms.
     if (!slow.send({byte}) || slow.ended_within(20)) {
       dropped = true;
       break;

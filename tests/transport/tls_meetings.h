@@ -18,7 +18,7 @@ class TlsMeetings : public testing::Test {
   void SetUp() override {
     if (!SHOAL_TEST_TLS) GTEST_SKIP() << "this build has no TLS (SHOAL_TLS=OFF)";
     options.credential = tasks.credential();
-    options.handshake_timeout = seconds(15);  // what ends by it fails a test, see expect_refusal()
+    options.handshake_timeout = seconds(15);  // What ends by it fails a test, see expect_refusal().
   }
   void listen() {
     auto listening = tasks.transport(server).listen({"tcp", "127.0.0.1:0"}, options);
@@ -28,7 +28,7 @@ class TlsMeetings : public testing::Test {
   Task<Result<Link>> connect(Endpoint to, LinkOptions with) {
     return tasks.transport(client).connect(std::move(to), std::move(with), tasks.soon(client));
   }
-  /// Nobody gets in who comes with `with`; well before the timeout.
+  /// Expects that nobody gets in who comes with `with`, and that this is clear well before the timeout.
   void expect_refusal(const LinkOptions& with, const std::string& client_part, const std::string& server_part) {
     std::atomic<bool> refused = false;
     const auto serve = [&]() -> Task<Done> {

@@ -78,7 +78,7 @@ TEST_F(OpenSslProgram, FindsTls13WithAnEphemeralKeyAndNoCertificate) {
     OpenSsl client(words);
     const std::string& printed = client.read_until("Verify return code");
     EXPECT_THAT(printed,
-                testing::ContainsRegex("Reused, TLSv1.3, Cipher is TLS_[A-Z0-9_]+_SHA256\n"));  // "reused": by the key
+                testing::ContainsRegex("Reused, TLSv1.3, Cipher is TLS_[A-Z0-9_]+_SHA256\n"));  // Reused by the key.
     EXPECT_THAT(printed, HasSubstr("no peer certificate available"));
     EXPECT_THAT(printed, testing::AnyOf(HasSubstr("Server Temp Key:"), HasSubstr("Peer Temp Key:"),
                                         HasSubstr("Negotiated TLS1.3 group")));

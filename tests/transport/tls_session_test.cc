@@ -75,7 +75,7 @@ TEST_F(TlsSessions, GatherSmallPartsInOneRecord) {
                                                 asio::buffer(part)};
   error_code error;
   EXPECT_EQ(client->write_some(parts, error), 300u);
-  EXPECT_EQ(bytes_on_the_way(), 300u + 22u);  // head 5, type 1, tag 16
+  EXPECT_EQ(bytes_on_the_way(), 300u + 22u);  // The head has 5 bytes, the type 1, the tag 16.
   std::vector<char> all(400);
   EXPECT_EQ(server->read_some(asio::buffer(all), error), 300u);
   EXPECT_EQ(std::memcmp(all.data() + 200, part.data(), 100), 0);
@@ -83,14 +83,14 @@ TEST_F(TlsSessions, GatherSmallPartsInOneRecord) {
 
 TEST_F(TlsSessions, ChangeTheirKeysInTime) {
   start({.records_per_key = 3});
-  exchange(*client, *server, pattern(1));  // the first record
+  exchange(*client, *server, pattern(1));  // The first record.
   const std::vector<char> small = pattern(10);
   const std::array<asio::const_buffer, 1> parts{asio::buffer(small)};
   error_code error;
   for (int record = 2; record <= 9; ++record) {
     client->write_some(parts, error);
     const bool fresh_key = record == 4 || record == 7;
-    EXPECT_EQ(bytes_on_the_way(), (fresh_key ? 5u + 22u : 0u) + 10u + 22u) << record;  // a KeyUpdate has 5 bytes
+    EXPECT_EQ(bytes_on_the_way(), (fresh_key ? 5u + 22u : 0u) + 10u + 22u) << record;  // A KeyUpdate has 5 bytes.
     std::vector<char> arrived(10);
     EXPECT_EQ(server->read_some(asio::buffer(arrived), error), 10u) << error.message() << server->failure_text();
     EXPECT_EQ(arrived, small);
@@ -108,7 +108,7 @@ TEST_F(TlsSessions, TakeNoMoreThanTheyCanHold) {
   while (!error) taken += client->write_some(parts, error);
   EXPECT_TRUE(would_block(error));
   EXPECT_TRUE(client->unsent());
-  EXPECT_LT(taken, size_t(4) << 20);  // the socket's buffers, and 128 KiB
+  EXPECT_LT(taken, size_t(4) << 20);  // The socket's buffers took it, and 128 KiB.
 }
 
 TEST_F(TlsSessions, NoticeAnEndWithoutAGoodbye) {

@@ -78,7 +78,7 @@ TEST_F(Tls, AnObserverSeesNothingButItsBeginning) {
     for (const char* secret : {"SHOA", "SHFR", "SHL1", "plain text", "verb"})
       EXPECT_FALSE(contains(*bytes, secret)) << secret;
   }
-  EXPECT_TRUE(contains(seen.of_client, "shoal-2-"));  // the name of the key is no secret
+  EXPECT_TRUE(contains(seen.of_client, "shoal-2-"));  // The name of the key is no secret.
 }
 
 TEST_F(Tls, ARecordedConnectionCannotBePlayedAgain) {
@@ -126,7 +126,7 @@ TEST_F(Tls, AByteChangedOnItsWayEndsTheConnection) {
   for (size_t at = 0; at + kGoodbyeBytes < of_client; at += kStride) changes.push_back({at, true});
   for (size_t at = 0; at + kGoodbyeBytes < of_server; at += kStride) changes.push_back({at, false});
   size_t broken = 0;
-  options.handshake_timeout = milliseconds(500);  // a changed length may leave both waiting
+  options.handshake_timeout = milliseconds(500);  // A changed length may leave both waiting.
   listen();
   for (const Tap::Change& change : changes) {
     SCOPED_TRACE(std::string(change.of_client ? "client" : "server") + " byte " + std::to_string(change.at));
@@ -160,7 +160,7 @@ TEST_F(Tls, AByteChangedOnItsWayEndsTheConnection) {
     broken += whole < 2;
   }
   EXPECT_GE(changes.size(), 10u);
-  EXPECT_GE(broken + 2, changes.size());  // the version bytes of a first record are ignored by design
+  EXPECT_GE(broken + 2, changes.size());  // The version bytes of a first record are ignored by design.
 }
 
 TEST_F(Tls, LargeMessagesInBothDirectionsAtOnce) {
@@ -179,7 +179,7 @@ TEST_F(Tls, LargeMessagesInBothDirectionsAtOnce) {
     size_t wrong = 0;
     for (size_t i = 0; i < received.size(); i += 8) wrong += std::memcmp(received.data() + i, &i, 8) != 0;
     EXPECT_EQ(wrong, 0u);
-    Message bye = numbered(0);  // neither leaves before the other has everything
+    Message bye = numbered(0);  // Neither leaves before the other has everything.
     SHOAL_CO_TRY_VOID(co_await link->send(std::move(bye), tasks.soon(env)));
     Result<Message> last = co_await link->receive(tasks.soon(env));
     co_return last ? Done() : Done(last.error());

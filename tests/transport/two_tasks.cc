@@ -13,7 +13,7 @@
 namespace shoal::transport {
 
 namespace {
-/// Of each plug-in of this build, asked once.
+/// The reach of each plug-in of this build, asked once.
 const std::map<std::string, Reach, std::less<>>& reaches() {
   static const auto all = [] {
     std::map<std::string, Reach, std::less<>> reaches;

@@ -22,11 +22,11 @@ namespace shoal::transport {
 struct Setting {
   std::string scheme;
   bool virtual_time = false;
-  bool one_process = false;   ///< all its tasks are of one process, so none can stop alone
-  bool token = false;   ///< both tasks have the same
-  bool certificates = false;  ///< of one CA
-  std::string without;  ///< a transport that the server's build lacks
-  Duration spin{};      ///< of both event loops
+  bool one_process = false;   ///< All its tasks are of one process, so none can stop alone.
+  bool token = false;         ///< Both tasks have the same token.
+  bool certificates = false;  ///< Both tasks have certificates of one CA.
+  std::string without;        ///< A transport that the server's build lacks.
+  Duration spin{};            ///< How long both event loops spin.
 
   friend void PrintTo(const Setting& setting, std::ostream* out) {
     *out << setting.scheme << (setting.virtual_time ? ", virtual time" : "") << (setting.token ? ", with a token" : "")
@@ -38,7 +38,7 @@ struct Setting {
 std::vector<Setting> all_settings();
 /// Those whose tasks can be processes; without credentials.
 std::vector<Setting> settings_between_processes();
-/// Of these, those with real time.
+/// Those of settings_between_processes() that have real time.
 std::vector<Setting> settings_of_threads();
 std::string setting_name(const testing::TestParamInfo<Setting>& info);
 
@@ -54,7 +54,7 @@ class TwoTasks {
   Environment& client() { return *client_; }
   Transport& transport(Environment& env);
   const Setting& setting() const { return setting_; }
-  /// Of both tasks; null if the setting has none.
+  /// The credential of both tasks; null if the setting has none.
   const std::shared_ptr<const Credential>& credential() const { return credential_; }
   /// What both have logged so far, a line each.
   std::string log() const;
@@ -64,7 +64,7 @@ class TwoTasks {
   void run_client(Task<Result<void>> task);
   /// Ends a task and its environment, as a thread does that leaves (threads only).
   void end_client();
-  // Of a virtual world:
+  // What a virtual world has, too:
   VirtualWorld& world() { return *world_; }
   SimNetwork& network() { return *network_; }
   Environment& add_task(const std::string& name);
@@ -77,7 +77,7 @@ class TwoTasks {
   Setting setting_;
   std::shared_ptr<const Credential> credential_;
   mutable std::mutex log_mutex_;
-  std::string log_;  // guarded by log_mutex_
+  std::string log_;  // Guarded by log_mutex_.
   std::shared_ptr<InprocHub> hub_;
   TransportTable table_;
   std::shared_ptr<SimNetwork> network_;
@@ -116,7 +116,7 @@ size_t threads();
 size_t resident_bytes();
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool kSanitized = true;  // slow, and memory that was freed is kept for a while
+inline constexpr bool kSanitized = true;  // Tests are slow then, and memory that was freed is kept for a while.
 #else
 inline constexpr bool kSanitized = false;
 #endif

@@ -42,7 +42,7 @@ void Acceptance::close() {
 Task<void> Acceptance::take_from_tcp() {
   while (true) {
     Result<std::unique_ptr<Connection>> link = co_await by_tcp_->accept(kNoDeadline);
-    if (!link) co_return;  // nobody listens any more
+    if (!link) co_return;  // Nobody listens any more.
     std::erase_if(running_.negotiations, [](const Task<void>& one) { return one.done(); });
     running_.negotiations.push_back(negotiate(std::move(*link)));
     running_.negotiations.back().start();
@@ -58,14 +58,15 @@ Task<void> Acceptance::take_from_shm() {
 }
 
 Task<void> Acceptance::negotiate(std::unique_ptr<Connection> peer) {
-  std::unique_ptr<Connection> link = std::move(peer);  // parameters live as long as the frame, which nobody misses at once
+  // Parameters live as long as the frame, which nobody misses at once.
+  std::unique_ptr<Connection> link = std::move(peer);
   Environment* const env = postbox_->environment();
   if (!env) co_return;
   const Deadline deadline = env->after(options_.handshake_timeout);
   Result<Message> first = co_await link->receive(deadline);
   if (!first) co_return;
   const Result<Control> asks = read_control(*first);
-  if (!asks || asks->verb != kVerb) {  // a peer that was told to use tcp
+  if (!asks || asks->verb != kVerb) {  // The peer was told to use tcp.
     admit(std::move(link), std::move(*first));
     co_return;
   }
@@ -88,7 +89,7 @@ void Acceptance::admit(std::unique_ptr<Connection> link, std::optional<Message> 
   if (!slot) return link->close(refusal());
   link->set_receive_limit(options_.receive_bytes_max);
   Endpoint peer{endpoint().scheme, link->peer().address};
-  // At once: before the peer's next message, whose size the task may want to allow.
+  // This happens at once, before the peer's next message, whose size the task may want to allow.
   queue_->push(make_connection(std::move(link), std::move(peer), std::move(first), std::move(slot)));
 }
 

@@ -24,7 +24,7 @@ inline constexpr std::string_view kRendezvous = "auto-";
 inline constexpr size_t kRendezvousDigits = 32;
 bool is_rendezvous(std::string_view address);
 
-/// Of the strand.
+/// Lives on the strand.
 class Acceptance final : public std::enable_shared_from_this<Acceptance> {
  public:
   /// `by_shm` null: peers get tcp.

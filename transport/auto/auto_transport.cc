@@ -95,7 +95,7 @@ class AutoTransport final : public Transport {
   Result<std::unique_ptr<Listener>> listen(Endpoint at, LinkOptions options) override {
     SHOAL_TRY_VOID(check_scheme(at));
     SHOAL_TRY(Transport* const tcp, env_.transport("tcp"));
-    LinkOptions roomier = options;  // a peer that gets shared memory holds a connection of either for a moment
+    LinkOptions roomier = options;  // A peer that gets shared memory holds a connection of either for a moment.
     roomier.connections_max += kNegotiationsMax;
     SHOAL_TRY(auto by_tcp, tcp->listen(by("tcp", at), roomier));
     auto acceptance = std::make_shared<Acceptance>(postbox_, std::move(options), std::move(by_tcp), listen_by_shm(roomier));
@@ -105,7 +105,7 @@ class AutoTransport final : public Transport {
   Task<Result<std::unique_ptr<Connection>>> connect(Endpoint to, LinkOptions options, Deadline deadline) override {
     return connect_from(postbox_, std::move(to), std::move(options), deadline);
   }
-  /// Of both, whoever used them.
+  /// The sum of both, whoever used them.
   TransportStats stats() const override {
     TransportStats sum;
     for (const char* const scheme : {"tcp", "shm"}) {
@@ -124,8 +124,8 @@ class AutoTransport final : public Transport {
  private:
   static constexpr int kNegotiationsMax = 64;
 
-  /// Null where there is no shared memory to be had: peers then get tcp. With certificates too: all who were let in know
-  /// the rendezvous address, so there a connection would not tell whose it is.
+  /// Null where there is no shared memory to be had: peers then get tcp. Null with certificates too: all who were let
+  /// in know the rendezvous address, so there a connection would not tell whose it is.
   std::unique_ptr<Listener> listen_by_shm(const LinkOptions& options) {
     if (options.credential && std::holds_alternative<Certificate>(*options.credential)) return nullptr;
     const Result<Transport*> shm = env_.transport("shm");

@@ -14,14 +14,17 @@ namespace shoal::transport::inproc {
 /// What the task at one end contributes. The queues are touched on its strand only.
 struct Side {
   Side(std::shared_ptr<Postbox> box, std::shared_ptr<Counters> count, Endpoint other, const LinkOptions& link)
-      : postbox(std::move(box)), counters(std::move(count)), peer(std::move(other)),
-        name(std::make_shared<const std::string>(to_string(peer))), options(link) {}
+      : postbox(std::move(box)),
+        counters(std::move(count)),
+        peer(std::move(other)),
+        name(std::make_shared<const std::string>(to_string(peer))),
+        options(link) {}
   std::shared_ptr<Postbox> postbox;
   std::shared_ptr<Counters> counters;
   Endpoint peer;
-  std::shared_ptr<const std::string> name;  // of the peer
+  std::shared_ptr<const std::string> name;  // The peer's name.
   LinkOptions options;
-  std::shared_ptr<WaitQueue> receiver;  // made on the strand of the side, before its Connection
+  std::shared_ptr<WaitQueue> receiver;  // Made on the strand of the side, before its Connection.
   std::shared_ptr<WaitQueue> senders;
 };
 
@@ -39,7 +42,7 @@ class Pipe : public std::enable_shared_from_this<Pipe> {
  private:
   Channel make_channel(int from);
   std::array<Side, 2> sides_;
-  std::array<Channel, 2> channels_;  // [i]: what side i sends
+  std::array<Channel, 2> channels_;  // Number i is what side i sends.
 };
 
 /// The end of `pipe` at `index`, whose strand this is. `slot` is the place it takes at a listener, or null.

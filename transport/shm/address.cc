@@ -11,11 +11,11 @@
 namespace shoal::transport::shm {
 namespace {
 
-constexpr size_t kAddressBytesMax = 80;  // a socket's name has 107, in which the prefix has its place too
+constexpr size_t kAddressBytesMax = 80;  // A socket's name has 107, in which the prefix has its place too.
 
 struct IpAddress {
   int family = AF_UNSPEC;
-  in6_addr bytes{};  // of IPv4 the first four
+  in6_addr bytes{};  // IPv4 has the first four.
 };
 
 IpAddress parse_ip(const std::string& host) {
@@ -36,7 +36,7 @@ bool of_this_machine(const IpAddress& ip) {
   constexpr unsigned char kLoopbackNet = 127;
   if (ip.family == AF_INET && ip.bytes.s6_addr[0] == kLoopbackNet) return true;
   ifaddrs* first = nullptr;
-  if (::getifaddrs(&first) != 0) return true;  // cannot be told
+  if (::getifaddrs(&first) != 0) return true;  // It cannot be told.
   bool found = false;
   for (const ifaddrs* one = first; one && !found; one = one->ifa_next) found = equals(ip, one->ifa_addr);
   ::freeifaddrs(first);

@@ -56,7 +56,8 @@ File take_file(msghdr& header) {
 Datagram receive_datagram(int socket) {
   Datagram datagram;
   iovec part{datagram.data.data(), datagram.data.size()};
-  alignas(cmsghdr) char ancillary[CMSG_SPACE(sizeof(int))];  // for one; the kernel closes what does not fit
+  // There is room for one; the kernel closes what does not fit.
+  alignas(cmsghdr) char ancillary[CMSG_SPACE(sizeof(int))];
   // A peer that left with datagrams of ours unread makes one call fail, and what it had sent comes after that.
   for (int attempt = 0; attempt < 3; ++attempt) {
     msghdr header{};
@@ -66,7 +67,7 @@ Datagram receive_datagram(int socket) {
     header.msg_controllen = sizeof ancillary;
     const ssize_t count = ::recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (count >= 0) {
-      datagram.file = take_file(header);  // an empty datagram, which counts as the end, may bring one too
+      datagram.file = take_file(header);  // An empty datagram, which counts as the end, may bring one too.
       datagram.kind = count > 0 ? Datagram::Kind::kData : Datagram::Kind::kEnd;
       datagram.bytes = (header.msg_flags & MSG_TRUNC) ? 0 : size_t(count);
       return datagram;

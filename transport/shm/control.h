@@ -19,9 +19,9 @@ struct Preamble {
   uint32_t magic = kMagic;
   uint32_t protocol = kProtocolVersion;
   uint32_t layout = 0;
-  uint16_t status = 0;                            ///< of the answer
-  HeartbeatMs heartbeat = 0;                      ///< the sender's interval; answered with 0 if the other side has none
-  static constexpr uint32_t kMagic = 0x4d485353;  // "SSHM"
+  uint16_t status = 0;                            ///< What the answer says: one of kWelcome..kFull.
+  HeartbeatMs heartbeat = 0;                      ///< The sender's interval; the answer is 0 if the other has none.
+  static constexpr uint32_t kMagic = 0x4d485353;  // "SSHM".
 };
 static_assert(sizeof(Preamble) == 16);
 inline constexpr uint16_t kWelcome = 0;
@@ -37,9 +37,9 @@ inline Heartbeat::Intervals intervals(const LinkOptions& ours, const Preamble& t
 /// Every later datagram.
 struct Notice {
   enum Kind : uint32_t {
-    kRing = 1,     ///< wake up, or merely: I am alive; only the kind is sent
-    kSegment = 2,  ///< carries the memory of segment `id`, of `bytes` bytes
-    kForget = 3,   ///< segment `id` is not used any more
+    kRing = 1,     ///< Wake up, or merely: I am alive. Only the kind is sent.
+    kSegment = 2,  ///< Carries the memory of segment `id`, of `bytes` bytes.
+    kForget = 3,   ///< Segment `id` is not used any more.
   };
   uint32_t kind = kRing;
   uint32_t zero = 0;
@@ -48,9 +48,9 @@ struct Notice {
 };
 static_assert(sizeof(Notice) == 24);
 inline constexpr size_t kRingBytes = sizeof(uint32_t);
-inline constexpr size_t kDatagramBytesMax = 64;  // longer ones are cut, and so not understood
+inline constexpr size_t kDatagramBytesMax = 64;  // Longer ones are cut, and so not understood.
 
-enum class Sent : uint8_t { kDone, kSocketFull, kFailed };  ///< kFailed: errno says why
+enum class Sent : uint8_t { kDone, kSocketFull, kFailed };  ///< With kFailed, errno says why.
 Sent send_datagram(int socket, std::span<const std::byte> bytes, int descriptor = -1);
 
 /// One datagram. Descriptors beyond the first are closed.

@@ -1,6 +1,6 @@
 #pragma once
 /// What the connections, listeners and attempts of one environment share.
-#include <utility>  // Boost 1.74's Asio forgets it
+#include <utility>  // Boost 1.74's Asio forgets it.
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 
@@ -26,7 +26,7 @@ class Core : public stream::Core {
     return failed_precondition("shm: the buffers of this environment do not lie in shared memory");
   }
 
-  const std::shared_ptr<SharedMemory> memory;  // null: the environment's buffers lie elsewhere
+  const std::shared_ptr<SharedMemory> memory;  // Null if the environment's buffers lie elsewhere.
 };
 
 }  // namespace shoal::transport::shm

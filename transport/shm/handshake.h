@@ -17,7 +17,7 @@ class Handshake final : public stream::Handshake {
   std::shared_ptr<Link> admit(stream::Acceptance& acceptance);
 
   const std::shared_ptr<Core> core_;
-  File accepted_;  // until it is watched
+  File accepted_;  // The socket until it is watched.
   std::optional<Watched> socket_;
 };
 

@@ -11,8 +11,8 @@
 
 namespace shoal::transport::shm {
 
-/// Of the strand; messages may be dropped on any thread, also when the connection is long closed. Every number that the
-/// peer wrote is checked; DataLoss and InvalidArgument say which was wrong.
+/// Lives on the strand; messages may be dropped on any thread, also when the connection is long closed. Every number
+/// that the peer wrote is checked; DataLoss and InvalidArgument say which was wrong.
 class Inbox : public std::enable_shared_from_this<Inbox> {
  public:
   Inbox(std::shared_ptr<const Rings> rings, std::shared_ptr<Doorbell> bell);
@@ -50,8 +50,8 @@ class Inbox : public std::enable_shared_from_this<Inbox> {
   uint64_t mapped_bytes_ = 0;
   uint32_t read_ = 0;
   mutable std::mutex mutex_;
-  std::vector<Held> held_;   // guarded by mutex_
-  uint32_t given_back_ = 0;  // guarded by mutex_
+  std::vector<Held> held_;   // Guarded by mutex_.
+  uint32_t given_back_ = 0;  // Guarded by mutex_.
 };
 
 }  // namespace shoal::transport::shm

@@ -26,7 +26,7 @@ Link::Link(const std::shared_ptr<Core>& core, HandshakeResult handshake, const L
 
 void Link::begin() {
   if (!socket_->is_open()) return fail(unavailable(*name_ + ": its socket cannot be watched"));
-  flush();  // arms the channel
+  flush();  // This arms the channel.
   wait_notice();
 }
 
@@ -72,7 +72,7 @@ void Link::wait_notice() {
 
 void Link::read_notice() {
   if (state_ == State::kClosed || !core_->open()) return;
-  take_notice();  // one: if there are more, the loop comes back at once
+  take_notice();  // Only one: if there are more, the loop comes back at once.
   wait_notice();
   pump();
 }
@@ -82,7 +82,7 @@ bool Link::take_notice() {
   gone_ = gone_ || datagram.kind == Datagram::Kind::kEnd;
   if (datagram.kind != Datagram::Kind::kData) return false;
   heartbeat_.received(core_->env.now());
-  if (state_ != State::kOpen) return true;  // what it still says does not matter
+  if (state_ != State::kOpen) return true;  // What it still says does not matter.
   if (const Result<void> understood = understand(datagram); !understood) protocol_error(understood.error());
   return true;
 }
@@ -115,7 +115,7 @@ void Link::send_heartbeat() {
 
 void Link::pump() {
   pump_posted_ = false;
-  const auto self = shared_from_this();  // whoever is woken may drop the connection
+  const auto self = shared_from_this();  // Whoever is woken may drop the connection.
   if (state_ == State::kClosed || !core_->open()) return;
   take_back();
   read();
@@ -145,7 +145,7 @@ void Link::read() {
     while ((*next)->has_body && !inbox_->knows_segment((*next)->segment) && reads() && take_notice()) {
     }
     if (!reads()) return;
-    take_back();  // what was given back before the message was sent may be used again by whoever gets it
+    take_back();  // What was given back before the message was sent may be used again by whoever gets it.
     spin_until_ = core_->env.now() + spin_;
     if (const Result<void> taken = take(**next); !taken) return protocol_error(taken.error());
   }

@@ -13,7 +13,7 @@ struct Datagram;
 struct HandshakeResult {
   File socket;
   Mapping rings;
-  int side = 0;  ///< 0 connected, 1 accepted
+  int side = 0;  ///< The side that connected is 0, the one that accepted is 1.
   Endpoint peer;
   Heartbeat::Intervals heartbeat;
 };
@@ -65,12 +65,12 @@ class Link final : public stream::Link {
   const std::shared_ptr<const Rings> rings_;
   const std::shared_ptr<Doorbell> bell_;
   const std::shared_ptr<Inbox> inbox_;
-  std::optional<Outbox> outbox_;  // none: closed
-  std::optional<Message> next_;   // out of the queue, and not in the ring yet
+  std::optional<Outbox> outbox_;  // None once closed.
+  std::optional<Message> next_;   // Taken out of the queue, and not in the ring yet.
   bool next_is_farewell_ = false;
   bool waits_writable_ = false;
   bool waits_notice_ = false;
-  bool gone_ = false;  // the peer hung up
+  bool gone_ = false;  // The peer hung up.
   bool pump_posted_ = false;
   SteadyTime spin_until_{};
 };

@@ -11,7 +11,7 @@ void Link::flush() {
     const Filled filled = fill_ring();
     if (filled == Filled::kAllSent) state_ = State::kLingering;
     if (filled == Filled::kSocketFull) wait_writable();
-    if (filled == Filled::kBroken) wake_soon();  // not here: a user's call may be what is sending
+    if (filled == Filled::kBroken) wake_soon();  // Not here, since a user's call may be what is sending.
   }
   prepare_to_sleep();
 }
@@ -19,7 +19,7 @@ void Link::flush() {
 Link::Filled Link::fill_ring() {
   Filled filled = Filled::kIdle;
   while (load_next()) {
-    take_back();  // a task that sends without a pause gets its buffers back while they are in the cache
+    take_back();  // A task that sends without a pause gets its buffers back while they are in the cache.
     const Result<bool> room = outbox_->has_room();
     filled = Filled::kBlocked;
     if (!room) broken_ = room.error().with_context(*name_);

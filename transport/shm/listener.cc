@@ -53,7 +53,7 @@ void Acceptance::accept_next() {
 }
 
 void Acceptance::accept_peers() {
-  constexpr int kAtOnce = 64;  // the rest come in the next turn of the loop
+  constexpr int kAtOnce = 64;  // The rest come in the next turn of the loop.
   for (int i = 0; i < kAtOnce; ++i) {
     File socket(::accept4(socket_->native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (socket) {

@@ -36,7 +36,8 @@ void describe_body(const Message& message, Descriptor& descriptor) {
   descriptor.front_bytes = body.size();
   if (payload.empty()) return;
   const auto begin = size_t(payload.data() - body.data());
-  if (body.size() - begin - payload.size() >= kPaddingBytesMax) return;  // not as our makers build it: all of it is copied
+  // It is not as our makers build it: all of it is copied.
+  if (body.size() - begin - payload.size() >= kPaddingBytesMax) return;
   descriptor.front_bytes = begin;
   descriptor.payload_bytes = payload.size();
 }

@@ -10,7 +10,7 @@
 
 namespace shoal::transport::shm {
 
-/// Of the strand. Every number that the peer wrote is checked; DataLoss says which was wrong.
+/// Lives on the strand. Every number that the peer wrote is checked; DataLoss says which was wrong.
 class Outbox {
  public:
   Outbox(std::shared_ptr<const Rings> rings, std::shared_ptr<Doorbell> bell, std::shared_ptr<SharedMemory> memory,
@@ -27,8 +27,8 @@ class Outbox {
 
   enum class Put : uint8_t {
     kDone,
-    kSocketFull,  ///< the peer must be told of new memory, and the control socket takes nothing now
-    kGone,        ///< there is nobody at its other end
+    kSocketFull,  ///< The peer must be told of new memory, and the control socket takes nothing now.
+    kGone,        ///< There is nobody at its other end.
   };
   /// Publishes `message`, whose body (if any) lies in shared memory. has_room() was true. Unavailable if memory cannot be
   /// passed on.
@@ -46,10 +46,10 @@ class Outbox {
   const int socket_;
   uint32_t written_ = 0;
   uint32_t taken_back_ = 0;
-  uint32_t known_read_ = 0;  // what the peer has read of the ring, as last seen
+  uint32_t known_read_ = 0;  // What the peer has read of the ring, as last seen.
   uint64_t in_ring_bytes_ = 0;
   std::array<uint64_t, kDescriptors> costs_{};
-  std::array<Ref<const Buffer>, kSlots> out_;  // by slot
+  std::array<Ref<const Buffer>, kSlots> out_;  // The buffers that the peer may read, by slot.
   std::vector<uint32_t> free_slots_;
   std::map<uint64_t, std::weak_ptr<const OwnSegment>> announced_;
   uint64_t seen_ended_ = 0;

@@ -21,7 +21,7 @@ namespace shoal::transport::shm {
 /// Changes when anything that the two sides share changes its layout.
 inline constexpr uint32_t kLayout = 1;
 
-static_assert(std::atomic<uint32_t>::is_always_lock_free);  // or it would not work between processes
+static_assert(std::atomic<uint32_t>::is_always_lock_free);  // It would not work between processes otherwise.
 static_assert((kDescriptors & (kDescriptors - 1)) == 0 && (kSlots & (kSlots - 1)) == 0);
 
 /// A message on its way: its head, and where in the sender's memory its body lies: [front][payload], the front being all of
@@ -29,7 +29,7 @@ static_assert((kDescriptors & (kDescriptors - 1)) == 0 && (kSlots & (kSlots - 1)
 struct Descriptor {
   uint8_t kind = 0;
   uint8_t status = 0;
-  uint8_t farewell = 0;  ///< 1: the farewell message: an error that says why the sender closes; nothing follows
+  uint8_t farewell = 0;  ///< True in the farewell message: an error that says why the sender closes; nothing follows.
   uint8_t has_body = 0;
   uint32_t sender = 0;
   uint64_t job = 0, epoch = 0, incarnation = 0, sequence = 0, reply_to = 0, global_step = 0;
@@ -37,16 +37,16 @@ struct Descriptor {
   uint64_t offset = 0;
   uint64_t front_bytes = 0;
   uint64_t payload_bytes = 0;
-  uint32_t slot = 0;  ///< what the receiver gives back when it needs the body no longer
+  uint32_t slot = 0;  ///< What the receiver gives back when it needs the body no longer.
   uint32_t zero = 0;
 };
 static_assert(sizeof(Descriptor) == 96 && std::is_trivially_copyable_v<Descriptor>);
 
 /// What one side sends, in a segment of its own making or the peer's.
 struct Lane {
-  alignas(64) std::atomic<uint32_t> written;     // by the sender: descriptors, ever
-  alignas(64) std::atomic<uint32_t> read;        // by the receiver: of those
-  alignas(64) std::atomic<uint32_t> given_back;  // by the receiver: slots, ever
+  alignas(64) std::atomic<uint32_t> written;     // Descriptors ever written; set by the sender.
+  alignas(64) std::atomic<uint32_t> read;        // Descriptors ever read; set by the receiver.
+  alignas(64) std::atomic<uint32_t> given_back;  // Slots ever given back; set by the receiver.
   alignas(64) std::atomic<uint32_t> returns[kSlots];
   alignas(64) Descriptor descriptors[kDescriptors];
 };
@@ -55,19 +55,19 @@ struct Lane {
 /// thing about sees them, takes them away and rings. Both are sequentially consistent, so that one of the two sees the
 /// other.
 enum Wants : uint32_t {
-  kMessages = 1,   ///< a descriptor was written
-  kRoom = 2,       ///< one was read
-  kSlotsBack = 4,  ///< a slot was given back
-  kMemory = 8,     ///< a large one was
+  kMessages = 1,   ///< A descriptor was written.
+  kRoom = 2,       ///< A descriptor was read.
+  kSlotsBack = 4,  ///< A slot was given back.
+  kMemory = 8,     ///< A slot with a large body was given back.
 };
 
 struct RingsLayout {
   struct alignas(64) Side {
     std::atomic<uint32_t> wants;
-  } sides[2];     // 0 connected, 1 accepted
-  Lane lanes[2];  // [i]: what side i sends
+  } sides[2];     // The side that connected is 0, the one that accepted is 1.
+  Lane lanes[2];  // Number i is what side i sends.
 };
-inline constexpr size_t kRingsBytes = (sizeof(RingsLayout) + 65535) / 65536 * 65536;  // whole pages of any size
+inline constexpr size_t kRingsBytes = (sizeof(RingsLayout) + 65535) / 65536 * 65536;  // Whole pages of any size.
 
 /// The rings as side `side` sees them.
 class Rings {
@@ -88,15 +88,16 @@ class Rings {
 class Doorbell {
  public:
   Doorbell(std::shared_ptr<const Rings> rings, int socket) : rings_(std::move(rings)), socket_(socket) {}
-  /// After something of `what` (bits of Wants) was published: rings if the other side sleeps and wants to know.
+  /// To be called after something of `what` (bits of Wants) was published: rings if the other side sleeps and wants to
+  /// know.
   void notify(uint32_t what);
-  /// From now on it is mute; the socket may be closed.
+  /// Makes it mute; the socket may be closed.
   void close();
 
  private:
   const std::shared_ptr<const Rings> rings_;
   std::mutex mutex_;
-  int socket_;  // guarded by mutex_; -1: closed
+  int socket_;  // Guarded by mutex_; -1 once closed.
 };
 
 }  // namespace shoal::transport::shm

@@ -13,8 +13,8 @@ namespace shoal::transport::shm {
 namespace {
 
 // Newer than the oldest headers and kernels that Shoal is built for.
-constexpr unsigned kNoExecute = 0x0008U;  // MFD_NOEXEC_SEAL, Linux 6.3
-constexpr int kSealFutureWrite = 0x0010;  // F_SEAL_FUTURE_WRITE, Linux 5.1
+constexpr unsigned kNoExecute = 0x0008U;  // MFD_NOEXEC_SEAL, Linux 6.3.
+constexpr int kSealFutureWrite = 0x0010;  // F_SEAL_FUTURE_WRITE, Linux 5.1.
 
 Error none_left(size_t bytes) {
   return unavailable("no shared memory of " + std::to_string(bytes) + " bytes to be had: " + std::strerror(errno));

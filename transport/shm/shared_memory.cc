@@ -57,7 +57,7 @@ std::byte* SharedMemory::allocate(size_t bytes) {
 }
 
 void SharedMemory::free(std::byte* block, size_t) {
-  std::shared_ptr<OwnSegment> ended;  // unmapped after the lock is given up
+  std::shared_ptr<OwnSegment> ended;  // Unmapped after the lock is given up.
   std::lock_guard lock(mutex_);
   const auto found = std::prev(segments_.upper_bound(block));
   if (--found->second->block_count > 0) return;

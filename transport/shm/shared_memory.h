@@ -15,10 +15,10 @@ namespace shoal::transport::shm {
 
 /// One segment of our own. Lives as long as blocks in it do.
 struct OwnSegment {
-  uint64_t id = 0;  ///< never used again by its SharedMemory
+  uint64_t id = 0;  ///< Never used again by its SharedMemory.
   Segment segment;
-  size_t used_bytes = 0;    // guarded by the mutex of its SharedMemory: blocks are handed out in order, once
-  int64_t block_count = 0;  // guarded by the same: blocks in use
+  size_t used_bytes = 0;    // Guarded by the mutex of its SharedMemory: blocks are handed out in order, once.
+  int64_t block_count = 0;  // Guarded by the same: blocks in use.
 };
 
 /// A large block is a segment of its own; smaller ones share segments. Memory that is freed is never handed out again: a
@@ -35,7 +35,7 @@ class SharedMemory final : public BlockSource {
     std::shared_ptr<const OwnSegment> segment;
     size_t offset = 0;
   };
-  /// Where `bytes`, in blocks that the caller keeps, lie. None: not in shared memory.
+  /// Where `bytes`, in blocks that the caller keeps, lie. None if they are not in shared memory.
   std::optional<Place> find(std::span<const std::byte> bytes) const;
   /// How many segments have ended. Who told peers of some looks whether theirs are among them when it changes.
   uint64_t ended_count() const;
@@ -45,8 +45,8 @@ class SharedMemory final : public BlockSource {
 
   mutable std::mutex mutex_;
   // All guarded by mutex_:
-  std::map<const std::byte*, std::shared_ptr<OwnSegment>> segments_;  // by where they begin
-  std::shared_ptr<OwnSegment> filling_;                               // small blocks come from here
+  std::map<const std::byte*, std::shared_ptr<OwnSegment>> segments_;  // The segments by where they begin.
+  std::shared_ptr<OwnSegment> filling_;                               // Small blocks come from here.
   uint64_t next_id_ = 1;
   uint64_t ended_count_ = 0;
 };

@@ -9,7 +9,7 @@
 
 namespace shoal::transport::sim {
 
-/// Of a direction: from, to.
+/// The two tasks of a direction: from, to.
 using Names = std::pair<std::string, std::string>;
 
 /// A listener's meeting point: connecting tasks put new wires here, accept() takes them out.
@@ -20,7 +20,7 @@ struct Backlog {
   std::shared_ptr<WaitQueue> acceptor;
   std::deque<std::shared_ptr<Wire>> waiting = {};
   bool open = true;
-  uint64_t connection_count = 0;  // ever; numbers the peers' names
+  uint64_t connection_count = 0;  // Counts all there ever were; numbers the peers' names.
   std::shared_ptr<int> slots_taken = std::make_shared<int>(0);
 };
 
@@ -35,7 +35,7 @@ struct shoal::transport::SimNetwork::State {
   const SimLink& link(const sim::Names& direction) const;
   /// Nothing gets from one to the other and back.
   bool is_cut(const std::string& a, const std::string& b) const { return cuts.contains({a, b}) || cuts.contains({b, a}); }
-  SteadyTime now() const;  // the start of time, where there is no task
+  SteadyTime now() const;  // The start of time if there is no task.
 
   /// A fault: what happened before it is settled as things were, and whoever waits looks again afterwards.
   template <class Change>
@@ -56,12 +56,12 @@ struct shoal::transport::SimNetwork::State {
   void end_process(std::string_view task, bool host_gone);
 
   std::map<sim::Names, SimLink> links;
-  std::map<sim::Names, SteadyTime> cuts;  // since when
+  std::map<sim::Names, SteadyTime> cuts;  // Says since when a direction is cut.
   std::vector<std::weak_ptr<sim::Wire>> wires;
-  uint64_t wire_count = 0;  // ever
+  uint64_t wire_count = 0;  // Counts all there ever were.
   std::vector<std::weak_ptr<sim::Process>> processes;
-  std::set<std::string, std::less<>> hosts_gone;                                // by task
-  std::map<std::string, std::shared_ptr<sim::Backlog>, std::less<>> listeners;  // by address
-  std::map<std::string, std::string, std::less<>> homes;                        // of addresses: the task that listened last
+  std::set<std::string, std::less<>> hosts_gone;                                // By task.
+  std::map<std::string, std::shared_ptr<sim::Backlog>, std::less<>> listeners;  // By address.
+  std::map<std::string, std::string, std::less<>> homes;  // The task that listened last at each address.
   uint64_t next_port = 1;
 };

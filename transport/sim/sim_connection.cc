@@ -23,7 +23,7 @@ class WaitingSender {
       : side_(std::move(side)), number_(*side_->end().waiting_senders.insert(side_->end().next_waiting_number++).first) {}
   ~WaitingSender() {
     side_->end().waiting_senders.erase(number_);
-    side_->wire->wake(side_->index);  // the next who waits
+    side_->wire->wake(side_->index);  // The next one that waits has its turn.
   }
   WaitingSender(const WaitingSender&) = delete;
   WaitingSender& operator=(const WaitingSender&) = delete;
@@ -89,7 +89,7 @@ class SimConnection final : public Connection {
   }
   Task<Result<Message>> receive(Deadline deadline) override { return receive_on(side_, deadline); }
   void close(Error reason) override {
-    const SteadyTime now = side_->network->state().now();  // the task may have ended
+    const SteadyTime now = side_->network->state().now();  // The task may have ended.
     side_->wire->settle(now);
     side_->wire->close(side_->index, now, std::move(reason));
   }

@@ -7,7 +7,8 @@ namespace {
 
 constexpr std::string_view kScheme = "sim";
 constexpr size_t kAddressBytesMax = 512;
-constexpr Duration kLookAgain = std::chrono::milliseconds(200);  // a packet that opens a connection is sent again
+// After this time a packet that opens a connection is sent again.
+constexpr Duration kLookAgain = std::chrono::milliseconds(200);
 
 using Link = std::unique_ptr<Connection>;
 
@@ -109,14 +110,14 @@ Task<Result<Link>> connect_from(std::shared_ptr<Home> home, Endpoint to, LinkOpt
   SimNetwork::State& state = home->state();
   const std::string& here = home->process->task;
   const Error late = deadline_exceeded(to_string(to) + ": not connected in time");
-  SteadyTime woken_by = kNoDeadline;  // when whoever sleeps there has to have answered
+  SteadyTime woken_by = kNoDeadline;  // When whoever sleeps there has to have answered.
   for (;;) {
     const Found now_there = look(state, here, to.address);
     const auto known = state.homes.find(to.address);
     const std::string there = known == state.homes.end() ? std::string() : known->second;
     const bool answers = now_there != Found::kNothing && now_there != Found::kSleeper;
     const Duration there_and_back = state.link({here, there}).latency + state.link({there, here}).latency;
-    // Who slept there may be out of reach by now, and then nobody's answer is due.
+    // Whoever slept there may be out of reach by now, and then nobody's answer is due.
     const SteadyTime again = home->env.after(kLookAgain);
     const SteadyTime look_again = now_there == Found::kSleeper ? std::min(again, woken_by) : again;
     const SteadyTime then = answers ? home->env.after(there_and_back) : look_again;
@@ -144,7 +145,7 @@ class SimTransport final : public Transport {
   SimTransport(Environment& env, std::shared_ptr<SimNetwork> network, const std::string& task)
       : home_(std::make_shared<Home>(Home{env, network, network->state().add_process(task, env)})) {}
   ~SimTransport() override { home_->process->postbox->close(); }
-  // As the network that it stands for; but its addresses are names.
+  // The reach of the network that it stands for; but its addresses are names.
   Reach reach() const override { return Reach::kNetwork; }
   bool shares_memory() const override { return false; }
 

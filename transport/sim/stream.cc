@@ -9,7 +9,7 @@ namespace {
 constexpr uint64_t kPacketBytes = 1460;
 /// Linux's least time until a packet without successors is sent again (RFC 6298 says 1 s).
 constexpr Duration kResendMin = std::chrono::milliseconds(200);
-/// Of larger messages as many packets are drawn, and stand for all.
+/// How many packets of a larger message are drawn, and stand for all.
 constexpr uint64_t kDrawnMax = 256;
 
 Duration seconds_of(double seconds) { return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds)); }
@@ -28,7 +28,8 @@ Stream::Sent Stream::send(SteadyTime now, uint64_t bytes, const SimLink& link) {
       if (double(random_.next_float()) < link.duplication) ++twice;
       resent += tries;
       rounds = std::max(rounds, tries);
-      tail_lost |= tries > 0 && packet + 3 >= drawn;  // too few behind it to tell the sender of the gap (RFC 5681, 3.2)
+      // Too few are behind it to tell the sender of the gap (RFC 5681, 3.2).
+      tail_lost |= tries > 0 && packet + 3 >= drawn;
     }
   }
   const double scale = double(packets) / double(drawn);

@@ -10,7 +10,7 @@ class Stream {
   explicit Stream(RandomKey key) : random_(key) {}
 
   struct Sent {
-    SteadyTime left;  ///< when the last of it was on its way
+    SteadyTime left;  ///< When the last of it was on its way.
     SteadyTime arrival;
     uint64_t packets_lost = 0;
   };
@@ -23,7 +23,7 @@ class Stream {
 
  private:
   RandomStream random_;
-  SteadyTime free_{};  // when the link has taken all that was sent
+  SteadyTime free_{};  // When the link has taken all that was sent.
   SteadyTime last_arrival_{};
 };
 

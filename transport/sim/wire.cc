@@ -9,7 +9,7 @@
 namespace shoal::transport::sim {
 namespace {
 
-/// "15 s", "150 ms"
+/// Such as "15 s" or "150 ms".
 std::string in_words(Duration duration) {
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
   return ms % 1000 == 0 ? std::to_string(ms / 1000) + " s" : std::to_string(ms) + " ms";
@@ -17,8 +17,7 @@ std::string in_words(Duration duration) {
 
 }  // namespace
 
-// ---- one direction
-// -------------------------------------------------------------------------------------------------------
+// ---- one direction --------------------------------------------------------------------------------------------------
 
 uint64_t Way::send(SteadyTime now, Message message, const SimLink& link) {
   const Stream::Sent sent = stream_.send(now, MessageQueue::cost(message), link);
@@ -59,7 +58,7 @@ uint64_t Way::lose_what_has_not_arrived(SteadyTime now) {
 uint64_t Way::lose_what_has_not_left(SteadyTime now) {
   const auto has_not_left = [&](const Sent& sent) {
     return sent.left > now || held(sent.arrival);
-  };  // nobody sends it again
+  };  // Nobody sends it again.
   if (farewell_ && has_not_left(*farewell_)) farewell_.reset();
   return std::erase_if(parcels_, has_not_left);
 }
@@ -78,8 +77,7 @@ void Way::set_cut(std::optional<SteadyTime> since, SteadyTime now, const SimLink
   cut_since_ = since;
 }
 
-// ---- both
-// ----------------------------------------------------------------------------------------------------------------
+// ---- both -----------------------------------------------------------------------------------------------------------
 
 Wire::Wire(SimNetwork::State& state, RandomKey key, End connecting, End accepting)
     : state_(state),
@@ -204,7 +202,7 @@ void Wire::end_of_process(int index, SteadyTime now) {
 }
 
 void Wire::refuse_stray(int index, SteadyTime now) {
-  const SteadyTime heard = now + link(1 - index).latency;  // of what the other end has sent again and again
+  const SteadyTime heard = now + link(1 - index).latency;  // When it hears what the other end has sent again and again.
   way(index).say_farewell(heard, unavailable(name(1 - index) + ": connection lost: connection reset by peer"), link(index));
   wake(1 - index);
 }
@@ -214,7 +212,7 @@ void Wire::wake(int index) {
   if (!here.waits || here.waits->empty() || here.waking) return;
   here.waking = here.process->postbox->post([wire = shared_from_this(), index] {
     wire->end(index).waking = false;
-    const auto waits = wire->end(index).waits;  // who wakes may drop the connection
+    const auto waits = wire->end(index).waits;  // Who wakes may drop the connection.
     waits->wake_all();
   });
 }

@@ -21,7 +21,7 @@ struct Process {
   const std::string task;
   const std::shared_ptr<Postbox> postbox;
   bool alive = true;
-  bool host_gone = false;  // and with it the kernel, which would have told
+  bool host_gone = false;  // The kernel, which would have told, is gone with it.
   std::optional<SteadyTime> frozen_since;
   Counters counters;
 };
@@ -49,14 +49,14 @@ class Way {
   /// Returns how many packets were lost on the way.
   uint64_t send(SteadyTime now, Message message, const SimLink& link);
   void acknowledge(SteadyTime now, uint64_t bytes, const SimLink& link) { acks_.push_back({now + link.latency, bytes}); }
-  /// Behind all messages; the first one counts.
+  /// Goes behind all messages; the first one counts.
   void say_farewell(SteadyTime now, Error reason, const SimLink& link);
 
   /// The next message that has arrived.
   std::optional<Message> take(SteadyTime now);
   uint64_t take_acknowledged(SteadyTime now);
   const std::optional<Farewell>& farewell() const { return farewell_; }
-  /// When the next of its kind arrives, as things are; nothing is on its way: kNoDeadline.
+  /// When the next of its kind arrives, as things are; kNoDeadline if nothing is on its way.
   SteadyTime next_message() const { return parcels_.empty() ? kNoDeadline : expected(parcels_.front().arrival); }
   SteadyTime next_acknowledgement() const { return acks_.empty() ? kNoDeadline : expected(acks_.front().arrival); }
   SteadyTime end() const { return farewell_ ? expected(farewell_->arrival) : kNoDeadline; }
@@ -69,7 +69,7 @@ class Way {
 
   /// Whether it is cut, and since when; once it is not any more, what the cut held back is under way again from `now`.
   void set_cut(std::optional<SteadyTime> since, SteadyTime now, const SimLink& link);
-  /// Since when nothing comes this way, heartbeats neither.
+  /// The time since which nothing comes this way, heartbeats neither.
   std::optional<SteadyTime> silent_since;
 
  private:
@@ -77,7 +77,7 @@ class Way {
   SteadyTime expected(SteadyTime arrival) const { return held(arrival) ? kNoDeadline : arrival; }
 
   Stream stream_;
-  std::deque<Parcel> parcels_;  // sent and not received yet
+  std::deque<Parcel> parcels_;  // What was sent and is not received yet.
   std::deque<Acknowledgement> acks_;
   std::optional<Farewell> farewell_;
   std::optional<SteadyTime> cut_since_;
@@ -89,13 +89,13 @@ class Wire : public std::enable_shared_from_this<Wire> {
     std::shared_ptr<Process> process;
     Endpoint peer;
     LinkOptions options;
-    std::shared_ptr<void> slot = nullptr;       // at the listener
-    std::shared_ptr<WaitQueue> waits = nullptr;  // null: not accepted yet
+    std::shared_ptr<void> slot = nullptr;        // The place that it takes at the listener.
+    std::shared_ptr<WaitQueue> waits = nullptr;  // Null while it is not accepted yet.
     std::optional<Error> closed = std::nullopt;
-    uint64_t unacknowledged_bytes = 0;  // of what it has sent
-    std::set<uint64_t> waiting_senders = {};  // who waits for credit, by the number drawn
+    uint64_t unacknowledged_bytes = 0;        // What it has sent and the other end has not acknowledged.
+    std::set<uint64_t> waiting_senders = {};  // Those who wait for credit, by the number drawn.
     uint64_t next_waiting_number = 0;
-    bool waking = false;  // somebody was asked to
+    bool waking = false;  // Somebody was asked to wake those who wait.
   };
   /// End 0 connected, end 1 accepts. Nothing is silent between them.
   Wire(SimNetwork::State& state, RandomKey key, End connecting, End accepting);
@@ -104,10 +104,10 @@ class Wire : public std::enable_shared_from_this<Wire> {
   /// What end `index` sends.
   Way& way(int index) { return ways_[size_t(index)]; }
   const SimLink& link(int from) const;
-  /// That end takes nothing any more and says nothing any more, in the eyes of its own side.
+  /// Whether that end takes nothing any more and says nothing any more, in the eyes of its own side.
   bool over(int index) const { return ends_[size_t(index)].closed || !ends_[size_t(index)].process->alive; }
 
-  /// All that happened by `now`, in order.
+  /// Brings about all that happened by `now`, in order.
   void settle(SteadyTime now);
   /// When something of the other end last came to this one.
   SteadyTime heard(int index, SteadyTime now) const {
@@ -120,10 +120,10 @@ class Wire : public std::enable_shared_from_this<Wire> {
 
   /// Takes `message` if there is credit, the connection is open and nobody decides that it is lost.
   bool send(int index, SteadyTime now, Message& message);
-  /// The next message that has arrived. Null: none; or it ended the connection.
+  /// The next message that has arrived. None if there is none, or if it ended the connection.
   std::optional<Message> receive(int index, SteadyTime now);
   void close(int index, SteadyTime now, Error reason);
-  /// Both ends at once; what has not arrived is lost.
+  /// Ends both ends at once; what has not arrived is lost.
   void reset(SteadyTime now);
   /// A process of this connection has just died.
   void end_of_process(int index, SteadyTime now);
@@ -141,7 +141,7 @@ class Wire : public std::enable_shared_from_this<Wire> {
   bool lost_by(const SimNetwork::Choice& choice, int from, SteadyTime now, const Message& message);
   std::string name(int index) const { return to_string(ends_[size_t(index)].peer); }
 
-  SimNetwork::State& state_;  // of the network that the ends hold
+  SimNetwork::State& state_;  // Belongs to the network that the ends hold.
   std::array<End, 2> ends_;
   std::array<Way, 2> ways_;
 };

@@ -12,7 +12,7 @@ namespace shoal::transport {
 namespace {
 
 constexpr const char* kOrganization = "Shoal";
-constexpr int kSerialBytes = 16;  // RFC 5280 allows 20; random, so that no CA has to remember the last
+constexpr int kSerialBytes = 16;  // RFC 5280 allows 20. They are random, so that no CA has to remember the last.
 
 bool add_name(X509_NAME& name, const char* field, const std::string& value) {
   return X509_NAME_add_entry_by_txt(&name, field, MBSTRING_ASC, reinterpret_cast<const unsigned char*>(value.data()),
@@ -22,13 +22,13 @@ bool add_name(X509_NAME& name, const char* field, const std::string& value) {
 bool set_serial(X509& certificate) {
   unsigned char bytes[kSerialBytes];
   if (RAND_bytes(bytes, kSerialBytes) != 1) return false;
-  bytes[0] = (bytes[0] & 0x7f) | 0x40;  // positive, and of that many bytes
+  bytes[0] = (bytes[0] & 0x7f) | 0x40;  // The number is positive, and has that many bytes.
   const OpenSslObject<BIGNUM> number(BN_bin2bn(bytes, kSerialBytes, nullptr));
   return number && BN_to_ASN1_INTEGER(number.get(), X509_get_serialNumber(&certificate)) != nullptr;
 }
 
 OpenSslObject<ASN1_TIME> to_asn1(std::chrono::sys_seconds time) {
-  std::string digits;  // "2026-11-22 14:05:00 UTC" becomes 20261122140500Z
+  std::string digits;  // From "2026-11-22 14:05:00 UTC" comes 20261122140500Z.
   for (const char c : to_utc_text(time)) {
     if (c >= '0' && c <= '9') digits += c;
   }

@@ -46,7 +46,7 @@ Result<PeerIdentity> owner_of(const X509& certificate) {
                              "); make it with shoal keys task");
 }
 
-/// Of one of these CAs, and for both sides of a connection; at whatever time.
+/// Checks that it is signed by one of these CAs, and is for both sides of a connection; at whatever time.
 Result<void> check_signed(X509& certificate, const std::vector<OpenSslObject<X509>>& authorities) {
   const OpenSslObject<X509_STORE> store(X509_STORE_new());
   const OpenSslObject<X509_STORE_CTX> check(X509_STORE_CTX_new());
@@ -78,13 +78,13 @@ std::vector<OpenSslObject<X509>> certificates_in(std::string_view pem) {
     if (!next) break;
     found.push_back(std::move(next));
   }
-  ERR_clear_error();  // the end is one
+  ERR_clear_error();  // For OpenSSL the end is an error.
   return found;
 }
 
 OpenSslObject<EVP_PKEY> key_in(std::string_view pem) {
   const auto reader = reader_of(pem);
-  const auto no_password = [](char*, int, int, void*) { return -1; };  // the library's own would ask at the terminal
+  const auto no_password = [](char*, int, int, void*) { return -1; };  // The library's own would ask at the terminal.
   OpenSslObject<EVP_PKEY> key(reader ? PEM_read_bio_PrivateKey(reader.get(), nullptr, no_password, nullptr) : nullptr);
   ERR_clear_error();
   return key;

@@ -1,4 +1,4 @@
-// In place of certificate_openssl.cc and authority_openssl.cc, where the build has no OpenSSL.
+// Takes the place of certificate_openssl.cc and authority_openssl.cc, where the build has no OpenSSL.
 #include "shoal/transport/authority.h"
 
 namespace shoal::transport {

@@ -11,7 +11,8 @@ Channel::Push Channel::push_as(Sender sender, Message& message) {
     std::lock_guard lock(mutex_);
     if (closed_) return Push::kClosed;
     if (sender != Sender::kHasWaited && (waiting_senders_ > 0 || queue_.bytes() >= bytes_max_)) {
-      if (sender == Sender::kWillWait) ++waiting_senders_;  // under the same lock, or credit could come and go unseen
+      // Counted under the same lock, or credit could come and go unseen.
+      if (sender == Sender::kWillWait) ++waiting_senders_;
       return Push::kFull;
     }
     queue_.push(std::move(message));
@@ -86,7 +87,7 @@ void Channel::close(Error reason) {
 }
 
 void Channel::discard() {
-  MessageQueue dropped;  // bodies go back to their pools outside of the lock
+  MessageQueue dropped;  // Bodies go back to their pools outside of the lock.
   std::lock_guard lock(mutex_);
   std::swap(dropped, queue_);
 }

@@ -40,7 +40,7 @@ class Body {
         block_(buffer_->bytes()),
         builder(buffer_->size(), &block_, false, kBufferAlignment) {
     SHOAL_CHECK(payload_bytes <= kPayloadBytesMax);
-    builder.ForceDefaults(true);  // zeros are stored too: numbers are set in place later
+    builder.ForceDefaults(true);  // Zeros are stored too: numbers are set in place later.
   }
 
   Offset<Vector<uint8_t>> payload(size_t bytes, std::span<std::byte>* where) {
@@ -65,7 +65,7 @@ class Body {
     uint8_t* const built = builder.GetBufferPointer();
     if (const size_t gap = size_t(built - first); gap != 0) {
       const auto root = uint32_t(gap) + flatbuffers::ReadScalar<flatbuffers::uoffset_t>(built);
-      std::memset(first, 0, gap);  // old contents of a pooled block must not travel
+      std::memset(first, 0, gap);  // Old contents of a pooled block must not travel.
       flatbuffers::WriteScalar<flatbuffers::uoffset_t>(first, root);
       std::memcpy(first + sizeof(flatbuffers::uoffset_t), wire::BodyIdentifier(), flatbuffers::kFileIdentifierLength);
     }
@@ -86,7 +86,7 @@ class Body {
 template <class Table>
 Table& mutable_table(Message& message, MessageKind kind) {
   SHOAL_CHECK(message.head.kind == kind && message.body && message.body->unique());
-  auto* data = const_cast<std::byte*>(message.body->data());  // nobody else holds it: checked above
+  auto* data = const_cast<std::byte*>(message.body->data());  // Nobody else holds it: checked above.
   return *static_cast<Table*>(wire::GetMutableBody(data)->mutable_message());
 }
 wire::Weights& mutable_weights(Message& message) { return mutable_table<wire::Weights>(message, MessageKind::kWeights); }
@@ -149,7 +149,7 @@ OutgoingChunk make_chunk(BufferPool& pool, const Chunk& fields, size_t payload_b
   double* first_scalar = nullptr;
   const auto scalars = body.builder.CreateUninitializedVector<double>(scalar_count, &first_scalar);
   chunk.scalars = {first_scalar, scalar_count};
-  const wire::StepMetrics none(std::numeric_limits<double>::quiet_NaN(), 0);  // so that there is room for them
+  const wire::StepMetrics none(std::numeric_limits<double>::quiet_NaN(), 0);  // Reserves room for the metrics.
   const auto position =
       body.builder.CreateVector(reinterpret_cast<const uint8_t*>(fields.position.data()), fields.position.size());
   chunk.message =

@@ -32,9 +32,9 @@ using OpenSslObject = std::unique_ptr<T, FreeOpenSslObject>;
 std::vector<OpenSslObject<X509>> certificates_in(std::string_view pem);
 /// The first private key of one, null if there is none or it has a password: nobody is there to be asked.
 OpenSslObject<EVP_PKEY> key_in(std::string_view pem);
-/// Null if there is none, or if it is no time.
+/// The time; none if `time` is null, or no time.
 std::optional<std::chrono::sys_seconds> to_time(const ASN1_TIME* time);
-/// For what fails only where memory runs out or the library is broken.
+/// The error of what fails only where memory runs out or the library is broken.
 Error openssl_error(std::string_view what);
 
 }  // namespace shoal::transport

@@ -7,15 +7,15 @@
 namespace shoal::transport {
 
 enum class Others : uint8_t {
-  kNothing,  ///< a secret: others than its owner may neither read nor write it
+  kNothing,  ///< A secret: others than its owner may neither read nor write it.
   kRead,
 };
 struct OwnedFile {
   std::string path;
-  std::string what;  ///< "token file", for sentences
+  std::string what;  ///< Such as "token file", for sentences.
   size_t bytes_max = 0;
   Others others = Others::kNothing;
-  std::string remedy;  ///< what to do beside the chmod, if others may have read it
+  std::string remedy;  ///< What to do beside the chmod, if others may have read it.
 };
 /// What it holds. FailedPrecondition: others have more access. NotFound, Unavailable: it cannot be read. InvalidArgument: a
 /// folder, or too large.

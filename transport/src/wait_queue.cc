@@ -37,12 +37,12 @@ void WaitQueue::add(Wait& wait) {
 }
 
 void WaitQueue::arm(Deadline deadline) {
-  // Without a deadline too: a sleep learns when the environment is killed.
+  // A timer sleeps without a deadline too: a sleep learns when the environment is killed.
   if (timer_ && timer_at_ <= deadline) return;
   stop();
   timer_at_ = deadline;
   timer_ = run_timer(generation_).handle;
-  const bool was_in_timer = std::exchange(in_timer_, true);  // it may end before it sleeps
+  const bool was_in_timer = std::exchange(in_timer_, true);  // The frame may end before it sleeps.
   timer_.resume();
   in_timer_ = was_in_timer;
 }
@@ -50,7 +50,7 @@ void WaitQueue::arm(Deadline deadline) {
 WaitQueue::Timer WaitQueue::run_timer(uint64_t generation) {
   while (true) {
     Result<void> slept = co_await env_.sleep_until(timer_at_);
-    const std::shared_ptr<WaitQueue> self = shared_from_this();  // those who are resumed may drop the queue
+    const std::shared_ptr<WaitQueue> self = shared_from_this();  // Those who are resumed may drop the queue.
     in_timer_ = true;
     if (slept) {
       expire(env_.now());
@@ -82,7 +82,7 @@ void WaitQueue::wake_all() {
   // Whoever is woken may wait again at once: only those of now are moved to a ring of their own and woken.
   Link now;
   if (empty()) return;
-  now.insert_before(ends_);  // both ends in one ring, then the old end taken out: everyone follows `now`
+  now.insert_before(ends_);  // Both ends are in one ring, then the old end is taken out: everyone follows `now`.
   ends_.unlink();
   while (now.next != &now) end(*static_cast<Wait*>(now.next), WaitEnd::kWoken);
 }

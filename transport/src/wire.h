@@ -7,18 +7,18 @@
 
 namespace shoal::transport {
 
-inline constexpr uint64_t kPayloadBytesMax = uint64_t(1) << 30;  // DESIGN: larger arenas are several chunks
+inline constexpr uint64_t kPayloadBytesMax = uint64_t(1) << 30;  // DESIGN: larger arenas are several chunks.
 inline constexpr uint64_t kBodyBytesMax = kPayloadBytesMax + (uint64_t(64) << 20);
-inline constexpr size_t kTextBytesMax = size_t(64) << 20;  // JSON: shard specs, counters
+inline constexpr size_t kTextBytesMax = size_t(64) << 20;  // JSON: shard specs, counters.
 inline constexpr size_t kVerbBytesMax = 64;
 inline constexpr size_t kNameBytesMax = 256;
-inline constexpr size_t kCanonicalTextBytesMax = 4096;  // job, strategy, numerics, variables
+inline constexpr size_t kCanonicalTextBytesMax = 4096;  // Job, strategy, numerics, variables.
 inline constexpr size_t kSentenceBytesMax = 16 * 1024;
 inline constexpr size_t kPositionBytesMax = 64 * 1024;
 inline constexpr size_t kScalarCountMax = 65536;
 inline constexpr size_t kOrderPushesMax = 1 << 20;
 inline constexpr uint32_t kVerifierDepthMax = 8;
-inline constexpr uint32_t kVerifierTablesMax = 8;  // a body has two
+inline constexpr uint32_t kVerifierTablesMax = 8;  // A body has two.
 
 /// The union member that stands for `kind`, NONE for a kind that has no body or does not exist.
 inline wire::Any wire_type(MessageKind kind) {

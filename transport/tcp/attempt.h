@@ -21,17 +21,17 @@ class Attempt final : public stream::Attempt {
   void read_answer();
   Error refused(const error_code& error) const;
 
-  Core& tcp_core_;  // which the base keeps alive
+  Core& tcp_core_;  // The base keeps it alive.
   std::vector<SocketAddress> addresses_;
   size_t next_ = 0;
   std::string failures_;
   std::optional<Resolver> resolver_;
   std::shared_ptr<TlsContext> tls_;
   std::optional<Socket> socket_;
-  std::optional<Stream> stream_;  // of the socket, once it is connected
+  std::optional<Stream> stream_;  // The bytes of the socket, once it is connected.
   Preamble ours_;
-  bool sent_ = false;          // it has left
-  size_t received_bytes_ = 0;  // of theirs
+  bool sent_ = false;          // True once `ours_` has left.
+  size_t received_bytes_ = 0;  // How many bytes of theirs have come.
   PreambleBytes bytes_;
 };
 

@@ -22,7 +22,7 @@ class Core : public stream::Core {
   }
 
  private:
-  std::shared_ptr<const Credential> tls_credential_;  // a task has one
+  std::shared_ptr<const Credential> tls_credential_;  // A task has only one.
   std::shared_ptr<TlsContext> tls_;
 };
 

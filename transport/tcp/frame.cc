@@ -11,8 +11,8 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "numbers are copied as they lie in memory");
 
-constexpr uint32_t kPreambleMagic = 0x414f4853;  // "SHOA"
-constexpr uint32_t kFrameMagic = 0x52464853;     // "SHFR"
+constexpr uint32_t kPreambleMagic = 0x414f4853;  // "SHOA".
+constexpr uint32_t kFrameMagic = 0x52464853;     // "SHFR".
 constexpr uint16_t kWantsChecksum = 1;
 constexpr uint16_t kChecksummed = 1;
 constexpr uint16_t kFarewell = 2;
@@ -66,7 +66,7 @@ void encode(const Frame& frame, FrameBytes& bytes) {
   put(&bytes[48], frame.head.reply_to);
   put(&bytes[56], frame.head.global_step);
   put(&bytes[64], frame.head.sender);
-  put(&bytes[68], uint32_t(frame.head.status));  // and three zeros
+  put(&bytes[68], uint32_t(frame.head.status));  // Three zeros follow.
   put(&bytes[72], frame.checksum);
   put(&bytes[kHeaderChecksumAt], checksum_of({bytes.data(), kHeaderChecksumAt}));
 }

@@ -17,14 +17,14 @@ namespace shoal::transport::tcp {
 struct Preamble {
   uint32_t protocol = kProtocolVersion;
   bool checksum = false;
-  std::chrono::milliseconds heartbeat{};  ///< at most 65,535
-  uint32_t status = 0;                    ///< one of kWelcome..kWantsCertificate
+  std::chrono::milliseconds heartbeat{};  ///< At most 65,535.
+  uint32_t status = 0;                    ///< One of kWelcome..kWantsCertificate.
 };
 inline constexpr uint32_t kWelcome = 0;
 inline constexpr uint32_t kOtherProtocol = 1;
 inline constexpr uint32_t kFull = 2;
-inline constexpr uint32_t kWantsToken = 3;  ///< to a peer that came without TLS
-inline constexpr uint32_t kWantsCertificate = 4;  ///< the same
+inline constexpr uint32_t kWantsToken = 3;        ///< Answers a peer that came without TLS.
+inline constexpr uint32_t kWantsCertificate = 4;  ///< Answers a peer that came without TLS.
 inline constexpr size_t kPreambleBytes = 16;
 using PreambleBytes = std::array<std::byte, kPreambleBytes>;
 PreambleBytes encode(const Preamble& preamble);
@@ -38,9 +38,9 @@ Result<Preamble> decode(const PreambleBytes& bytes);
 ///   80 u64 XXH3 of bytes 0..79
 struct Frame {
   MessageHead head;
-  bool checksummed = false;  ///< flag 1
-  bool farewell = false;     ///< flag 2: the farewell message: an error that says why the sender closes; nothing follows
-  bool heartbeat = false;    ///< flag 4: no message, and no body: only says that the sender lives
+  bool checksummed = false;  ///< Flag 1: `checksum` is that of the body.
+  bool farewell = false;     ///< Flag 2: a farewell message, an error that says why the sender closes; nothing follows.
+  bool heartbeat = false;    ///< Flag 4: no message, and no body; only says that the sender lives.
   uint64_t body_bytes = 0;
   uint64_t checksum = 0;
 };

@@ -8,7 +8,7 @@ Handshake::Handshake(std::weak_ptr<stream::Acceptance> owner, stream::Core& core
 
 void Handshake::begin() {
   error_code error;
-  address_ = stream_->socket().remote_endpoint(error);  // fails if it has left already; so will reading
+  address_ = stream_->socket().remote_endpoint(error);  // Fails if it has left already; so will reading.
   wait_readable(&Handshake::read_first_byte);
 }
 
@@ -88,7 +88,7 @@ void Handshake::answer_preamble(const Preamble& theirs) {
   const PreambleBytes reply = encode(answer);
   const std::array<asio::const_buffer, 1> all{asio::buffer(reply)};
   error_code error;
-  const size_t sent = stream_->write_some(all, error);  // an empty socket takes 16 bytes at once
+  const size_t sent = stream_->write_some(all, error);  // An empty socket takes 16 bytes at once.
   if (error || sent != reply.size() || stream_->unsent()) return end(nullptr);
   if (!slot) return close_after_answer();
   end(std::make_shared<Link>(acceptance->core(), std::move(*stream_), peer(), options, agree(answer, theirs), slot));
@@ -137,7 +137,7 @@ void Handshake::drain() {
   wait_readable(&Handshake::drain);
 }
 
-/// Once for each cause and machine: strangers shall not fill the log.
+/// Warns once for each cause and machine: strangers shall not fill the log.
 void Handshake::warn(const std::string& what, const std::string& remedy) {
   const auto acceptance = owner();
   acceptance->core()->env.log().warning_once("refused " + what + address_.address().to_string(),

@@ -9,7 +9,7 @@ namespace shoal::transport::tcp {
 /// KiB.
 class Handshake final : public stream::Handshake {
  public:
-  /// `tls`: of the listener; null if it takes peers without.
+  /// `tls` is the listener's; null if it takes peers without.
   Handshake(std::weak_ptr<stream::Acceptance> owner, stream::Core& core, Socket socket, std::shared_ptr<TlsContext> tls);
 
  private:
@@ -28,15 +28,15 @@ class Handshake final : public stream::Handshake {
   void close_after_answer();
   void drain();
   Endpoint peer() const { return {"tcp", to_text(address_)}; }
-  /// `remedy`: empty if `what` ends with it.
+  /// `remedy` is empty if `what` ends with it.
   void warn(const std::string& what, const std::string& remedy = {});
 
   const std::shared_ptr<TlsContext> tls_;
-  std::optional<Stream> stream_;  // until we know better, as the bytes are
+  std::optional<Stream> stream_;  // Until we know better, the bytes are taken as they are.
   SocketAddress address_;
   PreambleBytes bytes_;
   size_t received_bytes_ = 0;
-  bool answered_ = false;  // that it does not get in
+  bool answered_ = false;  // The peer was told that it does not get in.
 };
 
 }  // namespace shoal::transport::tcp

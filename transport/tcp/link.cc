@@ -36,11 +36,11 @@ Link::Link(std::shared_ptr<stream::Core> core, Stream stream, Endpoint peer, con
 void Link::begin() {
   notice_dead_hosts(stream_->socket().native_handle());
   flush();
-  read_on();  // what came with the handshake's last bytes
+  read_on();  // Reads what came with the handshake's last bytes.
 }
 
 void Link::look_for_heartbeat(SteadyTime now) {
-  if (stalled_) heartbeat_.restart_silence(now);  // nothing is read now
+  if (stalled_) heartbeat_.restart_silence(now);  // Nothing is read now.
   if (heartbeat_.is_silent(now)) read();
 }
 
@@ -49,7 +49,7 @@ void Link::send_heartbeat() {
   flush();
 }
 
-// ---- closing -------------------------------------------------------------------------------------------------------------
+// ---- closing --------------------------------------------------------------------------------------------------------
 
 void Link::stop_reading() {
   in_ = ReadState();

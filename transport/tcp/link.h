@@ -15,12 +15,12 @@ namespace shoal::transport::tcp {
 class WriteBatch {
  public:
   static constexpr size_t kFramesMax = 16;
-  static constexpr uint64_t kBytesMax = 1 << 20;  // begun with less; a single large message may be more
+  static constexpr uint64_t kBytesMax = 1 << 20;  // Begun with less; a single large message may be more.
 
   bool empty() const { return first_ == count_; }
   bool has_room() const { return count_ < kFramesMax && bytes_ < kBytesMax; }
   void add(Message message, bool checksum, bool farewell);
-  /// To an empty batch only, which then has nothing else and counts as no message.
+  /// Adds a heartbeat to an empty batch only, which then has nothing else and counts as no message.
   void add_heartbeat();
   /// What is left, or the first kBytesMax of it, as the socket takes it.
   struct Gather {
@@ -37,8 +37,8 @@ class WriteBatch {
   std::array<FrameBytes, kFramesMax> heads_;
   std::array<Message, kFramesMax> messages_;
   size_t count_ = 0;
-  size_t first_ = 0;    // not yet wholly written
-  size_t written_ = 0;  // bytes of that one
+  size_t first_ = 0;    // The first frame that is not wholly written.
+  size_t written_ = 0;  // How many bytes of that one are written.
   uint64_t bytes_ = 0;
   bool heartbeat_ = false;
 };
@@ -57,7 +57,7 @@ struct ReadState {
   FrameBytes head_bytes;
   size_t head_have = 0;
   Frame frame;
-  Ref<Buffer> body;  // null: no head yet
+  Ref<Buffer> body;  // Null while there is no head yet.
   size_t body_have = 0;
 };
 
@@ -92,7 +92,7 @@ class Link final : public stream::Link {
   void read();
   void read_on();
   Progress read_some();
-  bool take_bytes(size_t bytes);  // false: reading is over or has to wait
+  bool take_bytes(size_t bytes);  // False if reading is over or has to wait.
   bool take_head();
   bool take_body();
   void discard_input();

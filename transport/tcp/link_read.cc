@@ -14,7 +14,7 @@ void Link::wait_readable() {
   });
 }
 
-/// After a pause: the socket does not know of what TLS has taken out of it.
+/// Reads on after a pause: the socket does not know of what TLS has taken out of it.
 void Link::read_on() {
   if (stream_->read_ahead()) {
     later(&Link::read);
@@ -25,7 +25,7 @@ void Link::read_on() {
 
 void Link::read() {
   if (!core_->open()) return;
-  const auto self = shared_from_this();  // whoever is woken may drop the connection
+  const auto self = shared_from_this();  // Whoever is woken may drop the connection.
   size_t turn_bytes = 0;
   while (state_ == State::kOpen && !stalled_ && !outgoing_.closed()) {
     const size_t before = in_.body_have;
@@ -72,7 +72,7 @@ bool Link::take_bytes(size_t bytes) {
     in_.body_have += taken;
     bytes -= taken;
     if (in_.body_have < in_.body->size()) return true;
-    in_.head_have = bytes;  // of the next head, already in its place
+    in_.head_have = bytes;  // Bytes of the next head, already in its place.
     if (!take_body()) return false;
   } else {
     in_.head_have += bytes;
@@ -120,7 +120,7 @@ bool Link::take_body() {
 }
 
 void Link::resume_reading() {
-  heartbeat_.restart_silence(core_->env.now());  // nothing was read since
+  heartbeat_.restart_silence(core_->env.now());  // Nothing was read since.
   // The head of the next frame may be here already.
   if (state_ == State::kOpen && in_.head_have == kFrameBytes && !take_head()) return;
   read();
@@ -130,7 +130,7 @@ void Link::discard_input() {
   std::array<std::byte, 16384> scratch;
   error_code error;
   for (size_t bytes = 0; bytes < kTurnBytes;) {
-    const size_t taken = stream_->socket().read_some(asio::buffer(scratch), error);  // nobody decrypts it any more
+    const size_t taken = stream_->socket().read_some(asio::buffer(scratch), error);  // Nobody decrypts it any more.
     if (error) break;
     bytes += taken;
   }

@@ -33,7 +33,7 @@ void Link::load_batch() {
   Result<std::optional<Message>> next = outgoing_.pop_or_arm();
   while (next && *next) {
     Message& message = **next;
-    if (message.body && !message.body->rest().empty()) {  // received over shm, say, and sent on
+    if (message.body && !message.body->rest().empty()) {  // It was received over shm, say, and is sent on.
       core_->counters.bytes_copied.fetch_add(message.payload().size(), std::memory_order_relaxed);
       message.body = whole_body(core_->env.buffers(), message.body);
     }
@@ -51,7 +51,8 @@ Link::Progress Link::write_some() {
   if (would_block(error)) return Progress::kBlocked;
   if (error) {
     broken_ = lost(error);
-    later(&Link::read);  // not here: a user's call may be what is writing. Reading first: the peer may have said why.
+    // Not here, since a user's call may be what is writing. Reading comes first: the peer may have said why.
+    later(&Link::read);
     return Progress::kFailed;
   }
   if (bytes > 0) heartbeat_.sent(core_->env.now());

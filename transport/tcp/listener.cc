@@ -29,7 +29,7 @@ Result<Acceptor> listen_on(asio::io_context& io, const std::vector<SocketAddress
   for (const SocketAddress& address : addresses) {
     acceptor = Acceptor(io);
     acceptor.open(address.protocol(), error);
-    if (!error) acceptor.set_option(Acceptor::reuse_address(true), error);  // not to wait for connections long dead
+    if (!error) acceptor.set_option(Acceptor::reuse_address(true), error);  // Connections long dead are not waited for.
     if (!error && address.address().is_v6()) acceptor.set_option(asio::ip::v6_only(true), error);
     if (!error) acceptor.bind(address, error);
     if (!error) acceptor.listen(1024, error);

@@ -1,6 +1,6 @@
 #pragma once
 /// The parts of Asio in use, and addresses as people write them.
-#include <utility>  // Boost 1.74's Asio forgets it
+#include <utility>  // Boost 1.74's Asio forgets it.
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -23,17 +23,17 @@ using Resolver = asio::ip::tcp::resolver;
 using SocketAddress = asio::ip::tcp::endpoint;
 
 struct HostPort {
-  std::string host;  ///< without brackets
+  std::string host;  ///< The host without brackets.
   uint16_t port = 0;
 };
-/// "host:port", "1.2.3.4:5", "[::1]:5". InvalidArgument saying what is wrong.
+/// Reads "host:port", "1.2.3.4:5" or "[::1]:5". InvalidArgument says what is wrong.
 Result<HostPort> parse_host_port(const Endpoint& endpoint);
-std::string to_text(const SocketAddress& address);  ///< "1.2.3.4:5", "[::1]:5"
+std::string to_text(const SocketAddress& address);  ///< Such as "1.2.3.4:5" or "[::1]:5".
 bool is_loopback(const SocketAddress& address);
 /// The address if `host` is a number, else nothing: then it must be resolved.
 std::vector<SocketAddress> numeric_addresses(const HostPort& at);
-/// All loopback, or a credential encrypts, or `insecure` allows plain tcp, which warns once; else FailedPrecondition naming
-/// the ways out.
+/// Checks that all are loopback, or a credential encrypts, or `insecure` allows plain tcp, which warns once; else
+/// FailedPrecondition naming the ways out.
 Result<void> check_secure(Logger& log, const Endpoint& endpoint, const std::vector<SocketAddress>& addresses,
                           const LinkOptions& options);
 

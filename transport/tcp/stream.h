@@ -6,23 +6,25 @@
 
 namespace shoal::transport::tcp {
 
-/// Of the strand. Not blocking.
+/// Lives on the strand, and does not block.
 class Stream {
  public:
-  /// As they are.
+  /// Takes the bytes as they are.
   explicit Stream(Socket socket);
-  /// Through TLS.
+  /// Takes the bytes through TLS.
   Stream(Socket socket, TlsContext& tls, TlsSide side, std::optional<PeerIdentity> expected_peer = {});
 
   bool encrypted() const { return tls_ != nullptr; }
-  /// Of the peer, once anything was read; none without certificates.
+  /// The identity of the peer, once anything was read; none without certificates.
   std::optional<PeerIdentity> identity() const { return tls_ ? tls_->identity() : std::nullopt; }
   Socket& socket() { return socket_; }
 
-  /// As a socket's: bytes moved, or would_block, eof, another error. Through TLS one record at most is read.
+  /// They answer as a socket does: bytes moved, or would_block, eof, another error. Through TLS one record at most is
+  /// read.
   size_t read_some(std::span<const asio::mutable_buffer> into, error_code& error);
   size_t write_some(std::span<const asio::const_buffer> parts, error_code& error);
-  /// Taken by write_some(), and not by the socket yet: write_some(), also of nothing, goes on with it.
+  /// Whether there are bytes taken by write_some(), and not by the socket yet: write_some(), also of nothing, goes on
+  /// with them.
   bool unsent() const { return tls_ && tls_->unsent(); }
   /// There may be more to read though the socket is not readable.
   bool read_ahead() const { return tls_ && tls_->read_ahead(); }
@@ -38,7 +40,7 @@ class Stream {
 
  private:
   Socket socket_;
-  std::unique_ptr<TlsSession> tls_;  // before its socket goes
+  std::unique_ptr<TlsSession> tls_;  // Goes before its socket does.
 };
 
 inline bool would_block(const error_code& error) {

@@ -25,13 +25,13 @@ enum class TlsSide : uint8_t { kClient, kServer };
 /// Why a session failed, beyond what happens to any socket.
 enum class TlsFailure : uint8_t {
   kNone,
-  kOtherKey,   ///< the two sides do not hold the same token
-  kOtherKind,  ///< one side has a token, the other a certificate
-  kPeer,       ///< the peer's certificate is refused by this side
-  kOurs,       ///< the certificate of this side is refused by the peer
-  kNoTls,      ///< the listener has neither
-  kStranger,   ///< the peer does not speak TLS 1.3, or not as Shoal does
-  kBroken,     ///< after the handshake: bytes were changed on their way
+  kOtherKey,   ///< The two sides do not hold the same token.
+  kOtherKind,  ///< One side has a token, the other a certificate.
+  kPeer,       ///< The peer's certificate is refused by this side.
+  kOurs,       ///< The certificate of this side is refused by the peer.
+  kNoTls,      ///< The listener has neither.
+  kStranger,   ///< The peer does not speak TLS 1.3, or not as Shoal does.
+  kBroken,     ///< After the handshake: bytes were changed on their way.
 };
 
 /// One connection. Reads and writes as a non-blocking socket does (bytes moved, or would_block, eof, another error), after
@@ -43,7 +43,7 @@ class TlsSession {
   virtual size_t read_some(asio::mutable_buffer into, error_code& error) = 0;
   /// Takes what it has room for; that has not left yet while unsent().
   virtual size_t write_some(std::span<const asio::const_buffer> parts, error_code& error) = 0;
-  /// Encrypted, and waiting for the socket: write_some(), also of nothing, sends it.
+  /// Whether something is encrypted and waits for the socket: write_some(), also of nothing, sends it.
   virtual bool unsent() const = 0;
   /// There may be more to read than the socket knows of.
   virtual bool read_ahead() const = 0;
@@ -60,7 +60,7 @@ class TlsSession {
 class TlsContext {
  public:
   virtual ~TlsContext() = default;
-  /// On a connected socket, which the caller owns and closes after the session is gone.
+  /// Starts a session on a connected socket, which the caller owns and closes after the session is gone.
   /// With a certificate, a client may name the task that it expects there.
   virtual std::unique_ptr<TlsSession> start(TlsSide side, int socket, std::optional<PeerIdentity> expected_peer = {}) = 0;
 };

@@ -1,4 +1,4 @@
-// In place of tls_openssl.cc, where the build has no OpenSSL.
+// Takes the place of tls_openssl.cc where the build has no OpenSSL.
 #include "tls.h"
 
 namespace shoal::transport::tcp {
@@ -6,7 +6,7 @@ namespace shoal::transport::tcp {
 Result<std::shared_ptr<TlsContext>> make_tls_context(const Credential&, const TlsOptions&) {
   return failed_precondition(
       "this build cannot encrypt, and a token asks for it: build with -DSHOAL_TLS=ON (needs libssl-dev), "
-      "or leave the token out (SHOAL_TOKEN, --token-file)");  // a certificate cannot even be read
+      "or leave the token out (SHOAL_TOKEN, --token-file)");  // A certificate cannot even be read.
 }
 
 }  // namespace shoal::transport::tcp

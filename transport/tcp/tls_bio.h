@@ -1,5 +1,6 @@
 #pragma once
-/// Between OpenSSL and a socket. OpenSSL's own socket BIO writes each record by a call of its own, and may raise SIGPIPE.
+/// What lies between OpenSSL and a socket. OpenSSL's own socket BIO writes each record by a call of its own, and may
+/// raise SIGPIPE.
 #include <openssl/bio.h>
 
 #include <memory>
@@ -12,7 +13,7 @@ namespace shoal::transport::tcp {
 /// Records on their way to the socket, gathered for one call, and what the socket said last.
 class TlsPipe {
  public:
-  /// As much as one call sends. Writing begins with less, so a record more fits in: a write never fails.
+  /// The most bytes that one call sends. Writing begins with less, so a record more fits in: a write never fails.
   static constexpr size_t kUnsentBytesMax = 128 * 1024;
 
   explicit TlsPipe(int socket) : socket_(socket) {}
@@ -24,7 +25,7 @@ class TlsPipe {
   size_t unsent_bytes() const { return unsent_.size() - sent_; }
   /// Sends what the socket takes.
   void send();
-  /// What ended either direction, if anything did; for reading eof too.
+  /// What ended either direction, if anything did; for reading that may be eof.
   const error_code& write_error() const { return write_error_; }
   const error_code& read_error() const { return read_error_; }
 
@@ -41,7 +42,7 @@ struct FreeBio {
   void operator()(BIO_METHOD* method) const { BIO_meth_free(method); }
   void operator()(BIO* bio) const { BIO_free(bio); }
 };
-/// Null if OpenSSL is out of memory, as BIOs made of it may be.
+/// Makes what BIOs are made of. Both are null if OpenSSL is out of memory.
 std::unique_ptr<BIO_METHOD, FreeBio> make_bio_method();
 std::unique_ptr<BIO, FreeBio> make_bio(const BIO_METHOD& method, TlsPipe& pipe);
 

@@ -22,7 +22,7 @@ bool hkdf_sha256(const Token& token, std::string info, std::span<unsigned char> 
   if (!kdf) return false;
   const std::unique_ptr<EVP_KDF_CTX, FreeKdf> context(EVP_KDF_CTX_new(kdf.get()));
   if (!context) return false;
-  std::array<std::byte, Token::kBytes> secret;  // the interface takes no const
+  std::array<std::byte, Token::kBytes> secret;  // The interface takes no const.
   std::copy(token.secret().begin(), token.secret().end(), secret.begin());
   char digest[] = "SHA256";
   const OSSL_PARAM parameters[] = {

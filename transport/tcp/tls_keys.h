@@ -11,12 +11,12 @@ namespace shoal::transport::tcp {
 struct TlsKeys {
   static constexpr size_t kKeyBytes = 32;
   std::array<unsigned char, kKeyBytes> key;
-  std::string identity;  ///< "shoal-2-" and 32 hexadecimal digits, 2 being the protocol version
+  std::string identity;  ///< "shoal-2-" and 32 hexadecimal digits, 2 being the protocol version.
 
   TlsKeys() = default;
   TlsKeys(const TlsKeys&) = default;
   TlsKeys& operator=(const TlsKeys&) = default;
-  ~TlsKeys();  ///< wipes
+  ~TlsKeys();  ///< Wipes the key.
 };
 
 /// Both by HKDF-SHA256 (RFC 5869) from the token's 32 bytes, without salt, with the infos "shoal 2 tls13 psk" (32 bytes)

@@ -13,8 +13,8 @@
 namespace shoal::transport::tcp {
 namespace {
 
-constexpr long kPeerCertificateBytesMax = 16 * 1024;  // a stranger's too
-constexpr size_t kReadAheadBytes = 64 * 1024;  // of one call to the socket
+constexpr long kPeerCertificateBytesMax = 16 * 1024;  // Holds for a stranger's too.
+constexpr size_t kReadAheadBytes = 64 * 1024;         // What one call to the socket reads at most.
 constexpr unsigned char kAes128GcmSha256[] = {0x13, 0x01};
 
 struct FreeSsl {
@@ -28,7 +28,7 @@ class Context final : public TlsContext, public std::enable_shared_from_this<Con
   Result<void> open(const Credential& credential);
   std::unique_ptr<TlsSession> start(TlsSide side, int socket, std::optional<PeerIdentity> expected_peer) override;
 
-  /// None: certificates.
+  /// None if tasks prove themselves by certificates.
   const std::optional<TlsKeys>& keys() const { return keys_; }
   const TlsOptions& options() const { return options_; }
   /// The key as OpenSSL wants it, a session that never was; null if it is out of memory.
@@ -81,14 +81,15 @@ class Session final : public TlsSession {
   const TlsSide side_;
   const std::optional<PeerIdentity> expected_peer_;
   TlsPipe pipe_;
-  std::unique_ptr<SSL, FreeSsl> ssl_;  // before its pipe goes
-  bool through_ = false;               // the handshake
-  bool heard_ = false;                 // something behind the handshake
-  bool named_key_ = false;             // the client did
-  bool other_identity_ = false;        // of a key that this side does not have
-  std::string refusal_;                // of the peer's certificate
-  std::optional<PeerIdentity> claimed_, identity_;  // by its certificate; the latter once the handshake is through
-  uint64_t records_ = 0;               // under the present key
+  std::unique_ptr<SSL, FreeSsl> ssl_;  // Goes before its pipe does.
+  bool through_ = false;               // The handshake is through.
+  bool heard_ = false;                 // Something has come behind the handshake.
+  bool named_key_ = false;             // The client has named a key.
+  bool other_identity_ = false;        // It named a key that this side does not have.
+  std::string refusal_;                // Why the peer's certificate is refused.
+  // What its certificate says; identity_ only once the handshake is through.
+  std::optional<PeerIdentity> claimed_, identity_;
+  uint64_t records_ = 0;  // Records under the present key.
   std::array<std::byte, kRecordBytesMax> gathered_;
   TlsFailure failure_ = TlsFailure::kNone;
   std::string failure_text_;
@@ -133,7 +134,7 @@ Result<void> Context::open_by_certificates(const Certificate& certificate) {
 
 std::unique_ptr<TlsSession> Context::start(TlsSide side, int socket, std::optional<PeerIdentity> expected_peer) {
   auto session = std::make_unique<Session>(shared_from_this(), side, socket, std::move(expected_peer));
-  SHOAL_CHECK(session->open(*context_, *bio_method_));  // fails where memory has run out, as any allocation would
+  SHOAL_CHECK(session->open(*context_, *bio_method_));  // Fails where memory has run out, as any allocation would.
   return session;
 }
 
@@ -161,7 +162,7 @@ int Session::find_key(SSL* ssl, const unsigned char* identity, size_t size, SSL_
   const std::string& ours = self.context_->keys()->identity;
   self.named_key_ = true;
   self.other_identity_ = std::string_view(reinterpret_cast<const char*>(identity), size) != ours;
-  if (self.other_identity_) return 1;  // without a key the handshake fails: there is no certificate either
+  if (self.other_identity_) return 1;  // Without a key the handshake fails: there is no certificate either.
   *session = self.context_->make_key_session(ssl);
   return *session ? 1 : 0;
 }
@@ -178,7 +179,7 @@ int Session::judge(int good, X509_STORE_CTX* check) {
   Result<PeerIdentity> owner = owner_of(*X509_STORE_CTX_get_current_cert(check));
   if (!owner) {
     self.refusal_ = "its certificate " + owner.error().message();
-    X509_STORE_CTX_set_error(check, X509_V_ERR_INVALID_PURPOSE);  // which decides the alert
+    X509_STORE_CTX_set_error(check, X509_V_ERR_INVALID_PURPOSE);  // This decides the alert.
     return 0;
   }
   if (self.expected_peer_ && *owner != *self.expected_peer_) {
@@ -204,7 +205,8 @@ bool Session::open(SSL_CTX& context, const BIO_METHOD& method) {
   if (by_certificates()) {
     SSL_set_verify(ssl_.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, &Session::judge);
   } else if (side_ == TlsSide::kClient) {
-    SSL_set_verify(ssl_.get(), SSL_VERIFY_PEER, nullptr);  // who has a certificate instead of the key: none is trusted
+    // No certificate is trusted, if somebody has one instead of the key.
+    SSL_set_verify(ssl_.get(), SSL_VERIFY_PEER, nullptr);
   }
   return true;
 }
@@ -214,8 +216,8 @@ bool Session::shake_hands(error_code& error) {
   if (failure_ != TlsFailure::kNone) return fail(failure_, failure_text_, error), false;
   ERR_clear_error();
   const int result = SSL_do_handshake(ssl_.get());
-  if (result != 1) explain(result, error);  // before send(): it looks at the pipe
-  pipe_.send();                             // the alert too, if it failed
+  if (result != 1) explain(result, error);  // Comes before send(), since it looks at the pipe.
+  pipe_.send();                             // Sends the alert too, if it failed.
   if (result != 1) return false;
   if (!proved()) return fail(TlsFailure::kOtherKey, "handshake without proof", error), false;
   identity_ = claimed_;
@@ -224,7 +226,7 @@ bool Session::shake_hands(error_code& error) {
 
 /// What the handshake has made sure of already.
 bool Session::proved() const {
-  const bool by_key = SSL_session_reused(ssl_.get()) == 1;  // is how OpenSSL says that the key was agreed on
+  const bool by_key = SSL_session_reused(ssl_.get()) == 1;  // So OpenSSL says that the key was agreed on.
   if (!by_certificates()) return by_key;
   return !by_key && SSL_get0_peer_certificate(ssl_.get()) && SSL_get_verify_result(ssl_.get()) == X509_V_OK && claimed_;
 }
@@ -237,7 +239,7 @@ size_t Session::read_some(asio::mutable_buffer into, error_code& error) {
   const int result = SSL_read_ex(ssl_.get(), into.data(), into.size(), &bytes);
   if (result == 1) return heard_ = true, bytes;
   explain(result, error);
-  pipe_.send();  // an answer that reading made necessary
+  pipe_.send();  // Sends an answer that reading made necessary.
   // Peers who hold the key may ask for new keys again and again, and take no answer.
   if (!pipe_.write_error() && pipe_.unsent_bytes() > 4 * TlsPipe::kUnsentBytesMax)
     fail(TlsFailure::kBroken, "too many key updates", error);
@@ -270,7 +272,7 @@ bool Session::encrypt(asio::const_buffer record, error_code& error) {
   }
   size_t written = 0;
   const int result = SSL_write_ex(ssl_.get(), record.data(), record.size(), &written);
-  if (result == 1 && written == record.size()) return true;  // the pipe takes whole records always
+  if (result == 1 && written == record.size()) return true;  // The pipe takes whole records always.
   return fail(TlsFailure::kBroken, text_of(ERR_get_error()), error), false;
 }
 

@@ -8,7 +8,7 @@
 
 namespace shoal::transport::tcp {
 
-inline constexpr size_t kRecordBytesMax = 16 * 1024;  // RFC 8446, section 5.1
+inline constexpr size_t kRecordBytesMax = 16 * 1024;  // RFC 8446, section 5.1.
 
 /// Takes the next record off the front of `parts`: as it lies where that is long enough, else gathered in `scratch`, so
 /// that heads and small bodies share records.
@@ -47,7 +47,7 @@ class RecordCutter {
   }
   std::span<const asio::const_buffer> parts_;
   std::span<std::byte, kRecordBytesMax> scratch_;
-  size_t taken_ = 0;  // of the first part
+  size_t taken_ = 0;  // How many bytes of the first part are taken.
 };
 
 }  // namespace shoal::transport::tcp

@@ -19,7 +19,7 @@ void WriteBatch::add_heartbeat() {
   SHOAL_DCHECK(empty());
   clear();
   Frame frame;
-  frame.head.kind = MessageKind::kPull;  // some kind that has no body
+  frame.head.kind = MessageKind::kPull;  // Any kind that has no body will do.
   frame.heartbeat = true;
   encode(frame, heads_[count_++]);
   bytes_ += kFrameBytes;

@@ -10,10 +10,10 @@ namespace shoal::transport::stream {
 
 class Handshake;
 
-/// Of the strand. Shared by its Listener and its handlers. A transport opens the socket and takes peers from it.
+/// Lives on the strand. Shared by its Listener and its handlers. A transport opens the socket and takes peers from it.
 class Acceptance : public Holder, public std::enable_shared_from_this<Acceptance> {
  public:
-  /// From now on peers are taken. Once, after construction.
+  /// Begins to take peers. To be called once, after construction.
   void start();
   const Endpoint& endpoint() const { return queue_->endpoint(); }
   const LinkOptions& options() const { return options_; }
@@ -38,7 +38,7 @@ class Acceptance : public Holder, public std::enable_shared_from_this<Acceptance
 
   bool is_open() const { return open_; }
   void begin_handshake(std::shared_ptr<Handshake> handshake);
-  /// After a failure that a moment may mend: goes on then.
+  /// Goes on a moment later, after a failure that this may mend.
   void pause_accepting();
 
   const std::shared_ptr<Core> core_;
@@ -54,8 +54,8 @@ class Acceptance : public Holder, public std::enable_shared_from_this<Acceptance
 /// Starts `acceptance`, and gives the listener that its task sees.
 std::unique_ptr<Listener> start_listening(std::shared_ptr<Acceptance> acceptance);
 
-/// The handshake with one peer that has connected, on the side of the listener. Of the strand. Ends in time, whatever the
-/// peer does. A transport says what is read and answered.
+/// The handshake with one peer that has connected, on the side of the listener. Lives on the strand. Ends in time,
+/// whatever the peer does. A transport says what is read and answered.
 class Handshake : public std::enable_shared_from_this<Handshake> {
  public:
   virtual ~Handshake() = default;
@@ -71,7 +71,7 @@ class Handshake : public std::enable_shared_from_this<Handshake> {
   virtual void timed_out() { end(nullptr); }
   virtual void close_socket() = 0;
 
-  /// Null once dropped.
+  /// The acceptance; null once dropped.
   std::shared_ptr<Acceptance> owner() const { return owner_.lock(); }
   void end(std::shared_ptr<Link> link);
 

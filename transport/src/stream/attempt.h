@@ -4,7 +4,8 @@
 
 namespace shoal::transport::stream {
 
-/// Of the strand. The result is there once done() is. A transport says how the peer is found and what is said to it.
+/// Lives on the strand. The result is there once done() is. A transport says how the peer is found and what is said to
+/// it.
 class Attempt : public Holder, public std::enable_shared_from_this<Attempt> {
  public:
   void start();

@@ -1,7 +1,7 @@
 #pragma once
-/// What the connections, listeners and attempts of one environment share. This folder is what transports over a socket of the
-/// event loop have in common: tcp and shm keep only how they meet, and how bytes travel.
-#include <utility>  // Boost 1.74's Asio forgets it
+/// What the connections, listeners and attempts of one environment share. This folder is what transports over a socket
+/// of the event loop have in common: tcp and shm keep only how they meet, and how bytes travel.
+#include <utility>  // Boost 1.74's Asio forgets it.
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -26,8 +26,8 @@ class Holder {
   virtual void shut_down(SteadyTime deadline) = 0;
 };
 
-/// Of the strand, but for postbox and counters. Users of the transport may outlive it and its environment: they find
-/// open() false then.
+/// Lives on the strand, but for postbox and counters. Users of the transport may outlive it and its environment: they
+/// find open() false then.
 class Core {
  public:
   /// The event loop of `environment`, which is not a virtual one: those have no sockets.
@@ -40,8 +40,8 @@ class Core {
   /// The environment is about to end.
   void shut_down();
 
-  Environment& env;      // while open()
-  asio::io_context& io;  // while open()
+  Environment& env;      // Valid while open().
+  asio::io_context& io;  // Valid while open().
   const std::shared_ptr<Postbox> postbox;
   Counters counters;
 
@@ -50,7 +50,7 @@ class Core {
   std::map<const Holder*, std::weak_ptr<Holder>> holders_;
 };
 
-/// shared_from_this() as the type that `object` has here, for handlers that keep it alive.
+/// What shared_from_this() gives, as the type that `object` has here, for handlers that keep it alive.
 template <class Derived>
 std::shared_ptr<Derived> self_of(Derived* object) {
   return std::static_pointer_cast<Derived>(object->shared_from_this());

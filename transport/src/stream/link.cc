@@ -34,7 +34,8 @@ Link::Link(std::shared_ptr<Core> core, Peer peer, const LinkOptions& options, st
       incoming_(
           kReadAheadBytes,
           [this] {
-            if (core_->open()) receiver_->wake_first();  // from the event loop only, never inside a call of the user's
+            // Woken from the event loop only, never inside a call of the user's.
+            if (core_->open()) receiver_->wake_first();
           },
           [this] { later(&Link::end_stall); }),
       senders_(std::make_shared<WaitQueue>(core_->env)),
@@ -48,17 +49,17 @@ void Link::start() {
   check_heartbeat();
 }
 
-/// From the event loop, so a task that computes, or waits for its disk, is heard of all the same.
+/// Runs in the event loop, so a task that computes, or waits for its disk, is heard of all the same.
 void Link::check_heartbeat() {
   if (!may_judge()) return;
-  const auto self = shared_from_this();  // reading may wake who drops the connection
+  const auto self = shared_from_this();  // Reading may wake who drops the connection.
   const SteadyTime now = core_->env.now();
   look_for_heartbeat(now);
   if (!may_judge()) return;
   if (heartbeat_.is_silent(now)) return close(heartbeat_.silence_of(*name_));
   if (heartbeat_.is_due(now)) {
     send_heartbeat();
-    heartbeat_.sent(now);  // or it could not be said: the peer is not reading, and what it will read says it
+    heartbeat_.sent(now);  // If it could not be said, the peer is not reading, and what it will read says it.
   }
   heartbeat_timer_->expires_after(heartbeat_.next() - now);
   heartbeat_timer_->async_wait([self](const error_code& error) {
@@ -66,7 +67,7 @@ void Link::check_heartbeat() {
   });
 }
 
-// ---- receiving -----------------------------------------------------------------------------------------------------------
+// ---- receiving ------------------------------------------------------------------------------------------------------
 
 bool Link::deliver(Message message) {
   const Channel::Push pushed = incoming_.push_or_wait(message);
@@ -93,10 +94,10 @@ Result<void> Link::take_farewell(const Message& message) {
   return {};
 }
 
-// ---- closing -------------------------------------------------------------------------------------------------------------
+// ---- closing --------------------------------------------------------------------------------------------------------
 
 void Link::close(Error reason) {
-  outgoing_.close(closing_reason(std::move(reason)));  // from now on try_send() says no
+  outgoing_.close(closing_reason(std::move(reason)));  // Makes try_send() say no.
   // On the strand what the medium takes leaves now: the task may be at its end, and its loop not turn again.
   if (core_->postbox->on_strand()) begin_flushing();
   later(&Link::end_reading);
@@ -133,7 +134,7 @@ void Link::fail(const Error& reason) {
   stalled_.reset();
   outgoing_.close(reason);
   outgoing_.discard();
-  incoming_.close(*outgoing_.closed());  // our own reason if there was one: it came first
+  incoming_.close(*outgoing_.closed());  // Our own reason, if there was one, came first.
   senders_->stop();
   receiver_->stop();
 }
@@ -147,7 +148,7 @@ void Link::shut_down(SteadyTime deadline) {
   fail(ended);
 }
 
-// ---- the handle ----------------------------------------------------------------------------------------------------------
+// ---- the handle -----------------------------------------------------------------------------------------------------
 
 namespace {
 

@@ -17,11 +17,11 @@ struct Peer {
   Heartbeat::Intervals heartbeat = {};
 };
 
-/// Everything on the strand, but for outgoing->push(), close() and set_receive_limit(). Handlers share it, so it lives until
-/// the last of them has run, whatever happens to its Connection. A transport says how bytes travel.
+/// Everything on the strand, but for outgoing->push(), close() and set_receive_limit(). Handlers share it, so it lives
+/// until the last of them has run, whatever happens to its Connection. A transport says how bytes travel.
 class Link : public Holder, public std::enable_shared_from_this<Link> {
  public:
-  /// Begins to read. Once, after construction.
+  /// Begins to read. To be called once, after construction.
   void start();
 
   const Endpoint& peer() const { return peer_; }
@@ -34,7 +34,7 @@ class Link : public Holder, public std::enable_shared_from_this<Link> {
   const std::shared_ptr<WaitQueue>& receiver() const { return receiver_; }
   void set_receive_limit(uint64_t bytes) { receive_bytes_max_.store(bytes, std::memory_order_relaxed); }
 
-  /// Any thread. What is queued is still sent, then the farewell message with `reason`.
+  /// May be called on any thread. What is queued is still sent, then the farewell message with `reason`.
   void close(Error reason);
   void shut_down(SteadyTime deadline) override;
 
@@ -67,11 +67,11 @@ class Link : public Holder, public std::enable_shared_from_this<Link> {
 
   /// Puts a message where the task finds it. False: there is no room, and nothing is to be read until resume_reading().
   bool deliver(Message message);
-  /// The largest message that is taken now, body bytes.
+  /// The body bytes of the largest message that is taken now.
   uint64_t bytes_max(bool farewell) const;
-  /// The peer closes, and why. DataLoss if `message` is no error message.
+  /// Takes from the peer that it closes, and why. DataLoss if `message` is no error message.
   Result<void> take_farewell(const Message& message);
-  /// Ends at once. Not inside a call of the user's, since it resumes those who wait.
+  /// Ends at once. Must not be called inside a call of the user's, since it resumes those who wait.
   void fail(const Error& reason);
   /// Calls a member of a derived class in a later turn of the loop.
   template <class Derived>
@@ -80,7 +80,7 @@ class Link : public Holder, public std::enable_shared_from_this<Link> {
   }
 
   const std::shared_ptr<Core> core_;
-  const std::shared_ptr<const std::string> name_;  // of the peer
+  const std::shared_ptr<const std::string> name_;  // The peer's name.
   Heartbeat heartbeat_;
   Channel outgoing_;
   State state_ = State::kOpen;

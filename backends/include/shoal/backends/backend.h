@@ -28,7 +28,7 @@ struct VersionId {
 /// What random ops depend on beside their own key: dropout masks are equal on every backend and after every restart.
 struct StepKey {
   uint64_t trainer = 0;
-  uint64_t ordinal = 0;  ///< of the batch, on that trainer
+  uint64_t ordinal = 0;  ///< Number of the batch on that trainer.
 };
 
 /// A contiguous range of rows (first dimension) of a variable or of an update to it. One piece covers all rows unless
@@ -73,11 +73,11 @@ class KernelObserver {
 };
 
 struct StepBinding {
-  std::span<const TensorView> inputs;  ///< one per ProgramInfo::inputs, shapes as compiled
+  std::span<const TensorView> inputs;  ///< One for each of ProgramInfo::inputs, in the shapes it was compiled for.
   /// One per ProgramInfo::variables. Several pieces are gathered into memory of the program, made by the first run that
   /// needs it, unless all that reads the variable are look-ups of rows.
   std::span<const Pieces> variables;
-  /// One per CompileOptions::updates: where its value is written; several pieces from memory of the program.
+  /// One per CompileOptions::updates: where its value is written. Several pieces are filled from memory of the program.
   std::span<const MutablePieces> updates;
   VersionId weights;
   StepKey key;
@@ -103,22 +103,23 @@ struct ProgramInfo {
     DType dtype;
     Shape shape;
   };
-  std::vector<Binding> inputs;     ///< what run() must be given, in this order
-  std::vector<Binding> variables;  ///< likewise
+  std::vector<Binding> inputs;     ///< What run() must be given, in this order.
+  std::vector<Binding> variables;  ///< The variables that run() must be given, in this order.
   std::vector<Binding> fetched;
   struct KernelInfo {
     std::string node;
     std::string op;
-    std::string implementation;  ///< "reference", "onednn: brg:avx512_core", ...
+    std::string implementation;  ///< What computes it: "reference", "onednn: brg:avx512_core", ...
     NodeCost cost;
   };
-  std::vector<KernelInfo> kernels;  ///< in the order of execution
-  size_t arena_bytes = 0;           ///< planned memory: activations and workspaces
-  size_t scratch_bytes = 0;         ///< shared by kernels, and of each thread
-  size_t lower_bound_bytes = 0;  ///< largest sum of live values
-  size_t kept_bytes = 0;         ///< what kernels keep for themselves (reordered weights)
+  std::vector<KernelInfo> kernels;  ///< The kernels in the order of execution.
+  size_t arena_bytes = 0;           ///< Planned memory: activations and workspaces.
+  size_t scratch_bytes = 0;         ///< Scratch memory, both what kernels share and what each thread has.
+  size_t lower_bound_bytes = 0;     ///< The largest sum of values that live at the same time.
+  size_t kept_bytes = 0;            ///< Memory that kernels keep for themselves (reordered weights).
   Numerics numerics;
-  int threads = 1;  ///< that compute: those of its numerics, or one where a step is too small to be worth more
+  /// How many threads compute: those of its numerics, or one where a step is too small to be worth more.
+  int threads = 1;
 };
 
 /// A compiled graph for fixed sizes. Not thread-safe: one thread runs it at a time (several programs run in parallel).
@@ -135,11 +136,12 @@ class Program {
 
 struct CompileOptions {
   SymbolSizes sizes;
-  std::vector<Value> fetches;  ///< read after a run through fetched()
-  std::vector<Value> updates;  ///< written to bound memory, each with the shape of a variable or a scalar
+  std::vector<Value> fetches;  ///< Values that are read through fetched() after a run.
+  /// Values that are written to bound memory, each with the shape of a variable or a scalar.
+  std::vector<Value> updates;
   /// Full names of the variables that `updates` change, for runs with an applier. Empty: there will be none.
   std::vector<std::string> update_variables;
-  int threads = 1;  ///< compute threads of this program, at most
+  int threads = 1;  ///< The most threads that compute this program.
   /// Backends to fall back to, op by op, in this order. The reference is always the last.
   std::vector<std::string> fallback;
   /// What products (OpDef::product) multiply: kFloat32, or kBFloat16, to which their operands are rounded first. Everything

@@ -17,14 +17,15 @@ struct TensorType {
 
 /// One node of a compilation, all sizes known.
 struct KernelRequest {
-  const Node& node;  ///< op, name, attributes; valid during make_kernel only
+  const Node& node;  ///< Gives op, name and attributes. Valid during make_kernel only.
   std::span<const TensorType> inputs;
   std::span<const TensorType> outputs;
   /// Input i is a variable (its contents change only with the version) rather than an activation.
   std::span<const bool> input_is_variable;
   int threads;
   RandomKey graph_seed;
-  const OpDef* op = nullptr;  ///< of node.op; valid during make_kernel only (a user's own kernel is copied from here)
+  /// The op of `node`. Valid during make_kernel only (a user's own kernel is copied from here).
+  const OpDef* op = nullptr;
 };
 
 /// "float32 [32, 10], float32 [5, 10] -> float32 [32, 5]", for errors.
@@ -48,14 +49,15 @@ struct ThreadScratch {
 };
 
 struct KernelCall {
-  std::span<const TensorView> inputs;  ///< an input that the op declares shape-only has null data
+  std::span<const TensorView> inputs;  ///< An input that the op declares shape-only has null data.
   /// May lie in the memory of an input where the op's OpDef::in_place says so, else overlaps nothing.
   std::span<const MutableTensorView> outputs;
-  std::byte* scratch;  ///< scratch_bytes(), aligned to 64, shared between kernels, contents undefined
-  /// thread_scratch_bytes() for each of KernelRequest::threads, aligned to 64. In no kernel does another thread write it,
-  /// so it stays in the cache of one core. Contents undefined.
+  /// Memory of scratch_bytes(), aligned to 64, shared between kernels; its contents are undefined.
+  std::byte* scratch;
+  /// Memory of thread_scratch_bytes() for each of KernelRequest::threads, aligned to 64. In no kernel does another
+  /// thread write it, so it stays in the cache of one core. Contents undefined.
   ThreadScratch thread_scratch = {};
-  VersionId weights;  ///< of all variable inputs
+  VersionId weights;  ///< Identifies the contents of all variable inputs.
   StepKey key;
   /// Set only where gives_rows(), and not on every run: takes each row of output 0 once, in any order, from any thread.
   /// Output 0's own memory is scratch then. The rows' bits are those that it would have held.
@@ -72,11 +74,12 @@ class Kernel {
   virtual Result<void> run(const KernelCall& call) = 0;
   virtual size_t scratch_bytes() const { return 0; }
   virtual size_t thread_scratch_bytes() const { return 0; }
-  virtual bool gives_rows() const { return false; }  ///< knows KernelCall::sink; output 0 is float32
-  /// Knows KernelCall::pieces: reads so few rows of input 0 that to put them together would cost more than the kernel does.
+  virtual bool gives_rows() const { return false; }  ///< True if it knows KernelCall::sink; output 0 is float32 then.
+  /// True if it knows KernelCall::pieces: it reads so few rows of input 0 that to put them together would cost more
+  /// than the kernel does.
   virtual bool takes_pieces() const { return false; }
-  virtual size_t kept_bytes() const { return 0; }  ///< memory of its own (reordered weights)
-  virtual std::string implementation() const = 0;  ///< for ProgramInfo
+  virtual size_t kept_bytes() const { return 0; }  ///< Memory that it keeps for itself (reordered weights).
+  virtual std::string implementation() const = 0;  ///< Its name in ProgramInfo.
 };
 
 /// Makes kernels: null where the backend does not take the node (op, dtypes, shapes) natively, so that the next source is
@@ -98,7 +101,7 @@ class KernelSource {
 /// backend of one thread.
 struct ExecutorOptions {
   std::vector<KernelSource*> sources;
-  Numerics numerics;  ///< the compute_dtype is put in from CompileOptions
+  Numerics numerics;  ///< The numerics of its programs; compute_dtype is put in from CompileOptions.
   void (*begin_thread)(int threads) = nullptr;
   using Range = void (*)(void* context, int64_t begin, int64_t end);
   void (*parallel)(int threads, int64_t count, Range run, void* context) = nullptr;

@@ -10,7 +10,7 @@ namespace shoal::backends {
 
 /// An immutable record of measurements, so another machine's or a made-up one serves as well.
 struct MachineLimits {
-  /// float32 operations, two for each multiply-add.
+  /// Operations of float32, two for each multiply-add.
   double flops_per_second = 0;
   /// A copy that reads and writes `bytes` in all, by rising sizes: small ones stay in caches.
   struct Copy {
@@ -19,7 +19,7 @@ struct MachineLimits {
   };
   std::vector<Copy> copies;
 
-  /// That of the smallest copy that moves as much; of the largest if none does.
+  /// The rate of the smallest copy that moves as much, or of the largest if none does.
   double bytes_per_second(double bytes) const;
   /// The least time that a node of this cost may take; 0 for one that costs nothing.
   double least_seconds(const NodeCost& cost) const;

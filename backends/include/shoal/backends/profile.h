@@ -18,14 +18,15 @@ struct Profile {
     std::string op;
     std::string implementation;
     double seconds = 0;
-    double share = 0;     ///< of the run
-    double of_limit = 0;  ///< the least time for this cost, as a share of the time taken; near 1: nothing to gain
+    double share = 0;  ///< The part of the run's time that it took.
+    /// The least time for this cost, as a share of the time taken; near 1 there is nothing to gain.
+    double of_limit = 0;
     NodeCost cost;
   };
-  std::vector<Row> rows;  ///< longest first; views, which run nothing, are left out
+  std::vector<Row> rows;  ///< The kernels, longest first. Views, which run nothing, are left out.
   int64_t runs = 0;
   double run_seconds = 0;
-  double kernel_seconds = 0;  ///< the sum of the rows; the rest of a run is copies and applied updates
+  double kernel_seconds = 0;  ///< The sum of the rows; the rest of a run is copies and applied updates.
   size_t arena_bytes = 0;
   size_t lower_bound_bytes = 0;
   Numerics numerics;
@@ -46,8 +47,8 @@ class Profiler final : public KernelObserver {
   explicit Profiler(std::function<SteadyTime()> now) : now_(std::move(now)) {}
 
   int64_t runs() const { return int64_t(run_seconds_.size()); }
-  int threads() const { return info_.threads; }  ///< that compute the program; 1 before its first run
-  /// Of at least one run.
+  int threads() const { return info_.threads; }  ///< How many threads compute the program; 1 before its first run.
+  /// What at least one run took.
   Profile profile(MachineLimits limits) const;
 
   void run_started(const ProgramInfo& info) override;
@@ -57,12 +58,12 @@ class Profiler final : public KernelObserver {
 
  private:
   std::function<SteadyTime()> now_;
-  const ProgramInfo* program_ = nullptr;  // tells programs apart, is not looked into
+  const ProgramInfo* program_ = nullptr;  // Tells programs apart and is not looked into.
   bool watching_ = false;
   ProgramInfo info_;
   SteadyTime run_start_{}, kernel_start_{};
   std::vector<double> run_seconds_;
-  std::vector<std::vector<double>> kernel_seconds_;  // by kernel
+  std::vector<std::vector<double>> kernel_seconds_;  // The times of each kernel, one for each run.
 };
 
 }  // namespace shoal::backends

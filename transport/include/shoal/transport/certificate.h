@@ -1,6 +1,6 @@
 #pragma once
-/// What a task proves itself with where each has a certificate of its own, signed by the CA of the cluster. For making them
-/// see authority.h.
+/// What a task proves itself with where each has a certificate of its own, signed by the CA of the cluster. How they
+/// are made is in authority.h.
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -14,12 +14,13 @@ namespace shoal::transport {
 
 /// Which task of the cluster somebody has proved to be, by a certificate.
 struct PeerIdentity {
-  std::string role;  ///< "chief", "worker", "ps", "evaluator"
+  std::string role;  ///< "chief", "worker", "ps" or "evaluator".
   int32_t index = 0;
   friend bool operator==(const PeerIdentity&, const PeerIdentity&) = default;
 };
-std::string to_string(const PeerIdentity& task);  ///< "worker 0"
-/// As certificates name it: the one URI among the alternative names, "shoal:task/worker/0". Nothing else in them counts.
+std::string to_string(const PeerIdentity& task);  ///< Such as "worker 0".
+/// The task as certificates name it: the one URI among the alternative names, "shoal:task/worker/0". Nothing else in
+/// them counts.
 std::string to_uri(const PeerIdentity& task);
 /// InvalidArgument for anything that to_uri() does not write: a role is 1 to 32 of a-z, 0-9 and _, an index 0 to 65535.
 Result<PeerIdentity> parse_task_uri(std::string_view uri);
@@ -28,7 +29,7 @@ Result<PeerIdentity> parse_task_uri(std::string_view uri);
 struct Validity {
   std::chrono::sys_seconds begin, end;
 };
-std::string to_utc_text(std::chrono::sys_seconds time);  ///< "2026-11-22 14:05:00 UTC"
+std::string to_utc_text(std::chrono::sys_seconds time);  ///< Such as "2026-11-22 14:05:00 UTC".
 
 /// A text that is wiped when it is destroyed.
 class Secret {
@@ -62,7 +63,7 @@ class Certificate {
 
   const PeerIdentity& owner() const { return owner_; }
   const Validity& validity() const { return validity_; }
-  // For those who implement a transport, in DER:
+  // What those who implement a transport need, in DER:
   const std::string& certificate() const { return certificate_; }
   const std::string& key() const { return key_.text(); }
   const std::vector<std::string>& authorities() const { return authorities_; }
@@ -76,7 +77,8 @@ class Certificate {
   std::vector<std::string> authorities_;
 };
 
-/// For those who implement a transport: the task that a certificate (in DER) names. FailedPrecondition if it names none.
+/// The task that a certificate (in DER) names, for those who implement a transport. FailedPrecondition if it names
+/// none.
 Result<PeerIdentity> owner_of_certificate(std::string_view der);
 
 }  // namespace shoal::transport

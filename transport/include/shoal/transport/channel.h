@@ -25,7 +25,7 @@ class Channel {
   Push push(Message& message) { return push_as(Sender::kWillNotWait, message); }
   /// The same, but on kFull the caller then counts as waiting until stop_waiting().
   Push push_or_wait(Message& message) { return push_as(Sender::kWillWait, message); }
-  /// By the one that has waited longest. Takes `message` unless closed.
+  /// The same for the one that has waited longest: takes `message` unless closed.
   Push push_waiting(Message& message) { return push_as(Sender::kHasWaited, message); }
   void stop_waiting();
   void credit_noticed();

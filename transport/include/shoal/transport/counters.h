@@ -6,7 +6,7 @@
 
 namespace shoal::transport {
 
-/// Any thread.
+/// May be used from any thread.
 struct Counters {
   std::atomic<uint64_t> messages_sent{0}, messages_received{0}, bytes_sent{0}, bytes_received{0}, bytes_copied{0};
   TransportStats stats() const { return {messages_sent, messages_received, bytes_sent, bytes_received, bytes_copied}; }

@@ -9,7 +9,7 @@
 
 namespace shoal::transport {
 
-/// As it travels: 0: this side sends no heartbeats and wants none; else at least 1.
+/// The interval as it travels. It is 0 if this side sends no heartbeats and wants none, else at least 1.
 using HeartbeatMs = uint16_t;
 inline HeartbeatMs heartbeat_ms(const LinkOptions& options) {
   using std::chrono::milliseconds;
@@ -17,11 +17,11 @@ inline HeartbeatMs heartbeat_ms(const LinkOptions& options) {
   return HeartbeatMs(std::clamp(interval, milliseconds(0), milliseconds(65535)).count());
 }
 
-/// Times only; whoever has the clock and the socket tells it what happened. A side that has nothing to say sends a heartbeat
-/// once in its interval; who has said nothing for three of them is not there any more.
+/// Times only; whoever has the clock and the socket tells it what happened. A side that has nothing to say sends a
+/// heartbeat once in its interval; who has said nothing for three of them is not there any more.
 class Heartbeat {
  public:
-  /// Each as its side has announced it. No heartbeats either way if one of them is zero.
+  /// Each interval as its side has announced it. No heartbeats either way if one of them is zero.
   struct Intervals {
     Duration ours{};
     Duration theirs{};
@@ -40,13 +40,13 @@ class Heartbeat {
   bool is_due(SteadyTime now) const { return now >= sent_at_ + intervals_.ours; }
   bool is_silent(SteadyTime now) const { return now >= silent_since_ + silence_max(); }
   Duration silence_max() const { return 3 * intervals_.theirs; }
-  /// "tcp://...: the peer has been silent for 15 s"
+  /// Such as "tcp://...: the peer has been silent for 15 s".
   Error silence_of(const std::string& peer) const {
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(silence_max()).count();
     const std::string duration = ms % 1000 == 0 ? std::to_string(ms / 1000) + " s" : std::to_string(ms) + " ms";
     return unavailable(peer + ": the peer has been silent for " + duration);
   }
-  /// When one of the two may become true.
+  /// The next time at which one of the two may become true.
   SteadyTime next() const { return std::min(sent_at_ + intervals_.ours, silent_since_ + silence_max()); }
 
  private:

@@ -22,7 +22,7 @@ class InprocHub {
   InprocHub(const InprocHub&) = delete;
   InprocHub& operator=(const InprocHub&) = delete;
 
-  struct State;  // for the implementation
+  struct State;  // For the implementation.
   State& state() { return *state_; }
 
  private:
@@ -32,7 +32,7 @@ class InprocHub {
 /// Makes transports that meet in `hub`.
 TransportFactory inproc_factory(std::shared_ptr<InprocHub> hub);
 
-/// Of the plug-in table: a transport with a hub of its own, so it reaches only listeners of the same environment.
+/// What the plug-in table has: a transport with a hub of its own, so it reaches only listeners of the same environment.
 std::unique_ptr<Transport> make_inproc_transport(Environment& env);
 
 }  // namespace shoal::transport

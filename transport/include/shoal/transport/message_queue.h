@@ -36,7 +36,7 @@ class MessageQueue {
 
  private:
   void grow() {
-    std::vector<Message> larger(ring_.empty() ? 8 : ring_.size() * 2);  // a power of two
+    std::vector<Message> larger(ring_.empty() ? 8 : ring_.size() * 2);  // A power of two.
     for (size_t i = 0; i < count_; ++i) larger[i] = std::move(ring_[(first_ + i) & (ring_.size() - 1)]);
     ring_ = std::move(larger);
     first_ = 0;

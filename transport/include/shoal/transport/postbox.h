@@ -12,7 +12,7 @@ class Postbox {
  public:
   explicit Postbox(Environment& env) : env_(&env) {}
 
-  /// False: closed; `work` was dropped. Called under locks of transports: destroying a dropped `work` may not post.
+  /// False if closed: `work` was dropped. Called under locks of transports: destroying a dropped `work` may not post.
   bool post(Work work) {
     std::lock_guard lock(mutex_);
     if (!env_) return false;
@@ -28,7 +28,7 @@ class Postbox {
     std::lock_guard lock(mutex_);
     env_ = nullptr;
   }
-  /// Null once closed. From the strand.
+  /// The environment; null once closed. From the strand.
   Environment* environment() const {
     std::lock_guard lock(mutex_);
     return env_;
@@ -36,7 +36,7 @@ class Postbox {
 
  private:
   mutable std::mutex mutex_;
-  Environment* env_;  // guarded by mutex_
+  Environment* env_;  // Guarded by mutex_.
 };
 
 }  // namespace shoal::transport

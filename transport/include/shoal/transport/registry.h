@@ -5,7 +5,7 @@
 
 namespace shoal::transport {
 
-/// By scheme. Generated from the folders of transport/.
+/// The transports by scheme. Generated from the folders of transport/.
 const TransportTable& built_in_transports();
 
 }  // namespace shoal::transport

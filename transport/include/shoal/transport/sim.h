@@ -15,14 +15,14 @@ namespace shoal::transport {
 /// One direction of a link, as a stream of packets of 1,460 bytes over it behaves. Packets that are lost are sent again,
 /// the stream waits for them: so loss, duplicates and reordering are seen as time, as over TCP, and messages stay in order.
 struct SimLink {
-  Duration latency = std::chrono::microseconds(50);  ///< one way
-  Duration jitter{};                                 ///< each message takes up to this longer, evenly spread
-  double bytes_per_second = 0;                       ///< 0: as much as comes
-  double loss = 0;                                   ///< share of packets, in [0, 1)
-  double duplication = 0;                            ///< share of packets that travel twice, in [0, 1]
+  Duration latency = std::chrono::microseconds(50);  ///< The time one way.
+  Duration jitter{};                                 ///< How much longer a message takes at most; evenly spread.
+  double bytes_per_second = 0;                       ///< The rate; 0 for as much as comes.
+  double loss = 0;                                   ///< The share of packets that are lost, in [0, 1).
+  double duplication = 0;                            ///< The share of packets that travel twice, in [0, 1].
 };
 
-/// Where the tasks of one simulation meet. Of the thread that runs the world.
+/// Where the tasks of one simulation meet. To be used on the thread that runs the world.
 ///
 ///   auto network = std::make_shared<SimNetwork>(seed, SimLink{.latency = 25ms, .bytes_per_second = 1.25e6});
 ///   world.add_task({.task = "worker 0", .transports = {{"sim", sim_factory(network, "worker 0")}}});
@@ -41,7 +41,7 @@ class SimNetwork {
   SimNetwork(const SimNetwork&) = delete;
   SimNetwork& operator=(const SimNetwork&) = delete;
 
-  /// Both directions between two tasks, from now on.
+  /// Sets both directions between two tasks, from now on.
   void set_link(std::string_view a, std::string_view b, SimLink link);
   void set_link_one_way(std::string_view from, std::string_view to, SimLink link);
 
@@ -53,8 +53,8 @@ class SimNetwork {
   void cut_one_way(std::string_view from, std::string_view to);
   void heal(std::string_view a, std::string_view b);
   void heal_one_way(std::string_view from, std::string_view to);
-  void heal();  ///< every cut
-  /// cut() between each of `some` and each of `others`.
+  void heal();  ///< Heals every cut.
+  /// Calls cut() between each of `some` and each of `others`.
   void partition(const std::vector<std::string>& some, const std::vector<std::string>& others);
   /// Three intervals, where nobody chose another one.
   static constexpr Duration kSilenceMax = std::chrono::seconds(15);
@@ -83,26 +83,26 @@ class SimNetwork {
   void lose_when_sent(Choice choice);
   void lose_when_received(Choice choice);
 
-  /// Since the network was made.
+  /// What has happened since the network was made.
   struct Stats {
     uint64_t messages = 0;
-    uint64_t bytes = 0;         ///< of bodies and heads, each once
-    uint64_t packets_lost = 0;  ///< and sent again
+    uint64_t bytes = 0;         ///< Bodies and heads, each counted once.
+    uint64_t packets_lost = 0;  ///< Packets that were lost, and sent again.
     // Faults:
-    uint64_t cuts = 0;           ///< directions
-    uint64_t resets = 0;         ///< connections: by reset() and the two choices
-    uint64_t messages_lost = 0;  ///< sent, and never to arrive
+    uint64_t cuts = 0;           ///< Directions that were cut.
+    uint64_t resets = 0;         ///< Connections that ended by reset() and the two choices.
+    uint64_t messages_lost = 0;  ///< Messages that were sent, and never arrive.
     uint64_t process_deaths = 0;
     uint64_t host_deaths = 0;
     uint64_t freezes = 0;
-    uint64_t silences = 0;  ///< ends of connections that heard nothing for too long
-    uint64_t refusals = 0;  ///< of those who connected
+    uint64_t silences = 0;  ///< Ends of connections that heard nothing for too long.
+    uint64_t refusals = 0;  ///< How often somebody who connected was refused.
   };
   Stats stats() const;
-  /// Where somebody listens.
+  /// The addresses where somebody listens.
   std::vector<std::string> listening() const;
 
-  struct State;  // for the implementation
+  struct State;  // For the implementation.
   State& state() { return *state_; }
 
  private:

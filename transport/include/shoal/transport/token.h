@@ -20,7 +20,7 @@ class Token {
   static constexpr size_t kBytes = 32;
   static constexpr size_t kTextBytes = 55;
 
-  /// From the system's randomness.
+  /// Makes one from the system's randomness.
   static Token fresh();
   /// InvalidArgument saying what is wrong with `text`, without showing any of it. Blanks and line ends around it are let
   /// go.
@@ -40,12 +40,12 @@ class Token {
 
 /// Where a task may be told its job's token.
 struct TokenSources {
-  std::optional<std::string> file;  ///< a path: --token-file, SHOAL_TOKEN_FILE
-  std::optional<std::string> text;  ///< the token: SHOAL_TOKEN
+  std::optional<std::string> file;  ///< A path: --token-file, SHOAL_TOKEN_FILE.
+  std::optional<std::string> text;  ///< The token itself: SHOAL_TOKEN.
 };
-/// The token; null if no source is there. Reads a file of this machine, as find_credential() does. InvalidArgument, naming the
-/// source: malformed, or both are there and differ. FailedPrecondition: others than the file's owner may read it or write to
-/// it. NotFound, Unavailable: it cannot be read.
+/// The token; null if no source is there. Reads a file of this machine, as find_credential() does. InvalidArgument,
+/// naming the source: malformed, or both are there and differ. FailedPrecondition: others than the file's owner may
+/// read it or write to it. NotFound, Unavailable: it cannot be read.
 Result<std::shared_ptr<const Token>> find_token(const TokenSources& sources);
 
 }  // namespace shoal::transport

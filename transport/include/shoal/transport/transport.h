@@ -18,8 +18,8 @@ struct Endpoint {
   std::string address;
   friend bool operator==(const Endpoint&, const Endpoint&) = default;
 };
-std::string to_string(const Endpoint& endpoint);             ///< "tcp://127.0.0.1:2222"
-Result<Endpoint> parse_endpoint(std::string_view text);      ///< InvalidArgument saying what is wrong
+std::string to_string(const Endpoint& endpoint);         ///< Such as "tcp://127.0.0.1:2222".
+Result<Endpoint> parse_endpoint(std::string_view text);  ///< InvalidArgument says what is wrong.
 
 struct LinkOptions {
   /// Largest message taken from the peer, body bytes; a larger one closes the connection (InvalidArgument) before
@@ -44,28 +44,29 @@ struct LinkOptions {
   std::optional<PeerIdentity> expected_peer;
   /// Plain tcp beyond loopback is refused (FailedPrecondition, naming the ways out) unless this is set.
   bool insecure = false;
-  int connections_max = 1024;  ///< of a listener; further peers are refused
+  int connections_max = 1024;  ///< The most connections of a listener; further peers are refused.
 };
 
-/// Copies and traffic of a transport since it was made. Any thread.
+/// Copies and traffic of a transport since it was made. May be read by any thread.
 struct TransportStats {
   uint64_t messages_sent = 0;
   uint64_t messages_received = 0;
   uint64_t bytes_sent = 0;
   uint64_t bytes_received = 0;
-  uint64_t bytes_copied =
-      0;  ///< payload bytes that this process copied in memory (not counted: the kernel's own, and encryption's)
+  /// Payload bytes that this process copied in memory (not counted: the kernel's own, and encryption's).
+  uint64_t bytes_copied = 0;
 };
 
 /// An ordered, reliable stream of messages to one peer. send(), receive() from the strand; try_send(), close() from any
 /// thread. At most one receive() at a time.
 class Connection {
  public:
-  virtual ~Connection() = default;  ///< closes
+  virtual ~Connection() = default;  ///< Closes the connection.
   virtual const Endpoint& peer() const = 0;
   /// Who the peer has proved to be, by its certificate; none where there are no certificates.
   virtual std::optional<PeerIdentity> identity() const = 0;
-  /// When something of the peer, a heartbeat if nothing else, last arrived here; now, if it is of this process. On the strand.
+  /// When something of the peer, a heartbeat if nothing else, last arrived here; now, if it is of this process. On the
+  /// strand.
   virtual SteadyTime heard() const = 0;
   /// Queues `message` (taking it) if there is credit. False: no credit, or closed; the message is left as it was.
   virtual bool try_send(Message& message) = 0;
@@ -85,11 +86,11 @@ class Connection {
 
 class Listener {
  public:
-  virtual ~Listener() = default;  ///< stops listening; accepted connections live on
+  virtual ~Listener() = default;  ///< Stops listening; accepted connections live on.
   /// The address that peers can connect to (the real port when asked for port 0).
   virtual const Endpoint& endpoint() const = 0;
   virtual Task<Result<std::unique_ptr<Connection>>> accept(Deadline deadline) = 0;
-  virtual void close() = 0;  ///< wakes accept() with Cancelled
+  virtual void close() = 0;  ///< Wakes accept() with Cancelled.
 };
 
 /// How far apart the two tasks of a connection may be, and with that what an address is.

@@ -8,13 +8,13 @@
 
 namespace shoal::transport {
 
-enum class WaitEnd : uint8_t { kWoken, kDeadline, kCancelled };  ///< kCancelled: the environment was killed
+enum class WaitEnd : uint8_t { kWoken, kDeadline, kCancelled };  ///< kCancelled means that the environment was killed.
 
 /// Waits of one strand, in order. Waiting and waking allocate nothing: the waiter lives in the coroutine's frame, and one
 /// timer serves all. That timer is lazy: it is armed for the first deadline and, when it fires, moves on to the earliest
 /// one that still waits; so a loop of receives with fresh deadlines touches the timer once per timeout, not per message.
-/// All members from the strand only (or while it does not run). A frame destroyed while it waits leaves the queue by itself.
-/// The last reference may be dropped anywhere once stop() was called.
+/// All members from the strand only (or while it does not run). A frame destroyed while it waits leaves the queue by
+/// itself. The last reference may be dropped anywhere once stop() was called.
 class WaitQueue : public std::enable_shared_from_this<WaitQueue> {
  public:
   explicit WaitQueue(Environment& env);
@@ -61,12 +61,12 @@ class WaitQueue : public std::enable_shared_from_this<WaitQueue> {
   Timer run_timer(uint64_t generation);
 
   Environment& env_;
-  Link ends_;                      // of the ring of waits
-  Wait* adding_ = nullptr;         // inside add(): may be ended, but its coroutine is not suspended yet
-  std::coroutine_handle<> timer_;  // of the frame that sleeps for all; null: none
-  bool in_timer_ = false;          // that frame is running: it ends itself when it finds itself replaced
+  Link ends_;                      // The ends of the ring of waits.
+  Wait* adding_ = nullptr;         // The wait inside add(): it may be ended, but its coroutine is not suspended yet.
+  std::coroutine_handle<> timer_;  // The frame that sleeps for all; null if there is none.
+  bool in_timer_ = false;          // True while that frame is running: it ends itself when it finds itself replaced.
   Deadline timer_at_ = kNoDeadline;
-  uint64_t generation_ = 0;  // of the timer
+  uint64_t generation_ = 0;  // Number of the present timer.
 };
 
 class WaitQueue::Wait : private WaitQueue::Link {
