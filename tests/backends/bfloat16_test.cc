@@ -14,7 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr float kBit = 1.0f / 256;  // 1 + kBit lies half way between two numbers of bfloat16, and becomes 1
+constexpr float kBit = 1.0f / 256;  // 1 + kBit lies half way between two numbers of bfloat16, and becomes 1.
 
 std::vector<std::string> backend_names() {
   std::vector<std::string> names;
@@ -48,13 +48,13 @@ TEST_P(Bfloat16, RoundsFactorsButNeitherBiasNorSumNorResult) {
   const Value x = feed("x", Tensor::of<float>({1, 2}, {1 + kBit, 256}));
   const Value kernel = feed("kernel", Tensor::of<float>({1, 2}, {1 + kBit, 1}));
   const Value bias = feed("bias", Tensor::of<float>({1}, {kBit * kBit}));
-  EXPECT_THAT(run(ops::dense(x, kernel, bias)), ElementsAre(257 + kBit * kBit));  // bfloat16 has 256 and 258
+  EXPECT_THAT(run(ops::dense(x, kernel, bias)), ElementsAre(257 + kBit * kBit));  // bfloat16 has 256 and 258, not 257.
 }
 
 TEST_P(Bfloat16, GradientsRoundTheirFactorsToo) {
   const Value x = feed("x", Tensor::of<float>({1, 2}, {1 + kBit, 3}));
   const Value kernel = feed("kernel", Tensor::of<float>({1, 2}, {1 + kBit, 5}));
-  const Value dy = feed("dy", Tensor::of<float>({1, 1}, {1 + 3 * kBit}));  // becomes 1 + 4 / 256
+  const Value dy = feed("dy", Tensor::of<float>({1, 1}, {1 + 3 * kBit}));  // 1 + 3 / 256 becomes 1 + 4 / 256.
   const auto dx = gradients(ops::reduce_sum(ops::dense(x, kernel) * dy), {x, kernel});
   EXPECT_THAT(run(dx[0]), ElementsAre(1 + 4 * kBit, 5 * (1 + 4 * kBit)));
   EXPECT_THAT(run(dx[1]), ElementsAre(1 + 4 * kBit, 3 * (1 + 4 * kBit)));
@@ -74,7 +74,7 @@ TEST_P(Bfloat16, KeepsInfinityAndNaN) {
   const auto y = run(ops::matmul(x, one));
   EXPECT_EQ(y[0], kInfinity);
   EXPECT_TRUE(std::isnan(y[1]));
-  EXPECT_EQ(y[2], kInfinity);  // the largest float32 is beyond the largest bfloat16
+  EXPECT_EQ(y[2], kInfinity);  // The largest float32 is beyond the largest bfloat16.
 }
 
 /// Weights are rounded again when their version changes.

@@ -89,7 +89,7 @@ TEST_F(Executor, AnUpdateMayBeFetchedToo) {
 
 TEST_F(Executor, OneValueMayBeSeveralUpdates) {
   const Value du = ops::scale(w_, 2);
-  const Value same = ops::scale(w_, 2);  // merged with the first
+  const Value same = ops::scale(w_, 2);  // It is merged with the first.
   Runner runner = make({.updates = {du, du, same, ops::reshape(du, {12})}});
   value_or_raise(runner.run(feeds_));
   for (size_t i : {size_t(1), size_t(2)}) EXPECT_TRUE(same_bits(runner.update(i), runner.update(0)));
@@ -162,7 +162,7 @@ TEST_F(Executor, AppliesUpdatesOnceNothingReadsTheirVariables) {
       .fetches = {out, w_, later},
       .updates = {updates[0], updates[1], updates[2], graph_.constant(Tensor::of<float>({2}, {5, 6}))},
       .update_variables = {"w", "square", "u", "elsewhere"}};
-  // Not copies of feeds_, since tensors share memory and these are written.
+  // These are no copies of feeds_, since tensors share memory and these are written.
   Feeds feeds{{"x", ramp({2, 3})}, {"w", ramp({4, 3}, -3)}, {"square", ramp({4, 4}, -7)}, {"u", ramp({4})}};
   Runner plain = make(options), applied = make(options);
   value_or_raise(plain.run(feeds));
@@ -220,7 +220,7 @@ TEST_F(Executor, GathersPiecesAndScattersUpdates) {
 
   auto program = value_or_raise(backend_->compile(graph_, {.fetches = {y}, .updates = {updates[0], loss}}));
   const Tensor& w = feeds_.at("w");
-  std::vector<std::byte> far(w.bytes());  // the second part lies elsewhere
+  std::vector<std::byte> far(w.bytes());  // The second part of w lies elsewhere.
   std::memcpy(far.data(), w.view().data, w.bytes());
   const std::vector<Piece> w_pieces{
       {w.view().data, 0, 1}, {far.data() + 12, 1, 3}, {nullptr, 3, 3}, {w.view().data + 36, 3, 4}};
@@ -256,7 +256,7 @@ TEST_F(Executor, GathersPiecesAndScattersUpdates) {
 /// A table that is only looked up in stays where it lies; one that is also read otherwise is put together for both.
 TEST_F(Executor, LooksRowsUpInPieces) {
   const Tensor& w = feeds_.at("w");
-  std::vector<std::byte> far(w.bytes());  // the second part lies elsewhere
+  std::vector<std::byte> far(w.bytes());  // The second part of w lies elsewhere.
   std::memcpy(far.data(), w.view().data, w.bytes());
   const std::vector<Piece> pieces{
       {w.view().data, 0, 1}, {far.data() + 12, 1, 3}, {nullptr, 3, 3}, {w.view().data + 36, 3, 4}};
@@ -425,7 +425,7 @@ TEST(Denormals, AreFlushedOnTheThreadThatAsks) {
 #if defined(__SSE2__) || defined(__aarch64__)
   std::thread([] {
     volatile float tiny = 1e-39f;
-    std::fesetenv(FE_DFL_ENV);  // a thread starts with the modes of its parent
+    std::fesetenv(FE_DFL_ENV);  // A thread starts with the modes of its parent.
     EXPECT_NE(tiny * 0.5f, 0.0f);
     flush_denormals();
     EXPECT_EQ(tiny * 0.5f, 0.0f);

@@ -87,10 +87,10 @@ TEST_F(Reference, PoolsByHand) {
   EXPECT_THAT(floats(ops::max_pool(x)), ElementsAre(5, 9));
   EXPECT_THAT(floats(ops::avg_pool(x)), ElementsAre(3.25f, 5));
   const ops::PoolOptions same{.padding = Padding::same()};
-  EXPECT_THAT(floats(ops::max_pool(x, same)), ElementsAre(5, 9, -1, -3));  // not the zeros of a padding
+  EXPECT_THAT(floats(ops::max_pool(x, same)), ElementsAre(5, 9, -1, -3));  // The zeros of a padding are no maximum.
   EXPECT_THAT(floats(ops::avg_pool(x, same)), ElementsAre(3.25f, 5, -1.5f, -3.5f));
   const Value y = ops::max_pool(x);
-  EXPECT_THAT(list<uint8_t>(run(Value(&graph_, y.node(), 1))), ElementsAre(1, 2));  // the first of the two nines
+  EXPECT_THAT(list<uint8_t>(run(Value(&graph_, y.node(), 1))), ElementsAre(1, 2));  // The first of the two nines wins.
   EXPECT_THAT(floats(gradients(ops::reduce_sum(y), {x})[0]), ElementsAre(0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0));
 }
 
@@ -143,7 +143,7 @@ TEST_F(Reference, DropoutIsPhiloxByElement) {
     ASSERT_EQ(actual[i], keep ? float(1 / 0.75) : 0.0f) << i;
     kept += keep;
   }
-  EXPECT_NEAR(double(kept), 750.75, 60);  // four standard deviations
+  EXPECT_NEAR(double(kept), 750.75, 60);  // Four standard deviations.
 }
 
 TEST_F(Reference, TakesEveryOpOfTheCatalogueAndNoOther) {

@@ -16,7 +16,7 @@ class Allocation : public testing::Test {
   void SetUp() override {
     if (!allocations_are_counted()) GTEST_SKIP() << "sanitizers keep their own operator new and switch the frame cache off";
     const long before = allocation_count();
-    ::operator delete(::operator new(1));  // a new-expression could be optimised away
+    ::operator delete(::operator new(1));  // A new-expression could be optimised away.
     ASSERT_GT(allocation_count(), before);
   }
 };
@@ -27,7 +27,7 @@ Task<int> sum_of(int a, int b) { co_return a + b; }
 Task<Result<long>> steps(Environment& env, int count) {
   long allocated = 0;
   int sum = 0;
-  for (int i = -10; i < count; ++i) {  // the first ten fill the caches
+  for (int i = -10; i < count; ++i) {  // The first ten fill the caches.
     if (i == 0) allocated = allocation_count();
     Work work = [&sum, i] { sum += i; };
     SHOAL_CO_TRY_VOID(co_await env.offload(std::move(work)));

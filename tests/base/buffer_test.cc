@@ -69,7 +69,7 @@ TEST(BufferPool, FreesWhatIsAboveItsLimit) {
     const Ref<Buffer> a = pool->get(1024), b = pool->get(1024), c = pool->get(1024), large = pool->get(4096);
     EXPECT_EQ(pool->stats().in_use_bytes, 3 * 1024u + 4096u);
   }
-  EXPECT_EQ(pool->stats().allocated_bytes, 2048u);  // two of the small ones
+  EXPECT_EQ(pool->stats().allocated_bytes, 2048u);  // Two of the small ones are kept.
 }
 
 TEST(BufferPool, KeepsAboveItsLimitWhatIsWantedAgainAndAgain) {
@@ -83,9 +83,9 @@ TEST(BufferPool, KeepsAboveItsLimitWhatIsWantedAgainAndAgain) {
   };
   const auto idle_bytes = [&] { return pool->stats().allocated_bytes - pool->stats().in_use_bytes; };
   EXPECT_EQ(use(5), 5u);
-  EXPECT_EQ(idle_bytes(), 2 * kBytes);  // it may have been an exception
+  EXPECT_EQ(idle_bytes(), 2 * kBytes);  // The first time may have been an exception.
   EXPECT_EQ(use(5), 3u);
-  EXPECT_EQ(idle_bytes(), 5 * kBytes);  // it was not
+  EXPECT_EQ(idle_bytes(), 5 * kBytes);  // The second time shows that it was none.
   EXPECT_EQ(use(5), 0u);
   EXPECT_EQ(use(6), 1u);
   EXPECT_EQ(idle_bytes(), 5 * kBytes);
@@ -142,13 +142,13 @@ TEST(BufferPool, TakesItsBlocksFromTheSourceItWasGivenFirst) {
   const auto source = std::make_shared<CountingSource>(2);
   EXPECT_EQ(pool->adopt_source(source), source);
   EXPECT_EQ(pool->adopt_source(std::make_shared<CountingSource>(2)), source);
-  EXPECT_EQ(pool->stats().allocated_bytes, 2048u);  // what was idle is gone
+  EXPECT_EQ(pool->stats().allocated_bytes, 2048u);  // What was idle is gone.
   before = {};
-  EXPECT_EQ(pool->stats().allocated_bytes, 0u);  // and what was in use is not kept
+  EXPECT_EQ(pool->stats().allocated_bytes, 0u);  // What was in use is not kept either.
   {
     const Ref<Buffer> a = pool->get(1000), b = pool->get(1000);
     EXPECT_EQ(source->out, 2);
-    const Ref<Buffer> c = pool->get(1000);  // the source has no more
+    const Ref<Buffer> c = pool->get(1000);  // The source has no more.
     std::memset(c->data(), 1, 1000);
   }
   EXPECT_EQ(source->out, 2);
@@ -201,7 +201,7 @@ TEST(BufferPool, UniquenessLicensesWritingAcrossThreads) {
       readers.emplace_back([&sum, held = buffer] { sum += *reinterpret_cast<const int*>(held->data()); });
     }
     while (!buffer->unique()) std::this_thread::yield();
-    *reinterpret_cast<int*>(buffer->data()) = round;  // the threads may not be joined yet
+    *reinterpret_cast<int*>(buffer->data()) = round;  // The threads may not be joined yet.
     for (std::thread& reader : readers) reader.join();
   }
   EXPECT_EQ(sum.load(), kThreads * (kRounds / 100 - 1) * (kRounds / 100) / 2);

@@ -28,7 +28,7 @@ TEST(Cgroup, Version2) {
   machine.file("job/task/memory.max", "max\n");
   EXPECT_EQ(machine.limits().cores, 0.5);
   EXPECT_FALSE(machine.limits().memory_bytes);
-  machine.file("job/memory.max", "2097152\n");  // of the group above
+  machine.file("job/memory.max", "2097152\n");  // This is the limit of the group above.
   machine.file("job/cpu.max", "max 100000\n");
   EXPECT_EQ(machine.limits().memory_bytes, uint64_t(2) << 20);
   EXPECT_EQ(machine.limits().cores, 0.5);

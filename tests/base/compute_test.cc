@@ -86,7 +86,7 @@ TEST(Compute, IsCancelledWithoutACallWhenTheTaskWasKilled) {
 Task<Result<size_t>> lengths(Environment& env, Counted counted) {
   size_t sum = 0;
   for (int i = 0; i < 3; ++i) {
-    const std::string text(100, 'x');  // on the heap, so that AddressSanitizer sees it freed twice
+    const std::string text(100, 'x');  // It is on the heap, so that AddressSanitizer sees it freed twice.
     const auto length = [text, counted] { return text.size() + size_t(*counted.alive_ > 0); };
     SHOAL_CO_TRY(const size_t one, co_await compute(env, length));
     sum += one;

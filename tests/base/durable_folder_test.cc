@@ -55,7 +55,7 @@ class FolderDisk final : public Storage {
     if (slash == std::string::npos) return ".";
     return slash == 0 ? "/" : path.substr(0, slash);
   }
-  std::map<std::string, bool> durable_;  // by folder: whether the one above was synced since it was made
+  std::map<std::string, bool> durable_;  // True for a folder once the one above was synced after it was made.
 };
 
 TEST(DurableFolder, IsThereAfterAPowerLossAndSoAreItsParents) {

@@ -22,17 +22,17 @@ TEST(Bfloat16, KnowsPublishedValues) {
   EXPECT_EQ(from_bfloat16(0x4049), 3.140625f);
   EXPECT_EQ(to_bfloat16(0.0f), 0x0000);
   EXPECT_EQ(to_bfloat16(-0.0f), 0x8000);
-  EXPECT_EQ(from_bfloat16(0x7f7f), 3.38953139e38f);   // the largest
-  EXPECT_EQ(from_bfloat16(0x0080), 1.17549435e-38f);  // the smallest that is normal
+  EXPECT_EQ(from_bfloat16(0x7f7f), 3.38953139e38f);   // The largest.
+  EXPECT_EQ(from_bfloat16(0x0080), 1.17549435e-38f);  // The smallest that is normal.
 }
 
 TEST(Bfloat16, OfTwoEquallyNearTakesTheEvenOne) {
-  EXPECT_EQ(rounded(0x3f808000), 0x3f80);  // 1 + 2^-8 lies between 1 and 1 + 2^-7
+  EXPECT_EQ(rounded(0x3f808000), 0x3f80);  // 1 + 2^-8 lies between 1 and 1 + 2^-7.
   EXPECT_EQ(rounded(0x3f818000), 0x3f82);
   EXPECT_EQ(rounded(0x3f807fff), 0x3f80);
   EXPECT_EQ(rounded(0x3f808001), 0x3f81);
   EXPECT_EQ(rounded(0xbf818000), 0xbf82);
-  EXPECT_EQ(rounded(0x3fff8000), 0x4000);  // into the next power of two
+  EXPECT_EQ(rounded(0x3fff8000), 0x4000);  // It rounds into the next power of two.
 }
 
 TEST(Bfloat16, WhatIsBeyondTheLargestIsInfinity) {
@@ -45,9 +45,9 @@ TEST(Bfloat16, WhatIsBeyondTheLargestIsInfinity) {
 }
 
 TEST(Bfloat16, ANaNStaysOne) {
-  EXPECT_EQ(rounded(0x7f800001), 0x7fc0);  // its upper half alone would be infinity
+  EXPECT_EQ(rounded(0x7f800001), 0x7fc0);  // The upper half alone would be infinity.
   EXPECT_EQ(rounded(0xff800001), 0xffc0);
-  EXPECT_EQ(rounded(0x7fffffff), 0x7fff);  // rounding up would make it -0
+  EXPECT_EQ(rounded(0x7fffffff), 0x7fff);  // Rounding up would make it -0.
   EXPECT_EQ(rounded(0x7fc12345), 0x7fc1);
 }
 
@@ -57,7 +57,7 @@ TEST(Bfloat16, DenormalsAreNumbersLikeOthers) {
   EXPECT_EQ(rounded(0x00008001), 0x0001);
   EXPECT_EQ(rounded(0x00018000), 0x0002);
   EXPECT_EQ(rounded(0x807f0000), 0x807f);
-  EXPECT_EQ(rounded(0x007fffff), 0x0080);  // into the normal ones
+  EXPECT_EQ(rounded(0x007fffff), 0x0080);  // It rounds to the smallest normal number.
 }
 
 TEST(Bfloat16, ItsOwnNumbersStayAsTheyAre) {
@@ -95,7 +95,7 @@ TEST(Float16, KnowsPublishedValues) {
 }
 
 TEST(Float16, RoundsToTheNearestAndTheEven) {
-  EXPECT_EQ(to_float16(0x1.002p0f), 0x3c00);  // between 1 and the next: even
+  EXPECT_EQ(to_float16(0x1.002p0f), 0x3c00);  // Half way between 1 and the next: the even one.
   EXPECT_EQ(to_float16(0x1.006p0f), 0x3c02);
   EXPECT_EQ(to_float16(0x1.0021p0f), 0x3c01);
   EXPECT_EQ(to_float16(65519.996f), 0x7bff);
@@ -103,13 +103,13 @@ TEST(Float16, RoundsToTheNearestAndTheEven) {
   EXPECT_EQ(to_float16(-1e30f), 0xfc00);
   EXPECT_EQ(to_float16(0x1p-25f), 0x0000);
   EXPECT_EQ(to_float16(0x1.8p-24f), 0x0002);
-  EXPECT_EQ(to_float16(0x1.ffep-15f), 0x0400);  // into the normal ones
+  EXPECT_EQ(to_float16(0x1.ffep-15f), 0x0400);  // It rounds to the smallest normal number.
   EXPECT_EQ(to_float16(std::bit_cast<float>(0xff800001u)), 0xfe00);
 }
 
 #if defined(__ARM_FP16_FORMAT_IEEE) || (defined(__FLT16_MAX__) && defined(__x86_64__))
 #if defined(__ARM_FP16_FORMAT_IEEE)
-using CompilersHalf = __fp16;  // g++ 12 has no _Float16 there
+using CompilersHalf = __fp16;  // g++ 12 has no _Float16 on Arm.
 #else
 using CompilersHalf = _Float16;
 #endif
@@ -125,7 +125,7 @@ TEST(Float16, ConvertsAsTheCompilerDoes) {
     }
   }
   for (uint32_t i = 0; i < 1'000'003; ++i) {
-    const auto x = std::bit_cast<float>(i * 4'294u + 77);  // all magnitudes, both signs
+    const auto x = std::bit_cast<float>(i * 4'294u + 77);  // All magnitudes and both signs occur.
     if (std::isnan(x)) continue;
     ASSERT_EQ(to_float16(x), std::bit_cast<uint16_t>(CompilersHalf(x))) << x;
   }

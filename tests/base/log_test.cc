@@ -48,7 +48,7 @@ TEST(Logger, WarnsOnceForEachCause) {
 }
 
 TEST(Logger, CallsItsSinkOneLineAtATime) {
-  int inside = 0, worst = 0, count = 0;  // unguarded: the logger's promise is their guard
+  int inside = 0, worst = 0, count = 0;  // No lock guards these: the logger promises one line at a time.
   Logger logger([&](const LogRecord&) {
     worst = std::max(worst, ++inside);
     ++count;
@@ -68,7 +68,7 @@ TEST(StderrSink, WritesTimeLevelAndTask) {
   sink({LogLevel::kWarning, half_past(), "worker 1", "disk is slow"});
   sink({LogLevel::kError, half_past(), "", "local"});
   const std::string text = testing::internal::GetCapturedStderr();
-  // With the clearing of a progress line, if the tests' standard error is a terminal.
+  // A line begins with the clearing of a progress line, if the tests' standard error is a terminal.
   constexpr char kLine[] = "(\r\x1b\\[K)?[0-2][0-9]:[0-5][0-9]:20\\.042 ";
   EXPECT_THAT(text, testing::MatchesRegex(std::string(kLine) + "W worker 1: disk is slow\n" + kLine + "E local\n"));
 }

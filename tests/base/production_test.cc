@@ -15,7 +15,7 @@
 #include "shoal/base/event_loop.h"
 
 namespace shoal::transport {
-class Transport {};  // base knows only the name; here it is enough that one can be made and found again
+class Transport {};  // It is enough here that one can be made and found again: base knows only the name.
 }  // namespace shoal::transport
 
 namespace shoal {
@@ -23,7 +23,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kPatience = 30s;  // far more than any of this takes: a wait that reaches it has failed
+constexpr Duration kPatience = 30s;  // Far more than any of this takes: a wait that reaches it has failed.
 
 std::unique_ptr<Environment> make(ProductionOptions options = {}) {
   return make_production_environment(std::move(options));
@@ -60,14 +60,14 @@ TEST(Production, TakesPostsFromManyThreads) {
   const auto env = make();
   Event all(*env);
   bool done = false;
-  int count = 0;  // strand only
+  int count = 0;  // Only the strand touches it.
   std::vector<int> last(kThreads, -1);
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < kPosts; ++i) {
         env->post([&, t, i] {
-          EXPECT_EQ(last[size_t(t)], i - 1);  // each thread's in its order
+          EXPECT_EQ(last[size_t(t)], i - 1);  // Each thread's posts run in their order.
           last[size_t(t)] = i;
           if (++count == kThreads * kPosts) {
             done = true;
@@ -146,7 +146,7 @@ TEST(Production, ASleepDestroyedBeforeItsEndIsForgotten) {
     {
       Task<Result<void>> task = sleeping(e);
       task.start();
-      Task<Result<void>> woken = e.sleep_for(-1s);  // queued, then gone
+      Task<Result<void>> woken = e.sleep_for(-1s);  // It is destroyed while its end is queued.
       woken.start();
     }
     co_return co_await e.sleep_for(3ms);
@@ -183,7 +183,7 @@ TEST(Production, TheStrandGoesOnBesideAnOffload) {
   auto body = [](Environment& e) -> Task<Result<void>> {
     std::latch posted(1);
     e.post([&posted] { posted.count_down(); });
-    Work work = [&posted] { posted.wait(); };  // ends only if the strand is free meanwhile
+    Work work = [&posted] { posted.wait(); };  // It ends only if the strand is free meanwhile.
     co_return co_await e.offload(std::move(work));
   };
   EXPECT_TRUE(env->run(body(*env)));
@@ -235,7 +235,7 @@ TEST(Production, EndsWithCoroutinesStillWaiting) {
       tasks->push_back(e.sleep_for(-1s));
       tasks->push_back(e.sleep_until(kNoDeadline));
       for (auto& task : *tasks) task.start();
-      b->wait();  // the first is running when the environment ends, the second waits
+      b->wait();  // The first is running when the environment ends, the second waits.
       co_return Result<void>();
     };
     EXPECT_TRUE(env->run(body(*env, &left, &began, &release)));
@@ -322,7 +322,7 @@ TEST(Production, PoolRunsItsJobsAndDropsTheRestAtTheEnd) {
     EXPECT_EQ(ran.load(), 100);
     for (int i = 0; i < 1000; ++i) env->pool().submit([&] { ++ran; });
   }
-  EXPECT_LE(ran.load(), 1100);  // and ThreadSanitizer sees that no thread outlives the environment
+  EXPECT_LE(ran.load(), 1100);  // ThreadSanitizer sees that no thread outlives the environment.
 }
 
 #if defined(__SSE2__) || defined(__aarch64__)
@@ -331,7 +331,7 @@ TEST(Production, DenormalsCountAsZeroWhereTensorsAreTouched) {
     volatile float tiny = 1e-38f;
     return tiny * 0.01f == 0.0f;
   };
-  std::fesetenv(FE_DFL_ENV);  // another test may have run an environment with offload_inline on this thread
+  std::fesetenv(FE_DFL_ENV);  // Another test may have run an environment with offload_inline on this thread.
   ASSERT_FALSE(vanishes());
   const auto env = make();
   auto body = [](Environment& e, auto check, std::array<bool, 2>* results) -> Task<Result<void>> {
@@ -350,7 +350,7 @@ TEST(Production, DenormalsCountAsZeroWhereTensorsAreTouched) {
   EXPECT_TRUE(results[0] && results[1]);
   bool inline_result = false;
   bool on_strand = false;
-  std::thread strand([&] {  // a thread of its own, since the mode stays
+  std::thread strand([&] {  // It is a thread of its own, since the mode stays.
     const auto local = make({.offload_inline = true});
     auto inline_body = [](Environment& e, auto check, bool* result) -> Task<Result<void>> {
       Work work = [check, result] { *result = check(); };

@@ -78,7 +78,7 @@ TEST(RandomStream, BelowIsInBoundsAndEven) {
     EXPECT_LT(value, 7u);
     chi_square += (count - 10000.0) * (count - 10000.0) / 10000.0;
   }
-  EXPECT_LT(chi_square, 22.5);  // 6 degrees of freedom, p = 0.001
+  EXPECT_LT(chi_square, 22.5);  // 6 degrees of freedom, p = 0.001.
   EXPECT_EQ(stream.below(1), 0u);
 }
 
@@ -127,7 +127,7 @@ TEST(Fill, NormalIsBoxMullerOfTheSequence) {
   for (size_t i = 0; i < values.size(); ++i) {
     const Words words = philox(17, i / 4);
     const size_t pair = i % 4 / 2 * 2;
-    const double u = (float(words[pair] >> 1) + 1.0f) * 0x1p-31f;  // rounded to 24 bits, as it is defined
+    const double u = (float(words[pair] >> 1) + 1.0f) * 0x1p-31f;  // Rounded to 24 bits, as the definition says.
     const double angle = 2 * std::numbers::pi * double(words[pair + 1]) * 0x1p-32;
     const double radius = std::sqrt(-2 * std::log(u));
     worst = std::max(worst, std::abs(values[i] - radius * (i % 2 == 0 ? std::cos(angle) : std::sin(angle))));
@@ -181,7 +181,8 @@ TEST(Fill, TruncatedNormalStaysWithinTwoDeviations) {
       ++redrawn;
     }
   }
-  EXPECT_NEAR(square / double(values.size()), 0.7737, 0.01);  // variance of the normal cut at two deviations
+  // The variance of the normal distribution cut at two deviations.
+  EXPECT_NEAR(square / double(values.size()), 0.7737, 0.01);
   EXPECT_NEAR(redrawn / double(values.size()), 0.0455, 0.002);
 }
 
@@ -198,7 +199,7 @@ TEST(Fill, BitsStayAsTheyAre) {
   }
   std::vector<float> many(100000);
   fill_normal(7, 0, many, 0.0f, 1.0f);
-  uint64_t hash = 14695981039346656037u;  // FNV-1a
+  uint64_t hash = 14695981039346656037u;  // The offset basis of the hash FNV-1a.
   for (float value : many) hash = (hash ^ std::bit_cast<uint32_t>(value)) * 1099511628211u;
   EXPECT_EQ(hash, 0xc8b35a8bb2d6beb6u);
 }

@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kSignalPatience = 30s;  // far more than any of this takes: a wait that reaches it has failed
+constexpr Duration kSignalPatience = 30s;  // Far more than any of this takes: a wait that reaches it has failed.
 
 std::unique_ptr<Environment> with_signals(ProductionOptions options) {
   return make_production_environment(std::move(options));
@@ -48,18 +48,18 @@ TEST(Production, ASignalReachesABusyStrand) {
 }
 
 TEST(Production, ASignalReachesAllEnvironmentsThatWatch) {
-  for (int round = 0; round < 2; ++round) {  // when all are gone, it begins anew
+  for (int round = 0; round < 2; ++round) {  // When all environments are gone, watching begins anew.
     const auto a = with_signals({.handle_signals = true});
     auto gone = with_signals({.handle_signals = true});
     const auto b = with_signals({.handle_signals = true});
     const auto deaf = with_signals({});
-    gone.reset();  // the others still watch
+    gone.reset();  // The others still watch.
     EXPECT_FALSE(a->interrupted().stop_requested() || b->interrupted().stop_requested());
     ::raise(SIGINT);
     EXPECT_EQ(a->run(until_signalled(*a)).error(), cancelled());
     EXPECT_EQ(b->run(until_signalled(*b)).error(), cancelled());
     EXPECT_FALSE(deaf->interrupted().stop_requested());
-    const auto late = with_signals({.handle_signals = true});  // of a process that is to end
+    const auto late = with_signals({.handle_signals = true});  // It belongs to a process that is to end.
     EXPECT_EQ(late->run(until_signalled(*late)).error(), cancelled());
   }
 }

@@ -168,7 +168,7 @@ TEST_F(FileStorageTest, AFolderThatMayNotBeWrittenIsAPrecondition) {
 TEST_F(FileStorageTest, AFullDiskIsUnavailableAndStaysReported) {
   auto file = storage->create("/dev/full");
   if (!file) GTEST_SKIP() << "no /dev/full here";
-  ASSERT_TRUE(file.value()->append(bytes_of("x")));  // still in memory
+  ASSERT_TRUE(file.value()->append(bytes_of("x")));  // The byte is still in memory.
   const Error error = file.value()->sync().error();
   EXPECT_EQ(error.kind(), ErrorKind::kUnavailable);
   EXPECT_THAT(error.message(), HasSubstr("cannot write /dev/full: No space left on device; free some space"));
@@ -184,7 +184,7 @@ TEST_F(FileStorageTest, WriteAtomicallyReplacesAndLeavesNothingElse) {
 }
 
 TEST_F(FileStorageTest, WriteAtomicallyKeepsTheOldFileWhenItFails) {
-  ASSERT_TRUE(storage->make_folders(folder / "target/inner"));  // a folder that is not empty cannot be replaced
+  ASSERT_TRUE(storage->make_folders(folder / "target/inner"));  // A folder that is not empty cannot be replaced.
   EXPECT_EQ(storage->write_atomically(folder / "target", "x").error().kind(), ErrorKind::kFailedPrecondition);
   EXPECT_EQ(names(folder.path()), (std::vector<std::string>{"target"}));
 }
@@ -230,7 +230,7 @@ TEST_F(FileStorageTest, ALockEndsWithItsProcess) {
   if (holder == 0) {
     const auto lock = storage->lock(folder / "lock", "the holder");
     if (lock && ::write(held[1], "x", 1) == 1) pause();
-    _exit(1);  // ends the wait below
+    _exit(1);  // This ends the wait below.
   }
   close(held[1]);
   char locked = 0;

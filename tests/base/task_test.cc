@@ -34,7 +34,7 @@ TEST(Task, IsLazy) {
 }
 
 TEST(Task, ChildrenThatFinishAtOnceCostNoStack) {
-  Task<int> task = sum_to(60000);  // deep recursion would overflow the stack
+  Task<int> task = sum_to(60000);  // Deep recursion would overflow the stack.
   task.start();
   ASSERT_TRUE(task.done());
   EXPECT_EQ(task.take(), 1800030000);
@@ -183,7 +183,7 @@ TEST_F(TaskGroupTest, ChildrenMaySpawnAndEndedOnesHoldNothing) {
     TaskGroup group(e);
     group.spawn(spawn(e, &group, h, 9, spawn));
     SHOAL_CO_TRY_VOID(co_await e.sleep_for(3500ms));
-    EXPECT_EQ(h.use_count(), 3);  // the test's, this frame's, the one child's that runs
+    EXPECT_EQ(h.use_count(), 3);  // The test, this frame and the one child that runs hold it.
     co_return co_await group.join();
   };
   EXPECT_TRUE(env.run(body(env, held, child)));
@@ -222,7 +222,7 @@ TEST_F(EventTest, WakesEveryoneInTheOrderTheyCame) {
     for (int id = 1; id <= 3; ++id) group.spawn(wait_on(ev, e, 10s, {}, l, id));
     SHOAL_CO_TRY_VOID(co_await e.sleep_for(1s));
     ev->notify_all();
-    EXPECT_TRUE(l->empty());  // they resume on the strand, later
+    EXPECT_TRUE(l->empty());  // The waiting tasks resume on the strand, later.
     co_return co_await group.join();
   };
   EXPECT_TRUE(env.run(body(env, &event, &log)));
@@ -234,7 +234,7 @@ TEST_F(EventTest, GivesUpAtTheDeadlineNamingWhatItWaitedFor) {
   std::vector<int> log;
   EXPECT_EQ(env.run(wait_on(&event, env, 2s, {}, &log, 1)).error(), deadline_exceeded("waiting for pushes"));
   EXPECT_EQ(world.now(), SteadyTime(2s));
-  event.notify_all();  // nobody is left to wake
+  event.notify_all();  // Nobody is left to wake.
 }
 
 TEST_F(EventTest, IsCancelledByItsToken) {
@@ -266,7 +266,7 @@ TEST_F(EventTest, TheEndOfTheEventCancelsItsWaits) {
   std::vector<int> log;
   auto own = std::make_unique<Event>(env);
   Event* raw = own.get();
-  env.post([&] { env.post([&] { own.reset(); }); });  // the second comes after the wait has begun
+  env.post([&] { env.post([&] { own.reset(); }); });  // The second runs after the wait has begun.
   EXPECT_EQ(env.run(wait_on(raw, env, 2s, {}, &log, 1)).error(), cancelled());
 }
 

@@ -20,7 +20,7 @@ struct Machine {
 };
 
 TEST(Topology, HyperThreadsOfOneCoreCountOnce) {
-  const Machine machine;  // as most servers number them: the second hyper-threads after all first ones
+  const Machine machine;  // Most servers number them so: the second hyper-threads after all first ones.
   for (int core = 0; core < 4; ++core) {
     const std::string siblings = std::to_string(core) + "," + std::to_string(core + 4);
     machine.processor(core, siblings);
@@ -47,7 +47,7 @@ TEST(Topology, FourThreadsOfACoreInTwoRanges) {
 }
 
 TEST(Topology, CoresOfTwoKinds) {
-  const Machine machine;  // two with two hyper-threads each, and two with one
+  const Machine machine;  // Two cores have two hyper-threads each, and two have one.
   for (int number = 0; number < 4; ++number) machine.processor(number, number < 2 ? "0-1" : "2-3");
   machine.processor(4, "4");
   machine.processor(5, "5");

@@ -38,7 +38,7 @@ TEST(VirtualWorld, TimeJumpsToTheNextTimerOfAnyTask) {
   started.start(a, sleep_and_log(a, 30s, &log, "a30"));
   started.start(b, sleep_and_log(b, 10s, &log, "b10"));
   started.start(a, sleep_and_log(a, 20s, &log, "a20"));
-  started.start(b, sleep_and_log(b, 20s, &log, "b20"));  // asked after a20, so it comes after it
+  started.start(b, sleep_and_log(b, 20s, &log, "b20"));  // It is asked after a20, so it comes after it.
   EXPECT_FALSE(world.run_for(10s));
   EXPECT_EQ(log, (std::vector<std::string>{"b10"}));
   EXPECT_EQ(world.now(), SteadyTime(10s));
@@ -221,7 +221,7 @@ TEST(VirtualWorld, AKilledTaskCanDoNothing) {
   world.kill(env);
   EXPECT_EQ(file.value()->close().error(), cancelled());
   file.value().reset();
-  EXPECT_EQ(make_file_storage()->read_all(folder / "open").value(), "");  // what was not flushed is lost
+  EXPECT_EQ(make_file_storage()->read_all(folder / "open").value(), "");  // What was not flushed is lost.
   Storage& disk = env.storage();
   for (const Error& error :
        {disk.create(folder / "x").error(), disk.append(folder / "open").error(), disk.open(folder / "open").error(),
@@ -360,7 +360,7 @@ TEST(VirtualWorld, AShuffledWorldDrawsWhoGoesFirst) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     const std::string order = order_of({.seed = seed, .shuffled = true});
     EXPECT_EQ(order, order_of({.seed = seed, .shuffled = true}));
-    for (const char* name : {"a", "b", "c", "d"})  // each task's own things stay in order
+    for (const char* name : {"a", "b", "c", "d"})  // Each task's own things stay in order.
       EXPECT_LT(order.find(name + std::string("0")), order.find(name + std::string("1")));
     orders.insert(order);
   }
@@ -381,7 +381,7 @@ TEST(VirtualWorld, ATaskMayDieAtACallOfItsStorage) {
   Environment* self = nullptr;
   int calls = 0;
   Environment& env = world.add_task({.before_storage_call = [&] {
-    if (++calls == 4) world.kill(*self);  // create, append, sync, close, rename, sync the folder
+    if (++calls == 4) world.kill(*self);  // The calls: create, append, sync, close, rename, sync the folder.
     return Duration(1s);
   }});
   self = &env;

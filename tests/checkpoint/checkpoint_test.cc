@@ -154,8 +154,8 @@ TEST(Checkpoint, AnyRowsCanBeReadWhateverThePieces) {
 
 TEST(Checkpoint, LargePiecesCrossBlocks) {
   SimulatedDisk disk;
-  const std::vector<float> values = ramp(3'000'000, 0);  // 12 MB: readers go by blocks
-  const Tensor first = Tensor::scalar<float>(1);  // so that the table begins inside of a block
+  const std::vector<float> values = ramp(3'000'000, 0);  // They are 12 MB, which readers read in blocks.
+  const Tensor first = Tensor::scalar<float>(1);         // It makes the table begin inside of a block.
   const Tensor table = Tensor::of<float>({1'000'000, 3}, std::span(values));
   const std::vector<Writer::NamedTensor> tensors{{"a", first.view()}, {"table", table.view()}};
   auto writer = Writer::begin(disk, "m", 1);
@@ -203,7 +203,7 @@ TEST(Checkpoint, EveryFlippedBitOfTheDataIsDataLoss) {
     named += found.error().message().find("variable w") != std::string::npos;
     byte = char(byte ^ (1 << (at % 8)));
   }
-  EXPECT_EQ(named, 48u);  // every byte of w and of w/m
+  EXPECT_EQ(named, 48u);  // They are all bytes of w and of w/m.
   EXPECT_OK(verify(disk, "m/model.ckpt-200"));
 }
 
@@ -215,12 +215,12 @@ TEST(Checkpoint, DamageIsFoundWhileReadingToo) {
   const Piece piece = (*reader)->manifest().find("w")->pieces[0];
   disk.contents(kData)[piece.offset + 20] ^= 1;
   const auto damaged = Reader::open(disk, "m/model.ckpt-200");
-  ASSERT_OK(damaged);  // lengths are right
+  ASSERT_OK(damaged);  // The lengths are right.
   EXPECT_TRUE(fails_with((*damaged)->read_tensor("w"), ErrorKind::kDataLoss,
                          "checkpoint m/model.ckpt-200: file model.ckpt-200.data-00000-of-00001, variable w: checksum "));
   EXPECT_TRUE(fails_with((*damaged)->read_tensor("w"), ErrorKind::kDataLoss,
                          "; delete this checkpoint (m/model.ckpt-200.*) to resume from an older one"));
-  std::array<std::byte, 8> row{};  // the damage is in row 2: a part of a damaged piece is refused as well
+  std::array<std::byte, 8> row{};  // The damage is in row 2, but any part of a damaged piece is refused.
   EXPECT_TRUE(fails_with((*damaged)->read_rows("w", 0, 1, row), ErrorKind::kDataLoss, "variable w"));
   EXPECT_OK((*damaged)->read_tensor("w/m"));
 }
@@ -250,7 +250,7 @@ TEST(Checkpoint, AShardOfAnotherSaveIsRefused) {
   SimulatedDisk mixed;
   save_two_shards(mixed, 1);
   std::string changed = other;
-  changed[changed.size() - 1] ^= 0x40;  // a push later
+  changed[changed.size() - 1] ^= 0x40;  // It stands for the shard after another push.
   mixed.contents("m/model.ckpt-200.data-00001-of-00002") = changed;
   EXPECT_TRUE(fails_with(verify(mixed, "m/model.ckpt-200"), ErrorKind::kDataLoss, "model.ckpt-200.data-00001-of-00002"));
 }
@@ -330,7 +330,7 @@ TEST(CheckpointWriter, WhatIsFinishedAndNotPublishedLeavesNothing) {
 }
 
 TEST(CheckpointWriter, AnUnwritableFolderIsUnavailableAndNamed) {
-  if (geteuid() == 0) {  // root may write anywhere: a file in the place of the folder fails for everybody
+  if (geteuid() == 0) {  // Root may write anywhere, but a file in the place of the folder fails for everybody.
     const TemporaryFolder folder;
     std::ofstream(folder.path() + "/m") << "a file";
     const auto storage = make_file_storage();

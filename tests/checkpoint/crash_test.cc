@@ -24,7 +24,7 @@ constexpr Save kLife[] = {{0, 1}, {5, 2}, {10, 3}, {10, 4}, {15, 5}, {15, 6}, {2
 
 /// How far a life came.
 struct Outcome {
-  int completed = 0;  // saves that reported success
+  int completed = 0;  // The number of saves that reported success.
   bool failed = false;
   std::string error;
 };
@@ -48,7 +48,7 @@ Outcome live(Storage& storage) {
 void expect_resumable(SimulatedDisk& disk, const Outcome& outcome) {
   const Result<std::unique_ptr<Reader>> found = latest_intact(disk, kDir, {});
   ASSERT_OK(found);
-  if (outcome.completed == 0 && *found == nullptr) return;  // no checkpoint was ever finished
+  if (outcome.completed == 0 && *found == nullptr) return;  // No checkpoint was ever finished.
   ASSERT_NE(*found, nullptr);
   const Reader& reader = **found;
   const Result<float> value = saved_value(reader);
@@ -60,7 +60,7 @@ void expect_resumable(SimulatedDisk& disk, const Outcome& outcome) {
   }
   EXPECT_TRUE(expected) << "step " << reader.global_step() << " value " << *value << " after " << outcome.completed;
   if (outcome.completed > 0) {
-    EXPECT_OK(latest(disk, kDir));  // evaluation too finds the newest, without falling back
+    EXPECT_OK(latest(disk, kDir));  // Evaluation finds the newest too, without falling back.
   }
 }
 
@@ -126,7 +126,8 @@ TEST(CheckpointCrash, PowerLostAtEveryCallLeavesACompleteCheckpoint) {
       disk.lose_power(seed);
       expect_resumable(disk, outcome);
       expect_goes_on(disk);
-      if (seed % 2 == 1) expect_only_what_is_listed(disk);  // without any order, the mark may be lost and its files not
+      // After a loss without any order (an even seed) files may be left whose mark of the unlisted is lost.
+      if (seed % 2 == 1) expect_only_what_is_listed(disk);
     }
   }
 }
@@ -188,7 +189,7 @@ class FailsTwice final : public shoal::testing::ForwardingStorage {
 };
 
 TEST(CheckpointCrash, AFailedCallAfterAFailedCallLeavesThePreviousIntact) {
-  constexpr int64_t kApart = 8;  // abandoning a save takes fewer calls
+  constexpr int64_t kApart = 8;  // Abandoning a save takes fewer calls.
   const auto sound = std::make_shared<SimulatedDisk>(shoal::testing::SimulatedDiskOptions{.folders = {kDir}});
   FailsTwice never(sound, {-1, false}, {-1, false});
   EXPECT_FALSE(live(never).failed);
@@ -225,7 +226,7 @@ TEST(CheckpointCrash, DiskFullNamesPathAndCauseAndLeavesThePreviousIntact) {
       const auto listed = list(disk, kDir, Check::kChecksums);
       ASSERT_OK(listed);
       for (const ListedCheckpoint& each : *listed) EXPECT_FALSE(each.damage) << each.damage->message();
-      for (const std::string& path : disk.paths()) {  // nothing of an unlisted checkpoint
+      for (const std::string& path : disk.paths()) {  // Nothing of an unlisted checkpoint is left.
         bool known = path == "m/checkpoint";
         for (const ListedCheckpoint& each : *listed) known = known || path.starts_with("m/" + each.name + ".");
         EXPECT_TRUE(known) << path;

@@ -75,7 +75,7 @@ TEST(Retention, KeepsTheNewestN) {
   for (int64_t step : {0, 10, 20, 22}) ASSERT_OK(save(disk, "m", step, 1, {.keep_max = 2}));
   EXPECT_THAT(retained(disk), ElementsAre("model.ckpt-20", "model.ckpt-22"));
   EXPECT_THAT(indexes(disk), ElementsAre("model.ckpt-20", "model.ckpt-22"));
-  EXPECT_EQ(disk.paths().size(), 5u);  // two files each, and `checkpoint`
+  EXPECT_EQ(disk.paths().size(), 5u);  // They are two files for each checkpoint, and `checkpoint`.
 }
 
 TEST(Retention, ZeroKeepsAll) {
@@ -94,9 +94,11 @@ TEST(Retention, FiveIsTheDefault) {
 TEST(Retention, GoesOnInASecondRun) {
   SimulatedDisk disk;
   for (int64_t step : {0, 5, 10}) ASSERT_OK(save(disk, "m", step, 1, {.keep_max = 3}));
-  for (int64_t step : {10, 15}) ASSERT_OK(save(disk, "m", step, 2, {.keep_max = 3}));  // resumed at 10: written again
+  // A run that resumes at 10 writes 10 again.
+  for (int64_t step : {10, 15}) ASSERT_OK(save(disk, "m", step, 2, {.keep_max = 3}));
   EXPECT_THAT(retained(disk), ElementsAre("model.ckpt-5", "model.ckpt-10", "model.ckpt-15"));
-  EXPECT_THAT(indexes(disk), ElementsAre("model.ckpt-10", "model.ckpt-15", "model.ckpt-5"));  // by bytes of the name
+  // The indexes are sorted by the bytes of the name.
+  EXPECT_THAT(indexes(disk), ElementsAre("model.ckpt-10", "model.ckpt-15", "model.ckpt-5"));
 }
 
 TEST(Retention, SameStepTwiceIsReplacedAndMovesToTheEnd) {
@@ -110,7 +112,7 @@ TEST(Retention, SameStepTwiceIsReplacedAndMovesToTheEnd) {
   const auto reader = latest_intact(disk, "m", {});
   ASSERT_OK(reader);
   EXPECT_EQ(*saved_value(**reader), 55);
-  EXPECT_EQ(disk.paths().size(), 7u);  // the replaced data is gone
+  EXPECT_EQ(disk.paths().size(), 7u);  // The replaced data is gone.
 }
 
 TEST(Retention, DropsEntriesWhoseFilesAreGone) {
@@ -203,7 +205,7 @@ TEST(Reader, AStepThatIsSavedAgainMeanwhileIsReadAsOneOfTheTwo) {
     EXPECT_EQ(*saved_value(**reader), storage.opened() > at ? 2 : 1);
     overtaken += storage.opened() > at;
   }
-  EXPECT_EQ(overtaken, 4);  // the index and the data, twice
+  EXPECT_EQ(overtaken, 4);  // The index and the data are opened twice.
 }
 
 TEST(Reader, ACheckpointThatIsDeletedMeanwhileIsNotFound) {
@@ -211,7 +213,7 @@ TEST(Reader, ACheckpointThatIsDeletedMeanwhileIsNotFound) {
   ASSERT_OK(save(*disk, "m", 5, 1));
   Overtaken storage(disk, 1, [](Storage& other) { ASSERT_OK(save(other, "m", 6, 1, {.keep_max = 1})); });
   EXPECT_TRUE(fails_with(verify(storage, "m/model.ckpt-5"), ErrorKind::kNotFound, "m/model.ckpt-5"));
-  EXPECT_EQ(storage.opened(), 3);  // the index, the data, and the index again
+  EXPECT_EQ(storage.opened(), 3);  // It opened the index, the data, and the index again.
 }
 
 TEST(Latest, MissingFilesFallBackForTrainingWithAWarning) {

@@ -88,7 +88,7 @@ TEST(EndMark, AWriteThatFailsLeavesNoMark) {
     EXPECT_TRUE(fails_with(write_end_mark(disk, "m", example_mark()), ErrorKind::kUnavailable, "was not written: cannot "));
     disk.disarm();
     const auto mark = read_end_mark(disk, "m");
-    ASSERT_OK(mark);  // all of it or nothing, never a part
+    ASSERT_OK(mark);  // All of it is there or nothing, never a part.
     if (*mark) {
       EXPECT_EQ(**mark, example_mark());
     }

@@ -17,18 +17,18 @@ constexpr SteadyTime kStart{1000h};
 TEST(HoursRule, KeepsWhatWasSavedAfterTheLimitAndMovesTheLimitOn) {
   HoursRule rule(kStart, 2);
   rule.saved("a", kStart);
-  rule.saved("b", kStart + 2h);  // not after it
+  rule.saved("b", kStart + 2h);  // It was saved at the limit, not after it.
   rule.saved("c", kStart + 2h + 1ns);
-  rule.saved("d", kStart + 4h);  // the limit is there by now
+  rule.saved("d", kStart + 4h);  // The limit has come to the same time by now.
   rule.saved("e", kStart + 9h);
-  rule.saved("f", kStart + 9h + 1min);  // from 6 h to 8 h: the limit moves by n hours, however late it is
+  rule.saved("f", kStart + 9h + 1min);  // The limit moves by n hours, however late it is: here from 6 h to 8 h.
   rule.saved("g", kStart + 9h + 2min);
   std::string kept;
   for (const char* name : {"a", "b", "c", "d", "e", "f", "g"}) {
     if (rule.keeps(name)) kept += name;
   }
   EXPECT_EQ(kept, "cefg");
-  EXPECT_FALSE(rule.keeps("e"));  // it left before
+  EXPECT_FALSE(rule.keeps("e"));  // It has left the list before.
 }
 
 TEST(HoursRule, TheSaveThatCountsIsTheLastOfAStep) {

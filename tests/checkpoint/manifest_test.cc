@@ -145,7 +145,7 @@ TEST(Manifest, SurvivesAnyBodyUnderARightChecksum) {
       EXPECT_EQ(decoded.error().kind(), ErrorKind::kDataLoss) << "seed " << seed << " round " << round;
       continue;
     }
-    ++accepted;  // e.g. another digit of a checksum: then it must be a manifest that means itself
+    ++accepted;  // Another digit of a checksum may be accepted; what is read must survive being written and read.
     const Result<Manifest> again = decode_manifest(encode_manifest(*decoded));
     ASSERT_OK(again);
     EXPECT_EQ(*again, *decoded) << "seed " << seed << " round " << round;

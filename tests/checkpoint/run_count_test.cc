@@ -81,7 +81,7 @@ TEST_F(RunCount, ARunThatDiesAtAnyCallHasItsNumberAloneAllTheSame) {
     crashing.disarm();
     const Result<int64_t> next = begin_run(crashing, "m", warn);
     ASSERT_OK(next);
-    EXPECT_TRUE(*next == 2 || *next == 3) << *next;  // 3: the one that died had told the disk
+    EXPECT_TRUE(*next == 2 || *next == 3) << *next;  // It is 3 where the run that died had told the disk.
     EXPECT_EQ(*read_end_mark(crashing, "m"), std::nullopt);
   }
 }

@@ -31,7 +31,7 @@ TEST(Writers, OfTwoHostsNeverWriteTheSameTemporaryFile) {
   SaveInSteps a(*here, folder / "m", 200, 1), b(*there, folder / "m", 200, 2);
   ASSERT_OK(a.write());
   ASSERT_OK(b.write());
-  for (SaveInSteps* each : {&a, &b}) {  // each is whole while it is the newest
+  for (SaveInSteps* each : {&a, &b}) {  // Each is whole while it is the newest.
     ASSERT_OK(each->commit());
     ASSERT_OK(verify(*here, folder / "m/model.ckpt-200"));
     EXPECT_EQ(*testing::saved_value(**Reader::open(*here, folder / "m/model.ckpt-200")), each->weights.as<float>()[0]);
@@ -45,7 +45,7 @@ TEST(Writers, LeaveWhatALivingOneIsWriting) {
   ASSERT_OK(slow.write());
   timed.now += 59min;
   ASSERT_OK(save(timed, "m", 10, 2));
-  ASSERT_OK(save(timed, "m", 5, 3));  // of the same step
+  ASSERT_OK(save(timed, "m", 5, 3));  // It saves the same step.
   ASSERT_OK(slow.commit());
   EXPECT_OK(verify(timed, "m/model.ckpt-5"));
   EXPECT_EQ(*testing::saved_value(**latest_intact(timed, "m", {})), 1);
@@ -54,8 +54,8 @@ TEST(Writers, LeaveWhatALivingOneIsWriting) {
 TEST(Writers, RemoveWhatAKilledOneLeftAnHourAgo) {
   const std::vector<std::string> unfinished{
       "m/checkpoint.tmp-8-2",
-      "m/model.ckpt-5.data-00000-of-00001",  // renamed, then killed
-      "m/model.ckpt-7.data-00000.tmp",       // of an older version
+      "m/model.ckpt-5.data-00000-of-00001",  // Its writer was killed after the rename.
+      "m/model.ckpt-7.data-00000.tmp",       // An older version of Shoal named it so.
       "m/model.ckpt-7.data-00000.tmp-8-0",
       "m/model.ckpt-7.index.tmp-8-1",
   };
@@ -89,7 +89,7 @@ TEST(Writers, CollectACheckpointThatAKillLeftUnlisted) {
   save_and_be_killed_unlisted(disk, timed);
   timed.now += 59min;
   ASSERT_OK(save(timed, "m", 15, 3));
-  EXPECT_OK(verify(timed, "m/model.ckpt-10"));  // its writer may be alive
+  EXPECT_OK(verify(timed, "m/model.ckpt-10"));  // Its writer may be alive.
   timed.now += 1min;
   ASSERT_OK(save(timed, "m", 20, 4));
   for (const std::string& path : disk.paths()) EXPECT_FALSE(path.starts_with("m/model.ckpt-10")) << path;
@@ -131,7 +131,7 @@ TEST(Writers, NeverCollectWhatIsKeptForGoodOrWhatSomebodyPutThere) {
   TimedDisk timed(disk, 100h);
   ASSERT_OK(save(timed, "m", 5, 1));
   ASSERT_OK(save(timed, "other", 7, 2));
-  for (const std::string& path : disk.paths()) {  // of another job
+  for (const std::string& path : disk.paths()) {  // Another job's checkpoint is put into the folder.
     if (!path.starts_with("other/model")) continue;
     ASSERT_OK(timed.rename(path, "m" + path.substr(5)));
   }

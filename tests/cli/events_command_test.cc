@@ -86,7 +86,7 @@ TEST_F(EventsCommand, DamageIsToldAndEndsWithFour) {
   const Output run = shoal_program({"events", folder});
   EXPECT_EQ(run.status, 4);
   EXPECT_THAT(run.err, HasSubstr("shoal: event file " + folder + "/" + name + ": the record at byte "));
-  EXPECT_EQ(run.lines().back()["step"], 21);  // the other file is read all the same
+  EXPECT_EQ(run.lines().back()["step"], 21);  // The other file is read all the same.
 }
 
 }  // namespace

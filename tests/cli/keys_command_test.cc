@@ -73,7 +73,8 @@ TEST_F(CertificateCommands, MakeWhatATaskTakes) {
   EXPECT_EQ(task.status, 0) << task.err;
   EXPECT_EQ(task.json()["task"], "worker 3");
   EXPECT_EQ(task.json()["tls_dir"], folder + "/w3");
-  EXPECT_LT(task.json()["valid_until"], made.json()["valid_until"]);  // ten days and ten years: the texts sort by time
+  // The times are ten days and ten years from now, and such texts sort by time.
+  EXPECT_LT(task.json()["valid_until"], made.json()["valid_until"]);
   EXPECT_EQ(mode("w3/task.key"), 0600u);
   EXPECT_EQ(read("w3/ca.pem"), read("ca/ca.pem"));
   const auto found = transport::find_credential({.tls_dir = folder + "/w3"}, std::chrono::system_clock::now());
@@ -89,7 +90,7 @@ TEST_F(CertificateCommands, NeverOverwrite) {
     EXPECT_EQ(again.status, 2);
     EXPECT_THAT(again.err, HasSubstr("nothing was changed"));
   }
-  write("half/task.key", "something of another's");  // the last that it writes
+  write("half/task.key", "something of another's");  // The command writes this file last.
   EXPECT_EQ(make_task("half").status, 2);
   EXPECT_FALSE(std::filesystem::exists(folder + "/half/ca.pem"));
   EXPECT_EQ(read("half/task.key"), "something of another's");

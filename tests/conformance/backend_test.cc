@@ -23,7 +23,7 @@ std::vector<std::string> backend_names() {
   return names;
 }
 
-/// What a build leaves unfused, to see every kernel that a fetch of all values needs.
+/// The values of a case that are compared: its outputs and its gradients.
 std::vector<Value> compared(const BuiltCase& built) {
   std::vector<Value> values = built.outputs;
   for (const Value& gradient : built.gradients) values.push_back(gradient);
@@ -111,8 +111,8 @@ double finite_difference(Runner& runner, const BuiltCase& built, Feeds feeds, co
 
 TEST_P(BackendOps, GradientsAgreeWithFiniteDifferences) {
   const OpCase& op_case = *GetParam().op_case;
-  if (op_case.differentiable.empty()) return;  // EveryGradientHasACase sees to it that no op gets by this way
-  constexpr size_t kElementsMax = 64;          // checked per operand, spread evenly
+  if (op_case.differentiable.empty()) return;  // No op gets by this way: EveryGradientHasACase sees to it.
+  constexpr size_t kElementsMax = 64;          // The most that are checked per operand, spread evenly.
   const auto actual =
       value_or_raise(run_once(*backend_, built_.builder.graph(), built_.gradients, built_.builder.feeds(), {}, kKey));
   Runner runner = value_or_raise(Runner::make(*reference_, built_.builder.graph(), {.fetches = built_.weighed}));
@@ -235,7 +235,7 @@ TEST_P(BackendConformance, WeightsAreReadAgainWhenTheirVersionChanges) {
   Tensor second(DType::kFloat32, {16, 16, 3, 3});
   fill_uniform(3, 0, second.mutable_as<float>(), -1, 1);
 
-  Tensor bound(DType::kFloat32, {16, 16, 3, 3});  // one address for all versions
+  Tensor bound(DType::kFloat32, {16, 16, 3, 3});  // All versions have one address.
   Runner runner = value_or_raise(Runner::make(*backend_, graph, {.fetches = {y, dx}}));
   const auto reference = backend_or_die("reference");
   struct Run {
@@ -271,7 +271,7 @@ TEST_P(BackendConformance, NaNIsNotLost) {
 TEST_P(BackendConformance, AReluAfterItsMaxPoolGivesTheSameBits) {
   const Shape shape{3, 7, 6, 5};
   Tensor image(DType::kFloat32, shape);
-  fill_uniform(1, 0, image.mutable_as<float>(), -1, 0.5f);  // whole windows of negative numbers, equal after the relu
+  fill_uniform(1, 0, image.mutable_as<float>(), -1, 0.5f);  // Whole windows are negative, and equal after the relu.
   image.mutable_as<float>()[17] = std::nanf("");
   image.mutable_as<float>()[40] = -std::numeric_limits<float>::infinity();
   const std::vector<ops::PoolOptions> pools{{}, {.window = {3, 3}, .strides = {2, 1}, .padding = Padding::same()}};
@@ -291,8 +291,8 @@ TEST_P(BackendConformance, AReluAfterItsMaxPoolGivesTheSameBits) {
 struct Limits {
   const char* name;
   Value (*make)(Value);
-  float below, above;              ///< at minus infinity and infinity
-  float slope_below, slope_above;  ///< of the gradient there
+  float below, above;              ///< The values at minus infinity and at infinity.
+  float slope_below, slope_above;  ///< The gradients at minus infinity and at infinity.
 };
 
 TEST_P(BackendConformance, FunctionsReachTheirLimitsAndKeepNaN) {

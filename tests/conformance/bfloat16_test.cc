@@ -57,7 +57,8 @@ class Bfloat16Ops : public ::testing::TestWithParam<Bfloat16Case> {
   /// Floats differ by at most `share` of the largest there is.
   void expect_within(const std::vector<Tensor>& actual, const std::vector<Tensor>& expected, double share) {
     for (size_t i = 0; i < actual.size(); ++i) {
-      if (actual[i].dtype() != DType::kFloat32) continue;  // what is largest may be another one after rounding
+      // An index may differ: after rounding another element may be the largest.
+      if (actual[i].dtype() != DType::kFloat32) continue;
       const auto a = actual[i].as<float>(), e = expected[i].as<float>();
       double largest = 0;
       for (float value : e) largest = std::max(largest, std::fabs(double(value)));

@@ -147,7 +147,7 @@ OpCase pool_case(bool max, std::string detail, Shape x, ops::PoolOptions options
   return {.op = max ? "max_pool" : "avg_pool", .detail = std::move(detail), .build = build, .differentiable = {"x"}};
 }
 
-void add_pool_cases(Cases& cases) {  // those of whole images are in op_cases_conv.cc
+void add_pool_cases(Cases& cases) {  // Those of whole images are in op_cases_conv.cc.
   for (bool max : {true, false}) {
     cases.push_back(pool_case(max, "plain", {2, 4, 6, 3}, {}));
     cases.push_back(pool_case(max, "one_pixel", {1, 1, 1, 1}, {.window = {1, 1}}));
@@ -161,7 +161,7 @@ void add_pool_cases(Cases& cases) {  // those of whole images are in op_cases_co
     cases.push_back(pool_case(max, "global", {3, 4, 3, 5}, {.window = {4, 3}}));
   }
   cases.push_back({"max_pool",
-                   "ties",  // the first maximum gets the gradient; finite differences have no say at a tie
+                   "ties",  // The first maximum gets the gradient; finite differences have no say at a tie.
                    [](CaseBuilder& b) -> Values {
                      const Value x = b.input("x", Tensor::zeros(DType::kFloat32, {1, 4, 4, 2}));
                      const Value y = ops::max_pool(x);
@@ -213,7 +213,7 @@ void add_elementwise_cases(Cases& cases) {
                    },
                    {"x"}});
   cases.push_back({"add",
-                   "used_often",  // gradients that meet are added
+                   "used_often",  // Gradients that meet are added.
                    [](CaseBuilder& b) -> Values {
                      const Value x = b.floats("x", {5});
                      return {x + ops::square(x) + x * x * 3.0};

@@ -17,7 +17,7 @@ class CaseBuilder {
  public:
   /// The factor of all random floats: they are multiples of 1/64, whose sums are exact, times this one.
   static constexpr float kFewBits = 1.0f;
-  static constexpr float kAllBits = 0.9812345f;  ///< so that every operand loses something when it is rounded
+  static constexpr float kAllBits = 0.9812345f;  ///< With this factor every operand loses something when it is rounded.
 
   explicit CaseBuilder(const std::string& name, float factor = kFewBits);
 
@@ -25,11 +25,11 @@ class CaseBuilder {
   const Feeds& feeds() const { return feeds_; }
   /// Numbers in [-1, 1].
   Value floats(std::string name, Shape shape);
-  /// Likewise, at least 1/8 away from 0: for ops with a kink there.
+  /// Numbers in [-1, 1] that are at least 1/8 away from 0, for ops with a kink there.
   Value floats_off_zero(std::string name, Shape shape);
-  /// All different by more than 1/8, in random order: for ops that choose a maximum.
+  /// Numbers that all differ by more than 1/8, in random order, for ops that choose a maximum.
   Value distinct_floats(std::string name, Shape shape);
-  /// The same as floats(), as a variable.
+  /// Numbers as floats() gives them, as a variable.
   Value weights(std::string name, Shape shape);
   /// Labels in [0, classes).
   Value labels(std::string name, int64_t count, int64_t classes);
@@ -75,9 +75,9 @@ struct BuiltCase {
   explicit BuiltCase(const OpCase& op_case, float factor = CaseBuilder::kFewBits);
   CaseBuilder builder;
   std::vector<Value> outputs;
-  std::vector<Value> weighed;                ///< the float outputs that the loss depends on
-  std::vector<std::vector<double>> weights;  ///< of their elements
-  std::vector<Value> gradients;              ///< by OpCase::differentiable
+  std::vector<Value> weighed;                ///< The float outputs: what the loss depends on.
+  std::vector<std::vector<double>> weights;  ///< How much each element of `weighed` counts in the loss.
+  std::vector<Value> gradients;              ///< The gradients of the loss, in the order of OpCase::differentiable.
 };
 
 }  // namespace shoal::backends::testing

@@ -29,7 +29,7 @@ void add_clipping_cases(std::vector<OpCase>& cases) {
                    },
                    {"x", "w"}});
   cases.push_back({"global_norm",
-                   "of_zeros",  // where finite differences have no say, its gradient is 0
+                   "of_zeros",  // Its gradient is 0, where finite differences have no say.
                    [](CaseBuilder& b) -> Values {
                      const Value x = b.input("x", Tensor::zeros(DType::kFloat32, {2, 3}));
                      const Value norm = ops::global_norm({x});
@@ -43,7 +43,7 @@ void add_clipping_cases(std::vector<OpCase>& cases) {
                    },
                    {}});
   cases.push_back({"global_norm",
-                   "large",  // its square is no float32
+                   "large",  // The square of such a number is no float32.
                    [](CaseBuilder& b) -> Values {
                      return {ops::global_norm({b.input("x", Tensor::of<float>(Shape{2}, {3e30f, -4e30f}))})};
                    },

@@ -211,7 +211,7 @@ void add_reduction_cases(std::vector<OpCase>& cases) {
                    },
                    {}});
   cases.push_back({"reduce_max",
-                   "ties",  // finite differences have no say where three are equal; tests/torch compares the gradient
+                   "ties",  // Finite differences have no say where three are equal; tests/torch compares the gradient.
                    [](CaseBuilder& b) -> Values {
                      return {ops::reduce_max(few(b, "x", {6, 11}), {.axes = {1}})};
                    },

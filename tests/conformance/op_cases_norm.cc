@@ -40,7 +40,8 @@ void add_batch_norm(Cases& cases) {
       {"wide", {3, 300}},
   };
   for (const auto& [detail, shape] : shapes) cases.push_back(norm_case("batch_norm", detail, shape, train));
-  for (const Shape& shape : {Shape{16, 17, 16, 16}, Shape{40000, 1}, Shape{37, 2, 2, 520}}) {  // several blocks
+  // Each of these takes several blocks.
+  for (const Shape& shape : {Shape{16, 17, 16, 16}, Shape{40000, 1}, Shape{37, 2, 2, 520}}) {
     cases.push_back({"batch_norm",
                      "large_" + std::to_string(shape[0]),
                      [shape](CaseBuilder& b) -> Values {

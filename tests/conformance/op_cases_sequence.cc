@@ -30,7 +30,7 @@ struct RecurrentSizes {
   int64_t n, t, units;
   bool initial = false;
   std::vector<int64_t> lengths;
-  bool only_last = false;  ///< nothing but the last hidden state is used
+  bool only_last = false;  ///< True if nothing but the last hidden state is used.
 };
 
 Value lengths_of(CaseBuilder& b, const std::vector<int64_t>& lengths) {
@@ -98,7 +98,7 @@ struct AttentionSizes {
   int64_t n, queries, keys, heads, size, value_size;
   bool causal = false;
   std::vector<int64_t> lengths;
-  bool probabilities = false;  ///< are part of the loss
+  bool probabilities = false;  ///< True if the probabilities are part of the loss.
 };
 
 OpCase attention_case(std::string detail, AttentionSizes s) {

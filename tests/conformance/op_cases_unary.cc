@@ -8,7 +8,7 @@ namespace {
 using Values = std::vector<Value>;
 using Names = std::vector<std::string>;
 
-/// Where a function is smooth enough for finite differences.
+/// The numbers at which a function is smooth enough for finite differences.
 enum class Domain { kAll, kPositive, kOffZero };
 
 struct Unary {

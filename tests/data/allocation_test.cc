@@ -57,7 +57,7 @@ TEST_F(Allocations, NoneInTheSteadyStateOfTheInMemoryPipeline) {
           .shard(3, 1)
           .shuffle(1000)
           .batch(32)
-          .repeat(),  // with smaller last batches
+          .repeat(),  // The last batches are smaller.
       Dataset::from_tensor_slices({{"a", images}, {"b", labels}}).shuffle(1000).repeat().take(INT64_MAX).batch(7)};
   for (const Dataset& dataset : datasets) {
     const std::unique_ptr<Iterator> iterator = open(dataset, env());

@@ -84,11 +84,11 @@ TEST_P(Background, ReadsAheadWhatItWasToldAndNoMore) {
     std::atomic<int64_t> made{0};
     const Dataset counted = Dataset::range(1000).map([&](Element element) { return ++made, element; });
     const std::unique_ptr<Iterator> iterator = open(counted.prefetch(ahead), env());
-    EXPECT_EQ(made, 0);  // nothing before the first next()
+    EXPECT_EQ(made, 0);  // Nothing is made before the first next().
     Element element;
     for (int64_t handed_out = 1; handed_out <= 100; ++handed_out) {
       ASSERT_TRUE(value_or_raise(iterator->next(element)));
-      EXPECT_LE(made, handed_out + ahead + 1);  // one more may be under way
+      EXPECT_LE(made, handed_out + ahead + 1);  // One more may be under way.
     }
   }
   std::atomic<int64_t> made{0};
@@ -167,7 +167,7 @@ TEST_P(Background, TenThousandIteratorsLeaveNothingBehind) {
     };
   });
   const Dataset dataset = generated.map(kSame, {.parallel = 2}).shuffle(5).batch(2).prefetch(2);
-  collect(dataset, env(), {}, 10);  // the pool's threads have started
+  collect(dataset, env(), {}, 10);  // The pool's threads have started after this.
   const int64_t threads = threads_of_this_process();
   for (int i = 0; i < 10000; ++i) {
     const std::unique_ptr<Iterator> iterator = open(dataset, env());
@@ -181,13 +181,13 @@ TEST_P(Background, DestroyingStopsAJobThatWouldNeverEnd) {
   if (!has_threads()) GTEST_SKIP() << "inline, such a pipeline never gives control back";
   std::atomic<int64_t> looked{0};
   const Dataset endless = Dataset::range(10).repeat().filter([&](const Element& element) {
-    return looked++ < 1 && value_of(element).numbers[0] == 0;  // the first only
+    return looked++ < 1 && value_of(element).numbers[0] == 0;  // Only the first passes.
   });
   for (const Dataset& dataset : {endless.prefetch(1), endless.batch(1).prefetch(2), endless.prefetch(1).prefetch(1)}) {
     looked = 0;
     std::unique_ptr<Iterator> iterator = open(dataset, env());
     EXPECT_EQ(drain(*iterator, 1).values.size(), 1u);
-    while (looked < 1000) std::this_thread::yield();  // the job is in its endless loop; ctest bounds the wait
+    while (looked < 1000) std::this_thread::yield();  // The job is in its endless loop then; ctest bounds the wait.
     iterator.reset();
     const int64_t after = looked;
     std::this_thread::yield();

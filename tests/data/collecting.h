@@ -99,7 +99,7 @@ class BothEnvironments : public testing::TestWithParam<const char*> {
   INSTANTIATE_TEST_SUITE_P(, Suite, testing::Values("threads", "inline"),               \
                            [](const auto& instance) { return std::string(instance.param); })
 
-/// With virtual time and jobs inline.
+/// A test with an environment of virtual time and jobs inline.
 class WithEnvironment : public testing::Test {
  protected:
   Environment& env() { return environment_; }

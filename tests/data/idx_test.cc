@@ -174,9 +174,10 @@ TEST_F(Idx, NoFlippedBitOfGzipChangesTheTensor) {
       damaged[i] = char(damaged[i] ^ (1 << bit));
       const Result<Tensor> tensor = read(damaged);
       if (tensor) {
-        EXPECT_EQ(value_of(*tensor), expected) << "byte " << i << ", bit " << bit;  // the header's time, or padding
+        // The flipped bit is of the header's time, or of padding.
+        EXPECT_EQ(value_of(*tensor), expected) << "byte " << i << ", bit " << bit;
         ++harmless;
-      } else if (tensor.error().kind() != ErrorKind::kInvalidArgument) {  // over the limit, if it hits the IDX header
+      } else if (tensor.error().kind() != ErrorKind::kInvalidArgument) {  // A hit IDX header may exceed the limit.
         EXPECT_EQ(tensor.error().kind(), ErrorKind::kDataLoss) << tensor.error().message();
       }
     }

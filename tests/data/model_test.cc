@@ -22,7 +22,7 @@ TEST_P(AgainstModel, YieldsWhatTheModelYields) {
     failing += outcome.error.has_value();
     if (HasFailure()) return;
   }
-  EXPECT_GT(failing, 20);  // the failing ones are looked at, too
+  EXPECT_GT(failing, 20);  // The failing pipelines are looked at, too.
 }
 
 TEST_P(AgainstModel, CardinalityIsWhatIsYieldedWhereItIsKnown) {
@@ -44,7 +44,7 @@ TEST_P(AgainstModel, SkippingIsTheSameAsTaking) {
     const RandomPipeline pipeline(seed, true);
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + pipeline.text());
     const Outcome whole = drain(*open(pipeline.dataset(), env(), {.seed = 3}));
-    if (whole.error) continue;  // what is passed over is not looked at, so errors may go unseen
+    if (whole.error) continue;  // What is passed over is not looked at, so errors may go unseen.
     const std::unique_ptr<Iterator> iterator = open(pipeline.dataset(), env(), {.seed = 3});
     Element element;
     size_t at = 0;

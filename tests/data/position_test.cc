@@ -12,7 +12,7 @@ SHOAL_IN_BOTH_ENVIRONMENTS(Positions);
 
 struct Iteration {
   Outcome outcome;
-  std::vector<Position> positions;  // before element i; the last one after the end
+  std::vector<Position> positions;  // Position i is that before element i; the last one is after the end.
 };
 
 Iteration run_and_save(const Dataset& dataset, Environment& env, IterateOptions options) {
@@ -57,8 +57,8 @@ TEST_P(Positions, RandomPipelinesContinueFromEveryElement) {
     const std::unique_ptr<Iterator> used = open(pipeline.dataset(), env(), options);
     for (size_t i = 0; i < run.positions.size(); ++i) {
       SCOPED_TRACE("from element " + std::to_string(i));
-      expect_continues(run, i, *open(pipeline.dataset(), env(), options));  // fresh entropy differs: it must not matter
-      expect_continues(run, i, *used);                                      // from wherever it was, also after the end
+      expect_continues(run, i, *open(pipeline.dataset(), env(), options));  // Its fresh entropy must not matter.
+      expect_continues(run, i, *used);                                      // It goes on from anywhere, even the end.
       ++restored;
       if (HasFatalFailure() || HasFailure()) return;
     }
@@ -104,7 +104,7 @@ TEST_P(Positions, ShuffleOfAnEndlessInputContinuesFarFromItsBeginning) {
   const std::unique_ptr<Iterator> resumed = open(shuffled, env());
   ASSERT_TRUE(resumed->restore(position));
   EXPECT_EQ(drain(*resumed, 500).values, expected);
-  EXPECT_GT(opened_at, 98000);  // the input was not replayed from its beginning
+  EXPECT_GT(opened_at, 98000);  // The input was not replayed from its beginning.
   EXPECT_LT(position.state.size(), 64u);
 }
 
@@ -163,7 +163,7 @@ TEST_F(PositionRefusals, AChangedPipelineIsRefused) {
     const Result<void> restored = iterator->restore(position);
     ASSERT_FALSE(restored);
     EXPECT_EQ(restored.error().kind(), ErrorKind::kFailedPrecondition);
-    EXPECT_FALSE(drain(*iterator, 3).values.empty());  // and starts at its beginning
+    EXPECT_FALSE(drain(*iterator, 3).values.empty());  // It starts at its beginning.
   }
 }
 
@@ -214,7 +214,7 @@ TEST_F(PositionRefusals, NumbersThatDoNotFitAreRefusedEvenWithAGoodCheck) {
       const uint64_t check = fold_in(RandomKey(0), std::string_view(forged.state).substr(0, body));
       for (int byte = 0; byte < 8; ++byte) forged.state[body + size_t(byte)] = char(check >> (8 * byte));
       const Result<void> restored = iterator->restore(forged);
-      (restored ? accepted : refused) += 1;  // another key or pass is as good as the true one
+      (restored ? accepted : refused) += 1;  // Another key or pass is as good as the true one.
       if (!restored) {
         EXPECT_EQ(restored.error().kind(), ErrorKind::kFailedPrecondition);
       }

@@ -11,7 +11,7 @@ namespace shoal::data {
 struct Model {
   Values values;
   bool fails = false;
-  bool may_hide_failure = false;  ///< skip and shard seek, and so may pass over what would have failed
+  bool may_hide_failure = false;  ///< True once skip or shard, which seek, may pass over what would fail.
 };
 
 inline Element triple(Element element, int64_t plus) {

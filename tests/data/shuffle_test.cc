@@ -1,4 +1,4 @@
-// shuffle: DS-2's rule, its distribution, DS-6, and the seed rules of DS-19.
+// shuffle: the rule of CONTRACT DS-2, its distribution, DS-6, and the seed rules of DS-19.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -84,7 +84,7 @@ TEST_P(Shuffle, EachOutputIsDrawnUniformlyFromASmallBuffer) {
   Element element;
   for (int64_t i = 0; value_or_raise(iterator->next(element)); ++i) {
     const int64_t output = i % 100, input = value_of(element).numbers[0];
-    if (input < 10 || input >= 40) continue;  // in the steady state
+    if (input < 10 || input >= 40) continue;  // Only the steady state counts.
     const int64_t wait = output - (input - kBuffer + 1);
     if (wait < kLooked) ++waited[size_t(wait)];
     ++entered;
@@ -151,7 +151,7 @@ TEST_P(Seeds, AConfigSeedDiffersPerTrainerAndIsReproducible) {
 TEST_P(Seeds, AnOperationSeedIsObeyedEverywhere) {
   EXPECT_EQ(order(seeded_, {}, 0), order(seeded_, {}, 2));
   EXPECT_EQ(order(seeded_, 4, 0), order(seeded_, 4, 2));
-  EXPECT_NE(order(seeded_, 4, 0), order(seeded_, 5, 0));   // both given: both count
+  EXPECT_NE(order(seeded_, 4, 0), order(seeded_, 5, 0));  // Where both are given, both count.
   EXPECT_NE(order(seeded_, 4, 0), order(seeded_, {}, 0));
   EXPECT_NE(order(seeded_, {}, 0), order(Dataset::range(60).shuffle(60, {.seed = 8}), {}, 0));
 }
@@ -161,7 +161,8 @@ TEST_P(Seeds, EveryRandomOperationHasItsOwnSequence) {
   // branches of a concatenation would be equal.
   const Values both = order(unseeded_.concatenate(unseeded_), 4, 0);
   EXPECT_NE(Values(both.begin(), both.begin() + 60), Values(both.begin() + 60, both.end()));
-  EXPECT_EQ(Values(both.begin(), both.begin() + 60), order(unseeded_, 4, 0));  // k counts from the source on
+  // Random operations are numbered from the source on.
+  EXPECT_EQ(Values(both.begin(), both.begin() + 60), order(unseeded_, 4, 0));
 }
 
 TEST_P(Seeds, TheSamePipelineHasTheSameOrderWhateverTheThreads) {

@@ -72,7 +72,7 @@ TEST_P(Transforms, FromTensorsIsOneElementThatEachIteratorOwns) {
   const Dataset dataset = Dataset::from_tensors(rows({1, 2}));
   EXPECT_EQ(collect(dataset.repeat(2), env()), (Values{{{2}, {1, 2}}, {{2}, {1, 2}}}));
   const Dataset changed = dataset.map([](Element element) {
-    element.features.find("")->mutable_as<float>()[0] += 1;  // its own: nobody else may see it
+    element.features.find("")->mutable_as<float>()[0] += 1;  // The tensor is its own: nobody else may see the change.
     return element;
   });
   EXPECT_EQ(collect(changed.repeat(2), env()), (Values{{{2}, {2, 2}}, {{2}, {2, 2}}}));
@@ -129,7 +129,7 @@ TEST_P(Transforms, CacheReadsItsInputOnceAndForgetsAnIncompletePass) {
   EXPECT_EQ(collect(counted.cache().repeat(3), env()).size(), 12u);
   EXPECT_EQ(calls, 4);
   calls = 0;
-  EXPECT_EQ(collect(counted.cache().take(2).repeat(3), env()).size(), 6u);  // no pass is complete
+  EXPECT_EQ(collect(counted.cache().take(2).repeat(3), env()).size(), 6u);  // No pass is complete.
   EXPECT_EQ(calls, 6);
 }
 
@@ -164,7 +164,7 @@ TEST_P(Transforms, ABatchThatSomebodyHoldsIsNotOverwritten) {
   EXPECT_EQ(value_of(batch), Value({2}, {2, 3}));
   const std::byte* storage = batch.features.single().view().data;
   ASSERT_TRUE(value_or_raise(iterator->next(batch)));
-  EXPECT_EQ(batch.features.single().view().data, storage);  // nobody held this one
+  EXPECT_EQ(batch.features.single().view().data, storage);  // Nobody held this one.
 }
 
 TEST_P(Transforms, ABatchWhoseTensorWasMovedAwayIsFilledAgain) {

@@ -1,4 +1,4 @@
-/// That what is trained is any good: real images, a real cluster, images that it has not seen.
+/// What is trained is good: real images, a real cluster, images that it has not seen.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

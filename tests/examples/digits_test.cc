@@ -68,7 +68,7 @@ TEST(Digits, ComeInEqualPartsAndMixed) {
     ++counts[size_t(label)];
   }
   EXPECT_THAT(counts, ::testing::Each(100));
-  // Not 0, 1, 2, ... in turn: the first hundred labels would then hold each ten times.
+  // Labels do not come as 0, 1, 2, ... in turn: the first hundred would then hold each ten times.
   std::array<int, 10> first{};
   for (size_t i = 0; i < 100; ++i) ++first[size_t(labels[i])];
   EXPECT_THAT(first, ::testing::Not(::testing::Each(10)));

@@ -103,7 +103,7 @@ INSTANTIATE_TEST_SUITE_P(Backends, MnistInBfloat16, ::testing::ValuesIn(backend_
 
 TEST_F(MnistProgram, RefusesBfloat16WhereTheProcessorDoesNotMultiplyIt) {
   if (shoal::backends::default_backend() != "onednn") GTEST_SKIP() << "this build has no backend onednn";
-  setenv("ONEDNN_MAX_CPU_ISA", "AVX2", 1);  // the program sees a processor that knows no more
+  setenv("ONEDNN_MAX_CPU_ISA", "AVX2", 1);  // The program sees a processor that knows no more.
   const Ended ended = train("--steps 6 --backend onednn --compute-dtype bfloat16");
   unsetenv("ONEDNN_MAX_CPU_ISA");
   EXPECT_EQ(ended.status, 2);

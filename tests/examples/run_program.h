@@ -11,13 +11,13 @@ namespace mnist {
 using shoal::TemporaryFolder;
 
 struct Ended {
-  int status = -1;     ///< exit status; -1: killed by a signal
-  std::string output;  ///< standard output and standard error, in the order written
+  int status = -1;     ///< The exit status, or -1 where a signal killed the program.
+  std::string output;  ///< Standard output and standard error, in the order written.
 };
 
 /// Runs `mnist <arguments>` (shell words) to its end, in an environment without SHOAL_DATA and TF_CONFIG.
 Ended run_mnist(const std::string& arguments);
-/// Likewise `text`.
+/// Runs `text <arguments>` likewise.
 Ended run_text(const std::string& arguments);
 
 /// An IDX file of unsigned bytes: its header with `sizes`, then `bytes`.

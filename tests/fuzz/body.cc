@@ -114,7 +114,7 @@ void use_order(const Message& message) {
   read_again(transport::make_order(pool(), *order));
 }
 
-// As a transport that carries bytes sends it on: its payload, wherever that was, is the same.
+// Sends a message on as a transport does that carries bytes: its payload, wherever that was, is the same.
 void send_on(const Message& message) {
   const Message whole{message.head, transport::whole_body(pool(), message.body)};
   SHOAL_CHECK(std::ranges::equal(whole.payload(), message.payload()));

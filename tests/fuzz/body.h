@@ -5,8 +5,8 @@
 
 namespace shoal::fuzz {
 
-/// Of the input the first 4 bytes say how many of the last lie apart, as a payload does that shm left in the peer's memory;
-/// the others are a body of `kind`.
+/// The first 4 bytes of the input say how many of its last lie apart, as a payload does that shm left in the peer's
+/// memory; the others are a body of `kind`.
 void receive_body(transport::MessageKind kind, const uint8_t* data, size_t size);
 
 /// Reads all of a verified message, and makes another of what it says.

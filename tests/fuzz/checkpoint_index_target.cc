@@ -23,6 +23,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     SHOAL_CHECK(manifest->find(tensor.name) == &tensor);
     bytes += tensor.bytes();
   }
-  SHOAL_CHECK(bytes <= manifest->data_bytes());  // no two of them share a byte
+  SHOAL_CHECK(bytes <= manifest->data_bytes());  // No two tensors share a byte.
   return 0;
 }

@@ -28,7 +28,7 @@ Result<T> read(std::string_view text, Result<T> (*parse)(std::string_view)) {
 /// A chief may ask for what takes long; this shall not.
 bool is_small(const ShardSpec& spec) {
   constexpr uint64_t kArenaBytesMax = 1 << 14;
-  constexpr double kRowsMax = 64;  // of orthogonal matrices
+  constexpr double kRowsMax = 64;  // The most rows of an orthogonal matrix.
   return spec.arena_bytes <= kArenaBytesMax && std::ranges::all_of(spec.segments, [](const Segment& segment) {
            const Initializer& initializer = segment.variable.initializer;
            return initializer.kind != Initializer::Kind::kOrthogonal || initializer.b <= kRowsMax;

@@ -18,7 +18,7 @@ namespace {
 
 using Bytes = std::vector<uint8_t>;
 
-constexpr size_t kBytesMax = 4096;  // as libFuzzer by itself
+constexpr size_t kBytesMax = 4096;  // The default of libFuzzer.
 
 void change_byte(Bytes& bytes, shoal::RandomStream& random) {
   constexpr uint8_t kBorders[] = {0, 1, 0x7f, 0x80, 0xff, '"', '[', '{', '-', '9'};
@@ -74,7 +74,7 @@ int main(int argc, char** argv) {
   const int mutations = std::atoi(argv[2]) / int(all.size());
   for (size_t i = 0; i < all.size(); ++i) {
     std::printf("%s\n", paths[i].c_str());
-    std::fflush(stdout);  // the last line names the file that ended the program
+    std::fflush(stdout);  // The last line names the file that ended the program.
     run(all[i]);
     shoal::RandomStream random(i);
     for (int j = 0; j < mutations; ++j) {

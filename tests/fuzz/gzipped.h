@@ -14,7 +14,7 @@ inline std::string gzipped(std::string_view contents) {
   SHOAL_CHECK(deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, kGzip + kWindowBits, kLeastMemory, Z_DEFAULT_STRATEGY) ==
               Z_OK);
   std::string compressed(deflateBound(&stream, uLong(contents.size())) + 64, '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(contents.data()));  // zlib only reads
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(contents.data()));  // zlib only reads these bytes.
   stream.avail_in = uInt(contents.size());
   stream.next_out = reinterpret_cast<Bytef*>(compressed.data());
   stream.avail_out = uInt(compressed.size());

@@ -24,7 +24,7 @@ void Listening::serve_until(const std::function<bool()>& over) {
   SHOAL_CHECK(done);
 }
 
-Task<Result<void>> Listening::wait_until(const std::function<bool()>& over) {  // by reference: serve_until() waits
+Task<Result<void>> Listening::wait_until(const std::function<bool()>& over) {  // serve_until() keeps `over` alive.
   if (!accepts_) group_.spawn(accept_all());
   accepts_ = true;
   const SteadyTime deadline = env_->after(std::chrono::seconds(20));

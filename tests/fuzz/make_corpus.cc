@@ -232,8 +232,8 @@ void write_tcp() {
   const std::string beat = bytes_of(std::span<const std::byte>(heartbeat));
   write("tcp_frame", "heartbeat", preamble + beat);
   const auto stream = [&](const std::string& name, const std::string& frames) {
-    write("tcp_stream", name, char(0) + preamble + frames);   // as it is
-    write("tcp_stream", name + "_sealed", char(7) + frames);  // with what no chance finds added
+    write("tcp_stream", name, char(0) + preamble + frames);   // The bytes are taken as they are.
+    write("tcp_stream", name + "_sealed", char(7) + frames);  // The target adds preamble and checksums.
   };
   stream("silent", "");
   stream("heartbeats", beat + beat);

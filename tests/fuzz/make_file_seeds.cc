@@ -43,7 +43,7 @@ class FileSeeds {
                                                          {"count", count.view()}};
       value_or_raise(writer.add_tensors(tensors));
     });
-    save("parts", [](checkpoint::Writer& writer) {  // the rows of a table on two servers
+    save("parts", [](checkpoint::Writer& writer) {  // The rows of a table lie on two servers.
       for (const auto& [begin, end] : {std::pair<int64_t, int64_t>(0, 2), {2, 5}}) {
         const checkpoint::Segment rows{
             .name = "table", .shape = Shape({5, 2}), .slot_of = "", .offset = 64, .row_begin = begin, .row_end = end};
@@ -88,7 +88,7 @@ class FileSeeds {
     seed("event_file", "scalars", records({version, steps}));
     seed("event_file", "histogram", records({bars}));
     seed("event_file", "text", records({words, ""}));
-    // As PyTorch's writer stores a scalar: a tensor of one number, by content and by a list that is not packed.
+    // PyTorch's writer stores a scalar so: a tensor of one number, by content and by a list that is not packed.
     const std::string tensor = std::string("\x2a\x10\x0a\x0e\x0a\x01", 6) + "x" +
                                std::string("\x42\x09\x08\x01\x22\x04", 6) + std::string(4, 0x3f) +
                                std::string("\x45\0\0\x80\x3f", 5);
@@ -111,7 +111,8 @@ class FileSeeds {
     seed("idx", "cut", char(1) + idx(0x0d, {3, 2}, 20));
 #if SHOAL_FUZZ_ZLIB
     const auto gzip = [this](const std::string& name, uint16_t chunk_bytes, const std::string& file) {
-      seed("gzip", name, bytes_of(uint16_t(chunk_bytes - 1)) + file.substr(2));  // the target knows the first two bytes
+      // The target knows the first two bytes.
+      seed("gzip", name, bytes_of(uint16_t(chunk_bytes - 1)) + file.substr(2));
     };
     gzip("labels", 4, gzipped(labels));
     gzip("zeros", 1000, gzipped(std::string(20000, '\0')));
@@ -132,7 +133,7 @@ class FileSeeds {
   void graphs() {
     std::string previous;
     for (const backends::testing::OpCase& op_case : backends::testing::op_cases()) {
-      if (op_case.op == previous) continue;  // one of each
+      if (op_case.op == previous) continue;  // One case of each op is enough.
       previous = op_case.op;
       backends::testing::CaseBuilder builder(op_case.name());
       op_case.build(builder);
@@ -193,7 +194,7 @@ class FileSeeds {
   }
 
   void graph(const std::string& name, const Graph& graph) {
-    seed("graph_json", name, nlohmann::ordered_json::parse(graph.to_json()).dump());  // without blanks
+    seed("graph_json", name, nlohmann::ordered_json::parse(graph.to_json()).dump());  // The text has no blanks.
   }
 
   const std::filesystem::path folder_;

@@ -20,7 +20,7 @@ class MemoryFile final : public ReadableFile {
 
  private:
   const std::string& contents_;
-  const size_t size_;  // as it was opened
+  const size_t size_;  // The size when the file was opened.
 };
 
 Error refused(const std::string& path) { return failed_precondition(path + ": a reader writes"); }

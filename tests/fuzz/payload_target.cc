@@ -11,7 +11,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const auto pool = BufferPool::create();
   fuzz::Input input(data, size);
   const auto encoding = transport::Encoding(1 + input.take<uint8_t>() % 6);
-  const Ref<Buffer> payload = Buffer::allocate(input.size());  // of exactly that size: for AddressSanitizer to watch
+  // The buffer has exactly the size of the input, for AddressSanitizer to watch.
+  const Ref<Buffer> payload = Buffer::allocate(input.size());
   const auto bytes = input.take_bytes(input.size());
   if (!bytes.empty()) std::memcpy(payload->data(), bytes.data(), bytes.size());
   const Ref<Buffer> arena = pool->get(spec.arena_bytes);

@@ -15,9 +15,9 @@ namespace {
 
 namespace shm = transport::shm;
 
-constexpr uint8_t kGreets = 1;  // of the first byte of the input: with a good greeting
+constexpr uint8_t kGreets = 1;  // This bit of the input's first byte asks for a good greeting.
 constexpr size_t kNoticesMax = 4;
-constexpr size_t kNoticeBytesMax = 80;  // more than are taken
+constexpr size_t kNoticeBytesMax = 80;  // More bytes than a listener takes.
 constexpr size_t kDescriptorsMax = 4;
 constexpr size_t kMemoryBytes = 8192;
 

@@ -10,7 +10,7 @@ void read_preamble(const PreambleBytes& bytes) {
   const Result<Preamble> preamble = decode(bytes);
   if (!preamble) return;
   PreambleBytes known = bytes;
-  known[8] &= std::byte(1);  // of the flags the others are for later versions
+  known[8] &= std::byte(1);  // The other flags are for later versions.
   known[9] = {};
   SHOAL_CHECK(encode(*preamble) == known);
 }

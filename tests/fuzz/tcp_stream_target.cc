@@ -17,10 +17,10 @@ namespace {
 using Bytes = std::vector<std::byte>;
 namespace tcp = transport::tcp;
 
-// Of the first byte of the input.
-constexpr uint8_t kPreamble = 1;   // a good one precedes it
-constexpr uint8_t kSealed = 2;     // heads get the checksums that no chance finds
-constexpr uint8_t kChecksums = 4;  // the good preamble asks for those of bodies
+// Bits of the first byte of the input.
+constexpr uint8_t kPreamble = 1;   // A good preamble comes first.
+constexpr uint8_t kSealed = 2;     // Heads get right checksums, which no chance finds.
+constexpr uint8_t kChecksums = 4;  // The good preamble asks for checksums of bodies.
 
 void seal(std::span<std::byte> bytes) {
   while (bytes.size() >= tcp::kFrameBytes) {
@@ -59,7 +59,7 @@ void bind_to_next_address(int peer) {
   sockaddr_in own{};
   own.sin_family = AF_INET;
   own.sin_addr.s_addr = htonl((uint32_t(127) << 24) + (count / 250 % 250 << 8) + 2 + count % 250);
-  const int on = 1;  // the port is chosen when it connects
+  const int on = 1;  // The port is chosen when the peer connects.
   SHOAL_CHECK(::setsockopt(peer, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on) == 0);
   SHOAL_CHECK(::bind(peer, reinterpret_cast<const sockaddr*>(&own), sizeof own) == 0);
 }

@@ -82,7 +82,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const RecordOptions options{.record_bytes_max = 1 + input.take<uint16_t>(), .quotes = (how & 1) != 0};
   fuzz::MemoryStorage storage;
   storage.files[kPath] = input.text();
-  if (input.text().starts_with("\x1f\x8b")) return 0;  // that is for another target
+  if (input.text().starts_with("\x1f\x8b")) return 0;  // Another target reads gzip.
   const std::vector<Record> records = read_all(storage, options);
   if (!records.empty()) read_from_its_place(storage, options, records[how % records.size()]);
   CsvOptions csv{.columns = {{"first"}, {"second"}, {"third"}}, .labels = {}, .unused = {}, .missing_text = "?"};

@@ -1,5 +1,5 @@
 #pragma once
-/// For mistakes in building a graph: the whole sentence that the user reads.
+/// An expectation for mistakes in building a graph: the whole sentence that the user reads.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -37,7 +37,7 @@ size_t brute_force_lower_bound(const std::vector<PlannedValue>& values, const Me
     size_t sum = 0;
     for (size_t v = 0; v < values.size(); ++v) {
       if (step < values[v].first || step > values[v].last) continue;
-      const bool counted = plan.replaced[v] >= 0 && values[v].first == step;  // with the value in whose place it is
+      const bool counted = plan.replaced[v] >= 0 && values[v].first == step;  // It is counted with the one it replaces.
       if (!counted) sum += align_up(values[v].bytes);
     }
     bound = std::max(bound, sum);

@@ -64,7 +64,7 @@ TEST_F(ShapeRules, Attention) {
             "[batch, 2, time, time]");
   EXPECT_REFUSED(ops::attention(query, key, value, {.heads = 5}, "a"),
                  "attention \"a\": query [batch, 7, 12]: the features must be a multiple of the 5 heads");
-  const int64_t many = int64_t(1) << 62;  // times three it is negative
+  const int64_t many = int64_t(1) << 62;  // Times three it overflows and is negative.
   EXPECT_REFUSED(ops::self_attention(floats({batch_, time, 24}), {.heads = many}, "a"),
                  "self_attention \"a\": projections [batch, time, 24]: the features must be a multiple of 3 times the " +
                      std::to_string(many) + " heads");

@@ -80,7 +80,7 @@ TEST_F(EventReaderTest, ReadsBackWhatWasWritten) {
 
 TEST_F(EventReaderTest, SeveralFilesAreOneHistory) {
   losses(0, 3);
-  losses(2, 2);  // resumed: the step went back
+  losses(2, 2);  // The run was resumed: the step went back.
   losses(4, 1);
   overwrite(folder.path() + "/model.ckpt-5.index", "not events");
   std::vector<int64_t> steps;
@@ -134,7 +134,7 @@ TEST_F(EventReaderTest, ReadsWhileTheWriterWrites) {
 TEST_F(EventReaderTest, ACutLastRecordIsNoError) {
   const std::string path = losses(0, 5);
   const std::string whole = contents(path);
-  const size_t record = (whole.size() - 40) / 5;  // one scalar's record, roughly; the count below is what matters
+  const size_t record = (whole.size() - 40) / 5;  // Roughly the record of one scalar; the count below is what matters.
   for (size_t cut = 1; cut < record; ++cut) {
     overwrite(path, whole.substr(0, whole.size() - cut));
     EXPECT_THAT(history(), SizeIs(4)) << cut;
@@ -155,11 +155,11 @@ TEST_F(EventReaderTest, ADamagedFileIsReadUpToTheDamageAndReported) {
     overwrite(path, damaged);
     const std::vector<EventValue> values = history(1);
     ASSERT_GE(values.size(), 2u);
-    EXPECT_EQ(values.back().global_step, 101);  // the next file is read all the same
+    EXPECT_EQ(values.back().global_step, 101);  // The next file is read all the same.
     for (size_t i = 0; i + 2 < values.size(); ++i) EXPECT_EQ(values[i].global_step, int64_t(i));
     most = std::max(most, values.size());
   }
-  EXPECT_EQ(most, 6u);  // damage in the last record: four losses and the other file's two
+  EXPECT_EQ(most, 6u);  // Damage in the last record leaves four losses, and the other file's two.
 }
 
 TEST_F(EventReaderTest, DamageStays) {

@@ -59,7 +59,7 @@ using EventWriterTest = testing::EventFiles;
 
 TEST_F(EventWriterTest, FramesRecordsAsTfRecord) {
   const auto writer = open_writer();
-  for (int i = 0; i < 70; ++i) {  // payloads of all lengths modulo four
+  for (int i = 0; i < 70; ++i) {  // The payloads have all lengths modulo four.
     ASSERT_TRUE(writer->add_text(i, std::string(size_t(i), 't'), "text"));
   }
   ASSERT_TRUE(writer->close());
@@ -95,7 +95,7 @@ TEST_F(EventWriterTest, AHostNameCannotLeadOutOfTheFolder) {
 TEST_F(EventWriterTest, BuffersUntilTheIntervalIsOver) {
   const auto writer = open_writer({.flush_interval = std::chrono::seconds(10)});
   const size_t after_opening = contents(writer->path()).size();
-  EXPECT_GT(after_opening, 0u);  // the version record: readers know the file at once
+  EXPECT_GT(after_opening, 0u);  // The version record is there: readers know the file at once.
   ASSERT_TRUE(writer->add_scalar(1, "loss", 0.5));
   world.run_for(std::chrono::seconds(9));
   ASSERT_TRUE(writer->add_scalar(2, "loss", 0.4));
@@ -111,7 +111,7 @@ TEST_F(EventWriterTest, BuffersUntilTheIntervalIsOver) {
 
 TEST_F(EventWriterTest, AFailedWriteIsReportedWithPathAndStays) {
   const auto writer = open_writer({.flush_interval = std::chrono::hours(1), .buffer_bytes_max = 100});
-  world.kill(env);  // from now on its storage refuses every write
+  world.kill(env);  // From now on its storage refuses every write.
   Result<void> failed = writer->add_text(1, "note", std::string(200, 'x'));
   ASSERT_FALSE(failed);
   EXPECT_THAT(failed.error().message(), HasSubstr("event file " + writer->path()));
@@ -164,7 +164,8 @@ TEST_F(EventWriterTest, AnIndependentReaderDecodesTheEvents) {
     decoded.push_back(output_of("protoc --decode=tensorflow.Event -I " SHOAL_TEST_SOURCE " event.proto < " + folder.path() + "/payload"));
   }
   EXPECT_THAT(decoded[0], HasSubstr("file_version: \"brain.Event:2\"\n"));
-  const std::string wall_time = decoded[0].substr(0, decoded[0].find('\n') + 1);  // virtual time stands still
+  // Virtual time stands still, so all events have this one.
+  const std::string wall_time = decoded[0].substr(0, decoded[0].find('\n') + 1);
   EXPECT_THAT(wall_time, MatchesRegex("wall_time: [0-9.e+]+\n"));
   EXPECT_EQ(decoded[1], wall_time +
                             "step: 300\n"
@@ -209,7 +210,7 @@ TEST(Histogram, CountsEveryFiniteValueOnce) {
   }
   EXPECT_EQ(counted, 9);
   EXPECT_TRUE(std::is_sorted(histogram.limits.begin(), histogram.limits.end()));
-  EXPECT_LT(histogram.limits.size(), 20u);  // runs of empty buckets are one
+  EXPECT_LT(histogram.limits.size(), 20u);  // Runs of empty buckets become one.
 }
 
 TEST(Histogram, OfNothingIsEmpty) {

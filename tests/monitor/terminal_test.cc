@@ -64,7 +64,7 @@ TEST_F(TerminalTest, RenewsLinesUnlessItIsDumb) {
 }
 
 TEST_F(TerminalTest, IsAsWideAsItSays) {
-  EXPECT_EQ(read("xterm").columns, 80);  // it does not say
+  EXPECT_EQ(read("xterm").columns, 80);  // The terminal does not say.
   const winsize size{.ws_row = 25, .ws_col = 132, .ws_xpixel = 0, .ws_ypixel = 0};
   ASSERT_EQ(::ioctl(terminal_, TIOCSWINSZ, &size), 0);
   EXPECT_EQ(read("xterm").columns, 132);

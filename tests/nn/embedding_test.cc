@@ -108,7 +108,7 @@ TEST_F(Embedding, RowsTrainAsTheWholeDoesWhereARuleLeavesZeroGradientsAlone) {
     ASSERT_EQ(op.updates[0].rows.size(), 1u);
     ASSERT_TRUE(op.updates[1].update.valid());
     GraphRunner runner(graph);
-    runner.floats(by_rows, feed({0, 0, 0, 0}));  // makes the variables
+    runner.floats(by_rows, feed({0, 0, 0, 0}));  // This makes the variables.
     runner.variable("b") = runner.variable("a");
     for (const std::vector<int64_t>& batch : {std::vector<int64_t>{1, 1, 3, 1}, {5, 0, 3, 3}, {1, 2, 2, 2}}) {
       runner.train(op, feed(batch));

@@ -80,7 +80,7 @@ TEST(Initializers, HaveTheStatedStatistics) {
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
     const Moments seen = moments(made(c.spec.resolve(fans), 42, 0, kCount));
-    EXPECT_NEAR(seen.mean, c.mean, 5 * c.stddev / std::sqrt(double(kCount)));  // five standard errors
+    EXPECT_NEAR(seen.mean, c.mean, 5 * c.stddev / std::sqrt(double(kCount)));  // Five standard errors.
     EXPECT_NEAR(seen.stddev, c.stddev, 0.01 * c.stddev);
     EXPECT_GE(seen.lowest, c.mean - c.limit * 1.0001);
     EXPECT_LE(seen.highest, c.mean + c.limit * 1.0001);
@@ -136,7 +136,7 @@ TEST(Orthogonal, RowsOrColumnsWhicheverAreFewer) {
   expect_orthonormal(matrix_of(orthogonal(), {128, 32}), false, 1);
   expect_orthonormal(matrix_of(orthogonal(), {200, 200}), true, 1);
   expect_orthonormal(matrix_of(orthogonal(2.5), {9, 17}), true, 2.5);
-  expect_orthonormal(matrix_of(orthogonal(), {8, 3, 2, 2}), true, 1);  // seen as [8, 12]
+  expect_orthonormal(matrix_of(orthogonal(), {8, 3, 2, 2}), true, 1);  // It is seen as [8, 12].
 }
 
 /// Drawn evenly, no direction is preferred: elements have mean 0 and variance 1 / length, and the sign of none is fixed.

@@ -57,7 +57,7 @@ TEST_F(Dense, MultipliesAddsAndActivates) {
   EXPECT_EQ(y.shape(), (DimShape{batch_, 3}));
   GraphRunner runner(graph_, {{"batch", 2}});
   const Feeds feeds{{"x", floats(Shape{2, 2}, {1, 2, -1, 0})}};
-  runner.floats(y, feeds);  // makes the variables
+  runner.floats(y, feeds);  // This makes the variables.
   runner.variable("dense/kernel") = {1, 2, 3, 4, -5, -6};
   runner.variable("dense/bias") = {0.5f, 0, 1};
   EXPECT_THAT(runner.floats(y, feeds), ElementsAre(5.5f, 11, 0, 0, 0, 6));

@@ -174,7 +174,7 @@ TEST_F(ResidualBlock, AddsItsInput) {
   GraphRunner runner(graph_, {{"batch", 1}});
   const Feeds feeds{{"x", floats(Shape{1, 2, 2, 1}, {1, -2, 3, 4})}};
   runner.floats(y, feeds);
-  runner.variable("residual/batch_norm_1/scale") = {0};  // the branch gives its shift only
+  runner.variable("residual/batch_norm_1/scale") = {0};  // The branch gives its shift only.
   runner.variable("residual/batch_norm_1/shift") = {1};
   EXPECT_THAT(runner.floats(y, feeds), ElementsAre(2, 0, 4, 5));
 }

@@ -124,7 +124,7 @@ TEST(Optimizer, ClippingLeavesTheRestOfTheRuleAlone) {
   EXPECT_EQ(op.scalars[3].name, "gradient_scale/b");
   GraphRunner runner(model.graph);
   runner.train(op);
-  EXPECT_NEAR(runner.variable("a")[0], -0.001, 1e-6);  // Adam's first step is its rate
+  EXPECT_NEAR(runner.variable("a")[0], -0.001, 1e-6);  // Adam's first step is its rate.
   EXPECT_EQ(runner.variable("b")[1], 1.0f);            // 0.5 * 2
 }
 

@@ -46,7 +46,7 @@ TEST_F(Lstm, ComputesItsEquations) {
   EXPECT_EQ(y.last_cell.shape(), (DimShape{batch_, 1}));
   GraphRunner runner(graph_, {{"batch", 1}, {"time", 2}});
   const Feeds feeds{{"x", floats(Shape{1, 2, 1}, {2, -1})}};
-  runner.floats(y.sequence, feeds);  // makes the variables
+  runner.floats(y.sequence, feeds);  // This makes the variables.
   runner.variable("lstm/kernel") = {0.1f, 0.2f, 0.3f, 0.4f};
   runner.variable("lstm/recurrent_kernel") = {0.5f, -0.6f, 0.7f, -0.8f};
   runner.variable("lstm/bias") = {0.01f, 0.02f, 0.03f, 0.04f};
@@ -117,7 +117,7 @@ TEST_F(Gru, ComputesItsEquations) {
   const ops::Gru y = gru(sequences(1), {.units = 1});
   GraphRunner runner(graph_, {{"batch", 1}, {"time", 2}});
   const Feeds feeds{{"x", floats(Shape{1, 2, 1}, {2, -1})}};
-  runner.floats(y.sequence, feeds);  // makes the variables
+  runner.floats(y.sequence, feeds);  // This makes the variables.
   runner.variable("gru/kernel") = {0.1f, 0.2f, 0.3f};
   runner.variable("gru/recurrent_kernel") = {0.5f, -0.6f, 0.7f};
   runner.variable("gru/bias") = {0.01f, 0.02f, 0.03f};
@@ -173,11 +173,11 @@ TEST_F(MultiHeadAttention, MixesTheValuesOfAMemory) {
   GraphRunner runner(graph_, {{"batch", 1}, {"time", 1}});
   const Feeds feeds{{"x", floats(Shape{1, 1, 2}, {1, 2})}, {"memory", floats(Shape{1, 2, 1}, {0.5f, -1})}};
   runner.floats(y, feeds);
-  runner.variable("attention/query/kernel") = {1, 0.5f};  // 2
-  runner.variable("attention/key/kernel") = {3};          // 1.5 and -3
-  runner.variable("attention/value/kernel") = {10};       // 5 and -10
+  runner.variable("attention/query/kernel") = {1, 0.5f};  // The query is 2.
+  runner.variable("attention/key/kernel") = {3};          // The keys are 1.5 and -3.
+  runner.variable("attention/value/kernel") = {10};       // The values are 5 and -10.
   runner.variable("attention/result/kernel") = {0.1f};
-  const float p = 1 / (1 + std::exp(-6.0f - 3.0f));  // softmax of 3 and -6
+  const float p = 1 / (1 + std::exp(-6.0f - 3.0f));  // The softmax of 3 and -6.
   EXPECT_NEAR(runner.number(y, feeds), 0.1f * (p * 5 - (1 - p) * 10), 1e-5);
 }
 

@@ -38,7 +38,7 @@ TEST_F(Transformer, PositionsAreAddedToEverySequence) {
   EXPECT_EQ(variables(), "position_embedding/table[3, 1] ");
   GraphRunner runner(graph_, {{"batch", 2}});
   const Feeds feeds{{"x", floats(Shape{2, 2, 1}, {1, 2, 3, 4})}};
-  runner.floats(y, feeds);  // makes the variables
+  runner.floats(y, feeds);  // This makes the variables.
   runner.variable("position_embedding/table") = {10, 20, 30};
   EXPECT_THAT(runner.floats(y, feeds), ElementsAre(11, 22, 13, 24));
 }

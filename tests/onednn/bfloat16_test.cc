@@ -36,7 +36,7 @@ TEST(OnednnBfloat16, ProductsAreNotEmulated) {
     EXPECT_THAT(kernel.implementation, Not(HasSubstr("rounded"))) << kernel.op;
     EXPECT_THAT(kernel.implementation, Not(HasSubstr("ref"))) << kernel.op;
   }
-  EXPECT_EQ(products, 5 + 2 + 4 + 3);  // forward, of matrices, for kernels, for what is between them
+  EXPECT_EQ(products, 5 + 2 + 4 + 3);  // Forward, matmul's gradients, those of kernels, those of inputs.
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ using std::chrono::milliseconds;
 
 class CoreShareTest : public ::testing::Test {
  protected:
-  /// After 20 ms in which the thread wanted to run.
+  /// How long the thread is to stay away after 20 ms in which it wanted to run.
   milliseconds after(int computed_ms, int taken) {
     use_.computing += milliseconds(computed_ms);
     use_.taken += taken;
@@ -34,7 +34,7 @@ TEST_F(CoreShareTest, WhoSharesItStaysAwayForLongerEachTime) {
   EXPECT_EQ(after(10, 4).count(), 32);
 }
 
-/// There, who takes a piece of another one has two.
+/// In a large team, who takes a piece of another one has two.
 TEST_F(CoreShareTest, InALargeTeamOnlyWhoHasLessThanHalf) {
   threads_ = 8;
   EXPECT_EQ(after(12, 4).count(), 0);

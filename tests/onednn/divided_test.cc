@@ -22,7 +22,7 @@ using MakeVariable = std::function<Value(const char* name, Shape shape)>;
 struct DividedCase {
   std::string name;
   std::function<Value(const MakeVariable& variable)> result;
-  /// Of what each thread adds up its own share, so that bits depend on how many there are.
+  /// The name of a result of which each thread adds up its own share, so that bits depend on how many there are.
   std::string added_up_by_threads = {};
 };
 
@@ -79,8 +79,8 @@ class Divided : public ::testing::TestWithParam<DividedCase> {
     return results;
   }
 
-  int divided_ = 0;                 // kernels that were run
-  std::vector<std::string> names_;  // of what comes out
+  int divided_ = 0;                 // How many kernels ran in parts.
+  std::vector<std::string> names_;  // The names of what comes out.
 };
 
 TEST_P(Divided, IsWhatTheReferenceComputesOnAnyNumberOfThreads) {

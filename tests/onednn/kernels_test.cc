@@ -75,7 +75,7 @@ TEST_F(Onednn, RunsNoReferenceCodeForTheMnistCnn) {
       ++primitives;
       EXPECT_EQ(kernel.implementation.find("ref"), std::string::npos);
     }
-    EXPECT_EQ(primitives, 4u + 4u + 3u);  // forward, kernel gradients, input gradients of all but the first layer
+    EXPECT_EQ(primitives, 4u + 4u + 3u);  // Forward, kernel gradients, input gradients of all but the first layer.
   }
 }
 
@@ -214,12 +214,13 @@ TEST_F(KeptWeights, FollowVersionsAndNotAddresses) {
   Tensor kernel = random_tensor({kOut, kIn, 3, 3}, 10);
   const Tensor first = fresh(kernel);
   EXPECT_TRUE(same_bits(run(kernel, {1, 1}), first));
-  fill_uniform(11, 0, kernel.mutable_as<float>(), -1.0f, 1.0f);  // another version at the same address
+  fill_uniform(11, 0, kernel.mutable_as<float>(), -1.0f, 1.0f);  // This is another version at the same address.
   EXPECT_TRUE(same_bits(run(kernel, {1, 2}), fresh(kernel)));
   EXPECT_FALSE(same_bits(run(kernel, {1, 2}), first));
-  EXPECT_TRUE(same_bits(run(kernel.clone(), {1, 2}), fresh(kernel)));  // the same version at another address
+  // The clone is the same version at another address.
+  EXPECT_TRUE(same_bits(run(kernel.clone(), {1, 2}), fresh(kernel)));
   fill_uniform(12, 0, kernel.mutable_as<float>(), -1.0f, 1.0f);
-  EXPECT_TRUE(same_bits(run(kernel, {2, 2}), fresh(kernel)));  // another epoch, the same number
+  EXPECT_TRUE(same_bits(run(kernel, {2, 2}), fresh(kernel)));  // This is another epoch with the same number.
 }
 
 TEST_F(KeptWeights, AreNotTrustedWithoutAVersion) {
@@ -294,7 +295,7 @@ TEST_F(Onednn, OwnLoopsGiveTheSameBitsOnAnyNumberOfThreads) {
 }
 
 TEST_F(Onednn, DenseLayersOfFewRowsGiveTheSameBitsOnAnyNumberOfThreads) {
-  constexpr int64_t kIn = 701, kOut = 1030;  // worth a team, and even nowhere
+  constexpr int64_t kIn = 701, kOut = 1030;  // Sizes that are worth a team, and no whole number of vectors.
   for (int64_t rows = 1; rows <= 4; ++rows) {
     Graph graph;
     const Value x = graph.input("x", DType::kFloat32, {rows, kIn});
@@ -317,7 +318,7 @@ TEST_F(Onednn, DenseLayersOfSmallBatchesAreExactToTheBitOnAnyNumberOfThreads) {
   struct Sizes {
     int64_t rows, out, in;
   };
-  // In and out of whole vectors and tiles, one block of the depth and several, worth a team and not,
+  // Sizes in and out of whole vectors and tiles, one block of the depth and several, worth a team and not,
   // more threads than rows of w.
   for (const auto [rows, out, in] :
        {Sizes{5, 3, 8}, Sizes{6, 1, 9}, Sizes{32, 517, 701}, Sizes{31, 258, 1025}, Sizes{32, 2, 17000}}) {
@@ -334,7 +335,8 @@ TEST_F(Onednn, DenseLayersOfSmallBatchesAreExactToTheBitOnAnyNumberOfThreads) {
     };
     Tensor x_data = integers({rows, in}, 1);
     const Tensor w_data = integers({out, in}, 2), bias_data = integers({out}, 3);
-    x_data.mutable_as<float>()[0] = std::numeric_limits<float>::infinity();  // counts once, however often it is read
+    // The infinity counts once, however often it is read.
+    x_data.mutable_as<float>()[0] = std::numeric_limits<float>::infinity();
     const Feeds feeds{{"x", x_data}, {"w", w_data}, {"bias", bias_data}, {"dy", integers({rows, out}, 4)}};
     SCOPED_TRACE(sizes_text(rows, out, in));
     const auto expected = value_or_raise(run_once(*backend_or_die("reference"), graph, fetches, feeds));
@@ -342,7 +344,7 @@ TEST_F(Onednn, DenseLayersOfSmallBatchesAreExactToTheBitOnAnyNumberOfThreads) {
   }
 }
 
-/// Not so dense_grad_input, whose sums are divided over the threads.
+/// dense_grad_input is left out, since its sums are divided over the threads.
 TEST_F(Onednn, LoopsOfDenseLayersGiveTheSameBitsOnAnyNumberOfThreads) {
   struct Sizes {
     int64_t rows, out, in;

@@ -19,7 +19,7 @@ struct Sizes {
 
 class Panels : public ::testing::TestWithParam<Sizes> {
  protected:
-  /// Of rows that lie apart, so that what is written beside them shows.
+  /// Room for a result of rows that lie apart, so that what is written beside them shows.
   std::vector<float> result() const { return std::vector<float>(size_t(sizes_.rows * kStride), 7.0f); }
 
   PanelProduct product(std::vector<float>& c) const {
@@ -31,7 +31,7 @@ class Panels : public ::testing::TestWithParam<Sizes> {
             .depth = sizes_.depth,
             .columns = sizes_.columns};
   }
-  /// The same for a transposed a.
+  /// The same product for a transposed a.
   PanelProduct transposed(std::vector<float>& c) const {
     PanelProduct product = this->product(c);
     product.a = {transposed_.data(), 1, sizes_.rows};

@@ -33,7 +33,7 @@ class SmallBatchDense : public ::testing::TestWithParam<Batch> {
   const Batch sizes_ = GetParam();
   const std::vector<float> x_ = random_floats(sizes_.rows * sizes_.in, 1), w_ = random_floats(sizes_.out * sizes_.in, 2),
                            bias_ = random_floats(sizes_.out, 3);
-  /// What this processor has of the two.
+  /// The widths of sums that this processor has: of 8 lanes (false), and of 16 (true).
   const std::vector<bool> widths_ = has_wide_loops() ? std::vector{false, true} : std::vector{false};
 };
 

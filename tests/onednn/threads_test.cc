@@ -32,7 +32,7 @@ TEST_P(ParallelChunks, GiveEachElementOnce) {
           for (int64_t i = begin; i < end; ++i) ++taken[size_t(i)];
         }
         int64_t begin, end;
-        if (chunks.next(begin, end)) fits = false;  // nothing comes back
+        if (chunks.next(begin, end)) fits = false;  // Nothing comes after the end.
       });
       EXPECT_TRUE(fits) << count << " by " << chunk;
       for (int64_t i = 0; i < count; ++i) EXPECT_EQ(taken[size_t(i)], 1) << i << " of " << count << " by " << chunk;
@@ -56,7 +56,7 @@ TEST_P(ParallelChunksOfATeam, LeaveNothingWaitingForAThreadThatIsBusy) {
     int64_t begin, end;
     if (thread == 0) {
       holds_one = chunks.next(begin, end);
-      if (!holds_one) return;  // the others were faster
+      if (!holds_one) return;  // The others were faster.
       const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
       while (done < kCount - 1 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
       others_did_the_rest = done == kCount - 1;
@@ -94,7 +94,7 @@ void run_on(Team& team, int pieces, Body body) {
 TEST(Team, DoesEachPieceOnce) {
   Team team;
   for (int round = 0; round < 2000; ++round) {
-    const int pieces = round % 9;  // also fewer than there are helpers by then
+    const int pieces = round % 9;  // At times they are fewer than the helpers by then.
     Piecework work(pieces);
     run_on(team, pieces, [&](int piece) { work.note(piece); });
     work.expect_each_once();
@@ -108,7 +108,8 @@ TEST(Team, TheCallerDoesWhatNobodyHasBegun) {
   std::atomic<int> finished = 0;
   run_on(team, kPieces, [&](int piece) {
     work.note(piece);
-    if (std::this_thread::get_id() != work.caller) {  // all helpers hold what they have until the rest is done
+    // Helpers hold what they have until the caller has finished a piece.
+    if (std::this_thread::get_id() != work.caller) {
       const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
       while (finished == 0 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
     }
@@ -120,7 +121,7 @@ TEST(Team, TheCallerDoesWhatNobodyHasBegun) {
 TEST(Team, HelpersThatSleepAreWoken) {
   Team team;
   Piecework first(2), second(2);
-  const auto meet = [](Piecework& work) {  // neither goes before both are there
+  const auto meet = [](Piecework& work) {  // Neither goes on before both are there.
     return [&work, here = std::make_shared<std::atomic<int>>(0)](int piece) {
       work.note(piece);
       ++*here;
@@ -129,7 +130,7 @@ TEST(Team, HelpersThatSleepAreWoken) {
     };
   };
   run_on(team, 2, meet(first));
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // a hundred times as long as helpers spin
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // A hundred times as long as helpers spin.
   run_on(team, 2, meet(second));
   EXPECT_TRUE(first.helped && second.helped);
 }

@@ -18,14 +18,14 @@ struct Function {
   const char* name;
   float (*approximate)(float);
   double (*exact)(double);
-  float low, high;  ///< where the error is measured
-  double units;     ///< what it may be
+  float low, high;  ///< The range in which the error is measured.
+  double units;     ///< The most that error() may give.
   float at_minus_infinity, at_infinity;
 };
 
 class VectorFunctions : public ::testing::TestWithParam<Function> {
  protected:
-  /// In units in the last place of the exact value; 0 where that is not a normal number.
+  /// The error in units in the last place of the exact value; 0 where that is not a normal number.
   static double error(float x) {
     const double exact = GetParam().exact(double(x));
     const float rounded = std::fabs(float(exact));

@@ -16,7 +16,7 @@ using transport::LinkOptions;
 using transport::Listener;
 using transport::Message;
 
-constexpr int kPushRepeated = 20;  // which one of its task
+constexpr int kPushRepeated = 20;  // The number, on its connection, of the push that is repeated.
 
 class FlippingFile final : public WritableFile {
  public:
@@ -140,7 +140,7 @@ Plan canary_plan(Canary, uint64_t seed) {
   plan.job.hook_stops_at.reset();
   plan.job.hook_throws_at.reset();
   plan.job.compression.clear();
-  plan.job.updates = Updates::kAsync;  // a push of the step before is dropped by synchronous ones
+  plan.job.updates = Updates::kAsync;  // Synchronous updates would drop a push of the step before.
   return plan;
 }
 

@@ -10,16 +10,16 @@
 namespace shoal::simulation {
 
 enum class Canary {
-  kDiskFlipsABit,        ///< a checkpoint's data is not what was written
-  kDiskForgetsARename,   ///< one that reports success and did nothing: an index that is named and not there
-  kNetworkRepeatsAPush,  ///< a push comes again, under a number of its own
+  kDiskFlipsABit,        ///< A checkpoint's data is not what was written.
+  kDiskForgetsARename,   ///< A rename reports success and did nothing: an index is named and not there.
+  kNetworkRepeatsAPush,  ///< A push comes again, under a number of its own.
 };
 inline constexpr uint64_t kCanaries = 3;
 std::string_view to_string(Canary canary);
 
 /// A job in which the defect must show: a server, a worker, an evaluator, some hundred steps, no faults.
 Plan canary_plan(Canary canary, uint64_t seed);
-/// The disk and the network that a task of it sees.
+/// The disk and the network that a task of such a job sees.
 std::shared_ptr<Storage> planted_disk(Canary canary, std::shared_ptr<Storage> disk);
 TransportFactory planted_network(Canary canary, const std::string& task, TransportFactory network);
 

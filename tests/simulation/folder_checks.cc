@@ -18,7 +18,8 @@ std::vector<std::string> FolderChecks::after_the_chief() {
   check_list(*listed);
   if (notes_.saved.empty()) return violations_;
   const std::string& told = notes_.saved.back();
-  if (flipped(told.substr(told.rfind('/') + 1))) return violations_;  // who falls back to an older one goes on from there
+  // The checkpoint is damaged, and who falls back to an older one goes on from there.
+  if (flipped(told.substr(told.rfind('/') + 1))) return violations_;
   const int64_t step = std::stoll(told.substr(told.rfind('-') + 1));
   if (listed->empty() || listed->back().global_step < step) {
     violated("the chief has gone, and with it checkpoint " + told + ", which was told to be saved");
@@ -61,7 +62,7 @@ void FolderChecks::check_counts(const std::string& name) {
     violated("checkpoint " + name + " is of step " + std::to_string(manifest.global_step) + ", and has " +
              std::to_string(count) + " as " + counter);
   }
-  if (!plan_.job.compression.empty()) return;  // of what is added, too
+  if (!plan_.job.compression.empty()) return;  // What updates add is compressed, too.
   for (int i = 0; i < kCountVariables; ++i) {
     const checkpoint::TensorEntry* const entry = manifest.find(count_variable(i));
     const auto value = (*reader)->read_tensor(count_variable(i));
@@ -76,7 +77,7 @@ void FolderChecks::check_counts(const std::string& name) {
   }
 }
 
-/// As many as shall be kept, once there were so many (CONTRACT CK-11).
+/// As many checkpoints are listed as shall be kept, once there were so many (CONTRACT CK-11).
 void FolderChecks::check_kept(size_t listed) {
   if (plan_.job.keep_max <= 0) return;
   const size_t most = size_t(plan_.job.keep_max);

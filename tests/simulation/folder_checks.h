@@ -13,7 +13,7 @@ namespace shoal::simulation {
 
 inline const std::string kModelDir = "/shared/model";
 
-/// Nothing fails that is read while this lives.
+/// While this lives, nothing that is read fails.
 class SoundDisk {
  public:
   explicit SoundDisk(testing::SimulatedDisk& disk) : disk_(disk), faults_(disk.faults()) { disk.set_faults({}); }
@@ -28,11 +28,11 @@ class SoundDisk {
 
 /// How a job ended, as far as its folder must agree with it.
 struct JobEnding {
-  std::optional<uint64_t> step{};  ///< that the servers have come to, where they held it in the end
-  int64_t kills = 0;               ///< each may have passed max_steps by one update
-  bool interrupted = false;        ///< before its time
-  bool stopped = false;            ///< because a hook of the chief asked for it
-  bool evaluated = false;          ///< somebody had to
+  std::optional<uint64_t> step{};  ///< The step that the servers have come to, if they held it in the end.
+  int64_t kills = 0;               ///< The number of kills: each may have passed max_steps by one update.
+  bool interrupted = false;        ///< True if the job was interrupted before its time.
+  bool stopped = false;            ///< True if a hook of the chief asked for the end.
+  bool evaluated = false;          ///< True if somebody had to evaluate the last checkpoint.
 };
 
 class FolderChecks {
@@ -50,8 +50,8 @@ class FolderChecks {
   bool all_damaged();
   bool newest_damaged();
   bool names_a_damaged_one(const std::string& sentence) const;
-  /// Of one trainer alone, whose updates count whole: what it learned is what it would have learned without faults, and
-  /// without a cluster.
+  /// Where a job must learn what it would have learned without faults, and without a cluster: it has. That is a local
+  /// job, or without compression one trainer alone, or synchronous steps of all trainers if `all_took_part`.
   std::vector<std::string> against_a_local_run(bool all_took_part);
 
  private:

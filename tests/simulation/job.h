@@ -8,15 +8,15 @@ namespace shoal::simulation {
 
 /// What a job's program is told besides its configuration, and tells besides what it writes.
 struct JobNotes {
-  int64_t more_steps = 0;               ///< told to it: beyond max_steps, of those that start from now on
-  std::vector<std::string> saved;       ///< prefixes, as an after-save listener hears of them
-  std::vector<std::string> violations;  ///< what a hook of the user saw that may not be
-  bool hook_stopped = false;            ///< it asked for a stop, of its trainer or, the chief's, of the job
+  int64_t more_steps = 0;               ///< How far beyond max_steps the tasks go that start from now on.
+  std::vector<std::string> saved;       ///< Prefixes of checkpoints, as an after-save listener hears of them.
+  std::vector<std::string> violations;  ///< What a hook of the user saw that may not be.
+  bool hook_stopped = false;            ///< True once a hook asked to stop its trainer or, if the chief's, the job.
   bool hook_threw = false;
-  std::optional<double> last_evaluated; ///< global step of the evaluator's (or local process's) last evaluation
+  std::optional<double> last_evaluated;  ///< The global step of the last evaluation (evaluator or local process).
 };
 
-/// Its model has so many variables beside those that learn, which each update adds one to.
+/// How many variables the model has beside those that learn; each update adds one to them.
 inline constexpr int kCountVariables = 3;
 std::string count_variable(int index);
 

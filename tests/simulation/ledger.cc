@@ -6,7 +6,7 @@ namespace shoal::simulation {
 namespace {
 
 constexpr size_t kViolationsMax = 20;
-/// Beside what the formula counts: heads, texts, and that buffers come in sizes.
+/// Room beside what the formula counts: heads, texts, and that buffers come in sizes.
 constexpr uint64_t kMessagesMax = uint64_t(16) << 10;
 
 std::string text(const cluster::WitnessedUpdate& update) {

@@ -22,16 +22,17 @@ class Ledger final : public cluster::Witness {
   /// A trainer's process was started (again): it may find an older state.
   void started(int trainer) { heard_.erase(trainer); }
 
-  /// What was seen and may not be, in the order in which it was seen; at most some.
+  /// What was seen and may not be, in the order in which it was seen; only the first are kept.
   const std::vector<std::string>& violations() const { return violations_; }
   /// Roll-backs that trainers have met, by trainer.
   const std::map<int, int>& rollbacks() const { return rollbacks_; }
-  /// Updates that count in the last epoch, and the step that they lead to.
+  /// The global step that the updates lead to that count in the last epoch.
   uint64_t last_step() const;
   /// The most that any server had in use beyond its formula.
   int64_t memory_beyond() const { return memory_beyond_; }
-  uint64_t updates() const { return updates_; }  ///< applied by shard 0, over all epochs
-  /// Once the job has ended well: all shards have come to one commit, or a sentence that says which have not.
+  uint64_t updates() const { return updates_; }  ///< Updates applied by shard 0, over all epochs.
+  /// Empty if all shards have come to one commit, as they must once the job has ended well; else a sentence that says
+  /// which have not.
   std::string apart() const;
 
  private:
@@ -43,29 +44,29 @@ class Ledger final : public cluster::Witness {
   };
   struct Shard {
     uint64_t server = 0;
-    uint64_t base = 0;  // the step that it was activated at
+    uint64_t base = 0;  // The global step at which the shard was activated.
     std::set<Update> updates;
-    std::map<int, uint64_t> last_ordinal;  // by trainer
-    uint64_t commit = 1;                   // the newest; the version that it was activated with is 1
-    size_t contributors = 0;               // of that, so far
+    std::map<int, uint64_t> last_ordinal;  // The ordinal of each trainer's last update.
+    uint64_t commit = 1;                   // The newest commit; the version that it was activated with is 1.
+    size_t contributors = 0;               // How many contributors of `commit` were applied so far.
   };
   /// What servers hold from one restore on.
   struct Epoch {
     uint64_t number = 0;
     std::map<int, Shard> shards;
-    std::map<uint64_t, std::vector<Update>> chain;  // commits and their contributors, as the first shard applied them
+    std::map<uint64_t, std::vector<Update>> chain;  // The contributors of each commit, as the first shard applied them.
   };
   void check_chain(Epoch& epoch, Shard& shard, const cluster::WitnessedUpdate& update);
-  /// Null: there is none.
+  /// The epoch of that number, or null where there is none.
   Epoch* find(uint64_t number);
-  const Shard* sequencer() const;  ///< of the newest epoch; null: it has none
+  const Shard* sequencer() const;  ///< The sequencer's shard in the newest epoch, or null where it has none.
   void violated(std::string sentence);
 
   const int shards_;
   const bool may_drop_;
   std::vector<Epoch> epochs_;
-  std::map<int, uint64_t> newest_;  // the epoch that each shard is in
-  std::map<int, uint64_t> heard_;   // the last global step that each trainer heard of
+  std::map<int, uint64_t> newest_;  // The epoch that each shard is in.
+  std::map<int, uint64_t> heard_;   // The last global step that each trainer heard of.
   std::map<int, int> rollbacks_;
   std::vector<std::string> violations_;
   uint64_t updates_ = 0;

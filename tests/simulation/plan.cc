@@ -111,12 +111,12 @@ Fault draw_fault(Dice& dice, const JobPlan& job, const std::vector<FaultKind>& k
     case FaultKind::kKillInSave:
     case FaultKind::kPowerInSave:
       fault.task = "chief 0";
-      if (dice.chance(0.25)) fault.step = steps;  // in the last one
+      if (dice.chance(0.25)) fault.step = steps;  // It comes in the last save.
       fault.number = dice.between(0, 60);
       break;
     case FaultKind::kFolderGone:
       fault.task = "evaluator 0";
-      break;  // a chief that cannot reach its folder fails (CONTRACT FA-7)
+      break;  // A chief that cannot reach its folder fails (CONTRACT FA-7).
     case FaultKind::kFolderLate: fault.task = dice.chance(0.5) && job.size.workers > 0 ? "worker 0" : "evaluator 0"; break;
     case FaultKind::kDiskSlow:
     case FaultKind::kDiskError:
@@ -143,7 +143,8 @@ std::vector<Fault> draw_late_push(Dice& dice, const JobPlan& job) {
   return {slow, kill};
 }
 
-/// Nor this: a worker that dies while two servers cannot reach each other, so that not all are known to hold what it pushed.
+/// What is hardly ever drawn by itself either: a worker that dies while two servers cannot reach each other, so that
+/// not all are known to hold what it pushed.
 std::vector<Fault> draw_death_behind_a_cut(Dice& dice, const JobPlan& job) {
   const Fault cut{.kind = FaultKind::kCut,
                   .step = dice.between(20, 120),

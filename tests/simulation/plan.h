@@ -1,6 +1,6 @@
 #pragma once
-/// What one seed stands for: a job, and the faults that it meets. Drawn from the seed, and then a value like any other, so that
-/// a plan that fails can be made smaller fault by fault.
+/// What one seed stands for: a job, and the faults that it meets. A plan is drawn from the seed, and then a value like
+/// any other, so that one that fails can be made smaller fault by fault.
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -14,32 +14,32 @@ namespace shoal::simulation {
 
 enum class ModelKind { kDense, kNormalized, kTable };
 
-/// How pushes become updates, of N trainers.
+/// How the pushes of N trainers become updates.
 enum class Updates { kAsync, kSync, kSyncWithBackup, kSyncTwiceEach };
 
 struct JobPlan {
-  bool local = false;  ///< one process without a cluster
-  int replicas = 1;    ///< ... that computes for so many trainers
+  bool local = false;  ///< True for one process without a cluster.
+  int replicas = 1;    ///< For how many trainers that process computes.
   cluster::ClusterSize size;
   ModelKind model = ModelKind::kDense;
   Updates updates = Updates::kAsync;
   int64_t batch = 8;
-  int64_t max_steps = 0;   ///< 0: until the input ends
-  int64_t passes = 0;      ///< over the data; 0: for ever
-  int64_t save_steps = 0;  ///< 0: by time
+  int64_t max_steps = 0;   ///< The global step at which training ends; 0 goes on until the input ends.
+  int64_t passes = 0;      ///< The passes over the data; 0 repeats it for ever.
+  int64_t save_steps = 0;  ///< The steps between two saves; 0 saves by time.
   double save_secs = 0;
   int64_t keep_max = 5;
   int64_t summary_steps = 100;
   int64_t throttle_secs = 0;
   bool exporters = false;
-  std::string compression;  ///< "", "bfloat16", "int8", "top-k"
+  std::string compression;  ///< One of "", "bfloat16", "int8" and "top-k".
   double ready_timeout_secs = 120;
-  bool named_run = false;                   ///< the launcher names each run (SHOAL_RUN)
-  std::optional<int64_t> hook_stops_at{};   ///< a hook of the user asks for a stop once that step is reached
-  std::optional<int64_t> hook_throws_at{};  ///< ... throws there, once
-  int64_t hook_trainer = 0;                 ///< of which trainer
-  std::optional<int64_t>
-      more_steps{};  ///< all tasks are started once more after the end, for so many more; 0: the same command
+  bool named_run = false;                   ///< True if the launcher names each run (SHOAL_RUN).
+  std::optional<int64_t> hook_stops_at{};   ///< The step from which a hook of the user asks for a stop.
+  std::optional<int64_t> hook_throws_at{};  ///< The step from which that hook throws, once.
+  int64_t hook_trainer = 0;                 ///< The trainer that has this hook.
+  /// For how many more steps all tasks are started once more after the end; 0 is the same command again.
+  std::optional<int64_t> more_steps{};
 };
 
 /// Gradients of each update; 1 where they are asynchronous.
@@ -81,13 +81,13 @@ std::string_view to_string(FaultKind kind);
 
 struct Fault {
   FaultKind kind = FaultKind::kKill;
-  int64_t step = 0;       ///< it comes once the job has come so far ...
-  Duration after{};       ///< ... and so much later
-  Duration lasts{};       ///< until it is started again, thawed, healed
-  std::string task;       ///< whom it meets
-  std::string other;      ///< with whom, for the network
-  bool for_good = false;  ///< it is never started again
-  int64_t number = 0;     ///< kKillInSave, kPowerInSave: at which call of its storage; kWallClock: seconds
+  int64_t step = 0;       ///< The global step that the job reaches before the fault comes.
+  Duration after{};       ///< How much later than that step the fault comes.
+  Duration lasts{};       ///< How long it takes until the task is started again or thawed, or the link healed.
+  std::string task;       ///< The task that it meets.
+  std::string other;      ///< The task at the other end, for faults of the network.
+  bool for_good = false;  ///< True if the task is never started again.
+  int64_t number = 0;     ///< The storage call that kKillInSave and kPowerInSave meet, or the seconds of kWallClock.
 };
 
 struct Plan {
@@ -97,13 +97,13 @@ struct Plan {
   Duration work{}, work_jitter{};
   Duration latency{}, jitter{};
   double loss = 0;
-  bool beside_strand = false;  ///< servers apply updates beside their strand, as they do with large ones
+  bool beside_strand = false;  ///< True if servers apply updates beside their strand, as they do with large ones.
 };
 
 bool has_task(const JobPlan& job, std::string_view task);
-/// The same for the same seed, on every machine.
+/// The plan of a seed, which is the same on every machine.
 Plan draw_plan(uint64_t seed);
-/// Some lines that say all of it.
+/// Some lines that say all of the plan.
 std::string to_string(const Plan& plan);
 
 }  // namespace shoal::simulation

@@ -15,13 +15,13 @@ namespace {
 using namespace std::chrono_literals;
 using testing::World;
 
-constexpr auto kLook = 100ms;     // between looks at how the tasks are
-constexpr auto kLimit = 40min;    // for all of it
-constexpr auto kRestart = 500ms;  // a launcher's pause, doubled each time
+constexpr auto kLook = 100ms;     // The time between looks at how the tasks are.
+constexpr auto kLimit = 40min;    // The time in which the whole job must end.
+constexpr auto kRestart = 500ms;  // A launcher's pause, doubled each time.
 constexpr auto kSecondHasIt = 5s;
-constexpr int kRestartsMax = 8;   // beyond one for each fault
-constexpr auto kCalm = 60s;       // after the last fault nothing of it is left
-constexpr auto kEndsWithin = 5s;  // servers and workers after the chief, in calm
+constexpr int kRestartsMax = 8;   // The restarts allowed beyond one for each fault.
+constexpr auto kCalm = 60s;       // So long after the last fault nothing of it is left.
+constexpr auto kEndsWithin = 5s;  // The time that servers and workers have to end after the chief, in calm.
 constexpr auto kEndsWithinStorm = 90s;
 
 int trainer_of(const std::string& task) {
@@ -76,17 +76,17 @@ class Run {
   World world_;
   FolderChecks folder_;
   std::map<std::string, int> restarts_;
-  std::map<std::string, Duration> outages_;  // of tasks that are to be killed by themselves: how long they stay away
-  std::set<std::string> power_fails_;        // of those, whose host loses its power then
-  std::set<std::string> starting_;           // a start of theirs is under way
-  std::set<std::string> gone_;               // for good
-  std::map<std::string, bool> seconds_;      // tasks that were started twice: the first has lived ever since
-  std::map<std::string, Duration> started_;  // when, if not at the beginning
-  Duration disturbed_until_{};               // by faults so far
-  std::optional<Duration> chief_ended_;      // when, well
-  bool interrupted_ = false;                 // the chief, so that the job ended before its time
-  bool damaged_ = false;                     // all checkpoints are, so that there is nothing to go on from
-  bool marked_ = false;                      // there was an end mark when the chief was lost, or started again
+  std::map<std::string, Duration> outages_;  // How long tasks stay away that are to be killed in a storage call.
+  std::set<std::string> power_fails_;        // Tasks of outages_ whose host loses its power then.
+  std::set<std::string> starting_;           // Tasks of which a start is under way.
+  std::set<std::string> gone_;               // Tasks that are gone for good.
+  std::map<std::string, bool> seconds_;      // True for a second start while the first has lived ever since.
+  std::map<std::string, Duration> started_;  // When a task started, if not at the beginning.
+  Duration disturbed_until_{};               // Until when the faults so far disturb.
+  std::optional<Duration> chief_ended_;      // When the chief ended well.
+  bool interrupted_ = false;                 // True if the chief was interrupted: the job ended before its time.
+  bool damaged_ = false;                     // True if damage ended the chief: there is nothing to go on from.
+  bool marked_ = false;                      // True if there was an end mark when the chief was lost, or started again.
   int acts_ = 0;
   Verdict verdict_;
 };
@@ -177,7 +177,8 @@ void Run::strike(const Fault& fault) {
       break;
     case FaultKind::kPower:
       world_.lose_power(task);
-      if (task == "chief 0") shared_folder_loses_power(uint64_t(fault.step));  // it keeps the folder for all
+      // The chief's host keeps the folder for all.
+      if (task == "chief 0") shared_folder_loses_power(uint64_t(fault.step));
       start_later(task, fault.lasts);
       break;
     case FaultKind::kFreeze:
@@ -237,7 +238,7 @@ void Run::strike(const Fault& fault) {
   }
 }
 
-/// The same command a second time, while the first one lives.
+/// Gives the same command a second time, while the first one lives.
 void Run::start_second(const std::string& task) {
   const std::string second = task + " again";
   if (seconds_.contains(second) && world_.running(second)) return;
@@ -246,7 +247,7 @@ void Run::start_second(const std::string& task) {
   world_.start_second(task);
 }
 
-/// It has to go while the first one lives, and may take its place where that one has died.
+/// A second start has to go while the first one lives, and may take its place where that one has died.
 void Run::look_after_second(const std::string& second) {
   const std::string first = second.substr(0, second.rfind(' '));
   bool& first_lived = seconds_.at(second);
@@ -273,7 +274,7 @@ void Run::look_after() {
   for (const std::string& task : world_.tasks()) {
     if (is_second(task)) look_after_second(task);
     if (is_second(task) || world_.running(task) || starting_.contains(task) || gone_.contains(task)) continue;
-    if (world_.killed(task)) {  // in a call of its storage
+    if (world_.killed(task)) {  // It was killed in a call of its storage.
       disturbed_until_ = std::max(disturbed_until_, world_.elapsed() + outages_[task]);
       if (power_fails_.erase(task) > 0) shared_folder_loses_power(uint64_t(world_.elapsed() / 1ms));
       start_later(task, outages_[task]);
@@ -291,7 +292,7 @@ void Run::look_after() {
     } else if (chief_ended_ && !task.starts_with("evaluator")) {
       gone_.insert(task);
     } else if (seconds_.contains(task + " again") && world_.running(task + " again")) {
-      start_later(task, kSecondHasIt);  // its place
+      start_later(task, kSecondHasIt);  // The second one has its place.
     } else if (++restarts_[task] > kRestartsMax + int(plan_.faults.size())) {
       violated(task + " ends with status " + std::to_string(status) + " however often it is started: " + why);
       gone_.insert(task);
@@ -360,8 +361,8 @@ void Run::check_waits() {
   for (const std::string& task : world_.tasks()) {
     if (!world_.running(task)) continue;
     Duration limit = calm && !task.starts_with("evaluator") ? Duration(kEndsWithin) : Duration(kEndsWithinStorm);
-    // It takes the mark for that of an earlier run, and waits for a chief (CONTRACT JE-2), or it was frozen when the chief
-    // said so.
+    // A task that started late takes the mark for that of an earlier run, and waits for a chief (CONTRACT JE-2); a
+    // server that was frozen when the chief said so waits, too.
     const bool late = !plan_.job.named_run && started_[task] + kEndsWithin > *chief_ended_;
     const bool untold = task.starts_with("ps") && world_.count_log("a server was not told that the job has") > 0;
     if (untold || late) limit = seconds_to_duration(plan_.job.ready_timeout_secs) + kEndsWithinStorm;
@@ -373,13 +374,13 @@ void Run::check_waits() {
   }
 }
 
-/// As a launcher does, so that tasks know the end of their own run from that of one before.
+/// Names the run as a launcher does, so that tasks know the end of their own run from that of one before.
 void Run::name_run() {
   if (!plan_.job.named_run) return;
   for (const std::string& task : world_.tasks()) world_.set_shoal_run(task, "run " + std::to_string(acts_));
 }
 
-/// All tasks, as a launcher does that is called once more, in some order.
+/// Starts all tasks, as a launcher does that is called once more, in some order.
 void Run::start_all_again(int64_t more_steps) {
   notes_->more_steps += more_steps;
   RandomStream delays(fold_in(fold_in(RandomKey(plan_.seed), "again"), uint64_t(++acts_)));
@@ -393,7 +394,7 @@ void Run::start_all_again(int64_t more_steps) {
   }
 }
 
-/// From the start of all tasks to the end of all.
+/// Runs from the start of all tasks to the end of all.
 void Run::act() {
   do {
     world_.run_for(kLook);

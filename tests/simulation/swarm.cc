@@ -68,8 +68,8 @@ Json run_seed(uint64_t seed, const SwarmOptions& options) {
 struct Worker {
   pid_t process = 0;
   int pipe = -1;
-  std::string text;   // not yet a whole line
-  uint64_t seed = 0;  // that it runs
+  std::string text;   // What was read and is not yet a whole line.
+  uint64_t seed = 0;  // The seed that it runs; 0 between two.
 };
 
 class Swarm {
@@ -80,7 +80,7 @@ class Swarm {
 
  private:
   void start(uint64_t first);
-  bool read(Worker& worker);  // false: it has ended
+  bool read(Worker& worker);  // False once the worker has ended.
   void take(Worker& worker, const Json& told);
   void crashed(const Worker& worker, int status);
   void show_failure(uint64_t seed, const std::string& first);
@@ -93,7 +93,7 @@ class Swarm {
   uint64_t done_ = 0, failed_ = 0, canaries_ = 0, canaries_missed_ = 0;
   std::vector<uint64_t> steps_, fault_counts_;
   int64_t memory_beyond_ = INT64_MIN;
-  uint64_t traces_ = 0;  // of all seeds, in whatever order they came
+  uint64_t traces_ = 0;  // All seeds' traces in one number, in whatever order they came.
   double virtual_seconds_ = 0;
   std::map<std::string, uint64_t> faults_, marks_;
 };
@@ -175,7 +175,8 @@ void Swarm::run() {
       const Worker ended = workers_[i];
       workers_.erase(workers_.begin() + ptrdiff_t(i));
       crashed(ended, status);
-      if (ended.seed != 0) start(ended.seed - options_.from + uint64_t(options_.jobs));  // the rest of its seeds
+      // Another process runs the rest of its seeds.
+      if (ended.seed != 0) start(ended.seed - options_.from + uint64_t(options_.jobs));
     }
     show_progress();
     if (options_.stop_at_first && failed_ > 0) {
@@ -196,7 +197,7 @@ void Swarm::show_progress() {
   std::fflush(stdout);
 }
 
-/// The plan with as few faults and tasks as still fail, in a process of its own each time: it may crash.
+/// Whether a run of the plan still fails, in a process of its own: it may crash.
 bool still_fails(const Plan& plan) {
   std::fflush(stdout);
   const pid_t process = ::fork();
@@ -233,6 +234,7 @@ std::vector<Plan> smaller(const Plan& plan) {
   return plans;
 }
 
+/// The plan with as few faults and tasks as still fail.
 Plan shrunk(Plan plan) {
   int runs = 0;
   for (bool smaller_one = true; smaller_one;) {

@@ -69,7 +69,7 @@ class UserHook final : public Hook {
   const std::optional<int64_t> stops_at_, throws_at_;
   const std::shared_ptr<JobNotes> notes_;
   State state_ = State::kNew;
-  bool readied_ = false;  // since the last step
+  bool readied_ = false;  // True if after_ready() was called since the last step.
   bool asked_to_stop_ = false;
   uint64_t iterations_ = 0;
   uint64_t step_ = 0;

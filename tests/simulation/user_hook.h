@@ -7,7 +7,7 @@
 
 namespace shoal::simulation {
 
-/// Of one start of one task. What may not be (CONTRACT HK-1, HK-2, HK-4, FA-5) goes to `notes`.
+/// The hook of one start of one task. What it sees and may not be (CONTRACT HK-1, HK-2, HK-4, FA-5) goes to `notes`.
 std::shared_ptr<Hook> user_hook(const JobPlan& job, const RunConfig& config, std::shared_ptr<JobNotes> notes);
 
 }  // namespace shoal::simulation

@@ -42,7 +42,8 @@ TEST(EndMark, CarriesTheNumberOfItsRun) {
   add("third", 1040, 30s);
   add("has nothing to do", 1040, 60s);
   world.at_step(30, [&world] {
-    EXPECT_EQ(mark_in(world), std::nullopt);  // the second run removed the first one's mark, and leaves none of its own
+    // The second run removed the first one's mark, and leaves none of its own.
+    EXPECT_EQ(mark_in(world), std::nullopt);
     world.kill("dies");
   });
   world.at(9s, [&world] { EXPECT_EQ(mark_in(world).value().run, 1); });
@@ -101,7 +102,7 @@ TEST(EndMark, OfTheSameLauncherIsObeyed) {
   after.add_all({.max_steps = 40}, "night 1");
   ASSERT_TRUE(after.world.run()) << after.world.report();
   expect_all_ended_well(after.world);
-  EXPECT_LT(after.world.elapsed(), 90s) << after.world.report();  // the server gives a chief a minute to come back
+  EXPECT_LT(after.world.elapsed(), 90s) << after.world.report();  // The server gives a chief a minute to come back.
   EXPECT_EQ(after.world.count_log("was left by a run"), 0u);
 }
 
@@ -139,7 +140,8 @@ TEST(EndMark, OfAnInterruptSendsItsOwnChiefHome) {
 TEST(EndMark, OfAnInterruptIsNoMatterToTheChiefOfAnotherRun) {
   for (const std::string run : {"night 2", ""}) {
     ChiefAfterAnInterrupt after(run);
-    EXPECT_EQ(after.world.exit_status("chief 0"), 5) << after.world.report();  // it waits for servers, which are not there
+    // The chief waits for servers, which are not there.
+    EXPECT_EQ(after.world.exit_status("chief 0"), 5) << after.world.report();
     EXPECT_EQ(mark_in(after.world), std::nullopt) << "run '" << run << "'";
   }
 }
@@ -163,7 +165,7 @@ TEST(EndMark, OfAnotherLauncherThatIsSeenLateIsNot) {
   world.kill("evaluator 0");
   ASSERT_FALSE(mark_in(world));
   world.run_for(5s);
-  ASSERT_TRUE(mark_in(world));  // which its host sees five seconds from now
+  ASSERT_TRUE(mark_in(world));  // Its host sees the mark five seconds from now.
   world.set_shoal_run("evaluator 0", "night 2");
   world.start("evaluator 0");
   world.run_for(600s);
@@ -195,10 +197,10 @@ TEST(EndMark, OfAnEarlierRunEndsAWaitWithoutAChief) {
   ASSERT_TRUE(after.world.run()) << after.world.report();
   expect_all_ended_well(after.world);
   EXPECT_GT(after.world.elapsed(), 100s);
-  EXPECT_LT(after.world.elapsed(), 220s) << after.world.report();  // the server is alone once the worker has gone
+  EXPECT_LT(after.world.elapsed(), 220s) << after.world.report();  // The server is alone once the worker has gone.
   EXPECT_EQ(
       after.world.count_log("was left by a run that ended at global step 20; without a chief this task ends in 100 s"), 2u)
-      << after.world.report();  // not by the server, which had company
+      << after.world.report();  // The server, which had company, does not say so.
 }
 
 TEST(EndMark, OfAnEarlierRunEndsTheWaitOfAServerThatIsAlone) {
@@ -233,7 +235,7 @@ TEST(EndMark, OfAChiefThatWasKilledBehindItDoesNotTakeItsServersAway) {
   World world({.work = 20ms, .work_jitter = 0ms});
   world.add_cluster("ps:1", SmallJob{.max_steps = {}, .passes = 4}, in_shared_model());
   bool killed = false;
-  std::function<void()> watch = [&] {  // until the mark is there, and the servers are not told yet
+  std::function<void()> watch = [&] {  // It looks until the mark is there, and the servers are not told yet.
     killed = mark_in(world).has_value();
     if (killed) return world.kill("chief 0");
     if (world.elapsed() < 1h) world.after(1ms, watch);

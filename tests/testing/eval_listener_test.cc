@@ -53,7 +53,7 @@ struct EvaluatedJob {
     world.start_late("evaluator 0", evaluator_starts);
     EXPECT_TRUE(world.run()) << world.report();
     EXPECT_EQ(world.exit_status("chief 0"), 0) << world.report();
-    EXPECT_EQ(world.global_step(), 40u);  // training goes on, whatever becomes of the evaluator
+    EXPECT_EQ(world.global_step(), 40u);  // Training goes on, whatever becomes of the evaluator.
   }
   World world{{.work = 500ms, .work_jitter = 0ms}};
 };
@@ -95,7 +95,7 @@ TEST(EvalListener, MayEndAnEvaluatorThatFoundNothing) {
   const EvaluatedJob job(listener);
   EXPECT_THAT(listener->calls, ElementsAre("before", "missing"));
   EXPECT_EQ(job.world.exit_status("evaluator 0"), 0) << job.world.report();
-  EXPECT_EQ(job.world.count_log("nothing was ever evaluated"), 0u);  // which is about jobs that end
+  EXPECT_EQ(job.world.count_log("nothing was ever evaluated"), 0u);  // That warning is about jobs that end.
 }
 
 TEST(EvalListener, ThatThrowsFailsTheEvaluator) {
@@ -137,7 +137,7 @@ TEST(EvalListener, EndsLocalTrainingBeforeAnEvaluation) {
   const checkpoint::EndMark mark = train_locally(listener);
   EXPECT_EQ(mark.reason, checkpoint::EndReason::kStopRequested);
   EXPECT_EQ(mark.checkpoint, "model.ckpt-20");
-  EXPECT_THAT(listener->calls, ElementsAre("before", kAtTen, "before"));  // and nothing at the end
+  EXPECT_THAT(listener->calls, ElementsAre("before", kAtTen, "before"));  // Nothing is called at the end.
 }
 
 TEST(EvalListener, EndsLocalTrainingAfterAnEvaluation) {
@@ -151,7 +151,7 @@ TEST(EvalListener, EndsLocalTrainingAfterAnEvaluation) {
 
 TEST(EvalListener, MayLeaveTheLastStepOfLocalTrainingUnevaluated) {
   const auto listener = std::make_shared<ScriptedListener>();
-  listener->refuse_before = 5;  // at 10, 20, 30, 40, and when training ends with 40
+  listener->refuse_before = 5;  // It is asked at 10, 20, 30, 40, and when training ends with 40.
   EXPECT_EQ(train_locally(listener, 600).reason, checkpoint::EndReason::kMaxSteps);
   EXPECT_THAT(listener->calls, ElementsAre("before", kAtTen, "before", "before", "before", "before"));
 }

@@ -47,7 +47,7 @@ RunConfigOptions in_shared_model(int64_t save_steps = 1000) {
   return config;
 }
 
-TEST(Evaluator, FiveLooksTwoEvaluations) {  // CONTRACT 8.5: none, none, A, A, B at max_steps
+TEST(Evaluator, FiveLooksTwoEvaluations) {  // CONTRACT 8.5: the looks find none, none, A, A, and B at max_steps.
   const auto recorder = std::make_shared<RecordingExporter>();
   World world({.seed = 1});
   world.add_task("evaluator 0", kEvaluatorConfig, SmallJob{.max_steps = 20, .throttle_secs = 100, .exporters = {recorder}},
@@ -132,7 +132,7 @@ std::string data_file_of(World& world) {
   return {};
 }
 
-/// After training to step 10, `damage`; then the evaluator looks.
+/// Trains to step 10 and calls `damage`; then the evaluator looks.
 void damage_and_look(World& world, const std::function<void()>& damage) {
   world.add_process("a", trains_to(10), in_shared_model());
   world.add_task("evaluator 0", kEvaluatorConfig, SmallJob{.max_steps = 20, .throttle_secs = 50}, in_shared_model());
@@ -140,7 +140,7 @@ void damage_and_look(World& world, const std::function<void()>& damage) {
   world.start_late("evaluator 0", 10s);
   ASSERT_TRUE(world.run()) << world.report();
   EXPECT_EQ(world.exit_status("evaluator 0"), 4) << world.report();
-  EXPECT_NEAR(to_seconds(world.elapsed()), 110, 2);  // the third look
+  EXPECT_NEAR(to_seconds(world.elapsed()), 110, 2);  // The third look is the last.
 }
 
 TEST(Evaluator, ThreeTimesTheSameDamageIsTheEnd) {  // CONTRACT EV-9
@@ -156,7 +156,7 @@ TEST(Evaluator, NoticesDamageThatAnEvaluationDoesNotRead) {
   World world;
   damage_and_look(world, [&world] {
     std::string& bytes = world.shared().contents(data_file_of(world));
-    bytes[bytes.size() - 8] ^= 1;  // of the last optimizer slot, which no evaluation needs
+    bytes[bytes.size() - 8] ^= 1;  // The bit is of the last optimizer slot, which no evaluation needs.
   });
 }
 
@@ -166,7 +166,7 @@ TEST(Evaluator, DoesNotObeyTheMarkOfAnEarlierRun) {  // CONTRACT JE-2
   ASSERT_TRUE(world.run()) << world.report();
   World again({.seed = 4});
   std::string mark;
-  for (const std::string& path : world.shared().paths()) {  // the folder as the first run left it
+  for (const std::string& path : world.shared().paths()) {  // The folder is as the first run left it.
     value_or_raise(again.shared().make_folders("/" + path.substr(0, path.rfind('/'))));
     value_or_raise(again.shared().write_atomically("/" + path, world.shared().contents(path)));
   }
@@ -177,7 +177,7 @@ TEST(Evaluator, DoesNotObeyTheMarkOfAnEarlierRun) {  // CONTRACT JE-2
   EXPECT_EQ(again.count_log("worker 0: training finished at global step 4"), 1u) << again.report();
   EXPECT_GE(again.count_log("evaluator 0: evaluation: accuracy"), 2u) << again.report();
   EXPECT_EQ(again.count_log("was left by a run that ended at global step 2"), 2u)
-      << again.report();  // not the server: it has company
+      << again.report();  // The server, which has company, does not say so.
 }
 
 TEST(Evaluator, LeavesWhereNoChiefComesAfterAll) {  // CONTRACT JE-2
@@ -208,7 +208,7 @@ TEST(Evaluator, WaitsForAChiefThatOnlyTheFolderCouldTellOf) {  // CONTRACT EV-13
   world.start_late("a", 2h);
   world.run_for(2h - 1s);
   EXPECT_TRUE(world.running("evaluator 0")) << world.report();
-  EXPECT_EQ(world.count_log("evaluation: missing"), 12u);  // one in ten minutes
+  EXPECT_EQ(world.count_log("evaluation: missing"), 12u);  // That is one in ten minutes.
   ASSERT_TRUE(world.run()) << world.report();
   EXPECT_EQ(world.exit_status("evaluator 0"), 0) << world.report();
   EXPECT_NEAR(to_seconds(world.elapsed()), 7200, 20);
@@ -231,7 +231,7 @@ TEST(Evaluation, SaysEveryTenSecondsHowFarItIs) {  // CONTRACT EST-9
   World world;
   world.add_process("a", evaluates_slowly(30), in_shared_model());
   ASSERT_TRUE(world.run()) << world.report();
-  for (int batch = 1; batch <= 30; ++batch) {  // at 12 s, 24 s, ...
+  for (int batch = 1; batch <= 30; ++batch) {  // The lines come at 12 s, 24 s, and so on.
     EXPECT_EQ(world.count_log("evaluation: batch " + std::to_string(batch) + " of 30"), batch % 4 == 0 ? 1u : 0u)
         << world.report();
   }
@@ -271,7 +271,7 @@ TEST(Evaluation, LogsBatchesForWhoReadsAll) {  // CONTRACT EST-9
 TEST(Export, AnErrorOfTheDiskIsNotTakenForAMistakeOfTheUser) {  // CONTRACT FA-10
   int failed = 0;
   bool met = true;
-  for (int64_t call = 0; met; ++call) {  // each call that the run makes
+  for (int64_t call = 0; met; ++call) {  // Each call that the run makes fails in turn.
     World world;
     RunConfigOptions config = every_steps(1000);
     config.model_dir = "/shared/model";

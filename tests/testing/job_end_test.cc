@@ -25,7 +25,7 @@ class LastCounted final : public cluster::Witness {
 };
 
 TEST(JobEnd, NoUpdateThatWasAnsweredIsMissingInTheLastCheckpoint) {
-  for (int i = 0; i < 40; ++i) {  // the worker comes back at one moment or another of the last save
+  for (int i = 0; i < 40; ++i) {  // The worker comes back at one moment or another of the last save.
     const auto witness = std::make_shared<LastCounted>();
     World world({.seed = 9, .work = 100ms, .work_jitter = 0ms, .witness = witness});
     world.add_cluster("ps:1,worker:1", SmallJob{.max_steps = 30}, every_steps(1000));
@@ -81,7 +81,8 @@ class StopsAt final : public CheckpointListener {
   uint64_t step_;
 };
 
-/// As a chief does that is killed inside its first and last save: the index is there, and nothing says that it is the newest.
+/// A chief that is killed inside its first and last save leaves this behind: the index is there, and nothing says that
+/// it is the newest.
 TEST(JobEnd, ALostListIsWrittenAnewThoughNothingIsLeftToTrain) {
   World world({.seed = 3});
   world.add_cluster("ps:1,worker:1", SmallJob{.max_steps = 40}, every_steps(20));
@@ -119,7 +120,7 @@ TEST(JobEnd, AListenerMayStopTheJobWhileTheChiefWaitsForItsWorkers) {
 }
 
 TEST(JobEnd, AKilledServerUnwinds) {
-  for (uint64_t seed = 1; seed <= 20; ++seed) {  // whoever is connected, waits for a push or is being answered
+  for (uint64_t seed = 1; seed <= 20; ++seed) {  // Tasks may be connected, wait for a push or be answered just then.
     World world({.seed = seed});
     world.add_cluster("ps:1,worker:3", SmallJob{}, every_steps(20));
     world.at_step(10 + seed, [&world] {

@@ -70,7 +70,7 @@ TEST_F(MountedStorageTest, WhereADiskIsMountedTheFolderStays) {
 }
 
 TEST_F(MountedStorageTest, HostsThatReplaceOneFileAtTheSameTimeWriteNoFileTogether) {
-  for (MountedStorage* each : {&host, &other}) {  // of each, what is there before the rename
+  for (MountedStorage* each : {&host, &other}) {  // Each fails before its rename and leaves a temporary file.
     shared->arm(Fault::kCrash, 1);
     EXPECT_FALSE(each->write_atomically("/shared/mark", "of one host"));
     shared->disarm();
@@ -110,12 +110,12 @@ TEST_F(MountedStorageTest, CutOffAllCallsFailAndOnlyHere) {
   EXPECT_FAILS((*reader)->read_at(0, std::as_writable_bytes(std::span(text))), broken("read /shared/a"));
   EXPECT_FAILS((*writer)->flush(), broken("write /shared/a"));
   EXPECT_EQ(shared->fault_counts().cut_off, 13);
-  EXPECT_OK(write(host, "/a", "x"));  // its own disk is there
+  EXPECT_OK(write(host, "/a", "x"));  // Its own disk is there.
   EXPECT_EQ(text_of(other, "/shared/a"), "text");
 
   host_link.cut_off(false);
   EXPECT_OK((*reader)->read_at(0, std::as_writable_bytes(std::span(text))));
-  EXPECT_FAILS((*writer)->flush(), broken("write /shared/a"));  // a failed file stays failed
+  EXPECT_FAILS((*writer)->flush(), broken("write /shared/a"));  // A failed file stays failed.
   EXPECT_EQ(text_of(host, "/shared/a"), "text");
 }
 
@@ -156,7 +156,7 @@ TEST_F(MountedStorageTest, SlowCallsTakeVirtualTime) {
   ASSERT_OK(env.run(body(env, written)));
   EXPECT_TRUE(written);
   EXPECT_GT(world.now(), SteadyTime(1s));
-  EXPECT_LT(world.now(), SteadyTime(12s));  // six calls
+  EXPECT_LT(world.now(), SteadyTime(12s));  // Six calls take at most two seconds each.
 }
 
 TEST_F(MountedStorageTest, LateHostsSeeNewNamesAfterTheDelay) {

@@ -77,7 +77,7 @@ class StopsInASave final : public ForwardingStorage {
   int saves_ = 0;
 };
 
-/// A world in which `task` stops in that save.
+/// A world in which the host of `task` stops in its second save.
 struct WithAStop {
   explicit WithAStop(std::string task, bool locks = true) {
     WorldOptions options;
@@ -113,10 +113,11 @@ TEST(Lease, AChiefThatServersTookForLostAsksBeforeItPublishes) {  // CONTRACT FA
   EXPECT_EQ(world.exit_status("chief 0"), 0) << world.report();
   EXPECT_EQ(world.count_log("the peer has been silent"), 2u) << world.report();
   EXPECT_EQ(world.count_log("the servers still hold the model at global step 20"), 1u);
-  EXPECT_EQ(world.count_log("model.ckpt-20 written"), 1u) << world.report();  // then, and not before it had asked
+  // The checkpoint is written then, and not before the chief had asked.
+  EXPECT_EQ(world.count_log("model.ckpt-20 written"), 1u) << world.report();
 }
 
-TEST(Lease, ALocalRunThatWasReplacedMeanwhilePublishesNothing) {  // where nothing keeps the second from coming
+TEST(Lease, ALocalRunThatWasReplacedMeanwhilePublishesNothing) {  // No lock keeps the second from coming.
   WithAStop with("old", false);
   World& world = *with.world;
   world.add_process("old", SmallJob{}, in_folder("/shared/model"));
@@ -130,7 +131,7 @@ TEST(Lease, ALocalRunThatWasReplacedMeanwhilePublishesNothing) {  // where nothi
   EXPECT_EQ(checkpoint::read_pointer(world.shared(), "/shared/model")->value().newest, "model.ckpt-60") << world.report();
 }
 
-/// What a hurried user does, or two launchers. The port of the first is taken.
+/// A hurried user starts a task twice, or two launchers do. The port of the first is taken.
 TEST(StartedTwice, TheSecondGoesAndTheFirstGoesOn) {
   for (const char* const task : {"chief 0", "worker 0", "ps 0"}) {
     World world;
@@ -160,12 +161,12 @@ TEST(StartedTwice, ItsHostIsThatOfTheFirst) {
   });
   world.at(2s,
            [&] { EXPECT_THAT(world.outcome(second).error().message(), HasSubstr("a local run on first (process 1000)")); });
-  world.at(3s, [&] { EXPECT_THROW(world.start_second("second"), Exception); });  // nobody's name
+  world.at(3s, [&] { EXPECT_THROW(world.start_second("second"), Exception); });  // No task has that name.
   ASSERT_TRUE(world.run()) << world.report();
   EXPECT_EQ(world.exit_status("first"), 0) << world.report();
 }
 
-TEST(EstimatorTrain, IsATaskOfItsCluster) {  // its port, its checks, the end of the job
+TEST(EstimatorTrain, IsATaskOfItsCluster) {  // Its port, its checks and its end are those of a task.
   const Program trains = [](RunConfig config) {
     Estimator estimator(small_model, std::move(config));
     estimator.train(training_data, {.max_steps = 40});
@@ -178,7 +179,7 @@ TEST(EstimatorTrain, IsATaskOfItsCluster) {  // its port, its checks, the end of
   world.add_task("ps 0", cluster + R"({"type": "ps", "index": 0}})", SmallJob{.max_steps = {}}, every_steps(20));
   world.add_task("evaluator 0", cluster + R"({"type": "evaluator", "index": 0}})", SmallJob{.max_steps = {}},
                  every_steps(20));
-  world.at_step(10, [&world] {  // a worker that comes late is told what went on, by the mark or by the servers
+  world.at_step(10, [&world] {  // A worker that comes late is told what went on, by the mark or by the servers.
     world.kill("worker 0");
     world.after(10s, [&world] { world.start("worker 0"); });
   });
@@ -203,7 +204,7 @@ TEST(EstimatorTrain, ChecksItsTaskFirst) {
       },
       every_steps(20));
   ASSERT_TRUE(world.run(10min)) << world.report();
-  EXPECT_EQ(world.exit_status("chief 0"), 2) << world.report();  // workers without servers (CONTRACT CL-14)
+  EXPECT_EQ(world.exit_status("chief 0"), 2) << world.report();  // There are workers without servers (CONTRACT CL-14).
   EXPECT_TRUE(world.shared().paths().empty());
 }
 

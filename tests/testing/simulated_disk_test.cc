@@ -31,10 +31,10 @@ TEST(SimulatedDisk, TimesComeFromTheClock) {
   const WallTime created = now;
   now += std::chrono::seconds(10);
   ASSERT_OK((*file)->append(bytes_of("x")));
-  EXPECT_EQ(modified("m"), created);  // not written yet
+  EXPECT_EQ(modified("m"), created);  // The byte is not written yet.
   ASSERT_OK((*file)->close());
   EXPECT_EQ(modified("m"), now);
-  EXPECT_EQ(modified("/"), created);  // the folder has the same names
+  EXPECT_EQ(modified("/"), created);  // The folder has the same names.
   const WallTime written = now;
   now += std::chrono::seconds(10);
   ASSERT_OK(disk.rename("m/a", "m/b"));
@@ -50,7 +50,7 @@ TEST(SimulatedDisk, AFullDiskWritesWhatFitsAndSaysSo) {
   ASSERT_OK((*file)->append(bytes_of("789012")));
   const Error full = unavailable("cannot write b: No space left on device; free some space");
   EXPECT_FAILS((*file)->sync(), full);
-  EXPECT_FAILS((*file)->append(bytes_of("x")), full);  // stays
+  EXPECT_FAILS((*file)->append(bytes_of("x")), full);  // The error stays.
   EXPECT_FAILS((*file)->close(), full);
   EXPECT_EQ(text_of(disk, "b"), "7890");
   EXPECT_EQ(disk.used_bytes(), 10u);
@@ -111,7 +111,7 @@ TEST(PowerLoss, ForgetsNamesThatWereNotSynced) {
         ASSERT_OK(disk.rename("m/a", "m/c"));
       },
       names_in_m);
-  EXPECT_THAT(left, UnorderedElementsAre("a", "ab", "c", "bc"));  // "c" alone: POSIX promises no order
+  EXPECT_THAT(left, UnorderedElementsAre("a", "ab", "c", "bc"));  // POSIX promises no order, so "c" may be alone.
 }
 
 TEST(PowerLoss, ForgetsTheLatestChangesFirstWhereTheSeedIsOdd) {
@@ -198,10 +198,10 @@ TEST(PowerLoss, BytesOfAFailedSyncAreLostThoughTheNextOneSucceeds) {
   SimulatedDisk disk({.folders = {"m"}});
   auto file = disk.append("m/a");
   ASSERT_OK((*file)->append(bytes_of("12")));
-  disk.arm(Fault::kError, 1);  // writes, then syncs
+  disk.arm(Fault::kError, 1);  // sync() writes, then syncs, which fails.
   EXPECT_FAILS((*file)->sync(), unavailable("cannot sync m/a: Input/output error (simulated fault)"));
   EXPECT_FAILS((*file)->sync(), unavailable("cannot sync m/a: Input/output error (simulated fault)"));
-  EXPECT_EQ(text_of(disk, "m/a"), "12");  // as long as the power is there
+  EXPECT_EQ(text_of(disk, "m/a"), "12");  // The bytes are there as long as the power is.
   auto again = disk.append("m/a");
   ASSERT_OK((*again)->append(bytes_of("34")));
   ASSERT_OK((*again)->sync());
@@ -291,7 +291,7 @@ TEST(DiskFaults, LeavingOneKindOutLeavesTheOthersWhereTheyWere) {
   std::string expected = life_with(without, {.seed = 3, .bit_flip = 0.1});
   EXPECT_NE(expected.find('b'), std::string::npos);
   for (size_t i = 0; i < met.size(); ++i) {
-    if (met[i] == 'f') expected[i] = 'f';  // nothing was written in which a bit could flip
+    if (met[i] == 'f') expected[i] = 'f';  // Nothing was written in which a bit could flip.
   }
   EXPECT_EQ(met, expected);
 }
@@ -332,7 +332,7 @@ TEST(DiskFaults, AFullDiskIsFullForAWhile) {
     free += !full;
     longest = std::max(longest, run);
   }
-  EXPECT_THAT(longest, AllOf(Ge(20), Le(120)));  // two in a row at times
+  EXPECT_THAT(longest, AllOf(Ge(20), Le(120)));  // Two such times follow each other now and then.
   EXPECT_GT(free, 1000);
   EXPECT_EQ(disk.fault_counts().full, 2000 - free);
 }
@@ -377,10 +377,10 @@ TEST(ScriptedFaults, MeetTheCallTheyAreFor) {
   disk.arm(Fault::kErrorAfterEffect, 1);
   ASSERT_OK(disk.make_folders("m/a"));
   EXPECT_FAILS(disk.make_folders("m/b"), unavailable("cannot make the folder m/b: Input/output error (simulated fault)"));
-  ASSERT_OK(disk.make_folders("m/b"));  // is there: not a changing call
+  ASSERT_OK(disk.make_folders("m/b"));  // The folder is there, so this is no changing call.
   EXPECT_EQ(disk.calls(), 2);
   disk.arm(Fault::kCrash, 0);
-  EXPECT_FALSE(disk.make_folders("m/c/d"));  // half done
+  EXPECT_FALSE(disk.make_folders("m/c/d"));  // It is half done.
   EXPECT_FALSE(disk.make_folders("m/e"));
   EXPECT_FALSE(disk.remove_all("m"));
   disk.disarm();

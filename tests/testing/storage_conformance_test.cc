@@ -47,7 +47,7 @@ class Place {
     return storage;
   }
 
-  TemporaryFolder folder_;  // of the real file system; the others use its path too, so that sentences are equal
+  TemporaryFolder folder_;  // It is of the real file system; the others use its path too, so that sentences are equal.
   std::unique_ptr<Storage> storage_;
 };
 
@@ -63,7 +63,7 @@ TEST_P(StorageConformance, WritesAppendsAndReads) {
   auto file = storage.append(place / "a");
   ASSERT_OK(file);
   ASSERT_OK((*file)->append(bytes_of(" world")));
-  EXPECT_EQ(text_of(storage, place / "a"), "hello");  // still in memory
+  EXPECT_EQ(text_of(storage, place / "a"), "hello");  // The rest is still in memory.
   ASSERT_OK((*file)->flush());
   EXPECT_EQ(text_of(storage, place / "a"), "hello world");
   ASSERT_OK((*file)->sync());
@@ -95,7 +95,7 @@ TEST_P(StorageConformance, MixesSmallAndLargeAppends) {
     expected += part;
     ASSERT_OK((*file)->append(bytes_of(part)));
   }
-  EXPECT_EQ((*storage.open(place / "big"))->size(), 401084u);  // the last five are in memory
+  EXPECT_EQ((*storage.open(place / "big"))->size(), 401084u);  // The last five bytes are in memory.
   ASSERT_OK((*file)->flush());
   EXPECT_EQ(text_of(storage, place / "big"), expected);
 }

@@ -24,7 +24,7 @@ void expect_all_well(World& world) {
 TEST(World, RunsAWholeClusterInVirtualTime) {
   World world({.seed = 1});
   world.add_cluster("ps:2,worker:2,evaluator", SmallJob{}, every_steps(20));
-  world.at_step(20, [&world] { EXPECT_EQ(world.leftovers().size(), 6u); });  // five ports and the model_dir
+  world.at_step(20, [&world] { EXPECT_EQ(world.leftovers().size(), 6u); });  // They are five ports and the model_dir.
   ASSERT_TRUE(world.run()) << world.report();
   expect_all_well(world);
   EXPECT_TRUE(world.leftovers().empty());
@@ -38,7 +38,7 @@ TEST(World, RunsOneProcess) {
   world.add_process("alone", SmallJob{}, {.model_dir = "/home/model", .save_checkpoints_steps = 20});
   ASSERT_TRUE(world.run()) << world.report();
   expect_all_well(world);
-  EXPECT_EQ(newest_step(world, "/home/model"), -1);  // not in the shared folder
+  EXPECT_EQ(newest_step(world, "/home/model"), -1);  // It is not in the shared folder.
   EXPECT_EQ(value_or_raise(checkpoint::list(world.disk("alone"), "/home/model", checkpoint::Check::kChecksums))
                 .back()
                 .global_step,
@@ -130,7 +130,7 @@ TEST(World, TheGlobalStepFallsOnlyWithALostServerAndALineSaysSo) {  // CONTRACT 
     for (const int trainer : {0, 1}) {
       ASSERT_EQ(witness->falls[trainer].size(), 1u) << world.report();
       const std::string fall = witness->falls[trainer][0];
-      EXPECT_TRUE(trainer != 0 || fall.ends_with(to)) << fall << to;  // a worker may come back some steps later
+      EXPECT_TRUE(trainer != 0 || fall.ends_with(to)) << fall << to;  // A worker may come back some steps later.
       EXPECT_EQ(world.count_log((trainer == 0 ? "chief 0" : "worker 0") + (": global step goes back" + fall)), 1u)
           << fall << "\n"
           << world.report();
