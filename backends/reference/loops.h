@@ -31,6 +31,7 @@ void add_recurrent(const AddMaker& add);
 void add_attention(const AddMaker& add);
 void add_arrange(const AddMaker& add);
 void add_lookup(const AddMaker& add);
+void add_inputs(const AddMaker& add);
 void add_matmul(const AddMaker& add);
 void add_norm(const AddMaker& add);
 void add_clipping(const AddMaker& add);
@@ -48,7 +49,7 @@ inline double dot(const float* a, const float* b, int64_t count) {
   return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
 }
 
-/// to[i] += factor * x[i]
+/// to[i] += factor * x[i].
 inline void add_scaled(double* to, float factor, const float* x, int64_t count) {
   for (int64_t i = 0; i < count; ++i) to[i] += double(factor) * double(x[i]);
 }

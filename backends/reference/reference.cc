@@ -69,6 +69,7 @@ class Source final : public KernelSource {
     add_attention(add);
     add_arrange(add);
     add_lookup(add);
+    add_inputs(add);
     add_matmul(add);
     add_norm(add);
     for (const char* view : {"flatten", "reshape", "reshape_like"}) add(view, make_view);

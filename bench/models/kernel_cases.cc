@@ -105,6 +105,8 @@ const std::vector<TableEntry>& table() {
       {{"pad"}, {{"before", Ints{0, 2, 2, 0}}, {"after", Ints{0, 2, 2, 0}}, {"value", 0.0}}, {kImages}},
       {{"gather"}, {{"axis", int64_t(0)}}, {{DType::kFloat32, {10000, 64}, true}, kLabels}},
       {{"one_hot"}, {{"depth", int64_t(1000)}, {"on_value", 1.0}, {"off_value", 0.0}}, {kLabels}},
+      {{"multi_hot"}, {{"depth", int64_t(1000)}}, {{DType::kInt64, {128, 20}}}},
+      {{"check_range"}, {{"low", 0.0}, {"high", 10.0}, {"whole", false}, {"what", std::string("label")}}, {kRows}},
       {{"top_k"}, {{"k", int64_t(5)}}, {kRows}},
       {{"argmax", "softmax", "log_softmax"}, {}, {kRows}},
       {{"softmax_cross_entropy"}, {}, {kRows, kLabels}},
@@ -173,7 +175,7 @@ void add_entry(Costliest& costliest, const std::string& op, const TableEntry& en
 int64_t index_bound(const KernelCase& of) {
   if (of.op == "gather") return of.operands[0].shape[int(of.attributes.get_int("axis"))];
   if (of.op == "gather_grad") return of.operands[2].shape[int(of.attributes.get_int("axis"))];
-  if (of.op == "one_hot") return of.attributes.get_int("depth");
+  if (of.op == "one_hot" || of.op == "multi_hot") return of.attributes.get_int("depth");
   for (const auto& operand : of.operands) {  // Labels are bounded by the number of classes.
     if (operand.dtype == DType::kFloat32 && operand.shape.rank() > 0) return operand.shape[operand.shape.rank() - 1];
   }

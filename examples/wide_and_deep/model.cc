@@ -5,7 +5,7 @@
 #include "shoal/nn/dense.h"
 #include "shoal/nn/embedding.h"
 #include "shoal/nn/flatten.h"
-#include "shoal/nn/losses.h"
+#include "shoal/nn/head.h"
 #include "shoal/nn/optimizers.h"
 #include "shoal/nn/schedules.h"
 
@@ -43,22 +43,11 @@ Value logits(Value ids, Value numbers, const ModelOptions& options) {
 shoal::EstimatorSpec census_model(const shoal::Features& features, const shoal::Labels& labels, shoal::Mode mode,
                                   const shoal::Params& params, const shoal::RunConfig&) {
   const Value z = logits(features["ids"], features["numbers"], {.ids = kIds, .hidden = {64, 32}});
-  // Two classes whose logits are 0 and z: their softmax is the sigmoid of z.
-  const Value both = ops::pad(z, {.ranges = {{}, {.before = 1}}});
-  shoal::EstimatorSpec spec;
-  spec.mode = mode;
-  const Value probability = ops::slice(ops::softmax(both), {{}, {.begin = 1}});
-  spec.predictions.emplace_back("probability", probability);
-  if (mode == shoal::Mode::kPredict) return spec;
-  const Value classes = ops::cast(labels.single(), shoal::DType::kInt64);
-  spec.loss = nn::reduce_loss(nn::softmax_cross_entropy(both, classes));
-  spec.eval_metrics = {{"accuracy", nn::accuracy(classes, ops::argmax(both))}, {"auc", nn::auc(classes, probability)}};
-  if (mode == shoal::Mode::kTrain) {
-    const nn::LearningRate rate = nn::polynomial_decay(
-        {.initial = params.get_real("learning_rate"), .decay_steps = uint64_t(params.get_int("steps"))});
-    spec.train_op = nn::adagrad({.learning_rate = rate}).minimize(spec.loss);
-  }
-  return spec;
+  const nn::LearningRate rate =
+      nn::polynomial_decay({.initial = params.get_real("learning_rate"), .decay_steps = uint64_t(params.get_int("steps"))});
+  nn::HeadInput input{.mode = mode, .labels = labels, .logits = z};
+  if (mode == shoal::Mode::kTrain) input.optimizer = nn::adagrad({.learning_rate = rate});
+  return nn::binary_head()->build(input);
 }
 
 }  // namespace wide_and_deep

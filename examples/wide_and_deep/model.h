@@ -22,7 +22,7 @@ struct ModelOptions {
 shoal::Value logits(shoal::Value ids, shoal::Value numbers, const ModelOptions& options);
 
 /// The model function for the census: features "ids" and "numbers", label [batch, 1] of 0 or 1; parameter
-/// "learning_rate" (Adagrad's). Predictions: "probability". Metric: "accuracy".
+/// "learning_rate" (Adagrad's). Predictions and metrics are those of nn::binary_head().
 shoal::EstimatorSpec census_model(const shoal::Features& features, const shoal::Labels& labels, shoal::Mode mode,
                                   const shoal::Params& params, const shoal::RunConfig& config);
 

@@ -1,6 +1,8 @@
 /// Indices that come with the data: refused by every backend in the same words, and harmless to the next run.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "../backends/run_graph.h"
 #include "shoal/graph/ops.h"
 
@@ -37,6 +39,35 @@ TEST_P(BackendIndices, OutOfRangeEndTheStep) {
   EXPECT_EQ(refusal(graph, more, {{"table", weights}, {"pairs", Tensor::of<int32_t>({3, 2}, {0, 1, 2, 11, 4, 5})}}),
             "InvalidArgument: gather \"more\": index 11 in row 1, element 1 is outside [0, 10)");
   EXPECT_EQ(refusal(graph, rows, {{"table", weights}, {"ids", Tensor::of<int64_t>({4}, {0, 9, 2, 3})}}), "accepted");
+}
+
+TEST_P(BackendIndices, MissingIdsAreLeftOutAndOthersOutOfRangeRefused) {
+  Graph graph;
+  const Value ids = graph.input("ids", DType::kInt64, {2, 2});
+  const Value hot = ops::multi_hot(ids, 10, {}, "hot");
+  EXPECT_EQ(refusal(graph, hot, {{"ids", Tensor::of<int64_t>({2, 2}, {0, -1, 9, -1})}}), "accepted");
+  EXPECT_EQ(refusal(graph, hot, {{"ids", Tensor::of<int64_t>({2, 2}, {0, -1, 10, -1})}}),
+            "InvalidArgument: multi_hot \"hot\": index 10 in row 1, element 0 is outside [0, 10)");
+  EXPECT_EQ(refusal(graph, hot, {{"ids", Tensor::of<int64_t>({2, 2}, {0, -2, 9, -1})}}),
+            "InvalidArgument: multi_hot \"hot\": index -2 in row 0, element 1 is outside [0, 10)");
+}
+
+TEST_P(BackendIndices, ElementsOutOfRangeEndTheStep) {
+  Graph graph;
+  const Value x = graph.input("x", DType::kFloat32, {3});
+  const auto said = [&](const ops::CheckRangeOptions& options, float element) {
+    const Value checked = ops::check_range(x, options, "c" + std::to_string(graph.nodes().size()));
+    const std::string text = refusal(graph, checked, {{"x", Tensor::of<float>({3}, {1, 1, element})}});
+    return text == "accepted" ? text : text.substr(text.find("\": ") + 3);
+  };
+  const float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(said({.low = 0, .high = 1, .whole = true, .what = "label"}, 0.5f), "label 0.5 in row 2 is not 0 or 1");
+  EXPECT_EQ(said({.low = 0}, -2), "element -2 in row 2 is not a number >= 0");
+  EXPECT_EQ(said({.high = 1}, 2), "element 2 in row 2 is not a number <= 1");
+  EXPECT_EQ(said({.low = 1, .high = 9, .whole = true}, 10), "element 10 in row 2 is not a whole number in [1, 9]");
+  EXPECT_EQ(said({}, std::numeric_limits<float>::quiet_NaN()), "element nan in row 2 is not a number");
+  EXPECT_EQ(said({}, infinity), "accepted");
+  EXPECT_EQ(said({.low = 0, .high = 1}, infinity), "element inf in row 2 is not a number in [0, 1]");
 }
 
 std::vector<std::string> plug_ins() {

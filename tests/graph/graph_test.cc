@@ -46,7 +46,7 @@ TEST(Graph, RefusesStringsAndForeignOperands) {
   Graph graph;
   Graph other;
   const Value x = graph.input("x", DType::kFloat32, {2});
-  EXPECT_REFUSED(graph.input("s", DType::kString, {2}), "input \"s\": strings cannot be inside a graph");
+  EXPECT_REFUSED(graph.variable("s", {2}, {.dtype = DType::kString}), "variable \"s\": strings cannot be inside a graph");
   EXPECT_REFUSED(x + other.input("x", DType::kFloat32, {2}), "add \"add\": operand 1 belongs to another graph");
   EXPECT_REFUSED(x + Value(), "add \"add\": operand 1 is an invalid Value");
   EXPECT_REFUSED(ops::relu(Value()), "relu: operand 0 is an invalid Value");

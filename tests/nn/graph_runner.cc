@@ -150,4 +150,32 @@ void GraphRunner::train(const TrainOp& op, const Feeds& feeds) {
   if (op.advances_global_step) ++global_step_;
 }
 
+std::map<std::string, double> evaluate(Graph& graph, const std::vector<std::pair<std::string, Metric>>& metrics,
+                                       const std::vector<Feeds>& batches) {
+  std::vector<Value> fetches;
+  for (const auto& [name, metric] : metrics) fetches.insert(fetches.end(), metric.inputs.begin(), metric.inputs.end());
+  std::vector<MetricAccumulator> parts[2];
+  for (const auto& [name, metric] : metrics) {
+    parts[0].emplace_back(metric);
+    parts[1].emplace_back(metric);
+  }
+  for (size_t b = 0; b < batches.size(); ++b) {
+    GraphRunner runner(graph, {{"batch", batches[b].at("logits").shape()[0]}});
+    const std::vector<Tensor> tensors = value_or_raise(runner.run(fetches, batches[b]));
+    std::vector<TensorView> views;
+    for (const Tensor& tensor : tensors) views.push_back(tensor.view());
+    std::span<const TensorView> rest = views;
+    for (size_t m = 0; m < metrics.size(); ++m) {
+      value_or_raise(parts[b % 2][m].update(rest.first(metrics[m].second.inputs.size())));
+      rest = rest.subspan(metrics[m].second.inputs.size());
+    }
+  }
+  std::map<std::string, double> report;
+  for (size_t m = 0; m < metrics.size(); ++m) {
+    parts[0][m].merge(parts[1][m]);
+    report[metrics[m].first] = parts[0][m].value();
+  }
+  return report;
+}
+
 }  // namespace shoal::nn

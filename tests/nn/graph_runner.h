@@ -7,6 +7,7 @@
 
 #include "shoal/backends/backend.h"
 #include "shoal/graph/graph.h"
+#include "shoal/nn/metrics.h"
 #include "shoal/nn/train_op.h"
 
 namespace shoal::nn {
@@ -45,6 +46,11 @@ class GraphRunner {
   std::map<std::string, std::vector<std::vector<float>>> slots_;
   uint64_t global_step_ = 0;
 };
+
+/// What an evaluation over these batches reports, by name. `batch` is the first size of each batch's "logits". Batches of
+/// even and of odd number are accumulated apart and merged.
+std::map<std::string, double> evaluate(Graph& graph, const std::vector<std::pair<std::string, Metric>>& metrics,
+                                       const std::vector<Feeds>& batches);
 
 /// The kind of error that `call` raises and its sentence: "InvalidArgument: dense: ...", or "" if it raises none.
 template <class F>

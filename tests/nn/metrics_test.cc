@@ -9,6 +9,7 @@
 
 #include "graph_runner.h"
 #include "shoal/base/random.h"
+#include "shoal/nn/binary_metrics.h"
 
 namespace shoal::nn {
 namespace {
@@ -193,7 +194,7 @@ TEST_F(Metrics, AucOfTheWorkedExample) {
 TEST_F(Metrics, AucIsWithinAHundredthOfAllPairsWhereverThePredictionsLie) {
   const Metric metric = auc(input("y", DType::kInt64, {batch_}), input("p", DType::kFloat32, {batch_}),
                             input("w", DType::kFloat32, {batch_}));
-  for (const float centre : {0.0f, -12.0f, 9.0f}) {  // of the logits
+  for (const float centre : {0.0f, -12.0f, 9.0f}) {  // The centre of the logits.
     constexpr size_t kCount = 900;
     std::vector<float> logits(kCount), weights(kCount), predictions;
     fill_normal(7, 0, logits, centre, 1.5f);

@@ -10,6 +10,7 @@
 #include "graph_runner.h"
 #include "shoal/base/random.h"
 #include "shoal/graph/ops.h"
+#include "shoal/graph/text_ids.h"
 #include "shoal/nn/dense.h"
 #include "shoal/nn/head.h"
 
@@ -31,21 +32,8 @@ class MultiClassHeadTest : public testing::Test {
     if (mode == Mode::kTrain) input.train_op = [](Value) { return TrainOp{}; };
     return head.build(input);
   }
-  /// What an evaluation over these batches reports, by name.
   std::map<std::string, double> evaluate(const HeadOutput& output, const std::vector<Feeds>& batches) {
-    std::map<std::string, double> report;
-    for (const auto& [name, metric] : output.metrics) {
-      MetricAccumulator accumulator(metric);
-      for (const Feeds& batch : batches) {
-        GraphRunner runner(graph_, {{"batch", batch.at("logits").shape()[0]}});
-        const std::vector<Tensor> tensors = value_or_raise(runner.run(metric.inputs, batch));
-        std::vector<TensorView> views;
-        for (const Tensor& tensor : tensors) views.push_back(tensor.view());
-        value_or_raise(accumulator.update(views));
-      }
-      report[name] = accumulator.value();
-    }
-    return report;
+    return nn::evaluate(graph_, output.metrics, batches);
   }
   static Value find(const HeadOutput& output, const std::string& key) {
     for (const auto& [name, value] : output.predictions) {
@@ -64,8 +52,8 @@ class MultiClassHeadTest : public testing::Test {
   Feeds worked_{{"logits", floats(Shape{2, 3}, {10, 0, 0, 0, 10, 0})},
                 {"labels", Tensor::of<int64_t>(Shape{2, 1}, {1, 1})},
                 {"weights", floats(Shape{2, 1}, {2, 1})}};
-  const double wrong_ = std::log(std::exp(10.0) + 2);       // the loss of row 0
-  const double right_ = std::log(std::exp(10.0) + 2) - 10;  // and of row 1
+  const double wrong_ = std::log(std::exp(10.0) + 2);       // The loss of row 0.
+  const double right_ = std::log(std::exp(10.0) + 2) - 10;  // The loss of row 1.
 };
 
 TEST_F(MultiClassHeadTest, WorkedNumbers) {
@@ -149,22 +137,65 @@ TEST_F(MultiClassHeadTest, PredictionsAreExactlyThese) {
   EXPECT_NEAR(probabilities[2], 0.5, 1e-6);
   const auto ids = value_or_raise(runner.run({find(output, "class_ids"), find(output, "all_class_ids")}, feeds));
   EXPECT_EQ(ids[0].shape(), (Shape{2, 1}));
-  EXPECT_THAT(ids[0].as<int64_t>(), ElementsAre(2, 1));  // the first of equals
+  EXPECT_THAT(ids[0].as<int64_t>(), ElementsAre(2, 1));  // The first of equals wins.
   EXPECT_EQ(ids[1].shape(), (Shape{2, 3}));
   EXPECT_THAT(ids[1].as<int64_t>(), ElementsAre(0, 1, 2, 0, 1, 2));
 }
 
 TEST_F(MultiClassHeadTest, AVocabularyNamesClassesAndLabels) {
   const auto head = multi_class_head({.n_classes = 3, .label_vocabulary = {"cat", "dog", "eel"}});
+  labels_ = graph_.input("names", DType::kString, {batch_, 1});
   const HeadOutput output = build(*head, Mode::kEval);
+  const Value encoded = graph_.find("names:ids");
+  ASSERT_TRUE(encoded.valid());
+  const EncodedInput from = value_or_raise(encoded_input(graph_.node(encoded.node()))).value();
+  EXPECT_EQ(from.of, "names");
+  EXPECT_THAT(value_or_raise(from.encoding.ids_of(Tensor::of_strings(Shape{2, 1}, {"eel", "cat"}))).as<int64_t>(),
+              ElementsAre(2, 0));
+  EXPECT_THAT(from.encoding.ids_of(Tensor::of_strings(Shape{2, 1}, {"eel", "cow"})).error().message(),
+              HasSubstr("row 1: \"cow\" is not among the 3 names"));
+  EXPECT_FALSE(from.encoding.id_of(""));  // Not missing: a label has to be there.
   const Tensor ids = Tensor::of<int64_t>(Shape{2, 1}, {2, 0});
   EXPECT_EQ(output.text_predictions[0].source(), "class_ids");
   EXPECT_THAT(value_or_raise(output.text_predictions[0].map(ids.view())).strings(), ElementsAre("eel", "cat"));
   EXPECT_EQ(output.text_predictions[1].source(), "all_class_ids");
-  EXPECT_TRUE(output.label_mapping.takes_text());
-  const Tensor mapped = value_or_raise(output.label_mapping.map(Tensor::of_strings(Shape{1}, {"dog"})));
-  EXPECT_THAT(mapped.as<int64_t>(), ElementsAre(1));
-  EXPECT_FALSE(build(*multi_class_head({.n_classes = 3}), Mode::kEval).label_mapping.takes_text());
+}
+
+TEST_F(MultiClassHeadTest, TextAndIdsAreNotMixedUp) {
+  const auto with = multi_class_head({.n_classes = 3, .label_vocabulary = {"cat", "dog", "eel"}});
+  EXPECT_THAT(raised([&] { build(*with, Mode::kEval); }),
+              HasSubstr("labels are int64 [batch, 1], but the head has a label vocabulary"));
+  labels_ = graph_.input("names", DType::kString, {batch_, 1});
+  EXPECT_THAT(raised([&] { build(*multi_class_head({.n_classes = 3}), Mode::kEval); }), HasSubstr("no label_vocabulary"));
+}
+
+TEST_F(MultiClassHeadTest, ClassWeightsCountInTheLossAlone) {
+  const HeadOutput output = build(*multi_class_head({.n_classes = 3, .class_weights = {1, 0.5, 3}}), Mode::kEval);
+  GraphRunner runner(graph_, {{"batch", 2}});
+  EXPECT_NEAR(runner.number(output.loss, worked_), 0.5 * (wrong_ + right_) / 2, 1e-4);
+  EXPECT_NEAR(evaluate(output, {worked_}).at("average_loss"), (wrong_ + right_) / 2, 1e-5);
+  EXPECT_THAT(raised([] {
+                multi_class_head({.n_classes = 3, .class_weights = {1, 2}});
+              }),
+              HasSubstr("2 class_weights for 3"));
+  EXPECT_THAT(raised([] { multi_class_head({.n_classes = 3, .class_weights = {1, 2, -1}}); }), HasSubstr("weight -1"));
+}
+
+TEST_F(MultiClassHeadTest, TakesLogitsOfAnyRank) {
+  Graph graph;
+  const Value logits = graph.input("logits", DType::kFloat32, {batch_, 2, 3});
+  const Value labels = graph.input("labels", DType::kInt64, {batch_, 2});
+  const Value weights = graph.input("weights", DType::kFloat32, {batch_, 2});
+  const HeadOutput output =
+      multi_class_head({.n_classes = 3, .weight_column = "w"})
+          ->build({.mode = Mode::kEval, .features = {{"w", weights}}, .labels = labels, .logits = logits});
+  EXPECT_EQ(to_string(find(output, "class_ids").shape()), "[batch, 2, 1]");
+  EXPECT_EQ(to_string(find(output, "all_class_ids").shape()), "[batch, 2, 3]");
+  GraphRunner runner(graph, {{"batch", 1}});
+  const Feeds feeds{{"logits", floats(Shape{1, 2, 3}, {10, 0, 0, 0, 10, 0})},
+                    {"labels", Tensor::of<int64_t>(Shape{1, 2}, {1, 1})},
+                    {"weights", floats(Shape{1, 2}, {2, 1})}};
+  EXPECT_NEAR(runner.number(output.loss, feeds), (2 * wrong_ + right_) / 2, 1e-4);
 }
 
 TEST_F(MultiClassHeadTest, RegularizationIsAddedAfterReductionAndReported) {
@@ -217,8 +248,10 @@ TEST_F(MultiClassHeadTest, RefusesOptionsThatDoNotFit) {
     EXPECT_THAT(raised([&] { multi_class_head({.n_classes = n}); }),
                 HasSubstr("expected more than 2; two classes are a binary"));
   }
-  EXPECT_THAT(raised([] { multi_class_head({.n_classes = 3, .label_vocabulary = {"a", "b"}}); }),
-              HasSubstr("the label vocabulary has 2 names, n_classes is 3"));
+  EXPECT_THAT(raised([] {
+                multi_class_head({.n_classes = 3, .label_vocabulary = {"a", "b"}});
+              }),
+              HasSubstr("the label vocabulary has 2 names, and there are 3 classes"));
   EXPECT_THAT(raised([] { multi_class_head({.n_classes = 3, .label_vocabulary = {"a", "b", "a"}}); }),
               HasSubstr("\"a\" occurs twice"));
 }
@@ -237,18 +270,21 @@ TEST_F(MultiClassHeadTest, RefusesInputsThatDoNotFit) {
   const Value two = graph_.input("two", DType::kInt64, {batch_, 2});
   EXPECT_EQ(refusal([](HeadInput&) {}), "");
   EXPECT_THAT(refusal([&](HeadInput& in) { in.logits = wide; }),
-              HasSubstr("digits: logits are float32 [batch, 4], expected float32 [batch, 3]"));
+              HasSubstr("digits: logits are float32 [batch, 4], expected float32 [batch, ..., 3]"));
   EXPECT_THAT(refusal([&](HeadInput& in) { in.logits = {}; }), HasSubstr("logits are no value"));
   EXPECT_THAT(refusal([&](HeadInput& in) { in.labels = {}; }), HasSubstr("no labels in mode eval; check that input_fn"));
-  EXPECT_THAT(refusal([&](HeadInput& in) { in.labels = others; }),
-              HasSubstr("labels have shape [other], logits [batch, 3]"));
-  EXPECT_THAT(refusal([&](HeadInput& in) { in.labels = two; }), HasSubstr("labels have shape [batch, 2]"));
+  EXPECT_THAT(
+      refusal([&](HeadInput& in) { in.labels = others; }),
+      HasSubstr("labels are int64 [other], logits float32 [batch, 3]; expected labels of shape [batch] or [batch, 1]"));
+  EXPECT_THAT(refusal([&](HeadInput& in) { in.labels = two; }), HasSubstr("labels are int64 [batch, 2]"));
   EXPECT_THAT(refusal([&](HeadInput& in) { in.labels = reals; }), HasSubstr("labels are float32"));
   EXPECT_THAT(refusal([&](HeadInput& in) { in.labels = {{"a", labels_}, {"b", labels_}}; }), HasSubstr("names: a, b"));
   EXPECT_THAT(refusal([&](HeadInput& in) { in.features = {{"age", weights_}}; }),
               HasSubstr("no feature \"weight\" to take example weights from; features: age"));
-  EXPECT_THAT(refusal([&](HeadInput& in) { in.features = {{"weight", wide}}; }),
-              HasSubstr("weights have shape [batch, 4], logits [batch, 3]"));
+  EXPECT_THAT(refusal([&](HeadInput& in) {
+                in.features = {{"weight", wide}};
+              }),
+              HasSubstr("weights are float32 [batch, 4], logits float32 [batch, 3]; expected weights of shape [batch] or"));
   EXPECT_THAT(refusal([&](HeadInput& in) { in.mode = Mode::kTrain; }), HasSubstr("neither was given"));
   EXPECT_THAT(refusal([&](HeadInput& in) {
                 in.mode = Mode::kTrain;

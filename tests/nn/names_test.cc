@@ -46,6 +46,7 @@ TEST(Vocabulary, FindsIdsAndRefusesTwins) {
   EXPECT_EQ(vocabulary.find("Eel"), -1);
   EXPECT_EQ(vocabulary.name(1), "dog");
   EXPECT_THAT(Vocabulary::make({"cat", "dog", "cat"}).error().message(), HasSubstr("\"cat\" occurs twice"));
+  EXPECT_THAT(Vocabulary::make({"cat", "d\xff"}).error().message(), HasSubstr("name 1 is no UTF-8"));
 }
 
 class TextClasses : public testing::Test {
@@ -53,32 +54,6 @@ class TextClasses : public testing::Test {
   std::shared_ptr<const Vocabulary> vocabulary_ =
       std::make_shared<const Vocabulary>(value_or_raise(Vocabulary::make({"cat", "dog", "eel"})));
 };
-
-TEST_F(TextClasses, LabelsBecomeIds) {
-  const Tensor ids =
-      value_or_raise(LabelMapping(vocabulary_).map(Tensor::of_strings(Shape{2, 1}, {"eel", "cat"})));
-  EXPECT_EQ(ids.shape(), (Shape{2, 1}));
-  EXPECT_THAT(ids.as<int64_t>(), ElementsAre(2, 0));
-}
-
-TEST_F(TextClasses, IdsPassWithoutVocabulary) {
-  const Tensor labels = Tensor::of<int64_t>(Shape{2}, {7, 8});
-  EXPECT_THAT(value_or_raise(LabelMapping().map(labels)).as<int64_t>(), ElementsAre(7, 8));
-}
-
-TEST_F(TextClasses, TextAndIdsAreNotMixedUp) {
-  const Tensor text = Tensor::of_strings(Shape{2}, {"cat", "cow"});
-  const Tensor ids = Tensor::of<int64_t>(Shape{1}, {1});
-  const Result<Tensor> without = LabelMapping().map(text), reverse = LabelMapping(vocabulary_).map(ids);
-  ASSERT_FALSE(without);
-  EXPECT_EQ(without.error().kind(), ErrorKind::kInvalidArgument);
-  EXPECT_THAT(without.error().message(), HasSubstr("no label_vocabulary"));
-  ASSERT_FALSE(reverse);
-  EXPECT_THAT(reverse.error().message(), HasSubstr("labels are int64, but the head has a label vocabulary"));
-  const Result<Tensor> unknown = LabelMapping(vocabulary_).map(text);
-  ASSERT_FALSE(unknown);
-  EXPECT_THAT(unknown.error().message(), HasSubstr("label \"cow\" in row 1"));
-}
 
 TEST_F(TextClasses, IdsBecomeText) {
   const Tensor ids = Tensor::of<int64_t>(Shape{2, 1}, {1, 2});
@@ -92,6 +67,16 @@ TEST_F(TextClasses, IdsBecomeText) {
   const Tensor wrong = Tensor::of<int64_t>(Shape{1}, {3});
   EXPECT_THAT(TextPrediction("classes", "class_ids", vocabulary_).map(wrong.view()).error().message(),
               HasSubstr("no class 3"));
+}
+
+TEST_F(TextClasses, PositionsBecomeText) {
+  const Tensor probabilities = Tensor::zeros(DType::kFloat32, Shape{2, 3});
+  const auto text = TextPrediction::of_positions("classes", "probabilities", vocabulary_);
+  EXPECT_THAT(value_or_raise(text.map(probabilities.view())).strings(),
+              ElementsAre("cat", "dog", "eel", "cat", "dog", "eel"));
+  EXPECT_EQ(text.below("pets/").key(), "pets/classes");
+  EXPECT_EQ(text.below("pets/").source(), "pets/probabilities");
+  EXPECT_TRUE(text.below("pets/").by_position());
 }
 
 }  // namespace

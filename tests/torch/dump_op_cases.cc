@@ -109,7 +109,8 @@ ordered_json weights_of(const BuiltCase& built, Blob& blob) {
     }
     const std::vector<double>& weights = built.weights[weighed++];
     Tensor tensor(DType::kFloat32, value_or_raise(output.shape().resolve({})));
-    std::copy(weights.begin(), weights.end(), tensor.mutable_as<float>().begin());  // they were floats
+    // The weights were floats, so nothing is lost.
+    std::copy(weights.begin(), weights.end(), tensor.mutable_as<float>().begin());
     list.push_back(blob.write(tensor));
   }
   return list;

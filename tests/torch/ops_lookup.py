@@ -16,6 +16,18 @@ def gather_grad(inputs, attributes):
     return (torch.zeros(like.shape, dtype=dy.dtype).index_add(axis, indices.reshape(-1).long(), rows),)
 
 
+def multi_hot(inputs, attributes):
+    ids = inputs[0].long()
+    weights = inputs[1] if len(inputs) > 1 else torch.ones(ids.shape, dtype=torch.get_default_dtype())
+    present = (ids >= 0).to(weights.dtype)
+    hot = torch.zeros(*ids.shape[:-1], attributes["depth"], dtype=weights.dtype)
+    return (hot.scatter_add(-1, ids.clamp(min=0), weights * present),)
+
+
+def check_range(inputs, attributes):
+    return (inputs[0],)
+
+
 def one_hot(inputs, attributes):
     hot = torch.nn.functional.one_hot(inputs[0].long(), attributes["depth"]).to(torch.get_default_dtype())
     return (hot * attributes["on_value"] + (1 - hot) * attributes["off_value"],)

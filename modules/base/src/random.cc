@@ -96,9 +96,8 @@ void fill_bits(RandomKey key, uint64_t first_block, uint64_t counter_high, std::
 }
 
 RandomKey fold_in(RandomKey key, uint64_t part) { return fold(key, part, kFoldNumber); }
-RandomKey fold_in(RandomKey key, std::string_view name) {
-  return fold(key, XXH3_64bits(name.data(), name.size()), kFoldName);
-}
+RandomKey fold_in(RandomKey key, std::string_view name) { return fold(key, hash64(name), kFoldName); }
+uint64_t hash64(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
 uint32_t RandomStream::next_u32() {
   const uint64_t block = position_ / 4;

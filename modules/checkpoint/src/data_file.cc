@@ -6,6 +6,7 @@
 
 #include "json_text.h"
 #include "manifest_check.h"
+#include "shoal/json/fields.h"
 
 namespace shoal::checkpoint {
 namespace {
@@ -41,7 +42,7 @@ std::string name_in_file(const Segment& segment) {
 }
 
 std::optional<std::string> wrong_with(const Segment& segment, uint64_t arena_bytes, uint64_t previous_end) {
-  if (segment.name.empty() || segment.name == "__metadata__" || !survives_json(segment.name)) {
+  if (segment.name.empty() || segment.name == "__metadata__" || !json::is_utf8(segment.name)) {
     return "is no name that a checkpoint can hold";
   }
   const int64_t all_rows = segment.shape.rank() == 0 ? 1 : segment.shape[0];

@@ -7,7 +7,5 @@ namespace shoal::checkpoint {
 
 /// `text` as a JSON string literal, quotes included. Bytes that are no UTF-8 become U+FFFD.
 std::string json_string(std::string_view text);
-/// True if json_string() keeps every byte of `text`.
-bool survives_json(std::string_view text);
 
 }  // namespace shoal::checkpoint

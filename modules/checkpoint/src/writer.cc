@@ -5,9 +5,9 @@
 
 #include "data_file.h"
 #include "folder.h"
-#include "json_text.h"
 #include "manifest_check.h"
 #include "shoal/checkpoint/directory.h"
+#include "shoal/json/fields.h"
 
 namespace shoal::checkpoint {
 namespace {
@@ -19,10 +19,10 @@ std::string five_digits(size_t number) {
 
 Result<void> check_names(const SaveInfo& info) {
   for (const auto& [name, value] : info.counters) {
-    if (!survives_json(name)) return invalid_argument("the counter '" + name + "' has a name that is not UTF-8");
+    if (!json::is_utf8(name)) return invalid_argument("the counter '" + name + "' has a name that is not UTF-8");
   }
   for (const auto& [trainer, position] : info.positions) {
-    if (!survives_json(trainer)) return invalid_argument("the position of '" + trainer + "': the name is not UTF-8");
+    if (!json::is_utf8(trainer)) return invalid_argument("the position of '" + trainer + "': the name is not UTF-8");
   }
   return {};
 }

@@ -8,7 +8,6 @@ EstimatorSpec::EstimatorSpec(nn::HeadOutput head)
       train_op(std::move(head.train_op)),
       predictions(std::move(head.predictions)),
       text_predictions(std::move(head.text_predictions)),
-      eval_metrics(std::move(head.metrics)),
-      label_mapping(std::move(head.label_mapping)) {}
+      eval_metrics(std::move(head.metrics)) {}
 
 }  // namespace shoal

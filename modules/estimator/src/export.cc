@@ -31,7 +31,7 @@ ExportDescription describe(const BuiltModel& model, const EstimatorSpec& spec, c
     description.outputs.push_back({exported_tensor(name, value.type()), graph.node(value.node()).name, value.output()});
   }
   for (const nn::TextPrediction& text : spec.text_predictions) {
-    description.texts.push_back({text.key(), text.source(), text.vocabulary()});
+    description.texts.push_back({text.key(), text.source(), text.vocabulary(), text.by_position()});
   }
   return description;
 }
@@ -138,7 +138,9 @@ data::TensorMap generated_features(const std::vector<ExportedTensor>& inputs, in
   for (size_t i = 0; i < inputs.size(); ++i) {
     std::vector<int64_t> sizes = inputs[i].shape;
     std::replace(sizes.begin(), sizes.end(), int64_t(-1), batch);
-    Tensor tensor = Tensor::zeros(inputs[i].dtype, Shape(sizes));
+    const bool text = inputs[i].dtype == DType::kString;
+    Tensor tensor = text ? Tensor::of_strings(Shape(sizes), std::vector<std::string>(size_t(Shape(sizes).elements())))
+                         : Tensor::zeros(inputs[i].dtype, Shape(sizes));
     if (tensor.dtype() == DType::kFloat32) fill_uniform(fold_in(RandomKey{1}, i), 0, tensor.mutable_as<float>(), -1, 1);
     features.set(inputs[i].name, std::move(tensor));
   }
@@ -199,12 +201,14 @@ Result<EstimatorSpec> spec_of(Graph& graph, const ExportDescription& description
     spec.predictions.emplace_back(output.tensor.name, Value(&graph, NodeId(node - graph.nodes().begin()), output.output));
   }
   for (const ExportedText& text : description.texts) {
-    std::shared_ptr<const nn::Vocabulary> vocabulary;
+    std::shared_ptr<const Vocabulary> vocabulary;
     if (!text.vocabulary.empty()) {
-      SHOAL_TRY(nn::Vocabulary names, nn::Vocabulary::make(text.vocabulary));
-      vocabulary = std::make_shared<const nn::Vocabulary>(std::move(names));
+      SHOAL_TRY(Vocabulary names, Vocabulary::make(text.vocabulary));
+      vocabulary = std::make_shared<const Vocabulary>(std::move(names));
     }
-    spec.text_predictions.emplace_back(text.name, text.source, std::move(vocabulary));
+    spec.text_predictions.push_back(text.by_position
+                                        ? nn::TextPrediction::of_positions(text.name, text.source, std::move(vocabulary))
+                                        : nn::TextPrediction(text.name, text.source, std::move(vocabulary)));
   }
   return spec;
 }
@@ -220,6 +224,21 @@ Result<std::unique_ptr<Graph>> read_graph(Environment& env, const std::string& f
   return graph;
 }
 
+/// The model's inputs, which have to be those of the graph; what no node reads may be missing there.
+Result<InputTypes> inputs_of(Graph& graph, const std::vector<ExportedTensor>& inputs) {
+  InputTypes types;
+  for (const ExportedTensor& input : inputs) {
+    types.features.emplace_back(input.name, value_type(input));
+    const ValueType& stated = types.features.back().second;
+    const Value value = graph.find(input_name("features", input.name));
+    if (!value.valid() || value.type() == stated) continue;
+    return data_loss("input \"" + input.name + "\" is " + std::string(to_string(stated.dtype)) + " " +
+                     to_string(stated.shape) + " there, and " + std::string(to_string(value.dtype())) + " " +
+                     to_string(value.shape()) + " in " + std::string(kExportGraph));
+  }
+  return types;
+}
+
 Result<std::unique_ptr<ExportedModel>> load(const std::string& folder, const RuntimeOptions& runtime) {
   const RunConfig config({.runtime = runtime});
   auto env = make_call_environment(config);
@@ -229,9 +248,9 @@ Result<std::unique_ptr<ExportedModel>> load(const std::string& folder, const Run
   SHOAL_TRY(std::unique_ptr<Graph> graph, read_graph(*env, folder));
   auto spec = spec_of(*graph, *description);
   if (!spec) return std::move(spec).error().with_context("export " + folder);
-  InputTypes types;
-  for (const ExportedTensor& input : description->inputs) types.features.emplace_back(input.name, value_type(input));
-  auto model = BuiltModel::from_graph(std::move(graph), std::move(spec).value(), std::move(types));
+  auto types = inputs_of(*graph, description->inputs);
+  if (!types) return std::move(types).error().with_context("export " + join_path(folder, kExportFile));
+  auto model = BuiltModel::from_graph(std::move(graph), std::move(spec).value(), std::move(types).value());
   SHOAL_TRY(auto backend, make_configured_backend(config));
   model->use_backend(std::move(backend), config.compute_threads(env->process().usable_cores), config.compute_dtype());
   SHOAL_TRY(const auto reader, open_checkpoint(*env, join_path(folder, kExportVariables), std::nullopt));

@@ -34,10 +34,10 @@ const Json& list_at(const Json& json, const char* name) {
   return list;
 }
 
-ExportedTensor tensor_from(const Json& json) {
+ExportedTensor tensor_from(const Json& json, bool may_be_text) {
   const std::string dtype = json.at("dtype").get<std::string>();
   const auto known = dtype_from_string(dtype);
-  if (!known || *known == DType::kString) raise(data_loss("unknown dtype " + dtype));
+  if (!known || (*known == DType::kString && !may_be_text)) raise(data_loss("unknown dtype " + dtype));
   ExportedTensor tensor{json.at("name").get<std::string>(), *known, {}};
   for (const Json& size : list_at(json, "shape")) tensor.shape.push_back(integer_from<int64_t>(size, "a size", -1));
   if (tensor.shape.size() > size_t(Shape::kRankMax)) raise(data_loss("a shape has more than 8 dimensions"));
@@ -50,14 +50,15 @@ ExportDescription description_from(const Json& json) {
   if (format != kFormat)
     raise(failed_precondition("written in format " + std::to_string(format) + "; this version reads 1"));
   description.global_step = integer_from<int64_t>(json.at("global_step"), "global_step", 0);
-  for (const Json& input : list_at(json, "inputs")) description.inputs.push_back(tensor_from(input));
+  for (const Json& input : list_at(json, "inputs")) description.inputs.push_back(tensor_from(input, true));
   for (const Json& output : list_at(json, "outputs")) {
-    description.outputs.push_back(
-        {tensor_from(output), output.at("node").get<std::string>(), integer_from<int>(output.at("output"), "output", 0)});
+    description.outputs.push_back({tensor_from(output, false), output.at("node").get<std::string>(),
+                                   integer_from<int>(output.at("output"), "output", 0)});
   }
   for (const Json& text : list_at(json, "texts")) {
     description.texts.push_back({text.at("name").get<std::string>(), text.at("source").get<std::string>(),
-                                 text.at("vocabulary").get<std::vector<std::string>>()});
+                                 text.at("vocabulary").get<std::vector<std::string>>(),
+                                 text.contains("by_position") && text.at("by_position").get<bool>()});
   }
   return description;
 }
@@ -75,6 +76,7 @@ std::string encode_export(const ExportDescription& description) {
   }
   for (const ExportedText& text : description.texts) {
     texts.push_back({{"name", text.name}, {"source", text.source}, {"vocabulary", text.vocabulary}});
+    if (text.by_position) texts.back()["by_position"] = true;
   }
   return OrderedJson{{"format", kFormat},
                      {"global_step", description.global_step},

@@ -5,7 +5,8 @@
 ///   inputs        list of {name, dtype, shape}; a size of -1 is the batch
 ///   outputs       list of {name, dtype, shape, node, output}: where in graph.json the prediction is
 ///   texts         list of {name, source, vocabulary}: predictions that are names of the ids in output `source`
-///                 (an empty vocabulary: the ids in digits)
+///                 (an empty vocabulary: the ids in digits); with "by_position": true names of the ids 0, 1, ... along
+///                 the last axis of `source`
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -25,6 +26,7 @@ struct ExportedText {
   std::string name;
   std::string source;
   std::vector<std::string> vocabulary;
+  bool by_position = false;
 };
 struct ExportDescription {
   int64_t global_step = 0;

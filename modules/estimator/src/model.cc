@@ -23,19 +23,12 @@ Result<int64_t> leading_size(const data::TensorMap& tensors, std::string_view pa
   return expected.value_or(0);
 }
 
-Result<std::vector<std::pair<std::string, ValueType>>> types_of(const data::TensorMap& tensors, std::string_view part) {
+std::vector<std::pair<std::string, ValueType>> types_of(const data::TensorMap& tensors) {
   std::vector<std::pair<std::string, ValueType>> types;
   for (const auto& [name, tensor] : tensors) {
-    DType dtype = tensor.dtype();
-    if (dtype == DType::kString) {
-      if (part == "features") {
-        return invalid_argument("input " + input_name(part, name) + " is text; map it to numbers in the input function");
-      }
-      dtype = DType::kInt64;  // It is a label: the model's label mapping turns text into ids.
-    }
     std::vector<Dim> dims{Dim::symbol("batch")};
     for (int axis = 1; axis < tensor.shape().rank(); ++axis) dims.emplace_back(tensor.shape()[axis]);
-    types.emplace_back(name, ValueType{dtype, DimShape(std::move(dims))});
+    types.emplace_back(name, ValueType{tensor.dtype(), DimShape(std::move(dims))});
   }
   return types;
 }
@@ -98,8 +91,8 @@ Result<int64_t> batch_size(const data::Batch& batch) {
 Result<InputTypes> input_types(const data::Batch& batch) {
   SHOAL_TRY_VOID(batch_size(batch));
   InputTypes types;
-  SHOAL_TRY(types.features, types_of(batch.features, "features"));
-  SHOAL_TRY(types.labels, types_of(batch.labels, "labels"));
+  types.features = types_of(batch.features);
+  types.labels = types_of(batch.labels);
   return types;
 }
 
@@ -142,6 +135,12 @@ Result<void> BuiltModel::check_spec(Mode mode) const {
   }
   if (mode == Mode::kPredict) {
     if (spec_.predictions.empty()) return missing("predictions");
+    for (const auto& [name, value] : spec_.predictions) {
+      if (!value.valid() || value.dtype() != DType::kString) continue;
+      return invalid_argument("model_fn: prediction \"" + name +
+                              "\" is a text of the input; predictions are numbers, or names "
+                              "of ids (text_predictions)");
+    }
     return {};
   }
   if (!spec_.loss.valid()) return missing("loss");
@@ -198,6 +197,15 @@ Result<BoundProgram*> BuiltModel::program(int64_t batch, bool fetching) {
   return &programs_.front().program;
 }
 
+Result<EncodedInput> BuiltModel::fed_from(const std::string& input) const {
+  const Value value = graph_->find(input);
+  if (value.valid()) {
+    SHOAL_TRY(auto encoded, encoded_input(graph_->node(value.node())));
+    if (encoded) return std::move(*encoded);
+  }
+  return EncodedInput{.of = input, .encoding = {}};
+}
+
 Result<void> BuiltModel::bind_sources(BoundProgram& bound) const {
   const auto find = [](const auto& types, std::string_view part, const std::string& name) -> std::optional<size_t> {
     for (size_t i = 0; i < types.size(); ++i) {
@@ -206,14 +214,17 @@ Result<void> BuiltModel::bind_sources(BoundProgram& bound) const {
     return std::nullopt;
   };
   for (const auto& input : bound.program->info().inputs) {
-    const auto feature = find(types_.features, "features", input.name);
-    const auto label = feature ? std::nullopt : find(types_.labels, "labels", input.name);
+    SHOAL_TRY(EncodedInput from, fed_from(input.name));
+    const auto feature = find(types_.features, "features", from.of);
+    const auto label = feature ? std::nullopt : find(types_.labels, "labels", from.of);
     if (!feature && !label) {
-      return invalid_argument("the model has an input " + input.name + " that the input function does not provide");
+      return invalid_argument("the model has an input " + from.of + " that the input function does not provide");
     }
-    bound.sources.push_back({!feature, feature ? *feature : *label, input.name, input.shape, input.dtype});
+    bound.sources.push_back({!feature, feature ? *feature : *label, from.of, input.shape, input.dtype});
+    if (from.of != input.name) bound.sources.back().encoding = std::move(from.encoding);
   }
   bound.inputs.resize(bound.sources.size());
+  bound.ids.resize(bound.sources.size());
   return {};
 }
 
@@ -232,27 +243,32 @@ Result<void> BuiltModel::check_feeds(std::span<const std::pair<std::string, Tens
   return {};
 }
 
-Result<void> BuiltModel::feed(BoundProgram& bound, data::Batch& batch,
+Result<void> BuiltModel::feed(BoundProgram& bound, const data::Batch& batch,
                               std::span<const std::pair<std::string, Tensor>> feeds) {
   SHOAL_TRY_VOID(check_feeds(feeds));
   SHOAL_TRY_VOID(check_names(batch.features, types_.features, "features"));
   SHOAL_TRY_VOID(check_names(batch.labels, types_.labels, "labels"));
-  for (auto& [name, tensor] : batch.labels) {
-    if (tensor.dtype() != DType::kString && !spec_.label_mapping.takes_text()) continue;
-    SHOAL_TRY(tensor, spec_.label_mapping.map(tensor));
-  }
   for (size_t i = 0; i < bound.sources.size(); ++i) {
     const BoundProgram::Source& source = bound.sources[i];
     const data::TensorMap& part = source.label ? batch.labels : batch.features;
-    bound.inputs[i] = (part.begin() + ptrdiff_t(source.index))->second.view();
-    for (const auto& [name, tensor] : feeds) {
-      if (name == source.name) bound.inputs[i] = tensor.view();
+    const Tensor* tensor = &(part.begin() + ptrdiff_t(source.index))->second;
+    for (const auto& [name, fed] : feeds) {
+      if (name == source.name) tensor = &fed;
     }
-    if (bound.inputs[i].dtype != source.dtype || !(bound.inputs[i].shape == source.shape)) {
-      return invalid_argument("input " + source.name + " is " + std::string(to_string(bound.inputs[i].dtype)) + " " +
-                              to_string(bound.inputs[i].shape) + "; the model was built for " +
-                              std::string(to_string(source.dtype)) + " " + to_string(source.shape));
+    const auto& types = source.label ? types_.labels : types_.features;
+    const DType dtype = source.encoding ? types[source.index].second.dtype : source.dtype;
+    if (tensor->dtype() != dtype || !(tensor->shape() == source.shape)) {
+      return invalid_argument("input " + source.name + " is " + std::string(to_string(tensor->dtype())) + " " +
+                              to_string(tensor->shape()) + "; the model was built for " + std::string(to_string(dtype)) +
+                              " " + to_string(source.shape));
     }
+    if (source.encoding) {
+      auto ids = source.encoding->ids_of(*tensor);
+      if (!ids) return std::move(ids).error().with_context("input " + source.name);
+      bound.ids[i] = std::move(*ids);
+      tensor = &bound.ids[i];
+    }
+    bound.inputs[i] = tensor->view();
   }
   return {};
 }

@@ -11,6 +11,7 @@
 #include "shoal/data/element.h"
 #include "shoal/estimator/estimator_spec.h"
 #include "shoal/estimator/hook.h"
+#include "shoal/graph/text_ids.h"
 
 namespace shoal {
 
@@ -19,7 +20,7 @@ struct InputTypes {
   std::vector<std::pair<std::string, ValueType>> features;
   std::vector<std::pair<std::string, ValueType>> labels;
 };
-/// InvalidArgument if a tensor has no batch dimension, batch sizes differ, or a feature is text.
+/// InvalidArgument if a tensor has no batch dimension, or batch sizes differ.
 Result<InputTypes> input_types(const data::Batch& batch);
 /// The common first size of all tensors of `batch`.
 Result<int64_t> batch_size(const data::Batch& batch);
@@ -41,9 +42,11 @@ struct BoundProgram {
     std::string name;  ///< The name of the graph input, such as "features", "features/<name>" or "labels".
     Shape shape;
     DType dtype;
+    std::optional<TextEncoding> encoding = {};  ///< What makes ids of the tensor.
   };
   std::vector<Source> sources;
   std::vector<TensorView> inputs;  ///< Memory that every run uses again.
+  std::vector<Tensor> ids;         ///< What encodings made of this batch, by source.
 };
 
 class BuiltModel {
@@ -74,15 +77,17 @@ class BuiltModel {
 
   /// The program for batches of this size; compiled on first use, the eight last used are kept.
   Result<BoundProgram*> program(int64_t batch, bool fetching);
-  /// Points the program's inputs at `batch`, whose labels are mapped (text to ids) first where the model asks for it.
-  /// InvalidArgument if the batch does not fit the model.
-  Result<void> feed(BoundProgram& program, data::Batch& batch, std::span<const std::pair<std::string, Tensor>> feeds);
+  /// Points the program's inputs at `batch`, or at the ids of its texts. InvalidArgument if the batch does not fit the
+  /// model.
+  Result<void> feed(BoundProgram& program, const data::Batch& batch, std::span<const std::pair<std::string, Tensor>> feeds);
 
  private:
   BuiltModel() = default;
   Result<void> check_spec(Mode mode) const;
   Result<void> check_feeds(std::span<const std::pair<std::string, Tensor>> feeds) const;
   Result<void> bind_sources(BoundProgram& program) const;
+  /// Whose text or numbers the input of this name in the graph is fed with, and how it is encoded.
+  Result<EncodedInput> fed_from(const std::string& input) const;
 
   struct Compiled {
     int64_t batch;

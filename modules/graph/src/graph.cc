@@ -43,6 +43,21 @@ Value Graph::input(std::string_view name, DType dtype, DimShape shape) {
   return Value(this, append_or_raise(std::move(node)), 0);
 }
 
+Value Graph::encoded_input(Value text, const std::string& encoding) {
+  const Node& source = node(text.node());
+  Attributes attributes{{std::string(kTextOf), source.name}, {std::string(kTextEncoding), encoding}};
+  for (size_t id = 0; id < nodes_.size(); ++id) {
+    if (source_of(nodes_[id].op) == Source::kInput && nodes_[id].attributes == attributes)
+      return Value(this, NodeId(id), 0);
+  }
+  Node node{.op = std::string(op_of(Source::kInput)),
+            .name = source.name + ":ids",
+            .attributes = std::move(attributes),
+            .outputs = {{DType::kInt64, source.outputs[0].shape}}};
+  for (int i = 1; names_->used.contains(node.name); ++i) node.name = source.name + ":ids_" + std::to_string(i);
+  return Value(this, append_or_raise(std::move(node)), 0);
+}
+
 Value Graph::constant(Tensor value, std::string_view name) {
   Node node{.op = std::string(op_of(Source::kConstant)), .outputs = {{value.dtype(), value.shape()}}};
   node.constant = std::move(value);
@@ -97,7 +112,8 @@ namespace {
 
 Result<void> check_source(const Node& node) {
   if (node.outputs.size() != 1 || !node.inputs.empty()) return invalid_argument("a source has no operands and one output");
-  if (size_of(node.outputs[0].dtype) == 0) return invalid_argument("strings cannot be inside a graph");
+  const bool text_input = source_of(node.op) == Source::kInput && node.outputs[0].dtype == DType::kString;
+  if (size_of(node.outputs[0].dtype) == 0 && !text_input) return invalid_argument("strings cannot be inside a graph");
   if (node.outputs[0].shape.rank() > Shape::kRankMax) {
     return invalid_argument("shape " + to_string(node.outputs[0].shape) + " has more than 8 dimensions");
   }
@@ -121,6 +137,10 @@ Result<std::vector<ValueType>> operand_types(const Graph& graph, const Node& nod
     const Value& input = node.inputs[size_t(i)];
     if (!input.valid()) return invalid_argument("operand " + std::to_string(i) + " is an invalid Value");
     if (&input.graph() != &graph) return invalid_argument("operand " + std::to_string(i) + " belongs to another graph");
+    if (input.dtype() == DType::kString) {
+      return invalid_argument("operand " + std::to_string(i) + " is text (\"" + graph.node(input.node()).name +
+                              "\"), and ops compute with numbers; make ids of it with text_ids() or a feature column");
+    }
     types.push_back(input.type());
   }
   return types;

@@ -183,8 +183,9 @@ Result<Attribute> attribute_of(const Json& object) {
 
 Result<ValueType> type_of(const Json& object) {
   SHOAL_TRY(const std::string name, json::string_member(object, "dtype"));
-  const auto dtype = dtype_from_string(name);
-  if (!dtype || size_of(*dtype) == 0) return broken("\"" + name + "\" is no type of a graph's values");
+  const auto dtype = dtype_from_string(name);  // Inputs may be text, and append() refuses it everywhere else.
+  if (!dtype || (size_of(*dtype) == 0 && *dtype != DType::kString))
+    return broken("\"" + name + "\" is no type of a graph's values");
   SHOAL_TRY(const auto* shape, json::list_member(object, "shape"));
   if (shape->size() > size_t(Shape::kRankMax)) return broken("a shape has more than 8 dimensions");
   std::vector<Dim> dims;

@@ -18,7 +18,7 @@ constexpr auto kFamilies = {
     rules::add_shape_ops,   rules::add_dropout_ops,          rules::add_softmax_ops,   rules::add_reduce_ops,
     rules::add_integer_ops, rules::add_recurrent_ops,        rules::add_attention_ops, rules::add_binary_ops,
     rules::add_unary_ops,   rules::add_arrange_ops,          rules::add_lookup_ops,    rules::add_matmul_ops,
-    rules::add_norm_ops,    rules::add_conv2d_transpose_ops, rules::add_clipping_ops};
+    rules::add_norm_ops,    rules::add_conv2d_transpose_ops, rules::add_clipping_ops,  rules::add_input_ops};
 
 /// How many inputs the passes look at without asking whether they are there.
 int inputs_looked_at(const Rewrites& rewrites) {

@@ -127,6 +127,7 @@ void add_recurrent_ops(const AddOp& add);
 void add_attention_ops(const AddOp& add);
 void add_arrange_ops(const AddOp& add);
 void add_lookup_ops(const AddOp& add);
+void add_input_ops(const AddOp& add);
 void add_matmul_ops(const AddOp& add);
 void add_norm_ops(const AddOp& add);
 void add_clipping_ops(const AddOp& add);

@@ -12,6 +12,24 @@ DimShape trimmed(const DimShape& shape) {
   return DimShape(std::move(dims));
 }
 
+DimShape with_last(const DimShape& shape, Dim last) {
+  std::vector<Dim> dims = shape.dims();
+  dims.push_back(std::move(last));
+  return DimShape(std::move(dims));
+}
+
+DimShape without_last(const DimShape& shape) {
+  std::vector<Dim> dims = shape.dims();
+  dims.pop_back();
+  return DimShape(std::move(dims));
+}
+
+std::string described(Value value) {
+  return value.valid() ? std::string(to_string(value.dtype())) + " " + to_string(value.shape()) : "no value of a graph";
+}
+
+Value as_floats(Value value) { return value.dtype() == DType::kFloat32 ? value : ops::cast(value, DType::kFloat32); }
+
 Value per_example(std::string_view who, std::string_view what, Value value, std::string_view like_what, Value like) {
   const std::string name(what);
   if (!value.valid()) raise(invalid_argument(std::string(who) + ": " + name + " are no value of a graph"));

@@ -1,6 +1,7 @@
 #include "shoal/nn/losses.h"
 
 #include <cmath>
+#include <numbers>
 #include <string>
 #include <vector>
 
@@ -34,8 +35,6 @@ Value per_row(const std::string& who, Value labels, Value logits) {
   raise(invalid_argument(who + ": labels have shape " + to_string(labels.shape()) + ", logits " +
                          to_string(logits.shape()) + "; expected labels of shape " + to_string(DimShape(rows))));
 }
-
-Value as_floats(Value x) { return x.dtype() == DType::kFloat32 ? x : ops::cast(x, DType::kFloat32); }
 
 }  // namespace
 
@@ -88,9 +87,15 @@ Value huber_loss(Value predictions, Value labels, const HuberOptions& options) {
   return ops::mul(bounded, ops::sub(size, ops::scale(bounded, 0.5)));
 }
 
-Value poisson_loss(Value log_rates, Value labels) {
+Value poisson_loss(Value log_rates, Value labels, const PoissonLossOptions& options) {
   check_equal_shapes("poisson_loss", "log_rates", log_rates, labels);
-  return ops::sub(ops::exp(log_rates), ops::mul(labels, log_rates));
+  const Value loss = ops::sub(ops::exp(log_rates), ops::mul(labels, log_rates));
+  if (!options.full) return loss;
+  Graph& graph = labels.graph();
+  const Value log_of_root = ops::scale(ops::log(labels), 0.5) + 0.5 * std::log(2 * std::numbers::pi);
+  const Value log_factorial = ops::sub(ops::mul(labels, ops::log(labels)), labels) + log_of_root;
+  const Value above_one = ops::greater(labels, graph.constant(1.0f));
+  return ops::add(loss, ops::select(above_one, log_factorial, ops::scale(labels, 0)));
 }
 
 std::string_view to_string(LossReduction reduction) {

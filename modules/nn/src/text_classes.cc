@@ -3,27 +3,18 @@
 
 namespace shoal::nn {
 
-Result<Tensor> LabelMapping::map(const Tensor& labels) const {
-  if (labels.dtype() != DType::kString) {
-    if (vocabulary_ == nullptr) return labels;
-    return invalid_argument("labels are " + std::string(to_string(labels.dtype())) +
-                            ", but the head has a label vocabulary: give the names as text, or leave the vocabulary out");
-  }
-  if (vocabulary_ == nullptr) {
-    return invalid_argument("labels are text, but the head has no label_vocabulary to turn them into "
-                            "class ids; give it one");
-  }
-  Tensor ids(DType::kInt64, labels.shape());
-  const std::vector<std::string>& names = labels.strings();
-  const auto out = ids.mutable_as<int64_t>();
-  for (size_t row = 0; row < names.size(); ++row) {
-    out[row] = vocabulary_->find(names[row]);
-    if (out[row] < 0) {
-      return invalid_argument("label \"" + names[row] + "\" in row " + std::to_string(row) +
-                              " is not among the " + std::to_string(vocabulary_->size()) + " names of the label vocabulary");
-    }
-  }
-  return ids;
+TextPrediction TextPrediction::of_positions(std::string key, std::string source,
+                                            std::shared_ptr<const Vocabulary> vocabulary) {
+  TextPrediction text(std::move(key), std::move(source), std::move(vocabulary));
+  text.by_position_ = true;
+  return text;
+}
+
+TextPrediction TextPrediction::below(const std::string& prefix) const {
+  TextPrediction text = *this;
+  text.key_ = prefix + key_;
+  text.source_ = prefix + source_;
+  return text;
 }
 
 std::vector<std::string> TextPrediction::vocabulary() const {
@@ -32,11 +23,12 @@ std::vector<std::string> TextPrediction::vocabulary() const {
   return names;
 }
 
-Result<Tensor> TextPrediction::map(TensorView ids) const {
-  const auto numbers = ids.as<int64_t>();
-  std::vector<std::string> names(numbers.size());
+Result<Tensor> TextPrediction::map(TensorView source) const {
+  const int rank = source.shape.rank();
+  const int64_t columns = rank == 0 ? 1 : source.shape[rank - 1];
+  std::vector<std::string> names(size_t(source.elements()));
   for (size_t i = 0; i < names.size(); ++i) {
-    const int64_t id = numbers[i];
+    const int64_t id = by_position_ ? int64_t(i) % columns : source.as<int64_t>()[i];
     if (vocabulary_ == nullptr) {
       names[i] = std::to_string(id);
     } else if (id >= 0 && id < vocabulary_->size()) {
@@ -45,7 +37,7 @@ Result<Tensor> TextPrediction::map(TensorView ids) const {
       return invalid_argument("prediction " + key_ + ": the label vocabulary has no class " + std::to_string(id));
     }
   }
-  return Tensor::of_strings(ids.shape, std::move(names));
+  return Tensor::of_strings(source.shape, std::move(names));
 }
 
 }  // namespace shoal::nn

@@ -2,6 +2,7 @@
 /// Indices that come with the data: read as int64, refused where they point outside, and what they point into.
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "shoal/backends/backend.h"
@@ -43,8 +44,14 @@ struct IndexedAxis {
   }
 };
 
+/// Where element i of an array lies, for error sentences: " in row 3", with more dimensions " in row 3, element 1"; "" for
+/// a lone number.
+std::string place_text(const Shape& shape, int64_t i);
+
+/// Whether an index may be -1: nothing is there.
+enum class Missing : uint8_t { kRefused, kAllowed };
 /// InvalidArgument naming the first index outside [0, bound), by row (first dimension) and value: "index 12 in row 3 is
 /// outside [0, 10)"; with more dimensions "in row 3, element 1".
-Result<void> check_indices(const TensorView& indices, int64_t bound);
+Result<void> check_indices(const TensorView& indices, int64_t bound, Missing missing = Missing::kRefused);
 
 }  // namespace shoal::backends

@@ -17,6 +17,9 @@ RandomKey fold_in(RandomKey key, uint64_t part);
 /// The same with a name (64-bit XXH3 of its bytes; equal on every platform).
 RandomKey fold_in(RandomKey key, std::string_view name);
 
+/// 64 bits of XXH3 (specification of xxhash 0.8, seed 0) of these bytes: equal on every platform and run.
+uint64_t hash64(std::string_view bytes);
+
 /// Four 32-bit numbers for one counter value.
 std::array<uint32_t, 4> philox(RandomKey key, uint64_t counter_low, uint64_t counter_high = 0);
 

@@ -12,8 +12,8 @@ namespace shoal::checkpoint {
 /// K moves on by n hours.
 ///
 /// Time is the monotonic clock of the run that saves: a wall clock that jumps would keep all of them, or none for years. So
-/// a checkpoint of an earlier run, whose time on this clock nobody knows, counts as saved before training started, as K
-/// does.
+/// a checkpoint of an earlier run, whose time on this clock nobody knows, counts as saved before training started, and is
+/// never kept by this rule.
 ///
 /// A value: decide on a copy, and take it over once the list was replaced. One thread at a time.
 class HoursRule {

@@ -30,7 +30,6 @@ struct EstimatorSpec {
   /// The names `loss` and `global_step` are reserved.
   std::vector<std::pair<std::string, nn::Metric>> eval_metrics = {};
   std::vector<std::pair<std::string, Value>> summaries = {};     ///< Scalars recorded while training; `loss` always is.
-  nn::LabelMapping label_mapping = nn::LabelMapping{};           ///< Applied to labels before they are fed.
   std::vector<std::shared_ptr<Hook>> training_hooks = {};        ///< Hooks on every trainer.
   std::vector<std::shared_ptr<Hook>> training_chief_hooks = {};  ///< Hooks on the chief only.
   std::vector<std::shared_ptr<Hook>> evaluation_hooks = {};

@@ -100,8 +100,12 @@ class Graph {
   Graph& operator=(const Graph&) = delete;
   ~Graph();
 
-  /// Something fed with every run. Names are unique: a second input of one name is InvalidArgument.
+  /// Something fed with every run. Names are unique: a second input of one name is InvalidArgument. Of text (kString)
+  /// only text_ids() makes anything.
   Value input(std::string_view name, DType dtype, DimShape shape);
+  /// What text_ids() (text_ids.h) makes of an input: one more input, int64 of its shape, which is fed with what the
+  /// encoding makes of the text. Equal encodings of one input are one Value.
+  Value encoded_input(Value text, const std::string& encoding);
   Value constant(Tensor value, std::string_view name = "constant");
   Value constant(float value) { return constant(Tensor::scalar(value)); }
   /// A parameter. Names are unique within scopes: a second of one full name is InvalidArgument.

@@ -15,6 +15,7 @@
 #include "shoal/graph/ops_clipping.h"
 #include "shoal/graph/ops_conv.h"
 #include "shoal/graph/ops_elementwise.h"
+#include "shoal/graph/ops_inputs.h"
 #include "shoal/graph/ops_lookup.h"
 #include "shoal/graph/ops_matmul.h"
 #include "shoal/graph/ops_norm.h"

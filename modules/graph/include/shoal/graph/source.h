@@ -16,6 +16,10 @@ enum class Source : uint8_t {
 std::string_view op_of(Source source);
 /// The source of that name; kNone for every other name.
 Source source_of(std::string_view op);
+/// Attributes of an input that is fed with ids of another input's text (text_ids.h): whose, and how.
+inline constexpr std::string_view kTextOf = "text_of";
+inline constexpr std::string_view kTextEncoding = "text_encoding";
+
 /// True of what is known by its name: two of equal type are two.
 inline bool is_named(Source source) { return source == Source::kInput || source == Source::kVariable; }
 

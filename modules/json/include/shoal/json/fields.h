@@ -16,6 +16,13 @@ namespace shoal::json {
 /// recursion.
 using Json = nlohmann::json;
 
+/// True if a JSON string keeps every byte of `text`, which then is UTF-8.
+inline bool is_utf8(std::string_view text) {
+  const std::string dumped = Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
+  const Json back = Json::parse(dumped, nullptr, /*allow_exceptions=*/false);
+  return back.is_string() && back.get_ref<const std::string&>() == text;
+}
+
 /// DataLoss "not a JSON object" unless `text` is one.
 inline Result<Json> parse_object(std::string_view text) {
   Json json = Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);

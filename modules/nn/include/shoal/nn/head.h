@@ -32,13 +32,12 @@ struct HeadInput {
 /// What an EstimatorSpec is made of.
 struct HeadOutput {
   Mode mode = Mode::kTrain;
-  Value loss = {};  ///< A scalar, regularization included. Invalid in kPredict.
+  Value loss = {};  ///< A scalar. Invalid in kPredict.
   /// Set in every mode, with keys as in CONTRACT's table.
   std::vector<std::pair<std::string, Value>> predictions = {};
   std::vector<TextPrediction> text_predictions = {};         ///< Further predictions, made from those.
   std::vector<std::pair<std::string, Metric>> metrics = {};  ///< Set in kEval only.
   std::optional<TrainOp> train_op = {};                      ///< Set in kTrain only.
-  LabelMapping label_mapping = LabelMapping();               ///< It maps each batch's labels before they are fed.
 };
 
 /// Turns a model's last layer into something to train, evaluate and predict with. Immutable; any thread may use it.
@@ -49,31 +48,147 @@ class Head {
   virtual std::string_view name() const = 0;
   /// How many logits per example the model has to provide.
   virtual int64_t logits_dimension() const = 0;
-  /// Adds what the mode needs to the logits' graph. Raises InvalidArgument where shapes or types do not fit (with both
-  /// shapes), labels are missing in kTrain or kEval, the weight column is missing, or in kTrain not exactly one of
-  /// optimizer and train_op is given.
-  virtual HeadOutput build(const HeadInput& input) const = 0;
+  /// What is this head's own, in the logits' graph: predictions in every mode; in kTrain and kEval the loss, without
+  /// regularization; in kEval metrics. Raises InvalidArgument where shapes or types do not fit (with both), labels are
+  /// missing in kTrain or kEval, or the weight column is missing.
+  virtual HeadOutput describe(const HeadInput& input) const = 0;
+
+  /// All of it: what describe() gives, regularization losses added to its loss, the metric `regularization_loss` where the
+  /// graph has some, and in kTrain the train op. Raises what describe() raises, and InvalidArgument if in kTrain not
+  /// exactly one of optimizer and train_op is given.
+  HeadOutput build(const HeadInput& input) const;
 };
+
+// The heads below take logits [D0, ..., DN, k], labels [D0, ..., DN, L] or, where L is 1, [D0, ..., DN], and weights
+// [D0, ..., DN] or [D0, ..., DN, 1]. `name` is appended to the names of their metrics: "accuracy/<name>". Average losses
+// and other metrics are weighted by the example weights; the loss is reduced as LossReduction says.
 
 struct MultiClassHeadOptions {
   int64_t n_classes = 0;                           ///< More than 2. It has no default.
   std::string weight_column = {};                  ///< The name of the feature with example weights. "": all are 1.
   std::vector<std::string> label_vocabulary = {};  ///< The n_classes names: labels are text. Empty: labels are ids.
   LossReduction loss_reduction = LossReduction::kSumOverBatchSize;
-  std::string name = {};  ///< It is appended to metric names: "accuracy/<name>".
+  std::string name = {};
+  /// One number >= 0 for each class, which the loss of its examples is multiplied with. Metrics do not count it. Empty: 1.
+  std::vector<double> class_weights = {};
 };
 
 /// Softmax over n_classes exclusive classes.
 ///
-///   logits   [batch, n_classes]  float32
-///   labels   [batch] or [batch, 1]  ids in [0, n_classes), int64, int32 or uint8; text with a vocabulary becomes
-///            int64 ids by label_mapping
-///   weights  [batch] or [batch, 1]
+///   logits   [..., n_classes]  float32
+///   labels   [...] or [..., 1]  ids in [0, n_classes), int64, int32 or uint8; text with a vocabulary
 ///
-/// Predictions: logits, probabilities [batch, n_classes], class_ids [batch, 1], all_class_ids [batch, n_classes]; as text
-/// classes and all_classes. Metrics: average_loss, accuracy (both weighted by example), and regularization_loss where
-/// the graph has some. A label out of range ends the step with InvalidArgument, naming row and value.
+/// Predictions: logits, probabilities [..., n_classes], class_ids [..., 1], all_class_ids [..., n_classes]; as text
+/// classes and all_classes. Metrics: average_loss, accuracy. A label out of range ends the step with InvalidArgument,
+/// naming row and value, as does a text that the vocabulary lacks.
 /// Raises InvalidArgument if n_classes <= 2, or the vocabulary has not n_classes distinct names.
 std::unique_ptr<Head> multi_class_head(MultiClassHeadOptions options);
+
+struct BinaryHeadOptions {
+  std::string weight_column = {};                  ///< The name of the feature with example weights. "": all are 1.
+  std::vector<std::string> label_vocabulary = {};  ///< The names of classes 0 and 1: labels are text. Empty: 0 and 1.
+  LossReduction loss_reduction = LossReduction::kSumOverBatchSize;
+  std::string name = {};
+  /// Numbers in (0, 1): probabilities above which accuracy, precision and recall count an example as class 1, too.
+  std::vector<double> thresholds = {};
+  std::vector<double> class_weights = {};  ///< As in MultiClassHeadOptions, two of them.
+};
+
+/// The sigmoid of one logit is the probability of class 1.
+///
+///   logits   [..., 1]          float32
+///   labels   [...] or [..., 1]  0 and 1, any numeric type; text with a vocabulary
+///
+/// Predictions: logits, logistic [..., 1], probabilities [..., 2], class_ids [..., 1] (1 above one half), all_class_ids
+/// [..., 2]; as text classes and all_classes. Metrics: average_loss, accuracy, precision, recall, auc,
+/// auc_precision_recall, accuracy_baseline, label/mean, prediction/mean; for each threshold t
+/// accuracy/positive_threshold_<t>, precision/..., recall/.... A label that is neither 0 nor 1 ends the step with
+/// InvalidArgument, naming row and value, as does a text that the vocabulary lacks.
+/// Raises InvalidArgument for a threshold outside (0, 1), or a vocabulary without two distinct names.
+std::unique_ptr<Head> binary_head(BinaryHeadOptions options = {});
+
+struct RegressionHeadOptions {
+  int64_t label_dimension = 1;     ///< How many numbers are predicted for each example, 1 or more.
+  std::string weight_column = {};  ///< The name of the feature with weights, per example or per number. "": all are 1.
+  LossReduction loss_reduction = LossReduction::kSumOverBatchSize;
+  std::string name = {};
+  /// Losses of the logits' shape [..., label_dimension]. Empty: the squared error.
+  std::function<Value(Value labels, Value logits)> loss = {};
+  /// Predictions from logits. Empty: logits are the predictions.
+  std::function<Value(Value logits)> inverse_link = {};
+};
+
+/// Predicted numbers.
+///
+///   logits   [..., label_dimension]  float32
+///   labels   the same shape, or without the last axis where label_dimension is 1; any numeric type
+///
+/// Predictions: predictions, and logits where there is an inverse link. Metrics: average_loss, label/mean,
+/// prediction/mean. Raises InvalidArgument if label_dimension < 1.
+std::unique_ptr<Head> regression_head(RegressionHeadOptions options = {});
+
+struct PoissonRegressionHeadOptions {
+  int64_t label_dimension = 1;
+  std::string weight_column = {};
+  LossReduction loss_reduction = LossReduction::kSumOverBatchSize;
+  std::string name = {};
+  bool full_loss = true;  ///< Whether the loss has the term that depends on the label alone.
+};
+
+/// regression_head() for counts: prediction = e^logits, the loss is poisson_loss(). A label below 0 ends the step with
+/// InvalidArgument, naming row and value.
+std::unique_ptr<Head> poisson_regression_head(PoissonRegressionHeadOptions options = {});
+
+struct LogisticRegressionHeadOptions {
+  std::string weight_column = {};
+  LossReduction loss_reduction = LossReduction::kSumOverBatchSize;
+  std::string name = {};
+};
+
+/// regression_head() for one number in [0, 1]: prediction = sigmoid(logits), the loss is sigmoid_cross_entropy(). A label
+/// outside ends the step with InvalidArgument, naming row and value.
+std::unique_ptr<Head> logistic_regression_head(LogisticRegressionHeadOptions options = {});
+
+struct MultiLabelHeadOptions {
+  int64_t n_classes = 0;                           ///< 2 or more. It has no default.
+  std::string weight_column = {};                  ///< The name of the feature with example weights. "": all are 1.
+  std::vector<std::string> label_vocabulary = {};  ///< The n_classes names: labels are text.
+  LossReduction loss_reduction = LossReduction::kSumOverBatchSize;
+  std::string name = {};
+  std::vector<double> thresholds = {};  ///< As in BinaryHeadOptions.
+  /// Whether labels are lists of ids, filled up with -1, instead of one number 0 or 1 for each class.
+  bool labels_are_ids = false;
+  /// Classes to report on by themselves.
+  std::vector<int64_t> classes_for_class_based_metrics = {};
+};
+
+/// Any number of n_classes classes at once: a sigmoid for each.
+///
+///   logits   [..., n_classes]  float32
+///   labels   [..., n_classes]  0 and 1, any numeric type; or [..., L], the classes of each example: ids (labels_are_ids),
+///            filled up with -1, or with a vocabulary text, filled up with ""
+///
+/// Predictions: logits, probabilities; as text classes, the names of all. Metrics: average_loss (of an example: the mean
+/// over classes), auc, auc_precision_recall over all pairs of example and class; thresholds as in binary_head(); for each
+/// class asked for probability_mean/<class>, auc/<class>, auc_precision_recall/<class>, where <class> is its name in the
+/// vocabulary, without one "class<id>". A label out of range ends the step with InvalidArgument, naming row and value.
+/// Raises InvalidArgument if n_classes < 2, for a threshold outside (0, 1), a class outside [0, n_classes), or a vocabulary
+/// without n_classes distinct names.
+std::unique_ptr<Head> multi_label_head(MultiLabelHeadOptions options);
+
+struct MultiHeadOptions {
+  std::vector<double> loss_weights = {};  ///< One number >= 0 for each head. Empty: all are 1.
+  std::string name = {};
+};
+
+/// Several heads on one model.
+///
+///   logits   [..., the sum of the heads' logits_dimension()], in the heads' order
+///   labels   by head name
+///
+/// The loss is the weighted sum of the heads' losses. Predictions: "<head name>/<key>". Metrics: each head's, and
+/// loss/<head name>. The first head is the one that an export serves. Raises InvalidArgument without heads, for a null one,
+/// names that are missing or equal, or loss_weights that do not fit; describe() where labels of a head are missing.
+std::unique_ptr<Head> multi_head(std::vector<std::shared_ptr<const Head>> heads, MultiHeadOptions options = {});
 
 }  // namespace shoal::nn

@@ -49,9 +49,14 @@ struct HuberOptions {
 /// error^2 / 2 up to delta, beyond it delta * (|error| - delta / 2).
 /// Source: Huber, "Robust estimation of a location parameter" (Annals of Mathematical Statistics 35, 1964).
 Value huber_loss(Value predictions, Value labels, const HuberOptions& options = {});
+struct PoissonLossOptions {
+  /// Whether the term that depends on the label alone is there, log(label!) by Stirling's approximation: label log(label) -
+  /// label + log(2 pi label) / 2 for labels above 1, else 0. It moves no gradient.
+  bool full = false;
+};
 /// e^log_rate - label * log_rate: minus the logarithm of the probability that a Poisson variable of that rate gives the
-/// label, without the term that does not depend on the rate.
-Value poisson_loss(Value log_rates, Value labels);
+/// label.
+Value poisson_loss(Value log_rates, Value labels, const PoissonLossOptions& options = {});
 
 /// How losses per example become one loss.
 enum class LossReduction : uint8_t {

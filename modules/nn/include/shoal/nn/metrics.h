@@ -2,6 +2,8 @@
 /// Metrics: what an evaluation reports, accumulated over all of its batches in double precision on the host.
 #include <functional>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "shoal/base/result.h"
@@ -64,19 +66,21 @@ Metric mean(Value values, Value weights = {});
 /// Raises InvalidArgument with both shapes or types if they do not fit.
 Metric accuracy(Value labels, Value predictions, Value weights = {});
 
-/// The area under the receiver operating characteristic: the (weighted) part of all pairs of a positive and a negative
-/// example in which the positive one has the higher prediction; pairs of equal ones count half (Hanley, McNeil, "The
-/// meaning and use of the area under a receiver operating characteristic (ROC) curve", 1982). 0 without positives or
-/// negatives.
+/// The weighted part of the examples whose label is among the k classes of the highest logits; a class as high as the k-th
+/// counts. 0 if the weights sum to 0.
 ///
-///   labels       0 or 1, any numeric type, e.g. [batch] or [batch, 1]
-///   predictions  float32 probabilities, as many
-///   weights      as in mean()
+///   labels   [...] or [..., 1]  ids in [0, classes): int64, int32 or uint8
+///   logits   [..., classes]     float32; probabilities do as well
+///   weights  as in mean(), per label
 ///
-/// Predictions are compared by 2,562 thresholds, 32 to each halving of p and of 1 - p down to 2^-40: within 0.01 of the
-/// exact area also where nearly all are close to 0 or 1. Raises InvalidArgument if shapes or types do not fit; a label or a
-/// prediction out of range ends the evaluation with InvalidArgument.
-Metric auc(Value labels, Value predictions, Value weights = {});
+/// Raises InvalidArgument if shapes or types do not fit or k < 1; a label out of range ends the evaluation with
+/// InvalidArgument.
+Metric top_k_accuracy(Value labels, Value logits, int64_t k, Value weights = {});
+
+/// How many examples of each class (summed weights) were taken for each: classes * classes metrics, named
+/// "confusion/<label>/<prediction>". Arguments as in accuracy(). Raises InvalidArgument, too, if classes < 1.
+std::vector<std::pair<std::string, Metric>> confusion_matrix(Value labels, Value predictions, int64_t classes,
+                                                             Value weights = {});
 
 /// The mean of what `of_batch` makes of each batch, weighted by the batch's rows (the first size of inputs[0]; a scalar
 /// counts as one): a user's own metric in one line. `of_batch` is given the values of `inputs`.

@@ -1,10 +1,15 @@
-#include "shoal/nn/vocabulary.h"
+#include "shoal/graph/vocabulary.h"
 
-namespace shoal::nn {
+#include "shoal/json/fields.h"
+
+namespace shoal {
 
 Result<Vocabulary> Vocabulary::make(std::vector<std::string> names) {
   Vocabulary vocabulary;
   for (size_t id = 0; id < names.size(); ++id) {
+    if (!json::is_utf8(names[id])) {
+      return invalid_argument("vocabulary: name " + std::to_string(id) + " is no UTF-8; convert the data first");
+    }
     if (!vocabulary.ids_.emplace(names[id], int64_t(id)).second) {
       return invalid_argument("vocabulary: \"" + names[id] + "\" occurs twice");
     }
@@ -18,4 +23,4 @@ int64_t Vocabulary::find(std::string_view name) const {
   return at == ids_.end() ? -1 : at->second;
 }
 
-}  // namespace shoal::nn
+}  // namespace shoal

@@ -1,6 +1,5 @@
 #pragma once
-/// Class names. Strings never enter a graph: labels become ids before they are fed, ids become names after they are
-/// fetched.
+/// Names of ids: classes, words, categories.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -10,12 +9,12 @@
 #include "shoal/base/result.h"
 #include "shoal/base/tensor.h"
 
-namespace shoal::nn {
+namespace shoal {
 
 /// Names of the ids 0 to size - 1. Immutable; any thread may read it.
 class Vocabulary {
  public:
-  /// InvalidArgument if a name occurs twice, naming it.
+  /// InvalidArgument, naming the name, if one occurs twice or is no UTF-8.
   static Result<Vocabulary> make(std::vector<std::string> names);
 
   int64_t size() const { return int64_t(names_.size()); }
@@ -32,4 +31,4 @@ class Vocabulary {
   std::unordered_map<std::string, int64_t, Hash, std::equal_to<>> ids_;  // Looked up only, never walked.
 };
 
-}  // namespace shoal::nn
+}  // namespace shoal

@@ -1,0 +1,18 @@
+#pragma once
+/// Metrics of predicted numbers. Labels and predictions are of any numeric type and of one shape but for a last axis of 1.
+/// All raise InvalidArgument with both shapes or types if they do not fit.
+#include "shoal/nn/metrics.h"
+
+namespace shoal::nn {
+
+/// The weighted mean of |prediction - label|; 0 if the weights sum to 0.
+Metric mean_absolute_error(Value labels, Value predictions, Value weights = {});
+/// The root of the weighted mean of (prediction - label)^2; 0 if the weights sum to 0.
+Metric root_mean_squared_error(Value labels, Value predictions, Value weights = {});
+/// The coefficient of determination, 1 - sum(w (label - prediction)^2) / sum(w (label - mean label)^2): 1 at best, 0 for
+/// who always predicts the mean. Where all labels are equal: 1 if all predictions are right, else 0, as scikit-learn has
+/// it. Labels' variance is accumulated as Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for computing
+/// sample variances" (1979) merge it.
+Metric r_squared(Value labels, Value predictions, Value weights = {});
+
+}  // namespace shoal::nn

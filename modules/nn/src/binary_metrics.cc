@@ -1,0 +1,166 @@
+#include "shoal/nn/binary_metrics.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <string>
+
+#include "example_values.h"
+#include "metric_values.h"
+
+namespace shoal::nn {
+namespace {
+
+/// Examples by what they are and what they were taken for.
+enum Total : size_t { kTruePositives, kFalsePositives, kFalseNegatives, kTrueNegatives, kTotals };
+
+Metric counts(const std::string& who, Value labels, Value predictions, const BinaryMetricOptions& options,
+              std::function<double(std::span<const double> totals)> value) {
+  const bool valid = labels.valid() && predictions.valid() && is_numeric(labels.dtype()) && is_numeric(predictions.dtype());
+  if (!valid || trimmed(labels.shape()) != trimmed(predictions.shape())) {
+    raise(invalid_argument(who + ": labels are " + described(labels) + ", predictions " + described(predictions) +
+                           "; expected labels of 0 or 1 and as many predictions"));
+  }
+  check_weights(who, labels, options.weights);
+  Metric metric{.inputs = {labels, predictions},
+                .start = std::vector<double>(kTotals),
+                .update = {},
+                .value = std::move(value),
+                .merge = {}};
+  if (options.weights.valid()) metric.inputs.push_back(options.weights);
+  metric.update = [who, threshold = options.threshold](std::span<const TensorView> batch,
+                                                       std::span<double> totals) -> Result<void> {
+    SHOAL_TRY_VOID(check_equal_counts(who.c_str(), batch));
+    const TensorView* const batch_weights = batch.size() > 2 ? &batch[2] : nullptr;
+    return for_each_weighted(batch[0].elements(), batch_weights, [&](int64_t e, double weight) -> Result<void> {
+      const double label = number_at(batch[0], e);
+      if (label != 0 && label != 1) {
+        return invalid_argument(who + ": label " + std::to_string(e) + " of a batch is " + std::to_string(label) +
+                                "; labels are 0 or 1");
+      }
+      const bool taken = number_at(batch[1], e) > threshold;
+      totals[label == 1 ? (taken ? kTruePositives : kFalseNegatives) : (taken ? kFalsePositives : kTrueNegatives)] +=
+          weight;
+      return {};
+    });
+  };
+  return metric;
+}
+
+double part(double of, double other) { return of + other == 0 ? 0 : of / (of + other); }
+
+// Probabilities in classes that are as fine near 0 and near 1 as in between: 32 to each halving of p, or of 1 - p.
+constexpr int kHalvings = 40, kBitsPerHalving = 5;
+constexpr int kClassesPerSide = (kHalvings << kBitsPerHalving) + 1;
+constexpr int kClasses = 2 * kClassesPerSide;
+
+/// The class of p in [0, 0.5]: a float's exponent and the highest bits of its mantissa, counted up to those of 0.5.
+int class_below_half(float p) {
+  constexpr int kDropped = 23 - kBitsPerHalving;
+  const int below = int(std::bit_cast<uint32_t>(0.5f) >> kDropped) - int(std::bit_cast<uint32_t>(p) >> kDropped);
+  return std::max(0, kClassesPerSide - 1 - below);
+}
+int class_of(float p) { return p < 0.5f ? class_below_half(p) : kClasses - 1 - class_below_half(1.0f - p); }
+
+/// Totals are the weights of the negatives of each class, then of the positives. A pair of one class counts half.
+double area_under_curve(std::span<const double> totals) {
+  double negatives = 0, positives = 0, area = 0;
+  for (size_t i = 0; i < kClasses; ++i) {
+    area += totals[kClasses + i] * (negatives + totals[i] / 2);
+    negatives += totals[i];
+    positives += totals[kClasses + i];
+  }
+  return negatives == 0 || positives == 0 ? 0 : area / (negatives * positives);
+}
+
+/// Precision over recall, between two neighbouring classes of probabilities as Davis and Goadrich have it: true and false
+/// positives grow in proportion, from (tp, fp) by (more_tp, more_fp), and precision is tp / (tp + fp) on the way.
+double area_between(double tp, double fp, double more_tp, double more_fp) {
+  const double growth = 1 + more_fp / more_tp;  // How tp + fp grows with tp.
+  if (tp + fp == 0) return more_tp / growth;
+  return more_tp / growth + (tp - (tp + fp) / growth) / growth * std::log1p(growth * more_tp / (tp + fp));
+}
+
+double area_under_precision_recall(std::span<const double> totals) {
+  double tp = 0, fp = 0, area = 0;
+  for (size_t i = kClasses; i-- > 0;) {  // From the highest probability on.
+    if (totals[kClasses + i] > 0) area += area_between(tp, fp, totals[kClasses + i], totals[i]);
+    tp += totals[kClasses + i];
+    fp += totals[i];
+  }
+  return tp == 0 ? 0 : area / tp;
+}
+
+/// A metric of the weights of negatives and positives in each class of probabilities.
+Metric of_curve(const std::string& who, Value labels, Value predictions, Value weights,
+                std::function<double(std::span<const double> totals)> value) {
+  const bool valid = labels.valid() && predictions.valid();
+  if (!valid || !is_numeric(labels.dtype()) || predictions.dtype() != DType::kFloat32 ||
+      trimmed(labels.shape()) != trimmed(predictions.shape())) {
+    raise(invalid_argument(who + ": labels are " + described(labels) + ", predictions " + described(predictions) +
+                           "; expected labels of 0 or 1 and float32 probabilities of one shape"));
+  }
+  check_weights(who, labels, weights);
+  Metric metric{.inputs = {labels, predictions},
+                .start = std::vector<double>(2 * kClasses),
+                .update = {},
+                .value = std::move(value),
+                .merge = {}};
+  if (weights.valid()) metric.inputs.push_back(weights);
+  metric.update = [who](std::span<const TensorView> batch, std::span<double> totals) -> Result<void> {
+    SHOAL_TRY_VOID(check_equal_counts(who.c_str(), batch));
+    const auto predicted = batch[1].as<float>();
+    const TensorView* const batch_weights = batch.size() > 2 ? &batch[2] : nullptr;
+    return for_each_weighted(batch[0].elements(), batch_weights, [&](int64_t e, double weight) -> Result<void> {
+      const double label = number_at(batch[0], e);
+      const float p = predicted[size_t(e)];
+      if (label != 0 && label != 1) {
+        return invalid_argument(who + ": label " + std::to_string(e) + " of a batch is " + std::to_string(label) +
+                                "; labels are 0 or 1");
+      }
+      if (!(p >= 0 && p <= 1)) {
+        return invalid_argument(who + ": prediction " + std::to_string(e) + " of a batch is " + std::to_string(p) +
+                                "; expected a probability, from 0 to 1");
+      }
+      totals[size_t(class_of(p)) + (label == 1 ? kClasses : 0)] += weight;
+      return {};
+    });
+  };
+  return metric;
+}
+
+}  // namespace
+
+Metric binary_accuracy(Value labels, Value predictions, const BinaryMetricOptions& options) {
+  return counts("binary_accuracy", labels, predictions, options, [](std::span<const double> totals) {
+    return part(totals[kTruePositives] + totals[kTrueNegatives], totals[kFalsePositives] + totals[kFalseNegatives]);
+  });
+}
+
+Metric precision(Value labels, Value predictions, const BinaryMetricOptions& options) {
+  return counts("precision", labels, predictions, options,
+                [](std::span<const double> totals) { return part(totals[kTruePositives], totals[kFalsePositives]); });
+}
+
+Metric recall(Value labels, Value predictions, const BinaryMetricOptions& options) {
+  return counts("recall", labels, predictions, options,
+                [](std::span<const double> totals) { return part(totals[kTruePositives], totals[kFalseNegatives]); });
+}
+
+Metric accuracy_baseline(Value labels, Value weights) {
+  Metric metric = mean(labels, weights);
+  metric.value = [](std::span<const double> totals) {
+    return totals[1] == 0 ? 0 : std::max(totals[0] / totals[1], 1 - totals[0] / totals[1]);
+  };
+  return metric;
+}
+
+Metric auc(Value labels, Value predictions, Value weights) {
+  return of_curve("auc", labels, predictions, weights, area_under_curve);
+}
+
+Metric auc_precision_recall(Value labels, Value predictions, Value weights) {
+  return of_curve("auc_precision_recall", labels, predictions, weights, area_under_precision_recall);
+}
+
+}  // namespace shoal::nn

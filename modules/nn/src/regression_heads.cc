@@ -1,0 +1,100 @@
+#include "logits_head.h"
+#include "shoal/graph/ops.h"
+
+namespace shoal::nn {
+namespace {
+
+class RegressionHead final : public LogitsHead {
+ public:
+  /// `range` is what labels may be; `kind` what errors call the head.
+  RegressionHead(std::string kind, RegressionHeadOptions options, std::optional<ops::CheckRangeOptions> range = {})
+      : LogitsHead({.kind = std::move(kind),
+                    .name = options.name,
+                    .logits_dimension = options.label_dimension,
+                    .weight_column = options.weight_column,
+                    .loss_reduction = options.loss_reduction,
+                    .weights_per_logit = true}),
+        loss_(std::move(options.loss)),
+        inverse_link_(std::move(options.inverse_link)),
+        range_(std::move(range)) {
+    if (options.label_dimension < 1) {
+      refuse("label_dimension is " + std::to_string(options.label_dimension) + ", expected 1 or more");
+    }
+  }
+
+ private:
+  void add_predictions(HeadOutput& output, Value logits) const override {
+    if (!inverse_link_) {
+      output.predictions = {{"predictions", logits}};
+      return;
+    }
+    const Value predictions = inverse_link_(logits);
+    if (!predictions.valid() || predictions.type() != logits.type()) {
+      refuse("inverse_link made " + described(predictions) + " of logits " + described(logits) + "; expected that type");
+    }
+    output.predictions = {{"predictions", predictions}, {"logits", logits}};
+  }
+
+  Value labels_of(Value labels, Value logits) const override {
+    if (labels.dtype() == DType::kString) refuse("labels are text, expected numbers");
+    const DimShape& shape = logits.shape();
+    const bool column = logits_dimension() == 1 && labels.shape() == without_last(shape);
+    if (labels.shape() != shape && !column) {
+      refuse("labels are " + described(labels) + ", logits " + described(logits) + "; expected labels of shape " +
+             to_string(shape) + (logits_dimension() == 1 ? " or " + to_string(without_last(shape)) : ""));
+    }
+    const Value numbers = column ? ops::reshape(labels, shape) : labels;
+    return as_floats(range_ ? ops::check_range(numbers, *range_) : numbers);
+  }
+
+  Value losses_of(Value labels, Value logits) const override {
+    const Value losses = loss_ ? loss_(labels, logits) : squared_error(logits, labels);
+    if (!losses.valid() || losses.type() != logits.type()) {
+      refuse("the loss function gave " + described(losses) + ", expected one loss for each of the logits " +
+             described(logits));
+    }
+    return losses;
+  }
+
+  std::vector<std::pair<std::string, Metric>> metrics_of(const Evaluated& evaluated) const override {
+    return {{"average_loss", mean(evaluated.losses, evaluated.weights)},
+            {"label/mean", mean(evaluated.labels, evaluated.weights)},
+            {"prediction/mean", mean(evaluated.output.predictions[0].second, evaluated.weights)}};
+  }
+
+  std::function<Value(Value labels, Value logits)> loss_;
+  std::function<Value(Value logits)> inverse_link_;
+  std::optional<ops::CheckRangeOptions> range_;
+};
+
+}  // namespace
+
+std::unique_ptr<Head> regression_head(RegressionHeadOptions options) {
+  return std::make_unique<RegressionHead>("regression_head", std::move(options));
+}
+
+std::unique_ptr<Head> poisson_regression_head(PoissonRegressionHeadOptions options) {
+  const bool full = options.full_loss;
+  RegressionHeadOptions common{
+      .label_dimension = options.label_dimension,
+      .weight_column = std::move(options.weight_column),
+      .loss_reduction = options.loss_reduction,
+      .name = std::move(options.name),
+      .loss = [full](Value labels, Value logits) { return poisson_loss(logits, labels, {.full = full}); },
+      .inverse_link = [](Value logits) { return ops::exp(logits); }};
+  return std::make_unique<RegressionHead>("poisson_regression_head", std::move(common),
+                                          ops::CheckRangeOptions{.low = 0, .what = "label"});
+}
+
+std::unique_ptr<Head> logistic_regression_head(LogisticRegressionHeadOptions options) {
+  RegressionHeadOptions common{.label_dimension = 1,
+                               .weight_column = std::move(options.weight_column),
+                               .loss_reduction = options.loss_reduction,
+                               .name = std::move(options.name),
+                               .loss = [](Value labels, Value logits) { return sigmoid_cross_entropy(logits, labels); },
+                               .inverse_link = [](Value logits) { return ops::sigmoid(logits); }};
+  return std::make_unique<RegressionHead>("logistic_regression_head", std::move(common),
+                                          ops::CheckRangeOptions{.low = 0, .high = 1, .what = "label"});
+}
+
+}  // namespace shoal::nn
