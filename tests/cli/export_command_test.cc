@@ -1,4 +1,6 @@
-#include "fixture.h"
+#include <filesystem>
+
+#include "small_export.h"
 
 namespace shoal::cli {
 namespace {
@@ -8,7 +10,7 @@ using testing::Json;
 using testing::Output;
 using testing::shoal_program;
 
-using ExportCommand = testing::InFolder;
+using ExportCommand = InFolderWithExport;
 
 TEST_F(ExportCommand, ListsFoldersOfTenDigits) {
   write("1700000000/export.json", R"({"global_step": 200, "more": [1]})");
@@ -60,6 +62,32 @@ TEST_F(ExportCommand, ReadsADescriptionThatNestsDeeply) {
 
 TEST_F(ExportCommand, AMissingFolderIsAnError) {
   EXPECT_EQ(shoal_program({"export", "list", folder + "/none"}).status, 2);
+}
+
+TEST_F(ExportCommand, ShowsWhatAnExportTakesAndGives) {
+  const std::string path = exported();
+  const std::string before = everything();
+  const Output run = shoal_program({"export", "show", path});
+  ASSERT_EQ(run.status, 0) << run.err;
+  const Json expected{{"path", path},
+                      {"global_step", 1},
+                      {"inputs", {{{"name", ""}, {"dtype", "float32"}, {"shape", {-1, 3}}}}},
+                      {"predictions", {{{"name", "y"}, {"dtype", "float32"}, {"shape", {-1, 2}}}}},
+                      {"signatures", {{"serving_default", {{"y", "y"}}}}}};
+  EXPECT_EQ(run.json(), expected);
+  EXPECT_EQ(everything(), before);
+}
+
+TEST_F(ExportCommand, ShowSaysWhatIsWrong) {
+  const Output missing = shoal_program({"export", "show", folder + "/none"});
+  EXPECT_NE(missing.status, 0);
+  EXPECT_THAT(missing.err, HasSubstr(folder + "/none"));
+  EXPECT_EQ(shoal_program({"export", "show"}).status, 2);
+  const std::string path = exported();
+  std::filesystem::resize_file(path + "/graph.json", 100);
+  const Output damaged = shoal_program({"export", "show", path});
+  EXPECT_EQ(damaged.status, exit_status(ErrorKind::kDataLoss));
+  EXPECT_THAT(damaged.err, HasSubstr(path + "/graph.json"));
 }
 
 }  // namespace

@@ -1,7 +1,4 @@
-#include "fixture.h"
-#include "shoal/estimator/estimator.h"
-#include "shoal/graph/ops.h"
-#include "shoal/nn/dense.h"
+#include "small_export.h"
 
 namespace shoal::cli {
 namespace {
@@ -10,27 +7,7 @@ using ::testing::HasSubstr;
 using testing::Output;
 using testing::shoal_program;
 
-/// Doubles; nothing to learn.
-EstimatorSpec model(const Features& features, const Labels&, Mode mode, const Params&, const RunConfig&) {
-  EstimatorSpec spec;
-  spec.mode = mode;
-  const Value y = nn::dense(features.single(), {.units = 2, .name = "twice"});
-  spec.predictions = {{"y", y}};
-  spec.loss = ops::reduce_mean(y);
-  if (mode == Mode::kTrain) spec.train_op = nn::train_op({});
-  return spec;
-}
-
-struct ProfileCommand : testing::InFolder {
-  std::string exported() {
-    const auto input = [] { return data::Dataset::from_tensor_slices(Tensor::zeros(DType::kFloat32, {4, 3})).batch(2); };
-    RunConfigOptions options;
-    options.model_dir = folder + "/m";
-    Estimator estimator(model, RunConfig(options));
-    estimator.train(input, {.steps = 1});
-    return estimator.export_model(folder + "/exports", input);
-  }
-};
+using ProfileCommand = InFolderWithExport;
 
 TEST_F(ProfileCommand, PrintsJsonOrATable) {
   const std::string path = exported();

@@ -82,6 +82,54 @@ TEST_F(Export, GivesThePredictionsOfPredictBitForBit) {
   }
 }
 
+TEST_F(Export, IsCalledBySignature) {
+  const auto model = load_exported_model(write(), runtime);
+  std::vector<std::string> names;
+  for (const auto& signature : model->signatures()) names.push_back(signature.name);
+  EXPECT_THAT(names, ElementsAre("serving_default", "classification", "predict"));
+  const auto all = model->predict(features(3));
+  const auto served = model->predict(features(3), "serving_default");
+  ASSERT_EQ(served.size(), 2u);
+  EXPECT_EQ(bits(*served.find("scores")), bits(*all.find("probabilities")));
+  EXPECT_EQ(bits(*served.find("classes")), bits(*all.find("all_classes")));
+  EXPECT_EQ(bits(model->predict(features(3), "predict")), bits(all));
+  EXPECT_THAT(refusal([&] { model->predict(features(3), "rank"); }),
+              HasSubstr("no signature \"rank\"; there are: serving_default, classification, predict"));
+}
+
+TEST_F(Export, WithoutSignaturesHasOneOverAllPredictions) {
+  const std::string folder = write();
+  const std::string description = read_file(folder + "/export.json");
+  const size_t at = description.find(",\n  \"signatures\"");
+  ASSERT_NE(at, std::string::npos);
+  write_file(folder + "/export.json", description.substr(0, at) + "\n}\n");  // As older versions wrote it.
+  const auto model = load_exported_model(folder, runtime);
+  ASSERT_EQ(model->signatures().size(), 1u);
+  EXPECT_EQ(model->signatures()[0].name, "serving_default");
+  EXPECT_EQ(bits(model->predict(features(2), "serving_default")), bits(model->predict(features(2))));
+}
+
+TEST_F(Export, RefusesSignaturesThatDoNotFit) {
+  const auto refused = [&](std::vector<nn::ExportSignature> signatures) {
+    const auto model_fn = [signatures](const Features& given, const Labels& labels, Mode mode, const Params& params,
+                                       const RunConfig& config) {
+      EstimatorSpec spec = classifier(given, labels, mode, params, config);
+      spec.export_outputs = signatures;
+      return spec;
+    };
+    return refusal([&] { place.estimator(model_fn, {}, {{"text", true}}).export_model(base, serving); });
+  };
+  EXPECT_THAT(refused({{"a", {{"x", "logits"}}}, {"b", {{"x", "logits"}}}}),
+              HasSubstr("of 2 signatures none is called serving_default"));
+  EXPECT_THAT(refused({{"a", {{"x", "odds"}}}}),
+              HasSubstr("signature \"a\": output \"x\" is prediction \"odds\", which is not there; there are: logits, "));
+  EXPECT_THAT(refused({{"a", {}}}), HasSubstr("signature \"a\": it has no outputs"));
+  EXPECT_THAT(refused({{"", {{"x", "logits"}}}}), HasSubstr("a signature has no name"));
+  EXPECT_THAT(refused({{"a", {{"x", "logits"}}}, {"a", {{"x", "logits"}}}}), HasSubstr("signature \"a\" is there twice"));
+  EXPECT_THAT(refused({{"a", {{"x", "logits"}, {"x", "classes"}}}}), HasSubstr("two outputs have the name \"x\""));
+  EXPECT_EQ(std::filesystem::exists(base), false);
+}
+
 TEST_F(Export, OfANamedCheckpoint) {
   const auto model = load_exported_model(write({.checkpoint = place.model_dir() + "/model.ckpt-5"}), runtime);
   EXPECT_EQ(model->global_step(), 5);
@@ -215,7 +263,10 @@ TEST_F(Export, DamagedFilesAreRefusedByName) {
         changed(description, "\"output\": 0", "\"output\": 1e300"),
         changed(description, "\"global_step\": ", "\"global_step\": 1e300, \"old\": "), changed(description, "-1", "-7"),
         changed(description, "-1", "18446744073709551615"), changed(description, "-1", "1, 1, 1, 1, 1, 1, 1, 1, 1"),
-        changed(description, "\"texts\": ", "\"texts\": null, \"old\": ")}) {
+        changed(description, "\"texts\": ", "\"texts\": null, \"old\": "),
+        changed(description, "\"signatures\": ", "\"signatures\": 7, \"old\": "),
+        changed(description, "\"prediction\": \"", "\"prediction\": \"not-"),
+        changed(description, "\"serving_default\"", "\"\"")}) {
     EXPECT_THAT(with("export.json", broken), AllOf(HasSubstr(folder))) << broken;
   }
   const std::string nested = std::string(500000, '[') + std::string(500000, ']');

@@ -55,6 +55,16 @@ class Heads : public testing::Test {
     for (const auto& [name, metric] : output.metrics) names.push_back(name);
     return names;
   }
+  /// "name: output=key output=key" of each signature.
+  static std::vector<std::string> signatures(const HeadOutput& output) {
+    std::vector<std::string> texts;
+    for (const ExportSignature& signature : output.signatures) {
+      std::string text = signature.name + ":";
+      for (const auto& [name, key] : signature.outputs) text += " " + name + "=" + key;
+      texts.push_back(text);
+    }
+    return texts;
+  }
   float number(Value value, const Feeds& feeds) {
     return GraphRunner(graph_, {{"batch", feeds.at("logits").shape()[0]}}).number(value, feeds);
   }
@@ -269,6 +279,28 @@ TEST_F(Heads, MultiLabelRefuses) {
               HasSubstr("index 3 in row 0, element 1 is outside [0, 3)"));
 }
 
+TEST_F(Heads, SignaturesAreExactlyThese) {
+  const Value one = input("one", DType::kFloat32, {1}), three = input("three", DType::kFloat32, {3});
+  const std::string scores = "scores=probabilities classes=";
+  EXPECT_THAT(signatures(build(*binary_head(), Mode::kPredict, one)),
+              ElementsAre("serving_default: " + scores + "all_classes", "classification: " + scores + "all_classes",
+                          "regression: outputs=logistic",
+                          "predict: logits=logits logistic=logistic probabilities=probabilities class_ids=class_ids "
+                          "all_class_ids=all_class_ids classes=classes all_classes=all_classes"));
+  EXPECT_THAT(signatures(build(*multi_class_head({.n_classes = 3}), Mode::kPredict, three)),
+              ElementsAre("serving_default: " + scores + "all_classes", "classification: " + scores + "all_classes",
+                          ::testing::StartsWith("predict: logits=logits probabilities=probabilities")));
+  EXPECT_THAT(signatures(build(*multi_label_head({.n_classes = 3}), Mode::kPredict, three)),
+              ElementsAre("serving_default: " + scores + "classes", "classification: " + scores + "classes",
+                          "predict: logits=logits probabilities=probabilities classes=classes"));
+  for (const auto& head : {poisson_regression_head(), logistic_regression_head()}) {
+    EXPECT_THAT(signatures(build(*head, Mode::kPredict, one)),
+                ElementsAre("serving_default: outputs=predictions", "regression: outputs=predictions",
+                            "predict: predictions=predictions logits=logits"));
+  }
+  EXPECT_TRUE(build(*binary_head(), Mode::kEval, one, one).signatures.empty());
+}
+
 class MultiHeads : public Heads {
  protected:
   std::shared_ptr<const Head> size_ = regression_head({.name = "size"});
@@ -294,6 +326,22 @@ TEST_F(MultiHeads, AddUpLossesAndKeepTheirNames) {
   EXPECT_DOUBLE_EQ(report.at("loss/size"), 6.5);
   EXPECT_NEAR(report.at("loss/kind"), 5.0, 1e-3);
   EXPECT_DOUBLE_EQ(report.at("accuracy/kind"), 0.5);
+}
+
+/// A user's own head, which has no signatures.
+class Bare final : public Head {
+ public:
+  std::string_view name() const override { return "bare"; }
+  int64_t logits_dimension() const override { return 1; }
+  HeadOutput describe(const HeadInput& head_input) const override { return {.predictions = {{"p", head_input.logits}}}; }
+};
+
+TEST_F(MultiHeads, ServeTheFirst) {
+  const auto head = multi_head({size_, std::make_shared<Bare>()});
+  EXPECT_THAT(signatures(build(*head, Mode::kPredict, input("two", DType::kFloat32, {2}))),
+              ElementsAre("serving_default: outputs=size/predictions", "size: outputs=size/predictions",
+                          "size/regression: outputs=size/predictions", "size/predict: predictions=size/predictions",
+                          "bare: p=bare/p", "predict: size/predictions=size/predictions bare/p=bare/p"));
 }
 
 TEST_F(MultiHeads, RegularizationCountsOnce) {

@@ -1,9 +1,11 @@
-// Implements `shoal export list DIR`.
+// Implements `shoal export list DIR` and `shoal export show EXPORT`.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "command.h"
 #include "json_out.h"
+#include "shoal/base/environment.h"
+#include "shoal/estimator/exported_model.h"
 
 namespace shoal::cli {
 namespace {
@@ -48,6 +50,33 @@ Result<int> list_exports(Context& context, const std::string& folder) {
   return all_intact ? 0 : exit_status(ErrorKind::kDataLoss);
 }
 
+Json tensors_json(const std::vector<ExportedTensor>& tensors) {
+  Json list = Json::array();
+  for (const ExportedTensor& tensor : tensors) {
+    list.push_back({{"name", tensor.name}, {"dtype", std::string(to_string(tensor.dtype))}, {"shape", tensor.shape}});
+  }
+  return list;
+}
+
+/// Loads the export, so that what is printed is of one that works.
+Result<int> show_export(Context& context, const std::string& folder) {
+  const auto describe = [&folder] {
+    const auto model = load_exported_model(folder);
+    Json json{{"path", folder}, {"global_step", model->global_step()}};
+    json["inputs"] = tensors_json(model->inputs());
+    json["predictions"] = tensors_json(model->outputs());
+    json["signatures"] = Json::object();
+    for (const nn::ExportSignature& signature : model->signatures()) {
+      Json& outputs = json["signatures"][signature.name] = Json::object();
+      for (const auto& [name, key] : signature.outputs) outputs[name] = key;
+    }
+    return json;
+  };
+  SHOAL_TRY(const Json json, call_user("export", describe));
+  print_line(context.out, json);
+  return 0;
+}
+
 }  // namespace
 
 void add_export_command(CLI::App& app, Action& selected) {
@@ -58,6 +87,10 @@ void add_export_command(CLI::App& app, Action& selected) {
   list->callback([&selected, folder] {
     selected = [folder](Context& context) { return list_exports(context, *folder); };
   });
+  CLI::App* show = exports->add_subcommand(
+      "show", "What an export takes and gives: inputs, predictions, and by signature the prediction behind each output");
+  show->add_option("EXPORT", *folder, "E.g. model_dir/export/best/1790000000")->required();
+  show->callback([&selected, folder] { selected = [folder](Context& context) { return show_export(context, *folder); }; });
 }
 
 }  // namespace shoal::cli

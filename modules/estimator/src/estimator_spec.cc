@@ -8,6 +8,7 @@ EstimatorSpec::EstimatorSpec(nn::HeadOutput head)
       train_op(std::move(head.train_op)),
       predictions(std::move(head.predictions)),
       text_predictions(std::move(head.text_predictions)),
+      export_outputs(std::move(head.signatures)),
       eval_metrics(std::move(head.metrics)) {}
 
 }  // namespace shoal

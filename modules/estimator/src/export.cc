@@ -11,6 +11,7 @@
 #include "shoal/estimator/exported_model.h"
 #include "shoal/estimator/task_host.h"
 #include "shoal/graph/graph_json.h"
+#include "signatures.h"
 #include "temporary_files.h"
 
 namespace shoal {
@@ -25,7 +26,8 @@ ExportedTensor exported_tensor(std::string name, const ValueType& type) {
 }
 
 ExportDescription describe(const BuiltModel& model, const EstimatorSpec& spec, const Graph& graph, int64_t global_step) {
-  ExportDescription description{.global_step = global_step, .inputs = {}, .outputs = {}, .texts = {}};
+  ExportDescription description{
+      .global_step = global_step, .inputs = {}, .outputs = {}, .texts = {}, .signatures = signatures_of(spec)};
   for (const auto& [name, type] : model.types().features) description.inputs.push_back(exported_tensor(name, type));
   for (const auto& [name, value] : spec.predictions) {
     description.outputs.push_back({exported_tensor(name, value.type()), graph.node(value.node()).name, value.output()});
@@ -160,6 +162,19 @@ class LoadedExport final : public ExportedModel {
     data::Batch batch{features, {}};
     return value_or_raise(predictor_->predict(batch));
   }
+  const std::vector<nn::ExportSignature>& signatures() const override { return description_.signatures; }
+  data::TensorMap predict(const data::TensorMap& features, std::string_view signature) override {
+    std::string names;
+    for (const nn::ExportSignature& one : description_.signatures) {
+      names += (names.empty() ? "" : ", ") + one.name;
+      if (one.name != signature) continue;
+      const data::TensorMap predictions = predict(features);
+      data::TensorMap outputs;
+      for (const auto& [name, key] : one.outputs) outputs.set(name, *predictions.find(key));
+      return outputs;
+    }
+    raise(invalid_argument("predict: the export has no signature \"" + std::string(signature) + "\"; there are: " + names));
+  }
   backends::Profile profile(const ProfileOptions& options) override {
     if (options.batch < 1)
       raise(invalid_argument("profile: batch must be at least 1, not " + std::to_string(options.batch)));
@@ -210,6 +225,8 @@ Result<EstimatorSpec> spec_of(Graph& graph, const ExportDescription& description
                                         ? nn::TextPrediction::of_positions(text.name, text.source, std::move(vocabulary))
                                         : nn::TextPrediction(text.name, text.source, std::move(vocabulary)));
   }
+  spec.export_outputs = description.signatures;
+  if (auto checked = check_signatures(spec.export_outputs, spec); !checked) return data_loss(checked.error().message());
   return spec;
 }
 
@@ -248,6 +265,7 @@ Result<std::unique_ptr<ExportedModel>> load(const std::string& folder, const Run
   SHOAL_TRY(std::unique_ptr<Graph> graph, read_graph(*env, folder));
   auto spec = spec_of(*graph, *description);
   if (!spec) return std::move(spec).error().with_context("export " + folder);
+  description->signatures = signatures_of(*spec);
   auto types = inputs_of(*graph, description->inputs);
   if (!types) return std::move(types).error().with_context("export " + join_path(folder, kExportFile));
   auto model = BuiltModel::from_graph(std::move(graph), std::move(spec).value(), std::move(types).value());

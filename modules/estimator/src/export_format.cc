@@ -60,7 +60,25 @@ ExportDescription description_from(const Json& json) {
                                  text.at("vocabulary").get<std::vector<std::string>>(),
                                  text.contains("by_position") && text.at("by_position").get<bool>()});
   }
+  if (!json.contains("signatures")) return description;
+  for (const Json& signature : list_at(json, "signatures")) {
+    nn::ExportSignature& read = description.signatures.emplace_back();
+    read.name = signature.at("name").get<std::string>();
+    for (const Json& output : list_at(signature, "outputs")) {
+      read.outputs.emplace_back(output.at("name").get<std::string>(), output.at("prediction").get<std::string>());
+    }
+  }
   return description;
+}
+
+OrderedJson signatures_json(const std::vector<nn::ExportSignature>& signatures) {
+  OrderedJson list = OrderedJson::array();
+  for (const nn::ExportSignature& signature : signatures) {
+    OrderedJson outputs = OrderedJson::array();
+    for (const auto& [name, key] : signature.outputs) outputs.push_back({{"name", name}, {"prediction", key}});
+    list.push_back({{"name", signature.name}, {"outputs", std::move(outputs)}});
+  }
+  return list;
 }
 
 }  // namespace
@@ -78,11 +96,9 @@ std::string encode_export(const ExportDescription& description) {
     texts.push_back({{"name", text.name}, {"source", text.source}, {"vocabulary", text.vocabulary}});
     if (text.by_position) texts.back()["by_position"] = true;
   }
-  return OrderedJson{{"format", kFormat},
-                     {"global_step", description.global_step},
-                     {"inputs", inputs},
-                     {"outputs", outputs},
-                     {"texts", texts}}
+  return OrderedJson{{"format", kFormat}, {"global_step", description.global_step},
+                     {"inputs", inputs},  {"outputs", outputs},
+                     {"texts", texts},    {"signatures", signatures_json(description.signatures)}}
              .dump(2) +
          "\n";
 }

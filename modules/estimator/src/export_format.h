@@ -7,6 +7,8 @@
 ///   texts         list of {name, source, vocabulary}: predictions that are names of the ids in output `source`
 ///                 (an empty vocabulary: the ids in digits); with "by_position": true names of the ids 0, 1, ... along
 ///                 the last axis of `source`
+///   signatures    list of {name, outputs}, the default one first; outputs: list of {name, prediction}. Older exports
+///                 have none, which is one over all predictions.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -14,6 +16,7 @@
 
 #include "shoal/base/result.h"
 #include "shoal/estimator/exported_model.h"
+#include "shoal/nn/export_signature.h"
 
 namespace shoal {
 
@@ -33,6 +36,7 @@ struct ExportDescription {
   std::vector<ExportedTensor> inputs;
   std::vector<ExportedOutput> outputs;
   std::vector<ExportedText> texts;
+  std::vector<nn::ExportSignature> signatures;
 };
 
 std::string encode_export(const ExportDescription& description);

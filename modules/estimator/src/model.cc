@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "signatures.h"
+
 namespace shoal {
 namespace {
 
@@ -119,6 +121,18 @@ std::unique_ptr<BuiltModel> BuiltModel::from_graph(std::unique_ptr<Graph> graph,
   return model;
 }
 
+Result<void> BuiltModel::check_predictions() const {
+  for (const auto& [name, value] : spec_.predictions) {
+    if (!value.valid() || value.dtype() != DType::kString) continue;
+    return invalid_argument("model_fn: prediction \"" + name +
+                            "\" is a text of the input; predictions are numbers, or names of ids (text_predictions)");
+  }
+  if (auto checked = check_signatures(spec_.export_outputs, spec_); !checked) {
+    return std::move(checked).error().with_context("model_fn: export_outputs");
+  }
+  return {};
+}
+
 Result<void> BuiltModel::check_spec(Mode mode) const {
   const auto missing = [mode](std::string_view field) {
     return invalid_argument("model_fn: the spec for mode " + std::string(to_string(mode)) + " has no " +
@@ -133,16 +147,7 @@ Result<void> BuiltModel::check_spec(Mode mode) const {
     if (std::find(hooks->begin(), hooks->end(), nullptr) != hooks->end())
       return invalid_argument("model_fn: one of the spec's hooks is null");
   }
-  if (mode == Mode::kPredict) {
-    if (spec_.predictions.empty()) return missing("predictions");
-    for (const auto& [name, value] : spec_.predictions) {
-      if (!value.valid() || value.dtype() != DType::kString) continue;
-      return invalid_argument("model_fn: prediction \"" + name +
-                              "\" is a text of the input; predictions are numbers, or names "
-                              "of ids (text_predictions)");
-    }
-    return {};
-  }
+  if (mode == Mode::kPredict) return spec_.predictions.empty() ? missing("predictions") : check_predictions();
   if (!spec_.loss.valid()) return missing("loss");
   const DimShape& shape = spec_.loss.shape();
   const bool one = std::all_of(shape.dims().begin(), shape.dims().end(),

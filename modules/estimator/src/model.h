@@ -84,6 +84,7 @@ class BuiltModel {
  private:
   BuiltModel() = default;
   Result<void> check_spec(Mode mode) const;
+  Result<void> check_predictions() const;
   Result<void> check_feeds(std::span<const std::pair<std::string, Tensor>> feeds) const;
   Result<void> bind_sources(BoundProgram& program) const;
   /// Whose text or numbers the input of this name in the graph is fed with, and how it is encoded.

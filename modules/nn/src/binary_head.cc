@@ -33,6 +33,10 @@ class BinaryHead final : public LogitsHead {
     output.text_predictions = {{"classes", "class_ids", vocabulary_}, {"all_classes", "all_class_ids", vocabulary_}};
   }
 
+  std::vector<ExportSignature> signatures() const override {
+    return {classification("all_classes"), {.name = "regression", .outputs = {{"outputs", "logistic"}}}};
+  }
+
   Value labels_of(Value labels, Value logits) const override {
     const Value ids = per_example("labels", numbers_of(labels, vocabulary_, {}), logits);
     return as_floats(ops::check_range(ids, {.low = 0, .high = 1, .whole = true, .what = "label"}));

@@ -22,6 +22,17 @@ Value all_class_ids(Value class_ids, int64_t classes) {
   return ops::cast(ops::add(ops::scale(as_floats(class_ids), 0), row), DType::kInt64);
 }
 
+ExportSignature classification(std::string classes) {
+  return {.name = "classification", .outputs = {{"scores", "probabilities"}, {"classes", std::move(classes)}}};
+}
+
+ExportSignature predict_signature(const HeadOutput& output) {
+  ExportSignature all{.name = "predict", .outputs = {}};
+  for (const auto& [key, value] : output.predictions) all.outputs.emplace_back(key, key);
+  for (const TextPrediction& text : output.text_predictions) all.outputs.emplace_back(text.key(), text.key());
+  return all;
+}
+
 void add_threshold_metrics(std::vector<std::pair<std::string, Metric>>& metrics, const std::vector<double>& thresholds,
                            Value labels, Value probabilities, Value weights) {
   for (const double threshold : thresholds) {
@@ -144,7 +155,12 @@ HeadOutput LogitsHead::describe(const HeadInput& input) const {
   HeadOutput output;
   output.mode = input.mode;
   add_predictions(output, input.logits);
-  if (input.mode == Mode::kPredict) return output;
+  if (input.mode == Mode::kPredict) {
+    output.signatures = signatures();
+    output.signatures.insert(output.signatures.begin(), {std::string(kDefaultSignature), output.signatures[0].outputs});
+    output.signatures.push_back(predict_signature(output));
+    return output;
+  }
 
   const Value labels = labels_of(single_labels(input), input.logits);
   const Value weights = weights_of(input);

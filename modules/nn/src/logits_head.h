@@ -38,6 +38,8 @@ class LogitsHead : public Head {
   };
 
   virtual void add_predictions(HeadOutput& output, Value logits) const = 0;
+  /// Beside `predict`; the first is the default one, too.
+  virtual std::vector<ExportSignature> signatures() const = 0;
   /// Labels as the losses take them, from what the input function gave.
   virtual Value labels_of(Value labels, Value logits) const = 0;
   /// [...] or [..., k].
@@ -74,6 +76,10 @@ class LogitsHead : public Head {
 std::string shortest(double number);
 /// [..., 1] to [..., classes]: each row 0, 1, ..., classes - 1, int64.
 Value all_class_ids(Value class_ids, int64_t classes);
+/// Classes by name and their probabilities.
+ExportSignature classification(std::string classes);
+/// The signature of all predictions.
+ExportSignature predict_signature(const HeadOutput& output);
 /// Appends accuracy, precision and recall at each threshold, named as CONTRACT HD-4 has it.
 void add_threshold_metrics(std::vector<std::pair<std::string, Metric>>& metrics, const std::vector<double>& thresholds,
                            Value labels, Value probabilities, Value weights);

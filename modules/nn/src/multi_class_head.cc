@@ -31,6 +31,8 @@ class MultiClassHead final : public LogitsHead {
     output.text_predictions = {{"classes", "class_ids", vocabulary_}, {"all_classes", "all_class_ids", vocabulary_}};
   }
 
+  std::vector<ExportSignature> signatures() const override { return {classification("all_classes")}; }
+
   Value labels_of(Value labels, Value logits) const override {
     const Value ids = per_example("labels", numbers_of(labels, vocabulary_, {}), logits);
     const DType dtype = ids.dtype();

@@ -36,6 +36,7 @@ class MultiHead final : public Head {
     HeadOutput output;
     output.mode = input.mode;
     for (size_t i = 0; i < heads_.size(); ++i) add(output, i, part_of(input, *heads_[i], logits[i]));
+    if (input.mode == Mode::kPredict) output.signatures.push_back(predict_signature(output));
     return output;
   }
 
@@ -84,7 +85,7 @@ class MultiHead final : public Head {
     const std::string prefix = std::string(head.name()) + "/";
     for (auto& [key, value] : described.predictions) output.predictions.emplace_back(prefix + key, value);
     for (const TextPrediction& text : described.text_predictions) output.text_predictions.push_back(text.below(prefix));
-    if (part.mode == Mode::kPredict) return;
+    if (part.mode == Mode::kPredict) return add_signatures(output, std::string(head.name()), described);
     if (!described.loss.valid()) refuse("head \"" + std::string(head.name()) + "\" gave no loss");
     const double weight = options_.loss_weights.empty() ? 1 : options_.loss_weights[index];
     const Value loss = weight == 1 ? described.loss : ops::scale(described.loss, weight);
@@ -92,6 +93,22 @@ class MultiHead final : public Head {
     if (part.mode != Mode::kEval) return;
     output.metrics.emplace_back("loss/" + std::string(head.name()), mean(described.loss));
     for (auto& metric : described.metrics) output.metrics.push_back(std::move(metric));
+  }
+
+  /// Signatures of a head whose predictions are in `output` already, under their longer keys.
+  static void add_signatures(HeadOutput& output, const std::string& head, HeadOutput& described) {
+    if (described.signatures.empty()) {
+      described.signatures = {predict_signature(described)};
+      described.signatures[0].name = std::string(kDefaultSignature);
+    }
+    const bool first = output.signatures.empty();
+    for (ExportSignature& signature : described.signatures) {
+      for (auto& [name, key] : signature.outputs) key = head + "/" + key;
+      const bool is_default = signature.name == kDefaultSignature;
+      if (is_default && first) output.signatures.push_back(signature);
+      signature.name = is_default ? head : head + "/" + signature.name;
+      output.signatures.push_back(std::move(signature));
+    }
   }
 
   std::vector<std::shared_ptr<const Head>> heads_;

@@ -33,6 +33,8 @@ class MultiLabelHead final : public LogitsHead {
     output.text_predictions = {TextPrediction::of_positions("classes", "probabilities", vocabulary_)};
   }
 
+  std::vector<ExportSignature> signatures() const override { return {classification("classes")}; }
+
   /// Float32 [..., n_classes], each 0 or 1.
   Value labels_of(Value labels, Value logits) const override {
     const bool lists = labels_are_ids_ || labels.dtype() == DType::kString;

@@ -35,6 +35,10 @@ class RegressionHead final : public LogitsHead {
     output.predictions = {{"predictions", predictions}, {"logits", logits}};
   }
 
+  std::vector<ExportSignature> signatures() const override {
+    return {{.name = "regression", .outputs = {{"outputs", "predictions"}}}};
+  }
+
   Value labels_of(Value labels, Value logits) const override {
     if (labels.dtype() == DType::kString) refuse("labels are text, expected numbers");
     const DimShape& shape = logits.shape();

@@ -11,6 +11,7 @@
 #include "shoal/estimator/params.h"
 #include "shoal/estimator/run_config.h"
 #include "shoal/graph/graph.h"
+#include "shoal/nn/export_signature.h"
 #include "shoal/nn/head.h"
 #include "shoal/nn/metrics.h"
 #include "shoal/nn/train_op.h"
@@ -27,6 +28,9 @@ struct EstimatorSpec {
   std::optional<nn::TrainOp> train_op = {};
   std::vector<std::pair<std::string, Value>> predictions = {};  ///< A lone tensor may have the name "".
   std::vector<nn::TextPrediction> text_predictions = {};        ///< Texts are made on the host from predictions of ids.
+  /// How an exported model can be called (kPredict only). Empty: one signature over all predictions. Of several one has the
+  /// name nn::kDefaultSignature.
+  std::vector<nn::ExportSignature> export_outputs = {};
   /// The names `loss` and `global_step` are reserved.
   std::vector<std::pair<std::string, nn::Metric>> eval_metrics = {};
   std::vector<std::pair<std::string, Value>> summaries = {};     ///< Scalars recorded while training; `loss` always is.

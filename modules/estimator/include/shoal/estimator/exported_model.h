@@ -7,11 +7,13 @@
 ///   variables/    the weights, as a checkpoint folder: checksums included
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "shoal/backends/profile.h"
 #include "shoal/data/element.h"
 #include "shoal/estimator/run_config.h"
+#include "shoal/nn/export_signature.h"
 
 namespace shoal {
 
@@ -33,8 +35,12 @@ class ExportedModel {
   virtual int64_t global_step() const = 0;
   virtual const std::vector<ExportedTensor>& inputs() const = 0;
   virtual const std::vector<ExportedTensor>& outputs() const = 0;
-  /// Predictions for a batch of features. Raises InvalidArgument if they do not fit inputs().
+  /// All predictions for a batch of features, by key. Raises InvalidArgument if they do not fit inputs().
   virtual data::TensorMap predict(const data::TensorMap& features) = 0;
+  /// How the model can be called, the default first.
+  virtual const std::vector<nn::ExportSignature>& signatures() const = 0;
+  /// What one signature gives, by the names of its outputs. InvalidArgument, too, where no signature has that name.
+  virtual data::TensorMap predict(const data::TensorMap& features, std::string_view signature) = 0;
   /// Where the time of predictions goes, measured on generated features: uniform in [-1, 1), integers 0. Raises
   /// InvalidArgument if an option is out of range.
   virtual backends::Profile profile(const ProfileOptions& options = {}) = 0;

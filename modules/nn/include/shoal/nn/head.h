@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "shoal/graph/graph.h"
+#include "shoal/nn/export_signature.h"
 #include "shoal/nn/losses.h"
 #include "shoal/nn/metrics.h"
 #include "shoal/nn/mode.h"
@@ -36,6 +37,7 @@ struct HeadOutput {
   /// Set in every mode, with keys as in CONTRACT's table.
   std::vector<std::pair<std::string, Value>> predictions = {};
   std::vector<TextPrediction> text_predictions = {};         ///< Further predictions, made from those.
+  std::vector<ExportSignature> signatures = {};              ///< Set in kPredict only, the default one first.
   std::vector<std::pair<std::string, Metric>> metrics = {};  ///< Set in kEval only.
   std::optional<TrainOp> train_op = {};                      ///< Set in kTrain only.
 };
@@ -49,8 +51,9 @@ class Head {
   /// How many logits per example the model has to provide.
   virtual int64_t logits_dimension() const = 0;
   /// What is this head's own, in the logits' graph: predictions in every mode; in kTrain and kEval the loss, without
-  /// regularization; in kEval metrics. Raises InvalidArgument where shapes or types do not fit (with both), labels are
-  /// missing in kTrain or kEval, or the weight column is missing.
+  /// regularization; in kEval metrics; in kPredict signatures, unless one over all predictions will do. Raises
+  /// InvalidArgument where shapes or types do not fit (with both), labels are missing in kTrain or kEval, or the weight
+  /// column is missing.
   virtual HeadOutput describe(const HeadInput& input) const = 0;
 
   /// All of it: what describe() gives, regularization losses added to its loss, the metric `regularization_loss` where the
@@ -62,6 +65,10 @@ class Head {
 // The heads below take logits [D0, ..., DN, k], labels [D0, ..., DN, L] or, where L is 1, [D0, ..., DN], and weights
 // [D0, ..., DN] or [D0, ..., DN, 1]. `name` is appended to the names of their metrics: "accuracy/<name>". Average losses
 // and other metrics are weighted by the example weights; the loss is reduced as LossReduction says.
+//
+// Signatures of an export: `predict` has all predictions. `classification` of the heads with classes has `scores` (the
+// probabilities) and `classes` (the names of all), and is the default; `regression` has `outputs` (predictions; of
+// binary_head() `logistic`), and is the default of the regression heads.
 
 struct MultiClassHeadOptions {
   int64_t n_classes = 0;                           ///< More than 2. It has no default.
@@ -187,7 +194,8 @@ struct MultiHeadOptions {
 ///   labels   by head name
 ///
 /// The loss is the weighted sum of the heads' losses. Predictions: "<head name>/<key>". Metrics: each head's, and
-/// loss/<head name>. The first head is the one that an export serves. Raises InvalidArgument without heads, for a null one,
+/// loss/<head name>. Signatures: the first head's default is the default; "<head name>" is each head's default,
+/// "<head name>/<signature>" its others, `predict` all predictions. Raises InvalidArgument without heads, for a null one,
 /// names that are missing or equal, or loss_weights that do not fit; describe() where labels of a head are missing.
 std::unique_ptr<Head> multi_head(std::vector<std::shared_ptr<const Head>> heads, MultiHeadOptions options = {});
 
