@@ -418,6 +418,12 @@ Result<std::unique_ptr<Program>> compile_with(const Graph& graph, CompileOptions
     return invalid_argument("compile: there are " + std::to_string(options.updates.size()) + " updates and " +
                             std::to_string(options.update_variables.size()) + " names of variables that they change");
   }
+  for (const Value& fetch : options.fetches) {
+    if (fetch.valid() && fetch.dtype() == DType::kString) {
+      return invalid_argument("compile: \"" + graph.node(fetch.node()).name +
+                              "\" is text, which programs do not compute with; read it from the batch instead");
+    }
+  }
   SHOAL_CHECK(!executor.sources.empty());
   std::vector<KernelSource*> sources = executor.sources;
   std::vector<std::unique_ptr<Backend>> lenders;

@@ -421,6 +421,16 @@ TEST_F(Executor, ErrorsSayWhichNode) {
             invalid_argument("softmax_cross_entropy \"loss\": label 3 in row 1 is outside [0, 3)"));
 }
 
+TEST(Compile, TextCannotBeFetched) {
+  Graph graph;
+  const Value text = graph.input("pet", DType::kString, {2});
+  const auto backend = backend_or_die("reference");
+  const auto runner = Runner::make(*backend, graph, {.fetches = {text}});
+  ASSERT_FALSE(runner);
+  EXPECT_EQ(runner.error().kind(), ErrorKind::kInvalidArgument);
+  EXPECT_THAT(runner.error().message(), HasSubstr("\"pet\" is text, which programs do not compute with"));
+}
+
 TEST(Denormals, AreFlushedOnTheThreadThatAsks) {
 #if defined(__SSE2__) || defined(__aarch64__)
   std::thread([] {

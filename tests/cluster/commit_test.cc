@@ -16,8 +16,7 @@ using transport::MessageKind;
 
 class CommitServersTest : public ThreeServersTest {
  protected:
-  /// Calls `then` as the n-th chunk of "worker 0" leaves, which is lost if `then` says so. Gives how many there have
-  /// been.
+  /// Calls `then` as the n-th chunk of "worker 0" leaves, which is lost if it says so. Gives how many have left.
   std::shared_ptr<int> at_chunk(int n, std::function<bool()> then) {
     auto count = std::make_shared<int>(0);
     cuts_->on_send = [count, n, then = std::move(then)](const std::string& task, const Message& message) {
@@ -255,8 +254,7 @@ TEST_F(CommitServersTest, WhatAWorkerGaveUpGoesWithItsNextPush) {
   auto worker = start_worker(env);
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(run(*env, step(*worker)));
   world_.run_for(kSecond);
-  // Here servers keep what the worker allocated.
-  const auto bytes = [&] { return env->buffers().stats().in_use_bytes; };
+  const auto bytes = [&] { return env->buffers().stats().in_use_bytes; };  // What the worker allocated, servers keep.
   const uint64_t before = bytes();
   for (const char* const other : {"ps 1", "ps 2", "worker 0"}) network_->cut("ps 0", other);
   world_.run_for(std::chrono::milliseconds(1));

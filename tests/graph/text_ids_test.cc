@@ -135,6 +135,10 @@ TEST(TextIds, ABrokenDescriptionIsDataLoss) {
   }
   Node node{.op = "input", .name = "i", .attributes = {{"text_of", int64_t(3)}}, .outputs = {{DType::kInt64, {1}}}};
   EXPECT_EQ(encoded_input(node).error().kind(), ErrorKind::kDataLoss);
+  node.attributes = {{"text_of", std::string("t")}, {"text_encoding", TextEncoding{}.to_json()}};
+  EXPECT_TRUE(encoded_input(node));
+  node.outputs[0].dtype = DType::kFloat32;
+  EXPECT_THAT(encoded_input(node).error().message(), HasSubstr("is float32, and ids of text are int64"));
 }
 
 }  // namespace

@@ -139,7 +139,7 @@ Result<std::vector<ValueType>> operand_types(const Graph& graph, const Node& nod
     if (&input.graph() != &graph) return invalid_argument("operand " + std::to_string(i) + " belongs to another graph");
     if (input.dtype() == DType::kString) {
       return invalid_argument("operand " + std::to_string(i) + " is text (\"" + graph.node(input.node()).name +
-                              "\"), and ops compute with numbers; make ids of it with text_ids() or a feature column");
+                              "\"), and ops compute with numbers; make ids of it with text_ids()");
     }
     types.push_back(input.type());
   }

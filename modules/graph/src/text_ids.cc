@@ -136,6 +136,10 @@ Result<std::optional<EncodedInput>> encoded_input(const Node& node) {
     if (at != values.end() && std::holds_alternative<std::string>(at->second)) return std::get<std::string>(at->second);
     return data_loss("input \"" + node.name + "\" has no text \"" + std::string(name) + "\"");
   };
+  if (node.outputs[0].dtype != DType::kInt64) {
+    return data_loss("input \"" + node.name + "\" is " + std::string(to_string(node.outputs[0].dtype)) +
+                     ", and ids of text are int64");
+  }
   EncodedInput input;
   SHOAL_TRY(input.of, text_at(kTextOf));
   SHOAL_TRY(const std::string text, text_at(kTextEncoding));

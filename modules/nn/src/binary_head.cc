@@ -51,7 +51,7 @@ class BinaryHead final : public LogitsHead {
 
   std::vector<std::pair<std::string, Metric>> metrics_of(const Evaluated& evaluated) const override {
     const Value labels = evaluated.labels;
-    const Value logistic = ops::reshape(evaluated.output.predictions[1].second, labels.shape());
+    const Value logistic = ops::reshape(evaluated.prediction("logistic"), labels.shape());
     const BinaryMetricOptions options{.weights = evaluated.weights};
     std::vector<std::pair<std::string, Metric>> metrics{
         {"average_loss", mean(evaluated.losses, evaluated.weights)},

@@ -14,6 +14,14 @@ namespace {
 /// Examples by what they are and what they were taken for.
 enum Total : size_t { kTruePositives, kFalsePositives, kFalseNegatives, kTrueNegatives, kTotals };
 
+/// Whether the label of element e is 1. InvalidArgument if it is neither 0 nor 1.
+Result<bool> is_positive(const std::string& who, const TensorView& labels, int64_t e) {
+  const double label = number_at(labels, e);
+  if (label == 0 || label == 1) return label == 1;
+  return invalid_argument(who + ": label " + std::to_string(e) + " of a batch is " + std::to_string(label) +
+                          "; labels are 0 or 1");
+}
+
 Metric counts(const std::string& who, Value labels, Value predictions, const BinaryMetricOptions& options,
               std::function<double(std::span<const double> totals)> value) {
   const bool valid = labels.valid() && predictions.valid() && is_numeric(labels.dtype()) && is_numeric(predictions.dtype());
@@ -21,30 +29,14 @@ Metric counts(const std::string& who, Value labels, Value predictions, const Bin
     raise(invalid_argument(who + ": labels are " + described(labels) + ", predictions " + described(predictions) +
                            "; expected labels of 0 or 1 and as many predictions"));
   }
-  check_weights(who, labels, options.weights);
-  Metric metric{.inputs = {labels, predictions},
-                .start = std::vector<double>(kTotals),
-                .update = {},
-                .value = std::move(value),
-                .merge = {}};
-  if (options.weights.valid()) metric.inputs.push_back(options.weights);
-  metric.update = [who, threshold = options.threshold](std::span<const TensorView> batch,
-                                                       std::span<double> totals) -> Result<void> {
-    SHOAL_TRY_VOID(check_equal_counts(who.c_str(), batch));
-    const TensorView* const batch_weights = batch.size() > 2 ? &batch[2] : nullptr;
-    return for_each_weighted(batch[0].elements(), batch_weights, [&](int64_t e, double weight) -> Result<void> {
-      const double label = number_at(batch[0], e);
-      if (label != 0 && label != 1) {
-        return invalid_argument(who + ": label " + std::to_string(e) + " of a batch is " + std::to_string(label) +
-                                "; labels are 0 or 1");
-      }
-      const bool taken = number_at(batch[1], e) > threshold;
-      totals[label == 1 ? (taken ? kTruePositives : kFalseNegatives) : (taken ? kFalsePositives : kTrueNegatives)] +=
-          weight;
-      return {};
-    });
+  const auto add = [who, threshold = options.threshold](std::span<const TensorView> batch, int64_t e, double weight,
+                                                        std::span<double> totals) -> Result<void> {
+    SHOAL_TRY(const bool positive, is_positive(who, batch[0], e));
+    const bool taken = number_at(batch[1], e) > threshold;
+    totals[positive ? (taken ? kTruePositives : kFalseNegatives) : (taken ? kFalsePositives : kTrueNegatives)] += weight;
+    return {};
   };
-  return metric;
+  return metric_of_pairs(who, labels, predictions, options.weights, kTotals, add, std::move(value));
 }
 
 double part(double of, double other) { return of + other == 0 ? 0 : of / (of + other); }
@@ -100,33 +92,18 @@ Metric of_curve(const std::string& who, Value labels, Value predictions, Value w
     raise(invalid_argument(who + ": labels are " + described(labels) + ", predictions " + described(predictions) +
                            "; expected labels of 0 or 1 and float32 probabilities of one shape"));
   }
-  check_weights(who, labels, weights);
-  Metric metric{.inputs = {labels, predictions},
-                .start = std::vector<double>(2 * kClasses),
-                .update = {},
-                .value = std::move(value),
-                .merge = {}};
-  if (weights.valid()) metric.inputs.push_back(weights);
-  metric.update = [who](std::span<const TensorView> batch, std::span<double> totals) -> Result<void> {
-    SHOAL_TRY_VOID(check_equal_counts(who.c_str(), batch));
-    const auto predicted = batch[1].as<float>();
-    const TensorView* const batch_weights = batch.size() > 2 ? &batch[2] : nullptr;
-    return for_each_weighted(batch[0].elements(), batch_weights, [&](int64_t e, double weight) -> Result<void> {
-      const double label = number_at(batch[0], e);
-      const float p = predicted[size_t(e)];
-      if (label != 0 && label != 1) {
-        return invalid_argument(who + ": label " + std::to_string(e) + " of a batch is " + std::to_string(label) +
-                                "; labels are 0 or 1");
-      }
-      if (!(p >= 0 && p <= 1)) {
-        return invalid_argument(who + ": prediction " + std::to_string(e) + " of a batch is " + std::to_string(p) +
-                                "; expected a probability, from 0 to 1");
-      }
-      totals[size_t(class_of(p)) + (label == 1 ? kClasses : 0)] += weight;
-      return {};
-    });
+  const auto add = [who](std::span<const TensorView> batch, int64_t e, double weight,
+                         std::span<double> totals) -> Result<void> {
+    SHOAL_TRY(const bool positive, is_positive(who, batch[0], e));
+    const float p = batch[1].as<float>()[size_t(e)];
+    if (!(p >= 0 && p <= 1)) {
+      return invalid_argument(who + ": prediction " + std::to_string(e) + " of a batch is " + std::to_string(p) +
+                              "; expected a probability, from 0 to 1");
+    }
+    totals[size_t(class_of(p)) + (positive ? kClasses : 0)] += weight;
+    return {};
   };
-  return metric;
+  return metric_of_pairs(who, labels, predictions, weights, 2 * kClasses, add, std::move(value));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "logits_head.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <numeric>
@@ -44,6 +45,13 @@ void add_threshold_metrics(std::vector<std::pair<std::string, Metric>>& metrics,
   }
 }
 
+Value LogitsHead::Evaluated::prediction(std::string_view key) const {
+  const auto at =
+      std::find_if(predictions.begin(), predictions.end(), [&](const auto& entry) { return entry.first == key; });
+  SHOAL_CHECK(at != predictions.end());
+  return at->second;
+}
+
 Value LogitsHead::class_weights_of(Value) const { return {}; }
 
 void LogitsHead::check_logits(Value logits) const {
@@ -67,7 +75,7 @@ Value LogitsHead::single_labels(const HeadInput& input) const {
     refuse("there are no labels in mode " + std::string(to_string(input.mode)) +
            "; check that input_fn returns (features, labels) pairs and that model_fn passes them on");
   }
-  if (!input.labels.is_single() && input.labels.size() != 1) {
+  if (input.labels.size() != 1) {
     refuse("expected one tensor of labels, but they have names: " + input.labels.names() + "; give the head one of them");
   }
   const Value labels = input.labels.begin()->second;
@@ -153,7 +161,6 @@ HeadOutput LogitsHead::describe(const HeadInput& input) const {
   check_logits(input.logits);
   const auto scope = input.logits.graph().scope(common_.name.empty() ? "head" : common_.name);
   HeadOutput output;
-  output.mode = input.mode;
   add_predictions(output, input.logits);
   if (input.mode == Mode::kPredict) {
     output.signatures = signatures();
@@ -168,7 +175,7 @@ HeadOutput LogitsHead::describe(const HeadInput& input) const {
   output.loss =
       reduce_loss(weighted(weighted(losses, weights), class_weights_of(labels)), {.reduction = common_.loss_reduction});
   if (input.mode != Mode::kEval) return output;
-  for (auto& [key, metric] : metrics_of({output, input.logits, labels, losses, weights})) {
+  for (auto& [key, metric] : metrics_of({output.predictions, labels, losses, weights})) {
     output.metrics.emplace_back(common_.name.empty() ? key : key + "/" + common_.name, std::move(metric));
   }
   return output;

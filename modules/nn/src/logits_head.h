@@ -30,11 +30,13 @@ class LogitsHead : public Head {
  protected:
   /// What an evaluation looks at.
   struct Evaluated {
-    const HeadOutput& output;  ///< Its predictions are there.
-    Value logits;
+    const std::vector<std::pair<std::string, Value>>& predictions;
     Value labels;   ///< As labels_of() made them.
     Value losses;   ///< One for each label.
     Value weights;  ///< Float32, [...] or per logit; invalid: all are 1.
+
+    /// The prediction of a key that add_predictions() gives.
+    Value prediction(std::string_view key) const;
   };
 
   virtual void add_predictions(HeadOutput& output, Value logits) const = 0;

@@ -46,9 +46,9 @@ void check_weights(const std::string& who, Value values, Value weights) {
                          "; expected one weight per value or one per row"));
 }
 
-Result<void> check_equal_counts(const char* who, std::span<const TensorView> batch) {
+Result<void> check_equal_counts(const std::string& who, std::span<const TensorView> batch) {
   if (batch[0].elements() == batch[1].elements()) return {};
-  return invalid_argument(std::string(who) + ": a batch has labels of shape " + to_string(batch[0].shape) +
+  return invalid_argument(who + ": a batch has labels of shape " + to_string(batch[0].shape) +
                           " and predictions of shape " + to_string(batch[1].shape));
 }
 

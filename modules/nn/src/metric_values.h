@@ -1,11 +1,15 @@
 #pragma once
 /// What the metrics share: elements of batches as numbers, weights, and checks of shapes.
+#include <functional>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "shoal/base/result.h"
 #include "shoal/base/tensor.h"
 #include "shoal/graph/graph.h"
+#include "shoal/nn/metrics.h"
 
 namespace shoal::nn {
 
@@ -20,7 +24,7 @@ void check_values(const std::string& who, Value values);
 /// Weights fit if there is one per element, or one for all elements that have the first indices in common.
 void check_weights(const std::string& who, Value values, Value weights);
 /// InvalidArgument unless a batch has as many predictions as labels, which come first.
-Result<void> check_equal_counts(const char* who, std::span<const TensorView> batch);
+Result<void> check_equal_counts(const std::string& who, std::span<const TensorView> batch);
 /// totals[0] / totals[1]; 0 where that is 0.
 double ratio(std::span<const double> totals);
 
@@ -40,14 +44,24 @@ Result<void> for_each_weighted(int64_t elements, const TensorView* weights, cons
   return {};
 }
 
-/// Adds sum(weight * number) and sum(weight) to the totals.
-template <class NumberAt>
-Result<void> add_weighted(int64_t elements, const TensorView* weights, std::span<double> totals, const NumberAt& number) {
-  return for_each_weighted(elements, weights, [&](int64_t e, double weight) -> Result<void> {
-    totals[0] += weight * number(e);
-    totals[1] += weight;
-    return {};
-  });
+/// A metric of labels and as many predictions, which the caller has checked: each(batch, e, weight, totals) takes element e
+/// of both. `value` is ratio() where it is left out.
+template <class Each>
+Metric metric_of_pairs(const std::string& who, Value labels, Value predictions, Value weights, size_t totals, Each each,
+                       std::function<double(std::span<const double> totals)> value = ratio) {
+  check_weights(who, labels, weights);
+  Metric metric{.inputs = {labels, predictions},
+                .start = std::vector<double>(totals),
+                .update = {},
+                .value = std::move(value),
+                .merge = {}};
+  if (weights.valid()) metric.inputs.push_back(weights);
+  metric.update = [who, each](std::span<const TensorView> batch, std::span<double> sums) -> Result<void> {
+    SHOAL_TRY_VOID(check_equal_counts(who, batch));
+    return for_each_weighted(batch[0].elements(), batch.size() > 2 ? &batch[2] : nullptr,
+                             [&](int64_t e, double weight) -> Result<void> { return each(batch, e, weight, sums); });
+  };
+  return metric;
 }
 
 }  // namespace shoal::nn

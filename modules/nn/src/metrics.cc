@@ -35,29 +35,41 @@ Metric mean(Value values, Value weights) {
   Metric metric{.inputs = {values}, .start = {0, 0}, .update = {}, .value = ratio, .merge = {}};
   if (weights.valid()) metric.inputs.push_back(weights);
   metric.update = [](std::span<const TensorView> batch, std::span<double> totals) {
-    const TensorView* const batch_weights = batch.size() > 1 ? &batch[1] : nullptr;
-    return add_weighted(batch[0].elements(), batch_weights, totals, [&](int64_t e) { return number_at(batch[0], e); });
+    return for_each_weighted(batch[0].elements(), batch.size() > 1 ? &batch[1] : nullptr,
+                             [&](int64_t e, double weight) -> Result<void> {
+                               totals[0] += weight * number_at(batch[0], e);
+                               totals[1] += weight;
+                               return {};
+                             });
   };
   return metric;
 }
 
-Metric accuracy(Value labels, Value predictions, Value weights) {
+namespace {
+
+/// A metric of class ids: counts(label, prediction) says whether a pair counts.
+template <class Counts>
+Metric of_ids(const std::string& who, Value labels, Value predictions, Value weights, Counts counts) {
   const bool valid = labels.valid() && predictions.valid();
   if (!valid || !is_integer(labels.dtype()) || !is_integer(predictions.dtype()) ||
       trimmed(labels.shape()) != trimmed(predictions.shape())) {
-    raise(invalid_argument("accuracy: labels are " + described(labels) + ", predictions " + described(predictions) +
+    raise(invalid_argument(who + ": labels are " + described(labels) + ", predictions " + described(predictions) +
                            "; expected class ids (int64, int32 or uint8) of one shape"));
   }
-  check_weights("accuracy", labels, weights);
-  Metric metric{.inputs = {labels, predictions}, .start = {0, 0}, .update = {}, .value = ratio, .merge = {}};
-  if (weights.valid()) metric.inputs.push_back(weights);
-  metric.update = [](std::span<const TensorView> batch, std::span<double> totals) -> Result<void> {
-    SHOAL_TRY_VOID(check_equal_counts("accuracy", batch));
-    const TensorView* const batch_weights = batch.size() > 2 ? &batch[2] : nullptr;
-    return add_weighted(batch[0].elements(), batch_weights, totals,
-                        [&](int64_t e) { return id_at(batch[0], e) == id_at(batch[1], e) ? 1.0 : 0.0; });
+  const auto add = [counts](std::span<const TensorView> batch, int64_t e, double weight,
+                            std::span<double> totals) -> Result<void> {
+    totals[0] += counts(id_at(batch[0], e), id_at(batch[1], e)) ? weight : 0;
+    totals[1] += weight;
+    return {};
   };
-  return metric;
+  return metric_of_pairs(who, labels, predictions, weights, 2, add);
+}
+
+}  // namespace
+
+Metric accuracy(Value labels, Value predictions, Value weights) {
+  return of_ids("accuracy", labels, predictions, weights,
+                [](int64_t label, int64_t predicted) { return label == predicted; });
 }
 
 Metric batch_mean(std::vector<Value> inputs, std::function<Result<double>(std::span<const TensorView>)> of_batch) {
@@ -114,14 +126,9 @@ std::vector<std::pair<std::string, Metric>> confusion_matrix(Value labels, Value
   std::vector<std::pair<std::string, Metric>> cells;
   for (int64_t label = 0; label < classes; ++label) {
     for (int64_t predicted = 0; predicted < classes; ++predicted) {
-      Metric cell = accuracy(labels, predictions, weights);  // It has the checks and the inputs.
+      Metric cell = of_ids("confusion_matrix", labels, predictions, weights,
+                           [label, predicted](int64_t is, int64_t taken) { return is == label && taken == predicted; });
       cell.value = [](std::span<const double> totals) { return totals[0]; };
-      cell.update = [label, predicted](std::span<const TensorView> batch, std::span<double> totals) -> Result<void> {
-        SHOAL_TRY_VOID(check_equal_counts("confusion_matrix", batch));
-        return add_weighted(batch[0].elements(), batch.size() > 2 ? &batch[2] : nullptr, totals, [&](int64_t e) {
-          return id_at(batch[0], e) == label && id_at(batch[1], e) == predicted ? 1.0 : 0.0;
-        });
-      };
       cells.emplace_back("confusion/" + std::to_string(label) + "/" + std::to_string(predicted), std::move(cell));
     }
   }

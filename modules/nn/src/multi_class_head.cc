@@ -45,7 +45,7 @@ class MultiClassHead final : public LogitsHead {
   Value class_weights_of(Value labels) const override { return looked_up(class_weights_, labels); }
 
   std::vector<std::pair<std::string, Metric>> metrics_of(const Evaluated& evaluated) const override {
-    const Value class_ids = ops::reshape(evaluated.output.predictions[2].second, evaluated.labels.shape());
+    const Value class_ids = ops::reshape(evaluated.prediction("class_ids"), evaluated.labels.shape());
     return {{"average_loss", mean(evaluated.losses, evaluated.weights)},
             {"accuracy", accuracy(evaluated.labels, class_ids, evaluated.weights)}};
   }

@@ -34,7 +34,6 @@ class MultiHead final : public Head {
     for (const auto& head : heads_) sizes.push_back(head->logits_dimension());
     const std::vector<Value> logits = ops::split(input.logits, -1, sizes);
     HeadOutput output;
-    output.mode = input.mode;
     for (size_t i = 0; i < heads_.size(); ++i) add(output, i, part_of(input, *heads_[i], logits[i]));
     if (input.mode == Mode::kPredict) output.signatures.push_back(predict_signature(output));
     return output;

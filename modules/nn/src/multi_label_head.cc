@@ -61,7 +61,7 @@ class MultiLabelHead final : public LogitsHead {
   }
 
   std::vector<std::pair<std::string, Metric>> metrics_of(const Evaluated& evaluated) const override {
-    const Value probabilities = evaluated.output.predictions[1].second;
+    const Value probabilities = evaluated.prediction("probabilities");
     std::vector<std::pair<std::string, Metric>> metrics{
         {"average_loss", mean(evaluated.losses, evaluated.weights)},
         {"auc", auc(evaluated.labels, probabilities, evaluated.weights)},

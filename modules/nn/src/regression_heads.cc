@@ -63,7 +63,7 @@ class RegressionHead final : public LogitsHead {
   std::vector<std::pair<std::string, Metric>> metrics_of(const Evaluated& evaluated) const override {
     return {{"average_loss", mean(evaluated.losses, evaluated.weights)},
             {"label/mean", mean(evaluated.labels, evaluated.weights)},
-            {"prediction/mean", mean(evaluated.output.predictions[0].second, evaluated.weights)}};
+            {"prediction/mean", mean(evaluated.prediction("predictions"), evaluated.weights)}};
   }
 
   std::function<Value(Value labels, Value logits)> loss_;

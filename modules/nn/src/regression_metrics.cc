@@ -11,25 +11,18 @@ namespace {
 /// add(label, prediction, weight, totals) for every element.
 using Add = void (*)(double label, double prediction, double weight, std::span<double> totals);
 
-Metric of_pairs(const std::string& who, Value labels, Value predictions, Value weights, std::vector<double> start,
-                Add add) {
+Metric of_pairs(const std::string& who, Value labels, Value predictions, Value weights, size_t totals, Add add) {
   const bool valid = labels.valid() && predictions.valid() && is_numeric(labels.dtype()) && is_numeric(predictions.dtype());
   if (!valid || trimmed(labels.shape()) != trimmed(predictions.shape())) {
     raise(invalid_argument(who + ": labels are " + described(labels) + ", predictions " + described(predictions) +
                            "; expected as many numbers"));
   }
-  check_weights(who, labels, weights);
-  Metric metric{.inputs = {labels, predictions}, .start = std::move(start), .update = {}, .value = ratio, .merge = {}};
-  if (weights.valid()) metric.inputs.push_back(weights);
-  metric.update = [who, add](std::span<const TensorView> batch, std::span<double> totals) -> Result<void> {
-    SHOAL_TRY_VOID(check_equal_counts(who.c_str(), batch));
-    const TensorView* const batch_weights = batch.size() > 2 ? &batch[2] : nullptr;
-    return for_each_weighted(batch[0].elements(), batch_weights, [&](int64_t e, double weight) -> Result<void> {
-      add(number_at(batch[0], e), number_at(batch[1], e), weight, totals);
-      return {};
-    });
+  const auto add_element = [add](std::span<const TensorView> batch, int64_t e, double weight,
+                                 std::span<double> sums) -> Result<void> {
+    add(number_at(batch[0], e), number_at(batch[1], e), weight, sums);
+    return {};
   };
-  return metric;
+  return metric_of_pairs(who, labels, predictions, weights, totals, add_element);
 }
 
 void add_absolute(double label, double prediction, double weight, std::span<double> totals) {
@@ -63,17 +56,17 @@ void add_to_r_squared(double label, double prediction, double weight, std::span<
 }  // namespace
 
 Metric mean_absolute_error(Value labels, Value predictions, Value weights) {
-  return of_pairs("mean_absolute_error", labels, predictions, weights, {0, 0}, add_absolute);
+  return of_pairs("mean_absolute_error", labels, predictions, weights, 2, add_absolute);
 }
 
 Metric root_mean_squared_error(Value labels, Value predictions, Value weights) {
-  Metric metric = of_pairs("root_mean_squared_error", labels, predictions, weights, {0, 0}, add_square);
+  Metric metric = of_pairs("root_mean_squared_error", labels, predictions, weights, 2, add_square);
   metric.value = [](std::span<const double> totals) { return std::sqrt(ratio(totals)); };
   return metric;
 }
 
 Metric r_squared(Value labels, Value predictions, Value weights) {
-  Metric metric = of_pairs("r_squared", labels, predictions, weights, std::vector<double>(kTotals), add_to_r_squared);
+  Metric metric = of_pairs("r_squared", labels, predictions, weights, kTotals, add_to_r_squared);
   metric.value = [](std::span<const double> totals) {
     if (totals[kSquares] > 0) return 1 - totals[kErrors] / totals[kSquares];
     return totals[kErrors] > 0 || totals[kWeights] == 0 ? 0.0 : 1.0;

@@ -20,8 +20,7 @@ using transport::MessageKind;
 
 constexpr auto kNoteEvery = std::chrono::seconds(10);
 constexpr auto kAttachPause = std::chrono::milliseconds(20);
-// A pause for an order that is on its way, before weights are pulled again.
-constexpr auto kVersionPause = std::chrono::milliseconds(1);
+constexpr auto kVersionPause = std::chrono::milliseconds(1);  // Given to an order that is on its way.
 constexpr uint64_t kMessageOverhead = uint64_t(1) << 20;
 
 class RemoteStoreImpl final : public RemoteStore {
@@ -216,8 +215,7 @@ Task<bool> RemoteStoreImpl::asks_job_ended() {
   co_return *ended;
 }
 
-/// Used where trainers wait for each other: others go on while this one asks one server after another, but not far
-/// without it.
+/// Used where trainers wait for each other: those go on while this one asks server after server, but not far without it.
 Task<Result<void>> RemoteStoreImpl::pull_one_version(Deadline deadline) {
   while (paced_ && env_.now() < deadline) {
     uint64_t newest = 0;
@@ -429,8 +427,7 @@ Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard, StopToken stop) {
   const Deadline deadline = env_.after(options_.ready_timeout);
   ServerLink& link = servers_[shard];
   const uint64_t sequence = traffic_[shard].parts().front().push().head.sequence;
-  // Where one server has told of the end, another may be one that the chief could not tell: it waits for those that
-  // have left.
+  // Where one server has told of the end, the chief may not have reached another, which waits for those that have left.
   const std::function<bool()> over = [this] { return env_.interrupted().stop_requested() || servers_.job_end(); };
   for (;;) {
     if (stop.stop_requested()) co_return unavailable("another server was lost");

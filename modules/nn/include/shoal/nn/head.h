@@ -32,8 +32,8 @@ struct HeadInput {
 
 /// What an EstimatorSpec is made of.
 struct HeadOutput {
-  Mode mode = Mode::kTrain;
-  Value loss = {};  ///< A scalar. Invalid in kPredict.
+  Mode mode = Mode::kTrain;  ///< Set by build().
+  Value loss = {};           ///< A scalar. Invalid in kPredict.
   /// Set in every mode, with keys as in CONTRACT's table.
   std::vector<std::pair<std::string, Value>> predictions = {};
   std::vector<TextPrediction> text_predictions = {};         ///< Further predictions, made from those.
