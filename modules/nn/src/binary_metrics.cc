@@ -12,7 +12,7 @@ namespace shoal::nn {
 namespace {
 
 /// Examples by what they are and what they were taken for.
-enum Total : size_t { kTruePositives, kFalsePositives, kFalseNegatives, kTrueNegatives, kTotals };
+enum Outcome : size_t { kTruePositives, kFalsePositives, kFalseNegatives, kTrueNegatives, kOutcomes };
 
 /// Whether the label of element e is 1. InvalidArgument if it is neither 0 nor 1.
 Result<bool> is_positive(const std::string& who, const TensorView& labels, int64_t e) {
@@ -36,7 +36,7 @@ Metric counts(const std::string& who, Value labels, Value predictions, const Bin
     totals[positive ? (taken ? kTruePositives : kFalseNegatives) : (taken ? kFalsePositives : kTrueNegatives)] += weight;
     return {};
   };
-  return metric_of_pairs(who, labels, predictions, options.weights, kTotals, add, std::move(value));
+  return metric_of_pairs(who, labels, predictions, options.weights, kOutcomes, add, std::move(value));
 }
 
 double part(double of, double other) { return of + other == 0 ? 0 : of / (of + other); }

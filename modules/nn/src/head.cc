@@ -5,13 +5,11 @@
 namespace shoal::nn {
 namespace {
 
-std::string described(const Head& head) {
-  return head.name().empty() ? "head" : "head \"" + std::string(head.name()) + "\"";
-}
+std::string titled(const Head& head) { return head.name().empty() ? "head" : "head \"" + std::string(head.name()) + "\""; }
 
 TrainOp train_op_of(const Head& head, const HeadInput& input, Value loss) {
   if (input.optimizer.has_value() == bool(input.train_op)) {
-    raise(invalid_argument(described(head) + ": training needs an optimizer or a train_op function, " +
+    raise(invalid_argument(titled(head) + ": training needs an optimizer or a train_op function, " +
                            (input.optimizer ? "not both" : "and neither was given")));
   }
   return input.optimizer ? input.optimizer->minimize(loss) : train_op(input.train_op(loss));
@@ -23,7 +21,7 @@ HeadOutput Head::build(const HeadInput& input) const {
   HeadOutput output = describe(input);
   output.mode = input.mode;
   if (input.mode == Mode::kPredict) return output;
-  if (!output.loss.valid()) raise(invalid_argument(described(*this) + ": describe() gave no loss"));
+  if (!output.loss.valid()) raise(invalid_argument(titled(*this) + ": describe() gave no loss"));
   const Value penalty = regularization_loss(output.loss.graph());
   if (penalty.valid()) output.loss = ops::add(output.loss, penalty);
   if (input.mode == Mode::kEval && penalty.valid()) {

@@ -36,7 +36,7 @@ void add_square(double label, double prediction, double weight, std::span<double
 }
 
 // Of labels: their summed weights, their mean, and the weighted sum of squares of what they are away from it.
-enum Total : size_t { kWeights, kMean, kSquares, kErrors, kTotals };
+enum Moment : size_t { kWeights, kMean, kSquares, kErrors, kMoments };
 
 /// Labels of summed weight `weight`, of that mean and sum of squares, join those of `totals`.
 void join(std::span<double> totals, double weight, double mean, double squares) {
@@ -66,7 +66,7 @@ Metric root_mean_squared_error(Value labels, Value predictions, Value weights) {
 }
 
 Metric r_squared(Value labels, Value predictions, Value weights) {
-  Metric metric = of_pairs("r_squared", labels, predictions, weights, kTotals, add_to_r_squared);
+  Metric metric = of_pairs("r_squared", labels, predictions, weights, kMoments, add_to_r_squared);
   metric.value = [](std::span<const double> totals) {
     if (totals[kSquares] > 0) return 1 - totals[kErrors] / totals[kSquares];
     return totals[kErrors] > 0 || totals[kWeights] == 0 ? 0.0 : 1.0;

@@ -46,6 +46,7 @@
 #include "shoal/nn/dense.h"
 #include "shoal/nn/dropout.h"
 #include "shoal/nn/embedding.h"
+#include "shoal/nn/export_signature.h"
 #include "shoal/nn/flatten.h"
 #include "shoal/nn/head.h"
 #include "shoal/nn/initializers.h"
