@@ -1,4 +1,4 @@
-// Ids and labels as they come in.
+// Numbers, ids and labels as they come in.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -6,6 +6,7 @@
 
 #include "loops.h"
 #include "shoal/backends/indices.h"
+#include "shoal/base/random.h"
 
 namespace shoal::backends::reference {
 namespace {
@@ -84,11 +85,89 @@ std::unique_ptr<Kernel> make_check_range(const KernelRequest& request) {
   });
 }
 
+std::unique_ptr<Kernel> make_bucketize(const KernelRequest& request) {
+  const int64_t spacing = request.node.attributes.get_int("spacing");
+  const int64_t missing_id = request.node.attributes.get_int("missing_id");
+  return make_loop([spacing, missing_id](const KernelCall& call) -> Result<void> {
+    const auto x = call.inputs[0].as<float>();
+    const auto boundaries = call.inputs[1].as<float>();
+    const auto y = call.outputs[0].as<int64_t>();
+    const Shape& shape = call.inputs[0].shape;
+    const size_t columns = shape.rank() == 0 ? 1 : size_t(shape[shape.rank() - 1]);
+    for (size_t i = 0; i < x.size(); ++i) {
+      const auto above = std::upper_bound(boundaries.begin(), boundaries.end(), x[i]);
+      const int64_t id = std::isnan(x[i]) ? missing_id : above - boundaries.begin();
+      y[i] = id == -1 ? -1 : id + int64_t(i % columns) * spacing;
+    }
+    return {};
+  });
+}
+
+/// The ids of one row of each operand, crossed.
+class Crossing {
+ public:
+  Crossing(size_t operands, int64_t buckets) : buckets_(uint64_t(buckets)), chosen_(operands), bytes_(operands * 8, 0) {}
+
+  /// The bucket of the combination whose ids are at `chosen_` of `lists`; then the next combination is chosen.
+  int64_t next(const std::vector<std::span<const int64_t>>& lists) {
+    bool missing = false;
+    for (size_t k = 0; k < lists.size(); ++k) {
+      const int64_t id = lists[k][chosen_[k]];
+      missing = missing || id == -1;
+      for (size_t byte = 0; byte < 8; ++byte) bytes_[k * 8 + byte] = char(uint64_t(id) >> (8 * byte) & 0xff);
+    }
+    for (size_t k = lists.size(); k-- > 0 && ++chosen_[k] == lists[k].size();) chosen_[k] = 0;
+    return missing ? -1 : int64_t(hash64(bytes_) % buckets_);
+  }
+
+ private:
+  uint64_t buckets_;
+  std::vector<size_t> chosen_;
+  std::string bytes_;
+};
+
+std::unique_ptr<Kernel> make_cross_ids(const KernelRequest& request) {
+  const int64_t buckets = request.node.attributes.get_int("buckets");
+  return make_loop([buckets](const KernelCall& call) -> Result<void> {
+    const auto y = call.outputs[0].as<int64_t>();
+    const Shape& crossed = call.outputs[0].shape;
+    const auto combinations = size_t(crossed[crossed.rank() - 1]);
+    const size_t rows = combinations == 0 ? 0 : y.size() / combinations;
+    Crossing crossing(call.inputs.size(), buckets);
+    std::vector<std::span<const int64_t>> lists(call.inputs.size());
+    for (size_t row = 0; row < rows; ++row) {
+      for (size_t k = 0; k < lists.size(); ++k) {
+        const auto ids = call.inputs[k].as<int64_t>();
+        lists[k] = ids.subspan(row * (ids.size() / rows), ids.size() / rows);
+      }
+      for (size_t c = 0; c < combinations; ++c) y[row * combinations + c] = crossing.next(lists);
+    }
+    return {};
+  });
+}
+
+std::unique_ptr<Kernel> make_default_ids(const KernelRequest& request) {
+  const int64_t depth = request.node.attributes.get_int("depth");
+  const int64_t otherwise = request.node.attributes.get_int("otherwise");
+  return make_loop([depth, otherwise](const KernelCall& call) -> Result<void> {
+    const Indices ids(call.inputs[0]);
+    const auto y = call.outputs[0].as<int64_t>();
+    for (int64_t i = 0; i < ids.count(); ++i) {
+      const int64_t id = ids[i];
+      y[size_t(i)] = id >= -1 && id < depth ? id : otherwise;
+    }
+    return {};
+  });
+}
+
 }  // namespace
 
 void add_inputs(const AddMaker& add) {
   add("multi_hot", make_multi_hot);
   add("check_range", make_check_range);
+  add("bucketize", make_bucketize);
+  add("cross_ids", make_cross_ids);
+  add("default_ids", make_default_ids);
 }
 
 }  // namespace shoal::backends::reference

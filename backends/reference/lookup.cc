@@ -6,6 +6,7 @@
 
 #include "loops.h"
 #include "shoal/backends/indices.h"
+#include "shoal/graph/ops_lookup.h"
 
 namespace shoal::backends::reference {
 namespace {
@@ -62,6 +63,39 @@ std::unique_ptr<Kernel> make_gather_grad(const KernelRequest& request) {
     return {};
   };
   return make_loop(loop, size_t(elements) * sizeof(double));
+}
+
+/// What a list's rows are divided by.
+double divisor(std::span<const float> factors, ops::Combiner combiner) {
+  double sum = 0;
+  for (float factor : factors) sum += combiner == ops::Combiner::kMean ? double(factor) : double(factor) * double(factor);
+  return combiner == ops::Combiner::kMean ? sum : std::sqrt(sum);
+}
+
+/// Rows to look up, 0 where nothing is, and what each counts.
+std::unique_ptr<Kernel> make_bag_rows(const KernelRequest& request) {
+  const auto combiner = ops::Combiner(request.node.attributes.get_int("combiner"));
+  return make_loop([combiner](const KernelCall& call) -> Result<void> {
+    const Indices ids(call.inputs[0]);
+    const float* weights = call.inputs.size() > 1 ? call.inputs[1].as<float>().data() : nullptr;
+    const auto rows = call.outputs[0].as<int64_t>();
+    const auto factors = call.outputs[1].as<float>();
+    for (int64_t i = 0; i < ids.count(); ++i) {
+      const float weight = weights == nullptr ? 1.0f : weights[i];
+      const bool counts = ids[i] != -1 && (combiner == ops::Combiner::kSum || weight > 0);
+      rows[size_t(i)] = ids[i] == -1 ? 0 : ids[i];
+      factors[size_t(i)] = counts ? weight : 0.0f;
+    }
+    if (combiner == ops::Combiner::kSum) return {};
+    const Shape& shape = call.inputs[0].shape;
+    const auto length = size_t(shape[shape.rank() - 1]);
+    for (size_t at = 0; length > 0 && at < factors.size(); at += length) {
+      const auto list = factors.subspan(at, length);
+      const double by = divisor(list, combiner);
+      for (float& factor : list) factor = by > 0 ? float(double(factor) / by) : 0.0f;
+    }
+    return {};
+  });
 }
 
 std::unique_ptr<Kernel> make_one_hot(const KernelRequest& request) {
@@ -125,6 +159,7 @@ std::unique_ptr<Kernel> make_top_k_grad(const KernelRequest& request) {
 void add_lookup(const AddMaker& add) {
   add("gather", make_gather);
   add("gather_grad", make_gather_grad);
+  add("bag_rows", make_bag_rows);
   add("one_hot", make_one_hot);
   add("top_k", make_top_k);
   add("top_k_grad", make_top_k_grad);

@@ -3,7 +3,6 @@
 #include <string>
 
 #include "language.h"
-#include "model.h"
 #include "resnet20.h"
 #include "shoal/graph/ops.h"
 #include "shoal/nn/conv2d.h"
@@ -12,6 +11,7 @@
 #include "shoal/nn/losses.h"
 #include "shoal/nn/optimizers.h"
 #include "shoal/nn/pooling.h"
+#include "wide_and_deep.h"
 
 namespace shoal::bench {
 namespace {
@@ -59,7 +59,7 @@ EstimatorSpec resnet20(const Features& features, const Labels& labels, Mode mode
 }
 
 EstimatorSpec wide_and_deep(const Features& features, const Labels& labels, Mode, const Params&, const RunConfig&) {
-  const Value logits = ::wide_and_deep::logits(features["ids"], features["numbers"], {.ids = kIds});
+  const Value logits = ::models::wide_and_deep(features["ids"], features["numbers"], {.ids = kIds});
   return train(nn::reduce_loss(nn::sigmoid_cross_entropy(logits, labels.single())),
                nn::adagrad({.learning_rate = 0.01}));
 }

@@ -359,6 +359,7 @@ Cases all_cases() {
   add_conv_cases(cases);
   add_binary_cases(cases);
   add_reduction_cases(cases);
+  add_input_cases(cases);
   add_loss_cases(cases);
   add_norm_cases(cases);
   add_sequence_cases(cases);

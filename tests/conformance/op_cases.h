@@ -63,6 +63,7 @@ void add_clipping_cases(std::vector<OpCase>& cases);
 void add_conv_cases(std::vector<OpCase>& cases);
 void add_binary_cases(std::vector<OpCase>& cases);
 void add_reduction_cases(std::vector<OpCase>& cases);
+void add_input_cases(std::vector<OpCase>& cases);
 void add_loss_cases(std::vector<OpCase>& cases);
 void add_norm_cases(std::vector<OpCase>& cases);
 void add_sequence_cases(std::vector<OpCase>& cases);

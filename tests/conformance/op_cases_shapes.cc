@@ -188,37 +188,6 @@ void add_lookups(Cases& cases) {
       [](CaseBuilder& b) -> Values { return {ops::one_hot(b.integers("indices", DType::kInt64, {}, 1), {.depth = 1})}; },
       {});
 
-  for (DType dtype : {DType::kInt64, DType::kInt32}) {
-    add(cases, "multi_hot", std::string(to_string(dtype)),
-        [dtype](CaseBuilder& b) -> Values {
-          return {ops::multi_hot(b.integers("ids", dtype, {3, 2, 5}, 4), 4)};
-        },
-        {});
-  }
-  add(cases, "multi_hot", "missing",
-      [](CaseBuilder& b) -> Values {
-        const std::vector<int64_t> ids{2, -1, 2, -1, -1, -1};
-        return {ops::multi_hot(b.input("ids", Tensor::of<int64_t>(Shape{2, 3}, std::span<const int64_t>(ids))), 3)};
-      },
-      {});
-  add(cases, "multi_hot", "weighted",
-      [](CaseBuilder& b) -> Values {
-        return {ops::multi_hot(b.integers("ids", DType::kInt64, {7, 5}, 9), 9, b.floats("weights", {7, 5}))};
-      },
-      {});
-  for (DType dtype : {DType::kInt64, DType::kInt32, DType::kUInt8}) {
-    add(cases, "check_range", std::string(to_string(dtype)),
-        [dtype](CaseBuilder& b) -> Values {
-          return {ops::check_range(b.integers("x", dtype, {3, 5}, 7), {.low = 0, .high = 6, .whole = true})};
-        },
-        {});
-  }
-  add(cases, "check_range", "float32",
-      [](CaseBuilder& b) -> Values {
-        return {ops::check_range(b.floats("x", {4, 3}), {.low = -2, .high = 2})};
-      },
-      {"x"});
-
   auto top = [&](std::string detail, Shape shape, int64_t k, bool small = true) {
     add(
         cases, "top_k", std::move(detail),

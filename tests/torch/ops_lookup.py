@@ -1,5 +1,16 @@
 """Mirrors of the ops that look elements up."""
+import ctypes
+import itertools
+import struct
+
 import torch
+
+
+def xxh3(data):
+    """64 bits of XXH3 by Debian's libxxhash."""
+    function = ctypes.CDLL("libxxhash.so.0").XXH3_64bits
+    function.restype, function.argtypes = ctypes.c_uint64, (ctypes.c_char_p, ctypes.c_size_t)
+    return function(data, len(data))
 
 
 def gather(inputs, attributes):
@@ -26,6 +37,40 @@ def multi_hot(inputs, attributes):
 
 def check_range(inputs, attributes):
     return (inputs[0],)
+
+
+def bag_rows(inputs, attributes):
+    ids = inputs[0].long()
+    weights = inputs[1] if len(inputs) > 1 else torch.ones(ids.shape, dtype=torch.get_default_dtype())
+    combiner = ("sum", "mean", "sqrtn")[attributes["combiner"]]
+    there = ids != -1 if combiner == "sum" else (ids != -1) & (weights > 0)
+    weights = torch.where(there, weights, torch.zeros_like(weights))
+    if combiner != "sum":
+        by = weights.sum(-1, keepdim=True) if combiner == "mean" else weights.norm(dim=-1, keepdim=True)
+        weights = torch.where(by > 0, weights / by, torch.zeros_like(weights))
+    return ids.clamp(min=0) * (ids >= 0) + ids * (ids < -1), weights
+
+
+def bucketize(inputs, attributes):
+    x, boundaries = inputs
+    ids = torch.bucketize(x, boundaries, right=True)
+    ids = torch.where(x.isnan(), torch.full_like(ids, attributes["missing_id"]), ids)
+    spaced = ids + torch.arange(x.shape[-1]) * attributes["spacing"] if x.dim() > 0 else ids
+    return (torch.where(ids == -1, ids, spaced),)
+
+
+def cross_ids(inputs, attributes):
+    rows = [x.reshape(-1, x.shape[-1]).tolist() for x in inputs]
+    crossed = [[-1 if -1 in combination else
+                xxh3(struct.pack(f"<{len(combination)}q", *combination)) % attributes["buckets"]
+                for combination in itertools.product(*lists)] for lists in zip(*rows)]
+    return (torch.tensor(crossed, dtype=torch.int64).reshape(*inputs[0].shape[:-1], -1 if crossed and crossed[0] else 0),)
+
+
+def default_ids(inputs, attributes):
+    ids = inputs[0].long()
+    inside = (ids >= -1) & (ids < attributes["depth"])
+    return (torch.where(inside, ids, torch.full_like(ids, attributes["otherwise"])),)
 
 
 def one_hot(inputs, attributes):

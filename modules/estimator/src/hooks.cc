@@ -126,8 +126,11 @@ class SummarySaver final : public Hook {
     const int64_t step = int64_t(run.global_step());
     value_or_raise(run.summaries()->add_scalar(step, "loss", values.loss()));
     for (const auto& [name, value] : values.values()) {
-      if (!name.starts_with("summary/") || value.dtype != DType::kFloat32 || value.elements() != 1) continue;
-      value_or_raise(run.summaries()->add_scalar(step, std::string_view(name).substr(8), value.as<float>()[0]));
+      if (!name.starts_with("summary/") || value.dtype != DType::kFloat32) continue;
+      const std::string_view tag = std::string_view(name).substr(8);
+      const std::span<const float> elements = value.as<float>();
+      value_or_raise(value.elements() == 1 ? run.summaries()->add_scalar(step, tag, elements[0])
+                                           : run.summaries()->add_histogram(step, tag, monitor::make_histogram(elements)));
     }
   }
 

@@ -6,6 +6,7 @@
 #include "flag_values.h"
 #include "flags.h"
 #include "print_error.h"
+#include "shoal/base/storage.h"
 #include "shoal/estimator/task_host.h"
 #include "shoal/monitor/progress.h"
 #include "task_reports.h"
@@ -70,6 +71,17 @@ int run_program(int argc, const char* const* argv, const ProgramInfo& program, F
 }
 
 }  // namespace
+
+std::string CommandLine::data_file(const std::string& data_set, const std::string& file) const {
+  if (!data_dir) raise(invalid_argument("there is no data: give --data-dir, or set SHOAL_DATA"));
+  const std::vector<std::string> places{join_path(*data_dir, file), join_path(join_path(*data_dir, data_set), file)};
+  const auto storage = make_file_storage();
+  for (const std::string& place : places) {
+    if (storage->exists(place)) return place;
+  }
+  raise(not_found("there is neither " + places[0] + " nor " + places[1] + "; --data-dir names the folder of the data set " +
+                  data_set + ", or the one that this is in"));
+}
 
 int run(int argc, const char* const* argv, const ProgramInfo& program, const ProgramBody& body) {
   return run_program(argc, argv, program, FlagReader::kBody, body);

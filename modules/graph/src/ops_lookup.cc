@@ -1,4 +1,4 @@
-/// Looking elements up by position: gather, one_hot, top_k.
+/// Looking elements up by position: gather, lists of rows, one_hot, top_k.
 #include "shape_rules.h"
 #include "shoal/graph/ops.h"
 
@@ -44,6 +44,21 @@ std::vector<Value> gather_gradient(const GradientRequest& request) {
   const auto& inputs = request.node.inputs;
   const Value dy = request.output_gradients[0];
   return {request.graph.add("gather_grad", {dy, inputs[1], inputs[0]}, request.node.attributes)[0], Value()};
+}
+
+/// Ids [n..., L], and perhaps as many weights: rows to look up, and a factor for each.
+Outputs bag_rows_types(Types inputs, const Attributes& attributes) {
+  SHOAL_TRY_VOID(expect_indices(inputs[0], "ids"));
+  SHOAL_TRY_VOID(expect_rank_min(inputs[0], 1, "ids"));
+  if (inputs.size() > 1) {
+    SHOAL_TRY_VOID(expect_float(inputs[1], "weights"));
+    SHOAL_TRY_VOID(expect_equal_shapes(inputs[0], "ids", inputs[1], "weights"));
+  }
+  SHOAL_TRY(const int64_t combiner, int_attribute(attributes, "combiner"));
+  if (combiner < 0 || combiner > int64_t(ops::Combiner::kSqrtN)) {
+    return invalid_argument("combiner is " + std::to_string(combiner) + ", expected 0 (sum), 1 (mean) or 2 (sqrtn)");
+  }
+  return std::vector{ValueType{DType::kInt64, inputs[0].shape}, float_type(inputs[0].shape)};
 }
 
 Outputs one_hot_types(Types inputs, const Attributes& attributes) {
@@ -99,6 +114,7 @@ void add_lookup_ops(const AddOp& add) {
        .reads_a_part = true,
        .looks_up_rows = [](const Attributes& attributes) { return attributes.get_int("axis") == 0; }});
   add({.name = "gather_grad", .inputs_min = 3, .inputs_max = 3, .shape_rule = gather_grad_types, .shape_only = {2}});
+  add({.name = "bag_rows", .inputs_min = 1, .inputs_max = 2, .shape_rule = bag_rows_types});
   add({.name = "one_hot", .inputs_min = 1, .inputs_max = 1, .shape_rule = one_hot_types});
   add({.name = "top_k", .inputs_min = 1, .inputs_max = 1, .shape_rule = top_k_types, .gradient = top_k_gradient});
   add({.name = "top_k_grad", .inputs_min = 3, .inputs_max = 3, .shape_rule = top_k_grad_types, .shape_only = {2}});
@@ -115,6 +131,29 @@ Value gather(Value x, Value indices, int axis, std::string_view name) {
 
 Value embedding_lookup(Value table, Value ids, std::string_view name) {
   return gather(table, ids, 0, name.empty() ? "embedding_lookup" : name);
+}
+
+Value embedding_bag(Value table, Value ids, const EmbeddingBagOptions& options, std::string_view name) {
+  Graph& graph = rules::graph_of("embedding_bag", table);
+  if (table.rank() != 2) {
+    raise(invalid_argument("embedding_bag: table is " + rules::describe(table.type()) + ", expected [K, D]"));
+  }
+  const auto scope = graph.scope(name.empty() ? "embedding_bag" : name);
+  std::vector<Value> lists{ids};
+  if (options.weights.valid()) lists.push_back(options.weights);
+  const auto bags = graph.add("bag_rows", lists, {{"combiner", int64_t(options.combiner)}});
+  std::vector<Dim> dims = ids.shape().dims();
+  const Dim length = dims.back();
+  dims.back() = table.shape()[1];
+  if (length == Dim(1)) {  // One row for each: nothing is to be added up.
+    std::vector<Dim> flat(dims.begin(), dims.end() - 1);
+    const Value rows = reshape(bags[0], DimShape(flat));
+    return mul(embedding_lookup(table, rows), bags[1]);
+  }
+  std::vector<Dim> columns = ids.shape().dims();
+  columns.emplace_back(1);
+  const Value factors = reshape(bags[1], DimShape(std::move(columns)));
+  return reduce_sum(mul(embedding_lookup(table, bags[0]), factors), {.axes = {-2}});
 }
 
 Value one_hot(Value indices, const OneHotOptions& options, std::string_view name) {

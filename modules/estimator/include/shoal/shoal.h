@@ -7,6 +7,8 @@
 /// nothing but those.
 
 // The program: flags, configuration, training.
+#include "shoal/estimator/add_metrics.h"
+#include "shoal/estimator/canned.h"
 #include "shoal/estimator/estimator.h"
 #include "shoal/estimator/estimator_spec.h"
 #include "shoal/estimator/eval_listener.h"
@@ -18,6 +20,7 @@
 #include "shoal/estimator/input_fn.h"
 #include "shoal/estimator/interval_timer.h"
 #include "shoal/estimator/mode.h"
+#include "shoal/estimator/optimizer_choice.h"
 #include "shoal/estimator/params.h"
 #include "shoal/estimator/profiler.h"
 #include "shoal/estimator/run.h"
@@ -29,10 +32,16 @@
 #include "shoal/base/random.h"
 #include "shoal/base/storage.h"
 #include "shoal/base/tensor.h"
+#include "shoal/data/csv_columns.h"
 #include "shoal/data/dataset.h"
 #include "shoal/data/element.h"
 #include "shoal/data/idx.h"
 #include "shoal/data/text_files.h"
+
+// Tables.
+#include "shoal/columns/column.h"
+#include "shoal/columns/layer.h"
+#include "shoal/columns/statistics.h"
 
 // The model.
 #include "shoal/graph/graph.h"

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "shoal/data/element.h"
@@ -49,6 +50,9 @@ struct ExportOptions {
   std::map<std::string, std::string> assets = {};  ///< Maps a relative destination to a source file.
 };
 
+struct MetricsInput;
+using NamedMetrics = std::vector<std::pair<std::string, nn::Metric>>;
+
 /// Errors are raised as shoal::Exception; what the user's own functions throw comes out unchanged. Copies share nothing but
 /// immutable parts. One thread at a time per object.
 class Estimator {
@@ -81,6 +85,7 @@ class Estimator {
   std::string eval_dir(const std::optional<std::string>& name = std::nullopt) const;
 
  private:
+  friend Estimator add_metrics(Estimator estimator, std::function<NamedMetrics(const MetricsInput&)> metrics);
   ModelFn model_fn_;
   RunConfig config_;
   Params params_;

@@ -33,7 +33,8 @@ struct EstimatorSpec {
   std::vector<nn::ExportSignature> export_outputs = {};
   /// The names `loss` and `global_step` are reserved.
   std::vector<std::pair<std::string, nn::Metric>> eval_metrics = {};
-  std::vector<std::pair<std::string, Value>> summaries = {};     ///< Scalars recorded while training; `loss` always is.
+  std::vector<std::pair<std::string, Value>> summaries =
+      {};  ///< Recorded while training, as `loss` is: one float32 as a scalar, more as a histogram.
   std::vector<std::shared_ptr<Hook>> training_hooks = {};        ///< Hooks on every trainer.
   std::vector<std::shared_ptr<Hook>> training_chief_hooks = {};  ///< Hooks on the chief only.
   std::vector<std::shared_ptr<Hook>> evaluation_hooks = {};

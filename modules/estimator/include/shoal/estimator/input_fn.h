@@ -21,15 +21,18 @@ struct InputContext {
 };
 
 /// An input function, made from any callable that takes nothing or an InputContext and returns a data::Dataset of
-/// (features, labels) or features alone. Empty until assigned. Calls must be safe from any thread, since the tasks of a
+/// (features, labels) or features alone; or from such a Dataset, which is what it returns then. Empty until assigned. Calls must be safe from any thread, since the tasks of a
 /// cluster of threads share it.
 class InputFn {
  public:
   InputFn() = default;
   InputFn(std::nullptr_t) {}  // NOLINT: none
+  InputFn(data::Dataset dataset)  // NOLINT: a dataset is one
+      : call_([dataset = std::move(dataset)](const InputContext&) { return dataset; }) {}
   template <class F>
-    requires(!std::is_same_v<std::remove_cvref_t<F>, InputFn> && !std::is_same_v<std::remove_cvref_t<F>, std::nullptr_t>)
-  InputFn(F&& fn) : call_(adapt(std::forward<F>(fn))) {}  // NOLINT: a callable is one
+  requires(!std::is_same_v<std::remove_cvref_t<F>, InputFn> && !std::is_same_v<std::remove_cvref_t<F>, std::nullptr_t> &&
+           !std::is_same_v<std::remove_cvref_t<F>, data::Dataset>) InputFn(F&& fn)
+      : call_(adapt(std::forward<F>(fn))) {}  // NOLINT: a callable is one
 
   explicit operator bool() const { return static_cast<bool>(call_); }
   /// What the function returns or throws.

@@ -42,6 +42,10 @@ struct CommandLine {
   std::optional<std::string> data_dir = {};  ///< The flag --data-dir, else the environment's SHOAL_DATA.
   bool json = false;                         ///< The flag --json.
   Params flags = {};                         ///< The program's own flags, by name.
+
+  /// Where `file` of a data set lies: in the folder data_dir, or in that one's folder `data_set`. Raises InvalidArgument
+  /// without data_dir, and NotFound, naming both places.
+  std::string data_file(const std::string& data_set, const std::string& file) const;
 };
 
 /// Called once per task; with --cluster several times at once, on a thread each. So what belongs to one task (the

@@ -4,6 +4,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "shoal/graph/graph.h"
 
@@ -27,5 +28,32 @@ struct CheckRangeOptions {
 /// x itself, any numeric type and shape. An element outside [low, high], or NaN, ends the step with InvalidArgument, naming
 /// row, value and what is allowed.
 Value check_range(Value x, const CheckRangeOptions& options, std::string_view name = "");
+
+struct BucketizeOptions {
+  /// What is added to an id for each step along the last axis: with the number of intervals, each position has ids of its own.
+  int64_t spacing = 0;
+  int64_t missing_id = -1;  ///< The id of NaN, to which `spacing` adds too; -1 stays -1.
+};
+/// Which interval each number lies in: how many boundaries are at most as large as it. With boundaries b1 < ... < bn: 0 below
+/// b1, i in [bi, bi+1), n from bn on.
+///
+///   x           [...]  float32
+///   boundaries  [n]    float32, ascending; n is a number
+///   returns     [...]  int64
+Value bucketize(Value x, Value boundaries, const BucketizeOptions& options = {}, std::string_view name = "");
+
+/// One id for each combination of ids, one from each operand: hash64() (random.h) of these ids as 8 bytes each, the lowest
+/// first, modulo `buckets`. A combination with a -1 is -1.
+///
+///   ids      two to 64 of [n..., L]    int64, equal but for L, which is a number
+///   buckets  1 or more
+///   returns  [n..., L1 * L2 * ...]     int64; ids of the last operand change fastest
+Value cross_ids(const std::vector<Value>& ids, int64_t buckets, std::string_view name = "");
+
+/// The same ids as int64, but `otherwise` for each that lies outside [0, depth); -1 stays -1.
+///
+///   ids        [...]  int64 or int32
+///   otherwise  in [-1, depth)
+Value default_ids(Value ids, int64_t depth, int64_t otherwise, std::string_view name = "");
 
 }  // namespace shoal::ops

@@ -28,6 +28,28 @@ Value gather(Value x, Value indices, int axis = 0, std::string_view name = "");
 /// touches (see nn::RowUpdate).
 Value embedding_lookup(Value table, Value ids, std::string_view name = "");
 
+/// How the rows of one list of ids become one row.
+enum class Combiner : uint8_t {
+  kSum = 0,
+  kMean = 1,   ///< The sum divided by the sum of the weights.
+  kSqrtN = 2,  ///< The sum divided by the root of the sum of the squares of the weights.
+};
+struct EmbeddingBagOptions {
+  Combiner combiner = Combiner::kMean;
+  /// Float32 of the shape of the ids: what each row is multiplied with. None: 1. No gradient flows into them. Where rows are
+  /// divided, one that is not above 0 leaves its row out.
+  Value weights = {};
+};
+/// Rows of a table, those of each list of ids combined into one. An id of -1 is left out; where none is left, the result is
+/// 0. The table gets sparse updates as with embedding_lookup(), for its rows named by other ids than -1.
+///
+///   table    [K, D]       float32
+///   ids      [n..., L]    int64 or int32, each in [0, K), or -1; L is a number
+///   returns  [n..., D]    float32
+///
+/// Any other id ends the step with InvalidArgument, naming row and value.
+Value embedding_bag(Value table, Value ids, const EmbeddingBagOptions& options = {}, std::string_view name = "");
+
 struct OneHotOptions {
   int64_t depth = 0;     ///< A number >= 1. It has no default.
   double on_value = 1;   ///< The value where the index is.

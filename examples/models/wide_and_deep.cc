@@ -1,15 +1,11 @@
-#include "model.h"
+#include "wide_and_deep.h"
 
-#include "census.h"
 #include "shoal/graph/ops.h"
 #include "shoal/nn/dense.h"
 #include "shoal/nn/embedding.h"
 #include "shoal/nn/flatten.h"
-#include "shoal/nn/head.h"
-#include "shoal/nn/optimizers.h"
-#include "shoal/nn/schedules.h"
 
-namespace wide_and_deep {
+namespace models {
 namespace {
 
 namespace nn = shoal::nn;
@@ -25,7 +21,7 @@ Value look_up(const std::vector<Value>& columns, nn::EmbeddingOptions options) {
 
 }  // namespace
 
-Value logits(Value ids, Value numbers, const ModelOptions& options) {
+Value wide_and_deep(Value ids, Value numbers, const WideAndDeepOptions& options) {
   const std::vector<Value> columns = ops::split(ids, 1, std::vector<int64_t>(size_t(ids.shape()[1].size()), 1));
   const Value embedded = look_up(columns, {.ids = options.ids, .dimension = options.dimension});
   Value x = ops::concat({embedded, numbers}, 1);
@@ -40,14 +36,4 @@ Value logits(Value ids, Value numbers, const ModelOptions& options) {
   return deep + ops::dense(weights, ids.graph().constant(ones));
 }
 
-shoal::EstimatorSpec census_model(const shoal::Features& features, const shoal::Labels& labels, shoal::Mode mode,
-                                  const shoal::Params& params, const shoal::RunConfig&) {
-  const Value z = logits(features["ids"], features["numbers"], {.ids = kIds, .hidden = {64, 32}});
-  const nn::LearningRate rate =
-      nn::polynomial_decay({.initial = params.get_real("learning_rate"), .decay_steps = uint64_t(params.get_int("steps"))});
-  nn::HeadInput input{.mode = mode, .labels = labels, .logits = z};
-  if (mode == shoal::Mode::kTrain) input.optimizer = nn::adagrad({.learning_rate = rate});
-  return nn::binary_head()->build(input);
-}
-
-}  // namespace wide_and_deep
+}  // namespace models

@@ -1,13 +1,14 @@
 #pragma once
 /// Wide and deep: a linear model that remembers single values, and a network over embeddings that generalises.
 /// Source: Cheng et al., "Wide & deep learning for recommender systems" (2016).
+#include <cstdint>
 #include <vector>
 
-#include "shoal/estimator/estimator.h"
+#include "shoal/graph/graph.h"
 
-namespace wide_and_deep {
+namespace models {
 
-struct ModelOptions {
+struct WideAndDeepOptions {
   int64_t ids = 10000;                        ///< How many ids each id column has.
   int64_t dimension = 16;                     ///< The size of each embedding.
   std::vector<int64_t> hidden{256, 128, 64};  ///< Units of the hidden layers.
@@ -19,11 +20,6 @@ struct ModelOptions {
 ///   ids      [batch, columns]  int64, each in [0, options.ids); a table of its own for each column
 ///   numbers  [batch, n]        float32, roughly between -1 and 1
 ///   returns  [batch, 1]        float32
-shoal::Value logits(shoal::Value ids, shoal::Value numbers, const ModelOptions& options);
+shoal::Value wide_and_deep(shoal::Value ids, shoal::Value numbers, const WideAndDeepOptions& options);
 
-/// The model function for the census: features "ids" and "numbers", label [batch, 1] of 0 or 1; parameter
-/// "learning_rate" (Adagrad's). Predictions and metrics are those of nn::binary_head().
-shoal::EstimatorSpec census_model(const shoal::Features& features, const shoal::Labels& labels, shoal::Mode mode,
-                                  const shoal::Params& params, const shoal::RunConfig& config);
-
-}  // namespace wide_and_deep
+}  // namespace models

@@ -1,0 +1,75 @@
+#pragma once
+/// What the data say, in one pass: means to normalize numbers with, vocabularies.
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "shoal/base/result.h"
+#include "shoal/data/dataset.h"
+#include "shoal/graph/graph.h"
+
+namespace shoal::columns {
+
+/// For NumericOptions::normalizer: (x - mean) / stddev; x - mean where stddev is 0.
+std::function<Value(Value)> standardizer(double mean, double stddev);
+/// (x - low) / (high - low); x - low where they are equal.
+std::function<Value(Value)> rescaler(double low, double high);
+/// log(1 + x), for counts and amounts >= 0 with a long tail.
+std::function<Value(Value)> log1p_normalizer();
+
+/// Of a feature of numbers: all its elements in all examples.
+struct NumberStatistics {
+  int64_t count = 0;    ///< How many there are, NaN left out.
+  int64_t missing = 0;  ///< How many are NaN.
+  double mean = 0;      ///< 0 if there are none, as the others.
+  double stddev = 0;    ///< Of the population: divided by count.
+  double min = 0;
+  double max = 0;
+
+  std::function<Value(Value)> standardizer() const { return columns::standardizer(mean, stddev); }
+  std::function<Value(Value)> rescaler() const { return columns::rescaler(min, max); }
+};
+
+/// Of a feature of text.
+struct TextStatistics {
+  int64_t count = 0;  ///< How many there are, missing ones left out.
+  int64_t missing = 0;
+  std::map<std::string, int64_t> counts;  ///< How often each text occurs.
+
+  /// Texts that occur at least `count_min` times, the most frequent first, of equals by bytes; at most `size_max`.
+  std::vector<std::string> vocabulary(int64_t count_min = 1, int64_t size_max = INT64_MAX) const;
+};
+
+struct StatisticsOptions {
+  std::vector<std::string> missing = {""};  ///< Texts that say that nothing is there.
+  int64_t distinct_max = 1'000'000;         ///< A feature with more distinct texts is InvalidArgument.
+};
+
+/// Statistics of each feature, and of labels by their names ("" for a lone one). An immutable value.
+class Statistics {
+ public:
+  /// Raises NotFound, listing the names there are, for another one, also for one of text or numbers where the other is asked
+  /// for.
+  const NumberStatistics& number(const std::string& feature) const;
+  const TextStatistics& text(const std::string& feature) const;
+  const NumberStatistics& label_number(const std::string& label = "") const;
+  const TextStatistics& label_text(const std::string& label = "") const;
+
+ private:
+  friend Result<Statistics> measure(const data::Dataset& dataset, const StatisticsOptions& options);
+  struct Part {
+    std::map<std::string, NumberStatistics> numbers;
+    std::map<std::string, TextStatistics> texts;
+  };
+  Part features_, labels_;
+};
+
+/// Reads all of `dataset`, batched or not; it must end. Means and variances as Chan, Golub, LeVeque, "Algorithms for computing
+/// the sample variance" (1983) update them. InvalidArgument for a dataset that does not end; errors of the dataset.
+Result<Statistics> measure(const data::Dataset& dataset, const StatisticsOptions& options = {});
+/// The same, raising its errors: for programs.
+Statistics statistics_of(const data::Dataset& dataset, const StatisticsOptions& options = {});
+
+}  // namespace shoal::columns

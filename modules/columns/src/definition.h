@@ -1,0 +1,76 @@
+#pragma once
+/// What a column is inside: where its features are taken from, and what it makes of them.
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "shoal/columns/column.h"
+#include "shoal/graph/graph.h"
+#include "shoal/nn/value_map.h"
+
+namespace shoal::columns {
+
+/// The features of the graph that a layer is built in, and the tables that its columns share.
+class Inputs {
+ public:
+  explicit Inputs(const nn::ValueMap& features) : features_(features) {}
+
+  Graph& graph() const { return features_.begin()->second.graph(); }
+  /// InvalidArgument, naming the column and the features there are, if there is none of that key.
+  Value feature(const std::string& key, const std::string& column) const;
+  /// The values of each example as a list: [batch, L]. InvalidArgument for more than two dimensions.
+  Value list_of(Value feature, const std::string& column) const;
+  /// The variable "<scope>/table" of the layer's scope; the second who asks gets the same.
+  Value table(const std::string& scope, const Shape& shape, const EmbeddingOptions& options);
+
+ private:
+  const nn::ValueMap& features_;
+  std::map<std::string, Value> tables_;
+};
+
+/// Ids of each example: [batch, L] int64, -1 where there is none.
+struct Ids {
+  Value ids = {};
+  Value weights = {};  ///< Float32 of the same shape; invalid: all are 1.
+};
+
+/// What has ids: it may be looked up.
+class Categories {
+ public:
+  virtual ~Categories() = default;
+  virtual int64_t count() const = 0;  ///< Ids lie in [0, count).
+  virtual Ids ids(Inputs& inputs) const = 0;
+  /// Whether crossed() takes it.
+  virtual bool may_be_crossed() const { return true; }
+};
+
+/// What has numbers: it may stand in a deep part.
+class Numbers {
+ public:
+  virtual ~Numbers() = default;
+  virtual int64_t width() const = 0;  ///< How many for each example.
+  virtual int64_t parameters() const { return 0; }
+  virtual Value values(Inputs& inputs) const = 0;  ///< [batch, width] float32.
+};
+
+class Definition {
+ public:
+  explicit Definition(std::string name) : name_(std::move(name)) {}
+  virtual ~Definition() = default;
+  const std::string& name() const { return name_; }
+  virtual std::string kind() const = 0;                  ///< "numeric", for summaries and errors.
+  virtual std::vector<std::string> sources() const = 0;  ///< Keys of features, or names of columns.
+  virtual const Categories* categories() const { return nullptr; }
+  virtual const Numbers* numbers() const { return nullptr; }
+
+ private:
+  std::string name_;
+};
+
+/// Its categories. Raises InvalidArgument, naming it and who asks, if it has none.
+const Categories& categories_of(const Column& column, const std::string& who);
+/// Raises InvalidArgument unless value >= least.
+void check_least(const std::string& column, const char* option, int64_t value, int64_t least);
+
+}  // namespace shoal::columns

@@ -1,0 +1,151 @@
+#include "shoal/columns/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "shoal/base/production.h"
+#include "shoal/graph/ops.h"
+
+namespace shoal::columns {
+namespace {
+
+/// A mean and a sum of squared deviations from it, to which numbers are added one by one.
+void add_number(NumberStatistics& to, double& deviations, double x) {
+  if (std::isnan(x)) {
+    ++to.missing;
+    return;
+  }
+  to.min = to.count == 0 ? x : std::min(to.min, x);
+  to.max = to.count == 0 ? x : std::max(to.max, x);
+  ++to.count;
+  const double before = x - to.mean;
+  to.mean += before / double(to.count);
+  deviations += before * (x - to.mean);
+}
+
+struct Numbers {
+  NumberStatistics statistics;
+  double deviations = 0;
+};
+
+template <class T>
+void add_elements(const Tensor& tensor, Numbers& to) {
+  for (T element : tensor.as<T>()) add_number(to.statistics, to.deviations, double(element));
+}
+
+Result<void> add_texts(const Tensor& tensor, const std::string& name, const StatisticsOptions& options,
+                       TextStatistics& to) {
+  for (const std::string& text : tensor.strings()) {
+    const bool is_missing = std::find(options.missing.begin(), options.missing.end(), text) != options.missing.end();
+    ++(is_missing ? to.missing : to.count);
+    if (!is_missing) ++to.counts[text];
+    if (int64_t(to.counts.size()) <= options.distinct_max) continue;
+    return invalid_argument("\"" + name + "\" has more than " + std::to_string(options.distinct_max) +
+                            " distinct texts; hash it, or raise distinct_max");
+  }
+  return {};
+}
+
+/// Features, or labels.
+struct Gathered {
+  std::map<std::string, Numbers> numbers;
+  std::map<std::string, TextStatistics> texts;
+
+  Result<void> add(const data::TensorMap& tensors, const StatisticsOptions& options) {
+    for (const auto& [name, tensor] : tensors) {
+      switch (tensor.dtype()) {
+        case DType::kString: SHOAL_TRY_VOID(add_texts(tensor, name, options, texts[name])); break;
+        case DType::kFloat32: add_elements<float>(tensor, numbers[name]); break;
+        case DType::kInt64: add_elements<int64_t>(tensor, numbers[name]); break;
+        case DType::kInt32: add_elements<int32_t>(tensor, numbers[name]); break;
+        case DType::kUInt8: add_elements<uint8_t>(tensor, numbers[name]); break;
+        default: break;  // Nobody normalizes truth values.
+      }
+    }
+    return {};
+  }
+};
+
+std::string names_in(const auto& of) {
+  std::string names;
+  for (const auto& entry : of) names += (names.empty() ? "" : ", ") + (entry.first.empty() ? "\"\"" : entry.first);
+  return names.empty() ? "none" : names;
+}
+
+const auto& found(const auto& of, const std::string& name, const char* what) {
+  const auto at = of.find(name);
+  if (at == of.end())
+    raise(not_found(std::string("statistics: no ") + what + " \"" + name + "\"; there are: " + names_in(of)));
+  return at->second;
+}
+
+}  // namespace
+
+std::function<Value(Value)> standardizer(double mean, double stddev) {
+  return [mean, scale = stddev > 0 ? 1 / stddev : 1.0](Value x) { return ops::scale(x - mean, scale); };
+}
+
+std::function<Value(Value)> rescaler(double low, double high) { return standardizer(low, high - low); }
+
+std::function<Value(Value)> log1p_normalizer() {
+  return [](Value x) { return ops::log(x + 1.0); };
+}
+
+std::vector<std::string> TextStatistics::vocabulary(int64_t count_min, int64_t size_max) const {
+  std::vector<std::pair<int64_t, std::string>> by_count;
+  for (const auto& [text, times] : counts) {
+    if (times >= count_min) by_count.emplace_back(-times, text);
+  }
+  std::ranges::sort(by_count);
+  std::vector<std::string> texts;
+  for (auto& [times, text] : by_count) {
+    if (int64_t(texts.size()) < size_max) texts.push_back(std::move(text));
+  }
+  return texts;
+}
+
+const NumberStatistics& Statistics::number(const std::string& feature) const {
+  return found(features_.numbers, feature, "feature of numbers");
+}
+const TextStatistics& Statistics::text(const std::string& feature) const {
+  return found(features_.texts, feature, "feature of text");
+}
+const NumberStatistics& Statistics::label_number(const std::string& label) const {
+  return found(labels_.numbers, label, "label of numbers");
+}
+const TextStatistics& Statistics::label_text(const std::string& label) const {
+  return found(labels_.texts, label, "label of text");
+}
+
+Result<Statistics> measure(const data::Dataset& dataset, const StatisticsOptions& options) {
+  if (dataset.is_finite() == std::optional(false)) {
+    return invalid_argument("statistics: the dataset does not end; leave repeat() out");
+  }
+  const auto env = make_production_environment({});
+  SHOAL_TRY(const auto iterator, dataset.iterate(*env));
+  Gathered features, labels;
+  for (data::Element element;;) {
+    SHOAL_TRY(const bool more, iterator->next(element));
+    if (!more) break;
+    SHOAL_TRY_VOID(features.add(element.features, options));
+    SHOAL_TRY_VOID(labels.add(element.labels, options));
+  }
+  Statistics statistics;
+  const auto finish = [](Gathered& gathered, Statistics::Part& part) {
+    part.texts = std::move(gathered.texts);
+    for (auto& [name, numbers] : gathered.numbers) {
+      const int64_t count = numbers.statistics.count;
+      numbers.statistics.stddev = count == 0 ? 0 : std::sqrt(numbers.deviations / double(count));
+      part.numbers.emplace(name, numbers.statistics);
+    }
+  };
+  finish(features, statistics.features_);
+  finish(labels, statistics.labels_);
+  return statistics;
+}
+
+Statistics statistics_of(const data::Dataset& dataset, const StatisticsOptions& options) {
+  return value_or_raise(measure(dataset, options));
+}
+
+}  // namespace shoal::columns

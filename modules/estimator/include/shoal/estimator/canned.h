@@ -1,0 +1,86 @@
+#pragma once
+/// Estimators for tables: choose one, give it columns (shoal/columns/column.h), train. Each comes as classifier (binary for
+/// two classes), as regressor, and with a head of one's own.
+///
+///   shoal::Estimator estimator = shoal::dnn_classifier({.columns = columns, .hidden_units = {64, 32}}, {.n_classes = 3}, config);
+///
+/// Features have to come by name. All raise InvalidArgument for options out of range; what columns and features raise comes
+/// out when a model is built, that is, out of train(), evaluate(), ...
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "shoal/columns/column.h"
+#include "shoal/estimator/estimator.h"
+#include "shoal/estimator/optimizer_choice.h"
+#include "shoal/nn/activation.h"
+#include "shoal/nn/head.h"
+
+namespace shoal {
+
+/// The sum over columns of a weight for each number or id, plus a bias; all start at 0 (columns::linear_layer()).
+/// Variables "linear/<column>/weights", "linear/bias". Summaries: `bias`, `fraction_of_zero_weights`.
+struct LinearOptions {
+  std::vector<columns::Column> columns = {};
+  ops::Combiner combiner = ops::Combiner::kSum;  ///< How the weights of several ids of one column are combined.
+  /// Default: Ftrl, learning rate min(0.2, 1 / sqrt(number of columns)); in a wide and deep model min(0.005, ...).
+  OptimizerChoice optimizer = {};
+};
+
+/// Layers over columns::input_layer(): dense, activation, dropout, batch normalization; then a dense layer of logits. Kernels
+/// start Glorot uniform, biases 0. Variables "dnn/input_layer/...", "dnn/hidden_<i>/...", "dnn/logits/...". Summaries of each
+/// layer: "dnn/hidden_<i>/fraction_of_zero_values", "dnn/hidden_<i>/activation" (histogram).
+struct DnnOptions {
+  std::vector<columns::Column> columns = {};
+  std::vector<int64_t> hidden_units = {};  ///< Units of each hidden layer, at least one layer.
+  nn::Activation activation = nn::Activation::kRelu;
+  double dropout = 0;       ///< The part of activations set to 0 in training, in [0, 1).
+  bool batch_norm = false;  ///< True: normalizes after the activation; averages decay with 0.999.
+  /// Default: Adagrad, learning rate 0.05; in a wide and deep model 0.001.
+  OptimizerChoice optimizer = {};
+};
+
+/// The sum of the logits of both parts, each trained by its own optimizer, in one step. One of them may have no columns.
+/// Source: Cheng et al., "Wide & deep learning for recommender systems" (2016).
+struct WideAndDeepOptions {
+  LinearOptions linear = {};
+  DnnOptions dnn = {};
+};
+
+/// One bias for each logit: it ignores the features, and predicts the frequencies of the classes, or the mean. What others
+/// have to be better than. Variable "baseline/bias".
+struct BaselineOptions {
+  OptimizerChoice optimizer = {};  ///< Default: Ftrl, learning rate 0.3.
+};
+
+struct ClassifierOptions {
+  int64_t n_classes = 2;                           ///< 2: nn::binary_head(); more: nn::multi_class_head().
+  std::string weight_column = {};                  ///< The name of the feature with example weights. "": all are 1.
+  std::vector<std::string> label_vocabulary = {};  ///< The names of the classes: labels are text. Empty: labels are ids.
+  nn::LossReduction loss_reduction = nn::LossReduction::kSumOverBatchSize;
+};
+/// With nn::regression_head().
+struct RegressorOptions {
+  int64_t label_dimension = 1;     ///< How many numbers are predicted for each example, 1 or more.
+  std::string weight_column = {};  ///< The name of the feature with example weights. "": all are 1.
+  nn::LossReduction loss_reduction = nn::LossReduction::kSumOverBatchSize;
+};
+
+Estimator linear_classifier(LinearOptions linear, ClassifierOptions classes, RunConfig config);
+Estimator linear_regressor(LinearOptions linear, RegressorOptions labels, RunConfig config);
+Estimator linear_estimator(LinearOptions linear, std::shared_ptr<const nn::Head> head, RunConfig config);
+
+Estimator dnn_classifier(DnnOptions dnn, ClassifierOptions classes, RunConfig config);
+Estimator dnn_regressor(DnnOptions dnn, RegressorOptions labels, RunConfig config);
+Estimator dnn_estimator(DnnOptions dnn, std::shared_ptr<const nn::Head> head, RunConfig config);
+
+Estimator wide_and_deep_classifier(WideAndDeepOptions parts, ClassifierOptions classes, RunConfig config);
+Estimator wide_and_deep_regressor(WideAndDeepOptions parts, RegressorOptions labels, RunConfig config);
+Estimator wide_and_deep_estimator(WideAndDeepOptions parts, std::shared_ptr<const nn::Head> head, RunConfig config);
+
+Estimator baseline_classifier(BaselineOptions baseline, ClassifierOptions classes, RunConfig config);
+Estimator baseline_regressor(BaselineOptions baseline, RegressorOptions labels, RunConfig config);
+Estimator baseline_estimator(BaselineOptions baseline, std::shared_ptr<const nn::Head> head, RunConfig config);
+
+}  // namespace shoal

@@ -1,0 +1,30 @@
+#pragma once
+/// How an estimator is told what to train with.
+#include <functional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "shoal/nn/optimizer.h"
+
+namespace shoal {
+
+/// A name ("Adam", with its defaults), an optimizer, or a function that makes one each time a model is built. Without any:
+/// the estimator's own default.
+class OptimizerChoice {
+ public:
+  OptimizerChoice() = default;
+  /// Raises InvalidArgument, listing the names, if nn::make_optimizer() knows none of this name.
+  OptimizerChoice(const char* name);                                                  // NOLINT: a name is one
+  OptimizerChoice(const std::string& name) : OptimizerChoice(name.c_str()) {}         // NOLINT
+  OptimizerChoice(nn::Optimizer optimizer) : choice_(std::move(optimizer)) {}         // NOLINT: an optimizer is one
+  OptimizerChoice(std::function<nn::Optimizer()> make) : choice_(std::move(make)) {}  // NOLINT: a function is one
+
+  /// The one that was chosen, or `otherwise`.
+  nn::Optimizer make_or(nn::Optimizer otherwise) const;
+
+ private:
+  std::variant<std::monostate, nn::Optimizer, std::function<nn::Optimizer()>> choice_;
+};
+
+}  // namespace shoal

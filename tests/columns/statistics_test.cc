@@ -1,0 +1,62 @@
+/// What one pass over the data says.
+#include "shoal/columns/statistics.h"
+
+#include <cmath>
+
+#include "fixture.h"
+
+namespace shoal::columns {
+namespace {
+
+using data::Dataset;
+
+Dataset people() {
+  return Dataset::from_tensor_slices({{"age", Tensor::of<float>({5}, {1, 2, std::nanf(""), 4, 9})},
+                                      {"pair", Tensor::of<int64_t>({5, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10})},
+                                      {"pet", Tensor::of_strings({5}, {"dog", "cat", "dog", "", "emu"})}},
+                                     Tensor::of<float>({5}, {1e9f, 1e9f + 64, 1e9f, 1e9f + 64, 1e9f}));
+}
+
+TEST(ColumnStatistics, CountsNumbersAndTexts) {
+  for (const Dataset& dataset : {people(), people().batch(2)}) {
+    const Statistics statistics = statistics_of(dataset);
+    const NumberStatistics& age = statistics.number("age");
+    EXPECT_EQ(age.count, 4);
+    EXPECT_EQ(age.missing, 1);
+    EXPECT_DOUBLE_EQ(age.mean, 4);
+    EXPECT_DOUBLE_EQ(age.stddev, std::sqrt(9.5));
+    EXPECT_EQ(age.min, 1);
+    EXPECT_EQ(age.max, 9);
+    EXPECT_DOUBLE_EQ(statistics.number("pair").mean, 5.5);
+    EXPECT_NEAR(statistics.label_number().stddev, std::sqrt(64.0 * 64 * 6 / 25), 1e-6);  // Squares of 1e9 would lose it.
+    const TextStatistics& pet = statistics.text("pet");
+    EXPECT_EQ(pet.count, 4);
+    EXPECT_EQ(pet.missing, 1);
+    EXPECT_THAT(pet.vocabulary(), ElementsAre("dog", "cat", "emu"));
+    EXPECT_THAT(pet.vocabulary(2), ElementsAre("dog"));
+    EXPECT_THAT(pet.vocabulary(1, 2), ElementsAre("dog", "cat"));
+  }
+}
+
+TEST(ColumnStatistics, NormalizesNumbers) {
+  Batch batch({{"x", Tensor::of<float>({3}, {1, 4, 9})}});
+  const NumberStatistics age{.count = 3, .missing = 0, .mean = 4, .stddev = 2, .min = 1, .max = 9};
+  EXPECT_THAT(batch.deep(numeric("x", {.normalizer = age.standardizer()})), ElementsAre(-1.5f, 0, 2.5f));
+  EXPECT_THAT(batch.deep(numeric("x", {.normalizer = age.rescaler()})), ElementsAre(0, 0.375f, 1));
+  EXPECT_THAT(batch.deep(numeric("x", {.normalizer = standardizer(4, 0)})), ElementsAre(-3, 0, 5));
+  const std::vector<float> logs = batch.deep(numeric("x", {.normalizer = log1p_normalizer()}));
+  EXPECT_NEAR(logs[2], std::log(10.0), 1e-6);
+}
+
+TEST(ColumnStatistics, RefusesWhatIsNotThere) {
+  const Statistics statistics = statistics_of(people());
+  EXPECT_THAT(raised([&] { statistics.number("pet"); }), HasSubstr("no feature of numbers \"pet\"; there are: age, pair"));
+  EXPECT_THAT(raised([&] { statistics.text("age"); }), HasSubstr("no feature of text \"age\"; there are: pet"));
+  EXPECT_THAT(raised([&] { statistics.label_text(); }), HasSubstr("there are: none"));
+  EXPECT_THAT(raised([] { statistics_of(people().repeat()); }), HasSubstr("the dataset does not end"));
+  EXPECT_THAT(raised([] { statistics_of(people(), {.distinct_max = 2}); }),
+              HasSubstr("\"pet\" has more than 2 distinct texts"));
+}
+
+}  // namespace
+}  // namespace shoal::columns
