@@ -95,6 +95,7 @@ struct JobSpec {
   ModelFn model = counted_linear_model;
   std::optional<int64_t> max_steps = 60;
   InputFn input = [] { return line({1, 2, 3, 4}).batch(2).repeat(); };
+  InputFn eval_input = [] { return line({5, 6}).batch(2); };
   Setting<int64_t> save_steps = 10;
   double ready_timeout = 30;
   int64_t throttle_secs = 0;
@@ -128,10 +129,7 @@ inline void train_task_of(const JobSpec& spec, RunConfig config) {
                       .max_steps = spec.max_steps,
                       .hooks = spec.hooks ? spec.hooks(config) : std::vector<std::shared_ptr<Hook>>(),
                       .saving_listeners = spec.listeners},
-                     {.input_fn =
-                          [] {
-                            return line({5, 6}).batch(2);
-                          },
+                     {.input_fn = spec.eval_input,
                       .steps = std::nullopt,
                       .throttle_secs = spec.throttle_secs,
                       .start_delay_secs = 0,

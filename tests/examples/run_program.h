@@ -17,8 +17,10 @@ struct Ended {
 
 /// Runs `mnist <arguments>` (shell words) to its end, in an environment without SHOAL_DATA and TF_CONFIG.
 Ended run_mnist(const std::string& arguments);
-/// Runs `text <arguments>` likewise.
+/// The other programs likewise.
 Ended run_text(const std::string& arguments);
+Ended run_adult(const std::string& arguments);
+Ended run_housing(const std::string& arguments);
 
 /// An IDX file of unsigned bytes: its header with `sizes`, then `bytes`.
 std::string idx(const std::vector<uint32_t>& sizes, const std::string& bytes);

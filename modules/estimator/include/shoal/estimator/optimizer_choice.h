@@ -2,6 +2,7 @@
 /// How an estimator is told what to train with.
 #include <functional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -18,7 +19,9 @@ class OptimizerChoice {
   OptimizerChoice(const char* name);                                                  // NOLINT: a name is one
   OptimizerChoice(const std::string& name) : OptimizerChoice(name.c_str()) {}         // NOLINT
   OptimizerChoice(nn::Optimizer optimizer) : choice_(std::move(optimizer)) {}         // NOLINT: an optimizer is one
-  OptimizerChoice(std::function<nn::Optimizer()> make) : choice_(std::move(make)) {}  // NOLINT: a function is one
+  template <class F>
+  requires std::is_invocable_r_v<nn::Optimizer, F&> OptimizerChoice(F make)
+      : choice_(std::function<nn::Optimizer()>(std::move(make))) {}  // NOLINT: a function is one
 
   /// The one that was chosen, or `otherwise`.
   nn::Optimizer make_or(nn::Optimizer otherwise) const;
