@@ -1,6 +1,7 @@
 """Mirrors of the ops that look elements up."""
 import ctypes
 import itertools
+import math
 import struct
 
 import torch
@@ -64,7 +65,8 @@ def cross_ids(inputs, attributes):
     crossed = [[-1 if -1 in combination else
                 xxh3(struct.pack(f"<{len(combination)}q", *combination)) % attributes["buckets"]
                 for combination in itertools.product(*lists)] for lists in zip(*rows)]
-    return (torch.tensor(crossed, dtype=torch.int64).reshape(*inputs[0].shape[:-1], -1 if crossed and crossed[0] else 0),)
+    combinations = math.prod(x.shape[-1] for x in inputs)
+    return (torch.tensor(crossed, dtype=torch.int64).reshape(*inputs[0].shape[:-1], combinations),)
 
 
 def default_ids(inputs, attributes):
