@@ -61,7 +61,7 @@ def bucketize(inputs, attributes):
 
 
 def cross_ids(inputs, attributes):
-    rows = [x.reshape(-1, x.shape[-1]).tolist() for x in inputs]
+    rows = [x.reshape(math.prod(x.shape[:-1]), x.shape[-1]).tolist() for x in inputs]
     crossed = [[-1 if -1 in combination else
                 xxh3(struct.pack(f"<{len(combination)}q", *combination)) % attributes["buckets"]
                 for combination in itertools.product(*lists)] for lists in zip(*rows)]
