@@ -7,7 +7,7 @@
 
 #include "shoal/backends/backend.h"
 #include "shoal/data/dataset.h"
-#include "shoal/estimator/estimator_spec.h"
+#include "shoal/estimator/model_fn.h"
 
 namespace shoal::bench {
 

@@ -1,7 +1,7 @@
 #pragma once
 /// The two models of the example, as model functions. Parameters: `characters`, how many there are; `learning_rate`;
 /// `steps`, over which it goes down to a tenth.
-#include "shoal/estimator/estimator_spec.h"
+#include "shoal/estimator/model_fn.h"
 
 namespace text {
 

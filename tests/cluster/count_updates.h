@@ -1,6 +1,6 @@
 #pragma once
 /// A variable that says how many updates counted.
-#include "shoal/estimator/estimator_spec.h"
+#include "shoal/estimator/model_fn.h"
 #include "shoal/nn/train_op.h"
 
 namespace shoal::testing {

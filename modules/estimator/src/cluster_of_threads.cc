@@ -1,5 +1,6 @@
 #include "cluster_of_threads.h"
 
+#include <algorithm>
 #include <thread>
 
 #include "shoal/transport/inproc.h"
@@ -33,6 +34,13 @@ class ThreadedCluster {
       : env_(env), body_(body), stop_(env.interrupted()), changed_(env) {}
 
   StopToken stop_token() const { return stop_.token(); }
+  /// Called on a task's thread.
+  void note(const TaskReport& report) {
+    env_.post([this, report] {
+      const auto at = std::ranges::find(outcomes_, report.task, &TaskOutcome::task);
+      if (at != outcomes_.end()) at->report = report;
+    });
+  }
   Task<std::vector<TaskOutcome>> run(std::vector<RunConfig> configs);
 
  private:
@@ -50,7 +58,9 @@ class ThreadedCluster {
 
 Task<std::vector<TaskOutcome>> ThreadedCluster::run(std::vector<RunConfig> configs) {
   running_ = configs.size();
-  for (const RunConfig& config : configs) outcomes_.push_back({config.task().name(), {}});
+  for (const RunConfig& config : configs) {
+    outcomes_.push_back({config.task().name(), config.task_type(), config.task().index, {}, {}});
+  }
   for (size_t i = 0; i < configs.size(); ++i) start(i, configs[i]);
   while (running_ > 0) {
     Result<void> woken = co_await changed_.wait("the tasks of the cluster", kNoDeadline);
@@ -82,12 +92,19 @@ void ThreadedCluster::ended(size_t index, Result<void> result) {
 std::vector<TaskOutcome> run_cluster_of_threads(const cluster::ClusterSize& size, RunConfigOptions options,
                                                 const TaskHost& host, const std::function<void(RunConfig)>& body) {
   const TransportTable transports = transports_of(host);
-  const std::unique_ptr<Environment> env = make_production_environment(
-      {.sink = host.sink, .transports = transports, .handle_signals = host.handle_signals, .stop = host.stop});
+  const std::unique_ptr<Environment> env =
+      make_production_environment({.sink = options.log_sink ? options.log_sink : host.sink,
+                                   .transports = transports,
+                                   .handle_signals = host.handle_signals,
+                                   .stop = host.stop});
   check_transport(*env, transports, options);
   if (!options.model_dir) options.model_dir = value_or_raise(make_temporary_model_dir(*env));
   ThreadedCluster cluster(*env, body);
   auto task_host = std::make_shared<TaskHost>(host);
+  task_host->report = [&cluster, report = host.report](const TaskReport& done) {
+    cluster.note(done);
+    if (report) report(done);
+  };
   task_host->handle_signals = false;
   task_host->stop = cluster.stop_token();
   if (!task_host->buffers) task_host->buffers = BufferPool::create();
@@ -99,6 +116,14 @@ std::vector<TaskOutcome> run_cluster_of_threads(const cluster::ClusterSize& size
     configs.push_back(RunConfig(options, std::move(task)).with_host(task_host));
   }
   return env->run(cluster.run(std::move(configs)));
+}
+
+std::vector<TaskOutcome> run_cluster(const cluster::ClusterSize& size, const std::function<void(RunConfig)>& body,
+                                     ClusterRunOptions options) {
+  TaskHost host = *value_or_raise(process_host());
+  host.handle_signals = options.handle_signals;
+  host.stop = options.stop;
+  return run_cluster_of_threads(size, std::move(options.config), host, body);
 }
 
 }  // namespace shoal

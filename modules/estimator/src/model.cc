@@ -35,8 +35,9 @@ std::vector<std::pair<std::string, ValueType>> types_of(const data::TensorMap& t
   return types;
 }
 
-nn::ValueMap add_inputs(Graph& graph, const std::vector<std::pair<std::string, ValueType>>& types, std::string_view part) {
-  nn::ValueMap values;
+template <class Inputs>
+Inputs add_inputs(Graph& graph, const std::vector<std::pair<std::string, ValueType>>& types, std::string_view part) {
+  Inputs values;
   for (const auto& [name, type] : types) values.set(name, graph.input(input_name(part, name), type.dtype, type.shape));
   return values;
 }
@@ -103,9 +104,13 @@ Result<std::unique_ptr<BuiltModel>> BuiltModel::build(const BuildRequest& reques
   model->types_ = types;
   if (request.mode == Mode::kPredict) model->types_.labels.clear();
   model->graph_ = std::make_unique<Graph>(request.seed);
+  if (!model->types_.labels.empty() && !request.model_fn.takes_labels()) {
+    return invalid_argument("model_fn takes no labels, and the input function gives " +
+                            names_of(model->types_.labels, "labels") + "; give features alone, or take `const Labels&`");
+  }
   const auto call = [&]() -> EstimatorSpec {
-    const Features features = add_inputs(*model->graph_, model->types_.features, "features");
-    const Labels labels = add_inputs(*model->graph_, model->types_.labels, "labels");
+    const auto features = add_inputs<Features>(*model->graph_, model->types_.features, "features");
+    const auto labels = add_inputs<Labels>(*model->graph_, model->types_.labels, "labels");
     return request.model_fn(features, labels, request.mode, request.params, request.config);
   };
   SHOAL_TRY(model->spec_, call_user("model_fn", call));

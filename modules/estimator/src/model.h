@@ -9,8 +9,8 @@
 
 #include "shoal/backends/backend.h"
 #include "shoal/data/element.h"
-#include "shoal/estimator/estimator_spec.h"
 #include "shoal/estimator/hook.h"
+#include "shoal/estimator/model_fn.h"
 #include "shoal/graph/text_ids.h"
 
 namespace shoal {

@@ -19,6 +19,7 @@ class ProgressHook final : public Hook {
   }
   void after_step(RunContext& run, const StepValues& values) override {
     examples_ += values.examples();
+    loss_ = values.loss();
     ended_ = run.now();
     if (!display_) return;
     display_->update(run.now(), {.global_step = int64_t(run.global_step()), .max_steps = max_steps_, .examples = examples_,
@@ -27,6 +28,8 @@ class ProgressHook final : public Hook {
   /// Shown last from the next step on.
   void set_note(std::string note) { note_ = std::move(note); }
   int64_t examples() const { return examples_; }
+  /// That of the last step; nothing before the first.
+  std::optional<double> loss() const { return loss_; }
   double seconds() const { return started_ && ended_ > *started_ ? to_seconds(ended_ - *started_) : 0; }
 
  private:
@@ -35,6 +38,7 @@ class ProgressHook final : public Hook {
   std::optional<SteadyTime> started_;
   SteadyTime ended_{};
   int64_t examples_ = 0;
+  std::optional<double> loss_;
   std::string note_;
 };
 

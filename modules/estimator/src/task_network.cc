@@ -94,6 +94,7 @@ std::shared_ptr<Environment> make_environment(const RunConfig& config, bool may_
     options.handle_signals = may_handle_signals && host->handle_signals;
     options.buffers = host->buffers;
   }
+  if (config.log_sink()) options.sink = config.log_sink();
   return make_production_environment(std::move(options));
 }
 

@@ -34,13 +34,16 @@ TaskReport report_of(const TrainOutcome& outcome, const RunConfig& config) {
   TaskReport report;
   report.task = config.task().name();
   report.global_step = outcome.global_step;
+  report.loss = outcome.loss;
   report.seconds = outcome.seconds;
   if (outcome.seconds > 0) report.examples_per_second = double(outcome.examples) / outcome.seconds;
   return report;
 }
 
-void hand_in(const Call& call, TaskReport report) {
+/// What a task returns, which its host is told, too.
+TrainAndEvaluateResult handed_in(const Call& call, TaskReport report) {
   if (call.config().host() && call.config().host()->report) call.config().host()->report(report);
+  return {.metrics = {}, .exports = {}, .report = std::move(report)};
 }
 
 TrainAndEvaluateResult run_local(Environment& env, const Call& call) {
@@ -65,11 +68,11 @@ TrainAndEvaluateResult run_local(Environment& env, const Call& call) {
     result.exports = evaluation->evaluating().exports();
     if (result.metrics) report.metrics = *result.metrics;
   }
-  hand_in(call, std::move(report));
+  result.report = handed_in(call, std::move(report)).report;
   return result;
 }
 
-void run_chief_or_worker(Environment& env, const Call& call) {
+TrainAndEvaluateResult run_chief_or_worker(Environment& env, const Call& call) {
   const bool chief = call.config().is_chief();
   if (chief && !call.config().saves_checkpoints()) {
     env.log().warning("checkpoints are disabled: no evaluator can work with this job");
@@ -85,11 +88,11 @@ void run_chief_or_worker(Environment& env, const Call& call) {
       .types_from = &call.eval.input_fn,
       .write_end_mark = chief};
   auto outcome = env.run(trainer_task(env, request));
-  if (!outcome && is_interrupt(outcome.error())) return;
-  hand_in(call, report_of(value_or_raise(std::move(outcome)), call.config()));
+  if (!outcome && is_interrupt(outcome.error())) return {};
+  return handed_in(call, report_of(value_or_raise(std::move(outcome)), call.config()));
 }
 
-void run_ps(Environment& env, const Call& call) {
+TrainAndEvaluateResult run_ps(Environment& env, const Call& call) {
   cluster::ParameterServerOptions options{.identity = task_identity(env, call.config()),
                                           .listen_at = value_or_raise(own_endpoint(call.config())),
                                           .link = value_or_raise(link_options(call.config())),
@@ -110,10 +113,10 @@ void run_ps(Environment& env, const Call& call) {
   value_or_raise(env.run(cluster::run_parameter_server(env, std::move(options))));
   TaskReport report;
   report.task = call.config().task().name();
-  hand_in(call, std::move(report));
+  return handed_in(call, std::move(report));
 }
 
-void run_evaluator(Environment& env, const Call& call) {
+TrainAndEvaluateResult run_evaluator(Environment& env, const Call& call) {
   const EvaluatorOptions options{call.estimator, call.eval, call.train.max_steps};
   const std::optional<Metrics> metrics = value_or_raise(env.run(evaluator_task(env, options)));
   TaskReport report;
@@ -122,7 +125,7 @@ void run_evaluator(Environment& env, const Call& call) {
     report.metrics = *metrics;
     report.global_step = uint64_t(metrics->at("global_step"));
   }
-  hand_in(call, std::move(report));
+  return handed_in(call, std::move(report));
 }
 
 }  // namespace
@@ -135,14 +138,9 @@ TrainAndEvaluateResult train_and_evaluate(Estimator& estimator, TrainSpec train_
   const std::string& type = call.config().task_type();
   for (const std::string& warning : call.config().task().warnings) env->log().warning(warning);
   if (call.config().task().mode == cluster::TaskMode::kLocal) return run_local(*env, call);
-  if (type == cluster::kEvaluatorRole) {
-    run_evaluator(*env, call);
-  } else if (type == cluster::kPsRole) {
-    run_ps(*env, call);
-  } else {
-    run_chief_or_worker(*env, call);
-  }
-  return {};
+  if (type == cluster::kEvaluatorRole) return run_evaluator(*env, call);
+  if (type == cluster::kPsRole) return run_ps(*env, call);
+  return run_chief_or_worker(*env, call);
 }
 
 }  // namespace shoal

@@ -115,7 +115,8 @@ TrainOutcome TrainEnd::outcome() const {
   return {.nothing_to_do = false,
           .global_step = end_.global_step,
           .seconds = setup_ ? setup_->progress->seconds() : 0,
-          .examples = setup_ ? setup_->progress->examples() : 0};
+          .examples = setup_ ? setup_->progress->examples() : 0,
+          .loss = setup_ ? setup_->progress->loss() : std::nullopt};
 }
 
 /// The checkpoint that was written by this run, or that it began with; empty if there is none.

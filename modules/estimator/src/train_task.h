@@ -39,6 +39,7 @@ struct TrainOutcome {
   uint64_t global_step = 0;
   double seconds = 0;
   int64_t examples = 0;
+  std::optional<double> loss = {};  ///< Of the last step.
 };
 
 /// `request` outlives the task.

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "shoal/data/element.h"
-#include "shoal/estimator/estimator_spec.h"
 #include "shoal/estimator/exporter.h"
 #include "shoal/estimator/hook.h"
 #include "shoal/estimator/input_fn.h"
+#include "shoal/estimator/model_fn.h"
 #include "shoal/estimator/run_config.h"
 
 namespace shoal {

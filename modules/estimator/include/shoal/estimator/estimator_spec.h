@@ -1,6 +1,5 @@
 #pragma once
 /// What a model_fn returns: the model of one mode.
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,14 +7,11 @@
 #include <vector>
 
 #include "shoal/estimator/mode.h"
-#include "shoal/estimator/params.h"
-#include "shoal/estimator/run_config.h"
 #include "shoal/graph/graph.h"
 #include "shoal/nn/export_signature.h"
 #include "shoal/nn/head.h"
 #include "shoal/nn/metrics.h"
 #include "shoal/nn/train_op.h"
-#include "shoal/nn/value_map.h"
 
 namespace shoal {
 
@@ -44,14 +40,5 @@ struct EstimatorSpec {
   /// Takes everything that a head makes.
   EstimatorSpec(nn::HeadOutput head);  // NOLINT: a head's output is one
 };
-
-/// Features and labels as symbols, in the graph of the model being built.
-using Features = nn::ValueMap;
-using Labels = nn::ValueMap;
-
-/// Called once per training, evaluation, prediction and export, each time to build the model afresh. `labels` is empty in
-/// kPredict. What it throws comes out of the call that built the model, unchanged.
-using ModelFn = std::function<EstimatorSpec(const Features& features, const Labels& labels, Mode mode,
-                                            const Params& params, const RunConfig& config)>;
 
 }  // namespace shoal

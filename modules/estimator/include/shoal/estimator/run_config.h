@@ -131,6 +131,8 @@ struct RunConfigOptions {
   /// Overrides which ps holds which variable.
   Placement placement = {};
   std::optional<RuntimeOptions> runtime = {};
+  /// Where the log lines of the tasks of this process go, called on any of their threads. Default: standard error.
+  LogSink log_sink = {};
 };
 
 /// Fields to change by RunConfig::replace(): what is left unset stays as it is. None where a field has no None is refused.
@@ -149,6 +151,7 @@ struct RunConfigChanges {
   Setting<UpdateStrategyOptions> update_strategy = {};
   Setting<Placement> placement = {};
   Setting<RuntimeOptions> runtime = {};
+  Setting<LogSink> log_sink = {};
 };
 
 /// One change by name, as read from a file or a command line: {"save_summary_steps", "50"}; the value "none" is None.
@@ -187,6 +190,7 @@ class RunConfig {
   const UpdateStrategyOptions& update_strategy() const { return options_.update_strategy; }
   const Placement& placement() const { return options_.placement; }
   const std::optional<RuntimeOptions>& runtime() const { return options_.runtime; }
+  const LogSink& log_sink() const { return options_.log_sink; }
 
   // What `runtime` means here.
   /// Compute threads of a replica, on a machine where this process may use `usable_cores` cores.

@@ -10,6 +10,7 @@
 #include "shoal/backends/machine_limits.h"
 #include "shoal/base/production.h"
 #include "shoal/cluster/witness.h"
+#include "shoal/estimator/task_report.h"
 #include "shoal/transport/credential.h"
 
 namespace shoal {
@@ -18,15 +19,6 @@ namespace monitor {
 class ProgressDisplay;
 }
 class RunConfig;
-
-/// What a task knows at its end, for programs that print results.
-struct TaskReport {
-  std::string task = {};                       ///< The name of the task, such as "chief 0"; "" for a local run.
-  std::map<std::string, double> metrics = {};  ///< Metrics of the last evaluation, where this task evaluates.
-  std::optional<uint64_t> global_step = {};
-  std::optional<double> examples_per_second = {};  ///< The rate of this trainer.
-  std::optional<double> seconds = {};              ///< The duration of training.
-};
 
 struct TaskHost {
   /// Where the task runs, and all that it does inside (evaluations, exports, predictions). Null: a production environment

@@ -6,15 +6,18 @@
 
 #include "shoal/estimator/estimator.h"
 #include "shoal/estimator/eval_spec.h"
+#include "shoal/estimator/task_report.h"
 #include "shoal/estimator/train_spec.h"
 
 namespace shoal {
 
-/// What the last evaluation gave, in local mode; empty in a cluster's tasks.
+/// What the last evaluation gave, in local mode; in a cluster's tasks there is only the report.
 struct TrainAndEvaluateResult {
-  std::optional<Metrics> metrics;
+  std::optional<Metrics> metrics = {};
   /// Folders by exporter, in order; nothing where an export was skipped.
-  std::vector<std::optional<std::string>> exports;
+  std::vector<std::optional<std::string>> exports = {};
+  /// What this task knows at its end, in every role; empty where it was interrupted.
+  TaskReport report = {};
 };
 
 /// Which procedure runs is decided by estimator.config(): local (trains here and evaluates after checkpoints), chief,

@@ -1,0 +1,137 @@
+#pragma once
+/// The function that describes a model: called once per training, evaluation, prediction and export, each time to build the
+/// model afresh.
+#include <cstddef>
+#include <functional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "shoal/estimator/estimator_spec.h"
+#include "shoal/estimator/mode.h"
+#include "shoal/estimator/params.h"
+#include "shoal/estimator/run_config.h"
+#include "shoal/nn/value_map.h"
+
+namespace shoal {
+
+/// Features as symbols, in the graph of the model being built. Of a type of their own, so that a model_fn may take features
+/// and labels in any order.
+class Features : public nn::ValueMap {
+ public:
+  using nn::ValueMap::ValueMap;
+  Features() = default;
+  explicit Features(nn::ValueMap values) : nn::ValueMap(std::move(values)) {}
+};
+
+/// Labels likewise; empty in kPredict.
+class Labels : public nn::ValueMap {
+ public:
+  using nn::ValueMap::ValueMap;
+  Labels() = default;
+  explicit Labels(nn::ValueMap values) : nn::ValueMap(std::move(values)) {}
+};
+
+/// A model function, made from any function or lambda that returns an EstimatorSpec and takes any of these, in any order:
+///
+///   const Features&, const Labels&, Mode, const Params&, const RunConfig&
+///
+/// A generic lambda has to take all five, in this order. Labels that the input function gives to a function without Labels
+/// are InvalidArgument in kTrain and kEval. What it throws comes out of the call that built the model, unchanged. Calls must
+/// be safe from any thread, since the tasks of a cluster of threads share it. Empty until assigned.
+class ModelFn {
+ public:
+  ModelFn() = default;
+  ModelFn(std::nullptr_t) {}  // NOLINT: none
+  template <class F>
+  requires(!std::is_same_v<std::remove_cvref_t<F>, ModelFn> && !std::is_same_v<std::remove_cvref_t<F>, std::nullptr_t>)
+      ModelFn(F&& fn) {  // NOLINT: a callable is one
+    using Fn = std::decay_t<F>;
+    if constexpr (!std::is_class_v<Fn> || requires { &Fn::operator(); }) {
+      adopt(std::forward<F>(fn), typename Arguments<Fn>::Types());
+    } else {  // A generic lambda: its operator() is a template.
+      using All = std::tuple<const Features&, const Labels&, Mode, const Params&, const RunConfig&>*;
+      adopt(std::forward<F>(fn), All());
+    }
+  }
+
+  explicit operator bool() const { return static_cast<bool>(call_); }
+  /// Whether the function takes labels.
+  bool takes_labels() const { return takes_labels_; }
+  /// What the function returns or throws.
+  EstimatorSpec operator()(const Features& features, const Labels& labels, Mode mode, const Params& params,
+                           const RunConfig& config) const {
+    return call_({features, labels, mode, params, config});
+  }
+
+ private:
+  struct Given {
+    const Features& features;
+    const Labels& labels;
+    Mode mode;
+    const Params& params;
+    const RunConfig& config;
+  };
+
+  /// Types: a pointer to a tuple of what a callable takes.
+  template <class F>
+  struct Arguments : Arguments<decltype(&F::operator())> {};
+
+  template <class A>
+  static const auto& pick(const Given& given) {
+    using T = std::remove_cvref_t<A>;
+    constexpr bool known = std::is_same_v<T, Features> || std::is_same_v<T, Labels> || std::is_same_v<T, Mode> ||
+                           std::is_same_v<T, Params> || std::is_same_v<T, RunConfig>;
+    static_assert(known,
+                  "a model_fn takes any of `const shoal::Features&`, `const shoal::Labels&`, `shoal::Mode`, `const "
+                  "shoal::Params&` and `const shoal::RunConfig&`, in any order, and returns a shoal::EstimatorSpec");
+    if constexpr (std::is_same_v<T, Features>) {
+      return given.features;
+    } else if constexpr (std::is_same_v<T, Labels>) {
+      return given.labels;
+    } else if constexpr (std::is_same_v<T, Mode>) {
+      return given.mode;
+    } else if constexpr (std::is_same_v<T, Params>) {
+      return given.params;
+    } else {
+      return given.config;
+    }
+  }
+
+  template <class F, class... A>
+  void adopt(F&& fn, std::tuple<A...>*);
+
+  std::function<EstimatorSpec(const Given&)> call_;
+  bool takes_labels_ = false;
+};
+
+template <class R, class... A>
+struct ModelFn::Arguments<R (*)(A...)> {
+  using Types = std::tuple<A...>*;
+};
+template <class C, class R, class... A>
+struct ModelFn::Arguments<R (C::*)(A...)> {
+  using Types = std::tuple<A...>*;
+};
+template <class C, class R, class... A>
+struct ModelFn::Arguments<R (C::*)(A...) const> {
+  using Types = std::tuple<A...>*;
+};
+template <class C, class R, class... A>
+struct ModelFn::Arguments<R (C::*)(A...) noexcept> {
+  using Types = std::tuple<A...>*;
+};
+template <class C, class R, class... A>
+struct ModelFn::Arguments<R (C::*)(A...) const noexcept> {
+  using Types = std::tuple<A...>*;
+};
+
+template <class F, class... A>
+void ModelFn::adopt(F&& fn, std::tuple<A...>*) {
+  takes_labels_ = (std::is_same_v<std::remove_cvref_t<A>, Labels> || ...);
+  std::function<EstimatorSpec(A...)> typed(std::forward<F>(fn));
+  if (!typed) return;  // A null pointer, or an empty std::function.
+  call_ = [typed = std::move(typed)](const Given& given) { return typed(pick<A>(given)...); };
+}
+
+}  // namespace shoal
