@@ -111,6 +111,7 @@ struct JobSpec {
   int32_t replicas = 1;  ///< How many replicas a local run has.
   std::string transport = "inproc";
   std::optional<int64_t> log_steps = 100, summary_steps = {};
+  std::optional<WarmStart> warm_start = {};
 };
 
 /// Makes hooks for one task only.
@@ -121,9 +122,15 @@ inline auto hook_of(const std::string& task, std::shared_ptr<Hook> hook) {
   };
 }
 
+inline Estimator estimator_of(const JobSpec& spec, const RunConfig& config) {
+  Estimator estimator(spec.model, config, spec.params);
+  if (spec.warm_start) estimator.warm_start(*spec.warm_start);
+  return estimator;
+}
+
 inline void train_task_of(const JobSpec& spec, RunConfig config) {
   if (spec.before) spec.before(config);
-  Estimator estimator(spec.model, config, spec.params);
+  Estimator estimator = estimator_of(spec, config);
   train_and_evaluate(estimator,
                      {.input_fn = spec.input,
                       .max_steps = spec.max_steps,
@@ -158,7 +165,7 @@ inline void run_locally(Job& job, const JobSpec& spec) {
   auto host = std::make_shared<TaskHost>();
   host->sink = job.log.sink();
   const RunConfig config = RunConfig(job_options(spec, job.model_dir())).with_host(std::move(host));
-  Estimator(spec.model, config, spec.params).train(spec.input, {.max_steps = spec.max_steps});
+  estimator_of(spec, config).train(spec.input, {.max_steps = spec.max_steps});
 }
 
 inline void run_job(Job& job, const JobSpec& spec) {

@@ -83,6 +83,38 @@ TEST_F(LocalStoreTest, CountsStepsAndAppliesUpdates) {
   EXPECT_THAT(value_or_raise(env_.run(read(*snapshot, 0))), Each(7.0f));
 }
 
+TEST_F(LocalStoreTest, WhatARestoreDoesNotHoldStartsFromItsInitializer) {
+  /// Brings the weights of one variable.
+  struct Partial final : RestoreSource {
+    StateInfo start;
+    const StateInfo& info() const override { return start; }
+    bool holds(const Segment& segment, ArenaIndex arena) const override {
+      return segment.variable.name == "a" && arena == 0;
+    }
+    Result<void> read(const Segment& segment, ArenaIndex arena, std::span<std::byte> out) override {
+      EXPECT_TRUE(holds(segment, arena)) << segment.variable.name << ", arena " << arena;
+      std::ranges::fill(floats(out), 3.0f);
+      return {};
+    }
+  };
+  const nn::UpdateRule adagrad{.kind = nn::UpdateRule::Kind::kAdagrad, .constants = {0.25}};
+  auto made = store({variable("a", {4}, adagrad, constant(10)), variable("b", {4}, adagrad, constant(20))});
+  Partial source;
+  for (int i = 0; i < 2; ++i) {  // The second time there is something else to begin with.
+    ASSERT_TRUE(env_.run(made->prepare(&source, kNoDeadline)));
+    auto snapshot = value_or_raise(env_.run(made->snapshot({})));
+    EXPECT_EQ(snapshot->info().global_step, 0u);
+    for (const Segment& segment : snapshot->plan().shards[0].segments) {
+      const auto weights = value_or_raise(env_.run(snapshot->read(0, 0, segment.offset, segment.bytes)));
+      EXPECT_THAT(floats(weights.bytes), Each(segment.variable.name == "a" ? 3.0f : 20.0f));
+      const auto slot = value_or_raise(env_.run(snapshot->read(0, 1, segment.offset, segment.bytes)));
+      EXPECT_THAT(floats(slot.bytes), Each(float(nn::slot_start(adagrad, 0))));
+    }
+    ASSERT_TRUE(env_.run(snapshot->release()));
+    ASSERT_TRUE(env_.run(step(*made, 1)));
+  }
+}
+
 TEST_F(LocalStoreTest, ASnapshotStaysWhileTrainingGoesOn) {
   auto made = store({variable("a", {4}, momentum(0.5), constant(10))});
   ASSERT_TRUE(env_.run(made->prepare(nullptr, kNoDeadline)));

@@ -5,6 +5,7 @@
 #include "evaluation.h"
 #include "shoal/checkpoint/directory.h"
 #include "train_task.h"
+#include "warm_start_choice.h"
 
 namespace shoal {
 namespace {
@@ -65,6 +66,12 @@ Estimator::Estimator(ModelFn model_fn, RunConfig config, Params params, std::opt
     : model_fn_(std::move(model_fn)), config_(std::move(config)), params_(std::move(params)) {
   if (!model_fn_) raise(invalid_argument("Estimator: a model_fn is required"));
   model_dir_ = value_or_raise(resolve_model_dir(config_, model_dir));
+}
+
+Estimator& Estimator::warm_start(WarmStart start) {
+  value_or_raise(check_warm_start(start));
+  warm_start_ = std::make_shared<const WarmStart>(std::move(start));
+  return *this;
 }
 
 Estimator& Estimator::train(const InputFn& input_fn, TrainOptions options) {

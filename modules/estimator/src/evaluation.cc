@@ -13,6 +13,8 @@ namespace {
 
 constexpr auto kProgressEvery = std::chrono::seconds(10);
 
+size_t bytes_of_variable(const Variable& variable) { return size_t(variable.shape.elements()) * size_of(variable.dtype); }
+
 /// The batches of one evaluation and what they add up to.
 class EvaluationRun {
  public:
@@ -165,32 +167,49 @@ std::string describe(const Metrics& metrics) {
 
 }  // namespace
 
-Result<LoadedVariables> LoadedVariables::load(Environment& env, const Graph& graph, const checkpoint::Reader* reader) {
-  LoadedVariables loaded;
+LoadedVariables LoadedVariables::make_places(Environment& env, const Graph& graph) {
+  LoadedVariables made;
   size_t total = 0;
-  for (const Variable& variable : graph.variables()) {
-    const size_t bytes = size_t(variable.shape.elements()) * size_of(variable.dtype);
-    const int64_t rows = variable.shape.rank() == 0 ? 1 : variable.shape[0];
-    loaded.places_.push_back({variable.name, {nullptr, 0, rows}, bytes});
-    total += align_up(bytes);
-  }
-  loaded.arena_ = env.buffers().get(std::max<size_t>(total, kBufferAlignment));
+  for (const Variable& variable : graph.variables()) total += align_up(bytes_of_variable(variable));
+  made.arena_ = env.buffers().get(std::max<size_t>(total, kBufferAlignment));
   size_t offset = 0;
+  for (const Variable& variable : graph.variables()) {
+    const std::span<std::byte> bytes = made.arena_->bytes().subspan(offset, bytes_of_variable(variable));
+    const int64_t rows = variable.shape.rank() == 0 ? 1 : variable.shape[0];
+    made.places_.push_back({variable.name, {bytes.data(), 0, rows}, bytes});
+    offset += align_up(bytes.size());
+  }
+  return made;
+}
+
+Result<LoadedVariables> LoadedVariables::load(Environment& env, const Graph& graph, const checkpoint::Reader& reader) {
+  LoadedVariables loaded = make_places(env, graph);
   for (size_t i = 0; i < loaded.places_.size(); ++i) {
-    Place& place = loaded.places_[i];
     const Variable& variable = graph.variables()[i];
-    std::byte* data = loaded.arena_->data() + offset;
-    place.piece.data = data;
-    offset += align_up(place.bytes);
-    if (reader) {
-      SHOAL_TRY_VOID(check_variable(*reader, variable.name, variable.dtype, variable.shape));
-      SHOAL_TRY_VOID(reader->read(variable.name, {data, place.bytes}));
-    } else {
-      const MutableTensorView view{variable.dtype, Shape{variable.shape.elements()}, data};
-      SHOAL_TRY_VOID(nn::initialize(variable.initializer, nn::variable_key(graph.seed(), variable.name), 0, view));
-    }
+    SHOAL_TRY_VOID(check_variable(reader, variable.name, variable.dtype, variable.shape));
+    SHOAL_TRY_VOID(reader.read(variable.name, loaded.places_[i].bytes));
   }
   return loaded;
+}
+
+Result<LoadedVariables> LoadedVariables::initialize(Environment& env, const Graph& graph, WarmStartSource* warm_start) {
+  LoadedVariables made = make_places(env, graph);
+  for (size_t i = 0; i < made.places_.size(); ++i) {
+    const Variable& variable = graph.variables()[i];
+    const Place& place = made.places_[i];
+    const cluster::Segment whole{.variable = cluster_variable(graph, variable),
+                                 .row_begin = place.piece.row_begin,
+                                 .row_end = place.piece.row_end,
+                                 .offset = 0,
+                                 .bytes = place.bytes.size()};
+    if (warm_start && warm_start->holds(whole, 0)) {
+      SHOAL_TRY_VOID(warm_start->read(whole, 0, place.bytes));
+      continue;
+    }
+    const MutableTensorView view{variable.dtype, variable.shape, place.bytes.data()};
+    SHOAL_TRY_VOID(nn::initialize(variable.initializer, whole.variable.key, 0, view));
+  }
+  return made;
 }
 
 Result<std::vector<backends::Pieces>> LoadedVariables::bind(const backends::Program& program) const {
@@ -207,7 +226,7 @@ Result<std::vector<backends::Pieces>> LoadedVariables::bind(const backends::Prog
 std::span<const std::byte> LoadedVariables::bytes_of(std::string_view variable) const {
   const auto found = std::find_if(places_.begin(), places_.end(), [&](const Place& p) { return p.name == variable; });
   SHOAL_CHECK(found != places_.end());
-  return {found->piece.data, found->bytes};
+  return found->bytes;
 }
 
 Result<std::unique_ptr<checkpoint::Reader>> open_checkpoint(Environment& env, const std::string& model_dir,
@@ -220,6 +239,22 @@ Result<std::unique_ptr<checkpoint::Reader>> open_checkpoint(Environment& env, co
   }
   if (!*newest) return std::unique_ptr<checkpoint::Reader>();
   return checkpoint::Reader::open(env.storage(), **newest);
+}
+
+Result<LoadedVariables> load_variables(Environment& env, const Estimator& estimator, Mode mode, const Graph& graph,
+                                       const checkpoint::Reader* reader) {
+  if (reader) return LoadedVariables::load(env, graph, *reader);
+  std::unique_ptr<WarmStartSource> warm_start;
+  if (const WarmStart* start = estimator.warm_start()) {
+    SHOAL_TRY(warm_start, WarmStartSource::open(env, *start, graph, mode));
+    env.log().info(warm_start->summary());
+  }
+  return LoadedVariables::initialize(env, graph, warm_start.get());
+}
+
+std::string without_checkpoint(const Estimator& estimator) {
+  return std::string("no checkpoint, so the ") + (estimator.warm_start() ? "warm-started" : "freshly initialized") +
+         " model";
 }
 
 Result<OpenedInput> open_input(Environment& env, const Estimator& estimator, const InputFn& input_fn, Mode mode) {
@@ -247,7 +282,7 @@ RandomKey graph_seed(Environment& env, const RunConfig& config) {
 Result<Metrics> run_evaluation(Environment& env, const Estimator& estimator, const InputFn& input_fn,
                                const EvaluateOptions& options) {
   SHOAL_TRY(const auto reader, open_checkpoint(env, estimator.model_dir(), options.checkpoint));
-  if (!reader) env.log().info("evaluation: no checkpoint, so the freshly initialized model is evaluated");
+  if (!reader) env.log().info("evaluation: " + without_checkpoint(estimator) + " is evaluated");
   const uint64_t step = reader ? uint64_t(reader->global_step()) : 0;
   SHOAL_TRY(OpenedInput input, open_input(env, estimator, input_fn, Mode::kEval));
   data::Batch first;
@@ -261,7 +296,7 @@ Result<Metrics> run_evaluation(Environment& env, const Estimator& estimator, con
                      estimator.config().compute_dtype());
   std::vector<std::shared_ptr<Hook>> hooks = options.hooks;
   hooks.insert(hooks.end(), model->spec().evaluation_hooks.begin(), model->spec().evaluation_hooks.end());
-  SHOAL_TRY(LoadedVariables variables, LoadedVariables::load(env, model->graph(), reader.get()));
+  SHOAL_TRY(LoadedVariables variables, load_variables(env, estimator, Mode::kEval, model->graph(), reader.get()));
   const std::string title = "evaluation" + (options.name ? " " + *options.name : "");
   EvaluationRun run(env, title, estimator.config().host().get(), *model, *input.iterator, std::move(variables),
                     std::move(hooks));

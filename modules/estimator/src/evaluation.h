@@ -7,15 +7,17 @@
 #include "shoal/base/environment.h"
 #include "shoal/checkpoint/reader.h"
 #include "shoal/estimator/estimator.h"
+#include "warm_start_source.h"
 
 namespace shoal {
 
 /// The variables of a graph in one arena, for programs of evaluation and prediction.
 class LoadedVariables {
  public:
-  /// Loads from `reader`, or from the initializers where it is null. InvalidArgument naming a variable that the
-  /// checkpoint lacks or has in another shape.
-  static Result<LoadedVariables> load(Environment& env, const Graph& graph, const checkpoint::Reader* reader);
+  /// Loads from `reader`. InvalidArgument naming a variable that the checkpoint lacks or has in another shape.
+  static Result<LoadedVariables> load(Environment& env, const Graph& graph, const checkpoint::Reader& reader);
+  /// The values that training begins with, where there is no checkpoint. `warm_start` may be null. Errors: its read()'s.
+  static Result<LoadedVariables> initialize(Environment& env, const Graph& graph, WarmStartSource* warm_start);
   /// The values, in the order of the program's variables.
   Result<std::vector<backends::Pieces>> bind(const backends::Program& program) const;
   std::span<const std::byte> bytes_of(std::string_view variable) const;
@@ -24,16 +26,24 @@ class LoadedVariables {
   struct Place {
     std::string name;
     backends::Piece piece;
-    size_t bytes;
+    std::span<std::byte> bytes;
   };
+  static LoadedVariables make_places(Environment& env, const Graph& graph);
+
   Ref<Buffer> arena_;
-  std::vector<Place> places_;
+  std::vector<Place> places_;  // One for each variable of the graph, in its order.
 };
 
 /// The checkpoint that evaluation and prediction use: `prefix`, else the newest of `model_dir`, else null (no checkpoint
 /// anywhere: the initialized model). DataLoss if the `checkpoint` file leads to nothing loadable.
 Result<std::unique_ptr<checkpoint::Reader>> open_checkpoint(Environment& env, const std::string& model_dir,
                                                             const std::optional<std::string>& prefix);
+
+/// Variables for a model of `estimator`: those of `reader`, or, where it is null, what training would begin with.
+Result<LoadedVariables> load_variables(Environment& env, const Estimator& estimator, Mode mode, const Graph& graph,
+                                       const checkpoint::Reader* reader);
+/// "no checkpoint, so the freshly initialized model", or what else load_variables() makes without one.
+std::string without_checkpoint(const Estimator& estimator);
 
 /// Runs on the compute thread. `estimator` outlives the call.
 Result<Metrics> run_evaluation(Environment& env, const Estimator& estimator, const InputFn& input_fn,

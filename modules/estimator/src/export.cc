@@ -99,7 +99,7 @@ struct ServingModel {
 };
 
 Result<ServingModel> build_serving(Environment& env, const Estimator& estimator, const InputFn& serving_input,
-                                   const checkpoint::Reader& reader) {
+                                   const checkpoint::Reader* reader) {
   SHOAL_TRY(const OpenedInput input, open_input(env, estimator, serving_input, Mode::kPredict));
   data::Batch batch;
   SHOAL_TRY(const bool any, input.iterator->next(batch));
@@ -108,17 +108,19 @@ Result<ServingModel> build_serving(Environment& env, const Estimator& estimator,
   SHOAL_TRY(const InputTypes types, input_types(batch));
   SHOAL_TRY(auto model, BuiltModel::build({estimator.model_fn(), Mode::kPredict, estimator.params(), estimator.config(),
                                            graph_seed(env, estimator.config())}, types));
-  SHOAL_TRY(LoadedVariables variables, LoadedVariables::load(env, model->graph(), &reader));
+  SHOAL_TRY(LoadedVariables variables, load_variables(env, estimator, Mode::kPredict, model->graph(), reader));
   return ServingModel{std::move(model), std::move(variables)};
 }
 
 Result<std::string> export_to(Environment& env, const Estimator& estimator, const std::string& base_dir,
                               const InputFn& serving_input, const ExportOptions& options) {
   SHOAL_TRY(const auto reader, open_checkpoint(env, estimator.model_dir(), options.checkpoint));
-  if (!reader) return not_found("export: no checkpoint in " + estimator.model_dir() + "; train first");
-  SHOAL_TRY(const ServingModel serving, build_serving(env, estimator, serving_input, *reader));
+  if (!reader && !estimator.warm_start())
+    return not_found("export: no checkpoint in " + estimator.model_dir() + "; train first");
+  if (!reader) env.log().info("export: " + without_checkpoint(estimator) + " is exported");
+  SHOAL_TRY(const ServingModel serving, build_serving(env, estimator, serving_input, reader.get()));
   Graph& graph = serving.model->graph();
-  const int64_t step = reader->global_step();
+  const int64_t step = reader ? reader->global_step() : 0;
   remove_temporary_files(env, base_dir, {kUnfinishedExport});
   const std::string temporary = join_path(base_dir, std::string(kUnfinishedExport) + std::to_string(env.entropy()));
   const auto write = [&]() -> Result<std::string> {
@@ -273,7 +275,8 @@ Result<std::unique_ptr<ExportedModel>> load(const std::string& folder, const Run
   model->use_backend(std::move(backend), config.compute_threads(env->process().usable_cores), config.compute_dtype());
   SHOAL_TRY(const auto reader, open_checkpoint(*env, join_path(folder, kExportVariables), std::nullopt));
   if (!reader) return data_loss("export " + folder + " has no variables");
-  SHOAL_TRY(auto predictor, Predictor::make(*env, std::move(model), reader.get(), {}));
+  SHOAL_TRY(LoadedVariables variables, LoadedVariables::load(*env, model->graph(), *reader));
+  SHOAL_TRY(auto predictor, Predictor::make(std::move(model), std::move(variables), {}));
   return std::unique_ptr<ExportedModel>(
       new LoadedExport(std::move(env), std::move(description).value(), std::move(predictor)));
 }

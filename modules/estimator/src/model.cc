@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "shoal/nn/initializers.h"
 #include "signatures.h"
 
 namespace shoal {
@@ -82,6 +83,16 @@ std::string input_name(std::string_view part, std::string_view name) {
   std::string full(part);
   if (!name.empty()) full.append("/").append(name);
   return full;
+}
+
+cluster::VariableSpec cluster_variable(const Graph& graph, const Variable& variable) {
+  return {.name = variable.name,
+          .dtype = variable.dtype,
+          .shape = variable.shape,
+          .initializer = variable.initializer,
+          .key = nn::variable_key(graph.seed(), variable.name),
+          .rule = {},
+          .lazy_rows = false};
 }
 
 Result<int64_t> batch_size(const data::Batch& batch) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "shoal/backends/backend.h"
+#include "shoal/cluster/shard_plan.h"
 #include "shoal/data/element.h"
 #include "shoal/estimator/hook.h"
 #include "shoal/estimator/model_fn.h"
@@ -106,6 +107,9 @@ class BuiltModel {
   std::vector<std::string> update_variables_;
   std::list<Compiled> programs_;  // The most recently used comes first.
 };
+
+/// A variable of `graph` as servers see it, without the rule of its updates: how it starts.
+cluster::VariableSpec cluster_variable(const Graph& graph, const Variable& variable);
 
 /// The name of a graph input: "features" for a lone tensor, "features/<name>" in a map.
 std::string input_name(std::string_view part, std::string_view name);

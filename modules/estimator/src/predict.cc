@@ -60,7 +60,7 @@ class LazyPredictions final : public Predictions {
 
 Result<void> LazyPredictions::open(const InputFn& input_fn) {
   SHOAL_TRY(const auto reader, open_checkpoint(*env_, estimator_.model_dir(), options_.checkpoint));
-  if (!reader) env_->log().info("prediction: no checkpoint, so the freshly initialized model predicts");
+  if (!reader) env_->log().info("prediction: " + without_checkpoint(estimator_) + " predicts");
   SHOAL_TRY(input_, open_input(*env_, estimator_, input_fn, Mode::kPredict));
   data::Batch batch;
   SHOAL_TRY(const bool any, input_.iterator->next(batch));
@@ -79,7 +79,8 @@ Result<void> LazyPredictions::open(const InputFn& input_fn) {
   HookSetup setup(model->graph(), Value());
   for (const auto& hook : hooks_) SHOAL_TRY_VOID(call_user("prediction hook begin", [&] { hook->begin(setup); }));
   for (const auto& [name, value] : setup.fetches()) values_.values().emplace_back(name, TensorView{});
-  SHOAL_TRY(predictor_, Predictor::make(*env_, std::move(model), reader.get(), options_.keys, setup.fetches()));
+  SHOAL_TRY(LoadedVariables variables, load_variables(*env_, estimator_, Mode::kPredict, model->graph(), reader.get()));
+  SHOAL_TRY(predictor_, Predictor::make(std::move(model), std::move(variables), options_.keys, setup.fetches()));
   for (const auto& hook : hooks_)
     SHOAL_TRY_VOID(call_user("prediction hook after_ready", [&] { hook->after_ready(context_); }));
   first_ = std::move(batch);

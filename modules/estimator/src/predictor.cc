@@ -5,10 +5,8 @@
 
 namespace shoal {
 
-Result<std::unique_ptr<Predictor>> Predictor::make(Environment& env, std::unique_ptr<BuiltModel> model,
-                                                   const checkpoint::Reader* weights,
+Result<std::unique_ptr<Predictor>> Predictor::make(std::unique_ptr<BuiltModel> model, LoadedVariables variables,
                                                    const std::vector<std::string>& keys, const Fetches& fetches) {
-  SHOAL_TRY(LoadedVariables variables, LoadedVariables::load(env, model->graph(), weights));
   std::unique_ptr<Predictor> predictor(new Predictor(std::move(model), std::move(variables)));
   SHOAL_TRY_VOID(predictor->choose(keys, fetches));
   return predictor;

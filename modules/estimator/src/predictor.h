@@ -18,9 +18,8 @@ class Predictor {
 
   /// `keys`: the predictions wanted; empty: all. InvalidArgument listing what there is if a key is unknown, or keys are
   /// given for a lone prediction.
-  static Result<std::unique_ptr<Predictor>> make(Environment& env, std::unique_ptr<BuiltModel> model,
-                                                 const checkpoint::Reader* weights, const std::vector<std::string>& keys,
-                                                 const Fetches& fetches = {});
+  static Result<std::unique_ptr<Predictor>> make(std::unique_ptr<BuiltModel> model, LoadedVariables variables,
+                                                 const std::vector<std::string>& keys, const Fetches& fetches = {});
 
   /// Predictions of the batch, each with the batch as first size. `request`: what hooks feed and whether they fetch;
   /// what is fetched goes to `values` (views, valid until the next call), which must be given then.

@@ -8,7 +8,6 @@
 #include "shoal/cluster/model_identity.h"
 #include "shoal/estimator/hooks.h"
 #include "shoal/estimator/profiler.h"
-#include "shoal/nn/initializers.h"
 
 namespace shoal {
 namespace {
@@ -89,15 +88,7 @@ Result<void> begin_hooks(TrainSetup& setup) {
 Result<std::vector<cluster::VariableSpec>> variable_specs(BuiltModel& model) {
   std::vector<cluster::VariableSpec> specs;
   const Graph& graph = model.graph();
-  for (const Variable& variable : graph.variables()) {
-    specs.push_back({variable.name,
-                     variable.dtype,
-                     variable.shape,
-                     variable.initializer,
-                     nn::variable_key(graph.seed(), variable.name),
-                     {},
-                     false});
-  }
+  for (const Variable& variable : graph.variables()) specs.push_back(cluster_variable(graph, variable));
   for (const nn::VariableUpdate& update : model.spec().train_op->updates) {
     const auto found = std::find_if(specs.begin(), specs.end(), [&](const auto& s) { return s.name == update.variable; });
     if (found == specs.end()) return invalid_argument("train_op updates " + update.variable + ", which is no variable");
@@ -195,6 +186,11 @@ Task<Result<TrainSetup>> set_up_training(TrainScope& scope, TrainerFolder& folde
   TrainSetup setup;
   const auto build = [&] { return build_model(scope, *input.types()); };
   SHOAL_CO_TRY(setup.model, co_await compute(scope.env, build));
+  const WarmStart* warm_start = scope.request.estimator.warm_start();
+  if (warm_start && scope.leads() && !folder.has_checkpoint()) {
+    const auto open = [&] { return WarmStartSource::open(scope.env, *warm_start, setup.model->graph(), Mode::kTrain); };
+    SHOAL_CO_TRY(setup.warm_start, co_await compute(scope.env, open));
+  }
   const auto hook = [&]() -> Result<void> {
     SHOAL_TRY_VOID(make_hooks(scope, folder.max_steps(), setup));
     scope.context.set_task(scope.leads(), scope.model_dir(), setup.events.get());

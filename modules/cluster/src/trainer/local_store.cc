@@ -179,10 +179,14 @@ class LocalStore final : public Store, private backends::UpdateApplier {
 
   Result<void> load(RestoreSource& source) {
     SHOAL_TRY_VOID(shard_.initialize(weights_->bytes()));
+    const auto bring = [&source](const Segment& segment, ArenaIndex arena, std::span<std::byte> to) -> Result<void> {
+      if (!source.holds(segment, arena)) return {};
+      return source.read(segment, arena, to.subspan(segment.offset, segment.bytes));
+    };
     for (const Segment& segment : shard_.spec().segments) {
-      SHOAL_TRY_VOID(source.read(segment, 0, weights_->bytes().subspan(segment.offset, segment.bytes)));
+      SHOAL_TRY_VOID(bring(segment, 0, weights_->bytes()));
       for (int slot = 0; slot < nn::slot_count(segment.variable.rule); ++slot) {
-        SHOAL_TRY_VOID(source.read(segment, 1 + slot, shard_.mutable_slot(slot).subspan(segment.offset, segment.bytes)));
+        SHOAL_TRY_VOID(bring(segment, 1 + slot, shard_.mutable_slot(slot)));
       }
     }
     global_step_ = source.info().global_step;

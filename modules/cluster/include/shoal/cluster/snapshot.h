@@ -54,6 +54,8 @@ class RestoreSource {
  public:
   virtual ~RestoreSource() = default;
   virtual const StateInfo& info() const = 0;
+  /// False for what keeps its initial value instead, wherever that is made: a warm start brings some variables only.
+  virtual bool holds(const Segment&, ArenaIndex) const { return true; }
   /// Fills `out` with the segment's rows of the weights (arena 0) or of a slot.
   virtual Result<void> read(const Segment& segment, ArenaIndex arena, std::span<std::byte> out) = 0;
 };

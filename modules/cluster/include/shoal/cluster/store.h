@@ -61,8 +61,8 @@ class Store {
  public:
   virtual ~Store() = default;
 
-  /// The leader (local process, chief): makes the model ready. `restore` null: from initializers. If servers still hold
-  /// this job's state at or beyond the restore's step, they keep it (Ready::attached).
+  /// The leader (local process, chief): makes the model ready. `restore` null: from initializers, and so is what it does
+  /// not hold. If servers still hold this job's state at or beyond the restore's step, they keep it (Ready::attached).
   virtual Task<Result<Ready>> prepare(RestoreSource* restore, Deadline deadline) = 0;
   /// Everyone else: waits until the leader has made the model ready.
   virtual Task<Result<Ready>> attach(Deadline deadline) = 0;

@@ -13,6 +13,7 @@
 #include "shoal/estimator/input_fn.h"
 #include "shoal/estimator/model_fn.h"
 #include "shoal/estimator/run_config.h"
+#include "shoal/estimator/warm_start.h"
 
 namespace shoal {
 
@@ -61,6 +62,12 @@ class Estimator {
   /// path; a distributed task raises InvalidArgument. Raises InvalidArgument without a model_fn.
   Estimator(ModelFn model_fn, RunConfig config, Params params = {}, std::optional<std::string> model_dir = std::nullopt);
 
+  /// Where there is no checkpoint yet, the variables start from those of another model; replaces what was said before.
+  /// Raises InvalidArgument for what is wrong whatever the model; see WarmStart for what comes later. Returns the estimator.
+  Estimator& warm_start(WarmStart start);
+  /// Null: not from another model.
+  const WarmStart* warm_start() const { return warm_start_.get(); }
+
   const RunConfig& config() const { return config_; }
   const Params& params() const { return params_; }
   const ModelFn& model_fn() const { return model_fn_; }
@@ -71,17 +78,22 @@ class Estimator {
   /// for a null hook or listener, or for listeners with checkpoints disabled; FailedPrecondition in a ps or evaluator task.
   Estimator& train(const InputFn& input_fn, TrainOptions options = {});
   /// The model's metrics, `loss` (plain mean over batches) and `global_step`. Without a checkpoint: the freshly initialized
-  /// model at step 0.
+  /// or warm-started model at step 0.
   Metrics evaluate(const InputFn& input_fn, EvaluateOptions options = {}) const;
-  /// Runs until the input ends. If the input function gives pairs, labels are dropped.
+  /// Runs until the input ends. If the input function gives pairs, labels are dropped. Without a checkpoint as evaluate().
   std::unique_ptr<Predictions> predict(const InputFn& input_fn, PredictOptions options = {}) const;
   /// Writes `base_dir/<seconds since 1970>/`: the graph of PREDICT and the weights, loadable by load_exported_model().
-  /// `serving_input` gives one batch of the features that the exported model takes. Returns the folder.
+  /// `serving_input` gives one batch of the features that the exported model takes. Without a checkpoint: the
+  /// warm-started model at step 0; NotFound, if there is no warm start. Returns the folder.
   std::string export_model(const std::string& base_dir, const InputFn& serving_input, ExportOptions options = {}) const;
 
-  std::vector<std::string> variable_names() const;       ///< Names of the variables in the newest checkpoint.
-  Tensor variable_value(const std::string& name) const;  ///< The value in the newest checkpoint.
-  std::optional<std::string> latest_checkpoint() const;  ///< The prefix of the newest checkpoint.
+  /// Names of what the newest checkpoint has: variables, and what the optimizer keeps beside them. Raises NotFound if
+  /// there is none.
+  std::vector<std::string> variable_names() const;
+  /// The value in the newest checkpoint. Raises NotFound if there is none, or it has no such variable.
+  Tensor variable_value(const std::string& name) const;
+  std::optional<std::string> latest_checkpoint() const;  ///< The prefix of the newest checkpoint, if there is one.
+  /// Where results of evaluations go: `model_dir/eval`, or `model_dir/eval_<name>`.
   std::string eval_dir(const std::optional<std::string>& name = std::nullopt) const;
 
  private:
@@ -90,6 +102,7 @@ class Estimator {
   RunConfig config_;
   Params params_;
   std::string model_dir_;
+  std::shared_ptr<const WarmStart> warm_start_;
 };
 
 }  // namespace shoal

@@ -18,6 +18,7 @@ class Vocabulary {
   static Result<Vocabulary> make(std::vector<std::string> names);
 
   int64_t size() const { return int64_t(names_.size()); }
+  const std::vector<std::string>& names() const { return names_; }
   const std::string& name(int64_t id) const { return names_[size_t(id)]; }
   /// The id of a name, -1 if there is none.
   int64_t find(std::string_view name) const;

@@ -1,0 +1,30 @@
+#pragma once
+/// Which variables of a model a warm start brings, decided by names alone (CONTRACT EST-14).
+#include <string>
+#include <vector>
+
+#include "shoal/base/result.h"
+#include "shoal/estimator/mode.h"
+#include "shoal/estimator/warm_start.h"
+#include "shoal/graph/graph.h"
+
+namespace shoal {
+
+struct WarmStartedVariable {
+  const Variable* variable = nullptr;            ///< One of the graph.
+  std::string old_name;                          ///< Its name in the source.
+  const VocabularyChange* vocabulary = nullptr;  ///< One of the WarmStart; null: the variable comes whole.
+};
+
+/// What is wrong with `start` whatever the model: InvalidArgument for a pattern that is none, an empty list, a vocabulary
+/// that is empty or has a token twice.
+Result<void> check_warm_start(const WarmStart& start);
+
+/// The variables of `graph` that `start` chooses, in the graph's order. Both outlive the result. InvalidArgument with a list
+/// of the model's variables for names and patterns that fit none of them.
+Result<std::vector<WarmStartedVariable>> choose_warm_started(const WarmStart& start, const Graph& graph, Mode mode);
+
+/// "a, b, c", or "none".
+std::string listed(const std::vector<std::string>& names);
+
+}  // namespace shoal
