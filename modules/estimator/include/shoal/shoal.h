@@ -15,6 +15,7 @@
 #include "shoal/estimator/exporter.h"
 #include "shoal/estimator/hook.h"
 #include "shoal/estimator/hooks.h"
+#include "shoal/estimator/in_memory_evaluator.h"
 #include "shoal/estimator/input_fn.h"
 #include "shoal/estimator/interval_timer.h"
 #include "shoal/estimator/mode.h"
