@@ -7,6 +7,7 @@
 /// nothing but those.
 
 // The program: flags, configuration, training.
+#include "shoal/estimator/early_stopping.h"
 #include "shoal/estimator/estimator.h"
 #include "shoal/estimator/estimator_spec.h"
 #include "shoal/estimator/eval_listener.h"
