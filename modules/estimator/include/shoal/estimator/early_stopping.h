@@ -36,10 +36,10 @@ struct EarlyStoppingOptions {
   std::optional<int64_t> run_every_steps = {};
 };
 
-// All raise InvalidArgument for an empty metric, a threshold that is NaN, a number of steps that is not positive, a negative
-// min_steps, and unless exactly one of run_every_secs and run_every_steps is set, to more than 0. A result that lacks the
-// metric is skipped, with one warning; so is what follows the damage in a damaged file. A folder that cannot be read is
-// warned about, and looked at again after the interval.
+// All raise InvalidArgument for an empty metric, a threshold that is NaN, a number of steps that is not positive, a
+// negative min_steps, and unless exactly one of run_every_secs and run_every_steps is set, to more than 0. A result that
+// lacks the metric is skipped, with one warning; so is what follows the damage in a damaged file. A folder that cannot be
+// read is warned about, and looked at again after the interval.
 
 /// Stops once any result of `metric` is greater than `threshold`.
 std::shared_ptr<Hook> stop_if_higher(std::string metric, double threshold, EarlyStoppingOptions options = {});

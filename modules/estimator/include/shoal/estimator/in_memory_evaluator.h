@@ -25,10 +25,10 @@ struct InMemoryEvaluatorOptions {
 /// train_and_evaluate() give a `name`, or the same steps may have two results in one folder.
 ///
 /// `estimator`: the one that trains; a copy is kept. Raises FailedPrecondition for a task of a cluster with parameter
-/// servers, or with more than one trainer, where evaluations are those of an evaluator; InvalidArgument for numbers that are
-/// not positive, a null hook, or a name that no folder can have; TypeMismatch without an input function. An evaluation that
-/// fails ends the run with its error: NotFound if its model has a variable that is not trained, InvalidArgument if one has
-/// another shape there.
+/// servers, or with more than one trainer, where evaluations are those of an evaluator; InvalidArgument for numbers that
+/// are not positive, a null hook, or a name that no folder can have; TypeMismatch without an input function. An evaluation
+/// that fails ends the run with its error: NotFound if its model has a variable that is not trained, InvalidArgument if
+/// one has another shape there.
 std::shared_ptr<Hook> in_memory_evaluator(const Estimator& estimator, InputFn input_fn,
                                           InMemoryEvaluatorOptions options = {});
 
