@@ -4,7 +4,7 @@
 usage: check_headers.py ROOT COMPILER
 
 Compiles all public headers (that each compiles alone is checked by the build: SHOAL_HEADERS_ALONE), the README's program,
-the examples, and what docs/how-to shows of a head, a hook and an exporter of a program's own, with -Wall -Wextra
+the examples, and what docs/how-to shows of a program's own head, hook and exporter and of early stopping, with -Wall -Wextra
 -Wpedantic and warnings as errors, and looks at whether shoal/shoal.h has what it says.
 Ends with status 1 and what the compiler says if one fails, with 77 if there is no such compiler.
 """
@@ -18,8 +18,8 @@ import sys
 
 OPTIONS = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-x", "c++", "-"]
 
-# Pages that show a class, which takes no more than shoal/shoal.h.
-HOW_TO = [f"docs/how-to/add-{what}.md" for what in ("a-head", "a-hook", "an-exporter")]
+# Pages that show code, which takes no more than shoal/shoal.h.
+HOW_TO = [f"docs/how-to/{what}.md" for what in ("add-a-head", "add-a-hook", "add-an-exporter", "stop-early")]
 # Modules of which shoal/shoal.h includes all headers but these.
 WHOLE = ["nn", "data", "estimator"]
 LEFT_OUT = {

@@ -138,6 +138,7 @@ Plan canary_plan(Canary, uint64_t seed) {
   plan.job.save_steps = 50;
   plan.job.save_secs = 0;
   plan.job.hook_stops_at.reset();
+  plan.job.early_stop_from.reset();
   plan.job.hook_throws_at.reset();
   plan.job.compression.clear();
   plan.job.updates = Updates::kAsync;  // Synchronous updates would drop a push of the step before.

@@ -155,6 +155,7 @@ void FolderChecks::compare_weights() {
   alone.local = true;
   alone.replicas = plan_.job.local ? 1 : 1 + plan_.job.size.workers;
   alone.hook_throws_at.reset();
+  alone.early_stop_from.reset();
   World world({.seed = 1});
   auto notes = std::make_shared<JobNotes>();
   notes->more_steps = notes_.more_steps;

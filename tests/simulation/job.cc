@@ -1,6 +1,7 @@
 #include "job.h"
 
 #include "shoal/base/random.h"
+#include "shoal/estimator/early_stopping.h"
 #include "shoal/estimator/task_host.h"
 #include "shoal/estimator/train_and_evaluate.h"
 #include "shoal/nn/dense.h"
@@ -78,6 +79,15 @@ class Notebook final : public CheckpointListener {
   std::shared_ptr<JobNotes> notes_;
 };
 
+std::shared_ptr<Hook> early_stopping(int64_t from, std::shared_ptr<JobNotes> notes) {
+  const auto decide = [from, notes = std::move(notes)](const EvaluationHistory& history) {
+    const bool stop = !history.empty() && history.rbegin()->first >= from;
+    notes->stopped_early |= stop;
+    return stop;
+  };
+  return stop_if(decide, {.run_every_secs = std::nullopt, .run_every_steps = 3});
+}
+
 }  // namespace
 
 std::string count_variable(int index) { return "updates_" + std::to_string(index); }
@@ -109,6 +119,7 @@ testing::Program make_program(const JobPlan& job, std::shared_ptr<JobNotes> note
     TrainSpec train{.input_fn = training,
                     .hooks = {user_hook(job, config, notes)},
                     .saving_listeners = {std::make_shared<Notebook>(notes)}};
+    if (job.early_stop_from) train.hooks.push_back(early_stopping(*job.early_stop_from, notes));
     if (job.max_steps > 0) train.max_steps = job.max_steps + notes->more_steps;
     Estimator estimator(model, config.with_host(std::move(host)));
     train_and_evaluate(estimator, train, eval);

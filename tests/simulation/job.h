@@ -12,6 +12,7 @@ struct JobNotes {
   std::vector<std::string> saved;       ///< Prefixes of checkpoints, as an after-save listener hears of them.
   std::vector<std::string> violations;  ///< What a hook of the user saw that may not be.
   bool hook_stopped = false;            ///< True once a hook asked to stop its trainer or, if the chief's, the job.
+  bool stopped_early = false;           ///< True once an evaluation made the chief stop the job.
   bool hook_threw = false;
   std::optional<double> last_evaluated;  ///< The global step of the last evaluation (evaluator or local process).
 };

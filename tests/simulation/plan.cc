@@ -210,6 +210,8 @@ Plan draw_plan(uint64_t seed) {
     const auto both = draw_death_behind_a_cut(apart, plan.job);
     plan.faults.insert(plan.faults.end(), both.begin(), both.end());
   }
+  Dice early(fold_in(RandomKey(seed), "early stopping"));
+  if (early.chance(0.1)) plan.job.early_stop_from = early.between(1, plan.job.max_steps > 0 ? plan.job.max_steps : 200);
   std::ranges::stable_sort(plan.faults, {}, &Fault::step);
   return plan;
 }
@@ -228,6 +230,7 @@ std::string to_string(const Plan& plan) {
   if (job.more_steps) text += ", started again after the end for " + std::to_string(*job.more_steps) + " more";
   const std::string whose = " of trainer " + std::to_string(job.hook_trainer);
   if (job.hook_stops_at) text += ", a hook" + whose + " stops at " + std::to_string(*job.hook_stops_at);
+  if (job.early_stop_from) text += ", stops early by an evaluation from " + std::to_string(*job.early_stop_from) + " on";
   if (job.hook_throws_at) text += ", a hook" + whose + " throws at " + std::to_string(*job.hook_throws_at);
   if (job.exporters) text += ", exporters";
   if (!job.compression.empty()) text += ", compression " + job.compression;

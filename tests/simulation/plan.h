@@ -38,6 +38,8 @@ struct JobPlan {
   std::optional<int64_t> hook_stops_at{};   ///< The step from which a hook of the user asks for a stop.
   std::optional<int64_t> hook_throws_at{};  ///< The step from which that hook throws, once.
   int64_t hook_trainer = 0;                 ///< The trainer that has this hook.
+  /// All trainers have an early-stopping hook, which stops the job once an evaluation is of this step, or a later one.
+  std::optional<int64_t> early_stop_from{};
   /// For how many more steps all tasks are started once more after the end; 0 is the same command again.
   std::optional<int64_t> more_steps{};
 };

@@ -57,7 +57,7 @@ class Run {
   bool bits_explain(const std::string& task, int status, const std::string& why);
   bool all_took_part();
   /// A hook of the chief has ended the job before its time; that of a worker only its own part.
-  bool stopped_early() const { return notes_->hook_stopped && plan_.job.hook_trainer == 0; }
+  bool stopped_early() const { return notes_->stopped_early || (notes_->hook_stopped && plan_.job.hook_trainer == 0); }
   void name_run();
   void start_all_again(int64_t more_steps);
   void look_after();
@@ -422,6 +422,7 @@ Verdict Run::run() {
     act();
   }
   if (notes_->hook_stopped) ++verdict_.faults["hook stops"];
+  if (notes_->stopped_early) ++verdict_.faults["early stops"];
   if (notes_->hook_threw) ++verdict_.faults["hook throws"];
   verdict_.memory_beyond = ledger_->memory_beyond();
   verdict_.trace = world_.trace();

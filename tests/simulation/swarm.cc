@@ -226,6 +226,7 @@ std::vector<Plan> smaller(const Plan& plan) {
   if (plan.job.size.workers > 0) without([](Plan& p) { --p.job.size.workers; });
   if (plan.job.size.ps > 1) without([](Plan& p) { --p.job.size.ps; });
   if (plan.job.more_steps) without([](Plan& p) { p.job.more_steps.reset(); });
+  if (plan.job.early_stop_from) without([](Plan& p) { p.job.early_stop_from.reset(); });
   if (plan.job.hook_stops_at) without([](Plan& p) { p.job.hook_stops_at.reset(); });
   if (plan.job.hook_throws_at) without([](Plan& p) { p.job.hook_throws_at.reset(); });
   if (plan.job.exporters) without([](Plan& p) { p.job.exporters = false; });

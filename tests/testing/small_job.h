@@ -1,5 +1,6 @@
 #pragma once
 /// A small real model on small real data, for jobs in simulated worlds.
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -40,11 +41,16 @@ struct SmallJob {
   std::vector<std::shared_ptr<Exporter>> exporters = {};
   std::vector<std::shared_ptr<CheckpointListener>> listeners = {};
   std::shared_ptr<EvalListener> eval_listener = nullptr;
+  std::function<std::vector<std::shared_ptr<Hook>>()> hooks = {};  // Makes those of each task.
 
   void operator()(RunConfig config) const {
     const InputFn training = [passes = passes] { return passes > 0 ? small_data(64, 1).repeat(passes).batch(8) : training_data(); };
     Estimator estimator(small_model, std::move(config));
-    train_and_evaluate(estimator, {.input_fn = training, .max_steps = max_steps, .saving_listeners = listeners},
+    train_and_evaluate(estimator,
+                       {.input_fn = training,
+                        .max_steps = max_steps,
+                        .hooks = hooks ? hooks() : std::vector<std::shared_ptr<Hook>>(),
+                        .saving_listeners = listeners},
                        {.input_fn = test_data,
                         .throttle_secs = throttle_secs,
                         .start_delay_secs = start_delay_secs,

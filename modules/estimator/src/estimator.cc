@@ -51,15 +51,6 @@ void check_options(const TrainOptions& options, const RunConfig& config) {
   }
 }
 
-void check_options(const EvaluateOptions& options) {
-  if (options.steps.value_or(1) <= 0) raise(invalid_argument("Estimator::evaluate: steps must be greater than 0"));
-  refuse_null("evaluate", "hooks", options.hooks);
-  if (options.name && (options.name->empty() || options.name->find('/') != std::string::npos)) {
-    raise(invalid_argument("Estimator::evaluate: name: \"" + *options.name +
-                           "\" cannot be part of the folder name eval_<name>"));
-  }
-}
-
 }  // namespace
 
 Estimator::Estimator(ModelFn model_fn, RunConfig config, Params params, std::optional<std::string> model_dir)
@@ -107,7 +98,7 @@ Estimator& Estimator::train(const InputFn& input_fn, TrainOptions options) {
 
 Metrics Estimator::evaluate(const InputFn& input_fn, EvaluateOptions options) const {
   if (!input_fn) raise(type_mismatch("Estimator::evaluate: an input function is required"));
-  check_options(options);
+  check_options("Estimator::evaluate", options);
   return in_environment(config_, [&](Environment& env) { return run_evaluation(env, *this, input_fn, options); });
 }
 
@@ -133,8 +124,6 @@ std::optional<std::string> Estimator::latest_checkpoint() const {
   return in_environment(config_, [&](Environment& env) { return checkpoint::latest(env.storage(), model_dir_); });
 }
 
-std::string Estimator::eval_dir(const std::optional<std::string>& name) const {
-  return join_path(model_dir_, name ? "eval_" + *name : "eval");
-}
+std::string Estimator::eval_dir(const std::optional<std::string>& name) const { return eval_folder(model_dir_, name); }
 
 }  // namespace shoal

@@ -182,14 +182,19 @@ LoadedVariables LoadedVariables::make_places(Environment& env, const Graph& grap
   return made;
 }
 
-Result<LoadedVariables> LoadedVariables::load(Environment& env, const Graph& graph, const checkpoint::Reader& reader) {
+Result<LoadedVariables> LoadedVariables::load(Environment& env, const Graph& graph, const Fill& fill) {
   LoadedVariables loaded = make_places(env, graph);
   for (size_t i = 0; i < loaded.places_.size(); ++i) {
-    const Variable& variable = graph.variables()[i];
-    SHOAL_TRY_VOID(check_variable(reader, variable.name, variable.dtype, variable.shape));
-    SHOAL_TRY_VOID(reader.read(variable.name, loaded.places_[i].bytes));
+    SHOAL_TRY_VOID(fill(graph.variables()[i], loaded.places_[i].bytes));
   }
   return loaded;
+}
+
+Result<LoadedVariables> LoadedVariables::load(Environment& env, const Graph& graph, const checkpoint::Reader& reader) {
+  return load(env, graph, Fill([&reader](const Variable& variable, std::span<std::byte> place) -> Result<void> {
+                SHOAL_TRY_VOID(check_variable(reader, variable.name, variable.dtype, variable.shape));
+                return reader.read(variable.name, place);
+              }));
 }
 
 Result<LoadedVariables> LoadedVariables::initialize(Environment& env, const Graph& graph, WarmStartSource* warm_start) {
@@ -279,11 +284,33 @@ RandomKey graph_seed(Environment& env, const RunConfig& config) {
   return config.random_seed() ? RandomKey(*config.random_seed()) : env.entropy();
 }
 
+std::string eval_folder(const std::string& model_dir, const std::optional<std::string>& name) {
+  return join_path(model_dir, name ? "eval_" + *name : "eval");
+}
+
+void check_options(const std::string& call, const EvaluateOptions& options) {
+  if (options.steps.value_or(1) <= 0) raise(invalid_argument(call + ": steps must be greater than 0"));
+  if (std::find(options.hooks.begin(), options.hooks.end(), nullptr) != options.hooks.end()) {
+    raise(invalid_argument(call + ": hooks: one of them is null"));
+  }
+  if (options.name && (options.name->empty() || options.name->find('/') != std::string::npos)) {
+    raise(invalid_argument(call + ": name: \"" + *options.name + "\" cannot be part of the folder name eval_<name>"));
+  }
+}
+
 Result<Metrics> run_evaluation(Environment& env, const Estimator& estimator, const InputFn& input_fn,
                                const EvaluateOptions& options) {
   SHOAL_TRY(const auto reader, open_checkpoint(env, estimator.model_dir(), options.checkpoint));
   if (!reader) env.log().info("evaluation: " + without_checkpoint(estimator) + " is evaluated");
-  const uint64_t step = reader ? uint64_t(reader->global_step()) : 0;
+  const WeightsToEvaluate weights{
+      .global_step = reader ? uint64_t(reader->global_step()) : 0,
+      .checkpoint = reader ? reader->prefix() : "",
+      .load = [&](const Graph& graph) { return load_variables(env, estimator, Mode::kEval, graph, reader.get()); }};
+  return run_evaluation_of(env, weights, estimator, input_fn, options);
+}
+
+Result<Metrics> run_evaluation_of(Environment& env, const WeightsToEvaluate& weights, const Estimator& estimator,
+                                  const InputFn& input_fn, const EvaluateOptions& options) {
   SHOAL_TRY(OpenedInput input, open_input(env, estimator, input_fn, Mode::kEval));
   data::Batch first;
   SHOAL_TRY(const bool any, input.iterator->next(first));
@@ -296,14 +323,14 @@ Result<Metrics> run_evaluation(Environment& env, const Estimator& estimator, con
                      estimator.config().compute_dtype());
   std::vector<std::shared_ptr<Hook>> hooks = options.hooks;
   hooks.insert(hooks.end(), model->spec().evaluation_hooks.begin(), model->spec().evaluation_hooks.end());
-  SHOAL_TRY(LoadedVariables variables, load_variables(env, estimator, Mode::kEval, model->graph(), reader.get()));
+  SHOAL_TRY(LoadedVariables variables, weights.load(model->graph()));
   const std::string title = "evaluation" + (options.name ? " " + *options.name : "");
   EvaluationRun run(env, title, estimator.config().host().get(), *model, *input.iterator, std::move(variables),
                     std::move(hooks));
-  SHOAL_TRY_VOID(run.prepare(step, estimator.model_dir()));
+  SHOAL_TRY_VOID(run.prepare(weights.global_step, estimator.model_dir()));
   SHOAL_TRY_VOID(run.run(options.steps, std::move(first)));
-  Metrics metrics = run.results(step);
-  SHOAL_TRY_VOID(write_results(env, estimator.eval_dir(options.name), metrics, reader ? reader->prefix() : ""));
+  Metrics metrics = run.results(weights.global_step);
+  SHOAL_TRY_VOID(write_results(env, estimator.eval_dir(options.name), metrics, weights.checkpoint));
   env.log().info(title + ": " + describe(metrics));
   return metrics;
 }

@@ -1,6 +1,8 @@
 #pragma once
 /// One evaluation of one checkpoint: builds the model, loads the weights, runs the batches, writes the results.
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "model.h"
@@ -16,6 +18,10 @@ class LoadedVariables {
  public:
   /// Loads from `reader`. InvalidArgument naming a variable that the checkpoint lacks or has in another shape.
   static Result<LoadedVariables> load(Environment& env, const Graph& graph, const checkpoint::Reader& reader);
+  /// Writes the value of a variable to its place.
+  using Fill = std::function<Result<void>(const Variable& variable, std::span<std::byte> place)>;
+  /// The same from elsewhere. Errors: those of `fill`.
+  static Result<LoadedVariables> load(Environment& env, const Graph& graph, const Fill& fill);
   /// The values that training begins with, where there is no checkpoint. `warm_start` may be null. Errors: its read()'s.
   static Result<LoadedVariables> initialize(Environment& env, const Graph& graph, WarmStartSource* warm_start);
   /// The values, in the order of the program's variables.
@@ -45,9 +51,24 @@ Result<LoadedVariables> load_variables(Environment& env, const Estimator& estima
 /// "no checkpoint, so the freshly initialized model", or what else load_variables() makes without one.
 std::string without_checkpoint(const Estimator& estimator);
 
-/// Runs on the compute thread. `estimator` outlives the call.
+/// Where an evaluation's results go: "eval", or "eval_<name>", in `model_dir`.
+std::string eval_folder(const std::string& model_dir, const std::optional<std::string>& name);
+
+/// Raises InvalidArgument, naming `call`, for options that no evaluation can have.
+void check_options(const std::string& call, const EvaluateOptions& options);
+/// Evaluates the checkpoint that `options` name. Runs on the compute thread. `estimator` outlives the call.
 Result<Metrics> run_evaluation(Environment& env, const Estimator& estimator, const InputFn& input_fn,
                                const EvaluateOptions& options);
+
+/// What is evaluated.
+struct WeightsToEvaluate {
+  uint64_t global_step = 0;
+  std::string checkpoint = {};  ///< The prefix of the checkpoint that they come from; empty if from none.
+  std::function<Result<LoadedVariables>(const Graph&)> load;
+};
+/// The same for these weights, whatever checkpoint `options` name.
+Result<Metrics> run_evaluation_of(Environment& env, const WeightsToEvaluate& weights, const Estimator& estimator,
+                                  const InputFn& input_fn, const EvaluateOptions& options);
 
 /// Opens the input of `mode` for this task.
 struct OpenedInput {

@@ -13,6 +13,14 @@ void HookSetup::fetch(std::string name, Value value) {
   }
 }
 
+TensorView RunContext::variable(std::string_view name) const {
+  if (!read_variable_)
+    raise(
+        failed_precondition("only training has variables that change: a hook of an evaluation or a "
+                            "prediction cannot read them"));
+  return value_or_raise(read_variable_(name));
+}
+
 void StepRequest::observe(backends::KernelObserver& observer) {
   if (observer_) raise(failed_precondition("two hooks observe the kernels of one step; leave out one of them"));
   observer_ = &observer;

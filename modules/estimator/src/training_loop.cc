@@ -32,6 +32,7 @@ TrainingLoop::TrainingLoop(Environment& env, LoopContext& context, LoopOptions o
       variable += !update.rows.empty();
     }
   }
+  context_.read_variables_by([store = options_.store](std::string_view name) { return store->variable(name); });
   for (std::string& name : options_.fetch_names) values_.values().emplace_back(std::move(name), TensorView{});
 }
 

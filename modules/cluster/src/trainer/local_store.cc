@@ -143,6 +143,14 @@ class LocalStore final : public Store, private backends::UpdateApplier {
   bool lost() const override { return false; }
   Task<Result<uint64_t>> global_step() override { co_return global_step_; }
   const ShardPlan& plan() const override { return plan_; }
+  Result<TensorView> variable(std::string_view name) const override {
+    if (applying_) return torn();
+    for (const Segment& segment : shard_.spec().segments) {
+      if (segment.variable.name != name) continue;
+      return TensorView{segment.variable.dtype, segment.variable.shape, weights_->data() + segment.offset};
+    }
+    return not_found("no variable " + std::string(name) + " is trained");
+  }
 
  private:
   /// What one of the trainers has computed in this step.

@@ -9,6 +9,7 @@
 // The program: flags, configuration, training.
 #include "shoal/estimator/add_metrics.h"
 #include "shoal/estimator/canned.h"
+#include "shoal/estimator/early_stopping.h"
 #include "shoal/estimator/estimator.h"
 #include "shoal/estimator/estimator_spec.h"
 #include "shoal/estimator/eval_listener.h"
@@ -17,6 +18,7 @@
 #include "shoal/estimator/exporter.h"
 #include "shoal/estimator/hook.h"
 #include "shoal/estimator/hooks.h"
+#include "shoal/estimator/in_memory_evaluator.h"
 #include "shoal/estimator/input_fn.h"
 #include "shoal/estimator/interval_timer.h"
 #include "shoal/estimator/mode.h"

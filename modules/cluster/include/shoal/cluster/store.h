@@ -102,6 +102,11 @@ class Store {
   /// The newest global step, asked for outside of steps.
   virtual Task<Result<uint64_t>> global_step() = 0;
   virtual const ShardPlan& plan() const = 0;
+  /// The variable as the last commit left it, valid until the next begin(). NotFound if there is no such variable. Where
+  /// servers have the model: FailedPrecondition.
+  virtual Result<TensorView> variable(std::string_view) const {
+    return failed_precondition("the model lies on parameter servers: a trainer cannot read a variable between steps");
+  }
 };
 
 }  // namespace shoal::cluster

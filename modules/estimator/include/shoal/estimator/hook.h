@@ -58,17 +58,22 @@ class RunContext {
   /// What the machine of this task does at most with `threads` threads; its host measures it (task_host.h), which takes
   /// about half a second.
   backends::MachineLimits machine_limits(int threads) const { return measure_limits_(threads); }
+  /// A variable as the last update left it; the view is valid during the callback. Raises NotFound if training has no
+  /// variable `name`, and FailedPrecondition where the model lies on parameter servers, and in evaluation and prediction.
+  TensorView variable(std::string_view name) const;
   /// Ends the run after the current iteration; all remaining hooks of the iteration still run.
   void request_stop() { stop_requested_ = true; }
   bool stop_requested() const { return stop_requested_; }
 
  protected:  // The loop that owns the context calls these.
   using MeasureLimits = std::function<backends::MachineLimits(int threads)>;
+  using ReadVariable = std::function<Result<TensorView>(std::string_view name)>;
   RunContext(Environment& env, MeasureLimits measure_limits) : env_(env), measure_limits_(std::move(measure_limits)) {}
   ~RunContext() = default;
   void set_global_step(uint64_t step) { global_step_ = step; }
   void count_iteration() { ++iterations_; }
   void clear_stop() { stop_requested_ = false; }
+  void read_variables_by(ReadVariable read) { read_variable_ = std::move(read); }
   void set_task(bool is_chief, std::string model_dir, monitor::EventWriter* summaries) {
     is_chief_ = is_chief;
     model_dir_ = std::move(model_dir);
@@ -78,6 +83,7 @@ class RunContext {
  private:
   Environment& env_;
   MeasureLimits measure_limits_;
+  ReadVariable read_variable_;  // Empty where nothing is trained.
   uint64_t global_step_ = 0;
   uint64_t iterations_ = 0;
   bool is_chief_ = true;
