@@ -166,8 +166,8 @@ data::Dataset batches(const ModelEntry& model, int64_t batch, int count) {
 Model build(const ModelEntry& model) {
   const data::Batch example = model.make_batch(1, RandomKey{0});
   Model built{std::make_unique<Graph>(RandomKey{1}), {}, {}};
-  const Features features = inputs(*built.graph, example.features, "features");
-  const Labels labels = inputs(*built.graph, example.labels, "labels");
+  const Features features(inputs(*built.graph, example.features, "features"));
+  const Labels labels(inputs(*built.graph, example.labels, "labels"));
   EstimatorSpec spec = model.model_fn(features, labels, Mode::kTrain, Params(), RunConfig());
   built.loss = spec.loss;
   built.train_op = std::move(spec.train_op).value();
