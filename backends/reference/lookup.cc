@@ -66,7 +66,7 @@ std::unique_ptr<Kernel> make_gather_grad(const KernelRequest& request) {
 }
 
 /// What a list's rows are divided by.
-double divisor(std::span<const float> factors, ops::Combiner combiner) {
+double bag_divisor(std::span<const float> factors, ops::Combiner combiner) {
   double sum = 0;
   for (float factor : factors) sum += combiner == ops::Combiner::kMean ? double(factor) : double(factor) * double(factor);
   return combiner == ops::Combiner::kMean ? sum : std::sqrt(sum);
@@ -91,7 +91,7 @@ std::unique_ptr<Kernel> make_bag_rows(const KernelRequest& request) {
     const auto length = size_t(shape[shape.rank() - 1]);
     for (size_t at = 0; length > 0 && at < factors.size(); at += length) {
       const auto list = factors.subspan(at, length);
-      const double by = divisor(list, combiner);
+      const double by = bag_divisor(list, combiner);
       for (float& factor : list) factor = by > 0 ? float(double(factor) / by) : 0.0f;
     }
     return {};

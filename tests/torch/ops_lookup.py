@@ -7,7 +7,7 @@ import struct
 import torch
 
 
-def xxh3(data):
+def _xxh3(data):
     """64 bits of XXH3 by Debian's libxxhash."""
     function = ctypes.CDLL("libxxhash.so.0").XXH3_64bits
     function.restype, function.argtypes = ctypes.c_uint64, (ctypes.c_char_p, ctypes.c_size_t)
@@ -63,7 +63,7 @@ def bucketize(inputs, attributes):
 def cross_ids(inputs, attributes):
     rows = [x.reshape(math.prod(x.shape[:-1]), x.shape[-1]).tolist() for x in inputs]
     crossed = [[-1 if -1 in combination else
-                xxh3(struct.pack(f"<{len(combination)}q", *combination)) % attributes["buckets"]
+                _xxh3(struct.pack(f"<{len(combination)}q", *combination)) % attributes["buckets"]
                 for combination in itertools.product(*lists)] for lists in zip(*rows)]
     combinations = math.prod(x.shape[-1] for x in inputs)
     return (torch.tensor(crossed, dtype=torch.int64).reshape(*inputs[0].shape[:-1], combinations),)

@@ -23,13 +23,13 @@ void add_number(NumberStatistics& to, double& deviations, double x) {
   deviations += before * (x - to.mean);
 }
 
-struct Numbers {
+struct NumbersSoFar {
   NumberStatistics statistics;
   double deviations = 0;
 };
 
 template <class T>
-void add_elements(const Tensor& tensor, Numbers& to) {
+void add_elements(const Tensor& tensor, NumbersSoFar& to) {
   for (T element : tensor.as<T>()) add_number(to.statistics, to.deviations, double(element));
 }
 
@@ -48,7 +48,7 @@ Result<void> add_texts(const Tensor& tensor, const std::string& name, const Stat
 
 /// Features, or labels.
 struct Gathered {
-  std::map<std::string, Numbers> numbers;
+  std::map<std::string, NumbersSoFar> numbers;
   std::map<std::string, TextStatistics> texts;
 
   Result<void> add(const data::TensorMap& tensors, const StatisticsOptions& options) {

@@ -1,14 +1,13 @@
 #include "shoal/estimator/canned.h"
 
-#include "parts.h"
+#include "canned_parts.h"
 #include "shoal/graph/ops.h"
 
 namespace shoal {
 namespace {
 
-using canned::Part;
 using HeadPtr = std::shared_ptr<const nn::Head>;
-using MakeParts = std::function<std::vector<Part>(const Features& features, int64_t units, Mode mode)>;
+using MakeParts = std::function<std::vector<canned::Part>(const Features& features, int64_t units, Mode mode)>;
 
 HeadPtr head_of(ClassifierOptions options) {
   if (options.n_classes < 2) {
@@ -32,9 +31,9 @@ HeadPtr head_of(RegressorOptions options) {
 }
 
 /// One step for all: each part's optimizer lowers the loss by the variables of that part.
-nn::TrainOp train_parts(const std::vector<Part>& parts, Value loss) {
+nn::TrainOp train_parts(const std::vector<canned::Part>& parts, Value loss) {
   std::vector<nn::TrainOp> ops;
-  for (const Part& part : parts) {
+  for (const canned::Part& part : parts) {
     std::vector<std::string> names;
     for (const Variable& variable : loss.graph().variables()) {
       if (variable.trainable && variable.name.starts_with(part.scope)) names.push_back(variable.name);
@@ -44,14 +43,15 @@ nn::TrainOp train_parts(const std::vector<Part>& parts, Value loss) {
   return nn::group(std::move(ops));
 }
 
-EstimatorSpec spec_of(const nn::Head& head, const std::vector<Part>& parts, const Features& features, const Labels& labels,
-                      Mode mode) {
+EstimatorSpec canned_spec_of(const nn::Head& head, const std::vector<canned::Part>& parts, const Features& features,
+                             const Labels& labels, Mode mode) {
   Value logits;
-  for (const Part& part : parts) logits = logits.valid() ? ops::add(logits, part.logits) : part.logits;
+  for (const canned::Part& part : parts) logits = logits.valid() ? ops::add(logits, part.logits) : part.logits;
   nn::HeadInput input{.mode = mode, .features = features, .labels = labels, .logits = logits};
   if (mode == Mode::kTrain) input.train_op = [&parts](Value loss) { return train_parts(parts, loss); };
   EstimatorSpec spec(head.build(input));
-  for (const Part& part : parts) spec.summaries.insert(spec.summaries.end(), part.summaries.begin(), part.summaries.end());
+  for (const canned::Part& part : parts)
+    spec.summaries.insert(spec.summaries.end(), part.summaries.begin(), part.summaries.end());
   return spec;
 }
 
@@ -59,8 +59,8 @@ Estimator estimator_of(MakeParts make_parts, HeadPtr head, RunConfig config) {
   if (!head) raise(invalid_argument("canned estimator: the head is null"));
   const auto model = [make_parts = std::move(make_parts), head = std::move(head)](
                          const Features& features, const Labels& labels, Mode mode, const Params&, const RunConfig&) {
-    const std::vector<Part> parts = make_parts(features, head->logits_dimension(), mode);
-    return spec_of(*head, parts, features, labels, mode);
+    const std::vector<canned::Part> parts = make_parts(features, head->logits_dimension(), mode);
+    return canned_spec_of(*head, parts, features, labels, mode);
   };
   return Estimator(model, std::move(config));
 }
@@ -70,7 +70,7 @@ Estimator estimator_of(MakeParts make_parts, HeadPtr head, RunConfig config) {
 Estimator linear_estimator(LinearOptions linear, HeadPtr head, RunConfig config) {
   canned::check_linear(linear);
   const auto parts = [linear = std::move(linear)](const Features& features, int64_t units, Mode) {
-    return std::vector<Part>{canned::linear_part(linear, features, units, 0.2)};
+    return std::vector<canned::Part>{canned::linear_part(linear, features, units, 0.2)};
   };
   return estimator_of(parts, std::move(head), std::move(config));
 }
@@ -78,7 +78,7 @@ Estimator linear_estimator(LinearOptions linear, HeadPtr head, RunConfig config)
 Estimator dnn_estimator(DnnOptions dnn, HeadPtr head, RunConfig config) {
   canned::check_deep(dnn);
   const auto parts = [dnn = std::move(dnn)](const Features& features, int64_t units, Mode mode) {
-    return std::vector<Part>{canned::deep_part(dnn, features, units, mode, 0.05)};
+    return std::vector<canned::Part>{canned::deep_part(dnn, features, units, mode, 0.05)};
   };
   return estimator_of(parts, std::move(head), std::move(config));
 }
@@ -89,7 +89,7 @@ Estimator wide_and_deep_estimator(WideAndDeepOptions parts, HeadPtr head, RunCon
   }
   if (!parts.dnn.columns.empty()) canned::check_deep(parts.dnn);
   const auto both = [parts = std::move(parts)](const Features& features, int64_t units, Mode mode) {
-    std::vector<Part> made;
+    std::vector<canned::Part> made;
     if (!parts.linear.columns.empty()) made.push_back(canned::linear_part(parts.linear, features, units, 0.005));
     if (!parts.dnn.columns.empty()) made.push_back(canned::deep_part(parts.dnn, features, units, mode, 0.001));
     return made;
@@ -99,7 +99,7 @@ Estimator wide_and_deep_estimator(WideAndDeepOptions parts, HeadPtr head, RunCon
 
 Estimator baseline_estimator(BaselineOptions baseline, HeadPtr head, RunConfig config) {
   const auto parts = [baseline = std::move(baseline)](const Features& features, int64_t units, Mode) {
-    return std::vector<Part>{canned::baseline_part(baseline, features, units)};
+    return std::vector<canned::Part>{canned::baseline_part(baseline, features, units)};
   };
   return estimator_of(parts, std::move(head), std::move(config));
 }

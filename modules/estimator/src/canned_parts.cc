@@ -1,4 +1,4 @@
-#include "parts.h"
+#include "canned_parts.h"
 
 #include <algorithm>
 #include <cmath>
