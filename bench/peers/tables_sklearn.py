@@ -59,7 +59,8 @@ def row(name, measured, digits=4, best=max):
     columns = list(zip(*measured))
     worst = min if best is max else max
     texts = [f"{statistics.median(values):.{digits}f} ({worst(values):.{digits}f})" for values in columns[:-1]]
-    print(f"{name:36s} " + "  ".join(f"{text:18s}" for text in texts) + f" {statistics.median(columns[-1]):6.1f}", flush=True)
+    seconds = statistics.median(columns[-1])
+    print(f"{name:36s} " + "  ".join(f"{text:18s}" for text in texts) + f" {seconds:6.1f}", flush=True)
 
 
 def ours(program, data, keys, *arguments):

@@ -1,4 +1,5 @@
-// What does a house cost? A DNN regressor of the census districts of California in 1990; --baseline shows what it has to beat.
+// What does a house cost? A DNN regressor of the census districts of California in 1990; --baseline shows what it has to
+// beat.
 #include "shoal/shoal.h"
 
 namespace {

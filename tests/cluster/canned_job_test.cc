@@ -1,4 +1,5 @@
 /// A canned estimator of text and numbers as whole jobs: the bits of one process, and learning.
+#include "coloured.h"
 #include "jobs.h"
 #include "shoal/estimator/canned.h"
 
@@ -6,19 +7,6 @@ namespace shoal::testing {
 namespace {
 
 using namespace columns;
-
-/// Red ones with x above -1.5 and blue ones with x above 1.5.
-data::Dataset examples() {
-  std::vector<float> x;
-  std::vector<std::string> colour, label;
-  for (int i = 0; i < 60; ++i) {
-    x.push_back(float(i % 5) - 2);
-    colour.push_back(i % 3 == 0 ? "red" : "blue");
-    label.push_back((i % 3 == 0 ? 2 : -1) + x.back() > 0.5f ? "yes" : "no");
-  }
-  return data::Dataset::from_tensor_slices(
-      {{"x", Tensor::of<float>({60}, x)}, {"colour", Tensor::of_strings({60}, colour)}}, Tensor::of_strings({60}, label));
-}
 
 ModelFn wide_and_deep() {
   const Column colour = categorical_by_hash("colour", {.buckets = 50});
@@ -37,8 +25,8 @@ ModelFn wide_and_deep() {
 JobSpec spec_of(int64_t steps) {
   return {.model = wide_and_deep(),
           .max_steps = steps,
-          .input = examples().shuffle(60).repeat().batch(10),
-          .eval_input = examples().batch(7)};
+          .input = coloured_examples().shuffle(60).repeat().batch(10),
+          .eval_input = coloured_examples().batch(7)};
 }
 
 TEST(CannedJob, ASynchronousClusterHasTheBitsOfReplicas) {

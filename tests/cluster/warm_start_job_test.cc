@@ -30,8 +30,8 @@ Dataset ten_words() {
   return Dataset::from_tensor_slices(Tensor::of<int64_t>({20}, ids), Tensor::of<float>({20, 1}, y)).repeat().batch(4);
 }
 
-/// The old vocabulary has other words in another order: its row i is row 5 * i modulo 96 of the new one. The last three rows
-/// of the new table are of no word.
+/// The old vocabulary has other words in another order: its row i is row 5 * i modulo 96 of the new one. The last three
+/// rows of the new table are of no word.
 VocabularyChange moved_words() {
   VocabularyChange change;
   for (int64_t i = 0; i < kOldWords; ++i) change.old_tokens.push_back("word " + std::to_string(5 * i % kNewWords));

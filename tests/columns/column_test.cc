@@ -270,5 +270,11 @@ TEST(Summary, SaysWhatColumnsBecome) {
             "total                                                  12         400\n");
 }
 
+TEST(Summary, CountsASharedTableOnce) {
+  std::vector<Column> ids;
+  for (const char* key : {"first", "second"}) ids.push_back(categorical_by_hash(key, {.buckets = 50}));
+  EXPECT_THAT(summary(shared_embedding(ids, {.dimension = 8})), testing::EndsWith("16         400\n"));
+}
+
 }  // namespace
 }  // namespace shoal::columns

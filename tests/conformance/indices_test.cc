@@ -52,6 +52,22 @@ TEST_P(BackendIndices, MissingIdsAreLeftOutAndOthersOutOfRangeRefused) {
             "InvalidArgument: multi_hot \"hot\": index -2 in row 0, element 1 is outside [0, 10)");
 }
 
+TEST_P(BackendIndices, BagsLeaveMissingIdsOutAndRefuseOthersOutOfRange) {
+  Graph graph;
+  const Value ids = graph.input("ids", DType::kInt64, {2, 2});
+  const Value table = graph.input("table", DType::kFloat32, {10, 3});
+  const Value bag = ops::embedding_bag(table, ids, {}, "bag");
+  const Tensor weights(DType::kFloat32, Shape{10, 3});
+  const auto said = [&](std::initializer_list<int64_t> given) {
+    return refusal(graph, bag, {{"table", weights}, {"ids", Tensor::of<int64_t>({2, 2}, given)}});
+  };
+  EXPECT_EQ(said({0, -1, 9, -1}), "accepted");
+  EXPECT_EQ(said({0, -1, 10, -1}),
+            "InvalidArgument: gather \"bag/embedding_lookup\": index 10 in row 1, element 0 is outside [0, 10)");
+  EXPECT_EQ(said({0, -2, 9, -1}),
+            "InvalidArgument: gather \"bag/embedding_lookup\": index -2 in row 0, element 1 is outside [0, 10)");
+}
+
 TEST_P(BackendIndices, ElementsOutOfRangeEndTheStep) {
   Graph graph;
   const Value x = graph.input("x", DType::kFloat32, {3});

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "coloured.h"
 #include "fixture.h"
 #include "shoal/columns/column.h"
 #include "shoal/estimator/add_metrics.h"
@@ -25,18 +26,6 @@ DnnOptions one_unit(double rate) {
 }
 float only(const Estimator& estimator, const std::string& name) { return estimator.variable_value(name).as<float>()[0]; }
 
-/// Text and numbers whose sum says which of two classes it is.
-Dataset separable() {
-  std::vector<float> x;
-  std::vector<std::string> colour, label;
-  for (int i = 0; i < 60; ++i) {
-    x.push_back(float(i % 5) - 2);
-    colour.push_back(i % 3 == 0 ? "red" : "blue");
-    label.push_back((i % 3 == 0 ? 2 : -1) + x.back() > 0.5f ? "yes" : "no");
-  }
-  return Dataset::from_tensor_slices({{"x", Tensor::of<float>({60}, x)}, {"colour", Tensor::of_strings({60}, colour)}},
-                                     Tensor::of_strings({60}, label));
-}
 Column colour() { return categorical_by_vocabulary("colour", {"red", "blue"}); }
 const ClassifierOptions kYesOrNo{.label_vocabulary = {"no", "yes"}};
 
@@ -115,8 +104,8 @@ TEST(CannedEstimators, LearnWhatCanBeSeparated) {
           {.linear = {.columns = wide}, .dnn = {.columns = deep, .hidden_units = {16, 8}, .optimizer = sgd(0.1)}}, kYesOrNo,
           places[2].config())};
   for (Estimator& estimator : estimators) {
-    estimator.train(separable().shuffle(60, {.seed = 1}).repeat().batch(20), {.steps = 1500});
-    const Metrics report = estimator.evaluate(separable().batch(7));
+    estimator.train(coloured_examples().shuffle(60, {.seed = 1}).repeat().batch(20), {.steps = 1500});
+    const Metrics report = estimator.evaluate(coloured_examples().batch(7));
     EXPECT_EQ(report.at("accuracy"), 1);
     EXPECT_EQ(report.at("auc"), 1);
   }
@@ -128,7 +117,7 @@ TEST(CannedEstimators, ColumnsInAnotherOrderGiveTheSameBits) {
   for (const std::vector<Column>& order : {columns, {columns[2], columns[0], columns[1]}}) {
     Place place;
     Estimator estimator = dnn_classifier({.columns = order, .hidden_units = {4}}, kYesOrNo, place.config());
-    estimator.train(separable().repeat().batch(20), {.steps = 5});
+    estimator.train(coloured_examples().repeat().batch(20), {.steps = 5});
     kernels.push_back(estimator.variable_value("dnn/hidden_0/kernel"));
   }
   EXPECT_TRUE(std::ranges::equal(kernels[0].as<float>(), kernels[1].as<float>()));
@@ -138,7 +127,7 @@ TEST(CannedEstimators, GoOnAfterARestartWithTheSameBits) {
   const WideAndDeepOptions options{.linear = {.columns = {numeric("x"), colour()}},
                                    .dnn = {.columns = {embedding(colour(), {.dimension = 4})}, .hidden_units = {4}}};
   Place whole, halves;
-  const Dataset input = separable().shuffle(60, {.seed = 1}).repeat().batch(20);
+  const Dataset input = coloured_examples().shuffle(60, {.seed = 1}).repeat().batch(20);
   Estimator in_one = wide_and_deep_classifier(options, kYesOrNo, whole.config());
   in_one.train(input, {.max_steps = 20});
   for (int64_t steps : {9, 20})
@@ -156,8 +145,10 @@ TEST(CannedEstimators, AnExportFedWithTextPredictsTheSameBits) {
   Place place;
   Estimator estimator =
       dnn_classifier({.columns = {numeric("x"), indicator(colour())}, .hidden_units = {4}}, kYesOrNo, place.config());
-  estimator.train(separable().repeat().batch(20), {.steps = 50});
-  const Dataset features = separable().map([](data::Element element) { return data::Element{element.features, {}}; });
+  estimator.train(coloured_examples().repeat().batch(20), {.steps = 50});
+  const Dataset features = coloured_examples().map([](data::Element element) {
+    return data::Element{element.features, {}};
+  });
   const std::string folder = estimator.export_model(place.folder / "export", features.batch(1));
   const auto model = load_exported_model(folder, {.threads = 1, .backend = "reference"});
   const auto batch = Dataset(features.batch(60));
@@ -168,7 +159,7 @@ TEST(CannedEstimators, AnExportFedWithTextPredictsTheSameBits) {
   EXPECT_TRUE(std::ranges::equal(served.find("probabilities")->as<float>(), expected.subspan(0, 4)));
 }
 
-/// The train op and summaries of a model for one batch of separable().
+/// The train op and summaries of a model for one batch of coloured_examples().
 struct Built {
   explicit Built(const Estimator& estimator) {
     const Dim batch = Dim::symbol("batch");
@@ -231,7 +222,7 @@ TEST(CannedEstimators, RecordSummaries) {
   Estimator estimator =
       wide_and_deep_classifier({.linear = {.columns = {colour()}}, .dnn = {.columns = {numeric("x")}, .hidden_units = {3}}},
                                kYesOrNo, place.config());
-  estimator.train(separable().repeat().batch(20), {.steps = 1});
+  estimator.train(coloured_examples().repeat().batch(20), {.steps = 1});
   EXPECT_EQ(scalars(place.model_dir(), "bias").size(), 1u);
   EXPECT_EQ(scalars(place.model_dir(), "fraction_of_zero_weights"), (Scalars{{1, 1}}));
   const Scalars zeros = scalars(place.model_dir(), "dnn/hidden_0/fraction_of_zero_values");
@@ -265,7 +256,8 @@ TEST(CannedEstimators, RefuseWhatCannotBe) {
   EXPECT_THAT(refusal([&] { baseline_classifier({}, {.n_classes = 1}, config()); }), HasSubstr("n_classes is 1"));
   EXPECT_THAT(refusal([&] { baseline_estimator({}, nullptr, config()); }), HasSubstr("the head is null"));
   Estimator bare = dnn_classifier({.columns = {colour()}, .hidden_units = {3}}, kYesOrNo, config());
-  EXPECT_THAT(refusal([&] { bare.train(separable().batch(3)); }), HasSubstr("wrap it: indicator(...) or embedding("));
+  EXPECT_THAT(refusal([&] { bare.train(coloured_examples().batch(3)); }),
+              HasSubstr("wrap it: indicator(...) or embedding("));
   Estimator lone = linear_regressor({.columns = {numeric("x")}}, {}, config());
   EXPECT_THAT(refusal([&] { lone.train(line({1, 2}).batch(2)); }), HasSubstr("columns take features by name"));
 }

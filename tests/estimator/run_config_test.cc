@@ -352,6 +352,19 @@ TEST(RunConfig, ReplacesByName) {
   EXPECT_EQ(cadence(config.replace({})), "50/-");
 }
 
+TEST(RunConfig, LinesGoToTheSinkThatIsSetOrReplaced) {
+  std::vector<std::string> first, second;
+  const auto into = [](std::vector<std::string>& lines) {
+    return [&lines](const LogRecord& record) { lines.emplace_back(record.message); };
+  };
+  const RunConfig config(RunConfigOptions{.log_sink = into(first)});
+  const auto say = [](const RunConfig& where) { make_call_environment(where)->log().info("hello"); };
+  say(config);
+  say(config.replace({.log_sink = into(second)}));
+  EXPECT_THAT(first, ElementsAre("hello"));
+  EXPECT_THAT(second, ElementsAre("hello"));
+}
+
 TEST(RunConfig, RefusesUnknownNamesListingTheAllowedOnes) {
   const RunConfig config;
   for (const char* name : {"task_type", "cluster", "", "Model_dir", "runtime.", "save_checkpoint_steps"}) {

@@ -84,6 +84,38 @@ TEST_F(Lookups, Gather) {
   EXPECT_REFUSED(ops::gather(floats({}), integers({batch_})), "gather: [] has no axis 0");
 }
 
+TEST_F(Lookups, BagsOfRows) {
+  EXPECT_EQ(shape(ops::embedding_bag(floats({100, 16}), integers({batch_, 5}))), "[batch, 16]");
+  EXPECT_EQ(shape(ops::embedding_bag(floats({100, 16}), integers({batch_, time_, 1}))), "[batch, time, 16]");
+  EXPECT_REFUSED(ops::embedding_bag(floats({100}), integers({batch_, 5})),
+                 "embedding_bag: table is float32 [100], expected [K, D]");
+  EXPECT_REFUSED(ops::embedding_bag(floats({100, 16}), floats({batch_, 5}), {}, "b"),
+                 "bag_rows \"b/bag_rows\": ids is float32 [batch, 5]; it must be int64 or int32");
+  EXPECT_REFUSED(ops::embedding_bag(floats({100, 16}), integers({batch_, 5}), {.weights = floats({batch_, 4})}, "c"),
+                 "bag_rows \"c/bag_rows\": ids [batch, 5] and weights [batch, 4] must have equal shapes");
+}
+
+TEST_F(Lookups, IdsOfIntervalsCrossesAndDefaults) {
+  EXPECT_EQ(ops::bucketize(floats({batch_, 3}), floats({4})).type(), (ValueType{DType::kInt64, {batch_, 3}}));
+  EXPECT_REFUSED(ops::bucketize(floats({batch_}), floats({4}), {.spacing = -1}, "b"),
+                 "bucketize \"b\": spacing is -1, expected 0 or more");
+  EXPECT_REFUSED(ops::bucketize(floats({batch_}), floats({4}), {.missing_id = -2}, "b"),
+                 "bucketize \"b\": missing_id is -2, expected -1 or more");
+  EXPECT_EQ(shape(ops::cross_ids({integers({batch_, 2}), integers({batch_, 3})}, 7)), "[batch, 6]");
+  EXPECT_REFUSED(ops::cross_ids({integers({batch_, 2})}, 7, "c"), "cross_ids \"c\": takes 2 to 64 operands, not 1");
+  EXPECT_REFUSED(ops::cross_ids({integers({batch_, 2}), integers({batch_, 3})}, 0, "c"),
+                 "cross_ids \"c\": buckets is 0, expected 1 or more");
+  EXPECT_REFUSED(ops::cross_ids({integers({batch_, 2}), integers({batch_, time_})}, 7, "c"),
+                 "cross_ids \"c\": ids is int64 [batch, time]; its last size must be a number");
+  EXPECT_REFUSED(ops::cross_ids({integers({batch_, 2}), integers({time_, 3})}, 7, "c"),
+                 "cross_ids \"c\": ids is int64 [time, 3] and int64 [batch, 2]; only the last size may differ");
+  EXPECT_REFUSED(ops::cross_ids({integers({batch_, 2000}), integers({batch_, 2000})}, 7, "c"),
+                 "cross_ids \"c\": one row has more than 1048576 combinations");
+  EXPECT_REFUSED(ops::default_ids(integers({batch_}), 5, 5, "d"),
+                 "default_ids \"d\": otherwise is 5, expected a number in [-1, 5)");
+  EXPECT_REFUSED(ops::default_ids(integers({batch_}), 0, 0, "d"), "default_ids \"d\": depth is 0, expected 1 or more");
+}
+
 TEST_F(Lookups, OneHotTopKAndArgmax) {
   EXPECT_EQ(shape(ops::one_hot(integers({batch_, 3}), {.depth = 7})), "[batch, 3, 7]");
   EXPECT_REFUSED(ops::one_hot(integers({batch_}), {}, "o"), "one_hot \"o\": depth is 0, expected 1 or more");

@@ -25,14 +25,21 @@ class Indicator final : public Definition, public Numbers {
 
 class Embedding final : public Definition, public Numbers {
  public:
-  /// `scope` is that of the table, which several may share.
-  Embedding(std::string name, Column of, std::string scope, EmbeddingOptions options)
-      : Definition(std::move(name)), of_(std::move(of)), scope_(std::move(scope)), options_(std::move(options)) {}
-  std::string kind() const override { return scope_ == name() ? "embedding" : "shared embedding"; }
+  /// `scope` is that of the table; of those that share one, the first counts its parameters.
+  enum class Table : uint8_t { kOwn, kFirstOfShared, kShared };
+  Embedding(std::string name, Column of, std::string scope, Table table, EmbeddingOptions options)
+      : Definition(std::move(name)),
+        of_(std::move(of)),
+        scope_(std::move(scope)),
+        table_(table),
+        options_(std::move(options)) {}
+  std::string kind() const override { return table_ == Table::kOwn ? "embedding" : "shared embedding"; }
   std::vector<std::string> sources() const override { return {of_.name()}; }
   const Numbers* numbers() const override { return this; }
   int64_t width() const override { return options_.dimension; }
-  int64_t parameters() const override { return categories_of(of_, name()).count() * options_.dimension; }
+  int64_t parameters() const override {
+    return table_ == Table::kShared ? 0 : categories_of(of_, name()).count() * options_.dimension;
+  }
   Value values(Inputs& inputs) const override {
     const Categories& categories = categories_of(of_, name());
     const Ids ids = categories.ids(inputs);
@@ -43,6 +50,7 @@ class Embedding final : public Definition, public Numbers {
  private:
   Column of_;
   std::string scope_;
+  Table table_;
   EmbeddingOptions options_;
 };
 
@@ -57,7 +65,7 @@ Column embedding(const Column& categorical, EmbeddingOptions options) {
   categories_of(categorical, "embedding");
   const std::string name = categorical.name() + "_embedding";
   check_least(name, "dimension", options.dimension, 1);
-  return Column(std::make_shared<Embedding>(name, categorical, name, std::move(options)));
+  return Column(std::make_shared<Embedding>(name, categorical, name, Embedding::Table::kOwn, std::move(options)));
 }
 
 std::vector<Column> shared_embedding(const std::vector<Column>& categorical, EmbeddingOptions options) {
@@ -78,7 +86,8 @@ std::vector<Column> shared_embedding(const std::vector<Column>& categorical, Emb
   check_least(scope, "dimension", options.dimension, 1);
   std::vector<Column> columns;
   for (const Column& column : categorical) {
-    columns.emplace_back(std::make_shared<Embedding>(column.name() + "_shared_embedding", column, scope, options));
+    const auto table = columns.empty() ? Embedding::Table::kFirstOfShared : Embedding::Table::kShared;
+    columns.emplace_back(std::make_shared<Embedding>(column.name() + "_shared_embedding", column, scope, table, options));
   }
   return columns;
 }

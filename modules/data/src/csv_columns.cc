@@ -28,7 +28,7 @@ CsvOptions all_text(CsvOptions options, const std::vector<std::string>& names) {
 
 Result<std::vector<std::string>> fields_of(std::string_view record, const CsvOptions& options) {
   std::vector<std::string> numbered;
-  for (size_t i = fields_in(record, options.separator); i > 0; --i) numbered.push_back(std::to_string(i));
+  for (size_t i = 0; i < fields_in(record, options.separator); ++i) numbered.push_back(std::to_string(i));
   CsvParser parser(all_text(options, numbered));
   Element element;
   SHOAL_TRY_VOID(parser.parse(record, element));
@@ -89,8 +89,7 @@ Result<std::vector<CsvColumn>> infer_csv_columns(const std::string& path, const 
     if (record.empty()) continue;
     if (auto parsed = parser.parse(record, element); !parsed) return reader.damaged(parsed.error().message());
     for (size_t i = 0; i < names.size(); ++i) {
-      const Tensor* field = element.features.find(element.features.is_single() ? "" : names[i]);
-      seen[i].add(field->strings()[0]);
+      seen[i].add(element.features.find(names[i])->strings()[0]);
     }
     ++records;
   }

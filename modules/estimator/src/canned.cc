@@ -69,8 +69,8 @@ Estimator estimator_of(MakeParts make_parts, HeadPtr head, RunConfig config) {
 
 Estimator linear_estimator(LinearOptions linear, HeadPtr head, RunConfig config) {
   canned::check_linear(linear);
-  const auto parts = [linear = std::move(linear)](const Features& features, int64_t units, Mode) {
-    return std::vector<canned::Part>{canned::linear_part(linear, features, units, 0.2)};
+  const auto parts = [linear = std::move(linear)](const Features& features, int64_t units, Mode mode) {
+    return std::vector<canned::Part>{canned::linear_part(linear, features, units, mode, 0.2)};
   };
   return estimator_of(parts, std::move(head), std::move(config));
 }
@@ -90,7 +90,7 @@ Estimator wide_and_deep_estimator(WideAndDeepOptions parts, HeadPtr head, RunCon
   if (!parts.dnn.columns.empty()) canned::check_deep(parts.dnn);
   const auto both = [parts = std::move(parts)](const Features& features, int64_t units, Mode mode) {
     std::vector<canned::Part> made;
-    if (!parts.linear.columns.empty()) made.push_back(canned::linear_part(parts.linear, features, units, 0.005));
+    if (!parts.linear.columns.empty()) made.push_back(canned::linear_part(parts.linear, features, units, mode, 0.005));
     if (!parts.dnn.columns.empty()) made.push_back(canned::deep_part(parts.dnn, features, units, mode, 0.001));
     return made;
   };

@@ -21,7 +21,7 @@ Value zeros_in(Value x) { return ops::equal(x, x.graph().constant(0.0f)); }
 Value fraction_of_zero_weights(Graph& graph) {
   Value zeros;
   double elements = 0;
-  for (const Variable& variable : std::vector<Variable>(graph.variables())) {
+  for (const Variable& variable : graph.variables()) {
     if (!variable.name.starts_with("linear/") || !variable.name.ends_with("/weights")) continue;
     const Value sum = ops::reduce_sum(zeros_in(Value(&graph, variable.node, 0)));
     zeros = zeros.valid() ? ops::add(zeros, sum) : sum;
@@ -62,15 +62,15 @@ void check_deep(const DnnOptions& options) {
   }
 }
 
-Part linear_part(const LinearOptions& options, const Features& features, int64_t units, double rate_max) {
+Part linear_part(const LinearOptions& options, const Features& features, int64_t units, Mode mode, double rate_max) {
   const Value logits = columns::linear_layer(features, options.columns, {.units = units, .combiner = options.combiner});
   Graph& graph = logits.graph();
   const double rate = std::min(rate_max, 1 / std::sqrt(double(options.columns.size())));
   const Value bias(&graph, graph.find_variable("linear/bias")->node, 0);
-  return {logits,
-          options.optimizer.make_or(nn::ftrl({.learning_rate = rate})),
-          "linear/",
-          {{"bias", bias}, {"fraction_of_zero_weights", fraction_of_zero_weights(graph)}}};
+  Part part{logits, options.optimizer.make_or(nn::ftrl({.learning_rate = rate})), "linear/", {}};
+  if (mode != Mode::kTrain) return part;
+  part.summaries = {{"bias", bias}, {"fraction_of_zero_weights", fraction_of_zero_weights(graph)}};
+  return part;
 }
 
 Part deep_part(const DnnOptions& options, const Features& features, int64_t units, Mode mode, double rate) {
@@ -80,8 +80,10 @@ Part deep_part(const DnnOptions& options, const Features& features, int64_t unit
   for (size_t i = 0; i < options.hidden_units.size(); ++i) {
     const std::string name = "hidden_" + std::to_string(i);
     x = nn::dense(x, {.units = options.hidden_units[i], .activation = options.activation, .name = name});
-    part.summaries.emplace_back("dnn/" + name + "/fraction_of_zero_values", ops::reduce_mean(zeros_in(x)));
-    part.summaries.emplace_back("dnn/" + name + "/activation", x);
+    if (mode == Mode::kTrain) {
+      part.summaries.emplace_back("dnn/" + name + "/fraction_of_zero_values", ops::reduce_mean(zeros_in(x)));
+      part.summaries.emplace_back("dnn/" + name + "/activation", x);
+    }
     if (options.dropout > 0) x = nn::dropout(x, mode, {.rate = options.dropout, .name = name + "_dropout"});
     if (options.batch_norm) x = nn::batch_norm(x, mode, {.decay = 0.999, .name = name + "_batch_norm"});
   }

@@ -13,11 +13,11 @@ struct Part {
   Value logits;  ///< [batch, units] float32.
   nn::Optimizer optimizer;
   std::string scope;  ///< Its variables are those below this name: "linear/".
-  std::vector<std::pair<std::string, Value>> summaries;
+  std::vector<std::pair<std::string, Value>> summaries;  ///< Empty but in kTrain.
 };
 
 /// `rate_max` bounds the default learning rate.
-Part linear_part(const LinearOptions& options, const Features& features, int64_t units, double rate_max);
+Part linear_part(const LinearOptions& options, const Features& features, int64_t units, Mode mode, double rate_max);
 /// `rate` is the default learning rate.
 Part deep_part(const DnnOptions& options, const Features& features, int64_t units, Mode mode, double rate);
 Part baseline_part(const BaselineOptions& options, const Features& features, int64_t units);

@@ -20,8 +20,8 @@ struct WarmStartedVariable {
 /// that is empty or has a token twice.
 Result<void> check_warm_start(const WarmStart& start);
 
-/// The variables of `graph` that `start` chooses, in the graph's order. Both outlive the result. InvalidArgument with a list
-/// of the model's variables for names and patterns that fit none of them.
+/// The variables of `graph` that `start` chooses, in the graph's order. Both outlive the result. InvalidArgument with a
+/// list of the model's variables for names and patterns that fit none of them.
 Result<std::vector<WarmStartedVariable>> choose_warm_started(const WarmStart& start, const Graph& graph, Mode mode);
 
 /// "a, b, c", or "none".

@@ -26,7 +26,8 @@ class WarmStartSource final : public cluster::RestoreSource {
   /// DataLoss naming the file, if it is damaged.
   Result<void> read(const cluster::Segment& segment, cluster::ArenaIndex arena, std::span<std::byte> out) override;
 
-  /// "warm start: 2 of 4 variables start from checkpoint m1/model.ckpt-20 of global step 20, 3 of the 5 rows of words/table"
+  /// "warm start: 2 of 4 variables start from checkpoint m1/model.ckpt-20 of global step 20, 3 of the 5 rows of
+  /// words/table"
   const std::string& summary() const { return summary_; }
 
  private:

@@ -14,8 +14,9 @@ struct ModelDelivery {
   transport::Encoding gradients;  ///< How trainers will send gradients; residuals of the checkpoint are for top-k.
 };
 
-/// Loads all servers, then makes them ready. `restore`: null where training begins from initial values alone. Errors: of a server, of `restore`, or
-/// DeadlineExceeded; then servers are not ready, and the whole has to be done again in a newer epoch.
+/// Loads all servers, then makes them ready. `restore`: null where training begins from initial values alone. Errors: of a
+/// server, of `restore`, or DeadlineExceeded; then servers are not ready, and the whole has to be done again in a newer
+/// epoch.
 Task<Result<void>> bring_model(ModelDelivery to, RestoreSource* restore, Deadline deadline);
 
 }  // namespace shoal::cluster

@@ -4,12 +4,14 @@
 ///
 ///   const Column age = numeric("age");
 ///   const Column education = categorical_by_vocabulary("education", {"HS-grad", "Bachelors", "Masters"});
-///   const std::vector<Column> wide{bucketized(age, {18, 25, 40, 65}), education, crossed({"education", "occupation"}, {.buckets = 1000})};
-///   const std::vector<Column> deep{age, indicator(education), embedding(categorical_by_hash("occupation", {.buckets = 50}), {.dimension = 8})};
+///   const std::vector<Column> wide{bucketized(age, {18, 25, 40, 65}), education,
+///                                  crossed({"education", "occupation"}, {.buckets = 1000})};
+///   const std::vector<Column> deep{age, indicator(education),
+///                                  embedding(categorical_by_hash("occupation", {.buckets = 50}), {.dimension = 8})};
 ///
 /// Features are [batch], [batch, 1] or [batch, L]: an example has one value or a list of L, where -1 among ids and "" among
-/// texts say that there is no further one. All functions raise InvalidArgument for options out of range, and for a column of
-/// a kind that does not fit.
+/// texts say that there is no further one. All functions raise InvalidArgument for options out of range, and for a column
+/// of a kind that does not fit.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -83,7 +85,8 @@ struct HashOptions {
 /// Text, or integers by their digits: hash64() (random.h) modulo `buckets`, equal on every platform and run. Name: the key.
 Column categorical_by_hash(std::string key, HashOptions options);
 
-/// What is crossed: a feature of text or integers by its key, or a column with ids that is neither hashed nor crossed itself.
+/// What is crossed: a feature of text or integers by its key, or a column with ids that is neither hashed nor crossed
+/// itself.
 class CrossKey {
  public:
   CrossKey(const char* key) : key_(key) {}                 // NOLINT: a key is one

@@ -50,8 +50,8 @@ struct StatisticsOptions {
 /// Statistics of each feature, and of labels by their names ("" for a lone one). An immutable value.
 class Statistics {
  public:
-  /// Raises NotFound, listing the names there are, for another one, also for one of text or numbers where the other is asked
-  /// for.
+  /// Raises NotFound, listing the names there are, for another one, also for one of text or numbers where the other is
+  /// asked for.
   const NumberStatistics& number(const std::string& feature) const;
   const TextStatistics& text(const std::string& feature) const;
   const NumberStatistics& label_number(const std::string& label = "") const;
@@ -66,8 +66,9 @@ class Statistics {
   Part features_, labels_;
 };
 
-/// Reads all of `dataset`, batched or not; it must end. Means and variances as Chan, Golub, LeVeque, "Algorithms for computing
-/// the sample variance" (1983) update them. InvalidArgument for a dataset that does not end; errors of the dataset.
+/// Reads all of `dataset`, batched or not; it must end. InvalidArgument for one that does not end; errors of the dataset.
+/// Source of the running means and variances: Welford, "Note on a method for calculating corrected sums of squares and
+/// products" (1962).
 Result<Statistics> measure(const data::Dataset& dataset, const StatisticsOptions& options = {});
 /// The same, raising its errors: for programs.
 Statistics statistics_of(const data::Dataset& dataset, const StatisticsOptions& options = {});

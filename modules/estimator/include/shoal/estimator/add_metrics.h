@@ -19,8 +19,8 @@ struct MetricsInput {
 };
 using MetricsFn = std::function<NamedMetrics(const MetricsInput& input)>;
 
-/// An estimator of the same model, configuration and folder whose evaluations have these metrics too. One of a name that the
-/// model has takes its place.
+/// An estimator of the same model, configuration and folder whose evaluations have these metrics too. One of a name that
+/// the model has takes its place.
 ///
 ///   estimator = shoal::add_metrics(estimator, [](const shoal::MetricsInput& of) -> shoal::NamedMetrics {
 ///     return {{"rmse", shoal::nn::root_mean_squared_error(of.labels.single(), of.predictions["predictions"])}};

@@ -2,7 +2,8 @@
 /// Estimators for tables: choose one, give it columns (shoal/columns/column.h), train. Each comes as classifier (binary for
 /// two classes), as regressor, and with a head of one's own.
 ///
-///   shoal::Estimator estimator = shoal::dnn_classifier({.columns = columns, .hidden_units = {64, 32}}, {.n_classes = 3}, config);
+///   shoal::Estimator estimator =
+///       shoal::dnn_classifier({.columns = columns, .hidden_units = {64, 32}}, {.n_classes = 3}, config);
 ///
 /// Features have to come by name. All raise InvalidArgument for options out of range; what columns and features raise comes
 /// out when a model is built, that is, out of train(), evaluate(), ...
@@ -28,9 +29,9 @@ struct LinearOptions {
   OptimizerChoice optimizer = {};
 };
 
-/// Layers over columns::input_layer(): dense, activation, dropout, batch normalization; then a dense layer of logits. Kernels
-/// start Glorot uniform, biases 0. Variables "dnn/input_layer/...", "dnn/hidden_<i>/...", "dnn/logits/...". Summaries of each
-/// layer: "dnn/hidden_<i>/fraction_of_zero_values", "dnn/hidden_<i>/activation" (histogram).
+/// Layers over columns::input_layer(): dense, activation, dropout, batch normalization; then a dense layer of logits.
+/// Kernels start Glorot uniform, biases 0. Variables "dnn/input_layer/...", "dnn/hidden_<i>/...", "dnn/logits/...".
+/// Summaries of each layer: "dnn/hidden_<i>/fraction_of_zero_values", "dnn/hidden_<i>/activation" (histogram).
 struct DnnOptions {
   std::vector<columns::Column> columns = {};
   std::vector<int64_t> hidden_units = {};  ///< Units of each hidden layer, at least one layer.

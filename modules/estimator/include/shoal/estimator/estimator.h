@@ -63,7 +63,8 @@ class Estimator {
   Estimator(ModelFn model_fn, RunConfig config, Params params = {}, std::optional<std::string> model_dir = std::nullopt);
 
   /// Where there is no checkpoint yet, the variables start from those of another model; replaces what was said before.
-  /// Raises InvalidArgument for what is wrong whatever the model; see WarmStart for what comes later. Returns the estimator.
+  /// Raises InvalidArgument for what is wrong whatever the model; see WarmStart for what comes later. Returns the
+  /// estimator.
   Estimator& warm_start(WarmStart start);
   /// Null: not from another model.
   const WarmStart* warm_start() const { return warm_start_.get(); }

@@ -29,8 +29,8 @@ struct EstimatorSpec {
   std::vector<nn::ExportSignature> export_outputs = {};
   /// The names `loss` and `global_step` are reserved.
   std::vector<std::pair<std::string, nn::Metric>> eval_metrics = {};
-  std::vector<std::pair<std::string, Value>> summaries =
-      {};  ///< Recorded while training, as `loss` is: one float32 as a scalar, more as a histogram.
+  /// Recorded while training, as `loss` is: one float32 as a scalar, more as a histogram.
+  std::vector<std::pair<std::string, Value>> summaries = {};
   std::vector<std::shared_ptr<Hook>> training_hooks = {};        ///< Hooks on every trainer.
   std::vector<std::shared_ptr<Hook>> training_chief_hooks = {};  ///< Hooks on the chief only.
   std::vector<std::shared_ptr<Hook>> evaluation_hooks = {};

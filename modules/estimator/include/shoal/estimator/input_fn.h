@@ -21,8 +21,8 @@ struct InputContext {
 };
 
 /// An input function, made from any callable that takes nothing or an InputContext and returns a data::Dataset of
-/// (features, labels) or features alone; or from such a Dataset, which is what it returns then. Empty until assigned. Calls must be safe from any thread, since the tasks of a
-/// cluster of threads share it.
+/// (features, labels) or features alone; or from such a Dataset, which is what it returns then. Empty until assigned. Calls
+/// must be safe from any thread, since the tasks of a cluster of threads share it.
 class InputFn {
  public:
   InputFn() = default;

@@ -37,8 +37,8 @@ class Labels : public nn::ValueMap {
 ///   const Features&, const Labels&, Mode, const Params&, const RunConfig&
 ///
 /// A generic lambda has to take all five, in this order. Labels that the input function gives to a function without Labels
-/// are InvalidArgument in kTrain and kEval. What it throws comes out of the call that built the model, unchanged. Calls must
-/// be safe from any thread, since the tasks of a cluster of threads share it. Empty until assigned.
+/// are InvalidArgument in kTrain and kEval. What it throws comes out of the call that built the model, unchanged. Calls
+/// must be safe from any thread, since the tasks of a cluster of threads share it. Empty until assigned.
 class ModelFn {
  public:
   ModelFn() = default;

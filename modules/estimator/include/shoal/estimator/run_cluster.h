@@ -33,11 +33,12 @@ struct TaskOutcome {
   TaskReport report = {};    ///< Of the last train_and_evaluate() in it; empty where it failed or called none.
 };
 
-/// Calls `body` once per task, each on a thread of its own with its own RunConfig, and returns when all have ended: outcomes
-/// in the order chief, ps, workers, evaluator. So what belongs to one task (the Estimator, hooks, exporters) is made inside,
-/// and what is shared is only read. A task that fails leaves the others running, but for the chief: without it the job cannot
-/// end, so the others are stopped. No thread outlives the call. Several clusters may run at the same time, in different
-/// `model_dir`s. Raises InvalidArgument for options that cannot be, and for a transport that goes beyond this machine.
+/// Calls `body` once per task, each on a thread of its own with its own RunConfig, and returns when all have ended:
+/// outcomes in the order chief, ps, workers, evaluator. So what belongs to one task (the Estimator, hooks, exporters) is
+/// made inside, and what is shared is only read. A task that fails leaves the others running, but for the chief: without it
+/// the job cannot end, so the others are stopped. No thread outlives the call. Several clusters may run at the same time,
+/// in different `model_dir`s. Raises InvalidArgument for options that cannot be, and for a transport that goes beyond this
+/// machine.
 std::vector<TaskOutcome> run_cluster(const cluster::ClusterSize& size, const std::function<void(RunConfig)>& body,
                                      ClusterRunOptions options = {});
 

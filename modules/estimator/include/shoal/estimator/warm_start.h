@@ -30,7 +30,8 @@ struct VocabularyChange {
 };
 
 /// Which variables of the model are chosen. One pattern, "conv/.*", chooses among the trainable ones; a list, {"conv/.*"},
-/// among all, moving statistics too, but nothing that an optimizer keeps; std::nullopt those in WarmStart::vocabularies alone.
+/// among all, moving statistics too, but nothing that an optimizer keeps; std::nullopt those in WarmStart::vocabularies
+/// alone.
 class WarmStartChoice {
  public:
   WarmStartChoice(const char* pattern) : WarmStartChoice(std::string(pattern)) {}                 // NOLINT

@@ -30,12 +30,13 @@ struct CheckRangeOptions {
 Value check_range(Value x, const CheckRangeOptions& options, std::string_view name = "");
 
 struct BucketizeOptions {
-  /// What is added to an id for each step along the last axis: with the number of intervals, each position has ids of its own.
+  /// What is added to an id for each step along the last axis: with the number of intervals, each position has ids of its
+  /// own.
   int64_t spacing = 0;
   int64_t missing_id = -1;  ///< The id of NaN, to which `spacing` adds too; -1 stays -1.
 };
-/// Which interval each number lies in: how many boundaries are at most as large as it. With boundaries b1 < ... < bn: 0 below
-/// b1, i in [bi, bi+1), n from bn on.
+/// Which interval each number lies in: how many boundaries are at most as large as it. With boundaries b1 < ... < bn: 0
+/// below b1, i in [bi, bi+1), n from bn on.
 ///
 ///   x           [...]  float32
 ///   boundaries  [n]    float32, ascending; n is a number

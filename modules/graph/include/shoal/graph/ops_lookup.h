@@ -36,8 +36,8 @@ enum class Combiner : uint8_t {
 };
 struct EmbeddingBagOptions {
   Combiner combiner = Combiner::kMean;
-  /// Float32 of the shape of the ids: what each row is multiplied with. None: 1. No gradient flows into them. Where rows are
-  /// divided, one that is not above 0 leaves its row out.
+  /// Float32 of the shape of the ids: what each row is multiplied with. None: 1. No gradient flows into them. Where rows
+  /// are divided, one that is not above 0 leaves its row out.
   Value weights = {};
 };
 /// Rows of a table, those of each list of ids combined into one. An id of -1 is left out; where none is left, the result is
