@@ -29,9 +29,10 @@ class Config : public testing::Test {
 
   static Outcome run(std::vector<const char*> arguments = {}) {
     arguments.insert(arguments.begin(), {"shoal", "config"});
+    std::istringstream in;
     std::ostringstream out, err;
     Outcome outcome;
-    outcome.status = cli_main(int(arguments.size()), arguments.data(), out, err);
+    outcome.status = cli_main(int(arguments.size()), arguments.data(), in, out, err);
     outcome.complaint = err.str();
     std::istringstream lines(out.str());
     for (std::string line; std::getline(lines, line);) outcome.lines.push_back(json::parse(line));

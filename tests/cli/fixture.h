@@ -33,14 +33,16 @@ struct Output {
   }
 };
 
-inline Output shoal_program(std::vector<std::string> arguments) {
+/// `input` comes on standard input.
+inline Output shoal_program(std::vector<std::string> arguments, const std::string& input = "") {
   arguments.insert(arguments.begin(), "shoal");
   std::vector<const char*> argv;
   for (const std::string& argument : arguments) argv.push_back(argument.c_str());
+  std::istringstream in(input);
   std::ostringstream out;
   std::ostringstream err;
   Output run;
-  run.status = cli_main(int(argv.size()), argv.data(), out, err);
+  run.status = cli_main(int(argv.size()), argv.data(), in, out, err);
   run.out = out.str();
   run.err = err.str();
   return run;

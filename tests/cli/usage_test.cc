@@ -35,11 +35,12 @@ TEST(Usage, WrongUsageIsASentenceAndStatusTwo) {
 }
 
 TEST(Usage, OutputThatCannotBeWrittenIsAnError) {
+  std::istringstream in;
   std::ostringstream out;
   std::ostringstream err;
   out.setstate(std::ios::badbit);
   const char* const argv[] = {"shoal", "events", "/"};
-  EXPECT_EQ(cli_main(3, argv, out, err), 1);
+  EXPECT_EQ(cli_main(3, argv, in, out, err), 1);
   EXPECT_THAT(err.str(), HasSubstr("could not be written"));
 }
 

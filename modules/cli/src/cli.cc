@@ -9,9 +9,11 @@ namespace shoal::cli {
 
 void Context::complain(std::string_view sentence) const { err << "shoal: " << sentence << '\n'; }
 
-int cli_main(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
+int cli_main(int argc, const char* const* argv, std::istream& in, std::ostream& out, std::ostream& err) {
   CLI::App app(
-      "Looks at what Shoal's training runs wrote, and makes keys for new ones. Prints JSON; changes no file that is there.",
+      "Looks at what Shoal's training runs wrote, predicts with it, and makes keys for new runs. Prints JSON or CSV; "
+      "changes no "
+      "file that is there.",
       "shoal");
   app.set_version_flag("--version", "shoal " SHOAL_VERSION);
   app.require_subcommand(1);
@@ -23,7 +25,7 @@ int cli_main(int argc, const char* const* argv, std::ostream& out, std::ostream&
     return app.exit(error, out, err) == 0 ? 0 : exit_status(ErrorKind::kInvalidArgument);
   }
   const std::unique_ptr<Storage> storage = make_file_storage();
-  Context context{out, err, *storage};
+  Context context{in, out, err, *storage};
   const Result<int> status = selected(context);
   out.flush();
   if (!status) {

@@ -13,7 +13,8 @@ class App;
 namespace shoal::cli {
 
 struct Context {
-  std::ostream& out;  ///< JSON, or the one line that was asked for.
+  std::istream& in;   ///< A table that is no file.
+  std::ostream& out;  ///< JSON, CSV, or the one line that was asked for.
   std::ostream& err;  ///< Sentences.
   Storage& storage;
 
@@ -32,6 +33,7 @@ void add_config_command(CLI::App& app, Action& selected);
 void add_events_command(CLI::App& app, Action& selected);
 void add_export_command(CLI::App& app, Action& selected);
 void add_keys_command(CLI::App& app, Action& selected);
+void add_predict_command(CLI::App& app, Action& selected);
 void add_profile_command(CLI::App& app, Action& selected);
 
 }  // namespace shoal::cli

@@ -1,8 +1,8 @@
 // Implements `shoal export list DIR` and `shoal export show EXPORT`.
 #include <CLI/CLI.hpp>
-#include <algorithm>
 
 #include "command.h"
+#include "exports.h"
 #include "json_out.h"
 #include "shoal/base/environment.h"
 #include "shoal/estimator/exported_model.h"
@@ -11,11 +11,6 @@ namespace shoal::cli {
 namespace {
 
 constexpr uint64_t kDescriptionBytesMax = uint64_t(256) << 20;
-
-/// CONTRACT EX-7: a folder of exactly ten digits is an export.
-bool is_export_name(const std::string& name) {
-  return name.size() == 10 && std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
 
 Result<int64_t> source_step(Storage& storage, const std::string& folder) {
   const std::string path = join_path(folder, "export.json");
@@ -59,7 +54,8 @@ Json tensors_json(const std::vector<ExportedTensor>& tensors) {
 }
 
 /// Loads the export, so that what is printed is of one that works.
-Result<int> show_export(Context& context, const std::string& folder) {
+Result<int> show_export(Context& context, const std::string& path) {
+  SHOAL_TRY(const std::string folder, find_export(context.storage, path));
   const auto describe = [&folder] {
     const auto model = load_exported_model(folder);
     Json json{{"path", folder}, {"global_step", model->global_step()}};
@@ -89,7 +85,7 @@ void add_export_command(CLI::App& app, Action& selected) {
   });
   CLI::App* show = exports->add_subcommand(
       "show", "What an export takes and gives: inputs, predictions, and by signature the prediction behind each output");
-  show->add_option("EXPORT", *folder, "E.g. model_dir/export/best/1790000000")->required();
+  show->add_option("EXPORT", *folder, "An export, or a folder of exports, of which the newest counts")->required();
   show->callback([&selected, folder] { selected = [folder](Context& context) { return show_export(context, *folder); }; });
 }
 

@@ -1,5 +1,6 @@
 #include "json_out.h"
 
+#include <charconv>
 #include <cmath>
 
 namespace shoal::cli {
@@ -8,6 +9,15 @@ Json number(double value) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
   return value;
+}
+
+Json number(float value) {
+  if (!std::isfinite(value)) return number(double(value));
+  char digits[32];
+  const auto written = std::to_chars(std::begin(digits), std::end(digits), value);
+  double nearest = 0;
+  std::from_chars(std::begin(digits), written.ptr, nearest);
+  return nearest;
 }
 
 Json unix_seconds(WallTime time) {

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "command.h"
+#include "exports.h"
 #include "shoal/base/environment.h"
 #include "shoal/estimator/exported_model.h"
 
@@ -17,7 +18,8 @@ struct Arguments {
 };
 
 Result<int> profile_export(Context& context, const Arguments& arguments) {
-  const auto measure = [&] { return load_exported_model(arguments.folder, arguments.runtime)->profile(arguments.options); };
+  SHOAL_TRY(const std::string folder, find_export(context.storage, arguments.folder));
+  const auto measure = [&] { return load_exported_model(folder, arguments.runtime)->profile(arguments.options); };
   SHOAL_TRY(const backends::Profile profile, call_user("profile", measure));
   context.out << (arguments.table ? to_table(profile) : to_json(profile) + "\n");
   return 0;
@@ -28,15 +30,15 @@ Result<int> profile_export(Context& context, const Arguments& arguments) {
 void add_profile_command(CLI::App& app, Action& selected) {
   CLI::App* command = app.add_subcommand("profile", "Where the time of an exported model goes, kernel by kernel");
   const auto arguments = std::make_shared<Arguments>();
-  command->add_option("DIR", arguments->folder, "One export, e.g. model_dir/export/best/1700000000")->required();
+  command->add_option("DIR", arguments->folder, "An export, or a folder of exports, of which the newest counts")
+      ->required();
   command->add_option("--batch", arguments->options.batch, "Examples in each run")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_option("--runs", arguments->options.runs, "Runs that are measured")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command->add_option("--backend", arguments->runtime.backend, "What computes: onednn, reference");
-  command->add_option("--threads", arguments->runtime.threads, "Compute threads")->check(CLI::PositiveNumber);
+  add_runtime_options(*command, arguments->runtime);
   command->add_flag("--table", arguments->table, "A table for people instead of JSON");
   command->callback(
       [&selected, arguments] { selected = [arguments](Context& context) { return profile_export(context, *arguments); }; });

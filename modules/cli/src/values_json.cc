@@ -27,7 +27,7 @@ double from_float16(uint16_t bits) {
 
 Json element(DType dtype, const std::byte* at) {
   switch (dtype) {
-    case DType::kFloat32: return number(double(load<float>(at)));
+    case DType::kFloat32: return number(load<float>(at));
     case DType::kInt32: return load<int32_t>(at);
     case DType::kInt64: return load<int64_t>(at);
     case DType::kUInt8: return load<uint8_t>(at);
@@ -37,6 +37,14 @@ Json element(DType dtype, const std::byte* at) {
     case DType::kString: break;
   }
   return nullptr;
+}
+
+/// What lies from element `index` on along `axis` and those after it; moves `index` past it.
+Json nested(const Tensor& tensor, int axis, int64_t& index) {
+  if (axis == tensor.shape().rank()) return element_json(tensor, index++);
+  Json list = Json::array();
+  for (int64_t i = 0; i < tensor.shape()[axis]; ++i) list.push_back(nested(tensor, axis + 1, index));
+  return list;
 }
 
 /// The values from `at` on along `axis` and those after it; moves `at` past them.
@@ -52,6 +60,16 @@ Json nested(const TensorView& tensor, int axis, const std::byte*& at) {
 }
 
 }  // namespace
+
+Json element_json(const Tensor& tensor, int64_t index) {
+  if (tensor.dtype() == DType::kString) return tensor.strings()[size_t(index)];
+  return element(tensor.dtype(), tensor.view().data + size_t(index) * size_of(tensor.dtype()));
+}
+
+Json row_json(const Tensor& tensor, int64_t row) {
+  int64_t index = row * (tensor.elements() / tensor.shape()[0]);
+  return nested(tensor, 1, index);
+}
 
 Json values_json(const TensorView& tensor) {
   const std::byte* at = tensor.data;

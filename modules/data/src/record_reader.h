@@ -25,6 +25,8 @@ class RecordReader {
   };
 
   static Result<RecordReader> open(Storage& storage, std::string path, RecordOptions options);
+  /// Of what `source` gives; `path` is its name in errors.
+  RecordReader(std::unique_ptr<ByteSource> source, std::string path, RecordOptions options);
   /// Moves there from the start of the file; FailedPrecondition if the file ends before.
   Result<void> go_to(Place place);
 
@@ -39,7 +41,6 @@ class RecordReader {
   Error damaged(const std::string& sentence) const;
 
  private:
-  RecordReader(std::unique_ptr<ByteSource> source, std::string path, RecordOptions options);
   Result<bool> refill();
 
   std::unique_ptr<ByteSource> source_;

@@ -156,6 +156,11 @@ class LoadedExport final : public ExportedModel {
   LoadedExport(std::shared_ptr<Environment> env, ExportDescription description, std::unique_ptr<Predictor> predictor)
       : env_(std::move(env)), description_(std::move(description)), predictor_(std::move(predictor)) {
     for (const ExportedOutput& output : description_.outputs) outputs_.push_back(output.tensor);
+    for (const ExportedText& text : description_.texts) {
+      const auto source = std::find_if(outputs_.begin(), outputs_.end(),
+                                       [&](const ExportedTensor& tensor) { return tensor.name == text.source; });
+      if (source != outputs_.end()) outputs_.push_back({text.name, DType::kString, source->shape});
+    }
   }
   int64_t global_step() const override { return description_.global_step; }
   const std::vector<ExportedTensor>& inputs() const override { return description_.inputs; }

@@ -39,6 +39,7 @@
 #include "shoal/base/storage.h"
 #include "shoal/base/tensor.h"
 #include "shoal/data/csv_columns.h"
+#include "shoal/data/csv_reader.h"
 #include "shoal/data/dataset.h"
 #include "shoal/data/element.h"
 #include "shoal/data/idx.h"

@@ -4,8 +4,9 @@
 
 namespace shoal::cli {
 
-/// Runs `shoal argv[1] ...`: results as JSON on `out` (one object, or one per line), errors as sentences on `err`.
+/// Runs `shoal argv[1] ...`: results as JSON on `out` (one object, or one per line) or CSV, errors as sentences on `err`.
+/// `in` is standard input, which only commands read that are told to.
 /// Returns the exit status (CONTRACT FA-10). Reads files; never changes anything.
-int cli_main(int argc, const char* const* argv, std::ostream& out, std::ostream& err);
+int cli_main(int argc, const char* const* argv, std::istream& in, std::ostream& out, std::ostream& err);
 
 }  // namespace shoal::cli

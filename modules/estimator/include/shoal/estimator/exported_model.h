@@ -34,6 +34,7 @@ class ExportedModel {
   virtual ~ExportedModel() = default;
   virtual int64_t global_step() const = 0;
   virtual const std::vector<ExportedTensor>& inputs() const = 0;
+  /// The predictions: those of the graph, then text that is made of them.
   virtual const std::vector<ExportedTensor>& outputs() const = 0;
   /// All predictions for a batch of features, by key. Raises InvalidArgument if they do not fit inputs().
   virtual data::TensorMap predict(const data::TensorMap& features) = 0;

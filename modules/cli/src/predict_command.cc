@@ -1,0 +1,161 @@
+// Implements `shoal predict EXPORT [FILE]`.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <istream>
+
+#include "command.h"
+#include "exports.h"
+#include "prediction_rows.h"
+#include "shoal/base/environment.h"
+#include "table_input.h"
+
+namespace shoal::cli {
+namespace {
+
+struct Arguments {
+  std::string folder, file = "-", separator = ",", signature;
+  std::vector<std::string> columns, keys;
+  TableChoice choice;
+  data::CsvOptions table;
+  int64_t batch = 128;
+  bool json_lines = false;
+  RuntimeOptions runtime;
+};
+
+/// What has come in, waiting only while there is nothing: rows are answered as they arrive.
+data::ReadBytes bytes_of(std::istream& in) {
+  return [&in](std::span<std::byte> out) -> Result<size_t> {
+    char* const text = reinterpret_cast<char*>(out.data());
+    if (in.peek() == std::istream::traits_type::eof()) {
+      if (in.bad()) return unavailable("standard input cannot be read");
+      return 0;
+    }
+    const std::streamsize count = in.readsome(text, std::streamsize(out.size()));
+    if (count > 0) return size_t(count);
+    in.get(text[0]);  // A stream that does not tell what it has.
+    return 1;
+  };
+}
+
+Result<data::CsvReader> open_table(Context& context, const Arguments& arguments) {
+  if (arguments.file == "-") return data::CsvReader(bytes_of(context.in), "standard input", arguments.table);
+  auto reader = data::CsvReader::open(context.storage, arguments.file, arguments.table);
+  if (reader || reader.error().kind() != ErrorKind::kFailedPrecondition) return reader;
+  return failed_precondition(reader.error().message() +
+                             "; what is no file can come on standard input: give - for its name");
+}
+
+/// Reads up to `batch` rows into `rows`, whose storage is used again. `end` becomes true, or an error, where rows end.
+size_t read_rows(data::CsvReader& reader, const TableInput& input, std::vector<data::Element>& rows, Result<bool>& end) {
+  size_t count = 0;
+  while (count < rows.size()) {
+    const auto more = reader.next(rows[count]);
+    if (!more || !*more) {
+      end = more ? Result<bool>(true) : Result<bool>(more.error());
+      break;
+    }
+    if (const auto checked = input.check(rows[count]); !checked) {
+      end = reader.damaged(checked.error().message());
+      break;
+    }
+    ++count;
+  }
+  return count;
+}
+
+/// Writes what the model predicts for `rows`. If it refuses one of them, those before it are written.
+Result<void> predict_rows(ExportedModel& model, const TableInput& input, std::span<const data::Element> rows,
+                          PredictionRows& writer) {
+  const auto predictions = call_user("predict", [&] { return model.predict(input.features(rows)); });
+  if (predictions) return writer.write(rows, *predictions);
+  if (rows.size() == 1) return predictions.error().with_context("row " + std::to_string(writer.rows() + 1));
+  for (size_t i = 0; i < rows.size(); ++i) SHOAL_TRY_VOID(predict_rows(model, input, rows.subspan(i, 1), writer));
+  return {};
+}
+
+Result<int> predict(Context& context, ExportedModel& model, const Arguments& arguments) {
+  SHOAL_TRY(std::vector<RowOutput> outputs, choose_outputs(model, arguments.signature, arguments.keys));
+  for (const RowOutput& output : outputs) {
+    const auto& copied = arguments.choice.copied;
+    if (std::find(copied.begin(), copied.end(), output.name) != copied.end()) {
+      return invalid_argument("column " + output.name + " cannot be copied: a prediction has that name");
+    }
+  }
+  SHOAL_TRY(data::CsvReader reader, open_table(context, arguments));
+  std::vector<std::string> names = arguments.columns;
+  if (names.empty()) {
+    SHOAL_TRY(names, reader.fields());
+    if (names.empty()) {
+      return data_loss((arguments.file == "-" ? "standard input" : arguments.file) +
+                       ": nothing in it; its first line has to name the columns, unless --columns does");
+    }
+  }
+  SHOAL_TRY(const TableInput input, TableInput::match(model.inputs(), names, arguments.choice));
+  SHOAL_TRY_VOID(reader.expect(input.columns(), input.unused()));
+  PredictionRows writer(context.out, std::move(outputs),
+                        {arguments.json_lines, arguments.table.separator, arguments.choice.copied});
+  writer.write_header();
+  std::vector<data::Element> rows(static_cast<size_t>(arguments.batch));
+  for (Result<bool> end = false; end && !*end && context.out;) {
+    const size_t count = read_rows(reader, input, rows, end);
+    if (count > 0) {
+      // Rows before one that is damaged have their predictions.
+      SHOAL_TRY_VOID(predict_rows(model, input, std::span(rows).first(count), writer));
+      context.out.flush();
+    }
+    if (!end) return end.error();
+  }
+  if (writer.rows_with_nan() > 0) {
+    context.complain(std::to_string(writer.rows_with_nan()) + " of " + std::to_string(writer.rows()) +
+                     " rows have a prediction that is no number (NaN), the first of them row " +
+                     std::to_string(writer.first_with_nan()) +
+                     "; does a number miss there that the model has no default for?");
+  }
+  return 0;
+}
+
+Result<int> load_and_predict(Context& context, Arguments arguments) {
+  SHOAL_TRY(const std::string folder, find_export(context.storage, arguments.folder));
+  arguments.table.separator = arguments.separator == "tab" ? '\t' : arguments.separator[0];
+  SHOAL_TRY(const auto model, call_user("export", [&] { return load_exported_model(folder, arguments.runtime); }));
+  return predict(context, *model, arguments);
+}
+
+}  // namespace
+
+void add_predict_command(CLI::App& app, Action& selected) {
+  CLI::App* command = app.add_subcommand(
+      "predict", "What an exported model predicts for the rows of a CSV table, as CSV or as one JSON object per row");
+  const auto arguments = std::make_shared<Arguments>();
+  command->add_option("EXPORT", arguments->folder, "An export, or a folder of exports, of which the newest counts")
+      ->required();
+  command->add_option("FILE", arguments->file, "The table, plain or gzip'd; -: standard input")->capture_default_str();
+  command
+      ->add_option("--columns", arguments->columns, "Names of the columns, for a table whose first line does not name them")
+      ->delimiter(',');
+  command->add_option("--unused", arguments->choice.unused, "Columns that are not for the model")->delimiter(',');
+  command->add_option("--copy", arguments->choice.copied, "Columns that are written in front of the predictions")
+      ->delimiter(',');
+  command->add_option("--keys", arguments->keys, "Which predictions; without it, all")->delimiter(',');
+  command->add_option("--signature", arguments->signature, "Which signature's outputs instead of the predictions");
+  command->add_option("--separator", arguments->separator, "What stands between fields: one character, or tab")
+      ->check([](const std::string& text) {
+        return text.size() == 1 || text == "tab" ? std::string() : "one character, or tab, not \"" + text + "\"";
+      })
+      ->capture_default_str();
+  command->add_option("--missing", arguments->table.missing_text,
+                      "What a field says whose value is missing, beside nothing");
+  command->add_flag("--trim", arguments->table.trim_blanks, "Blanks around fields do not count");
+  command->add_option("--skip-lines", arguments->table.header_lines, "Lines before the table that are passed over")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--batch", arguments->batch, "Rows that are computed together")
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 20))
+      ->capture_default_str();
+  command->add_flag("--json-lines", arguments->json_lines, "One JSON object per row instead of CSV");
+  add_runtime_options(*command, arguments->runtime);
+  command->callback([&selected, arguments] {
+    selected = [arguments](Context& context) { return load_and_predict(context, *arguments); };
+  });
+}
+
+}  // namespace shoal::cli

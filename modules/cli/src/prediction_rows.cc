@@ -1,0 +1,141 @@
+#include "prediction_rows.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "values_json.h"
+
+namespace shoal::cli {
+namespace {
+
+/// A field, quoted where it has to be (RFC 4180, 2.6 and 2.7).
+std::string csv_field(std::string_view text, char separator) {
+  if (text.find_first_of(std::string("\"\r\n") + separator) == std::string_view::npos) return std::string(text);
+  std::string field = "\"";
+  for (char c : text) field.append(c == '"' ? 2 : 1, c);
+  return field + "\"";
+}
+
+std::string field_of(const Tensor& tensor, int64_t index, char separator) {
+  if (tensor.dtype() == DType::kString) return csv_field(tensor.strings()[size_t(index)], separator);
+  const Json value = element_json(tensor, index);
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+int64_t values_in(const RowOutput& output) { return Shape(output.row_shape).elements(); }
+
+Result<RowOutput> output_of(const ExportedModel& model, const std::string& name, const std::string& key) {
+  const auto tensor = std::find_if(model.outputs().begin(), model.outputs().end(),
+                                   [&](const ExportedTensor& one) { return one.name == key; });
+  SHOAL_CHECK(tensor != model.outputs().end());  // What loads has signatures of predictions that are there.
+  const std::vector<int64_t>& shape = tensor->shape;
+  const bool by_row =
+      !shape.empty() && shape[0] < 0 && std::all_of(shape.begin() + 1, shape.end(), [](int64_t size) { return size >= 0; });
+  if (!by_row) return invalid_argument("prediction \"" + name + "\" is not one for each row; leave it out with --keys");
+  return RowOutput{name.empty() ? "prediction" : name, key, {shape.begin() + 1, shape.end()}};
+}
+
+Result<std::vector<std::pair<std::string, std::string>>> named_by(const ExportedModel& model,
+                                                                  const std::string& signature) {
+  std::vector<std::pair<std::string, std::string>> named;
+  if (signature.empty()) {
+    for (const ExportedTensor& output : model.outputs()) named.emplace_back(output.name, output.name);
+    return named;
+  }
+  std::string names;
+  for (const nn::ExportSignature& one : model.signatures()) {
+    if (one.name == signature) return one.outputs;
+    names += (names.empty() ? "" : ", ") + one.name;
+  }
+  return invalid_argument("the export has no signature " + signature + "; there are: " + names);
+}
+
+}  // namespace
+
+Result<std::vector<RowOutput>> choose_outputs(const ExportedModel& model, const std::string& signature,
+                                              const std::vector<std::string>& keys) {
+  SHOAL_TRY(const auto named, named_by(model, signature));
+  std::string names;
+  for (const auto& [name, key] : named) names += (names.empty() ? "" : ", ") + name;
+  for (const std::string& key : keys) {
+    if (std::none_of(named.begin(), named.end(), [&](const auto& one) { return one.first == key; })) {
+      return invalid_argument("there is no prediction " + key + "; there are: " + names);
+    }
+  }
+  std::vector<RowOutput> outputs;
+  for (const auto& [name, key] : named) {
+    if (!keys.empty() && std::find(keys.begin(), keys.end(), name) == keys.end()) continue;
+    SHOAL_TRY(RowOutput output, output_of(model, name, key));
+    outputs.push_back(std::move(output));
+  }
+  return outputs;
+}
+
+void PredictionRows::write_header() {
+  if (format_.json_lines) return;
+  std::string line;
+  const auto add = [&](const std::string& name) {
+    if (!line.empty()) line += format_.separator;
+    line += csv_field(name, format_.separator);
+  };
+  for (const std::string& name : format_.copied) add(name);
+  for (const RowOutput& output : outputs_) {
+    const int64_t values = values_in(output);
+    for (int64_t i = 0; i < values; ++i) add(values == 1 ? output.name : output.name + "/" + std::to_string(i));
+  }
+  out_ << line << '\n';
+}
+
+Result<void> PredictionRows::write(std::span<const data::Element> rows, const data::TensorMap& predictions) {
+  std::vector<const Tensor*> chosen;
+  for (const RowOutput& output : outputs_) {
+    std::vector<int64_t> expected{int64_t(rows.size())};
+    expected.insert(expected.end(), output.row_shape.begin(), output.row_shape.end());
+    const Tensor* tensor = predictions.find(output.key);
+    if (!tensor || tensor->shape() != Shape(expected)) {
+      return data_loss("prediction \"" + output.name + "\" is not what the export says of it: " +
+                       (tensor ? to_string(tensor->shape()) : "missing") + ", expected " + to_string(Shape(expected)));
+    }
+    chosen.push_back(tensor);
+  }
+  for (size_t i = 0; i < rows.size(); ++i) {
+    format_.json_lines ? write_json(rows[i], chosen, int64_t(i)) : write_csv(rows[i], chosen, int64_t(i));
+    count(chosen, int64_t(i));
+  }
+  return {};
+}
+
+void PredictionRows::write_csv(const data::Element& row, const std::vector<const Tensor*>& predictions, int64_t at) {
+  std::string line;
+  const auto add = [&](const Tensor& tensor, int64_t index) {
+    if (!line.empty()) line += format_.separator;
+    line += field_of(tensor, index, format_.separator);
+  };
+  for (const std::string& name : format_.copied) add(*row.features.find(name), 0);
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    const int64_t values = values_in(outputs_[i]);
+    for (int64_t j = 0; j < values; ++j) add(*predictions[i], at * values + j);
+  }
+  out_ << line << '\n';
+}
+
+void PredictionRows::write_json(const data::Element& row, const std::vector<const Tensor*>& predictions, int64_t at) {
+  Json line = Json::object();
+  for (const std::string& name : format_.copied) line[name] = element_json(*row.features.find(name), 0);
+  for (size_t i = 0; i < outputs_.size(); ++i) line[outputs_[i].name] = row_json(*predictions[i], at);
+  print_line(out_, line);
+}
+
+void PredictionRows::count(const std::vector<const Tensor*>& predictions, int64_t at) {
+  ++rows_;
+  const auto has_nan = [at](const Tensor* tensor) {
+    if (tensor->dtype() != DType::kFloat32) return false;
+    const size_t values = size_t(tensor->elements() / tensor->shape()[0]);
+    const auto row = tensor->as<float>().subspan(size_t(at) * values, values);
+    return std::any_of(row.begin(), row.end(), [](float value) { return std::isnan(value); });
+  };
+  if (std::none_of(predictions.begin(), predictions.end(), has_nan)) return;
+  if (rows_with_nan_++ == 0) first_with_nan_ = rows_;
+}
+
+}  // namespace shoal::cli

@@ -1,0 +1,55 @@
+#pragma once
+/// Predictions, row by row, as CSV or as JSON lines.
+#include <iosfwd>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "shoal/data/element.h"
+#include "shoal/estimator/exported_model.h"
+
+namespace shoal::cli {
+
+/// A prediction under the name that the output gives it.
+struct RowOutput {
+  std::string name;  ///< "prediction" for a lone one without a name.
+  std::string key;   ///< What ExportedModel::predict() calls it.
+  std::vector<int64_t> row_shape;
+};
+
+/// Those that `signature` names, or all if it is ""; of these, the ones called `keys`, or all if there are none.
+/// InvalidArgument, listing what there is, for an unknown signature or key, and for a prediction that is not one per row.
+Result<std::vector<RowOutput>> choose_outputs(const ExportedModel& model, const std::string& signature,
+                                              const std::vector<std::string>& keys);
+
+struct RowFormat {
+  bool json_lines = false;
+  char separator = ',';
+  std::vector<std::string> copied = {};  ///< Columns of the table that stand before the predictions.
+};
+
+class PredictionRows {
+ public:
+  PredictionRows(std::ostream& out, std::vector<RowOutput> outputs, RowFormat format)
+      : out_(out), outputs_(std::move(outputs)), format_(std::move(format)) {}
+  /// The names of the columns (RFC 4180); nothing for JSON lines. A prediction of several values has "name/0", "name/1", ...
+  void write_header();
+  /// DataLoss if a prediction is not one per row after all.
+  Result<void> write(std::span<const data::Element> rows, const data::TensorMap& predictions);
+  int64_t rows() const { return rows_; }
+  /// Rows with a prediction that is NaN, and which was the first of them, counted from 1.
+  int64_t rows_with_nan() const { return rows_with_nan_; }
+  int64_t first_with_nan() const { return first_with_nan_; }
+
+ private:
+  void write_csv(const data::Element& row, const std::vector<const Tensor*>& predictions, int64_t at);
+  void write_json(const data::Element& row, const std::vector<const Tensor*>& predictions, int64_t at);
+  void count(const std::vector<const Tensor*>& predictions, int64_t at);
+
+  std::ostream& out_;
+  const std::vector<RowOutput> outputs_;
+  const RowFormat format_;
+  int64_t rows_ = 0, rows_with_nan_ = 0, first_with_nan_ = 0;
+};
+
+}  // namespace shoal::cli

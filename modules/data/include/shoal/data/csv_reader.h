@@ -1,0 +1,51 @@
+#pragma once
+/// One CSV text, record after record, without a Dataset: for tools, and for text that no file holds.
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "shoal/base/storage.h"
+#include "shoal/data/element.h"
+#include "shoal/data/text_files.h"
+
+namespace shoal::data {
+
+/// Fills its argument as far as there are bytes, waiting for one at least; returns how many. 0: the end.
+using ReadBytes = std::function<Result<size_t>(std::span<std::byte>)>;
+
+/// Records as Dataset::csv() reads them, save that a byte order mark at the start is left out. One thread at a time.
+///
+///   shoal::data::CsvReader reader(read, "standard input", options);
+///   const auto names = reader.fields();     // Where the text has a header.
+///   reader.expect(columns, unused);
+///   while (reader.next(element)) ...        // Errors left out.
+class CsvReader {
+ public:
+  /// Of a file, plain or gzip'd. Errors are those of Storage::open(). The header lines of the options are passed over by
+  /// the first call; without columns in them, expect() comes before next().
+  static Result<CsvReader> open(Storage& storage, const std::string& path, CsvOptions options);
+  /// Of what `read` gives, uncompressed. `name` is where errors say that they are.
+  CsvReader(ReadBytes read, std::string name, CsvOptions options);
+  CsvReader(CsvReader&&) noexcept;
+  CsvReader& operator=(CsvReader&&) noexcept;
+  ~CsvReader();
+
+  /// The fields of the next record as text, however many there are; an empty line has one. None: the end.
+  Result<std::vector<std::string>> fields();
+  /// What next() gives from here on; until then it is what the options say. InvalidArgument as of Dataset::csv().
+  Result<void> expect(std::vector<CsvColumn> columns, std::vector<std::string> unused = {});
+  /// The next record that is not an empty line. False: the end. DataLoss, naming text and line, for one that does not fit.
+  Result<bool> next(Element& element);
+  /// An error about the record that next() or fields() gave last: "people.csv, line 12 (offset 1450): sentence".
+  Error damaged(const std::string& sentence) const;
+
+ private:
+  struct State;
+  explicit CsvReader(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace shoal::data

@@ -1,0 +1,125 @@
+#include "shoal/data/csv_reader.h"
+
+#include <optional>
+
+#include "csv_record.h"
+#include "record_reader.h"
+
+namespace shoal::data {
+namespace {
+
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // UTF-8's (RFC 3629, section 6): spreadsheets write it.
+
+class CallSource final : public ByteSource {
+ public:
+  CallSource(ReadBytes read, std::string name) : read_(std::move(read)), name_(std::move(name)) {}
+  Result<size_t> read(std::span<std::byte> out) override {
+    SHOAL_TRY(const size_t count, read_(out));
+    if (first_ && count >= 2 && out[0] == std::byte(0x1f) && out[1] == std::byte(0x8b)) {
+      return failed_precondition(name_ + " is compressed with gzip; decompress it first, for example with gunzip -c");
+    }
+    first_ = false;
+    return count;
+  }
+  uint64_t left_max() const override { return UINT64_MAX; }
+
+ private:
+  const ReadBytes read_;
+  const std::string name_;
+  bool first_ = true;
+};
+
+size_t fields_in(std::string_view record, char separator) {
+  size_t fields = 1;
+  bool quoted = false;
+  for (char c : record) {
+    if (c == '"') quoted = !quoted;  // A doubled quote does that twice.
+    if (c == separator && !quoted) ++fields;
+  }
+  return fields;
+}
+
+RecordOptions record_options(const CsvOptions& options) {
+  return {.record_bytes_max = options.line_bytes_max, .quotes = true};
+}
+
+}  // namespace
+
+struct CsvReader::State {
+  RecordReader reader;
+  CsvOptions options;
+  std::optional<CsvParser> parser = std::nullopt;
+  bool began = false;
+
+  /// The next record after the header; false at the end.
+  Result<bool> next(std::string_view& record) {
+    for (int64_t line = 0; !began && line < options.header_lines; ++line) {
+      SHOAL_TRY(const bool more, reader.next(record));
+      if (!more) return reader.damaged("the file ends in its header");
+    }
+    began = true;
+    SHOAL_TRY(const bool more, reader.next(record));
+    const bool marked = more && reader.last().offset == 0 && record.starts_with(kByteOrderMark);
+    if (marked) record.remove_prefix(kByteOrderMark.size());
+    return more;
+  }
+};
+
+CsvReader::CsvReader(std::unique_ptr<State> state) : state_(std::move(state)) {}
+CsvReader::CsvReader(ReadBytes read, std::string name, CsvOptions options)
+    : state_(new State{{std::make_unique<CallSource>(std::move(read), name), name, record_options(options)}, options}) {}
+CsvReader::CsvReader(CsvReader&&) noexcept = default;
+CsvReader& CsvReader::operator=(CsvReader&&) noexcept = default;
+CsvReader::~CsvReader() = default;
+
+Result<CsvReader> CsvReader::open(Storage& storage, const std::string& path, CsvOptions options) {
+  SHOAL_TRY(RecordReader reader, RecordReader::open(storage, path, record_options(options)));
+  return CsvReader(std::unique_ptr<State>(new State{std::move(reader), std::move(options)}));
+}
+
+Result<std::vector<std::string>> CsvReader::fields() {
+  std::string_view record;
+  std::vector<std::string> fields;
+  SHOAL_TRY(const bool more, state_->next(record));
+  if (!more) return fields;
+  // Numbers for names: which ones there will be is what the caller wants to know.
+  CsvOptions numbered = state_->options;
+  numbered.columns.clear();
+  numbered.labels.clear();
+  numbered.unused.clear();
+  numbered.missing_text.clear();
+  for (size_t i = 0; i < fields_in(record, numbered.separator); ++i)
+    numbered.columns.push_back({.name = std::to_string(i)});
+  SHOAL_TRY_VOID(check_csv(numbered));
+  const std::vector<CsvColumn> columns = numbered.columns;
+  Element element;
+  if (auto parsed = CsvParser(std::move(numbered)).parse(record, element); !parsed)
+    return damaged(parsed.error().message());
+  for (const CsvColumn& column : columns) fields.push_back(element.features.find(column.name)->strings()[0]);
+  return fields;
+}
+
+Result<void> CsvReader::expect(std::vector<CsvColumn> columns, std::vector<std::string> unused) {
+  CsvOptions options = state_->options;
+  options.columns = std::move(columns);
+  options.unused = std::move(unused);
+  SHOAL_TRY_VOID(check_csv(options));
+  state_->options = options;
+  state_->parser.emplace(std::move(options));
+  return {};
+}
+
+Result<bool> CsvReader::next(Element& element) {
+  if (!state_->parser) SHOAL_TRY_VOID(expect(state_->options.columns, state_->options.unused));
+  std::string_view record;
+  do {
+    SHOAL_TRY(const bool more, state_->next(record));
+    if (!more) return false;
+  } while (record.empty());
+  if (auto parsed = state_->parser->parse(record, element); !parsed) return damaged(parsed.error().message());
+  return true;
+}
+
+Error CsvReader::damaged(const std::string& sentence) const { return state_->reader.damaged(sentence); }
+
+}  // namespace shoal::data
