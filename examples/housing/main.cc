@@ -44,9 +44,13 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line) {
   estimator = shoal::add_metrics(estimator, [](const shoal::MetricsInput& of) -> shoal::NamedMetrics {
     return {{"rmse", nn::root_mean_squared_error(of.labels.single(), of.predictions["predictions"])}};
   });
-  shoal::train_and_evaluate(
-      estimator, {.input_fn = training.shuffle(kDistricts).repeat().batch(line.batch), .max_steps = line.steps},
-      {.input_fn = held_out.batch(500), .steps = {}, .throttle_secs = line.throttle_secs, .start_delay_secs = 0});
+  shoal::train_and_evaluate(estimator,
+                            {.input_fn = training.shuffle(kDistricts).repeat().batch(line.batch), .max_steps = line.steps},
+                            {.input_fn = held_out.batch(500),
+                             .steps = {},
+                             .throttle_secs = line.throttle_secs,
+                             .start_delay_secs = 0,
+                             .exporters = {shoal::best_exporter("best")}});
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 
 usage: check_headers.py ROOT COMPILER
 
-Compiles all public headers (that each compiles alone is checked by the build: SHOAL_HEADERS_ALONE), the README's program,
-the examples, and what docs/how-to shows of a program's own head, hook and exporter and of early stopping, with -Wall -Wextra
+Compiles all public headers (that each compiles alone is checked by the build: SHOAL_HEADERS_ALONE), the programs of README,
+tutorial and the page for those who know tf.estimator, the examples, and what docs/how-to shows of a program's own head, hook and exporter and of early stopping, with -Wall -Wextra
 -Wpedantic and warnings as errors, and looks at whether shoal/shoal.h has what it says.
 Ends with status 1 and what the compiler says if one fails, with 77 if there is no such compiler.
 """
@@ -20,6 +20,8 @@ OPTIONS = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-We
 
 # Pages that show code, which takes no more than shoal/shoal.h.
 HOW_TO = [f"docs/how-to/{what}.md" for what in ("add-a-head", "add-a-hook", "add-an-exporter", "stop-early")]
+# Pages with a whole program.
+PROGRAMS = ["README.md", "docs/tutorial.md", "docs/coming-from-tf-estimator.md"]
 # Modules of which shoal/shoal.h includes all headers but these.
 WHOLE = ["nn", "data", "estimator"]
 LEFT_OUT = {
@@ -71,7 +73,7 @@ def main(root, compiler):
     for name in lacking:
         print(f"shoal/shoal.h does not include {name}; if a program can do without it, say so in {sys.argv[0]}")
     texts = {"the public headers": "".join(f'#include "{name}"\n' for name in headers),
-             "the README's program": program_in(root, "README.md")}
+             **{page: program_in(root, page) for page in PROGRAMS}}
     for page in HOW_TO:
         texts[page] = '#include "shoal/shoal.h"\n' + program_in(root, page)
     for path in sorted(root.glob("examples/*/*.cc")):

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Shoal as part of another project, as the README shows it: configures that project, builds a small program on it, runs it,
 and compiles (but does not link) the README's program. Then tests of programs as whole clusters, as
-docs/how-to/test-a-program.md shows them: the page's own, and that of the example, as a user would copy it.
+docs/how-to/test-a-program.md shows them: the page's own, and that of the example, as a user would copy it. And the project
+of docs/tutorial.md is configured: it has the targets that the page builds, where the page finds them.
 
 usage: embed.py ROOT CMAKE COMPILER FOLDER        FOLDER is made anew
 """
@@ -43,6 +44,14 @@ def write_project(root, folder):
         CMAKE_START + "\n".join(code_blocks(root / "README.md", "cmake") + code_blocks(page, "cmake")) + CMAKE_END)
 
 
+def write_tutorial(root, folder):
+    folder.mkdir()
+    (folder / "shoal").symlink_to(root)
+    page = root / "docs" / "tutorial.md"
+    (folder / "flats.cc").write_text("\n".join(code_blocks(page, "cpp")))
+    (folder / "CMakeLists.txt").write_text("\n".join(code_blocks(page, "cmake")))
+
+
 def run(*command):
     print("+", *command, flush=True)
     ended = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
@@ -60,6 +69,13 @@ options = ["-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0", "-DSHOAL_O
 if shutil.which("ccache"):
     options.append("-DCMAKE_CXX_COMPILER_LAUNCHER=ccache")
 run(cmake, "-S", str(folder), "-B", str(build), "-G", "Ninja", f"-DCMAKE_CXX_COMPILER={compiler}", *options)
+write_tutorial(root, folder / "flats")
+run(cmake, "-S", str(folder / "flats"), "-B", str(folder / "flats" / "build"), "-G", "Ninja",
+    f"-DCMAKE_CXX_COMPILER={compiler}", "-DCMAKE_BUILD_TYPE=Release")
+targets = run("ninja", "-C", str(folder / "flats" / "build"), "-t", "targets", "all")
+for wanted in ("flats:", "shoal_program:", "bin/shoal:"):
+    if "\n" + wanted not in targets:
+        sys.exit(f"the tutorial's project has no {wanted}")
 targets = run("ninja", "-C", str(build), "-t", "targets", "all")
 for unwanted in ("mnist:", "base_tests:", "shoal_base_headers:"):
     if "\n" + unwanted in targets:

@@ -1,7 +1,13 @@
-"""The code blocks of a Markdown file, by language. As a program: readme.py FILE LANGUAGE prints them."""
+"""The code blocks of a Markdown file, by language, and how those of commands are run. As a program: readme.py FILE LANGUAGE
+prints them."""
+import os
 import pathlib
 import re
+import signal
+import subprocess
 import sys
+
+SECONDS_MAX = 100 * int(os.environ.get("SHOAL_TEST_TIMEOUT_SCALE", "1"))  # for one block of commands
 
 
 def code_blocks(path, language):
@@ -10,6 +16,21 @@ def code_blocks(path, language):
     if not blocks:
         sys.exit(f"{path} has no block of {language}; did its form change?")
     return blocks
+
+
+def execute_block(block, folder, environment):
+    """Runs commands as a user's shell would, but ends at the first that fails. Returns what they printed."""
+    process = subprocess.Popen(["bash", "-euc", block], cwd=folder, env=environment, text=True, start_new_session=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    try:
+        output, _ = process.communicate(timeout=SECONDS_MAX)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        sys.exit(f"these commands did not end within {SECONDS_MAX} s:\n" + block + process.communicate()[0])
+    if process.returncode != 0:
+        sys.exit("these commands failed:\n" + block + output)
+    print(output)
+    return output
 
 
 if __name__ == "__main__":

@@ -11,17 +11,14 @@ import os
 import pathlib
 import random
 import re
-import signal
 import socket
 import struct
-import subprocess
 import sys
 import tempfile
 
-from readme import code_blocks
+from readme import code_blocks, execute_block
 
 STEPS = 20
-SECONDS_MAX = 100 * int(os.environ.get("SHOAL_TEST_TIMEOUT_SCALE", "1"))  # for one block of commands
 NOT_RUN = {"git clone": None, "./dev demo": "demo", "./dev test": "test"}  # and the command of ./dev that it needs
 
 
@@ -64,17 +61,10 @@ def adapted(block):
 
 
 def execute(block, folder, environment):
-    process = subprocess.Popen(["bash", "-euc", block], cwd=folder, env=environment, text=True, start_new_session=True,
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    try:
-        output, _ = process.communicate(timeout=SECONDS_MAX)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        sys.exit(f"these commands did not end within {SECONDS_MAX} s:\n" + block + process.communicate()[0])
+    execute_block(block, folder, environment)
     failures = folder / "failures"
-    if process.returncode != 0 or failures.exists():
-        sys.exit("these commands failed:\n" + block + output + (failures.read_text() if failures.exists() else ""))
-    print(output)
+    if failures.exists():
+        sys.exit("these commands failed:\n" + block + failures.read_text())
 
 
 def not_run(block, readme):
