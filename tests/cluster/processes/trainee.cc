@@ -7,6 +7,7 @@
 
 #include "count_updates.h"
 #include "shoal/base/random.h"
+#include "shoal/estimator/early_stopping.h"
 #include "shoal/estimator/run.h"
 #include "shoal/estimator/train_and_evaluate.h"
 #include "shoal/nn/dense.h"
@@ -21,6 +22,7 @@ const shoal::ProgramInfo kProgram{
     .flags = {{"units", "Width of the hidden layer", int64_t(16), {}},
               {"learning-rate", "Of Adam", 0.01, {}},
               {"step-ms", "Least time of a step, in milliseconds, as if the network were a large one", int64_t(0), {}},
+              {"stop-above", "Ends the job once an evaluation has an accuracy above this; 1: never", 1.0, {}},
               {"hurry", "Once this file is there, steps take no longer than they need", std::string(), {}}},
     .save_checkpoints_steps = 10};
 
@@ -69,7 +71,9 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line) {
   shoal::Estimator estimator(
       rings, config, {{"units", line.flags.get_int("units")}, {"learning_rate", line.flags.get_real("learning-rate")}});
   const auto pace = std::make_shared<Pace>(line.flags.get_int("step-ms"), line.flags.get_string("hurry"));
-  shoal::train_and_evaluate(estimator, {.input_fn = training, .max_steps = line.steps, .hooks = {pace}},
+  const auto enough = shoal::stop_if_higher("accuracy", line.flags.get_real("stop-above"),
+                                            {.run_every_secs = std::nullopt, .run_every_steps = 10});
+  shoal::train_and_evaluate(estimator, {.input_fn = training, .max_steps = line.steps, .hooks = {pace, enough}},
                             {.input_fn = test, .throttle_secs = line.throttle_secs, .start_delay_secs = 0});
 }
 
