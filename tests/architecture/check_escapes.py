@@ -16,9 +16,11 @@ import pathlib
 import re
 import sys
 
+import plugins
 from check_coroutines import code_of
 
 TOPS = ("modules", "backends", "transport")
+PLUGINS = "Plug-ins, as the CMakeLists.txt of their folders say"
 
 
 def calls(*names):
@@ -111,7 +113,8 @@ EDGES = {
     "read_owned_file": "transport/src/owned_file.*",
 }
 
-# Files (patterns), the kinds that they may do, and why. One that is no longer needed is an error, too.
+# Files (patterns), the kinds that they may do, and why. One that is no longer needed is an error, too. Plug-ins say in their
+# own folders what they may (plugins.py).
 ALLOWED = {
     "The production environment: what others reach through Environment&": [
         ("modules/base/src/loop.*", "thread lock clock network", "the strand: its queue, its steady clock, its thread"),
@@ -151,24 +154,16 @@ ALLOWED = {
          "needs a piece that nobody has begun does it itself; so nobody waits while a piece is being worked on"),
         ("modules/monitor/src/progress.cc", "lock", "one line for the tasks of a process"),
         ("backends/src/executor.cc", "global", "whether this thread computes already: what it sets is the same for all"),
-        ("backends/reference/reference.cc", "global", "a source of kernels, which holds nothing"),
-        ("backends/onednn/threads.cc", "host", "finds OpenMP's function in this process"),
-        ("backends/onednn/team.*", "thread clock global host lock",
-         "the compute threads of a task, how long they look out for work, and when they leave a core to others; bits do not "
-         "depend on who did which piece"),
         ("transport/include/shoal/transport/channel.h", "lock", "a queue of messages between two tasks"),
         ("transport/src/channel.cc", "lock", "the same"),
         ("transport/include/shoal/transport/postbox.h", "lock", "the way to a task that may end first"),
-        ("transport/inproc/*", "lock", "who listens, and who waits to be accepted"),
     ],
     "Functions of the system that only compute": [
         ("modules/cluster/src/job/cluster_spec.cc", "network", "inet_pton(): reads an address from a text"),
         ("modules/data/src/list_files.cc", "system", "fnmatch(): compares two texts"),
     ],
-    "Transports that talk to the system; a simulation has transport/sim": [
+    "What transports share that talk to the system; a simulation has transport/sim": [
         ("transport/src/stream/*", "network", "timers and the loop of what tcp and shm share"),
-        ("transport/tcp/*", "network", "sockets, and TLS on them"),
-        ("transport/shm/*", "network file host lock system", "shared memory, its doorbells, and which machine this is"),
         ("transport/src/token.cc", "random", "Token::fresh(): a secret is drawn where no seed can repeat it"),
         ("transport/src/authority_openssl.cc", "random", "serial numbers of certificates"),
     ],
@@ -235,7 +230,7 @@ def rules(allowed):
 
 def escapes(root, allowed=None):
     root = pathlib.Path(root)
-    allowed = list(rules(ALLOWED if allowed is None else allowed))
+    allowed = list(rules({**ALLOWED, PLUGINS: list(plugins.permissions(root))} if allowed is None else allowed))
     paths = [path for top in TOPS for path in sorted((root / top).rglob("*")) if path.suffix in (".h", ".cc")]
     if not paths:
         yield "", 0, f"no sources below {root}"
@@ -247,7 +242,8 @@ def escapes(root, allowed=None):
             by = [pattern for pattern, kinds in mine if kind in kinds]
             needed.update((pattern, kind) for pattern in by)
             if not by:
-                yield name, line, f"{what}: {KINDS[kind][0]} ({kind}; tests/architecture/check_escapes.py has who may)"
+                yield name, line, (f"{what}: {KINDS[kind][0]} ({kind}; tests/architecture/check_escapes.py has who may, "
+                                   "and plugins.py where plug-ins say it)")
     for pattern, kinds in allowed:
         for kind in kinds:
             if kind not in KINDS:
@@ -256,8 +252,8 @@ def escapes(root, allowed=None):
                 yield pattern, 0, f"may do what it does not ({kind}); take that out of the list"
 
 
-def print_list():
-    for group, entries in ALLOWED.items():
+def print_list(root):
+    for group, entries in {**ALLOWED, PLUGINS: list(plugins.permissions(root))}.items():
         print(f"{group}\n")
         for pattern, kinds, reason in entries:
             print(f"  {pattern:<58}  {', '.join(kinds.split()):<36}  {reason}")
@@ -270,7 +266,7 @@ def main(argv):
         print(__doc__, file=sys.stderr)
         return 2
     if "--list" in argv:
-        print_list()
+        print_list(arguments[0])
     found = list(escapes(arguments[0]))
     for name, line, sentence in found:
         print(f"{name}:{line}: {sentence}")

@@ -138,6 +138,14 @@ class CheckEscapes(unittest.TestCase):
         self.assertIn("clock::now", found[0])
         self.assertIn("Environment::now()", found[0])
 
+    def test_lets_plugins_do_what_their_own_folder_says_and_no_more(self):
+        files = {"transport/loop/CMakeLists.txt": "# may: hub.* lock: who listens\nshoal_plugin(transport loop)\n",
+                 "transport/loop/hub.cc": "std::mutex m;\n", "transport/loop/link.cc": "void f();\n"}
+        of_loop = lambda found: [line for line in found if "transport/loop" in line]
+        self.assertEqual([], of_loop(self.found(files, None)))
+        self.assertEqual(1, len(of_loop(self.found(files | {"transport/loop/link.cc": "std::mutex m;\n"}, None))))
+        self.assertEqual(1, len(of_loop(self.found(files | {"transport/loop/hub.cc": "void f();\n"}, None))))  # Needless by now.
+
     def test_lets_files_of_the_list_do_what_it_says_and_no_more(self):
         files = {"modules/base/src/pool.cc": "std::mutex m;\n", "modules/base/src/pool.h": "std::thread t;\nrand();\n"}
         found = self.found(files, {"a group": [("modules/base/src/pool.*", "lock thread", "why")]})

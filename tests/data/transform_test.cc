@@ -184,7 +184,7 @@ TEST_P(Transforms, UnequalElementsInABatchAreNamed) {
   EXPECT_EQ(outcome.error->kind(), ErrorKind::kInvalidArgument);
   EXPECT_EQ(outcome.error->message(),
             "input element 0: batch: element 2 of the batch has feature \"\" of int64 [2], element 0 of int64 [3]; make "
-            "them equal with map");
+            "them equal with map, or use padded_batch");
 }
 
 TEST_P(Transforms, ABatchOfTensorsOfTheHighestRankIsRefused) {

@@ -48,7 +48,9 @@ Result<int> list_exports(Context& context, const std::string& folder) {
 Json tensors_json(const std::vector<ExportedTensor>& tensors) {
   Json list = Json::array();
   for (const ExportedTensor& tensor : tensors) {
-    list.push_back({{"name", tensor.name}, {"dtype", std::string(to_string(tensor.dtype))}, {"shape", tensor.shape}});
+    Json& json = list.emplace_back(
+        Json{{"name", tensor.name}, {"dtype", std::string(to_string(tensor.dtype))}, {"shape", tensor.shape}});
+    if (!tensor.axes.empty()) json["axes"] = tensor.axes;
   }
   return list;
 }

@@ -1,5 +1,6 @@
-// batch: consecutive elements stacked. Rows go straight from where they are into the batch.
+// batch and padded_batch: consecutive elements stacked. Rows go straight from where they are into the batch.
 #include "nodes.h"
+#include "padding.h"
 
 namespace shoal::data {
 namespace {
@@ -10,8 +11,9 @@ std::string described(const Column& column) {
 
 class BatchStage final : public Stage {
  public:
-  BatchStage(StageContext& context, std::unique_ptr<Stage> input, int64_t size, bool drop_remainder)
-      : context_(context), input_(std::move(input)), size_(size), drop_remainder_(drop_remainder) {}
+  /// `padding`: null if all elements have to be alike; it outlives the stage.
+  BatchStage(StageContext& context, std::unique_ptr<Stage> input, int64_t size, bool drop_remainder, const Padding* padding)
+      : context_(context), input_(std::move(input)), size_(size), drop_remainder_(drop_remainder), padding_(padding) {}
 
   Result<bool> next(Item& item) override {
     size_t count = 0;
@@ -24,7 +26,8 @@ class BatchStage final : public Stage {
     if (count == 0 || (drop_remainder_ && int64_t(count) < size_)) return false;
     SHOAL_TRY_VOID(check_rank());
     for (size_t row = 1; row < count; ++row) SHOAL_TRY_VOID(check_alike(row));
-    stack(count, item.own());
+    if (padding_) SHOAL_TRY_VOID(padding_->check_names(rows_[0]));
+    SHOAL_TRY_VOID(stack(count, item.own()));
     return true;
   }
 
@@ -58,15 +61,16 @@ class BatchStage final : public Stage {
     for (size_t i = 0; i < first.columns(); ++i) {
       const Column expected = first.column(i), found = other.column(i);
       if (*found.name != *expected.name) return invalid_argument(where + "has other features or labels than element 0");
-      if (found.dtype == expected.dtype && found.shape == expected.shape) continue;
-      return invalid_argument(where + "has " + (i < first.features() ? "feature \"" : "label \"") + *found.name +
-                              "\" of " + described(found) + ", element 0 of " + described(expected) +
-                              "; make them equal with map");
+      const bool fits = padding_ ? found.shape.rank() == expected.shape.rank() : found.shape == expected.shape;
+      if (found.dtype == expected.dtype && fits) continue;
+      return invalid_argument(where + "has " + (i < first.features() ? "feature \"" : "label \"") + *found.name + "\" of " +
+                              described(found) + ", element 0 of " + described(expected) +
+                              (padding_ ? "" : "; make them equal with map, or use padded_batch"));
     }
     return {};
   }
 
-  void stack(size_t count, Element& batch) {
+  Result<void> stack(size_t count, Element& batch) {
     const Item& first = rows_[0];
     const size_t features = first.features();
     ready_names(batch.features, first, 0, features);
@@ -75,9 +79,19 @@ class BatchStage final : public Stage {
       Tensor& target = i < features ? batch.features.begin()[ptrdiff_t(i)].second
                                     : batch.labels.begin()[ptrdiff_t(i - features)].second;
       const Column like = first.column(i);
-      ready_tensor(target, like.dtype, stacked(like.shape, int64_t(count)), context_.env.buffers());
-      for (size_t row = 0; row < count; ++row) copy_row(rows_[row].column(i), target, int64_t(row));
+      Shape shape = like.shape;
+      if (padding_) {
+        SHOAL_TRY(shape, padding_->common_shape(std::span(rows_).first(count), i));
+      }
+      ready_tensor(target, like.dtype, stacked(shape, int64_t(count)), context_.env.buffers());
+      if (padding_) {
+        padding_->fill(first, i, target);
+        for (size_t row = 0; row < count; ++row) copy_into_corner(rows_[row].column(i), target, int64_t(row));
+      } else {
+        for (size_t row = 0; row < count; ++row) copy_row(rows_[row].column(i), target, int64_t(row));
+      }
     }
+    return {};
   }
 
   static Shape stacked(const Shape& row, int64_t count) {
@@ -90,19 +104,21 @@ class BatchStage final : public Stage {
   std::unique_ptr<Stage> input_;
   const int64_t size_;
   const bool drop_remainder_;
+  const Padding* const padding_;
   std::vector<Item> rows_;
 };
 
 class BatchNode final : public Node {
  public:
-  BatchNode(NodePtr input, int64_t size, bool drop_remainder)
-      : Node({std::move(input)}), size_(size), drop_remainder_(drop_remainder) {}
+  BatchNode(NodePtr input, int64_t size, bool drop_remainder, std::optional<Padding> padding = std::nullopt)
+      : Node({std::move(input)}), size_(size), drop_remainder_(drop_remainder), padding_(std::move(padding)) {}
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
     SHOAL_TRY(std::unique_ptr<Stage> stage, input().make_stage(context));
-    return std::make_unique<BatchStage>(context, std::move(stage), size_, drop_remainder_);
+    return std::make_unique<BatchStage>(context, std::move(stage), size_, drop_remainder_, padding_ ? &*padding_ : nullptr);
   }
   RandomKey fold_parameters(RandomKey key) const override {
-    return fold_in(fold_in(fold_in(key, "batch"), uint64_t(size_)), drop_remainder_);
+    key = fold_in(fold_in(fold_in(key, "batch"), uint64_t(size_)), drop_remainder_);
+    return padding_ ? padding_->fold_parameters(key) : key;
   }
   std::optional<int64_t> cardinality() const override {
     const std::optional<int64_t> count = input().cardinality();
@@ -113,12 +129,18 @@ class BatchNode final : public Node {
  private:
   int64_t size_;
   bool drop_remainder_;
+  const std::optional<Padding> padding_;
 };
 
 }  // namespace
 
 NodePtr make_batch_node(NodePtr input, int64_t size, bool drop_remainder) {
   return std::make_shared<BatchNode>(std::move(input), size, drop_remainder);
+}
+
+NodePtr make_padded_batch_node(NodePtr input, int64_t size, PaddedBatchOptions options) {
+  const bool drop_remainder = options.drop_remainder;
+  return std::make_shared<BatchNode>(std::move(input), size, drop_remainder, Padding(std::move(options)));
 }
 
 }  // namespace shoal::data

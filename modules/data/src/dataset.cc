@@ -134,6 +134,21 @@ Dataset Dataset::batch(int64_t size, BatchOptions options) const {
   return Dataset(make_batch_node(node_, size, options.drop_remainder));
 }
 
+Dataset Dataset::padded_batch(int64_t size, PaddedBatchOptions options) const {
+  require(size >= 1, "padded_batch: size is " + std::to_string(size) + "; give 1 or more");
+  require(options.multiple_of >= 1,
+          "padded_batch: multiple_of is " + std::to_string(options.multiple_of) + "; give 1 or more");
+  for (const auto& [name, sizes] : options.sizes) {
+    const bool possible = std::all_of(sizes.begin(), sizes.end(), [](int64_t one) { return one >= -1; });
+    require(possible, "padded_batch: sizes of " + name + " has a number below -1; -1 is the largest of the batch");
+  }
+  for (const auto& [name, value] : options.values) {
+    require(value.shape() == Shape{},
+            "padded_batch: the value of " + name + " has the shape " + to_string(value.shape()) + "; give a scalar");
+  }
+  return Dataset(make_padded_batch_node(node_, size, std::move(options)));
+}
+
 Dataset Dataset::unbatch() const { return Dataset(make_unbatch_node(node_)); }
 
 Dataset Dataset::repeat(int64_t count) const {

@@ -37,6 +37,7 @@ NodePtr make_shard_node(NodePtr input, int64_t count, int64_t index);
 NodePtr make_enumerate_node(NodePtr input, int64_t start, std::string name);
 // Defined in batch.cc and unbatch.cc.
 NodePtr make_batch_node(NodePtr input, int64_t size, bool drop_remainder);
+NodePtr make_padded_batch_node(NodePtr input, int64_t size, PaddedBatchOptions options);
 NodePtr make_unbatch_node(NodePtr input);
 // Defined in repeat.cc, shuffle.cc, prefetch.cc and cache.cc.
 NodePtr make_repeat_node(NodePtr input, int64_t count);

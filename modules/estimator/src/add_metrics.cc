@@ -7,9 +7,10 @@ namespace shoal {
 Estimator add_metrics(Estimator estimator, MetricsFn metrics) {
   if (!metrics) raise(invalid_argument("add_metrics: there is no metrics function"));
   ModelFn model = std::move(estimator.model_fn_);
-  estimator.model_fn_ = [model = std::move(model), metrics = std::move(metrics)](
-                            const Features& features, const Labels& labels, Mode mode, const Params& params,
-                            const RunConfig& config) {
+  const bool takes_labels = model.takes_labels();
+  auto with_metrics = [model = std::move(model), metrics = std::move(metrics)](
+                          const Features& features, const Labels& labels, Mode mode, const Params& params,
+                          const RunConfig& config) {
     EstimatorSpec spec = model(features, labels, mode, params, config);
     if (mode != Mode::kEval) return spec;
     nn::ValueMap predictions;
@@ -20,6 +21,14 @@ Estimator add_metrics(Estimator estimator, MetricsFn metrics) {
     }
     return spec;
   };
+  if (takes_labels) {
+    estimator.model_fn_ = std::move(with_metrics);
+  } else {  // A model without labels stays one: labels that are given to it are refused.
+    estimator.model_fn_ = [with_metrics = std::move(with_metrics)](const Features& features, Mode mode,
+                                                                   const Params& params, const RunConfig& config) {
+      return with_metrics(features, Labels(), mode, params, config);
+    };
+  }
   return estimator;
 }
 

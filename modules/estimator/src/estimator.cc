@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "evaluation.h"
+#include "model.h"
 #include "shoal/checkpoint/directory.h"
 #include "train_task.h"
 #include "warm_start_choice.h"
@@ -62,6 +63,16 @@ Estimator::Estimator(ModelFn model_fn, RunConfig config, Params params, std::opt
 Estimator& Estimator::warm_start(WarmStart start) {
   value_or_raise(check_warm_start(start));
   warm_start_ = std::make_shared<const WarmStart>(std::move(start));
+  return *this;
+}
+
+Estimator& Estimator::vary(VaryingAxes axes) {
+  for (const auto& [input, names] : axes) {
+    if (std::find(names.begin(), names.end(), kBatchAxis) == names.end()) continue;
+    raise(invalid_argument("Estimator::vary: axes of " + input +
+                           ": \"batch\" is the first axis of every input; take another name"));
+  }
+  varying_ = std::move(axes);
   return *this;
 }
 

@@ -96,7 +96,8 @@ Result<void> EvaluationRun::one_batch(data::Batch& batch) {
     SHOAL_TRY_VOID(call_user("evaluation hook before_step", [&] { hook->before_step(context_, request_); }));
   }
   SHOAL_TRY(const int64_t size, batch_size(batch));
-  SHOAL_TRY(BoundProgram * program, model_.program(size, request_.fetches()));
+  SHOAL_TRY(const SymbolSizes sizes, model_.sizes_of(batch));
+  SHOAL_TRY(BoundProgram * program, model_.program(sizes, request_.fetches()));
   SHOAL_TRY_VOID(model_.feed(*program, batch, request_.feeds()));
   SHOAL_TRY(const std::vector<backends::Pieces> variables, variables_.bind(*program->program));
   SHOAL_TRY_VOID(program->program->run({.inputs = program->inputs,
@@ -315,7 +316,7 @@ Result<Metrics> run_evaluation_of(Environment& env, const WeightsToEvaluate& wei
   data::Batch first;
   SHOAL_TRY(const bool any, input.iterator->next(first));
   if (!any) return invalid_argument("evaluation: the input function gave no batch; is the evaluation data empty?");
-  SHOAL_TRY(const InputTypes types, input_types(first));
+  SHOAL_TRY(const InputTypes types, input_types(first, estimator.varying()));
   SHOAL_TRY(const auto model, BuiltModel::build({estimator.model_fn(), Mode::kEval, estimator.params(), estimator.config(),
                                                  graph_seed(env, estimator.config())}, types));
   SHOAL_TRY(auto backend, make_configured_backend(estimator.config()));

@@ -21,8 +21,24 @@ constexpr int kNameTries = 10;
 
 ExportedTensor exported_tensor(std::string name, const ValueType& type) {
   ExportedTensor tensor{std::move(name), type.dtype, {}};
-  for (const Dim& dim : type.shape.dims()) tensor.shape.push_back(dim.is_symbol() ? -1 : dim.size());
+  bool others = false;
+  for (const Dim& dim : type.shape.dims()) {
+    tensor.shape.push_back(dim.is_symbol() ? -1 : dim.size());
+    if (!dim.is_symbol()) continue;
+    tensor.axes.push_back(dim.name());
+    others |= dim.name() != kBatchAxis;
+  }
+  if (!others) tensor.axes.clear();
   return tensor;
+}
+
+ValueType value_type(const ExportedTensor& tensor) {
+  std::vector<Dim> dims;
+  auto axis = tensor.axes.begin();
+  for (int64_t size : tensor.shape) {
+    dims.push_back(size >= 0 ? Dim(size) : Dim::symbol(axis == tensor.axes.end() ? kBatchAxis : *axis++));
+  }
+  return {tensor.dtype, DimShape(std::move(dims))};
 }
 
 ExportDescription describe(const BuiltModel& model, const EstimatorSpec& spec, const Graph& graph, int64_t global_step) {
@@ -105,7 +121,7 @@ Result<ServingModel> build_serving(Environment& env, const Estimator& estimator,
   SHOAL_TRY(const bool any, input.iterator->next(batch));
   if (!any) return invalid_argument("export: serving_input gave no batch; it must give one, to tell names and types");
   batch.labels = {};
-  SHOAL_TRY(const InputTypes types, input_types(batch));
+  SHOAL_TRY(const InputTypes types, input_types(batch, estimator.varying()));
   SHOAL_TRY(auto model, BuiltModel::build({estimator.model_fn(), Mode::kPredict, estimator.params(), estimator.config(),
                                            graph_seed(env, estimator.config())}, types));
   SHOAL_TRY(LoadedVariables variables, load_variables(env, estimator, Mode::kPredict, model->graph(), reader));
@@ -204,12 +220,6 @@ class LoadedExport final : public ExportedModel {
   std::vector<ExportedTensor> outputs_;
   std::unique_ptr<Predictor> predictor_;
 };
-
-ValueType value_type(const ExportedTensor& tensor) {
-  std::vector<Dim> dims;
-  for (int64_t size : tensor.shape) dims.push_back(size < 0 ? Dim::symbol("batch") : Dim(size));
-  return {tensor.dtype, DimShape(std::move(dims))};
-}
 
 Result<EstimatorSpec> spec_of(Graph& graph, const ExportDescription& description) {
   EstimatorSpec spec;

@@ -1,5 +1,6 @@
 #include "export_format.h"
 
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -13,7 +14,9 @@ constexpr int kFormat = 1;
 constexpr size_t kEntriesMax = 65536;
 
 OrderedJson tensor_json(const ExportedTensor& tensor) {
-  return {{"name", tensor.name}, {"dtype", std::string(to_string(tensor.dtype))}, {"shape", tensor.shape}};
+  OrderedJson json{{"name", tensor.name}, {"dtype", std::string(to_string(tensor.dtype))}, {"shape", tensor.shape}};
+  if (!tensor.axes.empty()) json["axes"] = tensor.axes;
+  return json;
 }
 
 // The following throw Json::exception and Exception.
@@ -41,6 +44,11 @@ ExportedTensor tensor_from(const Json& json, bool may_be_text) {
   ExportedTensor tensor{json.at("name").get<std::string>(), *known, {}};
   for (const Json& size : list_at(json, "shape")) tensor.shape.push_back(integer_from<int64_t>(size, "a size", -1));
   if (tensor.shape.size() > size_t(Shape::kRankMax)) raise(data_loss("a shape has more than 8 dimensions"));
+  if (!json.contains("axes")) return tensor;
+  for (const Json& axis : list_at(json, "axes")) tensor.axes.push_back(axis.get<std::string>());
+  const auto varying = std::count(tensor.shape.begin(), tensor.shape.end(), -1);
+  const bool named = std::find(tensor.axes.begin(), tensor.axes.end(), "") == tensor.axes.end();
+  if (!named || int64_t(tensor.axes.size()) != varying) raise(data_loss("axes do not name the sizes of -1 in a shape"));
   return tensor;
 }
 

@@ -10,6 +10,7 @@ namespace shoal {
 namespace {
 
 constexpr size_t kProgramsMax = 8;
+constexpr int64_t kPlansLoggedMax = 16;
 
 Result<int64_t> leading_size(const data::TensorMap& tensors, std::string_view part, std::optional<int64_t> expected) {
   for (const auto& [name, tensor] : tensors) {
@@ -26,14 +27,49 @@ Result<int64_t> leading_size(const data::TensorMap& tensors, std::string_view pa
   return expected.value_or(0);
 }
 
-std::vector<std::pair<std::string, ValueType>> types_of(const data::TensorMap& tensors) {
-  std::vector<std::pair<std::string, ValueType>> types;
+Result<DimShape> dims_of(const std::string& input, const Shape& shape, const VaryingAxes& varying) {
+  std::vector<Dim> dims{Dim::symbol(kBatchAxis)};
+  for (int axis = 1; axis < shape.rank(); ++axis) dims.emplace_back(shape[axis]);
+  const auto named = varying.find(input);
+  if (named == varying.end()) return DimShape(std::move(dims));
+  const std::vector<std::string>& names = named->second;
+  if (names.size() + 1 != dims.size()) {
+    return invalid_argument("input " + input + " is " + to_string(shape) + "; Estimator::vary() names " +
+                            std::to_string(names.size()) + " axes of it beside the batch");
+  }
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!names[i].empty()) dims[i + 1] = Dim::symbol(names[i]);
+  }
+  return DimShape(std::move(dims));
+}
+
+using NamedTypes = std::vector<std::pair<std::string, ValueType>>;
+
+Result<NamedTypes> types_of(const data::TensorMap& tensors, std::string_view part, const VaryingAxes& varying) {
+  NamedTypes types;
   for (const auto& [name, tensor] : tensors) {
-    std::vector<Dim> dims{Dim::symbol("batch")};
-    for (int axis = 1; axis < tensor.shape().rank(); ++axis) dims.emplace_back(tensor.shape()[axis]);
-    types.emplace_back(name, ValueType{tensor.dtype(), DimShape(std::move(dims))});
+    SHOAL_TRY(DimShape shape, dims_of(input_name(part, name), tensor.shape(), varying));
+    types.emplace_back(name, ValueType{tensor.dtype(), std::move(shape)});
   }
   return types;
+}
+
+/// Adds what symbols of `types` are in `tensors`. Tensors that do not fit otherwise are left to who feeds them.
+Result<void> add_sizes(const data::TensorMap& tensors, const NamedTypes& types, std::string_view part, SymbolSizes& sizes) {
+  for (const auto& [name, type] : types) {
+    const Tensor* tensor = tensors.find(name);
+    if (!tensor || tensor->shape().rank() != type.shape.rank()) continue;
+    for (int axis = 0; axis < type.shape.rank(); ++axis) {
+      if (!type.shape[axis].is_symbol()) continue;
+      const int64_t size = tensor->shape()[axis];
+      const auto [known, fresh] = sizes.emplace(type.shape[axis].name(), size);
+      if (fresh || known->second == size) continue;
+      return invalid_argument("input " + input_name(part, name) + " is " + to_string(tensor->shape()) + "; axis " +
+                              std::to_string(axis) + " is " + known->first + ", which is " + std::to_string(known->second) +
+                              " in another input of the batch");
+    }
+  }
+  return {};
 }
 
 template <class Inputs>
@@ -65,16 +101,22 @@ std::string threads_text(const backends::ProgramInfo& info) {
              : text + ", since its step is too small for " + std::to_string(info.numerics.threads);
 }
 
+/// "batch 32, time 17"
+std::string sizes_text(const SymbolSizes& sizes) {
+  std::string text;
+  for (const auto& [name, size] : sizes) text += (text.empty() ? "" : ", ") + name + " " + std::to_string(size);
+  return text;
+}
+
 /// "program for batch 32: 57 nodes, memory plan 3.10 MiB, lower bound 3.01 MiB (1.030 times), on 2 threads"
-std::string plan_text(const backends::ProgramInfo& info, int64_t batch) {
+std::string plan_text(const backends::ProgramInfo& info, const std::string& sizes) {
   constexpr double kMiB = 1 << 20;
   const double ratio = info.lower_bound_bytes == 0 ? 1 : double(info.arena_bytes) / double(info.lower_bound_bytes);
   char text[160];
-  const int length = std::snprintf(
-      text, sizeof text, "program for batch %lld: %zu nodes, memory plan %.2f MiB, lower bound %.2f MiB (%.3f times)",
-      static_cast<long long>(batch), info.kernels.size(), double(info.arena_bytes) / kMiB,
-      double(info.lower_bound_bytes) / kMiB, ratio);
-  return std::string(text, size_t(length)) + ", " + threads_text(info);
+  const int length =
+      std::snprintf(text, sizeof text, ": %zu nodes, memory plan %.2f MiB, lower bound %.2f MiB (%.3f times)",
+                    info.kernels.size(), double(info.arena_bytes) / kMiB, double(info.lower_bound_bytes) / kMiB, ratio);
+  return "program for " + sizes + std::string(text, size_t(length)) + ", " + threads_text(info);
 }
 
 }  // namespace
@@ -102,11 +144,26 @@ Result<int64_t> batch_size(const data::Batch& batch) {
   return size;
 }
 
-Result<InputTypes> input_types(const data::Batch& batch) {
+Result<InputTypes> input_types(const data::Batch& batch, const VaryingAxes& varying) {
   SHOAL_TRY_VOID(batch_size(batch));
   InputTypes types;
-  types.features = types_of(batch.features);
-  types.labels = types_of(batch.labels);
+  SHOAL_TRY(types.features, types_of(batch.features, "features", varying));
+  SHOAL_TRY(types.labels, types_of(batch.labels, "labels", varying));
+  for (const auto& [input, names] : varying) {
+    const auto is_it = [&input](std::string_view part) {
+      return [part, &input](const auto& type) { return input_name(part, type.first) == input; };
+    };
+    // Predictions have no labels.
+    if (batch.labels.empty() && (input == "labels" || input.starts_with("labels/"))) continue;
+    if (std::ranges::any_of(types.features, is_it("features")) || std::ranges::any_of(types.labels, is_it("labels")))
+      continue;
+    return invalid_argument("Estimator::vary() names " + input +
+                            ", which is no input; there are: " + names_of(types.features, "features") +
+                            (types.labels.empty() ? "" : ", " + names_of(types.labels, "labels")));
+  }
+  SymbolSizes sizes;
+  SHOAL_TRY_VOID(add_sizes(batch.features, types.features, "features", sizes));
+  SHOAL_TRY_VOID(add_sizes(batch.labels, types.labels, "labels", sizes));
   return types;
 }
 
@@ -194,15 +251,44 @@ backends::Numerics BuiltModel::numerics() const {
   return numerics;
 }
 
-Result<BoundProgram*> BuiltModel::program(int64_t batch, bool fetching) {
+Result<SymbolSizes> BuiltModel::sizes_of(const data::Batch& batch) const {
+  SHOAL_TRY_VOID(batch_size(batch));
+  SymbolSizes sizes;
+  SHOAL_TRY_VOID(add_sizes(batch.features, types_.features, "features", sizes));
+  SHOAL_TRY_VOID(add_sizes(batch.labels, types_.labels, "labels", sizes));
+  return sizes;
+}
+
+SymbolSizes BuiltModel::smallest_sizes() const {
+  SymbolSizes sizes;
+  for (const auto* types : {&types_.features, &types_.labels}) {
+    for (const auto& [name, type] : *types) {
+      for (const Dim& dim : type.shape.dims()) {
+        if (dim.is_symbol()) sizes.emplace(dim.name(), 1);
+      }
+    }
+  }
+  return sizes;
+}
+
+/// Where lengths vary, each that comes is compiled, and a line for each would hide what else is told.
+void BuiltModel::log_plan(const backends::ProgramInfo& info, const SymbolSizes& sizes) {
+  if (!log_ || plans_logged_ > kPlansLoggedMax) return;
+  if (plans_logged_++ < kPlansLoggedMax) return log_->info(plan_text(info, sizes_text(sizes)));
+  log_->info(
+      "more programs are compiled, for batches of other sizes, and not told of; fewer sizes are faster: of the last " +
+      std::to_string(kProgramsMax) + " programs each is kept");
+}
+
+Result<BoundProgram*> BuiltModel::program(const SymbolSizes& sizes, bool fetching) {
   fetching = fetching && !sometimes_.empty();
   for (auto it = programs_.begin(); it != programs_.end(); ++it) {
-    if (it->batch != batch || it->fetching != fetching) continue;
+    if (it->sizes != sizes || it->fetching != fetching) continue;
     programs_.splice(programs_.begin(), programs_, it);
     return &it->program;
   }
   backends::CompileOptions options;
-  options.sizes = {{"batch", batch}};
+  options.sizes = sizes;
   options.fetches = always_;
   if (fetching) options.fetches.insert(options.fetches.end(), sometimes_.begin(), sometimes_.end());
   options.updates = updates_;
@@ -211,10 +297,10 @@ Result<BoundProgram*> BuiltModel::program(int64_t batch, bool fetching) {
   options.compute_dtype = compute_dtype_;
   BoundProgram bound;
   SHOAL_TRY(bound.program, backend_->compile(*graph_, std::move(options)));
-  if (log_) log_->info(plan_text(bound.program->info(), batch));
+  log_plan(bound.program->info(), sizes);
   SHOAL_TRY_VOID(bind_sources(bound));
   if (programs_.size() >= kProgramsMax) programs_.pop_back();
-  programs_.push_front({batch, fetching, std::move(bound)});
+  programs_.push_front({sizes, fetching, std::move(bound)});
   return &programs_.front().program;
 }
 

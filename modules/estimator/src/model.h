@@ -10,6 +10,7 @@
 #include "shoal/backends/backend.h"
 #include "shoal/cluster/shard_plan.h"
 #include "shoal/data/element.h"
+#include "shoal/estimator/estimator.h"
 #include "shoal/estimator/hook.h"
 #include "shoal/estimator/model_fn.h"
 #include "shoal/graph/text_ids.h"
@@ -21,8 +22,12 @@ struct InputTypes {
   std::vector<std::pair<std::string, ValueType>> features;
   std::vector<std::pair<std::string, ValueType>> labels;
 };
-/// InvalidArgument if a tensor has no batch dimension, or batch sizes differ.
-Result<InputTypes> input_types(const data::Batch& batch);
+/// The symbol that the first axis of every input is.
+inline constexpr char kBatchAxis[] = "batch";
+
+/// Those of `batch`, where `varying` names axes that are symbols. InvalidArgument if a tensor has no batch dimension, sizes
+/// differ that have to be equal, or `varying` names an input or axes that are not there.
+Result<InputTypes> input_types(const data::Batch& batch, const VaryingAxes& varying);
 /// The common first size of all tensors of `batch`.
 Result<int64_t> batch_size(const data::Batch& batch);
 
@@ -72,12 +77,17 @@ class BuiltModel {
     threads_ = threads;
     compute_dtype_ = compute_dtype;
   }
-  /// Says of each program that is compiled how large its memory plan is. Null, the default: says nothing.
+  /// Says of programs that are compiled how large their memory plans are, as long as there are few. Null, the default: says
+  /// nothing.
   void log_plans_to(Logger* log) { log_ = log; }
   backends::Numerics numerics() const;
 
-  /// The program for batches of this size; compiled on first use, the eight last used are kept.
-  Result<BoundProgram*> program(int64_t batch, bool fetching);
+  /// What each symbol of the inputs is in `batch`. InvalidArgument if it is two things.
+  Result<SymbolSizes> sizes_of(const data::Batch& batch) const;
+  /// The same for a batch that is as small as can be.
+  SymbolSizes smallest_sizes() const;
+  /// The program for batches of these sizes; compiled on first use, the eight last used are kept.
+  Result<BoundProgram*> program(const SymbolSizes& sizes, bool fetching);
   /// Points the program's inputs at `batch`, or at the ids of its texts. InvalidArgument if the batch does not fit the
   /// model.
   Result<void> feed(BoundProgram& program, const data::Batch& batch, std::span<const std::pair<std::string, Tensor>> feeds);
@@ -85,6 +95,7 @@ class BuiltModel {
  private:
   BuiltModel() = default;
   Result<void> check_spec(Mode mode) const;
+  void log_plan(const backends::ProgramInfo& info, const SymbolSizes& sizes);
   Result<void> check_predictions() const;
   Result<void> check_feeds(std::span<const std::pair<std::string, Tensor>> feeds) const;
   Result<void> bind_sources(BoundProgram& program) const;
@@ -92,7 +103,7 @@ class BuiltModel {
   Result<EncodedInput> fed_from(const std::string& input) const;
 
   struct Compiled {
-    int64_t batch;
+    SymbolSizes sizes;
     bool fetching;
     BoundProgram program;
   };
@@ -106,6 +117,7 @@ class BuiltModel {
   std::vector<Value> always_, sometimes_, updates_;
   std::vector<std::string> update_variables_;
   std::list<Compiled> programs_;  // The most recently used comes first.
+  int64_t plans_logged_ = 0;
 };
 
 /// A variable of `graph` as servers see it, without the rule of its updates: how it starts.

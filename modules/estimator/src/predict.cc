@@ -66,7 +66,7 @@ Result<void> LazyPredictions::open(const InputFn& input_fn) {
   SHOAL_TRY(const bool any, input_.iterator->next(batch));
   if (!any) return {};
   batch.labels = {};
-  SHOAL_TRY(const InputTypes types, input_types(batch));
+  SHOAL_TRY(const InputTypes types, input_types(batch, estimator_.varying()));
   SHOAL_TRY(auto model, BuiltModel::build({estimator_.model_fn(), Mode::kPredict, estimator_.params(), estimator_.config(),
                                            graph_seed(*env_, estimator_.config())}, types));
   SHOAL_TRY(auto backend, make_configured_backend(estimator_.config()));

@@ -46,7 +46,8 @@ Result<void> Predictor::choose(const std::vector<std::string>& keys, const Fetch
 Result<data::TensorMap> Predictor::predict(data::Batch& batch, const StepRequest& request, StepValues* hook_values) {
   batch.labels = {};
   SHOAL_TRY(const int64_t size, batch_size(batch));
-  SHOAL_TRY(BoundProgram * program, model_->program(size, request.fetches()));
+  SHOAL_TRY(const SymbolSizes sizes, model_->sizes_of(batch));
+  SHOAL_TRY(BoundProgram * program, model_->program(sizes, request.fetches()));
   SHOAL_TRY_VOID(model_->feed(*program, batch, request.feeds()));
   SHOAL_TRY(const std::vector<backends::Pieces> variables, variables_.bind(*program->program));
   SHOAL_TRY_VOID(program->program->run({.inputs = program->inputs,

@@ -27,7 +27,7 @@ Result<void> ResumableInput::open(bool bounded) {
   data::Batch batch;
   SHOAL_TRY(const bool any, input_.iterator->next(batch));
   if (!any) return learn_types_elsewhere();
-  SHOAL_TRY(types_, input_types(batch));
+  SHOAL_TRY(types_, input_types(batch, estimator_.varying()));
   input_.first_batch = std::move(batch);
   return {};
 }
@@ -39,13 +39,13 @@ Result<void> ResumableInput::learn_types_elsewhere() {
   data::Batch batch;
   SHOAL_TRY(const bool any, other.iterator->next(batch));
   if (!any) return {};
-  SHOAL_TRY(types_, input_types(batch));
+  SHOAL_TRY(types_, input_types(batch, estimator_.varying()));
   return {};
 }
 
-Result<int64_t> ResumableInput::first_batch_size() const {
-  if (!input_.first_batch) return 1;
-  return batch_size(*input_.first_batch);
+Result<SymbolSizes> ResumableInput::first_sizes(const BuiltModel& model) const {
+  if (!input_.first_batch) return model.smallest_sizes();
+  return model.sizes_of(*input_.first_batch);
 }
 
 Result<void> ResumableInput::move_to(const std::optional<std::string>& position) {

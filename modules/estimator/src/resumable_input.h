@@ -20,8 +20,8 @@ class ResumableInput {
   Result<void> open(bool bounded);
   /// The types; nothing if they are not known, since the input is empty.
   const std::optional<InputTypes>& types() const { return types_; }
-  /// Examples in the first batch; 1 for an empty input.
-  Result<int64_t> first_batch_size() const;
+  /// What symbols of the model's inputs are in the first batch; the smallest that can be for an empty input.
+  Result<SymbolSizes> first_sizes(const BuiltModel& model) const;
   /// What the training loop draws from.
   TrainingInput& drawn() { return input_; }
 

@@ -140,8 +140,8 @@ Result<std::unique_ptr<cluster::RemoteStore>> make_remote_store(TrainScope& scop
 
 /// Binds the program's variables and updates, in its order, to the places that the plan gives them.
 Result<void> bind_program(const ResumableInput& input, TrainSetup& setup) {
-  SHOAL_TRY(const int64_t batch, input.first_batch_size());
-  SHOAL_TRY(const BoundProgram* program, setup.model->program(batch, false));
+  SHOAL_TRY(const SymbolSizes sizes, input.first_sizes(*setup.model));
+  SHOAL_TRY(const BoundProgram* program, setup.model->program(sizes, false));
   std::vector<std::string> variables, updates, by_rows;
   for (const auto& variable : program->program->info().variables) variables.push_back(variable.name);
   for (const nn::VariableUpdate& update : setup.model->spec().train_op->updates) {

@@ -236,7 +236,8 @@ Result<bool> TrainingLoop::draw_batch(size_t replica) {
 Result<void> TrainingLoop::run_program(size_t replica, bool observed) {
   data::Batch& batch = replicas_[replica].batch;
   SHOAL_TRY(const int64_t size, batch_size(batch));
-  SHOAL_TRY(BoundProgram* const program, options_.model->program(size, request_.fetches() && observed));
+  SHOAL_TRY(const SymbolSizes sizes, options_.model->sizes_of(batch));
+  SHOAL_TRY(BoundProgram* const program, options_.model->program(sizes, request_.fetches() && observed));
   SHOAL_TRY_VOID(options_.model->feed(*program, batch, request_.feeds()));
   const nn::TrainOp& train_op = *options_.model->spec().train_op;
   backends::UpdateApplier* applier = nullptr;

@@ -1,20 +1,18 @@
 #include "warm_start_choice.h"
 
 #include <algorithm>
-#include <regex>
 #include <set>
 
+#include "shoal/graph/name_pattern.h"
 #include "shoal/graph/vocabulary.h"
 
 namespace shoal {
 namespace {
 
-Result<std::regex> compile_pattern(const std::string& text) {
-  try {
-    return std::regex(text);
-  } catch (const std::regex_error& error) {
-    return invalid_argument("warm start: \"" + text + "\" is no regular expression: " + error.what());
-  }
+Result<NamePattern> pattern_of(const std::string& text) {
+  auto pattern = NamePattern::make(text);
+  if (!pattern) return std::move(pattern).error().with_context("warm start");
+  return pattern;
 }
 
 Result<void> check_tokens(const std::string& variable, const std::vector<std::string>& tokens, std::string_view which) {
@@ -48,11 +46,11 @@ class Choice {
   Result<void> match_patterns() {
     const bool trainable_only = start_.variables.trainable_only();
     for (const std::string& text : start_.variables.patterns()) {
-      SHOAL_TRY(const std::regex pattern, compile_pattern(text));
+      SHOAL_TRY(const NamePattern pattern, pattern_of(text));
       bool any = false;
       for (const Variable& variable : graph_.variables()) {
         if (trainable_only && !variable.trainable) continue;
-        if (!std::regex_match(variable.name, pattern)) continue;
+        if (!pattern.matches(variable.name)) continue;
         chosen_.insert(variable.name);
         any = true;
       }
@@ -118,7 +116,7 @@ Result<void> check_warm_start(const WarmStart& start) {
   if (start.variables.patterns().empty() && !by_vocabulary) {
     return invalid_argument("warm start: no variable is chosen: give patterns, or vocabularies");
   }
-  for (const std::string& text : start.variables.patterns()) SHOAL_TRY_VOID(compile_pattern(text));
+  for (const std::string& text : start.variables.patterns()) SHOAL_TRY_VOID(pattern_of(text));
   for (const auto& [variable, vocabulary] : start.vocabularies) {
     SHOAL_TRY_VOID(check_tokens(variable, vocabulary.old_tokens, "old_tokens"));
     SHOAL_TRY_VOID(check_tokens(variable, vocabulary.new_tokens, "new_tokens"));

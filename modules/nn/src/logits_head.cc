@@ -164,6 +164,7 @@ HeadOutput LogitsHead::describe(const HeadInput& input) const {
   add_predictions(output, input.logits);
   if (input.mode == Mode::kPredict) {
     output.signatures = signatures();
+    SHOAL_CHECK(!output.signatures.empty());
     output.signatures.insert(output.signatures.begin(), {std::string(kDefaultSignature), output.signatures[0].outputs});
     output.signatures.push_back(predict_signature(output));
     return output;

@@ -72,6 +72,7 @@
 #include "shoal/nn/mode.h"
 #include "shoal/nn/normalization.h"
 #include "shoal/nn/optimizer.h"
+#include "shoal/nn/optimizer_groups.h"
 #include "shoal/nn/optimizers.h"
 #include "shoal/nn/pooling.h"
 #include "shoal/nn/recurrent.h"

@@ -7,6 +7,7 @@
 /// InvalidArgument; what the outside world causes (files, data, the user's functions) comes out of Iterator::next().
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,6 +43,16 @@ struct MapOptions {
   bool deterministic = true;  ///< False: what is ready first comes first.
 };
 struct BatchOptions {
+  bool drop_remainder = false;  ///< True: a last batch of fewer elements is not handed out.
+};
+struct PaddedBatchOptions {
+  /// The sizes of the axes of an element, by tensor ("features" or "labels" for a lone one, else "features/<name>" and
+  /// "labels/<name>"). -1: the largest of the batch, as of all axes of tensors that are not named here.
+  std::map<std::string, std::vector<int64_t>> sizes = {};
+  /// What is put behind an element's own values, by tensor: a scalar of its type. Default: 0, false or "".
+  std::map<std::string, Tensor> values = {};
+  /// The sizes that are -1 in `sizes` are rounded up to a multiple of this, >= 1: then fewer sizes come.
+  int64_t multiple_of = 1;
   bool drop_remainder = false;  ///< True: a last batch of fewer elements is not handed out.
 };
 struct ShuffleOptions {
@@ -106,6 +117,14 @@ class Dataset {
   /// `size` consecutive elements stacked along a new first dimension; the last one is smaller unless dropped. Elements
   /// of different names, types or shapes end iteration with InvalidArgument. Raises InvalidArgument for size < 1.
   Dataset batch(int64_t size, BatchOptions options = {}) const;
+  /// As batch, of elements whose sizes differ: each is filled up at the ends of its axes. For Estimator::vary().
+  ///
+  ///   sentences.padded_batch(32, {.sizes = {{"features/words", {-1}}}, .multiple_of = 16})    [32, 16], [32, 48], ...
+  ///
+  /// Elements of other names, types or numbers of axes than the first of the batch, and elements that are larger than a size
+  /// that is given end iteration with InvalidArgument, as do names in the options that no tensor has. Raises InvalidArgument for
+  /// numbers out of range, and for values that are no scalars.
+  Dataset padded_batch(int64_t size, PaddedBatchOptions options = {}) const;
   /// The rows of each element, one by one: the opposite of batch.
   Dataset unbatch() const;
   /// `count` passes; -1: for ever; 0: none. A pass without elements ends it.

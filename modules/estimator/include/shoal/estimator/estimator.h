@@ -51,6 +51,11 @@ struct ExportOptions {
   std::map<std::string, std::string> assets = {};  ///< Maps a relative destination to a source file.
 };
 
+/// Axes of inputs whose sizes change from batch to batch. By input ("features" or "labels" for a lone tensor,
+/// "features/<name>" and "labels/<name>" for others): names for the axes from the second on, "" for one that keeps the size
+/// that it has in the first batch. The first axis is the batch, and may always change.
+using VaryingAxes = std::map<std::string, std::vector<std::string>>;
+
 struct MetricsInput;
 using NamedMetrics = std::vector<std::pair<std::string, nn::Metric>>;
 
@@ -68,6 +73,17 @@ class Estimator {
   Estimator& warm_start(WarmStart start);
   /// Null: not from another model.
   const WarmStart* warm_start() const { return warm_start_.get(); }
+
+  /// Sequences of any length: says which axes vary; replaces what was said before. In one batch all axes of one name have one
+  /// size. In model_fn they are symbols, as the batch is.
+  ///
+  ///   estimator.vary({{"features/words", {"time"}}, {"labels", {"time"}}});   // both [batch, time]
+  ///
+  /// Each combination of sizes that comes is compiled, and the eight last used are kept: a few lengths (multiples of 16, say)
+  /// are faster than any. Raises InvalidArgument for the name "batch"; train(), evaluate(), ... raise it for an input or axes that
+  /// are not there. Returns the estimator.
+  Estimator& vary(VaryingAxes axes);
+  const VaryingAxes& varying() const { return varying_; }
 
   const RunConfig& config() const { return config_; }
   const Params& params() const { return params_; }
@@ -104,6 +120,7 @@ class Estimator {
   Params params_;
   std::string model_dir_;
   std::shared_ptr<const WarmStart> warm_start_;
+  VaryingAxes varying_;
 };
 
 }  // namespace shoal

@@ -20,11 +20,13 @@ namespace shoal {
 struct ExportedTensor {
   std::string name;  ///< The feature or prediction; "" for a lone tensor.
   DType dtype = DType::kFloat32;
-  std::vector<int64_t> shape;  ///< A size of -1 is the batch.
+  std::vector<int64_t> shape;  ///< A size of -1 is the batch, or another that varies.
+  /// What the sizes of -1 are, in order: those of one name are equal in a call. Empty: all are "batch".
+  std::vector<std::string> axes = {};
 };
 
 struct ProfileOptions {
-  int64_t batch = 32;  ///< How many examples each run has, at least 1.
+  int64_t batch = 32;  ///< How many examples each run has, at least 1; and the size of other axes that vary.
   int64_t runs = 50;   ///< How many runs are measured, after three that are not; at least 1.
 };
 
