@@ -14,7 +14,7 @@ const shoal::ProgramInfo kProgram{
     .description =
         "cifar: trains ResNet-20 to tell small colour pictures apart, and tests it on pictures that it has not seen.\n"
         "--data-dir (or SHOAL_DATA): the folder of the six files of CIFAR-10's binary version, or its parent. Without it\n"
-        "the program draws pictures of ten shapes.",
+        "the program draws pictures of ten patterns.",
     .flags =
         {{"learning-rate", "At the first step; a tenth after half of --steps, a hundredth after three quarters", 0.1, {}},
          {"classes", "The classes to tell apart, three or more", std::string("0,1,2,3,4,5,6,7,8,9"), {}},
@@ -45,7 +45,7 @@ class SharedPictures {
     if (!pictures_) {
       pictures_ = std::make_shared<cifar::Pictures>(line, classes_of(line), seed);
       if (pictures_->drawn()) {
-        std::fprintf(stderr, "No --data-dir and no SHOAL_DATA: this run trains and tests on shapes that the program draws\n");
+        std::fprintf(stderr, "No --data-dir and no SHOAL_DATA: this run trains and tests on patterns that the program draws\n");
       }
     }
     return pictures_;

@@ -1,5 +1,5 @@
 #pragma once
-/// Where the pictures come from: the files of CIFAR-10, or shapes that the program draws.
+/// Where the pictures come from: the files of CIFAR-10, or patterns that the program draws.
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -14,7 +14,7 @@ namespace cifar {
 class Pictures {
  public:
   /// The files are data_batch_1.bin to data_batch_5.bin and test_batch.bin, where line.data_file() finds them in
-  /// "cifar-10-batches-bin", as the archive has them. Without line.data_dir: shapes drawn from `seed`.
+  /// "cifar-10-batches-bin", as the archive has them. Without line.data_dir: patterns drawn from `seed`.
   Pictures(const shoal::CommandLine& line, std::vector<int64_t> classes, uint64_t seed);
   ~Pictures();
   // Both raise what read_records() and of_classes() say.

@@ -1,4 +1,4 @@
-#include "shapes.h"
+#include "patterns.h"
 
 #include <algorithm>
 #include <array>
@@ -12,21 +12,20 @@ namespace {
 
 constexpr float kPi = std::numbers::pi_v<float>;
 
-/// Whether a point belongs to the shape, which fits into the circle of radius 1 around the origin.
-bool inside(int64_t shape, float x, float y) {
-  const float ax = std::abs(x), ay = std::abs(y), radius = std::hypot(x, y), box = std::max(ax, ay);
-  const auto star = [&](float points) { return radius < 0.6f + 0.4f * std::cos(points * std::atan2(y, x)); };
-  switch (shape) {
-    case 0: return radius < 0.85f;
-    case 1: return radius < 0.95f && radius > 0.55f;
-    case 2: return box < 0.7f;
-    case 3: return box < 0.75f && box > 0.42f;
-    case 4: return y < 0.6f && 1.7f * ax < y + 1;
-    case 5: return box < 0.9f && std::min(ax, ay) < 0.28f;
-    case 6: return star(3);
-    case 7: return star(5);
-    case 8: return box < 0.8f && std::sin(2.5f * kPi * x) > 0;
-    default: return box < 0.8f && (std::sin(2 * kPi * x) > 0) != (std::sin(2 * kPi * y) > 0);
+/// Whether a point is in front. The pattern repeats every two units, the narrow ones every one.
+bool in_front(int64_t pattern, float x, float y) {
+  const auto wave = [](float at) { return std::sin(kPi * at); };
+  switch (pattern) {
+    case 0: return wave(y) > 0;
+    case 1: return wave(2 * y) > 0;
+    case 2: return wave(x) > 0;
+    case 3: return wave(2 * x) > 0;
+    case 4: return wave(x + y) > 0;
+    case 5: return wave(x) * wave(y) > 0;
+    case 6: return wave(2 * x) * wave(2 * y) > 0;
+    case 7: return std::hypot(wave(x), wave(y)) < 0.8f;
+    case 8: return wave(1.5f * std::hypot(x, y)) > 0;
+    default: return std::min(std::abs(wave(x)), std::abs(wave(y))) < 0.4f;
   }
 }
 
@@ -50,16 +49,16 @@ std::array<Colour, 2> draw_colours(shoal::RandomStream& random) {
   }
 }
 
-void draw_shape(int64_t shape, shoal::RandomKey key, uint8_t* pixels) {
+void draw_pattern(int64_t pattern, shoal::RandomKey key, uint8_t* pixels) {
   shoal::RandomStream random(key);
   const std::array<Colour, 2> colours = draw_colours(random);
-  const float radius = uniform(random, 9, 14), turn = uniform(random, -0.4f, 0.4f), noise = uniform(random, 5, 30);
-  const float middle = float(kSide) / 2, x0 = middle + uniform(random, -4, 4), y0 = middle + uniform(random, -4, 4);
-  const float cosine = std::cos(turn) / radius, sine = std::sin(turn) / radius;
+  const float unit = uniform(random, 4, 5.5f), turn = uniform(random, -0.2f, 0.2f), noise = uniform(random, 5, 30);
+  const float x0 = uniform(random, 8, 24), y0 = uniform(random, 8, 24);
+  const float cosine = std::cos(turn) / unit, sine = std::sin(turn) / unit;
   for (int64_t row = 0; row < kSide; ++row) {
     for (int64_t column = 0; column < kSide; ++column) {
       const float x = float(column) + 0.5f - x0, y = float(row) + 0.5f - y0;
-      const Colour& colour = colours[inside(shape, cosine * x + sine * y, cosine * y - sine * x)];
+      const Colour& colour = colours[in_front(pattern, cosine * x + sine * y, cosine * y - sine * x)];
       for (const float part : colour) {
         *pixels++ = uint8_t(std::clamp(part + uniform(random, -noise, noise), 0.0f, 255.0f));
       }
@@ -69,17 +68,17 @@ void draw_shape(int64_t shape, shoal::RandomKey key, uint8_t* pixels) {
 
 }  // namespace
 
-Images draw_shapes(int64_t count, uint64_t seed) {
+Images draw_patterns(int64_t count, uint64_t seed) {
   Images images{shoal::Tensor(shoal::DType::kUInt8, {count, kSide, kSide, kColours}),
                 shoal::Tensor(shoal::DType::kInt64, {count})};
   const auto labels = images.labels.mutable_as<int64_t>();
   for (size_t i = 0; i < labels.size(); ++i) labels[i] = int64_t(i) % kClasses;
-  shoal::RandomStream shuffle(shoal::fold_in(seed, "order of shapes"));
+  shoal::RandomStream shuffle(shoal::fold_in(seed, "order of patterns"));
   for (size_t i = labels.size(); i > 1; --i) std::swap(labels[i - 1], labels[size_t(shuffle.below(i))]);
   uint8_t* pixels = images.pixels.mutable_as<uint8_t>().data();
-  const shoal::RandomKey key = shoal::fold_in(seed, "shapes");
+  const shoal::RandomKey key = shoal::fold_in(seed, "patterns");
   for (size_t i = 0; i < labels.size(); ++i) {
-    draw_shape(labels[i], shoal::fold_in(key, i), pixels + int64_t(i) * kSide * kSide * kColours);
+    draw_pattern(labels[i], shoal::fold_in(key, i), pixels + int64_t(i) * kSide * kSide * kColours);
   }
   return images;
 }
