@@ -25,14 +25,14 @@ const shoal::ProgramInfo kProgram{
     .save_checkpoints_steps = 500,
     .throttle_secs = 10};
 
+/// "0,3,7" as numbers.
 std::vector<int64_t> classes_of(const shoal::CommandLine& line) {
+  const std::string& text = line.flags.get_string("classes");
   std::vector<int64_t> classes;
-  for (const char c : line.flags.get_string("classes") + ",") {
-    if (c >= '0' && c <= '9') {
-      classes.push_back(c - '0');
-    } else if (c != ',') {
-      shoal::raise(shoal::invalid_argument("--classes " + line.flags.get_string("classes") + ": it takes numbers from 0 to 9, as in 0,3,7"));
-    }
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool fits = i % 2 == 0 ? text[i] >= '0' && text[i] <= '9' : text[i] == ',';
+    if (!fits) shoal::raise(shoal::invalid_argument("--classes " + text + ": it takes numbers from 0 to 9, as in 0,3,7"));
+    if (i % 2 == 0) classes.push_back(text[i] - '0');
   }
   return classes;
 }
@@ -45,7 +45,8 @@ class SharedPictures {
     if (!pictures_) {
       pictures_ = std::make_shared<cifar::Pictures>(line, classes_of(line), seed);
       if (pictures_->drawn()) {
-        std::fprintf(stderr, "No --data-dir and no SHOAL_DATA: this run trains and tests on patterns that the program draws\n");
+        std::fprintf(stderr,
+                     "No --data-dir and no SHOAL_DATA: this run trains and tests on patterns that the program draws\n");
       }
     }
     return pictures_;

@@ -41,8 +41,8 @@ shoal::EstimatorSpec classify(const shoal::Features& pictures, const shoal::Labe
                                         {.classes = classes, .kernel_regularizer = {.l2 = 5e-5}, .norm_decay = 0.9});
   nn::HeadInput input{.mode = mode, .labels = labels, .logits = logits};
   if (mode == shoal::Mode::kTrain) {
-    const auto momentum = nn::sgd({.learning_rate = in_three_stages(params.get_real("learning_rate"), params.get_int("steps")),
-                                   .momentum = 0.9});
+    const auto momentum = nn::sgd(
+        {.learning_rate = in_three_stages(params.get_real("learning_rate"), params.get_int("steps")), .momentum = 0.9});
     input.train_op = [momentum, frozen](Value loss) {
       return frozen ? momentum.minimize(loss, {"logits/kernel", "logits/bias"}) : momentum.minimize(loss);
     };

@@ -41,7 +41,8 @@ Images Pictures::load(const std::vector<std::string>& names, int64_t count, uint
   if (!drawn()) {
     for (const std::string& name : names) paths.push_back(line_.data_file("cifar-10-batches-bin", name));
   }
-  Images all = drawn() ? draw_patterns(count, seed) : shoal::value_or_raise(read_records(*shoal::make_file_storage(), paths));
+  Images all =
+      drawn() ? draw_patterns(count, seed) : shoal::value_or_raise(read_records(*shoal::make_file_storage(), paths));
   return classes_ == all_classes() ? all : of_classes(all, classes_);
 }
 

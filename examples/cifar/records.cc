@@ -14,7 +14,8 @@ constexpr int64_t kPlane = kSide * kSide;
 constexpr int64_t kPicture = kColours * kPlane;
 constexpr int64_t kRecord = 1 + kPicture;
 constexpr int64_t kPiece = 256;  // Records at once: 0.8 MB.
-constexpr const char* kRemedy = "unpack the archive of the binary version again, or get it from https://www.cs.toronto.edu/~kriz/cifar.html";
+constexpr const char* kRemedy =
+    "unpack the archive of the binary version again, or get it from https://www.cs.toronto.edu/~kriz/cifar.html";
 
 struct File {
   std::string path;
@@ -27,8 +28,10 @@ Result<File> open_records(shoal::Storage& storage, const std::string& path) {
   const uint64_t bytes = contents->size();
   if (bytes == 0 || bytes % uint64_t(kRecord) != 0) {
     return shoal::data_loss(path + " has " + std::to_string(bytes) + " bytes, which are not whole records of " +
-                            std::to_string(kRecord) + " (a label, 32 x 32 pixels of three colours): it is truncated, or no "
-                            "file of CIFAR-10; " + kRemedy);
+                            std::to_string(kRecord) +
+                            " (a label, 32 x 32 pixels of three colours): it is truncated, or no "
+                            "file of CIFAR-10; " +
+                            kRemedy);
   }
   return File{path, std::move(contents), int64_t(bytes / uint64_t(kRecord))};
 }
@@ -61,7 +64,8 @@ Result<void> read_file(const File& file, uint8_t* pixels, int64_t* labels) {
 }
 
 Images empty_images(int64_t count) {
-  return {shoal::Tensor(shoal::DType::kUInt8, {count, kSide, kSide, kColours}), shoal::Tensor(shoal::DType::kInt64, {count})};
+  return {shoal::Tensor(shoal::DType::kUInt8, {count, kSide, kSide, kColours}),
+          shoal::Tensor(shoal::DType::kInt64, {count})};
 }
 
 }  // namespace
@@ -91,7 +95,8 @@ Images of_classes(const Images& images, const std::vector<int64_t>& classes) {
   for (size_t i = 0; i < classes.size(); ++i) {
     const int64_t label = classes[i];
     if (label < 0 || label >= kClasses || new_label[size_t(label)] >= 0) {
-      shoal::raise(shoal::invalid_argument("class " + std::to_string(label) + ": classes are different numbers from 0 to 9"));
+      shoal::raise(
+          shoal::invalid_argument("class " + std::to_string(label) + ": classes are different numbers from 0 to 9"));
     }
     new_label[size_t(label)] = int64_t(i);
   }
@@ -103,7 +108,8 @@ Images of_classes(const Images& images, const std::vector<int64_t>& classes) {
   int64_t kept = 0;
   for (const int64_t label : classes) {
     if (counts[size_t(label)] == 0) {
-      shoal::raise(shoal::not_found("of class " + std::to_string(label) + " there is no picture among " + std::to_string(old.size())));
+      shoal::raise(shoal::not_found("of class " + std::to_string(label) + " there is no picture among " +
+                                    std::to_string(old.size())));
     }
     kept += counts[size_t(label)];
   }
