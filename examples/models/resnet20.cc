@@ -15,12 +15,15 @@ shoal::Value resnet20(shoal::Value images, nn::Mode mode, const ResNet20Options&
                                        .use_bias = false,
                                        .kernel_initializer = nn::he_normal(),
                                        .kernel_regularizer = options.kernel_regularizer});
-  x = nn::batch_norm(x, mode, {.activation = nn::Activation::kRelu});
+  x = nn::batch_norm(x, mode, {.decay = options.norm_decay, .activation = nn::Activation::kRelu});
   for (int64_t filters : {16, 32, 64}) {
     for (int block = 0; block < 3; ++block) {
       const int strides = filters > 16 && block == 0 ? 2 : 1;
       x = nn::residual_block(x, mode,
-                             {.filters = filters, .strides = strides, .kernel_regularizer = options.kernel_regularizer});
+                             {.filters = filters,
+                              .strides = strides,
+                              .kernel_regularizer = options.kernel_regularizer,
+                              .decay = options.norm_decay});
     }
   }
   return nn::dense(nn::global_avg_pool(x), {.units = options.classes,

@@ -14,6 +14,7 @@ struct ResNet20Options {
   /// The regularizer of all kernels. The paper's weight decay of 1e-4 is .l2 = 5e-5, since the penalty here is not
   /// halved.
   shoal::nn::Regularizer kernel_regularizer;
+  double norm_decay = 0.99;  ///< How long normalizations remember: of their moving averages this part stays with each step.
 };
 
 /// Logits. A 3x3 convolution of 16 filters, then three stages of three basic blocks with 16, 32 and 64 filters, the first

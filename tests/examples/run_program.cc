@@ -26,6 +26,7 @@ Ended run(const std::string& program, const std::string& arguments) {
 
 Ended run_mnist(const std::string& arguments) { return run(SHOAL_TEST_MNIST, arguments); }
 Ended run_text(const std::string& arguments) { return run(SHOAL_TEST_TEXT, arguments); }
+Ended run_cifar(const std::string& arguments) { return run(SHOAL_TEST_CIFAR, arguments); }
 Ended run_adult(const std::string& arguments) { return run(SHOAL_TEST_ADULT, arguments); }
 Ended run_housing(const std::string& arguments) { return run(SHOAL_TEST_HOUSING, arguments); }
 

@@ -19,6 +19,7 @@ struct Ended {
 Ended run_mnist(const std::string& arguments);
 /// The other programs likewise.
 Ended run_text(const std::string& arguments);
+Ended run_cifar(const std::string& arguments);
 Ended run_adult(const std::string& arguments);
 Ended run_housing(const std::string& arguments);
 
