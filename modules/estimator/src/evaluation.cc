@@ -32,6 +32,8 @@ class EvaluationRun {
   Result<void> prepare(uint64_t global_step, const std::string& model_dir);
   Result<void> run(std::optional<int64_t> steps, std::optional<data::Batch> first);
   Metrics results(uint64_t global_step) const;
+  int64_t batches() const { return batches_; }
+  bool ended_by_steps() const { return ended_by_steps_; }
 
  private:
   Result<void> one_batch(data::Batch& batch);
@@ -50,6 +52,7 @@ class EvaluationRun {
   std::vector<TensorView> metric_inputs_;
   double loss_sum_ = 0;
   int64_t batches_ = 0;
+  bool ended_by_steps_ = false;
   SteadyTime next_note_{};
 };
 
@@ -82,7 +85,8 @@ Result<void> EvaluationRun::run(std::optional<int64_t> steps, std::optional<data
   while (more && (!steps || batches_ < *steps)) {
     SHOAL_TRY_VOID(one_batch(batch));
     note_progress(steps);
-    if (context_.stop_requested() || (steps && batches_ >= *steps)) break;
+    ended_by_steps_ = steps && batches_ >= *steps;
+    if (context_.stop_requested() || ended_by_steps_) break;
     SHOAL_TRY(more, input_.next(batch));
   }
   if (batches_ == 0) env_.log().warning("evaluation: the input gave no batch; is it empty or wrongly set up?");
@@ -298,8 +302,8 @@ void check_options(const std::string& call, const EvaluateOptions& options) {
   }
 }
 
-Result<Metrics> run_evaluation(Environment& env, const Estimator& estimator, const InputFn& input_fn,
-                               const EvaluateOptions& options) {
+Result<Evaluation> run_evaluation(Environment& env, const Estimator& estimator, const InputFn& input_fn,
+                                  const EvaluateOptions& options) {
   SHOAL_TRY(const auto reader, open_checkpoint(env, estimator.model_dir(), options.checkpoint));
   if (!reader) env.log().info("evaluation: " + without_checkpoint(estimator) + " is evaluated");
   const WeightsToEvaluate weights{
@@ -309,8 +313,8 @@ Result<Metrics> run_evaluation(Environment& env, const Estimator& estimator, con
   return run_evaluation_of(env, weights, estimator, input_fn, options);
 }
 
-Result<Metrics> run_evaluation_of(Environment& env, const WeightsToEvaluate& weights, const Estimator& estimator,
-                                  const InputFn& input_fn, const EvaluateOptions& options) {
+Result<Evaluation> run_evaluation_of(Environment& env, const WeightsToEvaluate& weights, const Estimator& estimator,
+                                     const InputFn& input_fn, const EvaluateOptions& options) {
   SHOAL_TRY(OpenedInput input, open_input(env, estimator, input_fn, Mode::kEval));
   data::Batch first;
   SHOAL_TRY(const bool any, input.iterator->next(first));
@@ -329,10 +333,13 @@ Result<Metrics> run_evaluation_of(Environment& env, const WeightsToEvaluate& wei
                     std::move(hooks));
   SHOAL_TRY_VOID(run.prepare(weights.global_step, estimator.model_dir()));
   SHOAL_TRY_VOID(run.run(options.steps, std::move(first)));
-  Metrics metrics = run.results(weights.global_step);
-  SHOAL_TRY_VOID(write_results(env, estimator.eval_dir(options.name), metrics, weights.checkpoint));
-  env.log().info(title + ": " + describe(metrics));
-  return metrics;
+  Evaluation evaluation{.metrics = run.results(weights.global_step),
+                        .batches = run.batches(),
+                        .ended_by_steps = run.ended_by_steps() && input.dataset->is_finite().value_or(true),
+                        .input_batches = input.dataset->cardinality()};
+  SHOAL_TRY_VOID(write_results(env, estimator.eval_dir(options.name), evaluation.metrics, weights.checkpoint));
+  env.log().info(title + ": " + describe(evaluation.metrics));
+  return evaluation;
 }
 
 }  // namespace shoal
