@@ -13,6 +13,7 @@ namespace shoal::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 struct Outcome {
@@ -78,6 +79,33 @@ TEST(Run, GivesTheProgramItsDefaults) {
   EXPECT_FALSE(outcome.line.flags.get_bool("augment"));
   EXPECT_TRUE(outcome.line.flags.get_bool("shuffle"));
   EXPECT_EQ(outcome.out, "");
+}
+
+TEST(Run, DefaultsSuitRunsOfMinutes) {
+  const ProgramInfo plain{.description = "x"};
+  const auto look = [&](std::vector<std::string> arguments, double ready_timeout) {
+    return run_program(
+        std::move(arguments),
+        [=](const RunConfig& config, const CommandLine& line) {
+          EXPECT_EQ(config.save_checkpoints_secs(), 60);
+          EXPECT_EQ(config.save_checkpoints_steps(), std::nullopt);
+          EXPECT_EQ(line.throttle_secs, 60);
+          EXPECT_EQ(config.ready_timeout_secs(), ready_timeout);
+        },
+        plain);
+  };
+  EXPECT_EQ(look({}, 7200).calls, 1);
+  EXPECT_EQ(look({"--ready-timeout-secs", "5"}, 5).calls, 1);
+  Place place;
+  EXPECT_EQ(look({"--cluster", "ps:1", "--model-dir", place.model_dir()}, 600).calls, 2);
+  EXPECT_EQ(look({"--cluster", "ps:1", "--model-dir", place.model_dir(), "--ready-timeout-secs", "7"}, 7).calls, 2);
+  const auto none = [](const RunConfig& config, const CommandLine&) { EXPECT_FALSE(config.saves_checkpoints()); };
+  EXPECT_EQ(run_program({"--save-checkpoints-steps", "0"}, none, plain).calls, 1);
+  const std::string help = run_program({"--help"}, {}, plain).out;
+  EXPECT_THAT(help, ContainsRegex("--save-checkpoints-secs [^\n]*60"));  // How a default is shown is CLI11's.
+  EXPECT_THAT(help, ContainsRegex("--throttle-secs [^\n]*60"));
+  EXPECT_THAT(help, ContainsRegex("--ready-timeout-secs [^\n]*7200, with --cluster 600"));
+  EXPECT_THAT(run_program({"--help"}).out, ContainsRegex("--save-checkpoints-steps [^\n]*50"));
 }
 
 TEST(Run, ReadsEveryFlag) {

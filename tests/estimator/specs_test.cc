@@ -142,6 +142,29 @@ TEST(EvalSpec, ChecksEachField) {
   EXPECT_THAT(refusal(EvalSpec{.input_fn = input, .hooks = {nullptr}}), HasSubstr("hooks"));
 }
 
+TEST(EvalSpec, TakesOneExporterOrAList) {
+  const auto names_of = [](const EvalSpec& spec) {
+    std::vector<std::string> names;
+    for (const std::shared_ptr<Exporter>& exporter : spec.exporters) names.push_back(exporter->name());
+    return names;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(names_of({.exporters = best_exporter("best")}), Names{"best"});
+  EXPECT_EQ(names_of({.exporters = std::make_shared<NamedExporter>("own")}), Names{"own"});
+  EXPECT_EQ(names_of({.exporters = {best_exporter("best")}}), Names{"best"});
+  EXPECT_EQ(names_of({.exporters = {std::make_shared<NamedExporter>("own"), best_exporter("best")}}),
+            (Names{"own", "best"}));
+  const std::vector<std::shared_ptr<Exporter>> list{named("a"), named("b")};
+  EXPECT_EQ(names_of({.exporters = list}), (Names{"a", "b"}));
+  EvalSpec spec{.input_fn = three_numbers, .exporters = named("")};
+  EXPECT_THAT(refusal(spec), HasSubstr(R"(they are "")"));
+  spec.exporters = std::shared_ptr<Exporter>();
+  EXPECT_THAT(refusal(spec), HasSubstr("null"));
+  spec.exporters = named("c");
+  spec.exporters.push_back(named("d"));
+  EXPECT_EQ(names_of(spec), (Names{"c", "d"}));
+}
+
 TEST(EvalSpec, ListsTheNamesOfExportersThatClash) {
   const auto with = [](std::vector<std::shared_ptr<Exporter>> exporters) {
     return refusal(EvalSpec{.input_fn = three_numbers, .exporters = std::move(exporters)});

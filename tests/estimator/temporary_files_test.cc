@@ -39,7 +39,7 @@ TEST(TemporaryFiles, OfExportsAreRemovedByTheNextEvaluation) {
                             return losses({1, 1});
                           },
                       .max_steps = 20},  // The input ends: no final export.
-                     {.input_fn = [] { return losses({1}); }, .exporters = {final_exporter("last")}});
+                     {.input_fn = [] { return losses({1}); }, .exporters = final_exporter("last")});
   EXPECT_FALSE(std::filesystem::exists(base + "/.export-1"));
   EXPECT_TRUE(std::filesystem::exists(base + "/.export-2/variables/data")) << "its newest file is being written";
   EXPECT_TRUE(std::filesystem::exists(base + "/0000000001"));

@@ -214,6 +214,32 @@ TEST(Evaluator, WaitsForAChiefThatOnlyTheFolderCouldTellOf) {  // CONTRACT EV-13
   EXPECT_NEAR(to_seconds(world.elapsed()), 7200, 20);
 }
 
+/// The notes on the last step that a whole job leaves, and how often its evaluator evaluated.
+struct LastStepNotes {
+  size_t start_delay, throttle, no_checkpoint, evaluations;
+  friend bool operator==(const LastStepNotes&, const LastStepNotes&) = default;
+};
+LastStepNotes notes_of(const SmallJob& job, int64_t save_steps) {
+  World world({.seed = 4, .work = 1s});
+  world.add_cluster("ps:1,worker:1,evaluator", job, every_steps(save_steps));
+  EXPECT_TRUE(world.run()) << world.report();
+  const std::string only = "evaluator 0: evaluation: of this training only the last step was evaluated, since ";
+  EXPECT_EQ(world.count_log("of this training only"), world.count_log(only)) << world.report();
+  return {world.count_log(only + "it ended before EvalSpec::start_delay_secs (120)"),
+          world.count_log(only + "it ended before EvalSpec::throttle_secs (600)"),
+          world.count_log(only + "no other checkpoint of it was there: RunConfig::save_checkpoints_steps is 1000"),
+          world.count_log("evaluator 0: evaluation: accuracy")};
+}
+
+TEST(Evaluator, SaysWhichFieldKeptItFromSeeingMoreThanTheLastStep) {
+  EXPECT_EQ(notes_of({.max_steps = 40, .start_delay_secs = 120}, 5), (LastStepNotes{.start_delay = 1, .evaluations = 1}));
+  EXPECT_EQ(notes_of({.max_steps = 40, .throttle_secs = 600}, 5), (LastStepNotes{.throttle = 1, .evaluations = 1}));
+  EXPECT_EQ(notes_of({.max_steps = 40}, 1000), (LastStepNotes{.no_checkpoint = 1, .evaluations = 2}));
+  const LastStepNotes none = notes_of({.max_steps = 40}, 5);
+  EXPECT_EQ(none, (LastStepNotes{.evaluations = none.evaluations}));
+  EXPECT_GT(none.evaluations, 3u);
+}
+
 /// Evaluates 30 batches, each of which takes 3 s.
 Program evaluates_slowly(std::optional<int64_t> steps, std::optional<std::string> name = {}) {
   class Slow final : public Hook {

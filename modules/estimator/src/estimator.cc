@@ -110,7 +110,10 @@ Estimator& Estimator::train(const InputFn& input_fn, TrainOptions options) {
 Metrics Estimator::evaluate(const InputFn& input_fn, EvaluateOptions options) const {
   if (!input_fn) raise(type_mismatch("Estimator::evaluate: an input function is required"));
   check_options("Estimator::evaluate", options);
-  return in_environment(config_, [&](Environment& env) { return run_evaluation(env, *this, input_fn, options); });
+  return in_environment(config_, [&](Environment& env) -> Result<Metrics> {
+    SHOAL_TRY(Evaluation evaluation, run_evaluation(env, *this, input_fn, options));
+    return std::move(evaluation.metrics);
+  });
 }
 
 std::vector<std::string> Estimator::variable_names() const {

@@ -1,17 +1,20 @@
 #include "evaluating.h"
 
 #include <algorithm>
+#include <utility>
 
-#include "evaluation.h"
+#include "evaluation_notes.h"
 #include "temporary_files.h"
 
 namespace shoal {
 
 Result<void> Evaluating::evaluate(Environment& env, const std::string& prefix) {
   if (!last_prefix_) sweep_exports(env);
-  SHOAL_TRY(Metrics metrics,
+  SHOAL_TRY(Evaluation evaluation,
             run_evaluation(env, estimator_, spec_.input_fn,
                            {.steps = spec_.steps, .hooks = spec_.hooks, .checkpoint = prefix, .name = spec_.name}));
+  tell_of_steps(env.log(), evaluation);
+  Metrics& metrics = evaluation.metrics;
   if (!metrics.contains("global_step")) return internal_error("an evaluation gave no global_step");
   last_prefix_ = prefix;
   last_was_final_ = max_steps_ && metrics["global_step"] >= double(*max_steps_);
@@ -29,6 +32,12 @@ Result<void> Evaluating::evaluate(Environment& env, const std::string& prefix) {
   }
   metrics_ = std::move(metrics);
   return {};
+}
+
+void Evaluating::tell_of_steps(Logger& log, const Evaluation& evaluation) {
+  const std::optional<std::string> note = note_on_steps(evaluation);
+  if (!note || std::exchange(told_of_steps_, true)) return;
+  log.info("evaluation" + (spec_.name ? " " + *spec_.name : "") + ": " + *note);
 }
 
 Result<bool> Evaluating::may_look(Logger& log) {

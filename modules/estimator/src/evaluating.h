@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "evaluation.h"
 #include "shoal/base/environment.h"
 #include "shoal/estimator/estimator.h"
 #include "shoal/estimator/eval_listener.h"
@@ -31,6 +32,7 @@ class Evaluating {
   bool last_was_final() const { return last_was_final_; }
 
  private:
+  void tell_of_steps(Logger& log, const Evaluation& evaluation);
   void sweep_exports(Environment& env) const;
   std::string export_folder(const Exporter& exporter) const;
 
@@ -42,6 +44,7 @@ class Evaluating {
   std::vector<std::optional<std::string>> exports_;
   std::vector<const Exporter*> fired_;
   bool last_was_final_ = false;
+  bool told_of_steps_ = false;
 };
 
 }  // namespace shoal

@@ -32,6 +32,8 @@ class EvaluationRun {
   Result<void> prepare(uint64_t global_step, const std::string& model_dir);
   Result<void> run(std::optional<int64_t> steps, std::optional<data::Batch> first);
   Metrics results(uint64_t global_step) const;
+  int64_t batches() const { return batches_; }
+  bool ended_by_steps() const { return ended_by_steps_; }
 
  private:
   Result<void> one_batch(data::Batch& batch);
@@ -50,6 +52,7 @@ class EvaluationRun {
   std::vector<TensorView> metric_inputs_;
   double loss_sum_ = 0;
   int64_t batches_ = 0;
+  bool ended_by_steps_ = false;
   SteadyTime next_note_{};
 };
 
@@ -82,7 +85,8 @@ Result<void> EvaluationRun::run(std::optional<int64_t> steps, std::optional<data
   while (more && (!steps || batches_ < *steps)) {
     SHOAL_TRY_VOID(one_batch(batch));
     note_progress(steps);
-    if (context_.stop_requested() || (steps && batches_ >= *steps)) break;
+    ended_by_steps_ = steps && batches_ >= *steps;
+    if (context_.stop_requested() || ended_by_steps_) break;
     SHOAL_TRY(more, input_.next(batch));
   }
   if (batches_ == 0) env_.log().warning("evaluation: the input gave no batch; is it empty or wrongly set up?");
@@ -137,10 +141,15 @@ void EvaluationRun::note_progress(std::optional<int64_t> steps) {
 Metrics EvaluationRun::results(uint64_t global_step) const {
   Metrics metrics;
   for (size_t i = 0; i < accumulators_.size(); ++i) {
-    metrics[model_.spec().eval_metrics[i].first] = accumulators_[i].value();
+    const auto& [name, metric] = model_.spec().eval_metrics[i];
+    if (metric.is_count) {
+      metrics.set_count(name, accumulators_[i].value());
+    } else {
+      metrics[name] = accumulators_[i].value();
+    }
   }
   metrics["loss"] = batches_ == 0 ? 0 : loss_sum_ / double(batches_);
-  metrics["global_step"] = double(global_step);
+  metrics.set_count("global_step", double(global_step));
   return metrics;
 }
 
@@ -160,8 +169,9 @@ std::string describe(const Metrics& metrics) {
   std::string text;
   for (const auto& [name, value] : metrics) {
     char number[32];
-    std::snprintf(number, sizeof number, name == "global_step" ? "%.0f" : "%.6g", value);
-    text += (text.empty() ? "" : ", ") + name + " = " + number;
+    std::snprintf(number, sizeof number, "%.6g", value);
+    const std::optional<int64_t> count = metrics.count_of(name);
+    text += (text.empty() ? "" : ", ") + name + " = " + (count ? std::to_string(*count) : number);
   }
   return text;
 }
@@ -299,8 +309,8 @@ void check_options(const std::string& call, const EvaluateOptions& options) {
   }
 }
 
-Result<Metrics> run_evaluation(Environment& env, const Estimator& estimator, const InputFn& input_fn,
-                               const EvaluateOptions& options) {
+Result<Evaluation> run_evaluation(Environment& env, const Estimator& estimator, const InputFn& input_fn,
+                                  const EvaluateOptions& options) {
   SHOAL_TRY(const auto reader, open_checkpoint(env, estimator.model_dir(), options.checkpoint));
   if (!reader) env.log().info("evaluation: " + without_checkpoint(estimator) + " is evaluated");
   const WeightsToEvaluate weights{
@@ -310,8 +320,8 @@ Result<Metrics> run_evaluation(Environment& env, const Estimator& estimator, con
   return run_evaluation_of(env, weights, estimator, input_fn, options);
 }
 
-Result<Metrics> run_evaluation_of(Environment& env, const WeightsToEvaluate& weights, const Estimator& estimator,
-                                  const InputFn& input_fn, const EvaluateOptions& options) {
+Result<Evaluation> run_evaluation_of(Environment& env, const WeightsToEvaluate& weights, const Estimator& estimator,
+                                     const InputFn& input_fn, const EvaluateOptions& options) {
   SHOAL_TRY(OpenedInput input, open_input(env, estimator, input_fn, Mode::kEval));
   data::Batch first;
   SHOAL_TRY(const bool any, input.iterator->next(first));
@@ -330,10 +340,13 @@ Result<Metrics> run_evaluation_of(Environment& env, const WeightsToEvaluate& wei
                     std::move(hooks));
   SHOAL_TRY_VOID(run.prepare(weights.global_step, estimator.model_dir()));
   SHOAL_TRY_VOID(run.run(options.steps, std::move(first)));
-  Metrics metrics = run.results(weights.global_step);
-  SHOAL_TRY_VOID(write_results(env, estimator.eval_dir(options.name), metrics, weights.checkpoint));
-  env.log().info(title + ": " + describe(metrics));
-  return metrics;
+  Evaluation evaluation{.metrics = run.results(weights.global_step),
+                        .batches = run.batches(),
+                        .ended_by_steps = run.ended_by_steps() && input.dataset->is_finite().value_or(true),
+                        .input_batches = input.dataset->cardinality()};
+  SHOAL_TRY_VOID(write_results(env, estimator.eval_dir(options.name), evaluation.metrics, weights.checkpoint));
+  env.log().info(title + ": " + describe(evaluation.metrics));
+  return evaluation;
 }
 
 }  // namespace shoal

@@ -56,9 +56,16 @@ std::string eval_folder(const std::string& model_dir, const std::optional<std::s
 
 /// Raises InvalidArgument, naming `call`, for options that no evaluation can have.
 void check_options(const std::string& call, const EvaluateOptions& options);
+
+struct Evaluation {
+  Metrics metrics;
+  int64_t batches = 0;          ///< How many were evaluated.
+  bool ended_by_steps = false;  ///< True if `steps` ended it, and not the input or a hook; never of an endless input.
+  std::optional<int64_t> input_batches = {};  ///< How many batches the input has, where that is known.
+};
 /// Evaluates the checkpoint that `options` name. Runs on the compute thread. `estimator` outlives the call.
-Result<Metrics> run_evaluation(Environment& env, const Estimator& estimator, const InputFn& input_fn,
-                               const EvaluateOptions& options);
+Result<Evaluation> run_evaluation(Environment& env, const Estimator& estimator, const InputFn& input_fn,
+                                  const EvaluateOptions& options);
 
 /// What is evaluated.
 struct WeightsToEvaluate {
@@ -67,8 +74,8 @@ struct WeightsToEvaluate {
   std::function<Result<LoadedVariables>(const Graph&)> load;
 };
 /// The same for these weights, whatever checkpoint `options` name.
-Result<Metrics> run_evaluation_of(Environment& env, const WeightsToEvaluate& weights, const Estimator& estimator,
-                                  const InputFn& input_fn, const EvaluateOptions& options);
+Result<Evaluation> run_evaluation_of(Environment& env, const WeightsToEvaluate& weights, const Estimator& estimator,
+                                     const InputFn& input_fn, const EvaluateOptions& options);
 
 /// Opens the input of `mode` for this task.
 struct OpenedInput {

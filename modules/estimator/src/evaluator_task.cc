@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "end_of_job.h"
+#include "evaluation_notes.h"
 #include "shoal/base/compute.h"
 #include "shoal/checkpoint/directory.h"
 
@@ -47,6 +48,7 @@ class EvaluatorTask {
   Result<bool> read_mark();
   void warn_of_polling();
   Result<void> check_lost_end();
+  void tell_of_end();
   bool finished() const;
   Task<Result<void>> wait_until(SteadyTime when);
 
@@ -57,6 +59,11 @@ class EvaluatorTask {
   std::optional<checkpoint::EndMark> mark_;
   RareNote missing_note_, not_new_note_, poll_note_, lost_note_;
   int looks_after_end_ = 0;
+  // What the last lines of the log follow from.
+  bool ended_in_delay_ = false;     // The job had ended when the evaluator began to look.
+  bool ended_in_throttle_ = false;  // The job ended while a look was still to come.
+  bool found_not_new_ = false;      // A look found the checkpoint of the look before.
+  bool saw_training_ = false;       // A step was evaluated that is neither the first nor the last.
   bool told_to_end_ = false;  // True once the listener has said so.
   std::string damaged_;       // The newest damaged checkpoint, as far as it is known.
   int damaged_count_ = 0;
@@ -64,6 +71,7 @@ class EvaluatorTask {
 
 Task<Result<std::optional<Metrics>>> EvaluatorTask::run() {
   SHOAL_CO_TRY_VOID(co_await wait_until(env_.after(std::chrono::seconds(options_.spec.start_delay_secs))));
+  ended_in_delay_ = mark_.has_value();
   const Duration throttle = std::chrono::seconds(options_.spec.throttle_secs);
   while (!env_.interrupted().stop_requested()) {
     const SteadyTime started = env_.now();
@@ -71,12 +79,35 @@ Task<Result<std::optional<Metrics>>> EvaluatorTask::run() {
     if (told_to_end_ || finished()) break;
     SHOAL_CO_TRY_VOID(check_lost_end());
     const SteadyTime next = mark_ ? env_.after(kAfterTheEnd) : std::max(started + throttle, env_.after(kPollEvery));
+    const bool ended_before = mark_.has_value();
     SHOAL_CO_TRY_VOID(co_await wait_until(next));
+    ended_in_throttle_ = mark_ && !ended_before;
   }
-  if (!evaluating_.last_prefix() && !told_to_end_)
-    env_.log().warning("evaluation: the job ended and nothing was ever evaluated");
+  tell_of_end();
   evaluating_.warn_about_final_exporters(env_.log());
   co_return evaluating_.metrics();
+}
+
+void EvaluatorTask::tell_of_end() {
+  if (told_to_end_) return;
+  if (env_.interrupted().stop_requested()) {
+    if (!evaluating_.last_prefix()) env_.log().warning("evaluation: interrupted before anything was evaluated");
+    return;
+  }
+  if (!evaluating_.last_prefix()) {
+    const bool disabled = mark_ && mark_->checkpoint.empty();
+    return env_.log().warning(
+        std::string("evaluation: the job ended and nothing was ever evaluated") +
+        (disabled
+             ? ", since it wrote no checkpoints; RunConfig::save_checkpoints_steps or save_checkpoints_secs enables them"
+             : ""));
+  }
+  if (saw_training_ || evaluating_.metrics()->at("global_step") == 0) return;
+  if (!ended_in_delay_ && !found_not_new_ && !ended_in_throttle_) return;
+  const OnlyLastStep why = ended_in_delay_  ? OnlyLastStep::kStartDelay
+                           : found_not_new_ ? OnlyLastStep::kNoCheckpoint
+                                            : OnlyLastStep::kThrottle;
+  env_.log().info(note_on_last_step(why, options_.spec, options_.estimator.config()));
 }
 
 /// The job has ended, but what it ended with is not there to be evaluated: not for ever.
@@ -116,6 +147,7 @@ Result<EvalStatus> EvaluatorTask::look_for_checkpoint() {
     return EvalStatus::kMissing;
   }
   if (**newest == evaluating_.last_prefix()) {
+    found_not_new_ = true;
     if (not_new_note_.due(env_.now())) env_.log().info("evaluation: not new, " + **newest + " is evaluated already");
     warn_of_polling();
     return EvalStatus::kNotNew;
@@ -137,6 +169,8 @@ Result<EvalStatus> EvaluatorTask::evaluate(const std::string& prefix) {
   if (evaluated) {
     missing_note_.reset();
     not_new_note_.reset();
+    const bool last = mark_ || evaluating_.last_was_final();
+    saw_training_ = saw_training_ || (!last && evaluating_.metrics()->at("global_step") > 0);
     return EvalStatus::kEvaluated;
   }
   const Error& error = evaluated.error();

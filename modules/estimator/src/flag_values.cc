@@ -41,9 +41,15 @@ RunConfigOptions run_config_options(const ProgramInfo& program, const ParsedFlag
   RunConfigOptions options = flags.config;
   if (flags.save_steps) options.save_checkpoints_steps = *flags.save_steps;
   if (flags.save_secs) options.save_checkpoints_secs = *flags.save_secs;
-  if (!flags.save_steps && !flags.save_secs && program.save_checkpoints_steps) {
-    options.save_checkpoints_steps = *program.save_checkpoints_steps;
+  if (!flags.save_steps && !flags.save_secs) {
+    if (program.save_checkpoints_steps) {
+      options.save_checkpoints_steps = *program.save_checkpoints_steps;
+    } else {
+      options.save_checkpoints_secs = kFlagsSaveSecs;
+    }
   }
+  if (flags.cluster) options.ready_timeout_secs = kThreadsReadyTimeoutSecs;
+  if (flags.ready_timeout_secs) options.ready_timeout_secs = *flags.ready_timeout_secs;
   options.runtime = flags.runtime;
   options.runtime->compute_dtype = *dtype_from_string(flags.compute_dtype);
   return options;

@@ -62,7 +62,8 @@ void Flags::add_for_body() {
       ->capture_default_str()
       ->group("Training");
   app_.add_option("--data-dir", line.data_dir, "Folder of the data")->envname("SHOAL_DATA")->group("Files");
-  app_.add_option("--throttle-secs", line.throttle_secs, "Least seconds between the starts of two evaluations")
+  app_.add_option("--throttle-secs", line.throttle_secs,
+                  "Least seconds between the starts of two evaluations; the last step's comes at the end in any case")
       ->check(reads_as<int64_t>("INT"))
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str()
@@ -86,21 +87,29 @@ void Flags::add_training_and_files() {
   app_.add_option("--model-dir", parsed_.config.model_dir,
                   "Folder for checkpoints, events and exports; training resumes from what is there")
       ->group("Files");
-  app_.add_option("--save-checkpoints-steps", parsed_.save_steps, "A checkpoint every so many global steps")
-      ->check(reads_as<int64_t>("INT"))
-      ->group("Files");
-  app_.add_option("--save-checkpoints-secs", parsed_.save_secs, "A checkpoint every so many seconds")
-      ->check(reads_as<double>("NUMBER"))
-      ->group("Files");
+  CLI::Option* save_steps =
+      app_.add_option("--save-checkpoints-steps", parsed_.save_steps,
+                      "A checkpoint every so many global steps; what is evaluated while training goes on is a checkpoint")
+          ->check(reads_as<int64_t>("INT"))
+          ->group("Files");
+  CLI::Option* save_secs = app_.add_option("--save-checkpoints-secs", parsed_.save_secs, "The same, every so many seconds")
+                               ->check(reads_as<double>("NUMBER"))
+                               ->group("Files");
+  if (program_.save_checkpoints_steps) {
+    save_steps->default_str(std::to_string(*program_.save_checkpoints_steps));
+  } else {
+    save_secs->default_str(CLI::detail::to_string(kFlagsSaveSecs));
+  }
 }
 
 void Flags::add_running() {
   app_.add_option("--cluster", parsed_.cluster,
                   "Run a cluster as threads of this process: ps:2,worker:3,evaluator (a chief is always there)")
       ->group("Running");
-  app_.add_option("--ready-timeout-secs", parsed_.config.ready_timeout_secs,
+  app_.add_option("--ready-timeout-secs", parsed_.ready_timeout_secs,
                   "Longest wait for the other tasks of a cluster, at the start and when one is lost")
-      ->capture_default_str()
+      ->default_str(CLI::detail::to_string(RunConfigOptions().ready_timeout_secs) + ", with --cluster " +
+                    CLI::detail::to_string(kThreadsReadyTimeoutSecs))
       ->group("Running");
   app_.add_option(
           "--transport", parsed_.runtime.transport,

@@ -12,8 +12,9 @@ namespace shoal {
 /// Everything that a command line says, as it says it.
 struct ParsedFlags {
   CommandLine command_line;  ///< What it says without the program's own flags.
-  RunConfigOptions config;   ///< The configuration without what the next four say.
+  RunConfigOptions config;   ///< The configuration without what the next five say.
   RuntimeOptions runtime;
+  std::optional<double> ready_timeout_secs;
   std::string compute_dtype = "float32";
   std::optional<int64_t> save_steps;
   std::optional<double> save_secs;
@@ -28,6 +29,11 @@ struct ParsedFlags {
   std::map<std::string, std::string> texts;
   std::map<std::string, bool> switches;  ///< The program's own flags that are on or off.
 };
+
+// Where neither the command line nor the program says otherwise.
+inline constexpr double kFlagsSaveSecs = 60;
+/// With --cluster: tasks of one process begin at once, and nobody starts one again that has failed.
+inline constexpr double kThreadsReadyTimeoutSecs = 600;
 
 /// Who heeds CommandLine: the program's body, or nobody.
 enum class FlagReader { kBody, kNobody };

@@ -1,5 +1,6 @@
 #include "local_evaluation.h"
 
+#include "evaluation_notes.h"
 #include "shoal/checkpoint/directory.h"
 
 namespace shoal {
@@ -16,7 +17,7 @@ bool LocalEvaluation::after_save(RunContext& context, uint64_t step, const std::
     const bool last = context.stop_requested() || (max_steps_ && step >= uint64_t(*max_steps_));
     if (last) return false;  // The call of end() evaluates it.
     env_.log().info("evaluation of " + prefix + " skipped by the throttle: the last one started less than " +
-                    std::to_string(int64_t(to_seconds(throttle_))) + " s ago");
+                    std::to_string(spec_.throttle_secs) + " s ago (EvalSpec::throttle_secs)");
     skipped_step_ = step;
     return false;
   }
@@ -25,10 +26,18 @@ bool LocalEvaluation::after_save(RunContext& context, uint64_t step, const std::
 }
 
 void LocalEvaluation::end(RunContext&, uint64_t step) {
-  if (last_step_ == step || told_to_end_) return;
+  if (told_to_end_) return;
+  if (last_step_ == step) return tell_of_last_step(step);
   if (!value_or_raise(evaluating_.may_look(env_.log()))) return;
   if (skipped_step_ == step) env_.log().info("evaluation of " + newest_prefix_ + " after all: training has ended with it");
   evaluate(step);
+  tell_of_last_step(step);
+}
+
+/// Where something was trained, and evaluated only once.
+void LocalEvaluation::tell_of_last_step(uint64_t step) {
+  if (evaluation_count_ > 1 || first_step_ == step) return;
+  env_.log().info(note_on_last_step(OnlyLastStep::kNoCheckpoint, spec_, config_));
 }
 
 /// CONTRACT LO-9: what is evaluated is what was just written, whatever others do in the folder.
@@ -49,6 +58,7 @@ void LocalEvaluation::evaluate(uint64_t step) {
   last_started_ = env_.now();
   value_or_raise(evaluating_.evaluate(env_, newest_prefix_));
   last_step_ = step;
+  ++evaluation_count_;
   told_to_end_ = !value_or_raise(evaluating_.may_go_on(env_.log(), EvalStatus::kEvaluated));
 }
 

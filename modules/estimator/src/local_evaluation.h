@@ -12,6 +12,8 @@ class LocalEvaluation final : public CheckpointListener {
         model_dir_(estimator.model_dir()),
         max_steps_(max_steps),
         evaluating_(estimator, spec, max_steps),
+        spec_(spec),
+        config_(estimator.config()),
         throttle_(std::chrono::seconds(spec.throttle_secs)) {}
 
   /// The first save of the run is never evaluated; the next one always; later ones under the throttle.
@@ -24,17 +26,21 @@ class LocalEvaluation final : public CheckpointListener {
  private:
   Result<void> check_newest();
   void evaluate(uint64_t step);
+  void tell_of_last_step(uint64_t step);
 
   Environment& env_;
   const std::string model_dir_;
   std::optional<int64_t> max_steps_;
   Evaluating evaluating_;
+  const EvalSpec& spec_;
+  const RunConfig& config_;
   Duration throttle_;
   std::string newest_prefix_;
   std::optional<uint64_t> first_step_;
   std::optional<SteadyTime> last_started_;
   std::optional<uint64_t> last_step_;
   std::optional<uint64_t> skipped_step_;  // The newest step that the throttle kept from being evaluated.
+  int64_t evaluation_count_ = 0;
   bool told_to_end_ = false;              // True once the listener has said so.
 };
 

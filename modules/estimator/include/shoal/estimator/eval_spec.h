@@ -1,9 +1,12 @@
 #pragma once
 /// What to evaluate on, how often, and what to export afterwards.
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "shoal/base/result.h"
@@ -14,6 +17,19 @@ namespace shoal {
 class EvalListener;
 class Exporter;
 class Hook;
+
+/// Exporters in their order. One stands for a list of one, so `.exporters = best_exporter("best")` is
+/// `.exporters = {best_exporter("best")}`.
+class ExporterList : public std::vector<std::shared_ptr<Exporter>> {
+ public:
+  ExporterList() = default;
+  ExporterList(std::initializer_list<std::shared_ptr<Exporter>> exporters) : vector(exporters) {}
+  ExporterList(std::vector<std::shared_ptr<Exporter>> exporters) : vector(std::move(exporters)) {}  // NOLINT
+  template <class One>
+  requires std::is_convertible_v<std::shared_ptr<One>, std::shared_ptr<Exporter>> ExporterList(
+      std::shared_ptr<One> exporter)
+      : vector{std::move(exporter)} {}  // NOLINT: a list of one
+};
 
 /// Mind the defaults: an evaluation looks at 100 batches, not at the whole dataset, and at most one starts per ten minutes.
 struct EvalSpec {
@@ -29,8 +45,8 @@ struct EvalSpec {
   std::optional<std::string> name = {};
   /// Hooks that run during each evaluation.
   std::vector<std::shared_ptr<Hook>> hooks = {};
-  /// Exporters, called after each evaluation in this order. Names are non-empty and differ.
-  std::vector<std::shared_ptr<Exporter>> exporters = {};
+  /// One exporter, or a list of them, called after each evaluation in this order. Names are non-empty and differ.
+  ExporterList exporters = {};
   /// May end evaluation, and in local mode training, early (eval_listener.h). Null if nobody does.
   std::shared_ptr<EvalListener> listener = {};
 

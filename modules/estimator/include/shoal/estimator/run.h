@@ -24,21 +24,22 @@ struct ProgramFlag {
   std::vector<std::string> choices = {};  ///< What a text may be; empty for anything.
 };
 
-/// What the program says of itself, and what the flags that every program has default to.
+/// What the program says of itself, and what the flags that every program has default to. The defaults suit runs of minutes,
+/// while those of RunConfig and EvalSpec, which are ten minutes each, suit runs of hours.
 struct ProgramInfo {
   std::string description = {};  ///< The first line of --help.
   std::vector<ProgramFlag> flags = {};
   std::optional<int64_t> steps = {};                   ///< The default of --steps; None until the input ends.
   int64_t batch = 32;                                  ///< The default of --batch.
-  std::optional<int64_t> save_checkpoints_steps = {};  ///< None for a checkpoint every 600 s.
-  int64_t throttle_secs = 600;                         ///< The default of --throttle-secs.
+  std::optional<int64_t> save_checkpoints_steps = {};  ///< None for a checkpoint every 60 s.
+  int64_t throttle_secs = 60;                          ///< The default of --throttle-secs.
 };
 
 /// The flags, parsed. Beside these there are those that went into the RunConfig.
 struct CommandLine {
   std::optional<int64_t> steps = {};         ///< The flag --steps: TrainSpec::max_steps.
   int64_t batch = 32;                        ///< The flag --batch: examples per trainer and step.
-  int64_t throttle_secs = 600;               ///< The flag --throttle-secs.
+  int64_t throttle_secs = 60;                ///< The flag --throttle-secs, for EvalSpec::throttle_secs.
   std::optional<std::string> data_dir = {};  ///< The flag --data-dir, else the environment's SHOAL_DATA.
   bool json = false;                         ///< The flag --json.
   Params flags = {};                         ///< The program's own flags, by name.
@@ -54,7 +55,8 @@ using ProgramBody = std::function<void(RunConfig config, const CommandLine& comm
 
 /// The exit status (CONTRACT FA-10): 0 clean end; 2 wrong usage or configuration; 3 NaN loss; 4 damaged data or
 /// checkpoint; 5 deadline; 1 anything else. With --json the last line on standard output is one JSON object with what the
-/// tasks of this process know: the last evaluation's metrics, global_step, examples_per_second, seconds. Without it (and
+/// tasks of this process know: the last evaluation's metrics (counts as whole numbers), global_step, examples_per_second,
+/// seconds. Without it (and
 /// without --quiet) a process that evaluated ends with the metrics as a line of text there.
 int run(int argc, const char* const* argv, const ProgramInfo& program, const ProgramBody& body);
 /// A run() for programs that take from the command line only what RunConfig holds. The flags that a body would have to
