@@ -83,7 +83,6 @@ class RemoteStoreImpl final : public RemoteStore {
  private:
   Task<Result<Ready>> attach_once(Deadline deadline);
   Task<bool> asks_job_ended();
-  bool still_held(const std::vector<ServerStatus>& statuses, const RestoreSource* restore) const;
   Task<Result<void>> pull(size_t shard, Deadline deadline);
   Task<Result<void>> pull_one_version(Deadline deadline);
   Task<Result<void>> pull_once(size_t shard, Deadline deadline);
@@ -122,16 +121,6 @@ class RemoteStoreImpl final : public RemoteStore {
   Duration waited_{};            // The time waited for the reply to it.
 };
 
-bool RemoteStoreImpl::still_held(const std::vector<ServerStatus>& statuses, const RestoreSource* restore) const {
-  for (size_t i = 0; i < statuses.size(); ++i) {
-    if (statuses[i].phase != Phase::kReady || statuses[i].epoch != statuses[0].epoch ||
-        statuses[i].spec_hash != spec_hash(plan_.shards[i]) || statuses[i].fingerprint != options_.identity.fingerprint) {
-      return false;
-    }
-  }
-  return !restore || statuses[0].global_step >= restore->info().global_step;
-}
-
 Task<Result<Ready>> RemoteStoreImpl::prepare(RestoreSource* restore, Deadline deadline) {
   servers_.clear_lost();
   SHOAL_CO_TRY_VOID(co_await servers_.connect(deadline));
@@ -142,17 +131,15 @@ Task<Result<Ready>> RemoteStoreImpl::prepare(RestoreSource* restore, Deadline de
     newest = std::max(newest, status.epoch);
     statuses.push_back(std::move(status));
   }
+  const ModelDelivery delivery{env_, plan_, servers_, options_.identity.fingerprint, options_.compression.gradients};
   Ready ready;
-  ready.attached = still_held(statuses, restore);
+  ready.attached = is_still_held(delivery, statuses, restore);
   if (ready.attached) env_.sometimes("chief.servers_hold_the_model");
   if (!ready.attached && newest != 0) env_.sometimes("chief.restores_again");
   servers_.set_epoch(ready.attached ? statuses[0].epoch : next_epoch(newest, options_.identity.incarnation));
   stop_ = false;
   for (ServerTraffic& traffic : traffic_) traffic.restart();
-  if (!ready.attached) {
-    const ModelDelivery delivery{env_, plan_, servers_, options_.identity.fingerprint, options_.compression.gradients};
-    SHOAL_CO_TRY_VOID(co_await bring_model(delivery, restore, deadline));
-  }
+  if (!ready.attached) SHOAL_CO_TRY_VOID(co_await bring_model(delivery, restore, deadline));
   for (size_t i = 0; i < servers_.size(); ++i) SHOAL_CO_TRY_VOID(co_await pull(i, deadline));
   SHOAL_CO_TRY_VOID(co_await pull_one_version(deadline));
   SHOAL_CO_TRY_VOID(co_await residuals_->fetch());
