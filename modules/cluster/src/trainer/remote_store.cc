@@ -64,6 +64,7 @@ class RemoteStoreImpl final : public RemoteStore {
     return hold_for_snapshot(env_, plan_, servers_, *residuals_);
   }
   Task<Result<void>> check_lease() override { return servers_.check_lease(env_.after(kRequestTimeout)); }
+  Task<Result<void>> stay(StopToken stop) override;
   bool lost() const override { return servers_.lost(); }
   Task<Result<uint64_t>> global_step() override;
   const ShardPlan& plan() const override { return plan_; }
@@ -200,6 +201,14 @@ Task<bool> RemoteStoreImpl::asks_job_ended() {
   const Result<bool> ended = co_await compute(env_, options_.job_ended);
   if (!ended) co_return false;
   co_return *ended;
+}
+
+/// What trainers that do not wait for each other have made meanwhile is pulled before the next step.
+Task<Result<void>> RemoteStoreImpl::stay(StopToken stop) {
+  const bool long_away = co_await servers_.stay(std::move(stop), incarnations_);
+  if (!long_away || paced_) co_return Result<void>{};
+  for (ServerTraffic& traffic : traffic_) traffic.drop_weights();
+  co_return Result<void>{};
 }
 
 /// Used where trainers wait for each other: those go on while this one asks server after server, but not far without it.
@@ -410,8 +419,10 @@ Task<Result<void>> RemoteStoreImpl::deliver(size_t shard, StopToken stop) {
   co_return servers_.noted(std::move(delivered));
 }
 
+/// Where trainers wait for each other, an answer may take as long as one of them is busy, with a long evaluation, say.
+/// Servers see to it that nobody waits for who is gone, or silent; so only the time without a connection is limited.
 Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard, StopToken stop) {
-  const Deadline deadline = env_.after(options_.ready_timeout);
+  Deadline deadline = env_.after(options_.ready_timeout);
   ServerLink& link = servers_[shard];
   const uint64_t sequence = traffic_[shard].parts().front().push().head.sequence;
   // Where one server has told of the end, the chief may not have reached another, which waits for those that have left.
@@ -432,7 +443,9 @@ Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard, StopToken stop) {
       if (!sent && sent.error().kind() != ErrorKind::kUnavailable) co_return sent;
       if (!sent) continue;  // broken again; the others hold their part, and wait for this one
     }
-    auto answer = co_await link.receive_unless(over, sequence, deadline);
+    const SteadyTime connected_at = env_.now();
+    auto answer = co_await link.receive_unless(over, sequence, paced_ ? kNoDeadline : deadline);
+    if (paced_) deadline += env_.now() - connected_at;
     if (!answer) {
       if (answer.error().kind() == ErrorKind::kUnavailable && !link.connected()) continue;
       co_return std::move(answer).error();
