@@ -7,11 +7,11 @@
 
 namespace shoal {
 
-Result<void> Evaluating::evaluate(Environment& env, const std::string& prefix) {
+Result<void> Evaluating::evaluate(Environment& env, const std::string& prefix, const StopToken& stop) {
   if (!last_prefix_) sweep_exports(env);
   SHOAL_TRY(Metrics metrics,
             run_evaluation(env, estimator_, spec_.input_fn,
-                           {.steps = spec_.steps, .hooks = spec_.hooks, .checkpoint = prefix, .name = spec_.name}));
+                           {.steps = spec_.steps, .hooks = spec_.hooks, .checkpoint = prefix, .name = spec_.name}, stop));
   if (!metrics.contains("global_step")) return internal_error("an evaluation gave no global_step");
   last_prefix_ = prefix;
   last_was_final_ = max_steps_ && metrics["global_step"] >= double(*max_steps_);

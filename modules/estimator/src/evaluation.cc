@@ -30,7 +30,7 @@ class EvaluationRun {
         context_(env, host) {}
 
   Result<void> prepare(uint64_t global_step, const std::string& model_dir);
-  Result<void> run(std::optional<int64_t> steps, std::optional<data::Batch> first);
+  Result<void> run(std::optional<int64_t> steps, std::optional<data::Batch> first, const StopToken& stop);
   Metrics results(uint64_t global_step) const;
 
  private:
@@ -74,12 +74,13 @@ Result<void> EvaluationRun::prepare(uint64_t global_step, const std::string& mod
   return {};
 }
 
-Result<void> EvaluationRun::run(std::optional<int64_t> steps, std::optional<data::Batch> first) {
+Result<void> EvaluationRun::run(std::optional<int64_t> steps, std::optional<data::Batch> first, const StopToken& stop) {
   data::Batch batch;
   bool more = first.has_value();
   next_note_ = env_.after(kProgressEvery);
   if (first) batch = std::move(*first);
   while (more && (!steps || batches_ < *steps)) {
+    if (stop.stop_requested()) return cancelled();
     SHOAL_TRY_VOID(one_batch(batch));
     note_progress(steps);
     if (context_.stop_requested() || (steps && batches_ >= *steps)) break;
@@ -299,18 +300,18 @@ void check_options(const std::string& call, const EvaluateOptions& options) {
 }
 
 Result<Metrics> run_evaluation(Environment& env, const Estimator& estimator, const InputFn& input_fn,
-                               const EvaluateOptions& options) {
+                               const EvaluateOptions& options, const StopToken& stop) {
   SHOAL_TRY(const auto reader, open_checkpoint(env, estimator.model_dir(), options.checkpoint));
   if (!reader) env.log().info("evaluation: " + without_checkpoint(estimator) + " is evaluated");
   const WeightsToEvaluate weights{
       .global_step = reader ? uint64_t(reader->global_step()) : 0,
       .checkpoint = reader ? reader->prefix() : "",
       .load = [&](const Graph& graph) { return load_variables(env, estimator, Mode::kEval, graph, reader.get()); }};
-  return run_evaluation_of(env, weights, estimator, input_fn, options);
+  return run_evaluation_of(env, weights, estimator, input_fn, options, stop);
 }
 
 Result<Metrics> run_evaluation_of(Environment& env, const WeightsToEvaluate& weights, const Estimator& estimator,
-                                  const InputFn& input_fn, const EvaluateOptions& options) {
+                                  const InputFn& input_fn, const EvaluateOptions& options, const StopToken& stop) {
   SHOAL_TRY(OpenedInput input, open_input(env, estimator, input_fn, Mode::kEval));
   data::Batch first;
   SHOAL_TRY(const bool any, input.iterator->next(first));
@@ -328,7 +329,7 @@ Result<Metrics> run_evaluation_of(Environment& env, const WeightsToEvaluate& wei
   EvaluationRun run(env, title, estimator.config().host().get(), *model, *input.iterator, std::move(variables),
                     std::move(hooks));
   SHOAL_TRY_VOID(run.prepare(weights.global_step, estimator.model_dir()));
-  SHOAL_TRY_VOID(run.run(options.steps, std::move(first)));
+  SHOAL_TRY_VOID(run.run(options.steps, std::move(first), stop));
   Metrics metrics = run.results(weights.global_step);
   SHOAL_TRY_VOID(write_results(env, estimator.eval_dir(options.name), metrics, weights.checkpoint));
   env.log().info(title + ": " + describe(metrics));

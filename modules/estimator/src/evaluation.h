@@ -56,9 +56,10 @@ std::string eval_folder(const std::string& model_dir, const std::optional<std::s
 
 /// Raises InvalidArgument, naming `call`, for options that no evaluation can have.
 void check_options(const std::string& call, const EvaluateOptions& options);
-/// Evaluates the checkpoint that `options` name. Runs on the compute thread. `estimator` outlives the call.
+/// Evaluates the checkpoint that `options` name. Runs on the compute thread. `estimator` outlives the call. Cancelled, and
+/// nothing is written, if `stop` stops before the last batch.
 Result<Metrics> run_evaluation(Environment& env, const Estimator& estimator, const InputFn& input_fn,
-                               const EvaluateOptions& options);
+                               const EvaluateOptions& options, const StopToken& stop = {});
 
 /// What is evaluated.
 struct WeightsToEvaluate {
@@ -68,7 +69,7 @@ struct WeightsToEvaluate {
 };
 /// The same for these weights, whatever checkpoint `options` name.
 Result<Metrics> run_evaluation_of(Environment& env, const WeightsToEvaluate& weights, const Estimator& estimator,
-                                  const InputFn& input_fn, const EvaluateOptions& options);
+                                  const InputFn& input_fn, const EvaluateOptions& options, const StopToken& stop = {});
 
 /// Opens the input of `mode` for this task.
 struct OpenedInput {
