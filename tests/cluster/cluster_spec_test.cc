@@ -174,6 +174,8 @@ TEST(ClusterSize, ReadsRolesWithCounts) {
   EXPECT_EQ(*parse_cluster_size("worker,ps"), (ClusterSize{.ps = 1, .workers = 1}));
   EXPECT_EQ(*parse_cluster_size("chief:1,worker:0,ps:1,evaluator:0"), (ClusterSize{.ps = 1}));
   EXPECT_EQ(*parse_cluster_size("chief"), ClusterSize{});
+  EXPECT_EQ(*parse_cluster_size("worker,master,ps:2"), (ClusterSize{.ps = 2, .workers = 1, .master = true}));
+  EXPECT_EQ(*parse_cluster_size("master,evaluator:0"), (ClusterSize{.master = true}));
   EXPECT_EQ(parse_cluster_size("ps:2,worker:3,evaluator")->tasks(), 7);
 }
 
@@ -188,11 +190,23 @@ TEST(ClusterSize, RefusesWhatItCannotSetUp) {
     const char* text;
     const char* why;
   } cases[] = {
-      {"", "\"\" is none of"},       {"ps:", "not a count"},          {"ps:-1", "not a count"},
-      {"ps:x", "not a count"},       {"ps:1.5", "not a count"},       {"ps:99999999999", "not a count"},
-      {"ps:1,", "\"\" is none of"},  {"ps:1,ps:2", "given twice"},    {"chief:2", "exactly one chief"},
-      {"chief:0", "exactly one"},    {"evaluator:2", "at most one"},  {"master:1", "\"master\" is none of"},
-      {"PS:1", "\"PS\" is none of"}, {"ps:1, worker:1", "none of"},
+      {"", "\"\" is none of"},
+      {"ps:", "not a count"},
+      {"ps:-1", "not a count"},
+      {"ps:x", "not a count"},
+      {"ps:1.5", "not a count"},
+      {"ps:99999999999", "not a count"},
+      {"ps:1,", "\"\" is none of"},
+      {"ps:1,ps:2", "given twice"},
+      {"chief:2", "exactly one chief"},
+      {"chief:0", "exactly one"},
+      {"evaluator:2", "at most one"},
+      {"master:2", "exactly one master"},
+      {"PS:1", "\"PS\" is none of"},
+      {"ps:1, worker:1", "none of"},
+      {"master,chief", "in the place of the chief"},
+      {"chief,master", "in the place of the chief"},
+      {"master,ps:1,evaluator", "no evaluator beside a master"},
   };
   for (const auto& c : cases) {
     const auto size = parse_cluster_size(c.text);
@@ -203,7 +217,7 @@ TEST(ClusterSize, RefusesWhatItCannotSetUp) {
 }
 
 TEST(ClusterSize, TextReadsBack) {
-  for (const char* text : {"ps:2,worker:3,evaluator", "chief", "ps:1", "evaluator"}) {
+  for (const char* text : {"ps:2,worker:3,evaluator", "chief", "ps:1", "evaluator", "master", "master,ps:1,worker:2"}) {
     EXPECT_EQ(to_string(*parse_cluster_size(text)), text);
   }
 }

@@ -102,6 +102,7 @@ struct JobSpec {
   Params params = {{"learning_rate", 0.01}};
   cluster::Compression compression = {};
   std::function<std::vector<std::shared_ptr<Hook>>(const RunConfig&)> hooks = {};
+  std::vector<std::shared_ptr<Hook>> eval_hooks = {};
   std::vector<std::shared_ptr<CheckpointListener>> listeners = {};
   std::vector<std::shared_ptr<Exporter>> exporters = {};
   std::function<void(const RunConfig&)> before = {};  ///< Called first in each task.
@@ -142,6 +143,7 @@ inline void train_task_of(const JobSpec& spec, RunConfig config) {
                       .steps = std::nullopt,
                       .throttle_secs = spec.throttle_secs,
                       .start_delay_secs = 0,
+                      .hooks = spec.eval_hooks,
                       .exporters = spec.exporters});
 }
 

@@ -25,6 +25,39 @@ TEST_F(ThreeServersTest, EveryPushCountsOnEveryServer) {
   EXPECT_EQ(status.trainers.at(2).pushes.applied, 15u);
 }
 
+/// A leader that does something else for longer than its servers wait for a trainer's next word.
+TEST_F(ThreeServersTest, ALeaderThatStaysIsNotTakenForLost) {
+  start_ready_cluster();
+  Environment* env = nullptr;
+  auto worker = start_worker(env);
+  ASSERT_TRUE(run(*chief_env_, step(*chief_)));
+  StopSource back;
+  auto staying = start(*chief_env_, chief_->stay(back.token()));
+  EXPECT_EQ(value_or_raise(run(*env, steps(*env, *worker, 20))), 20);
+  world_.run_for(std::chrono::seconds(200));
+  EXPECT_EQ(count_log("connection of worker 0 ended"), 3u) << logs();
+  EXPECT_EQ(count_log("connection of chief 0 ended"), 0u) << logs();
+  back.request_stop();
+  ASSERT_TRUE(finish(staying));
+  EXPECT_EQ(value_or_raise(run(*chief_env_, chief_->begin({}))).global_step, 21u) << "the newest weights, not its own last";
+}
+
+TEST_F(ThreeServersTest, ALeaderThatStaysLeavesServersAloneThatLostTheirState) {
+  start_ready_cluster();
+  StopSource back;
+  auto staying = start(*chief_env_, chief_->stay(back.token()));
+  world_.run_for(std::chrono::seconds(10));
+  restart_server(1);
+  world_.run_for(std::chrono::seconds(30));
+  back.request_stop();
+  ASSERT_TRUE(finish(staying));
+  EXPECT_FALSE(chief_->lost());
+  const auto stepped = run(*chief_env_, step(*chief_));
+  ASSERT_FALSE(stepped);
+  EXPECT_EQ(stepped.error().kind(), ErrorKind::kUnavailable);
+  EXPECT_TRUE(chief_->lost());
+}
+
 TEST_F(ThreeServersTest, StatusIsToldWhenATrainerComesOrGoes) {
   start_ready_cluster();
   const auto asked = [this](uint64_t seen) { return chief_->status(chief_env_->after(kSecond), seen); };

@@ -33,6 +33,17 @@ TEST(InProcessTasks, HoldTheSameAsTheirTfConfigWould) {
   EXPECT_THAT(in_process_tasks({.evaluator = true}, "a").at(0).warnings, IsEmpty());
 }
 
+TEST(InProcessTasks, MayHaveAMasterInTheChiefsPlace) {
+  const auto tasks = in_process_tasks({.ps = 1, .workers = 1, .master = true}, "job-7");
+  ASSERT_EQ(tasks.size(), 3u);
+  EXPECT_EQ(tasks[0].name(), "master 0");
+  EXPECT_TRUE(tasks[0].is_chief);
+  EXPECT_EQ(tasks[0].rpc_address, "master-0.job-7:1");
+  EXPECT_EQ(tasks[2].trainer_index(), 1);
+  EXPECT_EQ(tasks[2].num_workers, 2);
+  EXPECT_THAT(in_process_tasks({.master = true}, "a").at(0).warnings, IsEmpty());  // It evaluates itself.
+}
+
 TEST(TaskConfig, CountsTheTasksThatShareItsHost) {
   const std::string cluster = R"("worker": ["h:2", "g:1"], "ps": ["h:3"])";
   EXPECT_EQ(parsed(with_chief(cluster)).tasks_on_host, 3);

@@ -385,12 +385,11 @@ TEST(TrainAndEvaluate, ChecksItsArgumentsFirstInEveryRole) {
 }
 
 TEST(TrainAndEvaluate, RefusesRolesThatCannotRun) {
-  const auto refused = [](const std::string& tf_config, ErrorKind kind = ErrorKind::kInvalidArgument) {
+  const auto refused = [](const std::string& tf_config) {
     Place place;
     Estimator estimator(counting_model, task_config(place, tf_config));
-    const std::string message = refusal([&] {
-      train_and_evaluate(estimator, {.input_fn = endless, .max_steps = 1}, {.input_fn = endless});
-    }, kind);
+    const std::string message =
+        refusal([&] { train_and_evaluate(estimator, {.input_fn = endless, .max_steps = 1}, {.input_fn = endless}); });
     EXPECT_FALSE(std::filesystem::exists(place.model_dir()));
     return message;
   };
@@ -401,8 +400,20 @@ TEST(TrainAndEvaluate, RefusesRolesThatCannotRun) {
       refused(
           R"({"cluster": {"chief": ["127.0.0.1:1"], "worker": ["127.0.0.1:2"]}, "task": {"type": "chief", "index": 0}})"),
       HasSubstr("ps"));
-  EXPECT_THAT(refused(R"({"cluster": {"master": ["127.0.0.1:1"]}, "task": {"type": "master", "index": 0}})",
-                      ErrorKind::kFailedPrecondition), HasSubstr("master"));
+}
+
+TEST(TrainAndEvaluate, AMasterAloneEvaluatesWithoutAPort) {  // CL-15
+  Place place;
+  const RunConfig config =
+      task_config(place, R"({"cluster": {"master": ["127.0.0.1:1"]}, "task": {"type": "master", "index": 0}})");
+  Estimator estimator(counting_model, config);
+  CountedInput eval_input(losses({1, 3}));
+  const auto result = train_and_evaluate(estimator, {.input_fn = endless, .max_steps = 3}, {.input_fn = eval_input});
+  EXPECT_EQ(result.metrics, std::nullopt);
+  EXPECT_EQ(eval_input.calls, 1);
+  EXPECT_EQ(result.report.metrics, (Metrics{{"global_step", 3}, {"loss", 2}}));
+  EXPECT_THAT(retained(place.model_dir()), ElementsAre("model.ckpt-0", "model.ckpt-3"));
+  EXPECT_EQ(end_mark(place.model_dir())->global_step, 3);
 }
 
 TEST(TrainAndEvaluate, AChiefAloneTrainsWithoutEvaluationOrPort) {

@@ -24,7 +24,7 @@ VirtualEnvironment::VirtualEnvironment(VirtualWorld::State& world, VirtualTaskOp
       wall_clock_(std::move(options.wall_clock)),
       storage_(options.storage ? std::move(options.storage) : std::shared_ptr<Storage>(make_file_storage()),
                [this, ask = std::move(options.before_storage_call)] {
-                 if (ask) storage_time_ += ask();
+                 if (ask) longer_ += ask();
                }),
       buffers_(BufferPool::create()),
       log_(std::move(options.sink), std::move(options.task), [this] { return wall_now(); }),
@@ -79,10 +79,10 @@ Task<Result<void>> VirtualEnvironment::offload(Work work) {
   co_await waiter;
   if (killed()) co_return cancelled();
   VirtualEnvironment* strand = std::exchange(world_.current, nullptr);  // The work is on the compute thread.
-  storage_time_ = {};
+  longer_ = {};
   run_guarded(work, "offloaded work");
   world_.current = strand;
-  end += storage_time_;
+  end += longer_;
   compute_free_at_ = std::max(compute_free_at_, end);
   if (end > world_.now) {
     waiter.resume_at(end);

@@ -34,6 +34,7 @@ class VirtualEnvironment final : public Environment, private JobPool {
   void sometimes(std::string_view mark) override;
 
   void kill();
+  void spend(Duration time) { longer_ += time; }
   void interrupt() { interrupted_.request_stop(); }
   void end_transports() { transports_.clear(); }
   bool killed() const { return storage_.killed(); }
@@ -60,7 +61,7 @@ class VirtualEnvironment final : public Environment, private JobPool {
   const Duration offload_duration_, offload_jitter_;
   const ProcessInfo process_;
   const std::function<WallTime(SteadyTime)> wall_clock_;
-  Duration storage_time_{};  // The time that calls of storage took in the present work.
+  Duration longer_{};  // How much longer the present work takes: for calls of storage, and what spend() says.
   bool frozen_ = false;
   SteadyTime compute_free_at_{};  // The compute thread does one work at a time, in virtual time too.
   std::deque<Work> jobs_;

@@ -116,6 +116,7 @@ void VirtualWorld::interrupt(Environment& task) { dynamic_cast<VirtualEnvironmen
 void VirtualWorld::freeze(Environment& task) { dynamic_cast<VirtualEnvironment&>(task).set_frozen(true); }
 void VirtualWorld::thaw(Environment& task) { dynamic_cast<VirtualEnvironment&>(task).set_frozen(false); }
 bool VirtualWorld::frozen(const Environment& task) const { return dynamic_cast<const VirtualEnvironment&>(task).frozen(); }
+void VirtualWorld::spend(Environment& task, Duration time) { dynamic_cast<VirtualEnvironment&>(task).spend(time); }
 
 SteadyTime VirtualWorld::now() const { return state_->now; }
 

@@ -79,7 +79,7 @@ void add_certificate_commands(CLI::App& keys, Action& selected) {
   const auto task_options = std::make_shared<TaskOptions>();
   task->add_option("--ca", task_options->ca, "Folder of the CA (shoal keys ca)")->required();
   task->add_option("--role", task_options->task.role, "Its role in the cluster")
-      ->check(CLI::IsMember({"chief", "worker", "ps", "evaluator"}))
+      ->check(CLI::IsMember({"chief", "master", "worker", "ps", "evaluator"}))
       ->required();
   task->add_option("--index", task_options->task.index, "Its index in that role")->check(CLI::Range(0, 65535))->required();
   task->add_option("--out", task_options->out, "New folder for its files (for --tls-dir of that task)")->required();

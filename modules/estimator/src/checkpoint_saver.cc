@@ -86,7 +86,7 @@ Task<Result<void>> CheckpointSaver::save_at_start(cluster::Store& store, LoopCon
     std::function<void()> call = [this] {
       for (const auto& listener : options_.listeners) listener->begin();
     };
-    SHOAL_CO_TRY_VOID(co_await tell("begin", std::move(call)));
+    SHOAL_CO_TRY_VOID(co_await tell(store, "begin", std::move(call)));
   }
   timer_.reset();
   co_return co_await save(store, context, std::move(own_positions), last_step);
@@ -101,7 +101,7 @@ Task<Result<void>> CheckpointSaver::save(cluster::Store& store, LoopContext& con
   std::function<void()> before = [this, &context, step] {
     for (const auto& listener : options_.listeners) listener->before_save(context, step);
   };
-  SHOAL_CO_TRY_VOID(co_await tell("before_save", std::move(before)));
+  SHOAL_CO_TRY_VOID(co_await tell(store, "before_save", std::move(before)));
   SHOAL_CO_TRY_VOID(co_await write(store, *snapshot));
   SHOAL_CO_TRY_VOID(co_await snapshot->release());
   timer_.trigger(step, env_.now());
@@ -110,7 +110,7 @@ Task<Result<void>> CheckpointSaver::save(cluster::Store& store, LoopContext& con
       if (listener->after_save(context, step, last_prefix_)) context.request_stop();
     }
   };
-  co_return co_await tell("after_save", std::move(after));
+  co_return co_await tell(store, "after_save", std::move(after));
 }
 
 Task<Result<void>> CheckpointSaver::save_at_end(cluster::Store& store, LoopContext& context,
@@ -123,13 +123,20 @@ Task<Result<void>> CheckpointSaver::save_at_end(cluster::Store& store, LoopConte
   std::function<void()> call = [this, &context, step] {
     for (const auto& listener : options_.listeners) listener->end(context, step);
   };
-  co_return co_await tell("end", std::move(call));
+  co_return co_await tell(store, "end", std::move(call));
 }
 
-Task<Result<void>> CheckpointSaver::tell(std::string_view what, std::function<void()> call) {
+/// Listeners may take long, as one does that evaluates: servers and other trainers must not take this one for lost.
+Task<Result<void>> CheckpointSaver::tell(cluster::Store& store, std::string_view what, std::function<void()> call) {
   if (options_.listeners.empty()) co_return Result<void>{};
   const auto tell_listeners = [&call, what] { return call_user("checkpoint listener " + std::string(what), call); };
-  co_return co_await compute(env_, tell_listeners);
+  TaskGroup beside(env_);
+  beside.spawn(store.stay(beside.token()));
+  Result<void> told = co_await compute(env_, tell_listeners);
+  beside.request_stop();
+  Result<void> stayed = co_await beside.join();
+  static_cast<void>(stayed);
+  co_return told;
 }
 
 /// What takes long comes first: then it is asked whether another process leads by now, and the rest is done at once.

@@ -48,7 +48,7 @@ class CheckpointSaver {
  private:
   Task<Result<void>> write(cluster::Store& store, cluster::Snapshot& snapshot);
   Task<Result<void>> stream(cluster::Snapshot& snapshot, checkpoint::Writer& writer, int file, int shard);
-  Task<Result<void>> tell(std::string_view what, std::function<void()> call);
+  Task<Result<void>> tell(cluster::Store& store, std::string_view what, std::function<void()> call);
 
   Environment& env_;
   SaverOptions options_;

@@ -8,11 +8,11 @@
 
 namespace shoal {
 
-Result<void> Evaluating::evaluate(Environment& env, const std::string& prefix) {
+Result<void> Evaluating::evaluate(Environment& env, const std::string& prefix, const StopToken& stop) {
   if (!last_prefix_) sweep_exports(env);
   SHOAL_TRY(Evaluation evaluation,
             run_evaluation(env, estimator_, spec_.input_fn,
-                           {.steps = spec_.steps, .hooks = spec_.hooks, .checkpoint = prefix, .name = spec_.name}));
+                           {.steps = spec_.steps, .hooks = spec_.hooks, .checkpoint = prefix, .name = spec_.name}, stop));
   tell_of_steps(env.log(), evaluation);
   Metrics& metrics = evaluation.metrics;
   if (!metrics.contains("global_step")) return internal_error("an evaluation gave no global_step");

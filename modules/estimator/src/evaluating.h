@@ -1,5 +1,6 @@
 #pragma once
-/// Evaluations as a sequence: results, exporters, what was evaluated last. Used by local mode and by the evaluator.
+/// Evaluations as a sequence: results, exporters, what was evaluated last. Used by local mode, by the master
+/// of a cluster, and by the evaluator.
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,8 +18,9 @@ class Evaluating {
   Evaluating(const Estimator& estimator, const EvalSpec& spec, std::optional<int64_t> max_steps)
       : estimator_(estimator), spec_(spec), max_steps_(max_steps) {}
 
-  /// Evaluates the checkpoint at `prefix`, then calls the exporters. On the compute thread.
-  Result<void> evaluate(Environment& env, const std::string& prefix);
+  /// Evaluates the checkpoint at `prefix`, then calls the exporters. On the compute thread. Cancelled if `stop` stops
+  /// before the evaluation is through.
+  Result<void> evaluate(Environment& env, const std::string& prefix, const StopToken& stop = {});
   /// Whether the listener, if there is one, lets the next look happen, and evaluation go on after it (CONTRACT EV-15).
   /// False is told in the log.
   Result<bool> may_look(Logger& log);

@@ -30,7 +30,7 @@ class EvaluationRun {
         context_(env, host) {}
 
   Result<void> prepare(uint64_t global_step, const std::string& model_dir);
-  Result<void> run(std::optional<int64_t> steps, std::optional<data::Batch> first);
+  Result<void> run(std::optional<int64_t> steps, std::optional<data::Batch> first, const StopToken& stop);
   Metrics results(uint64_t global_step) const;
   int64_t batches() const { return batches_; }
   bool ended_by_steps() const { return ended_by_steps_; }
@@ -77,12 +77,13 @@ Result<void> EvaluationRun::prepare(uint64_t global_step, const std::string& mod
   return {};
 }
 
-Result<void> EvaluationRun::run(std::optional<int64_t> steps, std::optional<data::Batch> first) {
+Result<void> EvaluationRun::run(std::optional<int64_t> steps, std::optional<data::Batch> first, const StopToken& stop) {
   data::Batch batch;
   bool more = first.has_value();
   next_note_ = env_.after(kProgressEvery);
   if (first) batch = std::move(*first);
   while (more && (!steps || batches_ < *steps)) {
+    if (stop.stop_requested()) return cancelled();
     SHOAL_TRY_VOID(one_batch(batch));
     note_progress(steps);
     ended_by_steps_ = steps && batches_ >= *steps;
@@ -310,18 +311,18 @@ void check_options(const std::string& call, const EvaluateOptions& options) {
 }
 
 Result<Evaluation> run_evaluation(Environment& env, const Estimator& estimator, const InputFn& input_fn,
-                                  const EvaluateOptions& options) {
+                                  const EvaluateOptions& options, const StopToken& stop) {
   SHOAL_TRY(const auto reader, open_checkpoint(env, estimator.model_dir(), options.checkpoint));
   if (!reader) env.log().info("evaluation: " + without_checkpoint(estimator) + " is evaluated");
   const WeightsToEvaluate weights{
       .global_step = reader ? uint64_t(reader->global_step()) : 0,
       .checkpoint = reader ? reader->prefix() : "",
       .load = [&](const Graph& graph) { return load_variables(env, estimator, Mode::kEval, graph, reader.get()); }};
-  return run_evaluation_of(env, weights, estimator, input_fn, options);
+  return run_evaluation_of(env, weights, estimator, input_fn, options, stop);
 }
 
 Result<Evaluation> run_evaluation_of(Environment& env, const WeightsToEvaluate& weights, const Estimator& estimator,
-                                     const InputFn& input_fn, const EvaluateOptions& options) {
+                                     const InputFn& input_fn, const EvaluateOptions& options, const StopToken& stop) {
   SHOAL_TRY(OpenedInput input, open_input(env, estimator, input_fn, Mode::kEval));
   data::Batch first;
   SHOAL_TRY(const bool any, input.iterator->next(first));
@@ -339,7 +340,7 @@ Result<Evaluation> run_evaluation_of(Environment& env, const WeightsToEvaluate& 
   EvaluationRun run(env, title, estimator.config().host().get(), *model, *input.iterator, std::move(variables),
                     std::move(hooks));
   SHOAL_TRY_VOID(run.prepare(weights.global_step, estimator.model_dir()));
-  SHOAL_TRY_VOID(run.run(options.steps, std::move(first)));
+  SHOAL_TRY_VOID(run.run(options.steps, std::move(first), stop));
   Evaluation evaluation{.metrics = run.results(weights.global_step),
                         .batches = run.batches(),
                         .ended_by_steps = run.ended_by_steps() && input.dataset->is_finite().value_or(true),

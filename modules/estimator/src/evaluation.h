@@ -63,9 +63,10 @@ struct Evaluation {
   bool ended_by_steps = false;  ///< True if `steps` ended it, and not the input or a hook; never of an endless input.
   std::optional<int64_t> input_batches = {};  ///< How many batches the input has, where that is known.
 };
-/// Evaluates the checkpoint that `options` name. Runs on the compute thread. `estimator` outlives the call.
+/// Evaluates the checkpoint that `options` name. Runs on the compute thread. `estimator` outlives the call. Cancelled, and
+/// nothing is written, if `stop` stops before the last batch.
 Result<Evaluation> run_evaluation(Environment& env, const Estimator& estimator, const InputFn& input_fn,
-                                  const EvaluateOptions& options);
+                                  const EvaluateOptions& options, const StopToken& stop = {});
 
 /// What is evaluated.
 struct WeightsToEvaluate {
@@ -75,7 +76,7 @@ struct WeightsToEvaluate {
 };
 /// The same for these weights, whatever checkpoint `options` name.
 Result<Evaluation> run_evaluation_of(Environment& env, const WeightsToEvaluate& weights, const Estimator& estimator,
-                                     const InputFn& input_fn, const EvaluateOptions& options);
+                                     const InputFn& input_fn, const EvaluateOptions& options, const StopToken& stop = {});
 
 /// Opens the input of `mode` for this task.
 struct OpenedInput {

@@ -104,7 +104,8 @@ void Flags::add_training_and_files() {
 
 void Flags::add_running() {
   app_.add_option("--cluster", parsed_.cluster,
-                  "Run a cluster as threads of this process: ps:2,worker:3,evaluator (a chief is always there)")
+                  "Run a cluster as threads of this process: ps:2,worker:3,evaluator (a chief is always there), or "
+                  "master,ps:2,worker:3")
       ->group("Running");
   app_.add_option("--ready-timeout-secs", parsed_.ready_timeout_secs,
                   "Longest wait for the other tasks of a cluster, at the start and when one is lost")

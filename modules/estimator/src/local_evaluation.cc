@@ -11,6 +11,7 @@ bool LocalEvaluation::after_save(RunContext& context, uint64_t step, const std::
     first_step_ = step;
     return false;
   }
+  if (ending_) return false;  // The call of evaluate_last() evaluates it.
   told_to_end_ = !value_or_raise(evaluating_.may_look(env_.log()));
   if (told_to_end_) return true;
   if (last_started_ && env_.now() - *last_started_ < throttle_) {
@@ -21,23 +22,33 @@ bool LocalEvaluation::after_save(RunContext& context, uint64_t step, const std::
     skipped_step_ = step;
     return false;
   }
-  evaluate(step);
+  evaluate(step, last_ == Last::kAfterTheJobsEnd ? env_.interrupted() : StopToken());
   return told_to_end_;
 }
 
 void LocalEvaluation::end(RunContext&, uint64_t step) {
-  if (told_to_end_) return;
-  if (last_step_ == step) return tell_of_last_step(step);
-  if (!value_or_raise(evaluating_.may_look(env_.log()))) return;
-  if (skipped_step_ == step) env_.log().info("evaluation of " + newest_prefix_ + " after all: training has ended with it");
-  evaluate(step);
-  tell_of_last_step(step);
+  end_step_ = step;
+  if (last_ == Last::kInTraining) evaluate_end(step);
+}
+
+Result<void> LocalEvaluation::evaluate_last() {
+  if (!end_step_) return {};
+  return call_user("the last evaluation", [this] { evaluate_end(*end_step_); });
 }
 
 /// Where something was trained, and evaluated only once.
 void LocalEvaluation::tell_of_last_step(uint64_t step) {
   if (evaluation_count_ > 1 || first_step_ == step) return;
   env_.log().info(note_on_last_step(OnlyLastStep::kNoCheckpoint, spec_, config_));
+}
+
+void LocalEvaluation::evaluate_end(uint64_t step) {
+  if (told_to_end_) return;
+  if (last_step_ == step) return tell_of_last_step(step);
+  if (!value_or_raise(evaluating_.may_look(env_.log()))) return;
+  if (skipped_step_ == step) env_.log().info("evaluation of " + newest_prefix_ + " after all: training has ended with it");
+  evaluate(step, {});
+  tell_of_last_step(step);
 }
 
 /// CONTRACT LO-9: what is evaluated is what was just written, whatever others do in the folder.
@@ -52,11 +63,17 @@ Result<void> LocalEvaluation::check_newest() {
                    "; does another process write or delete in " + model_dir_ + "?");
 }
 
-void LocalEvaluation::evaluate(uint64_t step) {
+void LocalEvaluation::evaluate(uint64_t step, const StopToken& stop) {
   if (last_step_ == step) return;  // The step was saved again after a recovery.
   value_or_raise(check_newest());
   last_started_ = env_.now();
-  value_or_raise(evaluating_.evaluate(env_, newest_prefix_));
+  const Result<void> evaluated = evaluating_.evaluate(env_, newest_prefix_, stop);
+  if (!evaluated && stop.stop_requested() && evaluated.error().kind() == ErrorKind::kCancelled) {
+    env_.sometimes("master.evaluation_given_up");
+    env_.log().info("evaluation of " + newest_prefix_ + " given up: an interrupt ends the job first");
+    return;
+  }
+  value_or_raise(evaluated);
   last_step_ = step;
   ++evaluation_count_;
   told_to_end_ = !value_or_raise(evaluating_.may_go_on(env_.log(), EvalStatus::kEvaluated));

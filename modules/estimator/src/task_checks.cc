@@ -51,9 +51,6 @@ Result<void> check_replicas(const RunConfig& config) {
 
 Result<void> check_task(const RunConfig& config) {
   SHOAL_TRY_VOID(cluster::check_runnable(config.task()));
-  if (config.task_type() == cluster::kMasterRole) {
-    return failed_precondition("the role master is not part of this version; name the task chief and add an evaluator");
-  }
   SHOAL_TRY_VOID(check_replicas(config));
   if (!config.rpc_address().empty()) SHOAL_TRY_VOID(own_endpoint(config));
   return check_who_may_join(config);  // This check comes after all others.

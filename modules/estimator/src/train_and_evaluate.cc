@@ -22,10 +22,11 @@ Result<void> check(const Call& call) {
   SHOAL_TRY_VOID(call.train.check());
   SHOAL_TRY_VOID(call.eval.check());
   const bool local = call.config().task().mode == cluster::TaskMode::kLocal;
-  if (local && !call.config().saves_checkpoints()) {
-    return invalid_argument(
-        "train_and_evaluate: checkpoints are disabled, and local evaluation hangs on them; set "
-        "save_checkpoints_steps or save_checkpoints_secs");
+  const bool master = call.config().task().job.chief_role() == cluster::kMasterRole;
+  if ((local || master) && !call.config().saves_checkpoints()) {
+    return invalid_argument(std::string("train_and_evaluate: checkpoints are disabled, and ") +
+                            (local ? "local evaluation" : "the evaluation of a master") +
+                            " hangs on them; set save_checkpoints_steps or save_checkpoints_secs");
   }
   return check_task(call.config());
 }
@@ -47,7 +48,8 @@ TrainAndEvaluateResult handed_in(const Call& call, TaskReport report) {
 }
 
 TrainAndEvaluateResult run_local(Environment& env, const Call& call) {
-  auto evaluation = std::make_shared<LocalEvaluation>(env, call.estimator, call.eval, call.train.max_steps);
+  const auto evaluation = std::make_shared<LocalEvaluation>(env, call.estimator, call.eval, call.train.max_steps,
+                                                            LocalEvaluation::Last::kInTraining);
   std::vector<std::shared_ptr<CheckpointListener>> listeners = call.train.saving_listeners;
   listeners.push_back(evaluation);
   const TrainRequest request{.estimator = call.estimator,
@@ -72,24 +74,43 @@ TrainAndEvaluateResult run_local(Environment& env, const Call& call) {
   return result;
 }
 
-TrainAndEvaluateResult run_chief_or_worker(Environment& env, const Call& call) {
+/// What chief, master and worker have in common. `evaluation` is that of a master.
+TrainAndEvaluateResult run_trainer(Environment& env, const Call& call, std::shared_ptr<LocalEvaluation> evaluation) {
   const bool chief = call.config().is_chief();
-  if (chief && !call.config().saves_checkpoints()) {
+  std::vector<std::shared_ptr<CheckpointListener>> listeners;
+  if (chief) listeners = call.train.saving_listeners;
+  if (evaluation) listeners.push_back(evaluation);
+  const TrainRequest request{.estimator = call.estimator,
+                             .input_fn = call.train.input_fn,
+                             .role = chief ? TrainRole::kChief : TrainRole::kWorker,
+                             .max_steps = call.train.max_steps,
+                             .steps = {},
+                             .hooks = call.train.hooks,
+                             .listeners = std::move(listeners),
+                             .last_evaluation = evaluation.get(),
+                             .types_from = &call.eval.input_fn,
+                             .write_end_mark = chief};
+  const auto outcome = env.run(trainer_task(env, request));
+  if (!outcome && is_interrupt(outcome.error())) return {};
+  TaskReport report = report_of(value_or_raise(outcome), call.config());
+  if (evaluation && !outcome->nothing_to_do) {
+    evaluation->evaluating().warn_about_final_exporters(env.log());
+    report.metrics = evaluation->evaluating().metrics().value_or(Metrics());
+  }
+  return handed_in(call, std::move(report));
+}
+
+TrainAndEvaluateResult run_chief_or_worker(Environment& env, const Call& call) {
+  if (call.config().is_chief() && !call.config().saves_checkpoints()) {
     env.log().warning("checkpoints are disabled: no evaluator can work with this job");
   }
-  const TrainRequest request{
-      .estimator = call.estimator,
-      .input_fn = call.train.input_fn,
-      .role = chief ? TrainRole::kChief : TrainRole::kWorker,
-      .max_steps = call.train.max_steps,
-      .steps = {},
-      .hooks = call.train.hooks,
-      .listeners = chief ? call.train.saving_listeners : std::vector<std::shared_ptr<CheckpointListener>>(),
-      .types_from = &call.eval.input_fn,
-      .write_end_mark = chief};
-  auto outcome = env.run(trainer_task(env, request));
-  if (!outcome && is_interrupt(outcome.error())) return {};
-  return handed_in(call, report_of(value_or_raise(std::move(outcome)), call.config()));
+  return run_trainer(env, call, nullptr);
+}
+
+TrainAndEvaluateResult run_master(Environment& env, const Call& call) {
+  return run_trainer(env, call,
+                     std::make_shared<LocalEvaluation>(env, call.estimator, call.eval, call.train.max_steps,
+                                                       LocalEvaluation::Last::kAfterTheJobsEnd));
 }
 
 TrainAndEvaluateResult run_ps(Environment& env, const Call& call) {
@@ -140,6 +161,7 @@ TrainAndEvaluateResult train_and_evaluate(Estimator& estimator, TrainSpec train_
   if (call.config().task().mode == cluster::TaskMode::kLocal) return run_local(*env, call);
   if (type == cluster::kEvaluatorRole) return run_evaluator(*env, call);
   if (type == cluster::kPsRole) return run_ps(*env, call);
+  if (type == cluster::kMasterRole) return run_master(*env, call);
   return run_chief_or_worker(*env, call);
 }
 

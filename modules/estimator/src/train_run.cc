@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "local_evaluation.h"
 #include "shoal/base/compute.h"
 #include "wait_for_workers.h"
 
@@ -42,6 +43,7 @@ Task<Result<void>> TrainRun::train(cluster::Ready ready) {
     if (closed) co_return co_await end_.finish();
     if (!loop.is_recoverable(closed.error())) co_return std::move(closed).error();
     if (env_.interrupted().stop_requested()) co_return cancelled();  // Nobody waits for the server now.
+    if (scope_.request.last_evaluation) scope_.request.last_evaluation->set_ending(false);
     ended = co_await loop.resume(std::move(closed).error());
   }
 }
@@ -55,6 +57,7 @@ Task<Result<void>> TrainRun::close(TrainingLoop& loop) {
     // Nobody is answered that an update counts which the last checkpoint does not have.
     SHOAL_CO_TRY_VOID(co_await setup_.servers->seal(env_.after(kLeaveTimeout)));
   }
+  if (scope_.request.last_evaluation) scope_.request.last_evaluation->set_ending(true);
   co_return co_await loop.finish();
 }
 

@@ -20,6 +20,12 @@ struct TrainScope {
   Duration ready_timeout() const { return seconds_to_duration(config().ready_timeout_secs()); }
   /// True if the task brings the model, saves it and ends the job: the chief, or the process that trains alone.
   bool leads() const { return request.role != TrainRole::kWorker; }
+  /// True if the task writes training summaries and the steps per second: who leads, but beside a master the first worker,
+  /// which no evaluation holds up (CONTRACT MA-2).
+  bool records() const {
+    const bool master = config().task().job.chief_role() == cluster::kMasterRole;
+    return master && config().num_trainers() > 1 ? config().trainer_index() == 1 : leads();
+  }
   /// True if the model lies on parameter servers.
   bool distributed() const { return request.role != TrainRole::kLocal && config().num_ps_replicas() > 0; }
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "shoal/base/compute.h"
+#include "shoal/base/durable_folder.h"
 #include "shoal/cluster/identity.h"
 #include "shoal/cluster/local_store.h"
 #include "shoal/cluster/model_identity.h"
@@ -36,6 +37,12 @@ Result<std::unique_ptr<BuiltModel>> build_model(TrainScope& scope, const InputTy
   return model;
 }
 
+/// What all trainers do only who leads is told, by the servers.
+bool reports_job(const TrainScope& scope) {
+  return scope.distributed() && scope.leads() && scope.config().num_trainers() > 1 &&
+         scope.config().log_step_count_steps().value_or(0) > 0;
+}
+
 /// The hooks of this task in the order of CONTRACT HK-6.
 Result<void> make_hooks(TrainScope& scope, const std::optional<int64_t>& max_steps, TrainSetup& setup) {
   const EstimatorSpec& spec = setup.model->spec();
@@ -43,11 +50,13 @@ Result<void> make_hooks(TrainScope& scope, const std::optional<int64_t>& max_ste
   const TaskHost& host = host_of(config);
   std::vector<std::shared_ptr<Hook>>& hooks = setup.hooks;
   setup.progress = std::make_shared<ProgressHook>(scope.leads() ? host.progress : nullptr, max_steps);
-  if (scope.leads()) {
-    if (config.save_summary_steps().value_or(0) > 0) {
-      SHOAL_TRY(setup.events, monitor::EventWriter::open(scope.env, scope.model_dir()));
-    }
-    hooks.insert(hooks.end(), spec.training_chief_hooks.begin(), spec.training_chief_hooks.end());
+  if (config.save_summary_steps().value_or(0) > 0 && (scope.records() || reports_job(scope))) {
+    // A worker that records may come before the folder is there.
+    if (!scope.leads()) SHOAL_TRY_VOID(make_durable_folder(scope.env.storage(), scope.model_dir()));
+    SHOAL_TRY(setup.events, monitor::EventWriter::open(scope.env, scope.model_dir()));
+  }
+  if (scope.leads()) hooks.insert(hooks.end(), spec.training_chief_hooks.begin(), spec.training_chief_hooks.end());
+  if (scope.records()) {
     if (config.log_step_count_steps()) hooks.push_back(step_counter(*config.log_step_count_steps()));
     if (setup.events) hooks.push_back(summary_saver(*config.save_summary_steps()));
   }
@@ -171,11 +180,11 @@ Result<void> make_store(TrainScope& scope, TrainerFolder& folder, const Resumabl
                          .listeners = scope.request.listeners};
     setup.saver = std::make_unique<CheckpointSaver>(scope.env, scope.config(), std::move(options));
   }
-  const int64_t every_steps = scope.config().log_step_count_steps().value_or(0);
-  if (setup.servers && scope.leads() && scope.config().num_trainers() > 1 && every_steps > 0) {
-    setup.metrics = std::make_unique<JobMetrics>(
-        scope.env, *setup.servers,
-        JobMetricsOptions{.every_steps = every_steps, .events = setup.events.get(), .progress = setup.progress});
+  if (reports_job(scope)) {
+    setup.metrics = std::make_unique<JobMetrics>(scope.env, *setup.servers,
+                                                 JobMetricsOptions{.every_steps = *scope.config().log_step_count_steps(),
+                                                                   .events = setup.events.get(),
+                                                                   .progress = setup.progress});
   }
   return bind_program(input, setup);
 }
@@ -193,7 +202,7 @@ Task<Result<TrainSetup>> set_up_training(TrainScope& scope, TrainerFolder& folde
   }
   const auto hook = [&]() -> Result<void> {
     SHOAL_TRY_VOID(make_hooks(scope, folder.max_steps(), setup));
-    scope.context.set_task(scope.leads(), scope.model_dir(), setup.events.get());
+    scope.context.set_task(scope.leads(), scope.model_dir(), scope.records() ? setup.events.get() : nullptr);
     return begin_hooks(setup);
   };
   SHOAL_CO_TRY_VOID(co_await compute(scope.env, hook));

@@ -1,5 +1,6 @@
 #include "train_task.h"
 
+#include "local_evaluation.h"
 #include "resumable_input.h"
 #include "shoal/base/compute.h"
 #include "train_end.h"
@@ -67,6 +68,9 @@ Task<Result<TrainOutcome>> TrainTask::run_steps() {
   SHOAL_CO_TRY(TrainSetup setup, co_await set_up_training(scope_, folder_, *typed));
   run_.emplace(scope_, folder_, inputs_, end_, std::move(setup));
   SHOAL_CO_TRY_VOID(co_await run_->run());
+  if (scope_.request.last_evaluation) {
+    SHOAL_CO_TRY_VOID(co_await compute(env, &LocalEvaluation::evaluate_last, scope_.request.last_evaluation));
+  }
   co_return end_.outcome();
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-/// Training as one task does it: local process, chief or worker. The three differ in the store and in who saves.
+/// Training as one task does it: local process, chief, master or worker. They differ in the store and in who saves.
 #include <functional>
 #include <memory>
 #include <optional>
@@ -15,6 +15,8 @@
 
 namespace shoal {
 
+class LocalEvaluation;
+
 enum class TrainRole : uint8_t { kLocal, kChief, kWorker };
 
 struct TrainRequest {
@@ -25,6 +27,8 @@ struct TrainRequest {
   std::optional<int64_t> steps;      ///< Steps from the step at start.
   std::vector<std::shared_ptr<Hook>> hooks;
   std::vector<std::shared_ptr<CheckpointListener>> listeners;
+  /// One of the listeners, which makes its last evaluation when the job has ended; null: there is none such.
+  LocalEvaluation* last_evaluation = nullptr;
   /// Tells the types of an input that turns out to be empty; null: nothing is known then.
   const InputFn* types_from = nullptr;
   bool write_end_mark = false;

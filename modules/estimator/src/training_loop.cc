@@ -123,6 +123,10 @@ Task<Result<void>> TrainingLoop::ready() {
 
 Task<Result<bool>> TrainingLoop::iterate() {
   SHOAL_CO_TRY(step_, co_await options_.store->begin(env_.interrupted()));
+  if (step_.global_step > context_.global_step()) {  // Others went on while this one was at a checkpoint.
+    context_.set_global_step(step_.global_step);
+    if (reached_max()) co_return false;
+  }
   Result<void> computed = co_await compute(env_, &TrainingLoop::compute_step, this);
   if (!computed) {
     if (computed.error().kind() != ErrorKind::kEndOfInput || computed.error().cause())

@@ -32,7 +32,7 @@ std::string listed(std::string_view role, int count) {
 }
 
 std::string tf_config_of(const cluster::ClusterSize& size, std::string_view role, int index) {
-  std::string cluster = listed(cluster::kChiefRole, 1);
+  std::string cluster = listed(size.chief_role(), 1);
   if (size.workers > 0) cluster += ", " + listed(cluster::kWorkerRole, size.workers);
   if (size.ps > 0) cluster += ", " + listed(cluster::kPsRole, size.ps);
   return "{\"cluster\": {" + cluster + "}, \"task\": {\"type\": \"" + std::string(role) +
@@ -143,7 +143,7 @@ void World::add_cluster(std::string_view size_text, Program program, RunConfigOp
       state_->add(std::string(role) + " " + std::to_string(i), tf_config_of(size, role, i), program, config);
     }
   };
-  add(cluster::kChiefRole, 1);
+  add(size.chief_role(), 1);
   add(cluster::kPsRole, size.ps);
   add(cluster::kWorkerRole, size.workers);
   add(cluster::kEvaluatorRole, size.evaluator ? 1 : 0);
@@ -267,6 +267,8 @@ void World::thaw(std::string_view name) {
 void World::interrupt(std::string_view name) {
   if (running(name)) state_->world.interrupt(*state_->task(name).env);
 }
+
+void World::spend(std::string_view name, Duration time) { state_->world.spend(*state_->task(name).env, time); }
 
 void World::set_shoal_run(std::string_view name, std::string run) { state_->task(name).shoal_run = std::move(run); }
 

@@ -39,13 +39,28 @@ std::string set_count(ClusterSize& size, std::string_view role, int32_t count) {
     size.evaluator = count == 1;
   } else if (role == kChiefRole) {
     if (count != 1) return "there is exactly one chief";
+  } else if (role == kMasterRole) {
+    if (count != 1) return "there is exactly one master";
+    size.master = true;
   } else {
-    return in_quotes(role) + " is none of ps, worker, evaluator, chief";
+    return in_quotes(role) + " is none of ps, worker, evaluator, chief, master";
   }
   return "";
 }
 
+/// Looks at what `seen`, the roles that were named, make together.
+Result<ClusterSize> checked(std::string_view text, const ClusterSize& size, const std::set<std::string_view>& seen) {
+  if (size.master && seen.contains(kChiefRole)) return bad_size(text, "a master is in the place of the chief");
+  if (const Result<void> possible = size.check(); !possible) return bad_size(text, possible.error().message());
+  return size;
+}
+
 }  // namespace
+
+Result<void> ClusterSize::check() const {
+  if (master && evaluator) return invalid_argument("there is no evaluator beside a master, which evaluates itself");
+  return {};
+}
 
 Result<ClusterSize> parse_cluster_size(std::string_view text) {
   if (const auto size = named_size(text)) return *size;
@@ -63,7 +78,7 @@ Result<ClusterSize> parse_cluster_size(std::string_view text) {
     }
     if (const std::string why = set_count(size, role, *count); !why.empty()) return bad_size(text, why);
     if (!seen.insert(role).second) return bad_size(text, in_quotes(role) + " is given twice");
-    if (comma == std::string_view::npos) return size;
+    if (comma == std::string_view::npos) return checked(text, size, seen);
     rest.remove_prefix(comma + 1);
   }
 }
@@ -74,6 +89,7 @@ std::string to_string(const ClusterSize& size) {
     if (!text.empty()) text += ',';
     text += item;
   };
+  if (size.master) append(kMasterRole);
   if (size.ps > 0) append("ps:" + std::to_string(size.ps));
   if (size.workers > 0) append("worker:" + std::to_string(size.workers));
   if (size.evaluator) append(kEvaluatorRole);

@@ -138,7 +138,7 @@ std::vector<TaskConfig> in_process_tasks(const ClusterSize& size, std::string_vi
       places.emplace_back(role, i);
     }
   };
-  add(kChiefRole, 1);
+  add(size.chief_role(), 1);
   add(kPsRole, size.ps);
   add(kWorkerRole, size.workers);
   if (size.evaluator) places.emplace_back(kEvaluatorRole, 0);

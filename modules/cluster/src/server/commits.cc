@@ -133,6 +133,11 @@ Task<Result<void>> Commits::take_report(Session& session, const Message& message
   co_return co_await give_orders();
 }
 
+bool Commits::is_awaited_by(const Session& session) const {
+  const auto is_its = [&session](const auto& entry) { return entry.second.session.get() == &session; };
+  return std::ranges::any_of(waiting_, is_its);
+}
+
 void Commits::forget(const Session& session) {
   std::erase_if(waiting_, [&session](const auto& entry) { return entry.second.session.get() == &session; });
 }

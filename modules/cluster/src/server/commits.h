@@ -29,6 +29,8 @@ class Commits {
   /// Takes a report from another server.
   Task<Result<void>> take_report(Session& session, const transport::Message& message);
   Peers& peers() { return peers_; }
+  /// Whether a push of the session waits for an answer.
+  bool is_awaited_by(const Session& session) const;
   /// The session has ended: what it waits for is answered to nobody.
   void forget(const Session& session);
 

@@ -356,8 +356,11 @@ void Server::dismiss(Session& session) {
 
 Task<Result<void>> Server::converse(Session& session) {
   for (;;) {
-    SHOAL_CO_TRY(Message request, co_await session.connection->receive(env_.after(options_.ready_timeout)));
-    Result<void> handled = co_await requests_.handle(session, std::move(request));
+    Result<Message> request = co_await session.connection->receive(env_.after(options_.ready_timeout));
+    const bool silent = !request && request.error().kind() == ErrorKind::kDeadlineExceeded;
+    if (silent && commits_.is_awaited_by(session)) continue;  // It is for others to push; heartbeats tell whether it lives.
+    SHOAL_CO_TRY_VOID(request);
+    Result<void> handled = co_await requests_.handle(session, std::move(request).value());
     if (!handled) {
       session.connection->close(handled.error());
       co_return handled;

@@ -1,8 +1,15 @@
 #include "trainer/links.h"
 
+#include <algorithm>
+
 #include "shoal/cluster/cluster_spec.h"
 
 namespace shoal::cluster {
+namespace {
+
+constexpr auto kShowUpEvery = std::chrono::seconds(5);
+
+}  // namespace
 
 using transport::Message;
 
@@ -49,6 +56,33 @@ Task<Result<void>> ServerLinks::check_lease(Deadline deadline) {
   const Result<Message> answer = co_await control(0, "lease", {}, deadline);
   if (!answer) co_return answer.error();
   co_return Result<void>{};
+}
+
+Task<bool> ServerLinks::stay(StopToken stop, std::vector<uint64_t> incarnations) {
+  const Duration pause = std::min<Duration>(kShowUpEvery, options_.ready_timeout / 4);
+  for (bool shown = false;; shown = true) {
+    Result<void> slept = co_await env_.sleep_for(pause, stop);
+    if (!slept) co_return shown;
+    for (size_t i = 0; i < links_.size(); ++i) co_await show_up(i, incarnations[i]);
+  }
+}
+
+Task<void> ServerLinks::show_up(size_t shard, uint64_t incarnation) {
+  ServerLink& link = *links_[shard];
+  if (!link.connected()) {
+    std::function<bool()> give_up;
+    Result<void> connected = co_await link.connect(env_.after(kShowUpEvery), std::move(give_up));
+    if (!connected) co_return;
+    const Welcome& welcome = link.welcome();
+    if (welcome.phase != Phase::kReady || welcome.epoch != epoch_ || link.server_incarnation() != incarnation) {
+      co_return link.close(unavailable(to_string(link.server()) + " lost its state"));
+    }
+    env_.sometimes("chief.connects_beside_other_work");
+  }
+  Message message = transport::make_control(env_.buffers(), "lease");
+  message.head.sequence = link.next_sequence();
+  Result<Message> answer = co_await link.request(std::move(message), epoch_, env_.after(kRequestTimeout));
+  static_cast<void>(answer);  // What is lost shows in the next step.
 }
 
 Task<Result<ServerStatus>> ServerLinks::status(size_t shard, Deadline deadline, std::optional<uint64_t> seen) {

@@ -51,6 +51,10 @@ class ServerLinks {
 
   /// Chief: no other process has taken its place, which would have ended its connection to shard 0.
   Task<Result<void>> check_lease(Deadline deadline);
+  /// Shows every few seconds that this trainer is still here, until `stop`: over a new connection where one broke, but a
+  /// server that is no longer the one of `incarnations`, or holds no state of this epoch, is left alone. Nothing is
+  /// noted(). False if it stopped before the first time.
+  Task<bool> stay(StopToken stop, std::vector<uint64_t> incarnations);
   /// Asks for the status. With `seen` it is answered once there is another number of changes than that, or a moment
   /// later.
   Task<Result<ServerStatus>> status(size_t shard, Deadline deadline, std::optional<uint64_t> seen = {});
@@ -64,6 +68,7 @@ class ServerLinks {
   std::optional<JobEnd> job_end() const;
 
  private:
+  Task<void> show_up(size_t shard, uint64_t incarnation);
   Task<Result<void>> finish_one(size_t shard, std::string end, Deadline deadline);
 
   Environment& env_;

@@ -140,6 +140,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
   }
 
   Task<Result<void>> check_lease() override { co_return Result<void>{}; }
+  Task<Result<void>> stay(StopToken) override { co_return Result<void>{}; }
   bool lost() const override { return false; }
   Task<Result<uint64_t>> global_step() override { co_return global_step_; }
   const ShardPlan& plan() const override { return plan_; }

@@ -68,6 +68,16 @@ Task<Result<void>> activate(ModelDelivery to, RestoreSource* restore, Deadline d
 
 }  // namespace
 
+bool is_still_held(const ModelDelivery& model, const std::vector<ServerStatus>& statuses, const RestoreSource* restore) {
+  for (size_t i = 0; i < statuses.size(); ++i) {
+    if (statuses[i].phase != Phase::kReady || statuses[i].epoch != statuses[0].epoch ||
+        statuses[i].spec_hash != spec_hash(model.plan.shards[i]) || statuses[i].fingerprint != model.fingerprint) {
+      return false;
+    }
+  }
+  return !restore || statuses[0].global_step >= restore->info().global_step;
+}
+
 Task<Result<void>> bring_model(ModelDelivery to, RestoreSource* restore, Deadline deadline) {
   for (size_t i = 0; i < to.servers.size(); ++i) SHOAL_CO_TRY_VOID(co_await load_shard(to, i, restore, deadline));
   co_return co_await activate(to, restore, deadline);

@@ -9,10 +9,14 @@ namespace shoal::cluster {
 struct ModelDelivery {
   Environment& env;
   const ShardPlan& plan;
-  ServerLinks& servers;           ///< They are connected, in the epoch that begins.
+  ServerLinks& servers;           ///< They are connected, in the epoch that begins (for bring_model()).
   uint64_t fingerprint;           ///< The fingerprint of the model.
   transport::Encoding gradients;  ///< How trainers will send gradients; residuals of the checkpoint are for top-k.
 };
+
+/// Whether all servers, as their `statuses` are, hold the model in one epoch, at the step of `restore` or beyond: then it
+/// need not be brought.
+bool is_still_held(const ModelDelivery& model, const std::vector<ServerStatus>& statuses, const RestoreSource* restore);
 
 /// Loads all servers, then makes them ready. `restore`: null where training begins from initial values alone. Errors: of a
 /// server, of `restore`, or DeadlineExceeded; then servers are not ready, and the whole has to be done again in a newer

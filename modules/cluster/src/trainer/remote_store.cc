@@ -64,6 +64,7 @@ class RemoteStoreImpl final : public RemoteStore {
     return hold_for_snapshot(env_, plan_, servers_, *residuals_);
   }
   Task<Result<void>> check_lease() override { return servers_.check_lease(env_.after(kRequestTimeout)); }
+  Task<Result<void>> stay(StopToken stop) override;
   bool lost() const override { return servers_.lost(); }
   Task<Result<uint64_t>> global_step() override;
   const ShardPlan& plan() const override { return plan_; }
@@ -83,7 +84,6 @@ class RemoteStoreImpl final : public RemoteStore {
  private:
   Task<Result<Ready>> attach_once(Deadline deadline);
   Task<bool> asks_job_ended();
-  bool still_held(const std::vector<ServerStatus>& statuses, const RestoreSource* restore) const;
   Task<Result<void>> pull(size_t shard, Deadline deadline);
   Task<Result<void>> pull_one_version(Deadline deadline);
   Task<Result<void>> pull_once(size_t shard, Deadline deadline);
@@ -122,16 +122,6 @@ class RemoteStoreImpl final : public RemoteStore {
   Duration waited_{};            // The time waited for the reply to it.
 };
 
-bool RemoteStoreImpl::still_held(const std::vector<ServerStatus>& statuses, const RestoreSource* restore) const {
-  for (size_t i = 0; i < statuses.size(); ++i) {
-    if (statuses[i].phase != Phase::kReady || statuses[i].epoch != statuses[0].epoch ||
-        statuses[i].spec_hash != spec_hash(plan_.shards[i]) || statuses[i].fingerprint != options_.identity.fingerprint) {
-      return false;
-    }
-  }
-  return !restore || statuses[0].global_step >= restore->info().global_step;
-}
-
 Task<Result<Ready>> RemoteStoreImpl::prepare(RestoreSource* restore, Deadline deadline) {
   servers_.clear_lost();
   SHOAL_CO_TRY_VOID(co_await servers_.connect(deadline));
@@ -142,17 +132,15 @@ Task<Result<Ready>> RemoteStoreImpl::prepare(RestoreSource* restore, Deadline de
     newest = std::max(newest, status.epoch);
     statuses.push_back(std::move(status));
   }
+  const ModelDelivery delivery{env_, plan_, servers_, options_.identity.fingerprint, options_.compression.gradients};
   Ready ready;
-  ready.attached = still_held(statuses, restore);
+  ready.attached = is_still_held(delivery, statuses, restore);
   if (ready.attached) env_.sometimes("chief.servers_hold_the_model");
   if (!ready.attached && newest != 0) env_.sometimes("chief.restores_again");
   servers_.set_epoch(ready.attached ? statuses[0].epoch : next_epoch(newest, options_.identity.incarnation));
   stop_ = false;
   for (ServerTraffic& traffic : traffic_) traffic.restart();
-  if (!ready.attached) {
-    const ModelDelivery delivery{env_, plan_, servers_, options_.identity.fingerprint, options_.compression.gradients};
-    SHOAL_CO_TRY_VOID(co_await bring_model(delivery, restore, deadline));
-  }
+  if (!ready.attached) SHOAL_CO_TRY_VOID(co_await bring_model(delivery, restore, deadline));
   for (size_t i = 0; i < servers_.size(); ++i) SHOAL_CO_TRY_VOID(co_await pull(i, deadline));
   SHOAL_CO_TRY_VOID(co_await pull_one_version(deadline));
   SHOAL_CO_TRY_VOID(co_await residuals_->fetch());
@@ -213,6 +201,14 @@ Task<bool> RemoteStoreImpl::asks_job_ended() {
   const Result<bool> ended = co_await compute(env_, options_.job_ended);
   if (!ended) co_return false;
   co_return *ended;
+}
+
+/// What trainers that do not wait for each other have made meanwhile is pulled before the next step.
+Task<Result<void>> RemoteStoreImpl::stay(StopToken stop) {
+  const bool long_away = co_await servers_.stay(std::move(stop), incarnations_);
+  if (!long_away || paced_) co_return Result<void>{};
+  for (ServerTraffic& traffic : traffic_) traffic.drop_weights();
+  co_return Result<void>{};
 }
 
 /// Used where trainers wait for each other: those go on while this one asks server after server, but not far without it.
@@ -423,8 +419,10 @@ Task<Result<void>> RemoteStoreImpl::deliver(size_t shard, StopToken stop) {
   co_return servers_.noted(std::move(delivered));
 }
 
+/// Where trainers wait for each other, an answer may take as long as one of them is busy, with a long evaluation, say.
+/// Servers see to it that nobody waits for who is gone, or silent; so only the time without a connection is limited.
 Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard, StopToken stop) {
-  const Deadline deadline = env_.after(options_.ready_timeout);
+  Deadline deadline = env_.after(options_.ready_timeout);
   ServerLink& link = servers_[shard];
   const uint64_t sequence = traffic_[shard].parts().front().push().head.sequence;
   // Where one server has told of the end, the chief may not have reached another, which waits for those that have left.
@@ -445,7 +443,9 @@ Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard, StopToken stop) {
       if (!sent && sent.error().kind() != ErrorKind::kUnavailable) co_return sent;
       if (!sent) continue;  // broken again; the others hold their part, and wait for this one
     }
-    auto answer = co_await link.receive_unless(over, sequence, deadline);
+    const SteadyTime connected_at = env_.now();
+    auto answer = co_await link.receive_unless(over, sequence, paced_ ? kNoDeadline : deadline);
+    if (paced_) deadline += env_.now() - connected_at;
     if (!answer) {
       if (answer.error().kind() == ErrorKind::kUnavailable && !link.connected()) continue;
       co_return std::move(answer).error();

@@ -61,6 +61,8 @@ class VirtualWorld {
   void freeze(Environment& task);
   void thaw(Environment& task);
   bool frozen(const Environment& task) const;
+  /// Called inside work that `task` has offloaded: that takes so much longer.
+  void spend(Environment& task, Duration time);
 
   SteadyTime now() const;
   /// Runs until nothing can run any more or virtual time would pass `until`. Returns false if work is left.

@@ -85,20 +85,24 @@ class ClusterSpec {
   Roles roles_;
 };
 
-/// How big a cluster should be, for clusters that Shoal sets up itself: one chief is always there.
+/// How big a cluster should be, for clusters that Shoal sets up itself: one chief, or master, is always there.
 struct ClusterSize {
   int32_t ps = 0;
   int32_t workers = 0;  ///< The chief, which trains too, is not counted.
   bool evaluator = false;
+  bool master = false;  ///< True for a master in the chief's place, which evaluates itself: there is no evaluator then.
   int32_t tasks() const { return 1 + ps + workers + (evaluator ? 1 : 0); }
+  std::string_view chief_role() const { return master ? kMasterRole : kChiefRole; }
+  /// InvalidArgument for a master and an evaluator.
+  Result<void> check() const;
   friend bool operator==(const ClusterSize&, const ClusterSize&) = default;
 };
 
-/// Reads "ps:2,worker:3,evaluator": role names with counts (none: 1), each at most once; `chief` may be named, with
-/// count 1. Or one of the named sizes basic (chief only), standard (4 workers, 3 ps, evaluator), premium (19 workers,
-/// 11 ps, evaluator). InvalidArgument listing what is accepted.
+/// Reads "ps:2,worker:3,evaluator": role names with counts (none: 1), each at most once; `chief` may be named, with count
+/// 1, or `master` in its place. Or one of the named sizes basic (chief only), standard (4 workers, 3 ps, evaluator),
+/// premium (19 workers, 11 ps, evaluator). InvalidArgument listing what is accepted.
 Result<ClusterSize> parse_cluster_size(std::string_view text);
-/// "ps:2,worker:3,evaluator"; "chief" when that is all.
+/// "ps:2,worker:3,evaluator"; "master,ps:2"; "chief" when that is all.
 std::string to_string(const ClusterSize& size);
 
 }  // namespace shoal::cluster

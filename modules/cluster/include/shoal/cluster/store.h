@@ -96,6 +96,9 @@ class Store {
   /// The leader, before what it has written becomes the newest checkpoint: it still leads (CONTRACT FA-11). Unavailable:
   /// another process does, or shard 0, which says who leads, cannot be reached.
   virtual Task<Result<void>> check_lease() = 0;
+  /// The leader, while it does something else for long (an evaluation): lets servers and other trainers know that it is
+  /// still here, until `stop`. Nothing else of the store is in use meanwhile. A server that is lost shows afterwards.
+  virtual Task<Result<void>> stay(StopToken stop) = 0;
   /// True after an operation failed with Unavailable because of a server, until prepare() or attach(): what tells a lost
   /// server from a full disk, say.
   virtual bool lost() const = 0;

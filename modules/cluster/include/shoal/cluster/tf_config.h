@@ -82,9 +82,9 @@ std::optional<std::string> process_getenv(std::string_view name);
 /// The place that the environment gives this process: TF_CONFIG, else local mode.
 Result<TaskConfig> task_from_environment(const GetEnv& getenv, const TfConfigOptions& options = {});
 
-/// One TaskConfig per task of a cluster of threads in one process, chief first, then ps, workers, evaluator. Addresses
-/// read "chief-0.<cluster_name>:1" (they pass the same checks as any host:port); `cluster_name`, made of letters, digits
-/// and '-', keeps several such clusters in one process apart.
+/// One TaskConfig per task of a cluster of threads in one process, chief (or master) first, then ps, workers, evaluator.
+/// `size` passes its own check(). Addresses read "chief-0.<cluster_name>:1" (they pass the same checks as any host:port);
+/// `cluster_name`, made of letters, digits and '-', keeps several such clusters in one process apart.
 std::vector<TaskConfig> in_process_tasks(const ClusterSize& size, std::string_view cluster_name);
 
 /// Whether `train_and_evaluate` can run this task at all: it refuses extra roles (listing the ones it runs), an evaluator

@@ -27,18 +27,18 @@ struct ClusterRunOptions {
 
 struct TaskOutcome {
   std::string task;  ///< The name of the task, such as "worker 1".
-  std::string role;  ///< chief, ps, worker or evaluator.
+  std::string role;  ///< chief, master, ps, worker or evaluator.
   int32_t index = 0;
   Result<void> result = {};  ///< What `body` threw, where it did.
   TaskReport report = {};    ///< Of the last train_and_evaluate() in it; empty where it failed or called none.
 };
 
 /// Calls `body` once per task, each on a thread of its own with its own RunConfig, and returns when all have ended:
-/// outcomes in the order chief, ps, workers, evaluator. So what belongs to one task (the Estimator, hooks, exporters) is
-/// made inside, and what is shared is only read. A task that fails leaves the others running, but for the chief: without it
-/// the job cannot end, so the others are stopped. No thread outlives the call. Several clusters may run at the same time,
-/// in different `model_dir`s. Raises InvalidArgument for options that cannot be, and for a transport that goes beyond this
-/// machine.
+/// outcomes in the order chief (or master), ps, workers, evaluator. So what belongs to one task (the Estimator, hooks,
+/// exporters) is made inside, and what is shared is only read. A task that fails leaves the others running, but for the
+/// chief: without it the job cannot end, so the others are stopped. No thread outlives the call. Several clusters may run
+/// at the same time, in different `model_dir`s. Raises InvalidArgument for a size or options that cannot be, and for a
+/// transport that goes beyond this machine.
 std::vector<TaskOutcome> run_cluster(const cluster::ClusterSize& size, const std::function<void(RunConfig)>& body,
                                      ClusterRunOptions options = {});
 

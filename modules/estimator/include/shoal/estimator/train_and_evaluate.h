@@ -21,8 +21,8 @@ struct TrainAndEvaluateResult {
 };
 
 /// Which procedure runs is decided by estimator.config(): local (trains here and evaluates after checkpoints), chief,
-/// worker, parameter server or evaluator. Raises shoal::Exception; arguments are checked before any file is written or
-/// port opened.
+/// master (a chief that also evaluates, after checkpoints), worker, parameter server or evaluator. Raises
+/// shoal::Exception; arguments are checked before any file is written or port opened.
 TrainAndEvaluateResult train_and_evaluate(Estimator& estimator, TrainSpec train_spec, EvalSpec eval_spec);
 
 }  // namespace shoal

@@ -57,7 +57,7 @@ class World {
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
-  /// The tasks of a cluster ("ps:2,worker:3,evaluator"; a chief is always there), each on a host of its own, named
+  /// The tasks of a cluster ("ps:2,worker:3,evaluator", with a chief; or "master,ps:2"), each on a host of its own, named
   /// "chief 0", "worker 0", "ps 1", "evaluator 0". They start with the first run(). `config.model_dir` unset:
   /// "/shared/model", in a folder that all hosts see. Raises InvalidArgument for a size that says nothing.
   void add_cluster(std::string_view size, Program program, RunConfigOptions config = {});
@@ -84,6 +84,9 @@ class World {
   /// Stops it as SIGSTOP does, until thaw() lets it go on as SIGCONT does.
   void freeze(std::string_view task);
   void thaw(std::string_view task);
+  /// Called by the program of `task`, in a hook, input function or exporter: the work that this is part of (a step, an
+  /// evaluation) takes so much longer.
+  void spend(std::string_view task, Duration time);
   /// Interrupts it as SIGTERM does.
   void interrupt(std::string_view task);
   /// Its next starts have this as SHOAL_RUN, the name that a launcher gives to the processes of one run; "": none.
