@@ -21,6 +21,7 @@
 #include "shoal/nn/head.h"
 #include "shoal/nn/pooling.h"
 #include "shoal/transport/sim.h"
+#include "task_network.h"
 #include "train_task.h"
 
 namespace shoal::bench {

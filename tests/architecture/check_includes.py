@@ -233,6 +233,49 @@ def check_cycles(known):
             yield from visit(name, [name])
 
 
+# Units that are one thing in two files.
+KNIT = [
+    {"backends/onednn/team", "backends/onednn/threads"},
+    {"modules/base/src/virtual_environment", "modules/base/src/virtual_world"},
+    {"transport/sim/network", "transport/sim/wire"},
+]
+
+
+def check_units(known):
+    """A header and the source of its name are one unit: those of a module's sources make no circles either. (Public headers
+    are left out: who implements one may use what includes it.)"""
+    units, lines = {}, {}
+    for name, source in known.items():
+        if source.layer is None or source.is_public:
+            continue
+        unit = name.rsplit(".", 1)[0]
+        edges = units.setdefault(unit, set())
+        for number, quoted, include in source.includes:
+            target = resolve(source, include, known) if quoted else None
+            if target is None or known[target].is_public or target.rsplit(".", 1)[0] == unit:
+                continue
+            if {unit, target.rsplit(".", 1)[0]} in KNIT:
+                continue
+            edges.add(target.rsplit(".", 1)[0])
+            lines.setdefault((unit, target.rsplit(".", 1)[0]), (name, number))
+    state = {}
+
+    def visit(unit, trail):
+        state[unit] = "open"
+        for other in sorted(units.get(unit, ())):
+            if state.get(other) == "open":
+                name, number = lines[unit, other]
+                circle = trail[trail.index(other):] + [other]
+                yield name, number, "closes a circle of headers and their sources: " + " -> ".join(circle)
+            elif other not in state:
+                yield from visit(other, trail + [other])
+        state[unit] = "done"
+
+    for unit in sorted(units):
+        if unit not in state:
+            yield from visit(unit, [unit])
+
+
 def check_tests(root):
     listing = root / "tests" / "CMakeLists.txt"
     words = set(re.findall(r"[\w-]+", listing.read_text())) if listing.exists() else set()
@@ -254,6 +297,7 @@ def breaches(root):
             for number, sentence in check:
                 yield name, number, sentence
     yield from check_cycles(known)
+    yield from check_units(known)
     yield from check_tests(root)
 
 

@@ -113,6 +113,13 @@ class CheckIncludes(unittest.TestCase):
         }, "closes a circle", "a.h -> ", "b.h -> ", "c.h -> ")
         self.assert_one({base + "a.h": HEADER + '#include "shoal/base/a.h"\n'}, "closes a circle")
 
+    def test_finds_circles_of_headers_and_their_sources(self):
+        src = "modules/nn/src/"
+        knot = {src + "a.h": HEADER, src + "b.h": HEADER, src + "a.cc": '#include "a.h"\n#include "b.h"\n',
+                src + "b.cc": '#include "b.h"\n#include "a.h"\n'}
+        self.assert_one(knot, "circle of headers and their sources", src + "a -> ", src + "b -> ")
+        self.assertEqual([], self.found(knot | {src + "b.cc": '#include "b.h"\n'}))
+
     def test_finds_headers_without_guard_and_names_that_say_nothing(self):
         self.assert_one({"modules/base/src/a.h": "// first\n#pragma once\n"}, "#pragma once")
         for name in ("utils.cc", "string_util.cc", "common.cc", "test_helpers.cc"):

@@ -5,7 +5,7 @@
 
 #include "shoal/transport/inproc.h"
 #include "shoal/transport/transport.h"
-#include "train_task.h"
+#include "task_network.h"
 
 namespace shoal {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "train_task.h"
+#include "task_network.h"
 
 namespace shoal {
 namespace {

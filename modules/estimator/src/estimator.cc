@@ -4,7 +4,9 @@
 
 #include "evaluation.h"
 #include "model.h"
+#include "open_checkpoint.h"
 #include "shoal/checkpoint/directory.h"
+#include "task_network.h"
 #include "train_task.h"
 #include "warm_start_choice.h"
 

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "checkpoint_saver.h"
+#include "open_checkpoint.h"
 #include "shoal/checkpoint/directory.h"
 #include "shoal/monitor/event_writer.h"
 #include "shoal/nn/initializers.h"
@@ -244,18 +245,6 @@ std::span<const std::byte> LoadedVariables::bytes_of(std::string_view variable) 
   const auto found = std::find_if(places_.begin(), places_.end(), [&](const Place& p) { return p.name == variable; });
   SHOAL_CHECK(found != places_.end());
   return found->bytes;
-}
-
-Result<std::unique_ptr<checkpoint::Reader>> open_checkpoint(Environment& env, const std::string& model_dir,
-                                                            const std::optional<std::string>& prefix) {
-  if (prefix) return checkpoint::Reader::open(env.storage(), *prefix);
-  auto newest = checkpoint::latest(env.storage(), model_dir);
-  if (!newest) {
-    env.log().error("checkpoint: " + newest.error().message());
-    return data_loss(newest.error().message());
-  }
-  if (!*newest) return std::unique_ptr<checkpoint::Reader>();
-  return checkpoint::Reader::open(env.storage(), **newest);
 }
 
 Result<LoadedVariables> load_variables(Environment& env, const Estimator& estimator, Mode mode, const Graph& graph,

@@ -40,11 +40,6 @@ class LoadedVariables {
   std::vector<Place> places_;  // One for each variable of the graph, in its order.
 };
 
-/// The checkpoint that evaluation and prediction use: `prefix`, else the newest of `model_dir`, else null (no checkpoint
-/// anywhere: the initialized model). DataLoss if the `checkpoint` file leads to nothing loadable.
-Result<std::unique_ptr<checkpoint::Reader>> open_checkpoint(Environment& env, const std::string& model_dir,
-                                                            const std::optional<std::string>& prefix);
-
 /// Variables for a model of `estimator`: those of `reader`, or, where it is null, what training would begin with.
 Result<LoadedVariables> load_variables(Environment& env, const Estimator& estimator, Mode mode, const Graph& graph,
                                        const checkpoint::Reader* reader);

@@ -3,6 +3,7 @@
 
 #include "evaluation.h"
 #include "export_format.h"
+#include "open_checkpoint.h"
 #include "predictor.h"
 #include "shoal/base/blocking.h"
 #include "shoal/base/random.h"

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "loop_context.h"
+#include "open_checkpoint.h"
 #include "predictor.h"
 #include "shoal/estimator/estimator.h"
 #include "shoal/estimator/task_host.h"

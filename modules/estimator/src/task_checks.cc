@@ -1,6 +1,7 @@
 // What is looked at before a task does anything: whether it can run here, and who may join its job.
 #include "shoal/cluster/cluster_spec.h"
 #include "shoal/transport/transport.h"
+#include "task_network.h"
 #include "train_task.h"
 
 namespace shoal {

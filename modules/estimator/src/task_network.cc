@@ -1,9 +1,9 @@
 // Who a task is to its peers, and where they are.
+#include "task_network.h"
 #include "shoal/cluster/identity.h"
 #include "shoal/cluster/strategy_text.h"
 #include "shoal/transport/inproc.h"
 #include "shoal/transport/registry.h"
-#include "train_task.h"
 
 namespace shoal {
 

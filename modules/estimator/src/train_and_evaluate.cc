@@ -6,6 +6,7 @@
 #include "local_evaluation.h"
 #include "shoal/cluster/parameter_server.h"
 #include "shoal/transport/transport.h"
+#include "task_network.h"
 #include "train_task.h"
 
 namespace shoal {

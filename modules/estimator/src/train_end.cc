@@ -2,6 +2,7 @@
 
 #include "shoal/base/compute.h"
 #include "shoal/checkpoint/manifest.h"
+#include "task_network.h"
 
 namespace shoal {
 namespace {

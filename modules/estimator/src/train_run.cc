@@ -4,6 +4,7 @@
 
 #include "local_evaluation.h"
 #include "shoal/base/compute.h"
+#include "task_network.h"
 #include "wait_for_workers.h"
 
 namespace shoal {

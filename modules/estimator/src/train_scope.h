@@ -1,7 +1,7 @@
 #pragma once
 /// What all parts of one training share.
 #include "loop_context.h"
-#include "train_task.h"
+#include "train_request.h"
 
 namespace shoal {
 

@@ -9,6 +9,7 @@
 #include "shoal/cluster/model_identity.h"
 #include "shoal/estimator/hooks.h"
 #include "shoal/estimator/profiler.h"
+#include "task_network.h"
 
 namespace shoal {
 namespace {

@@ -5,6 +5,7 @@
 #include "shoal/checkpoint/directory.h"
 #include "shoal/checkpoint/manifest.h"
 #include "shoal/checkpoint/run_count.h"
+#include "task_network.h"
 #include "temporary_files.h"
 
 namespace shoal {

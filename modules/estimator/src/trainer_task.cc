@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "shoal/cluster/listen.h"
+#include "task_network.h"
 #include "train_task.h"
 
 namespace shoal {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "evaluation.h"
 #include "export_format.h"
+#include "open_checkpoint.h"
 #include "shoal/graph/vocabulary.h"
 
 namespace shoal {

@@ -1,0 +1,43 @@
+#pragma once
+/// What is asked of a training, and what comes of it.
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "shoal/estimator/estimator.h"
+
+namespace shoal {
+
+class LocalEvaluation;
+
+enum class TrainRole : uint8_t { kLocal, kChief, kWorker };
+
+struct TrainRequest {
+  const Estimator& estimator;
+  const InputFn& input_fn;
+  TrainRole role = TrainRole::kLocal;
+  std::optional<int64_t> max_steps;  ///< The global step at which training ends.
+  std::optional<int64_t> steps;      ///< Steps from the step at start.
+  std::vector<std::shared_ptr<Hook>> hooks;
+  std::vector<std::shared_ptr<CheckpointListener>> listeners;
+  /// One of the listeners, which makes its last evaluation when the job has ended; null: there is none such.
+  LocalEvaluation* last_evaluation = nullptr;
+  /// Tells the types of an input that turns out to be empty; null: nothing is known then.
+  const InputFn* types_from = nullptr;
+  bool write_end_mark = false;
+  /// Begin a new pass where the position of the checkpoint is the input's end: a program that calls train() pass by pass. A
+  /// job that is merely restarted must not (it would repeat batches).
+  bool new_pass_at_end = false;
+};
+
+struct TrainOutcome {
+  /// True if max_steps was reached, or the run interrupted, before this task came; no input_fn was called.
+  bool nothing_to_do = false;
+  uint64_t global_step = 0;
+  double seconds = 0;
+  int64_t examples = 0;
+  std::optional<double> loss = {};  ///< Of the last step.
+};
+
+}  // namespace shoal
