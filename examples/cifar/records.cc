@@ -28,10 +28,8 @@ Result<File> open_records(shoal::Storage& storage, const std::string& path) {
   const uint64_t bytes = contents->size();
   if (bytes == 0 || bytes % uint64_t(kRecord) != 0) {
     return shoal::data_loss(path + " has " + std::to_string(bytes) + " bytes, which are not whole records of " +
-                            std::to_string(kRecord) +
-                            " (a label, 32 x 32 pixels of three colours): it is truncated, or no "
-                            "file of CIFAR-10; " +
-                            kRemedy);
+                            std::to_string(kRecord) + " (a label, 32 x 32 pixels of three colours): it is truncated, " +
+                            "or no file of CIFAR-10; " + kRemedy);
   }
   return File{path, std::move(contents), int64_t(bytes / uint64_t(kRecord))};
 }

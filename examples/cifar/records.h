@@ -1,7 +1,8 @@
 #pragma once
 /// The binary files of CIFAR-10: records of one label byte (0 to 9) and 3,072 bytes of pixels, first all of red, then of
 /// green, then of blue, each 32 rows of 32. Nothing before, between or after the records.
-/// Source: Krizhevsky, "Learning multiple layers of features from tiny images" (2009); https://www.cs.toronto.edu/~kriz/cifar.html
+/// Source: Krizhevsky, "Learning multiple layers of features from tiny images" (2009);
+/// https://www.cs.toronto.edu/~kriz/cifar.html
 #include <cstdint>
 #include <string>
 #include <vector>

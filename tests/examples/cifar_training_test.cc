@@ -25,8 +25,8 @@ class CifarTraining : public ::testing::Test {
   TemporaryFolder models_;
 };
 
-/// Three seeds came to SEEDS_BASE after 100 steps; after 20 more on four other classes to SEEDS_TUNED (all layers) and
-/// SEEDS_FROZEN (the last one), and to SEEDS_SCRATCH without a start.
+/// Three seeds came to 92%, 96% and 92% in the first training. Seed 1 then came to 29% from scratch, 83% where all layers
+/// learn, and 86% where the last one does (the other seeds: examples/cifar/README.md).
 TEST_F(CifarTraining, LearnsAndThenLearnsOtherClassesFaster) {
   EXPECT_GE(train("base", "--classes 0,2,4,5,7,8 --steps 100 --learning-rate 0.02"), 0.6) << "by chance it is 1/6";
   const std::string others = "--classes 1,3,6,9 --steps 20 ", start = others + "--start-from " + models_ / "base ";
