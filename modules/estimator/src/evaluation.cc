@@ -140,10 +140,15 @@ void EvaluationRun::note_progress(std::optional<int64_t> steps) {
 Metrics EvaluationRun::results(uint64_t global_step) const {
   Metrics metrics;
   for (size_t i = 0; i < accumulators_.size(); ++i) {
-    metrics[model_.spec().eval_metrics[i].first] = accumulators_[i].value();
+    const auto& [name, metric] = model_.spec().eval_metrics[i];
+    if (metric.is_count) {
+      metrics.set_count(name, accumulators_[i].value());
+    } else {
+      metrics[name] = accumulators_[i].value();
+    }
   }
   metrics["loss"] = batches_ == 0 ? 0 : loss_sum_ / double(batches_);
-  metrics["global_step"] = double(global_step);
+  metrics.set_count("global_step", double(global_step));
   return metrics;
 }
 
@@ -163,8 +168,9 @@ std::string describe(const Metrics& metrics) {
   std::string text;
   for (const auto& [name, value] : metrics) {
     char number[32];
-    std::snprintf(number, sizeof number, name == "global_step" ? "%.0f" : "%.6g", value);
-    text += (text.empty() ? "" : ", ") + name + " = " + number;
+    std::snprintf(number, sizeof number, "%.6g", value);
+    const std::optional<int64_t> count = metrics.count_of(name);
+    text += (text.empty() ? "" : ", ") + name + " = " + (count ? std::to_string(*count) : number);
   }
   return text;
 }

@@ -8,7 +8,7 @@ namespace shoal {
 
 void TaskReports::add(const TaskReport& report) {
   const std::lock_guard lock(mutex_);
-  for (const auto& [name, value] : report.metrics) metrics_[name] = value;
+  metrics_.take(report.metrics);
   if (report.global_step) global_step_ = std::max(global_step_.value_or(0), *report.global_step);
   if (report.examples_per_second) {
     examples_per_second_ = examples_per_second_.value_or(0) + *report.examples_per_second;
@@ -19,7 +19,10 @@ void TaskReports::add(const TaskReport& report) {
 std::string TaskReports::to_json() const {
   const std::lock_guard lock(mutex_);
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  for (const auto& [name, value] : metrics_) json[name] = value;
+  for (const auto& [name, value] : metrics_) {
+    const std::optional<int64_t> count = metrics_.count_of(name);
+    json[name] = count ? nlohmann::ordered_json(*count) : nlohmann::ordered_json(value);
+  }
   if (global_step_) json["global_step"] = *global_step_;
   if (examples_per_second_) json["examples_per_second"] = *examples_per_second_;
   if (seconds_) json["seconds"] = *seconds_;
@@ -33,11 +36,11 @@ std::string TaskReports::to_text() const {
   for (const auto& [name, metric] : metrics_) {
     if (name == "global_step") continue;
     std::snprintf(value, sizeof value, "%.4g", metric);
-    text += (text.empty() ? ": " : ", ") + name + " " + value;
+    const std::optional<int64_t> count = metrics_.count_of(name);
+    text += (text.empty() ? ": " : ", ") + name + " " + (count ? std::to_string(*count) : value);
   }
-  const auto step = metrics_.find("global_step");
-  if (text.empty() || step == metrics_.end()) return {};
-  return "Evaluated at global step " + std::to_string(int64_t(step->second)) + text;
+  if (text.empty() || !metrics_.contains("global_step")) return {};
+  return "Evaluated at global step " + std::to_string(metrics_.integer("global_step")) + text;
 }
 
 }  // namespace shoal

@@ -1,6 +1,5 @@
 #pragma once
 /// What the tasks of this process know at their end, as one result of the program.
-#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -21,7 +20,7 @@ class TaskReports {
  private:
   mutable std::mutex mutex_;
   // What follows is guarded by mutex_.
-  std::map<std::string, double> metrics_;
+  Metrics metrics_;
   std::optional<uint64_t> global_step_;
   std::optional<double> examples_per_second_;  // The rate of all trainers together.
   std::optional<double> seconds_;

@@ -129,6 +129,7 @@ std::vector<std::pair<std::string, Metric>> confusion_matrix(Value labels, Value
       Metric cell = of_ids("confusion_matrix", labels, predictions, weights,
                            [label, predicted](int64_t is, int64_t taken) { return is == label && taken == predicted; });
       cell.value = [](std::span<const double> totals) { return totals[0]; };
+      cell.is_count = true;
       cells.emplace_back("confusion/" + std::to_string(label) + "/" + std::to_string(predicted), std::move(cell));
     }
   }

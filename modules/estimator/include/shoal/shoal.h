@@ -21,6 +21,7 @@
 #include "shoal/estimator/in_memory_evaluator.h"
 #include "shoal/estimator/input_fn.h"
 #include "shoal/estimator/interval_timer.h"
+#include "shoal/estimator/metrics.h"
 #include "shoal/estimator/mode.h"
 #include "shoal/estimator/model_fn.h"
 #include "shoal/estimator/optimizer_choice.h"

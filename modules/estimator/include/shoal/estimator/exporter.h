@@ -2,20 +2,17 @@
 /// Exporters decide how a model leaves for production: called after each evaluation, in whichever task evaluates.
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "shoal/base/environment.h"
 #include "shoal/estimator/input_fn.h"
+#include "shoal/estimator/metrics.h"
 
 namespace shoal {
 
 class Estimator;
-
-/// Results of one evaluation by name; always with `loss` and `global_step`.
-using Metrics = std::map<std::string, double>;
 
 struct ExportRequest {
   Environment& env;

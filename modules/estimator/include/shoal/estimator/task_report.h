@@ -1,15 +1,16 @@
 #pragma once
 /// What a task knows at its end, for programs that print results.
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
+
+#include "shoal/estimator/metrics.h"
 
 namespace shoal {
 
 struct TaskReport {
   std::string task = {};                       ///< The name of the task, such as "chief 0"; "" for a local run.
-  std::map<std::string, double> metrics = {};  ///< Metrics of the last evaluation, where this task evaluates.
+  Metrics metrics = {};                        ///< Metrics of the last evaluation, where this task evaluates.
   std::optional<uint64_t> global_step = {};
   std::optional<double> loss = {};                 ///< The loss of this trainer's last step.
   std::optional<double> examples_per_second = {};  ///< The rate of this trainer.

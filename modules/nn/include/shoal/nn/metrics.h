@@ -25,6 +25,9 @@ struct Metric {
   std::function<double(std::span<const double> totals)> value;
   /// Joins the totals of another part of the same evaluation into these; empty: adds them.
   std::function<void(std::span<double> totals, std::span<const double> other)> merge;
+  /// True for a number of things: it is printed as a whole number, which a double holds exactly up to 2^53. With weights
+  /// that are not whole its value may have a fraction.
+  bool is_count = false;
 };
 
 /// One metric's running totals. A value; not thread-safe.
@@ -78,7 +81,7 @@ Metric accuracy(Value labels, Value predictions, Value weights = {});
 Metric top_k_accuracy(Value labels, Value logits, int64_t k, Value weights = {});
 
 /// How many examples of each class (summed weights) were taken for each: classes * classes metrics, named
-/// "confusion/<label>/<prediction>". Arguments as in accuracy(). Raises InvalidArgument, too, if classes < 1.
+/// "confusion/<label>/<prediction>", which are counts. Arguments as in accuracy(). Raises InvalidArgument, too, if classes < 1.
 std::vector<std::pair<std::string, Metric>> confusion_matrix(Value labels, Value predictions, int64_t classes,
                                                              Value weights = {});
 
