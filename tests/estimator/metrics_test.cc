@@ -74,7 +74,8 @@ std::string printed(std::vector<const char*> flags) {
     train_and_evaluate(estimator, {.input_fn = counted().repeat(), .max_steps = 3}, {.input_fn = counted()});
   });
   const std::string out = ::testing::internal::GetCapturedStdout();
-  EXPECT_EQ(status, 0) << ::testing::internal::GetCapturedStderr();
+  const std::string err = ::testing::internal::GetCapturedStderr();
+  EXPECT_EQ(status, 0) << err;
   return out;
 }
 

@@ -210,22 +210,19 @@ Result<LoadedVariables> LoadedVariables::load(Environment& env, const Graph& gra
               }));
 }
 
-Result<LoadedVariables> LoadedVariables::initialize(Environment& env, const Graph& graph, WarmStartSource* warm_start) {
-  LoadedVariables made = make_places(env, graph);
+Result<LoadedVariables> LoadedVariables::initialize(Environment& env, const BuiltModel& model,
+                                                    WarmStartSource* warm_start) {
+  LoadedVariables made = make_places(env, model.graph());
   for (size_t i = 0; i < made.places_.size(); ++i) {
-    const Variable& variable = graph.variables()[i];
+    const Variable& variable = model.graph().variables()[i];
     const Place& place = made.places_[i];
-    const cluster::Segment whole{.variable = cluster_variable(graph, variable),
+    const cluster::Segment whole{.variable = cluster_variable(model, variable),
                                  .row_begin = place.piece.row_begin,
                                  .row_end = place.piece.row_end,
                                  .offset = 0,
                                  .bytes = place.bytes.size()};
-    if (warm_start && warm_start->holds(whole, 0)) {
-      SHOAL_TRY_VOID(warm_start->read(whole, 0, place.bytes));
-      continue;
-    }
-    const MutableTensorView view{variable.dtype, variable.shape, place.bytes.data()};
-    SHOAL_TRY_VOID(nn::initialize(variable.initializer, whole.variable.key, 0, view));
+    const bool warm = warm_start && warm_start->holds(whole, 0);
+    SHOAL_TRY_VOID(warm ? warm_start->read(whole, 0, place.bytes) : model.initial_values().fill(whole, place.bytes));
   }
   return made;
 }
@@ -247,15 +244,15 @@ std::span<const std::byte> LoadedVariables::bytes_of(std::string_view variable) 
   return found->bytes;
 }
 
-Result<LoadedVariables> load_variables(Environment& env, const Estimator& estimator, Mode mode, const Graph& graph,
+Result<LoadedVariables> load_variables(Environment& env, const Estimator& estimator, Mode mode, const BuiltModel& model,
                                        const checkpoint::Reader* reader) {
-  if (reader) return LoadedVariables::load(env, graph, *reader);
+  if (reader) return LoadedVariables::load(env, model.graph(), *reader);
   std::unique_ptr<WarmStartSource> warm_start;
   if (const WarmStart* start = estimator.warm_start()) {
-    SHOAL_TRY(warm_start, WarmStartSource::open(env, *start, graph, mode));
+    SHOAL_TRY(warm_start, WarmStartSource::open(env, *start, model.graph(), model.initial_values(), mode));
     env.log().info(warm_start->summary());
   }
-  return LoadedVariables::initialize(env, graph, warm_start.get());
+  return LoadedVariables::initialize(env, model, warm_start.get());
 }
 
 std::string without_checkpoint(const Estimator& estimator) {
@@ -306,7 +303,7 @@ Result<Evaluation> run_evaluation(Environment& env, const Estimator& estimator, 
   const WeightsToEvaluate weights{
       .global_step = reader ? uint64_t(reader->global_step()) : 0,
       .checkpoint = reader ? reader->prefix() : "",
-      .load = [&](const Graph& graph) { return load_variables(env, estimator, Mode::kEval, graph, reader.get()); }};
+      .load = [&](const BuiltModel& model) { return load_variables(env, estimator, Mode::kEval, model, reader.get()); }};
   return run_evaluation_of(env, weights, estimator, input_fn, options, stop);
 }
 
@@ -324,7 +321,7 @@ Result<Evaluation> run_evaluation_of(Environment& env, const WeightsToEvaluate& 
                      estimator.config().compute_dtype());
   std::vector<std::shared_ptr<Hook>> hooks = options.hooks;
   hooks.insert(hooks.end(), model->spec().evaluation_hooks.begin(), model->spec().evaluation_hooks.end());
-  SHOAL_TRY(LoadedVariables variables, weights.load(model->graph()));
+  SHOAL_TRY(LoadedVariables variables, weights.load(*model));
   const std::string title = "evaluation" + (options.name ? " " + *options.name : "");
   EvaluationRun run(env, title, estimator.config().host().get(), *model, *input.iterator, std::move(variables),
                     std::move(hooks));

@@ -23,7 +23,7 @@ class LoadedVariables {
   /// The same from elsewhere. Errors: those of `fill`.
   static Result<LoadedVariables> load(Environment& env, const Graph& graph, const Fill& fill);
   /// The values that training begins with, where there is no checkpoint. `warm_start` may be null. Errors: its read()'s.
-  static Result<LoadedVariables> initialize(Environment& env, const Graph& graph, WarmStartSource* warm_start);
+  static Result<LoadedVariables> initialize(Environment& env, const BuiltModel& model, WarmStartSource* warm_start);
   /// The values, in the order of the program's variables.
   Result<std::vector<backends::Pieces>> bind(const backends::Program& program) const;
   std::span<const std::byte> bytes_of(std::string_view variable) const;
@@ -40,8 +40,8 @@ class LoadedVariables {
   std::vector<Place> places_;  // One for each variable of the graph, in its order.
 };
 
-/// Variables for a model of `estimator`: those of `reader`, or, where it is null, what training would begin with.
-Result<LoadedVariables> load_variables(Environment& env, const Estimator& estimator, Mode mode, const Graph& graph,
+/// Variables for `model`, which is one of `estimator`: those of `reader`, or, where it is null, what training would begin with.
+Result<LoadedVariables> load_variables(Environment& env, const Estimator& estimator, Mode mode, const BuiltModel& model,
                                        const checkpoint::Reader* reader);
 /// "no checkpoint, so the freshly initialized model", or what else load_variables() makes without one.
 std::string without_checkpoint(const Estimator& estimator);
@@ -67,7 +67,7 @@ Result<Evaluation> run_evaluation(Environment& env, const Estimator& estimator, 
 struct WeightsToEvaluate {
   uint64_t global_step = 0;
   std::string checkpoint = {};  ///< The prefix of the checkpoint that they come from; empty if from none.
-  std::function<Result<LoadedVariables>(const Graph&)> load;
+  std::function<Result<LoadedVariables>(const BuiltModel&)> load;
 };
 /// The same for these weights, whatever checkpoint `options` name.
 Result<Evaluation> run_evaluation_of(Environment& env, const WeightsToEvaluate& weights, const Estimator& estimator,

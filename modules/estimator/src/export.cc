@@ -125,7 +125,7 @@ Result<ServingModel> build_serving(Environment& env, const Estimator& estimator,
   SHOAL_TRY(const InputTypes types, input_types(batch, estimator.varying()));
   SHOAL_TRY(auto model, BuiltModel::build({estimator.model_fn(), Mode::kPredict, estimator.params(), estimator.config(),
                                            graph_seed(env, estimator.config())}, types));
-  SHOAL_TRY(LoadedVariables variables, load_variables(env, estimator, Mode::kPredict, model->graph(), reader));
+  SHOAL_TRY(LoadedVariables variables, load_variables(env, estimator, Mode::kPredict, *model, reader));
   return ServingModel{std::move(model), std::move(variables)};
 }
 

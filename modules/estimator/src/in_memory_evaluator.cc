@@ -26,8 +26,8 @@ class InMemoryEvaluator final : public Hook {
     const auto copy = [&run](const Variable& variable, std::span<std::byte> place) {
       return copy_live(run, variable, place);
     };
-    const WeightsToEvaluate weights{.global_step = run.global_step(), .load = [&](const Graph& graph) {
-                                      return LoadedVariables::load(run.env(), graph, LoadedVariables::Fill(copy));
+    const WeightsToEvaluate weights{.global_step = run.global_step(), .load = [&](const BuiltModel& model) {
+                                      return LoadedVariables::load(run.env(), model.graph(), LoadedVariables::Fill(copy));
                                     }};
     value_or_raise(run_evaluation_of(run.env(), weights, estimator_, input_fn_, options_));
   }

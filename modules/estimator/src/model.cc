@@ -127,12 +127,12 @@ std::string input_name(std::string_view part, std::string_view name) {
   return full;
 }
 
-cluster::VariableSpec cluster_variable(const Graph& graph, const Variable& variable) {
+cluster::VariableSpec cluster_variable(const BuiltModel& model, const Variable& variable) {
   return {.name = variable.name,
           .dtype = variable.dtype,
           .shape = variable.shape,
-          .initializer = variable.initializer,
-          .key = nn::variable_key(graph.seed(), variable.name),
+          .initializer = model.initial_values().initializer_of(variable),
+          .key = nn::variable_key(model.graph().seed(), variable.name),
           .rule = {},
           .lazy_rows = false};
 }
@@ -183,6 +183,7 @@ Result<std::unique_ptr<BuiltModel>> BuiltModel::build(const BuildRequest& reques
   };
   SHOAL_TRY(model->spec_, call_user("model_fn", call));
   SHOAL_TRY_VOID(model->check_spec(request.mode));
+  SHOAL_TRY(model->initial_values_, InitialValues::resolve(model->spec_.initial_values, *model->graph_, request.mode));
   return model;
 }
 

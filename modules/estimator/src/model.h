@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "initial_values.h"
 #include "shoal/backends/backend.h"
 #include "shoal/cluster/shard_plan.h"
 #include "shoal/data/element.h"
@@ -65,8 +66,10 @@ class BuiltModel {
   static std::unique_ptr<BuiltModel> from_graph(std::unique_ptr<Graph> graph, EstimatorSpec spec, InputTypes types);
 
   Graph& graph() { return *graph_; }
+  const Graph& graph() const { return *graph_; }
   EstimatorSpec& spec() { return spec_; }
   const InputTypes& types() const { return types_; }
+  const InitialValues& initial_values() const { return initial_values_; }
 
   /// What programs read and write, set before the first compile. `always`: fetched by every program, `sometimes`: by
   /// the fetching ones only, after those. `update_variables`: the variable that each update changes.
@@ -110,6 +113,7 @@ class BuiltModel {
   std::unique_ptr<Graph> graph_;
   EstimatorSpec spec_;
   InputTypes types_;
+  InitialValues initial_values_;
   std::unique_ptr<backends::Backend> backend_;
   int threads_ = 1;
   Logger* log_ = nullptr;
@@ -120,8 +124,8 @@ class BuiltModel {
   int64_t plans_logged_ = 0;
 };
 
-/// A variable of `graph` as servers see it, without the rule of its updates: how it starts.
-cluster::VariableSpec cluster_variable(const Graph& graph, const Variable& variable);
+/// A variable of `model` as servers see it, without the rule of its updates: how it starts.
+cluster::VariableSpec cluster_variable(const BuiltModel& model, const Variable& variable);
 
 /// The name of a graph input: "features" for a lone tensor, "features/<name>" in a map.
 std::string input_name(std::string_view part, std::string_view name);

@@ -80,7 +80,7 @@ Result<void> LazyPredictions::open(const InputFn& input_fn) {
   HookSetup setup(model->graph(), Value());
   for (const auto& hook : hooks_) SHOAL_TRY_VOID(call_user("prediction hook begin", [&] { hook->begin(setup); }));
   for (const auto& [name, value] : setup.fetches()) values_.values().emplace_back(name, TensorView{});
-  SHOAL_TRY(LoadedVariables variables, load_variables(*env_, estimator_, Mode::kPredict, model->graph(), reader.get()));
+  SHOAL_TRY(LoadedVariables variables, load_variables(*env_, estimator_, Mode::kPredict, *model, reader.get()));
   SHOAL_TRY(predictor_, Predictor::make(std::move(model), std::move(variables), options_.keys, setup.fetches()));
   for (const auto& hook : hooks_)
     SHOAL_TRY_VOID(call_user("prediction hook after_ready", [&] { hook->after_ready(context_); }));

@@ -82,8 +82,8 @@ LoopOptions TrainRun::loop_options() {
 Task<Result<cluster::Ready>> TrainRun::make_ready() {
   const Deadline deadline = env_.after(scope_.ready_timeout());
   cluster::RestoreSource* source = folder_.use_checkpoint();
-  const bool warm = !source && setup_.warm_start;
-  if (warm) source = setup_.warm_start.get();
+  const bool initial = !source && setup_.initial;
+  if (initial) source = setup_.initial.get();
   // Named first: g++ 12 destroys twice what a co_await in a conditional expression gives.
   Task<Result<cluster::Ready>> asked =
       scope_.leads() ? setup_.store->prepare(source, deadline) : setup_.store->attach(deadline);
@@ -92,8 +92,8 @@ Task<Result<cluster::Ready>> TrainRun::make_ready() {
   if (ready->attached && scope_.leads()) {
     env_.log().info("the servers still hold the model at global step " + std::to_string(ready->global_step) +
                     "; training goes on from there");
-  } else if (warm) {
-    env_.log().info(setup_.warm_start->summary());
+  } else if (initial) {
+    for (const std::string& summary : setup_.initial->summaries()) env_.log().info(summary);
   }
   const auto move = [this, &ready] { return move_inputs(*ready); };
   SHOAL_CO_TRY_VOID(co_await compute(env_, move));

@@ -98,7 +98,7 @@ Result<void> begin_hooks(TrainSetup& setup) {
 Result<std::vector<cluster::VariableSpec>> variable_specs(BuiltModel& model) {
   std::vector<cluster::VariableSpec> specs;
   const Graph& graph = model.graph();
-  for (const Variable& variable : graph.variables()) specs.push_back(cluster_variable(graph, variable));
+  for (const Variable& variable : graph.variables()) specs.push_back(cluster_variable(model, variable));
   for (const nn::VariableUpdate& update : model.spec().train_op->updates) {
     const auto found = std::find_if(specs.begin(), specs.end(), [&](const auto& s) { return s.name == update.variable; });
     if (found == specs.end()) return invalid_argument("train_op updates " + update.variable + ", which is no variable");
@@ -197,9 +197,12 @@ Task<Result<TrainSetup>> set_up_training(TrainScope& scope, TrainerFolder& folde
   const auto build = [&] { return build_model(scope, *input.types()); };
   SHOAL_CO_TRY(setup.model, co_await compute(scope.env, build));
   const WarmStart* warm_start = scope.request.estimator.warm_start();
-  if (warm_start && scope.leads() && !folder.has_checkpoint()) {
-    const auto open = [&] { return WarmStartSource::open(scope.env, *warm_start, setup.model->graph(), Mode::kTrain); };
-    SHOAL_CO_TRY(setup.warm_start, co_await compute(scope.env, open));
+  const InitialValues& values = setup.model->initial_values();
+  if ((warm_start || !values.values().empty()) && scope.leads() && !folder.has_checkpoint()) {
+    const auto open = [&] {
+      return InitialSource::open(scope.env, warm_start, setup.model->graph(), values, Mode::kTrain);
+    };
+    SHOAL_CO_TRY(setup.initial, co_await compute(scope.env, open));
   }
   const auto hook = [&]() -> Result<void> {
     SHOAL_TRY_VOID(make_hooks(scope, folder.max_steps(), setup));

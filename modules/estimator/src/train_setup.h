@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "checkpoint_saver.h"
+#include "initial_source.h"
 #include "job_metrics.h"
 #include "model.h"
 #include "progress_hook.h"
@@ -12,7 +13,6 @@
 #include "shoal/cluster/remote_store.h"
 #include "shoal/monitor/event_writer.h"
 #include "trainer_folder.h"
-#include "warm_start_source.h"
 
 namespace shoal {
 
@@ -23,7 +23,8 @@ struct TrainSetup {
   std::shared_ptr<ProgressHook> progress;        ///< One of the hooks.
   std::unique_ptr<monitor::EventWriter> events;  ///< Null if this task writes no summaries.
   std::unique_ptr<CheckpointSaver> saver;        ///< Null if this task saves no checkpoints.
-  std::unique_ptr<WarmStartSource> warm_start;   ///< Null unless this task leads, without a checkpoint to go on from.
+  /// What the store does not make itself. Null unless this task leads, without a checkpoint to go on from.
+  std::unique_ptr<InitialSource> initial;
   std::unique_ptr<cluster::Store> store;         ///< The store is bound to the model's program.
   cluster::RemoteStore* servers = nullptr;       ///< The store, where the model lies on servers.
   std::unique_ptr<JobMetrics> metrics;           ///< Null if this task computes none, or is the only trainer.

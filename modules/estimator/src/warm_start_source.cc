@@ -68,14 +68,14 @@ std::string row_text(const Variable& variable, const std::vector<int64_t>& old_r
 }  // namespace
 
 Result<std::unique_ptr<WarmStartSource>> WarmStartSource::open(Environment& env, const WarmStart& start, const Graph& graph,
-                                                               Mode mode) {
+                                                               const InitialValues& values, Mode mode) {
   SHOAL_TRY(const std::vector<WarmStartedVariable> chosen, choose_warm_started(start, graph, mode));
   const std::string where = "warm start from " + start.from;
   auto reader = open_origin(env, start.from);
   if (!reader) return std::move(reader).error().with_context(where);
   // Before anybody is given a part of it, as where training goes on from a checkpoint.
   if (auto intact = (*reader)->verify(); !intact) return std::move(intact).error().with_context(where);
-  std::unique_ptr<WarmStartSource> source(new WarmStartSource(std::move(reader).value()));
+  std::unique_ptr<WarmStartSource> source(new WarmStartSource(std::move(reader).value(), values));
   std::string by_token;
   for (const WarmStartedVariable& one : chosen) {
     auto origin = source->origin_of(one);
@@ -129,11 +129,13 @@ Result<void> WarmStartSource::read_by_token(const Origin& origin, const cluster:
                                             std::span<std::byte> out) const {
   const cluster::VariableSpec& variable = segment.variable;
   const int64_t rows = segment.row_end - segment.row_begin;
-  Initializer initializer = variable.initializer;
-  if (origin.backup_initializer)
-    initializer = origin.backup_initializer->resolve(nn::fans_of(variable.shape), variable.shape);
-  SHOAL_TRY_VOID(nn::initialize(initializer, variable.key, segment.first_element(),
-                                {variable.dtype, variable.shape.with(0, rows), out.data()}));
+  if (origin.backup_initializer) {
+    const Initializer backup = origin.backup_initializer->resolve(nn::fans_of(variable.shape), variable.shape);
+    SHOAL_TRY_VOID(nn::initialize(backup, variable.key, segment.first_element(),
+                                  {variable.dtype, variable.shape.with(0, rows), out.data()}));
+  } else {
+    SHOAL_TRY_VOID(values_.fill(segment, out));
+  }
   SHOAL_TRY(const Tensor old, reader_->read_tensor(origin.old_name));
   const std::vector<int64_t>& old_rows = *origin.old_rows;
   const int64_t known = std::min(segment.row_end, int64_t(old_rows.size()));

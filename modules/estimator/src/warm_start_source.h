@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "initial_values.h"
 #include "shoal/base/environment.h"
 #include "shoal/checkpoint/reader.h"
 #include "shoal/cluster/snapshot.h"
@@ -15,9 +16,10 @@ namespace shoal {
 
 class WarmStartSource final : public cluster::RestoreSource {
  public:
-  /// Opens what `start` names and compares it with the variables of `graph`, a model of `mode`. Errors: see WarmStart.
+  /// Opens what `start` names and compares it with the variables of `graph`, a model of `mode`. `values` say how rows start
+  /// that it does not bring. Errors: see WarmStart.
   static Result<std::unique_ptr<WarmStartSource>> open(Environment& env, const WarmStart& start, const Graph& graph,
-                                                       Mode mode);
+                                                       const InitialValues& values, Mode mode);
 
   /// Step 0, and no position in an input.
   const cluster::StateInfo& info() const override { return info_; }
@@ -39,11 +41,13 @@ class WarmStartSource final : public cluster::RestoreSource {
     std::optional<nn::InitializerSpec> backup_initializer = {};
   };
 
-  explicit WarmStartSource(std::unique_ptr<checkpoint::Reader> reader) : reader_(std::move(reader)) {}
+  WarmStartSource(std::unique_ptr<checkpoint::Reader> reader, InitialValues values)
+      : reader_(std::move(reader)), values_(std::move(values)) {}
   Result<Origin> origin_of(const WarmStartedVariable& chosen) const;
   Result<void> read_by_token(const Origin& origin, const cluster::Segment& segment, std::span<std::byte> out) const;
 
   std::unique_ptr<checkpoint::Reader> reader_;
+  const InitialValues values_;
   cluster::StateInfo info_;
   std::map<std::string, Origin, std::less<>> origins_;  // By variable of the model.
   std::string summary_;

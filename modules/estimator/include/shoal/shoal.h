@@ -19,6 +19,7 @@
 #include "shoal/estimator/hook.h"
 #include "shoal/estimator/hooks.h"
 #include "shoal/estimator/in_memory_evaluator.h"
+#include "shoal/estimator/initial_value.h"
 #include "shoal/estimator/input_fn.h"
 #include "shoal/estimator/interval_timer.h"
 #include "shoal/estimator/metrics.h"

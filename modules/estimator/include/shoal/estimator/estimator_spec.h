@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "shoal/estimator/initial_value.h"
 #include "shoal/estimator/mode.h"
 #include "shoal/graph/graph.h"
 #include "shoal/nn/export_signature.h"
@@ -31,6 +32,20 @@ struct EstimatorSpec {
   std::vector<std::pair<std::string, nn::Metric>> eval_metrics = {};
   /// Recorded while training, as `loss` is: one float32 as a scalar, more as a histogram.
   std::vector<std::pair<std::string, Value>> summaries = {};
+  /// Other starts for variables than their layers say, by patterns: regular expressions (ECMAScript's) that match a whole
+  /// name. Of several that match, the last counts.
+  ///
+  ///   spec.initial_values = {{"conv.*/kernel", nn::he_normal()}, {"out/bias", Tensor::of<float>({3}, {-1, 0, 1})}};
+  ///
+  /// An initializer takes its fans from the variable's shape. How a variable starts is decided in this order, of which
+  /// what comes later counts: its layer's initializer; this; a warm start, where it brings the variable (rows that it does
+  /// not bring start as said here, unless it has a backup_initializer); a checkpoint in model_dir, which brings all. Values
+  /// of an optimizer are not variables. What evaluate(), predict() and export_model() use without a checkpoint starts the
+  /// same way, so give it in all modes.
+  ///
+  /// InvalidArgument in kTrain for a pattern that matches no variable, listing the names; in all modes for no regular
+  /// expression, values of another type or shape than the variable's, and an initializer that cannot make it.
+  std::vector<std::pair<std::string, InitialValue>> initial_values = {};
   std::vector<std::shared_ptr<Hook>> training_hooks = {};        ///< Hooks on every trainer.
   std::vector<std::shared_ptr<Hook>> training_chief_hooks = {};  ///< Hooks on the chief only.
   std::vector<std::shared_ptr<Hook>> evaluation_hooks = {};
