@@ -239,7 +239,7 @@ TEST_F(LocalMode, AStepThatIsSavedAgainAfterARecoveryIsNotEvaluatedAgain) {  // 
   estimator.train(train_input, {.max_steps = 10});
   const std::shared_ptr<Environment> env = make_call_environment(estimator.config());
   const EvalSpec spec{.input_fn = eval_input, .throttle_secs = 0};
-  LocalEvaluation evaluation(*env, estimator, spec, 20);
+  LocalEvaluation evaluation(*env, estimator, spec, 20, LocalEvaluation::Last::kInTraining);
   LoopContext context(*env, nullptr);
   const auto save = [&](uint64_t step) {
     return evaluation.after_save(context, step, place.model_dir() + "/model.ckpt-" + std::to_string(step));

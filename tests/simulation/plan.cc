@@ -34,7 +34,7 @@ constexpr std::array<std::string_view, kFaultKinds> kNames{
 std::string name(std::string_view role, int64_t index) { return std::string(role) + " " + std::to_string(index); }
 
 std::vector<std::string> tasks_of(const JobPlan& job) {
-  std::vector<std::string> tasks{"chief 0"};
+  std::vector<std::string> tasks{leader(job)};
   if (job.local) return tasks;
   for (int i = 0; i < job.size.ps; ++i) tasks.push_back(name("ps", i));
   for (int i = 0; i < job.size.workers; ++i) tasks.push_back(name("worker", i));
@@ -110,7 +110,7 @@ Fault draw_fault(Dice& dice, const JobPlan& job, const std::vector<FaultKind>& k
       break;
     case FaultKind::kKillInSave:
     case FaultKind::kPowerInSave:
-      fault.task = "chief 0";
+      fault.task = leader(job);
       if (dice.chance(0.25)) fault.step = steps;  // It comes in the last save.
       fault.number = dice.between(0, 60);
       break;
@@ -165,6 +165,8 @@ std::string milliseconds(Duration duration) { return std::to_string(duration / 1
 
 std::string_view to_string(FaultKind kind) { return kNames[size_t(kind)]; }
 
+std::string leader(const JobPlan& job) { return name(job.size.chief_role(), 0); }
+
 bool has_task(const JobPlan& job, std::string_view task) {
   const std::vector<std::string> tasks = tasks_of(job);
   return std::find(tasks.begin(), tasks.end(), task) != tasks.end();
@@ -177,6 +179,8 @@ Plan draw_plan(uint64_t seed) {
   Plan plan;
   plan.seed = seed;
   plan.job = draw_job(dice);
+  const bool may_have_master = !plan.job.local && !plan.job.size.evaluator;
+  plan.job.size.master = may_have_master && Dice(fold_in(RandomKey(seed), "master")).chance(0.5);
   plan.work = dice.between(100us, 4ms);
   plan.work_jitter = dice.between(0ms, 4ms);
   plan.latency = dice.between(20us, 2ms);

@@ -102,6 +102,8 @@ struct Plan {
   bool beside_strand = false;  ///< True if servers apply updates beside their strand, as they do with large ones.
 };
 
+/// The task that brings the model and ends the job: "chief 0", also for one process without a cluster, or "master 0".
+std::string leader(const JobPlan& job);
 bool has_task(const JobPlan& job, std::string_view task);
 /// The plan of a seed, which is the same on every machine.
 Plan draw_plan(uint64_t seed);

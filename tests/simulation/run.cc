@@ -25,7 +25,7 @@ constexpr auto kEndsWithin = 5s;  // The time that servers and workers have to e
 constexpr auto kEndsWithinStorm = 90s;
 
 int trainer_of(const std::string& task) {
-  if (task == "chief 0") return 0;
+  if (task == "chief 0" || task == "master 0") return 0;
   return task.starts_with("worker ") ? std::stoi(task.substr(7)) + 1 : -1;
 }
 
@@ -71,6 +71,7 @@ class Run {
   }
 
   const Plan& plan_;
+  const std::string leader_ = leader(plan_.job);
   std::shared_ptr<Ledger> ledger_;
   std::shared_ptr<JobNotes> notes_;
   World world_;
@@ -114,7 +115,7 @@ void Run::add_tasks() {
   const RunConfigOptions config = config_of(plan_.job, plan_.seed);
   const testing::Program program = make_program(plan_.job, notes_);
   if (plan_.job.local) {
-    world_.add_process("chief 0", program, config);
+    world_.add_process(leader_, program, config);
   } else {
     world_.add_cluster(to_string(plan_.job.size), program, config);
   }
@@ -147,7 +148,7 @@ void Run::shared_folder_loses_power(uint64_t draw) {
 void Run::start(const std::string& task) {
   starting_.erase(task);
   if (world_.running(task)) return;
-  if (task == "chief 0") {
+  if (task == leader_) {
     violated(folder_.after_the_chief());
     look_for_mark();
   }
@@ -178,7 +179,7 @@ void Run::strike(const Fault& fault) {
     case FaultKind::kPower:
       world_.lose_power(task);
       // The chief's host keeps the folder for all.
-      if (task == "chief 0") shared_folder_loses_power(uint64_t(fault.step));
+      if (task == leader_) shared_folder_loses_power(uint64_t(fault.step));
       start_later(task, fault.lasts);
       break;
     case FaultKind::kFreeze:
@@ -186,7 +187,7 @@ void Run::strike(const Fault& fault) {
       world_.after(fault.lasts, [this, task] { world_.thaw(task); });
       break;
     case FaultKind::kInterrupt:
-      interrupted_ = interrupted_ || task == "chief 0";
+      interrupted_ = interrupted_ || task == leader_;
       world_.interrupt(task);
       break;
     case FaultKind::kCut:
@@ -264,7 +265,8 @@ void Run::look_after_second(const std::string& second) {
 /// Damage that the disk did in silence ends what needs the damaged checkpoint, and no launcher tries that again.
 bool Run::bits_explain(const std::string& task, int status, const std::string& why) {
   if (status != exit_status(ErrorKind::kDataLoss)) return false;
-  if (task == "chief 0") return plan_.job.local ? folder_.newest_damaged() : folder_.all_damaged();
+  const bool evaluates = plan_.job.local || plan_.job.size.master;
+  if (task == leader_) return folder_.all_damaged() || (evaluates && folder_.newest_damaged());
   return task.starts_with("evaluator") && folder_.names_a_damaged_one(why);
 }
 
@@ -285,7 +287,7 @@ void Run::look_after() {
     const std::string why = world_.outcome(task).error().message();
     if (bits_explain(task, status, why)) {
       gone_.insert(task);
-      if (task == "chief 0") damaged_ = true;
+      if (task == leader_) damaged_ = true;
     } else if (status >= 2 && status <= 4) {
       violated(task + " ended with status " + std::to_string(status) + ": " + why);
       gone_.insert(task);
@@ -321,15 +323,18 @@ void Run::check_end() {
       violated("the global step fell for trainer " + std::to_string(trainer) + ", and nobody said so");
   }
   const JobPlan& job = plan_.job;
-  // A local process that was killed after its last save finds nothing left to do (CONTRACT LO-3).
-  // An evaluator obeys the mark of an interrupted chief that was killed then, and goes, though its launcher starts the
-  // chief again.
-  const bool evaluated = job.local ? world_.count_log("there is nothing to do") == 0
-                                   : job.size.evaluator && !gone_.contains("evaluator 0") && !(interrupted_ && marked_);
   // Interrupted without its servers, or before it has found them all, a job ends with the checkpoint that it has (CONTRACT
   // FA-12).
   const bool servers_lost = interrupted_ && (world_.count_log("interrupted after a server lost what it held") > 0 ||
-                                             world_.count_log("chief 0: interrupted before training began") > 0);
+                                             world_.count_log(leader_ + ": interrupted before training began") > 0);
+  // Who evaluates in its own training, and was killed after its last save, finds nothing left to do (CONTRACT LO-3).
+  const bool found_nothing = world_.count_log("there is nothing to do") > 0 ||
+                             world_.count_log("(SHOAL_RUN) was interrupted") > 0;
+  // An evaluator obeys the mark of an interrupted chief that was killed then, and goes, though its launcher starts the
+  // chief again.
+  const bool evaluated = job.local || job.size.master
+                             ? !found_nothing && !servers_lost
+                             : job.size.evaluator && !gone_.contains("evaluator 0") && !(interrupted_ && marked_);
   const auto step = job.local || servers_lost ? std::nullopt : std::optional(ledger_->last_step());
   violated(folder_.at_the_end({.step = step,
                                .kills = int64_t(verdict_.faults["kill"]),
@@ -351,7 +356,7 @@ bool Run::all_took_part() {
 /// Everything that waits has a deadline, and what is over is over: tasks end soon after their chief.
 void Run::check_waits() {
   const Duration now = world_.elapsed();
-  const std::string chief = "chief 0";
+  const std::string& chief = leader_;
   if (world_.running(chief) || starting_.contains(chief) || world_.killed(chief) || world_.exit_status(chief) != 0) {
     chief_ended_.reset();
     return;

@@ -1,9 +1,9 @@
 #include "initial_values.h"
 
 #include <cstring>
-#include <regex>
 
 #include "shoal/base/environment.h"
+#include "shoal/graph/name_pattern.h"
 #include "warm_start_choice.h"
 
 namespace shoal {
@@ -13,14 +13,6 @@ constexpr const char* kWhere = "model_fn: initial_values: ";
 
 std::string described_type(DType dtype, const Shape& shape) {
   return std::string(to_string(dtype)) + " " + to_string(shape);
-}
-
-Result<std::regex> name_pattern(const std::string& text) {
-  try {
-    return std::regex(text);
-  } catch (const std::regex_error& error) {
-    return invalid_argument(kWhere + ("\"" + text + "\" is no regular expression: ") + error.what());
-  }
 }
 
 Result<Initializer> resolved(const nn::InitializerSpec& spec, const Variable& variable) {
@@ -41,10 +33,11 @@ Result<InitialValues> InitialValues::resolve(const std::vector<std::pair<std::st
                                              const Graph& graph, Mode mode) {
   InitialValues made;
   for (const auto& [text, value] : given) {
-    SHOAL_TRY(const std::regex pattern, name_pattern(text));
+    auto pattern = NamePattern::make(text);
+    if (!pattern) return invalid_argument(kWhere + pattern.error().message());
     bool any = false;
     for (const Variable& variable : graph.variables()) {
-      if (!std::regex_match(variable.name, pattern)) continue;
+      if (!pattern->matches(variable.name)) continue;
       SHOAL_TRY_VOID(made.set(variable, value));
       any = true;
     }
