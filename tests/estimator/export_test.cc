@@ -70,7 +70,7 @@ TEST_F(Export, GivesThePredictionsOfPredictBitForBit) {
   EXPECT_THAT(model->inputs()[0].shape, ElementsAre(-1, 2));
   std::vector<std::string> outputs;
   for (const auto& output : model->outputs()) outputs.push_back(output.name);
-  EXPECT_THAT(outputs, ::testing::UnorderedElementsAre("logits", "probabilities", "class_ids", "all_class_ids"));
+  EXPECT_THAT(outputs, ::testing::UnorderedElementsAre("logits", "probabilities", "class_ids", "all_class_ids", "classes", "all_classes"));
   // Batches of other sizes than the serving input's, several times.
   for (const int size : {6, 1, 6, 4}) {
     const auto expected = estimator.predict([size] { return Dataset::from_tensor_slices(features(size)).batch(size); },
