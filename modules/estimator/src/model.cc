@@ -253,6 +253,8 @@ backends::Numerics BuiltModel::numerics() const {
 }
 
 Result<SymbolSizes> BuiltModel::sizes_of(const data::Batch& batch) const {
+  SHOAL_TRY_VOID(check_names(batch.features, types_.features, "features"));
+  SHOAL_TRY_VOID(check_names(batch.labels, types_.labels, "labels"));
   SHOAL_TRY_VOID(batch_size(batch));
   SymbolSizes sizes;
   SHOAL_TRY_VOID(add_sizes(batch.features, types_.features, "features", sizes));
@@ -354,8 +356,6 @@ Result<void> BuiltModel::check_feeds(std::span<const std::pair<std::string, Tens
 Result<void> BuiltModel::feed(BoundProgram& bound, const data::Batch& batch,
                               std::span<const std::pair<std::string, Tensor>> feeds) {
   SHOAL_TRY_VOID(check_feeds(feeds));
-  SHOAL_TRY_VOID(check_names(batch.features, types_.features, "features"));
-  SHOAL_TRY_VOID(check_names(batch.labels, types_.labels, "labels"));
   for (size_t i = 0; i < bound.sources.size(); ++i) {
     const BoundProgram::Source& source = bound.sources[i];
     const data::TensorMap& part = source.label ? batch.labels : batch.features;

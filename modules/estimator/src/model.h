@@ -85,14 +85,14 @@ class BuiltModel {
   void log_plans_to(Logger* log) { log_ = log; }
   backends::Numerics numerics() const;
 
-  /// What each symbol of the inputs is in `batch`. InvalidArgument if it is two things.
+  /// What each symbol of the inputs is in `batch`. InvalidArgument if it is two things, or the batch has other names.
   Result<SymbolSizes> sizes_of(const data::Batch& batch) const;
   /// The same for a batch that is as small as can be.
   SymbolSizes smallest_sizes() const;
   /// The program for batches of these sizes; compiled on first use, the eight last used are kept.
   Result<BoundProgram*> program(const SymbolSizes& sizes, bool fetching);
-  /// Points the program's inputs at `batch`, or at the ids of its texts. InvalidArgument if the batch does not fit the
-  /// model.
+  /// Points the program's inputs at `batch`, whose sizes_of() it was compiled for, or at the ids of its texts.
+  /// InvalidArgument if the batch does not fit the model.
   Result<void> feed(BoundProgram& program, const data::Batch& batch, std::span<const std::pair<std::string, Tensor>> feeds);
 
  private:

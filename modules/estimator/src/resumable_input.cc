@@ -8,8 +8,10 @@ namespace {
 
 Estimator as_replica(const Estimator& estimator, int replica) {
   const RunConfig& config = estimator.config();
-  return Estimator(estimator.model_fn(), config.as_replica(replica, config.replicas()), estimator.params(),
-                   estimator.model_dir());
+  Estimator own(estimator.model_fn(), config.as_replica(replica, config.replicas()), estimator.params(),
+                estimator.model_dir());
+  own.vary(estimator.varying());
+  return own;
 }
 
 }  // namespace

@@ -117,6 +117,7 @@ Estimator inside(const Estimator& estimator, std::shared_ptr<Environment> env) {
   Estimator own(estimator.model_fn(), estimator.config().with_host(std::make_shared<TaskHost>(std::move(host))),
                 estimator.params(), estimator.model_dir());
   if (estimator.warm_start()) own.warm_start(*estimator.warm_start());
+  own.vary(estimator.varying());
   return own;
 }
 
