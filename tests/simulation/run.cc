@@ -332,8 +332,9 @@ void Run::check_end() {
       world_.count_log("there is nothing to do") > 0 || world_.count_log("(SHOAL_RUN) was interrupted") > 0;
   // An evaluator obeys the mark of an interrupted chief that was killed then, and goes, though its launcher starts the
   // chief again.
+  const bool gave_up = world_.count_log("the last evaluation failed") > 0;
   const bool evaluated = job.local || job.size.master
-                             ? !found_nothing && !servers_lost
+                             ? !found_nothing && !servers_lost && !gave_up
                              : job.size.evaluator && !gone_.contains("evaluator 0") && !(interrupted_ && marked_);
   const auto step = job.local || servers_lost ? std::nullopt : std::optional(ledger_->last_step());
   violated(folder_.at_the_end({.step = step,
