@@ -31,29 +31,10 @@ JobSpec spec_of(int64_t steps) {
 
 TEST(CannedJob, ASynchronousClusterHasTheBitsOfReplicas) {
   Job local;
-  JobSpec replicas = spec_of(30);
-  replicas.replicas = 2;
-  run_locally(local, replicas);
-  for (const std::string transport : {"inproc", "shm"}) {
-    Job job;
-    JobSpec spec = spec_of(30);
-    spec.size = {.ps = 2, .workers = 1};
-    spec.updates = {.kind = UpdateStrategyKind::kSync};
-    spec.transport = transport;
-    run_job(job, spec);
-    job.expect_all_ended_well();
-    EXPECT_EQ(job.last_tensors(), local.last_tensors()) << transport;
-  }
+  expect_the_bits_of_replicas(spec_of, local);
 }
 
-TEST(CannedJob, AnAsynchronousClusterLearns) {
-  Job job;
-  JobSpec spec = spec_of(600);
-  spec.size = {.ps = 2, .workers = 2, .evaluator = true};
-  run_job(job, spec);
-  job.expect_all_ended_well();
-  EXPECT_EQ(job.reports.at("evaluator 0").metrics.at("accuracy"), 1);
-}
+TEST(CannedJob, AnAsynchronousClusterLearns) { expect_all_learned(spec_of(600)); }
 
 }  // namespace
 }  // namespace shoal::testing

@@ -189,4 +189,48 @@ inline void run_job(Job& job, const JobSpec& spec) {
   job.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+/// What `make(steps)` describes gives the bits of two replicas in one process as a synchronous cluster of two trainers and two
+/// servers, over both transports that stay in a process or a machine. `local` is the job of the replicas.
+inline void expect_the_bits_of_replicas(const std::function<JobSpec(int64_t)>& make, Job& local) {
+  JobSpec replicas = make(30);
+  replicas.replicas = 2;
+  run_locally(local, replicas);
+  for (const std::string transport : {"inproc", "shm"}) {
+    Job job;
+    JobSpec spec = make(30);
+    spec.size = {.ps = 2, .workers = 1};
+    spec.updates = {.kind = UpdateStrategyKind::kSync};
+    spec.transport = transport;
+    run_job(job, spec);
+    job.expect_all_ended_well();
+    EXPECT_EQ(job.last_tensors(), local.last_tensors()) << transport;
+  }
+}
+
+/// As an asynchronous cluster of three trainers and two servers it gets all of its evaluation right.
+inline void expect_all_learned(JobSpec spec) {
+  Job job;
+  spec.size = {.ps = 2, .workers = 2, .evaluator = true};
+  run_job(job, spec);
+  job.expect_all_ended_well();
+  EXPECT_EQ(job.reports.at("evaluator 0").metrics.at("accuracy"), 1);
+}
+
+/// A task of a job that trains the linear model for 40 steps; notes what train_and_evaluate() returns, by task.
+struct ResultsByTask {
+  std::map<std::string, TrainAndEvaluateResult> results;
+
+  void operator()(RunConfig config) {
+    const std::string task = config.task().name();
+    Estimator estimator(linear_model, std::move(config), {{"learning_rate", 0.01}});
+    auto result = train_and_evaluate(estimator, {.input_fn = line({1, 2, 3, 4}).batch(2).repeat(), .max_steps = 40},
+                                     {.input_fn = line({5, 6}).batch(2), .throttle_secs = 0, .start_delay_secs = 0});
+    const std::lock_guard lock(mutex);
+    results[task] = std::move(result);
+  }
+
+ private:
+  std::mutex mutex;
+};
+
 }  // namespace shoal::testing

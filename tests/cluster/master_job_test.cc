@@ -9,16 +9,8 @@ namespace {
 
 TEST(MasterJob, ReturnsItsMetricsInTheReportAlone) {  // TE-1
   Job job;
-  std::mutex mutex;
-  std::map<std::string, TrainAndEvaluateResult> results;
-  const auto body = [&](RunConfig config) {
-    const std::string task = config.task().name();
-    Estimator estimator(linear_model, std::move(config), {{"learning_rate", 0.01}});
-    auto result = train_and_evaluate(estimator, {.input_fn = line({1, 2, 3, 4}).batch(2).repeat(), .max_steps = 40},
-                                     {.input_fn = line({5, 6}).batch(2), .throttle_secs = 0});
-    const std::lock_guard lock(mutex);
-    results[task] = std::move(result);
-  };
+  ResultsByTask tasks_of_job;
+  const auto body = [&](RunConfig config) { tasks_of_job(std::move(config)); };
   ClusterRunOptions options{.config = job_options({}, job.model_dir())};
   options.config.log_sink = job.log.sink();
   const auto outcomes = run_cluster({.ps = 2, .workers = 2, .master = true}, body, options);
@@ -26,8 +18,8 @@ TEST(MasterJob, ReturnsItsMetricsInTheReportAlone) {  // TE-1
   for (const TaskOutcome& outcome : outcomes) {
     tasks.push_back(outcome.task);
     EXPECT_TRUE(outcome.result) << outcome.task << ": " << outcome.result.error().message();
-    EXPECT_EQ(results.at(outcome.task).metrics, std::nullopt) << outcome.task;
-    EXPECT_TRUE(results.at(outcome.task).exports.empty()) << outcome.task;
+    EXPECT_EQ(tasks_of_job.results.at(outcome.task).metrics, std::nullopt) << outcome.task;
+    EXPECT_TRUE(tasks_of_job.results.at(outcome.task).exports.empty()) << outcome.task;
   }
   EXPECT_THAT(tasks, ::testing::ElementsAre("master 0", "ps 0", "ps 1", "worker 0", "worker 1"));
   EXPECT_EQ(outcomes[0].role, "master");

@@ -15,16 +15,8 @@ ClusterRunOptions in(const Job& job, Log& log) {
 TEST(RunCluster, GivesAllOutcomesByRoleAndIndex) {
   Job job;
   Log log;
-  std::mutex mutex;
-  std::map<std::string, TrainAndEvaluateResult> results;
-  const auto body = [&](RunConfig config) {
-    const std::string task = config.task().name();
-    Estimator estimator(linear_model, std::move(config), {{"learning_rate", 0.01}});
-    auto result = train_and_evaluate(estimator, {.input_fn = line({1, 2, 3, 4}).batch(2).repeat(), .max_steps = 40},
-                                     {.input_fn = line({5, 6}).batch(2), .throttle_secs = 0, .start_delay_secs = 0});
-    const std::lock_guard lock(mutex);
-    results[task] = std::move(result);
-  };
+  ResultsByTask tasks_of_job;
+  const auto body = [&](RunConfig config) { tasks_of_job(std::move(config)); };
   // Synchronous, so that the chief takes part in every step, however late its thread begins.
   ClusterRunOptions options = in(job, log);
   options.config.update_strategy = {.kind = UpdateStrategyKind::kSync};
@@ -35,7 +27,7 @@ TEST(RunCluster, GivesAllOutcomesByRoleAndIndex) {
     EXPECT_EQ(outcome.task, outcome.role + " " + std::to_string(outcome.index));
     EXPECT_TRUE(outcome.result) << outcome.result.error().message();
     EXPECT_EQ(outcome.report.task, outcome.task);
-    EXPECT_EQ(results.at(outcome.task).report.loss, outcome.report.loss);
+    EXPECT_EQ(tasks_of_job.results.at(outcome.task).report.loss, outcome.report.loss);
   }
   EXPECT_THAT(tasks, ::testing::ElementsAre("chief 0", "ps 0", "ps 1", "worker 0", "evaluator 0"));
   EXPECT_EQ(outcomes[0].report.global_step, 40u);

@@ -32,7 +32,8 @@ class PredictionRows {
  public:
   PredictionRows(std::ostream& out, std::vector<RowOutput> outputs, RowFormat format)
       : out_(out), outputs_(std::move(outputs)), format_(std::move(format)) {}
-  /// The names of the columns (RFC 4180); nothing for JSON lines. A prediction of several values has "name/0", "name/1", ...
+  /// The names of the columns (RFC 4180); nothing for JSON lines. A prediction of several values has "name/0", "name/1",
+  /// ...
   void write_header();
   /// DataLoss if a prediction is not one per row after all.
   Result<void> write(std::span<const data::Element> rows, const data::TensorMap& predictions);

@@ -12,7 +12,8 @@ namespace shoal::data {
 class Padding {
  public:
   explicit Padding(PaddedBatchOptions options) : options_(std::move(options)) {}
-  /// InvalidArgument if the options name a tensor that is not there, with another number of axes, or a value of another type.
+  /// InvalidArgument if the options name a tensor that is not there, with another number of axes, or a value of another
+  /// type.
   Result<void> check_names(const Item& element) const;
   /// What column `index` of all these items fits into. InvalidArgument if one is larger than the size that is given.
   Result<Shape> common_shape(std::span<const Item> items, size_t index) const;

@@ -78,6 +78,12 @@ Estimator& Estimator::vary(VaryingAxes axes) {
   return *this;
 }
 
+Estimator Estimator::with_config(RunConfig config) const {
+  Estimator copy = *this;
+  copy.config_ = std::move(config);
+  return copy;
+}
+
 Estimator& Estimator::train(const InputFn& input_fn, TrainOptions options) {
   if (config_.task_type() == cluster::kPsRole || config_.task_type() == cluster::kEvaluatorRole) {
     raise(failed_precondition("Estimator::train does nothing useful in a " + config_.task_type() +

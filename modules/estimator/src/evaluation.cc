@@ -210,8 +210,7 @@ Result<LoadedVariables> LoadedVariables::load(Environment& env, const Graph& gra
               }));
 }
 
-Result<LoadedVariables> LoadedVariables::initialize(Environment& env, const BuiltModel& model,
-                                                    WarmStartSource* warm_start) {
+Result<LoadedVariables> LoadedVariables::initialize(Environment& env, const BuiltModel& model, InitialSource& source) {
   LoadedVariables made = make_places(env, model.graph());
   for (size_t i = 0; i < made.places_.size(); ++i) {
     const Variable& variable = model.graph().variables()[i];
@@ -221,8 +220,7 @@ Result<LoadedVariables> LoadedVariables::initialize(Environment& env, const Buil
                                  .row_end = place.piece.row_end,
                                  .offset = 0,
                                  .bytes = place.bytes.size()};
-    const bool warm = warm_start && warm_start->holds(whole, 0);
-    SHOAL_TRY_VOID(warm ? warm_start->read(whole, 0, place.bytes) : model.initial_values().fill(whole, place.bytes));
+    SHOAL_TRY_VOID(source.read(whole, 0, place.bytes));
   }
   return made;
 }
@@ -247,12 +245,10 @@ std::span<const std::byte> LoadedVariables::bytes_of(std::string_view variable) 
 Result<LoadedVariables> load_variables(Environment& env, const Estimator& estimator, Mode mode, const BuiltModel& model,
                                        const checkpoint::Reader* reader) {
   if (reader) return LoadedVariables::load(env, model.graph(), *reader);
-  std::unique_ptr<WarmStartSource> warm_start;
-  if (const WarmStart* start = estimator.warm_start()) {
-    SHOAL_TRY(warm_start, WarmStartSource::open(env, *start, model.graph(), model.initial_values(), mode));
-    env.log().info(warm_start->summary());
-  }
-  return LoadedVariables::initialize(env, model, warm_start.get());
+  SHOAL_TRY(const auto source,
+            InitialSource::open(env, estimator.warm_start(), model.graph(), model.initial_values(), mode));
+  for (const std::string& summary : source->summaries()) env.log().info(summary);
+  return LoadedVariables::initialize(env, model, *source);
 }
 
 std::string without_checkpoint(const Estimator& estimator) {

@@ -5,11 +5,11 @@
 #include <span>
 #include <string>
 
+#include "initial_source.h"
 #include "model.h"
 #include "shoal/base/environment.h"
 #include "shoal/checkpoint/reader.h"
 #include "shoal/estimator/estimator.h"
-#include "warm_start_source.h"
 
 namespace shoal {
 
@@ -22,8 +22,8 @@ class LoadedVariables {
   using Fill = std::function<Result<void>(const Variable& variable, std::span<std::byte> place)>;
   /// The same from elsewhere. Errors: those of `fill`.
   static Result<LoadedVariables> load(Environment& env, const Graph& graph, const Fill& fill);
-  /// The values that training begins with, where there is no checkpoint. `warm_start` may be null. Errors: its read()'s.
-  static Result<LoadedVariables> initialize(Environment& env, const BuiltModel& model, WarmStartSource* warm_start);
+  /// The values that training begins with, where there is no checkpoint. Errors: read()'s of `source`.
+  static Result<LoadedVariables> initialize(Environment& env, const BuiltModel& model, InitialSource& source);
   /// The values, in the order of the program's variables.
   Result<std::vector<backends::Pieces>> bind(const backends::Program& program) const;
   std::span<const std::byte> bytes_of(std::string_view variable) const;
@@ -40,7 +40,8 @@ class LoadedVariables {
   std::vector<Place> places_;  // One for each variable of the graph, in its order.
 };
 
-/// Variables for `model`, which is one of `estimator`: those of `reader`, or, where it is null, what training would begin with.
+/// Variables for `model`, which is one of `estimator`: those of `reader`, or, where it is null, what training would begin
+/// with.
 Result<LoadedVariables> load_variables(Environment& env, const Estimator& estimator, Mode mode, const BuiltModel& model,
                                        const checkpoint::Reader* reader);
 /// "no checkpoint, so the freshly initialized model", or what else load_variables() makes without one.

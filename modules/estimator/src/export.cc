@@ -176,7 +176,7 @@ class LoadedExport final : public ExportedModel {
     for (const ExportedText& text : description_.texts) {
       const auto source = std::find_if(outputs_.begin(), outputs_.end(),
                                        [&](const ExportedTensor& tensor) { return tensor.name == text.source; });
-      if (source != outputs_.end()) outputs_.push_back({text.name, DType::kString, source->shape});
+      if (source != outputs_.end()) outputs_.push_back({text.name, DType::kString, source->shape, source->axes});
     }
   }
   int64_t global_step() const override { return description_.global_step; }

@@ -2,8 +2,8 @@
 /// The file export.json, field by field:
 ///   format        1
 ///   global_step   of the checkpoint that was exported
-///   inputs        list of {name, dtype, shape}; a size of -1 is the batch. Where others vary, too, "axes" names those of -1
-///                 in their order: ["batch", "time"]
+///   inputs        list of {name, dtype, shape}; a size of -1 is the batch. Where others vary, too, "axes" names those of
+///                 -1 in their order: ["batch", "time"]
 ///   outputs       list of {name, dtype, shape, node, output}: where in graph.json the prediction is
 ///   texts         list of {name, source, vocabulary}: predictions that are names of the ids in output `source`
 ///                 (an empty vocabulary: the ids in digits); with "by_position": true names of the ids 0, 1, ... along

@@ -18,8 +18,9 @@ class InitialSource final : public cluster::RestoreSource {
 
   /// Step 0, and no position in an input.
   const cluster::StateInfo& info() const override { return info_; }
+  /// What the store cannot make itself: values that only this process has.
   bool holds(const cluster::Segment& segment, cluster::ArenaIndex arena) const override;
-  /// DataLoss naming the file, if one of the warm start is damaged.
+  /// Of any variable, in arena 0 also what initializers make. DataLoss naming the file, if one of the warm start is damaged.
   Result<void> read(const cluster::Segment& segment, cluster::ArenaIndex arena, std::span<std::byte> out) override;
   /// "initial values: 2 of 7 variables start from values of model_fn", and what the warm start says; a line for each.
   const std::vector<std::string>& summaries() const { return summaries_; }

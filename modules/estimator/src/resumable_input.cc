@@ -8,10 +8,7 @@ namespace {
 
 Estimator as_replica(const Estimator& estimator, int replica) {
   const RunConfig& config = estimator.config();
-  Estimator own(estimator.model_fn(), config.as_replica(replica, config.replicas()), estimator.params(),
-                estimator.model_dir());
-  own.vary(estimator.varying());
-  return own;
+  return estimator.with_config(config.as_replica(replica, config.replicas()));
 }
 
 }  // namespace

@@ -114,11 +114,7 @@ Estimator inside(const Estimator& estimator, std::shared_ptr<Environment> env) {
   const auto& given = estimator.config().host();
   TaskHost host = given ? *given : *value_or_raise(process_host());
   host.environment = std::move(env);
-  Estimator own(estimator.model_fn(), estimator.config().with_host(std::make_shared<TaskHost>(std::move(host))),
-                estimator.params(), estimator.model_dir());
-  if (estimator.warm_start()) own.warm_start(*estimator.warm_start());
-  own.vary(estimator.varying());
-  return own;
+  return estimator.with_config(estimator.config().with_host(std::make_shared<TaskHost>(std::move(host))));
 }
 
 }  // namespace shoal

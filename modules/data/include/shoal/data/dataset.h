@@ -121,9 +121,9 @@ class Dataset {
   ///
   ///   sentences.padded_batch(32, {.sizes = {{"features/words", {-1}}}, .multiple_of = 16})    [32, 16], [32, 48], ...
   ///
-  /// Elements of other names, types or numbers of axes than the first of the batch, and elements that are larger than a size
-  /// that is given end iteration with InvalidArgument, as do names in the options that no tensor has. Raises InvalidArgument for
-  /// numbers out of range, and for values that are no scalars.
+  /// Elements of other names, types or numbers of axes than the first of the batch, and elements that are larger than a
+  /// size that is given end iteration with InvalidArgument, as do names in the options that no tensor has. Raises
+  /// InvalidArgument for numbers out of range, and for values that are no scalars.
   Dataset padded_batch(int64_t size, PaddedBatchOptions options = {}) const;
   /// The rows of each element, one by one: the opposite of batch.
   Dataset unbatch() const;

@@ -74,16 +74,19 @@ class Estimator {
   /// Null: not from another model.
   const WarmStart* warm_start() const { return warm_start_.get(); }
 
-  /// Sequences of any length: says which axes vary; replaces what was said before. In one batch all axes of one name have one
-  /// size. In model_fn they are symbols, as the batch is.
+  /// Sequences of any length: says which axes vary; replaces what was said before. In one batch all axes of one name have
+  /// one size. In model_fn they are symbols, as the batch is.
   ///
   ///   estimator.vary({{"features/words", {"time"}}, {"labels", {"time"}}});   // both [batch, time]
   ///
-  /// Each combination of sizes that comes is compiled, and the eight last used are kept: a few lengths (multiples of 16, say)
-  /// are faster than any. Raises InvalidArgument for the name "batch"; train(), evaluate(), ... raise it for an input or axes that
-  /// are not there. Returns the estimator.
+  /// Each combination of sizes that comes is compiled, and the eight last used are kept: a few lengths (multiples of 16,
+  /// say) are faster than any. Raises InvalidArgument for the name "batch"; train(), evaluate(), ... raise it for an input
+  /// or axes that are not there. Returns the estimator.
   Estimator& vary(VaryingAxes axes);
   const VaryingAxes& varying() const { return varying_; }
+
+  /// The same model in the same folder with another configuration, whose model_dir does not count.
+  Estimator with_config(RunConfig config) const;
 
   const RunConfig& config() const { return config_; }
   const Params& params() const { return params_; }

@@ -24,8 +24,8 @@ struct ProgramFlag {
   std::vector<std::string> choices = {};  ///< What a text may be; empty for anything.
 };
 
-/// What the program says of itself, and what the flags that every program has default to. The defaults suit runs of minutes,
-/// while those of RunConfig and EvalSpec, which are ten minutes each, suit runs of hours.
+/// What the program says of itself, and what the flags that every program has default to. The defaults suit runs of
+/// minutes, while those of RunConfig and EvalSpec, which are ten minutes each, suit runs of hours.
 struct ProgramInfo {
   std::string description = {};  ///< The first line of --help.
   std::vector<ProgramFlag> flags = {};
@@ -56,8 +56,7 @@ using ProgramBody = std::function<void(RunConfig config, const CommandLine& comm
 /// The exit status (CONTRACT FA-10): 0 clean end; 2 wrong usage or configuration; 3 NaN loss; 4 damaged data or
 /// checkpoint; 5 deadline; 1 anything else. With --json the last line on standard output is one JSON object with what the
 /// tasks of this process know: the last evaluation's metrics (counts as whole numbers), global_step, examples_per_second,
-/// seconds. Without it (and
-/// without --quiet) a process that evaluated ends with the metrics as a line of text there.
+/// seconds. Without it (and without --quiet) a process that evaluated ends with the metrics as a line of text there.
 int run(int argc, const char* const* argv, const ProgramInfo& program, const ProgramBody& body);
 /// A run() for programs that take from the command line only what RunConfig holds. The flags that a body would have to
 /// heed (--steps, --batch, --throttle-secs, --data-dir) have no effect in them, so they are not listed, and refused
