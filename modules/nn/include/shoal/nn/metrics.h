@@ -81,7 +81,8 @@ Metric accuracy(Value labels, Value predictions, Value weights = {});
 Metric top_k_accuracy(Value labels, Value logits, int64_t k, Value weights = {});
 
 /// How many examples of each class (summed weights) were taken for each: classes * classes metrics, named
-/// "confusion/<label>/<prediction>", which are counts. Arguments as in accuracy(). Raises InvalidArgument, too, if classes < 1.
+/// "confusion/<label>/<prediction>", which are counts. Arguments as in accuracy(). Raises InvalidArgument, too, if
+/// classes < 1.
 std::vector<std::pair<std::string, Metric>> confusion_matrix(Value labels, Value predictions, int64_t classes,
                                                              Value weights = {});
 
