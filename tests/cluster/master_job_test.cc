@@ -91,16 +91,20 @@ TEST(MasterJob, FailsWithItsEvaluation) {
 
 /// Its servers are gone by then: a launcher that starts it again would have it train on alone, for ever.
 TEST(MasterJob, IsNotStartedAgainForALastEvaluationThatFailed) {
-  for (const bool stopped : {true, false}) {
+  for (const bool interrupted : {true, false}) {
     Job job;
     JobSpec spec{.size = {.ps = 1, .master = true}, .max_steps = 20, .save_steps = 1000};
-    if (stopped) spec.hooks = hook_of("master 0", stop_after(10));
+    if (interrupted) {
+      spec.hooks = hook_of("master 0", after_each_step([&job](RunContext& run, const StepValues&) {
+                             if (run.global_step() == 10) job.interrupt.request_stop();
+                           }));
+    }
     spec.eval_hooks = {after_each_step([](RunContext&, const StepValues&) { raise(unavailable("the disk is tired")); })};
     run_job(job, spec);
-    EXPECT_EQ(bool(job.result_of("master 0")), stopped);  // After max_steps it would find nothing to do.
-    EXPECT_EQ(job.log.count('E', "the last evaluation failed: "), stopped);
+    EXPECT_EQ(bool(job.result_of("master 0")), interrupted);  // After max_steps it would find nothing to do.
+    EXPECT_EQ(job.log.count('E', "the last evaluation failed: "), interrupted);
     ASSERT_TRUE(end_mark(job.model_dir()));
-    EXPECT_EQ(end_mark(job.model_dir())->global_step, stopped ? 10 : 20);
+    EXPECT_EQ(end_mark(job.model_dir())->global_step, interrupted ? 10 : 20);
     EXPECT_TRUE(job.result_of("ps 0"));
   }
 }

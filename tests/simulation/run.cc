@@ -329,7 +329,7 @@ void Run::check_end() {
                                              world_.count_log(leader_ + ": interrupted before training began") > 0);
   // Who evaluates in its own training, and was killed after its last save, finds nothing left to do (CONTRACT LO-3).
   const bool found_nothing =
-      world_.count_log("there is nothing to do") > 0 || world_.count_log("(SHOAL_RUN) was interrupted") > 0;
+      world_.count_log("there is nothing to do") > 0 || world_.count_log("(SHOAL_RUN) has ended") > 0;
   // An evaluator obeys the mark of an interrupted chief that was killed then, and goes, though its launcher starts the
   // chief again.
   const bool gave_up = world_.count_log("the last evaluation failed") > 0;

@@ -106,14 +106,17 @@ TEST(EndMark, OfTheSameLauncherIsObeyed) {
   EXPECT_EQ(after.world.count_log("was left by a run"), 0u);
 }
 
-/// A cluster of a launcher's run "night 1" that was interrupted; then its chief is started once more, alone.
-struct ChiefAfterAnInterrupt {
-  explicit ChiefAfterAnInterrupt(const std::string& run_of_the_second) {
-    world.add_cluster("ps:1,worker:1", SmallJob{.max_steps = 4000}, in_shared_model(60));
+/// A cluster of a launcher's run "night 1" that was interrupted, or came to the end of its input; then its chief is started
+/// once more, alone.
+struct ChiefAfterTheEnd {
+  explicit ChiefAfterTheEnd(const std::string& run_of_the_second, bool interrupted = true) {
+    world.add_cluster("ps:1,worker:1", SmallJob{.max_steps = 4000, .passes = interrupted ? 0 : 2}, in_shared_model(60));
     for (const std::string& task : world.tasks()) world.set_shoal_run(task, "night 1");
-    world.at_step(30, [this] {
-      for (const std::string& task : world.tasks()) world.interrupt(task);
-    });
+    if (interrupted) {
+      world.at_step(30, [this] {
+        for (const std::string& task : world.tasks()) world.interrupt(task);
+      });
+    }
     EXPECT_TRUE(world.run()) << world.report();
     expect_all_ended_well(world);
     step = value_or_raise(checkpoint::read_end_mark(world.shared(), "/shared/model")).value().global_step;
@@ -127,9 +130,11 @@ struct ChiefAfterAnInterrupt {
 };
 
 TEST(EndMark, OfAnInterruptSendsItsOwnChiefHome) {
-  ChiefAfterAnInterrupt after("night 1");
+  ChiefAfterTheEnd after("night 1");
   EXPECT_EQ(after.world.exit_status("chief 0"), 0) << after.world.report();
-  EXPECT_EQ(after.world.count_log("the run night 1 (SHOAL_RUN) was interrupted at global step " + std::to_string(after.step)), 1u)
+  EXPECT_EQ(after.world.count_log("the run night 1 (SHOAL_RUN) has ended at global step " + std::to_string(after.step) +
+                                  " (interrupted)"),
+            1u)
       << after.world.report();
   const checkpoint::EndMark mark = mark_in(after.world).value();
   EXPECT_EQ(mark.run, 1);
@@ -137,9 +142,21 @@ TEST(EndMark, OfAnInterruptSendsItsOwnChiefHome) {
   EXPECT_EQ(mark.global_step, after.step);
 }
 
+/// Evaluators and servers took it as the end: what its chief did behind it, nobody would see.
+TEST(EndMark, OfTheEndOfItsInputSendsItsOwnChiefHome) {
+  ChiefAfterTheEnd after("night 1", false);
+  EXPECT_EQ(after.world.exit_status("chief 0"), 0) << after.world.report();
+  EXPECT_EQ(after.world.count_log("the run night 1 (SHOAL_RUN) has ended at global step 32 (end_of_input)"), 1u)
+      << after.world.report();
+  const checkpoint::EndMark mark = mark_in(after.world).value();
+  EXPECT_EQ(mark.run, 1);
+  EXPECT_EQ(mark.reason, checkpoint::EndReason::kEndOfInput);
+  EXPECT_EQ(mark.global_step, 32);
+}
+
 TEST(EndMark, OfAnInterruptIsNoMatterToTheChiefOfAnotherRun) {
   for (const std::string run : {"night 2", ""}) {
-    ChiefAfterAnInterrupt after(run);
+    ChiefAfterTheEnd after(run);
     // The chief waits for servers, which are not there.
     EXPECT_EQ(after.world.exit_status("chief 0"), 5) << after.world.report();
     EXPECT_EQ(mark_in(after.world), std::nullopt) << "run '" << run << "'";

@@ -57,6 +57,17 @@ class BeforeEvaluation final : public EvalListener {
   int asked_ = 0;
 };
 
+class StopFrom final : public Hook {
+ public:
+  explicit StopFrom(uint64_t step) : step_(step) {}
+  void after_step(RunContext& run, const StepValues&) override {
+    if (run.global_step() >= step_) run.request_stop();
+  }
+
+ private:
+  const uint64_t step_;
+};
+
 /// Tasks give each other up after little more than the time of a few steps of a second: an evaluation of 300 s is long.
 RunConfigOptions impatient(int64_t save_steps, UpdateStrategyKind updates = UpdateStrategyKind::kAsync) {
   RunConfigOptions config = every_steps(save_steps);
@@ -302,6 +313,56 @@ TEST(Master, KilledInItsLastEvaluationHasNothingLeftToDo) {
   expect_all_ended_well(world);
   EXPECT_EQ(world.count_log("training finished before"), 1u) << world.report();
   EXPECT_EQ(end_mark(world)->global_step, 15);
+}
+
+/// A job that can go on: the master, started again, would wait for servers that are gone, if these did not wait for it.
+TEST(Master, KilledInTheLastEvaluationOfAJobThatCouldGoOnFindsItsServers) {
+  for (const bool stopped : {false, true}) {
+    for (const UpdateStrategyKind updates : {UpdateStrategyKind::kAsync, UpdateStrategyKind::kSync}) {
+      SCOPED_TRACE(std::string(stopped ? "stopped" : "end of input") + ", " + std::string(to_string(updates)));
+      World world(steps_of_a_second());
+      const auto exporter = std::make_shared<NotingExporter>();
+      const auto evaluation = std::make_shared<BeforeEvaluation>(1, [&] {
+        world.spend(kMaster, 300s);
+        world.after(100s, [&] { world.kill(kMaster); });
+        world.after(105s, [&] { world.start(kMaster); });
+      });
+      SmallJob job{.max_steps = 600, .passes = 2, .exporters = {exporter}, .eval_listener = evaluation};
+      if (stopped) {
+        job.passes = 0;
+        job.hooks = [] { return std::vector<std::shared_ptr<Hook>>{std::make_shared<StopFrom>(10)}; };
+      }
+      world.add_cluster("master,ps:2,worker:1", job, impatient(100, updates));
+      ASSERT_TRUE(world.run()) << world.report();
+      expect_all_ended_well(world);
+      const auto mark = end_mark(world);
+      ASSERT_TRUE(mark) << world.report();
+      EXPECT_EQ(mark->reason, stopped ? checkpoint::EndReason::kStopRequested : checkpoint::EndReason::kEndOfInput);
+      EXPECT_EQ(exporter->calls.back(), std::pair(mark->global_step, false));
+    }
+  }
+}
+
+/// All have twenty seconds to end (FA-12), and it is the last that is evaluated.
+TEST(Master, AnInterruptSendsAllHomeFromItsLastEvaluation) {
+  World world(steps_of_a_second());
+  const auto exporter = std::make_shared<NotingExporter>();
+  bool looked = false;
+  const auto evaluation = std::make_shared<BeforeEvaluation>(1, [&] {
+    world.spend(kMaster, 10s);
+    for (const std::string& task : world.tasks()) world.interrupt(task);
+    world.after(30s, [&] {
+      looked = true;
+      for (const char* task : {"ps 0", "ps 1", "worker 0"}) EXPECT_FALSE(world.running(task)) << task;
+    });
+  });
+  const SmallJob job{.max_steps = 600, .passes = 2, .exporters = {exporter}, .eval_listener = evaluation};
+  world.add_cluster("master,ps:2,worker:1", job, impatient(100));
+  ASSERT_TRUE(world.run()) << world.report();
+  expect_all_ended_well(world);
+  EXPECT_TRUE(looked);
+  EXPECT_EQ(world.count_log("given up: an interrupt ends the job first"), 1u) << world.report();
+  EXPECT_EQ(exporter->calls, (std::vector{std::pair(end_mark(world)->global_step, false)}));
 }
 
 // --- Who writes what (MA-2) ------------------------------------------------------------------------------------------

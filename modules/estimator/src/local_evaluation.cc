@@ -28,12 +28,18 @@ bool LocalEvaluation::after_save(RunContext& context, uint64_t step, const std::
 
 void LocalEvaluation::end(RunContext&, uint64_t step) {
   end_step_ = step;
-  if (last_ == Last::kInTraining) evaluate_end(step);
+  if (last_ == Last::kInTraining) return evaluate_end(step, {});
+  if (!may_wait_for_the_end(step)) evaluate_end(step, env_.interrupted());
+}
+
+/// At max_steps a task that is started again finds nothing left to do, whoever else is there.
+bool LocalEvaluation::may_wait_for_the_end(uint64_t step) const {
+  return (max_steps_ && step >= uint64_t(*max_steps_)) || env_.interrupted().stop_requested();
 }
 
 Result<void> LocalEvaluation::evaluate_last() {
   if (!end_step_) return {};
-  return call_user("the last evaluation", [this] { evaluate_end(*end_step_); });
+  return call_user("the last evaluation", [this] { evaluate_end(*end_step_, {}); });
 }
 
 /// Where something was trained, and evaluated only once.
@@ -42,13 +48,17 @@ void LocalEvaluation::tell_of_last_step(uint64_t step) {
   env_.log().info(note_on_last_step(OnlyLastStep::kNoCheckpoint, spec_, config_));
 }
 
-void LocalEvaluation::evaluate_end(uint64_t step) {
-  if (told_to_end_) return;
-  if (last_step_ == step) return tell_of_last_step(step);
-  if (!value_or_raise(evaluating_.may_look(env_.log()))) return;
-  if (skipped_step_ == step) env_.log().info("evaluation of " + newest_prefix_ + " after all: training has ended with it");
-  evaluate(step, {});
+void LocalEvaluation::evaluate_end(uint64_t step, const StopToken& stop) {
+  if (told_to_end_) return end_step_.reset();
+  if (last_step_ != step) {
+    if (!value_or_raise(evaluating_.may_look(env_.log()))) return end_step_.reset();
+    if (skipped_step_ == step)
+      env_.log().info("evaluation of " + newest_prefix_ + " after all: training has ended with it");
+    evaluate(step, stop);
+    if (last_step_ != step) return;  // Given up: evaluate_last() makes it.
+  }
   tell_of_last_step(step);
+  end_step_.reset();
 }
 
 /// CONTRACT LO-9: what is evaluated is what was just written, whatever others do in the folder.

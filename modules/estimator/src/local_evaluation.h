@@ -8,8 +8,10 @@ namespace shoal {
 class LocalEvaluation final : public CheckpointListener {
  public:
   enum class Last {
-    kInTraining,       ///< The last evaluation is made by end(), before training ends.
-    kAfterTheJobsEnd,  ///< By evaluate_last(), when no other task waits any more; and an interrupt ends those before.
+    kInTraining,  ///< The last evaluation is made by end(), before training ends.
+    /// By evaluate_last(), when no other task waits any more, if a master that is killed in it finds its end when it comes
+    /// again, or an interrupt has given the job 20 s. Otherwise by end(): it would train on, and needs its servers.
+    kAfterTheJobsEnd,
   };
   LocalEvaluation(Environment& env, const Estimator& estimator, const EvalSpec& spec, std::optional<int64_t> max_steps,
                   Last last)
@@ -29,7 +31,7 @@ class LocalEvaluation final : public CheckpointListener {
 
   /// For Last::kAfterTheJobsEnd: whether the job ends now, so that what is saved next is the last. On the strand.
   void set_ending(bool ending) { ending_ = ending; }
-  /// For Last::kAfterTheJobsEnd: what end() does otherwise, if that was called. On the compute thread.
+  /// For Last::kAfterTheJobsEnd: what end() has left to do. On the compute thread.
   Result<void> evaluate_last();
 
   const Evaluating& evaluating() const { return evaluating_; }
@@ -37,7 +39,8 @@ class LocalEvaluation final : public CheckpointListener {
  private:
   Result<void> check_newest();
   void evaluate(uint64_t step, const StopToken& stop);
-  void evaluate_end(uint64_t step);
+  void evaluate_end(uint64_t step, const StopToken& stop);
+  bool may_wait_for_the_end(uint64_t step) const;
   void tell_of_last_step(uint64_t step);
 
   Environment& env_;
@@ -56,7 +59,7 @@ class LocalEvaluation final : public CheckpointListener {
   int64_t evaluation_count_ = 0;
   bool told_to_end_ = false;              // True once the listener has said so.
   bool ending_ = false;
-  std::optional<uint64_t> end_step_;  // The step that evaluate_last() is about.
+  std::optional<uint64_t> end_step_;  // The step that is left to evaluate_last().
 };
 
 }  // namespace shoal

@@ -37,10 +37,12 @@ Task<Result<void>> TrainEnd::nothing_to_do() {
   const uint64_t step = folder_.checkpoint_step();
   const std::string before = "training finished before: ";
   const std::string at = " at global step " + std::to_string(step);
-  if (folder_.was_interrupted()) {
-    scope_.env.log().info(before + "the run " + host_of(scope_.config()).shoal_run + " (SHOAL_RUN) was interrupted" + at +
-                          "; a run of another name, or of none, goes on from there");
-    end_ = {step, 0, checkpoint::EndReason::kInterrupted};
+  if (folder_.run_has_ended()) {
+    const checkpoint::EndReason reason = folder_.reason_at_start();
+    scope_.env.log().info(before + "the run " + host_of(scope_.config()).shoal_run + " (SHOAL_RUN) has ended" + at + " (" +
+                          std::string(checkpoint::to_string(reason)) + "); a run of another name, or of none, goes on " +
+                          "from there");
+    end_ = {step, 0, reason};
   } else {
     scope_.env.log().info(before + "the checkpoint is" + at + ", max_steps is " + std::to_string(*folder_.max_steps()) +
                           "; there is nothing to do");

@@ -28,7 +28,7 @@ class TrainEnd {
 
   /// Called after the last step and the last checkpoint.
   Task<Result<void>> finish();
-  /// The newest checkpoint is at max_steps already, or the run was interrupted before this task came back: servers are only
+  /// The newest checkpoint is at max_steps already, or the run had ended before this task came back: servers are only
   /// told. input_fn is not called.
   Task<Result<void>> nothing_to_do();
   /// Nobody can train: the input is empty, and its types are not known.

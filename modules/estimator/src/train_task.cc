@@ -70,7 +70,8 @@ Task<Result<TrainOutcome>> TrainTask::run_steps() {
   SHOAL_CO_TRY_VOID(co_await run_->run());
   if (scope_.request.last_evaluation) {
     Result<void> evaluated = co_await compute(env, &LocalEvaluation::evaluate_last, scope_.request.last_evaluation);
-    // Its servers are gone. Started again after max_steps, this task has nothing to do; otherwise it would train on, alone.
+    // Its servers are gone. Started again after max_steps, this task has nothing to do; after an interrupt it would train
+    // on, alone.
     const bool may_come_again = end_.reason() == checkpoint::EndReason::kMaxSteps;
     const bool passes = !evaluated && evaluated.error().kind() == ErrorKind::kUnavailable;
     if (passes && !may_come_again) {

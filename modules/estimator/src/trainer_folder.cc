@@ -45,7 +45,7 @@ Result<bool> TrainerFolder::look() {
   SHOAL_TRY_VOID(make_and_lock());
   // This comes before checkpoints are read, which takes its time. A mark that will stand, since there is nothing to
   // train, is left.
-  if (!was_interrupted() && !listed_as_finished(storage, folder, max_steps_)) SHOAL_TRY_VOID(begin_run());
+  if (!run_has_ended() && !listed_as_finished(storage, folder, max_steps_)) SHOAL_TRY_VOID(begin_run());
   remove_temporary_files(scope_.env, folder, {"training_finished.tmp-", "training_run.tmp-", "graph.json.tmp-"});
   SHOAL_TRY_VOID(reopen_checkpoint());
   if (source_) {
@@ -53,7 +53,7 @@ Result<bool> TrainerFolder::look() {
                           std::to_string(checkpoint_step()));
   }
   if (scope_.request.steps) max_steps_ = int64_t(checkpoint_step()) + *scope_.request.steps;
-  if (!was_interrupted() && !is_finished()) {
+  if (!run_has_ended() && !is_finished()) {
     SHOAL_TRY_VOID(begin_run());  // The newest checkpoint may have been damaged.
     return false;
   }
@@ -72,9 +72,9 @@ Result<void> TrainerFolder::make_and_lock() {
   return {};
 }
 
-bool TrainerFolder::was_interrupted() const {
+bool TrainerFolder::run_has_ended() const {
   const std::string& own = host_of(scope_.config()).shoal_run;
-  return scope_.distributed() && mark_at_start_ && mark_at_start_->reason == checkpoint::EndReason::kInterrupted &&
+  return scope_.distributed() && mark_at_start_ && mark_at_start_->reason != checkpoint::EndReason::kMaxSteps &&
          !own.empty() && mark_at_start_->shoal_run == own;
 }
 

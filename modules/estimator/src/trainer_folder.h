@@ -18,8 +18,8 @@ class TrainerFolder {
   explicit TrainerFolder(TrainScope& scope);
 
   /// Called before anything is built. True if nothing is left to train, since the newest checkpoint is at max_steps or
-  /// this very run was interrupted. Otherwise another run has begun, with a number of its own, and the mark of the run
-  /// before is gone. FailedPrecondition if the folder cannot be created or written.
+  /// this very run has ended. Otherwise another run has begun, with a number of its own, and the mark of the run before
+  /// is gone. FailedPrecondition if the folder cannot be created or written.
   Result<bool> look();
   /// Reads the newest intact checkpoint, again.
   Result<void> reopen_checkpoint();
@@ -46,9 +46,11 @@ class TrainerFolder {
   /// True if there was an end mark when this task came, and it was left in place.
   bool keeps_mark() const { return mark_at_start_ && !run_begun_; }
   bool was_marked() const { return mark_at_start_.has_value(); }
-  /// The run of this name (SHOAL_RUN), which this task is part of, was interrupted, and its other tasks have gone (CONTRACT
-  /// JE-2). A job without servers has no others.
-  bool was_interrupted() const;
+  /// The run of this name (SHOAL_RUN), which this task is part of, has ended before max_steps, and its other tasks have
+  /// gone (CONTRACT JE-2). A job without servers has no others.
+  bool run_has_ended() const;
+  /// Why the run ended whose mark was there when this task came. Only if was_marked().
+  checkpoint::EndReason reason_at_start() const { return mark_at_start_->reason; }
 
  private:
   Result<void> make_and_lock();
