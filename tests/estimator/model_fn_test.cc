@@ -1,7 +1,12 @@
 // What a model_fn may look like.
 #include "shoal/estimator/model_fn.h"
 
+#include <algorithm>
+
 #include "fixture.h"
+#include "shoal/estimator/exported_model.h"
+#include "shoal/nn/head.h"
+#include "shoal/nn/shared.h"
 
 namespace shoal::testing {
 namespace {
@@ -83,6 +88,52 @@ TEST(InputFn, MayBeADataset) {
   estimator.train(losses({1, 2, 3}), {});
   EXPECT_EQ(estimator.evaluate(losses({1, 3})).at("loss"), 2);
   EXPECT_EQ(estimator.evaluate(losses({1, 3})).at("global_step"), 3);
+}
+
+/// Two points, one tower: are they on the same side? What is in a checkpoint, what an export computes.
+struct Siamese {
+  static EstimatorSpec model(const Features& features, const Labels& labels, Mode mode) {
+    nn::Shared tower("tower", [](Value x) { return nn::dense(x, {.units = 3, .activation = nn::Activation::kTanh}); });
+    const Value apart = ops::sub(tower(features["left"]), tower(features["right"]));
+    nn::HeadInput input{.mode = mode, .labels = labels, .logits = nn::dense(ops::square(apart), {.units = 1})};
+    if (mode == Mode::kTrain) input.optimizer = nn::adam({.learning_rate = 0.05});
+    return nn::binary_head()->build(input);
+  }
+  static data::TensorMap features() {
+    std::vector<float> left, right;
+    for (int i = 0; i < 64; ++i) {
+      left.insert(left.end(), {float(i % 8 - 4) + 0.5f, float(i % 3)});
+      right.insert(right.end(), {float(i / 8 - 4) + 0.5f, float(i % 5)});
+    }
+    return {{"left", Tensor::of<float>({64, 2}, left)}, {"right", Tensor::of<float>({64, 2}, right)}};
+  }
+  static Dataset data() {
+    std::vector<int64_t> same;
+    for (int i = 0; i < 64; ++i) same.push_back((i % 8 < 4) == (i / 8 < 4));
+    return Dataset::from_tensor_slices(features(), Tensor::of<int64_t>({64}, same));
+  }
+};
+
+TEST(ModelFn, MayShareLayers) {
+  Place place;
+  Estimator estimator = place.estimator(Siamese::model);
+  estimator.train(Siamese::data().shuffle(64).repeat().batch(16), {.steps = 300});
+  EXPECT_GE(estimator.evaluate(Siamese::data().batch(64)).at("accuracy"), 0.95);
+  std::vector<std::string> towers;
+  for (const std::string& name : estimator.variable_names()) {
+    if (name.starts_with("tower") && name.find("adam") == std::string::npos && name.ends_with("kernel"))
+      towers.push_back(name);
+  }
+  EXPECT_THAT(towers, ::testing::ElementsAre("tower/dense/kernel"));
+  EXPECT_EQ(estimator.variable_value("tower/dense/kernel").shape(), (Shape{3, 2}));
+
+  const InputFn serving = Siamese::data().batch(4);
+  const auto exported = load_exported_model(estimator.export_model(place.folder / "exports", serving),
+                                            {.threads = 1, .backend = "reference"});
+  const Tensor loaded = *exported->predict(Siamese::features()).find("logits");
+  const Tensor predicted =
+      *estimator.predict(Siamese::data().batch(64), {.yield_single_examples = false})->next()->find("logits");
+  EXPECT_TRUE(std::ranges::equal(loaded.as<float>(), predicted.as<float>()));
 }
 
 }  // namespace

@@ -31,11 +31,21 @@ std::string Graph::unique_name(std::string_view name) {
   return unique;
 }
 
-Graph::Scope::Scope(Graph& graph, std::string_view name) : graph_(graph), length_before_(graph.scope_.size()) {
+Graph::Scope::Scope(Graph& graph, std::string_view name, std::string* variables_of)
+    : graph_(graph), length_before_(graph.scope_.size()), shared_before_(graph.shared_.size()) {
   graph.scope_ = graph.unique_name(name) + "/";
+  if (!variables_of) return;
+  if (variables_of->empty()) {
+    *variables_of = graph.scope_;
+  } else {
+    graph.shared_.push_back({graph.scope_, *variables_of});
+  }
 }
 
-Graph::Scope::~Scope() { graph_.scope_.resize(length_before_); }
+Graph::Scope::~Scope() {
+  graph_.scope_.resize(length_before_);
+  graph_.shared_.resize(shared_before_);
+}
 
 Value Graph::input(std::string_view name, DType dtype, DimShape shape) {
   Node node{
@@ -67,6 +77,7 @@ Value Graph::constant(Tensor value, std::string_view name) {
 }
 
 Value Graph::variable(std::string_view name, Shape shape, VariableOptions options) {
+  if (finds_variables()) return value_or_raise(find_shared(scope_ + std::string(name), shape, options.dtype));
   Variable variable{.name = scope_ + std::string(name),
                     .dtype = options.dtype,
                     .shape = shape,
@@ -88,6 +99,26 @@ Result<void> Graph::add_variable(Variable variable) {
   names_->variables.emplace(variable.name, variables_.size());
   variables_.push_back(std::move(variable));
   return {};
+}
+
+/// Shared layers may be within shared layers: what the inner ones have made was found by the outer ones.
+Result<Value> Graph::find_shared(std::string name, const Shape& shape, DType dtype) {
+  for (size_t i = shared_.size(); i-- > 0;) {
+    const SharedScope& shared = shared_[i];
+    if (name.starts_with(shared.name)) name = shared.variables_of + name.substr(shared.name.size());
+  }
+  const Variable* variable = find_variable(name);
+  if (!variable) {
+    return invalid_argument("variable \"" + name +
+                            "\": shared layers were called before without it; each call has to make the same layers");
+  }
+  if (variable->shape != shape || variable->dtype != dtype) {
+    const auto type = [](DType of, const Shape& size) { return std::string(to_string(of)) + " " + to_string(size); };
+    return invalid_argument("variable \"" + name + "\": shared layers made it as " +
+                            type(variable->dtype, variable->shape) + ", and are called now where it would be " +
+                            type(dtype, shape) + "; what is fed to them has to be of one size");
+  }
+  return Value(this, variable->node, 0);
 }
 
 std::vector<Value> Graph::add(std::string_view op, std::vector<Value> inputs, Attributes attributes,

@@ -1,6 +1,9 @@
 #include "layers.h"
 
+#include <algorithm>
 #include <string>
+
+#include "shoal/graph/ops.h"
 
 namespace shoal::nn {
 
@@ -8,8 +11,23 @@ Value add_weight(Graph& graph, std::string_view name, const Shape& shape, Fans f
   const Initializer initializer = options.initializer.resolve(fans, shape);
   if (auto valid = validate(initializer); !valid) raise(std::move(valid).error().with_context(name));
   const Value weight = graph.variable(name, shape, {.initializer = initializer, .trainable = options.trainable});
-  regularize(weight, options.regularizer);
+  if (!graph.finds_variables()) regularize(weight, options.regularizer);  // The penalty of shared weights counts once.
   return weight;
+}
+
+/// Two steps in a row, of decays d and e, are one of decay d * e, towards a mean of both values.
+void keep_moving_average(Value variable, Value value, double decay) {
+  std::vector<MovingAverage>& all = variable.graph().moving_averages();
+  const auto before = std::find_if(all.begin(), all.end(), [&](const MovingAverage& a) { return a.variable == variable; });
+  if (before == all.end()) {
+    all.push_back({.variable = variable, .value = value, .decay = decay});
+    return;
+  }
+  const double both = before->decay * decay;
+  if (both == 1) return;  // Neither changes anything.
+  const double share = (1 - decay) / (1 - both);
+  before->value = ops::add(ops::scale(before->value, 1 - share), ops::scale(value, share));
+  before->decay = both;
 }
 
 namespace {

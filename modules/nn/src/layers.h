@@ -16,6 +16,10 @@ struct WeightOptions {
 /// A float32 variable in the current scope, with its penalty. Fans are those of the layer's kernel, also for its bias.
 Value add_weight(Graph& graph, std::string_view name, const Shape& shape, Fans fans, const WeightOptions& options);
 
+/// With each step `variable` becomes decay * variable + (1 - decay) * value. Where shared layers are called more than once
+/// they do so one after the other, in the order of the calls.
+void keep_moving_average(Value variable, Value value, double decay);
+
 /// InvalidArgument by `layer` unless x is a float32 value of this rank; `shape` says what is expected: "[batch, inputs]".
 void check_input(std::string_view layer, Value x, int rank, std::string_view shape);
 /// The same for an x of at least this rank.

@@ -56,8 +56,8 @@ Value batch_norm(Value x, Mode mode, const BatchNormOptions& options) {
     return activate(y, options.activation);
   }
   const ops::BatchNorm normalized = ops::batch_norm(x, scale, shift, norm);
-  graph.moving_averages().push_back({.variable = moving_mean, .value = normalized.mean, .decay = options.decay});
-  graph.moving_averages().push_back({.variable = moving_variance, .value = normalized.variance, .decay = options.decay});
+  keep_moving_average(moving_mean, normalized.mean, options.decay);
+  keep_moving_average(moving_variance, normalized.variance, options.decay);
   return activate(normalized.y, options.activation);
 }
 

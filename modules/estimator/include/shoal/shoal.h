@@ -82,6 +82,7 @@
 #include "shoal/nn/regularizer.h"
 #include "shoal/nn/residual.h"
 #include "shoal/nn/schedules.h"
+#include "shoal/nn/shared.h"
 #include "shoal/nn/text_classes.h"
 #include "shoal/nn/train_op.h"
 #include "shoal/nn/transformer.h"

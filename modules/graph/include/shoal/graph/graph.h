@@ -108,7 +108,7 @@ class Graph {
   Value encoded_input(Value text, const std::string& encoding);
   Value constant(Tensor value, std::string_view name = "constant");
   Value constant(float value) { return constant(Tensor::scalar(value)); }
-  /// A parameter. Names are unique within scopes: a second of one full name is InvalidArgument.
+  /// A parameter. Names are unique within scopes: a second of one full name is InvalidArgument, but in a shared_scope().
   Value variable(std::string_view name, Shape shape, VariableOptions options = {});
   /// Any op of the catalogue: checks arity, infers output types (InvalidArgument with node name and types if they do not
   /// fit), returns the outputs. Most users call shoal::ops and shoal::nn instead.
@@ -119,15 +119,22 @@ class Graph {
   /// its level gets "_1", "_2", ...
   class [[nodiscard]] Scope {
    public:
-    Scope(Graph& graph, std::string_view name);
+    Scope(Graph& graph, std::string_view name, std::string* variables_of = nullptr);
     ~Scope();
     Scope(const Scope&) = delete;
 
    private:
     Graph& graph_;
     size_t length_before_;
+    size_t shared_before_;
   };
   Scope scope(std::string_view name) { return Scope(*this, name); }
+  /// A scope whose variables were made by an earlier one, and are found by their names: what nn::Shared is made of.
+  /// `variables_of` tells that scope; empty (the first time), it becomes this one, which makes them. A variable that is
+  /// not there, or is of another type or shape, is InvalidArgument; initializers count the first time only.
+  Scope shared_scope(std::string_view name, std::string& variables_of) { return Scope(*this, name, &variables_of); }
+  /// Whether variables are found, not made, here.
+  bool finds_variables() const { return !shared_.empty(); }
 
   /// The nodes in creation order, which is a topological order. References to nodes (and Value::type()) stay valid
   /// while nodes are added.
@@ -154,10 +161,15 @@ class Graph {
  private:
   friend struct GraphReader;  // It rebuilds a graph from its description (graph_json.cc).
   struct Names;
+  struct SharedScope {
+    std::string name;          // With its slash at the end, as scope_.
+    std::string variables_of;  // The same of the scope that has made the variables.
+  };
   /// The one door by which nodes enter: checks and infers. `node.name` is full and free, outputs of sources are set.
   Result<NodeId> append(Node node);
   NodeId append_or_raise(Node node);
   Result<void> add_variable(Variable variable);
+  Result<Value> find_shared(std::string name, const Shape& shape, DType dtype);
 
   RandomKey seed_;
   const OpCatalogue* catalogue_;
@@ -166,6 +178,7 @@ class Graph {
   std::vector<Value> regularization_losses_;
   std::vector<MovingAverage> moving_averages_;
   std::string scope_;
+  std::vector<SharedScope> shared_;  // Those that are open and find their variables, the outermost first.
   std::unique_ptr<Names> names_;
 };
 

@@ -1,0 +1,50 @@
+#pragma once
+/// Layers that are called more than once with the same variables: the two towers of a Siamese network (Bromley et al.,
+/// "Signature verification using a Siamese time delay neural network", 1993), words that two inputs have in common.
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "shoal/graph/graph.h"
+
+namespace shoal::nn {
+
+/// The scopes of shared layers, one for each call: what Shared is made of, for layers that are no function object.
+class SharedVariables {
+ public:
+  explicit SharedVariables(std::string name) : name_(std::move(name)) {}
+  /// A call lasts as long as what this returns.
+  Graph::Scope enter(Graph& graph);
+
+ private:
+  const std::string name_;
+  const Graph* graph_ = nullptr;
+  std::string variables_of_;
+};
+
+/// `layers` is any function whose first argument is a Value:
+///
+///   nn::Shared encoder("encoder", [](Value x) { return nn::dense(x, {.units = 64, .activation = nn::Activation::kRelu}); });
+///   const Value left = encoder(a), right = encoder(b);   // one "encoder/dense/kernel"
+///
+/// The first call makes the variables, in the scope `name`; those that follow find them by their names, so each call has to
+/// make the same layers, of inputs of one size (batch and other symbols aside). Gradients of all calls are added up. The
+/// penalty of a weight counts once. Moving averages (batch_norm) take the calls in turn; random ops (dropout) draw anew in
+/// each. Make it in model_fn: it belongs to one graph. Raises InvalidArgument for calls that differ, or in another graph.
+template <class Layers>
+class Shared {
+ public:
+  Shared(std::string name, Layers layers) : variables_(std::move(name)), layers_(std::move(layers)) {}
+
+  template <class... More>
+  auto operator()(Value x, More&&... more) {
+    const Graph::Scope scope = variables_.enter(x.graph());
+    return std::invoke(layers_, x, std::forward<More>(more)...);
+  }
+
+ private:
+  SharedVariables variables_;
+  Layers layers_;
+};
+
+}  // namespace shoal::nn
