@@ -4,9 +4,9 @@
 usage: check_headers.py ROOT COMPILER
 
 Compiles all public headers (that each compiles alone is checked by the build: SHOAL_HEADERS_ALONE), the programs of README,
-tutorial and the page for those who know tf.estimator, the examples, and what docs/how-to shows of programs (a head, a hook, an
-exporter of their own, sequences, shared layers, early stopping), with -Wall -Wextra -Wpedantic and warnings as errors, and
-looks at whether shoal/shoal.h has what it says.
+tutorial and the page for those who know tf.estimator, the examples, and what docs/how-to and docs/errors.md show of programs
+(a head, a hook, an exporter of their own, sequences, shared layers, early stopping), with -Wall -Wextra -Wpedantic and warnings
+as errors, and looks at whether shoal/shoal.h has what it says.
 Ends with status 1 and what the compiler says if one fails, with 77 if there is no such compiler.
 """
 import concurrent.futures
@@ -20,8 +20,8 @@ import sys
 OPTIONS = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-x", "c++", "-"]
 
 # Pages that show code, which takes no more than shoal/shoal.h.
-HOW_TO = [f"docs/how-to/{what}.md" for what in ("add-a-head", "add-a-hook", "add-an-exporter", "sequences", "share-layers",
-                                                "stop-early")]
+HOW_TO = ["docs/errors.md", *(f"docs/how-to/{what}.md" for what in ("add-a-head", "add-a-hook", "add-an-exporter", "sequences",
+                                                                    "share-layers", "stop-early"))]
 # Pages with a whole program.
 PROGRAMS = ["README.md", "docs/tutorial.md", "docs/coming-from-tf-estimator.md"]
 # Modules of which shoal/shoal.h includes all headers but these.

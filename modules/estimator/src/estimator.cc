@@ -34,32 +34,42 @@ Result<std::string> resolve_model_dir(const RunConfig& config, const std::option
 template <class Fn>
 auto in_environment(const RunConfig& config, Fn&& work) {
   const std::shared_ptr<Environment> env = make_call_environment(config);
-  return value_or_raise(work(*env));
+  return work(*env);
 }
 
 template <class T>
-void refuse_null(std::string_view call, std::string_view field, const std::vector<std::shared_ptr<T>>& items) {
-  if (std::find(items.begin(), items.end(), nullptr) == items.end()) return;
-  raise(invalid_argument("Estimator::" + std::string(call) + ": " + std::string(field) + ": one of them is null"));
+Result<void> refuse_null(std::string_view call, std::string_view field, const std::vector<std::shared_ptr<T>>& items) {
+  if (std::find(items.begin(), items.end(), nullptr) == items.end()) return {};
+  return invalid_argument("Estimator::" + std::string(call) + ": " + std::string(field) + ": one of them is null");
 }
 
-void check_options(const TrainOptions& options, const RunConfig& config) {
-  if (options.steps && options.max_steps) raise(invalid_argument("Estimator::train: give steps or max_steps, not both"));
-  if (options.steps.value_or(1) <= 0) raise(invalid_argument("Estimator::train: steps must be greater than 0"));
-  if (options.max_steps.value_or(1) <= 0) raise(invalid_argument("Estimator::train: max_steps must be greater than 0"));
-  refuse_null("train", "hooks", options.hooks);
-  refuse_null("train", "saving_listeners", options.saving_listeners);
+Result<void> check_options(const TrainOptions& options, const RunConfig& config) {
+  if (options.steps && options.max_steps) return invalid_argument("Estimator::train: give steps or max_steps, not both");
+  if (options.steps.value_or(1) <= 0) return invalid_argument("Estimator::train: steps must be greater than 0");
+  if (options.max_steps.value_or(1) <= 0) return invalid_argument("Estimator::train: max_steps must be greater than 0");
+  SHOAL_TRY_VOID(refuse_null("train", "hooks", options.hooks));
+  SHOAL_TRY_VOID(refuse_null("train", "saving_listeners", options.saving_listeners));
   if (!options.saving_listeners.empty() && !config.saves_checkpoints()) {
-    raise(invalid_argument("Estimator::train: saving_listeners need checkpoints, which this config disables"));
+    return invalid_argument("Estimator::train: saving_listeners need checkpoints, which this config disables");
   }
+  return {};
 }
 
 }  // namespace
 
 Estimator::Estimator(ModelFn model_fn, RunConfig config, Params params, std::optional<std::string> model_dir)
-    : model_fn_(std::move(model_fn)), config_(std::move(config)), params_(std::move(params)) {
-  if (!model_fn_) raise(invalid_argument("Estimator: a model_fn is required"));
-  model_dir_ = value_or_raise(resolve_model_dir(config_, model_dir));
+    : Estimator(value_or_raise(try_make(std::move(model_fn), std::move(config), std::move(params), std::move(model_dir)))) {
+}
+
+Result<Estimator> Estimator::try_make(ModelFn model_fn, RunConfig config, Params params,
+                                      std::optional<std::string> model_dir) {
+  Estimator made;
+  made.model_fn_ = std::move(model_fn);
+  made.config_ = std::move(config);
+  made.params_ = std::move(params);
+  if (!made.model_fn_) return invalid_argument("Estimator: a model_fn is required");
+  SHOAL_TRY(made.model_dir_, resolve_model_dir(made.config_, model_dir));
+  return made;
 }
 
 Estimator& Estimator::warm_start(WarmStart start) {
@@ -85,13 +95,18 @@ Estimator Estimator::with_config(RunConfig config) const {
 }
 
 Estimator& Estimator::train(const InputFn& input_fn, TrainOptions options) {
+  value_or_raise(try_train(input_fn, std::move(options)));
+  return *this;
+}
+
+Result<void> Estimator::try_train(const InputFn& input_fn, TrainOptions options) {
   if (config_.task_type() == cluster::kPsRole || config_.task_type() == cluster::kEvaluatorRole) {
-    raise(failed_precondition("Estimator::train does nothing useful in a " + config_.task_type() +
-                              " task; call train_and_evaluate, which runs every role"));
+    return failed_precondition("Estimator::train does nothing useful in a " + config_.task_type() +
+                               " task; call train_and_evaluate, which runs every role");
   }
-  if (!input_fn) raise(type_mismatch("Estimator::train: an input function is required"));
-  check_options(options, config_);
-  value_or_raise(check_task(config_));
+  if (!input_fn) return type_mismatch("Estimator::train: an input function is required");
+  SHOAL_TRY_VOID(check_options(options, config_));
+  SHOAL_TRY_VOID(check_task(config_));
   const bool distributed = config_.num_ps_replicas() > 0;
   const std::shared_ptr<Environment> env = make_task_environment(config_);
   const Estimator own = inside(*this, env);
@@ -106,25 +121,27 @@ Estimator& Estimator::train(const InputFn& input_fn, TrainOptions options) {
                              .listeners = options.saving_listeners,
                              .write_end_mark = distributed && config_.is_chief(),
                              .new_pass_at_end = !distributed};
-  if (!distributed) {
-    value_or_raise(env->run(train_task(*env, request)));
-    return *this;
-  }
-  auto outcome = env->run(trainer_task(*env, request));
-  if (outcome || !is_interrupt(outcome.error())) value_or_raise(std::move(outcome));
-  return *this;
+  auto outcome = distributed ? env->run(trainer_task(*env, request)) : env->run(train_task(*env, request));
+  if (!outcome && !(distributed && is_interrupt(outcome.error()))) return std::move(outcome).error();
+  return {};
 }
 
 Metrics Estimator::evaluate(const InputFn& input_fn, EvaluateOptions options) const {
-  if (!input_fn) raise(type_mismatch("Estimator::evaluate: an input function is required"));
-  check_options("Estimator::evaluate", options);
+  return value_or_raise(try_evaluate(input_fn, std::move(options)));
+}
+
+Result<Metrics> Estimator::try_evaluate(const InputFn& input_fn, EvaluateOptions options) const {
+  if (!input_fn) return type_mismatch("Estimator::evaluate: an input function is required");
+  SHOAL_TRY_VOID(check_options("Estimator::evaluate", options));
   return in_environment(config_, [&](Environment& env) -> Result<Metrics> {
     SHOAL_TRY(Evaluation evaluation, run_evaluation(env, *this, input_fn, options));
     return std::move(evaluation.metrics);
   });
 }
 
-std::vector<std::string> Estimator::variable_names() const {
+std::vector<std::string> Estimator::variable_names() const { return value_or_raise(try_variable_names()); }
+
+Result<std::vector<std::string>> Estimator::try_variable_names() const {
   return in_environment(config_, [&](Environment& env) -> Result<std::vector<std::string>> {
     SHOAL_TRY(const auto reader, open_checkpoint(env, model_dir_, std::nullopt));
     if (!reader) return not_found("no checkpoint in " + model_dir_);
@@ -134,7 +151,9 @@ std::vector<std::string> Estimator::variable_names() const {
   });
 }
 
-Tensor Estimator::variable_value(const std::string& name) const {
+Tensor Estimator::variable_value(const std::string& name) const { return value_or_raise(try_variable_value(name)); }
+
+Result<Tensor> Estimator::try_variable_value(const std::string& name) const {
   return in_environment(config_, [&](Environment& env) -> Result<Tensor> {
     SHOAL_TRY(const auto reader, open_checkpoint(env, model_dir_, std::nullopt));
     if (!reader) return not_found("no checkpoint in " + model_dir_);
@@ -142,7 +161,9 @@ Tensor Estimator::variable_value(const std::string& name) const {
   });
 }
 
-std::optional<std::string> Estimator::latest_checkpoint() const {
+std::optional<std::string> Estimator::latest_checkpoint() const { return value_or_raise(try_latest_checkpoint()); }
+
+Result<std::optional<std::string>> Estimator::try_latest_checkpoint() const {
   return in_environment(config_, [&](Environment& env) { return checkpoint::latest(env.storage(), model_dir_); });
 }
 

@@ -282,14 +282,15 @@ std::string eval_folder(const std::string& model_dir, const std::optional<std::s
   return join_path(model_dir, name ? "eval_" + *name : "eval");
 }
 
-void check_options(const std::string& call, const EvaluateOptions& options) {
-  if (options.steps.value_or(1) <= 0) raise(invalid_argument(call + ": steps must be greater than 0"));
+Result<void> check_options(const std::string& call, const EvaluateOptions& options) {
+  if (options.steps.value_or(1) <= 0) return invalid_argument(call + ": steps must be greater than 0");
   if (std::find(options.hooks.begin(), options.hooks.end(), nullptr) != options.hooks.end()) {
-    raise(invalid_argument(call + ": hooks: one of them is null"));
+    return invalid_argument(call + ": hooks: one of them is null");
   }
   if (options.name && (options.name->empty() || options.name->find('/') != std::string::npos)) {
-    raise(invalid_argument(call + ": name: \"" + *options.name + "\" cannot be part of the folder name eval_<name>"));
+    return invalid_argument(call + ": name: \"" + *options.name + "\" cannot be part of the folder name eval_<name>");
   }
+  return {};
 }
 
 Result<Evaluation> run_evaluation(Environment& env, const Estimator& estimator, const InputFn& input_fn,

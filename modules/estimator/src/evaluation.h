@@ -50,8 +50,8 @@ std::string without_checkpoint(const Estimator& estimator);
 /// Where an evaluation's results go: "eval", or "eval_<name>", in `model_dir`.
 std::string eval_folder(const std::string& model_dir, const std::optional<std::string>& name);
 
-/// Raises InvalidArgument, naming `call`, for options that no evaluation can have.
-void check_options(const std::string& call, const EvaluateOptions& options);
+/// InvalidArgument, naming `call`, for options that no evaluation can have.
+Result<void> check_options(const std::string& call, const EvaluateOptions& options);
 
 struct Evaluation {
   Metrics metrics;

@@ -182,35 +182,37 @@ class LoadedExport final : public ExportedModel {
   int64_t global_step() const override { return description_.global_step; }
   const std::vector<ExportedTensor>& inputs() const override { return description_.inputs; }
   const std::vector<ExportedTensor>& outputs() const override { return outputs_; }
-  data::TensorMap predict(const data::TensorMap& features) override {
+  Result<data::TensorMap> try_predict(const data::TensorMap& features) override {
     data::Batch batch{features, {}};
-    return value_or_raise(predictor_->predict(batch));
+    return predictor_->predict(batch);
   }
   const std::vector<nn::ExportSignature>& signatures() const override { return description_.signatures; }
-  data::TensorMap predict(const data::TensorMap& features, std::string_view signature) override {
+  Result<data::TensorMap> try_predict(const data::TensorMap& features, std::string_view signature) override {
     std::string names;
     for (const nn::ExportSignature& one : description_.signatures) {
       names += (names.empty() ? "" : ", ") + one.name;
       if (one.name != signature) continue;
-      const data::TensorMap predictions = predict(features);
+      SHOAL_TRY(const data::TensorMap predictions, try_predict(features));
       data::TensorMap outputs;
       for (const auto& [name, key] : one.outputs) outputs.set(name, *predictions.find(key));
       return outputs;
     }
-    raise(invalid_argument("predict: the export has no signature \"" + std::string(signature) + "\"; there are: " + names));
+    return invalid_argument("predict: the export has no signature \"" + std::string(signature) + "\"; there are: " + names);
   }
-  backends::Profile profile(const ProfileOptions& options) override {
+  Result<backends::Profile> try_profile(const ProfileOptions& options) override {
     if (options.batch < 1)
-      raise(invalid_argument("profile: batch must be at least 1, not " + std::to_string(options.batch)));
-    if (options.runs < 1) raise(invalid_argument("profile: runs must be at least 1, not " + std::to_string(options.runs)));
+      return invalid_argument("profile: batch must be at least 1, not " + std::to_string(options.batch));
+    if (options.runs < 1) return invalid_argument("profile: runs must be at least 1, not " + std::to_string(options.runs));
     const data::TensorMap features = generated_features(description_.inputs, options.batch);
-    for (int i = 0; i < 3; ++i) predict(features);  // The first runs compile, touch memory and fill caches.
+    for (int i = 0; i < 3; ++i) {  // The first runs compile, touch memory and fill caches.
+      SHOAL_TRY(data::TensorMap unused, try_predict(features));
+    }
     backends::Profiler profiler([this] { return env_->now(); });
     StepRequest request;
     request.observe(profiler);
     while (profiler.runs() < options.runs) {
       data::Batch batch{features, {}};
-      value_or_raise(predictor_->predict(batch, request));
+      SHOAL_TRY(data::TensorMap unused, predictor_->predict(batch, request));
     }
     return profiler.profile(backends::measure_machine_limits(predictor_->model().numerics().threads));
   }
@@ -301,13 +303,22 @@ Result<std::unique_ptr<ExportedModel>> load(const std::string& folder, const Run
 
 std::string Estimator::export_model(const std::string& base_dir, const InputFn& serving_input,
                                     ExportOptions options) const {
-  if (!serving_input) raise(type_mismatch("Estimator::export_model: a serving input function is required"));
+  return value_or_raise(try_export_model(base_dir, serving_input, std::move(options)));
+}
+
+Result<std::string> Estimator::try_export_model(const std::string& base_dir, const InputFn& serving_input,
+                                                ExportOptions options) const {
+  if (!serving_input) return type_mismatch("Estimator::export_model: a serving input function is required");
   const std::shared_ptr<Environment> env = make_call_environment(config_);
-  return value_or_raise(export_to(*env, *this, base_dir, serving_input, options));
+  return export_to(*env, *this, base_dir, serving_input, options);
 }
 
 std::unique_ptr<ExportedModel> load_exported_model(const std::string& folder, RuntimeOptions runtime) {
   return value_or_raise(load(folder, runtime));
+}
+
+Result<std::unique_ptr<ExportedModel>> try_load_exported_model(const std::string& folder, RuntimeOptions runtime) {
+  return load(folder, runtime);
 }
 
 }  // namespace shoal

@@ -61,7 +61,7 @@ std::shared_ptr<Hook> in_memory_evaluator(const Estimator& estimator, InputFn in
   }
   EvaluateOptions evaluate{
       .steps = options.steps, .hooks = std::move(options.hooks), .checkpoint = {}, .name = std::move(options.name)};
-  check_options(call, evaluate);
+  value_or_raise(check_options(call, evaluate));
   const RunConfig& config = estimator.config();
   if (config.num_ps_replicas() > 0 || config.num_trainers() > 1) {
     raise(failed_precondition(call + ": the cluster of " + config.task().name() + " has " +

@@ -36,10 +36,9 @@ class LazyPredictions final : public Predictions {
         context_(*env_, estimator.config().host().get()) {}
 
   Result<void> open(const InputFn& input_fn);
-  std::optional<data::TensorMap> next() override { return value_or_raise(advance()); }
+  Result<std::optional<data::TensorMap>> try_next() override;
 
  private:
-  Result<std::optional<data::TensorMap>> advance();
   Result<void> finish();
   Result<bool> next_batch();
   Result<void> check_rows() const;
@@ -130,7 +129,7 @@ Result<void> LazyPredictions::check_rows() const {
   return {};
 }
 
-Result<std::optional<data::TensorMap>> LazyPredictions::advance() {
+Result<std::optional<data::TensorMap>> LazyPredictions::try_next() {
   const bool single = options_.yield_single_examples;
   while (!single || row_ >= rows_) {  // A batch may be empty.
     SHOAL_TRY(const bool more, next_batch());
@@ -149,13 +148,17 @@ Result<std::optional<data::TensorMap>> LazyPredictions::advance() {
 }  // namespace
 
 std::unique_ptr<Predictions> Estimator::predict(const InputFn& input_fn, PredictOptions options) const {
-  if (!input_fn) raise(type_mismatch("Estimator::predict: an input function is required"));
+  return value_or_raise(try_predict(input_fn, std::move(options)));
+}
+
+Result<std::unique_ptr<Predictions>> Estimator::try_predict(const InputFn& input_fn, PredictOptions options) const {
+  if (!input_fn) return type_mismatch("Estimator::predict: an input function is required");
   if (std::find(options.hooks.begin(), options.hooks.end(), nullptr) != options.hooks.end()) {
-    raise(invalid_argument("Estimator::predict: hooks: one of them is null"));
+    return invalid_argument("Estimator::predict: hooks: one of them is null");
   }
   auto predictions = std::make_unique<LazyPredictions>(*this, std::move(options));
-  value_or_raise(predictions->open(input_fn));
-  return predictions;
+  SHOAL_TRY_VOID(predictions->open(input_fn));
+  return std::unique_ptr<Predictions>(std::move(predictions));
 }
 
 }  // namespace shoal

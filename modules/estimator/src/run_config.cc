@@ -223,13 +223,18 @@ RunConfig::RunConfig(RunConfigOptions options, cluster::TaskConfig task)
 }
 
 RunConfig RunConfig::from_environment(RunConfigOptions options, const cluster::GetEnv& getenv, Logger* log) {
-  value_or_raise(check_fields(options));
-  cluster::TaskConfig task = value_or_raise(cluster::task_from_environment(getenv, {.model_dir = options.model_dir}));
+  return value_or_raise(try_from_environment(std::move(options), getenv, log));
+}
+
+Result<RunConfig> RunConfig::try_from_environment(RunConfigOptions options, const cluster::GetEnv& getenv, Logger* log) {
+  SHOAL_TRY_VOID(check_fields(options));
+  SHOAL_TRY(cluster::TaskConfig task, cluster::task_from_environment(getenv, {.model_dir = options.model_dir}));
   if (log && task.source == cluster::ConfigSource::kTfConfig) log->info("TF_CONFIG: " + cluster::to_tf_config(task));
   if (log) {
     for (const std::string& warning : task.warnings) log->warning(warning);
     task.warnings.clear();  // Warnings are told once, by whoever has a log first.
   }
+  SHOAL_TRY_VOID(resolve(options, task));
   return RunConfig(std::move(options), std::move(task));
 }
 

@@ -48,7 +48,7 @@ TrainAndEvaluateResult handed_in(const Call& call, TaskReport report) {
   return {.metrics = {}, .exports = {}, .report = std::move(report)};
 }
 
-TrainAndEvaluateResult run_local(Environment& env, const Call& call) {
+Result<TrainAndEvaluateResult> run_local(Environment& env, const Call& call) {
   const auto evaluation = std::make_shared<LocalEvaluation>(env, call.estimator, call.eval, call.train.max_steps,
                                                             LocalEvaluation::Last::kInTraining);
   std::vector<std::shared_ptr<CheckpointListener>> listeners = call.train.saving_listeners;
@@ -62,7 +62,7 @@ TrainAndEvaluateResult run_local(Environment& env, const Call& call) {
                              .listeners = std::move(listeners),
                              .types_from = &call.eval.input_fn,
                              .write_end_mark = true};
-  const TrainOutcome outcome = value_or_raise(env.run(train_task(env, request)));
+  SHOAL_TRY(const TrainOutcome outcome, env.run(train_task(env, request)));
   TaskReport report = report_of(outcome, call.config());
   TrainAndEvaluateResult result;
   if (!outcome.nothing_to_do) {
@@ -76,7 +76,8 @@ TrainAndEvaluateResult run_local(Environment& env, const Call& call) {
 }
 
 /// What chief, master and worker have in common. `evaluation` is that of a master.
-TrainAndEvaluateResult run_trainer(Environment& env, const Call& call, std::shared_ptr<LocalEvaluation> evaluation) {
+Result<TrainAndEvaluateResult> run_trainer(Environment& env, const Call& call,
+                                           std::shared_ptr<LocalEvaluation> evaluation) {
   const bool chief = call.config().is_chief();
   std::vector<std::shared_ptr<CheckpointListener>> listeners;
   if (chief) listeners = call.train.saving_listeners;
@@ -92,8 +93,9 @@ TrainAndEvaluateResult run_trainer(Environment& env, const Call& call, std::shar
                              .types_from = &call.eval.input_fn,
                              .write_end_mark = chief};
   const auto outcome = env.run(trainer_task(env, request));
-  if (!outcome && is_interrupt(outcome.error())) return {};
-  TaskReport report = report_of(value_or_raise(outcome), call.config());
+  if (!outcome && is_interrupt(outcome.error())) return TrainAndEvaluateResult();
+  if (!outcome) return outcome.error();
+  TaskReport report = report_of(*outcome, call.config());
   if (evaluation && !outcome->nothing_to_do) {
     evaluation->evaluating().warn_about_final_exporters(env.log());
     report.metrics = evaluation->evaluating().metrics().value_or(Metrics());
@@ -101,23 +103,25 @@ TrainAndEvaluateResult run_trainer(Environment& env, const Call& call, std::shar
   return handed_in(call, std::move(report));
 }
 
-TrainAndEvaluateResult run_chief_or_worker(Environment& env, const Call& call) {
+Result<TrainAndEvaluateResult> run_chief_or_worker(Environment& env, const Call& call) {
   if (call.config().is_chief() && !call.config().saves_checkpoints()) {
     env.log().warning("checkpoints are disabled: no evaluator can work with this job");
   }
   return run_trainer(env, call, nullptr);
 }
 
-TrainAndEvaluateResult run_master(Environment& env, const Call& call) {
+Result<TrainAndEvaluateResult> run_master(Environment& env, const Call& call) {
   return run_trainer(env, call,
                      std::make_shared<LocalEvaluation>(env, call.estimator, call.eval, call.train.max_steps,
                                                        LocalEvaluation::Last::kAfterTheJobsEnd));
 }
 
-TrainAndEvaluateResult run_ps(Environment& env, const Call& call) {
+Result<TrainAndEvaluateResult> run_ps(Environment& env, const Call& call) {
+  SHOAL_TRY(transport::Endpoint listen_at, own_endpoint(call.config()));
+  SHOAL_TRY(transport::LinkOptions link, link_options(call.config()));
   cluster::ParameterServerOptions options{.identity = task_identity(env, call.config()),
-                                          .listen_at = value_or_raise(own_endpoint(call.config())),
-                                          .link = value_or_raise(link_options(call.config())),
+                                          .listen_at = std::move(listen_at),
+                                          .link = std::move(link),
                                           .servers = server_endpoints(call.config()),
                                           .trainers = call.config().num_trainers(),
                                           .ready_timeout = seconds_to_duration(call.config().ready_timeout_secs()),
@@ -132,15 +136,15 @@ TrainAndEvaluateResult run_ps(Environment& env, const Call& call) {
       return mark && *mark;
     };
   }
-  value_or_raise(env.run(cluster::run_parameter_server(env, std::move(options))));
+  SHOAL_TRY_VOID(env.run(cluster::run_parameter_server(env, std::move(options))));
   TaskReport report;
   report.task = call.config().task().name();
   return handed_in(call, std::move(report));
 }
 
-TrainAndEvaluateResult run_evaluator(Environment& env, const Call& call) {
+Result<TrainAndEvaluateResult> run_evaluator(Environment& env, const Call& call) {
   const EvaluatorOptions options{call.estimator, call.eval, call.train.max_steps};
-  const std::optional<Metrics> metrics = value_or_raise(env.run(evaluator_task(env, options)));
+  SHOAL_TRY(const std::optional<Metrics> metrics, env.run(evaluator_task(env, options)));
   TaskReport report;
   report.task = call.config().task().name();
   if (metrics) {
@@ -153,7 +157,11 @@ TrainAndEvaluateResult run_evaluator(Environment& env, const Call& call) {
 }  // namespace
 
 TrainAndEvaluateResult train_and_evaluate(Estimator& estimator, TrainSpec train_spec, EvalSpec eval_spec) {
-  value_or_raise(check({estimator, train_spec, eval_spec}));
+  return value_or_raise(try_train_and_evaluate(estimator, std::move(train_spec), std::move(eval_spec)));
+}
+
+Result<TrainAndEvaluateResult> try_train_and_evaluate(Estimator& estimator, TrainSpec train_spec, EvalSpec eval_spec) {
+  SHOAL_TRY_VOID(check({estimator, train_spec, eval_spec}));
   const std::shared_ptr<Environment> env = make_task_environment(estimator.config());
   const Estimator own = inside(estimator, env);
   const Call call{own, train_spec, eval_spec};

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "shoal/base/result.h"
 #include "shoal/data/element.h"
 #include "shoal/estimator/exporter.h"
 #include "shoal/estimator/hook.h"
@@ -43,7 +44,8 @@ class Predictions {
  public:
   virtual ~Predictions() = default;
   /// The next result, by prediction name; nothing at the end of the input.
-  virtual std::optional<data::TensorMap> next() = 0;
+  std::optional<data::TensorMap> next() { return value_or_raise(try_next()); }
+  virtual Result<std::optional<data::TensorMap>> try_next() = 0;
 };
 
 struct ExportOptions {
@@ -59,13 +61,16 @@ using VaryingAxes = std::map<std::string, std::vector<std::string>>;
 struct MetricsInput;
 using NamedMetrics = std::vector<std::pair<std::string, nn::Metric>>;
 
-/// Errors are raised as shoal::Exception; what the user's own functions throw comes out unchanged. Copies share nothing but
-/// immutable parts. One thread at a time per object.
+/// Errors are raised as shoal::Exception; what the user's own functions throw comes out unchanged. The `try_` forms give the
+/// same errors as values, for programs that are built without exceptions (docs/errors.md). Copies share nothing but immutable
+/// parts. One thread at a time per object.
 class Estimator {
  public:
   /// `model_dir`: here, in `config`, or both if they agree. Neither: local mode makes a temporary folder and warns with its
   /// path; a distributed task raises InvalidArgument. Raises InvalidArgument without a model_fn.
   Estimator(ModelFn model_fn, RunConfig config, Params params = {}, std::optional<std::string> model_dir = std::nullopt);
+  static Result<Estimator> try_make(ModelFn model_fn, RunConfig config, Params params = {},
+                                    std::optional<std::string> model_dir = std::nullopt);
 
   /// Where there is no checkpoint yet, the variables start from those of another model; replaces what was said before.
   /// Raises InvalidArgument for what is wrong whatever the model; see WarmStart for what comes later. Returns the
@@ -97,26 +102,35 @@ class Estimator {
   /// where it had ended, a new pass begins. InvalidArgument if both are given or one is <= 0,
   /// for a null hook or listener, or for listeners with checkpoints disabled; FailedPrecondition in a ps or evaluator task.
   Estimator& train(const InputFn& input_fn, TrainOptions options = {});
+  Result<void> try_train(const InputFn& input_fn, TrainOptions options = {});
   /// The model's metrics, `loss` (plain mean over batches) and `global_step`. Without a checkpoint: the freshly initialized
   /// or warm-started model at step 0.
   Metrics evaluate(const InputFn& input_fn, EvaluateOptions options = {}) const;
+  Result<Metrics> try_evaluate(const InputFn& input_fn, EvaluateOptions options = {}) const;
   /// Runs until the input ends. If the input function gives pairs, labels are dropped. Without a checkpoint as evaluate().
   std::unique_ptr<Predictions> predict(const InputFn& input_fn, PredictOptions options = {}) const;
+  Result<std::unique_ptr<Predictions>> try_predict(const InputFn& input_fn, PredictOptions options = {}) const;
   /// Writes `base_dir/<seconds since 1970>/`: the graph of PREDICT and the weights, loadable by load_exported_model().
   /// `serving_input` gives one batch of the features that the exported model takes. Without a checkpoint: the
   /// warm-started model at step 0; NotFound, if there is no warm start. Returns the folder.
   std::string export_model(const std::string& base_dir, const InputFn& serving_input, ExportOptions options = {}) const;
+  Result<std::string> try_export_model(const std::string& base_dir, const InputFn& serving_input,
+                                       ExportOptions options = {}) const;
 
   /// Names of what the newest checkpoint has: variables, and what the optimizer keeps beside them. Raises NotFound if
   /// there is none.
   std::vector<std::string> variable_names() const;
+  Result<std::vector<std::string>> try_variable_names() const;
   /// The value in the newest checkpoint. Raises NotFound if there is none, or it has no such variable.
   Tensor variable_value(const std::string& name) const;
+  Result<Tensor> try_variable_value(const std::string& name) const;
   std::optional<std::string> latest_checkpoint() const;  ///< The prefix of the newest checkpoint, if there is one.
+  Result<std::optional<std::string>> try_latest_checkpoint() const;
   /// Where results of evaluations go: `model_dir/eval`, or `model_dir/eval_<name>`.
   std::string eval_dir(const std::optional<std::string>& name = std::nullopt) const;
 
  private:
+  Estimator() = default;
   friend Estimator add_metrics(Estimator estimator, std::function<NamedMetrics(const MetricsInput&)> metrics);
   ModelFn model_fn_;
   RunConfig config_;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "shoal/backends/profile.h"
+#include "shoal/base/result.h"
 #include "shoal/data/element.h"
 #include "shoal/estimator/run_config.h"
 #include "shoal/nn/export_signature.h"
@@ -30,7 +31,7 @@ struct ProfileOptions {
   int64_t runs = 50;   ///< How many runs are measured, after three that are not; at least 1.
 };
 
-/// One thread at a time.
+/// One thread at a time. The `try_` forms give as values what the others raise (docs/errors.md).
 class ExportedModel {
  public:
   virtual ~ExportedModel() = default;
@@ -39,18 +40,24 @@ class ExportedModel {
   /// The predictions: those of the graph, then text that is made of them.
   virtual const std::vector<ExportedTensor>& outputs() const = 0;
   /// All predictions for a batch of features, by key. Raises InvalidArgument if they do not fit inputs().
-  virtual data::TensorMap predict(const data::TensorMap& features) = 0;
+  data::TensorMap predict(const data::TensorMap& features) { return value_or_raise(try_predict(features)); }
+  virtual Result<data::TensorMap> try_predict(const data::TensorMap& features) = 0;
   /// How the model can be called, the default first.
   virtual const std::vector<nn::ExportSignature>& signatures() const = 0;
   /// What one signature gives, by the names of its outputs. InvalidArgument, too, where no signature has that name.
-  virtual data::TensorMap predict(const data::TensorMap& features, std::string_view signature) = 0;
+  data::TensorMap predict(const data::TensorMap& features, std::string_view signature) {
+    return value_or_raise(try_predict(features, signature));
+  }
+  virtual Result<data::TensorMap> try_predict(const data::TensorMap& features, std::string_view signature) = 0;
   /// Where the time of predictions goes, measured on generated features: uniform in [-1, 1), integers 0. Raises
   /// InvalidArgument if an option is out of range.
-  virtual backends::Profile profile(const ProfileOptions& options = {}) = 0;
+  backends::Profile profile(const ProfileOptions& options = {}) { return value_or_raise(try_profile(options)); }
+  virtual Result<backends::Profile> try_profile(const ProfileOptions& options = {}) = 0;
 };
 
 /// Raises NotFound if there is no export in `folder`, DataLoss naming the file if one is damaged, FailedPrecondition for a
 /// format of another version.
 std::unique_ptr<ExportedModel> load_exported_model(const std::string& folder, RuntimeOptions runtime = {});
+Result<std::unique_ptr<ExportedModel>> try_load_exported_model(const std::string& folder, RuntimeOptions runtime = {});
 
 }  // namespace shoal

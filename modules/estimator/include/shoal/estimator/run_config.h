@@ -172,6 +172,10 @@ class RunConfig {
   /// tells those.
   static RunConfig from_environment(RunConfigOptions options = {}, const cluster::GetEnv& getenv = cluster::process_getenv,
                                     Logger* log = nullptr);
+  /// The same with errors as values, for programs that are built without exceptions (docs/errors.md).
+  static Result<RunConfig> try_from_environment(RunConfigOptions options = {},
+                                                const cluster::GetEnv& getenv = cluster::process_getenv,
+                                                Logger* log = nullptr);
 
   const std::optional<std::string>& model_dir() const { return options_.model_dir; }
   /// Both empty: no checkpoints. Never both set. 0 disables the trigger.

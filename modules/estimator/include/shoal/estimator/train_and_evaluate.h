@@ -24,5 +24,7 @@ struct TrainAndEvaluateResult {
 /// master (a chief that also evaluates, after checkpoints), worker, parameter server or evaluator. Raises
 /// shoal::Exception; arguments are checked before any file is written or port opened.
 TrainAndEvaluateResult train_and_evaluate(Estimator& estimator, TrainSpec train_spec, EvalSpec eval_spec);
+/// The same with errors as values, for programs that are built without exceptions (docs/errors.md).
+Result<TrainAndEvaluateResult> try_train_and_evaluate(Estimator& estimator, TrainSpec train_spec, EvalSpec eval_spec);
 
 }  // namespace shoal
