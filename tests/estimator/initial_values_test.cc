@@ -166,6 +166,19 @@ TEST_F(InitialValuesTest, OtherModesPassOverNamesThatTheyLack) {
   EXPECT_EQ(estimator.predict([] { return line({5}).batch(1); })->next()->find("y")->as<float>()[0], 3);
 }
 
+TEST_F(InitialValuesTest, CountOnceForAllReplicasOfAProcess) {
+  const ModelFn model = with_values({{"words/table", numbered_table(5)}, {"out/kernel", nn::uniform(0, 9)}});
+  make({}, model).train(sentences, {.steps = 1});
+  Place place;
+  RunConfigOptions options{.random_seed = 8};
+  options.runtime = RuntimeOptions{.threads = 1, .backend = "reference", .replicas = 2};
+  place.estimator(model, options).train(sentences, {.steps = 1});
+  const Bits first = tensors(place.model_dir() + "/model.ckpt-0");
+  EXPECT_EQ(first.at("words/table"), bits_of(numbered(5)));
+  EXPECT_EQ(first, tensors(place_.model_dir() + "/model.ckpt-0"));
+  EXPECT_EQ(place.log.count('I', "initial values: 1 of 7"), 1);
+}
+
 TEST_F(InitialValuesTest, ServersBeginWithTheBitsOfOneProcess) {
   const Params params{{"words", 96}};  // A table that three servers split.
   const ModelFn model = with_values({{"words/table", numbered_table(96)},

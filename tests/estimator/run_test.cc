@@ -7,7 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "fixture.h"
+#include "shoal/backends/backend.h"
 #include "shoal/estimator/exporter.h"
+#include "shoal/transport/registry.h"
 
 namespace shoal::testing {
 namespace {
@@ -182,6 +184,8 @@ TEST(Run, HelpListsTheFlagsAndEndsWell) {
        {"A program under test", "--steps", "--cluster", "--json", "--learning-rate", "How wide", "0.5", "16", "mlp"}) {
     EXPECT_THAT(outcome.out, HasSubstr(part));
   }
+  for (const auto& [scheme, make] : transport::built_in_transports()) EXPECT_THAT(outcome.out, HasSubstr(scheme));
+  for (const auto& entry : backends::built_in_backends()) EXPECT_THAT(outcome.out, HasSubstr(entry.name));
   EXPECT_EQ(outcome.err, "");
 }
 

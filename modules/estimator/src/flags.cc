@@ -3,7 +3,9 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "shoal/backends/backend.h"
 #include "shoal/base/number_text.h"
+#include "shoal/transport/registry.h"
 
 namespace shoal {
 namespace {
@@ -11,6 +13,19 @@ namespace {
 template <class T>
 CLI::Validator reads_as(const std::string& type) {
   return CLI::Validator([type](std::string& text) { return number_from<T>(text) ? "" : text + " is no " + type; }, type);
+}
+
+std::string transport_names() {
+  std::string names;
+  for (const auto& [scheme, make] : transport::built_in_transports()) names += (names.empty() ? "" : ", ") + scheme;
+  return names;
+}
+std::string backend_names() {
+  std::string names;
+  for (const backends::BackendEntry& entry : backends::built_in_backends()) {
+    names += (names.empty() ? "" : ", ") + entry.name;
+  }
+  return names;
 }
 
 class Flags {
@@ -114,8 +129,7 @@ void Flags::add_running() {
       ->group("Running");
   app_.add_option(
           "--transport", parsed_.runtime.transport,
-          "How tasks talk: tcp, shm (processes of one machine), auto (shm between tasks of one machine, else tcp), inproc "
-          "(threads of one process)")
+          "How tasks talk: " + transport_names() + " (auto: tasks of one machine share memory, others talk over tcp)")
       ->group("Running");
   app_.add_option_function<std::string>(
           "--strategy",
@@ -138,7 +152,7 @@ void Flags::add_running() {
       ->check(CLI::PositiveNumber)
       ->capture_default_str()
       ->group("Running");
-  app_.add_option("--backend", parsed_.runtime.backend, "What computes: onednn, reference")->group("Running");
+  app_.add_option("--backend", parsed_.runtime.backend, "What computes: " + backend_names())->group("Running");
   app_.add_option("--compute-dtype", parsed_.compute_dtype,
                   "What products multiply: float32, or bfloat16 (weights and sums stay float32)")
       ->check(CLI::IsMember({"float32", "bfloat16"}))
