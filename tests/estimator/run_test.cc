@@ -176,6 +176,19 @@ TEST(Run, ReadsEveryFlag) {
   EXPECT_FALSE(outcome.line.flags.get_bool("shuffle"));
 }
 
+/// LA-5: a search over hyper-parameters gives them all in one way.
+TEST(Run, ParamsAreFlagsByName) {
+  const Outcome outcome = run_program({"--param", "learning_rate=0.25", "--param=units=7", "--param", "augment=true",
+                                       "--param", "shuffle=false", "--param", "batch=5", "--param=model=cnn"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.line.flags.get_real("learning-rate"), 0.25);
+  EXPECT_EQ(outcome.line.flags.get_int("units"), 7);
+  EXPECT_EQ(outcome.line.flags.get_string("model"), "cnn");
+  EXPECT_TRUE(outcome.line.flags.get_bool("augment"));
+  EXPECT_FALSE(outcome.line.flags.get_bool("shuffle"));
+  EXPECT_EQ(outcome.line.batch, 5);
+}
+
 TEST(Run, HelpListsTheFlagsAndEndsWell) {
   const Outcome outcome = run_program({"--help"});
   EXPECT_EQ(outcome.status, 0);
@@ -211,6 +224,11 @@ TEST(Run, WrongUsageIsASentenceAndStatus2) {
       {{"--learning-rate", "fast"}, "--learning-rate"},
       {{"--learning-rate", "1e999"}, "--learning-rate"},
       {{"--learning-rate", "0.1x"}, "--learning-rate"},
+      {{"--param", "learning_rate=0.1x"}, "--learning-rate"},
+      {{"--param", "height=3"}, "--param: there is no flag --height; --help lists the flags"},
+      {{"--param", "units"}, "--param: \"units\" is no NAME=VALUE"},
+      {{"--param=", "7"}, "--param"},
+      {{"--param"}, "--param"},
       {{"--save-checkpoints-steps", "1", "--save-checkpoints-secs", "1"}, "cannot both be set"},
       {{"--save-checkpoints-steps", "-1"}, "save_checkpoints_steps"},
       {{"--model-dir", ""}, "model_dir"},

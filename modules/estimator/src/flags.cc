@@ -1,6 +1,7 @@
 #include "flags.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 
 #include "shoal/backends/backend.h"
@@ -9,6 +10,8 @@
 
 namespace shoal {
 namespace {
+
+constexpr auto kParam = "--param";
 
 template <class T>
 CLI::Validator reads_as(const std::string& type) {
@@ -43,6 +46,7 @@ class Flags {
   void add_security();
   void add_output();
   void add_own();
+  std::vector<std::string> without_params(int argc, const char* const* argv) const;
 
   const ProgramInfo& program_;
   CLI::App app_;
@@ -118,6 +122,11 @@ void Flags::add_training_and_files() {
 }
 
 void Flags::add_running() {
+  app_.add_option_function<std::string>(
+          kParam, [](const std::string&) {},
+          "The same as --NAME VALUE, for any flag: how a search over hyper-parameters gives them")
+      ->type_name("NAME=VALUE")
+      ->group("Running");
   app_.add_option("--cluster", parsed_.cluster,
                   "Run a cluster as threads of this process: ps:2,worker:3,evaluator (a chief is always there), or "
                   "master,ps:2,worker:3")
@@ -231,9 +240,36 @@ void Flags::add_own() {
   }
 }
 
+/// The arguments, each "--param name=value" as "--name=value". Names may be written as those of variables are.
+std::vector<std::string> Flags::without_params(int argc, const char* const* argv) const {
+  std::vector<std::string> arguments(argv, argv + argc);
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    std::string param;
+    if (arguments[i] == kParam && i + 1 < arguments.size()) {
+      param = arguments[i + 1];
+      arguments.erase(arguments.begin() + ptrdiff_t(i) + 1);
+    } else if (arguments[i].starts_with(std::string(kParam) + "=")) {
+      param = arguments[i].substr(std::string_view(kParam).size() + 1);
+    } else {
+      continue;
+    }
+    const size_t equals = param.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw CLI::ParseError(kParam + (": \"" + param + "\" is no NAME=VALUE"), 1);
+    std::string name = param.substr(0, equals);
+    std::replace(name.begin(), name.end(), '_', '-');
+    if (!app_.get_option_no_throw("--" + name)) throw CLI::ParseError(kParam + (": there is no flag --" + name), 1);
+    arguments[i] = "--" + name + param.substr(equals);
+  }
+  return arguments;
+}
+
 std::optional<int> Flags::parse(int argc, const char* const* argv) {
   try {
-    app_.parse(argc, argv);
+    const std::vector<std::string> arguments = without_params(argc, argv);
+    std::vector<const char*> texts;
+    for (const std::string& argument : arguments) texts.push_back(argument.c_str());
+    app_.parse(int(texts.size()), texts.data());
   } catch (const CLI::CallForHelp& help) {
     return app_.exit(help);
   } catch (const CLI::ParseError& error) {
