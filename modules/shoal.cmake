@@ -80,6 +80,8 @@ function(shoal_test name)
   list(APPEND listed ${arg_SOURCES})
   set_property(DIRECTORY PROPERTY SHOAL_TEST_SOURCES ${listed})
   add_executable(${name}_tests ${arg_SOURCES})
+  # What takes time when tests run is the library. -O3 of the tests' own code only takes time to compile: a third more.
+  target_compile_options(${name}_tests PRIVATE $<$<CONFIG:Release>:-O1>)
   set(depends "")
   foreach(other IN LISTS arg_DEPENDS)
     list(APPEND depends shoal::${other})
