@@ -5,6 +5,10 @@
 //
 //   cluster_bench [--transport inproc,shm,tcp] [--strategy async,sync] [--servers 1,4] [--trainers 1,2,4,8,16,64]
 //                 [--kib 64] [--step-ms 50] [--straggler 1] [--mib 64] [--seconds 2]
+//   cluster_bench --draw [--transport ...] [--strategy ...] [--servers 1,2,4] [--kib 64]
+//
+// With --draw one trainer steps without a wait: what the exchange with several servers costs next to that with one, what
+// drawing a batch from memory costs, and what is saved where the next batch is drawn while servers commit.
 //
 // A straggler is the last trainer; what it costs with backup workers: --strategy "sync(3)" --trainers 4 --straggler 10, next to
 // --strategy sync --trainers 3.
@@ -31,6 +35,7 @@ struct Options {
   double straggler = 1;
   int mib = 64;
   double seconds = 2;
+  bool draw = false;
 };
 
 /// Bytes that the least work for a batch reads and writes: the trainer writes a gradient, its server reads that and the
@@ -77,6 +82,27 @@ Result<void> measure_bandwidth(const Options& options, JobPlan plan) {
   return {};
 }
 
+/// The three in turn, three times, and the medians: the machine is shared.
+Result<void> measure_drawing(const Options& options, JobPlan plan) {
+  constexpr Draw kKinds[] = {Draw::kNever, Draw::kAfterTheCommit, Draw::kDuringTheCommit};
+  std::vector<double> micros[3];
+  plan.step = {};
+  plan.seconds = options.seconds / 2;
+  for (int round = 0; round < 3; ++round) {
+    for (size_t i = 0; i < 3; ++i) {
+      plan.draw = kKinds[i];
+      SHOAL_TRY(const JobSpeed speed, measure(plan));
+      micros[i].push_back(1e6 / speed.batches_per_second);
+    }
+  }
+  for (std::vector<double>& of : micros) std::sort(of.begin(), of.end());
+  const double exchange = micros[0][1], in_turn = micros[1][1], beside = micros[2][1];
+  std::printf("%-9s %-8s %7d %12.0f %12.0f %12.0f %12.0f\n", plan.transport.c_str(), plan.strategy.c_str(), plan.servers,
+              exchange, in_turn - exchange, in_turn, in_turn - beside);
+  std::fflush(stdout);
+  return {};
+}
+
 Result<void> run(const Options& options) {
   const auto each = [&options](const auto& measure_one) -> Result<void> {
     for (const std::string& transport : options.transports) {
@@ -94,6 +120,11 @@ Result<void> run(const Options& options) {
     }
     return {};
   };
+  if (options.draw) {
+    std::printf("one trainer, no wait, weights of %d KiB; microseconds\n", options.kib);
+    std::printf("transport strategy servers     exchange      drawing      in turn  saved beside\n");
+    return each(measure_drawing);
+  }
   std::printf("a step of %.3g ms, weights of %d KiB\n", options.step_ms, options.kib);
   std::printf("transport strategy servers trainers batches/s  of linear dropped/s  cores\n");
   SHOAL_TRY_VOID(each(measure_scaling));
@@ -126,6 +157,7 @@ int main(int argc, char** argv) {
       ->capture_default_str()
       ->check(CLI::Range(1.0, 1e3));
   app.add_option("--mib", options.mib, "weights, where they do not")->capture_default_str()->check(CLI::Range(1, 4096));
+  app.add_flag("--draw", options.draw, "what drawing the next batch during the commit saves, instead");
   app.add_option("--seconds", options.seconds, "that each row is measured")
       ->capture_default_str()
       ->check(CLI::Range(0.1, 600.0));

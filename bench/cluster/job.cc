@@ -9,9 +9,12 @@
 #include <vector>
 
 #include "latencies.h"
+#include "shoal/base/compute.h"
 #include "shoal/base/production.h"
 #include "shoal/cluster/parameter_server.h"
 #include "shoal/cluster/remote_store.h"
+#include "shoal/data/dataset.h"
+#include "shoal/data/iterator.h"
 #include "shoal/transport/inproc.h"
 #include "shoal/transport/registry.h"
 
@@ -122,13 +125,35 @@ class Job {
     return store;
   }
 
+  static data::Dataset pictures() {
+    const Tensor bytes = Tensor::zeros(DType::kFloat32, Shape{2000, 784});
+    return data::Dataset::from_tensor_slices(bytes).shuffle(2000).repeat().batch(64);
+  }
+
+  static Task<Result<void>> draw(Environment& env, data::Iterator& batches) {
+    const auto next = [&batches]() -> Result<void> {
+      data::Batch batch;
+      SHOAL_TRY(const bool any, batches.next(batch));
+      return any ? Result<void>() : internal_error("the pictures have ended");
+    };
+    co_return co_await compute(env, next);
+  }
+
   /// The chief is the last to leave: it ends the job.
   Task<Result<void>> train(Environment& env, int trainer) {
     const auto store = store_of(env, trainer);
     if (trainer == 0) SHOAL_CO_TRY_VOID(co_await store->prepare(nullptr, env.after(kPatience)));
     if (trainer > 0) SHOAL_CO_TRY_VOID(co_await store->attach(env.after(kPatience)));
+    SHOAL_CO_TRY(const auto batches, pictures().iterate(env));
     ++ready_;
-    for (uint64_t ordinal = 1; !over_; ++ordinal) SHOAL_CO_TRY_VOID(co_await step(env, *store, trainer, ordinal));
+    for (uint64_t ordinal = 1; !over_; ++ordinal) {
+      TaskGroup beside(env);
+      if (plan_.draw == Draw::kDuringTheCommit) beside.spawn(draw(env, *batches));
+      Result<void> stepped = co_await step(env, *store, trainer, ordinal);
+      SHOAL_CO_TRY_VOID(co_await beside.join());
+      SHOAL_CO_TRY_VOID(std::move(stepped));
+      if (plan_.draw == Draw::kAfterTheCommit) SHOAL_CO_TRY_VOID(co_await draw(env, *batches));
+    }
     if (trainer > 0) {
       SHOAL_CO_TRY_VOID(co_await store->leave(env.after(kPatience)));
       ++left_;

@@ -9,6 +9,9 @@
 
 namespace shoal::bench {
 
+/// When a trainer draws its next batch: 64 pictures of 28 x 28 bytes as float32, shuffled, from memory.
+enum class Draw { kNever, kAfterTheCommit, kDuringTheCommit };
+
 struct JobPlan {
   std::string transport = "inproc";
   std::string strategy = "async";
@@ -16,6 +19,7 @@ struct JobPlan {
   int trainers = 1;
   uint64_t bytes = 64 << 10;  ///< Bytes of the weights, and of a gradient; updated by SGD.
   Duration step{};            ///< What stands for computing.
+  Draw draw = Draw::kNever;
   double straggler = 1;       ///< How many times as long the last trainer takes.
   double seconds = 2;         ///< How long is measured, after half a second of warming up.
 };
