@@ -21,13 +21,14 @@ void* counted(size_t bytes, size_t alignment = alignof(std::max_align_t)) {
 }
 }  // namespace
 
-// Every allocation of this program: by new, and the aligned blocks of Buffer.
-void* operator new(size_t bytes) { return counted(bytes); }
-void* operator new(size_t bytes, std::align_val_t alignment) { return counted(bytes, size_t(alignment)); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
+// Every allocation of this program: by new, and the aligned blocks of Buffer. Not inline, where g++ sees one of a pair and
+// takes it for a mistake.
+[[gnu::noinline]] void* operator new(size_t bytes) { return counted(bytes); }
+[[gnu::noinline]] void* operator new(size_t bytes, std::align_val_t alignment) { return counted(bytes, size_t(alignment)); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
 extern "C" void* aligned_alloc(size_t alignment, size_t bytes) noexcept { return counted(bytes, alignment); }
 
 namespace shoal::data {

@@ -94,7 +94,8 @@ TEST(InputFn, MayBeADataset) {
 struct Siamese {
   static EstimatorSpec model(const Features& features, const Labels& labels, Mode mode) {
     nn::Shared tower("tower", [](Value x) { return nn::dense(x, {.units = 3, .activation = nn::Activation::kTanh}); });
-    const Value apart = ops::sub(tower(features["left"]), tower(features["right"]));
+    const Value left = tower(features["left"]), right = tower(features["right"]);
+    const Value apart = ops::sub(left, right);
     nn::HeadInput input{.mode = mode, .labels = labels, .logits = nn::dense(ops::square(apart), {.units = 1})};
     if (mode == Mode::kTrain) input.optimizer = nn::adam({.learning_rate = 0.05});
     return nn::binary_head()->build(input);

@@ -79,7 +79,7 @@ TEST_F(SharedLayers, GradientsOfAllCallsAddUp) {
 }
 
 TEST_F(SharedLayers, CountTheirPenaltyOnce) {
-  Shared tower("tower", [](Value x) { return dense(x, {.units = 3, .kernel_regularizer = l2(0.1)}); });
+  Shared tower("tower", [](Value x) { return dense(x, {.units = 3, .kernel_regularizer = {.l2 = 0.1}}); });
   tower(rows("a"));
   tower(rows("b"));
   EXPECT_EQ(graph_.regularization_losses().size(), 1u);
@@ -88,7 +88,8 @@ TEST_F(SharedLayers, CountTheirPenaltyOnce) {
 /// Decay 0.75; the means of the columns are 0.75 and 0.5 in a, 0.5 and 2.125 in b, and a comes first.
 TEST_F(SharedLayers, TakeTurnsInMovingAverages) {
   Shared tower("tower", [](Value x) { return batch_norm(x, Mode::kTrain, {.decay = 0.75}); });
-  const Value loss = ops::reduce_sum(ops::add(tower(rows("a")), tower(rows("b"))));
+  const Value first = tower(rows("a"));
+  const Value loss = ops::reduce_sum(ops::add(first, tower(rows("b"))));
   ASSERT_EQ(graph_.moving_averages().size(), 2u);
   const TrainOp op = sgd({.learning_rate = 0.5}).minimize(loss);
   GraphRunner runner(graph_, {{"batch", 2}});

@@ -25,7 +25,7 @@ class SharedVariables {
 /// `layers` is any function whose first argument is a Value:
 ///
 ///   nn::Shared encoder("encoder", [](Value x) { return nn::dense(x, {.units = 64, .activation = nn::Activation::kRelu}); });
-///   const Value left = encoder(a), right = encoder(b);   // one "encoder/dense/kernel"
+///   const Value left = encoder(a), right = encoder(b);   // one "encoder/dense/kernel"; in this order
 ///
 /// The first call makes the variables, in the scope `name`; those that follow find them by their names, so each call has to
 /// make the same layers, of inputs of one size (batch and other symbols aside). Gradients of all calls are added up. The
