@@ -18,8 +18,8 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line) {
   shoal::data::CsvOptions table{.labels = {"income"}, .missing_text = "?", .trim_blanks = true};
   table.columns = csv_columns(
       file, table,
-      {"age", "workclass", "fnlwgt", "education", "education_num", "marital_status", "occupation", "relationship", "race",
-       "sex", "capital_gain", "capital_loss", "hours_per_week", "native_country", "income"});
+      {.names = {"age", "workclass", "fnlwgt", "education", "education_num", "marital_status", "occupation", "relationship",
+                 "race", "sex", "capital_gain", "capital_loss", "hours_per_week", "native_country", "income"}});
   const auto training = shoal::data::Dataset::csv({file}, table).cache();
   table.header_lines = 1;  // The test file begins with a remark.
   const auto test = shoal::data::Dataset::csv({line.data_file("adult", "adult.test")}, table).map(without_dot);

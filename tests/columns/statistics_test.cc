@@ -50,7 +50,9 @@ TEST(ColumnStatistics, NormalizesNumbers) {
 
 TEST(ColumnStatistics, RefusesWhatIsNotThere) {
   const Statistics statistics = statistics_of(people());
-  EXPECT_THAT(raised([&] { statistics.number("pet"); }), HasSubstr("no feature of numbers \"pet\"; there are: age, pair"));
+  EXPECT_THAT(raised([&] { statistics.number("cat"); }), HasSubstr("no feature of numbers \"cat\"; there are: age, pair"));
+  EXPECT_THAT(raised([&] { statistics.number("pet"); }),
+              HasSubstr("\"pet\" is text: some field of it is neither a number"));
   EXPECT_THAT(raised([&] { statistics.text("age"); }), HasSubstr("no feature of text \"age\"; there are: pet"));
   EXPECT_THAT(raised([&] { statistics.label_text(); }), HasSubstr("there are: none"));
   EXPECT_THAT(raised([] { statistics_of(people().repeat()); }), HasSubstr("the dataset does not end"));

@@ -20,7 +20,7 @@ class CsvColumns : public testing::Test {
   }
   /// "name:dtype", with "?" behind it where fields may be missing.
   std::string found(const std::string& text, const CsvOptions& options, std::vector<std::string> names = {}) {
-    const auto columns = infer_csv_columns(file(text), options, std::move(names));
+    const auto columns = infer_csv_columns(file(text), options, {.names = std::move(names)});
     if (!columns) return std::string(to_string(columns.error().kind())) + ": " + columns.error().message();
     std::string all;
     for (const CsvColumn& column : *columns) {
@@ -38,6 +38,22 @@ TEST_F(CsvColumns, AreWhatAllTheirFieldsAre) {
   EXPECT_EQ(found("1;?\n2;5\n", {.separator = ';', .missing_text = "?"}, {"n", "m"}), "n:int64 m:float32?");
   EXPECT_EQ(found("remark\none\n7\n\n", {.header_lines = 2}), "one:int64");
   EXPECT_EQ(found(" 1 , a \n", {.trim_blanks = true}, {"n", "t"}), "n:int64 t:string");
+}
+
+TEST_F(CsvColumns, AreNumbersWhereTheProgramSaysSo) {
+  const std::string path = file("a,b,c\n1,2,x\n3,4,y\n");
+  const auto columns = value_or_raise(infer_csv_columns(path, {.header_lines = 1}, {.numbers = {"b"}}));
+  ASSERT_EQ(columns.size(), 3u);
+  EXPECT_EQ(columns[0].dtype, DType::kInt64);
+  EXPECT_EQ(columns[1].dtype, DType::kFloat32);
+  EXPECT_EQ(columns[1].missing, "nan");
+  EXPECT_EQ(columns[2].dtype, DType::kString);
+  const Error wrong = infer_csv_columns(path, {.header_lines = 1}, {.numbers = {"c"}}).error();
+  EXPECT_EQ(wrong.kind(), ErrorKind::kDataLoss);
+  EXPECT_THAT(wrong.message(), testing::AllOf(testing::HasSubstr("line 2"), testing::HasSubstr("column c")));
+  const Error missing = infer_csv_columns(path, {.header_lines = 1}, {.numbers = {"d"}}).error();
+  EXPECT_EQ(missing.kind(), ErrorKind::kInvalidArgument);
+  EXPECT_THAT(missing.message(), testing::HasSubstr("there is no column d; there are: a, b, c"));
 }
 
 TEST_F(CsvColumns, ReadTheFileThatTheyWereFoundIn) {

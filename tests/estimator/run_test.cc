@@ -176,6 +176,16 @@ TEST(Run, ReadsEveryFlag) {
   EXPECT_FALSE(outcome.line.flags.get_bool("shuffle"));
 }
 
+TEST(Run, AClusterThatNobodyEvaluatesSaysSo) {
+  const std::string warning = "neither an evaluator nor a master, so nothing is evaluated or exported";
+  const auto run = [](const char* cluster) {
+    return run_program({"--cluster", cluster}, [](const RunConfig&, const CommandLine&) {}).err;
+  };
+  EXPECT_THAT(run("ps:1,worker:1"), AllOf(HasSubstr(warning), HasSubstr("--cluster ps:1,worker:1,evaluator")));
+  EXPECT_THAT(run("ps:1,evaluator"), ::testing::Not(HasSubstr(warning)));
+  EXPECT_THAT(run("master,ps:1"), ::testing::Not(HasSubstr(warning)));
+}
+
 /// LA-5: a search over hyper-parameters gives them all in one way.
 TEST(Run, ParamsAreFlagsByName) {
   const Outcome outcome = run_program({"--param", "learning_rate=0.25", "--param=units=7", "--param", "augment=true",

@@ -105,6 +105,11 @@ std::vector<std::string> TextStatistics::vocabulary(int64_t count_min, int64_t s
 }
 
 const NumberStatistics& Statistics::number(const std::string& feature) const {
+  if (features_.texts.contains(feature)) {
+    raise(type_mismatch("statistics: feature \"" + feature +
+                        "\" is text: some field of it is neither a number nor missing; " +
+                        "csv_columns(..., {.numbers = {\"" + feature + "\"}}) names the line"));
+  }
   return found(features_.numbers, feature, "feature of numbers");
 }
 const TextStatistics& Statistics::text(const std::string& feature) const {

@@ -1,5 +1,7 @@
 #include "shoal/data/csv_columns.h"
 
+#include <algorithm>
+
 #include "shoal/base/number_text.h"
 #include "shoal/base/storage.h"
 #include "shoal/data/csv_reader.h"
@@ -31,7 +33,8 @@ struct Seen {
 }  // namespace
 
 Result<std::vector<CsvColumn>> infer_csv_columns(const std::string& path, const CsvOptions& options,
-                                                 std::vector<std::string> names) {
+                                                 CsvColumnsOptions found) {
+  std::vector<std::string> names = std::move(found.names);
   if (names.empty() && options.header_lines < 1) {
     return invalid_argument("csv_columns: " + path +
                             ": give the names of the columns, or header_lines if the file has them");
@@ -45,24 +48,41 @@ Result<std::vector<CsvColumn>> infer_csv_columns(const std::string& path, const 
     SHOAL_TRY(names, reader.fields());
     if (names.empty()) return reader.damaged("the file ends in its header");
   }
+  for (const std::string& name : found.numbers) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    std::string all;
+    for (const std::string& other : names) all += (all.empty() ? "" : ", ") + other;
+    return invalid_argument("csv_columns: " + path + ": there is no column " + name + "; there are: " + all);
+  }
+  const auto is_number = [&found](const std::string& name) {
+    return std::find(found.numbers.begin(), found.numbers.end(), name) != found.numbers.end();
+  };
   std::vector<CsvColumn> fields;
-  for (const std::string& name : names) fields.push_back({.name = name});
+  for (const std::string& name : names) {
+    fields.push_back({.name = name});
+    if (is_number(name)) fields.back() = {.name = name, .dtype = DType::kFloat32, .missing = "nan"};
+  }
+  const std::vector<CsvColumn> known = fields;
   SHOAL_TRY_VOID(reader.expect(std::move(fields)));
   std::vector<Seen> seen(names.size());
   int64_t records = 0;
   for (Element element;; ++records) {
     SHOAL_TRY(const bool more, reader.next(element));
     if (!more) break;
-    for (size_t i = 0; i < names.size(); ++i) seen[i].add(element.features.find(names[i])->strings()[0]);
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (known[i].dtype == DType::kString) seen[i].add(element.features.find(names[i])->strings()[0]);
+    }
   }
   if (records == 0) return reader.damaged("the file has no records");
   std::vector<CsvColumn> columns;
-  for (size_t i = 0; i < names.size(); ++i) columns.push_back(seen[i].column(names[i]));
+  for (size_t i = 0; i < names.size(); ++i) {
+    columns.push_back(known[i].dtype == DType::kString ? seen[i].column(names[i]) : known[i]);
+  }
   return columns;
 }
 
-std::vector<CsvColumn> csv_columns(const std::string& path, const CsvOptions& options, std::vector<std::string> names) {
-  return value_or_raise(infer_csv_columns(path, options, std::move(names)));
+std::vector<CsvColumn> csv_columns(const std::string& path, const CsvOptions& options, CsvColumnsOptions found) {
+  return value_or_raise(infer_csv_columns(path, options, std::move(found)));
 }
 
 }  // namespace shoal::data

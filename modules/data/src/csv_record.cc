@@ -67,7 +67,10 @@ Result<void> check_csv(const CsvOptions& options) {
   if (features == 0) return invalid_argument("csv: no column becomes a feature");
   for (const auto* chosen : {&options.labels, &options.unused}) {
     for (const std::string& name : *chosen) {
-      if (!contains(names, name)) return invalid_argument("csv: there is no column " + name);
+      if (contains(names, name)) continue;
+      std::string all;
+      for (const std::string& other : names) all += (all.empty() ? "" : ", ") + other;
+      return invalid_argument("csv: there is no column " + name + "; there are: " + all);
     }
   }
   if (options.header_lines < 0 || options.line_bytes_max < 1) {

@@ -18,6 +18,15 @@ CLI::Validator reads_as(const std::string& type) {
   return CLI::Validator([type](std::string& text) { return number_from<T>(text) ? "" : text + " is no " + type; }, type);
 }
 
+CLI::Validator is_positive() {
+  return CLI::Validator(
+      [](std::string& text) {
+        const std::optional<double> number = number_from<double>(text);
+        return number && *number > 0 ? std::string() : text + " is no positive number";
+      },
+      "POSITIVE");
+}
+
 std::string transport_names() {
   std::string names;
   for (const auto& [scheme, make] : transport::built_in_transports()) names += (names.empty() ? "" : ", ") + scheme;
@@ -77,7 +86,7 @@ void Flags::add_for_body() {
       ->group("Training");
   app_.add_option("--batch", line.batch, "Examples per trainer and step")
       ->check(reads_as<int64_t>("INT"))
-      ->check(CLI::PositiveNumber)
+      ->check(is_positive())
       ->capture_default_str()
       ->group("Training");
   app_.add_option("--data-dir", line.data_dir, "Folder of the data")->envname("SHOAL_DATA")->group("Files");
@@ -158,7 +167,7 @@ void Flags::add_running() {
   app_.add_option("--replicas", parsed_.runtime.replicas,
                   "Without a cluster: so many trainers in this process; the weights of a synchronous cluster of as many")
       ->check(reads_as<int32_t>("INT"))
-      ->check(CLI::PositiveNumber)
+      ->check(is_positive())
       ->capture_default_str()
       ->group("Running");
   app_.add_option("--backend", parsed_.runtime.backend, "What computes: " + backend_names())->group("Running");
@@ -178,7 +187,7 @@ void Flags::add_running() {
       ->group("Running");
   app_.add_option("--threads", parsed_.runtime.threads, "Compute threads of each trainer")
       ->check(reads_as<int32_t>("INT"))
-      ->check(CLI::PositiveNumber)
+      ->check(is_positive())
       ->group("Running");
   app_.add_option("--heartbeat-secs", parsed_.runtime.heartbeat_secs,
                   "Seconds between two signs of life of this task; who gives none for three times that is gone")

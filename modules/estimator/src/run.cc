@@ -25,6 +25,12 @@ struct Call {
 /// The first status that is not 0, after all tasks have ended.
 int run_threads(const Call& call, const TaskHost& host) {
   const cluster::ClusterSize size = value_or_raise(cluster::parse_cluster_size(*call.flags.cluster));
+  if (!size.evaluator && !size.master) {
+    Logger log(host.sink, "", [] { return std::chrono::system_clock::now(); });
+    log.warning(
+        "this cluster has neither an evaluator nor a master, so nothing is evaluated or exported; with one: --cluster " +
+        *call.flags.cluster + ",evaluator");
+  }
   const auto outcomes = run_cluster_of_threads(size, call.config, host,
                                                [&](RunConfig config) { call.body(std::move(config), call.command_line); });
   int status = 0;

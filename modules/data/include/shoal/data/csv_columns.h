@@ -8,18 +8,26 @@
 
 namespace shoal::data {
 
+struct CsvColumnsOptions {
+  /// The names of all columns, left to right. Empty: the fields of the last header line are.
+  std::vector<std::string> names = {};
+  /// Names of columns that are float32, also where this file happens to have whole numbers alone and no field is missing:
+  /// quantities, which other files may have with fractions or gaps. A field that is no number is then damage, with its line.
+  std::vector<std::string> numbers = {};
+};
+
 /// The columns of a file, for CsvOptions::columns: int64 where every field is a whole number; float32 where every field is
 /// a number or missing, which is NaN then; else text.
 ///
 ///   shoal::data::CsvOptions table{.labels = {"price"}, .header_lines = 1};
-///   table.columns = shoal::data::csv_columns("houses.csv", table);
+///   table.columns = shoal::data::csv_columns("houses.csv", table, {.numbers = {"area", "price"}});
 ///
-/// `options` say how to read it; their columns are not looked at. `names` are those of all columns, left to right; if none
-/// are given, the fields of the last header line are. InvalidArgument without names and header lines, DataLoss for a file
-/// without records, or one that is damaged, NotFound for one that is missing.
+/// `options` say how to read it; their columns are not looked at. InvalidArgument without names and header lines, and for
+/// `numbers` that name no column; DataLoss for a file without records, or one that is damaged, also where one of `numbers`
+/// is none; NotFound for one that is missing.
 Result<std::vector<CsvColumn>> infer_csv_columns(const std::string& path, const CsvOptions& options,
-                                                 std::vector<std::string> names = {});
+                                                 CsvColumnsOptions found = {});
 /// The same, raising its errors: for programs.
-std::vector<CsvColumn> csv_columns(const std::string& path, const CsvOptions& options, std::vector<std::string> names = {});
+std::vector<CsvColumn> csv_columns(const std::string& path, const CsvOptions& options, CsvColumnsOptions found = {});
 
 }  // namespace shoal::data

@@ -56,7 +56,8 @@ struct BaselineOptions {
 };
 
 struct ClassifierOptions {
-  int64_t n_classes = 2;                           ///< 2: nn::binary_head(); more: nn::multi_class_head().
+  /// 2: nn::binary_head(); more: nn::multi_class_head(). 0: as many as the vocabulary has names, or 2 without one.
+  int64_t n_classes = 0;
   std::string weight_column = {};                  ///< The name of the feature with example weights. "": all are 1.
   std::vector<std::string> label_vocabulary = {};  ///< The names of the classes: labels are text. Empty: labels are ids.
   nn::LossReduction loss_reduction = nn::LossReduction::kSumOverBatchSize;
