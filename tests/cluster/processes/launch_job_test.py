@@ -33,7 +33,7 @@ class LaunchJob(JobTest):
 
     def test_a_cluster_in_one_line(self):
         with Job() as job:
-            ended = self.run_to_end(job, ["--ps", "1", "--workers", "2", "--evaluator"], "--steps", "300",
+            ended = self.run_to_end(job, ["--ps", "1", "--workers", "2", "--evaluator"], "--steps", "300", "--strategy", "sync",
                                     "--throttle-secs", "0", "--save-checkpoints-steps", "100")
             self.assertEqual(ended.returncode, 0, ended.stderr)
             self.assertEqual(job.newest_step(), 300)
@@ -62,15 +62,15 @@ class LaunchJob(JobTest):
 
     def test_chaos_costs_no_step(self):
         with Job() as job:
-            launch = self.start(job, ["--ps", "2", "--workers", "1", "--evaluator", "--chaos", "0.6", "--chaos-seed", "3"],
-                                "--steps", "300", "--step-ms", "10", "--save-checkpoints-steps", "20",
-                                "--throttle-secs", "0", "--strategy", "sync", "--heartbeat-secs", "0.5")
+            chaos = ["--chaos", str(1.2 * SCALE), "--chaos-seed", "3"]
+            launch = self.start(job, ["--ps", "2", "--workers", "1", "--evaluator", *chaos], "--steps", "500",
+                                "--step-ms", "10", "--save-checkpoints-steps", "20", "--throttle-secs", "0", "--strategy", "sync", "--heartbeat-secs", "0.5")
             self.assertEqual(launch.wait(SECONDS_MAX), 0)
             text = launch.text()
-            self.assertEqual(job.newest_step(), 300)
+            self.assertEqual(job.newest_step(), 500)
             self.assertGreaterEqual(text.count("] chaos: "), 2, text)
             self.assertRegex(text, r"was started again \d+ times? \(\d+ of them after chaos\); it was back after \d")
-            self.assertRegex(text, r"\nEvaluated at global step 300: accuracy ")
+            self.assertRegex(text, r"\nEvaluated at global step 500: accuracy ")
 
     def test_an_interrupt_saves_and_ends_with_zero(self):
         with Job() as job:

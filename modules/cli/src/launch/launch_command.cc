@@ -6,6 +6,7 @@
 #include "launch/inbox.h"
 #include "launch/launcher.h"
 #include "launch/size.h"
+#include "shoal/base/number_text.h"
 #include "shoal/base/process_info.h"
 #include "shoal/base/utc_text.h"
 
@@ -94,6 +95,15 @@ Result<int> launch_job(Context& context, const LaunchArguments& arguments) {
   return arguments.dry_run ? print_plan(context, options) : run_job(context, options);
 }
 
+CLI::Validator seconds_of_at_least(double least) {
+  return CLI::Validator(
+      [least](std::string& text) -> std::string {
+        const std::optional<double> seconds = number_from<double>(text);
+        return seconds && *seconds >= least && *seconds <= 1e9 ? "" : text + " is no number of seconds that can be";
+      },
+      "SECS");
+}
+
 void add_size_options(CLI::App& app, LaunchArguments& arguments) {
   CLI::Option* named = app.add_option("--size", arguments.named_size,
                                       "A usual size: basic (a chief), standard (4 workers, 3 ps, evaluator), premium (19 "
@@ -124,7 +134,7 @@ void add_failure_options(CLI::App& app, LaunchArguments& arguments) {
       ->capture_default_str()
       ->group("Failures");
   const auto seconds = [&](const char* name, double& number, const char* help) {
-    app.add_option(name, number, help)->check(CLI::Range(0.0, 1e9))->capture_default_str()->group("Failures");
+    app.add_option(name, number, help)->check(seconds_of_at_least(0))->capture_default_str()->group("Failures");
   };
   seconds("--restart-secs", arguments.restart_secs,
           "Seconds before a task's first restart; twice as many before each further one, up to 30");
@@ -137,7 +147,7 @@ void add_failure_options(CLI::App& app, LaunchArguments& arguments) {
              "--chaos", arguments.chaos_secs,
              "Try whether the job survives: kill a random task every so many seconds, on average; such kills count as no "
              "failures")
-          ->check(CLI::Range(0.01, 1e9))
+          ->check(seconds_of_at_least(0.01))
           ->group("Failures");
   app.add_option("--chaos-seed", arguments.chaos_seed, "Another seed draws other tasks and times")
       ->needs(chaos)

@@ -138,12 +138,13 @@ void JobPolicy::start(size_t task) {
   Entry& entry = tasks_[task];
   entry.start_at.reset();
   entry.runs = true;
-  actions_.push_back(Start{task});
+  actions_.emplace_back(Start{task});
 }
 
 void JobPolicy::send_all(int signal, bool evaluator_too) {
   for (size_t i = 0; i < tasks_.size(); ++i) {
-    if (tasks_[i].runs && (evaluator_too || tasks_[i].task.role != Role::kEvaluator)) actions_.push_back(Send{i, signal});
+    if (tasks_[i].runs && (evaluator_too || tasks_[i].task.role != Role::kEvaluator))
+      actions_.emplace_back(Send{i, signal});
   }
 }
 
@@ -220,7 +221,7 @@ void JobPolicy::move(size_t task, SteadyTime now) {
 
 void JobPolicy::start_with_other_ports(SteadyTime now) {
   ++ports_chosen_;
-  actions_.push_back(ChoosePorts{});
+  actions_.emplace_back(ChoosePorts{});
   phase_ = Phase::kTraining;
   for (size_t i = 0; i < tasks_.size(); ++i) {
     if (!tasks_[i].done && (!trained_ || tasks_[i].task.role == Role::kEvaluator)) start(i);
@@ -291,7 +292,7 @@ void JobPolicy::wreak(SteadyTime now) {
     const size_t victim = running[draws_->victim(running.size())];
     tasks_[victim].chaos = true;
     say("chaos: " + tasks_[victim].task.name + " is killed");
-    actions_.push_back(Send{victim, SIGKILL});
+    actions_.emplace_back(Send{victim, SIGKILL});
   }
   plan_chaos(now);
 }

@@ -109,7 +109,7 @@ class JobPolicy {
 
   void start(size_t task);
   void send_all(int signal, bool evaluator_too = true);
-  void say(std::string text) { actions_.push_back(Say{std::move(text)}); }
+  void say(std::string text) { actions_.emplace_back(Say{std::move(text)}); }
   Actions take();
 
   void chief_ended(SteadyTime now);
