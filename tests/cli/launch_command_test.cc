@@ -61,6 +61,8 @@ TEST(LaunchCommand, RefusesWhatCannotBe) {
   expect_refused({"--size", "huge", "--", "/bin/true"}, "is none of basic, standard, premium");
   expect_refused({"--size", "basic", "--ps", "1", "--", "/bin/true"}, "--ps");
   expect_refused({"--chaos", "0", "--", "/bin/true"}, "--chaos");
+  expect_refused({"--chaos", "nan", "--", "/bin/true"}, "nan is no number of seconds");
+  expect_refused({"--stop-secs", "-1", "--", "/bin/true"}, "--stop-secs");
   expect_refused({"--log-dir", "x", "--no-logs", "--", "/bin/true"}, "--no-logs");
 }
 

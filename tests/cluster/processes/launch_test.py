@@ -198,7 +198,7 @@ class Launch(unittest.TestCase):
     # Signals.
 
     def test_a_signal_reaches_all_and_the_job_ends_with_zero(self):
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             with self.subTest(number):
                 for file in self.folder.glob("started-*"):
                     file.unlink()

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "shoal/base/storage.h"
 #include "shoal/cluster/tf_config.h"
 
 namespace shoal::cli::launch {
@@ -24,6 +25,7 @@ bool is_program(const std::string& path) {
 
 std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
   for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
   pointers.push_back(nullptr);
   return pointers;
@@ -86,7 +88,7 @@ Result<std::string> find_program(const std::string& name) {
   for (size_t begin = 0; begin <= path.size();) {
     const size_t end = std::min(path.find(':', begin), path.size());
     const std::string folder = path.substr(begin, end - begin);
-    const std::string file = (folder.empty() ? "." : folder) + "/" + name;
+    const std::string file = join_path(folder.empty() ? "." : folder, name);
     if (!name.empty() && is_program(file)) return file;
     begin = end + 1;
   }
@@ -103,7 +105,7 @@ std::vector<std::string> environment_with(std::span<const Variable> variables) {
       texts.emplace_back(text);
     }
   }
-  for (const auto& [name, value] : variables) texts.push_back(name + "=" + value);
+  for (const auto& [name, value] : variables) texts.emplace_back(name).append("=").append(value);
   return texts;
 }
 

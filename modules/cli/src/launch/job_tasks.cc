@@ -10,9 +10,11 @@ std::vector<JobTask> tasks_of(const cluster::ClusterSize& size) {
   std::vector<JobTask> tasks;
   const auto add = [&tasks](std::string_view type, int32_t count, Role role) {
     for (int32_t i = 0; i < count; ++i) {
-      const std::string name(type), number = std::to_string(i);
-      tasks.push_back(
-          {.name = name + " " + number, .file_name = name + "-" + number, .type = name, .index = i, .role = role});
+      JobTask task{
+          .name = std::string(type), .file_name = std::string(type), .type = std::string(type), .index = i, .role = role};
+      task.name.append(" ").append(std::to_string(i));
+      task.file_name.append("-").append(std::to_string(i));
+      tasks.push_back(std::move(task));
     }
   };
   add(size.chief_role(), 1, Role::kChief);

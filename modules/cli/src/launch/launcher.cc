@@ -24,8 +24,8 @@ namespace {
 
 constexpr Duration kLookAtPorts = std::chrono::milliseconds(100);
 constexpr Duration kPatienceOfGuard = std::chrono::seconds(20);  // Servers wait so long for a job to end (CONTRACT FA-12).
-constexpr size_t kBytesOfATurn = 256 * 1024;                     // So that one task does not keep the others waiting.
-constexpr size_t kBytesOfAPipe = 1024 * 1024;  // More does not fit into one, unless somebody goes on writing.
+constexpr size_t kBytesOfATurn = size_t(256) * 1024;             // So that one task does not keep the others waiting.
+constexpr size_t kBytesOfAPipe = size_t(1024) * 1024;  // More does not fit into one, unless somebody goes on writing.
 
 /// A process of a task, and what it writes.
 struct Running {
@@ -45,12 +45,14 @@ struct Seat {
 
 std::vector<PolicyTask> policy_tasks(const std::vector<JobTask>& tasks) {
   std::vector<PolicyTask> of_policy;
+  of_policy.reserve(tasks.size());
   for (const JobTask& task : tasks) of_policy.push_back({task.name, task.role});
   return of_policy;
 }
 
 std::vector<std::string> names_of(const std::vector<JobTask>& tasks) {
   std::vector<std::string> names;
+  names.reserve(tasks.size());
   for (const JobTask& task : tasks) names.push_back(task.name);
   return names;
 }

@@ -8,7 +8,7 @@
 namespace shoal::cli::launch {
 
 /// Longer lines come in pieces of this many bytes.
-inline constexpr size_t kLineBytesMax = 64 * 1024;
+inline constexpr size_t kLineBytesMax = size_t(64) * 1024;
 
 class LineSplitter {
  public:

@@ -33,7 +33,7 @@ std::string seconds_text(Duration duration) {
 
 }  // namespace
 
-JobPolicy::JobPolicy(std::vector<PolicyTask> tasks, PolicyOptions options) : options_(std::move(options)) {
+JobPolicy::JobPolicy(std::vector<PolicyTask> tasks, const PolicyOptions& options) : options_(options) {
   SHOAL_CHECK(!tasks.empty() && tasks.front().role == Role::kChief);
   for (PolicyTask& task : tasks) tasks_.push_back({.task = std::move(task)});
   if (options_.chaos) draws_.emplace(*options_.chaos);

@@ -73,7 +73,7 @@ using Actions = std::vector<Action>;
 class JobPolicy {
  public:
   /// The first task is the chief.
-  JobPolicy(std::vector<PolicyTask> tasks, PolicyOptions options);
+  JobPolicy(std::vector<PolicyTask> tasks, const PolicyOptions& options);
 
   /// Starts all of them. Called once, first.
   Actions begin(SteadyTime now);

@@ -14,11 +14,10 @@ constexpr const char* kSeconds = "seconds";
 bool is_of_training(std::string_view name) { return name == kStep || name == kRate || name == kSeconds; }
 
 void merge(Json& results, const std::string& name, const Json& value) {
-  if (!is_of_training(name) || !results.contains(name) || !value.is_number() || !results[name].is_number()) {
-    results[name] = value;
-  } else if (name == kRate) {
+  const bool both = results.contains(name) && results[name].is_number() && value.is_number();
+  if (both && name == kRate) {
     results[name] = results[name].get<double>() + value.get<double>();
-  } else if (results[name] < value) {
+  } else if (!both || !is_of_training(name) || results[name] < value) {
     results[name] = value;
   }
 }
@@ -48,7 +47,7 @@ std::string results_text(const Json& results) {
       std::snprintf(digits, sizeof digits, "%.4g", value.get<double>());
       shown = digits;
     }
-    text += (text.empty() ? ": " : ", ") + name + " " + shown;
+    text.append(text.empty() ? ": " : ", ").append(name).append(" ").append(shown);
   }
   if (text.empty() || !results.contains(kStep)) return {};
   return "Evaluated at global step " + results[kStep].dump() + text;

@@ -41,7 +41,7 @@ void TaskStream::print(const std::vector<std::string>& lines) {
 }
 
 bool read_into(int descriptor, TaskStream& stream, size_t bytes_max) {
-  std::array<char, 64 * 1024> bytes;
+  std::array<char, size_t(64) * 1024> bytes;
   for (size_t taken = 0; taken < bytes_max;) {
     const ssize_t count = ::read(descriptor, bytes.data(), bytes.size());
     if (count > 0) {
