@@ -1,4 +1,6 @@
 // What `shoal launch` says before it starts anything. Jobs are run by tests/cluster/processes/launch_test.py.
+#include <algorithm>
+
 #include "fixture.h"
 
 namespace shoal::cli {

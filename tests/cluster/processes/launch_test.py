@@ -158,6 +158,18 @@ class Launch(unittest.TestCase):
         self.assertEqual(ended.returncode, 2)
         self.assertIn("broken: cannot be run: No such file", ended.stderr)
 
+    def test_a_program_that_vanishes_ends_the_job(self):
+        file = self.folder / "vanishes"
+        file.write_text(f"#!/bin/sh\ncd {self.folder}" + PREAMBLE + """
+            if [ $role = chief ]; then exec sleep 1000; fi
+            wait_for started-chief; rm vanishes; exit 1""")
+        file.chmod(file.stat().st_mode | stat.S_IXUSR)
+        ended = subprocess.run(program("shoal") + ["launch", "--no-logs", "--ps", "1", "--restart-secs", "0", "--", str(file)],
+                               text=True, capture_output=True, env=self.environment(), timeout=SECONDS_MAX)
+        self.assertEqual(ended.returncode, 2, ended.stderr)
+        self.assertRegex(ended.stderr, "ps 0: .*vanishes: cannot be run: No such file")
+        self.wait_until_gone(self.started("chief"))
+
     def test_the_evaluator_is_waited_for(self):
         status, out, err = self.run_to_end(["--evaluator", "--ps", "1", "--restart-secs", "0.01"], """
             if [ $role = chief ]; then touch trained; exit 0; fi

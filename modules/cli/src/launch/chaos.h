@@ -1,5 +1,6 @@
 #pragma once
 /// Kills at random, to see a job survive them: `shoal launch --chaos`.
+#include <cstddef>
 #include <cstdint>
 
 #include "shoal/base/random.h"

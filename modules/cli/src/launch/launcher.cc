@@ -163,12 +163,21 @@ Result<void> Launcher::choose_ports() {
 }
 
 Result<void> Launcher::carry_out(const Actions& actions) {
+  std::vector<std::pair<size_t, Ending>> not_started;
   for (const Action& action : actions) {
-    if (const auto* begin = std::get_if<Start>(&action)) SHOAL_TRY_VOID(start(begin->task));
-    if (const auto* send = std::get_if<Send>(&action)) seats_[send->task].running->group.send(send->signal);
+    if (const auto* begin = std::get_if<Start>(&action)) {
+      const Result<void> started = start(begin->task);
+      if (started) continue;
+      say(seats_[begin->task].task.name + ": " + started.error().message());
+      not_started.push_back({begin->task, {.status = exit_status(started.error().kind())}});
+    }
+    if (const auto* send = std::get_if<Send>(&action); send && seats_[send->task].running) {
+      seats_[send->task].running->group.send(send->signal);
+    }
     if (std::holds_alternative<ChoosePorts>(action)) SHOAL_TRY_VOID(choose_ports());
     if (const auto* sentence = std::get_if<Say>(&action)) say(sentence->text);
   }
+  for (const auto& [task, ending] : not_started) SHOAL_TRY_VOID(carry_out(policy_.ended(task, ending, steady_now())));
   return {};
 }
 

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "shoal/base/check.h"
 #include "shoal/base/error.h"
