@@ -20,9 +20,10 @@ LAYERS = ["base", "json", "graph", "backends", "transport", "nn", "data", "colum
 # Layers whose headers are for sources: they may show third-party types, so public headers of others do not include them.
 FOR_SOURCES = ["json"]
 
-# Rooms: the folders in `src` of a module that has any, from the ground up. Each may include only itself and those of
-# lower floors.
+# Rooms: the folders in `src` of a module that has any, from the ground up; "" is `src` itself, where files may lie. Each may
+# include only itself and those of lower floors.
 ROOMS = {
+    "modules/cli": [[""], ["launch"]],
     "modules/cluster": [["job"], ["state"], ["server", "trainer"]],
 }
 # Public headers stand in the room of their source file. Those without one:
@@ -124,13 +125,13 @@ def room(source, known):
     if source.folder not in ROOMS:
         return None
     if source.parts[2] == "src":
-        return source.parts[3] if len(source.parts) > 4 else None
+        return source.parts[3] if len(source.parts) > 4 else ""
     include = source.name.split("/include/")[1]
     if include in ROOMS_OF_HEADERS:
         return ROOMS_OF_HEADERS[include]
     stem = source.path.stem
     rooms = [name for floor in ROOMS[source.folder] for name in floor]
-    return next((name for name in rooms if f"{source.folder}/src/{name}/{stem}.cc" in known), None)
+    return next((name for name in rooms if posixpath.join(source.folder, "src", name, stem + ".cc") in known), None)
 
 
 def check_rooms(source, known):
@@ -142,7 +143,7 @@ def check_rooms(source, known):
     floors = {name: floor for floor, names in enumerate(ROOMS[source.folder]) for name in names}
     own = room(source, known)
     if own not in floors:
-        yield 1, f"stands in no room of {source.folder}: {', '.join(floors)}"
+        yield 1, f"stands in no room of {source.folder}: {', '.join(name or 'src' for name in floors)}"
         return
     for number, quoted, include in source.includes:
         target = resolve(source, include, known) if quoted else None
@@ -150,7 +151,7 @@ def check_rooms(source, known):
             continue
         other = room(known[target], known)
         if other != own and other in floors and floors[other] >= floors[own]:
-            yield number, f"{include}: room {own} must not include room {other}, which stands above or beside it"
+            yield number, f"{include}: room {own or 'src'} must not include room {other or 'src'}, which stands above or beside it"
 
 
 def third_party(root):

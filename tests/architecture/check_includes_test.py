@@ -98,6 +98,12 @@ class CheckIncludes(unittest.TestCase):
                                 cluster + "include/shoal/cluster/snapshot.h": HEADER + '#include "shoal/cluster/store.h"\n'},
                         "snapshot.h:2:", "room state must not include room trainer")
 
+    def test_knows_a_room_above_the_files_of_a_module(self):
+        cli = "modules/cli/src/"
+        tree = {cli + "command.h": HEADER, cli + "launch/policy.h": HEADER, cli + "launch/a.cc": '#include "command.h"\n'}
+        self.assertEqual([], self.found(tree))
+        self.assert_one(tree | {cli + "commands.cc": '#include "launch/policy.h"\n'}, "room src must not include room launch")
+
     def test_finds_files_in_no_room(self):
         self.assert_one({"modules/cluster/src/a.cc": ""}, "in no room of modules/cluster")
         self.assert_one({"modules/cluster/src/attic/a.cc": ""}, "in no room of modules/cluster")

@@ -5,6 +5,7 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "fixture.h"
 #include "shoal/backends/backend.h"
@@ -357,6 +358,29 @@ TEST(Run, WithJsonTheLastLineIsOneObject) {
   EXPECT_GT(json.at("examples_per_second").get<double>(), 0);
   EXPECT_GT(json.at("seconds").get<double>(), 0);
   EXPECT_TRUE(outcome.out.ends_with("}\n"));
+}
+
+TEST(Run, LeavesItsResultsInTheFileThatALauncherNames) {
+  Place place;
+  const TemporaryFolder folder;
+  const std::string file = folder / "results.json";
+  const std::vector<std::string> flags{"--steps",   "5",         "--model-dir", place.model_dir(),
+                                       "--backend", "reference", "--json"};
+  setenv("SHOAL_REPORT_FILE", file.c_str(), 1);
+  const Outcome failed = run_program(flags, [](const RunConfig&, const CommandLine&) { raise(invalid_argument("no")); });
+  EXPECT_EQ(failed.status, 2);
+  EXPECT_FALSE(std::filesystem::exists(file));
+  const Outcome trained = run_program(flags, training());
+  EXPECT_EQ(trained.status, 0) << trained.err;
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  EXPECT_THAT(text.str(), HasSubstr("\"global_step\":5"));
+  EXPECT_TRUE(trained.out.ends_with(text.str()));
+  setenv("SHOAL_REPORT_FILE", (folder / "none/results.json").c_str(), 1);
+  const Outcome lost = run_program(flags, [](const RunConfig&, const CommandLine&) {});
+  unsetenv("SHOAL_REPORT_FILE");
+  EXPECT_EQ(lost.status, 0);
+  EXPECT_THAT(lost.err, HasSubstr("warning: SHOAL_REPORT_FILE: "));
 }
 
 TEST(Run, ExportersWorkWhileTheProgramWatchesForSignals) {

@@ -2,7 +2,9 @@
 /// The seam between the program and its commands: one function per command file, listed in commands.cc.
 #include <functional>
 #include <iosfwd>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "shoal/base/storage.h"
 
@@ -17,6 +19,7 @@ struct Context {
   std::ostream& out;  ///< JSON, CSV, or the one line that was asked for.
   std::ostream& err;  ///< Sentences.
   Storage& storage;
+  std::vector<std::string> program{};  ///< For `launch`: the words behind the first --.
 
   /// One sentence on `err`.
   void complain(std::string_view sentence) const;
@@ -33,6 +36,7 @@ void add_config_command(CLI::App& app, Action& selected);
 void add_events_command(CLI::App& app, Action& selected);
 void add_export_command(CLI::App& app, Action& selected);
 void add_keys_command(CLI::App& app, Action& selected);
+void add_launch_command(CLI::App& app, Action& selected);
 void add_predict_command(CLI::App& app, Action& selected);
 void add_profile_command(CLI::App& app, Action& selected);
 

@@ -49,6 +49,15 @@ int run_one(const Call& call, const TaskHost& host) {
   return 0;
 }
 
+/// Hands the results to whoever has started this process and wants them. What was trained is no worse if that fails.
+void write_results(const TaskReports& reports) {
+  const std::string file = cluster::process_getenv("SHOAL_REPORT_FILE").value_or("");
+  if (file.empty()) return;
+  if (auto written = make_file_storage()->write_atomically(file, reports.to_json() + "\n"); !written) {
+    std::cerr << "warning: SHOAL_REPORT_FILE: " + written.error().message() + "\n";
+  }
+}
+
 void print_results(const TaskReports& reports, const ParsedFlags& flags) {
   if (flags.command_line.json) {
     std::cout << reports.to_json() << std::endl;
@@ -72,6 +81,7 @@ int run_program(int argc, const char* const* argv, const ProgramInfo& program, F
   host->progress->finish();
   if (!status) return print_error(status.error());
   if (*status != 0) return *status;
+  write_results(reports);
   print_results(reports, flags);
   return 0;
 }

@@ -6,7 +6,8 @@ namespace shoal::cli {
 
 /// Runs `shoal argv[1] ...`: results as JSON on `out` (one object, or one per line) or CSV, errors as sentences on `err`.
 /// `in` is standard input, which only commands read that are told to.
-/// Returns the exit status (CONTRACT FA-10). Reads files; never changes anything.
+/// Returns the exit status (CONTRACT FA-10). Reads files and changes none, but for `keys`, which writes new ones, and
+/// `launch`, which runs a job.
 int cli_main(int argc, const char* const* argv, std::istream& in, std::ostream& out, std::ostream& err);
 
 }  // namespace shoal::cli

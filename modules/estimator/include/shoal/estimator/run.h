@@ -56,7 +56,9 @@ using ProgramBody = std::function<void(RunConfig config, const CommandLine& comm
 /// The exit status (CONTRACT FA-10): 0 clean end; 2 wrong usage or configuration; 3 NaN loss; 4 damaged data or
 /// checkpoint; 5 deadline; 1 anything else. With --json the last line on standard output is one JSON object with what the
 /// tasks of this process know: the last evaluation's metrics (counts as whole numbers), global_step, examples_per_second,
-/// seconds. Without it (and without --quiet) a process that evaluated ends with the metrics as a line of text there.
+/// seconds. Without it (and without --quiet) a process that evaluated ends with the metrics as a line of text there. A
+/// process that ends with 0 also writes that object to the file that SHOAL_REPORT_FILE names, where that is set: so
+/// `shoal launch` learns the results of its tasks, whatever else they print.
 int run(int argc, const char* const* argv, const ProgramInfo& program, const ProgramBody& body);
 /// A run() for programs that take from the command line only what RunConfig holds. The flags that a body would have to
 /// heed (--steps, --batch, --throttle-secs, --data-dir) have no effect in them, so they are not listed, and refused

@@ -1,0 +1,183 @@
+#include "launch/child_group.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+
+#include "shoal/base/storage.h"
+#include "shoal/cluster/tf_config.h"
+
+namespace shoal::cli::launch {
+namespace {
+
+bool is_program(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && ::access(path.c_str(), X_OK) == 0;
+}
+
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+void set_open_files(rlim_t count) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = std::min(count, limit.rlim_max);
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/// What the new process does before it becomes the program. It may only call what a signal handler may.
+struct Beginning {
+  const char* file = nullptr;
+  char* const* command = nullptr;
+  char* const* environment = nullptr;
+  int output = -1, errors = -1, failure = -1, null = -1;
+  pid_t parent = -1;
+  std::optional<rlim_t> files{};
+
+  [[noreturn]] void run() const {
+    ::setpgid(0, 0);
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (::getppid() != parent) ::_exit(1);  // It died before the line above.
+    struct sigaction standard {};
+    standard.sa_handler = SIG_DFL;
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) ::sigaction(signal, &standard, nullptr);
+    // As systemd has it: who writes a line while its launcher is dead shall save what it has, and not end by that line.
+    ::signal(SIGPIPE, SIG_IGN);
+    if (files) set_open_files(*files);
+    sigset_t none;
+    sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    if (::dup2(null, 0) >= 0 && ::dup2(output, 1) >= 0 && ::dup2(errors, 2) >= 0) ::execve(file, command, environment);
+    const int error = errno;
+    static_cast<void>(!::write(failure, &error, sizeof error));
+    ::_exit(127);
+  }
+};
+
+/// What kept the program from being one; 0 for nothing. Waits until it is one, which takes no time.
+int failure_from(int reader) {
+  int error = 0;
+  ssize_t count = 0;
+  do count = ::read(reader, &error, sizeof error);
+  while (count < 0 && errno == EINTR);
+  return count == sizeof error ? error : 0;
+}
+
+}  // namespace
+
+Result<std::string> find_program(const std::string& name) {
+  if (name.find('/') != std::string::npos) {
+    if (is_program(name)) return name;
+    if (::access(name.c_str(), F_OK) != 0) return not_found(name + ": there is no such program");
+    return failed_precondition(name + ": is no program that may be run; is it executable (chmod +x)?");
+  }
+  const std::string path = cluster::process_getenv("PATH").value_or("/usr/bin:/bin");
+  for (size_t begin = 0; begin <= path.size();) {
+    const size_t end = std::min(path.find(':', begin), path.size());
+    const std::string folder = path.substr(begin, end - begin);
+    const std::string file = join_path(folder.empty() ? "." : folder, name);
+    if (!name.empty() && is_program(file)) return file;
+    begin = end + 1;
+  }
+  return not_found("\"" + name + "\": there is no such program in the folders of PATH" +
+                   (is_program("./" + name) ? "; for the one in this folder write ./" + name : ""));
+}
+
+std::vector<std::string> environment_with(std::span<const Variable> variables) {
+  std::vector<std::string> texts;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const std::string_view name = text.substr(0, text.find('='));
+    if (std::none_of(variables.begin(), variables.end(), [&](const Variable& other) { return other.first == name; })) {
+      texts.emplace_back(text);
+    }
+  }
+  for (const auto& [name, value] : variables) texts.emplace_back(name).append("=").append(value);
+  return texts;
+}
+
+std::optional<rlim_t> allow_open_files(rlim_t count) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= count) return std::nullopt;
+  set_open_files(count);
+  return limit.rlim_cur;
+}
+
+OrphanAdoption::OrphanAdoption() {
+  ::prctl(PR_GET_CHILD_SUBREAPER, &before_);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+OrphanAdoption::~OrphanAdoption() { ::prctl(PR_SET_CHILD_SUBREAPER, before_); }
+
+Result<ChildGroup> ChildGroup::start(const Program& program) {
+  SHOAL_TRY(Pipe output, make_pipe());
+  SHOAL_TRY(Pipe errors, make_pipe());
+  SHOAL_TRY(Pipe failure, make_pipe());
+  const Descriptor null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const std::vector<char*> command = pointers_to(program.command), environment = pointers_to(program.environment);
+  const Beginning beginning{.file = program.file.c_str(),
+                            .command = command.data(),
+                            .environment = environment.data(),
+                            .output = output.writer.number(),
+                            .errors = errors.writer.number(),
+                            .failure = failure.writer.number(),
+                            .null = null.number(),
+                            .parent = ::getpid(),
+                            .files = program.files};
+  const pid_t id = ::fork();
+  if (id == 0) beginning.run();
+  if (id < 0) return unavailable("no process can be made: " + std::string(std::strerror(errno)));
+  ::setpgid(id, id);  // Here and there: whoever comes first.
+  ChildGroup child;
+  child.id_ = id;
+  failure.writer.close();
+  if (const int error = failure_from(failure.reader.number()); error != 0) {
+    return failed_precondition(program.file + ": cannot be run: " + std::strerror(error));
+  }
+  for (Pipe* pipe : {&output, &errors}) ::fcntl(pipe->reader.number(), F_SETFL, O_NONBLOCK);
+  child.output_ = std::move(output.reader);
+  child.errors_ = std::move(errors.reader);
+  return child;
+}
+
+ChildGroup::ChildGroup(ChildGroup&& other) noexcept
+    : id_(std::exchange(other.id_, -1)),
+      output_(std::move(other.output_)),
+      errors_(std::move(other.errors_)),
+      status_(other.status_),
+      gone_(other.gone_) {}
+
+ChildGroup::~ChildGroup() {
+  if (id_ < 0 || gone_) return;
+  send(SIGKILL);
+  if (!status_) ::waitpid(id_, nullptr, 0);
+}
+
+void ChildGroup::send(int signal) const {
+  if (!gone_) ::kill(-id_, signal);
+}
+
+void ChildGroup::look() {
+  while (!gone_) {
+    int status = 0;
+    const pid_t ended = ::waitpid(-id_, &status, WNOHANG);
+    if (ended == id_) status_ = status;
+    if (ended < 0 && errno == ECHILD) gone_ = true;
+    if (ended <= 0) return;
+  }
+}
+
+}  // namespace shoal::cli::launch

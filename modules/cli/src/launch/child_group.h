@@ -1,0 +1,77 @@
+#pragma once
+/// A program that is started in a process group of its own, so that whatever it starts can be ended with it.
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "launch/descriptor.h"
+#include "launch/job_tasks.h"
+
+namespace shoal::cli::launch {
+
+/// The file that a shell would run for `name`: itself if there is a slash in it, else the first in the folders of PATH.
+/// NotFound, FailedPrecondition: there is none that may be run.
+Result<std::string> find_program(const std::string& name);
+
+/// This process's environment with `variables` in place of those of the same names.
+std::vector<std::string> environment_with(std::span<const Variable> variables);
+
+/// While it lives, this process adopts orphans among its descendants: the children of a child that has ended. So it learns
+/// of their ends, too.
+class OrphanAdoption {
+ public:
+  OrphanAdoption();
+  ~OrphanAdoption();
+  OrphanAdoption(const OrphanAdoption&) = delete;
+  OrphanAdoption& operator=(const OrphanAdoption&) = delete;
+
+ private:
+  int before_ = 0;
+};
+
+struct Program {
+  std::string file;                      ///< What find_program() gives.
+  std::vector<std::string> command;      ///< The name, and the arguments.
+  std::vector<std::string> environment;  ///< "NAME=value".
+  std::optional<rlim_t> files{};         ///< How many it may have open; nothing: as many as this process.
+};
+
+/// Lets this process have `count` files open, as far as it may. Returns how many it could have before, if that was less.
+std::optional<rlim_t> allow_open_files(rlim_t count);
+
+/// Started, and ended with its owner (by SIGKILL). Used on the thread that starts it, with an OrphanAdoption: if that
+/// thread dies, the program gets a SIGTERM from the kernel, and the guard does the rest.
+class ChildGroup {
+ public:
+  /// The program reads from /dev/null. Unavailable: no process can be made; or an error of the program's file.
+  static Result<ChildGroup> start(const Program& program);
+  ChildGroup(ChildGroup&& other) noexcept;
+  ChildGroup& operator=(ChildGroup&&) = delete;
+  ~ChildGroup();
+
+  pid_t id() const { return id_; }          ///< Of the program, and of its group.
+  Descriptor& output() { return output_; }  ///< What it writes to standard output; reading does not block.
+  Descriptor& errors() { return errors_; }  ///< The same of standard error.
+
+  /// To the program and to all that it started in its group.
+  void send(int signal) const;
+  /// Takes note of processes that have ended. Nothing of it waits.
+  void look();
+  /// How the program ended, as waitpid() has it; nothing while it runs.
+  std::optional<int> program_status() const { return status_; }
+  /// No process of the group is left.
+  bool is_gone() const { return gone_; }
+
+ private:
+  ChildGroup() = default;
+  pid_t id_ = -1;
+  Descriptor output_, errors_;
+  std::optional<int> status_{};
+  bool gone_ = false;
+};
+
+}  // namespace shoal::cli::launch

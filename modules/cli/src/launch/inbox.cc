@@ -1,0 +1,68 @@
+#include "launch/inbox.h"
+
+#include <poll.h>
+#include <sys/signalfd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+
+namespace shoal::cli::launch {
+
+SteadyTime steady_now() { return SteadyTime(std::chrono::steady_clock::now().time_since_epoch()); }
+WallTime wall_now() { return std::chrono::system_clock::now(); }
+
+Result<SignalInbox> SignalInbox::open() {
+  SignalInbox inbox;
+  sigset_t awaited;
+  sigemptyset(&awaited);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&awaited, signal);
+  inbox.reader_ = Descriptor(::signalfd(-1, &awaited, SFD_NONBLOCK | SFD_CLOEXEC));
+  if (!inbox.reader_) return unavailable("signals cannot be watched: " + std::string(std::strerror(errno)));
+  ::pthread_sigmask(SIG_BLOCK, &awaited, &inbox.blocked_before_);
+  struct sigaction ignore {};
+  ignore.sa_handler = SIG_IGN;
+  ::sigaction(SIGPIPE, &ignore, &inbox.pipe_before_);
+  struct sigaction standard {};  // If it were ignored, nobody would learn how a child has ended.
+  standard.sa_handler = SIG_DFL;
+  ::sigaction(SIGCHLD, &standard, &inbox.child_before_);
+  return inbox;
+}
+
+SignalInbox::SignalInbox(SignalInbox&& other) noexcept
+    : reader_(std::move(other.reader_)),
+      blocked_before_(other.blocked_before_),
+      pipe_before_(other.pipe_before_),
+      child_before_(other.child_before_) {}
+
+SignalInbox::~SignalInbox() {
+  if (!reader_) return;
+  take();  // What came and was not asked for shall not have its effect now.
+  ::pthread_sigmask(SIG_SETMASK, &blocked_before_, nullptr);
+  ::sigaction(SIGPIPE, &pipe_before_, nullptr);
+  ::sigaction(SIGCHLD, &child_before_, nullptr);
+}
+
+std::vector<int> SignalInbox::take() {
+  std::vector<int> signals;
+  signalfd_siginfo one{};
+  while (::read(reader_.number(), &one, sizeof one) == sizeof one) signals.push_back(int(one.ssi_signo));
+  return signals;
+}
+
+std::vector<bool> wait_for_input(std::span<const int> descriptors, std::optional<SteadyTime> until) {
+  std::vector<pollfd> asked;
+  for (const int descriptor : descriptors) asked.push_back({descriptor, POLLIN, 0});
+  int wait_ms = -1;
+  if (until) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*until - steady_now());
+    wait_ms = int(std::clamp<int64_t>(left.count(), 0, 3'600'000));
+  }
+  std::vector<bool> ready(descriptors.size());
+  if (::poll(asked.data(), asked.size(), wait_ms) <= 0) return ready;
+  for (size_t i = 0; i < asked.size(); ++i) ready[i] = asked[i].revents != 0;
+  return ready;
+}
+
+}  // namespace shoal::cli::launch

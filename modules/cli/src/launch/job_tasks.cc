@@ -1,0 +1,65 @@
+#include "launch/job_tasks.h"
+
+#include <algorithm>
+
+#include "shoal/cluster/tf_config.h"
+
+namespace shoal::cli::launch {
+
+std::vector<JobTask> tasks_of(const cluster::ClusterSize& size) {
+  std::vector<JobTask> tasks;
+  const auto add = [&tasks](std::string_view type, int32_t count, Role role) {
+    for (int32_t i = 0; i < count; ++i) {
+      JobTask task{
+          .name = std::string(type), .file_name = std::string(type), .type = std::string(type), .index = i, .role = role};
+      task.name.append(" ").append(std::to_string(i));
+      task.file_name.append("-").append(std::to_string(i));
+      tasks.push_back(std::move(task));
+    }
+  };
+  add(size.chief_role(), 1, Role::kChief);
+  add(cluster::kPsRole, size.ps, Role::kServer);
+  add(cluster::kWorkerRole, size.workers, Role::kWorker);
+  add(cluster::kEvaluatorRole, size.evaluator ? 1 : 0, Role::kEvaluator);
+  return tasks;
+}
+
+Result<std::vector<std::string>> tf_configs(std::span<const JobTask> tasks, std::span<const uint16_t> ports) {
+  cluster::ClusterSpec cluster;
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    if (!tasks[i].has_address()) continue;
+    SHOAL_TRY_VOID(cluster.add(tasks[i].type, tasks[i].index, "127.0.0.1:" + std::to_string(ports[i])));
+  }
+  std::vector<std::string> texts;
+  for (const JobTask& task : tasks) {
+    SHOAL_TRY(const cluster::TaskConfig config, cluster::resolve_task(cluster, task.type, task.index));
+    SHOAL_TRY_VOID(check_runnable(config));
+    texts.push_back(to_tf_config(config));
+  }
+  return texts;
+}
+
+std::vector<Variable> variables_of(const std::string& tf_config, const JobSecrets& secrets,
+                                   const std::string& report_file) {
+  std::vector<Variable> variables{{"TF_CONFIG", tf_config}, {"SHOAL_RUN", secrets.run}, {"SHOAL_REPORT_FILE", report_file}};
+  if (secrets.token) variables.emplace_back("SHOAL_TOKEN", *secrets.token);
+  return variables;
+}
+
+std::string shell_word(const std::string& text) {
+  const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || std::string_view("_-./:=,+@%").find(char(c)) != std::string_view::npos;
+  });
+  if (plain) return text;
+  std::string word = "'";
+  for (const char c : text) {
+    if (c == '\'') {
+      word += "'\\''";
+    } else {
+      word += c;
+    }
+  }
+  return word + "'";
+}
+
+}  // namespace shoal::cli::launch

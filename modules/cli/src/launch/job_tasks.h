@@ -1,0 +1,45 @@
+#pragma once
+/// The tasks of a job on this machine: what each is called, where it listens, and what its process is told.
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "launch/policy.h"
+#include "shoal/cluster/cluster_spec.h"
+
+namespace shoal::cli::launch {
+
+struct JobTask {
+  std::string name;       ///< The task as people name it: "worker 1".
+  std::string file_name;  ///< The same for files: "worker-1".
+  std::string type;       ///< Of TF_CONFIG.
+  int32_t index = 0;
+  Role role = Role::kWorker;
+  bool has_address() const { return role != Role::kEvaluator; }
+};
+
+/// The chief (or master) first, then ps, workers, evaluator.
+std::vector<JobTask> tasks_of(const cluster::ClusterSize& size);
+
+/// TF_CONFIG of each of `tasks`, where task i listens at 127.0.0.1 and port ports[i] (0 for one without an address).
+/// InvalidArgument for a cluster that cannot be run.
+Result<std::vector<std::string>> tf_configs(std::span<const JobTask> tasks, std::span<const uint16_t> ports);
+
+/// One variable of a task's environment, and its value.
+using Variable = std::pair<std::string, std::string>;
+
+/// What all tasks of one launch have in common.
+struct JobSecrets {
+  std::string run;                     ///< SHOAL_RUN.
+  std::optional<std::string> token{};  ///< SHOAL_TOKEN; nothing where the user has given one, or there is no need.
+};
+/// What a launch puts into a task's environment, beside what its own has.
+std::vector<Variable> variables_of(const std::string& tf_config, const JobSecrets& secrets, const std::string& report_file);
+
+/// `text` as one word of a shell.
+std::string shell_word(const std::string& text);
+
+}  // namespace shoal::cli::launch

@@ -1,0 +1,184 @@
+// Implements `shoal launch [--ps N] [--workers N] [--evaluator] ... -- PROGRAM ARGS...`.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "command.h"
+#include "launch/inbox.h"
+#include "launch/launcher.h"
+#include "launch/size.h"
+#include "shoal/base/number_text.h"
+#include "shoal/base/process_info.h"
+#include "shoal/base/utc_text.h"
+
+namespace shoal::cli {
+namespace {
+
+using launch::LaunchOptions;
+
+constexpr int kTasksMax = 10'000;
+
+constexpr const char* kAbout =
+    "Trains as a cluster of processes on this machine: shoal launch [OPTIONS] -- PROGRAM [ARGUMENTS...] starts PROGRAM "
+    "once "
+    "for each task, starts again what fails, and ends when training is complete";
+
+constexpr const char* kMore = R"(
+Examples:
+  shoal launch --ps 1 --workers 2 --evaluator -- build/bin/mnist --model cnn --model-dir m
+  shoal launch --size standard -- ./train --model-dir m       a usual size, cut to this machine's cores
+  shoal launch --ps 1 --workers 2 --dry-run -- ./train        shows what would be started
+
+PROGRAM is any program on shoal::run(). All tasks get the same arguments, and by the environment variable TF_CONFIG each
+its place in the cluster, at free ports of 127.0.0.1. They share this machine's cores, and a secret that keeps others out.
+There is always a chief, which trains, too: --workers 2 makes three trainers.
+
+What a task writes is shown with its name before each line, "[worker 1] ...", and kept in a log file. At the end comes
+what the last evaluation gave.
+
+A task that ends with a status other than 0 is started again after a while, which is repeated at most --max-restarts times
+for each task; one that ends with 2 (wrong usage or configuration), 3 (the loss is not a number) or 4 (damaged data) is not:
+the job ends then, with that status. Ctrl-C, or a SIGTERM, saves a checkpoint and ends the job with status 0; a second one
+ends it at once. The same command goes on from the newest checkpoint in the model's folder.)";
+
+struct LaunchArguments {
+  cluster::ClusterSize size;
+  std::optional<std::string> named_size{};
+  std::optional<std::string> log_dir{};
+  bool no_logs = false, dry_run = false, json = false;
+  int max_restarts = launch::PolicyOptions().max_restarts;
+  double restart_secs = to_seconds(launch::PolicyOptions().first_wait);
+  double stop_secs = to_seconds(launch::PolicyOptions().stop_limit);
+  double evaluation_secs = to_seconds(launch::PolicyOptions().last_evaluation_limit);
+  std::optional<double> chaos_secs{};
+  uint64_t chaos_seed = launch::Chaos().seed;
+};
+
+/// "shoal-logs/20261126-013120-4711": no other launch has it, and names are in the order of time.
+std::string fresh_log_dir() {
+  std::string time = utc_text(launch::wall_now()).substr(0, 19);
+  std::erase_if(time, [](char c) { return c == '-' || c == ':'; });
+  std::replace(time.begin(), time.end(), ' ', '-');
+  return "shoal-logs/" + time + "-" + std::to_string(read_process_info().process_id);
+}
+
+Result<cluster::ClusterSize> size_from(const Context& context, const LaunchArguments& arguments) {
+  if (!arguments.named_size) return arguments.size;
+  SHOAL_TRY(const launch::FittedSize fitted,
+            launch::fit_named_size(*arguments.named_size, read_process_info().usable_cores));
+  if (fitted.warning) context.complain(*fitted.warning);
+  return fitted.size;
+}
+
+Result<LaunchOptions> options_from(const Context& context, const LaunchArguments& arguments) {
+  if (context.program.empty()) {
+    return invalid_argument(
+        "what to launch is missing: it stands behind --, as in shoal launch --ps 1 --workers 2 -- ./train "
+        "--model-dir m");
+  }
+  LaunchOptions options{.size = {}, .command = context.program, .json = arguments.json};
+  SHOAL_TRY(options.size, size_from(context, arguments));
+  if (auto possible = options.size.check(); !possible) return std::move(possible).error();
+  if (!arguments.no_logs) options.log_dir = arguments.log_dir ? *arguments.log_dir : fresh_log_dir();
+  launch::PolicyOptions& policy = options.policy;
+  policy.max_restarts = arguments.max_restarts;
+  policy.first_wait = seconds_to_duration(arguments.restart_secs);
+  policy.stop_limit = seconds_to_duration(arguments.stop_secs);
+  policy.last_evaluation_limit = seconds_to_duration(arguments.evaluation_secs);
+  if (arguments.chaos_secs) {
+    policy.chaos = launch::Chaos{.every = seconds_to_duration(*arguments.chaos_secs), .seed = arguments.chaos_seed};
+  }
+  return options;
+}
+
+Result<int> launch_job(Context& context, const LaunchArguments& arguments) {
+  SHOAL_TRY(const LaunchOptions options, options_from(context, arguments));
+  return arguments.dry_run ? print_plan(context, options) : run_job(context, options);
+}
+
+CLI::Validator seconds_of_at_least(double least) {
+  return CLI::Validator(
+      [least](std::string& text) -> std::string {
+        const std::optional<double> seconds = number_from<double>(text);
+        return seconds && *seconds >= least && *seconds <= 1e9 ? "" : text + " is no number of seconds that can be";
+      },
+      "SECS");
+}
+
+void add_size_options(CLI::App& app, LaunchArguments& arguments) {
+  CLI::Option* named = app.add_option("--size", arguments.named_size,
+                                      "A usual size: basic (a chief), standard (4 workers, 3 ps, evaluator), premium (19 "
+                                      "workers, 11 ps, evaluator); no more trainers than this machine has cores")
+                           ->group("Cluster");
+  const auto count = [&](const char* name, int32_t& number, const char* help) {
+    app.add_option(name, number, help)
+        ->check(CLI::Range(0, kTasksMax))
+        ->capture_default_str()
+        ->excludes(named)
+        ->group("Cluster");
+  };
+  count("--ps", arguments.size.ps, "Parameter servers, which hold the model; at least one if there are workers");
+  count("--workers", arguments.size.workers, "Workers, which train beside the chief, who is not counted here");
+  app.add_flag("--evaluator", arguments.size.evaluator,
+               "A task that evaluates and exports checkpoints while the others train")
+      ->excludes(named)
+      ->group("Cluster");
+  app.add_flag("--master", arguments.size.master,
+               "Instead of chief and evaluator: one task that trains, and evaluates between")
+      ->excludes(named)
+      ->group("Cluster");
+}
+
+void add_failure_options(CLI::App& app, LaunchArguments& arguments) {
+  app.add_option("--max-restarts", arguments.max_restarts, "How often each task is started again after a failure")
+      ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str()
+      ->group("Failures");
+  const auto seconds = [&](const char* name, double& number, const char* help) {
+    app.add_option(name, number, help)->check(seconds_of_at_least(0))->capture_default_str()->group("Failures");
+  };
+  seconds("--restart-secs", arguments.restart_secs,
+          "Seconds before a task's first restart; twice as many before each further one, up to 30");
+  seconds("--stop-secs", arguments.stop_secs,
+          "Seconds that tasks have to leave, once they are asked to, before they are killed");
+  seconds("--evaluation-secs", arguments.evaluation_secs,
+          "Seconds that the last evaluation may take once training is complete");
+  CLI::Option* chaos =
+      app.add_option(
+             "--chaos", arguments.chaos_secs,
+             "Try whether the job survives: kill a random task every so many seconds, on average; such kills count as no "
+             "failures")
+          ->check(seconds_of_at_least(0.01))
+          ->group("Failures");
+  app.add_option("--chaos-seed", arguments.chaos_seed, "Another seed draws other tasks and times")
+      ->needs(chaos)
+      ->capture_default_str()
+      ->group("Failures");
+}
+
+void add_output_options(CLI::App& app, LaunchArguments& arguments) {
+  CLI::Option* log_dir = app.add_option("--log-dir", arguments.log_dir,
+                                        "Folder of a log file per task, worker-1.log; what is there is appended to")
+                             ->default_str("shoal-logs/TIME-PROCESS")
+                             ->group("Output");
+  app.add_flag("--no-logs", arguments.no_logs, "No log files")->excludes(log_dir)->group("Output");
+  app.add_flag("--json", arguments.json,
+               "Nothing on standard output but the results, as one line of JSON; what tasks write goes to standard error")
+      ->group("Output");
+  app.add_flag("--dry-run", arguments.dry_run, "Show the commands and their environment, and start nothing")
+      ->group("Output");
+}
+
+}  // namespace
+
+void add_launch_command(CLI::App& app, Action& selected) {
+  CLI::App* command = app.add_subcommand("launch", kAbout);
+  command->footer(kMore);
+  const auto arguments = std::make_shared<LaunchArguments>();
+  add_size_options(*command, *arguments);
+  add_failure_options(*command, *arguments);
+  add_output_options(*command, *arguments);
+  command->callback(
+      [&selected, arguments] { selected = [arguments](Context& context) { return launch_job(context, *arguments); }; });
+}
+
+}  // namespace shoal::cli

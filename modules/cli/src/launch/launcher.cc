@@ -1,0 +1,327 @@
+#include "launch/launcher.h"
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <csignal>
+#include <ostream>
+#include <set>
+
+#include "launch/child_group.h"
+#include "launch/credentials.h"
+#include "launch/guard.h"
+#include "launch/inbox.h"
+#include "launch/job_tasks.h"
+#include "launch/ports.h"
+#include "launch/recoveries.h"
+#include "launch/results.h"
+#include "launch/task_output.h"
+#include "shoal/base/process_info.h"
+#include "shoal/base/utc_text.h"
+
+namespace shoal::cli::launch {
+namespace {
+
+constexpr Duration kLookAtPorts = std::chrono::milliseconds(100);
+constexpr Duration kPatienceOfGuard = std::chrono::seconds(20);  // Servers wait so long for a job to end (CONTRACT FA-12).
+constexpr size_t kBytesOfATurn = size_t(256) * 1024;             // So that one task does not keep the others waiting.
+constexpr size_t kBytesOfAPipe = size_t(1024) * 1024;  // More does not fit into one, unless somebody goes on writing.
+
+/// A process of a task, and what it writes.
+struct Running {
+  ChildGroup group;
+  TaskStream output, errors;
+};
+
+/// One task of the job: the same from its first process to its last.
+struct Seat {
+  JobTask task;
+  std::optional<ReservedPort> port{};
+  std::string tf_config{};
+  std::string report_file{};
+  std::optional<TaskLog> log{};
+  std::optional<Running> running{};
+};
+
+std::vector<PolicyTask> policy_tasks(const std::vector<JobTask>& tasks) {
+  std::vector<PolicyTask> of_policy;
+  of_policy.reserve(tasks.size());
+  for (const JobTask& task : tasks) of_policy.push_back({task.name, task.role});
+  return of_policy;
+}
+
+std::vector<std::string> names_of(const std::vector<JobTask>& tasks) {
+  std::vector<std::string> names;
+  names.reserve(tasks.size());
+  for (const JobTask& task : tasks) names.push_back(task.name);
+  return names;
+}
+
+/// A folder that is removed with its owner.
+class TemporaryFolder {
+ public:
+  TemporaryFolder(Storage& storage, std::string path) : storage_(storage), path_(std::move(path)) {}
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder() { static_cast<void>(storage_.remove_all(path_)); }
+  const std::string& path() const { return path_; }
+
+ private:
+  Storage& storage_;
+  std::string path_;
+};
+
+class Launcher {
+ public:
+  Launcher(Context& context, const LaunchOptions& options, const std::vector<JobTask>& tasks)
+      : context_(context), options_(options), policy_(policy_tasks(tasks), options.policy), recoveries_(names_of(tasks)) {
+    for (const JobTask& task : tasks) seats_.push_back({.task = task});
+  }
+
+  Result<int> run();
+
+ private:
+  Result<void> prepare(const std::string& folder);
+  Result<void> choose_ports();
+  Result<void> carry_out(const Actions& actions);
+  Result<void> start(size_t task);
+  Result<void> turn();
+
+  void read_outputs();
+  Result<void> heed(const std::vector<int>& signals);
+  Result<void> settle_ends();
+  Result<void> end(size_t task);
+  Ending ending_of(const Seat& seat) const;
+  void look_who_is_back();
+  void print_end(int status);
+
+  std::ostream& lines_to() { return options_.json ? context_.err : context_.out; }
+  void say(const std::string& text) { context_.err << "[launch] " + text + "\n"; }
+
+  Context& context_;
+  const LaunchOptions& options_;
+  JobPolicy policy_;
+  Recoveries recoveries_;
+  std::vector<Seat> seats_;  // By the numbers of the policy's tasks.
+  Program program_;
+  JobSecrets secrets_;
+  OrphanAdoption adoption_;
+  std::optional<SignalInbox> inbox_{};
+  std::optional<Guard> guard_{};
+};
+
+Result<int> Launcher::run() {
+  SHOAL_TRY(program_.file, find_program(options_.command.front()));
+  program_.command = options_.command;
+  SHOAL_TRY_VOID(choose_ports());
+  SHOAL_TRY(std::string path,
+            context_.storage.make_temporary_folder(join_path(read_process_info().temporary_folder, "shoal-launch-")));
+  const TemporaryFolder folder(context_.storage, std::move(path));
+  SHOAL_TRY_VOID(prepare(folder.path()));
+  say(std::to_string(seats_.size()) + (seats_.size() == 1 ? " task" : " tasks") + " on this machine" +
+      (options_.log_dir ? "; what each writes is in " + *options_.log_dir : ""));
+  SHOAL_TRY_VOID(carry_out(policy_.begin(steady_now())));
+  while (!policy_.status()) SHOAL_TRY_VOID(turn());
+  print_end(*policy_.status());
+  return *policy_.status();
+}
+
+Result<void> Launcher::prepare(const std::string& folder) {
+  secrets_.run = "launch-" + context_.storage.unique_name();
+  secrets_.token = token_for_job(options_.command, cluster::process_getenv);
+  constexpr rlim_t kFilesOfATask = 4, kOtherFiles = 64;
+  program_.files = allow_open_files(kFilesOfATask * seats_.size() + kOtherFiles);
+  if (options_.log_dir) SHOAL_TRY_VOID(context_.storage.make_folders(*options_.log_dir));
+  for (Seat& seat : seats_) {
+    seat.report_file = join_path(folder, seat.task.file_name + ".json");
+    if (!options_.log_dir) continue;
+    SHOAL_TRY(seat.log, TaskLog::open(context_.storage, join_path(*options_.log_dir, seat.task.file_name + ".log")));
+  }
+  SHOAL_TRY(SignalInbox inbox, SignalInbox::open());
+  inbox_.emplace(std::move(inbox));
+  SHOAL_TRY(Guard guard, Guard::start(folder, std::min(options_.policy.stop_limit, kPatienceOfGuard)));
+  guard_.emplace(std::move(guard));
+  return {};
+}
+
+Result<void> Launcher::choose_ports() {
+  std::vector<JobTask> tasks;
+  std::vector<uint16_t> numbers;
+  std::vector<ReservedPort> before;  // Held until there are others, so that these are not the same.
+  for (Seat& seat : seats_) {
+    if (seat.port) before.push_back(std::move(*seat.port));
+    seat.port.reset();
+    if (seat.task.has_address()) {
+      SHOAL_TRY(seat.port, ReservedPort::on_loopback());
+    }
+    numbers.push_back(seat.port ? seat.port->number() : uint16_t(0));
+    tasks.push_back(seat.task);
+  }
+  SHOAL_TRY(const std::vector<std::string> configs, tf_configs(tasks, numbers));
+  for (size_t i = 0; i < seats_.size(); ++i) seats_[i].tf_config = configs[i];
+  return {};
+}
+
+Result<void> Launcher::carry_out(const Actions& actions) {
+  std::vector<std::pair<size_t, Ending>> not_started;
+  for (const Action& action : actions) {
+    if (const auto* begin = std::get_if<Start>(&action)) {
+      const Result<void> started = start(begin->task);
+      if (started) continue;
+      say(seats_[begin->task].task.name + ": " + started.error().message());
+      not_started.push_back({begin->task, {.status = exit_status(started.error().kind())}});
+    }
+    if (const auto* send = std::get_if<Send>(&action); send && seats_[send->task].running) {
+      seats_[send->task].running->group.send(send->signal);
+    }
+    if (std::holds_alternative<ChoosePorts>(action)) SHOAL_TRY_VOID(choose_ports());
+    if (const auto* sentence = std::get_if<Say>(&action)) say(sentence->text);
+  }
+  for (const auto& [task, ending] : not_started) SHOAL_TRY_VOID(carry_out(policy_.ended(task, ending, steady_now())));
+  return {};
+}
+
+Result<void> Launcher::start(size_t task) {
+  Seat& seat = seats_[task];
+  program_.environment = environment_with(variables_of(seat.tf_config, secrets_, seat.report_file));
+  SHOAL_TRY(ChildGroup group, ChildGroup::start(program_));
+  guard_->add(group.id());
+  TaskLog* log = seat.log ? &*seat.log : nullptr;
+  const std::string process = seat.task.name + " starts as process " + std::to_string(group.id());
+  if (log) log->append("--- " + utc_text(wall_now()) + ": " + process + "\n");
+  seat.running.emplace(Running{std::move(group), TaskStream(seat.task.name, lines_to(), log),
+                               TaskStream(seat.task.name, context_.err, log)});
+  recoveries_.started(task, seat.task.has_address(), steady_now());
+  return {};
+}
+
+/// Waits for the next thing that happens, and for whatever else has happened by then.
+Result<void> Launcher::turn() {
+  read_outputs();
+  SHOAL_TRY_VOID(heed(inbox_->take()));
+  SHOAL_TRY_VOID(settle_ends());
+  look_who_is_back();
+  const auto next = policy_.next_time();
+  if (next && *next <= steady_now()) SHOAL_TRY_VOID(carry_out(policy_.time_passed(steady_now())));
+  for (Seat& seat : seats_) {
+    if (!seat.log) continue;
+    seat.log->flush();
+    if (const auto error = seat.log->take_error()) say("a log is not complete: " + error->message());
+  }
+  context_.out.flush();
+  context_.err.flush();
+  return {};
+}
+
+void Launcher::read_outputs() {
+  std::vector<int> descriptors{inbox_->descriptor()};
+  for (Seat& seat : seats_) {
+    descriptors.push_back(seat.running ? seat.running->group.output().number() : -1);
+    descriptors.push_back(seat.running ? seat.running->group.errors().number() : -1);
+  }
+  std::optional<SteadyTime> until = policy_.next_time();
+  if (recoveries_.any_awaited(steady_now()))
+    until = std::min(until.value_or(SteadyTime::max()), steady_now() + kLookAtPorts);
+  const std::vector<bool> ready = wait_for_input(descriptors, until);
+  const auto read = [](bool is_ready, Descriptor& from, TaskStream& stream) {
+    if (!is_ready || read_into(from.number(), stream, kBytesOfATurn)) return;
+    stream.finish();
+    from.close();
+  };
+  for (size_t i = 0; i < seats_.size(); ++i) {
+    if (!seats_[i].running) continue;
+    Running& running = *seats_[i].running;
+    read(ready[1 + 2 * i], running.group.output(), running.output);
+    read(ready[2 + 2 * i], running.group.errors(), running.errors);
+  }
+}
+
+Result<void> Launcher::heed(const std::vector<int>& signals) {
+  for (const int signal : signals) {
+    if (signal == SIGCHLD) {
+      for (Seat& seat : seats_) {
+        if (seat.running) seat.running->group.look();
+      }
+      SHOAL_TRY_VOID(guard_->look());
+    } else {  // A terminal that closes is no reason to lose what was trained.
+      SHOAL_TRY_VOID(carry_out(policy_.interrupted(signal == SIGHUP ? SIGTERM : signal, steady_now())));
+    }
+  }
+  return {};
+}
+
+Result<void> Launcher::settle_ends() {
+  for (size_t i = 0; i < seats_.size(); ++i) {
+    if (!seats_[i].running) continue;
+    ChildGroup& group = seats_[i].running->group;
+    if (group.program_status() && !group.is_gone() && !policy_.lets_leave()) {
+      group.send(SIGKILL);  // What the program has left behind.
+      group.look();
+    }
+    if (group.program_status() && group.is_gone()) SHOAL_TRY_VOID(end(i));
+  }
+  return {};
+}
+
+Result<void> Launcher::end(size_t task) {
+  Seat& seat = seats_[task];
+  Running& running = *seat.running;
+  const auto read_rest = [](const Descriptor& from, TaskStream& stream) {
+    if (from) read_into(from.number(), stream, kBytesOfAPipe);
+    stream.finish();
+  };
+  read_rest(running.group.output(), running.output);
+  read_rest(running.group.errors(), running.errors);
+  const Ending ending = ending_of(seat);
+  guard_->remove(running.group.id());
+  recoveries_.ended(task, policy_.killed_by_chaos(task), steady_now());
+  seat.running.reset();
+  return carry_out(policy_.ended(task, ending, steady_now()));
+}
+
+Ending Launcher::ending_of(const Seat& seat) const {
+  const int status = *seat.running->group.program_status();
+  Ending ending;
+  if (WIFSIGNALED(status)) ending.signal = WTERMSIG(status);
+  if (WIFEXITED(status)) ending.status = WEXITSTATUS(status);
+  // Its own processes are gone, so whoever listens there is somebody else.
+  const bool failed = !ending.clean() && ending.signal == 0;
+  ending.port_taken = failed && seat.port && listening_ports().contains(seat.port->number());
+  return ending;
+}
+
+void Launcher::look_who_is_back() {
+  if (!recoveries_.any_awaited(steady_now())) return;
+  const std::set<uint16_t> listening = listening_ports();
+  for (size_t i = 0; i < seats_.size(); ++i) {
+    if (seats_[i].port && listening.contains(seats_[i].port->number())) recoveries_.listens(i, steady_now());
+  }
+}
+
+void Launcher::print_end(int status) {
+  for (const std::string& line : recoveries_.lines()) say(line);
+  if (status == 0) {
+    say("the job has ended with status 0");
+  } else {
+    say("the job has ended with status " + std::to_string(status) +
+        (options_.log_dir ? "; what each task wrote is in " + *options_.log_dir : ""));
+  }
+  if (status != 0) return;
+  std::vector<std::string> files;
+  for (const Seat& seat : seats_) files.push_back(seat.report_file);
+  const Json results = results_of(context_.storage, files);
+  context_.err.flush();
+  if (options_.json) {
+    print_line(context_.out, results);
+  } else if (const std::string text = results_text(results); !text.empty()) {
+    context_.out << text << "\n";
+  }
+}
+
+}  // namespace
+
+Result<int> run_job(Context& context, const LaunchOptions& options) {
+  return Launcher(context, options, tasks_of(options.size)).run();
+}
+
+}  // namespace shoal::cli::launch

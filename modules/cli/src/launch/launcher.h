@@ -1,0 +1,29 @@
+#pragma once
+/// Runs a job on this machine: one process per task, as JobPolicy says.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "command.h"
+#include "launch/policy.h"
+#include "shoal/cluster/cluster_spec.h"
+
+namespace shoal::cli::launch {
+
+struct LaunchOptions {
+  cluster::ClusterSize size;
+  std::vector<std::string> command;      ///< The program, and its arguments. Not empty.
+  std::optional<std::string> log_dir{};  ///< The folder of a log file per task; nothing: none.
+  PolicyOptions policy{};
+  bool json = false;  ///< True: standard output has nothing but the results, as one line of JSON.
+};
+
+/// Prints what would be started, and starts nothing: a line per task that a shell takes, with the token left out; with
+/// `json` an object per task.
+Result<int> print_plan(Context& context, const LaunchOptions& options);
+
+/// Runs it to its end. The exit status of the job (CONTRACT FA-9, FA-10). Errors: those of find_program() and of the
+/// cluster's description, before anything is started; Unavailable: this machine lacks ports, processes or files.
+Result<int> run_job(Context& context, const LaunchOptions& options);
+
+}  // namespace shoal::cli::launch

@@ -1,0 +1,326 @@
+#include "launch/policy.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "shoal/base/check.h"
+#include "shoal/base/error.h"
+
+namespace shoal::cli::launch {
+namespace {
+
+constexpr Duration kFirstNote = std::chrono::seconds(10);
+constexpr Duration kNoteEvery = std::chrono::seconds(60);
+
+/// What no restart mends (CONTRACT FA-9, FA-10), in words; null for anything else.
+const char* permanent(const Ending& ending) {
+  if (ending.signal != 0) return nullptr;
+  switch (ending.status) {
+    case 2: return "wrong usage or configuration";
+    case 3: return "the loss was not a number";
+    case 4: return "damaged data or checkpoint";
+    default: return nullptr;
+  }
+}
+
+std::string seconds_text(Duration duration) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g s", to_seconds(duration));
+  return text;
+}
+
+}  // namespace
+
+JobPolicy::JobPolicy(std::vector<PolicyTask> tasks, const PolicyOptions& options) : options_(options) {
+  SHOAL_CHECK(!tasks.empty() && tasks.front().role == Role::kChief);
+  for (PolicyTask& task : tasks) tasks_.push_back({.task = std::move(task)});
+  if (options_.chaos) draws_.emplace(*options_.chaos);
+}
+
+Actions JobPolicy::begin(SteadyTime now) {
+  for (size_t i = 0; i < tasks_.size(); ++i) start(i);
+  plan_chaos(now);
+  return take();
+}
+
+Actions JobPolicy::ended(size_t task, const Ending& ending, SteadyTime now) {
+  Entry& entry = tasks_[task];
+  SHOAL_CHECK(entry.runs);
+  entry.runs = false;
+  entry.last_status = ending.exit_status();
+  const bool chaos = std::exchange(entry.chaos, false) && ending.signal == SIGKILL;
+  if (ending.clean()) {
+    entry.done = true;
+    if (task == 0) chief_ended(now);
+  } else if (phase_ == Phase::kFinishing) {
+    ended_while_finishing(task, ending, chaos, now);
+  } else if (phase_ == Phase::kTraining) {
+    ended_while_training(task, ending, chaos, now);
+  }
+  after_an_end(now);
+  return take();
+}
+
+void JobPolicy::ended_while_training(size_t task, const Ending& ending, bool chaos, SteadyTime now) {
+  if (chaos) {
+    start(task);
+  } else if (ending.port_taken && !permanent(ending)) {
+    move(task, now);
+  } else {
+    failed(task, ending, now);
+  }
+}
+
+void JobPolicy::ended_while_finishing(size_t task, const Ending& ending, bool chaos, SteadyTime now) {
+  if (tasks_[task].task.role != Role::kEvaluator) {
+    say(tasks_[task].task.name + " " + how(ending) + " after the chief had ended, which changes nothing");
+  } else if (chaos) {
+    start(task);
+  } else if (evaluation_limit_) {
+    failed(task, ending, now);
+  }
+}
+
+Actions JobPolicy::interrupted(int signal, SteadyTime now) {
+  const bool second = phase_ == Phase::kInterrupted || phase_ == Phase::kStopping;
+  stop_waiting();
+  if (second) {
+    say("a second signal: every task is killed");
+    if (phase_ == Phase::kInterrupted) failure_ = 128 + signal;
+    phase_ = Phase::kStopping;
+    send_all(SIGKILL);
+  } else {
+    const bool moving = phase_ == Phase::kMoving;  // All are being killed; who has no process has nothing to save.
+    say("a signal: each task saves what it has to and leaves; a second one ends the job at once");
+    phase_ = Phase::kInterrupted;
+    limit_ = now + options_.stop_limit;
+    for (size_t i = 1; i < tasks_.size(); ++i) {
+      if (!tasks_[i].runs) tasks_[i].last_status = 0;  // It was to be started again, for which there is no reason any more.
+    }
+    if (!moving) send_all(signal);
+  }
+  after_an_end(now);
+  return take();
+}
+
+Actions JobPolicy::time_passed(SteadyTime now) {
+  for (size_t i = 0; i < tasks_.size(); ++i) {
+    if (tasks_[i].start_at && *tasks_[i].start_at <= now) start(i);
+  }
+  if (next_chaos_ && *next_chaos_ <= now) wreak(now);
+  if (next_note_ && *next_note_ <= now) note_evaluation(now);
+  if (limit_ && *limit_ <= now) past_the_limit();
+  if (evaluation_limit_ && *evaluation_limit_ <= now) {
+    evaluation_limit_.reset();
+    say("the evaluator has not ended within " + seconds_text(options_.last_evaluation_limit) +
+        " of the chief, and is killed; the model is trained, and its last checkpoint was not evaluated");
+    failure_ = exit_status(ErrorKind::kDeadlineExceeded);
+    stop_waiting();
+    send_all(SIGKILL);
+  }
+  after_an_end(now);
+  return take();
+}
+
+std::optional<SteadyTime> JobPolicy::next_time() const {
+  std::optional<SteadyTime> next;
+  const auto consider = [&next](std::optional<SteadyTime> time) {
+    if (time && (!next || *time < *next)) next = time;
+  };
+  for (const Entry& entry : tasks_) consider(entry.start_at);
+  for (const auto& time : {limit_, evaluation_limit_, next_note_, next_chaos_}) consider(time);
+  return over_ ? std::nullopt : next;
+}
+
+void JobPolicy::start(size_t task) {
+  Entry& entry = tasks_[task];
+  entry.start_at.reset();
+  entry.runs = true;
+  actions_.emplace_back(Start{task});
+}
+
+void JobPolicy::send_all(int signal, bool evaluator_too) {
+  for (size_t i = 0; i < tasks_.size(); ++i) {
+    if (tasks_[i].runs && (evaluator_too || tasks_[i].task.role != Role::kEvaluator))
+      actions_.emplace_back(Send{i, signal});
+  }
+}
+
+Actions JobPolicy::take() { return std::exchange(actions_, {}); }
+
+/// The job has succeeded; what follows cannot change the model.
+void JobPolicy::chief_ended(SteadyTime now) {
+  trained_ = true;
+  next_chaos_.reset();
+  if (phase_ != Phase::kTraining) return;
+  phase_ = Phase::kFinishing;
+  limit_ = now + options_.stop_limit;
+  for (Entry& entry : tasks_) {
+    if (entry.task.role != Role::kEvaluator) entry.start_at.reset();  // There is nothing left for it to do.
+    if (entry.task.role == Role::kEvaluator && (entry.runs || entry.start_at)) {
+      evaluation_limit_ = now + options_.last_evaluation_limit;
+      next_note_ = now + kFirstNote;
+    }
+  }
+}
+
+/// A task that the job needs has failed.
+void JobPolicy::failed(size_t task, const Ending& ending, SteadyTime now) {
+  if (const char* reason = permanent(ending)) {
+    give_up(task, how(ending) + " (" + reason + "), which no restart mends", ending.status, now);
+  } else if (tasks_[task].restarts >= options_.max_restarts) {
+    give_up(task,
+            how(ending) + " after " + std::to_string(tasks_[task].restarts) +
+                " restarts, as many as there may be"
+                " (--max-restarts)",
+            ending.exit_status(), now);
+  } else {
+    retry(task, ending, now);
+  }
+}
+
+void JobPolicy::retry(size_t task, const Ending& ending, SteadyTime now) {
+  Entry& entry = tasks_[task];
+  Duration wait = std::min(options_.first_wait, options_.longest_wait);
+  for (int i = 0; i < entry.restarts && wait < options_.longest_wait; ++i) wait = std::min(2 * wait, options_.longest_wait);
+  ++entry.restarts;
+  entry.start_at = now + wait;
+  say(entry.task.name + " " + how(ending) + "; it is started again in " + seconds_text(wait) + " (restart " +
+      std::to_string(entry.restarts) + " of " + std::to_string(options_.max_restarts) + ")");
+}
+
+/// The task's failure is the job's.
+void JobPolicy::give_up(size_t task, const std::string& why, int status, SteadyTime now) {
+  failure_ = status;
+  if (phase_ == Phase::kFinishing) {
+    say(tasks_[task].task.name + " " + why + "; the model is trained, and its last checkpoint was not evaluated");
+    return;
+  }
+  say(tasks_[task].task.name + " " + why + ": the job has failed" +
+      (any_runs() ? ", and the other tasks are stopped" : ""));
+  phase_ = Phase::kStopping;
+  stop_waiting();
+  limit_ = now + options_.stop_limit;
+  send_all(SIGTERM);
+}
+
+/// A port of the job's belongs to somebody else, so all tasks need another description of the cluster.
+void JobPolicy::move(size_t task, SteadyTime now) {
+  const std::string what = "has ended, since another process listens at its address";
+  if (ports_chosen_ >= options_.port_choices) {
+    return give_up(task, what + ", with each of " + std::to_string(ports_chosen_) + " choices of ports",
+                   exit_status(ErrorKind::kUnavailable), now);
+  }
+  say(tasks_[task].task.name + " " + what + "; all tasks are started again with other ports, which counts as no restart");
+  phase_ = Phase::kMoving;
+  stop_waiting();
+  send_all(SIGKILL);  // An interrupt would make the chief end the run.
+}
+
+void JobPolicy::start_with_other_ports(SteadyTime now) {
+  ++ports_chosen_;
+  actions_.emplace_back(ChoosePorts{});
+  phase_ = Phase::kTraining;
+  for (size_t i = 0; i < tasks_.size(); ++i) {
+    if (!tasks_[i].done && (!trained_ || tasks_[i].task.role == Role::kEvaluator)) start(i);
+  }
+  if (trained_) {
+    chief_ended(now);
+  } else {
+    plan_chaos(now);
+  }
+}
+
+void JobPolicy::after_an_end(SteadyTime now) {
+  if (over_) return;
+  if (phase_ == Phase::kMoving && !any_runs()) start_with_other_ports(now);
+  const bool deserted = !trained_ && only_servers_run() && (phase_ == Phase::kStopping || phase_ == Phase::kInterrupted);
+  if (deserted) limit_ = std::min(limit_.value_or(SteadyTime::max()), now + options_.servers_alone);
+  if (any_runs() || any_waits()) return;
+  switch (phase_) {
+    case Phase::kTraining:
+    case Phase::kMoving: break;  // Some task runs or will.
+    case Phase::kFinishing:
+    case Phase::kStopping: over_ = failure_; break;
+    case Phase::kInterrupted: over_ = status_of_all(); break;
+  }
+}
+
+/// Nothing is started any more, and nothing waited for.
+void JobPolicy::stop_waiting() {
+  for (Entry& entry : tasks_) entry.start_at.reset();
+  limit_.reset();
+  evaluation_limit_.reset();
+  next_note_.reset();
+  next_chaos_.reset();
+}
+
+void JobPolicy::past_the_limit() {
+  limit_.reset();
+  const bool waits_for_evaluator = phase_ == Phase::kFinishing;
+  std::string names;
+  for (const Entry& entry : tasks_) {
+    if (!entry.runs || (waits_for_evaluator && entry.task.role == Role::kEvaluator)) continue;
+    names += (names.empty() ? "" : ", ") + entry.task.name;
+  }
+  if (names.empty()) return;
+  say("killed, since they have not left within " + seconds_text(options_.stop_limit) + ": " + names);
+  send_all(SIGKILL, !waits_for_evaluator);
+}
+
+void JobPolicy::note_evaluation(SteadyTime now) {
+  next_note_.reset();
+  for (const Entry& entry : tasks_) {
+    if (entry.task.role != Role::kEvaluator || !(entry.runs || entry.start_at)) continue;
+    say("waiting for the evaluator's last evaluation; the model is trained");
+    next_note_ = now + kNoteEvery;
+  }
+}
+
+void JobPolicy::plan_chaos(SteadyTime now) {
+  if (draws_) next_chaos_ = now + draws_->pause();
+}
+
+void JobPolicy::wreak(SteadyTime now) {
+  std::vector<size_t> running;
+  for (size_t i = 0; i < tasks_.size(); ++i) {
+    if (tasks_[i].runs && !tasks_[i].chaos) running.push_back(i);
+  }
+  if (!running.empty()) {
+    const size_t victim = running[draws_->victim(running.size())];
+    tasks_[victim].chaos = true;
+    say("chaos: " + tasks_[victim].task.name + " is killed");
+    actions_.emplace_back(Send{victim, SIGKILL});
+  }
+  plan_chaos(now);
+}
+
+bool JobPolicy::any_runs() const {
+  return std::any_of(tasks_.begin(), tasks_.end(), [](const Entry& entry) { return entry.runs; });
+}
+bool JobPolicy::any_waits() const {
+  return std::any_of(tasks_.begin(), tasks_.end(), [](const Entry& entry) { return entry.start_at.has_value(); });
+}
+bool JobPolicy::only_servers_run() const {
+  return any_runs() && std::all_of(tasks_.begin(), tasks_.end(),
+                                   [](const Entry& entry) { return !entry.runs || entry.task.role == Role::kServer; });
+}
+
+/// The chief's, else the first that is not 0.
+int JobPolicy::status_of_all() const {
+  for (const Entry& entry : tasks_) {
+    if (entry.last_status != 0) return entry.last_status;
+  }
+  return 0;
+}
+
+std::string JobPolicy::how(const Ending& ending) const {
+  if (ending.signal == 0) return "ended with status " + std::to_string(ending.status);
+  const char* name = ::strsignal(ending.signal);
+  return "was ended by signal " + std::to_string(ending.signal) + (name ? " (" + std::string(name) + ")" : "");
+}
+
+}  // namespace shoal::cli::launch

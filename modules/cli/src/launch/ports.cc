@@ -1,0 +1,74 @@
+#include "launch/ports.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace shoal::cli::launch {
+namespace {
+
+constexpr std::string_view kListens = "0A";                                 // A state of sockets, in the kernel's tables.
+constexpr std::string_view kIpv4[] = {"0100007F", "00000000", "7F000001"};  // 127.0.0.1 in both byte orders; any address.
+constexpr std::string_view kAnyIpv6 = "00000000000000000000000000000000";   // Takes connections by IPv4, too.
+
+/// The columns: number, local address:port, remote address:port, state, and more.
+void add_listening(std::string_view table, bool ipv6, std::set<uint16_t>& ports) {
+  std::istringstream lines{std::string(table)};
+  std::string line, number, local, remote, state;
+  while (std::getline(lines, line)) {
+    std::istringstream columns(line);
+    if (!(columns >> number >> local >> remote >> state) || state != kListens) continue;
+    const size_t colon = local.find(':');
+    if (colon == std::string::npos) continue;
+    const std::string_view address = std::string_view(local).substr(0, colon);
+    const bool ours =
+        ipv6 ? address == kAnyIpv6 : std::find(std::begin(kIpv4), std::end(kIpv4), address) != std::end(kIpv4);
+    unsigned port = 0;
+    const char* const end = local.data() + local.size();
+    if (ours && std::from_chars(local.data() + colon + 1, end, port, 16).ptr == end) ports.insert(uint16_t(port));
+  }
+}
+
+std::string table_of_kernel(const char* path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+}  // namespace
+
+Result<ReservedPort> ReservedPort::on_loopback() {
+  Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int yes = 1;
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t bytes = sizeof address;
+  auto* const any = reinterpret_cast<sockaddr*>(&address);
+  if (!socket || ::setsockopt(socket.number(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0 ||
+      ::bind(socket.number(), any, bytes) != 0 || ::getsockname(socket.number(), any, &bytes) != 0) {
+    return unavailable("no free port of 127.0.0.1: " + std::string(std::strerror(errno)));
+  }
+  return ReservedPort(std::move(socket), ntohs(address.sin_port));
+}
+
+std::set<uint16_t> listening_ports(std::string_view ipv4, std::string_view ipv6) {
+  std::set<uint16_t> ports;
+  add_listening(ipv4, false, ports);
+  add_listening(ipv6, true, ports);
+  return ports;
+}
+
+std::set<uint16_t> listening_ports() {
+  return listening_ports(table_of_kernel("/proc/net/tcp"), table_of_kernel("/proc/net/tcp6"));
+}
+
+}  // namespace shoal::cli::launch

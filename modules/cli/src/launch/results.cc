@@ -1,0 +1,56 @@
+#include "launch/results.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace shoal::cli::launch {
+namespace {
+
+constexpr uint64_t kReportBytesMax = uint64_t(16) << 20;
+constexpr const char* kStep = "global_step";
+constexpr const char* kRate = "examples_per_second";
+constexpr const char* kSeconds = "seconds";
+
+bool is_of_training(std::string_view name) { return name == kStep || name == kRate || name == kSeconds; }
+
+void merge(Json& results, const std::string& name, const Json& value) {
+  const bool both = results.contains(name) && results[name].is_number() && value.is_number();
+  if (both && name == kRate) {
+    results[name] = results[name].get<double>() + value.get<double>();
+  } else if (!both || !is_of_training(name) || results[name] < value) {
+    results[name] = value;
+  }
+}
+
+}  // namespace
+
+Json results_of(Storage& storage, std::span<const std::string> report_files) {
+  Json metrics = Json::object(), training = Json::object();
+  for (const std::string& file : report_files) {
+    const auto text = storage.read_all(file, kReportBytesMax);
+    if (!text) continue;  // A task that a signal ended, or a program that is none of Shoal's.
+    const Json report = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
+    if (!report.is_object()) continue;
+    for (const auto& [name, value] : report.items()) merge(is_of_training(name) ? training : metrics, name, value);
+  }
+  for (const auto& [name, value] : training.items()) metrics[name] = value;
+  return metrics;
+}
+
+std::string results_text(const Json& results) {
+  std::string text;
+  char digits[64];
+  for (const auto& [name, value] : results.items()) {
+    if (is_of_training(name) || !value.is_primitive()) continue;
+    std::string shown = value.is_string() ? value.get<std::string>() : value.dump();
+    if (value.is_number_float()) {
+      std::snprintf(digits, sizeof digits, "%.4g", value.get<double>());
+      shown = digits;
+    }
+    text.append(text.empty() ? ": " : ", ").append(name).append(" ").append(shown);
+  }
+  if (text.empty() || !results.contains(kStep)) return {};
+  return "Evaluated at global step " + results[kStep].dump() + text;
+}
+
+}  // namespace shoal::cli::launch

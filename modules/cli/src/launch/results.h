@@ -1,0 +1,17 @@
+#pragma once
+/// What a job found out, out of the reports of its tasks (SHOAL_REPORT_FILE, run.h).
+#include <span>
+#include <string>
+
+#include "json_out.h"
+#include "shoal/base/storage.h"
+
+namespace shoal::cli::launch {
+
+/// One object of all reports that are there and are JSON objects: metrics of whoever evaluated, the largest global_step
+/// and seconds, the sum of examples_per_second.
+Json results_of(Storage& storage, std::span<const std::string> report_files);
+/// "Evaluated at global step 2000: accuracy 0.9912, loss 0.0271"; empty if nobody evaluated.
+std::string results_text(const Json& results);
+
+}  // namespace shoal::cli::launch

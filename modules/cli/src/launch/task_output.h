@@ -1,0 +1,53 @@
+#pragma once
+/// What tasks write: line by line with the task's name before it, and as it is in a file of its own.
+#include <iosfwd>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "launch/line_splitter.h"
+#include "shoal/base/storage.h"
+
+namespace shoal::cli::launch {
+
+/// The log file of one task, which all its processes write to. What cannot be written is lost, and said once.
+class TaskLog {
+ public:
+  /// Appends to `path`. The errors of Storage::append().
+  static Result<TaskLog> open(Storage& storage, const std::string& path);
+  void append(std::string_view bytes);
+  void flush();
+  /// What went wrong, the first time it is asked after it did.
+  std::optional<Error> take_error();
+
+ private:
+  void note(const Result<void>& outcome);
+  std::unique_ptr<WritableFile> file_;
+  std::optional<Error> error_{};
+  bool broken_ = false;
+};
+
+/// One of the two streams of one process.
+class TaskStream {
+ public:
+  /// Lines go to `to` with "[`name`] " before them; bytes to `log`, unless that is null.
+  TaskStream(std::string name, std::ostream& to, TaskLog* log)
+      : prefix_("[" + std::move(name) + "] "), to_(to), log_(log) {}
+  void take(std::string_view bytes);
+  void finish();
+
+ private:
+  void print(const std::vector<std::string>& lines);
+  std::string prefix_;
+  std::ostream& to_;
+  TaskLog* log_;
+  LineSplitter splitter_;
+};
+
+/// Reads what is there from `descriptor`, which does not block, into `stream`; at most some `bytes_max`. False: the stream
+/// has ended.
+bool read_into(int descriptor, TaskStream& stream, size_t bytes_max);
+
+}  // namespace shoal::cli::launch

@@ -1,0 +1,81 @@
+// What `shoal launch` says before it starts anything. Jobs are run by tests/cluster/processes/launch_test.py.
+#include <algorithm>
+
+#include "fixture.h"
+
+namespace shoal::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::Output;
+using testing::shoal_program;
+
+TEST(LaunchCommand, ShowsWhatItWouldStart) {
+  const Output plan = shoal_program({"launch", "--ps", "1", "--workers", "2", "--evaluator", "--dry-run", "--", "/bin/echo",
+                                     "--model", "two words", "[1,2]", "--"});
+  EXPECT_EQ(plan.status, 0) << plan.err;
+  EXPECT_EQ(std::count(plan.out.begin(), plan.out.end(), '\n'), 10);
+  EXPECT_THAT(plan.out, AllOf(HasSubstr("# worker 1\n"), HasSubstr(R"("task":{"index":1,"type":"worker"}})"),
+                              HasSubstr(" /bin/echo --model 'two words' '[1,2]' --\n"), HasSubstr("SHOAL_RUN=")));
+  EXPECT_THAT(plan.out, Not(HasSubstr("shoal1-")));  // How tokens begin.
+}
+
+TEST(LaunchCommand, ShowsItAsJson) {
+  const Output plan =
+      shoal_program({"launch", "--ps", "1", "--workers", "1", "--dry-run", "--json", "--", "/bin/echo", "--x"});
+  EXPECT_EQ(plan.status, 0) << plan.err;
+  const auto lines = plan.lines();
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[2]["task"], "worker 0");
+  EXPECT_EQ(lines[2]["command"], (testing::Json{"/bin/echo", "--x"}));
+  const auto config = testing::Json::parse(lines[2]["environment"]["TF_CONFIG"].get<std::string>());
+  EXPECT_EQ(config["cluster"]["ps"].size(), 1u);
+}
+
+TEST(LaunchCommand, NamedSizes) {
+  const Output plan = shoal_program({"launch", "--size", "basic", "--dry-run", "--", "/bin/echo"});
+  EXPECT_EQ(plan.status, 0) << plan.err;
+  EXPECT_TRUE(plan.out.starts_with("# chief 0\n"));
+  EXPECT_EQ(std::count(plan.out.begin(), plan.out.end(), '\n'), 2);
+}
+
+TEST(LaunchCommand, RefusesWhatCannotBe) {
+  const auto expect_refused = [](std::vector<std::string> arguments, const std::string& sentence) {
+    arguments.insert(arguments.begin(), "launch");
+    const Output run = shoal_program(arguments);
+    EXPECT_EQ(run.status, 2) << sentence;
+    EXPECT_EQ(run.out, "");
+    EXPECT_THAT(run.err, HasSubstr(sentence));
+  };
+  expect_refused({}, "what to launch is missing: it stands behind --");
+  expect_refused({"--ps", "1", "--"}, "what to launch is missing");
+  expect_refused({"/bin/true"}, "/bin/true");
+  expect_refused({"--", "no-such-program"}, "there is no such program");
+  expect_refused({"--", "/no/such/program"}, "/no/such/program: there is no such program");
+  expect_refused({"--", "/etc/passwd"}, "is no program that may be run");
+  expect_refused({"--", "/etc"}, "is no program that may be run");
+  expect_refused({"--workers", "1", "--", "/bin/true"}, "no ps");
+  expect_refused({"--workers", "-1", "--", "/bin/true"}, "--workers");
+  expect_refused({"--worker", "1", "--", "/bin/true"}, "--worker");
+  expect_refused({"--master", "--evaluator", "--", "/bin/true"}, "master");
+  expect_refused({"--size", "huge", "--", "/bin/true"}, "is none of basic, standard, premium");
+  expect_refused({"--size", "basic", "--ps", "1", "--", "/bin/true"}, "--ps");
+  expect_refused({"--chaos", "0", "--", "/bin/true"}, "--chaos");
+  expect_refused({"--chaos", "nan", "--", "/bin/true"}, "nan is no number of seconds");
+  expect_refused({"--stop-secs", "-1", "--", "/bin/true"}, "--stop-secs");
+  expect_refused({"--log-dir", "x", "--no-logs", "--", "/bin/true"}, "--no-logs");
+}
+
+TEST(LaunchCommand, HelpIsForNewcomers) {
+  const Output help = shoal_program({"launch", "--help"});
+  EXPECT_EQ(help.status, 0);
+  for (const char* text : {"shoal launch --ps 1 --workers 2 --evaluator -- build/bin/mnist", "who is not counted here",
+                           "Ctrl-C", "--max-restarts", "--chaos", "--dry-run"}) {
+    EXPECT_THAT(help.out, HasSubstr(text));
+  }
+}
+
+}  // namespace
+}  // namespace shoal::cli

@@ -1,0 +1,245 @@
+// What the launcher is made of, apart from its policy and its processes.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+
+#include "fixture.h"
+#include "launch/credentials.h"
+#include "launch/job_tasks.h"
+#include "launch/line_splitter.h"
+#include "launch/ports.h"
+#include "launch/recoveries.h"
+#include "launch/results.h"
+#include "launch/size.h"
+#include "launch/task_output.h"
+#include "shoal/cluster/tf_config.h"
+
+namespace shoal::cli::launch {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+TEST(LaunchSize, IsCutToTheMachine) {
+  const auto fitted = [](const std::string& name, int cores) { return to_string(fit_named_size(name, cores)->size); };
+  EXPECT_EQ(fitted("basic", 1), "chief");
+  EXPECT_EQ(fitted("standard", 64), "ps:3,worker:4,evaluator");
+  EXPECT_EQ(fitted("standard", 5), "ps:3,worker:4,evaluator");
+  EXPECT_EQ(fitted("standard", 3), "ps:2,worker:2,evaluator");
+  EXPECT_EQ(fitted("standard", 1), "ps:1,worker:1,evaluator");
+  EXPECT_EQ(fitted("premium", 16), "ps:9,worker:15,evaluator");
+  EXPECT_EQ(fitted("premium", 20), "ps:11,worker:19,evaluator");
+  EXPECT_EQ(fit_named_size("standard", 5)->warning, std::nullopt);
+  EXPECT_THAT(
+      *fit_named_size("standard", 2)->warning,
+      HasSubstr("standard is ps:3,worker:4,evaluator, which is more than the 2 cores of this machine can train with: it is "
+                "cut to ps:1,worker:1,evaluator"));
+  for (const char* other : {"huge", "", "ps:1,worker:1"}) {
+    EXPECT_EQ(fit_named_size(other, 8).error().kind(), ErrorKind::kInvalidArgument);
+  }
+}
+
+TEST(LaunchTasks, GetTheirPlacesByTfConfig) {
+  const std::vector<JobTask> tasks = tasks_of({.ps = 1, .workers = 2, .evaluator = true});
+  std::vector<std::string> names;
+  for (const JobTask& task : tasks) names.push_back(task.name);
+  EXPECT_THAT(names, ElementsAre("chief 0", "ps 0", "worker 0", "worker 1", "evaluator 0"));
+  const std::vector<uint16_t> ports{100, 101, 102, 103, 0};
+  const auto configs = tf_configs(tasks, ports);
+  ASSERT_TRUE(configs);
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    const auto config = cluster::parse_tf_config((*configs)[i]);
+    ASSERT_TRUE(config);
+    EXPECT_EQ(config->name(), tasks[i].name);
+    EXPECT_EQ(config->tasks_on_host, i == 4 ? 5 : 4);  // By this they share the cores.
+    if (tasks[i].has_address()) {
+      EXPECT_EQ(config->rpc_address, "127.0.0.1:" + std::to_string(ports[i]));
+    }
+  }
+  EXPECT_EQ(tasks_of({.master = true})[0].name, "master 0");
+  EXPECT_EQ(tasks_of({.master = true})[0].role, Role::kChief);
+}
+
+TEST(LaunchTasks, RefuseAClusterThatCannotBeRun) {
+  const std::vector<JobTask> tasks = tasks_of({.workers = 1});
+  const std::vector<uint16_t> ports{100, 101};
+  const auto refused = tf_configs(tasks, ports);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("no ps"));
+}
+
+TEST(LaunchTasks, WordsOfAShell) {
+  EXPECT_EQ(shell_word("--steps=10"), "--steps=10");
+  EXPECT_EQ(shell_word(""), "''");
+  EXPECT_EQ(shell_word("a b"), "'a b'");
+  EXPECT_EQ(shell_word("don't"), "'don'\\''t'");
+  EXPECT_EQ(shell_word("$HOME"), "'$HOME'");
+}
+
+TEST(LaunchLines, ComeWholeHoweverTheyArrive) {
+  LineSplitter splitter;
+  EXPECT_THAT(splitter.take("a"), IsEmpty());
+  EXPECT_THAT(splitter.take("b\nc\n\nd"), ElementsAre("ab", "c", ""));
+  EXPECT_THAT(splitter.take("\r"), ElementsAre("d"));
+  EXPECT_THAT(splitter.take("\ne\rf\r\ng"), ElementsAre("e", "f"));
+  EXPECT_THAT(splitter.finish(), ElementsAre("g"));
+  EXPECT_THAT(splitter.finish(), IsEmpty());
+}
+
+TEST(LaunchLines, LongOnesComeInPieces) {
+  LineSplitter splitter;
+  const std::string whole(2 * kLineBytesMax + 3, 'x');
+  std::vector<std::string> lines;
+  for (size_t at = 0; at < whole.size(); at += 1000) {
+    for (std::string& line : splitter.take(whole.substr(at, 1000))) lines.push_back(std::move(line));
+  }
+  EXPECT_THAT(splitter.take("\n"), ElementsAre("xxx"));
+  EXPECT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0].size(), kLineBytesMax);
+  EXPECT_EQ(splitter.take(std::string(kLineBytesMax, 'y') + "\nz\n").size(), 2u);  // No empty line after the piece.
+}
+
+TEST(LaunchLines, CarryTheTasksNameAndGoToItsLogAsTheyAre) {
+  const TemporaryFolder folder;
+  const auto storage = make_file_storage();
+  auto log = TaskLog::open(*storage, folder / "worker-1.log");
+  ASSERT_TRUE(log);
+  std::ostringstream shown;
+  TaskStream stream("worker 1", shown, &*log);
+  stream.take("one\ntw");
+  stream.take("o\nthree");
+  stream.finish();
+  log->flush();
+  EXPECT_EQ(shown.str(), "[worker 1] one\n[worker 1] two\n[worker 1] three\n");
+  EXPECT_EQ(*storage->read_all(folder / "worker-1.log"), "one\ntwo\nthree");
+}
+
+TEST(LaunchRecoveries, SayHowOftenAndHowLong) {
+  SteadyTime now{};
+  Recoveries recoveries({"chief 0", "ps 0", "evaluator 0"});
+  for (size_t task = 0; task < 3; ++task) recoveries.started(task, task != 2, now);
+  EXPECT_THAT(recoveries.lines(), IsEmpty());
+  EXPECT_FALSE(recoveries.any_awaited(now));
+  recoveries.ended(1, true, now);
+  recoveries.started(1, true, now += milliseconds(100));
+  EXPECT_TRUE(recoveries.any_awaited(now));
+  recoveries.ended(1, false, now += milliseconds(100));  // Before it was back: it is away since the first time.
+  recoveries.started(1, true, now += seconds(1));
+  recoveries.listens(1, now += milliseconds(300));
+  recoveries.listens(1, now += seconds(5));  // It listens on.
+  recoveries.listens(0, now);
+  recoveries.ended(2, false, now);
+  recoveries.started(2, false, now += seconds(2));
+  EXPECT_THAT(recoveries.lines(),
+              ElementsAre("ps 0 was started again 2 times (1 of them after chaos); it was back after 1.5 s",
+                          "evaluator 0 was started again 1 time; it was back after 2.0 s"));
+}
+
+TEST(LaunchRecoveries, DoNotWaitForEverForWhoDoesNotListen) {
+  SteadyTime now{};
+  Recoveries recoveries({"chief 0"});
+  recoveries.started(0, true, now);
+  recoveries.ended(0, false, now);
+  recoveries.started(0, true, now);
+  EXPECT_FALSE(recoveries.any_awaited(now += Recoveries::kAwaitedMax));
+  recoveries.listens(0, now);
+  EXPECT_THAT(recoveries.lines(), ElementsAre("chief 0 was started again 1 time"));
+}
+
+TEST(LaunchPorts, AreReadFromTheKernelsTables) {
+  const std::string ipv4 =
+      "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid\n"
+      "   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0\n"
+      "   1: 00000000:0016 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0\n"
+      "   2: 0100007F:1F91 0100007F:1F90 01 00000000:00000000 00:00000000 00000000     0\n"
+      "   3: 0200000A:1F92 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0\n"
+      "nonsense\n   4: 0100007F 00000000:0000 0A\n";
+  const std::string ipv6 =
+      "   0: 00000000000000000000000000000000:1F93 00000000000000000000000000000000:0000 0A 00000000:00000000\n"
+      "   1: 00000000000000000000000001000000:1F94 00000000000000000000000000000000:0000 0A 00000000:00000000\n";
+  EXPECT_THAT(listening_ports(ipv4, ipv6), ElementsAre(22, 8080, 0x1F93));
+}
+
+/// A socket as tasks have it: bound with SO_REUSEADDR, if that succeeds, and listening.
+bool listen_at(int socket, uint16_t port) {
+  const int yes = 1;
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(port);
+  ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  return ::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 && ::listen(socket, 1) == 0;
+}
+
+TEST(LaunchPorts, AreKeptForTasksThatListen) {
+  auto port = ReservedPort::on_loopback();
+  ASSERT_TRUE(port);
+  EXPECT_FALSE(listening_ports().contains(port->number()));
+  const int task = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0),
+            other = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  EXPECT_TRUE(listen_at(task, port->number()));
+  EXPECT_TRUE(listening_ports().contains(port->number()));
+  EXPECT_FALSE(listen_at(other, port->number()));
+  ::close(task);
+  ::close(other);
+}
+
+TEST(LaunchPorts, AreAllDifferent) {
+  std::vector<ReservedPort> ports;
+  std::set<uint16_t> numbers;
+  for (int i = 0; i < 300; ++i) {
+    auto port = ReservedPort::on_loopback();
+    ASSERT_TRUE(port);
+    numbers.insert(port->number());
+    ports.push_back(std::move(*port));
+  }
+  EXPECT_EQ(numbers.size(), 300u);
+}
+
+TEST(LaunchToken, IsMadeUnlessTheUserHasSeenToIt) {
+  const auto made = [](const std::vector<std::string>& command, const std::map<std::string, std::string>& variables) {
+    return token_for_job(command, [&](std::string_view name) -> std::optional<std::string> {
+      const auto at = variables.find(std::string(name));
+      return at == variables.end() ? std::nullopt : std::optional(at->second);
+    });
+  };
+  EXPECT_EQ(made({"./train"}, {}).has_value(), SHOAL_TEST_TLS != 0);
+  EXPECT_EQ(made({"./train", "--token", "x"}, {{"SHOAL_TOKEN", ""}}).has_value(), SHOAL_TEST_TLS != 0);
+  if (SHOAL_TEST_TLS != 0) {
+    EXPECT_NE(made({"./train"}, {}), made({"./train"}, {}));
+  }
+  for (const char* name : {"SHOAL_TOKEN", "SHOAL_TOKEN_FILE", "SHOAL_TLS_DIR", "SHOAL_INSECURE"}) {
+    EXPECT_EQ(made({"./train"}, {{name, "1"}}), std::nullopt) << name;
+  }
+  for (const char* flag : {"--token-file", "--token-file=t", "--tls-dir", "--insecure"}) {
+    EXPECT_EQ(made({"./train", flag}, {}), std::nullopt) << flag;
+  }
+}
+
+TEST(LaunchResults, AreThoseOfAllTasks) {
+  const TemporaryFolder folder;
+  const auto storage = make_file_storage();
+  const std::vector<std::string> files{
+      folder.write("chief-0", R"({"global_step": 200, "examples_per_second": 10.5, "seconds": 3.0})"),
+      folder.write("worker-0", R"({"global_step": 199, "examples_per_second": 4.5, "seconds": 4.0})"),
+      folder.write("evaluator-0", R"({"accuracy": 0.98765, "loss": 0.5, "errors": 12, "global_step": 200})"),
+      folder.write("damaged", "{\"accuracy\": "),
+      folder.write("list", "[1]"),
+      folder / "none"};
+  const Json results = results_of(*storage, files);
+  EXPECT_EQ(results.dump(),
+            R"({"accuracy":0.98765,"loss":0.5,"errors":12,"global_step":200,"examples_per_second":15.0,"seconds":4.0})");
+  EXPECT_EQ(results_text(results), "Evaluated at global step 200: accuracy 0.9877, loss 0.5, errors 12");
+  EXPECT_EQ(results_text(results_of(*storage, std::span(files).first(2))), "");
+  EXPECT_EQ(results_text(Json::object()), "");
+}
+
+}  // namespace
+}  // namespace shoal::cli::launch

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Whole jobs by `shoal launch`: what is trained, evaluated and said, and that kills and signals do not harm it."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import time
+import unittest
+
+from job import FOREVER, SCALE, SECONDS_MAX, Job, JobTest, Process, program
+
+STEP = r"\[chief 0\] .*at step (\d+)"
+
+
+class LaunchJob(JobTest):
+    def command(self, job, options, *flags):
+        trainee = [*program("trainee"), "--model-dir", str(job.model_dir), *job.flags, *flags]
+        return program("shoal") + ["launch", "--no-logs", *options, "--", *trainee]
+
+    def environment(self, job):
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("SHOAL_") or "TEST" in name}
+        return kept | {"TMPDIR": str(job.folder)}
+
+    def run_to_end(self, job, options, *flags):
+        return subprocess.run(self.command(job, options, *flags), env=self.environment(job), text=True, timeout=SECONDS_MAX,
+                              stdin=subprocess.DEVNULL, capture_output=True)
+
+    def start(self, job, options, *flags):
+        launch = Process("launch", self.command(job, options, *flags), self.environment(job), job.folder / "output")
+        job.started.append(launch)
+        return launch
+
+    def test_a_cluster_in_one_line(self):
+        with Job() as job:
+            ended = self.run_to_end(job, ["--ps", "1", "--workers", "2", "--evaluator"], "--steps", "300", "--strategy", "sync",
+                                    "--throttle-secs", "0", "--save-checkpoints-steps", "100")
+            self.assertEqual(ended.returncode, 0, ended.stderr)
+            self.assertEqual(job.newest_step(), 300)
+            self.assertEqual(job.finished()["reason"], "max_steps")
+            self.assertRegex(job.finished()["shoal_run"], "^launch-")
+            self.assertRegex(ended.stdout.splitlines()[-1], r"^Evaluated at global step 300: accuracy 0\.\d+")
+            for task in ("chief 0", "ps 0", "worker 0", "worker 1", "evaluator 0"):
+                self.assertIn(f"[{task}] ", ended.stderr)
+            self.assertEqual(list(job.folder.glob("shoal-launch-*")), [])
+
+    def test_results_as_json(self):
+        with Job() as job:
+            ended = self.run_to_end(job, ["--json", "--master", "--ps", "1"], "--steps", "20")
+            self.assertEqual(ended.returncode, 0, ended.stderr)
+            results = json.loads(ended.stdout)
+            self.assertEqual(results["global_step"], 20)
+            self.assertGreater(results["accuracy"], 0)
+            self.assertGreater(results["examples_per_second"], 0)
+
+    def test_a_wrong_flag_is_told_once_and_not_retried(self):
+        with Job() as job:
+            ended = self.run_to_end(job, ["--ps", "1"], "--no-such-flag")
+            self.assertEqual(ended.returncode, 2)
+            self.assertIn("--no-such-flag", ended.stderr)
+            self.assertNotIn("(restart", ended.stderr)
+
+    def test_chaos_costs_no_step(self):
+        with Job() as job:
+            chaos = ["--chaos", str(1.2 * SCALE), "--chaos-seed", "3"]
+            launch = self.start(job, ["--ps", "2", "--workers", "1", "--evaluator", *chaos], "--steps", "500",
+                                "--step-ms", "10", "--save-checkpoints-steps", "20", "--throttle-secs", "0", "--strategy", "sync", "--heartbeat-secs", "0.5")
+            self.assertEqual(launch.wait(SECONDS_MAX), 0)
+            text = launch.text()
+            self.assertEqual(job.newest_step(), 500)
+            self.assertGreaterEqual(text.count("] chaos: "), 2, text)
+            self.assertRegex(text, r"was started again \d+ times? \(\d+ of them after chaos\); it was back after \d")
+            self.assertRegex(text, r"\nEvaluated at global step 500: accuracy ")
+
+    def test_an_interrupt_saves_and_ends_with_zero(self):
+        with Job() as job:
+            launch = self.start(job, ["--ps", "1", "--workers", "1", "--evaluator"], "--steps", str(FOREVER),
+                                "--step-ms", "5", "--save-checkpoints-steps", str(FOREVER))
+            launch.wait_for(STEP)
+            launch.wait_for("evaluation: ")
+            launch.signal(signal.SIGINT)
+            self.assertEqual(launch.wait(SECONDS_MAX), 0)
+            self.assertEqual(job.finished()["reason"], "interrupted")
+            self.assertEqual(job.newest_step(), job.finished()["global_step"])
+
+    def test_a_killed_launcher_loses_nothing(self):
+        with Job() as job:
+            launch = self.start(job, ["--ps", "1", "--workers", "1"], "--steps", str(FOREVER), "--step-ms", "5",
+                                "--save-checkpoints-steps", str(FOREVER))
+            launch.wait_for(STEP)
+            tasks = self.tasks_of(job)
+            self.assertEqual(len(tasks), 3)
+            launch.kill()
+            deadline = time.monotonic() + 25 * SCALE
+            while self.tasks_of(job):
+                self.assertLess(time.monotonic(), deadline, "tasks outlive their launcher")
+                time.sleep(0.05)
+            self.assertEqual(job.finished()["reason"], "interrupted")
+            self.assertGreater(job.newest_step(), 0)
+
+    def tasks_of(self, job):
+        """Processes that train in the job's folder."""
+        found = []
+        for line in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                words = line.read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if os.fsencode(job.model_dir) in words and b"launch" not in words:
+                found.append(line.parent.name)
+        return found
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
