@@ -68,15 +68,6 @@ std::vector<std::string> warnings_of(const TaskConfig& task) {
 
 }  // namespace
 
-std::string_view to_string(ConfigSource source) {
-  switch (source) {
-    case ConfigSource::kOption: return "option";
-    case ConfigSource::kTfConfig: return "TF_CONFIG";
-    case ConfigSource::kLocal: return "local";
-  }
-  return "unknown";
-}
-
 std::string_view to_string(TaskMode mode) {
   switch (mode) {
     case TaskMode::kLocal: return "local";

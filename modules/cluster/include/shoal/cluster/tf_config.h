@@ -9,13 +9,9 @@
 #include <vector>
 
 #include "shoal/cluster/cluster_spec.h"
+#include "shoal/cluster/place.h"
 
 namespace shoal::cluster {
-
-/// Where a description came from, in order of precedence: the first that is there is used.
-enum class ConfigSource : uint8_t { kOption, kTfConfig, kLocal };
-/// "option", "TF_CONFIG", "local".
-std::string_view to_string(ConfigSource source);
 
 enum class TaskMode : uint8_t { kLocal, kDistributed, kEvaluator };
 /// "local", "distributed", "evaluator".
@@ -73,9 +69,6 @@ Result<TaskConfig> resolve_task(ClusterSpec cluster, std::string_view type, std:
 /// is logged. For an evaluator the cluster is the job's.
 std::string to_tf_config(const TaskConfig& task);
 
-/// Reads one environment variable; nothing if it is not set. A parameter, so that nobody reads or changes the real one
-/// behind a test's back.
-using GetEnv = std::function<std::optional<std::string>(std::string_view name)>;
 /// The process's own environment.
 std::optional<std::string> process_getenv(std::string_view name);
 
