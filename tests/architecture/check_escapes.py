@@ -197,6 +197,7 @@ ALLOWED = {
         ("modules/data/src/csv_columns.cc", "edge", "csv_columns(): a look at a file before training begins"),
         ("modules/estimator/src/process_host.cc", "clock edge", "the host where a program gives none"),
         ("modules/estimator/src/task_network.cc", "edge", "the environment of a task whose host gives none"),
+        ("modules/estimator/src/meet_others.cc", "thread edge", "a thread on which a task stays to be found"),
         ("modules/estimator/src/cluster_of_threads.cc", "thread edge", "--cluster: tasks as threads of one process"),
         ("modules/estimator/include/shoal/estimator/run_config.h", "edge", "TF_CONFIG, unless one passes a function"),
         ("modules/estimator/include/shoal/estimator/task_host.h", "edge", "hosts measure the machine, unless one says"),

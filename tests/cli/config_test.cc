@@ -24,8 +24,43 @@ struct Outcome {
 
 class Config : public testing::Test {
  protected:
-  void SetUp() override { unsetenv("TF_CONFIG"); }
-  void TearDown() override { unsetenv("TF_CONFIG"); }
+  void SetUp() override { TearDown(); }
+  void TearDown() override {
+    for (const char* name : {"TF_CONFIG",
+                             "SHOAL_RANK",
+                             "SHOAL_WORLD_SIZE",
+                             "SHOAL_RENDEZVOUS",
+                             "SHOAL_PS",
+                             "SHOAL_RUN",
+                             "SHOAL_EVALUATOR",
+                             "SHOAL_SOURCE",
+                             "SHOAL_HOST",
+                             "PMI_RANK",
+                             "PMI_SIZE",
+                             "RANK",
+                             "WORLD_SIZE",
+                             "OMPI_COMM_WORLD_RANK",
+                             "OMPI_COMM_WORLD_SIZE",
+                             "JAX_PROCESS_ID",
+                             "JAX_NUM_PROCESSES",
+                             "PET_NNODES",
+                             "PET_NODE_RANK",
+                             "DMLC_TASK_ID",
+                             "DMLC_NUM_WORKER"}) {
+      unsetenv(name);
+    }
+    for (const auto& [name, value] : slurm_step()) unsetenv(name);
+  }
+  static std::vector<std::pair<const char*, const char*>> slurm_step() {
+    return {{"SLURM_JOB_ID", "77"},
+            {"SLURM_STEP_ID", "0"},
+            {"SLURM_PROCID", "3"},
+            {"SLURM_LOCALID", "1"},
+            {"SLURM_NODEID", "1"},
+            {"SLURM_STEP_NUM_TASKS", "4"},
+            {"SLURM_STEP_NODELIST", "n[1-2]"},
+            {"SLURM_STEP_TASKS_PER_NODE", "2(x2)"}};
+  }
 
   static Outcome run(std::vector<const char*> arguments = {}) {
     arguments.insert(arguments.begin(), {"shoal", "config"});
@@ -48,18 +83,20 @@ TEST_F(Config, PrintsLocalModeWhereThereIsNothing) {
   const Outcome outcome = run();
   EXPECT_EQ(outcome.status, 0);
   EXPECT_THAT(outcome.complaint, IsEmpty());
-  EXPECT_THAT(outcome.lines, ElementsAre(json::parse(R"({"source": "local", "mode": "local", "task_type": "worker", "task_id": 0,
-      "is_chief": true, "num_ps": 0, "num_workers": 1, "global_id": 0, "rpc_address": "", "model_dir": null, "service": null,
-      "trial": null, "warnings": []})")));
+  EXPECT_THAT(outcome.lines,
+              ElementsAre(json::parse(R"({"source": "local", "mode": "local", "task_type": "worker", "task_id": 0,
+      "is_chief": true, "num_ps": 0, "num_workers": 1, "global_id": 0, "rpc_address": "", "rank": null, "size": null,
+      "rendezvous": [], "model_dir": null, "service": null, "trial": null, "warnings": []})")));
 }
 
 TEST_F(Config, PrintsTheResolvedTask) {
   const Outcome outcome = run_with(R"({"cluster": {"chief": ["a:1"], "worker": ["b:1", "c:1"], "ps": ["d:1"]}, "model_dir": "m",
       "task": {"type": "worker", "index": 1, "trial": "7"}, "service": {"x": [1, 2]}})");
   EXPECT_EQ(outcome.status, 0);
-  EXPECT_THAT(outcome.lines, ElementsAre(json::parse(R"({"source": "TF_CONFIG", "mode": "distributed", "task_type": "worker",
-      "task_id": 1, "is_chief": false, "num_ps": 1, "num_workers": 3, "global_id": 2, "rpc_address": "c:1", "model_dir": "m",
-      "service": {"x": [1, 2]}, "trial": "7", "warnings": []})")));
+  EXPECT_THAT(outcome.lines,
+              ElementsAre(json::parse(R"({"source": "TF_CONFIG", "mode": "distributed", "task_type": "worker",
+      "task_id": 1, "is_chief": false, "num_ps": 1, "num_workers": 3, "global_id": 2, "rpc_address": "c:1", "rank": null,
+      "size": null, "rendezvous": [], "model_dir": "m", "service": {"x": [1, 2]}, "trial": "7", "warnings": []})")));
 }
 
 TEST_F(Config, PrintsTheEvaluatorWithoutAPlace) {
@@ -68,6 +105,32 @@ TEST_F(Config, PrintsTheEvaluatorWithoutAPlace) {
   EXPECT_EQ(outcome.lines[0]["mode"], "evaluator");
   EXPECT_EQ(outcome.lines[0]["global_id"], nullptr);
   EXPECT_EQ(outcome.lines[0]["num_workers"], 0);
+}
+
+/// Without a look at the network: nobody answers at these names.
+TEST_F(Config, NamesWhatStartedThisProcessWithRankAndSize) {
+  for (const auto& [name, value] : slurm_step()) setenv(name, value, 1);
+  setenv("SHOAL_RENDEZVOUS", "n1:4000", 1);
+  const Outcome outcome = run();
+  EXPECT_EQ(outcome.status, 0) << outcome.complaint;
+  EXPECT_THAT(outcome.lines, ElementsAre(json::parse(R"({"source": "slurm", "mode": "distributed", "task_type": "worker",
+      "task_id": 1, "is_chief": false, "num_ps": 1, "num_workers": 3, "global_id": 2, "rpc_address": "", "rank": 3, "size": 4,
+      "rendezvous": ["n1:4000"], "model_dir": null, "service": null, "trial": null, "warnings": []})")));
+  unsetenv("SLURM_STEP_NODELIST");
+  const Outcome wrong = run();
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_THAT(wrong.complaint, HasSubstr("SLURM_STEP_NODELIST: is not set"));
+  setenv("SHOAL_SOURCE", "local", 1);
+  EXPECT_EQ(run().lines.at(0)["source"], "local");
+}
+
+TEST_F(Config, WarnsOfAnEnvironmentThatNamesNoAddress) {
+  setenv("PMI_RANK", "0", 1);
+  setenv("PMI_SIZE", "2", 1);
+  const Outcome outcome = run();
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(outcome.lines.at(0)["source"], "pmi");
+  EXPECT_THAT(outcome.lines.at(0)["warnings"], ElementsAre(HasSubstr("SHOAL_RENDEZVOUS")));
 }
 
 TEST_F(Config, WarnsOfWhatWillBeDroppedOrRefused) {

@@ -104,6 +104,18 @@ TEST(Estimator, InspectsCheckpointsOnlyWhereThereAre) {
               HasSubstr("linear/kernl"));
 }
 
+TEST(Estimator, TrainRefusesATaskThatHasNotMetTheOthers) {
+  Place place;
+  const cluster::Place second{.source = cluster::ConfigSource::kOption,
+                              .rank = 2,
+                              .size = 3,
+                              .rendezvous = {"127.0.0.1:1"},
+                              .plan = {.ps = 1, .workers = 1}};
+  Estimator estimator(counting_model, RunConfig({.model_dir = place.model_dir()}, cluster::task_of_place(second)));
+  EXPECT_THAT(refusal([&] { estimator.train(endless, {.steps = 1}); }, ErrorKind::kFailedPrecondition),
+              HasSubstr("RunConfig::from_environment()"));
+}
+
 TEST(Estimator, TrainPointsOtherRolesToTrainAndEvaluate) {
   for (const char* type : {"ps", "evaluator"}) {
     Place place;

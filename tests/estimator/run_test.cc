@@ -200,6 +200,17 @@ TEST(Run, ParamsAreFlagsByName) {
   EXPECT_EQ(outcome.line.batch, 5);
 }
 
+TEST(Run, TakesARankOfOneAsLocal) {
+  const Outcome outcome =
+      run_program({"--rank", "0", "--world-size", "1", "--ps", "0"}, [](const RunConfig& config, const CommandLine&) {
+        EXPECT_EQ(config.task().source, cluster::ConfigSource::kOption);
+        EXPECT_EQ(config.task().mode, cluster::TaskMode::kLocal);
+        EXPECT_NE(config.host(), nullptr);
+      });
+  EXPECT_EQ(outcome.calls, 1) << outcome.err;
+  EXPECT_THAT(run_program({"--ps", "1"}).err, HasSubstr("SHOAL_PS would be heeded if something did"));
+}
+
 TEST(Run, HelpListsTheFlagsAndEndsWell) {
   const Outcome outcome = run_program({"--help"});
   EXPECT_EQ(outcome.status, 0);
@@ -245,6 +256,17 @@ TEST(Run, WrongUsageIsASentenceAndStatus2) {
       {{"--model-dir", ""}, "model_dir"},
       {{"--cluster", "ps:x"}, "ps:x"},
       {{"--cluster", "ps:1", "--bind", "h"}, "--bind"},
+      {{"--cluster", "ps:1", "--rank", "1"}, "--rank"},
+      {{"--cluster", "ps:1", "--evaluator"}, "--evaluator"},
+      {{"--rank", "one"}, "no INT"},
+      {{"--rank", "1"}, "SHOAL_WORLD_SIZE: is not set"},
+      {{"--rank", "2", "--world-size", "2"}, "SHOAL_RANK: 2 is not below SHOAL_WORLD_SIZE"},
+      {{"--rank", "1", "--world-size", "2"}, "SHOAL_RENDEZVOUS"},
+      {{"--rank", "1", "--world-size", "2", "--ps", "2", "--rendezvous", "127.0.0.1:1"}, "too few"},
+      {{"--rank", "1", "--world-size", "2", "--rendezvous", "node:1"}, "shoal keys token"},
+      {{"--rank", "1", "--world-size", "2", "--rendezvous", "127.0.0.1:1", "--transport", "inproc"},
+       "threads of one process"},
+      {{"--source", "lsf"}, "SHOAL_SOURCE: \"lsf\" is none of"},
       {{"--cluster", "ps:1", "--transport", "tcp"}, "not by tcp"},
       {{"--cluster", "ps:1", "--transport", "auto"}, "not by auto"},
       {{"--compression", "zip"}, "bfloat16, float16, int8"},

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 
+#include "job/rendezvous/messages.h"
 #include "known_token.h"
 #include "make_file_seeds.h"
 #include "payload_spec.h"
@@ -162,6 +163,25 @@ void write_control_texts() {
   text(7, "hold_request", to_json(HoldRequest{.residuals = true, .version = 9}));
 }
 
+void write_rendezvous() {
+  const auto text = [](char which, const std::string& name, const std::string& json) {
+    write("rendezvous_text", name, std::string(1, which) + json);
+  };
+  const cluster::Gathering gathering{.id = 7, .addresses = {"a:1", "[::1]:2", ""}, .host_names = {"a", "b", "b"}};
+  cluster::Join join{
+      .rank = 1, .size = 3, .plan = "ps:1,evaluator", .run = "slurm 7.0", .own_host = "", .host_name = "b", .known = {}};
+  text(0, "join", to_json(join));
+  join.known = gathering;
+  text(0, "join_again", to_json(join));
+  text(1, "seat", to_json(cluster::SeatOffer{"10.0.0.2", "10.0.0.2:23456"}));
+  text(2, "here", to_json(cluster::SeatTaken{"10.0.0.2:23456"}));
+  text(3, "waiting", to_json(cluster::Missing{.ranks = {1, 2}, .count = 5}));
+  text(4, "cluster", to_json(gathering));
+  write("node_list", "nodes", "r[0-1]n[08-10,12],login");
+  write("node_list", "node", "n1");
+  write("node_list", "counts", "5,4(x3)");
+}
+
 void write_tf_configs() {
   const auto text = [](const std::string& name, const std::string& json) { write("tf_config", name, json); };
   for (const cluster::TaskConfig& task : cluster::in_process_tasks({.ps = 1, .workers = 1, .evaluator = true}, "seed"))
@@ -313,6 +333,7 @@ int main(int argc, char** argv) {
   shoal::folder = argv[1];
   shoal::write_bodies();
   shoal::write_control_texts();
+  shoal::write_rendezvous();
   shoal::write_tf_configs();
   shoal::write_payloads();
   shoal::write_tokens();

@@ -35,6 +35,9 @@ Json to_json(const TaskConfig& task, const std::optional<std::string>& model_dir
               {"num_workers", task.num_workers},
               {"global_id", or_null(task.global_id)},
               {"rpc_address", task.rpc_address},
+              {"rank", task.place ? Json(task.place->rank) : Json(nullptr)},
+              {"size", task.place ? Json(task.place->size) : Json(nullptr)},
+              {"rendezvous", task.place ? Json(task.place->rendezvous) : Json::array()},
               {"model_dir", or_null(model_dir ? model_dir : task.model_dir)},
               {"service", task.service ? Json::parse(*task.service) : Json(nullptr)},
               {"trial", or_null(task.trial)},
@@ -64,7 +67,8 @@ Result<int> print_config(Context& context, const ConfigOptions& options) {
 }  // namespace
 
 void add_config_command(CLI::App& app, Action& selected) {
-  CLI::App* config = app.add_subcommand("config", "This process's place in a cluster: from --cluster, TF_CONFIG, or local");
+  CLI::App* config = app.add_subcommand(
+      "config", "This process's place in a cluster: from --cluster, SHOAL_RANK, TF_CONFIG, what started it, or local");
   const auto options = std::make_shared<ConfigOptions>();
   config->add_option("--cluster", options->cluster_size, "A size, as ps:1,worker:3,evaluator: prints one task per line");
   config->add_option("--model-dir", options->model_dir, "As the program would be given; must agree with TF_CONFIG");

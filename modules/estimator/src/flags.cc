@@ -52,6 +52,7 @@ class Flags {
   void refuse_for_body();
   void add_training_and_files();
   void add_running();
+  void add_place();
   void add_security();
   void add_output();
   void add_own();
@@ -73,6 +74,7 @@ Flags::Flags(const ProgramInfo& program, FlagReader reader) : program_(program),
   }
   add_training_and_files();
   add_running();
+  add_place();
   add_security();
   add_output();
   add_own();
@@ -199,6 +201,33 @@ void Flags::add_running() {
       ->check(reads_as<double>("NUMBER"))
       ->capture_default_str()
       ->group("Running");
+}
+
+/// This task's place among those that something else has started (cluster/place.h): flags for its variables.
+void Flags::add_place() {
+  const auto add = [this](const char* flag, const char* name, const char* help) {
+    return app_
+        .add_option_function<std::string>(
+            flag, [this, name](const std::string& text) { parsed_.variables[name] = text; }, help)
+        ->excludes("--cluster")
+        ->group("Running");
+  };
+  add("--rank", "SHOAL_RANK", "This task's number among those of its job, from 0; or set SHOAL_RANK")
+      ->check(reads_as<int32_t>("INT"));
+  add("--world-size", "SHOAL_WORLD_SIZE", "How many tasks the job has; or set SHOAL_WORLD_SIZE")
+      ->check(reads_as<int32_t>("INT"));
+  add("--rendezvous", "SHOAL_RENDEZVOUS", "The host:port where rank 0 answers and the tasks meet; or set SHOAL_RENDEZVOUS");
+  add("--ps", "SHOAL_PS",
+      "Of tasks that Slurm, MPI, torchrun, ... have started, how many serve; default one of four; or set SHOAL_PS")
+      ->check(reads_as<int32_t>("INT"));
+  app_.add_flag_callback(
+          "--evaluator", [this] { parsed_.variables["SHOAL_EVALUATOR"] = "1"; },
+          "Of such tasks, the last one evaluates; or set SHOAL_EVALUATOR=1")
+      ->excludes("--cluster")
+      ->group("Running");
+  add("--source", "SHOAL_SOURCE",
+      "What alone says which task this is: local, TF_CONFIG, slurm, open-mpi, ... (shoal config names it); or set "
+      "SHOAL_SOURCE");
 }
 
 /// Who may take part, and where a task listens.

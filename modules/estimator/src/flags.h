@@ -25,6 +25,8 @@ struct ParsedFlags {
   std::optional<std::string> token_file;
   std::optional<std::string> tls_dir;
   std::optional<std::string> bind;
+  /// What flags say in the place of environment variables, by the names of these (SHOAL_RANK).
+  std::map<std::string, std::string, std::less<>> variables;
   /// The program's own flags that were given, checked to fit their types.
   std::map<std::string, std::string> texts;
   std::map<std::string, bool> switches;  ///< The program's own flags that are on or off.

@@ -44,8 +44,11 @@ int run_threads(const Call& call, const TaskHost& host) {
 
 int run_one(const Call& call, const TaskHost& host) {
   Logger log(host.sink, "", [] { return std::chrono::system_clock::now(); });
-  RunConfig config = RunConfig::from_environment(call.config, cluster::process_getenv, &log);
-  call.body(config.with_host(std::make_shared<TaskHost>(host)), call.command_line);
+  const auto variables = [&call](std::string_view name) {
+    const auto flag = call.flags.variables.find(name);
+    return flag == call.flags.variables.end() ? cluster::process_getenv(name) : std::optional(flag->second);
+  };
+  call.body(RunConfig::from_environment(call.config, variables, &log, std::make_shared<TaskHost>(host)), call.command_line);
   return 0;
 }
 
@@ -79,6 +82,10 @@ int run_program(int argc, const char* const* argv, const ProgramInfo& program, F
   const auto status =
       call_user("the program", [&] { return flags.cluster ? run_threads(call, *host) : run_one(call, *host); });
   host->progress->finish();
+  if (!status && status.error().kind() == ErrorKind::kCancelled) {  // A signal, while the task waited for the others.
+    Logger(host->sink, "", [] { return std::chrono::system_clock::now(); }).info("interrupted before training began");
+    return 0;
+  }
   if (!status) return print_error(status.error());
   if (*status != 0) return *status;
   write_results(reports);

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <type_traits>
 
+#include "meet_others.h"
 #include "shoal/cluster/strategy_text.h"
 
 namespace shoal {
@@ -198,6 +199,13 @@ Result<void> apply(RunConfigOptions& options, const RunConfigChanges& changes) {
   return check_fields(options);
 }
 
+/// What has come of a rank, for the log.
+std::string described(const cluster::TaskConfig& task) {
+  const cluster::Place& place = *task.place;
+  return std::string(to_string(place.source)) + ": rank " + std::to_string(place.rank) + " of " +
+         std::to_string(place.size) + " is " + task.name() + "; as TF_CONFIG: " + cluster::to_tf_config(task);
+}
+
 }  // namespace
 
 std::string_view to_string(UpdateStrategyKind kind) {
@@ -222,11 +230,13 @@ RunConfig::RunConfig(RunConfigOptions options, cluster::TaskConfig task)
   value_or_raise(resolve(options_, *task_));
 }
 
-RunConfig RunConfig::from_environment(RunConfigOptions options, const cluster::GetEnv& getenv, Logger* log) {
-  return value_or_raise(try_from_environment(std::move(options), getenv, log));
+RunConfig RunConfig::from_environment(RunConfigOptions options, const cluster::GetEnv& getenv, Logger* log,
+                                      std::shared_ptr<const TaskHost> host) {
+  return value_or_raise(try_from_environment(std::move(options), getenv, log, std::move(host)));
 }
 
-Result<RunConfig> RunConfig::try_from_environment(RunConfigOptions options, const cluster::GetEnv& getenv, Logger* log) {
+Result<RunConfig> RunConfig::try_from_environment(RunConfigOptions options, const cluster::GetEnv& getenv, Logger* log,
+                                                  std::shared_ptr<const TaskHost> host) {
   SHOAL_TRY_VOID(check_fields(options));
   SHOAL_TRY(cluster::TaskConfig task, cluster::task_from_environment(getenv, {.model_dir = options.model_dir}));
   if (log && task.source == cluster::ConfigSource::kTfConfig) log->info("TF_CONFIG: " + cluster::to_tf_config(task));
@@ -235,7 +245,18 @@ Result<RunConfig> RunConfig::try_from_environment(RunConfigOptions options, cons
     task.warnings.clear();  // Warnings are told once, by whoever has a log first.
   }
   SHOAL_TRY_VOID(resolve(options, task));
-  return RunConfig(std::move(options), std::move(task));
+  std::shared_ptr<const void> stays;
+  if (!task.has_met()) {
+    SHOAL_TRY(Met met, meet_others(RunConfig(options, task).with_host(host)));
+    met.task.warnings.insert(met.task.warnings.begin(), task.warnings.begin(), task.warnings.end());
+    task = std::move(met.task);
+    stays = std::move(met.stays);
+    if (log) log->info(described(task));
+  }
+  RunConfig config(std::move(options), std::move(task));
+  config.host_ = std::move(host);
+  config.stays_ = std::move(stays);
+  return config;
 }
 
 bool RunConfig::saves_checkpoints() const {

@@ -33,12 +33,7 @@ Result<void> check_who_may_join(const RunConfig& config) {
     return certificate ? check_certificate(config, *certificate) : Result<void>();
   }
   if (!crosses_machines(config) || link.insecure) return {};
-  return failed_precondition(
-      "the cluster has addresses beyond this machine, and whoever reaches its ports could take part: make "
-      "a token once (shoal keys token) and give it to every task, in SHOAL_TOKEN or by --token-file, "
-      "which encrypts all messages (certificates of their own do so too, see --tls-dir); or say --insecure "
-      "(SHOAL_INSECURE=1) for plain tcp on a network "
-      "that you trust");
+  return needs_credential();
 }
 
 /// One process computes for several trainers, or for one of a cluster.
@@ -50,8 +45,20 @@ Result<void> check_replicas(const RunConfig& config) {
 
 }  // namespace
 
+Error needs_credential() {
+  return failed_precondition(
+      "the cluster has addresses beyond this machine, and whoever reaches its ports could take part: make "
+      "a token once (shoal keys token) and give it to every task, in SHOAL_TOKEN or by --token-file, "
+      "which encrypts all messages (certificates of their own do so too, see --tls-dir); or say --insecure "
+      "(SHOAL_INSECURE=1) for plain tcp on a network "
+      "that you trust");
+}
+
 Result<void> check_task(const RunConfig& config) {
   SHOAL_TRY_VOID(cluster::check_runnable(config.task()));
+  if (!config.task().has_met()) {
+    return failed_precondition("this task knows its rank and nobody's address; RunConfig::from_environment() finds them");
+  }
   SHOAL_TRY_VOID(check_replicas(config));
   if (!config.rpc_address().empty()) SHOAL_TRY_VOID(own_endpoint(config));
   return check_who_may_join(config);  // This check comes after all others.

@@ -25,6 +25,8 @@ Result<transport::LinkOptions> link_options(const RunConfig& config);
 /// Where this task listens: the address that the cluster names for it, or the one of --bind. InvalidArgument if that is no
 /// host or host:port.
 Result<transport::Endpoint> own_endpoint(const RunConfig& config);
+/// FailedPrecondition that names the ways to say who may join a job beyond this machine (CONTRACT CL-18).
+Error needs_credential();
 /// Addresses of the parameter servers.
 std::vector<transport::Endpoint> server_endpoints(const RunConfig& config);
 

@@ -61,12 +61,13 @@ WorldTask& World::State::task(std::string_view name) {
   raise(not_found("World: there is no task \"" + std::string(name) + "\", but: " + names));
 }
 
-WorldTask& World::State::add(const std::string& name, std::string tf_config, Program program, RunConfigOptions config) {
+WorldTask& World::State::add(const std::string& name, std::map<std::string, std::string, std::less<>> variables,
+                             Program program, RunConfigOptions config) {
   for (const auto& task : tasks) {
     if (task->name == name) raise(invalid_argument("World: there is a task \"" + name + "\" already"));
   }
   if (!program) raise(invalid_argument("World: task \"" + name + "\" has no program"));
-  if (!config.model_dir && !tf_config.empty()) config.model_dir = "/shared/model";
+  if (!config.model_dir && !variables.empty()) config.model_dir = "/shared/model";
   RuntimeOptions runtime = config.runtime.value_or(RuntimeOptions{});
   if (!runtime.transport) runtime.transport = std::string(kScheme);
   if (!runtime.threads) runtime.threads = 1;
@@ -78,7 +79,7 @@ WorldTask& World::State::add(const std::string& name, std::string tf_config, Pro
       .clock = [this] { return server_clock(); }, .seed = fold_in(RandomKey(options.seed), name), .folders = {"/tmp"}});
   task.storage = std::make_shared<MountedStorage>(task.disk);
   task.storage->mount("/shared", shared);
-  task.tf_config = std::move(tf_config);
+  task.variables = std::move(variables);
   task.program = std::move(program);
   task.config = std::move(config);
   return task;
@@ -140,7 +141,8 @@ void World::add_cluster(std::string_view size_text, Program program, RunConfigOp
   const cluster::ClusterSize size = value_or_raise(cluster::parse_cluster_size(size_text));
   const auto add = [&](std::string_view role, int count) {
     for (int i = 0; i < count; ++i) {
-      state_->add(std::string(role) + " " + std::to_string(i), tf_config_of(size, role, i), program, config);
+      state_->add(std::string(role) + " " + std::to_string(i), {{"TF_CONFIG", tf_config_of(size, role, i)}}, program,
+                  config);
     }
   };
   add(size.chief_role(), 1);
@@ -150,11 +152,18 @@ void World::add_cluster(std::string_view size_text, Program program, RunConfigOp
 }
 
 void World::add_process(const std::string& name, Program program, RunConfigOptions config) {
-  state_->add(name, "", std::move(program), std::move(config));
+  state_->add(name, {}, std::move(program), std::move(config));
 }
 
 void World::add_task(const std::string& name, std::string tf_config, Program program, RunConfigOptions config) {
-  state_->add(name, std::move(tf_config), std::move(program), std::move(config));
+  std::map<std::string, std::string, std::less<>> variables;
+  if (!tf_config.empty()) variables.emplace("TF_CONFIG", std::move(tf_config));
+  state_->add(name, std::move(variables), std::move(program), std::move(config));
+}
+
+void World::add_rank(const std::string& name, std::map<std::string, std::string, std::less<>> variables, Program program,
+                     RunConfigOptions config) {
+  state_->add(name, std::move(variables), std::move(program), std::move(config));
 }
 
 void World::start(std::string_view name) {
@@ -166,7 +175,7 @@ void World::start(std::string_view name) {
   std::shared_ptr<Storage> disk = task.storage;
   if (state.options.wrap_storage) disk = state.options.wrap_storage(task.name, std::move(disk));
   VirtualTaskOptions options{
-      .task = task.tf_config.empty() ? "" : task.name,
+      .task = task.variables.empty() ? "" : task.name,
       .sink = [&state, &task](const LogRecord& record) { state.log(task, record); },
       .transports = {{std::string(kScheme), std::move(network)}},
       .offload_duration = state.options.work,
@@ -191,9 +200,10 @@ void World::start(std::string_view name) {
   host->measure_limits = limits_of_no_machine;
   task.running = state.world.start(*task.env, [&task, env = task.env, host = std::move(host)] {
     const auto variables = [&task](std::string_view variable) {
-      return variable == "TF_CONFIG" && !task.tf_config.empty() ? std::optional(task.tf_config) : std::nullopt;
+      const auto found = task.variables.find(variable);
+      return found == task.variables.end() ? std::nullopt : std::optional(found->second);
     };
-    task.program(RunConfig::from_environment(task.config, variables, &env->log()).with_host(host));
+    task.program(RunConfig::from_environment(task.config, variables, &env->log(), host));
   });
 }
 
@@ -209,7 +219,7 @@ std::string World::start_second(std::string_view name) {
   const std::string second = first.name + " again";
   const auto is_it = [&second](const auto& task) { return task->name == second; };
   if (std::ranges::none_of(state_->tasks, is_it)) {
-    WorldTask& made = state_->add(second, first.tf_config, first.program, first.config);
+    WorldTask& made = state_->add(second, first.variables, first.program, first.config);
     made.host = first.host;
     made.disk = first.disk;
     made.storage = first.storage;

@@ -15,7 +15,7 @@ namespace shoal::testing {
 struct WorldTask {
   std::string name;
   std::string host;
-  std::string tf_config;  // "" means local mode.
+  std::map<std::string, std::string, std::less<>> variables;  // None means local mode.
   std::string shoal_run;
   Program program;
   RunConfigOptions config;
@@ -39,7 +39,8 @@ struct World::State : cluster::Witness {
   explicit State(WorldOptions given);
 
   WorldTask& task(std::string_view name);
-  WorldTask& add(const std::string& name, std::string tf_config, Program program, RunConfigOptions config);
+  WorldTask& add(const std::string& name, std::map<std::string, std::string, std::less<>> variables, Program program,
+                 RunConfigOptions config);
   void log(WorldTask& task, const LogRecord& record);
   void run_due();
   /// `host`: its whole host, which tells nobody.

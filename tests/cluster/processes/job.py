@@ -214,8 +214,10 @@ class Job:
     def start(self, task="local", *flags, command=None, tf_config=None, **variables):
         """Starts that task of the job, by default as the trainee with this job's flags and `flags`. `variables` go into its
         environment; None keeps one out."""
-        leave_out = ("TF_CONFIG", "SHOAL_DATA", "SHOAL_TOKEN", "SHOAL_TOKEN_FILE", "SHOAL_TLS_DIR", "SHOAL_INSECURE", "SHOAL_RUN")
-        environment = {name: value for name, value in os.environ.items() if name not in leave_out}
+        # What this test itself may have been started by says nothing of the job.
+        leave_out = re.compile(r"TF_CONFIG|SHOAL_(?!TEST_)\w+|(SLURM|OMPI|PMI|PMIX|PET|JAX|DMLC|TORCHELASTIC)_\w+|RANK|WORLD_SIZE|"
+                               r"MASTER_(ADDR|PORT)|LOCAL_(RANK|WORLD_SIZE)|JOB_COMPLETION_INDEX")
+        environment = {name: value for name, value in os.environ.items() if not leave_out.fullmatch(name)}
         environment |= {name: value for name, value in ({"SHOAL_TOKEN": self.token} | variables).items() if value is not None}
         if tf_config or task != "local":
             environment["TF_CONFIG"] = tf_config or self.tf_config(task)

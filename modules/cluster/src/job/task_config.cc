@@ -68,15 +68,6 @@ std::vector<std::string> warnings_of(const TaskConfig& task) {
 
 }  // namespace
 
-std::string_view to_string(ConfigSource source) {
-  switch (source) {
-    case ConfigSource::kOption: return "option";
-    case ConfigSource::kTfConfig: return "TF_CONFIG";
-    case ConfigSource::kLocal: return "local";
-  }
-  return "unknown";
-}
-
 std::string_view to_string(TaskMode mode) {
   switch (mode) {
     case TaskMode::kLocal: return "local";
@@ -124,10 +115,6 @@ std::optional<std::string> process_getenv(std::string_view name) {
   return value ? std::optional<std::string>(value) : std::nullopt;
 }
 
-Result<TaskConfig> task_from_environment(const GetEnv& getenv, const TfConfigOptions& options) {
-  return parse_tf_config(getenv("TF_CONFIG").value_or(""), options);
-}
-
 std::vector<TaskConfig> in_process_tasks(const ClusterSize& size, std::string_view cluster_name) {
   ClusterSpec cluster;
   std::vector<std::pair<std::string_view, int32_t>> places;
@@ -157,6 +144,7 @@ std::vector<TaskConfig> in_process_tasks(const ClusterSize& size, std::string_vi
 
 Result<void> check_runnable(const TaskConfig& task) {
   if (task.mode == TaskMode::kLocal) return {};
+  if (task.place) SHOAL_TRY_VOID(check_rendezvous(*task.place));
   if (task.mode == TaskMode::kEvaluator) {
     if (task.index == 0) return {};
     return invalid_argument("evaluator " + std::to_string(task.index) + ": there is only one evaluator, index 0");

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "server/bounded_lines.h"
+#include "job/bounded_lines.h"
 #include "server/chief_seat.h"
 #include "server/commits.h"
 #include "server/core.h"

@@ -1,6 +1,7 @@
 #pragma once
 /// This process's place in a cluster, from the environment variable TF_CONFIG (CONTRACT section 2), from a cluster size,
-/// or from nothing at all. Whatever the source, the result and its checks are the same.
+/// from the variables of what started it (place.h), or from nothing at all. Whatever the source, the result and its checks
+/// are the same.
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -9,13 +10,9 @@
 #include <vector>
 
 #include "shoal/cluster/cluster_spec.h"
+#include "shoal/cluster/place.h"
 
 namespace shoal::cluster {
-
-/// Where a description came from, in order of precedence: the first that is there is used.
-enum class ConfigSource : uint8_t { kOption, kTfConfig, kLocal };
-/// "option", "TF_CONFIG", "local".
-std::string_view to_string(ConfigSource source);
 
 enum class TaskMode : uint8_t { kLocal, kDistributed, kEvaluator };
 /// "local", "distributed", "evaluator".
@@ -40,8 +37,12 @@ struct TaskConfig {
   /// True for a thread of a process that runs the whole cluster: addresses are names, not hosts.
   bool in_process = false;
   int32_t tasks_on_host = 1;  ///< How many tasks of the job share this host (or process), this one included.
+  /// What the variables of an engine, or SHOAL_RANK, say; nothing for other sources.
+  std::optional<Place> place;
   std::vector<std::string> warnings;
 
+  /// False while only the place is known: role and numbers follow from it, addresses come from a rendezvous.
+  bool has_met() const { return mode == TaskMode::kLocal || !job.empty(); }
   /// The number of this trainer, for splitting of data and on the servers: chief 0, worker i is i + 1, and where
   /// workers are listed sparsely the k-th of those listed is k; 0 for all others. In [0, num_trainers()).
   int32_t trainer_index() const;
@@ -73,14 +74,20 @@ Result<TaskConfig> resolve_task(ClusterSpec cluster, std::string_view type, std:
 /// is logged. For an evaluator the cluster is the job's.
 std::string to_tf_config(const TaskConfig& task);
 
-/// Reads one environment variable; nothing if it is not set. A parameter, so that nobody reads or changes the real one
-/// behind a test's back.
-using GetEnv = std::function<std::optional<std::string>(std::string_view name)>;
 /// The process's own environment.
 std::optional<std::string> process_getenv(std::string_view name);
 
-/// The place that the environment gives this process: TF_CONFIG, else local mode.
+/// The place that the environment gives this process: SHOAL_RANK, TF_CONFIG, the variables of an engine, else local mode;
+/// SHOAL_SOURCE names the only one to look at. A look at variables, nothing else: a task with a place among others
+/// has_met() nobody yet. InvalidArgument or TypeMismatch, naming the variable.
 Result<TaskConfig> task_from_environment(const GetEnv& getenv, const TfConfigOptions& options = {});
+
+/// A task that has a place among others, without addresses.
+TaskConfig task_of_place(Place place);
+/// The same once its rendezvous has given every rank an address (the evaluator's is empty, for it is no member) and the
+/// name of its host. InvalidArgument: one is no host:port, or given twice.
+Result<TaskConfig> with_addresses(const TaskConfig& task, const std::vector<std::string>& addresses,
+                                  const std::vector<std::string>& host_names);
 
 /// One TaskConfig per task of a cluster of threads in one process, chief (or master) first, then ps, workers, evaluator.
 /// `size` passes its own check(). Addresses read "chief-0.<cluster_name>:1" (they pass the same checks as any host:port);

@@ -163,19 +163,25 @@ struct NamedChange {
 /// Immutable after construction, so any number of threads may read one; copies are cheap.
 ///
 /// Constructors and replace() raise InvalidArgument naming the field, its value and what is accepted. A config made
-/// without a TaskConfig is that of local mode; from_environment() looks at TF_CONFIG.
+/// without a TaskConfig is that of local mode; from_environment() looks at TF_CONFIG and at what started this process.
 class RunConfig {
  public:
   explicit RunConfig(RunConfigOptions options = {}, cluster::TaskConfig task = {});
-  /// Reads TF_CONFIG through `getenv`. Raises what is wrong there (InvalidArgument, TypeMismatch). With `log`, the
-  /// resolved TF_CONFIG is logged once at info level where there is one, and its warnings; without, train_and_evaluate()
-  /// tells those.
+  /// Reads TF_CONFIG, or else the variables of what started this process, through `getenv` (cluster/tf_config.h). Raises
+  /// what is wrong there (InvalidArgument, TypeMismatch). With `log`, the resolved TF_CONFIG is logged once at info level
+  /// where there is one, and its warnings; without, train_and_evaluate() tells those.
+  ///
+  /// Where variables give this process a rank among others, this waits for all of them, at most `ready_timeout_secs`, and
+  /// the task stays to be found, on a thread of its own, while this config or a copy of it lives. Raises DeadlineExceeded
+  /// naming who is missing, and what else cluster::Rendezvous::meet() gives; Cancelled on an interrupt.
+  ///
+  /// `host`: that of the config, with_host(). Null: none, and a rendezvous takes that of the process.
   static RunConfig from_environment(RunConfigOptions options = {}, const cluster::GetEnv& getenv = cluster::process_getenv,
-                                    Logger* log = nullptr);
+                                    Logger* log = nullptr, std::shared_ptr<const TaskHost> host = nullptr);
   /// The same with errors as values, for programs that are built without exceptions (docs/errors.md).
   static Result<RunConfig> try_from_environment(RunConfigOptions options = {},
                                                 const cluster::GetEnv& getenv = cluster::process_getenv,
-                                                Logger* log = nullptr);
+                                                Logger* log = nullptr, std::shared_ptr<const TaskHost> host = nullptr);
 
   const std::optional<std::string>& model_dir() const { return options_.model_dir; }
   /// Both empty: no checkpoints. Never both set. 0 disables the trigger.
@@ -245,6 +251,7 @@ class RunConfig {
   RunConfigOptions options_;  // Resolved options: the cadence pair is never unset.
   std::shared_ptr<const cluster::TaskConfig> task_;
   std::shared_ptr<const TaskHost> host_;
+  std::shared_ptr<const void> stays_;  // This task's part in the rendezvous of its job, which ends when this goes.
   struct Replica {
     int32_t index;
     int32_t count;

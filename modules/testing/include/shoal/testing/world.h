@@ -11,6 +11,7 @@
 /// Not thread-safe; one world may follow another, and several may live in several threads.
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -65,6 +66,10 @@ class World {
   void add_process(const std::string& name, Program program, RunConfigOptions config = {});
   /// One task with a TF_CONFIG of its own, on a host of its own. It starts with the first run().
   void add_task(const std::string& name, std::string tf_config, Program program, RunConfigOptions config = {});
+  /// One task with these environment variables, on a host of its own: SHOAL_RANK and its like, or what an engine sets. It
+  /// starts with the first run(). Rank 0 answers at an address that is a name here: "job:4000".
+  void add_rank(const std::string& name, std::map<std::string, std::string, std::less<>> variables, Program program,
+                RunConfigOptions config = {});
 
   /// Starts a task (again, with the same command: what is on its disk is still there).
   void start(std::string_view task);

@@ -1,4 +1,4 @@
-#include "server/bounded_lines.h"
+#include "job/bounded_lines.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,0 +1,409 @@
+// Rank 0's part of a rendezvous: it answers at the address that everybody knows.
+#include <algorithm>
+#include <optional>
+
+#include "job/bounded_lines.h"
+#include "job/rendezvous/part.h"
+#include "shoal/base/utc_text.h"
+#include "shoal/cluster/listen.h"
+
+namespace shoal::cluster {
+namespace {
+
+using transport::Connection;
+using transport::Message;
+
+constexpr auto kFirstWords = std::chrono::seconds(10);   // Who connects says who it is within this time.
+constexpr auto kTakesASeat = std::chrono::seconds(120);  // And listens, on a name that may not resolve yet.
+constexpr auto kNoteEvery = std::chrono::seconds(10);
+constexpr auto kAcceptPause = std::chrono::milliseconds(100);
+constexpr auto kLook = std::chrono::milliseconds(20);
+constexpr auto kUnderWay = std::chrono::milliseconds(100);  // The last words of a dead process may take so long.
+constexpr auto kClosing = std::chrono::seconds(1);
+constexpr size_t kMissingShown = 20;
+
+/// What rank 0 knows of one rank.
+struct Visitor {
+  Connection* connection = nullptr;  ///< Null: it is not there now.
+  uint64_t incarnation = 0;
+  std::string peer;
+  WallTime since;
+  std::string host_name;
+  std::optional<std::string> address;  ///< Once it listens. Empty for one that does not.
+};
+
+class Desk final : public Rendezvous::Part {
+ public:
+  Desk(Environment& env, RendezvousOptions options, uint64_t incarnation)
+      : env_(env),
+        options_(std::move(options)),
+        incarnation_(incarnation),
+        visitors_(size_t(options_.place.size)),
+        changed_(env),
+        group_(env),
+        refusals_(env),
+        arrivals_(env) {}
+
+  Task<Result<Gathering>> meet() override;
+  Task<Result<void>> close() override;
+
+ private:
+  const ClusterSize& plan() const { return options_.place.plan; }
+  Visitor& visitor(int32_t rank) { return visitors_[size_t(rank)]; }
+  Task<Result<void>> open(Deadline deadline);
+  Task<Result<void>> wait_for_all(Deadline deadline);
+  Task<Result<void>> sit_down(Deadline deadline);
+  Missing missing() const;
+  void tell_who_is_missing();
+  void deal();
+  void tell_all();
+  Task<Result<void>> accept_loop();
+  Task<Result<void>> serve(std::unique_ptr<Connection> connection);
+  Task<Result<void>> attend_to(Connection& connection);
+  Result<void> check(const Join& join, const Connection& connection) const;
+  Task<Result<void>> claim(Join join, uint64_t incarnation);
+  Result<void> recall(const Join& join);
+  Task<Result<void>> seat(Connection& connection, Join join);
+  Task<Result<void>> say(Connection& connection, std::string_view verb, std::string text);
+  Task<Result<void>> refuse(Connection& connection, int32_t rank, Error why, uint8_t status = kRefusalFinal);
+
+  Environment& env_;
+  const RendezvousOptions options_;
+  const uint64_t incarnation_;
+  std::vector<Visitor> visitors_;  // By rank.
+  std::optional<Gathering> gathering_;
+  bool closed_ = false;
+  std::unique_ptr<transport::Listener> listener_;
+  std::string address_;  // That of the rendezvous.
+  OwnPort own_;
+  Event changed_;
+  TaskGroup group_;
+  std::vector<Connection*> connections_;
+  BoundedLines refusals_;
+  BoundedLines arrivals_;
+};
+
+/// Listens at the first address that is free.
+Task<Result<void>> Desk::open(Deadline deadline) {
+  const std::vector<std::string>& all = options_.place.rendezvous;
+  for (size_t i = 0;; ++i) {
+    SHOAL_CO_TRY(std::string at, bound_address(options_, all[i]));
+    auto listening = listen(env_, {options_.meeting_scheme, std::move(at)}, options_.link, deadline);
+    auto listener = co_await std::move(listening);
+    if (listener) {
+      listener_ = std::move(*listener);
+      address_ = all[i];
+      co_return Result<void>{};
+    }
+    const bool taken = listener.error().kind() == ErrorKind::kUnavailable;
+    if (taken && i + 1 < all.size()) continue;
+    if (!taken) co_return std::move(listener).error().with_context("the rendezvous of this job");
+    co_return std::move(listener).error().with_context(
+        "the rendezvous of this job (is another job's there, or is rank 0 running twice? SHOAL_RENDEZVOUS gives a job an "
+        "address of its own)");
+  }
+}
+
+Task<Result<Gathering>> Desk::meet() {
+  const Deadline deadline = env_.after(options_.timeout);
+  SHOAL_CO_TRY_VOID(co_await open(deadline));
+  env_.log().info("rendezvous at " + to_string(listener_->endpoint()) + ", waiting for " +
+                  std::to_string(options_.place.size - 1) + " other ranks (" + to_string(plan()) + ")");
+  group_.spawn(accept_loop());
+  do {  // Somebody may leave while this task looks for a port.
+    SHOAL_CO_TRY_VOID(co_await wait_for_all(deadline));
+    SHOAL_CO_TRY_VOID(co_await sit_down(deadline));
+  } while (!gathering_ && missing().count > 0);
+  if (!gathering_) deal();
+  own_.listener.reset();
+  co_return *gathering_;
+}
+
+/// Until all are there, or one that knows the job from before.
+Task<Result<void>> Desk::wait_for_all(Deadline deadline) {
+  SteadyTime next_note = env_.after(kNoteEvery);
+  for (;;) {
+    const Missing now = missing();
+    if (gathering_ || now.count == 0) co_return Result<void>{};
+    if (env_.now() >= deadline) {
+      co_return deadline_exceeded("rendezvous at " + address_ + ": waiting for " + missing_text(plan(), now) + " of " +
+                                  std::to_string(options_.place.size) + " ranks: not there within " +
+                                  std::to_string(int64_t(to_seconds(options_.timeout))) + " s");
+    }
+    if (env_.now() >= next_note) {
+      tell_who_is_missing();
+      next_note = env_.after(kNoteEvery);
+    }
+    auto waiting = changed_.wait("the other ranks", std::min<Deadline>(deadline, next_note), env_.interrupted());
+    const Result<void> woken = co_await std::move(waiting);
+    if (!woken && woken.error().kind() == ErrorKind::kCancelled) co_return woken;
+  }
+}
+
+Missing Desk::missing() const {
+  Missing missing;
+  for (int32_t rank = 1; rank < options_.place.size; ++rank) {
+    if (visitors_[size_t(rank)].address) continue;
+    ++missing.count;
+    if (missing.ranks.size() < kMissingShown) missing.ranks.push_back(rank);
+  }
+  return missing;
+}
+
+void Desk::tell_who_is_missing() {
+  const Missing now = missing();
+  env_.log().info("rendezvous at " + address_ + ": waiting for " + missing_text(plan(), now));
+  const std::string text = to_json(now);
+  for (const Visitor& visitor : visitors_) {
+    if (!visitor.connection || !visitor.address) continue;
+    Message word = make_word(env_, incarnation_, "waiting", text);
+    static_cast<void>(visitor.connection->try_send(word));  // It is a courtesy.
+  }
+}
+
+/// This task's own port: a free one, or that of its former process.
+Task<Result<void>> Desk::sit_down(Deadline deadline) {
+  SeatOffer offer{.host = options_.place.own_host.empty() ? host_part(address_) : options_.place.own_host, .address = {}};
+  for (;;) {
+    if (gathering_) offer.address = gathering_->addresses[0];
+    if (own_.listener && (offer.address.empty() || offer.address == own_.address)) break;
+    own_.listener.reset();
+    SHOAL_CO_TRY(own_, co_await take_port(env_, options_, offer, deadline));
+  }
+  visitor(0).address = own_.address;
+  visitor(0).host_name = env_.process().host_name;
+  co_return Result<void>{};
+}
+
+void Desk::deal() {
+  gathering_ = Gathering{.id = env_.entropy() | 1, .addresses = {}, .host_names = {}};
+  for (const Visitor& visitor : visitors_) {
+    gathering_->addresses.push_back(visitor.address.value_or(""));
+    gathering_->host_names.push_back(visitor.host_name);
+  }
+  tell_all();
+}
+
+/// Those who wait here. Who listens elsewhere than in the job's list, which turned up meanwhile, comes again.
+void Desk::tell_all() {
+  const std::string text = to_json(*gathering_);
+  for (int32_t rank = 1; rank < options_.place.size; ++rank) {
+    Visitor& waiting = visitor(rank);
+    if (!waiting.connection || !waiting.address) continue;
+    Message word = make_word(env_, incarnation_, "cluster", text);
+    const bool as_listed = *waiting.address == gathering_->addresses[size_t(rank)];
+    if (!as_listed || !waiting.connection->try_send(word)) {
+      waiting.connection->close(unavailable("the addresses of this job are others; come again"));
+    }
+  }
+  changed_.notify_all();
+}
+
+Task<Result<void>> Desk::accept_loop() {
+  for (;;) {
+    auto connection = co_await listener_->accept(kNoDeadline);
+    if (connection) {
+      group_.spawn(serve(std::move(connection).value()));
+    } else if (connection.error().kind() == ErrorKind::kCancelled) {
+      co_return Result<void>{};
+    } else {
+      env_.log().warning_once("accept", "rendezvous: a connection could not be accepted: " + connection.error().message());
+      const Result<void> slept = co_await env_.sleep_for(kAcceptPause);
+      if (!slept) co_return Result<void>{};
+    }
+  }
+}
+
+Task<Result<void>> Desk::serve(std::unique_ptr<Connection> connection) {
+  Connection* const listed = connection.get();
+  connections_.push_back(listed);
+  const Result<void> served = co_await attend_to(*connection);
+  if (!served && !closed_ && served.error().kind() != ErrorKind::kCancelled) {
+    arrivals_.log(LogLevel::kDebug, "rendezvous: " + to_string(connection->peer()) + ": " + served.error().message());
+  }
+  for (Visitor& visitor : visitors_) {
+    if (visitor.connection != listed) continue;
+    visitor.connection = nullptr;
+    if (!gathering_) visitor.address.reset();  // Until all have been told, nobody counts on it.
+  }
+  connection->close(Error(ErrorKind::kCancelled, "the conversation is over"));
+  std::erase(connections_, listed);
+  changed_.notify_all();
+  co_return Result<void>{};  // Whatever a peer does, the others are served.
+}
+
+Task<Result<void>> Desk::attend_to(Connection& connection) {
+  SHOAL_CO_TRY(const Message first, co_await connection.receive(env_.after(kFirstWords)));
+  const Result<transport::Control> word = transport::read_control(first);
+  Result<Join> join = word && word->verb == "join"
+                          ? parse_join(word->text)
+                          : Result<Join>(invalid_argument("this is the rendezvous of a job, and what came is no join"));
+  if (!join) co_return co_await refuse(connection, -1, join.error());
+  const int32_t rank = join->rank;
+  if (const Result<void> fits = check(*join, connection); !fits) {
+    const uint8_t status = join->run == options_.place.run ? kRefusalFinal : kRefusalOtherRun;
+    co_return co_await refuse(connection, rank, fits.error(), status);
+  }
+  const Result<void> claimed = co_await claim(*join, first.head.incarnation);
+  if (closed_) co_return Result<void>{};
+  if (!claimed && claimed.error().kind() == ErrorKind::kCancelled) co_return claimed;
+  if (!claimed) co_return co_await refuse(connection, rank, claimed.error());
+  if (const Result<void> recalled = recall(*join); !recalled) co_return co_await refuse(connection, rank, recalled.error());
+  Visitor& visitor = this->visitor(rank);
+  visitor = {.connection = &connection,
+             .incarnation = first.head.incarnation,
+             .peer = to_string(connection.peer()),
+             .since = env_.wall_now(),
+             .host_name = join->host_name,
+             .address = {}};
+  if (gathering_) visitor.address = gathering_->addresses[size_t(rank)];
+  arrivals_.log(LogLevel::kDebug, rank_name(plan(), rank) + " is at the rendezvous, from " + visitor.peer);
+  if (!join->known) {
+    const Result<void> seated = co_await seat(connection, *join);
+    if (!seated && seated.error().kind() != ErrorKind::kUnavailable)
+      co_return co_await refuse(connection, rank, seated.error());
+    SHOAL_CO_TRY_VOID(seated);
+  }
+  changed_.notify_all();
+  if (gathering_) SHOAL_CO_TRY_VOID(co_await say(connection, "cluster", to_json(*gathering_)));
+  for (;;) {
+    // It says no more; the connection's heartbeats end this.
+    SHOAL_CO_TRY_VOID(co_await connection.receive(kNoDeadline));
+  }
+}
+
+/// Whether it is one of this job's tasks.
+Result<void> Desk::check(const Join& join, const Connection& connection) const {
+  const Place& place = options_.place;
+  const auto differs = [&](const std::string& what, const std::string& theirs, const std::string& ours) {
+    return failed_precondition("rank " + std::to_string(join.rank) + " has " + what + " " + theirs + ", and rank 0 has " +
+                               ours);
+  };
+  if (join.run != place.run) {
+    const std::string advice = ": two jobs at one address; give each a SHOAL_RENDEZVOUS of its own, or end the other one";
+    return differs("the run", "\"" + join.run + "\"", "\"" + place.run + "\"" + advice);
+  }
+  if (join.size != place.size) {
+    return differs("a job of", std::to_string(join.size) + " ranks",
+                   "one of " + std::to_string(place.size) + ": two jobs at one address, or a wrong number");
+  }
+  if (join.plan != to_string(plan())) {
+    const std::string advice = "; give SHOAL_PS (--ps) and SHOAL_EVALUATOR (--evaluator) to all tasks alike";
+    return differs("the plan", join.plan, to_string(plan()) + advice);
+  }
+  if (join.rank == 0) {
+    return failed_precondition("rank 0 is the task that answers here; two tasks have this rank");
+  }
+  if (const auto identity = connection.identity()) {
+    const Seat seat = seat_of(plan(), join.rank);
+    if (identity->role != seat.role || identity->index != seat.index) {
+      return failed_precondition(rank_name(plan(), join.rank) + " has come with the certificate of " +
+                                 to_string(*identity));
+    }
+  }
+  return {};
+}
+
+/// Waits until it shows whether the one that has this rank lives.
+Task<Result<void>> Desk::claim(Join join, uint64_t incarnation) {
+  const SteadyTime asked = env_.now();
+  const Duration patience = 3 * options_.link.heartbeat_interval + kClosing;
+  for (;;) {
+    Visitor& holder = visitor(join.rank);
+    if (closed_ || !holder.connection) co_return Result<void>{};
+    if (holder.incarnation == incarnation) {  // It has come again before its old connection was seen to end.
+      holder.connection->close(unavailable("this task has another connection"));
+      if (holder.connection) holder.connection = nullptr;
+      co_return Result<void>{};
+    }
+    const std::string whose = rank_name(plan(), join.rank) + " is here already, from " + holder.peer + " (host " +
+                              holder.host_name + ") since " + utc_text(holder.since);
+    if (holder.connection->heard() >= asked + kUnderWay) {
+      co_return failed_precondition(whose + ", and alive; two tasks have one rank: end one of them, or give each its own");
+    }
+    if (env_.now() >= asked + patience) co_return unavailable(whose + "; whether it is alive does not show yet");
+    SHOAL_CO_TRY_VOID(co_await env_.sleep_for(kLook));
+  }
+}
+
+/// What it knows of the job from before.
+Result<void> Desk::recall(const Join& join) {
+  if (!join.known) return {};
+  if (gathering_ && gathering_->id != join.known->id) {
+    return failed_precondition(rank_name(plan(), join.rank) +
+                               " is of an earlier start of this job, whose ranks have met anew since; end it");
+  }
+  if (gathering_) return {};
+  const auto is_empty = [](const std::string& address) { return address.empty(); };
+  const auto empty = std::ranges::count_if(join.known->addresses, is_empty);
+  if (empty != (plan().evaluator ? 1 : 0)) return invalid_argument("the cluster that was brought lacks addresses");
+  gathering_ = join.known;
+  env_.log().info("rendezvous: " + rank_name(plan(), join.rank) + " knows this job; everybody's address is as before");
+  tell_all();
+  return {};
+}
+
+/// Tells it where to listen, and hears that it does.
+Task<Result<void>> Desk::seat(Connection& connection, Join join) {
+  const bool listens = seat_of(plan(), join.rank).role != kEvaluatorRole;
+  SeatOffer offer{.host = join.own_host.empty() ? host_part(connection.peer().address) : join.own_host, .address = {}};
+  if (gathering_) offer.address = gathering_->addresses[size_t(join.rank)];
+  if (listens && gathering_ && host_part(offer.address) != offer.host) {
+    co_return failed_precondition(rank_name(plan(), join.rank) + " was at " + offer.address + ", and has come back from " +
+                                  offer.host +
+                                  ", where the others do not look for it; start it on its old host, or give "
+                                  "tasks names that move with them, in SHOAL_HOST");
+  }
+  SHOAL_CO_TRY_VOID(co_await say(connection, "seat", to_json(offer)));
+  SHOAL_CO_TRY(const Message answer, co_await connection.receive(env_.after(kTakesASeat)));
+  SHOAL_CO_TRY(const transport::Control word, transport::read_control(answer));
+  if (word.verb != "here") co_return invalid_argument("expected \"here\", got something else");
+  SHOAL_CO_TRY(const SeatTaken taken, parse_seat_taken(word.text));
+  Visitor& visitor = this->visitor(join.rank);
+  if (visitor.connection != &connection) co_return unavailable("another process has taken this rank");
+  if (gathering_ && gathering_->addresses[size_t(join.rank)] != taken.address) {
+    co_return unavailable("its address turned out just now; come again");
+  }
+  if (listens == taken.address.empty()) co_return invalid_argument("an address where none is needed, or none");
+  visitor.address = taken.address;
+  co_return Result<void>{};
+}
+
+Task<Result<void>> Desk::say(Connection& connection, std::string_view verb, std::string text) {
+  Message word = make_word(env_, incarnation_, verb, text);
+  co_return co_await connection.send(std::move(word), env_.after(kFirstWords));
+}
+
+/// `rank` -1: not known.
+Task<Result<void>> Desk::refuse(Connection& connection, int32_t rank, Error why, uint8_t status) {
+  const std::string who = rank < 0 ? "a peer" : rank_name(plan(), rank);
+  refusals_.log(LogLevel::kWarning,
+                "rendezvous: refused " + who + ", from " + to_string(connection.peer()) + ": " + why.message());
+  Message refusal = transport::make_error(env_.buffers(), why);
+  refusal.head.incarnation = incarnation_;
+  refusal.head.status = why.kind() == ErrorKind::kUnavailable ? kRefusalPasses : status;
+  static_cast<void>(co_await connection.send(std::move(refusal), env_.after(kFirstWords)));
+  connection.close(std::move(why));
+  co_return Result<void>{};
+}
+
+Task<Result<void>> Desk::close() {
+  closed_ = true;
+  if (listener_) listener_->close();
+  // Closing resumes who receives there, inside the call, and that may take it (or others) out of the list.
+  while (!connections_.empty()) {
+    Connection* const connection = connections_.back();
+    connections_.pop_back();
+    connection->close(unavailable("rank 0 has ended"));
+  }
+  changed_.notify_all();
+  co_return co_await group_.join();
+}
+
+}  // namespace
+
+std::unique_ptr<Rendezvous::Part> make_desk(Environment& env, const RendezvousOptions& options, uint64_t incarnation) {
+  return std::make_unique<Desk>(env, options, incarnation);
+}
+
+}  // namespace shoal::cluster

@@ -1,0 +1,254 @@
+// The part of all ranks but 0 at a rendezvous: they come, wait, and come again whenever their connection breaks.
+#include <algorithm>
+
+#include "job/quote.h"
+#include "job/rendezvous/part.h"
+
+namespace shoal::cluster {
+namespace {
+
+using transport::Connection;
+using transport::Message;
+
+constexpr auto kAttemptTimeout = std::chrono::seconds(5);
+constexpr auto kBackOffFirst = std::chrono::milliseconds(10);
+constexpr auto kBackOffMax = std::chrono::seconds(1);
+constexpr auto kNoteEvery = std::chrono::seconds(10);
+// Later on nobody needs it, but a rank that is started again.
+constexpr auto kLostNoteAfter = std::chrono::seconds(30);
+constexpr auto kLostNoteEvery = std::chrono::seconds(600);
+
+class Guest final : public Rendezvous::Part {
+ public:
+  Guest(Environment& env, RendezvousOptions options, uint64_t incarnation)
+      : env_(env), options_(std::move(options)), incarnation_(incarnation), group_(env) {}
+
+  Task<Result<Gathering>> meet() override;
+  Task<Result<void>> close() override;
+
+ private:
+  const Place& place() const { return options_.place; }
+  Task<Result<void>> try_all(Deadline deadline);
+  Task<Result<void>> attempt(std::string address, Deadline deadline);
+  Task<Result<void>> converse(Deadline deadline);
+  Task<Result<void>> sit_down(std::string offer, Deadline deadline);
+  Task<Result<void>> say(std::string_view verb, std::string text);
+  Result<void> take(std::string_view text);
+  Task<Result<void>> stay();
+  Task<Result<void>> come_again();
+  bool is_final(const Error& error) const;
+  Duration answer_patience() const;
+  std::string waiting_for() const;
+  void hang_up(Error reason);
+
+  Environment& env_;
+  const RendezvousOptions options_;
+  const uint64_t incarnation_;
+  std::unique_ptr<Connection> connection_;
+  OwnPort own_;
+  std::optional<Gathering> gathering_;
+  std::string missing_;       // For whom rank 0 waits, as far as it has said.
+  bool final_ = false;        // The last attempt ended with what trying again would not change.
+  bool interrupted_ = false;  // While it waits for the others.
+  StopSource closing_;
+  TaskGroup group_;
+};
+
+/// Someone who has to wait for signs of life of another process is answered late.
+Duration Guest::answer_patience() const { return kAttemptTimeout + 3 * options_.link.heartbeat_interval; }
+
+std::string Guest::waiting_for() const {
+  if (connection_ && !missing_.empty()) return "the rendezvous, where rank 0 waits for " + missing_;
+  std::string where;
+  for (const std::string& address : place().rendezvous) where += (where.empty() ? "" : " or ") + address;
+  return rank_name(place().plan, 0) + " at the rendezvous " + where +
+         (missing_.empty() ? "" : " (which waited for " + missing_ + " when it was last heard)");
+}
+
+/// Where there are several addresses to try, one may be that of somebody else's job, with another token or of another run.
+bool Guest::is_final(const Error& error) const {
+  if (final_ || error.kind() == ErrorKind::kCancelled) return true;
+  const bool passes = error.kind() == ErrorKind::kUnavailable || error.kind() == ErrorKind::kDeadlineExceeded;
+  return !passes && place().rendezvous.size() == 1;
+}
+
+Task<Result<Gathering>> Guest::meet() {
+  const Deadline deadline = env_.after(options_.timeout);
+  // It belongs to the strand; what a signal posts may come when this has ended.
+  const auto here = std::make_shared<Guest*>(this);
+  const StopCallback on_interrupt(env_.interrupted(), [env = &env_, here = std::weak_ptr<Guest*>(here)] {
+    env->post([here] {
+      const auto guest = here.lock();
+      if (!guest) return;
+      (*guest)->interrupted_ = true;
+      if ((*guest)->connection_) (*guest)->connection_->close(cancelled());
+    });
+  });
+  Duration back_off = kBackOffFirst;
+  SteadyTime next_note = env_.after(kNoteEvery);
+  for (;;) {
+    const Result<void> met = co_await try_all(deadline);
+    if (met) break;
+    if (interrupted_) co_return cancelled();
+    if (is_final(met.error())) co_return met.error();
+    if (env_.after(back_off) >= deadline) {
+      co_return deadline_exceeded("waiting for " + waiting_for() + ": " + met.error().message());
+    }
+    if (env_.now() >= next_note) {
+      env_.log().info("waiting for " + waiting_for() + ": " + met.error().message());
+      next_note = env_.after(kNoteEvery);
+    }
+    SHOAL_CO_TRY_VOID(co_await env_.sleep_for(back_off, env_.interrupted()));
+    back_off = std::min<Duration>(back_off * 2, kBackOffMax);
+  }
+  own_.listener.reset();
+  group_.spawn(stay());
+  co_return *gathering_;
+}
+
+/// Each address once. The error of the first that says something, else of the last.
+Task<Result<void>> Guest::try_all(Deadline deadline) {
+  Result<void> outcome;
+  for (const std::string& address : place().rendezvous) {
+    const Result<void> met = co_await attempt(address, deadline);
+    if (met || is_final(met.error())) co_return met;
+    if (outcome || outcome.error().kind() == ErrorKind::kUnavailable) outcome = met;
+    if (interrupted_ || closing_.stop_requested()) co_return cancelled();
+  }
+  co_return outcome;
+}
+
+Task<Result<void>> Guest::attempt(std::string address, Deadline deadline) {
+  final_ = false;
+  SHOAL_CO_TRY(transport::Transport* const transport, env_.transport(options_.meeting_scheme));
+  transport::LinkOptions link = options_.link;
+  const bool certified = link.credential && std::holds_alternative<transport::Certificate>(*link.credential);
+  if (certified) link.expected_peer = transport::PeerIdentity{.role = std::string(place().plan.chief_role()), .index = 0};
+  const transport::Endpoint to{options_.meeting_scheme, address};
+  auto connecting = transport->connect(to, std::move(link), std::min(deadline, env_.after(kAttemptTimeout)));
+  SHOAL_CO_TRY(connection_, co_await std::move(connecting));
+  Result<void> met = co_await converse(deadline);
+  if (met) co_return met;
+  hang_up(met.error());
+  co_return std::move(met).error().with_context("rendezvous at " + address);
+}
+
+Task<Result<void>> Guest::converse(Deadline deadline) {
+  const Join join{.rank = place().rank,
+                  .size = place().size,
+                  .plan = to_string(place().plan),
+                  .run = place().run,
+                  .own_host = place().own_host,
+                  .host_name = env_.process().host_name,
+                  .known = gathering_};
+  SHOAL_CO_TRY_VOID(co_await say("join", to_json(join)));
+  Deadline answer_by = std::min(deadline, env_.after(answer_patience()));
+  SteadyTime next_note = env_.after(kNoteEvery);
+  for (;;) {
+    Result<Message> message = co_await connection_->receive(answer_by);
+    if (!message) co_return std::move(message).error();
+    if (message->head.kind == transport::MessageKind::kError) {
+      final_ = message->head.status == kRefusalFinal;
+      co_return transport::read_error(*message);
+    }
+    SHOAL_CO_TRY(const transport::Control word, transport::read_control(*message));
+    if (word.verb == "cluster") co_return take(word.text);
+    if (word.verb == "seat") {
+      SHOAL_CO_TRY_VOID(co_await sit_down(std::string(word.text), deadline));
+    } else if (word.verb == "waiting") {
+      SHOAL_CO_TRY(const Missing missing, parse_missing(word.text));
+      missing_ = missing_text(place().plan, missing);
+      if (env_.now() >= next_note) env_.log().info("waiting for " + waiting_for());
+      if (env_.now() >= next_note) next_note = env_.after(kNoteEvery);
+    } else {
+      co_return invalid_argument("what answers there is no rendezvous of Shoal: it says " + in_quotes(word.verb));
+    }
+    answer_by = deadline;  // It shows by its heartbeats that it lives.
+  }
+}
+
+Task<Result<void>> Guest::sit_down(std::string text, Deadline deadline) {
+  SHOAL_CO_TRY(const SeatOffer offer, parse_seat_offer(text));
+  // The port that this process has held since an earlier attempt is as good as any.
+  const bool fits =
+      own_.listener && host_part(own_.address) == offer.host && (offer.address.empty() || offer.address == own_.address);
+  if (!fits) {
+    own_.listener.reset();
+    final_ = true;  // That this task cannot listen is nothing that the rendezvous could change.
+    SHOAL_CO_TRY(own_, co_await take_port(env_, options_, offer, deadline));
+    final_ = false;
+  }
+  const SeatTaken taken{own_.address};
+  co_return co_await say("here", to_json(taken));
+}
+
+/// The cluster, as rank 0 knows it.
+Result<void> Guest::take(std::string_view text) {
+  SHOAL_TRY(Gathering gathering, parse_gathering(text));
+  if (gathering.addresses.size() != size_t(place().size)) return data_loss("the rendezvous gave a cluster of another size");
+  if (gathering_ && gathering != *gathering_) return failed_precondition("the rendezvous has another cluster than before");
+  if (!gathering_ && gathering.addresses[size_t(place().rank)] != own_.address) {
+    return data_loss("the rendezvous gave this task another address than its own");
+  }
+  gathering_ = std::move(gathering);
+  return {};
+}
+
+Task<Result<void>> Guest::say(std::string_view verb, std::string text) {
+  Message word = make_word(env_, incarnation_, verb, text);
+  co_return co_await connection_->send(std::move(word), env_.after(kAttemptTimeout));
+}
+
+/// As long as the task lives: its connection, or the attempts to have one, are what a rank 0 that is started again needs.
+Task<Result<void>> Guest::stay() {
+  while (!closing_.stop_requested()) {
+    while (connection_) {
+      Result<Message> message = co_await connection_->receive(kNoDeadline);
+      if (!message) hang_up(message.error());
+    }
+    const Result<void> back = co_await come_again();
+    if (back) continue;
+    if (!closing_.stop_requested() && back.error().kind() != ErrorKind::kCancelled) {
+      env_.log().warning("this task no longer takes part in the rendezvous, which only ranks that start again need: " +
+                         back.error().message());
+    }
+    co_return Result<void>{};
+  }
+  co_return Result<void>{};
+}
+
+Task<Result<void>> Guest::come_again() {
+  Duration back_off = kBackOffFirst;
+  SteadyTime next_note = env_.after(kLostNoteAfter);
+  for (;;) {
+    SHOAL_CO_TRY_VOID(co_await env_.sleep_for(back_off, closing_.token()));
+    const Result<void> met = co_await try_all(kNoDeadline);
+    if (met) co_return met;
+    if (closing_.stop_requested() || met.error().kind() == ErrorKind::kCancelled) co_return cancelled();
+    if (is_final(met.error())) co_return met;
+    if (env_.now() >= next_note) {
+      env_.log().info("waiting for " + waiting_for() + " to come back: " + met.error().message());
+      next_note = env_.after(kLostNoteEvery);
+    }
+    back_off = std::min<Duration>(back_off * 2, kBackOffMax);
+  }
+}
+
+void Guest::hang_up(Error reason) {
+  if (connection_) connection_->close(std::move(reason));
+  connection_.reset();
+}
+
+Task<Result<void>> Guest::close() {
+  closing_.request_stop();
+  if (connection_) connection_->close(unavailable("this task has ended"));
+  co_return co_await group_.join();
+}
+
+}  // namespace
+
+std::unique_ptr<Rendezvous::Part> make_guest(Environment& env, const RendezvousOptions& options, uint64_t incarnation) {
+  return std::make_unique<Guest>(env, options, incarnation);
+}
+
+}  // namespace shoal::cluster

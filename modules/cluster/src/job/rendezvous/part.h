@@ -1,0 +1,29 @@
+#pragma once
+/// What the two parts at a rendezvous have in common.
+#include <string>
+
+#include "job/rendezvous/own_port.h"
+
+namespace shoal::cluster {
+
+class Rendezvous::Part {
+ public:
+  virtual ~Part() = default;
+  virtual Task<Result<Gathering>> meet() = 0;
+  virtual Task<Result<void>> close() = 0;
+};
+
+/// Rank 0's.
+std::unique_ptr<Rendezvous::Part> make_desk(Environment& env, const RendezvousOptions& options, uint64_t incarnation);
+/// That of the others.
+std::unique_ptr<Rendezvous::Part> make_guest(Environment& env, const RendezvousOptions& options, uint64_t incarnation);
+
+/// "rank 3 (worker 1)".
+std::string rank_name(const ClusterSize& plan, int32_t rank);
+/// "rank 3 (worker 1), rank 5 (worker 3) and 4 more".
+std::string missing_text(const ClusterSize& plan, const Missing& missing);
+
+/// A message with a verb, from this process.
+transport::Message make_word(Environment& env, uint64_t incarnation, std::string_view verb, const std::string& text);
+
+}  // namespace shoal::cluster
