@@ -120,6 +120,9 @@ Result<int> Launcher::run() {
   SHOAL_TRY_VOID(prepare(folder.path()));
   say(std::to_string(seats_.size()) + (seats_.size() == 1 ? " task" : " tasks") + " on this machine" +
       (options_.log_dir ? "; what each writes is in " + *options_.log_dir : ""));
+  if (!options_.size.evaluator && !options_.size.master) {
+    say("there is neither an evaluator nor a master, so nothing is evaluated or exported (--evaluator)");
+  }
   SHOAL_TRY_VOID(carry_out(policy_.begin(steady_now())));
   while (!policy_.status()) SHOAL_TRY_VOID(turn());
   print_end(*policy_.status());
