@@ -244,7 +244,7 @@ TEST_F(Csv, RefusesOptionsThatCannotBe) {
             "csv: column a cannot be uint8; choose string, float32, int64 or int32");
   EXPECT_EQ(kind({.columns = {{.name = "a", .dtype = DType::kInt32, .missing = "x"}}}),
             "csv: column a: its value for missing fields, \"x\", is no int32");
-  EXPECT_EQ(kind({.columns = {{.name = "a"}}, .labels = {"b"}}), "csv: there is no column b");
+  EXPECT_EQ(kind({.columns = {{.name = "a"}}, .labels = {"b"}}), "csv: there is no column b; there are: a");
   EXPECT_EQ(kind({.columns = {{.name = "a"}}, .separator = '"'}), "csv: the separator cannot be a quote or a line end");
   EXPECT_EQ(kind({.columns = {{.name = "a"}}}), "accepted");
 }

@@ -41,7 +41,7 @@ Result<int> print_events(Context& context, const std::string& folder, const std:
   return damage.empty() ? 0 : exit_status(ErrorKind::kDataLoss);
 }
 
-struct Arguments {
+struct EventsArguments {
   std::string folder;
   std::string tag;
 };
@@ -50,7 +50,7 @@ struct Arguments {
 
 void add_events_command(CLI::App& app, Action& selected) {
   CLI::App* events = app.add_subcommand("events", "What a folder's event files hold, one line per value, in file order");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<EventsArguments>();
   events->add_option("DIR", arguments->folder, "The model_dir, or an eval folder below it")->required();
   events->add_option("--tag", arguments->tag, "Only values of this tag");
   events->callback([&selected, arguments] {

@@ -12,7 +12,7 @@
 namespace shoal::cli {
 namespace {
 
-struct Arguments {
+struct PredictArguments {
   std::string folder, file = "-", separator = ",", signature;
   std::vector<std::string> columns, keys;
   TableChoice choice;
@@ -37,7 +37,7 @@ data::ReadBytes bytes_of(std::istream& in) {
   };
 }
 
-Result<data::CsvReader> open_table(Context& context, const Arguments& arguments) {
+Result<data::CsvReader> open_table(Context& context, const PredictArguments& arguments) {
   if (arguments.file == "-") return data::CsvReader(bytes_of(context.in), "standard input", arguments.table);
   auto reader = data::CsvReader::open(context.storage, arguments.file, arguments.table);
   if (reader || reader.error().kind() != ErrorKind::kFailedPrecondition) return reader;
@@ -73,7 +73,7 @@ Result<void> predict_rows(ExportedModel& model, const TableInput& input, std::sp
   return {};
 }
 
-Result<int> predict(Context& context, ExportedModel& model, const Arguments& arguments) {
+Result<int> predict(Context& context, ExportedModel& model, const PredictArguments& arguments) {
   SHOAL_TRY(std::vector<RowOutput> outputs, choose_outputs(model, arguments.signature, arguments.keys));
   for (const RowOutput& output : outputs) {
     const auto& copied = arguments.choice.copied;
@@ -114,7 +114,7 @@ Result<int> predict(Context& context, ExportedModel& model, const Arguments& arg
   return 0;
 }
 
-Result<int> load_and_predict(Context& context, Arguments arguments) {
+Result<int> load_and_predict(Context& context, PredictArguments arguments) {
   SHOAL_TRY(const std::string folder, find_export(context.storage, arguments.folder));
   arguments.table.separator = arguments.separator == "tab" ? '\t' : arguments.separator[0];
   SHOAL_TRY(const auto model, call_user("export", [&] { return load_exported_model(folder, arguments.runtime); }));
@@ -126,7 +126,7 @@ Result<int> load_and_predict(Context& context, Arguments arguments) {
 void add_predict_command(CLI::App& app, Action& selected) {
   CLI::App* command = app.add_subcommand(
       "predict", "What an exported model predicts for the rows of a CSV table, as CSV or as one JSON object per row");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<PredictArguments>();
   command->add_option("EXPORT", arguments->folder, "An export, or a folder of exports, of which the newest counts")
       ->required();
   command->add_option("FILE", arguments->file, "The table, plain or gzip'd; -: standard input")->capture_default_str();

@@ -10,14 +10,14 @@
 namespace shoal::cli {
 namespace {
 
-struct Arguments {
+struct ProfileArguments {
   std::string folder;
   ProfileOptions options;
   RuntimeOptions runtime;
   bool table = false;
 };
 
-Result<int> profile_export(Context& context, const Arguments& arguments) {
+Result<int> profile_export(Context& context, const ProfileArguments& arguments) {
   SHOAL_TRY(const std::string folder, find_export(context.storage, arguments.folder));
   const auto measure = [&] { return load_exported_model(folder, arguments.runtime)->profile(arguments.options); };
   SHOAL_TRY(const backends::Profile profile, call_user("profile", measure));
@@ -29,7 +29,7 @@ Result<int> profile_export(Context& context, const Arguments& arguments) {
 
 void add_profile_command(CLI::App& app, Action& selected) {
   CLI::App* command = app.add_subcommand("profile", "Where the time of an exported model goes, kernel by kernel");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<ProfileArguments>();
   command->add_option("DIR", arguments->folder, "An export, or a folder of exports, of which the newest counts")
       ->required();
   command->add_option("--batch", arguments->options.batch, "Examples in each run")

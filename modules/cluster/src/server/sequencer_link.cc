@@ -13,18 +13,18 @@ using transport::ReportKind;
 
 // Nothing ends that earlier, and so long a server's end may wait.
 constexpr auto kConnectTimeout = std::chrono::seconds(3);
-constexpr auto kHelloTimeout = std::chrono::seconds(5);
-constexpr auto kBackOffFirst = std::chrono::milliseconds(10);
-constexpr auto kBackOffMax = std::chrono::seconds(1);
-constexpr auto kNoteEvery = std::chrono::seconds(10);
+constexpr auto kSequencerHelloTimeout = std::chrono::seconds(5);
+constexpr auto kSequencerBackOffFirst = std::chrono::milliseconds(10);
+constexpr auto kSequencerBackOffMax = std::chrono::seconds(1);
+constexpr auto kSequencerNoteEvery = std::chrono::seconds(10);
 constexpr auto kLasting = std::chrono::seconds(1);
 constexpr uint64_t kOrderBytesMax = uint64_t(32) << 20;
 
 }  // namespace
 
 Task<Result<void>> SequencerLink::run() {
-  Duration back_off = kBackOffFirst;
-  SteadyTime next_note = env_.after(kNoteEvery);
+  Duration back_off = kSequencerBackOffFirst;
+  SteadyTime next_note = env_.after(kSequencerNoteEvery);
   while (!closed_) {
     Result<void> followed = co_await meet();
     if (followed) {
@@ -34,7 +34,7 @@ Task<Result<void>> SequencerLink::run() {
       followed = co_await follow();
       if (!closed_) env_.sometimes("server.sequencer_lost");
       const bool was_of_use = received_ != had || env_.now() >= met + kLasting;
-      if (was_of_use) back_off = kBackOffFirst;
+      if (was_of_use) back_off = kSequencerBackOffFirst;
     }
     welcomed_ = false;
     if (connection_ && !followed) connection_->close(followed.error());
@@ -43,11 +43,11 @@ Task<Result<void>> SequencerLink::run() {
     if (!followed && env_.now() >= next_note) {
       env_.log().info("waiting for " + to_string(options_.servers.front()) +
                       ", which decides what pushes become: " + followed.error().message());
-      next_note = env_.after(kNoteEvery);
+      next_note = env_.after(kSequencerNoteEvery);
     }
     Result<void> woken = co_await closed_event_.wait("the next attempt", env_.after(back_off));
     if (!woken && woken.error().kind() == ErrorKind::kCancelled) break;
-    back_off = std::min<Duration>(back_off * 2, kBackOffMax);
+    back_off = std::min<Duration>(back_off * 2, kSequencerBackOffMax);
   }
   co_return Result<void>{};
 }
@@ -61,7 +61,7 @@ Task<Result<void>> SequencerLink::meet() {
       transport::PeerIdentity{.role = std::string(kPsRole), .index = index_at(options_.identity.sparse.servers, 0)};
   SHOAL_CO_TRY(connection_, co_await transport->connect(sequencer, std::move(link), env_.after(kConnectTimeout)));
   if (closed_) co_return cancelled();
-  const Deadline deadline = env_.after(kHelloTimeout);
+  const Deadline deadline = env_.after(kSequencerHelloTimeout);
   const TaskIdentity& own = options_.identity;
   const transport::Hello hello{.job = own.job,
                                .role = own.role,

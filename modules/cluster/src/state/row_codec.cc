@@ -7,24 +7,25 @@
 namespace shoal::cluster {
 namespace {
 
-constexpr uint64_t kAlign = 64;
-uint64_t padded(uint64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+constexpr uint64_t kRowAlign = 64;
+uint64_t padded_rows(uint64_t bytes) { return (bytes + kRowAlign - 1) / kRowAlign * kRowAlign; }
 
 uint64_t row_bytes(const Segment& segment) { return uint64_t(row_width(segment)) * sizeof(float); }
 
 /// Where the parts of a segment with `count` rows begin, from its own beginning.
 struct Layout {
-  uint64_t rows_at = kAlign;
+  uint64_t rows_at = kRowAlign;
   uint64_t values_at;
   uint64_t end;
   Layout(const Segment& segment, uint64_t count)
-      : values_at(kAlign + padded(count * sizeof(uint32_t))), end(values_at + padded(count * row_bytes(segment))) {}
+      : values_at(kRowAlign + padded_rows(count * sizeof(uint32_t))),
+        end(values_at + padded_rows(count * row_bytes(segment))) {}
 };
 
 /// Fills with zeros what is between the parts.
 void write(std::span<std::byte> payload, uint64_t at, const void* from, uint64_t bytes) {
   if (bytes > 0) std::memcpy(payload.data() + at, from, bytes);
-  std::memset(payload.data() + at + bytes, 0, padded(bytes) - bytes);
+  std::memset(payload.data() + at + bytes, 0, padded_rows(bytes) - bytes);
 }
 
 Error does_not_fit(const Segment& segment, const std::string& what) {
@@ -33,9 +34,9 @@ Error does_not_fit(const Segment& segment, const std::string& what) {
 
 Result<uint64_t> decode_segment(const Segment& segment, std::span<const std::byte> payload, SegmentRows& to) {
   uint64_t count = 0;
-  if (payload.size() >= kAlign) std::memcpy(&count, payload.data(), sizeof count);
+  if (payload.size() >= kRowAlign) std::memcpy(&count, payload.data(), sizeof count);
   const auto rows = uint64_t(segment.row_end - segment.row_begin);
-  if (payload.size() < kAlign || count > rows) return does_not_fit(segment, "there are no " + std::to_string(count));
+  if (payload.size() < kRowAlign || count > rows) return does_not_fit(segment, "there are no " + std::to_string(count));
   const Layout layout(segment, count);
   if (layout.end > payload.size()) return does_not_fit(segment, "cut short");
   const auto* const numbers = reinterpret_cast<const uint32_t*>(payload.data() + layout.rows_at);
@@ -83,7 +84,7 @@ uint64_t row_payload_bytes(const ShardSpec& spec, std::span<const SegmentRows> r
   uint64_t bytes = 0;
   for (size_t i = 0; i < spec.segments.size(); ++i) {
     const Segment& segment = spec.segments[i];
-    bytes += segment.variable.lazy_rows ? Layout(segment, rows[i].rows.size()).end : padded(segment.bytes);
+    bytes += segment.variable.lazy_rows ? Layout(segment, rows[i].rows.size()).end : padded_rows(segment.bytes);
   }
   return bytes;
 }
@@ -96,7 +97,7 @@ void encode_rows(const ShardSpec& spec, std::span<const std::byte> arena, std::s
     const Segment& segment = spec.segments[i];
     if (!segment.variable.lazy_rows) {
       write(payload, at, arena.data() + segment.offset, segment.bytes);
-      at += padded(segment.bytes);
+      at += padded_rows(segment.bytes);
       continue;
     }
     const uint64_t count = rows[i].rows.size();
@@ -120,7 +121,7 @@ Result<void> decode_rows(const ShardSpec& spec, std::span<const std::byte> paylo
   for (size_t i = 0; i < spec.segments.size(); ++i) {
     const Segment& segment = spec.segments[i];
     rows[i].clear();
-    uint64_t bytes = padded(segment.bytes);
+    uint64_t bytes = padded_rows(segment.bytes);
     if (segment.variable.lazy_rows) {
       SHOAL_TRY(bytes, decode_segment(segment, payload, rows[i]));
     } else if (bytes > payload.size()) {

@@ -9,7 +9,7 @@
 namespace shoal::cluster {
 namespace {
 
-constexpr size_t kNameBytesMax = 256;
+constexpr size_t kPlannedNameBytesMax = 256;
 
 int64_t rows_of(const Shape& shape) { return shape.rank() == 0 ? 1 : shape[0]; }
 
@@ -19,7 +19,7 @@ uint64_t bytes_of(const VariableSpec& variable) {
 
 Result<void> check(const VariableSpec& variable, std::set<std::string_view>& names) {
   if (variable.name.empty()) return invalid_argument("a variable without a name cannot be placed on a server");
-  if (variable.name.size() > kNameBytesMax) {
+  if (variable.name.size() > kPlannedNameBytesMax) {
     return invalid_argument("variable " + variable.name.substr(0, 64) + "...: names have at most 256 bytes");
   }
   if (!names.insert(variable.name).second) {

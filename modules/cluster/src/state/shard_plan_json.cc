@@ -9,7 +9,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr size_t kSegmentsMax = 65536;
-constexpr size_t kNameBytesMax = 256;
+constexpr size_t kJsonNameBytesMax = 256;
 constexpr uint64_t kArenaBytesMax = uint64_t(1) << 40;
 constexpr uint64_t kElementsMax = uint64_t(1) << 48;  // The elements of a whole variable; its bytes cannot overflow.
 
@@ -71,8 +71,8 @@ Result<void> check_initializer(const VariableSpec& variable) {
 
 Result<void> check_segment(const Segment& segment, const ShardSpec& spec, uint64_t& end_before) {
   const VariableSpec& variable = segment.variable;
-  const std::string where = "shard spec: variable " + variable.name.substr(0, kNameBytesMax);
-  if (variable.name.empty() || variable.name.size() > kNameBytesMax) {
+  const std::string where = "shard spec: variable " + variable.name.substr(0, kJsonNameBytesMax);
+  if (variable.name.empty() || variable.name.size() > kJsonNameBytesMax) {
     return invalid_argument(where + ": names have 1 to 256 bytes");
   }
   if (variable.dtype != DType::kFloat32) return invalid_argument(where + ": is not float32");

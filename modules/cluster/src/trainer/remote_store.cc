@@ -18,10 +18,10 @@ namespace {
 using transport::Message;
 using transport::MessageKind;
 
-constexpr auto kNoteEvery = std::chrono::seconds(10);
+constexpr auto kStoreNoteEvery = std::chrono::seconds(10);
 constexpr auto kAttachPause = std::chrono::milliseconds(20);
 constexpr auto kVersionPause = std::chrono::milliseconds(1);  // Given to an order that is on its way.
-constexpr uint64_t kMessageOverhead = uint64_t(1) << 20;
+constexpr uint64_t kPullOverhead = uint64_t(1) << 20;
 
 class RemoteStoreImpl final : public RemoteStore {
  public:
@@ -41,7 +41,7 @@ class RemoteStoreImpl final : public RemoteStore {
         parts_.shards.push_back(part.spec());
         largest = std::max(largest, part.spec().arena_bytes);
       }
-      servers_[i].set_receive_limit(largest + kMessageOverhead);
+      servers_[i].set_receive_limit(largest + kPullOverhead);
     }
     incarnations_.resize(servers_.size());
   }
@@ -158,7 +158,7 @@ Task<Result<Ready>> RemoteStoreImpl::prepare(RestoreSource* restore, Deadline de
 }
 
 Task<Result<Ready>> RemoteStoreImpl::attach(Deadline deadline) {
-  SteadyTime note = env_.after(kNoteEvery);
+  SteadyTime note = env_.after(kStoreNoteEvery);
   for (;;) {
     SHOAL_CO_TRY_VOID(co_await servers_.connect(deadline));
     auto ready = co_await attach_once(deadline);
@@ -170,7 +170,7 @@ Task<Result<Ready>> RemoteStoreImpl::attach(Deadline deadline) {
     }
     if (env_.now() >= note) {
       env_.log().info("waiting for the chief to make the model ready: " + ready.error().message());
-      note = env_.after(kNoteEvery);
+      note = env_.after(kStoreNoteEvery);
     }
     SHOAL_CO_TRY_VOID(co_await env_.sleep_for(kAttachPause, env_.interrupted()));
   }

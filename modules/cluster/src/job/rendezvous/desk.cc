@@ -15,11 +15,11 @@ using transport::Message;
 
 constexpr auto kFirstWords = std::chrono::seconds(10);   // Who connects says who it is within this time.
 constexpr auto kTakesASeat = std::chrono::seconds(120);  // And listens, on a name that may not resolve yet.
-constexpr auto kNoteEvery = std::chrono::seconds(10);
-constexpr auto kAcceptPause = std::chrono::milliseconds(100);
-constexpr auto kLook = std::chrono::milliseconds(20);
-constexpr auto kUnderWay = std::chrono::milliseconds(100);  // The last words of a dead process may take so long.
-constexpr auto kClosing = std::chrono::seconds(1);
+constexpr auto kDeskNoteEvery = std::chrono::seconds(10);
+constexpr auto kDeskAcceptPause = std::chrono::milliseconds(100);
+constexpr auto kDeskLook = std::chrono::milliseconds(20);
+constexpr auto kDeskUnderWay = std::chrono::milliseconds(100);  // The last words of a dead process may take so long.
+constexpr auto kDeskClosing = std::chrono::seconds(1);
 constexpr size_t kMissingShown = 20;
 
 /// What rank 0 knows of one rank.
@@ -121,7 +121,7 @@ Task<Result<Gathering>> Desk::meet() {
 
 /// Until all are there, or one that knows the job from before.
 Task<Result<void>> Desk::wait_for_all(Deadline deadline) {
-  SteadyTime next_note = env_.after(kNoteEvery);
+  SteadyTime next_note = env_.after(kDeskNoteEvery);
   for (;;) {
     const Missing now = missing();
     if (gathering_ || now.count == 0) co_return Result<void>{};
@@ -132,7 +132,7 @@ Task<Result<void>> Desk::wait_for_all(Deadline deadline) {
     }
     if (env_.now() >= next_note) {
       tell_who_is_missing();
-      next_note = env_.after(kNoteEvery);
+      next_note = env_.after(kDeskNoteEvery);
     }
     auto waiting = changed_.wait("the other ranks", std::min<Deadline>(deadline, next_note), env_.interrupted());
     const Result<void> woken = co_await std::move(waiting);
@@ -208,7 +208,7 @@ Task<Result<void>> Desk::accept_loop() {
       co_return Result<void>{};
     } else {
       env_.log().warning_once("accept", "rendezvous: a connection could not be accepted: " + connection.error().message());
-      const Result<void> slept = co_await env_.sleep_for(kAcceptPause);
+      const Result<void> slept = co_await env_.sleep_for(kDeskAcceptPause);
       if (!slept) co_return Result<void>{};
     }
   }
@@ -307,7 +307,7 @@ Result<void> Desk::check(const Join& join, const Connection& connection) const {
 /// Waits until it shows whether the one that has this rank lives.
 Task<Result<void>> Desk::claim(Join join, uint64_t incarnation) {
   const SteadyTime asked = env_.now();
-  const Duration patience = 3 * options_.link.heartbeat_interval + kClosing;
+  const Duration patience = 3 * options_.link.heartbeat_interval + kDeskClosing;
   for (;;) {
     Visitor& holder = visitor(join.rank);
     if (closed_ || !holder.connection) co_return Result<void>{};
@@ -318,11 +318,11 @@ Task<Result<void>> Desk::claim(Join join, uint64_t incarnation) {
     }
     const std::string whose = rank_name(plan(), join.rank) + " is here already, from " + holder.peer + " (host " +
                               holder.host_name + ") since " + utc_text(holder.since);
-    if (holder.connection->heard() >= asked + kUnderWay) {
+    if (holder.connection->heard() >= asked + kDeskUnderWay) {
       co_return failed_precondition(whose + ", and alive; two tasks have one rank: end one of them, or give each its own");
     }
     if (env_.now() >= asked + patience) co_return unavailable(whose + "; whether it is alive does not show yet");
-    SHOAL_CO_TRY_VOID(co_await env_.sleep_for(kLook));
+    SHOAL_CO_TRY_VOID(co_await env_.sleep_for(kDeskLook));
   }
 }
 

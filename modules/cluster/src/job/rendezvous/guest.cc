@@ -10,10 +10,10 @@ namespace {
 using transport::Connection;
 using transport::Message;
 
-constexpr auto kAttemptTimeout = std::chrono::seconds(5);
-constexpr auto kBackOffFirst = std::chrono::milliseconds(10);
-constexpr auto kBackOffMax = std::chrono::seconds(1);
-constexpr auto kNoteEvery = std::chrono::seconds(10);
+constexpr auto kGuestAttemptTimeout = std::chrono::seconds(5);
+constexpr auto kGuestBackOffFirst = std::chrono::milliseconds(10);
+constexpr auto kGuestBackOffMax = std::chrono::seconds(1);
+constexpr auto kGuestNoteEvery = std::chrono::seconds(10);
 // Later on nobody needs it, but a rank that is started again.
 constexpr auto kLostNoteAfter = std::chrono::seconds(30);
 constexpr auto kLostNoteEvery = std::chrono::seconds(600);
@@ -55,7 +55,7 @@ class Guest final : public Rendezvous::Part {
 };
 
 /// Someone who has to wait for signs of life of another process is answered late.
-Duration Guest::answer_patience() const { return kAttemptTimeout + 3 * options_.link.heartbeat_interval; }
+Duration Guest::answer_patience() const { return kGuestAttemptTimeout + 3 * options_.link.heartbeat_interval; }
 
 std::string Guest::waiting_for() const {
   if (connection_ && !missing_.empty()) return "the rendezvous, where rank 0 waits for " + missing_;
@@ -84,8 +84,8 @@ Task<Result<Gathering>> Guest::meet() {
       if ((*guest)->connection_) (*guest)->connection_->close(cancelled());
     });
   });
-  Duration back_off = kBackOffFirst;
-  SteadyTime next_note = env_.after(kNoteEvery);
+  Duration back_off = kGuestBackOffFirst;
+  SteadyTime next_note = env_.after(kGuestNoteEvery);
   for (;;) {
     const Result<void> met = co_await try_all(deadline);
     if (met) break;
@@ -96,10 +96,10 @@ Task<Result<Gathering>> Guest::meet() {
     }
     if (env_.now() >= next_note) {
       env_.log().info("waiting for " + waiting_for() + ": " + met.error().message());
-      next_note = env_.after(kNoteEvery);
+      next_note = env_.after(kGuestNoteEvery);
     }
     SHOAL_CO_TRY_VOID(co_await env_.sleep_for(back_off, env_.interrupted()));
-    back_off = std::min<Duration>(back_off * 2, kBackOffMax);
+    back_off = std::min<Duration>(back_off * 2, kGuestBackOffMax);
   }
   own_.listener.reset();
   group_.spawn(stay());
@@ -125,7 +125,7 @@ Task<Result<void>> Guest::attempt(std::string address, Deadline deadline) {
   const bool certified = link.credential && std::holds_alternative<transport::Certificate>(*link.credential);
   if (certified) link.expected_peer = transport::PeerIdentity{.role = std::string(place().plan.chief_role()), .index = 0};
   const transport::Endpoint to{options_.meeting_scheme, address};
-  auto connecting = transport->connect(to, std::move(link), std::min(deadline, env_.after(kAttemptTimeout)));
+  auto connecting = transport->connect(to, std::move(link), std::min(deadline, env_.after(kGuestAttemptTimeout)));
   SHOAL_CO_TRY(connection_, co_await std::move(connecting));
   Result<void> met = co_await converse(deadline);
   if (met) co_return met;
@@ -143,7 +143,7 @@ Task<Result<void>> Guest::converse(Deadline deadline) {
                   .known = gathering_};
   SHOAL_CO_TRY_VOID(co_await say("join", to_json(join)));
   Deadline answer_by = std::min(deadline, env_.after(answer_patience()));
-  SteadyTime next_note = env_.after(kNoteEvery);
+  SteadyTime next_note = env_.after(kGuestNoteEvery);
   for (;;) {
     Result<Message> message = co_await connection_->receive(answer_by);
     if (!message) co_return std::move(message).error();
@@ -159,7 +159,7 @@ Task<Result<void>> Guest::converse(Deadline deadline) {
       SHOAL_CO_TRY(const Missing missing, parse_missing(word.text));
       missing_ = missing_text(place().plan, missing);
       if (env_.now() >= next_note) env_.log().info("waiting for " + waiting_for());
-      if (env_.now() >= next_note) next_note = env_.after(kNoteEvery);
+      if (env_.now() >= next_note) next_note = env_.after(kGuestNoteEvery);
     } else {
       co_return invalid_argument("what answers there is no rendezvous of Shoal: it says " + in_quotes(word.verb));
     }
@@ -196,7 +196,7 @@ Result<void> Guest::take(std::string_view text) {
 
 Task<Result<void>> Guest::say(std::string_view verb, std::string text) {
   Message word = make_word(env_, incarnation_, verb, text);
-  co_return co_await connection_->send(std::move(word), env_.after(kAttemptTimeout));
+  co_return co_await connection_->send(std::move(word), env_.after(kGuestAttemptTimeout));
 }
 
 /// As long as the task lives: its connection, or the attempts to have one, are what a rank 0 that is started again needs.
@@ -218,7 +218,7 @@ Task<Result<void>> Guest::stay() {
 }
 
 Task<Result<void>> Guest::come_again() {
-  Duration back_off = kBackOffFirst;
+  Duration back_off = kGuestBackOffFirst;
   SteadyTime next_note = env_.after(kLostNoteAfter);
   for (;;) {
     SHOAL_CO_TRY_VOID(co_await env_.sleep_for(back_off, closing_.token()));
@@ -230,7 +230,7 @@ Task<Result<void>> Guest::come_again() {
       env_.log().info("waiting for " + waiting_for() + " to come back: " + met.error().message());
       next_note = env_.after(kLostNoteEvery);
     }
-    back_off = std::min<Duration>(back_off * 2, kBackOffMax);
+    back_off = std::min<Duration>(back_off * 2, kGuestBackOffMax);
   }
 }
 
