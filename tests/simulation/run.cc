@@ -54,6 +54,7 @@ class Run {
   void start_second(const std::string& task);
   bool is_second(const std::string& task) const { return seconds_.contains(task); }
   void look_after_second(const std::string& task);
+  bool leader_meets_damage();
   bool bits_explain(const std::string& task, int status, const std::string& why);
   bool all_took_part();
   /// A hook of the chief has ended the job before its time; that of a worker only its own part.
@@ -262,11 +263,16 @@ void Run::look_after_second(const std::string& second) {
   first_lived = false;
 }
 
-/// Damage that the disk did in silence ends what needs the damaged checkpoint, and no launcher tries that again.
+/// Damage that the disk did in silence, for which the leader gives up.
+bool Run::leader_meets_damage() {
+  const bool evaluates = plan_.job.local || plan_.job.size.master;
+  return folder_.all_damaged() || (evaluates && folder_.newest_damaged());
+}
+
+/// Damage ends what needs the damaged checkpoint, and no launcher tries that again.
 bool Run::bits_explain(const std::string& task, int status, const std::string& why) {
   if (status != exit_status(ErrorKind::kDataLoss)) return false;
-  const bool evaluates = plan_.job.local || plan_.job.size.master;
-  if (task == leader_) return folder_.all_damaged() || (evaluates && folder_.newest_damaged());
+  if (task == leader_) return leader_meets_damage();
   return task.starts_with("evaluator") && folder_.names_a_damaged_one(why);
 }
 
@@ -277,6 +283,11 @@ void Run::look_after() {
     if (is_second(task)) look_after_second(task);
     if (is_second(task) || world_.running(task) || starting_.contains(task) || gone_.contains(task)) continue;
     if (world_.killed(task)) {  // It was killed in a call of its storage.
+      if (task == leader_ && leader_meets_damage() && world_.count_log("the job failed: the chief gave up") > 0) {
+        gone_.insert(task);  // It had sent the others home, and would have ended with the error that it told them.
+        damaged_ = true;
+        continue;
+      }
       disturbed_until_ = std::max(disturbed_until_, world_.elapsed() + outages_[task]);
       if (power_fails_.erase(task) > 0) shared_folder_loses_power(uint64_t(world_.elapsed() / 1ms));
       start_later(task, outages_[task]);
