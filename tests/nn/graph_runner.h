@@ -14,6 +14,15 @@ namespace shoal::nn {
 
 using Feeds = std::map<std::string, Tensor, std::less<>>;
 
+inline Tensor floats(Shape shape, const std::vector<float>& values) {
+  return Tensor::of<float>(shape, std::span<const float>(values));
+}
+inline std::vector<std::string> names_of_variables(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const Variable& variable : graph.variables()) names.push_back(variable.name);
+  return names;
+}
+
 class GraphRunner {
  public:
   /// Variables start as their initializers say. `sizes` are those of the graph's symbols.

@@ -21,18 +21,9 @@ using testing::FloatNear;
 using testing::HasSubstr;
 using testing::Pointwise;
 
-Tensor floats(Shape shape, const std::vector<float>& values) {
-  return Tensor::of<float>(shape, std::span<const float>(values));
-}
-
 class Normalization : public testing::Test {
  protected:
   Value rows(int64_t channels) { return graph_.input("x", DType::kFloat32, {batch_, channels}); }
-  std::vector<std::string> variable_names() const {
-    std::vector<std::string> names;
-    for (const Variable& variable : graph_.variables()) names.push_back(variable.name);
-    return names;
-  }
   Graph graph_{11};
   Dim batch_ = Dim::symbol("batch");
 };
@@ -95,8 +86,9 @@ TEST_F(BatchNorm, NamesItsVariables) {
   const Value x = rows(3);
   batch_norm(x, Mode::kTrain);
   batch_norm(x, Mode::kTrain, {.use_scale = false, .use_shift = false, .name = "plain"});
-  EXPECT_THAT(variable_names(), ElementsAre("batch_norm/scale", "batch_norm/shift", "batch_norm/moving_mean",
-                                            "batch_norm/moving_variance", "plain/moving_mean", "plain/moving_variance"));
+  EXPECT_THAT(names_of_variables(graph_),
+              ElementsAre("batch_norm/scale", "batch_norm/shift", "batch_norm/moving_mean", "batch_norm/moving_variance",
+                          "plain/moving_mean", "plain/moving_variance"));
   EXPECT_TRUE(graph_.find_variable("batch_norm/scale")->trainable);
   EXPECT_FALSE(graph_.find_variable("batch_norm/moving_variance")->trainable);
   EXPECT_EQ(graph_.find_variable("batch_norm/moving_variance")->initializer.a, 1);
@@ -153,7 +145,7 @@ TEST_F(GroupNorm, NormalizesEachGroupOfEachExample) {
 TEST_F(ResidualBlock, KeepsTheShapeByDefault) {
   const Value x = graph_.input("x", DType::kFloat32, {batch_, 8, 6, 4});
   EXPECT_EQ(residual_block(x, Mode::kTrain, {.filters = 4}).shape(), (DimShape{batch_, 8, 6, 4}));
-  EXPECT_THAT(variable_names(),
+  EXPECT_THAT(names_of_variables(graph_),
               ElementsAre("residual/conv2d/kernel", "residual/batch_norm/scale", "residual/batch_norm/shift",
                           "residual/batch_norm/moving_mean", "residual/batch_norm/moving_variance",
                           "residual/conv2d_1/kernel", "residual/batch_norm_1/scale", "residual/batch_norm_1/shift",

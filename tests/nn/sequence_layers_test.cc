@@ -18,10 +18,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Tensor floats(Shape shape, const std::vector<float>& values) {
-  return Tensor::of<float>(shape, std::span<const float>(values));
-}
-
 float sigmoid(float x) { return 1 / (1 + std::exp(-x)); }
 
 class SequenceLayers : public testing::Test {

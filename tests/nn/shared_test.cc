@@ -21,18 +21,9 @@ using testing::FloatNear;
 using testing::HasSubstr;
 using testing::Pointwise;
 
-Tensor floats(Shape shape, const std::vector<float>& values) {
-  return Tensor::of<float>(shape, std::span<const float>(values));
-}
-
 class SharedLayers : public testing::Test {
  protected:
   Value rows(const std::string& name, int64_t size = 2) { return graph_.input(name, DType::kFloat32, {batch_, size}); }
-  std::vector<std::string> variable_names() const {
-    std::vector<std::string> names;
-    for (const Variable& variable : graph_.variables()) names.push_back(variable.name);
-    return names;
-  }
   Graph graph_{11};
   Dim batch_ = Dim::symbol("batch");
 };
@@ -43,8 +34,8 @@ const Feeds kFeeds{{"a", floats(Shape{2, 2}, {1, -2, 0.5f, 3})}, {"b", floats(Sh
 TEST_F(SharedLayers, HaveTheVariablesOfTheFirstCall) {
   Shared tower("tower", [](Value x) { return dense(dense(x, {.units = 3}), {.units = 1}); });
   const Value first = tower(rows("a")), second = tower(rows("b")), beside = dense(rows("c"), {.units = 1});
-  EXPECT_THAT(variable_names(), ElementsAre("tower/dense/kernel", "tower/dense/bias", "tower/dense_1/kernel",
-                                            "tower/dense_1/bias", "dense/kernel", "dense/bias"));
+  EXPECT_THAT(names_of_variables(graph_), ElementsAre("tower/dense/kernel", "tower/dense/bias", "tower/dense_1/kernel",
+                                                      "tower/dense_1/bias", "dense/kernel", "dense/bias"));
   GraphRunner runner(graph_, {{"batch", 2}});
   const Feeds swapped{{"a", kFeeds.at("b")}, {"b", kFeeds.at("a")}};
   EXPECT_EQ(runner.floats(first, kFeeds), runner.floats(second, swapped));
@@ -118,8 +109,8 @@ TEST_F(SharedLayers, MayBeWithinSharedLayers) {
   });
   const auto scope = graph_.scope("model");
   const Value first = outer(rows("a")), second = outer(rows("b"));
-  EXPECT_THAT(variable_names(), ElementsAre("model/outer/dense/kernel", "model/outer/dense/bias",
-                                            "model/outer/inner/dense/kernel", "model/outer/inner/dense/bias"));
+  EXPECT_THAT(names_of_variables(graph_), ElementsAre("model/outer/dense/kernel", "model/outer/dense/bias",
+                                                      "model/outer/inner/dense/kernel", "model/outer/inner/dense/bias"));
   GraphRunner runner(graph_, {{"batch", 2}});
   const Feeds same{{"model/a", kFeeds.at("a")}, {"model/b", kFeeds.at("a")}};
   EXPECT_EQ(runner.floats(first, same), runner.floats(second, same));

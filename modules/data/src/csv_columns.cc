@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "csv_record.h"
 #include "shoal/base/number_text.h"
 #include "shoal/base/storage.h"
 #include "shoal/data/csv_reader.h"
@@ -48,22 +49,14 @@ Result<std::vector<CsvColumn>> infer_csv_columns(const std::string& path, const 
     SHOAL_TRY(names, reader.fields());
     if (names.empty()) return reader.damaged("the file ends in its header");
   }
+  std::vector<CsvColumn> known;
+  for (const std::string& name : names) known.push_back({.name = name});
   for (const std::string& name : found.numbers) {
-    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    std::string all;
-    for (const std::string& other : names) all += (all.empty() ? "" : ", ") + other;
-    return invalid_argument("csv_columns: " + path + ": there is no column " + name + "; there are: " + all);
+    const auto column = std::ranges::find(known, name, &CsvColumn::name);
+    if (column == known.end()) return no_such_column("csv_columns: " + path, name, names);
+    *column = {.name = name, .dtype = DType::kFloat32, .missing = "nan"};
   }
-  const auto is_number = [&found](const std::string& name) {
-    return std::find(found.numbers.begin(), found.numbers.end(), name) != found.numbers.end();
-  };
-  std::vector<CsvColumn> fields;
-  for (const std::string& name : names) {
-    fields.push_back({.name = name});
-    if (is_number(name)) fields.back() = {.name = name, .dtype = DType::kFloat32, .missing = "nan"};
-  }
-  const std::vector<CsvColumn> known = fields;
-  SHOAL_TRY_VOID(reader.expect(std::move(fields)));
+  SHOAL_TRY_VOID(reader.expect(known));
   std::vector<Seen> seen(names.size());
   int64_t records = 0;
   for (Element element;; ++records) {

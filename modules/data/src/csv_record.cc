@@ -67,10 +67,7 @@ Result<void> check_csv(const CsvOptions& options) {
   if (features == 0) return invalid_argument("csv: no column becomes a feature");
   for (const auto* chosen : {&options.labels, &options.unused}) {
     for (const std::string& name : *chosen) {
-      if (contains(names, name)) continue;
-      std::string all;
-      for (const std::string& other : names) all += (all.empty() ? "" : ", ") + other;
-      return invalid_argument("csv: there is no column " + name + "; there are: " + all);
+      if (!contains(names, name)) return no_such_column("csv", name, names);
     }
   }
   if (options.header_lines < 0 || options.line_bytes_max < 1) {
@@ -80,6 +77,12 @@ Result<void> check_csv(const CsvOptions& options) {
     return invalid_argument("csv: the separator cannot be a quote or a line end");
   }
   return {};
+}
+
+Error no_such_column(const std::string& who, const std::string& name, const std::vector<std::string>& names) {
+  std::string all;
+  for (const std::string& other : names) all += (all.empty() ? "" : ", ") + other;
+  return invalid_argument(who + ": there is no column " + name + "; there are: " + all);
 }
 
 CsvParser::CsvParser(CsvOptions options) : options_(std::move(options)) {

@@ -12,6 +12,9 @@ namespace shoal::data {
 /// InvalidArgument for options that cannot be: no columns, a name twice or unknown, a type that has no text.
 Result<void> check_csv(const CsvOptions& options);
 
+/// InvalidArgument that says what columns there are; `who` begins the sentence ("csv").
+Error no_such_column(const std::string& who, const std::string& name, const std::vector<std::string>& names);
+
 /// Fields, split: `fields` views `record` or, where quotes were doubled, `unquoted`. Both are reused.
 class CsvParser {
  public:

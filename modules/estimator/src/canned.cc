@@ -10,8 +10,8 @@ using HeadPtr = std::shared_ptr<const nn::Head>;
 using MakeParts = std::function<std::vector<canned::Part>(const Features& features, int64_t units, Mode mode)>;
 
 HeadPtr head_of(ClassifierOptions options) {
-  if (options.n_classes == 0)
-    options.n_classes = options.label_vocabulary.empty() ? 2 : int64_t(options.label_vocabulary.size());
+  const bool named = !options.label_vocabulary.empty();
+  if (options.n_classes == 0) options.n_classes = named ? int64_t(options.label_vocabulary.size()) : 2;
   if (options.n_classes < 2) {
     raise(invalid_argument("classifier: n_classes is " + std::to_string(options.n_classes) + ", expected 2 or more"));
   }

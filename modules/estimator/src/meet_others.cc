@@ -81,14 +81,20 @@ Result<cluster::RendezvousOptions> rendezvous_options(const RunConfig& config) {
                                      .timeout = seconds_to_duration(config.ready_timeout_secs())};
   SHOAL_TRY(options.link, link_options(config));
   SHOAL_TRY_VOID(check_reach(options.place, options.link));
-  if (options.task_scheme == "inproc") {
-    return failed_precondition("runtime.transport (--transport) is inproc, which threads of one process use; " +
-                               std::string(to_string(task.source)) + " has started processes: leave it out");
-  }
-  // Over shared memory nobody would be found by host and port; tcp is what such transports are next to.
-  const bool needs_tcp = options.task_scheme == "shm" || options.task_scheme == "auto";
-  options.meeting_scheme = needs_tcp ? std::string(kTcp) : options.task_scheme;
   return options;
+}
+
+/// Over tcp, where there is such a transport: what finds its peers by host and port, whatever the task's own does. (A
+/// simulated network is alone.)
+Result<void> choose_meeting_scheme(Environment& env, const RunConfig& config, cluster::RendezvousOptions& options) {
+  SHOAL_TRY(const transport::Transport* const own, env.transport(options.task_scheme));
+  if (own->reach() == transport::Reach::kProcess) {
+    return failed_precondition("runtime.transport (--transport) is " + options.task_scheme +
+                               ", which threads of one process use; " + std::string(to_string(config.task().source)) +
+                               " has started processes: leave it out");
+  }
+  options.meeting_scheme = env.transport(kTcp) ? std::string(kTcp) : options.task_scheme;
+  return {};
 }
 
 Result<Met> meet_as_a_process(const RunConfig& config, cluster::RendezvousOptions options) {
@@ -109,6 +115,7 @@ Result<Met> meet_as_a_process(const RunConfig& config, cluster::RendezvousOption
   }
   production.transports = transports_of(host);
   auto env = make_production_environment(std::move(production));
+  SHOAL_TRY_VOID(choose_meeting_scheme(*env, config, options));
   return meet_by(std::make_shared<OnItsOwnThread>(std::move(env), std::move(options)), config.task());
 }
 
@@ -123,6 +130,7 @@ Result<Met> meet_others(const RunConfig& given) {
   SHOAL_TRY(cluster::RendezvousOptions options, rendezvous_options(config));
   const std::shared_ptr<Environment>& env = config.host()->environment;
   if (!env) return meet_as_a_process(config, std::move(options));
+  SHOAL_TRY_VOID(choose_meeting_scheme(*env, config, options));
   return meet_by(std::make_shared<BesideTheTask>(env, std::move(options)), config.task());
 }
 

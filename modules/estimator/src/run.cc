@@ -22,12 +22,16 @@ struct Call {
   const ProgramBody& body;
 };
 
+/// For what is said before there are tasks, or of all of them.
+Logger logger_of(const TaskHost& host) {
+  return Logger(host.sink, "", [] { return std::chrono::system_clock::now(); });
+}
+
 /// The first status that is not 0, after all tasks have ended.
 int run_threads(const Call& call, const TaskHost& host) {
   const cluster::ClusterSize size = value_or_raise(cluster::parse_cluster_size(*call.flags.cluster));
   if (!size.evaluator && !size.master) {
-    Logger log(host.sink, "", [] { return std::chrono::system_clock::now(); });
-    log.warning(
+    logger_of(host).warning(
         "this cluster has neither an evaluator nor a master, so nothing is evaluated or exported; with one: --cluster " +
         *call.flags.cluster + ",evaluator");
   }
@@ -43,7 +47,7 @@ int run_threads(const Call& call, const TaskHost& host) {
 }
 
 int run_one(const Call& call, const TaskHost& host) {
-  Logger log(host.sink, "", [] { return std::chrono::system_clock::now(); });
+  Logger log = logger_of(host);
   const auto variables = [&call](std::string_view name) {
     const auto flag = call.flags.variables.find(name);
     return flag == call.flags.variables.end() ? cluster::process_getenv(name) : std::optional(flag->second);
@@ -83,7 +87,7 @@ int run_program(int argc, const char* const* argv, const ProgramInfo& program, F
       call_user("the program", [&] { return flags.cluster ? run_threads(call, *host) : run_one(call, *host); });
   host->progress->finish();
   if (!status && status.error().kind() == ErrorKind::kCancelled) {  // A signal, while the task waited for the others.
-    Logger(host->sink, "", [] { return std::chrono::system_clock::now(); }).info("interrupted before training began");
+    logger_of(*host).info("interrupted before training began");
     return 0;
   }
   if (!status) return print_error(status.error());

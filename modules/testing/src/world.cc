@@ -61,8 +61,7 @@ WorldTask& World::State::task(std::string_view name) {
   raise(not_found("World: there is no task \"" + std::string(name) + "\", but: " + names));
 }
 
-WorldTask& World::State::add(const std::string& name, std::map<std::string, std::string, std::less<>> variables,
-                             Program program, RunConfigOptions config) {
+WorldTask& World::State::add(const std::string& name, TaskVariables variables, Program program, RunConfigOptions config) {
   for (const auto& task : tasks) {
     if (task->name == name) raise(invalid_argument("World: there is a task \"" + name + "\" already"));
   }
@@ -156,13 +155,12 @@ void World::add_process(const std::string& name, Program program, RunConfigOptio
 }
 
 void World::add_task(const std::string& name, std::string tf_config, Program program, RunConfigOptions config) {
-  std::map<std::string, std::string, std::less<>> variables;
+  TaskVariables variables;
   if (!tf_config.empty()) variables.emplace("TF_CONFIG", std::move(tf_config));
   state_->add(name, std::move(variables), std::move(program), std::move(config));
 }
 
-void World::add_rank(const std::string& name, std::map<std::string, std::string, std::less<>> variables, Program program,
-                     RunConfigOptions config) {
+void World::add_rank(const std::string& name, TaskVariables variables, Program program, RunConfigOptions config) {
   state_->add(name, std::move(variables), std::move(program), std::move(config));
 }
 

@@ -15,7 +15,7 @@ namespace shoal::testing {
 struct WorldTask {
   std::string name;
   std::string host;
-  std::map<std::string, std::string, std::less<>> variables;  // None means local mode.
+  TaskVariables variables;  // None means local mode.
   std::string shoal_run;
   Program program;
   RunConfigOptions config;
@@ -39,8 +39,7 @@ struct World::State : cluster::Witness {
   explicit State(WorldOptions given);
 
   WorldTask& task(std::string_view name);
-  WorldTask& add(const std::string& name, std::map<std::string, std::string, std::less<>> variables, Program program,
-                 RunConfigOptions config);
+  WorldTask& add(const std::string& name, TaskVariables variables, Program program, RunConfigOptions config);
   void log(WorldTask& task, const LogRecord& record);
   void run_due();
   /// `host`: its whole host, which tells nobody.

@@ -19,8 +19,7 @@ constexpr int kTasksMax = 10'000;
 
 constexpr const char* kAbout =
     "Trains as a cluster of processes on this machine: shoal launch [OPTIONS] -- PROGRAM [ARGUMENTS...] starts PROGRAM "
-    "once "
-    "for each task, starts again what fails, and ends when training is complete";
+    "once for each task, starts again what fails, and ends when training is complete";
 
 constexpr const char* kMore = R"(
 Examples:

@@ -19,4 +19,21 @@ Task<Result<std::unique_ptr<transport::Listener>>> listen(Environment& env, tran
   }
 }
 
+Task<Result<void>> accept_each(Environment& env, transport::Listener& listener, std::string whose,
+                               std::function<void(std::unique_ptr<transport::Connection>)> serve) {
+  constexpr auto kPause = std::chrono::milliseconds(100);
+  for (;;) {
+    auto connection = co_await listener.accept(kNoDeadline);
+    if (connection) {
+      serve(std::move(connection).value());
+    } else if (connection.error().kind() == ErrorKind::kCancelled) {
+      co_return Result<void>{};
+    } else {
+      env.log().warning_once("accept " + whose,
+                             whose + "a connection could not be accepted: " + connection.error().message());
+      SHOAL_CO_TRY_VOID(co_await env.sleep_for(kPause));
+    }
+  }
+}
+
 }  // namespace shoal::cluster

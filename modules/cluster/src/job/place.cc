@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "job/quiet_ports.h"
 #include "job/quote.h"
 #include "job/resolvers/resolvers.h"
 #include "job/resolvers/variables.h"
@@ -44,15 +45,15 @@ std::string rank_text(const Place& place) {
          std::to_string(place.size);
 }
 
-/// Ports that follow from the name of a run, below those that systems give to outgoing connections. Should one be taken,
-/// the next is tried; a job that has it says whose it is, since names of runs are compared.
+/// Ports that follow from the name of a run. Should one be taken, the next is tried; a job that has it says whose it is,
+/// since names of runs are compared.
 std::vector<std::string> derived_addresses(std::string_view host, std::string_view run) {
-  constexpr uint64_t kFirst = 20'000, kCount = 12'000;
   constexpr uint64_t kCandidates = 4;
   std::vector<std::string> addresses;
   const uint64_t start = fold_in(RandomKey(0), run);
   for (uint64_t i = 0; i < kCandidates; ++i) {
-    addresses.push_back(address_of(host, int32_t(kFirst + (start + i * (kCount / kCandidates)) % kCount)));
+    addresses.push_back(
+        address_of(host, int32_t(kQuietPortFirst + (start + i * (kQuietPorts / kCandidates)) % kQuietPorts)));
   }
   return addresses;
 }

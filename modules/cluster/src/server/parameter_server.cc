@@ -24,7 +24,6 @@ constexpr auto kFarewell = std::chrono::seconds(20);  // The time for the last m
 constexpr auto kDeserted = std::chrono::seconds(2);   // An interrupt, and nobody is connected: nobody will end the job.
 constexpr auto kOrphaned = std::chrono::seconds(60);  // A chief that was killed is back by then, where one comes back.
 constexpr auto kAskForTheEnd = std::chrono::seconds(1);
-constexpr auto kAcceptPause = std::chrono::milliseconds(100);
 
 class Server {
  public:
@@ -44,7 +43,6 @@ class Server {
   Task<Result<void>> run();
 
  private:
-  Task<Result<void>> accept_loop();
   Task<Result<void>> serve(std::unique_ptr<Connection> connection);
   Task<Result<void>> serve_session(Session& session);
   Task<Result<void>> serve_peer(Session& session, MessageHead hello);
@@ -95,7 +93,8 @@ Task<Result<void>> Server::run() {
       if (const auto event = changed.lock()) event->notify_all();
     });
   });
-  group_.spawn(accept_loop());
+  const auto serve_it = [this](std::unique_ptr<Connection> connection) { group_.spawn(serve(std::move(connection))); };
+  group_.spawn(accept_each(env_, *listener_, "", serve_it));
   group_.spawn(commits_.follow());
   Result<void> outcome = co_await supervise();
   listener_->close();
@@ -127,20 +126,6 @@ void Server::end_connections(const Result<void>& outcome) {
     Connection* const connection = connections_.back();
     connections_.pop_back();
     connection->close(outcome ? Error(ErrorKind::kCancelled, "the job has ended") : outcome.error());
-  }
-}
-
-Task<Result<void>> Server::accept_loop() {
-  for (;;) {
-    auto connection = co_await listener_->accept(kNoDeadline);
-    if (connection) {
-      group_.spawn(serve(std::move(connection).value()));
-    } else if (connection.error().kind() == ErrorKind::kCancelled) {
-      co_return Result<void>{};
-    } else {
-      env_.log().warning_once("accept", "a connection could not be accepted: " + connection.error().message());
-      SHOAL_CO_TRY_VOID(co_await env_.sleep_for(kAcceptPause));
-    }
   }
 }
 

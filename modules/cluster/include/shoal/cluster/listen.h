@@ -1,6 +1,8 @@
 #pragma once
-/// Opening a task's own port.
+/// Opening a task's own port, and taking who comes.
+#include <functional>
 #include <memory>
+#include <string>
 
 #include "shoal/base/environment.h"
 #include "shoal/transport/transport.h"
@@ -12,5 +14,10 @@ namespace shoal::cluster {
 /// an interrupt.
 Task<Result<std::unique_ptr<transport::Listener>>> listen(Environment& env, transport::Endpoint at,
                                                           transport::LinkOptions options, Deadline deadline);
+
+/// Gives each connection to `serve`, until the listener is closed. What cannot be accepted is said once, with `whose` before
+/// it ("rendezvous: "), and tried again after a pause. `listener` outlives it.
+Task<Result<void>> accept_each(Environment& env, transport::Listener& listener, std::string whose,
+                               std::function<void(std::unique_ptr<transport::Connection>)> serve);
 
 }  // namespace shoal::cluster

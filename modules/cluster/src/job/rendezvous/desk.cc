@@ -16,11 +16,9 @@ using transport::Message;
 constexpr auto kFirstWords = std::chrono::seconds(10);   // Who connects says who it is within this time.
 constexpr auto kTakesASeat = std::chrono::seconds(120);  // And listens, on a name that may not resolve yet.
 constexpr auto kDeskNoteEvery = std::chrono::seconds(10);
-constexpr auto kDeskAcceptPause = std::chrono::milliseconds(100);
 constexpr auto kDeskLook = std::chrono::milliseconds(20);
 constexpr auto kDeskUnderWay = std::chrono::milliseconds(100);  // The last words of a dead process may take so long.
 constexpr auto kDeskClosing = std::chrono::seconds(1);
-constexpr size_t kMissingShown = 20;
 
 /// What rank 0 knows of one rank.
 struct Visitor {
@@ -57,7 +55,6 @@ class Desk final : public Rendezvous::Part {
   void tell_who_is_missing();
   void deal();
   void tell_all();
-  Task<Result<void>> accept_loop();
   Task<Result<void>> serve(std::unique_ptr<Connection> connection);
   Task<Result<void>> attend_to(Connection& connection);
   Result<void> check(const Join& join, const Connection& connection) const;
@@ -109,7 +106,8 @@ Task<Result<Gathering>> Desk::meet() {
   SHOAL_CO_TRY_VOID(co_await open(deadline));
   env_.log().info("rendezvous at " + to_string(listener_->endpoint()) + ", waiting for " +
                   std::to_string(options_.place.size - 1) + " other ranks (" + to_string(plan()) + ")");
-  group_.spawn(accept_loop());
+  const auto serve_it = [this](std::unique_ptr<Connection> connection) { group_.spawn(serve(std::move(connection))); };
+  group_.spawn(accept_each(env_, *listener_, "rendezvous: ", serve_it));
   do {  // Somebody may leave while this task looks for a port.
     SHOAL_CO_TRY_VOID(co_await wait_for_all(deadline));
     SHOAL_CO_TRY_VOID(co_await sit_down(deadline));
@@ -197,21 +195,6 @@ void Desk::tell_all() {
     }
   }
   changed_.notify_all();
-}
-
-Task<Result<void>> Desk::accept_loop() {
-  for (;;) {
-    auto connection = co_await listener_->accept(kNoDeadline);
-    if (connection) {
-      group_.spawn(serve(std::move(connection).value()));
-    } else if (connection.error().kind() == ErrorKind::kCancelled) {
-      co_return Result<void>{};
-    } else {
-      env_.log().warning_once("accept", "rendezvous: a connection could not be accepted: " + connection.error().message());
-      const Result<void> slept = co_await env_.sleep_for(kDeskAcceptPause);
-      if (!slept) co_return Result<void>{};
-    }
-  }
 }
 
 Task<Result<void>> Desk::serve(std::unique_ptr<Connection> connection) {
@@ -313,7 +296,7 @@ Task<Result<void>> Desk::claim(Join join, uint64_t incarnation) {
     if (closed_ || !holder.connection) co_return Result<void>{};
     if (holder.incarnation == incarnation) {  // It has come again before its old connection was seen to end.
       holder.connection->close(unavailable("this task has another connection"));
-      if (holder.connection) holder.connection = nullptr;
+      holder.connection = nullptr;
       co_return Result<void>{};
     }
     const std::string whose = rank_name(plan(), join.rank) + " is here already, from " + holder.peer + " (host " +

@@ -158,8 +158,10 @@ Task<Result<void>> Guest::converse(Deadline deadline) {
     } else if (word.verb == "waiting") {
       SHOAL_CO_TRY(const Missing missing, parse_missing(word.text));
       missing_ = missing_text(place().plan, missing);
-      if (env_.now() >= next_note) env_.log().info("waiting for " + waiting_for());
-      if (env_.now() >= next_note) next_note = env_.after(kGuestNoteEvery);
+      if (env_.now() >= next_note) {
+        env_.log().info("waiting for " + waiting_for());
+        next_note = env_.after(kGuestNoteEvery);
+      }
     } else {
       co_return invalid_argument("what answers there is no rendezvous of Shoal: it says " + in_quotes(word.verb));
     }

@@ -1,5 +1,6 @@
 #include "job/rendezvous/messages.h"
 
+#include "job/resolvers/variables.h"
 #include "shoal/json/fields.h"
 
 namespace shoal::cluster {
@@ -7,7 +8,6 @@ namespace {
 
 using Json = json::Json;
 
-constexpr int32_t kSizeMax = 100'000;
 constexpr size_t kHostBytesMax = 300;  // Names of hosts have 253 at most, and there may be a port.
 constexpr size_t kTextBytesMax = 1000;
 
@@ -36,7 +36,7 @@ Result<void> check_address_text(const std::string& address) {
 
 Result<std::vector<std::string>> texts_of(const Json& message, std::string_view name) {
   SHOAL_TRY(const Json* list, json::list_member(message, name));
-  if (list->size() > size_t(kSizeMax)) return data_loss("\"" + std::string(name) + "\" is too long");
+  if (list->size() > size_t(kRanksMax)) return data_loss("\"" + std::string(name) + "\" is too long");
   std::vector<std::string> texts;
   for (const Json& item : *list) {
     SHOAL_TRY(std::string text, json::string_of(item, name));
@@ -76,7 +76,7 @@ Result<Join> parse_join(std::string_view text) {
   Join join;
   SHOAL_TRY(join.size, json::whole_member<int32_t>(message, "size", 1));
   SHOAL_TRY(join.rank, json::whole_member<int32_t>(message, "rank", 0));
-  if (join.size > kSizeMax || join.rank >= join.size) return data_loss("rendezvous, join: the rank is not below the size");
+  if (join.size > kRanksMax || join.rank >= join.size) return data_loss("rendezvous, join: the rank is not below the size");
   SHOAL_TRY(join.plan, bounded(message, "plan", kTextBytesMax));
   SHOAL_TRY(join.run, bounded(message, "run", kTextBytesMax));
   SHOAL_TRY(join.own_host, bounded(message, "own_host", kHostBytesMax));
@@ -116,8 +116,7 @@ Result<Missing> parse_missing(std::string_view text) {
   Missing missing;
   SHOAL_TRY(missing.count, json::whole_member<int32_t>(message, "count", 0));
   SHOAL_TRY(const Json* ranks, json::list_member(message, "ranks"));
-  constexpr size_t kRanksShown = 20;
-  if (ranks->size() > kRanksShown) return data_loss("rendezvous, waiting: more ranks than are shown");
+  if (ranks->size() > kMissingShown) return data_loss("rendezvous, waiting: more ranks than are shown");
   for (const Json& rank : *ranks) {
     SHOAL_TRY(missing.ranks.emplace_back(), json::whole_of<int32_t>(rank, "ranks", 0));
   }

@@ -37,8 +37,9 @@ struct SeatOffer {
 struct SeatTaken {
   std::string address;  ///< Empty: it needs none.
 };
+inline constexpr size_t kMissingShown = 20;
 struct Missing {
-  std::vector<int32_t> ranks;  ///< The first twenty of them.
+  std::vector<int32_t> ranks;  ///< The first kMissingShown of them.
   int32_t count = 0;
 };
 

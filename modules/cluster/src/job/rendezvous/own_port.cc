@@ -2,13 +2,12 @@
 
 #include <optional>
 
+#include "job/quiet_ports.h"
 #include "shoal/cluster/listen.h"
 
 namespace shoal::cluster {
 namespace {
 
-/// Below the ports that systems give to outgoing connections, so that none of these takes it while its task is away.
-constexpr uint64_t kPortFirst = 20'000, kPortCount = 12'000;
 constexpr int kTriesMax = 100;
 
 struct BindTo {
@@ -44,7 +43,7 @@ Task<Result<OwnPort>> take_port(Environment& env, const RendezvousOptions& optio
   const std::string listen_host = bind ? bind->host : offer.host;
   const bool chosen = !offer.address.empty() || (bind && bind->port);
   for (int i = 0;; ++i) {
-    std::string port = std::to_string(kPortFirst + env.entropy() % kPortCount);
+    std::string port = std::to_string(kQuietPortFirst + env.entropy() % kQuietPorts);
     if (bind && bind->port) port = std::to_string(*bind->port);
     if (!offer.address.empty() && !(bind && bind->port)) port = port_part(offer.address);
     own.address = offer.address.empty() ? offer.host + ":" + port : offer.address;

@@ -27,6 +27,8 @@ namespace shoal::testing {
 
 /// What a task runs: the body that main() gives to shoal::run(). Called once per start of each task.
 using Program = std::function<void(RunConfig)>;
+/// Environment variables of one task, by name.
+using TaskVariables = std::map<std::string, std::string, std::less<>>;
 
 struct WorldOptions {
   /// The seed of all that is drawn: which task goes first, how long work and messages take, what Environment::entropy()
@@ -68,8 +70,7 @@ class World {
   void add_task(const std::string& name, std::string tf_config, Program program, RunConfigOptions config = {});
   /// One task with these environment variables, on a host of its own: SHOAL_RANK and its like, or what an engine sets. It
   /// starts with the first run(). Rank 0 answers at an address that is a name here: "job:4000".
-  void add_rank(const std::string& name, std::map<std::string, std::string, std::less<>> variables, Program program,
-                RunConfigOptions config = {});
+  void add_rank(const std::string& name, TaskVariables variables, Program program, RunConfigOptions config = {});
 
   /// Starts a task (again, with the same command: what is on its disk is still there).
   void start(std::string_view task);
