@@ -288,6 +288,52 @@ TEST(SequencerWithPairs, CommitsInTheStrategysOrderAndDropsWhatIsTooOld) {
   EXPECT_FALSE(sequencer.next());
 }
 
+// Three shards, and of the process that left two alone had its last push: the third one was cut off. The push comes late
+// and does not count, and nobody waits for another one of that process. One of another process is waited for.
+TEST(SequencerInStep, NobodyWaitsForAProcessThatLeftWhoseLastPushComesLate) {
+  for (const bool comes_back : {false, true}) {
+    Sequencer sequencer(3, 2, sync_strategy(2, 2));
+    sequencer.begin(1, 0);
+    const auto hold = [&](const PushId& push, uint64_t base_version) {
+      for (size_t shard = 0; shard < 3; ++shard) sequencer.held(shard, held(push, base_version));
+    };
+    sequencer.held(0, held({1, 100, 1}, 1));
+    sequencer.held(1, held({1, 100, 1}, 1));
+    sequencer.leave(1, 100);
+    hold({0, 50, 1}, 1);
+    const std::optional<Order> alone = sequencer.next();
+    ASSERT_TRUE(alone);
+    EXPECT_THAT(alone->pushes, ElementsAre(PushId{0, 50, 1}));
+    sequencer.held(2, held({1, 100, 1}, 1));
+    const std::optional<Order> late = sequencer.next();
+    ASSERT_TRUE(late);
+    EXPECT_EQ(late->kind, OrderKind::kDrop);
+    if (comes_back) hold({1, 101, 1}, 2);
+    hold({0, 50, 2}, 2);
+    const std::optional<Order> next = sequencer.next();
+    ASSERT_TRUE(next);
+    EXPECT_EQ(next->kind, OrderKind::kCommit);
+    EXPECT_EQ(next->pushes.size(), comes_back ? 2u : 1u);
+    hold({0, 50, 3}, 3);
+    EXPECT_EQ(sequencer.next().has_value(), !comes_back);
+  }
+}
+
+// Who rests makes pushes again, and is waited for then.
+TEST(SequencerInStep, WhoHasRestedIsWaitedForAgain) {
+  Sequencer sequencer(1, 2, sync_strategy(2, 2));
+  sequencer.begin(1, 0);
+  sequencer.rest(1);
+  sequencer.held(0, held({0, 50, 1}, 1));
+  EXPECT_TRUE(sequencer.next());
+  sequencer.held(0, held({1, 100, 1}, 2));
+  EXPECT_FALSE(sequencer.next());
+  sequencer.held(0, held({0, 50, 2}, 2));
+  ASSERT_TRUE(sequencer.next());
+  sequencer.held(0, held({0, 50, 3}, 3));
+  EXPECT_FALSE(sequencer.next());
+}
+
 // --- Any order of events ------------------------------------------------------------------------------------------------
 
 /// What each shard holds, and what it has carried out, beside the plainest idea of what may be committed.

@@ -173,11 +173,15 @@ Task<Result<void>> Commits::stop() {
   co_return co_await give_orders();
 }
 
-Task<Result<void>> Commits::leave(int trainer) {
+Task<Result<void>> Commits::leave(const Session& session, bool for_good) {
   if (!sequencer_) co_return Result<void>{};
-  sequencer_->leave(trainer);
+  if (for_good) {
+    sequencer_->leave(session.trainer, session.hello.incarnation);
+  } else {
+    sequencer_->rest(session.trainer);
+  }
   if (sequencer_->paces() && state_.phase() == Phase::kReady) {
-    env_.log().info("trainer " + std::to_string(trainer) + " makes no more pushes: the others go on without it");
+    env_.log().info("trainer " + std::to_string(session.trainer) + " makes no more pushes: the others go on without it");
   }
   co_return co_await give_orders();
 }

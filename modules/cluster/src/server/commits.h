@@ -42,8 +42,8 @@ class Commits {
   Task<Result<void>> seal();
   /// Trainers are asked to stop: who waits for others is answered.
   Task<Result<void>> stop();
-  /// `trainer` makes no more pushes.
-  Task<Result<void>> leave(int trainer);
+  /// The session's trainer makes no more pushes: for now, or this process of it never again.
+  Task<Result<void>> leave(const Session& session, bool for_good);
   /// Whether any process of `trainer` is connected.
   void set_connected(int trainer, bool connected);
   /// Whom others need not wait for any longer (CONTRACT SY-9), and when to look again.

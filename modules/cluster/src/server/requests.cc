@@ -128,12 +128,12 @@ Task<Result<void>> Requests::handle_control(Session& session, Message request) {
     if (leaves) record.done = true;
     if (leaves) state_.note_change();
     core_.changed()->notify_all();
-    if (leaves) SHOAL_CO_TRY_VOID(co_await commits_.leave(session.trainer));
+    if (leaves) SHOAL_CO_TRY_VOID(co_await commits_.leave(session, /*for_good=*/true));
     Message answer = state_.phase() == Phase::kFinished ? core_.finished() : core_.control("ok");
     co_return co_await core_.reply(session, request.head, std::move(answer));
   }
   if (control.verb == "rest") {
-    SHOAL_CO_TRY_VOID(co_await commits_.leave(session.trainer));
+    SHOAL_CO_TRY_VOID(co_await commits_.leave(session, /*for_good=*/false));
     co_return co_await core_.reply(session, request.head, core_.control("ok"));
   }
   // The trainer asks where to go on: what it pushed and nobody answered, it will compute again.

@@ -54,8 +54,13 @@ void Sequencer::abandon(const PushId& newest) {
   asked_.push_back({.kind = OrderKind::kDrop, .pushes = {newest}});  // Shards drop what came before it too.
 }
 
-void Sequencer::leave(int trainer) {
-  if (Participant* const leaving = participant(trainer)) leaving->takes_part = false;
+void Sequencer::rest(int trainer) {
+  if (Participant* const resting = participant(trainer)) resting->takes_part = false;
+}
+
+void Sequencer::leave(int trainer, uint64_t incarnation) {
+  left_[trainer] = incarnation;
+  rest(trainer);
 }
 
 void Sequencer::set_lost(int trainer, bool lost) {
@@ -81,6 +86,9 @@ void Sequencer::held(size_t shard, const transport::Report& report) {
   pending.base_version = std::min(pending.base_version, report.base_version);
   if (++pending.count < shards_) return;
   whole_.push_back({report.push, pending.base_version});
+  // A shard that was cut off may say so of a push whose trainer has left meanwhile: nobody may wait for its next one.
+  const auto left = left_.find(report.push.trainer);
+  if (left != left_.end() && left->second == report.push.incarnation) return;
   if (Participant* const trainer = participant(report.push.trainer)) trainer->takes_part = true;
 }
 

@@ -41,7 +41,9 @@ class Sequencer {
   /// count. That may be more than was said to be held.
   void abandon(const transport::PushId& newest);
   /// `trainer` makes no more pushes, until it makes one.
-  void leave(int trainer);
+  void rest(int trainer);
+  /// `trainer` makes no more pushes, unless another process of it does: what comes of this one was under way.
+  void leave(int trainer, uint64_t incarnation);
   /// `trainer` is away for longer than others have to wait for it, or back.
   void set_lost(int trainer, bool lost);
   /// Trainers are asked to stop: who waits is answered.
@@ -87,6 +89,7 @@ class Sequencer {
   std::vector<WholePush> whole_;  // Whole pushes in the order in which they became that.
   std::map<int, Decided> decided_;
   std::map<int, std::deque<uint64_t>> fenced_;  // The newest fenced processes, by trainer.
+  std::map<int, uint64_t> left_;                // The newest processes that left, by trainer.
   std::deque<transport::Order> asked_;          // Orders to come, beside commits.
   std::deque<transport::Order> given_;          // Orders that not all shards are known to have.
   uint64_t index_ = 0;                          // The index of the newest order.
