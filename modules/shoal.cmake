@@ -59,7 +59,9 @@ function(shoal_plugin kind name)
     list(APPEND depends shoal::${other})
   endforeach()
   target_include_directories(shoal_${kind}_${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/../src)
-  set_target_properties(shoal_${kind}_${name} PROPERTIES UNITY_BUILD OFF)  # kernels name their parts alike
+  if(kind STREQUAL "backend")
+    set_target_properties(shoal_${kind}_${name} PROPERTIES UNITY_BUILD OFF)  # kernels name their parts alike
+  endif()
   target_compile_options(shoal_${kind}_${name} PRIVATE $<$<CONFIG:Debug>:-O1>)  # inner loops: sanitizers are slow enough
   target_link_libraries(shoal_${kind}_${name} PUBLIC ${depends} PRIVATE $<BUILD_INTERFACE:shoal_flags> ${arg_LIBRARIES})
   set_property(GLOBAL APPEND PROPERTY SHOAL_PLUGINS_${kind} "${arg_PRIORITY}:${name}")

@@ -30,7 +30,7 @@ EstimatorSpec model(const Features& features, const Labels& labels, Mode mode) {
   return nn::binary_head()->build(input);
 }
 
-JobSpec spec_of(int64_t steps) {
+JobSpec spec_of_sequences(int64_t steps) {
   return {
       .model = model,
       .max_steps = steps,
@@ -42,11 +42,11 @@ JobSpec spec_of(int64_t steps) {
 
 TEST(SequencesJob, ASynchronousClusterHasTheBitsOfReplicas) {
   Job local;
-  expect_the_bits_of_replicas(spec_of, local);
+  expect_the_bits_of_replicas(spec_of_sequences, local);
   EXPECT_GT(local.log.count('I', "program for batch 5, time "), 1);  // Lengths did differ.
 }
 
-TEST(SequencesJob, AnAsynchronousClusterLearns) { expect_all_learned(spec_of(300)); }
+TEST(SequencesJob, AnAsynchronousClusterLearns) { expect_all_learned(spec_of_sequences(300)); }
 
 }  // namespace
 }  // namespace shoal::testing

@@ -36,11 +36,11 @@ class Collector final : public UpdateApplier {
   std::atomic<int> calls = 0;
 };
 
-struct Sizes {
+struct Extents {
   int64_t batch, in, out;
 };
 
-class AppliedRows : public ::testing::TestWithParam<Sizes> {};
+class AppliedRows : public ::testing::TestWithParam<Extents> {};
 
 TEST_P(AppliedRows, HaveTheBitsOfTheWrittenGradient) {
   const auto [batch, in, out] = GetParam();
@@ -73,10 +73,11 @@ TEST_P(AppliedRows, HaveTheBitsOfTheWrittenGradient) {
 }
 
 // Around the sizes of tiles (6 rows, 16 columns); the last is not made by rows, and applied as a whole by the threads.
-INSTANTIATE_TEST_SUITE_P(Sizes, AppliedRows,
-                         ::testing::Values(Sizes{1, 1, 1}, Sizes{1, 16, 6}, Sizes{2, 15, 5}, Sizes{3, 17, 7}, Sizes{4, 333, 301},
-                                           Sizes{32, 50, 13}, Sizes{1, 784, 512}, Sizes{64, 301, 259}, Sizes{65, 48, 8},
-                                           Sizes{300, 130, 520}, Sizes{200, 300, 300}));
+INSTANTIATE_TEST_SUITE_P(Extents, AppliedRows,
+                         ::testing::Values(Extents{1, 1, 1}, Extents{1, 16, 6}, Extents{2, 15, 5}, Extents{3, 17, 7},
+                                           Extents{4, 333, 301}, Extents{32, 50, 13}, Extents{1, 784, 512},
+                                           Extents{64, 301, 259}, Extents{65, 48, 8}, Extents{300, 130, 520},
+                                           Extents{200, 300, 300}));
 
 }  // namespace
 }  // namespace shoal::backends::testing
