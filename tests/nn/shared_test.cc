@@ -168,6 +168,12 @@ TEST_F(SharedLayers, RefuseCallsThatDiffer) {
   EXPECT_FALSE(graph_.finds_variables()) << "after calls that failed";
 }
 
+TEST_F(SharedLayers, RefuseAnInvalidValue) {
+  Shared tower("tower", [](Value x) { return dense(x, {.units = 2}); });
+  EXPECT_THAT(raised([&] { tower(Value()); }), HasSubstr("InvalidArgument: an invalid Value"));
+  EXPECT_THAT(raised([] { Value().shape(); }), HasSubstr("InvalidArgument: an invalid Value"));
+}
+
 TEST_F(SharedLayers, RefuseSharedTypesThatDiffer) {
   SharedVariables variables("tower");
   {

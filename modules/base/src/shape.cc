@@ -4,25 +4,33 @@
 
 namespace shoal {
 
+namespace {
+
+Error too_many(size_t dims) {
+  return invalid_argument("a shape has at most " + std::to_string(Shape::kRankMax) + " dimensions, this one has " +
+                          std::to_string(dims));
+}
+
+Error negative(size_t axis, int64_t size) {
+  return invalid_argument("dimension " + std::to_string(axis) + " of a shape is " + std::to_string(size) +
+                          ", but sizes are at least 0");
+}
+
+}  // namespace
+
 Shape::Shape(std::span<const int64_t> dims) {
-  SHOAL_CHECK(dims.size() <= size_t(kRankMax));
+  if (dims.size() > size_t(kRankMax)) raise(too_many(dims.size()));
   for (int64_t dim : dims) {
-    SHOAL_CHECK(dim >= 0);
+    if (dim < 0) raise(negative(size_t(rank_), dim));
     dims_[size_t(rank_++)] = dim;
   }
 }
 
 Result<Shape> Shape::checked(std::span<const int64_t> dims) {
-  if (dims.size() > size_t(kRankMax)) {
-    return invalid_argument("a shape has at most " + std::to_string(kRankMax) + " dimensions, this one has " +
-                            std::to_string(dims.size()));
-  }
+  if (dims.size() > size_t(kRankMax)) return too_many(dims.size());
   int64_t elements = 1;
   for (size_t axis = 0; axis < dims.size(); ++axis) {
-    if (dims[axis] < 0) {
-      return invalid_argument("dimension " + std::to_string(axis) + " of a shape is " + std::to_string(dims[axis]) +
-                              ", but sizes are at least 0");
-    }
+    if (dims[axis] < 0) return negative(axis, dims[axis]);
     // A zero makes the product zero whatever follows, but the sizes must still multiply: strides are such products.
     if (dims[axis] > 0 && __builtin_mul_overflow(elements, dims[axis], &elements)) {
       return invalid_argument("a shape of more than 2^63 - 1 elements");

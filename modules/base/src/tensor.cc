@@ -13,6 +13,10 @@ size_t checked_bytes(DType dtype, const Shape& shape) {
   return size_t(bytes);
 }
 
+Error is_shared() {
+  return failed_precondition("a tensor whose storage is shared with a copy of it cannot be written; write to its clone()");
+}
+
 }  // namespace
 
 Tensor::Tensor(DType dtype, Shape shape) : dtype_(dtype), shape_(shape) {
@@ -36,20 +40,34 @@ Tensor Tensor::zeros(DType dtype, Shape shape) {
 }
 
 Tensor Tensor::of_strings(Shape shape, std::vector<std::string> values) {
-  SHOAL_CHECK(int64_t(values.size()) == shape.elements());
+  if (int64_t(values.size()) != shape.elements()) raise_count(shape, values.size());
   Tensor tensor(DType::kString, Shape{0});
   tensor.shape_ = shape;
   *tensor.strings_ = std::move(values);
   return tensor;
 }
 
+void Tensor::raise_type(DType asked) const {
+  const std::string has(to_string(dtype_)), wants(to_string(asked));
+  const std::string instead =
+      dtype_ == DType::kString ? "read it with strings()" : "read it as that, or convert its values";
+  raise(type_mismatch("a tensor of the shape " + to_string(shape_) + " has elements of type " + has + ", not " + wants +
+                      "; " + instead));
+}
+
+void Tensor::raise_count(const Shape& shape, size_t values) {
+  raise(invalid_argument("a tensor of the shape " + to_string(shape) + " has " + std::to_string(shape.elements()) +
+                         " elements, but there are " + std::to_string(values) + " values for it"));
+}
+
 TensorView Tensor::view() const {
-  SHOAL_CHECK(dtype_ != DType::kString);
+  if (dtype_ == DType::kString) raise(type_mismatch("a tensor of strings has no bytes to view; read it with strings()"));
   return {dtype_, shape_, std::as_const(*buffer_).data() + offset_};
 }
 
 MutableTensorView Tensor::mutable_view() {
-  SHOAL_CHECK(dtype_ != DType::kString && unique());
+  if (dtype_ == DType::kString) raise(type_mismatch("a tensor of strings has no bytes to write; use mutable_strings()"));
+  if (!unique()) raise(is_shared());
   return {dtype_, shape_, buffer_->data() + offset_};
 }
 
@@ -59,17 +77,18 @@ bool Tensor::unique() const {
 }
 
 const std::vector<std::string>& Tensor::strings() const {
-  SHOAL_CHECK(dtype_ == DType::kString);
+  if (dtype_ != DType::kString) raise_type(DType::kString);
   return *strings_;
 }
 
 std::vector<std::string>& Tensor::mutable_strings() {
-  SHOAL_CHECK(dtype_ == DType::kString && unique());
+  if (dtype_ != DType::kString) raise_type(DType::kString);
+  if (!unique()) raise(is_shared());
   return *strings_;
 }
 
 Tensor Tensor::reshaped(Shape shape) const {
-  SHOAL_CHECK(shape.elements() == shape_.elements());
+  if (shape.elements() != shape_.elements()) raise_count(shape, size_t(shape_.elements()));
   Tensor other = *this;
   other.shape_ = shape;
   return other;

@@ -8,6 +8,11 @@
 
 namespace shoal {
 
+void Value::raise_invalid() {
+  raise(invalid_argument(
+      "an invalid Value is used: one that was declared and never computed, or that a lookup did not find"));
+}
+
 const ValueType& Value::type() const { return graph().node(node_).outputs[size_t(output_)]; }
 
 struct Graph::Names {

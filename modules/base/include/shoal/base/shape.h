@@ -17,7 +17,7 @@ class Shape {
   static constexpr int kRankMax = 8;
 
   Shape() = default;  ///< Rank 0: a scalar, one element.
-  /// Breaks an invariant (SHOAL_CHECK) on more than kRankMax or negative sizes; for sizes from outside use checked().
+  /// Raises InvalidArgument for more than kRankMax or negative sizes; for sizes from outside use checked().
   Shape(std::initializer_list<int64_t> dims) : Shape(std::span<const int64_t>(dims.begin(), dims.size())) {}
   explicit Shape(std::span<const int64_t> dims);
   /// InvalidArgument if there are too many dimensions, one is negative, or the product overflows int64.

@@ -42,8 +42,12 @@ struct MutableTensorView {
   }
 };
 
-/// An owned dense array. Copies share storage; whoever shares may no longer write (mutable_view() checks).
+/// An owned dense array. Copies share storage; whoever shares may no longer write.
 /// kString tensors hold std::string elements and exist only in datasets.
+///
+/// Mistakes in their use are raised, since functions of users (map, filter, metrics) make them: TypeMismatch for elements
+/// asked for as another type than they have; InvalidArgument for values, or a shape, of another number of elements;
+/// FailedPrecondition for writing where storage is shared.
 class Tensor {
  public:
   Tensor() : Tensor(DType::kFloat32, Shape{0}) {}
@@ -69,11 +73,18 @@ class Tensor {
   size_t bytes() const { return size_t(elements()) * size_of(dtype_); }
 
   template <class T>
-  std::span<const T> as() const { return view().as<T>(); }
+  std::span<const T> as() const {
+    if (dtype_ != dtype_of_v<T>) raise_type(dtype_of_v<T>);
+    return view().as<T>();
+  }
   template <class T>
-  std::span<T> mutable_as() { return mutable_view().as<T>(); }
+  std::span<T> mutable_as() {
+    if (dtype_ != dtype_of_v<T>) raise_type(dtype_of_v<T>);
+    return mutable_view().as<T>();
+  }
+  /// Raises TypeMismatch for strings.
   TensorView view() const;
-  /// Nobody else may share the storage.
+  /// Nobody else may share the storage. Raises TypeMismatch for strings.
   MutableTensorView mutable_view();
   /// True if this tensor may be written: its storage has no other holder.
   bool unique() const;
@@ -86,6 +97,9 @@ class Tensor {
   Tensor clone() const;
 
  private:
+  [[noreturn]] void raise_type(DType asked) const;
+  [[noreturn]] static void raise_count(const Shape& shape, size_t values);
+
   DType dtype_;
   Shape shape_;
   Ref<Buffer> buffer_;
@@ -95,7 +109,7 @@ class Tensor {
 
 template <class T>
 Tensor Tensor::of(Shape shape, std::span<const T> values) {
-  SHOAL_CHECK(int64_t(values.size()) == shape.elements());
+  if (int64_t(values.size()) != shape.elements()) raise_count(shape, values.size());
   Tensor tensor(dtype_of_v<T>, shape);
   if (!values.empty()) std::memcpy(tensor.mutable_view().data, values.data(), values.size_bytes());
   return tensor;

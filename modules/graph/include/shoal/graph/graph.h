@@ -35,7 +35,11 @@ class Value {
   Value(Graph* graph, NodeId node, int output) : graph_(graph), node_(node), output_(output) {}
 
   bool valid() const { return graph_ != nullptr; }
-  Graph& graph() const { return SHOAL_CHECK(valid()), *graph_; }
+  /// Raises InvalidArgument for an invalid Value, as do type() and what it says.
+  Graph& graph() const {
+    if (!valid()) raise_invalid();
+    return *graph_;
+  }
   NodeId node() const { return node_; }
   int output() const { return output_; }
   const ValueType& type() const;
@@ -45,6 +49,8 @@ class Value {
   friend bool operator==(const Value&, const Value&) = default;
 
  private:
+  [[noreturn]] static void raise_invalid();
+
   Graph* graph_ = nullptr;
   NodeId node_ = -1;
   int output_ = 0;
