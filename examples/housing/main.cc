@@ -7,7 +7,7 @@ namespace {
 using namespace shoal::columns;
 using shoal::data::Element;
 namespace nn = shoal::nn;
-constexpr int64_t kDistricts = 20640, kHeldOut = kDistricts / 10;
+constexpr int64_t kDistricts = 20640;
 
 Element in_100_000_dollars(Element district) {
   return {district.features, shoal::Tensor::scalar(district.labels.single().as<float>()[0] / 100000)};
@@ -30,10 +30,8 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line) {
   const std::string file = line.data_file("housing", "housing.csv");
   shoal::data::CsvOptions table{.labels = {"median_house_value"}, .header_lines = 1};
   table.columns = csv_columns(file, table);
-  const auto districts = shoal::data::Dataset::csv({file}, table)
-                             .map(in_100_000_dollars)
-                             .shuffle(kDistricts, {.seed = 1990, .reshuffle_each_iteration = false});
-  const auto training = districts.skip(kHeldOut).cache(), held_out = districts.take(kHeldOut);
+  const shoal::data::Split districts = shoal::data::Dataset::csv({file}, table).map(in_100_000_dollars).split(0.1);
+  const auto training = districts.training.cache();
   const nn::LearningRate rate = nn::polynomial_decay({.initial = 0.003, .decay_steps = uint64_t(line.steps.value())});
   shoal::Estimator estimator = line.flags.get_bool("baseline")
                                    ? shoal::baseline_regressor({}, {}, config)
@@ -46,7 +44,7 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line) {
   });
   shoal::train_and_evaluate(estimator,
                             {.input_fn = training.shuffle(kDistricts).repeat().batch(line.batch), .max_steps = line.steps},
-                            {.input_fn = held_out.batch(500),
+                            {.input_fn = districts.held_out.batch(500),
                              .steps = {},
                              .throttle_secs = line.throttle_secs,
                              .start_delay_secs = 0,

@@ -118,7 +118,8 @@ class RandomPipeline {
         dataset_ = dataset_->prefetch(n);
         return void(text_ += ".prefetch" + number);
       case 11:
-        if (below(2) == 0) return unbatch();
+        if (below(3) == 0) return unbatch();
+        if (below(2) == 0) return split(0.1 * double(1 + below(9)), below(100), below(2) == 0);
         dataset_ = dataset_->cache();
         return void(text_ += ".cache()");
       default: return shuffle(1 + below(12));
@@ -175,6 +176,20 @@ class RandomPipeline {
     model_.may_hide_failure |= model_.fails;
     const Values from = std::exchange(model_.values, {});
     for (size_t i = size_t(index); i < from.size(); i += size_t(count)) model_.values.push_back(from[i]);
+  }
+
+  void split(double share, int64_t seed, bool held_out) {
+    text_ +=
+        std::string(held_out ? ".held_out" : ".training") + "(" + std::to_string(share) + ", " + std::to_string(seed) + ")";
+    const Split sides = dataset_->split(share, {.seed = seed});
+    dataset_ = held_out ? sides.held_out : sides.training;
+    model_.may_hide_failure |= model_.fails;
+    const Values from = std::exchange(model_.values, {});
+    VirtualWorld world(1);
+    const Split numbers = Dataset::range(int64_t(from.size())).split(share, {.seed = seed});
+    for (const Value& taken : collect(held_out ? numbers.held_out : numbers.training, world.add_task())) {
+      model_.values.push_back(from[size_t(taken.numbers.at(0))]);
+    }
   }
 
   void shuffle(int64_t buffer) {

@@ -1,4 +1,9 @@
 // The worked examples of CONTRACT 17, and what each docstring of dataset.h promises.
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <iterator>
+
 #include "collecting.h"
 
 namespace shoal::data {
@@ -13,6 +18,54 @@ TEST_P(Transforms, ShardExampleOfDS4) {
   EXPECT_EQ(collect(Dataset::range(10).shard(3, 0), env()), values({0, 3, 6, 9}));
   EXPECT_EQ(collect(Dataset::range(10).shard(3, 1), env()), values({1, 4, 7}));
   EXPECT_EQ(collect(Dataset::range(10).shard(3, 2), env()), values({2, 5, 8}));
+}
+
+TEST_P(Transforms, SplitPutsEachElementOnOneSideInItsOrder) {
+  const auto [training, held_out] = Dataset::range(20000).split(0.1);
+  const Values in_training = collect(training, env()), in_held_out = collect(held_out, env());
+  EXPECT_NEAR(double(in_held_out.size()), 2000, 5 * std::sqrt(20000 * 0.1 * 0.9));
+  Values both;
+  const auto by_number = [](const Value& a, const Value& b) { return a.numbers < b.numbers; };
+  std::ranges::merge(in_training, in_held_out, std::back_inserter(both), by_number);  // Needs and keeps their order.
+  EXPECT_EQ(both, counting(0, 20000));
+  EXPECT_EQ(training.cardinality(), int64_t(in_training.size()));
+  EXPECT_EQ(held_out.cardinality(), int64_t(in_held_out.size()));
+  EXPECT_EQ(Dataset::range(INT64_MAX).split(0.5).held_out.cardinality(), std::nullopt);
+}
+
+// Held out is held out, whoever asks: another seed of the run, another trainer, a second pass.
+TEST_P(Transforms, SplitDependsOnItsOwnSeedAlone) {
+  const auto split = [](int64_t seed) { return Dataset::range(1000).split(0.3, {.seed = seed}); };
+  const Values first = collect(split(0).held_out, env());
+  for (const int64_t config_seed : {1, 2}) {
+    for (const int trainer : {0, 3}) {
+      EXPECT_EQ(collect(split(0).held_out, env(), {.seed = config_seed, .trainer_index = trainer, .num_trainers = 4}),
+                first);
+    }
+  }
+  const Values twice = collect(split(0).held_out.repeat(2), env());
+  ASSERT_EQ(twice.size(), 2 * first.size());
+  EXPECT_TRUE(std::equal(first.begin(), first.end(), twice.begin() + ptrdiff_t(first.size())));
+  EXPECT_NE(collect(split(1).held_out, env()), first);
+  EXPECT_NE(split(1).held_out.fingerprint(), split(0).held_out.fingerprint());
+  EXPECT_NE(split(0).training.fingerprint(), split(0).held_out.fingerprint());
+}
+
+TEST_P(Transforms, SplitCallsNoFunctionForTheOtherSide) {
+  std::atomic<int> calls = 0;
+  const Dataset mapped = Dataset::range(100).map([&calls](Element element) { return ++calls, element; });
+  const Values held_out = collect(mapped.split(0.2).held_out, env());
+  EXPECT_EQ(calls, int(held_out.size()));
+  EXPECT_LT(calls, 50);
+}
+
+TEST(Split, SharesThatAreNoneAreRefused) {
+  for (const double share : {0.0, 1.0, -0.5, 2.0, std::nan("")}) {
+    const std::optional<Error> refused = raised([share] { return Dataset::range(3).split(share); });
+    ASSERT_TRUE(refused) << share;
+    EXPECT_EQ(refused->kind(), ErrorKind::kInvalidArgument);
+    EXPECT_NE(refused->message().find("split: held_out is"), std::string::npos) << refused->message();
+  }
 }
 
 TEST_P(Transforms, BatchExampleOfDS5) {

@@ -168,6 +168,15 @@ Dataset Dataset::shard(int64_t count, int64_t index) const {
   return Dataset(make_shard_node(node_, count, index));
 }
 
+Split Dataset::split(double held_out, SplitOptions options) const {
+  require(held_out > 0 && held_out < 1, "split: held_out is " + std::to_string(held_out) +
+                                            "; give the share of elements to hold out, more than 0 and less than 1");
+  const auto side = [&](bool wants_held_out) {
+    return Dataset(make_split_node(node_, held_out, uint64_t(options.seed), wants_held_out));
+  };
+  return {.training = side(false), .held_out = side(true)};
+}
+
 Dataset Dataset::prefetch(int64_t count) const {
   require(count >= -1, "prefetch: count is " + std::to_string(count) + "; give -1 (automatic), 0 (off) or more");
   return count == 0 ? *this : Dataset(make_prefetch_node(node_, count));

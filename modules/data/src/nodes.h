@@ -35,6 +35,8 @@ NodePtr make_take_node(NodePtr input, int64_t count);
 NodePtr make_skip_node(NodePtr input, int64_t count);
 NodePtr make_shard_node(NodePtr input, int64_t count, int64_t index);
 NodePtr make_enumerate_node(NodePtr input, int64_t start, std::string name);
+// Defined in split.cc.
+NodePtr make_split_node(NodePtr input, double held_out, uint64_t seed, bool wants_held_out);
 // Defined in batch.cc and unbatch.cc.
 NodePtr make_batch_node(NodePtr input, int64_t size, bool drop_remainder);
 NodePtr make_padded_batch_node(NodePtr input, int64_t size, PaddedBatchOptions options);

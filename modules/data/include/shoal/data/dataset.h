@@ -60,6 +60,10 @@ struct ShuffleOptions {
   std::optional<int64_t> seed = {};
   bool reshuffle_each_iteration = true;  ///< False: every pass has the same order.
 };
+struct SplitOptions {
+  int64_t seed = 0;  ///< Other seeds hold out other elements. The seed of a RunConfig has no part in it.
+};
+struct Split;
 
 /// An immutable description, cheap to copy; each method returns a new one. Any thread. Iterating twice starts twice.
 class Dataset {
@@ -136,6 +140,14 @@ class Dataset {
   /// The elements whose position modulo `count` is `index`. Belongs before any shuffle. Raises InvalidArgument unless
   /// 0 <= index < count.
   Dataset shard(int64_t count, int64_t index) const;
+  /// Holds each element out with the probability `held_out`, drawn from its position and the seed: on every run and every
+  /// trainer the same ones, so what is evaluated on was never trained on. The order of this has to be the same each time
+  /// (no shuffle before it).
+  ///
+  ///   const auto [training, held_out] = Dataset::csv({file}, table).split(0.1);
+  ///
+  /// Raises InvalidArgument unless 0 < held_out < 1.
+  Split split(double held_out, SplitOptions options = {}) const;
   /// Prepares the next `count` elements in the background; 0: off; -1: chosen automatically (2, and up to 16 while the
   /// consumer has to wait).
   Dataset prefetch(int64_t count = -1) const;
@@ -166,6 +178,12 @@ class Dataset {
  private:
   explicit Dataset(std::shared_ptr<const Node> node) : node_(std::move(node)) {}
   std::shared_ptr<const Node> node_;
+};
+
+/// What Dataset::split() makes: each element is in one of them, in the order that it had.
+struct Split {
+  Dataset training;
+  Dataset held_out;
 };
 
 }  // namespace shoal::data
