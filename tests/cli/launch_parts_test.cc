@@ -241,5 +241,16 @@ TEST(LaunchResults, AreThoseOfAllTasks) {
   EXPECT_EQ(results_text(Json::object()), "");
 }
 
+TEST(LaunchResults, SayThatTheJobWasInterrupted) {
+  const TemporaryFolder folder;
+  const auto storage = make_file_storage();
+  const std::vector<std::string> files{
+      folder.write("chief-0", R"({"global_step": 200, "examples_per_second": 10.5, "seconds": 3.0, "interrupted": true})"),
+      folder.write("worker-0", R"({"global_step": 199, "examples_per_second": 4.5, "seconds": 4.0, "interrupted": true})"),
+      folder.write("evaluator-0", R"({"accuracy": 0.5, "global_step": 100})")};
+  EXPECT_EQ(results_text(results_of(*storage, files)), "Interrupted at global step 200; the last evaluation: accuracy 0.5");
+  EXPECT_EQ(results_text(results_of(*storage, std::span(files).first(2))), "Interrupted at global step 200");
+}
+
 }  // namespace
 }  // namespace shoal::cli::launch

@@ -34,6 +34,12 @@ TEST(Usage, WrongUsageIsASentenceAndStatusTwo) {
   }
 }
 
+TEST(Usage, WithoutWordsItSaysWhatThereIs) { EXPECT_EQ(shoal_program({}).err, shoal_program({"--help"}).out); }
+
+TEST(Usage, WhatIsNotExpectedIsToldInItsOrder) {
+  EXPECT_THAT(shoal_program({"events", "a", "--stepz", "3"}).err, HasSubstr("not expected: --stepz 3; "));
+}
+
 TEST(Usage, OutputThatCannotBeWrittenIsAnError) {
   std::istringstream in;
   std::ostringstream out;

@@ -160,6 +160,7 @@ TEST_F(LocalMode, StopRequestOfAHookEndsWithAnEvaluationOfThatStep) {
   EXPECT_THAT(exporter->calls, ElementsAre("7"));
   EXPECT_EQ(end_mark(place.model_dir())->reason, checkpoint::EndReason::kStopRequested);
   EXPECT_EQ(result.metrics->at("global_step"), 7);
+  EXPECT_FALSE(place.report.interrupted);
 }
 
 TEST_F(LocalMode, InterruptFinishesTheStepSavesAndEvaluates) {
@@ -169,6 +170,7 @@ TEST_F(LocalMode, InterruptFinishesTheStepSavesAndEvaluates) {
   EXPECT_THAT(retained(place.model_dir()), ElementsAre("model.ckpt-0", "model.ckpt-4"));
   EXPECT_THAT(evaluations(), ElementsAre(4));
   EXPECT_EQ(end_mark(place.model_dir())->reason, checkpoint::EndReason::kInterrupted);
+  EXPECT_TRUE(place.report.interrupted);
 }
 
 TEST_F(LocalMode, UserListenersComeBeforeTheEvaluation) {

@@ -194,6 +194,7 @@ TEST(RunFlags, WrongUsageIsASentenceAndStatus2) {
       {{"--learning-rate", "0.1x"}, "--learning-rate"},
       {{"--param", "learning_rate=0.1x"}, "--learning-rate"},
       {{"--param", "height=3"}, "--param: there is no flag --height; --help lists the flags"},
+      {{"--stepz", "3"}, "not expected: --stepz 3; --help lists the flags"},
       {{"--param", "units"}, "--param: \"units\" is no NAME=VALUE"},
       {{"--param=", "7"}, "--param"},
       {{"--param"}, "--param"},

@@ -31,8 +31,15 @@ int cli_main(int argc, const char* const* argv, std::istream& in, std::ostream& 
   const int own_words = count_own_words(argc, argv);
   Action selected;
   for (const AddCommand add : all_commands()) add(app, selected);
+  if (argc < 2) {
+    err << app.help();
+    return exit_status(ErrorKind::kInvalidArgument);
+  }
   try {
     app.parse(own_words, argv);
+  } catch (const CLI::ExtrasError&) {  // Its own sentence has them in reverse.
+    err << "shoal: not expected: " << CLI::detail::join(app.remaining(true), " ") << "; shoal --help says what is\n";
+    return exit_status(ErrorKind::kInvalidArgument);
   } catch (const CLI::ParseError& error) {  // Help and version come here too.
     return app.exit(error, out, err) == 0 ? 0 : exit_status(ErrorKind::kInvalidArgument);
   }

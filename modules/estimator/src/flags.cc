@@ -310,6 +310,10 @@ std::optional<int> Flags::parse(int argc, const char* const* argv) {
     app_.parse(int(texts.size()), texts.data());
   } catch (const CLI::CallForHelp& help) {
     return app_.exit(help);
+  } catch (const CLI::ExtrasError&) {  // Its own sentence has them in reverse.
+    const std::string unknown = CLI::detail::join(app_.remaining(), " ");
+    std::fprintf(stderr, "error: not expected: %s; --help lists the flags\n", unknown.c_str());
+    return exit_status(ErrorKind::kInvalidArgument);
   } catch (const CLI::ParseError& error) {
     std::fprintf(stderr, "error: %s; --help lists the flags\n", error.what());
     return exit_status(ErrorKind::kInvalidArgument);

@@ -13,6 +13,7 @@ void TaskReports::add(const TaskReport& report) {
   if (report.examples_per_second) {
     examples_per_second_ = examples_per_second_.value_or(0) + *report.examples_per_second;
   }
+  interrupted_ |= report.interrupted;
   if (report.seconds) seconds_ = std::max(seconds_.value_or(0), *report.seconds);
 }
 
@@ -26,6 +27,7 @@ std::string TaskReports::to_json() const {
   if (global_step_) json["global_step"] = *global_step_;
   if (examples_per_second_) json["examples_per_second"] = *examples_per_second_;
   if (seconds_) json["seconds"] = *seconds_;
+  if (interrupted_) json["interrupted"] = true;
   return json.dump();
 }
 
@@ -38,6 +40,10 @@ std::string TaskReports::to_text() const {
     std::snprintf(value, sizeof value, "%.4g", metric);
     const std::optional<int64_t> count = metrics_.count_of(name);
     text += (text.empty() ? ": " : ", ") + name + " " + (count ? std::to_string(*count) : value);
+  }
+  if (interrupted_ && global_step_) {
+    return "Interrupted at global step " + std::to_string(*global_step_) + (text.empty() ? "" : "; the last evaluation") +
+           text;
   }
   if (text.empty() || !metrics_.contains("global_step")) return {};
   return "Evaluated at global step " + std::to_string(metrics_.integer("global_step")) + text;

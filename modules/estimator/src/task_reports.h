@@ -14,7 +14,8 @@ class TaskReports {
   void add(const TaskReport& report);
   /// One line, as shoal::run() documents it.
   std::string to_json() const;
-  /// "Evaluated at global step 2000: accuracy 0.9912, loss 0.0271"; empty if no task of this process evaluated.
+  /// "Evaluated at global step 2000: accuracy 0.9912, loss 0.0271"; empty if no task of this process evaluated. After an
+  /// interrupt: "Interrupted at global step 1200; the last evaluation: accuracy 0.97, loss 0.11".
   std::string to_text() const;
 
  private:
@@ -24,6 +25,7 @@ class TaskReports {
   std::optional<uint64_t> global_step_;
   std::optional<double> examples_per_second_;  // The rate of all trainers together.
   std::optional<double> seconds_;
+  bool interrupted_ = false;
 };
 
 }  // namespace shoal

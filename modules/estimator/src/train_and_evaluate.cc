@@ -38,6 +38,7 @@ TaskReport report_of(const TrainOutcome& outcome, const RunConfig& config) {
   report.global_step = outcome.global_step;
   report.loss = outcome.loss;
   report.seconds = outcome.seconds;
+  report.interrupted = outcome.interrupted;
   if (outcome.seconds > 0) report.examples_per_second = double(outcome.examples) / outcome.seconds;
   return report;
 }

@@ -119,7 +119,8 @@ TrainOutcome TrainEnd::outcome() const {
           .global_step = end_.global_step,
           .seconds = setup_ ? setup_->progress->seconds() : 0,
           .examples = setup_ ? setup_->progress->examples() : 0,
-          .loss = setup_ ? setup_->progress->loss() : std::nullopt};
+          .loss = setup_ ? setup_->progress->loss() : std::nullopt,
+          .interrupted = end_.reason == checkpoint::EndReason::kInterrupted};
 }
 
 /// The checkpoint that was written by this run, or that it began with; empty if there is none.

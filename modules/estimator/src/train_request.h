@@ -38,6 +38,7 @@ struct TrainOutcome {
   double seconds = 0;
   int64_t examples = 0;
   std::optional<double> loss = {};  ///< Of the last step.
+  bool interrupted = false;
 };
 
 }  // namespace shoal

@@ -10,8 +10,11 @@ constexpr uint64_t kReportBytesMax = uint64_t(16) << 20;
 constexpr const char* kStep = "global_step";
 constexpr const char* kRate = "examples_per_second";
 constexpr const char* kSeconds = "seconds";
+constexpr const char* kInterrupted = "interrupted";
 
-bool is_of_training(std::string_view name) { return name == kStep || name == kRate || name == kSeconds; }
+bool is_of_training(std::string_view name) {
+  return name == kStep || name == kRate || name == kSeconds || name == kInterrupted;
+}
 
 void merge(Json& results, const std::string& name, const Json& value) {
   const bool both = results.contains(name) && results[name].is_number() && value.is_number();
@@ -48,6 +51,9 @@ std::string results_text(const Json& results) {
       shown = digits;
     }
     text.append(text.empty() ? ": " : ", ").append(name).append(" ").append(shown);
+  }
+  if (results.contains(kInterrupted) && results.contains(kStep)) {
+    return "Interrupted at global step " + results[kStep].dump() + (text.empty() ? "" : "; the last evaluation") + text;
   }
   if (text.empty() || !results.contains(kStep)) return {};
   return "Evaluated at global step " + results[kStep].dump() + text;

@@ -11,7 +11,8 @@ namespace shoal::cli::launch {
 /// One object of all reports that are there and are JSON objects: metrics of whoever evaluated, the largest global_step
 /// and seconds, the sum of examples_per_second.
 Json results_of(Storage& storage, std::span<const std::string> report_files);
-/// "Evaluated at global step 2000: accuracy 0.9912, loss 0.0271"; empty if nobody evaluated.
+/// "Evaluated at global step 2000: accuracy 0.9912, loss 0.0271"; empty if nobody evaluated. After an
+/// interrupt: "Interrupted at global step 1200; the last evaluation: accuracy 0.97, loss 0.11".
 std::string results_text(const Json& results);
 
 }  // namespace shoal::cli::launch
