@@ -1,6 +1,7 @@
 // Interrupts that come as signals to the process.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <thread>
 #include <vector>
@@ -84,9 +85,21 @@ TEST(ProductionDeathTest, ASecondSignalEndsTheProcessWhoeverWatches) {
         const auto a = with_signals({.handle_signals = true});
         const auto b = with_signals({.handle_signals = true});
         ::raise(SIGINT);
+        std::this_thread::sleep_for(600ms);  // What comes sooner belongs to the first.
         ::raise(SIGINT);
       },
       testing::ExitedWithCode(128 + SIGINT), "second signal: ended at once");
+}
+
+TEST(ProductionDeathTest, ASignalToldTwiceIsOne) {
+  GTEST_FLAG_SET(death_test_style, death_test_style());
+  EXPECT_EXIT(
+      {
+        const auto env = with_signals({.handle_signals = true});
+        for (int i = 0; i < 3; ++i) ::raise(i == 1 ? SIGINT : SIGTERM);
+        ::_exit(env->run(until_signalled(*env)).error() == cancelled() ? 7 : 1);
+      },
+      testing::ExitedWithCode(7), "");
 }
 
 TEST(ProductionDeathTest, ASecondSignalEndsTheProcessAtOnce) {
@@ -95,6 +108,7 @@ TEST(ProductionDeathTest, ASecondSignalEndsTheProcessAtOnce) {
       {
         const auto env = with_signals({.handle_signals = true});
         ::raise(SIGINT);
+        std::this_thread::sleep_for(600ms);
         ::raise(SIGTERM);
       },
       testing::ExitedWithCode(128 + SIGTERM), "second signal: ended at once");

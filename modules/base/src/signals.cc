@@ -3,12 +3,14 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -22,12 +24,29 @@ namespace {
 // Signals belong to the process, and a handler can reach nothing else: hence globals here.
 std::atomic<int> signals_seen{0};
 std::atomic<int> pipe_writer{-1};
+// One request may come twice: who stops a service signals all of its processes, and its launcher passes that on.
+constexpr int64_t kOneRequestMs = 500;
+constexpr int64_t kNoSignalYet = INT64_MAX - kOneRequestMs;
+std::atomic<int64_t> first_signal_ms{kNoSignalYet};
 
-static_assert(std::atomic<int>::is_always_lock_free);
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<int64_t>::is_always_lock_free);
+
+int64_t monotonic_ms() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t(now.tv_sec) * 1000 + now.tv_nsec / 1'000'000;
+}
 
 extern "C" void shoal_on_signal(int number) {
   const int saved_errno = errno;
-  if (signals_seen.fetch_add(1) > 0) {
+  const int64_t now = monotonic_ms();
+  const bool first = signals_seen.fetch_add(1) == 0;
+  if (first) first_signal_ms = now;
+  if (!first && now < first_signal_ms.load() + kOneRequestMs) {
+    errno = saved_errno;
+    return;
+  }
+  if (!first) {
     constexpr char kText[] = "\nshoal: second signal: ended at once\n";
     static_cast<void>(!::write(STDERR_FILENO, kText, sizeof kText - 1));
     ::_exit(128 + number);
@@ -101,6 +120,7 @@ void SignalWatchers::begin() {
   pipe_reader_ = ends[0];
   pipe_writer = ends[1];
   signals_seen = 0;
+  first_signal_ms = kNoSignalYet;
   signalled_ = false;
   thread_ = start_quiet_thread([this] { pass_on(); });
   struct sigaction action{};

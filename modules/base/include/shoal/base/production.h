@@ -30,7 +30,7 @@ struct ProductionOptions {
   /// this process may use 8 cores or more, else 0, for there the threads that compute want that core.
   std::optional<Duration> spin;
   /// True: SIGINT and SIGTERM stop interrupted(), of all such environments in the process; a second signal ends the process
-  /// at once (status 130 or 143).
+  /// at once (status 130 or 143). What comes within half a second of the first belongs to it.
   bool handle_signals = false;
   /// A stop of this stops interrupted() too. Used for tasks that are threads of one process.
   StopToken stop;
