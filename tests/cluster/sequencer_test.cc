@@ -334,6 +334,39 @@ TEST(SequencerInStep, WhoHasRestedIsWaitedForAgain) {
   EXPECT_FALSE(sequencer.next());
 }
 
+// Each trainer gives two to a commit. One that has given its first, and was granted a second, is told to stop, and then that
+// the job goes on (the chief that asked was replaced): it begins anew, and so do the others.
+TEST(SequencerInStep, WhatWasGrantedIsForgottenWithWhatItWasGrantedFor) {
+  for (const bool by_seal : {false, true}) {
+    Sequencer sequencer(1, 2, sync_strategy(4, 2));
+    sequencer.begin(1, 0);
+    const auto next_of = [&](const PushId& push) {
+      sequencer.held(0, held(push));
+      return sequencer.next();
+    };
+    const auto granted = next_of({1, 100, 1});
+    ASSERT_TRUE(granted);
+    EXPECT_EQ(granted->kind, OrderKind::kAgain);
+    by_seal ? sequencer.seal() : sequencer.stop();
+    while (sequencer.next()) {
+    }
+    sequencer.fence(0, 50);
+    sequencer.unseal();
+    sequencer.unstop();
+    while (sequencer.next()) {
+    }
+    for (const int trainer : {0, 1}) {
+      const PushId first{trainer, trainer == 0 ? 51u : 100u, 2};
+      const auto again = next_of(first);
+      ASSERT_TRUE(again) << trainer;
+      EXPECT_EQ(again->kind, OrderKind::kAgain);
+      const auto last = next_of({trainer, first.incarnation, 3});
+      ASSERT_EQ(last.has_value(), trainer == 1);
+      EXPECT_EQ(last ? last->pushes.size() : 4, 4u);
+    }
+  }
+}
+
 // --- Any order of events ------------------------------------------------------------------------------------------------
 
 /// What each shard holds, and what it has carried out, beside the plainest idea of what may be committed.

@@ -86,7 +86,10 @@ class Server {
 };
 
 Task<Result<void>> Server::run() {
-  SHOAL_CO_TRY(listener_, co_await listen(env_, options_.listen_at, options_.link, env_.after(options_.ready_timeout)));
+  transport::LinkOptions link = options_.link;
+  const int all = 2 * options_.trainers + int(options_.servers.size()) + 64;  // Those that come again may be there twice.
+  link.connections_max = std::max(link.connections_max, all);
+  SHOAL_CO_TRY(listener_, co_await listen(env_, options_.listen_at, link, env_.after(options_.ready_timeout)));
   env_.log().info("parameter server at " + to_string(listener_->endpoint()) + ", waiting for the chief");
   StopCallback on_interrupt(env_.interrupted(), [env = &env_, changed = std::weak_ptr<Event>(changed_)] {
     env->post([changed] {

@@ -40,6 +40,11 @@ Participant* Sequencer::participant(int trainer) {
   return known ? &progress_.trainers[size_t(trainer)] : nullptr;
 }
 
+/// Of what it gave to the next commit nothing is left, so the next that comes is its first.
+void Sequencer::ungrant(int trainer) {
+  if (Participant* const own = participant(trainer)) own->granted = 0;
+}
+
 void Sequencer::count_whole() {
   for (Participant& trainer : progress_.trainers) trainer.whole = 0;
   for (const WholePush& push : whole_) {
@@ -50,7 +55,7 @@ void Sequencer::count_whole() {
 void Sequencer::abandon(const PushId& newest) {
   if (newest.number == 0 || is_over(newest)) return;
   decide(newest);
-  if (Participant* const own = participant(newest.trainer)) own->granted = 0;
+  ungrant(newest.trainer);
   asked_.push_back({.kind = OrderKind::kDrop, .pushes = {newest}});  // Shards drop what came before it too.
 }
 
@@ -107,7 +112,7 @@ void Sequencer::fence(int trainer, uint64_t incarnation) {
   if (fenced.size() > kFencedMax) fenced.pop_front();
   std::erase_if(pending_, [=](const auto& entry) { return entry.first.of_process(trainer, incarnation); });
   std::erase_if(whole_, [=](const WholePush& push) { return push.id.of_process(trainer, incarnation); });
-  if (Participant* const replaced = participant(trainer)) replaced->granted = 0;
+  ungrant(trainer);
   asked_.push_back({.kind = OrderKind::kFence, .pushes = {{trainer, incarnation, 0}}});
 }
 
@@ -116,7 +121,11 @@ void Sequencer::hold(const PushId& asker) { asked_.push_back({.kind = OrderKind:
 /// Trainers of pushes that nothing was said about are told that the job has ended: they must not count when it goes on.
 void Sequencer::seal() {
   sealed_ = true;
-  while (!pending_.empty()) decide(PushId(pending_.begin()->first));
+  while (!pending_.empty()) {
+    const PushId id = pending_.begin()->first;
+    decide(id);
+    ungrant(id.trainer);
+  }
   asked_.push_back({.kind = OrderKind::kSeal, .pushes = {}});
 }
 
@@ -142,6 +151,7 @@ std::optional<Order> Sequencer::next() {
   if (const auto late = std::ranges::find_if(whole_, is_late); late != whole_.end()) {
     const PushId id = late->id;
     decide(id);
+    ungrant(id.trainer);
     return give({.kind = OrderKind::kDrop, .pushes = {id}});
   }
   return next_commit();

@@ -77,6 +77,7 @@ class Sequencer {
   std::optional<transport::Order> next_commit();
   std::optional<transport::Order> next_grant();
   Participant* participant(int trainer);
+  void ungrant(int trainer);
   void count_whole();
   transport::Order give(transport::Order order);
 
