@@ -86,6 +86,19 @@ TEST_F(ThreeServersTest, StatusIsToldWhenATrainerComesOrGoes) {
   EXPECT_EQ(run(*chief_env_, chief_->status(chief_env_->after(kSecond), seen + 1))->changes, seen);
 }
 
+// A chief that has no input left asks nothing else, and the workers wait until it has restored all servers.
+TEST_F(ThreeServersTest, WhoAsksForTheStatusLearnsThatAnyServerBeginsAnew) {
+  for (const int lost : {0, 1, 2}) {
+    start_ready_cluster();
+    ASSERT_TRUE(run(*chief_env_, chief_->status(chief_env_->after(kSecond))));
+    restart_server(lost);
+    const auto status = run(*chief_env_, chief_->status(chief_env_->after(10 * kSecond)));
+    expect_error(status, ErrorKind::kUnavailable, "ps-" + std::to_string(lost));
+    EXPECT_TRUE(chief_->lost());
+    TearDown();
+  }
+}
+
 /// Backup workers (CONTRACT SY-2, SY-5): one that is ten times slower costs the others nothing, and what it sends too
 /// late is counted. sent = applied + dropped + under way.
 TEST_F(ThreeServersTest, WhatIsTooLateIsCounted) {
