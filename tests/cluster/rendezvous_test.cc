@@ -286,6 +286,28 @@ TEST_F(RendezvousTest, AnInterruptEndsTheWait) {
   }
 }
 
+TEST_F(RendezvousTest, AnInterruptOfOneEndsItsWaitAlone) {
+  Process& zero = start(place(0));
+  Process& one = start(place(1));
+  Process& three = start(place(3));
+  world_.run_for(5s);
+  world_.interrupt(*one.env);
+  world_.run_for(1s);
+  expect_failed(one, ErrorKind::kCancelled, testing::_);
+  EXPECT_FALSE(zero.met || three.met);
+}
+
+TEST_F(RendezvousTest, AnInterruptWhileAConnectionIsMadeEndsTheWait) {
+  Process& zero = start(place(0));
+  network_->set_link("rank 0", "rank 1", {.latency = 1s});
+  Process& one = start(place(1));
+  world_.run_for(500ms);
+  world_.interrupt(*one.env);
+  world_.run_for(5s);
+  expect_failed(one, ErrorKind::kCancelled, testing::_);
+  EXPECT_FALSE(zero.met);
+}
+
 TEST_F(RendezvousTest, AnInterruptEndsTheWaitForRankZero) {
   const Process& lonely = start(place(2));
   world_.run_for(5s);

@@ -184,11 +184,11 @@ void Desk::deal() {
 
 /// Those who wait here. Who listens elsewhere than in the job's list, which turned up meanwhile, comes again.
 void Desk::tell_all() {
-  const std::string text = to_json(*gathering_);
+  const Message list = make_word(env_, incarnation_, "cluster", to_json(*gathering_));  // Copies share its bytes.
   for (int32_t rank = 1; rank < options_.place.size; ++rank) {
     Visitor& waiting = visitor(rank);
     if (!waiting.connection || !waiting.address) continue;
-    Message word = make_word(env_, incarnation_, "cluster", text);
+    Message word = list;
     const bool as_listed = *waiting.address == gathering_->addresses[size_t(rank)];
     if (!as_listed || !waiting.connection->try_send(word)) {
       waiting.connection->close(unavailable("the addresses of this job are others; come again"));

@@ -127,6 +127,10 @@ Task<Result<void>> Guest::attempt(std::string address, Deadline deadline) {
   const transport::Endpoint to{options_.meeting_scheme, address};
   auto connecting = transport->connect(to, std::move(link), std::min(deadline, env_.after(kGuestAttemptTimeout)));
   SHOAL_CO_TRY(connection_, co_await std::move(connecting));
+  if (interrupted_ || closing_.stop_requested()) {  // Meanwhile; there was no connection yet to close for it.
+    hang_up(cancelled());
+    co_return cancelled();
+  }
   Result<void> met = co_await converse(deadline);
   if (met) co_return met;
   hang_up(met.error());
