@@ -5,9 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <map>
+#include <numeric>
 
 #include "fixture.h"
+#include "launch/child_group.h"
 #include "launch/credentials.h"
 #include "launch/job_tasks.h"
 #include "launch/line_splitter.h"
@@ -73,6 +77,20 @@ TEST(LaunchTasks, RefuseAClusterThatCannotBeRun) {
   const auto refused = tf_configs(tasks, ports);
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message(), HasSubstr("no ps"));
+}
+
+TEST(LaunchTasks, RefuseADescriptionThatNoProcessCanBeGiven) {
+  const std::vector<JobTask> tasks = tasks_of({.ps = 1, .workers = 8000});
+  std::vector<uint16_t> ports(tasks.size());
+  std::iota(ports.begin(), ports.end(), uint16_t(40000));
+  const auto refused = tf_configs(tasks, ports);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("8002 tasks are too many for one machine"));
+}
+
+// Another source may come before TF_CONFIG in the environment that the launcher passes on.
+TEST(LaunchTasks, AreToldWhereTheirPlaceIsWritten) {
+  EXPECT_THAT(variables_of("{}", {}, ""), ::testing::Contains(Variable("SHOAL_SOURCE", "TF_CONFIG")));
 }
 
 TEST(LaunchTasks, WordsOfAShell) {
@@ -203,6 +221,24 @@ TEST(LaunchPorts, AreAllDifferent) {
   EXPECT_EQ(numbers.size(), 300u);
 }
 
+TEST(LaunchGroup, AProgramThatIsBeingWrittenMayRunLater) {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("program", "#!/bin/sh\n");
+  std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+  const Program program{.file = file, .command = {file}, .environment = {}};
+  {
+    const std::ofstream writer(file, std::ios::app);
+    const auto refused = ChildGroup::start(program);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind(), ErrorKind::kUnavailable) << refused.error().message();
+  }
+  EXPECT_TRUE(ChildGroup::start(program));
+  std::filesystem::remove(file);
+  const auto missing = ChildGroup::start(program);
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().kind(), ErrorKind::kFailedPrecondition);
+}
+
 TEST(LaunchToken, IsMadeUnlessTheUserHasSeenToIt) {
   const auto made = [](const std::vector<std::string>& command, const std::map<std::string, std::string>& variables) {
     return token_for_job(command, [&](std::string_view name) -> std::optional<std::string> {
@@ -218,8 +254,12 @@ TEST(LaunchToken, IsMadeUnlessTheUserHasSeenToIt) {
   for (const char* name : {"SHOAL_TOKEN", "SHOAL_TOKEN_FILE", "SHOAL_TLS_DIR", "SHOAL_INSECURE"}) {
     EXPECT_EQ(made({"./train"}, {{name, "1"}}), std::nullopt) << name;
   }
-  for (const char* flag : {"--token-file", "--token-file=t", "--tls-dir", "--insecure"}) {
+  for (const char* flag : {"--token-file", "--token-file=t", "--tls-dir", "--insecure", "--insecure=true"}) {
     EXPECT_EQ(made({"./train", flag}, {}), std::nullopt) << flag;
+  }
+  for (const char* no : {"0", "false", "OFF", "no"}) {
+    EXPECT_EQ(made({"./train"}, {{"SHOAL_INSECURE", no}}).has_value(), SHOAL_TEST_TLS != 0) << no;
+    EXPECT_EQ(made({"./train", std::string("--insecure=") + no}, {}).has_value(), SHOAL_TEST_TLS != 0) << no;
   }
 }
 

@@ -10,6 +10,7 @@
 namespace shoal::cli::launch {
 namespace {
 
+using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -49,6 +50,7 @@ class Job {
     keep(policy_.time_passed(now_));
     return true;
   }
+  void pass(Duration time) { now_ += time; }
   Duration waiting() const { return *policy_.next_time() - now_; }
   std::optional<int> status_of_job() const { return policy_.status(); }
   const JobPolicy& policy() const { return policy_; }
@@ -153,8 +155,10 @@ TEST(LaunchPolicy, DoesNotLetServersWaitForAChiefThatWillNotCome) {
   job.end(kEvaluator, status(0));
   job.deeds();
   EXPECT_EQ(job.waiting(), seconds(2));
+  job.said();
   ASSERT_TRUE(job.wait(seconds(2)));
   EXPECT_THAT(job.deeds(), ElementsAre("send 9 to 1"));
+  EXPECT_EQ(job.said(), "killed, since nobody is left to end the job: ps 0\n");
 }
 
 TEST(LaunchPolicy, AFailureAfterTheEndOfTheChiefChangesNothing) {
@@ -261,10 +265,31 @@ TEST(LaunchPolicy, ASecondSignalEndsAtOnce) {
   job.interrupt(SIGTERM);
   job.end(kWorker, status(0));
   job.deeds();
+  job.pass(milliseconds(499));
+  job.interrupt(SIGTERM);  // Told twice: who passes a signal on, and who sends it to all processes of a service.
+  EXPECT_THAT(job.deeds(), IsEmpty());
+  job.pass(milliseconds(1));
   job.interrupt(SIGINT);
   EXPECT_THAT(job.deeds(), ElementsAre("send 9 to 0", "send 9 to 1", "send 9 to 3"));
   for (const size_t task : {kChief, kPs, kEvaluator}) job.end(task, killed(SIGKILL));
   EXPECT_EQ(job.status_of_job(), 128 + SIGINT);
+}
+
+// The chief saves already, and a SIGTERM more would end it at once.
+TEST(LaunchPolicy, TheFirstSignalOfAJobThatFailsKillsNobody) {
+  Job job;
+  job.end(kWorker, status(3));
+  job.deeds();
+  job.said();
+  job.interrupt(SIGINT);
+  EXPECT_THAT(job.deeds(), IsEmpty());
+  EXPECT_THAT(job.said(), HasSubstr("asked to leave already"));
+  EXPECT_EQ(job.waiting(), PolicyOptions().stop_limit);
+  job.pass(seconds(1));
+  job.interrupt(SIGINT);
+  EXPECT_THAT(job.deeds(), ElementsAre("send 9 to 0", "send 9 to 1", "send 9 to 3"));
+  for (const size_t task : {kChief, kPs, kEvaluator}) job.end(task, killed(SIGKILL));
+  EXPECT_EQ(job.status_of_job(), 3);
 }
 
 TEST(LaunchPolicy, KillsWhoHeedsNoSignal) {

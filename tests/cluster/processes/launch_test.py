@@ -197,6 +197,24 @@ class Launch(unittest.TestCase):
         self.assertEqual(status, 0, err)
         self.assertFalse(is_alive(int((self.folder / "left").read_text())))
 
+    def test_orphans_with_a_session_of_their_own_leave_no_zombies(self):
+        launch = self.start([], """
+            (setsid sh -c 'touch born; exit 0' &)
+            wait_for born; echo ready; wait_for over""")
+        launch.wait_for("ready")
+        children = pathlib.Path(f"/proc/{launch.pid}/task/{launch.pid}/children")
+        alive = lambda: all(is_alive(int(pid)) for pid in children.read_text().split())
+        self.wait_until(alive, "a zombie stays")
+        (self.folder / "over").touch()
+        self.assertEqual(launch.wait(SECONDS_MAX), 0)
+
+    def test_the_place_of_a_task_does_not_come_from_the_launchers_own_environment(self):
+        launch = Process("launch", program("shoal") + ["launch", "--no-logs", "--ps", "1", "--", *program("shoal"), "config"],
+                         self.environment(SHOAL_SOURCE="local", SHOAL_RANK="0"), self.folder / "output-config")
+        self.launches.append(launch)
+        self.assertEqual(launch.wait(SECONDS_MAX), 0)
+        self.assertRegex(launch.text(), r'\[ps 0\] .*"task_type": ?"ps"')
+
     def test_chaos_kills_and_counts_no_restart(self):
         launch = self.start(["--ps", "2", "--max-restarts", "0", "--stop-secs", "0.2", "--chaos", "0.1", "--chaos-seed", "5"],
                             "if [ $role = chief ]; then wait_for over; else exec sleep 1000; fi")
@@ -222,11 +240,38 @@ class Launch(unittest.TestCase):
                 self.assertEqual(launch.wait(SECONDS_MAX), 0)
                 self.assertEqual(len(re.findall(r"\[\w+ 0\] told", launch.text())), 4)
 
+    def test_a_signal_to_all_of_a_service_is_one(self):
+        # systemd and Slurm signal every process, and the launcher passes on what it got. Tasks count what comes.
+        launch = self.start(["--ps", "1"], """
+            trap 'echo told >> told-$role; wait_for all; exit 0' TERM
+            echo ready; while true; do sleep 0.05; done""")
+        launch.wait_for(r"(?s)(\[\w+ 0\] ready.*){2}")
+        for pid in [launch.pid, launch.pid, *self.started("chief"), *self.started("ps")]:
+            os.kill(pid, signal.SIGTERM)
+        launch.wait_for("a signal: ")
+        (self.folder / "all").touch()
+        self.assertEqual(launch.wait(SECONDS_MAX), 0)
+        self.assertNotIn("second signal", launch.text())
+
+    def test_nohup_is_heeded(self):
+        command = self.command(["--no-logs"], "echo ready; wait_for over")
+        with open(self.folder / "output-nohup", "wb") as output:
+            launch = subprocess.Popen(["nohup", *command], env=self.environment(), stdin=subprocess.DEVNULL, stdout=output,
+                                      stderr=subprocess.STDOUT)
+        self.addCleanup(launch.kill)
+        self.wait_until_started("chief")
+        launch.send_signal(signal.SIGHUP)
+        launch.send_signal(signal.SIGHUP)
+        (self.folder / "over").touch()
+        self.assertEqual(launch.wait(SECONDS_MAX), 0)
+        self.assertNotIn("a signal", (self.folder / "output-nohup").read_text())
+
     def test_a_second_signal_ends_at_once(self):
         launch = self.start(["--ps", "1"], "trap '' INT TERM; echo ready; while true; do sleep 0.05; done")
         launch.wait_for(r"(?s)(\[\w+ 0\] ready.*){2}")
         launch.signal(signal.SIGTERM)
         launch.wait_for("a second one ends the job at once")
+        time.sleep(0.6)  # Within half a second they would be one.
         launch.signal(signal.SIGINT)
         self.assertEqual(launch.wait(10 * SCALE), 128 + signal.SIGINT)
         self.wait_until_gone(self.started("chief") + self.started("ps"))
@@ -333,13 +378,13 @@ class Launch(unittest.TestCase):
 
     # Many.
 
-    def test_two_hundred_tasks(self):
+    def test_three_hundred_tasks(self):
         limit = ["sh", "-c", 'ulimit -Sn 256; exec "$@"', "sh"]
-        status, out, err = self.run_to_end(["--ps", "20", "--workers", "179"], """
+        status, out, err = self.run_to_end(["--ps", "120", "--workers", "179"], """
             echo "here with $(ulimit -Sn) files"
             if [ $role = chief ]; then while [ $(starts worker) -lt 179 ]; do sleep 0.1; done; fi""", prefix=limit)
         self.assertEqual(status, 0, err[-2000:])
-        self.assertEqual(out.count("here with 256 files"), 200)
+        self.assertEqual(out.count("here with 256 files"), 300)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <string_view>
 
 #include "shoal/base/storage.h"
@@ -74,6 +75,13 @@ int failure_from(int reader) {
   do count = ::read(reader, &error, sizeof error);
   while (count < 0 && errno == EINTR);
   return count == sizeof error ? error : 0;
+}
+
+/// Whether another attempt to run a program would fail for the same reason. Not if it is being written just now, or its disk is
+/// away, or memory is short.
+bool stays(int error) {
+  constexpr int kStay[] = {ENOENT, EACCES, EPERM, ENOEXEC, ENOTDIR, EISDIR, E2BIG, ELOOP, ENAMETOOLONG, EINVAL};
+  return std::find(std::begin(kStay), std::end(kStay), error) != std::end(kStay);
 }
 
 }  // namespace
@@ -145,7 +153,8 @@ Result<ChildGroup> ChildGroup::start(const Program& program) {
   child.id_ = id;
   failure.writer.close();
   if (const int error = failure_from(failure.reader.number()); error != 0) {
-    return failed_precondition(program.file + ": cannot be run: " + std::strerror(error));
+    std::string why = program.file + ": cannot be run: " + std::strerror(error);
+    return stays(error) ? failed_precondition(std::move(why)) : unavailable(std::move(why));
   }
   for (Pipe* pipe : {&output, &errors}) ::fcntl(pipe->reader.number(), F_SETFL, O_NONBLOCK);
   child.output_ = std::move(output.reader);

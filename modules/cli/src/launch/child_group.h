@@ -42,12 +42,15 @@ struct Program {
 
 /// Lets this process have `count` files open, as far as it may. Returns how many it could have before, if that was less.
 std::optional<rlim_t> allow_open_files(rlim_t count);
+/// How many files the launcher of so many tasks has open: a port of each, two pipes, a log; and its own.
+constexpr rlim_t files_for(size_t tasks) { return 4 * tasks + 64; }
 
 /// Started, and ended with its owner (by SIGKILL). Used on the thread that starts it, with an OrphanAdoption: if that
 /// thread dies, the program gets a SIGTERM from the kernel, and the guard does the rest.
 class ChildGroup {
  public:
-  /// The program reads from /dev/null. Unavailable: no process can be made; or an error of the program's file.
+  /// The program reads from /dev/null. Unavailable: no process can be made, or the program cannot be run at the moment;
+  /// FailedPrecondition: it cannot be run.
   static Result<ChildGroup> start(const Program& program);
   ChildGroup(ChildGroup&& other) noexcept;
   ChildGroup& operator=(ChildGroup&&) = delete;

@@ -17,7 +17,14 @@ Result<SignalInbox> SignalInbox::open() {
   SignalInbox inbox;
   sigset_t awaited;
   sigemptyset(&awaited);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&awaited, signal);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) {
+    struct sigaction now {};
+    ::sigaction(signal, nullptr, &now);
+    // It is meant to go on: by nohup, or as what a script started in the background. To be blocked, as an awaited signal is,
+    // would undo that.
+    const bool disregarded = (signal == SIGHUP || signal == SIGINT) && now.sa_handler == SIG_IGN;
+    if (!disregarded) sigaddset(&awaited, signal);
+  }
   inbox.reader_ = Descriptor(::signalfd(-1, &awaited, SFD_NONBLOCK | SFD_CLOEXEC));
   if (!inbox.reader_) return unavailable("signals cannot be watched: " + std::string(std::strerror(errno)));
   ::pthread_sigmask(SIG_BLOCK, &awaited, &inbox.blocked_before_);

@@ -16,7 +16,7 @@ SteadyTime steady_now();
 WallTime wall_now();
 
 /// SIGINT, SIGTERM, SIGHUP and SIGCHLD come here while it lives, to the thread that made it, instead of what they do
-/// otherwise; SIGPIPE does nothing.
+/// otherwise; SIGPIPE does nothing. SIGHUP and SIGINT do nothing where they were ignored before.
 class SignalInbox {
  public:
   static Result<SignalInbox> open();

@@ -1,10 +1,17 @@
 #include "launch/job_tasks.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "shoal/cluster/tf_config.h"
 
 namespace shoal::cli::launch {
+namespace {
+
+// Linux takes 128 KiB for "NAME=value" with the zero behind it (MAX_ARG_STRLEN).
+constexpr size_t kVariableBytesMax = 128 * 1024 - sizeof "TF_CONFIG=";
+
+}  // namespace
 
 std::vector<JobTask> tasks_of(const cluster::ClusterSize& size) {
   std::vector<JobTask> tasks;
@@ -35,13 +42,22 @@ Result<std::vector<std::string>> tf_configs(std::span<const JobTask> tasks, std:
     SHOAL_TRY(const cluster::TaskConfig config, cluster::resolve_task(cluster, task.type, task.index));
     SHOAL_TRY_VOID(check_runnable(config));
     texts.push_back(to_tf_config(config));
+    if (texts.back().size() > kVariableBytesMax) {
+      return invalid_argument(std::to_string(tasks.size()) + " tasks are too many for one machine: TF_CONFIG would have " +
+                              std::to_string(texts.back().size()) +
+                              " bytes, and a variable of the environment has at most " + std::to_string(kVariableBytesMax));
+    }
   }
   return texts;
 }
 
 std::vector<Variable> variables_of(const std::string& tf_config, const JobSecrets& secrets,
                                    const std::string& report_file) {
-  std::vector<Variable> variables{{"TF_CONFIG", tf_config}, {"SHOAL_RUN", secrets.run}, {"SHOAL_REPORT_FILE", report_file}};
+  // The source is named, since another one may come before TF_CONFIG in the environment of the launcher.
+  std::vector<Variable> variables{{"TF_CONFIG", tf_config},
+                                  {"SHOAL_SOURCE", "TF_CONFIG"},
+                                  {"SHOAL_RUN", secrets.run},
+                                  {"SHOAL_REPORT_FILE", report_file}};
   if (secrets.token) variables.emplace_back("SHOAL_TOKEN", *secrets.token);
   return variables;
 }

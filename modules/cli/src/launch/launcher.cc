@@ -1,6 +1,7 @@
 #include "launch/launcher.h"
 
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -89,6 +90,7 @@ class Launcher {
 
   void read_outputs();
   Result<void> heed(const std::vector<int>& signals);
+  void reap_adopted();
   Result<void> settle_ends();
   Result<void> end(size_t task);
   Ending ending_of(const Seat& seat) const;
@@ -113,6 +115,7 @@ class Launcher {
 Result<int> Launcher::run() {
   SHOAL_TRY(program_.file, find_program(options_.command.front()));
   program_.command = options_.command;
+  program_.files = allow_open_files(files_for(seats_.size()));
   SHOAL_TRY_VOID(choose_ports());
   SHOAL_TRY(std::string path,
             context_.storage.make_temporary_folder(join_path(read_process_info().temporary_folder, "shoal-launch-")));
@@ -132,8 +135,6 @@ Result<int> Launcher::run() {
 Result<void> Launcher::prepare(const std::string& folder) {
   secrets_.run = "launch-" + context_.storage.unique_name();
   secrets_.token = token_for_job(options_.command, cluster::process_getenv);
-  constexpr rlim_t kFilesOfATask = 4, kOtherFiles = 64;
-  program_.files = allow_open_files(kFilesOfATask * seats_.size() + kOtherFiles);
   if (options_.log_dir) SHOAL_TRY_VOID(context_.storage.make_folders(*options_.log_dir));
   for (Seat& seat : seats_) {
     seat.report_file = join_path(folder, seat.task.file_name + ".json");
@@ -246,11 +247,25 @@ Result<void> Launcher::heed(const std::vector<int>& signals) {
         if (seat.running) seat.running->group.look();
       }
       SHOAL_TRY_VOID(guard_->look());
+      reap_adopted();
     } else {  // A terminal that closes is no reason to lose what was trained.
       SHOAL_TRY_VOID(carry_out(policy_.interrupted(signal == SIGHUP ? SIGTERM : signal, steady_now())));
     }
   }
   return {};
+}
+
+/// What a task started in a session of its own, and left: adopted when its parent ended (OrphanAdoption), and over now.
+void Launcher::reap_adopted() {
+  for (;;) {
+    siginfo_t ended{};
+    if (::waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid == 0) return;
+    const pid_t group = ::getpgid(ended.si_pid);
+    for (const Seat& seat : seats_) {
+      if (seat.running && seat.running->group.id() == group) return;  // look() will be asked for it, by another signal.
+    }
+    if (::waitpid(ended.si_pid, nullptr, WNOHANG) <= 0) return;
+  }
 }
 
 Result<void> Launcher::settle_ends() {

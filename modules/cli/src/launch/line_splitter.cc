@@ -1,5 +1,6 @@
 #include "launch/line_splitter.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace shoal::cli::launch {

@@ -30,6 +30,7 @@ Result<int> print_plan(Context& context, const LaunchOptions& options) {
   SHOAL_TRY(const std::string file, find_program(options.command.front()));
   static_cast<void>(file);
   const std::vector<JobTask> tasks = tasks_of(options.size);
+  static_cast<void>(allow_open_files(files_for(tasks.size())));
   std::vector<ReservedPort> reserved;
   std::vector<uint16_t> ports(tasks.size());
   for (size_t i = 0; i < tasks.size(); ++i) {

@@ -14,6 +14,8 @@ namespace {
 
 constexpr Duration kFirstNote = std::chrono::seconds(10);
 constexpr Duration kNoteEvery = std::chrono::seconds(60);
+// One request may come twice, as when a service's processes are all signalled, and by somebody who passes that on, too.
+constexpr Duration kOneRequest = std::chrono::milliseconds(500);
 
 /// What no restart mends (CONTRACT FA-9, FA-10), in words; null for anything else.
 const char* permanent(const Ending& ending) {
@@ -85,9 +87,15 @@ void JobPolicy::ended_while_finishing(size_t task, const Ending& ending, bool ch
 }
 
 Actions JobPolicy::interrupted(int signal, SteadyTime now) {
-  const bool second = phase_ == Phase::kInterrupted || phase_ == Phase::kStopping;
+  const bool first = !first_signal_.has_value();
+  if (!first && now < *first_signal_ + kOneRequest) return take();
+  if (first) first_signal_ = now;
+  if (first && phase_ == Phase::kStopping) {
+    say("a signal: each task has been asked to leave already; a second one ends the job at once");
+    return take();
+  }
   stop_waiting();
-  if (second) {
+  if (!first) {
     say("a second signal: every task is killed");
     if (phase_ == Phase::kInterrupted) failure_ = 128 + signal;
     phase_ = Phase::kStopping;
@@ -238,6 +246,7 @@ void JobPolicy::after_an_end(SteadyTime now) {
   if (over_) return;
   if (phase_ == Phase::kMoving && !any_runs()) start_with_other_ports(now);
   const bool deserted = !trained_ && only_servers_run() && (phase_ == Phase::kStopping || phase_ == Phase::kInterrupted);
+  servers_alone_ |= deserted;
   if (deserted) limit_ = std::min(limit_.value_or(SteadyTime::max()), now + options_.servers_alone);
   if (any_runs() || any_waits()) return;
   switch (phase_) {
@@ -267,7 +276,9 @@ void JobPolicy::past_the_limit() {
     names += (names.empty() ? "" : ", ") + entry.task.name;
   }
   if (names.empty()) return;
-  say("killed, since they have not left within " + seconds_text(options_.stop_limit) + ": " + names);
+  say((servers_alone_ ? "killed, since nobody is left to end the job: "
+                      : "killed, since they have not left within " + seconds_text(options_.stop_limit) + ": ") +
+      names);
   send_all(SIGKILL, !waits_for_evaluator);
 }
 

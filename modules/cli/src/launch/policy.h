@@ -79,7 +79,7 @@ class JobPolicy {
   Actions begin(SteadyTime now);
   /// A task that was started is gone, with all that it had started.
   Actions ended(size_t task, const Ending& ending, SteadyTime now);
-  /// SIGINT or SIGTERM came: the first is passed on; the second ends the job at once.
+  /// SIGINT or SIGTERM came: the first is passed on; the second ends the job at once, unless it comes within half a second.
   Actions interrupted(int signal, SteadyTime now);
   /// It is at least next_time().
   Actions time_passed(SteadyTime now);
@@ -140,6 +140,8 @@ class JobPolicy {
   bool trained_ = false;
   int failure_ = 0;  // The status of the job, if something failed for good.
   int ports_chosen_ = 1;
+  bool servers_alone_ = false;  // True once servers are left over of a job that ends without a model.
+  std::optional<SteadyTime> first_signal_{};
   std::optional<SteadyTime> limit_{};  // Then whoever still runs is killed, but for an evaluator that is waited for.
   std::optional<SteadyTime> evaluation_limit_{};  // Then that one, too.
   std::optional<SteadyTime> next_note_{};         // Then it is said that the evaluator is waited for.
