@@ -1,8 +1,10 @@
-// Since when trainers are away, and when that is too long (CONTRACT SY-9).
+// Since when trainers are away, or late, and when that is too long (CONTRACT SY-9).
 #include "server/absences.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "server/stragglers.h"
 
 namespace shoal::cluster {
 namespace {
@@ -63,6 +65,29 @@ TEST_F(AbsencesTest, ANewEpochGivesTheWholeGraceAgain) {
   absences_.begin(start_ + seconds(100));
   EXPECT_EQ(absences_.look(start_ + seconds(100)).look_again, start_ + seconds(160));
   EXPECT_THAT(absences_.look(start_ + seconds(160)).trainers, ElementsAre(1, 2));
+}
+
+// --- Stragglers ---------------------------------------------------------------------------------------------------------
+
+TEST(Stragglers, AreToldOfWhenTheSameAreWaitedForAllTheTime) {
+  Stragglers stragglers;
+  const SteadyTime start{};
+  EXPECT_THAT(stragglers.look(7, {2}, start), IsEmpty());
+  EXPECT_THAT(stragglers.look(7, {2}, start + seconds(19)), IsEmpty());
+  EXPECT_THAT(stragglers.look(7, {2}, start + seconds(20)), ElementsAre(2));
+  EXPECT_THAT(stragglers.look(7, {2}, start + seconds(60)), IsEmpty());
+  EXPECT_THAT(stragglers.look(7, {2}, start + seconds(620)), ElementsAre(2));
+}
+
+TEST(Stragglers, AreNotThoseOfAStepThatIsOver) {
+  Stragglers stragglers;
+  const SteadyTime start{};
+  EXPECT_THAT(stragglers.look(7, {1, 2}, start), IsEmpty());
+  EXPECT_THAT(stragglers.look(7, {2}, start + seconds(15)), IsEmpty());
+  EXPECT_THAT(stragglers.look(8, {2}, start + seconds(34)), IsEmpty());
+  EXPECT_THAT(stragglers.look(8, {}, start + seconds(54)), IsEmpty());
+  EXPECT_THAT(stragglers.look(8, {2}, start + seconds(100)), IsEmpty());
+  EXPECT_THAT(stragglers.look(8, {2}, start + seconds(120)), ElementsAre(2));
 }
 
 }  // namespace

@@ -99,6 +99,24 @@ TEST_F(ThreeServersTest, WhoAsksForTheStatusLearnsThatAnyServerBeginsAnew) {
   }
 }
 
+// Its input hangs, say: it is there for all that servers see, and the others would only say that they wait for servers.
+TEST_F(ThreeServersTest, ATrainerThatAStepWaitsForIsNamed) {
+  for (int i = 0; i < 3; ++i) start_server(i, {.strategy = "sync"});
+  chief_env_ = &add_task("chief 0");
+  chief_ = make_store(*chief_env_, "chief", 0, {.strategy = "sync"});
+  ASSERT_TRUE(run(*chief_env_, prepare(*chief_env_, *chief_)));
+  Environment& env = add_task("worker 0");
+  const auto worker = make_store(env, "worker", 0, {.strategy = "sync"});
+  ASSERT_TRUE(run(env, attach(env, *worker)));
+  auto waiting = start(*chief_env_, steps(*chief_env_, *chief_, 1));
+  world_.run_for(15 * kSecond);
+  EXPECT_EQ(count_log("has been waiting"), 0u);
+  world_.run_for(15 * kSecond);
+  EXPECT_EQ(count_log("step 1 has been waiting for 20 s or more for trainer 1 (connected)"), 1u);
+  ASSERT_TRUE(run(env, steps(env, *worker, 1)));
+  EXPECT_EQ(value_or_raise(finish(waiting)), 1);
+}
+
 /// Backup workers (CONTRACT SY-2, SY-5): one that is ten times slower costs the others nothing, and what it sends too
 /// late is counted. sent = applied + dropped + under way.
 TEST_F(ThreeServersTest, WhatIsTooLateIsCounted) {

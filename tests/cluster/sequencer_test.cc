@@ -319,6 +319,20 @@ TEST(SequencerInStep, NobodyWaitsForAProcessThatLeftWhoseLastPushComesLate) {
   }
 }
 
+TEST(SequencerInStep, TellsWhoIsWaitedFor) {
+  Sequencer sequencer(1, 4, sync_strategy(4, 4));
+  sequencer.begin(1, 0);
+  EXPECT_THAT(sequencer.awaited(), IsEmpty()) << "nobody waits yet";
+  sequencer.rest(1);
+  sequencer.set_lost(2, true);
+  sequencer.held(0, held({0, 50, 1}, 1));
+  while (sequencer.next()) {
+  }
+  EXPECT_THAT(sequencer.awaited(), ElementsAre(3));
+  sequencer.seal();
+  EXPECT_THAT(sequencer.awaited(), IsEmpty());
+}
+
 // Who rests makes pushes again, and is waited for then.
 TEST(SequencerInStep, WhoHasRestedIsWaitedForAgain) {
   Sequencer sequencer(1, 2, sync_strategy(2, 2));

@@ -207,7 +207,25 @@ Task<Result<std::optional<SteadyTime>>> Commits::look_for_lost() {
         " s: the others make its share of each step, and results depend on timing until the job is started again");
   }
   if (!lost.trainers.empty()) SHOAL_CO_TRY_VOID(co_await give_orders());
-  co_return lost.look_again;
+  tell_of_stragglers();
+  const SteadyTime next = env_.after(Stragglers::kLookEvery);
+  co_return std::optional(std::min(lost.look_again.value_or(next), next));
+}
+
+/// Their heartbeats come, so nothing else would show why all stand still.
+void Commits::tell_of_stragglers() {
+  const std::vector<int> told = stragglers_.look(state_.version(), sequencer_->awaited(), env_.now());
+  if (told.empty()) return;
+  std::string names;
+  for (const int trainer : told) {
+    const auto known = state_.trainers().find(trainer);
+    const bool connected = known != state_.trainers().end() && known->second.connections > 0;
+    names +=
+        (names.empty() ? "trainer " : ", trainer ") + std::to_string(trainer) + (connected ? " (connected)" : " (away)");
+  }
+  env_.log().info("step " + std::to_string(state_.global_step() + 1) + " has been waiting for " +
+                  std::to_string(int64_t(to_seconds(Stragglers::kPatience))) + " s or more for " + names +
+                  ", whose gradients have not come");
 }
 
 Task<Result<std::optional<HeldState>>> Commits::hold(uint64_t chief, bool residuals, uint64_t version) {

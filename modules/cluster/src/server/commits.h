@@ -12,6 +12,7 @@
 #include "server/peers.h"
 #include "server/sequencer.h"
 #include "server/sequencer_link.h"
+#include "server/stragglers.h"
 
 namespace shoal::cluster {
 
@@ -46,7 +47,7 @@ class Commits {
   Task<Result<void>> leave(const Session& session, bool for_good);
   /// Whether any process of `trainer` is connected.
   void set_connected(int trainer, bool connected);
-  /// Whom others need not wait for any longer (CONTRACT SY-9), and when to look again.
+  /// Whom others need not wait for any longer (CONTRACT SY-9), and when to look again. Tells of who is waited for.
   Task<Result<std::optional<SteadyTime>>> look_for_lost();
   /// The state of this shard at the commit at which all hold theirs, for the chief of this process. On shard 0 that
   /// commit is the newest; on others it is the one of `version`, which is waited for, some seconds. Nothing: it has not
@@ -87,6 +88,7 @@ class Commits {
   void fence_processes(const transport::Order& order);
   void out_of_step(const Error& why);
   void tell_witness(const transport::Order& order);
+  void tell_of_stragglers();
 
   Task<Result<void>> answer(transport::PushId id, uint8_t status);
   void answer_without_weights(const transport::PushId& id, transport::Message message, uint8_t status);
@@ -99,6 +101,7 @@ class Commits {
   bool aggregates_ = false;  // True if several pushes make one update.
   std::optional<Sequencer> sequencer_;
   Absences absences_;
+  Stragglers stragglers_;
   std::optional<SequencerLink> link_;
   std::deque<transport::Order> orders_;  // Orders of the present epoch, to be obeyed.
   std::map<transport::PushId, Waiting> waiting_;

@@ -194,6 +194,17 @@ Order Sequencer::give(Order order) {
   return order;
 }
 
+std::vector<int> Sequencer::awaited() const {
+  std::vector<int> trainers;
+  if (whole_.empty() || sealed_ || !paces()) return trainers;
+  for (size_t i = 0; i < progress_.trainers.size(); ++i) {
+    const auto is_its = [i](const WholePush& push) { return size_t(push.id.trainer) == i; };
+    const Participant& trainer = progress_.trainers[i];
+    if (trainer.takes_part && !trainer.lost && std::ranges::none_of(whole_, is_its)) trainers.push_back(int(i));
+  }
+  return trainers;
+}
+
 std::vector<Order> Sequencer::after(uint64_t index) const {
   std::vector<Order> orders;
   for (const Order& order : given_) {

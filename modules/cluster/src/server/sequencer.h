@@ -57,6 +57,9 @@ class Sequencer {
   void seal();
   void unseal() { sealed_ = false; }
 
+  /// Trainers that the next commit may wait for: they take part, are not lost, and have pushed nothing for it, while others
+  /// have.
+  std::vector<int> awaited() const;
   /// The next order, if there is one to give.
   std::optional<transport::Order> next();
   /// The orders after `index`, for a shard that has those up to it.
