@@ -186,6 +186,7 @@ ALLOWED = {
         ("modules/cli/src/cli.cc", "edge", "files for the commands"),
         ("modules/cli/src/config_command.cc", "edge", "shows what TF_CONFIG makes of this process"),
         ("modules/cli/src/certificate_commands.cc", "clock edge", "when certificates begin; reads the CA's key"),
+        ("modules/cli/src/status_command.cc", "clock edge", "asks a task: a connection, and what lets it in"),
         ("modules/cli/src/new_files.cc", "file system", "new files that only their owner may read"),
         ("modules/estimator/src/run.cc", "clock print edge", "shoal::run: the task of a process, and its results"),
         ("modules/estimator/src/flags.cc", "print", "what is wrong with a command line"),

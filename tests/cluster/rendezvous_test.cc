@@ -11,6 +11,7 @@
 #include "shoal/base/random.h"
 #include "shoal/base/virtual.h"
 #include "shoal/cluster/cluster_spec.h"
+#include "shoal/cluster/task_status.h"
 #include "shoal/transport/sim.h"
 
 namespace shoal::cluster {
@@ -140,6 +141,50 @@ TEST_P(AnyOrder, EveryoneIsGivenTheSame) {
   }
   // Ports are free again: each task listens there itself.
   EXPECT_THAT(network_->listening(), testing::ElementsAre("job:4000"));
+}
+
+/// Whoever asks rank 0 how it is, is told who is there, and has no rank.
+class AskedRendezvous : public RendezvousTest {
+ protected:
+  TaskStatus ask() {
+    Environment& env = world_.add_task(
+        {.task = "asker", .transports = {{"sim", transport::sim_factory(network_, "asker")}}, .process = {}});
+    std::optional<Result<TaskStatus>> status;
+    const auto program = world_.start(env, [&] {
+      status = env.run(ask_status(env, {"sim", "job:4000"}, {}, env.after(5s)));
+    });
+    world_.run_for(6s);
+    return value_or_raise(std::move(status).value());
+  }
+};
+
+TEST_F(AskedRendezvous, SaysWhoIsThere) {
+  start(place(0));
+  start(place(2));
+  world_.run_for(1s);
+  const TaskStatus meeting = ask();
+  EXPECT_EQ(meeting.role, "chief");
+  EXPECT_EQ(meeting.phase, "meeting");
+  EXPECT_EQ(meeting.global_step, std::nullopt);
+  ASSERT_THAT(meeting.peers, SizeIs(4));
+  EXPECT_EQ(meeting.peers[1].task, "ps 0");
+  EXPECT_FALSE(meeting.peers[1].connected);
+  EXPECT_TRUE(meeting.peers[2].connected);
+
+  Process& server = start(place(1));
+  start(place(3));
+  world_.run_for(5s);
+  const TaskStatus met_all = ask();
+  EXPECT_EQ(met_all.phase, "met");
+  const Gathering gathering = met(server);
+  for (size_t rank = 0; rank < 4; ++rank) {
+    EXPECT_TRUE(met_all.peers[rank].connected) << rank;
+    EXPECT_EQ(met_all.peers[rank].address, gathering.addresses[rank]);
+  }
+  kill(server);
+  world_.run_for(1s);
+  EXPECT_FALSE(ask().peers[1].connected);
+  EXPECT_THAT(log(), testing::Not(HasSubstr("refused")));
 }
 
 TEST_P(AnyOrder, WhoIsStartedAgainIsGivenTheSame) {

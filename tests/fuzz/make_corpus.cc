@@ -13,6 +13,7 @@
 #include "shoal/base/check.h"
 #include "shoal/cluster/protocol.h"
 #include "shoal/cluster/shard_plan.h"
+#include "shoal/cluster/task_status.h"
 #include "shoal/cluster/tf_config.h"
 #include "shoal/transport/message.h"
 #include "shoal/transport/token.h"
@@ -161,6 +162,10 @@ void write_control_texts() {
   text(5, "shard_spec", to_json(shard_spec()));
   text(6, "prepare", to_json(Prepare{1, 9, shard_spec()}));
   text(7, "hold_request", to_json(HoldRequest{.residuals = true, .version = 9}));
+  text(
+      8, "task_status",
+      to_json(TaskStatus{
+          .role = "ps", .index = 1, .phase = "ready", .global_step = 7, .run = "r", .peers = {{"worker 0", true, "a:1"}}}));
 }
 
 void write_rendezvous() {

@@ -39,5 +39,6 @@ void add_keys_command(CLI::App& app, Action& selected);
 void add_launch_command(CLI::App& app, Action& selected);
 void add_predict_command(CLI::App& app, Action& selected);
 void add_profile_command(CLI::App& app, Action& selected);
+void add_status_command(CLI::App& app, Action& selected);
 
 }  // namespace shoal::cli

@@ -1,11 +1,13 @@
-// Implements `shoal launch [--ps N] [--workers N] [--evaluator] ... -- PROGRAM ARGS...`.
+// Implements `shoal launch [--emit KIND] [--ps N] [--workers N] [--evaluator] ... -- PROGRAM ARGS...`.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "command.h"
+#include "launch/emit.h"
 #include "launch/inbox.h"
 #include "launch/launcher.h"
 #include "launch/size.h"
+#include "new_files.h"
 #include "shoal/base/number_text.h"
 #include "shoal/base/process_info.h"
 #include "shoal/base/utc_text.h"
@@ -26,6 +28,7 @@ Examples:
   shoal launch --ps 1 --workers 2 --evaluator -- build/bin/mnist --model cnn --model-dir m
   shoal launch --size standard -- ./train --model-dir m       a usual size, cut to this machine's cores
   shoal launch --ps 1 --workers 2 --dry-run -- ./train        shows what would be started
+  shoal launch --ps 2 --workers 4 --emit kubernetes -- /train --model-dir /m      the same for Kubernetes
 
 PROGRAM is any program on shoal::run(). All tasks get the same arguments, and by the environment variable TF_CONFIG each
 its place in the cluster, at free ports of 127.0.0.1. They share this machine's cores, and a secret that keeps others out.
@@ -50,6 +53,8 @@ struct LaunchArguments {
   double evaluation_secs = to_seconds(launch::PolicyOptions().last_evaluation_limit);
   std::optional<double> chaos_secs{};
   uint64_t chaos_seed = launch::Chaos().seed;
+  std::optional<std::string> emit{}, emit_dir{};
+  std::string name{}, image{}, rendezvous{};
 };
 
 /// "shoal-logs/20261126-013120-4711": no other launch has it, and names are in the order of time.
@@ -62,23 +67,18 @@ std::string fresh_log_dir() {
 
 Result<cluster::ClusterSize> size_from(const Context& context, const LaunchArguments& arguments) {
   if (!arguments.named_size) return arguments.size;
+  if (arguments.emit) {  // Not for this machine.
+    SHOAL_TRY(const launch::FittedSize whole, launch::fit_named_size(*arguments.named_size, kTasksMax));
+    return whole.size;
+  }
   SHOAL_TRY(const launch::FittedSize fitted,
             launch::fit_named_size(*arguments.named_size, read_process_info().usable_cores));
   if (fitted.warning) context.complain(*fitted.warning);
   return fitted.size;
 }
 
-Result<LaunchOptions> options_from(const Context& context, const LaunchArguments& arguments) {
-  if (context.program.empty()) {
-    return invalid_argument(
-        "what to launch is missing: it stands behind --, as in shoal launch --ps 1 --workers 2 -- ./train "
-        "--model-dir m");
-  }
-  LaunchOptions options{.size = {}, .command = context.program, .json = arguments.json};
-  SHOAL_TRY(options.size, size_from(context, arguments));
-  if (auto possible = options.size.check(); !possible) return std::move(possible).error();
-  if (!arguments.no_logs) options.log_dir = arguments.log_dir ? *arguments.log_dir : fresh_log_dir();
-  launch::PolicyOptions& policy = options.policy;
+launch::PolicyOptions policy_from(const LaunchArguments& arguments) {
+  launch::PolicyOptions policy;
   policy.max_restarts = arguments.max_restarts;
   policy.first_wait = seconds_to_duration(arguments.restart_secs);
   policy.stop_limit = seconds_to_duration(arguments.stop_secs);
@@ -86,10 +86,48 @@ Result<LaunchOptions> options_from(const Context& context, const LaunchArguments
   if (arguments.chaos_secs) {
     policy.chaos = launch::Chaos{.every = seconds_to_duration(*arguments.chaos_secs), .seed = arguments.chaos_seed};
   }
+  return policy;
+}
+
+Result<LaunchOptions> options_from(const Context& context, const LaunchArguments& arguments) {
+  LaunchOptions options{.size = {}, .command = context.program, .json = arguments.json};
+  SHOAL_TRY(options.size, size_from(context, arguments));
+  if (auto possible = options.size.check(); !possible) return std::move(possible).error();
+  if (!arguments.no_logs) options.log_dir = arguments.log_dir ? *arguments.log_dir : fresh_log_dir();
+  options.policy = policy_from(arguments);
   return options;
 }
 
+/// Kubernetes' files are documents of one stream; the others are one file.
+Result<int> emit_job(Context& context, const LaunchArguments& arguments) {
+  launch::EmitJob job{.size = {},
+                      .command = context.program,
+                      .name = arguments.name,
+                      .image = arguments.image,
+                      .rendezvous = arguments.rendezvous,
+                      .model_dir = {},
+                      .policy = policy_from(arguments)};
+  SHOAL_TRY(job.size, size_from(context, arguments));
+  SHOAL_TRY(const std::vector<launch::EmittedFile> emitted, launch::emit(*arguments.emit, std::move(job)));
+  if (!arguments.emit_dir) {
+    for (const auto& file : emitted) context.out << (&file == &emitted.front() ? "" : "---\n") << file.text;
+    return 0;
+  }
+  std::vector<NewFile> files;
+  for (const auto& file : emitted) files.push_back({.path = *arguments.emit_dir + "/" + file.name, .text = file.text});
+  SHOAL_TRY_VOID(make_folder(*arguments.emit_dir));
+  SHOAL_TRY_VOID(write_new_files(files));
+  for (const NewFile& file : files) context.out << file.path << "\n";
+  return 0;
+}
+
 Result<int> launch_job(Context& context, const LaunchArguments& arguments) {
+  if (context.program.empty()) {
+    return invalid_argument(
+        "what to launch is missing: it stands behind --, as in shoal launch --ps 1 --workers 2 -- ./train "
+        "--model-dir m");
+  }
+  if (arguments.emit) return emit_job(context, arguments);
   SHOAL_TRY(const LaunchOptions options, options_from(context, arguments));
   return arguments.dry_run ? print_plan(context, options) : run_job(context, options);
 }
@@ -167,6 +205,27 @@ void add_output_options(CLI::App& app, LaunchArguments& arguments) {
       ->group("Output");
 }
 
+void add_emit_options(CLI::App& app, LaunchArguments& arguments) {
+  CLI::Option* emit =
+      app.add_option("--emit", arguments.emit,
+                     "Start nothing: write what starts this job elsewhere, for kubernetes, slurm, systemd or "
+                     "compose. It names the job's token, and holds none")
+          ->type_name("KIND")
+          ->group("Elsewhere");
+  for (const char* other : {"--dry-run", "--json", "--log-dir", "--no-logs", "--chaos", "--evaluation-secs"}) {
+    emit->excludes(other);
+  }
+  const auto add = [&](const char* name, auto& value, const char* type, const char* help) {
+    app.add_option(name, value, help)->needs(emit)->type_name(type)->group("Elsewhere");
+  };
+  add("--emit-dir", arguments.emit_dir, "DIR",
+      "Folder for the files; none that is there is changed. Without it: standard output");
+  add("--name", arguments.name, "NAME", "What the job is called there; without it by its program");
+  add("--image", arguments.image, "IMAGE",
+      "Of kubernetes and compose: the image that holds program and shoal; without it the name");
+  add("--rendezvous", arguments.rendezvous, "HOST:PORT", "Of systemd: where rank 0 runs, and a port that is free there");
+}
+
 }  // namespace
 
 void add_launch_command(CLI::App& app, Action& selected) {
@@ -176,6 +235,7 @@ void add_launch_command(CLI::App& app, Action& selected) {
   add_size_options(*command, *arguments);
   add_failure_options(*command, *arguments);
   add_output_options(*command, *arguments);
+  add_emit_options(*command, *arguments);
   command->callback(
       [&selected, arguments] { selected = [arguments](Context& context) { return launch_job(context, *arguments); }; });
 }

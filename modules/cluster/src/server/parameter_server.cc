@@ -10,6 +10,7 @@
 #include "server/session.h"
 #include "shoal/base/compute.h"
 #include "shoal/cluster/listen.h"
+#include "shoal/cluster/task_status.h"
 #include "shoal/transport/message.h"
 
 namespace shoal::cluster {
@@ -46,6 +47,7 @@ class Server {
   Task<Result<void>> serve(std::unique_ptr<Connection> connection);
   Task<Result<void>> serve_session(Session& session);
   Task<Result<void>> serve_peer(Session& session, MessageHead hello);
+  TaskStatus status();
   Task<Result<void>> welcome(Session& session, MessageHead hello, uint64_t replaced);
   Task<Result<void>> converse(Session& session);
   Task<Result<void>> supervise();
@@ -207,6 +209,10 @@ Task<Result<void>> Server::serve_session(Session& session) {
       nonsense_.log(LogLevel::kWarning, "refused " + first.error().message());
     co_return Result<void>{};
   }
+  if (asks_status(*first)) {  // Who asks is in no list, so nothing here waits for it, or counts it.
+    transport::Message answer = core_.control(kStatusVerb, to_json(status()));
+    co_return co_await core_.reply(session, first->head, std::move(answer));
+  }
   auto hello = transport::read_hello(*first);
   if (!hello) {
     nonsense_.log(LogLevel::kWarning, "refused " + to_string(session.connection->peer()) + ": " + hello.error().message());
@@ -259,6 +265,29 @@ Task<Result<void>> Server::serve_peer(Session& session, MessageHead hello) {
     peers_.log(LogLevel::kInfo, "connection of " + name_of(session.hello) + " ended: " + outcome.error().message());
   }
   co_return Result<void>{};
+}
+
+TaskStatus Server::status() {
+  const TaskIdentity& own = options_.identity;
+  const bool has_model = state_.phase() == Phase::kReady || state_.phase() == Phase::kFinished;
+  TaskStatus status{.role = own.role,
+                    .index = own.index,
+                    .phase = std::string(to_string(state_.phase())),
+                    .global_step = has_model ? std::optional(state_.global_step()) : std::nullopt,
+                    .run = {},
+                    .peers = {}};
+  for (int trainer = 0; trainer < options_.trainers; ++trainer) {
+    status.peers.push_back({.task = trainer_name(trainer, own), .connected = false, .address = {}});
+  }
+  for (const Session* session : sessions_) {
+    if (session->trainer < options_.trainers) status.peers[size_t(session->trainer)].connected = true;
+  }
+  for (size_t shard = 1; shard < options_.servers.size() && core_.shard() == 0; ++shard) {
+    status.peers.push_back({.task = "ps " + std::to_string(index_at(own.sparse.servers, int32_t(shard))),
+                            .connected = commits_.peers().is_here(shard),
+                            .address = options_.servers[shard].address});
+  }
+  return status;
 }
 
 /// A task that was started again takes the place of its former process, whose connections may linger.

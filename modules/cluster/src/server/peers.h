@@ -14,6 +14,7 @@ class Peers {
   /// The newest connection of a shard counts; the one before it is closed.
   void join(Session& session);
   void leave(const Session& session);
+  bool is_here(size_t shard) const { return peers_[shard].session != nullptr; }
   /// Its shard has the orders of `epoch` up to those that are sent from now on.
   void in_step(const Session& session, uint64_t epoch);
   bool is_in_step(const Session& session, uint64_t epoch) const;

@@ -32,6 +32,13 @@ int trainer_of(const transport::Hello& hello, const TaskIdentity& own) {
   return position && *position <= kTaskIndexMax ? *position + 1 : -1;
 }
 
+std::string trainer_name(int trainer, const TaskIdentity& own) {
+  if (trainer > 0) return std::string(kWorkerRole) + " " + std::to_string(index_at(own.sparse.workers, trainer - 1));
+  const std::string line_of_master = "\n" + std::string(kMasterRole) + " ";
+  const bool has_master = ("\n" + own.job).find(line_of_master) != std::string::npos;
+  return std::string(has_master ? kMasterRole : kChiefRole) + " 0";
+}
+
 int shard_of(const transport::Hello& hello, const TaskIdentity& own) {
   if (hello.role != kPsRole || position_in(own.sparse.servers, own.index) != 0) return -1;
   const std::optional<int32_t> position = position_in(own.sparse.servers, hello.index);

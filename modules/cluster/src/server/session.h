@@ -37,6 +37,9 @@ std::string name_of(const transport::Hello& hello);
 /// The number of the trainer that says so; -1 for a task that is no trainer of this job. `own` is the server.
 int trainer_of(const transport::Hello& hello, const TaskIdentity& own);
 
+/// The other way round: "worker 3".
+std::string trainer_name(int trainer, const TaskIdentity& own);
+
 /// Which other server says so, to the one that decides (shard 0); -1 if none does. `own` is the server.
 int shard_of(const transport::Hello& hello, const TaskIdentity& own);
 

@@ -3,6 +3,9 @@
 /// reply states, and the JSON texts of control messages as structs. Everything read here comes over the network and is
 /// checked.
 ///
+/// Anybody's with a token or certificate of the job, in place of a hello: "status" -> "status" TaskStatus (task_status.h),
+/// and that is all.
+///
 /// A trainer's connection to a server:
 ///   Hello                    -> "welcome" Welcome | Error (of a chief only when it shows whether the one before it lives;
 ///                               with status kStatusFinal if it does)

@@ -6,6 +6,7 @@
 #include "job/rendezvous/part.h"
 #include "shoal/base/utc_text.h"
 #include "shoal/cluster/listen.h"
+#include "shoal/cluster/task_status.h"
 
 namespace shoal::cluster {
 namespace {
@@ -57,6 +58,7 @@ class Desk final : public Rendezvous::Part {
   void tell_all();
   Task<Result<void>> serve(std::unique_ptr<Connection> connection);
   Task<Result<void>> attend_to(Connection& connection);
+  TaskStatus status() const;
   Result<void> check(const Join& join, const Connection& connection) const;
   Task<Result<void>> claim(Join join, uint64_t incarnation);
   Result<void> recall(const Join& join);
@@ -217,6 +219,7 @@ Task<Result<void>> Desk::serve(std::unique_ptr<Connection> connection) {
 
 Task<Result<void>> Desk::attend_to(Connection& connection) {
   SHOAL_CO_TRY(const Message first, co_await connection.receive(env_.after(kFirstWords)));
+  if (asks_status(first)) co_return co_await say(connection, kStatusVerb, to_json(status()));
   const Result<transport::Control> word = transport::read_control(first);
   Result<Join> join = word && word->verb == "join"
                           ? parse_join(word->text)
@@ -253,6 +256,25 @@ Task<Result<void>> Desk::attend_to(Connection& connection) {
     // It says no more; the connection's heartbeats end this.
     SHOAL_CO_TRY_VOID(co_await connection.receive(kNoDeadline));
   }
+}
+
+/// Of all ranks: who is here, and where it listens. The task itself, on a thread of its own, has its own phase.
+TaskStatus Desk::status() const {
+  const Seat own = seat_of(plan(), 0);
+  TaskStatus status{.role = std::string(own.role),
+                    .index = own.index,
+                    .phase = gathering_ ? "met" : "meeting",
+                    .global_step = {},
+                    .run = options_.place.run,
+                    .peers = {}};
+  for (int32_t rank = 0; rank < options_.place.size; ++rank) {
+    const Visitor& visitor = visitors_[size_t(rank)];
+    status.peers.push_back(
+        {.task = to_string(seat_of(plan(), rank)),
+         .connected = rank == 0 || visitor.connection,
+         .address = gathering_ ? gathering_->addresses[size_t(rank)] : visitor.address.value_or(std::string())});
+  }
+  return status;
 }
 
 /// Whether it is one of this job's tasks.

@@ -1,0 +1,80 @@
+// A compose file: a service for each task, on one host.
+#include "launch/emit.h"
+#include "launch/job_tasks.h"
+#include "launch/quoting.h"
+#include "shoal/cluster/place.h"
+
+namespace shoal::cli::launch {
+namespace {
+
+constexpr std::string_view kCompose =
+    R"(# A job of @size@, by shoal launch --emit compose. The image holds the program, and shoal
+# in a folder of its PATH. Once, beside this file, the secret by which the tasks know each other:
+#
+#   shoal keys token --out @name@-token
+#
+# Then docker compose -p @name@ -f @name@-compose.yaml up; docker compose -p @name@ ps shows who is healthy,
+# which here means that the job trains. docs/how-to/batch-systems.md has more.
+x-task: &task
+  image: @image@
+  entrypoint: @command@
+  command: []
+  restart: "on-failure:@restarts@"
+  stop_grace_period: @stop_secs@s
+  secrets: [token]
+  volumes:
+  - type: volume
+    source: model
+    target: @model_dir@
+  healthcheck:
+    test: [CMD, shoal, status, --ready]
+    interval: 10s
+    timeout: 10s
+    retries: 3
+    start_period: 60s
+x-environment: &environment
+  SHOAL_WORLD_SIZE: "@tasks@"
+  SHOAL_RENDEZVOUS: "@rendezvous@"
+  SHOAL_PS: "@ps@"
+  SHOAL_EVALUATOR: "@evaluator@"
+  SHOAL_TOKEN_FILE: /run/secrets/token
+services:
+@services@secrets:
+  token:
+    file: ./@name@-token
+volumes:
+  model: {}
+)";
+
+constexpr std::string_view kOneService = R"(  @service@:
+    <<: *task
+    environment:
+      <<: *environment
+      SHOAL_RANK: "@rank@"
+      SHOAL_HOST: @service@
+)";
+
+}  // namespace
+
+std::vector<EmittedFile> emit_compose(const EmitJob& job) {
+  const std::vector<JobTask> tasks = tasks_of(job.size);  // In the order of ranks.
+  std::string services;
+  for (size_t rank = 0; rank < tasks.size(); ++rank) {
+    services += filled(kOneService, {{"service", tasks[rank].file_name}, {"rank", std::to_string(rank)}});
+  }
+  return {{job.name + "-compose.yaml",
+           filled(kCompose, {{"name", job.name},
+                             {"size", "chief," + to_string(job.size)},
+                             {"tasks", std::to_string(job.size.tasks())},
+                             {"ps", std::to_string(job.size.ps)},
+                             {"evaluator", job.size.evaluator ? "1" : "0"},
+                             {"rendezvous", tasks.front().file_name + ":" + std::to_string(cluster::kRendezvousPort)},
+                             {"restarts", std::to_string(job.policy.max_restarts)},
+                             {"stop_secs", std::to_string(stop_secs(job))},
+                             {"image", yaml_text(without_variables(job.image))},
+                             {"command", yaml_list(without_variables(job.command))},
+                             {"model_dir", yaml_text(without_variables(job.model_dir))},
+                             {"services", services}})}};
+}
+
+}  // namespace shoal::cli::launch

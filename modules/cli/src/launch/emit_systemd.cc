@@ -1,0 +1,86 @@
+// A template unit: the instance is the rank.
+#include <chrono>
+
+#include "launch/emit.h"
+#include "launch/quoting.h"
+
+namespace shoal::cli::launch {
+namespace {
+
+constexpr std::string_view kUnit = R"(# A job of @size@, by shoal launch --emit systemd: ranks 0 to @last@.
+#
+# On every board: the program, this file as /etc/systemd/system/shoal-@name@@at@.service, a user who may write to the
+# model's folder (useradd --system shoal; the folder is the same one for all boards), and the secret by which the tasks
+# know each other. That is made once, and copied to the others (scp, as root):
+#
+#   umask 077; mkdir -p /etc/shoal; (printf SHOAL_TOKEN=; shoal keys token) > /etc/shoal/@name@.env
+#
+# Rank 0 is the board of the address below:
+#
+#   systemctl enable --now shoal-@name@@at@0      and on the others shoal-@name@@at@1, shoal-@name@@at@2, ...
+#   journalctl -fu 'shoal-@name@@at@*'
+#   (set -a; . /etc/shoal/@name@.env; shoal status ADDRESS)      how it is, with the address below
+#
+# When training is complete: systemctl disable it. docs/how-to/batch-systems.md has more.
+[Unit]
+Description=Shoal job @name@, rank %i of @tasks@
+Wants=network-online.target
+After=network-online.target
+RequiresMountsFor=@model_dir@
+StartLimitIntervalSec=1d
+StartLimitBurst=@starts@
+
+[Service]
+Type=exec
+User=shoal
+Environment=SHOAL_RANK=%i SHOAL_WORLD_SIZE=@tasks@ SHOAL_PS=@ps@ SHOAL_EVALUATOR=@evaluator@
+Environment=@rendezvous@
+EnvironmentFile=/etc/shoal/@name@.env
+ExecStart=@command@
+# 2, 3, 4: wrong usage, a loss that is not a number, damaged data. No restart mends these.
+Restart=on-failure
+RestartPreventExitStatus=2 3 4
+RestartSec=@restart_ms@ms
+KillMode=mixed
+TimeoutStopSec=@stop_secs@
+NoNewPrivileges=yes
+CapabilityBoundingSet=
+ProtectSystem=strict
+ReadWritePaths=@model_dir@
+ProtectHome=read-only
+PrivateTmp=yes
+ProtectControlGroups=yes
+ProtectKernelModules=yes
+ProtectKernelTunables=yes
+RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX
+RestrictNamespaces=yes
+RestrictSUIDSGID=yes
+LockPersonality=yes
+# Not MemoryDenyWriteExecute: oneDNN writes its kernels as it goes.
+
+[Install]
+WantedBy=multi-user.target
+)";
+
+}  // namespace
+
+std::vector<EmittedFile> emit_systemd(const EmitJob& job) {
+  std::string command = unit_word(":" + job.command.front());  // The colon: no variables in what follows.
+  for (size_t i = 1; i < job.command.size(); ++i) command += " " + unit_word(job.command[i]);
+  return {{"shoal-" + job.name + "@.service",
+           filled(kUnit, {{"name", job.name},
+                          {"at", "@"},
+                          {"size", "chief," + to_string(job.size)},
+                          {"last", std::to_string(job.size.tasks() - 1)},
+                          {"tasks", std::to_string(job.size.tasks())},
+                          {"ps", std::to_string(job.size.ps)},
+                          {"evaluator", job.size.evaluator ? "1" : "0"},
+                          {"rendezvous", unit_word("SHOAL_RENDEZVOUS=" + job.rendezvous)},
+                          {"model_dir", unit_word(job.model_dir)},
+                          {"starts", std::to_string(int64_t(job.policy.max_restarts) + 1)},
+                          {"restart_ms", std::to_string(job.policy.first_wait / std::chrono::milliseconds(1))},
+                          {"stop_secs", std::to_string(stop_secs(job))},
+                          {"command", command}})}};
+}
+
+}  // namespace shoal::cli::launch

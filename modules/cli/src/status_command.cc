@@ -1,0 +1,267 @@
+// Implements `shoal status [ADDRESS] [--live | --ready]`.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+
+#include "command.h"
+#include "json_out.h"
+#include "shoal/base/number_text.h"
+#include "shoal/base/production.h"
+#include "shoal/cluster/task_status.h"
+#include "shoal/cluster/tf_config.h"
+#include "shoal/transport/registry.h"
+
+namespace shoal::cli {
+namespace {
+
+using cluster::PeerStatus;
+using cluster::TaskConfig;
+using cluster::TaskStatus;
+
+constexpr const char* kStatusAbout =
+    "Asks a running task how it is: a parameter server at its address, or rank 0 at the rendezvous of its job. Without an "
+    "address: about the task that this environment is of";
+
+constexpr const char* kStatusMore = R"(
+Examples:
+  shoal status 127.0.0.1:23456            role, phase, step and peers, as one object of JSON
+  shoal status node1:4000 --ready         ends with 0 once the job trains
+  shoal status --live                     in a container: whether the task that runs there is alive
+
+Asking disturbs nothing: who asks has no part in the job, and nobody waits for them. As any peer they need the job's token
+or a certificate (SHOAL_TOKEN, --token-file, --tls-dir) where the tasks have one.
+
+Only parameter servers and rank 0 of a rendezvous can be asked. Of a worker or evaluator, and of a chief with TF_CONFIG,
+those tell that it is connected: without an address, this command finds out whom to ask. Its status is then 0 with --live
+also where they do not answer, since nothing is known against the task.)";
+
+struct StatusArguments {
+  std::string address;
+  bool live = false, ready = false;
+  double timeout_secs = 3;
+  std::optional<std::string> token_file{}, tls_dir{};
+  bool insecure = false;
+};
+
+/// Whom to ask, and about whom.
+struct Question {
+  std::vector<transport::Endpoint> endpoints;  ///< Several: the first that answers for this run.
+  std::string task;                            ///< "worker 1"; empty: about the one that answers.
+  std::string run;                             ///< Of the rendezvous; empty: any.
+  bool itself = true;                          ///< The task that the question is about is the one that is asked.
+};
+
+struct Answer {
+  transport::Endpoint from;
+  TaskStatus status;
+  std::optional<transport::Endpoint> server;  ///< Of those that a rendezvous named, the one that was asked.
+  std::optional<TaskStatus> of_server;        ///< What it said.
+  std::string unheard;                        ///< Why it did not answer.
+};
+
+Result<transport::Endpoint> endpoint_of(const std::string& address) {
+  if (address.find("://") != std::string::npos) return transport::parse_endpoint(address);
+  if (auto parsed = cluster::parse_host_port(address); !parsed) return std::move(parsed).error();
+  return transport::Endpoint{"tcp", address};
+}
+
+/// By the variables that tell the task of this environment who it is.
+Result<Question> question_of_own_task() {
+  SHOAL_TRY(const TaskConfig task, cluster::task_from_environment(cluster::process_getenv));
+  if (task.mode == cluster::TaskMode::kLocal) {
+    return invalid_argument(
+        "which task? Give the address of a parameter server or of a rendezvous, as in shoal status 127.0.0.1:23456; the "
+        "variables of this environment are of no job");
+  }
+  Question question{.endpoints = {}, .task = task.name(), .run = {}, .itself = false};
+  if (task.place) {
+    SHOAL_TRY_VOID(check_rendezvous(*task.place));
+    question.run = task.place->run;
+    question.itself = task.place->rank == 0;
+    for (const std::string& address : task.place->rendezvous) question.endpoints.push_back({"tcp", address});
+    return question;
+  }
+  if (task.type == cluster::kPsRole) {
+    question.endpoints = {{"tcp", task.rpc_address}};
+    question.itself = true;
+    return question;
+  }
+  const auto servers = task.job.nodes(cluster::kPsRole);
+  if (task.mode == cluster::TaskMode::kEvaluator || servers.empty()) {
+    return invalid_argument(
+        "TF_CONFIG says that this is " + task.name() +
+        ", to which nobody has a connection: nobody can be asked about it; look whether its process runs");
+  }
+  question.endpoints = {{"tcp", servers.front().address}};
+  return question;
+}
+
+Result<Question> question_from(const StatusArguments& arguments) {
+  if (arguments.address.empty()) return question_of_own_task();
+  Question question;
+  SHOAL_TRY(question.endpoints.emplace_back(), endpoint_of(arguments.address));
+  return question;
+}
+
+const PeerStatus* peer_named(const TaskStatus& status, const std::string& task) {
+  const auto found = std::ranges::find(status.peers, task, &PeerStatus::task);
+  return found == status.peers.end() ? nullptr : &*found;
+}
+
+bool is_server(const TaskStatus& status) { return status.role == cluster::kPsRole; }
+
+Task<Result<Answer>> ask_first(Environment& env, Question question, transport::LinkOptions link, Deadline deadline) {
+  Error last = unavailable("nobody was asked");
+  for (const transport::Endpoint& endpoint : question.endpoints) {
+    auto asking = cluster::ask_status(env, endpoint, link, deadline);
+    Result<TaskStatus> status = co_await std::move(asking);
+    if (!status) {
+      last = std::move(status).error();
+    } else if (!question.run.empty() && !is_server(*status) && status->run != question.run) {
+      last = unavailable(to_string(endpoint) + ": is the rendezvous of another job, \"" + status->run + "\"");
+    } else {
+      co_return Answer{.from = endpoint, .status = std::move(*status), .server = {}, .of_server = {}, .unheard = {}};
+    }
+  }
+  co_return last;
+}
+
+/// A rendezvous knows addresses, and no step: that is asked of the task's own server, or of the first.
+Task<Result<Answer>> ask(Environment& env, Question question, transport::LinkOptions link, Deadline deadline) {
+  const std::string task = question.task;
+  auto asking = ask_first(env, std::move(question), link, deadline);
+  SHOAL_CO_TRY(Answer answer, co_await std::move(asking));
+  if (is_server(answer.status) || answer.status.phase != "met") co_return answer;
+  const std::string server = task.starts_with(cluster::kPsRole) ? task : std::string(cluster::kPsRole) + " 0";
+  const PeerStatus* const peer = peer_named(answer.status, server);
+  if (!peer || peer->address.empty()) co_return answer;
+  answer.server = transport::Endpoint{"tcp", peer->address};
+  auto asking_server = cluster::ask_status(env, *answer.server, std::move(link), deadline);
+  Result<TaskStatus> said = co_await std::move(asking_server);
+  if (said) {
+    answer.of_server = std::move(*said);
+  } else {
+    answer.unheard = said.error().message();
+  }
+  co_return answer;
+}
+
+Json to_json(const Question& question, const Answer& answer, bool ready) {
+  const TaskStatus& status = answer.status;
+  const TaskStatus& of_job = answer.of_server ? *answer.of_server : status;
+  Json peers = Json::array();
+  int64_t connected = 0;
+  for (const PeerStatus& peer : status.peers) {
+    connected += peer.connected ? 1 : 0;
+    Json entry{{"task", peer.task}, {"connected", peer.connected}};
+    if (!peer.address.empty()) entry["address"] = peer.address;
+    peers.push_back(std::move(entry));
+  }
+  Json object{{"address", answer.from.address},
+              {"role", status.role},
+              {"index", status.index},
+              {"phase", of_job.phase},
+              {"global_step", of_job.global_step ? Json(*of_job.global_step) : Json(nullptr)},
+              {"ready", ready},
+              {"peers_connected", connected},
+              {"peers", std::move(peers)}};
+  if (!question.task.empty()) object["task"] = question.task;
+  if (answer.server) object["server"] = answer.server->address;
+  return object;
+}
+
+/// What speaks against the task's being alive; empty: nothing does.
+std::string not_alive(const Question& question, const Answer& answer) {
+  if (question.task.empty()) return {};
+  const TaskStatus& status = answer.status;
+  if (is_server(status) && question.task == "ps " + std::to_string(status.index)) return {};
+  const PeerStatus* const peer = peer_named(status, question.task);
+  if (!peer) return to_string(answer.from) + ": knows no " + question.task + "; the tasks are not of one job";
+  if (!peer->connected) return question.task + " has no connection to " + to_string(answer.from);
+  if (question.task.starts_with(cluster::kPsRole) && answer.server && !answer.of_server) {
+    return question.task + " does not answer: " + answer.unheard;
+  }
+  return {};
+}
+
+/// What is missing until the job trains; empty: it does.
+std::string not_ready(const Question& question, const Answer& answer) {
+  if (std::string dead = not_alive(question, answer); !dead.empty()) return dead;
+  const TaskStatus& status = answer.status;
+  if (!is_server(status) && status.phase != "met") {
+    const auto absent = std::ranges::find(status.peers, false, &PeerStatus::connected);
+    return to_string(answer.from) + ": the tasks are still meeting" +
+           (absent == status.peers.end() ? "" : "; " + absent->task + " is not there");
+  }
+  if (answer.server && !answer.of_server) return "its parameter server does not answer: " + answer.unheard;
+  const TaskStatus& of_job = answer.of_server ? *answer.of_server : status;
+  if (!is_server(of_job) || of_job.phase == "ready") return {};
+  return "ps " + std::to_string(of_job.index) + " at " + to_string(answer.server.value_or(answer.from)) +
+         ": its phase is " + of_job.phase + ", and not ready";
+}
+
+Result<transport::LinkOptions> link_from(const StatusArguments& arguments) {
+  const auto or_variable = [](std::optional<std::string> given, const char* name) {
+    if (!given) given = cluster::process_getenv(name);
+    return given && given->empty() ? std::nullopt : given;  // Shells export empty ones.
+  };
+  const transport::CredentialSources sources{
+      .token = {.file = or_variable(arguments.token_file, "SHOAL_TOKEN_FILE"), .text = or_variable({}, "SHOAL_TOKEN")},
+      .tls_dir = or_variable(arguments.tls_dir, "SHOAL_TLS_DIR")};
+  transport::LinkOptions link;
+  SHOAL_TRY(link.credential, transport::find_credential(sources, std::chrono::system_clock::now()));
+  link.insecure = arguments.insecure || cluster::process_getenv("SHOAL_INSECURE").value_or("") == "1";
+  return link;
+}
+
+Result<int> print_status(Context& context, const StatusArguments& arguments) {
+  SHOAL_TRY(const Question question, question_from(arguments));
+  SHOAL_TRY(transport::LinkOptions link, link_from(arguments));
+  ProductionOptions options;
+  options.sink = [](const LogRecord&) {};
+  options.transports = transport::built_in_transports();
+  options.pool_threads = 1;
+  options.spin = Duration::zero();
+  const std::unique_ptr<Environment> env = make_production_environment(std::move(options));
+  const Deadline deadline = env->after(seconds_to_duration(arguments.timeout_secs));
+  const Result<Answer> answer = env->run(ask(*env, question, std::move(link), deadline));
+  if (!answer) {
+    const ErrorKind kind = answer.error().kind();
+    const bool unheard =
+        kind == ErrorKind::kUnavailable || kind == ErrorKind::kDeadlineExceeded || kind == ErrorKind::kNotFound;
+    if (!arguments.live || question.itself || !unheard) return answer.error();
+    context.complain(answer.error().message() + "; nothing is known against " + question.task);
+    return 0;
+  }
+  const std::string unready = not_ready(question, *answer);
+  print_line(context.out, to_json(question, *answer, unready.empty()));
+  const std::string problem = arguments.ready ? unready : not_alive(question, *answer);
+  if (problem.empty()) return 0;
+  context.complain(problem);
+  return exit_status(ErrorKind::kUnavailable);
+}
+
+}  // namespace
+
+void add_status_command(CLI::App& app, Action& selected) {
+  CLI::App* status = app.add_subcommand("status", kStatusAbout);
+  status->footer(kStatusMore);
+  const auto arguments = std::make_shared<StatusArguments>();
+  status->add_option("ADDRESS", arguments->address, "The task's host:port")->type_name("");
+  CLI::Option* live = status->add_flag("--live", arguments->live, "As a liveness probe: status 0 unless the task is gone");
+  status->add_flag("--ready", arguments->ready, "As a readiness probe: status 0 if it is alive, and its job trains")
+      ->excludes(live);
+  status->add_option("--timeout-secs", arguments->timeout_secs, "Seconds until whoever is asked has to have answered")
+      ->check(CLI::Range(0.001, 3600.0))
+      ->capture_default_str();
+  status->add_option("--token-file", arguments->token_file,
+                     "File that holds the job's token; or set SHOAL_TOKEN_FILE, SHOAL_TOKEN");
+  status->add_option("--tls-dir", arguments->tls_dir,
+                     "Instead of a token: folder of a certificate of the job, of any task; or set SHOAL_TLS_DIR");
+  status->add_flag("--insecure", arguments->insecure,
+                   "Without a token or certificate: allow plain tcp to other machines; or set SHOAL_INSECURE=1");
+  status->callback(
+      [&selected, arguments] { selected = [arguments](Context& context) { return print_status(context, *arguments); }; });
+}
+
+}  // namespace shoal::cli
