@@ -1,5 +1,5 @@
-/// What the variables of each engine make of a process: those of the tables are as the engines set them (Open MPI 4.1.4 and
-/// MPICH 4.0.2 of Debian 12 were asked; the others as their documents and sources have them).
+/// What the variables of each engine make of a process: those of the tables are as the engines set them (Open MPI 4.1.4,
+/// MPICH 4.0.2 and Slurm 22.05.8 of Debian 12 were asked; the others as their documents and sources have them).
 #include "shoal/cluster/place.h"
 
 #include <gmock/gmock.h>
@@ -226,6 +226,72 @@ TEST(Place, OfExplicitNumbersComesFirst) {
   const Place place = place_of(all);
   EXPECT_EQ(place.source, ConfigSource::kOption);
   EXPECT_EQ(numbers(place), "1/3 -/-");
+}
+
+// What Slurm 22.05.8 with two nodes has set; left out is what no resolver reads.
+const Variables kSlurmOfFive{{"SLURMD_NODENAME", "n2"},
+                             {"SLURM_GTIDS", "3,4"},
+                             {"SLURM_JOBID", "2"},
+                             {"SLURM_JOB_ID", "2"},
+                             {"SLURM_LOCALID", "1"},
+                             {"SLURM_NNODES", "2"},
+                             {"SLURM_NODEID", "1"},
+                             {"SLURM_NODELIST", "n[1-2]"},
+                             {"SLURM_NPROCS", "5"},
+                             {"SLURM_NTASKS", "5"},
+                             {"SLURM_PROCID", "4"},
+                             {"SLURM_STEPID", "0"},
+                             {"SLURM_STEP_ID", "0"},
+                             {"SLURM_STEP_LAUNCHER_PORT", "34683"},
+                             {"SLURM_STEP_NODELIST", "n[1-2]"},
+                             {"SLURM_STEP_NUM_NODES", "2"},
+                             {"SLURM_STEP_NUM_TASKS", "5"},
+                             {"SLURM_STEP_TASKS_PER_NODE", "3,2"},
+                             {"SLURM_TASKS_PER_NODE", "3,2"}};
+
+TEST(Place, OfDebiansSlurm) {
+  const Place place = place_of(kSlurmOfFive);
+  EXPECT_EQ(numbers(place), "4/5 1/2");
+  EXPECT_EQ(place.run, "slurm 2.0");
+  EXPECT_THAT(place.hosts, ElementsAre("n1", "n2"));
+  EXPECT_THAT(place.rendezvous.front(), StartsWith("n1:"));
+  // srun --mpi=pmi2.
+  const Place pmi =
+      place_of(with(kSlurmOfFive, {{"PMI_FD", "11"}, {"PMI_JOBID", "2.0"}, {"PMI_RANK", "4"}, {"PMI_SIZE", "5"}}));
+  EXPECT_EQ(pmi.source, ConfigSource::kPmi);
+  EXPECT_EQ(numbers(pmi), "4/5 1/2");
+  EXPECT_EQ(pmi.run, "pmi 2.0");
+  EXPECT_THAT(pmi.rendezvous.front(), StartsWith("n1:"));
+  // srun --pty sets the same for a shell.
+  EXPECT_EQ(task_of(with(kSlurmOfFive, {{"SLURM_PTY_PORT", "45623"}, {"SLURM_PROCID", "0"}})).mode, TaskMode::kLocal);
+}
+
+/// mpirun in the shell of salloc has a step of two tasks for its daemons, which start the ranks.
+TEST(Place, OfOpenMpiInASlurmJob) {
+  const Variables rank{{"OMPI_COMM_WORLD_LOCAL_RANK", "0"},
+                       {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
+                       {"OMPI_COMM_WORLD_NODE_RANK", "0"},
+                       {"OMPI_COMM_WORLD_RANK", "2"},
+                       {"OMPI_COMM_WORLD_SIZE", "4"},
+                       {"PMIX_NAMESPACE", "718602241"},
+                       {"PMIX_RANK", "2"},
+                       {"SLURM_JOB_ID", "7"},
+                       {"SLURM_LOCALID", "0"},
+                       {"SLURM_NODEID", "1"},
+                       {"SLURM_NTASKS", "2"},
+                       {"SLURM_NTASKS_PER_NODE", "1"},
+                       {"SLURM_PROCID", "1"},
+                       {"SLURM_STEP_ID", "0"},
+                       {"SLURM_STEP_NODELIST", "n[1-2]"},
+                       {"SLURM_STEP_NUM_NODES", "2"},
+                       {"SLURM_STEP_NUM_TASKS", "2"},
+                       {"SLURM_STEP_TASKS_PER_NODE", "1(x2)"}};
+  const TaskConfig task = task_of(with(rank, {{"SHOAL_RENDEZVOUS", "n1:4000"}}));
+  EXPECT_EQ(task.source, ConfigSource::kOpenMpi);
+  EXPECT_EQ(numbers(*task.place), "2/4 0/2");
+  EXPECT_THAT(task.place->rendezvous, ElementsAre("n1:4000"));
+  EXPECT_THAT(task.warnings,
+              ElementsAre(AllOf(HasSubstr("open-mpi says rank 2 of 4"), HasSubstr("slurm says rank 1 of 2"))));
 }
 
 /// A batch environment does not make a cluster of what is none.

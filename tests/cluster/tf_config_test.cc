@@ -147,6 +147,27 @@ TEST(TfConfig, ReadsTheSparseForm) {
   expect_invalid(with_chief(cluster, R"({"type": "worker", "index": 2})"), {"not listed"});
 }
 
+/// As the controller of TFJob (Kubeflow's training-operator) writes it: a task for itself, and its peers only in part.
+TEST(TfConfig, OfATFJobWithDynamicWorkersIsRefused) {
+  const std::string worker = R"({"sparseCluster":{"worker":{"0":"train-worker-0.default.svc:2222"},)"
+                             R"("ps":["train-ps-0.default.svc:2222"]},"task":{"type":"worker","index":0}})";
+  const std::string chief = R"({"sparseCluster":{"worker":{},"ps":[]},"task":{"type":"chief","index":0}})";
+  for (const std::string& text : {worker, chief}) expect_invalid(text, {"sparseCluster", "enableDynamicWorker"});
+  const TaskConfig both = parsed(
+      R"({"cluster": {"chief": ["c:1"], "worker": ["w:1"]}, "sparseCluster": {}, "task": {"type": "chief", "index": 0}})");
+  EXPECT_EQ(both.num_workers, 2) << "a cluster counts";
+}
+
+/// The same controller without them.
+TEST(TfConfig, OfATFJob) {
+  const TaskConfig task =
+      parsed(R"({"cluster":{"chief":["train-chief-0.default.svc:2222"],)"
+             R"("ps":["train-ps-0.default.svc:2222"],"worker":["train-worker-0.default.svc:2222",)"
+             R"("train-worker-1.default.svc:2222"]},"task":{"type":"worker","index":1},"environment":"cloud"})");
+  EXPECT_EQ(task.trainer_index(), 2);
+  EXPECT_EQ(task.rpc_address, "train-worker-1.default.svc:2222");
+}
+
 TEST(TfConfig, TheLastOfTwoEqualKeysCounts) {
   EXPECT_EQ(parsed(R"({"model_dir": "a", "model_dir": "b"})").model_dir, "b");
   const TaskConfig task = parsed(R"({"cluster": {"worker": 1}, "task": 5, "cluster": {"chief": ["x"], "chief": ["h:1"],

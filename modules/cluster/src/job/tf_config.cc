@@ -169,6 +169,11 @@ Result<TaskConfig> read_description(Description description, const TfConfigOptio
   ClusterSpec cluster;
   if (const Json* value = member(parts, "cluster")) {
     SHOAL_TRY(cluster, read_cluster(*value));
+  } else if (member(parts, "sparseCluster")) {
+    // What a TFJob with enableDynamicWorker tells each task; its worker 0 would train by itself.
+    return invalid_argument(
+        "sparseCluster: names neither the chief nor the other workers, which a task of Shoal has to know; leave "
+        "enableDynamicWorker out of the TFJob, and TF_CONFIG has a `cluster` of all tasks");
   }
   static const Json kNoTask = Json::object();
   const Json* task = member(parts, "task");

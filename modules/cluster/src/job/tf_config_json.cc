@@ -74,7 +74,7 @@ class PartsBuilder : public nlohmann::json_sax<Json> {
 
   bool key(string_t& name) override {
     if (depth_ == 1) {
-      wanted_ = name == "cluster" || name == "task" || name == "service" || name == "model_dir";
+      wanted_ = name == "cluster" || name == "task" || name == "service" || name == "model_dir" || name == "sparseCluster";
       if (wanted_) slot_ = &(parts_[name] = nullptr);
       // The contents of what lies deeper say nothing; that something is there, and of which type, does.
       kept_depth_max_ = name == "cluster" ? 3 : name == "task" ? 2 : 1;

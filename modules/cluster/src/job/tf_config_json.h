@@ -1,5 +1,6 @@
 #pragma once
-/// The JSON of TF_CONFIG, strictly: what the contract names is kept, everything else is only checked for syntax.
+/// The JSON of TF_CONFIG, strictly: what the contract names is kept, and that there is a sparseCluster; everything else is only
+/// checked for syntax.
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -9,7 +10,8 @@
 namespace shoal::cluster {
 
 struct Description {
-  nlohmann::json parts;  ///< An object with those of the keys cluster, task, service and model_dir that there are.
+  /// An object with those of the keys cluster, task, service, model_dir and sparseCluster (empty) that there are.
+  nlohmann::json parts;
   std::string service;   ///< The value of `service`, without blanks; in `parts` it is empty.
 };
 /// If a key is given twice, the last one counts. InvalidArgument with the byte offset if the text is no JSON object, or
