@@ -41,6 +41,43 @@ TEST(LaunchCommand, NamedSizes) {
   EXPECT_EQ(std::count(plan.out.begin(), plan.out.end(), '\n'), 2);
 }
 
+TEST(LaunchCommand, NamedSizesFitTheSlotsOfHosts) {
+  const TemporaryFolder folder;
+  const std::string hosts = folder.write("hosts", "board1\nboard2 slots=2\n");
+  const Output plan = shoal_program({"launch", "--hosts", hosts, "--size", "standard", "--dry-run", "--", "train"});
+  EXPECT_EQ(plan.status, 0) << plan.err;
+  EXPECT_THAT(plan.err,
+              HasSubstr("more than the 3 slots of these hosts can train with: it is cut to ps:2,worker:2,evaluator"));
+  for (const char* place : {"# chief 0 on board1;", "# worker 0 on board2;", "# worker 1 on board2;", "# ps 0 on board1;",
+                            "# ps 1 on board2;", "# evaluator 0 on board1;", "board2:2", "BatchMode=yes"}) {
+    EXPECT_THAT(plan.out, HasSubstr(place));
+  }
+  const Output shown =
+      shoal_program({"launch", "--hosts", hosts, "--dry-run", "--json", "--ssh", "ssh -v", "--", "train", "x"});
+  ASSERT_EQ(shown.status, 0) << shown.err;
+  const auto task = shown.json();
+  EXPECT_EQ(task["command"], (testing::Json{"train", "x"}));
+  EXPECT_EQ(task["ssh"][1], "-v");
+}
+
+TEST(LaunchCommand, RefusesHostsThatCannotBe) {
+  const TemporaryFolder folder;
+  const auto refusal = [&](const std::string& hosts, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"launch", "--hosts", folder.write("hosts", hosts), "--dry-run"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Output run = shoal_program(arguments);
+    EXPECT_EQ(run.status, 2);
+    return run.err;
+  };
+  EXPECT_THAT(refusal("a\nb slots=x\n", {"--", "train"}), HasSubstr("hosts, line 2: "));
+  EXPECT_THAT(refusal("a\n", {"--ps", "1", "--workers", "1", "--", "train"}), HasSubstr("the hosts have 1 slot;"));
+  EXPECT_THAT(refusal("a\n", {"--ssh", "ssh '", "--", "train"}), HasSubstr("--ssh: a quote of"));
+  EXPECT_THAT(refusal("a\n", {"--ssh", "no-such-ssh", "--", "train"}), HasSubstr("no-such-ssh"));
+  EXPECT_THAT(refusal("a\n", {"--copy", "--", "no-such-program"}), HasSubstr("no-such-program"));
+  EXPECT_EQ(shoal_program({"launch", "--copy", "--", "/bin/true"}).status, 2);
+  EXPECT_THAT(shoal_program({"launch", "--hosts", folder / "none", "--", "train"}).err, HasSubstr("none"));
+}
+
 TEST(LaunchCommand, RefusesWhatCannotBe) {
   const auto expect_refused = [](std::vector<std::string> arguments, const std::string& sentence) {
     arguments.insert(arguments.begin(), "launch");

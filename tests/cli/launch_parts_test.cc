@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <numeric>
 
 #include "fixture.h"
 #include "launch/child_group.h"
@@ -32,7 +31,9 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 TEST(LaunchSize, IsCutToTheMachine) {
-  const auto fitted = [](const std::string& name, int cores) { return to_string(fit_named_size(name, cores)->size); };
+  const auto fitted = [](const std::string& name, int cores) {
+    return to_string(fit_named_size(name, cores, "the room")->size);
+  };
   EXPECT_EQ(fitted("basic", 1), "chief");
   EXPECT_EQ(fitted("standard", 64), "ps:3,worker:4,evaluator");
   EXPECT_EQ(fitted("standard", 5), "ps:3,worker:4,evaluator");
@@ -40,13 +41,13 @@ TEST(LaunchSize, IsCutToTheMachine) {
   EXPECT_EQ(fitted("standard", 1), "ps:1,worker:1,evaluator");
   EXPECT_EQ(fitted("premium", 16), "ps:9,worker:15,evaluator");
   EXPECT_EQ(fitted("premium", 20), "ps:11,worker:19,evaluator");
-  EXPECT_EQ(fit_named_size("standard", 5)->warning, std::nullopt);
+  EXPECT_EQ(fit_named_size("standard", 5, "the room")->warning, std::nullopt);
   EXPECT_THAT(
-      *fit_named_size("standard", 2)->warning,
+      *fit_named_size("standard", 2, "the 2 cores of this machine")->warning,
       HasSubstr("standard is ps:3,worker:4,evaluator, which is more than the 2 cores of this machine can train with: it is "
                 "cut to ps:1,worker:1,evaluator"));
   for (const char* other : {"huge", "", "ps:1,worker:1"}) {
-    EXPECT_EQ(fit_named_size(other, 8).error().kind(), ErrorKind::kInvalidArgument);
+    EXPECT_EQ(fit_named_size(other, 8, "the room").error().kind(), ErrorKind::kInvalidArgument);
   }
 }
 
@@ -55,8 +56,8 @@ TEST(LaunchTasks, GetTheirPlacesByTfConfig) {
   std::vector<std::string> names;
   for (const JobTask& task : tasks) names.push_back(task.name);
   EXPECT_THAT(names, ElementsAre("chief 0", "ps 0", "worker 0", "worker 1", "evaluator 0"));
-  const std::vector<uint16_t> ports{100, 101, 102, 103, 0};
-  const auto configs = tf_configs(tasks, ports);
+  const std::vector<std::string> addresses{"127.0.0.1:100", "127.0.0.1:101", "127.0.0.1:102", "127.0.0.1:103", ""};
+  const auto configs = tf_configs(tasks, addresses);
   ASSERT_TRUE(configs);
   for (size_t i = 0; i < tasks.size(); ++i) {
     const auto config = cluster::parse_tf_config((*configs)[i]);
@@ -64,7 +65,7 @@ TEST(LaunchTasks, GetTheirPlacesByTfConfig) {
     EXPECT_EQ(config->name(), tasks[i].name);
     EXPECT_EQ(config->tasks_on_host, i == 4 ? 5 : 4);  // By this they share the cores.
     if (tasks[i].has_address()) {
-      EXPECT_EQ(config->rpc_address, "127.0.0.1:" + std::to_string(ports[i]));
+      EXPECT_EQ(config->rpc_address, addresses[i]);
     }
   }
   EXPECT_EQ(tasks_of({.master = true})[0].name, "master 0");
@@ -73,19 +74,19 @@ TEST(LaunchTasks, GetTheirPlacesByTfConfig) {
 
 TEST(LaunchTasks, RefuseAClusterThatCannotBeRun) {
   const std::vector<JobTask> tasks = tasks_of({.workers = 1});
-  const std::vector<uint16_t> ports{100, 101};
-  const auto refused = tf_configs(tasks, ports);
+  const std::vector<std::string> addresses{"127.0.0.1:100", "127.0.0.1:101"};
+  const auto refused = tf_configs(tasks, addresses);
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message(), HasSubstr("no ps"));
 }
 
 TEST(LaunchTasks, RefuseADescriptionThatNoProcessCanBeGiven) {
   const std::vector<JobTask> tasks = tasks_of({.ps = 1, .workers = 8000});
-  std::vector<uint16_t> ports(tasks.size());
-  std::iota(ports.begin(), ports.end(), uint16_t(40000));
-  const auto refused = tf_configs(tasks, ports);
+  std::vector<std::string> addresses(tasks.size());
+  for (size_t i = 0; i < addresses.size(); ++i) addresses[i] = "127.0.0.1:" + std::to_string(40'000 + i);
+  const auto refused = tf_configs(tasks, addresses);
   ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().message(), HasSubstr("8002 tasks are too many for one machine"));
+  EXPECT_THAT(refused.error().message(), HasSubstr("8002 tasks are too many"));
 }
 
 // Another source may come before TF_CONFIG in the environment that the launcher passes on.

@@ -24,6 +24,12 @@ bool is_program(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && ::access(path.c_str(), X_OK) == 0;
 }
 
+/// A name that a shell can set.
+bool is_variable(std::string_view name) {
+  return std::all_of(name.begin(), name.end(),
+                     [](unsigned char c) { return c == '_' || (c < 0x80 && std::isalnum(c) != 0); });
+}
+
 std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
   pointers.reserve(texts.size() + 1);
@@ -44,13 +50,14 @@ struct Beginning {
   const char* file = nullptr;
   char* const* command = nullptr;
   char* const* environment = nullptr;
-  int output = -1, errors = -1, failure = -1, null = -1;
+  int input = -1, output = -1, errors = -1, failure = -1;
   pid_t parent = -1;
+  bool told_of_parents_death = true;
   std::optional<rlim_t> files{};
 
   [[noreturn]] void run() const {
     ::setpgid(0, 0);
-    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (told_of_parents_death) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (::getppid() != parent) ::_exit(1);  // It died before the line above.
     struct sigaction standard {};
     standard.sa_handler = SIG_DFL;
@@ -61,7 +68,7 @@ struct Beginning {
     sigset_t none;
     sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
-    if (::dup2(null, 0) >= 0 && ::dup2(output, 1) >= 0 && ::dup2(errors, 2) >= 0) ::execve(file, command, environment);
+    if (::dup2(input, 0) >= 0 && ::dup2(output, 1) >= 0 && ::dup2(errors, 2) >= 0) ::execve(file, command, environment);
     const int error = errno;
     static_cast<void>(!::write(failure, &error, sizeof error));
     ::_exit(127);
@@ -104,6 +111,14 @@ Result<std::string> find_program(const std::string& name) {
                    (is_program("./" + name) ? "; for the one in this folder write ./" + name : ""));
 }
 
+Result<std::string> current_folder() {
+  std::string path(4096, '\0');
+  if (!::getcwd(path.data(), path.size()))
+    return unavailable("the folder of this process: " + std::string(std::strerror(errno)));
+  path.resize(std::strlen(path.c_str()));
+  return path;
+}
+
 std::vector<std::string> environment_with(std::span<const Variable> variables) {
   std::vector<std::string> texts;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -115,6 +130,26 @@ std::vector<std::string> environment_with(std::span<const Variable> variables) {
   }
   for (const auto& [name, value] : variables) texts.emplace_back(name).append("=").append(value);
   return texts;
+}
+
+std::vector<std::string> environment_without(std::string_view prefix) {
+  std::vector<std::string> texts;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    if (!std::string_view(*entry).starts_with(prefix)) texts.emplace_back(*entry);
+  }
+  return texts;
+}
+
+std::vector<Variable> variables_that_begin_with(std::string_view prefix) {
+  std::vector<Variable> variables;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const size_t end = text.find('=');
+    if (end != std::string_view::npos && text.starts_with(prefix) && is_variable(text.substr(0, end))) {
+      variables.emplace_back(text.substr(0, end), text.substr(end + 1));
+    }
+  }
+  return variables;
 }
 
 std::optional<rlim_t> allow_open_files(rlim_t count) {
@@ -134,16 +169,22 @@ Result<ChildGroup> ChildGroup::start(const Program& program) {
   SHOAL_TRY(Pipe output, make_pipe());
   SHOAL_TRY(Pipe errors, make_pipe());
   SHOAL_TRY(Pipe failure, make_pipe());
-  const Descriptor null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  Pipe input;
+  if (program.reads_input) {
+    SHOAL_TRY(input, make_pipe());
+  } else {
+    input.reader = Descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  }
   const std::vector<char*> command = pointers_to(program.command), environment = pointers_to(program.environment);
   const Beginning beginning{.file = program.file.c_str(),
                             .command = command.data(),
                             .environment = environment.data(),
+                            .input = input.reader.number(),
                             .output = output.writer.number(),
                             .errors = errors.writer.number(),
                             .failure = failure.writer.number(),
-                            .null = null.number(),
                             .parent = ::getpid(),
+                            .told_of_parents_death = program.told_of_our_death,
                             .files = program.files};
   const pid_t id = ::fork();
   if (id == 0) beginning.run();
@@ -156,7 +197,10 @@ Result<ChildGroup> ChildGroup::start(const Program& program) {
     std::string why = program.file + ": cannot be run: " + std::strerror(error);
     return stays(error) ? failed_precondition(std::move(why)) : unavailable(std::move(why));
   }
-  for (Pipe* pipe : {&output, &errors}) ::fcntl(pipe->reader.number(), F_SETFL, O_NONBLOCK);
+  for (const Descriptor* end : {&input.writer, &output.reader, &errors.reader}) {
+    if (*end) ::fcntl(end->number(), F_SETFL, O_NONBLOCK);
+  }
+  child.input_ = std::move(input.writer);
   child.output_ = std::move(output.reader);
   child.errors_ = std::move(errors.reader);
   return child;
@@ -164,6 +208,7 @@ Result<ChildGroup> ChildGroup::start(const Program& program) {
 
 ChildGroup::ChildGroup(ChildGroup&& other) noexcept
     : id_(std::exchange(other.id_, -1)),
+      input_(std::move(other.input_)),
       output_(std::move(other.output_)),
       errors_(std::move(other.errors_)),
       status_(other.status_),

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "launch/descriptor.h"
@@ -16,6 +17,9 @@ namespace shoal::cli::launch {
 /// The file that a shell would run for `name`: itself if there is a slash in it, else the first in the folders of PATH.
 /// NotFound, FailedPrecondition: there is none that may be run.
 Result<std::string> find_program(const std::string& name);
+
+/// The folder in which this process runs. Unavailable: it is gone.
+Result<std::string> current_folder();
 
 /// This process's environment with `variables` in place of those of the same names.
 std::vector<std::string> environment_with(std::span<const Variable> variables);
@@ -38,25 +42,32 @@ struct Program {
   std::vector<std::string> command;      ///< The name, and the arguments.
   std::vector<std::string> environment;  ///< "NAME=value".
   std::optional<rlim_t> files{};         ///< How many it may have open; nothing: as many as this process.
+  bool reads_input = false;              ///< True: it reads what comes to input(); false: from /dev/null.
+  bool told_of_our_death = true;         ///< Whether the kernel sends it a SIGTERM when the thread that starts it dies.
 };
+
+/// The rest of this process's environment, without variables whose names begin with `prefix`.
+std::vector<std::string> environment_without(std::string_view prefix);
+/// This process's variables whose names begin with `prefix`, and are names for a shell, too.
+std::vector<Variable> variables_that_begin_with(std::string_view prefix);
 
 /// Lets this process have `count` files open, as far as it may. Returns how many it could have before, if that was less.
 std::optional<rlim_t> allow_open_files(rlim_t count);
-/// How many files the launcher of so many tasks has open: a port of each, two pipes, a log; and its own.
+/// How many files the launcher of so many tasks has open: a port of each or a pipe to it, two from it, a log; and its own.
 constexpr rlim_t files_for(size_t tasks) { return 4 * tasks + 64; }
 
 /// Started, and ended with its owner (by SIGKILL). Used on the thread that starts it, with an OrphanAdoption: if that
-/// thread dies, the program gets a SIGTERM from the kernel, and the guard does the rest.
+/// thread dies, the program gets a SIGTERM from the kernel (unless it is not told), and the guard does the rest.
 class ChildGroup {
  public:
-  /// The program reads from /dev/null. Unavailable: no process can be made, or the program cannot be run at the moment;
-  /// FailedPrecondition: it cannot be run.
+  /// Unavailable: no process can be made, or the program cannot be run at the moment; FailedPrecondition: it cannot be run.
   static Result<ChildGroup> start(const Program& program);
   ChildGroup(ChildGroup&& other) noexcept;
   ChildGroup& operator=(ChildGroup&&) = delete;
   ~ChildGroup();
 
   pid_t id() const { return id_; }          ///< Of the program, and of its group.
+  Descriptor& input() { return input_; }    ///< To what it reads; writing does not block.
   Descriptor& output() { return output_; }  ///< What it writes to standard output; reading does not block.
   Descriptor& errors() { return errors_; }  ///< The same of standard error.
 
@@ -72,7 +83,7 @@ class ChildGroup {
  private:
   ChildGroup() = default;
   pid_t id_ = -1;
-  Descriptor output_, errors_;
+  Descriptor input_, output_, errors_;
   std::optional<int> status_{};
   bool gone_ = false;
 };

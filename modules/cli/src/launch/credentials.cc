@@ -36,4 +36,19 @@ std::optional<std::string> token_for_job(std::span<const std::string> command, c
   return transport::Token::fresh().to_text();
 }
 
+Result<std::vector<Variable>> with_token_read(std::vector<Variable> variables) {
+  static constexpr const char *kFile = "SHOAL_TOKEN_FILE", *kText = "SHOAL_TOKEN";
+  transport::TokenSources sources;
+  for (const auto& [name, value] : variables) {
+    if (value.empty()) continue;
+    if (name == kFile) sources.file = value;
+    if (name == kText) sources.text = value;
+  }
+  if (!sources.file) return variables;
+  SHOAL_TRY(const std::shared_ptr<const transport::Token> token, transport::find_token(sources));
+  std::erase_if(variables, [](const Variable& variable) { return variable.first == kFile || variable.first == kText; });
+  variables.emplace_back(kText, token->to_text());
+  return variables;
+}
+
 }  // namespace shoal::cli::launch

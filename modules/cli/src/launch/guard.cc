@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -22,15 +23,73 @@ struct Note {
   pid_t group = 0;
 };
 
+/// A note and, with it, a descriptor: the kernel makes another one of the same file for whoever receives it.
+class Envelope {
+ public:
+  explicit Envelope(Note& note) : part_{&note, sizeof note} {
+    message_.msg_iov = &part_;
+    message_.msg_iovlen = 1;
+  }
+
+  void send(int socket, int words) {
+    if (words >= 0) {
+      make_room();
+      cmsghdr* const control = CMSG_FIRSTHDR(&message_);
+      control->cmsg_level = SOL_SOCKET;
+      control->cmsg_type = SCM_RIGHTS;
+      control->cmsg_len = CMSG_LEN(sizeof words);
+      std::memcpy(CMSG_DATA(control), &words, sizeof words);
+    }
+    ssize_t count = 0;
+    do count = ::sendmsg(socket, &message_, MSG_NOSIGNAL);
+    while (count < 0 && errno == EINTR);
+  }
+
+  /// False: the other end is gone.
+  bool receive(int socket, Descriptor& words) {
+    make_room();
+    ssize_t count = 0;
+    do count = ::recvmsg(socket, &message_, MSG_CMSG_CLOEXEC);
+    while (count < 0 && errno == EINTR);
+    const cmsghdr* const control = count > 0 ? CMSG_FIRSTHDR(&message_) : nullptr;
+    if (control && control->cmsg_type == SCM_RIGHTS) {
+      int number = -1;
+      std::memcpy(&number, CMSG_DATA(control), sizeof number);
+      words = Descriptor(number);
+    }
+    return count == ssize_t(sizeof(Note));
+  }
+
+ private:
+  void make_room() {
+    message_.msg_control = room_;
+    message_.msg_controllen = sizeof room_;
+  }
+  iovec part_;
+  msghdr message_{};
+  alignas(cmsghdr) char room_[CMSG_SPACE(sizeof(int))] = {};
+};
+
+void write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t count = ::write(descriptor, text.data(), text.size());
+    if (count < 0 && errno != EINTR) return;
+    if (count > 0) text.remove_prefix(size_t(count));
+  }
+}
+
 /// The guard's own process. It was made by fork() and stays this program.
 class GuardProcess {
  public:
-  GuardProcess(int reader, std::string folder, Duration patience)
-      : reader_(reader), folder_(std::move(folder)), patience_(patience) {}
+  GuardProcess(int reader, std::string folder, Duration patience, std::vector<LastCommand> last_commands)
+      : reader_(reader), folder_(std::move(folder)), patience_(patience), last_commands_(std::move(last_commands)) {}
 
   [[noreturn]] void run() {
     become_inconspicuous();
-    if (!listen_to_launcher()) end_groups();
+    if (!listen_to_launcher()) {
+      end_groups();
+      run_last_commands();
+    }
     std::error_code ignored;
     if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
     ::_exit(0);
@@ -39,6 +98,7 @@ class GuardProcess {
  private:
   struct Group {
     pid_t id = 0;
+    Descriptor words{};
     bool told = false;
     bool gone() const { return ::kill(-id, 0) != 0 && errno == ESRCH; }
     bool leaderless() const { return ::kill(id, 0) != 0 && errno == ESRCH; }
@@ -60,17 +120,18 @@ class GuardProcess {
   bool listen_to_launcher() {
     for (;;) {
       Note note;
-      const ssize_t count = ::read(reader_, &note, sizeof note);
-      if (count < 0 && errno == EINTR) continue;
-      if (count != sizeof note) return false;
+      Descriptor words;
+      if (!Envelope(note).receive(reader_, words)) return false;
       if (note.what == 'q') return true;
-      if (note.what == '+') groups_.push_back({note.group});
+      if (note.what == '+') groups_.push_back({.id = note.group, .words = std::move(words)});
       if (note.what == '-') std::erase_if(groups_, [&](const Group& group) { return group.id == note.group; });
     }
   }
 
+  static constexpr int kLooksASecond = 10;
+
   void end_groups() {
-    constexpr int kLooksASecond = 10, kSecondsToDie = 4;
+    constexpr int kSecondsToDie = 4;
     const int patience = int(to_seconds(patience_) * kLooksASecond);
     for (int look = 0; look < patience + kSecondsToDie * kLooksASecond; ++look) {
       std::erase_if(groups_, [](const Group& group) { return group.gone(); });
@@ -78,28 +139,68 @@ class GuardProcess {
       for (Group& group : groups_) {
         if (look >= patience) {
           ::kill(-group.id, SIGKILL);
+        } else if (!group.told && group.words) {
+          group.told = true;
+          write_all(group.words.number(), "term\n");
         } else if (!group.told && group.leaderless()) {  // A second one would end at once who got the kernel's.
           group.told = true;
           ::kill(-group.id, SIGTERM);
         }
       }
-      const timespec pause{0, 1'000'000'000 / kLooksASecond};  // Nobody tells of ends of processes that are not its own.
-      ::nanosleep(&pause, nullptr);
+      pause();  // Nobody tells of ends of processes that are not its own.
     }
+  }
+
+  void run_last_commands() {
+    constexpr int kSeconds = 10;
+    std::vector<pid_t> running;
+    for (const LastCommand& last : last_commands_) {
+      auto input = make_pipe();
+      if (!input) continue;
+      const pid_t id = ::fork();
+      if (id == 0) become(last, input->reader.number());
+      input->reader.close();
+      // What it reads fits into a pipe.
+      if (id > 0) write_all(input->writer.number(), last.input);
+      if (id > 0) running.push_back(id);
+    }
+    for (int look = 0; look < kSeconds * kLooksASecond && !running.empty(); ++look) {
+      std::erase_if(running, [](pid_t id) { return ::waitpid(id, nullptr, WNOHANG) != 0; });
+      pause();
+    }
+    for (const pid_t id : running) ::kill(id, SIGKILL);
+  }
+
+  [[noreturn]] static void become(const LastCommand& last, int input) {
+    std::vector<char*> words, variables;
+    for (const std::string& word : last.command) words.push_back(const_cast<char*>(word.c_str()));
+    for (const std::string& variable : last.environment) variables.push_back(const_cast<char*>(variable.c_str()));
+    words.push_back(nullptr);
+    variables.push_back(nullptr);
+    ::dup2(input, 0);
+    ::execve(last.file.c_str(), words.data(), variables.data());
+    ::_exit(127);
+  }
+
+  static void pause() {
+    const timespec pause{0, 1'000'000'000 / kLooksASecond};
+    ::nanosleep(&pause, nullptr);
   }
 
   int reader_;
   std::string folder_;
   Duration patience_;
+  std::vector<LastCommand> last_commands_;
   std::vector<Group> groups_;
 };
 
 }  // namespace
 
-Result<Guard> Guard::start(std::string folder, Duration patience) {
+Result<Guard> Guard::start(std::string folder, Duration patience, std::vector<LastCommand> last_commands) {
   Guard guard;
   guard.folder_ = std::move(folder);
   guard.patience_ = patience;
+  guard.last_commands_ = std::move(last_commands);
   SHOAL_TRY_VOID(guard.begin());
   return guard;
 }
@@ -107,6 +208,7 @@ Result<Guard> Guard::start(std::string folder, Duration patience) {
 Guard::Guard(Guard&& other) noexcept
     : folder_(std::move(other.folder_)),
       patience_(other.patience_),
+      last_commands_(std::move(other.last_commands_)),
       groups_(std::move(other.groups_)),
       id_(std::exchange(other.id_, -1)),
       writer_(std::move(other.writer_)) {}
@@ -119,8 +221,12 @@ Guard::~Guard() {
 }
 
 Result<void> Guard::begin() {
-  SHOAL_TRY(Pipe pipe, make_pipe());
-  GuardProcess process(pipe.reader.number(), folder_, patience_);
+  int ends[2];  // Of a socket, since a pipe takes no descriptors. Each note is a message.
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+    return unavailable("no socket can be made: " + std::string(std::strerror(errno)));
+  }
+  Pipe pipe{Descriptor(ends[0]), Descriptor(ends[1])};
+  GuardProcess process(pipe.reader.number(), folder_, patience_, last_commands_);
   id_ = ::fork();
   if (id_ == 0) {
     pipe.writer.close();
@@ -128,13 +234,13 @@ Result<void> Guard::begin() {
   }
   if (id_ < 0) return unavailable("no process can be made: " + std::string(std::strerror(errno)));
   writer_ = std::move(pipe.writer);
-  for (const pid_t group : groups_) tell('+', group);
+  for (const auto& [group, words] : groups_) tell('+', group, words);
   return {};
 }
 
-void Guard::add(pid_t group) {
-  groups_.insert(group);
-  tell('+', group);
+void Guard::add(pid_t group, int words) {
+  groups_[group] = words;
+  tell('+', group, words);
 }
 
 void Guard::remove(pid_t group) {
@@ -149,9 +255,9 @@ Result<void> Guard::look() {
 }
 
 /// A guard that has just died is replaced by look(), and learns then of all groups.
-void Guard::tell(char what, pid_t group) {
-  const Note note{what, group};
-  static_cast<void>(!::write(writer_.number(), &note, sizeof note));
+void Guard::tell(char what, pid_t group, int words) {
+  Note note{what, group};
+  Envelope(note).send(writer_.number(), words);
 }
 
 }  // namespace shoal::cli::launch

@@ -58,9 +58,11 @@ std::vector<int> SignalInbox::take() {
   return signals;
 }
 
-std::vector<bool> wait_for_input(std::span<const int> descriptors, std::optional<SteadyTime> until) {
+std::vector<bool> wait_for_input(std::span<const int> descriptors, std::optional<SteadyTime> until,
+                                 std::span<const int> writers) {
   std::vector<pollfd> asked;
   for (const int descriptor : descriptors) asked.push_back({descriptor, POLLIN, 0});
+  for (const int writer : writers) asked.push_back({writer, POLLOUT, 0});
   int wait_ms = -1;
   if (until) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(*until - steady_now());
@@ -68,7 +70,7 @@ std::vector<bool> wait_for_input(std::span<const int> descriptors, std::optional
   }
   std::vector<bool> ready(descriptors.size());
   if (::poll(asked.data(), asked.size(), wait_ms) <= 0) return ready;
-  for (size_t i = 0; i < asked.size(); ++i) ready[i] = asked[i].revents != 0;
+  for (size_t i = 0; i < ready.size(); ++i) ready[i] = asked[i].revents != 0;
   return ready;
 }
 

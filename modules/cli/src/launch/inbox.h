@@ -37,7 +37,8 @@ class SignalInbox {
 };
 
 /// Waits until one of `descriptors` can be read or has ended, or until `until` (nothing: no limit). True at the place of
-/// each that can. A descriptor of -1 is never ready.
-std::vector<bool> wait_for_input(std::span<const int> descriptors, std::optional<SteadyTime> until);
+/// each that can. A descriptor of -1 is never ready. It also returns once one of `writers` takes bytes.
+std::vector<bool> wait_for_input(std::span<const int> descriptors, std::optional<SteadyTime> until,
+                                 std::span<const int> writers = {});
 
 }  // namespace shoal::cli::launch

@@ -31,11 +31,11 @@ std::vector<JobTask> tasks_of(const cluster::ClusterSize& size) {
   return tasks;
 }
 
-Result<std::vector<std::string>> tf_configs(std::span<const JobTask> tasks, std::span<const uint16_t> ports) {
+Result<std::vector<std::string>> tf_configs(std::span<const JobTask> tasks, std::span<const std::string> addresses) {
   cluster::ClusterSpec cluster;
   for (size_t i = 0; i < tasks.size(); ++i) {
     if (!tasks[i].has_address()) continue;
-    SHOAL_TRY_VOID(cluster.add(tasks[i].type, tasks[i].index, "127.0.0.1:" + std::to_string(ports[i])));
+    SHOAL_TRY_VOID(cluster.add(tasks[i].type, tasks[i].index, addresses[i]));
   }
   std::vector<std::string> texts;
   for (const JobTask& task : tasks) {
@@ -43,7 +43,7 @@ Result<std::vector<std::string>> tf_configs(std::span<const JobTask> tasks, std:
     SHOAL_TRY_VOID(check_runnable(config));
     texts.push_back(to_tf_config(config));
     if (texts.back().size() > kVariableBytesMax) {
-      return invalid_argument(std::to_string(tasks.size()) + " tasks are too many for one machine: TF_CONFIG would have " +
+      return invalid_argument(std::to_string(tasks.size()) + " tasks are too many: TF_CONFIG would have " +
                               std::to_string(texts.back().size()) +
                               " bytes, and a variable of the environment has at most " + std::to_string(kVariableBytesMax));
     }

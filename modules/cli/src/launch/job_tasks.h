@@ -1,5 +1,5 @@
 #pragma once
-/// The tasks of a job on this machine: what each is called, where it listens, and what its process is told.
+/// The tasks of a job: what each is called, where it listens, and what its process is told.
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -24,9 +24,9 @@ struct JobTask {
 /// The chief (or master) first, then ps, workers, evaluator.
 std::vector<JobTask> tasks_of(const cluster::ClusterSize& size);
 
-/// TF_CONFIG of each of `tasks`, where task i listens at 127.0.0.1 and port ports[i] (0 for one without an address).
+/// TF_CONFIG of each of `tasks`, where task i listens at addresses[i], a "host:port" ("" for one without an address).
 /// InvalidArgument for a cluster that cannot be run.
-Result<std::vector<std::string>> tf_configs(std::span<const JobTask> tasks, std::span<const uint16_t> ports);
+Result<std::vector<std::string>> tf_configs(std::span<const JobTask> tasks, std::span<const std::string> addresses);
 
 /// One variable of a task's environment, and its value.
 using Variable = std::pair<std::string, std::string>;

@@ -4,6 +4,8 @@
 
 #include "command.h"
 #include "launch/emit.h"
+#include "launch/hosts/placement.h"
+#include "launch/hosts/ssh_command.h"
 #include "launch/inbox.h"
 #include "launch/launcher.h"
 #include "launch/size.h"
@@ -18,10 +20,11 @@ namespace {
 using launch::LaunchOptions;
 
 constexpr int kTasksMax = 10'000;
+constexpr uint64_t kHostsBytesMax = uint64_t(16) << 20;
 
 constexpr const char* kAbout =
-    "Trains as a cluster of processes on this machine: shoal launch [OPTIONS] -- PROGRAM [ARGUMENTS...] starts PROGRAM "
-    "once for each task, starts again what fails, and ends when training is complete";
+    "Trains as a cluster of processes, on this machine or on several: shoal launch [OPTIONS] -- PROGRAM [ARGUMENTS...] "
+    "starts PROGRAM once for each task, starts again what fails, and ends when training is complete";
 
 constexpr const char* kMore = R"(
 Examples:
@@ -29,6 +32,7 @@ Examples:
   shoal launch --size standard -- ./train --model-dir m       a usual size, cut to this machine's cores
   shoal launch --ps 1 --workers 2 --dry-run -- ./train        shows what would be started
   shoal launch --ps 2 --workers 4 --emit kubernetes -- /train --model-dir /m      the same for Kubernetes
+  shoal launch --hosts boards --copy --ps 1 --workers 3 -- build/bin/mnist --model-dir /srv/m
 
 PROGRAM is any program on shoal::run(). All tasks get the same arguments, and by the environment variable TF_CONFIG each
 its place in the cluster, at free ports of 127.0.0.1. They share this machine's cores, and a secret that keeps others out.
@@ -36,6 +40,12 @@ There is always a chief, which trains, too: --workers 2 makes three trainers.
 
 What a task writes is shown with its name before each line, "[worker 1] ...", and kept in a log file. At the end comes
 what the last evaluation gave.
+
+--hosts FILE runs it on other machines, which ssh reaches without a password. A line of FILE is [user@]host[:port], and may
+have slots=N behind it, the number of tasks that may train there (1), and address=NAME, by which the other hosts reach it (the
+host's name). The chief and the workers are dealt to the hosts in turns, each server goes where the fewest are, and the
+evaluator to the chief's host. All need one --model-dir: a folder that the hosts share, unless only the chief and the evaluator
+read and write there. --copy sends the program, but none of its libraries.
 
 A task that ends with a status other than 0 is started again after a while, which is repeated at most --max-restarts times
 for each task; one that ends with 2 (wrong usage or configuration), 3 (the loss is not a number) or 4 (damaged data) is not:
@@ -45,6 +55,9 @@ ends it at once. The same command goes on from the newest checkpoint in the mode
 struct LaunchArguments {
   cluster::ClusterSize size;
   std::optional<std::string> named_size{};
+  std::optional<std::string> hosts_file{}, remote_dir{};
+  std::string ssh = "ssh", remote_tmp = launch::HostsOptions().temporary_folder;
+  bool copy = false;
   std::optional<std::string> log_dir{};
   bool no_logs = false, dry_run = false, json = false;
   int max_restarts = launch::PolicyOptions().max_restarts;
@@ -65,14 +78,40 @@ std::string fresh_log_dir() {
   return "shoal-logs/" + time + "-" + std::to_string(read_process_info().process_id);
 }
 
-Result<cluster::ClusterSize> size_from(const Context& context, const LaunchArguments& arguments) {
+Result<std::optional<launch::HostsOptions>> hosts_from(const Context& context, const LaunchArguments& arguments) {
+  if (!arguments.hosts_file) return std::nullopt;
+  SHOAL_TRY(const std::string text, context.storage.read_all(*arguments.hosts_file, kHostsBytesMax));
+  launch::HostsOptions hosts{.copy = arguments.copy, .temporary_folder = arguments.remote_tmp};
+  SHOAL_TRY(hosts.hosts, launch::parse_hosts(text, *arguments.hosts_file));
+  auto ssh = launch::words_of(arguments.ssh);
+  if (!ssh) return std::move(ssh).error().with_context("--ssh");
+  hosts.ssh = std::move(*ssh);
+  SHOAL_TRY(hosts.work_folder,
+            arguments.remote_dir ? Result<std::string>(*arguments.remote_dir) : launch::current_folder());
+  return hosts;
+}
+
+/// What limits the number of trainers.
+Result<launch::FittedSize> fitted_size(const std::string& name, const std::optional<launch::HostsOptions>& hosts) {
+  const auto counted = [](int count, const char* one, const char* many) {
+    return std::to_string(count) + " " + (count == 1 ? one : many);
+  };
+  if (hosts) {
+    const int slots = launch::slots_of(hosts->hosts);
+    return launch::fit_named_size(name, slots, "the " + counted(slots, "slot", "slots") + " of these hosts");
+  }
+  const int cores = read_process_info().usable_cores;
+  return launch::fit_named_size(name, cores, "the " + counted(cores, "core", "cores") + " of this machine");
+}
+
+Result<cluster::ClusterSize> size_from(const Context& context, const LaunchArguments& arguments,
+                                       const std::optional<launch::HostsOptions>& hosts) {
   if (!arguments.named_size) return arguments.size;
   if (arguments.emit) {  // Not for this machine.
-    SHOAL_TRY(const launch::FittedSize whole, launch::fit_named_size(*arguments.named_size, kTasksMax));
+    SHOAL_TRY(const launch::FittedSize whole, launch::fit_named_size(*arguments.named_size, kTasksMax, ""));
     return whole.size;
   }
-  SHOAL_TRY(const launch::FittedSize fitted,
-            launch::fit_named_size(*arguments.named_size, read_process_info().usable_cores));
+  SHOAL_TRY(const launch::FittedSize fitted, fitted_size(*arguments.named_size, hosts));
   if (fitted.warning) context.complain(*fitted.warning);
   return fitted.size;
 }
@@ -91,7 +130,8 @@ launch::PolicyOptions policy_from(const LaunchArguments& arguments) {
 
 Result<LaunchOptions> options_from(const Context& context, const LaunchArguments& arguments) {
   LaunchOptions options{.size = {}, .command = context.program, .json = arguments.json};
-  SHOAL_TRY(options.size, size_from(context, arguments));
+  SHOAL_TRY(options.hosts, hosts_from(context, arguments));
+  SHOAL_TRY(options.size, size_from(context, arguments, options.hosts));
   if (auto possible = options.size.check(); !possible) return std::move(possible).error();
   if (!arguments.no_logs) options.log_dir = arguments.log_dir ? *arguments.log_dir : fresh_log_dir();
   options.policy = policy_from(arguments);
@@ -107,7 +147,7 @@ Result<int> emit_job(Context& context, const LaunchArguments& arguments) {
                       .rendezvous = arguments.rendezvous,
                       .model_dir = {},
                       .policy = policy_from(arguments)};
-  SHOAL_TRY(job.size, size_from(context, arguments));
+  SHOAL_TRY(job.size, size_from(context, arguments, std::nullopt));
   SHOAL_TRY(const std::vector<launch::EmittedFile> emitted, launch::emit(*arguments.emit, std::move(job)));
   if (!arguments.emit_dir) {
     for (const auto& file : emitted) context.out << (&file == &emitted.front() ? "" : "---\n") << file.text;
@@ -144,7 +184,7 @@ CLI::Validator seconds_of_at_least(double least) {
 void add_size_options(CLI::App& app, LaunchArguments& arguments) {
   CLI::Option* named = app.add_option("--size", arguments.named_size,
                                       "A usual size: basic (a chief), standard (4 workers, 3 ps, evaluator), premium (19 "
-                                      "workers, 11 ps, evaluator); no more trainers than this machine has cores")
+                                      "workers, 11 ps, evaluator); no more trainers than this machine has cores, or --hosts slots")
                            ->group("Cluster");
   const auto count = [&](const char* name, int32_t& number, const char* help) {
     app.add_option(name, number, help)
@@ -163,6 +203,21 @@ void add_size_options(CLI::App& app, LaunchArguments& arguments) {
                "Instead of chief and evaluator: one task that trains, and evaluates between")
       ->excludes(named)
       ->group("Cluster");
+}
+
+void add_host_options(CLI::App& app, LaunchArguments& arguments) {
+  CLI::Option* hosts =
+      app.add_option("--hosts", arguments.hosts_file, "Run on the machines that this file lists, by ssh")->group("Hosts");
+  const auto option = [&](const char* name, auto& value, const char* help) {
+    return app.add_option(name, value, help)->needs(hosts)->group("Hosts");
+  };
+  app.add_flag("--copy", arguments.copy, "Send the program to each host, to a folder that is removed at the end")
+      ->needs(hosts)
+      ->group("Hosts");
+  option("--remote-dir", arguments.remote_dir, "Folder in which tasks run on each host")->default_str("this folder's path");
+  option("--remote-tmp", arguments.remote_tmp, "Folder on each host in which one for the job is made")
+      ->capture_default_str();
+  option("--ssh", arguments.ssh, "How ssh is called, with options, as in --ssh 'ssh -F my_config'")->capture_default_str();
 }
 
 void add_failure_options(CLI::App& app, LaunchArguments& arguments) {
@@ -212,7 +267,7 @@ void add_emit_options(CLI::App& app, LaunchArguments& arguments) {
                      "compose. It names the job's token, and holds none")
           ->type_name("KIND")
           ->group("Elsewhere");
-  for (const char* other : {"--dry-run", "--json", "--log-dir", "--no-logs", "--chaos", "--evaluation-secs"}) {
+  for (const char* other : {"--dry-run", "--json", "--log-dir", "--no-logs", "--chaos", "--evaluation-secs", "--hosts"}) {
     emit->excludes(other);
   }
   const auto add = [&](const char* name, auto& value, const char* type, const char* help) {
@@ -233,6 +288,7 @@ void add_launch_command(CLI::App& app, Action& selected) {
   command->footer(kMore);
   const auto arguments = std::make_shared<LaunchArguments>();
   add_size_options(*command, *arguments);
+  add_host_options(*command, *arguments);
   add_failure_options(*command, *arguments);
   add_output_options(*command, *arguments);
   add_emit_options(*command, *arguments);

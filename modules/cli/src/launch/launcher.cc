@@ -6,17 +6,12 @@
 #include <algorithm>
 #include <csignal>
 #include <ostream>
-#include <set>
 
-#include "launch/child_group.h"
 #include "launch/credentials.h"
-#include "launch/guard.h"
-#include "launch/inbox.h"
-#include "launch/job_tasks.h"
-#include "launch/ports.h"
+#include "launch/machines.h"
 #include "launch/recoveries.h"
 #include "launch/results.h"
-#include "launch/task_output.h"
+#include "launch/this_machine.h"
 #include "shoal/base/process_info.h"
 #include "shoal/base/utc_text.h"
 
@@ -25,23 +20,14 @@ namespace {
 
 constexpr Duration kLookAtPorts = std::chrono::milliseconds(100);
 constexpr Duration kPatienceOfGuard = std::chrono::seconds(20);  // Servers wait so long for a job to end (CONTRACT FA-12).
-constexpr size_t kBytesOfATurn = size_t(256) * 1024;             // So that one task does not keep the others waiting.
-constexpr size_t kBytesOfAPipe = size_t(1024) * 1024;  // More does not fit into one, unless somebody goes on writing.
-
-/// A process of a task, and what it writes.
-struct Running {
-  ChildGroup group;
-  TaskStream output, errors;
-};
 
 /// One task of the job: the same from its first process to its last.
 struct Seat {
   JobTask task;
-  std::optional<ReservedPort> port{};
   std::string tf_config{};
   std::string report_file{};
   std::optional<TaskLog> log{};
-  std::optional<Running> running{};
+  std::optional<TaskProcess> running{};
 };
 
 std::vector<PolicyTask> policy_tasks(const std::vector<JobTask>& tasks) {
@@ -74,8 +60,13 @@ class TemporaryFolder {
 
 class Launcher {
  public:
-  Launcher(Context& context, const LaunchOptions& options, const std::vector<JobTask>& tasks)
-      : context_(context), options_(options), policy_(policy_tasks(tasks), options.policy), recoveries_(names_of(tasks)) {
+  Launcher(Context& context, const LaunchOptions& options, const std::vector<JobTask>& tasks,
+           std::unique_ptr<Machines> machines)
+      : context_(context),
+        options_(options),
+        policy_(policy_tasks(tasks), options.policy),
+        recoveries_(names_of(tasks)),
+        machines_(std::move(machines)) {
     for (const JobTask& task : tasks) seats_.push_back({.task = task});
   }
 
@@ -83,6 +74,7 @@ class Launcher {
 
  private:
   Result<void> prepare(const std::string& folder);
+  Result<void> train();
   Result<void> choose_ports();
   Result<void> carry_out(const Actions& actions);
   Result<void> start(size_t task);
@@ -93,7 +85,7 @@ class Launcher {
   void reap_adopted();
   Result<void> settle_ends();
   Result<void> end(size_t task);
-  Ending ending_of(const Seat& seat) const;
+  Ending ending_of(size_t task) const;
   void look_who_is_back();
   void print_end(int status);
 
@@ -104,30 +96,23 @@ class Launcher {
   const LaunchOptions& options_;
   JobPolicy policy_;
   Recoveries recoveries_;
-  std::vector<Seat> seats_;  // By the numbers of the policy's tasks.
-  Program program_;
   JobSecrets secrets_;
   OrphanAdoption adoption_;
   std::optional<SignalInbox> inbox_{};
   std::optional<Guard> guard_{};
+  std::unique_ptr<Machines> machines_;
+  std::vector<Seat> seats_;  // By the numbers of the policy's tasks.
 };
 
 Result<int> Launcher::run() {
-  SHOAL_TRY(program_.file, find_program(options_.command.front()));
-  program_.command = options_.command;
-  program_.files = allow_open_files(files_for(seats_.size()));
-  SHOAL_TRY_VOID(choose_ports());
   SHOAL_TRY(std::string path,
             context_.storage.make_temporary_folder(join_path(read_process_info().temporary_folder, "shoal-launch-")));
   const TemporaryFolder folder(context_.storage, std::move(path));
   SHOAL_TRY_VOID(prepare(folder.path()));
-  say(std::to_string(seats_.size()) + (seats_.size() == 1 ? " task" : " tasks") + " on this machine" +
-      (options_.log_dir ? "; what each writes is in " + *options_.log_dir : ""));
-  if (!options_.size.evaluator && !options_.size.master) {
-    say("there is neither an evaluator nor a master, so nothing is evaluated or exported (--evaluator)");
-  }
-  SHOAL_TRY_VOID(carry_out(policy_.begin(steady_now())));
-  while (!policy_.status()) SHOAL_TRY_VOID(turn());
+  const Result<void> trained = train();
+  for (Seat& seat : seats_) seat.running.reset();  // Nothing runs any more, unless there was an error.
+  for (const std::string& complaint : machines_->clean_up(*inbox_)) say(complaint);
+  if (!trained) return trained.error();
   print_end(*policy_.status());
   return *policy_.status();
 }
@@ -135,33 +120,41 @@ Result<int> Launcher::run() {
 Result<void> Launcher::prepare(const std::string& folder) {
   secrets_.run = "launch-" + context_.storage.unique_name();
   secrets_.token = token_for_job(options_.command, cluster::process_getenv);
-  if (options_.log_dir) SHOAL_TRY_VOID(context_.storage.make_folders(*options_.log_dir));
-  for (Seat& seat : seats_) {
-    seat.report_file = join_path(folder, seat.task.file_name + ".json");
-    if (!options_.log_dir) continue;
-    SHOAL_TRY(seat.log, TaskLog::open(context_.storage, join_path(*options_.log_dir, seat.task.file_name + ".log")));
-  }
   SHOAL_TRY(SignalInbox inbox, SignalInbox::open());
   inbox_.emplace(std::move(inbox));
-  SHOAL_TRY(Guard guard, Guard::start(folder, std::min(options_.policy.stop_limit, kPatienceOfGuard)));
+  SHOAL_TRY(Guard guard,
+            Guard::start(folder, std::min(options_.policy.stop_limit, kPatienceOfGuard), machines_->last_commands()));
   guard_.emplace(std::move(guard));
+  if (const Result<void> ready = machines_->prepare(*inbox_); !ready) {
+    if (ready.error().kind() != ErrorKind::kCancelled) return ready.error();
+    return unavailable("a signal came before anything was started");
+  }
+  for (Seat& seat : seats_) seat.report_file = join_path(folder, seat.task.file_name + ".json");
+  return {};
+}
+
+Result<void> Launcher::train() {
+  SHOAL_TRY_VOID(choose_ports());
+  if (options_.log_dir) SHOAL_TRY_VOID(context_.storage.make_folders(*options_.log_dir));
+  for (Seat& seat : seats_) {
+    if (!options_.log_dir) break;
+    SHOAL_TRY(seat.log, TaskLog::open(context_.storage, join_path(*options_.log_dir, seat.task.file_name + ".log")));
+  }
+  say(std::to_string(seats_.size()) + (seats_.size() == 1 ? " task " : " tasks ") + machines_->where() +
+      (options_.log_dir ? "; what each writes is in " + *options_.log_dir : ""));
+  if (!options_.size.evaluator && !options_.size.master) {
+    say("there is neither an evaluator nor a master, so nothing is evaluated or exported (--evaluator)");
+  }
+  SHOAL_TRY_VOID(carry_out(policy_.begin(steady_now())));
+  while (!policy_.status()) SHOAL_TRY_VOID(turn());
   return {};
 }
 
 Result<void> Launcher::choose_ports() {
+  SHOAL_TRY(const std::vector<std::string> addresses, machines_->choose_addresses());
   std::vector<JobTask> tasks;
-  std::vector<uint16_t> numbers;
-  std::vector<ReservedPort> before;  // Held until there are others, so that these are not the same.
-  for (Seat& seat : seats_) {
-    if (seat.port) before.push_back(std::move(*seat.port));
-    seat.port.reset();
-    if (seat.task.has_address()) {
-      SHOAL_TRY(seat.port, ReservedPort::on_loopback());
-    }
-    numbers.push_back(seat.port ? seat.port->number() : uint16_t(0));
-    tasks.push_back(seat.task);
-  }
-  SHOAL_TRY(const std::vector<std::string> configs, tf_configs(tasks, numbers));
+  for (const Seat& seat : seats_) tasks.push_back(seat.task);
+  SHOAL_TRY(const std::vector<std::string> configs, tf_configs(tasks, addresses));
   for (size_t i = 0; i < seats_.size(); ++i) seats_[i].tf_config = configs[i];
   return {};
 }
@@ -176,7 +169,7 @@ Result<void> Launcher::carry_out(const Actions& actions) {
       not_started.push_back({begin->task, {.status = exit_status(started.error().kind())}});
     }
     if (const auto* send = std::get_if<Send>(&action); send && seats_[send->task].running) {
-      seats_[send->task].running->group.send(send->signal);
+      seats_[send->task].running->send(send->signal, steady_now());
     }
     if (std::holds_alternative<ChoosePorts>(action)) SHOAL_TRY_VOID(choose_ports());
     if (const auto* sentence = std::get_if<Say>(&action)) say(sentence->text);
@@ -187,14 +180,17 @@ Result<void> Launcher::carry_out(const Actions& actions) {
 
 Result<void> Launcher::start(size_t task) {
   Seat& seat = seats_[task];
-  program_.environment = environment_with(variables_of(seat.tf_config, secrets_, seat.report_file));
-  SHOAL_TRY(ChildGroup group, ChildGroup::start(program_));
-  guard_->add(group.id());
   TaskLog* log = seat.log ? &*seat.log : nullptr;
-  const std::string process = seat.task.name + " starts as process " + std::to_string(group.id());
-  if (log) log->append("--- " + utc_text(wall_now()) + ": " + process + "\n");
-  seat.running.emplace(Running{std::move(group), TaskStream(seat.task.name, lines_to(), log),
-                               TaskStream(seat.task.name, context_.err, log)});
+  const TaskStart how{.tf_config = seat.tf_config, .secrets = secrets_, .report_file = seat.report_file};
+  SHOAL_TRY(TaskProcess process, machines_->start(task, how, TaskStream(seat.task.name, lines_to(), log),
+                                                  TaskStream(seat.task.name, context_.err, log)));
+  const pid_t id = process.group().id();
+  guard_->add(id, process.words());
+  if (log) {
+    log->append("--- " + utc_text(wall_now()) + ": " + seat.task.name + " starts" + machines_->where(task) +
+                " as process " + std::to_string(id) + (process.words() < 0 ? "" : " (ssh)") + "\n");
+  }
+  seat.running.emplace(std::move(process));
   recoveries_.started(task, seat.task.has_address(), steady_now());
   return {};
 }
@@ -208,6 +204,7 @@ Result<void> Launcher::turn() {
   const auto next = policy_.next_time();
   if (next && *next <= steady_now()) SHOAL_TRY_VOID(carry_out(policy_.time_passed(steady_now())));
   for (Seat& seat : seats_) {
+    if (seat.running) seat.running->time_passed(steady_now());
     if (!seat.log) continue;
     seat.log->flush();
     if (const auto error = seat.log->take_error()) say("a log is not complete: " + error->message());
@@ -218,25 +215,21 @@ Result<void> Launcher::turn() {
 }
 
 void Launcher::read_outputs() {
-  std::vector<int> descriptors{inbox_->descriptor()};
-  for (Seat& seat : seats_) {
-    descriptors.push_back(seat.running ? seat.running->group.output().number() : -1);
-    descriptors.push_back(seat.running ? seat.running->group.errors().number() : -1);
-  }
+  std::vector<int> descriptors{inbox_->descriptor()}, writers;
   std::optional<SteadyTime> until = policy_.next_time();
-  if (recoveries_.any_awaited(steady_now()))
-    until = std::min(until.value_or(SteadyTime::max()), steady_now() + kLookAtPorts);
-  const std::vector<bool> ready = wait_for_input(descriptors, until);
-  const auto read = [](bool is_ready, Descriptor& from, TaskStream& stream) {
-    if (!is_ready || read_into(from.number(), stream, kBytesOfATurn)) return;
-    stream.finish();
-    from.close();
-  };
+  const auto not_after = [&until](SteadyTime time) { until = std::min(until.value_or(time), time); };
+  for (Seat& seat : seats_) {
+    descriptors.push_back(seat.running ? seat.running->group().output().number() : -1);
+    descriptors.push_back(seat.running ? seat.running->group().errors().number() : -1);
+    writers.push_back(seat.running ? seat.running->waits_to_write() : -1);
+    if (const auto next = seat.running ? seat.running->next_time() : std::nullopt) not_after(*next);
+  }
+  if (recoveries_.any_awaited(steady_now())) not_after(steady_now() + kLookAtPorts);
+  const std::vector<bool> ready = wait_for_input(descriptors, until, writers);
   for (size_t i = 0; i < seats_.size(); ++i) {
     if (!seats_[i].running) continue;
-    Running& running = *seats_[i].running;
-    read(ready[1 + 2 * i], running.group.output(), running.output);
-    read(ready[2 + 2 * i], running.group.errors(), running.errors);
+    seats_[i].running->write();
+    seats_[i].running->read(ready[1 + 2 * i], ready[2 + 2 * i]);
   }
 }
 
@@ -244,7 +237,7 @@ Result<void> Launcher::heed(const std::vector<int>& signals) {
   for (const int signal : signals) {
     if (signal == SIGCHLD) {
       for (Seat& seat : seats_) {
-        if (seat.running) seat.running->group.look();
+        if (seat.running) seat.running->group().look();
       }
       SHOAL_TRY_VOID(guard_->look());
       reap_adopted();
@@ -261,8 +254,8 @@ void Launcher::reap_adopted() {
     siginfo_t ended{};
     if (::waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid == 0) return;
     const pid_t group = ::getpgid(ended.si_pid);
-    for (const Seat& seat : seats_) {
-      if (seat.running && seat.running->group.id() == group) return;  // look() will be asked for it, by another signal.
+    for (Seat& seat : seats_) {
+      if (seat.running && seat.running->group().id() == group) return;  // look() will be asked for it, by another signal.
     }
     if (::waitpid(ended.si_pid, nullptr, WNOHANG) <= 0) return;
   }
@@ -271,7 +264,7 @@ void Launcher::reap_adopted() {
 Result<void> Launcher::settle_ends() {
   for (size_t i = 0; i < seats_.size(); ++i) {
     if (!seats_[i].running) continue;
-    ChildGroup& group = seats_[i].running->group;
+    ChildGroup& group = seats_[i].running->group();
     if (group.program_status() && !group.is_gone() && !policy_.lets_leave()) {
       group.send(SIGKILL);  // What the program has left behind.
       group.look();
@@ -283,36 +276,34 @@ Result<void> Launcher::settle_ends() {
 
 Result<void> Launcher::end(size_t task) {
   Seat& seat = seats_[task];
-  Running& running = *seat.running;
-  const auto read_rest = [](const Descriptor& from, TaskStream& stream) {
-    if (from) read_into(from.number(), stream, kBytesOfAPipe);
-    stream.finish();
-  };
-  read_rest(running.group.output(), running.output);
-  read_rest(running.group.errors(), running.errors);
-  const Ending ending = ending_of(seat);
-  guard_->remove(running.group.id());
+  TaskProcess& running = *seat.running;
+  running.read_rest();
+  if (const auto complaint = running.complaint()) say(seat.task.name + machines_->where(task) + ": " + *complaint);
+  if (const auto report = running.report()) {
+    const Result<void> written = context_.storage.write_atomically(seat.report_file, *report + "\n");
+    if (!written) say("the results of " + seat.task.name + " are lost: " + written.error().message());
+  }
+  const Ending ending = ending_of(task);
+  guard_->remove(running.group().id());
   recoveries_.ended(task, policy_.killed_by_chaos(task), steady_now());
   seat.running.reset();
   return carry_out(policy_.ended(task, ending, steady_now()));
 }
 
-Ending Launcher::ending_of(const Seat& seat) const {
-  const int status = *seat.running->group.program_status();
-  Ending ending;
-  if (WIFSIGNALED(status)) ending.signal = WTERMSIG(status);
-  if (WIFEXITED(status)) ending.status = WEXITSTATUS(status);
+Ending Launcher::ending_of(size_t task) const {
+  Ending ending = seats_[task].running->ending();
   // Its own processes are gone, so whoever listens there is somebody else.
-  const bool failed = !ending.clean() && ending.signal == 0;
-  ending.port_taken = failed && seat.port && listening_ports().contains(seat.port->number());
+  if (ending.clean() || ending.signal != 0) return ending;
+  const std::vector<size_t> listening = machines_->listening();
+  ending.port_taken = ending.port_taken || std::find(listening.begin(), listening.end(), task) != listening.end();
   return ending;
 }
 
 void Launcher::look_who_is_back() {
   if (!recoveries_.any_awaited(steady_now())) return;
-  const std::set<uint16_t> listening = listening_ports();
+  for (const size_t task : machines_->listening()) recoveries_.listens(task, steady_now());
   for (size_t i = 0; i < seats_.size(); ++i) {
-    if (seats_[i].port && listening.contains(seats_[i].port->number())) recoveries_.listens(i, steady_now());
+    if (seats_[i].running && seats_[i].running->listens()) recoveries_.listens(i, steady_now());
   }
 }
 
@@ -339,7 +330,14 @@ void Launcher::print_end(int status) {
 }  // namespace
 
 Result<int> run_job(Context& context, const LaunchOptions& options) {
-  return Launcher(context, options, tasks_of(options.size)).run();
+  std::vector<JobTask> tasks = tasks_of(options.size);
+  std::unique_ptr<Machines> machines;
+  if (options.hosts) {
+    SHOAL_TRY(machines, RemoteHosts::create(context.storage, *options.hosts, tasks, options.command));
+  } else {
+    machines = std::make_unique<ThisMachine>(tasks, options.command);
+  }
+  return Launcher(context, options, tasks, std::move(machines)).run();
 }
 
 }  // namespace shoal::cli::launch

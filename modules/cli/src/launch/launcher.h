@@ -1,10 +1,11 @@
 #pragma once
-/// Runs a job on this machine: one process per task, as JobPolicy says.
+/// Runs a job, here or on other machines: one process per task, as JobPolicy says.
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "command.h"
+#include "launch/hosts/remote_hosts.h"
 #include "launch/policy.h"
 #include "shoal/cluster/cluster_spec.h"
 
@@ -15,6 +16,7 @@ struct LaunchOptions {
   std::vector<std::string> command;      ///< The program, and its arguments. Not empty.
   std::optional<std::string> log_dir{};  ///< The folder of a log file per task; nothing: none.
   PolicyOptions policy{};
+  std::optional<HostsOptions> hosts{};  ///< Where it runs; nothing: on this machine.
   bool json = false;  ///< True: standard output has nothing but the results, as one line of JSON.
 };
 
@@ -23,7 +25,8 @@ struct LaunchOptions {
 Result<int> print_plan(Context& context, const LaunchOptions& options);
 
 /// Runs it to its end. The exit status of the job (CONTRACT FA-9, FA-10). Errors: those of find_program() and of the
-/// cluster's description, before anything is started; Unavailable: this machine lacks ports, processes or files.
+/// cluster's description, and those of RemoteHosts::prepare(), before anything is started; Unavailable: this machine lacks
+/// ports, processes or files.
 Result<int> run_job(Context& context, const LaunchOptions& options);
 
 }  // namespace shoal::cli::launch

@@ -6,7 +6,7 @@
 #include "launch/credentials.h"
 #include "launch/job_tasks.h"
 #include "launch/launcher.h"
-#include "launch/ports.h"
+#include "launch/this_machine.h"
 
 namespace shoal::cli::launch {
 namespace {
@@ -24,24 +24,21 @@ Json object(const JobTask& task, const std::vector<Variable>& variables, const s
   return Json{{"task", task.name}, {"environment", std::move(environment)}, {"command", command}};
 }
 
-}  // namespace
+JobSecrets shown_secrets(const LaunchOptions& options) {
+  JobSecrets secrets{.run = "(a name of this launch)"};
+  if (token_for_job(options.command, cluster::process_getenv)) secrets.token = "(a secret of this launch)";
+  return secrets;
+}
 
-Result<int> print_plan(Context& context, const LaunchOptions& options) {
+Result<int> print_plan_here(Context& context, const LaunchOptions& options) {
   SHOAL_TRY(const std::string file, find_program(options.command.front()));
   static_cast<void>(file);
   const std::vector<JobTask> tasks = tasks_of(options.size);
   static_cast<void>(allow_open_files(files_for(tasks.size())));
-  std::vector<ReservedPort> reserved;
-  std::vector<uint16_t> ports(tasks.size());
-  for (size_t i = 0; i < tasks.size(); ++i) {
-    if (!tasks[i].has_address()) continue;
-    SHOAL_TRY(ReservedPort port, ReservedPort::on_loopback());
-    ports[i] = port.number();
-    reserved.push_back(std::move(port));
-  }
-  SHOAL_TRY(const std::vector<std::string> configs, tf_configs(tasks, ports));
-  JobSecrets secrets{.run = "(a name of this launch)"};
-  if (token_for_job(options.command, cluster::process_getenv)) secrets.token = "(a secret of this launch)";
+  ThisMachine machine(tasks, options.command);
+  SHOAL_TRY(const std::vector<std::string> addresses, machine.choose_addresses());
+  SHOAL_TRY(const std::vector<std::string> configs, tf_configs(tasks, addresses));
+  const JobSecrets secrets = shown_secrets(options);
   for (size_t i = 0; i < tasks.size(); ++i) {
     const std::vector<Variable> variables = variables_of(configs[i], secrets, "(a file for the results)");
     if (options.json) {
@@ -51,6 +48,37 @@ Result<int> print_plan(Context& context, const LaunchOptions& options) {
     }
   }
   return 0;
+}
+
+/// The ssh commands; and in comments what runs at their other ends, since that goes there by their input.
+Result<int> print_plan_on_hosts(Context& context, const LaunchOptions& options) {
+  const std::vector<JobTask> tasks = tasks_of(options.size);
+  SHOAL_TRY(const std::unique_ptr<RemoteHosts> hosts,
+            RemoteHosts::create(context.storage, *options.hosts, tasks, options.command));
+  SHOAL_TRY(const std::vector<std::string> addresses, hosts->choose_addresses());
+  SHOAL_TRY(const std::vector<std::string> configs, tf_configs(tasks, addresses));
+  const JobSecrets secrets = shown_secrets(options);
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    const TaskStart how{.tf_config = configs[i], .secrets = secrets, .report_file = ""};
+    const std::vector<std::string> ssh = hosts->ssh_for(i, how), command = hosts->command_of(i);
+    const std::vector<Variable> variables = variables_of(configs[i], secrets, "(a file for the results)");
+    if (options.json) {
+      Json shown = object(tasks[i], variables, command);
+      shown["ssh"] = ssh;
+      print_line(context.out, shown);
+    } else {
+      context.out << "# " << tasks[i].name << hosts->where(i) << "; there, in " << shell_word(options.hosts->work_folder)
+                  << ", it runs\n#   " << shell_line(variables, command) << "\n"
+                  << shell_line({}, ssh) << "\n";
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+Result<int> print_plan(Context& context, const LaunchOptions& options) {
+  return options.hosts ? print_plan_on_hosts(context, options) : print_plan_here(context, options);
 }
 
 }  // namespace shoal::cli::launch

@@ -329,6 +329,7 @@ int JobPolicy::status_of_all() const {
 }
 
 std::string JobPolicy::how(const Ending& ending) const {
+  if (ending.connection_lost) return "is lost, since the connection to its host has ended";
   if (ending.signal == 0) return "ended with status " + std::to_string(ending.status);
   const char* name = ::strsignal(ending.signal);
   return "was ended by signal " + std::to_string(ending.signal) + (name ? " (" + std::string(name) + ")" : "");

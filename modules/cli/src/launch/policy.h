@@ -43,6 +43,7 @@ struct Ending {
   int status = 0;           ///< The exit status, if no signal ended it.
   int signal = 0;           ///< The signal that killed it; 0: none.
   bool port_taken = false;  ///< True if a process of somebody else listens at its address.
+  bool connection_lost = false;  ///< True if it is not known how it ended, on another machine; `status` is not 0 then.
   bool clean() const { return status == 0 && signal == 0; }
   /// The exit status that says it: its own, or 1 for a signal (CONTRACT FA-10: other).
   int exit_status() const { return signal != 0 ? 1 : status; }

@@ -40,12 +40,12 @@ void TaskStream::print(const std::vector<std::string>& lines) {
   to_ << text;
 }
 
-bool read_into(int descriptor, TaskStream& stream, size_t bytes_max) {
+bool read_what_is_there(int descriptor, const std::function<void(std::string_view)>& take, size_t bytes_max) {
   std::array<char, size_t(64) * 1024> bytes;
   for (size_t taken = 0; taken < bytes_max;) {
     const ssize_t count = ::read(descriptor, bytes.data(), bytes.size());
     if (count > 0) {
-      stream.take({bytes.data(), size_t(count)});
+      take({bytes.data(), size_t(count)});
       taken += size_t(count);
     } else if (count == 0 || errno != EINTR) {
       const bool more_may_come = count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);

@@ -1,5 +1,6 @@
 #pragma once
 /// What tasks write: line by line with the task's name before it, and as it is in a file of its own.
+#include <functional>
 #include <iosfwd>
 #include <memory>
 #include <optional>
@@ -46,8 +47,7 @@ class TaskStream {
   LineSplitter splitter_;
 };
 
-/// Reads what is there from `descriptor`, which does not block, into `stream`; at most some `bytes_max`. False: the stream
-/// has ended.
-bool read_into(int descriptor, TaskStream& stream, size_t bytes_max);
+/// Hands what is there at `descriptor`, which does not block, to `take`; at most some `bytes_max`. False: it has ended.
+bool read_what_is_there(int descriptor, const std::function<void(std::string_view)>& take, size_t bytes_max);
 
 }  // namespace shoal::cli::launch

@@ -1,0 +1,20 @@
+#pragma once
+/// The program that is sent to hosts.
+#include <string>
+
+#include "shoal/base/storage.h"
+
+namespace shoal::cli::launch {
+
+struct ProgramCopy {
+  std::string name;  ///< Without folders.
+  std::string bytes;
+  std::string sum;  ///< What cksum prints for it.
+};
+/// The errors of Storage::read_all().
+Result<ProgramCopy> copy_of_program(Storage& storage, const std::string& file);
+
+/// What cksum, a program of every Unix, prints for these bytes: a CRC and their number. (POSIX.1-2017, cksum)
+std::string cksum_text(std::string_view bytes);
+
+}  // namespace shoal::cli::launch

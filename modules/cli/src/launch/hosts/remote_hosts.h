@@ -1,0 +1,78 @@
+#pragma once
+/// A job on several machines that ssh reaches: an ssh session for each process of a task, and a folder on each host.
+#include <map>
+#include <memory>
+#include <set>
+
+#include "launch/hosts/hosts_file.h"
+#include "launch/hosts/program_copy.h"
+#include "launch/hosts/scripts.h"
+#include "launch/hosts/sessions.h"
+#include "launch/machines.h"
+#include "shoal/base/random.h"
+
+namespace shoal::cli::launch {
+
+struct HostsOptions {
+  std::vector<Host> hosts{};
+  std::vector<std::string> ssh{"ssh"};   ///< The program and options of the user's.
+  bool copy = false;                     ///< Whether the program is sent to each host.
+  std::string work_folder{};             ///< In which tasks run there.
+  std::string temporary_folder{"/tmp"};  ///< In which a folder for the job is made there.
+};
+
+class RemoteHosts final : public Machines {
+ public:
+  /// InvalidArgument: the tasks do not fit the hosts (place_tasks()). NotFound, FailedPrecondition: there is no ssh, or
+  /// nothing to be copied. `storage` outlives this.
+  static Result<std::unique_ptr<RemoteHosts>> create(Storage& storage, HostsOptions options, std::vector<JobTask> tasks,
+                                                     std::vector<std::string> command);
+
+  std::string where() const override;
+  std::string where(size_t task) const override { return " on " + options_.hosts[places_[task]].name; }
+  std::vector<LastCommand> last_commands() const override;
+  /// Reaches every host that has a task, makes a folder there and sends the program. FailedPrecondition, Unavailable or
+  /// DeadlineExceeded naming the host.
+  Result<void> prepare(SignalInbox& inbox) override;
+  Result<std::vector<std::string>> choose_addresses() override;
+  Result<TaskProcess> start(size_t task, const TaskStart& how, TaskStream output, TaskStream errors) override;
+  std::vector<size_t> listening() const override { return {}; }  // Sessions say it.
+  std::vector<std::string> clean_up(SignalInbox& inbox) override;
+
+  /// The ssh command of a task, without what its session reads: for a dry run.
+  std::vector<std::string> ssh_for(size_t task, const TaskStart& how) const;
+  /// What runs at its other end: the program, as it is called there, and its arguments.
+  std::vector<std::string> command_of(size_t task) const;
+
+ private:
+  RemoteHosts(Storage& storage, HostsOptions options, std::vector<JobTask> tasks, std::vector<std::string> command)
+      : storage_(storage), options_(std::move(options)), tasks_(std::move(tasks)), command_(std::move(command)) {}
+
+  Supervision supervision_of(size_t task, const TaskStart& how, const std::string& mark) const;
+  Program ssh(size_t host, const std::string& script) const;
+  std::string folder_on(size_t host) const;
+  std::string fresh_mark() const { return "shoal-" + storage_.unique_name(); }
+  Session preparing_session(size_t host, const std::vector<std::string>& addresses) const;
+  Result<void> check(size_t host, const SessionOutcome& outcome);
+  Result<void> check_names(size_t host, const SessionOutcome& outcome) const;
+  std::vector<std::string> clean_up(const std::vector<size_t>& hosts, SignalInbox& inbox);
+
+  Storage& storage_;
+  const HostsOptions options_;
+  const std::vector<JobTask> tasks_;
+  std::vector<std::string> command_;
+  std::vector<Variable> forwarded_;  // Variables of this process that tasks get, too.
+  std::vector<size_t> places_;       // Of each task: the number of its host.
+  std::vector<size_t> used_;         // Hosts that have a task.
+  std::string job_;                  // Part of the names of folders.
+  std::string ssh_file_;
+  std::vector<std::string> ssh_environment_;
+  ProgramCopy copy_;
+  std::map<size_t, std::set<uint16_t>> ports_in_use_;  // By the number of a host.
+  std::set<uint16_t> ports_drawn_;
+  std::vector<uint16_t> ports_;  // Of each task.
+  std::vector<size_t> prepared_;
+  std::optional<RandomStream> draws_{};
+};
+
+}  // namespace shoal::cli::launch

@@ -1,0 +1,32 @@
+#pragma once
+/// A job on this machine: processes of its own, at ports of the loopback.
+#include <optional>
+
+#include "launch/machines.h"
+#include "launch/ports.h"
+
+namespace shoal::cli::launch {
+
+class ThisMachine final : public Machines {
+ public:
+  ThisMachine(std::vector<JobTask> tasks, std::vector<std::string> command)
+      : tasks_(std::move(tasks)), ports_(tasks_.size()), command_(std::move(command)) {}
+
+  std::string where() const override { return "on this machine"; }
+  std::string where(size_t) const override { return ""; }
+  std::vector<LastCommand> last_commands() const override { return {}; }
+  /// The errors of find_program().
+  Result<void> prepare(SignalInbox& inbox) override;
+  Result<std::vector<std::string>> choose_addresses() override;
+  Result<TaskProcess> start(size_t task, const TaskStart& how, TaskStream output, TaskStream errors) override;
+  std::vector<size_t> listening() const override;
+  std::vector<std::string> clean_up(SignalInbox&) override { return {}; }
+
+ private:
+  const std::vector<JobTask> tasks_;
+  std::vector<std::optional<ReservedPort>> ports_;
+  const std::vector<std::string> command_;
+  Program program_;
+};
+
+}  // namespace shoal::cli::launch
