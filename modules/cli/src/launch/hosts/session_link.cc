@@ -2,6 +2,8 @@
 
 #include <signal.h>
 
+#include <algorithm>
+
 #include "shoal/base/number_text.h"
 
 namespace shoal::cli::launch {

@@ -1,6 +1,8 @@
 #include "launch/hosts/ssh_command.h"
 
+#include <iterator>
 #include <optional>
+#include <utility>
 
 #include "launch/job_tasks.h"
 
