@@ -85,9 +85,9 @@ class HostsRefusals(HostsTest):
 
     def command_lines(self):
         lines = {}
-        for file in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
-                lines[int(file.parent.name)] = file.read_bytes()
+                lines[int(pid)] = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
             except OSError:
                 pass  # It has ended.
         return lines

@@ -100,12 +100,11 @@ class Sshd:
     def processes(self):
         """What runs at the far ends of connections with it: they have a variable that says so."""
         found = []
-        for file in pathlib.Path("/proc").glob("[0-9]*/environ"):
+        for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
-                variables = file.read_bytes().split(b"\0")
-                runs = is_alive(file.parent.name)
+                variables = pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
             except OSError:
-                continue
-            if runs and any(v.startswith(b"SSH_CONNECTION=") and v.endswith(b" %d" % self.port) for v in variables):
-                found.append(int(file.parent.name))
+                continue  # It has ended, or is somebody else's.
+            if is_alive(pid) and any(v.startswith(b"SSH_CONNECTION=") and v.endswith(b" %d" % self.port) for v in variables):
+                found.append(int(pid))
         return found

@@ -21,8 +21,8 @@ struct LastCommand {
 
 /// Told which process groups there are. When its socket closes without a farewell, this process has died: the tasks
 /// themselves have got a SIGTERM then (ChildGroup), by which a chief saves and the job ends. Where only children of a task
-/// are left they get one from the guard; a session with another machine is told by a word. Whatever is left after a while is
-/// killed.
+/// are left they get one from the guard; a session with another machine is told by a word. Whatever is left after a while
+/// is killed.
 class Guard {
  public:
   /// `patience`: how long tasks may take to leave once their launcher is dead. Then `folder` is removed, with the files in

@@ -182,10 +182,11 @@ CLI::Validator seconds_of_at_least(double least) {
 }
 
 void add_size_options(CLI::App& app, LaunchArguments& arguments) {
-  CLI::Option* named = app.add_option("--size", arguments.named_size,
-                                      "A usual size: basic (a chief), standard (4 workers, 3 ps, evaluator), premium (19 "
-                                      "workers, 11 ps, evaluator); no more trainers than this machine has cores, or --hosts slots")
-                           ->group("Cluster");
+  CLI::Option* named =
+      app.add_option("--size", arguments.named_size,
+                     "A usual size: basic (a chief), standard (4 workers, 3 ps, evaluator), premium (19 "
+                     "workers, 11 ps, evaluator); no more trainers than this machine has cores, or --hosts slots")
+          ->group("Cluster");
   const auto count = [&](const char* name, int32_t& number, const char* help) {
     app.add_option(name, number, help)
         ->check(CLI::Range(0, kTasksMax))

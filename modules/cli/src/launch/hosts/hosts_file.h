@@ -21,8 +21,8 @@ struct Host {
   friend bool operator==(const Host&, const Host&) = default;
 };
 
-/// The hosts in the order of their lines; empty lines, and what follows a #, are nothing. `file` is for errors, each of which
-/// names its line. InvalidArgument: no host, a line that is none, a host that is listed twice.
+/// The hosts in the order of their lines; empty lines, and what follows a #, are nothing. `file` is for errors, each of
+/// which names its line. InvalidArgument: no host, a line that is none, a host that is listed twice.
 Result<std::vector<Host>> parse_hosts(std::string_view text, const std::string& file);
 
 }  // namespace shoal::cli::launch

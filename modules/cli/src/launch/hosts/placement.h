@@ -15,8 +15,8 @@ namespace shoal::cli::launch {
 /// servers are, among these where the fewest trainers are, among these to the first; servers take no slot. The evaluator
 /// joins the chief, whose folder it reads.
 ///
-/// InvalidArgument: more trainers than slots; or, where tasks of several hosts have to find each other, one whose address is
-/// its own loopback beside others that are elsewhere.
+/// InvalidArgument: more trainers than slots; or, where tasks of several hosts have to find each other, one whose address
+/// is its own loopback beside others that are elsewhere.
 Result<std::vector<size_t>> place_tasks(std::span<const JobTask> tasks, std::span<const Host> hosts);
 
 /// The number of trainers that there is room for.

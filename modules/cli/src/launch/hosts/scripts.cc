@@ -31,7 +31,8 @@ kill_noted() {
 constexpr const char* kPrepare = R"sh(
 fail() { say "failed $(one_line "$*")"; rm -rf -- "$folder"; exit 0; }
 prepare() {
-  cd -- "$work_folder" 2>/dev/null || { say "failed there is no folder $work_folder; --remote-dir names another one"; exit 0; }
+  cd -- "$work_folder" 2>/dev/null ||
+    { say "failed there is no folder $work_folder; --remote-dir names another one"; exit 0; }
   command -v setsid >/dev/null || { say "failed there is no setsid, a program of util-linux and of busybox"; exit 0; }
   why=$(umask 077 && mkdir -- "$folder" 2>&1) ||
     { say "failed no folder can be made for the job: $(one_line "$why"); --remote-tmp names another place"; exit 0; }
@@ -45,7 +46,8 @@ prepare() {
     case $program in
       */*) { [ -f "$program" ] && [ -x "$program" ]; } ;;
       *) command -v -- "$program" >/dev/null ;;
-    esac || fail "$program: there is no such program that may be run, seen from $work_folder; --copy sends the one of this machine"
+    esac || fail "$program: there is no such program that may be run, seen from $work_folder;" \
+      "--copy sends the one of this machine"
   fi
   if command -v getent >/dev/null; then
     for name in "$@"; do

@@ -13,8 +13,8 @@
 
 namespace shoal::cli::launch {
 
-/// What a host's shell is asked to run: it reads as many bytes of its input as the script has, and runs them. The rest of the
-/// input is the script's.
+/// What a host's shell is asked to run: it reads as many bytes of its input as the script has, and runs them. The rest of
+/// the input is the script's.
 std::string bootstrap(size_t script_bytes);
 
 /// A folder for the job on one host, with the program in it if that is sent.
@@ -27,9 +27,9 @@ struct Preparation {
   std::string copy_sum{};                ///< What cksum prints for it.
   std::vector<std::string> addresses{};  ///< Names that have to be known on the host.
 };
-/// Says `taken HEX...` (ports in use), `address NAME ADDRESS` (what the host makes of a name; no ADDRESS: nothing), and at its
-/// end `ready`, or `failed SENTENCE`, and then has left nothing. After the script come the program's bytes, if there is a
-/// copy, and the end.
+/// Says `taken HEX...` (ports in use), `address NAME ADDRESS` (what the host makes of a name; no ADDRESS: nothing), and at
+/// its end `ready`, or `failed SENTENCE`, and then has left nothing. After the script come the program's bytes, if there is
+/// a copy, and the end.
 std::string preparing_script(const Preparation& preparation);
 
 /// One process of a task.
@@ -42,12 +42,12 @@ struct Supervision {
   int silent_looks = 12;             ///< After how many silences of 5 s the program is killed.
 };
 /// Runs it in a session of its own, after it has killed what an earlier one of the same task has left. Says `begun`
-/// just before, `listens` once somebody does at the port, `failed SENTENCE` if it could not begin, `report JSON` (the task's results) and
-/// `ended STATUS [taken]`, as the shell has the status; `taken`: somebody else listens at the port.
+/// just before, `listens` once somebody does at the port, `failed SENTENCE` if it could not begin, `report JSON` (the
+/// task's results) and `ended STATUS [taken]`, as the shell has the status; `taken`: somebody else listens at the port.
 ///
-/// Then come words, one a line: `term` and `kill` are signals for all that the program has started; `beat` says that somebody
-/// is still there. The end of the input, or a minute without a beat, kills the program, too: it is not asked to leave, since
-/// a chief would end the run, which may be going on elsewhere.
+/// Then come words, one a line: `term` and `kill` are signals for all that the program has started; `beat` says that
+/// somebody is still there. The end of the input, or a minute without a beat, kills the program, too: it is not asked to
+/// leave, since a chief would end the run, which may be going on elsewhere.
 std::string supervising_script(const Supervision& supervision);
 
 /// Kills what sessions have left in that folder of a job, and removes it. Says `removed`, or `failed SENTENCE`.

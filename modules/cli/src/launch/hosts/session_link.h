@@ -20,8 +20,8 @@ class SessionLink {
   SessionLink(Descriptor to, std::string script, std::string mark, SteadyTime now)
       : outbox_(std::move(to), std::move(script)), lines_(std::move(mark)), next_beat_(now + kBeatEvery) {}
 
-  /// Passes the signal on. False: nothing runs there as far as is known, so it is the session that has to be ended, by whose
-  /// end whatever has begun meanwhile ends, too.
+  /// Passes the signal on. False: nothing runs there as far as is known, so it is the session that has to be ended, by
+  /// whose end whatever has begun meanwhile ends, too.
   bool send(int signal, SteadyTime now);
   void write() { outbox_.send(); }
   int number() const { return outbox_.number(); }
