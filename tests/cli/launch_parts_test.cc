@@ -14,6 +14,7 @@
 #include "launch/credentials.h"
 #include "launch/job_tasks.h"
 #include "launch/line_splitter.h"
+#include "launch/lost_steps.h"
 #include "launch/ports.h"
 #include "launch/recoveries.h"
 #include "launch/results.h"
@@ -170,6 +171,27 @@ TEST(LaunchRecoveries, DoNotWaitForEverForWhoDoesNotListen) {
   EXPECT_FALSE(recoveries.any_awaited(now += Recoveries::kAwaitedMax));
   recoveries.listens(0, now);
   EXPECT_THAT(recoveries.lines(), ElementsAre("chief 0 was started again 1 time"));
+}
+
+// Servers were lost three times: the worker was away at the second, and the chief killed before it could tell of the third.
+TEST(LaunchLostSteps, AreCountedOncePerFallOfTheGlobalStep) {
+  const auto fall = [](int from, int to) {
+    return "2026-11-26 W global step goes back from " + std::to_string(from) + " to " + std::to_string(to) +
+           ": a server lost";
+  };
+  LostSteps lost(2);
+  EXPECT_EQ(lost.line(), "");
+  lost.heed(0, "global step goes back from here to there");
+  lost.heed(0, "step 12");
+  EXPECT_EQ(lost.line(), "");
+  lost.heed(1, fall(11, 10));
+  EXPECT_EQ(lost.line(),
+            "servers lost what they held 1 time, and the job went on from a checkpoint: 1 step was made again");
+  lost.heed(0, fall(12, 10));
+  lost.heed(0, fall(15, 10));
+  lost.heed(1, fall(36, 30));
+  EXPECT_EQ(lost.line(),
+            "servers lost what they held 3 times, and the job went on from a checkpoint: 13 steps were made again");
 }
 
 TEST(LaunchPorts, AreReadFromTheKernelsTables) {

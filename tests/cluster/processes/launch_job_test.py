@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import time
@@ -71,6 +72,22 @@ class LaunchJob(JobTest):
             self.assertGreaterEqual(text.count("] chaos: "), 2, text)
             self.assertRegex(text, r"was started again \d+ times? \(\d+ of them after chaos\); it was back after \d")
             self.assertRegex(text, r"\nEvaluated at global step 500: accuracy ")
+
+    def test_what_a_lost_server_cost_is_told(self):
+        with Job() as job:
+            launch = self.start(job, ["--ps", "1", "--workers", "1", "--restart-secs", "0.1"], "--steps", "60", "--step-ms", "50",
+                                "--strategy", "sync", "--save-checkpoints-steps", "1000")
+            launch.wait_for(STEP)
+            launch.wait_for(r"\[chief 0\] .*at step (\d\d)")
+            servers = [pid for pid in self.tasks_of(job) if b'"type":"ps"' in pathlib.Path(f"/proc/{pid}/environ").read_bytes()]
+            self.assertEqual(len(servers), 1)
+            os.kill(int(servers[0]), signal.SIGKILL)
+            self.assertEqual(launch.wait(SECONDS_MAX), 0)
+            text = launch.text()
+            fell = re.search(r"\[chief 0\] .*global step goes back from (\d+) to (\d+)", text)
+            steps = int(fell[1]) - int(fell[2])
+            self.assertIn(f"servers lost what they held 1 time, and the job went on from a checkpoint: {steps} step", text)
+            self.assertEqual(job.newest_step(), 60)
 
     def test_an_interrupt_saves_and_ends_with_zero(self):
         with Job() as job:

@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "launch/credentials.h"
+#include "launch/lost_steps.h"
 #include "launch/machines.h"
 #include "launch/recoveries.h"
 #include "launch/results.h"
@@ -66,6 +67,7 @@ class Launcher {
         options_(options),
         policy_(policy_tasks(tasks), options.policy),
         recoveries_(names_of(tasks)),
+        lost_steps_(tasks.size()),
         machines_(std::move(machines)) {
     for (const JobTask& task : tasks) seats_.push_back({.task = task});
   }
@@ -96,6 +98,7 @@ class Launcher {
   const LaunchOptions& options_;
   JobPolicy policy_;
   Recoveries recoveries_;
+  LostSteps lost_steps_;
   JobSecrets secrets_;
   OrphanAdoption adoption_;
   std::optional<SignalInbox> inbox_{};
@@ -183,7 +186,8 @@ Result<void> Launcher::start(size_t task) {
   TaskLog* log = seat.log ? &*seat.log : nullptr;
   const TaskStart how{.tf_config = seat.tf_config, .secrets = secrets_, .report_file = seat.report_file};
   SHOAL_TRY(TaskProcess process, machines_->start(task, how, TaskStream(seat.task.name, lines_to(), log),
-                                                  TaskStream(seat.task.name, context_.err, log)));
+                                                  TaskStream(seat.task.name, context_.err, log,
+                                                             [this, task](auto line) { lost_steps_.heed(task, line); })));
   const pid_t id = process.group().id();
   guard_->add(id, process.words());
   if (log) {
@@ -309,6 +313,7 @@ void Launcher::look_who_is_back() {
 
 void Launcher::print_end(int status) {
   for (const std::string& line : recoveries_.lines()) say(line);
+  if (const std::string lost = lost_steps_.line(); !lost.empty()) say(lost);
   if (status == 0) {
     say("the job has ended with status 0");
   } else {

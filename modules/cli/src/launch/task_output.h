@@ -33,9 +33,10 @@ class TaskLog {
 /// One of the two streams of one process.
 class TaskStream {
  public:
-  /// Lines go to `to` with "[`name`] " before them; bytes to `log`, unless that is null.
-  TaskStream(std::string name, std::ostream& to, TaskLog* log)
-      : prefix_("[" + std::move(name) + "] "), to_(to), log_(log) {}
+  using Listener = std::function<void(std::string_view line)>;
+  /// Lines go to `to` with "[`name`] " before them, and to `listener`, if there is one; bytes to `log`, unless that is null.
+  TaskStream(std::string name, std::ostream& to, TaskLog* log, Listener listener = {})
+      : prefix_("[" + std::move(name) + "] "), to_(to), log_(log), listener_(std::move(listener)) {}
   void take(std::string_view bytes);
   void finish();
 
@@ -44,6 +45,7 @@ class TaskStream {
   std::string prefix_;
   std::ostream& to_;
   TaskLog* log_;
+  Listener listener_;
   LineSplitter splitter_;
 };
 
