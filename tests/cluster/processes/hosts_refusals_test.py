@@ -71,10 +71,11 @@ class HostsRefusals(HostsTest):
         self.assertRegex(token, "^shoal1-.{48}$")
         self.assertEqual(token, other)
         ssh = self.command_lines()
-        self.assertEqual(len([line for line in ssh.values() if b"BatchMode=yes" in line]), 2)
+        own = {pid for pid, line in ssh.items() if b"BatchMode=yes" in line and os.fsencode(self.sshd.client_config) in line}
+        self.assertEqual(len(own), 2)
         for pid, line in ssh.items():
             self.assertNotIn(token.encode(), line, pid)
-            if b"BatchMode=yes" in line:
+            if pid in own:
                 self.assertNotIn(b"SHOAL_", pathlib.Path(f"/proc/{pid}/environ").read_bytes())
         for file in self.tmp.rglob("*"):
             self.assertNotIn(token, file.read_text() if file.is_file() else "", file)
