@@ -21,10 +21,12 @@ using ::testing::StartsWith;
 constexpr const char* kMark = "@@mark";
 constexpr Duration kTestLimit = seconds(60);
 
-/// What ssh would run for a script. It leads a group of processes, as it does under sshd.
-Program shell_for(const std::string& script) {
+/// What ssh would run for a script. It leads a group of processes, as it does under sshd. `shell`: what /bin/sh is there.
+Program shell_for(const std::string& script, const std::string& shell = "/bin/sh") {
+  std::string command = bootstrap(script.size());
+  command.replace(command.find("/bin/sh"), 7, shell);
   return {.file = "/bin/sh",
-          .command = {"sh", "-c", bootstrap(script.size())},
+          .command = {"sh", "-c", std::move(command)},
           .environment = environment_without("SHOAL_"),
           .reads_input = true};
 }
@@ -56,7 +58,7 @@ class LaunchSupervision : public ::testing::Test {
 
   TaskProcess start(const Supervision& supervision) {
     std::string script = supervising_script(supervision);
-    auto group = ChildGroup::start(shell_for(script));
+    auto group = ChildGroup::start(shell_for(script, shell_));
     SessionLink link(std::move(group->input()), std::move(script), kMark, steady_now());
     link.write();
     return TaskProcess(std::move(*group), TaskStream("worker 1", output_, nullptr),
@@ -94,6 +96,7 @@ class LaunchSupervision : public ::testing::Test {
 
   const TemporaryFolder folder_;
   const OrphanAdoption adoption_;
+  std::string shell_ = "/bin/sh";
   std::ostringstream output_, errors_;
 };
 
@@ -133,6 +136,18 @@ TEST_F(LaunchSupervision, PassesSignalsOn) {
   process.send(SIGINT, steady_now());
   EXPECT_TRUE(end_of(process).clean());
   EXPECT_THAT(output_.str(), HasSubstr("told"));
+}
+
+// The shells hear of the word and of the program's end at the same time.
+TEST_F(LaunchSupervision, KnowsTheStatusOfWhatEndsWhileItIsToldTo) {
+  // It is /bin/sh in many places, and loses such a status more easily than dash, which is Debian's.
+  if (std::filesystem::exists("/bin/bash")) shell_ = "/bin/bash";
+  for (int i = 0; i < 40; ++i) {
+    TaskProcess process = start(running_script("echo ready" + std::to_string(i) + "; exec sleep 1000"));
+    turn_until(process, "ready" + std::to_string(i) + "\n");
+    process.send(SIGTERM, steady_now());
+    EXPECT_EQ(end_of(process).signal, SIGTERM);
+  }
 }
 
 TEST_F(LaunchSupervision, KillsWhatHeedsNothingAndWhatItHasStarted) {

@@ -71,25 +71,25 @@ listens() { [ -n "$port" ] && cat /proc/net/tcp /proc/net/tcp6 2>/dev/null | gre
 runs() { kill -s 0 -- "-$program" 2>/dev/null; }
 # To all of its session; to itself where it has not got one yet.
 send() { kill -s "$1" -- "-$program" 2>/dev/null || kill -s "$1" "$program" 2>/dev/null; }
+# Not by `:`, after which a shell ends where the file cannot be written.
+end() { true >"$killed"; send KILL; }
 # Words from whoever started the session; its end is a word, too.
 heed() {
   while IFS= read -r word <&3; do
     case $word in
       beat) kill -s USR1 "$watch" 2>/dev/null ;;
-      term) kill -s USR1 "$$"; send TERM ;;
-      kill) kill -s USR2 "$$"; send KILL ;;
+      term) true >"$told"; send TERM ;;
+      kill) end ;;
     esac
   done
-  kill -s USR2 "$$"
-  send KILL
+  end
 }
 # Nobody has said a word for a minute: a connection may be cut without an end.
 watch_silence() {
   trap 'silent=0' USR1
   silent=0
   while [ "$silent" -lt "$silent_looks" ]; do sleep 5; silent=$((silent + 1)); done
-  kill -s USR2 "$$"
-  send KILL
+  end
 }
 watch_port() {
   looks=0
@@ -102,16 +102,12 @@ watch_port() {
 }
 supervise() {
   trap '' PIPE
-  told= killed=
-  trap : HUP INT TERM
-  trap 'told=yes' USR1
-  trap 'killed=yes' USR2
   exec 3<&0 </dev/null
-  notes=$folder/$task.notes
+  notes=$folder/$task.notes told=$folder/$task.told killed=$folder/$task.killed
   [ ! -e "$notes" ] || kill_noted "$notes"
   cd -- "$work_folder" || { say "failed there is no folder $work_folder any more"; exit 0; }
   note "$$" 2>/dev/null >"$notes" || { say "failed $folder is gone, or full"; exit 0; }
-  rm -f -- "$folder/$task.json"
+  rm -f -- "$folder/$task.json" "$told" "$killed"
   say begun
   (task_environment; exec setsid "$@") 3<&- &
   program=$!
@@ -125,18 +121,15 @@ supervise() {
     watch_port 2>/dev/null 3<&- &
     ears=$!
   fi
-  # A signal for this shell ends the wait, but not the program.
-  while :; do
-    wait "$program" 2>/dev/null
-    status=$?
-    kill -s 0 "$program" 2>/dev/null || break
-  done
+  # This shell has no traps: where one is due as a child ends, its status may be lost.
+  wait "$program" 2>/dev/null
+  status=$?
   # What it has left behind: it may take its time, if all were asked to leave.
-  while [ -n "$told" ] && [ -z "$killed" ] && runs; do sleep 0.2; done
+  while [ -e "$told" ] && [ ! -e "$killed" ] && runs; do sleep 0.2; done
   kill -s KILL -- "-$program" 2>/dev/null
   # One by one, and not by a signal that they may not have learnt yet how to take.
   for own in "$heed" "$watch" $ears; do kill -s KILL "$own" 2>/dev/null; done
-  rm -f -- "$notes"
+  rm -f -- "$notes" "$told" "$killed"
   taken=
   if [ "$status" -ne 0 ] && listens; then taken=' taken'; fi
   [ ! -s "$folder/$task.json" ] || say "report $(tr -d '\n' <"$folder/$task.json")"
