@@ -38,6 +38,7 @@ class PredictTable : public testing::InFolder {
       using namespace columns;
       RunConfigOptions options;
       options.model_dir = place / "m";
+      options.random_seed = 7;  // With some others all hidden units are dead, and all rows give one result.
       const Column colour = categorical_by_vocabulary("colour", {"red", "blue"}, {.missing_bucket = true});
       Estimator estimator =
           dnn_classifier({.columns = {numeric("x", {.default_value = 0.5}), indicator(colour)}, .hidden_units = {4}},
