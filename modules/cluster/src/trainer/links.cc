@@ -90,6 +90,21 @@ Task<Result<ServerStatus>> ServerLinks::status(size_t shard, Deadline deadline, 
   co_return noted(std::move(status));
 }
 
+/// Who asks makes no steps, and would learn in no other way that a server begins anew, which all others wait for.
+Task<Result<ServerStatus>> ServerLinks::status_of_all(Deadline deadline, std::optional<uint64_t> seen) {
+  SHOAL_CO_TRY(ServerStatus first, co_await status(0, deadline, seen));
+  for (size_t i = 0; i < links_.size(); ++i) {
+    Phase phase = first.phase;
+    if (i > 0) {
+      SHOAL_CO_TRY(const ServerStatus other, co_await status(i, deadline));
+      phase = other.phase;
+    }
+    if (phase == Phase::kReady) continue;
+    co_return noted(Result<ServerStatus>(unavailable(to_string(links_[i]->server()) + " lost its state")));
+  }
+  co_return first;
+}
+
 Task<Result<ServerStatus>> ServerLinks::look(size_t shard, Deadline deadline, std::optional<uint64_t> seen) {
   ServerLink& link = *links_[shard];
   Message message = transport::make_control(env_.buffers(), "status", seen ? std::to_string(*seen) : std::string());

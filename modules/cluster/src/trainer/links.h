@@ -58,7 +58,9 @@ class ServerLinks {
   /// Asks for the status. With `seen` it is answered once there is another number of changes than that, or a moment
   /// later.
   Task<Result<ServerStatus>> status(size_t shard, Deadline deadline, std::optional<uint64_t> seen = {});
-  /// Asks the same; a failure is not noted().
+  /// The status of shard 0, once all are ready. Unavailable: one of them has lost the state that we follow.
+  Task<Result<ServerStatus>> status_of_all(Deadline deadline, std::optional<uint64_t> seen);
+  /// Asks for the status, too; a failure is not noted().
   Task<Result<ServerStatus>> look(size_t shard, Deadline deadline, std::optional<uint64_t> seen = {});
   /// Asks for the welcome as it is now: the hello may have come before the chief restored the server, or many steps
   /// ago. `newest_push` is given up, with what came before it, where it has not been committed; 0 for none.

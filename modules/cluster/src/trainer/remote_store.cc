@@ -74,7 +74,9 @@ class RemoteStoreImpl final : public RemoteStore {
   Task<Result<void>> request_stop(Deadline deadline) override { return servers_.tell_all("stop", deadline); }
   Task<Result<void>> rest(Deadline deadline) override { return servers_.tell_all("rest", deadline); }
   Task<Result<void>> seal(Deadline deadline) override { return servers_.tell_all("seal", deadline); }
-  Task<Result<ServerStatus>> status(Deadline deadline, std::optional<uint64_t> seen) override;
+  Task<Result<ServerStatus>> status(Deadline deadline, std::optional<uint64_t> seen) override {
+    return servers_.status_of_all(deadline, seen);
+  }
   Task<Result<ServerStatus>> look(Deadline deadline) override { return servers_.look(0, deadline); }
   Task<Result<void>> finish(JobEnd end, Deadline deadline) override { return servers_.finish(std::move(end), deadline); }
   std::optional<JobEnd> job_end() const override { return servers_.job_end(); }
@@ -460,21 +462,6 @@ Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard, StopToken stop) {
     if (shard == 0) verdict_ = status;
     co_return accepted;
   }
-}
-
-/// Who asks makes no steps, and would learn in no other way that a server begins anew, which all others wait for.
-Task<Result<ServerStatus>> RemoteStoreImpl::status(Deadline deadline, std::optional<uint64_t> seen) {
-  SHOAL_CO_TRY(ServerStatus status, co_await servers_.status(0, deadline, seen));
-  for (size_t i = 0; i < servers_.size(); ++i) {
-    Phase phase = status.phase;
-    if (i > 0) {
-      SHOAL_CO_TRY(const ServerStatus other, co_await servers_.status(i, deadline));
-      phase = other.phase;
-    }
-    if (phase == Phase::kReady) continue;
-    co_return servers_.noted(Result<ServerStatus>(unavailable(to_string(servers_[i].server()) + " lost its state")));
-  }
-  co_return status;
 }
 
 Task<Result<uint64_t>> RemoteStoreImpl::global_step() {
