@@ -13,8 +13,8 @@ def body():
     outcome.needs({"sshd": "openssh-server", "ssh": "openssh-client"})
     with tempfile.TemporaryDirectory(prefix="shoal-long-ssh-") as temporary:
         folder = pathlib.Path(temporary)
-        (folder / "hosts").write_text("".join(f"{machine}\n" for machine in MACHINES))
         with Sshd(folder / "sshd") as sshd:
+            (folder / "hosts").write_text("".join(f"{machine}:{sshd.port}\n" for machine in MACHINES))
             launch = program("shoal") + ["launch", "--no-logs", "--hosts", str(folder / "hosts"), "--ssh", sshd.ssh(), "--ps", "1",
                                          "--workers", "2", "--"]
             return same_job.compare(lambda job: [job.start(command=launch + program("bits"), TMPDIR=str(folder))],
