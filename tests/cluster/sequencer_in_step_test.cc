@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "held_report.h"
 #include "server/sequencer.h"
 
 namespace shoal::cluster {
@@ -13,10 +14,6 @@ using transport::Order;
 using transport::OrderKind;
 using transport::PushId;
 
-transport::Report held_push(const PushId& push, uint64_t base_version = 1) {
-  return {.kind = transport::ReportKind::kHeld, .push = push, .base_version = base_version};
-}
-
 // Three shards, and of the process that left two alone had its last push: the third one was cut off. The push comes late
 // and does not count, and nobody waits for another one of that process. One of another process is waited for.
 TEST(SequencerInStep, NobodyWaitsForAProcessThatLeftWhoseLastPushComesLate) {
@@ -24,16 +21,16 @@ TEST(SequencerInStep, NobodyWaitsForAProcessThatLeftWhoseLastPushComesLate) {
     Sequencer sequencer(3, 2, sync_strategy(2, 2));
     sequencer.begin(1, 0);
     const auto hold = [&](const PushId& push, uint64_t base_version) {
-      for (size_t shard = 0; shard < 3; ++shard) sequencer.held(shard, held_push(push, base_version));
+      for (size_t shard = 0; shard < 3; ++shard) sequencer.held(shard, held(push, base_version));
     };
-    sequencer.held(0, held_push({1, 100, 1}, 1));
-    sequencer.held(1, held_push({1, 100, 1}, 1));
+    sequencer.held(0, held({1, 100, 1}, 1));
+    sequencer.held(1, held({1, 100, 1}, 1));
     sequencer.leave(1, 100);
     hold({0, 50, 1}, 1);
     const std::optional<Order> alone = sequencer.next();
     ASSERT_TRUE(alone);
     EXPECT_THAT(alone->pushes, ElementsAre(PushId{0, 50, 1}));
-    sequencer.held(2, held_push({1, 100, 1}, 1));
+    sequencer.held(2, held({1, 100, 1}, 1));
     const std::optional<Order> late = sequencer.next();
     ASSERT_TRUE(late);
     EXPECT_EQ(late->kind, OrderKind::kDrop);
@@ -54,7 +51,7 @@ TEST(SequencerInStep, TellsWhoIsWaitedFor) {
   EXPECT_THAT(sequencer.awaited(), IsEmpty()) << "nobody waits yet";
   sequencer.rest(1);
   sequencer.set_lost(2, true);
-  sequencer.held(0, held_push({0, 50, 1}, 1));
+  sequencer.held(0, held({0, 50, 1}, 1));
   while (sequencer.next()) {
   }
   EXPECT_THAT(sequencer.awaited(), ElementsAre(3));
@@ -67,13 +64,13 @@ TEST(SequencerInStep, WhoHasRestedIsWaitedForAgain) {
   Sequencer sequencer(1, 2, sync_strategy(2, 2));
   sequencer.begin(1, 0);
   sequencer.rest(1);
-  sequencer.held(0, held_push({0, 50, 1}, 1));
+  sequencer.held(0, held({0, 50, 1}, 1));
   EXPECT_TRUE(sequencer.next());
-  sequencer.held(0, held_push({1, 100, 1}, 2));
+  sequencer.held(0, held({1, 100, 1}, 2));
   EXPECT_FALSE(sequencer.next());
-  sequencer.held(0, held_push({0, 50, 2}, 2));
+  sequencer.held(0, held({0, 50, 2}, 2));
   ASSERT_TRUE(sequencer.next());
-  sequencer.held(0, held_push({0, 50, 3}, 3));
+  sequencer.held(0, held({0, 50, 3}, 3));
   EXPECT_FALSE(sequencer.next());
 }
 
@@ -84,7 +81,7 @@ TEST(SequencerInStep, WhatWasGrantedIsForgottenWithWhatItWasGrantedFor) {
     Sequencer sequencer(1, 2, sync_strategy(4, 2));
     sequencer.begin(1, 0);
     const auto next_of = [&](const PushId& push) {
-      sequencer.held(0, held_push(push));
+      sequencer.held(0, held(push));
       return sequencer.next();
     };
     const auto granted = next_of({1, 100, 1});

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <set>
 
+#include "held_report.h"
 #include "shoal/base/random.h"
 
 namespace shoal::cluster {
@@ -17,10 +18,6 @@ using testing::IsEmpty;
 using transport::Order;
 using transport::OrderKind;
 using transport::PushId;
-
-transport::Report held(const PushId& push, uint64_t base_version = 1) {
-  return {.kind = transport::ReportKind::kHeld, .push = push, .base_version = base_version};
-}
 
 class SequencerTest : public testing::Test {
  protected:

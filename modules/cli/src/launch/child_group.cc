@@ -84,8 +84,8 @@ int failure_from(int reader) {
   return count == sizeof error ? error : 0;
 }
 
-/// Whether another attempt to run a program would fail for the same reason. Not if it is being written just now, or its disk is
-/// away, or memory is short.
+/// Whether another attempt to run a program would fail for the same reason. Not if it is being written just now, or its
+/// disk is away, or memory is short.
 bool stays(int error) {
   constexpr int kStay[] = {ENOENT, EACCES, EPERM, ENOEXEC, ENOTDIR, EISDIR, E2BIG, ELOOP, ENAMETOOLONG, EINVAL};
   return std::find(std::begin(kStay), std::end(kStay), error) != std::end(kStay);

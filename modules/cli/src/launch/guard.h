@@ -35,6 +35,7 @@ class Guard {
   /// `words`: to what a session reads, which stays open until remove(); -1: the group is the task itself.
   void add(pid_t group, int words = -1);
   void remove(pid_t group);
+  pid_t id() const { return id_; }
   /// Starts another one if this one is gone. Called when some process has ended.
   Result<void> look();
 

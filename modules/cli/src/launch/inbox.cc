@@ -20,8 +20,8 @@ Result<SignalInbox> SignalInbox::open() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) {
     struct sigaction now {};
     ::sigaction(signal, nullptr, &now);
-    // It is meant to go on: by nohup, or as what a script started in the background. To be blocked, as an awaited signal is,
-    // would undo that.
+    // It is meant to go on: by nohup, or as what a script started in the background. To be blocked, as an awaited signal
+    // is, would undo that.
     const bool disregarded = (signal == SIGHUP || signal == SIGINT) && now.sa_handler == SIG_IGN;
     if (!disregarded) sigaddset(&awaited, signal);
   }

@@ -257,6 +257,7 @@ void Launcher::reap_adopted() {
   for (;;) {
     siginfo_t ended{};
     if (::waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid == 0) return;
+    if (ended.si_pid == guard_->id()) return;  // Its look() has to see that; there will be another signal.
     const pid_t group = ::getpgid(ended.si_pid);
     for (Seat& seat : seats_) {
       if (seat.running && seat.running->group().id() == group) return;  // look() will be asked for it, by another signal.

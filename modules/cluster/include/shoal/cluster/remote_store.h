@@ -37,8 +37,8 @@ class RemoteStore : public Store {
   virtual Task<Result<void>> request_stop(Deadline deadline) = 0;
   /// Chief: from now on no push counts, until the model is prepared anew or another process is the chief.
   virtual Task<Result<void>> seal(Deadline deadline) = 0;
-  /// Chief: shard 0's account of the trainers; Unavailable if a server has lost the state that we follow. With `seen`, the changes of the one before: once there are others, or a
-  /// moment later (a quarter of a second).
+  /// Chief: shard 0's account of the trainers; Unavailable if a server has lost the state that we follow. With `seen`, the
+  /// changes of the one before: once there are others, or a moment later (a quarter of a second).
   virtual Task<Result<ServerStatus>> status(Deadline deadline, std::optional<uint64_t> seen = {}) = 0;
   /// The same in the middle of training, for who can do without: a failure is no reason to take a server for lost().
   virtual Task<Result<ServerStatus>> look(Deadline deadline) = 0;

@@ -1,0 +1,32 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "stage.h"
+
+namespace shoal::data {
+
+/// A stage with one input, whose position is its own counters and then its input's.
+class OneInputStage : public Stage {
+ public:
+  explicit OneInputStage(std::unique_ptr<Stage> input) : input_(std::move(input)) {}
+  Result<void> restart() override {
+    index_ = 0;
+    return input_->restart();
+  }
+  Result<void> save(StateWriter& out) const override {
+    out.number(uint64_t(index_));
+    return input_->save(out);
+  }
+  Result<void> load(StateReader& in) override {
+    SHOAL_TRY(index_, in.count());
+    return input_->load(in);
+  }
+
+ protected:
+  std::unique_ptr<Stage> input_;
+  int64_t index_ = 0;  ///< What it counts is the stage's own.
+};
+
+}  // namespace shoal::data
