@@ -9,9 +9,12 @@ constexpr uint64_t kFetchEvery = 7;
 
 class UserHook final : public Hook {
  public:
-  UserHook(std::string task, std::optional<int64_t> stops_at, std::optional<int64_t> throws_at,
-           std::shared_ptr<JobNotes> notes)
-      : task_(std::move(task)), stops_at_(stops_at), throws_at_(throws_at), notes_(std::move(notes)) {}
+  UserHook(std::string task, const JobPlan& job, bool acts, std::shared_ptr<JobNotes> notes)
+      : task_(std::move(task)),
+        stops_at_(acts ? job.hook_stops_at : std::nullopt),
+        throws_at_(acts ? job.hook_throws_at : std::nullopt),
+        max_steps_(job.max_steps == 0 ? 0 : uint64_t(job.max_steps + notes->more_steps)),
+        notes_(std::move(notes)) {}
 
   void begin(HookSetup& setup) override {
     expect(state_ == State::kNew, "begin() was called again");
@@ -23,6 +26,8 @@ class UserHook final : public Hook {
     state_ = State::kBetween;
     readied_ = true;
     step_ = run.global_step();
+    // What was asked for at the last step of all asked for nothing, once the job is no longer there.
+    if (step_ < max_steps_) asked_to_stop_ = asked_to_stop_ && asked_at_ < max_steps_;
   }
   void before_step(RunContext& run, StepRequest& request) override {
     expect(state_ == State::kBetween, "before_step() was called before after_ready(), or twice");
@@ -51,6 +56,7 @@ class UserHook final : public Hook {
     if (stops_at_ && int64_t(step_) >= *stops_at_) {
       run.request_stop();
       asked_to_stop_ = notes_->hook_stopped = true;
+      asked_at_ = step_;
     }
   }
   void end(RunContext&) override {
@@ -67,10 +73,12 @@ class UserHook final : public Hook {
 
   const std::string task_;
   const std::optional<int64_t> stops_at_, throws_at_;
+  const uint64_t max_steps_;
   const std::shared_ptr<JobNotes> notes_;
   State state_ = State::kNew;
   bool readied_ = false;  // True if after_ready() was called since the last step.
   bool asked_to_stop_ = false;
+  uint64_t asked_at_ = 0;  // The step after which it asked.
   uint64_t iterations_ = 0;
   uint64_t step_ = 0;
 };
@@ -78,10 +86,8 @@ class UserHook final : public Hook {
 }  // namespace
 
 std::shared_ptr<Hook> user_hook(const JobPlan& job, const RunConfig& config, std::shared_ptr<JobNotes> notes) {
-  const bool meant = config.trainer_index() == job.hook_trainer;
-  const auto of_this_task = [meant](std::optional<int64_t> at) { return meant ? at : std::nullopt; };
-  return std::make_shared<UserHook>("trainer " + std::to_string(config.trainer_index()), of_this_task(job.hook_stops_at),
-                                    of_this_task(job.hook_throws_at), std::move(notes));
+  return std::make_shared<UserHook>("trainer " + std::to_string(config.trainer_index()), job,
+                                    config.trainer_index() == job.hook_trainer, std::move(notes));
 }
 
 }  // namespace shoal::simulation
