@@ -158,6 +158,10 @@ TEST_F(CheckpointCommand, ShowRefusesWhatIsNotThere) {
   const Output prefix = shoal_program({"checkpoint", "show", folder + "/model.ckpt-11"});
   EXPECT_EQ(prefix.status, 2);
   EXPECT_THAT(prefix.err, HasSubstr("model.ckpt-11"));
+  for (const char* command : {"show", "verify"}) {
+    EXPECT_THAT(shoal_program({"checkpoint", command, folder}).err,
+                HasSubstr(folder + " is a folder (shoal checkpoint list " + folder + " names its checkpoints)"));
+  }
 }
 
 TEST_F(CheckpointCommand, DamageEndsWithFour) {

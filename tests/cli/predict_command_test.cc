@@ -194,6 +194,9 @@ TEST_F(PredictTable, SaysWhatIsWrong) {
   EXPECT_THAT(refusal({}, ""), HasSubstr("standard input: nothing in it"));
   EXPECT_THAT(refusal({}, "x,colour,x\n1,red,2\n"), HasSubstr("column x is named twice"));
   EXPECT_THAT(refusal({"--copy", "id"}, "x,colour\n"), HasSubstr("the table has no column id, but: x, colour"));
+  EXPECT_THAT(refusal({"--unused", "x"}, "x,colour\n"),
+              HasSubstr("--unused x: the model needs that column, for input \"x\""));
+  EXPECT_THAT(refusal({"--keys", "logits,logits"}, "x,colour\n"), HasSubstr("prediction logits is named twice"));
   EXPECT_THAT(refusal({"--copy", "logits"}, "x,colour,logits\n"), HasSubstr("a prediction has that name"));
   EXPECT_THAT(refusal({"--keys", "colours"}, "x,colour\n"), HasSubstr("there is no prediction colours; there are: "));
   EXPECT_THAT(refusal({"--signature", "sing"}, "x,colour\n"), HasSubstr("no signature sing; there are: serving_default, "));
@@ -208,6 +211,15 @@ TEST_F(PredictTable, ASignatureNamesTheOutputs) {
   const Output run = shoal_program({"predict", exported(), "--signature", "classification"}, "x,colour\n1,red\n");
   ASSERT_EQ(run.status, 0) << run.err;
   EXPECT_EQ(lines_of(run.out)[0], "scores/0,scores/1,classes/0,classes/1");
+}
+
+TEST_F(PredictTable, PredictionsStandInTheOrderOfTheKeys) {
+  const std::string path = exported();
+  for (const char* keys : {"class_ids,classes", "classes,class_ids"}) {
+    const Output run = shoal_program({"predict", path, "--keys", keys}, "x,colour\n1,red\n");
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_EQ(lines_of(run.out)[0], keys);
+  }
 }
 
 using PredictVectors = InFolderWithExport;

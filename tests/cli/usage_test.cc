@@ -1,5 +1,6 @@
 // What the program says to wrong usage; every command's help.
 #include "fixture.h"
+#include "json_out.h"
 
 namespace shoal::cli {
 namespace {
@@ -38,6 +39,38 @@ TEST(Usage, WithoutWordsItSaysWhatThereIs) { EXPECT_EQ(shoal_program({}).err, sh
 
 TEST(Usage, WhatIsNotExpectedIsToldInItsOrder) {
   EXPECT_THAT(shoal_program({"events", "a", "--stepz", "3"}).err, HasSubstr("not expected: --stepz 3; "));
+}
+
+TEST(Usage, AMistypedWordIsToldWithTheOneThatWasMeant) {
+  EXPECT_EQ(shoal_program({"predcit"}).err,
+            "shoal: not expected: predcit; did you mean predict?; shoal --help says what is\n");
+  EXPECT_EQ(shoal_program({"swim"}).err, "shoal: not expected: swim; shoal --help says what is\n");
+  EXPECT_EQ(shoal_program({"checkpoint", "lsit", "m"}).err,
+            "shoal: not expected: lsit m; did you mean list?; shoal checkpoint --help says what is\n");
+  EXPECT_EQ(shoal_program({"launch", "--worker", "2", "--", "x"}).err,
+            "shoal: not expected: --worker 2; did you mean --workers?; shoal launch --help says what is\n");
+  EXPECT_EQ(shoal_program({"launch", "--worker=2", "--", "x"}).err,
+            "shoal: not expected: --worker=2; did you mean --workers?; shoal launch --help says what is\n");
+  EXPECT_EQ(shoal_program({"checkpoint", "list"}).err, "shoal: DIR is required; shoal checkpoint list --help says more\n");
+}
+
+TEST(Usage, AProgramToLaunchThatStandsBehindNoDashesIsTold) {
+  EXPECT_EQ(shoal_program({"launch", "--workers", "2", "./train", "--model-dir", "m"}).err,
+            "shoal: not expected: ./train --model-dir m; the program to launch stands behind --, as in shoal launch "
+            "--workers 2 -- ./train\n");
+}
+
+TEST(Usage, OneObjectIsIndentedForPeopleOnly) {
+  std::istringstream in;
+  std::ostringstream out, err;
+  const auto storage = make_file_storage();
+  Context context{in, out, err, *storage};
+  print(context, Json{{"a", 1}, {"b", 2}});
+  EXPECT_EQ(out.str(), "{\"a\":1,\"b\":2}\n");
+  out.str("");
+  context.for_people = true;
+  print(context, Json{{"a", 1}, {"b", 2}});
+  EXPECT_EQ(out.str(), "{\n  \"a\": 1,\n  \"b\": 2\n}\n");
 }
 
 TEST(Usage, OutputThatCannotBeWrittenIsAnError) {

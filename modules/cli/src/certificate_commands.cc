@@ -40,8 +40,7 @@ Result<int> make_ca(Context& context, const CaOptions& options) {
   const std::string certificate = options.out + "/" + transport::kAuthorityFile, key = options.out + "/" + kCaKeyFile;
   SHOAL_TRY_VOID(make_folder(options.out));
   SHOAL_TRY_VOID(write_new_files({{key, made.key.text(), true}, {certificate, made.certificate}}));
-  print_line(context.out,
-             {{"certificate", certificate}, {"key", key}, {"valid_until", transport::to_utc_text(validity.end)}});
+  print(context, {{"certificate", certificate}, {"key", key}, {"valid_until", transport::to_utc_text(validity.end)}});
   return 0;
 }
 
@@ -57,9 +56,9 @@ Result<int> make_task(Context& context, const TaskOptions& options) {
   SHOAL_TRY_VOID(write_new_files({{folder + transport::kAuthorityFile, ca.certificate},
                                   {folder + transport::kCertificateFile, made->certificate},
                                   {folder + transport::kKeyFile, made->key.text(), true}}));
-  print_line(context.out, {{"task", to_string(read_again.owner())},
-                           {"tls_dir", options.out},
-                           {"valid_until", transport::to_utc_text(read_again.validity().end)}});
+  print(context, {{"task", to_string(read_again.owner())},
+                  {"tls_dir", options.out},
+                  {"valid_until", transport::to_utc_text(read_again.validity().end)}});
   return 0;
 }
 

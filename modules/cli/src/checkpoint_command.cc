@@ -43,7 +43,7 @@ Result<int> list_checkpoints(Context& context, const std::string& folder, checkp
                         {"run", mark->run},
                         {"shoal_run", mark->shoal_run.empty() ? Json(nullptr) : Json(mark->shoal_run)}};
   }
-  print_line(context.out, json);
+  print(context, json);
   return all_intact ? 0 : exit_status(ErrorKind::kDataLoss);
 }
 
@@ -84,22 +84,30 @@ std::string prefix_from(std::string text) {
   return text;
 }
 
+/// A folder has checkpoints, and is none.
+Result<std::unique_ptr<checkpoint::Reader>> open_checkpoint(Context& context, const std::string& prefix) {
+  auto reader = checkpoint::Reader::open(context.storage, prefix);
+  if (reader || !context.storage.list(prefix)) return reader;
+  return std::move(reader).error().with_context(prefix + " is a folder (shoal checkpoint list " + prefix +
+                                                " names its checkpoints)");
+}
+
 Result<int> show_checkpoint(Context& context, const std::string& prefix, const std::vector<std::string>& names) {
-  SHOAL_TRY(const auto reader, checkpoint::Reader::open(context.storage, prefix));
+  SHOAL_TRY(const auto reader, open_checkpoint(context, prefix));
   Json json = describe(*reader);
   if (!names.empty()) json["values"] = Json::object();
   for (const std::string& name : names) {
     SHOAL_TRY(const Tensor tensor, reader->read_tensor(name));
     json["values"][name] = values_json(tensor.view());
   }
-  print_line(context.out, json);
+  print(context, json);
   return 0;
 }
 
 Result<int> verify_checkpoint(Context& context, const std::string& prefix) {
-  SHOAL_TRY(const auto reader, checkpoint::Reader::open(context.storage, prefix));
+  SHOAL_TRY(const auto reader, open_checkpoint(context, prefix));
   SHOAL_TRY_VOID(reader->verify());
-  print_line(context.out, Json{{"prefix", prefix}, {"global_step", reader->global_step()}, {"intact", true}});
+  print(context, Json{{"prefix", prefix}, {"global_step", reader->global_step()}, {"intact", true}});
   return 0;
 }
 

@@ -1,17 +1,61 @@
 #include "shoal/cli/cli.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <ostream>
+#include <iostream>
 #include <string_view>
 
 #include "commands.h"
+#include "shoal/base/nearest_text.h"
 
 namespace shoal::cli {
 
 void Context::complain(std::string_view sentence) const { err << "shoal: " << sentence << '\n'; }
 
 namespace {
+
+/// The command that the line names, `shoal keys token` as well as `shoal launch`; the program itself before the first.
+const CLI::App& named_command(const CLI::App& app) {
+  const CLI::App* command = &app;
+  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+  return *command;
+}
+
+/// "shoal keys token".
+std::string line_of(const CLI::App& command) {
+  const CLI::App* const parent = command.get_parent();
+  return parent == nullptr ? command.get_name() : line_of(*parent) + " " + command.get_name();
+}
+
+/// What `command` knows of the kind of `word`: its flags, or the commands below it.
+std::vector<std::string> known_words(const CLI::App& command, std::string_view word) {
+  std::vector<std::string> words;
+  if (word.starts_with("-")) {
+    for (const CLI::Option* option : command.get_options()) {
+      for (const std::string& name : option->get_lnames()) words.push_back("--" + name);
+    }
+  } else {
+    for (const CLI::App* below : command.get_subcommands([](const CLI::App*) { return true; })) {
+      words.push_back(below->get_name());
+    }
+  }
+  return words;
+}
+
+/// The sentence for words that nobody expects. CLI11's own has them in reverse.
+std::string unexpected(const CLI::App& app, bool has_separator) {
+  const std::vector<std::string> words = app.remaining(true);
+  const CLI::App& command = named_command(app);
+  const std::string& first = words.front();
+  std::string sentence = "not expected: " + CLI::detail::join(words, " ");
+  if (command.get_name() == "launch" && !has_separator && !first.starts_with("-")) {
+    return sentence + "; the program to launch stands behind --, as in shoal launch --workers 2 -- " + first;
+  }
+  sentence += did_you_mean(first.substr(0, first.find('=')), known_words(command, first));
+  return sentence + "; " + line_of(command) + " --help says what is";
+}
 
 /// How many words are the program's own: `launch` leaves those behind -- to the program that it launches.
 int count_own_words(int argc, const char* const* argv) {
@@ -37,14 +81,21 @@ int cli_main(int argc, const char* const* argv, std::istream& in, std::ostream& 
   }
   try {
     app.parse(own_words, argv);
-  } catch (const CLI::ExtrasError&) {  // Its own sentence has them in reverse.
-    err << "shoal: not expected: " << CLI::detail::join(app.remaining(true), " ") << "; shoal --help says what is\n";
-    return exit_status(ErrorKind::kInvalidArgument);
   } catch (const CLI::ParseError& error) {  // Help and version come here too.
-    return app.exit(error, out, err) == 0 ? 0 : exit_status(ErrorKind::kInvalidArgument);
+    const bool asked = error.get_exit_code() == 0;
+    if (!asked && !app.remaining(true).empty()) {
+      err << "shoal: " << unexpected(app, own_words < argc) << '\n';
+      return exit_status(ErrorKind::kInvalidArgument);
+    }
+    if (!asked) {
+      err << "shoal: " << error.what() << "; " << line_of(named_command(app)) << " --help says more\n";
+      return exit_status(ErrorKind::kInvalidArgument);
+    }
+    return app.exit(error, out, err);
   }
   const std::unique_ptr<Storage> storage = make_file_storage();
   Context context{in, out, err, *storage};
+  context.for_people = &out == &std::cout && ::isatty(STDOUT_FILENO) == 1;
   if (own_words < argc) context.program.assign(argv + own_words + 1, argv + argc);
   const Result<int> status = selected(context);
   out.flush();

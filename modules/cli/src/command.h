@@ -19,6 +19,7 @@ struct Context {
   std::ostream& out;  ///< JSON, CSV, or the one line that was asked for.
   std::ostream& err;  ///< Sentences.
   Storage& storage;
+  bool for_people = false;             ///< `out` is a terminal: JSON may take several lines.
   std::vector<std::string> program{};  ///< For `launch`: the words behind the first --.
 
   /// One sentence on `err`.

@@ -41,7 +41,7 @@ Result<int> list_exports(Context& context, const std::string& folder) {
     }
     json["exports"].push_back(std::move(entry));
   }
-  print_line(context.out, json);
+  print(context, json);
   return all_intact ? 0 : exit_status(ErrorKind::kDataLoss);
 }
 
@@ -71,7 +71,7 @@ Result<int> show_export(Context& context, const std::string& path) {
     return json;
   };
   SHOAL_TRY(const Json json, call_user("export", describe));
-  print_line(context.out, json);
+  print(context, json);
   return 0;
 }
 

@@ -29,4 +29,9 @@ void print_line(std::ostream& out, const Json& json) {
   out << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
 }
 
+void print(const Context& context, const Json& json) {
+  if (!context.for_people) return print_line(context.out, json);
+  context.out << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+}
+
 }  // namespace shoal::cli

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "command.h"
 #include "shoal/base/time.h"
 
 namespace shoal::cli {
@@ -17,5 +18,7 @@ Json number(float value);
 Json unix_seconds(WallTime time);
 /// One line. Bytes that are no UTF-8 become U+FFFD.
 void print_line(std::ostream& out, const Json& json);
+/// What a command has to say as one object: one line, or indented where people read it.
+void print(const Context& context, const Json& json);
 
 }  // namespace shoal::cli

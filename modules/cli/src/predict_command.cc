@@ -136,7 +136,7 @@ void add_predict_command(CLI::App& app, Action& selected) {
   command->add_option("--unused", arguments->choice.unused, "Columns that are not for the model")->delimiter(',');
   command->add_option("--copy", arguments->choice.copied, "Columns that are written in front of the predictions")
       ->delimiter(',');
-  command->add_option("--keys", arguments->keys, "Which predictions; without it, all")->delimiter(',');
+  command->add_option("--keys", arguments->keys, "Which predictions, in this order; without it, all")->delimiter(',');
   command->add_option("--signature", arguments->signature, "Which signature's outputs instead of the predictions");
   command->add_option("--separator", arguments->separator, "What stands between fields: one character, or tab")
       ->check([](const std::string& text) {

@@ -57,14 +57,17 @@ Result<std::vector<RowOutput>> choose_outputs(const ExportedModel& model, const 
   SHOAL_TRY(const auto named, named_by(model, signature));
   std::string names;
   for (const auto& [name, key] : named) names += (names.empty() ? "" : ", ") + name;
+  std::vector<std::pair<std::string, std::string>> chosen;
   for (const std::string& key : keys) {
-    if (std::none_of(named.begin(), named.end(), [&](const auto& one) { return one.first == key; })) {
-      return invalid_argument("there is no prediction " + key + "; there are: " + names);
+    const auto at = std::find_if(named.begin(), named.end(), [&](const auto& one) { return one.first == key; });
+    if (at == named.end()) return invalid_argument("there is no prediction " + key + "; there are: " + names);
+    if (std::find(chosen.begin(), chosen.end(), *at) != chosen.end()) {
+      return invalid_argument("prediction " + key + " is named twice");
     }
+    chosen.push_back(*at);
   }
   std::vector<RowOutput> outputs;
-  for (const auto& [name, key] : named) {
-    if (!keys.empty() && std::find(keys.begin(), keys.end(), name) == keys.end()) continue;
+  for (const auto& [name, key] : keys.empty() ? named : chosen) {
     SHOAL_TRY(RowOutput output, output_of(model, name, key));
     outputs.push_back(std::move(output));
   }

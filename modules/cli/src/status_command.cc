@@ -234,7 +234,7 @@ Result<int> print_status(Context& context, const StatusArguments& arguments) {
     return 0;
   }
   const std::string unready = not_ready(question, *answer);
-  print_line(context.out, to_json(question, *answer, unready.empty()));
+  print(context, to_json(question, *answer, unready.empty()));
   const std::string problem = arguments.ready ? unready : not_alive(question, *answer);
   if (problem.empty()) return 0;
   context.complain(problem);

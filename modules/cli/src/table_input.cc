@@ -104,6 +104,9 @@ Result<TableInput> TableInput::match(const std::vector<ExportedTensor>& inputs, 
     Input input{tensor, {}};
     SHOAL_TRY(input.columns, columns_of(tensor, inputs.size() == 1, names, choice));
     for (const std::string& name : input.columns) {
+      if (contains(choice.unused, name)) {
+        return invalid_argument("--unused " + name + ": the model needs that column, for " + called(tensor));
+      }
       const auto at = std::find(names.begin(), names.end(), name) - names.begin();
       SHOAL_TRY(table.columns_[size_t(at)], column_of(tensor, name));
       taken.push_back(name);

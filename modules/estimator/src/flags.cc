@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "shoal/backends/backend.h"
+#include "shoal/base/nearest_text.h"
 #include "shoal/base/number_text.h"
 #include "shoal/transport/registry.h"
 
@@ -27,17 +28,24 @@ CLI::Validator is_positive() {
       "POSITIVE");
 }
 
-std::string transport_names() {
-  std::string names;
-  for (const auto& [scheme, make] : transport::built_in_transports()) names += (names.empty() ? "" : ", ") + scheme;
+std::vector<std::string> transport_names() {
+  std::vector<std::string> names;
+  for (const auto& [scheme, make] : transport::built_in_transports()) names.push_back(scheme);
   return names;
 }
-std::string backend_names() {
-  std::string names;
-  for (const backends::BackendEntry& entry : backends::built_in_backends()) {
-    names += (names.empty() ? "" : ", ") + entry.name;
-  }
+std::vector<std::string> backend_names() {
+  std::vector<std::string> names;
+  for (const backends::BackendEntry& entry : backends::built_in_backends()) names.push_back(entry.name);
   return names;
+}
+
+CLI::Validator one_of(std::vector<std::string> names) {
+  return CLI::Validator(
+      [names = std::move(names)](std::string& text) {
+        const bool known = std::find(names.begin(), names.end(), text) != names.end();
+        return known ? std::string() : text + " is none of " + CLI::detail::join(names, ", ") + did_you_mean(text, names);
+      },
+      "");
 }
 
 class Flags {
@@ -57,6 +65,7 @@ class Flags {
   void add_output();
   void add_own();
   std::vector<std::string> without_params(int argc, const char* const* argv) const;
+  std::string meant() const;
 
   const ProgramInfo& program_;
   CLI::App app_;
@@ -83,9 +92,11 @@ Flags::Flags(const ProgramInfo& program, FlagReader reader) : program_(program),
 /// What only the program's body can heed.
 void Flags::add_for_body() {
   CommandLine& line = parsed_.command_line;
-  app_.add_option("--steps", line.steps, "Train until the global step reaches this number")
-      ->check(reads_as<int64_t>("INT"))
-      ->group("Training");
+  CLI::Option* steps = app_.add_option("--steps", line.steps, "Train until the global step reaches this number")
+                           ->check(reads_as<int64_t>("INT"))
+                           ->check(is_positive())
+                           ->group("Training");
+  if (program_.steps) steps->default_str(std::to_string(*program_.steps));
   app_.add_option("--batch", line.batch, "Examples per trainer and step")
       ->check(reads_as<int64_t>("INT"))
       ->check(is_positive())
@@ -147,9 +158,10 @@ void Flags::add_running() {
       ->default_str(CLI::detail::to_string(RunConfigOptions().ready_timeout_secs) + ", with --cluster " +
                     CLI::detail::to_string(kThreadsReadyTimeoutSecs))
       ->group("Running");
-  app_.add_option(
-          "--transport", parsed_.runtime.transport,
-          "How tasks talk: " + transport_names() + " (auto: tasks of one machine share memory, others talk over tcp)")
+  app_.add_option("--transport", parsed_.runtime.transport,
+                  "How tasks talk: " + CLI::detail::join(transport_names(), ", ") +
+                      " (auto: tasks of one machine share memory, others talk over tcp)")
+      ->check(one_of(transport_names()))
       ->group("Running");
   app_.add_option_function<std::string>(
           "--strategy",
@@ -172,7 +184,9 @@ void Flags::add_running() {
       ->check(is_positive())
       ->capture_default_str()
       ->group("Running");
-  app_.add_option("--backend", parsed_.runtime.backend, "What computes: " + backend_names())->group("Running");
+  app_.add_option("--backend", parsed_.runtime.backend, "What computes: " + CLI::detail::join(backend_names(), ", "))
+      ->check(one_of(backend_names()))
+      ->group("Running");
   app_.add_option("--compute-dtype", parsed_.compute_dtype,
                   "What products multiply: float32, or bfloat16 (weights and sums stay float32)")
       ->check(CLI::IsMember({"float32", "bfloat16"}))
@@ -302,6 +316,18 @@ std::vector<std::string> Flags::without_params(int argc, const char* const* argv
   return arguments;
 }
 
+/// For the first word that is not expected.
+std::string Flags::meant() const {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app_.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      if (!option->get_group().empty()) names.push_back("--" + name);
+    }
+  }
+  const std::string first = app_.remaining().front();
+  return did_you_mean(first.substr(0, first.find('=')), names);
+}
+
 std::optional<int> Flags::parse(int argc, const char* const* argv) {
   try {
     const std::vector<std::string> arguments = without_params(argc, argv);
@@ -312,7 +338,7 @@ std::optional<int> Flags::parse(int argc, const char* const* argv) {
     return app_.exit(help);
   } catch (const CLI::ExtrasError&) {  // Its own sentence has them in reverse.
     const std::string unknown = CLI::detail::join(app_.remaining(), " ");
-    std::fprintf(stderr, "error: not expected: %s; --help lists the flags\n", unknown.c_str());
+    std::fprintf(stderr, "error: not expected: %s%s; --help lists the flags\n", unknown.c_str(), meant().c_str());
     return exit_status(ErrorKind::kInvalidArgument);
   } catch (const CLI::ParseError& error) {
     std::fprintf(stderr, "error: %s; --help lists the flags\n", error.what());
