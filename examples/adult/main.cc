@@ -8,7 +8,7 @@ using shoal::data::Element;
 namespace nn = shoal::nn;
 
 Element without_dot(Element person) {  // The test file ends labels with one.
-  std::string& income = person.labels.find("")->mutable_strings()[0];
+  std::string& income = person.labels.single().mutable_strings()[0];
   income.resize(std::min(income.size(), income.find('.')));
   return person;
 }

@@ -40,10 +40,10 @@ shoal::Tensor moved(const shoal::Tensor& picture, const Move& move) {
 
 shoal::data::Dataset augment(const shoal::data::Dataset& pictures, shoal::RandomKey key) {
   return pictures.enumerate().map([key](Element element) {
-    shoal::RandomStream random(shoal::fold_in(key, uint64_t(element.features.find("index")->as<int64_t>()[0])));
+    shoal::RandomStream random(shoal::fold_in(key, uint64_t(element.features["index"].as<int64_t>()[0])));
     const auto shift = [&] { return int64_t(random.below(2 * kPadding + 1)) - kPadding; };
     const Move move{.right = shift(), .down = shift(), .mirror = random.below(2) == 1};
-    return Element{moved(*element.features.find(""), move), std::move(element.labels)};
+    return Element{moved(element.features[""], move), std::move(element.labels)};
   });
 }
 

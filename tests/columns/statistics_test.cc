@@ -56,6 +56,10 @@ TEST(ColumnStatistics, RefusesWhatIsNotThere) {
   EXPECT_THAT(raised([&] { statistics.text("age"); }), HasSubstr("no feature of text \"age\"; there are: pet"));
   EXPECT_THAT(raised([&] { statistics.label_text(); }), HasSubstr("there are: none"));
   EXPECT_THAT(raised([] { statistics_of(people().repeat()); }), HasSubstr("the dataset does not end"));
+  // How many lines a file has is known at its end only.
+  EXPECT_THAT(raised([] { statistics_of(Dataset::text_lines({"no-such-file"}).repeat()); }),
+              HasSubstr("the dataset does not end; leave repeat() out"));
+  EXPECT_EQ(statistics_of(people().filter([](const auto&) { return true; }).repeat().take(7)).number("age").count, 6);
   EXPECT_THAT(raised([] { statistics_of(people(), {.distinct_max = 2}); }),
               HasSubstr("\"pet\" has more than 2 distinct texts"));
 }

@@ -320,5 +320,27 @@ TEST(Maps, KeepNamesInByteOrder) {
   EXPECT_TRUE(TensorMap(rows({1})).is_single());
 }
 
+TEST(Maps, AWrongNameIsAnErrorThatListsTheNames) {
+  TensorMap map{{"rooms", rows({3})}, {"age", rows({40})}};
+  EXPECT_EQ(map["rooms"].as<float>()[0], 3);
+  map["rooms"].mutable_as<float>()[0] = 4;
+  EXPECT_EQ(std::as_const(map)["rooms"].as<float>()[0], 4);
+  EXPECT_EQ(raised([&] { map["room"]; })->message(), "no tensor named \"room\"; there are: age, rooms");
+  EXPECT_EQ(raised([&] { map.single(); })->message(),
+            "expected one tensor, but they have names: age, rooms; choose one by its name");
+  EXPECT_EQ(raised([] { TensorMap().single(); })->message(), "expected one tensor, there is none");
+  TensorMap lone(rows({7}));
+  lone.single().mutable_as<float>()[0] = 8;
+  EXPECT_EQ(lone[""].as<float>()[0], 8);
+  EXPECT_EQ(raised([&] { lone["x"]; })->message(), "no tensor named \"x\"; there are: one without a name");
+}
+
+TEST(Questions, AnEndlessRepeatIsOneWhateverItRepeats) {
+  const Dataset lines = Dataset::text_lines({"no-such-file"});
+  EXPECT_TRUE(lines.repeat().batch(2).has_endless_repeat());
+  EXPECT_FALSE(lines.repeat(3).batch(2).has_endless_repeat());
+  EXPECT_FALSE(lines.has_endless_repeat());
+}
+
 }  // namespace
 }  // namespace shoal::data

@@ -123,7 +123,8 @@ const TextStatistics& Statistics::label_text(const std::string& label) const {
 }
 
 Result<Statistics> measure(const data::Dataset& dataset, const StatisticsOptions& options) {
-  if (dataset.is_finite() == std::optional(false)) {
+  const std::optional<bool> ends = dataset.is_finite();
+  if (ends == std::optional(false) || (!ends && dataset.has_endless_repeat())) {
     return invalid_argument("statistics: the dataset does not end; leave repeat() out");
   }
   const auto env = make_production_environment({});

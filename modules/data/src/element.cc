@@ -34,9 +34,27 @@ const Tensor* TensorMap::find(std::string_view name) const {
 
 Tensor* TensorMap::find(std::string_view name) { return const_cast<Tensor*>(std::as_const(*this).find(name)); }
 
+const Tensor& TensorMap::operator[](std::string_view name) const {
+  if (const Tensor* tensor = find(name)) return *tensor;
+  raise(invalid_argument("no tensor named \"" + std::string(name) + "\"; there are: " + names()));
+}
+
+Tensor& TensorMap::operator[](std::string_view name) { return const_cast<Tensor&>(std::as_const(*this)[name]); }
+
 const Tensor& TensorMap::single() const {
-  SHOAL_CHECK(is_single());
-  return tensors_[0].second;
+  if (is_single()) return tensors_[0].second;
+  if (empty()) raise(invalid_argument("expected one tensor, there is none"));
+  raise(invalid_argument("expected one tensor, but they have names: " + names() + "; choose one by its name"));
+}
+
+Tensor& TensorMap::single() { return const_cast<Tensor&>(std::as_const(*this).single()); }
+
+std::string TensorMap::names() const {
+  if (empty()) return "none";
+  if (is_single()) return "one without a name";
+  std::string text;
+  for (const auto& [name, tensor] : tensors_) text += (text.empty() ? "" : ", ") + name;
+  return text;
 }
 
 }  // namespace shoal::data

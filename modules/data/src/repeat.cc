@@ -86,6 +86,7 @@ class RepeatNode final : public Node {
     if (input().is_finite() == false || input().cardinality()) return false;
     return std::nullopt;
   }
+  bool is_endless_repeat() const override { return passes_ < 0; }
   std::optional<int64_t> cardinality() const override {
     const std::optional<int64_t> count = input().cardinality();
     int64_t product = 0;

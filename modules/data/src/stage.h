@@ -73,6 +73,7 @@ class Node {
   virtual bool is_unseeded_shuffle() const { return false; }
   virtual bool is_shard() const { return false; }
   virtual bool depends_on_trainer() const { return false; }
+  virtual bool is_endless_repeat() const { return false; }
 
   const Inputs& inputs() const { return inputs_; }
   const Node& input() const { return *inputs_.front(); }

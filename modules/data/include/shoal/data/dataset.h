@@ -167,6 +167,8 @@ class Dataset {
   bool depends_on_trainer() const;
   /// True if elements that each trainer shuffles in its own order are then divided by shard (some are lost, some repeat).
   bool unseeded_shuffle_before_shard() const;
+  /// True if some part of it is repeated without a count.
+  bool has_endless_repeat() const;
   /// Whether it ends; nullopt if that is not known (generators).
   std::optional<bool> is_finite() const;
   /// The number of elements, where it is known without reading them and finite.

@@ -22,8 +22,15 @@ class TensorMap {
   void set(std::string name, Tensor tensor);
   const Tensor* find(std::string_view name) const;
   Tensor* find(std::string_view name);
-  /// The lone tensor (SHOAL_CHECK(is_single())).
+  /// The tensor of that name; it may be replaced, or written to where nobody shares its storage. Raises InvalidArgument
+  /// listing the names if there is none.
+  const Tensor& operator[](std::string_view name) const;
+  Tensor& operator[](std::string_view name);
+  /// The lone tensor. Raises InvalidArgument listing the names if tensors have names, or there is none.
   const Tensor& single() const;
+  Tensor& single();
+  /// The names, for errors.
+  std::string names() const;
   auto begin() const { return tensors_.begin(); }
   auto end() const { return tensors_.end(); }
   auto begin() { return tensors_.begin(); }
