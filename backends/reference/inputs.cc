@@ -37,7 +37,7 @@ std::string short_text(double number) {
 struct Range {
   double low, high;
   bool whole;
-  std::string what;
+  std::string what, remedy;
 
   bool has(double x) const { return x >= low && x <= high && (!whole || x == std::floor(x)); }
   /// "0 or 1", "a whole number in [0, 9]", "a number >= 0".
@@ -57,7 +57,7 @@ Result<void> check_all(const TensorView& x, const Range& range) {
     if (range.has(double(elements[i]))) [[likely]]
       continue;
     return invalid_argument(range.what + " " + short_text(double(elements[i])) + place_text(x.shape, int64_t(i)) +
-                            " is not " + range.text());
+                            " is not " + range.text() + range.remedy);
   }
   return {};
 }
@@ -75,7 +75,8 @@ Result<void> check_elements(const TensorView& x, const Range& range) {
 std::unique_ptr<Kernel> make_check_range(const KernelRequest& request) {
   const Attributes& attributes = request.node.attributes;
   const Range range{attributes.get_real("low"), attributes.get_real("high"), attributes.get_bool("whole"),
-                    attributes.get_string("what")};
+                    attributes.get_string("what"),
+                    attributes.has("remedy") ? "; " + attributes.get_string("remedy") : std::string()};
   return make_loop([range](const KernelCall& call) -> Result<void> {
     SHOAL_TRY_VOID(check_elements(call.inputs[0], range));
     std::byte* const y = call.outputs[0].data;

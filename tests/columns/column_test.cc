@@ -31,7 +31,9 @@ TEST(NumericColumn, MissingNumbersHaveADefaultOrEndTheStep) {
   const auto doubled = [](Value x) { return ops::scale(x, 2); };
   EXPECT_THAT(batch.deep(numeric("age", {.default_value = 30, .normalizer = doubled})), ElementsAre(78, 60, 10));
   const Value refused = input_layer(batch.features(), {numeric("age")});
-  EXPECT_THAT(batch.error_of(refused), HasSubstr("feature \"age\": nan in row 1"));
+  EXPECT_THAT(batch.error_of(refused),
+              HasSubstr("feature \"age\": nan in row 1, element 0 is not a number; where it is missing, give the "
+                        "column a default_value, or drop these examples by filter()"));
 }
 
 TEST(NumericColumn, RefusesWhatDoesNotFit) {

@@ -82,6 +82,7 @@ TEST_P(BackendIndices, ElementsOutOfRangeEndTheStep) {
   EXPECT_EQ(said({.high = 1}, 2), "element 2 in row 2 is not a number <= 1");
   EXPECT_EQ(said({.low = 1, .high = 9, .whole = true}, 10), "element 10 in row 2 is not a whole number in [1, 9]");
   EXPECT_EQ(said({}, std::numeric_limits<float>::quiet_NaN()), "element nan in row 2 is not a number");
+  EXPECT_EQ(said({.high = 1, .remedy = "go lower"}, 2), "element 2 in row 2 is not a number <= 1; go lower");
   EXPECT_EQ(said({}, infinity), "accepted");
   EXPECT_EQ(said({.low = 0, .high = 1}, infinity), "element inf in row 2 is not a number in [0, 1]");
 }

@@ -124,11 +124,13 @@ TEST_F(LocalMode, EndOfInputIsNoFinalExport) {
   EXPECT_THAT(result.exports, ElementsAre("13", std::nullopt));
   EXPECT_EQ(place.log.count('W', "export last was never made"), 1);
   EXPECT_EQ(end_mark(place.model_dir())->reason, checkpoint::EndReason::kEndOfInput);
+  EXPECT_EQ(place.log.count('W', "the training input has ended before step 20; repeat() makes as many passes"), 1);
 }
 
 TEST_F(LocalMode, WithoutMaxStepsTrainsUntilTheInputEnds) {
   train_input.dataset = losses(std::vector<float>(10, 1));
   run({}, {});
+  EXPECT_EQ(place.log.count('W', "repeat()"), 0);
   EXPECT_THAT(evaluations(), ElementsAre(10));
   EXPECT_THAT(exporter->calls, ElementsAre("10"));
 }

@@ -77,7 +77,7 @@ TEST(TextFeatures, AnUnknownTextIsNamedWithItsRow) {
   Place place;
   Estimator estimator = place.estimator(liking, {}, {{"strict", true}});
   EXPECT_THAT(refusal([&] { estimator.train([] { return labelled().batch(4); }, {.steps = 1}); }),
-              HasSubstr("input features/pet: row 3: \"emu\" is not among the 3 names of the vocabulary"));
+              HasSubstr("input features/pet: row 3 of the batch: \"emu\" is not among the 3 names of the vocabulary"));
   EXPECT_THAT(refusal([&] {
                 place.estimator(liking, {})
                     .train(
@@ -87,7 +87,7 @@ TEST(TextFeatures, AnUnknownTextIsNamedWithItsRow) {
                         },
                         {.steps = 1});
               }),
-              HasSubstr("input labels: row 3: \"?\" is not among the 2 names of the vocabulary"));
+              HasSubstr("input labels: row 3 of the batch: \"?\" is not among the 2 names of the vocabulary"));
 }
 
 TEST(TextFeatures, TextThatNothingLooksUpIsLeftAlone) {

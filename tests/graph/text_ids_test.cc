@@ -53,7 +53,17 @@ TEST(TextIds, AVocabularyKnowsItsNames) {
   EXPECT_THAT(ids(buckets, texts), ElementsAre(2, 3 + int64_t(hash64("cow") % 5), -1, 0));
   EXPECT_EQ(buckets.size(), 8);
   const TextEncoding strict{.vocabulary = animals(), .refuse_unknown = true};
-  EXPECT_EQ(strict.ids_of(texts).error().message(), "row 0: \"cow\" is not among the 3 names of the vocabulary");
+  EXPECT_EQ(strict.ids_of(texts).error().message(),
+            "row 0 of the batch: \"cow\" is not among the 3 names of the vocabulary: cat, dog, eel");
+  const TextEncoding complete{.vocabulary = animals(), .refuse_unknown = true, .missing = {}};
+  EXPECT_EQ(complete.id_of("").error().message(),
+            "the text is missing: \"\" is not among the 3 names of the vocabulary: cat, dog, eel");
+  std::vector<std::string> many;
+  for (int i = 0; i < 11; ++i) many.push_back(std::to_string(i));
+  const TextEncoding long_one{.vocabulary = std::make_shared<const Vocabulary>(value_or_raise(Vocabulary::make(many))),
+                              .refuse_unknown = true};
+  EXPECT_EQ(long_one.id_of("x").error().message(),
+            "\"x\" is not among the 11 names of the vocabulary: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ...");
   EXPECT_THAT(ids({.vocabulary = animals(), .missing = {"?", "n/a"}, .missing_id = 7},
                   Tensor::of_strings(Shape{3}, {"?", "n/a", ""})),
               ElementsAre(7, 7, -1));

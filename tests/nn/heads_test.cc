@@ -141,6 +141,17 @@ TEST_F(Heads, RegressionHeadsRefuseLabelsOutOfRange) {
   EXPECT_THAT(failure(logistic.loss, feeds(1.5)), HasSubstr("label 1.5 in row 1, element 0 is not a number in [0, 1]"));
 }
 
+TEST_F(Heads, ARegressionLabelThatIsNoNumberIsNamed) {
+  const Value logits = input("logits", DType::kFloat32, {1}), labels = input("labels", DType::kFloat32, {});
+  const HeadOutput output = build(*regression_head(), Mode::kTrain, logits, labels);
+  const auto feeds = [](float label) {
+    return Feeds{{"logits", floats(Shape{2, 1}, {0, 0})}, {"labels", floats(Shape{2}, {1, label})}};
+  };
+  EXPECT_EQ(failure(output.loss, feeds(-1e30f)), "");
+  EXPECT_THAT(failure(output.loss, feeds(std::nanf(""))),
+              HasSubstr("label nan in row 1, element 0 is not a number; drop examples without a label by filter()"));
+}
+
 TEST_F(Heads, RegressionRefusesWhatDoesNotFit) {
   const Value logits = input("logits", DType::kFloat32, {2}), labels = input("labels", DType::kFloat32, {3});
   const Value text = input("text", DType::kString, {2});

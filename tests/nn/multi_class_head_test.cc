@@ -153,7 +153,7 @@ TEST_F(MultiClassHeadTest, AVocabularyNamesClassesAndLabels) {
   EXPECT_THAT(value_or_raise(from.encoding.ids_of(Tensor::of_strings(Shape{2, 1}, {"eel", "cat"}))).as<int64_t>(),
               ElementsAre(2, 0));
   EXPECT_THAT(from.encoding.ids_of(Tensor::of_strings(Shape{2, 1}, {"eel", "cow"})).error().message(),
-              HasSubstr("row 1: \"cow\" is not among the 3 names"));
+              HasSubstr("row 1 of the batch: \"cow\" is not among the 3 names"));
   EXPECT_FALSE(from.encoding.id_of(""));  // Not missing: a label has to be there.
   const Tensor ids = Tensor::of<int64_t>(Shape{2, 1}, {2, 0});
   EXPECT_EQ(output.text_predictions[0].source(), "class_ids");

@@ -24,7 +24,9 @@ class Numeric final : public Definition, public Numbers {
       const Value otherwise = x.graph().constant(float(*options_.default_value));
       x = ops::select(ops::equal(x, x), x, ops::broadcast_like(otherwise, x));  // NaN equals nothing.
     } else if (!nan_allowed) {
-      x = ops::check_range(x, {.what = "feature \"" + name() + "\":"});
+      x = ops::check_range(
+          x, {.what = "feature \"" + name() + "\":",
+              .remedy = "where it is missing, give the column a default_value, or drop these examples by filter()"});
     }
     return options_.normalizer ? apply(x) : x;
   }

@@ -22,8 +22,9 @@ Result<std::string> resolve_model_dir(const RunConfig& config, const std::option
   if (given) return *given;
   if (config.model_dir()) return *config.model_dir();
   if (config.task().mode != cluster::TaskMode::kLocal && config.task_type() != cluster::kPsRole) {
-    return invalid_argument("a " + config.task_type() + " needs a model_dir that all tasks of the job can see; give one in "
-                            "the RunConfig, the Estimator or TF_CONFIG");
+    return invalid_argument("task " + config.task_type() +
+                            " needs a model_dir that all tasks of the job can see; give one "
+                            "by --model-dir, in the RunConfig, the Estimator or TF_CONFIG");
   }
   if (config.task_type() == cluster::kPsRole) return std::string();
   const std::shared_ptr<Environment> env = make_call_environment(config);

@@ -186,6 +186,12 @@ void TrainEnd::say_how_it_ended() {
   const std::optional<cluster::JobEnd> end = has_servers() ? servers()->job_end() : std::nullopt;
   if (end && end->failed) return scope_.env.log().warning("training ended" + at + ": " + cluster::sentence(*end));
   scope_.env.log().info("training finished" + at + " (" + std::string(checkpoint::to_string(end_.reason)) + ")");
+  const std::optional<int64_t>& max_steps = folder_.max_steps();
+  const bool short_of_it = max_steps && end_.iterations > 0 && int64_t(end_.global_step) < *max_steps;
+  if (scope_.leads() && short_of_it && end_.reason == checkpoint::EndReason::kEndOfInput) {
+    scope_.env.log().warning("the training input has ended before step " + std::to_string(*max_steps) +
+                             "; repeat() makes as many passes over it as that takes");
+  }
 }
 
 }  // namespace shoal

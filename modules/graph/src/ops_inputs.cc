@@ -35,6 +35,7 @@ Outputs check_range_types(Types inputs, const Attributes& attributes) {
   SHOAL_TRY(const double high, real_attribute(attributes, "high"));
   SHOAL_TRY_VOID(bool_attribute(attributes, "whole"));
   SHOAL_TRY_VOID(string_attribute(attributes, "what"));
+  if (attributes.has("remedy")) SHOAL_TRY_VOID(string_attribute(attributes, "remedy"));
   if (!(low <= high)) {
     return invalid_argument("low is " + std::to_string(low) + ", high " + std::to_string(high) + ", expected low <= high");
   }
@@ -115,9 +116,9 @@ Value multi_hot(Value ids, int64_t depth, Value weights, std::string_view name) 
 }
 
 Value check_range(Value x, const CheckRangeOptions& options, std::string_view name) {
-  return rules::graph_of("check_range", x)
-      .add("check_range", {x},
-           {{"low", options.low}, {"high", options.high}, {"whole", options.whole}, {"what", options.what}}, name)[0];
+  Attributes attributes{{"low", options.low}, {"high", options.high}, {"whole", options.whole}, {"what", options.what}};
+  if (!options.remedy.empty()) attributes.set("remedy", options.remedy);
+  return rules::graph_of("check_range", x).add("check_range", {x}, std::move(attributes), name)[0];
 }
 
 Value bucketize(Value x, Value boundaries, const BucketizeOptions& options, std::string_view name) {

@@ -31,6 +31,16 @@ Result<void> for_each_text(const Tensor& texts, const Each& each) {
                           to_string(texts.shape()));
 }
 
+/// "3 names of the vocabulary: cat, dog, emu", for errors; of a long one the first.
+std::string listed(const Vocabulary& vocabulary) {
+  constexpr int64_t kListedMax = 10;
+  std::string text = std::to_string(vocabulary.size()) + " names of the vocabulary: ";
+  for (int64_t id = 0; id < std::min(vocabulary.size(), kListedMax); ++id) {
+    text += (id == 0 ? "" : ", ") + vocabulary.name(id);
+  }
+  return vocabulary.size() > kListedMax ? text + ", ..." : text;
+}
+
 bool has_ids(DType dtype) {
   return dtype == DType::kString || dtype == DType::kInt64 || dtype == DType::kInt32 || dtype == DType::kUInt8;
 }
@@ -43,8 +53,8 @@ Result<int64_t> TextEncoding::id_of(std::string_view text) const {
   if (const int64_t id = vocabulary->find(text); id >= 0) return id;
   if (buckets > 0) return vocabulary->size() + int64_t(hash64(text) % uint64_t(buckets));
   if (!refuse_unknown) return unknown_id;
-  return invalid_argument("\"" + std::string(text) + "\" is not among the " + std::to_string(vocabulary->size()) +
-                          " names of the vocabulary");
+  const std::string what = text.empty() ? "the text is missing: \"\"" : "\"" + std::string(text) + "\"";
+  return invalid_argument(what + " is not among the " + listed(*vocabulary));
 }
 
 Result<Tensor> TextEncoding::ids_of(const Tensor& texts) const {
@@ -53,7 +63,7 @@ Result<Tensor> TextEncoding::ids_of(const Tensor& texts) const {
   const int64_t per_row = texts.shape().rank() == 0 || texts.shape()[0] == 0 ? 1 : texts.elements() / texts.shape()[0];
   SHOAL_TRY_VOID(for_each_text(texts, [&](size_t i, std::string_view text) -> Result<void> {
     auto id = id_of(text);
-    if (!id) return std::move(id).error().with_context("row " + std::to_string(int64_t(i) / per_row));
+    if (!id) return std::move(id).error().with_context("row " + std::to_string(int64_t(i) / per_row) + " of the batch");
     out[i] = *id;
     return {};
   }));

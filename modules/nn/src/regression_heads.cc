@@ -4,6 +4,8 @@
 namespace shoal::nn {
 namespace {
 
+constexpr auto kMissingLabel = "drop examples without a label by filter()";
+
 class RegressionHead final : public LogitsHead {
  public:
   /// `range` is what labels may be; `kind` what errors call the head.
@@ -48,7 +50,9 @@ class RegressionHead final : public LogitsHead {
              to_string(shape) + (logits_dimension() == 1 ? " or " + to_string(without_last(shape)) : ""));
     }
     const Value numbers = column ? ops::reshape(labels, shape) : labels;
-    return as_floats(range_ ? ops::check_range(numbers, *range_) : numbers);
+    if (!range_ && numbers.dtype() != DType::kFloat32) return as_floats(numbers);
+    return as_floats(
+        ops::check_range(numbers, range_.value_or(ops::CheckRangeOptions{.what = "label", .remedy = kMissingLabel})));
   }
 
   Value losses_of(Value labels, Value logits) const override {
@@ -68,7 +72,7 @@ class RegressionHead final : public LogitsHead {
 
   std::function<Value(Value labels, Value logits)> loss_;
   std::function<Value(Value logits)> inverse_link_;
-  std::optional<ops::CheckRangeOptions> range_;
+  std::optional<ops::CheckRangeOptions> range_;  // Nothing: any number, and so not NaN.
 };
 
 }  // namespace
@@ -87,7 +91,7 @@ std::unique_ptr<Head> poisson_regression_head(PoissonRegressionHeadOptions optio
       .loss = [full](Value labels, Value logits) { return poisson_loss(logits, labels, {.full = full}); },
       .inverse_link = [](Value logits) { return ops::exp(logits); }};
   return std::make_unique<RegressionHead>("poisson_regression_head", std::move(common),
-                                          ops::CheckRangeOptions{.low = 0, .what = "label"});
+                                          ops::CheckRangeOptions{.low = 0, .what = "label", .remedy = kMissingLabel});
 }
 
 std::unique_ptr<Head> logistic_regression_head(LogisticRegressionHeadOptions options) {
@@ -97,8 +101,9 @@ std::unique_ptr<Head> logistic_regression_head(LogisticRegressionHeadOptions opt
                                .name = std::move(options.name),
                                .loss = [](Value labels, Value logits) { return sigmoid_cross_entropy(logits, labels); },
                                .inverse_link = [](Value logits) { return ops::sigmoid(logits); }};
-  return std::make_unique<RegressionHead>("logistic_regression_head", std::move(common),
-                                          ops::CheckRangeOptions{.low = 0, .high = 1, .what = "label"});
+  return std::make_unique<RegressionHead>(
+      "logistic_regression_head", std::move(common),
+      ops::CheckRangeOptions{.low = 0, .high = 1, .what = "label", .remedy = kMissingLabel});
 }
 
 }  // namespace shoal::nn

@@ -27,7 +27,10 @@ std::string_view to_string(DType dtype);
 std::optional<DType> dtype_from_string(std::string_view name);
 
 template <class T>
-struct dtype_of;
+struct dtype_of {
+  static_assert(sizeof(T) == 0,
+                "tensors hold float, int32_t, int64_t, uint8_t, bool or std::string: convert to one of them");
+};
 template <>
 struct dtype_of<float> { static constexpr DType value = DType::kFloat32; };
 template <>

@@ -24,6 +24,7 @@ struct CheckRangeOptions {
   double high = std::numeric_limits<double>::infinity();  ///< At least `low`.
   bool whole = false;                                     ///< Whether only whole numbers are allowed.
   std::string what = "element";                           ///< What an element is called in the error.
+  std::string remedy = {};                                ///< What to do about it; behind "; " in the error.
 };
 /// x itself, any numeric type and shape. An element outside [low, high], or NaN, ends the step with InvalidArgument, naming
 /// row, value and what is allowed.
