@@ -68,7 +68,7 @@ TEST(Usage, OneObjectIsIndentedForPeopleOnly) {
   print(context, Json{{"a", 1}, {"b", 2}});
   EXPECT_EQ(out.str(), "{\"a\":1,\"b\":2}\n");
   out.str("");
-  context.for_people = true;
+  context.terminals.output = true;
   print(context, Json{{"a", 1}, {"b", 2}});
   EXPECT_EQ(out.str(), "{\n  \"a\": 1,\n  \"b\": 2\n}\n");
 }

@@ -1,10 +1,8 @@
 #include "shoal/cli/cli.h"
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <iostream>
+#include <ostream>
 #include <string_view>
 
 #include "commands.h"
@@ -65,7 +63,8 @@ int count_own_words(int argc, const char* const* argv) {
 
 }  // namespace
 
-int cli_main(int argc, const char* const* argv, std::istream& in, std::ostream& out, std::ostream& err) {
+int cli_main(int argc, const char* const* argv, std::istream& in, std::ostream& out, std::ostream& err,
+             Terminals terminals) {
   CLI::App app(
       "Looks at what Shoal's training runs wrote, predicts with it, makes keys for new runs, and launches them. Prints "
       "JSON or CSV; changes no file that is there.",
@@ -94,8 +93,7 @@ int cli_main(int argc, const char* const* argv, std::istream& in, std::ostream& 
     return app.exit(error, out, err);
   }
   const std::unique_ptr<Storage> storage = make_file_storage();
-  Context context{in, out, err, *storage};
-  context.for_people = &out == &std::cout && ::isatty(STDOUT_FILENO) == 1;
+  Context context{in, out, err, *storage, terminals};
   if (own_words < argc) context.program.assign(argv + own_words + 1, argv + argc);
   const Result<int> status = selected(context);
   out.flush();

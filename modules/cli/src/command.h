@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "shoal/base/storage.h"
+#include "shoal/cli/cli.h"
 
 namespace CLI {
 class App;
@@ -19,7 +20,7 @@ struct Context {
   std::ostream& out;  ///< JSON, CSV, or the one line that was asked for.
   std::ostream& err;  ///< Sentences.
   Storage& storage;
-  bool for_people = false;             ///< `out` is a terminal: JSON may take several lines.
+  Terminals terminals{};
   std::vector<std::string> program{};  ///< For `launch`: the words behind the first --.
 
   /// One sentence on `err`.

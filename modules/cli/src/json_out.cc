@@ -30,7 +30,7 @@ void print_line(std::ostream& out, const Json& json) {
 }
 
 void print(const Context& context, const Json& json) {
-  if (!context.for_people) return print_line(context.out, json);
+  if (!context.terminals.output) return print_line(context.out, json);
   context.out << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
 }
 

@@ -8,14 +8,23 @@
 namespace shoal {
 namespace {
 
+constexpr const char* kProgressSecs = "SHOAL_PROGRESS_SECS";  // Seconds between lines in a log.
+
 /// Shows progress on standard error, in lines that suit the terminal, or the log that is there instead.
-std::shared_ptr<monitor::ProgressDisplay> progress_display(const ParsedFlags& flags) {
+Result<std::shared_ptr<monitor::ProgressDisplay>> progress_display(const ParsedFlags& flags) {
   const monitor::Terminal terminal = monitor::read_terminal();
+  monitor::ProgressOptions options{.columns = terminal.columns};
+  if (const auto text = cluster::process_getenv(kProgressSecs)) {
+    const auto seconds = number_from<double>(*text);
+    if (!seconds || !(*seconds > 0 && *seconds <= 1e9)) {
+      return invalid_argument(std::string(kProgressSecs) + " is \"" + *text + "\", expected a number of seconds above 0");
+    }
+    options.plain_interval = seconds_to_duration(*seconds);
+  }
   const monitor::ProgressChoice choice{
       .quiet = flags.quiet, .json = flags.command_line.json, .renews_lines = terminal.renews_lines};
-  return std::make_shared<monitor::ProgressDisplay>(
-      monitor::ProgressOptions{.mode = monitor::choose_progress_mode(choice), .columns = terminal.columns},
-      monitor::write_to_stderr);
+  options.mode = monitor::choose_progress_mode(choice);
+  return std::make_shared<monitor::ProgressDisplay>(options, monitor::write_to_stderr);
 }
 
 }  // namespace
@@ -65,7 +74,9 @@ Result<TaskHost> task_host(const ParsedFlags& flags) {
   host.handle_signals = true;
   host.insecure = flags.insecure;
   if (flags.profile) host.profile_steps = ProfilerOptions().steps;
-  host.progress = progress_display(flags);
+  SHOAL_TRY(host.progress, progress_display(flags));
+  // Whoever asks for it asks each process.
+  host.workers_show_progress = !flags.cluster && cluster::process_getenv(kProgressSecs);
   host.sink = host.progress->wrap(stderr_sink(flags.quiet ? LogLevel::kWarning : LogLevel::kInfo));
   return host;
 }

@@ -50,7 +50,8 @@ Result<void> make_hooks(TrainScope& scope, const std::optional<int64_t>& max_ste
   const RunConfig& config = scope.config();
   const TaskHost& host = host_of(config);
   std::vector<std::shared_ptr<Hook>>& hooks = setup.hooks;
-  setup.progress = std::make_shared<ProgressHook>(scope.leads() ? host.progress : nullptr, max_steps);
+  const bool shows = scope.leads() || host.workers_show_progress;
+  setup.progress = std::make_shared<ProgressHook>(shows ? host.progress : nullptr, max_steps);
   if (config.save_summary_steps().value_or(0) > 0 && (scope.records() || reports_job(scope))) {
     // A worker that records may come before the folder is there.
     if (!scope.leads()) SHOAL_TRY_VOID(make_durable_folder(scope.env.storage(), scope.model_dir()));

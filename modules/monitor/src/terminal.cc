@@ -14,9 +14,14 @@ Terminal read_terminal() {
   const bool dumb = kind == nullptr || std::string_view(kind) == "dumb";
   found.renews_lines = !dumb && ::isatty(STDERR_FILENO) == 1;
   winsize size{};
-  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) found.columns = size.ws_col;
+  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0) {
+    if (size.ws_col > 0) found.columns = size.ws_col;
+    if (size.ws_row > 0) found.lines = size.ws_row;
+  }
   return found;
 }
+
+bool output_is_terminal() { return ::isatty(STDOUT_FILENO) == 1; }
 
 void write_to_stderr(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stderr);

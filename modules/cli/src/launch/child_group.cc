@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <iterator>
 #include <string_view>
 
@@ -232,6 +233,13 @@ void ChildGroup::look() {
     if (ended < 0 && errno == ECHILD) gone_ = true;
     if (ended <= 0) return;
   }
+}
+
+std::optional<uint64_t> ChildGroup::resident_bytes() const {
+  std::ifstream statm("/proc/" + std::to_string(id_) + "/statm");  // In pages: the program's size, and what is resident.
+  uint64_t size = 0, resident = 0;
+  if (!(statm >> size >> resident)) return std::nullopt;
+  return resident * uint64_t(::sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace shoal::cli::launch

@@ -77,6 +77,8 @@ class ChildGroup {
   void look();
   /// How the program ended, as waitpid() has it; nothing while it runs.
   std::optional<int> program_status() const { return status_; }
+  /// The memory that the program has at the moment: its resident set. Nothing if the system does not say.
+  std::optional<uint64_t> resident_bytes() const;
   /// No process of the group is left.
   bool is_gone() const { return gone_; }
 

@@ -51,14 +51,12 @@ Result<std::vector<std::string>> tf_configs(std::span<const JobTask> tasks, std:
   return texts;
 }
 
-std::vector<Variable> variables_of(const std::string& tf_config, const JobSecrets& secrets,
-                                   const std::string& report_file) {
+std::vector<Variable> variables_of(const std::string& tf_config, const JobWide& job, const std::string& report_file) {
   // The source is named, since another one may come before TF_CONFIG in the environment of the launcher.
-  std::vector<Variable> variables{{"TF_CONFIG", tf_config},
-                                  {"SHOAL_SOURCE", "TF_CONFIG"},
-                                  {"SHOAL_RUN", secrets.run},
-                                  {"SHOAL_REPORT_FILE", report_file}};
-  if (secrets.token) variables.emplace_back("SHOAL_TOKEN", *secrets.token);
+  std::vector<Variable> variables{
+      {"TF_CONFIG", tf_config}, {"SHOAL_SOURCE", "TF_CONFIG"}, {"SHOAL_RUN", job.run}, {"SHOAL_REPORT_FILE", report_file}};
+  if (job.token) variables.emplace_back("SHOAL_TOKEN", *job.token);
+  if (job.shows_table) variables.emplace_back("SHOAL_PROGRESS_SECS", "1");
   return variables;
 }
 

@@ -32,12 +32,13 @@ Result<std::vector<std::string>> tf_configs(std::span<const JobTask> tasks, std:
 using Variable = std::pair<std::string, std::string>;
 
 /// What all tasks of one launch have in common.
-struct JobSecrets {
+struct JobWide {
   std::string run;                     ///< SHOAL_RUN.
   std::optional<std::string> token{};  ///< SHOAL_TOKEN; nothing where the user has given one, or there is no need.
+  bool shows_table = false;            ///< Tasks tell often how far they are: SHOAL_PROGRESS_SECS.
 };
 /// What a launch puts into a task's environment, beside what its own has.
-std::vector<Variable> variables_of(const std::string& tf_config, const JobSecrets& secrets, const std::string& report_file);
+std::vector<Variable> variables_of(const std::string& tf_config, const JobWide& job, const std::string& report_file);
 
 /// `text` as one word of a shell.
 std::string shell_word(const std::string& text);

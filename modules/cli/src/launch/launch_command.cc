@@ -59,7 +59,7 @@ struct LaunchArguments {
   std::string ssh = "ssh", remote_tmp = launch::HostsOptions().temporary_folder;
   bool copy = false;
   std::optional<std::string> log_dir{};
-  bool no_logs = false, dry_run = false, json = false;
+  bool no_logs = false, no_table = false, dry_run = false, json = false;
   int max_restarts = launch::PolicyOptions().max_restarts;
   double restart_secs = to_seconds(launch::PolicyOptions().first_wait);
   double stop_secs = to_seconds(launch::PolicyOptions().stop_limit);
@@ -129,7 +129,7 @@ launch::PolicyOptions policy_from(const LaunchArguments& arguments) {
 }
 
 Result<LaunchOptions> options_from(const Context& context, const LaunchArguments& arguments) {
-  LaunchOptions options{.size = {}, .command = context.program, .json = arguments.json};
+  LaunchOptions options{.size = {}, .command = context.program, .json = arguments.json, .table = !arguments.no_table};
   SHOAL_TRY(options.hosts, hosts_from(context, arguments));
   SHOAL_TRY(options.size, size_from(context, arguments, options.hosts));
   if (auto possible = options.size.check(); !possible) return std::move(possible).error();
@@ -254,6 +254,9 @@ void add_output_options(CLI::App& app, LaunchArguments& arguments) {
                              ->default_str("shoal-logs/TIME-PROCESS")
                              ->group("Output");
   app.add_flag("--no-logs", arguments.no_logs, "No log files")->excludes(log_dir)->group("Output");
+  app.add_flag("--no-table", arguments.no_table,
+               "On a terminal, too: all lines that tasks write, and no table of the tasks")
+      ->group("Output");
   app.add_flag("--json", arguments.json,
                "Nothing on standard output but the results, as one line of JSON; what tasks write goes to standard error")
       ->group("Output");

@@ -8,6 +8,8 @@
 #include <ostream>
 
 #include "launch/credentials.h"
+#include "launch/job_progress.h"
+#include "launch/live_table.h"
 #include "launch/lost_steps.h"
 #include "launch/machines.h"
 #include "launch/recoveries.h"
@@ -15,10 +17,13 @@
 #include "launch/this_machine.h"
 #include "shoal/base/process_info.h"
 #include "shoal/base/utc_text.h"
+#include "shoal/monitor/progress.h"
+#include "shoal/monitor/terminal.h"
 
 namespace shoal::cli::launch {
 namespace {
 
+constexpr Duration kDrawEvery = std::chrono::milliseconds(500);
 constexpr Duration kLookAtPorts = std::chrono::milliseconds(100);
 constexpr Duration kPatienceOfGuard = std::chrono::seconds(20);  // Servers wait so long for a job to end (CONTRACT FA-12).
 
@@ -29,6 +34,7 @@ struct Seat {
   std::string report_file{};
   std::optional<TaskLog> log{};
   std::optional<TaskProcess> running{};
+  int starts = 0;
 };
 
 std::vector<PolicyTask> policy_tasks(const std::vector<JobTask>& tasks) {
@@ -36,6 +42,13 @@ std::vector<PolicyTask> policy_tasks(const std::vector<JobTask>& tasks) {
   of_policy.reserve(tasks.size());
   for (const JobTask& task : tasks) of_policy.push_back({task.name, task.role});
   return of_policy;
+}
+
+std::vector<Role> roles_of(const std::vector<JobTask>& tasks) {
+  std::vector<Role> roles;
+  roles.reserve(tasks.size());
+  for (const JobTask& task : tasks) roles.push_back(task.role);
+  return roles;
 }
 
 std::vector<std::string> names_of(const std::vector<JobTask>& tasks) {
@@ -68,8 +81,10 @@ class Launcher {
         policy_(policy_tasks(tasks), options.policy),
         recoveries_(names_of(tasks)),
         lost_steps_(tasks.size()),
+        progress_(roles_of(tasks)),
         machines_(std::move(machines)) {
     for (const JobTask& task : tasks) seats_.push_back({.task = task});
+    if (options.table && context.terminals.errors) table_.emplace();
   }
 
   Result<int> run();
@@ -90,16 +105,27 @@ class Launcher {
   Ending ending_of(size_t task) const;
   void look_who_is_back();
   void print_end(int status);
+  void draw();
+  TableRow row_of(size_t task);
+  bool heed_line(size_t task, std::string_view line);
 
-  std::ostream& lines_to() { return options_.json ? context_.err : context_.out; }
-  void say(const std::string& text) { context_.err << "[launch] " + text + "\n"; }
+  std::ostream& errors() { return table_ ? table_->above() : context_.err; }
+  /// Where standard output of the tasks goes.
+  std::ostream& output() {
+    if (options_.json || (table_ && context_.terminals.output)) return errors();
+    return context_.out;
+  }
+  void say(const std::string& text) { errors() << "[launch] " + text + "\n"; }
 
   Context& context_;
   const LaunchOptions& options_;
   JobPolicy policy_;
   Recoveries recoveries_;
   LostSteps lost_steps_;
-  JobSecrets secrets_;
+  JobProgress progress_;
+  std::optional<LiveTable> table_{};
+  SteadyTime next_draw_{};
+  JobWide job_;
   OrphanAdoption adoption_;
   std::optional<SignalInbox> inbox_{};
   std::optional<Guard> guard_{};
@@ -114,6 +140,8 @@ Result<int> Launcher::run() {
   SHOAL_TRY_VOID(prepare(folder.path()));
   const Result<void> trained = train();
   for (Seat& seat : seats_) seat.running.reset();  // Nothing runs any more, unless there was an error.
+  if (table_) draw();                              // The last one stays.
+  table_.reset();
   for (const std::string& complaint : machines_->clean_up(*inbox_)) say(complaint);
   if (!trained) return trained.error();
   print_end(*policy_.status());
@@ -121,8 +149,9 @@ Result<int> Launcher::run() {
 }
 
 Result<void> Launcher::prepare(const std::string& folder) {
-  secrets_.run = "launch-" + context_.storage.unique_name();
-  secrets_.token = token_for_job(options_.command, cluster::process_getenv);
+  job_.shows_table = table_.has_value();
+  job_.run = "launch-" + context_.storage.unique_name();
+  job_.token = token_for_job(options_.command, cluster::process_getenv);
   SHOAL_TRY(SignalInbox inbox, SignalInbox::open());
   inbox_.emplace(std::move(inbox));
   SHOAL_TRY(Guard guard,
@@ -184,10 +213,12 @@ Result<void> Launcher::carry_out(const Actions& actions) {
 Result<void> Launcher::start(size_t task) {
   Seat& seat = seats_[task];
   TaskLog* log = seat.log ? &*seat.log : nullptr;
-  const TaskStart how{.tf_config = seat.tf_config, .secrets = secrets_, .report_file = seat.report_file};
-  SHOAL_TRY(TaskProcess process, machines_->start(task, how, TaskStream(seat.task.name, lines_to(), log),
-                                                  TaskStream(seat.task.name, context_.err, log,
-                                                             [this, task](auto line) { lost_steps_.heed(task, line); })));
+  const TaskStart how{.tf_config = seat.tf_config, .job = job_, .report_file = seat.report_file};
+  const auto heed = [this, task](std::string_view line) { return heed_line(task, line); };
+  SHOAL_TRY(TaskProcess process, machines_->start(task, how, TaskStream(seat.task.name, output(), log),
+                                                  TaskStream(seat.task.name, errors(), log, heed)));
+  progress_.started(task);
+  ++seat.starts;
   const pid_t id = process.group().id();
   guard_->add(id, process.words());
   if (log) {
@@ -213,9 +244,48 @@ Result<void> Launcher::turn() {
     seat.log->flush();
     if (const auto error = seat.log->take_error()) say("a log is not complete: " + error->message());
   }
+  if (table_ && steady_now() >= next_draw_) draw();
   context_.out.flush();
   context_.err.flush();
   return {};
+}
+
+/// Which lines are shown beside a table that tells how far the tasks are: those that want to be read. The others are in the
+/// logs, if there are any.
+bool Launcher::heed_line(size_t task, std::string_view line) {
+  lost_steps_.heed(task, line);
+  if (!table_) return true;
+  progress_.heed(task, line);
+  const LineKind kind = kind_of(line);
+  return kind == LineKind::kOwn || kind == LineKind::kWarning || (kind == LineKind::kInformation && !options_.log_dir);
+}
+
+TableRow Launcher::row_of(size_t task) {
+  Seat& seat = seats_[task];
+  const TaskProgress& progress = progress_.of(task);
+  TableRow row{.task = seat.task.name, .host = machines_->host(task)};
+  row.state = state_text(policy_.state_of(task), seat.task.role, progress, steady_now());
+  row.settled = seat.running && progress.works && progress.waiting_for.empty();
+  if (progress.step) row.step = std::to_string(*progress.step);
+  if (seat.starts > 1) row.restarts = std::to_string(seat.starts - 1);
+  if (!seat.running) return row;
+  row.steps_per_second = progress.steps_per_second;
+  row.examples_per_second = progress.examples_per_second;
+  row.waiting_for = progress.waiting_for;
+  const bool is_here = seat.running->words() < 0;
+  if (const auto bytes = is_here ? seat.running->group().resident_bytes() : std::nullopt) {
+    row.memory = monitor::format_bytes(*bytes);
+  }
+  return row;
+}
+
+void Launcher::draw() {
+  std::vector<TableRow> rows;
+  rows.reserve(seats_.size());
+  for (size_t i = 0; i < seats_.size(); ++i) rows.push_back(row_of(i));
+  const monitor::Terminal terminal = monitor::read_terminal();
+  context_.err << table_->redraw(rows, {.columns = terminal.columns, .lines = terminal.lines});
+  next_draw_ = steady_now() + kDrawEvery;
 }
 
 void Launcher::read_outputs() {
@@ -228,6 +298,7 @@ void Launcher::read_outputs() {
     writers.push_back(seat.running ? seat.running->waits_to_write() : -1);
     if (const auto next = seat.running ? seat.running->next_time() : std::nullopt) not_after(*next);
   }
+  if (table_) not_after(next_draw_);
   if (recoveries_.any_awaited(steady_now())) not_after(steady_now() + kLookAtPorts);
   const std::vector<bool> ready = wait_for_input(descriptors, until, writers);
   for (size_t i = 0; i < seats_.size(); ++i) {

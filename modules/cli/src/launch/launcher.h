@@ -17,7 +17,8 @@ struct LaunchOptions {
   std::optional<std::string> log_dir{};  ///< The folder of a log file per task; nothing: none.
   PolicyOptions policy{};
   std::optional<HostsOptions> hosts{};  ///< Where it runs; nothing: on this machine.
-  bool json = false;  ///< True: standard output has nothing but the results, as one line of JSON.
+  bool json = false;                    ///< True: standard output has nothing but the results, as one line of JSON.
+  bool table = true;  ///< On a terminal: a table that renews itself, with few lines above, instead of all lines.
 };
 
 /// Prints what would be started, and starts nothing: a line per task that a shell takes, with the token left out; with

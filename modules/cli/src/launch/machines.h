@@ -14,7 +14,7 @@ namespace shoal::cli::launch {
 /// What a new process of a task is told.
 struct TaskStart {
   const std::string& tf_config;
-  const JobSecrets& secrets;
+  const JobWide& job;
   const std::string& report_file;  ///< On this machine: its results come there, or by TaskProcess::report().
 };
 
@@ -23,6 +23,8 @@ class Machines {
   virtual ~Machines() = default;
   /// "on this machine", "on 3 hosts".
   virtual std::string where() const = 0;
+  /// The host of a task; "" for this machine.
+  virtual std::string host(size_t task) const = 0;
   /// Behind the name of a task: "", " on board1".
   virtual std::string where(size_t task) const = 0;
   /// What the guard runs if this process dies.

@@ -24,10 +24,10 @@ Json object(const JobTask& task, const std::vector<Variable>& variables, const s
   return Json{{"task", task.name}, {"environment", std::move(environment)}, {"command", command}};
 }
 
-JobSecrets shown_secrets(const LaunchOptions& options) {
-  JobSecrets secrets{.run = "(a name of this launch)"};
-  if (token_for_job(options.command, cluster::process_getenv)) secrets.token = "(a secret of this launch)";
-  return secrets;
+JobWide shown_job(const LaunchOptions& options) {
+  JobWide job{.run = "(a name of this launch)"};
+  if (token_for_job(options.command, cluster::process_getenv)) job.token = "(a secret of this launch)";
+  return job;
 }
 
 Result<int> print_plan_here(Context& context, const LaunchOptions& options) {
@@ -38,9 +38,9 @@ Result<int> print_plan_here(Context& context, const LaunchOptions& options) {
   ThisMachine machine(tasks, options.command);
   SHOAL_TRY(const std::vector<std::string> addresses, machine.choose_addresses());
   SHOAL_TRY(const std::vector<std::string> configs, tf_configs(tasks, addresses));
-  const JobSecrets secrets = shown_secrets(options);
+  const JobWide job = shown_job(options);
   for (size_t i = 0; i < tasks.size(); ++i) {
-    const std::vector<Variable> variables = variables_of(configs[i], secrets, "(a file for the results)");
+    const std::vector<Variable> variables = variables_of(configs[i], job, "(a file for the results)");
     if (options.json) {
       print_line(context.out, object(tasks[i], variables, options.command));
     } else {
@@ -57,11 +57,11 @@ Result<int> print_plan_on_hosts(Context& context, const LaunchOptions& options) 
             RemoteHosts::create(context.storage, *options.hosts, tasks, options.command));
   SHOAL_TRY(const std::vector<std::string> addresses, hosts->choose_addresses());
   SHOAL_TRY(const std::vector<std::string> configs, tf_configs(tasks, addresses));
-  const JobSecrets secrets = shown_secrets(options);
+  const JobWide job = shown_job(options);
   for (size_t i = 0; i < tasks.size(); ++i) {
-    const TaskStart how{.tf_config = configs[i], .secrets = secrets, .report_file = ""};
+    const TaskStart how{.tf_config = configs[i], .job = job, .report_file = ""};
     const std::vector<std::string> ssh = hosts->ssh_for(i, how), command = hosts->command_of(i);
-    const std::vector<Variable> variables = variables_of(configs[i], secrets, "(a file for the results)");
+    const std::vector<Variable> variables = variables_of(configs[i], job, "(a file for the results)");
     if (options.json) {
       Json shown = object(tasks[i], variables, command);
       shown["ssh"] = ssh;

@@ -70,6 +70,13 @@ struct Say {  ///< A sentence for the user.
 using Action = std::variant<Start, Send, ChoosePorts, Say>;
 using Actions = std::vector<Action>;
 
+/// Where a task is, for people.
+struct TaskState {
+  bool runs = false;
+  bool done = false;                     ///< It ended with 0.
+  std::optional<SteadyTime> start_at{};  ///< When it is started again.
+};
+
 /// Each call returns what is to be done next. Times never go back.
 class JobPolicy {
  public:
@@ -93,6 +100,7 @@ class JobPolicy {
   bool trained() const { return trained_; }
   /// True while tasks have been asked to leave, and what they have started may take its time, too.
   bool lets_leave() const { return phase_ == Phase::kInterrupted || phase_ == Phase::kStopping; }
+  TaskState state_of(size_t task) const { return {tasks_[task].runs, tasks_[task].done, tasks_[task].start_at}; }
   /// True if the next end of this task is one that chaos has brought about.
   bool killed_by_chaos(size_t task) const { return tasks_[task].chaos; }
 

@@ -37,8 +37,7 @@ void TaskStream::finish() { print(splitter_.finish()); }
 void TaskStream::print(const std::vector<std::string>& lines) {
   std::string text;  // One write for all of it: another stream of this launcher may end on the same terminal.
   for (const std::string& line : lines) {
-    text += prefix_ + line + "\n";
-    if (listener_) listener_(line);
+    if (!listener_ || listener_(line)) text += prefix_ + line + "\n";
   }
   to_ << text;
 }

@@ -33,9 +33,10 @@ class TaskLog {
 /// One of the two streams of one process.
 class TaskStream {
  public:
-  using Listener = std::function<void(std::string_view line)>;
-  /// Lines go to `to` with "[`name`] " before them, and to `listener`, if there is one; bytes to `log`, unless that is
-  /// null.
+  /// Hears of each line. Whether it is to be shown.
+  using Listener = std::function<bool(std::string_view line)>;
+  /// Lines go to `to` with "[`name`] " before them, those that `listener` lets through, if there is one; bytes to `log`,
+  /// unless that is null.
   TaskStream(std::string name, std::ostream& to, TaskLog* log, Listener listener = {})
       : prefix_("[" + std::move(name) + "] "), to_(to), log_(log), listener_(std::move(listener)) {}
   void take(std::string_view bytes);

@@ -23,7 +23,7 @@ Result<std::vector<std::string>> ThisMachine::choose_addresses() {
 }
 
 Result<TaskProcess> ThisMachine::start(size_t, const TaskStart& how, TaskStream output, TaskStream errors) {
-  program_.environment = environment_with(variables_of(how.tf_config, how.secrets, how.report_file));
+  program_.environment = environment_with(variables_of(how.tf_config, how.job, how.report_file));
   SHOAL_TRY(ChildGroup group, ChildGroup::start(program_));
   return TaskProcess(std::move(group), std::move(output), std::move(errors));
 }

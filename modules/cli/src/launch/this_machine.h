@@ -13,6 +13,7 @@ class ThisMachine final : public Machines {
       : tasks_(std::move(tasks)), ports_(tasks_.size()), command_(std::move(command)) {}
 
   std::string where() const override { return "on this machine"; }
+  std::string host(size_t) const override { return ""; }
   std::string where(size_t) const override { return ""; }
   std::vector<LastCommand> last_commands() const override { return {}; }
   /// The errors of find_program().

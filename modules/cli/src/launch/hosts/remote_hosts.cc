@@ -180,7 +180,7 @@ Supervision RemoteHosts::supervision_of(size_t task, const TaskStart& how, const
                           .work_folder = options_.work_folder,
                           .task = tasks_[task].file_name,
                           .port = ports_[task],
-                          .variables = variables_of(how.tf_config, how.secrets, report),
+                          .variables = variables_of(how.tf_config, how.job, report),
                           .command = command_of(task)};
   const size_t own = supervision.variables.size();
   for (const Variable& variable : forwarded_) {

@@ -29,7 +29,8 @@ class RemoteHosts final : public Machines {
                                                      std::vector<std::string> command);
 
   std::string where() const override;
-  std::string where(size_t task) const override { return " on " + options_.hosts[places_[task]].name; }
+  std::string host(size_t task) const override { return options_.hosts[places_[task]].name; }
+  std::string where(size_t task) const override { return " on " + host(task); }
   std::vector<LastCommand> last_commands() const override;
   /// Reaches every host that has a task, makes a folder there and sends the program. FailedPrecondition, Unavailable or
   /// DeadlineExceeded naming the host.

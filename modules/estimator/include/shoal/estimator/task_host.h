@@ -32,6 +32,7 @@ struct TaskHost {
   std::shared_ptr<cluster::Witness> witness = {};  ///< Told what becomes of updates.
   std::optional<uint64_t> bytes_on_strand = {};    ///< A parameter server's (ParameterServerOptions), for simulations.
   std::shared_ptr<monitor::ProgressDisplay> progress = {};  ///< Shown by the local process or the chief.
+  bool workers_show_progress = false;                       ///< By each worker, too, whose process is its own.
   std::function<void(const TaskReport&)> report = {};       ///< Called once per task, on its thread.
   std::optional<int64_t> profile_steps = {};                ///< The trainer that leads measures this many (profiler.h).
   /// What profiles compare with, by threads: the machine's own limits, on real threads and by a real clock.

@@ -1,5 +1,5 @@
 #pragma once
-/// Standard error, for programs: what it is, and the way to it. Looked up where a program begins; the rest gets it
+/// Standard output and error, for programs: what they are, and the way to the second. Looked up where a program begins; the rest gets it
 /// passed in.
 #include <string_view>
 
@@ -9,9 +9,13 @@ struct Terminal {
   /// True for a terminal that can go back in its line. False for a file, a pipe, a dumb terminal.
   bool renews_lines = false;
   int columns = 80;  ///< 80 if it does not say.
+  int lines = 24;    ///< 24 if it does not say.
 };
 /// What standard error is now.
 Terminal read_terminal();
+
+/// Whether people read standard output as it comes.
+bool output_is_terminal();
 
 /// Writes at once, unbuffered.
 void write_to_stderr(std::string_view text);

@@ -1,0 +1,39 @@
+#pragma once
+/// What a launch shows on a terminal while its job runs: a row for each task, which renew themselves, and above them the
+/// lines that somebody should read.
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace shoal::cli::launch {
+
+struct TableRow {
+  std::string task{}, host{}, state{}, step{}, steps_per_second{}, examples_per_second{}, restarts{}, memory{},
+      waiting_for{};
+  bool settled = true;  ///< Nothing is the matter with it: it may be left out where there is no room for all.
+};
+
+struct TableSize {
+  int columns = 80;
+  int lines = 24;
+};
+
+/// The lines of the table, its head first, each at most as wide as the terminal; a column that is empty in all rows is left
+/// out. If there are more rows than the terminal has room for, the last line says how many are left out.
+std::vector<std::string> table_lines(const std::vector<TableRow>& rows, TableSize size);
+
+/// The part of the terminal that renews itself.
+class LiveTable {
+ public:
+  /// Where lines are written to that shall stand above the table; whole ones.
+  std::ostream& above() { return above_; }
+  /// What is to be written to the terminal, so that what has come is above, and `rows` are the table.
+  std::string redraw(const std::vector<TableRow>& rows, TableSize size);
+
+ private:
+  std::ostringstream above_;
+  size_t drawn_ = 0;  // Lines of the table on the terminal.
+};
+
+}  // namespace shoal::cli::launch
