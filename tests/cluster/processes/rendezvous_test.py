@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Jobs whose processes are told rank, size and an address, as torchrun, Open MPI and others do, and no more (CONTRACT
 LA-2)."""
+import os
 import re
 import signal
 import socket
 import unittest
 
-from job import FOREVER, Job, JobTest, free_port, make_token, program
+from job import FOREVER, Authority, Job, JobTest, free_port, make_token, program
 
 RANKS = 4  # a chief, two servers, a worker
 TF_CONFIG_TASKS = ("chief 0", "ps 0", "ps 1", "worker 0")  # the same in the order of ranks
@@ -86,6 +87,24 @@ class Rendezvous(JobTest):
             # Beyond this machine there has to be one.
             far = torchrun_variables(1, port, host="node-0.invalid") | {"SHOAL_TOKEN": None}
             self.expect_refusal(self.start_rank(job, 1, far), "beyond this machine", "shoal keys token")
+
+    @unittest.skipIf(os.environ.get("SHOAL_TEST_TLS") == "0", "this build has no TLS")
+    def test_certificates_meet_as_tokens_do(self):
+        port = free_port()
+        with Job(flags=BITS_FLAGS) as job:
+            authority, other = Authority(job.folder / "keys"), Authority(job.folder / "other")
+            start = lambda rank, keys, command=program("bits"): self.start_rank(
+                job, rank, torchrun_variables(rank, port), "--tls-dir", keys, command=command)
+            first = start(0, authority.tls_dir("chief 0"))
+            first.wait_for("rendezvous at .*, waiting for 3 other ranks")
+            # Of another CA; of another rank; and a token where certificates are wanted.
+            self.expect_refusal(start(1, other.tls_dir("ps 0")), "is not of a CA that this task believes")
+            self.expect_refusal(start(3, authority.tls_dir("ps 1")), r"rank 3 \(worker 0\) has come with the certificate of ps 1")
+            with_token = self.start_rank(job, 1, torchrun_variables(1, port) | {"SHOAL_TOKEN": make_token()})
+            self.expect_refusal(with_token, "has a certificate, and this task a token")
+            processes = {rank: start(rank, authority.tls_dir(TF_CONFIG_TASKS[rank])) for rank in (1, 2, 3)}
+            job.expect_all_end({0: first} | processes)
+            self.expect_bits(bits_of(first))
 
     def test_a_signal_ends_the_wait_and_a_taken_port_is_told(self):
         with Job(flags=["--steps", str(FOREVER)]) as job:
