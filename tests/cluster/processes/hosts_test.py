@@ -6,7 +6,7 @@ import signal
 import unittest
 
 from hosts import HostsTest
-from job import FOREVER, SECONDS_MAX, Job
+from job import FOREVER, SCALE, SECONDS_MAX, Job
 from sshd import MACHINES
 
 STEP = r"\[chief 0\] .*at step (\d+)"
@@ -42,6 +42,18 @@ class Hosts(HostsTest):
         self.assertRegex(launch.text(), r"worker 0 was ended by signal 9 \(Killed\).*\(restart 1 of 5\)")
         self.assertIn("worker 0 was started again 1 time", launch.text())
         self.assertEqual(len(self.started("worker")), 2)
+        self.expect_nothing_left()
+
+    def test_chaos_reaches_the_hosts(self):
+        with Job() as job:
+            chaos = ["--chaos", str(1.5 * SCALE), "--chaos-seed", "3"]
+            ended = self.run_to_end(["--ps", "2", "--workers", "1", *chaos],
+                                    self.trainee(job, "--steps", "400", "--step-ms", "10", "--strategy", "sync",
+                                                 "--save-checkpoints-secs", "0.5", "--heartbeat-secs", "0.5"))
+            self.assertEqual(ended.returncode, 0, ended.stderr)
+            self.assertEqual(job.newest_step(), 400)
+            self.assertGreaterEqual(ended.stderr.count("] chaos: "), 1, ended.stderr)
+            self.assertRegex(ended.stderr, r"was started again \d+ times? \(\d+ of them after chaos\); it was back after \d")
         self.expect_nothing_left()
 
     def test_a_status_arrives_as_it_is(self):
