@@ -15,12 +15,11 @@ using ::testing::SizeIs;
 
 TEST(LaunchLines, AreOfFourKinds) {
   EXPECT_EQ(kind_of("step 1,200/2,000  loss 0.0312  85.1 steps/s  10,893 examples/s  9 s left"), LineKind::kProgress);
-  EXPECT_EQ(kind_of("step 5  loss 2.37"), LineKind::kProgress);
   EXPECT_EQ(kind_of("09:43:32.598 I chief 0: loss = 2.37044, step = 5"), LineKind::kInformation);
   EXPECT_EQ(kind_of("09:43:32.598 W chief 0: a warning"), LineKind::kWarning);
   EXPECT_EQ(kind_of("09:43:32.598 E a failure"), LineKind::kWarning);
-  for (const char* own : {"", "step by step", "09:43 I am awake", "09:43:32.598 X chief 0: no level", "09:43:32.598 I ",
-                          "error: --model: softmax not in {mlp,cnn}"}) {
+  for (const char* own : {"", "step by step", "step 5  loss 2.37", "09:43 I am awake", "09:43:32.598 X chief 0: no level",
+                          "09:43:32.598 I ", "error: --model: softmax not in {mlp,cnn}"}) {
     EXPECT_EQ(kind_of(own), LineKind::kOwn) << own;
   }
 }
@@ -50,8 +49,14 @@ TEST(LaunchProgress, IsReadOutOfTheLinesOfTasks) {
 }
 
 TEST(LaunchProgress, KnowsWhomATaskWaitsFor) {
-  JobProgress job({Role::kChief, Role::kServer, Role::kWorker});
+  JobProgress job({Role::kChief, Role::kServer, Role::kWorker, Role::kEvaluator});
+  job.heed(3, "09:43:30.000 W evaluator 0: waiting for the chief: /m was left by a run that ended");
+  EXPECT_NE(job.of(3).waiting_for, "");
+  job.heed(3, "09:43:44.583 I evaluator 0: evaluation: accuracy = 0.0951, global_step = 500, loss = 2.32918");
+  EXPECT_EQ(job.of(3).waiting_for, "");
   job.heed(1, "09:43:32.616 I ps 0: parameter server at tcp://127.0.0.1:38785, waiting for the chief");
+  EXPECT_EQ(job.of(1).waiting_for, "the chief");
+  job.heed(1, "09:43:37.700 I ps 0: worker 0 is connected, from tcp://127.0.0.1:45960");
   EXPECT_EQ(job.of(1).waiting_for, "the chief");
   job.heed(1, "09:43:37.860 I ps 0: chief 0 is connected, from tcp://127.0.0.1:45972");
   EXPECT_EQ(job.of(1).waiting_for, "");
@@ -87,7 +92,7 @@ TEST(LaunchProgress, StatesAreTheTasks) {
   const auto text = [&](TaskState state, Role role, const TaskProgress& progress) {
     return state_text(state, role, progress, now);
   };
-  EXPECT_EQ(text({.runs = true}, Role::kChief, begins), "starting");
+  EXPECT_EQ(text({.runs = true}, Role::kChief, begins), "running");
   EXPECT_EQ(text({.runs = true}, Role::kChief, works), "training");
   EXPECT_EQ(text({.runs = true}, Role::kWorker, works), "training");
   EXPECT_EQ(text({.runs = true}, Role::kServer, works), "serving");
@@ -131,6 +136,12 @@ TEST(LaunchTable, IsNoWiderThanTheTerminal) {
   }
 }
 
+TEST(LaunchTable, NothingMovesTheCursor) {
+  std::vector<TableRow> rows = four_rows();
+  rows[0].waiting_for = "a\tb \x1b[31mred\x7f\r\n";
+  EXPECT_THAT(table_lines(rows, {.columns = 200})[1], ::testing::EndsWith("  a b  [31mred"));
+}
+
 TEST(LaunchTable, IsNoHigherThanTheTerminalAndKeepsWhatMatters) {
   std::vector<TableRow> rows(200);
   for (size_t i = 0; i < rows.size(); ++i) rows[i] = {.task = "worker " + std::to_string(i), .state = "training"};
@@ -154,6 +165,13 @@ TEST(LaunchTable, TakesBackWhatItHasDrawnAndPutsLinesAbove) {
   table.above() << "[ps 0] a warning\n";
   EXPECT_EQ(table.redraw(row, {}), "\x1b[2A\r\x1b[J[ps 0] a warning\n" + drawn);
   EXPECT_EQ(table.redraw(row, {}), "\x1b[2A\r\x1b[J" + drawn);
+  // In a terminal of 20 columns its head wraps to three lines.
+  EXPECT_THAT(table.redraw(row, {.columns = 20}), ::testing::StartsWith("\x1b[4A\r\x1b[J"));
+  table.above() << "[ps 0] another\n";
+  EXPECT_EQ(table.close(80), "\x1b[2A\r\x1b[J[ps 0] another\n");
+  EXPECT_EQ(table.redraw(row, {}), drawn);
+  table.leave_behind();
+  EXPECT_EQ(table.close(80), "");
 }
 
 TEST(LaunchChild, TellsItsMemory) {

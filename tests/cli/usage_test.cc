@@ -51,6 +51,11 @@ TEST(Usage, AMistypedWordIsToldWithTheOneThatWasMeant) {
             "shoal: not expected: --worker 2; did you mean --workers?; shoal launch --help says what is\n");
   EXPECT_EQ(shoal_program({"launch", "--worker=2", "--", "x"}).err,
             "shoal: not expected: --worker=2; did you mean --workers?; shoal launch --help says what is\n");
+  EXPECT_EQ(shoal_program({"--workers", "2", "launch", "--", "x"}).err,
+            "shoal: not expected: --workers 2 x; --workers stands behind shoal launch; shoal launch --help says what is\n");
+  EXPECT_THAT(shoal_program({"checkpoint", "list", "--"}).err, HasSubstr("DIR is required"));
+  EXPECT_THAT(shoal_program({"launch", "--workers", "two", "./p"}).err, HasSubstr("two"));
+  EXPECT_THAT(shoal_program({"predict", "--separator", "xx", "--", "exp"}).err, HasSubstr("--separator"));
   EXPECT_EQ(shoal_program({"checkpoint", "list"}).err, "shoal: DIR is required; shoal checkpoint list --help says more\n");
 }
 
@@ -69,8 +74,21 @@ TEST(Usage, OneObjectIsIndentedForPeopleOnly) {
   EXPECT_EQ(out.str(), "{\"a\":1,\"b\":2}\n");
   out.str("");
   context.terminals.output = true;
-  print(context, Json{{"a", 1}, {"b", 2}});
-  EXPECT_EQ(out.str(), "{\n  \"a\": 1,\n  \"b\": 2\n}\n");
+  print(context, Json{{"a", {1, 2}}, {"b", {{{"c", "d"}}}}, {"e", Json::object()}, {"f", {{1, 2}, {3, 4}}}});
+  EXPECT_EQ(out.str(), R"({
+  "a": [1,2],
+  "b": [
+    {
+      "c": "d"
+    }
+  ],
+  "e": {},
+  "f": [
+    [1,2],
+    [3,4]
+  ]
+}
+)");
 }
 
 TEST(Usage, OutputThatCannotBeWrittenIsAnError) {

@@ -337,9 +337,19 @@ TEST(Maps, AWrongNameIsAnErrorThatListsTheNames) {
 
 TEST(Questions, AnEndlessRepeatIsOneWhateverItRepeats) {
   const Dataset lines = Dataset::text_lines({"no-such-file"});
-  EXPECT_TRUE(lines.repeat().batch(2).has_endless_repeat());
-  EXPECT_FALSE(lines.repeat(3).batch(2).has_endless_repeat());
-  EXPECT_FALSE(lines.has_endless_repeat());
+  EXPECT_FALSE(lines.repeats_for_ever());
+  EXPECT_TRUE(lines.repeat().batch(2).repeats_for_ever());
+  EXPECT_TRUE(lines.repeat().repeat(3).skip(2).repeats_for_ever());
+  EXPECT_FALSE(lines.repeat(3).batch(2).repeats_for_ever());
+  EXPECT_FALSE(lines.repeat().repeat(0).repeats_for_ever());
+  EXPECT_FALSE(lines.repeat().take(5).repeats_for_ever());
+  EXPECT_FALSE(lines.repeat().skip(-1).repeats_for_ever());
+  EXPECT_FALSE(Dataset::zip({lines, lines.repeat()}).repeats_for_ever());
+  EXPECT_FALSE(
+      Dataset::zip({Dataset::from_generator([] { return data::GeneratorFn(); }), lines.repeat()}).repeats_for_ever());
+  EXPECT_TRUE(Dataset::zip({lines.repeat(), lines.repeat()}).repeats_for_ever());
+  EXPECT_TRUE(lines.concatenate(lines.repeat()).repeats_for_ever());
+  EXPECT_FALSE(lines.concatenate(lines).repeats_for_ever());
 }
 
 }  // namespace

@@ -42,17 +42,28 @@ std::vector<std::string> known_words(const CLI::App& command, std::string_view w
   return words;
 }
 
-/// The sentence for words that nobody expects. CLI11's own has them in reverse.
-std::string unexpected(const CLI::App& app, bool has_separator) {
-  const std::vector<std::string> words = app.remaining(true);
+/// The sentence for `words` that nobody expects. CLI11's own has them in reverse.
+std::string unexpected(const CLI::App& app, const std::vector<std::string>& words, bool has_separator) {
   const CLI::App& command = named_command(app);
-  const std::string& first = words.front();
+  const std::string word = words.front().substr(0, words.front().find('='));
   std::string sentence = "not expected: " + CLI::detail::join(words, " ");
-  if (command.get_name() == "launch" && !has_separator && !first.starts_with("-")) {
-    return sentence + "; the program to launch stands behind --, as in shoal launch --workers 2 -- " + first;
+  if (command.get_name() == "launch" && !has_separator && !word.starts_with("-")) {
+    return sentence + "; the program to launch stands behind --, as in shoal launch --workers 2 -- " + words.front();
   }
-  sentence += did_you_mean(first.substr(0, first.find('=')), known_words(command, first));
+  const std::vector<std::string> known = known_words(command, word);
+  if (std::find(known.begin(), known.end(), word) != known.end()) {
+    sentence += "; " + word + " stands behind " + line_of(command);
+  } else {
+    sentence += did_you_mean(word, known);
+  }
   return sentence + "; " + line_of(command) + " --help says what is";
+}
+
+/// What `app` was given beyond what it knows. A -- ends the flags of any program.
+std::vector<std::string> words_left(const CLI::App& app) {
+  std::vector<std::string> words = app.remaining(true);
+  std::erase(words, "--");
+  return words;
 }
 
 /// How many words are the program's own: `launch` leaves those behind -- to the program that it launches.
@@ -81,16 +92,15 @@ int cli_main(int argc, const char* const* argv, std::istream& in, std::ostream& 
   try {
     app.parse(own_words, argv);
   } catch (const CLI::ParseError& error) {  // Help and version come here too.
-    const bool asked = error.get_exit_code() == 0;
-    if (!asked && !app.remaining(true).empty()) {
-      err << "shoal: " << unexpected(app, own_words < argc) << '\n';
-      return exit_status(ErrorKind::kInvalidArgument);
-    }
-    if (!asked) {
-      err << "shoal: " << error.what() << "; " << line_of(named_command(app)) << " --help says more\n";
-      return exit_status(ErrorKind::kInvalidArgument);
-    }
-    return app.exit(error, out, err);
+    if (error.get_exit_code() == 0) return app.exit(error, out, err);
+    // A command or a value that is missing may be there, mistyped.
+    const std::vector<std::string> left = words_left(app);
+    const bool by_words = dynamic_cast<const CLI::ExtrasError*>(&error) || dynamic_cast<const CLI::RequiredError*>(&error);
+    err << "shoal: "
+        << (by_words && !left.empty() ? unexpected(app, left, own_words < argc)
+                                      : error.what() + ("; " + line_of(named_command(app)) + " --help says more"))
+        << '\n';
+    return exit_status(ErrorKind::kInvalidArgument);
   }
   const std::unique_ptr<Storage> storage = make_file_storage();
   Context context{in, out, err, *storage, terminals};

@@ -1,7 +1,9 @@
 #include "json_out.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 namespace shoal::cli {
 
@@ -29,9 +31,35 @@ void print_line(std::ostream& out, const Json& json) {
   out << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
 }
 
+namespace {
+
+std::string in_one_line(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+/// Lists of numbers and words stay in one line.
+void write_indented(std::ostream& out, const Json& json, size_t depth) {
+  const bool plain_list =
+      json.is_array() && std::none_of(json.begin(), json.end(), [](const Json& item) { return item.is_structured(); });
+  if (!json.is_structured() || json.empty() || plain_list) {
+    out << in_one_line(json);
+    return;
+  }
+  const std::string space(2 * depth, ' ');
+  const char* before = "\n";
+  out << (json.is_array() ? '[' : '{');
+  for (const auto& [key, item] : json.items()) {
+    out << std::exchange(before, ",\n") << space << "  ";
+    if (json.is_object()) out << in_one_line(Json(key)) << ": ";
+    write_indented(out, item, depth + 1);
+  }
+  out << '\n' << space << (json.is_array() ? ']' : '}');
+}
+
+}  // namespace
+
 void print(const Context& context, const Json& json) {
   if (!context.terminals.output) return print_line(context.out, json);
-  context.out << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+  write_indented(context.out, json, 0);
+  context.out << '\n';
 }
 
 }  // namespace shoal::cli

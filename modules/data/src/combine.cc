@@ -93,6 +93,9 @@ class ZipNode final : public Node {
     }
     return known ? std::optional<bool>(false) : std::nullopt;
   }
+  bool repeats_for_ever() const override {
+    return std::all_of(inputs().begin(), inputs().end(), [](const NodePtr& input) { return input->repeats_for_ever(); });
+  }
   std::optional<int64_t> cardinality() const override {
     std::optional<int64_t> shortest;
     for (const NodePtr& input : inputs()) {
@@ -164,6 +167,9 @@ class ConcatenateNode final : public Node {
       known = known && finite.has_value();
     }
     return known ? std::optional<bool>(true) : std::nullopt;
+  }
+  bool repeats_for_ever() const override {
+    return std::any_of(inputs().begin(), inputs().end(), [](const NodePtr& input) { return input->repeats_for_ever(); });
   }
   std::optional<int64_t> cardinality() const override {
     int64_t sum = 0;

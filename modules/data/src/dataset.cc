@@ -196,8 +196,8 @@ bool Dataset::has_unseeded_shuffle() const { return any_node(*node_, &Node::is_u
 bool Dataset::has_shard() const { return any_node(*node_, &Node::is_shard); }
 bool Dataset::depends_on_trainer() const { return has_shard() || any_node(*node_, &Node::depends_on_trainer); }
 bool Dataset::unseeded_shuffle_before_shard() const { return any_shuffle_before_shard(*node_); }
-bool Dataset::has_endless_repeat() const { return any_node(*node_, &Node::is_endless_repeat); }
 std::optional<bool> Dataset::is_finite() const { return node_->is_finite(); }
+bool Dataset::repeats_for_ever() const { return node_->repeats_for_ever(); }
 std::optional<int64_t> Dataset::cardinality() const { return node_->cardinality(); }
 uint64_t Dataset::fingerprint() const { return fingerprint_of(*node_); }
 

@@ -86,7 +86,7 @@ class RepeatNode final : public Node {
     if (input().is_finite() == false || input().cardinality()) return false;
     return std::nullopt;
   }
-  bool is_endless_repeat() const override { return passes_ < 0; }
+  bool repeats_for_ever() const override { return passes_ < 0 || (passes_ > 0 && input().repeats_for_ever()); }
   std::optional<int64_t> cardinality() const override {
     const std::optional<int64_t> count = input().cardinality();
     int64_t product = 0;

@@ -155,6 +155,7 @@ class TakeNode final : public Node {
   }
   RandomKey fold_parameters(RandomKey key) const override { return fold_in(fold_in(key, "take"), uint64_t(count_)); }
   std::optional<bool> is_finite() const override { return true; }
+  bool repeats_for_ever() const override { return false; }
   std::optional<int64_t> cardinality() const override {
     if (count_ == 0) return 0;
     if (const std::optional<int64_t> count = input().cardinality()) return std::min(count_, *count);
@@ -174,6 +175,7 @@ class SkipNode final : public Node {
   }
   RandomKey fold_parameters(RandomKey key) const override { return fold_in(fold_in(key, "skip"), uint64_t(count_)); }
   std::optional<bool> is_finite() const override { return count_ < 0 ? true : input().is_finite(); }
+  bool repeats_for_ever() const override { return count_ >= 0 && input().repeats_for_ever(); }
   std::optional<int64_t> cardinality() const override {
     const std::optional<int64_t> count = input().cardinality();
     if (count_ < 0) return 0;

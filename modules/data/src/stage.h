@@ -73,7 +73,8 @@ class Node {
   virtual bool is_unseeded_shuffle() const { return false; }
   virtual bool is_shard() const { return false; }
   virtual bool depends_on_trainer() const { return false; }
-  virtual bool is_endless_repeat() const { return false; }
+  /// What Dataset::repeats_for_ever says.
+  virtual bool repeats_for_ever() const { return inputs_.size() == 1 && input().repeats_for_ever(); }
 
   const Inputs& inputs() const { return inputs_; }
   const Node& input() const { return *inputs_.front(); }

@@ -10,20 +10,22 @@ namespace {
 
 constexpr const char* kProgressSecs = "SHOAL_PROGRESS_SECS";  // Seconds between lines in a log.
 
+/// Nothing if it is not set.
+Result<std::optional<Duration>> progress_interval() {
+  const std::optional<std::string> text = cluster::process_getenv(kProgressSecs);
+  if (!text || text->empty()) return std::nullopt;
+  const std::optional<double> seconds = number_from<double>(*text);
+  if (seconds && *seconds > 0 && *seconds <= 1e9) return seconds_to_duration(*seconds);
+  return invalid_argument(std::string(kProgressSecs) + " is \"" + *text + "\", expected a number of seconds above 0");
+}
+
 /// Shows progress on standard error, in lines that suit the terminal, or the log that is there instead.
-Result<std::shared_ptr<monitor::ProgressDisplay>> progress_display(const ParsedFlags& flags) {
+std::shared_ptr<monitor::ProgressDisplay> progress_display(const ParsedFlags& flags, std::optional<Duration> interval) {
   const monitor::Terminal terminal = monitor::read_terminal();
-  monitor::ProgressOptions options{.columns = terminal.columns};
-  if (const auto text = cluster::process_getenv(kProgressSecs)) {
-    const auto seconds = number_from<double>(*text);
-    if (!seconds || !(*seconds > 0 && *seconds <= 1e9)) {
-      return invalid_argument(std::string(kProgressSecs) + " is \"" + *text + "\", expected a number of seconds above 0");
-    }
-    options.plain_interval = seconds_to_duration(*seconds);
-  }
   const monitor::ProgressChoice choice{
       .quiet = flags.quiet, .json = flags.command_line.json, .renews_lines = terminal.renews_lines};
-  options.mode = monitor::choose_progress_mode(choice);
+  monitor::ProgressOptions options{.mode = monitor::choose_progress_mode(choice), .columns = terminal.columns};
+  if (interval) options.plain_interval = *interval;
   return std::make_shared<monitor::ProgressDisplay>(options, monitor::write_to_stderr);
 }
 
@@ -74,9 +76,9 @@ Result<TaskHost> task_host(const ParsedFlags& flags) {
   host.handle_signals = true;
   host.insecure = flags.insecure;
   if (flags.profile) host.profile_steps = ProfilerOptions().steps;
-  SHOAL_TRY(host.progress, progress_display(flags));
-  // Whoever asks for it asks each process.
-  host.workers_show_progress = !flags.cluster && cluster::process_getenv(kProgressSecs);
+  SHOAL_TRY(const std::optional<Duration> interval, progress_interval());
+  host.progress = progress_display(flags, interval);
+  host.workers_show_progress = interval && !flags.cluster;  // Whoever asks for it asks each process.
   host.sink = host.progress->wrap(stderr_sink(flags.quiet ? LogLevel::kWarning : LogLevel::kInfo));
   return host;
 }

@@ -13,6 +13,8 @@ Terminal read_terminal() {
   const char* kind = std::getenv("TERM");
   const bool dumb = kind == nullptr || std::string_view(kind) == "dumb";
   found.renews_lines = !dumb && ::isatty(STDERR_FILENO) == 1;
+  const pid_t group = ::tcgetpgrp(STDERR_FILENO);  // -1: not this process's terminal, so that no shell has a say.
+  found.in_foreground = group == -1 || group == ::getpgrp();
   winsize size{};
   if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0) {
     if (size.ws_col > 0) found.columns = size.ws_col;

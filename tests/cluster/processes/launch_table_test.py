@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`shoal launch` on a terminal: the table of its tasks, the lines above it, and that neither goes into a file or a pipe."""
 import fcntl
+import json
 import os
 import pty
 import re
@@ -38,12 +39,12 @@ class Screen:
         return any(re.search(pattern, line) for frame in self.frames for line in frame)
 
 
-def on_a_terminal(command, environment, columns=150, rows=40):
-    """The program's status and all that a terminal got from it."""
+def on_a_terminal(command, environment, columns=150, rows=40, stdout=None):
+    """The program's status and all that a terminal got from it; standard output may go elsewhere."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-    process = subprocess.Popen(command, env=environment | {"TERM": "xterm"}, stdin=subprocess.DEVNULL, stdout=theirs,
-                               stderr=theirs)
+    process = subprocess.Popen(command, env=environment | {"TERM": "xterm"}, stdin=subprocess.DEVNULL,
+                               stdout=stdout or theirs, stderr=theirs)
     os.close(theirs)
     text = b""
     deadline = time.monotonic() + SECONDS_MAX
@@ -91,13 +92,47 @@ class LaunchTable(JobTest):
             self.assertRegex(rows[0], r"^chief 0 +done +400")
             self.assertIn("[launch] the job has ended with status 0", last[head + 5:])
             self.assertRegex(last[-1], r"^Evaluated at global step 400: accuracy 0\.\d+")
+            self.assertIn("SHOAL_PROGRESS_SECS=1", self.dry_run(job, options))
             # In between they were at work; what nobody has to read is in the logs alone.
-            self.assertTrue(screen.ever_had(r"^ps 0 +(starting|serving)"), text)
+            self.assertTrue(screen.ever_had(r"^ps 0 +(running|serving)"), text)
             self.assertTrue(screen.ever_had(" MiB"), text)
             self.assertFalse([line for line in last if re.match(r"\[\S+ \d+\] [\d:.]+ I ", line)])
             self.assertIn(" I chief 0: ", (logs / "chief-0.log").read_text())
             for frame in screen.frames:
                 self.assertLessEqual(max(len(line) for line in frame[-5:]) if frame else 0, 149)
+
+    def dry_run(self, job, options):
+        return on_a_terminal(self.command(job, ["--dry-run", *options]), self.environment(job))[1]
+
+    def test_workers_tell_their_rates_and_json_stands_alone(self):
+        with Job() as job:
+            options = ["--ps", "1", "--workers", "1", "--no-logs", "--json"]
+            results = job.folder / "results"
+            with open(results, "wb") as file:
+                command = self.command(job, options, "--steps", "500", "--step-ms", "5")
+                status, text = on_a_terminal(command, self.environment(job), stdout=file)
+            self.assertEqual(status, 0, text)
+            screen = Screen()
+            screen.feed(text)
+            self.assertTrue(screen.ever_had(r"^worker 0 +training +\d+ +[\d.]+ +[\d.,]+"), text)
+            self.assertEqual(json.loads(results.read_text())["global_step"], job.finished()["global_step"])
+
+    def test_an_error_leaves_no_table(self):
+        with Job() as job:
+            command = program("shoal") + ["launch", "--ps", "1", "--log-dir", "/proc/none", "--", "/bin/true"]
+            status, text = on_a_terminal(command, self.environment(job))
+            self.assertNotEqual(status, 0)
+            self.assertIn("/proc/none", text)
+            self.assertNotRegex(text, "(?m)" + HEAD)
+
+    def test_one_object_is_indented_on_a_terminal(self):
+        with Job() as job:
+            job.model_dir.mkdir()
+            command = program("shoal") + ["checkpoint", "list", str(job.model_dir)]
+            status, text = on_a_terminal(command, self.environment(job))
+            self.assertEqual(status, 0, text)
+            self.assertGreater(len(text.splitlines()), 3)
+            self.assertIsNone(json.loads(text)["newest"])
 
     def test_what_a_task_says_itself_and_what_warns_stands_above(self):
         with Job() as job:
@@ -119,6 +154,7 @@ class LaunchTable(JobTest):
             self.assertIn("[chief 0] my own words", last)
             self.assertIn("[chief 0] 01:02:03.456 W chief 0: look here", last)
             self.assertNotIn("loss = 1", "\n".join(last))
+            self.assertEqual(status, 0, text)
             self.assertTrue(screen.ever_had(r"^chief 0 +training +1234 +85.1 +900"), text)
 
     def test_no_table_where_none_is_wanted_or_can_be(self):
@@ -128,6 +164,11 @@ class LaunchTable(JobTest):
             self.assertEqual(status, 0, text)
             self.assertNotIn("\x1b", text)
             self.assertRegex(text, r"\[chief 0\] [\d:.]+ I chief 0: ")
+        with Job() as job:  # Standard output may lead to the same terminal.
+            status, text = on_a_terminal(self.command(job, options, "--steps", "5"), self.environment(job),
+                                         stdout=subprocess.DEVNULL)
+            self.assertEqual(status, 0, text)
+            self.assertNotIn("\x1b", text)
         with Job() as job:
             ended = subprocess.run(self.command(job, options, "--steps", "5"), env=self.environment(job), text=True,
                                    stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS_MAX)

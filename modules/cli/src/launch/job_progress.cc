@@ -32,9 +32,14 @@ std::optional<LogLine> log_line(std::string_view line) {
   return LogLine{level, line.substr(colon == std::string_view::npos ? kForm.size() : colon + 2)};
 }
 
+/// "chief 0 is connected, from tcp://127.0.0.1:45972": whom a server waits for at first.
+bool is_leaders_arrival(std::string_view message) {
+  return (message.starts_with("chief ") || message.starts_with("master ")) &&
+         message.find(" is connected") != std::string_view::npos;
+}
+
 bool is_progress(std::string_view line) {
-  return line.starts_with("step ") &&
-         (line.find(" steps/s") != std::string_view::npos || line.find("  loss ") != std::string_view::npos);
+  return line.starts_with("step ") && line.find(" steps/s") != std::string_view::npos;
 }
 
 /// The whole number that `text` begins with; commas may stand between its digits.
@@ -102,13 +107,14 @@ void JobProgress::heed_message(size_t task, std::string_view message) {
   }
   switch (roles_[task]) {
     case Role::kServer:
-      progress.waiting_for.clear();
       if (message.starts_with("model ready")) progress.works = true;
+      if (message.starts_with("model ready") || is_leaders_arrival(message)) progress.waiting_for.clear();
       return;
     case Role::kEvaluator:
       if (const auto step = number_behind(message, "global_step = ")) {
         progress.works = true;
         progress.step = step;
+        progress.waiting_for.clear();
       }
       return;
     case Role::kChief:
@@ -126,7 +132,7 @@ std::string state_text(const TaskState& state, Role role, const TaskProgress& pr
     return "again in " + std::to_string(left.count()) + " s";
   }
   if (!state.runs) return state.done ? "done" : "ended";
-  if (!progress.works) return "starting";
+  if (!progress.works) return "running";
   switch (role) {
     case Role::kServer: return "serving";
     case Role::kEvaluator: return "evaluating";

@@ -13,7 +13,7 @@ namespace shoal::cli::launch {
 
 /// What the lines of a task's process have told last.
 struct TaskProgress {
-  bool works = false;              ///< It trains, serves, or evaluates; false while it starts.
+  bool works = false;              ///< It has said that it trains, serves, or evaluates.
   std::optional<int64_t> step{};   ///< Of a trainer its last step, of an evaluator the one that it evaluated last.
   std::string steps_per_second{};  ///< As in the line, "85.1"; empty: not known.
   std::string examples_per_second{};

@@ -24,6 +24,7 @@ namespace shoal::cli::launch {
 namespace {
 
 constexpr Duration kDrawEvery = std::chrono::milliseconds(500);
+constexpr Duration kSurelyStopped = std::chrono::seconds(2);  // By Ctrl-Z: it draws more often.
 constexpr Duration kLookAtPorts = std::chrono::milliseconds(100);
 constexpr Duration kPatienceOfGuard = std::chrono::seconds(20);  // Servers wait so long for a job to end (CONTRACT FA-12).
 
@@ -84,12 +85,13 @@ class Launcher {
         progress_(roles_of(tasks)),
         machines_(std::move(machines)) {
     for (const JobTask& task : tasks) seats_.push_back({.task = task});
-    if (options.table && context.terminals.errors) table_.emplace();
+    if (shows_table(context, options)) table_.emplace();
   }
 
   Result<int> run();
 
  private:
+  Result<void> run_tasks(const std::string& folder);
   Result<void> prepare(const std::string& folder);
   Result<void> train();
   Result<void> choose_ports();
@@ -111,10 +113,7 @@ class Launcher {
 
   std::ostream& errors() { return table_ ? table_->above() : context_.err; }
   /// Where standard output of the tasks goes.
-  std::ostream& output() {
-    if (options_.json || (table_ && context_.terminals.output)) return errors();
-    return context_.out;
-  }
+  std::ostream& output() { return options_.json || table_ ? errors() : context_.out; }
   void say(const std::string& text) { errors() << "[launch] " + text + "\n"; }
 
   Context& context_;
@@ -137,15 +136,23 @@ Result<int> Launcher::run() {
   SHOAL_TRY(std::string path,
             context_.storage.make_temporary_folder(join_path(read_process_info().temporary_folder, "shoal-launch-")));
   const TemporaryFolder folder(context_.storage, std::move(path));
-  SHOAL_TRY_VOID(prepare(folder.path()));
-  const Result<void> trained = train();
-  for (Seat& seat : seats_) seat.running.reset();  // Nothing runs any more, unless there was an error.
-  if (table_) draw();                              // The last one stays.
-  table_.reset();
-  for (const std::string& complaint : machines_->clean_up(*inbox_)) say(complaint);
-  if (!trained) return trained.error();
+  const Result<void> done = run_tasks(folder.path());
+  if (table_) {
+    if (done) draw();  // This one stays.
+    if (!done) context_.err << table_->close(monitor::read_terminal().columns);
+    table_.reset();
+  }
+  if (!done) return done.error();
   print_end(*policy_.status());
   return *policy_.status();
+}
+
+Result<void> Launcher::run_tasks(const std::string& folder) {
+  SHOAL_TRY_VOID(prepare(folder));
+  Result<void> trained = train();
+  for (Seat& seat : seats_) seat.running.reset();  // Nothing runs any more, unless there was an error.
+  for (const std::string& complaint : machines_->clean_up(*inbox_)) say(complaint);
+  return trained;
 }
 
 Result<void> Launcher::prepare(const std::string& folder) {
@@ -250,8 +257,8 @@ Result<void> Launcher::turn() {
   return {};
 }
 
-/// Which lines are shown beside a table that tells how far the tasks are: those that want to be read. The others are in the
-/// logs, if there are any.
+/// Which lines are shown beside a table: those that want to be read. The others are in the logs; without logs they are shown,
+/// too, but for the lines of progress, which are the table's.
 bool Launcher::heed_line(size_t task, std::string_view line) {
   lost_steps_.heed(task, line);
   if (!table_) return true;
@@ -265,7 +272,8 @@ TableRow Launcher::row_of(size_t task) {
   const TaskProgress& progress = progress_.of(task);
   TableRow row{.task = seat.task.name, .host = machines_->host(task)};
   row.state = state_text(policy_.state_of(task), seat.task.role, progress, steady_now());
-  row.settled = seat.running && progress.works && progress.waiting_for.empty();
+  const bool at_work = seat.running && progress.works && progress.waiting_for.empty();
+  row.settled = at_work || policy_.state_of(task).done;
   if (progress.step) row.step = std::to_string(*progress.step);
   if (seat.starts > 1) row.restarts = std::to_string(seat.starts - 1);
   if (!seat.running) return row;
@@ -280,12 +288,18 @@ TableRow Launcher::row_of(size_t task) {
 }
 
 void Launcher::draw() {
+  const monitor::Terminal terminal = monitor::read_terminal();
+  // Whoever stopped this process has written to the terminal since, and so does who has it to himself.
+  if (!terminal.in_foreground || steady_now() > next_draw_ + kSurelyStopped) table_->leave_behind();
+  next_draw_ = steady_now() + kDrawEvery;
+  if (!terminal.in_foreground) {
+    context_.err << table_->close(terminal.columns);
+    return;
+  }
   std::vector<TableRow> rows;
   rows.reserve(seats_.size());
   for (size_t i = 0; i < seats_.size(); ++i) rows.push_back(row_of(i));
-  const monitor::Terminal terminal = monitor::read_terminal();
   context_.err << table_->redraw(rows, {.columns = terminal.columns, .lines = terminal.lines});
-  next_draw_ = steady_now() + kDrawEvery;
 }
 
 void Launcher::read_outputs() {
@@ -405,6 +419,11 @@ void Launcher::print_end(int status) {
 }
 
 }  // namespace
+
+/// Other lines must not come to the same terminal: a pipe may lead there.
+bool shows_table(const Context& context, const LaunchOptions& options) {
+  return options.table && context.terminals.errors && (context.terminals.output || options.json);
+}
 
 Result<int> run_job(Context& context, const LaunchOptions& options) {
   std::vector<JobTask> tasks = tasks_of(options.size);

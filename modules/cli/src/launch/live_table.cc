@@ -28,9 +28,12 @@ bool is_in_all_tables(const Column& column) {
   return column.text != &TableRow::host && column.text != &TableRow::memory && column.text != &TableRow::waiting_for;
 }
 
-std::string padded(std::string_view text, size_t width, bool right) {
+/// What a task wrote may be anything: what moves the cursor becomes a space.
+std::string padded(std::string text, size_t width, bool right) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return uint8_t(c) < 0x20 || c == 0x7f; }, ' ');
   const std::string space(width - std::min(width, text.size()), ' ');
-  return right ? space + std::string(text) : std::string(text) + space;
+  return right ? space + text : text + space;
 }
 
 /// At most `width` bytes of `line`, no character of UTF-8 cut in two, and no spaces behind.
@@ -67,10 +70,10 @@ std::vector<std::string> table_lines(const std::vector<TableRow>& rows, TableSiz
     for (const TableRow* row : shown) widest = std::max(widest, (row->*column.text).size());
     if (widest == 0 && !is_in_all_tables(column)) continue;
     widest = std::max(widest, column.title.size());
-    const auto add = [&](std::string& line, std::string_view text) {
+    const auto add = [&](std::string& line, const std::string& text) {
       line += (line.empty() ? "" : "  ") + padded(text, widest, column.right);
     };
-    add(lines.front(), column.title);
+    add(lines.front(), std::string(column.title));
     for (size_t i = 0; i < shown.size(); ++i) add(lines[i + 1], shown[i]->*column.text);
   }
   if (!all) lines.push_back("and " + std::to_string(rows.size() - shown.size()) + " more tasks");
@@ -78,14 +81,26 @@ std::vector<std::string> table_lines(const std::vector<TableRow>& rows, TableSiz
   return lines;
 }
 
+/// What was drawn, and wraps since the terminal has become narrower, is of more lines now.
+std::string LiveTable::take_back(int columns) {
+  size_t lines = 0;
+  for (const size_t width : drawn_) lines += 1 + (std::max<size_t>(width, 1) - 1) / size_t(std::max(columns, 1));
+  drawn_.clear();
+  return lines == 0 ? "" : "\x1b[" + std::to_string(lines) + "A\r\x1b[J";  // Up, and away with all below.
+}
+
 std::string LiveTable::redraw(const std::vector<TableRow>& rows, TableSize size) {
-  std::string text;
-  if (drawn_ > 0) text += "\x1b[" + std::to_string(drawn_) + "A\r\x1b[J";  // Up, and away with all below.
-  text += above_.str();
+  std::string text = close(size.columns);
+  for (const std::string& line : table_lines(rows, size)) {
+    text += line + "\n";
+    drawn_.push_back(line.size());
+  }
+  return text;
+}
+
+std::string LiveTable::close(int columns) {
+  std::string text = take_back(columns) + above_.str();
   above_.str("");
-  const std::vector<std::string> lines = table_lines(rows, size);
-  for (const std::string& line : lines) text += line + "\n";
-  drawn_ = lines.size();
   return text;
 }
 

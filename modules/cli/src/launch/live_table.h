@@ -30,10 +30,16 @@ class LiveTable {
   std::ostream& above() { return above_; }
   /// What is to be written to the terminal, so that what has come is above, and `rows` are the table.
   std::string redraw(const std::vector<TableRow>& rows, TableSize size);
+  /// The same without a table.
+  std::string close(int columns);
+  /// What was drawn is somewhere above now: others have written to the terminal.
+  void leave_behind() { drawn_.clear(); }
 
  private:
+  std::string take_back(int columns);
+
   std::ostringstream above_;
-  size_t drawn_ = 0;  // Lines of the table on the terminal.
+  std::vector<size_t> drawn_;  // The widths of the table's lines on the terminal.
 };
 
 }  // namespace shoal::cli::launch

@@ -24,8 +24,8 @@ Json object(const JobTask& task, const std::vector<Variable>& variables, const s
   return Json{{"task", task.name}, {"environment", std::move(environment)}, {"command", command}};
 }
 
-JobWide shown_job(const LaunchOptions& options) {
-  JobWide job{.run = "(a name of this launch)"};
+JobWide shown_job(const Context& context, const LaunchOptions& options) {
+  JobWide job{.run = "(a name of this launch)", .shows_table = shows_table(context, options)};
   if (token_for_job(options.command, cluster::process_getenv)) job.token = "(a secret of this launch)";
   return job;
 }
@@ -38,7 +38,7 @@ Result<int> print_plan_here(Context& context, const LaunchOptions& options) {
   ThisMachine machine(tasks, options.command);
   SHOAL_TRY(const std::vector<std::string> addresses, machine.choose_addresses());
   SHOAL_TRY(const std::vector<std::string> configs, tf_configs(tasks, addresses));
-  const JobWide job = shown_job(options);
+  const JobWide job = shown_job(context, options);
   for (size_t i = 0; i < tasks.size(); ++i) {
     const std::vector<Variable> variables = variables_of(configs[i], job, "(a file for the results)");
     if (options.json) {
@@ -57,7 +57,7 @@ Result<int> print_plan_on_hosts(Context& context, const LaunchOptions& options) 
             RemoteHosts::create(context.storage, *options.hosts, tasks, options.command));
   SHOAL_TRY(const std::vector<std::string> addresses, hosts->choose_addresses());
   SHOAL_TRY(const std::vector<std::string> configs, tf_configs(tasks, addresses));
-  const JobWide job = shown_job(options);
+  const JobWide job = shown_job(context, options);
   for (size_t i = 0; i < tasks.size(); ++i) {
     const TaskStart how{.tf_config = configs[i], .job = job, .report_file = ""};
     const std::vector<std::string> ssh = hosts->ssh_for(i, how), command = hosts->command_of(i);

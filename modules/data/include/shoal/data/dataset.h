@@ -167,10 +167,10 @@ class Dataset {
   bool depends_on_trainer() const;
   /// True if elements that each trainer shuffles in its own order are then divided by shard (some are lost, some repeat).
   bool unseeded_shuffle_before_shard() const;
-  /// True if some part of it is repeated without a count.
-  bool has_endless_repeat() const;
   /// Whether it ends; nullopt if that is not known (generators).
   std::optional<bool> is_finite() const;
+  /// True if it ends only should there be nothing to repeat: repeat() without a count, of anything.
+  bool repeats_for_ever() const;
   /// The number of elements, where it is known without reading them and finite.
   std::optional<int64_t> cardinality() const;
   /// A hash of what determines contents and order of the pipeline (not of tensor contents, nor of functions). A position

@@ -8,6 +8,8 @@ namespace shoal::monitor {
 struct Terminal {
   /// True for a terminal that can go back in its line. False for a file, a pipe, a dumb terminal.
   bool renews_lines = false;
+  /// False for a process in the background of the terminal that it belongs to: somebody else writes there.
+  bool in_foreground = true;
   int columns = 80;  ///< 80 if it does not say.
   int lines = 24;    ///< 24 if it does not say.
 };
