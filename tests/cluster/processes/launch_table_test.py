@@ -109,7 +109,7 @@ class LaunchTable(JobTest):
             options = ["--ps", "1", "--workers", "1", "--no-logs", "--json"]
             results = job.folder / "results"
             with open(results, "wb") as file:
-                command = self.command(job, options, "--steps", "500", "--step-ms", "5")
+                command = self.command(job, options, "--steps", "1500", "--step-ms", "5")
                 status, text = on_a_terminal(command, self.environment(job), stdout=file)
             self.assertEqual(status, 0, text)
             screen = Screen()
