@@ -12,7 +12,7 @@ target_compile_options(shoal_flags INTERFACE -ffp-contract=off -fno-math-errno -
   # g++ 12 warns of overlapping copies inside std::string's own operator+ (GCC bug 105651).
   $<$<AND:$<BOOL:${SHOAL_WARNINGS}>,$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
   # In a unity build g++ takes what sources keep to themselves for what a header exposes.
-  $<$<AND:$<BOOL:${SHOAL_WARNINGS}>,$<BOOL:${CMAKE_UNITY_BUILD}>,$<CXX_COMPILER_ID:GNU>>:-Wno-subobject-linkage>
+  $<$<AND:$<BOOL:${CMAKE_UNITY_BUILD}>,$<CXX_COMPILER_ID:GNU>>:-Wno-subobject-linkage>
   $<$<BOOL:${SHOAL_WERROR}>:-Werror>)
 
 # shoal_module(<name> SOURCES ... [DEPENDS other modules] [LIBRARIES private third party] [INCLUDE_DIR dir])

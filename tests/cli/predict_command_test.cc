@@ -191,6 +191,14 @@ TEST_F(PredictTable, SaysWhatIsWrong) {
   };
   EXPECT_THAT(refusal({}, "x,shade\n1,red\n"),
               HasSubstr("input \"colour\" needs a column colour; the table has: x, shade"));
+  EXPECT_THAT(refusal({}, "x,colours\n1,red\n"), HasSubstr("needs a column colour; did you mean colours?"));
+  EXPECT_THAT(refusal({}, "x,\"sha,de\"\n1,red\n"), HasSubstr("the table has: x, \"sha,de\""));
+  EXPECT_THAT(refusal({}, "x;colour\n1;red\n"),
+              HasSubstr("the table has: x;colour; is \";\" the separator? (--separator)"));
+  EXPECT_THAT(refusal({}, "1,red\n2,blue\n"), HasSubstr("if that is a row, and no header, --columns names the columns"));
+  EXPECT_THAT(
+      shoal_program({"predict", exported()}, "x,colour\nn/a,red\n").err,
+      HasSubstr("\"n/a\", expected float32; if that says that it is missing, let missing_text (--missing) be that text"));
   EXPECT_THAT(refusal({}, ""), HasSubstr("standard input: nothing in it"));
   EXPECT_THAT(refusal({}, "x,colour,x\n1,red,2\n"), HasSubstr("column x is named twice"));
   EXPECT_THAT(refusal({"--copy", "id"}, "x,colour\n"), HasSubstr("the table has no column id, but: x, colour"));
@@ -211,6 +219,22 @@ TEST_F(PredictTable, ASignatureNamesTheOutputs) {
   const Output run = shoal_program({"predict", exported(), "--signature", "classification"}, "x,colour\n1,red\n");
   ASSERT_EQ(run.status, 0) << run.err;
   EXPECT_EQ(lines_of(run.out)[0], "scores/0,scores/1,classes/0,classes/1");
+}
+
+TEST_F(PredictTable, NamesOfColumnsMayHaveCommas) {
+  const std::string table = "x,\"fee, EUR\",\"the \"\"id\"\"\",colour\n1,5,a,red\n";
+  const Output run =
+      shoal_program({"predict", exported(), "--copy", "\"fee, EUR\",\"the \"\"id\"\"\"", "--keys", "classes"}, table);
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(lines_of(run.out)[0], "\"fee, EUR\",\"the \"\"id\"\"\",classes");
+  // A header line is what --columns takes.
+  const size_t end = table.find('\n');
+  const Output named = shoal_program({"predict", "--columns", table.substr(0, end), "--copy", "\"fee, EUR\"", "--copy",
+                                      "\"the \"\"id\"\"\"", "--keys", "classes", exported()},
+                                     table.substr(end + 1));
+  ASSERT_EQ(named.status, 0) << named.err;
+  EXPECT_EQ(named.out, run.out);
+  EXPECT_THAT(shoal_program({"predict", exported(), "--unused", "\"x"}, table).err, HasSubstr("--unused"));
 }
 
 TEST_F(PredictTable, PredictionsStandInTheOrderOfTheKeys) {

@@ -49,7 +49,7 @@ TEST(MasterJob, GivesTheBitsOfReplicasWhereUpdatesAreSynchronous) {
   }
 }
 
-/// Servers wait twenty seconds for the end of a job that was interrupted (FA-12), and this evaluation has no end.
+/// Servers wait twenty seconds for the end of a job that was interrupted (FA-12), and this evaluation has no end that one could wait for.
 TEST(MasterJob, AnInterruptEndsAnEvaluationBeforeTheLast) {
   for (const UpdateStrategyKind updates : {UpdateStrategyKind::kAsync, UpdateStrategyKind::kSync}) {
     Job job;
@@ -57,7 +57,7 @@ TEST(MasterJob, AnInterruptEndsAnEvaluationBeforeTheLast) {
     spec.updates = {.kind = updates};
     std::atomic<int> evaluations = 0;
     spec.eval_input = [&evaluations] {
-      return evaluations++ == 0 ? line({5, 6}).batch(2).repeat() : line({5, 6}).batch(2);
+      return evaluations++ == 0 ? line({5, 6}).batch(2).repeat(int64_t(1) << 40) : line({5, 6}).batch(2);
     };
     spec.eval_hooks = {after_each_step([&job](RunContext& run, const StepValues&) {
       if (run.iterations() == 3) job.interrupt.request_stop();

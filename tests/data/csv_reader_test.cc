@@ -70,7 +70,10 @@ TEST(CsvReader, SaysWhereAndWhatIsWrong) {
   const auto damaged = reader.next(row);
   ASSERT_FALSE(damaged);
   EXPECT_EQ(damaged.error().kind(), ErrorKind::kDataLoss);
-  EXPECT_EQ(damaged.error().message(), "a pipe, line 3 (offset 4): the field of column n is \"x\", expected int64");
+  EXPECT_EQ(
+      damaged.error().message(),
+      "a pipe, line 3 (offset 4): the field of column n is \"x\", expected int64; if that says that it is missing, let "
+      "missing_text (--missing) be that text");
   EXPECT_THAT(reader.damaged("more").message(), HasSubstr("line 3 (offset 4): more"));
 
   CsvReader no_columns(bytes_of("1\n", 2), "a pipe", {});

@@ -224,7 +224,9 @@ TEST_F(Csv, LeavesOutWhatIsUnused) {
 TEST_F(Csv, NamesFileLineAndWhatIsWrong) {
   EXPECT_EQ(sentence("Ann,31,60.5\nBob,3\n", options_), ", line 2 (offset 12): the record has 2 fields, expected 3");
   EXPECT_EQ(sentence("Ann,31,60.5,\n", options_), ", line 1 (offset 0): the record has more than the expected 3 fields");
-  EXPECT_EQ(sentence("Ann,x,1\n", options_), ", line 1 (offset 0): the field of column age is \"x\", expected int64");
+  EXPECT_EQ(sentence("Ann,x,1\n", options_),
+            ", line 1 (offset 0): the field of column age is \"x\", expected int64; if that says that it is missing, let "
+            "missing_text (--missing) be that text");
   EXPECT_EQ(sentence("Ann,1.5,1\n", options_), ", line 1 (offset 0): the field of column age is \"1.5\", expected int64");
   EXPECT_EQ(sentence("Ann,+-5,1\n", options_), ", line 1 (offset 0): the field of column age is \"+-5\", expected int64");
   EXPECT_EQ(sentence("Ann,99999999999999999999,1\n", options_),

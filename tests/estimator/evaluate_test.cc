@@ -106,6 +106,25 @@ TEST(Evaluate, ChecksItsOptions) {
   EXPECT_FALSE(std::filesystem::exists(place.model_dir()));
 }
 
+TEST(Evaluate, RefusesAnInputWithoutAnEndUnlessStepsAreSet) {
+  Place place;
+  Estimator estimator = place.estimator(counting_model, {});
+  for (const Dataset& endless_one :
+       {losses({1, 2}).repeat(), losses({1, 2}).filter([](const auto&) { return true; }).repeat()}) {
+    EXPECT_THAT(refusal([&] { estimator.evaluate(endless_one); }),
+                HasSubstr("it does not end; leave repeat() out, or set steps"));
+    EXPECT_EQ(estimator.evaluate(endless_one, {.steps = 3}).at("global_step"), 0);
+  }
+}
+
+TEST(Evaluate, TellsWhyAnInterruptIsNotHeededAtOnce) {
+  Place place;
+  Estimator estimator = place.estimator(counting_model, {});
+  const auto interrupt = after_each_step([&place](RunContext&, const StepValues&) { place.interrupt.request_stop(); });
+  estimator.evaluate(losses({1, 2, 3}), {.hooks = {interrupt}});
+  EXPECT_EQ(place.log.count('I', "evaluation: interrupted; this evaluation is finished first"), 1);
+}
+
 TEST(Evaluate, RunsTheCallersAndTheModelsEvaluationHooksOnly) {
   Place place;
   std::vector<std::string> calls;

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <istream>
+#include <sstream>
 
 #include "command.h"
 #include "exports.h"
@@ -12,10 +13,12 @@
 namespace shoal::cli {
 namespace {
 
+/// Names of columns or predictions as an option has them: records of CSV, so that a name may have a comma in it.
+using NameLists = std::vector<std::string>;
+
 struct PredictArguments {
   std::string folder, file = "-", separator = ",", signature;
-  std::vector<std::string> columns, keys;
-  TableChoice choice;
+  NameLists columns, keys, unused, copied;
   data::CsvOptions table;
   int64_t batch = 128;
   bool json_lines = false;
@@ -35,6 +38,17 @@ data::ReadBytes bytes_of(std::istream& in) {
     in.get(text[0]);  // A stream that does not tell what it has.
     return 1;
   };
+}
+
+Result<std::vector<std::string>> names_in(const NameLists& lists, const char* option) {
+  std::vector<std::string> names;
+  for (const std::string& list : lists) {
+    std::istringstream text(list);
+    data::CsvReader reader(bytes_of(text), option, {});
+    SHOAL_TRY(const std::vector<std::string> fields, reader.fields());
+    names.insert(names.end(), fields.begin(), fields.end());
+  }
+  return names;
 }
 
 Result<data::CsvReader> open_table(Context& context, const PredictArguments& arguments) {
@@ -74,15 +88,18 @@ Result<void> predict_rows(ExportedModel& model, const TableInput& input, std::sp
 }
 
 Result<int> predict(Context& context, ExportedModel& model, const PredictArguments& arguments) {
-  SHOAL_TRY(std::vector<RowOutput> outputs, choose_outputs(model, arguments.signature, arguments.keys));
+  TableChoice choice;
+  SHOAL_TRY(choice.unused, names_in(arguments.unused, "--unused"));
+  SHOAL_TRY(choice.copied, names_in(arguments.copied, "--copy"));
+  SHOAL_TRY(const std::vector<std::string> keys, names_in(arguments.keys, "--keys"));
+  SHOAL_TRY(std::vector<RowOutput> outputs, choose_outputs(model, arguments.signature, keys));
   for (const RowOutput& output : outputs) {
-    const auto& copied = arguments.choice.copied;
-    if (std::find(copied.begin(), copied.end(), output.name) != copied.end()) {
+    if (std::find(choice.copied.begin(), choice.copied.end(), output.name) != choice.copied.end()) {
       return invalid_argument("column " + output.name + " cannot be copied: a prediction has that name");
     }
   }
   SHOAL_TRY(data::CsvReader reader, open_table(context, arguments));
-  std::vector<std::string> names = arguments.columns;
+  SHOAL_TRY(std::vector<std::string> names, names_in(arguments.columns, "--columns"));
   if (names.empty()) {
     SHOAL_TRY(names, reader.fields());
     if (names.empty()) {
@@ -90,10 +107,9 @@ Result<int> predict(Context& context, ExportedModel& model, const PredictArgumen
                        ": nothing in it; its first line has to name the columns, unless --columns does");
     }
   }
-  SHOAL_TRY(const TableInput input, TableInput::match(model.inputs(), names, arguments.choice));
+  SHOAL_TRY(const TableInput input, TableInput::match(model.inputs(), names, choice));
   SHOAL_TRY_VOID(reader.expect(input.columns(), input.unused()));
-  PredictionRows writer(context.out, std::move(outputs),
-                        {arguments.json_lines, arguments.table.separator, arguments.choice.copied});
+  PredictionRows writer(context.out, std::move(outputs), {arguments.json_lines, arguments.table.separator, choice.copied});
   writer.write_header();
   std::vector<data::Element> rows(static_cast<size_t>(arguments.batch));
   for (Result<bool> end = false; end && !*end && context.out;) {
@@ -130,13 +146,14 @@ void add_predict_command(CLI::App& app, Action& selected) {
   command->add_option("EXPORT", arguments->folder, "An export, or a folder of exports, of which the newest counts")
       ->required();
   command->add_option("FILE", arguments->file, "The table, plain or gzip'd; -: standard input")->capture_default_str();
-  command
-      ->add_option("--columns", arguments->columns, "Names of the columns, for a table whose first line does not name them")
-      ->delimiter(',');
-  command->add_option("--unused", arguments->choice.unused, "Columns that are not for the model")->delimiter(',');
-  command->add_option("--copy", arguments->choice.copied, "Columns that are written in front of the predictions")
-      ->delimiter(',');
-  command->add_option("--keys", arguments->keys, "Which predictions, in this order; without it, all")->delimiter(',');
+  const auto add_names = [command](const char* option, NameLists& lists, const char* help) {
+    command->add_option(option, lists, help)->allow_extra_args(false)->type_name("NAME,...");
+  };
+  add_names("--columns", arguments->columns,
+            "Names of the columns, for a table whose first line does not name them; with a comma in it: 'a,\"b, c\"'");
+  add_names("--unused", arguments->unused, "Columns that are not for the model");
+  add_names("--copy", arguments->copied, "Columns that are written in front of the predictions");
+  add_names("--keys", arguments->keys, "Which predictions, in this order; without it, all");
   command->add_option("--signature", arguments->signature, "Which signature's outputs instead of the predictions");
   command->add_option("--separator", arguments->separator, "What stands between fields: one character, or tab")
       ->check([](const std::string& text) {

@@ -3,21 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "shoal/data/csv_reader.h"
 #include "values_json.h"
 
 namespace shoal::cli {
 namespace {
 
-/// A field, quoted where it has to be (RFC 4180, 2.6 and 2.7).
-std::string csv_field(std::string_view text, char separator) {
-  if (text.find_first_of(std::string("\"\r\n") + separator) == std::string_view::npos) return std::string(text);
-  std::string field = "\"";
-  for (char c : text) field.append(c == '"' ? 2 : 1, c);
-  return field + "\"";
-}
-
 std::string field_of(const Tensor& tensor, int64_t index, char separator) {
-  if (tensor.dtype() == DType::kString) return csv_field(tensor.strings()[size_t(index)], separator);
+  if (tensor.dtype() == DType::kString) return data::csv_field(tensor.strings()[size_t(index)], separator);
   const Json value = element_json(tensor, index);
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
@@ -79,7 +72,7 @@ void PredictionRows::write_header() {
   std::string line;
   const auto add = [&](const std::string& name) {
     if (!line.empty()) line += format_.separator;
-    line += csv_field(name, format_.separator);
+    line += data::csv_field(name, format_.separator);
   };
   for (const std::string& name : format_.copied) add(name);
   for (const RowOutput& output : outputs_) {

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "shoal/base/nearest_text.h"
+#include "shoal/base/number_text.h"
+
 namespace shoal::cli {
 namespace {
 
@@ -13,8 +16,17 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 std::string listed(const std::vector<std::string>& names) {
   constexpr size_t kShownMax = 40;
   std::string text;
-  for (size_t i = 0; i < std::min(names.size(), kShownMax); ++i) text += (i == 0 ? "" : ", ") + names[i];
+  for (size_t i = 0; i < std::min(names.size(), kShownMax); ++i) text += (i == 0 ? "" : ", ") + data::csv_field(names[i]);
   return names.size() > kShownMax ? text + ", and " + std::to_string(names.size() - kShownMax) + " more" : text;
+}
+
+/// What a header often is that has other names than it should.
+std::string header_hint(const std::vector<std::string>& names) {
+  const bool has_numbers = std::any_of(names.begin(), names.end(),
+                                       [](const std::string& name) { return number_from<double>(name).has_value(); });
+  if (has_numbers) return "; if that is a row, and no header, --columns names the columns";
+  const std::string hint = data::separator_hint(names);
+  return hint.empty() ? hint : hint + " (--separator)";
 }
 
 std::string called(const ExportedTensor& tensor) {
@@ -76,7 +88,8 @@ Result<std::vector<std::string>> columns_of(const ExportedTensor& tensor, bool o
   if (int64_t(columns.size()) == count) return columns;
   if (!only || (count == 1 && !tensor.name.empty())) {
     return invalid_argument(called(tensor) + " needs a column " + expected(int64_t(columns.size())) +
-                            "; the table has: " + listed(names));
+                            did_you_mean(expected(int64_t(columns.size())), names) + "; the table has: " + listed(names) +
+                            header_hint(names));
   }
   columns.clear();
   for (const std::string& name : names) {
@@ -94,7 +107,9 @@ Result<TableInput> TableInput::match(const std::vector<ExportedTensor>& inputs, 
                                      const TableChoice& choice) {
   for (const auto* chosen : {&choice.unused, &choice.copied}) {
     for (const std::string& name : *chosen) {
-      if (!contains(names, name)) return invalid_argument("the table has no column " + name + ", but: " + listed(names));
+      if (!contains(names, name)) {
+        return invalid_argument("the table has no column " + name + ", but: " + listed(names) + header_hint(names));
+      }
     }
   }
   TableInput table;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "shoal/base/nearest_text.h"
 #include "shoal/base/number_text.h"
+#include "shoal/data/csv_reader.h"
 
 namespace shoal::data {
 namespace {
@@ -81,8 +83,25 @@ Result<void> check_csv(const CsvOptions& options) {
 
 Error no_such_column(const std::string& who, const std::string& name, const std::vector<std::string>& names) {
   std::string all;
-  for (const std::string& other : names) all += (all.empty() ? "" : ", ") + other;
-  return invalid_argument(who + ": there is no column " + name + "; there are: " + all);
+  for (const std::string& other : names) all += (all.empty() ? "" : ", ") + csv_field(other);
+  return invalid_argument(who + ": there is no column " + name + did_you_mean(name, names) + "; there are: " + all +
+                          separator_hint(names));
+}
+
+std::string separator_hint(const std::vector<std::string>& names) {
+  if (names.size() != 1) return "";
+  for (const char separator : {';', '\t', '|'}) {
+    if (names[0].find(separator) == std::string::npos) continue;
+    return std::string("; is ") + (separator == '\t' ? "a tab" : std::string("\"") + separator + "\"") + " the separator?";
+  }
+  return "";
+}
+
+std::string csv_field(std::string_view text, char separator) {
+  if (text.find_first_of(std::string("\"\r\n") + separator) == std::string_view::npos) return std::string(text);
+  std::string field = "\"";
+  for (const char c : text) field.append(c == '"' ? 2 : 1, c);
+  return field + "\"";
 }
 
 CsvParser::CsvParser(CsvOptions options) : options_(std::move(options)) {
@@ -157,8 +176,10 @@ Result<void> CsvParser::store(const CsvColumn& column, std::string_view field, T
   }
   if (parse_field(field, tensor)) return {};
   constexpr size_t kShownMax = 40;
+  const bool is_word = field.find_first_of("0123456789") == std::string_view::npos;
   return invalid_argument("the field of column " + column.name + " is \"" + std::string(field.substr(0, kShownMax)) +
-                          "\", expected " + std::string(to_string(column.dtype)));
+                          "\", expected " + std::string(to_string(column.dtype)) +
+                          (is_word ? "; if that says that it is missing, let missing_text (--missing) be that text" : ""));
 }
 
 Result<void> CsvParser::parse(std::string_view record, Element& element) {

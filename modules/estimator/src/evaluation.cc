@@ -39,6 +39,7 @@ class EvaluationRun {
  private:
   Result<void> one_batch(data::Batch& batch);
   void note_progress(std::optional<int64_t> steps);
+  void note_interrupt();
 
   Environment& env_;
   const std::string title_;
@@ -55,6 +56,7 @@ class EvaluationRun {
   int64_t batches_ = 0;
   bool ended_by_steps_ = false;
   SteadyTime next_note_{};
+  bool interrupt_noted_ = false;
 };
 
 Result<void> EvaluationRun::prepare(uint64_t global_step, const std::string& model_dir) {
@@ -87,6 +89,7 @@ Result<void> EvaluationRun::run(std::optional<int64_t> steps, std::optional<data
     if (stop.stop_requested()) return cancelled();
     SHOAL_TRY_VOID(one_batch(batch));
     note_progress(steps);
+    if (!stop.stop_requested()) note_interrupt();
     ended_by_steps_ = steps && batches_ >= *steps;
     if (context_.stop_requested() || ended_by_steps_) break;
     SHOAL_TRY(more, input_.next(batch));
@@ -94,6 +97,13 @@ Result<void> EvaluationRun::run(std::optional<int64_t> steps, std::optional<data
   if (batches_ == 0) env_.log().warning("evaluation: the input gave no batch; is it empty or wrongly set up?");
   for (const auto& hook : hooks_) SHOAL_TRY_VOID(call_user("evaluation hook end", [&] { hook->end(context_); }));
   return {};
+}
+
+/// Whoever asked for the end should know why it does not come (CONTRACT FA-12).
+void EvaluationRun::note_interrupt() {
+  if (interrupt_noted_ || !env_.interrupted().stop_requested()) return;
+  interrupt_noted_ = true;
+  env_.log().info(title_ + ": interrupted; this evaluation is finished first, and a second signal ends at once");
 }
 
 Result<void> EvaluationRun::one_batch(data::Batch& batch) {
@@ -307,6 +317,11 @@ Result<Evaluation> run_evaluation(Environment& env, const Estimator& estimator, 
 Result<Evaluation> run_evaluation_of(Environment& env, const WeightsToEvaluate& weights, const Estimator& estimator,
                                      const InputFn& input_fn, const EvaluateOptions& options, const StopToken& stop) {
   SHOAL_TRY(OpenedInput input, open_input(env, estimator, input_fn, Mode::kEval));
+  if (!options.steps && (input.dataset->repeats_for_ever() || input.dataset->is_finite() == std::optional(false))) {
+    return invalid_argument(
+        "evaluation: without steps all of the input is evaluated, and it does not end; leave repeat() "
+        "out, or set steps");
+  }
   data::Batch first;
   SHOAL_TRY(const bool any, input.iterator->next(first));
   if (!any) return invalid_argument("evaluation: the input function gave no batch; is the evaluation data empty?");

@@ -44,8 +44,9 @@ Task<Result<void>> TrainEnd::nothing_to_do() {
                           "from there");
     end_ = {step, 0, reason};
   } else {
-    scope_.env.log().info(before + "the checkpoint is" + at + ", max_steps is " + std::to_string(*folder_.max_steps()) +
-                          "; there is nothing to do");
+    scope_.env.log().info(
+        before + "the checkpoint is" + at + ", max_steps is " + std::to_string(*folder_.max_steps()) +
+        "; there is nothing to do (a larger max_steps goes on from there, another model_dir begins anew)");
     end_ = {step, 0, checkpoint::EndReason::kMaxSteps};
   }
   // The mark of the run that ended stays as it is, unless it had to go before the checkpoint could be seen.

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "shoal/base/storage.h"
@@ -47,5 +48,10 @@ class CsvReader {
   explicit CsvReader(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
+
+/// "; is ";" the separator?" if a header that was read is one name with such a character in it, or nothing: for errors.
+std::string separator_hint(const std::vector<std::string>& names);
+/// `text` as one field of a record, quoted where it has to be (RFC 4180, 2.6 and 2.7).
+std::string csv_field(std::string_view text, char separator = ',');
 
 }  // namespace shoal::data
