@@ -24,7 +24,7 @@ namespace {
 using cluster::RemoteStore;
 using transport::Endpoint;
 
-constexpr auto kPatience = std::chrono::seconds(60);
+constexpr auto kJobPatience = std::chrono::seconds(60);
 
 /// Addresses that only this job has. Ports lie below those that the system gives away by itself.
 std::vector<Endpoint> addresses_of(const JobPlan& plan) {
@@ -98,7 +98,7 @@ class Job {
     options.listen_at = addresses_[size_t(index)];
     options.servers = addresses_;
     options.trainers = plan_.trainers;
-    options.ready_timeout = kPatience;
+    options.ready_timeout = kJobPatience;
     return cluster::run_parameter_server(env, std::move(options));
   }
 
@@ -119,7 +119,7 @@ class Job {
     options.identity.trainer_index = trainer;
     options.identity.global_id = uint32_t(trainer);
     options.servers = addresses_;
-    options.ready_timeout = kPatience;
+    options.ready_timeout = kJobPatience;
     auto store = cluster::make_remote_store(env, shards(), std::move(options));
     value_or_raise(store->bind({"kernel"}, {"kernel"}));
     return store;
@@ -142,8 +142,8 @@ class Job {
   /// The chief is the last to leave: it ends the job.
   Task<Result<void>> train(Environment& env, int trainer) {
     const auto store = store_of(env, trainer);
-    if (trainer == 0) SHOAL_CO_TRY_VOID(co_await store->prepare(nullptr, env.after(kPatience)));
-    if (trainer > 0) SHOAL_CO_TRY_VOID(co_await store->attach(env.after(kPatience)));
+    if (trainer == 0) SHOAL_CO_TRY_VOID(co_await store->prepare(nullptr, env.after(kJobPatience)));
+    if (trainer > 0) SHOAL_CO_TRY_VOID(co_await store->attach(env.after(kJobPatience)));
     SHOAL_CO_TRY(const auto batches, pictures().iterate(env));
     ++ready_;
     for (uint64_t ordinal = 1; !over_; ++ordinal) {
@@ -155,15 +155,15 @@ class Job {
       if (plan_.draw == Draw::kAfterTheCommit) SHOAL_CO_TRY_VOID(co_await draw(env, *batches));
     }
     if (trainer > 0) {
-      SHOAL_CO_TRY_VOID(co_await store->leave(env.after(kPatience)));
+      SHOAL_CO_TRY_VOID(co_await store->leave(env.after(kJobPatience)));
       ++left_;
       co_return Result<void>{};
     }
-    SHOAL_CO_TRY_VOID(co_await store->rest(env.after(kPatience)));
+    SHOAL_CO_TRY_VOID(co_await store->rest(env.after(kJobPatience)));
     while (left_ + 1 < plan_.trainers && !failed_) SHOAL_CO_TRY_VOID(co_await env.sleep_for(std::chrono::milliseconds(1)));
     cluster::JobEnd end{.failed = false, .reason = "max_steps"};
-    SHOAL_CO_TRY_VOID(co_await store->finish(std::move(end), env.after(kPatience)));
-    co_return co_await store->leave(env.after(kPatience));
+    SHOAL_CO_TRY_VOID(co_await store->finish(std::move(end), env.after(kJobPatience)));
+    co_return co_await store->leave(env.after(kJobPatience));
   }
 
   Task<Result<void>> step(Environment& env, RemoteStore& store, int trainer, uint64_t ordinal) {
