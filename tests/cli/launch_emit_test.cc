@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "fixture.h"
-#include "launch/quoting.h"
+#include "launch/emit/quoting.h"
 
 namespace shoal::cli {
 namespace {

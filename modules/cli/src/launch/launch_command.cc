@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "command.h"
-#include "launch/emit.h"
+#include "launch/emit/emit.h"
 #include "launch/hosts/placement.h"
 #include "launch/hosts/ssh_command.h"
 #include "launch/inbox.h"

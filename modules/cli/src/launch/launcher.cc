@@ -9,22 +9,19 @@
 
 #include "launch/credentials.h"
 #include "launch/job_progress.h"
-#include "launch/live_table.h"
 #include "launch/lost_steps.h"
 #include "launch/machines.h"
 #include "launch/recoveries.h"
 #include "launch/results.h"
+#include "launch/screen.h"
 #include "launch/this_machine.h"
 #include "shoal/base/process_info.h"
 #include "shoal/base/utc_text.h"
 #include "shoal/monitor/progress.h"
-#include "shoal/monitor/terminal.h"
 
 namespace shoal::cli::launch {
 namespace {
 
-constexpr Duration kDrawEvery = std::chrono::milliseconds(500);
-constexpr Duration kSurelyStopped = std::chrono::seconds(2);  // By Ctrl-Z: it draws more often.
 constexpr Duration kLookAtPorts = std::chrono::milliseconds(100);
 constexpr Duration kPatienceOfGuard = std::chrono::seconds(20);  // Servers wait so long for a job to end (CONTRACT FA-12).
 
@@ -83,9 +80,9 @@ class Launcher {
         recoveries_(names_of(tasks)),
         lost_steps_(tasks.size()),
         progress_(roles_of(tasks)),
+        screen_(context, shows_table(context, options), options.json, [this] { return rows(); }),
         machines_(std::move(machines)) {
     for (const JobTask& task : tasks) seats_.push_back({.task = task});
-    if (shows_table(context, options)) table_.emplace();
   }
 
   Result<int> run();
@@ -107,14 +104,10 @@ class Launcher {
   Ending ending_of(size_t task) const;
   void look_who_is_back();
   void print_end(int status);
-  void draw();
+  std::vector<TableRow> rows();
   TableRow row_of(size_t task);
   bool heed_line(size_t task, std::string_view line);
-
-  std::ostream& errors() { return table_ ? table_->above() : context_.err; }
-  /// Where standard output of the tasks goes.
-  std::ostream& output() { return options_.json || table_ ? errors() : context_.out; }
-  void say(const std::string& text) { errors() << "[launch] " + text + "\n"; }
+  void say(const std::string& text) { screen_.say(text); }
 
   Context& context_;
   const LaunchOptions& options_;
@@ -122,8 +115,7 @@ class Launcher {
   Recoveries recoveries_;
   LostSteps lost_steps_;
   JobProgress progress_;
-  std::optional<LiveTable> table_{};
-  SteadyTime next_draw_{};
+  Screen screen_;
   JobWide job_;
   OrphanAdoption adoption_;
   std::optional<SignalInbox> inbox_{};
@@ -137,11 +129,8 @@ Result<int> Launcher::run() {
             context_.storage.make_temporary_folder(join_path(read_process_info().temporary_folder, "shoal-launch-")));
   const TemporaryFolder folder(context_.storage, std::move(path));
   const Result<void> done = run_tasks(folder.path());
-  if (table_) {
-    if (done) draw();  // This one stays.
-    if (!done) context_.err << table_->close(monitor::read_terminal().columns);
-    table_.reset();
-  }
+  if (done) screen_.leave_table(steady_now());
+  screen_.remove_table();
   if (!done) return done.error();
   print_end(*policy_.status());
   return *policy_.status();
@@ -156,7 +145,7 @@ Result<void> Launcher::run_tasks(const std::string& folder) {
 }
 
 Result<void> Launcher::prepare(const std::string& folder) {
-  job_.shows_table = table_.has_value();
+  job_.shows_table = screen_.has_table();
   job_.run = "launch-" + context_.storage.unique_name();
   job_.token = token_for_job(options_.command, cluster::process_getenv);
   SHOAL_TRY(SignalInbox inbox, SignalInbox::open());
@@ -222,8 +211,8 @@ Result<void> Launcher::start(size_t task) {
   TaskLog* log = seat.log ? &*seat.log : nullptr;
   const TaskStart how{.tf_config = seat.tf_config, .job = job_, .report_file = seat.report_file};
   const auto heed = [this, task](std::string_view line) { return heed_line(task, line); };
-  SHOAL_TRY(TaskProcess process, machines_->start(task, how, TaskStream(seat.task.name, output(), log),
-                                                  TaskStream(seat.task.name, errors(), log, heed)));
+  SHOAL_TRY(TaskProcess process, machines_->start(task, how, TaskStream(seat.task.name, screen_.output(), log),
+                                                  TaskStream(seat.task.name, screen_.errors(), log, heed)));
   progress_.started(task);
   ++seat.starts;
   const pid_t id = process.group().id();
@@ -251,9 +240,7 @@ Result<void> Launcher::turn() {
     seat.log->flush();
     if (const auto error = seat.log->take_error()) say("a log is not complete: " + error->message());
   }
-  if (table_ && steady_now() >= next_draw_) draw();
-  context_.out.flush();
-  context_.err.flush();
+  screen_.update(steady_now());
   return {};
 }
 
@@ -261,7 +248,7 @@ Result<void> Launcher::turn() {
 /// too, but for the lines of progress, which are the table's.
 bool Launcher::heed_line(size_t task, std::string_view line) {
   lost_steps_.heed(task, line);
-  if (!table_) return true;
+  if (!screen_.has_table()) return true;
   progress_.heed(task, line);
   const LineKind kind = kind_of(line);
   return kind == LineKind::kOwn || kind == LineKind::kWarning || (kind == LineKind::kInformation && !options_.log_dir);
@@ -287,19 +274,11 @@ TableRow Launcher::row_of(size_t task) {
   return row;
 }
 
-void Launcher::draw() {
-  const monitor::Terminal terminal = monitor::read_terminal();
-  // Whoever stopped this process has written to the terminal since, and so does who has it to himself.
-  if (!terminal.in_foreground || steady_now() > next_draw_ + kSurelyStopped) table_->leave_behind();
-  next_draw_ = steady_now() + kDrawEvery;
-  if (!terminal.in_foreground) {
-    context_.err << table_->close(terminal.columns);
-    return;
-  }
+std::vector<TableRow> Launcher::rows() {
   std::vector<TableRow> rows;
   rows.reserve(seats_.size());
   for (size_t i = 0; i < seats_.size(); ++i) rows.push_back(row_of(i));
-  context_.err << table_->redraw(rows, {.columns = terminal.columns, .lines = terminal.lines});
+  return rows;
 }
 
 void Launcher::read_outputs() {
@@ -312,7 +291,7 @@ void Launcher::read_outputs() {
     writers.push_back(seat.running ? seat.running->waits_to_write() : -1);
     if (const auto next = seat.running ? seat.running->next_time() : std::nullopt) not_after(*next);
   }
-  if (table_) not_after(next_draw_);
+  if (const auto update = screen_.next_update()) not_after(*update);
   if (recoveries_.any_awaited(steady_now())) not_after(steady_now() + kLookAtPorts);
   const std::vector<bool> ready = wait_for_input(descriptors, until, writers);
   for (size_t i = 0; i < seats_.size(); ++i) {

@@ -1,7 +1,7 @@
 // A batch script for sbatch.
-#include "launch/emit.h"
+#include "launch/emit/emit.h"
+#include "launch/emit/quoting.h"
 #include "launch/job_tasks.h"
-#include "launch/quoting.h"
 
 namespace shoal::cli::launch {
 namespace {

@@ -1,4 +1,4 @@
-#include "launch/emit.h"
+#include "launch/emit/emit.h"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // A compose file: a service for each task, on one host.
-#include "launch/emit.h"
+#include "launch/emit/emit.h"
+#include "launch/emit/quoting.h"
 #include "launch/job_tasks.h"
-#include "launch/quoting.h"
 #include "shoal/cluster/place.h"
 
 namespace shoal::cli::launch {

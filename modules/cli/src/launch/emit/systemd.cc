@@ -1,8 +1,8 @@
 // A template unit: the instance is the rank.
 #include <chrono>
 
-#include "launch/emit.h"
-#include "launch/quoting.h"
+#include "launch/emit/emit.h"
+#include "launch/emit/quoting.h"
 
 namespace shoal::cli::launch {
 namespace {

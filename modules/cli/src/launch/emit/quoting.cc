@@ -1,4 +1,4 @@
-#include "launch/quoting.h"
+#include "launch/emit/quoting.h"
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
 // An Indexed Job of Kubernetes (1.27 and later), its headless service, and the claim of a volume for checkpoints.
 #include <algorithm>
 
-#include "launch/emit.h"
-#include "launch/quoting.h"
+#include "launch/emit/emit.h"
+#include "launch/emit/quoting.h"
 
 namespace shoal::cli::launch {
 namespace {

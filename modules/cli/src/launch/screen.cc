@@ -1,0 +1,54 @@
+#include "launch/screen.h"
+
+#include <chrono>
+#include <ostream>
+
+#include "shoal/monitor/terminal.h"
+
+namespace shoal::cli::launch {
+namespace {
+
+constexpr Duration kDrawEvery = std::chrono::milliseconds(500);
+constexpr Duration kSurelyStopped = std::chrono::seconds(2);  // By Ctrl-Z: it draws more often.
+
+}  // namespace
+
+Screen::Screen(Context& context, bool table, bool json, Rows rows)
+    : context_(context), json_(json), rows_(std::move(rows)) {
+  if (table) table_.emplace();
+}
+
+std::ostream& Screen::errors() { return table_ ? table_->above() : context_.err; }
+
+std::ostream& Screen::output() { return json_ || table_ ? errors() : context_.out; }
+
+void Screen::update(SteadyTime now) {
+  if (table_ && now >= next_draw_) draw(now);
+  context_.out.flush();
+  context_.err.flush();
+}
+
+void Screen::leave_table(SteadyTime now) {
+  if (table_) draw(now);
+  table_.reset();
+}
+
+void Screen::remove_table() {
+  if (table_) context_.err << table_->close(monitor::read_terminal().columns);
+  table_.reset();
+}
+
+void Screen::draw(SteadyTime now) {
+  const monitor::Terminal terminal = monitor::read_terminal();
+  // Whoever stopped this process has written to the terminal since, and so does who has it to himself.
+  const bool was_stopped = next_draw_ != SteadyTime{} && now > next_draw_ + kSurelyStopped;
+  if (!terminal.in_foreground || was_stopped) table_->leave_behind();
+  next_draw_ = now + kDrawEvery;
+  if (terminal.in_foreground) {
+    context_.err << table_->redraw(rows_(), {.columns = terminal.columns, .lines = terminal.lines});
+  } else {
+    context_.err << table_->close(terminal.columns);
+  }
+}
+
+}  // namespace shoal::cli::launch
