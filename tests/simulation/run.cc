@@ -56,6 +56,7 @@ class Run {
   void look_after_second(const std::string& task);
   bool leader_meets_damage();
   bool bits_explain(const std::string& task, int status, const std::string& why);
+  bool servers_ended_well();
   bool all_took_part();
   /// A hook of the chief has ended the job before its time; that of a worker only its own part.
   bool stopped_early() const { return notes_->stopped_early || (notes_->hook_stopped && plan_.job.hook_trainer == 0); }
@@ -269,8 +270,18 @@ bool Run::leader_meets_damage() {
   return folder_.all_damaged() || (evaluates && folder_.newest_damaged());
 }
 
-/// Damage ends what needs the damaged checkpoint, and no launcher tries that again.
+bool Run::servers_ended_well() {
+  const auto tasks = world_.tasks();
+  return std::none_of(tasks.begin(), tasks.end(), [this](const std::string& task) {
+    return task.starts_with("ps") && (world_.running(task) || starting_.contains(task) || world_.exit_status(task) != 0);
+  });
+}
+
+/// Damage ends what needs the damaged checkpoint, and no launcher tries that again. A leader that was killed when it had
+/// sent its servers home needs them once more, if the last checkpoint has been damaged since.
 bool Run::bits_explain(const std::string& task, int status, const std::string& why) {
+  const bool waited_in_vain = status == exit_status(ErrorKind::kDeadlineExceeded);
+  if (waited_in_vain && task == leader_ && folder_.newest_damaged() && servers_ended_well()) return true;
   if (status != exit_status(ErrorKind::kDataLoss)) return false;
   if (task == leader_) return leader_meets_damage();
   return task.starts_with("evaluator") && folder_.names_a_damaged_one(why);
