@@ -132,7 +132,9 @@ class Status(JobTest):
                     process.wait()
                 for connection in silent:
                     connection.close()
-            self.assertNotIn("refused", server.text().replace("Connection refused", ""))
+            # The silent ones are, if the job lasts so long.
+            refused = [line for line in server.text().replace("Connection refused", "").splitlines() if "refused" in line]
+            self.assertEqual([line for line in refused if "did not introduce itself in time" not in line], [])
 
     def test_who_takes_the_connection_and_says_nothing_is_given_up(self):
         with socket.create_server(("127.0.0.1", 0)) as listener:
