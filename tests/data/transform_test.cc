@@ -342,6 +342,7 @@ TEST(Questions, AnEndlessRepeatIsOneWhateverItRepeats) {
   EXPECT_TRUE(lines.repeat().repeat(3).skip(2).repeats_for_ever());
   EXPECT_FALSE(lines.repeat(3).batch(2).repeats_for_ever());
   EXPECT_FALSE(lines.repeat().repeat(0).repeats_for_ever());
+  EXPECT_FALSE(Dataset::range(0).repeat().repeats_for_ever());
   EXPECT_FALSE(lines.repeat().take(5).repeats_for_ever());
   EXPECT_FALSE(lines.repeat().skip(-1).repeats_for_ever());
   EXPECT_FALSE(Dataset::zip({lines, lines.repeat()}).repeats_for_ever());

@@ -123,7 +123,7 @@ const TextStatistics& Statistics::label_text(const std::string& label) const {
 }
 
 Result<Statistics> measure(const data::Dataset& dataset, const StatisticsOptions& options) {
-  if (dataset.is_finite() == std::optional(false) || dataset.repeats_for_ever()) {
+  if (dataset.repeats_for_ever()) {
     return invalid_argument("statistics: the dataset does not end; leave repeat() out");
   }
   const auto env = make_production_environment({});

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "shoal/base/names_text.h"
+
 namespace shoal::data {
 namespace {
 
@@ -49,12 +51,6 @@ const Tensor& TensorMap::single() const {
 
 Tensor& TensorMap::single() { return const_cast<Tensor&>(std::as_const(*this).single()); }
 
-std::string TensorMap::names() const {
-  if (empty()) return "none";
-  if (is_single()) return "one without a name";
-  std::string text;
-  for (const auto& [name, tensor] : tensors_) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
+std::string TensorMap::names() const { return names_text(tensors_); }
 
 }  // namespace shoal::data

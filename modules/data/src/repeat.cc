@@ -86,7 +86,10 @@ class RepeatNode final : public Node {
     if (input().is_finite() == false || input().cardinality()) return false;
     return std::nullopt;
   }
-  bool repeats_for_ever() const override { return passes_ < 0 || (passes_ > 0 && input().repeats_for_ever()); }
+  bool repeats_for_ever() const override {
+    if (input().cardinality() == 0) return false;
+    return passes_ < 0 || (passes_ > 0 && input().repeats_for_ever());
+  }
   std::optional<int64_t> cardinality() const override {
     const std::optional<int64_t> count = input().cardinality();
     int64_t product = 0;

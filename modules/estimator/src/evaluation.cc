@@ -317,7 +317,7 @@ Result<Evaluation> run_evaluation(Environment& env, const Estimator& estimator, 
 Result<Evaluation> run_evaluation_of(Environment& env, const WeightsToEvaluate& weights, const Estimator& estimator,
                                      const InputFn& input_fn, const EvaluateOptions& options, const StopToken& stop) {
   SHOAL_TRY(OpenedInput input, open_input(env, estimator, input_fn, Mode::kEval));
-  if (!options.steps && (input.dataset->repeats_for_ever() || input.dataset->is_finite() == std::optional(false))) {
+  if (!options.steps && input.dataset->repeats_for_ever()) {
     return invalid_argument(
         "evaluation: without steps all of the input is evaluated, and it does not end; leave repeat() "
         "out, or set steps");

@@ -1,15 +1,23 @@
+#include <limits>
+
 #include "logits_head.h"
 #include "shoal/graph/ops.h"
 
 namespace shoal::nn {
 namespace {
 
-constexpr auto kMissingLabel = "drop examples without a label by filter()";
+/// Labels are numbers from `low` to `high`, and so not NaN.
+ops::CheckRangeOptions labels_in(double low, double high) {
+  return {.low = low, .high = high, .what = "label", .remedy = "drop examples without a label by filter()"};
+}
+
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 class RegressionHead final : public LogitsHead {
  public:
   /// `range` is what labels may be; `kind` what errors call the head.
-  RegressionHead(std::string kind, RegressionHeadOptions options, std::optional<ops::CheckRangeOptions> range = {})
+  RegressionHead(std::string kind, RegressionHeadOptions options,
+                 ops::CheckRangeOptions range = labels_in(-kNoLimit, kNoLimit))
       : LogitsHead({.kind = std::move(kind),
                     .name = options.name,
                     .logits_dimension = options.label_dimension,
@@ -50,9 +58,7 @@ class RegressionHead final : public LogitsHead {
              to_string(shape) + (logits_dimension() == 1 ? " or " + to_string(without_last(shape)) : ""));
     }
     const Value numbers = column ? ops::reshape(labels, shape) : labels;
-    if (!range_ && numbers.dtype() != DType::kFloat32) return as_floats(numbers);
-    return as_floats(
-        ops::check_range(numbers, range_.value_or(ops::CheckRangeOptions{.what = "label", .remedy = kMissingLabel})));
+    return ops::check_range(as_floats(numbers), range_);
   }
 
   Value losses_of(Value labels, Value logits) const override {
@@ -72,7 +78,7 @@ class RegressionHead final : public LogitsHead {
 
   std::function<Value(Value labels, Value logits)> loss_;
   std::function<Value(Value logits)> inverse_link_;
-  std::optional<ops::CheckRangeOptions> range_;  // Nothing: any number, and so not NaN.
+  ops::CheckRangeOptions range_;
 };
 
 }  // namespace
@@ -90,8 +96,7 @@ std::unique_ptr<Head> poisson_regression_head(PoissonRegressionHeadOptions optio
       .name = std::move(options.name),
       .loss = [full](Value labels, Value logits) { return poisson_loss(logits, labels, {.full = full}); },
       .inverse_link = [](Value logits) { return ops::exp(logits); }};
-  return std::make_unique<RegressionHead>("poisson_regression_head", std::move(common),
-                                          ops::CheckRangeOptions{.low = 0, .what = "label", .remedy = kMissingLabel});
+  return std::make_unique<RegressionHead>("poisson_regression_head", std::move(common), labels_in(0, kNoLimit));
 }
 
 std::unique_ptr<Head> logistic_regression_head(LogisticRegressionHeadOptions options) {
@@ -101,9 +106,7 @@ std::unique_ptr<Head> logistic_regression_head(LogisticRegressionHeadOptions opt
                                .name = std::move(options.name),
                                .loss = [](Value labels, Value logits) { return sigmoid_cross_entropy(logits, labels); },
                                .inverse_link = [](Value logits) { return ops::sigmoid(logits); }};
-  return std::make_unique<RegressionHead>(
-      "logistic_regression_head", std::move(common),
-      ops::CheckRangeOptions{.low = 0, .high = 1, .what = "label", .remedy = kMissingLabel});
+  return std::make_unique<RegressionHead>("logistic_regression_head", std::move(common), labels_in(0, 1));
 }
 
 }  // namespace shoal::nn

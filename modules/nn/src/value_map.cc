@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "shoal/base/names_text.h"
+
 namespace shoal::nn {
 
 ValueMap::ValueMap(Value value) {
@@ -37,12 +39,6 @@ Value ValueMap::single() const {
   raise(invalid_argument("expected one value, but they have names: " + names() + "; choose one by its name"));
 }
 
-std::string ValueMap::names() const {
-  if (empty()) return "none";
-  if (is_single()) return "one without a name";
-  std::string text;
-  for (const auto& [name, value] : values_) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
+std::string ValueMap::names() const { return names_text(values_); }
 
 }  // namespace shoal::nn

@@ -1,5 +1,5 @@
 #pragma once
-/// How far each task of a job has come, by the lines that it writes (CONTRACT 24: their words do not change).
+/// How far each task of a job has come, by the lines that it writes (CONTRACT IN-2: words in them are stable).
 #include <cstddef>
 #include <cstdint>
 #include <optional>

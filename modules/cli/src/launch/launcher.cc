@@ -32,7 +32,6 @@ struct Seat {
   std::string report_file{};
   std::optional<TaskLog> log{};
   std::optional<TaskProcess> running{};
-  int starts = 0;
 };
 
 std::vector<PolicyTask> policy_tasks(const std::vector<JobTask>& tasks) {
@@ -214,7 +213,6 @@ Result<void> Launcher::start(size_t task) {
   SHOAL_TRY(TaskProcess process, machines_->start(task, how, TaskStream(seat.task.name, screen_.output(), log),
                                                   TaskStream(seat.task.name, screen_.errors(), log, heed)));
   progress_.started(task);
-  ++seat.starts;
   const pid_t id = process.group().id();
   guard_->add(id, process.words());
   if (log) {
@@ -262,7 +260,7 @@ TableRow Launcher::row_of(size_t task) {
   const bool at_work = seat.running && progress.works && progress.waiting_for.empty();
   row.settled = at_work || policy_.state_of(task).done;
   if (progress.step) row.step = std::to_string(*progress.step);
-  if (seat.starts > 1) row.restarts = std::to_string(seat.starts - 1);
+  if (const int restarts = recoveries_.restarts(task); restarts > 0) row.restarts = std::to_string(restarts);
   if (!seat.running) return row;
   row.steps_per_second = progress.steps_per_second;
   row.examples_per_second = progress.examples_per_second;

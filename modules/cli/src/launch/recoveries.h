@@ -24,6 +24,8 @@ class Recoveries {
   /// Whether any was started again and does not listen yet, as far as is known.
   bool any_awaited(SteadyTime now) const;
 
+  /// How often a new process of the task was started, without the first.
+  int restarts(size_t task) const { return tasks_[task].starts; }
   /// A line for each task that was started again; or none:
   ///   "worker 1 was started again 3 times (2 of them after chaos); it was back after 0.2, 1.1, 0.3 s"
   std::vector<std::string> lines() const;

@@ -66,7 +66,8 @@ class Statistics {
   Part features_, labels_;
 };
 
-/// Reads all of `dataset`, batched or not; it must end. InvalidArgument for one that does not (repeat()); errors of the dataset.
+/// Reads all of `dataset`, batched or not; it must end. InvalidArgument for one that does not (repeat()); errors of the
+/// dataset.
 /// Source of the running means and variances: Welford, "Note on a method for calculating corrected sums of squares and
 /// products" (1962).
 Result<Statistics> measure(const data::Dataset& dataset, const StatisticsOptions& options = {});

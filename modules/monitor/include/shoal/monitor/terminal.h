@@ -1,6 +1,6 @@
 #pragma once
-/// Standard output and error, for programs: what they are, and the way to the second. Looked up where a program begins; the rest gets it
-/// passed in.
+/// Standard output and error, for programs: what they are, and the way to the second. Looked up where a program begins; the
+/// rest gets it passed in.
 #include <string_view>
 
 namespace shoal::monitor {
