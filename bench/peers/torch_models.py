@@ -4,7 +4,7 @@ A model is a class with
 
     inputs(batch)       one generated batch: the arguments of forward()
     forward(*inputs)    the loss
-    optimizer(**flags)  what trains it; flags: foreach
+    optimizer(way)      what trains it; way is one of WAYS
     variants            what may be tried beside the settings that all models have: {name: arguments of the constructor}
     images              whether channels_last means something
 """
@@ -15,6 +15,10 @@ from torch import nn
 from torch.nn import functional
 
 
+# How an optimizer goes over its parameters. PyTorch has fused ones for processors since 2.4 or so, and not for all gradients.
+WAYS = {"": {"foreach": False}, "foreach": {"foreach": True}, "fused": {"fused": True}}
+
+
 class Model(nn.Module):
     variants = {"": {}}
     images = False
@@ -22,8 +26,8 @@ class Model(nn.Module):
     def trained(self):
         return [parameter for parameter in self.parameters() if parameter.requires_grad]
 
-    def optimizer(self, foreach):
-        return torch.optim.SGD(self.trained(), lr=0.01, momentum=0.9, foreach=foreach)
+    def optimizer(self, way):
+        return torch.optim.SGD(self.trained(), lr=0.01, momentum=0.9, **WAYS[way])
 
 
 class Mlp(Model):
@@ -125,8 +129,8 @@ class WideAndDeep(Model):
         logits = self.deep(torch.cat(deep + [numbers], 1)).squeeze(1) + torch.cat(wide, 1).sum(1)
         return functional.binary_cross_entropy_with_logits(logits, labels)
 
-    def optimizer(self, foreach):
-        return torch.optim.Adagrad(self.trained(), lr=0.01, initial_accumulator_value=0.1, foreach=foreach)
+    def optimizer(self, way):
+        return torch.optim.Adagrad(self.trained(), lr=0.01, initial_accumulator_value=0.1, **WAYS[way])
 
 
 class CharacterModel(Model):
@@ -140,8 +144,8 @@ class CharacterModel(Model):
     def loss(self, logits, labels):
         return functional.cross_entropy(logits.reshape(-1, self.VOCABULARY), labels.reshape(-1))
 
-    def optimizer(self, foreach):
-        return torch.optim.Adam(self.trained(), lr=1e-3, foreach=foreach)
+    def optimizer(self, way):
+        return torch.optim.Adam(self.trained(), lr=1e-3, **WAYS[way])
 
 
 class Lstm(CharacterModel):
@@ -165,9 +169,10 @@ class Lstm(CharacterModel):
 class TransformerBlock(nn.Module):
     """Causal attention and a layer of four times the width, each after a normalization and added to its input."""
 
-    def __init__(self, width, heads, length):
+    def __init__(self, width, heads, length, own_attention):
         super().__init__()
         self.heads = heads
+        self.own_attention = own_attention
         self.attention_norm = nn.LayerNorm(width)
         self.query_key_value = nn.Linear(width, 3 * width)
         self.output = nn.Linear(width, width)
@@ -180,6 +185,9 @@ class TransformerBlock(nn.Module):
         batch, length, width = x.shape
         query, key, value = (part.reshape(batch, length, self.heads, width // self.heads).transpose(1, 2)
                              for part in self.query_key_value(x).chunk(3, 2))
+        if self.own_attention:
+            mixed = functional.scaled_dot_product_attention(query, key, value, is_causal=True)
+            return self.output(mixed.transpose(1, 2).reshape(batch, length, width))
         scores = torch.matmul(query * (width // self.heads) ** -0.5, key.transpose(2, 3)) + self.mask
         mixed = torch.matmul(functional.softmax(scores, 3), value)
         return self.output(mixed.transpose(1, 2).reshape(batch, length, width))
@@ -191,12 +199,16 @@ class TransformerBlock(nn.Module):
 
 class Gpt(CharacterModel):
     """Four transformer blocks of width 128 with four heads over 64 places."""
+    # Attention by products and a softmax, or by PyTorch's own function (2.0 and newer).
+    variants = {"": {"own_attention": False}}
+    if hasattr(functional, "scaled_dot_product_attention"):
+        variants["own_attention"] = {"own_attention": True}
 
-    def __init__(self):
+    def __init__(self, own_attention=False):
         super().__init__()
         self.embedding = nn.Embedding(self.VOCABULARY, 128)
         self.position = nn.Parameter(torch.randn(self.LENGTH, 128) * 0.02)
-        self.blocks = nn.Sequential(*(TransformerBlock(128, 4, self.LENGTH) for _ in range(4)))
+        self.blocks = nn.Sequential(*(TransformerBlock(128, 4, self.LENGTH, own_attention) for _ in range(4)))
         self.norm = nn.LayerNorm(128)
         self.dense = nn.Linear(128, self.VOCABULARY, bias=False)
 

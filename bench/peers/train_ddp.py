@@ -2,7 +2,7 @@
 
     train_ddp.py --model NAME --batch N --trainers N --threads N [--seconds S]
 
-Tries all settings (channels_last, foreach, gradients as views of buckets, sizes of buckets) for a short time each, then the
+Tries all settings (channels_last, how the optimizer goes over parameters, gradients as views of buckets, sizes of buckets) for a short time each, then the
 faster half for longer, until one is left, and measures that. Writes one line of JSON: {"settings", "ms"}, the time of a step, in
 which each trainer computes a batch. Exit status 77 where PyTorch, or gloo, is not there.
 """
@@ -18,13 +18,13 @@ from train_torch import torch  # and its choice of OpenBLAS's kernels, before th
 import torch.distributed as distributed
 import torch.multiprocessing as multiprocessing
 from torch.nn.parallel import DistributedDataParallel
-from torch_models import MODELS
+from torch_models import MODELS, WAYS
 
 BATCHES = 8  # different ones, taken in turn
 
 
 class Trainer:
-    def __init__(self, kind, batch, rank, channels_last, foreach, views, bucket_mb):
+    def __init__(self, kind, batch, rank, channels_last, way, views, bucket_mb):
         torch.manual_seed(1)
         model = kind()
         torch.manual_seed(100 + rank)
@@ -32,7 +32,7 @@ class Trainer:
         if channels_last:
             model = model.to(memory_format=torch.channels_last)
             self.batches = [(images.to(memory_format=torch.channels_last), *rest) for images, *rest in self.batches]
-        self.optimizer = model.optimizer(foreach=foreach)
+        self.optimizer = model.optimizer(way)
         self.loss = DistributedDataParallel(model, gradient_as_bucket_view=views, bucket_cap_mb=bucket_mb)
         self.steps = 0
 
@@ -60,12 +60,13 @@ class Trainer:
 
 def settings(kind):
     found = {}
-    for channels_last, foreach, views, bucket_mb in itertools.product((False, True), (False, True), (False, True), (1, 25)):
+    version = tuple(int(part) for part in torch.__version__.split(".")[:2])
+    ways = [way for way in WAYS if way != "fused" or version >= (2, 6)]  # its fused optimizers for processors are all there
+    for channels_last, way, views, bucket_mb in itertools.product((False, True), ways, (False, True), (1, 25)):
         if channels_last and not kind.images:
             continue
-        words = [word for word, on in (("channels_last", channels_last), ("foreach", foreach), ("views", views)) if on]
-        found["+".join(words + [f"{bucket_mb} MB"])] = dict(channels_last=channels_last, foreach=foreach, views=views,
-                                                              bucket_mb=bucket_mb)
+        words = ["channels_last" if channels_last else "", way, "views" if views else "", f"{bucket_mb} MB"]
+        found["+".join(filter(None, words))] = dict(channels_last=channels_last, way=way, views=views, bucket_mb=bucket_mb)
     return found
 
 

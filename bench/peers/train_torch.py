@@ -34,21 +34,25 @@ except ImportError as error:
     sys.exit(77)
 
 sys.dont_write_bytecode = True  # the source tree stays as it is
-from torch_models import MODELS  # noqa: E402
+from torch_models import MODELS, WAYS  # noqa: E402
 
 BATCHES = 8  # different ones, taken in turn
 
 
 class Trainer:
-    def __init__(self, kind, batch, variant, channels_last, foreach, traced, batches=BATCHES):
+    def __init__(self, kind, batch, variant, channels_last, way, form, batches=BATCHES):
         torch.manual_seed(1)
         model = kind(**kind.variants[variant])
         self.batches = [model.inputs(batch) for _ in range(batches)]
         if channels_last:
             model = model.to(memory_format=torch.channels_last)
             self.batches = [(images.to(memory_format=torch.channels_last), *rest) for images, *rest in self.batches]
-        self.optimizer = model.optimizer(foreach=foreach)
-        self.loss = torch.jit.trace(model, self.batches[0], check_trace=False) if traced else model
+        self.optimizer = model.optimizer(way)
+        self.loss = model
+        if form == "traced":
+            self.loss = torch.jit.trace(model, self.batches[0], check_trace=False)
+        elif form == "compiled":
+            self.loss = torch.compile(model)
         self.steps = 0
 
     def step(self):
@@ -70,36 +74,59 @@ class Trainer:
 def settings(kind):
     """All that may be tried, by name."""
     found = {}
-    for variant, channels_last, foreach, traced in itertools.product(kind.variants, (False, True), (False, True),
-                                                                     (False, True)):
-        if channels_last and not kind.images:
+    for variant, channels_last, way, form in itertools.product(kind.variants, (False, True), WAYS, ("", "traced", "compiled")):
+        if (channels_last and not kind.images) or (form == "compiled" and not hasattr(torch, "compile")):
             continue
-        words = [variant, *(word for word, on in (("channels_last", channels_last), ("foreach", foreach),
-                                                  ("traced", traced)) if on)]
-        found["+".join(filter(None, words)) or "defaults"] = dict(variant=variant, channels_last=channels_last,
-                                                                  foreach=foreach, traced=traced)
+        words = [variant, "channels_last" if channels_last else "", way, form]
+        found["+".join(filter(None, words)) or "defaults"] = dict(variant=variant, channels_last=channels_last, way=way, form=form)
     return found
 
 
-def choose(options, kind):
-    """The fastest setting's trainer: all get a short trial, the better half a longer one, and so on."""
-    trainers = {name: Trainer(kind, options.batch, **setting) for name, setting in settings(kind).items()
-                if options.settings in (None, name)}
-    for trainer in trainers.values():
-        for _ in range(3):  # a traced model is optimised in its second and third step
-            trainer.step()
-    seconds = 0.02
+def ready(kind, batch, wanted):
+    """Trainers of the settings that this PyTorch can do, by name, past their first steps."""
+    trainers, left_out = {}, {}
+    for name, setting in wanted.items():
+        try:
+            trainer = Trainer(kind, batch, **setting)
+            for _ in range(3):  # a traced model is optimised in its second and third step
+                trainer.step()
+            trainers[name] = trainer
+        except Exception as error:  # of a fused optimizer for sparse gradients, a compiler that is not there, ...
+            left_out.setdefault((str(error).splitlines() or [type(error).__name__])[0], []).append(name)
+    for reason, names in left_out.items():
+        print(f"left out: {', '.join(names)}: {reason}", file=sys.stderr)
+    return trainers
+
+
+def halved(trainers, left, seconds=0.02):
+    """The fastest `left` of them, as (milliseconds, name): all get a short trial, the better half a longer one, and so on."""
     while True:
-        times = {name: trainer.measure(seconds)[1] for name, trainer in trainers.items()}
-        order = sorted(times, key=times.get)
-        if len(order) == 1:
-            return order[0], times[order[0]], trainers[order[0]]
-        trainers = {name: trainers[name] for name in order[:(len(order) + 1) // 2]}
+        order = sorted((trainer.measure(seconds)[1], name) for name, trainer in trainers.items())
+        if len(order) <= left:
+            return order
+        trainers = {name: trainers[name] for _, name in order[:max(left, (len(order) + 1) // 2)]}
         seconds = min(2 * seconds, 0.3)
+
+
+def choose(options, kind):
+    """The fastest setting's trainer. Compiling takes long: only the two settings that are fastest without are compiled, too."""
+    known = settings(kind)
+    if options.settings:
+        trainers = ready(kind, options.batch, {options.settings: known[options.settings]})
+    else:
+        trainers = ready(kind, options.batch, {name: one for name, one in known.items() if one["form"] != "compiled"})
+        best = [name for _, name in halved(trainers, 2)]
+        compiled = [{**known[name], "form": "compiled"} for name in best]
+        trainers = {name: trainers[name] for name in best}
+        trainers.update(ready(kind, options.batch, {name: one for name, one in known.items() if one in compiled}))
+    (milliseconds, name), = halved(trainers, 1, 0.3)
+    return name, milliseconds, trainers[name]
 
 
 def blas_in_use():
     """The library that the matrix products came from."""
+    if "BLAS_INFO=mkl" in torch.__config__.show():
+        return "MKL"  # a part of PyTorch's own packages
     with open("/proc/self/maps") as file:
         paths = {line.split()[-1] for line in file if "blas" in line.rsplit("/", 1)[-1]}
     return ", ".join(sorted(os.path.realpath(path) for path in paths)) or "none"
