@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "threads.h"
+#include "compute_thread.h"
 
 namespace shoal::backends::onednn {
 

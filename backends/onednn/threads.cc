@@ -1,28 +1,13 @@
 #include "threads.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
 
 #include "shoal/base/check.h"
-#include "shoal/base/cpu.h"
 #include "team.h"
 
 namespace shoal::backends::onednn {
-namespace {
-
-using SetThreads = void (*)(int);
-
-/// libgomp comes with oneDNN where that was built with OpenMP, and is absent otherwise (Debian's riscv64), so its
-/// function is looked up rather than linked; this also keeps our code free of -fopenmp.
-SetThreads openmp_set_threads() {
-  static const auto found = reinterpret_cast<SetThreads>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
-  return found;
-}
-
-}  // namespace
 
 /// Each thread's share is a pair of chunk numbers, in one word: its owner moves the beginning up, others the end down.
 class ChunkedLoop {
@@ -79,12 +64,6 @@ class ChunkedLoop {
 };
 
 bool Chunks::next(int64_t& begin, int64_t& end) { return loop_->take(own_, from_, begin, end); }
-
-void bind_compute_thread(int) {
-  // OpenMP keeps it per calling thread, and a new thread does not inherit it.
-  if (const SetThreads set_threads = openmp_set_threads()) set_threads(1);
-  flush_denormals();
-}
 
 void detail::parallel_pieces(int pieces, PieceFunction run, void* context) {
   Team::of_this_thread().run(pieces, run, context);

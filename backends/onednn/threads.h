@@ -1,16 +1,12 @@
 #pragma once
-/// Compute threads: how each is set up, and loops on the team of the calling one.
+/// Loops on the team of the calling thread.
 #include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
-namespace shoal::backends::onednn {
+#include "compute_thread.h"
 
-/// First statement of every thread that computes, for `threads` threads or alone: denormals are flushed to zero (a
-/// matmul with denormal input is 250 times slower), and oneDNN makes no team of its own, since one of OpenMP waits by
-/// spinning, for milliseconds: with another program on one of its cores, a call takes a hundred times as long
-/// (TECH_NOTES 1.7).
-void bind_compute_thread(int threads);
+namespace shoal::backends::onednn {
 
 /// What one thread of a team takes, chunk by chunk: first its own share of the loop, from the beginning of that; then, from
 /// the end, what others have not begun. So each core finds what it worked on before in its own cache, and where one is
@@ -34,8 +30,6 @@ void parallel_ranges(int threads, int64_t count, RangeFunction run, void* contex
 using PieceFunction = void (*)(void* context, int piece);
 void parallel_pieces(int pieces, PieceFunction run, void* context);
 }  // namespace detail
-
-inline constexpr int kTeamMax = 256;  ///< The most threads of a team.
 
 /// How many of `threads` threads run a loop that reads and writes `work_bytes` in all: one where it is not worth a
 /// team.

@@ -256,7 +256,10 @@ Result<void> ExecutorProgram::run(const StepBinding& binding) {
   for (Step& step : steps_) {
     SHOAL_TRY_VOID(run_step(step, binding));
     if (binding.applier) continue;
-    for (size_t index : step.updates_done) scatter_update(index, binding.updates[index]);
+    for (size_t index : step.updates_done) {
+      scatter_update(index, binding.updates[index]);
+      if (binding.listener) binding.listener->update_made(index);
+    }
   }
   if (binding.observer) binding.observer->run_ended();
   return {};

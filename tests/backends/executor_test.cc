@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cfenv>
+#include <map>
 #include <thread>
 
 #include "run_graph.h"
@@ -15,6 +16,7 @@
 namespace shoal::backends::testing {
 namespace {
 
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
@@ -173,6 +175,49 @@ TEST_F(Executor, AppliesUpdatesOnceNothingReadsTheirVariables) {
   for (size_t i = 0; i < 4; ++i) EXPECT_EQ(applier.given[i], list<float>(plain.update(i))) << "update " << i;
   EXPECT_EQ(applier.order.size(), 4u) << "each once";
   EXPECT_EQ(applier.order.back(), 0u) << "w is fetched, which is a read at the end";
+}
+
+/// Takes what lies there when it is told, and overwrites it.
+class Taker final : public UpdateListener {
+ public:
+  explicit Taker(Runner& runner) : runner_(runner) {}
+  void update_made(size_t index) override {
+    order.push_back(index);
+    taken[index] = list<float>(runner_.update(index));
+    std::ranges::fill(runner_.update(index).mutable_as<float>(), -1e9f);
+  }
+
+ private:
+  Runner& runner_;
+
+ public:
+  std::map<size_t, std::vector<float>> taken;
+  std::vector<size_t> order;
+};
+
+TEST_F(Executor, TellsOfUpdatesWhileItRunsAndDoesNotTouchThemAfterwards) {
+  // The gradient of w is read by a later node, so it is whole and still in use for a while.
+  const Value u = graph_.variable("u", {4});
+  const Value square = graph_.variable("square", {4, 4});
+  const Value out = ops::dense(ops::dense(x_, w_), square, u);
+  const auto updates = gradients(ops::reduce_sum(ops::square(out)), {w_, square, u});
+  const Value later = ops::reduce_sum(updates[0] * w_);
+  const CompileOptions options{
+      .fetches = {out, later},
+      .updates = {updates[0], updates[1], updates[2], graph_.constant(Tensor::of<float>({2}, {5, 6})), updates[2]}};
+  const Feeds feeds{{"x", ramp({2, 3})}, {"w", ramp({4, 3}, -3)}, {"square", ramp({4, 4}, -7)}, {"u", ramp({4})}};
+  Runner plain = make(options), told = make(options);
+  value_or_raise(plain.run(feeds));
+  Taker taker(told);
+  value_or_raise(told.run(feeds, {}, {}, nullptr, &taker));
+  for (size_t i = 0; i < 2; ++i) EXPECT_TRUE(same_bits(told.fetched(i), plain.fetched(i))) << "fetch " << i;
+  EXPECT_EQ(taker.order.size(), 5u) << "each once";
+  for (size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(taker.taken[i], list<float>(plain.update(i))) << "update " << i;
+    EXPECT_THAT(list<float>(told.update(i)), Each(-1e9f)) << "update " << i;
+  }
+  const auto place = [&](size_t index) { return std::ranges::find(taker.order, index) - taker.order.begin(); };
+  EXPECT_LT(place(1), place(0)) << "the last layer's gradient is made first";
 }
 
 TEST_F(Executor, AppliesUpdatesInTheOrderOfCompletion) {

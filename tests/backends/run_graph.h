@@ -34,7 +34,8 @@ class Runner {
     return runner;
   }
 
-  Result<void> run(const Feeds& feeds, StepKey key = {}, VersionId weights = {}, UpdateApplier* applier = nullptr) {
+  Result<void> run(const Feeds& feeds, StepKey key = {}, VersionId weights = {}, UpdateApplier* applier = nullptr,
+                   UpdateListener* listener = nullptr) {
     std::vector<TensorView> inputs;
     for (const auto& binding : info().inputs) inputs.push_back(feeds.at(binding.name).view());
     std::vector<Piece> whole;
@@ -46,12 +47,18 @@ class Runner {
     for (const Piece& piece : whole) variables.emplace_back(&piece, 1);
     std::vector<MutablePieces> updates;
     for (const MutablePiece& piece : whole_updates) updates.emplace_back(&piece, 1);
-    return program_->run(
-        {.inputs = inputs, .variables = variables, .updates = updates, .weights = weights, .key = key, .applier = applier});
+    return program_->run({.inputs = inputs,
+                          .variables = variables,
+                          .updates = updates,
+                          .weights = weights,
+                          .key = key,
+                          .applier = applier,
+                          .listener = listener});
   }
 
   Tensor fetched(size_t i) const { return copy(program_->fetched()[i]); }
   const Tensor& update(size_t i) const { return updates_[i]; }
+  Tensor& update(size_t i) { return updates_[i]; }
   const ProgramInfo& info() const { return program_->info(); }
   Program& program() { return *program_; }
 

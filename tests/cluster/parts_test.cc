@@ -1,4 +1,8 @@
 /// Arenas that travel as several chunks.
+#include <algorithm>
+#include <array>
+#include <map>
+
 #include "remote_store_fixture.h"
 #include "server/incoming_push.h"
 #include "shoal/cluster/server_memory.h"
@@ -70,21 +74,31 @@ TEST_F(IncomingPushTest, IsCompleteWithItsClosingChunk) {
 TEST_F(IncomingPushTest, KeepsNoMoreThanAPushHas) {
   EXPECT_FALSE(value_or_raise(add(push_, chunk(0, 9), 3)));
   EXPECT_FALSE(value_or_raise(add(push_, chunk(1, 9), 3)));
-  expect_error(add(push_, chunk(2, 9), 3), ErrorKind::kInvalidArgument,
-               "chunk 2 of a push is not the one that was to come");
+  expect_error(add(push_, chunk(2, 9), 3), ErrorKind::kInvalidArgument, "chunk 2 of a push is not one that was to come");
   EXPECT_EQ(push_.take().chunks.size(), 2u);
   for (const size_t parts : {0, 1}) {
     IncomingPush other;
-    expect_error(add(other, chunk(0, 2), parts), ErrorKind::kInvalidArgument, "not the one that was to come");
+    expect_error(add(other, chunk(0, 2), parts), ErrorKind::kInvalidArgument, "not one that was to come");
   }
 }
 
-TEST_F(IncomingPushTest, RefusesWhatDoesNotFollow) {
-  expect_error(add(push_, chunk(1, 3), 3), ErrorKind::kInvalidArgument, "chunk 1");
+TEST_F(IncomingPushTest, TakesChunksInAnyOrderAndGivesThemInTheirs) {
+  EXPECT_FALSE(value_or_raise(add(push_, chunk(2, 4), 4)));
+  EXPECT_FALSE(value_or_raise(add(push_, chunk(0, 4), 4)));
+  EXPECT_FALSE(value_or_raise(add(push_, chunk(1, 4), 4)));
+  EXPECT_TRUE(value_or_raise(add(push_, chunk(3, 4), 4)));
+  const HeldPush push = push_.take();
+  ASSERT_EQ(push.chunks.size(), 4u);
+  for (uint32_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(push.chunks[i].chunk_index, i);
+    EXPECT_EQ(value_or_raise(transport::read_chunk(push.messages[i])).chunk_index, i);
+  }
+}
+
+TEST_F(IncomingPushTest, RefusesWhatIsHereAndWhatIsOfAnotherPush) {
   EXPECT_FALSE(value_or_raise(add(push_, chunk(0, 3), 3)));
   expect_error(add(push_, chunk(0, 3), 3), ErrorKind::kInvalidArgument, "chunk 0");
-  expect_error(add(push_, chunk(2, 3), 3), ErrorKind::kInvalidArgument, "chunk 2");
-  expect_error(add(push_, chunk(1, 3, 8), 3), ErrorKind::kInvalidArgument, "chunk 1");  // The chunk is of another push.
+  expect_error(add(push_, chunk(1, 3, 8), 3), ErrorKind::kInvalidArgument, "chunk 1");
 }
 
 TEST(ServerMemory, AModelThatTheMachineCannotHoldIsRefused) {
@@ -196,6 +210,125 @@ TEST_F(Parts, APushWhoseConnectionBreaksBetweenItsChunksOrRepliesCountsOnce) {
       EXPECT_EQ(value(), -float(++steps_made)) << sending << " " << nth;
     }
   }
+}
+
+/// Each variable travels alone.
+class EarlyParts : public OneServerTest {
+ protected:
+  EarlyParts() {
+    plan_ = value_or_raise(plan_shards({variable("kernel", {30, 16}), variable("bias", {16}), variable("scale", {})}, 1, 1,
+                                       nullptr, kPartBytesMax, 1));
+  }
+  /// What a trainer's program does: makes the updates of `made` (kernel, bias, scale: 0, 1, 2), one each 100 ms, and then
+  /// the others.
+  static Task<Result<Outcome>> step_of(Environment& env, Store& store, std::vector<size_t> made) {
+    SHOAL_CO_TRY(Step step, co_await store.begin({}));
+    SHOAL_CO_TRY_VOID(store.start(step, 1, {}));
+    TaskGroup sending(env);
+    sending.spawn(store.send_made(sending.token()));
+    for (const size_t index : made) {
+      fill(step, index);
+      store.listener()->update_made(index);
+      Result<void> slept = co_await env.sleep_for(std::chrono::milliseconds(100));
+      if (!slept) break;
+    }
+    sending.request_stop();
+    SHOAL_CO_TRY_VOID(co_await sending.join());
+    for (size_t index = 0; index < step.updates.size(); ++index) {
+      if (std::ranges::find(made, index) == made.end()) fill(step, index);
+    }
+    const double scalars[] = {1.0};
+    co_return co_await store.commit(step, scalars);
+  }
+  static void fill(const Step& step, size_t index) {
+    const size_t elements[] = {30 * 16, 16, 1};
+    std::fill_n(reinterpret_cast<float*>(step.updates[index][0].data), elements[index], 1.0f);
+  }
+  /// The chunk that the gradient of a variable is.
+  uint32_t chunk_of(std::string_view name) const {
+    const std::vector<ShardPart> parts = parts_of(plan_.shards[0]);
+    for (uint32_t i = 0; i < parts.size(); ++i) {
+      if (parts[i].spec.segments.at(0).variable.name == name) return i;
+    }
+    return ~uint32_t(0);
+  }
+};
+
+TEST_F(EarlyParts, LeaveWhileTheProgramRunsAndTheClosingOneAtItsEnd) {
+  start_ready_cluster();
+  Environment* env = nullptr;
+  const auto worker = start_worker(env);
+  ASSERT_NE(worker->listener(), nullptr);
+  const std::vector<ShardPart> parts = parts_of(plan_.shards[0]);
+  ASSERT_EQ(parts.size(), 3u);
+  const std::string last = parts.back().spec.segments[0].variable.name;
+  std::map<uint32_t, Duration> sent;  // The time of each chunk, since the step began.
+  const SteadyTime began = world_.now();
+  cuts_->on_send = [&](const std::string& task, const Message& message) {
+    if (task == "worker 0" && message.head.kind == MessageKind::kChunk) {
+      sent[value_or_raise(transport::read_chunk(message)).chunk_index] = world_.now() - began;
+    }
+    return false;
+  };
+  EXPECT_TRUE(value_or_raise(run(*env, step_of(*env, *worker, {2, 1, 0}))).applied);
+  EXPECT_EQ(value(), -1.0f);
+  ASSERT_EQ(sent.size(), 3u);
+  const std::string names[] = {"scale", "bias", "kernel"};
+  for (int i = 0; i < 3; ++i) {
+    const auto when = std::chrono::duration_cast<std::chrono::milliseconds>(sent.at(chunk_of(names[i])));
+    EXPECT_EQ(when.count(), names[i] == last ? 300 : 100 * i) << names[i];
+  }
+}
+
+TEST_F(EarlyParts, WhatNobodyTellsOfGoesWithTheCommit) {
+  start_ready_cluster();
+  Environment* env = nullptr;
+  const auto worker = start_worker(env);
+  float steps_made = 0;
+  for (const std::vector<size_t>& made : {std::vector<size_t>{}, {0}, {1}, {2}, {0, 1, 2}}) {
+    EXPECT_TRUE(value_or_raise(run(*env, step_of(*env, *worker, made))).applied);
+    EXPECT_EQ(value(), -++steps_made);
+  }
+}
+
+TEST_F(EarlyParts, AConnectionThatBreaksWhileTheyLeaveCostsNothing) {
+  start_ready_cluster();
+  Environment* env = nullptr;
+  const auto worker = start_worker(env);
+  float steps_made = 0;
+  for (size_t nth = 1; nth <= 3; ++nth) {
+    size_t seen = 0;
+    cuts_->on_send = [&seen, nth](const std::string& task, const Message& message) {
+      return task == "worker 0" && message.head.kind == MessageKind::kChunk && ++seen == nth;
+    };
+    EXPECT_TRUE(value_or_raise(run(*env, step_of(*env, *worker, {2, 1, 0}))).applied);
+    EXPECT_EQ(seen, 3 + nth) << "all go again over the new connection";
+    cuts_->on_send = nullptr;
+    EXPECT_EQ(value(), -++steps_made);
+  }
+}
+
+/// What a trainer sent of a step that it never finished counts for nothing, and keeps nobody waiting.
+TEST_F(EarlyParts, ATrainerThatDiesMeanwhileLeavesNothing) {
+  start_ready_cluster();
+  Environment* env = nullptr;
+  const auto worker = start_worker(env);
+  auto dying = start(*env, step_of(*env, *worker, {2, 1, 0}));
+  world_.run_for(std::chrono::milliseconds(250));
+  ASSERT_FALSE(dying.done());
+  kill(*env);
+  EXPECT_TRUE(value_or_raise(run(*chief_env_, step(*chief_))).applied);
+  const auto again = start_worker(env);
+  EXPECT_TRUE(value_or_raise(run(*env, step_of(*env, *again, {2, 1, 0}))).applied);
+  EXPECT_EQ(value(), -2.0f);
+}
+
+/// What is encoded is made after the program, so there is nobody to tell.
+TEST_F(EarlyParts, DoNotLeaveWhereGradientsAreCompressed) {
+  start_ready_cluster();
+  Environment& env = add_task("worker 0");
+  const auto worker = make_store(env, "worker", 0, {.compression = value_or_raise(parse_compression("bfloat16"))});
+  EXPECT_EQ(worker->listener(), nullptr);
 }
 
 }  // namespace

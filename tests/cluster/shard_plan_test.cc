@@ -172,6 +172,36 @@ TEST(ShardPlan, LargeArenasAreCutIntoPartsBetweenSegments) {
   EXPECT_EQ(value_or_raise(parse_shard_spec(to_json(spec))), spec);
 }
 
+TEST(ShardPlan, ALargeVariableIsAPartOfItsOwn) {
+  const std::vector<VariableSpec> variables{
+      variable("a", {10}),        variable("kernel", {64, 16}), variable("b", {10}),       variable("c", {10}),
+      variable("wide", {64, 32}), variable("large", {64, 17}),  variable("almost", {1023})};
+  const auto names = [&](uint64_t own_part_bytes) {
+    const ShardSpec spec = value_or_raise(plan_shards(variables, 1, 1, nullptr, kPartBytesMax, own_part_bytes)).shards[0];
+    EXPECT_EQ(value_or_raise(parse_shard_spec(to_json(spec))), spec);
+    std::vector<std::string> found;
+    uint64_t end = 0;
+    for (const ShardPart& part : parts_of(spec)) {
+      EXPECT_EQ(part.begin, end);
+      end += part.spec.arena_bytes;
+      EXPECT_EQ(parts_of(part.spec).size(), 1u);
+      found.emplace_back();
+      for (const Segment& segment : part.spec.segments) found.back() += segment.variable.name + " ";
+    }
+    EXPECT_EQ(end, spec.arena_bytes);
+    return found;
+  };
+  EXPECT_EQ(names(kOnePart).size(), 1u);
+  EXPECT_EQ(names(1).size(), variables.size());
+  const std::vector<std::string> parts = names(4096);
+  for (const std::string alone : {"kernel ", "wide ", "large "}) {
+    EXPECT_EQ(std::ranges::count(parts, alone), 1) << alone;
+  }
+  EXPECT_LT(parts.size(), variables.size());
+  EXPECT_NE(plan_shards(variables, 1, 1, nullptr, kPartBytesMax, 4096)->fingerprint(),
+            plan_shards(variables, 1, 1, nullptr, kPartBytesMax, kOnePart)->fingerprint());
+}
+
 TEST(ShardPlan, AShardWithoutVariablesIsOnePart) {
   const ShardPlan plan = plan_of({variable("a", {2})}, 2);
   for (const ShardSpec& spec : plan.shards) {
@@ -247,6 +277,7 @@ TEST(ShardSpecJson, RefusesHostileSpecs) {
   refuses("parts of 2^31", [](Json& j) { j["part_bytes_max"] = uint64_t(1) << 31; });
   refuses("parts of 0", [](Json& j) { j["part_bytes_max"] = 0; });
   refuses("parts of 65 bytes", [](Json& j) { j["part_bytes_max"] = 65; });
+  refuses("own parts of 0", [](Json& j) { j["own_part_bytes"] = 0; });
   refuses("parts smaller than a segment", [](Json& j) { j["part_bytes_max"] = 64; });
   refuses("arena of 0", [](Json& j) { j["arena_bytes"] = 0; });
   refuses("negative arena", [](Json& j) { j["arena_bytes"] = -64; });

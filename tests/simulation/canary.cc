@@ -142,6 +142,7 @@ Plan canary_plan(Canary, uint64_t seed) {
   plan.job.hook_throws_at.reset();
   plan.job.compression.clear();
   plan.job.updates = Updates::kAsync;  // Synchronous updates would drop a push of the step before.
+  plan.many_parts = false;             // A server refuses a chunk of a push that it has.
   return plan;
 }
 

@@ -6,8 +6,6 @@ namespace shoal::simulation {
 namespace {
 
 constexpr size_t kViolationsMax = 20;
-/// Room beside what the formula counts: heads, texts, and that buffers come in sizes.
-constexpr uint64_t kMessagesMax = uint64_t(16) << 10;
 
 std::string text(const cluster::WitnessedUpdate& update) {
   return "update " + std::to_string(update.ordinal) + " of trainer " + std::to_string(update.trainer) + " (process " +
@@ -90,7 +88,7 @@ void Ledger::check_chain(Epoch& epoch, Shard& shard, const cluster::WitnessedUpd
 
 void Ledger::holds(int shard, uint64_t bytes, uint64_t most) {
   memory_beyond_ = std::max(memory_beyond_, int64_t(bytes) - int64_t(most));
-  if (bytes <= most + kMessagesMax) return;
+  if (bytes <= most + messages_) return;
   violated("shard " + std::to_string(shard) + " has " + std::to_string(bytes) +
            " bytes of buffers in use, and its formula says " + std::to_string(most));
 }

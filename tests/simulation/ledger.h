@@ -12,7 +12,10 @@ namespace shoal::simulation {
 class Ledger final : public cluster::Witness {
  public:
   /// `may_drop`: trainers may be told that an update does not count, and go on with the next batch.
-  explicit Ledger(int shards, bool may_drop = false) : shards_(shards), may_drop_(may_drop) {}
+  static constexpr uint64_t kMessagesMax = uint64_t(16) << 10;
+  /// `messages`: room beside what a server's formula counts: heads, texts, and that buffers come in sizes.
+  explicit Ledger(int shards, bool may_drop = false, uint64_t messages = kMessagesMax)
+      : shards_(shards), may_drop_(may_drop), messages_(messages) {}
 
   void activated(int shard, uint64_t server, uint64_t epoch, uint64_t global_step) override;
   void applied(const cluster::WitnessedUpdate& update) override;
@@ -64,6 +67,7 @@ class Ledger final : public cluster::Witness {
 
   const int shards_;
   const bool may_drop_;
+  const uint64_t messages_;
   std::vector<Epoch> epochs_;
   std::map<int, uint64_t> newest_;  // The epoch that each shard is in.
   std::map<int, uint64_t> heard_;   // The last global step that each trainer heard of.

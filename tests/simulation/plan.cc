@@ -186,6 +186,7 @@ Plan draw_plan(uint64_t seed) {
   plan.latency = dice.between(20us, 2ms);
   plan.jitter = dice.between(0ms, 2ms);
   plan.loss = dice.chance(0.3) ? 0.01 * double(dice.between(1, 8)) : 0;
+  plan.many_parts = Dice(fold_in(RandomKey(seed), "many parts")).chance(0.5);
   plan.beside_strand = Dice(fold_in(RandomKey(seed), "beside the strand")).chance(0.5);
   std::vector<FaultKind> possible{FaultKind::kKill,      FaultKind::kFreeze,     FaultKind::kWallClock,
                                   FaultKind::kLateStart, FaultKind::kKillInSave, FaultKind::kPowerInSave,
@@ -240,7 +241,8 @@ std::string to_string(const Plan& plan) {
   if (!job.compression.empty()) text += ", compression " + job.compression;
   text += ", throttle " + std::to_string(job.throttle_secs) + " s, work " + milliseconds(plan.work) + " + " +
           milliseconds(plan.work_jitter) + ", latency " + milliseconds(plan.latency) + ", loss " +
-          std::to_string(plan.loss) + (plan.beside_strand ? ", servers compute beside their strand\n" : "\n");
+          std::to_string(plan.loss) + (plan.many_parts ? ", each variable travels alone" : "") +
+          (plan.beside_strand ? ", servers compute beside their strand\n" : "\n");
   for (const Fault& fault : plan.faults) {
     text += "  at step " + std::to_string(fault.step) + " + " + milliseconds(fault.after) + ": " +
             std::string(to_string(fault.kind)) + " " + fault.task + (fault.other.empty() ? "" : " - " + fault.other) +

@@ -36,7 +36,8 @@ class Run {
  public:
   Run(const Plan& plan, const RunOptions& options)
       : plan_(plan),
-        ledger_(std::make_shared<Ledger>(plan.job.local ? 0 : plan.job.size.ps, plan.job.updates != Updates::kAsync)),
+        ledger_(std::make_shared<Ledger>(plan.job.local ? 0 : plan.job.size.ps, plan.job.updates != Updates::kAsync,
+                                         (plan.many_parts ? 4 : 1) * Ledger::kMessagesMax)),
         notes_(std::make_shared<JobNotes>()),
         world_(world_options(options)),
         folder_(world_, plan, *notes_) {}
@@ -88,7 +89,7 @@ class Run {
   Duration disturbed_until_{};               // Until when the faults so far disturb.
   std::optional<Duration> chief_ended_;      // When the chief ended well.
   bool interrupted_ = false;                 // True if the chief was interrupted: the job ended before its time.
-  bool damaged_ = false;                     // True if damage ended the chief: there is nothing to go on from.
+  bool damaged_ = false;                     // True if the chief has ended for good and not well: by damage, say.
   bool marked_ = false;                      // True if there was an end mark when the chief was lost, or started again.
   int acts_ = 0;
   Verdict verdict_;
@@ -100,6 +101,7 @@ testing::WorldOptions Run::world_options(const RunOptions& options) const {
                               .work_jitter = plan_.work_jitter,
                               .link = {.latency = plan_.latency, .jitter = plan_.jitter, .loss = plan_.loss},
                               .server_bytes_on_strand = plan_.beside_strand ? std::optional<uint64_t>(0) : std::nullopt,
+                              .own_part_bytes = plan_.many_parts ? 1 : cluster::kOwnPartBytes,
                               .witness = ledger_,
                               .log = options.log};
   if (const auto canary = options.canary) {
@@ -278,10 +280,12 @@ bool Run::servers_ended_well() {
 }
 
 /// Damage ends what needs the damaged checkpoint, and no launcher tries that again. A leader that was killed when it had
-/// sent its servers home needs them once more, if the last checkpoint has been damaged since.
+/// sent its servers home needs them once more, if the last checkpoint has been damaged since, or if an interrupt had ended
+/// the job: it would train on.
 bool Run::bits_explain(const std::string& task, int status, const std::string& why) {
   const bool waited_in_vain = status == exit_status(ErrorKind::kDeadlineExceeded);
-  if (waited_in_vain && task == leader_ && folder_.newest_damaged() && servers_ended_well()) return true;
+  const bool goes_on = folder_.newest_damaged() || (interrupted_ && marked_);
+  if (waited_in_vain && task == leader_ && goes_on && servers_ended_well()) return true;
   if (status != exit_status(ErrorKind::kDataLoss)) return false;
   if (task == leader_) return leader_meets_damage();
   return task.starts_with("evaluator") && folder_.names_a_damaged_one(why);

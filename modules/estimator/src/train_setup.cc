@@ -126,7 +126,8 @@ Result<cluster::ShardPlan> plan_variables(TrainScope& scope, BuiltModel& model,
       return int(config.placement()({.variable = name, .dtype = DType::kFloat32, .shape = shape, .num_ps = count}));
     };
   }
-  return cluster::plan_shards(specs, config.num_ps_replicas(), scalars, placement, cluster::kPartBytesMax);
+  return cluster::plan_shards(specs, config.num_ps_replicas(), scalars, placement, cluster::kPartBytesMax,
+                              host_of(config).own_part_bytes);
 }
 
 Result<std::unique_ptr<cluster::RemoteStore>> make_remote_store(TrainScope& scope, TrainerFolder& folder, BuiltModel& model,

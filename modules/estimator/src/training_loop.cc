@@ -127,7 +127,7 @@ Task<Result<bool>> TrainingLoop::iterate() {
     context_.set_global_step(step_.global_step);
     if (reached_max()) co_return false;
   }
-  Result<void> computed = co_await compute(env_, &TrainingLoop::compute_step, this);
+  Result<void> computed = co_await compute_and_send();
   if (!computed) {
     if (computed.error().kind() != ErrorKind::kEndOfInput || computed.error().cause())
       co_return std::move(computed).error();
@@ -179,6 +179,17 @@ Result<cluster::Positions> TrainingLoop::input_positions() {
     SHOAL_TRY(positions[int(options_.trainer_index + i)], input_position(i));
   }
   return positions;
+}
+
+Task<Result<void>> TrainingLoop::compute_and_send() {
+  if (!options_.store->listener()) co_return co_await compute(env_, &TrainingLoop::compute_step, this);
+  TaskGroup sending(env_);
+  sending.spawn(options_.store->send_made(sending.token()));
+  Result<void> computed = co_await compute(env_, &TrainingLoop::compute_step, this);
+  sending.request_stop();
+  Result<void> ended = co_await sending.join();
+  static_cast<void>(ended);  // What was not sent commit() sends, and meets what was in the way.
+  co_return computed;
 }
 
 /// Replicas whose input has ended take part no more. Hooks see the first of the others.
@@ -256,6 +267,7 @@ Result<void> TrainingLoop::run_program(size_t replica, bool observed) {
                              .weights = step_.weights,
                              .key = {options_.trainer_index + replica, options_.inputs[replica]->iterator->ordinal()},
                              .applier = applier,
+                             .listener = options_.store->listener(),
                              .observer = observed ? request_.observer() : nullptr}));
   // The loss, what scalars follow from, ids and gradients of each update by rows, and what hooks fetch (on steps that do).
   std::span<const TensorView> fetched = program->program->fetched();

@@ -80,6 +80,7 @@ class TrainingLoop {
   Task<Result<void>> ready();
   Task<Result<void>> after_update(const cluster::Outcome& outcome);
   // What follows runs on the compute thread.
+  Task<Result<void>> compute_and_send();
   Result<void> compute_step();
   Result<bool> draw_batches();
   Result<bool> draw_batch(size_t replica);

@@ -58,6 +58,15 @@ class UpdateApplier {
   virtual void apply(size_t index, int64_t row_begin, int64_t row_end, const std::byte* rows) = 0;
 };
 
+/// Told which updates are complete while later kernels of the run still compute.
+class UpdateListener {
+ public:
+  virtual ~UpdateListener() = default;
+  /// StepBinding::updates[index] is written, and this run does not touch it any more. Called inside run(), on its caller's
+  /// thread, for each update once unless run() fails.
+  virtual void update_made(size_t index) = 0;
+};
+
 struct ProgramInfo;
 
 /// Told of each kernel of a run, from the thread that called run(): for those who measure. A run that fails ends without
@@ -84,6 +93,8 @@ struct StepBinding {
   /// If not null, it is given every update, and the contents of `updates` are undefined afterwards (the memory is needed
   /// all the same). The program was compiled with CompileOptions::update_variables.
   UpdateApplier* applier = nullptr;
+  /// If not null, and there is no applier, it is told of every update.
+  UpdateListener* listener = nullptr;
   KernelObserver* observer = nullptr;
 };
 

@@ -1,5 +1,7 @@
 #pragma once
 /// The chunks of a push to a server, kept until the closing one is there.
+#include <algorithm>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -11,15 +13,18 @@ namespace shoal::cluster {
 
 class IncomingPush {
  public:
-  /// Takes the next chunk, which is `message`; true if the push is complete. `parts`: how many chunks a push has at
-  /// most. InvalidArgument: it is not the next chunk.
+  /// Takes one more chunk, which is `message`; true if it is the closing one, which comes last. The others come in any
+  /// order. `parts`: how many chunks a push has at most. InvalidArgument: it is here already, of another push, or one too
+  /// many.
   Result<bool> add(transport::Message message, const transport::Chunk& chunk, size_t parts) {
     const bool follows = messages_.empty() || message.head.sequence == messages_.front().head.sequence;
-    if (!follows || chunk.chunk_index != chunks_.size() || (!chunk.closing && chunks_.size() + 1 >= parts)) {
-      return invalid_argument("chunk " + std::to_string(chunk.chunk_index) + " of a push is not the one that was to come");
+    const auto at = std::ranges::lower_bound(chunks_, chunk.chunk_index, {}, &transport::Chunk::chunk_index);
+    const bool again = at != chunks_.end() && at->chunk_index == chunk.chunk_index;
+    if (!follows || again || (!chunk.closing && chunks_.size() + 1 >= parts)) {
+      return invalid_argument("chunk " + std::to_string(chunk.chunk_index) + " of a push is not one that was to come");
     }
-    messages_.push_back(std::move(message));
-    chunks_.push_back(chunk);
+    messages_.insert(messages_.begin() + (at - chunks_.begin()), std::move(message));
+    chunks_.insert(at, chunk);
     return chunk.closing;
   }
   /// Moves a complete push out of here.
@@ -34,8 +39,8 @@ class IncomingPush {
   PushCredit& credit() { return credit_; }
 
  private:
-  std::vector<transport::Message> messages_;
-  std::vector<transport::Chunk> chunks_;  // Views of the messages.
+  std::vector<transport::Message> messages_;  // By the index of their chunks.
+  std::vector<transport::Chunk> chunks_;      // Views of the messages.
   PushCredit credit_;
 };
 

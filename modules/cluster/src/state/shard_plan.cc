@@ -119,12 +119,15 @@ std::vector<ShardPart> parts_of(const ShardSpec& spec) {
   none.arena_bytes = 0;
   std::vector<ShardPart> parts{{0, none}};
   const auto end_at = [&parts](uint64_t end) { parts.back().spec.arena_bytes = end - parts.back().begin; };
+  bool alone_before = false;
   for (const Segment& segment : spec.segments) {
-    if (segment.offset + align_up(segment.bytes) - parts.back().begin > spec.part_bytes_max &&
-        segment.offset > parts.back().begin) {
+    const bool full = segment.offset + align_up(segment.bytes) - parts.back().begin > spec.part_bytes_max;
+    const bool alone = segment.bytes >= spec.own_part_bytes;
+    if ((full || alone || alone_before) && segment.offset > parts.back().begin) {
       end_at(segment.offset);
       parts.push_back({segment.offset, none});
     }
+    alone_before = alone;
     parts.back().spec.segments.push_back(segment);
     parts.back().spec.segments.back().offset -= parts.back().begin;
   }
@@ -133,15 +136,17 @@ std::vector<ShardPart> parts_of(const ShardSpec& spec) {
 }
 
 Result<ShardPlan> plan_shards(const std::vector<VariableSpec>& variables, int servers, int scalar_count,
-                              const Placement& placement, uint64_t part_bytes_max) {
+                              const Placement& placement, uint64_t part_bytes_max, uint64_t own_part_bytes) {
   SHOAL_CHECK(servers >= 1 && scalar_count >= 0 && part_bytes_max > 0 && part_bytes_max % kBufferAlignment == 0);
+  SHOAL_CHECK(own_part_bytes > 0);
   std::set<std::string_view> names;
   for (const VariableSpec& variable : variables) {
     SHOAL_TRY_VOID(check(variable, names));
     SHOAL_TRY_VOID(check_pieces(variable, part_bytes_max));
   }
   ShardPlan plan;
-  plan.shards.resize(size_t(servers), ShardSpec{.segments = {}, .part_bytes_max = part_bytes_max});
+  plan.shards.resize(size_t(servers),
+                     ShardSpec{.segments = {}, .part_bytes_max = part_bytes_max, .own_part_bytes = own_part_bytes});
   if (placement) {
     SHOAL_TRY_VOID(place_by(plan, variables, placement));
   } else {

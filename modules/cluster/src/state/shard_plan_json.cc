@@ -116,6 +116,7 @@ Result<ShardSpec> check_spec(ShardSpec spec) {
   if (spec.part_bytes_max == 0 || spec.part_bytes_max > kPartBytesMax || spec.part_bytes_max % kBufferAlignment != 0) {
     return invalid_argument("shard spec: its parts must have 64 bytes to 1 GiB, a multiple of 64");
   }
+  if (spec.own_part_bytes == 0) return invalid_argument("shard spec: own_part_bytes must be at least 1");
   if (spec.slot_count < 0 || spec.slot_count > 8 || spec.scalar_count < 0 || spec.scalar_count > 1024) {
     return invalid_argument("shard spec: slot or scalar count out of range");
   }
@@ -137,7 +138,8 @@ std::string to_json(const ShardSpec& spec) {
                   {"arena_bytes", spec.arena_bytes},
                   {"slot_count", spec.slot_count},
                   {"scalar_count", spec.scalar_count},
-                  {"part_bytes_max", spec.part_bytes_max}};
+                  {"part_bytes_max", spec.part_bytes_max},
+                  {"own_part_bytes", spec.own_part_bytes}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);  // Names may be any bytes.
 }
 
@@ -149,6 +151,7 @@ Result<ShardSpec> parse_shard_spec(std::string_view text) {
     spec.slot_count = whole_number<int32_t>(json, "slot_count");
     spec.scalar_count = whole_number<int32_t>(json, "scalar_count");
     spec.part_bytes_max = whole_number<uint64_t>(json, "part_bytes_max");
+    spec.own_part_bytes = whole_number<uint64_t>(json, "own_part_bytes");
     if (json.at("segments").size() > kSegmentsMax) return invalid_argument("shard spec: more than 65536 segments");
     for (const Json& segment : json.at("segments")) spec.segments.push_back(segment_from(segment));
     return check_spec(std::move(spec));

@@ -42,7 +42,18 @@ Result<void> collect(const ShardPlan& plan, const std::vector<std::string>& name
 Result<void> Bindings::bind(const ShardPlan& plan, const std::vector<std::string>& variables,
                             const std::vector<std::string>& updates) {
   SHOAL_TRY_VOID(collect(plan, variables, variable_pieces_, variable_spans_, variable_places_));
-  return collect(plan, updates, update_pieces_, update_spans_, update_places_);
+  SHOAL_TRY_VOID(collect(plan, updates, update_pieces_, update_spans_, update_places_));
+  update_shards_.assign(updates.size(), {});
+  for (size_t shard = 0; shard < update_places_.size(); ++shard) {
+    for (const Place& place : update_places_[shard]) {
+      const auto* const piece = update_pieces_.data() + place.piece;
+      const auto of = std::ranges::find_if(update_spans_, [piece](const backends::MutablePieces& pieces) {
+        return piece >= pieces.data() && piece < pieces.data() + pieces.size();
+      });
+      update_shards_[size_t(of - update_spans_.begin())].push_back(shard);
+    }
+  }
+  return {};
 }
 
 void Bindings::set_weights(size_t shard, const std::byte* arena) {

@@ -7,6 +7,7 @@
 #include "trainer/bindings.h"
 #include "trainer/links.h"
 #include "trainer/model_delivery.h"
+#include "trainer/push_sender.h"
 #include "trainer/remote_snapshot.h"
 #include "trainer/residual_exchange.h"
 #include "trainer/row_push.h"
@@ -31,6 +32,7 @@ class RemoteStoreImpl final : public RemoteStore {
         options_(std::move(options)),
         paced_(value_or_raise(parse_strategy(options_.identity.strategy)).sync),
         servers_(env_, options_),
+        sender_(env_, servers_, traffic_),
         residuals_(make_residual_exchange(env_, options_, servers_, traffic_)) {
     SHOAL_CHECK(plan_.shards.size() == servers_.size());
     traffic_.reserve(servers_.size());
@@ -52,6 +54,8 @@ class RemoteStoreImpl final : public RemoteStore {
                     const std::vector<std::string>& by_rows) override;
   Task<Result<Step>> begin(StopToken stop) override;
   Result<void> start(Step& step, uint64_t ordinal, std::string_view position) override;
+  backends::UpdateListener* listener() override { return sends_during_run_ ? &sender_ : nullptr; }
+  Task<Result<void>> send_made(StopToken stop) override { return sender_.send_made(std::move(stop)); }
   Result<void> add_rows(Step&, std::span<const RowGradients> gradients) override {
     return by_rows_ ? row_push_.sum(gradients) : row_push_.write(gradients);
   }
@@ -91,7 +95,6 @@ class RemoteStoreImpl final : public RemoteStore {
   Task<Result<void>> deliver_to(size_t shard, Result<void>& outcome, StopToken stop);
   Task<Result<void>> deliver(size_t shard, StopToken stop);
   Task<Result<void>> deliver_once(size_t shard, StopToken stop);
-  Task<Result<void>> send_push(size_t shard);
   Task<Result<void>> accept_weights(size_t shard, Message first);
   Task<Result<void>> accept_part(size_t shard, size_t part, Message message);
   Task<Result<void>> take(ShardTraffic& traffic, Message message);
@@ -111,7 +114,9 @@ class RemoteStoreImpl final : public RemoteStore {
   Bindings bindings_;
   RowPush row_push_;
   bool by_rows_ = false;                // True if segments with lazy rows travel as rows.
+  bool sends_during_run_ = false;
   std::vector<ServerTraffic> traffic_;  // One for each server; without weights they have to be pulled.
+  PushSender sender_;
   const std::unique_ptr<ResidualExchange> residuals_;
   std::vector<uint64_t> incarnations_;  // Incarnations of the servers whose state we follow.
   uint64_t global_step_ = 0;
@@ -290,6 +295,7 @@ Task<Result<Step>> RemoteStoreImpl::begin(StopToken stop) {
       bindings_.set_weights(traffic_[i].number(part), traffic_[i].parts()[part].weights());
     }
   }
+  sender_.begin();
   co_return Step{.global_step = global_step_, .weights = version, .variables = bindings_.variables(), .updates = {}};
 }
 
@@ -307,6 +313,7 @@ Result<void> RemoteStoreImpl::start(Step& step, uint64_t ordinal, std::string_vi
       row_push_.set_updates(traffic_[i].number(part), arena);
     }
   }
+  sender_.start();
   step.updates = bindings_.updates();
   return {};
 }
@@ -315,6 +322,7 @@ Result<void> RemoteStoreImpl::bind(const std::vector<std::string>& variables, co
                                    const std::vector<std::string>& by_rows) {
   SHOAL_TRY_VOID(row_push_.bind(parts_, by_rows));
   SHOAL_TRY_VOID(bindings_.bind(parts_, variables, updates));
+  sender_.bind(parts_, bindings_);
   by_rows_ = !by_rows.empty() && all_lazy_rows_bound() && !options_.compression.any() &&
              options_.by_rows.value_or(!servers_share_memory());
   if (by_rows_) {
@@ -323,6 +331,8 @@ Result<void> RemoteStoreImpl::bind(const std::vector<std::string>& variables, co
       for (ShardTraffic& part : traffic.parts()) part.go_by_rows();
     }
   }
+  // Over shared memory a push takes no time; what is encoded is made after the program.
+  sends_during_run_ = sender_.sends_during_run() && !recodes() && !servers_share_memory();
   return {};
 }
 
@@ -346,9 +356,7 @@ Task<Result<Outcome>> RemoteStoreImpl::commit(Step step, std::span<const double>
   const uint64_t epoch = servers_.epoch();
   for (size_t i = 0; i < servers_.size(); ++i) {
     traffic_[i].drop_weights();
-    const uint64_t sequence = servers_[i].next_sequence();
-    for (ShardTraffic& part : traffic_[i].parts()) part.push().head.sequence = sequence;
-    Result<void> sent = co_await send_push(i);
+    Result<void> sent = co_await sender_.send_rest(i);
     static_cast<void>(sent);  // A lost connection shows below, where the push is delivered again.
   }
   const SteadyTime sent_at = env_.now();
@@ -378,15 +386,6 @@ Task<Result<void>> RemoteStoreImpl::finish_pushes(std::span<const double> scalar
   };
   if (recodes()) co_return co_await env_.offload(std::move(work));
   work();
-  co_return Result<void>{};
-}
-
-/// Sends all chunks of the push, under one number.
-Task<Result<void>> RemoteStoreImpl::send_push(size_t shard) {
-  for (ShardTraffic& part : traffic_[shard].parts()) {
-    Message message = part.push();
-    SHOAL_CO_TRY_VOID((co_await servers_[shard].send(std::move(message), servers_.epoch(), env_.after(kRequestTimeout))));
-  }
   co_return Result<void>{};
 }
 
@@ -424,7 +423,6 @@ Task<Result<void>> RemoteStoreImpl::deliver(size_t shard, StopToken stop) {
 Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard, StopToken stop) {
   Deadline deadline = env_.after(options_.ready_timeout);
   ServerLink& link = servers_[shard];
-  const uint64_t sequence = traffic_[shard].parts().front().push().head.sequence;
   // Where one server has told of the end, the chief may not have reached another, which waits for those that have left.
   const std::function<bool()> over = [this] { return env_.interrupted().stop_requested() || servers_.job_end(); };
   for (;;) {
@@ -439,12 +437,12 @@ Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard, StopToken stop) {
         co_return unavailable(to_string(link.server()) + " lost its state");
       }
       env_.sometimes("trainer.push_sent_again");
-      Result<void> sent = co_await send_push(shard);
+      Result<void> sent = co_await sender_.send_again(shard);
       if (!sent && sent.error().kind() != ErrorKind::kUnavailable) co_return sent;
       if (!sent) continue;  // broken again; the others hold their part, and wait for this one
     }
     const SteadyTime connected_at = env_.now();
-    auto answer = co_await link.receive_unless(over, sequence, paced_ ? kNoDeadline : deadline);
+    auto answer = co_await link.receive_unless(over, sender_.sequence(shard), paced_ ? kNoDeadline : deadline);
     if (paced_) deadline += env_.now() - connected_at;
     if (!answer) {
       if (answer.error().kind() == ErrorKind::kUnavailable && !link.connected()) continue;

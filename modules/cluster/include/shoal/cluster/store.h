@@ -5,6 +5,7 @@
 /// One step:  begin()            permission to start, newest weights
 ///            start()            (compute thread) memory for the updates of the batch just drawn
 ///            apply_during_run() or not: updates may be applied while the program runs
+///            listener()         or not: updates may leave while the program runs, by send_made()
 ///            ...Program::run()  reads Step::variables, writes Step::updates
 ///            add_rows()         (compute thread) gradients of variables that are updated by rows
 ///            next_replica(), start() ... where one process computes for several trainers
@@ -79,6 +80,11 @@ class Store {
   /// applies the updates of this step as they are made. Null if commit() applies them. What comes by rows waits for
   /// commit() either way. If the program fails, so have the weights: only prepare() makes such a store usable again.
   virtual backends::UpdateApplier* apply_during_run(std::span<const double>) { return nullptr; }
+  /// Who is to be told which updates are made while the program runs; null if nobody. If not null, send_made() is awaited
+  /// beside the program, and has ended before commit() or whatever else is called.
+  virtual backends::UpdateListener* listener() { return nullptr; }
+  /// Sends updates that are made, until `stop`.
+  virtual Task<Result<void>> send_made(StopToken) { co_return Result<void>{}; }
   /// Called from the compute thread, after the program ran: takes the step's gradients by rows, all lookups in one
   /// call. The views are read before it returns. Not called for a model without such variables.
   virtual Result<void> add_rows(Step& step, std::span<const RowGradients> gradients) = 0;

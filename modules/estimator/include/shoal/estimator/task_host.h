@@ -9,6 +9,7 @@
 
 #include "shoal/backends/machine_limits.h"
 #include "shoal/base/production.h"
+#include "shoal/cluster/shard_plan.h"
 #include "shoal/cluster/witness.h"
 #include "shoal/estimator/task_report.h"
 #include "shoal/transport/credential.h"
@@ -31,6 +32,8 @@ struct TaskHost {
   std::shared_ptr<BufferPool> buffers = {};
   std::shared_ptr<cluster::Witness> witness = {};  ///< Told what becomes of updates.
   std::optional<uint64_t> bytes_on_strand = {};    ///< A parameter server's (ParameterServerOptions), for simulations.
+  /// From how many bytes on a variable travels alone (ShardSpec::own_part_bytes). Simulations have small models.
+  uint64_t own_part_bytes = cluster::kOwnPartBytes;
   std::shared_ptr<monitor::ProgressDisplay> progress = {};  ///< Shown by the local process or the chief.
   bool workers_show_progress = false;                       ///< By each worker, too, whose process is its own.
   std::function<void(const TaskReport&)> report = {};       ///< Called once per task, on its thread.

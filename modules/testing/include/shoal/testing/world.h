@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "shoal/base/virtual.h"
+#include "shoal/cluster/shard_plan.h"
 #include "shoal/cluster/witness.h"
 #include "shoal/estimator/run_config.h"
 #include "shoal/testing/simulated_disk.h"
@@ -41,6 +42,8 @@ struct WorldOptions {
   /// The limit of parameter servers (ParameterServerOptions): updates of more bytes take virtual time as steps do, and
   /// others may come in between. Unset: the default, which small models stay below.
   std::optional<uint64_t> server_bytes_on_strand{};
+  /// From how many bytes on a variable travels alone, its gradient while others are computed.
+  uint64_t own_part_bytes = cluster::kOwnPartBytes;
   /// The least level of log lines that report() shows.
   LogLevel log_level = LogLevel::kInfo;
   /// It is told what becomes of updates, beside the world itself.
