@@ -12,6 +12,7 @@
 #include "shoal/base/random.h"
 #include "shoal/checkpoint/reader.h"
 #include "shoal/estimator/run.h"
+#include "shoal/estimator/task_host.h"
 #include "shoal/estimator/train_and_evaluate.h"
 #include "shoal/nn/dense.h"
 #include "shoal/nn/dropout.h"
@@ -104,6 +105,13 @@ class Pace final : public shoal::Hook {
   const std::chrono::milliseconds step_;
 };
 
+/// Every variable travels alone, and over sockets while the others' gradients are computed, as large ones do.
+shoal::RunConfig with_parts(const shoal::RunConfig& config) {
+  auto host = std::make_shared<shoal::TaskHost>(config.host() ? *config.host() : *value_or_raise(shoal::process_host()));
+  host->own_part_bytes = 1;
+  return config.with_host(std::move(host));
+}
+
 void train(const shoal::RunConfig& config, const shoal::CommandLine& line) {
   const auto training = [batch = line.batch] { return random_points(400, 1).shuffle(400).repeat().batch(batch); };
   const auto test = [] { return random_points(100, 2).batch(100); };
@@ -121,5 +129,5 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line) {
 
 int main(int argc, char** argv) {
   return shoal::run(argc, argv, kProgram,
-                    [](shoal::RunConfig config, const shoal::CommandLine& line) { train(config, line); });
+                    [](shoal::RunConfig config, const shoal::CommandLine& line) { train(with_parts(config), line); });
 }
