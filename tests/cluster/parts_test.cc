@@ -217,7 +217,7 @@ class EarlyParts : public OneServerTest {
  protected:
   EarlyParts() {
     plan_ = value_or_raise(plan_shards({variable("kernel", {30, 16}), variable("bias", {16}), variable("scale", {})}, 1, 1,
-                                       nullptr, kPartBytesMax, 1));
+                                       nullptr, kPartBytesMax, 1, 1000));
   }
   /// What a trainer's program does: makes the updates of `made` (kernel, bias, scale: 0, 1, 2), one each 100 ms, and then
   /// the others.

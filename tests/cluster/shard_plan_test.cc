@@ -177,7 +177,8 @@ TEST(ShardPlan, ALargeVariableIsAPartOfItsOwn) {
       variable("a", {10}),        variable("kernel", {64, 16}), variable("b", {10}),       variable("c", {10}),
       variable("wide", {64, 32}), variable("large", {64, 17}),  variable("almost", {1023})};
   const auto names = [&](uint64_t own_part_bytes) {
-    const ShardSpec spec = value_or_raise(plan_shards(variables, 1, 1, nullptr, kPartBytesMax, own_part_bytes)).shards[0];
+    const ShardSpec spec =
+        value_or_raise(plan_shards(variables, 1, 1, nullptr, kPartBytesMax, own_part_bytes, 1000)).shards[0];
     EXPECT_EQ(value_or_raise(parse_shard_spec(to_json(spec))), spec);
     std::vector<std::string> found;
     uint64_t end = 0;
@@ -200,6 +201,23 @@ TEST(ShardPlan, ALargeVariableIsAPartOfItsOwn) {
   EXPECT_LT(parts.size(), variables.size());
   EXPECT_NE(plan_shards(variables, 1, 1, nullptr, kPartBytesMax, 4096)->fingerprint(),
             plan_shards(variables, 1, 1, nullptr, kPartBytesMax, kOnePart)->fingerprint());
+}
+
+TEST(ShardPlan, PartsAreFewHoweverManyVariablesThereAre) {
+  for (const uint64_t seed : {1, 2, 3, 4}) {
+    std::mt19937_64 random(seed);
+    std::vector<VariableSpec> variables;
+    for (int i = 0; i < 300; ++i)
+      variables.push_back(variable("v" + std::to_string(i), {int64_t(1 + random() % (1 << 10 * (1 + i % 2)))}));
+    for (const int servers : {1, 3}) {
+      const ShardPlan plan = value_or_raise(plan_shards(variables, servers, 1, nullptr, kPartBytesMax, 1));
+      for (const ShardSpec& spec : plan.shards) {
+        const std::vector<ShardPart> parts = parts_of(spec);
+        EXPECT_GT(parts.size(), kOwnPartsMax / 2);
+        EXPECT_LE(parts.size(), 2 * kOwnPartsMax + 1);
+      }
+    }
+  }
 }
 
 TEST(ShardPlan, AShardWithoutVariablesIsOnePart) {

@@ -241,7 +241,7 @@ std::string to_string(const Plan& plan) {
   if (!job.compression.empty()) text += ", compression " + job.compression;
   text += ", throttle " + std::to_string(job.throttle_secs) + " s, work " + milliseconds(plan.work) + " + " +
           milliseconds(plan.work_jitter) + ", latency " + milliseconds(plan.latency) + ", loss " +
-          std::to_string(plan.loss) + (plan.many_parts ? ", each variable travels alone" : "") +
+          std::to_string(plan.loss) + (plan.many_parts ? ", shards travel in parts" : "") +
           (plan.beside_strand ? ", servers compute beside their strand\n" : "\n");
   for (const Fault& fault : plan.faults) {
     text += "  at step " + std::to_string(fault.step) + " + " + milliseconds(fault.after) + ": " +

@@ -99,7 +99,7 @@ struct Plan {
   Duration work{}, work_jitter{};
   Duration latency{}, jitter{};
   double loss = 0;
-  bool many_parts = false;     ///< True if each variable travels alone, as large ones do.
+  bool many_parts = false;     ///< True if shards travel in parts, as large ones do.
   bool beside_strand = false;  ///< True if servers apply updates beside their strand, as they do with large ones.
 };
 

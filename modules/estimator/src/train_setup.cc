@@ -126,8 +126,12 @@ Result<cluster::ShardPlan> plan_variables(TrainScope& scope, BuiltModel& model,
       return int(config.placement()({.variable = name, .dtype = DType::kFloat32, .shape = shape, .num_ps = count}));
     };
   }
-  return cluster::plan_shards(specs, config.num_ps_replicas(), scalars, placement, cluster::kPartBytesMax,
-                              host_of(config).own_part_bytes);
+  // Where an update has many pushes of each trainer, the messages that servers hold for it shall not be many times as many.
+  constexpr int64_t kPushesMax = 8;
+  const int64_t trainers = config.num_trainers();
+  const int64_t aggregated = config.update_strategy().replicas_to_aggregate.value_or(trainers);
+  const uint64_t own_part_bytes = aggregated > kPushesMax * trainers ? cluster::kOnePart : host_of(config).own_part_bytes;
+  return cluster::plan_shards(specs, config.num_ps_replicas(), scalars, placement, cluster::kPartBytesMax, own_part_bytes);
 }
 
 Result<std::unique_ptr<cluster::RemoteStore>> make_remote_store(TrainScope& scope, TrainerFolder& folder, BuiltModel& model,

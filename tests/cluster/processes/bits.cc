@@ -105,7 +105,7 @@ class Pace final : public shoal::Hook {
   const std::chrono::milliseconds step_;
 };
 
-/// Every variable travels alone, and over sockets while the others' gradients are computed, as large ones do.
+/// Shards travel in parts, over sockets while other gradients are computed, as large ones do.
 shoal::RunConfig with_parts(const shoal::RunConfig& config) {
   auto host = std::make_shared<shoal::TaskHost>(config.host() ? *config.host() : *value_or_raise(shoal::process_host()));
   host->own_part_bytes = 1;

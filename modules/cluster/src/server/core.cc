@@ -5,7 +5,6 @@
 namespace shoal::cluster {
 namespace {
 
-constexpr auto kReplyTimeout = std::chrono::seconds(60);
 
 }  // namespace
 
@@ -86,7 +85,7 @@ Task<Result<void>> ServerCore::reply(Session& session, const transport::MessageH
   answer.head.incarnation = options_.identity.incarnation;
   answer.head.reply_to = request.sequence;
   answer.head.global_step = state_.global_step();
-  return session.connection->send(std::move(answer), env_.after(kReplyTimeout));
+  return session.connection->send(std::move(answer), env_.after(transfer_patience(state_.arena_bytes())));
 }
 
 Task<Result<void>> ServerCore::reply_parts(Session& session, transport::MessageHead request,

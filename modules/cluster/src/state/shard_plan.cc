@@ -119,15 +119,14 @@ std::vector<ShardPart> parts_of(const ShardSpec& spec) {
   none.arena_bytes = 0;
   std::vector<ShardPart> parts{{0, none}};
   const auto end_at = [&parts](uint64_t end) { parts.back().spec.arena_bytes = end - parts.back().begin; };
-  bool alone_before = false;
   for (const Segment& segment : spec.segments) {
     const bool full = segment.offset + align_up(segment.bytes) - parts.back().begin > spec.part_bytes_max;
     const bool alone = segment.bytes >= spec.own_part_bytes;
-    if ((full || alone || alone_before) && segment.offset > parts.back().begin) {
+    const bool enough = segment.offset - parts.back().begin >= spec.own_part_bytes;
+    if ((full || alone || enough) && segment.offset > parts.back().begin) {
       end_at(segment.offset);
       parts.push_back({segment.offset, none});
     }
-    alone_before = alone;
     parts.back().spec.segments.push_back(segment);
     parts.back().spec.segments.back().offset -= parts.back().begin;
   }
@@ -136,9 +135,10 @@ std::vector<ShardPart> parts_of(const ShardSpec& spec) {
 }
 
 Result<ShardPlan> plan_shards(const std::vector<VariableSpec>& variables, int servers, int scalar_count,
-                              const Placement& placement, uint64_t part_bytes_max, uint64_t own_part_bytes) {
+                              const Placement& placement, uint64_t part_bytes_max, uint64_t own_part_bytes,
+                              uint64_t own_parts_max) {
   SHOAL_CHECK(servers >= 1 && scalar_count >= 0 && part_bytes_max > 0 && part_bytes_max % kBufferAlignment == 0);
-  SHOAL_CHECK(own_part_bytes > 0);
+  SHOAL_CHECK(own_part_bytes > 0 && own_parts_max > 0);
   std::set<std::string_view> names;
   for (const VariableSpec& variable : variables) {
     SHOAL_TRY_VOID(check(variable, names));
@@ -155,6 +155,7 @@ Result<ShardPlan> plan_shards(const std::vector<VariableSpec>& variables, int se
   for (ShardSpec& shard : plan.shards) {
     shard.scalar_count = scalar_count;
     shard.arena_bytes = std::max<uint64_t>(shard.arena_bytes, kBufferAlignment);
+    shard.own_part_bytes = std::max(own_part_bytes, shard.arena_bytes / own_parts_max);
   }
   return plan;
 }

@@ -88,7 +88,8 @@ Task<Result<void>> PushSender::send_again(size_t server) {
 Task<Result<void>> PushSender::send(Part& part) {
   transport::Message message = traffic_[part.server].parts()[part.index].push();
   message.head.sequence = sequences_[part.server];
-  SHOAL_CO_TRY_VOID(co_await servers_[part.server].send(std::move(message), servers_.epoch(), env_.after(kRequestTimeout)));
+  SHOAL_CO_TRY_VOID(co_await servers_[part.server].send(
+      std::move(message), servers_.epoch(), env_.after(transfer_patience(traffic_[part.server].arena_bytes()))));
   part.sent = true;
   co_return Result<void>{};
 }

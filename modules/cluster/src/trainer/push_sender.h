@@ -1,5 +1,5 @@
 #pragma once
-/// Sends the chunks of a trainer's push: those of large variables while the step is still computed, the others after it.
+/// Sends the chunks of a trainer's push: those that are made while the step is still computed, the others after it.
 ///
 /// Where the program runs (the compute thread) it learns which updates are made, and posts what that completes to the
 /// strand; on the strand each server has a queue, and a coroutine that empties it until the program has ended.

@@ -255,7 +255,8 @@ Task<Result<void>> RemoteStoreImpl::accept_weights(size_t shard, Message first) 
   const uint64_t request = first.head.reply_to;
   SHOAL_CO_TRY_VOID(co_await accept_part(shard, 0, std::move(first)));
   for (size_t part = 1; part < traffic_[shard].parts().size(); ++part) {
-    SHOAL_CO_TRY(Message message, co_await servers_[shard].receive(request, env_.after(kRequestTimeout)));
+    const Deadline deadline = env_.after(transfer_patience(traffic_[shard].arena_bytes()));
+    SHOAL_CO_TRY(Message message, co_await servers_[shard].receive(request, deadline));
     SHOAL_CO_TRY_VOID(co_await accept_part(shard, part, std::move(message)));
   }
   co_return Result<void>{};

@@ -47,6 +47,7 @@
 /// Another server's, to shard 0, which is the sequencer: Hello with role "ps" -> "welcome" Welcome | Error, then
 /// Reports one way and Orders the other, none of them answered. An Order has an effect in its epoch alone
 /// (MessageHead::epoch).
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -54,11 +55,16 @@
 #include <vector>
 
 #include "shoal/base/result.h"
+#include "shoal/base/time.h"
 #include "shoal/cluster/shard.h"
 #include "shoal/cluster/snapshot.h"
 #include "shoal/transport/message.h"
 
 namespace shoal::cluster {
+
+/// How long a peer whose heartbeats come may take to send, or to take, something that `bytes` may be before: a minute, and
+/// a second for each MiB (8 Mbit/s).
+inline Duration transfer_patience(uint64_t bytes) { return std::chrono::seconds(60 + int64_t(bytes >> 20)); }
 
 /// MessageHead::status of replies: a state, and bits that ask trainers to stop, and to send their residual.
 inline constexpr uint8_t kStatusOk = 0;

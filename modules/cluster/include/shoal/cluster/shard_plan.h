@@ -46,8 +46,11 @@ struct Segment {
 inline constexpr uint64_t kPartBytesMax = uint64_t(1) << 30;
 /// No limit, for arenas that do not travel.
 inline constexpr uint64_t kOnePart = ~uint64_t(63);
-/// A segment of so many bytes travels alone: its gradient leaves while those of other layers are computed (decision 0099).
-inline constexpr uint64_t kOwnPartBytes = uint64_t(1) << 20;
+/// A shard of more bytes than this travels in parts of at least so many: gradients of some leave while those of others are
+/// computed (decision 0099).
+inline constexpr uint64_t kOwnPartBytes = uint64_t(4) << 20;
+/// So many parts of that size at most, and one more than that between them: each costs a message, and memory beside it.
+inline constexpr uint64_t kOwnPartsMax = 8;
 
 /// What one server holds: one arena, the same layout for weights, gradients and each slot. A large one is cut into parts.
 struct ShardSpec {
@@ -56,7 +59,7 @@ struct ShardSpec {
   int32_t slot_count = 0;                   ///< The largest slot count among the segments' rules.
   int32_t scalar_count = 0;                 ///< How many scalars come with each push.
   uint64_t part_bytes_max = kPartBytesMax;  ///< A multiple of 64.
-  uint64_t own_part_bytes = kOnePart;       ///< A segment of at least so many bytes is a part of its own. Not 0.
+  uint64_t own_part_bytes = kOnePart;       ///< So many bytes are enough for a part, and a segment of them is one. Not 0.
   friend bool operator==(const ShardSpec&, const ShardSpec&) = default;
 };
 
@@ -65,8 +68,8 @@ struct ShardPart {
   uint64_t begin = 0;  ///< The part's first byte in the arena of the shard.
   ShardSpec spec;      ///< A spec of the part alone: its offsets count from `begin`.
 };
-/// The parts of an arena, in order, cut between segments: each has as many as fit into part_bytes_max, or one of at least
-/// own_part_bytes. At least one.
+/// The parts of an arena, in order, cut between segments: each has no more than fit into part_bytes_max, and ends where it
+/// has own_part_bytes; a segment of so many bytes is alone. At least one.
 std::vector<ShardPart> parts_of(const ShardSpec& spec);
 
 struct ShardPlan {
@@ -83,9 +86,10 @@ using Placement = std::function<int(std::string_view name, const Shape& shape, i
 /// learning rates and the like in each push. InvalidArgument for an empty name, two variables of one name, a dtype other
 /// than float32 (the only one that update rules know), a placement outside 0 .. servers - 1, a row, or a variable that its
 /// rule needs whole, above `part_bytes_max` (a multiple of 64). Larger variables are several segments then.
+/// Each shard's own_part_bytes is the one given, or its arena over `own_parts_max` where that is more.
 Result<ShardPlan> plan_shards(const std::vector<VariableSpec>& variables, int servers, int scalar_count,
                               const Placement& placement = nullptr, uint64_t part_bytes_max = kPartBytesMax,
-                              uint64_t own_part_bytes = kOnePart);
+                              uint64_t own_part_bytes = kOnePart, uint64_t own_parts_max = kOwnPartsMax);
 
 /// The spec as JSON for the server that shall hold it, and back. parse: InvalidArgument saying what is wrong; checks
 /// limits (65,536 segments, names of 256 bytes, arenas of 1 TiB, parts of 1 GiB) and that segments neither overlap nor

@@ -32,7 +32,7 @@ struct TaskHost {
   std::shared_ptr<BufferPool> buffers = {};
   std::shared_ptr<cluster::Witness> witness = {};  ///< Told what becomes of updates.
   std::optional<uint64_t> bytes_on_strand = {};    ///< A parameter server's (ParameterServerOptions), for simulations.
-  /// From how many bytes on a variable travels alone (ShardSpec::own_part_bytes). Simulations have small models.
+  /// From how many bytes on shards travel in parts (ShardSpec::own_part_bytes). Simulations have small models.
   uint64_t own_part_bytes = cluster::kOwnPartBytes;
   std::shared_ptr<monitor::ProgressDisplay> progress = {};  ///< Shown by the local process or the chief.
   bool workers_show_progress = false;                       ///< By each worker, too, whose process is its own.

@@ -42,7 +42,7 @@ struct WorldOptions {
   /// The limit of parameter servers (ParameterServerOptions): updates of more bytes take virtual time as steps do, and
   /// others may come in between. Unset: the default, which small models stay below.
   std::optional<uint64_t> server_bytes_on_strand{};
-  /// From how many bytes on a variable travels alone, its gradient while others are computed.
+  /// From how many bytes on shards travel in parts, some while others are computed (ShardSpec::own_part_bytes).
   uint64_t own_part_bytes = cluster::kOwnPartBytes;
   /// The least level of log lines that report() shows.
   LogLevel log_level = LogLevel::kInfo;
