@@ -47,7 +47,6 @@ class ShardTraffic {
   void finish_push(std::span<const double> scalars, const transport::StepMetrics& metrics, const RowPush& rows);
   /// The push, which is kept until end_push() for a retry.
   const transport::Message& push() const { return push_.message; }
-  transport::Message& push() { return push_.message; }
   /// `counts` is false for a push that was dropped, which returns to what top-k keeps back.
   void end_push(bool counts);
 
