@@ -2,9 +2,9 @@
 
     train_ddp.py --model NAME --batch N --trainers N --threads N [--seconds S]
 
-Tries all settings (channels_last, how the optimizer goes over parameters, gradients as views of buckets, sizes of buckets) for a short time each, then the
-faster half for longer, until one is left, and measures that. Writes one line of JSON: {"settings", "ms"}, the time of a step, in
-which each trainer computes a batch. Exit status 77 where PyTorch, or gloo, is not there.
+Tries all settings (channels_last, how the optimizer goes over parameters, gradients as views of buckets, sizes of buckets) for a
+short time each, then the faster half for longer, until one is left, and measures that. Writes one line of JSON: {"settings",
+"ms"}, the time of a step, in which each trainer computes a batch. Exit status 77 where PyTorch, or gloo, is not there.
 """
 import argparse
 import itertools

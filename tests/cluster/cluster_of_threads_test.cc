@@ -114,6 +114,38 @@ TEST(Job, NothingIsLostWhereServersComputeBesideTheirStrand) {
   }
 }
 
+/// A server holds the pushes of an update in slots of the trainer's connection, which are 256.
+TEST(Job, AnUpdateOfManyPushesOverSharedMemoryTakesOneSlotForEach) {
+  JobSpec spec{.size = {.ps = 1},
+               .model = split_model,
+               .max_steps = 3,
+               .input = wide_line,
+               .own_part_bytes = 1,
+               .updates = {.kind = UpdateStrategyKind::kSync, .replicas_to_aggregate = 200},
+               .transport = "shm"};
+  Job job;
+  run_job(job, spec);
+  job.expect_all_ended_well();
+  EXPECT_EQ(job.last_checkpoint(), "model.ckpt-3");
+}
+
+TEST(Job, ShardsThatTravelInPartsGiveTheSameBits) {
+  for (const char* const transport : {"inproc", "shm"}) {
+    JobSpec spec{.size = {.ps = 2, .workers = 1},
+                 .model = split_model,
+                 .max_steps = 40,
+                 .input = wide_line,
+                 .updates = {.kind = UpdateStrategyKind::kSync},
+                 .transport = transport};
+    Job whole, parts;
+    run_job(whole, spec);
+    spec.own_part_bytes = 1;
+    run_job(parts, spec);
+    parts.expect_all_ended_well();
+    EXPECT_EQ(parts.last_tensors(), whole.last_tensors()) << transport;
+  }
+}
+
 TEST(Job, OneTrainerClipsLikeALocalRun) {
   const JobSpec spec{
       .size = {}, .model = split_model, .max_steps = 30, .input = wide_line, .params = {{"optimizer", "LAMB"}}};

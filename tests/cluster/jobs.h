@@ -108,6 +108,7 @@ struct JobSpec {
   std::function<void(const RunConfig&)> before = {};  ///< Called first in each task.
   bool handle_signals = false;
   std::optional<uint64_t> bytes_on_strand = {};  ///< On servers, what touches more bytes runs beside the strand.
+  uint64_t own_part_bytes = cluster::kOwnPartBytes;  ///< Shards of more bytes travel in parts.
   UpdateStrategyOptions updates = {};
   int32_t replicas = 1;  ///< How many replicas a local run has.
   std::string transport = "inproc";
@@ -178,6 +179,7 @@ inline void run_job(Job& job, const JobSpec& spec) {
   host.stop = job.interrupt.token();
   host.handle_signals = spec.handle_signals;
   host.bytes_on_strand = spec.bytes_on_strand;
+  host.own_part_bytes = spec.own_part_bytes;
   std::mutex mutex;
   host.report = [&](const TaskReport& report) {
     const std::lock_guard lock(mutex);

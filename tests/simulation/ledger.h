@@ -11,9 +11,9 @@ namespace shoal::simulation {
 
 class Ledger final : public cluster::Witness {
  public:
-  /// `may_drop`: trainers may be told that an update does not count, and go on with the next batch.
   static constexpr uint64_t kMessagesMax = uint64_t(16) << 10;
-  /// `messages`: room beside what a server's formula counts: heads, texts, and that buffers come in sizes.
+  /// `may_drop`: trainers may be told that an update does not count, and go on with the next batch. `messages`: room beside
+  /// what a server's formula counts: heads, texts, and that buffers come in sizes.
   explicit Ledger(int shards, bool may_drop = false, uint64_t messages = kMessagesMax)
       : shards_(shards), may_drop_(may_drop), messages_(messages) {}
 

@@ -28,7 +28,7 @@ Result<void> collect(const ShardPlan& plan, const std::vector<std::string>& name
               [](const Found& a, const Found& b) { return a.segment->row_begin < b.segment->row_begin; });
     ranges.emplace_back(pieces.size(), found.size());
     for (const Found& piece : found) {
-      places[piece.shard].push_back({pieces.size(), piece.segment->offset});
+      places[piece.shard].push_back({ranges.size() - 1, pieces.size(), piece.segment->offset});
       pieces.push_back({nullptr, piece.segment->row_begin, piece.segment->row_end});
     }
   }
@@ -42,18 +42,15 @@ Result<void> collect(const ShardPlan& plan, const std::vector<std::string>& name
 Result<void> Bindings::bind(const ShardPlan& plan, const std::vector<std::string>& variables,
                             const std::vector<std::string>& updates) {
   SHOAL_TRY_VOID(collect(plan, variables, variable_pieces_, variable_spans_, variable_places_));
-  SHOAL_TRY_VOID(collect(plan, updates, update_pieces_, update_spans_, update_places_));
-  update_shards_.assign(updates.size(), {});
+  return collect(plan, updates, update_pieces_, update_spans_, update_places_);
+}
+
+std::vector<std::vector<size_t>> Bindings::shards_of_updates() const {
+  std::vector<std::vector<size_t>> shards(update_spans_.size());
   for (size_t shard = 0; shard < update_places_.size(); ++shard) {
-    for (const Place& place : update_places_[shard]) {
-      const auto* const piece = update_pieces_.data() + place.piece;
-      const auto of = std::ranges::find_if(update_spans_, [piece](const backends::MutablePieces& pieces) {
-        return piece >= pieces.data() && piece < pieces.data() + pieces.size();
-      });
-      update_shards_[size_t(of - update_spans_.begin())].push_back(shard);
-    }
+    for (const Place& place : update_places_[shard]) shards[place.name].push_back(shard);
   }
-  return {};
+  return shards;
 }
 
 void Bindings::set_weights(size_t shard, const std::byte* arena) {

@@ -21,10 +21,11 @@ class Bindings {
   std::span<const backends::Pieces> variables() const { return variable_spans_; }
   std::span<const backends::MutablePieces> updates() const { return update_spans_; }
   /// By update, the shard of each of its pieces.
-  const std::vector<std::vector<size_t>>& shards_of_updates() const { return update_shards_; }
+  std::vector<std::vector<size_t>> shards_of_updates() const;
 
  private:
   struct Place {
+    size_t name;   // Which variable or update it is a piece of.
     size_t piece;  // An index into the flat piece list.
     uint64_t offset;
   };
@@ -34,7 +35,6 @@ class Bindings {
   std::vector<backends::MutablePieces> update_spans_;
   std::vector<std::vector<Place>> variable_places_;  // Places by shard.
   std::vector<std::vector<Place>> update_places_;
-  std::vector<std::vector<size_t>> update_shards_;
 };
 
 }  // namespace shoal::cluster

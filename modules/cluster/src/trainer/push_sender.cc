@@ -1,10 +1,8 @@
 #include "trainer/push_sender.h"
 
-#include <algorithm>
-
 namespace shoal::cluster {
 
-void PushSender::bind(const ShardPlan& parts, const Bindings& bindings) {
+void PushSender::bind(const ShardPlan& parts, const Bindings& bindings, bool early) {
   parts_of_updates_ = bindings.shards_of_updates();
   parts_.assign(parts.shards.size(), {});
   for (const std::vector<size_t>& pieces : parts_of_updates_) {
@@ -18,8 +16,8 @@ void PushSender::bind(const ShardPlan& parts, const Bindings& bindings) {
       Part& part = parts_[number];
       part.server = server;
       part.index = index;
-      const bool early = index + 1 < count && part.updates == parts.shards[number].segments.size();
-      if (!early) part.updates = 0;
+      const bool closes = index + 1 == count;
+      if (!early || closes || part.updates != parts.shards[number].segments.size()) part.updates = 0;
       any_ |= part.updates > 0;
     }
   }

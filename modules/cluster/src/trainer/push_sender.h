@@ -19,9 +19,9 @@ class PushSender final : public backends::UpdateListener {
   PushSender(Environment& env, ServerLinks& servers, std::vector<ServerTraffic>& traffic)
       : env_(env), servers_(servers), traffic_(traffic), made_(env) {}
 
-  /// `parts`: all parts of all servers, as `bindings` knows them. A part leaves early if all of it is updates, and it does
-  /// not close its push.
-  void bind(const ShardPlan& parts, const Bindings& bindings);
+  /// `parts`: all parts of all servers, as `bindings` knows them. If `early`, a part leaves while the program runs, provided
+  /// that all of it is updates, and that it does not close its push.
+  void bind(const ShardPlan& parts, const Bindings& bindings, bool early);
   /// True if something can leave while the program runs.
   bool sends_during_run() const { return any_; }
 

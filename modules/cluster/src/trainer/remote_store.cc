@@ -54,7 +54,7 @@ class RemoteStoreImpl final : public RemoteStore {
                     const std::vector<std::string>& by_rows) override;
   Task<Result<Step>> begin(StopToken stop) override;
   Result<void> start(Step& step, uint64_t ordinal, std::string_view position) override;
-  backends::UpdateListener* listener() override { return sends_during_run_ ? &sender_ : nullptr; }
+  backends::UpdateListener* listener() override { return sender_.sends_during_run() ? &sender_ : nullptr; }
   Task<Result<void>> send_made(StopToken stop) override { return sender_.send_made(std::move(stop)); }
   Result<void> add_rows(Step&, std::span<const RowGradients> gradients) override {
     return by_rows_ ? row_push_.sum(gradients) : row_push_.write(gradients);
@@ -114,7 +114,6 @@ class RemoteStoreImpl final : public RemoteStore {
   Bindings bindings_;
   RowPush row_push_;
   bool by_rows_ = false;                // True if segments with lazy rows travel as rows.
-  bool sends_during_run_ = false;
   std::vector<ServerTraffic> traffic_;  // One for each server; without weights they have to be pulled.
   PushSender sender_;
   const std::unique_ptr<ResidualExchange> residuals_;
@@ -323,7 +322,6 @@ Result<void> RemoteStoreImpl::bind(const std::vector<std::string>& variables, co
                                    const std::vector<std::string>& by_rows) {
   SHOAL_TRY_VOID(row_push_.bind(parts_, by_rows));
   SHOAL_TRY_VOID(bindings_.bind(parts_, variables, updates));
-  sender_.bind(parts_, bindings_);
   by_rows_ = !by_rows.empty() && all_lazy_rows_bound() && !options_.compression.any() &&
              options_.by_rows.value_or(!servers_share_memory());
   if (by_rows_) {
@@ -333,7 +331,7 @@ Result<void> RemoteStoreImpl::bind(const std::vector<std::string>& variables, co
     }
   }
   // Over shared memory a push takes no time; what is encoded is made after the program.
-  sends_during_run_ = sender_.sends_during_run() && !recodes() && !servers_share_memory();
+  sender_.bind(parts_, bindings_, !recodes() && !servers_share_memory());
   return {};
 }
 
