@@ -62,7 +62,7 @@ ExecutorProgram::ExecutorProgram(Parts parts)
       arena_(Buffer::allocate(align_up(info_.arena_bytes) + info_.scratch_bytes)),
       scratch_(arena_->data() + align_up(info_.arena_bytes)),
       thread_scratch_{scratch_ + parts.scratch_bytes, parts.thread_scratch_bytes},
-      variable_data_(info_.variables.size()),
+      variable_readers_(info_.variables.size()),
       update_data_(updates_.size()),
       read_in_pieces_(info_.variables.size(), true),
       variable_staging_(info_.variables.size()),
@@ -73,6 +73,7 @@ ExecutorProgram::ExecutorProgram(Parts parts)
     fetched_.push_back({info_.fetched[i].dtype, info_.fetched[i].shape, data});
   }
   find_what_lies_in_pieces();
+  find_first_reads();
   fix_addresses();
 }
 
@@ -96,6 +97,17 @@ void ExecutorProgram::find_what_lies_in_pieces() {
   }
 }
 
+void ExecutorProgram::find_first_reads() {
+  std::vector<bool> read(info_.variables.size(), false);
+  for (Step& step : steps_) {
+    for (const Location& at : step.input_locations) {
+      if (at.place != Place::kVariable || read[at.index]) continue;
+      read[at.index] = true;
+      step.first_reads.push_back(at.index);
+    }
+  }
+}
+
 void ExecutorProgram::fix_addresses() {
   for (Step& step : steps_) {
     for (size_t i = 0; i < step.inputs.size(); ++i) {
@@ -105,6 +117,8 @@ void ExecutorProgram::fix_addresses() {
         step.inputs[i].data = arena_->data() + at.index;
       } else if (at.place == Place::kConstant) {
         step.inputs[i].data = constants_[at.index].view().data;
+      } else if (at.place == Place::kVariable) {
+        variable_readers_[at.index].push_back(&step.inputs[i].data);
       } else {
         readers_.push_back({&step.inputs[i].data, at});
       }
@@ -138,31 +152,37 @@ Result<void> ExecutorProgram::check(const StepBinding& binding) const {
                             " was bound, the program was compiled for " + std::string(to_string(wanted.dtype)) + " " +
                             to_string(wanted.shape));
   }
-  for (size_t i = 0; i < info_.variables.size(); ++i) {
-    SHOAL_TRY_VOID(check_pieces("variable", info_.variables[i], binding.variables[i]));
-  }
   for (size_t i = 0; i < updates_.size(); ++i) {
     SHOAL_TRY_VOID(check_pieces("update", updates_[i], binding.updates[i]));
   }
   return {};
 }
 
-void ExecutorProgram::bind(const StepBinding& binding) {
-  for (size_t i = 0; i < variable_data_.size(); ++i) {
-    const Pieces pieces = binding.variables[i];
-    variable_data_[i] = pieces[0].data;
-    if (pieces.size() == 1 || read_in_pieces_[i]) continue;
-    Staging& staging = variable_staging_[i];
-    const size_t bytes_per_row = row_bytes(info_.variables[i]);
-    if (!staging.buffer) staging.buffer = Buffer::allocate(bytes_per_row * size_t(row_count(info_.variables[i].shape)));
-    variable_data_[i] = staging.buffer->data();
-    if (binding.weights != VersionId{} && staging.contents == binding.weights) continue;
+/// Several pieces are gathered, unless all that reads the variable takes them as they lie.
+Result<void> ExecutorProgram::bind_variable(size_t index, const StepBinding& binding) {
+  const Pieces pieces = binding.variables[index];
+  SHOAL_TRY_VOID(check_pieces("variable", info_.variables[index], pieces));
+  const std::byte* data = pieces[0].data;
+  if (pieces.size() > 1 && !read_in_pieces_[index]) {
+    Staging& staging = variable_staging_[index];
+    const size_t bytes_per_row = row_bytes(info_.variables[index]);
+    if (!staging.buffer) {
+      staging.buffer = Buffer::allocate(bytes_per_row * size_t(row_count(info_.variables[index].shape)));
+    }
+    data = staging.buffer->data();
+    const bool current = binding.weights != VersionId{} && staging.contents == binding.weights;
     for (const Piece& piece : pieces) {
       const auto bytes = size_t(piece.row_end - piece.row_begin) * bytes_per_row;
-      if (bytes > 0) std::memcpy(staging.buffer->data() + size_t(piece.row_begin) * bytes_per_row, piece.data, bytes);
+      if (current || bytes == 0) continue;
+      std::memcpy(staging.buffer->data() + size_t(piece.row_begin) * bytes_per_row, piece.data, bytes);
     }
     staging.contents = binding.weights;
   }
+  for (const std::byte** reader : variable_readers_[index]) *reader = data;
+  return {};
+}
+
+void ExecutorProgram::bind(const StepBinding& binding) {
   for (size_t i = 0; i < update_data_.size(); ++i) {
     const MutablePieces pieces = binding.updates[i];
     update_data_[i] = pieces[0].data;
@@ -175,7 +195,6 @@ void ExecutorProgram::bind(const StepBinding& binding) {
     const size_t index = reader.from.index;
     switch (reader.from.place) {
       case Place::kInput: *reader.address = binding.inputs[index].data; break;
-      case Place::kVariable: *reader.address = variable_data_[index]; break;
       case Place::kUpdate: *reader.address = update_data_[index]; break;
       default: SHOAL_CHECK(false);
     }
@@ -248,12 +267,26 @@ Result<void> ExecutorProgram::run_step(Step& step, const StepBinding& binding) {
   return {};
 }
 
-Result<void> ExecutorProgram::run(const StepBinding& binding) {
-  enter_thread(begin_thread_, threads_);
+Result<void> ExecutorProgram::begin(const StepBinding& binding) {
   SHOAL_TRY_VOID(check(binding));
+  for (size_t i = 0; i < info_.variables.size() && !binding.arrivals; ++i) SHOAL_TRY_VOID(bind_variable(i, binding));
   if (binding.observer) binding.observer->run_started(info_);
   bind(binding);
-  for (Step& step : steps_) {
+  return {};
+}
+
+Result<void> ExecutorProgram::run_on(const StepBinding& binding, RunProgress& progress) {
+  enter_thread(begin_thread_, threads_);
+  if (!progress.begun) SHOAL_TRY_VOID(begin(binding));
+  progress.begun = true;
+  for (; progress.next < steps_.size(); ++progress.next) {
+    Step& step = steps_[progress.next];
+    for (const size_t variable : step.first_reads) {
+      if (!binding.arrivals) break;
+      progress.missing = variable;
+      if (!binding.arrivals->has_come(variable)) return {};
+      SHOAL_TRY_VOID(bind_variable(variable, binding));
+    }
     SHOAL_TRY_VOID(run_step(step, binding));
     if (binding.applier) continue;
     for (size_t index : step.updates_done) {
@@ -262,7 +295,16 @@ Result<void> ExecutorProgram::run(const StepBinding& binding) {
     }
   }
   if (binding.observer) binding.observer->run_ended();
+  progress.done = true;
   return {};
+}
+
+/// All variables have come, or nobody asks.
+Result<void> ExecutorProgram::run(const StepBinding& binding) {
+  StepBinding complete = binding;
+  complete.arrivals = nullptr;
+  RunProgress progress;
+  return run_on(complete, progress);
 }
 
 }  // namespace shoal::backends

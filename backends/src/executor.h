@@ -27,6 +27,7 @@ struct Step {
   std::vector<MutableTensorView> outputs;
   std::vector<Location> input_locations;
   std::vector<Location> output_locations;
+  std::vector<size_t> first_reads;   ///< Variables that no step before reads.
   std::vector<size_t> updates_done;  ///< Updates that are complete after this step, and that no later step reads.
   /// Updates to be applied after this step: they are complete, and their variables are not read any more.
   std::vector<size_t> updates_to_apply;
@@ -52,6 +53,7 @@ class ExecutorProgram final : public Program {
   explicit ExecutorProgram(Parts parts);
 
   Result<void> run(const StepBinding& binding) override;
+  Result<void> run_on(const StepBinding& binding, RunProgress& progress) override;
   std::span<const TensorView> fetched() const override { return fetched_; }
   const ProgramInfo& info() const override { return info_; }
 
@@ -64,8 +66,11 @@ class ExecutorProgram final : public Program {
 
   void fix_addresses();
   void find_what_lies_in_pieces();
+  void find_first_reads();
   Result<void> check(const StepBinding& binding) const;
   void bind(const StepBinding& binding);
+  Result<void> bind_variable(size_t index, const StepBinding& binding);
+  Result<void> begin(const StepBinding& binding);
   void scatter_update(size_t index, MutablePieces pieces) const;
   void apply_update(size_t index, UpdateApplier& applier) const;
   Result<void> run_step(Step& step, const StepBinding& binding);
@@ -83,7 +88,7 @@ class ExecutorProgram final : public Program {
   std::byte* scratch_ = nullptr;
   ThreadScratch thread_scratch_;
   std::vector<TensorView> fetched_;
-  // Addresses that change from run to run, by place.
+  // Addresses that change from run to run, by place; those of variables by variable, too.
   struct Reader {
     const std::byte** address;
     Location from;
@@ -93,8 +98,8 @@ class ExecutorProgram final : public Program {
     Location to;
   };
   std::vector<Reader> readers_;
+  std::vector<std::vector<const std::byte**>> variable_readers_;
   std::vector<Writer> writers_;
-  std::vector<const std::byte*> variable_data_;
   std::vector<std::byte*> update_data_;
   std::vector<bool> read_in_pieces_;  // Says of each variable whether all that read it take it as it lies.
   std::vector<Staging> variable_staging_;

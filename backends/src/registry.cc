@@ -17,6 +17,16 @@ Result<void> Backend::check_compute_dtype(DType dtype) const {
                              std::string(to_string(dtype)) + "; float32 is there everywhere");
 }
 
+Result<void> Program::run_on(const StepBinding& binding, RunProgress& progress) {
+  for (size_t i = 0; binding.arrivals && i < binding.variables.size(); ++i) {
+    progress.missing = i;
+    if (!binding.arrivals->has_come(i)) return {};
+  }
+  SHOAL_TRY_VOID(run(binding));
+  progress.done = true;
+  return {};
+}
+
 std::string default_backend() {
   const auto& entries = built_in_backends();
   SHOAL_CHECK(!entries.empty());

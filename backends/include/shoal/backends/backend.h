@@ -67,6 +67,15 @@ class UpdateListener {
   virtual void update_made(size_t index) = 0;
 };
 
+/// Knows which variables of a run have come, for runs that begin while others are still on their way.
+class VariableArrivals {
+ public:
+  virtual ~VariableArrivals() = default;
+  /// Whether StepBinding::variables[index] may be read: all of its pieces are there, and stay until the run is over. Once
+  /// true it stays so for this run. Called inside Program::run_on(), on its caller's thread.
+  virtual bool has_come(size_t index) const = 0;
+};
+
 struct ProgramInfo;
 
 /// Told of each kernel of a run, from the thread that called run(): for those who measure. A run that fails ends without
@@ -90,6 +99,8 @@ struct StepBinding {
   std::span<const MutablePieces> updates;
   VersionId weights;
   StepKey key;
+  /// If not null, variables may come while the program runs: run_on() looks at those alone that have.
+  const VariableArrivals* arrivals = nullptr;
   /// If not null, it is given every update, and the contents of `updates` are undefined afterwards (the memory is needed
   /// all the same). The program was compiled with CompileOptions::update_variables.
   UpdateApplier* applier = nullptr;
@@ -133,6 +144,14 @@ struct ProgramInfo {
   int threads = 1;
 };
 
+/// How far a run is.
+struct RunProgress {
+  bool done = false;
+  size_t missing = 0;  ///< If it is not done: which of StepBinding::variables it needs next.
+  size_t next = 0;     ///< The program's own: where it goes on.
+  bool begun = false;
+};
+
 /// A compiled graph for fixed sizes. Not thread-safe: one thread runs it at a time (several programs run in parallel).
 class Program {
  public:
@@ -140,6 +159,10 @@ class Program {
   /// Blocks; allocates nothing. InvalidArgument if a binding does not fit or data is out of range (a label: names row and
   /// value).
   virtual Result<void> run(const StepBinding& binding) = 0;
+  /// As run(), but only as far as StepBinding::arrivals allow: until the next kernel reads a variable that has not come.
+  /// Called again with the same `binding` and `progress`, it goes on there. A run that is left, or failed, is over; every
+  /// run begins with a new `progress`. Here: nothing begins before all variables have come.
+  virtual Result<void> run_on(const StepBinding& binding, RunProgress& progress);
   /// Values of CompileOptions::fetches, valid until the next run.
   virtual std::span<const TensorView> fetched() const = 0;
   virtual const ProgramInfo& info() const = 0;
