@@ -71,7 +71,7 @@ def settings(kind):
 
 
 def train(rank, options, port):
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), USE_LIBUV="0")  # for the meeting only; not all builds have it
     torch.set_num_threads(options.threads)
     torch.set_flush_denormal(True)
     distributed.init_process_group("gloo", rank=rank, world_size=options.trainers)
