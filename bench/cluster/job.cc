@@ -176,7 +176,13 @@ class Job {
     }
     const bool slow = plan_.trainers > 1 && trainer + 1 == plan_.trainers;
     const Duration computing = slow ? seconds_to_duration(to_seconds(plan_.step) * plan_.straggler) : plan_.step;
-    if (computing > Duration::zero()) SHOAL_CO_TRY_VOID(co_await env.sleep_for(computing));
+    TaskGroup beside(env);
+    beside.spawn(store.exchange(beside.token()));
+    Result<void> computed;
+    if (computing > Duration::zero()) computed = co_await env.sleep_for(computing);
+    beside.request_stop();
+    SHOAL_CO_TRY_VOID(co_await beside.join());
+    SHOAL_CO_TRY_VOID(std::move(computed));
     const double scalars[] = {0.01};
     SHOAL_CO_TRY(const cluster::Outcome outcome, co_await store.commit(step, scalars));
     ++(outcome.applied ? applied_ : dropped_);

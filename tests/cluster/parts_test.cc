@@ -44,7 +44,7 @@ class IncomingPushTest : public testing::Test {
                                              .range_end = 64 * index + 64,
                                              .chunk_index = index,
                                              .chunk_count = count,
-                                             .closing = index + 1 == count},
+                                             .closing = index == 0},
                                             64, 0)
                           .message;
     message.head.sequence = sequence;
@@ -59,9 +59,9 @@ class IncomingPushTest : public testing::Test {
 };
 
 TEST_F(IncomingPushTest, IsCompleteWithItsClosingChunk) {
-  EXPECT_FALSE(value_or_raise(add(push_, chunk(0, 3), 3)));
   EXPECT_FALSE(value_or_raise(add(push_, chunk(1, 3), 3)));
-  EXPECT_TRUE(value_or_raise(add(push_, chunk(2, 3), 3)));
+  EXPECT_FALSE(value_or_raise(add(push_, chunk(2, 3), 3)));
+  EXPECT_TRUE(value_or_raise(add(push_, chunk(0, 3), 3)));
   {
     const HeldPush push = push_.take();
     ASSERT_EQ(push.chunks.size(), 3u);
@@ -72,21 +72,21 @@ TEST_F(IncomingPushTest, IsCompleteWithItsClosingChunk) {
 }
 
 TEST_F(IncomingPushTest, KeepsNoMoreThanAPushHas) {
-  EXPECT_FALSE(value_or_raise(add(push_, chunk(0, 9), 3)));
   EXPECT_FALSE(value_or_raise(add(push_, chunk(1, 9), 3)));
-  expect_error(add(push_, chunk(2, 9), 3), ErrorKind::kInvalidArgument, "chunk 2 of a push is not one that was to come");
+  EXPECT_FALSE(value_or_raise(add(push_, chunk(2, 9), 3)));
+  expect_error(add(push_, chunk(3, 9), 3), ErrorKind::kInvalidArgument, "chunk 3 of a push is not one that was to come");
   EXPECT_EQ(push_.take().chunks.size(), 2u);
   for (const size_t parts : {0, 1}) {
     IncomingPush other;
-    expect_error(add(other, chunk(0, 2), parts), ErrorKind::kInvalidArgument, "not one that was to come");
+    expect_error(add(other, chunk(1, 2), parts), ErrorKind::kInvalidArgument, "not one that was to come");
   }
 }
 
 TEST_F(IncomingPushTest, TakesChunksInAnyOrderAndGivesThemInTheirs) {
-  EXPECT_FALSE(value_or_raise(add(push_, chunk(2, 4), 4)));
-  EXPECT_FALSE(value_or_raise(add(push_, chunk(0, 4), 4)));
+  EXPECT_FALSE(value_or_raise(add(push_, chunk(3, 4), 4)));
   EXPECT_FALSE(value_or_raise(add(push_, chunk(1, 4), 4)));
-  EXPECT_TRUE(value_or_raise(add(push_, chunk(3, 4), 4)));
+  EXPECT_FALSE(value_or_raise(add(push_, chunk(2, 4), 4)));
+  EXPECT_TRUE(value_or_raise(add(push_, chunk(0, 4), 4)));
   const HeldPush push = push_.take();
   ASSERT_EQ(push.chunks.size(), 4u);
   for (uint32_t i = 0; i < 4; ++i) {
@@ -96,9 +96,9 @@ TEST_F(IncomingPushTest, TakesChunksInAnyOrderAndGivesThemInTheirs) {
 }
 
 TEST_F(IncomingPushTest, RefusesWhatIsHereAndWhatIsOfAnotherPush) {
-  EXPECT_FALSE(value_or_raise(add(push_, chunk(0, 3), 3)));
-  expect_error(add(push_, chunk(0, 3), 3), ErrorKind::kInvalidArgument, "chunk 0");
-  expect_error(add(push_, chunk(1, 3, 8), 3), ErrorKind::kInvalidArgument, "chunk 1");
+  EXPECT_FALSE(value_or_raise(add(push_, chunk(1, 3), 3)));
+  expect_error(add(push_, chunk(1, 3), 3), ErrorKind::kInvalidArgument, "chunk 1");
+  expect_error(add(push_, chunk(2, 3, 8), 3), ErrorKind::kInvalidArgument, "chunk 2");
 }
 
 TEST(ServerMemory, AModelThatTheMachineCannotHoldIsRefused) {
@@ -225,7 +225,7 @@ class EarlyParts : public OneServerTest {
     SHOAL_CO_TRY(Step step, co_await store.begin({}));
     SHOAL_CO_TRY_VOID(store.start(step, 1, {}));
     TaskGroup sending(env);
-    sending.spawn(store.send_made(sending.token()));
+    sending.spawn(store.exchange(sending.token()));
     for (const size_t index : made) {
       fill(step, index);
       store.listener()->update_made(index);
@@ -261,7 +261,7 @@ TEST_F(EarlyParts, LeaveWhileTheProgramRunsAndTheClosingOneAtItsEnd) {
   ASSERT_NE(worker->listener(), nullptr);
   const std::vector<ShardPart> parts = parts_of(plan_.shards[0]);
   ASSERT_EQ(parts.size(), 3u);
-  const std::string last = parts.back().spec.segments[0].variable.name;
+  const std::string last = parts.front().spec.segments[0].variable.name;
   std::map<uint32_t, Duration> sent;  // The time of each chunk, since the step began.
   const SteadyTime began = world_.now();
   cuts_->on_send = [&](const std::string& task, const Message& message) {

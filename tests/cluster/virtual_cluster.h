@@ -114,8 +114,8 @@ class VirtualCluster : public testing::Test {
   static Task<Result<Ready>> prepare(Environment& env, RemoteStore& store, RestoreSource* source = nullptr,
                                      double seconds = 60);
   static Task<Result<Ready>> attach(Environment& env, RemoteStore& store, double seconds = 60);
-  /// Every element of every shard, if they are all equal; else a failure.
-  static Task<Result<float>> common_value(Store& store);
+  /// Every element of every shard, if they are all equal; else a failure. So many there are.
+  static Task<Result<float>> common_value(Store& store, size_t elements = 30 * 16 + 16 + 1);
   static Task<Result<void>> finish_job(Environment& env, RemoteStore& store);
 
   VirtualWorld world_{1};

@@ -49,7 +49,7 @@ void set_up(Prepare prepare) {
   std::vector<transport::Chunk> chunks;
   for (const ShardPart& part : parts) {
     const uint64_t bytes = part.spec.arena_bytes;
-    const bool closing = push.size() + 1 == parts.size();
+    const bool closing = push.empty();
     push.push_back(transport::make_chunk(*pool,
                                          {.range_begin = part.begin,
                                           .range_end = part.begin + bytes,

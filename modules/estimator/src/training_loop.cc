@@ -127,7 +127,7 @@ Task<Result<bool>> TrainingLoop::iterate() {
     context_.set_global_step(step_.global_step);
     if (reached_max()) co_return false;
   }
-  Result<void> computed = co_await compute_and_send();
+  Result<void> computed = co_await compute_and_exchange();
   if (!computed) {
     if (computed.error().kind() != ErrorKind::kEndOfInput || computed.error().cause())
       co_return std::move(computed).error();
@@ -181,13 +181,18 @@ Result<cluster::Positions> TrainingLoop::input_positions() {
   return positions;
 }
 
-Task<Result<void>> TrainingLoop::compute_and_send() {
-  if (!options_.store->listener()) co_return co_await compute(env_, &TrainingLoop::compute_step, this);
-  TaskGroup sending(env_);
-  sending.spawn(options_.store->send_made(sending.token()));
+/// Beside the program the store sends what is made and receives what is missing.
+Task<Result<void>> TrainingLoop::compute_and_exchange() {
+  if (!options_.store->listener() && !step_.arrivals) co_return co_await compute(env_, &TrainingLoop::compute_step, this);
+  TaskGroup exchange(env_);
+  exchange.spawn(options_.store->exchange(exchange.token()));
   Result<void> computed = co_await compute(env_, &TrainingLoop::compute_step, this);
-  sending.request_stop();
-  Result<void> ended = co_await sending.join();
+  while (computed && !running_.progress.done) {
+    computed = co_await options_.store->arrival(running_.progress.missing);
+    if (computed) computed = co_await compute(env_, &TrainingLoop::run_on, this);
+  }
+  exchange.request_stop();
+  Result<void> ended = co_await exchange.join();
   static_cast<void>(ended);  // What was not sent commit() sends, and meets what was in the way.
   co_return computed;
 }
@@ -213,7 +218,8 @@ Result<void> TrainingLoop::compute_replica(size_t replica, bool observed) {
     SHOAL_TRY(position, input_position(replica));
   }
   SHOAL_TRY_VOID(options_.store->start(step_, options_.inputs[replica]->iterator->ordinal(), position));
-  return run_program(replica, observed);
+  SHOAL_TRY_VOID(begin_program(replica, observed));
+  return run_on();
 }
 
 Result<void> TrainingLoop::call_after_ready() {
@@ -248,7 +254,7 @@ Result<bool> TrainingLoop::draw_batch(size_t replica) {
   return true;
 }
 
-Result<void> TrainingLoop::run_program(size_t replica, bool observed) {
+Result<void> TrainingLoop::begin_program(size_t replica, bool observed) {
   data::Batch& batch = replicas_[replica].batch;
   SHOAL_TRY(const int64_t size, batch_size(batch));
   SHOAL_TRY(const SymbolSizes sizes, options_.model->sizes_of(batch));
@@ -260,21 +266,36 @@ Result<void> TrainingLoop::run_program(size_t replica, bool observed) {
     nn::compute_scalars(train_op, step_.global_step, {}, scalars_);
     if (replicas_.size() == 1) applier = options_.store->apply_during_run(scalars_);
   }
-  SHOAL_TRY_VOID(
-      program->program->run({.inputs = program->inputs,
-                             .variables = step_.variables,
-                             .updates = step_.updates,
-                             .weights = step_.weights,
-                             .key = {options_.trainer_index + replica, options_.inputs[replica]->iterator->ordinal()},
-                             .applier = applier,
-                             .listener = options_.store->listener(),
-                             .observer = observed ? request_.observer() : nullptr}));
-  // The loss, what scalars follow from, ids and gradients of each update by rows, and what hooks fetch (on steps that do).
-  std::span<const TensorView> fetched = program->program->fetched();
+  running_ = {.program = program->program.get(),
+              .binding = {.inputs = program->inputs,
+                          .variables = step_.variables,
+                          .updates = step_.updates,
+                          .weights = step_.weights,
+                          .key = {options_.trainer_index + replica, options_.inputs[replica]->iterator->ordinal()},
+                          .arrivals = step_.arrivals,
+                          .applier = applier,
+                          .listener = options_.store->listener(),
+                          .observer = observed ? request_.observer() : nullptr},
+              .progress = {},
+              .batch_size = size,
+              .observed = observed};
+  return {};
+}
+
+Result<void> TrainingLoop::run_on() {
+  SHOAL_TRY_VOID(running_.program->run_on(running_.binding, running_.progress));
+  return running_.progress.done ? take_results() : Result<void>();
+}
+
+/// The loss, what scalars follow from, ids and gradients of each update by rows, and what hooks fetch (on steps that do).
+Result<void> TrainingLoop::take_results() {
+  std::span<const TensorView> fetched = running_.program->fetched();
   const double loss = double(fetched[0].as<float>()[0]);
   fetched = fetched.subspan(1);
   for (size_t i = 0; i < scalar_values_.size(); ++i) scalar_values_[i] = fetched[i].as<float>()[0];
-  if (!scalar_values_.empty()) nn::compute_scalars(train_op, step_.global_step, scalar_values_, scalars_);
+  if (!scalar_values_.empty()) {
+    nn::compute_scalars(*options_.model->spec().train_op, step_.global_step, scalar_values_, scalars_);
+  }
   fetched = fetched.subspan(scalar_values_.size());
   for (cluster::RowGradients& part : row_gradients_) {
     part.ids = fetched[0];
@@ -282,8 +303,8 @@ Result<void> TrainingLoop::run_program(size_t replica, bool observed) {
     fetched = fetched.subspan(2);
   }
   step_.loss = loss;  // A step of several replicas goes to no server.
-  if (observed) {
-    values_.set(loss, size, !fetched.empty());
+  if (running_.observed) {
+    values_.set(loss, running_.batch_size, !fetched.empty());
     for (size_t i = 0; i < fetched.size(); ++i) values_.values()[i].second = fetched[i];
     if (replicas_.size() > 1) keep_values();
   }

@@ -79,13 +79,15 @@ class TrainingLoop {
   Task<Result<bool>> iterate();
   Task<Result<void>> ready();
   Task<Result<void>> after_update(const cluster::Outcome& outcome);
+  Task<Result<void>> compute_and_exchange();
   // What follows runs on the compute thread.
-  Task<Result<void>> compute_and_send();
   Result<void> compute_step();
   Result<bool> draw_batches();
   Result<bool> draw_batch(size_t replica);
   Result<void> compute_replica(size_t replica, bool observed);
-  Result<void> run_program(size_t replica, bool observed);
+  Result<void> begin_program(size_t replica, bool observed);
+  Result<void> run_on();
+  Result<void> take_results();
   void keep_values();
   Result<void> call_after_ready();
   Result<void> call_before_step();
@@ -103,7 +105,15 @@ class TrainingLoop {
     data::Batch batch;
     bool drawn = false;  // false: its input has ended
   };
+  struct Running {
+    backends::Program* program = nullptr;
+    backends::StepBinding binding;
+    backends::RunProgress progress;
+    int64_t batch_size = 0;
+    bool observed = false;
+  };
   std::vector<Replica> replicas_;    // by input
+  Running running_;                  // The program of a replica, of which the others are done or to come.
   std::vector<Tensor> kept_values_;  // Values of the replica that hooks see, where others are computed after it.
   std::vector<double> scalars_;
   std::vector<cluster::RowGradients> row_gradients_;  // Views into the program, set after each run.

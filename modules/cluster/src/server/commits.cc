@@ -54,7 +54,7 @@ void Commits::close() {
 Task<Result<void>> Commits::take(Session& session, MessageHead head, HeldPush push) {
   using Push = ServerState::Push;
   const uint64_t has = push.base_version();
-  push.id = {session.trainer, head.incarnation, push.chunks.back().push};
+  push.id = {session.trainer, head.incarnation, push.closing().push};
   SHOAL_CO_TRY(Push found, state_.look_at(session.trainer, head, push.chunks));
   if (found == Push::kNew && push.encoding() == transport::Encoding::kDense) {
     SHOAL_CO_TRY_VOID(state_.decode(push));
@@ -378,7 +378,7 @@ void Commits::tell_witness(const Order& order) {
     witness.applied({.shard = own.index,
                      .server = own.incarnation,
                      .epoch = state_.epoch(),
-                     .made_in_epoch = push.messages.back().head.epoch,
+                     .made_in_epoch = push.messages.front().head.epoch,
                      .trainer = id.trainer,
                      .process = id.incarnation,
                      .sequence = id.number,

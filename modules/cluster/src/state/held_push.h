@@ -28,12 +28,14 @@ struct HeldPush {
   bool answered = false;  ///< True if its trainer may push another one meanwhile.
   PushCredit credit;      ///< The bytes that it takes until it is answered.
 
-  uint64_t ordinal() const { return chunks.back().ordinal; }
-  uint64_t base_version() const { return chunks.back().base_version; }
-  std::span<const double> scalars() const { return chunks.back().scalars; }
-  const transport::StepMetrics& metrics() const { return chunks.back().metrics; }
-  std::string_view position() const { return chunks.back().position; }
-  transport::Encoding encoding() const { return chunks.back().encoding; }
+  /// The closing chunk, which says what is not of a part.
+  const transport::Chunk& closing() const { return chunks.front(); }
+  uint64_t ordinal() const { return closing().ordinal; }
+  uint64_t base_version() const { return closing().base_version; }
+  std::span<const double> scalars() const { return closing().scalars; }
+  const transport::StepMetrics& metrics() const { return closing().metrics; }
+  std::string_view position() const { return closing().position; }
+  transport::Encoding encoding() const { return closing().encoding; }
 };
 
 }  // namespace shoal::cluster

@@ -131,13 +131,13 @@ Result<void> ServerState::check_push(std::span<const transport::Chunk> chunks) c
   bool whole = chunks.size() == parts_.size();
   for (size_t i = 0; i < chunks.size(); ++i) {
     whole &= chunks[i].chunk_index == i && chunks[i].chunk_count == parts_.size() &&
-             chunks[i].encoding == chunks[0].encoding && chunks[i].closing == (i + 1 == parts_.size());
+             chunks[i].encoding == chunks[0].encoding && chunks[i].closing == (i == 0);
   }
   if (!whole) {
     return invalid_argument("a push must be the whole arena of " + std::to_string(arena_bytes()) + " bytes, in " +
                             std::to_string(parts_.size()) + (parts_.size() == 1 ? " chunk" : " chunks, in order"));
   }
-  const std::span<const double> scalars = chunks.back().scalars;
+  const std::span<const double> scalars = chunks.front().scalars;
   if (scalars.size() != size_t(spec_.scalar_count)) {
     return invalid_argument("a push with " + std::to_string(scalars.size()) + " scalars; the shard takes " +
                             std::to_string(spec_.scalar_count));
@@ -155,7 +155,7 @@ Result<ServerState::Push> ServerState::look_at(int trainer, const transport::Mes
   static const TrainerRecord kNone;
   const TrainerRecord& record = known == trainers_.end() ? kNone : known->second;
   if (head.incarnation != record.incarnation) return Push::kFenced;  // of a process that a newer one has replaced
-  const transport::PushId id{trainer, head.incarnation, chunks.back().push};
+  const transport::PushId id{trainer, head.incarnation, chunks.front().push};
   if (id.number == 0) return invalid_argument("a push without a number");
   if (id.number <= record.last_push) return Push::kDecided;
   if (kept_.contains(id)) return Push::kKept;

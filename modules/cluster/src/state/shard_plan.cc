@@ -1,8 +1,10 @@
 #include "shoal/cluster/shard_plan.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <set>
+#include <utility>
 
 #include "shoal/base/buffer.h"
 
@@ -66,29 +68,41 @@ void append(ShardSpec& shard, const VariableSpec& variable, int64_t row_begin, i
   shard.slot_count = std::max(shard.slot_count, int32_t(nn::slot_count(variable.rule)));
 }
 
-size_t lightest(const std::vector<ShardSpec>& shards) {
-  return size_t(std::min_element(shards.begin(), shards.end(),
-                                 [](const ShardSpec& a, const ShardSpec& b) { return a.arena_bytes < b.arena_bytes; }) -
-                shards.begin());
-}
+/// Rows of a variable, by their place in the model.
+struct Piece {
+  size_t variable;
+  int64_t row_begin, row_end;
+};
 
 void place_balanced(ShardPlan& plan, const std::vector<VariableSpec>& variables) {
   const uint64_t total = std::accumulate(variables.begin(), variables.end(), uint64_t(0),
                                          [](uint64_t sum, const VariableSpec& v) { return sum + bytes_of(v); });
   const uint64_t share = total / plan.shards.size() + 1;
-  std::vector<const VariableSpec*> order;
-  for (const VariableSpec& variable : variables) order.push_back(&variable);
-  std::stable_sort(order.begin(), order.end(),
-                   [](const VariableSpec* a, const VariableSpec* b) { return bytes_of(*a) > bytes_of(*b); });
-  for (const VariableSpec* variable : order) {
-    const int64_t rows = rows_of(variable->shape);
+  std::vector<size_t> order(variables.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  std::ranges::stable_sort(order, std::greater<>(), [&variables](size_t i) { return bytes_of(variables[i]); });
+  std::vector<std::vector<Piece>> placed(plan.shards.size());
+  std::vector<uint64_t> placed_bytes(plan.shards.size());
+  for (const size_t i : order) {
+    const VariableSpec& variable = variables[i];
+    const int64_t rows = rows_of(variable.shape);
     int64_t pieces = 1;
-    const bool may_split = plan.shards.size() > 1 && !nn::needs_whole_variable(variable->rule);
-    if (may_split && bytes_of(*variable) > 2 * share) {
-      pieces = std::min<int64_t>({rows, int64_t(plan.shards.size()), int64_t(bytes_of(*variable) / share + 1)});
+    const bool may_split = plan.shards.size() > 1 && !nn::needs_whole_variable(variable.rule);
+    if (may_split && bytes_of(variable) > 2 * share) {
+      pieces = std::min<int64_t>({rows, int64_t(plan.shards.size()), int64_t(bytes_of(variable) / share + 1)});
     }
-    for (int64_t i = 0; i < pieces; ++i) {
-      append(plan.shards[lightest(plan.shards)], *variable, rows * i / pieces, rows * (i + 1) / pieces);
+    for (int64_t k = 0; k < pieces; ++k) {
+      const Piece piece{i, rows * k / pieces, rows * (k + 1) / pieces};
+      const auto lightest = size_t(std::ranges::min_element(placed_bytes) - placed_bytes.begin());
+      placed[lightest].push_back(piece);
+      placed_bytes[lightest] += align_up(row_bytes_of(variable) * uint64_t(piece.row_end - piece.row_begin));
+    }
+  }
+  // In the model's order: what is read first arrives first, and its gradient, which is made last, closes the push.
+  for (size_t shard = 0; shard < placed.size(); ++shard) {
+    std::ranges::sort(placed[shard], {}, [](const Piece& piece) { return std::pair(piece.variable, piece.row_begin); });
+    for (const Piece& piece : placed[shard]) {
+      append(plan.shards[shard], variables[piece.variable], piece.row_begin, piece.row_end);
     }
   }
 }

@@ -45,10 +45,10 @@ Result<void> Bindings::bind(const ShardPlan& plan, const std::vector<std::string
   return collect(plan, updates, update_pieces_, update_spans_, update_places_);
 }
 
-std::vector<std::vector<size_t>> Bindings::shards_of_updates() const {
-  std::vector<std::vector<size_t>> shards(update_spans_.size());
-  for (size_t shard = 0; shard < update_places_.size(); ++shard) {
-    for (const Place& place : update_places_[shard]) shards[place.name].push_back(shard);
+std::vector<std::vector<size_t>> Bindings::by_name(const std::vector<std::vector<Place>>& places, size_t names) {
+  std::vector<std::vector<size_t>> shards(names);
+  for (size_t shard = 0; shard < places.size(); ++shard) {
+    for (const Place& place : places[shard]) shards[place.name].push_back(shard);
   }
   return shards;
 }

@@ -20,8 +20,9 @@ class Bindings {
 
   std::span<const backends::Pieces> variables() const { return variable_spans_; }
   std::span<const backends::MutablePieces> updates() const { return update_spans_; }
-  /// By update, the shard of each of its pieces.
-  std::vector<std::vector<size_t>> shards_of_updates() const;
+  /// By variable or update, the shard of each of its pieces.
+  std::vector<std::vector<size_t>> shards_of_variables() const { return by_name(variable_places_, variable_spans_.size()); }
+  std::vector<std::vector<size_t>> shards_of_updates() const { return by_name(update_places_, update_spans_.size()); }
 
  private:
   struct Place {
@@ -29,6 +30,8 @@ class Bindings {
     size_t piece;  // An index into the flat piece list.
     uint64_t offset;
   };
+  static std::vector<std::vector<size_t>> by_name(const std::vector<std::vector<Place>>& places, size_t names);
+
   std::vector<backends::Piece> variable_pieces_;
   std::vector<backends::MutablePiece> update_pieces_;
   std::vector<backends::Pieces> variable_spans_;

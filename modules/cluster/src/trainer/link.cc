@@ -98,6 +98,7 @@ void ServerLink::set_receive_limit(uint64_t bytes) {
 void ServerLink::close(Error reason) {
   if (connection_) connection_->close(std::move(reason));
   connection_.reset();
+  more_.reset();
 }
 
 /// "finished", asked for or not, says how the job ended.
@@ -142,7 +143,8 @@ Task<Result<void>> ServerLink::send(Message message, uint64_t epoch, Deadline de
   co_return sent;
 }
 
-Task<Result<Message>> ServerLink::receive_unless(std::function<bool()> over, uint64_t reply_to, Deadline deadline) {
+/// What comes next, whatever it answers. `over` as in receive_unless().
+Task<Result<Message>> ServerLink::next(const std::function<bool()>& over, Deadline deadline) {
   SteadyTime note = env_.after(kNoteEvery);
   for (;;) {
     if (!connection_) co_return unavailable("not connected to " + to_string(server_));
@@ -156,14 +158,50 @@ Task<Result<Message>> ServerLink::receive_unless(std::function<bool()> over, uin
     }
     if (!message) co_return co_await lost(std::move(message).error());
     if (is_last_word(*message)) co_return co_await lost(cancelled());
-    if (message->head.reply_to != reply_to) continue;  // Such a message answers a request that was given up.
-    if (message->head.kind == MessageKind::kError) {
-      final_ = (message->head.status & kStatusStateMask) == kStatusFinal;
-      co_return transport::read_error(*message);
-    }
-    note_end(*message);
     co_return message;
   }
+}
+
+Task<Result<Message>> ServerLink::receive_unless(std::function<bool()> over, uint64_t reply_to, Deadline deadline) {
+  for (;;) {
+    SHOAL_CO_TRY(Message message, co_await next(over, deadline));
+    if (is_expected(message)) {
+      SHOAL_CO_TRY_VOID(take_expected(std::move(message)));
+      continue;
+    }
+    if (message.head.reply_to != reply_to) continue;  // Such a message answers a request that was given up.
+    if (message.head.kind == MessageKind::kError) {
+      final_ = (message.head.status & kStatusStateMask) == kStatusFinal;
+      co_return transport::read_error(message);
+    }
+    note_end(message);
+    co_return message;
+  }
+}
+
+Result<void> ServerLink::take_expected(Message message) {
+  Result<void> taken = more_->take(std::move(message));
+  if (--more_->count == 0) more_.reset();
+  return taken;
+}
+
+Task<Result<void>> ServerLink::receive_more(Deadline deadline) {
+  while (more_) {
+    SHOAL_CO_TRY(Message message, co_await next(nullptr, deadline));
+    if (is_expected(message)) SHOAL_CO_TRY_VOID(take_expected(std::move(message)));
+  }
+  co_return Result<void>{};
+}
+
+Task<Result<void>> ServerLink::receive_what_is_there() {
+  while (more_ && connection_) {
+    auto message = co_await connection_->receive(env_.now());
+    if (!message && message.error().kind() == ErrorKind::kDeadlineExceeded) break;
+    if (!message) co_return co_await lost(std::move(message).error());
+    if (is_last_word(*message)) co_return co_await lost(cancelled());
+    if (is_expected(*message)) SHOAL_CO_TRY_VOID(take_expected(std::move(*message)));
+  }
+  co_return Result<void>{};
 }
 
 Task<Result<Message>> ServerLink::request(Message message, uint64_t epoch, Deadline deadline) {

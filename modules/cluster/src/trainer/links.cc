@@ -20,6 +20,7 @@ ServerLinks::ServerLinks(Environment& env, const RemoteStoreOptions& options) : 
     link.expected_peer = transport::PeerIdentity{.role = std::string(kPsRole), .index = index};
     links_.push_back(std::make_unique<ServerLink>(env_, options_.identity, server, link, options_.compression.weights));
   }
+  followed_.resize(links_.size());
 }
 
 Task<Result<void>> ServerLinks::connect(Deadline deadline) {
@@ -29,6 +30,22 @@ Task<Result<void>> ServerLinks::connect(Deadline deadline) {
     SHOAL_CO_TRY_VOID(co_await link->connect(deadline, std::move(give_up)));
   }
   co_return Result<void>{};
+}
+
+Task<Result<void>> ServerLinks::reconnect(size_t shard, Deadline deadline) {
+  ServerLink& link = *links_[shard];
+  SHOAL_CO_TRY_VOID(co_await link.connect(deadline, options_.job_ended));
+  if (link.welcome().phase == Phase::kFinished) co_return cancelled();
+  if (is_followed(shard)) co_return Result<void>{};
+  env_.sometimes("trainer.server_lost");
+  co_return unavailable(to_string(link.server()) + " lost its state");
+}
+
+/// Asked right after its welcome.
+bool ServerLinks::is_followed(size_t shard) const {
+  const ServerLink& link = *links_[shard];
+  const Welcome& welcome = link.welcome();
+  return welcome.phase == Phase::kReady && welcome.epoch == epoch_ && link.server_incarnation() == followed_[shard];
 }
 
 Task<Result<Message>> ServerLinks::request(size_t shard, Message message, Deadline deadline) {
@@ -58,25 +75,22 @@ Task<Result<void>> ServerLinks::check_lease(Deadline deadline) {
   co_return Result<void>{};
 }
 
-Task<bool> ServerLinks::stay(StopToken stop, std::vector<uint64_t> incarnations) {
+Task<bool> ServerLinks::stay(StopToken stop) {
   const Duration pause = std::min<Duration>(kShowUpEvery, options_.ready_timeout / 4);
   for (bool shown = false;; shown = true) {
     Result<void> slept = co_await env_.sleep_for(pause, stop);
     if (!slept) co_return shown;
-    for (size_t i = 0; i < links_.size(); ++i) co_await show_up(i, incarnations[i]);
+    for (size_t i = 0; i < links_.size(); ++i) co_await show_up(i);
   }
 }
 
-Task<void> ServerLinks::show_up(size_t shard, uint64_t incarnation) {
+Task<void> ServerLinks::show_up(size_t shard) {
   ServerLink& link = *links_[shard];
   if (!link.connected()) {
     std::function<bool()> give_up;
     Result<void> connected = co_await link.connect(env_.after(kShowUpEvery), std::move(give_up));
     if (!connected) co_return;
-    const Welcome& welcome = link.welcome();
-    if (welcome.phase != Phase::kReady || welcome.epoch != epoch_ || link.server_incarnation() != incarnation) {
-      co_return link.close(unavailable(to_string(link.server()) + " lost its state"));
-    }
+    if (!is_followed(shard)) co_return link.close(unavailable(to_string(link.server()) + " lost its state"));
     env_.sometimes("chief.connects_beside_other_work");
   }
   Message message = transport::make_control(env_.buffers(), "lease");

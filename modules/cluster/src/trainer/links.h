@@ -31,6 +31,8 @@ class ServerLinks {
   /// The epoch of the servers' state, which every message names; 0 if it is not known yet.
   uint64_t epoch() const { return epoch_; }
   void set_epoch(uint64_t epoch) { epoch_ = epoch; }
+  /// The server's state that we follow is that of its process `incarnation`.
+  void follow(size_t shard, uint64_t incarnation) { followed_[shard] = incarnation; }
 
   /// Whether a server was lost since the last clear_lost(). Every failure of a server passes noted().
   bool lost() const { return lost_; }
@@ -43,6 +45,8 @@ class ServerLinks {
 
   /// Reaches those that are not connected.
   Task<Result<void>> connect(Deadline deadline);
+  /// Reaches one whose connection broke. Unavailable if what it held, of this epoch, is gone; Cancelled: the job has ended.
+  Task<Result<void>> reconnect(size_t shard, Deadline deadline);
   /// Sends `message` under a number of its own and waits for the answer.
   Task<Result<transport::Message>> request(size_t shard, transport::Message message, Deadline deadline);
   Task<Result<transport::Message>> control(size_t shard, std::string_view verb, std::string text, Deadline deadline);
@@ -52,9 +56,9 @@ class ServerLinks {
   /// Chief: no other process has taken its place, which would have ended its connection to shard 0.
   Task<Result<void>> check_lease(Deadline deadline);
   /// Shows every few seconds that this trainer is still here, until `stop`: over a new connection where one broke, but a
-  /// server that is no longer the one of `incarnations`, or holds no state of this epoch, is left alone. Nothing is
-  /// noted(). False if it stopped before the first time.
-  Task<bool> stay(StopToken stop, std::vector<uint64_t> incarnations);
+  /// server that does not hold the state that we follow is left alone. Nothing is noted(). False if it stopped before the
+  /// first time.
+  Task<bool> stay(StopToken stop);
   /// Asks for the status. With `seen` it is answered once there is another number of changes than that, or a moment
   /// later.
   Task<Result<ServerStatus>> status(size_t shard, Deadline deadline, std::optional<uint64_t> seen = {});
@@ -70,13 +74,15 @@ class ServerLinks {
   std::optional<JobEnd> job_end() const;
 
  private:
-  Task<void> show_up(size_t shard, uint64_t incarnation);
+  Task<void> show_up(size_t shard);
+  bool is_followed(size_t shard) const;
   Task<Result<void>> finish_one(size_t shard, std::string end, Deadline deadline);
 
   Environment& env_;
   const RemoteStoreOptions& options_;
   std::vector<std::unique_ptr<ServerLink>> links_;
   uint64_t epoch_ = 0;
+  std::vector<uint64_t> followed_;  // Incarnations of the servers.
   bool lost_ = false;
 };
 

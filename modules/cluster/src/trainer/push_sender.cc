@@ -16,7 +16,7 @@ void PushSender::bind(const ShardPlan& parts, const Bindings& bindings, bool ear
       Part& part = parts_[number];
       part.server = server;
       part.index = index;
-      const bool closes = index + 1 == count;
+      const bool closes = index == 0;
       if (!early || closes || part.updates != parts.shards[number].segments.size()) part.updates = 0;
       any_ |= part.updates > 0;
     }
@@ -46,13 +46,7 @@ void PushSender::update_made(size_t index) {
   }
 }
 
-Task<Result<void>> PushSender::send_made(StopToken stop) {
-  TaskGroup group(env_, std::move(stop));
-  for (size_t i = 0; i < servers_.size(); ++i) group.spawn(send_made_to(i, group.token()));
-  co_return co_await group.join();
-}
-
-Task<Result<void>> PushSender::send_made_to(size_t server, StopToken stop) {
+Task<Result<void>> PushSender::send_made(size_t server, StopToken stop) {
   while (!stop.stop_requested()) {
     if (queues_[server].empty()) {
       Result<void> woken = co_await made_.wait("the next gradient", kNoDeadline, stop);
@@ -69,7 +63,7 @@ Task<Result<void>> PushSender::send_made_to(size_t server, StopToken stop) {
 }
 
 Task<Result<void>> PushSender::send_rest(size_t server) {
-  for (size_t index = 0; index < traffic_[server].parts().size(); ++index) {
+  for (size_t index = traffic_[server].parts().size(); index-- > 0;) {
     Part& part = parts_[traffic_[server].number(index)];
     if (!part.sent) SHOAL_CO_TRY_VOID(co_await send(part));
   }
@@ -81,6 +75,18 @@ Task<Result<void>> PushSender::send_again(size_t server) {
     parts_[traffic_[server].number(index)].sent = false;
   }
   co_return co_await send_rest(server);
+}
+
+void PushSender::leave_step() {
+  for (size_t server = 0; server < traffic_.size() && !parts_.empty(); ++server) {
+    size_t sent = 0;
+    const size_t count = traffic_[server].parts().size();
+    for (size_t index = 0; index < count; ++index) sent += parts_[traffic_[server].number(index)].sent;
+    if (sent == 0 || sent == count) continue;
+    env_.sometimes("trainer.leaves_half_a_push");
+    servers_[server].close(cancelled());
+  }
+  for (Part& part : parts_) part.sent = false;
 }
 
 Task<Result<void>> PushSender::send(Part& part) {

@@ -31,13 +31,15 @@ class PushSender final : public backends::UpdateListener {
   void start();
   /// Compute thread.
   void update_made(size_t index) override;
-  /// Strand, beside the program: sends what is made, until `stop`; what then is still queued is left to send_rest(). A lost
-  /// connection is no error here: send_rest() meets it.
-  Task<Result<void>> send_made(StopToken stop);
+  /// Strand, beside the program: sends what is made to a server, until `stop`; what then is still queued is left to
+  /// send_rest(). A lost connection is no error here: send_rest() meets it.
+  Task<Result<void>> send_made(size_t server, StopToken stop);
   /// Sends what has not been sent, the closing chunk last.
   Task<Result<void>> send_rest(size_t server);
   /// Sends all chunks, over a new connection.
   Task<Result<void>> send_again(size_t server);
+  /// The step is left: ends the connections over which a part of its push went, but not the last.
+  void leave_step();
   /// The number under which a server gets its chunks, and answers them.
   uint64_t sequence(size_t server) const { return sequences_[server]; }
 
@@ -48,7 +50,6 @@ class PushSender final : public backends::UpdateListener {
     uint32_t missing = 0;          // How many are not made. Compute thread.
     bool sent = false;             // Strand, as are the queues.
   };
-  Task<Result<void>> send_made_to(size_t server, StopToken stop);
   Task<Result<void>> send(Part& part);
 
   Environment& env_;

@@ -12,11 +12,13 @@
 #include "trainer/residual_exchange.h"
 #include "trainer/row_push.h"
 #include "trainer/server_traffic.h"
+#include "trainer/weight_receiver.h"
 
 namespace shoal::cluster {
 namespace {
 
 using transport::Message;
+using transport::MessageHead;
 using transport::MessageKind;
 
 constexpr auto kStoreNoteEvery = std::chrono::seconds(10);
@@ -32,6 +34,8 @@ class RemoteStoreImpl final : public RemoteStore {
         options_(std::move(options)),
         paced_(value_or_raise(parse_strategy(options_.identity.strategy)).sync),
         servers_(env_, options_),
+        weights_(env_, servers_, traffic_, bindings_,
+                 [this](size_t shard, size_t part, const MessageHead& head) { return hear(shard, part, head); }),
         sender_(env_, servers_, traffic_),
         residuals_(make_residual_exchange(env_, options_, servers_, traffic_)) {
     SHOAL_CHECK(plan_.shards.size() == servers_.size());
@@ -45,7 +49,6 @@ class RemoteStoreImpl final : public RemoteStore {
       }
       servers_[i].set_receive_limit(largest + kPullOverhead);
     }
-    incarnations_.resize(servers_.size());
   }
 
   Task<Result<Ready>> prepare(RestoreSource* restore, Deadline deadline) override;
@@ -55,7 +58,8 @@ class RemoteStoreImpl final : public RemoteStore {
   Task<Result<Step>> begin(StopToken stop) override;
   Result<void> start(Step& step, uint64_t ordinal, std::string_view position) override;
   backends::UpdateListener* listener() override { return sender_.sends_during_run() ? &sender_ : nullptr; }
-  Task<Result<void>> send_made(StopToken stop) override { return sender_.send_made(std::move(stop)); }
+  Task<Result<void>> exchange(StopToken stop) override;
+  Task<Result<void>> arrival(size_t variable) override;
   Result<void> add_rows(Step&, std::span<const RowGradients> gradients) override {
     return by_rows_ ? row_push_.sum(gradients) : row_push_.write(gradients);
   }
@@ -88,16 +92,14 @@ class RemoteStoreImpl final : public RemoteStore {
  private:
   Task<Result<Ready>> attach_once(Deadline deadline);
   Task<bool> asks_job_ended();
-  Task<Result<void>> pull(size_t shard, Deadline deadline);
   Task<Result<void>> pull_one_version(Deadline deadline);
-  Task<Result<void>> pull_once(size_t shard, Deadline deadline);
+  Result<void> hear(size_t shard, size_t part, const MessageHead& head);
+  void restart();
+  Task<Result<void>> exchange_with(size_t shard, StopToken stop);
   Task<Result<void>> deliver_all();
   Task<Result<void>> deliver_to(size_t shard, Result<void>& outcome, StopToken stop);
   Task<Result<void>> deliver(size_t shard, StopToken stop);
   Task<Result<void>> deliver_once(size_t shard, StopToken stop);
-  Task<Result<void>> accept_weights(size_t shard, Message first);
-  Task<Result<void>> accept_part(size_t shard, size_t part, Message message);
-  Task<Result<void>> take(ShardTraffic& traffic, Message message);
   Task<Result<void>> finish_pushes(std::span<const double> scalars, double loss);
   /// Whether what travels is not what kernels read and write.
   bool recodes() const { return by_rows_ || options_.compression.any(); }
@@ -115,9 +117,9 @@ class RemoteStoreImpl final : public RemoteStore {
   RowPush row_push_;
   bool by_rows_ = false;                // True if segments with lazy rows travel as rows.
   std::vector<ServerTraffic> traffic_;  // One for each server; without weights they have to be pulled.
+  WeightReceiver weights_;
   PushSender sender_;
   const std::unique_ptr<ResidualExchange> residuals_;
-  std::vector<uint64_t> incarnations_;  // Incarnations of the servers whose state we follow.
   uint64_t global_step_ = 0;
   bool stop_ = false;
   uint64_t step_ordinal_ = 0;    // The ordinal of the batch of the present step.
@@ -128,6 +130,7 @@ class RemoteStoreImpl final : public RemoteStore {
 
 Task<Result<Ready>> RemoteStoreImpl::prepare(RestoreSource* restore, Deadline deadline) {
   servers_.clear_lost();
+  sender_.leave_step();
   SHOAL_CO_TRY_VOID(co_await servers_.connect(deadline));
   std::vector<ServerStatus> statuses;
   uint64_t newest = servers_.epoch();
@@ -143,9 +146,9 @@ Task<Result<Ready>> RemoteStoreImpl::prepare(RestoreSource* restore, Deadline de
   if (!ready.attached && newest != 0) env_.sometimes("chief.restores_again");
   servers_.set_epoch(ready.attached ? statuses[0].epoch : next_epoch(newest, options_.identity.incarnation));
   stop_ = false;
-  for (ServerTraffic& traffic : traffic_) traffic.restart();
+  restart();
   if (!ready.attached) SHOAL_CO_TRY_VOID(co_await bring_model(delivery, restore, deadline));
-  for (size_t i = 0; i < servers_.size(); ++i) SHOAL_CO_TRY_VOID(co_await pull(i, deadline));
+  for (size_t i = 0; i < servers_.size(); ++i) SHOAL_CO_TRY_VOID(co_await weights_.pull(i, deadline));
   SHOAL_CO_TRY_VOID(co_await pull_one_version(deadline));
   SHOAL_CO_TRY_VOID(co_await residuals_->fetch());
   ready.epoch = servers_.epoch();
@@ -163,6 +166,7 @@ Task<Result<Ready>> RemoteStoreImpl::prepare(RestoreSource* restore, Deadline de
 
 Task<Result<Ready>> RemoteStoreImpl::attach(Deadline deadline) {
   SteadyTime note = env_.after(kStoreNoteEvery);
+  sender_.leave_step();
   for (;;) {
     SHOAL_CO_TRY_VOID(co_await servers_.connect(deadline));
     auto ready = co_await attach_once(deadline);
@@ -186,9 +190,9 @@ Task<Result<Ready>> RemoteStoreImpl::attach_once(Deadline deadline) {
   servers_.set_epoch(0);
   stop_ = false;
   servers_.clear_lost();
-  for (ServerTraffic& traffic : traffic_) traffic.restart();
+  restart();
   for (size_t i = 0; i < servers_.size(); ++i) {
-    SHOAL_CO_TRY_VOID(co_await pull(i, std::min(deadline, env_.after(kRequestTimeout))));
+    SHOAL_CO_TRY_VOID(co_await weights_.pull(i, std::min(deadline, env_.after(kRequestTimeout))));
   }
   SHOAL_CO_TRY_VOID(co_await pull_one_version(deadline));
   SHOAL_CO_TRY(Welcome welcome, co_await servers_.welcome(0, push_, env_.after(kRequestTimeout)));
@@ -209,9 +213,9 @@ Task<bool> RemoteStoreImpl::asks_job_ended() {
 
 /// What trainers that do not wait for each other have made meanwhile is pulled before the next step.
 Task<Result<void>> RemoteStoreImpl::stay(StopToken stop) {
-  const bool long_away = co_await servers_.stay(std::move(stop), incarnations_);
+  const bool long_away = co_await servers_.stay(std::move(stop));
   if (!long_away || paced_) co_return Result<void>{};
-  for (ServerTraffic& traffic : traffic_) traffic.drop_weights();
+  for (size_t i = 0; i < servers_.size(); ++i) weights_.drop(i);
   co_return Result<void>{};
 }
 
@@ -219,13 +223,13 @@ Task<Result<void>> RemoteStoreImpl::stay(StopToken stop) {
 Task<Result<void>> RemoteStoreImpl::pull_one_version(Deadline deadline) {
   while (paced_ && env_.now() < deadline) {
     uint64_t newest = 0;
-    for (const ServerTraffic& traffic : traffic_) newest = std::max(newest, traffic.parts().front().version());
+    for (const ServerTraffic& traffic : traffic_) newest = std::max(newest, traffic.version());
     bool same = true;
     for (size_t i = 0; i < servers_.size(); ++i) {
-      if (traffic_[i].parts().front().version() == newest) continue;
+      if (traffic_[i].version() == newest) continue;
       env_.sometimes("trainer.weights_of_two_versions");
       same = false;
-      SHOAL_CO_TRY_VOID(co_await pull(i, deadline));
+      SHOAL_CO_TRY_VOID(co_await weights_.pull(i, deadline));
     }
     if (same) break;
     SHOAL_CO_TRY_VOID(co_await env_.sleep_for(kVersionPause, env_.interrupted()));
@@ -233,77 +237,49 @@ Task<Result<void>> RemoteStoreImpl::pull_one_version(Deadline deadline) {
   co_return Result<void>{};
 }
 
-/// Gives Unavailable "not ready" while the chief is not through; learns the epoch from the first server.
-Task<Result<void>> RemoteStoreImpl::pull(size_t shard, Deadline deadline) {
-  auto pulled = co_await pull_once(shard, deadline);
-  co_return servers_.noted(std::move(pulled));
-}
-
-Task<Result<void>> RemoteStoreImpl::pull_once(size_t shard, Deadline deadline) {
-  Message message;
-  message.head.kind = MessageKind::kPull;
-  SHOAL_CO_TRY(Message answer, co_await servers_.request(shard, std::move(message), deadline));
-  if (answer.head.kind == MessageKind::kWeights) co_return co_await accept_weights(shard, std::move(answer));
-  SHOAL_CO_TRY(const transport::Control text, transport::read_control(answer));
-  if (text.verb == "finished") stop_ = true;
-  co_return text.verb == "finished" ? cancelled() : unavailable("the model is not ready");
-}
-
-/// One message for each part of the shard, all with the number of the request, `first` first.
-Task<Result<void>> RemoteStoreImpl::accept_weights(size_t shard, Message first) {
-  const uint64_t request = first.head.reply_to;
-  SHOAL_CO_TRY_VOID(co_await accept_part(shard, 0, std::move(first)));
-  for (size_t part = 1; part < traffic_[shard].parts().size(); ++part) {
-    const Deadline deadline = env_.after(transfer_patience(traffic_[shard].arena_bytes()));
-    SHOAL_CO_TRY(Message message, co_await servers_[shard].receive(request, deadline));
-    SHOAL_CO_TRY_VOID(co_await accept_part(shard, part, std::move(message)));
-  }
-  co_return Result<void>{};
-}
-
-Task<Result<void>> RemoteStoreImpl::accept_part(size_t shard, size_t part, Message message) {
-  const transport::MessageHead head = message.head;
-  ShardTraffic& traffic = traffic_[shard].parts()[part];
-  Result<void> taken = co_await take(traffic, std::move(message));
-  if (!taken) co_return std::move(taken).error().with_context(to_string(servers_[shard].server()));
+/// What a part of weights says beside them. Learns the epoch from the first.
+Result<void> RemoteStoreImpl::hear(size_t shard, size_t part, const MessageHead& head) {
   if (servers_.epoch() == 0) servers_.set_epoch(head.epoch);
   if (head.epoch != servers_.epoch()) {
     env_.sometimes("trainer.weights_of_another_epoch");
-    traffic.drop_weights();
-    co_return unavailable("the servers are being restored");
+    return unavailable("the servers are being restored");
   }
-  incarnations_[shard] = head.incarnation;
+  servers_.follow(shard, head.incarnation);
   if (shard == 0 && part == 0) global_step_ = head.global_step;
   if (head.status & kStatusStopBit) stop_ = true;
   residuals_->note(shard, head.status);
-  co_return Result<void>{};
+  return {};
 }
 
-Task<Result<void>> RemoteStoreImpl::take(ShardTraffic& traffic, Message message) {
-  if (!recodes()) co_return traffic.take(std::move(message));
-  const auto take = [&traffic, &message] { return traffic.take(std::move(message)); };
-  co_return co_await compute(env_, take);
+void RemoteStoreImpl::restart() {
+  for (size_t i = 0; i < servers_.size(); ++i) {
+    weights_.drop(i);
+    traffic_[i].restart();
+  }
 }
 
 Task<Result<Step>> RemoteStoreImpl::begin(StopToken stop) {
   if (stop.stop_requested()) co_return cancelled();
   backends::VersionId version{servers_.epoch(), 0};
   for (size_t i = 0; i < servers_.size(); ++i) {
-    if (!traffic_[i].has_weights()) SHOAL_CO_TRY_VOID(co_await pull(i, env_.after(kRequestTimeout)));
-    version.version += traffic_[i].version();
-    for (size_t part = 0; part < traffic_[i].parts().size(); ++part) {
-      bindings_.set_weights(traffic_[i].number(part), traffic_[i].parts()[part].weights());
-    }
+    if (!weights_.has_weights(i)) SHOAL_CO_TRY_VOID(co_await weights_.pull(i, env_.after(kRequestTimeout)));
+    version.version += traffic_[i].version();  // Each only grows, so equal sums are equal versions.
   }
+  const bool all = weights_.begin();
   sender_.begin();
-  co_return Step{.global_step = global_step_, .weights = version, .variables = bindings_.variables(), .updates = {}};
+  co_return Step{.global_step = global_step_,
+                 .weights = version,
+                 .variables = bindings_.variables(),
+                 .arrivals = all ? nullptr : &weights_,
+                 .updates = {}};
 }
 
 Result<void> RemoteStoreImpl::start(Step& step, uint64_t ordinal, std::string_view position) {
   step_ordinal_ = ordinal;
   ++push_;
   for (size_t i = 0; i < servers_.size(); ++i) {
-    const transport::Chunk fields{.base_step = step.global_step,
+    const transport::Chunk fields{.base_version = traffic_[i].version(),
+                                  .base_step = step.global_step,
                                   .ordinal = ordinal,
                                   .push = push_,
                                   .position = i == 0 ? position : std::string_view()};
@@ -330,6 +306,7 @@ Result<void> RemoteStoreImpl::bind(const std::vector<std::string>& variables, co
       for (ShardTraffic& part : traffic.parts()) part.go_by_rows();
     }
   }
+  weights_.bind(recodes());
   // Over shared memory a push takes no time; what is encoded is made after the program.
   sender_.bind(parts_, bindings_, !recodes() && !servers_share_memory());
   return {};
@@ -350,11 +327,28 @@ bool RemoteStoreImpl::servers_share_memory() const {
   return transport && (*transport)->shares_memory();
 }
 
+/// Each server by itself: weights first, since what is made of them comes later.
+Task<Result<void>> RemoteStoreImpl::exchange(StopToken stop) {
+  TaskGroup group(env_, std::move(stop));
+  for (size_t i = 0; i < servers_.size(); ++i) group.spawn(exchange_with(i, group.token()));
+  co_return co_await group.join();
+}
+
+Task<Result<void>> RemoteStoreImpl::exchange_with(size_t shard, StopToken stop) {
+  SHOAL_CO_TRY_VOID(co_await weights_.receive_late(shard, env_.after(options_.ready_timeout)));
+  co_return co_await sender_.send_made(shard, std::move(stop));
+}
+
+Task<Result<void>> RemoteStoreImpl::arrival(size_t variable) {
+  auto arrived = co_await weights_.arrival(variable);
+  co_return servers_.noted(std::move(arrived));
+}
+
 Task<Result<Outcome>> RemoteStoreImpl::commit(Step step, std::span<const double> scalars) {
   SHOAL_CO_TRY_VOID(co_await finish_pushes(scalars, step.loss));
   const uint64_t epoch = servers_.epoch();
   for (size_t i = 0; i < servers_.size(); ++i) {
-    traffic_[i].drop_weights();
+    weights_.drop(i);
     Result<void> sent = co_await sender_.send_rest(i);
     static_cast<void>(sent);  // A lost connection shows below, where the push is delivered again.
   }
@@ -427,14 +421,9 @@ Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard, StopToken stop) {
   for (;;) {
     if (stop.stop_requested()) co_return unavailable("another server was lost");
     if (!link.connected()) {
-      SHOAL_CO_TRY_VOID(co_await link.connect(deadline, options_.job_ended));
+      Result<void> again = co_await servers_.reconnect(shard, deadline);
       if (stop.stop_requested()) continue;
-      if (link.welcome().phase == Phase::kFinished) co_return cancelled();
-      if (link.welcome().phase != Phase::kReady || link.welcome().epoch != servers_.epoch() ||
-          link.server_incarnation() != incarnations_[shard]) {
-        env_.sometimes("trainer.server_lost");
-        co_return unavailable(to_string(link.server()) + " lost its state");
-      }
+      SHOAL_CO_TRY_VOID(std::move(again));
       env_.sometimes("trainer.push_sent_again");
       Result<void> sent = co_await sender_.send_again(shard);
       if (!sent && sent.error().kind() != ErrorKind::kUnavailable) co_return sent;
@@ -454,7 +443,7 @@ Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard, StopToken stop) {
     }
     // The job is "finished", and the push too late to count.
     if (answer->head.kind == MessageKind::kControl) co_return cancelled();
-    Result<void> accepted = co_await accept_weights(shard, std::move(answer).value());
+    Result<void> accepted = co_await weights_.accept_first(shard, std::move(answer).value());
     if (!accepted && accepted.error().kind() == ErrorKind::kUnavailable && !link.connected()) continue;
     if (shard == 0) verdict_ = status;
     co_return accepted;
@@ -468,7 +457,7 @@ Task<Result<uint64_t>> RemoteStoreImpl::global_step() {
 }
 
 Task<Result<void>> RemoteStoreImpl::leave(Deadline deadline) {
-  for (ServerTraffic& traffic : traffic_) traffic.drop_weights();
+  for (size_t i = 0; i < servers_.size(); ++i) weights_.drop(i);
   log_traffic();
   const SteadyTime now = env_.now();
   Result<void> handed_in = co_await residuals_->hand_in_last(now + (deadline - now) / 2, deadline);

@@ -20,12 +20,6 @@ void ServerTraffic::drop_weights() {
   for (ShardTraffic& part : traffic_) part.drop_weights();
 }
 
-uint64_t ServerTraffic::version() const {
-  uint64_t sum = 0;
-  for (const ShardTraffic& part : traffic_) sum += part.version();
-  return sum;
-}
-
 PartedArena ServerTraffic::kept_back() const {
   PartedArena arena;
   for (const ShardTraffic& part : traffic_) {

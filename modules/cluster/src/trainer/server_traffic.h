@@ -21,8 +21,8 @@ class ServerTraffic {
 
   bool has_weights() const;
   void drop_weights();
-  /// Each part's only grows, so equal sums are equal versions.
-  uint64_t version() const;
+  /// The version of the weights, which is that of its first part: the others may be on their way.
+  uint64_t version() const { return traffic_.front().version(); }
 
   /// What top-k keeps back, as ShardTraffic has it. Empty without.
   PartedArena kept_back() const;

@@ -77,7 +77,6 @@ Result<void> ShardTraffic::take_encoded(const transport::Weights& weights) {
 
 std::span<std::byte> ShardTraffic::begin_push(const transport::Chunk& fields) {
   fields_ = fields;
-  fields_.base_version = version_;
   fields_.range_begin = begin_;
   fields_.range_end = begin_ + spec_.arena_bytes;
   fields_.chunk_index = index_;

@@ -41,9 +41,9 @@ class ShardTraffic {
   const std::byte* weights() const { return decoded_now_ ? decoded_->data() : weights_.payload().data(); }
   uint64_t version() const { return version_; }
 
-  /// The arena that the gradients of a step go into. `fields` says which step it is.
+  /// The arena that the gradients of a step go into. `fields` says which step it is, and on which weights.
   std::span<std::byte> begin_push(const transport::Chunk& fields);
-  /// All gradients are written, or summed up in `rows`: makes the message. `scalars` and `metrics` go with the last part.
+  /// All gradients are written, or summed up in `rows`: makes the message. `scalars` and `metrics` go with the first part, which closes the push.
   void finish_push(std::span<const double> scalars, const transport::StepMetrics& metrics, const RowPush& rows);
   /// The push, which is kept until end_push() for a retry.
   const transport::Message& push() const { return push_.message; }
@@ -73,7 +73,7 @@ class ShardTraffic {
   uint64_t encoded_size() const;
 
   size_t scalar_count() const { return closing() ? size_t(spec_.scalar_count) : 0; }
-  bool closing() const { return index_ + 1 == count_; }
+  bool closing() const { return index_ == 0; }
 
   BufferPool& pool_;
   const uint64_t begin_;

@@ -9,9 +9,9 @@
 /// A trainer's connection to a server:
 ///   Hello                    -> "welcome" Welcome | Error (of a chief only when it shows whether the one before it lives;
 ///                               with status kStatusFinal if it does)
-/// Of a shard in several parts (parts_of), a push is a Chunk for each, in any order but the closing one last; it may begin
-/// while the step is still computed. Where Weights come, one comes for each part, in order. All have the number of the
-/// request.
+/// Of a shard in several parts (parts_of), a push is a Chunk for each, in any order but the closing one last, which is that of
+/// the first part; it may begin while the step is still computed. Where Weights come, one comes for each part, in order, of one
+/// version. All have the number of the request.
 ///   Pull                     -> Weights (once the model is ready) | "not_ready" | "finished" JobEnd
 ///   Chunk (closing)          -> once an order is about the push: Weights, with the push applied | Weights,
 ///                               kStatusStale: not applied | Weights, kStatusKept: not applied yet | "fenced",

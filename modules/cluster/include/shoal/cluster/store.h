@@ -5,8 +5,9 @@
 /// One step:  begin()            permission to start, newest weights
 ///            start()            (compute thread) memory for the updates of the batch just drawn
 ///            apply_during_run() or not: updates may be applied while the program runs
-///            listener()         or not: updates may leave while the program runs, by send_made()
-///            ...Program::run()  reads Step::variables, writes Step::updates
+///            listener(),        or not: updates may leave, and variables may come, while the program runs, by exchange()
+///            Step::arrivals
+///            ...Program::run_on()  reads Step::variables, writes Step::updates; arrival() where one has not come
 ///            add_rows()         (compute thread) gradients of variables that are updated by rows
 ///            next_replica(), start() ... where one process computes for several trainers
 ///            commit()           the update counts: once, everywhere
@@ -45,6 +46,8 @@ struct Step {
   uint64_t global_step = 0;  ///< The global step of the weights.
   backends::VersionId weights;
   std::span<const backends::Pieces> variables;
+  /// If not null, some variables are still on their way: run_on() goes as far as they have come.
+  const backends::VariableArrivals* arrivals = nullptr;
   std::span<const backends::MutablePieces> updates;  ///< Where the gradients go; start() sets it.
   /// The loss of the batch, which whoever computed it sets for the job's metrics; NaN if it is not known.
   double loss = std::numeric_limits<double>::quiet_NaN();
@@ -80,11 +83,13 @@ class Store {
   /// applies the updates of this step as they are made. Null if commit() applies them. What comes by rows waits for
   /// commit() either way. If the program fails, so have the weights: only prepare() makes such a store usable again.
   virtual backends::UpdateApplier* apply_during_run(std::span<const double>) { return nullptr; }
-  /// Who is to be told which updates are made while the program runs; null if nobody. If not null, send_made() is awaited
-  /// beside the program, and has ended before commit() or whatever else is called.
+  /// Who is to be told which updates are made while the program runs; null if nobody.
   virtual backends::UpdateListener* listener() { return nullptr; }
-  /// Sends updates that are made, until `stop`.
-  virtual Task<Result<void>> send_made(StopToken) { co_return Result<void>{}; }
+  /// Sends updates that are made, until `stop`, and receives all variables that are on their way. Where there is a listener,
+  /// or Step::arrivals, it is awaited beside the program, and has ended before commit() or whatever else is called.
+  virtual Task<Result<void>> exchange(StopToken) { co_return Result<void>{}; }
+  /// Beside exchange(): waits until Step::arrivals has `variable`. Unavailable: it will not come.
+  virtual Task<Result<void>> arrival(size_t) { co_return Result<void>{}; }
   /// Called from the compute thread, after the program ran: takes the step's gradients by rows, all lookups in one
   /// call. The views are read before it returns. Not called for a model without such variables.
   virtual Result<void> add_rows(Step& step, std::span<const RowGradients> gradients) = 0;
