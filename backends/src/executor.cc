@@ -277,14 +277,21 @@ Result<void> ExecutorProgram::begin(const StepBinding& binding) {
 
 Result<void> ExecutorProgram::run_on(const StepBinding& binding, RunProgress& progress) {
   enter_thread(begin_thread_, threads_);
-  if (!progress.begun) SHOAL_TRY_VOID(begin(binding));
+  if (!progress.begun) {
+    SHOAL_TRY_VOID(begin(binding));
+  } else if (binding.observer) {
+    binding.observer->run_resumed();
+  }
   progress.begun = true;
   for (; progress.next < steps_.size(); ++progress.next) {
     Step& step = steps_[progress.next];
     for (const size_t variable : step.first_reads) {
       if (!binding.arrivals) break;
-      progress.missing = variable;
-      if (!binding.arrivals->has_come(variable)) return {};
+      if (!binding.arrivals->has_come(variable)) {
+        progress.missing = variable;
+        if (binding.observer) binding.observer->run_paused();
+        return {};
+      }
       SHOAL_TRY_VOID(bind_variable(variable, binding));
     }
     SHOAL_TRY_VOID(run_step(step, binding));

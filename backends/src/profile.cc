@@ -101,6 +101,15 @@ void Profiler::run_started(const ProgramInfo& info) {
     kernel_seconds_.resize(info.kernels.size());
   }
   watching_ = program_ == &info;
+  ran_ = 0;
+  if (watching_) run_start_ = now_();
+}
+
+void Profiler::run_paused() {
+  if (watching_) ran_ += seconds_between(run_start_, now_());
+}
+
+void Profiler::run_resumed() {
   if (watching_) run_start_ = now_();
 }
 
@@ -113,7 +122,7 @@ void Profiler::kernel_ended(size_t kernel) {
 }
 
 void Profiler::run_ended() {
-  if (watching_) run_seconds_.push_back(seconds_between(run_start_, now_()));
+  if (watching_) run_seconds_.push_back(ran_ + seconds_between(run_start_, now_()));
 }
 
 Profile Profiler::profile(MachineLimits limits) const {

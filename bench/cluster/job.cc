@@ -180,8 +180,10 @@ class Job {
     beside.spawn(store.exchange(beside.token()));
     Result<void> computed;
     if (computing > Duration::zero()) computed = co_await env.sleep_for(computing);
+    for (size_t i = 0; step.arrivals && computed && i < step.variables.size(); ++i) computed = co_await store.arrival(i);
     beside.request_stop();
-    SHOAL_CO_TRY_VOID(co_await beside.join());
+    Result<void> exchanged = co_await beside.join();
+    static_cast<void>(exchanged);  // What was in the way shows below.
     SHOAL_CO_TRY_VOID(std::move(computed));
     const double scalars[] = {0.01};
     SHOAL_CO_TRY(const cluster::Outcome outcome, co_await store.commit(step, scalars));

@@ -110,9 +110,14 @@ Task<Result<Pushed>> push(Environment& env, Cluster& cluster, RemoteStore& store
   for (int i = 0; i <= cluster.options.pushes; ++i) {
     const double answered = now_seconds();
     SHOAL_CO_TRY(cluster::Step step, co_await store.begin({}));
-    StopSource only_weights;
-    only_weights.request_stop();
-    SHOAL_CO_TRY_VOID(co_await store.exchange(only_weights.token()));
+    TaskGroup exchange(env);
+    exchange.spawn(store.exchange(exchange.token()));
+    Result<void> arrived;
+    if (step.arrivals) arrived = co_await store.arrival(0);
+    exchange.request_stop();
+    Result<void> exchanged = co_await exchange.join();
+    static_cast<void>(exchanged);  // What was in the way, commit() meets.
+    SHOAL_CO_TRY_VOID(std::move(arrived));
     if (i > 0) pushed.seconds += now_seconds() - answered;
     const backends::Piece& weights = step.variables[0][0];
     const size_t count = size_t(weights.row_end - weights.row_begin) * 1024;

@@ -261,7 +261,7 @@ TEST_F(EarlyParts, LeaveWhileTheProgramRunsAndTheClosingOneAtItsEnd) {
   ASSERT_NE(worker->listener(), nullptr);
   const std::vector<ShardPart> parts = parts_of(plan_.shards[0]);
   ASSERT_EQ(parts.size(), 3u);
-  const std::string last = parts.front().spec.segments[0].variable.name;
+  const std::string closing = parts.front().spec.segments[0].variable.name;
   std::map<uint32_t, Duration> sent;  // The time of each chunk, since the step began.
   const SteadyTime began = world_.now();
   cuts_->on_send = [&](const std::string& task, const Message& message) {
@@ -276,7 +276,7 @@ TEST_F(EarlyParts, LeaveWhileTheProgramRunsAndTheClosingOneAtItsEnd) {
   const std::string names[] = {"scale", "bias", "kernel"};
   for (int i = 0; i < 3; ++i) {
     const auto when = std::chrono::duration_cast<std::chrono::milliseconds>(sent.at(chunk_of(names[i])));
-    EXPECT_EQ(when.count(), names[i] == last ? 300 : 100 * i) << names[i];
+    EXPECT_EQ(when.count(), names[i] == closing ? 300 : 100 * i) << names[i];
   }
 }
 

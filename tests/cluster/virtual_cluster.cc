@@ -126,9 +126,6 @@ Task<Result<Outcome>> VirtualCluster::step(Store& store, std::string position, f
       std::fill_n(reinterpret_cast<float*>(piece.data), (piece.row_end - piece.row_begin) * row, gradient);
     }
   }
-  StopSource only_weights;
-  only_weights.request_stop();
-  SHOAL_CO_TRY_VOID(co_await store.exchange(only_weights.token()));
   const double scalars[] = {1.0};
   co_return co_await store.commit(step, scalars);
 }

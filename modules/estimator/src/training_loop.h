@@ -113,7 +113,7 @@ class TrainingLoop {
     bool observed = false;
   };
   std::vector<Replica> replicas_;    // by input
-  Running running_;                  // The program of a replica, of which the others are done or to come.
+  Running running_;                  // The program of the replica that is computed now.
   std::vector<Tensor> kept_values_;  // Values of the replica that hooks see, where others are computed after it.
   std::vector<double> scalars_;
   std::vector<cluster::RowGradients> row_gradients_;  // Views into the program, set after each run.

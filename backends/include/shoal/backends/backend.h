@@ -62,8 +62,8 @@ class UpdateApplier {
 class UpdateListener {
  public:
   virtual ~UpdateListener() = default;
-  /// StepBinding::updates[index] is written, and this run does not touch it any more. Called inside run(), on its caller's
-  /// thread, for each update once unless run() fails.
+  /// StepBinding::updates[index] is written, and this run does not touch it any more. Called inside run() or run_on(), on the
+  /// caller's thread, for each update once unless the run fails.
   virtual void update_made(size_t index) = 0;
 };
 
@@ -78,8 +78,8 @@ class VariableArrivals {
 
 struct ProgramInfo;
 
-/// Told of each kernel of a run, from the thread that called run(): for those who measure. A run that fails ends without
-/// run_ended().
+/// Told of each kernel of a run, from the thread that called run() or run_on(): for those who measure. A run that fails, or is
+/// left, ends without run_ended().
 class KernelObserver {
  public:
   virtual ~KernelObserver() = default;
@@ -87,6 +87,8 @@ class KernelObserver {
   /// `kernel` counts ProgramInfo::kernels. Views run nothing, so they are left out.
   virtual void kernel_started(size_t kernel) = 0;
   virtual void kernel_ended(size_t kernel) = 0;
+  virtual void run_paused() {}   ///< run_on() returns, since a variable is missing.
+  virtual void run_resumed() {}  ///< It was called again.
   virtual void run_ended() = 0;
 };
 
@@ -148,7 +150,8 @@ struct ProgramInfo {
 struct RunProgress {
   bool done = false;
   size_t missing = 0;  ///< If it is not done: which of StepBinding::variables it needs next.
-  size_t next = 0;     ///< The program's own: where it goes on.
+  // The program's own:
+  size_t next = 0;  ///< Where it goes on.
   bool begun = false;
 };
 

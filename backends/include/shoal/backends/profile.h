@@ -54,6 +54,8 @@ class Profiler final : public KernelObserver {
   void run_started(const ProgramInfo& info) override;
   void kernel_started(size_t kernel) override;
   void kernel_ended(size_t kernel) override;
+  void run_paused() override;
+  void run_resumed() override;
   void run_ended() override;
 
  private:
@@ -62,6 +64,7 @@ class Profiler final : public KernelObserver {
   bool watching_ = false;
   ProgramInfo info_;
   SteadyTime run_start_{}, kernel_start_{};
+  double ran_ = 0;  // Seconds of the run before its last pause.
   std::vector<double> run_seconds_;
   std::vector<std::vector<double>> kernel_seconds_;  // The times of each kernel, one for each run.
 };

@@ -98,7 +98,7 @@ void ServerLink::set_receive_limit(uint64_t bytes) {
 void ServerLink::close(Error reason) {
   if (connection_) connection_->close(std::move(reason));
   connection_.reset();
-  more_.reset();
+  late_.reset();
 }
 
 /// "finished", asked for or not, says how the job ended.
@@ -143,8 +143,8 @@ Task<Result<void>> ServerLink::send(Message message, uint64_t epoch, Deadline de
   co_return sent;
 }
 
-/// What comes next, whatever it answers. `over` as in receive_unless().
-Task<Result<Message>> ServerLink::next(const std::function<bool()>& over, Deadline deadline) {
+/// Whatever it answers. `over` as in receive_unless().
+Task<Result<Message>> ServerLink::receive_next(std::function<bool()> over, Deadline deadline) {
   SteadyTime note = env_.after(kNoteEvery);
   for (;;) {
     if (!connection_) co_return unavailable("not connected to " + to_string(server_));
@@ -164,9 +164,9 @@ Task<Result<Message>> ServerLink::next(const std::function<bool()>& over, Deadli
 
 Task<Result<Message>> ServerLink::receive_unless(std::function<bool()> over, uint64_t reply_to, Deadline deadline) {
   for (;;) {
-    SHOAL_CO_TRY(Message message, co_await next(over, deadline));
-    if (is_expected(message)) {
-      SHOAL_CO_TRY_VOID(take_expected(std::move(message)));
+    SHOAL_CO_TRY(Message message, co_await receive_next(over, deadline));
+    if (is_late(message)) {
+      SHOAL_CO_TRY_VOID(take_late(std::move(message)));
       continue;
     }
     if (message.head.reply_to != reply_to) continue;  // Such a message answers a request that was given up.
@@ -179,34 +179,39 @@ Task<Result<Message>> ServerLink::receive_unless(std::function<bool()> over, uin
   }
 }
 
-Result<void> ServerLink::take_expected(Message message) {
-  Result<void> taken = more_->take(std::move(message));
-  if (--more_->count == 0) more_.reset();
+Result<void> ServerLink::take_late(Message message) {
+  Result<void> taken = late_->take(std::move(message));
+  if (!taken || --late_->count == 0) late_.reset();
   return taken;
 }
 
-Task<Result<void>> ServerLink::receive_more(Deadline deadline) {
-  while (more_) {
-    SHOAL_CO_TRY(Message message, co_await next(nullptr, deadline));
-    if (is_expected(message)) SHOAL_CO_TRY_VOID(take_expected(std::move(message)));
+Task<Result<void>> ServerLink::receive_late(std::function<bool()> over) {
+  while (late_) {
+    SHOAL_CO_TRY(Message message, co_await receive_next(over, env_.after(late_->patience)));
+    if (is_late(message)) SHOAL_CO_TRY_VOID(take_late(std::move(message)));
   }
   co_return Result<void>{};
 }
 
-Task<Result<void>> ServerLink::receive_what_is_there() {
-  while (more_ && connection_) {
+Task<Result<void>> ServerLink::receive_late_so_far() {
+  while (late_ && connection_) {
     auto message = co_await connection_->receive(env_.now());
     if (!message && message.error().kind() == ErrorKind::kDeadlineExceeded) break;
     if (!message) co_return co_await lost(std::move(message).error());
     if (is_last_word(*message)) co_return co_await lost(cancelled());
-    if (is_expected(*message)) SHOAL_CO_TRY_VOID(take_expected(std::move(*message)));
+    if (is_late(*message)) SHOAL_CO_TRY_VOID(take_late(std::move(*message)));
   }
   co_return Result<void>{};
 }
 
+/// The answer comes behind what is late, which has a patience of its own.
 Task<Result<Message>> ServerLink::request(Message message, uint64_t epoch, Deadline deadline) {
   const uint64_t sequence = message.head.sequence;
   SHOAL_CO_TRY_VOID(co_await send(std::move(message), epoch, deadline));
+  const SteadyTime sent = env_.now();
+  std::function<bool()> never;
+  SHOAL_CO_TRY_VOID(co_await receive_late(std::move(never)));
+  if (deadline != kNoDeadline) deadline += env_.now() - sent;
   co_return co_await receive(sequence, deadline);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-/// A trainer's line to one server: connects with back-off, says hello, and carries one request at a time. An answer may have
-/// further messages, which come beside the next requests.
+/// A trainer's line to one server: connects with back-off, says hello, and carries one request at a time. Messages of an
+/// answer may be late, and come before the answers to the next requests.
 #include <functional>
 #include <memory>
 #include <optional>
@@ -56,20 +56,23 @@ class ServerLink {
   Task<Result<transport::Message>> request(transport::Message message, uint64_t epoch, Deadline deadline);
 
   using Taker = std::function<Result<void>(transport::Message)>;
-  /// Of the answer to `request` `count` more messages are to come: `take` gets them, whatever is received for meanwhile, until
-  /// the connection ends. Its errors are those of who receives.
-  void expect_more(uint64_t request, size_t count, Taker take) { more_.emplace(request, count, std::move(take)); }
-  void expect_no_more() { more_.reset(); }
-  bool expects_more() const { return more_.has_value(); }
-  /// Receives until nothing more is expected. Errors as those of receive().
-  Task<Result<void>> receive_more(Deadline deadline);
+  /// The answer to `request` has `count` more messages ("late" ones), each of which may take `patience`: `take` gets
+  /// them, whatever is received for meanwhile, until the connection ends. Its errors are those of who receives, and end it.
+  void expect_late(uint64_t request, size_t count, Duration patience, Taker take) {
+    late_ = Late{request, count, patience, std::move(take)};
+  }
+  void forget_late() { late_.reset(); }
+  bool expects_late() const { return late_.has_value(); }
+  /// Receives all that is late. Errors as those of receive_unless().
+  Task<Result<void>> receive_late(std::function<bool()> over);
   /// The same, but waits for nothing.
-  Task<Result<void>> receive_what_is_there();
+  Task<Result<void>> receive_late_so_far();
 
  private:
-  struct More {
+  struct Late {
     uint64_t request;
     size_t count;
+    Duration patience;
     Taker take;
   };
   Task<Result<void>> attempt(Deadline deadline);
@@ -77,9 +80,9 @@ class ServerLink {
   Duration hello_patience() const;
   bool may_retry(const Error& error) const;
   Task<Error> lost(Error error);
-  Task<Result<transport::Message>> next(const std::function<bool()>& over, Deadline deadline);
-  bool is_expected(const transport::Message& message) const { return more_ && message.head.reply_to == more_->request; }
-  Result<void> take_expected(transport::Message message);
+  Task<Result<transport::Message>> receive_next(std::function<bool()> over, Deadline deadline);
+  bool is_late(const transport::Message& message) const { return late_ && message.head.reply_to == late_->request; }
+  Result<void> take_late(transport::Message message);
   void note_end(const transport::Message& message);
   bool is_last_word(const transport::Message& message);
 
@@ -93,7 +96,7 @@ class ServerLink {
   Welcome welcome_;
   uint64_t server_incarnation_ = 0;
   uint64_t sequence_ = 0;
-  std::optional<More> more_;
+  std::optional<Late> late_;
   std::optional<JobEnd> job_end_;
   bool final_ = false;      ///< True if the last answer was an error that trying again would not change.
   bool job_ended_ = false;  ///< True once the server has left with these words: there is nothing to connect to.

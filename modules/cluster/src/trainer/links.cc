@@ -32,13 +32,18 @@ Task<Result<void>> ServerLinks::connect(Deadline deadline) {
   co_return Result<void>{};
 }
 
-Task<Result<void>> ServerLinks::reconnect(size_t shard, Deadline deadline) {
+Task<Result<void>> ServerLinks::reconnect(size_t shard, Deadline deadline, StopToken stop) {
   ServerLink& link = *links_[shard];
-  SHOAL_CO_TRY_VOID(co_await link.connect(deadline, options_.job_ended));
+  std::function<bool()> give_up = [this, stop] {
+    return stop.stop_requested() || (options_.job_ended && options_.job_ended());
+  };
+  SHOAL_CO_TRY_VOID(co_await link.connect(deadline, std::move(give_up)));
   if (link.welcome().phase == Phase::kFinished) co_return cancelled();
   if (is_followed(shard)) co_return Result<void>{};
   env_.sometimes("trainer.server_lost");
-  co_return unavailable(to_string(link.server()) + " lost its state");
+  Error lost = unavailable(to_string(link.server()) + " lost its state");
+  link.close(lost);
+  co_return lost;
 }
 
 /// Asked right after its welcome.
@@ -59,7 +64,19 @@ Task<Result<Message>> ServerLinks::control(size_t shard, std::string_view verb, 
   co_return co_await request(shard, std::move(message), deadline);
 }
 
+/// Receives what is late of all servers, since answers come behind it. `deadline`, later by the time that this took.
+Task<Deadline> ServerLinks::after_late(Deadline deadline) {
+  const SteadyTime before = env_.now();
+  for (auto& link : links_) {
+    std::function<bool()> never;
+    Result<void> received = co_await link->receive_late(std::move(never));
+    static_cast<void>(received);  // What is in the way, the next request meets.
+  }
+  co_return deadline == kNoDeadline ? deadline : deadline + (env_.now() - before);
+}
+
 Task<Result<void>> ServerLinks::tell_all(std::string_view verb, Deadline deadline) {
+  deadline = co_await after_late(deadline);
   Result<void> outcome;
   for (size_t i = 0; i < links_.size(); ++i) {
     if (!links_[i]->connected()) continue;
@@ -106,6 +123,7 @@ Task<Result<ServerStatus>> ServerLinks::status(size_t shard, Deadline deadline, 
 
 /// Who asks makes no steps, and would learn in no other way that a server begins anew, which all others wait for.
 Task<Result<ServerStatus>> ServerLinks::status_of_all(Deadline deadline, std::optional<uint64_t> seen) {
+  deadline = co_await after_late(deadline);
   SHOAL_CO_TRY(ServerStatus first, co_await status(0, deadline, seen));
   for (size_t i = 0; i < links_.size(); ++i) {
     Phase phase = first.phase;

@@ -45,8 +45,9 @@ class ServerLinks {
 
   /// Reaches those that are not connected.
   Task<Result<void>> connect(Deadline deadline);
-  /// Reaches one whose connection broke. Unavailable if what it held, of this epoch, is gone; Cancelled: the job has ended.
-  Task<Result<void>> reconnect(size_t shard, Deadline deadline);
+  /// Reaches one whose connection broke. Unavailable if what it held, of this epoch, is gone; Cancelled: the job has ended,
+  /// or `stop`. Without success there is no connection.
+  Task<Result<void>> reconnect(size_t shard, Deadline deadline, StopToken stop);
   /// Sends `message` under a number of its own and waits for the answer.
   Task<Result<transport::Message>> request(size_t shard, transport::Message message, Deadline deadline);
   Task<Result<transport::Message>> control(size_t shard, std::string_view verb, std::string text, Deadline deadline);
@@ -74,6 +75,7 @@ class ServerLinks {
   std::optional<JobEnd> job_end() const;
 
  private:
+  Task<Deadline> after_late(Deadline deadline);
   Task<void> show_up(size_t shard);
   bool is_followed(size_t shard) const;
   Task<Result<void>> finish_one(size_t shard, std::string end, Deadline deadline);

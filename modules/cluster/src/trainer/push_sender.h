@@ -38,7 +38,7 @@ class PushSender final : public backends::UpdateListener {
   Task<Result<void>> send_rest(size_t server);
   /// Sends all chunks, over a new connection.
   Task<Result<void>> send_again(size_t server);
-  /// The step is left: ends the connections over which a part of its push went, but not the last.
+  /// The step is left: ends the connections over which some parts of its push went, but not all.
   void leave_step();
   /// The number under which a server gets its chunks, and answers them.
   uint64_t sequence(size_t server) const { return sequences_[server]; }

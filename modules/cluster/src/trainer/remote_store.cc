@@ -35,7 +35,7 @@ class RemoteStoreImpl final : public RemoteStore {
         paced_(value_or_raise(parse_strategy(options_.identity.strategy)).sync),
         servers_(env_, options_),
         weights_(env_, servers_, traffic_, bindings_,
-                 [this](size_t shard, size_t part, const MessageHead& head) { return hear(shard, part, head); }),
+                 [this](size_t shard, size_t part, const MessageHead& head) { return take_head(shard, part, head); }),
         sender_(env_, servers_, traffic_),
         residuals_(make_residual_exchange(env_, options_, servers_, traffic_)) {
     SHOAL_CHECK(plan_.shards.size() == servers_.size());
@@ -93,7 +93,7 @@ class RemoteStoreImpl final : public RemoteStore {
   Task<Result<Ready>> attach_once(Deadline deadline);
   Task<bool> asks_job_ended();
   Task<Result<void>> pull_one_version(Deadline deadline);
-  Result<void> hear(size_t shard, size_t part, const MessageHead& head);
+  Result<void> take_head(size_t shard, size_t part, const MessageHead& head);
   void restart();
   Task<Result<void>> exchange_with(size_t shard, StopToken stop);
   Task<Result<void>> deliver_all();
@@ -125,7 +125,7 @@ class RemoteStoreImpl final : public RemoteStore {
   uint64_t step_ordinal_ = 0;    // The ordinal of the batch of the present step.
   uint64_t push_ = 0;            // The number of the present step's push.
   uint8_t verdict_ = kStatusOk;  // What was said of the newest push.
-  Duration waited_{};            // The time waited for the reply to it.
+  Duration waited_{};            // The time waited for the reply to it, and for its weights.
 };
 
 Task<Result<Ready>> RemoteStoreImpl::prepare(RestoreSource* restore, Deadline deadline) {
@@ -238,7 +238,7 @@ Task<Result<void>> RemoteStoreImpl::pull_one_version(Deadline deadline) {
 }
 
 /// What a part of weights says beside them. Learns the epoch from the first.
-Result<void> RemoteStoreImpl::hear(size_t shard, size_t part, const MessageHead& head) {
+Result<void> RemoteStoreImpl::take_head(size_t shard, size_t part, const MessageHead& head) {
   if (servers_.epoch() == 0) servers_.set_epoch(head.epoch);
   if (head.epoch != servers_.epoch()) {
     env_.sometimes("trainer.weights_of_another_epoch");
@@ -261,10 +261,17 @@ void RemoteStoreImpl::restart() {
 Task<Result<Step>> RemoteStoreImpl::begin(StopToken stop) {
   if (stop.stop_requested()) co_return cancelled();
   backends::VersionId version{servers_.epoch(), 0};
+  bool pulled = false;
   for (size_t i = 0; i < servers_.size(); ++i) {
-    if (!weights_.has_weights(i)) SHOAL_CO_TRY_VOID(co_await weights_.pull(i, env_.after(kRequestTimeout)));
-    version.version += traffic_[i].version();  // Each only grows, so equal sums are equal versions.
+    Result<void> received = co_await servers_[i].receive_late_so_far();
+    static_cast<void>(received);  // What was in the way shows below, or when more of them is received.
+    if (weights_.has_weights(i)) continue;
+    SHOAL_CO_TRY_VOID(co_await weights_.pull_again(i, env_.after(options_.ready_timeout), stop));
+    pulled = true;
   }
+  if (pulled) SHOAL_CO_TRY_VOID(co_await pull_one_version(env_.after(kRequestTimeout)));
+  // Each only grows, so equal sums are equal versions.
+  for (const ServerTraffic& traffic : traffic_) version.version += traffic.version();
   const bool all = weights_.begin();
   sender_.begin();
   co_return Step{.global_step = global_step_,
@@ -335,12 +342,14 @@ Task<Result<void>> RemoteStoreImpl::exchange(StopToken stop) {
 }
 
 Task<Result<void>> RemoteStoreImpl::exchange_with(size_t shard, StopToken stop) {
-  SHOAL_CO_TRY_VOID(co_await weights_.receive_late(shard, env_.after(options_.ready_timeout)));
+  SHOAL_CO_TRY_VOID(co_await weights_.receive_late(shard, env_.after(options_.ready_timeout), stop));
   co_return co_await sender_.send_made(shard, std::move(stop));
 }
 
 Task<Result<void>> RemoteStoreImpl::arrival(size_t variable) {
+  const SteadyTime missed_at = env_.now();
   auto arrived = co_await weights_.arrival(variable);
+  waited_ += env_.now() - missed_at;
   co_return servers_.noted(std::move(arrived));
 }
 
@@ -421,7 +430,7 @@ Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard, StopToken stop) {
   for (;;) {
     if (stop.stop_requested()) co_return unavailable("another server was lost");
     if (!link.connected()) {
-      Result<void> again = co_await servers_.reconnect(shard, deadline);
+      Result<void> again = co_await servers_.reconnect(shard, deadline, stop);
       if (stop.stop_requested()) continue;
       SHOAL_CO_TRY_VOID(std::move(again));
       env_.sometimes("trainer.push_sent_again");
@@ -457,12 +466,12 @@ Task<Result<uint64_t>> RemoteStoreImpl::global_step() {
 }
 
 Task<Result<void>> RemoteStoreImpl::leave(Deadline deadline) {
-  for (size_t i = 0; i < servers_.size(); ++i) weights_.drop(i);
   log_traffic();
   const SteadyTime now = env_.now();
   Result<void> handed_in = co_await residuals_->hand_in_last(now + (deadline - now) / 2, deadline);
   static_cast<void>(handed_in);  // The word after it matters more.
   Result<void> told = co_await servers_.tell_all("done", deadline);
+  for (size_t i = 0; i < servers_.size(); ++i) weights_.drop(i);
   for (size_t i = 0; i < servers_.size(); ++i) servers_[i].close(Error(ErrorKind::kCancelled, "the trainer is done"));
   co_return told;
 }

@@ -15,7 +15,7 @@ void WeightReceiver::bind(bool recodes) {
   parts_of_variables_ = bindings_.shards_of_variables();
   size_t parts = 0;
   for (const ServerTraffic& traffic : traffic_) parts += traffic.parts().size();
-  come_parts_ = std::vector<std::atomic<bool>>(parts);
+  arrived_ = std::vector<std::atomic<bool>>(parts);
 }
 
 Task<Result<void>> WeightReceiver::accept(size_t shard, Message first) {
@@ -34,9 +34,9 @@ Task<Result<void>> WeightReceiver::accept_first(size_t shard, Message first) {
   const uint64_t request = first.head.reply_to;
   drop(shard);  // Of another answer, that broke off.
   SHOAL_CO_TRY_VOID(co_await accept_part(shard, 0, std::move(first)));
-  servers_[shard].expect_more(request, traffic_[shard].parts().size() - 1,
+  servers_[shard].expect_late(request, traffic_[shard].parts().size() - 1, transfer_patience(traffic_[shard].arena_bytes()),
                               [this, shard](Message message) { return take_late(shard, std::move(message)); });
-  co_return co_await servers_[shard].receive_what_is_there();
+  co_return co_await servers_[shard].receive_late_so_far();
 }
 
 Task<Result<void>> WeightReceiver::pull(size_t shard, Deadline deadline) {
@@ -45,6 +45,14 @@ Task<Result<void>> WeightReceiver::pull(size_t shard, Deadline deadline) {
   if (!first) co_return servers_.noted(Result<void>(std::move(first).error()));
   auto accepted = co_await accept(shard, std::move(first).value());
   co_return servers_.noted(std::move(accepted));
+}
+
+Task<Result<void>> WeightReceiver::pull_again(size_t shard, Deadline deadline, StopToken stop) {
+  if (!servers_[shard].connected()) {
+    auto connected = co_await servers_.reconnect(shard, deadline, std::move(stop));
+    SHOAL_CO_TRY_VOID(servers_.noted(std::move(connected)));
+  }
+  co_return co_await pull(shard, env_.after(kRequestTimeout));
 }
 
 Task<Result<Message>> WeightReceiver::ask(size_t shard, Deadline deadline) {
@@ -68,9 +76,9 @@ Task<Result<void>> WeightReceiver::accept_part(size_t shard, size_t part, Messag
     taken = take();
   }
   if (!taken) co_return std::move(taken).error().with_context(to_string(servers_[shard].server()));
-  Result<void> heard = heard_(shard, part, head);
-  if (!heard) traffic.drop_weights();
-  co_return heard;
+  Result<void> follows = on_head_(shard, part, head);
+  if (!follows) traffic.drop_weights();
+  co_return follows;
 }
 
 /// They come in order, so this is the first that is missing.
@@ -83,14 +91,14 @@ Result<void> WeightReceiver::take_late(size_t shard, Message message) {
   Result<void> taken = check_version(shard, part, message);
   if (taken) taken = next->take(std::move(message));
   if (!taken) return std::move(taken).error().with_context(to_string(servers_[shard].server()));
-  if (Result<void> heard = heard_(shard, part, head); !heard) {
+  if (Result<void> follows = on_head_(shard, part, head); !follows) {
     next->drop_weights();
-    return std::move(heard).error();
+    return follows;
   }
   const size_t number = traffic_[shard].number(part);
   bindings_.set_weights(number, next->weights());
-  come_parts_[number].store(true, std::memory_order_release);
-  come_.notify_all();
+  arrived_[number].store(true, std::memory_order_release);
+  arrival_.notify_all();
   return {};
 }
 
@@ -105,11 +113,11 @@ Result<void> WeightReceiver::check_version(size_t shard, size_t part, const Mess
 
 void WeightReceiver::drop(size_t shard) {
   traffic_[shard].drop_weights();
-  servers_[shard].expect_no_more();
+  servers_[shard].forget_late();
 }
 
 bool WeightReceiver::has_weights(size_t shard) const {
-  return traffic_[shard].has_weights() || servers_[shard].expects_more();
+  return traffic_[shard].has_weights() || servers_[shard].expects_late();
 }
 
 bool WeightReceiver::begin() {
@@ -120,7 +128,7 @@ bool WeightReceiver::begin() {
       const bool has = traffic.parts()[part].has_weights();
       const size_t number = traffic.number(part);
       if (has) bindings_.set_weights(number, traffic.parts()[part].weights());
-      come_parts_[number].store(has, std::memory_order_release);
+      arrived_[number].store(has, std::memory_order_release);
       all &= has;
     }
   }
@@ -130,28 +138,32 @@ bool WeightReceiver::begin() {
 
 bool WeightReceiver::has_come(size_t variable) const {
   return std::ranges::all_of(parts_of_variables_[variable],
-                             [this](size_t part) { return come_parts_[part].load(std::memory_order_acquire); });
+                             [this](size_t part) { return arrived_[part].load(std::memory_order_acquire); });
 }
 
-Task<Result<void>> WeightReceiver::receive_late(size_t shard, Deadline deadline) {
-  Result<void> received;
-  while (received && !traffic_[shard].has_weights()) {
-    received = co_await receive_late_once(shard, deadline);
-    const bool broke = !received && received.error().kind() == ErrorKind::kUnavailable && !servers_[shard].connected();
-    if (broke) received = {};
-  }
-  if (received) co_return received;
-  if (!failed_) failed_ = received.error();
-  come_.notify_all();
+Task<Result<void>> WeightReceiver::receive_late(size_t shard, Deadline deadline, StopToken stop) {
+  auto received = co_await receive_all_late(shard, deadline, std::move(stop));
+  if (!received && !failed_) failed_ = received.error();
+  arrival_.notify_all();
   co_return received;
 }
 
-Task<Result<void>> WeightReceiver::receive_late_once(size_t shard, Deadline deadline) {
+Task<Result<void>> WeightReceiver::receive_all_late(size_t shard, Deadline deadline, StopToken stop) {
   ServerLink& link = servers_[shard];
-  if (link.expects_more())
-    co_return co_await link.receive_more(env_.after(transfer_patience(traffic_[shard].arena_bytes())));
-  if (!link.connected()) SHOAL_CO_TRY_VOID(co_await servers_.reconnect(shard, deadline));
-  co_return co_await pull_late(shard);
+  const std::function<bool()> over = [this, stop] { return stop.stop_requested() || env_.interrupted().stop_requested(); };
+  while (!traffic_[shard].has_weights()) {
+    if (stop.stop_requested()) co_return cancelled();
+    Result<void> received;
+    if (link.expects_late()) {
+      received = co_await link.receive_late(over);
+    } else {
+      if (!link.connected()) SHOAL_CO_TRY_VOID(co_await servers_.reconnect(shard, deadline, stop));
+      received = co_await pull_late(shard);
+    }
+    const bool broke = !received && received.error().kind() == ErrorKind::kUnavailable && !link.connected();
+    if (!received && (!broke || env_.now() >= deadline)) co_return received;
+  }
+  co_return Result<void>{};
 }
 
 /// The push that they answer has been committed, so it need not go again.
@@ -179,7 +191,7 @@ Task<Result<void>> WeightReceiver::arrival(size_t variable) {
   env_.sometimes("trainer.waits_for_a_variable");
   while (!has_come(variable)) {
     if (failed_) co_return *failed_;
-    SHOAL_CO_TRY_VOID(co_await come_.wait("weights that are on their way", kNoDeadline));
+    SHOAL_CO_TRY_VOID(co_await arrival_.wait("weights that are on their way", kNoDeadline));
   }
   co_return Result<void>{};
 }

@@ -18,15 +18,15 @@ namespace shoal::cluster {
 
 class WeightReceiver final : public backends::VariableArrivals {
  public:
-  /// What `head` says, besides weights, is for the owner: an error refuses the part.
-  using Heard = std::function<Result<void>(size_t shard, size_t part, const transport::MessageHead& head)>;
+  /// What the head of a part says is for the owner: an error refuses the part.
+  using OnHead = std::function<Result<void>(size_t shard, size_t part, const transport::MessageHead& head)>;
 
   /// `traffic` has an entry for each server, `bindings` know all parts of all servers. All outlive it.
   WeightReceiver(Environment& env, ServerLinks& servers, std::vector<ServerTraffic>& traffic, Bindings& bindings,
-                 Heard heard)
-      : env_(env), servers_(servers), traffic_(traffic), bindings_(bindings), heard_(std::move(heard)), come_(env) {}
+                 OnHead on_head)
+      : env_(env), servers_(servers), traffic_(traffic), bindings_(bindings), on_head_(std::move(on_head)), arrival_(env) {}
 
-  /// Once, when `bindings` are bound. `recodes`: what travels is not what kernels read, and is decoded on the compute thread;
+  /// Once, when `bindings` are bound. `recodes`: what travels is not what kernels read, but decoded on the compute thread;
   /// then nothing is late.
   void bind(bool recodes);
 
@@ -36,6 +36,8 @@ class WeightReceiver final : public backends::VariableArrivals {
   Task<Result<void>> accept_first(size_t shard, transport::Message first);
   /// Asks for the newest weights. Unavailable "not ready" while the chief is not through; Cancelled: the job is over.
   Task<Result<void>> pull(size_t shard, Deadline deadline);
+  /// The same after they were dropped, or did not all come before their connection broke: over a new one, by `deadline`.
+  Task<Result<void>> pull_again(size_t shard, Deadline deadline, StopToken stop);
   /// Lets go of the weights of a server, and of those that are late.
   void drop(size_t shard);
   /// True if all of them are there, or late.
@@ -46,13 +48,14 @@ class WeightReceiver final : public backends::VariableArrivals {
   /// Any thread.
   bool has_come(size_t variable) const override;
   /// Strand, beside the program: takes what is late, to the last, over a new connection, by `deadline`, where one breaks.
-  /// Unavailable if the server lost its state, or has gone on to another version meanwhile.
-  Task<Result<void>> receive_late(size_t shard, Deadline deadline);
+  /// Unavailable if the server lost its state, or has gone on to another version meanwhile; Cancelled some seconds after
+  /// `stop`: nobody waits for it any more.
+  Task<Result<void>> receive_late(size_t shard, Deadline deadline, StopToken stop);
   /// Strand: waits until it has_come(), or receive_late() has failed, whose error it gives.
   Task<Result<void>> arrival(size_t variable);
 
  private:
-  Task<Result<void>> receive_late_once(size_t shard, Deadline deadline);
+  Task<Result<void>> receive_all_late(size_t shard, Deadline deadline, StopToken stop);
   Task<Result<void>> pull_late(size_t shard);
   Task<Result<transport::Message>> ask(size_t shard, Deadline deadline);
   Task<Result<void>> accept_part(size_t shard, size_t part, transport::Message message);
@@ -63,11 +66,11 @@ class WeightReceiver final : public backends::VariableArrivals {
   ServerLinks& servers_;
   std::vector<ServerTraffic>& traffic_;
   Bindings& bindings_;
-  const Heard heard_;
+  const OnHead on_head_;
   bool recodes_ = false;
   std::vector<std::vector<size_t>> parts_of_variables_;  // By variable, a number for each piece.
-  std::vector<std::atomic<bool>> come_parts_;            // By number (ServerTraffic::number): may it be read?
-  Event come_;
+  std::vector<std::atomic<bool>> arrived_;               // By number (ServerTraffic::number): may it be read?
+  Event arrival_;
   std::optional<Error> failed_;  // Why late weights of this step will not come.
 };
 

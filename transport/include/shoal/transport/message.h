@@ -22,8 +22,8 @@ enum class MessageKind : uint8_t {
   kHello = 1,     ///< The first message of a trainer, chief or evaluator on a connection.
   kControl = 2,   ///< A verb, a JSON text, bytes: everything that is neither large nor frequent.
   kPull = 3,      ///< Asks for weights; has no body.
-  kWeights = 4,   ///< One version of a shard's weights.
-  kChunk = 5,     ///< Part of a push: gradients for a byte range of a shard's arena, and at the end its scalars.
+  kWeights = 4,   ///< One version of a shard's weights, or of a part of it.
+  kChunk = 5,     ///< Part of a push: gradients for a byte range of a shard's arena, and with the first range its scalars.
   kSnapshot = 6,  ///< Part of a shard's state, for checkpoints and restores.
   kError = 7,     ///< A request was not done: kind and sentence.
   kReport = 8,    ///< A shard tells the sequencer what it holds.
@@ -136,7 +136,7 @@ struct Chunk {
   uint64_t range_end = 0;
   uint32_t chunk_index = 0;
   uint32_t chunk_count = 1;         ///< How many chunks this push to this shard has.
-  bool closing = false;             ///< True in the last chunk of the push, whose scalars and position count.
+  bool closing = false;             ///< True in the chunk of the first part, sent last: its scalars and position count.
   uint64_t push = 0;                ///< Which push of its trainer's process this is, from 1: the same on all shards.
   std::string_view position;        ///< Input position after this batch, opaque, at most 64 KiB.
   std::span<const double> scalars;  ///< Learning rates and the like, in the order of the shard's spec.

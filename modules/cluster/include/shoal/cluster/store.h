@@ -85,8 +85,8 @@ class Store {
   virtual backends::UpdateApplier* apply_during_run(std::span<const double>) { return nullptr; }
   /// Who is to be told which updates are made while the program runs; null if nobody.
   virtual backends::UpdateListener* listener() { return nullptr; }
-  /// Sends updates that are made, until `stop`, and receives all variables that are on their way. Where there is a listener,
-  /// or Step::arrivals, it is awaited beside the program, and has ended before commit() or whatever else is called.
+  /// Sends updates that are made, and receives variables that are on their way, until `stop`. Where there is a listener, or
+  /// Step::arrivals, it is awaited beside the program, and has ended before commit() or whatever else is called.
   virtual Task<Result<void>> exchange(StopToken) { co_return Result<void>{}; }
   /// Beside exchange(): waits until Step::arrivals has `variable`. Unavailable: it will not come.
   virtual Task<Result<void>> arrival(size_t) { co_return Result<void>{}; }
