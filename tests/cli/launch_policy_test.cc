@@ -259,6 +259,19 @@ TEST(LaunchPolicy, AnInterruptedJobRestartsNothingAndTellsOfAFailure) {
   EXPECT_THAT(job.deeds(), IsEmpty());
 }
 
+// It comes while a task starts, which has not learnt to take it.
+TEST(LaunchPolicy, WhoDiesOfTheSignalThatAsksItToLeaveHasLeft) {
+  for (const size_t task : {kPs, kWorker, kChief}) {
+    Job job;
+    job.deeds();
+    job.interrupt(SIGINT);
+    for (const size_t other : {kPs, kWorker, kChief, kEvaluator}) {
+      job.end(other, other == task ? killed(SIGTERM) : status(0));  // Over ssh it is always SIGTERM.
+    }
+    EXPECT_EQ(job.status_of_job(), task == kChief ? 1 : 0);
+  }
+}
+
 TEST(LaunchPolicy, ASecondSignalEndsAtOnce) {
   Job job;
   job.deeds();

@@ -52,7 +52,9 @@ Actions JobPolicy::ended(size_t task, const Ending& ending, SteadyTime now) {
   Entry& entry = tasks_[task];
   SHOAL_CHECK(entry.runs);
   entry.runs = false;
-  entry.last_status = ending.exit_status();
+  // Who was told to leave before it had learnt to take a signal has nothing to save; a chief did not end its job, though.
+  const bool left = phase_ == Phase::kInterrupted && task != 0 && (ending.signal == SIGINT || ending.signal == SIGTERM);
+  entry.last_status = left ? 0 : ending.exit_status();
   const bool chaos = std::exchange(entry.chaos, false) && ending.signal == SIGKILL;
   if (ending.clean()) {
     entry.done = true;
