@@ -88,7 +88,7 @@ class ExecutorProgram final : public Program {
   std::byte* scratch_ = nullptr;
   ThreadScratch thread_scratch_;
   std::vector<TensorView> fetched_;
-  // Addresses that change from run to run, by place; those of variables by variable, too.
+  // Addresses that change from run to run, by place; those of variables, by variable.
   struct Reader {
     const std::byte** address;
     Location from;

@@ -33,7 +33,8 @@ class ArrivingVariables : public Executor, public ::testing::WithParamInterface<
   }
 
   /// One run of `runner`, in which a variable comes when it is missed, in so many pieces. Says which were missed.
-  std::vector<std::string> run_as_they_come(Runner& runner, size_t pieces, VersionId version) {
+  std::vector<std::string> run_as_they_come(Runner& runner, size_t pieces, VersionId version,
+                                            KernelObserver* observer = nullptr) {
     const ProgramInfo& info = runner.info();
     const TensorView x = feeds_.at("x").view();
     std::vector<std::vector<Piece>> bound(info.variables.size());
@@ -52,8 +53,12 @@ class ArrivingVariables : public Executor, public ::testing::WithParamInterface<
     for (const MutablePiece& piece : whole) updates.emplace_back(&piece, 1);
     Arrived arrived;
     arrived.come.assign(bound.size(), false);
-    const StepBinding binding{
-        .inputs = {&x, 1}, .variables = variables, .updates = updates, .weights = version, .arrivals = &arrived};
+    const StepBinding binding{.inputs = {&x, 1},
+                              .variables = variables,
+                              .updates = updates,
+                              .weights = version,
+                              .arrivals = &arrived,
+                              .observer = observer};
     RunProgress progress;
     std::vector<std::string> missed;
     for (value_or_raise(runner.program().run_on(binding, progress)); !progress.done;
@@ -124,6 +129,23 @@ TEST_P(ArrivingVariables, ARunThatIsLeftCostsNothing) {
   EXPECT_FALSE(nothing.progress.done);
   value_or_raise(arriving.run(feeds_));
   for (size_t i = 0; i < 2; ++i) EXPECT_TRUE(same_bits(arriving.fetched(i), plain.fetched(i))) << "fetch " << i;
+}
+
+/// For those who measure: what it waits for is no time of the run.
+TEST_P(ArrivingVariables, APausedRunIsToldOf) {
+  class Pauses final : public KernelObserver {
+   public:
+    void run_started(const ProgramInfo&) override { told += "s"; }
+    void kernel_started(size_t) override {}
+    void kernel_ended(size_t) override {}
+    void run_paused() override { told += "p"; }
+    void run_resumed() override { told += "r"; }
+    void run_ended() override { told += "e"; }
+    std::string told;
+  } pauses;
+  Runner runner = make(options_);
+  run_as_they_come(runner, 1, {1, 1}, &pauses);
+  EXPECT_EQ(pauses.told, "sprprpre");
 }
 
 /// One that has come must be whole.

@@ -106,10 +106,16 @@ class Story {
     return info;
   }
   SteadyTime now() const { return SteadyTime(std::chrono::seconds(seconds_)); }
-  void run(Profiler& profiler, const ProgramInfo& info, int first) {
+  /// `pause`: how long it waits for a variable, between its kernels.
+  void run(Profiler& profiler, const ProgramInfo& info, int first, int pause = 0) {
     profiler.run_started(info);
     kernel(profiler, 0, first);
     seconds_ += 1;
+    if (pause > 0) {
+      profiler.run_paused();
+      seconds_ += pause;
+      profiler.run_resumed();
+    }
     kernel(profiler, 2, 1);
     profiler.run_ended();
   }
@@ -153,6 +159,14 @@ TEST(Profile, HasMediansSharesAndLimits) {
   EXPECT_EQ(json["arena_bytes"], 3 << 20);
   EXPECT_EQ(json["kernels"][1]["implementation"], "onednn: jit");
   EXPECT_EQ(json["kernels"][1]["bytes"], 20.0);
+}
+
+TEST(Profile, LeavesOutWhatARunWaitsForVariables) {
+  Story story;
+  Profiler profiler([&story] { return story.now(); });
+  const ProgramInfo info = Story::program();
+  for (const int pause : {0, 100, 7}) story.run(profiler, info, 4, pause);
+  EXPECT_EQ(profiler.profile({.flops_per_second = 50, .copies = {{100, 40}}}).run_seconds, 6);
 }
 
 TEST(Profile, OfTimesThatNoClockSeesHasNoShares) {

@@ -79,16 +79,11 @@ class LateWeights : public RemoteStoreTest {
     SHOAL_CO_TRY(Step step, co_await store.begin({}));
     co_return co_await finish_step(store, std::move(step));
   }
-  /// A step that reads all variables, one after another. What it reads is all the same: that value.
+  /// A step that reads all variables. What it reads is all the same: that value.
   static Task<Result<float>> read_and_push(Environment& env, Store& store) {
     SHOAL_CO_TRY(Step step, co_await store.begin({}));
-    TaskGroup exchange(env);
-    exchange.spawn(store.exchange(exchange.token()));
-    Result<float> read = co_await read_all(store, step);
-    exchange.request_stop();
-    Result<void> ended = co_await exchange.join();
-    static_cast<void>(ended);
-    SHOAL_CO_TRY(const float value, std::move(read));
+    SHOAL_CO_TRY_VOID(co_await receive_all(env, store, step.variables.size()));
+    SHOAL_CO_TRY(const float value, read_all(step));
     SHOAL_CO_TRY(const Outcome outcome, co_await finish_step(store, std::move(step)));
     static_cast<void>(outcome);
     co_return value;
@@ -103,19 +98,18 @@ class LateWeights : public RemoteStoreTest {
     static_cast<void>(ended);
     co_return arrived;
   }
-  static Task<Result<float>> read_all(Store& store, const Step& step) {
+  static Result<float> read_all(const Step& step) {
     float value = 0;
     for (size_t i = 0; i < step.variables.size(); ++i) {
-      if (step.arrivals && !step.arrivals->has_come(i)) SHOAL_CO_TRY_VOID(co_await store.arrival(i));
       for (const backends::Piece& piece : step.variables[i]) {
         const auto* values = reinterpret_cast<const float*>(piece.data);
         if (i == 0) value = values[0];
         for (int64_t k = 0; k < piece.row_end - piece.row_begin; ++k) {
-          if (values[k] != value) co_return internal_error("variable " + std::to_string(i) + " is of another version");
+          if (values[k] != value) return internal_error("variable " + std::to_string(i) + " is of another version");
         }
       }
     }
-    co_return value;
+    return value;
   }
   float held() { return value_or_raise(run(*chief_env_, common_value(*chief_, 2 * (2 * 16 + 3000 * 16 + 16)))); }
 
@@ -228,15 +222,8 @@ TEST_F(LateWeights, APushThatIsLeftHalfwayIsForgotten) {
     SHOAL_CO_TRY(Step step, co_await store.begin({}));
     SHOAL_CO_TRY_VOID(store.start(step, 1, {}));
     fill(step);
-    TaskGroup exchange(env);
-    exchange.spawn(store.exchange(exchange.token()));
     for (size_t i = 0; i < step.updates.size(); ++i) store.listener()->update_made(i);
-    Result<void> arrived;
-    for (size_t i = 0; i < step.variables.size() && arrived; ++i) arrived = co_await store.arrival(i);
-    exchange.request_stop();
-    Result<void> ended = co_await exchange.join();
-    static_cast<void>(ended);
-    co_return arrived;
+    co_return co_await receive_all(env, store, step.variables.size());
   };
   size_t sent = 0;
   cuts_->on_send = [&sent](const std::string& task, const Message& message) {

@@ -43,7 +43,7 @@ class ShardTraffic {
 
   /// The arena that the gradients of a step go into. `fields` says which step it is, and on which weights.
   std::span<std::byte> begin_push(const transport::Chunk& fields);
-  /// All gradients are written, or summed up in `rows`: makes the message. `scalars` and `metrics` go with the first part, which closes the push.
+  /// All gradients are written, or summed up in `rows`: makes the message. `scalars` and `metrics` go with the first part.
   void finish_push(std::span<const double> scalars, const transport::StepMetrics& metrics, const RowPush& rows);
   /// The push, which is kept until end_push() for a retry.
   const transport::Message& push() const { return push_.message; }

@@ -75,10 +75,15 @@ Task<Result<void>> WeightReceiver::accept_part(size_t shard, size_t part, Messag
   } else {
     taken = take();
   }
-  if (!taken) co_return std::move(taken).error().with_context(to_string(servers_[shard].server()));
+  co_return follow(shard, part, head, std::move(taken));
+}
+
+/// What was taken of a part stays if the owner goes with its head.
+Result<void> WeightReceiver::follow(size_t shard, size_t part, const transport::MessageHead& head, Result<void> taken) {
+  if (!taken) return std::move(taken).error().with_context(to_string(servers_[shard].server()));
   Result<void> follows = on_head_(shard, part, head);
-  if (!follows) traffic.drop_weights();
-  co_return follows;
+  if (!follows) traffic_[shard].parts()[part].drop_weights();
+  return follows;
 }
 
 /// They come in order, so this is the first that is missing.
@@ -90,11 +95,7 @@ Result<void> WeightReceiver::take_late(size_t shard, Message message) {
   const transport::MessageHead head = message.head;
   Result<void> taken = check_version(shard, part, message);
   if (taken) taken = next->take(std::move(message));
-  if (!taken) return std::move(taken).error().with_context(to_string(servers_[shard].server()));
-  if (Result<void> follows = on_head_(shard, part, head); !follows) {
-    next->drop_weights();
-    return follows;
-  }
+  SHOAL_TRY_VOID(follow(shard, part, head, std::move(taken)));
   const size_t number = traffic_[shard].number(part);
   bindings_.set_weights(number, next->weights());
   arrived_[number].store(true, std::memory_order_release);

@@ -59,6 +59,7 @@ class WeightReceiver final : public backends::VariableArrivals {
   Task<Result<void>> pull_late(size_t shard);
   Task<Result<transport::Message>> ask(size_t shard, Deadline deadline);
   Task<Result<void>> accept_part(size_t shard, size_t part, transport::Message message);
+  Result<void> follow(size_t shard, size_t part, const transport::MessageHead& head, Result<void> taken);
   Result<void> take_late(size_t shard, transport::Message message);
   Result<void> check_version(size_t shard, size_t part, const transport::Message& message);
 

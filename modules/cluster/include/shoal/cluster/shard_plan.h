@@ -83,10 +83,10 @@ using Placement = std::function<int(std::string_view name, const Shape& shape, i
 
 /// Balances bytes: variables go, largest first, to the server that holds least (first among equals); a variable larger
 /// than twice an even share is split by rows into pieces of an even share, unless its rule needs it whole. On a server they
-/// lie in the order of `variables`, in which a model reads them. `scalar_count`:
-/// learning rates and the like in each push. InvalidArgument for an empty name, two variables of one name, a dtype other
-/// than float32 (the only one that update rules know), a placement outside 0 .. servers - 1, a row, or a variable that its
-/// rule needs whole, above `part_bytes_max` (a multiple of 64). Larger variables are several segments then.
+/// lie in the order of `variables`, in which a model reads them. `scalar_count`: learning rates and the like in each push.
+/// InvalidArgument for an empty name, two variables of one name, a dtype other than float32 (the only one that update rules
+/// know), a placement outside 0 .. servers - 1, a row, or a variable that its rule needs whole, above `part_bytes_max` (a
+/// multiple of 64). Larger variables are several segments then.
 /// Each shard's own_part_bytes is the one given, or its arena over `own_parts_max` where that is more.
 Result<ShardPlan> plan_shards(const std::vector<VariableSpec>& variables, int servers, int scalar_count,
                               const Placement& placement = nullptr, uint64_t part_bytes_max = kPartBytesMax,
