@@ -305,6 +305,7 @@ class Launch(unittest.TestCase):
     def test_a_guard_that_is_killed_is_replaced(self):
         launch = self.start(["--stop-secs", "0.2"], "trap '' TERM; echo ready; while true; do sleep 0.05; done")
         launch.wait_for("ready")
+        self.wait_until(lambda: self.guard_of(launch), "no guard")  # It has its name a moment after its birth.
         guard = self.guard_of(launch)
         os.kill(guard, signal.SIGKILL)
         self.wait_until(lambda: self.guard_of(launch) not in (None, guard), "no other guard")
@@ -312,6 +313,7 @@ class Launch(unittest.TestCase):
         self.wait_until_gone(self.started("chief"), 10 * SCALE)
 
     def guard_of(self, launch):
+        """Its guard's process, None if there is none."""
         children = pathlib.Path(f"/proc/{launch.pid}/task/{launch.pid}/children").read_text().split()
         for child in children:
             try:

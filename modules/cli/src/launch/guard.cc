@@ -13,6 +13,8 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <map>
+#include <set>
 #include <vector>
 
 namespace shoal::cli::launch {
@@ -81,8 +83,11 @@ void write_all(int descriptor, std::string_view text) {
 /// The guard's own process. It was made by fork() and stays this program.
 class GuardProcess {
  public:
-  GuardProcess(int reader, std::string folder, Duration patience, std::vector<LastCommand> last_commands)
-      : reader_(reader), folder_(std::move(folder)), patience_(patience), last_commands_(std::move(last_commands)) {}
+  GuardProcess(int reader, std::string folder, Duration patience, std::vector<LastCommand> last_commands,
+               const std::map<pid_t, int>& groups)
+      : reader_(reader), folder_(std::move(folder)), patience_(patience), last_commands_(std::move(last_commands)) {
+    for (const auto& [id, words] : groups) groups_.push_back({.id = id, .words = Descriptor(words)});
+  }
 
   [[noreturn]] void run() {
     become_inconspicuous();
@@ -104,16 +109,23 @@ class GuardProcess {
     bool leaderless() const { return ::kill(id, 0) != 0 && errno == ESRCH; }
   };
 
-  /// Signals of a terminal do not reach it, and no pipe or file stays open because of it.
+  /// Signals of a terminal do not reach it, and no other pipe or file stays open because of it.
   void become_inconspicuous() {
     ::setsid();
     ::prctl(PR_SET_NAME, "shoal-guard");
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(signal, SIG_IGN);
     const int null = ::open("/dev/null", O_RDWR);
     for (const int standard : {0, 1, 2}) ::dup2(null, standard);
-    ::dup2(reader_, 3);
-    reader_ = 3;
-    ::syscall(SYS_close_range, 4U, ~0U, 0U);
+    std::set<unsigned> kept{unsigned(reader_)};
+    for (const Group& group : groups_) {
+      if (group.words) kept.insert(unsigned(group.words.number()));
+    }
+    unsigned next = 3;
+    for (const unsigned descriptor : kept) {
+      if (next < descriptor) ::syscall(SYS_close_range, next, descriptor - 1, 0U);
+      next = descriptor + 1;
+    }
+    ::syscall(SYS_close_range, next, ~0U, 0U);
   }
 
   /// True for a farewell, false for a launcher that died.
@@ -226,15 +238,14 @@ Result<void> Guard::begin() {
     return unavailable("no socket can be made: " + std::string(std::strerror(errno)));
   }
   Pipe pipe{Descriptor(ends[0]), Descriptor(ends[1])};
-  GuardProcess process(pipe.reader.number(), folder_, patience_, last_commands_);
   id_ = ::fork();
   if (id_ == 0) {
     pipe.writer.close();
-    process.run();
+    // What there already is it knows from its birth: this process may be killed before it could tell.
+    GuardProcess(pipe.reader.number(), folder_, patience_, last_commands_, groups_).run();
   }
   if (id_ < 0) return unavailable("no process can be made: " + std::string(std::strerror(errno)));
   writer_ = std::move(pipe.writer);
-  for (const auto& [group, words] : groups_) tell('+', group, words);
   return {};
 }
 
@@ -254,7 +265,7 @@ Result<void> Guard::look() {
   return begin();
 }
 
-/// A guard that has just died is replaced by look(), and learns then of all groups.
+/// A guard that has just died is replaced by look(), and the other one knows all groups.
 void Guard::tell(char what, pid_t group, int words) {
   Note note{what, group};
   Envelope(note).send(writer_.number(), words);
