@@ -1,10 +1,11 @@
 """PyTorch's side of compare_distributed: trains one model with DistributedDataParallel over gloo, a process for each trainer.
 
-    train_ddp.py --model NAME --batch N --trainers N --threads N [--seconds S]
+    train_ddp.py --model NAME --batch N --trainers N --threads N [--seconds S] [--settings NAMES]
 
 Tries all settings (channels_last, how the optimizer goes over parameters, gradients as views of buckets, sizes of buckets) for a
-short time each, then the faster half for longer, until one is left, and measures that. Writes one line of JSON: {"settings",
-"ms"}, the time of a step, in which each trainer computes a batch. Exit status 77 where PyTorch, or gloo, is not there.
+short time each, in turn and several times, then the faster half for longer, until one is left, and measures that; with
+--settings, the ones that an earlier run has found. Writes one line of JSON: {"settings", "ms"}, the time of a step, in which
+each trainer computes a batch. Exit status 77 where PyTorch, or gloo, is not there.
 """
 import argparse
 import itertools
@@ -21,6 +22,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch_models import MODELS, WAYS
 
 BATCHES = 8  # different ones, taken in turn
+TRIALS = 2  # of each of the settings that are left, in turn; the fastest counts, since a machine is not always at its best
 
 
 class Trainer:
@@ -76,15 +78,21 @@ def train(rank, options, port):
     torch.set_flush_denormal(True)
     distributed.init_process_group("gloo", rank=rank, world_size=options.trainers)
     kind = MODELS[options.model]
-    trainers = {name: Trainer(kind, options.batch, rank, **setting) for name, setting in settings(kind).items()}
+    trainers = {name: Trainer(kind, options.batch, rank, **setting) for name, setting in settings(kind).items()
+                if options.settings in (None, name)}
     seconds = 0.1
     while len(trainers) > 1:
         for trainer in trainers.values():
             trainer.step()
-        times = {name: trainer.measure(seconds) for name, trainer in trainers.items()}
+        times = {}
+        for _ in range(TRIALS):
+            for name, trainer in trainers.items():
+                times[name] = min(times.get(name, float("inf")), trainer.measure(seconds))
         trainers = {name: trainers[name] for name in sorted(times, key=times.get)[:(len(times) + 1) // 2]}
         seconds = min(2 * seconds, 0.4)
     (name, trainer), = trainers.items()
+    for _ in range(3):  # Without trials it has not run yet.
+        trainer.step()
     milliseconds = trainer.measure(options.seconds)
     if rank == 0:
         print(json.dumps({"settings": name, "ms": milliseconds}), flush=True)
@@ -99,6 +107,7 @@ def main():
     parser.add_argument("--trainers", type=int, default=2)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=3)
+    parser.add_argument("--settings", help="those to measure, without trying others")
     options = parser.parse_args()
     if not distributed.is_available() or not distributed.is_gloo_available():
         print("skipped: this PyTorch has no gloo", file=sys.stderr)
