@@ -435,7 +435,7 @@ Result<std::unique_ptr<Program>> compile_with(const Graph& graph, CompileOptions
     lenders.push_back(std::move(lender));
   }
   if (executor.begin_thread) executor.begin_thread(options.threads);
-  SHOAL_TRY(Flow flow, simplify(graph, options.fetches, options.updates));
+  SHOAL_TRY(Flow flow, simplify(graph, options.fetches, options.updates, options.variables));
   return Compiler(std::move(flow), options, graph.seed()).compile(sources, executor, options.threads);
 }
 

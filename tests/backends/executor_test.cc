@@ -30,6 +30,26 @@ TEST_F(Executor, BindsOnlyWhatIsNeeded) {
   EXPECT_EQ(runner.info().fetched[0].name, "dense");
 }
 
+TEST_F(Executor, TakesVariablesThatNothingReadsIfItIsTold) {
+  const Value unread = graph_.variable("unread", {5});
+  const Value product = ops::dense(x_, w_);
+  const auto variables_of = [](const Runner& runner) {
+    std::vector<std::string> names;
+    for (const ProgramInfo::Binding& variable : runner.info().variables) names.push_back(variable.name);
+    return names;
+  };
+  Runner plain = make({.fetches = {product}, .variables = {"unread", "w"}});
+  const Runner fetching = make({.fetches = {product, unread}, .variables = {"unread"}});
+  EXPECT_EQ(variables_of(plain), variables_of(fetching));
+  value_or_raise(plain.run(feeds_));
+  Runner alone = make({.fetches = {product}});
+  value_or_raise(alone.run(feeds_));
+  EXPECT_EQ(list<float>(plain.fetched(0)), list<float>(alone.fetched(0)));
+  const auto refused = backend_->compile(graph_, {.fetches = {product}, .variables = {"v"}});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("no variable \"v\""));
+}
+
 TEST_F(Executor, SurvivesTheGraph) {
   auto graph = std::make_unique<Graph>();
   const Value x = graph->input("x", DType::kFloat32, {2});

@@ -196,6 +196,42 @@ TEST(HookValues, AreFetchedWithTheStepsThatAsk) {
   EXPECT_THAT(seen, ElementsAre(ElementsAre(6, 2), ElementsAre(12, 4)));
 }
 
+/// counting_model, and a variable that counts its steps, which nothing reads.
+EstimatorSpec model_with_a_counter(const Features& features, const Labels& labels, Mode mode, const Params& params,
+                                   const RunConfig& config) {
+  EstimatorSpec spec = counting_model(features, labels, mode, params, config);
+  Graph& graph = spec.loss.graph();
+  const Value counter = graph.variable("counter", Shape{}, {.trainable = false});
+  if (mode == Mode::kTrain) spec.train_op = nn::train_op({.updates = {nn::assign_add(counter, graph.constant(1.0f))}});
+  return spec;
+}
+
+/// What a hook fetches of the counter in each second step of six, as "step: value".
+std::vector<std::string> counts_seen(Place& place, RunConfigOptions config) {
+  std::vector<std::string> seen;
+  auto hook = std::make_shared<FunctionHook>();
+  hook->at_begin = [](HookSetup& setup) {
+    setup.fetch("counter", Value(&setup.graph(), setup.graph().find_variable("counter")->node, 0));
+  };
+  hook->before = [](RunContext& run, StepRequest& request) {
+    if (run.iterations() % 2 == 1) request.fetch();
+  };
+  hook->after = [&](RunContext& run, const StepValues& values) {
+    if (!values.fetched()) return;
+    seen.push_back(std::to_string(run.global_step()) + ": " + std::to_string(int(values["counter"].as<float>()[0])));
+  };
+  config.save_summary_steps = 0;
+  place.estimator(model_with_a_counter, std::move(config)).train(endless, {.steps = 6, .hooks = {hook}});
+  return seen;
+}
+
+TEST(HookValues, MayBeVariablesThatTrainingDoesNotRead) {
+  Place place, place_of_two;
+  const auto expected = ElementsAre("2: 1", "4: 3", "6: 5");  // As they were before the step.
+  EXPECT_THAT(counts_seen(place, {}), expected);
+  EXPECT_THAT(counts_seen(place_of_two, {.runtime = RuntimeOptions{.replicas = 2}}), expected);
+}
+
 TEST(HookValues, OneNameIsOneValue) {
   Place place;
   const auto fetching = [](std::string name, double factor) {

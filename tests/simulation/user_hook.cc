@@ -14,12 +14,19 @@ class UserHook final : public Hook {
         stops_at_(acts ? job.hook_stops_at : std::nullopt),
         throws_at_(acts ? job.hook_throws_at : std::nullopt),
         max_steps_(job.max_steps == 0 ? 0 : uint64_t(job.max_steps + notes->more_steps)),
+        alone_(job.local),
+        paced_(job.local || job.updates != Updates::kAsync),
+        exact_(job.compression.empty()),
         notes_(std::move(notes)) {}
 
   void begin(HookSetup& setup) override {
     expect(state_ == State::kNew, "begin() was called again");
     state_ = State::kBegun;
     setup.fetch("the same loss", setup.loss());
+    for (int i = 0; i < kCountVariables; ++i) {
+      const Variable* const count = setup.graph().find_variable(count_variable(i));
+      setup.fetch(count->name, Value(&setup.graph(), count->node, 0));
+    }
   }
   void after_ready(RunContext& run) override {
     expect(state_ != State::kNew && state_ != State::kEnded, "after_ready() was called before begin(), or after end()");
@@ -34,6 +41,7 @@ class UserHook final : public Hook {
     expect(!asked_to_stop_, "a step followed the one in which a stop was asked for");
     expect(run.global_step() >= step_, "the global step fell between two calls");
     state_ = State::kInStep;
+    began_at_ = run.global_step();
     if (run.iterations() % kFetchEvery == 0) request.fetch();
   }
   void after_step(RunContext& run, const StepValues& values) override {
@@ -45,6 +53,7 @@ class UserHook final : public Hook {
     if (values.fetched()) {
       expect(double(values["the same loss"].as<float>()[0]) == values.loss(),
              "what was fetched is not the loss of the step");
+      look_at_weights(run, values);
     }
     state_ = State::kBetween;
     readied_ = false;
@@ -71,9 +80,25 @@ class UserHook final : public Hook {
     if (!holds) notes_->violations.push_back("a hook of " + task_ + ": " + sentence);
   }
 
+  /// A step computes on the newest weights that its trainer has (CONTRACT TL-2): as often as they were updated they say
+  /// themselves. Servers that apply what comes may have gone on; where a trainer meets them they are at several steps, and
+  /// of a save a chief learns a step without its weights.
+  void look_at_weights(const RunContext& run, const StepValues& values) {
+    if (!exact_ || (!alone_ && run.is_chief()) || (!paced_ && readied_)) return;
+    for (int i = 0; i < kCountVariables; ++i) {
+      const auto updates = uint64_t(values[count_variable(i)].as<float>()[0]);
+      if (paced_ ? updates == began_at_ : updates >= began_at_) continue;
+      expect(false, "a step that began at global step " + std::to_string(began_at_) + " read " + count_variable(i) +
+                        " as it was after update " + std::to_string(updates));
+    }
+  }
+
   const std::string task_;
   const std::optional<int64_t> stops_at_, throws_at_;
   const uint64_t max_steps_;
+  const bool alone_;  // True without a cluster.
+  const bool paced_;  // True if the model changes by this trainer's steps alone, or by steps of all.
+  const bool exact_;  // True if weights come as they are on their server.
   const std::shared_ptr<JobNotes> notes_;
   State state_ = State::kNew;
   bool readied_ = false;  // True if after_ready() was called since the last step.
@@ -81,6 +106,7 @@ class UserHook final : public Hook {
   uint64_t asked_at_ = 0;  // The step after which it asked.
   uint64_t iterations_ = 0;
   uint64_t step_ = 0;
+  uint64_t began_at_ = 0;  // The global step with which the current step began.
 };
 
 }  // namespace

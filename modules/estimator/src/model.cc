@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "shoal/graph/passes.h"
+#include "shoal/graph/source.h"
 #include "shoal/nn/initializers.h"
 #include "signatures.h"
 
@@ -25,6 +27,16 @@ Result<int64_t> leading_size(const data::TensorMap& tensors, std::string_view pa
     expected = tensor.shape()[0];
   }
   return expected.value_or(0);
+}
+
+/// The names of the variables that these values are computed from.
+Result<std::vector<std::string>> variables_of(const Graph& graph, const std::vector<Value>& values) {
+  SHOAL_TRY(const Flow flow, extract(graph, values, {}));
+  std::vector<std::string> names;
+  for (const FlowNode& node : flow.nodes) {
+    if (source_of(node.node.op) == Source::kVariable) names.push_back(node.node.name);
+  }
+  return names;
 }
 
 Result<DimShape> dims_of(const std::string& input, const Shape& shape, const VaryingAxes& varying) {
@@ -294,6 +306,8 @@ Result<BoundProgram*> BuiltModel::program(const SymbolSizes& sizes, bool fetchin
   options.sizes = sizes;
   options.fetches = always_;
   if (fetching) options.fetches.insert(options.fetches.end(), sometimes_.begin(), sometimes_.end());
+  // Variables are bound once for programs that fetch and others, which therefore take the same.
+  SHOAL_TRY(options.variables, variables_of(*graph_, sometimes_));
   options.updates = updates_;
   options.update_variables = update_variables_;
   options.threads = threads_;

@@ -27,7 +27,8 @@ FlowNode flow_node(const Graph& graph, const Node& node) {
 
 }  // namespace
 
-Result<Flow> extract(const Graph& graph, const std::vector<Value>& fetches, const std::vector<Value>& updates) {
+Result<Flow> extract(const Graph& graph, const std::vector<Value>& fetches, const std::vector<Value>& updates,
+                     const std::vector<std::string>& kept) {
   Flow flow;
   for (const Node& node : graph.nodes()) flow.nodes.push_back(flow_node(graph, node));
   auto take = [&](const std::vector<Value>& values, std::vector<FlowValue>& to, const char* what) -> Result<void> {
@@ -42,6 +43,11 @@ Result<Flow> extract(const Graph& graph, const std::vector<Value>& fetches, cons
   };
   SHOAL_TRY_VOID(take(fetches, flow.fetches, "fetch"));
   SHOAL_TRY_VOID(take(updates, flow.updates, "update"));
+  for (const std::string& name : kept) {
+    const Variable* const variable = graph.find_variable(name);
+    if (!variable) return not_found("the graph has no variable \"" + name + "\"");
+    flow.kept.push_back({variable->node, 0});
+  }
   prune(flow);
   return flow;
 }
@@ -50,6 +56,7 @@ void prune(Flow& flow) {
   std::vector<bool> needed(flow.nodes.size());
   for (const FlowValue& value : flow.fetches) needed[size_t(value.node)] = true;
   for (const FlowValue& value : flow.updates) needed[size_t(value.node)] = true;
+  for (const FlowValue& value : flow.kept) needed[size_t(value.node)] = true;
   for (size_t id = flow.nodes.size(); id-- > 0;) {
     if (!needed[id]) continue;
     for (const FlowValue& input : flow.nodes[id].inputs) {
@@ -70,6 +77,7 @@ void prune(Flow& flow) {
   flow.nodes = std::move(kept);
   for (FlowValue& value : flow.fetches) move(value);
   for (FlowValue& value : flow.updates) move(value);
+  for (FlowValue& value : flow.kept) move(value);
 }
 
 void merge_equal_nodes(Flow& flow) {
@@ -166,8 +174,9 @@ void fold(Flow& flow) {
   prune(flow);
 }
 
-Result<Flow> simplify(const Graph& graph, const std::vector<Value>& fetches, const std::vector<Value>& updates) {
-  SHOAL_TRY(Flow flow, extract(graph, fetches, updates));
+Result<Flow> simplify(const Graph& graph, const std::vector<Value>& fetches, const std::vector<Value>& updates,
+                      const std::vector<std::string>& kept) {
+  SHOAL_TRY(Flow flow, extract(graph, fetches, updates, kept));
   merge_equal_nodes(flow);
   fold(flow);
   merge_equal_nodes(flow);  // Folding makes equal what differed by a view or a factor of 1.

@@ -178,6 +178,9 @@ struct CompileOptions {
   std::vector<Value> updates;
   /// Full names of the variables that `updates` change, for runs with an applier. Empty: there will be none.
   std::vector<std::string> update_variables;
+  /// Full names of variables that run() is given though nothing may read them: so that several programs of a graph take the
+  /// same ones. NotFound for one that the graph does not have.
+  std::vector<std::string> variables;
   int threads = 1;  ///< The most threads that compute this program.
   /// Backends to fall back to, op by op, in this order. The reference is always the last.
   std::vector<std::string> fallback;

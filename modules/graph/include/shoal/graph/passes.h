@@ -28,12 +28,15 @@ struct Flow {
   std::vector<FlowNode> nodes;
   std::vector<FlowValue> fetches;
   std::vector<FlowValue> updates;
+  std::vector<FlowValue> kept;  ///< Variables that stay though nothing reads them.
 
   const ValueType& type(FlowValue value) const { return nodes[size_t(value.node)].node.outputs[size_t(value.output)]; }
 };
 
-/// The part of `graph` that these values need. InvalidArgument for a value that is invalid or of another graph.
-Result<Flow> extract(const Graph& graph, const std::vector<Value>& fetches, const std::vector<Value>& updates);
+/// The part of `graph` that these values need, and the variables `kept` (full names). InvalidArgument for a value that is
+/// invalid or of another graph, NotFound for a variable that is not there.
+Result<Flow> extract(const Graph& graph, const std::vector<Value>& fetches, const std::vector<Value>& updates,
+                     const std::vector<std::string>& kept = {});
 
 /// Drops nodes that nothing needs.
 void prune(Flow& flow);
@@ -53,6 +56,7 @@ void fuse_activations(Flow& flow);
 void fuse_gradients(Flow& flow);
 
 /// Calls extract() and all passes.
-Result<Flow> simplify(const Graph& graph, const std::vector<Value>& fetches, const std::vector<Value>& updates);
+Result<Flow> simplify(const Graph& graph, const std::vector<Value>& fetches, const std::vector<Value>& updates,
+                      const std::vector<std::string>& kept = {});
 
 }  // namespace shoal
