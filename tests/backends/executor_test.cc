@@ -31,23 +31,22 @@ TEST_F(Executor, BindsOnlyWhatIsNeeded) {
 }
 
 TEST_F(Executor, TakesVariablesThatNothingReadsIfItIsTold) {
-  const Value unread = graph_.variable("unread", {5});
   const Value product = ops::dense(x_, w_);
   const auto variables_of = [](const Runner& runner) {
     std::vector<std::string> names;
     for (const ProgramInfo::Binding& variable : runner.info().variables) names.push_back(variable.name);
     return names;
   };
-  Runner plain = make({.fetches = {product}, .variables = {"unread", "w"}});
-  const Runner fetching = make({.fetches = {product, unread}, .variables = {"unread"}});
+  Runner plain = make({.fetches = {product}, .variables = {"v", "w"}});
+  const Runner fetching = make({.fetches = {product, v_}, .variables = {"v"}});
   EXPECT_EQ(variables_of(plain), variables_of(fetching));
   value_or_raise(plain.run(feeds_));
   Runner alone = make({.fetches = {product}});
   value_or_raise(alone.run(feeds_));
   EXPECT_EQ(list<float>(plain.fetched(0)), list<float>(alone.fetched(0)));
-  const auto refused = backend_->compile(graph_, {.fetches = {product}, .variables = {"v"}});
+  const auto refused = backend_->compile(graph_, {.fetches = {product}, .variables = {"nowhere"}});
   ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().message(), HasSubstr("no variable \"v\""));
+  EXPECT_THAT(refused.error().message(), HasSubstr("no variable \"nowhere\""));
 }
 
 TEST_F(Executor, SurvivesTheGraph) {
