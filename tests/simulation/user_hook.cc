@@ -16,6 +16,7 @@ class UserHook final : public Hook {
         max_steps_(job.max_steps == 0 ? 0 : uint64_t(job.max_steps + notes->more_steps)),
         alone_(job.local),
         paced_(job.local || job.updates != Updates::kAsync),
+        several_(job.size.ps > 1),
         exact_(job.compression.empty()),
         notes_(std::move(notes)) {}
 
@@ -81,10 +82,10 @@ class UserHook final : public Hook {
   }
 
   /// A step computes on the newest weights that its trainer has (CONTRACT TL-2): as often as they were updated they say
-  /// themselves. Servers that apply what comes may have gone on; where a trainer meets them they are at several steps, and
-  /// of a save a chief learns a step without its weights.
+  /// themselves. A server that applies what comes may have gone on; several of them are at several steps when a trainer
+  /// meets them (again), and of a save a chief learns a step without its weights: there the hook does not know what to ask.
   void look_at_weights(const RunContext& run, const StepValues& values) {
-    if (!exact_ || (!alone_ && run.is_chief()) || (!paced_ && readied_)) return;
+    if (!exact_ || (!alone_ && run.is_chief()) || (!paced_ && (several_ || readied_))) return;
     for (int i = 0; i < kCountVariables; ++i) {
       const auto updates = uint64_t(values[count_variable(i)].as<float>()[0]);
       if (paced_ ? updates == began_at_ : updates >= began_at_) continue;
@@ -98,6 +99,7 @@ class UserHook final : public Hook {
   const uint64_t max_steps_;
   const bool alone_;  // True without a cluster.
   const bool paced_;  // True if the model changes by this trainer's steps alone, or by steps of all.
+  const bool several_;  // True if there are several servers.
   const bool exact_;  // True if weights come as they are on their server.
   const std::shared_ptr<JobNotes> notes_;
   State state_ = State::kNew;
