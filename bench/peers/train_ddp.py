@@ -109,6 +109,9 @@ def main():
     parser.add_argument("--seconds", type=float, default=3)
     parser.add_argument("--settings", help="those to measure, without trying others")
     options = parser.parse_args()
+    known = settings(MODELS[options.model])
+    if options.settings not in (None, *known):
+        parser.error(f"there are no settings {options.settings}; for {options.model} there are: {', '.join(known)}")
     if not distributed.is_available() or not distributed.is_gloo_available():
         print("skipped: this PyTorch has no gloo", file=sys.stderr)
         sys.exit(77)

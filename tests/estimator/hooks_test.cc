@@ -210,9 +210,7 @@ EstimatorSpec model_with_a_counter(const Features& features, const Labels& label
 std::vector<std::string> counts_seen(Place& place, RunConfigOptions config) {
   std::vector<std::string> seen;
   auto hook = std::make_shared<FunctionHook>();
-  hook->at_begin = [](HookSetup& setup) {
-    setup.fetch("counter", Value(&setup.graph(), setup.graph().find_variable("counter")->node, 0));
-  };
+  hook->at_begin = [](HookSetup& setup) { setup.fetch("counter", setup.graph().find("counter")); };
   hook->before = [](RunContext& run, StepRequest& request) {
     if (run.iterations() % 2 == 1) request.fetch();
   };

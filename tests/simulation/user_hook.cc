@@ -7,17 +7,26 @@ namespace {
 
 constexpr uint64_t kFetchEvery = 7;
 
+/// Of which step a trainer's step reads the weights, as far as its hook knows.
+enum class Reads { kWhatThereIs, kItsStep, kItsStepOrLater };
+
+Reads reads_of(const JobPlan& job, int64_t trainer) {
+  if (!job.compression.empty()) return Reads::kWhatThereIs;  // They are only about what they are on their server.
+  if (job.local) return Reads::kItsStep;
+  if (trainer == 0) return Reads::kWhatThereIs;  // Of a save a chief learns a step without its weights.
+  if (job.updates != Updates::kAsync) return Reads::kItsStep;
+  // A server that applies what comes may have gone on; several are at several steps when a trainer meets them (again).
+  return job.size.ps == 1 ? Reads::kItsStepOrLater : Reads::kWhatThereIs;
+}
+
 class UserHook final : public Hook {
  public:
-  UserHook(std::string task, const JobPlan& job, bool acts, std::shared_ptr<JobNotes> notes)
+  UserHook(std::string task, const JobPlan& job, bool acts, Reads reads, std::shared_ptr<JobNotes> notes)
       : task_(std::move(task)),
         stops_at_(acts ? job.hook_stops_at : std::nullopt),
         throws_at_(acts ? job.hook_throws_at : std::nullopt),
         max_steps_(job.max_steps == 0 ? 0 : uint64_t(job.max_steps + notes->more_steps)),
-        alone_(job.local),
-        paced_(job.local || job.updates != Updates::kAsync),
-        several_(job.size.ps > 1),
-        exact_(job.compression.empty()),
+        reads_(reads),
         notes_(std::move(notes)) {}
 
   void begin(HookSetup& setup) override {
@@ -25,8 +34,7 @@ class UserHook final : public Hook {
     state_ = State::kBegun;
     setup.fetch("the same loss", setup.loss());
     for (int i = 0; i < kCountVariables; ++i) {
-      const Variable* const count = setup.graph().find_variable(count_variable(i));
-      setup.fetch(count->name, Value(&setup.graph(), count->node, 0));
+      setup.fetch(count_variable(i), setup.graph().find(count_variable(i)));
     }
   }
   void after_ready(RunContext& run) override {
@@ -54,7 +62,7 @@ class UserHook final : public Hook {
     if (values.fetched()) {
       expect(double(values["the same loss"].as<float>()[0]) == values.loss(),
              "what was fetched is not the loss of the step");
-      look_at_weights(run, values);
+      look_at_weights(values);
     }
     state_ = State::kBetween;
     readied_ = false;
@@ -82,25 +90,20 @@ class UserHook final : public Hook {
   }
 
   /// A step computes on the newest weights that its trainer has (CONTRACT TL-2): as often as they were updated they say
-  /// themselves. A server that applies what comes may have gone on; several of them are at several steps when a trainer
-  /// meets them (again), and of a save a chief learns a step without its weights: there the hook does not know what to ask.
-  void look_at_weights(const RunContext& run, const StepValues& values) {
-    if (!exact_ || (!alone_ && run.is_chief()) || (!paced_ && (several_ || readied_))) return;
-    for (int i = 0; i < kCountVariables; ++i) {
+  /// themselves.
+  void look_at_weights(const StepValues& values) {
+    for (int i = 0; i < kCountVariables && reads_ != Reads::kWhatThereIs; ++i) {
       const auto updates = uint64_t(values[count_variable(i)].as<float>()[0]);
-      if (paced_ ? updates == began_at_ : updates >= began_at_) continue;
-      expect(false, "a step that began at global step " + std::to_string(began_at_) + " read " + count_variable(i) +
-                        " as it was after update " + std::to_string(updates));
+      expect(reads_ == Reads::kItsStep ? updates == began_at_ : updates >= began_at_,
+             "a step that began at global step " + std::to_string(began_at_) + " read " + count_variable(i) +
+                 " as it was after update " + std::to_string(updates));
     }
   }
 
   const std::string task_;
   const std::optional<int64_t> stops_at_, throws_at_;
   const uint64_t max_steps_;
-  const bool alone_;  // True without a cluster.
-  const bool paced_;  // True if the model changes by this trainer's steps alone, or by steps of all.
-  const bool several_;  // True if there are several servers.
-  const bool exact_;  // True if weights come as they are on their server.
+  const Reads reads_;
   const std::shared_ptr<JobNotes> notes_;
   State state_ = State::kNew;
   bool readied_ = false;  // True if after_ready() was called since the last step.
@@ -115,7 +118,8 @@ class UserHook final : public Hook {
 
 std::shared_ptr<Hook> user_hook(const JobPlan& job, const RunConfig& config, std::shared_ptr<JobNotes> notes) {
   return std::make_shared<UserHook>("trainer " + std::to_string(config.trainer_index()), job,
-                                    config.trainer_index() == job.hook_trainer, std::move(notes));
+                                    config.trainer_index() == job.hook_trainer, reads_of(job, config.trainer_index()),
+                                    std::move(notes));
 }
 
 }  // namespace shoal::simulation
