@@ -21,8 +21,8 @@
 #include "shoal/nn/head.h"
 #include "shoal/nn/pooling.h"
 #include "shoal/transport/sim.h"
-#include "task_network.h"
-#include "train_task.h"
+#include "task/task_network.h"
+#include "train/train_task.h"
 
 namespace shoal::bench {
 namespace {

@@ -25,13 +25,28 @@ FOR_SOURCES = ["json"]
 ROOMS = {
     "modules/cli": [[""], ["launch"]],
     "modules/cluster": [["job"], ["state"], ["server", "trainer"]],
+    "modules/estimator": [["task"], ["hooks"], ["model"], ["evaluate"], ["train"], [""]],
 }
-# Public headers stand in the room of their source file. Those without one:
+# Public headers stand in the room of the source file of their name. Those without one, and those of which it is not true:
 ROOMS_OF_HEADERS = {
     "shoal/cluster/row_gradients.h": "state",
     "shoal/cluster/snapshot.h": "state",
     "shoal/cluster/store.h": "trainer",
     "shoal/cluster/witness.h": "state",
+    "shoal/estimator/estimator.h": "model",  # What Estimator's calls do stands above all rooms.
+    "shoal/estimator/eval_listener.h": "model",
+    "shoal/estimator/exported_model.h": "model",
+    "shoal/estimator/exporter.h": "model",
+    "shoal/estimator/initial_value.h": "model",
+    "shoal/estimator/input_fn.h": "model",
+    "shoal/estimator/interval_timer.h": "task",
+    "shoal/estimator/mode.h": "model",
+    "shoal/estimator/model_fn.h": "model",
+    "shoal/estimator/run_cluster.h": "",
+    "shoal/estimator/task_host.h": "task",
+    "shoal/estimator/task_report.h": "task",
+    "shoal/estimator/warm_start.h": "model",
+    "shoal/shoal.h": "",
 }
 
 # Third party by the start of its include, and the folders whose sources (not public headers) may use it.

@@ -1,4 +1,4 @@
-#include "checkpoint_saver.h"
+#include "train/checkpoint_saver.h"
 
 #include "fixture.h"
 #include "shoal/base/production.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "fixture.h"
-#include "loop_context.h"
+#include "hooks/loop_context.h"
 #include "shoal/base/virtual.h"
 #include "shoal/monitor/event_writer.h"
 

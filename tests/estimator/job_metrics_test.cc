@@ -1,5 +1,5 @@
 /// What a chief tells of all trainers, from a server's counts.
-#include "job_metrics.h"
+#include "hooks/job_metrics.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

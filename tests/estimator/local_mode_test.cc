@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "local_evaluation.h"
-#include "loop_context.h"
+#include "evaluate/local_evaluation.h"
+#include "hooks/loop_context.h"
 #include "shoal/estimator/exporter.h"
 
 namespace shoal::testing {

@@ -5,7 +5,7 @@
 #include "shoal/base/virtual.h"
 #include "shoal/testing/forwarding_storage.h"
 #include "shoal/testing/simulated_disk.h"
-#include "train_task.h"
+#include "train/train_task.h"
 
 namespace shoal::testing {
 namespace {

@@ -1,11 +1,11 @@
 // Built-in hooks where the global step goes back, since a server lost what it held (CONTRACT HK-7, FA-4, FA-5).
-#include "checkpoint_saver.h"
 #include "fixture.h"
-#include "loop_context.h"
+#include "hooks/loop_context.h"
 #include "shoal/base/virtual.h"
 #include "shoal/cluster/local_store.h"
 #include "shoal/estimator/hooks.h"
 #include "shoal/monitor/event_writer.h"
+#include "train/checkpoint_saver.h"
 
 namespace shoal::testing {
 namespace {

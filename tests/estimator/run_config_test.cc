@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "shoal/estimator/task_host.h"
-#include "task_network.h"
+#include "task/task_network.h"
 
 namespace shoal {
 namespace {

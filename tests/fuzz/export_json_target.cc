@@ -1,5 +1,5 @@
 // The description of an exported model. One that is understood is written, and understood again as it is written.
-#include "export_format.h"
+#include "model/export_format.h"
 #include "shoal/base/check.h"
 #include "target.h"
 

@@ -5,7 +5,7 @@
 
 #include "../conformance/op_cases.h"
 #include "event_codec.h"
-#include "export_format.h"
+#include "model/export_format.h"
 #include "record.h"
 #include "sealed_index.h"
 #include "shoal/base/check.h"

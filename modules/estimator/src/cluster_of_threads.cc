@@ -5,7 +5,7 @@
 
 #include "shoal/transport/inproc.h"
 #include "shoal/transport/transport.h"
-#include "task_network.h"
+#include "task/task_network.h"
 
 namespace shoal {
 namespace {

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "evaluation.h"
-#include "model.h"
-#include "open_checkpoint.h"
+#include "evaluate/evaluation.h"
+#include "model/model.h"
+#include "model/open_checkpoint.h"
+#include "model/warm_start_choice.h"
 #include "shoal/checkpoint/directory.h"
-#include "task_network.h"
-#include "train_task.h"
-#include "warm_start_choice.h"
+#include "task/task_network.h"
+#include "train/train_task.h"
 
 namespace shoal {
 namespace {
@@ -110,7 +110,7 @@ Result<void> Estimator::try_train(const InputFn& input_fn, TrainOptions options)
   SHOAL_TRY_VOID(check_task(config_));
   const bool distributed = config_.num_ps_replicas() > 0;
   const std::shared_ptr<Environment> env = make_task_environment(config_);
-  const Estimator own = inside(*this, env);
+  const Estimator own = with_config(with_environment(config_, env));
   const TrainRequest request{.estimator = own,
                              .input_fn = input_fn,
                              .role = !distributed         ? TrainRole::kLocal

@@ -15,7 +15,7 @@ namespace shoal {
 namespace {
 
 /// A program, and what its command line makes of it.
-struct Call {
+struct ProgramCall {
   const ParsedFlags& flags;
   const CommandLine command_line;
   const RunConfigOptions config;
@@ -28,7 +28,7 @@ Logger logger_of(const TaskHost& host) {
 }
 
 /// The first status that is not 0, after all tasks have ended.
-int run_threads(const Call& call, const TaskHost& host) {
+int run_threads(const ProgramCall& call, const TaskHost& host) {
   const cluster::ClusterSize size = value_or_raise(cluster::parse_cluster_size(*call.flags.cluster));
   if (!size.evaluator && !size.master) {
     logger_of(host).warning(
@@ -46,7 +46,7 @@ int run_threads(const Call& call, const TaskHost& host) {
   return status;
 }
 
-int run_one(const Call& call, const TaskHost& host) {
+int run_one(const ProgramCall& call, const TaskHost& host) {
   Logger log = logger_of(host);
   const auto variables = [&call](std::string_view name) {
     const auto flag = call.flags.variables.find(name);
@@ -82,7 +82,7 @@ int run_program(int argc, const char* const* argv, const ProgramInfo& program, F
   if (!host) return print_error(host.error());
   TaskReports reports;
   host->report = [&reports](const TaskReport& report) { reports.add(report); };
-  const Call call{flags, command_line(program, flags), run_config_options(program, flags), body};
+  const ProgramCall call{flags, command_line(program, flags), run_config_options(program, flags), body};
   const auto status =
       call_user("the program", [&] { return flags.cluster ? run_threads(call, *host) : run_one(call, *host); });
   host->progress->finish();

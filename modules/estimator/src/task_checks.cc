@@ -1,8 +1,8 @@
 // What is looked at before a task does anything: whether it can run here, and who may join its job.
 #include "shoal/cluster/cluster_spec.h"
 #include "shoal/transport/transport.h"
-#include "task_network.h"
-#include "train_task.h"
+#include "task/task_network.h"
+#include "train/train_task.h"
 
 namespace shoal {
 namespace {

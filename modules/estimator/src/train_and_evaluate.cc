@@ -1,13 +1,13 @@
 #include "shoal/estimator/train_and_evaluate.h"
 
-#include "end_of_job.h"
-#include "evaluating.h"
-#include "evaluator_task.h"
-#include "local_evaluation.h"
+#include "evaluate/evaluating.h"
+#include "evaluate/evaluator_task.h"
+#include "evaluate/local_evaluation.h"
 #include "shoal/cluster/parameter_server.h"
 #include "shoal/transport/transport.h"
-#include "task_network.h"
-#include "train_task.h"
+#include "task/end_of_job.h"
+#include "task/task_network.h"
+#include "train/train_task.h"
 
 namespace shoal {
 namespace {
@@ -130,7 +130,8 @@ Result<TrainAndEvaluateResult> run_ps(Environment& env, const Call& call) {
                                           .witness = host_of(call.config()).witness};
   if (host_of(call.config()).bytes_on_strand) options.bytes_on_strand = *host_of(call.config()).bytes_on_strand;
   env.log().info(call.config().compute_threads_text(env.process()));
-  EndOfJob end_of_job(env, call.estimator, call.train.max_steps, EndOfJob::NewMarks::kDoubted);
+  EndOfJob end_of_job(env, call.estimator.config(), call.estimator.model_dir(), call.train.max_steps,
+                      EndOfJob::NewMarks::kDoubted);
   if (!call.estimator.model_dir().empty()) {
     options.job_ended = [&end_of_job] {
       const auto mark = end_of_job.look();
@@ -164,7 +165,7 @@ TrainAndEvaluateResult train_and_evaluate(Estimator& estimator, TrainSpec train_
 Result<TrainAndEvaluateResult> try_train_and_evaluate(Estimator& estimator, TrainSpec train_spec, EvalSpec eval_spec) {
   SHOAL_TRY_VOID(check({estimator, train_spec, eval_spec}));
   const std::shared_ptr<Environment> env = make_task_environment(estimator.config());
-  const Estimator own = inside(estimator, env);
+  const Estimator own = estimator.with_config(with_environment(estimator.config(), env));
   const Call call{own, train_spec, eval_spec};
   const std::string& type = call.config().task_type();
   for (const std::string& warning : call.config().task().warnings) env->log().warning(warning);

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "shoal/cluster/listen.h"
-#include "task_network.h"
-#include "train_task.h"
+#include "task/task_network.h"
+#include "train/train_task.h"
 
 namespace shoal {
 namespace {

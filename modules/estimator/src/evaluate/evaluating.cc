@@ -1,0 +1,77 @@
+#include "evaluate/evaluating.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "evaluate/evaluation_notes.h"
+#include "task/temporary_files.h"
+
+namespace shoal {
+
+Result<void> Evaluating::evaluate(Environment& env, const std::string& prefix, const StopToken& stop) {
+  if (!last_prefix_) sweep_exports(env);
+  SHOAL_TRY(Evaluation evaluation,
+            run_evaluation(env, estimator_, spec_.input_fn,
+                           {.steps = spec_.steps, .hooks = spec_.hooks, .checkpoint = prefix, .name = spec_.name}, stop));
+  tell_of_steps(env.log(), evaluation);
+  Metrics& metrics = evaluation.metrics;
+  if (!metrics.contains("global_step")) return internal_error("an evaluation gave no global_step");
+  last_prefix_ = prefix;
+  last_was_final_ = max_steps_ && metrics["global_step"] >= double(*max_steps_);
+  exports_.clear();
+  for (const auto& exporter : spec_.exporters) {
+    const ExportRequest request{env,     estimator_,     export_folder(*exporter), prefix,
+                                metrics, spec_.input_fn, last_was_final_};
+    SHOAL_TRY(std::optional<std::string> written,
+              call_user("exporter " + exporter->name(), [&] { return exporter->export_model(request); }));
+    if (written) {
+      env.log().info("export " + exporter->name() + ": " + *written);
+      fired_.push_back(exporter.get());
+    }
+    exports_.push_back(std::move(written));
+  }
+  metrics_ = std::move(metrics);
+  return {};
+}
+
+void Evaluating::tell_of_steps(Logger& log, const Evaluation& evaluation) {
+  const std::optional<std::string> note = note_on_steps(evaluation);
+  if (!note || std::exchange(told_of_steps_, true)) return;
+  log.info("evaluation" + (spec_.name ? " " + *spec_.name : "") + ": " + *note);
+}
+
+Result<bool> Evaluating::may_look(Logger& log) {
+  if (!spec_.listener) return true;
+  SHOAL_TRY(const bool yes, call_user("listener before_eval", [&] { return spec_.listener->before_eval(); }));
+  if (!yes) log.info("evaluation ends: the listener asked for it before a look");
+  return yes;
+}
+
+Result<bool> Evaluating::may_go_on(Logger& log, EvalStatus status) {
+  if (!spec_.listener) return true;
+  EvalLook look{.status = status, .checkpoint_path = {}, .metrics = {}};
+  if (status == EvalStatus::kEvaluated) look = {status, last_prefix_.value(), metrics_.value()};
+  SHOAL_TRY(const bool yes, call_user("listener after_eval", [&] { return spec_.listener->after_eval(look); }));
+  if (!yes) log.info("evaluation ends: the listener asked for it after a look");
+  return yes;
+}
+
+/// Removes what a process before this one left, whose exporters may not all write again.
+void Evaluating::sweep_exports(Environment& env) const {
+  for (const auto& exporter : spec_.exporters) remove_temporary_files(env, export_folder(*exporter), {kUnfinishedExport});
+}
+
+std::string Evaluating::export_folder(const Exporter& exporter) const {
+  return join_path(join_path(estimator_.model_dir(), "export"), exporter.name());
+}
+
+void Evaluating::warn_about_final_exporters(Logger& log) const {
+  for (const auto& exporter : spec_.exporters) {
+    if (!exporter->final_only() || std::find(fired_.begin(), fired_.end(), exporter.get()) != fired_.end()) continue;
+    const std::string last = metrics_ ? std::to_string(int64_t(metrics_->at("global_step"))) : "none";
+    log.warning("export " + exporter->name() + " was never made: it waits for the last step, the last evaluation was at " +
+                last + ", max_steps is " + (max_steps_ ? std::to_string(*max_steps_) : "not set"));
+  }
+}
+
+}  // namespace shoal

@@ -1,0 +1,353 @@
+#include "evaluate/evaluation.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "hooks/loop_context.h"
+#include "model/checkpoint_layout.h"
+#include "model/open_checkpoint.h"
+#include "shoal/checkpoint/directory.h"
+#include "shoal/monitor/event_writer.h"
+#include "shoal/nn/initializers.h"
+
+namespace shoal {
+namespace {
+
+constexpr auto kProgressEvery = std::chrono::seconds(10);
+
+size_t bytes_of_variable(const Variable& variable) { return size_t(variable.shape.elements()) * size_of(variable.dtype); }
+
+/// The batches of one evaluation and what they add up to.
+class EvaluationRun {
+ public:
+  /// `title` begins its log lines.
+  EvaluationRun(Environment& env, std::string title, const TaskHost* host, BuiltModel& model, data::Iterator& input,
+                LoadedVariables variables, std::vector<std::shared_ptr<Hook>> hooks)
+      : env_(env),
+        title_(std::move(title)),
+        model_(model),
+        input_(input),
+        variables_(std::move(variables)),
+        hooks_(std::move(hooks)),
+        context_(env, host) {}
+
+  Result<void> prepare(uint64_t global_step, const std::string& model_dir);
+  Result<void> run(std::optional<int64_t> steps, std::optional<data::Batch> first, const StopToken& stop);
+  Metrics results(uint64_t global_step) const;
+  int64_t batches() const { return batches_; }
+  bool ended_by_steps() const { return ended_by_steps_; }
+
+ private:
+  Result<void> one_batch(data::Batch& batch);
+  void note_progress(std::optional<int64_t> steps);
+  void note_interrupt();
+
+  Environment& env_;
+  const std::string title_;
+  BuiltModel& model_;
+  data::Iterator& input_;
+  LoadedVariables variables_;
+  std::vector<std::shared_ptr<Hook>> hooks_;
+  LoopContext context_;
+  StepRequest request_;
+  StepValues values_;
+  std::vector<nn::MetricAccumulator> accumulators_;
+  std::vector<TensorView> metric_inputs_;
+  double loss_sum_ = 0;
+  int64_t batches_ = 0;
+  bool ended_by_steps_ = false;
+  SteadyTime next_note_{};
+  bool interrupt_noted_ = false;
+};
+
+Result<void> EvaluationRun::prepare(uint64_t global_step, const std::string& model_dir) {
+  context_.set_task(true, model_dir, nullptr);
+  context_.set_global_step(global_step);
+  HookSetup setup(model_.graph(), model_.spec().loss);
+  for (const auto& hook : hooks_) SHOAL_TRY_VOID(call_user("evaluation hook begin", [&] { hook->begin(setup); }));
+  std::vector<Value> always{model_.spec().loss};
+  for (const auto& [name, metric] : model_.spec().eval_metrics) {
+    always.insert(always.end(), metric.inputs.begin(), metric.inputs.end());
+    accumulators_.emplace_back(metric);
+  }
+  std::vector<Value> sometimes;
+  for (const auto& [name, value] : setup.fetches()) {
+    sometimes.push_back(value);
+    values_.values().emplace_back(name, TensorView{});
+  }
+  model_.set_values(std::move(always), std::move(sometimes), {});
+  for (const auto& hook : hooks_)
+    SHOAL_TRY_VOID(call_user("evaluation hook after_ready", [&] { hook->after_ready(context_); }));
+  return {};
+}
+
+Result<void> EvaluationRun::run(std::optional<int64_t> steps, std::optional<data::Batch> first, const StopToken& stop) {
+  data::Batch batch;
+  bool more = first.has_value();
+  next_note_ = env_.after(kProgressEvery);
+  if (first) batch = std::move(*first);
+  while (more && (!steps || batches_ < *steps)) {
+    if (stop.stop_requested()) return cancelled();
+    SHOAL_TRY_VOID(one_batch(batch));
+    note_progress(steps);
+    if (!stop.stop_requested()) note_interrupt();
+    ended_by_steps_ = steps && batches_ >= *steps;
+    if (context_.stop_requested() || ended_by_steps_) break;
+    SHOAL_TRY(more, input_.next(batch));
+  }
+  if (batches_ == 0) env_.log().warning("evaluation: the input gave no batch; is it empty or wrongly set up?");
+  for (const auto& hook : hooks_) SHOAL_TRY_VOID(call_user("evaluation hook end", [&] { hook->end(context_); }));
+  return {};
+}
+
+/// Whoever asked for the end should know why it does not come (CONTRACT FA-12).
+void EvaluationRun::note_interrupt() {
+  if (interrupt_noted_ || !env_.interrupted().stop_requested()) return;
+  interrupt_noted_ = true;
+  env_.log().info(title_ + ": interrupted; this evaluation is finished first, and a second signal ends at once");
+}
+
+Result<void> EvaluationRun::one_batch(data::Batch& batch) {
+  request_.clear();
+  for (const auto& hook : hooks_) {
+    SHOAL_TRY_VOID(call_user("evaluation hook before_step", [&] { hook->before_step(context_, request_); }));
+  }
+  SHOAL_TRY(const int64_t size, batch_size(batch));
+  SHOAL_TRY(const SymbolSizes sizes, model_.sizes_of(batch));
+  SHOAL_TRY(BoundProgram * program, model_.program(sizes, request_.fetches()));
+  SHOAL_TRY_VOID(model_.feed(*program, batch, request_.feeds()));
+  SHOAL_TRY(const std::vector<backends::Pieces> variables, variables_.bind(*program->program));
+  SHOAL_TRY_VOID(program->program->run({.inputs = program->inputs,
+                                        .variables = variables,
+                                        .updates = {},
+                                        .weights = {1, 1},  // Nothing changes while we evaluate.
+                                        .key = {}}));
+  const std::span<const TensorView> fetched = program->program->fetched();
+  const double loss = double(fetched[0].as<float>()[0]);
+  loss_sum_ += loss;
+  ++batches_;
+  context_.count_iteration();
+  size_t next = 1;
+  for (size_t i = 0; i < accumulators_.size(); ++i) {
+    const size_t count = model_.spec().eval_metrics[i].second.inputs.size();
+    SHOAL_TRY_VOID(accumulators_[i].update(fetched.subspan(next, count)));
+    next += count;
+  }
+  values_.set(loss, size, fetched.size() > next);
+  for (size_t i = 0; next + i < fetched.size(); ++i) values_.values()[i].second = fetched[next + i];
+  for (const auto& hook : hooks_) {
+    SHOAL_TRY_VOID(call_user("evaluation hook after_step", [&] { hook->after_step(context_, values_); }));
+  }
+  return {};
+}
+
+/// CONTRACT EST-9, for those who read all; and every ten seconds for those who wait for a long evaluation.
+void EvaluationRun::note_progress(std::optional<int64_t> steps) {
+  const bool for_all = env_.now() >= next_note_;
+  const int64_t every = steps.value_or(0) < 20 ? 1 : *steps / 10;
+  if (!for_all && (!steps || batches_ % every != 0)) return;
+  if (for_all) next_note_ = env_.after(kProgressEvery);
+  const std::string of = steps ? " of " + std::to_string(*steps) : "";
+  env_.log().log(for_all ? LogLevel::kInfo : LogLevel::kDebug, title_ + ": batch " + std::to_string(batches_) + of);
+}
+
+Metrics EvaluationRun::results(uint64_t global_step) const {
+  Metrics metrics;
+  for (size_t i = 0; i < accumulators_.size(); ++i) {
+    const auto& [name, metric] = model_.spec().eval_metrics[i];
+    if (metric.is_count) {
+      metrics.set_count(name, accumulators_[i].value());
+    } else {
+      metrics[name] = accumulators_[i].value();
+    }
+  }
+  metrics["loss"] = batches_ == 0 ? 0 : loss_sum_ / double(batches_);
+  metrics.set_count("global_step", double(global_step));
+  return metrics;
+}
+
+Result<void> write_results(Environment& env, const std::string& folder, const Metrics& metrics, const std::string& prefix) {
+  SHOAL_TRY(const auto writer, monitor::EventWriter::open(env, folder));
+  const int64_t step = int64_t(metrics.at("global_step"));
+  std::vector<monitor::Scalar> scalars;
+  for (const auto& [name, value] : metrics) {
+    if (name != "global_step") scalars.push_back({name, value});
+  }
+  SHOAL_TRY_VOID(writer->add_scalars(step, scalars));
+  if (!prefix.empty()) SHOAL_TRY_VOID(writer->add_text(step, "checkpoint_path", prefix));
+  return writer->close();
+}
+
+std::string describe(const Metrics& metrics) {
+  std::string text;
+  for (const auto& [name, value] : metrics) {
+    char number[32];
+    std::snprintf(number, sizeof number, "%.6g", value);
+    const std::optional<int64_t> count = metrics.count_of(name);
+    text += (text.empty() ? "" : ", ") + name + " = " + (count ? std::to_string(*count) : number);
+  }
+  return text;
+}
+
+}  // namespace
+
+LoadedVariables LoadedVariables::make_places(Environment& env, const Graph& graph) {
+  LoadedVariables made;
+  size_t total = 0;
+  for (const Variable& variable : graph.variables()) total += align_up(bytes_of_variable(variable));
+  made.arena_ = env.buffers().get(std::max<size_t>(total, kBufferAlignment));
+  size_t offset = 0;
+  for (const Variable& variable : graph.variables()) {
+    const std::span<std::byte> bytes = made.arena_->bytes().subspan(offset, bytes_of_variable(variable));
+    const int64_t rows = variable.shape.rank() == 0 ? 1 : variable.shape[0];
+    made.places_.push_back({variable.name, {bytes.data(), 0, rows}, bytes});
+    offset += align_up(bytes.size());
+  }
+  return made;
+}
+
+Result<LoadedVariables> LoadedVariables::load(Environment& env, const Graph& graph, const Fill& fill) {
+  LoadedVariables loaded = make_places(env, graph);
+  for (size_t i = 0; i < loaded.places_.size(); ++i) {
+    SHOAL_TRY_VOID(fill(graph.variables()[i], loaded.places_[i].bytes));
+  }
+  return loaded;
+}
+
+Result<LoadedVariables> LoadedVariables::load(Environment& env, const Graph& graph, const checkpoint::Reader& reader) {
+  return load(env, graph, Fill([&reader](const Variable& variable, std::span<std::byte> place) -> Result<void> {
+                SHOAL_TRY_VOID(check_variable(reader, variable.name, variable.dtype, variable.shape));
+                return reader.read(variable.name, place);
+              }));
+}
+
+Result<LoadedVariables> LoadedVariables::initialize(Environment& env, const BuiltModel& model, InitialSource& source) {
+  LoadedVariables made = make_places(env, model.graph());
+  for (size_t i = 0; i < made.places_.size(); ++i) {
+    const Variable& variable = model.graph().variables()[i];
+    const Place& place = made.places_[i];
+    const cluster::Segment whole{.variable = cluster_variable(model, variable),
+                                 .row_begin = place.piece.row_begin,
+                                 .row_end = place.piece.row_end,
+                                 .offset = 0,
+                                 .bytes = place.bytes.size()};
+    SHOAL_TRY_VOID(source.read(whole, 0, place.bytes));
+  }
+  return made;
+}
+
+Result<std::vector<backends::Pieces>> LoadedVariables::bind(const backends::Program& program) const {
+  std::vector<backends::Pieces> pieces;
+  for (const auto& variable : program.info().variables) {
+    const auto found =
+        std::find_if(places_.begin(), places_.end(), [&](const Place& p) { return p.name == variable.name; });
+    if (found == places_.end()) return not_found("variable " + variable.name + " was not loaded");
+    pieces.push_back(backends::Pieces(&found->piece, 1));
+  }
+  return pieces;
+}
+
+std::span<const std::byte> LoadedVariables::bytes_of(std::string_view variable) const {
+  const auto found = std::find_if(places_.begin(), places_.end(), [&](const Place& p) { return p.name == variable; });
+  SHOAL_CHECK(found != places_.end());
+  return found->bytes;
+}
+
+Result<LoadedVariables> load_variables(Environment& env, const Estimator& estimator, Mode mode, const BuiltModel& model,
+                                       const checkpoint::Reader* reader) {
+  if (reader) return LoadedVariables::load(env, model.graph(), *reader);
+  SHOAL_TRY(const auto source,
+            InitialSource::open(env, estimator.warm_start(), model.graph(), model.initial_values(), mode));
+  for (const std::string& summary : source->summaries()) env.log().info(summary);
+  return LoadedVariables::initialize(env, model, *source);
+}
+
+std::string without_checkpoint(const Estimator& estimator) {
+  return std::string("no checkpoint, so the ") + (estimator.warm_start() ? "warm-started" : "freshly initialized") +
+         " model";
+}
+
+Result<OpenedInput> open_input(Environment& env, const Estimator& estimator, const InputFn& input_fn, Mode mode) {
+  OpenedInput opened;
+  const InputContext context{mode, estimator.params(), estimator.config()};
+  SHOAL_TRY(opened.dataset, call_user("input_fn", [&] { return input_fn(context); }));
+  const bool training = mode == Mode::kTrain;
+  data::IterateOptions options{.seed = estimator.config().random_seed(),
+                               .trainer_index = training ? estimator.config().trainer_index() : 0,
+                               .num_trainers = training ? estimator.config().num_trainers() : 1};
+  SHOAL_TRY(opened.iterator, opened.dataset->iterate(env, options));
+  return opened;
+}
+
+Result<std::unique_ptr<backends::Backend>> make_configured_backend(const RunConfig& config) {
+  SHOAL_TRY(auto backend, backends::make_backend(config.backend().value_or(backends::default_backend())));
+  SHOAL_TRY_VOID(backend->check_compute_dtype(config.compute_dtype()));
+  return backend;
+}
+
+RandomKey graph_seed(Environment& env, const RunConfig& config) {
+  return config.random_seed() ? RandomKey(*config.random_seed()) : env.entropy();
+}
+
+std::string eval_folder(const std::string& model_dir, const std::optional<std::string>& name) {
+  return join_path(model_dir, name ? "eval_" + *name : "eval");
+}
+
+Result<void> check_options(const std::string& call, const EvaluateOptions& options) {
+  if (options.steps.value_or(1) <= 0) return invalid_argument(call + ": steps must be greater than 0");
+  if (std::find(options.hooks.begin(), options.hooks.end(), nullptr) != options.hooks.end()) {
+    return invalid_argument(call + ": hooks: one of them is null");
+  }
+  if (options.name && (options.name->empty() || options.name->find('/') != std::string::npos)) {
+    return invalid_argument(call + ": name: \"" + *options.name + "\" cannot be part of the folder name eval_<name>");
+  }
+  return {};
+}
+
+Result<Evaluation> run_evaluation(Environment& env, const Estimator& estimator, const InputFn& input_fn,
+                                  const EvaluateOptions& options, const StopToken& stop) {
+  SHOAL_TRY(const auto reader, open_checkpoint(env, estimator.model_dir(), options.checkpoint));
+  if (!reader) env.log().info("evaluation: " + without_checkpoint(estimator) + " is evaluated");
+  const WeightsToEvaluate weights{
+      .global_step = reader ? uint64_t(reader->global_step()) : 0,
+      .checkpoint = reader ? reader->prefix() : "",
+      .load = [&](const BuiltModel& model) { return load_variables(env, estimator, Mode::kEval, model, reader.get()); }};
+  return run_evaluation_of(env, weights, estimator, input_fn, options, stop);
+}
+
+Result<Evaluation> run_evaluation_of(Environment& env, const WeightsToEvaluate& weights, const Estimator& estimator,
+                                     const InputFn& input_fn, const EvaluateOptions& options, const StopToken& stop) {
+  SHOAL_TRY(OpenedInput input, open_input(env, estimator, input_fn, Mode::kEval));
+  if (!options.steps && input.dataset->repeats_for_ever()) {
+    return invalid_argument(
+        "evaluation: without steps all of the input is evaluated, and it does not end; leave repeat() "
+        "out, or set steps");
+  }
+  data::Batch first;
+  SHOAL_TRY(const bool any, input.iterator->next(first));
+  if (!any) return invalid_argument("evaluation: the input function gave no batch; is the evaluation data empty?");
+  SHOAL_TRY(const InputTypes types, input_types(first, estimator.varying()));
+  SHOAL_TRY(const auto model, BuiltModel::build({estimator.model_fn(), Mode::kEval, estimator.params(), estimator.config(),
+                                                 graph_seed(env, estimator.config())},
+                                                types));
+  SHOAL_TRY(auto backend, make_configured_backend(estimator.config()));
+  model->use_backend(std::move(backend), estimator.config().compute_threads(env.process().usable_cores),
+                     estimator.config().compute_dtype());
+  std::vector<std::shared_ptr<Hook>> hooks = options.hooks;
+  hooks.insert(hooks.end(), model->spec().evaluation_hooks.begin(), model->spec().evaluation_hooks.end());
+  SHOAL_TRY(LoadedVariables variables, weights.load(*model));
+  const std::string title = "evaluation" + (options.name ? " " + *options.name : "");
+  EvaluationRun run(env, title, estimator.config().host().get(), *model, *input.iterator, std::move(variables),
+                    std::move(hooks));
+  SHOAL_TRY_VOID(run.prepare(weights.global_step, estimator.model_dir()));
+  SHOAL_TRY_VOID(run.run(options.steps, std::move(first), stop));
+  Evaluation evaluation{.metrics = run.results(weights.global_step),
+                        .batches = run.batches(),
+                        .ended_by_steps = run.ended_by_steps() && input.dataset->is_finite().value_or(true),
+                        .input_batches = input.dataset->cardinality()};
+  SHOAL_TRY_VOID(write_results(env, estimator.eval_dir(options.name), evaluation.metrics, weights.checkpoint));
+  env.log().info(title + ": " + describe(evaluation.metrics));
+  return evaluation;
+}
+
+}  // namespace shoal

@@ -1,0 +1,230 @@
+#include "evaluate/evaluator_task.h"
+
+#include <algorithm>
+
+#include "evaluate/evaluation_notes.h"
+#include "shoal/base/compute.h"
+#include "shoal/checkpoint/directory.h"
+#include "task/end_of_job.h"
+
+namespace shoal {
+namespace {
+
+constexpr auto kNoteEvery = std::chrono::seconds(600);
+// The pause between looks for the end mark, and the least between those for a checkpoint.
+constexpr auto kPollEvery = std::chrono::milliseconds(100);
+constexpr auto kAfterTheEnd = std::chrono::seconds(1);  // The pause between looks once the job has ended.
+constexpr int kDamagedMax = 3;
+constexpr int kLooksAfterTheEndMax = 10;
+
+/// A note that is made at most once per 600 s.
+class RareNote {
+ public:
+  bool due(SteadyTime now) {
+    if (next_ && now < *next_) return false;
+    next_ = now + kNoteEvery;
+    return true;
+  }
+  void reset() { next_.reset(); }
+
+ private:
+  std::optional<SteadyTime> next_;
+};
+
+class EvaluatorTask {
+ public:
+  EvaluatorTask(Environment& env, const EvaluatorOptions& options)
+      : env_(env),
+        options_(options),
+        evaluating_(options.estimator, options.spec, options.max_steps),
+        end_of_job_(env, options.estimator.config(), options.estimator.model_dir(), options.max_steps,
+                    EndOfJob::NewMarks::kObeyed) {}
+  Task<Result<std::optional<Metrics>>> run();
+
+ private:
+  Result<void> look();
+  Result<EvalStatus> look_for_checkpoint();
+  Result<EvalStatus> evaluate(const std::string& prefix);
+  Result<EvalStatus> count_damage(const std::string& damaged, const Error& error);
+  Result<bool> read_mark();
+  void warn_of_polling();
+  Result<void> check_lost_end();
+  void tell_of_end();
+  bool finished() const;
+  Task<Result<void>> wait_until(SteadyTime when);
+
+  Environment& env_;
+  const EvaluatorOptions& options_;
+  Evaluating evaluating_;
+  EndOfJob end_of_job_;
+  std::optional<checkpoint::EndMark> mark_;
+  RareNote missing_note_, not_new_note_, poll_note_, lost_note_;
+  int looks_after_end_ = 0;
+  // What the last lines of the log follow from.
+  bool ended_in_delay_ = false;     // The job had ended when the evaluator began to look.
+  bool ended_in_throttle_ = false;  // The job ended while a look was still to come.
+  bool found_not_new_ = false;      // A look found the checkpoint of the look before.
+  bool saw_training_ = false;       // A step was evaluated that is neither the first nor the last.
+  bool told_to_end_ = false;        // True once the listener has said so.
+  std::string damaged_;             // The newest damaged checkpoint, as far as it is known.
+  int damaged_count_ = 0;
+};
+
+Task<Result<std::optional<Metrics>>> EvaluatorTask::run() {
+  SHOAL_CO_TRY_VOID(co_await wait_until(env_.after(std::chrono::seconds(options_.spec.start_delay_secs))));
+  ended_in_delay_ = mark_.has_value();
+  const Duration throttle = std::chrono::seconds(options_.spec.throttle_secs);
+  while (!env_.interrupted().stop_requested()) {
+    const SteadyTime started = env_.now();
+    SHOAL_CO_TRY_VOID(co_await compute(env_, &EvaluatorTask::look, this));
+    if (told_to_end_ || finished()) break;
+    SHOAL_CO_TRY_VOID(check_lost_end());
+    const SteadyTime next = mark_ ? env_.after(kAfterTheEnd) : std::max(started + throttle, env_.after(kPollEvery));
+    const bool ended_before = mark_.has_value();
+    SHOAL_CO_TRY_VOID(co_await wait_until(next));
+    ended_in_throttle_ = mark_ && !ended_before;
+  }
+  tell_of_end();
+  evaluating_.warn_about_final_exporters(env_.log());
+  co_return evaluating_.metrics();
+}
+
+void EvaluatorTask::tell_of_end() {
+  if (told_to_end_) return;
+  if (env_.interrupted().stop_requested()) {
+    if (!evaluating_.last_prefix()) env_.log().warning("evaluation: interrupted before anything was evaluated");
+    return;
+  }
+  if (!evaluating_.last_prefix()) {
+    const bool disabled = mark_ && mark_->checkpoint.empty();
+    return env_.log().warning(
+        std::string("evaluation: the job ended and nothing was ever evaluated") +
+        (disabled
+             ? ", since it wrote no checkpoints; RunConfig::save_checkpoints_steps or save_checkpoints_secs enables them"
+             : ""));
+  }
+  if (saw_training_ || evaluating_.metrics()->at("global_step") == 0) return;
+  if (!ended_in_delay_ && !found_not_new_ && !ended_in_throttle_) return;
+  const OnlyLastStep why = ended_in_delay_  ? OnlyLastStep::kStartDelay
+                           : found_not_new_ ? OnlyLastStep::kNoCheckpoint
+                                            : OnlyLastStep::kThrottle;
+  env_.log().info(note_on_last_step(why, options_.spec, options_.estimator.config()));
+}
+
+/// The job has ended, but what it ended with is not there to be evaluated: not for ever.
+Result<void> EvaluatorTask::check_lost_end() {
+  if (!mark_ || ++looks_after_end_ < kLooksAfterTheEndMax) return {};
+  return data_loss("evaluation: the job ended with checkpoint " +
+                   join_path(options_.estimator.model_dir(), mark_->checkpoint) +
+                   ", which is not the newest one that can be found there; was the folder changed by hand?");
+}
+
+Result<void> EvaluatorTask::look() {
+  SHOAL_TRY(bool go_on, evaluating_.may_look(env_.log()));
+  if (go_on) {
+    SHOAL_TRY(const EvalStatus status, look_for_checkpoint());
+    SHOAL_TRY(go_on, evaluating_.may_go_on(env_.log(), status));
+  }
+  told_to_end_ = !go_on;
+  return {};
+}
+
+Result<EvalStatus> EvaluatorTask::look_for_checkpoint() {
+  SHOAL_TRY_VOID(read_mark());
+  auto newest = checkpoint::latest(env_.storage(), options_.estimator.model_dir());
+  if (!newest && newest.error().kind() == ErrorKind::kDataLoss) {
+    const std::string which = newest.error().message();
+    return count_damage(which, newest.error());
+  }
+  if (!newest) {
+    if (lost_note_.due(env_.now())) env_.log().error("checkpoint: " + newest.error().message());
+    newest = std::optional<std::string>();
+  }
+  if (!*newest) {
+    if (missing_note_.due(env_.now())) {
+      env_.log().info("evaluation: missing, there is no checkpoint in " + options_.estimator.model_dir() + " yet");
+    }
+    warn_of_polling();
+    return EvalStatus::kMissing;
+  }
+  if (**newest == evaluating_.last_prefix()) {
+    found_not_new_ = true;
+    if (not_new_note_.due(env_.now())) env_.log().info("evaluation: not new, " + **newest + " is evaluated already");
+    warn_of_polling();
+    return EvalStatus::kNotNew;
+  }
+  return evaluate(**newest);
+}
+
+/// CONTRACT EV-7.
+void EvaluatorTask::warn_of_polling() {
+  if (options_.spec.throttle_secs != 0 || !poll_note_.due(env_.now())) return;
+  env_.log().warning("evaluation: throttle_secs is 0, so the evaluator polls for new checkpoints");
+}
+
+/// All of it is read before it is used, once: an evaluation alone would not notice damage in what it does not need. Files
+/// that are not there were collected meanwhile, or come late (a shared folder).
+Result<EvalStatus> EvaluatorTask::evaluate(const std::string& prefix) {
+  const Result<void> intact = checkpoint::verify(env_.storage(), prefix);
+  const Result<void> evaluated = intact ? evaluating_.evaluate(env_, prefix) : intact;
+  if (evaluated) {
+    missing_note_.reset();
+    not_new_note_.reset();
+    const bool last = mark_ || evaluating_.last_was_final();
+    saw_training_ = saw_training_ || (!last && evaluating_.metrics()->at("global_step") > 0);
+    return EvalStatus::kEvaluated;
+  }
+  const Error& error = evaluated.error();
+  // An exporter reads it again, and its error may be about something else.
+  const bool gone = !intact || !checkpoint::Reader::open(env_.storage(), prefix);
+  if (error.kind() == ErrorKind::kNotFound && gone) {
+    env_.sometimes("evaluator.checkpoint_gone");
+    env_.log().info("evaluation: checkpoint " + prefix + " was deleted meanwhile, or is not all there yet; looking again");
+    return EvalStatus::kMissing;
+  }
+  if (error.kind() == ErrorKind::kDataLoss && !error.cause()) return count_damage(prefix, error);
+  return error;
+}
+
+/// CONTRACT EV-9: damage may be a write that is under way; three times the same is none.
+Result<EvalStatus> EvaluatorTask::count_damage(const std::string& damaged, const Error& error) {
+  damaged_count_ = damaged == damaged_ ? damaged_count_ + 1 : 1;
+  damaged_ = damaged;
+  env_.sometimes("evaluator.damaged_checkpoint");
+  env_.log().error("evaluation: " + error.message());
+  if (damaged_count_ >= kDamagedMax) return error;
+  return EvalStatus::kMissing;
+}
+
+Result<bool> EvaluatorTask::read_mark() {
+  SHOAL_TRY(mark_, end_of_job_.look());
+  return mark_.has_value();
+}
+
+bool EvaluatorTask::finished() const {
+  if (evaluating_.last_was_final()) return true;
+  if (!mark_) return false;
+  const std::string last = join_path(options_.estimator.model_dir(), mark_->checkpoint);
+  return mark_->checkpoint.empty() || evaluating_.last_prefix() == last;
+}
+
+/// Until `when`, cut short by an end mark that appears meanwhile, or an interrupt.
+Task<Result<void>> EvaluatorTask::wait_until(SteadyTime when) {
+  const bool marked_before = mark_.has_value();
+  while (env_.now() < when && !env_.interrupted().stop_requested()) {
+    SHOAL_CO_TRY(const bool ended, co_await compute(env_, &EvaluatorTask::read_mark, this));
+    if (ended && !marked_before) break;
+    Result<void> slept = co_await env_.sleep_until(std::min(when, env_.after(kPollEvery)), env_.interrupted());
+    if (!slept && slept.error().kind() != ErrorKind::kCancelled) co_return slept;
+  }
+  co_return Result<void>{};
+}
+
+}  // namespace
+
+Task<Result<std::optional<Metrics>>> evaluator_task(Environment& env, const EvaluatorOptions& options) {
+  EvaluatorTask task(env, options);
+  co_return co_await task.run();
+}
+
+}  // namespace shoal

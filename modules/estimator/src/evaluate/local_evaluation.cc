@@ -1,0 +1,92 @@
+#include "evaluate/local_evaluation.h"
+
+#include "evaluate/evaluation_notes.h"
+#include "shoal/checkpoint/directory.h"
+
+namespace shoal {
+
+bool LocalEvaluation::after_save(RunContext& context, uint64_t step, const std::string& prefix) {
+  newest_prefix_ = prefix;
+  if (!first_step_) {
+    first_step_ = step;
+    return false;
+  }
+  if (ending_) return false;  // The call of evaluate_last() evaluates it.
+  told_to_end_ = !value_or_raise(evaluating_.may_look(env_.log()));
+  if (told_to_end_) return true;
+  if (last_started_ && env_.now() - *last_started_ < throttle_) {
+    const bool last = context.stop_requested() || (max_steps_ && step >= uint64_t(*max_steps_));
+    if (last) return false;  // The call of end() evaluates it.
+    env_.log().info("evaluation of " + prefix + " skipped by the throttle: the last one started less than " +
+                    std::to_string(spec_.throttle_secs) + " s ago (EvalSpec::throttle_secs)");
+    skipped_step_ = step;
+    return false;
+  }
+  evaluate(step, last_ == Last::kAfterTheJobsEnd ? env_.interrupted() : StopToken());
+  return told_to_end_;
+}
+
+void LocalEvaluation::end(RunContext&, uint64_t step) {
+  end_step_ = step;
+  if (last_ == Last::kInTraining) return evaluate_end(step, {});
+  if (!may_wait_for_the_end(step)) evaluate_end(step, env_.interrupted());
+}
+
+/// At max_steps a task that is started again finds nothing left to do, whoever else is there.
+bool LocalEvaluation::may_wait_for_the_end(uint64_t step) const {
+  return (max_steps_ && step >= uint64_t(*max_steps_)) || env_.interrupted().stop_requested();
+}
+
+Result<void> LocalEvaluation::evaluate_last() {
+  if (!end_step_) return {};
+  return call_user("the last evaluation", [this] { evaluate_end(*end_step_, {}); });
+}
+
+/// Where something was trained, and evaluated only once.
+void LocalEvaluation::tell_of_last_step(uint64_t step) {
+  if (evaluation_count_ > 1 || first_step_ == step) return;
+  env_.log().info(note_on_last_step(OnlyLastStep::kNoCheckpoint, spec_, config_));
+}
+
+void LocalEvaluation::evaluate_end(uint64_t step, const StopToken& stop) {
+  if (told_to_end_) return end_step_.reset();
+  if (last_step_ != step) {
+    if (!value_or_raise(evaluating_.may_look(env_.log()))) return end_step_.reset();
+    if (skipped_step_ == step)
+      env_.log().info("evaluation of " + newest_prefix_ + " after all: training has ended with it");
+    evaluate(step, stop);
+    if (last_step_ != step) return;  // Given up: evaluate_last() makes it.
+  }
+  tell_of_last_step(step);
+  end_step_.reset();
+}
+
+/// CONTRACT LO-9: what is evaluated is what was just written, whatever others do in the folder.
+Result<void> LocalEvaluation::check_newest() {
+  const auto newest = checkpoint::latest(env_.storage(), model_dir_);
+  if (newest && *newest == newest_prefix_) return {};
+  if (!newest && newest.error().kind() == ErrorKind::kUnavailable) return newest.error();
+  const bool damaged = !newest && newest.error().kind() == ErrorKind::kDataLoss;
+  const std::string found = !newest ? newest.error().message() : *newest ? "now it is " + **newest : "now there is none";
+  return Error(damaged ? ErrorKind::kDataLoss : ErrorKind::kFailedPrecondition,
+               "evaluation: " + newest_prefix_ + " was just written as the newest checkpoint, but " + found +
+                   "; does another process write or delete in " + model_dir_ + "?");
+}
+
+void LocalEvaluation::evaluate(uint64_t step, const StopToken& stop) {
+  if (last_step_ == step) return;  // The step was saved again after a recovery.
+  value_or_raise(check_newest());
+  last_started_ = env_.now();
+  const Result<void> evaluated = evaluating_.evaluate(env_, newest_prefix_, stop);
+  if (!evaluated && stop.stop_requested() && evaluated.error().kind() == ErrorKind::kCancelled) {
+    env_.sometimes("master.evaluation_given_up");
+    env_.log().info("evaluation of " + newest_prefix_ + " given up: an interrupt ends the job first");
+    return;
+  }
+  value_or_raise(evaluated);
+  last_step_ = step;
+  ++evaluation_count_;
+  told_to_end_ = !value_or_raise(evaluating_.may_go_on(env_.log(), EvalStatus::kEvaluated));
+}
+
+}  // namespace shoal

@@ -1,0 +1,65 @@
+#pragma once
+/// Evaluation inside training, after checkpoints: in local mode (CONTRACT 6), and in the master of a cluster (8.6).
+#include "evaluate/evaluating.h"
+#include "shoal/estimator/hook.h"
+
+namespace shoal {
+
+class LocalEvaluation final : public CheckpointListener {
+ public:
+  enum class Last {
+    kInTraining,  ///< The last evaluation is made by end(), before training ends.
+    /// By evaluate_last(), when no other task waits any more, if a master that is killed in it finds its end when it comes
+    /// again, or an interrupt has given the job 20 s. Otherwise by end(): it would train on, and needs its servers.
+    kAfterTheJobsEnd,
+  };
+  LocalEvaluation(Environment& env, const Estimator& estimator, const EvalSpec& spec, std::optional<int64_t> max_steps,
+                  Last last)
+      : env_(env),
+        model_dir_(estimator.model_dir()),
+        max_steps_(max_steps),
+        evaluating_(estimator, spec, max_steps),
+        spec_(spec),
+        config_(estimator.config()),
+        throttle_(std::chrono::seconds(spec.throttle_secs)),
+        last_(last) {}
+
+  /// The first save of the run is never evaluated; the next one always; later ones under the throttle.
+  bool after_save(RunContext& context, uint64_t step, const std::string& prefix) override;
+  /// The last step is evaluated whatever the throttle says, unless it has been.
+  void end(RunContext& context, uint64_t step) override;
+
+  /// For Last::kAfterTheJobsEnd: whether the job ends now, so that what is saved next is the last. On the strand.
+  void set_ending(bool ending) { ending_ = ending; }
+  /// For Last::kAfterTheJobsEnd: what end() has left to do. On the compute thread.
+  Result<void> evaluate_last();
+
+  const Evaluating& evaluating() const { return evaluating_; }
+
+ private:
+  Result<void> check_newest();
+  void evaluate(uint64_t step, const StopToken& stop);
+  void evaluate_end(uint64_t step, const StopToken& stop);
+  bool may_wait_for_the_end(uint64_t step) const;
+  void tell_of_last_step(uint64_t step);
+
+  Environment& env_;
+  const std::string model_dir_;
+  std::optional<int64_t> max_steps_;
+  Evaluating evaluating_;
+  const EvalSpec& spec_;
+  const RunConfig& config_;
+  Duration throttle_;
+  const Last last_;
+  std::string newest_prefix_;
+  std::optional<uint64_t> first_step_;
+  std::optional<SteadyTime> last_started_;
+  std::optional<uint64_t> last_step_;
+  std::optional<uint64_t> skipped_step_;  // The newest step that the throttle kept from being evaluated.
+  int64_t evaluation_count_ = 0;
+  bool told_to_end_ = false;  // True once the listener has said so.
+  bool ending_ = false;
+  std::optional<uint64_t> end_step_;  // The step that is left to evaluate_last().
+};
+
+}  // namespace shoal

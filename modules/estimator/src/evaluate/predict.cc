@@ -1,0 +1,167 @@
+// Estimator::predict: lazily, one result per example or per batch.
+#include <algorithm>
+#include <cstring>
+
+#include "evaluate/predictor.h"
+#include "hooks/loop_context.h"
+#include "model/open_checkpoint.h"
+#include "shoal/estimator/estimator.h"
+#include "shoal/estimator/task_host.h"
+
+namespace shoal {
+namespace {
+
+/// Row `row` of a batch of predictions.
+Tensor row_of(const Tensor& batch, int64_t row) {
+  const Shape& shape = batch.shape();
+  const Shape row_shape(shape.dims().subspan(1));
+  if (batch.dtype() == DType::kString) {
+    const int64_t count = row_shape.elements();
+    const auto first = batch.strings().begin() + row * count;
+    return Tensor::of_strings(row_shape, {first, first + count});
+  }
+  Tensor result(batch.dtype(), row_shape);
+  if (result.bytes() > 0) {
+    std::memcpy(result.mutable_view().data, batch.view().data + size_t(row) * result.bytes(), result.bytes());
+  }
+  return result;
+}
+
+class LazyPredictions final : public Predictions {
+ public:
+  LazyPredictions(const Estimator& estimator, PredictOptions options)
+      : estimator_(estimator),
+        options_(std::move(options)),
+        env_(make_call_environment(estimator.config())),
+        context_(*env_, estimator.config().host().get()) {}
+
+  Result<void> open(const InputFn& input_fn);
+  Result<std::optional<data::TensorMap>> try_next() override;
+
+ private:
+  Result<void> finish();
+  Result<bool> next_batch();
+  Result<void> check_rows() const;
+
+  const Estimator estimator_;  // A copy, since the caller's may go first.
+  PredictOptions options_;
+  std::shared_ptr<Environment> env_;
+  OpenedInput input_;
+  std::optional<data::Batch> first_;
+  std::unique_ptr<Predictor> predictor_;
+  std::vector<std::shared_ptr<Hook>> hooks_;
+  LoopContext context_;
+  StepRequest request_;
+  StepValues values_;
+  data::TensorMap results_;
+  int64_t rows_ = 0;
+  int64_t row_ = 0;
+};
+
+Result<void> LazyPredictions::open(const InputFn& input_fn) {
+  SHOAL_TRY(const auto reader, open_checkpoint(*env_, estimator_.model_dir(), options_.checkpoint));
+  if (!reader) env_->log().info("prediction: " + without_checkpoint(estimator_) + " predicts");
+  SHOAL_TRY(input_, open_input(*env_, estimator_, input_fn, Mode::kPredict));
+  data::Batch batch;
+  SHOAL_TRY(const bool any, input_.iterator->next(batch));
+  if (!any) return {};
+  batch.labels = {};
+  SHOAL_TRY(const InputTypes types, input_types(batch, estimator_.varying()));
+  SHOAL_TRY(auto model, BuiltModel::build({estimator_.model_fn(), Mode::kPredict, estimator_.params(), estimator_.config(),
+                                           graph_seed(*env_, estimator_.config())},
+                                          types));
+  SHOAL_TRY(auto backend, make_configured_backend(estimator_.config()));
+  model->use_backend(std::move(backend), estimator_.config().compute_threads(env_->process().usable_cores),
+                     estimator_.config().compute_dtype());
+  context_.set_global_step(reader ? uint64_t(reader->global_step()) : 0);
+  context_.set_task(true, estimator_.model_dir(), nullptr);
+  hooks_ = options_.hooks;
+  hooks_.insert(hooks_.end(), model->spec().prediction_hooks.begin(), model->spec().prediction_hooks.end());
+  HookSetup setup(model->graph(), Value());
+  for (const auto& hook : hooks_) SHOAL_TRY_VOID(call_user("prediction hook begin", [&] { hook->begin(setup); }));
+  for (const auto& [name, value] : setup.fetches()) values_.values().emplace_back(name, TensorView{});
+  SHOAL_TRY(LoadedVariables variables, load_variables(*env_, estimator_, Mode::kPredict, *model, reader.get()));
+  SHOAL_TRY(predictor_, Predictor::make(std::move(model), std::move(variables), options_.keys, setup.fetches()));
+  for (const auto& hook : hooks_)
+    SHOAL_TRY_VOID(call_user("prediction hook after_ready", [&] { hook->after_ready(context_); }));
+  first_ = std::move(batch);
+  return {};
+}
+
+/// One batch, as one iteration of a training loop: at the end of the input there is no after_step().
+Result<bool> LazyPredictions::next_batch() {
+  if (!predictor_ || context_.stop_requested()) return false;
+  request_.clear();
+  for (const auto& hook : hooks_) {
+    SHOAL_TRY_VOID(call_user("prediction hook before_step", [&] { hook->before_step(context_, request_); }));
+  }
+  data::Batch batch;
+  if (first_) {
+    batch = std::move(*first_);
+    first_.reset();
+  } else {
+    SHOAL_TRY(const bool more, input_.iterator->next(batch));
+    if (!more) return false;
+  }
+  SHOAL_TRY(rows_, batch_size(batch));
+  row_ = 0;
+  SHOAL_TRY(results_, predictor_->predict(batch, request_, &values_));
+  context_.count_iteration();
+  for (const auto& hook : hooks_) {
+    SHOAL_TRY_VOID(call_user("prediction hook after_step", [&] { hook->after_step(context_, values_); }));
+  }
+  if (options_.yield_single_examples) SHOAL_TRY_VOID(check_rows());
+  return true;
+}
+
+Result<void> LazyPredictions::finish() {
+  if (!predictor_) return {};
+  predictor_.reset();
+  for (const auto& hook : hooks_) SHOAL_TRY_VOID(call_user("prediction hook end", [&] { hook->end(context_); }));
+  return {};
+}
+
+Result<void> LazyPredictions::check_rows() const {
+  for (const auto& [key, tensor] : results_) {
+    if (tensor.shape().rank() > 0 && tensor.shape()[0] == rows_) continue;
+    return invalid_argument("predict: prediction " + key + " is " + to_string(tensor.shape()) +
+                            ", it has not one row per "
+                            "example of the batch of " +
+                            std::to_string(rows_) + "; set yield_single_examples to false");
+  }
+  return {};
+}
+
+Result<std::optional<data::TensorMap>> LazyPredictions::try_next() {
+  const bool single = options_.yield_single_examples;
+  while (!single || row_ >= rows_) {  // A batch may be empty.
+    SHOAL_TRY(const bool more, next_batch());
+    if (!more) {
+      SHOAL_TRY_VOID(finish());
+      return std::optional<data::TensorMap>();
+    }
+    if (!single) return std::optional<data::TensorMap>(std::move(results_));
+  }
+  data::TensorMap example;
+  for (const auto& [key, tensor] : results_) example.set(key, row_of(tensor, row_));
+  ++row_;
+  return std::optional<data::TensorMap>(std::move(example));
+}
+
+}  // namespace
+
+std::unique_ptr<Predictions> Estimator::predict(const InputFn& input_fn, PredictOptions options) const {
+  return value_or_raise(try_predict(input_fn, std::move(options)));
+}
+
+Result<std::unique_ptr<Predictions>> Estimator::try_predict(const InputFn& input_fn, PredictOptions options) const {
+  if (!input_fn) return type_mismatch("Estimator::predict: an input function is required");
+  if (std::find(options.hooks.begin(), options.hooks.end(), nullptr) != options.hooks.end()) {
+    return invalid_argument("Estimator::predict: hooks: one of them is null");
+  }
+  auto predictions = std::make_unique<LazyPredictions>(*this, std::move(options));
+  SHOAL_TRY_VOID(predictions->open(input_fn));
+  return std::unique_ptr<Predictions>(std::move(predictions));
+}
+
+}  // namespace shoal

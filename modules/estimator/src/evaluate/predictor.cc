@@ -1,0 +1,80 @@
+#include "evaluate/predictor.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace shoal {
+
+Result<std::unique_ptr<Predictor>> Predictor::make(std::unique_ptr<BuiltModel> model, LoadedVariables variables,
+                                                   const std::vector<std::string>& keys, const Fetches& fetches) {
+  std::unique_ptr<Predictor> predictor(new Predictor(std::move(model), std::move(variables)));
+  SHOAL_TRY_VOID(predictor->choose(keys, fetches));
+  return predictor;
+}
+
+Result<void> Predictor::choose(const std::vector<std::string>& keys, const Fetches& fetches) {
+  const EstimatorSpec& spec = model_->spec();
+  const bool lone = spec.predictions.size() == 1 && spec.predictions[0].first.empty();
+  if (lone && !keys.empty())
+    return invalid_argument("predict: the model predicts one tensor without a name; leave keys out");
+  std::string available;
+  const auto offer = [&available](const std::string& name) { available += (available.empty() ? "" : ", ") + name; };
+  const auto asked = [&keys](const std::string& name) {
+    return keys.empty() || std::find(keys.begin(), keys.end(), name) != keys.end();
+  };
+  std::vector<Value> values;
+  for (const auto& [name, value] : spec.predictions) {
+    offer(name);
+    const bool source = std::any_of(spec.text_predictions.begin(), spec.text_predictions.end(),
+                                    [&](const auto& text) { return text.source() == name && asked(text.key()); });
+    if (!asked(name) && !source) continue;
+    values.push_back(value);
+    names_.push_back(name);
+    wanted_.push_back(asked(name));
+  }
+  for (const nn::TextPrediction& text : spec.text_predictions) {
+    offer(text.key());
+    if (asked(text.key())) texts_.push_back(&text);
+  }
+  if (values.empty()) return invalid_argument("predict: none of the keys is a prediction; there are: " + available);
+  std::vector<Value> sometimes;
+  for (const auto& [name, value] : fetches) sometimes.push_back(value);
+  model_->set_values(std::move(values), std::move(sometimes), {});
+  return {};
+}
+
+Result<data::TensorMap> Predictor::predict(data::Batch& batch, const StepRequest& request, StepValues* hook_values) {
+  batch.labels = {};
+  SHOAL_TRY(const int64_t size, batch_size(batch));
+  SHOAL_TRY(const SymbolSizes sizes, model_->sizes_of(batch));
+  SHOAL_TRY(BoundProgram * program, model_->program(sizes, request.fetches()));
+  SHOAL_TRY_VOID(model_->feed(*program, batch, request.feeds()));
+  SHOAL_TRY(const std::vector<backends::Pieces> variables, variables_.bind(*program->program));
+  SHOAL_TRY_VOID(program->program->run({.inputs = program->inputs,
+                                        .variables = variables,
+                                        .updates = {},
+                                        .weights = {1, 1},
+                                        .key = {},
+                                        .observer = request.observer()}));
+  data::TensorMap results;
+  const std::span<const TensorView> fetched = program->program->fetched();
+  for (size_t i = 0; i < names_.size(); ++i) {
+    if (!wanted_[i]) continue;
+    Tensor copy(fetched[i].dtype, fetched[i].shape);
+    if (copy.bytes() > 0) std::memcpy(copy.mutable_view().data, fetched[i].data, copy.bytes());
+    results.set(names_[i], std::move(copy));
+  }
+  for (const nn::TextPrediction* text : texts_) {
+    const size_t source = size_t(std::find(names_.begin(), names_.end(), text->source()) - names_.begin());
+    SHOAL_CHECK(source < names_.size());
+    SHOAL_TRY(Tensor words, text->map(fetched[source]));
+    results.set(text->key(), std::move(words));
+  }
+  if (hook_values) {
+    hook_values->set(0, size, fetched.size() > names_.size());
+    for (size_t i = names_.size(); i < fetched.size(); ++i) hook_values->values()[i - names_.size()].second = fetched[i];
+  }
+  return results;
+}
+
+}  // namespace shoal

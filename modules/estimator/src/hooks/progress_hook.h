@@ -1,0 +1,48 @@
+#pragma once
+/// Shows progress, and measures the rate that a task reports.
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "shoal/estimator/hook.h"
+#include "shoal/monitor/progress.h"
+
+namespace shoal {
+
+/// `display` null: only measures.
+class ProgressHook final : public Hook {
+ public:
+  ProgressHook(std::shared_ptr<monitor::ProgressDisplay> display, std::optional<int64_t> max_steps)
+      : display_(std::move(display)), max_steps_(max_steps) {}
+  void after_ready(RunContext& run) override {
+    if (!started_) started_ = run.now();
+  }
+  void after_step(RunContext& run, const StepValues& values) override {
+    examples_ += values.examples();
+    loss_ = values.loss();
+    ended_ = run.now();
+    if (!display_) return;
+    display_->update(run.now(), {.global_step = int64_t(run.global_step()),
+                                 .max_steps = max_steps_,
+                                 .examples = examples_,
+                                 .loss = values.loss(),
+                                 .note = note_});
+  }
+  /// Shown last from the next step on.
+  void set_note(std::string note) { note_ = std::move(note); }
+  int64_t examples() const { return examples_; }
+  /// That of the last step; nothing before the first.
+  std::optional<double> loss() const { return loss_; }
+  double seconds() const { return started_ && ended_ > *started_ ? to_seconds(ended_ - *started_) : 0; }
+
+ private:
+  std::shared_ptr<monitor::ProgressDisplay> display_;
+  std::optional<int64_t> max_steps_;
+  std::optional<SteadyTime> started_;
+  SteadyTime ended_{};
+  int64_t examples_ = 0;
+  std::optional<double> loss_;
+  std::string note_;
+};
+
+}  // namespace shoal

@@ -1,0 +1,124 @@
+#include "model/export_format.h"
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+namespace shoal {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+// Reads texts from outside: ordered objects copy their members as they grow, by recursion.
+using Json = nlohmann::json;
+constexpr int kFormat = 1;
+constexpr size_t kEntriesMax = 65536;
+
+OrderedJson tensor_json(const ExportedTensor& tensor) {
+  OrderedJson json{{"name", tensor.name}, {"dtype", std::string(to_string(tensor.dtype))}, {"shape", tensor.shape}};
+  if (!tensor.axes.empty()) json["axes"] = tensor.axes;
+  return json;
+}
+
+// The following throw Json::exception and Exception.
+
+/// (The library's own conversions cut what does not fit, and fractions.)
+template <class T>
+T integer_from(const Json& json, const char* what, T least) {
+  const bool fits = json.is_number_unsigned() ? json.get<uint64_t>() <= uint64_t(std::numeric_limits<T>::max())
+                                              : json.is_number_integer() && json.get<int64_t>() >= int64_t(least);
+  if (!fits) raise(data_loss(std::string(what) + " is " + (json.is_number() ? json.dump() : json.type_name())));
+  return json.get<T>();
+}
+
+const Json& list_at(const Json& json, const char* name) {
+  const Json& list = json.at(name);
+  if (!list.is_array()) raise(data_loss(std::string(name) + " is no list"));
+  if (list.size() > kEntriesMax) raise(data_loss(std::string("too many ") + name));
+  return list;
+}
+
+ExportedTensor tensor_from(const Json& json, bool may_be_text) {
+  const std::string dtype = json.at("dtype").get<std::string>();
+  const auto known = dtype_from_string(dtype);
+  if (!known || (*known == DType::kString && !may_be_text)) raise(data_loss("unknown dtype " + dtype));
+  ExportedTensor tensor{json.at("name").get<std::string>(), *known, {}};
+  for (const Json& size : list_at(json, "shape")) tensor.shape.push_back(integer_from<int64_t>(size, "a size", -1));
+  if (tensor.shape.size() > size_t(Shape::kRankMax)) raise(data_loss("a shape has more than 8 dimensions"));
+  if (!json.contains("axes")) return tensor;
+  for (const Json& axis : list_at(json, "axes")) tensor.axes.push_back(axis.get<std::string>());
+  const auto varying = std::count(tensor.shape.begin(), tensor.shape.end(), -1);
+  const bool named = std::find(tensor.axes.begin(), tensor.axes.end(), "") == tensor.axes.end();
+  if (!named || int64_t(tensor.axes.size()) != varying) raise(data_loss("axes do not name the sizes of -1 in a shape"));
+  return tensor;
+}
+
+ExportDescription description_from(const Json& json) {
+  ExportDescription description;
+  const auto format = integer_from<int64_t>(json.at("format"), "format", 0);
+  if (format != kFormat)
+    raise(failed_precondition("written in format " + std::to_string(format) + "; this version reads 1"));
+  description.global_step = integer_from<int64_t>(json.at("global_step"), "global_step", 0);
+  for (const Json& input : list_at(json, "inputs")) description.inputs.push_back(tensor_from(input, true));
+  for (const Json& output : list_at(json, "outputs")) {
+    description.outputs.push_back({tensor_from(output, false), output.at("node").get<std::string>(),
+                                   integer_from<int>(output.at("output"), "output", 0)});
+  }
+  for (const Json& text : list_at(json, "texts")) {
+    description.texts.push_back({text.at("name").get<std::string>(), text.at("source").get<std::string>(),
+                                 text.at("vocabulary").get<std::vector<std::string>>(),
+                                 text.contains("by_position") && text.at("by_position").get<bool>()});
+  }
+  if (!json.contains("signatures")) return description;
+  for (const Json& signature : list_at(json, "signatures")) {
+    nn::ExportSignature& read = description.signatures.emplace_back();
+    read.name = signature.at("name").get<std::string>();
+    for (const Json& output : list_at(signature, "outputs")) {
+      read.outputs.emplace_back(output.at("name").get<std::string>(), output.at("prediction").get<std::string>());
+    }
+  }
+  return description;
+}
+
+OrderedJson signatures_json(const std::vector<nn::ExportSignature>& signatures) {
+  OrderedJson list = OrderedJson::array();
+  for (const nn::ExportSignature& signature : signatures) {
+    OrderedJson outputs = OrderedJson::array();
+    for (const auto& [name, key] : signature.outputs) outputs.push_back({{"name", name}, {"prediction", key}});
+    list.push_back({{"name", signature.name}, {"outputs", std::move(outputs)}});
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string encode_export(const ExportDescription& description) {
+  OrderedJson inputs = OrderedJson::array(), outputs = OrderedJson::array(), texts = OrderedJson::array();
+  for (const ExportedTensor& input : description.inputs) inputs.push_back(tensor_json(input));
+  for (const ExportedOutput& output : description.outputs) {
+    OrderedJson json = tensor_json(output.tensor);
+    json["node"] = output.node;
+    json["output"] = output.output;
+    outputs.push_back(std::move(json));
+  }
+  for (const ExportedText& text : description.texts) {
+    texts.push_back({{"name", text.name}, {"source", text.source}, {"vocabulary", text.vocabulary}});
+    if (text.by_position) texts.back()["by_position"] = true;
+  }
+  return OrderedJson{{"format", kFormat}, {"global_step", description.global_step},
+                     {"inputs", inputs},  {"outputs", outputs},
+                     {"texts", texts},    {"signatures", signatures_json(description.signatures)}}
+             .dump(2) +
+         "\n";
+}
+
+Result<ExportDescription> decode_export(std::string_view text) {
+  try {
+    return description_from(Json::parse(text));
+  } catch (const Json::exception& e) {
+    return data_loss(e.what());
+  } catch (const Exception& e) {
+    return e.error();
+  }
+}
+
+}  // namespace shoal

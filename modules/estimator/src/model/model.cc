@@ -1,0 +1,398 @@
+#include "model/model.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "model/signatures.h"
+#include "shoal/graph/passes.h"
+#include "shoal/graph/source.h"
+#include "shoal/nn/initializers.h"
+
+namespace shoal {
+namespace {
+
+constexpr size_t kProgramsMax = 8;
+constexpr int64_t kPlansLoggedMax = 16;
+
+Result<int64_t> leading_size(const data::TensorMap& tensors, std::string_view part, std::optional<int64_t> expected) {
+  for (const auto& [name, tensor] : tensors) {
+    const std::string full = input_name(part, name);
+    if (tensor.shape().rank() == 0) {
+      return invalid_argument("input " + full + " has no batch dimension; end the input function with .batch(n)");
+    }
+    if (expected && tensor.shape()[0] != *expected) {
+      return invalid_argument("input " + full + " has " + std::to_string(tensor.shape()[0]) + " rows where others have " +
+                              std::to_string(*expected));
+    }
+    expected = tensor.shape()[0];
+  }
+  return expected.value_or(0);
+}
+
+/// The names of the variables that these values are computed from.
+Result<std::vector<std::string>> variables_of(const Graph& graph, const std::vector<Value>& values) {
+  SHOAL_TRY(const Flow flow, extract(graph, values, {}));
+  std::vector<std::string> names;
+  for (const FlowNode& node : flow.nodes) {
+    if (source_of(node.node.op) == Source::kVariable) names.push_back(node.node.name);
+  }
+  return names;
+}
+
+Result<DimShape> dims_of(const std::string& input, const Shape& shape, const VaryingAxes& varying) {
+  std::vector<Dim> dims{Dim::symbol(kBatchAxis)};
+  for (int axis = 1; axis < shape.rank(); ++axis) dims.emplace_back(shape[axis]);
+  const auto named = varying.find(input);
+  if (named == varying.end()) return DimShape(std::move(dims));
+  const std::vector<std::string>& names = named->second;
+  if (names.size() + 1 != dims.size()) {
+    return invalid_argument("input " + input + " is " + to_string(shape) + "; Estimator::vary() names " +
+                            std::to_string(names.size()) + " axes of it beside the batch");
+  }
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!names[i].empty()) dims[i + 1] = Dim::symbol(names[i]);
+  }
+  return DimShape(std::move(dims));
+}
+
+using NamedTypes = std::vector<std::pair<std::string, ValueType>>;
+
+Result<NamedTypes> types_of(const data::TensorMap& tensors, std::string_view part, const VaryingAxes& varying) {
+  NamedTypes types;
+  for (const auto& [name, tensor] : tensors) {
+    SHOAL_TRY(DimShape shape, dims_of(input_name(part, name), tensor.shape(), varying));
+    types.emplace_back(name, ValueType{tensor.dtype(), std::move(shape)});
+  }
+  return types;
+}
+
+/// Adds what symbols of `types` are in `tensors`. Tensors that do not fit otherwise are left to who feeds them.
+Result<void> add_sizes(const data::TensorMap& tensors, const NamedTypes& types, std::string_view part, SymbolSizes& sizes) {
+  for (const auto& [name, type] : types) {
+    const Tensor* tensor = tensors.find(name);
+    if (!tensor || tensor->shape().rank() != type.shape.rank()) continue;
+    for (int axis = 0; axis < type.shape.rank(); ++axis) {
+      if (!type.shape[axis].is_symbol()) continue;
+      const int64_t size = tensor->shape()[axis];
+      const auto [known, fresh] = sizes.emplace(type.shape[axis].name(), size);
+      if (fresh || known->second == size) continue;
+      return invalid_argument("input " + input_name(part, name) + " is " + to_string(tensor->shape()) + "; axis " +
+                              std::to_string(axis) + " is " + known->first + ", which is " + std::to_string(known->second) +
+                              " in another input of the batch");
+    }
+  }
+  return {};
+}
+
+template <class Inputs>
+Inputs add_inputs(Graph& graph, const std::vector<std::pair<std::string, ValueType>>& types, std::string_view part) {
+  Inputs values;
+  for (const auto& [name, type] : types) values.set(name, graph.input(input_name(part, name), type.dtype, type.shape));
+  return values;
+}
+
+std::string names_of(const auto& named, std::string_view part) {
+  std::string names;
+  for (const auto& entry : named) names += (names.empty() ? "" : ", ") + input_name(part, entry.first);
+  return names.empty() ? "nothing" : names;
+}
+
+/// Tensors are bound by position, so the names must be those that the model was built for.
+Result<void> check_names(const data::TensorMap& tensors, const auto& types, std::string_view part) {
+  const bool same = std::equal(tensors.begin(), tensors.end(), types.begin(), types.end(),
+                               [](const auto& tensor, const auto& type) { return tensor.first == type.first; });
+  if (same) return {};
+  return invalid_argument("a batch has " + names_of(tensors, part) + "; the model was built for " + names_of(types, part));
+}
+
+/// "on 2 threads"
+std::string threads_text(const backends::ProgramInfo& info) {
+  const std::string text = "on " + std::to_string(info.threads) + (info.threads == 1 ? " thread" : " threads");
+  return info.threads == info.numerics.threads
+             ? text
+             : text + ", since its step is too small for " + std::to_string(info.numerics.threads);
+}
+
+/// "batch 32, time 17"
+std::string sizes_text(const SymbolSizes& sizes) {
+  std::string text;
+  for (const auto& [name, size] : sizes) text += (text.empty() ? "" : ", ") + name + " " + std::to_string(size);
+  return text;
+}
+
+/// "program for batch 32: 57 nodes, memory plan 3.10 MiB, lower bound 3.01 MiB (1.030 times), on 2 threads"
+std::string plan_text(const backends::ProgramInfo& info, const std::string& sizes) {
+  constexpr double kMiB = 1 << 20;
+  const double ratio = info.lower_bound_bytes == 0 ? 1 : double(info.arena_bytes) / double(info.lower_bound_bytes);
+  char text[160];
+  const int length =
+      std::snprintf(text, sizeof text, ": %zu nodes, memory plan %.2f MiB, lower bound %.2f MiB (%.3f times)",
+                    info.kernels.size(), double(info.arena_bytes) / kMiB, double(info.lower_bound_bytes) / kMiB, ratio);
+  return "program for " + sizes + std::string(text, size_t(length)) + ", " + threads_text(info);
+}
+
+}  // namespace
+
+std::string input_name(std::string_view part, std::string_view name) {
+  std::string full(part);
+  if (!name.empty()) full.append("/").append(name);
+  return full;
+}
+
+cluster::VariableSpec cluster_variable(const BuiltModel& model, const Variable& variable) {
+  return {.name = variable.name,
+          .dtype = variable.dtype,
+          .shape = variable.shape,
+          .initializer = model.initial_values().initializer_of(variable),
+          .key = nn::variable_key(model.graph().seed(), variable.name),
+          .rule = {},
+          .lazy_rows = false};
+}
+
+Result<int64_t> batch_size(const data::Batch& batch) {
+  SHOAL_TRY(const int64_t size, leading_size(batch.features, "features", std::nullopt));
+  if (batch.features.empty()) return invalid_argument("the input has no features");
+  SHOAL_TRY_VOID(leading_size(batch.labels, "labels", size));
+  return size;
+}
+
+Result<InputTypes> input_types(const data::Batch& batch, const VaryingAxes& varying) {
+  SHOAL_TRY_VOID(batch_size(batch));
+  InputTypes types;
+  SHOAL_TRY(types.features, types_of(batch.features, "features", varying));
+  SHOAL_TRY(types.labels, types_of(batch.labels, "labels", varying));
+  for (const auto& [input, names] : varying) {
+    const auto is_it = [&input](std::string_view part) {
+      return [part, &input](const auto& type) { return input_name(part, type.first) == input; };
+    };
+    // Predictions have no labels.
+    if (batch.labels.empty() && (input == "labels" || input.starts_with("labels/"))) continue;
+    if (std::ranges::any_of(types.features, is_it("features")) || std::ranges::any_of(types.labels, is_it("labels")))
+      continue;
+    return invalid_argument("Estimator::vary() names " + input +
+                            ", which is no input; there are: " + names_of(types.features, "features") +
+                            (types.labels.empty() ? "" : ", " + names_of(types.labels, "labels")));
+  }
+  SymbolSizes sizes;
+  SHOAL_TRY_VOID(add_sizes(batch.features, types.features, "features", sizes));
+  SHOAL_TRY_VOID(add_sizes(batch.labels, types.labels, "labels", sizes));
+  return types;
+}
+
+Result<std::unique_ptr<BuiltModel>> BuiltModel::build(const BuildRequest& request, const InputTypes& types) {
+  std::unique_ptr<BuiltModel> model(new BuiltModel);
+  model->types_ = types;
+  if (request.mode == Mode::kPredict) model->types_.labels.clear();
+  model->graph_ = std::make_unique<Graph>(request.seed);
+  if (!model->types_.labels.empty() && !request.model_fn.takes_labels()) {
+    return invalid_argument("model_fn takes no labels, and the input function gives " +
+                            names_of(model->types_.labels, "labels") + "; give features alone, or take `const Labels&`");
+  }
+  const auto call = [&]() -> EstimatorSpec {
+    const auto features = add_inputs<Features>(*model->graph_, model->types_.features, "features");
+    const auto labels = add_inputs<Labels>(*model->graph_, model->types_.labels, "labels");
+    return request.model_fn(features, labels, request.mode, request.params, request.config);
+  };
+  SHOAL_TRY(model->spec_, call_user("model_fn", call));
+  SHOAL_TRY_VOID(model->check_spec(request.mode));
+  SHOAL_TRY(model->initial_values_, InitialValues::resolve(model->spec_.initial_values, *model->graph_, request.mode));
+  return model;
+}
+
+std::unique_ptr<BuiltModel> BuiltModel::from_graph(std::unique_ptr<Graph> graph, EstimatorSpec spec, InputTypes types) {
+  std::unique_ptr<BuiltModel> model(new BuiltModel);
+  model->graph_ = std::move(graph);
+  model->spec_ = std::move(spec);
+  model->types_ = std::move(types);
+  return model;
+}
+
+Result<void> BuiltModel::check_predictions() const {
+  for (const auto& [name, value] : spec_.predictions) {
+    if (!value.valid() || value.dtype() != DType::kString) continue;
+    return invalid_argument("model_fn: prediction \"" + name +
+                            "\" is a text of the input; predictions are numbers, or names of ids (text_predictions)");
+  }
+  if (auto checked = check_signatures(spec_.export_outputs, spec_); !checked) {
+    return std::move(checked).error().with_context("model_fn: export_outputs");
+  }
+  return {};
+}
+
+Result<void> BuiltModel::check_spec(Mode mode) const {
+  const auto missing = [mode](std::string_view field) {
+    return invalid_argument("model_fn: the spec for mode " + std::string(to_string(mode)) + " has no " +
+                            std::string(field));
+  };
+  if (spec_.mode != mode) {
+    return invalid_argument("model_fn: returned a spec for mode " + std::string(to_string(spec_.mode)) +
+                            " when asked for " + std::string(to_string(mode)));
+  }
+  for (const auto* hooks :
+       {&spec_.training_hooks, &spec_.training_chief_hooks, &spec_.evaluation_hooks, &spec_.prediction_hooks}) {
+    if (std::find(hooks->begin(), hooks->end(), nullptr) != hooks->end())
+      return invalid_argument("model_fn: one of the spec's hooks is null");
+  }
+  if (mode == Mode::kPredict) return spec_.predictions.empty() ? missing("predictions") : check_predictions();
+  if (!spec_.loss.valid()) return missing("loss");
+  const DimShape& shape = spec_.loss.shape();
+  const bool one = std::all_of(shape.dims().begin(), shape.dims().end(),
+                               [](const Dim& dim) { return !dim.is_symbol() && dim.size() == 1; });
+  if (!one || spec_.loss.dtype() != DType::kFloat32) {
+    return invalid_argument("model_fn: the loss must be one float32 number, it is " + to_string(shape));
+  }
+  if (mode == Mode::kTrain && !spec_.train_op) return missing("train_op");
+  for (const auto& [name, metric] : spec_.eval_metrics) {
+    if (name == "loss" || name == "global_step") {
+      return invalid_argument("model_fn: a metric may not be named " + name + "; that name is reserved");
+    }
+  }
+  return {};
+}
+
+void BuiltModel::set_values(std::vector<Value> always, std::vector<Value> sometimes, std::vector<Value> updates,
+                            std::vector<std::string> update_variables) {
+  always_ = std::move(always);
+  sometimes_ = std::move(sometimes);
+  updates_ = std::move(updates);
+  update_variables_ = std::move(update_variables);
+}
+
+backends::Numerics BuiltModel::numerics() const {
+  backends::Numerics numerics = backend_->numerics(threads_);
+  numerics.compute_dtype = compute_dtype_;
+  return numerics;
+}
+
+Result<SymbolSizes> BuiltModel::sizes_of(const data::Batch& batch) const {
+  SHOAL_TRY_VOID(check_names(batch.features, types_.features, "features"));
+  SHOAL_TRY_VOID(check_names(batch.labels, types_.labels, "labels"));
+  SHOAL_TRY_VOID(batch_size(batch));
+  SymbolSizes sizes;
+  SHOAL_TRY_VOID(add_sizes(batch.features, types_.features, "features", sizes));
+  SHOAL_TRY_VOID(add_sizes(batch.labels, types_.labels, "labels", sizes));
+  return sizes;
+}
+
+SymbolSizes BuiltModel::smallest_sizes() const {
+  SymbolSizes sizes;
+  for (const auto* types : {&types_.features, &types_.labels}) {
+    for (const auto& [name, type] : *types) {
+      for (const Dim& dim : type.shape.dims()) {
+        if (dim.is_symbol()) sizes.emplace(dim.name(), 1);
+      }
+    }
+  }
+  return sizes;
+}
+
+/// Where lengths vary, each that comes is compiled, and a line for each would hide what else is told.
+void BuiltModel::log_plan(const backends::ProgramInfo& info, const SymbolSizes& sizes) {
+  if (!log_ || plans_logged_ > kPlansLoggedMax) return;
+  if (plans_logged_++ < kPlansLoggedMax) return log_->info(plan_text(info, sizes_text(sizes)));
+  log_->info(
+      "more programs are compiled, for batches of other sizes, and not told of; fewer sizes are faster: of the last " +
+      std::to_string(kProgramsMax) + " programs each is kept");
+}
+
+Result<BoundProgram*> BuiltModel::program(const SymbolSizes& sizes, bool fetching) {
+  fetching = fetching && !sometimes_.empty();
+  for (auto it = programs_.begin(); it != programs_.end(); ++it) {
+    if (it->sizes != sizes || it->fetching != fetching) continue;
+    programs_.splice(programs_.begin(), programs_, it);
+    return &it->program;
+  }
+  backends::CompileOptions options;
+  options.sizes = sizes;
+  options.fetches = always_;
+  if (fetching) options.fetches.insert(options.fetches.end(), sometimes_.begin(), sometimes_.end());
+  // Variables are bound once for programs that fetch and others, which therefore take the same.
+  SHOAL_TRY(options.variables, variables_of(*graph_, sometimes_));
+  options.updates = updates_;
+  options.update_variables = update_variables_;
+  options.threads = threads_;
+  options.compute_dtype = compute_dtype_;
+  BoundProgram bound;
+  SHOAL_TRY(bound.program, backend_->compile(*graph_, std::move(options)));
+  log_plan(bound.program->info(), sizes);
+  SHOAL_TRY_VOID(bind_sources(bound));
+  if (programs_.size() >= kProgramsMax) programs_.pop_back();
+  programs_.push_front({sizes, fetching, std::move(bound)});
+  return &programs_.front().program;
+}
+
+Result<EncodedInput> BuiltModel::fed_from(const std::string& input) const {
+  const Value value = graph_->find(input);
+  if (value.valid()) {
+    SHOAL_TRY(auto encoded, encoded_input(graph_->node(value.node())));
+    if (encoded) return std::move(*encoded);
+  }
+  return EncodedInput{.of = input, .encoding = {}};
+}
+
+Result<void> BuiltModel::bind_sources(BoundProgram& bound) const {
+  const auto find = [](const auto& types, std::string_view part, const std::string& name) -> std::optional<size_t> {
+    for (size_t i = 0; i < types.size(); ++i) {
+      if (input_name(part, types[i].first) == name) return i;
+    }
+    return std::nullopt;
+  };
+  for (const auto& input : bound.program->info().inputs) {
+    SHOAL_TRY(EncodedInput from, fed_from(input.name));
+    const auto feature = find(types_.features, "features", from.of);
+    const auto label = feature ? std::nullopt : find(types_.labels, "labels", from.of);
+    if (!feature && !label) {
+      return invalid_argument("the model has an input " + from.of + " that the input function does not provide");
+    }
+    bound.sources.push_back({!feature, feature ? *feature : *label, from.of, input.shape, input.dtype});
+    if (from.of != input.name) bound.sources.back().encoding = std::move(from.encoding);
+  }
+  bound.inputs.resize(bound.sources.size());
+  bound.ids.resize(bound.sources.size());
+  return {};
+}
+
+/// A feed that misses every input is a mistake in its name; one of an input that this program does not use is none.
+Result<void> BuiltModel::check_feeds(std::span<const std::pair<std::string, Tensor>> feeds) const {
+  for (const auto& [name, tensor] : feeds) {
+    const auto is_fed = [&fed = name](std::string_view part) {
+      return [part, &fed](const auto& entry) { return input_name(part, entry.first) == fed; };
+    };
+    if (std::ranges::any_of(types_.features, is_fed("features")) || std::ranges::any_of(types_.labels, is_fed("labels")))
+      continue;
+    return invalid_argument("a hook feeds " + name +
+                            ", which is no input; there are: " + names_of(types_.features, "features") +
+                            (types_.labels.empty() ? "" : ", " + names_of(types_.labels, "labels")));
+  }
+  return {};
+}
+
+Result<void> BuiltModel::feed(BoundProgram& bound, const data::Batch& batch,
+                              std::span<const std::pair<std::string, Tensor>> feeds) {
+  SHOAL_TRY_VOID(check_feeds(feeds));
+  for (size_t i = 0; i < bound.sources.size(); ++i) {
+    const BoundProgram::Source& source = bound.sources[i];
+    const data::TensorMap& part = source.label ? batch.labels : batch.features;
+    const Tensor* tensor = &(part.begin() + ptrdiff_t(source.index))->second;
+    for (const auto& [name, fed] : feeds) {
+      if (name == source.name) tensor = &fed;
+    }
+    const auto& types = source.label ? types_.labels : types_.features;
+    const DType dtype = source.encoding ? types[source.index].second.dtype : source.dtype;
+    if (tensor->dtype() != dtype || !(tensor->shape() == source.shape)) {
+      return invalid_argument("input " + source.name + " is " + std::string(to_string(tensor->dtype())) + " " +
+                              to_string(tensor->shape()) + "; the model was built for " + std::string(to_string(dtype)) +
+                              " " + to_string(source.shape));
+    }
+    if (source.encoding) {
+      auto ids = source.encoding->ids_of(*tensor);
+      if (!ids) return std::move(ids).error().with_context("input " + source.name);
+      bound.ids[i] = std::move(*ids);
+      tensor = &bound.ids[i];
+    }
+    bound.inputs[i] = tensor->view();
+  }
+  return {};
+}
+
+}  // namespace shoal

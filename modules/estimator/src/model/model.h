@@ -1,0 +1,133 @@
+#pragma once
+/// A model of one mode, built from its model_fn: the graph with its inputs, and the programs compiled from it.
+#include <list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/initial_values.h"
+#include "shoal/backends/backend.h"
+#include "shoal/cluster/shard_plan.h"
+#include "shoal/data/element.h"
+#include "shoal/estimator/estimator.h"
+#include "shoal/estimator/hook.h"
+#include "shoal/estimator/model_fn.h"
+#include "shoal/graph/text_ids.h"
+
+namespace shoal {
+
+/// Types of a dataset's elements, the first dimension of each tensor being the batch.
+struct InputTypes {
+  std::vector<std::pair<std::string, ValueType>> features;
+  std::vector<std::pair<std::string, ValueType>> labels;
+};
+/// The symbol that the first axis of every input is.
+inline constexpr char kBatchAxis[] = "batch";
+
+/// Those of `batch`, where `varying` names axes that are symbols. InvalidArgument if a tensor has no batch dimension, sizes
+/// differ that have to be equal, or `varying` names an input or axes that are not there.
+Result<InputTypes> input_types(const data::Batch& batch, const VaryingAxes& varying);
+/// The common first size of all tensors of `batch`.
+Result<int64_t> batch_size(const data::Batch& batch);
+
+struct BuildRequest {
+  const ModelFn& model_fn;
+  Mode mode;
+  const Params& params;
+  const RunConfig& config;
+  RandomKey seed;
+};
+
+/// One compiled program and where its inputs come from.
+struct BoundProgram {
+  std::unique_ptr<backends::Program> program;
+  struct Source {
+    bool label = false;
+    size_t index = 0;  ///< An index into the TensorMap.
+    std::string name;  ///< The name of the graph input, such as "features", "features/<name>" or "labels".
+    Shape shape;
+    DType dtype;
+    std::optional<TextEncoding> encoding = {};  ///< What makes ids of the tensor.
+  };
+  std::vector<Source> sources;
+  std::vector<TensorView> inputs;  ///< Memory that every run uses again.
+  std::vector<Tensor> ids;         ///< What encodings made of this batch, by source.
+};
+
+class BuiltModel {
+ public:
+  /// Calls model_fn once. Its exceptions come back as errors that raise() throws unchanged. Errors of CONTRACT EST-7:
+  /// a required field is missing, the loss is not one element, a metric has a reserved name, another mode's spec.
+  static Result<std::unique_ptr<BuiltModel>> build(const BuildRequest& request, const InputTypes& types);
+
+  /// A PREDICT model that was described before: `spec` names its predictions in `graph`.
+  static std::unique_ptr<BuiltModel> from_graph(std::unique_ptr<Graph> graph, EstimatorSpec spec, InputTypes types);
+
+  Graph& graph() { return *graph_; }
+  const Graph& graph() const { return *graph_; }
+  EstimatorSpec& spec() { return spec_; }
+  const InputTypes& types() const { return types_; }
+  const InitialValues& initial_values() const { return initial_values_; }
+
+  /// What programs read and write, set before the first compile. `always`: fetched by every program, `sometimes`: by
+  /// the fetching ones only, after those. `update_variables`: the variable that each update changes.
+  void set_values(std::vector<Value> always, std::vector<Value> sometimes, std::vector<Value> updates,
+                  std::vector<std::string> update_variables = {});
+  void use_backend(std::unique_ptr<backends::Backend> backend, int threads, DType compute_dtype) {
+    backend_ = std::move(backend);
+    threads_ = threads;
+    compute_dtype_ = compute_dtype;
+  }
+  /// Says of programs that are compiled how large their memory plans are, as long as there are few. Null, the default: says
+  /// nothing.
+  void log_plans_to(Logger* log) { log_ = log; }
+  backends::Numerics numerics() const;
+
+  /// What each symbol of the inputs is in `batch`. InvalidArgument if it is two things, or the batch has other names.
+  Result<SymbolSizes> sizes_of(const data::Batch& batch) const;
+  /// The same for a batch that is as small as can be.
+  SymbolSizes smallest_sizes() const;
+  /// The program for batches of these sizes; compiled on first use, the eight last used are kept.
+  Result<BoundProgram*> program(const SymbolSizes& sizes, bool fetching);
+  /// Points the program's inputs at `batch`, whose sizes_of() it was compiled for, or at the ids of its texts.
+  /// InvalidArgument if the batch does not fit the model.
+  Result<void> feed(BoundProgram& program, const data::Batch& batch, std::span<const std::pair<std::string, Tensor>> feeds);
+
+ private:
+  BuiltModel() = default;
+  Result<void> check_spec(Mode mode) const;
+  void log_plan(const backends::ProgramInfo& info, const SymbolSizes& sizes);
+  Result<void> check_predictions() const;
+  Result<void> check_feeds(std::span<const std::pair<std::string, Tensor>> feeds) const;
+  Result<void> bind_sources(BoundProgram& program) const;
+  /// Whose text or numbers the input of this name in the graph is fed with, and how it is encoded.
+  Result<EncodedInput> fed_from(const std::string& input) const;
+
+  struct Compiled {
+    SymbolSizes sizes;
+    bool fetching;
+    BoundProgram program;
+  };
+  std::unique_ptr<Graph> graph_;
+  EstimatorSpec spec_;
+  InputTypes types_;
+  InitialValues initial_values_;
+  std::unique_ptr<backends::Backend> backend_;
+  int threads_ = 1;
+  Logger* log_ = nullptr;
+  DType compute_dtype_ = DType::kFloat32;
+  std::vector<Value> always_, sometimes_, updates_;
+  std::vector<std::string> update_variables_;
+  std::list<Compiled> programs_;  // The most recently used comes first.
+  int64_t plans_logged_ = 0;
+};
+
+/// A variable of `model` as servers see it, without the rule of its updates: how it starts.
+cluster::VariableSpec cluster_variable(const BuiltModel& model, const Variable& variable);
+
+/// The name of a graph input: "features" for a lone tensor, "features/<name>" in a map.
+std::string input_name(std::string_view part, std::string_view name);
+
+}  // namespace shoal

@@ -1,0 +1,60 @@
+#include "model/signatures.h"
+
+#include <algorithm>
+#include <set>
+
+namespace shoal {
+namespace {
+
+std::vector<std::string> prediction_keys(const EstimatorSpec& spec) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : spec.predictions) keys.push_back(key);
+  for (const nn::TextPrediction& text : spec.text_predictions) keys.push_back(text.key());
+  return keys;
+}
+
+Result<void> check_signature(const nn::ExportSignature& signature, const std::vector<std::string>& keys) {
+  if (signature.outputs.empty()) return invalid_argument("it has no outputs");
+  std::set<std::string_view> names;
+  for (const auto& [name, key] : signature.outputs) {
+    if (!names.insert(name).second) return invalid_argument("two outputs have the name \"" + name + "\"");
+    if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
+    std::string available;
+    for (const std::string& other : keys) available += (available.empty() ? "" : ", ") + other;
+    return invalid_argument("output \"" + name + "\" is prediction \"" + key +
+                            "\", which is not there; there are: " + available);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> check_signatures(const std::vector<nn::ExportSignature>& signatures, const EstimatorSpec& spec) {
+  const std::vector<std::string> keys = prediction_keys(spec);
+  std::set<std::string_view> names;
+  for (const nn::ExportSignature& signature : signatures) {
+    const std::string who = "signature \"" + signature.name + "\"";
+    if (signature.name.empty()) return invalid_argument("a signature has no name");
+    if (!names.insert(signature.name).second) return invalid_argument(who + " is there twice");
+    if (auto checked = check_signature(signature, keys); !checked) return std::move(checked).error().with_context(who);
+  }
+  if (signatures.size() > 1 && !names.contains(nn::kDefaultSignature)) {
+    return invalid_argument("of " + std::to_string(signatures.size()) + " signatures none is called " +
+                            std::string(nn::kDefaultSignature) + ", the one for who asks for none");
+  }
+  return {};
+}
+
+std::vector<nn::ExportSignature> signatures_of(const EstimatorSpec& spec) {
+  if (spec.export_outputs.empty()) {
+    nn::ExportSignature all{.name = std::string(nn::kDefaultSignature), .outputs = {}};
+    for (const std::string& key : prediction_keys(spec)) all.outputs.emplace_back(key, key);
+    return {std::move(all)};
+  }
+  std::vector<nn::ExportSignature> signatures = spec.export_outputs;
+  std::stable_partition(signatures.begin(), signatures.end(),
+                        [](const nn::ExportSignature& signature) { return signature.name == nn::kDefaultSignature; });
+  return signatures;
+}
+
+}  // namespace shoal

@@ -1,0 +1,137 @@
+#include "task/meet_others.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "shoal/base/production.h"
+#include "shoal/cluster/rendezvous.h"
+#include "task/task_network.h"
+
+namespace shoal {
+namespace {
+
+constexpr std::string_view kTcp = "tcp";
+
+/// In an environment that somebody else turns: a simulation.
+class BesideTheTask {
+ public:
+  BesideTheTask(std::shared_ptr<Environment> env, cluster::RendezvousOptions options)
+      : env_(std::move(env)), rendezvous_(*env_, std::move(options)) {}
+  ~BesideTheTask() { static_cast<void>(env_->run(rendezvous_.close())); }
+  BesideTheTask(const BesideTheTask&) = delete;
+  BesideTheTask& operator=(const BesideTheTask&) = delete;
+
+  Result<cluster::Gathering> meet() { return env_->run(rendezvous_.meet()); }
+
+ private:
+  const std::shared_ptr<Environment> env_;
+  cluster::Rendezvous rendezvous_;
+};
+
+/// With an environment and a thread of its own, so that a task that computes, or a program that has not begun to, is found
+/// all the same.
+class OnItsOwnThread {
+ public:
+  OnItsOwnThread(std::unique_ptr<Environment> env, cluster::RendezvousOptions options)
+      : env_(std::move(env)), rendezvous_(*env_, std::move(options)) {}
+  ~OnItsOwnThread() {
+    stop_.request_stop();
+    if (thread_.joinable()) {
+      thread_.join();
+    } else {
+      static_cast<void>(env_->run(rendezvous_.close()));
+    }
+  }
+  OnItsOwnThread(const OnItsOwnThread&) = delete;
+  OnItsOwnThread& operator=(const OnItsOwnThread&) = delete;
+
+  Result<cluster::Gathering> meet() {
+    Result<cluster::Gathering> met = env_->run(rendezvous_.meet());
+    if (met) thread_ = std::thread([this] { static_cast<void>(env_->run(rendezvous_.attend(stop_.token()))); });
+    return met;
+  }
+
+ private:
+  const std::unique_ptr<Environment> env_;
+  cluster::Rendezvous rendezvous_;
+  StopSource stop_;
+  std::thread thread_;
+};
+
+template <class Part>
+Result<Met> meet_by(std::shared_ptr<Part> part, const cluster::TaskConfig& task) {
+  SHOAL_TRY(const cluster::Gathering met, part->meet());
+  SHOAL_TRY(cluster::TaskConfig complete, cluster::with_addresses(task, met.addresses, met.host_names));
+  return Met{.task = std::move(complete), .stays = std::move(part)};
+}
+
+/// Who may join, before anything is opened (CONTRACT CL-18): names of hosts are not looked up.
+Result<void> check_reach(const cluster::Place& place, const transport::LinkOptions& link) {
+  const bool on_loopback = std::ranges::all_of(place.rendezvous, cluster::is_loopback_address);
+  return on_loopback || link.credential || link.insecure ? Result<void>() : Result<void>(needs_credential());
+}
+
+Result<cluster::RendezvousOptions> rendezvous_options(const RunConfig& config) {
+  const cluster::TaskConfig& task = config.task();
+  SHOAL_TRY_VOID(cluster::check_runnable(task));
+  cluster::RendezvousOptions options{.place = *task.place,
+                                     .task_scheme = config.transport(),
+                                     .bind = host_of(config).bind,
+                                     .link = {},
+                                     .timeout = seconds_to_duration(config.ready_timeout_secs())};
+  SHOAL_TRY(options.link, link_options(config));
+  SHOAL_TRY_VOID(check_reach(options.place, options.link));
+  return options;
+}
+
+/// Over tcp, where there is such a transport: what finds its peers by host and port, whatever the task's own does. (A
+/// simulated network is alone.)
+Result<void> choose_meeting_scheme(Environment& env, const RunConfig& config, cluster::RendezvousOptions& options) {
+  SHOAL_TRY(const transport::Transport* const own, env.transport(options.task_scheme));
+  if (own->reach() == transport::Reach::kProcess) {
+    return failed_precondition("runtime.transport (--transport) is " + options.task_scheme +
+                               ", which threads of one process use; " + std::string(to_string(config.task().source)) +
+                               " has started processes: leave it out");
+  }
+  options.meeting_scheme = env.transport(kTcp) ? std::string(kTcp) : options.task_scheme;
+  return {};
+}
+
+Result<Met> meet_as_a_process(const RunConfig& config, cluster::RendezvousOptions options) {
+  const TaskHost& host = host_of(config);
+  ProductionOptions production;
+  production.task = config.task().name();
+  production.sink = config.log_sink() ? config.log_sink() : host.sink;
+  production.stop = host.stop;
+  production.pool_threads = 1;
+  production.spin = Duration::zero();
+  // Signals end the wait. Later they are the task's again, or the program's.
+  std::unique_ptr<Environment> signals;
+  if (host.handle_signals) {
+    ProductionOptions heeding = production;
+    heeding.handle_signals = true;
+    signals = make_production_environment(std::move(heeding));
+    production.stop = signals->interrupted();
+  }
+  production.transports = transports_of(host);
+  auto env = make_production_environment(std::move(production));
+  SHOAL_TRY_VOID(choose_meeting_scheme(*env, config, options));
+  return meet_by(std::make_shared<OnItsOwnThread>(std::move(env), std::move(options)), config.task());
+}
+
+}  // namespace
+
+Result<Met> meet_others(const RunConfig& given) {
+  RunConfig config = given;
+  if (!config.host()) {
+    SHOAL_TRY(std::shared_ptr<const TaskHost> of_process, process_host());
+    config = config.with_host(std::move(of_process));
+  }
+  SHOAL_TRY(cluster::RendezvousOptions options, rendezvous_options(config));
+  const std::shared_ptr<Environment>& env = config.host()->environment;
+  if (!env) return meet_as_a_process(config, std::move(options));
+  SHOAL_TRY_VOID(choose_meeting_scheme(*env, config, options));
+  return meet_by(std::make_shared<BesideTheTask>(env, std::move(options)), config.task());
+}
+
+}  // namespace shoal

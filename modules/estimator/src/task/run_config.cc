@@ -1,0 +1,327 @@
+#include "shoal/estimator/run_config.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <type_traits>
+
+#include "shoal/cluster/strategy_text.h"
+#include "task/meet_others.h"
+
+namespace shoal {
+namespace {
+
+constexpr double kDefaultCheckpointSecs = 600;
+constexpr double kHeartbeatSecsMax = 65;  // The interval travels as milliseconds, in 16 bits.
+constexpr double kLostGraceSecsMax = 86400;
+constexpr int64_t kReplicasMax = 1'000'000;
+
+template <class T>
+std::string text_of(const T& value) {
+  if constexpr (std::is_floating_point_v<T>) {
+    std::string text = std::to_string(value);
+    text.erase(text.find_last_not_of('0') + 1);
+    return text.ends_with('.') ? text + "0" : text;
+  } else {
+    return std::to_string(value);
+  }
+}
+
+Error out_of_range(std::string_view field, const std::string& value, std::string_view accepted) {
+  return invalid_argument("RunConfig: " + std::string(field) + ": " + value + " is out of range, accepted is " +
+                          std::string(accepted));
+}
+
+template <class T>
+bool is_finite(T value) {
+  if constexpr (std::is_floating_point_v<T>) return std::isfinite(value);
+  return true;
+}
+
+template <class T>
+Result<void> check_not_negative(std::string_view field, const std::optional<T>& value) {
+  if (!value || (is_finite(*value) && *value >= 0)) return {};
+  return out_of_range(field, text_of(*value), ">= 0");
+}
+
+template <class T>
+Result<void> check_positive(std::string_view field, const std::optional<T>& value) {
+  if (!value || (is_finite(*value) && *value > 0)) return {};
+  return out_of_range(field, text_of(*value), "> 0");
+}
+
+Result<void> check_runtime(const RuntimeOptions& runtime) {
+  if (runtime.threads && *runtime.threads < 1) return out_of_range("runtime.threads", text_of(*runtime.threads), ">= 1");
+  if (runtime.compute_dtype != DType::kFloat32 && runtime.compute_dtype != DType::kBFloat16) {
+    return out_of_range("runtime.compute_dtype", std::string(to_string(runtime.compute_dtype)), "float32 or bfloat16");
+  }
+  const auto checked = cluster::parse_compression(to_string(runtime.compression));
+  if (!checked || *checked != runtime.compression) {
+    return out_of_range("runtime.compression", to_string(runtime.compression), "what parse_compression() can give");
+  }
+  if (runtime.replicas < 1) return out_of_range("runtime.replicas", text_of(runtime.replicas), ">= 1");
+  if (!(runtime.heartbeat_secs > 0 && runtime.heartbeat_secs <= kHeartbeatSecsMax)) {
+    return out_of_range("runtime.heartbeat_secs", text_of(runtime.heartbeat_secs), "> 0 and <= 65");
+  }
+  if (!(runtime.lost_grace_secs > 0 && runtime.lost_grace_secs <= kLostGraceSecsMax)) {
+    return out_of_range("runtime.lost_grace_secs", text_of(runtime.lost_grace_secs), "> 0 and <= 86400");
+  }
+  if (runtime.transport && runtime.transport->empty()) {
+    return invalid_argument("RunConfig: runtime.transport: is the empty string; name one, as tcp, or leave it out");
+  }
+  if (runtime.backend && runtime.backend->empty()) {
+    return invalid_argument("RunConfig: runtime.backend: is the empty string; name one, as reference, or leave it out");
+  }
+  return {};
+}
+
+/// Checks everything of CONTRACT RC-3 that looks at one field alone.
+Result<void> check_fields(const RunConfigOptions& options) {
+  if (options.model_dir && options.model_dir->empty()) {
+    return invalid_argument("RunConfig: model_dir: is the empty string; give a path or leave it out");
+  }
+  SHOAL_TRY_VOID(check_not_negative("save_checkpoints_steps", options.save_checkpoints_steps.optional()));
+  SHOAL_TRY_VOID(check_not_negative("save_checkpoints_secs", options.save_checkpoints_secs.optional()));
+  SHOAL_TRY_VOID(check_not_negative("save_summary_steps", options.save_summary_steps));
+  SHOAL_TRY_VOID(check_positive("log_step_count_steps", options.log_step_count_steps));
+  SHOAL_TRY_VOID(check_not_negative("keep_checkpoint_max", options.keep_checkpoint_max));
+  SHOAL_TRY_VOID(check_positive("keep_checkpoint_every_n_hours", options.keep_checkpoint_every_n_hours));
+  SHOAL_TRY_VOID(check_not_negative("max_worker_delay_secs", options.max_worker_delay_secs));
+  SHOAL_TRY_VOID(check_positive("ready_timeout_secs", std::optional<double>(options.ready_timeout_secs)));
+  const UpdateStrategyOptions& strategy = options.update_strategy;
+  if (strategy.kind == UpdateStrategyKind::kBoundedStaleness) {
+    return invalid_argument("RunConfig: update_strategy: this version of Shoal has async and sync updates; " +
+                            std::string(to_string(strategy.kind)) + " is not built yet");
+  }
+  SHOAL_TRY_VOID(check_positive("replicas_to_aggregate", strategy.replicas_to_aggregate));
+  SHOAL_TRY_VOID(check_positive("total_replicas", strategy.total_replicas));
+  const bool sync = strategy.kind == UpdateStrategyKind::kSync;
+  if (!sync && (strategy.replicas_to_aggregate || strategy.total_replicas)) {
+    return invalid_argument(
+        "RunConfig: replicas_to_aggregate and total_replicas mean something with update_strategy sync only; choose that, "
+        "or "
+        "leave them out");
+  }
+  if (options.runtime) SHOAL_TRY_VOID(check_runtime(*options.runtime));
+  return {};
+}
+
+Error both_cadences() {
+  return invalid_argument(
+      "RunConfig: save_checkpoints_steps and save_checkpoints_secs cannot both be set; set one of them");
+}
+
+/// Resolves the nine rows of CONTRACT RC-6: afterwards neither is unset.
+Result<void> resolve_cadence(RunConfigOptions& options) {
+  auto& steps = options.save_checkpoints_steps;
+  auto& secs = options.save_checkpoints_secs;
+  if (steps.has_value() && secs.has_value()) return both_cadences();
+  if (steps.is_unset() && secs.is_unset()) secs = kDefaultCheckpointSecs;
+  if (steps.is_unset()) steps = std::nullopt;
+  if (secs.is_unset()) secs = std::nullopt;
+  return {};
+}
+
+/// RC-4. The parser of TF_CONFIG makes the same comparison; this one is for configs made from other sources.
+Result<void> unite_model_dir(RunConfigOptions& options, const cluster::TaskConfig& task) {
+  if (!task.model_dir) return {};
+  if (!options.model_dir) options.model_dir = task.model_dir;
+  if (*options.model_dir == *task.model_dir) return {};
+  return invalid_argument("RunConfig: model_dir: \"" + *options.model_dir + "\" is not the \"" + *task.model_dir +
+                          "\" of TF_CONFIG; give only one, or the same");
+}
+
+/// CONTRACT SY-1, SY-7: synchronous updates against the trainers that there are. Without a cluster there is one, and
+/// nothing to bring together.
+Result<void> check_strategy(const UpdateStrategyOptions& strategy, const cluster::TaskConfig& task) {
+  const int32_t trainers = task.num_workers;  // The evaluator, who takes no part, has 0.
+  const bool local = task.mode == cluster::TaskMode::kLocal;
+  if (strategy.kind != UpdateStrategyKind::kSync || local || trainers == 0) return {};
+  if (strategy.total_replicas.value_or(trainers) != trainers) {
+    return invalid_argument("RunConfig: total_replicas: is " + std::to_string(*strategy.total_replicas) +
+                            ", and the cluster has " + std::to_string(trainers) +
+                            " trainers, the chief among them; leave it out");
+  }
+  const int64_t aggregated = strategy.replicas_to_aggregate.value_or(trainers);
+  if (aggregated > kReplicasMax)
+    return out_of_range("replicas_to_aggregate", std::to_string(aggregated), ">= 1 and <= 1000000");
+  Result<void> fits = cluster::check_aggregation(int(aggregated), trainers);
+  if (!fits) return std::move(fits).error().with_context("RunConfig");
+  return {};
+}
+
+Result<void> resolve(RunConfigOptions& options, const cluster::TaskConfig& task) {
+  SHOAL_TRY_VOID(check_fields(options));
+  SHOAL_TRY_VOID(check_strategy(options.update_strategy, task));
+  SHOAL_TRY_VOID(resolve_cadence(options));
+  return unite_model_dir(options, task);
+}
+
+template <class T>
+void change(std::optional<T>& field, const Setting<T>& to) {
+  if (!to.is_unset()) field = to.optional();
+}
+
+template <class T>
+Result<void> change_value(std::string_view name, T& field, const Setting<T>& to) {
+  if (to.is_none()) return invalid_argument("RunConfig: " + std::string(name) + ": cannot be None");
+  if (to.has_value()) field = *to;
+  return {};
+}
+
+/// RC-7 for the pair: a value for one takes the place of the other.
+Result<void> change_cadence(RunConfigOptions& options, const RunConfigChanges& changes) {
+  const auto& steps = changes.save_checkpoints_steps;
+  const auto& secs = changes.save_checkpoints_secs;
+  if (steps.has_value() && secs.has_value()) return both_cadences();
+  if (!steps.is_unset()) options.save_checkpoints_steps = steps;
+  if (!secs.is_unset()) options.save_checkpoints_secs = secs;
+  if (steps.has_value()) options.save_checkpoints_secs = std::nullopt;
+  if (secs.has_value()) options.save_checkpoints_steps = std::nullopt;
+  return {};
+}
+
+Result<void> apply(RunConfigOptions& options, const RunConfigChanges& changes) {
+  SHOAL_TRY_VOID(change_cadence(options, changes));
+  change(options.model_dir, changes.model_dir);
+  change(options.save_summary_steps, changes.save_summary_steps);
+  change(options.log_step_count_steps, changes.log_step_count_steps);
+  change(options.keep_checkpoint_max, changes.keep_checkpoint_max);
+  change(options.keep_checkpoint_every_n_hours, changes.keep_checkpoint_every_n_hours);
+  change(options.random_seed, changes.random_seed);
+  change(options.max_worker_delay_secs, changes.max_worker_delay_secs);
+  change(options.runtime, changes.runtime);
+  if (!changes.placement.is_unset()) options.placement = changes.placement.optional().value_or(Placement());
+  if (!changes.log_sink.is_unset()) options.log_sink = changes.log_sink.optional().value_or(LogSink());
+  SHOAL_TRY_VOID(change_value("ready_timeout_secs", options.ready_timeout_secs, changes.ready_timeout_secs));
+  SHOAL_TRY_VOID(change_value("save_model_description", options.save_model_description, changes.save_model_description));
+  SHOAL_TRY_VOID(change_value("update_strategy", options.update_strategy, changes.update_strategy));
+  return check_fields(options);
+}
+
+/// What has come of a rank, for the log.
+std::string described(const cluster::TaskConfig& task) {
+  const cluster::Place& place = *task.place;
+  return std::string(to_string(place.source)) + ": rank " + std::to_string(place.rank) + " of " +
+         std::to_string(place.size) + " is " + task.name() + "; as TF_CONFIG: " + cluster::to_tf_config(task);
+}
+
+}  // namespace
+
+std::string_view to_string(UpdateStrategyKind kind) {
+  switch (kind) {
+    case UpdateStrategyKind::kAsync: return "async";
+    case UpdateStrategyKind::kSync: return "sync";
+    case UpdateStrategyKind::kBoundedStaleness: return "bounded_staleness";
+  }
+  return "unknown";
+}
+
+Result<UpdateStrategyKind> parse_update_strategy(std::string_view name) {
+  using enum UpdateStrategyKind;
+  for (const UpdateStrategyKind kind : {kAsync, kSync, kBoundedStaleness}) {
+    if (name == to_string(kind)) return kind;
+  }
+  return invalid_argument("update_strategy: \"" + std::string(name) + "\" is none of async, sync");
+}
+
+RunConfig::RunConfig(RunConfigOptions options, cluster::TaskConfig task)
+    : options_(std::move(options)), task_(std::make_shared<const cluster::TaskConfig>(std::move(task))) {
+  value_or_raise(resolve(options_, *task_));
+}
+
+RunConfig RunConfig::from_environment(RunConfigOptions options, const cluster::GetEnv& getenv, Logger* log,
+                                      std::shared_ptr<const TaskHost> host) {
+  return value_or_raise(try_from_environment(std::move(options), getenv, log, std::move(host)));
+}
+
+Result<RunConfig> RunConfig::try_from_environment(RunConfigOptions options, const cluster::GetEnv& getenv, Logger* log,
+                                                  std::shared_ptr<const TaskHost> host) {
+  SHOAL_TRY_VOID(check_fields(options));
+  SHOAL_TRY(cluster::TaskConfig task, cluster::task_from_environment(getenv, {.model_dir = options.model_dir}));
+  if (log && task.source == cluster::ConfigSource::kTfConfig) log->info("TF_CONFIG: " + cluster::to_tf_config(task));
+  if (log) {
+    for (const std::string& warning : task.warnings) log->warning(warning);
+    task.warnings.clear();  // Warnings are told once, by whoever has a log first.
+  }
+  SHOAL_TRY_VOID(resolve(options, task));
+  std::shared_ptr<const void> stays;
+  if (!task.has_met()) {
+    SHOAL_TRY(Met met, meet_others(RunConfig(options, task).with_host(host)));
+    met.task.warnings.insert(met.task.warnings.begin(), task.warnings.begin(), task.warnings.end());
+    task = std::move(met.task);
+    stays = std::move(met.stays);
+    if (log) log->info(described(task));
+  }
+  RunConfig config(std::move(options), std::move(task));
+  config.host_ = std::move(host);
+  config.stays_ = std::move(stays);
+  return config;
+}
+
+bool RunConfig::saves_checkpoints() const {
+  return save_checkpoints_steps().value_or(0) > 0 || save_checkpoints_secs().value_or(0) > 0;
+}
+
+int32_t RunConfig::compute_threads(int32_t usable_cores) const {
+  if (options_.runtime && options_.runtime->threads) return *options_.runtime->threads;
+  return std::max(1, usable_cores / std::max(1, task_->tasks_on_host));
+}
+
+std::string RunConfig::compute_threads_text(const ProcessInfo& process) const {
+  const auto count = [](int64_t number, const std::string& what) {
+    return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
+  };
+  const std::string threads = count(compute_threads(process.usable_cores), "compute thread");
+  if (options_.runtime && options_.runtime->threads) return threads + ", as this program set it";
+  char quota[40] = "";
+  const double share = process.core_quota.value_or(0);
+  if (share > 0) std::snprintf(quota, sizeof quota, "a quota of %.3g core%s", share, share == 1 ? "" : "s");
+  std::string cores = process.core_quota ? quota : count(process.usable_cores, "usable core");
+  if (!process.core_quota && process.usable_processors > 0) {
+    cores += " (" + count(process.usable_processors, "hyper-thread") + ")";
+  }
+  return threads + ", for " + cores +
+         (task_->tasks_on_host > 1 ? " and " + count(task_->tasks_on_host, "task") + " on this host" : "");
+}
+
+std::string RunConfig::transport() const {
+  if (options_.runtime && options_.runtime->transport) return *options_.runtime->transport;
+  return task_->in_process ? "inproc" : "tcp";
+}
+
+std::optional<std::string> RunConfig::backend() const {
+  return options_.runtime ? options_.runtime->backend : std::nullopt;
+}
+
+DType RunConfig::compute_dtype() const { return options_.runtime ? options_.runtime->compute_dtype : DType::kFloat32; }
+
+cluster::Compression RunConfig::compression() const {
+  return options_.runtime ? options_.runtime->compression : cluster::Compression{};
+}
+
+int32_t RunConfig::replicas() const { return options_.runtime ? options_.runtime->replicas : 1; }
+
+double RunConfig::heartbeat_secs() const { return options_.runtime.value_or(RuntimeOptions()).heartbeat_secs; }
+double RunConfig::lost_grace_secs() const { return options_.runtime.value_or(RuntimeOptions()).lost_grace_secs; }
+
+RunConfig RunConfig::replace(const RunConfigChanges& changes) const {
+  RunConfig changed = *this;
+  value_or_raise(apply(changed.options_, changes));
+  value_or_raise(check_strategy(changed.options_.update_strategy, *task_));
+  return changed;
+}
+
+RunConfig RunConfig::as_replica(int32_t index, int32_t count) const {
+  RunConfig changed = *this;
+  if (count > 1) changed.replica_ = Replica{index, count};
+  return changed;
+}
+
+RunConfig RunConfig::with_host(std::shared_ptr<const TaskHost> host) const {
+  RunConfig changed = *this;
+  changed.host_ = std::move(host);
+  return changed;
+}
+
+}  // namespace shoal

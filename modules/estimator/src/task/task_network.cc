@@ -1,0 +1,120 @@
+// Who a task is to its peers, and where they are.
+#include "task/task_network.h"
+#include "shoal/cluster/identity.h"
+#include "shoal/cluster/strategy_text.h"
+#include "shoal/transport/inproc.h"
+#include "shoal/transport/registry.h"
+
+namespace shoal {
+
+const TaskHost& host_of(const RunConfig& config) {
+  static const TaskHost none;
+  return config.host() ? *config.host() : none;
+}
+
+TransportTable transports_of(const TaskHost& host) {
+  TransportTable table = transport::built_in_transports();
+  for (const auto& [scheme, factory] : host.transports) table.insert_or_assign(scheme, factory);
+  return table;
+}
+
+namespace {
+
+std::string strategy_text(const UpdateStrategyOptions& strategy) {
+  cluster::StrategyText text{.sync = strategy.kind == UpdateStrategyKind::kSync, .replicas_to_aggregate = {}};
+  if (strategy.replicas_to_aggregate)
+    text.replicas_to_aggregate = int(*strategy.replicas_to_aggregate);  // The range was checked.
+  return cluster::to_string(text);
+}
+
+}  // namespace
+
+cluster::TaskIdentity task_identity(Environment& env, const RunConfig& config) {
+  const cluster::TaskConfig& task = config.task();
+  cluster::TaskIdentity identity;
+  identity.job = cluster::job_text(task.job);
+  identity.role = config.task_type();
+  identity.index = config.task_id();
+  identity.trainer_index = config.trainer_index();
+  identity.sparse = cluster::sparse_roles(task.job);
+  identity.global_id = uint32_t(config.global_id().value_or(0));
+  identity.incarnation = env.entropy() | 1;
+  identity.strategy = strategy_text(config.update_strategy());
+  return identity;
+}
+
+Result<transport::LinkOptions> link_options(const RunConfig& config) {
+  std::shared_ptr<const TaskHost> host = config.host();
+  if (!host) {
+    SHOAL_TRY(host, process_host());
+  }
+  transport::LinkOptions options;
+  options.heartbeat_interval = seconds_to_duration(config.heartbeat_secs());
+  options.credential = host->credential;
+  options.insecure = host->insecure;
+  return options;
+}
+
+Result<transport::Endpoint> own_endpoint(const RunConfig& config) {
+  const std::string& named = config.rpc_address();
+  if (!config.host() || !config.host()->bind) return transport::Endpoint{config.transport(), named};
+  const std::string& bind = *config.host()->bind;
+  const std::string with_port = bind + named.substr(named.rfind(':'));
+  for (const std::string& address : {bind, with_port}) {
+    if (cluster::parse_host_port(address)) return transport::Endpoint{config.transport(), address};
+  }
+  return invalid_argument("--bind: \"" + bind +
+                          "\" is neither host nor host:port; an IPv6 address stands in brackets, as [::1]");
+}
+
+std::vector<transport::Endpoint> server_endpoints(const RunConfig& config) {
+  std::vector<transport::Endpoint> endpoints;
+  for (const auto& node : config.cluster().nodes(cluster::kPsRole)) endpoints.push_back({config.transport(), node.address});
+  return endpoints;
+}
+
+namespace {
+
+std::shared_ptr<Environment> make_environment(const RunConfig& config, bool may_handle_signals) {
+  const auto& host = config.host();
+  if (host && host->environment) return host->environment;
+  ProductionOptions options;
+  options.task = config.task().name();
+  options.transports = transports_of(host_of(config));
+  // A task with nobody to talk to computes on the strand: two thread switches less a step.
+  options.offload_inline = config.num_ps_replicas() == 0;
+  // A server shares out large updates; other pools serve input functions.
+  if (config.task_type() == cluster::kPsRole) {
+    options.process = read_process_info();
+    options.pool_threads = config.compute_threads(options.process->usable_cores);
+  }
+  if (host) {
+    options.sink = host->sink;
+    options.stop = host->stop;
+    options.handle_signals = may_handle_signals && host->handle_signals;
+    options.buffers = host->buffers;
+  }
+  if (config.log_sink()) options.sink = config.log_sink();
+  return make_production_environment(std::move(options));
+}
+
+}  // namespace
+
+std::shared_ptr<Environment> make_task_environment(const RunConfig& config) { return make_environment(config, true); }
+std::shared_ptr<Environment> make_call_environment(const RunConfig& config) { return make_environment(config, false); }
+
+Result<std::string> make_temporary_model_dir(Environment& env) {
+  auto folder = env.storage().make_temporary_folder(join_path(env.process().temporary_folder, "shoal-"));
+  if (!folder) return failed_precondition("no temporary model_dir can be made: " + folder.error().message());
+  env.log().warning("no model_dir was given; results go to the temporary folder " + *folder);
+  return folder;
+}
+
+RunConfig with_environment(const RunConfig& config, std::shared_ptr<Environment> env) {
+  const auto& given = config.host();
+  TaskHost host = given ? *given : *value_or_raise(process_host());
+  host.environment = std::move(env);
+  return config.with_host(std::make_shared<TaskHost>(std::move(host)));
+}
+
+}  // namespace shoal

@@ -1,0 +1,37 @@
+#pragma once
+/// What surrounds a task: what its process lends to it, who it is to its peers and where they are, its environment.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "shoal/cluster/identity.h"
+#include "shoal/cluster/remote_store.h"
+#include "shoal/estimator/run_config.h"
+#include "shoal/estimator/task_host.h"
+
+namespace shoal {
+
+/// What the process lends to this task; nothing special, where the config has no host.
+const TaskHost& host_of(const RunConfig& config);
+/// What the build has, and what `host` brings; of one scheme, the latter.
+TransportTable transports_of(const TaskHost& host);
+
+/// Job identity, role, index, ... of the task that `config` describes.
+cluster::TaskIdentity task_identity(Environment& env, const RunConfig& config);
+/// Options with the credential that this task was given, if any, and its heartbeats. Errors: those of
+/// find_credential().
+Result<transport::LinkOptions> link_options(const RunConfig& config);
+/// Where this task listens: the address that the cluster names for it, or the one of --bind. InvalidArgument if that is no
+/// host or host:port.
+Result<transport::Endpoint> own_endpoint(const RunConfig& config);
+/// FailedPrecondition that names the ways to say who may join a job beyond this machine (CONTRACT CL-18).
+Error needs_credential();
+/// Addresses of the parameter servers.
+std::vector<transport::Endpoint> server_endpoints(const RunConfig& config);
+
+/// Makes a folder for a run that was given no model_dir, and says in the log where it is.
+Result<std::string> make_temporary_model_dir(Environment& env);
+/// The same for an Estimator whose calls (evaluate, export_model, ...) run in `env`: what the exporters of a task get.
+RunConfig with_environment(const RunConfig& config, std::shared_ptr<Environment> env);
+
+}  // namespace shoal

@@ -1,0 +1,150 @@
+#include "train/checkpoint_saver.h"
+
+#include <algorithm>
+
+#include "model/checkpoint_layout.h"
+#include "shoal/base/compute.h"
+
+namespace shoal {
+namespace {
+
+constexpr uint64_t kPartBytes = uint64_t(16) << 20;
+
+checkpoint::SaveInfo save_info(const cluster::StateInfo& state, const SaverOptions& options, WallTime now) {
+  checkpoint::SaveInfo info;
+  for (size_t i = 0; i < state.shards.size(); ++i) {
+    info.counters["update_count/" + std::to_string(i)] = state.shards[i].update_count;
+  }
+  for (const auto& [trainer, position] : state.positions) info.positions[std::to_string(trainer)] = position;
+  info.numerics = options.numerics;
+  info.fingerprint = options.fingerprint;
+  info.save_time = now;
+  return info;
+}
+
+}  // namespace
+
+CheckpointSaver::CheckpointSaver(Environment& env, const RunConfig& config, SaverOptions options)
+    : env_(env),
+      options_(std::move(options)),
+      keep_max_(config.keep_checkpoint_max().value_or(0)),
+      timer_(config.save_checkpoints_steps(), config.save_checkpoints_secs()),
+      hours_rule_(env.now(), config.keep_checkpoint_every_n_hours()) {}
+
+Task<Result<void>> CheckpointSaver::save_at_start(cluster::Store& store, LoopContext& context,
+                                                  cluster::Positions own_positions, std::optional<int64_t> last_step) {
+  if (!begun_) {
+    begun_ = true;
+    std::function<void()> call = [this] {
+      for (const auto& listener : options_.listeners) listener->begin();
+    };
+    SHOAL_CO_TRY_VOID(co_await tell(store, "begin", std::move(call)));
+  }
+  timer_.reset();
+  co_return co_await save(store, context, std::move(own_positions), last_step);
+}
+
+Task<Result<void>> CheckpointSaver::save(cluster::Store& store, LoopContext& context, cluster::Positions own_positions,
+                                         std::optional<int64_t> last_step) {
+  SHOAL_CO_TRY(std::unique_ptr<cluster::Snapshot> snapshot, co_await store.snapshot(std::move(own_positions)));
+  const uint64_t step = snapshot->info().global_step;
+  context.set_global_step(step);
+  if (last_step && step >= uint64_t(*last_step)) co_return co_await snapshot->release();
+  std::function<void()> before = [this, &context, step] {
+    for (const auto& listener : options_.listeners) listener->before_save(context, step);
+  };
+  SHOAL_CO_TRY_VOID(co_await tell(store, "before_save", std::move(before)));
+  SHOAL_CO_TRY_VOID(co_await write(store, *snapshot));
+  SHOAL_CO_TRY_VOID(co_await snapshot->release());
+  timer_.trigger(step, env_.now());
+  std::function<void()> after = [this, &context, step] {
+    for (const auto& listener : options_.listeners) {
+      if (listener->after_save(context, step, last_prefix_)) context.request_stop();
+    }
+  };
+  co_return co_await tell(store, "after_save", std::move(after));
+}
+
+Task<Result<void>> CheckpointSaver::save_at_end(cluster::Store& store, LoopContext& context,
+                                                cluster::Positions own_positions) {
+  SHOAL_CO_TRY(const uint64_t step, co_await store.global_step());
+  context.set_global_step(step);
+  if (!timer_.last_step() || *timer_.last_step() != step) {
+    SHOAL_CO_TRY_VOID(co_await save(store, context, std::move(own_positions)));
+  }
+  std::function<void()> call = [this, &context, step] {
+    for (const auto& listener : options_.listeners) listener->end(context, step);
+  };
+  co_return co_await tell(store, "end", std::move(call));
+}
+
+/// Listeners may take long, as one does that evaluates: servers and other trainers must not take this one for lost.
+Task<Result<void>> CheckpointSaver::tell(cluster::Store& store, std::string_view what, std::function<void()> call) {
+  if (options_.listeners.empty()) co_return Result<void>{};
+  const auto tell_listeners = [&call, what] { return call_user("checkpoint listener " + std::string(what), call); };
+  TaskGroup beside(env_);
+  beside.spawn(store.stay(beside.token()));
+  Result<void> told = co_await compute(env_, tell_listeners);
+  beside.request_stop();
+  Result<void> stayed = co_await beside.join();
+  static_cast<void>(stayed);
+  co_return told;
+}
+
+/// What takes long comes first: then it is asked whether another process leads by now, and the rest is done at once.
+Task<Result<void>> CheckpointSaver::write(cluster::Store& store, cluster::Snapshot& snapshot) {
+  const int64_t step = int64_t(snapshot.info().global_step);
+  std::vector<int> files;
+  Result<void> added;
+  const auto begin = [&]() -> Result<std::unique_ptr<checkpoint::Writer>> {
+    SHOAL_TRY(auto begun, checkpoint::Writer::begin(env_.storage(), options_.model_dir, step));
+    for (const cluster::ShardSpec& shard : snapshot.plan().shards) {
+      auto file = begun->add_file(arena_layout(shard, snapshot.info()));
+      if (file) {
+        files.push_back(*file);
+      } else {
+        added = std::move(file).error();
+      }
+    }
+    return begun;
+  };
+  SHOAL_CO_TRY(const std::unique_ptr<checkpoint::Writer> writer, co_await compute(env_, begin));
+  SHOAL_CO_TRY_VOID(std::move(added));
+  for (size_t shard = 0; shard < files.size(); ++shard) {
+    SHOAL_CO_TRY_VOID(co_await stream(snapshot, *writer, files[shard], int(shard)));
+  }
+  const auto finish = [&] { return writer->finish(save_info(snapshot.info(), options_, env_.wall_now())); };
+  SHOAL_CO_TRY_VOID(co_await compute(env_, finish));
+  SHOAL_CO_TRY_VOID(co_await store.check_lease());
+  checkpoint::HoursRule rule = hours_rule_;  // The decision counts once the list is replaced.
+  const auto publish = [&]() -> Result<checkpoint::Saved> {
+    if (options_.check_run) SHOAL_TRY_VOID(options_.check_run());
+    checkpoint::CommitOptions options{.keep_max = keep_max_};
+    options.keeps_for_good = [&rule](const std::string& name) { return rule.keeps(name); };
+    options.warn = [this](const std::string& sentence) { env_.log().warning(sentence); };
+    return writer->publish(std::move(options));
+  };
+  SHOAL_CO_TRY(const checkpoint::Saved done, co_await compute(env_, publish));
+  rule.saved(done.name, env_.now());
+  hours_rule_ = std::move(rule);
+  for (const std::string& name : done.kept) env_.log().info("checkpoint " + name + " left the list and is kept for good");
+  last_name_ = done.name;
+  last_prefix_ = done.prefix;
+  env_.log().info("checkpoint " + done.prefix + " written at global step " + std::to_string(step));
+  co_return Result<void>{};
+}
+
+Task<Result<void>> CheckpointSaver::stream(cluster::Snapshot& snapshot, checkpoint::Writer& writer, int file, int shard) {
+  const cluster::ShardSpec& spec = snapshot.plan().shards[size_t(shard)];
+  for (const cluster::ArenaIndex arena : saved_arenas(spec, snapshot.info())) {
+    for (uint64_t offset = 0; offset < spec.arena_bytes; offset += kPartBytes) {
+      const uint64_t bytes = std::min(kPartBytes, spec.arena_bytes - offset);
+      SHOAL_CO_TRY(const cluster::Snapshot::Part part, co_await snapshot.read(shard, arena, offset, bytes));
+      const auto append = [&] { return writer.append(file, part.bytes); };
+      SHOAL_CO_TRY_VOID(co_await compute(env_, append));
+    }
+  }
+  co_return Result<void>{};
+}
+
+}  // namespace shoal

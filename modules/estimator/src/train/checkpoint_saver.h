@@ -1,0 +1,63 @@
+#pragma once
+/// Writes checkpoints of a store when they are due, and tells the listeners (CONTRACT 10, CH-3, CK-9, HK-9).
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hooks/loop_context.h"
+#include "shoal/base/environment.h"
+#include "shoal/checkpoint/directory.h"
+#include "shoal/checkpoint/hours_rule.h"
+#include "shoal/cluster/store.h"
+#include "shoal/estimator/hook.h"
+#include "shoal/estimator/interval_timer.h"
+#include "shoal/estimator/run_config.h"
+
+namespace shoal {
+
+struct SaverOptions {
+  std::string model_dir;
+  std::string numerics;     ///< The text that is stored with each checkpoint.
+  std::string fingerprint;  ///< The fingerprint of the model, stored likewise.
+  /// Asked last, on the compute thread: whether this run may still say which checkpoint is the newest. Null: it may.
+  std::function<Result<void>()> check_run = {};
+  std::vector<std::shared_ptr<CheckpointListener>> listeners;
+};
+
+class CheckpointSaver {
+ public:
+  /// Training starts now, as far as keep_checkpoint_every_n_hours goes.
+  CheckpointSaver(Environment& env, const RunConfig& config, SaverOptions options);
+
+  /// The first save of a run and of each recovery: even if a checkpoint of that step exists. begin() of the listeners
+  /// comes before the first.
+  /// `last_step` as for save().
+  Task<Result<void>> save_at_start(cluster::Store& store, LoopContext& context, cluster::Positions own_positions,
+                                   std::optional<int64_t> last_step = {});
+  bool due(uint64_t step, SteadyTime now) const { return timer_.due(step, now); }
+  /// `last_step`: of a job of several trainers, who may be there by now; the state is left to save_at_end() then, so that
+  /// no other checkpoint looks like the last.
+  Task<Result<void>> save(cluster::Store& store, LoopContext& context, cluster::Positions own_positions,
+                          std::optional<int64_t> last_step = {});
+  /// The last: only if the step moved since the one before. Then end() of the listeners.
+  Task<Result<void>> save_at_end(cluster::Store& store, LoopContext& context, cluster::Positions own_positions);
+
+  /// Name of the newest checkpoint written ("model.ckpt-20"); empty: none yet.
+  const std::string& last_name() const { return last_name_; }
+
+ private:
+  Task<Result<void>> write(cluster::Store& store, cluster::Snapshot& snapshot);
+  Task<Result<void>> stream(cluster::Snapshot& snapshot, checkpoint::Writer& writer, int file, int shard);
+  Task<Result<void>> tell(cluster::Store& store, std::string_view what, std::function<void()> call);
+
+  Environment& env_;
+  SaverOptions options_;
+  int64_t keep_max_;
+  IntervalTimer timer_;
+  checkpoint::HoursRule hours_rule_;
+  std::string last_name_;
+  std::string last_prefix_;
+  bool begun_ = false;
+};
+
+}  // namespace shoal

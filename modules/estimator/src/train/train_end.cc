@@ -1,0 +1,198 @@
+#include "train/train_end.h"
+
+#include "shoal/base/compute.h"
+#include "shoal/checkpoint/manifest.h"
+#include "task/task_network.h"
+
+namespace shoal {
+namespace {
+
+// An ended job's chief looks so long for servers to tell.
+constexpr auto kToldBeforeTimeout = std::chrono::seconds(15);
+
+/// The kinds that a launcher does not retry (CONTRACT FA-9, FA-10).
+bool is_permanent(const Error& error) {
+  const int status = exit_status(error.kind());
+  return status >= 2 && status <= 4;
+}
+
+}  // namespace
+
+void TrainEnd::reached(const LoopEnd& end, bool input_resumed) {
+  end_ = end;
+  if (end_.iterations == 0 && end_.reason == checkpoint::EndReason::kEndOfInput) warn_that_no_step_was_made(input_resumed);
+}
+
+/// The mark comes first: a chief that is killed in between finds the servers still there when it comes back.
+Task<Result<void>> TrainEnd::finish() {
+  end_.global_step = scope_.context.global_step();
+  SHOAL_CO_TRY_VOID(co_await compute(scope_.env, &TrainEnd::finish_folder, this));
+  cluster::JobEnd end = clean_end();
+  if (has_servers()) SHOAL_CO_TRY_VOID(co_await announce(std::move(end), kLeaveTimeout));
+  say_how_it_ended();
+  co_return Result<void>{};
+}
+
+Task<Result<void>> TrainEnd::nothing_to_do() {
+  const uint64_t step = folder_.checkpoint_step();
+  const std::string before = "training finished before: ";
+  const std::string at = " at global step " + std::to_string(step);
+  if (folder_.run_has_ended()) {
+    const checkpoint::EndReason reason = folder_.reason_at_start();
+    scope_.env.log().info(before + "the run " + host_of(scope_.config()).shoal_run + " (SHOAL_RUN) has ended" + at + " (" +
+                          std::string(checkpoint::to_string(reason)) + "); a run of another name, or of none, goes on " +
+                          "from there");
+    end_ = {step, 0, reason};
+  } else {
+    scope_.env.log().info(
+        before + "the checkpoint is" + at + ", max_steps is " + std::to_string(*folder_.max_steps()) +
+        "; there is nothing to do (a larger max_steps goes on from there, another model_dir begins anew)");
+    end_ = {step, 0, checkpoint::EndReason::kMaxSteps};
+  }
+  // The mark of the run that ended stays as it is, unless it had to go before the checkpoint could be seen.
+  if (scope_.request.write_end_mark && folder_.has_checkpoint() && !folder_.keeps_mark()) {
+    SHOAL_CO_TRY_VOID(co_await compute(scope_.env, &TrainEnd::write_end_mark, this));
+  }
+  // With a mark there from the start, the servers were probably told before, and are gone.
+  const Duration patience = folder_.was_marked() ? Duration(kToldBeforeTimeout) : scope_.ready_timeout();
+  cluster::JobEnd end = clean_end();
+  if (scope_.distributed()) SHOAL_CO_TRY_VOID(co_await announce(std::move(end), patience));
+  co_return Result<void>{};
+}
+
+Task<Result<void>> TrainEnd::without_input() {
+  warn_that_no_step_was_made(false);
+  end_.reason = checkpoint::EndReason::kEndOfInput;
+  if (!scope_.distributed() || !scope_.leads()) co_return Result<void>{};
+  SHOAL_CO_TRY_VOID(co_await compute(scope_.env, &TrainEnd::finish_folder, this));
+  cluster::JobEnd end = clean_end();
+  co_return co_await announce(std::move(end), scope_.ready_timeout());
+}
+
+void TrainEnd::came_too_late() {
+  const std::optional<cluster::JobEnd> end = servers()->job_end();
+  if (end && end->failed) {
+    scope_.env.log().warning("nothing to do for this task: " + cluster::sentence(*end));
+  } else {
+    scope_.env.log().info("training finished before this task arrived; nothing to do");
+  }
+}
+
+/// A worker says that nobody need wait for it. A chief leaves no mark, but sends everyone home: servers and workers would
+/// otherwise wait for a chief that cannot come. What goes wrong meanwhile is no matter: the failure itself is what the user
+/// has to see.
+Task<void> TrainEnd::fail(Error why) {
+  if (!is_permanent(why) || !scope_.distributed()) co_return;
+  if (!scope_.leads()) {
+    if (has_servers()) co_await leave();
+    co_return;
+  }
+  cluster::JobEnd end{.failed = true, .reason = why.message()};
+  if (!has_servers()) {
+    Result<void> told = co_await announce(std::move(end), kLeaveTimeout);
+    static_cast<void>(told);
+    co_return;
+  }
+  Result<void> told = co_await servers()->finish(std::move(end), scope_.env.after(kLeaveTimeout));
+  if (!told) scope_.env.log().warning("a server was not told that the job has failed: " + told.error().message());
+  co_await leave();  // Servers would wait for us to hear of it otherwise.
+}
+
+/// An end like any other (CONTRACT FA-12), of which others must not be left to guess. There is no state to save but the
+/// checkpoint that is there.
+Task<Result<void>> TrainEnd::interrupted(bool began) {
+  end_ = {uint64_t(checkpoint::step_of(last_checkpoint()).value_or(0)), 0, checkpoint::EndReason::kInterrupted};
+  if (began) {  // This is the case of CONTRACT FA-4.
+    scope_.env.log().warning(
+        "interrupted after a server lost what it held: the job ends with its last checkpoint, of global step " +
+        std::to_string(end_.global_step) + "; updates since are lost");
+  } else {
+    scope_.env.log().info("interrupted before training began");
+  }
+  SHOAL_CO_TRY_VOID(co_await compute(scope_.env, &TrainEnd::finish_folder, this));
+  if (!scope_.distributed()) co_return Result<void>{};
+  cluster::JobEnd end = clean_end();
+  co_return co_await announce(std::move(end), kLeaveTimeout);
+}
+
+TrainOutcome TrainEnd::outcome() const {
+  return {.nothing_to_do = false,
+          .global_step = end_.global_step,
+          .seconds = setup_ ? setup_->progress->seconds() : 0,
+          .examples = setup_ ? setup_->progress->examples() : 0,
+          .loss = setup_ ? setup_->progress->loss() : std::nullopt,
+          .interrupted = end_.reason == checkpoint::EndReason::kInterrupted};
+}
+
+/// The checkpoint that was written by this run, or that it began with; empty if there is none.
+std::string TrainEnd::last_checkpoint() const {
+  if (setup_ && setup_->saver && !setup_->saver->last_name().empty()) return setup_->saver->last_name();
+  return folder_.checkpoint_name();
+}
+
+Result<void> TrainEnd::finish_folder() {
+  if (setup_ && setup_->events) SHOAL_TRY_VOID(setup_->events->close());
+  if (!scope_.leads() || !scope_.request.write_end_mark) return {};
+  return write_end_mark();
+}
+
+Result<void> TrainEnd::write_end_mark() {
+  return folder_.write_end_mark(int64_t(end_.global_step), end_.reason, last_checkpoint());
+}
+
+/// Servers that cannot be reached may have gone home before: this chief's predecessor told them and was killed then.
+Result<void> TrainEnd::make_store_without_plan(Duration patience) {
+  const RunConfig& config = scope_.config();
+  cluster::ShardPlan plan;
+  plan.shards.resize(size_t(config.num_ps_replicas()), cluster::ShardSpec{.segments = {}, .arena_bytes = kBufferAlignment});
+  SHOAL_TRY(transport::LinkOptions link, link_options(config));
+  cluster::RemoteStoreOptions options{.identity = task_identity(scope_.env, config),
+                                      .servers = server_endpoints(config),
+                                      .link = std::move(link),
+                                      .ready_timeout = patience,
+                                      .job_ended = {}};
+  alone_ = cluster::make_remote_store(scope_.env, std::move(plan), std::move(options));
+  return {};
+}
+
+Task<Result<void>> TrainEnd::announce(cluster::JobEnd end, Duration patience) {
+  if (!has_servers()) SHOAL_CO_TRY_VOID(make_store_without_plan(patience));
+  if (scope_.leads()) {
+    Result<void> told = co_await servers()->finish(std::move(end), scope_.env.after(patience));
+    if (!told) scope_.env.log().warning("a server was not told that the job has ended: " + told.error().message());
+  }
+  co_await leave();
+  co_return Result<void>{};
+}
+
+Task<void> TrainEnd::leave() {
+  Result<void> left = co_await servers()->leave(scope_.env.after(kLeaveTimeout));
+  static_cast<void>(left);  // The job is over for us either way.
+}
+
+/// CONTRACT TL-4. A job that is started again goes on in its input (DS-22), also where that had come to its end.
+void TrainEnd::warn_that_no_step_was_made(bool input_resumed) {
+  if (!input_resumed) {
+    return scope_.env.log().warning("training: the input is empty or wrongly set up; no step was made");
+  }
+  scope_.env.log().warning("training: no step was made: this job had come to the end of its input before (global step " +
+                           std::to_string(end_.global_step) +
+                           "), and a job that is started again goes on where it was; to train "
+                           "on, let the input make more passes (repeat), or choose another model_dir");
+}
+
+/// A worker may have been sent home by a chief that gave up.
+void TrainEnd::say_how_it_ended() {
+  const std::string at = " at global step " + std::to_string(end_.global_step);
+  const std::optional<cluster::JobEnd> end = has_servers() ? servers()->job_end() : std::nullopt;
+  if (end && end->failed) return scope_.env.log().warning("training ended" + at + ": " + cluster::sentence(*end));
+  scope_.env.log().info("training finished" + at + " (" + std::string(checkpoint::to_string(end_.reason)) + ")");
+  const std::optional<int64_t>& max_steps = folder_.max_steps();
+  const bool short_of_it = max_steps && end_.iterations > 0 && int64_t(end_.global_step) < *max_steps;
+  if (scope_.leads() && short_of_it && end_.reason == checkpoint::EndReason::kEndOfInput) {
+    scope_.env.log().warning("the training input has ended before step " + std::to_string(*max_steps) +
+                             "; repeat() makes as many passes over it as that takes");
+  }
+}
+
+}  // namespace shoal

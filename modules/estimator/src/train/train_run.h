@@ -1,0 +1,40 @@
+#pragma once
+/// Training itself, from the moment that everything is set up: the model is made ready, steps are made, servers are lost
+/// and found again, and the job is brought to its end.
+#include "train/resumable_input.h"
+#include "train/train_end.h"
+#include "train/train_setup.h"
+#include "train/trainer_folder.h"
+#include "train/training_loop.h"
+
+namespace shoal {
+
+class TrainRun {
+ public:
+  /// All but the set-up outlive this.
+  TrainRun(TrainScope& scope, TrainerFolder& folder, const std::vector<std::unique_ptr<ResumableInput>>& inputs,
+           TrainEnd& end, TrainSetup setup);
+
+  /// Runs to the clean end, or the error that ends it.
+  Task<Result<void>> run();
+  /// True if a step may have been made.
+  bool has_begun() const { return begun_; }
+
+ private:
+  LoopOptions loop_options();
+  Result<void> move_inputs(const cluster::Ready& ready);
+  Task<Result<cluster::Ready>> make_ready();
+  Task<Result<cluster::Ready>> recover();
+  Task<Result<void>> train(cluster::Ready ready);
+  Task<Result<void>> close(TrainingLoop& loop);
+
+  TrainScope& scope_;
+  Environment& env_;
+  TrainerFolder& folder_;
+  const std::vector<std::unique_ptr<ResumableInput>>& inputs_;  // One for each replica.
+  TrainEnd& end_;
+  TrainSetup setup_;
+  bool begun_ = false;
+};
+
+}  // namespace shoal

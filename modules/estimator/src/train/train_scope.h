@@ -1,0 +1,33 @@
+#pragma once
+/// What all parts of one training share.
+#include "hooks/loop_context.h"
+#include "train/train_request.h"
+
+namespace shoal {
+
+/// The scope outlives the parts, and `request` outlives the scope.
+struct TrainScope {
+  TrainScope(Environment& environment, const TrainRequest& what)
+      : env(environment), request(what), started(env.now()), context(env, config().host().get()) {}
+
+  Environment& env;
+  const TrainRequest& request;
+  const SteadyTime started;
+  LoopContext context;
+
+  const RunConfig& config() const { return request.estimator.config(); }
+  const std::string& model_dir() const { return request.estimator.model_dir(); }
+  Duration ready_timeout() const { return seconds_to_duration(config().ready_timeout_secs()); }
+  /// True if the task brings the model, saves it and ends the job: the chief, or the process that trains alone.
+  bool leads() const { return request.role != TrainRole::kWorker; }
+  /// True if the task writes training summaries and the steps per second: who leads, but beside a master the first worker,
+  /// which no evaluation holds up (CONTRACT MA-2).
+  bool records() const {
+    const bool master = config().task().job.chief_role() == cluster::kMasterRole;
+    return master && config().num_trainers() > 1 ? config().trainer_index() == 1 : leads();
+  }
+  /// True if the model lies on parameter servers.
+  bool distributed() const { return request.role != TrainRole::kLocal && config().num_ps_replicas() > 0; }
+};
+
+}  // namespace shoal

@@ -1,0 +1,224 @@
+#include "train/train_setup.h"
+
+#include <algorithm>
+
+#include "shoal/base/compute.h"
+#include "shoal/base/durable_folder.h"
+#include "shoal/cluster/identity.h"
+#include "shoal/cluster/local_store.h"
+#include "shoal/cluster/model_identity.h"
+#include "shoal/estimator/hooks.h"
+#include "shoal/estimator/profiler.h"
+#include "task/task_network.h"
+
+namespace shoal {
+namespace {
+
+std::string numerics_text(const backends::Numerics& numerics) {
+  std::string text = numerics.backend + " " + numerics.version + ", " + numerics.isa + ", " +
+                     std::to_string(numerics.threads) + (numerics.threads == 1 ? " thread" : " threads");
+  if (numerics.compute_dtype != DType::kFloat32) text.append(", ").append(to_string(numerics.compute_dtype));
+  return text;
+}
+
+Result<std::unique_ptr<BuiltModel>> build_model(TrainScope& scope, const InputTypes& types) {
+  const Estimator& estimator = scope.request.estimator;
+  const RunConfig& config = scope.config();
+  SHOAL_TRY(auto model,
+            BuiltModel::build(
+                {estimator.model_fn(), Mode::kTrain, estimator.params(), config, graph_seed(scope.env, config)}, types));
+  SHOAL_TRY(auto backend, make_configured_backend(config));
+  model->use_backend(std::move(backend), config.compute_threads(scope.env.process().usable_cores), config.compute_dtype());
+  model->log_plans_to(&scope.env.log());
+  scope.env.log().info(config.compute_threads_text(scope.env.process()));
+  if (scope.leads() && config.save_model_description()) {
+    const std::string path = join_path(scope.model_dir(), "graph.json");
+    SHOAL_TRY_VOID(scope.env.storage().write_atomically(path, model->graph().to_json()));
+  }
+  return model;
+}
+
+/// What all trainers do only who leads is told, by the servers.
+bool reports_job(const TrainScope& scope) {
+  return scope.distributed() && scope.leads() && scope.config().num_trainers() > 1 &&
+         scope.config().log_step_count_steps().value_or(0) > 0;
+}
+
+/// The hooks of this task in the order of CONTRACT HK-6.
+Result<void> make_hooks(TrainScope& scope, const std::optional<int64_t>& max_steps, TrainSetup& setup) {
+  const EstimatorSpec& spec = setup.model->spec();
+  const RunConfig& config = scope.config();
+  const TaskHost& host = host_of(config);
+  std::vector<std::shared_ptr<Hook>>& hooks = setup.hooks;
+  const bool shows = scope.leads() || host.workers_show_progress;
+  setup.progress = std::make_shared<ProgressHook>(shows ? host.progress : nullptr, max_steps);
+  if (config.save_summary_steps().value_or(0) > 0 && (scope.records() || reports_job(scope))) {
+    // A worker that records may come before the folder is there.
+    if (!scope.leads()) SHOAL_TRY_VOID(make_durable_folder(scope.env.storage(), scope.model_dir()));
+    SHOAL_TRY(setup.events, monitor::EventWriter::open(scope.env, scope.model_dir()));
+  }
+  if (scope.leads()) hooks.insert(hooks.end(), spec.training_chief_hooks.begin(), spec.training_chief_hooks.end());
+  if (scope.records()) {
+    if (config.log_step_count_steps()) hooks.push_back(step_counter(*config.log_step_count_steps()));
+    if (setup.events) hooks.push_back(summary_saver(*config.save_summary_steps()));
+  }
+  hooks.push_back(setup.progress);
+  if (scope.leads() && host.profile_steps) hooks.push_back(profiler({.steps = *host.profile_steps}));
+  hooks.insert(hooks.end(), scope.request.hooks.begin(), scope.request.hooks.end());
+  if (max_steps) hooks.push_back(stop_at_step({.num_steps = {}, .last_step = max_steps}));
+  hooks.push_back(nan_guard());
+  if (config.log_step_count_steps()) hooks.push_back(loss_logger(*config.log_step_count_steps()));
+  hooks.insert(hooks.end(), spec.training_hooks.begin(), spec.training_hooks.end());
+  return {};
+}
+
+/// Lets the hooks begin, and tells the model what its programs read and write: the loss, what the hooks fetch, the updates.
+Result<void> begin_hooks(TrainSetup& setup) {
+  const EstimatorSpec& spec = setup.model->spec();
+  HookSetup begin(setup.model->graph(), spec.loss);
+  for (const auto& [name, value] : spec.summaries) begin.fetch("summary/" + name, value);
+  for (const auto& hook : setup.hooks) SHOAL_TRY_VOID(call_user("hook begin", [&] { hook->begin(begin); }));
+  std::vector<Value> sometimes, updates;
+  std::vector<std::string> update_variables;
+  for (const auto& [name, value] : begin.fetches()) {
+    sometimes.push_back(value);
+    setup.fetch_names.push_back(name);
+  }
+  std::vector<Value> always{spec.loss};
+  for (const Value& value : nn::scalar_values(*spec.train_op)) always.push_back(value);
+  for (const nn::VariableUpdate& update : spec.train_op->updates) {
+    for (const nn::RowUpdate& part : update.rows) always.insert(always.end(), {part.ids, part.gradients});
+    if (!update.rows.empty()) continue;
+    updates.push_back(update.update);
+    update_variables.push_back(update.variable);
+  }
+  setup.model->set_values(std::move(always), std::move(sometimes), std::move(updates), std::move(update_variables));
+  return {};
+}
+
+Result<std::vector<cluster::VariableSpec>> variable_specs(BuiltModel& model) {
+  std::vector<cluster::VariableSpec> specs;
+  const Graph& graph = model.graph();
+  for (const Variable& variable : graph.variables()) specs.push_back(cluster_variable(model, variable));
+  for (const nn::VariableUpdate& update : model.spec().train_op->updates) {
+    const auto found = std::find_if(specs.begin(), specs.end(), [&](const auto& s) { return s.name == update.variable; });
+    if (found == specs.end()) return invalid_argument("train_op updates " + update.variable + ", which is no variable");
+    found->rule = update.rule;
+    found->lazy_rows = !update.rows.empty();
+  }
+  return specs;
+}
+
+Result<cluster::ShardPlan> plan_variables(TrainScope& scope, BuiltModel& model,
+                                          const std::vector<cluster::VariableSpec>& specs) {
+  const nn::TrainOp& train_op = *model.spec().train_op;
+  const int scalars = int(train_op.scalars.size());
+  if (!scope.distributed()) return cluster::plan_shards(specs, 1, scalars, nullptr, cluster::kOnePart);
+  if (!train_op.advances_global_step) {
+    return failed_precondition(
+        "a train_op that does not advance the global step works in local mode only: on parameter "
+        "servers every update is a step");
+  }
+  const RunConfig& config = scope.config();
+  cluster::Placement placement;
+  if (config.placement()) {
+    placement = [&config](std::string_view name, const Shape& shape, int count) {
+      return int(config.placement()({.variable = name, .dtype = DType::kFloat32, .shape = shape, .num_ps = count}));
+    };
+  }
+  // Where an update has many pushes of each trainer, the messages that servers hold for it shall not be many times as many.
+  constexpr int64_t kPushesMax = 8;
+  const int64_t trainers = config.num_trainers();
+  const int64_t aggregated = config.update_strategy().replicas_to_aggregate.value_or(trainers);
+  const uint64_t own_part_bytes = aggregated > kPushesMax * trainers ? cluster::kOnePart : host_of(config).own_part_bytes;
+  return cluster::plan_shards(specs, config.num_ps_replicas(), scalars, placement, cluster::kPartBytesMax, own_part_bytes);
+}
+
+Result<std::unique_ptr<cluster::RemoteStore>> make_remote_store(TrainScope& scope, TrainerFolder& folder, BuiltModel& model,
+                                                                const std::vector<cluster::VariableSpec>& specs,
+                                                                cluster::ShardPlan plan) {
+  const RunConfig& config = scope.config();
+  SHOAL_TRY(transport::LinkOptions link, link_options(config));
+  cluster::RemoteStoreOptions options{.identity = task_identity(scope.env, config),
+                                      .servers = server_endpoints(config),
+                                      .link = std::move(link),
+                                      .ready_timeout = scope.ready_timeout(),
+                                      .job_ended = {},
+                                      .compression = config.compression(),
+                                      .by_rows = {},
+                                      .witness = host_of(config).witness};
+  options.identity.fingerprint = model.graph().fingerprint();
+  options.identity.numerics = numerics_text(model.numerics());
+  options.identity.variables = cluster::variables_text(specs);
+  if (!scope.leads()) options.job_ended = [&folder] { return folder.job_has_ended(); };
+  return cluster::make_remote_store(scope.env, std::move(plan), std::move(options));
+}
+
+/// Binds the program's variables and updates, in its order, to the places that the plan gives them.
+Result<void> bind_program(const ResumableInput& input, TrainSetup& setup) {
+  SHOAL_TRY(const SymbolSizes sizes, input.first_sizes(*setup.model));
+  SHOAL_TRY(const BoundProgram* program, setup.model->program(sizes, false));
+  std::vector<std::string> variables, updates, by_rows;
+  for (const auto& variable : program->program->info().variables) variables.push_back(variable.name);
+  for (const nn::VariableUpdate& update : setup.model->spec().train_op->updates) {
+    (update.rows.empty() ? updates : by_rows).push_back(update.variable);
+  }
+  return setup.store->bind(variables, updates, by_rows);
+}
+
+Result<void> make_store(TrainScope& scope, TrainerFolder& folder, const ResumableInput& input, TrainSetup& setup) {
+  BuiltModel& model = *setup.model;
+  SHOAL_TRY(const std::vector<cluster::VariableSpec> specs, variable_specs(model));
+  SHOAL_TRY(cluster::ShardPlan plan, plan_variables(scope, model, specs));
+  if (scope.distributed()) {
+    SHOAL_TRY(auto remote, make_remote_store(scope, folder, model, specs, std::move(plan)));
+    setup.servers = remote.get();
+    setup.store = std::move(remote);
+  } else {
+    const bool advances = model.spec().train_op->advances_global_step;
+    setup.store = cluster::make_local_store(scope.env, std::move(plan),
+                                            {.advances_global_step = advances, .replicas = scope.config().replicas()});
+  }
+  if (scope.leads() && scope.config().saves_checkpoints()) {
+    SaverOptions options{.model_dir = scope.model_dir(),
+                         .numerics = numerics_text(model.numerics()),
+                         .fingerprint = std::to_string(model.graph().fingerprint()),
+                         .check_run = [&folder] { return folder.check_run(); },
+                         .listeners = scope.request.listeners};
+    setup.saver = std::make_unique<CheckpointSaver>(scope.env, scope.config(), std::move(options));
+  }
+  if (reports_job(scope)) {
+    setup.metrics = std::make_unique<JobMetrics>(scope.env, *setup.servers,
+                                                 JobMetricsOptions{.every_steps = *scope.config().log_step_count_steps(),
+                                                                   .events = setup.events.get(),
+                                                                   .progress = setup.progress});
+  }
+  return bind_program(input, setup);
+}
+
+}  // namespace
+
+Task<Result<TrainSetup>> set_up_training(TrainScope& scope, TrainerFolder& folder, const ResumableInput& input) {
+  TrainSetup setup;
+  const auto build = [&] { return build_model(scope, *input.types()); };
+  SHOAL_CO_TRY(setup.model, co_await compute(scope.env, build));
+  const WarmStart* warm_start = scope.request.estimator.warm_start();
+  const InitialValues& values = setup.model->initial_values();
+  if ((warm_start || !values.values().empty()) && scope.leads() && !folder.has_checkpoint()) {
+    const auto open = [&] {
+      return InitialSource::open(scope.env, warm_start, setup.model->graph(), values, Mode::kTrain);
+    };
+    SHOAL_CO_TRY(setup.initial, co_await compute(scope.env, open));
+  }
+  const auto hook = [&]() -> Result<void> {
+    SHOAL_TRY_VOID(make_hooks(scope, folder.max_steps(), setup));
+    scope.context.set_task(scope.leads(), scope.model_dir(), scope.records() ? setup.events.get() : nullptr);
+    return begin_hooks(setup);
+  };
+  SHOAL_CO_TRY_VOID(co_await compute(scope.env, hook));
+  const auto store = [&] { return make_store(scope, folder, input, setup); };
+  SHOAL_CO_TRY_VOID(co_await compute(scope.env, store));
+  co_return setup;
+}
+
+}  // namespace shoal

@@ -1,0 +1,94 @@
+#include "train/train_task.h"
+
+#include "evaluate/local_evaluation.h"
+#include "shoal/base/compute.h"
+#include "train/resumable_input.h"
+#include "train/train_end.h"
+#include "train/train_run.h"
+#include "train/train_scope.h"
+#include "train/train_setup.h"
+#include "train/trainer_folder.h"
+
+namespace shoal {
+namespace {
+
+/// One training of one task: looks at the folder, opens the input, sets up, runs.
+class TrainTask {
+ public:
+  TrainTask(Environment& env, const TrainRequest& request) : scope_(env, request), folder_(scope_), end_(scope_, folder_) {
+    for (int i = 0; i < scope_.config().replicas(); ++i) inputs_.push_back(std::make_unique<ResumableInput>(scope_, i));
+  }
+  Task<Result<TrainOutcome>> run();
+
+ private:
+  Task<Result<TrainOutcome>> run_steps();
+
+  TrainScope scope_;
+  TrainerFolder folder_;
+  std::vector<std::unique_ptr<ResumableInput>> inputs_;  // Inputs of this trainer, or of all that are computed here.
+  std::optional<TrainRun> run_;                          // Nothing while training is not set up.
+  TrainEnd end_;
+};
+
+/// A chief that is interrupted while it has no servers, or fails for good, sends everyone home too.
+Task<Result<TrainOutcome>> TrainTask::run() {
+  Result<TrainOutcome> outcome = co_await run_steps();
+  if (outcome) co_return outcome;
+  co_await end_.fail(outcome.error());
+  if (!is_interrupt(outcome.error())) co_return outcome;
+  const bool began = run_ && run_->has_begun();
+  if (scope_.leads() && scope_.env.interrupted().stop_requested()) {
+    SHOAL_CO_TRY_VOID(co_await end_.interrupted(began));
+  } else {
+    scope_.env.log().info(began ? "ended while it waited for its servers" : "interrupted before training began");
+  }
+  co_return outcome;
+}
+
+Task<Result<TrainOutcome>> TrainTask::run_steps() {
+  Environment& env = scope_.env;
+  SHOAL_CO_TRY(const bool finished_before, co_await compute(env, &TrainerFolder::look, &folder_));
+  if (finished_before) {
+    env.sometimes("training.nothing_to_do");
+    SHOAL_CO_TRY_VOID(co_await end_.nothing_to_do());
+    TrainOutcome outcome = end_.outcome();
+    outcome.nothing_to_do = true;
+    co_return outcome;
+  }
+  const bool bounded = folder_.max_steps().has_value();
+  ResumableInput* typed = nullptr;  // The first input that is not empty.
+  for (const auto& input : inputs_) {
+    SHOAL_CO_TRY_VOID(co_await compute(env, &ResumableInput::open, input.get(), bounded));
+    if (!typed && input->types()) typed = input.get();
+  }
+  if (!typed) {
+    SHOAL_CO_TRY_VOID(co_await end_.without_input());
+    co_return end_.outcome();
+  }
+  SHOAL_CO_TRY(TrainSetup setup, co_await set_up_training(scope_, folder_, *typed));
+  run_.emplace(scope_, folder_, inputs_, end_, std::move(setup));
+  SHOAL_CO_TRY_VOID(co_await run_->run());
+  if (scope_.request.last_evaluation) {
+    Result<void> evaluated = co_await compute(env, &LocalEvaluation::evaluate_last, scope_.request.last_evaluation);
+    // Its servers are gone. Started again after max_steps, this task has nothing to do; after an interrupt it would train
+    // on, alone.
+    const bool may_come_again = end_.reason() == checkpoint::EndReason::kMaxSteps;
+    const bool passes = !evaluated && evaluated.error().kind() == ErrorKind::kUnavailable;
+    if (passes && !may_come_again) {
+      env.log().error("the last evaluation failed: " + evaluated.error().message() +
+                      "; the job has ended with its checkpoint, which Estimator::evaluate() evaluates");
+    } else {
+      SHOAL_CO_TRY_VOID(evaluated);
+    }
+  }
+  co_return end_.outcome();
+}
+
+}  // namespace
+
+Task<Result<TrainOutcome>> train_task(Environment& env, const TrainRequest& request) {
+  TrainTask task(env, request);
+  co_return co_await task.run();
+}
+
+}  // namespace shoal

@@ -1,0 +1,140 @@
+#include "train/trainer_folder.h"
+
+#include "shoal/base/durable_folder.h"
+#include "shoal/checkpoint/directory.h"
+#include "shoal/checkpoint/manifest.h"
+#include "shoal/checkpoint/run_count.h"
+#include "task/folder_lock.h"
+#include "task/task_network.h"
+#include "task/temporary_files.h"
+
+namespace shoal {
+namespace {
+
+/// An error for good (CONTRACT FA-7), unless it is what the storage itself calls passing, as an input/output error of a
+/// file server: the chief of a job that was under way does not give it up for that.
+Error unusable(const std::string& folder, std::string_view what, const Error& why) {
+  const ErrorKind kind = why.kind() == ErrorKind::kUnavailable ? why.kind() : ErrorKind::kFailedPrecondition;
+  return Error(kind, "model_dir " + folder + " cannot be " + std::string(what) + ": " + why.message());
+}
+
+/// The name of the newest checkpoint, without a look at it; empty if there is none, or the list cannot be read.
+std::string listed_newest(Storage& storage, const std::string& folder) {
+  const Result<std::optional<checkpoint::PointerFile>> list = checkpoint::read_pointer(storage, folder);
+  return list && *list ? (*list)->newest : std::string();
+}
+
+bool listed_as_finished(Storage& storage, const std::string& folder, const std::optional<int64_t>& max_steps) {
+  return max_steps && checkpoint::step_of(listed_newest(storage, folder)) >= *max_steps;
+}
+
+}  // namespace
+
+TrainerFolder::TrainerFolder(TrainScope& scope)
+    : scope_(scope),
+      end_of_job_(scope.env, scope.request.estimator.config(), scope.request.estimator.model_dir(), scope.request.max_steps,
+                  EndOfJob::NewMarks::kObeyed) {}
+
+Result<bool> TrainerFolder::look() {
+  max_steps_ = scope_.request.max_steps;
+  if (!scope_.leads()) {
+    static_cast<void>(end_of_job_.look());  // What is there already is of an earlier run; the rest is asked for later.
+    return false;
+  }
+  Storage& storage = scope_.env.storage();
+  const std::string& folder = scope_.model_dir();
+  SHOAL_TRY_VOID(make_and_lock());
+  // This comes before checkpoints are read, which takes its time. A mark that will stand, since there is nothing to
+  // train, is left.
+  if (!run_has_ended() && !listed_as_finished(storage, folder, max_steps_)) SHOAL_TRY_VOID(begin_run());
+  remove_temporary_files(scope_.env, folder, {"training_finished.tmp-", "training_run.tmp-", "graph.json.tmp-"});
+  SHOAL_TRY_VOID(reopen_checkpoint());
+  if (source_) {
+    scope_.env.log().info("restored from checkpoint " + source_->prefix() + " at global step " +
+                          std::to_string(checkpoint_step()));
+  }
+  if (scope_.request.steps) max_steps_ = int64_t(checkpoint_step()) + *scope_.request.steps;
+  if (!run_has_ended() && !is_finished()) {
+    SHOAL_TRY_VOID(begin_run());  // The newest checkpoint may have been damaged.
+    return false;
+  }
+  if (!run_begun_) {
+    SHOAL_TRY(run_, checkpoint::newest_run(storage, folder, warnings()));
+  }
+  return true;
+}
+
+Result<void> TrainerFolder::make_and_lock() {
+  const std::string& folder = scope_.model_dir();
+  if (auto mark = checkpoint::read_end_mark(scope_.env.storage(), folder)) mark_at_start_ = *mark;
+  Result<void> made = make_durable_folder(scope_.env.storage(), folder);
+  if (!made) return unusable(folder, "created or written", made.error());
+  SHOAL_TRY(lock_, lock_model_dir(scope_.env, folder));
+  return {};
+}
+
+bool TrainerFolder::run_has_ended() const {
+  const std::string& own = host_of(scope_.config()).shoal_run;
+  return scope_.distributed() && mark_at_start_ && mark_at_start_->reason != checkpoint::EndReason::kMaxSteps &&
+         !own.empty() && mark_at_start_->shoal_run == own;
+}
+
+/// What is there but not listed as the newest (a list that was lost, a newer one that is damaged) nobody else finds: it is
+/// saved once more.
+bool TrainerFolder::is_finished() const {
+  return max_steps_ && checkpoint_step() >= uint64_t(*max_steps_) &&
+         (!source_ || checkpoint_name() == listed_newest(scope_.env.storage(), scope_.model_dir()));
+}
+
+Result<void> TrainerFolder::begin_run() {
+  if (std::exchange(run_begun_, true)) return {};
+  Result<int64_t> run = checkpoint::begin_run(scope_.env.storage(), scope_.model_dir(), warnings());
+  if (!run) return unusable(scope_.model_dir(), "written", run.error());
+  run_ = *run;
+  return {};
+}
+
+checkpoint::WarningSink TrainerFolder::warnings() {
+  return [this](const std::string& sentence) { scope_.env.log().warning(sentence); };
+}
+
+Result<void> TrainerFolder::reopen_checkpoint() {
+  SHOAL_TRY(auto reader, checkpoint::latest_intact(scope_.env.storage(), scope_.model_dir(), warnings()));
+  source_ = reader ? std::make_unique<CheckpointSource>(std::move(reader)) : nullptr;
+  checkpoint_is_fresh_ = true;
+  return {};
+}
+
+cluster::RestoreSource* TrainerFolder::use_checkpoint() {
+  checkpoint_is_fresh_ = false;
+  return source_.get();
+}
+
+std::string TrainerFolder::checkpoint_name() const {
+  return source_ ? source_->prefix().substr(source_->prefix().rfind('/') + 1) : std::string();
+}
+
+Result<void> TrainerFolder::write_end_mark(int64_t global_step, checkpoint::EndReason reason, std::string checkpoint) {
+  return checkpoint::write_end_mark(scope_.env.storage(), scope_.model_dir(),
+                                    {.run = run_,
+                                     .global_step = global_step,
+                                     .checkpoint = std::move(checkpoint),
+                                     .reason = reason,
+                                     .wall_time = scope_.env.wall_now(),
+                                     .shoal_run = host_of(scope_.config()).shoal_run});
+}
+
+Result<void> TrainerFolder::check_run() {
+  if (scope_.distributed()) return {};
+  SHOAL_TRY(const int64_t newest, checkpoint::newest_run(scope_.env.storage(), scope_.model_dir(), warnings()));
+  if (newest <= run_) return {};
+  return unavailable("run " + std::to_string(newest) + " has begun in model_dir " + scope_.model_dir() +
+                     " since this one (run " + std::to_string(run_) + ") did, which writes no more checkpoints");
+}
+
+bool TrainerFolder::job_has_ended() {
+  const auto mark = end_of_job_.look();
+  return mark && *mark;
+}
+
+}  // namespace shoal

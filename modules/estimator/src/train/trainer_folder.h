@@ -1,0 +1,73 @@
+#pragma once
+/// model_dir as a trainer meets it: the checkpoint that training goes on from, the number of the run, the end mark.
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "model/checkpoint_layout.h"
+#include "shoal/checkpoint/end_mark.h"
+#include "task/end_of_job.h"
+#include "train/checkpoint_saver.h"
+#include "train/train_scope.h"
+
+namespace shoal {
+
+/// Who leads locks the folder, reads checkpoints and writes; a worker only looks for the end mark. Everything but the plain
+/// questions blocks: it belongs on the compute thread.
+class TrainerFolder {
+ public:
+  explicit TrainerFolder(TrainScope& scope);
+
+  /// Called before anything is built. True if nothing is left to train, since the newest checkpoint is at max_steps or
+  /// this very run has ended. Otherwise another run has begun, with a number of its own, and the mark of the run before
+  /// is gone. FailedPrecondition if the folder cannot be created or written.
+  Result<bool> look();
+  /// Reads the newest intact checkpoint, again.
+  Result<void> reopen_checkpoint();
+  /// Called by who leads: at `global_step` the job has ended, with `checkpoint` as its last.
+  Result<void> write_end_mark(int64_t global_step, checkpoint::EndReason reason, std::string checkpoint);
+  /// Called by who leads, before a checkpoint becomes the newest. Unavailable: another run has begun in the folder
+  /// since, as where a file server let go of the lock of a host that it did not hear from (CONTRACT FA-11). Not asked
+  /// of a cluster's chief, for whom the servers say it: they know a second chief that is refused from one that took
+  /// over.
+  Result<void> check_run();
+  /// Whether the job has ended, for a worker whose servers cannot be reached (CONTRACT WO-4).
+  bool job_has_ended();
+
+  /// The global step at which training ends; nothing if it ends with the input. Known after look().
+  const std::optional<int64_t>& max_steps() const { return max_steps_; }
+  /// The checkpoint was read since the servers were last asked, so it need not be read again.
+  bool checkpoint_is_fresh() const { return checkpoint_is_fresh_; }
+  /// What the servers, or the local store, are filled from; null: the initializers.
+  cluster::RestoreSource* use_checkpoint();
+  /// The name of the checkpoint that was read last, empty without one, and its global step, 0 without one.
+  std::string checkpoint_name() const;
+  uint64_t checkpoint_step() const { return source_ ? source_->info().global_step : 0; }
+  bool has_checkpoint() const { return source_ != nullptr; }
+  /// True if there was an end mark when this task came, and it was left in place.
+  bool keeps_mark() const { return mark_at_start_ && !run_begun_; }
+  bool was_marked() const { return mark_at_start_.has_value(); }
+  /// The run of this name (SHOAL_RUN), which this task is part of, has ended before max_steps, and its other tasks have
+  /// gone (CONTRACT JE-2). A job without servers has no others.
+  bool run_has_ended() const;
+  /// Why the run ended whose mark was there when this task came. Only if was_marked().
+  checkpoint::EndReason reason_at_start() const { return mark_at_start_->reason; }
+
+ private:
+  Result<void> make_and_lock();
+  Result<void> begin_run();
+  bool is_finished() const;
+  checkpoint::WarningSink warnings();
+
+  TrainScope& scope_;
+  std::unique_ptr<StorageLock> lock_;
+  std::unique_ptr<CheckpointSource> source_;
+  bool checkpoint_is_fresh_ = false;
+  std::optional<int64_t> max_steps_;
+  EndOfJob end_of_job_;                               // How a worker learns of the end.
+  std::optional<checkpoint::EndMark> mark_at_start_;  // The mark that whoever leads found at the start.
+  int64_t run_ = 0;  // The number of this run; where nothing is left to train, that of the newest one.
+  bool run_begun_ = false;
+};
+
+}  // namespace shoal

@@ -1,0 +1,341 @@
+#include "train/training_loop.h"
+
+#include <cstring>
+
+#include "shoal/base/compute.h"
+
+namespace shoal {
+
+std::string encode_position(const data::Position& position) {
+  std::string bytes(sizeof position.ordinal, '\0');
+  for (size_t i = 0; i < sizeof position.ordinal; ++i) bytes[i] = char(position.ordinal >> (8 * i));
+  return bytes + position.state;
+}
+
+Result<data::Position> decode_position(std::string_view bytes) {
+  data::Position position;
+  if (bytes.size() < sizeof position.ordinal) return data_loss("an input position is cut short");
+  for (size_t i = 0; i < sizeof position.ordinal; ++i) position.ordinal |= uint64_t(uint8_t(bytes[i])) << (8 * i);
+  position.state = bytes.substr(sizeof position.ordinal);
+  return position;
+}
+
+TrainingLoop::TrainingLoop(Environment& env, LoopContext& context, LoopOptions options)
+    : env_(env), context_(context), options_(std::move(options)), replicas_(options_.inputs.size()) {
+  if (const auto& train_op = options_.model->spec().train_op) {
+    scalars_.resize(train_op->scalars.size());
+    scalar_values_.resize(nn::scalar_values(*train_op).size());
+    size_t variable = 0;
+    for (const nn::VariableUpdate& update : train_op->updates) {
+      for (size_t i = 0; i < update.rows.size(); ++i)
+        row_gradients_.push_back({.variable = variable, .ids = {}, .gradients = {}});
+      variable += !update.rows.empty();
+    }
+  }
+  context_.read_variables_by([store = options_.store](std::string_view name) { return store->variable(name); });
+  for (std::string& name : options_.fetch_names) values_.values().emplace_back(std::move(name), TensorView{});
+}
+
+Task<Result<LoopEnd>> TrainingLoop::run(cluster::Ready first) {
+  enter(first);
+  Result<void> made = co_await ready();
+  if (!made && is_recoverable(made.error())) made = co_await recover(std::move(made).error());
+  SHOAL_CO_TRY_VOID(std::move(made));
+  co_return co_await iterations();
+}
+
+Task<Result<LoopEnd>> TrainingLoop::resume(Error why) {
+  const bool was_done = reached_max();
+  SHOAL_CO_TRY_VOID(co_await recover(std::move(why)));
+  if (was_done && !reached_max()) context_.clear_stop();
+  end_of_input_ = false;  // The input may have been moved back; if not, it says so again.
+  co_return co_await iterations();
+}
+
+Task<Result<LoopEnd>> TrainingLoop::iterations() {
+  while (may_go_on() && !env_.interrupted().stop_requested()) {
+    Result<bool> more = co_await iterate();
+    if (!more && is_recoverable(more.error())) {
+      Result<void> recovered = co_await recover(std::move(more).error());
+      if (recovered) continue;
+      more = std::move(recovered).error();
+    }
+    // Cancelled: an interrupt, or a server says that the job has ended.
+    if (!more && (more.error().kind() != ErrorKind::kCancelled || more.error().cause())) co_return std::move(more).error();
+    if (!more || !*more) break;
+  }
+  co_return LoopEnd{context_.global_step(), context_.iterations(), reason()};
+}
+
+bool TrainingLoop::is_recoverable(const Error& error) const {
+  // What users' code throws is never a lost server, and neither is a disk that is full.
+  return error.kind() == ErrorKind::kUnavailable && !error.cause() && options_.recover && options_.store->lost();
+}
+
+Task<Result<void>> TrainingLoop::recover(Error why) {
+  for (;;) {
+    env_.log().warning("waiting for the parameter servers: " + why.message());
+    SHOAL_CO_TRY(const cluster::Ready again, co_await options_.recover());
+    if (again.global_step < context_.global_step()) {
+      env_.sometimes("trainer.step_goes_back");
+      env_.log().warning("global step goes back from " + std::to_string(context_.global_step()) + " to " +
+                         std::to_string(again.global_step) +
+                         ": a server lost what it held, so all hold an older state again");
+    }
+    enter(again);
+    Result<void> made = co_await ready();
+    if (made || !is_recoverable(made.error())) co_return made;
+    why = std::move(made).error();
+  }
+}
+
+void TrainingLoop::enter(const cluster::Ready& ready) {
+  context_.set_global_step(ready.global_step);
+  if (options_.witness) options_.witness->stepped(int(options_.trainer_index), ready.global_step);
+  job_stops_ = ready.stop;
+}
+
+bool TrainingLoop::reached_max() const {
+  return options_.max_steps && context_.global_step() >= uint64_t(*options_.max_steps);
+}
+
+/// The step that is left to finish(), where other trainers may still add to it.
+std::optional<int64_t> TrainingLoop::last_of_several() const {
+  return options_.recover ? options_.max_steps : std::nullopt;
+}
+
+bool TrainingLoop::may_go_on() const { return !context_.stop_requested() && !job_stops_ && !reached_max(); }
+
+checkpoint::EndReason TrainingLoop::reason() const {
+  if (reached_max()) return checkpoint::EndReason::kMaxSteps;
+  if (env_.interrupted().stop_requested()) return checkpoint::EndReason::kInterrupted;
+  return end_of_input_ ? checkpoint::EndReason::kEndOfInput : checkpoint::EndReason::kStopRequested;
+}
+
+Task<Result<void>> TrainingLoop::ready() {
+  if (options_.metrics) options_.metrics->restart();
+  if (options_.saver) {
+    SHOAL_CO_TRY(cluster::Positions own, co_await compute(env_, &TrainingLoop::input_positions, this));
+    SHOAL_CO_TRY_VOID(co_await options_.saver->save_at_start(*options_.store, context_, std::move(own), last_of_several()));
+  }
+  co_return co_await compute(env_, &TrainingLoop::call_after_ready, this);
+}
+
+Task<Result<bool>> TrainingLoop::iterate() {
+  SHOAL_CO_TRY(step_, co_await options_.store->begin(env_.interrupted()));
+  if (step_.global_step > context_.global_step()) {  // Others went on while this one was at a checkpoint.
+    context_.set_global_step(step_.global_step);
+    if (reached_max()) co_return false;
+  }
+  Result<void> computed = co_await compute_and_exchange();
+  if (!computed) {
+    if (computed.error().kind() != ErrorKind::kEndOfInput || computed.error().cause())
+      co_return std::move(computed).error();
+    end_of_input_ = true;
+    co_return false;
+  }
+  SHOAL_CO_TRY(const cluster::Outcome outcome, co_await options_.store->commit(step_, scalars_));
+  SHOAL_CO_TRY_VOID(co_await after_update(outcome));
+  co_return may_go_on();
+}
+
+Task<Result<void>> TrainingLoop::after_update(const cluster::Outcome& outcome) {
+  context_.set_global_step(outcome.global_step);
+  context_.count_iteration();
+  if (options_.witness) options_.witness->stepped(int(options_.trainer_index), outcome.global_step);
+  job_stops_ = outcome.stop;
+  // With workers about, the last step of all is still to come: finish() saves that one.
+  const bool last_follows = options_.recover && reached_max();
+  if (options_.saver && !last_follows && options_.saver->due(outcome.global_step, env_.now())) {
+    SHOAL_CO_TRY(cluster::Positions own, co_await compute(env_, &TrainingLoop::input_positions, this));
+    SHOAL_CO_TRY_VOID(co_await options_.saver->save(*options_.store, context_, std::move(own), last_of_several()));
+  }
+  SHOAL_CO_TRY_VOID(co_await compute(env_, &TrainingLoop::call_after_step, this));
+  if (options_.metrics && may_go_on()) co_return co_await options_.metrics->after_step(outcome.global_step);
+  co_return Result<void>{};
+}
+
+Task<Result<void>> TrainingLoop::finish() {
+  if (options_.saver) {
+    SHOAL_CO_TRY(cluster::Positions own, co_await compute(env_, &TrainingLoop::input_positions, this));
+    SHOAL_CO_TRY_VOID(co_await options_.saver->save_at_end(*options_.store, context_, std::move(own)));
+  }
+  co_return co_await compute(env_, &TrainingLoop::call_end, this);
+}
+
+Result<std::string> TrainingLoop::input_position(size_t replica) {
+  const TrainingInput& input = *options_.inputs[replica];
+  if (input.first_batch) return input.first_position;
+  auto position = input.iterator->save();
+  if (position) return encode_position(*position);
+  env_.log().warning_once("position", "the input's position cannot be saved: " + position.error().message() +
+                                          "; after a restart the input begins anew");
+  return std::string();
+}
+
+Result<cluster::Positions> TrainingLoop::input_positions() {
+  cluster::Positions positions;
+  for (size_t i = 0; i < options_.inputs.size(); ++i) {
+    SHOAL_TRY(positions[int(options_.trainer_index + i)], input_position(i));
+  }
+  return positions;
+}
+
+/// Beside the program the store sends what is made and receives what is missing.
+Task<Result<void>> TrainingLoop::compute_and_exchange() {
+  if (!options_.store->listener() && !step_.arrivals) co_return co_await compute(env_, &TrainingLoop::compute_step, this);
+  TaskGroup exchange(env_);
+  exchange.spawn(options_.store->exchange(exchange.token()));
+  Result<void> computed = co_await compute(env_, &TrainingLoop::compute_step, this);
+  while (computed && !running_.progress.done) {
+    computed = co_await options_.store->arrival(running_.progress.missing);
+    if (computed) computed = co_await compute(env_, &TrainingLoop::run_on, this);
+  }
+  exchange.request_stop();
+  Result<void> ended = co_await exchange.join();
+  static_cast<void>(ended);  // What was not sent commit() sends, and meets what was in the way.
+  co_return computed;
+}
+
+/// Replicas whose input has ended take part no more. Hooks see the first of the others.
+Result<void> TrainingLoop::compute_step() {
+  SHOAL_TRY_VOID(call_before_step());
+  SHOAL_TRY(const bool any, draw_batches());
+  if (!any) return end_of_input();
+  bool observed = true;
+  for (size_t i = 0; i < replicas_.size(); ++i) {
+    if (!replicas_[i].drawn) continue;
+    if (!observed) SHOAL_TRY_VOID(options_.store->next_replica(scalars_));
+    SHOAL_TRY_VOID(compute_replica(i, observed));
+    observed = false;
+  }
+  return {};
+}
+
+Result<void> TrainingLoop::compute_replica(size_t replica, bool observed) {
+  std::string position;
+  if (options_.store->wants_positions()) {
+    SHOAL_TRY(position, input_position(replica));
+  }
+  SHOAL_TRY_VOID(options_.store->start(step_, options_.inputs[replica]->iterator->ordinal(), position));
+  SHOAL_TRY_VOID(begin_program(replica, observed));
+  return run_on();
+}
+
+Result<void> TrainingLoop::call_after_ready() {
+  for (const auto& hook : options_.hooks) {
+    SHOAL_TRY_VOID(call_user("hook after_ready", [&] { hook->after_ready(context_); }));
+  }
+  return {};
+}
+
+Result<void> TrainingLoop::call_before_step() {
+  request_.clear();
+  for (const auto& hook : options_.hooks) {
+    SHOAL_TRY_VOID(call_user("hook before_step", [&] { hook->before_step(context_, request_); }));
+  }
+  return {};
+}
+
+Result<bool> TrainingLoop::draw_batches() {
+  bool any = false;
+  for (size_t i = 0; i < replicas_.size(); ++i) {
+    SHOAL_TRY(replicas_[i].drawn, draw_batch(i));
+    any |= replicas_[i].drawn;
+  }
+  return any;
+}
+
+Result<bool> TrainingLoop::draw_batch(size_t replica) {
+  TrainingInput& input = *options_.inputs[replica];
+  if (!input.first_batch) return input.iterator->next(replicas_[replica].batch);
+  replicas_[replica].batch = std::move(*input.first_batch);
+  input.first_batch.reset();
+  return true;
+}
+
+Result<void> TrainingLoop::begin_program(size_t replica, bool observed) {
+  data::Batch& batch = replicas_[replica].batch;
+  SHOAL_TRY(const int64_t size, batch_size(batch));
+  SHOAL_TRY(const SymbolSizes sizes, options_.model->sizes_of(batch));
+  SHOAL_TRY(BoundProgram* const program, options_.model->program(sizes, request_.fetches() && observed));
+  SHOAL_TRY_VOID(options_.model->feed(*program, batch, request_.feeds()));
+  const nn::TrainOp& train_op = *options_.model->spec().train_op;
+  backends::UpdateApplier* applier = nullptr;
+  if (scalar_values_.empty()) {
+    nn::compute_scalars(train_op, step_.global_step, {}, scalars_);
+    if (replicas_.size() == 1) applier = options_.store->apply_during_run(scalars_);
+  }
+  running_ = {.program = program->program.get(),
+              .binding = {.inputs = program->inputs,
+                          .variables = step_.variables,
+                          .updates = step_.updates,
+                          .weights = step_.weights,
+                          .key = {options_.trainer_index + replica, options_.inputs[replica]->iterator->ordinal()},
+                          .arrivals = step_.arrivals,
+                          .applier = applier,
+                          .listener = options_.store->listener(),
+                          .observer = observed ? request_.observer() : nullptr},
+              .progress = {},
+              .batch_size = size,
+              .observed = observed};
+  return {};
+}
+
+Result<void> TrainingLoop::run_on() {
+  SHOAL_TRY_VOID(running_.program->run_on(running_.binding, running_.progress));
+  return running_.progress.done ? take_results() : Result<void>();
+}
+
+/// The loss, what scalars follow from, ids and gradients of each update by rows, and what hooks fetch (on steps that do).
+Result<void> TrainingLoop::take_results() {
+  std::span<const TensorView> fetched = running_.program->fetched();
+  const double loss = double(fetched[0].as<float>()[0]);
+  fetched = fetched.subspan(1);
+  for (size_t i = 0; i < scalar_values_.size(); ++i) scalar_values_[i] = fetched[i].as<float>()[0];
+  if (!scalar_values_.empty()) {
+    nn::compute_scalars(*options_.model->spec().train_op, step_.global_step, scalar_values_, scalars_);
+  }
+  fetched = fetched.subspan(scalar_values_.size());
+  for (cluster::RowGradients& part : row_gradients_) {
+    part.ids = fetched[0];
+    part.gradients = fetched[1];
+    fetched = fetched.subspan(2);
+  }
+  step_.loss = loss;  // A step of several replicas goes to no server.
+  if (running_.observed) {
+    values_.set(loss, running_.batch_size, !fetched.empty());
+    for (size_t i = 0; i < fetched.size(); ++i) values_.values()[i].second = fetched[i];
+    if (replicas_.size() > 1) keep_values();
+  }
+  if (row_gradients_.empty()) return {};
+  return options_.store->add_rows(step_, row_gradients_);
+}
+
+/// The program of the next replica writes where these lie.
+void TrainingLoop::keep_values() {
+  kept_values_.clear();
+  kept_values_.reserve(values_.values().size());
+  if (!request_.fetches()) return;
+  for (auto& [name, value] : values_.values()) {
+    Tensor& kept = kept_values_.emplace_back(value.dtype, value.shape);
+    std::memcpy(kept.mutable_view().data, value.data, kept.bytes());
+    value = kept.view();
+  }
+}
+
+Result<void> TrainingLoop::call_after_step() {
+  for (const auto& hook : options_.hooks) {
+    SHOAL_TRY_VOID(call_user("hook after_step", [&] { hook->after_step(context_, values_); }));
+  }
+  return {};
+}
+
+Result<void> TrainingLoop::call_end() {
+  for (const auto& hook : options_.hooks) {
+    SHOAL_TRY_VOID(call_user("hook end", [&] { hook->end(context_); }));
+  }
+  return {};
+}
+
+}  // namespace shoal

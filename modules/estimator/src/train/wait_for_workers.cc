@@ -1,0 +1,120 @@
+#include "train/wait_for_workers.h"
+
+#include <algorithm>
+
+#include "train/train_end.h"
+
+namespace shoal {
+namespace {
+
+constexpr auto kInterruptTimeout = std::chrono::seconds(5);  // The time for workers' last steps, when all shall end.
+// Counted from the chief's start: a worker not seen by then is missing.
+constexpr auto kFirstSeenTimeout = std::chrono::minutes(10);
+// The time for a lost worker to come back, at the end of the chief's input.
+constexpr auto kLostTimeout = std::chrono::seconds(60);
+constexpr auto kTellWaitingEvery = std::chrono::seconds(10);
+
+class WorkerWait {
+ public:
+  WorkerWait(TrainScope& scope, WorkerWaitOptions options, checkpoint::EndReason reason)
+      : scope_(scope),
+        env_(scope.env),
+        options_(std::move(options)),
+        reason_(reason),
+        patient_(reason == checkpoint::EndReason::kEndOfInput && !scope.context.stop_requested()) {}
+
+  Task<Result<checkpoint::EndReason>> run();
+
+ private:
+  Task<Result<void>> ask_to_stop();
+  std::optional<Duration> patience_for(const cluster::ServerStatus& status) const;
+  bool is_stuck(const cluster::ServerStatus& status, Duration patience);
+  void note();
+
+  TrainScope& scope_;
+  Environment& env_;
+  WorkerWaitOptions options_;
+  checkpoint::EndReason reason_;
+  bool patient_;  // True if it also waits for those who are on their way.
+  std::optional<cluster::ServerStatus> seen_;
+  SteadyTime changed_at_{};  // When what was seen changed last.
+  SteadyTime next_note_{};
+};
+
+Task<Result<checkpoint::EndReason>> WorkerWait::run() {
+  if (!patient_) SHOAL_CO_TRY_VOID(co_await ask_to_stop());
+  // Nothing of the chief will come: where trainers wait for each other, the others go on without it (CONTRACT SY-11).
+  if (patient_) SHOAL_CO_TRY_VOID(co_await options_.servers.rest(env_.after(kLeaveTimeout)));
+  next_note_ = env_.after(kTellWaitingEvery);
+  for (;;) {
+    if (patient_ && (env_.interrupted().stop_requested() || scope_.context.stop_requested())) {
+      patient_ = false;
+      reason_ =
+          scope_.context.stop_requested() ? checkpoint::EndReason::kStopRequested : checkpoint::EndReason::kInterrupted;
+      SHOAL_CO_TRY_VOID(co_await ask_to_stop());
+    }
+    const std::optional<uint64_t> seen = seen_ ? std::optional(seen_->changes) : std::nullopt;
+    SHOAL_CO_TRY(const cluster::ServerStatus status, co_await options_.servers.status(env_.after(kLeaveTimeout), seen));
+    const std::optional<Duration> patience = patience_for(status);
+    if (!patience || is_stuck(status, *patience)) break;
+    note();
+    if (patient_ && options_.saver && options_.saver->due(status.global_step, env_.now())) {
+      SHOAL_CO_TRY_VOID(co_await options_.saver->save(options_.servers, scope_.context, {}, options_.max_steps));
+    }
+  }
+  co_return reason_;
+}
+
+Task<Result<void>> WorkerWait::ask_to_stop() { return options_.servers.request_stop(env_.after(kLeaveTimeout)); }
+
+/// How long the chief waits for workers that `status` shows while nothing happens; nothing if there is nobody to wait
+/// for. With its own input at an end it also waits for those who are on their way (CONTRACT CH-8, OE-2).
+std::optional<Duration> WorkerWait::patience_for(const cluster::ServerStatus& status) const {
+  const Duration ready_timeout = scope_.ready_timeout();
+  const bool interrupted = env_.interrupted().stop_requested();
+  std::optional<Duration> patience;
+  const auto at_least = [&patience](Duration duration) { patience = std::max(patience.value_or(Duration{}), duration); };
+  for (const cluster::TrainerStatus& trainer : status.trainers) {
+    if (trainer.index == 0 || trainer.done) continue;
+    if (trainer.connected)
+      at_least(patient_ ? ready_timeout : interrupted ? Duration(kInterruptTimeout) : Duration(kLeaveTimeout));
+    if (!trainer.connected && patient_) at_least(std::min<Duration>(ready_timeout, kLostTimeout));
+  }
+  const bool may_still_come =
+      patient_ && env_.now() - scope_.started < std::min<Duration>(ready_timeout, kFirstSeenTimeout);
+  for (int trainer_index = 1; trainer_index < scope_.config().num_trainers(); ++trainer_index) {
+    const bool seen = std::any_of(status.trainers.begin(), status.trainers.end(),
+                                  [&](const cluster::TrainerStatus& trainer) { return trainer.index == trainer_index; });
+    if (!seen && may_still_come) at_least(ready_timeout);
+  }
+  return patience;
+}
+
+/// True if nothing has happened for `patience`.
+bool WorkerWait::is_stuck(const cluster::ServerStatus& status, Duration patience) {
+  if (status != seen_) {
+    seen_ = status;
+    changed_at_ = env_.now();
+    scope_.context.set_global_step(status.global_step);
+  }
+  if (env_.now() - changed_at_ < patience) return false;
+  env_.log().warning("some workers made no progress for " + std::to_string(int64_t(to_seconds(patience))) +
+                     " s; the job ends without them");
+  return true;
+}
+
+void WorkerWait::note() {
+  if (env_.now() < next_note_) return;
+  env_.log().info("waiting for the workers to end");
+  next_note_ = env_.after(kTellWaitingEvery);
+}
+
+}  // namespace
+
+Task<Result<checkpoint::EndReason>> wait_for_workers(TrainScope& scope, WorkerWaitOptions options,
+                                                     checkpoint::EndReason reason) {
+  WorkerWait wait(scope, std::move(options), reason);
+  co_return co_await wait.run();
+}
+
+}  // namespace shoal

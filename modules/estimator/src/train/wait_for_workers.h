@@ -1,0 +1,24 @@
+#pragma once
+/// The chief stays until the workers are done, so that the last checkpoint has their work (CONTRACT CH-8).
+#include <optional>
+
+#include "shoal/checkpoint/end_mark.h"
+#include "shoal/cluster/remote_store.h"
+#include "train/checkpoint_saver.h"
+#include "train/train_scope.h"
+
+namespace shoal {
+
+struct WorkerWaitOptions {
+  cluster::RemoteStore& servers;
+  CheckpointSaver* saver = nullptr;  ///< Saves what workers still do; null if nothing is saved meanwhile.
+  std::optional<int64_t> max_steps;
+};
+
+/// With the chief's own input at an end (`reason`) it waits for as long as the workers make progress, else for the
+/// steps that are under way, and asks them to stop. An interrupt or a hook's request ends the patience; returned is
+/// what the job ends for in the end. `scope` and what the options name outlive the call.
+Task<Result<checkpoint::EndReason>> wait_for_workers(TrainScope& scope, WorkerWaitOptions options,
+                                                     checkpoint::EndReason reason);
+
+}  // namespace shoal
