@@ -318,6 +318,28 @@ INSTANTIATE_TEST_SUITE_P(Optimizers, Resume,
                          ::testing::Values("SGD", "Adagrad", "Adam", "AdamW", "RMSProp", "Ftrl", "LAMB"),
                          [](const auto& instance) { return std::string(instance.param); });
 
+TEST(Resume, SaysWhatAnotherOptimizerOrModelLeavesBehind) {
+  const InputFn input = [] { return line(ramp(10)).repeat().batch(2); };
+  const auto train = [&](Place& place, const char* optimizer, int64_t until) {
+    place.log.clear();
+    place.estimator(noisy_model, {}, {{"optimizer", optimizer}}).train(input, {.max_steps = until});
+  };
+  Place place;
+  train(place, "Adam", 2);
+  train(place, "Adam", 4);
+  EXPECT_EQ(place.log.count('W', "does not take"), 0);
+  train(place, "SGD", 6);
+  EXPECT_EQ(place.log.count('W',
+                            "model.ckpt-4 has dense/bias/m, dense/bias/v, dense/kernel/m, dense/kernel/v and 4 more, "
+                            "which this model does not take and the next checkpoint will not have"),
+            1);
+  train(place, "SGD", 8);
+  EXPECT_EQ(place.log.count('W', "does not take"), 0);
+  EXPECT_EQ(tensors(place.model_dir() + "/model.ckpt-8").size(), 4u);
+  // What is missing is no loss but an error.
+  EXPECT_THAT(refusal([&] { train(place, "Adam", 10); }), HasSubstr("has no variable dense/kernel/m; the model or its optimizer changed"));
+}
+
 TEST(Train, TheSameSeedGivesTheSameBitsAndNoSeedDoesNot) {
   const InputFn input = [] { return line(ramp(10)).shuffle(10).repeat().batch(2); };
   const Params params{{"optimizer", "SGD"}};

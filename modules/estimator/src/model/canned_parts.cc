@@ -66,7 +66,7 @@ Part linear_part(const LinearOptions& options, const Features& features, int64_t
   const Value logits = columns::linear_layer(features, options.columns, {.units = units, .combiner = options.combiner});
   Graph& graph = logits.graph();
   const double rate = std::min(rate_max, 1 / std::sqrt(double(options.columns.size())));
-  const Value bias(&graph, graph.find_variable("linear/bias")->node, 0);
+  const Value bias = graph.find("linear/bias");
   Part part{logits, options.optimizer.make_or(nn::ftrl({.learning_rate = rate})), "linear/", {}};
   if (mode != Mode::kTrain) return part;
   part.summaries = {{"bias", bias}, {"fraction_of_zero_weights", fraction_of_zero_weights(graph)}};

@@ -10,11 +10,15 @@ namespace {
 
 constexpr std::string_view kResidual = "/residual/";
 
+bool is_residual(const checkpoint::TensorEntry& tensor) {
+  return tensor.is_slot() && tensor.name.starts_with(tensor.slot_of + std::string(kResidual));
+}
+
 /// Trainers of whom the tensors have the residual.
 std::vector<int> residuals_in(const checkpoint::Manifest& manifest) {
   std::set<int> trainers;
   for (const checkpoint::TensorEntry& tensor : manifest.tensors) {
-    if (!tensor.is_slot() || !tensor.name.starts_with(tensor.slot_of + std::string(kResidual))) continue;
+    if (!is_residual(tensor)) continue;
     const std::string_view number = std::string_view(tensor.name).substr(tensor.slot_of.size() + kResidual.size());
     const int trainer = number_from<int>(number).value_or(-1);
     if (trainer >= 0 && trainer < cluster::kTrainersMax) trainers.insert(trainer);
@@ -75,6 +79,20 @@ Result<void> CheckpointSource::read(const cluster::Segment& segment, cluster::Ar
   const std::string name = tensor_name(segment, arena);
   SHOAL_TRY_VOID(check_variable(*reader_, name, segment.variable.dtype, segment.variable.shape));
   return reader_->read_rows(name, segment.row_begin, segment.row_end, out);
+}
+
+std::vector<std::string> CheckpointSource::left_out_of(const cluster::ShardPlan& plan) const {
+  std::set<std::string> taken;
+  for (const cluster::ShardSpec& shard : plan.shards) {
+    for (const cluster::Segment& segment : shard.segments) {
+      for (int slot = 0; slot <= nn::slot_count(segment.variable.rule); ++slot) taken.insert(tensor_name(segment, slot));
+    }
+  }
+  std::vector<std::string> left_out;
+  for (const checkpoint::TensorEntry& tensor : reader_->manifest().tensors) {
+    if (!is_residual(tensor) && !taken.contains(tensor.name)) left_out.push_back(tensor.name);
+  }
+  return left_out;
 }
 
 Result<void> check_variable(const checkpoint::Reader& reader, std::string_view name, DType dtype, const Shape& shape) {

@@ -26,6 +26,9 @@ class CheckpointSource final : public cluster::RestoreSource {
   const cluster::StateInfo& info() const override { return info_; }
   Result<void> read(const cluster::Segment& segment, cluster::ArenaIndex arena, std::span<std::byte> out) override;
   const std::string& prefix() const { return reader_->prefix(); }
+  /// Variables and slots that the checkpoint has and `plan` has not, by name: they are lost with the next save. Residuals are
+  /// not among them.
+  std::vector<std::string> left_out_of(const cluster::ShardPlan& plan) const;
 
  private:
   std::unique_ptr<checkpoint::Reader> reader_;

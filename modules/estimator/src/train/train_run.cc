@@ -5,6 +5,7 @@
 #include "evaluate/local_evaluation.h"
 #include "shoal/base/compute.h"
 #include "task/task_network.h"
+#include "train/training_warnings.h"
 #include "train/wait_for_workers.h"
 
 namespace shoal {
@@ -81,8 +82,9 @@ LoopOptions TrainRun::loop_options() {
 
 Task<Result<cluster::Ready>> TrainRun::make_ready() {
   const Deadline deadline = env_.after(scope_.ready_timeout());
-  cluster::RestoreSource* source = folder_.use_checkpoint();
-  const bool initial = !source && setup_.initial;
+  CheckpointSource* checkpoint = folder_.use_checkpoint();
+  cluster::RestoreSource* source = checkpoint;
+  const bool initial = !checkpoint && setup_.initial;
   if (initial) source = setup_.initial.get();
   // Named first: g++ 12 destroys twice what a co_await in a conditional expression gives.
   Task<Result<cluster::Ready>> asked =
@@ -94,6 +96,8 @@ Task<Result<cluster::Ready>> TrainRun::make_ready() {
                     "; training goes on from there");
   } else if (initial) {
     for (const std::string& summary : setup_.initial->summaries()) env_.log().info(summary);
+  } else if (checkpoint && scope_.leads()) {
+    warn_about_losses(env_.log(), *checkpoint, setup_.store->plan());
   }
   const auto move = [this, &ready] { return move_inputs(*ready); };
   SHOAL_CO_TRY_VOID(co_await compute(env_, move));

@@ -105,7 +105,7 @@ Result<void> TrainerFolder::reopen_checkpoint() {
   return {};
 }
 
-cluster::RestoreSource* TrainerFolder::use_checkpoint() {
+CheckpointSource* TrainerFolder::use_checkpoint() {
   checkpoint_is_fresh_ = false;
   return source_.get();
 }

@@ -39,7 +39,7 @@ class TrainerFolder {
   /// The checkpoint was read since the servers were last asked, so it need not be read again.
   bool checkpoint_is_fresh() const { return checkpoint_is_fresh_; }
   /// What the servers, or the local store, are filled from; null: the initializers.
-  cluster::RestoreSource* use_checkpoint();
+  CheckpointSource* use_checkpoint();
   /// The name of the checkpoint that was read last, empty without one, and its global step, 0 without one.
   std::string checkpoint_name() const;
   uint64_t checkpoint_step() const { return source_ ? source_->info().global_step : 0; }

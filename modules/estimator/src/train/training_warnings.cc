@@ -1,6 +1,13 @@
 #include "train/training_warnings.h"
 
+#include <algorithm>
+
 namespace shoal {
+namespace {
+
+constexpr size_t kNamesMax = 4;  // Of what a warning names; the rest is counted.
+
+}  // namespace
 
 void warn_about_input(Logger& log, const data::Dataset& dataset, const RunConfig& config, bool has_max_steps) {
   const int trainers = config.num_trainers();
@@ -20,6 +27,17 @@ void warn_about_input(Logger& log, const data::Dataset& dataset, const RunConfig
                                  " trainers makes its own pass over the input, so the "
                                  "model is trained on as many passes; set max_steps, or shard the input by trainer");
   }
+}
+
+void warn_about_losses(Logger& log, const CheckpointSource& checkpoint, const cluster::ShardPlan& plan) {
+  const std::vector<std::string> names = checkpoint.left_out_of(plan);
+  if (names.empty()) return;
+  std::string text = names[0];
+  for (size_t i = 1; i < std::min(names.size(), kNamesMax); ++i) text += ", " + names[i];
+  if (names.size() > kNamesMax) text += " and " + std::to_string(names.size() - kNamesMax) + " more";
+  log.warning_once("left out", "checkpoint " + checkpoint.prefix() + " has " + text +
+                                   ", which this model does not take and the next checkpoint will not "
+                                   "have: the model or its optimizer changed since");
 }
 
 }  // namespace shoal

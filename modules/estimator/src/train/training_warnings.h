@@ -1,11 +1,15 @@
 #pragma once
-/// What the chief says once about training input that a cluster would waste (CONTRACT DS-17, DS-18, OE-4).
+/// What whoever leads says once about what its user may not have meant.
+#include "model/checkpoint_layout.h"
 #include "shoal/base/log.h"
 #include "shoal/data/dataset.h"
 #include "shoal/estimator/run_config.h"
 
 namespace shoal {
 
+/// Training input that a cluster would waste (CONTRACT DS-17, DS-18, OE-4).
 void warn_about_input(Logger& log, const data::Dataset& dataset, const RunConfig& config, bool has_max_steps);
+/// What the checkpoint has and the model does not take, as after a change of optimizer: the next checkpoint will not have it.
+void warn_about_losses(Logger& log, const CheckpointSource& checkpoint, const cluster::ShardPlan& plan);
 
 }  // namespace shoal
