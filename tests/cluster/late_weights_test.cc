@@ -54,7 +54,7 @@ class LateWeights : public RemoteStoreTest {
     return store;
   }
   void start_ready_cluster() {
-    for (int i = 0; i < 2; ++i) server_envs_.push_back(&start_server(i));
+    for (int i = 0; i < 2; ++i) server_envs_.push_back(&start_server(i, server_options_));
     chief_env_ = &add_task("chief 0");
     chief_ = make(*chief_env_, "chief", 0);
     value_or_raise(run(*chief_env_, prepare(*chief_env_, *chief_)));
@@ -113,6 +113,7 @@ class LateWeights : public RemoteStoreTest {
   }
   float held() { return value_or_raise(run(*chief_env_, common_value(*chief_, 2 * (2 * 16 + 3000 * 16 + 16)))); }
 
+  ServerOptions server_options_;
   std::vector<std::string> names_;
   Environment* env_ = nullptr;
   std::unique_ptr<RemoteStore> worker_;
@@ -326,6 +327,22 @@ class LatePieces : public LateWeights {
  protected:
   LatePieces() : LateWeights(64 << 10) {}
 };
+
+/// A message at a time is on its way: the next part waits for it, and whatever is asked for meanwhile waits between two parts.
+class LateFromAFullQueue : public LatePieces {
+ protected:
+  LateFromAFullQueue() { server_options_.send_queue_bytes_max = 1; }
+};
+
+TEST_F(LateFromAFullQueue, AnAnswerMayComeBetweenThem) {
+  network_->set_link_one_way("ps 0", "chief 0", {.latency = {}, .bytes_per_second = 192000});
+  value_or_raise(run(*chief_env_, push(*chief_)));
+  const double before = seconds();
+  EXPECT_EQ(value_or_raise(run(*chief_env_, chief_->global_step())), 2u);
+  EXPECT_LT(seconds() - before, 5);
+  EXPECT_FALSE(chief_->lost());
+  EXPECT_EQ(value_or_raise(run(*chief_env_, read_and_push(*chief_env_, *chief_))), -2.0f);
+}
 
 TEST_F(LatePieces, AVariableHasComeWithTheLastOfThem) {
   const auto large = size_t(std::ranges::find(names_, "a/large") - names_.begin());

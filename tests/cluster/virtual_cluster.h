@@ -69,6 +69,7 @@ class VirtualCluster : public testing::Test {
     int trainers = 2;
     std::string strategy = "async";
     uint64_t memory_bytes = 0;  ///< How many bytes it may have; 0 if not known.
+    std::optional<uint64_t> send_queue_bytes_max = {};
     /// What touches an arena takes so long, beside the strand; 0 for no time, on it.
     Duration beside_strand = Duration::zero();
   };

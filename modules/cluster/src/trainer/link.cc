@@ -162,11 +162,16 @@ Task<Result<Message>> ServerLink::receive_next(std::function<bool()> over, Deadl
   }
 }
 
+/// What is late comes before the answer or, where it waits for room in the server's queue, behind it. It has a patience of its
+/// own, so `deadline` is later by the time that it takes.
 Task<Result<Message>> ServerLink::receive_unless(std::function<bool()> over, uint64_t reply_to, Deadline deadline) {
   for (;;) {
-    SHOAL_CO_TRY(Message message, co_await receive_next(over, deadline));
+    const SteadyTime asked_at = env_.now();
+    const Deadline until = late_ ? std::max<Deadline>(deadline, env_.after(late_->patience)) : deadline;
+    SHOAL_CO_TRY(Message message, co_await receive_next(over, until));
     if (is_late(message)) {
       SHOAL_CO_TRY_VOID(take_late(std::move(message)));
+      if (deadline != kNoDeadline) deadline += env_.now() - asked_at;
       continue;
     }
     if (message.head.reply_to != reply_to) continue;  // Such a message answers a request that was given up.
@@ -204,14 +209,9 @@ Task<Result<void>> ServerLink::receive_late_so_far() {
   co_return Result<void>{};
 }
 
-/// The answer comes behind what is late, which has a patience of its own.
 Task<Result<Message>> ServerLink::request(Message message, uint64_t epoch, Deadline deadline) {
   const uint64_t sequence = message.head.sequence;
   SHOAL_CO_TRY_VOID(co_await send(std::move(message), epoch, deadline));
-  const SteadyTime sent = env_.now();
-  std::function<bool()> never;
-  SHOAL_CO_TRY_VOID(co_await receive_late(std::move(never)));
-  if (deadline != kNoDeadline) deadline += env_.now() - sent;
   co_return co_await receive(sequence, deadline);
 }
 
