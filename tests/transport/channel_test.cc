@@ -64,6 +64,7 @@ TEST(Channel, DrainsAfterTheEnd) {
 TEST(Channel, ReasonsThatMeanNothingElsewhereBecomeUnavailable) {
   EXPECT_EQ(closing_reason(cancelled()).kind(), ErrorKind::kUnavailable);
   EXPECT_EQ(closing_reason(end_of_input()).kind(), ErrorKind::kUnavailable);
+  EXPECT_EQ(closing_reason(deadline_exceeded("x")), unavailable("x"));
   EXPECT_EQ(closing_reason(failed_precondition("x")), failed_precondition("x"));
 }
 

@@ -150,8 +150,12 @@ Task<Result<Message>> receive_through(std::shared_ptr<Channel> channel, std::sha
 }
 
 Error closing_reason(Error reason) {
-  if (reason.kind() != ErrorKind::kCancelled && reason.kind() != ErrorKind::kEndOfInput) return reason;
-  return unavailable(reason.message());
+  switch (reason.kind()) {
+    case ErrorKind::kCancelled:
+    case ErrorKind::kDeadlineExceeded:
+    case ErrorKind::kEndOfInput: return unavailable(reason.message());
+    default: return reason;
+  }
 }
 
 }  // namespace shoal::transport

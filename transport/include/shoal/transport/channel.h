@@ -68,8 +68,9 @@ Task<Result<void>> send_through(std::shared_ptr<Channel> channel, std::shared_pt
 Task<Result<Message>> receive_through(std::shared_ptr<Channel> channel, std::shared_ptr<WaitQueue> waits,
                                       std::shared_ptr<const std::string> peer, Deadline deadline);
 
-/// A reason as the other side gets it: Cancelled and EndOfInput mean something only where they arose, so they arrive as
-/// Unavailable; every other kind stays.
+/// A reason as those get it who wait on the connection: Cancelled, DeadlineExceeded and EndOfInput mean something only where
+/// they arose (a wait that takes the second for its own would wait again, at once, for ever), so they arrive as Unavailable;
+/// every other kind stays.
 Error closing_reason(Error reason);
 
 }  // namespace shoal::transport
