@@ -27,6 +27,76 @@ TEST(CheckpointSaver, AStateThatOthersHaveBroughtToTheLastStepIsLeftToTheEnd) {
   EXPECT_EQ(last.last_name(), "model.ckpt-0");
 }
 
+/// A store whose server is lost just when it is told to let go of what it held.
+class LostAtRelease final : public cluster::Store {
+ public:
+  explicit LostAtRelease(std::unique_ptr<cluster::Store> store) : store_(std::move(store)) {}
+  Task<Result<std::unique_ptr<cluster::Snapshot>>> snapshot(cluster::Positions own_positions) override {
+    SHOAL_CO_TRY(auto held, co_await store_->snapshot(std::move(own_positions)));
+    co_return std::unique_ptr<cluster::Snapshot>(new Held(std::move(held)));
+  }
+  Task<Result<cluster::Ready>> prepare(cluster::RestoreSource* from, Deadline by) override {
+    return store_->prepare(from, by);
+  }
+  Task<Result<cluster::Ready>> attach(Deadline by) override { return store_->attach(by); }
+  Result<void> bind(const std::vector<std::string>&, const std::vector<std::string>&,
+                    const std::vector<std::string>&) override {
+    return {};
+  }
+  Task<Result<cluster::Step>> begin(StopToken stop) override { return store_->begin(std::move(stop)); }
+  Result<void> start(cluster::Step&, uint64_t, std::string_view) override { return {}; }
+  Result<void> add_rows(cluster::Step&, std::span<const cluster::RowGradients>) override { return {}; }
+  Result<void> next_replica(std::span<const double>) override { return {}; }
+  Task<Result<cluster::Outcome>> commit(cluster::Step step, std::span<const double> scalars) override {
+    return store_->commit(step, scalars);
+  }
+  bool wants_positions() const override { return false; }
+  Task<Result<void>> check_lease() override { return store_->check_lease(); }
+  Task<Result<void>> stay(StopToken stop) override { return store_->stay(std::move(stop)); }
+  bool lost() const override { return false; }
+  Task<Result<uint64_t>> global_step() override { return store_->global_step(); }
+  const cluster::ShardPlan& plan() const override { return store_->plan(); }
+
+ private:
+  class Held final : public cluster::Snapshot {
+   public:
+    explicit Held(std::unique_ptr<cluster::Snapshot> held) : held_(std::move(held)) {}
+    const cluster::StateInfo& info() const override { return held_->info(); }
+    const cluster::ShardPlan& plan() const override { return held_->plan(); }
+    Task<Result<Part>> read(int shard, cluster::ArenaIndex arena, uint64_t offset, uint64_t bytes) override {
+      return held_->read(shard, arena, offset, bytes);
+    }
+    Task<Result<void>> release() override { co_return unavailable("the server is lost"); }
+
+   private:
+    std::unique_ptr<cluster::Snapshot> held_;
+  };
+  std::unique_ptr<cluster::Store> store_;
+};
+
+TEST(CheckpointSaver, WhatIsPublishedIsToldAlsoWhereAServerIsLostThen) {
+  struct Saves final : CheckpointListener {
+    bool after_save(RunContext&, uint64_t step, const std::string&) override { return saved.push_back(step), false; }
+    std::vector<uint64_t> saved;
+  };
+  const auto saves = std::make_shared<Saves>();
+  TemporaryFolder folder;
+  const auto env = make_production_environment({.sink = [](const LogRecord&) {}});
+  const cluster::VariableSpec w{
+      .name = "w", .shape = Shape{4}, .initializer = {Initializer::Kind::kConstant, 1, 0}, .rule = {}};
+  LostAtRelease store(cluster::make_local_store(*env, value_or_raise(cluster::plan_shards({w}, 1, 0))));
+  ASSERT_TRUE(env->run(store.prepare(nullptr, kNoDeadline)));
+  LoopContext context(*env);
+  SaverOptions options{.model_dir = folder / "m"};
+  options.listeners = {saves};
+  CheckpointSaver saver(*env, RunConfig({.model_dir = folder / "m"}), std::move(options));
+  const Result<void> saved = env->run(saver.save(store, context, {}));
+  ASSERT_FALSE(saved);
+  EXPECT_EQ(saved.error().kind(), ErrorKind::kUnavailable);
+  EXPECT_EQ(saver.last_name(), "model.ckpt-0");
+  EXPECT_THAT(saves->saved, ::testing::ElementsAre(0u));
+}
+
 /// A local job in virtual time whose wall clock jumps by years, and a saver over it.
 class HoursRuleRun {
  public:

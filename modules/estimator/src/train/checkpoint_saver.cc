@@ -55,14 +55,15 @@ Task<Result<void>> CheckpointSaver::save(cluster::Store& store, LoopContext& con
   };
   SHOAL_CO_TRY_VOID(co_await tell(store, "before_save", std::move(before)));
   SHOAL_CO_TRY_VOID(co_await write(store, *snapshot));
-  SHOAL_CO_TRY_VOID(co_await snapshot->release());
+  Result<void> released = co_await snapshot->release();  // Whoever holds it still is lost; the checkpoint is there.
   timer_.trigger(step, env_.now());
   std::function<void()> after = [this, &context, step] {
     for (const auto& listener : options_.listeners) {
       if (listener->after_save(context, step, last_prefix_)) context.request_stop();
     }
   };
-  co_return co_await tell(store, "after_save", std::move(after));
+  SHOAL_CO_TRY_VOID(co_await tell(store, "after_save", std::move(after)));
+  co_return released;
 }
 
 Task<Result<void>> CheckpointSaver::save_at_end(cluster::Store& store, LoopContext& context,
