@@ -155,6 +155,20 @@ TEST_F(SequencerTest, SealedNothingIsCommittedUntilAChiefGoesOn) {
   EXPECT_THAT(committed(), ElementsAre(kFirst));
 }
 
+/// A trainer that has heard nothing of the seal may push it again when the job goes on: no order would name it any more.
+TEST_F(SequencerTest, ASealDropsWhatNotAllHoldYet) {
+  sequencer_.held(0, held(kFirst));
+  sequencer_.seal();
+  const std::vector<Order> given = orders();
+  ASSERT_EQ(given.size(), 2u);
+  EXPECT_EQ(given[0].kind, OrderKind::kSeal);
+  EXPECT_EQ(given[1].kind, OrderKind::kDrop);
+  EXPECT_THAT(given[1].pushes, ElementsAre(kFirst));
+  sequencer_.unseal();
+  hold_everywhere(kFirst);
+  EXPECT_THAT(committed(), IsEmpty());
+}
+
 TEST_F(SequencerTest, AHoldIsAfterTheCommitsBeforeIt) {
   hold_everywhere(kFirst);
   EXPECT_THAT(committed(), ElementsAre(kFirst));

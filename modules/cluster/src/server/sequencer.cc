@@ -118,15 +118,18 @@ void Sequencer::fence(int trainer, uint64_t incarnation) {
 
 void Sequencer::hold(const PushId& asker) { asked_.push_back({.kind = OrderKind::kHold, .pushes = {asker}}); }
 
-/// Trainers of pushes that nothing was said about are told that the job has ended: they must not count when it goes on.
+/// Trainers of pushes that nothing was said about are told that the job has ended: they must not count when it goes on. So
+/// shards drop them: one that comes again then, from a trainer that has heard nothing, is known for what it is.
 void Sequencer::seal() {
   sealed_ = true;
+  std::vector<PushId> left_over;
   while (!pending_.empty()) {
-    const PushId id = pending_.begin()->first;
-    decide(id);
-    ungrant(id.trainer);
+    left_over.push_back(pending_.begin()->first);
+    decide(left_over.back());
+    ungrant(left_over.back().trainer);
   }
   asked_.push_back({.kind = OrderKind::kSeal, .pushes = {}});
+  if (!left_over.empty()) asked_.push_back({.kind = OrderKind::kDrop, .pushes = std::move(left_over)});
 }
 
 /// What its process pushed before and is not decided, it has given up: not all shards had said that they hold it then.
