@@ -63,5 +63,68 @@ TEST(CompressedJob, GoesOnWithAnotherNumberOfServersAndOfTrainers) {
   EXPECT_EQ(job.last_tensors().size(), 12u);
 }
 
+JobSpec compressed_sync(int64_t aggregated, int64_t steps) {
+  JobSpec spec = compressed(2, steps);
+  spec.size.workers = 2;
+  spec.save_steps = 4;
+  spec.updates = {.kind = UpdateStrategyKind::kSync, .replicas_to_aggregate = aggregated};
+  return spec;
+}
+
+/// A synchronous step needs the chief, who saves: the others are asked for what they keep back with the very update that is
+/// saved. So the checkpoint is the one of a job that ends there, when all trainers hand it in.
+TEST(CompressedJob, ASynchronousCheckpointHasWhatAllHaveKeptBack) {
+  for (const int64_t aggregated : {3, 6}) {
+    SCOPED_TRACE(std::to_string(aggregated) + " gradients of 3 trainers");
+    Job longer, shorter;
+    run_job(longer, compressed_sync(aggregated, 12));
+    run_job(shorter, compressed_sync(aggregated, 8));
+    longer.expect_all_ended_well();
+    EXPECT_EQ(longer.log.count('W', "goes without"), 0);
+    const auto saved = tensors(longer.model_dir() + "/model.ckpt-8");
+    ASSERT_TRUE(saved.contains("hidden/kernel/residual/2"));
+    EXPECT_TRUE(has_values(saved.at("hidden/kernel/residual/2")));
+    EXPECT_EQ(shorter.last_checkpoint(), "model.ckpt-8");
+    EXPECT_EQ(saved, shorter.last_tensors());
+  }
+}
+
+TEST(CompressedJob, GoesOnWhereAServerHasNoVariables) {
+  Job job;
+  JobSpec spec = compressed(3, 10);  // There are two variables, and no parts of any.
+  spec.model = linear_model;
+  spec.input = JobSpec().input;
+  spec.size.workers = 1;
+  spec.updates = {.kind = UpdateStrategyKind::kSync};
+  run_job(job, spec);
+  spec.max_steps = 20;
+  run_job(job, spec);
+  job.expect_all_ended_well();
+  const auto at_start =
+      tensors(job.model_dir() + "/model.ckpt-10");  // Written again by the second job, before its first step.
+  EXPECT_TRUE(at_start.contains("linear/kernel/residual/0"));
+  EXPECT_TRUE(at_start.contains("linear/kernel/residual/1"));
+}
+
+/// Its messages are larger than the arenas that they stand for.
+TEST(CompressedJob, ALargeFractionTravels) {
+  Job job;
+  JobSpec spec = compressed(1, 3);
+  spec.model = [](const Features& features, const Labels& labels, Mode mode, const Params&, const RunConfig&) {
+    EstimatorSpec model;
+    model.mode = mode;
+    const Value hidden = nn::dense(features.single(), {.units = 20000});
+    model.loss = nn::reduce_loss(nn::squared_error(nn::dense(hidden, {.units = 1}), labels.single()));
+    if (mode == Mode::kTrain) model.train_op = nn::sgd({.learning_rate = 1e-6}).minimize(model.loss);
+    return model;
+  };
+  spec.compression = value_or_raise(cluster::parse_compression("top-k:0.6"));
+  spec.size.workers = 1;
+  spec.transport = "shm";
+  run_job(job, spec);
+  job.expect_all_ended_well();
+  EXPECT_GE(job.last_step(), 3);
+}
+
 }  // namespace
 }  // namespace shoal::testing

@@ -414,7 +414,7 @@ TEST_F(ThreeServersTest, ASnapshotStaysWhileTrainingGoesOn) {
     EXPECT_THAT(floats(part.bytes), testing::Each(-1.0f));
   }
   EXPECT_TRUE(run(*chief_env_, snapshot->release()));
-  expect_error(run(*chief_env_, snapshot->read(0, 0, 0, 64)), ErrorKind::kFailedPrecondition, "nothing is held");
+  expect_error(run(*chief_env_, snapshot->read(0, 0, 0, 64)), ErrorKind::kUnavailable, "nothing is held");
   EXPECT_EQ(value(), -6.0f);
 }
 

@@ -253,7 +253,7 @@ TEST_F(ServerStateTest, ATrainerSendsItsOwnResidualOnly) {
   expect_error(read_of_held(residual_arena(1)), ErrorKind::kUnavailable, "not held");
   held = value_or_raise(state_.hold());
   expect_error(read_of_held(residual_arena(1)), ErrorKind::kInvalidArgument, "no such arena");
-  expect_error(read_held(state_, nullptr, to_json(ReadRange{0, 0, 64})), ErrorKind::kFailedPrecondition);
+  expect_error(read_held(state_, nullptr, to_json(ReadRange{0, 0, 64})), ErrorKind::kUnavailable);
 }
 
 TEST_F(ServerStateTest, ReadersKeepTheirVersion) {

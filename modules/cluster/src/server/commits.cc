@@ -103,13 +103,16 @@ Task<Result<void>> Commits::decode(HeldPush& push) {
   co_return decoded;
 }
 
-/// The reply to a push that an order was about was lost.
+/// The reply to a push that an order was about was lost. Another epoch may begin while this waits for its turn.
 Task<Result<void>> Commits::answer_again(Session& session, MessageHead head, uint64_t has, uint8_t status) {
   Result<std::vector<Message>> weights = std::vector<Message>();
+  bool fenced = false;
   {
     SHOAL_CO_TRY(const Turns::Turn own, co_await core_.turn());
-    weights = co_await core_.newest(session.hello.weights, has);
+    fenced = state_.phase() != Phase::kReady || head.epoch != state_.epoch();
+    if (!fenced) weights = co_await core_.newest(session.hello.weights, has);
   }
+  if (fenced && !session.ended) co_return co_await core_.reply(session, head, core_.control("fenced"), kStatusFenced);
   SHOAL_CO_TRY_VOID(weights);
   if (session.ended) co_return Result<void>{};
   const uint8_t residual = state_.asks_residual(session.trainer) ? kStatusResidualBit : uint8_t(0);
@@ -214,7 +217,7 @@ Task<Result<std::optional<SteadyTime>>> Commits::look_for_lost() {
 
 /// Their heartbeats come, so nothing else would show why all stand still.
 void Commits::tell_of_stragglers() {
-  const std::vector<int> told = stragglers_.look(state_.version(), sequencer_->awaited(), env_.now());
+  const std::vector<int> told = stragglers_.look(sequencer_->version(), sequencer_->awaited(), env_.now());
   if (told.empty()) return;
   std::string names;
   for (const int trainer : told) {
@@ -324,7 +327,9 @@ Task<Result<void>> Commits::commit(const Order& order) {
   ServerCore::Work apply = [this](const ParallelFor& each) { state_.apply(each); };
   SHOAL_CO_TRY_VOID(co_await core_.compute(state_.bytes_of_update(), std::move(apply)));
   state_.end_commit(order);
-  for (const PushId& id : order.pushes) SHOAL_CO_TRY_VOID(co_await answer(id, kStatusOk));
+  const uint8_t save = state_.save_follows() ? kStatusSaveBit : uint8_t(0);
+  for (const PushId& id : order.pushes)
+    SHOAL_CO_TRY_VOID(co_await answer(id, kStatusOk | (id.trainer == 0 ? uint8_t(0) : save)));
   for (const PushId& id : order.pushes) SHOAL_CO_TRY_VOID(co_await drop_before(id));
   if (state_.residuals().wanted()) core_.changed()->notify_all();  // A trainer that has pushed on is not waited for.
   co_return Result<void>{};

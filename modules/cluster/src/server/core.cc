@@ -16,11 +16,14 @@ ServerCore::ServerCore(Environment& env, const ParameterServerOptions& options)
       turns_(env),
       changed_(std::make_shared<Event>(env)) {}
 
-void ServerCore::plan_memory(transport::Encoding gradients) {
+int ServerCore::aggregated() const {
   const StrategyText strategy =
       value_or_raise(parse_strategy(options_.identity.strategy));  // The strategy was checked with the configuration.
-  const int aggregated = strategy.sync ? strategy.replicas_to_aggregate.value_or(options_.trainers) : 1;
-  memory_ = server_memory(state_.spec(), options_.trainers, aggregated, gradients);
+  return strategy.sync ? int(strategy.replicas_to_aggregate.value_or(options_.trainers)) : 1;
+}
+
+void ServerCore::plan_memory(transport::Encoding gradients) {
+  memory_ = server_memory(state_.spec(), options_.trainers, aggregated(), gradients);
   state_.credits().set_limit(push_limit(state_.spec()));
 }
 

@@ -31,7 +31,7 @@ transport::Message ArenaRead::to_message(BufferPool& pool) const {
 
 Result<ArenaRead> read_held(const ServerState& state, const HeldState* held, std::string_view text) {
   SHOAL_TRY(const ReadRange range, parse_read_range(text));
-  if (!held) return failed_precondition("nothing is held");
+  if (!held) return unavailable("nothing is held, or not any more: the connection that it was held for has ended");
   const uint64_t version = held->text.counters.version;
   if (range.arena >= 0 && size_t(range.arena) < held->arenas.size())
     return checked({range, held->arenas[size_t(range.arena)], version});

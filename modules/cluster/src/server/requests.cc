@@ -15,6 +15,8 @@ namespace {
 
 // The answer is "not_ready" after that, so that the asker can log and give up.
 constexpr auto kPullParked = std::chrono::seconds(5);
+// Answers on their way to a trainer that pushes, each of which holds weights: it reads one before it makes the next push.
+constexpr int64_t kAnswersMax = 2;
 constexpr auto kResidualPatience = std::chrono::seconds(10);  // So long a wait may last without any part of a residual.
 // The answer is "more" after that, so that the chief does not take us for dead.
 constexpr auto kResidualsParked = std::chrono::seconds(20);
@@ -106,9 +108,12 @@ Task<Result<void>> Requests::handle_chunk(Session& session, Message request) {
   uint64_t bytes = std::min<uint64_t>(chunk.payload.size(), state_.part_bytes());
   if (chunk.closing) bytes += kPushOverhead;
   SHOAL_CO_TRY_VOID(co_await core_.take_credit(session, session.push.credit(), head.epoch, bytes, encoded));
+  if (chunk.closing && session.replies.running() > kAnswersMax)
+    co_return failed_precondition(name_of(session.hello) + " makes pushes and does not read the answers");
   SHOAL_CO_TRY(const bool complete, session.push.add(std::move(request), chunk, state_.part_count()));
   if (!complete) co_return Result<void>{};
   HeldPush push = session.push.take();
+  push.save_follows = session.chief && (head.status & kStatusSaveBit) != 0;
   const bool late = state_.phase() == Phase::kFinished || state_.sealed();  // The last checkpoint is taken.
   if (late) {
     env_.sometimes("server.push_too_late");
@@ -260,10 +265,13 @@ Task<Result<Message>> Requests::read(Result<ArenaRead> what) {
 }
 
 /// Trainers that are asked with the reply to their next push need time: for the step, and for a dense gradient's bytes.
-/// Those of a job that was interrupted get none.
+/// Those of a job that was interrupted get none, and those that wait for the chief itself, who waits here, have no time to
+/// use unless they were asked before (kStatusSaveBit).
 Task<Result<void>> Requests::handle_residuals(Session& session, Message request) {
   SHOAL_CO_TRY(const transport::Control control, transport::read_control(request));
-  const bool now = control.text == "now";
+  const int trainers = core_.options().trainers;
+  const bool steps_need_chief = trainers > 1 && core_.aggregated() >= trainers;
+  const bool now = control.text == "now" || (steps_need_chief && !state_.save_follows());
   const SteadyTime parked = env_.after(kResidualsParked);
   SteadyTime patience = env_.after(kResidualPatience);
   uint64_t taken = state_.residuals().bytes_taken();
@@ -285,13 +293,14 @@ Task<Result<void>> Requests::handle_residuals(Session& session, Message request)
     env_.log().warning_once("residual of " + trainer, "a checkpoint goes without what the compression of trainer " +
                                                           trainer + " has kept back: it did not come in time");
   }
-  std::string trainers = more ? std::string() : to_json(state_.residuals().held());
-  Message answer = core_.control(more ? "more" : "residuals", trainers);
+  const std::string held = more ? std::string() : to_json(state_.residuals().held());
+  Message answer = core_.control(more ? "more" : "residuals", held);
   co_return co_await core_.reply(session, request.head, std::move(answer));
 }
 
+/// Encoded, a part may be larger than dense: by rows and by top-k the place of each value may go with it.
 void Requests::set_receive_limit(Session& session) {
-  session.connection->set_receive_limit((session.chief ? kControlBytesMax : kMessageOverhead) + state_.part_bytes());
+  session.connection->set_receive_limit((session.chief ? kControlBytesMax : kMessageOverhead) + 2 * state_.part_bytes());
 }
 
 }  // namespace shoal::cluster

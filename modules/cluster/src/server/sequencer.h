@@ -60,6 +60,8 @@ class Sequencer {
   /// Trainers that the next commit may wait for: they take part, are not lost, and have pushed nothing for it, while others
   /// have.
   std::vector<int> awaited() const;
+  /// That of the weights once all commits so far are applied.
+  uint64_t version() const { return progress_.version; }
   /// The next order, if there is one to give.
   std::optional<transport::Order> next();
   /// The orders after `index`, for a shard that has those up to it.

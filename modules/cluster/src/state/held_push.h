@@ -27,6 +27,7 @@ struct HeldPush {
   std::vector<PartGradient> parts;
   bool answered = false;  ///< True if its trainer may push another one meanwhile.
   PushCredit credit;      ///< The bytes that it takes until it is answered.
+  bool save_follows = false;  ///< True if it is the chief's, who saves once it counts.
 
   /// The closing chunk, which says what is not of a part.
   const transport::Chunk& closing() const { return chunks.front(); }

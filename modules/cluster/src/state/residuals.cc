@@ -67,7 +67,6 @@ Ref<const Buffer> Residuals::newest_of(int trainer) const {
 uint64_t Residuals::hold(const TrainerRecords& trainers) {
   held_.clear();
   ++hold_;
-  if (arena_bytes_ == 0) return hold_;
   for (const auto& [trainer, arena] : newest_) held_[trainer].arena = arena;
   for (const auto& [trainer, record] : trainers) {
     if (!record.keeps_back && !held_.contains(trainer)) continue;

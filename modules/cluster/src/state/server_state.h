@@ -141,6 +141,8 @@ class ServerState {
   Result<void> take_residual(int trainer, const transport::MessageHead& head, const transport::SnapshotPart& part);
   bool asks_residual(int trainer) const;
   std::vector<int> awaited_residuals() const { return residuals_.awaited(trainers_); }
+  /// True if the chief said with the newest commit that it would save, so that others were asked with the replies to it.
+  bool save_follows() const { return save_follows_; }
   const Residuals& residuals() const { return residuals_; }
   void forget_parts(int trainer) { residuals_.forget_parts(trainer); }
 
@@ -169,6 +171,7 @@ class ServerState {
   TrainerRecords trainers_;
   uint64_t changes_ = 0;
   Residuals residuals_;
+  bool save_follows_ = false;
   bool stop_ = false;
   bool sealed_ = false;
   JobEnd end_;

@@ -33,6 +33,17 @@ Task<Result<void>> restore_arena(ModelDelivery to, size_t shard, ArenaIndex aren
   co_return Result<void>{};
 }
 
+/// A server without variables keeps padding, and has to have kept it back like the others: a residual is saved if all have it.
+Task<Result<void>> restore_padding(ModelDelivery to, size_t shard, ArenaIndex arena, Deadline deadline) {
+  const Ref<Buffer> padding = to.env.buffers().get(to.plan.shards[shard].arena_bytes);
+  std::ranges::fill(padding->bytes(), std::byte{0});
+  const std::string name = arena_name(arena);
+  const transport::SnapshotPart part{.name = name, .total_bytes = padding->size(), .payload = padding->bytes()};
+  Message message = transport::make_snapshot_part(to.env.buffers(), part);
+  SHOAL_CO_TRY_VOID((co_await to.servers.request(shard, std::move(message), deadline)));
+  co_return Result<void>{};
+}
+
 Task<Result<void>> load_shard(ModelDelivery to, size_t shard, RestoreSource* restore, Deadline deadline) {
   const Prepare prepare{to.servers.epoch(), to.fingerprint, to.plan.shards[shard], to.gradients};
   SHOAL_CO_TRY_VOID((co_await to.servers.control(shard, "prepare", to_json(prepare), deadline)));
@@ -42,7 +53,10 @@ Task<Result<void>> load_shard(ModelDelivery to, size_t shard, RestoreSource* res
   }
   for (const int trainer : restore->info().residuals) {  // trainers fetch them, the chief too
     if (to.gradients != transport::Encoding::kTopK) break;
-    SHOAL_CO_TRY_VOID(co_await restore_arena(to, shard, residual_arena(trainer), *restore, deadline));
+    const bool empty = to.plan.shards[shard].segments.empty();
+    Task<Result<void>> restored = empty ? restore_padding(to, shard, residual_arena(trainer), deadline)
+                                        : restore_arena(to, shard, residual_arena(trainer), *restore, deadline);
+    SHOAL_CO_TRY_VOID(co_await std::move(restored));
   }
   co_return Result<void>{};
 }

@@ -45,7 +45,7 @@ class RemoteStoreImpl final : public RemoteStore {
       uint64_t largest = kSnapshotPartBytes;
       for (const ShardTraffic& part : traffic_[i].parts()) {
         parts_.shards.push_back(part.spec());
-        largest = std::max(largest, part.spec().arena_bytes);
+        largest = std::max(largest, 2 * part.spec().arena_bytes);  // By rows the place of each value goes with it.
       }
       servers_[i].set_receive_limit(largest + kPullOverhead);
     }
@@ -85,6 +85,7 @@ class RemoteStoreImpl final : public RemoteStore {
   Task<Result<ServerStatus>> status(Deadline deadline, std::optional<uint64_t> seen) override {
     return servers_.status_of_all(deadline, seen);
   }
+  bool hears_of_saves() const override { return paced_ && residuals_->on(); }
   Task<Result<ServerStatus>> look(Deadline deadline) override { return servers_.look(0, deadline); }
   Task<Result<void>> finish(JobEnd end, Deadline deadline) override { return servers_.finish(std::move(end), deadline); }
   std::optional<JobEnd> job_end() const override { return servers_.job_end(); }
@@ -355,6 +356,8 @@ Task<Result<void>> RemoteStoreImpl::arrival(size_t variable) {
 
 Task<Result<Outcome>> RemoteStoreImpl::commit(Step step, std::span<const double> scalars) {
   SHOAL_CO_TRY_VOID(co_await finish_pushes(scalars, step.loss));
+  const uint8_t status = step.save_follows ? kStatusSaveBit : kStatusOk;
+  for (ServerTraffic& traffic : traffic_) traffic.parts().front().set_push_status(status);
   const uint64_t epoch = servers_.epoch();
   for (size_t i = 0; i < servers_.size(); ++i) {
     weights_.drop(i);
@@ -364,7 +367,9 @@ Task<Result<Outcome>> RemoteStoreImpl::commit(Step step, std::span<const double>
   const SteadyTime sent_at = env_.now();
   Result<void> outcome = co_await deliver_all();
   waited_ = env_.now() - sent_at;
-  const bool counts = outcome && verdict_ != kStatusStale;
+  // Whether a push counts whose answer did not come nobody knows. A worker says of which push its residual is; the chief's is
+  // saved as it is, so what may count already must not be in it.
+  const bool counts = outcome ? verdict_ != kStatusStale : options_.identity.trainer_index == 0;
   for (ServerTraffic& traffic : traffic_) {
     for (ShardTraffic& part : traffic.parts()) part.end_push(counts);
   }

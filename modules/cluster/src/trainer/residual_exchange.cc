@@ -35,7 +35,8 @@ class TopKResiduals final : public ResidualExchange {
       : env_(env), options_(options), servers_(servers), traffic_(traffic), asked_(servers.size()) {}
 
   void note(size_t shard, uint8_t status) override {
-    if (status & kStatusResidualBit) asked_[shard] = true;
+    if (status & kStatusResidualBit) asked_[shard] = Asked::kBefore;
+    if (status & kStatusSaveBit) asked_[shard] = Asked::kAfter;
   }
   Task<Result<void>> hand_in_asked() override;
   Task<Result<void>> hand_in_last(SteadyTime enough, Deadline deadline) override;
@@ -45,6 +46,8 @@ class TopKResiduals final : public ResidualExchange {
   std::vector<PartedArena> own() const override;
 
  private:
+  /// What a server wants: nothing, or what was kept back before or after the newest push.
+  enum class Asked { kNot, kBefore, kAfter };
   Task<Result<void>> hand_in(size_t shard, ServerTraffic::Residual residual, SteadyTime enough, Deadline deadline);
   Task<Result<void>> fetch_from(size_t shard);
   Task<Result<void>> ask_held(size_t shard, std::vector<int>& trainers);
@@ -55,14 +58,15 @@ class TopKResiduals final : public ResidualExchange {
   const RemoteStoreOptions& options_;
   ServerLinks& servers_;
   std::vector<ServerTraffic>& traffic_;
-  std::vector<bool> asked_;
+  std::vector<Asked> asked_;  // By server.
 };
 
 Task<Result<void>> TopKResiduals::hand_in_asked() {
   for (size_t i = 0; i < asked_.size(); ++i) {
-    if (!asked_[i]) continue;
-    asked_[i] = false;
-    SHOAL_CO_TRY_VOID(co_await hand_in(i, traffic_[i].residual_before(), kNoDeadline, kNoDeadline));
+    const Asked asked = std::exchange(asked_[i], Asked::kNot);
+    if (asked == Asked::kNot) continue;
+    auto residual = asked == Asked::kAfter ? traffic_[i].residual() : traffic_[i].residual_before();
+    SHOAL_CO_TRY_VOID(co_await hand_in(i, std::move(residual), kNoDeadline, kNoDeadline));
   }
   co_return Result<void>{};
 }
@@ -104,7 +108,6 @@ Task<Result<void>> TopKResiduals::fetch() {
 
 Task<Result<void>> TopKResiduals::fetch_from(size_t shard) {
   const uint64_t bytes = traffic_[shard].arena_bytes();
-  if (bytes == 0) co_return Result<void>{};
   const Ref<Buffer> arena = env_.buffers().get(bytes);
   for (uint64_t done = 0; done < bytes; done += kResidualPartBytes) {
     std::string range = to_json(ReadRange{own_arena(), done, std::min(kResidualPartBytes, bytes - done)});
@@ -128,7 +131,6 @@ Task<Result<std::vector<int>>> TopKResiduals::held() {
   SHOAL_CO_TRY_VOID(co_await group.join());
   std::optional<std::vector<int>> all;
   for (size_t i = 0; i < traffic_.size(); ++i) {
-    if (traffic_[i].arena_bytes() == 0) continue;  // Such a server holds nothing of anybody.
     std::vector<int> both;
     if (all) std::ranges::set_intersection(*all, by_shard[i], std::back_inserter(both));
     all = all ? std::move(both) : std::move(by_shard[i]);

@@ -45,6 +45,8 @@ class ShardTraffic {
   std::span<std::byte> begin_push(const transport::Chunk& fields);
   /// All gradients are written, or summed up in `rows`: makes the message. `scalars` and `metrics` go with the first part.
   void finish_push(std::span<const double> scalars, const transport::StepMetrics& metrics, const RowPush& rows);
+  /// MessageHead::status of the push: kStatusSaveBit, or 0.
+  void set_push_status(uint8_t status) { push_.message.head.status = status; }
   /// The push, which is kept until end_push() for a retry.
   const transport::Message& push() const { return push_.message; }
   /// `counts` is false for a push that was dropped, which returns to what top-k keeps back.

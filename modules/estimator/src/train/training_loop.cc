@@ -134,9 +134,16 @@ Task<Result<bool>> TrainingLoop::iterate() {
     end_of_input_ = true;
     co_return false;
   }
+  step_.save_follows = options_.store->hears_of_saves() && saves_after(step_.global_step + 1);
   SHOAL_CO_TRY(const cluster::Outcome outcome, co_await options_.store->commit(step_, scalars_));
   SHOAL_CO_TRY_VOID(co_await after_update(outcome));
   co_return may_go_on();
+}
+
+/// With workers about, the last step of all is still to come: finish() saves that one.
+bool TrainingLoop::saves_after(uint64_t step) const {
+  const bool last_follows = options_.recover && options_.max_steps && step >= uint64_t(*options_.max_steps);
+  return options_.saver && !last_follows && options_.saver->due(step, env_.now());
 }
 
 Task<Result<void>> TrainingLoop::after_update(const cluster::Outcome& outcome) {
@@ -144,9 +151,8 @@ Task<Result<void>> TrainingLoop::after_update(const cluster::Outcome& outcome) {
   context_.count_iteration();
   if (options_.witness) options_.witness->stepped(int(options_.trainer_index), outcome.global_step);
   job_stops_ = outcome.stop;
-  // With workers about, the last step of all is still to come: finish() saves that one.
-  const bool last_follows = options_.recover && reached_max();
-  if (options_.saver && !last_follows && options_.saver->due(outcome.global_step, env_.now())) {
+  const bool may_save = step_.save_follows || !options_.store->hears_of_saves();
+  if (may_save && saves_after(outcome.global_step)) {
     SHOAL_CO_TRY(cluster::Positions own, co_await compute(env_, &TrainingLoop::input_positions, this));
     SHOAL_CO_TRY_VOID(co_await options_.saver->save(*options_.store, context_, std::move(own), last_of_several()));
   }

@@ -79,6 +79,7 @@ class TrainingLoop {
   Task<Result<bool>> iterate();
   Task<Result<void>> ready();
   Task<Result<void>> after_update(const cluster::Outcome& outcome);
+  bool saves_after(uint64_t step) const;
   Task<Result<void>> compute_and_exchange();
   // What follows runs on the compute thread.
   Result<void> compute_step();

@@ -25,7 +25,7 @@
 /// One that compresses with top-k, beside that:
 ///   Snapshot part            -> "ok": a part of its own residual, as it was after the push that the part's version
 ///                               names. Sent whole, in order, where the reply to a push has kStatusResidualBit (then as
-///                               it was before that push), and before "done"
+///                               it was before that push) or kStatusSaveBit (as it is after it), and before "done"
 ///   "residual" ReadRange     -> Snapshot part of its own residual | Error NotFound: the server has none
 /// A server that leaves while trainers are connected sends them "finished" JobEnd unasked (reply_to 0).
 /// The chief's, beside that:
@@ -66,7 +66,7 @@ namespace shoal::cluster {
 /// a second for each MiB (8 Mbit/s).
 inline Duration transfer_patience(uint64_t bytes) { return std::chrono::seconds(60 + int64_t(bytes >> 20)); }
 
-/// MessageHead::status of replies: a state, and bits that ask trainers to stop, and to send their residual.
+/// MessageHead::status of replies: a state, and bits that ask trainers to stop, and to send their residual. Of pushes: bits.
 inline constexpr uint8_t kStatusOk = 0;
 inline constexpr uint8_t kStatusFenced = 1;  ///< The request was of an epoch that is over: attach again.
 /// Weights with it say that the push was too old for the strategy, and does not count.
@@ -76,6 +76,9 @@ inline constexpr uint8_t kStatusFinal = 3;
 /// Weights with it say that the push is kept, and may be followed by one for the same step.
 inline constexpr uint8_t kStatusKept = 4;
 inline constexpr uint8_t kStatusStateMask = 0x0f;
+/// Of a chief's push: once it counts, the chief saves, and waits for residuals. Replies to the other pushes of that commit
+/// have it too: where all wait for the chief there is no later one to ask by.
+inline constexpr uint8_t kStatusSaveBit = 0x20;
 inline constexpr uint8_t kStatusResidualBit = 0x40;
 inline constexpr uint8_t kStatusStopBit = 0x80;
 

@@ -49,6 +49,8 @@ struct Step {
   /// If not null, some variables are still on their way: run_on() goes as far as they have come.
   const backends::VariableArrivals* arrivals = nullptr;
   std::span<const backends::MutablePieces> updates;  ///< Where the gradients go; start() sets it.
+  /// Set by the leader: it takes a snapshot once this update counts (Store::hears_of_saves()).
+  bool save_follows = false;
   /// The loss of the batch, which whoever computed it sets for the job's metrics; NaN if it is not known.
   double loss = std::numeric_limits<double>::quiet_NaN();
 };
@@ -101,6 +103,8 @@ class Store {
   /// True if start() wants the position of every batch; otherwise only snapshot() does.
   virtual bool wants_positions() const = 0;
 
+  /// True if a snapshot is complete only behind an update with Step::save_follows. The leader takes others where it has to.
+  virtual bool hears_of_saves() const { return false; }
   /// The current state, held. `own_positions` are those of the inputs of the trainers that this process computes, after
   /// the last commit; servers know them already.
   virtual Task<Result<std::unique_ptr<Snapshot>>> snapshot(Positions own_positions) = 0;
