@@ -222,6 +222,18 @@ TEST_F(TopKTest, WhatIsTakenBackIsKeptAsIfItHadNotBeenSent) {
   EXPECT_THAT(top_k.residual(), testing::ElementsAreArray(after));
 }
 
+TEST_F(TopKTest, GoingBackLeavesNothingOfTheLastGradient) {
+  constexpr double kFraction = 0.02;
+  TopK top_k(spec_, kFraction, *pool_);
+  sent(top_k, *random_arena(4), kFraction);
+  const std::vector<float> before(top_k.residual().begin(), top_k.residual().end());
+  const Ref<Buffer> first = sent(top_k, *random_arena(5), kFraction);
+  top_k.go_back();
+  EXPECT_THAT(top_k.residual(), testing::ElementsAreArray(before));
+  const Ref<Buffer> again = sent(top_k, *random_arena(5), kFraction);
+  EXPECT_THAT(floats(again->bytes()), testing::ElementsAreArray(floats(first->bytes())));
+}
+
 TEST_F(Codec, RefusesPayloadsThatDoNotFit) {
   const Ref<Buffer> buffer = pool_->get(spec_.arena_bytes + 4096);
   std::memset(buffer->data(), 0, buffer->size());

@@ -1,6 +1,7 @@
 /// Whole jobs that compress with top-k: what it keeps back is part of their checkpoints.
 #include <algorithm>
 #include <latch>
+#include <thread>
 
 #include "jobs.h"
 
@@ -87,6 +88,49 @@ TEST(CompressedJob, ASynchronousCheckpointHasWhatAllHaveKeptBack) {
     EXPECT_EQ(shorter.last_checkpoint(), "model.ckpt-8");
     EXPECT_EQ(saved, shorter.last_tensors());
   }
+}
+
+/// By time a save is due with any of the pushes that make an update: it waits for the last of them.
+TEST(CompressedJob, ASaveThatIsDueByTimeComesWithAnUpdate) {
+  Job job;
+  JobSpec spec = compressed_sync(6, 60);
+  spec.save_steps = {};
+  spec.save_secs = 0.003;
+  run_job(job, spec);
+  job.expect_all_ended_well();
+  EXPECT_EQ(job.log.count('W', "goes without"), 0);
+  ASSERT_GE(retained(job.model_dir()).size(), 3u);
+  for (const std::string& name : retained(job.model_dir())) {
+    if (name == "model.ckpt-0") continue;
+    EXPECT_TRUE(tensors(job.model_dir() + "/" + name).contains("hidden/kernel/residual/2")) << name;
+  }
+}
+
+/// A chief whose input has ended saves on while the others push, who are asked with what they push next.
+TEST(CompressedJob, AChiefThatRestsSavesWhatTheOthersKeepBack) {
+  Job job;
+  JobSpec spec = compressed_sync(3, 0);
+  spec.max_steps = std::nullopt;
+  spec.input = [](const InputContext& context) {
+    return wide_line_once().repeat(context.config.trainer_index() == 0 ? 1 : 10).batch(4);
+  };
+  spec.hooks = [](const RunConfig& config) -> std::vector<std::shared_ptr<Hook>> {
+    if (config.trainer_index() == 0) return {};
+    return {after_each_step([](RunContext&, const StepValues&) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));  // The chief looks four times a second.
+    })};
+  };
+  run_job(job, spec);
+  job.expect_all_ended_well();
+  EXPECT_EQ(job.last_step(), 40);
+  EXPECT_EQ(job.log.count('W', "goes without"), 0);
+  int while_it_rests = 0;
+  for (const std::string& name : retained(job.model_dir())) {
+    if (name == "model.ckpt-0") continue;
+    while_it_rests += name != "model.ckpt-4" && name != "model.ckpt-40";
+    EXPECT_TRUE(tensors(job.model_dir() + "/" + name).contains("hidden/kernel/residual/2")) << name;
+  }
+  EXPECT_GE(while_it_rests, 1);
 }
 
 TEST(CompressedJob, GoesOnWhereAServerHasNoVariables) {

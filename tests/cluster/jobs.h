@@ -43,15 +43,13 @@ inline EstimatorSpec split_model(const Features& features, const Labels& labels,
   return spec;
 }
 
-inline data::Dataset wide_line() {
+inline data::Dataset wide_line_once() {
   std::vector<float> x(16 * 32), y(16);
   for (size_t i = 0; i < x.size(); ++i) x[i] = float((i * 37) % 101) / 101;
   for (size_t i = 0; i < y.size(); ++i) y[i] = x[32 * i] - x[32 * i + 1];
-  return data::Dataset::from_tensor_slices(Tensor::of<float>({16, 32}, x), Tensor::of<float>({16, 1}, y))
-      .shuffle(16)
-      .repeat()
-      .batch(4);
+  return data::Dataset::from_tensor_slices(Tensor::of<float>({16, 32}, x), Tensor::of<float>({16, 1}, y)).shuffle(16);
 }
+inline data::Dataset wide_line() { return wide_line_once().repeat().batch(4); }
 
 /// What a job of threads left behind.
 struct Job {
@@ -97,6 +95,7 @@ struct JobSpec {
   InputFn input = [] { return line({1, 2, 3, 4}).batch(2).repeat(); };
   InputFn eval_input = [] { return line({5, 6}).batch(2); };
   Setting<int64_t> save_steps = 10;
+  Setting<double> save_secs = {};
   double ready_timeout = 30;
   int64_t throttle_secs = 0;
   Params params = {{"learning_rate", 0.01}};
@@ -152,6 +151,7 @@ inline RunConfigOptions job_options(const JobSpec& spec, const std::string& mode
   RunConfigOptions options;
   options.model_dir = model_dir;
   options.save_checkpoints_steps = spec.save_steps;
+  options.save_checkpoints_secs = spec.save_secs;
   options.random_seed = 7;
   options.ready_timeout_secs = spec.ready_timeout;
   options.save_summary_steps = spec.summary_steps;

@@ -115,8 +115,10 @@ Task<Result<void>> Commits::answer_again(Session& session, MessageHead head, uin
   if (fenced && !session.ended) co_return co_await core_.reply(session, head, core_.control("fenced"), kStatusFenced);
   SHOAL_CO_TRY_VOID(weights);
   if (session.ended) co_return Result<void>{};
-  const uint8_t residual = state_.asks_residual(session.trainer) ? kStatusResidualBit : uint8_t(0);
-  co_return co_await core_.reply_parts(session, head, std::move(weights).value(), uint8_t(status | residual));
+  const bool after = status == kStatusOk && session.trainer != 0 && state_.save_follows();
+  if (after) status |= kStatusSaveBit;
+  if (state_.asks_residual(session.trainer)) status |= kStatusResidualBit;
+  co_return co_await core_.reply_parts(session, head, std::move(weights).value(), status);
 }
 
 Task<Result<void>> Commits::take_report(Session& session, const Message& message) {

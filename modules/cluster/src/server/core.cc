@@ -16,14 +16,11 @@ ServerCore::ServerCore(Environment& env, const ParameterServerOptions& options)
       turns_(env),
       changed_(std::make_shared<Event>(env)) {}
 
-int ServerCore::aggregated() const {
+void ServerCore::plan_memory(transport::Encoding gradients) {
   const StrategyText strategy =
       value_or_raise(parse_strategy(options_.identity.strategy));  // The strategy was checked with the configuration.
-  return strategy.sync ? int(strategy.replicas_to_aggregate.value_or(options_.trainers)) : 1;
-}
-
-void ServerCore::plan_memory(transport::Encoding gradients) {
-  memory_ = server_memory(state_.spec(), options_.trainers, aggregated(), gradients);
+  const int aggregated = strategy.sync ? strategy.replicas_to_aggregate.value_or(options_.trainers) : 1;
+  memory_ = server_memory(state_.spec(), options_.trainers, aggregated, gradients);
   state_.credits().set_limit(push_limit(state_.spec()));
 }
 

@@ -59,8 +59,6 @@ class ServerCore {
   /// How the job ended.
   transport::Message finished() { return control("finished", to_json(state_.end())); }
 
-  /// How many pushes make an update.
-  int aggregated() const;
   /// The server ends: who waits inside of a request gives up.
   void close();
   bool closed() const { return closed_; }

@@ -375,8 +375,7 @@ Task<Result<void>> Server::converse(Session& session) {
   for (;;) {
     const SteadyTime next = env_.after(options_.ready_timeout);
     Result<Message> request = co_await session.connection->receive(next);
-    // A connection that has ended may give this error, too, and at once.
-    const bool silent = !request && request.error().kind() == ErrorKind::kDeadlineExceeded && env_.now() >= next;
+    const bool silent = !request && request.error().kind() == ErrorKind::kDeadlineExceeded;
     if (silent && commits_.is_awaited_by(session)) continue;  // It is for others to push; heartbeats tell whether it lives.
     SHOAL_CO_TRY_VOID(request);
     Result<void> handled = co_await requests_.handle(session, std::move(request).value());

@@ -265,13 +265,10 @@ Task<Result<Message>> Requests::read(Result<ArenaRead> what) {
 }
 
 /// Trainers that are asked with the reply to their next push need time: for the step, and for a dense gradient's bytes.
-/// Those of a job that was interrupted get none, and those that wait for the chief itself, who waits here, have no time to
-/// use unless they were asked before (kStatusSaveBit).
+/// Those of a job that was interrupted get none.
 Task<Result<void>> Requests::handle_residuals(Session& session, Message request) {
   SHOAL_CO_TRY(const transport::Control control, transport::read_control(request));
-  const int trainers = core_.options().trainers;
-  const bool steps_need_chief = trainers > 1 && core_.aggregated() >= trainers;
-  const bool now = control.text == "now" || (steps_need_chief && !state_.save_follows());
+  const bool now = control.text == "now";
   const SteadyTime parked = env_.after(kResidualsParked);
   SteadyTime patience = env_.after(kResidualPatience);
   uint64_t taken = state_.residuals().bytes_taken();

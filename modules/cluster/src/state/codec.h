@@ -40,6 +40,8 @@ class TopK {
   void encode(std::span<const std::byte> gradient, std::span<std::byte> payload);
   /// The payload of the last encode() has no effect: its values are left, too.
   void take_back(std::span<const std::byte> payload);
+  /// Forgets the last encode(), gradient and all. Then kept_before() is not known.
+  void go_back() { std::swap(residual_, before_); }
   std::span<const float> residual() const;
   /// The arena of residual(), and what it was before the last encode(). Later ones leave both alone while somebody else
   /// holds them.

@@ -1,7 +1,8 @@
 #pragma once
 /// What trainers that compress with top-k have kept back (error feedback), as a server knows it. Usually it does not: a
 /// residual is as large as a dense gradient, and travels for checkpoints only. After a hold the server asks each trainer,
-/// in the reply to its next push, for what it had kept before that push: which belongs to the very version that is held.
+/// in the reply to its next push, for what it had kept before that push: which belongs to the very version that is held. A
+/// chief whom all wait for says before that it will save, and the replies to that update ask (kStatusSaveBit).
 #include <map>
 #include <span>
 #include <vector>

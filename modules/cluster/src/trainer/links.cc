@@ -64,7 +64,7 @@ Task<Result<Message>> ServerLinks::control(size_t shard, std::string_view verb, 
   co_return co_await request(shard, std::move(message), deadline);
 }
 
-/// Receives what is late of all servers, since answers come behind it. `deadline`, later by the time that this took.
+/// Receives what is late of all servers, since most answers come behind it. `deadline`, later by the time that this took.
 Task<Deadline> ServerLinks::after_late(Deadline deadline) {
   const SteadyTime before = env_.now();
   for (auto& link : links_) {

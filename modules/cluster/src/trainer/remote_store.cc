@@ -80,7 +80,10 @@ class RemoteStoreImpl final : public RemoteStore {
   Task<Result<void>> connect(Deadline deadline) override { return servers_.connect(deadline); }
   Task<Result<void>> leave(Deadline deadline) override;
   Task<Result<void>> request_stop(Deadline deadline) override { return servers_.tell_all("stop", deadline); }
-  Task<Result<void>> rest(Deadline deadline) override { return servers_.tell_all("rest", deadline); }
+  Task<Result<void>> rest(Deadline deadline) override {
+    residuals_->set_others_asked(true);
+    return servers_.tell_all("rest", deadline);
+  }
   Task<Result<void>> seal(Deadline deadline) override { return servers_.tell_all("seal", deadline); }
   Task<Result<ServerStatus>> status(Deadline deadline, std::optional<uint64_t> seen) override {
     return servers_.status_of_all(deadline, seen);
@@ -257,6 +260,7 @@ void RemoteStoreImpl::restart() {
     weights_.drop(i);
     traffic_[i].restart();
   }
+  residuals_->set_others_asked(!paced_);  // With the reply to their next push, which needs nobody's who saves.
 }
 
 Task<Result<Step>> RemoteStoreImpl::begin(StopToken stop) {
@@ -356,8 +360,8 @@ Task<Result<void>> RemoteStoreImpl::arrival(size_t variable) {
 
 Task<Result<Outcome>> RemoteStoreImpl::commit(Step step, std::span<const double> scalars) {
   SHOAL_CO_TRY_VOID(co_await finish_pushes(scalars, step.loss));
-  const uint8_t status = step.save_follows ? kStatusSaveBit : kStatusOk;
-  for (ServerTraffic& traffic : traffic_) traffic.parts().front().set_push_status(status);
+  residuals_->set_others_asked(!paced_ || step.save_follows);
+  for (ServerTraffic& to : traffic_) to.parts().front().set_push_status(step.save_follows ? kStatusSaveBit : kStatusOk);
   const uint64_t epoch = servers_.epoch();
   for (size_t i = 0; i < servers_.size(); ++i) {
     weights_.drop(i);
@@ -367,11 +371,9 @@ Task<Result<Outcome>> RemoteStoreImpl::commit(Step step, std::span<const double>
   const SteadyTime sent_at = env_.now();
   Result<void> outcome = co_await deliver_all();
   waited_ = env_.now() - sent_at;
-  // Whether a push counts whose answer did not come nobody knows. A worker says of which push its residual is; the chief's is
-  // saved as it is, so what may count already must not be in it.
-  const bool counts = outcome ? verdict_ != kStatusStale : options_.identity.trainer_index == 0;
+  const PushEnd end = !outcome ? PushEnd::kUnknown : verdict_ == kStatusStale ? PushEnd::kDropped : PushEnd::kCounts;
   for (ServerTraffic& traffic : traffic_) {
-    for (ShardTraffic& part : traffic.parts()) part.end_push(counts);
+    for (ShardTraffic& part : traffic.parts()) part.end_push(end);
   }
   SHOAL_CO_TRY_VOID(std::move(outcome));
   if (options_.witness && verdict_ == kStatusOk) {
@@ -484,9 +486,7 @@ Task<Result<void>> RemoteStoreImpl::leave(Deadline deadline) {
 void RemoteStoreImpl::log_traffic() {
   if (!recodes()) return;
   TrafficBytes sum;
-  for (const ServerTraffic& traffic : traffic_) {
-    for (const ShardTraffic& part : traffic.parts()) sum += part.bytes();
-  }
+  for (const ServerTraffic& traffic : traffic_) sum += traffic.bytes();
   const std::string how = by_rows_ ? "tables by rows" : "compression (" + to_string(options_.compression) + ")";
   env_.log().info(how + ": " + to_string(sum));
 }

@@ -21,6 +21,7 @@ class NoResiduals final : public ResidualExchange {
   Task<Result<void>> hand_in_last(SteadyTime, Deadline) override { co_return Result<void>{}; }
   Task<Result<void>> fetch() override { co_return Result<void>{}; }
   bool on() const override { return false; }
+  void set_others_asked(bool) override {}
   Task<Result<std::vector<int>>> held() override { co_return std::vector<int>(); }
   std::vector<PartedArena> own() const override { return std::vector<PartedArena>(shards_); }
 
@@ -42,6 +43,7 @@ class TopKResiduals final : public ResidualExchange {
   Task<Result<void>> hand_in_last(SteadyTime enough, Deadline deadline) override;
   Task<Result<void>> fetch() override;
   bool on() const override { return true; }
+  void set_others_asked(bool asked) override { others_asked_ = asked; }
   Task<Result<std::vector<int>>> held() override;
   std::vector<PartedArena> own() const override;
 
@@ -59,6 +61,7 @@ class TopKResiduals final : public ResidualExchange {
   ServerLinks& servers_;
   std::vector<ServerTraffic>& traffic_;
   std::vector<Asked> asked_;  // By server.
+  bool others_asked_ = false;
 };
 
 Task<Result<void>> TopKResiduals::hand_in_asked() {
@@ -143,7 +146,7 @@ Task<Result<std::vector<int>>> TopKResiduals::held() {
 Task<Result<void>> TopKResiduals::ask_held(size_t shard, std::vector<int>& trainers) {
   const SteadyTime end = env_.after(kAllResidualsMax);
   for (;;) {
-    const bool now = env_.now() >= end || env_.interrupted().stop_requested();
+    const bool now = !others_asked_ || env_.now() >= end || env_.interrupted().stop_requested();
     std::string how = now ? "now" : "";
     SHOAL_CO_TRY(const transport::Message answer,
                  co_await servers_.control(shard, "residuals", std::move(how), env_.after(kRequestTimeout)));

@@ -15,7 +15,8 @@ class ResidualExchange {
 
   /// A server's reply to a push came with `status`.
   virtual void note(size_t shard, uint8_t status) = 0;
-  /// Hands in what servers asked for since, as it was before the newest push. Best effort: training goes on without.
+  /// Hands in what servers asked for since, as it was before the newest push, or as it is. Best effort: training goes on
+  /// without.
   virtual Task<Result<void>> hand_in_asked() = 0;
   /// Hands in what is kept now, to all servers: no push follows. Best effort; begins no part after `enough`.
   virtual Task<Result<void>> hand_in_last(SteadyTime enough, Deadline deadline) = 0;
@@ -24,6 +25,9 @@ class ResidualExchange {
 
   /// Whether residuals belong to what is saved and restored.
   virtual bool on() const = 0;
+  /// Chief: whether the others are, or will be, asked for what they keep back as of the state that is held next. If not,
+  /// held() waits for nobody.
+  virtual void set_others_asked(bool asked) = 0;
   /// Chief, while a state is held: trainers whose residual every server has, and the chief itself.
   virtual Task<Result<std::vector<int>>> held() = 0;
   /// Chief: the residuals of its own, by shard.

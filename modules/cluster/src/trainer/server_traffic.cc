@@ -28,6 +28,12 @@ PartedArena ServerTraffic::kept_back() const {
   return arena;
 }
 
+TrafficBytes ServerTraffic::bytes() const {
+  TrafficBytes sum;
+  for (const ShardTraffic& part : traffic_) sum += part.bytes();
+  return sum;
+}
+
 ServerTraffic::Residual ServerTraffic::residual() const { return residual_of(&ShardTraffic::residual); }
 ServerTraffic::Residual ServerTraffic::residual_before() const { return residual_of(&ShardTraffic::residual_before); }
 

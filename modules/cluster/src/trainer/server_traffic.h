@@ -30,6 +30,8 @@ class ServerTraffic {
     PartedArena arena;
     uint64_t after = 0;
   };
+  /// Of all parts.
+  TrafficBytes bytes() const;
   Residual residual() const;
   Residual residual_before() const;
   void resume(std::span<const std::byte> residual);

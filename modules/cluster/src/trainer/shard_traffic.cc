@@ -121,9 +121,11 @@ uint64_t ShardTraffic::encoded_size() const {
   return encoded_bytes(spec_, compression_.gradients, compression_.fraction);
 }
 
-void ShardTraffic::end_push(bool counts) {
-  if (counts) push_before_ = std::exchange(newest_push_, fields_.push);
-  if (!counts && top_k_ && !push_.payload.empty()) top_k_->take_back(push_.payload);
+void ShardTraffic::end_push(PushEnd end) {
+  const bool kept_back = top_k_ && !push_.payload.empty();
+  if (end == PushEnd::kCounts) push_before_ = std::exchange(newest_push_, fields_.push);
+  if (end == PushEnd::kDropped && kept_back) top_k_->take_back(push_.payload);
+  if (end == PushEnd::kUnknown && kept_back) top_k_->go_back();
   push_ = {};
 }
 

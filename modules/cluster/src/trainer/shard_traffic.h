@@ -21,6 +21,10 @@ struct TrafficBytes {
 /// "sent 1.9 MB of gradients instead of 97.0, received 48.5 MB of weights instead of 97.0".
 std::string to_string(const TrafficBytes& bytes);
 
+/// What has become of a push, for what top-k keeps back: one that was dropped returns there; where nobody knows, it is as it
+/// was before, so that nothing is sent twice.
+enum class PushEnd { kCounts, kDropped, kUnknown };
+
 /// Without compression kernels read weights in the received message and write gradients into the outgoing one.
 class ShardTraffic {
  public:
@@ -49,8 +53,7 @@ class ShardTraffic {
   void set_push_status(uint8_t status) { push_.message.head.status = status; }
   /// The push, which is kept until end_push() for a retry.
   const transport::Message& push() const { return push_.message; }
-  /// `counts` is false for a push that was dropped, which returns to what top-k keeps back.
-  void end_push(bool counts);
+  void end_push(PushEnd end);
 
   const ShardSpec& spec() const { return spec_; }
   /// What top-k keeps back, as an arena. Null without top-k.

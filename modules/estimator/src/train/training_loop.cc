@@ -151,7 +151,8 @@ Task<Result<void>> TrainingLoop::after_update(const cluster::Outcome& outcome) {
   context_.count_iteration();
   if (options_.witness) options_.witness->stepped(int(options_.trainer_index), outcome.global_step);
   job_stops_ = outcome.stop;
-  const bool may_save = step_.save_follows || !options_.store->hears_of_saves();
+  const bool announced = step_.save_follows && outcome.global_step > step_.global_step;  // Not with one of several pushes.
+  const bool may_save = announced || !options_.store->hears_of_saves();
   if (may_save && saves_after(outcome.global_step)) {
     SHOAL_CO_TRY(cluster::Positions own, co_await compute(env_, &TrainingLoop::input_positions, this));
     SHOAL_CO_TRY_VOID(co_await options_.saver->save(*options_.store, context_, std::move(own), last_of_several()));
