@@ -14,8 +14,10 @@ Reads reads_of(const JobPlan& job, int64_t trainer) {
   if (!job.compression.empty()) return Reads::kWhatThereIs;  // They are only about what they are on their server.
   if (job.local) return Reads::kItsStep;
   if (trainer == 0) return Reads::kWhatThereIs;  // Of a save a chief learns a step without its weights.
-  if (job.updates != Updates::kAsync) return Reads::kItsStep;
-  // A server that applies what comes may have gone on; several are at several steps when a trainer meets them (again).
+  const bool without_it = aggregated(job) <= job.size.workers;  // Steps may be made without this trainer.
+  if (job.updates != Updates::kAsync && (job.size.ps == 1 || !without_it)) return Reads::kItsStep;
+  // A server that applies what comes may have gone on; several are at several steps when a trainer meets them (again). What
+  // it computes then does not count where updates are synchronous.
   return job.size.ps == 1 ? Reads::kItsStepOrLater : Reads::kWhatThereIs;
 }
 
