@@ -115,10 +115,7 @@ Task<Result<void>> Commits::answer_again(Session& session, MessageHead head, uin
   if (fenced && !session.ended) co_return co_await core_.reply(session, head, core_.control("fenced"), kStatusFenced);
   SHOAL_CO_TRY_VOID(weights);
   if (session.ended) co_return Result<void>{};
-  const bool after = status == kStatusOk && session.trainer != 0 && state_.save_follows();
-  if (after) status |= kStatusSaveBit;
-  if (state_.asks_residual(session.trainer)) status |= kStatusResidualBit;
-  co_return co_await core_.reply_parts(session, head, std::move(weights).value(), status);
+  co_return co_await core_.reply_parts(session, head, std::move(weights).value(), asking(session.trainer, status));
 }
 
 Task<Result<void>> Commits::take_report(Session& session, const Message& message) {
@@ -329,9 +326,7 @@ Task<Result<void>> Commits::commit(const Order& order) {
   ServerCore::Work apply = [this](const ParallelFor& each) { state_.apply(each); };
   SHOAL_CO_TRY_VOID(co_await core_.compute(state_.bytes_of_update(), std::move(apply)));
   state_.end_commit(order);
-  const uint8_t save = state_.save_follows() ? kStatusSaveBit : uint8_t(0);
-  for (const PushId& id : order.pushes)
-    SHOAL_CO_TRY_VOID(co_await answer(id, kStatusOk | (id.trainer == 0 ? uint8_t(0) : save)));
+  for (const PushId& id : order.pushes) SHOAL_CO_TRY_VOID(co_await answer(id, kStatusOk));
   for (const PushId& id : order.pushes) SHOAL_CO_TRY_VOID(co_await drop_before(id));
   if (state_.residuals().wanted()) core_.changed()->notify_all();  // A trainer that has pushed on is not waited for.
   co_return Result<void>{};
@@ -395,6 +390,13 @@ void Commits::tell_witness(const Order& order) {
   }
 }
 
+/// `status` of a reply to a push, and what the reply asks its trainer for.
+uint8_t Commits::asking(int trainer, uint8_t status) const {
+  const bool after = status == kStatusOk && trainer != 0 && state_.save_follows();
+  const bool before = state_.asks_residual(trainer);
+  return uint8_t(status | (after ? kStatusSaveBit : 0) | (before ? kStatusResidualBit : 0));
+}
+
 /// Called with a turn. The reply travels while the next order is carried out.
 Task<Result<void>> Commits::answer(PushId id, uint8_t status) {
   auto found = waiting_.extract(id);
@@ -403,8 +405,7 @@ Task<Result<void>> Commits::answer(PushId id, uint8_t status) {
   Session& session = *waiting.session;
   SHOAL_CO_TRY(std::vector<Message> weights, co_await core_.newest(session.hello.weights, waiting.has));
   if (session.ended) co_return Result<void>{};
-  if (state_.asks_residual(session.trainer)) status |= kStatusResidualBit;
-  session.replies.spawn(core_.reply_parts(session, waiting.request, std::move(weights), status));
+  session.replies.spawn(core_.reply_parts(session, waiting.request, std::move(weights), asking(session.trainer, status)));
   co_return Result<void>{};
 }
 

@@ -91,6 +91,7 @@ class Commits {
   void tell_of_stragglers();
 
   Task<Result<void>> answer(transport::PushId id, uint8_t status);
+  uint8_t asking(int trainer, uint8_t status) const;
   void answer_without_weights(const transport::PushId& id, transport::Message message, uint8_t status);
   void answer_all_without_weights(const transport::Message& message, uint8_t status);
 

@@ -53,10 +53,11 @@ Task<Result<void>> load_shard(ModelDelivery to, size_t shard, RestoreSource* res
   }
   for (const int trainer : restore->info().residuals) {  // trainers fetch them, the chief too
     if (to.gradients != transport::Encoding::kTopK) break;
-    const bool empty = to.plan.shards[shard].segments.empty();
-    Task<Result<void>> restored = empty ? restore_padding(to, shard, residual_arena(trainer), deadline)
-                                        : restore_arena(to, shard, residual_arena(trainer), *restore, deadline);
-    SHOAL_CO_TRY_VOID(co_await std::move(restored));
+    if (to.plan.shards[shard].segments.empty()) {
+      SHOAL_CO_TRY_VOID(co_await restore_padding(to, shard, residual_arena(trainer), deadline));
+    } else {
+      SHOAL_CO_TRY_VOID(co_await restore_arena(to, shard, residual_arena(trainer), *restore, deadline));
+    }
   }
   co_return Result<void>{};
 }

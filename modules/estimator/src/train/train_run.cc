@@ -97,7 +97,7 @@ Task<Result<cluster::Ready>> TrainRun::make_ready() {
   } else if (initial) {
     for (const std::string& summary : setup_.initial->summaries()) env_.log().info(summary);
   } else if (checkpoint && scope_.leads()) {
-    warn_about_losses(env_.log(), *checkpoint, setup_.store->plan());
+    warn_about_leavings(env_.log(), *checkpoint, setup_.store->plan());
   }
   const auto move = [this, &ready] { return move_inputs(*ready); };
   SHOAL_CO_TRY_VOID(co_await compute(env_, move));

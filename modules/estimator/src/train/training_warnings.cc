@@ -29,7 +29,7 @@ void warn_about_input(Logger& log, const data::Dataset& dataset, const RunConfig
   }
 }
 
-void warn_about_losses(Logger& log, const CheckpointSource& checkpoint, const cluster::ShardPlan& plan) {
+void warn_about_leavings(Logger& log, const CheckpointSource& checkpoint, const cluster::ShardPlan& plan) {
   const std::vector<std::string> names = checkpoint.left_out_of(plan);
   if (names.empty()) return;
   std::string text = names[0];

@@ -10,6 +10,6 @@ namespace shoal {
 /// Training input that a cluster would waste (CONTRACT DS-17, DS-18, OE-4).
 void warn_about_input(Logger& log, const data::Dataset& dataset, const RunConfig& config, bool has_max_steps);
 /// What the checkpoint has and the model does not take, as after a change of optimizer: the next checkpoint will not have it.
-void warn_about_losses(Logger& log, const CheckpointSource& checkpoint, const cluster::ShardPlan& plan);
+void warn_about_leavings(Logger& log, const CheckpointSource& checkpoint, const cluster::ShardPlan& plan);
 
 }  // namespace shoal
