@@ -1,5 +1,6 @@
 #include "shoal/cluster/server_memory.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "state/push_credits.h"
@@ -37,8 +38,23 @@ TEST(ServerMemory, CountsEncodedPushesTwice) {
   EXPECT_EQ(server_memory(shard, 3, 1, Encoding::kTopK).updates, 90u);
   ShardSpec table = shard;
   table.segments.resize(2);
+  table.segments[1].row_end = 1;
   table.segments[1].variable.lazy_rows = true;
   EXPECT_EQ(server_memory(table, 3).updates, 60u);
+}
+
+/// The numbers of all rows of tables by rows, of each push and once more.
+TEST(ServerMemory, HasTheRowsOfTables) {
+  ShardSpec shard = shard_of(kMiB);
+  shard.segments.resize(3);
+  for (Segment& segment : shard.segments) segment.row_end = segment.row_begin + (1 << 17);
+  const uint64_t without = server_memory(shard, 2).total();
+  shard.segments[0].variable.lazy_rows = shard.segments[2].variable.lazy_rows = true;
+  const ServerMemory memory = server_memory(shard, 2);
+  EXPECT_EQ(memory.row_numbers, 16 * 3 * kMiB / 4);
+  EXPECT_EQ(memory.total(), without + 2 * kMiB + memory.row_numbers);  // Two updates, as they came, are two MiB more.
+  EXPECT_THAT(to_string(memory), testing::EndsWith(", snapshot 3.0, row numbers 12.0"));
+  EXPECT_EQ(server_memory(shard, 2, 6).row_numbers, 16 * 7 * kMiB / 4);
 }
 
 /// All trainers' limits together are what the formula has for pushes and for versions on their way to trainers.

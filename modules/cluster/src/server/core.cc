@@ -3,10 +3,6 @@
 #include "shoal/cluster/strategy_text.h"
 
 namespace shoal::cluster {
-namespace {
-
-
-}  // namespace
 
 ServerCore::ServerCore(Environment& env, const ParameterServerOptions& options)
     : env_(env),

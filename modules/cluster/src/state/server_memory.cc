@@ -7,15 +7,28 @@ namespace shoal::cluster {
 
 using transport::Encoding;
 
+namespace {
+
+// Its number and the address of its floats (SegmentRows), and its number once more where those of several pushes are made
+// one list; of the newest updates (RowHistory) and in a reply as much.
+constexpr uint64_t kBytesOfRowNumber = 4 + 8 + 4;
+
+}  // namespace
+
 ServerMemory server_memory(const ShardSpec& spec, int trainers, int aggregated, Encoding gradients) {
   const uint64_t weights = spec.arena_bytes, slots = uint64_t(spec.slot_count), contributors = uint64_t(trainers);
-  const bool by_rows = std::ranges::any_of(spec.segments, [](const Segment& each) { return each.variable.lazy_rows; });
-  const uint64_t forms = gradients == Encoding::kDense && !by_rows ? 1 : 2;
+  const uint64_t pushes = std::max(contributors, uint64_t(aggregated));
+  uint64_t rows = 0;
+  for (const Segment& segment : spec.segments) {
+    if (segment.variable.lazy_rows) rows += uint64_t(segment.row_end - segment.row_begin);
+  }
+  const uint64_t forms = gradients == Encoding::kDense && rows == 0 ? 1 : 2;
   const uint64_t residuals = gradients == Encoding::kTopK ? contributors : 0;
   return {.versions = (contributors + 2) * weights,
           .slots = slots * weights,
-          .updates = (forms * std::max(contributors, uint64_t(aggregated)) + residuals) * weights,
-          .snapshot = (1 + slots) * weights};
+          .updates = (forms * pushes + residuals) * weights,
+          .snapshot = (1 + slots) * weights,
+          .row_numbers = kBytesOfRowNumber * (pushes + 1) * rows};
 }
 
 PushLimit push_limit(const ShardSpec& spec) {
@@ -37,7 +50,12 @@ std::string to_string(const ServerMemory& memory) {
   std::snprintf(text, sizeof text, "at most %.1f MiB: versions %.1f, slots %.1f, updates %.1f, snapshot %.1f",
                 double(memory.total()) / kMiB, double(memory.versions) / kMiB, double(memory.slots) / kMiB,
                 double(memory.updates) / kMiB, double(memory.snapshot) / kMiB);
-  return text;
+  std::string told = text;
+  if (memory.row_numbers > 0) {
+    std::snprintf(text, sizeof text, ", row numbers %.1f", double(memory.row_numbers) / kMiB);
+    told += text;
+  }
+  return told;
 }
 
 }  // namespace shoal::cluster

@@ -17,7 +17,10 @@ struct ServerMemory {
   /// came and as they are read; with top-k also W P, the residual of each trainer for a checkpoint.
   uint64_t updates = 0;
   uint64_t snapshot = 0;  ///< (1 + S) P: what a checkpoint being written holds, once training has gone on.
-  uint64_t total() const { return versions + slots + updates + snapshot; }
+  /// 16 (max(W, R) + 1) bytes for each row of a table by rows: which rows each held push names and where they lie, those
+  /// that one reply names, and those that the newest updates have changed. Pushes name few of them as a rule.
+  uint64_t row_numbers = 0;
+  uint64_t total() const { return versions + slots + updates + snapshot + row_numbers; }
 };
 /// `aggregated`: R; 1 where updates are asynchronous. `gradients`: how trainers send them.
 ServerMemory server_memory(const ShardSpec& spec, int trainers, int aggregated = 1,
@@ -40,7 +43,7 @@ PushLimit push_limit(const ShardSpec& spec);
 /// cgroup's limit); 0, which is not known, holds anything.
 Result<void> fits_into_memory(const ShardSpec& spec, uint64_t memory_bytes);
 
-/// "at most 20.0 MiB: versions 12.0, slots 0.0, updates 4.0, snapshot 4.0".
+/// "at most 20.0 MiB: versions 12.0, slots 0.0, updates 4.0, snapshot 4.0"; and ", row numbers 0.5" where there are any.
 std::string to_string(const ServerMemory& memory);
 
 }  // namespace shoal::cluster
