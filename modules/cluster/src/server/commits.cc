@@ -112,6 +112,7 @@ Task<Result<void>> Commits::answer_again(Session& session, MessageHead head, uin
     fenced = state_.phase() != Phase::kReady || head.epoch != state_.epoch();
     if (!fenced) weights = co_await core_.newest(session.hello.weights, has);
   }
+  if (fenced) env_.sometimes("server.epoch_begun_before_an_answer_again");
   if (fenced && !session.ended) co_return co_await core_.reply(session, head, core_.control("fenced"), kStatusFenced);
   SHOAL_CO_TRY_VOID(weights);
   if (session.ended) co_return Result<void>{};
