@@ -1,5 +1,5 @@
-// Trains a model of bench/models in a cluster, as threads or as processes, on random batches, and says how many
-// steps a second it made. Shoal's side of bench/peers/compare_distributed. `--model table` is one embedding of
+// Trains a model of bench/models, in a cluster (as threads or as processes) or in this process alone, on random batches, and
+// says how long a step took. Shoal's side of bench/peers/compare_distributed; bench/cluster/worth compares such jobs. `--model table` is one embedding of
 // `--table-rows` rows of 16 features, of which an example has eight, and Adagrad: for bench/cluster/large_table.
 //
 //   model_job --model NAME --batch N --steps N [--cluster ps:1,worker:1] [--strategy sync] ...; TF_CONFIG
@@ -82,9 +82,13 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line) {
   const int64_t rows = line.flags.get_int("table-rows");
   const auto train_on = [&](const shoal::ModelFn& model_fn, const shoal::InputFn& input) {
     shoal::Estimator estimator(model_fn, config, {{"rows", rows}});
-    shoal::train_and_evaluate(
-        estimator, {.input_fn = input, .max_steps = line.steps, .hooks = {std::make_shared<Speed>(line.steps.value_or(0))}},
-        {.input_fn = input, .steps = 1});  // Nobody evaluates: the models know training only.
+    const auto speed = std::make_shared<Speed>(line.steps.value_or(0));
+    if (config.num_ps_replicas() == 0) {  // The models know training only, and a job of one process would evaluate.
+      estimator.train(input, {.max_steps = line.steps, .hooks = {speed}});
+      return;
+    }
+    shoal::train_and_evaluate(estimator, {.input_fn = input, .max_steps = line.steps, .hooks = {speed}},
+                              {.input_fn = input, .steps = 1});
   };
   if (name == "table") {
     return train_on(table, [batch = line.batch, rows] { return random_rows(batch, rows); });
