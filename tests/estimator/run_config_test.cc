@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "shoal/estimator/task_host.h"
-#include "task/task_network.h"
 
 namespace shoal {
 namespace {
@@ -116,16 +115,6 @@ TEST(RunConfig, TakesEveryField) {
   EXPECT_EQ(config.backend(), "reference");
   EXPECT_EQ(config.replicas(), 2);
   EXPECT_EQ(config.heartbeat_secs(), 0.25);
-}
-
-TEST(RunConfig, EveryConnectionOfTheTaskHasItsHeartbeats) {
-  const auto interval = [](std::optional<RuntimeOptions> runtime) {
-    const RunConfig config = RunConfig({.runtime = runtime}).with_host(std::make_shared<TaskHost>());
-    return value_or_raise(link_options(config)).heartbeat_interval;
-  };
-  EXPECT_EQ(interval({}), std::chrono::seconds(5));
-  EXPECT_EQ(interval(RuntimeOptions{.threads = 1}), std::chrono::seconds(5));
-  EXPECT_EQ(interval(RuntimeOptions{.heartbeat_secs = 0.25}), std::chrono::milliseconds(250));
 }
 
 TEST(RunConfig, AcceptsTheEdgesOfEachRange) {

@@ -73,6 +73,13 @@ std::vector<transport::Endpoint> server_endpoints(const RunConfig& config) {
   return endpoints;
 }
 
+int32_t update_threads(const RunConfig& config, int32_t usable_cores) {
+  const int32_t beside_trainers = config.compute_threads(usable_cores);
+  if (config.update_strategy().kind != UpdateStrategyKind::kSync) return beside_trainers;
+  const int32_t servers_here = std::max(1, std::min(config.num_ps_replicas(), config.task().tasks_on_host));
+  return std::max(beside_trainers, usable_cores / servers_here);
+}
+
 namespace {
 
 std::shared_ptr<Environment> make_environment(const RunConfig& config, bool may_handle_signals) {
@@ -83,10 +90,9 @@ std::shared_ptr<Environment> make_environment(const RunConfig& config, bool may_
   options.transports = transports_of(host_of(config));
   // A task with nobody to talk to computes on the strand: two thread switches less a step.
   options.offload_inline = config.num_ps_replicas() == 0;
-  // A server shares out large updates; other pools serve input functions.
-  if (config.task_type() == cluster::kPsRole) {
+  if (config.task_type() == cluster::kPsRole) {  // Other pools serve input functions.
     options.process = read_process_info();
-    options.pool_threads = config.compute_threads(options.process->usable_cores);
+    options.pool_threads = update_threads(config, options.process->usable_cores);
   }
   if (host) {
     options.sink = host->sink;

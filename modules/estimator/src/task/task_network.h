@@ -29,6 +29,11 @@ Error needs_credential();
 /// Addresses of the parameter servers.
 std::vector<transport::Endpoint> server_endpoints(const RunConfig& config);
 
+/// How many threads of a server share in a large update, on a machine where its process may use `usable_cores` cores. Where
+/// updates are synchronous, the trainers wait meanwhile: the servers of a host have all of its cores. Where they are not,
+/// the trainers compute: as many as RunConfig::compute_threads().
+int32_t update_threads(const RunConfig& config, int32_t usable_cores);
+
 /// Makes a folder for a run that was given no model_dir, and says in the log where it is.
 Result<std::string> make_temporary_model_dir(Environment& env);
 /// The same for an Estimator whose calls (evaluate, export_model, ...) run in `env`: what the exporters of a task get.
