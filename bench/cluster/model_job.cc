@@ -1,6 +1,7 @@
-// Trains a model of bench/models, in a cluster (as threads or as processes) or in this process alone, on random batches, and
-// says how long a step took. Shoal's side of bench/peers/compare_distributed; bench/cluster/worth compares such jobs. `--model table` is one embedding of
-// `--table-rows` rows of 16 features, of which an example has eight, and Adagrad: for bench/cluster/large_table.
+// Trains a model of bench/models, in a cluster (as threads or as processes) or in this process alone, on random batches,
+// and says how long a step took. Shoal's side of bench/peers/compare_distributed; bench/cluster/worth compares such jobs.
+// `--model table` is one embedding of `--table-rows` rows of 16 features, of which an example has eight, and Adagrad: for
+// bench/cluster/large_table.
 //
 //   model_job --model NAME --batch N --steps N [--cluster ps:1,worker:1] [--strategy sync] ...; TF_CONFIG
 //

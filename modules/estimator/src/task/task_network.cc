@@ -76,8 +76,8 @@ std::vector<transport::Endpoint> server_endpoints(const RunConfig& config) {
 int32_t update_threads(const RunConfig& config, int32_t usable_cores) {
   const int32_t beside_trainers = config.compute_threads(usable_cores);
   if (config.update_strategy().kind != UpdateStrategyKind::kSync) return beside_trainers;
-  const int32_t servers_here = std::max(1, std::min(config.num_ps_replicas(), config.task().tasks_on_host));
-  return std::max(beside_trainers, usable_cores / servers_here);
+  const int32_t servers_at_most = std::max(1, std::min(config.num_ps_replicas(), config.task().tasks_on_host));
+  return std::max(beside_trainers, usable_cores / servers_at_most);
 }
 
 namespace {

@@ -30,8 +30,8 @@ Error needs_credential();
 std::vector<transport::Endpoint> server_endpoints(const RunConfig& config);
 
 /// How many threads of a server share in a large update, on a machine where its process may use `usable_cores` cores. Where
-/// updates are synchronous, the trainers wait meanwhile: the servers of a host have all of its cores. Where they are not,
-/// the trainers compute: as many as RunConfig::compute_threads().
+/// updates are synchronous, the trainers wait meanwhile, and the servers divide the cores: as if as many of the host's tasks
+/// were servers as may be. Where they are not, the trainers compute: as many as RunConfig::compute_threads().
 int32_t update_threads(const RunConfig& config, int32_t usable_cores);
 
 /// Makes a folder for a run that was given no model_dir, and says in the log where it is.

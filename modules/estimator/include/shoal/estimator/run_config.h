@@ -79,7 +79,7 @@ using Placement = std::function<int32_t(const PlacementRequest&)>;
 /// How this process computes and talks.
 struct RuntimeOptions {
   /// Compute threads of a replica, >= 1. Default: usable cores divided by the job's tasks on this host (or in this
-  /// process), at least 1. (A server with synchronous updates, for which trainers wait, takes all cores.)
+  /// process), at least 1. (With synchronous updates, for which trainers wait, servers divide all cores.)
   std::optional<int32_t> threads = {};
   /// The scheme put before the cluster's host:port. Default: tcp; inproc for threads of one process.
   std::optional<std::string> transport = {};
