@@ -11,6 +11,7 @@ namespace {
 
 TEST(CheckpointSaver, AStateThatOthersHaveBroughtToTheLastStepIsLeftToTheEnd) {
   TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "m");
   const auto env = make_production_environment({.sink = [](const LogRecord&) {}});
   const cluster::VariableSpec w{
       .name = "w", .shape = Shape{4}, .initializer = {Initializer::Kind::kConstant, 1, 0}, .rule = {}};
@@ -81,6 +82,7 @@ TEST(CheckpointSaver, WhatIsPublishedIsToldAlsoWhereAServerIsLostThen) {
   };
   const auto saves = std::make_shared<Saves>();
   TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "m");
   const auto env = make_production_environment({.sink = [](const LogRecord&) {}});
   const cluster::VariableSpec w{
       .name = "w", .shape = Shape{4}, .initializer = {Initializer::Kind::kConstant, 1, 0}, .rule = {}};
@@ -159,7 +161,7 @@ std::vector<int64_t> steps_on(const shoal::testing::SimulatedDisk& disk) {
 }
 
 TEST(CheckpointSaver, OneMorePerSoManyHoursStaysOnDisk) {
-  const auto disk = std::make_shared<shoal::testing::SimulatedDisk>();
+  const auto disk = std::make_shared<shoal::testing::SimulatedDisk>(shoal::testing::SimulatedDiskOptions{.folders = {"m"}});
   HoursRuleRun(disk, 2).train(0, std::chrono::hours(48));
   // Step i is saved after i / 2 hours. The first one after 2 h is 5; then the limit is 4 h, and so on.
   std::vector<int64_t> expected;
@@ -177,7 +179,7 @@ TEST(CheckpointSaver, OneMorePerSoManyHoursStaysOnDisk) {
 
 TEST(CheckpointSaver, TheDefaultHoursAndNoneKeepNothingMore) {
   for (const std::optional<double> hours : {RunConfigOptions().keep_checkpoint_every_n_hours, std::optional<double>()}) {
-    const auto disk = std::make_shared<shoal::testing::SimulatedDisk>();
+    const auto disk = std::make_shared<shoal::testing::SimulatedDisk>(shoal::testing::SimulatedDiskOptions{.folders = {"m"}});
     HoursRuleRun(disk, hours).train(0, std::chrono::hours(240));
     EXPECT_EQ(steps_on(*disk), (std::vector<int64_t>{479, 480}));
   }

@@ -126,6 +126,7 @@ TEST(RollBack, TheCheckpointSaverCountsFromTheOlderStep) {
     cluster::StateInfo state;
   };
   TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "m");
   VirtualWorld world;
   Environment& env = world.add_task({.task = "chief 0"});
   const cluster::VariableSpec w{

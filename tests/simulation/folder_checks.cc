@@ -5,6 +5,7 @@
 
 #include "shoal/checkpoint/end_mark.h"
 #include "shoal/checkpoint/reader.h"
+#include "shoal/checkpoint/run_file.h"
 
 namespace shoal::simulation {
 
@@ -156,10 +157,14 @@ void FolderChecks::compare_weights() {
   alone.replicas = plan_.job.local ? 1 : 1 + plan_.job.size.workers;
   alone.hook_throws_at.reset();
   alone.early_stop_from.reset();
+  RunConfigOptions config = config_of(alone, plan_.seed);
+  const auto run = checkpoint::read_run(world_.shared(), kModelDir);
+  if (!run || !*run) return violated("the job has left no run.json");
+  config.random_seed = (*run)->seed;
   World world({.seed = 1});
   auto notes = std::make_shared<JobNotes>();
   notes->more_steps = notes_.more_steps;
-  world.add_process("chief 0", make_program(alone, std::move(notes)), config_of(alone, plan_.seed));
+  world.add_process("chief 0", make_program(alone, std::move(notes)), config);
   if (!world.run() || world.exit_status("chief 0") != 0)
     return violated("a local run without faults failed:\n" + world.report());
   const auto open = [](Storage& storage) -> Result<std::unique_ptr<checkpoint::Reader>> {

@@ -11,7 +11,6 @@
 
 namespace shoal::simulation {
 
-inline const std::string kModelDir = "/shared/model";
 
 /// While this lives, nothing that is read fails.
 class SoundDisk {

@@ -127,7 +127,7 @@ testing::Program make_program(const JobPlan& job, std::shared_ptr<JobNotes> note
 }
 
 RunConfigOptions config_of(const JobPlan& job, uint64_t seed) {
-  RunConfigOptions config{.model_dir = "/shared/model"};
+  RunConfigOptions config{.model_dir = kModelDir};
   if (job.save_steps > 0) {
     config.save_checkpoints_steps = job.save_steps;
   } else {
@@ -136,7 +136,7 @@ RunConfigOptions config_of(const JobPlan& job, uint64_t seed) {
   config.save_summary_steps = job.summary_steps;
   config.log_step_count_steps = 50;
   config.keep_checkpoint_max = job.keep_max;
-  config.random_seed = int64_t(seed);
+  if (!job.drawn_seed) config.random_seed = int64_t(seed);
   config.ready_timeout_secs = job.ready_timeout_secs;
   if (!job.local && job.updates != Updates::kAsync) {
     config.update_strategy = {.kind = UpdateStrategyKind::kSync, .replicas_to_aggregate = aggregated(job)};

@@ -6,6 +6,8 @@
 
 namespace shoal::simulation {
 
+inline const std::string kModelDir = "/shared/model";
+
 /// What a job's program is told besides its configuration, and tells besides what it writes.
 struct JobNotes {
   int64_t more_steps = 0;               ///< How far beyond max_steps the tasks go that start from now on.

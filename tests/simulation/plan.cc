@@ -29,7 +29,7 @@ class Dice {
 constexpr std::array<std::string_view, kFaultKinds> kNames{
     "kill",       "power",      "freeze",      "interrupt",    "cut",           "cut one way", "reset",
     "slow",       "wall clock", "late start",  "kill in save", "power in save", "disk full",   "disk slow",
-    "disk error", "bit flip",   "folder gone", "folder late",  "start twice"};
+    "disk error", "bit flip",   "folder gone", "folder late",  "start twice",   "folder moved", "other job"};
 
 std::string name(std::string_view role, int64_t index) { return std::string(role) + " " + std::to_string(index); }
 
@@ -122,6 +122,8 @@ Fault draw_fault(Dice& dice, const JobPlan& job, const std::vector<FaultKind>& k
     case FaultKind::kDiskError:
     case FaultKind::kBitFlip:
     case FaultKind::kDiskFull: fault.lasts = dice.between(1ms, 5s); break;
+    case FaultKind::kFolderMoved: fault.task = leader(job); break;
+    case FaultKind::kOtherJob: fault.task = name("worker", dice.between(0, job.size.workers - 1)); break;
     case FaultKind::kPower:
     case FaultKind::kStartTwice:
     case FaultKind::kFreeze: break;
@@ -217,6 +219,15 @@ Plan draw_plan(uint64_t seed) {
   }
   Dice early(fold_in(RandomKey(seed), "early stopping"));
   if (early.chance(0.1)) plan.job.early_stop_from = early.between(1, plan.job.max_steps > 0 ? plan.job.max_steps : 200);
+  Dice run(fold_in(RandomKey(seed), "run"));
+  plan.job.drawn_seed = run.chance(0.5);
+  if (!plan.job.local && plan.job.size.workers > 0 && run.chance(0.1)) {
+    plan.faults.push_back(draw_fault(run, plan.job, {FaultKind::kOtherJob}));
+  }
+  if (run.chance(0.04)) {  // What else could meet the job would only hide whether it ends by this.
+    plan.faults = {draw_fault(run, plan.job, {FaultKind::kFolderMoved})};
+    plan.job.hook_stops_at = plan.job.hook_throws_at = plan.job.early_stop_from = std::nullopt;
+  }
   std::ranges::stable_sort(plan.faults, {}, &Fault::step);
   return plan;
 }
@@ -230,7 +241,8 @@ std::string to_string(const Plan& plan) {
   text += job.save_steps > 0 ? ", saves every " + std::to_string(job.save_steps) + " steps"
                              : ", saves every " + std::to_string(job.save_secs) + " s";
   text += ", keeps " + std::to_string(job.keep_max);
-  if (job.named_run) text += ", runs have names";
+  if (job.named_run) text += ", starts have names";
+  if (job.drawn_seed) text += ", the seed is drawn";
   if (job.updates != Updates::kAsync) text += ", synchronous updates of " + std::to_string(aggregated(job)) + " gradients";
   if (job.more_steps) text += ", started again after the end for " + std::to_string(*job.more_steps) + " more";
   const std::string whose = " of trainer " + std::to_string(job.hook_trainer);

@@ -34,7 +34,8 @@ struct JobPlan {
   bool exporters = false;
   std::string compression;  ///< One of "", "bfloat16", "int8" and "top-k".
   double ready_timeout_secs = 120;
-  bool named_run = false;                   ///< True if the launcher names each run (SHOAL_RUN).
+  bool named_run = false;                   ///< True if the launcher names each start (SHOAL_RUN).
+  bool drawn_seed = false;                  ///< True if nobody gives a seed, so that the run draws one.
   std::optional<int64_t> hook_stops_at{};   ///< The step from which a hook of the user asks for a stop.
   std::optional<int64_t> hook_throws_at{};  ///< The step from which that hook throws, once.
   int64_t hook_trainer = 0;                 ///< The trainer that has this hook.
@@ -77,8 +78,10 @@ enum class FaultKind {
   kFolderGone,
   kFolderLate,
   kStartTwice,
+  kFolderMoved,
+  kOtherJob,
 };
-inline constexpr int kFaultKinds = 19;
+inline constexpr int kFaultKinds = 21;
 std::string_view to_string(FaultKind kind);
 
 struct Fault {

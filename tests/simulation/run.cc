@@ -6,6 +6,7 @@
 #include "folder_checks.h"
 #include "job.h"
 #include "ledger.h"
+#include "shoal/checkpoint/run_file.h"
 #include "shoal/base/random.h"
 #include "shoal/testing/world.h"
 
@@ -19,6 +20,8 @@ constexpr auto kLook = 100ms;     // The time between looks at how the tasks are
 constexpr auto kLimit = 40min;    // The time in which the whole job must end.
 constexpr auto kRestart = 500ms;  // A launcher's pause, doubled each time.
 constexpr auto kSecondHasIt = 5s;
+constexpr auto kMovedFor = 30s;   // The time in which a job whose folder went has to end.
+const std::string kMovedDir = "/shared/moved", kOtherDir = "/shared/other";
 constexpr int kRestartsMax = 8;   // The restarts allowed beyond one for each fault.
 constexpr auto kCalm = 60s;       // So long after the last fault nothing of it is left.
 constexpr auto kEndsWithin = 5s;  // The time that servers and workers have to end after the chief, in calm.
@@ -52,7 +55,9 @@ class Run {
   void shared_folder_loses_power(uint64_t draw);
   void start(const std::string& task);
   void start_later(const std::string& task, Duration delay);
-  void start_second(const std::string& task);
+  void start_second(const std::string& task, const std::optional<std::string>& model_dir);
+  void move_folder();
+  void move_folder_back();
   bool is_second(const std::string& task) const { return seconds_.contains(task); }
   void look_after_second(const std::string& task);
   bool leader_meets_damage();
@@ -91,6 +96,7 @@ class Run {
   bool interrupted_ = false;                 // True if the chief was interrupted: the job ended before its time.
   bool damaged_ = false;                     // True if the chief has ended for good and not well: by damage, say.
   bool marked_ = false;                      // True if there was an end mark when the chief was lost, or started again.
+  bool moved_ = false;                       // True while the folder is elsewhere.
   int acts_ = 0;
   Verdict verdict_;
 };
@@ -227,7 +233,9 @@ void Run::strike(const Fault& fault) {
       world_.shared().set_faults({.seed = plan_.seed, .bit_flip = 0.3, .flips_in = is_of_a_checkpoint});
       world_.after(fault.lasts, [this] { world_.shared().set_faults({}); });
       break;
-    case FaultKind::kStartTwice: start_second(task); break;
+    case FaultKind::kStartTwice: start_second(task, {}); break;
+    case FaultKind::kOtherJob: start_second(task, kOtherDir); break;
+    case FaultKind::kFolderMoved: move_folder(); break;
     case FaultKind::kFolderGone:
       world_.cut_off_shared(task, true);
       world_.after(fault.lasts, [this, task] { world_.cut_off_shared(task, false); });
@@ -243,13 +251,46 @@ void Run::strike(const Fault& fault) {
   }
 }
 
-/// Gives the same command a second time, while the first one lives.
-void Run::start_second(const std::string& task) {
-  const std::string second = task + " again";
+/// Gives the same command a second time, while the first one lives; with `model_dir`, as a worker of another job, which had that
+/// folder before and comes to this job's addresses.
+void Run::start_second(const std::string& task, const std::optional<std::string>& model_dir) {
+  const std::string second = task + (model_dir ? " elsewhere" : " again");
   if (seconds_.contains(second) && world_.running(second)) return;
+  if (model_dir) {
+    const checkpoint::RunFile other{.id = std::string(32, '0')};
+    if (!world_.shared().make_folders(*model_dir) || !checkpoint::write_run(world_.shared(), *model_dir, other)) return;
+  }
   seconds_[second] = true;
   started_[second] = world_.elapsed();
-  world_.start_second(task);
+  world_.start_second(task, model_dir);
+}
+
+/// The folder is moved away under the living job, and moved back when that has ended by it (CONTRACT RU-4).
+void Run::move_folder() {
+  look_for_mark();
+  if (marked_ || chief_ended_) return;
+  if (!world_.shared().rename(kModelDir, kMovedDir)) return;
+  moved_ = true;
+  disturbed_until_ = std::max(disturbed_until_, world_.elapsed() + kMovedFor + kRestart);
+  world_.after(kMovedFor, [this] { move_folder_back(); });
+}
+
+void Run::move_folder_back() {
+  const bool ended = !world_.running(leader_);
+  if (!ended) violated(leader_ + " trains on, though its folder went " + std::to_string(kMovedFor / 1s) + " s ago");
+  if (world_.shared().exists(kModelDir)) {
+    violated("the folder was made anew after it went");
+  } else if (!world_.shared().rename(kMovedDir, kModelDir)) {
+    violated("the folder cannot be moved back");
+  }
+  moved_ = false;
+  if (!ended) return;
+  const int status = world_.exit_status(leader_);
+  if (status != 0 && status != 2) violated(leader_ + " ended with status " + std::to_string(status) + " when its folder went");
+  for (const std::string& task : world_.tasks()) {  // Whoever operates it gives the commands again.
+    if (world_.running(task) || is_second(task)) continue;
+    if (status != 0 || world_.exit_status(task) != 0) start_later(task, kRestart);
+  }
 }
 
 /// A second start has to go while the first one lives, and may take its place where that one has died.
@@ -295,6 +336,7 @@ bool Run::bits_explain(const std::string& task, int status, const std::string& w
 /// What a launcher does (CONTRACT FA-9): starts again what ended with an error that may pass, until the chief has ended
 /// well.
 void Run::look_after() {
+  if (moved_) return;
   for (const std::string& task : world_.tasks()) {
     if (is_second(task)) look_after_second(task);
     if (is_second(task) || world_.running(task) || starting_.contains(task) || gone_.contains(task)) continue;
@@ -333,6 +375,7 @@ void Run::look_after() {
 
 bool Run::all_ended() const {
   if (damaged_) return true;
+  if (moved_) return false;
   if (!starting_.empty()) return false;
   const auto tasks = world_.tasks();
   return std::none_of(tasks.begin(), tasks.end(), [this](const std::string& task) {
@@ -385,6 +428,7 @@ bool Run::all_took_part() {
 void Run::check_waits() {
   const Duration now = world_.elapsed();
   const std::string& chief = leader_;
+  if (moved_) return;
   if (world_.running(chief) || starting_.contains(chief) || world_.killed(chief) || world_.exit_status(chief) != 0) {
     chief_ended_.reset();
     return;

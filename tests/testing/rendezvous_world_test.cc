@@ -100,5 +100,49 @@ TEST(RankInAWorld, ThatTwoTasksHaveIsRefused) {
   for (int i = 0; i < kRanks; ++i) EXPECT_EQ(world.exit_status(rank(i)), 0) << i;
 }
 
+/// The job has ended, and each of its ranks is started once more, as an engine does with a pod that it takes for failed.
+TEST(RankInAWorld, ThatIsStartedAfterTheEndOfItsStartEndsByTheMark) {  // CONTRACT WO-4
+  World world;
+  add_ranks(world, SmallJob{});
+  for (int i = 0; i < kRanks; ++i) world.set_shoal_run(rank(i), "night 7");
+  ASSERT_TRUE(world.run()) << world.report();
+  expect_all_end(world);
+  for (int i = 0; i < kRanks; ++i) {
+    const Duration before = world.elapsed();
+    world.start(rank(i));
+    ASSERT_TRUE(world.run(world.elapsed() + 10min)) << rank(i) << world.report();
+    EXPECT_EQ(world.exit_status(rank(i)), 0) << rank(i) << world.report();
+    EXPECT_LT(world.elapsed() - before, 1min) << rank(i) << world.report();
+  }
+  EXPECT_EQ(world.count_log("training finished before this task arrived"), size_t(kRanks - 1)) << world.report();
+}
+
+TEST(RankInAWorld, OfTheEvaluatorMakesTheEvaluationThatIsMissing) {
+  World world;
+  add_ranks(world, SmallJob{});
+  for (int i = 0; i < kRanks; ++i) world.set_shoal_run(rank(i), "night 7");
+  world.at_step(40, [&world] { world.kill(rank(5)); });
+  ASSERT_TRUE(world.run()) << world.report();
+  ASSERT_TRUE(world.shared().remove_all("/shared/model/eval"));
+  world.start(rank(5));
+  ASSERT_TRUE(world.run(world.elapsed() + 10min)) << world.report();
+  EXPECT_EQ(world.exit_status(rank(5)), 0) << world.report();
+  EXPECT_TRUE(world.shared().exists("/shared/model/eval"));
+}
+
+/// Nothing says that the mark is of this start, so that its chief may still come.
+TEST(RankInAWorld, WaitsForAChiefWhereTheMarkMayBeAnOldOne) {
+  World world;
+  RunConfigOptions config = every_steps(10);
+  config.ready_timeout_secs = 90;
+  add_ranks(world, SmallJob{.max_steps = 60}, config);
+  ASSERT_TRUE(world.run()) << world.report();
+  const Duration before = world.elapsed();
+  world.start(rank(4));
+  ASSERT_TRUE(world.run(world.elapsed() + 10min)) << world.report();
+  EXPECT_EQ(world.exit_status(rank(4)), 0) << world.report();
+  EXPECT_GT(world.elapsed() - before, 60s);
+}
+
 }  // namespace
 }  // namespace shoal::testing

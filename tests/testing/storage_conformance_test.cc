@@ -218,6 +218,23 @@ TEST_P(StorageConformance, ALockIsHeldOnceAndItsFileNamesTheHolder) {
   EXPECT_EQ(text_of(storage, place / "lock"), "me\n");
 }
 
+TEST_P(StorageConformance, ALockKnowsWhetherItsNameStillLeadsToIt) {
+  ASSERT_OK(storage.make_folders(place / "run"));
+  auto lock = storage.lock(place / "run/lock", "me");
+  ASSERT_OK(lock);
+  EXPECT_EQ(value_or_raise((*lock)->is_in_place()), true);
+  ASSERT_OK(storage.rename(place / "run", place / "moved"));
+  EXPECT_EQ(value_or_raise((*lock)->is_in_place()), false);
+  // Another process makes the folder anew, and locks it: that is another lock.
+  ASSERT_OK(storage.make_folders(place / "run"));
+  auto other = storage.lock(place / "run/lock", "another");
+  ASSERT_OK(other);
+  EXPECT_EQ(value_or_raise((*lock)->is_in_place()), false);
+  EXPECT_EQ(value_or_raise((*other)->is_in_place()), true);
+  ASSERT_OK(storage.remove(place / "run/lock"));
+  EXPECT_EQ(value_or_raise((*other)->is_in_place()), false);
+}
+
 TEST_P(StorageConformance, TemporaryFoldersAndUniqueNamesAreNew) {
   const auto one = storage.make_temporary_folder(place / "run-"), two = storage.make_temporary_folder(place / "run-");
   ASSERT_OK(one);
@@ -244,7 +261,7 @@ class RandomCalls {
       : storage_(storage), folder_(std::move(folder)), random_(fold_in(seed, "calls")) {}
 
   std::string next() {
-    const uint64_t call = random_.below(14);
+    const uint64_t call = random_.below(15);
     std::string path = draw_path();
     if (call < 3 && random_.below(50) == 0) path += "/" + std::string(256, 'n');
     switch (call) {
@@ -261,6 +278,7 @@ class RandomCalls {
       case 10: return "list " + path + ": " + list(path) + (storage_.exists(path) ? " exists" : " is not there");
       case 11: return "lock " + path + ": " + lock(path);
       case 12: return "write: " + use_writer();
+      case 13: return "look at a lock: " + look_at_lock();
       default: return "read: " + use_reader();
     }
   }
@@ -306,6 +324,11 @@ class RandomCalls {
     std::string state = state_of(taken);
     if (taken) locks_.push_back(std::move(*taken));
     return state;
+  }
+  std::string look_at_lock() {
+    if (locks_.empty()) return "none";
+    const Result<bool> in_place = locks_[random_.below(locks_.size())]->is_in_place();
+    return in_place ? (*in_place ? "in place" : "gone") : state_of(in_place);
   }
   std::string use_writer() {
     if (writers_.empty()) return "none";

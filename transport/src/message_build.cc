@@ -95,16 +95,20 @@ wire::Weights& mutable_weights(Message& message) { return mutable_table<wire::We
 
 Message make_hello(BufferPool& pool, const Hello& hello) {
   Body body(pool,
-            hello.job.size() + hello.role.size() + hello.strategy.size() + hello.numerics.size() + hello.variables.size(),
+            hello.job.size() + hello.role.size() + hello.strategy.size() + hello.numerics.size() + hello.variables.size() +
+                hello.run.size() + hello.start.size() + hello.origin.size(),
             0);
   const auto job = body.text(hello.job);
   const auto role = body.text(hello.role);
   const auto strategy = body.text(hello.strategy);
   const auto numerics = body.text(hello.numerics);
   const auto variables = body.text(hello.variables);
+  const auto run = body.text(hello.run);
+  const auto start = body.text(hello.start);
+  const auto origin = body.text(hello.origin);
   return body.finish(MessageKind::kHello,
                      wire::CreateHello(body.builder, hello.protocol, hello.index, hello.incarnation, hello.fingerprint, job,
-                                       role, strategy, numerics, variables, uint8_t(hello.weights)));
+                                       role, strategy, numerics, variables, uint8_t(hello.weights), run, start, origin));
 }
 
 Message make_control(BufferPool& pool, std::string_view verb, std::string_view text, std::span<const std::byte> payload) {

@@ -69,6 +69,9 @@ Result<Hello> read_hello(const Message& message) {
   hello.numerics = view_of(table->numerics());
   if (table->variables()) hello.variables = view_of(table->variables());
   hello.weights = Encoding(table->weights_encoding());
+  if (table->run()) hello.run = view_of(table->run());
+  if (table->start()) hello.start = view_of(table->start());
+  if (table->origin()) hello.origin = view_of(table->origin());
   return hello;
 }
 

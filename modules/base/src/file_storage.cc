@@ -129,11 +129,22 @@ Result<std::unique_ptr<WritableFile>> open_writable(const std::string& path, int
 /// A lock by flock(): Linux carries it to servers of NFS and SMB too, and lets go of it when its process ends.
 class PosixLock final : public StorageLock {
  public:
-  explicit PosixLock(int descriptor) : descriptor_(descriptor) {}
+  PosixLock(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)) {}
   ~PosixLock() override { ::close(descriptor_); }
+
+  Result<bool> is_in_place() override {
+    struct stat held{}, named{};
+    if (::fstat(descriptor_, &held) != 0) return path_error("look at", path_, errno);
+    if (::stat(path_.c_str(), &named) != 0) {
+      if (errno == ENOENT || errno == ENOTDIR) return false;
+      return path_error("look at", path_, errno);
+    }
+    return held.st_dev == named.st_dev && held.st_ino == named.st_ino;
+  }
 
  private:
   int descriptor_;
+  std::string path_;
 };
 
 std::string first_line_of(int descriptor) {
@@ -146,7 +157,7 @@ std::string first_line_of(int descriptor) {
 Result<std::unique_ptr<StorageLock>> lock_file(const std::string& path, std::string_view note) {
   const int descriptor = retry_interrupted([&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666); });
   if (descriptor < 0) return path_error("lock", path, errno);
-  auto lock = std::make_unique<PosixLock>(descriptor);
+  auto lock = std::make_unique<PosixLock>(descriptor, path);
   if (retry_interrupted([&] { return ::flock(descriptor, LOCK_EX | LOCK_NB); }) != 0) {
     const int number = errno;
     if (number == ENOLCK || number == EOPNOTSUPP || number == ENOSYS) {

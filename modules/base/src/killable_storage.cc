@@ -104,6 +104,10 @@ class KillableStorage::HeldLock final : public StorageLock {
     all_->push_back(this);
   }
   ~HeldLock() override { std::erase(*all_, this); }
+  Result<bool> is_in_place() override {
+    if (!lock_) return cancelled();
+    return lock_->is_in_place();
+  }
   void let_go() { lock_.reset(); }
 
  private:

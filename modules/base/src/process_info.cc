@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <filesystem>
 #include <thread>
 #include <vector>
@@ -62,6 +63,7 @@ ProcessInfo read_process_info() {
   const bool quota = limits.cores && *limits.cores < cores;
   return {.host_name = read_host_name(),
           .process_id = ::getpid(),
+          .program = ::program_invocation_short_name,
           .temporary_folder = read_temporary_folder(),
           // Threads beyond a quota would only wait for each other, each on its own share of it.
           .usable_cores = quota ? std::max(1, int(*limits.cores)) : cores,

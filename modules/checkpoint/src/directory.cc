@@ -89,6 +89,13 @@ Result<std::vector<ListedCheckpoint>> list(Storage& storage, const std::string& 
   return checkpoints;
 }
 
+void remove_unfinished(Storage& storage, const std::string& model_dir) {
+  const Result<std::vector<FileInfo>> listing = storage.list(model_dir);
+  Result<std::optional<PointerFile>> pointer = read_pointer(storage, model_dir);
+  if (!listing || !pointer) return;
+  remove_unfinished_files(storage, model_dir, {.listing = *listing, .pointer = std::move(*pointer), .now = {}, .held = true});
+}
+
 Result<void> verify(Storage& storage, const std::string& prefix) {
   SHOAL_TRY(const std::unique_ptr<Reader> reader, Reader::open(storage, prefix));
   return reader->verify();

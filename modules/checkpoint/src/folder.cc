@@ -9,6 +9,10 @@ namespace {
 
 constexpr auto kAbandonedAfter = std::chrono::hours(1);
 
+bool is_abandoned(const FolderState& state, WallTime touched) {
+  return state.held || state.now - touched >= kAbandonedAfter;
+}
+
 /// A file name taken apart: "model.ckpt-5" and "data-00000-of-00001".
 struct Parts {
   int64_t step = 0;
@@ -60,7 +64,7 @@ void remove_unfinished_files_of(Storage& storage, const std::string& model_dir, 
   const bool listed = state.pointer && std::find(state.pointer->retained.begin(), state.pointer->retained.end(), name) !=
                                            state.pointer->retained.end();
   if (listed && has(mark)) try_to_remove(storage, model_dir, mark);
-  if (state.now - touched < kAbandonedAfter) return;
+  if (!is_abandoned(state, touched)) return;
   if (!has(name + ".index")) {
     for (const std::string& file : files) {
       if (file == mark || file.starts_with(name + ".data-")) try_to_remove(storage, model_dir, file);
@@ -105,7 +109,7 @@ void remove_unfinished_files(Storage& storage, const std::string& model_dir, con
     const std::optional<Parts> parts = parts_of(file.name);
     // The second kind is what write_atomically() leaves.
     const bool temporary = parts ? is_temporary(*parts) : file.name.starts_with("checkpoint.tmp-");
-    if (temporary && state.now - file.modified >= kAbandonedAfter) try_to_remove(storage, model_dir, file.name);
+    if (temporary && is_abandoned(state, file.modified)) try_to_remove(storage, model_dir, file.name);
     if (temporary || !parts) continue;
     WallTime& last = touched.try_emplace(checkpoint_name(parts->step), file.modified).first->second;
     last = std::max(last, file.modified);

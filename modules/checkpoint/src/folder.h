@@ -32,11 +32,12 @@ struct FolderState {
   std::vector<FileInfo> listing;
   std::optional<PointerFile> pointer;  ///< Nothing: there is no list, so nothing is known to be unlisted.
   WallTime now;                        ///< The time on the folder's own clock: hosts may disagree about theirs.
+  bool held = false;                   ///< True if nobody else writes into the folder: then no time counts.
 };
 
 /// Removes what killed saves left: temporary files, data files of which no index speaks, and checkpoints marked as unlisted
-/// that are not in the list; if nobody has touched them for an hour. Younger ones may be of a writer that lives, here or on
-/// another host that has this folder. Marks of listed checkpoints go at once.
+/// that are not in the list; if nobody has touched them for an hour, or the folder is held. Younger ones may be of a writer
+/// that lives, here or on another host that has this folder. Marks of listed checkpoints go at once.
 void remove_unfinished_files(Storage& storage, const std::string& model_dir, const FolderState& state);
 
 /// Removes the files of checkpoint `name`, index first: from then on it is no checkpoint. A failure is a warning, and the

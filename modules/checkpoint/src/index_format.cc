@@ -67,8 +67,9 @@ std::string encode_body(const Manifest& manifest) {
   const SaveInfo& info = manifest.info;
   std::string text = joined("{\"global_step\":", std::to_string(manifest.global_step), ",\n\"save_time_ns\":",
                             std::to_string(info.save_time.time_since_epoch().count()), ",\n\"numerics\":",
-                            json_string(info.numerics), ",\n\"fingerprint\":", json_string(info.fingerprint),
-                            ",\n\"counters\":{");
+                            json_string(info.numerics), ",\n\"fingerprint\":", json_string(info.fingerprint));
+  if (!info.run.empty()) text += joined(",\n\"run\":", json_string(info.run));
+  text += ",\n\"counters\":{";
   append_list(text, info.counters, [](const auto& counter) {
     return joined(json_string(counter.first), ":", std::to_string(counter.second));
   });
@@ -147,6 +148,9 @@ Result<SaveInfo> decode_info(const Json& object) {
   info.save_time = WallTime(Duration(save_time_ns));
   SHOAL_TRY(info.numerics, json::string_member(object, "numerics"));
   SHOAL_TRY(info.fingerprint, json::string_member(object, "fingerprint"));
+  if (object.contains("run")) {
+    SHOAL_TRY(info.run, json::string_member(object, "run"));
+  }
   SHOAL_TRY(const Json* counters, json::object_member(object, "counters"));
   for (const auto& [name, value] : counters->items()) {
     SHOAL_TRY(info.counters[name], json::whole_of<uint64_t>(value, name));

@@ -65,7 +65,7 @@ class FolderWriter final : public Writer {
         temporary_(std::string(kTemporary) + "-" + storage.unique_name()) {}
   ~FolderWriter() override { abandon(); }
 
-  Result<void> begin();
+  Result<void> begin(Folder folder);
   Result<int> add_file(ArenaLayout layout) override;
   Result<void> append(int file, std::span<const std::byte> bytes) override;
   Result<void> add_tensors(std::span<const NamedTensor> tensors) override;
@@ -113,8 +113,9 @@ Error FolderWriter::not_saved(Error error) const {
                "checkpoint " + path_of(name_) + " was not saved: " + error.message());
 }
 
-Result<void> FolderWriter::begin() {
+Result<void> FolderWriter::begin(Folder folder) {
   if (step_ < 0) return invalid_argument("a checkpoint of global step " + std::to_string(step_));
+  if (folder == Folder::kIsThere) return {};
   if (Result<void> made = storage_.make_folders(model_dir_); !made) return not_saved(std::move(made).error());
   return {};
 }
@@ -331,9 +332,10 @@ void FolderWriter::abandon() {
 
 }  // namespace
 
-Result<std::unique_ptr<Writer>> Writer::begin(Storage& storage, std::string model_dir, int64_t global_step) {
+Result<std::unique_ptr<Writer>> Writer::begin(Storage& storage, std::string model_dir, int64_t global_step,
+                                              Folder folder) {
   auto writer = std::make_unique<FolderWriter>(storage, std::move(model_dir), global_step);
-  SHOAL_TRY_VOID(writer->begin());
+  SHOAL_TRY_VOID(writer->begin(folder));
   return std::unique_ptr<Writer>(std::move(writer));
 }
 

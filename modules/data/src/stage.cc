@@ -18,8 +18,8 @@ RandomKey StageContext::next_random_key(std::optional<int64_t> operation_seed) {
     const RandomKey key = configured ? fold_in(RandomKey(*options.seed), "data/both") : fold_in(RandomKey(0), "data/op");
     return fold_in(key, uint64_t(*operation_seed));
   }
-  if (configured) {
-    return fold_in(fold_in(fold_in(RandomKey(*options.seed), "data/trainer"), uint64_t(options.trainer_index)), k);
+  if (const std::optional<int64_t>& seed = configured ? options.seed : options.run_seed) {
+    return fold_in(fold_in(fold_in(RandomKey(*seed), "data/trainer"), uint64_t(options.trainer_index)), k);
   }
   if (!fresh_) fresh_ = env.entropy();
   return fold_in(fold_in(*fresh_, "data/fresh"), k);

@@ -59,6 +59,7 @@ Result<void> check_task(const RunConfig& config) {
   if (!config.task().has_met()) {
     return failed_precondition("this task knows its rank and nobody's address; RunConfig::from_environment() finds them");
   }
+  if (config.task().has_ended) return {};  // It meets nobody.
   SHOAL_TRY_VOID(check_replicas(config));
   if (!config.rpc_address().empty()) SHOAL_TRY_VOID(own_endpoint(config));
   return check_who_may_join(config);  // This check comes after all others.

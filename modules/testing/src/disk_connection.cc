@@ -15,10 +15,26 @@ using Kind = DiskCall::Kind;
 /// Held until it is destroyed, also by a host that is cut off meanwhile.
 class DiskLock final : public StorageLock {
  public:
-  explicit DiskLock(std::shared_ptr<FileNode> node) : node_(std::move(node)) { node_->held = true; }
+  DiskLock(std::shared_ptr<DiskState> disk, std::shared_ptr<DiskLink> link, std::string path, std::shared_ptr<FileNode> node)
+      : disk_(std::move(disk)), link_(std::move(link)), path_(std::move(path)), node_(std::move(node)) {
+    node_->held = true;
+  }
   ~DiskLock() override { node_->held = false; }
 
+  Result<bool> is_in_place() override {
+    bool same = false;
+    SHOAL_TRY_VOID(disk_->perform(*link_, {Kind::kRead, "look at", path_}, [&](bool) {
+      const FileTree::Found found = disk_->tree.find(path_);
+      same = found.node == node_;
+      return found.number == ENOENT || found.number == ENOTDIR ? 0 : found.number;
+    }));
+    return same;
+  }
+
  private:
+  std::shared_ptr<DiskState> disk_;
+  std::shared_ptr<DiskLink> link_;
+  std::string path_;
   std::shared_ptr<FileNode> node_;
 };
 
@@ -168,7 +184,7 @@ Result<std::unique_ptr<StorageLock>> DiskConnection::lock(const std::string& pat
     node->modified = disk_->now();
     return 0;
   }));
-  if (!held) return std::make_unique<DiskLock>(std::move(node));
+  if (!held) return std::make_unique<DiskLock>(disk_, link_, path, std::move(node));
   constexpr size_t kNoteBytesMax = 512;
   const std::string all = node->contents.substr(0, kNoteBytesMax), holder = all.substr(0, all.find('\n'));
   return unavailable(path + " is held by " + (holder.empty() ? "another process" : holder));

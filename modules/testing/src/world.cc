@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "elsewhere.h"
 #include "shoal/cluster/cluster_spec.h"
 #include "shoal/estimator/task_host.h"
 #include "world_state.h"
@@ -169,6 +170,7 @@ void World::start(std::string_view name) {
   WorldTask& task = state.task(name);
   if (running(name)) raise(failed_precondition("World: " + task.name + " runs already"));
   TransportFactory network = transport::sim_factory(state.network, task.name);
+  if (task.elsewhere) network = listens_elsewhere(task.name, std::move(network));
   if (state.options.wrap_network) network = state.options.wrap_network(task.name, std::move(network));
   std::shared_ptr<Storage> disk = task.storage;
   if (state.options.wrap_storage) disk = state.options.wrap_storage(task.name, std::move(disk));
@@ -213,17 +215,22 @@ void World::start_late(std::string_view name, Duration delay) {
   after(delay, [this, &task] { start(task.name); });
 }
 
-std::string World::start_second(std::string_view name) {
+std::string World::start_second(std::string_view name, const std::optional<std::string>& model_dir) {
   const WorldTask& first = state_->task(name);
-  const std::string second = first.name + " again";
+  const std::string second = first.name + (model_dir ? " elsewhere" : " again");
   const auto is_it = [&second](const auto& task) { return task->name == second; };
   if (std::ranges::none_of(state_->tasks, is_it)) {
-    WorldTask& made = state_->add(second, first.variables, first.program, first.config);
-    made.host = first.host;
-    made.disk = first.disk;
-    made.storage = first.storage;
-    made.first_process_id = 2000;
+    RunConfigOptions config = first.config;
+    if (model_dir) config.model_dir = *model_dir;
+    WorldTask& made = state_->add(second, first.variables, first.program, std::move(config));
     made.starts_with_run = false;
+    made.elsewhere = model_dir.has_value();
+    if (!made.elsewhere) {
+      made.host = first.host;
+      made.disk = first.disk;
+      made.storage = first.storage;
+      made.first_process_id = 2000;
+    }
   }
   state_->task(second).shoal_run = state_->task(name).shoal_run;
   start(second);

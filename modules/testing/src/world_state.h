@@ -25,6 +25,7 @@ struct WorldTask {
   int first_process_id = 1000;
   bool killed = false;
   bool starts_with_run = true;
+  bool elsewhere = false;                     // True if its addresses are another task's.
   std::optional<int64_t> storage_calls_left;  // Calls of storage after which it is killed.
   std::deque<std::string> last_lines;
   std::shared_ptr<SimulatedDisk> disk;      // The disk of its host.

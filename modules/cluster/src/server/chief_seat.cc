@@ -27,10 +27,13 @@ Task<Result<ChiefSeat::Asked>> ChiefSeat::ask(uint64_t incarnation) {
   co_return Asked::kFree;
 }
 
-void ChiefSeat::take(uint64_t incarnation, const transport::Endpoint& peer) {
+void ChiefSeat::take(uint64_t incarnation, const transport::Endpoint& peer, std::string whose) {
   SHOAL_CHECK(!is_taken_from(incarnation));
   holder_ =
-      Holder{.incarnation = incarnation, .peer = to_string(peer), .since = holder_ ? holder_->since : env_.wall_now()};
+      Holder{.incarnation = incarnation,
+             .peer = to_string(peer),
+             .whose = std::move(whose),
+             .since = holder_ ? holder_->since : env_.wall_now()};
 }
 
 void ChiefSeat::leave() {
@@ -38,11 +41,17 @@ void ChiefSeat::leave() {
   left_.notify_all();
 }
 
-Error ChiefSeat::refusal(Asked asked) const {
-  const std::string whose =
-      "another chief is connected" + (holder_ ? ", from " + holder_->peer + " since " + utc_text(holder_->since) : "");
-  if (asked == Asked::kUnclear) return unavailable(whose + "; whether it is still alive does not show yet");
-  return unavailable(whose + ", and alive; a job has one chief: end that one first, or give this job servers of its own");
+Error ChiefSeat::refusal(Asked asked, std::string_view whose) const {
+  std::string other = "another chief is connected";
+  if (holder_) {
+    if (!holder_->whose.empty() || !whose.empty()) {
+      other += " (" + (holder_->whose.empty() ? "of a run that it did not name" : holder_->whose) + "; this one: " +
+               (whose.empty() ? "not named" : std::string(whose)) + ")";
+    }
+    other += ", from " + holder_->peer + " since " + utc_text(holder_->since);
+  }
+  if (asked == Asked::kUnclear) return unavailable(other + "; whether it is still alive does not show yet");
+  return unavailable(other + ", and alive; a job has one chief: end that one first, or give this job servers of its own");
 }
 
 }  // namespace shoal::cluster

@@ -25,18 +25,20 @@ class ChiefSeat {
   };
   /// Answers once it shows. Cancelled when the seat goes.
   Task<Result<Asked>> ask(uint64_t incarnation);
-  /// Takes the seat, at once after ask() said that it is free. `peer` is where that process is.
-  void take(uint64_t incarnation, const transport::Endpoint& peer);
+  /// Takes the seat, at once after ask() said that it is free. `peer` is where that process is, `whose` which run and program it
+  /// is of, in words.
+  void take(uint64_t incarnation, const transport::Endpoint& peer, std::string whose);
   void leave();
   /// The incarnation of the holder; 0 if there is none.
   uint64_t holder() const { return holder_ ? holder_->incarnation : 0; }
-  /// What to say to one that has asked in vain: Unavailable, and, if the seat is held, final all the same.
-  Error refusal(Asked asked) const;
+  /// What to say to one that has asked in vain, which is of `whose`: Unavailable, and, if the seat is held, final all the same.
+  Error refusal(Asked asked, std::string_view whose) const;
 
  private:
   struct Holder {
     uint64_t incarnation;
     std::string peer;
+    std::string whose;
     WallTime since;
   };
   bool is_taken_from(uint64_t incarnation) const { return holder_ && holder_->incarnation != incarnation; }

@@ -227,7 +227,7 @@ Task<Result<void>> Server::serve_session(Session& session) {
     SHOAL_CO_TRY(const ChiefSeat::Asked seat, co_await chief_.ask(session.hello.incarnation));
     if (core_.closed()) co_return Result<void>{};
     const uint8_t status = seat == ChiefSeat::Asked::kHeld ? kStatusFinal : kStatusOk;
-    if (seat != ChiefSeat::Asked::kFree) co_return co_await refuse(session, first->head, chief_.refusal(seat), status);
+    if (seat != ChiefSeat::Asked::kFree) co_return co_await refuse(session, first->head, chief_.refusal(seat, whose_of(session.hello)), status);
   }
   Result<uint64_t> admitted = admit(session);
   if (!admitted) co_return co_await refuse(session, first->head, admitted.error());
@@ -344,7 +344,7 @@ Result<uint64_t> Server::admit(Session& session) {
     env_.log().warning("trainers compute differently (" + numerics_ + " and " + hello.numerics +
                        "): equal bits from run to run are not promised");
   }
-  if (session.chief) chief_.take(hello.incarnation, session.connection->peer());
+  if (session.chief) chief_.take(hello.incarnation, session.connection->peer(), whose_of(hello));
   ++state_.trainers()[session.trainer].connections;
   commits_.set_connected(session.trainer, true);
   ++trainer_connections_;

@@ -69,7 +69,9 @@ Task<Result<void>> SequencerLink::meet() {
                                .incarnation = own.incarnation,
                                .strategy = own.strategy,
                                .numerics = {},
-                               .variables = {}};
+                               .variables = {},
+                               .start = own.start,
+                               .origin = own.origin};
   Message message = transport::make_hello(env_.buffers(), hello);
   message.head.sequence = 1;
   SHOAL_CO_TRY_VOID(co_await connection_->send(std::move(message), deadline));

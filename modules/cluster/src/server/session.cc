@@ -4,11 +4,27 @@
 #include "shoal/cluster/model_identity.h"
 
 namespace shoal::cluster {
+
+std::string name_of(const transport::Hello& hello) { return hello.role + " " + std::to_string(hello.index); }
+
 namespace {
 
 Error differs(std::string_view what, const std::string& how) {
   return failed_precondition("different " + std::string(what) + ": " + how +
                              "; give all tasks of a job the same program, flags and cluster");
+}
+
+/// "worker 0 (mnist, model_dir b)"
+std::string with_origin(std::string name, std::string_view origin) {
+  if (!origin.empty()) name.append(" (").append(origin).append(")");
+  return name;
+}
+
+/// Two jobs that use one address, as far as that shows before the model does (CONTRACT RU-6).
+Error of_another_job(const transport::Hello& hello, const std::string& theirs, const std::string& ours) {
+  return failed_precondition("two jobs at one address: " + with_origin(name_of(hello), hello.origin) + " is of " + theirs +
+                             ", this server is of " + ours +
+                             "; give each job addresses of its own, or end the other job first");
 }
 
 std::string server_name(const TaskIdentity& own) { return "ps " + std::to_string(own.index); }
@@ -23,7 +39,11 @@ Result<void> check_identity(const Session& session) {
 
 }  // namespace
 
-std::string name_of(const transport::Hello& hello) { return hello.role + " " + std::to_string(hello.index); }
+std::string whose_of(const transport::Hello& hello) {
+  std::string whose = hello.run.empty() ? "" : "run " + hello.run;
+  if (!hello.origin.empty()) whose += (whose.empty() ? "" : " of ") + hello.origin;
+  return whose;
+}
 
 int trainer_of(const transport::Hello& hello, const TaskIdentity& own) {
   if (hello.role == kChiefRole || hello.role == kMasterRole) return hello.index >= 0 ? 0 : -1;
@@ -53,6 +73,10 @@ Result<void> check_hello(const Session& session, const TaskIdentity& own) {
     return differs("update strategy",
                    name_of(hello) + " has " + hello.strategy + ", " + server_name(own) + " has " + own.strategy);
   }
+  if (!hello.start.empty() && !own.start.empty() && hello.start != own.start) {
+    return of_another_job(hello, "start \"" + hello.start + "\"",
+                          "start \"" + own.start + "\" (" + with_origin(server_name(own), own.origin) + ")");
+  }
   if (session.trainer >= 0 || session.shard >= 0) return {};
   const bool trains = session.chief || hello.role == kWorkerRole;
   if (!trains) return failed_precondition("a " + hello.role + " has no business with a parameter server");
@@ -60,6 +84,10 @@ Result<void> check_hello(const Session& session, const TaskIdentity& own) {
 }
 
 Result<void> check_model(const Session& session, const ServerState& state, const TaskIdentity& own) {
+  const std::string &run = session.hello.run, &held = state.run().id;
+  if (!session.chief && !run.empty() && !held.empty() && run != held) {
+    return of_another_job(session.hello, "run " + run, "run " + held + ", which its chief has brought");
+  }
   if (session.chief || state.phase() != Phase::kReady || session.hello.fingerprint == state.fingerprint()) return {};
   const std::string whose = name_of(session.hello);
   const std::string how = variables_difference(session.hello.variables, whose, state.spec(), server_name(own));

@@ -33,6 +33,8 @@ struct Session : std::enable_shared_from_this<Session> {
 
 /// "worker 3".
 std::string name_of(const transport::Hello& hello);
+/// Which run and program it is of: "run 00112233445566778899aabbccddeeff of mnist, model_dir m"; empty if it does not say.
+std::string whose_of(const transport::Hello& hello);
 
 /// The number of the trainer that says so; -1 for a task that is no trainer of this job. `own` is the server.
 int trainer_of(const transport::Hello& hello, const TaskIdentity& own);

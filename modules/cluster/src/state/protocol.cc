@@ -112,6 +112,19 @@ Result<TrainerStatus> trainer_of(const Json& message) {
   return trainer;
 }
 
+constexpr size_t kRunIdBytesMax = 64;
+
+Json run_json(const RunIdentity& run) { return {{"id", run.id}, {"seed", run.seed}}; }
+
+Result<RunIdentity> run_of(const Json& message) {
+  SHOAL_TRY(const Json* object, json::object_member(message, "run"));
+  RunIdentity run;
+  SHOAL_TRY(run.id, json::string_member(*object, "id"));
+  if (run.id.size() > kRunIdBytesMax) return data_loss("the id of the run is too long");
+  SHOAL_TRY(run.seed, json::whole_member<int64_t>(*object, "seed"));
+  return run;
+}
+
 }  // namespace
 
 uint64_t next_epoch(uint64_t newest, uint64_t incarnation) {
@@ -152,7 +165,8 @@ std::string to_json(const Welcome& welcome) {
   Json message{{"phase", int(welcome.phase)},
                {"epoch", welcome.epoch},
                {"global_step", welcome.global_step},
-               {"position", std::vector<uint8_t>(welcome.position.begin(), welcome.position.end())}};
+               {"position", std::vector<uint8_t>(welcome.position.begin(), welcome.position.end())},
+               {"run", run_json(welcome.run)}};
   if (welcome.phase == Phase::kFinished) message["end"] = to_json(welcome.end);
   return text_of(message);
 }
@@ -165,6 +179,7 @@ Result<Welcome> parse_welcome(std::string_view text) {
     SHOAL_TRY(welcome.global_step, json::whole_member<uint64_t>(message, "global_step"));
     SHOAL_TRY(const Json* position, json::member(message, "position"));
     SHOAL_TRY(welcome.position, bytes_of(*position, "position"));
+    SHOAL_TRY(welcome.run, run_of(message));
     if (welcome.phase == Phase::kFinished) {
       SHOAL_TRY(const std::string end, json::string_member(message, "end"));
       SHOAL_TRY(welcome.end, parse_job_end(end));
@@ -183,6 +198,7 @@ std::string to_json(const ServerStatus& status) {
                   {"global_step", status.global_step},
                   {"spec_hash", status.spec_hash},
                   {"fingerprint", status.fingerprint},
+                  {"run", run_json(status.run)},
                   {"changes", status.changes},
                   {"counters", counters_json(status.counters)},
                   {"trainers", trainers}});
@@ -196,6 +212,7 @@ Result<ServerStatus> parse_server_status(std::string_view text) {
     SHOAL_TRY(status.global_step, json::whole_member<uint64_t>(message, "global_step"));
     SHOAL_TRY(status.spec_hash, json::whole_member<uint64_t>(message, "spec_hash"));
     SHOAL_TRY(status.fingerprint, json::whole_member<uint64_t>(message, "fingerprint"));
+    SHOAL_TRY(status.run, run_of(message));
     SHOAL_TRY(status.changes, json::whole_member<uint64_t>(message, "changes"));
     SHOAL_TRY(status.counters, counters_of(message));
     SHOAL_TRY(const Json* trainers, json::list_member(message, "trainers"));
@@ -211,7 +228,8 @@ std::string to_json(const Prepare& prepare) {
   return text_of({{"epoch", prepare.epoch},
                   {"fingerprint", prepare.fingerprint},
                   {"spec", to_json(prepare.spec)},
-                  {"gradients", to_string(Compression{.gradients = prepare.gradients})}});
+                  {"gradients", to_string(Compression{.gradients = prepare.gradients})},
+                  {"run", run_json(prepare.run)}});
 }
 
 Result<Prepare> parse_prepare(std::string_view text) {
@@ -224,6 +242,7 @@ Result<Prepare> parse_prepare(std::string_view text) {
     SHOAL_TRY(const std::string gradients, json::string_member(message, "gradients"));
     SHOAL_TRY(const Compression compression, parse_compression(gradients));
     prepare.gradients = compression.gradients;
+    SHOAL_TRY(prepare.run, run_of(message));
     return prepare;
   });
 }

@@ -18,6 +18,7 @@ ServerStatus ServerState::status() const {
                       .global_step = global_step_,
                       .spec_hash = spec_hash_,
                       .fingerprint = fingerprint_,
+                      .run = run_,
                       .changes = changes_,
                       .counters = {},
                       .trainers = {}};
@@ -65,6 +66,7 @@ Result<void> ServerState::prepare(Prepare prepare) {
   phase_ = Phase::kLoading;
   epoch_ = prepare.epoch;
   fingerprint_ = prepare.fingerprint;
+  run_ = std::move(prepare.run);
   spec_hash_ = spec_hash(prepare.spec);
   spec_ = std::move(prepare.spec);
   positions_.clear();

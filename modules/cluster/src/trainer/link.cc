@@ -78,7 +78,10 @@ Task<Result<void>> ServerLink::introduce(Deadline deadline) {
                          .fingerprint = identity_.fingerprint,
                          .numerics = identity_.numerics,
                          .variables = identity_.variables,
-                         .weights = weights_};
+                         .weights = weights_,
+                         .run = identity_.run.id,
+                         .start = identity_.start,
+                         .origin = identity_.origin};
   Message message = transport::make_hello(env_.buffers(), hello);
   message.head.sequence = next_sequence();
   SHOAL_CO_TRY(const Message answer, co_await request(std::move(message), 0, deadline));

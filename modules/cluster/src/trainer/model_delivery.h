@@ -11,11 +11,12 @@ struct ModelDelivery {
   const ShardPlan& plan;
   ServerLinks& servers;           ///< They are connected, in the epoch that begins (for bring_model()).
   uint64_t fingerprint;           ///< The fingerprint of the model.
+  const RunIdentity& run;         ///< The run that the model belongs to.
   transport::Encoding gradients;  ///< How trainers will send gradients; residuals of the checkpoint are for top-k.
 };
 
-/// Whether all servers, as their `statuses` are, hold the model in one epoch, at the step of `restore` or beyond: then it
-/// need not be brought.
+/// Whether all servers, as their `statuses` are, hold the model of this run in one epoch, at the step of `restore` or beyond:
+/// then it need not be brought.
 bool is_still_held(const ModelDelivery& model, const std::vector<ServerStatus>& statuses, const RestoreSource* restore);
 
 /// Loads all servers, then makes them ready. `restore`: null where training begins from initial values alone. Errors: of a

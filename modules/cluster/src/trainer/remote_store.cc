@@ -91,6 +91,7 @@ class RemoteStoreImpl final : public RemoteStore {
   bool hears_of_saves() const override { return paced_ && residuals_->on(); }
   Task<Result<ServerStatus>> look(Deadline deadline) override { return servers_.look(0, deadline); }
   Task<Result<void>> finish(JobEnd end, Deadline deadline) override { return servers_.finish(std::move(end), deadline); }
+  void know_run(std::string id) override { options_.identity.run.id = std::move(id); }
   std::optional<JobEnd> job_end() const override { return servers_.job_end(); }
 
  private:
@@ -143,7 +144,8 @@ Task<Result<Ready>> RemoteStoreImpl::prepare(RestoreSource* restore, Deadline de
     newest = std::max(newest, status.epoch);
     statuses.push_back(std::move(status));
   }
-  const ModelDelivery delivery{env_, plan_, servers_, options_.identity.fingerprint, options_.compression.gradients};
+  const ModelDelivery delivery{env_, plan_, servers_, options_.identity.fingerprint, options_.identity.run,
+                               options_.compression.gradients};
   Ready ready;
   ready.attached = is_still_held(delivery, statuses, restore);
   if (ready.attached) env_.sometimes("chief.servers_hold_the_model");
@@ -204,6 +206,7 @@ Task<Result<Ready>> RemoteStoreImpl::attach_once(Deadline deadline) {
     co_return unavailable("the servers are being restored");
   Ready ready{.global_step = global_step_, .epoch = servers_.epoch(), .attached = true, .position = {}, .stop = stop_};
   if (!welcome.position.empty()) ready.position = std::move(welcome.position);
+  ready.run = std::move(welcome.run);
   SHOAL_CO_TRY_VOID(co_await residuals_->fetch());
   co_return ready;
 }

@@ -9,6 +9,7 @@
 #include "shoal/checkpoint/directory.h"
 #include "shoal/monitor/event_writer.h"
 #include "shoal/nn/initializers.h"
+#include "task/run_seed.h"
 
 namespace shoal {
 namespace {
@@ -267,14 +268,16 @@ std::string without_checkpoint(const Estimator& estimator) {
          " model";
 }
 
-Result<OpenedInput> open_input(Environment& env, const Estimator& estimator, const InputFn& input_fn, Mode mode) {
+Result<OpenedInput> open_input(Environment& env, const Estimator& estimator, const InputFn& input_fn, Mode mode,
+                               const std::optional<int64_t>& run_seed) {
   OpenedInput opened;
   const InputContext context{mode, estimator.params(), estimator.config()};
   SHOAL_TRY(opened.dataset, call_user("input_fn", [&] { return input_fn(context); }));
   const bool training = mode == Mode::kTrain;
   data::IterateOptions options{.seed = estimator.config().random_seed(),
                                .trainer_index = training ? estimator.config().trainer_index() : 0,
-                               .num_trainers = training ? estimator.config().num_trainers() : 1};
+                               .num_trainers = training ? estimator.config().num_trainers() : 1,
+                               .run_seed = run_seed};
   SHOAL_TRY(opened.iterator, opened.dataset->iterate(env, options));
   return opened;
 }
@@ -283,10 +286,6 @@ Result<std::unique_ptr<backends::Backend>> make_configured_backend(const RunConf
   SHOAL_TRY(auto backend, backends::make_backend(config.backend().value_or(backends::default_backend())));
   SHOAL_TRY_VOID(backend->check_compute_dtype(config.compute_dtype()));
   return backend;
-}
-
-RandomKey graph_seed(Environment& env, const RunConfig& config) {
-  return config.random_seed() ? RandomKey(*config.random_seed()) : env.entropy();
 }
 
 std::string eval_folder(const std::string& model_dir, const std::optional<std::string>& name) {
@@ -317,7 +316,8 @@ Result<Evaluation> run_evaluation(Environment& env, const Estimator& estimator, 
 
 Result<Evaluation> run_evaluation_of(Environment& env, const WeightsToEvaluate& weights, const Estimator& estimator,
                                      const InputFn& input_fn, const EvaluateOptions& options, const StopToken& stop) {
-  SHOAL_TRY(OpenedInput input, open_input(env, estimator, input_fn, Mode::kEval));
+  const std::optional<int64_t> seed = seed_of_run(env, estimator.config(), estimator.model_dir());
+  SHOAL_TRY(OpenedInput input, open_input(env, estimator, input_fn, Mode::kEval, seed));
   if (!options.steps && input.dataset->repeats_for_ever()) {
     return invalid_argument(
         "evaluation: without steps all of the input is evaluated, and it does not end; leave repeat() "
@@ -328,7 +328,7 @@ Result<Evaluation> run_evaluation_of(Environment& env, const WeightsToEvaluate& 
   if (!any) return invalid_argument("evaluation: the input function gave no batch; is the evaluation data empty?");
   SHOAL_TRY(const InputTypes types, input_types(first, estimator.varying()));
   SHOAL_TRY(const auto model, BuiltModel::build({estimator.model_fn(), Mode::kEval, estimator.params(), estimator.config(),
-                                                 graph_seed(env, estimator.config())},
+                                                 graph_seed(env, seed)},
                                                 types));
   SHOAL_TRY(auto backend, make_configured_backend(estimator.config()));
   model->use_backend(std::move(backend), estimator.config().compute_threads(env.process().usable_cores),

@@ -74,16 +74,15 @@ struct WeightsToEvaluate {
 Result<Evaluation> run_evaluation_of(Environment& env, const WeightsToEvaluate& weights, const Estimator& estimator,
                                      const InputFn& input_fn, const EvaluateOptions& options, const StopToken& stop = {});
 
-/// Opens the input of `mode` for this task.
+/// Opens the input of `mode` for this task. `run_seed`: IterateOptions::run_seed.
 struct OpenedInput {
   std::optional<data::Dataset> dataset;
   std::unique_ptr<data::Iterator> iterator;
 };
-Result<OpenedInput> open_input(Environment& env, const Estimator& estimator, const InputFn& input_fn, Mode mode);
+Result<OpenedInput> open_input(Environment& env, const Estimator& estimator, const InputFn& input_fn, Mode mode,
+                               const std::optional<int64_t>& run_seed);
 /// The backend that the config asks for. NotFound listing the backends of this build; FailedPrecondition if it cannot
 /// compute in what the config asks for.
 Result<std::unique_ptr<backends::Backend>> make_configured_backend(const RunConfig& config);
-/// The seed of graphs: the config's, else fresh.
-RandomKey graph_seed(Environment& env, const RunConfig& config);
 
 }  // namespace shoal

@@ -5,6 +5,7 @@
 #include "evaluate/evaluation_notes.h"
 #include "shoal/base/compute.h"
 #include "shoal/checkpoint/directory.h"
+#include "shoal/checkpoint/run_file.h"
 #include "task/end_of_job.h"
 
 namespace shoal {
@@ -43,6 +44,7 @@ class EvaluatorTask {
 
  private:
   Result<void> look();
+  Result<void> look_at_run();
   Result<EvalStatus> look_for_checkpoint();
   Result<EvalStatus> evaluate(const std::string& prefix);
   Result<EvalStatus> count_damage(const std::string& damaged, const Error& error);
@@ -66,6 +68,7 @@ class EvaluatorTask {
   bool found_not_new_ = false;      // A look found the checkpoint of the look before.
   bool saw_training_ = false;       // A step was evaluated that is neither the first nor the last.
   bool told_to_end_ = false;        // True once the listener has said so.
+  std::string run_;                 // The id of the run in model_dir; empty: not known yet.
   std::string damaged_;             // The newest damaged checkpoint, as far as it is known.
   int damaged_count_ = 0;
 };
@@ -120,6 +123,7 @@ Result<void> EvaluatorTask::check_lost_end() {
 }
 
 Result<void> EvaluatorTask::look() {
+  SHOAL_TRY_VOID(look_at_run());
   SHOAL_TRY(bool go_on, evaluating_.may_look(env_.log()));
   if (go_on) {
     SHOAL_TRY(const EvalStatus status, look_for_checkpoint());
@@ -127,6 +131,19 @@ Result<void> EvaluatorTask::look() {
   }
   told_to_end_ = !go_on;
   return {};
+}
+
+/// Metrics of one run are not written among those of another (CONTRACT RU-4). A look that fails says nothing.
+Result<void> EvaluatorTask::look_at_run() {
+  const auto run = checkpoint::read_run(env_.storage(), options_.estimator.model_dir());
+  if (!run) return {};
+  const std::string id = *run ? (*run)->id : std::string();
+  // Without a checkpoint a chief that comes back may find an empty folder, and begin another run.
+  if (run_.empty() && evaluating_.last_prefix()) run_ = id;
+  if (run_.empty() || id == run_) return {};
+  return failed_precondition("evaluation: model_dir " + options_.estimator.model_dir() + " was that of run " + run_ +
+                             ", and " + (id.empty() ? "has no run.json any more" : "is that of run " + id) +
+                             ": the folder was removed, moved or replaced while the evaluator was at work; start it anew");
 }
 
 Result<EvalStatus> EvaluatorTask::look_for_checkpoint() {

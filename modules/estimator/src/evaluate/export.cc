@@ -13,6 +13,7 @@
 #include "shoal/estimator/exported_model.h"
 #include "shoal/estimator/task_host.h"
 #include "shoal/graph/graph_json.h"
+#include "task/run_seed.h"
 #include "task/temporary_files.h"
 
 namespace shoal {
@@ -117,14 +118,15 @@ struct ServingModel {
 
 Result<ServingModel> build_serving(Environment& env, const Estimator& estimator, const InputFn& serving_input,
                                    const checkpoint::Reader* reader) {
-  SHOAL_TRY(const OpenedInput input, open_input(env, estimator, serving_input, Mode::kPredict));
+  const std::optional<int64_t> seed = seed_of_run(env, estimator.config(), estimator.model_dir());
+  SHOAL_TRY(const OpenedInput input, open_input(env, estimator, serving_input, Mode::kPredict, seed));
   data::Batch batch;
   SHOAL_TRY(const bool any, input.iterator->next(batch));
   if (!any) return invalid_argument("export: serving_input gave no batch; it must give one, to tell names and types");
   batch.labels = {};
   SHOAL_TRY(const InputTypes types, input_types(batch, estimator.varying()));
   SHOAL_TRY(auto model, BuiltModel::build({estimator.model_fn(), Mode::kPredict, estimator.params(), estimator.config(),
-                                           graph_seed(env, estimator.config())},
+                                           graph_seed(env, seed)},
                                           types));
   SHOAL_TRY(LoadedVariables variables, load_variables(env, estimator, Mode::kPredict, *model, reader));
   return ServingModel{std::move(model), std::move(variables)};

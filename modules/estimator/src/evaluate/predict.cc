@@ -7,6 +7,7 @@
 #include "model/open_checkpoint.h"
 #include "shoal/estimator/estimator.h"
 #include "shoal/estimator/task_host.h"
+#include "task/run_seed.h"
 
 namespace shoal {
 namespace {
@@ -61,14 +62,15 @@ class LazyPredictions final : public Predictions {
 Result<void> LazyPredictions::open(const InputFn& input_fn) {
   SHOAL_TRY(const auto reader, open_checkpoint(*env_, estimator_.model_dir(), options_.checkpoint));
   if (!reader) env_->log().info("prediction: " + without_checkpoint(estimator_) + " predicts");
-  SHOAL_TRY(input_, open_input(*env_, estimator_, input_fn, Mode::kPredict));
+  const std::optional<int64_t> seed = seed_of_run(*env_, estimator_.config(), estimator_.model_dir());
+  SHOAL_TRY(input_, open_input(*env_, estimator_, input_fn, Mode::kPredict, seed));
   data::Batch batch;
   SHOAL_TRY(const bool any, input_.iterator->next(batch));
   if (!any) return {};
   batch.labels = {};
   SHOAL_TRY(const InputTypes types, input_types(batch, estimator_.varying()));
   SHOAL_TRY(auto model, BuiltModel::build({estimator_.model_fn(), Mode::kPredict, estimator_.params(), estimator_.config(),
-                                           graph_seed(*env_, estimator_.config())},
+                                           graph_seed(*env_, seed)},
                                           types));
   SHOAL_TRY(auto backend, make_configured_backend(estimator_.config()));
   model->use_backend(std::move(backend), estimator_.config().compute_threads(env_->process().usable_cores),

@@ -80,6 +80,11 @@ class BuiltModel {
     threads_ = threads;
     compute_dtype_ = compute_dtype;
   }
+  /// Gives the graph another seed, before any program has run: those that are compiled are compiled anew.
+  void reseed(RandomKey seed) {
+    graph_->set_seed(seed);
+    programs_.clear();
+  }
   /// Says of programs that are compiled how large their memory plans are, as long as there are few. Null, the default: says
   /// nothing.
   void log_plans_to(Logger* log) { log_ = log; }

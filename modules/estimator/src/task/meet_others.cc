@@ -5,6 +5,7 @@
 
 #include "shoal/base/production.h"
 #include "shoal/cluster/rendezvous.h"
+#include "task/end_of_job.h"
 #include "task/task_network.h"
 
 namespace shoal {
@@ -61,6 +62,11 @@ class OnItsOwnThread {
 template <class Part>
 Result<Met> meet_by(std::shared_ptr<Part> part, const cluster::TaskConfig& task) {
   SHOAL_TRY(const cluster::Gathering met, part->meet());
+  if (met.ended) {
+    Met late{.task = task, .stays = nullptr};
+    late.task.has_ended = true;
+    return late;
+  }
   SHOAL_TRY(cluster::TaskConfig complete, cluster::with_addresses(task, met.addresses, met.host_names));
   return Met{.task = std::move(complete), .stays = std::move(part)};
 }
@@ -97,6 +103,23 @@ Result<void> choose_meeting_scheme(Environment& env, const RunConfig& config, cl
   return {};
 }
 
+/// Rank 0 is the chief, who is to be told of by no mark but that of its own start; others may have come too late (CONTRACT JE-2,
+/// WO-4).
+std::function<bool()> asks_folder(Environment& env, const RunConfig& config) {
+  if (!config.model_dir()) return nullptr;
+  if (config.task().place->rank != 0) {
+    const auto end = std::make_shared<EndOfJob>(env, config, *config.model_dir(), std::nullopt, EndOfJob::NewMarks::kObeyed);
+    return [end] {
+      const auto mark = end->look();
+      return mark && *mark;
+    };
+  }
+  return [&env, folder = *config.model_dir(), own = host_of(config).shoal_run] {
+    const auto mark = checkpoint::read_end_mark(env.storage(), folder);
+    return !own.empty() && mark && *mark && (*mark)->shoal_run == own;
+  };
+}
+
 Result<Met> meet_as_a_process(const RunConfig& config, cluster::RendezvousOptions options) {
   const TaskHost& host = host_of(config);
   ProductionOptions production;
@@ -116,6 +139,7 @@ Result<Met> meet_as_a_process(const RunConfig& config, cluster::RendezvousOption
   production.transports = transports_of(host);
   auto env = make_production_environment(std::move(production));
   SHOAL_TRY_VOID(choose_meeting_scheme(*env, config, options));
+  options.has_ended = asks_folder(*env, config);
   return meet_by(std::make_shared<OnItsOwnThread>(std::move(env), std::move(options)), config.task());
 }
 
@@ -131,6 +155,7 @@ Result<Met> meet_others(const RunConfig& given) {
   const std::shared_ptr<Environment>& env = config.host()->environment;
   if (!env) return meet_as_a_process(config, std::move(options));
   SHOAL_TRY_VOID(choose_meeting_scheme(*env, config, options));
+  options.has_ended = asks_folder(*env, config);
   return meet_by(std::make_shared<BesideTheTask>(env, std::move(options)), config.task());
 }
 

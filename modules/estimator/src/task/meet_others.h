@@ -9,10 +9,10 @@
 namespace shoal {
 
 struct Met {
-  cluster::TaskConfig task;           ///< With everybody's address.
+  cluster::TaskConfig task;           ///< With everybody's address, unless TaskConfig::has_ended.
   std::shared_ptr<const void> stays;  ///< Ends the task's part in the rendezvous when it goes.
 };
-/// Waits for the others, at most `config.ready_timeout_secs()`. `config` has the task's place; without a host, that of the
+/// Waits for the others, or until the mark in model_dir says that the start has ended (CONTRACT WO-4), at most `config.ready_timeout_secs()`. `config` has the task's place; without a host, that of the
 /// process is taken. Errors: those of Rendezvous::meet(); FailedPrecondition where the job goes beyond this machine, and
 /// has neither token nor certificate (CONTRACT CL-18). Cancelled on an interrupt.
 Result<Met> meet_others(const RunConfig& config);

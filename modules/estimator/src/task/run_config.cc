@@ -251,7 +251,7 @@ Result<RunConfig> RunConfig::try_from_environment(RunConfigOptions options, cons
     met.task.warnings.insert(met.task.warnings.begin(), task.warnings.begin(), task.warnings.end());
     task = std::move(met.task);
     stays = std::move(met.stays);
-    if (log) log->info(described(task));
+    if (log && !task.has_ended) log->info(described(task));
   }
   RunConfig config(std::move(options), std::move(task));
   config.host_ = std::move(host);

@@ -40,6 +40,12 @@ cluster::TaskIdentity task_identity(Environment& env, const RunConfig& config) {
   identity.global_id = uint32_t(config.global_id().value_or(0));
   identity.incarnation = env.entropy() | 1;
   identity.strategy = strategy_text(config.update_strategy());
+  identity.start = host_of(config).shoal_run;
+  if (identity.start.empty() && task.place) identity.start = task.place->run;
+  identity.origin = env.process().program;
+  constexpr size_t kOriginBytesMax = 1000;
+  if (config.model_dir()) identity.origin += (identity.origin.empty() ? "" : ", ") + ("model_dir " + *config.model_dir());
+  identity.origin.resize(std::min(identity.origin.size(), kOriginBytesMax));
   return identity;
 }
 

@@ -5,8 +5,6 @@
 namespace shoal {
 namespace {
 
-constexpr auto kAbandonedAfter = std::chrono::hours(1);
-
 /// The last time that anything in a file or folder changed.
 WallTime last_touched(Storage& storage, const std::string& path, const FileInfo& info) {
   WallTime last = info.modified;
@@ -19,14 +17,16 @@ WallTime last_touched(Storage& storage, const std::string& path, const FileInfo&
 
 }  // namespace
 
-void remove_temporary_files(Environment& env, const std::string& folder, const std::vector<std::string_view>& prefixes) {
+void remove_temporary_files(Environment& env, const std::string& folder, const std::vector<std::string_view>& prefixes,
+                            Duration age) {
   const auto entries = env.storage().list(folder);
   if (!entries) return;
   for (const FileInfo& entry : *entries) {
     const bool ours =
         std::any_of(prefixes.begin(), prefixes.end(), [&](auto prefix) { return entry.name.starts_with(prefix); });
     const std::string path = join_path(folder, entry.name);
-    if (!ours || env.wall_now() - last_touched(env.storage(), path, entry) < kAbandonedAfter) continue;
+    const bool young = age > Duration::zero() && env.wall_now() - last_touched(env.storage(), path, entry) < age;
+    if (!ours || young) continue;
     const Result<void> removed = env.storage().remove_all(path);
     if (removed) env.log().info("removed " + path + ", which a process that was killed left unfinished");
   }

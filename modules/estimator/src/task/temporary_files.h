@@ -9,9 +9,13 @@
 
 namespace shoal {
 
-/// Removes the entries of `folder` whose names begin with one of `prefixes`, if nothing in them has been touched for an
-/// hour: what a living process is writing stays. What cannot be removed is tried again at the next start.
-void remove_temporary_files(Environment& env, const std::string& folder, const std::vector<std::string_view>& prefixes);
+/// Nobody has touched for so long what a living process is writing.
+inline constexpr auto kAbandonedAfter = std::chrono::hours(1);
+
+/// Removes the entries of `folder` whose names begin with one of `prefixes`, if nothing in them has been touched for
+/// `age`: zero for who alone writes such files, and holds the folder. What cannot be removed is tried again at the next start.
+void remove_temporary_files(Environment& env, const std::string& folder, const std::vector<std::string_view>& prefixes,
+                            Duration age = kAbandonedAfter);
 
 /// The name of an export begins with it until it is complete.
 inline constexpr std::string_view kUnfinishedExport = ".export-";

@@ -9,6 +9,7 @@ namespace shoal {
 namespace {
 
 constexpr uint64_t kPartBytes = uint64_t(16) << 20;
+constexpr auto kPlacePause = std::chrono::seconds(1);
 
 checkpoint::SaveInfo save_info(const cluster::StateInfo& state, const SaverOptions& options, WallTime now) {
   checkpoint::SaveInfo info;
@@ -18,6 +19,7 @@ checkpoint::SaveInfo save_info(const cluster::StateInfo& state, const SaverOptio
   for (const auto& [trainer, position] : state.positions) info.positions[std::to_string(trainer)] = position;
   info.numerics = options.numerics;
   info.fingerprint = options.fingerprint;
+  info.run = options.run;
   info.save_time = now;
   return info;
 }
@@ -92,13 +94,43 @@ Task<Result<void>> CheckpointSaver::tell(cluster::Store& store, std::string_view
   co_return told;
 }
 
-/// What takes long comes first: then it is asked whether another process leads by now, and the rest is done at once.
+/// On the compute thread. What cannot be seen now may be seen in a moment.
+Result<void> CheckpointSaver::look_at_place() {
+  if (!options_.check_place) return {};
+  Result<void> placed = options_.check_place();
+  place_unclear_ = !placed && placed.error().kind() == ErrorKind::kUnavailable;
+  return placed;
+}
+
+/// A folder that cannot be looked at may be back in a moment, as when a file server starts again (CONTRACT RU-4, FA-3). What
+/// fails because the folder went meanwhile fails for that.
 Task<Result<void>> CheckpointSaver::write(cluster::Store& store, cluster::Snapshot& snapshot) {
+  const Deadline deadline = env_.after(options_.ready_timeout);
+  for (;;) {
+    place_unclear_ = false;
+    Result<void> written = co_await try_to_write(store, snapshot);
+    if (written || !options_.check_place) co_return written;
+    if (!place_unclear_) {
+      Result<void> placed = co_await compute(env_, &CheckpointSaver::look_at_place, this);
+      const bool gone = !placed && placed.error().kind() == ErrorKind::kFailedPrecondition;
+      co_return gone ? placed : written;
+    }
+    if (env_.now() >= deadline || env_.interrupted().stop_requested()) co_return written;
+    env_.log().warning_once("waiting for model_dir", "waiting for model_dir: " + written.error().message());
+    const Result<void> slept = co_await env_.sleep_for(kPlacePause, env_.interrupted());
+    static_cast<void>(slept);  // An interrupt shows above.
+  }
+}
+
+/// What takes long comes first: then it is asked whether another process leads by now, and the rest is done at once.
+Task<Result<void>> CheckpointSaver::try_to_write(cluster::Store& store, cluster::Snapshot& snapshot) {
   const int64_t step = int64_t(snapshot.info().global_step);
   std::vector<int> files;
   Result<void> added;
   const auto begin = [&]() -> Result<std::unique_ptr<checkpoint::Writer>> {
-    SHOAL_TRY(auto begun, checkpoint::Writer::begin(env_.storage(), options_.model_dir, step));
+    SHOAL_TRY_VOID(look_at_place());
+    SHOAL_TRY(auto begun, checkpoint::Writer::begin(env_.storage(), options_.model_dir, step,
+                                                       checkpoint::Writer::Folder::kIsThere));
     for (const cluster::ShardSpec& shard : snapshot.plan().shards) {
       auto file = begun->add_file(arena_layout(shard, snapshot.info()));
       if (file) {
@@ -119,6 +151,7 @@ Task<Result<void>> CheckpointSaver::write(cluster::Store& store, cluster::Snapsh
   SHOAL_CO_TRY_VOID(co_await store.check_lease());
   checkpoint::HoursRule rule = hours_rule_;  // The decision counts once the list is replaced.
   const auto publish = [&]() -> Result<checkpoint::Saved> {
+    SHOAL_TRY_VOID(look_at_place());
     if (options_.check_run) SHOAL_TRY_VOID(options_.check_run());
     checkpoint::CommitOptions options{.keep_max = keep_max_};
     options.keeps_for_good = [&rule](const std::string& name) { return rule.keeps(name); };

@@ -19,6 +19,11 @@ struct SaverOptions {
   std::string model_dir;
   std::string numerics;     ///< The text that is stored with each checkpoint.
   std::string fingerprint;  ///< The fingerprint of the model, stored likewise.
+  std::string run;          ///< What the run is (checkpoint::encode_run()), stored likewise.
+  /// Asked before anything is written and again before a checkpoint is published, on the compute thread: whether the folder is
+  /// still this run's. Unavailable: that cannot be seen now, and is waited for until `ready_timeout`. Null: it is.
+  std::function<Result<void>()> check_place = {};
+  Duration ready_timeout = std::chrono::seconds(7200);
   /// Asked last, on the compute thread: whether this run may still say which checkpoint is the newest. Null: it may.
   std::function<Result<void>()> check_run = {};
   std::vector<std::shared_ptr<CheckpointListener>> listeners;
@@ -46,7 +51,9 @@ class CheckpointSaver {
   const std::string& last_name() const { return last_name_; }
 
  private:
+  Result<void> look_at_place();
   Task<Result<void>> write(cluster::Store& store, cluster::Snapshot& snapshot);
+  Task<Result<void>> try_to_write(cluster::Store& store, cluster::Snapshot& snapshot);
   Task<Result<void>> stream(cluster::Snapshot& snapshot, checkpoint::Writer& writer, int file, int shard);
   Task<Result<void>> tell(cluster::Store& store, std::string_view what, std::function<void()> call);
 
@@ -58,6 +65,7 @@ class CheckpointSaver {
   std::string last_name_;
   std::string last_prefix_;
   bool begun_ = false;
+  bool place_unclear_ = false;  // The last look at the folder said nothing.
 };
 
 }  // namespace shoal

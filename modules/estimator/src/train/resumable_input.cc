@@ -1,5 +1,6 @@
 #include "train/resumable_input.h"
 
+#include "shoal/base/random.h"
 #include "train/training_warnings.h"
 
 namespace shoal {
@@ -18,7 +19,7 @@ ResumableInput::ResumableInput(TrainScope& scope, int replica)
 
 Result<void> ResumableInput::open(bool bounded) {
   const TrainRequest& request = scope_.request;
-  SHOAL_TRY(OpenedInput opened, open_input(scope_.env, estimator_, request.input_fn, Mode::kTrain));
+  SHOAL_TRY(OpenedInput opened, open_input(scope_.env, estimator_, request.input_fn, Mode::kTrain, scope_.run.seed));
   dataset_ = std::move(opened.dataset);
   input_.iterator = std::move(opened.iterator);
   if (scope_.leads() && replica_ == 0) warn_about_input(scope_.env.log(), *dataset_, estimator_.config(), bounded);
@@ -34,7 +35,7 @@ Result<void> ResumableInput::open(bool bounded) {
 Result<void> ResumableInput::learn_types_elsewhere() {
   const TrainRequest& request = scope_.request;
   if (!request.types_from) return {};
-  SHOAL_TRY(OpenedInput other, open_input(scope_.env, request.estimator, *request.types_from, Mode::kEval));
+  SHOAL_TRY(OpenedInput other, open_input(scope_.env, request.estimator, *request.types_from, Mode::kEval, scope_.run.seed));
   data::Batch batch;
   SHOAL_TRY(const bool any, other.iterator->next(batch));
   if (!any) return {};
@@ -61,18 +62,34 @@ Result<void> ResumableInput::move_to(const std::optional<std::string>& position)
   if (!scope_.request.new_pass_at_end) return {};
   data::Batch batch;
   SHOAL_TRY(const bool any, input_.iterator->next(batch));
-  if (!any) return begin_anew();
+  if (!any) return begin_new_pass();
   input_.first_batch = std::move(batch);
   input_.first_position = target;
   return {};
 }
 
-Result<void> ResumableInput::begin_anew() {
+Result<void> ResumableInput::begin_anew() { return begin_by(scope_.run.seed); }
+
+/// A program that trains pass by pass meets its data in another order in each.
+Result<void> ResumableInput::begin_new_pass() {
+  return begin_by(int64_t(fold_in(fold_in(RandomKey(scope_.run.seed), "new pass"), uint64_t(pass_))));
+}
+
+Result<void> ResumableInput::begin_by(int64_t run_seed) {
   resumed_ = false;
   const RunConfig& config = estimator_.config();
   SHOAL_TRY(input_.iterator, dataset_->iterate(scope_.env, {.seed = config.random_seed(),
                                                             .trainer_index = config.trainer_index(),
-                                                            .num_trainers = config.num_trainers()}));
+                                                            .num_trainers = config.num_trainers(),
+                                                            .run_seed = run_seed}));
+  return {};
+}
+
+Result<void> ResumableInput::reseed() {
+  if (!dataset_ || estimator_.config().random_seed()) return {};
+  SHOAL_TRY_VOID(begin_anew());
+  input_.first_batch.reset();
+  if (auto position = input_.iterator->save()) start_position_ = input_.first_position = encode_position(*position);
   return {};
 }
 

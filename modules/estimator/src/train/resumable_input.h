@@ -28,12 +28,18 @@ class ResumableInput {
   /// The input continues at `position`. Without one no batch of this trainer counts (yet, or any more), so it begins at the
   /// start. An input that cannot tell positions stays where it is.
   Result<void> move_to(const std::optional<std::string>& position);
+  /// Begins again at the start, where nothing was trained on yet: the seed of the run is another one than it seemed.
+  Result<void> reseed();
+  /// The number of this start of the run, by which passes that begin where others have ended differ.
+  void set_pass(int64_t pass) { pass_ = pass; }
   /// True if it went on somewhere behind its start.
   bool is_resumed() const { return resumed_; }
 
  private:
   Result<void> learn_types_elsewhere();
   Result<void> begin_anew();
+  Result<void> begin_new_pass();
+  Result<void> begin_by(int64_t run_seed);
 
   TrainScope& scope_;
   const int replica_;
@@ -42,6 +48,7 @@ class ResumableInput {
   TrainingInput input_;
   std::string start_position_;  // The position before anything was drawn; empty if the input cannot tell.
   bool resumed_ = false;
+  int64_t pass_ = 0;
   std::optional<InputTypes> types_;
 };
 

@@ -21,6 +21,7 @@ TrainRun::TrainRun(TrainScope& scope, TrainerFolder& folder, const std::vector<s
                    TrainEnd& end, TrainSetup setup)
     : scope_(scope), env_(scope.env), folder_(folder), inputs_(inputs), end_(end), setup_(std::move(setup)) {
   end_.take(setup_);
+  for (const auto& input : inputs_) input->set_pass(folder_.start_number());
 }
 
 Task<Result<void>> TrainRun::run() {
@@ -54,6 +55,7 @@ Task<Result<void>> TrainRun::train(cluster::Ready ready) {
 Task<Result<void>> TrainRun::close(TrainingLoop& loop) {
   if (setup_.servers && scope_.leads()) {
     WorkerWaitOptions options{.servers = *setup_.servers, .saver = setup_.saver.get(), .max_steps = folder_.max_steps()};
+    options.check_place = [this] { return folder_.check_place(); };
     SHOAL_CO_TRY(const checkpoint::EndReason reason, co_await wait_for_workers(scope_, std::move(options), end_.reason()));
     end_.ends_for(reason);
     // Nobody is answered that an update counts which the last checkpoint does not have.
@@ -74,7 +76,10 @@ LoopOptions TrainRun::loop_options() {
                       .max_steps = folder_.max_steps(),
                       .trainer_index = uint64_t(scope_.config().trainer_index()),
                       .witness = host_of(scope_.config()).witness.get(),
+                      .check_place = nullptr,
+                      .check_place_every = seconds_to_duration(scope_.config().heartbeat_secs()),
                       .recover = nullptr};
+  if (scope_.leads()) options.check_place = [this] { return folder_.check_place(); };
   for (const auto& input : inputs_) options.inputs.push_back(&input->drawn());
   if (scope_.distributed()) options.recover = [this] { return recover(); };
   return options;
@@ -99,9 +104,39 @@ Task<Result<cluster::Ready>> TrainRun::make_ready() {
   } else if (checkpoint && scope_.leads()) {
     warn_about_leavings(env_.log(), *checkpoint, setup_.store->plan());
   }
-  const auto move = [this, &ready] { return move_inputs(*ready); };
+  const auto move = [this, &ready]() -> Result<void> {
+    if (!scope_.leads()) SHOAL_TRY_VOID(adopt_run(ready->run));
+    return move_inputs(*ready);
+  };
   SHOAL_CO_TRY_VOID(co_await compute(env_, move));
   co_return ready;
+}
+
+/// A worker learns with the model which run that is of, if its model_dir did not say so (or it sees another folder): it computes
+/// by the seed of the chief's run from its first batch on.
+Result<void> TrainRun::adopt_run(const cluster::RunIdentity& run) {
+  if (run.id.empty()) return {};
+  // The folder is looked at again: who came first may have seen what an earlier run left.
+  SHOAL_TRY(const std::string seen, folder_.seen_run());
+  const std::string own = begun_ ? scope_.run.id : seen;
+  if (!own.empty() && own != run.id) {
+    env_.sometimes("trainer.servers_of_another_run");
+    return failed_precondition("two jobs at one address: the parameter servers hold the model of run " + run.id + ", and " +
+                               (begun_ ? "this worker trained" : "model_dir " + scope_.model_dir() + " is of") + " run " + own +
+                               "; give each job addresses of its own, or end the other job first");
+  }
+  setup_.servers->know_run(run.id);
+  if (run == scope_.run) return {};
+  const bool reseeds = run.seed != scope_.run.seed && !scope_.config().random_seed() && !begun_;
+  const int64_t own_seed = scope_.run.seed;
+  scope_.run = run;
+  if (!reseeds) {
+    scope_.run.seed = own_seed;
+    return {};
+  }
+  setup_.model->reseed(RandomKey(run.seed));
+  for (const auto& input : inputs_) SHOAL_TRY_VOID(input->reseed());
+  return {};
 }
 
 Result<void> TrainRun::move_inputs(const cluster::Ready& ready) {
@@ -128,6 +163,10 @@ Task<Result<cluster::Ready>> TrainRun::recover() {
       co_return deadline_exceeded("waiting for the parameter servers: " + ready.error().message());
     }
     SHOAL_CO_TRY_VOID(co_await env_.sleep_for(back_off, env_.interrupted()));
+    if (!scope_.leads() && !begun_) {  // A run may have begun in the folder meanwhile.
+      SHOAL_CO_TRY(std::string seen, co_await compute(env_, &TrainerFolder::seen_run, &folder_));
+      setup_.servers->know_run(std::move(seen));
+    }
     back_off = std::min<Duration>(back_off * 2, kBackOffMax);
   }
 }

@@ -22,6 +22,7 @@ class TrainRun {
 
  private:
   LoopOptions loop_options();
+  Result<void> adopt_run(const cluster::RunIdentity& run);
   Result<void> move_inputs(const cluster::Ready& ready);
   Task<Result<cluster::Ready>> make_ready();
   Task<Result<cluster::Ready>> recover();

@@ -1,6 +1,7 @@
 #pragma once
 /// What all parts of one training share.
 #include "hooks/loop_context.h"
+#include "shoal/cluster/run_identity.h"
 #include "train/train_request.h"
 
 namespace shoal {
@@ -9,6 +10,10 @@ namespace shoal {
 struct TrainScope {
   TrainScope(Environment& environment, const TrainRequest& what)
       : env(environment), request(what), started(env.now()), context(env, config().host().get()) {}
+
+  /// The run that this training belongs to, with the seed that counts here. TrainerFolder::look() says it; a worker may
+  /// learn it only with the model, and draws a seed until then.
+  cluster::RunIdentity run = {};
 
   Environment& env;
   const TrainRequest& request;

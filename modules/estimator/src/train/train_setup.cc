@@ -26,7 +26,7 @@ Result<std::unique_ptr<BuiltModel>> build_model(TrainScope& scope, const InputTy
   const RunConfig& config = scope.config();
   SHOAL_TRY(auto model,
             BuiltModel::build(
-                {estimator.model_fn(), Mode::kTrain, estimator.params(), config, graph_seed(scope.env, config)}, types));
+                {estimator.model_fn(), Mode::kTrain, estimator.params(), config, RandomKey(scope.run.seed)}, types));
   SHOAL_TRY(auto backend, make_configured_backend(config));
   model->use_backend(std::move(backend), config.compute_threads(scope.env.process().usable_cores), config.compute_dtype());
   model->log_plans_to(&scope.env.log());
@@ -150,6 +150,7 @@ Result<std::unique_ptr<cluster::RemoteStore>> make_remote_store(TrainScope& scop
   options.identity.fingerprint = model.graph().fingerprint();
   options.identity.numerics = numerics_text(model.numerics());
   options.identity.variables = cluster::variables_text(specs);
+  options.identity.run = scope.run;
   if (!scope.leads()) options.job_ended = [&folder] { return folder.job_has_ended(); };
   return cluster::make_remote_store(scope.env, std::move(plan), std::move(options));
 }
@@ -183,6 +184,9 @@ Result<void> make_store(TrainScope& scope, TrainerFolder& folder, const Resumabl
     SaverOptions options{.model_dir = scope.model_dir(),
                          .numerics = numerics_text(model.numerics()),
                          .fingerprint = std::to_string(model.graph().fingerprint()),
+                         .run = folder.run_text(),
+                         .check_place = [&folder] { return folder.check_place(); },
+                         .ready_timeout = scope.ready_timeout(),
                          .check_run = [&folder] { return folder.check_run(); },
                          .listeners = scope.request.listeners};
     setup.saver = std::make_unique<CheckpointSaver>(scope.env, scope.config(), std::move(options));

@@ -39,6 +39,7 @@ Result<bool> TrainerFolder::look() {
   max_steps_ = scope_.request.max_steps;
   if (!scope_.leads()) {
     static_cast<void>(end_of_job_.look());  // What is there already is of an earlier run; the rest is asked for later.
+    guess_run();
     return false;
   }
   Storage& storage = scope_.env.storage();
@@ -47,8 +48,9 @@ Result<bool> TrainerFolder::look() {
   // This comes before checkpoints are read, which takes its time. A mark that will stand, since there is nothing to
   // train, is left.
   if (!run_has_ended() && !listed_as_finished(storage, folder, max_steps_)) SHOAL_TRY_VOID(begin_run());
-  remove_temporary_files(scope_.env, folder, {"training_finished.tmp-", "training_run.tmp-", "graph.json.tmp-"});
+  remove_what_was_left();
   SHOAL_TRY_VOID(reopen_checkpoint());
+  SHOAL_TRY_VOID(take_run());
   if (source_) {
     scope_.env.log().info("restored from checkpoint " + source_->prefix() + " at global step " +
                           std::to_string(checkpoint_step()));
@@ -71,6 +73,70 @@ Result<void> TrainerFolder::make_and_lock() {
   if (!made) return unusable(folder, "created or written", made.error());
   SHOAL_TRY(lock_, lock_model_dir(scope_.env, folder));
   return {};
+}
+
+/// What processes that were killed left (CONTRACT CK-18). Where the file system has no locks, another one may still be writing
+/// what is young.
+void TrainerFolder::remove_what_was_left() {
+  Storage& storage = scope_.env.storage();
+  if (lock_) checkpoint::remove_unfinished(storage, scope_.model_dir());
+  remove_temporary_files(
+      scope_.env, scope_.model_dir(),
+      {"training_finished.tmp-", "training_run.tmp-", "graph.json.tmp-", "run.json.tmp-", "profile.json.tmp-"},
+      lock_ ? Duration::zero() : Duration(kAbandonedAfter));
+}
+
+/// The run of the folder goes on, or begins (CONTRACT RU-1, RU-7).
+Result<void> TrainerFolder::take_run() {
+  Storage& storage = scope_.env.storage();
+  const std::string& folder = scope_.model_dir();
+  const std::optional<int64_t>& given = scope_.config().random_seed();
+  Result<std::optional<checkpoint::RunFile>> found = checkpoint::read_run(storage, folder);
+  if (!found && found.error().kind() != ErrorKind::kDataLoss) return unusable(folder, "read", found.error());
+  if (!found) scope_.env.log().warning("the run is taken from its checkpoints: " + found.error().message());
+  const bool known = found && *found;
+  run_file_ = known ? **found : adopt_or_begin_run();
+  const int64_t seed_before = run_file_.seed;
+  if (given) {
+    run_file_.seed = *given;
+    run_file_.seed_given = true;
+  }
+  const std::string seed = "random seed " + std::to_string(run_file_.seed);
+  if (known && run_file_.seed != seed_before) {
+    scope_.env.log().info(seed + ", which this start was given; the run had " + std::to_string(seed_before) + " until now");
+  } else if (!given) {
+    scope_.env.log().info(seed + (known ? ", as the run had it before" : ", drawn for this run; --seed gives another"));
+  }
+  scope_.run = {.id = run_file_.id, .seed = run_file_.seed};
+  if (known && run_file_ == **found) return {};
+  Result<void> written = checkpoint::write_run(storage, folder, run_file_);
+  return written ? written : Result<void>(unusable(folder, "written", written.error()));
+}
+
+/// run.json was lost, or there were no runs yet when the folder was begun: checkpoints repeat it.
+checkpoint::RunFile TrainerFolder::adopt_or_begin_run() {
+  const std::string repeated = source_ ? source_->run() : std::string();
+  if (Result<checkpoint::RunFile> run = checkpoint::decode_run(repeated)) {
+    scope_.env.log().info("run.json is made anew as checkpoint " + source_->prefix() + " repeats it");
+    return std::move(run).value();
+  }
+  return checkpoint::draw_run(scope_.env);
+}
+
+std::string TrainerFolder::run_text() const { return checkpoint::encode_run(run_file_); }
+
+Result<std::string> TrainerFolder::seen_run() {
+  const auto found = checkpoint::read_run(scope_.env.storage(), scope_.model_dir());
+  return found && *found ? (*found)->id : std::string();
+}
+
+/// A worker sees the run of the folder, if it sees the folder and the chief has been there.
+void TrainerFolder::guess_run() {
+  const auto found = checkpoint::read_run(scope_.env.storage(), scope_.model_dir());
+  const bool known = found && *found;
+  if (known) scope_.run.id = (*found)->id;
+  scope_.run.seed = scope_.config().random_seed().value_or(known ? (*found)->seed
+                                                                   : checkpoint::draw_run(scope_.env).seed);
 }
 
 bool TrainerFolder::run_has_ended() const {
@@ -115,6 +181,7 @@ std::string TrainerFolder::checkpoint_name() const {
 }
 
 Result<void> TrainerFolder::write_end_mark(int64_t global_step, checkpoint::EndReason reason, std::string checkpoint) {
+  if (Result<void> place = check_place(); !place && place.error().kind() == ErrorKind::kFailedPrecondition) return place;
   return checkpoint::write_end_mark(scope_.env.storage(), scope_.model_dir(),
                                     {.run = run_,
                                      .global_step = global_step,
@@ -122,6 +189,33 @@ Result<void> TrainerFolder::write_end_mark(int64_t global_step, checkpoint::EndR
                                      .reason = reason,
                                      .wall_time = scope_.env.wall_now(),
                                      .shoal_run = host_of(scope_.config()).shoal_run});
+}
+
+Result<void> TrainerFolder::check_place() {
+  const std::string& folder = scope_.model_dir();
+  const auto gone = [&](const std::string& file) {
+    scope_.env.sometimes("model_dir.gone");
+    return failed_precondition("model_dir " + folder + " is not the folder of this run any more: " + file +
+                               ", so it was removed, moved or replaced while the run was under way; the run ends, and makes "
+                               "nothing anew there (its last checkpoint is where the folder went)");
+  };
+  const auto unclear = [&](const Error& why) {
+    return unavailable("whether model_dir " + folder + " is still this run's cannot be seen: " + why.message());
+  };
+  if (lock_) {
+    const Result<bool> in_place = lock_->is_in_place();
+    if (!in_place) return unclear(in_place.error());
+    if (!*in_place) return gone("training_lock is missing or another file");
+  }
+  const auto run = checkpoint::read_run(scope_.env.storage(), folder);
+  if (!run && run.error().kind() == ErrorKind::kDataLoss && lock_) {
+    scope_.env.log().warning_once("damaged run", run.error().message() + "; the next start repairs it by a checkpoint");
+    return {};
+  }
+  if (!run) return unclear(run.error());
+  if (!*run) return gone("run.json is missing");
+  if ((*run)->id != run_file_.id) return gone("run.json is that of run " + (*run)->id + ", this one is " + run_file_.id);
+  return {};
 }
 
 Result<void> TrainerFolder::check_run() {

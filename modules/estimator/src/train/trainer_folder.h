@@ -1,11 +1,13 @@
 #pragma once
-/// model_dir as a trainer meets it: the checkpoint that training goes on from, the number of the run, the end mark.
+/// model_dir as a trainer meets it: its run, the checkpoint that training goes on from, the number of this start, the end
+/// mark.
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "model/checkpoint_layout.h"
 #include "shoal/checkpoint/end_mark.h"
+#include "shoal/checkpoint/run_file.h"
 #include "task/end_of_job.h"
 #include "train/checkpoint_saver.h"
 #include "train/train_scope.h"
@@ -26,11 +28,16 @@ class TrainerFolder {
   Result<void> reopen_checkpoint();
   /// Called by who leads: at `global_step` the job has ended, with `checkpoint` as its last.
   Result<void> write_end_mark(int64_t global_step, checkpoint::EndReason reason, std::string checkpoint);
-  /// Called by who leads, before a checkpoint becomes the newest. Unavailable: another run has begun in the folder
+  /// Called by who leads, before it writes and now and then. FailedPrecondition: the folder was removed, moved or replaced
+  /// under this run, which makes nothing anew in its place (CONTRACT RU-4). Unavailable: that cannot be seen now.
+  Result<void> check_place();
+  /// Called by who leads, before a checkpoint becomes the newest. Unavailable: another start has begun in the folder
   /// since, as where a file server let go of the lock of a host that it did not hear from (CONTRACT FA-11). Not asked
   /// of a cluster's chief, for whom the servers say it: they know a second chief that is refused from one that took
   /// over.
   Result<void> check_run();
+  /// The id of the run that the folder is of now; empty: there is none, or it cannot be seen.
+  Result<std::string> seen_run();
   /// Whether the job has ended, for a worker whose servers cannot be reached (CONTRACT WO-4).
   bool job_has_ended();
 
@@ -47,6 +54,10 @@ class TrainerFolder {
   /// True if there was an end mark when this task came, and it was left in place.
   bool keeps_mark() const { return mark_at_start_ && !run_begun_; }
   bool was_marked() const { return mark_at_start_.has_value(); }
+  /// The run of this folder as checkpoints repeat it (checkpoint::encode_run()). Called by who leads, after look().
+  std::string run_text() const;
+  /// The number of this start among those of the run, from 1.
+  int64_t start_number() const { return run_; }
   /// The run of this name (SHOAL_RUN), which this task is part of, has ended before max_steps, and its other tasks have
   /// gone (CONTRACT JE-2). A job without servers has no others.
   bool run_has_ended() const;
@@ -55,12 +66,17 @@ class TrainerFolder {
 
  private:
   Result<void> make_and_lock();
+  void remove_what_was_left();
+  Result<void> take_run();
+  checkpoint::RunFile adopt_or_begin_run();
+  void guess_run();
   Result<void> begin_run();
   bool is_finished() const;
   checkpoint::WarningSink warnings();
 
   TrainScope& scope_;
   std::unique_ptr<StorageLock> lock_;
+  checkpoint::RunFile run_file_;  // What run.json says. Only who leads knows it.
   std::unique_ptr<CheckpointSource> source_;
   bool checkpoint_is_fresh_ = false;
   std::optional<int64_t> max_steps_;

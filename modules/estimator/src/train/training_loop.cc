@@ -38,6 +38,7 @@ TrainingLoop::TrainingLoop(Environment& env, LoopContext& context, LoopOptions o
 
 Task<Result<LoopEnd>> TrainingLoop::run(cluster::Ready first) {
   enter(first);
+  next_look_at_place_ = env_.after(options_.check_place_every);
   Result<void> made = co_await ready();
   if (!made && is_recoverable(made.error())) made = co_await recover(std::move(made).error());
   SHOAL_CO_TRY_VOID(std::move(made));
@@ -158,8 +159,17 @@ Task<Result<void>> TrainingLoop::after_update(const cluster::Outcome& outcome) {
     SHOAL_CO_TRY_VOID(co_await options_.saver->save(*options_.store, context_, std::move(own), last_of_several()));
   }
   SHOAL_CO_TRY_VOID(co_await compute(env_, &TrainingLoop::call_after_step, this));
+  if (options_.check_place && env_.now() >= next_look_at_place_) SHOAL_CO_TRY_VOID(co_await look_at_place());
   if (options_.metrics && may_go_on()) co_return co_await options_.metrics->after_step(outcome.global_step);
   co_return Result<void>{};
+}
+
+/// A look that fails says nothing; who saves waits for a better one.
+Task<Result<void>> TrainingLoop::look_at_place() {
+  next_look_at_place_ = env_.after(options_.check_place_every);
+  Result<void> placed = co_await compute(env_, options_.check_place);
+  if (!placed && placed.error().kind() == ErrorKind::kUnavailable) co_return Result<void>{};
+  co_return placed;
 }
 
 Task<Result<void>> TrainingLoop::finish() {

@@ -42,6 +42,10 @@ struct LoopOptions {
   std::optional<int64_t> max_steps;  ///< A global step: no step is begun at or beyond it.
   uint64_t trainer_index = 0;
   cluster::Witness* witness = nullptr;  ///< Null if nobody looks.
+  /// Asked every so often on the compute thread, by who leads: whether model_dir is still this run's. An error other than
+  /// Unavailable ends the training. Null: nobody looks.
+  std::function<Result<void>()> check_place;
+  Duration check_place_every = std::chrono::seconds(5);
   /// Called after a lost server: makes the model ready again (leader) or waits for it, and moves the input to where it
   /// says. Null if the store cannot be lost.
   std::function<Task<Result<cluster::Ready>>()> recover;
@@ -79,6 +83,7 @@ class TrainingLoop {
   Task<Result<bool>> iterate();
   Task<Result<void>> ready();
   Task<Result<void>> after_update(const cluster::Outcome& outcome);
+  Task<Result<void>> look_at_place();
   bool saves_after(uint64_t step) const;
   Task<Result<void>> compute_and_exchange();
   // What follows runs on the compute thread.
@@ -120,6 +125,7 @@ class TrainingLoop {
   std::vector<cluster::RowGradients> row_gradients_;  // Views into the program, set after each run.
   std::vector<float> scalar_values_;                  // Sources of the scalars that are not known before the step.
   cluster::Step step_;
+  SteadyTime next_look_at_place_{};
   bool end_of_input_ = false;
   bool job_stops_ = false;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "shoal/base/compute.h"
 #include "train/train_end.h"
 
 namespace shoal {
@@ -27,6 +28,7 @@ class WorkerWait {
 
  private:
   Task<Result<void>> ask_to_stop();
+  Task<Result<void>> look_at_place();
   std::optional<Duration> patience_for(const cluster::ServerStatus& status) const;
   bool is_stuck(const cluster::ServerStatus& status, Duration patience);
   void note();
@@ -39,6 +41,7 @@ class WorkerWait {
   std::optional<cluster::ServerStatus> seen_;
   SteadyTime changed_at_{};  // When what was seen changed last.
   SteadyTime next_note_{};
+  SteadyTime next_look_at_place_{};
 };
 
 Task<Result<checkpoint::EndReason>> WorkerWait::run() {
@@ -58,6 +61,7 @@ Task<Result<checkpoint::EndReason>> WorkerWait::run() {
     const std::optional<Duration> patience = patience_for(status);
     if (!patience || is_stuck(status, *patience)) break;
     note();
+    SHOAL_CO_TRY_VOID(co_await look_at_place());
     if (patient_ && options_.saver && options_.saver->due(status.global_step, env_.now())) {
       SHOAL_CO_TRY_VOID(co_await options_.saver->save(options_.servers, scope_.context, {}, options_.max_steps));
     }
@@ -66,6 +70,14 @@ Task<Result<checkpoint::EndReason>> WorkerWait::run() {
 }
 
 Task<Result<void>> WorkerWait::ask_to_stop() { return options_.servers.request_stop(env_.after(kLeaveTimeout)); }
+
+Task<Result<void>> WorkerWait::look_at_place() {
+  if (!options_.check_place || env_.now() < next_look_at_place_) co_return Result<void>{};
+  next_look_at_place_ = env_.after(seconds_to_duration(scope_.config().heartbeat_secs()));
+  Result<void> placed = co_await compute(env_, options_.check_place);
+  if (!placed && placed.error().kind() == ErrorKind::kUnavailable) co_return Result<void>{};
+  co_return placed;
+}
 
 /// How long the chief waits for workers that `status` shows while nothing happens; nothing if there is nobody to wait
 /// for. With its own input at an end it also waits for those who are on their way (CONTRACT CH-8, OE-2).

@@ -13,6 +13,7 @@ struct WorkerWaitOptions {
   cluster::RemoteStore& servers;
   CheckpointSaver* saver = nullptr;  ///< Saves what workers still do; null if nothing is saved meanwhile.
   std::optional<int64_t> max_steps;
+  std::function<Result<void>()> check_place = {};  ///< LoopOptions::check_place.
 };
 
 /// With the chief's own input at an end (`reason`) it waits for as long as the workers make progress, else for the

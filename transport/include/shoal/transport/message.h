@@ -15,7 +15,7 @@
 
 namespace shoal::transport {
 
-inline constexpr uint32_t kProtocolVersion = 4;
+inline constexpr uint32_t kProtocolVersion = 5;
 
 /// The numbers travel and never change.
 enum class MessageKind : uint8_t {
@@ -88,6 +88,9 @@ struct Hello {
   /// Variables of the model, one per line, for refusals that say what differs; empty if not known.
   std::string variables;
   Encoding weights = Encoding::kDense;  ///< The encoding in which the sender wants to be sent weights.
+  std::string run = {};                 ///< The id of the run; empty if the sender does not know it.
+  std::string start = {};   ///< What a launcher or engine calls the start that the sender is part of; empty: nothing.
+  std::string origin = {};  ///< The program and its model_dir in words, for refusals; empty if not known.
 };
 Message make_hello(BufferPool& pool, const Hello& hello);
 Result<Hello> read_hello(const Message& message);

@@ -10,6 +10,8 @@ namespace shoal {
 struct ProcessInfo {
   std::string host_name = "localhost";
   int64_t process_id = 0;
+  /// The name of the program, without its folder; empty if nobody knows.
+  std::string program = {};
   std::string temporary_folder = "/tmp";
   /// Cores that the affinity mask has a hyper-thread of, or whole ones of `core_quota` where that is less; at least 1.
   int usable_cores = 1;

@@ -37,6 +37,9 @@ class ReadableFile {
 class StorageLock {
  public:
   virtual ~StorageLock() = default;
+  /// Whether the name still leads to what is held: false where the file was removed or replaced, or its folder was. Another
+  /// process that locks the name then holds a lock of its own. Errors: those of looking, which say neither.
+  virtual Result<bool> is_in_place() = 0;
 };
 
 struct FileInfo {

@@ -53,6 +53,12 @@ enum class Check { kLengths, kChecksums };
 /// The retained checkpoints, oldest to newest, damaged ones too. Empty if there is no `checkpoint` file.
 Result<std::vector<ListedCheckpoint>> list(Storage& storage, const std::string& model_dir, Check check);
 
+/// For who holds the folder: removes at once what killed saves left in it, which are temporary files, data files of which no
+/// index speaks, and checkpoints marked as unlisted that are not in the list (CONTRACT CK-18). Without its lock nobody knows
+/// whether another process is writing these: then saves remove them when they are an hour old. What cannot be removed
+/// stays.
+void remove_unfinished(Storage& storage, const std::string& model_dir);
+
 /// Opens and reads all of it: every checksum right, or the first error.
 Result<void> verify(Storage& storage, const std::string& prefix);
 

@@ -57,6 +57,7 @@ struct SaveInfo {
   std::map<std::string, std::string> positions;  ///< Input positions by trainer ("chief/0"); any bytes.
   std::string numerics;                          ///< Backend, version, ISA, threads: what equal bits depend on.
   std::string fingerprint;                       ///< The fingerprint of the job and its graph.
+  std::string run;                               ///< The run's text (run_file.h). Empty: not known, as before there were runs.
   WallTime save_time{};
   friend bool operator==(const SaveInfo&, const SaveInfo&) = default;
 };

@@ -76,8 +76,13 @@ struct Saved {
 /// checkpoint stays intact (CONTRACT FA-7). A layout that contradicts itself or another file's is InvalidArgument.
 class Writer {
  public:
-  /// Creates the folder if it is missing. The first data file also clears what killed saves left an hour ago or more.
-  static Result<std::unique_ptr<Writer>> begin(Storage& storage, std::string model_dir, int64_t global_step);
+  /// The first data file also clears what killed saves left an hour ago or more.
+  enum class Folder {
+    kMadeIfMissing,
+    kIsThere,  ///< A folder that went while its run was under way is not made anew (CONTRACT RU-4).
+  };
+  static Result<std::unique_ptr<Writer>> begin(Storage& storage, std::string model_dir, int64_t global_step,
+                                               Folder folder = Folder::kMadeIfMissing);
   virtual ~Writer() = default;
 
   /// Starts a data file; returns its number for append(). Files may be filled in turns.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "shoal/cluster/cluster_spec.h"
+#include "shoal/cluster/run_identity.h"
 #include "shoal/cluster/sparse_roles.h"
 
 namespace shoal::cluster {
@@ -34,6 +35,11 @@ struct TaskIdentity {
   uint64_t fingerprint = 0;
   std::string numerics;
   std::string variables;  ///< What variables_text() says of the model: a refusal compares it.
+  RunIdentity run = {};   ///< The run of its model: the chief's from model_dir, a worker's once it has attached to one.
+  /// What a launcher (SHOAL_RUN) or an engine (the number of a Slurm job) calls the start that this task is part of; empty:
+  /// nothing does. Peers compare it where both have one (CONTRACT RU-6).
+  std::string start = {};
+  std::string origin = {};  ///< "mnist, model_dir m": what refusals say of it.
 };
 
 }  // namespace shoal::cluster

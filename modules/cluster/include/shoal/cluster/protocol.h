@@ -56,6 +56,7 @@
 
 #include "shoal/base/result.h"
 #include "shoal/base/time.h"
+#include "shoal/cluster/run_identity.h"
 #include "shoal/cluster/shard.h"
 #include "shoal/cluster/snapshot.h"
 #include "shoal/transport/message.h"
@@ -107,6 +108,7 @@ struct Welcome {
   uint64_t global_step = 0;
   std::string position;  ///< The position of the trainer that asked, from shard 0; empty if there is none.
   JobEnd end = {};       ///< How the job ended, in phase kFinished.
+  RunIdentity run = {};  ///< The run whose model the server holds, or is given.
 };
 std::string to_json(const Welcome& welcome);
 Result<Welcome> parse_welcome(std::string_view json);
@@ -138,6 +140,7 @@ struct ServerStatus {
   uint64_t global_step = 0;
   uint64_t spec_hash = 0;    ///< The hash of the ShardSpec that is held; 0 if there is none.
   uint64_t fingerprint = 0;  ///< The fingerprint of the model.
+  RunIdentity run = {};      ///< The run whose model that is.
   uint64_t changes = 0;      ///< How often a trainer has come, gone, or said that it is done.
   ShardCounters counters;
   std::vector<TrainerStatus> trainers;
@@ -152,6 +155,7 @@ struct Prepare {
   ShardSpec spec;
   /// How trainers will send gradients, as far as the chief knows: for what the server says of its memory.
   transport::Encoding gradients = transport::Encoding::kDense;
+  RunIdentity run = {};
 };
 std::string to_json(const Prepare& prepare);
 Result<Prepare> parse_prepare(std::string_view json);

@@ -27,6 +27,9 @@ struct RemoteStoreOptions {
 /// A store over servers, with what only a chief or a leaving trainer does.
 class RemoteStore : public Store {
  public:
+  /// The run that hellos from now on say this task is of; empty: not known. Servers refuse a trainer of another run than that of
+  /// the model that they hold.
+  virtual void know_run(std::string id) = 0;
   /// Reaches all servers, without looking at their state. prepare() and attach() do it by themselves.
   virtual Task<Result<void>> connect(Deadline deadline) = 0;
   /// Tells the servers that this trainer makes no more pushes. Bounded by `deadline`; best effort.

@@ -6,6 +6,7 @@
 /// is kept by all: who loses its connection comes again and shows it, so that a rank 0 that was started again learns the
 /// list from whoever comes first, and every task that was started again gets its old port back. docs/decisions/0092 says
 /// why.
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,9 @@ struct RendezvousOptions {
   std::optional<std::string> bind = {};
   transport::LinkOptions link = {};
   Duration timeout = std::chrono::seconds(7200);  ///< The longest wait for the others.
+  /// Asked now and then while others are waited for, through offload(): true where the start that this task is part of has
+  /// ended, so that the others have gone (CONTRACT WO-4). Null: nobody knows.
+  std::function<bool()> has_ended = {};
 };
 
 /// What everyone is given. Lists are in the order of ranks.
@@ -33,6 +37,7 @@ struct Gathering {
   uint64_t id = 0;                      ///< Not 0; tells this job from another one at the same address.
   std::vector<std::string> addresses;   ///< "host:port"; "" for an evaluator.
   std::vector<std::string> host_names;  ///< What each task's host calls itself.
+  bool ended = false;                   ///< The start has ended, and nobody is there: all else is empty.
   friend bool operator==(const Gathering&, const Gathering&) = default;
 };
 

@@ -22,6 +22,7 @@
 #include "shoal/backends/backend.h"
 #include "shoal/base/environment.h"
 #include "shoal/cluster/row_gradients.h"
+#include "shoal/cluster/run_identity.h"
 #include "shoal/cluster/shard_plan.h"
 #include "shoal/cluster/snapshot.h"
 
@@ -39,6 +40,8 @@ struct Ready {
   Positions other_positions = {};
   /// True if the job asks its trainers to stop: make no step.
   bool stop = false;
+  /// The run of the model, as attach() learned it from the servers.
+  RunIdentity run = {};
 };
 
 /// What begin() hands out. Spans are valid until commit(); their order is that of Store::bind().

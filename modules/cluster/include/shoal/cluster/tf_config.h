@@ -39,10 +39,12 @@ struct TaskConfig {
   int32_t tasks_on_host = 1;  ///< How many tasks of the job share this host (or process), this one included.
   /// What the variables of an engine, or SHOAL_RANK, say; nothing for other sources.
   std::optional<Place> place;
+  /// The start that this task is part of ended before the task came, so that there is nobody to meet.
+  bool has_ended = false;
   std::vector<std::string> warnings;
 
   /// False while only the place is known: role and numbers follow from it, addresses come from a rendezvous.
-  bool has_met() const { return mode == TaskMode::kLocal || !job.empty(); }
+  bool has_met() const { return mode == TaskMode::kLocal || !job.empty() || has_ended; }
   /// The number of this trainer, for splitting of data and on the servers: chief 0, worker i is i + 1, and where
   /// workers are listed sparsely the k-th of those listed is k; 0 for all others. In [0, num_trainers()).
   int32_t trainer_index() const;

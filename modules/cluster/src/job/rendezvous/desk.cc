@@ -4,6 +4,7 @@
 
 #include "job/bounded_lines.h"
 #include "job/rendezvous/part.h"
+#include "shoal/base/compute.h"
 #include "shoal/base/utc_text.h"
 #include "shoal/cluster/listen.h"
 #include "shoal/cluster/task_status.h"
@@ -17,6 +18,8 @@ using transport::Message;
 constexpr auto kFirstWords = std::chrono::seconds(10);   // Who connects says who it is within this time.
 constexpr auto kTakesASeat = std::chrono::seconds(120);  // And listens, on a name that may not resolve yet.
 constexpr auto kDeskNoteEvery = std::chrono::seconds(10);
+// Others who have not heard yet that the job has ended show within this time.
+constexpr auto kDeskAsksEndedAfter = std::chrono::seconds(15);
 constexpr auto kDeskLook = std::chrono::milliseconds(20);
 constexpr auto kDeskUnderWay = std::chrono::milliseconds(100);  // The last words of a dead process may take so long.
 constexpr auto kDeskClosing = std::chrono::seconds(1);
@@ -50,7 +53,8 @@ class Desk final : public Rendezvous::Part {
   const ClusterSize& plan() const { return options_.place.plan; }
   Visitor& visitor(int32_t rank) { return visitors_[size_t(rank)]; }
   Task<Result<void>> open(Deadline deadline);
-  Task<Result<void>> wait_for_all(Deadline deadline);
+  Task<Result<bool>> wait_for_all(Deadline deadline);
+  Task<bool> asks_ended();
   Task<Result<void>> sit_down(Deadline deadline);
   Missing missing() const;
   void tell_who_is_missing();
@@ -111,7 +115,8 @@ Task<Result<Gathering>> Desk::meet() {
   const auto serve_it = [this](std::unique_ptr<Connection> connection) { group_.spawn(serve(std::move(connection))); };
   group_.spawn(accept_each(env_, *listener_, "rendezvous: ", serve_it));
   do {  // Somebody may leave while this task looks for a port.
-    SHOAL_CO_TRY_VOID(co_await wait_for_all(deadline));
+    SHOAL_CO_TRY(const bool ended, co_await wait_for_all(deadline));
+    if (ended) co_return Gathering{.ended = true};
     SHOAL_CO_TRY_VOID(co_await sit_down(deadline));
   } while (!gathering_ && missing().count > 0);
   if (!gathering_) deal();
@@ -119,12 +124,22 @@ Task<Result<Gathering>> Desk::meet() {
   co_return *gathering_;
 }
 
-/// Until all are there, or one that knows the job from before.
-Task<Result<void>> Desk::wait_for_all(Deadline deadline) {
-  SteadyTime next_note = env_.after(kDeskNoteEvery);
+Task<bool> Desk::asks_ended() {
+  if (!options_.has_ended) co_return false;
+  const Result<bool> ended = co_await compute(env_, options_.has_ended);
+  co_return ended && *ended;
+}
+
+/// Until all are there, or one that knows the job from before. True: the start that this task is part of has ended.
+Task<Result<bool>> Desk::wait_for_all(Deadline deadline) {
+  SteadyTime next_note = env_.after(kDeskNoteEvery), next_question = env_.after(kDeskAsksEndedAfter);
   for (;;) {
     const Missing now = missing();
-    if (gathering_ || now.count == 0) co_return Result<void>{};
+    if (gathering_ || now.count == 0) co_return false;
+    if (env_.now() >= next_question) {
+      if (co_await asks_ended()) co_return true;
+      next_question = env_.after(kDeskNoteEvery);
+    }
     if (env_.now() >= deadline) {
       co_return deadline_exceeded("rendezvous at " + address_ + ": waiting for " + missing_text(plan(), now) + " of " +
                                   std::to_string(options_.place.size) + " ranks: not there within " +
@@ -134,9 +149,10 @@ Task<Result<void>> Desk::wait_for_all(Deadline deadline) {
       tell_who_is_missing();
       next_note = env_.after(kDeskNoteEvery);
     }
-    auto waiting = changed_.wait("the other ranks", std::min<Deadline>(deadline, next_note), env_.interrupted());
+    const Deadline look = std::min<Deadline>({deadline, next_note, next_question});
+    auto waiting = changed_.wait("the other ranks", look, env_.interrupted());
     const Result<void> woken = co_await std::move(waiting);
-    if (!woken && woken.error().kind() == ErrorKind::kCancelled) co_return woken;
+    if (!woken && woken.error().kind() == ErrorKind::kCancelled) co_return woken.error();
   }
 }
 

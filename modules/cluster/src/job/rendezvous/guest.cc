@@ -3,6 +3,7 @@
 
 #include "job/quote.h"
 #include "job/rendezvous/part.h"
+#include "shoal/base/compute.h"
 
 namespace shoal::cluster {
 namespace {
@@ -28,6 +29,7 @@ class Guest final : public Rendezvous::Part {
 
  private:
   const Place& place() const { return options_.place; }
+  Task<bool> asks_ended();
   Task<Result<void>> try_all(Deadline deadline);
   Task<Result<void>> attempt(std::string address, Deadline deadline);
   Task<Result<void>> converse(Deadline deadline);
@@ -91,6 +93,7 @@ Task<Result<Gathering>> Guest::meet() {
     if (met) break;
     if (interrupted_) co_return cancelled();
     if (is_final(met.error())) co_return met.error();
+    if (co_await asks_ended()) co_return Gathering{.ended = true};
     if (env_.after(back_off) >= deadline) {
       co_return deadline_exceeded("waiting for " + waiting_for() + ": " + met.error().message());
     }
@@ -104,6 +107,12 @@ Task<Result<Gathering>> Guest::meet() {
   own_.listener.reset();
   group_.spawn(stay());
   co_return *gathering_;
+}
+
+Task<bool> Guest::asks_ended() {
+  if (!options_.has_ended) co_return false;
+  const Result<bool> ended = co_await compute(env_, options_.has_ended);
+  co_return ended && *ended;
 }
 
 /// Each address once. The error of the first that says something, else of the last.

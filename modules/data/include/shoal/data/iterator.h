@@ -21,6 +21,9 @@ struct IterateOptions {
   std::optional<int64_t> seed = {};  ///< The config seed (CONTRACT 17.5).
   int trainer_index = 0;
   int num_trainers = 1;
+  /// The seed of the run (CONTRACT RU-7): where `seed` is not set, operations without a seed of their own draw by it, differently
+  /// on each trainer. Default: they draw what nobody can draw again.
+  std::optional<int64_t> run_seed = {};
 };
 
 /// It is not thread-safe: one thread uses it at a time. Destroying it stops its jobs promptly.

@@ -152,6 +152,7 @@ class Graph {
   Value find(std::string_view node_name, int output = 0);
   const OpCatalogue& catalogue() const { return *catalogue_; }
   RandomKey seed() const { return seed_; }
+  void set_seed(RandomKey seed) { seed_ = seed; }
   /// Regularization losses that layers added; heads add them to the loss.
   std::vector<Value>& regularization_losses() { return regularization_losses_; }
   /// Moving averages that layers keep; optimizers add them to their train ops.

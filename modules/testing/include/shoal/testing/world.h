@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -80,8 +81,9 @@ class World {
   /// Instead of with the first run(), it starts so much later.
   void start_late(std::string_view task, Duration delay);
   /// The same command once more on the host of `task`, while that runs: a task of its own, "worker 0 again". Returns its
-  /// name. Raises FailedPrecondition while a second one runs.
-  std::string start_second(std::string_view task);
+  /// name. Raises FailedPrecondition while a second one runs. With `model_dir`: a task of another job, which has that folder and
+  /// comes to the same addresses, "worker 0 elsewhere".
+  std::string start_second(std::string_view task, const std::optional<std::string>& model_dir = {});
   /// Kills the task as SIGKILL does: its connections end at once, locks are let go.
   void kill(std::string_view task);
   /// Takes the power from its host: as kill(), but peers only notice the silence, and what was not synced may be gone
