@@ -23,7 +23,7 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line) {
   const auto training = shoal::data::Dataset::csv({file}, table).cache();
   table.header_lines = 1;  // The test file begins with a remark.
   const auto test = shoal::data::Dataset::csv({line.data_file("adult", "adult.test")}, table).map(without_dot);
-  const Statistics statistics = statistics_of(training);
+  const Statistics statistics = config.learned("statistics", [&] { return statistics_of(training); });
 
   std::vector<Column> wide{crossed({"education", "occupation"}, {.buckets = 1000})}, deep;
   for (const char* key : {"age", "education_num", "hours_per_week"}) {

@@ -32,10 +32,11 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line) {
   table.columns = csv_columns(file, table);
   const shoal::data::Split districts = shoal::data::Dataset::csv({file}, table).map(in_100_000_dollars).split(0.1);
   const auto training = districts.training.cache();
+  const auto measure = [&] { return statistics_of(training); };
   const nn::LearningRate rate = nn::polynomial_decay({.initial = 0.003, .decay_steps = uint64_t(line.steps.value())});
   shoal::Estimator estimator = line.flags.get_bool("baseline")
                                    ? shoal::baseline_regressor({}, {}, config)
-                                   : shoal::dnn_regressor({.columns = columns_of(statistics_of(training)),
+                                   : shoal::dnn_regressor({.columns = columns_of(config.learned("statistics", measure)),
                                                            .hidden_units = {64, 64},
                                                            .optimizer = nn::adam({.learning_rate = rate})},
                                                           {}, config);

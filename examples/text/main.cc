@@ -51,20 +51,22 @@ class SharedText {
 };
 
 void train(const shoal::RunConfig& config, const shoal::CommandLine& line, std::shared_ptr<const text::Text> text) {
-  const auto training = [text, batch = line.batch] {
-    const text::Windows windows = text::cut(text->training, text->characters, text::kContext, text::kContext / 4);
+  // The ids of characters stay what they were at the first start, also where the text has changed since.
+  const std::string characters = config.learned("characters", [&] { return text->characters; });
+  const auto training = [text, characters, batch = line.batch] {
+    const text::Windows windows = text::cut(text->training, characters, text::kContext, text::kContext / 4);
     return shoal::data::Dataset::from_tensor_slices(windows.ids, windows.next)
         .shuffle(windows.ids.shape()[0])
         .repeat()
         .batch(batch)
         .prefetch(2);
   };
-  const auto test = [text] {
-    const text::Windows windows = text::cut(text->test, text->characters, text::kContext, text::kContext);
+  const auto test = [text, characters] {
+    const text::Windows windows = text::cut(text->test, characters, text::kContext, text::kContext);
     return shoal::data::Dataset::from_tensor_slices(windows.ids, windows.next).batch(100);
   };
   shoal::Estimator estimator(line.flags.get_string("model") == "gpt" ? text::gpt : text::lstm, config,
-                             {{"characters", int64_t(text->characters.size())},
+                             {{"characters", int64_t(characters.size())},
                               {"learning_rate", line.flags.get_real("learning-rate")},
                               {"steps", *line.steps}});
   shoal::train_and_evaluate(estimator, {.input_fn = training, .max_steps = line.steps},

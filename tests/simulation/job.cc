@@ -92,8 +92,25 @@ std::shared_ptr<Hook> early_stopping(int64_t from, std::shared_ptr<JobNotes> not
 
 std::string count_variable(int index) { return "updates_" + std::to_string(index); }
 
+/// All tasks of a run have what its first start learned, though the data have grown since (CONTRACT RU-3).
+void learn(const RunConfig& config, JobNotes& notes) {
+  const auto look = [&notes] {
+    std::vector<std::string> words;
+    for (int64_t i = 0; i <= notes.looks; ++i) words.push_back("word " + std::to_string(i));
+    ++notes.looks;
+    return words;
+  };
+  const std::vector<std::string> words = config.learned("words", look);
+  if (config.task_type() == cluster::kPsRole) return;
+  if (notes.words.empty()) notes.words = words;
+  if (words == notes.words) return;
+  notes.violations.push_back(config.task().name() + " learned " + std::to_string(words.size()) +
+                             " words, and the run began with " + std::to_string(notes.words.size()));
+}
+
 testing::Program make_program(const JobPlan& job, std::shared_ptr<JobNotes> notes) {
   return [job, notes = std::move(notes)](RunConfig config) {
+    if (job.learns && config.model_dir() == kModelDir) learn(config, *notes);
     const ModelFn model = [kind = job.model](const Features& features, const Labels& labels, Mode mode, const Params&,
                                              const RunConfig&) {
       nn::HeadInput input{.mode = mode, .labels = labels, .logits = network(kind, features, mode)};

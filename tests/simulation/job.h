@@ -16,6 +16,8 @@ struct JobNotes {
   bool hook_stopped = false;            ///< True once a hook asked to stop its trainer or, if the chief's, the job.
   bool stopped_early = false;           ///< True once an evaluation made the chief stop the job.
   bool hook_threw = false;
+  std::vector<std::string> words;  ///< What the first task learned of the data; the data have one word more at each look.
+  int64_t looks = 0;
   std::optional<double> last_evaluated;  ///< The global step of the last evaluation (evaluator or local process).
 };
 

@@ -221,6 +221,7 @@ Plan draw_plan(uint64_t seed) {
   if (early.chance(0.1)) plan.job.early_stop_from = early.between(1, plan.job.max_steps > 0 ? plan.job.max_steps : 200);
   Dice run(fold_in(RandomKey(seed), "run"));
   plan.job.drawn_seed = run.chance(0.5);
+  plan.job.learns = run.chance(0.3);
   if (!plan.job.local && plan.job.size.workers > 0 && run.chance(0.1)) {
     plan.faults.push_back(draw_fault(run, plan.job, {FaultKind::kOtherJob}));
   }
@@ -243,6 +244,7 @@ std::string to_string(const Plan& plan) {
   text += ", keeps " + std::to_string(job.keep_max);
   if (job.named_run) text += ", starts have names";
   if (job.drawn_seed) text += ", the seed is drawn";
+  if (job.learns) text += ", words are learned of data that grow";
   if (job.updates != Updates::kAsync) text += ", synchronous updates of " + std::to_string(aggregated(job)) + " gradients";
   if (job.more_steps) text += ", started again after the end for " + std::to_string(*job.more_steps) + " more";
   const std::string whose = " of trainer " + std::to_string(job.hook_trainer);

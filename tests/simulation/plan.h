@@ -36,6 +36,7 @@ struct JobPlan {
   double ready_timeout_secs = 120;
   bool named_run = false;                   ///< True if the launcher names each start (SHOAL_RUN).
   bool drawn_seed = false;                  ///< True if nobody gives a seed, so that the run draws one.
+  bool learns = false;                      ///< True if the program learns words of data that grow with each start.
   std::optional<int64_t> hook_stops_at{};   ///< The step from which a hook of the user asks for a stop.
   std::optional<int64_t> hook_throws_at{};  ///< The step from which that hook throws, once.
   int64_t hook_trainer = 0;                 ///< The trainer that has this hook.

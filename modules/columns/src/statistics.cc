@@ -126,7 +126,7 @@ Result<Statistics> measure(const data::Dataset& dataset, const StatisticsOptions
   if (dataset.repeats_for_ever()) {
     return invalid_argument("statistics: the dataset does not end; leave repeat() out");
   }
-  const auto env = make_production_environment({});
+  const std::shared_ptr<Environment> env = options.env ? options.env : make_production_environment({});
   SHOAL_TRY(const auto iterator, dataset.iterate(*env));
   Gathered features, labels;
   for (data::Element element;;) {

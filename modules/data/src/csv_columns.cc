@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "csv_record.h"
+#include "shoal/base/environment.h"
 #include "shoal/base/number_text.h"
-#include "shoal/base/storage.h"
 #include "shoal/data/csv_reader.h"
 
 namespace shoal::data {
@@ -40,11 +40,12 @@ Result<std::vector<CsvColumn>> infer_csv_columns(const std::string& path, const 
     return invalid_argument("csv_columns: " + path +
                             ": give the names of the columns, or header_lines if the file has them");
   }
-  const auto storage = make_file_storage();
+  const std::unique_ptr<Storage> own = found.env ? nullptr : make_file_storage();
+  Storage& storage = found.env ? found.env->storage() : *own;
   CsvOptions text = options;
   text.labels.clear();
   if (names.empty()) --text.header_lines;
-  SHOAL_TRY(CsvReader reader, CsvReader::open(*storage, path, text));
+  SHOAL_TRY(CsvReader reader, CsvReader::open(storage, path, text));
   if (names.empty()) {
     SHOAL_TRY(names, reader.fields());
     if (names.empty()) return reader.damaged("the file ends in its header");

@@ -84,6 +84,12 @@ void TrainerFolder::remove_what_was_left() {
       scope_.env, scope_.model_dir(),
       {"training_finished.tmp-", "training_run.tmp-", "graph.json.tmp-", "run.json.tmp-", "profile.json.tmp-"},
       lock_ ? Duration::zero() : Duration(kAbandonedAfter));
+  const std::string learned = join_path(scope_.model_dir(), "learned");
+  const auto files = storage.list(learned);
+  if (!lock_ || !files) return;
+  for (const FileInfo& file : *files) {  // Only RunConfig::learned() writes there, under the same lock.
+    if (file.name.find(".json.tmp-") != std::string::npos) static_cast<void>(storage.remove(join_path(learned, file.name)));
+  }
 }
 
 /// The run of the folder goes on, or begins (CONTRACT RU-1, RU-7).

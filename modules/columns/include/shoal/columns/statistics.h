@@ -3,12 +3,19 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "shoal/base/learned.h"
 #include "shoal/base/result.h"
 #include "shoal/data/dataset.h"
 #include "shoal/graph/graph.h"
+
+namespace shoal {
+class Environment;
+struct StatisticsText;
+}  // namespace shoal
 
 namespace shoal::columns {
 
@@ -45,6 +52,9 @@ struct TextStatistics {
 struct StatisticsOptions {
   std::vector<std::string> missing = {""};  ///< Texts that say that nothing is there.
   int64_t distinct_max = 1'000'000;         ///< A feature with more distinct texts is InvalidArgument.
+  /// Where the dataset is read: RunConfig::environment(). Null: on this machine, which in a test with a World is not where the
+  /// task's files are.
+  std::shared_ptr<Environment> env = nullptr;
 };
 
 /// Statistics of each feature, and of labels by their names ("" for a lone one). An immutable value.
@@ -58,6 +68,7 @@ class Statistics {
   const TextStatistics& label_text(const std::string& label = "") const;
 
  private:
+  friend StatisticsText;
   friend Result<Statistics> measure(const data::Dataset& dataset, const StatisticsOptions& options);
   struct Part {
     std::map<std::string, NumberStatistics> numbers;
@@ -75,3 +86,16 @@ Result<Statistics> measure(const data::Dataset& dataset, const StatisticsOptions
 Statistics statistics_of(const data::Dataset& dataset, const StatisticsOptions& options = {});
 
 }  // namespace shoal::columns
+
+namespace shoal {
+
+/// A run keeps statistics: `config.learned("statistics", [&] { return columns::statistics_of(training); })`. New are texts that
+/// the data had not when the statistics were made.
+template <>
+struct Learned<columns::Statistics> {
+  static std::string encode(const columns::Statistics& value);
+  static Result<columns::Statistics> decode(std::string_view json);
+  static std::string news(const columns::Statistics& kept, const columns::Statistics& found);
+};
+
+}  // namespace shoal

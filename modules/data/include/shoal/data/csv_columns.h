@@ -1,10 +1,15 @@
 #pragma once
 /// What columns a CSV file has, found out by looking at all of it.
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "shoal/base/result.h"
 #include "shoal/data/text_files.h"
+
+namespace shoal {
+class Environment;
+}
 
 namespace shoal::data {
 
@@ -14,6 +19,9 @@ struct CsvColumnsOptions {
   /// Names of columns that are float32, also where this file happens to have whole numbers alone and no field is missing:
   /// quantities, which other files may have with fractions or gaps. A field that is no number is then damage, with its line.
   std::vector<std::string> numbers = {};
+  /// Where the file is read: RunConfig::environment(). Null: on this machine, which in a test with a World is not where the
+  /// task's files are.
+  std::shared_ptr<Environment> env = nullptr;
 };
 
 /// The columns of a file, for CsvOptions::columns: int64 where every field is a whole number; float32 where every field is

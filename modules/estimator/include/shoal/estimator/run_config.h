@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -18,9 +19,11 @@
 #include "shoal/base/shape.h"
 #include "shoal/cluster/compression.h"
 #include "shoal/cluster/tf_config.h"
+#include "shoal/estimator/learned.h"
 
 namespace shoal {
 
+class Environment;
 struct TaskHost;
 
 /// An option that tells "not written" from "None": default-constructed it is unset, from std::nullopt it is None.
@@ -160,6 +163,13 @@ struct NamedChange {
   std::string value;
 };
 
+/// What RunConfig::learned() does with a value, as JSON.
+struct LearnedCalls {
+  std::function<std::string()> make;
+  /// What the second has that the first has not, in words.
+  std::function<std::string(const std::string& kept, const std::string& found)> news;
+};
+
 /// Immutable after construction, so any number of threads may read one; copies are cheap.
 ///
 /// Constructors and replace() raise InvalidArgument naming the field, its value and what is accepted. A config made
@@ -238,6 +248,43 @@ class RunConfig {
   /// What the process lends to this task (see task_host.h); null: nothing special. Set by launchers, not by users.
   const std::shared_ptr<const TaskHost>& host() const { return host_; }
   RunConfig with_host(std::shared_ptr<const TaskHost> host) const;
+  /// Where this task's files are and its time passes, for what reads them beside training: csv_columns(), statistics_of(). In a
+  /// test with a World it is the task's simulated host, else this machine.
+  std::shared_ptr<Environment> environment() const;
+
+  /// What is made of data and has to stay what it was when the run of model_dir began (CONTRACT RU-3): vocabularies, means,
+  /// boundaries, names of classes.
+  ///
+  ///   const auto statistics = config.learned("statistics", [&] { return columns::statistics_of(training); });
+  ///
+  /// `make` gives the value: a columns::Statistics, std::vector<std::string>, std::vector<double>, double, int64_t or
+  /// std::string, or a type with a Learned<> of its own (shoal/base/learned.h). The first start calls it, under the lock of
+  /// model_dir, and writes `model_dir/learned/<name>.json`; later ones read that. Who leads looks at the data again all the
+  /// same, and warns of what is new in them. Workers and an evaluator wait for the file, at most ready_timeout_secs; a ps, and
+  /// who has no model_dir in the config, call `make` and keep nothing.
+  ///
+  /// `name`: letters, digits, - and _. Raises InvalidArgument for another name; Unavailable where another run holds the
+  /// folder; DeadlineExceeded naming the file that did not come; DataLoss for a damaged one; what `make` throws comes out
+  /// unchanged.
+  template <class Make>
+  auto learned(std::string_view name, Make make) const {
+    using T = std::remove_cvref_t<std::invoke_result_t<Make>>;
+    return value_or_raise(try_learned<T>(name, std::move(make)));
+  }
+  /// The same with errors as values.
+  template <class T, class Make>
+  Result<T> try_learned(std::string_view name, Make make) const {
+    LearnedCalls calls;
+    calls.make = [&make] { return Learned<T>::encode(make()); };
+    calls.news = [](const std::string& kept, const std::string& found) {
+      const Result<T> before = Learned<T>::decode(kept), now = Learned<T>::decode(found);
+      return before && now ? Learned<T>::news(*before, *now) : std::string();
+    };
+    SHOAL_TRY(const std::string text, learned_text(name, calls));
+    Result<T> value = Learned<T>::decode(text);
+    if (!value) return std::move(value).error().with_context("learned " + std::string(name));
+    return value;
+  }
 
   /// A changed copy. For the cadence pair: a value for one sets the other to None, None for one leaves the other as it
   /// was, values for both are an error.
@@ -248,6 +295,8 @@ class RunConfig {
   RunConfig replace(std::span<const NamedChange> changes) const;
 
  private:
+  Result<std::string> learned_text(std::string_view name, const LearnedCalls& calls) const;
+
   RunConfigOptions options_;  // Resolved options: the cadence pair is never unset.
   std::shared_ptr<const cluster::TaskConfig> task_;
   std::shared_ptr<const TaskHost> host_;

@@ -1,0 +1,53 @@
+#pragma once
+/// What of the plain types a run can keep: RunConfig::learned() (CONTRACT RU-3). Statistics have theirs in
+/// shoal/columns/statistics.h; for a type of your own specialize Learned as shoal/base/learned.h says.
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shoal/base/learned.h"
+
+namespace shoal {
+
+/// Words in their order: a vocabulary. New are words that the data had not when it was made.
+template <>
+struct Learned<std::vector<std::string>> {
+  static std::string encode(const std::vector<std::string>& value);
+  static Result<std::vector<std::string>> decode(std::string_view json);
+  static std::string news(const std::vector<std::string>& kept, const std::vector<std::string>& found);
+};
+
+/// Numbers in their order, such as boundaries. Nothing is said where they would be others by now.
+template <>
+struct Learned<std::vector<double>> {
+  static std::string encode(const std::vector<double>& value);
+  static Result<std::vector<double>> decode(std::string_view json);
+  static std::string news(const std::vector<double>&, const std::vector<double>&) { return {}; }
+};
+
+/// A number, such as a mean.
+template <>
+struct Learned<double> {
+  static std::string encode(const double& value);
+  static Result<double> decode(std::string_view json);
+  static std::string news(const double&, const double&) { return {}; }
+};
+
+/// A count.
+template <>
+struct Learned<int64_t> {
+  static std::string encode(const int64_t& value);
+  static Result<int64_t> decode(std::string_view json);
+  static std::string news(const int64_t&, const int64_t&) { return {}; }
+};
+
+/// Any text.
+template <>
+struct Learned<std::string> {
+  static std::string encode(const std::string& value);
+  static Result<std::string> decode(std::string_view json);
+  static std::string news(const std::string&, const std::string&) { return {}; }
+};
+
+}  // namespace shoal

@@ -1,0 +1,116 @@
+// RunConfig::learned(): what is made of data belongs to the run (CONTRACT RU-3).
+#include <algorithm>
+
+#include "shoal/base/blocking.h"
+#include "shoal/base/durable_folder.h"
+#include "shoal/estimator/run_config.h"
+#include "shoal/estimator/task_host.h"
+#include "shoal/json/exact.h"
+#include "task/folder_lock.h"
+
+namespace shoal {
+namespace {
+
+constexpr uint64_t kBytesMax = uint64_t(1) << 30;
+constexpr auto kLookEvery = std::chrono::milliseconds(200);
+constexpr auto kTellWaitingEvery = std::chrono::seconds(60);
+
+/// One value of one run.
+class LearnedFile {
+ public:
+  LearnedFile(Environment& env, const RunConfig& config, std::string_view name)
+      : env_(env), config_(config), name_(name), path_(join_path(folder(), name_ + ".json")) {}
+
+  /// What the file holds, as JSON. Nothing if there is none.
+  Result<std::optional<std::string>> read() const {
+    Result<std::string> text = env_.storage().read_all(path_, kBytesMax);
+    if (!text && text.error().kind() == ErrorKind::kNotFound) return std::optional<std::string>();
+    if (!text) return std::move(text).error();
+    const Result<json::Json> object = json::parse_object(*text);
+    Result<const json::Json*> value = object ? json::member(*object, "value") : Result<const json::Json*>(object.error());
+    if (value) return std::optional((*value)->dump());
+    return data_loss(path_ + ": " + value.error().message() +
+                     "; delete the file to have it made anew of the data as they are now, which the model may not fit");
+  }
+
+  /// Makes it where nobody else does so meanwhile, unless it was made just before.
+  Result<std::string> make(const LearnedCalls& calls) const {
+    Storage& storage = env_.storage();
+    SHOAL_TRY_VOID(make_durable_folder(storage, folder()));
+    SHOAL_TRY(const std::unique_ptr<StorageLock> lock, lock_model_dir(env_, *config_.model_dir()));
+    SHOAL_TRY(std::optional<std::string> there, read());
+    if (there) return std::move(*there);
+    SHOAL_TRY(std::string value, call_user("learned(\"" + name_ + "\")", calls.make));
+    SHOAL_TRY_VOID(storage.write_atomically(path_, "{\"version\":1,\"value\":" + value + "}\n"));
+    env_.log().info("learned " + name_ + " is kept in " + path_ + ", for all starts of this run");
+    return value;
+  }
+
+  /// For who does not lead: waits until it is there.
+  Result<std::string> wait() const {
+    const Deadline deadline = env_.after(seconds_to_duration(config_.ready_timeout_secs()));
+    SteadyTime next_note = env_.now();
+    for (;;) {
+      SHOAL_TRY(std::optional<std::string> there, read());
+      if (there) return std::move(*there);
+      const std::string waiting = "waiting for the chief to write " + path_;
+      if (env_.interrupted().stop_requested()) return cancelled();
+      if (env_.now() >= deadline) {
+        return deadline_exceeded(waiting + ", which did not come; a task whose program calls learned() has to see the model_dir "
+                                 "of its chief");
+      }
+      if (env_.now() >= next_note) {
+        env_.log().info(waiting);
+        next_note = env_.after(kTellWaitingEvery);
+      }
+      SHOAL_TRY_VOID(block_until(env_, env_.after(kLookEvery)));
+    }
+  }
+
+  /// A look at the data as they are now: what is new in them is said, and changes nothing.
+  void tell_news(const std::string& kept, const LearnedCalls& calls) const {
+    const Result<std::string> found = call_user("learned(\"" + name_ + "\")", calls.make);
+    if (!found) {
+      env_.log().warning("learned " + name_ + ": the data could not be looked at again (" + found.error().message() +
+                         "); the run goes on with what it has");
+    } else if (const std::string news = calls.news(kept, *found); !news.empty()) {
+      env_.log().warning("learned " + name_ + ": the data have " + news + "; the run goes on with what it began with");
+    }
+  }
+
+ private:
+  std::string folder() const { return join_path(*config_.model_dir(), "learned"); }
+
+  Environment& env_;
+  const RunConfig& config_;
+  const std::string name_;
+  const std::string path_;
+};
+
+Result<void> check_name(std::string_view name) {
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  };
+  if (!name.empty() && name.size() <= 100 && std::ranges::all_of(name, plain)) return {};
+  return invalid_argument("learned: \"" + std::string(name) +
+                          "\" cannot be part of a file's name: letters, digits, - and _ can, at most 100");
+}
+
+}  // namespace
+
+Result<std::string> RunConfig::learned_text(std::string_view name, const LearnedCalls& calls) const {
+  SHOAL_TRY_VOID(check_name(name));
+  // A server has no folder, and reads no data: what it is asked for is made, and forgotten.
+  if (!model_dir() || task_type() == cluster::kPsRole) return call_user("learned(\"" + std::string(name) + "\")", calls.make);
+  const std::shared_ptr<Environment> env = environment();
+  const LearnedFile file(*env, *this, name);
+  SHOAL_TRY(std::optional<std::string> there, file.read());
+  if (!is_chief()) return there ? Result<std::string>(std::move(*there)) : file.wait();
+  if (!there) return file.make(calls);
+  file.tell_news(*there, calls);
+  return std::move(*there);
+}
+
+std::shared_ptr<Environment> RunConfig::environment() const { return make_call_environment(*this); }
+
+}  // namespace shoal

@@ -1,0 +1,82 @@
+// Plain values as JSON, so that a run can keep them (shoal/estimator/learned.h).
+#include <algorithm>
+#include <set>
+
+#include "shoal/estimator/learned.h"
+#include "shoal/json/exact.h"
+
+namespace shoal {
+namespace {
+
+using json::Json;
+
+constexpr std::string_view kName = "value";  // What sentences call a value that is wrong.
+
+}  // namespace
+
+std::string Learned<std::vector<std::string>>::encode(const std::vector<std::string>& value) {
+  Json list = Json::array();
+  for (const std::string& text : value) list.push_back(json::exact_text(text));
+  return list.dump();
+}
+
+Result<std::vector<std::string>> Learned<std::vector<std::string>>::decode(std::string_view json) {
+  SHOAL_TRY(const Json list, json::parse_value(json));
+  SHOAL_TRY_VOID(json::list_of(list, kName));
+  std::vector<std::string> value;
+  for (const Json& item : list) {
+    SHOAL_TRY(value.emplace_back(), json::exact_text_of(item, kName));
+  }
+  return value;
+}
+
+std::string Learned<std::vector<std::string>>::news(const std::vector<std::string>& kept,
+                                                    const std::vector<std::string>& found) {
+  constexpr size_t kNamed = 5;
+  const std::set<std::string_view> known(kept.begin(), kept.end());
+  size_t count = 0;
+  std::string words;
+  for (const std::string& text : found) {
+    if (known.contains(text) || ++count > kNamed) continue;
+    words += (words.empty() ? "\"" : ", \"") + text + "\"";
+  }
+  if (count == 0) return {};
+  return std::to_string(count) + (count == 1 ? " text" : " texts") + " that the run does not know: " + words +
+         (count > kNamed ? ", ..." : "");
+}
+
+std::string Learned<std::vector<double>>::encode(const std::vector<double>& value) {
+  Json list = Json::array();
+  for (const double number : value) list.push_back(json::exact_number(number));
+  return list.dump();
+}
+
+Result<std::vector<double>> Learned<std::vector<double>>::decode(std::string_view json) {
+  SHOAL_TRY(const Json list, json::parse_value(json));
+  SHOAL_TRY_VOID(json::list_of(list, kName));
+  std::vector<double> value;
+  for (const Json& item : list) {
+    SHOAL_TRY(value.emplace_back(), json::exact_number_of(item, kName));
+  }
+  return value;
+}
+
+std::string Learned<double>::encode(const double& value) { return json::exact_number(value).dump(); }
+Result<double> Learned<double>::decode(std::string_view json) {
+  SHOAL_TRY(const Json number, json::parse_value(json));
+  return json::exact_number_of(number, kName);
+}
+
+std::string Learned<int64_t>::encode(const int64_t& value) { return std::to_string(value); }
+Result<int64_t> Learned<int64_t>::decode(std::string_view json) {
+  SHOAL_TRY(const Json number, json::parse_value(json));
+  return json::whole_of<int64_t>(number, kName);
+}
+
+std::string Learned<std::string>::encode(const std::string& value) { return json::exact_text(value).dump(); }
+Result<std::string> Learned<std::string>::decode(std::string_view json) {
+  SHOAL_TRY(const Json text, json::parse_value(json));
+  return json::exact_text_of(text, kName);
+}
+
+}  // namespace shoal
