@@ -52,7 +52,11 @@ MeaningFact fact_of(const TextEncoding& encoding) {
   if (encoding.buckets > 0) fact.values[encoding.vocabulary ? "oov_buckets" : "buckets"] = std::to_string(encoding.buckets);
   const bool has_unknown = encoding.vocabulary && encoding.buckets == 0 && !encoding.refuse_unknown;
   if (has_unknown && encoding.unknown_id != -1) fact.values["unknown_id"] = std::to_string(encoding.unknown_id);
-  if (encoding.missing != std::vector<std::string>{""}) fact.lists["missing"] = MeaningList::of(encoding.missing);
+  if (encoding.missing.empty()) {
+    fact.values["missing"] = "none";
+  } else if (encoding.missing != std::vector<std::string>{""}) {
+    fact.lists["missing"] = MeaningList::of(encoding.missing);
+  }
   if (encoding.missing_id != -1) fact.values["missing_id"] = std::to_string(encoding.missing_id);
   return fact;
 }

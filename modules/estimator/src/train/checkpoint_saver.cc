@@ -18,6 +18,8 @@ checkpoint::SaveInfo save_info(const cluster::StateInfo& state, const SaverOptio
   for (const auto& [trainer, position] : state.positions) info.positions[std::to_string(trainer)] = position;
   info.numerics = options.numerics;
   info.fingerprint = options.fingerprint;
+  info.meaning = options.meaning;
+  info.rest = options.rest;
   info.save_time = now;
   return info;
 }

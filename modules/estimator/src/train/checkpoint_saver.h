@@ -17,8 +17,10 @@ namespace shoal {
 
 struct SaverOptions {
   std::string model_dir;
-  std::string numerics;     ///< The text that is stored with each checkpoint.
-  std::string fingerprint;  ///< The fingerprint of the model, stored likewise.
+  std::string numerics;      ///< The text that is stored with each checkpoint.
+  std::string fingerprint;   ///< The fingerprint of the model, stored likewise.
+  std::string meaning = {};  ///< What SaveInfo has of the model, stored likewise.
+  std::string rest = {};
   /// Asked last, on the compute thread: whether this run may still say which checkpoint is the newest. Null: it may.
   std::function<Result<void>()> check_run = {};
   std::vector<std::shared_ptr<CheckpointListener>> listeners;

@@ -44,6 +44,8 @@ class TrainerFolder {
   std::string checkpoint_name() const;
   uint64_t checkpoint_step() const { return source_ ? source_->info().global_step : 0; }
   bool has_checkpoint() const { return source_ != nullptr; }
+  /// The checkpoint that was read last; null without one.
+  const CheckpointSource* checkpoint() const { return source_.get(); }
   /// True if there was an end mark when this task came, and it was left in place.
   bool keeps_mark() const { return mark_at_start_ && !run_begun_; }
   bool was_marked() const { return mark_at_start_.has_value(); }

@@ -57,6 +57,8 @@ struct SaveInfo {
   std::map<std::string, std::string> positions;  ///< Input positions by trainer ("chief/0"); any bytes.
   std::string numerics;                          ///< Backend, version, ISA, threads: what equal bits depend on.
   std::string fingerprint;                       ///< The fingerprint of the job and its graph.
+  std::string meaning = {};                      ///< What ids and logits stand for (Meaning::encode()); empty: not known.
+  std::string rest = {};                         ///< What else the model computes with, by hashes; empty: not known.
   WallTime save_time{};
   friend bool operator==(const SaveInfo&, const SaveInfo&) = default;
 };
