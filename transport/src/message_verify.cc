@@ -25,6 +25,7 @@ const char* flaw(const wire::Hello& hello) {
   if (!within(hello.strategy(), 0, kCanonicalTextBytesMax)) return "strategy too long";
   if (!within(hello.numerics(), 0, kCanonicalTextBytesMax)) return "numerics too long";
   if (hello.variables() && !within(hello.variables(), 0, kCanonicalTextBytesMax)) return "list of variables too long";
+  if (hello.meaning() && !within(hello.meaning(), 0, kCanonicalTextBytesMax)) return "meaning of the model too long";
   if (hello.index() < 0 || hello.index() > 65535) return "task index out of range";
   if (!is_encoding_of_weights(hello.weights_encoding())) return "unknown encoding";
   return nullptr;

@@ -5,6 +5,7 @@
 
 #include "shoal/base/number_text.h"
 #include "shoal/cluster/compression.h"
+#include "shoal/cluster/identity.h"
 #include "shoal/json/fields.h"
 
 namespace shoal::cluster {
@@ -211,7 +212,8 @@ std::string to_json(const Prepare& prepare) {
   return text_of({{"epoch", prepare.epoch},
                   {"fingerprint", prepare.fingerprint},
                   {"spec", to_json(prepare.spec)},
-                  {"gradients", to_string(Compression{.gradients = prepare.gradients})}});
+                  {"gradients", to_string(Compression{.gradients = prepare.gradients})},
+                  {"meaning", prepare.meaning}});
 }
 
 Result<Prepare> parse_prepare(std::string_view text) {
@@ -224,6 +226,10 @@ Result<Prepare> parse_prepare(std::string_view text) {
     SHOAL_TRY(const std::string gradients, json::string_member(message, "gradients"));
     SHOAL_TRY(const Compression compression, parse_compression(gradients));
     prepare.gradients = compression.gradients;
+    if (message.contains("meaning")) {  // Absent where the chief is of a version before 2026-11-27.
+      SHOAL_TRY(prepare.meaning, json::string_member(message, "meaning"));
+      if (prepare.meaning.size() > kIdentityBytesMax) return data_loss("the meaning of the model is too long");
+    }
     return prepare;
   });
 }

@@ -65,6 +65,7 @@ Result<void> ServerState::prepare(Prepare prepare) {
   phase_ = Phase::kLoading;
   epoch_ = prepare.epoch;
   fingerprint_ = prepare.fingerprint;
+  meaning_ = std::move(prepare.meaning);
   spec_hash_ = spec_hash(prepare.spec);
   spec_ = std::move(prepare.spec);
   positions_.clear();

@@ -160,9 +160,12 @@ Result<std::unique_ptr<cluster::RemoteStore>> make_remote_store(TrainScope& scop
                                       .compression = config.compression(),
                                       .by_rows = {},
                                       .witness = host_of(config).witness};
-  options.identity.fingerprint = model.graph().fingerprint();
+  const Meaning& meaning = model.graph().meaning();
+  const Rest rest = rest_of(model.spec().loss, *model.spec().train_op);
+  options.identity.fingerprint = fold_in(fold_in(model.graph().fingerprint(), meaning.hash()), encode_rest(rest));
   options.identity.numerics = numerics_text(model.numerics());
   options.identity.variables = cluster::variables_text(specs);
+  options.identity.meaning = cluster::meaning_text(meaning, rest);
   if (!scope.leads()) options.job_ended = [&folder] { return folder.job_has_ended(); };
   return cluster::make_remote_store(scope.env, std::move(plan), std::move(options));
 }

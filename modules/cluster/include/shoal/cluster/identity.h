@@ -33,7 +33,8 @@ struct TaskIdentity {
   std::string strategy = "async";
   uint64_t fingerprint = 0;
   std::string numerics;
-  std::string variables;  ///< What variables_text() says of the model: a refusal compares it.
+  std::string variables;     ///< What variables_text() says of the model: a refusal compares it.
+  std::string meaning = {};  ///< What meaning_text() says of the model, likewise.
 };
 
 }  // namespace shoal::cluster
