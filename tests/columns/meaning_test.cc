@@ -95,7 +95,7 @@ TEST(ColumnMeaning, LayersShowWhatTheyPutSideBySide) {
                                                              "changed: layer \"input_layer\""));
   EXPECT_EQ(linear({wood(), a}), linear({a, wood()}));
   EXPECT_THAT(difference(linear({a}), linear({a}, {.combiner = ops::Combiner::kMean})),
-              HasSubstr("layer \"linear\": linear_layer (1 columns: age 1; combiner sum)"));
+              HasSubstr("layer \"linear\": linear_layer (columns: age 1; combiner sum)"));
 }
 
 /// Two lists of words for one feature, and its numbers and ranges at once.

@@ -92,6 +92,10 @@ TEST(Meaning, APartIsComparedInWhatBothHave) {
   EXPECT_THAT(part(recorded, of({{"features/a", words({"y"})}})), HasSubstr("feature \"a\": hash (buckets 1) and vocab"));
   EXPECT_THAT(part(recorded, of({{"head", hashed(4)}})), HasSubstr("the head: hash (buckets 3)"));
   EXPECT_NE(whole(recorded, of({{"features/a", words({"x"})}})), "");
+  Meaning more = recorded;  // A metric of evaluation by another list.
+  more.add("features/a", words({"y"}));
+  EXPECT_EQ(part(recorded, more), "");
+  EXPECT_THAT(whole(recorded, more), HasSubstr("vocabulary (words: x) before, hash (buckets 1) and vocabulary"));
 }
 
 TEST(Meaning, KeepsLongListsByTheirHash) {

@@ -109,7 +109,7 @@ std::string to_string(const MeaningFact& fact) {
   std::string parts;
   const auto part = [&parts](const std::string& text) { parts += (parts.empty() ? "" : "; ") + text; };
   for (const auto& [name, list] : fact.lists) {
-    std::string text = std::to_string(list.count) + " " + name;
+    std::string text = list.count == 1 ? name : std::to_string(list.count) + " " + name;
     for (size_t i = 0; i < std::min(list.items.size(), kShownMax); ++i)
       text += (i == 0 ? ": " : ", ") + shown(list.items[i]);
     part(list.count > kShownMax ? text + ", ..." : text);

@@ -81,11 +81,10 @@ std::vector<Difference> differences(const Meaning& recorded, const Meaning& pres
     const Facts &was = facts_of(recorded, key), &is = facts_of(present, key);
     if (scope == MeaningScope::kPart && (was.empty() || is.empty())) return;
     Difference difference{key, without(was, is), without(is, was)};
-    const bool differs = !difference.is.empty() || (scope == MeaningScope::kWhole && !difference.was.empty());
-    if (!differs) return;
-    // All that was recorded says more than nothing, where what is new came beside it.
-    if (difference.was.empty() && !was.empty()) difference.was = was;
-    if (difference.is.empty() && !is.empty()) difference.is = is;
+    const bool some = !difference.was.empty() || !difference.is.empty();
+    const bool both = !difference.was.empty() && !difference.is.empty();
+    if (scope == MeaningScope::kWhole ? !some : !both) return;
+    if (!both) difference = {key, was, is};  // All of both says more than nothing, where something came or went.
     found.push_back(std::move(difference));
   };
   for (const auto& [key, facts] : recorded.facts()) compare(key);

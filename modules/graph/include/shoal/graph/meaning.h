@@ -74,8 +74,8 @@ std::string meaning_subject(const std::string& key);
 /// What is compared with a recorded meaning, which is that of a model in training.
 enum class MeaningScope : uint8_t {
   kWhole,  ///< A model in training: all has to be equal.
-  kPart,   ///< A model of another mode, which may lack what only training uses: keys that both have are compared, and of
-           ///< these each fact has to be among the recorded ones.
+  kPart,   ///< A model of another mode, which may lack what only training uses, and have more of its own: keys that both
+           ///< have are compared, and of the facts of each, one side's have to be among those of the other.
 };
 
 /// The first thing that differs, in words, and what else does: "feature "wood": vocabulary (2 words: ash, oak) before,
