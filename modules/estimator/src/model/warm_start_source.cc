@@ -73,12 +73,14 @@ Meaning of_inputs(const Meaning& meaning) {
 /// A warm start takes what it is told to, of a model that may mean other things on purpose: a difference is told where
 /// nothing says that rows move with their words; of classes only where all that is trained starts from there.
 void tell_of_meaning(Logger& log, const WarmStart& start, const checkpoint::Reader& reader, const Graph& graph,
-                     size_t chosen_count) {
+                     const std::vector<WarmStartedVariable>& chosen) {
   const Result<Meaning> origin = Meaning::decode(reader.manifest().info.meaning);
   if (!origin || !start.vocabularies.empty()) return;
-  const auto trainable = std::ranges::count_if(graph.variables(), &Variable::trainable);
+  const auto is_trained = [](const WarmStartedVariable& one) { return one.variable->trainable; };
+  const bool all =
+      std::ranges::count_if(chosen, is_trained) == std::ranges::count_if(graph.variables(), &Variable::trainable);
   const Meaning& present = graph.meaning();
-  const Meaning compared = chosen_count < size_t(trainable) ? of_inputs(present) : present;
+  const Meaning compared = all ? present : of_inputs(present);
   if (const auto difference = meaning_difference(*origin, compared, MeaningScope::kPart)) {
     log.warning("warm start from " + start.from +
                 ": the model there has another meaning, and variables are taken as they are: " + *difference +
@@ -102,7 +104,7 @@ Result<std::unique_ptr<WarmStartSource>> WarmStartSource::open(Environment& env,
   if (!reader) return std::move(reader).error().with_context(where);
   // Before anybody is given a part of it, as where training goes on from a checkpoint.
   if (auto intact = (*reader)->verify(); !intact) return std::move(intact).error().with_context(where);
-  tell_of_meaning(env.log(), start, **reader, graph, chosen.size());
+  tell_of_meaning(env.log(), start, **reader, graph, chosen);
   std::unique_ptr<WarmStartSource> source(new WarmStartSource(std::move(reader).value(), values));
   std::string by_token;
   for (const WarmStartedVariable& one : chosen) {
