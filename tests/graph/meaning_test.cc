@@ -186,7 +186,10 @@ TEST(Meaning, TextIdsRecordWhatTheyMake) {
     return std::make_shared<const Vocabulary>(value_or_raise(Vocabulary::make(std::move(names))));
   };
   const Meaning base = recorded({.vocabulary = list({"a", "b"})});
-  EXPECT_EQ(base, recorded({.vocabulary = list({"a", "b"}), .refuse_unknown = true}));  // The same ids of the same words.
+  // The same ids of the same words, though training refuses what prediction bears.
+  EXPECT_EQ(base, recorded({.vocabulary = list({"a", "b"}), .refuse_unknown = true}));
+  EXPECT_EQ(recorded({.vocabulary = list({"a", "b"}), .unknown_id = 1}),
+            recorded({.vocabulary = list({"a", "b"}), .refuse_unknown = true, .unknown_id = 1}));
   EXPECT_THAT(whole(base, recorded({.vocabulary = list({"b", "a"})})), HasSubstr("feature \"t\": vocabulary"));
   for (const TextEncoding& other : std::vector<TextEncoding>{{.vocabulary = list({"a", "b"}), .buckets = 2},
                                                              {.vocabulary = list({"a", "b"}), .unknown_id = 0},

@@ -45,12 +45,12 @@ bool has_ids(DType dtype) {
   return dtype == DType::kString || dtype == DType::kInt64 || dtype == DType::kInt32 || dtype == DType::kUInt8;
 }
 
-/// Which id stands for which text. What is done about a text that the vocabulary lacks is no part of that, but its id is.
+/// Which id stands for which text. Whether one that the vocabulary lacks is refused is no part of that, but its id is.
 MeaningFact fact_of(const TextEncoding& encoding) {
   MeaningFact fact{.kind = encoding.vocabulary ? "vocabulary" : encoding.buckets > 0 ? "hash" : "whole hash"};
   if (encoding.vocabulary) fact.lists["words"] = MeaningList::of(encoding.vocabulary->names());
   if (encoding.buckets > 0) fact.values[encoding.vocabulary ? "oov_buckets" : "buckets"] = std::to_string(encoding.buckets);
-  const bool has_unknown = encoding.vocabulary && encoding.buckets == 0 && !encoding.refuse_unknown;
+  const bool has_unknown = encoding.vocabulary && encoding.buckets == 0;
   if (has_unknown && encoding.unknown_id != -1) fact.values["unknown_id"] = std::to_string(encoding.unknown_id);
   if (encoding.missing.empty()) {
     fact.values["missing"] = "none";
