@@ -39,6 +39,12 @@ uint64_t hash_of(std::span<const std::string> items) {
   return hash64(hashes);
 }
 
+/// Tables may have 100,000 columns, nearly all with plain names.
+std::string clean(const std::string& text) {
+  const bool plain = std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  return plain ? text : json::as_utf8(text);
+}
+
 /// Cut between characters.
 std::string shown(const std::string& item) {
   if (item.size() <= kShownBytesMax) return item;
@@ -119,18 +125,18 @@ std::string to_string(const MeaningFact& fact) {
 }
 
 void Meaning::add(const std::string& key, MeaningFact fact) {
-  fact.kind = json::as_utf8(fact.kind);
+  fact.kind = clean(fact.kind);
   std::map<std::string, std::string> values;
-  for (auto& [name, value] : fact.values) values[json::as_utf8(name)] = json::as_utf8(value);
+  for (auto& [name, value] : fact.values) values[clean(name)] = clean(value);
   fact.values = std::move(values);
   std::map<std::string, MeaningList> lists;
   for (auto& [name, list] : fact.lists) {
-    for (std::string& item : list.items) item = json::as_utf8(item);
+    for (std::string& item : list.items) item = clean(item);
     if (list.is_whole()) list.hash = hash_of(list.items);
-    lists[json::as_utf8(name)] = std::move(list);
+    lists[clean(name)] = std::move(list);
   }
   fact.lists = std::move(lists);
-  std::vector<MeaningFact>& known = facts_[json::as_utf8(key)];
+  std::vector<MeaningFact>& known = facts_[clean(key)];
   if (std::ranges::find(known, fact) != known.end()) return;
   const std::string text = text_of(fact);
   const auto place = std::ranges::find_if(known, [&text](const MeaningFact& other) { return text_of(other) > text; });
