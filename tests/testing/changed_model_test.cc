@@ -58,21 +58,43 @@ TEST(ChangedModelInAJob, AWorkerWithAnotherRateIsRefused) {
               HasSubstr("learning_rate is 0.25 for worker 0 and 0.5 for the chief"));
 }
 
+RunConfigOptions in_shared_model() {
+  RunConfigOptions config = every_steps(10);
+  config.model_dir = "/shared/model";
+  return config;
+}
+
+/// Everyone has read the other table.
+Program turned_job(int64_t max_steps) {
+  return [max_steps](RunConfig config) { job(config.task_type(), kTurned, max_steps)(config); };
+}
+
 TEST(ChangedModelInAJob, AChiefThatGoesOnWithAnotherTableEndsTheJob) {
   World world({.seed = 1});
-  world.add_process("before", job("chief", {}, 20), [] {
-    RunConfigOptions config = every_steps(10);
-    config.model_dir = "/shared/model";
-    return config;
-  }());
+  world.add_process("before", job("none", {}, 20), in_shared_model());
   ASSERT_TRUE(world.run()) << world.report();
-  const auto everyone = [](RunConfig config) { job(config.task_type(), kTurned)(config); };
-  world.add_cluster("ps:1,worker:1", everyone, every_steps(10));
+  world.add_cluster("ps:1,worker:1", turned_job(40), every_steps(10));
   ASSERT_TRUE(world.run()) << world.report();
   EXPECT_EQ(world.exit_status("chief 0"), 2) << world.report();
   ASSERT_FALSE(world.outcome("chief 0"));
   EXPECT_THAT(world.outcome("chief 0").error().message(),
               HasSubstr("model.ckpt-20: the weights there are of a model with"));
+}
+
+TEST(ChangedModelInAJob, WhatIsAcceptedIsTheModelFromThenOn) {
+  World world({.seed = 1});
+  world.add_process("before", job("none", {}, 20), in_shared_model());
+  ASSERT_TRUE(world.run()) << world.report();
+  RunConfigOptions accepting = every_steps(10);
+  accepting.accept_changed_model = true;
+  world.add_cluster("ps:1,worker:1,evaluator", turned_job(40), accepting);
+  ASSERT_TRUE(world.run()) << world.report();
+  for (const char* task : {"chief 0", "worker 0", "ps 0", "evaluator 0"})
+    EXPECT_EQ(world.exit_status(task), 0) << world.report();
+  EXPECT_GE(world.count_log("accept_changed_model allows: feature \"wood\""), 1u);
+  world.add_process("after", turned_job(60), in_shared_model());
+  ASSERT_TRUE(world.run()) << world.report();
+  EXPECT_EQ(world.exit_status("after"), 0) << world.report();
 }
 
 }  // namespace
