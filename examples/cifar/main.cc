@@ -70,7 +70,7 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line, Share
     return shoal::data::Dataset::from_tensor_slices(all.pixels, all.labels).batch(250);
   };
   shoal::Estimator estimator(cifar::classify, config,
-                             {{"classes", pictures->classes()},
+                             {{"classes", line.flags.get_string("classes")},
                               {"learning_rate", line.flags.get_real("learning-rate")},
                               {"steps", *line.steps},
                               {"frozen", line.flags.get_bool("frozen")}});

@@ -30,11 +30,23 @@ nn::LearningRate in_three_stages(double rate, int64_t steps) {
   return nn::piecewise_constant({half, std::max(half + 1, last * 3 / 4)}, {rate, rate / 10, rate / 100});
 }
 
+/// How many classes there are. Which pictures were chosen, and so which label is which, is known outside of the graph: it
+/// is noted there, so that a model is not taken for one of other classes.
+int64_t note_classes(const shoal::Features& pictures, const shoal::Params& params) {
+  std::vector<std::string> classes;
+  for (const char digit : params.get_string("classes")) {
+    if (digit != ',') classes.emplace_back(1, digit);
+  }
+  pictures.single().graph().meaning().add("labels",
+                                          {.kind = "ids", .lists = {{"classes", shoal::MeaningList::of(classes)}}});
+  return int64_t(classes.size());
+}
+
 }  // namespace
 
 shoal::EstimatorSpec classify(const shoal::Features& pictures, const shoal::Labels& labels, shoal::Mode mode,
                               const shoal::Params& params) {
-  const int64_t classes = params.get_int("classes");
+  const int64_t classes = note_classes(pictures, params);
   const bool frozen = params.get_bool("frozen");
   // In other modes than training, normalizations take their moving averages, and leave them alone.
   const Value logits = models::resnet20(normalized(pictures.single()), frozen ? shoal::Mode::kEval : mode,

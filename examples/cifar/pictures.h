@@ -21,7 +21,6 @@ class Pictures {
   const Images& training();  ///< Of ten classes there are 50,000, or 20,000 drawn ones.
   const Images& test();      ///< Of ten classes there are 10,000, or 2,000 drawn ones.
   bool drawn() const { return !line_.data_dir; }
-  int64_t classes() const { return int64_t(classes_.size()); }
 
  private:
   struct Lazy;

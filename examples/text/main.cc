@@ -66,7 +66,7 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line, std::
     return shoal::data::Dataset::from_tensor_slices(windows.ids, windows.next).batch(100);
   };
   shoal::Estimator estimator(line.flags.get_string("model") == "gpt" ? text::gpt : text::lstm, config,
-                             {{"characters", int64_t(characters.size())},
+                             {{"characters", characters},
                               {"learning_rate", line.flags.get_real("learning-rate")},
                               {"steps", *line.steps}});
   shoal::train_and_evaluate(estimator, {.input_fn = training, .max_steps = line.steps},

@@ -15,6 +15,16 @@ namespace nn = shoal::nn;
 namespace ops = shoal::ops;
 using shoal::Value;
 
+/// How many characters there are. Which id is which is made of the text, outside of the graph: it is noted there, so that
+/// a model is not taken for one of another text.
+int64_t note_characters(const shoal::Features& features, const shoal::Params& params) {
+  std::vector<std::string> characters;
+  for (const char character : params.get_string("characters")) characters.emplace_back(1, character);
+  features.single().graph().meaning().add("features",
+                                          {.kind = "ids", .lists = {{"characters", shoal::MeaningList::of(characters)}}});
+  return int64_t(characters.size());
+}
+
 /// Makes the spec from the logits of each position and the character that follows there.
 shoal::EstimatorSpec predict_next(Value logits, const shoal::Labels& labels, shoal::Mode mode,
                                   const shoal::Params& params) {
@@ -41,14 +51,14 @@ shoal::EstimatorSpec predict_next(Value logits, const shoal::Labels& labels, sho
 
 shoal::EstimatorSpec lstm(const shoal::Features& features, const shoal::Labels& labels, shoal::Mode mode,
                           const shoal::Params& params, const shoal::RunConfig&) {
-  const Value logits = models::char_lstm(features.single(), {.characters = params.get_int("characters")});
+  const Value logits = models::char_lstm(features.single(), {.characters = note_characters(features, params)});
   return predict_next(logits, labels, mode, params);
 }
 
 shoal::EstimatorSpec gpt(const shoal::Features& features, const shoal::Labels& labels, shoal::Mode mode,
                          const shoal::Params& params, const shoal::RunConfig&) {
-  const Value logits =
-      models::gpt(features.single(), mode, {.characters = params.get_int("characters"), .context = kContext});
+  const int64_t characters = note_characters(features, params);
+  const Value logits = models::gpt(features.single(), mode, {.characters = characters, .context = kContext});
   return predict_next(logits, labels, mode, params);
 }
 

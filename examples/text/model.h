@@ -1,6 +1,6 @@
 #pragma once
-/// The two models of the example, as model functions. Parameters: `characters`, how many there are; `learning_rate`;
-/// `steps`, over which it goes down to a tenth.
+/// The two models of the example, as model functions. Parameters: `characters`, all that there are: the id of one is its
+/// place; `learning_rate`; `steps`, over which it goes down to a tenth.
 #include "shoal/estimator/model_fn.h"
 
 namespace text {

@@ -34,6 +34,8 @@ class CheckpointCommand : public testing::InFolder {
                                    .positions = {{"chief/0", "abc"}},
                                    .numerics = "reference",
                                    .fingerprint = "ff",
+                                   .meaning = R"({"facts":{"head":[{"kind":"k","lists":{},"values":{}}]},"version":1})",
+                                   .rest = "{}",
                                    .save_time = WallTime(std::chrono::milliseconds(1'700'000'000'250))},
                                   {}));
   }
@@ -125,6 +127,8 @@ TEST_F(CheckpointCommand, ShowsVariables) {
   EXPECT_EQ(json["global_step"], 10);
   EXPECT_EQ(json["save_time"], 1700000000.25);
   EXPECT_EQ(json["numerics"], "reference");
+  EXPECT_EQ(json["meaning"]["head"][0]["kind"], "k");
+  EXPECT_EQ(json["rest"], "{}");
   EXPECT_EQ(json["counters"], (Json{{"kernel", 10}}));
   EXPECT_EQ(json["positions"], (Json{{"chief/0", {{"bytes", 3}}}}));
   EXPECT_EQ(json["files"][0]["name"], data(10));

@@ -89,6 +89,40 @@ TEST(VariablesDifference, SaysWhichVariableDiffers) {
   EXPECT_EQ(with({variable("kernel", {4, 3})}), "the model of worker 0 has no variable bias, which is on ps 0");
 }
 
+TEST(MeaningText, SaysWhatDiffers) {
+  Meaning meaning;
+  meaning.add("features/wood", {.kind = "hash", .values = {{"buckets", "10"}}});
+  meaning.add("head", {.kind = "binary_head"});
+  const std::string text = meaning_text(meaning, {{"learning_rate", "0.1"}});
+  EXPECT_THAT(text, StartsWith("feature \"wood\": hash (buckets 10) #"));
+  EXPECT_THAT(text, HasSubstr("\nlearning_rate: 0.1\n"));
+  const auto with = [&](const Meaning& other, const std::map<std::string, std::string>& rest) {
+    return meaning_text_difference(meaning_text(other, rest), "worker 1", text, "the chief");
+  };
+  EXPECT_EQ(with(meaning, {{"learning_rate", "0.1"}}), "");
+  EXPECT_EQ(with(meaning, {{"learning_rate", "0.2"}}), "learning_rate is 0.2 for worker 1 and 0.1 for the chief");
+  Meaning other = meaning.updated_by([] {
+    Meaning changed;
+    changed.add("features/wood", {.kind = "hash", .values = {{"buckets", "11"}}});
+    return changed;
+  }());
+  EXPECT_THAT(with(other, {{"learning_rate", "0.1"}}), StartsWith("feature \"wood\" is hash (buckets 11) #"));
+  EXPECT_EQ(with(meaning, {}), "the chief has learning_rate, and worker 1 has not");
+  EXPECT_EQ(with(meaning, {{"learning_rate", "0.1"}, {"moment", "1"}}), "worker 1 has moment, and the chief has not");
+  EXPECT_EQ(meaning_text_difference("", "worker 1", text, "the chief"), "");  // An older version says nothing.
+}
+
+TEST(MeaningText, IsBoundedAndALineASubject) {
+  Meaning meaning;
+  for (int i = 0; i < 500; ++i) meaning.add("features/a\nb" + std::to_string(i), {.kind = "numeric"});
+  const std::string text = meaning_text(meaning, {});
+  EXPECT_LE(text.size(), kIdentityBytesMax);
+  EXPECT_THAT(text, StartsWith("feature \"a b0\": numeric #"));
+  EXPECT_EQ(meaning_text_difference(text, "worker 0", meaning_text({}, {{"rate", "1"}}), "the chief"),
+            "worker 0 has feature "
+            "\"a b0\", and the chief has not");
+}
+
 TEST(VariablesDifference, SaysNothingOfWhatALongListLeavesOut) {
   std::vector<VariableSpec> variables{variable("z", {2})};
   const ShardSpec held = plan_of(variables, 1).shards[0];

@@ -66,9 +66,13 @@ TEST(Protocol, StateAndRangesComeBack) {
 
 TEST(Protocol, PrepareComesBack) {
   const ShardSpec spec = plan_of({variable("a", {3, 4}, adam(), uniform(-1, 1))}, 1).shards[0];
-  const Prepare back = value_or_raise(parse_prepare(to_json(Prepare{5, 6, spec})));
+  Prepare prepare{.epoch = 5, .fingerprint = 6, .spec = spec, .meaning = "a: b\n"};
+  const Prepare back = value_or_raise(parse_prepare(to_json(prepare)));
   EXPECT_EQ(back.epoch, 5u);
   EXPECT_EQ(back.fingerprint, 6u);
+  EXPECT_EQ(back.meaning, prepare.meaning);
+  prepare.meaning = std::string(5000, 'a');
+  EXPECT_FALSE(parse_prepare(to_json(prepare)));
   EXPECT_EQ(back.spec, spec);
   EXPECT_EQ(spec_hash(back.spec), spec_hash(spec));
 }

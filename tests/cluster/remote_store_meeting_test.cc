@@ -149,6 +149,9 @@ TEST_F(RemoteStoreTest, StrangersAreRefusedAndTheJobGoesOn) {
   const std::string wider = variables_text({variable("kernel", {30, 17}), variable("bias", {16}), variable("scale", {})});
   refused({.fingerprint = 78, .variables = wider},
           "different model: variable kernel is float32 [30, 17] in the model of worker 1 and float32 [30, 16] on ps 0");
+  refused(
+      {.fingerprint = 78, .variables = same, .meaning = "feature \"wood\": hash (buckets 3)\n"},
+      "different model: feature \"wood\" is hash (buckets 3) for worker 1 and hash (buckets 2) for the chief; give all");
   EXPECT_LT(seconds(), 5);  // A refusal is final: nobody waits.
   EXPECT_EQ(value_or_raise(run(*worker_env, steps(*worker_env, *worker, 3))), 3);
   EXPECT_EQ(value(), -3.0f);

@@ -53,6 +53,7 @@ class VirtualCluster : public testing::Test {
     uint64_t fingerprint = 77;
     std::string numerics = "same";
     std::string variables = {};
+    std::string meaning = "feature \"wood\": hash (buckets 2)\n";
     double ready_timeout = 60;
     std::function<bool()> job_ended = {};
     Compression compression = {};

@@ -55,6 +55,7 @@ TEST(RunConfig, ShowsEveryDefault) {
   EXPECT_EQ(config.max_worker_delay_secs(), std::nullopt);
   EXPECT_EQ(config.ready_timeout_secs(), 7200);
   EXPECT_TRUE(config.save_model_description());
+  EXPECT_FALSE(config.accept_changed_model());
   EXPECT_EQ(config.update_strategy().kind, UpdateStrategyKind::kAsync);
   EXPECT_FALSE(config.placement());
   EXPECT_EQ(config.runtime(), std::nullopt);
@@ -95,6 +96,7 @@ TEST(RunConfig, TakesEveryField) {
        .max_worker_delay_secs = 11,
        .ready_timeout_secs = 0.25,
        .save_model_description = false,
+       .accept_changed_model = true,
        .placement = [](const PlacementRequest& request) { return request.num_ps - 1; },
        .runtime = RuntimeOptions{
            .threads = 3, .transport = "shm", .backend = "reference", .replicas = 2, .heartbeat_secs = 0.25}});
@@ -108,6 +110,7 @@ TEST(RunConfig, TakesEveryField) {
   EXPECT_EQ(config.max_worker_delay_secs(), 11);
   EXPECT_EQ(config.ready_timeout_secs(), 0.25);
   EXPECT_FALSE(config.save_model_description());
+  EXPECT_TRUE(config.accept_changed_model());
   EXPECT_EQ(config.placement()({.variable = "w", .num_ps = 4}), 3);
   EXPECT_EQ(config.compute_threads(64), 3);
   EXPECT_EQ(config.compute_threads_text({.usable_cores = 64}), "3 compute threads, as this program set it");
@@ -303,6 +306,7 @@ TEST(RunConfig, ReplacesByName) {
                                                 {"max_worker_delay_secs", "60"},
                                                 {"ready_timeout_secs", "1.5"},
                                                 {"save_model_description", "false"},
+                                                {"accept_changed_model", "true"},
                                                 {"update_strategy", "async"},
                                                 {"placement", "none"},
                                                 {"runtime.threads", "2"},
@@ -322,6 +326,7 @@ TEST(RunConfig, ReplacesByName) {
   EXPECT_EQ(config.max_worker_delay_secs(), 60);
   EXPECT_EQ(config.ready_timeout_secs(), 1.5);
   EXPECT_FALSE(config.save_model_description());
+  EXPECT_TRUE(config.accept_changed_model());
   EXPECT_EQ(config.runtime(),
             (RuntimeOptions{.threads = 2,
                             .transport = "inproc",
@@ -359,10 +364,10 @@ TEST(RunConfig, RefusesUnknownNamesListingTheAllowedOnes) {
   for (const char* name : {"task_type", "cluster", "", "Model_dir", "runtime.", "save_checkpoint_steps"}) {
     const std::string message = refusal([&] { (void)config.replace({{name, "1"}}); });
     EXPECT_THAT(message, HasSubstr("\"" + std::string(name) + "\""));
-    for (const char* field :
-         {"model_dir", "save_checkpoints_steps", "save_checkpoints_secs", "save_summary_steps", "log_step_count_steps",
-          "keep_checkpoint_max", "keep_checkpoint_every_n_hours", "random_seed", "max_worker_delay_secs",
-          "ready_timeout_secs", "save_model_description", "update_strategy", "placement", "runtime"}) {
+    for (const char* field : {"model_dir", "save_checkpoints_steps", "save_checkpoints_secs", "save_summary_steps",
+                              "log_step_count_steps", "keep_checkpoint_max", "keep_checkpoint_every_n_hours", "random_seed",
+                              "max_worker_delay_secs", "ready_timeout_secs", "save_model_description",
+                              "accept_changed_model", "update_strategy", "placement", "runtime"}) {
       EXPECT_THAT(message, HasSubstr(field));
     }
   }
@@ -380,7 +385,8 @@ TEST(RunConfig, RefusesValuesByNameThatDoNotRead) {
       {"replicas_to_aggregate", "2"},     {"runtime.lost_grace_secs", "0"},    {"runtime.lost_grace_secs", "none"},
       {"runtime.threads", "0"},           {"runtime.replicas", "none"},        {"model_dir", ""},
       {"runtime.heartbeat_secs", "none"}, {"runtime.heartbeat_secs", "0"},     {"runtime.heartbeat_secs", "often"},
-      {"runtime.compute_dtype", "half"},  {"runtime.compute_dtype", "int32"},  {"runtime.compression", "zip"},
+      {"accept_changed_model", "none"},   {"accept_changed_model", "perhaps"}, {"runtime.compute_dtype", "half"},
+      {"runtime.compute_dtype", "int32"}, {"runtime.compression", "zip"},
   };
   for (const auto& [name, value] : cases) {
     EXPECT_THAT(refusal([&] { (void)config.replace({{name, value}}); }), HasSubstr(name)) << value;

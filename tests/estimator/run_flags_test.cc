@@ -77,6 +77,7 @@ TEST(RunFlags, ReadsEveryFlag) {
                                        "d",
                                        "--model-dir",
                                        "m",
+                                       "--accept-changed-model",
                                        "--save-checkpoints-secs",
                                        "2.5",
                                        "--throttle-secs",
@@ -109,6 +110,7 @@ TEST(RunFlags, ReadsEveryFlag) {
                                       [](const RunConfig& config, const CommandLine&) {
                                         EXPECT_EQ(config.random_seed(), -5);
                                         EXPECT_EQ(config.model_dir(), "m");
+                                        EXPECT_TRUE(config.accept_changed_model());
                                         EXPECT_EQ(config.save_checkpoints_secs(), 2.5);
                                         EXPECT_EQ(config.save_checkpoints_steps(), std::nullopt);
                                         EXPECT_EQ(config.backend(), "reference");

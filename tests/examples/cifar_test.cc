@@ -325,6 +325,15 @@ TEST_F(CifarProgram, OtherClassesStartFromATrainedBodyAndLeaveAFrozenOneAsItWas)
   EXPECT_EQ(Compared(old, models / "tuned").different.size(), 5 * 21u);
 }
 
+TEST_F(CifarProgram, AsManyOtherClassesAreAnotherModel) {
+  const TemporaryFolder model;
+  ASSERT_EQ(train_in(model.path(), "--classes 0,1,2").status, 0);
+  const Ended other = mnist::run_cifar("--seed 5 --batch 2 --steps 4 --classes 2,1,0 --data-dir " + data_.path() +
+                                       " --model-dir " + model.path());
+  EXPECT_EQ(other.status, 2) << other.output;
+  EXPECT_THAT(other.output, HasSubstr("the labels: ids (3 classes: 0, 1, 2) before, ids (3 classes: 2, 1, 0) now"));
+}
+
 TEST_F(CifarProgram, SaysWhatIsWrongWithFilesAndFlags) {
   const auto expect = [&](int status, const std::string& arguments, const std::string& sentence) {
     const Ended ended = train(arguments);

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "run_program.h"
@@ -77,6 +78,15 @@ TEST_P(TextProgram, TrainsAndTellsHowWellItPredicts) {
   EXPECT_THAT(ended.output,
               AllOf(HasSubstr("\"accuracy\":"), HasSubstr("\"bits_per_character\":"), HasSubstr("\"global_step\":4")));
   EXPECT_TRUE(std::filesystem::exists(model / "model.ckpt-4.index"));
+
+  // As many characters, but others.
+  std::string other = generate_play(12000, 3);
+  std::ranges::replace(other, 'a', '#');
+  mnist::write(data / "input.txt", other);
+  const mnist::Ended refused = mnist::run_text("--model " + GetParam() + " --batch 4 --steps 8 --data-dir " + data.path() +
+                                               " --model-dir " + model.path());
+  EXPECT_EQ(refused.status, 2) << refused.output;
+  EXPECT_THAT(refused.output, AllOf(HasSubstr("the features: ids ("), HasSubstr(" of the characters was ")));
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, TextProgram, ::testing::Values("lstm", "gpt"),

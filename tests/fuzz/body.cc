@@ -51,7 +51,9 @@ void read_again(const Message& message) {
 void use_hello(const Message& message) {
   const Result<transport::Hello> hello = transport::read_hello(message);
   SHOAL_CHECK(hello);
-  for (const std::string& text : {hello->job, hello->role, hello->strategy, hello->numerics, hello->variables}) touch(text);
+  for (const std::string& text :
+       {hello->job, hello->role, hello->strategy, hello->numerics, hello->variables, hello->meaning})
+    touch(text);
   read_again(transport::make_hello(pool(), *hello));
 }
 

@@ -78,7 +78,8 @@ Message hello() {
                             .strategy = "async",
                             .fingerprint = 5,
                             .numerics = "reference float32",
-                            .variables = "w [2,3]\n"});
+                            .variables = "w [2,3]\n",
+                            .meaning = "the head: binary_head\n"});
 }
 Message chunk(size_t payload_bytes) {
   const transport::OutgoingChunk made = make_chunk(

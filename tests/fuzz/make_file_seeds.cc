@@ -146,6 +146,12 @@ class FileSeeds {
     const Value bias = loss.constant(Tensor::of<float>({2}, {0.5f, -1}));
     gradients(ops::reduce_mean(ops::softmax_cross_entropy(ops::dense(x, kernel, bias), labels).loss), {kernel});
     graph("loss", loss);
+    Meaning words;
+    const std::vector<std::string> list{"ash", "elm"};
+    words.add("features/wood", {.kind = "vocabulary", .lists = {{"words", MeaningList::of(list)}}});
+    words.add("features/wood", {.kind = "hash", .values = {{"buckets", "7"}}});
+    seed("meaning", "words", words.encode());
+    seed("meaning", "empty", Meaning().encode());
     seed("graph_json", "version", R"({"format":"shoal-graph","version":[2],"seed":"1","nodes":[],"variables":[]})");
   }
 
@@ -153,6 +159,7 @@ class FileSeeds {
     ExportDescription description{.global_step = 7, .inputs = {}, .outputs = {}, .texts = {}};
     description.inputs = {{"image", DType::kFloat32, {-1, 28, 28, 1}}, {"", DType::kInt64, {}}};
     description.outputs = {{{"classes", DType::kInt64, {-1}}, "head/argmax", 0}};
+    description.meaning = Meaning().encode();
     description.texts = {{"names", "classes", {"a", "b"}}, {"digits", "classes", {}}};
     seed("export_json", "all", nlohmann::json::parse(encode_export(description)).dump());
     seed("export_json", "empty", encode_export({}));

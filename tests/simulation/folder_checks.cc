@@ -6,6 +6,7 @@
 #include "shoal/checkpoint/end_mark.h"
 #include "shoal/checkpoint/reader.h"
 #include "shoal/checkpoint/run_file.h"
+#include "shoal/graph/meaning.h"
 
 namespace shoal::simulation {
 
@@ -58,6 +59,8 @@ void FolderChecks::check_counts(const std::string& name) {
   const auto reader = checkpoint::Reader::open(world_.shared(), kModelDir + "/" + name);
   if (!reader) return violated("checkpoint " + name + " cannot be read: " + reader.error().message());
   const checkpoint::Manifest& manifest = (*reader)->manifest();
+  const auto meaning = Meaning::decode(manifest.info.meaning);
+  if (!meaning || !meaning->facts().contains("head")) violated("checkpoint " + name + " does not say what its head means");
   for (const auto& [counter, count] : manifest.info.counters) {
     if (!counter.starts_with("update_count/") || int64_t(count) == int64_t(manifest.global_step)) continue;
     violated("checkpoint " + name + " is of step " + std::to_string(manifest.global_step) + ", and has " +

@@ -59,7 +59,8 @@ TEST_F(Messages, HelloReadsBack) {
                     .incarnation = ~uint64_t(0),
                     .strategy = "sync(4 of 5)",
                     .fingerprint = 0x1234,
-                    .numerics = "onednn 2.6 avx512 threads 1"};
+                    .numerics = "onednn 2.6 avx512 threads 1",
+                    .meaning = "the head: binary_head\n"};
   const Message message = arrived(make_hello(*pool, hello));
   ASSERT_TRUE(verify(message));
   const auto read = read_hello(message);
@@ -72,6 +73,7 @@ TEST_F(Messages, HelloReadsBack) {
   EXPECT_EQ(read->strategy, hello.strategy);
   EXPECT_EQ(read->fingerprint, hello.fingerprint);
   EXPECT_EQ(read->numerics, hello.numerics);
+  EXPECT_EQ(read->meaning, hello.meaning);
 }
 
 TEST_F(Messages, ControlReadsBackAndMayBeEmpty) {

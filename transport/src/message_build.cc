@@ -96,19 +96,20 @@ wire::Weights& mutable_weights(Message& message) { return mutable_table<wire::We
 Message make_hello(BufferPool& pool, const Hello& hello) {
   Body body(pool,
             hello.job.size() + hello.role.size() + hello.strategy.size() + hello.numerics.size() + hello.variables.size() +
-                hello.run.size() + hello.start.size() + hello.origin.size(),
+                hello.meaning.size() + hello.run.size() + hello.start.size() + hello.origin.size(),
             0);
   const auto job = body.text(hello.job);
   const auto role = body.text(hello.role);
   const auto strategy = body.text(hello.strategy);
   const auto numerics = body.text(hello.numerics);
   const auto variables = body.text(hello.variables);
+  const auto meaning = body.text(hello.meaning);
   const auto run = body.text(hello.run);
   const auto start = body.text(hello.start);
   const auto origin = body.text(hello.origin);
-  return body.finish(MessageKind::kHello,
-                     wire::CreateHello(body.builder, hello.protocol, hello.index, hello.incarnation, hello.fingerprint, job,
-                                       role, strategy, numerics, variables, uint8_t(hello.weights), run, start, origin));
+  return body.finish(MessageKind::kHello, wire::CreateHello(body.builder, hello.protocol, hello.index, hello.incarnation,
+                                                            hello.fingerprint, job, role, strategy, numerics, variables,
+                                                            uint8_t(hello.weights), meaning, run, start, origin));
 }
 
 Message make_control(BufferPool& pool, std::string_view verb, std::string_view text, std::span<const std::byte> payload) {
@@ -156,12 +157,11 @@ OutgoingChunk make_chunk(BufferPool& pool, const Chunk& fields, size_t payload_b
   const wire::StepMetrics none(std::numeric_limits<double>::quiet_NaN(), 0);  // Reserves room for the metrics.
   const auto position =
       body.builder.CreateVector(reinterpret_cast<const uint8_t*>(fields.position.data()), fields.position.size());
-  chunk.message =
-      body.finish(MessageKind::kChunk,
-                  wire::CreateChunk(body.builder, fields.base_version, fields.base_step, fields.ordinal, fields.range_begin,
-                                    fields.range_end, fields.chunk_index, fields.chunk_count, uint8_t(fields.encoding),
-                                    fields.closing, position, scalars, bytes, fields.push,
-                                    fields.closing ? &none : nullptr));
+  chunk.message = body.finish(
+      MessageKind::kChunk,
+      wire::CreateChunk(body.builder, fields.base_version, fields.base_step, fields.ordinal, fields.range_begin,
+                        fields.range_end, fields.chunk_index, fields.chunk_count, uint8_t(fields.encoding), fields.closing,
+                        position, scalars, bytes, fields.push, fields.closing ? &none : nullptr));
   return chunk;
 }
 

@@ -68,6 +68,7 @@ Result<Hello> read_hello(const Message& message) {
   hello.fingerprint = table->fingerprint();
   hello.numerics = view_of(table->numerics());
   if (table->variables()) hello.variables = view_of(table->variables());
+  if (table->meaning()) hello.meaning = view_of(table->meaning());
   hello.weights = Encoding(table->weights_encoding());
   if (table->run()) hello.run = view_of(table->run());
   if (table->start()) hello.start = view_of(table->start());

@@ -25,6 +25,7 @@ const char* flaw(const wire::Hello& hello) {
   if (!within(hello.strategy(), 0, kCanonicalTextBytesMax)) return "strategy too long";
   if (!within(hello.numerics(), 0, kCanonicalTextBytesMax)) return "numerics too long";
   if (hello.variables() && !within(hello.variables(), 0, kCanonicalTextBytesMax)) return "list of variables too long";
+  if (hello.meaning() && !within(hello.meaning(), 0, kCanonicalTextBytesMax)) return "meaning of the model too long";
   if (hello.run() && !within(hello.run(), 0, kVerbBytesMax)) return "id of the run too long";
   if (hello.start() && !within(hello.start(), 0, kCanonicalTextBytesMax)) return "name of the start too long";
   if (hello.origin() && !within(hello.origin(), 0, kCanonicalTextBytesMax)) return "origin too long";

@@ -65,14 +65,17 @@ std::string encode_tensor(const TensorEntry& tensor) {
 
 std::string encode_body(const Manifest& manifest) {
   const SaveInfo& info = manifest.info;
-  std::string text = joined("{\"global_step\":", std::to_string(manifest.global_step), ",\n\"save_time_ns\":",
-                            std::to_string(info.save_time.time_since_epoch().count()), ",\n\"numerics\":",
-                            json_string(info.numerics), ",\n\"fingerprint\":", json_string(info.fingerprint));
+  std::string text =
+      joined("{\"global_step\":", std::to_string(manifest.global_step),
+             ",\n\"save_time_ns\":", std::to_string(info.save_time.time_since_epoch().count()),
+             ",\n\"numerics\":", json_string(info.numerics), ",\n\"fingerprint\":", json_string(info.fingerprint));
+  // Texts that are empty are left out: indexes of versions that had none stay what they were.
   if (!info.run.empty()) text += joined(",\n\"run\":", json_string(info.run));
+  if (!info.meaning.empty()) text += joined(",\n\"meaning\":", json_string(info.meaning));
+  if (!info.rest.empty()) text += joined(",\n\"rest\":", json_string(info.rest));
   text += ",\n\"counters\":{";
-  append_list(text, info.counters, [](const auto& counter) {
-    return joined(json_string(counter.first), ":", std::to_string(counter.second));
-  });
+  append_list(text, info.counters,
+              [](const auto& counter) { return joined(json_string(counter.first), ":", std::to_string(counter.second)); });
   text += "},\n\"positions\":{";
   append_list(text, info.positions, [](const auto& position) {
     return joined(json_string(position.first), ":\"", to_base64(position.second), "\"");
@@ -150,6 +153,12 @@ Result<SaveInfo> decode_info(const Json& object) {
   SHOAL_TRY(info.fingerprint, json::string_member(object, "fingerprint"));
   if (object.contains("run")) {
     SHOAL_TRY(info.run, json::string_member(object, "run"));
+  }
+  if (object.contains("meaning")) {
+    SHOAL_TRY(info.meaning, json::string_member(object, "meaning"));
+  }
+  if (object.contains("rest")) {
+    SHOAL_TRY(info.rest, json::string_member(object, "rest"));
   }
   SHOAL_TRY(const Json* counters, json::object_member(object, "counters"));
   for (const auto& [name, value] : counters->items()) {

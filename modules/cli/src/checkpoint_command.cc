@@ -5,6 +5,7 @@
 #include "json_out.h"
 #include "shoal/checkpoint/directory.h"
 #include "shoal/checkpoint/end_mark.h"
+#include "shoal/graph/meaning.h"
 #include "values_json.h"
 
 namespace shoal::cli {
@@ -63,6 +64,9 @@ Json describe(const checkpoint::Reader& reader) {
             {"save_time", unix_seconds(manifest.info.save_time)},
             {"numerics", manifest.info.numerics},
             {"fingerprint", manifest.info.fingerprint}};
+  if (const auto meaning = Meaning::decode(manifest.info.meaning))
+    json["meaning"] = Json::parse(meaning->encode())["facts"];
+  if (!manifest.info.rest.empty()) json["rest"] = manifest.info.rest;
   json["counters"] = Json::object();
   for (const auto& [name, count] : manifest.info.counters) json["counters"][name] = count;
   json["positions"] = Json::object();

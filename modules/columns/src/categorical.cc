@@ -22,6 +22,9 @@ class ById final : public Definition, public Categories {
       raise(invalid_argument("column \"" + name() + "\" takes integers, and the feature is " +
                              std::string(to_string(feature.dtype())) + "; text needs a vocabulary or a hash"));
     }
+    MeaningFact fact{.kind = "identity", .values = {{"count", std::to_string(count())}}};
+    if (options_.default_id) fact.values["default_id"] = std::to_string(*options_.default_id);
+    inputs.feature_means(name(), std::move(fact));
     Value ids = inputs.list_of(feature, name());
     if (ids.dtype() == DType::kUInt8) ids = ops::cast(ids, DType::kInt64);
     if (options_.default_id) return {ops::default_ids(ids, count(), *options_.default_id), {}};
@@ -66,6 +69,7 @@ class Weighted final : public Definition, public Categories {
   int64_t count() const override { return categories_of(of_, name()).count(); }
   bool may_be_crossed() const override { return false; }  // Its weights would be lost.
   Ids ids(Inputs& inputs) const override {
+    inputs.column_means(name(), {.kind = "weighted", .values = {{"of", of_.name()}, {"by", weight_key_}}});
     const Value ids = categories_of(of_, name()).ids(inputs).ids;
     const Value weights = inputs.list_of(inputs.feature(weight_key_, name()), name());
     if (weights.dtype() == DType::kFloat32 && weights.shape() == ids.shape()) return {ids, weights};

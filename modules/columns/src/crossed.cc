@@ -27,6 +27,10 @@ class Crossed final : public Definition, public Categories {
   int64_t count() const override { return options_.buckets; }
   bool may_be_crossed() const override { return false; }
   Ids ids(Inputs& inputs) const override {
+    const std::vector<std::string> names = sources();
+    inputs.column_means(name(), {.kind = "crossed",
+                                 .values = {{"buckets", std::to_string(options_.buckets)}},
+                                 .lists = {{"keys", MeaningList::of(names)}}});
     const TextEncoding whole_hashes{.missing = options_.missing};
     std::vector<Value> lists;
     for (const CrossKey& key : keys_) {

@@ -21,6 +21,11 @@ class Inputs {
   Value feature(const std::string& key, const std::string& column) const;
   /// The values of each example as a list: [batch, L]. InvalidArgument for more than two dimensions.
   Value list_of(Value feature, const std::string& column) const;
+  /// Notes what the feature of `key` stands for in one of its columns; what the column of `name` is made of.
+  void feature_means(const std::string& key, MeaningFact fact) {
+    graph().meaning().add("features/" + key, std::move(fact));
+  }
+  void column_means(const std::string& name, MeaningFact fact) { graph().meaning().add("column/" + name, std::move(fact)); }
   /// The variable "<scope>/table" of the layer's scope; the second who asks gets the same.
   Value table(const std::string& scope, const Shape& shape, const EmbeddingOptions& options);
 
@@ -70,6 +75,8 @@ class Definition {
 
 /// Its categories. Raises InvalidArgument, naming it and who asks, if it has none.
 const Categories& categories_of(const Column& column, const std::string& who);
+/// "sum", "mean", "sqrt_n".
+std::string combiner_name(ops::Combiner combiner);
 /// Raises InvalidArgument unless value >= least.
 void check_least(const std::string& column, const char* option, int64_t value, int64_t least);
 

@@ -42,6 +42,10 @@ class Embedding final : public Definition, public Numbers {
   }
   Value values(Inputs& inputs) const override {
     const Categories& categories = categories_of(of_, name());
+    inputs.column_means(name(), {.kind = "embedding",
+                                 .values = {{"of", std::to_string(categories.count()) + " ids"},
+                                            {"combiner", combiner_name(options_.combiner)},
+                                            {"table", scope_}}});
     const Ids ids = categories.ids(inputs);
     const Value table = inputs.table(scope_, Shape{categories.count(), options_.dimension}, options_);
     return ops::embedding_bag(table, ids.ids, {.combiner = options_.combiner, .weights = ids.weights}, name());

@@ -35,6 +35,15 @@ const Categories& categories_of(const Column& column, const std::string& who) {
                          ", expected a categorical or bucketized one"));
 }
 
+std::string combiner_name(ops::Combiner combiner) {
+  switch (combiner) {
+    case ops::Combiner::kSum: return "sum";
+    case ops::Combiner::kMean: return "mean";
+    case ops::Combiner::kSqrtN: return "sqrt_n";
+  }
+  SHOAL_CHECK(false);
+}
+
 void check_least(const std::string& column, const char* option, int64_t value, int64_t least) {
   if (value >= least) return;
   raise(invalid_argument("column \"" + column + "\": " + option + " is " + std::to_string(value) + ", expected " +

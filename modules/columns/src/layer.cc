@@ -22,6 +22,18 @@ std::vector<Column> ordered(const std::string& layer, const nn::ValueMap& featur
   return columns;
 }
 
+/// Which columns a layer named `name` puts side by side: its weights are of these, in this order.
+void note_columns(Graph& graph, const std::string& name, const std::vector<Column>& columns, MeaningFact fact) {
+  std::vector<std::string> texts;
+  for (const Column& column : columns) {
+    const Categories* categories = column.definition().categories();
+    const Numbers* numbers = column.definition().numbers();
+    texts.push_back(column.name() + " " + std::to_string(numbers ? numbers->width() : categories->count()));
+  }
+  fact.lists["columns"] = MeaningList::of(texts);
+  graph.meaning().add("layer/" + name, std::move(fact));
+}
+
 Value weights_of(Graph& graph, const Shape& shape) { return graph.variable("weights", shape); }
 
 /// One column's part of linear logits.
@@ -44,6 +56,7 @@ Value input_layer(const nn::ValueMap& features, const std::vector<Column>& colum
   const std::vector<Column> in_order = ordered(options.name, features, columns);
   Inputs inputs(features);
   const auto scope = inputs.graph().scope(options.name);
+  note_columns(inputs.graph(), options.name, in_order, {.kind = "input_layer"});
   std::vector<Value> parts;
   for (const Column& column : in_order) {
     const Numbers* numbers = column.definition().numbers();
@@ -61,6 +74,8 @@ Value linear_layer(const nn::ValueMap& features, const std::vector<Column>& colu
   const std::vector<Column> in_order = ordered(options.name, features, columns);
   Inputs inputs(features);
   const auto scope = inputs.graph().scope(options.name);
+  note_columns(inputs.graph(), options.name, in_order,
+               {.kind = "linear_layer", .values = {{"combiner", combiner_name(options.combiner)}}});
   Value sum;
   for (const Column& column : in_order) {
     const Value part = linear_part(inputs, column, options);

@@ -1,5 +1,6 @@
 /// Columns of numbers: numeric, bucketized.
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "definition.h"
@@ -15,7 +16,17 @@ class Numeric final : public Definition, public Numbers {
   std::vector<std::string> sources() const override { return {name()}; }
   const Numbers* numbers() const override { return this; }
   int64_t width() const override { return options_.shape.elements(); }
-  Value values(Inputs& inputs) const override { return normalized(inputs, false); }
+  Value values(Inputs& inputs) const override {
+    inputs.feature_means(name(), {.kind = "numeric", .values = meaning()});
+    return normalized(inputs, false);
+  }
+  /// What weights of it hang on beside the normalizer's own numbers.
+  std::map<std::string, std::string> meaning() const {
+    std::map<std::string, std::string> values;
+    if (options_.shape != Shape{1}) values["shape"] = to_string(options_.shape);
+    if (options_.normalizer) values["normalizer"] = "yes";
+    return values;
+  }
 
   /// [batch, width]. NaN is replaced, refused, or with `nan_allowed` left.
   Value normalized(Inputs& inputs, bool nan_allowed) const {
@@ -77,6 +88,7 @@ class Bucketized final : public Definition, public Categories, public Numbers {
   int64_t count() const override { return numeric_->width() * buckets(); }
   int64_t width() const override { return count(); }
   Ids ids(Inputs& inputs) const override {
+    inputs.feature_means(numeric_->name(), fact());
     const Value x = numeric_->normalized(inputs, true);
     const Value boundaries = x.graph().constant(
         Tensor::of<float>({int64_t(boundaries_.size())}, std::span<const float>(boundaries_)), "boundaries");
@@ -86,6 +98,17 @@ class Bucketized final : public Definition, public Categories, public Numbers {
   Value values(Inputs& inputs) const override { return ops::multi_hot(ids(inputs).ids, count()); }
 
  private:
+  MeaningFact fact() const {
+    std::vector<std::string> texts;
+    for (const float edge : boundaries_) {
+      char text[32];
+      texts.emplace_back(text, std::to_chars(text, text + sizeof text, edge).ptr);
+    }
+    MeaningFact fact{
+        .kind = "bucketized", .values = numeric_->meaning(), .lists = {{"boundaries", MeaningList::of(texts)}}};
+    if (options_.missing_bucket) fact.values["missing_bucket"] = "yes";
+    return fact;
+  }
   /// Of one number.
   int64_t buckets() const { return int64_t(boundaries_.size()) + 1 + (options_.missing_bucket ? 1 : 0); }
 

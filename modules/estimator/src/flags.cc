@@ -136,6 +136,10 @@ void Flags::add_training_and_files() {
   CLI::Option* save_secs = app_.add_option("--save-checkpoints-secs", parsed_.save_secs, "The same, every so many seconds")
                                ->check(reads_as<double>("NUMBER"))
                                ->group("Files");
+  app_.add_flag(
+          "--accept-changed-model", parsed_.config.accept_changed_model,
+          "Go on with the weights of a checkpoint although words, classes, buckets or boundaries are others than it has")
+      ->group("Files");
   if (program_.save_checkpoints_steps) {
     save_steps->default_str(std::to_string(*program_.save_checkpoints_steps));
   } else {

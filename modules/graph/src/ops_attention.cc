@@ -170,7 +170,9 @@ void add_attention_ops(const AddOp& add) {
        .inputs_min = 5,
        .inputs_max = 7,
        .shape_rule = attention_grad_types,
-       .multiply_adds = [](const Attributes& a, Operands in, Operands out) { return 2 * attention_multiply_adds(a, in, out); }});
+       .multiply_adds = [](const Attributes& a, Operands in, Operands out) {
+         return 2 * attention_multiply_adds(a, in, out);
+       }});
   add({.name = "self_attention",
        .inputs_min = 1,
        .inputs_max = 2,
@@ -181,7 +183,9 @@ void add_attention_ops(const AddOp& add) {
        .inputs_min = 3,
        .inputs_max = 5,
        .shape_rule = self_attention_grad_types,
-       .multiply_adds = [](const Attributes& a, Operands in, Operands out) { return 2 * self_attention_multiply_adds(a, in, out); }});
+       .multiply_adds = [](const Attributes& a, Operands in, Operands out) {
+         return 2 * self_attention_multiply_adds(a, in, out);
+       }});
 }
 
 }  // namespace rules

@@ -45,6 +45,22 @@ bool has_ids(DType dtype) {
   return dtype == DType::kString || dtype == DType::kInt64 || dtype == DType::kInt32 || dtype == DType::kUInt8;
 }
 
+/// Which id stands for which text. Whether one that the vocabulary lacks is refused is no part of that, but its id is.
+MeaningFact fact_of(const TextEncoding& encoding) {
+  MeaningFact fact{.kind = encoding.vocabulary ? "vocabulary" : encoding.buckets > 0 ? "hash" : "whole hash"};
+  if (encoding.vocabulary) fact.lists["words"] = MeaningList::of(encoding.vocabulary->names());
+  if (encoding.buckets > 0) fact.values[encoding.vocabulary ? "oov_buckets" : "buckets"] = std::to_string(encoding.buckets);
+  const bool has_unknown = encoding.vocabulary && encoding.buckets == 0;
+  if (has_unknown && encoding.unknown_id != -1) fact.values["unknown_id"] = std::to_string(encoding.unknown_id);
+  if (encoding.missing.empty()) {
+    fact.values["missing"] = "none";
+  } else if (encoding.missing != std::vector<std::string>{""}) {
+    fact.lists["missing"] = MeaningList::of(encoding.missing);
+  }
+  if (encoding.missing_id != -1) fact.values["missing_id"] = std::to_string(encoding.missing_id);
+  return fact;
+}
+
 }  // namespace
 
 Result<int64_t> TextEncoding::id_of(std::string_view text) const {
@@ -135,6 +151,7 @@ Value text_ids(Value text, const TextEncoding& encoding) {
   }
   if (auto checked = encoding.check(); !checked)
     raise(std::move(checked).error().with_context("text_ids of " + source.name));
+  text.graph().meaning().add(source.name, fact_of(encoding));
   return text.graph().encoded_input(text, encoding.to_json());
 }
 

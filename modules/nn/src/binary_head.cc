@@ -21,6 +21,10 @@ class BinaryHead final : public LogitsHead {
   }
 
  private:
+  void add_meaning(MeaningFact& fact) const override {
+    if (vocabulary_) fact.lists["classes"] = MeaningList::of(vocabulary_->names());
+  }
+
   void add_predictions(HeadOutput& output, Value logits) const override {
     const Value logistic = ops::sigmoid(logits);
     // The probability decides, not the logit: their rounding differs, and a tie goes to class 0.

@@ -159,7 +159,11 @@ Value weighted(Value losses, Value weights) {
 
 HeadOutput LogitsHead::describe(const HeadInput& input) const {
   check_logits(input.logits);
-  const auto scope = input.logits.graph().scope(common_.name.empty() ? "head" : common_.name);
+  Graph& graph = input.logits.graph();
+  const auto scope = graph.scope(common_.name.empty() ? "head" : common_.name);
+  MeaningFact fact{.kind = common_.kind, .values = {{"logits", std::to_string(common_.logits_dimension)}}};
+  add_meaning(fact);
+  graph.meaning().add(common_.name.empty() ? "head" : "head/" + common_.name, std::move(fact));
   HeadOutput output;
   add_predictions(output, input.logits);
   if (input.mode == Mode::kPredict) {

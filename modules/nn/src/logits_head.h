@@ -46,6 +46,8 @@ class LogitsHead : public Head {
   virtual Value labels_of(Value labels, Value logits) const = 0;
   /// [...] or [..., k].
   virtual Value losses_of(Value labels, Value logits) const = 0;
+  /// What the logits stand for, beside their number: the names of classes, a link.
+  virtual void add_meaning(MeaningFact& fact) const = 0;
   /// What the losses are multiplied with beside the example weights, [...]; invalid: nothing.
   virtual Value class_weights_of(Value labels) const;
   /// Named without tag.

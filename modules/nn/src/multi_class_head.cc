@@ -22,6 +22,10 @@ class MultiClassHead final : public LogitsHead {
   }
 
  private:
+  void add_meaning(MeaningFact& fact) const override {
+    if (vocabulary_) fact.lists["classes"] = MeaningList::of(vocabulary_->names());
+  }
+
   void add_predictions(HeadOutput& output, Value logits) const override {
     const Value column = ops::reshape(ops::argmax(logits), with_last(without_last(logits.shape()), Dim(1)));
     output.predictions = {{"logits", logits},

@@ -33,6 +33,7 @@ class MultiHead final : public Head {
     std::vector<int64_t> sizes;
     for (const auto& head : heads_) sizes.push_back(head->logits_dimension());
     const std::vector<Value> logits = ops::split(input.logits, -1, sizes);
+    note_heads(input.logits.graph());
     HeadOutput output;
     for (size_t i = 0; i < heads_.size(); ++i) add(output, i, part_of(input, *heads_[i], logits[i]));
     if (input.mode == Mode::kPredict) output.signatures.push_back(predict_signature(output));
@@ -40,6 +41,15 @@ class MultiHead final : public Head {
   }
 
  private:
+  /// Whose logits lie where.
+  void note_heads(Graph& graph) const {
+    std::vector<std::string> texts;
+    for (const auto& head : heads_)
+      texts.push_back(std::string(head->name()) + " " + std::to_string(head->logits_dimension()));
+    graph.meaning().add(options_.name.empty() ? "head" : "head/" + options_.name,
+                        {.kind = "multi_head", .lists = {{"heads", MeaningList::of(texts)}}});
+  }
+
   std::string who() const { return options_.name.empty() ? "multi_head" : "multi_head " + options_.name; }
   [[noreturn]] void refuse(const std::string& what) const { raise(invalid_argument(who() + ": " + what)); }
 

@@ -28,6 +28,10 @@ class MultiLabelHead final : public LogitsHead {
   }
 
  private:
+  void add_meaning(MeaningFact& fact) const override {
+    if (vocabulary_) fact.lists["classes"] = MeaningList::of(vocabulary_->names());
+  }
+
   void add_predictions(HeadOutput& output, Value logits) const override {
     output.predictions = {{"logits", logits}, {"probabilities", ops::sigmoid(logits)}};
     output.text_predictions = {TextPrediction::of_positions("classes", "probabilities", vocabulary_)};

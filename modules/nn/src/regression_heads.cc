@@ -33,6 +33,10 @@ class RegressionHead final : public LogitsHead {
   }
 
  private:
+  void add_meaning(MeaningFact& fact) const override {
+    if (inverse_link_) fact.values["inverse_link"] = "yes";
+  }
+
   void add_predictions(HeadOutput& output, Value logits) const override {
     if (!inverse_link_) {
       output.predictions = {{"predictions", logits}};

@@ -92,6 +92,8 @@ Result<void> check_model(const Session& session, const ServerState& state, const
   const std::string whose = name_of(session.hello);
   const std::string how = variables_difference(session.hello.variables, whose, state.spec(), server_name(own));
   if (!how.empty()) return differs("model", how);
+  const std::string what = meaning_text_difference(session.hello.meaning, whose, state.meaning(), "the chief");
+  if (!what.empty()) return differs("model", what);
   return differs("model", whose + " has the chief's variables, as far as " + server_name(own) +
                               " holds them, but another graph (layers, loss, update rules or numbers in them)");
 }

@@ -5,6 +5,7 @@
 
 #include "shoal/base/number_text.h"
 #include "shoal/cluster/compression.h"
+#include "shoal/cluster/identity.h"
 #include "shoal/json/fields.h"
 
 namespace shoal::cluster {
@@ -229,6 +230,7 @@ std::string to_json(const Prepare& prepare) {
                   {"fingerprint", prepare.fingerprint},
                   {"spec", to_json(prepare.spec)},
                   {"gradients", to_string(Compression{.gradients = prepare.gradients})},
+                  {"meaning", prepare.meaning},
                   {"run", run_json(prepare.run)}});
 }
 
@@ -242,6 +244,8 @@ Result<Prepare> parse_prepare(std::string_view text) {
     SHOAL_TRY(const std::string gradients, json::string_member(message, "gradients"));
     SHOAL_TRY(const Compression compression, parse_compression(gradients));
     prepare.gradients = compression.gradients;
+    SHOAL_TRY(prepare.meaning, json::string_member(message, "meaning"));
+    if (prepare.meaning.size() > kIdentityBytesMax) return data_loss("the meaning of the model is too long");
     SHOAL_TRY(prepare.run, run_of(message));
     return prepare;
   });

@@ -67,6 +67,7 @@ Result<void> ServerState::prepare(Prepare prepare) {
   epoch_ = prepare.epoch;
   fingerprint_ = prepare.fingerprint;
   run_ = std::move(prepare.run);
+  meaning_ = std::move(prepare.meaning);
   spec_hash_ = spec_hash(prepare.spec);
   spec_ = std::move(prepare.spec);
   positions_.clear();

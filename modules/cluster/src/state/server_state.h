@@ -36,7 +36,8 @@ class ServerState {
   uint64_t version() const { return parts_.empty() ? 0 : parts_.front().counters().version; }
   uint64_t fingerprint() const { return fingerprint_; }
   const RunIdentity& run() const { return run_; }
-  const ShardSpec& spec() const { return spec_; }  ///< It says something once a model was prepared.
+  const std::string& meaning() const { return meaning_; }  ///< What meaning_text() said to the chief.
+  const ShardSpec& spec() const { return spec_; }          ///< It says something once a model was prepared.
   uint64_t arena_bytes() const { return spec_.arena_bytes; }
   size_t part_count() const { return part_count_; }
   /// The bytes of the largest part.
@@ -160,6 +161,7 @@ class ServerState {
   uint64_t global_step_ = 0;
   uint64_t fingerprint_ = 0;
   RunIdentity run_;  // The run of the model that is held or loaded.
+  std::string meaning_;
   uint64_t spec_hash_ = 0;
   ShardSpec spec_;
   size_t part_count_ = 0;  // How many parts spec_ has.

@@ -78,6 +78,7 @@ Task<Result<void>> ServerLink::introduce(Deadline deadline) {
                          .fingerprint = identity_.fingerprint,
                          .numerics = identity_.numerics,
                          .variables = identity_.variables,
+                         .meaning = identity_.meaning,
                          .weights = weights_,
                          .run = identity_.run.id,
                          .start = identity_.start,

@@ -45,7 +45,8 @@ Task<Result<void>> restore_padding(ModelDelivery to, size_t shard, ArenaIndex ar
 }
 
 Task<Result<void>> load_shard(ModelDelivery to, size_t shard, RestoreSource* restore, Deadline deadline) {
-  const Prepare prepare{to.servers.epoch(), to.fingerprint, to.plan.shards[shard], to.gradients, to.run};
+  const Prepare prepare{to.servers.epoch(),  to.identity.fingerprint, to.plan.shards[shard],
+                        to.gradients,        to.identity.meaning,     to.identity.run};
   SHOAL_CO_TRY_VOID((co_await to.servers.control(shard, "prepare", to_json(prepare), deadline)));
   if (!restore) co_return Result<void>{};
   for (ArenaIndex arena = 0; arena <= to.plan.shards[shard].slot_count; ++arena) {
@@ -86,8 +87,8 @@ Task<Result<void>> activate(ModelDelivery to, RestoreSource* restore, Deadline d
 bool is_still_held(const ModelDelivery& model, const std::vector<ServerStatus>& statuses, const RestoreSource* restore) {
   for (size_t i = 0; i < statuses.size(); ++i) {
     if (statuses[i].phase != Phase::kReady || statuses[i].epoch != statuses[0].epoch ||
-        statuses[i].spec_hash != spec_hash(model.plan.shards[i]) || statuses[i].fingerprint != model.fingerprint ||
-        statuses[i].run.id != model.run.id) {
+        statuses[i].spec_hash != spec_hash(model.plan.shards[i]) || statuses[i].fingerprint != model.identity.fingerprint ||
+        statuses[i].run.id != model.identity.run.id) {
       return false;
     }
   }

@@ -1,5 +1,6 @@
 #pragma once
 /// How the chief brings the model to its servers: the values of a checkpoint, or the order to make the initial ones.
+#include "shoal/cluster/identity.h"
 #include "shoal/cluster/snapshot.h"
 #include "trainer/links.h"
 
@@ -10,8 +11,7 @@ struct ModelDelivery {
   Environment& env;
   const ShardPlan& plan;
   ServerLinks& servers;           ///< They are connected, in the epoch that begins (for bring_model()).
-  uint64_t fingerprint;           ///< The fingerprint of the model.
-  const RunIdentity& run;         ///< The run that the model belongs to.
+  const TaskIdentity& identity;   ///< The chief's, which has the model's fingerprint, meaning and run.
   transport::Encoding gradients;  ///< How trainers will send gradients; residuals of the checkpoint are for top-k.
 };
 

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "hooks/loop_context.h"
+#include "model/check_meaning.h"
 #include "model/checkpoint_layout.h"
 #include "model/open_checkpoint.h"
 #include "shoal/checkpoint/directory.h"
@@ -256,7 +257,11 @@ std::span<const std::byte> LoadedVariables::bytes_of(std::string_view variable) 
 
 Result<LoadedVariables> load_variables(Environment& env, const Estimator& estimator, Mode mode, const BuiltModel& model,
                                        const checkpoint::Reader* reader) {
-  if (reader) return LoadedVariables::load(env, model.graph(), *reader);
+  if (reader) {
+    SHOAL_TRY_VOID(check_meaning(env.log(), estimator.config(), reader->manifest().info.meaning,
+                                 "checkpoint " + reader->prefix(), model, mode));
+    return LoadedVariables::load(env, model.graph(), *reader);
+  }
   SHOAL_TRY(const auto source,
             InitialSource::open(env, estimator.warm_start(), model.graph(), model.initial_values(), mode));
   for (const std::string& summary : source->summaries()) env.log().info(summary);

@@ -43,9 +43,22 @@ ValueType value_type(const ExportedTensor& tensor) {
   return {tensor.dtype, DimShape(std::move(dims))};
 }
 
-ExportDescription describe(const BuiltModel& model, const EstimatorSpec& spec, const Graph& graph, int64_t global_step) {
-  ExportDescription description{
-      .global_step = global_step, .inputs = {}, .outputs = {}, .texts = {}, .signatures = signatures_of(spec)};
+/// What an export says of its model: what its checkpoint has, which knows the labels, too; what is another by now, where
+/// that was accepted, as the model has it.
+Result<std::string> exported_meaning(const Graph& graph, const checkpoint::Reader* reader) {
+  if (!reader || reader->manifest().info.meaning.empty()) return graph.meaning().encode();
+  SHOAL_TRY(const Meaning recorded, Meaning::decode(reader->manifest().info.meaning));
+  return recorded.updated_by(graph.meaning()).encode();
+}
+
+ExportDescription describe(const BuiltModel& model, const EstimatorSpec& spec, const Graph& graph, int64_t global_step,
+                           std::string meaning) {
+  ExportDescription description{.global_step = global_step,
+                                .inputs = {},
+                                .outputs = {},
+                                .texts = {},
+                                .signatures = signatures_of(spec),
+                                .meaning = std::move(meaning)};
   for (const auto& [name, type] : model.types().features) description.inputs.push_back(exported_tensor(name, type));
   for (const auto& [name, value] : spec.predictions) {
     description.outputs.push_back({exported_tensor(name, value.type()), graph.node(value.node()).name, value.output()});
@@ -58,8 +71,8 @@ ExportDescription describe(const BuiltModel& model, const EstimatorSpec& spec, c
 
 /// The weights as a checkpoint of variables alone, below the export's folder.
 Result<void> write_variables(Environment& env, const std::string& folder, const Graph& graph,
-                             const LoadedVariables& variables, int64_t global_step) {
-  SHOAL_TRY(const auto writer, checkpoint::Writer::begin(env.storage(), folder, global_step));
+                             const LoadedVariables& variables, const ExportDescription& description) {
+  SHOAL_TRY(const auto writer, checkpoint::Writer::begin(env.storage(), folder, description.global_step));
   std::vector<checkpoint::Writer::NamedTensor> tensors;
   for (const Variable& variable : graph.variables()) {
     tensors.push_back({variable.name, {variable.dtype, variable.shape, variables.bytes_of(variable.name).data()}});
@@ -67,6 +80,8 @@ Result<void> write_variables(Environment& env, const std::string& folder, const 
   SHOAL_TRY_VOID(writer->add_tensors(tensors));
   checkpoint::SaveInfo info;
   info.save_time = env.wall_now();
+  info.meaning = description.meaning;
+  info.run = description.run;
   SHOAL_TRY(const auto saved, writer->commit(std::move(info), {.keep_max = 0}));
   static_cast<void>(saved);
   return {};
@@ -141,14 +156,17 @@ Result<std::string> export_to(Environment& env, const Estimator& estimator, cons
   SHOAL_TRY(const ServingModel serving, build_serving(env, estimator, serving_input, reader.get()));
   Graph& graph = serving.model->graph();
   const int64_t step = reader ? reader->global_step() : 0;
+  SHOAL_TRY(std::string meaning, exported_meaning(graph, reader.get()));
+  ExportDescription description = describe(*serving.model, serving.model->spec(), graph, step, std::move(meaning));
+  if (reader) description.run = reader->manifest().info.run;
   remove_temporary_files(env, base_dir, {kUnfinishedExport});
   const std::string temporary = join_path(base_dir, std::string(kUnfinishedExport) + std::to_string(env.entropy()));
   const auto write = [&]() -> Result<std::string> {
     SHOAL_TRY_VOID(env.storage().make_folders(temporary));
-    SHOAL_TRY_VOID(write_variables(env, join_path(temporary, kExportVariables), graph, serving.variables, step));
+    SHOAL_TRY_VOID(write_variables(env, join_path(temporary, kExportVariables), graph, serving.variables, description));
     SHOAL_TRY_VOID(env.storage().write_atomically(join_path(temporary, kExportGraph), graph.to_json()));
     SHOAL_TRY_VOID(copy_assets(env, temporary, options.assets));
-    const std::string text = encode_export(describe(*serving.model, serving.model->spec(), graph, step));
+    const std::string text = encode_export(description);
     SHOAL_TRY_VOID(env.storage().write_atomically(join_path(temporary, kExportFile), text));
     return publish(env, base_dir, temporary);
   };

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "evaluate/evaluation.h"
+#include "model/check_meaning.h"
 
 namespace shoal {
 namespace {
@@ -12,6 +13,7 @@ class InMemoryEvaluator final : public Hook {
   InMemoryEvaluator(Estimator estimator, InputFn input_fn, EvaluateOptions options, uint64_t every)
       : estimator_(std::move(estimator)), input_fn_(std::move(input_fn)), options_(std::move(options)), every_(every) {}
 
+  void begin(HookSetup& setup) override { meaning_ = setup.graph().meaning().encode(); }
   void after_ready(RunContext& run) override { evaluate(run); }
   void after_step(RunContext& run, const StepValues&) override {
     if (run.iterations() % every_ == 0) evaluate(run);
@@ -26,9 +28,12 @@ class InMemoryEvaluator final : public Hook {
     const auto copy = [&run](const Variable& variable, std::span<std::byte> place) {
       return copy_live(run, variable, place);
     };
-    const WeightsToEvaluate weights{.global_step = run.global_step(), .load = [&](const BuiltModel& model) {
-                                      return LoadedVariables::load(run.env(), model.graph(), LoadedVariables::Fill(copy));
-                                    }};
+    const auto load = [&](const BuiltModel& model) -> Result<LoadedVariables> {
+      SHOAL_TRY_VOID(
+          check_meaning(run.log(), estimator_.config(), meaning_, "the training of this process", model, Mode::kEval));
+      return LoadedVariables::load(run.env(), model.graph(), LoadedVariables::Fill(copy));
+    };
+    const WeightsToEvaluate weights{.global_step = run.global_step(), .load = load};
     value_or_raise(run_evaluation_of(run.env(), weights, estimator_, input_fn_, options_));
   }
   static Result<void> copy_live(RunContext& run, const Variable& variable, std::span<std::byte> place) {
@@ -47,6 +52,7 @@ class InMemoryEvaluator final : public Hook {
   const InputFn input_fn_;
   const EvaluateOptions options_;
   const uint64_t every_;
+  std::string meaning_;     // What ids stand for in training.
   uint64_t evaluated_ = 0;  // The iterations after which it evaluated last.
 };
 

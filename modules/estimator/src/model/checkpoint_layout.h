@@ -26,8 +26,8 @@ class CheckpointSource final : public cluster::RestoreSource {
   const cluster::StateInfo& info() const override { return info_; }
   Result<void> read(const cluster::Segment& segment, cluster::ArenaIndex arena, std::span<std::byte> out) override;
   const std::string& prefix() const { return reader_->prefix(); }
-  /// What the checkpoint says of its run (checkpoint::encode_run()); empty: nothing.
-  const std::string& run() const { return reader_->manifest().info.run; }
+  /// What the checkpoint says of itself beside its tensors.
+  const checkpoint::SaveInfo& saved() const { return reader_->manifest().info; }
   /// Variables and slots that the checkpoint has and `plan` has not, by name: they are lost with the next save. Residuals are
   /// not among them.
   std::vector<std::string> left_out_of(const cluster::ShardPlan& plan) const;

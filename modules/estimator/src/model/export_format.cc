@@ -4,6 +4,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "shoal/graph/meaning.h"
+
 namespace shoal {
 namespace {
 
@@ -68,6 +70,12 @@ ExportDescription description_from(const Json& json) {
                                  text.at("vocabulary").get<std::vector<std::string>>(),
                                  text.contains("by_position") && text.at("by_position").get<bool>()});
   }
+  if (json.contains("run")) description.run = json.at("run").get<std::string>();
+  if (json.contains("meaning")) {
+    description.meaning = json.at("meaning").get<std::string>();
+    const Result<Meaning> meaning = Meaning::decode(description.meaning);
+    if (!meaning) raise(meaning.error().with_context("meaning"));
+  }
   if (!json.contains("signatures")) return description;
   for (const Json& signature : list_at(json, "signatures")) {
     nn::ExportSignature& read = description.signatures.emplace_back();
@@ -104,11 +112,12 @@ std::string encode_export(const ExportDescription& description) {
     texts.push_back({{"name", text.name}, {"source", text.source}, {"vocabulary", text.vocabulary}});
     if (text.by_position) texts.back()["by_position"] = true;
   }
-  return OrderedJson{{"format", kFormat}, {"global_step", description.global_step},
-                     {"inputs", inputs},  {"outputs", outputs},
-                     {"texts", texts},    {"signatures", signatures_json(description.signatures)}}
-             .dump(2) +
-         "\n";
+  OrderedJson json{{"format", kFormat}, {"global_step", description.global_step},
+                   {"inputs", inputs},  {"outputs", outputs},
+                   {"texts", texts},    {"signatures", signatures_json(description.signatures)}};
+  if (!description.meaning.empty()) json["meaning"] = description.meaning;
+  if (!description.run.empty()) json["run"] = description.run;
+  return json.dump(2) + "\n";
 }
 
 Result<ExportDescription> decode_export(std::string_view text) {

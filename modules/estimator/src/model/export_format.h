@@ -10,6 +10,9 @@
 ///                 the last axis of `source`
 ///   signatures    list of {name, outputs}, the default one first; outputs: list of {name, prediction}. Older exports
 ///                 have none, which is one over all predictions.
+///   meaning       what ids and logits stand for, the text of Meaning::encode() (shoal/graph/meaning.h). Older exports
+///                 have none.
+///   run           the text of run.json, as the checkpoint repeats it. Older exports have none.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -38,6 +41,8 @@ struct ExportDescription {
   std::vector<ExportedOutput> outputs;
   std::vector<ExportedText> texts;
   std::vector<nn::ExportSignature> signatures;
+  std::string meaning = {};  ///< Meaning::encode() of what it was trained with; empty: not known.
+  std::string run = {};      ///< What its checkpoint says of the run (checkpoint::encode_run()); empty: not known.
 };
 
 std::string encode_export(const ExportDescription& description);

@@ -105,6 +105,15 @@ Result<void> check_names(const data::TensorMap& tensors, const auto& types, std:
   return invalid_argument("a batch has " + names_of(tensors, part) + "; the model was built for " + names_of(types, part));
 }
 
+/// Names of classes that a model function gives without a head. (What heads give stands there already.)
+void note_text_predictions(const std::vector<nn::TextPrediction>& texts, Meaning& meaning) {
+  for (const nn::TextPrediction& text : texts) {
+    const MeaningList names = MeaningList::of(text.vocabulary());
+    if (names.count == 0 || meaning.has_list(names)) continue;
+    meaning.add("prediction/" + text.key(), {.kind = "names", .lists = {{"names", names}}});
+  }
+}
+
 /// "on 2 threads"
 std::string threads_text(const backends::ProgramInfo& info) {
   const std::string text = "on " + std::to_string(info.threads) + (info.threads == 1 ? " thread" : " threads");
@@ -195,6 +204,7 @@ Result<std::unique_ptr<BuiltModel>> BuiltModel::build(const BuildRequest& reques
   };
   SHOAL_TRY(model->spec_, call_user("model_fn", call));
   SHOAL_TRY_VOID(model->check_spec(request.mode));
+  note_text_predictions(model->spec_.text_predictions, model->graph_->meaning());
   SHOAL_TRY(model->initial_values_, InitialValues::resolve(model->spec_.initial_values, *model->graph_, request.mode));
   return model;
 }

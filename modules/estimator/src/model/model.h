@@ -68,6 +68,7 @@ class BuiltModel {
   Graph& graph() { return *graph_; }
   const Graph& graph() const { return *graph_; }
   EstimatorSpec& spec() { return spec_; }
+  const EstimatorSpec& spec() const { return spec_; }
   const InputTypes& types() const { return types_; }
   const InitialValues& initial_values() const { return initial_values_; }
 

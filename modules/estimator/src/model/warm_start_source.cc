@@ -5,6 +5,7 @@
 
 #include "model/export_format.h"
 #include "model/open_checkpoint.h"
+#include "shoal/graph/meaning.h"
 #include "shoal/graph/vocabulary.h"
 
 namespace shoal {
@@ -59,6 +60,34 @@ Result<std::vector<int64_t>> old_rows_of(const VocabularyChange& change) {
   return rows;
 }
 
+/// What a meaning says of inputs alone.
+Meaning of_inputs(const Meaning& meaning) {
+  Meaning inputs;
+  for (const auto& [key, facts] : meaning.facts()) {
+    if (key.starts_with("head") || key.starts_with("labels") || key.starts_with("prediction")) continue;
+    for (const MeaningFact& fact : facts) inputs.add(key, fact);
+  }
+  return inputs;
+}
+
+/// A warm start takes what it is told to, of a model that may mean other things on purpose: a difference is told where
+/// nothing says that rows move with their words; of classes only where all that is trained starts from there.
+void tell_of_meaning(Logger& log, const WarmStart& start, const checkpoint::Reader& reader, const Graph& graph,
+                     const std::vector<WarmStartedVariable>& chosen) {
+  const Result<Meaning> origin = Meaning::decode(reader.manifest().info.meaning);
+  if (!origin || !start.vocabularies.empty()) return;
+  const auto is_trained = [](const WarmStartedVariable& one) { return one.variable->trainable; };
+  const bool all =
+      std::ranges::count_if(chosen, is_trained) == std::ranges::count_if(graph.variables(), &Variable::trainable);
+  const Meaning& present = graph.meaning();
+  const Meaning compared = all ? present : of_inputs(present);
+  if (const auto difference = meaning_difference(*origin, compared, MeaningScope::kPart)) {
+    log.warning("warm start from " + start.from +
+                ": the model there has another meaning, and variables are taken as they are: " + *difference +
+                "; WarmStart::vocabularies moves rows with their words");
+  }
+}
+
 /// "3 of the 5 rows of dense/table"
 std::string row_text(const Variable& variable, const std::vector<int64_t>& old_rows) {
   const auto copied = std::count_if(old_rows.begin(), old_rows.end(), [](int64_t row) { return row >= 0; });
@@ -75,6 +104,7 @@ Result<std::unique_ptr<WarmStartSource>> WarmStartSource::open(Environment& env,
   if (!reader) return std::move(reader).error().with_context(where);
   // Before anybody is given a part of it, as where training goes on from a checkpoint.
   if (auto intact = (*reader)->verify(); !intact) return std::move(intact).error().with_context(where);
+  tell_of_meaning(env.log(), start, **reader, graph, chosen);
   std::unique_ptr<WarmStartSource> source(new WarmStartSource(std::move(reader).value(), values));
   std::string by_token;
   for (const WarmStartedVariable& one : chosen) {

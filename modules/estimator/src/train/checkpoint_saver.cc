@@ -20,6 +20,8 @@ checkpoint::SaveInfo save_info(const cluster::StateInfo& state, const SaverOptio
   info.numerics = options.numerics;
   info.fingerprint = options.fingerprint;
   info.run = options.run;
+  info.meaning = options.meaning;
+  info.rest = options.rest;
   info.save_time = now;
   return info;
 }

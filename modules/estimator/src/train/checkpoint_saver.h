@@ -17,9 +17,11 @@ namespace shoal {
 
 struct SaverOptions {
   std::string model_dir;
-  std::string numerics;     ///< The text that is stored with each checkpoint.
-  std::string fingerprint;  ///< The fingerprint of the model, stored likewise.
-  std::string run;          ///< What the run is (checkpoint::encode_run()), stored likewise.
+  std::string numerics;      ///< The text that is stored with each checkpoint.
+  std::string fingerprint;   ///< The fingerprint of the model, stored likewise.
+  std::string meaning = {};  ///< What SaveInfo has of the model, stored likewise.
+  std::string rest = {};
+  std::string run = {};  ///< What the run is (checkpoint::encode_run()), stored likewise.
   /// Asked before anything is written and again before a checkpoint is published, on the compute thread: whether the folder is
   /// still this run's. Unavailable: that cannot be seen now, and is waited for until `ready_timeout`. Null: it is.
   std::function<Result<void>()> check_place = {};

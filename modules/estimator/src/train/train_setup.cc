@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/check_meaning.h"
+#include "model/rest.h"
 #include "shoal/base/compute.h"
 #include "shoal/base/durable_folder.h"
 #include "shoal/cluster/identity.h"
@@ -21,12 +23,29 @@ std::string numerics_text(const backends::Numerics& numerics) {
   return text;
 }
 
-Result<std::unique_ptr<BuiltModel>> build_model(TrainScope& scope, const InputTypes& types) {
+/// Whether the weights that training goes on from are of this model (CONTRACT RU-2), before anything is written.
+Result<void> check_checkpoint(TrainScope& scope, TrainerFolder& folder, const BuiltModel& model) {
+  if (!folder.checkpoint()) {
+    return check_meaning(scope.env.log(), scope.config(), folder.meaning(), join_path(scope.model_dir(), "run.json"), model,
+                         Mode::kTrain);
+  }
+  const checkpoint::SaveInfo& saved = folder.checkpoint()->saved();
+  const std::string where = "checkpoint " + folder.checkpoint()->prefix();
+  SHOAL_TRY_VOID(check_meaning(scope.env.log(), scope.config(), saved.meaning, where, model, Mode::kTrain));
+  tell_of_rest(scope.env.log(), saved.rest, where, model);
+  return {};
+}
+
+Result<std::unique_ptr<BuiltModel>> build_model(TrainScope& scope, TrainerFolder& folder, const InputTypes& types) {
   const Estimator& estimator = scope.request.estimator;
   const RunConfig& config = scope.config();
   SHOAL_TRY(auto model,
             BuiltModel::build(
                 {estimator.model_fn(), Mode::kTrain, estimator.params(), config, RandomKey(scope.run.seed)}, types));
+  if (scope.leads()) {
+    SHOAL_TRY_VOID(check_checkpoint(scope, folder, *model));
+    SHOAL_TRY_VOID(folder.keep_meaning(model->graph().meaning().encode()));
+  }
   SHOAL_TRY(auto backend, make_configured_backend(config));
   model->use_backend(std::move(backend), config.compute_threads(scope.env.process().usable_cores), config.compute_dtype());
   model->log_plans_to(&scope.env.log());
@@ -147,9 +166,12 @@ Result<std::unique_ptr<cluster::RemoteStore>> make_remote_store(TrainScope& scop
                                       .compression = config.compression(),
                                       .by_rows = {},
                                       .witness = host_of(config).witness};
-  options.identity.fingerprint = model.graph().fingerprint();
+  const Meaning& meaning = model.graph().meaning();
+  const Rest rest = rest_of(model.spec().loss, *model.spec().train_op);
+  options.identity.fingerprint = fold_in(fold_in(model.graph().fingerprint(), meaning.hash()), encode_rest(rest));
   options.identity.numerics = numerics_text(model.numerics());
   options.identity.variables = cluster::variables_text(specs);
+  options.identity.meaning = cluster::meaning_text(meaning, rest);
   options.identity.run = scope.run;
   if (!scope.leads()) options.job_ended = [&folder] { return folder.job_has_ended(); };
   return cluster::make_remote_store(scope.env, std::move(plan), std::move(options));
@@ -184,6 +206,8 @@ Result<void> make_store(TrainScope& scope, TrainerFolder& folder, const Resumabl
     SaverOptions options{.model_dir = scope.model_dir(),
                          .numerics = numerics_text(model.numerics()),
                          .fingerprint = std::to_string(model.graph().fingerprint()),
+                         .meaning = model.graph().meaning().encode(),
+                         .rest = encode_rest(rest_of(model.spec().loss, *model.spec().train_op)),
                          .run = folder.run_text(),
                          .check_place = [&folder] { return folder.check_place(); },
                          .ready_timeout = scope.ready_timeout(),
@@ -204,7 +228,7 @@ Result<void> make_store(TrainScope& scope, TrainerFolder& folder, const Resumabl
 
 Task<Result<TrainSetup>> set_up_training(TrainScope& scope, TrainerFolder& folder, const ResumableInput& input) {
   TrainSetup setup;
-  const auto build = [&] { return build_model(scope, *input.types()); };
+  const auto build = [&] { return build_model(scope, folder, *input.types()); };
   SHOAL_CO_TRY(setup.model, co_await compute(scope.env, build));
   const WarmStart* warm_start = scope.request.estimator.warm_start();
   const InitialValues& values = setup.model->initial_values();

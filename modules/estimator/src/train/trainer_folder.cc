@@ -121,15 +121,27 @@ Result<void> TrainerFolder::take_run() {
 
 /// run.json was lost, or there were no runs yet when the folder was begun: checkpoints repeat it.
 checkpoint::RunFile TrainerFolder::adopt_or_begin_run() {
-  const std::string repeated = source_ ? source_->run() : std::string();
+  const std::string repeated = source_ ? source_->saved().run : std::string();
   if (Result<checkpoint::RunFile> run = checkpoint::decode_run(repeated)) {
     scope_.env.log().info("run.json is made anew as checkpoint " + source_->prefix() + " repeats it");
+    run->meaning = source_->saved().meaning;
     return std::move(run).value();
   }
   return checkpoint::draw_run(scope_.env);
 }
 
-std::string TrainerFolder::run_text() const { return checkpoint::encode_run(run_file_); }
+std::string TrainerFolder::run_text() const {
+  checkpoint::RunFile run = run_file_;
+  run.meaning.clear();  // A checkpoint has that of its own weights.
+  return checkpoint::encode_run(run);
+}
+
+Result<void> TrainerFolder::keep_meaning(std::string meaning) {
+  if (run_file_.meaning == meaning) return {};
+  run_file_.meaning = std::move(meaning);
+  Result<void> written = checkpoint::write_run(scope_.env.storage(), scope_.model_dir(), run_file_);
+  return written ? written : Result<void>(unusable(scope_.model_dir(), "written", written.error()));
+}
 
 Result<std::string> TrainerFolder::seen_run() {
   const auto found = checkpoint::read_run(scope_.env.storage(), scope_.model_dir());

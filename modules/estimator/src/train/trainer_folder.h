@@ -51,11 +51,17 @@ class TrainerFolder {
   std::string checkpoint_name() const;
   uint64_t checkpoint_step() const { return source_ ? source_->info().global_step : 0; }
   bool has_checkpoint() const { return source_ != nullptr; }
+  /// The checkpoint that was read last; null without one.
+  const CheckpointSource* checkpoint() const { return source_.get(); }
   /// True if there was an end mark when this task came, and it was left in place.
   bool keeps_mark() const { return mark_at_start_ && !run_begun_; }
   bool was_marked() const { return mark_at_start_.has_value(); }
   /// The run of this folder as checkpoints repeat it (checkpoint::encode_run()). Called by who leads, after look().
   std::string run_text() const;
+  /// What run.json says that the model means; empty: nothing yet.
+  const std::string& meaning() const { return run_file_.meaning; }
+  /// From now on run.json says so (CONTRACT RU-1). Called by who leads.
+  Result<void> keep_meaning(std::string meaning);
   /// The number of this start among those of the run, from 1.
   int64_t start_number() const { return run_; }
   /// The run of this name (SHOAL_RUN), which this task is part of, has ended before max_steps, and its other tasks have

@@ -87,6 +87,8 @@ struct Hello {
   std::string numerics;      ///< The numerics in their canonical text.
   /// Variables of the model, one per line, for refusals that say what differs; empty if not known.
   std::string variables;
+  /// What ids and logits of the model stand for, one subject per line, likewise.
+  std::string meaning;
   Encoding weights = Encoding::kDense;  ///< The encoding in which the sender wants to be sent weights.
   std::string run = {};                 ///< The id of the run; empty if the sender does not know it.
   std::string start = {};   ///< What a launcher or engine calls the start that the sender is part of; empty: nothing.

@@ -34,8 +34,9 @@ struct TaskIdentity {
   std::string strategy = "async";
   uint64_t fingerprint = 0;
   std::string numerics;
-  std::string variables;  ///< What variables_text() says of the model: a refusal compares it.
-  RunIdentity run = {};   ///< The run of its model: the chief's from model_dir, a worker's once it has attached to one.
+  std::string variables;     ///< What variables_text() says of the model: a refusal compares it.
+  std::string meaning = {};  ///< What meaning_text() says of the model, likewise.
+  RunIdentity run = {};      ///< The run of its model: the chief's from model_dir, a worker's as its folder or the servers say.
   /// What a launcher (SHOAL_RUN) or an engine (the number of a Slurm job) calls the start that this task is part of; empty:
   /// nothing does. Peers compare it where both have one (CONTRACT RU-6).
   std::string start = {};

@@ -155,6 +155,7 @@ struct Prepare {
   ShardSpec spec;
   /// How trainers will send gradients, as far as the chief knows: for what the server says of its memory.
   transport::Encoding gradients = transport::Encoding::kDense;
+  std::string meaning = {};  ///< What TaskIdentity::meaning of the chief says.
   RunIdentity run = {};
 };
 std::string to_json(const Prepare& prepare);

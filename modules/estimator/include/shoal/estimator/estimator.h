@@ -64,6 +64,10 @@ using NamedMetrics = std::vector<std::pair<std::string, nn::Metric>>;
 /// Errors are raised as shoal::Exception; what the user's own functions throw comes out unchanged. The `try_` forms give the
 /// same errors as values, for programs that are built without exceptions (docs/errors.md). Copies share nothing but immutable
 /// parts. One thread at a time per object.
+///
+/// Weights of a checkpoint are of use with the words, classes, buckets and boundaries that they were trained with: train(),
+/// evaluate(), predict() and export_model() raise FailedPrecondition, naming what differs, where the model has others, unless
+/// RunConfigOptions::accept_changed_model is set.
 class Estimator {
  public:
   /// `model_dir`: here, in `config`, or both if they agree. Neither: local mode makes a temporary folder and warns with its

@@ -130,6 +130,9 @@ struct RunConfigOptions {
   double ready_timeout_secs = 7200;
   /// Write the graph description beside the checkpoints.
   bool save_model_description = true;
+  /// Go on with the weights of a checkpoint although words, classes, buckets or boundaries of the model are others than those
+  /// that it was trained with (meaning.h): what differs is a warning then, and what is written next has the new ones.
+  bool accept_changed_model = false;
   UpdateStrategyOptions update_strategy = {};
   /// Overrides which ps holds which variable.
   Placement placement = {};
@@ -151,6 +154,7 @@ struct RunConfigChanges {
   Setting<int64_t> max_worker_delay_secs = {};
   Setting<double> ready_timeout_secs = {};
   Setting<bool> save_model_description = {};
+  Setting<bool> accept_changed_model = {};
   Setting<UpdateStrategyOptions> update_strategy = {};
   Setting<Placement> placement = {};
   Setting<RuntimeOptions> runtime = {};
@@ -207,6 +211,7 @@ class RunConfig {
   const std::optional<int64_t>& max_worker_delay_secs() const { return options_.max_worker_delay_secs; }
   double ready_timeout_secs() const { return options_.ready_timeout_secs; }
   bool save_model_description() const { return options_.save_model_description; }
+  bool accept_changed_model() const { return options_.accept_changed_model; }
   const UpdateStrategyOptions& update_strategy() const { return options_.update_strategy; }
   const Placement& placement() const { return options_.placement; }
   const std::optional<RuntimeOptions>& runtime() const { return options_.runtime; }

@@ -12,6 +12,7 @@
 #include "shoal/base/tensor.h"
 #include "shoal/graph/attributes.h"
 #include "shoal/graph/dim.h"
+#include "shoal/graph/meaning.h"
 
 namespace shoal {
 
@@ -158,6 +159,11 @@ class Graph {
   /// Moving averages that layers keep; optimizers add them to their train ops.
   std::vector<MovingAverage>& moving_averages() { return moving_averages_; }
 
+  /// What ids and logits stand for (meaning.h), which columns, heads and text_ids() record. A model function that makes ids
+  /// or classes by itself may add what it knows, in every mode the same.
+  Meaning& meaning() { return meaning_; }
+  const Meaning& meaning() const { return meaning_; }
+
   /// A name in the current scope, made unique with "_1", "_2", ...
   std::string unique_name(std::string_view name);
   /// 64-bit hash of ops, attributes, types, wiring and variables: two tasks that built the same model agree on it.
@@ -184,6 +190,7 @@ class Graph {
   std::vector<Variable> variables_;
   std::vector<Value> regularization_losses_;
   std::vector<MovingAverage> moving_averages_;
+  Meaning meaning_;
   std::string scope_;
   std::vector<SharedScope> shared_;  // Those that are open and find their variables, the outermost first.
   std::unique_ptr<Names> names_;

@@ -23,6 +23,13 @@ inline bool is_utf8(std::string_view text) {
   return back.is_string() && back.get_ref<const std::string&>() == text;
 }
 
+/// `text` with what is no UTF-8 in it replaced, so that a JSON string keeps it.
+inline std::string as_utf8(const std::string& text) {
+  const std::string dumped = Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+  const Json back = Json::parse(dumped, nullptr, /*allow_exceptions=*/false);
+  return back.is_string() ? back.get<std::string>() : std::string();
+}
+
 /// DataLoss "not a JSON object" unless `text` is one.
 inline Result<Json> parse_object(std::string_view text) {
   Json json = Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);

@@ -1,0 +1,27 @@
+#include "model/check_meaning.h"
+
+#include "model/rest.h"
+#include "shoal/graph/meaning.h"
+
+namespace shoal {
+
+Result<void> check_meaning(Logger& log, const RunConfig& config, std::string_view recorded, const std::string& where,
+                           const BuiltModel& model, Mode mode) {
+  const MeaningScope scope = mode == Mode::kTrain ? MeaningScope::kWhole : MeaningScope::kPart;
+  Result<void> compared = compare_meaning(recorded, where, model.graph().meaning(), scope);
+  if (compared || compared.error().kind() != ErrorKind::kFailedPrecondition || !config.accept_changed_model())
+    return compared;
+  SHOAL_TRY(const Meaning before, Meaning::decode(recorded));
+  log.warning(where + ": the meaning of the model has changed, which accept_changed_model allows: " +
+              meaning_difference(before, model.graph().meaning(), scope).value_or(""));
+  return {};
+}
+
+void tell_of_rest(Logger& log, std::string_view recorded, const std::string& where, const BuiltModel& model) {
+  if (recorded.empty()) return;
+  const Result<Rest> before = decode_rest(recorded);
+  const std::string difference = before ? rest_difference(*before, rest_of(model.spec().loss, *model.spec().train_op)) : "";
+  if (!difference.empty()) log.warning("changed since " + where + " was written: " + difference);
+}
+
+}  // namespace shoal

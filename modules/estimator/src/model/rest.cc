@@ -1,0 +1,164 @@
+#include "model/rest.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include "shoal/base/environment.h"
+#include "shoal/base/random.h"
+#include "shoal/graph/source.h"
+#include "shoal/json/fields.h"
+
+namespace shoal {
+namespace {
+
+constexpr int64_t kRestVersion = 1;
+constexpr size_t kScopesMax = 64;  // What lies in further scopes is one entry.
+constexpr char kHash = '#';        // Begins a text that says nothing to people.
+
+std::string hash_text(uint64_t hash) {
+  char text[20];
+  std::snprintf(text, sizeof text, "%c%016llx", kHash, static_cast<unsigned long long>(hash));
+  return text;
+}
+
+/// Six digits: what is computed by the C library may differ in the last ones from machine to machine.
+std::string number_text(double number) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", number);
+  return text;
+}
+
+/// Texts are left out: they name things for errors, or are encodings, which the meaning has.
+uint64_t fold_attributes(uint64_t hash, const Attributes& attributes) {
+  struct Fold {
+    uint64_t hash;
+    uint64_t operator()(int64_t value) const { return fold_in(hash, uint64_t(value)); }
+    uint64_t operator()(double value) const { return fold_in(hash, number_text(value)); }
+    uint64_t operator()(bool value) const { return fold_in(hash, uint64_t(value)); }
+    uint64_t operator()(const std::string&) const { return hash; }
+    uint64_t operator()(const std::vector<int64_t>& values) const {
+      uint64_t folded = fold_in(hash, uint64_t(values.size()));
+      for (const int64_t value : values) folded = fold_in(folded, uint64_t(value));
+      return folded;
+    }
+  };
+  for (const auto& [name, value] : attributes.values()) hash = std::visit(Fold{fold_in(hash, name)}, value);
+  return hash;
+}
+
+uint64_t hash_of(const Node& node) {
+  uint64_t hash = fold_attributes(fold_in(fold_in(0, node.op), node.name), node.attributes);
+  if (source_of(node.op) != Source::kConstant) return hash;
+  const TensorView view = node.constant.view();
+  return fold_in(hash, std::string_view(reinterpret_cast<const char*>(view.data), view.bytes()));
+}
+
+/// The nodes that `value` is computed from.
+std::vector<const Node*> nodes_below(Value value) {
+  const Graph& graph = value.graph();
+  std::vector<bool> needed(graph.nodes().size());
+  needed[size_t(value.node())] = true;
+  std::vector<const Node*> nodes;
+  for (size_t id = size_t(value.node()) + 1; id-- > 0;) {
+    if (!needed[id]) continue;
+    const Node& node = graph.node(NodeId(id));
+    for (const Value& input : node.inputs) needed[size_t(input.node())] = true;
+    nodes.push_back(&node);
+  }
+  return nodes;
+}
+
+/// Nodes are taken by their names, so that what was built before them does not matter.
+void add_constants(Value loss, Rest& rest) {
+  std::vector<const Node*> nodes = nodes_below(loss);
+  std::ranges::sort(nodes, {}, [](const Node* node) { return std::string_view(node->name); });
+  std::map<std::string, uint64_t> scopes;
+  for (const Node* node : nodes) {
+    if (is_named(source_of(node->op))) continue;
+    const size_t slash = node->name.find('/');
+    std::string scope =
+        slash == std::string::npos ? "constants of model_fn" : "constants of " + node->name.substr(0, slash);
+    if (!scopes.contains(scope) && scopes.size() >= kScopesMax) scope = "constants of further layers";
+    uint64_t& hash = scopes[scope];
+    hash = fold_in(hash, hash_of(*node));
+  }
+  for (const auto& [scope, hash] : scopes) rest[json::as_utf8(scope)] = hash_text(hash);
+}
+
+/// What a user's function makes of `x`; empty if it refuses that.
+template <class Function, class X>
+std::string sample(const Function& function, X x) {
+  const Result<double> number = call_user("a scalar of the train op", [&] { return function(x); });
+  return number ? number_text(*number) : std::string();
+}
+
+std::string described(const nn::StepScalar& scalar) {
+  std::vector<std::string> samples;
+  if (scalar.at) {
+    for (uint64_t step = 1; step <= 1000000; step *= 10) samples.push_back(sample(scalar.at, step - 1));
+  } else {
+    for (const float value : {0.5f, 1.0f, 10.0f, 1000.0f}) samples.push_back(sample(scalar.of_value, value));
+  }
+  const auto differs = [&samples](const std::string& text) { return text != samples[0]; };
+  if (std::ranges::none_of(samples, differs)) return samples[0];
+  uint64_t hash = 0;
+  for (const std::string& text : samples) hash = fold_in(hash, text);
+  return hash_text(hash);
+}
+
+std::string rules_text(const nn::TrainOp& train_op) {
+  std::map<std::string, uint64_t> by_variable;
+  for (const nn::VariableUpdate& update : train_op.updates) {
+    uint64_t hash = fold_in(0, nn::to_string(update.rule.kind));
+    for (const double constant : update.rule.constants) hash = fold_in(hash, number_text(constant));
+    by_variable[update.variable] = hash;
+  }
+  uint64_t hash = 0;
+  for (const auto& [variable, rule] : by_variable) hash = fold_in(fold_in(hash, variable), rule);
+  return hash_text(hash);
+}
+
+}  // namespace
+
+Rest rest_of(Value loss, const nn::TrainOp& train_op) {
+  Rest rest;
+  add_constants(loss, rest);
+  for (const nn::StepScalar& scalar : train_op.scalars) {
+    std::string& text = rest[json::as_utf8(scalar.name)];
+    text += (text.empty() ? "" : ", ") + described(scalar);
+  }
+  rest["update rules"] = rules_text(train_op);
+  return rest;
+}
+
+std::string encode_rest(const Rest& rest) { return json::Json{{"version", kRestVersion}, {"rest", rest}}.dump(); }
+
+Result<Rest> decode_rest(std::string_view text) {
+  SHOAL_TRY(const json::Json object, json::parse_object(text));
+  SHOAL_TRY(const int64_t version, json::whole_member<int64_t>(object, "version"));
+  if (version != kRestVersion) return data_loss("version " + std::to_string(version) + ", this build reads 1");
+  SHOAL_TRY(const json::Json* entries, json::object_member(object, "rest"));
+  Rest rest;
+  for (const auto& [name, value] : entries->items()) {
+    SHOAL_TRY(rest[name], json::string_of(value, name));
+  }
+  return rest;
+}
+
+std::string rest_difference(const Rest& before, const Rest& now) {
+  Rest all = now;
+  all.insert(before.begin(), before.end());
+  std::string text;
+  for (const auto& [name, unused] : all) {
+    const auto was = before.find(name), is = now.find(name);
+    const bool both = was != before.end() && is != now.end();
+    if (both && was->second == is->second) continue;
+    text += (text.empty() ? "" : ", ") + name;
+    const bool tells = both && was->second.find(kHash) == std::string::npos && is->second.find(kHash) == std::string::npos;
+    if (tells) text += " (" + was->second + " before, " + is->second + " now)";
+  }
+  return text;
+}
+
+}  // namespace shoal
