@@ -1,9 +1,12 @@
 #include <iostream>
 
+#include "shoal/base/write_signals.h"
 #include "shoal/cli/cli.h"
 #include "shoal/monitor/terminal.h"
 
 int main(int argc, char** argv) {
+  // A reader of what is printed that has gone ends a filter, as ever.
+  const shoal::WriteSignalsAsErrors write_errors({.pipe = false});
   std::ios::sync_with_stdio(false);  // So that standard input comes in blocks.
   const shoal::cli::Terminals terminals{.output = shoal::monitor::output_is_terminal(),
                                         .errors = shoal::monitor::read_terminal().renews_lines};
