@@ -77,8 +77,11 @@ enum class FaultKind {
   kFolderGone,
   kFolderLate,
   kStartTwice,
+  kLeave,
+  kLeaveAll,
+  kInterruptAll,
 };
-inline constexpr int kFaultKinds = 19;
+inline constexpr int kFaultKinds = 22;
 std::string_view to_string(FaultKind kind);
 
 struct Fault {
