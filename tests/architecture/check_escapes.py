@@ -133,6 +133,7 @@ ALLOWED = {
         ("modules/base/src/topology.cc", "file", "which processors are hyper-threads of one core, for process()"),
         ("modules/base/src/signals.*", "thread lock clock file global system",
          "interrupted(): handlers reach globals alone, and tell two signals of one request by when they came"),
+        ("modules/base/src/write_signals.cc", "system", "of a whole program: writes that fail give an error, and end nothing"),
         ("modules/base/src/log.cc", "clock print host lock system", "stderr_sink() and its local time; a Logger"),
         ("modules/base/src/check.cc", "print system", "a broken invariant of ours ends the process, and says so first"),
         ("modules/base/src/died.cc", "print system", "the same for an exception where none may be"),

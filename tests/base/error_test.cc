@@ -13,12 +13,17 @@ namespace shoal {
 namespace {
 
 TEST(Error, KindsHaveNamesAndExitStatuses) {
-  const std::tuple<ErrorKind, std::string_view, int> rows[] = {
-      {ErrorKind::kInvalidArgument, "InvalidArgument", 2}, {ErrorKind::kTypeMismatch, "TypeMismatch", 2},
-      {ErrorKind::kFailedPrecondition, "FailedPrecondition", 2}, {ErrorKind::kNotFound, "NotFound", 2},
-      {ErrorKind::kDataLoss, "DataLoss", 4}, {ErrorKind::kUnavailable, "Unavailable", 1},
-      {ErrorKind::kDeadlineExceeded, "DeadlineExceeded", 5}, {ErrorKind::kEndOfInput, "EndOfInput", 1},
-      {ErrorKind::kCancelled, "Cancelled", 1}, {ErrorKind::kNanLoss, "NanLoss", 3}, {ErrorKind::kInternal, "Internal", 1}};
+  const std::tuple<ErrorKind, std::string_view, int> rows[] = {{ErrorKind::kInvalidArgument, "InvalidArgument", 2},
+                                                               {ErrorKind::kTypeMismatch, "TypeMismatch", 2},
+                                                               {ErrorKind::kFailedPrecondition, "FailedPrecondition", 2},
+                                                               {ErrorKind::kNotFound, "NotFound", 2},
+                                                               {ErrorKind::kDataLoss, "DataLoss", 4},
+                                                               {ErrorKind::kUnavailable, "Unavailable", 1},
+                                                               {ErrorKind::kDeadlineExceeded, "DeadlineExceeded", 5},
+                                                               {ErrorKind::kEndOfInput, "EndOfInput", 1},
+                                                               {ErrorKind::kCancelled, "Cancelled", 143},
+                                                               {ErrorKind::kNanLoss, "NanLoss", 3},
+                                                               {ErrorKind::kInternal, "Internal", 1}};
   for (const auto& [kind, name, status] : rows) {
     EXPECT_EQ(to_string(kind), name);
     EXPECT_EQ(exit_status(kind), status) << name;

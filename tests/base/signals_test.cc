@@ -34,6 +34,45 @@ TEST(Production, ASignalStopsInterrupted) {
   }
 }
 
+TEST(Production, ATerminateSignalMeansToGiveWayWhereItIsToldSo) {
+  for (const bool leave : {false, true}) {
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+      const auto env = with_signals({.handle_signals = true, .terminate_means_leave = leave});
+      bool leaving_first = false;
+      const StopCallback on_interrupt(env->interrupted(), [&] { leaving_first = env->leaving().stop_requested(); });
+      env->post([number] { ::raise(number); });
+      EXPECT_EQ(env->run(until_signalled(*env)).error(), cancelled());
+      const bool leaves = leave && number != SIGINT;  // Ctrl-C is a person's.
+      EXPECT_EQ(env->leaving().stop_requested(), leaves) << number;
+      EXPECT_EQ(leaving_first, leaves) << number;
+    }
+  }
+}
+
+TEST(Production, WhoIsAskedToLeaveIsInterrupted) {
+  const StopSource leave;
+  const auto env = with_signals({.leave = leave.token()});
+  EXPECT_FALSE(env->interrupted().stop_requested());
+  leave.request_stop();
+  EXPECT_TRUE(env->interrupted().stop_requested());
+  EXPECT_TRUE(env->leaving().stop_requested());
+}
+
+TEST(Production, ASighupThatWasIgnoredStaysIgnored) {  // By nohup.
+  ::signal(SIGHUP, SIG_IGN);
+  {
+    const auto env = with_signals({.handle_signals = true});
+    ::raise(SIGHUP);
+    EXPECT_TRUE(env->run(env->sleep_for(10ms, env->interrupted())));
+  }
+  EXPECT_EQ(::signal(SIGHUP, SIG_DFL), SIG_IGN);
+}
+
+TEST(Production, HandlersAreAsBeforeAfterwards) {
+  with_signals({.handle_signals = true});
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) EXPECT_EQ(::signal(number, SIG_DFL), SIG_DFL);
+}
+
 TEST(Production, ASignalReachesABusyStrand) {
   const auto env = with_signals({.offload_inline = true, .handle_signals = true});
   auto body = [](Environment& e) -> Task<Result<void>> {

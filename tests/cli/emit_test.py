@@ -109,9 +109,13 @@ class Emitted(unittest.TestCase):
         job = self.documents("kubernetes", "--max-restarts", "3")[2]["spec"]
         self.assertEqual(job["backoffLimit"], 3 * len(TASKS))
         self.assertEqual(job["template"]["spec"]["restartPolicy"], "Never")  # as podFailurePolicy wants it
-        self.assertEqual(job["podFailurePolicy"]["rules"][1]["onExitCodes"]["values"], [2, 3, 4])
+        drained, gave_way, permanent = job["podFailurePolicy"]["rules"]
+        self.assertEqual((drained["action"], drained["onPodConditions"][0]["type"]), ("Ignore", "DisruptionTarget"))
+        self.assertEqual((gave_way["action"], gave_way["onExitCodes"]["values"]), ("Ignore", [143]))
+        self.assertEqual((permanent["action"], permanent["onExitCodes"]["values"]), ("FailJob", [2, 3, 4]))
         [container] = job["template"]["spec"]["containers"]
-        self.assertEqual(job["podFailurePolicy"]["rules"][1]["onExitCodes"]["containerName"], container["name"])
+        for rule in (gave_way, permanent):
+            self.assertEqual(rule["onExitCodes"]["containerName"], container["name"])
         self.assertEqual(container["livenessProbe"]["exec"]["command"], ["shoal", "status", "--live"])
         self.assertEqual(container["readinessProbe"]["exec"]["command"], ["shoal", "status", "--ready"])
 
@@ -231,8 +235,28 @@ class Emitted(unittest.TestCase):
 
     def test_systemd_restarts_by_the_launchers_rules(self):
         lines = self.emit("systemd", "--rendezvous", "b:1", "--max-restarts", "2", "--restart-secs", "0.5").splitlines()
-        for line in ("RestartPreventExitStatus=2 3 4", "StartLimitBurst=3", "RestartSec=500ms", "EnvironmentFile=/etc/shoal/job.env"):
+        for line in ("RestartPreventExitStatus=2 3 4", "SuccessExitStatus=143", "RestartForceExitStatus=143", "StartLimitBurst=3", "RestartSec=500ms", "EnvironmentFile=/etc/shoal/job.env"):
             self.assertIn(line, lines)
+
+    # --- what a SIGTERM means
+
+    def test_who_starts_a_task_again_asks_it_to_give_way(self):  # CONTRACT FA-12
+        [container] = self.documents("kubernetes")[2]["spec"]["template"]["spec"]["containers"]
+        self.assertIn({"name": "SHOAL_ON_SIGTERM", "value": "leave"}, container["env"])
+        [compose] = self.documents("compose")
+        for service in compose["services"].values():
+            self.assertEqual(service["environment"]["SHOAL_ON_SIGTERM"], "leave")
+        self.assertIn("Environment=SHOAL_ON_SIGTERM=leave", self.emit_units().splitlines())
+        self.assertRegex(self.emit("slurm"), r"(?m)^export SHOAL_ON_SIGTERM=end\b")  # it starts no task again
+
+    def test_there_is_time_to_give_way(self):
+        for given, seconds in (("5", 30), ("30", 30), ("45", 45)):
+            job = self.documents("kubernetes", "--stop-secs", given)[2]
+            self.assertEqual(job["spec"]["template"]["spec"]["terminationGracePeriodSeconds"], seconds)
+            [compose] = self.documents("compose", "--stop-secs", given)
+            self.assertEqual({service["stop_grace_period"] for service in compose["services"].values()}, {f"{seconds}s"})
+            unit = self.emit("systemd", "--rendezvous", "b:1", "--stop-secs", given).splitlines()
+            self.assertIn(f"TimeoutStopSec={seconds}", unit)
 
     # --- Slurm
 

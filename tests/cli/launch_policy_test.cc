@@ -272,6 +272,71 @@ TEST(LaunchPolicy, WhoDiesOfTheSignalThatAsksItToLeaveHasLeft) {
   }
 }
 
+// CONTRACT FA-12: SIGTERM means that this launcher will be started again, too.
+TEST(LaunchPolicy, AJobThatGivesWayEndsWith143) {
+  Job job({.terminate_means_leave = true});
+  job.end(kWorker, killed(SIGKILL));  // Waits to be started again, and is not.
+  job.deeds();
+  job.interrupt(SIGTERM);
+  EXPECT_THAT(job.deeds(), ElementsAre("send 15 to 0", "send 15 to 1", "send 15 to 3"));
+  job.end(kChief, status(143));
+  EXPECT_EQ(job.waiting(), PolicyOptions().stop_limit);  // Servers take the time that they need.
+  job.end(kPs, killed(SIGTERM));                         // It had not learnt to take a signal yet.
+  EXPECT_EQ(job.status_of_job(), std::nullopt);
+  job.end(kEvaluator, status(143));
+  EXPECT_EQ(job.status_of_job(), 143);
+  EXPECT_THAT(job.deeds(), IsEmpty());
+}
+
+TEST(LaunchPolicy, ACtrlCEndsAJobWhateverSigtermMeans) {
+  Job job({.terminate_means_leave = true});
+  job.deeds();
+  job.interrupt(SIGINT);
+  job.end_all(status(0));
+  EXPECT_EQ(job.status_of_job(), 0);
+}
+
+TEST(LaunchPolicy, AFailureIsToldThoughOthersGaveWay) {
+  Job job({.terminate_means_leave = true});
+  job.interrupt(SIGTERM);
+  job.end(kWorker, status(143));
+  job.end(kChief, status(4));
+  job.end(kPs, status(143));
+  job.end(kEvaluator, status(143));
+  EXPECT_EQ(job.status_of_job(), 4);
+}
+
+TEST(LaunchPolicy, AJobThatIsCompleteHasNothingLeftForAnotherStart) {
+  Job job({.terminate_means_leave = true});
+  job.interrupt(SIGTERM);
+  job.end(kWorker, status(143));
+  for (const size_t task : {kChief, kPs, kEvaluator}) job.end(task, status(0));
+  EXPECT_EQ(job.status_of_job(), 0);
+}
+
+TEST(LaunchPolicy, AnEvaluationThatWasDroppedIsLeftForTheNextStart) {
+  Job job({.terminate_means_leave = true});
+  for (const size_t task : {kChief, kPs, kWorker}) job.end(task, status(0));
+  job.interrupt(SIGTERM);
+  job.end(kEvaluator, status(143));
+  EXPECT_EQ(job.status_of_job(), 143);
+}
+
+// Somebody else has sent it a SIGTERM: no fault of the task's, so it uses up no restart.
+TEST(LaunchPolicy, ATaskThatGaveWayIsStartedAgainHoweverOften) {
+  Job job({.max_restarts = 0, .first_wait = seconds(1), .longest_wait = seconds(4)});
+  job.deeds();
+  for (const int wait : {1, 2, 4, 4, 4, 4, 4}) {
+    job.end(kPs, status(143));
+    EXPECT_EQ(job.waiting(), seconds(wait));
+    EXPECT_THAT(job.said(), HasSubstr("ps 0 gave way to a signal (status 143); it is started again in"));
+    ASSERT_TRUE(job.wait(seconds(wait)));
+    EXPECT_THAT(job.deeds(), ElementsAre("start 1"));
+  }
+  job.end(kPs, status(1));
+  EXPECT_THAT(job.said(), HasSubstr("ps 0 ended with status 1 after 0 restarts"));
+}
+
 TEST(LaunchPolicy, ASecondSignalEndsAtOnce) {
   Job job;
   job.deeds();

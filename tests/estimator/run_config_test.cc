@@ -57,6 +57,7 @@ TEST(RunConfig, ShowsEveryDefault) {
   EXPECT_TRUE(config.save_model_description());
   EXPECT_FALSE(config.accept_changed_model());
   EXPECT_EQ(config.update_strategy().kind, UpdateStrategyKind::kAsync);
+  EXPECT_EQ(config.on_sigterm(), OnSigterm::kEnd);
   EXPECT_FALSE(config.placement());
   EXPECT_EQ(config.runtime(), std::nullopt);
   EXPECT_EQ(config.compute_threads(8), 8);
@@ -308,6 +309,7 @@ TEST(RunConfig, ReplacesByName) {
                                                 {"save_model_description", "false"},
                                                 {"accept_changed_model", "true"},
                                                 {"update_strategy", "async"},
+                                                {"on_sigterm", "leave"},
                                                 {"placement", "none"},
                                                 {"runtime.threads", "2"},
                                                 {"runtime.transport", "inproc"},
@@ -327,6 +329,8 @@ TEST(RunConfig, ReplacesByName) {
   EXPECT_EQ(config.ready_timeout_secs(), 1.5);
   EXPECT_FALSE(config.save_model_description());
   EXPECT_TRUE(config.accept_changed_model());
+  EXPECT_EQ(config.on_sigterm(), OnSigterm::kLeave);
+  EXPECT_EQ(config.replace({.on_sigterm = OnSigterm::kEnd}).on_sigterm(), OnSigterm::kEnd);
   EXPECT_EQ(config.runtime(),
             (RuntimeOptions{.threads = 2,
                             .transport = "inproc",
@@ -364,10 +368,10 @@ TEST(RunConfig, RefusesUnknownNamesListingTheAllowedOnes) {
   for (const char* name : {"task_type", "cluster", "", "Model_dir", "runtime.", "save_checkpoint_steps"}) {
     const std::string message = refusal([&] { (void)config.replace({{name, "1"}}); });
     EXPECT_THAT(message, HasSubstr("\"" + std::string(name) + "\""));
-    for (const char* field : {"model_dir", "save_checkpoints_steps", "save_checkpoints_secs", "save_summary_steps",
-                              "log_step_count_steps", "keep_checkpoint_max", "keep_checkpoint_every_n_hours", "random_seed",
-                              "max_worker_delay_secs", "ready_timeout_secs", "save_model_description",
-                              "accept_changed_model", "update_strategy", "placement", "runtime"}) {
+    for (const char* field :
+         {"model_dir", "save_checkpoints_steps", "save_checkpoints_secs", "save_summary_steps", "log_step_count_steps",
+          "keep_checkpoint_max", "keep_checkpoint_every_n_hours", "random_seed", "max_worker_delay_secs",
+          "ready_timeout_secs", "save_model_description", "accept_changed_model", "update_strategy", "on_sigterm", "placement", "runtime"}) {
       EXPECT_THAT(message, HasSubstr(field));
     }
   }
@@ -376,17 +380,41 @@ TEST(RunConfig, RefusesUnknownNamesListingTheAllowedOnes) {
 TEST(RunConfig, RefusesValuesByNameThatDoNotRead) {
   const RunConfig config;
   const std::pair<const char*, const char*> cases[] = {
-      {"save_summary_steps", "ten"},      {"save_summary_steps", ""},          {"save_summary_steps", "1.5"},
-      {"save_summary_steps", "1 "},       {"save_summary_steps", "-1"},        {"random_seed", "9223372036854775808"},
-      {"ready_timeout_secs", "soon"},     {"ready_timeout_secs", "none"},      {"ready_timeout_secs", "nan"},
-      {"ready_timeout_secs", "inf"},      {"save_model_description", "maybe"}, {"update_strategy", "eager"},
-      {"update_strategy", "none"},        {"placement", "round_robin"},        {"runtime", "fast"},
-      {"replicas_to_aggregate", "0"},     {"replicas_to_aggregate", "all"},    {"total_replicas", "-1"},
-      {"replicas_to_aggregate", "2"},     {"runtime.lost_grace_secs", "0"},    {"runtime.lost_grace_secs", "none"},
-      {"runtime.threads", "0"},           {"runtime.replicas", "none"},        {"model_dir", ""},
-      {"runtime.heartbeat_secs", "none"}, {"runtime.heartbeat_secs", "0"},     {"runtime.heartbeat_secs", "often"},
-      {"accept_changed_model", "none"},   {"accept_changed_model", "perhaps"}, {"runtime.compute_dtype", "half"},
-      {"runtime.compute_dtype", "int32"}, {"runtime.compression", "zip"},
+      {"save_summary_steps", "ten"},
+      {"save_summary_steps", ""},
+      {"save_summary_steps", "1.5"},
+      {"save_summary_steps", "1 "},
+      {"save_summary_steps", "-1"},
+      {"random_seed", "9223372036854775808"},
+      {"ready_timeout_secs", "soon"},
+      {"ready_timeout_secs", "none"},
+      {"ready_timeout_secs", "nan"},
+      {"ready_timeout_secs", "inf"},
+      {"save_model_description", "maybe"},
+      {"update_strategy", "eager"},
+      {"on_sigterm", "stop"},
+      {"on_sigterm", "none"},
+      {"on_sigterm", ""},
+      {"update_strategy", "none"},
+      {"placement", "round_robin"},
+      {"runtime", "fast"},
+      {"replicas_to_aggregate", "0"},
+      {"replicas_to_aggregate", "all"},
+      {"total_replicas", "-1"},
+      {"replicas_to_aggregate", "2"},
+      {"runtime.lost_grace_secs", "0"},
+      {"runtime.lost_grace_secs", "none"},
+      {"runtime.threads", "0"},
+      {"runtime.replicas", "none"},
+      {"model_dir", ""},
+      {"runtime.heartbeat_secs", "none"},
+      {"runtime.heartbeat_secs", "0"},
+      {"runtime.heartbeat_secs", "often"},
+      {"accept_changed_model", "none"},
+      {"accept_changed_model", "perhaps"},
+      {"runtime.compute_dtype", "half"},
+      {"runtime.compute_dtype", "int32"},
+      {"runtime.compression", "zip"},
   };
   for (const auto& [name, value] : cases) {
     EXPECT_THAT(refusal([&] { (void)config.replace({{name, value}}); }), HasSubstr(name)) << value;

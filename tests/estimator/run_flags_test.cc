@@ -277,6 +277,31 @@ TEST(RunFlags, KnowsItsRunFromTheEnvironment) {
   unsetenv("SHOAL_RUN");
 }
 
+TEST(RunFlags, TakesWhatSigtermMeansFromAFlagOrElseTheEnvironment) {
+  OnSigterm seen{};
+  const auto look = [&](const RunConfig& config, const CommandLine&) { seen = config.on_sigterm(); };
+  const auto meaning = [&](std::vector<std::string> flags) {
+    EXPECT_EQ(run_program(std::move(flags), look).status, 0);
+    return seen;
+  };
+  EXPECT_EQ(meaning({}), OnSigterm::kEnd);
+  EXPECT_EQ(meaning({"--on-sigterm", "leave"}), OnSigterm::kLeave);
+  EXPECT_EQ(meaning({"--on-sigterm=leave", "--cluster", "ps:1"}), OnSigterm::kLeave);
+  const Outcome unknown = run_program({"--on-sigterm", "stop"}, look);
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("--on-sigterm: stop is neither end nor leave"));
+  setenv("SHOAL_ON_SIGTERM", "leave", 1);
+  EXPECT_EQ(meaning({}), OnSigterm::kLeave);
+  EXPECT_EQ(meaning({"--on-sigterm", "end"}), OnSigterm::kEnd);
+  setenv("SHOAL_ON_SIGTERM", "LEAVE", 1);
+  const Outcome wrong = run_program({}, look);
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("error: SHOAL_ON_SIGTERM: \"LEAVE\" is neither end nor leave"));
+  setenv("SHOAL_ON_SIGTERM", "", 1);
+  EXPECT_EQ(meaning({}), OnSigterm::kEnd);
+  unsetenv("SHOAL_ON_SIGTERM");
+}
+
 TEST(RunFlags, ReadsCertificatesFromTheirFolder) {
   const TemporaryFolder folder;
   EXPECT_THAT(run_program({"--tls-dir", folder / "none"}).err,

@@ -1,9 +1,12 @@
 // shoal::run: exit statuses, the line of JSON, tasks as threads (CONTRACT FA-10; DESIGN, "What a user meets").
 #include "shoal/estimator/run.h"
 
+#include <signal.h>
+
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 #include "run_program.h"
 #include "shoal/estimator/exporter.h"
@@ -140,6 +143,72 @@ TEST(Run, NanLossIsStatus3AndADamagedFolderStatus4) {
   EXPECT_THAT(nan.err, HasSubstr("NaN"));
   write_file(place.model_dir() + "/checkpoint", "garbage");
   EXPECT_EQ(run_program({"--model-dir", place.model_dir(), "--backend", "reference"}, training()).status, 4);
+}
+
+/// Trains until it is told otherwise; the first trainer to make its fifth step raises `signal`. 0: until --steps.
+ProgramBody signalled(int signal) {
+  return [signal](RunConfig config, const CommandLine& line) {
+    const bool raises = signal != 0 && config.trainer_index() == 0;
+    const auto hook = after_each_step([raises, signal](RunContext& run, const StepValues&) {
+      if (!raises || run.iterations() != 5) return;
+      ::raise(signal);
+      while (!run.env().interrupted().stop_requested()) std::this_thread::yield();
+    });
+    Estimator estimator(counting_model, std::move(config));
+    train_and_evaluate(estimator,
+                       {.input_fn = endless, .max_steps = signal != 0 ? std::nullopt : line.steps, .hooks = {hook}},
+                       {.input_fn = [] { return losses({0.5f}); }, .start_delay_secs = 0});
+  };
+}
+
+TEST(Run, ATaskThatGivesWayEndsWith143AndItsNextStartGoesOn) {  // CONTRACT FA-12
+  for (const int signal : {SIGTERM, SIGHUP}) {
+    Place place;
+    const std::vector<std::string> flags{"--model-dir", place.model_dir(), "--backend",
+                                         "reference",   "--on-sigterm",    "leave"};
+    const Outcome left = run_program(flags, signalled(signal));
+    EXPECT_EQ(left.status, 143) << left.err;
+    EXPECT_EQ(left.out, "");
+    EXPECT_THAT(left.err, HasSubstr("gave way at global step 5; the same command goes on from the newest checkpoint"));
+    EXPECT_THAT(left.err, ::testing::Not(HasSubstr("error: ")));
+    EXPECT_FALSE(std::filesystem::exists(place.model_dir() + "/training_finished"));
+    const Outcome again = run_program(flags, signalled(0));
+    EXPECT_EQ(again.status, 0) << again.err;
+    EXPECT_THAT(again.err, HasSubstr("model.ckpt-5 at global step 5"));
+  }
+}
+
+TEST(Run, ACtrlCEndsTheJobWhateverSigtermMeans) {
+  Place place;
+  const Outcome ended =
+      run_program({"--model-dir", place.model_dir(), "--backend", "reference", "--on-sigterm", "leave"}, signalled(SIGINT));
+  EXPECT_EQ(ended.status, 0) << ended.err;
+  EXPECT_TRUE(std::filesystem::exists(place.model_dir() + "/training_finished"));
+}
+
+TEST(Run, AClusterOfThreadsGivesWayAsOne) {
+  Place place;
+  const std::vector<std::string> flags{"--model-dir", place.model_dir(),         "--backend",    "reference",
+                                       "--cluster",   "ps:2,worker:1,evaluator", "--on-sigterm", "leave"};
+  const Outcome left = run_program(flags, signalled(SIGTERM));
+  EXPECT_EQ(left.status, 143) << left.err;
+  EXPECT_THAT(left.err, ::testing::Not(HasSubstr("failed: ")));
+  EXPECT_FALSE(std::filesystem::exists(place.model_dir() + "/training_finished"));
+}
+
+TEST(Run, AProgramThatGoesOnAllTheSameEndsWith143) {
+  Place place;
+  ErrorKind kind{};
+  const Outcome left = run_program({"--model-dir", place.model_dir(), "--backend", "reference", "--on-sigterm", "leave"},
+                                   [&](RunConfig config, const CommandLine& line) {
+                                     try {
+                                       signalled(SIGTERM)(std::move(config), line);
+                                     } catch (const Exception& exception) {
+                                       kind = exception.kind();
+                                     }
+                                   });
+  EXPECT_EQ(kind, ErrorKind::kCancelled);
+  EXPECT_EQ(left.status, 143) << left.err;
 }
 
 TEST(Run, AClusterOfThreadsCallsTheProgramOncePerTask) {

@@ -27,9 +27,9 @@ class Dice {
 };
 
 constexpr std::array<std::string_view, kFaultKinds> kNames{
-    "kill",       "power",      "freeze",      "interrupt",    "cut",           "cut one way", "reset",
-    "slow",       "wall clock", "late start",  "kill in save", "power in save", "disk full",   "disk slow",
-    "disk error", "bit flip",   "folder gone", "folder late",  "start twice",   "folder moved", "other job"};
+    "kill",        "power",       "freeze",       "interrupt",     "cut",       "cut one way",   "reset",        "slow",
+    "wall clock",  "late start",  "kill in save", "power in save", "disk full", "disk slow",     "disk error",   "bit flip",
+    "folder gone", "folder late", "start twice",  "leave",         "leave all", "interrupt all", "folder moved", "other job"};
 
 std::string name(std::string_view role, int64_t index) { return std::string(role) + " " + std::to_string(index); }
 
@@ -126,6 +126,9 @@ Fault draw_fault(Dice& dice, const JobPlan& job, const std::vector<FaultKind>& k
     case FaultKind::kOtherJob: fault.task = name("worker", dice.between(0, job.size.workers - 1)); break;
     case FaultKind::kPower:
     case FaultKind::kStartTwice:
+    case FaultKind::kLeave:
+    case FaultKind::kLeaveAll:
+    case FaultKind::kInterruptAll:
     case FaultKind::kFreeze: break;
   }
   return fault;
@@ -159,6 +162,22 @@ std::vector<Fault> draw_death_behind_a_cut(Dice& dice, const JobPlan& job) {
                    .lasts = dice.between(1ms, 50ms),
                    .task = name("worker", dice.between(0, job.size.workers - 1))};
   return {cut, kill};
+}
+
+/// Signals of whoever runs the machines: a task is to give way, or all of them are, as where a machine is emptied; or all are
+/// told that the job shall end.
+std::vector<Fault> draw_signals(Dice& dice, const JobPlan& job) {
+  std::vector<Fault> signals;
+  const int64_t count = dice.between(1, 3);
+  for (int64_t i = 0; i < count; ++i) {
+    const FaultKind kind = dice.chance(0.3)    ? FaultKind::kLeaveAll
+                           : dice.chance(0.12) ? FaultKind::kInterruptAll
+                                               : FaultKind::kLeave;
+    Fault fault = draw_fault(dice, job, {kind});
+    if (kind != FaultKind::kLeave) fault.task = leader(job);
+    signals.push_back(std::move(fault));
+  }
+  return signals;
 }
 
 std::string milliseconds(Duration duration) { return std::to_string(duration / 1ms) + " ms"; }
@@ -216,6 +235,11 @@ Plan draw_plan(uint64_t seed) {
   if (plan.job.size.ps > 1 && plan.job.size.workers > 0 && apart.chance(0.2)) {
     const auto both = draw_death_behind_a_cut(apart, plan.job);
     plan.faults.insert(plan.faults.end(), both.begin(), both.end());
+  }
+  Dice signals(fold_in(RandomKey(seed), "signals"));
+  if (signals.chance(0.4)) {
+    const auto drawn = draw_signals(signals, plan.job);
+    plan.faults.insert(plan.faults.end(), drawn.begin(), drawn.end());
   }
   Dice early(fold_in(RandomKey(seed), "early stopping"));
   if (early.chance(0.1)) plan.job.early_stop_from = early.between(1, plan.job.max_steps > 0 ? plan.job.max_steps : 200);

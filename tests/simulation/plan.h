@@ -79,10 +79,13 @@ enum class FaultKind {
   kFolderGone,
   kFolderLate,
   kStartTwice,
+  kLeave,
+  kLeaveAll,
+  kInterruptAll,
   kFolderMoved,
   kOtherJob,
 };
-inline constexpr int kFaultKinds = 21;
+inline constexpr int kFaultKinds = 24;
 std::string_view to_string(FaultKind kind);
 
 struct Fault {

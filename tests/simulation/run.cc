@@ -26,6 +26,8 @@ constexpr int kRestartsMax = 8;   // The restarts allowed beyond one for each fa
 constexpr auto kCalm = 60s;       // So long after the last fault nothing of it is left.
 constexpr auto kEndsWithin = 5s;  // The time that servers and workers have to end after the chief, in calm.
 constexpr auto kEndsWithinStorm = 90s;
+constexpr auto kLeavesWithin = 25s;  // In calm: a server's 20 s, and some more (CONTRACT FA-12).
+constexpr int kGaveWay = 143;
 
 int trainer_of(const std::string& task) {
   if (task == "chief 0" || task == "master 0") return 0;
@@ -60,6 +62,9 @@ class Run {
   void move_folder_back();
   bool is_second(const std::string& task) const { return seconds_.contains(task); }
   void look_after_second(const std::string& task);
+  void tell_to_leave(const std::string& task, Duration away);
+  void look_after_one_that_gave_way(const std::string& task);
+  void check_leaving();
   bool leader_meets_damage();
   bool bits_explain(const std::string& task, int status, const std::string& why);
   bool servers_ended_well();
@@ -87,6 +92,12 @@ class Run {
   std::map<std::string, int> restarts_;
   std::map<std::string, Duration> outages_;  // How long tasks stay away that are to be killed in a storage call.
   std::set<std::string> power_fails_;        // Tasks of outages_ whose host loses its power then.
+  std::map<std::string, Duration> leaving_;  // When tasks were told to give way; kLimit if something else was wrong then.
+  Duration last_strike_{};
+  bool was_calm_ = false;       // True if no fault was under way when the last one came.
+  bool mark_at_start_ = false;  // True if there was an end mark when the chief was started last.
+  int leaves_ = 0;              // How many tasks were told to give way.
+  bool evaluator_interrupted_ = false;
   std::set<std::string> starting_;           // Tasks of which a start is under way.
   std::set<std::string> gone_;               // Tasks that are gone for good.
   std::map<std::string, bool> seconds_;      // True for a second start while the first has lived ever since.
@@ -161,7 +172,9 @@ void Run::start(const std::string& task) {
   if (task == leader_) {
     violated(folder_.after_the_chief());
     look_for_mark();
+    mark_at_start_ = world_.shared().exists(kModelDir + "/training_finished");
   }
+  leaving_.erase(task);
   if (trainer_of(task) >= 0) ledger_->started(trainer_of(task));
   started_[task] = world_.elapsed();
   world_.start(task);
@@ -176,6 +189,8 @@ void Run::strike(const Fault& fault) {
   const std::string& task = fault.task;
   if (!world_.running(task) || gone_.contains(task)) return;
   ++verdict_.faults[std::string(to_string(fault.kind))];
+  was_calm_ = disturbed_until_ <= world_.elapsed();
+  last_strike_ = world_.elapsed();
   disturbed_until_ = std::max(disturbed_until_, world_.elapsed() + fault.lasts);
   switch (fault.kind) {
     case FaultKind::kKill:
@@ -247,7 +262,50 @@ void Run::strike(const Fault& fault) {
       if (fault.kind == FaultKind::kPowerInSave) power_fails_.insert(task);
       world_.kill_in_storage(task, fault.number);
       break;
+    case FaultKind::kLeave: tell_to_leave(task, fault.lasts); break;
+    case FaultKind::kLeaveAll:
+      for (const std::string& each : world_.tasks()) tell_to_leave(each, fault.lasts);
+      break;
+    case FaultKind::kInterruptAll:
+      interrupted_ = true;
+      evaluator_interrupted_ = evaluator_interrupted_ || plan_.job.size.evaluator;
+      for (const std::string& each : world_.tasks()) world_.interrupt(each);
+      break;
     case FaultKind::kLateStart: break;
+  }
+}
+
+/// Whoever sends such a signal starts the task again, after a while.
+void Run::tell_to_leave(const std::string& task, Duration away) {
+  if (!world_.running(task) || is_second(task) || gone_.contains(task)) return;
+  if (leaving_.emplace(task, was_calm_ ? world_.elapsed() : kLimit).second) ++leaves_;
+  outages_[task] = away;
+  world_.leave(task);
+}
+
+/// It ends with 143, which nobody takes for the end of anything.
+void Run::look_after_one_that_gave_way(const std::string& task) {
+  if (!leaving_.contains(task)) {
+    violated(task + " gave way, and nobody had told it to");
+    gone_.insert(task);
+    return;
+  }
+  const bool marked = world_.shared().exists(kModelDir + "/training_finished");
+  if (task == leader_ && marked && !mark_at_start_) violated(task + " gave way, and left an end mark");
+  if (chief_ended_ && !task.starts_with("evaluator")) {
+    gone_.insert(task);
+  } else {
+    start_later(task, outages_[task]);
+  }
+}
+
+/// Who is told to give way does so soon, unless something else is in its way.
+void Run::check_leaving() {
+  for (const auto& [task, told] : leaving_) {
+    const bool disturbed = last_strike_ > told;
+    if (disturbed || !world_.running(task) || world_.elapsed() < told + kLeavesWithin) continue;
+    violated(task + " still runs " + std::to_string((world_.elapsed() - told) / 1s) + " s after it was told to give way");
+    gone_.insert(task);
   }
 }
 
@@ -353,6 +411,10 @@ void Run::look_after() {
     }
     const int status = world_.exit_status(task);
     if (status == 0) continue;
+    if (status == kGaveWay) {
+      look_after_one_that_gave_way(task);
+      continue;
+    }
     const std::string why = world_.outcome(task).error().message();
     if (bits_explain(task, status, why)) {
       gone_.insert(task);
@@ -403,12 +465,15 @@ void Run::check_end() {
   // An evaluator obeys the mark of an interrupted chief that was killed then, and goes, though its launcher starts the
   // chief again.
   const bool gave_up = world_.count_log("the last evaluation failed") > 0;
+  // One that sees the folder late takes the mark of the start before, which says no name, for that of this one.
+  const bool misled = acts_ > 0 && !job.named_run && verdict_.faults.contains("folder late");
   const bool evaluated = job.local || job.size.master
                              ? !found_nothing && !servers_lost && !gave_up
-                             : job.size.evaluator && !gone_.contains("evaluator 0") && !(interrupted_ && marked_);
+                             : job.size.evaluator && !gone_.contains("evaluator 0") && !(interrupted_ && marked_) &&
+                                   !evaluator_interrupted_ && !misled;
   const auto step = job.local || servers_lost ? std::nullopt : std::optional(ledger_->last_step());
   violated(folder_.at_the_end({.step = step,
-                               .kills = int64_t(verdict_.faults["kill"]),
+                               .kills = int64_t(verdict_.faults["kill"]) + leaves_,
                                .interrupted = interrupted_,
                                .stopped = stopped_early(),
                                .evaluated = evaluated}));
@@ -421,7 +486,8 @@ void Run::check_end() {
 bool Run::all_took_part() {
   const auto& marks = world_.time().marks();
   const bool replaced = marks.contains("server.lost_trainer_replaced");
-  return !replaced && !verdict_.faults.contains("interrupt") && !notes_->hook_stopped;
+  const bool interrupts = verdict_.faults.contains("interrupt") || verdict_.faults.contains("interrupt all");
+  return !replaced && !interrupts && !notes_->hook_stopped;
 }
 
 /// Everything that waits has a deadline, and what is over is over: tasks end soon after their chief.
@@ -461,7 +527,7 @@ void Run::name_run() {
 void Run::start_all_again(int64_t more_steps) {
   notes_->more_steps += more_steps;
   RandomStream delays(fold_in(fold_in(RandomKey(plan_.seed), "again"), uint64_t(++acts_)));
-  interrupted_ = false;
+  interrupted_ = evaluator_interrupted_ = false;
   gone_.clear();
   restarts_.clear();
   chief_ended_.reset();
@@ -477,6 +543,7 @@ void Run::act() {
     world_.run_for(kLook);
     look_after();
     check_waits();
+    check_leaving();
   } while (!all_ended() && world_.elapsed() < kLimit && ledger_->violations().empty() && notes_->violations.empty() &&
            verdict_.violations.empty());
   violated(ledger_->violations());

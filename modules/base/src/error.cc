@@ -31,6 +31,7 @@ int exit_status(ErrorKind kind) {
     case ErrorKind::kNanLoss: return 3;
     case ErrorKind::kDataLoss: return 4;
     case ErrorKind::kDeadlineExceeded: return 5;
+    case ErrorKind::kCancelled: return kGaveWayStatus;
     default: return 1;
   }
 }

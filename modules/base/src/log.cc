@@ -26,6 +26,14 @@ std::string clock_text(WallTime time) {
   return text;
 }
 
+/// One call per line: stdio locks, so that lines of several tasks do not mix. False if it could not be written: its reader is
+/// gone, or its disk is full.
+bool put_line(const std::string& line) { return std::fwrite(line.data(), 1, line.size(), stderr) == line.size(); }
+
+std::string lost_lines(uint64_t count) {
+  return "(" + std::to_string(count) + (count == 1 ? " line" : " lines") + " of the log could not be written here)\n";
+}
+
 }  // namespace
 
 std::string_view to_string(LogLevel level) {
@@ -40,8 +48,9 @@ std::string_view to_string(LogLevel level) {
 
 LogSink stderr_sink(LogLevel lowest) {
   const bool terminal = isatty(STDERR_FILENO) == 1;
-  return [lowest, terminal](const LogRecord& record) {
+  return [lowest, terminal, lost = uint64_t(0)](const LogRecord& record) mutable {
     if (record.level < lowest) return;
+    if (lost > 0 && put_line(lost_lines(lost))) lost = 0;
     std::string line;
     line.reserve(record.message.size() + record.task.size() + 32);
     if (terminal) line += "\r\x1b[K";  // A progress line may stand here.
@@ -51,8 +60,7 @@ LogSink stderr_sink(LogLevel lowest) {
     line += ' ';
     if (!record.task.empty()) line.append(record.task).append(": ");
     line.append(record.message).append("\n");
-    // One call per line: stdio locks, so that lines of several tasks do not mix.
-    std::fwrite(line.data(), 1, line.size(), stderr);
+    if (!put_line(line)) ++lost;
   };
 }
 

@@ -23,6 +23,7 @@ Error path_error(std::string_view verb, const std::string& path, int number) {
     case EXDEV: return failed_precondition(std::move(sentence));
     case ENOSPC:
     case EDQUOT: return unavailable(sentence + "; free some space");
+    case EFBIG: return unavailable(sentence + "; raise the limit of file sizes (ulimit -f)");
     default: return unavailable(std::move(sentence));
   }
 }

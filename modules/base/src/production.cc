@@ -42,6 +42,7 @@ class ProductionEnvironment final : public Environment {
   uint64_t entropy() override;
   const ProcessInfo& process() const override { return process_; }
   StopToken interrupted() override { return interrupted_.token(); }
+  StopToken leaving() override { return leaving_.token(); }
 
   boost::asio::io_context* context() { return loop_.context(); }
   Duration spin() const { return spin_; }
@@ -55,7 +56,8 @@ class ProductionEnvironment final : public Environment {
   std::unique_ptr<Storage> storage_;
   const ProcessInfo process_;
   Logger log_;
-  StopSource interrupted_;
+  StopSource leaving_, interrupted_;
+  const StopCallback on_leaving_{leaving_.token(), [this] { interrupted_.request_stop(); }};
   const Duration spin_;
   Loop loop_;
   ThreadPool pool_;
@@ -75,6 +77,7 @@ ProductionEnvironment::ProductionEnvironment(ProductionOptions options)
       storage_(make_file_storage()),
       process_(options.process ? std::move(*options.process) : read_process_info()),
       log_(options.sink ? std::move(options.sink) : stderr_sink(), std::move(options.task), [this] { return wall_now(); }),
+      leaving_(std::move(options.leave)),
       interrupted_(std::move(options.stop)),
       spin_(options.spin.value_or(default_spin(process_.usable_cores))),
       loop_(spin_),
@@ -82,7 +85,10 @@ ProductionEnvironment::ProductionEnvironment(ProductionOptions options)
       compute_(loop_),
       transports_(std::move(options.transports)) {
   if (options.handle_signals) {
-    signals_.emplace([this] { interrupted_.request_stop(); });
+    signals_.emplace([this, leaves = options.terminate_means_leave](bool terminates) {
+      if (leaves && terminates) leaving_.request_stop();
+      interrupted_.request_stop();
+    });
   }
 }
 

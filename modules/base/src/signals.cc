@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <condition_variable>
@@ -37,6 +38,11 @@ int64_t monotonic_ms() {
   return int64_t(now.tv_sec) * 1000 + now.tv_nsec / 1'000'000;
 }
 
+constexpr std::array kWatched{SIGINT, SIGTERM, SIGHUP};
+
+/// What goes through the pipe for a signal: its place among the watched ones.
+char letter_of(int signal) { return char(std::ranges::find(kWatched, signal) - kWatched.begin()); }
+
 extern "C" void shoal_on_signal(int number) {
   const int saved_errno = errno;
   const int64_t now = monotonic_ms();
@@ -51,7 +57,8 @@ extern "C" void shoal_on_signal(int number) {
     static_cast<void>(!::write(STDERR_FILENO, kText, sizeof kText - 1));
     ::_exit(128 + number);
   }
-  static_cast<void>(!::write(pipe_writer.load(), "s", 1));
+  const char letter = letter_of(number);
+  static_cast<void>(!::write(pipe_writer.load(), &letter, 1));
   errno = saved_errno;
 }
 
@@ -96,12 +103,11 @@ class SignalWatchers {
   std::condition_variable told_one_;
   std::vector<SignalWatch*> alive_;
   SignalWatch* being_told_ = nullptr;
-  bool signalled_ = false;
+  int signal_ = 0;  // The first one; 0: none yet.
 
   int pipe_reader_ = -1;
   std::thread thread_;
-  struct sigaction previous_interrupt_ {};
-  struct sigaction previous_terminate_ {};
+  std::array<struct sigaction, kWatched.size()> previous_{};
 };
 
 namespace {
@@ -121,19 +127,21 @@ void SignalWatchers::begin() {
   pipe_writer = ends[1];
   signals_seen = 0;
   first_signal_ms = kNoSignalYet;
-  signalled_ = false;
+  signal_ = 0;
   thread_ = start_quiet_thread([this] { pass_on(); });
   struct sigaction action{};
   action.sa_handler = shoal_on_signal;
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
-  ::sigaction(SIGINT, &action, &previous_interrupt_);
-  ::sigaction(SIGTERM, &action, &previous_terminate_);
+  for (size_t i = 0; i < kWatched.size(); ++i) {
+    ::sigaction(kWatched[i], nullptr, &previous_[i]);
+    const bool stays_ignored = kWatched[i] == SIGHUP && previous_[i].sa_handler == SIG_IGN;
+    if (!stays_ignored) ::sigaction(kWatched[i], &action, nullptr);
+  }
 }
 
 void SignalWatchers::end() {
-  ::sigaction(SIGINT, &previous_interrupt_, nullptr);
-  ::sigaction(SIGTERM, &previous_terminate_, nullptr);
+  for (size_t i = 0; i < kWatched.size(); ++i) ::sigaction(kWatched[i], &previous_[i], nullptr);
   write_letter('q');
   thread_.join();
   ::close(pipe_reader_);
@@ -144,9 +152,9 @@ void SignalWatchers::pass_on() {
   for (;;) {
     const char letter = read_letter(pipe_reader_);
     if (letter == 'q') return;
-    if (letter == 's') {
+    if (size_t(letter) < kWatched.size()) {
       const std::lock_guard lock(mutex_);
-      signalled_ = true;
+      signal_ = kWatched[size_t(letter)];
     }
     tell_all();
   }
@@ -157,11 +165,12 @@ void SignalWatchers::tell_all() {
   std::unique_lock lock(mutex_);
   for (;;) {
     const auto next = std::find_if(alive_.begin(), alive_.end(), [](const SignalWatch* watch) { return !watch->told_; });
-    if (!signalled_ || next == alive_.end()) return;
+    if (signal_ == 0 || next == alive_.end()) return;
     being_told_ = *next;
     being_told_->told_ = true;
     lock.unlock();
-    run_guarded(being_told_->first_, "what a signal starts");
+    Work first = [this] { being_told_->first_(signal_ != SIGINT); };
+    run_guarded(first, "what a signal starts");
     lock.lock();
     being_told_ = nullptr;
     told_one_.notify_all();
@@ -194,7 +203,7 @@ void SignalWatchers::remove(SignalWatch& watch) {
   if (was_last) end();
 }
 
-SignalWatch::SignalWatch(Work first) : first_(std::move(first)) { watchers().add(*this); }
+SignalWatch::SignalWatch(First first) : first_(std::move(first)) { watchers().add(*this); }
 SignalWatch::~SignalWatch() { watchers().remove(*this); }
 
 }  // namespace shoal

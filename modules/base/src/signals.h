@@ -1,16 +1,20 @@
 #pragma once
-/// SIGINT and SIGTERM of this process.
+/// SIGINT, SIGTERM and SIGHUP of this process.
 #include "shoal/base/function.h"
 
 namespace shoal {
 
-/// While it lives, the first SIGINT or SIGTERM runs `first` (on a thread of its own, so that a strand that is busy does
-/// not hold it up), and the second ends the process at once with status 128 + its number. Any number of them at a time, on
-/// any threads: a signal is for all, one after another. One that is made while the process is about to end, since others
-/// that live have had the first signal, is told at once; when the last one is gone, the next signal is a first one again.
+/// While it lives, the first SIGINT, SIGTERM or SIGHUP runs `first`, which is told whether it is another than a person's
+/// SIGINT (on a thread of its own, so that a
+/// strand that is busy does not hold it up), and the second ends the process at once with status 128 + its number. A SIGHUP
+/// that was ignored before stays ignored: whoever started the process by nohup wants it to outlive the terminal. Any number
+/// of watches at a time, on any threads: a signal is for all, one after another. One that is made while the process is about
+/// to end, since others that live have had the first signal, is told at once; when the last one is gone, the next signal is
+/// a first one again.
 class SignalWatch {
  public:
-  explicit SignalWatch(Work first);
+  using First = UniqueFunction<void(bool terminates)>;
+  explicit SignalWatch(First first);
   /// Waits until `first` has run, if it is running. The last watch puts back the handlers that were there before.
   ~SignalWatch();
   SignalWatch(const SignalWatch&) = delete;
@@ -18,7 +22,7 @@ class SignalWatch {
 
  private:
   friend class SignalWatchers;
-  Work first_;
+  First first_;
   bool told_ = false;  // Guarded by the watchers' mutex.
 };
 

@@ -31,11 +31,16 @@ class VirtualEnvironment final : public Environment, private JobPool {
   const ProcessInfo& process() const override { return process_; }
   uint64_t entropy() override { return entropy_.next_u64(); }
   StopToken interrupted() override { return interrupted_.token(); }
+  StopToken leaving() override { return leaving_.token(); }
   void sometimes(std::string_view mark) override;
 
   void kill();
   void spend(Duration time) { longer_ += time; }
   void interrupt() { interrupted_.request_stop(); }
+  void leave() {
+    leaving_.request_stop();
+    interrupted_.request_stop();
+  }
   void end_transports() { transports_.clear(); }
   bool killed() const { return storage_.killed(); }
   const std::string& name() const { return log_.task(); }
@@ -72,7 +77,7 @@ class VirtualEnvironment final : public Environment, private JobPool {
   std::shared_ptr<BufferPool> buffers_;
   Logger log_;
   RandomStream entropy_, durations_;
-  StopSource interrupted_;
+  StopSource leaving_, interrupted_;
   Transports transports_;
   std::shared_ptr<RunningProgram> program_;
 };

@@ -113,6 +113,7 @@ std::shared_ptr<const VirtualProgram> VirtualWorld::start(Environment& task, std
 
 void VirtualWorld::kill(Environment& task) { dynamic_cast<VirtualEnvironment&>(task).kill(); }
 void VirtualWorld::interrupt(Environment& task) { dynamic_cast<VirtualEnvironment&>(task).interrupt(); }
+void VirtualWorld::leave(Environment& task) { dynamic_cast<VirtualEnvironment&>(task).leave(); }
 void VirtualWorld::freeze(Environment& task) { dynamic_cast<VirtualEnvironment&>(task).set_frozen(true); }
 void VirtualWorld::thaw(Environment& task) { dynamic_cast<VirtualEnvironment&>(task).set_frozen(false); }
 bool VirtualWorld::frozen(const Environment& task) const { return dynamic_cast<const VirtualEnvironment&>(task).frozen(); }

@@ -113,7 +113,7 @@ int cli_main(int argc, const char* const* argv, std::istream& in, std::ostream& 
   }
   if (!out) {
     context.complain("standard output could not be written; is its disk full, or its reader gone?");
-    return exit_status(ErrorKind::kUnavailable);
+    if (context.output_is_the_product) return exit_status(ErrorKind::kUnavailable);
   }
   return *status;
 }

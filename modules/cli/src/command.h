@@ -21,6 +21,8 @@ struct Context {
   std::ostream& err;  ///< Sentences.
   Storage& storage;
   Terminals terminals{};
+  /// False: the status speaks of something else, whether what is printed could be written or not.
+  bool output_is_the_product = true;
   std::vector<std::string> program{};  ///< For `launch`: the words behind the first --.
 
   /// One sentence on `err`.

@@ -78,7 +78,8 @@ void ThreadedCluster::start(size_t index, RunConfig config) {
 }
 
 void ThreadedCluster::ended(size_t index, Result<void> result) {
-  if (!result) {
+  const bool gave_way = !result && result.error().kind() == ErrorKind::kCancelled && env_.leaving().stop_requested();
+  if (!result && !gave_way) {
     env_.log().error(outcomes_[index].task + " failed: " + result.error().message());
     if (index == 0) stop_.request_stop();  // Nobody else can end the job.
   }
@@ -97,7 +98,9 @@ std::vector<TaskOutcome> run_cluster_of_threads(const cluster::ClusterSize& size
       make_production_environment({.sink = options.log_sink ? options.log_sink : host.sink,
                                    .transports = transports,
                                    .handle_signals = host.handle_signals,
-                                   .stop = host.stop});
+                                   .terminate_means_leave = options.on_sigterm == OnSigterm::kLeave,
+                                   .stop = host.stop,
+                                   .leave = host.leave});
   check_transport(*env, transports, options);
   if (!options.model_dir) options.model_dir = value_or_raise(make_temporary_model_dir(*env));
   ThreadedCluster cluster(*env, body);
@@ -108,6 +111,7 @@ std::vector<TaskOutcome> run_cluster_of_threads(const cluster::ClusterSize& size
   };
   task_host->handle_signals = false;
   task_host->stop = cluster.stop_token();
+  task_host->leave = env->leaving();
   if (!task_host->buffers) task_host->buffers = BufferPool::create();
   task_host->transports["inproc"] = transport::inproc_factory(std::make_shared<transport::InprocHub>());
   std::vector<RunConfig> configs;

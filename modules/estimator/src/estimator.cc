@@ -7,6 +7,7 @@
 #include "model/open_checkpoint.h"
 #include "model/warm_start_choice.h"
 #include "shoal/checkpoint/directory.h"
+#include "task/give_way.h"
 #include "task/task_network.h"
 #include "train/train_task.h"
 
@@ -127,6 +128,7 @@ Result<void> Estimator::try_train(const InputFn& input_fn, TrainOptions options)
                              .write_end_mark = distributed && config_.is_chief(),
                              .new_pass_at_end = !distributed};
   auto outcome = distributed ? env->run(trainer_task(*env, request)) : env->run(train_task(*env, request));
+  if (!outcome && gives_way(*env, outcome.error())) return gave_way(own.config());
   if (!outcome && !(distributed && is_interrupt(outcome.error()))) return std::move(outcome).error();
   return {};
 }

@@ -8,6 +8,7 @@
 namespace shoal {
 namespace {
 
+constexpr const char* kOnSigterm = "SHOAL_ON_SIGTERM";
 constexpr const char* kProgressSecs = "SHOAL_PROGRESS_SECS";  // Seconds between lines in a log.
 
 /// Nothing if it is not set.
@@ -17,6 +18,13 @@ Result<std::optional<Duration>> progress_interval() {
   const std::optional<double> seconds = number_from<double>(*text);
   if (seconds && *seconds > 0 && *seconds <= 1e9) return seconds_to_duration(*seconds);
   return invalid_argument(std::string(kProgressSecs) + " is \"" + *text + "\", expected a number of seconds above 0");
+}
+
+/// What a terminate signal means: a flag says it, else the variable, else it means the end.
+Result<OnSigterm> on_sigterm_of(const ParsedFlags& flags) {
+  if (flags.on_sigterm) return *flags.on_sigterm;
+  const std::string text = cluster::process_getenv(kOnSigterm).value_or("");
+  return text.empty() ? OnSigterm::kEnd : parse_on_sigterm(text, kOnSigterm);
 }
 
 /// Shows progress on standard error, in lines that suit the terminal, or the log that is there instead.
@@ -48,7 +56,7 @@ CommandLine command_line(const ProgramInfo& program, const ParsedFlags& flags) {
   return line;
 }
 
-RunConfigOptions run_config_options(const ProgramInfo& program, const ParsedFlags& flags) {
+Result<RunConfigOptions> run_config_options(const ProgramInfo& program, const ParsedFlags& flags) {
   RunConfigOptions options = flags.config;
   if (flags.save_steps) options.save_checkpoints_steps = *flags.save_steps;
   if (flags.save_secs) options.save_checkpoints_secs = *flags.save_secs;
@@ -59,6 +67,7 @@ RunConfigOptions run_config_options(const ProgramInfo& program, const ParsedFlag
       options.save_checkpoints_secs = kFlagsSaveSecs;
     }
   }
+  SHOAL_TRY(options.on_sigterm, on_sigterm_of(flags));
   if (flags.cluster) options.ready_timeout_secs = kThreadsReadyTimeoutSecs;
   if (flags.ready_timeout_secs) options.ready_timeout_secs = *flags.ready_timeout_secs;
   options.runtime = flags.runtime;

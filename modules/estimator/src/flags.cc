@@ -214,6 +214,17 @@ void Flags::add_running() {
       ->check(reads_as<double>("NUMBER"))
       ->capture_default_str()
       ->group("Running");
+  app_.add_option_function<std::string>(
+          "--on-sigterm",
+          [this](const std::string& name) {
+            const auto meaning = parse_on_sigterm(name, "");
+            if (!meaning) throw CLI::ValidationError("--on-sigterm", name + " is neither end nor leave");
+            parsed_.on_sigterm = *meaning;
+          },
+          "What SIGTERM and SIGHUP mean: end (the job ends, saved), or leave (this task gives way, saved: it ends with "
+          "status 143, and is to be started again); or set SHOAL_ON_SIGTERM")
+      ->default_str("end")
+      ->group("Running");
   app_.add_option("--lost-grace-secs", parsed_.runtime.lost_grace_secs,
                   "With sync: seconds for which a lost trainer stalls the others; then they make its share of each step")
       ->check(reads_as<double>("NUMBER"))

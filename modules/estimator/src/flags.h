@@ -19,6 +19,7 @@ struct ParsedFlags {
   std::optional<int64_t> save_steps;
   std::optional<double> save_secs;
   std::optional<std::string> cluster;
+  std::optional<OnSigterm> on_sigterm;  ///< Unset: SHOAL_ON_SIGTERM decides.
   bool quiet = false;
   bool profile = false;
   bool insecure = false;

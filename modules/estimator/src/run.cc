@@ -7,6 +7,7 @@
 #include "flags.h"
 #include "print_error.h"
 #include "shoal/base/storage.h"
+#include "shoal/base/write_signals.h"
 #include "shoal/estimator/task_host.h"
 #include "shoal/monitor/progress.h"
 #include "task_reports.h"
@@ -39,7 +40,7 @@ int run_threads(const ProgramCall& call, const TaskHost& host) {
                                                [&](RunConfig config) { call.body(std::move(config), call.command_line); });
   int status = 0;
   for (const TaskOutcome& outcome : outcomes) {
-    if (outcome.result) continue;
+    if (outcome.result || outcome.result.error().kind() == ErrorKind::kCancelled) continue;  // It gave way, and said so.
     const int own = print_error(outcome.result.error(), outcome.task);
     if (status == 0) status = own;
   }
@@ -65,15 +66,15 @@ void write_results(const TaskReports& reports) {
   }
 }
 
+/// What was trained is no worse if they cannot be written: their reader has gone, as that of `| head`.
 void print_results(const TaskReports& reports, const ParsedFlags& flags) {
-  if (flags.command_line.json) {
-    std::cout << reports.to_json() << std::endl;
-  } else if (const std::string text = reports.to_text(); !text.empty() && !flags.quiet) {
-    std::cout << text << std::endl;
-  }
+  const std::string text = flags.command_line.json ? reports.to_json() : flags.quiet ? "" : reports.to_text();
+  if (text.empty() || std::cout << text << std::endl) return;
+  std::cerr << "warning: the results could not be written to standard output; is its disk full, or its reader gone?\n";
 }
 
 int run_program(int argc, const char* const* argv, const ProgramInfo& program, FlagReader reader, const ProgramBody& body) {
+  const WriteSignalsAsErrors write_errors;
   const Result<FlagsOutcome> parsed = parse_flags(program, reader, argc, argv);
   if (!parsed) return print_error(parsed.error());
   if (parsed->exit_status) return *parsed->exit_status;
@@ -82,11 +83,15 @@ int run_program(int argc, const char* const* argv, const ProgramInfo& program, F
   if (!host) return print_error(host.error());
   TaskReports reports;
   host->report = [&reports](const TaskReport& report) { reports.add(report); };
-  const ProgramCall call{flags, command_line(program, flags), run_config_options(program, flags), body};
+  Result<RunConfigOptions> config = run_config_options(program, flags);
+  if (!config) return print_error(config.error());
+  const ProgramCall call{flags, command_line(program, flags), *std::move(config), body};
   const auto status =
       call_user("the program", [&] { return flags.cluster ? run_threads(call, *host) : run_one(call, *host); });
   host->progress->finish();
-  if (!status && status.error().kind() == ErrorKind::kCancelled) {  // A signal, while the task waited for the others.
+  const bool cancelled = !status && status.error().kind() == ErrorKind::kCancelled;
+  if (reports.gave_way() && (cancelled || (status && *status == 0))) return kGaveWayStatus;
+  if (cancelled) {  // A signal, while the task waited for the others.
     logger_of(*host).info("interrupted before training began");
     return 0;
   }

@@ -14,7 +14,13 @@ void TaskReports::add(const TaskReport& report) {
     examples_per_second_ = examples_per_second_.value_or(0) + *report.examples_per_second;
   }
   interrupted_ |= report.interrupted;
+  gave_way_ |= report.gave_way;
   if (report.seconds) seconds_ = std::max(seconds_.value_or(0), *report.seconds);
+}
+
+bool TaskReports::gave_way() const {
+  const std::lock_guard lock(mutex_);
+  return gave_way_;
 }
 
 std::string TaskReports::to_json() const {

@@ -12,6 +12,8 @@ namespace shoal {
 class TaskReports {
  public:
   void add(const TaskReport& report);
+  /// True if a task gave way: the job has not ended.
+  bool gave_way() const;
   /// One line, as shoal::run() documents it.
   std::string to_json() const;
   /// "Evaluated at global step 2000: accuracy 0.9912, loss 0.0271"; empty if no task of this process evaluated. After an
@@ -26,6 +28,7 @@ class TaskReports {
   std::optional<double> examples_per_second_;  // The rate of all trainers together.
   std::optional<double> seconds_;
   bool interrupted_ = false;
+  bool gave_way_ = false;
 };
 
 }  // namespace shoal

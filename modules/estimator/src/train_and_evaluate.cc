@@ -6,6 +6,7 @@
 #include "shoal/cluster/parameter_server.h"
 #include "shoal/transport/transport.h"
 #include "task/end_of_job.h"
+#include "task/give_way.h"
 #include "task/task_network.h"
 #include "train/train_task.h"
 
@@ -94,7 +95,7 @@ Result<TrainAndEvaluateResult> run_trainer(Environment& env, const Call& call,
                              .types_from = &call.eval.input_fn,
                              .write_end_mark = chief};
   const auto outcome = env.run(trainer_task(env, request));
-  if (!outcome && is_interrupt(outcome.error())) return TrainAndEvaluateResult();
+  if (!outcome && is_interrupt(outcome.error()) && !gives_way(env, outcome.error())) return TrainAndEvaluateResult();
   if (!outcome) return outcome.error();
   TaskReport report = report_of(*outcome, call.config());
   if (evaluation && !outcome->nothing_to_do) {
@@ -164,6 +165,16 @@ Result<TrainAndEvaluateResult> run_evaluator(Environment& env, const Call& call)
   return handed_in(call, std::move(report));
 }
 
+Result<TrainAndEvaluateResult> run_role(Environment& env, const Call& call) {
+  const std::string& type = call.config().task_type();
+  if (call.config().task().mode == cluster::TaskMode::kLocal) return run_local(env, call);
+  if (type == cluster::kEvaluatorRole) return run_evaluator(env, call);
+  if (call.config().task().has_ended) return came_too_late(env, call);
+  if (type == cluster::kPsRole) return run_ps(env, call);
+  if (type == cluster::kMasterRole) return run_master(env, call);
+  return run_chief_or_worker(env, call);
+}
+
 }  // namespace
 
 TrainAndEvaluateResult train_and_evaluate(Estimator& estimator, TrainSpec train_spec, EvalSpec eval_spec) {
@@ -175,14 +186,10 @@ Result<TrainAndEvaluateResult> try_train_and_evaluate(Estimator& estimator, Trai
   const std::shared_ptr<Environment> env = make_task_environment(estimator.config());
   const Estimator own = estimator.with_config(with_environment(estimator.config(), env));
   const Call call{own, train_spec, eval_spec};
-  const std::string& type = call.config().task_type();
   for (const std::string& warning : call.config().task().warnings) env->log().warning(warning);
-  if (call.config().task().mode == cluster::TaskMode::kLocal) return run_local(*env, call);
-  if (type == cluster::kEvaluatorRole) return run_evaluator(*env, call);
-  if (call.config().task().has_ended) return came_too_late(*env, call);
-  if (type == cluster::kPsRole) return run_ps(*env, call);
-  if (type == cluster::kMasterRole) return run_master(*env, call);
-  return run_chief_or_worker(*env, call);
+  Result<TrainAndEvaluateResult> result = run_role(*env, call);
+  if (!result && gives_way(*env, result.error())) return gave_way(call.config());
+  return result;
 }
 
 }  // namespace shoal

@@ -284,6 +284,10 @@ void World::interrupt(std::string_view name) {
   if (running(name)) state_->world.interrupt(*state_->task(name).env);
 }
 
+void World::leave(std::string_view name) {
+  if (running(name)) state_->world.leave(*state_->task(name).env);
+}
+
 void World::spend(std::string_view name, Duration time) { state_->world.spend(*state_->task(name).env, time); }
 
 void World::set_shoal_run(std::string_view name, std::string run) { state_->task(name).shoal_run = std::move(run); }
@@ -360,7 +364,9 @@ int World::exit_status(std::string_view name) const {
   const WorldTask& task = state_->task(name);
   if (task.killed) return kKilled;
   const Result<void> result = outcome(name);
-  return result ? 0 : shoal::exit_status(result.error().kind());
+  if (result) return 0;
+  const bool interrupted = result.error().kind() == ErrorKind::kCancelled && !task.env->leaving().stop_requested();
+  return interrupted ? 0 : shoal::exit_status(result.error().kind());  // As shoal::run() has it.
 }
 
 uint64_t World::global_step() const { return state_->global_step; }

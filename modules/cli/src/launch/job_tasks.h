@@ -35,6 +35,7 @@ using Variable = std::pair<std::string, std::string>;
 struct JobWide {
   std::string run;                     ///< SHOAL_RUN.
   std::optional<std::string> token{};  ///< SHOAL_TOKEN; nothing where the user has given one, or there is no need.
+  bool gives_way = false;              ///< SHOAL_ON_SIGTERM: a SIGTERM that is passed on means what it means here.
   bool shows_table = false;            ///< Tasks tell often how far they are: SHOAL_PROGRESS_SECS.
 };
 /// What a launch puts into a task's environment, beside what its own has.

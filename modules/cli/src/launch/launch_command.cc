@@ -13,6 +13,8 @@
 #include "shoal/base/number_text.h"
 #include "shoal/base/process_info.h"
 #include "shoal/base/utc_text.h"
+#include "shoal/cluster/tf_config.h"
+#include "shoal/estimator/run_config.h"
 
 namespace shoal::cli {
 namespace {
@@ -50,7 +52,9 @@ read and write there. --copy sends the program, but none of its libraries.
 A task that ends with a status other than 0 is started again after a while, which is repeated at most --max-restarts times
 for each task; one that ends with 2 (wrong usage or configuration), 3 (the loss is not a number) or 4 (damaged data) is not:
 the job ends then, with that status. Ctrl-C, or a SIGTERM, saves a checkpoint and ends the job with status 0; a second one
-ends it at once. The same command goes on from the newest checkpoint in the model's folder.)";
+ends it at once. The same command goes on from the newest checkpoint in the model's folder. Where PROGRAM is given
+--on-sigterm leave, or SHOAL_ON_SIGTERM=leave is set, a SIGTERM makes all tasks give way: the job is saved, has not ended, and
+the status is 143, as is that of a task which somebody else has sent a SIGTERM; such a task is started again.)";
 
 struct LaunchArguments {
   cluster::ClusterSize size;
@@ -116,6 +120,20 @@ Result<cluster::ClusterSize> size_from(const Context& context, const LaunchArgum
   return fitted.size;
 }
 
+/// What a SIGTERM means to the tasks: their flag says it, else the variable that they inherit.
+Result<bool> gives_way(const std::vector<std::string>& command) {
+  constexpr std::string_view kFlag = "--on-sigterm", kVariable = "SHOAL_ON_SIGTERM";
+  for (size_t i = command.size(); i-- > 1;) {  // Of two, the last counts.
+    const bool apart = command[i - 1] == kFlag, joined = command[i].starts_with(std::string(kFlag) + "=");
+    if (!apart && !joined) continue;
+    return (apart ? command[i] : command[i].substr(kFlag.size() + 1)) == to_string(OnSigterm::kLeave);
+  }
+  const std::string value = cluster::process_getenv(kVariable).value_or("");
+  if (value.empty()) return false;
+  SHOAL_TRY(const OnSigterm meaning, parse_on_sigterm(value, kVariable));
+  return meaning == OnSigterm::kLeave;
+}
+
 launch::PolicyOptions policy_from(const LaunchArguments& arguments) {
   launch::PolicyOptions policy;
   policy.max_restarts = arguments.max_restarts;
@@ -135,6 +153,7 @@ Result<LaunchOptions> options_from(const Context& context, const LaunchArguments
   if (auto possible = options.size.check(); !possible) return std::move(possible).error();
   if (!arguments.no_logs) options.log_dir = arguments.log_dir ? *arguments.log_dir : fresh_log_dir();
   options.policy = policy_from(arguments);
+  SHOAL_TRY(options.policy.terminate_means_leave, gives_way(context.program));
   return options;
 }
 
@@ -169,7 +188,9 @@ Result<int> launch_job(Context& context, const LaunchArguments& arguments) {
   }
   if (arguments.emit) return emit_job(context, arguments);
   SHOAL_TRY(const LaunchOptions options, options_from(context, arguments));
-  return arguments.dry_run ? print_plan(context, options) : run_job(context, options);
+  if (arguments.dry_run) return print_plan(context, options);
+  context.output_is_the_product = false;
+  return run_job(context, options);
 }
 
 CLI::Validator seconds_of_at_least(double least) {

@@ -145,6 +145,7 @@ Result<void> Launcher::run_tasks(const std::string& folder) {
 
 Result<void> Launcher::prepare(const std::string& folder) {
   job_.shows_table = screen_.has_table();
+  job_.gives_way = options_.policy.terminate_means_leave;
   job_.run = "launch-" + context_.storage.unique_name();
   job_.token = token_for_job(options_.command, cluster::process_getenv);
   SHOAL_TRY(SignalInbox inbox, SignalInbox::open());
@@ -379,6 +380,8 @@ void Launcher::print_end(int status) {
   if (const std::string lost = lost_steps_.line(); !lost.empty()) say(lost);
   if (status == 0) {
     say("the job has ended with status 0");
+  } else if (status == kGaveWayStatus) {
+    say("the job gave way (status 143): it has not ended, and the same command goes on");
   } else {
     say("the job has ended with status " + std::to_string(status) +
         (options_.log_dir ? "; what each task wrote is in " + *options_.log_dir : ""));

@@ -53,8 +53,11 @@ Actions JobPolicy::ended(size_t task, const Ending& ending, SteadyTime now) {
   SHOAL_CHECK(entry.runs);
   entry.runs = false;
   // Who was told to leave before it had learnt to take a signal has nothing to save; a chief did not end its job, though.
-  const bool left = phase_ == Phase::kInterrupted && task != 0 && (ending.signal == SIGINT || ending.signal == SIGTERM);
-  entry.last_status = left ? 0 : ending.exit_status();
+  const bool told = phase_ == Phase::kInterrupted;
+  const bool unheard = told && (ending.signal == SIGINT || ending.signal == SIGTERM);
+  const bool gave_way = told && (ending.gave_way() || (unheard && told_to_give_way_));
+  entry.last_status = gave_way || (unheard && task != 0) ? 0 : ending.exit_status();
+  if (gave_way) (entry.task.role == Role::kEvaluator ? evaluator_gave_way_ : trainers_gave_way_) = true;
   const bool chaos = std::exchange(entry.chaos, false) && ending.signal == SIGKILL;
   if (ending.clean()) {
     entry.done = true;
@@ -73,6 +76,8 @@ void JobPolicy::ended_while_training(size_t task, const Ending& ending, bool cha
     start(task);
   } else if (ending.port_taken && !permanent(ending)) {
     move(task, now);
+  } else if (ending.gave_way()) {
+    start_who_gave_way(task, now);
   } else {
     failed(task, ending, now);
   }
@@ -83,6 +88,8 @@ void JobPolicy::ended_while_finishing(size_t task, const Ending& ending, bool ch
     say(tasks_[task].task.name + " " + how(ending) + " after the chief had ended, which changes nothing");
   } else if (chaos) {
     start(task);
+  } else if (evaluation_limit_ && ending.gave_way()) {
+    start_who_gave_way(task, now);
   } else if (evaluation_limit_) {
     failed(task, ending, now);
   }
@@ -107,7 +114,9 @@ Actions JobPolicy::interrupted(int signal, SteadyTime now) {
     say("a signal: each task saves what it has to and leaves; a second one ends the job at once");
     phase_ = Phase::kInterrupted;
     limit_ = now + options_.stop_limit;
-    for (size_t i = 1; i < tasks_.size(); ++i) {
+    told_to_give_way_ = options_.terminate_means_leave && signal != SIGINT;
+    trainers_gave_way_ = told_to_give_way_ && !tasks_[0].runs && !trained_;
+    for (size_t i = told_to_give_way_ ? 0 : 1; i < tasks_.size(); ++i) {
       if (!tasks_[i].runs) tasks_[i].last_status = 0;  // It was to be started again, for which there is no reason any more.
     }
     if (!moving) send_all(signal);
@@ -194,12 +203,26 @@ void JobPolicy::failed(size_t task, const Ending& ending, SteadyTime now) {
 
 void JobPolicy::retry(size_t task, const Ending& ending, SteadyTime now) {
   Entry& entry = tasks_[task];
-  Duration wait = std::min(options_.first_wait, options_.longest_wait);
-  for (int i = 0; i < entry.restarts && wait < options_.longest_wait; ++i) wait = std::min(2 * wait, options_.longest_wait);
+  const Duration wait = wait_before_start(entry.restarts);
   ++entry.restarts;
   entry.start_at = now + wait;
   say(entry.task.name + " " + how(ending) + "; it is started again in " + seconds_text(wait) + " (restart " +
       std::to_string(entry.restarts) + " of " + std::to_string(options_.max_restarts) + ")");
+}
+
+Duration JobPolicy::wait_before_start(int starts_before) const {
+  Duration wait = std::min(options_.first_wait, options_.longest_wait);
+  for (int i = 0; i < starts_before && wait < options_.longest_wait; ++i) wait = std::min(2 * wait, options_.longest_wait);
+  return wait;
+}
+
+/// Somebody else has sent it a SIGTERM. That is no fault of the task, so it counts as no restart, however often.
+void JobPolicy::start_who_gave_way(size_t task, SteadyTime now) {
+  Entry& entry = tasks_[task];
+  const Duration wait = wait_before_start(entry.gave_way++);
+  entry.start_at = now + wait;
+  say(entry.task.name + " gave way to a signal (status " + std::to_string(kGaveWayStatus) + "); it is started again in " +
+      seconds_text(wait) + ", which counts as no restart");
 }
 
 /// The task's failure is the job's.
@@ -247,7 +270,8 @@ void JobPolicy::start_with_other_ports(SteadyTime now) {
 void JobPolicy::after_an_end(SteadyTime now) {
   if (over_) return;
   if (phase_ == Phase::kMoving && !any_runs()) start_with_other_ports(now);
-  const bool deserted = !trained_ && only_servers_run() && (phase_ == Phase::kStopping || phase_ == Phase::kInterrupted);
+  const bool stops = phase_ == Phase::kStopping || (phase_ == Phase::kInterrupted && !told_to_give_way_);
+  const bool deserted = !trained_ && only_servers_run() && stops;
   servers_alone_ |= deserted;
   if (deserted) limit_ = std::min(limit_.value_or(SteadyTime::max()), now + options_.servers_alone);
   if (any_runs() || any_waits()) return;
@@ -322,12 +346,13 @@ bool JobPolicy::only_servers_run() const {
                                    [](const Entry& entry) { return !entry.runs || entry.task.role == Role::kServer; });
 }
 
-/// The chief's, else the first that is not 0.
+/// The chief's, else the first that is not 0; that of tasks that gave way where all others are 0, and something is left to do
+/// for the next start.
 int JobPolicy::status_of_all() const {
   for (const Entry& entry : tasks_) {
     if (entry.last_status != 0) return entry.last_status;
   }
-  return 0;
+  return evaluator_gave_way_ || (trainers_gave_way_ && !trained_) ? kGaveWayStatus : 0;
 }
 
 std::string JobPolicy::how(const Ending& ending) const {

@@ -4,7 +4,8 @@
 ///
 ///   training --- the chief ended with 0 ---> finishing: the evaluator evaluates once more, the others leave
 ///      |  |  |-- somebody else has a port ---> moving: all are killed, and started again with other ports
-///      |  |----- a first signal ------------> interrupted: each task saves and leaves by itself
+///      |  |----- a first signal ------------> interrupted: each task saves and leaves by itself; where that is to give
+///      |  |                                   way (CONTRACT FA-12), the job ends with 143
 ///      |-------- a task failed for good ----> stopping: the others are asked to leave, then killed
 #include <cstdint>
 #include <optional>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "launch/chaos.h"
+#include "shoal/base/error.h"
 #include "shoal/base/time.h"
 
 namespace shoal::cli::launch {
@@ -34,6 +36,8 @@ struct PolicyOptions {
   /// How long servers may stay once a job that failed has no other task left.
   Duration servers_alone = std::chrono::seconds(2);
   Duration last_evaluation_limit = std::chrono::hours(1);
+  /// True if a SIGTERM asks tasks to give way: whoever sent it will start the job again.
+  bool terminate_means_leave = false;
   int port_choices = 10;         ///< How often ports are chosen.
   std::optional<Chaos> chaos{};  ///< Random kills.
 };
@@ -45,6 +49,8 @@ struct Ending {
   bool port_taken = false;  ///< True if a process of somebody else listens at its address.
   bool connection_lost = false;  ///< True if it is not known how it ended, on another machine; `status` is not 0 then.
   bool clean() const { return status == 0 && signal == 0; }
+  /// True if the task gave way to a signal, and is to be started again.
+  bool gave_way() const { return status == kGaveWayStatus && signal == 0; }
   /// The exit status that says it: its own, or 1 for a signal (CONTRACT FA-10: other).
   int exit_status() const { return signal != 0 ? 1 : status; }
 };
@@ -112,6 +118,7 @@ class JobPolicy {
     bool done = false;                     // It ended with 0.
     bool chaos = false;                    // It was killed on purpose, and has not ended yet.
     int restarts = 0;                      // Those that count.
+    int gave_way = 0;                      // How often it gave way though nobody had asked the job to.
     int last_status = 0;                   // How it ended last.
     std::optional<SteadyTime> start_at{};  // Waits until then to be started again.
   };
@@ -124,6 +131,8 @@ class JobPolicy {
   void chief_ended(SteadyTime now);
   void failed(size_t task, const Ending& ending, SteadyTime now);
   void retry(size_t task, const Ending& ending, SteadyTime now);
+  void start_who_gave_way(size_t task, SteadyTime now);
+  Duration wait_before_start(int starts_before) const;
   void give_up(size_t task, const std::string& why, int status, SteadyTime now);
   void move(size_t task, SteadyTime now);
   void ended_while_training(size_t task, const Ending& ending, bool chaos, SteadyTime now);
@@ -149,6 +158,8 @@ class JobPolicy {
   bool trained_ = false;
   int failure_ = 0;  // The status of the job, if something failed for good.
   int ports_chosen_ = 1;
+  bool told_to_give_way_ = false;
+  bool trainers_gave_way_ = false, evaluator_gave_way_ = false;  // After they were told to.
   bool servers_alone_ = false;  // True once servers are left over of a job that ends without a model.
   std::optional<SteadyTime> first_signal_{};
   std::optional<SteadyTime> limit_{};  // Then whoever still runs is killed, but for an evaluator that is waited for.

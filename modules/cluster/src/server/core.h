@@ -45,6 +45,12 @@ class ServerCore {
   /// Runs `work`, which touches about so many bytes of an arena. If that is long, beside the strand: whoever calls has
   /// a turn, or what the work touches is its own.
   Task<Result<void>> compute(uint64_t bytes, Work work);
+  /// From now on every reply asks the chief for a checkpoint (CONTRACT FA-12).
+  void ask_to_save() { asks_to_save_ = true; }
+  /// A checkpoint has the state of this global step, of the present epoch.
+  void note_saved(uint64_t global_step) { saved_ = {state_.epoch(), global_step}; }
+  /// Whether some checkpoint has all that was applied in the present epoch up to this global step.
+  bool is_saved(uint64_t global_step) const { return saved_.epoch == state_.epoch() && saved_.global_step >= global_step; }
   /// Called with a turn: gives the newest weights.
   Task<Result<std::vector<transport::Message>>> newest(transport::Encoding encoding, uint64_t has);
 
@@ -71,6 +77,11 @@ class ServerCore {
   Turns turns_;
   const std::shared_ptr<Event> changed_;
   bool closed_ = false;
+  bool asks_to_save_ = false;
+  struct Saved {
+    uint64_t epoch = 0;
+    uint64_t global_step = 0;
+  } saved_;  // The newest state that a checkpoint has.
   ServerMemory memory_;
   int wait_for_credit_ = 0;  // How many sessions wait.
 };

@@ -51,6 +51,7 @@ class Server {
   Task<Result<void>> welcome(Session& session, MessageHead hello, uint64_t replaced);
   Task<Result<void>> converse(Session& session);
   Task<Result<void>> supervise();
+  bool may_give_way();
   Duration orphaned_after() const;
   bool orphaned() const;
   Task<bool> asks_job_ended();
@@ -75,6 +76,7 @@ class Server {
   std::vector<Connection*> connections_;  // All connections, also those before their hello.
   std::vector<Session*> sessions_;
   ChiefSeat chief_;
+  std::optional<uint64_t> step_to_save_;  // Set once this server is to give way.
   bool ended_before_ = false;  // True if job_ended said so, and nobody came to say it.
   int trainer_connections_ = 0;
   uint64_t accepted_ = 0;  // How many connections were accepted.
@@ -106,6 +108,7 @@ Task<Result<void>> Server::run() {
   end_connections(outcome);
   Result<void> joined = co_await group_.join();
   static_cast<void>(joined);  // Connections end with errors of their own, which are logged there.
+  if (!outcome && outcome.error().kind() == ErrorKind::kCancelled) env_.log().info(outcome.error().message());
   if (outcome) {
     const LogLevel level = state_.end().failed ? LogLevel::kWarning : LogLevel::kInfo;
     const std::string end = ended_before_ ? "the job has ended, and nobody is here" : sentence(state_.end());
@@ -136,7 +139,7 @@ void Server::end_connections(const Result<void>& outcome) {
 
 /// Runs until the job has ended, everybody has been gone for too long, or an interrupt was not followed by the end.
 Task<Result<void>> Server::supervise() {
-  std::optional<SteadyTime> farewell, interrupted;  // When each of them runs out.
+  std::optional<SteadyTime> farewell, leaving, interrupted;  // When each of them runs out.
   for (;;) {
     ended_before_ = co_await asks_job_ended();
     if (ended_before_) co_return Result<void>{};
@@ -150,6 +153,14 @@ Task<Result<void>> Server::supervise() {
       const bool chief_heard = state_.trainers()[0].done;
       if ((sessions_.empty() && chief_heard) || now >= *farewell) co_return Result<void>{};
       next = *farewell;
+    } else if (env_.leaving().stop_requested()) {
+      if (!leaving) leaving = now + kFarewell;
+      const bool saved = may_give_way();
+      if (!saved && now >= *leaving) {
+        env_.log().warning("this server gives way without a checkpoint of what it holds: none came within 20 s");
+      }
+      if (saved || now >= *leaving) co_return Error(ErrorKind::kCancelled, "this server gives way");
+      next = *leaving;
     } else if (env_.interrupted().stop_requested()) {
       if (!interrupted) interrupted = now + kFarewell;
       next = lonely ? std::min(*interrupted, std::max(lonely_since_, *interrupted - kFarewell) + kDeserted) : *interrupted;
@@ -170,6 +181,22 @@ Task<Result<void>> Server::supervise() {
     Result<void> woken = co_await changed_->wait("the end of the job", next);
     if (!woken && woken.error().kind() == ErrorKind::kCancelled) co_return std::move(woken).error();
   }
+}
+
+/// Whether nothing is lost if this server goes now: it holds no model, or a checkpoint has what it held when it was told to.
+/// Asks for that checkpoint first.
+bool Server::may_give_way() {
+  if (state_.phase() != Phase::kReady) return true;
+  const uint64_t step = state_.global_step();
+  if (!step_to_save_) {
+    step_to_save_ = step;
+    if (!core_.is_saved(step)) {
+      env_.sometimes("server.asks_to_save");
+      env_.log().info("this server is to give way, and waits for a checkpoint of what it holds, 20 s at most");
+    }
+  }
+  core_.ask_to_save();
+  return core_.is_saved(std::min(*step_to_save_, step));  // After a restore the step may be a smaller one.
 }
 
 Duration Server::orphaned_after() const { return std::min<Duration>(kOrphaned, options_.ready_timeout / 2); }

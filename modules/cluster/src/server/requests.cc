@@ -227,6 +227,9 @@ Task<Result<Message>> Requests::chief_control(Session& session, transport::Contr
   } else if (control.verb == "ready") {
     SHOAL_CO_TRY_VOID(activate(control.text));
   } else if (control.verb == "release") {
+    if (session.held && control.text == kReleaseSaved && session.held->text.epoch == state_.epoch()) {
+      core_.note_saved(session.held->text.global_step);
+    }
     if (session.held) state_.release(*session.held);
     session.held.reset();
     commits_.release(session.hello.incarnation);

@@ -14,6 +14,7 @@ constexpr auto kAttemptTimeout = std::chrono::seconds(5);
 constexpr auto kBackOffFirst = std::chrono::milliseconds(10);
 constexpr auto kBackOffMax = std::chrono::seconds(1);
 constexpr auto kNoteEvery = std::chrono::seconds(10);
+constexpr auto kOverEvery = std::chrono::seconds(1);  // How often somebody who may stop waiting is asked.
 
 }  // namespace
 
@@ -103,6 +104,7 @@ void ServerLink::close(Error reason) {
   if (connection_) connection_->close(std::move(reason));
   connection_.reset();
   late_.reset();
+  asks_to_save_ = false;
 }
 
 /// "finished", asked for or not, says how the job ended.
@@ -152,9 +154,11 @@ Task<Result<Message>> ServerLink::receive_next(std::function<bool()> over, Deadl
   SteadyTime note = env_.after(kNoteEvery);
   for (;;) {
     if (!connection_) co_return unavailable("not connected to " + to_string(server_));
-    auto message = co_await connection_->receive(std::min<Deadline>(deadline, note));
+    const SteadyTime look = over ? std::min(note, env_.after(kOverEvery)) : note;
+    auto message = co_await connection_->receive(std::min<Deadline>(deadline, look));
     const bool early = !message && message.error().kind() == ErrorKind::kDeadlineExceeded && env_.now() < deadline;
     if (early && over && over()) co_return cancelled();
+    if (early && env_.now() < note) continue;
     if (early) {
       env_.log().info("waiting for parameter server " + to_string(server_) + " to answer");
       note = env_.after(kNoteEvery);
@@ -162,6 +166,7 @@ Task<Result<Message>> ServerLink::receive_next(std::function<bool()> over, Deadl
     }
     if (!message) co_return co_await lost(std::move(message).error());
     if (is_last_word(*message)) co_return co_await lost(cancelled());
+    asks_to_save_ = (message->head.status & kStatusLeaveBit) != 0;
     co_return message;
   }
 }

@@ -27,6 +27,8 @@ class ServerLink {
   Task<Result<void>> connect(Deadline deadline, std::function<bool()> give_up);
   bool connected() const { return connection_ != nullptr; }
   const Welcome& welcome() const { return welcome_; }
+  /// Whether the server has said last that it gives way, and waits for a checkpoint (kStatusLeaveBit).
+  bool asks_to_save() const { return connected() && asks_to_save_; }
   /// How the job ended, once the server said that it has.
   const std::optional<JobEnd>& job_end() const { return job_end_; }
   /// The incarnation of the server's process. If it is another one after a reconnection, the server was restarted, and
@@ -50,8 +52,8 @@ class ServerLink {
   Task<Result<transport::Message>> receive(uint64_t reply_to, Deadline deadline) {
     return receive_unless(nullptr, reply_to, deadline);
   }
-  /// The same for an answer that may have to wait for others: Cancelled some seconds after it is `over`, with the
-  /// connection as it is.
+  /// The same for an answer that may have to wait for others: Cancelled a second after it is `over` at the latest, with
+  /// the connection as it is.
   Task<Result<transport::Message>> receive_unless(std::function<bool()> over, uint64_t reply_to, Deadline deadline);
   Task<Result<transport::Message>> request(transport::Message message, uint64_t epoch, Deadline deadline);
 
@@ -98,6 +100,7 @@ class ServerLink {
   uint64_t sequence_ = 0;
   std::optional<Late> late_;
   std::optional<JobEnd> job_end_;
+  bool asks_to_save_ = false;
   bool final_ = false;      ///< True if the last answer was an error that trying again would not change.
   bool job_ended_ = false;  ///< True once the server has left with these words: there is nothing to connect to.
 };

@@ -75,12 +75,16 @@ Task<Deadline> ServerLinks::after_late(Deadline deadline) {
   co_return deadline == kNoDeadline ? deadline : deadline + (env_.now() - before);
 }
 
-Task<Result<void>> ServerLinks::tell_all(std::string_view verb, Deadline deadline) {
+bool ServerLinks::asked_to_save() const {
+  return std::ranges::any_of(links_, [](const auto& link) { return link->asks_to_save(); });
+}
+
+Task<Result<void>> ServerLinks::tell_all(std::string_view verb, Deadline deadline, std::string text) {
   deadline = co_await after_late(deadline);
   Result<void> outcome;
   for (size_t i = 0; i < links_.size(); ++i) {
     if (!links_[i]->connected()) continue;
-    auto told = co_await control(i, verb, {}, deadline);
+    auto told = co_await control(i, verb, text, deadline);
     if (!told && outcome) outcome = std::move(told).error();
   }
   co_return outcome;

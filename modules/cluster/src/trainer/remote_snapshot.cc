@@ -27,7 +27,10 @@ class RemoteSnapshot final : public Snapshot {
     if (part.offset != offset || part.payload.size() != bytes) co_return data_loss("a server sent another part than asked");
     co_return Part{part.payload, message.body};
   }
-  Task<Result<void>> release() override { return servers_.tell_all("release", env_.after(kRequestTimeout)); }
+  void saved() override { saved_ = true; }
+  Task<Result<void>> release() override {
+    return servers_.tell_all("release", env_.after(kRequestTimeout), saved_ ? std::string(kReleaseSaved) : std::string());
+  }
 
  private:
   ServerLinks& servers_;
@@ -35,6 +38,7 @@ class RemoteSnapshot final : public Snapshot {
   Environment& env_;
   StateInfo info_;
   std::vector<PartedArena> own_residuals_;
+  bool saved_ = false;
 };
 
 Task<Result<StateText>> hold_on(Environment& env, ServerLinks& servers, size_t shard, HoldRequest request) {

@@ -5,6 +5,7 @@
 #include "shoal/base/compute.h"
 #include "shoal/cluster/strategy_text.h"
 #include "trainer/bindings.h"
+#include "trainer/end_patience.h"
 #include "trainer/links.h"
 #include "trainer/model_delivery.h"
 #include "trainer/push_sender.h"
@@ -73,12 +74,14 @@ class RemoteStoreImpl final : public RemoteStore {
   }
   Task<Result<void>> check_lease() override { return servers_.check_lease(env_.after(kRequestTimeout)); }
   Task<Result<void>> stay(StopToken stop) override;
+  bool asked_to_save() const override { return servers_.asked_to_save(); }
   bool lost() const override { return servers_.lost(); }
   Task<Result<uint64_t>> global_step() override;
   const ShardPlan& plan() const override { return plan_; }
 
   Task<Result<void>> connect(Deadline deadline) override { return servers_.connect(deadline); }
   Task<Result<void>> leave(Deadline deadline) override;
+  Task<void> give_way(Deadline deadline) override;
   Task<Result<void>> request_stop(Deadline deadline) override { return servers_.tell_all("stop", deadline); }
   Task<Result<void>> rest(Deadline deadline) override {
     residuals_->set_others_asked(true);
@@ -435,7 +438,9 @@ Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard, StopToken stop) {
   Deadline deadline = env_.after(options_.ready_timeout);
   ServerLink& link = servers_[shard];
   // Where one server has told of the end, the chief may not have reached another, which waits for those that have left.
-  const std::function<bool()> over = [this] { return env_.interrupted().stop_requested() || servers_.job_end(); };
+  const std::function<bool()> over = [patience = EndPatience(env_), this]() mutable {
+    return patience.is_over(env_.interrupted().stop_requested() || servers_.job_end());
+  };
   for (;;) {
     if (stop.stop_requested()) co_return unavailable("another server was lost");
     if (!link.connected()) {
@@ -483,6 +488,14 @@ Task<Result<void>> RemoteStoreImpl::leave(Deadline deadline) {
   for (size_t i = 0; i < servers_.size(); ++i) weights_.drop(i);
   for (size_t i = 0; i < servers_.size(); ++i) servers_[i].close(Error(ErrorKind::kCancelled, "the trainer is done"));
   co_return told;
+}
+
+Task<void> RemoteStoreImpl::give_way(Deadline deadline) {
+  log_traffic();
+  Result<void> handed_in = co_await residuals_->hand_in_last(env_.after((deadline - env_.now()) / 2), deadline);
+  static_cast<void>(handed_in);  // The next process begins without.
+  for (size_t i = 0; i < servers_.size(); ++i) weights_.drop(i);
+  for (size_t i = 0; i < servers_.size(); ++i) servers_[i].close(Error(ErrorKind::kCancelled, "this process gives way"));
 }
 
 void RemoteStoreImpl::log_traffic() {

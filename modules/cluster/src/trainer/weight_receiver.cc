@@ -4,6 +4,7 @@
 #include <string>
 
 #include "shoal/base/compute.h"
+#include "trainer/end_patience.h"
 
 namespace shoal::cluster {
 
@@ -151,7 +152,9 @@ Task<Result<void>> WeightReceiver::receive_late(size_t shard, Deadline deadline,
 
 Task<Result<void>> WeightReceiver::receive_all_late(size_t shard, Deadline deadline, StopToken stop) {
   ServerLink& link = servers_[shard];
-  const std::function<bool()> over = [this, stop] { return stop.stop_requested() || env_.interrupted().stop_requested(); };
+  const std::function<bool()> over = [patience = EndPatience(env_), this, stop]() mutable {
+    return stop.stop_requested() || patience.is_over(env_.interrupted().stop_requested());
+  };
   while (!traffic_[shard].has_weights()) {
     if (stop.stop_requested()) co_return cancelled();
     Result<void> received;

@@ -87,6 +87,8 @@ Task<Result<std::optional<Metrics>>> EvaluatorTask::run() {
     SHOAL_CO_TRY_VOID(co_await wait_until(next));
     ended_in_throttle_ = mark_ && !ended_before;
   }
+  const bool ended = told_to_end_ || finished();
+  if (!ended && env_.leaving().stop_requested()) co_return cancelled();
   tell_of_end();
   evaluating_.warn_about_final_exporters(env_.log());
   co_return evaluating_.metrics();
@@ -183,7 +185,8 @@ void EvaluatorTask::warn_of_polling() {
 /// that are not there were collected meanwhile, or come late (a shared folder).
 Result<EvalStatus> EvaluatorTask::evaluate(const std::string& prefix) {
   const Result<void> intact = checkpoint::verify(env_.storage(), prefix);
-  const Result<void> evaluated = intact ? evaluating_.evaluate(env_, prefix) : intact;
+  // Who gives way drops what it evaluates; its next process does it again.
+  const Result<void> evaluated = intact ? evaluating_.evaluate(env_, prefix, env_.leaving()) : intact;
   if (evaluated) {
     missing_note_.reset();
     not_new_note_.reset();

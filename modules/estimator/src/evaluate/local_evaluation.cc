@@ -11,6 +11,7 @@ bool LocalEvaluation::after_save(RunContext& context, uint64_t step, const std::
     first_step_ = step;
     return false;
   }
+  if (env_.leaving().stop_requested()) return false;  // The next process evaluates.
   if (ending_) return false;  // The call of evaluate_last() evaluates it.
   told_to_end_ = !value_or_raise(evaluating_.may_look(env_.log()));
   if (told_to_end_) return true;
@@ -22,7 +23,7 @@ bool LocalEvaluation::after_save(RunContext& context, uint64_t step, const std::
     skipped_step_ = step;
     return false;
   }
-  evaluate(step, last_ == Last::kAfterTheJobsEnd ? env_.interrupted() : StopToken());
+  evaluate(step, last_ == Last::kAfterTheJobsEnd ? env_.interrupted() : env_.leaving());
   return told_to_end_;
 }
 
@@ -80,7 +81,8 @@ void LocalEvaluation::evaluate(uint64_t step, const StopToken& stop) {
   const Result<void> evaluated = evaluating_.evaluate(env_, newest_prefix_, stop);
   if (!evaluated && stop.stop_requested() && evaluated.error().kind() == ErrorKind::kCancelled) {
     env_.sometimes("master.evaluation_given_up");
-    env_.log().info("evaluation of " + newest_prefix_ + " given up: an interrupt ends the job first");
+    env_.log().info("evaluation of " + newest_prefix_ + " given up: " +
+                    (env_.leaving().stop_requested() ? "this task gives way" : "an interrupt ends the job first"));
     return;
   }
   value_or_raise(evaluated);

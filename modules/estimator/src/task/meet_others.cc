@@ -6,6 +6,7 @@
 #include "shoal/base/production.h"
 #include "shoal/cluster/rendezvous.h"
 #include "task/end_of_job.h"
+#include "task/give_way.h"
 #include "task/task_network.h"
 
 namespace shoal {
@@ -126,6 +127,7 @@ Result<Met> meet_as_a_process(const RunConfig& config, cluster::RendezvousOption
   production.task = config.task().name();
   production.sink = config.log_sink() ? config.log_sink() : host.sink;
   production.stop = host.stop;
+  production.leave = host.leave;
   production.pool_threads = 1;
   production.spin = Duration::zero();
   // Signals end the wait. Later they are the task's again, or the program's.
@@ -133,14 +135,19 @@ Result<Met> meet_as_a_process(const RunConfig& config, cluster::RendezvousOption
   if (host.handle_signals) {
     ProductionOptions heeding = production;
     heeding.handle_signals = true;
+    heeding.terminate_means_leave = config.on_sigterm() == OnSigterm::kLeave;
     signals = make_production_environment(std::move(heeding));
     production.stop = signals->interrupted();
+    production.leave = signals->leaving();
   }
   production.transports = transports_of(host);
   auto env = make_production_environment(std::move(production));
   SHOAL_TRY_VOID(choose_meeting_scheme(*env, config, options));
   options.has_ended = asks_folder(*env, config);
-  return meet_by(std::make_shared<OnItsOwnThread>(std::move(env), std::move(options)), config.task());
+  const StopToken leaving = env->leaving();
+  Result<Met> met = meet_by(std::make_shared<OnItsOwnThread>(std::move(env), std::move(options)), config.task());
+  if (!met && met.error().kind() == ErrorKind::kCancelled && leaving.stop_requested()) return gave_way(config);
+  return met;
 }
 
 }  // namespace

@@ -197,6 +197,7 @@ Result<void> apply(RunConfigOptions& options, const RunConfigChanges& changes) {
   SHOAL_TRY_VOID(change_value("save_model_description", options.save_model_description, changes.save_model_description));
   SHOAL_TRY_VOID(change_value("accept_changed_model", options.accept_changed_model, changes.accept_changed_model));
   SHOAL_TRY_VOID(change_value("update_strategy", options.update_strategy, changes.update_strategy));
+  SHOAL_TRY_VOID(change_value("on_sigterm", options.on_sigterm, changes.on_sigterm));
   return check_fields(options);
 }
 
@@ -224,6 +225,15 @@ Result<UpdateStrategyKind> parse_update_strategy(std::string_view name) {
     if (name == to_string(kind)) return kind;
   }
   return invalid_argument("update_strategy: \"" + std::string(name) + "\" is none of async, sync");
+}
+
+std::string_view to_string(OnSigterm meaning) { return meaning == OnSigterm::kLeave ? "leave" : "end"; }
+
+Result<OnSigterm> parse_on_sigterm(std::string_view name, std::string_view where) {
+  for (const OnSigterm meaning : {OnSigterm::kEnd, OnSigterm::kLeave}) {
+    if (name == to_string(meaning)) return meaning;
+  }
+  return invalid_argument(std::string(where) + ": \"" + std::string(name) + "\" is neither end nor leave");
 }
 
 RunConfig::RunConfig(RunConfigOptions options, cluster::TaskConfig task)

@@ -75,6 +75,12 @@ Result<void> set_strategy(Collected& collected, const NamedChange& change) {
   return {};
 }
 
+Result<void> set_on_sigterm(Collected& collected, const NamedChange& change) {
+  if (is_none(change.value)) return invalid_argument("RunConfig: " + change.name + ": cannot be None");
+  SHOAL_TRY(collected.changes.on_sigterm, parse_on_sigterm(change.value, "RunConfig: " + change.name));
+  return {};
+}
+
 Setter strategy_field(std::optional<int64_t> UpdateStrategyOptions::*member) {
   return [member](Collected& collected, const NamedChange& change) -> Result<void> {
     if (is_none(change.value)) {
@@ -146,6 +152,7 @@ const std::map<std::string, Setter, std::less<>>& setters() {
       {"update_strategy", set_strategy},
       {"replicas_to_aggregate", strategy_field(&UpdateStrategyOptions::replicas_to_aggregate)},
       {"total_replicas", strategy_field(&UpdateStrategyOptions::total_replicas)},
+      {"on_sigterm", set_on_sigterm},
       {"placement", field(&Changes::placement)},
       {"runtime", set_runtime},
       {"runtime.threads", runtime_field(&RuntimeOptions::threads)},

@@ -103,7 +103,9 @@ std::shared_ptr<Environment> make_environment(const RunConfig& config, bool may_
   if (host) {
     options.sink = host->sink;
     options.stop = host->stop;
+    options.leave = host->leave;
     options.handle_signals = may_handle_signals && host->handle_signals;
+    options.terminate_means_leave = config.on_sigterm() == OnSigterm::kLeave;
     options.buffers = host->buffers;
   }
   if (config.log_sink()) options.sink = config.log_sink();

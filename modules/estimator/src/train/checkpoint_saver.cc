@@ -59,6 +59,7 @@ Task<Result<void>> CheckpointSaver::save(cluster::Store& store, LoopContext& con
   };
   SHOAL_CO_TRY_VOID(co_await tell(store, "before_save", std::move(before)));
   SHOAL_CO_TRY_VOID(co_await write(store, *snapshot));
+  snapshot->saved();
   Result<void> released = co_await snapshot->release();  // Whoever holds it still is lost; the checkpoint is there.
   timer_.trigger(step, env_.now());
   std::function<void()> after = [this, &context, step] {
@@ -70,13 +71,18 @@ Task<Result<void>> CheckpointSaver::save(cluster::Store& store, LoopContext& con
   co_return released;
 }
 
-Task<Result<void>> CheckpointSaver::save_at_end(cluster::Store& store, LoopContext& context,
-                                                cluster::Positions own_positions) {
+Task<Result<void>> CheckpointSaver::save_if_moved(cluster::Store& store, LoopContext& context,
+                                                  cluster::Positions own_positions) {
   SHOAL_CO_TRY(const uint64_t step, co_await store.global_step());
   context.set_global_step(step);
-  if (!timer_.last_step() || *timer_.last_step() != step) {
-    SHOAL_CO_TRY_VOID(co_await save(store, context, std::move(own_positions)));
-  }
+  if (timer_.last_step() && *timer_.last_step() == step) co_return Result<void>{};
+  co_return co_await save(store, context, std::move(own_positions));
+}
+
+Task<Result<void>> CheckpointSaver::save_at_end(cluster::Store& store, LoopContext& context,
+                                                cluster::Positions own_positions) {
+  SHOAL_CO_TRY_VOID(co_await save_if_moved(store, context, std::move(own_positions)));
+  const uint64_t step = context.global_step();
   std::function<void()> call = [this, &context, step] {
     for (const auto& listener : options_.listeners) listener->end(context, step);
   };

@@ -46,9 +46,13 @@ class CheckpointSaver {
   /// no other checkpoint looks like the last.
   Task<Result<void>> save(cluster::Store& store, LoopContext& context, cluster::Positions own_positions,
                           std::optional<int64_t> last_step = {});
+  /// Only if the step moved since the one before. Nobody hears of an end.
+  Task<Result<void>> save_if_moved(cluster::Store& store, LoopContext& context, cluster::Positions own_positions);
   /// The last: only if the step moved since the one before. Then end() of the listeners.
   Task<Result<void>> save_at_end(cluster::Store& store, LoopContext& context, cluster::Positions own_positions);
 
+  /// The step of the newest checkpoint written, if there is one.
+  std::optional<uint64_t> last_step() const { return timer_.last_step(); }
   /// Name of the newest checkpoint written ("model.ckpt-20"); empty: none yet.
   const std::string& last_name() const { return last_name_; }
 

@@ -7,6 +7,8 @@
 namespace shoal {
 namespace {
 
+// The time of a worker that gives way for what its compression has kept back.
+constexpr auto kGiveWayTimeout = std::chrono::seconds(5);
 // An ended job's chief looks so long for servers to tell.
 constexpr auto kToldBeforeTimeout = std::chrono::seconds(15);
 
@@ -67,6 +69,12 @@ Task<Result<void>> TrainEnd::without_input() {
   SHOAL_CO_TRY_VOID(co_await compute(scope_.env, &TrainEnd::finish_folder, this));
   cluster::JobEnd end = clean_end();
   co_return co_await announce(std::move(end), scope_.ready_timeout());
+}
+
+Task<void> TrainEnd::give_way() {
+  const Result<void> closed = co_await compute(scope_.env, &TrainEnd::close_events, this);
+  if (!closed) scope_.env.log().warning("events are not complete: " + closed.error().message());
+  if (has_servers()) co_await servers()->give_way(scope_.env.after(kGiveWayTimeout));
 }
 
 void TrainEnd::came_too_late() {
@@ -130,8 +138,10 @@ std::string TrainEnd::last_checkpoint() const {
   return folder_.checkpoint_name();
 }
 
+Result<void> TrainEnd::close_events() { return setup_ && setup_->events ? setup_->events->close() : Result<void>(); }
+
 Result<void> TrainEnd::finish_folder() {
-  if (setup_ && setup_->events) SHOAL_TRY_VOID(setup_->events->close());
+  SHOAL_TRY_VOID(close_events());
   if (!scope_.leads() || !scope_.request.write_end_mark) return {};
   return write_end_mark();
 }

@@ -33,6 +33,8 @@ class TrainEnd {
   Task<Result<void>> nothing_to_do();
   /// Nobody can train: the input is empty, and its types are not known.
   Task<Result<void>> without_input();
+  /// The task gives way, and its next process goes on: files are closed, and servers do not take the trainer for done.
+  Task<void> give_way();
   /// This task came when the job had ended.
   void came_too_late();
   /// An error that the next process of this task would meet too (CONTRACT FA-9, FA-10); nothing is done for others.
@@ -46,6 +48,7 @@ class TrainEnd {
   cluster::RemoteStore* servers() const { return setup_ ? setup_->servers : alone_.get(); }
   cluster::JobEnd clean_end() const { return {.failed = false, .reason = std::string(checkpoint::to_string(end_.reason))}; }
   std::string last_checkpoint() const;
+  Result<void> close_events();
   Result<void> finish_folder();
   Result<void> write_end_mark();
   Result<void> make_store_without_plan(Duration patience);

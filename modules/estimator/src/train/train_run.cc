@@ -4,6 +4,7 @@
 
 #include "evaluate/local_evaluation.h"
 #include "shoal/base/compute.h"
+#include "task/give_way.h"
 #include "task/task_network.h"
 #include "train/training_warnings.h"
 #include "train/wait_for_workers.h"
@@ -42,8 +43,11 @@ Task<Result<void>> TrainRun::train(cluster::Ready ready) {
   for (;;) {
     if (!ended) co_return std::move(ended).error();
     end_.reached(*ended, inputs_.front()->is_resumed());
+    const bool leaves = env_.leaving().stop_requested();
+    if (leaves && ended->reason == checkpoint::EndReason::kInterrupted) co_return co_await give_way(loop);
     Result<void> closed = co_await close(loop);
     if (closed) co_return co_await end_.finish();
+    if (gives_way(env_, closed.error())) co_return co_await give_way(loop);
     if (!loop.is_recoverable(closed.error())) co_return std::move(closed).error();
     if (env_.interrupted().stop_requested()) co_return cancelled();  // Nobody waits for the server now.
     if (scope_.request.last_evaluation) scope_.request.last_evaluation->set_ending(false);
@@ -63,6 +67,20 @@ Task<Result<void>> TrainRun::close(TrainingLoop& loop) {
   }
   if (scope_.request.last_evaluation) scope_.request.last_evaluation->set_ending(true);
   co_return co_await loop.finish();
+}
+
+/// The task will be started again, so nothing has ended (CONTRACT FA-12): who leads saves what there is, and a worker leaves
+/// what it has kept back. Gives Cancelled where that went well.
+Task<Result<void>> TrainRun::give_way(TrainingLoop& loop) {
+  Result<void> saved = co_await loop.save_to_give_way();
+  if (!saved && loop.is_recoverable(saved.error())) {
+    env_.log().warning(
+        "this task gives way while a server is lost: what was trained since the last checkpoint is lost with it");
+  } else if (!saved && !gives_way(env_, saved.error())) {
+    co_return saved;
+  }
+  co_await end_.give_way();
+  co_return cancelled();
 }
 
 LoopOptions TrainRun::loop_options() {

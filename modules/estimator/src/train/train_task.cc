@@ -37,6 +37,14 @@ Task<Result<TrainOutcome>> TrainTask::run() {
   co_await end_.fail(outcome.error());
   if (!is_interrupt(outcome.error())) co_return outcome;
   const bool began = run_ && run_->has_begun();
+  if (scope_.env.leaving().stop_requested()) {
+    scope_.env.sometimes("trainer.gave_way");
+    scope_.env.log().info(began ? "gave way at global step " + std::to_string(scope_.context.global_step()) +
+                                      "; the same command goes on " +
+                                      (scope_.leads() ? "from the newest checkpoint" : "where the job is")
+                                : "gave way before training began");
+    co_return outcome;
+  }
   if (scope_.leads() && scope_.env.interrupted().stop_requested()) {
     SHOAL_CO_TRY_VOID(co_await end_.interrupted(began));
   } else {

@@ -144,7 +144,8 @@ Task<Result<bool>> TrainingLoop::iterate() {
 /// With workers about, the last step of all is still to come: finish() saves that one.
 bool TrainingLoop::saves_after(uint64_t step) const {
   const bool last_follows = options_.recover && options_.max_steps && step >= uint64_t(*options_.max_steps);
-  return options_.saver && !last_follows && options_.saver->due(step, env_.now());
+  if (!options_.saver || last_follows) return false;
+  return options_.saver->due(step, env_.now()) || options_.store->asked_to_save();
 }
 
 Task<Result<void>> TrainingLoop::after_update(const cluster::Outcome& outcome) {
@@ -178,6 +179,15 @@ Task<Result<void>> TrainingLoop::finish() {
     SHOAL_CO_TRY_VOID(co_await options_.saver->save_at_end(*options_.store, context_, std::move(own)));
   }
   co_return co_await compute(env_, &TrainingLoop::call_end, this);
+}
+
+Task<Result<void>> TrainingLoop::save_to_give_way() {
+  if (!options_.saver) co_return Result<void>{};
+  SHOAL_CO_TRY(cluster::Positions own, co_await compute(env_, &TrainingLoop::input_positions, this));
+  Result<void> saved = co_await options_.saver->save_if_moved(*options_.store, context_, std::move(own));
+  // A server that was only waiting for this checkpoint may be gone before it has answered that it knows of it.
+  const bool written = options_.saver->last_step() == context_.global_step();
+  co_return written ? Result<void>() : std::move(saved);
 }
 
 Result<std::string> TrainingLoop::input_position(size_t replica) {

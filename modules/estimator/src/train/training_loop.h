@@ -69,6 +69,8 @@ class TrainingLoop {
   Task<Result<LoopEnd>> resume(Error why);
   /// Called at a clean end: the last checkpoint if the step moved, then end() of all hooks.
   Task<Result<void>> finish();
+  /// Called in place of finish() where the task gives way: the checkpoint alone, for nothing has ended.
+  Task<Result<void>> save_to_give_way();
   /// True if recovery may help against `error`.
   bool is_recoverable(const Error& error) const;
 

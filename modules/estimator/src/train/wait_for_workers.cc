@@ -50,6 +50,7 @@ Task<Result<checkpoint::EndReason>> WorkerWait::run() {
   if (patient_) SHOAL_CO_TRY_VOID(co_await options_.servers.rest(env_.after(kLeaveTimeout)));
   next_note_ = env_.after(kTellWaitingEvery);
   for (;;) {
+    if (patient_ && env_.leaving().stop_requested()) co_return cancelled();  // The next process waits on.
     if (patient_ && (env_.interrupted().stop_requested() || scope_.context.stop_requested())) {
       patient_ = false;
       reason_ =
@@ -62,7 +63,8 @@ Task<Result<checkpoint::EndReason>> WorkerWait::run() {
     if (!patience || is_stuck(status, *patience)) break;
     note();
     SHOAL_CO_TRY_VOID(co_await look_at_place());
-    if (patient_ && options_.saver && options_.saver->due(status.global_step, env_.now())) {
+    const bool due = patient_ && options_.saver && options_.saver->due(status.global_step, env_.now());
+    if (due || (patient_ && options_.saver && options_.servers.asked_to_save())) {
       SHOAL_CO_TRY_VOID(co_await options_.saver->save(options_.servers, scope_.context, {}, options_.max_steps));
     }
   }

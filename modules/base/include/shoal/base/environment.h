@@ -67,8 +67,10 @@ class Environment {
   virtual const ProcessInfo& process() const = 0;
   /// Fresh randomness: incarnations, unseeded shuffles. In simulation from the seed.
   virtual uint64_t entropy() = 0;
-  /// Stops on SIGINT or SIGTERM.
+  /// Stops when the task is asked to end, by SIGINT, SIGTERM or SIGHUP.
   virtual StopToken interrupted() = 0;
+  /// Stops when it is asked to give way, and will be started again (CONTRACT FA-12); interrupted() stops just after it.
+  virtual StopToken leaving() = 0;
   /// Says that a rare path was taken ("push.repeated"). Simulations count them, to know what they have not tried; programs
   /// do nothing. Strand or compute thread.
   virtual void sometimes(std::string_view) {}

@@ -18,7 +18,7 @@ enum class ErrorKind : uint8_t {
   kUnavailable = 6,
   kDeadlineExceeded = 7,
   kEndOfInput = 8,  ///< The input has ended, which is not a failure inside a training loop.
-  kCancelled = 9,   ///< A stop ended a wait. Never shown to users.
+  kCancelled = 9,   ///< A stop ended a wait. Users see it where a task gives way (RunConfig::on_sigterm), and nowhere else.
   kNanLoss = 10,
   kInternal = 11,
 };
@@ -26,8 +26,12 @@ enum class ErrorKind : uint8_t {
 /// "InvalidArgument", "DataLoss", ...
 std::string_view to_string(ErrorKind kind);
 
+/// The exit status of a task that gave way, and is to be started again: what a shell says of a SIGTERM.
+inline constexpr int kGaveWayStatus = 143;
+
 /// The process exit status for a run that ended with `kind`: 2 wrong usage or configuration (InvalidArgument,
-/// TypeMismatch, FailedPrecondition, NotFound), 3 NanLoss, 4 DataLoss, 5 DeadlineExceeded, 1 anything else.
+/// TypeMismatch, FailedPrecondition, NotFound), 3 NanLoss, 4 DataLoss, 5 DeadlineExceeded, 143 Cancelled (a task that gave
+/// way), 1 anything else.
 int exit_status(ErrorKind kind);
 
 /// One failure: a kind, and a sentence that says what was wrong, where, and what to do.

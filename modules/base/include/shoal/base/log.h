@@ -25,7 +25,8 @@ struct LogRecord {
 using LogSink = std::function<void(const LogRecord&)>;
 
 /// Writes "12:34:56.789 W worker 1: message" to standard error from `lowest` up. With a progress line on a terminal the
-/// line is cleared first (see monitor/progress.h).
+/// line is cleared first (see monitor/progress.h). Lines that cannot be written are dropped, and counted in a line of their
+/// own once lines can be written again.
 LogSink stderr_sink(LogLevel lowest = LogLevel::kInfo);
 
 /// One task's logger: adds time and task name. Thread-safe.

@@ -29,11 +29,15 @@ struct ProductionOptions {
   /// nanoseconds later in place of some ten thousand, and shm needs no doorbell. 0: it sleeps at once. Default: 20 us where
   /// this process may use 8 cores or more, else 0, for there the threads that compute want that core.
   std::optional<Duration> spin;
-  /// True: SIGINT and SIGTERM stop interrupted(), of all such environments in the process; a second signal ends the process
-  /// at once (status 130 or 143). What comes within half a second of the first belongs to it.
+  /// True: SIGINT, SIGTERM and SIGHUP (unless it is ignored, as by nohup) stop interrupted(), of all such environments in
+  /// the process; a second signal ends the process at once (status 128 and its number: 130, 143, 129). What comes within
+  /// half a second of the first belongs to it.
   bool handle_signals = false;
+  /// True: SIGTERM and SIGHUP stop leaving(), too. A person's Ctrl-C never does.
+  bool terminate_means_leave = false;
   /// A stop of this stops interrupted() too. Used for tasks that are threads of one process.
   StopToken stop;
+  StopToken leave;                      ///< A stop of this stops leaving(), and then interrupted().
   std::shared_ptr<BufferPool> buffers;  ///< Shared by the tasks of one process. Default: its own.
   std::optional<ProcessInfo> process;   ///< Default: read_process_info().
 };

@@ -54,8 +54,10 @@ class VirtualWorld {
   std::shared_ptr<const VirtualProgram> start(Environment& task, std::function<void()> body);
   /// The task dies: nothing of it runs any more, its calls return Cancelled, its locks are let go.
   void kill(Environment& task);
-  /// Interrupts the task as a signal would.
+  /// Interrupts the task as a signal would that asks it to end.
   void interrupt(Environment& task);
+  /// Interrupts it as a signal would that asks it to give way (Environment::leaving).
+  void leave(Environment& task);
   /// Stops it as SIGSTOP would, until thaw(), as SIGCONT would: nothing of it runs meanwhile; what was due runs
   /// afterwards.
   void freeze(Environment& task);

@@ -14,7 +14,8 @@ constexpr std::string_view kCompose =
 #   shoal keys token --out @name@-token
 #
 # Then docker compose -p @name@ -f @name@-compose.yaml up; docker compose -p @name@ ps shows who is healthy,
-# which here means that the job trains. docs/how-to/batch-systems.md has more.
+# which here means that the job trains. After docker compose -p @name@ -f @name@-compose.yaml down, or when this machine
+# shuts down, up goes on from where the tasks were. docs/how-to/batch-systems.md has more.
 x-task: &task
   image: @image@
   entrypoint: @command@
@@ -38,6 +39,7 @@ x-environment: &environment
   SHOAL_PS: "@ps@"
   SHOAL_EVALUATOR: "@evaluator@"
   SHOAL_TOKEN_FILE: /run/secrets/token
+  SHOAL_ON_SIGTERM: leave  # a container that is stopped saves, and goes on when it is started again
 services:
 @services@secrets:
   token:

@@ -145,7 +145,11 @@ Result<void> complete(EmitJob& job, const EmitKind& kind) {
 
 }  // namespace
 
-int64_t stop_secs(const EmitJob& job) { return std::chrono::ceil<std::chrono::seconds>(job.policy.stop_limit).count(); }
+int64_t stop_secs(const EmitJob& job) {
+  // A server that gives way waits 20 s for a checkpoint (CONTRACT FA-12), which is then on its way to the disk.
+  constexpr int64_t kLeastToLeave = 30;
+  return std::max<int64_t>(kLeastToLeave, std::chrono::ceil<std::chrono::seconds>(job.policy.stop_limit).count());
+}
 
 Result<std::vector<EmittedFile>> emit(std::string_view kind, EmitJob job) {
   const auto found = std::ranges::find(kKinds, kind, &EmitKind::name);

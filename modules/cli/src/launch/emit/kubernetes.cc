@@ -58,6 +58,11 @@ spec:
       onPodConditions:
       - type: DisruptionTarget
         status: "True"
+    - action: Ignore  # the task gave way to a SIGTERM, and the next pod goes on from its checkpoint
+      onExitCodes:
+        containerName: shoal
+        operator: In
+        values: [143]
     - action: FailJob  # wrong usage, a loss that is not a number, damaged data: no restart mends these
       onExitCodes:
         containerName: shoal
@@ -83,6 +88,8 @@ spec:
           value: "@ps@"
         - name: SHOAL_EVALUATOR
           value: "@evaluator@"
+        - name: SHOAL_ON_SIGTERM
+          value: leave  # a pod that is deleted or drained saves, and does not count as done
         - name: SHOAL_RUN
           valueFrom:
             fieldRef:

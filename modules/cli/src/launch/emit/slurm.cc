@@ -22,6 +22,7 @@ constexpr std::string_view kScript = R"(#!/bin/bash
 set -eu
 export SHOAL_TOKEN_FILE="${SHOAL_TOKEN_FILE:-$HOME/.shoal/@name@-token}"
 export SHOAL_PS=@ps@ SHOAL_EVALUATOR=@evaluator@
+export SHOAL_ON_SIGTERM=end  # so that srun ends with 0; nothing starts a task again, but you this job
 if [ ! -r "$SHOAL_TOKEN_FILE" ]; then
   echo "$SHOAL_TOKEN_FILE: there is no token; shoal keys token --out makes one" >&2
   exit 2

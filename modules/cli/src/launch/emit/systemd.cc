@@ -34,12 +34,17 @@ StartLimitBurst=@starts@
 Type=exec
 User=shoal
 Environment=SHOAL_RANK=%i SHOAL_WORLD_SIZE=@tasks@ SHOAL_PS=@ps@ SHOAL_EVALUATOR=@evaluator@
+# A SIGTERM says that this board shuts down, or that the unit is stopped: the task saves, and goes on when it is started again.
+Environment=SHOAL_ON_SIGTERM=leave
 Environment=@rendezvous@
 EnvironmentFile=/etc/shoal/@name@.env
 ExecStart=@command@
 # 2, 3, 4: wrong usage, a loss that is not a number, damaged data. No restart mends these.
 Restart=on-failure
 RestartPreventExitStatus=2 3 4
+# 143: it gave way. That is no failure, and unless systemd itself stops the unit, it is started again.
+SuccessExitStatus=143
+RestartForceExitStatus=143
 RestartSec=@restart_ms@ms
 KillMode=mixed
 TimeoutStopSec=@stop_secs@

@@ -35,7 +35,8 @@ struct ParameterServerOptions {
 };
 
 /// Serves until the chief says that the job has finished, or `job_ended` does. Errors: Unavailable (address taken; or
-/// interrupted and the job did not end within 20 s), DeadlineExceeded (nobody there for ready_timeout).
+/// interrupted and the job did not end within 20 s), DeadlineExceeded (nobody there for ready_timeout), Cancelled (it gave
+/// way: after a checkpoint of what it holds, for which it asks the chief, or after 20 s).
 Task<Result<void>> run_parameter_server(Environment& env, ParameterServerOptions options);
 
 }  // namespace shoal::cluster

@@ -39,7 +39,7 @@
 ///   "read" ReadRange         -> Snapshot part
 ///   "residuals" ["now"]      -> "residuals" [trainers]: of those the held state has the residual ("read" gives it)
 ///                               | "more": some are on their way, ask again
-///   "release"                -> "ok"
+///   "release" ["saved"]      -> "ok": what was held is not wanted any more; "saved": it is in the newest checkpoint
 ///   "stop"                   -> "ok": replies ask trainers to stop from now on
 ///   "seal"                   -> "ok": no push counts any more, the last checkpoint is taken (shard 0 decides that for all)
 ///   "finish" JobEnd          -> "ok": the job has ended; the server returns
@@ -77,11 +77,17 @@ inline constexpr uint8_t kStatusFinal = 3;
 /// Weights with it say that the push is kept, and may be followed by one for the same step.
 inline constexpr uint8_t kStatusKept = 4;
 inline constexpr uint8_t kStatusStateMask = 0x0f;
+/// In any reply: the server gives way (CONTRACT FA-12) as soon as a checkpoint has what it holds, for which the chief is
+/// asked.
+inline constexpr uint8_t kStatusLeaveBit = 0x10;
 /// Of a chief's push: once it counts, the chief saves, and waits for residuals. Replies to the other pushes of that commit
 /// have it too: where all wait for the chief there is no later one to ask by.
 inline constexpr uint8_t kStatusSaveBit = 0x20;
 inline constexpr uint8_t kStatusResidualBit = 0x40;
 inline constexpr uint8_t kStatusStopBit = 0x80;
+
+/// What "release" says of a snapshot that has become a checkpoint.
+inline constexpr std::string_view kReleaseSaved = "saved";
 
 /// The number of the next restore's epoch: above `newest`, the highest that the servers and this chief know, and never
 /// given before, though all of them have forgotten. The upper half counts; the lower is the chief's incarnation, as the

@@ -34,6 +34,9 @@ class RemoteStore : public Store {
   virtual Task<Result<void>> connect(Deadline deadline) = 0;
   /// Tells the servers that this trainer makes no more pushes. Bounded by `deadline`; best effort.
   virtual Task<Result<void>> leave(Deadline deadline) = 0;
+  /// This process of the trainer goes, and another one will come in its place: what compression has kept back is handed in,
+  /// and connections end. Nobody takes the trainer for done. Bounded by `deadline`; best effort.
+  virtual Task<void> give_way(Deadline deadline) = 0;
   /// This trainer makes no more pushes, but stays: where trainers wait for each other, the others go on without it.
   virtual Task<Result<void>> rest(Deadline deadline) = 0;
   /// Chief: asks all trainers to stop after their current step.

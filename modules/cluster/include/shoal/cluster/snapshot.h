@@ -43,6 +43,8 @@ class Snapshot {
     std::span<const std::byte> bytes;  ///< Valid while `holder` lives.
     Ref<const Buffer> holder;
   };
+  /// What it holds has become a checkpoint, so release() tells servers that, too.
+  virtual void saved() {}
   /// Lets go now, and tells servers so; the destructor only lets go here.
   virtual Task<Result<void>> release() = 0;
   /// `bytes` of an arena from `offset`.

@@ -111,6 +111,8 @@ class Store {
   /// The current state, held. `own_positions` are those of the inputs of the trainers that this process computes, after
   /// the last commit; servers know them already.
   virtual Task<Result<std::unique_ptr<Snapshot>>> snapshot(Positions own_positions) = 0;
+  /// The leader: a server gives way, and waits for a checkpoint of what it holds.
+  virtual bool asked_to_save() const { return false; }
   /// The leader, before what it has written becomes the newest checkpoint: it still leads (CONTRACT FA-11). Unavailable:
   /// another process does, or shard 0, which says who leads, cannot be reached.
   virtual Task<Result<void>> check_lease() = 0;

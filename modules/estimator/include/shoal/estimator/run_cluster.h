@@ -21,7 +21,9 @@ namespace shoal {
 struct ClusterRunOptions {
   /// What the tasks have in common. `model_dir` None: all share one fresh temporary folder.
   RunConfigOptions config = {};
-  bool handle_signals = false;  ///< True: SIGINT and SIGTERM end the job cleanly, until the call returns.
+  /// True: SIGINT, SIGTERM and SIGHUP end the job cleanly, until the call returns; with RunConfigOptions::on_sigterm
+  /// kLeave, the last two make all tasks give way, and the outcome of each is an error of kind Cancelled.
+  bool handle_signals = false;
   StopToken stop = {};          ///< A request on it ends the job, as an interrupt does.
 };
 

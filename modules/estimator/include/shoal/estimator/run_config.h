@@ -59,6 +59,17 @@ std::string_view to_string(UpdateStrategyKind kind);
 /// InvalidArgument listing the names.
 Result<UpdateStrategyKind> parse_update_strategy(std::string_view name);
 
+/// What a terminate signal (SIGTERM, SIGHUP) means to a task whose process handles signals (CONTRACT FA-12). Ctrl-C is a
+/// person's, and always means kEnd.
+enum class OnSigterm : uint8_t {
+  kEnd,    ///< The job shall end: what was trained is saved, and the end mark says `interrupted`.
+  kLeave,  ///< The task shall give way, and will be started again: it saves, leaves no end mark, and ends with status 143.
+};
+/// "end", "leave".
+std::string_view to_string(OnSigterm meaning);
+/// InvalidArgument listing the names; `where` is what the value was given by, as "--on-sigterm".
+Result<OnSigterm> parse_on_sigterm(std::string_view name, std::string_view where);
+
 struct UpdateStrategyOptions {
   UpdateStrategyKind kind = UpdateStrategyKind::kAsync;
   /// For sync, gradients per update: at least 1 and at most the number of trainers (the others are backups), or a
@@ -134,6 +145,8 @@ struct RunConfigOptions {
   /// that it was trained with (meaning.h): what differs is a warning then, and what is written next has the new ones.
   bool accept_changed_model = false;
   UpdateStrategyOptions update_strategy = {};
+  /// Heeded by shoal::run, and by run_cluster() where it handles signals; other library calls change no handler.
+  OnSigterm on_sigterm = OnSigterm::kEnd;
   /// Overrides which ps holds which variable.
   Placement placement = {};
   std::optional<RuntimeOptions> runtime = {};
@@ -156,6 +169,7 @@ struct RunConfigChanges {
   Setting<bool> save_model_description = {};
   Setting<bool> accept_changed_model = {};
   Setting<UpdateStrategyOptions> update_strategy = {};
+  Setting<OnSigterm> on_sigterm = {};
   Setting<Placement> placement = {};
   Setting<RuntimeOptions> runtime = {};
   Setting<LogSink> log_sink = {};
@@ -213,6 +227,7 @@ class RunConfig {
   bool save_model_description() const { return options_.save_model_description; }
   bool accept_changed_model() const { return options_.accept_changed_model; }
   const UpdateStrategyOptions& update_strategy() const { return options_.update_strategy; }
+  OnSigterm on_sigterm() const { return options_.on_sigterm; }
   const Placement& placement() const { return options_.placement; }
   const std::optional<RuntimeOptions>& runtime() const { return options_.runtime; }
   const LogSink& log_sink() const { return options_.log_sink; }

@@ -28,6 +28,7 @@ struct TaskHost {
   LogSink sink = {};               ///< The default is stderr_sink().
   TransportTable transports = {};  ///< The default is the transports of this build.
   StopToken stop = {};             ///< A request on it also interrupts the task.
+  StopToken leave = {};            ///< A request on it interrupts the task, which then gives way (OnSigterm::kLeave).
   bool handle_signals = false;     ///< True for at most one task of a process.
   std::shared_ptr<BufferPool> buffers = {};
   std::shared_ptr<cluster::Witness> witness = {};  ///< Told what becomes of updates.

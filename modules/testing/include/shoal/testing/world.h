@@ -100,6 +100,8 @@ class World {
   void spend(std::string_view task, Duration time);
   /// Interrupts it as SIGTERM does.
   void interrupt(std::string_view task);
+  /// The same where on_sigterm is `leave`: the task gives way, and its program ends with Cancelled (status 143).
+  void leave(std::string_view task);
   /// Its next starts have this as SHOAL_RUN, the name that a launcher gives to the processes of one run; "": none.
   void set_shoal_run(std::string_view task, std::string run);
   /// The clock on the wall of its host jumps ahead (or back), and runs faster or slower from now on.

@@ -1,0 +1,14 @@
+#pragma once
+/// What becomes of a call whose task gives way (CONTRACT FA-12).
+#include "shoal/base/environment.h"
+#include "shoal/estimator/run_config.h"
+
+namespace shoal {
+
+/// Whether a call that failed with `why` has been ended by a signal that asks its task to give way.
+bool gives_way(Environment& env, const Error& why);
+/// Tells the task's host, and makes the error for the caller: the job has not ended, so the program must not go on as if it
+/// had.
+Error gave_way(const RunConfig& config);
+
+}  // namespace shoal
