@@ -178,6 +178,23 @@ TEST(Run, ATaskThatGivesWayEndsWith143AndItsNextStartGoesOn) {  // CONTRACT FA-1
   }
 }
 
+TEST(Run, ATrainingThatGivesWayEndsWith143) {
+  Place place;
+  const auto hook = after_each_step([](RunContext& run, const StepValues&) {
+    if (run.iterations() != 5) return;
+    ::raise(SIGTERM);
+    while (!run.env().interrupted().stop_requested()) std::this_thread::yield();
+  });
+  bool went_on = false;
+  const Outcome left = run_program({"--model-dir", place.model_dir(), "--backend", "reference", "--on-sigterm", "leave"},
+                                   [&](RunConfig config, const CommandLine&) {
+                                     Estimator(counting_model, std::move(config)).train(endless, {.hooks = {hook}});
+                                     went_on = true;
+                                   });
+  EXPECT_EQ(left.status, 143) << left.err;
+  EXPECT_FALSE(went_on);
+}
+
 TEST(Run, ACtrlCEndsTheJobWhateverSigtermMeans) {
   Place place;
   const Outcome ended =

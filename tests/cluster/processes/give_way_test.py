@@ -9,7 +9,7 @@ import subprocess
 import time
 import unittest
 
-from job import FIVE, FOREVER, SCALE, Job, JobTest, program
+from job import FIVE, FOREVER, SCALE, Job, JobTest, free_port, program
 
 GAVE_WAY = 143
 SECONDS_MAX = 30 * SCALE  # a server that gives way takes 20 s at most
@@ -86,6 +86,18 @@ class GiveWay(JobTest):
                 process.signal(signal.SIGTERM)
                 self.assertEqual(process.wait(SECONDS_MAX), GAVE_WAY)
                 self.assertLess(time.monotonic() - begun, 5 * SCALE)
+
+    def test_ranks_that_still_look_for_each_other_go_at_once(self):
+        port = free_port()
+        with self.job() as job:
+            ranks = [job.start("local", "--ps", "2", SHOAL_RANK=str(rank), SHOAL_WORLD_SIZE="4",
+                               SHOAL_RENDEZVOUS=f"127.0.0.1:{port}", **LEAVE) for rank in (0, 1)]
+            ranks[0].wait_for("rendezvous at")
+            ranks[1].wait_for("rank 1 of 4|rendezvous")
+            for process in ranks:
+                process.signal(signal.SIGTERM)
+            self.assertEqual([process.wait(SECONDS_MAX) for process in ranks], [GAVE_WAY, GAVE_WAY])
+            self.assertFalse(job.model_dir.exists())
 
     def test_a_wrong_value_names_itself(self):
         with self.job() as job:

@@ -72,11 +72,11 @@ Task<Result<void>> CheckpointSaver::save(cluster::Store& store, LoopContext& con
 }
 
 Task<Result<void>> CheckpointSaver::save_if_moved(cluster::Store& store, LoopContext& context,
-                                                  cluster::Positions own_positions) {
+                                                  cluster::Positions own_positions, std::optional<int64_t> last_step) {
   SHOAL_CO_TRY(const uint64_t step, co_await store.global_step());
   context.set_global_step(step);
   if (timer_.last_step() && *timer_.last_step() == step) co_return Result<void>{};
-  co_return co_await save(store, context, std::move(own_positions));
+  co_return co_await save(store, context, std::move(own_positions), last_step);
 }
 
 Task<Result<void>> CheckpointSaver::save_at_end(cluster::Store& store, LoopContext& context,

@@ -46,8 +46,9 @@ class CheckpointSaver {
   /// no other checkpoint looks like the last.
   Task<Result<void>> save(cluster::Store& store, LoopContext& context, cluster::Positions own_positions,
                           std::optional<int64_t> last_step = {});
-  /// Only if the step moved since the one before. Nobody hears of an end.
-  Task<Result<void>> save_if_moved(cluster::Store& store, LoopContext& context, cluster::Positions own_positions);
+  /// Only if the step moved since the one before. Nobody hears of an end. `last_step` as for save().
+  Task<Result<void>> save_if_moved(cluster::Store& store, LoopContext& context, cluster::Positions own_positions,
+                                   std::optional<int64_t> last_step = {});
   /// The last: only if the step moved since the one before. Then end() of the listeners.
   Task<Result<void>> save_at_end(cluster::Store& store, LoopContext& context, cluster::Positions own_positions);
 

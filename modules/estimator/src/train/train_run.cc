@@ -1,6 +1,7 @@
 #include "train/train_run.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "evaluate/local_evaluation.h"
 #include "shoal/base/compute.h"
@@ -40,14 +41,19 @@ Task<Result<void>> TrainRun::train(cluster::Ready ready) {
   begun_ = true;
   TrainingLoop loop(env_, scope_.context, loop_options());
   auto ended = co_await loop.run(std::move(ready));
-  for (;;) {
+  for (bool completes = false;;) {
     if (!ended) co_return std::move(ended).error();
     end_.reached(*ended, inputs_.front()->is_resumed());
-    const bool leaves = env_.leaving().stop_requested();
-    if (leaves && ended->reason == checkpoint::EndReason::kInterrupted) co_return co_await give_way(loop);
-    Result<void> closed = co_await close(loop);
+    const bool leaves = env_.leaving().stop_requested() && ended->reason == checkpoint::EndReason::kInterrupted;
+    Result<void> closed = cancelled();
+    if (!leaves) closed = co_await close(loop);
     if (closed) co_return co_await end_.finish();
-    if (gives_way(env_, closed.error())) co_return co_await give_way(loop);
+    if (gives_way(env_, closed.error())) {
+      SHOAL_CO_TRY(const bool complete, co_await give_way(loop));
+      if (!complete || std::exchange(completes, true)) co_return cancelled();
+      ended = loop.end();
+      continue;
+    }
     if (!loop.is_recoverable(closed.error())) co_return std::move(closed).error();
     if (env_.interrupted().stop_requested()) co_return cancelled();  // Nobody waits for the server now.
     if (scope_.request.last_evaluation) scope_.request.last_evaluation->set_ending(false);
@@ -70,9 +76,10 @@ Task<Result<void>> TrainRun::close(TrainingLoop& loop) {
 }
 
 /// The task will be started again, so nothing has ended (CONTRACT FA-12): who leads saves what there is, and a worker leaves
-/// what it has kept back. Gives Cancelled where that went well.
-Task<Result<void>> TrainRun::give_way(TrainingLoop& loop) {
-  Result<void> saved = co_await loop.save_to_give_way();
+/// what it has kept back. True: other trainers have come to max_steps meanwhile, and the job is to be completed instead.
+Task<Result<bool>> TrainRun::give_way(TrainingLoop& loop) {
+  Result<bool> saved = co_await loop.save_to_give_way();
+  if (saved && !*saved) co_return true;
   if (!saved && loop.is_recoverable(saved.error())) {
     env_.log().warning(
         "this task gives way while a server is lost: what was trained since the last checkpoint is lost with it");
@@ -80,7 +87,7 @@ Task<Result<void>> TrainRun::give_way(TrainingLoop& loop) {
     co_return saved;
   }
   co_await end_.give_way();
-  co_return cancelled();
+  co_return false;
 }
 
 LoopOptions TrainRun::loop_options() {

@@ -28,7 +28,7 @@ class TrainRun {
   Task<Result<cluster::Ready>> recover();
   Task<Result<void>> train(cluster::Ready ready);
   Task<Result<void>> close(TrainingLoop& loop);
-  Task<Result<void>> give_way(TrainingLoop& loop);
+  Task<Result<bool>> give_way(TrainingLoop& loop);
 
   TrainScope& scope_;
   Environment& env_;

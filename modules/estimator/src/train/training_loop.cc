@@ -65,7 +65,7 @@ Task<Result<LoopEnd>> TrainingLoop::iterations() {
     if (!more && (more.error().kind() != ErrorKind::kCancelled || more.error().cause())) co_return std::move(more).error();
     if (!more || !*more) break;
   }
-  co_return LoopEnd{context_.global_step(), context_.iterations(), reason()};
+  co_return end();
 }
 
 bool TrainingLoop::is_recoverable(const Error& error) const {
@@ -181,13 +181,14 @@ Task<Result<void>> TrainingLoop::finish() {
   co_return co_await compute(env_, &TrainingLoop::call_end, this);
 }
 
-Task<Result<void>> TrainingLoop::save_to_give_way() {
-  if (!options_.saver) co_return Result<void>{};
+Task<Result<bool>> TrainingLoop::save_to_give_way() {
+  if (!options_.saver) co_return true;
   SHOAL_CO_TRY(cluster::Positions own, co_await compute(env_, &TrainingLoop::input_positions, this));
-  Result<void> saved = co_await options_.saver->save_if_moved(*options_.store, context_, std::move(own));
+  Result<void> saved = co_await options_.saver->save_if_moved(*options_.store, context_, std::move(own), last_of_several());
   // A server that was only waiting for this checkpoint may be gone before it has answered that it knows of it.
-  const bool written = options_.saver->last_step() == context_.global_step();
-  co_return written ? Result<void>() : std::move(saved);
+  if (options_.saver->last_step() == context_.global_step()) co_return true;
+  SHOAL_CO_TRY_VOID(std::move(saved));
+  co_return !reached_max();
 }
 
 Result<std::string> TrainingLoop::input_position(size_t replica) {

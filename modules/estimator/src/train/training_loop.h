@@ -69,8 +69,11 @@ class TrainingLoop {
   Task<Result<LoopEnd>> resume(Error why);
   /// Called at a clean end: the last checkpoint if the step moved, then end() of all hooks.
   Task<Result<void>> finish();
-  /// Called in place of finish() where the task gives way: the checkpoint alone, for nothing has ended.
-  Task<Result<void>> save_to_give_way();
+  /// Called in place of finish() where the task gives way: the checkpoint alone, for nothing has ended. False: with other
+  /// trainers' updates the job has come to max_steps. The checkpoint of such a step is finish()'s: behind it nobody trains.
+  Task<Result<bool>> save_to_give_way();
+  /// Where the loop stands.
+  LoopEnd end() const { return {context_.global_step(), context_.iterations(), reason()}; }
   /// True if recovery may help against `error`.
   bool is_recoverable(const Error& error) const;
 
