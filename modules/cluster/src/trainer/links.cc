@@ -75,12 +75,13 @@ Task<Deadline> ServerLinks::after_late(Deadline deadline) {
   co_return deadline == kNoDeadline ? deadline : deadline + (env_.now() - before);
 }
 
-Task<Result<void>> ServerLinks::tell_all(std::string_view verb, Deadline deadline) {
+Task<Result<void>> ServerLinks::tell_all(std::string_view verb, Deadline deadline, std::string text) {
   deadline = co_await after_late(deadline);
   Result<void> outcome;
   for (size_t i = 0; i < links_.size(); ++i) {
     if (!links_[i]->connected()) continue;
-    auto told = co_await control(i, verb, {}, deadline);
+    std::string copy = text;
+    auto told = co_await control(i, verb, std::move(copy), deadline);
     if (!told && outcome) outcome = std::move(told).error();
   }
   co_return outcome;

@@ -52,7 +52,7 @@ class ServerLinks {
   Task<Result<transport::Message>> request(size_t shard, transport::Message message, Deadline deadline);
   Task<Result<transport::Message>> control(size_t shard, std::string_view verb, std::string text, Deadline deadline);
   /// Tells all that are connected, one after another, and gives the first error.
-  Task<Result<void>> tell_all(std::string_view verb, Deadline deadline);
+  Task<Result<void>> tell_all(std::string_view verb, Deadline deadline, std::string text = {});
 
   /// Chief: no other process has taken its place, which would have ended its connection to shard 0.
   Task<Result<void>> check_lease(Deadline deadline);

@@ -67,6 +67,11 @@ Result<void> ResumableInput::move_to(const std::optional<std::string>& position)
   return {};
 }
 
+bool ResumableInput::has_place(const std::string& position) const {
+  const auto decoded = decode_position(position);
+  return decoded && input_.iterator->check(*decoded);
+}
+
 Result<void> ResumableInput::begin_anew() {
   resumed_ = false;
   const RunConfig& config = estimator_.config();

@@ -28,6 +28,10 @@ class ResumableInput {
   /// The input continues at `position`. Without one no batch of this trainer counts (yet, or any more), so it begins at the
   /// start. An input that cannot tell positions stays where it is.
   Result<void> move_to(const std::optional<std::string>& position);
+  /// False if the input cannot say where it is: it begins anew with each process.
+  bool tells_positions() const { return !start_position_.empty(); }
+  /// Whether move_to() would go on at `position`, as far as that shows without the move.
+  bool has_place(const std::string& position) const;
   /// True if it went on somewhere behind its start.
   bool is_resumed() const { return resumed_; }
 

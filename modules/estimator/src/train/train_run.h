@@ -27,6 +27,8 @@ class TrainRun {
   Task<Result<cluster::Ready>> recover();
   Task<Result<void>> train(cluster::Ready ready);
   Task<Result<void>> close(TrainingLoop& loop);
+  Task<Result<void>> rest();
+  void forget_void_ends(CheckpointSource& checkpoint);
 
   TrainScope& scope_;
   Environment& env_;
@@ -35,6 +37,7 @@ class TrainRun {
   TrainEnd& end_;
   TrainSetup setup_;
   bool begun_ = false;
+  SteadyTime made_ready_{};  // When the model was ready last.
 };
 
 }  // namespace shoal
