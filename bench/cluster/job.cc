@@ -159,7 +159,7 @@ class Job {
       ++left_;
       co_return Result<void>{};
     }
-    SHOAL_CO_TRY_VOID(co_await store->rest(env.after(kJobPatience)));
+    SHOAL_CO_TRY_VOID(co_await store->rest(cluster::Rest(), env.after(kJobPatience)));
     while (left_ + 1 < plan_.trainers && !failed_) SHOAL_CO_TRY_VOID(co_await env.sleep_for(std::chrono::milliseconds(1)));
     cluster::JobEnd end{.failed = false, .reason = "max_steps"};
     SHOAL_CO_TRY_VOID(co_await store->finish(std::move(end), env.after(kJobPatience)));

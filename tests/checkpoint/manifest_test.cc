@@ -17,6 +17,7 @@ Manifest example() {
   manifest.global_step = 200;
   manifest.info.counters = {{"dense/kernel", 200}, {"embedding", UINT64_MAX}};
   manifest.info.positions = {{"chief/0", std::string("\0\xff\x80 bytes", 9)}, {"worker/1", ""}};
+  manifest.info.ended = {"worker/1"};
   manifest.info.numerics = "onednn 2.6.3 avx2 threads:1";
   manifest.info.fingerprint = "job \"7\"";
   manifest.info.meaning = R"({"facts":{"head":[]},"version":1})";
@@ -62,6 +63,24 @@ TEST(Manifest, MayLackMeaningAndRest) {
   EXPECT_EQ(text.find("meaning"), std::string::npos);
   EXPECT_EQ(text.find("rest"), std::string::npos);
   EXPECT_EQ(value_or_raise(decode_manifest(text)), manifest);
+}
+
+// As versions before 2026-11-27 wrote them.
+TEST(Manifest, NobodyHasEndedWhereNothingSaysSo) {
+  const std::string old = reframed(encode_manifest(example()), [](std::string& body) {
+    const size_t begin = body.find("\"ended\":[");
+    body.erase(begin, body.find("\"files\"") - begin);
+  });
+  const Result<Manifest> back = decode_manifest(old);
+  ASSERT_OK(back);
+  EXPECT_TRUE(back->info.ended.empty());
+  for (const char* const wrong : {"7", "{}", "[1]"}) {
+    const std::string text = reframed(encode_manifest(example()), [wrong](std::string& body) {
+      const size_t begin = body.find("\"ended\":[") + 8;
+      body.replace(begin, body.find(']', begin) + 1 - begin, wrong);
+    });
+    EXPECT_FALSE(decode_manifest(text)) << wrong;
+  }
 }
 
 TEST(Manifest, FindsTensorsByName) {

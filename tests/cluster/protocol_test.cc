@@ -37,6 +37,7 @@ TEST(Protocol, StatusComesBack) {
   status.trainers.push_back({.index = 0, .connected = true, .pushes = {.applied = 9}});
   status.trainers.push_back({.index = 2,
                              .done = true,
+                             .ended = true,
                              .pushes = {.applied = 10,
                                         .dropped = 11,
                                         .staleness = ~uint64_t(0),
@@ -54,14 +55,27 @@ TEST(Protocol, StatusComesBack) {
 }
 
 TEST(Protocol, StateAndRangesComeBack) {
-  const StateText state{.epoch = 1, .global_step = 2, .counters = {3, 4}, .positions = {{0, ""}, {5, all_bytes()}}};
+  const StateText state{
+      .epoch = 1, .global_step = 2, .counters = {3, 4}, .positions = {{0, ""}, {5, all_bytes()}}, .ended = {0, 5, 7}};
   const StateText back = value_or_raise(parse_state(to_json(state)));
   EXPECT_EQ(back.positions, state.positions);
+  EXPECT_EQ(back.ended, state.ended);
   EXPECT_EQ(back.counters, state.counters);
   const ReadRange range = value_or_raise(parse_read_range(to_json(ReadRange{2, 64, 128})));
   EXPECT_EQ(range.arena, 2);
   EXPECT_EQ(range.offset, 64u);
   EXPECT_EQ(range.bytes, 128u);
+}
+
+TEST(Protocol, RestComesBack) {
+  for (const Rest& rest :
+       {Rest{.newest_push = ~uint64_t(0), .input_ended = true, .waits = true}, Rest{.stopped_by_job = true}}) {
+    EXPECT_EQ(value_or_raise(parse_rest(to_json(rest))), rest);
+  }
+  const RestNews news =
+      value_or_raise(parse_rest_news(to_json(RestNews{.chief_connected = true, .at_work = "worker 1 (away)"})));
+  EXPECT_TRUE(news.chief_connected);
+  EXPECT_EQ(news.at_work, "worker 1 (away)");
 }
 
 TEST(Protocol, PrepareComesBack) {
@@ -120,8 +134,13 @@ TEST(Protocol, RefusesNumbersThatDoNotFit) {
     expect_refused<Welcome>(parse_welcome, std::string(R"({"phase":2,"epoch":1,"global_step":0,"position":)") + position + "}");
   }
   expect_refused<ReadRange>(parse_read_range, R"({"arena":4294967296,"offset":0,"bytes":4})");
-  expect_refused<StateText>(parse_state, R"({"epoch":1,"global_step":1,"counters":[1],"positions":[]})");
-  expect_refused<StateText>(parse_state, R"({"epoch":1,"global_step":1,"counters":[1,2],"positions":[[9999999999,[]]]})");
+  expect_refused<StateText>(parse_state, R"({"epoch":1,"global_step":1,"counters":[1],"positions":[],"ended":[]})");
+  expect_refused<StateText>(parse_state,
+                            R"({"epoch":1,"global_step":1,"counters":[1,2],"positions":[[9999999999,[]]],"ended":[]})");
+  for (const char* ended : {"[-1]", "[65537]", "[1.5]", "[\"1\"]", "{}", "1"}) {
+    expect_refused<StateText>(
+        parse_state, std::string(R"({"epoch":1,"global_step":1,"counters":[1,2],"positions":[],"ended":)") + ended + "}");
+  }
 }
 
 TEST(Protocol, SaysHowAJobEnded) {
@@ -153,6 +172,8 @@ TEST(Protocol, RefusesGarbage) {
     expect_refused<Prepare>(parse_prepare, text);
     expect_refused<StateText>(parse_state, text);
     expect_refused<ReadRange>(parse_read_range, text);
+    expect_refused<Rest>(parse_rest, text);
+    expect_refused<RestNews>(parse_rest_news, text);
   }
 }
 

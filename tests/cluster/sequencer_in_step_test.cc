@@ -49,7 +49,7 @@ TEST(SequencerInStep, TellsWhoIsWaitedFor) {
   Sequencer sequencer(1, 4, sync_strategy(4, 4));
   sequencer.begin(1, 0);
   EXPECT_THAT(sequencer.awaited(), IsEmpty()) << "nobody waits yet";
-  sequencer.rest(1);
+  sequencer.rest({1, 100, 0});
   sequencer.set_lost(2, true);
   sequencer.held(0, held({0, 50, 1}, 1));
   while (sequencer.next()) {
@@ -59,11 +59,37 @@ TEST(SequencerInStep, TellsWhoIsWaitedFor) {
   EXPECT_THAT(sequencer.awaited(), IsEmpty());
 }
 
+// A shard that was cut off says that it holds a push when its trainer has given that up, and rests.
+TEST(SequencerInStep, WhoRestsIsNotBroughtBackByWhatItGaveUp) {
+  Sequencer sequencer(2, 2, sync_strategy(2, 2));
+  sequencer.begin(1, 0);
+  sequencer.held(0, held({1, 100, 1}, 1));
+  sequencer.rest({1, 100, 1});
+  EXPECT_EQ(sequencer.next()->kind, OrderKind::kDrop);
+  sequencer.held(1, held({1, 100, 1}, 1));
+  EXPECT_FALSE(sequencer.takes_part(1));
+  for (const size_t shard : {0, 1}) sequencer.held(shard, held({0, 50, 1}, 1));
+  const auto next = sequencer.next();
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->pushes.size(), 1u);
+}
+
+TEST(SequencerInStep, WhoHadEndedTakesNoPartFromTheBeginning) {
+  Sequencer sequencer(1, 3, sync_strategy(3, 3));
+  sequencer.begin(1, 0, {1, 7});
+  sequencer.held(0, held({0, 50, 1}, 1));
+  EXPECT_THAT(sequencer.awaited(), ElementsAre(2));
+  sequencer.held(0, held({2, 50, 1}, 1));
+  const auto next = sequencer.next();
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->pushes.size(), 2u);
+}
+
 // Who rests makes pushes again, and is waited for then.
 TEST(SequencerInStep, WhoHasRestedIsWaitedForAgain) {
   Sequencer sequencer(1, 2, sync_strategy(2, 2));
   sequencer.begin(1, 0);
-  sequencer.rest(1);
+  sequencer.rest({1, 100, 0});
   sequencer.held(0, held({0, 50, 1}, 1));
   EXPECT_TRUE(sequencer.next());
   sequencer.held(0, held({1, 100, 1}, 2));

@@ -152,7 +152,8 @@ void write_control_texts() {
   const auto text = [](char which, const std::string& name, const std::string& json) {
     write("control_text", name, std::string(1, which) + json);
   };
-  const StateText state{.epoch = 2, .global_step = 10, .counters = {4, 3}, .positions = {{0, "abc"}, {1, ""}}};
+  const StateText state{
+      .epoch = 2, .global_step = 10, .counters = {4, 3}, .positions = {{0, "abc"}, {1, ""}}, .ended = {1}};
   text(0, "welcome", to_json(Welcome{Phase::kReady, 2, 10, "abc"}));
   text(0, "welcome_end", to_json(Welcome{Phase::kFinished, 2, 10, "", {true, "NaN at global step 3"}}));
   text(1, "status",
@@ -167,6 +168,8 @@ void write_control_texts() {
       8, "task_status",
       to_json(TaskStatus{
           .role = "ps", .index = 1, .phase = "ready", .global_step = 7, .run = "r", .peers = {{"worker 0", true, "a:1"}}}));
+  text(9, "rest", to_json(Rest{.newest_push = 20, .input_ended = true, .waits = true}));
+  text(10, "rest_news", to_json(RestNews{.chief_connected = true, .at_work = "chief 0, worker 1 (away)"}));
 }
 
 void write_rendezvous() {

@@ -15,7 +15,7 @@
 namespace shoal::simulation {
 namespace {
 
-constexpr int64_t kExamples = 96, kEvalExamples = 12, kClasses = 3, kIds = 40, kIdsPerExample = 2;
+constexpr int64_t kEvalExamples = 12, kClasses = 3, kIds = 40, kIdsPerExample = 2;
 
 Value network(ModelKind kind, const Features& features, Mode mode) {
   switch (kind) {
@@ -120,9 +120,11 @@ testing::Program make_program(const JobPlan& job, std::shared_ptr<JobNotes> note
       if (mode == Mode::kTrain) spec.train_op = nn::group({*spec.train_op, std::move(counting)});
       return spec;
     };
-    const InputFn training = [job] {
-      auto data = examples(job.model, kExamples, 1).shuffle(kExamples / 2);
-      return (job.passes > 0 ? data.repeat(job.passes) : data.repeat()).batch(job.batch).prefetch(2);
+    const InputFn training = [job](const InputContext& context) {
+      const auto trainer = size_t(context.config.trainer_index());
+      const int64_t passes = trainer < job.uneven_passes.size() ? job.uneven_passes[trainer] : job.passes;
+      auto data = examples(job.model, kTrainExamples, 1).shuffle(kTrainExamples / 2);
+      return (passes > 0 ? data.repeat(passes) : data.repeat()).batch(job.batch).prefetch(2);
     };
     const InputFn test = [job] { return examples(job.model, kEvalExamples, 2).batch(6); };
     auto host = std::make_shared<TaskHost>(*config.host());

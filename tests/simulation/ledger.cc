@@ -27,6 +27,8 @@ Ledger::Epoch* Ledger::find(uint64_t number) {
 
 void Ledger::activated(int shard, uint64_t server, uint64_t epoch, uint64_t global_step) {
   newest_[shard] = epoch;
+  // A checkpoint of the same step may be of the moment before.
+  if (shard == 0) std::erase_if(ended_, [=](const auto& entry) { return entry.second >= global_step; });
   if (!find(epoch)) epochs_.push_back({epoch, {}, {}});
   if (!find(epoch)->shards.emplace(shard, Shard{server, global_step, {}, {}}).second) {
     violated("shard " + std::to_string(shard) + " began epoch " + std::to_string(epoch) + " twice");
@@ -61,6 +63,7 @@ void Ledger::applied(const cluster::WitnessedUpdate& update) {
     violated(text(update) + " follows its update " + std::to_string(last->second) + ": a batch was repeated or left out");
   }
   shard.last_ordinal[update.trainer] = update.ordinal;
+  ended_.erase(update.trainer);
 }
 
 /// Every shard applies the same commits, of the same contributors, one after another; and each is a step.
@@ -108,6 +111,16 @@ void Ledger::stepped(int trainer, uint64_t global_step) {
   const auto [place, fresh] = heard_.try_emplace(trainer, global_step);
   if (!fresh && global_step < place->second) ++rollbacks_[trainer];
   place->second = global_step;
+}
+
+void Ledger::ended(int trainer, uint64_t global_step) { ended_[trainer] = global_step; }
+
+void Ledger::replaced(int trainer) {
+  if (!ended_.contains(trainer)) {
+    replaced_ = true;
+  } else {
+    violated("the input of trainer " + std::to_string(trainer) + " has ended, and the others make its share");
+  }
 }
 
 const Ledger::Shard* Ledger::sequencer() const {

@@ -22,6 +22,10 @@ class Ledger final : public cluster::Witness {
   void holds(int shard, uint64_t bytes, uint64_t most) override;
   void counted(const cluster::WitnessedUpdate& update) override;
   void stepped(int trainer, uint64_t global_step) override;
+  void ended(int trainer, uint64_t global_step) override;
+  void replaced(int trainer) override;
+  /// Whether the others made the share of somebody whose input had not ended.
+  bool somebody_was_replaced() const { return replaced_; }
   /// A trainer's process was started (again): it may find an older state.
   void started(int trainer) { heard_.erase(trainer); }
 
@@ -73,6 +77,8 @@ class Ledger final : public cluster::Witness {
   std::map<int, uint64_t> heard_;   // The last global step that each trainer heard of.
   std::map<int, int> rollbacks_;
   std::vector<std::string> violations_;
+  std::map<int, uint64_t> ended_;  // The step at which each trainer said that its input has ended, as the newest state knows.
+  bool replaced_ = false;
   uint64_t updates_ = 0;
   int64_t memory_beyond_ = INT64_MIN;
 };

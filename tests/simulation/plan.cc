@@ -180,6 +180,41 @@ std::vector<Fault> draw_signals(Dice& dice, const JobPlan& job) {
   return signals;
 }
 
+/// The trainers' inputs end at different times.
+void make_uneven(Dice& dice, JobPlan& job) {
+  job.max_steps = 0;
+  job.more_steps.reset();
+  job.passes = dice.between(5, 11);
+  for (int trainer = 0; trainer <= job.size.workers; ++trainer) job.uneven_passes.push_back(dice.between(1, job.passes));
+  job.uneven_passes[size_t(dice.between(0, job.size.workers))] = job.passes;
+}
+
+/// A step at which the input of `trainer` has ended, as far as one can tell before.
+int64_t step_after_end(Dice& dice, const JobPlan& job, int64_t trainer) {
+  const int64_t batches = batches_of(job, size_t(trainer));
+  const int64_t steps = job.updates == Updates::kAsync ? batches * (1 + job.size.workers) : batches;
+  return steps + dice.between(-5, 40);
+}
+
+/// What chance hardly ever brings together: a server is lost after a worker's input has ended, with that worker away for
+/// longer than the others wait for who is needed; or everything is.
+std::vector<Fault> draw_loss_after_an_end(Dice& dice, const JobPlan& job) {
+  const int64_t worker = dice.between(0, job.size.workers - 1);
+  const int64_t step = step_after_end(dice, job, worker + 1);
+  std::vector<Fault> faults;
+  const auto kill = [&](const std::string& task, Duration after, Duration lasts) {
+    faults.push_back({.kind = FaultKind::kKill, .step = step, .after = after, .lasts = lasts, .task = task});
+  };
+  const bool all = dice.chance(0.3);
+  const bool away = all || dice.chance(0.6);
+  if (away) kill(name("worker", worker), 0ms, dice.between(14s, 30s));
+  for (const std::string& task : tasks_of(job)) {
+    if (all && task != name("worker", worker)) kill(task, 0ms, dice.between(1ms, 2s));
+  }
+  if (!all) kill(name("ps", dice.between(0, job.size.ps - 1)), dice.between(0ms, 500ms), dice.between(1ms, 500ms));
+  return faults;
+}
+
 std::string milliseconds(Duration duration) { return std::to_string(duration / 1ms) + " ms"; }
 
 }  // namespace
@@ -202,6 +237,9 @@ Plan draw_plan(uint64_t seed) {
   plan.job = draw_job(dice);
   const bool may_have_master = !plan.job.local && !plan.job.size.evaluator;
   plan.job.size.master = may_have_master && Dice(fold_in(RandomKey(seed), "master")).chance(0.5);
+  Dice uneven(fold_in(RandomKey(seed), "inputs that end at different times"));
+  const bool ends = !plan.job.local && plan.job.size.workers > 0 && uneven.chance(0.15);
+  if (ends) make_uneven(uneven, plan.job);
   plan.work = dice.between(100us, 4ms);
   plan.work_jitter = dice.between(0ms, 4ms);
   plan.latency = dice.between(20us, 2ms);
@@ -241,6 +279,10 @@ Plan draw_plan(uint64_t seed) {
     const auto drawn = draw_signals(signals, plan.job);
     plan.faults.insert(plan.faults.end(), drawn.begin(), drawn.end());
   }
+  if (ends && uneven.chance(0.7)) {
+    const auto lost = draw_loss_after_an_end(uneven, plan.job);
+    plan.faults.insert(plan.faults.end(), lost.begin(), lost.end());
+  }
   Dice early(fold_in(RandomKey(seed), "early stopping"));
   if (early.chance(0.1)) plan.job.early_stop_from = early.between(1, plan.job.max_steps > 0 ? plan.job.max_steps : 200);
   Dice run(fold_in(RandomKey(seed), "run"));
@@ -263,6 +305,9 @@ std::string to_string(const Plan& plan) {
   std::string text = "seed " + std::to_string(plan.seed) + ": " + (job.local ? "one process" : to_string(job.size)) +
                      ", model " + models[int(job.model)] + ", batch " + std::to_string(job.batch) + ", ";
   text += job.max_steps > 0 ? "max_steps " + std::to_string(job.max_steps) : std::to_string(job.passes) + " passes";
+  for (size_t i = 0; i < job.uneven_passes.size(); ++i)
+    text += (i == 0 ? " (" : ", ") + std::to_string(job.uneven_passes[i]);
+  if (!job.uneven_passes.empty()) text += " by trainer)";
   text += job.save_steps > 0 ? ", saves every " + std::to_string(job.save_steps) + " steps"
                              : ", saves every " + std::to_string(job.save_secs) + " s";
   text += ", keeps " + std::to_string(job.keep_max);

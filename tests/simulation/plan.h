@@ -26,6 +26,8 @@ struct JobPlan {
   int64_t batch = 8;
   int64_t max_steps = 0;   ///< The global step at which training ends; 0 goes on until the input ends.
   int64_t passes = 0;      ///< The passes over the data; 0 repeats it for ever.
+  /// The passes of each trainer, where their inputs end at different times; empty: `passes`.
+  std::vector<int64_t> uneven_passes{};
   int64_t save_steps = 0;  ///< The steps between two saves; 0 saves by time.
   double save_secs = 0;
   int64_t keep_max = 5;
@@ -45,6 +47,13 @@ struct JobPlan {
   /// For how many more steps all tasks are started once more after the end; 0 is the same command again.
   std::optional<int64_t> more_steps{};
 };
+
+inline constexpr int64_t kTrainExamples = 96;
+/// How many batches the input of `trainer` has; 0: it has no end.
+inline int64_t batches_of(const JobPlan& job, size_t trainer) {
+  const int64_t passes = trainer < job.uneven_passes.size() ? job.uneven_passes[trainer] : job.passes;
+  return (kTrainExamples * passes + job.batch - 1) / job.batch;
+}
 
 /// Gradients of each update; 1 where they are asynchronous.
 inline int64_t aggregated(const JobPlan& job) {

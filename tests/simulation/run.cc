@@ -69,6 +69,7 @@ class Run {
   bool bits_explain(const std::string& task, int status, const std::string& why);
   bool servers_ended_well();
   bool all_took_part();
+  std::optional<int64_t> whole_count();
   /// A hook of the chief has ended the job before its time; that of a worker only its own part.
   bool stopped_early() const { return notes_->stopped_early || (notes_->hook_stopped && plan_.job.hook_trainer == 0); }
   void name_run();
@@ -479,15 +480,31 @@ void Run::check_end() {
                                .evaluated = evaluated}));
   if (const std::string apart = ledger_->apart(); step && !apart.empty()) violated(apart);
   const bool early = interrupted_ || stopped_early() || folder_.newest_damaged();
+  const auto whole = whole_count();
+  if (whole && !early && step && int64_t(*step) != *whole) {
+    violated("all inputs together have " + std::to_string(*whole) + " batches, and the job ended at step " +
+             std::to_string(*step));
+  }
   if (verdict_.violations.empty() && !early) violated(folder_.against_a_local_run(all_took_part()));
 }
 
-/// No trainer's share of a step was made by others, and none left before the end.
+/// No trainer's share of a step was made by others before its input had ended, and none left before the end.
 bool Run::all_took_part() {
-  const auto& marks = world_.time().marks();
-  const bool replaced = marks.contains("server.lost_trainer_replaced");
   const bool interrupts = verdict_.faults.contains("interrupt") || verdict_.faults.contains("interrupt all");
-  return !replaced && !interrupts && !notes_->hook_stopped;
+  return !ledger_->somebody_was_replaced() && !interrupts && !notes_->hook_stopped;
+}
+
+/// How many updates there are when all trainers have come to the ends of their inputs; nothing: somebody may not have.
+std::optional<int64_t> Run::whole_count() {
+  const JobPlan& job = plan_.job;
+  const bool left = verdict_.faults.contains("interrupt") || verdict_.faults.contains("interrupt all") ||
+                     notes_->hook_stopped || notes_->stopped_early ||
+                    world_.count_log("the job ends without them") > 0 ||
+                    std::ranges::any_of(gone_, [](const std::string& task) { return task.starts_with("worker"); });
+  if (job.local || job.max_steps > 0 || job.updates != Updates::kAsync || left) return std::nullopt;
+  int64_t count = 0;
+  for (int trainer = 0; trainer <= job.size.workers; ++trainer) count += batches_of(job, size_t(trainer));
+  return count;
 }
 
 /// Everything that waits has a deadline, and what is over is over: tasks end soon after their chief.

@@ -105,6 +105,20 @@ TEST(Ledger, SeesWhatMayNotBe) {
   }
 }
 
+TEST(Ledger, KnowsWhoseShareTheOthersMayMake) {
+  Ledger ledger(1);
+  ledger.activated(0, 1, 1, 0);
+  ledger.ended(2, 20);
+  ledger.activated(0, 1, 2, 20);
+  ledger.replaced(2);
+  EXPECT_TRUE(ledger.violations().empty()) << "the checkpoint may be of the moment before it said so";
+  EXPECT_TRUE(ledger.somebody_was_replaced());
+  ledger.ended(1, 30);
+  ledger.activated(0, 1, 3, 31);
+  ledger.replaced(1);
+  EXPECT_FALSE(ledger.violations().empty());
+}
+
 /// Two shards, and what each applies: (commit, trainer).
 class Chains : public testing::Test {
  protected:

@@ -225,6 +225,7 @@ std::vector<Plan> smaller(const Plan& plan) {
   if (plan.job.size.evaluator) without([](Plan& p) { p.job.size.evaluator = false; });
   if (plan.job.size.workers > 0) without([](Plan& p) { --p.job.size.workers; });
   if (plan.job.size.ps > 1) without([](Plan& p) { --p.job.size.ps; });
+  if (!plan.job.uneven_passes.empty()) without([](Plan& p) { p.job.uneven_passes.clear(); });
   if (plan.job.more_steps) without([](Plan& p) { p.job.more_steps.reset(); });
   if (plan.job.early_stop_from) without([](Plan& p) { p.job.early_stop_from.reset(); });
   if (plan.job.hook_stops_at) without([](Plan& p) { p.job.hook_stops_at.reset(); });

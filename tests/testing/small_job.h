@@ -36,6 +36,7 @@ inline data::Dataset test_data() { return small_data(16, 2).batch(8); }
 struct SmallJob {
   std::optional<int64_t> max_steps = 60;
   int64_t passes = 0;  // How often chief and workers go over their data; 0 is for ever.
+  std::vector<int64_t> batches = {};  // By trainer, where inputs end at different times.
   int64_t throttle_secs = 0;
   int64_t start_delay_secs = 0;
   std::vector<std::shared_ptr<Exporter>> exporters = {};
@@ -44,7 +45,11 @@ struct SmallJob {
   std::function<std::vector<std::shared_ptr<Hook>>()> hooks = {};  // Makes those of each task.
 
   void operator()(RunConfig config) const {
-    const InputFn training = [passes = passes] { return passes > 0 ? small_data(64, 1).repeat(passes).batch(8) : training_data(); };
+    const InputFn training = [passes = passes, batches = batches](const InputContext& context) {
+      const auto trainer = size_t(context.config.trainer_index());
+      if (!batches.empty()) return small_data(64, 1 + trainer).repeat().batch(8).take(batches.at(trainer));
+      return passes > 0 ? small_data(64, 1).repeat(passes).batch(8) : training_data();
+    };
     Estimator estimator(small_model, std::move(config));
     train_and_evaluate(estimator,
                        {.input_fn = training,

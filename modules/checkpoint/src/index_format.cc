@@ -1,5 +1,6 @@
 // The text of `<prefix>.index`: encode_manifest() and decode_manifest(). docs/formats.md describes it.
 #include <algorithm>
+#include <set>
 
 #include "checksum.h"
 #include "json_text.h"
@@ -80,7 +81,9 @@ std::string encode_body(const Manifest& manifest) {
   append_list(text, info.positions, [](const auto& position) {
     return joined(json_string(position.first), ":\"", to_base64(position.second), "\"");
   });
-  text += "},\n\"files\":[";
+  text += "},\n\"ended\":[";
+  append_list(text, info.ended, [](const std::string& trainer) { return json_string(trainer); });
+  text += "],\n\"files\":[";
   append_list(text, manifest.files, encode_file);
   text += "],\n\"tensors\":[";
   append_list(text, manifest.tensors, encode_tensor);
@@ -145,6 +148,18 @@ Result<TensorEntry> decode_tensor(const Json& object) {
   return tensor;
 }
 
+/// Checkpoints of versions before 2026-11-27 say nothing of that.
+Result<std::set<std::string>> decode_ended(const Json& object) {
+  std::set<std::string> ended;
+  if (!object.contains("ended")) return ended;
+  SHOAL_TRY(const Json* list, json::list_member(object, "ended"));
+  for (const Json& trainer : *list) {
+    if (!trainer.is_string()) return data_loss("ended: a trainer is no text");
+    ended.insert(trainer.get<std::string>());
+  }
+  return ended;
+}
+
 Result<SaveInfo> decode_info(const Json& object) {
   SaveInfo info;
   SHOAL_TRY(const int64_t save_time_ns, json::whole_member<int64_t>(object, "save_time_ns", 0));
@@ -170,6 +185,7 @@ Result<SaveInfo> decode_info(const Json& object) {
     if (!bytes) return data_loss("the position of " + trainer + " is not base64");
     info.positions[trainer] = *bytes;
   }
+  SHOAL_TRY(info.ended, decode_ended(object));
   return info;
 }
 

@@ -154,6 +154,7 @@ Json to_json(const Question& question, const Answer& answer, bool ready) {
   for (const PeerStatus& peer : status.peers) {
     connected += peer.connected ? 1 : 0;
     Json entry{{"task", peer.task}, {"connected", peer.connected}};
+    if (peer.done) entry["done"] = true;
     if (!peer.address.empty()) entry["address"] = peer.address;
     peers.push_back(std::move(entry));
   }

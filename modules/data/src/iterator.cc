@@ -68,6 +68,11 @@ class PipelineIterator final : public Iterator {
     return {};
   }
 
+  Result<void> check(const Position& position) const override {
+    SHOAL_TRY_VOID(open(position.state));
+    return {};
+  }
+
   Result<int64_t> skip(int64_t count) override {
     if (failure_) return *failure_;
     if (ended_ || count <= 0) return int64_t(0);

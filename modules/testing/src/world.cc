@@ -119,6 +119,14 @@ void World::State::stepped(int trainer, uint64_t step) {
   if (options.witness) options.witness->stepped(trainer, step);
 }
 
+void World::State::ended(int trainer, uint64_t step) {
+  if (options.witness) options.witness->ended(trainer, step);
+}
+
+void World::State::replaced(int trainer) {
+  if (options.witness) options.witness->replaced(trainer);
+}
+
 /// Called between two things that happen: actions may kill and start tasks, and add further actions.
 void World::State::run_due() {
   for (;;) {

@@ -53,6 +53,8 @@ struct World::State : cluster::Witness {
   void holds(int shard, uint64_t bytes, uint64_t most) override;
   void counted(const cluster::WitnessedUpdate& update) override;
   void stepped(int trainer, uint64_t global_step) override;
+  void ended(int trainer, uint64_t global_step) override;
+  void replaced(int trainer) override;
 
   WorldOptions options;
   const VirtualWorld* clock = nullptr;  // Null: the world does not stand yet.

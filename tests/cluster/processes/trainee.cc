@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <optional>
+#include <sstream>
+#include <string>
 #include <thread>
 
 #include "count_updates.h"
@@ -23,6 +26,10 @@ const shoal::ProgramInfo kProgram{
               {"learning-rate", "Of Adam", 0.01, {}},
               {"step-ms", "Least time of a step, in milliseconds, as if the network were a large one", int64_t(0), {}},
               {"stop-above", "Ends the job once an evaluation has an accuracy above this; 1: never", 1.0, {}},
+              {"batches",
+               "How many batches the inputs of the chief, worker 0, ... have, as \"120,20,100\"; default: no end",
+               std::string(),
+               {}},
               {"hurry", "Once this file is there, steps take no longer than they need", std::string(), {}}},
     .save_checkpoints_steps = 10};
 
@@ -65,8 +72,23 @@ class Pace final : public shoal::Hook {
   const std::string hurry_;
 };
 
+/// How many batches the input of `trainer` has, by the flag; nothing: it has no end.
+std::optional<int64_t> batches_of(const std::string& flag, int trainer) {
+  std::istringstream words(flag);
+  std::string word;
+  for (int i = 0; i <= trainer; ++i) {
+    if (!std::getline(words, word, ',')) return std::nullopt;
+  }
+  return std::stoll(word);
+}
+
 void train(const shoal::RunConfig& config, const shoal::CommandLine& line) {
-  const auto training = [batch = line.batch] { return random_points(1000, 1).shuffle(1000).repeat().batch(batch); };
+  const auto training = [batch = line.batch, flag = line.flags.get_string("batches")](const shoal::InputContext& context) {
+    const int trainer = context.config.trainer_index();
+    const auto batches = batches_of(flag, trainer);
+    const shoal::data::Dataset points = random_points(1000, 1 + uint64_t(trainer)).shuffle(1000).repeat().batch(batch);
+    return batches ? points.take(*batches) : points;
+  };
   const auto test = [] { return random_points(200, 2).batch(100); };
   shoal::Estimator estimator(
       rings, config, {{"units", line.flags.get_int("units")}, {"learning_rate", line.flags.get_real("learning-rate")}});

@@ -24,6 +24,7 @@ Result<PeerStatus> peer_of(const Json& message) {
   PeerStatus peer;
   SHOAL_TRY(peer.task, status_text(message, "task", kStatusWordBytesMax));
   SHOAL_TRY(peer.connected, json::bool_member(message, "connected"));
+  SHOAL_TRY(peer.done, json::bool_member(message, "done"));
   SHOAL_TRY(peer.address, status_text(message, "address", kStatusTextBytesMax));
   return peer;
 }
@@ -63,7 +64,7 @@ Error of_peer(Error error, const transport::Endpoint& at) {
 std::string to_json(const TaskStatus& status) {
   Json peers = Json::array();
   for (const PeerStatus& peer : status.peers) {
-    peers.push_back({{"task", peer.task}, {"connected", peer.connected}, {"address", peer.address}});
+    peers.push_back({{"task", peer.task}, {"connected", peer.connected}, {"done", peer.done}, {"address", peer.address}});
   }
   const Json message{
       {"role", status.role},   {"index", status.index},

@@ -176,17 +176,24 @@ Task<Result<void>> Commits::stop() {
   co_return co_await give_orders();
 }
 
-Task<Result<void>> Commits::leave(const Session& session, bool for_good) {
+Task<Result<void>> Commits::leave(const Session& session) {
   if (!sequencer_) co_return Result<void>{};
-  if (for_good) {
-    sequencer_->leave(session.trainer, session.hello.incarnation);
-  } else {
-    sequencer_->rest(session.trainer);
-  }
-  if (sequencer_->paces() && state_.phase() == Phase::kReady) {
-    env_.log().info("trainer " + std::to_string(session.trainer) + " makes no more pushes: the others go on without it");
-  }
+  tell_of_rest(session.trainer);
+  sequencer_->leave(session.trainer, session.hello.incarnation);
   co_return co_await give_orders();
+}
+
+Task<Result<void>> Commits::rest(PushId newest) {
+  if (!sequencer_) co_return Result<void>{};
+  tell_of_rest(newest.trainer);
+  sequencer_->rest(newest);
+  co_return co_await give_orders();
+}
+
+/// Once, where the others would have waited for it (CONTRACT SY-11).
+void Commits::tell_of_rest(int trainer) {
+  if (!sequencer_->paces() || state_.phase() != Phase::kReady || !sequencer_->takes_part(trainer)) return;
+  env_.log().info("trainer " + std::to_string(trainer) + " makes no more pushes: the others go on without it");
 }
 
 void Commits::set_connected(int trainer, bool connected) {
@@ -203,6 +210,7 @@ Task<Result<std::optional<SteadyTime>>> Commits::look_for_lost() {
   const Absences::Lost lost = absences_.look(env_.now());
   for (const int trainer : lost.trainers) {
     sequencer_->set_lost(trainer, true);
+    if (core_.options().witness) core_.options().witness->replaced(trainer);
     env_.sometimes("server.lost_trainer_replaced");
     env_.log().warning(
         "trainer " + std::to_string(trainer) + " has been away for " +
@@ -262,7 +270,7 @@ void Commits::restart() {
 }
 
 void Commits::begin() {
-  if (sequencer_) sequencer_->begin(state_.version(), state_.global_step());
+  if (sequencer_) sequencer_->begin(state_.version(), state_.global_step(), state_.ended());
   absences_.begin(env_.now());
   if (link_) link_->tell_all();
 }
@@ -308,7 +316,7 @@ Task<Result<void>> Commits::obey(Order order) {
     case OrderKind::kFence: fence_processes(order); break;
     case OrderKind::kSeal:
       state_.seal();
-      answer_all_without_weights(core_.finished(), kStatusStopBit);
+      answer_all_without_weights(core_.control("sealed"), kStatusStopBit);
       break;
     case OrderKind::kHold:
       if (Result<void> held = hold_state(order); !held) out_of_step(held.error());

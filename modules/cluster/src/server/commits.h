@@ -43,8 +43,10 @@ class Commits {
   Task<Result<void>> seal();
   /// Trainers are asked to stop: who waits for others is answered.
   Task<Result<void>> stop();
-  /// The session's trainer makes no more pushes: for now, or this process of it never again.
-  Task<Result<void>> leave(const Session& session, bool for_good);
+  /// This process of the session's trainer makes no more pushes.
+  Task<Result<void>> leave(const Session& session);
+  /// The process of `newest` makes no more pushes for now; what it pushed and is not committed, it gives up.
+  Task<Result<void>> rest(transport::PushId newest);
   /// Whether any process of `trainer` is connected.
   void set_connected(int trainer, bool connected);
   /// Whom others need not wait for any longer (CONTRACT SY-9), and when to look again. Tells of who is waited for.
@@ -89,6 +91,7 @@ class Commits {
   void out_of_step(const Error& why);
   void tell_witness(const transport::Order& order);
   void tell_of_stragglers();
+  void tell_of_rest(int trainer);
 
   Task<Result<void>> answer(transport::PushId id, uint8_t status);
   uint8_t asking(int trainer, uint8_t status) const;

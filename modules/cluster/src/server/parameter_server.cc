@@ -150,7 +150,7 @@ Task<Result<void>> Server::supervise() {
     if (state_.phase() == Phase::kFinished) {
       if (!farewell) farewell = now + kFarewell;
       // A chief whose connection broke before it heard of this end, or that was started again, comes back to ask.
-      const bool chief_heard = state_.trainers()[0].done;
+      const bool chief_heard = state_.trainers()[0].left;
       if ((sessions_.empty() && chief_heard) || now >= *farewell) co_return Result<void>{};
       next = *farewell;
     } else if (env_.leaving().stop_requested()) {
@@ -304,7 +304,9 @@ TaskStatus Server::status() {
                     .run = {},
                     .peers = {}};
   for (int trainer = 0; trainer < options_.trainers; ++trainer) {
-    status.peers.push_back({.task = trainer_name(trainer, own), .connected = false, .address = {}});
+    const auto known = state_.trainers().find(trainer);
+    const bool done = known != state_.trainers().end() && known->second.done;
+    status.peers.push_back({.task = trainer_name(trainer, own), .connected = false, .address = {}, .done = done});
   }
   for (const Session* session : sessions_) {
     if (session->trainer < options_.trainers) status.peers[size_t(session->trainer)].connected = true;

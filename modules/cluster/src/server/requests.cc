@@ -20,6 +20,7 @@ constexpr int64_t kAnswersMax = 2;
 constexpr auto kResidualPatience = std::chrono::seconds(10);  // So long a wait may last without any part of a residual.
 // The answer is "more" after that, so that the chief does not take us for dead.
 constexpr auto kResidualsParked = std::chrono::seconds(20);
+constexpr auto kRestParked = std::chrono::seconds(1);  // So long an interrupt of a trainer that rests may wait.
 constexpr auto kChangeParked = std::chrono::milliseconds(250);
 constexpr uint64_t kControlBytesMax = uint64_t(64) << 20;
 constexpr uint64_t kMessageOverhead = uint64_t(1) << 20;
@@ -117,7 +118,9 @@ Task<Result<void>> Requests::handle_chunk(Session& session, Message request) {
   const bool late = state_.phase() == Phase::kFinished || state_.sealed();  // The last checkpoint is taken.
   if (late) {
     env_.sometimes("server.push_too_late");
-    co_return co_await core_.reply(session, head, core_.finished(), kStatusStopBit);
+    // Named first: g++ 12 destroys twice what a conditional expression gives to a co_await.
+    Message answer = state_.phase() == Phase::kFinished ? core_.finished() : core_.control("sealed");
+    co_return co_await core_.reply(session, head, std::move(answer), kStatusStopBit);
   }
   Result<void> taken = co_await commits_.take(session, head, std::move(push));
   const bool refused = !taken && taken.error().kind() == ErrorKind::kInvalidArgument;
@@ -128,19 +131,14 @@ Task<Result<void>> Requests::handle_chunk(Session& session, Message request) {
 Task<Result<void>> Requests::handle_control(Session& session, Message request) {
   SHOAL_CO_TRY(const transport::Control control, transport::read_control(request));
   if (control.verb == "done") {
-    TrainerRecord& record = state_.trainers()[session.trainer];
-    const bool leaves = record.incarnation == session.hello.incarnation;
-    if (leaves) record.done = true;
-    if (leaves) state_.note_change();
+    const bool leaves = is_newest(session);
+    if (leaves) state_.note_rest(session.trainer, /*leaves=*/true);
     core_.changed()->notify_all();
-    if (leaves) SHOAL_CO_TRY_VOID(co_await commits_.leave(session, /*for_good=*/true));
+    if (leaves) SHOAL_CO_TRY_VOID(co_await commits_.leave(session));
     Message answer = state_.phase() == Phase::kFinished ? core_.finished() : core_.control("ok");
     co_return co_await core_.reply(session, request.head, std::move(answer));
   }
-  if (control.verb == "rest") {
-    SHOAL_CO_TRY_VOID(co_await commits_.leave(session, /*for_good=*/false));
-    co_return co_await core_.reply(session, request.head, core_.control("ok"));
-  }
+  if (control.verb == "rest") co_return co_await handle_rest(session, std::move(request));
   // The trainer asks where to go on: what it pushed and nobody answered, it will compute again.
   if (control.verb == "welcome") {
     const std::optional<uint64_t> newest = control.text.empty() ? 0 : number_from<uint64_t>(control.text);
@@ -160,6 +158,55 @@ Task<Result<void>> Requests::handle_control(Session& session, Message request) {
   if (session.chief) answer = co_await chief_control(session, control);
   if (!answer) answer = transport::make_error(env_.buffers(), answer.error());
   co_return co_await core_.reply(session, request.head, std::move(answer).value());
+}
+
+bool Requests::is_newest(const Session& session) const {
+  return state_.trainers()[session.trainer].incarnation == session.hello.incarnation;
+}
+
+/// It is asked again and again while the trainer rests, so what a server learns by it may come late: from one whose connection
+/// had broken, say.
+Task<Result<void>> Requests::handle_rest(Session& session, Message request) {
+  SHOAL_CO_TRY(const transport::Control control, transport::read_control(request));
+  SHOAL_CO_TRY(const Rest rest, parse_rest(control.text));
+  const SteadyTime give_up = env_.after(rest.waits ? Duration(kRestParked) : Duration{});
+  const auto gone = [&] { return state_.phase() != Phase::kReady || state_.epoch() != request.head.epoch; };
+  const auto goes_on = [&] { return rest.stopped_by_job && !state_.stop_requested() && !state_.sealed(); };
+  if (!gone() && is_newest(session)) {
+    const bool ends = rest.input_ended && state_.note_end_of_input(session.trainer);
+    if (ends && core_.options().witness) core_.options().witness->ended(session.trainer, state_.global_step());
+    if (state_.note_rest(session.trainer, /*leaves=*/false)) core_.changed()->notify_all();
+    const transport::PushId newest{session.trainer, session.hello.incarnation, rest.newest_push};
+    Task<Result<void>> settled = rest.stopped_by_job ? commits_.abandon(newest) : commits_.rest(newest);
+    SHOAL_CO_TRY_VOID(co_await std::move(settled));
+  }
+  while (!gone() && !goes_on() && env_.now() < give_up) {
+    Result<void> woken = co_await core_.changed()->wait("the end of the job", give_up);
+    if (core_.closed()) co_return cancelled();
+    if (!woken && woken.error().kind() != ErrorKind::kDeadlineExceeded) co_return woken;
+  }
+  if (state_.phase() == Phase::kFinished) {
+    co_return co_await core_.reply(session, request.head, core_.finished(), kStatusStopBit);
+  }
+  Message answer = gone() || goes_on() ? core_.control("again") : core_.control("rest", to_json(rest_news(session)));
+  co_return co_await core_.reply(session, request.head, std::move(answer));
+}
+
+RestNews Requests::rest_news(const Session& session) const {
+  constexpr int kNamesMax = 8;
+  RestNews news;
+  int others = 0;
+  for (int trainer = 0; trainer < core_.options().trainers; ++trainer) {
+    const auto known = state_.trainers().find(trainer);
+    const bool connected = known != state_.trainers().end() && known->second.connections > 0;
+    if (trainer == 0) news.chief_connected = connected;
+    if (trainer == session.trainer || (known != state_.trainers().end() && known->second.done)) continue;
+    if (++others > kNamesMax) continue;
+    news.at_work += (news.at_work.empty() ? "" : ", ") + trainer_name(trainer, core_.options().identity);
+    if (!connected) news.at_work += " (away)";
+  }
+  if (others > kNamesMax) news.at_work += " and " + std::to_string(others - kNamesMax) + " more";
+  return news;
 }
 
 /// Called with a turn.

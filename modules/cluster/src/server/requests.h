@@ -22,6 +22,9 @@ class Requests {
   Task<Result<void>> handle_pull(Session& session, transport::Message request);
   Task<Result<void>> handle_chunk(Session& session, transport::Message request);
   Task<Result<void>> handle_control(Session& session, transport::Message request);
+  Task<Result<void>> handle_rest(Session& session, transport::Message request);
+  bool is_newest(const Session& session) const;
+  RestNews rest_news(const Session& session) const;
   Task<Result<transport::Message>> chief_control(Session& session, transport::Control control);
   Task<Result<transport::Message>> hold(Session& session, std::string_view text);
   Task<Result<void>> prepare(Session& session, std::string_view text);

@@ -29,9 +29,10 @@ void Sequencer::restart() {
   std::ranges::fill(received_, 0);
 }
 
-void Sequencer::begin(uint64_t version, uint64_t global_step) {
+void Sequencer::begin(uint64_t version, uint64_t global_step, const std::set<int>& ended) {
   progress_.version = version;
   global_step_ = global_step;
+  for (const int trainer : ended) takes_no_part(trainer);
 }
 
 /// Null if there is no such trainer in this job.
@@ -59,13 +60,19 @@ void Sequencer::abandon(const PushId& newest) {
   asked_.push_back({.kind = OrderKind::kDrop, .pushes = {newest}});  // Shards drop what came before it too.
 }
 
-void Sequencer::rest(int trainer) {
+void Sequencer::takes_no_part(int trainer) {
   if (Participant* const resting = participant(trainer)) resting->takes_part = false;
+}
+
+/// A push that not all shards have said that they hold would bring it back, when the last of them does.
+void Sequencer::rest(const PushId& newest) {
+  abandon(newest);
+  takes_no_part(newest.trainer);
 }
 
 void Sequencer::leave(int trainer, uint64_t incarnation) {
   left_[trainer] = incarnation;
-  rest(trainer);
+  takes_no_part(trainer);
 }
 
 void Sequencer::set_lost(int trainer, bool lost) {

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "server/strategy.h"
@@ -30,7 +31,8 @@ class Sequencer {
   /// A new epoch is being loaded: there are no orders of it yet.
   void restart();
   /// It is ready, with weights of `version` at `global_step`.
-  void begin(uint64_t version, uint64_t global_step);
+  /// Trainers of `ended` make no more pushes, until they make one.
+  void begin(uint64_t version, uint64_t global_step, const std::set<int>& ended = {});
 
   /// `shard` holds a whole push. Said twice, or of a push that an order was about, it means nothing.
   void held(size_t shard, const transport::Report& report);
@@ -40,12 +42,16 @@ class Sequencer {
   /// The process of `newest` goes on from what has been committed: what it pushed since, `newest` and before, does not
   /// count. That may be more than was said to be held.
   void abandon(const transport::PushId& newest);
-  /// `trainer` makes no more pushes, until it makes one.
-  void rest(int trainer);
+  /// The trainer of `newest` makes no more pushes, until it makes one; what it pushed and is not decided it gives up.
+  void rest(const transport::PushId& newest);
   /// `trainer` makes no more pushes, unless another process of it does: what comes of this one was under way.
   void leave(int trainer, uint64_t incarnation);
   /// `trainer` is away for longer than others have to wait for it, or back.
   void set_lost(int trainer, bool lost);
+  /// Whether a commit may wait for `trainer`: it has not said that it makes no more pushes.
+  bool takes_part(int trainer) const {
+    return trainer >= 0 && size_t(trainer) < progress_.trainers.size() && progress_.trainers[size_t(trainer)].takes_part;
+  }
   /// Trainers are asked to stop: who waits is answered.
   void stop() { progress_.stopping = true; }
   void unstop() { progress_.stopping = false; }
@@ -82,6 +88,7 @@ class Sequencer {
   std::optional<transport::Order> next_commit();
   std::optional<transport::Order> next_grant();
   Participant* participant(int trainer);
+  void takes_no_part(int trainer);
   void ungrant(int trainer);
   void count_whole();
   transport::Order give(transport::Order order);

@@ -69,6 +69,17 @@ Result<std::map<int, std::string>> positions_of(const Json& message) {
   return positions;
 }
 
+Result<std::set<int>> ended_of(const Json& message) {
+  SHOAL_TRY(const Json* list, json::list_member(message, "ended"));
+  std::set<int> ended;
+  for (const Json& item : *list) {
+    SHOAL_TRY(const int trainer, json::whole_of<int>(item, "ended", 0));
+    if (trainer >= kTrainersMax) return data_loss("trainer " + std::to_string(trainer) + " cannot be");
+    ended.insert(trainer);
+  }
+  return ended;
+}
+
 Json counters_json(const ShardCounters& counters) { return {counters.version, counters.update_count}; }
 Result<ShardCounters> counters_of(const Json& message) {
   SHOAL_TRY(const Json* list, json::member(message, "counters"));
@@ -89,6 +100,7 @@ Json trainer_json(const TrainerStatus& trainer) {
   return {{"index", trainer.index},
           {"connected", trainer.connected},
           {"done", trainer.done},
+          {"ended", trainer.ended},
           {"applied", pushes.applied},
           {"dropped", pushes.dropped},
           {"staleness", pushes.staleness},
@@ -102,6 +114,7 @@ Result<TrainerStatus> trainer_of(const Json& message) {
   SHOAL_TRY(trainer.index, json::whole_member<int>(message, "index", 0));
   SHOAL_TRY(trainer.connected, json::bool_member(message, "connected"));
   SHOAL_TRY(trainer.done, json::bool_member(message, "done"));
+  SHOAL_TRY(trainer.ended, json::bool_member(message, "ended"));
   PushCounts& pushes = trainer.pushes;
   SHOAL_TRY(pushes.applied, json::whole_member<uint64_t>(message, "applied"));
   SHOAL_TRY(pushes.dropped, json::whole_member<uint64_t>(message, "dropped"));
@@ -189,6 +202,38 @@ Result<Welcome> parse_welcome(std::string_view text) {
   });
 }
 
+std::string to_json(const Rest& rest) {
+  return text_of({{"newest_push", rest.newest_push},
+                  {"input_ended", rest.input_ended},
+                  {"stopped_by_job", rest.stopped_by_job},
+                  {"waits", rest.waits}});
+}
+
+Result<Rest> parse_rest(std::string_view text) {
+  return parse_as<Rest>("rest", text, [](const Json& message) -> Result<Rest> {
+    Rest rest;
+    SHOAL_TRY(rest.newest_push, json::whole_member<uint64_t>(message, "newest_push"));
+    SHOAL_TRY(rest.input_ended, json::bool_member(message, "input_ended"));
+    SHOAL_TRY(rest.stopped_by_job, json::bool_member(message, "stopped_by_job"));
+    SHOAL_TRY(rest.waits, json::bool_member(message, "waits"));
+    return rest;
+  });
+}
+
+std::string to_json(const RestNews& news) {
+  return text_of({{"chief_connected", news.chief_connected}, {"at_work", news.at_work}});
+}
+
+Result<RestNews> parse_rest_news(std::string_view text) {
+  return parse_as<RestNews>("rest", text, [](const Json& message) -> Result<RestNews> {
+    RestNews news;
+    SHOAL_TRY(news.chief_connected, json::bool_member(message, "chief_connected"));
+    SHOAL_TRY(news.at_work, json::string_member(message, "at_work"));
+    if (news.at_work.size() > kReasonBytesMax) return data_loss("the list of tasks is too long");
+    return news;
+  });
+}
+
 std::string to_json(const ServerStatus& status) {
   Json trainers = Json::array();
   for (const TrainerStatus& trainer : status.trainers) {
@@ -255,7 +300,8 @@ std::string to_json(const StateText& state) {
   return text_of({{"epoch", state.epoch},
                   {"global_step", state.global_step},
                   {"counters", counters_json(state.counters)},
-                  {"positions", positions_json(state.positions)}});
+                  {"positions", positions_json(state.positions)},
+                  {"ended", state.ended}});
 }
 
 Result<StateText> parse_state(std::string_view text) {
@@ -265,6 +311,7 @@ Result<StateText> parse_state(std::string_view text) {
     SHOAL_TRY(state.global_step, json::whole_member<uint64_t>(message, "global_step"));
     SHOAL_TRY(state.counters, counters_of(message));
     SHOAL_TRY(state.positions, positions_of(message));
+    SHOAL_TRY(state.ended, ended_of(message));
     return state;
   });
 }

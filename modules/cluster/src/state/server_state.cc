@@ -12,6 +12,17 @@ std::string ServerState::position_of(int trainer) const {
   return found == positions_.end() ? std::string() : found->second;
 }
 
+bool ServerState::note_rest(int trainer, bool leaves) {
+  TrainerRecord& record = trainers_[trainer];
+  const bool known = record.done && record.left >= leaves;
+  record.done = true;
+  record.left |= leaves;
+  if (!known) ++changes_;
+  return !known;
+}
+
+bool ServerState::note_end_of_input(int trainer) { return keeps_positions_ && ended_.insert(trainer).second; }
+
 ServerStatus ServerState::status() const {
   ServerStatus status{.phase = phase_,
                       .epoch = epoch_,
@@ -24,7 +35,7 @@ ServerStatus ServerState::status() const {
                       .trainers = {}};
   if (!parts_.empty()) status.counters = parts_.front().counters();
   for (const auto& [index, trainer] : trainers_) {
-    status.trainers.push_back({index, trainer.connections > 0, trainer.done, trainer.pushes});
+    status.trainers.push_back({index, trainer.connections > 0, trainer.done, ended_.contains(index), trainer.pushes});
   }
   return status;
 }
@@ -43,13 +54,20 @@ Result<uint64_t> ServerState::admit(int trainer, uint64_t incarnation, uint64_t 
     return failed_precondition("a newer process has taken this task's place; is the task running twice?");
   }
   if (record.incarnation != 0) record.replace(record.incarnation);
-  if (trainer == 0) stop_ = false;  // it belongs to the chief that asked for it, not to the one that resumes
+  if (trainer == 0) take_back_stop();
   const uint64_t before = std::exchange(record.incarnation, incarnation);
   record.first_connection = record.newest_connection = connection;
   record.last_push = record.last_counted = 0;
-  record.keeps_back = record.done = false;
+  record.keeps_back = record.left = false;
+  record.done = ended_.contains(trainer);  // Its input is where the process before left it.
   residuals_.forget_parts(trainer);
   return before;
+}
+
+/// A stop belongs to the chief that asked for it, not to the one that resumes. Who rests for other reasons says so again.
+void ServerState::take_back_stop() {
+  stop_ = false;
+  for (auto& [index, record] : trainers_) record.done = record.left || ended_.contains(index);
 }
 
 /// Told twice (by a chief that found its connection broken), the first word counts.
@@ -71,9 +89,10 @@ Result<void> ServerState::prepare(Prepare prepare) {
   spec_hash_ = spec_hash(prepare.spec);
   spec_ = std::move(prepare.spec);
   positions_.clear();
+  ended_.clear();
   kept_.clear();
   residuals_.restart(arena_bytes());
-  for (auto& [index, trainer] : trainers_) trainer.keeps_back = trainer.done = false;
+  for (auto& [index, trainer] : trainers_) trainer.keeps_back = trainer.done = trainer.left = false;
   stop_ = sealed_ = false;
   part_count_ = part_bytes_ = 0;
   for (const ShardPart& part : parts_of(spec_)) {
@@ -121,6 +140,8 @@ Result<void> ServerState::activate(StateText state) {
   }
   global_step_ = state.global_step;
   positions_ = std::move(state.positions);
+  if (keeps_positions_) ended_ = std::move(state.ended);
+  for (const int trainer : ended_) trainers_[trainer].done = true;
   for (ServerPart& part : parts_) {
     part.activate(state.counters.update_count);
     part.set_global_step(global_step_);
@@ -195,6 +216,9 @@ Result<void> ServerState::check_agreement(const HeldPush& push) const {
 
 void ServerState::keep(HeldPush push) {
   const transport::PushId id = push.id;
+  TrainerRecord& record = trainers_[id.trainer];
+  record.done = record.left;  // Who rested goes on; of who has left this was under way.
+  ended_.erase(id.trainer);
   kept_.insert_or_assign(id, std::move(push));
 }
 
@@ -361,8 +385,11 @@ Result<HeldState> ServerState::hold(bool residuals) {
   if (phase_ != Phase::kReady) return failed_precondition("the server holds no model");
   HeldState held;
   if (residuals) held.residuals = residuals_.hold(trainers_);
-  held.text = {
-      .epoch = epoch_, .global_step = global_step_, .counters = parts_.front().counters(), .positions = positions_};
+  held.text = {.epoch = epoch_,
+               .global_step = global_step_,
+               .counters = parts_.front().counters(),
+               .positions = positions_,
+               .ended = ended_};
   held.arenas.resize(size_t(1 + spec_.slot_count));
   for (const ServerPart& part : parts_) {
     held.arenas[0].add(part.weights().payload(), part.weights().body);

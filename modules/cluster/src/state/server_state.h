@@ -5,6 +5,7 @@
 /// below); the steps around it, and everything else, run on the strand. Meanwhile the strand may ask for all that does not
 /// say "between steps".
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,14 @@ class ServerState {
 
   TrainerRecords& trainers() { return trainers_; }
   std::string position_of(int trainer) const;
+  /// This process of `trainer`, which has made no push since, makes no more of them until it does: it rests or, if it
+  /// `leaves`, never comes back. False if that was known.
+  bool note_rest(int trainer, bool leaves);
+  /// Its input has ended at its position: that stays true with another process, until it pushes again. False if that was
+  /// known, or this shard does not keep positions.
+  bool note_end_of_input(int trainer);
+  /// Trainers whose inputs have ended, on the shard that keeps positions.
+  const std::set<int>& ended() const { return ended_; }
   ServerStatus status() const;  ///< Only between steps.
   /// A trainer has come, gone, or said that it is done.
   void note_change() { ++changes_; }
@@ -151,6 +160,7 @@ class ServerState {
  private:
   Result<void> check_push(std::span<const transport::Chunk> chunks) const;
   void count(const HeldPush& push, PushCounts& counts) const;
+  void take_back_stop();
   static void count_wait(const HeldPush& push, PushCounts& counts);
 
   const bool keeps_positions_;
@@ -169,6 +179,7 @@ class ServerState {
   std::vector<ServerPart> parts_;  // Empty if no model was prepared.
   Result<void> built_;             // The outcome of build(), until built() takes it.
   std::map<int, std::string> positions_;
+  std::set<int> ended_;
   PushCredits credits_;
   std::map<transport::PushId, HeldPush> kept_;
   std::vector<const HeldPush*> committing_;  // The pushes of an update, from begin_commit() to end_commit().

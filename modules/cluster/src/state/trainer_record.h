@@ -20,7 +20,8 @@ struct TrainerRecord {
   /// True if it has a residual that is not known here: its newest push of this epoch was top-k.
   bool keeps_back = false;
   int connections = 0;
-  bool done = false;
+  bool done = false;  ///< True if it makes no more pushes: it rests, or has left.
+  bool left = false;  ///< True if its process has said goodbye.
 
   bool was_replaced(uint64_t process) const { return std::ranges::find(replaced, process) != replaced.end(); }
   void replace(uint64_t process) {

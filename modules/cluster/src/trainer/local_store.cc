@@ -52,6 +52,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
     SHOAL_CO_TRY_VOID(co_await compute(env_, bring));
     applying_ = false;
     next_ = {};
+    ended_.clear();
     ++epoch_;
     Ready ready{.global_step = global_step_, .epoch = epoch_};
     if (restore) {
@@ -113,6 +114,8 @@ class LocalStore final : public Store, private backends::UpdateApplier {
     return {};
   }
 
+  void note_end_of_input(int trainer) override { ended_.insert(trainer); }
+
   Result<void> next_replica(std::span<const double> scalars) override {
     if (applying_ || computed_ + 1 >= replicas_.size()) {
       return failed_precondition("a step of more contributions than there are replicas");
@@ -134,6 +137,9 @@ class LocalStore final : public Store, private backends::UpdateApplier {
     std::erase_if(own_positions, [](const auto& entry) { return entry.second.empty(); });
     StateInfo info{
         .global_step = global_step_, .shards = {shard_.counters()}, .positions = std::move(own_positions), .residuals = {}};
+    for (const int trainer : ended_) {
+      if (info.positions.contains(trainer)) info.ended.insert(trainer);
+    }
     std::vector<Ref<const Buffer>> arenas{weights_};
     for (const Ref<Buffer>& slot : shard_.slots()) arenas.push_back(slot);
     co_return std::unique_ptr<Snapshot>(new LocalSnapshot(std::move(info), plan_, std::move(arenas)));
@@ -252,6 +258,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
   std::vector<const Segment*> summed_;  // The segments of bind()'s by_rows, in its order.
   uint64_t global_step_ = 0;
   uint64_t epoch_ = 0;
+  std::set<int> ended_;  // Trainers whose inputs have ended.
   // What follows is of a step whose updates are applied while its program runs.
   std::vector<const Segment*> update_segments_;  // One entry for each update.
   std::vector<double> scalars_;

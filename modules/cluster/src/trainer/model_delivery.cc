@@ -75,7 +75,7 @@ Task<Result<void>> activate(ModelDelivery to, RestoreSource* restore, Deadline d
         if (info.shards.size() == to.servers.size() && j != i) continue;
         state.counters.update_count = std::max(state.counters.update_count, info.shards[j].update_count);
       }
-      if (i == 0) state.positions = info.positions;
+      if (i == 0) state.positions = info.positions, state.ended = info.ended;
     }
     SHOAL_CO_TRY_VOID((co_await to.servers.control(i, "ready", to_json(state), deadline)));
   }

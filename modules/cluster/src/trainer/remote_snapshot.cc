@@ -69,6 +69,7 @@ Task<Result<StateInfo>> hold(Environment& env, ServerLinks& servers, ResidualExc
       request.version = state.counters.version;
       info.global_step = state.global_step;
       info.positions = std::move(state.positions);
+      info.ended = std::move(state.ended);
     }
     info.shards.push_back(state.counters);
   }

@@ -11,6 +11,7 @@
 #include "trainer/push_sender.h"
 #include "trainer/remote_snapshot.h"
 #include "trainer/residual_exchange.h"
+#include "trainer/resting.h"
 #include "trainer/row_push.h"
 #include "trainer/server_traffic.h"
 #include "trainer/weight_receiver.h"
@@ -83,10 +84,7 @@ class RemoteStoreImpl final : public RemoteStore {
   Task<Result<void>> leave(Deadline deadline) override;
   Task<void> give_way(Deadline deadline) override;
   Task<Result<void>> request_stop(Deadline deadline) override { return servers_.tell_all("stop", deadline); }
-  Task<Result<void>> rest(Deadline deadline) override {
-    residuals_->set_others_asked(true);
-    return servers_.tell_all("rest", deadline);
-  }
+  Task<Result<RestNews>> rest(Rest rest, Deadline deadline) override { return resting_.rest(rest, push_, deadline); }
   Task<Result<void>> seal(Deadline deadline) override { return servers_.tell_all("seal", deadline); }
   Task<Result<ServerStatus>> status(Deadline deadline, std::optional<uint64_t> seen) override {
     return servers_.status_of_all(deadline, seen);
@@ -128,6 +126,7 @@ class RemoteStoreImpl final : public RemoteStore {
   WeightReceiver weights_;
   PushSender sender_;
   const std::unique_ptr<ResidualExchange> residuals_;
+  Resting resting_{env_, servers_, *residuals_};
   uint64_t global_step_ = 0;
   bool stop_ = false;
   uint64_t step_ordinal_ = 0;    // The ordinal of the batch of the present step.
@@ -265,6 +264,7 @@ void RemoteStoreImpl::restart() {
     weights_.drop(i);
     traffic_[i].restart();
   }
+  resting_.restart();
   residuals_->set_others_asked(!paced_);  // With the reply to their next push, which needs nobody's who saves.
 }
 
@@ -464,7 +464,7 @@ Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard, StopToken stop) {
       env_.sometimes("trainer.push_fenced");
       co_return unavailable(to_string(link.server()) + " is in another epoch");
     }
-    // The job is "finished", and the push too late to count.
+    // The job is "finished", or the servers are "sealed", and the push is too late to count.
     if (answer->head.kind == MessageKind::kControl) co_return cancelled();
     Result<void> accepted = co_await weights_.accept_first(shard, std::move(answer).value());
     if (!accepted && accepted.error().kind() == ErrorKind::kUnavailable && !link.connected()) continue;

@@ -72,6 +72,9 @@ CheckpointSource::CheckpointSource(std::unique_ptr<checkpoint::Reader> reader) :
   for (const auto& [trainer, position] : manifest.info.positions) {
     if (const int index = number_from<int>(trainer).value_or(-1); index >= 0) info_.positions[index] = position;
   }
+  for (const std::string& trainer : manifest.info.ended) {
+    if (const int index = number_from<int>(trainer).value_or(-1); index >= 0) info_.ended.insert(index);
+  }
   info_.residuals = residuals_in(manifest);
 }
 

@@ -25,6 +25,8 @@ class CheckpointSource final : public cluster::RestoreSource {
   explicit CheckpointSource(std::unique_ptr<checkpoint::Reader> reader);
   const cluster::StateInfo& info() const override { return info_; }
   Result<void> read(const cluster::Segment& segment, cluster::ArenaIndex arena, std::span<std::byte> out) override;
+  /// Who had ended is of inputs that are no more: all train.
+  void forget_ended() { info_.ended.clear(); }
   const std::string& prefix() const { return reader_->prefix(); }
   /// What the checkpoint says of itself beside its tensors.
   const checkpoint::SaveInfo& saved() const { return reader_->manifest().info; }

@@ -17,6 +17,7 @@ checkpoint::SaveInfo save_info(const cluster::StateInfo& state, const SaverOptio
     info.counters["update_count/" + std::to_string(i)] = state.shards[i].update_count;
   }
   for (const auto& [trainer, position] : state.positions) info.positions[std::to_string(trainer)] = position;
+  for (const int trainer : state.ended) info.ended.insert(std::to_string(trainer));
   info.numerics = options.numerics;
   info.fingerprint = options.fingerprint;
   info.run = options.run;

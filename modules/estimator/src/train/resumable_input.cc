@@ -68,6 +68,11 @@ Result<void> ResumableInput::move_to(const std::optional<std::string>& position)
   return {};
 }
 
+bool ResumableInput::has_place(const std::string& position) const {
+  const auto decoded = decode_position(position);
+  return decoded && input_.iterator->check(*decoded);
+}
+
 Result<void> ResumableInput::begin_anew() { return begin_by(scope_.run.seed); }
 
 /// A program that trains pass by pass meets its data in another order in each.

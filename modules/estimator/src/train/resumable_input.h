@@ -32,6 +32,10 @@ class ResumableInput {
   Result<void> reseed();
   /// The number of this start of the run, by which passes that begin where others have ended differ.
   void set_pass(int64_t pass) { pass_ = pass; }
+  /// False if the input cannot say where it is: it begins anew with each process.
+  bool tells_positions() const { return !start_position_.empty(); }
+  /// Whether move_to() would go on at `position`, as far as that shows without the move.
+  bool has_place(const std::string& position) const;
   /// True if it went on somewhere behind its start.
   bool is_resumed() const { return resumed_; }
 

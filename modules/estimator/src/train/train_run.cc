@@ -7,6 +7,7 @@
 #include "shoal/base/compute.h"
 #include "task/give_way.h"
 #include "task/task_network.h"
+#include "train/rest.h"
 #include "train/training_warnings.h"
 #include "train/wait_for_workers.h"
 
@@ -57,20 +58,30 @@ Task<Result<void>> TrainRun::train(cluster::Ready ready) {
     if (!loop.is_recoverable(closed.error())) co_return std::move(closed).error();
     if (env_.interrupted().stop_requested()) co_return cancelled();  // Nobody waits for the server now.
     if (scope_.request.last_evaluation) scope_.request.last_evaluation->set_ending(false);
+    const LoopEnd before = *ended;
     ended = co_await loop.resume(std::move(closed).error());
+    // The job has ended while a worker that rested looked for its servers.
+    const bool over = !ended && !scope_.leads() && ended.error().kind() == ErrorKind::kCancelled && !ended.error().cause();
+    if (over) ended = before;
   }
 }
 
-/// What comes after the last step while the servers are still needed: a server lost now takes the job back into training.
+/// What comes after the last step while the servers are still needed: a server lost now takes the job back into training. A
+/// worker's hooks hear of the end when the end is announced.
 Task<Result<void>> TrainRun::close(TrainingLoop& loop) {
   if (setup_.servers && scope_.leads()) {
-    WorkerWaitOptions options{.servers = *setup_.servers, .saver = setup_.saver.get(), .max_steps = folder_.max_steps()};
+    WorkerWaitOptions options{.servers = *setup_.servers,
+                              .saver = setup_.saver.get(),
+                              .max_steps = folder_.max_steps(),
+                              .made_ready = made_ready_,
+                              .tells_positions = inputs_.front()->tells_positions()};
     options.check_place = [this] { return folder_.check_place(); };
     SHOAL_CO_TRY(const checkpoint::EndReason reason, co_await wait_for_workers(scope_, std::move(options), end_.reason()));
     end_.ends_for(reason);
     // Nobody is answered that an update counts which the last checkpoint does not have.
     SHOAL_CO_TRY_VOID(co_await setup_.servers->seal(env_.after(kLeaveTimeout)));
   }
+  if (setup_.servers && !scope_.leads()) SHOAL_CO_TRY_VOID(co_await rest());
   if (scope_.request.last_evaluation) scope_.request.last_evaluation->set_ending(true);
   co_return co_await loop.finish();
 }
@@ -88,6 +99,22 @@ Task<Result<bool>> TrainRun::give_way(TrainingLoop& loop) {
   }
   co_await end_.give_way();
   co_return false;
+}
+
+Task<Result<void>> TrainRun::rest() {
+  const checkpoint::EndReason reason = end_.reason();
+  const bool asked = reason == checkpoint::EndReason::kStopRequested && !scope_.context.stop_requested();
+  WorkerRestOptions options{
+      .servers = *setup_.servers,
+      .folder = folder_,
+      .input_ended = reason == checkpoint::EndReason::kEndOfInput && inputs_.front()->tells_positions(),
+      .stopped_by_job = asked,
+      .why = std::string(checkpoint::to_string(reason))};
+  SHOAL_CO_TRY_VOID(co_await rest_until_the_end(scope_, std::move(options)));
+  const bool interrupted = env_.interrupted().stop_requested() && !setup_.servers->job_end();
+  if (interrupted && env_.leaving().stop_requested()) co_return cancelled();  // Nothing has ended: it gives way.
+  if (interrupted) end_.ends_for(checkpoint::EndReason::kInterrupted);
+  co_return Result<void>{};
 }
 
 LoopOptions TrainRun::loop_options() {
@@ -117,10 +144,12 @@ Task<Result<cluster::Ready>> TrainRun::make_ready() {
   const bool initial = !checkpoint && setup_.initial;
   if (initial) source = setup_.initial.get();
   // Named first: g++ 12 destroys twice what a co_await in a conditional expression gives.
+  if (checkpoint && scope_.distributed()) forget_void_ends(*checkpoint);
   Task<Result<cluster::Ready>> asked =
       scope_.leads() ? setup_.store->prepare(source, deadline) : setup_.store->attach(deadline);
   Result<cluster::Ready> ready = co_await std::move(asked);
   if (!ready) co_return ready;
+  made_ready_ = env_.now();
   if (ready->attached && scope_.leads()) {
     env_.log().info("the servers still hold the model at global step " + std::to_string(ready->global_step) +
                     "; training goes on from there");
@@ -162,6 +191,14 @@ Result<void> TrainRun::adopt_run(const cluster::RunIdentity& run) {
   setup_.model->reseed(RandomKey(run.seed));
   for (const auto& input : inputs_) SHOAL_TRY_VOID(input->reseed());
   return {};
+}
+
+/// Who has ended is told by where its input is. With another input, or one that is divided otherwise, positions mean nothing
+/// (CONTRACT DS-22), which shows by the chief's own.
+void TrainRun::forget_void_ends(CheckpointSource& checkpoint) {
+  const cluster::Positions& positions = checkpoint.info().positions;
+  const auto own = positions.find(0);
+  if (own != positions.end() && !inputs_.front()->has_place(own->second)) checkpoint.forget_ended();
 }
 
 Result<void> TrainRun::move_inputs(const cluster::Ready& ready) {

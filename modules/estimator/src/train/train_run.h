@@ -29,6 +29,8 @@ class TrainRun {
   Task<Result<void>> train(cluster::Ready ready);
   Task<Result<void>> close(TrainingLoop& loop);
   Task<Result<bool>> give_way(TrainingLoop& loop);
+  Task<Result<void>> rest();
+  void forget_void_ends(CheckpointSource& checkpoint);
 
   TrainScope& scope_;
   Environment& env_;
@@ -37,6 +39,7 @@ class TrainRun {
   TrainEnd& end_;
   TrainSetup setup_;
   bool begun_ = false;
+  SteadyTime made_ready_{};  // When the model was ready last.
 };
 
 }  // namespace shoal

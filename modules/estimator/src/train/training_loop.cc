@@ -270,6 +270,7 @@ Result<bool> TrainingLoop::draw_batches() {
   for (size_t i = 0; i < replicas_.size(); ++i) {
     SHOAL_TRY(replicas_[i].drawn, draw_batch(i));
     any |= replicas_[i].drawn;
+    if (!replicas_[i].drawn) options_.store->note_end_of_input(int(options_.trainer_index + i));
   }
   return any;
 }

@@ -30,6 +30,8 @@ class WorkerWait {
   Task<Result<void>> ask_to_stop();
   Task<Result<void>> look_at_place();
   std::optional<Duration> patience_for(const cluster::ServerStatus& status) const;
+  std::vector<int> unseen(const cluster::ServerStatus& status) const;
+  void warn_of_missing(const cluster::ServerStatus& status);
   bool is_stuck(const cluster::ServerStatus& status, Duration patience);
   void note();
 
@@ -47,7 +49,10 @@ class WorkerWait {
 Task<Result<checkpoint::EndReason>> WorkerWait::run() {
   if (!patient_) SHOAL_CO_TRY_VOID(co_await ask_to_stop());
   // Nothing of the chief will come: where trainers wait for each other, the others go on without it (CONTRACT SY-11).
-  if (patient_) SHOAL_CO_TRY_VOID(co_await options_.servers.rest(env_.after(kLeaveTimeout)));
+  if (patient_) {
+    const cluster::Rest rest{.input_ended = options_.tells_positions};
+    SHOAL_CO_TRY_VOID(co_await options_.servers.rest(rest, env_.after(kLeaveTimeout)));
+  }
   next_note_ = env_.after(kTellWaitingEvery);
   for (;;) {
     if (patient_ && env_.leaving().stop_requested()) co_return cancelled();  // The next process waits on.
@@ -60,6 +65,7 @@ Task<Result<checkpoint::EndReason>> WorkerWait::run() {
     const std::optional<uint64_t> seen = seen_ ? std::optional(seen_->changes) : std::nullopt;
     SHOAL_CO_TRY(const cluster::ServerStatus status, co_await options_.servers.status(env_.after(kLeaveTimeout), seen));
     const std::optional<Duration> patience = patience_for(status);
+    if (!patience) warn_of_missing(status);
     if (!patience || is_stuck(status, *patience)) break;
     note();
     SHOAL_CO_TRY_VOID(co_await look_at_place());
@@ -86,22 +92,41 @@ Task<Result<void>> WorkerWait::look_at_place() {
 std::optional<Duration> WorkerWait::patience_for(const cluster::ServerStatus& status) const {
   const Duration ready_timeout = scope_.ready_timeout();
   const bool interrupted = env_.interrupted().stop_requested();
+  // Servers that were started anew have not seen who was away just then.
+  const Duration lost_timeout = std::min<Duration>(ready_timeout, kLostTimeout);
+  const bool may_come_back = patient_ && env_.now() - options_.made_ready < lost_timeout;
   std::optional<Duration> patience;
   const auto at_least = [&patience](Duration duration) { patience = std::max(patience.value_or(Duration{}), duration); };
   for (const cluster::TrainerStatus& trainer : status.trainers) {
-    if (trainer.index == 0 || trainer.done) continue;
+    if (trainer.index == 0) continue;
+    // Nobody needs who has ended, but who comes after the end waits for a chief (CONTRACT JE-2).
+    if (trainer.ended && !trainer.connected && may_come_back) at_least(lost_timeout);
+    if (trainer.done) continue;
     if (trainer.connected)
       at_least(patient_ ? ready_timeout : interrupted ? Duration(kInterruptTimeout) : Duration(kLeaveTimeout));
-    if (!trainer.connected && patient_) at_least(std::min<Duration>(ready_timeout, kLostTimeout));
+    if (!trainer.connected && patient_) at_least(lost_timeout);
   }
   const bool may_still_come =
       patient_ && env_.now() - scope_.started < std::min<Duration>(ready_timeout, kFirstSeenTimeout);
-  for (int trainer_index = 1; trainer_index < scope_.config().num_trainers(); ++trainer_index) {
-    const bool seen = std::any_of(status.trainers.begin(), status.trainers.end(),
-                                  [&](const cluster::TrainerStatus& trainer) { return trainer.index == trainer_index; });
-    if (!seen && may_still_come) at_least(ready_timeout);
-  }
+  const bool all_seen = unseen(status).empty();
+  if (!all_seen && may_still_come) at_least(ready_timeout);
+  if (!all_seen && may_come_back) at_least(lost_timeout);
   return patience;
+}
+
+/// Workers of whom the servers know nothing: they have not come, or were away when the servers were started.
+std::vector<int> WorkerWait::unseen(const cluster::ServerStatus& status) const {
+  std::vector<int> workers;
+  for (int index = 1; index < scope_.config().num_trainers(); ++index) {
+    const auto is_its = [index](const cluster::TrainerStatus& trainer) { return trainer.index == index; };
+    if (std::ranges::none_of(status.trainers, is_its)) workers.push_back(index);
+  }
+  return workers;
+}
+
+void WorkerWait::warn_of_missing(const cluster::ServerStatus& status) {
+  if (!patient_ || unseen(status).empty()) return;
+  env_.log().warning("some workers have not come; the job ends without them");
 }
 
 /// True if nothing has happened for `patience`.

@@ -13,6 +13,8 @@ struct WorkerWaitOptions {
   cluster::RemoteStore& servers;
   CheckpointSaver* saver = nullptr;  ///< Saves what workers still do; null if nothing is saved meanwhile.
   std::optional<int64_t> max_steps;
+  SteadyTime made_ready{};      ///< When the chief last brought the model to the servers, or found it there.
+  bool tells_positions = true;  ///< Whether the chief's own input can say where it is.
   std::function<Result<void>()> check_place = {};  ///< LoopOptions::check_place.
 };
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,6 +56,7 @@ struct DataFile {
 struct SaveInfo {
   std::map<std::string, uint64_t> counters;      ///< Counters by name, e.g. updates applied to a variable (Adam's t).
   std::map<std::string, std::string> positions;  ///< Input positions by trainer ("chief/0"); any bytes.
+  std::set<std::string> ended = {};              ///< Trainers whose inputs have ended, at these positions.
   std::string numerics;                          ///< Backend, version, ISA, threads: what equal bits depend on.
   std::string fingerprint;                       ///< The fingerprint of the job and its graph.
   std::string run;                               ///< The run's text (run_file.h). Empty: not known, as before there were runs.

@@ -15,13 +15,14 @@
 ///   Pull                     -> Weights (once the model is ready) | "not_ready" | "finished" JobEnd
 ///   Chunk (closing)          -> once an order is about the push: Weights, with the push applied | Weights,
 ///                               kStatusStale: not applied | Weights, kStatusKept: not applied yet | "fenced",
-///                               kStatusFenced | "finished" JobEnd, not applied | Error InvalidArgument: it does not
-///                               fit, or learning rates differ
+///                               kStatusFenced | "sealed": not applied, the last checkpoint is taken | "finished"
+///                               JobEnd, not applied | Error InvalidArgument: it does not fit, or learning rates differ
 ///   Chunk (others)           -> nothing
 ///   "welcome" number of push -> "welcome" Welcome, as it is now; that push and those before it, if they are not
 ///                               committed, are given up ("": there is none)
 ///   "done"                   -> "ok" | "finished" JobEnd: this trainer makes no more pushes, and leaves
-///   "rest"                   -> "ok": it makes no more pushes, and stays
+///   "rest" Rest              -> "rest" RestNews | "again" | "finished" JobEnd: it makes no more pushes, and stays. "again":
+///                               the state that it rests in is gone, or what stopped it is: it attaches, and goes on
 /// One that compresses with top-k, beside that:
 ///   Snapshot part            -> "ok": a part of its own residual, as it was after the push that the part's version
 ///                               names. Sent whole, in order, where the reply to a push has kStatusResidualBit (then as
@@ -50,6 +51,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -132,10 +134,31 @@ struct PushCounts {
   friend bool operator==(const PushCounts&, const PushCounts&) = default;
 };
 
+/// A trainer makes no more pushes, but stays until the end is announced (CONTRACT JE-1).
+struct Rest {
+  uint64_t newest_push = 0;  ///< That push and those before it, if they are not committed, are given up; 0: there is none.
+  /// Its input has ended, at a position that it can tell: checkpoints say so, too.
+  bool input_ended = false;
+  bool stopped_by_job = false;  ///< It stopped since it was told to: it goes on where that is taken back.
+  bool waits = false;           ///< The answer may take a second, if there is nothing to tell.
+  friend bool operator==(const Rest&, const Rest&) = default;
+};
+std::string to_json(const Rest& rest);
+Result<Rest> parse_rest(std::string_view json);
+
+/// What a trainer that rests hears of the others.
+struct RestNews {
+  bool chief_connected = false;
+  std::string at_work;  ///< Who else makes pushes still: "chief 0, worker 1"; empty: nobody does.
+};
+std::string to_json(const RestNews& news);
+Result<RestNews> parse_rest_news(std::string_view json);
+
 struct TrainerStatus {
   int index = 0;
   bool connected = false;
-  bool done = false;
+  bool done = false;   ///< It makes no more pushes: it rests, or has left.
+  bool ended = false;  ///< Its input has ended; a checkpoint may say so of one that has not been here yet.
   PushCounts pushes = {};
   friend bool operator==(const TrainerStatus&, const TrainerStatus&) = default;
 };
@@ -172,7 +195,9 @@ struct StateText {
   uint64_t epoch = 0;
   uint64_t global_step = 0;
   ShardCounters counters;
-  std::map<int, std::string> positions;  ///< Only shard 0 has them.
+  // Only shard 0 has what follows.
+  std::map<int, std::string> positions;
+  std::set<int> ended = {};  ///< Trainers whose inputs have ended, at their positions.
 };
 std::string to_json(const StateText& state);
 Result<StateText> parse_state(std::string_view json);

@@ -38,7 +38,10 @@ class RemoteStore : public Store {
   /// and connections end. Nobody takes the trainer for done. Bounded by `deadline`; best effort.
   virtual Task<void> give_way(Deadline deadline) = 0;
   /// This trainer makes no more pushes, but stays: where trainers wait for each other, the others go on without it.
-  virtual Task<Result<void>> rest(Deadline deadline) = 0;
+  /// `rest`: all but newest_push. With `waits` the answer comes after a second, or once there is something to tell, and a
+  /// connection that broke is made again until `deadline`; otherwise only those that are connected hear of it. Cancelled: the
+  /// job has ended, or an interrupt. Unavailable: the state that it rests in is gone, or what stopped it is (attach() again).
+  virtual Task<Result<RestNews>> rest(Rest rest, Deadline deadline) = 0;
   /// Chief: asks all trainers to stop after their current step.
   virtual Task<Result<void>> request_stop(Deadline deadline) = 0;
   /// Chief: from now on no push counts, until the model is prepared anew or another process is the chief.

@@ -2,6 +2,7 @@
 /// The whole state of a job at one moment: what checkpoints are made of, and what they are restored to.
 #include <cstdint>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,6 +22,8 @@ struct StateInfo {
   uint64_t global_step = 0;
   std::vector<ShardCounters> shards;
   Positions positions;
+  /// Trainers whose inputs have ended, at these positions: they make no more batches.
+  std::set<int> ended = {};
   /// Trainers whose residual_arena() is part of the state, on every shard; ascending.
   std::vector<int> residuals;
 };

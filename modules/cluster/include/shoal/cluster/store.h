@@ -98,6 +98,8 @@ class Store {
   /// Called from the compute thread, after the program ran: takes the step's gradients by rows, all lookups in one
   /// call. The views are read before it returns. Not called for a model without such variables.
   virtual Result<void> add_rows(Step& step, std::span<const RowGradients> gradients) = 0;
+  /// Called from the compute thread: the input of `trainer`, one of those that this process computes, has come to its end.
+  virtual void note_end_of_input(int) {}
   /// Called from the compute thread: what the program has computed, with `scalars`, is the contribution of one trainer,
   /// and start() begins that of the next; commit() makes one update of all, in their order. Servers have no replicas:
   /// FailedPrecondition.

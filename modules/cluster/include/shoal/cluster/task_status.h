@@ -17,6 +17,7 @@ struct PeerStatus {
   std::string task;        ///< "worker 1".
   bool connected = false;  ///< It has a connection to the task that answers, which counts itself as connected.
   std::string address;     ///< Where it listens, as "host:port"; empty if that is not known, or it does not.
+  bool done = false;       ///< It is a trainer that makes no more steps: it waits for the end of the job, or has left.
   friend bool operator==(const PeerStatus&, const PeerStatus&) = default;
 };
 

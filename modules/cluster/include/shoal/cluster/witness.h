@@ -33,6 +33,10 @@ class Witness {
   virtual void counted(const WitnessedUpdate&) {}
   /// A trainer has made a step, or was made ready: what it knows of the global step.
   virtual void stepped(int /*trainer*/, uint64_t /*global_step*/) {}
+  /// A trainer has told shard 0, which is at `global_step`, that its input has ended.
+  virtual void ended(int /*trainer*/, uint64_t /*global_step*/) {}
+  /// A trainer has been away for longer than the grace: the others make its share of each step from now on.
+  virtual void replaced(int /*trainer*/) {}
 };
 
 }  // namespace shoal::cluster

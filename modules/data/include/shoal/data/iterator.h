@@ -45,6 +45,8 @@ class Iterator {
   /// Continues after `position`. FailedPrecondition if the pipeline changed or a source cannot resume: the caller restarts
   /// at the beginning, with a warning (CONTRACT DS-22).
   virtual Result<void> restore(const Position& position) = 0;
+  /// Whether `position` is one of this pipeline, as far as that shows without going there; the error is restore()'s.
+  virtual Result<void> check(const Position& position) const = 0;
   /// Passes over up to `count` elements, seeking where it can; returns how many there were. What is passed over by
   /// seeking is not looked at, so its errors go unseen.
   virtual Result<int64_t> skip(int64_t count) = 0;

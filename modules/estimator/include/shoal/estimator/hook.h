@@ -140,7 +140,9 @@ class StepValues {
 /// Order of calls: all begin() in list order; the model is made ready; all after_ready(); per iteration all before_step(),
 /// the step, all after_step(); at a clean end all end(). After a recovery after_ready() is called again, begin() is not.
 /// At the end of input, and after an error, the open iteration has no after_step(); after an error there is no end(), and
-/// none where the task gives way (OnSigterm::kLeave), for nothing has ended: what a hook holds its destructor closes.
+/// none where the task gives way (OnSigterm::kLeave), for nothing has ended: what a hook holds its destructor closes. A worker
+/// that is through calls end() when the end of the job is announced: if a server is lost before that, after_ready() and more
+/// steps come first.
 ///
 /// A hook serves one task: make it inside the program's body, which runs once per task. With --cluster the tasks are
 /// threads of one process, and one made outside would be called by several of them at once.

@@ -1,0 +1,55 @@
+#include "trainer/resting.h"
+
+#include <utility>
+
+namespace shoal::cluster {
+
+using transport::Message;
+
+/// What a server keeps of this trainer's compression has to be there before anybody saves.
+Task<Result<RestNews>> Resting::rest(Rest rest, uint64_t newest_push, Deadline deadline) {
+  rest.newest_push = newest_push;
+  if (!std::exchange(told_, true)) {
+    Result<void> handed_in = co_await residuals_.hand_in_last(deadline, deadline);
+    static_cast<void>(handed_in);  // A server that is lost shows below.
+    residuals_.set_others_asked(true);
+    Result<void> told = co_await tell_all(rest, deadline);
+    const bool broken = !told && told.error().kind() == ErrorKind::kUnavailable;
+    if (!rest.waits || !broken) SHOAL_CO_TRY_VOID(std::move(told));  // Shard 0 is told again below.
+  }
+  if (!rest.waits) co_return RestNews{};
+  for (;;) {
+    if (servers_.job_end()) co_return cancelled();
+    if (!servers_[0].connected()) {
+      env_.sometimes("trainer.rests_over_a_new_connection");
+      Result<void> again = co_await servers_.reconnect(0, deadline, {});
+      SHOAL_CO_TRY_VOID(servers_.noted(std::move(again)));
+    }
+    Result<RestNews> news = co_await ask(rest, env_.after(kRequestTimeout));
+    const bool broken = !news && news.error().kind() == ErrorKind::kUnavailable && !servers_[0].connected();
+    if (!broken) co_return servers_.noted(std::move(news));
+  }
+}
+
+/// Others than shard 0 learn for whose residual they need not wait.
+Task<Result<void>> Resting::tell_all(Rest rest, Deadline deadline) {
+  rest.waits = false;
+  return servers_.tell_all("rest", deadline, to_json(rest));
+}
+
+/// Asks shard 0, which hears first of all that may end the rest.
+Task<Result<RestNews>> Resting::ask(Rest rest, Deadline deadline) {
+  Message message = transport::make_control(env_.buffers(), "rest", to_json(rest));
+  message.head.sequence = servers_[0].next_sequence();
+  SHOAL_CO_TRY(const Message answer, co_await servers_[0].request(std::move(message), servers_.epoch(), deadline));
+  SHOAL_CO_TRY(const transport::Control text, transport::read_control(answer));
+  if (text.verb == "finished") co_return cancelled();
+  if (text.verb == "again") {
+    env_.sometimes("trainer.rest_is_over");
+    co_return unavailable("the servers went back to an older state, or have another chief; this trainer goes on");
+  }
+  if (text.verb != "rest") co_return data_loss("a server answered '" + std::string(text.verb.substr(0, 32)) + "' to rest");
+  co_return parse_rest_news(text.text);
+}
+
+}  // namespace shoal::cluster
