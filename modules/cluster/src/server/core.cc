@@ -74,7 +74,8 @@ Task<Result<std::vector<transport::Message>>> ServerCore::newest(transport::Enco
 
 Task<Result<void>> ServerCore::reply(Session& session, const transport::MessageHead& request, transport::Message answer,
                                      uint8_t status) {
-  answer.head.status = uint8_t(status | (state_.stop_requested() ? kStatusStopBit : 0));
+  const uint8_t poison = state_.poison() ? kStatusPoisonBit : 0;
+  answer.head.status = uint8_t(status | poison | (state_.stop_requested() ? kStatusStopBit : 0));
   answer.head.job = request.job;
   answer.head.epoch = state_.epoch();
   answer.head.sender = options_.identity.global_id;

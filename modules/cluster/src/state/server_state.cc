@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "shoal/cluster/poison.h"
+
 namespace shoal::cluster {
 
 std::string ServerState::position_of(int trainer) const {
@@ -20,7 +22,8 @@ ServerStatus ServerState::status() const {
                       .fingerprint = fingerprint_,
                       .changes = changes_,
                       .counters = {},
-                      .trainers = {}};
+                      .trainers = {},
+                      .failure = failure()};
   if (!parts_.empty()) status.counters = parts_.front().counters();
   for (const auto& [index, trainer] : trainers_) {
     status.trainers.push_back({index, trainer.connections > 0, trainer.done, trainer.pushes});
@@ -43,12 +46,19 @@ Result<uint64_t> ServerState::admit(int trainer, uint64_t incarnation, uint64_t 
   }
   if (record.incarnation != 0) record.replace(record.incarnation);
   if (trainer == 0) stop_ = false;  // it belongs to the chief that asked for it, not to the one that resumes
+  if (failure_ && (trainer == 0 || trainer == failure_->trainer)) failure_.reset();  // Somebody started it again.
   const uint64_t before = std::exchange(record.incarnation, incarnation);
   record.first_connection = record.newest_connection = connection;
   record.last_push = record.last_counted = 0;
   record.keeps_back = record.done = false;
   residuals_.forget_parts(trainer);
   return before;
+}
+
+void ServerState::note_failure(JobFailure failure) {
+  if (failure_) return;
+  failure_ = std::move(failure);
+  note_change();
 }
 
 /// Told twice (by a chief that found its connection broken), the first word counts.
@@ -72,6 +82,8 @@ Result<void> ServerState::prepare(Prepare prepare) {
   residuals_.restart(arena_bytes());
   for (auto& [index, trainer] : trainers_) trainer.keeps_back = trainer.done = false;
   stop_ = sealed_ = false;
+  allow_non_finite_ = prepare.allow_non_finite;
+  poison_.reset();
   part_count_ = part_bytes_ = 0;
   for (const ShardPart& part : parts_of(spec_)) {
     ++part_count_;
@@ -110,6 +122,11 @@ Result<std::span<std::byte>> ServerState::place_to_restore(const transport::Snap
     return of.mutable_arena(arena).subspan(part.offset - of.begin(), part.payload.size());
   }
   return invalid_argument("restore of " + std::string(part.name) + ": beyond the end of the arena, or of a part of it");
+}
+
+void ServerState::look_at_start() {
+  if (phase_ != Phase::kLoading) return;
+  for (ServerPart& part : parts_) part.look_at_start();
 }
 
 Result<void> ServerState::activate(StateText state) {
@@ -277,6 +294,14 @@ void ServerState::end_commit(const transport::Order& order) {
   for (ServerPart& part : parts_) part.close(global_step_);
   committing_.clear();
   for (const transport::PushId& id : order.pushes) kept_.erase(id);
+  for (size_t i = 0; i < parts_.size() && !poison_ && !allow_non_finite_; ++i) {
+    const Segment* const segment = parts_[i].poisoned();
+    if (!segment) continue;
+    const Error why = poisoned(segment->variable.name, global_step_);
+    poison_ = JobFailure{why.kind(), why.message(), -1};
+    log_.error(why.message());
+    note_change();
+  }
 }
 
 void ServerState::drop(const transport::PushId& id) {
@@ -356,6 +381,7 @@ bool ServerState::asks_residual(int trainer) const {
 
 Result<HeldState> ServerState::hold(bool residuals) {
   if (phase_ != Phase::kReady) return failed_precondition("the server holds no model");
+  SHOAL_CHECK(!poison_);
   HeldState held;
   if (residuals) held.residuals = residuals_.hold(trainers_);
   held.text = {

@@ -12,6 +12,7 @@ struct ModelDelivery {
   ServerLinks& servers;           ///< They are connected, in the epoch that begins (for bring_model()).
   uint64_t fingerprint;           ///< The fingerprint of the model.
   transport::Encoding gradients;  ///< How trainers will send gradients; residuals of the checkpoint are for top-k.
+  bool allow_non_finite;          ///< Prepare::allow_non_finite.
 };
 
 /// Whether all servers, as their `statuses` are, hold the model in one epoch, at the step of `restore` or beyond: then it

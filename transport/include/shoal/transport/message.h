@@ -15,7 +15,7 @@
 
 namespace shoal::transport {
 
-inline constexpr uint32_t kProtocolVersion = 4;
+inline constexpr uint32_t kProtocolVersion = 5;
 
 /// The numbers travel and never change.
 enum class MessageKind : uint8_t {

@@ -21,6 +21,7 @@ struct RemoteStoreOptions {
   /// Variables with lazy rows travel as the rows that changed, both ways, if nothing is compressed. Default: unless servers
   /// share memory with this process (Transport::shares_memory()).
   std::optional<bool> by_rows = {};
+  bool allow_non_finite = false;  ///< Of a chief: for the servers, with the model.
   std::shared_ptr<Witness> witness = nullptr;
 };
 
@@ -31,6 +32,8 @@ class RemoteStore : public Store {
   virtual Task<Result<void>> connect(Deadline deadline) = 0;
   /// Tells the servers that this trainer makes no more pushes. Bounded by `deadline`; best effort.
   virtual Task<Result<void>> leave(Deadline deadline) = 0;
+  /// Tells shard 0 that this trainer has failed for good, connecting again if it has to, until `deadline`; leave() follows.
+  virtual Task<Result<void>> tell_failure(Error why, Deadline deadline) = 0;
   /// This trainer makes no more pushes, but stays: where trainers wait for each other, the others go on without it.
   virtual Task<Result<void>> rest(Deadline deadline) = 0;
   /// Chief: asks all trainers to stop after their current step.
