@@ -55,6 +55,7 @@ TEST(RunConfig, ShowsEveryDefault) {
   EXPECT_EQ(config.max_worker_delay_secs(), std::nullopt);
   EXPECT_EQ(config.ready_timeout_secs(), 7200);
   EXPECT_TRUE(config.save_model_description());
+  EXPECT_FALSE(config.allow_non_finite());
   EXPECT_EQ(config.update_strategy().kind, UpdateStrategyKind::kAsync);
   EXPECT_FALSE(config.placement());
   EXPECT_EQ(config.runtime(), std::nullopt);
@@ -95,6 +96,7 @@ TEST(RunConfig, TakesEveryField) {
        .max_worker_delay_secs = 11,
        .ready_timeout_secs = 0.25,
        .save_model_description = false,
+       .allow_non_finite = true,
        .placement = [](const PlacementRequest& request) { return request.num_ps - 1; },
        .runtime = RuntimeOptions{
            .threads = 3, .transport = "shm", .backend = "reference", .replicas = 2, .heartbeat_secs = 0.25}});
@@ -108,6 +110,7 @@ TEST(RunConfig, TakesEveryField) {
   EXPECT_EQ(config.max_worker_delay_secs(), 11);
   EXPECT_EQ(config.ready_timeout_secs(), 0.25);
   EXPECT_FALSE(config.save_model_description());
+  EXPECT_TRUE(config.allow_non_finite());
   EXPECT_EQ(config.placement()({.variable = "w", .num_ps = 4}), 3);
   EXPECT_EQ(config.compute_threads(64), 3);
   EXPECT_EQ(config.compute_threads_text({.usable_cores = 64}), "3 compute threads, as this program set it");
@@ -194,6 +197,7 @@ TEST(RunConfig, RefusesWrongValuesInReplaceToo) {
   EXPECT_THAT(replacing({.ready_timeout_secs = 0}), HasSubstr("ready_timeout_secs"));
   EXPECT_THAT(replacing({.ready_timeout_secs = std::nullopt}), HasSubstr("ready_timeout_secs: cannot be None"));
   EXPECT_THAT(replacing({.save_model_description = std::nullopt}), HasSubstr("save_model_description: cannot be None"));
+  EXPECT_THAT(replacing({.allow_non_finite = std::nullopt}), HasSubstr("allow_non_finite: cannot be None"));
   EXPECT_THAT(replacing({.update_strategy = std::nullopt}), HasSubstr("update_strategy: cannot be None"));
   EXPECT_THAT(replacing({.runtime = RuntimeOptions{.threads = 0}}), HasSubstr("runtime.threads"));
   EXPECT_THAT(replacing({.runtime = RuntimeOptions{.heartbeat_secs = 0}}), HasSubstr("runtime.heartbeat_secs"));
@@ -303,6 +307,7 @@ TEST(RunConfig, ReplacesByName) {
                                                 {"max_worker_delay_secs", "60"},
                                                 {"ready_timeout_secs", "1.5"},
                                                 {"save_model_description", "false"},
+                                                {"allow_non_finite", "true"},
                                                 {"update_strategy", "async"},
                                                 {"placement", "none"},
                                                 {"runtime.threads", "2"},
@@ -322,6 +327,7 @@ TEST(RunConfig, ReplacesByName) {
   EXPECT_EQ(config.max_worker_delay_secs(), 60);
   EXPECT_EQ(config.ready_timeout_secs(), 1.5);
   EXPECT_FALSE(config.save_model_description());
+  EXPECT_TRUE(config.allow_non_finite());
   EXPECT_EQ(config.runtime(),
             (RuntimeOptions{.threads = 2,
                             .transport = "inproc",
@@ -362,7 +368,7 @@ TEST(RunConfig, RefusesUnknownNamesListingTheAllowedOnes) {
     for (const char* field :
          {"model_dir", "save_checkpoints_steps", "save_checkpoints_secs", "save_summary_steps", "log_step_count_steps",
           "keep_checkpoint_max", "keep_checkpoint_every_n_hours", "random_seed", "max_worker_delay_secs",
-          "ready_timeout_secs", "save_model_description", "update_strategy", "placement", "runtime"}) {
+          "ready_timeout_secs", "save_model_description", "allow_non_finite", "update_strategy", "placement", "runtime"}) {
       EXPECT_THAT(message, HasSubstr(field));
     }
   }

@@ -195,6 +195,7 @@ Result<void> apply(RunConfigOptions& options, const RunConfigChanges& changes) {
   if (!changes.log_sink.is_unset()) options.log_sink = changes.log_sink.optional().value_or(LogSink());
   SHOAL_TRY_VOID(change_value("ready_timeout_secs", options.ready_timeout_secs, changes.ready_timeout_secs));
   SHOAL_TRY_VOID(change_value("save_model_description", options.save_model_description, changes.save_model_description));
+  SHOAL_TRY_VOID(change_value("allow_non_finite", options.allow_non_finite, changes.allow_non_finite));
   SHOAL_TRY_VOID(change_value("update_strategy", options.update_strategy, changes.update_strategy));
   return check_fields(options);
 }

@@ -142,6 +142,7 @@ const std::map<std::string, Setter, std::less<>>& setters() {
       {"max_worker_delay_secs", field(&Changes::max_worker_delay_secs)},
       {"ready_timeout_secs", field(&Changes::ready_timeout_secs)},
       {"save_model_description", field(&Changes::save_model_description)},
+      {"allow_non_finite", field(&Changes::allow_non_finite)},
       {"update_strategy", set_strategy},
       {"replicas_to_aggregate", strategy_field(&UpdateStrategyOptions::replicas_to_aggregate)},
       {"total_replicas", strategy_field(&UpdateStrategyOptions::total_replicas)},

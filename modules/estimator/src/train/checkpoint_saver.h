@@ -42,10 +42,14 @@ class CheckpointSaver {
   /// The last: only if the step moved since the one before. Then end() of the listeners.
   Task<Result<void>> save_at_end(cluster::Store& store, LoopContext& context, cluster::Positions own_positions);
 
+  /// Called instead of save_at_end(), where the newest checkpoint is to stay the last: only end() of the listeners.
+  Task<Result<void>> end_without_a_save(cluster::Store& store, LoopContext& context);
+
   /// Name of the newest checkpoint written ("model.ckpt-20"); empty: none yet.
   const std::string& last_name() const { return last_name_; }
 
  private:
+  Task<Result<void>> end_at(cluster::Store& store, LoopContext& context, uint64_t step);
   Task<Result<void>> write(cluster::Store& store, cluster::Snapshot& snapshot);
   Task<Result<void>> stream(cluster::Snapshot& snapshot, checkpoint::Writer& writer, int file, int shard);
   Task<Result<void>> tell(cluster::Store& store, std::string_view what, std::function<void()> call);
@@ -53,6 +57,7 @@ class CheckpointSaver {
   Environment& env_;
   SaverOptions options_;
   int64_t keep_max_;
+  bool allow_non_finite_;
   IntervalTimer timer_;
   checkpoint::HoursRule hours_rule_;
   std::string last_name_;

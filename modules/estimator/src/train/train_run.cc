@@ -42,6 +42,7 @@ Task<Result<void>> TrainRun::train(cluster::Ready ready) {
     if (!ended) co_return std::move(ended).error();
     end_.reached(*ended, inputs_.front()->is_resumed());
     Result<void> closed = co_await close(loop);
+    if (!closed && loop.ends_quietly(closed.error())) closed = co_await close(loop);  // Once more, saving nothing.
     if (closed) co_return co_await end_.finish();
     if (!loop.is_recoverable(closed.error())) co_return std::move(closed).error();
     if (env_.interrupted().stop_requested()) co_return cancelled();  // Nobody waits for the server now.
@@ -73,6 +74,8 @@ LoopOptions TrainRun::loop_options() {
                       .metrics = setup_.metrics.get(),
                       .max_steps = folder_.max_steps(),
                       .trainer_index = uint64_t(scope_.config().trainer_index()),
+                      .allow_non_finite = scope_.config().allow_non_finite(),
+                      .stops_quietly = setup_.stops_quietly,
                       .witness = host_of(scope_.config()).witness.get(),
                       .recover = nullptr};
   for (const auto& input : inputs_) options.inputs.push_back(&input->drawn());

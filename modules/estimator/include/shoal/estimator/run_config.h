@@ -127,6 +127,9 @@ struct RunConfigOptions {
   double ready_timeout_secs = 7200;
   /// Write the graph description beside the checkpoints.
   bool save_model_description = true;
+  /// Lets updates write values that are not finite, infinite losses and norms count, and checkpoints hold such values. By
+  /// default they end training with NanLoss, and nothing of such a step is saved. A loss that is NaN ends it either way.
+  bool allow_non_finite = false;
   UpdateStrategyOptions update_strategy = {};
   /// Overrides which ps holds which variable.
   Placement placement = {};
@@ -148,6 +151,7 @@ struct RunConfigChanges {
   Setting<int64_t> max_worker_delay_secs = {};
   Setting<double> ready_timeout_secs = {};
   Setting<bool> save_model_description = {};
+  Setting<bool> allow_non_finite = {};
   Setting<UpdateStrategyOptions> update_strategy = {};
   Setting<Placement> placement = {};
   Setting<RuntimeOptions> runtime = {};
@@ -197,6 +201,7 @@ class RunConfig {
   const std::optional<int64_t>& max_worker_delay_secs() const { return options_.max_worker_delay_secs; }
   double ready_timeout_secs() const { return options_.ready_timeout_secs; }
   bool save_model_description() const { return options_.save_model_description; }
+  bool allow_non_finite() const { return options_.allow_non_finite; }
   const UpdateStrategyOptions& update_strategy() const { return options_.update_strategy; }
   const Placement& placement() const { return options_.placement; }
   const std::optional<RuntimeOptions>& runtime() const { return options_.runtime; }
