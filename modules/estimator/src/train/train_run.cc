@@ -54,7 +54,10 @@ Task<Result<void>> TrainRun::train(cluster::Ready ready) {
 /// What comes after the last step while the servers are still needed: a server lost now takes the job back into training.
 Task<Result<void>> TrainRun::close(TrainingLoop& loop) {
   if (setup_.servers && scope_.leads()) {
-    WorkerWaitOptions options{.servers = *setup_.servers, .saver = setup_.saver.get(), .max_steps = folder_.max_steps()};
+    WorkerWaitOptions options{.servers = *setup_.servers,
+                              .saver = setup_.saver.get(),
+                              .max_steps = folder_.max_steps(),
+                              .saves_nothing = loop.is_poisoned()};
     SHOAL_CO_TRY(const checkpoint::EndReason reason, co_await wait_for_workers(scope_, std::move(options), end_.reason()));
     end_.ends_for(reason);
     // Nobody is answered that an update counts which the last checkpoint does not have.

@@ -28,6 +28,7 @@ class WorkerWait {
  private:
   Task<Result<void>> ask_to_stop();
   std::optional<Duration> patience_for(const cluster::ServerStatus& status) const;
+  Result<void> check_failure(const cluster::ServerStatus& status) const;
   bool is_stuck(const cluster::ServerStatus& status, Duration patience);
   void note();
 
@@ -55,6 +56,7 @@ Task<Result<checkpoint::EndReason>> WorkerWait::run() {
     }
     const std::optional<uint64_t> seen = seen_ ? std::optional(seen_->changes) : std::nullopt;
     SHOAL_CO_TRY(const cluster::ServerStatus status, co_await options_.servers.status(env_.after(kLeaveTimeout), seen));
+    SHOAL_CO_TRY_VOID(check_failure(status));
     const std::optional<Duration> patience = patience_for(status);
     if (!patience || is_stuck(status, *patience)) break;
     note();
@@ -88,6 +90,15 @@ std::optional<Duration> WorkerWait::patience_for(const cluster::ServerStatus& st
     if (!seen && may_still_come) at_least(ready_timeout);
   }
   return patience;
+}
+
+/// Without a signal a job goes on when a worker has failed for good, and saves (CONTRACT JE-3): the pushes that count are sound.
+Result<void> WorkerWait::check_failure(const cluster::ServerStatus& status) const {
+  if (!status.failure || options_.saves_nothing) return {};
+  if (status.failure->of_values()) return status.failure->error();
+  if (!env_.interrupted().stop_requested()) return {};
+  env_.sometimes("chief.interrupted_after_a_failure");
+  return status.failure->error().with_context("interrupted after a task had failed for good, so nothing more is saved");
 }
 
 /// True if nothing has happened for `patience`.
