@@ -1,5 +1,6 @@
 #include "executor.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace shoal::backends {
@@ -75,6 +76,7 @@ ExecutorProgram::ExecutorProgram(Parts parts)
   find_what_lies_in_pieces();
   find_first_reads();
   fix_addresses();
+  find_first_update();
 }
 
 void ExecutorProgram::find_what_lies_in_pieces() {
@@ -106,6 +108,20 @@ void ExecutorProgram::find_first_reads() {
       step.first_reads.push_back(at.index);
     }
   }
+}
+
+/// Memory is used again, so what writes the first fetch is the last step that writes where it lies.
+void ExecutorProgram::find_first_update() {
+  const auto applies = [](const Step& step) { return step.update_by_rows >= 0 || !step.updates_to_apply.empty(); };
+  first_update_ = size_t(std::ranges::find_if(steps_, applies) - steps_.begin());
+  if (fetched_.empty() || fetched_[0].dtype != DType::kFloat32 || fetched_[0].elements() != 1) return;
+  size_t known_at = 0;
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    for (const MutableTensorView& output : steps_[i].outputs) {
+      if (output.data == fetched_[0].data) known_at = i + 1;
+    }
+  }
+  info_.fetches_before_updates = known_at <= first_update_;
 }
 
 void ExecutorProgram::fix_addresses() {
@@ -241,15 +257,15 @@ Result<void> ExecutorProgram::run_kernel(Step& step, const KernelCall& call, Ker
   return {};
 }
 
-Result<void> ExecutorProgram::run_step(Step& step, const StepBinding& binding) {
+Result<void> ExecutorProgram::run_step(Step& step, const StepBinding& binding, UpdateApplier* applier) {
   KernelCall call{.inputs = step.inputs,
                   .outputs = step.outputs,
                   .scratch = scratch_,
                   .thread_scratch = thread_scratch_,
                   .weights = binding.weights,
                   .key = binding.key};
-  if (binding.applier && step.update_by_rows >= 0 && binding.applier->by_rows(size_t(step.update_by_rows))) {
-    call.sink = {binding.applier, size_t(step.update_by_rows)};
+  if (applier && step.update_by_rows >= 0 && applier->by_rows(size_t(step.update_by_rows))) {
+    call.sink = {applier, size_t(step.update_by_rows)};
   }
   if (step.pieces_of >= 0 && binding.variables[size_t(step.pieces_of)].size() > 1) {
     call.pieces = binding.variables[size_t(step.pieces_of)];
@@ -260,9 +276,9 @@ Result<void> ExecutorProgram::run_step(Step& step, const StepBinding& binding) {
   } else {
     SHOAL_TRY_VOID(run_kernel(step, call, binding.observer));
   }
-  if (!binding.applier) return {};
+  if (!applier) return {};
   for (size_t index : step.updates_to_apply) {
-    if (!call.sink || index != call.sink.update) apply_update(index, *binding.applier);
+    if (!call.sink || index != call.sink.update) apply_update(index, *applier);
   }
   return {};
 }
@@ -294,7 +310,10 @@ Result<void> ExecutorProgram::run_on(const StepBinding& binding, RunProgress& pr
       }
       SHOAL_TRY_VOID(bind_variable(variable, binding));
     }
-    SHOAL_TRY_VOID(run_step(step, binding));
+    if (binding.applier && binding.may_apply && progress.next == first_update_) {
+      progress.withheld = !binding.may_apply(fetched_[0].as<float>()[0]);
+    }
+    SHOAL_TRY_VOID(run_step(step, binding, progress.withheld ? nullptr : binding.applier));
     if (binding.applier) continue;
     for (size_t index : step.updates_done) {
       scatter_update(index, binding.updates[index]);

@@ -73,7 +73,8 @@ class ExecutorProgram final : public Program {
   Result<void> begin(const StepBinding& binding);
   void scatter_update(size_t index, MutablePieces pieces) const;
   void apply_update(size_t index, UpdateApplier& applier) const;
-  Result<void> run_step(Step& step, const StepBinding& binding);
+  void find_first_update();
+  Result<void> run_step(Step& step, const StepBinding& binding, UpdateApplier* applier);
   Result<void> run_kernel(Step& step, const KernelCall& call, KernelObserver* observer);
 
   std::vector<Step> steps_;
@@ -104,6 +105,7 @@ class ExecutorProgram final : public Program {
   std::vector<bool> read_in_pieces_;  // Says of each variable whether all that read it take it as it lies.
   std::vector<Staging> variable_staging_;
   std::vector<Staging> update_staging_;
+  size_t first_update_ = 0;  // The first step that applies updates, or all of them.
 };
 
 }  // namespace shoal::backends

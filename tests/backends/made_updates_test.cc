@@ -63,6 +63,29 @@ TEST_F(Executor, AppliesUpdatesOnceNothingReadsTheirVariables) {
   EXPECT_EQ(applier.order.back(), 0u) << "w is fetched, which is a read at the end";
 }
 
+/// Asked of the first fetch before anything is applied: the run goes on, and what is fetched is the same.
+TEST_F(Executor, AppliesNothingWhereTheFirstFetchForbidsIt) {
+  const Value loss = ops::reduce_sum(ops::square(ops::dense(x_, w_)));
+  const auto updates = gradients(loss, {w_});
+  const Value later = ops::reduce_sum(updates[0]);
+  const CompileOptions options{.fetches = {loss, later}, .updates = {updates[0]}, .update_variables = {"w"}};
+  for (const bool allowed : {true, false}) {
+    Feeds feeds{{"x", ramp({2, 3})}, {"w", ramp({4, 3}, -3)}};
+    Runner plain = make(options), applied = make(options);
+    EXPECT_TRUE(applied.info().fetches_before_updates);
+    value_or_raise(plain.run(feeds));
+    Overwriter applier({&feeds.at("w")});
+    applied.may_apply = allowed ? [](float first) { return first > 0; } : [](float first) { return first < 0; };
+    value_or_raise(applied.run(feeds, {}, {}, &applier));
+    EXPECT_EQ(applier.order.size(), allowed ? 1u : 0u);
+    for (size_t i = 0; i < 2; ++i) EXPECT_TRUE(same_bits(applied.fetched(i), plain.fetched(i))) << "fetch " << i;
+  }
+  // One that is known only when the updates are applied, or is no single number, cannot be asked.
+  EXPECT_FALSE(make({.fetches = {w_}, .updates = {updates[0]}, .update_variables = {"w"}}).info().fetches_before_updates);
+  EXPECT_FALSE(
+      make({.fetches = {later}, .updates = {updates[0]}, .update_variables = {"w"}}).info().fetches_before_updates);
+}
+
 /// Takes what lies there when it is told, and overwrites it.
 class Taker final : public UpdateListener {
  public:

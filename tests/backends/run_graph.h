@@ -53,6 +53,7 @@ class Runner {
                           .weights = weights,
                           .key = key,
                           .applier = applier,
+                          .may_apply = may_apply,
                           .listener = listener});
   }
 
@@ -61,6 +62,7 @@ class Runner {
   Tensor& update(size_t i) { return updates_[i]; }
   const ProgramInfo& info() const { return program_->info(); }
   Program& program() { return *program_; }
+  bool (*may_apply)(float) = nullptr;  ///< That of the runs to come.
 
   static Tensor copy(TensorView view) {
     Tensor tensor(view.dtype, view.shape);

@@ -10,7 +10,9 @@
 namespace shoal::cluster {
 namespace {
 
+using testing::AllOf;
 using testing::Each;
+using testing::HasSubstr;
 
 /// Gives the values of a state of 3 shards: every element of arena a is 10 * a + its row's number.
 class CountingSource final : public RestoreSource {
@@ -81,6 +83,62 @@ TEST_F(LocalStoreTest, CountsStepsAndAppliesUpdates) {
   EXPECT_EQ(snapshot->info().global_step, 2u);
   EXPECT_EQ(snapshot->info().positions.at(0), "here");
   EXPECT_THAT(value_or_raise(env_.run(read(*snapshot, 0))), Each(7.0f));
+}
+
+/// CONTRACT CK-17.
+TEST_F(LocalStoreTest, AnUpdateThatIsNotFiniteFailsTheStepAndIsNeverHeld) {
+  auto made = store({variable("a", {4}, sgd(), constant(10))});
+  ASSERT_TRUE(env_.run(made->prepare(nullptr, kNoDeadline)));
+  ASSERT_TRUE(env_.run(step(*made, 1)));
+  auto before = value_or_raise(env_.run(made->snapshot({})));
+  const Result<uint64_t> failed = env_.run(step(*made, std::numeric_limits<float>::infinity()));
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().kind(), ErrorKind::kNanLoss);
+  EXPECT_THAT(failed.error().message(), AllOf(HasSubstr("variable a"), HasSubstr("NaN at global step 2")));
+  const auto refused = env_.run(made->snapshot({}));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error(), failed.error());
+  EXPECT_THAT(value_or_raise(env_.run(read(*before, 0))), Each(9.0f)) << "what is held may be published";
+  ASSERT_TRUE(env_.run(made->prepare(nullptr, kNoDeadline)));
+  EXPECT_TRUE(env_.run(step(*made, 1)));
+  EXPECT_TRUE(env_.run(made->snapshot({})));
+}
+
+TEST_F(LocalStoreTest, WhatBeginsNotFiniteOrIsAllowedPasses) {
+  const float minus_infinity = -std::numeric_limits<float>::infinity();
+  for (const bool allowed : {false, true}) {
+    const std::vector<VariableSpec> variables{variable("mask", {4}, sgd(), constant(10))};
+    auto made = make_local_store(env_, plan_of(variables, 1), {.allow_non_finite = allowed});
+    ASSERT_TRUE(made->bind({"mask"}, {"mask"}));
+    struct Masks final : RestoreSource {
+      StateInfo start;
+      const StateInfo& info() const override { return start; }
+      Result<void> read(const Segment&, ArenaIndex, std::span<std::byte> out) override {
+        floats(out)[0] = -std::numeric_limits<float>::infinity();
+        return {};
+      }
+    } masks;
+    ASSERT_TRUE(env_.run(made->prepare(allowed ? nullptr : &masks, kNoDeadline)));
+    ASSERT_TRUE(env_.run(step(*made, allowed ? -minus_infinity : 1)));
+    EXPECT_TRUE(env_.run(made->snapshot({})));
+  }
+}
+
+TEST_F(LocalStoreTest, AStepThatIsWithdrawnIsNone) {
+  auto made = store({variable("a", {4}, sgd(), constant(10))});
+  ASSERT_TRUE(env_.run(made->prepare(nullptr, kNoDeadline)));
+  for (const bool held : {false, true}) {
+    auto holder = held ? value_or_raise(env_.run(made->snapshot({}))) : nullptr;
+    Step begun = value_or_raise(env_.run(made->begin({})));
+    ASSERT_TRUE(made->start(begun, 1, {}));
+    const double scalars[] = {1.0};
+    ASSERT_NE(made->apply_during_run(scalars), nullptr);
+    made->withdraw();
+    auto snapshot = value_or_raise(env_.run(made->snapshot({})));
+    EXPECT_EQ(snapshot->info().shards[0], ShardCounters{});
+    EXPECT_THAT(value_or_raise(env_.run(read(*snapshot, 0))), Each(10.0f));
+  }
+  EXPECT_EQ(value_or_raise(env_.run(step(*made, 1))), 1u);
 }
 
 TEST_F(LocalStoreTest, WhatARestoreDoesNotHoldStartsFromItsInitializer) {

@@ -88,6 +88,9 @@ TEST(Protocol, PrepareComesBack) {
   prepare.meaning = std::string(5000, 'a');
   EXPECT_FALSE(parse_prepare(to_json(prepare)));
   EXPECT_EQ(back.spec, spec);
+  EXPECT_FALSE(back.allow_non_finite);
+  const Prepare allowing{.epoch = 5, .fingerprint = 6, .spec = spec, .allow_non_finite = true};
+  EXPECT_TRUE(value_or_raise(parse_prepare(to_json(allowing))).allow_non_finite);
   EXPECT_EQ(spec_hash(back.spec), spec_hash(spec));
 }
 
@@ -154,6 +157,21 @@ TEST(Protocol, SaysHowAJobEnded) {
   for (const char* text :
        {"", "{}", R"({"failed":1,"reason":""})", R"({"failed":true})", R"({"failed":true,"reason":null})"}) {
     expect_refused<JobEnd>(parse_job_end, text);
+  }
+}
+
+TEST(Protocol, AFailureComesBackAlsoWithinAStatus) {
+  for (const JobFailure& failure :
+       {JobFailure{ErrorKind::kNanLoss, "the loss is NaN", 2}, JobFailure{ErrorKind::kDataLoss, "", -1}}) {
+    EXPECT_EQ(value_or_raise(parse_job_failure(to_json(failure))), failure);
+    const ServerStatus status{.phase = Phase::kReady, .counters = {}, .trainers = {}, .failure = failure};
+    EXPECT_EQ(value_or_raise(parse_server_status(to_json(status))), status);
+  }
+  EXPECT_LT(to_json(JobFailure{ErrorKind::kNanLoss, std::string(100'000, 'x'), 0}).size(), 10'000u);
+  for (const char* text : {"", "{}", R"({"kind":10,"sentence":""})", R"({"kind":6,"sentence":"","trainer":0})",
+                           R"({"kind":200,"sentence":"","trainer":0})", R"({"kind":0,"sentence":"","trainer":0})",
+                           R"({"kind":10,"sentence":1,"trainer":0})", R"({"kind":10,"sentence":"","trainer":-2})"}) {
+    expect_refused<JobFailure>(parse_job_failure, text);
   }
 }
 

@@ -42,6 +42,48 @@ TEST_F(ShardTest, AppliesEachRuleToItsSegment) {
   EXPECT_EQ(shard.counters(), (ShardCounters{2, 2}));
 }
 
+/// CONTRACT CK-17. The first in the order of the spec is named, whatever came first in time.
+TEST_F(ShardTest, NamesTheVariableThatAnUpdateMadeInfinite) {
+  const ShardSpec spec =
+      plan_of({variable("a", {3}, sgd()), variable("b", {70000}, sgd()), variable("c", {5}, adam())}, 1).shards[0];
+  Shard shard(spec, *pool_);
+  Ref<Buffer> weights = pool_->get(spec.arena_bytes);
+  ASSERT_TRUE(shard.initialize(weights->bytes()));
+  shard.begin(weights->bytes());
+  push(shard, weights->bytes(), 2.0f, 0.25);
+  EXPECT_EQ(shard.poisoned(), nullptr);
+  push(shard, weights->bytes(), 1e30f, 1e-3);  // Its square, which Adam keeps, is infinite.
+  ASSERT_NE(shard.poisoned(), nullptr);
+  EXPECT_EQ(shard.poisoned()->variable.name, "c");
+  push(shard, weights->bytes(), 1e30f, 1e30);
+  ASSERT_NE(shard.poisoned(), nullptr);
+  EXPECT_EQ(shard.poisoned()->variable.name, spec.segments.front().variable.name);
+  ASSERT_TRUE(shard.initialize(weights->bytes()));
+  shard.begin(weights->bytes());
+  EXPECT_EQ(shard.poisoned(), nullptr);
+}
+
+TEST_F(ShardTest, WhatBeginsNotFiniteIsExempt) {
+  const ShardSpec spec = plan_of({variable("mask", {3}, sgd()), variable("w", {3}, momentum(0.5))}, 1).shards[0];
+  for (const bool in_a_slot : {false, true}) {
+    Shard shard(spec, *pool_);
+    Ref<Buffer> weights = pool_->get(spec.arena_bytes);
+    ASSERT_TRUE(shard.initialize(weights->bytes()));
+    const std::string exempt = in_a_slot ? "w" : "mask";
+    for (const Segment& segment : spec.segments) {
+      const std::span<std::byte> arena = in_a_slot ? shard.mutable_slot(0) : weights->bytes();
+      const float minus_infinity = -std::numeric_limits<float>::infinity();
+      if (segment.variable.name == exempt) std::memcpy(arena.data() + segment.offset, &minus_infinity, sizeof(float));
+    }
+    shard.begin(weights->bytes());
+    push(shard, weights->bytes(), 1.0f, 0.25);
+    EXPECT_EQ(shard.poisoned(), nullptr) << exempt;
+    push(shard, weights->bytes(), std::numeric_limits<float>::quiet_NaN(), 0.25);
+    ASSERT_NE(shard.poisoned(), nullptr) << exempt;
+    EXPECT_NE(shard.poisoned()->variable.name, exempt);
+  }
+}
+
 TEST_F(ShardTest, IntoNewMemoryGivesTheSameBits) {
   const ShardSpec spec =
       plan_of({variable("a", {37}, adam(), uniform(-1, 1)), variable("b", {3}, {}, uniform(-1, 1))}, 1).shards[0];

@@ -142,7 +142,7 @@ TEST_F(Exporters, BestIgnoresRecordsWithoutScalarsAndDamagedTails) {
 TEST_F(Exporters, BestTakesNoNotANumberForTheBestThereWillBe) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   const auto best = best_exporter("best");
-  EXPECT_TRUE(call(*best, kNan));  // The first decision exports in any case.
+  EXPECT_FALSE(call(*best, kNan));  // Not at the first decision either (CONTRACT CK-17).
   EXPECT_FALSE(call(*best, kNan));
   EXPECT_TRUE(call(*best, 0.5));
   EXPECT_FALSE(call(*best, kNan));
@@ -189,6 +189,15 @@ TEST_F(Exporters, BestCollectsAfterItsOwnExports) {
   EXPECT_TRUE(call(*best, 0.5));
   EXPECT_EQ(written(*best).size(), 7u);
   EXPECT_FALSE(std::filesystem::exists(path(*best) + "/0000000003"));
+}
+
+TEST_F(Exporters, BestIsNeverAnEvaluationWhoseLossIsNanWhateverIsCompared) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto any = best_exporter("any", {.compare = [](const Metrics&, const Metrics&) { return true; }});
+  EXPECT_FALSE(call(*any, nan));
+  EXPECT_TRUE(call(*any, 0.5));
+  EXPECT_FALSE(call(*any, nan));
+  EXPECT_TRUE(call(*any, 0.6));
 }
 
 TEST_F(Exporters, BestNeedsTheLossItCompares) {

@@ -56,6 +56,7 @@ TEST(RunConfig, ShowsEveryDefault) {
   EXPECT_EQ(config.ready_timeout_secs(), 7200);
   EXPECT_TRUE(config.save_model_description());
   EXPECT_FALSE(config.accept_changed_model());
+  EXPECT_FALSE(config.allow_non_finite());
   EXPECT_EQ(config.update_strategy().kind, UpdateStrategyKind::kAsync);
   EXPECT_EQ(config.on_sigterm(), OnSigterm::kEnd);
   EXPECT_FALSE(config.placement());
@@ -98,6 +99,7 @@ TEST(RunConfig, TakesEveryField) {
        .ready_timeout_secs = 0.25,
        .save_model_description = false,
        .accept_changed_model = true,
+       .allow_non_finite = true,
        .placement = [](const PlacementRequest& request) { return request.num_ps - 1; },
        .runtime = RuntimeOptions{
            .threads = 3, .transport = "shm", .backend = "reference", .replicas = 2, .heartbeat_secs = 0.25}});
@@ -112,6 +114,7 @@ TEST(RunConfig, TakesEveryField) {
   EXPECT_EQ(config.ready_timeout_secs(), 0.25);
   EXPECT_FALSE(config.save_model_description());
   EXPECT_TRUE(config.accept_changed_model());
+  EXPECT_TRUE(config.allow_non_finite());
   EXPECT_EQ(config.placement()({.variable = "w", .num_ps = 4}), 3);
   EXPECT_EQ(config.compute_threads(64), 3);
   EXPECT_EQ(config.compute_threads_text({.usable_cores = 64}), "3 compute threads, as this program set it");
@@ -198,6 +201,7 @@ TEST(RunConfig, RefusesWrongValuesInReplaceToo) {
   EXPECT_THAT(replacing({.ready_timeout_secs = 0}), HasSubstr("ready_timeout_secs"));
   EXPECT_THAT(replacing({.ready_timeout_secs = std::nullopt}), HasSubstr("ready_timeout_secs: cannot be None"));
   EXPECT_THAT(replacing({.save_model_description = std::nullopt}), HasSubstr("save_model_description: cannot be None"));
+  EXPECT_THAT(replacing({.allow_non_finite = std::nullopt}), HasSubstr("allow_non_finite: cannot be None"));
   EXPECT_THAT(replacing({.update_strategy = std::nullopt}), HasSubstr("update_strategy: cannot be None"));
   EXPECT_THAT(replacing({.runtime = RuntimeOptions{.threads = 0}}), HasSubstr("runtime.threads"));
   EXPECT_THAT(replacing({.runtime = RuntimeOptions{.heartbeat_secs = 0}}), HasSubstr("runtime.heartbeat_secs"));
@@ -308,6 +312,7 @@ TEST(RunConfig, ReplacesByName) {
                                                 {"ready_timeout_secs", "1.5"},
                                                 {"save_model_description", "false"},
                                                 {"accept_changed_model", "true"},
+                                                {"allow_non_finite", "true"},
                                                 {"update_strategy", "async"},
                                                 {"on_sigterm", "leave"},
                                                 {"placement", "none"},
@@ -331,6 +336,7 @@ TEST(RunConfig, ReplacesByName) {
   EXPECT_TRUE(config.accept_changed_model());
   EXPECT_EQ(config.on_sigterm(), OnSigterm::kLeave);
   EXPECT_EQ(config.replace({.on_sigterm = OnSigterm::kEnd}).on_sigterm(), OnSigterm::kEnd);
+  EXPECT_TRUE(config.allow_non_finite());
   EXPECT_EQ(config.runtime(),
             (RuntimeOptions{.threads = 2,
                             .transport = "inproc",
@@ -371,7 +377,7 @@ TEST(RunConfig, RefusesUnknownNamesListingTheAllowedOnes) {
     for (const char* field :
          {"model_dir", "save_checkpoints_steps", "save_checkpoints_secs", "save_summary_steps", "log_step_count_steps",
           "keep_checkpoint_max", "keep_checkpoint_every_n_hours", "random_seed", "max_worker_delay_secs",
-          "ready_timeout_secs", "save_model_description", "accept_changed_model", "update_strategy", "on_sigterm", "placement", "runtime"}) {
+          "ready_timeout_secs", "save_model_description", "accept_changed_model", "allow_non_finite", "update_strategy", "on_sigterm", "placement", "runtime"}) {
       EXPECT_THAT(message, HasSubstr(field));
     }
   }

@@ -73,6 +73,7 @@ TEST(RunFlags, ReadsEveryFlag) {
                                        "--batch=3",
                                        "--seed",
                                        "-5",
+                                       "--allow-non-finite",
                                        "--data-dir",
                                        "d",
                                        "--model-dir",
@@ -109,6 +110,7 @@ TEST(RunFlags, ReadsEveryFlag) {
                                        "--no-shuffle"},
                                       [](const RunConfig& config, const CommandLine&) {
                                         EXPECT_EQ(config.random_seed(), -5);
+                                        EXPECT_TRUE(config.allow_non_finite());
                                         EXPECT_EQ(config.model_dir(), "m");
                                         EXPECT_TRUE(config.accept_changed_model());
                                         EXPECT_EQ(config.save_checkpoints_secs(), 2.5);

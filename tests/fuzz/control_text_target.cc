@@ -67,7 +67,7 @@ void set_up(Prepare prepare) {
 }
 
 void read_text(uint8_t which, std::string_view text) {
-  switch (which % 11) {
+  switch (which % 12) {
     case 0: (void)read<Welcome>(text, &parse_welcome); break;
     case 1: (void)read<ServerStatus>(text, &parse_server_status); break;
     case 2: (void)read<StateText>(text, &parse_state); break;
@@ -75,6 +75,7 @@ void read_text(uint8_t which, std::string_view text) {
     case 4: (void)read<JobEnd>(text, &parse_job_end); break;
     case 5: (void)read<ShardSpec>(text, &parse_shard_spec); break;
     case 7: (void)read<HoldRequest>(text, &parse_hold_request); break;
+    case 11: (void)read<JobFailure>(text, &parse_job_failure); break;
     case 8: (void)read<TaskStatus>(text, &parse_task_status); break;
     case 9: (void)read<Rest>(text, &parse_rest); break;
     case 10: (void)read<RestNews>(text, &parse_rest_news); break;

@@ -163,6 +163,7 @@ void write_control_texts() {
   text(4, "job_end", to_json(JobEnd{false, "max_steps"}));
   text(5, "shard_spec", to_json(shard_spec()));
   text(6, "prepare", to_json(Prepare{1, 9, shard_spec()}));
+  text(11, "failed", to_json(JobFailure{ErrorKind::kNanLoss, "worker 0: the loss is NaN", 1}));
   text(7, "hold_request", to_json(HoldRequest{.residuals = true, .version = 9}));
   text(
       8, "task_status",

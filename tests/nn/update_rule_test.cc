@@ -277,6 +277,51 @@ TEST(UpdateRule, OneContributorIsItsGradientBitForBit) {
   EXPECT_TRUE(same_bits(variable.value, pushed));
 }
 
+/// Wherever it lies (in what vectors take, in what is left over), of one contributor or several, whole or in two pieces.
+TEST(UpdateRule, SaysWhetherAllThatItWroteIsFinite) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
+  constexpr size_t kCount = 2100;  // More than are folded at a time.
+  const std::vector<float> sound = normals(21, kCount), start = normals(20, kCount);
+  const auto apply = [&](const UpdateRule& rule, std::vector<const float*> gradients) {
+    Variable variable(rule, start);
+    std::vector<float*> slots;
+    for (auto& slot : variable.slots) slots.push_back(slot.data());
+    const std::vector<float> scales(gradients.size(), 1.0f);
+    return apply_update(rule, 0.1, 1, kCount, variable.value.data(), variable.value.data(), slots,
+                        {gradients, scales, gradients.size() > 1 ? 0.5f : 1.0f});
+  };
+  for (const UpdateRule& rule : all_rules()) {
+    SCOPED_TRACE(to_string(rule.kind));
+    EXPECT_TRUE(apply(rule, {sound.data()}));
+    EXPECT_TRUE(apply(rule, {sound.data(), start.data()}));
+    if (rule.kind == Kind::kNone) continue;
+    for (const size_t at : {size_t(0), size_t(1001), kCount - 1}) {
+      for (const float bad : {kNan, kInfinity, -kInfinity}) {
+        std::vector<float> gradient = sound;
+        gradient[at] = bad;
+        EXPECT_FALSE(apply(rule, {gradient.data()})) << bad << " at " << at;
+        EXPECT_FALSE(apply(rule, {sound.data(), gradient.data()})) << bad << " at " << at;
+      }
+    }
+  }
+}
+
+/// The square of such a gradient is infinite, and the step that is divided by its root is 0: only the slot shows it.
+TEST(UpdateRule, LooksAtSlotsToo) {
+  const std::vector<float> gradient(33, 1e30f), zero(33, 0.0f);
+  const float* pointer = gradient.data();
+  const float one = 1;
+  for (const UpdateRule& rule : all_rules()) {
+    if (rule.kind != Kind::kAdam && rule.kind != Kind::kAdagrad) continue;
+    SCOPED_TRACE(to_string(rule.kind));
+    Variable variable(rule, zero);
+    std::vector<float*> slots;
+    for (auto& slot : variable.slots) slots.push_back(slot.data());
+    EXPECT_FALSE(apply_update(rule, 0.1, 1, 33, zero.data(), variable.value.data(), slots, {{&pointer, 1}, {&one, 1}, 1}));
+    EXPECT_TRUE(std::ranges::all_of(variable.value, [](float value) { return std::isfinite(value); }));
+  }
+}
+
 TEST(UpdateRule, ContributorsAreFoldedFromTheLeft) {
   // Chosen so that another order gives another result: 1e8 + 1 == 1e8 in float32.
   const std::vector<std::vector<float>> pushes{{1e8f, 2}, {1, 4}, {-1e8f, 6}};

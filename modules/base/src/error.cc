@@ -36,6 +36,11 @@ int exit_status(ErrorKind kind) {
   }
 }
 
+bool is_permanent(ErrorKind kind) {
+  const int status = exit_status(kind);
+  return status >= 2 && status <= 4;
+}
+
 Error Error::with_context(std::string_view context) && {
   message_.insert(0, ": ");
   message_.insert(0, context);

@@ -125,6 +125,10 @@ void Flags::add_training_and_files() {
                   "Seed of initial weights, dropout and shuffles; same seed, same result")
       ->check(reads_as<int64_t>("INT"))
       ->group("Training");
+  app_.add_flag(
+          "--allow-non-finite", parsed_.config.allow_non_finite,
+          "Let values become infinite or NaN, and checkpoints hold them; by default training ends with status 3 first")
+      ->group("Training");
   app_.add_option("--model-dir", parsed_.config.model_dir,
                   "Folder for checkpoints, events and exports; training resumes from what is there")
       ->group("Files");

@@ -2,15 +2,17 @@
 #include <algorithm>
 #include <cmath>
 
+#include "shoal/base/finite.h"
 #include "shoal/graph/ops.h"
 #include "shoal/nn/optimizer.h"
 
 namespace shoal::nn {
 namespace {
 
-/// What gradients of norm `norm` are multiplied with; always finite, since servers refuse other scalars.
+/// What gradients of norm `norm` are multiplied with; always finite, since servers refuse other scalars. Whoever trains looks
+/// at the norm first (StepScalar::norm_of), unless it may be NaN or infinite there.
 double clip_factor(double limit, float norm) {
-  if (std::isnan(norm)) return 1;
+  if (is_nan(norm)) return 1;
   return norm > limit ? limit / double(norm) : 1;  // An infinite norm gives 0.
 }
 
@@ -36,8 +38,9 @@ Optimizer Optimizer::clipped(Clip clip, std::string_view how, double limit) cons
 
 void Optimizer::add_clipping(TrainOp& op) const {
   const auto of_norm = [limit = clip_limit_](float norm) { return clip_factor(limit, norm); };
-  const auto add_scalar = [&](std::string name, Value norm) {
-    op.scalars.push_back({.name = std::move(name), .at = {}, .value = norm, .of_value = of_norm});
+  const auto add_scalar = [&](std::string name, Value norm, std::string norm_of) {
+    op.scalars.push_back(
+        {.name = std::move(name), .at = {}, .value = norm, .of_value = of_norm, .norm_of = std::move(norm_of)});
     return int32_t(op.scalars.size()) - 1;
   };
   switch (clip_) {
@@ -48,13 +51,14 @@ void Optimizer::add_clipping(TrainOp& op) const {
     case Clip::kNorm:
       for (VariableUpdate& update : op.updates) {
         const Value norm = ops::global_norm({update.update});
-        update.rule.gradient_scale_scalar = add_scalar("gradient_scale/" + update.variable, norm);
+        update.rule.gradient_scale_scalar =
+            add_scalar("gradient_scale/" + update.variable, norm, "the gradient of " + update.variable);
       }
       return;
     case Clip::kGlobalNorm: {
       std::vector<Value> all;
       for (const VariableUpdate& update : op.updates) all.push_back(update.update);
-      const int32_t scalar = add_scalar("gradient_scale", ops::global_norm(all));
+      const int32_t scalar = add_scalar("gradient_scale", ops::global_norm(all), "all gradients");
       for (VariableUpdate& update : op.updates) update.rule.gradient_scale_scalar = scalar;
       return;
     }

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "shoal/base/finite.h"
 #include "shoal/base/vector_loop.h"
 
 // Elements are independent even where `next` is `current`: iteration k touches only element k of every array.
@@ -22,82 +23,121 @@ SHOAL_VECTOR_LOOP void multiply(int64_t count, float factor, float* g) {
   for (int64_t k = 0; k < count; ++k) g[k] = factor * g[k];
 }
 
-SHOAL_VECTOR_LOOP void sgd(int64_t count, float rate, const float* g, const float* current, float* next) {
-  SHOAL_INDEPENDENT
-  for (int64_t k = 0; k < count; ++k) next[k] = current[k] - rate * g[k];
+namespace {
+
+/// The largest so far, with what was written now.
+SHOAL_ALWAYS_INLINE int32_t largest_of(int32_t so_far, float written) {
+  const int32_t bits = magnitude_bits(written);
+  return bits > so_far ? bits : so_far;
 }
 
-SHOAL_VECTOR_LOOP void momentum(int64_t count, float rate, float decay, const float* g, const float* current, float* next,
-                                float* slot) {
+}  // namespace
+
+SHOAL_VECTOR_LOOP int32_t sgd(int64_t count, float rate, const float* g, const float* current, float* next) {
+  int32_t largest = 0;
+  SHOAL_INDEPENDENT
+  for (int64_t k = 0; k < count; ++k) {
+    const float value = current[k] - rate * g[k];
+    next[k] = value;
+    largest = largest_of(largest, value);
+  }
+  return largest;
+}
+
+SHOAL_VECTOR_LOOP int32_t momentum(int64_t count, float rate, float decay, const float* g, const float* current,
+                                   float* next, float* slot) {
+  int32_t largest = 0;
   SHOAL_INDEPENDENT
   for (int64_t k = 0; k < count; ++k) {
     const float accumulated = decay * slot[k] + g[k];
     slot[k] = accumulated;
-    next[k] = current[k] - rate * accumulated;
+    const float value = current[k] - rate * accumulated;
+    next[k] = value;
+    largest = largest_of(largest_of(largest, accumulated), value);
   }
+  return largest;
 }
 
-SHOAL_VECTOR_LOOP void nesterov(int64_t count, float rate, float decay, const float* g, const float* current, float* next,
-                                float* slot) {
+SHOAL_VECTOR_LOOP int32_t nesterov(int64_t count, float rate, float decay, const float* g, const float* current,
+                                   float* next, float* slot) {
+  int32_t largest = 0;
   SHOAL_INDEPENDENT
   for (int64_t k = 0; k < count; ++k) {
     const float accumulated = decay * slot[k] + g[k];
     slot[k] = accumulated;
-    next[k] = current[k] - rate * (g[k] + decay * accumulated);
+    const float value = current[k] - rate * (g[k] + decay * accumulated);
+    next[k] = value;
+    largest = largest_of(largest_of(largest, accumulated), value);
   }
+  return largest;
 }
 
-SHOAL_VECTOR_LOOP void adagrad(int64_t count, float rate, float epsilon, const float* g, const float* current, float* next,
-                               float* slot) {
+SHOAL_VECTOR_LOOP int32_t adagrad(int64_t count, float rate, float epsilon, const float* g, const float* current,
+                                  float* next, float* slot) {
+  int32_t largest = 0;
   SHOAL_INDEPENDENT
   for (int64_t k = 0; k < count; ++k) {
     const float sum = slot[k] + g[k] * g[k];
     slot[k] = sum;
-    next[k] = current[k] - rate * g[k] / (std::sqrt(sum) + epsilon);
+    const float value = current[k] - rate * g[k] / (std::sqrt(sum) + epsilon);
+    next[k] = value;
+    largest = largest_of(largest_of(largest, sum), value);
   }
+  return largest;
 }
 
-SHOAL_VECTOR_LOOP void adam(int64_t count, const AdamConstants& constants, const float* g, const float* current,
-                            float* next, float* m, float* v) {
+SHOAL_VECTOR_LOOP int32_t adam(int64_t count, const AdamConstants& constants, const float* g, const float* current,
+                               float* next, float* m, float* v) {
   const AdamConstants c = constants;  // Without a copy, stores to floats could change it.
+  int32_t largest = 0;
   SHOAL_INDEPENDENT
   for (int64_t k = 0; k < count; ++k) {
     const float first = c.beta1 * m[k] + c.one_minus_beta1 * g[k];
     const float second = c.beta2 * v[k] + c.one_minus_beta2 * (g[k] * g[k]);
     m[k] = first;
     v[k] = second;
-    next[k] = current[k] - c.rate * first / (std::sqrt(second) + c.epsilon);
+    const float value = current[k] - c.rate * first / (std::sqrt(second) + c.epsilon);
+    next[k] = value;
+    largest = largest_of(largest_of(largest_of(largest, first), second), value);
   }
+  return largest;
 }
 
-SHOAL_VECTOR_LOOP void adamw(int64_t count, const AdamConstants& constants, float keep, const float* g,
-                             const float* current, float* next, float* m, float* v) {
+SHOAL_VECTOR_LOOP int32_t adamw(int64_t count, const AdamConstants& constants, float keep, const float* g,
+                                const float* current, float* next, float* m, float* v) {
   const AdamConstants c = constants;
+  int32_t largest = 0;
   SHOAL_INDEPENDENT
   for (int64_t k = 0; k < count; ++k) {
     const float first = c.beta1 * m[k] + c.one_minus_beta1 * g[k];
     const float second = c.beta2 * v[k] + c.one_minus_beta2 * (g[k] * g[k]);
     m[k] = first;
     v[k] = second;
-    next[k] = keep * current[k] - c.rate * first / (std::sqrt(second) + c.epsilon);
+    const float value = keep * current[k] - c.rate * first / (std::sqrt(second) + c.epsilon);
+    next[k] = value;
+    largest = largest_of(largest_of(largest_of(largest, first), second), value);
   }
+  return largest;
 }
 
 namespace {
 
 /// One source for the four variants; it becomes part of the caller, so of the caller's instruction set.
 template <bool kMomentum, bool kCentered>
-SHOAL_ALWAYS_INLINE void rmsprop_loop(int64_t count, const RmsPropConstants& constants, const float* g,
-                                      const float* current, float* next, float* square, float* step, float* mean) {
+SHOAL_ALWAYS_INLINE int32_t rmsprop_loop(int64_t count, const RmsPropConstants& constants, const float* g,
+                                         const float* current, float* next, float* square, float* step, float* mean) {
   const RmsPropConstants c = constants;
+  int32_t largest = 0;
   SHOAL_INDEPENDENT
   for (int64_t k = 0; k < count; ++k) {
     const float squares = c.decay * square[k] + c.one_minus_decay * (g[k] * g[k]);
     square[k] = squares;
+    largest = largest_of(largest, squares);
     float variance = squares;
     if constexpr (kCentered) {
       const float average = c.decay * mean[k] + c.one_minus_decay * g[k];
       mean[k] = average;
+      largest = largest_of(largest, average);
       variance = squares - average * average;
       variance = variance < 0.0f ? 0.0f : variance;  // Rounding can take it below 0; NaN stays.
     }
@@ -105,44 +145,49 @@ SHOAL_ALWAYS_INLINE void rmsprop_loop(int64_t count, const RmsPropConstants& con
     if constexpr (kMomentum) {
       change = c.momentum * step[k] + change;
       step[k] = change;
+      largest = largest_of(largest, change);
     }
-    next[k] = current[k] - c.rate * change;
+    const float value = current[k] - c.rate * change;
+    next[k] = value;
+    largest = largest_of(largest, value);
   }
+  return largest;
 }
 
-SHOAL_VECTOR_LOOP void rmsprop_plain(int64_t count, const RmsPropConstants& constants, const float* g, const float* current,
-                                     float* next, float* square) {
-  rmsprop_loop<false, false>(count, constants, g, current, next, square, nullptr, nullptr);
+SHOAL_VECTOR_LOOP int32_t rmsprop_plain(int64_t count, const RmsPropConstants& constants, const float* g,
+                                        const float* current, float* next, float* square) {
+  return rmsprop_loop<false, false>(count, constants, g, current, next, square, nullptr, nullptr);
 }
 
-SHOAL_VECTOR_LOOP void rmsprop_momentum(int64_t count, const RmsPropConstants& constants, const float* g,
-                                        const float* current, float* next, float* square, float* step) {
-  rmsprop_loop<true, false>(count, constants, g, current, next, square, step, nullptr);
+SHOAL_VECTOR_LOOP int32_t rmsprop_momentum(int64_t count, const RmsPropConstants& constants, const float* g,
+                                           const float* current, float* next, float* square, float* step) {
+  return rmsprop_loop<true, false>(count, constants, g, current, next, square, step, nullptr);
 }
 
-SHOAL_VECTOR_LOOP void rmsprop_centered(int64_t count, const RmsPropConstants& constants, const float* g,
-                                        const float* current, float* next, float* square, float* mean) {
-  rmsprop_loop<false, true>(count, constants, g, current, next, square, nullptr, mean);
+SHOAL_VECTOR_LOOP int32_t rmsprop_centered(int64_t count, const RmsPropConstants& constants, const float* g,
+                                           const float* current, float* next, float* square, float* mean) {
+  return rmsprop_loop<false, true>(count, constants, g, current, next, square, nullptr, mean);
 }
 
-SHOAL_VECTOR_LOOP void rmsprop_both(int64_t count, const RmsPropConstants& constants, const float* g, const float* current,
-                                    float* next, float* square, float* step, float* mean) {
-  rmsprop_loop<true, true>(count, constants, g, current, next, square, step, mean);
+SHOAL_VECTOR_LOOP int32_t rmsprop_both(int64_t count, const RmsPropConstants& constants, const float* g,
+                                       const float* current, float* next, float* square, float* step, float* mean) {
+  return rmsprop_loop<true, true>(count, constants, g, current, next, square, step, mean);
 }
 
 }  // namespace
 
-void rmsprop(int64_t count, const RmsPropConstants& constants, const float* g, const float* current, float* next,
-             float* square, float* step, float* mean) {
+int32_t rmsprop(int64_t count, const RmsPropConstants& constants, const float* g, const float* current, float* next,
+                float* square, float* step, float* mean) {
   if (step && mean) return rmsprop_both(count, constants, g, current, next, square, step, mean);
   if (step) return rmsprop_momentum(count, constants, g, current, next, square, step);
   if (mean) return rmsprop_centered(count, constants, g, current, next, square, mean);
   return rmsprop_plain(count, constants, g, current, next, square);
 }
 
-SHOAL_VECTOR_LOOP void ftrl(int64_t count, const FtrlConstants& constants, const float* g, const float* current,
-                            float* next, float* accumulator, float* linear) {
+SHOAL_VECTOR_LOOP int32_t ftrl(int64_t count, const FtrlConstants& constants, const float* g, const float* current,
+                               float* next, float* accumulator, float* linear) {
   const FtrlConstants c = constants;
+  int32_t largest = 0;
   SHOAL_INDEPENDENT
   for (int64_t k = 0; k < count; ++k) {
     const float before = accumulator[k];
@@ -154,8 +199,11 @@ SHOAL_VECTOR_LOOP void ftrl(int64_t count, const FtrlConstants& constants, const
     linear[k] = z;
     const float quadratic = (root + c.beta) * c.inverse_rate + c.twice_l2;
     const float value = (std::copysign(c.l1, z) - z) / quadratic;
-    next[k] = std::abs(z) <= c.l1 ? 0.0f : value;  // NaN is no zero.
+    const float written = std::abs(z) <= c.l1 ? 0.0f : value;  // NaN is no zero.
+    next[k] = written;
+    largest = largest_of(largest_of(largest_of(largest, sum), z), written);
   }
+  return largest;
 }
 
 namespace {
@@ -166,11 +214,12 @@ SHOAL_ALWAYS_INLINE float lamb_direction(const LambConstants& c, float m, float 
 
 }  // namespace
 
-SHOAL_VECTOR_LOOP void lamb_moments(int64_t count, const LambConstants& constants, const float* g, const float* current,
-                                    float* m, float* v, LambSums& sums) {
+SHOAL_VECTOR_LOOP int32_t lamb_moments(int64_t count, const LambConstants& constants, const float* g, const float* current,
+                                       float* m, float* v, LambSums& sums) {
   constexpr int64_t kLanes = 16;  // Sums are in a written order: the same bits for every instruction set.
   const LambConstants c = constants;
   double variable[kLanes] = {}, step[kLanes] = {};
+  int32_t magnitudes[kLanes] = {};
   for (int64_t begin = 0; begin < count; begin += kLanes) {
     const int64_t lanes = count - begin < kLanes ? count - begin : kLanes;
     SHOAL_INDEPENDENT
@@ -180,33 +229,65 @@ SHOAL_VECTOR_LOOP void lamb_moments(int64_t count, const LambConstants& constant
       const float second = c.beta2 * v[k] + c.one_minus_beta2 * (g[k] * g[k]);
       m[k] = first;
       v[k] = second;
+      magnitudes[lane] = largest_of(largest_of(magnitudes[lane], first), second);
       const double w = double(current[k]), direction = double(lamb_direction(c, first, second, current[k]));
       variable[lane] += w * w;
       step[lane] += direction * direction;
     }
   }
+  int32_t largest = 0;
   for (int64_t lane = 0; lane < kLanes; ++lane) {
     sums.variable += variable[lane];
     sums.step += step[lane];
+    largest = magnitudes[lane] > largest ? magnitudes[lane] : largest;
   }
+  return largest;
 }
 
-SHOAL_VECTOR_LOOP void lamb_step(int64_t count, const LambConstants& constants, float rate, const float* current,
-                                 float* next, const float* m, const float* v) {
+SHOAL_VECTOR_LOOP int32_t lamb_step(int64_t count, const LambConstants& constants, float rate, const float* current,
+                                    float* next, const float* m, const float* v) {
   const LambConstants c = constants;
+  int32_t largest = 0;
   SHOAL_INDEPENDENT
-  for (int64_t k = 0; k < count; ++k) next[k] = current[k] - rate * lamb_direction(c, m[k], v[k], current[k]);
+  for (int64_t k = 0; k < count; ++k) {
+    const float value = current[k] - rate * lamb_direction(c, m[k], v[k], current[k]);
+    next[k] = value;
+    largest = largest_of(largest, value);
+  }
+  return largest;
 }
 
-SHOAL_VECTOR_LOOP void add(int64_t count, const float* x, const float* current, float* next) {
+SHOAL_VECTOR_LOOP int32_t assign(int64_t count, const float* x, float* next) {
+  int32_t largest = 0;
   SHOAL_INDEPENDENT
-  for (int64_t k = 0; k < count; ++k) next[k] = current[k] + x[k];
+  for (int64_t k = 0; k < count; ++k) {
+    next[k] = x[k];
+    largest = largest_of(largest, x[k]);
+  }
+  return largest;
 }
 
-SHOAL_VECTOR_LOOP void moving_average(int64_t count, float decay, float one_minus_decay, const float* x,
-                                      const float* current, float* next) {
+SHOAL_VECTOR_LOOP int32_t add(int64_t count, const float* x, const float* current, float* next) {
+  int32_t largest = 0;
   SHOAL_INDEPENDENT
-  for (int64_t k = 0; k < count; ++k) next[k] = decay * current[k] + one_minus_decay * x[k];
+  for (int64_t k = 0; k < count; ++k) {
+    const float value = current[k] + x[k];
+    next[k] = value;
+    largest = largest_of(largest, value);
+  }
+  return largest;
+}
+
+SHOAL_VECTOR_LOOP int32_t moving_average(int64_t count, float decay, float one_minus_decay, const float* x,
+                                         const float* current, float* next) {
+  int32_t largest = 0;
+  SHOAL_INDEPENDENT
+  for (int64_t k = 0; k < count; ++k) {
+    const float value = decay * current[k] + one_minus_decay * x[k];
+    next[k] = value;
+    largest = largest_of(largest, value);
+  }
+  return largest;
 }
 
 }  // namespace shoal::nn::kernels

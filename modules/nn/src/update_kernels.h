@@ -9,10 +9,13 @@ void fold_first(int64_t count, float scale, const float* x, float* g);
 void fold_next(int64_t count, float scale, const float* x, float* g);
 void multiply(int64_t count, float factor, float* g);
 
-void sgd(int64_t count, float rate, const float* g, const float* current, float* next);
-void momentum(int64_t count, float rate, float decay, const float* g, const float* current, float* next, float* slot);
-void nesterov(int64_t count, float rate, float decay, const float* g, const float* current, float* next, float* slot);
-void adagrad(int64_t count, float rate, float epsilon, const float* g, const float* current, float* next, float* slot);
+// What follows writes variables and slots, and returns the largest magnitude among what it wrote, as bits: all of that is
+// finite if they are below kInfinityBits (shoal/base/finite.h).
+
+int32_t sgd(int64_t count, float rate, const float* g, const float* current, float* next);
+int32_t momentum(int64_t count, float rate, float decay, const float* g, const float* current, float* next, float* slot);
+int32_t nesterov(int64_t count, float rate, float decay, const float* g, const float* current, float* next, float* slot);
+int32_t adagrad(int64_t count, float rate, float epsilon, const float* g, const float* current, float* next, float* slot);
 
 struct AdamConstants {
   float rate;  ///< The rate corrected for the step.
@@ -22,12 +25,12 @@ struct AdamConstants {
   float one_minus_beta2;
   float epsilon;
 };
-void adam(int64_t count, const AdamConstants& constants, const float* g, const float* current, float* next, float* m,
-          float* v);
+int32_t adam(int64_t count, const AdamConstants& constants, const float* g, const float* current, float* next, float* m,
+             float* v);
 
 /// `keep` is 1 - rate * weight decay.
-void adamw(int64_t count, const AdamConstants& constants, float keep, const float* g, const float* current, float* next,
-           float* m, float* v);
+int32_t adamw(int64_t count, const AdamConstants& constants, float keep, const float* g, const float* current, float* next,
+              float* m, float* v);
 
 struct RmsPropConstants {
   float rate;
@@ -37,8 +40,8 @@ struct RmsPropConstants {
   float epsilon;
 };
 /// `step` is null without momentum, `mean` if not centered.
-void rmsprop(int64_t count, const RmsPropConstants& constants, const float* g, const float* current, float* next,
-             float* square, float* step, float* mean);
+int32_t rmsprop(int64_t count, const RmsPropConstants& constants, const float* g, const float* current, float* next,
+                float* square, float* step, float* mean);
 
 struct FtrlConstants {
   float inverse_rate;
@@ -47,8 +50,8 @@ struct FtrlConstants {
   float twice_shrinkage;
   float beta;
 };
-void ftrl(int64_t count, const FtrlConstants& constants, const float* g, const float* current, float* next,
-          float* accumulator, float* linear);
+int32_t ftrl(int64_t count, const FtrlConstants& constants, const float* g, const float* current, float* next,
+             float* accumulator, float* linear);
 
 struct LambConstants {
   float beta1;
@@ -66,12 +69,15 @@ struct LambSums {
   double variable = 0;
   double step = 0;
 };
-void lamb_moments(int64_t count, const LambConstants& constants, const float* g, const float* current, float* m, float* v,
-                  LambSums& sums);
-void lamb_step(int64_t count, const LambConstants& constants, float rate, const float* current, float* next, const float* m,
-               const float* v);
+int32_t lamb_moments(int64_t count, const LambConstants& constants, const float* g, const float* current, float* m,
+                     float* v, LambSums& sums);
+int32_t lamb_step(int64_t count, const LambConstants& constants, float rate, const float* current, float* next,
+                  const float* m, const float* v);
 
-void add(int64_t count, const float* x, const float* current, float* next);
-void moving_average(int64_t count, float decay, float one_minus_decay, const float* x, const float* current, float* next);
+/// next = x.
+int32_t assign(int64_t count, const float* x, float* next);
+int32_t add(int64_t count, const float* x, const float* current, float* next);
+int32_t moving_average(int64_t count, float decay, float one_minus_decay, const float* x, const float* current,
+                       float* next);
 
 }  // namespace shoal::nn::kernels

@@ -59,42 +59,42 @@ kernels::LambConstants lamb_constants(const Update& update) {
           float(rule.constants[3])};
 }
 
-void apply_sgd(const Update& update, const Pass& pass, const float* g) {
-  kernels::sgd(pass.count, float(update.learning_rate), g, pass.current, pass.next);
+int32_t apply_sgd(const Update& update, const Pass& pass, const float* g) {
+  return kernels::sgd(pass.count, float(update.learning_rate), g, pass.current, pass.next);
 }
 
-void apply_momentum(const Update& update, const Pass& pass, const float* g) {
+int32_t apply_momentum(const Update& update, const Pass& pass, const float* g) {
   const auto& c = update.rule.constants;
   const auto kernel = c[1] != 0 ? kernels::nesterov : kernels::momentum;
-  kernel(pass.count, float(update.learning_rate), float(c[0]), g, pass.current, pass.next, pass.slots[0]);
+  return kernel(pass.count, float(update.learning_rate), float(c[0]), g, pass.current, pass.next, pass.slots[0]);
 }
 
-void apply_adagrad(const Update& update, const Pass& pass, const float* g) {
-  kernels::adagrad(pass.count, float(update.learning_rate), float(update.rule.constants[1]), g, pass.current, pass.next,
-                   pass.slots[0]);
+int32_t apply_adagrad(const Update& update, const Pass& pass, const float* g) {
+  return kernels::adagrad(pass.count, float(update.learning_rate), float(update.rule.constants[1]), g, pass.current,
+                          pass.next, pass.slots[0]);
 }
 
-void apply_adam(const Update& update, const Pass& pass, const float* g) {
-  kernels::adam(pass.count, adam_constants(update), g, pass.current, pass.next, pass.slots[0], pass.slots[1]);
+int32_t apply_adam(const Update& update, const Pass& pass, const float* g) {
+  return kernels::adam(pass.count, adam_constants(update), g, pass.current, pass.next, pass.slots[0], pass.slots[1]);
 }
 
-void apply_adamw(const Update& update, const Pass& pass, const float* g) {
-  kernels::adamw(pass.count, adam_constants(update), float(1 - update.learning_rate * update.rule.constants[3]), g,
-                 pass.current, pass.next, pass.slots[0], pass.slots[1]);
+int32_t apply_adamw(const Update& update, const Pass& pass, const float* g) {
+  return kernels::adamw(pass.count, adam_constants(update), float(1 - update.learning_rate * update.rule.constants[3]), g,
+                        pass.current, pass.next, pass.slots[0], pass.slots[1]);
 }
 
-void apply_assign(const Update&, const Pass& pass, const float* g) {
-  std::memmove(pass.next, g, size_t(pass.count) * sizeof(float));
+int32_t apply_assign(const Update&, const Pass& pass, const float* g) { return kernels::assign(pass.count, g, pass.next); }
+
+int32_t apply_add(const Update&, const Pass& pass, const float* g) {
+  return kernels::add(pass.count, g, pass.current, pass.next);
 }
 
-void apply_add(const Update&, const Pass& pass, const float* g) { kernels::add(pass.count, g, pass.current, pass.next); }
-
-void apply_moving_average(const Update& update, const Pass& pass, const float* g) {
+int32_t apply_moving_average(const Update& update, const Pass& pass, const float* g) {
   const double decay = update.rule.constants[0];
-  kernels::moving_average(pass.count, float(decay), float(1 - decay), g, pass.current, pass.next);
+  return kernels::moving_average(pass.count, float(decay), float(1 - decay), g, pass.current, pass.next);
 }
 
-void apply_rmsprop(const Update& update, const Pass& pass, const float* g) {
+int32_t apply_rmsprop(const Update& update, const Pass& pass, const float* g) {
   const auto& c = update.rule.constants;
   const double decay = c[0];
   const bool momentum = c[1] > 0, centered = c[3] != 0;
@@ -102,34 +102,37 @@ void apply_rmsprop(const Update& update, const Pass& pass, const float* g) {
   float* const mean = centered ? pass.slots[momentum ? 2 : 1] : nullptr;
   const kernels::RmsPropConstants constants{float(update.learning_rate), float(decay), float(1 - decay), float(c[1]),
                                             float(c[2])};
-  kernels::rmsprop(pass.count, constants, g, pass.current, pass.next, pass.slots[0], step, mean);
+  return kernels::rmsprop(pass.count, constants, g, pass.current, pass.next, pass.slots[0], step, mean);
 }
 
-void apply_ftrl(const Update& update, const Pass& pass, const float* g) {
+int32_t apply_ftrl(const Update& update, const Pass& pass, const float* g) {
   const auto& c = update.rule.constants;
   const auto inverse_rate = float(1 / update.learning_rate);
   if (std::isinf(inverse_rate)) {  // At a rate of 0 nothing moves, the rule's sums neither.
     if (pass.next != pass.current) std::memcpy(pass.next, pass.current, size_t(pass.count) * sizeof(float));
-    return;
+    return 0;
   }
   const kernels::FtrlConstants constants{inverse_rate, float(c[1]), float(2 * c[2]), float(2 * c[3]), float(c[4])};
-  kernels::ftrl(pass.count, constants, g, pass.current, pass.next, pass.slots[0], pass.slots[1]);
+  return kernels::ftrl(pass.count, constants, g, pass.current, pass.next, pass.slots[0], pass.slots[1]);
 }
 
 /// The trust ratio is |w| / |step|, and 1 where either is 0 (a variable that starts at 0 could never leave it).
-void apply_lamb(const Update& update, const Pass& whole, const Contributions& contributions) {
+int32_t apply_lamb(const Update& update, const Pass& whole, const Contributions& contributions) {
   const kernels::LambConstants constants = lamb_constants(update);
   alignas(64) float room[kFoldElements];
   kernels::LambSums sums;
+  int32_t largest = 0;
   for (int64_t first = 0; first < whole.count; first += kFoldElements) {
     const Pass part = whole.at(first, std::min(kFoldElements, whole.count - first));
     const float* g = gradient_at(contributions, first, part.count, room);
-    kernels::lamb_moments(part.count, constants, g, part.current, part.slots[0], part.slots[1], sums);
+    largest = std::max(largest,
+                       kernels::lamb_moments(part.count, constants, g, part.current, part.slots[0], part.slots[1], sums));
   }
   const bool either_zero = sums.variable == 0 || sums.step == 0;
   const double ratio = either_zero ? 1.0 : std::sqrt(sums.variable / sums.step);
-  kernels::lamb_step(whole.count, constants, float(update.learning_rate * ratio), whole.current, whole.next, whole.slots[0],
-                     whole.slots[1]);
+  const auto rate = float(update.learning_rate * ratio);
+  return std::max(
+      largest, kernels::lamb_step(whole.count, constants, rate, whole.current, whole.next, whole.slots[0], whole.slots[1]));
 }
 
 constexpr ConstantRow kBeta1{"beta1", Range::kFraction}, kBeta2{"beta2", Range::kFraction},

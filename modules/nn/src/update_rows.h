@@ -54,10 +54,11 @@ struct RuleRow {
   std::array<SlotRow, kSlotsMax> slots = {};                          ///< Those without a name are not there.
   /// What no constant tells by itself.
   Result<void> (*check)(const UpdateRule& rule) = nullptr;
-  /// Elements by themselves, from the gradient `g`.
-  void (*apply)(const Update& update, const Pass& pass, const float* g) = nullptr;
+  /// Elements by themselves, from the gradient `g`. Gives the largest magnitude that was written, as bits
+  /// (shoal/base/finite.h).
+  int32_t (*apply)(const Update& update, const Pass& pass, const float* g) = nullptr;
   /// Used in the place of `apply`, where an element depends on others of its variable.
-  void (*apply_whole)(const Update& update, const Pass& whole, const Contributions& contributions) = nullptr;
+  int32_t (*apply_whole)(const Update& update, const Pass& whole, const Contributions& contributions) = nullptr;
 };
 
 /// The row of a kind. Null for an unknown one: it may come from a newer version.

@@ -45,6 +45,22 @@ class LaunchJob(JobTest):
                 self.assertIn(f"[{task}] ", ended.stderr)
             self.assertEqual(list(job.folder.glob("shoal-launch-*")), [])
 
+    def test_nothing_is_saved_once_a_task_has_failed_for_good(self):
+        """CONTRACT CK-17: the launcher stops the others with a signal, which is no end to save for."""
+        # Asynchronous workers make steps before the chief's first save, which may so be of what such a rate has made.
+        for strategy, workers in (("sync", "1"), ("async", "0"), ("sync", "1")):
+            options = ["--ps", "2", "--workers", workers]
+            with Job(flags=["--strategy", strategy]) as job:
+                ended = self.run_to_end(job, options, "--steps", str(FOREVER), "--learning-rate", "1e30")
+                self.assertEqual(ended.returncode, 3, ended.stderr)
+                failed = re.search(r"error: .*(?:NaN|infinite).* at global step (\d+)", ended.stderr)
+                self.assertIsNotNone(failed, ended.stderr)
+                self.assertLess(job.newest_step(), int(failed[1]), ended.stderr)
+                self.assertIsNone(job.finished())
+                ended = self.run_to_end(job, options, "--steps", "60")
+                self.assertEqual(ended.returncode, 0, ended.stderr)
+                self.assertGreaterEqual(job.newest_step(), 60)
+
     def test_results_as_json(self):
         with Job() as job:
             ended = self.run_to_end(job, ["--json", "--master", "--ps", "1"], "--steps", "20")

@@ -106,6 +106,9 @@ struct StepBinding {
   /// If not null, it is given every update, and the contents of `updates` are undefined afterwards (the memory is needed
   /// all the same). The program was compiled with CompileOptions::update_variables.
   UpdateApplier* applier = nullptr;
+  /// With an applier: asked about fetched()[0], one float32 number, before the first update is applied. False: none is, and the
+  /// run goes on without (RunProgress::withheld). Null: nobody asks. Only where ProgramInfo::fetches_before_updates.
+  bool (*may_apply)(float first_fetched) = nullptr;
   /// If not null, and there is no applier, it is told of every update.
   UpdateListener* listener = nullptr;
   KernelObserver* observer = nullptr;
@@ -144,12 +147,15 @@ struct ProgramInfo {
   Numerics numerics;
   /// How many threads compute: those of its numerics, or one where a step is too small to be worth more.
   int threads = 1;
+  /// True if the first fetch is one float32 number, and known before the first update is applied to its variable.
+  bool fetches_before_updates = false;
 };
 
 /// How far a run is.
 struct RunProgress {
   bool done = false;
   size_t missing = 0;  ///< If it is not done: which of StepBinding::variables it needs next.
+  bool withheld = false;  ///< True if StepBinding::may_apply has refused, so that the applier was given nothing.
   // The program's own:
   size_t next = 0;  ///< Where it goes on.
   bool begun = false;

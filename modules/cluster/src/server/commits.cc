@@ -247,10 +247,15 @@ Task<Result<std::optional<HeldState>>> Commits::hold(uint64_t chief, bool residu
     sequencer_->hold({.trainer = 0, .incarnation = chief, .number = residuals});
     SHOAL_CO_TRY_VOID(co_await give_orders());
   }
+  // A version that is held already is one before the poison.
   const auto here = [&] {
     return mark_ && mark_->chief == chief && (sequencer_ || mark_->state.text.counters.version == version);
   };
   while (!here()) {
+    if (state_.poison()) {
+      env_.sometimes("server.hold_refused");
+      co_return state_.poison()->error();
+    }
     Result<void> woken = co_await core_.changed()->wait("the order to hold the state", give_up);
     if (core_.closed()) co_return cancelled();
     if (state_.epoch() != epoch) co_return failed_precondition("another epoch has begun");
@@ -334,7 +339,12 @@ Task<Result<void>> Commits::commit(const Order& order) {
   if (core_.options().witness) tell_witness(order);
   ServerCore::Work apply = [this](const ParallelFor& each) { state_.apply(each); };
   SHOAL_CO_TRY_VOID(co_await core_.compute(state_.bytes_of_update(), std::move(apply)));
+  const bool was_sound = !state_.poison();
   state_.end_commit(order);
+  if (was_sound && state_.poison()) {
+    env_.sometimes("server.update_not_finite");
+    core_.changed()->notify_all();
+  }
   for (const PushId& id : order.pushes) SHOAL_CO_TRY_VOID(co_await answer(id, kStatusOk));
   for (const PushId& id : order.pushes) SHOAL_CO_TRY_VOID(co_await drop_before(id));
   if (state_.residuals().wanted()) core_.changed()->notify_all();  // A trainer that has pushed on is not waited for.
@@ -354,6 +364,10 @@ Task<Result<void>> Commits::drop_before(PushId id) {
 
 Result<void> Commits::hold_state(const Order& order) {
   if (order.pushes.size() != 1) return failed_precondition("an order to hold the state names no chief");
+  if (state_.poison()) {  // Who waits is refused.
+    core_.changed()->notify_all();
+    return {};
+  }
   SHOAL_TRY(HeldState held, state_.hold(order.pushes.front().number != 0));
   if (mark_) state_.release(mark_->state);
   mark_ = Mark{order.pushes.front().incarnation, std::move(held)};

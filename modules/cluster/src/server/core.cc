@@ -74,7 +74,8 @@ Task<Result<std::vector<transport::Message>>> ServerCore::newest(transport::Enco
 
 Task<Result<void>> ServerCore::reply(Session& session, const transport::MessageHead& request, transport::Message answer,
                                      uint8_t status) {
-  const int asks = (state_.stop_requested() ? kStatusStopBit : 0) | (asks_to_save_ ? kStatusLeaveBit : 0);
+  const int asks = (state_.stop_requested() ? kStatusStopBit : 0) | (asks_to_save_ ? kStatusLeaveBit : 0) |
+                   (state_.poison() ? kStatusPoisonBit : 0);
   answer.head.status = uint8_t(status | asks);
   answer.head.job = request.job;
   answer.head.epoch = state_.epoch();

@@ -139,6 +139,18 @@ Task<Result<void>> Requests::handle_control(Session& session, Message request) {
     co_return co_await core_.reply(session, request.head, std::move(answer));
   }
   if (control.verb == "rest") co_return co_await handle_rest(session, std::move(request));
+  if (control.verb == "failure") {
+    const auto& poison = state_.poison();
+    Message answer = poison ? transport::make_error(env_.buffers(), poison->error()) : core_.control("ok");
+    co_return co_await core_.reply(session, request.head, std::move(answer));
+  }
+  if (control.verb == "failed") {
+    SHOAL_CO_TRY(JobFailure failure, parse_job_failure(control.text));
+    failure.trainer = session.trainer;
+    state_.note_failure(std::move(failure));
+    core_.changed()->notify_all();
+    co_return co_await core_.reply(session, request.head, core_.control("ok"));
+  }
   // The trainer asks where to go on: what it pushed and nobody answered, it will compute again.
   if (control.verb == "welcome") {
     const std::optional<uint64_t> newest = control.text.empty() ? 0 : number_from<uint64_t>(control.text);
@@ -226,16 +238,18 @@ Task<Result<void>> Requests::prepare(Session& session, std::string_view text) {
 }
 
 /// Called with a turn.
-Result<void> Requests::activate(std::string_view text) {
-  SHOAL_TRY(StateText state, parse_state(text));
-  SHOAL_TRY_VOID(state_.activate(std::move(state)));
+Task<Result<void>> Requests::activate(std::string_view text) {
+  SHOAL_CO_TRY(StateText state, parse_state(text));
+  ServerCore::Work look = [this](const ParallelFor&) { state_.look_at_start(); };
+  SHOAL_CO_TRY_VOID(co_await core_.compute(state_.arena_bytes(), std::move(look)));
+  SHOAL_CO_TRY_VOID(state_.activate(std::move(state)));
   commits_.begin();
   const ParameterServerOptions& options = core_.options();
   if (options.witness) {
     options.witness->activated(options.identity.index, options.identity.incarnation, state_.epoch(), state_.global_step());
   }
   env_.log().info("model ready at global step " + std::to_string(state_.global_step()));
-  return {};
+  co_return Result<void>{};
 }
 
 /// Asked of shard 0 first: at which commit all others have to hold their state, the chief learns there.
@@ -272,7 +286,7 @@ Task<Result<Message>> Requests::chief_control(Session& session, transport::Contr
   if (control.verb == "prepare") {
     SHOAL_CO_TRY_VOID(co_await prepare(session, control.text));
   } else if (control.verb == "ready") {
-    SHOAL_CO_TRY_VOID(activate(control.text));
+    SHOAL_CO_TRY_VOID(co_await activate(control.text));
   } else if (control.verb == "release") {
     if (session.held && control.text == kReleaseSaved && session.held->text.epoch == state_.epoch()) {
       core_.note_saved(session.held->text.global_step);

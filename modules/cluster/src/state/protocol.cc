@@ -175,6 +175,26 @@ Result<JobEnd> parse_job_end(std::string_view text) {
   });
 }
 
+std::string to_json(const JobFailure& failure) {
+  return text_of({{"kind", int(failure.kind)},
+                  {"sentence", failure.sentence.substr(0, kReasonBytesMax)},
+                  {"trainer", failure.trainer}});
+}
+
+Result<JobFailure> parse_job_failure(std::string_view text) {
+  return parse_as<JobFailure>("failed", text, [](const Json& message) -> Result<JobFailure> {
+    JobFailure failure;
+    SHOAL_TRY(const int kind, json::whole_member<int>(message, "kind", 0));
+    failure.kind = ErrorKind(kind);
+    const bool known = kind >= int(ErrorKind::kInvalidArgument) && kind <= int(ErrorKind::kInternal);
+    if (!known || !is_permanent(failure.kind)) return data_loss("kind " + std::to_string(kind) + " is no lasting failure");
+    SHOAL_TRY(failure.sentence, json::string_member(message, "sentence"));
+    if (failure.sentence.size() > kReasonBytesMax) return data_loss("the sentence is too long");
+    SHOAL_TRY(failure.trainer, json::whole_member<int>(message, "trainer", -1));
+    return failure;
+  });
+}
+
 std::string to_json(const Welcome& welcome) {
   Json message{{"phase", int(welcome.phase)},
                {"epoch", welcome.epoch},
@@ -239,15 +259,17 @@ std::string to_json(const ServerStatus& status) {
   for (const TrainerStatus& trainer : status.trainers) {
     trainers.push_back(trainer_json(trainer));
   }
-  return text_of({{"phase", int(status.phase)},
-                  {"epoch", status.epoch},
-                  {"global_step", status.global_step},
-                  {"spec_hash", status.spec_hash},
-                  {"fingerprint", status.fingerprint},
-                  {"run", run_json(status.run)},
-                  {"changes", status.changes},
-                  {"counters", counters_json(status.counters)},
-                  {"trainers", trainers}});
+  Json message{{"phase", int(status.phase)},
+               {"epoch", status.epoch},
+               {"global_step", status.global_step},
+               {"spec_hash", status.spec_hash},
+               {"fingerprint", status.fingerprint},
+               {"run", run_json(status.run)},
+               {"changes", status.changes},
+               {"counters", counters_json(status.counters)},
+               {"trainers", trainers}};
+  if (status.failure) message["failure"] = to_json(*status.failure);
+  return text_of(message);
 }
 
 Result<ServerStatus> parse_server_status(std::string_view text) {
@@ -266,6 +288,10 @@ Result<ServerStatus> parse_server_status(std::string_view text) {
       SHOAL_TRY(const TrainerStatus trainer, trainer_of(item));
       status.trainers.push_back(trainer);
     }
+    if (message.contains("failure")) {
+      SHOAL_TRY(const std::string failure, json::string_member(message, "failure"));
+      SHOAL_TRY(status.failure, parse_job_failure(failure));
+    }
     return status;
   });
 }
@@ -276,7 +302,8 @@ std::string to_json(const Prepare& prepare) {
                   {"spec", to_json(prepare.spec)},
                   {"gradients", to_string(Compression{.gradients = prepare.gradients})},
                   {"meaning", prepare.meaning},
-                  {"run", run_json(prepare.run)}});
+                  {"run", run_json(prepare.run)},
+                  {"allow_non_finite", prepare.allow_non_finite}});
 }
 
 Result<Prepare> parse_prepare(std::string_view text) {
@@ -292,6 +319,7 @@ Result<Prepare> parse_prepare(std::string_view text) {
     SHOAL_TRY(prepare.meaning, json::string_member(message, "meaning"));
     if (prepare.meaning.size() > kIdentityBytesMax) return data_loss("the meaning of the model is too long");
     SHOAL_TRY(prepare.run, run_of(message));
+    SHOAL_TRY(prepare.allow_non_finite, json::bool_member(message, "allow_non_finite"));
     return prepare;
   });
 }

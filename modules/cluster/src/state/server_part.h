@@ -24,6 +24,10 @@ class ServerPart {
   /// An arena to be filled by restores, until activate().
   std::span<std::byte> mutable_arena(ArenaIndex arena);
   void activate(uint64_t update_count);
+  /// Called on any thread, before activate(): looks at the values that the epoch begins with (Shard::begin()).
+  void look_at_start() { shard_.begin(weights_.payload()); }
+  /// Shard::poisoned().
+  const Segment* poisoned() const { return shard_.poisoned(); }
   /// What replies say about the newest version.
   void set_global_step(uint64_t step) { transport::set_weights_version(weights_, counters().version, step); }
 

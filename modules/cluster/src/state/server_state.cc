@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "shoal/cluster/poison.h"
+
 namespace shoal::cluster {
 
 std::string ServerState::position_of(int trainer) const {
@@ -32,7 +34,8 @@ ServerStatus ServerState::status() const {
                       .run = run_,
                       .changes = changes_,
                       .counters = {},
-                      .trainers = {}};
+                      .trainers = {},
+                      .failure = failure()};
   if (!parts_.empty()) status.counters = parts_.front().counters();
   for (const auto& [index, trainer] : trainers_) {
     status.trainers.push_back({index, trainer.connections > 0, trainer.done, ended_.contains(index), trainer.pushes});
@@ -55,6 +58,7 @@ Result<uint64_t> ServerState::admit(int trainer, uint64_t incarnation, uint64_t 
   }
   if (record.incarnation != 0) record.replace(record.incarnation);
   if (trainer == 0) take_back_stop();
+  if (failure_ && (trainer == 0 || trainer == failure_->trainer)) failure_.reset();  // Somebody started it again.
   const uint64_t before = std::exchange(record.incarnation, incarnation);
   record.first_connection = record.newest_connection = connection;
   record.last_push = record.last_counted = 0;
@@ -68,6 +72,12 @@ Result<uint64_t> ServerState::admit(int trainer, uint64_t incarnation, uint64_t 
 void ServerState::take_back_stop() {
   stop_ = false;
   for (auto& [index, record] : trainers_) record.done = record.left || ended_.contains(index);
+}
+
+void ServerState::note_failure(JobFailure failure) {
+  if (failure_) return;
+  failure_ = std::move(failure);
+  note_change();
 }
 
 /// Told twice (by a chief that found its connection broken), the first word counts.
@@ -94,6 +104,8 @@ Result<void> ServerState::prepare(Prepare prepare) {
   residuals_.restart(arena_bytes());
   for (auto& [index, trainer] : trainers_) trainer.keeps_back = trainer.done = trainer.left = false;
   stop_ = sealed_ = false;
+  allow_non_finite_ = prepare.allow_non_finite;
+  poison_.reset();
   part_count_ = part_bytes_ = 0;
   for (const ShardPart& part : parts_of(spec_)) {
     ++part_count_;
@@ -132,6 +144,11 @@ Result<std::span<std::byte>> ServerState::place_to_restore(const transport::Snap
     return of.mutable_arena(arena).subspan(part.offset - of.begin(), part.payload.size());
   }
   return invalid_argument("restore of " + std::string(part.name) + ": beyond the end of the arena, or of a part of it");
+}
+
+void ServerState::look_at_start() {
+  if (phase_ != Phase::kLoading) return;
+  for (ServerPart& part : parts_) part.look_at_start();
 }
 
 Result<void> ServerState::activate(StateText state) {
@@ -304,6 +321,14 @@ void ServerState::end_commit(const transport::Order& order) {
   for (ServerPart& part : parts_) part.close(global_step_);
   committing_.clear();
   for (const transport::PushId& id : order.pushes) kept_.erase(id);
+  for (size_t i = 0; i < parts_.size() && !poison_ && !allow_non_finite_; ++i) {
+    const Segment* const segment = parts_[i].poisoned();
+    if (!segment) continue;
+    const Error why = poisoned(segment->variable.name, global_step_);
+    poison_ = JobFailure{why.kind(), why.message(), -1};
+    log_.error(why.message());
+    note_change();
+  }
 }
 
 void ServerState::drop(const transport::PushId& id) {
@@ -383,6 +408,7 @@ bool ServerState::asks_residual(int trainer) const {
 
 Result<HeldState> ServerState::hold(bool residuals) {
   if (phase_ != Phase::kReady) return failed_precondition("the server holds no model");
+  SHOAL_CHECK(!poison_);
   HeldState held;
   if (residuals) held.residuals = residuals_.hold(trainers_);
   held.text = {.epoch = epoch_,

@@ -77,6 +77,12 @@ class ServerState {
   void seal() { sealed_ = true; }
   void unseal() { sealed_ = false; }
   bool sealed() const { return sealed_; }
+  /// Set once an update of this epoch has written a value that is not finite: its version, and those after it, are not held.
+  const std::optional<JobFailure>& poison() const { return poison_; }
+  /// What there is to tell of: values, or else a trainer that has failed for good and not come again.
+  const std::optional<JobFailure>& failure() const { return poison_ ? poison_ : failure_; }
+  /// A trainer has failed for good. The first word counts.
+  void note_failure(JobFailure failure);
   void finish(JobEnd end);
   const JobEnd& end() const { return end_; }  ///< It says something once the phase is kFinished.
   /// A process of `trainer` says hello over its `connection` (a number that grows with each that is accepted): gives the
@@ -96,6 +102,8 @@ class ServerState {
   /// Called between steps: where the part's bytes of the restored state have to be copied; empty if nothing is left to
   /// do.
   Result<std::span<std::byte>> place_to_restore(const transport::SnapshotPart& part);
+  /// Called on any thread, when nothing is left to restore, before activate().
+  void look_at_start();
   /// Called between steps.
   Result<void> activate(StateText state);
 
@@ -189,6 +197,9 @@ class ServerState {
   bool save_follows_ = false;
   bool stop_ = false;
   bool sealed_ = false;
+  bool allow_non_finite_ = false;
+  std::optional<JobFailure> poison_;
+  std::optional<JobFailure> failure_;
   JobEnd end_;
 };
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "shoal/base/finite.h"
 #include "shoal/nn/initializers.h"
 #include "state/row_codec.h"
 #include "state/row_sums.h"
@@ -99,7 +100,12 @@ void zero_padding(const ShardSpec& spec, std::span<std::byte> arena) {
   if (spec.segments.empty()) std::memset(arena.data(), 0, spec.arena_bytes);
 }
 
-Shard::Shard(ShardSpec spec, BufferPool& pool) : spec_(std::move(spec)), pool_(pool), pieces_(pieces_of(spec_)) {
+Shard::Shard(ShardSpec spec, BufferPool& pool)
+    : spec_(std::move(spec)),
+      pool_(pool),
+      pieces_(pieces_of(spec_)),
+      exempt_(spec_.segments.size(), true),
+      poisoned_(std::make_unique<std::atomic<size_t>>(spec_.segments.size())) {
   for (int32_t i = 0; i < spec_.slot_count; ++i) {
     slots_.push_back(pool_.get(spec_.arena_bytes));
     std::memset(slots_.back()->data(), 0, spec_.arena_bytes);
@@ -137,6 +143,35 @@ Result<void> Shard::initialize(std::span<std::byte> weights, const ParallelFor& 
   }
   counters_ = {};
   return {};
+}
+
+void Shard::begin(std::span<const std::byte> weights) {
+  SHOAL_CHECK(weights.size() == spec_.arena_bytes);
+  poisoned_->store(spec_.segments.size(), std::memory_order_relaxed);
+  for (size_t i = 0; i < spec_.segments.size(); ++i) {
+    const Segment& segment = spec_.segments[i];
+    const auto is_sound = [&segment](std::span<const std::byte> arena) {
+      return all_finite({floats(arena, segment.offset), size_t(segment.elements())});
+    };
+    exempt_[i] = segment.variable.dtype != DType::kFloat32 || !is_sound(weights);
+    for (int slot = 0; slot < nn::slot_count(segment.variable.rule) && !exempt_[i]; ++slot) {
+      exempt_[i] = !is_sound(slots_[size_t(slot)]->bytes());
+    }
+  }
+}
+
+const Segment* Shard::poisoned() const {
+  const size_t index = poisoned_->load(std::memory_order_relaxed);
+  return index < spec_.segments.size() ? &spec_.segments[index] : nullptr;
+}
+
+/// Keeps the smallest index, so that what is told does not depend on which thread comes first.
+void Shard::note_poison(const Segment& segment) const {
+  const auto index = size_t(&segment - spec_.segments.data());
+  if (exempt_[index]) return;
+  size_t first = poisoned_->load(std::memory_order_relaxed);
+  while (index < first && !poisoned_->compare_exchange_weak(first, index, std::memory_order_relaxed)) {
+  }
 }
 
 std::span<std::byte> Shard::mutable_slot(int slot) {
@@ -203,6 +238,11 @@ void Shard::begin_update() {
   for (int slot = 0; slot < spec_.slot_count; ++slot) mutable_slot(slot);
   ++counters_.update_count;
   ++counters_.version;
+}
+
+void Shard::withdraw_update() {
+  --counters_.update_count;
+  --counters_.version;
 }
 
 void Shard::update_part(const Segment& segment, int64_t first, int64_t count, std::span<const std::byte> current,
@@ -356,8 +396,10 @@ void Shard::update_elements(const Segment& segment, int64_t first, int64_t count
   for (size_t i = 0; i < slot_count; ++i) slots[i] = floats(slots_[i]->bytes(), segment.offset) + first;
   const auto scalar = size_t(rule.learning_rate_scalar);  // Rules without a learning rate may name none.
   const double learning_rate = scalar < place.scalars.size() ? place.scalars[scalar] : 0.0;
-  nn::apply_update(rule, learning_rate, counters_.update_count, count, floats(place.current, segment.offset) + first,
-                   floats(place.next, segment.offset) + first, {slots.data(), slot_count}, contributions);
+  const bool sound =
+      nn::apply_update(rule, learning_rate, counters_.update_count, count, floats(place.current, segment.offset) + first,
+                       floats(place.next, segment.offset) + first, {slots.data(), slot_count}, contributions);
+  if (!sound) note_poison(segment);
 }
 
 }  // namespace shoal::cluster

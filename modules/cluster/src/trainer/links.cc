@@ -134,6 +134,7 @@ Task<Result<ServerStatus>> ServerLinks::status_of_all(Deadline deadline, std::op
     if (i > 0) {
       SHOAL_CO_TRY(const ServerStatus other, co_await status(i, deadline));
       phase = other.phase;
+      if (other.failure && other.failure->of_values()) first.failure = other.failure;
     }
     if (phase == Phase::kReady) continue;
     co_return noted(Result<ServerStatus>(unavailable(to_string(links_[i]->server()) + " lost its state")));
@@ -175,6 +176,27 @@ Task<Result<void>> ServerLinks::finish_one(size_t shard, std::string end, Deadli
     if (told) co_return Result<void>{};
     if (told.error().kind() != ErrorKind::kUnavailable) co_return std::move(told).error();
   }
+}
+
+Task<Result<void>> ServerLinks::tell_failure(JobFailure failure, Deadline deadline) {
+  for (;;) {
+    if (!links_[0]->connected()) {
+      std::function<bool()> give_up;
+      SHOAL_CO_TRY_VOID(co_await links_[0]->connect(deadline, std::move(give_up)));
+    }
+    if (links_[0]->job_end()) co_return Result<void>{};  // Nothing is saved any more.
+    auto told = co_await control(0, "failed", to_json(failure), deadline);
+    if (told) co_return Result<void>{};
+    if (told.error().kind() != ErrorKind::kUnavailable) co_return std::move(told).error();
+  }
+}
+
+Task<Result<void>> ServerLinks::look_for_poison() {
+  if (!poisoned_) co_return Result<void>{};
+  const auto told = co_await control(*poisoned_, "failure", {}, env_.after(kRequestTimeout));
+  if (!told) co_return told.error();
+  poisoned_.reset();
+  co_return Result<void>{};
 }
 
 std::optional<JobEnd> ServerLinks::job_end() const {

@@ -1,5 +1,6 @@
 #pragma once
 /// A trainer's lines to all servers of its job, in the epoch that it follows: control messages to one or to all of them.
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -65,7 +66,8 @@ class ServerLinks {
   /// Asks for the status. With `seen` it is answered once there is another number of changes than that, or a moment
   /// later.
   Task<Result<ServerStatus>> status(size_t shard, Deadline deadline, std::optional<uint64_t> seen = {});
-  /// The status of shard 0, once all are ready. Unavailable: one of them has lost the state that we follow.
+  /// The status of shard 0, once all are ready, with a failure of values that another one knows. Unavailable: one of them
+  /// has lost the state that we follow.
   Task<Result<ServerStatus>> status_of_all(Deadline deadline, std::optional<uint64_t> seen);
   /// Asks for the status, too; a failure is not noted().
   Task<Result<ServerStatus>> look(size_t shard, Deadline deadline, std::optional<uint64_t> seen = {});
@@ -74,7 +76,15 @@ class ServerLinks {
   Task<Result<Welcome>> welcome(size_t shard, uint64_t newest_push, Deadline deadline);
   /// Tells all at once: a server that is gone keeps no other waiting.
   Task<Result<void>> finish(JobEnd end, Deadline deadline);
+  /// Tells shard 0, which the chief asks first.
+  Task<Result<void>> tell_failure(JobFailure failure, Deadline deadline);
   std::optional<JobEnd> job_end() const;
+
+  /// A reply of `shard` has kStatusPoisonBit. Of several the first shard is asked, so that all trainers say the same.
+  void note_poison(size_t shard) { poisoned_ = std::min(shard, poisoned_.value_or(shard)); }
+  void forget_poison() { poisoned_.reset(); }
+  /// Asks what there is to tell, where one has: NanLoss, unless that server has begun anew meanwhile.
+  Task<Result<void>> look_for_poison();
 
  private:
   Task<Deadline> after_late(Deadline deadline);
@@ -88,6 +98,7 @@ class ServerLinks {
   uint64_t epoch_ = 0;
   std::vector<uint64_t> followed_;  // Incarnations of the servers.
   bool lost_ = false;
+  std::optional<size_t> poisoned_;
 };
 
 }  // namespace shoal::cluster

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "shoal/base/compute.h"
+#include "shoal/cluster/poison.h"
 #include "state/row_codec.h"
 #include "state/row_sums.h"
 #include "trainer/bindings.h"
@@ -50,9 +51,11 @@ class LocalStore final : public Store, private backends::UpdateApplier {
   Task<Result<Ready>> prepare(RestoreSource* restore, Deadline) override {
     const auto bring = [this, restore] { return restore ? load(*restore) : shard_.initialize(weights_->bytes()); };
     SHOAL_CO_TRY_VOID(co_await compute(env_, bring));
+    shard_.begin(weights_->bytes());
     applying_ = false;
     next_ = {};
     ended_.clear();
+    poison_.reset();
     ++epoch_;
     Ready ready{.global_step = global_step_, .epoch = epoch_};
     if (restore) {
@@ -127,13 +130,23 @@ class LocalStore final : public Store, private backends::UpdateApplier {
   Task<Result<Outcome>> commit(Step, std::span<const double> scalars) override {
     const auto update = [this, scalars] { return applying_ ? finish() : apply_all(scalars); };
     SHOAL_CO_TRY_VOID(co_await compute(env_, update));
-    co_return Outcome{.global_step = global_step_ += options_.advances_global_step};
+    global_step_ += options_.advances_global_step;
+    if (const std::optional<Error> poison = look_for_poison()) co_return *poison;
+    co_return Outcome{.global_step = global_step_};
+  }
+
+  void withdraw() override {
+    if (!applying_) return;
+    shard_.withdraw_update();
+    next_ = {};
+    applying_ = false;
   }
 
   bool wants_positions() const override { return false; }
 
   Task<Result<std::unique_ptr<Snapshot>>> snapshot(Positions own_positions) override {
     if (applying_) co_return torn();
+    if (poison_) co_return *poison_;
     std::erase_if(own_positions, [](const auto& entry) { return entry.second.empty(); });
     StateInfo info{
         .global_step = global_step_, .shards = {shard_.counters()}, .positions = std::move(own_positions), .residuals = {}};
@@ -215,6 +228,16 @@ class LocalStore final : public Store, private backends::UpdateApplier {
     return failed_precondition("a step failed while it changed the weights; they are usable again after a restore");
   }
 
+  /// The first finding stays: it names the step.
+  const std::optional<Error>& look_for_poison() {
+    const Segment* const segment = options_.allow_non_finite || poison_ ? nullptr : shard_.poisoned();
+    if (segment) {
+      env_.sometimes("local.update_not_finite");
+      poison_ = poisoned(segment->variable.name, global_step_);
+    }
+    return poison_;
+  }
+
   Result<void> apply_all(std::span<const double> scalars) {
     contributions_.clear();
     for (size_t i = 0; i <= computed_; ++i) {
@@ -259,6 +282,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
   uint64_t global_step_ = 0;
   uint64_t epoch_ = 0;
   std::set<int> ended_;  // Trainers whose inputs have ended.
+  std::optional<Error> poison_;  // Set once an update has written a value that is not finite.
   // What follows is of a step whose updates are applied while its program runs.
   std::vector<const Segment*> update_segments_;  // One entry for each update.
   std::vector<double> scalars_;

@@ -45,8 +45,13 @@ Task<Result<void>> restore_padding(ModelDelivery to, size_t shard, ArenaIndex ar
 }
 
 Task<Result<void>> load_shard(ModelDelivery to, size_t shard, RestoreSource* restore, Deadline deadline) {
-  const Prepare prepare{to.servers.epoch(),  to.identity.fingerprint, to.plan.shards[shard],
-                        to.gradients,        to.identity.meaning,     to.identity.run};
+  const Prepare prepare{.epoch = to.servers.epoch(),
+                        .fingerprint = to.identity.fingerprint,
+                        .spec = to.plan.shards[shard],
+                        .gradients = to.gradients,
+                        .meaning = to.identity.meaning,
+                        .run = to.identity.run,
+                        .allow_non_finite = to.allow_non_finite};
   SHOAL_CO_TRY_VOID((co_await to.servers.control(shard, "prepare", to_json(prepare), deadline)));
   if (!restore) co_return Result<void>{};
   for (ArenaIndex arena = 0; arena <= to.plan.shards[shard].slot_count; ++arena) {

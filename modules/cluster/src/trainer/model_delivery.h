@@ -13,6 +13,7 @@ struct ModelDelivery {
   ServerLinks& servers;           ///< They are connected, in the epoch that begins (for bring_model()).
   const TaskIdentity& identity;   ///< The chief's, which has the model's fingerprint, meaning and run.
   transport::Encoding gradients;  ///< How trainers will send gradients; residuals of the checkpoint are for top-k.
+  bool allow_non_finite;          ///< Prepare::allow_non_finite.
 };
 
 /// Whether all servers, as their `statuses` are, hold the model of this run in one epoch, at the step of `restore` or beyond:

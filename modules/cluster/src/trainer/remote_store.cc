@@ -83,6 +83,9 @@ class RemoteStoreImpl final : public RemoteStore {
   Task<Result<void>> connect(Deadline deadline) override { return servers_.connect(deadline); }
   Task<Result<void>> leave(Deadline deadline) override;
   Task<void> give_way(Deadline deadline) override;
+  Task<Result<void>> tell_failure(Error why, Deadline deadline) override {
+    return servers_.tell_failure({why.kind(), why.message(), options_.identity.trainer_index}, deadline);
+  }
   Task<Result<void>> request_stop(Deadline deadline) override { return servers_.tell_all("stop", deadline); }
   Task<Result<RestNews>> rest(Rest rest, Deadline deadline) override { return resting_.rest(rest, push_, deadline); }
   Task<Result<void>> seal(Deadline deadline) override { return servers_.tell_all("seal", deadline); }
@@ -146,7 +149,8 @@ Task<Result<Ready>> RemoteStoreImpl::prepare(RestoreSource* restore, Deadline de
     newest = std::max(newest, status.epoch);
     statuses.push_back(std::move(status));
   }
-  const ModelDelivery delivery{env_, plan_, servers_, options_.identity, options_.compression.gradients};
+  const ModelDelivery delivery{env_,     plan_, servers_, options_.identity, options_.compression.gradients,
+                               options_.allow_non_finite};
   Ready ready;
   ready.attached = is_still_held(delivery, statuses, restore);
   if (ready.attached) env_.sometimes("chief.servers_hold_the_model");
@@ -157,6 +161,7 @@ Task<Result<Ready>> RemoteStoreImpl::prepare(RestoreSource* restore, Deadline de
   if (!ready.attached) SHOAL_CO_TRY_VOID(co_await bring_model(delivery, restore, deadline));
   for (size_t i = 0; i < servers_.size(); ++i) SHOAL_CO_TRY_VOID(co_await weights_.pull(i, deadline));
   SHOAL_CO_TRY_VOID(co_await pull_one_version(deadline));
+  SHOAL_CO_TRY_VOID(co_await servers_.look_for_poison());
   SHOAL_CO_TRY_VOID(co_await residuals_->fetch());
   ready.epoch = servers_.epoch();
   ready.global_step = global_step_;
@@ -202,6 +207,7 @@ Task<Result<Ready>> RemoteStoreImpl::attach_once(Deadline deadline) {
     SHOAL_CO_TRY_VOID(co_await weights_.pull(i, std::min(deadline, env_.after(kRequestTimeout))));
   }
   SHOAL_CO_TRY_VOID(co_await pull_one_version(deadline));
+  SHOAL_CO_TRY_VOID(co_await servers_.look_for_poison());
   SHOAL_CO_TRY(Welcome welcome, co_await servers_.welcome(0, push_, env_.after(kRequestTimeout)));
   if (welcome.epoch != servers_.epoch() || welcome.phase != Phase::kReady)
     co_return unavailable("the servers are being restored");
@@ -255,11 +261,13 @@ Result<void> RemoteStoreImpl::take_head(size_t shard, size_t part, const Message
   servers_.follow(shard, head.incarnation);
   if (shard == 0 && part == 0) global_step_ = head.global_step;
   if (head.status & kStatusStopBit) stop_ = true;
+  if (head.status & kStatusPoisonBit) servers_.note_poison(shard);
   residuals_->note(shard, head.status);
   return {};
 }
 
 void RemoteStoreImpl::restart() {
+  servers_.forget_poison();
   for (size_t i = 0; i < servers_.size(); ++i) {
     weights_.drop(i);
     traffic_[i].restart();
@@ -280,6 +288,7 @@ Task<Result<Step>> RemoteStoreImpl::begin(StopToken stop) {
     pulled = true;
   }
   if (pulled) SHOAL_CO_TRY_VOID(co_await pull_one_version(env_.after(kRequestTimeout)));
+  SHOAL_CO_TRY_VOID(co_await servers_.look_for_poison());
   // Each only grows, so equal sums are equal versions.
   for (const ServerTraffic& traffic : traffic_) version.version += traffic.version();
   const bool all = weights_.begin();
@@ -388,6 +397,7 @@ Task<Result<Outcome>> RemoteStoreImpl::commit(Step step, std::span<const double>
                                .ordinal = step_ordinal_,
                                .global_step = global_step_});
   }
+  SHOAL_CO_TRY_VOID(co_await servers_.look_for_poison());
   SHOAL_CO_TRY_VOID(co_await residuals_->hand_in_asked());
   co_return Outcome{.global_step = global_step_, .applied = verdict_ == kStatusOk, .stop = stop_};
 }

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 
+#include "shoal/base/finite.h"
 #include "shoal/estimator/estimator.h"
 #include "shoal/estimator/exporter.h"
 #include "shoal/monitor/event_reader.h"
@@ -40,6 +40,12 @@ std::string export_now(const ExportRequest& request, const InputFn& serving_inpu
                                         {.checkpoint = request.checkpoint_path, .assets = {}});
 }
 
+/// No comparison says so, whatever it compares: such an evaluation is never the best.
+bool has_nan_loss(const Metrics& metrics) {
+  const auto loss = metrics.find("loss");
+  return loss != metrics.end() && is_nan(loss->second);
+}
+
 class LatestExporter final : public Exporter {
  public:
   LatestExporter(std::string name, LatestExporterOptions options) : name_(std::move(name)), options_(options) {}
@@ -74,6 +80,12 @@ class BestExporter final : public Exporter {
   BestExporter(std::string name, BestExporterOptions options) : name_(std::move(name)), options_(std::move(options)) {}
   const std::string& name() const override { return name_; }
   std::optional<std::string> export_model(const ExportRequest& request) override {
+    if (has_nan_loss(request.eval_result)) {
+      request.env.log().warning("export " + name_ + ": the loss of the evaluation at global step " +
+                                std::to_string(int64_t(request.eval_result.at("global_step"))) +
+                                " is NaN, so it is no best one, and not exported");
+      return std::nullopt;
+    }
     const auto best = best_.find(request.estimator.model_dir());
     if (best == best_.end()) {
       check_history(request);
@@ -109,7 +121,8 @@ void BestExporter::check_history(const ExportRequest& request) const {
   const int64_t now = int64_t(request.eval_result.at("global_step"));
   std::optional<Metrics> best;
   for (const auto& [step, metrics] : history) {
-    if (step != now && (!best || options_.compare(*best, metrics))) best = metrics;
+    const bool counts = step != now && !has_nan_loss(metrics);
+    if (counts && (!best || options_.compare(*best, metrics))) best = metrics;
   }
   if (best && !options_.compare(*best, request.eval_result)) {
     request.env.log().info("export " + name_ +
@@ -136,7 +149,7 @@ bool smaller_loss(const Metrics& best, const Metrics& current) {
   if (before == best.end() || now == current.end()) {
     raise(invalid_argument("best_exporter: an evaluation without `loss`; give a compare function of your own"));
   }
-  return now->second < before->second || (std::isnan(before->second) && !std::isnan(now->second));
+  return now->second < before->second || (is_nan(before->second) && !is_nan(now->second));
 }
 
 std::shared_ptr<Exporter> best_exporter(std::string name, BestExporterOptions options) {

@@ -1,8 +1,9 @@
 #include "shoal/estimator/hooks.h"
 
-#include <cmath>
 #include <cstdio>
 
+#include "hooks/nan_guard.h"
+#include "shoal/base/finite.h"
 #include "shoal/monitor/event_writer.h"
 
 namespace shoal {
@@ -29,13 +30,14 @@ class NanGuard final : public Hook {
  public:
   explicit NanGuard(NanGuardOptions options) : options_(options) {}
   void after_step(RunContext& run, const StepValues& values) override {
-    if (!std::isnan(values.loss())) return;
+    if (!is_nan(values.loss())) return;
     const std::string sentence = "the loss is NaN at global step " + std::to_string(run.global_step()) +
                                  "; a lower learning rate, or a look at the input, may help";
     if (options_.fail) raise(nan_loss(sentence));
     run.log().error(sentence);
     run.request_stop();
   }
+  bool is_quiet() const { return !options_.fail; }
 
  private:
   NanGuardOptions options_;
@@ -151,6 +153,12 @@ std::shared_ptr<Hook> stop_at_step(StopAtStepOptions options) {
 }
 
 std::shared_ptr<Hook> nan_guard(NanGuardOptions options) { return std::make_shared<NanGuard>(options); }
+
+bool is_quiet_nan_guard(const Hook& hook) {
+  const auto* const guard = dynamic_cast<const NanGuard*>(&hook);
+  return guard && guard->is_quiet();
+}
+
 std::shared_ptr<Hook> loss_logger(int64_t every_iterations) { return std::make_shared<LossLogger>(every_iterations); }
 std::shared_ptr<Hook> step_counter(int64_t every_steps) { return std::make_shared<StepCounter>(every_steps); }
 std::shared_ptr<Hook> summary_saver(int64_t every_steps) { return std::make_shared<SummarySaver>(every_steps); }

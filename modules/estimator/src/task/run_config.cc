@@ -196,6 +196,7 @@ Result<void> apply(RunConfigOptions& options, const RunConfigChanges& changes) {
   SHOAL_TRY_VOID(change_value("ready_timeout_secs", options.ready_timeout_secs, changes.ready_timeout_secs));
   SHOAL_TRY_VOID(change_value("save_model_description", options.save_model_description, changes.save_model_description));
   SHOAL_TRY_VOID(change_value("accept_changed_model", options.accept_changed_model, changes.accept_changed_model));
+  SHOAL_TRY_VOID(change_value("allow_non_finite", options.allow_non_finite, changes.allow_non_finite));
   SHOAL_TRY_VOID(change_value("update_strategy", options.update_strategy, changes.update_strategy));
   SHOAL_TRY_VOID(change_value("on_sigterm", options.on_sigterm, changes.on_sigterm));
   return check_fields(options);

@@ -149,6 +149,7 @@ const std::map<std::string, Setter, std::less<>>& setters() {
       {"ready_timeout_secs", field(&Changes::ready_timeout_secs)},
       {"save_model_description", field(&Changes::save_model_description)},
       {"accept_changed_model", field(&Changes::accept_changed_model)},
+      {"allow_non_finite", field(&Changes::allow_non_finite)},
       {"update_strategy", set_strategy},
       {"replicas_to_aggregate", strategy_field(&UpdateStrategyOptions::replicas_to_aggregate)},
       {"total_replicas", strategy_field(&UpdateStrategyOptions::total_replicas)},

@@ -4,6 +4,7 @@
 
 #include "model/checkpoint_layout.h"
 #include "shoal/base/compute.h"
+#include "shoal/base/finite.h"
 
 namespace shoal {
 namespace {
@@ -27,12 +28,32 @@ checkpoint::SaveInfo save_info(const cluster::StateInfo& state, const SaverOptio
   return info;
 }
 
+/// NanLoss where a part, at `offset`, of what a trainer's compression has kept back has a value that is not finite: no update
+/// has looked at it. What updates wrote was looked at then (cluster::Shard::poisoned()).
+Result<void> check_kept_back(const cluster::ShardSpec& spec, cluster::ArenaIndex arena, uint64_t offset,
+                             std::span<const std::byte> part) {
+  if (cluster::residual_trainer(arena) < 0) return {};
+  for (const cluster::Segment& segment : spec.segments) {
+    const uint64_t begin = std::max(offset, segment.offset);
+    const uint64_t end = std::min(offset + part.size(), segment.offset + segment.bytes);
+    if (begin >= end) continue;
+    const auto* const values = reinterpret_cast<const float*>(part.data() + (begin - offset));
+    if (all_finite({values, size_t(end - begin) / sizeof(float)})) continue;
+    return nan_loss(
+        "what compression has kept back of trainer " + std::to_string(cluster::residual_trainer(arena)) + " for variable " +
+        segment.variable.name +
+        " is infinite or NaN: no checkpoint is written of it; a lower learning rate, or a look at the input, may help");
+  }
+  return {};
+}
+
 }  // namespace
 
 CheckpointSaver::CheckpointSaver(Environment& env, const RunConfig& config, SaverOptions options)
     : env_(env),
       options_(std::move(options)),
       keep_max_(config.keep_checkpoint_max().value_or(0)),
+      allow_non_finite_(config.allow_non_finite()),
       timer_(config.save_checkpoints_steps(), config.save_checkpoints_secs()),
       hours_rule_(env.now(), config.keep_checkpoint_every_n_hours()) {}
 
@@ -83,7 +104,15 @@ Task<Result<void>> CheckpointSaver::save_if_moved(cluster::Store& store, LoopCon
 Task<Result<void>> CheckpointSaver::save_at_end(cluster::Store& store, LoopContext& context,
                                                 cluster::Positions own_positions) {
   SHOAL_CO_TRY_VOID(co_await save_if_moved(store, context, std::move(own_positions)));
-  const uint64_t step = context.global_step();
+  co_return co_await end_at(store, context, context.global_step());
+}
+
+Task<Result<void>> CheckpointSaver::end_without_a_save(cluster::Store& store, LoopContext& context) {
+  if (!timer_.last_step()) co_return Result<void>{};  // There is nothing to tell of.
+  co_return co_await end_at(store, context, *timer_.last_step());
+}
+
+Task<Result<void>> CheckpointSaver::end_at(cluster::Store& store, LoopContext& context, uint64_t step) {
   std::function<void()> call = [this, &context, step] {
     for (const auto& listener : options_.listeners) listener->end(context, step);
   };
@@ -183,7 +212,10 @@ Task<Result<void>> CheckpointSaver::stream(cluster::Snapshot& snapshot, checkpoi
     for (uint64_t offset = 0; offset < spec.arena_bytes; offset += kPartBytes) {
       const uint64_t bytes = std::min(kPartBytes, spec.arena_bytes - offset);
       SHOAL_CO_TRY(const cluster::Snapshot::Part part, co_await snapshot.read(shard, arena, offset, bytes));
-      const auto append = [&] { return writer.append(file, part.bytes); };
+      const auto append = [&]() -> Result<void> {
+        if (!allow_non_finite_) SHOAL_TRY_VOID(check_kept_back(spec, arena, offset, part.bytes));
+        return writer.append(file, part.bytes);
+      };
       SHOAL_CO_TRY_VOID(co_await compute(env_, append));
     }
   }

@@ -52,6 +52,9 @@ class CheckpointSaver {
   /// The last: only if the step moved since the one before. Then end() of the listeners.
   Task<Result<void>> save_at_end(cluster::Store& store, LoopContext& context, cluster::Positions own_positions);
 
+  /// Called instead of save_at_end(), where the newest checkpoint is to stay the last: only end() of the listeners.
+  Task<Result<void>> end_without_a_save(cluster::Store& store, LoopContext& context);
+
   /// The step of the newest checkpoint written, if there is one.
   std::optional<uint64_t> last_step() const { return timer_.last_step(); }
   /// Name of the newest checkpoint written ("model.ckpt-20"); empty: none yet.
@@ -59,6 +62,7 @@ class CheckpointSaver {
 
  private:
   Result<void> look_at_place();
+  Task<Result<void>> end_at(cluster::Store& store, LoopContext& context, uint64_t step);
   Task<Result<void>> write(cluster::Store& store, cluster::Snapshot& snapshot);
   Task<Result<void>> try_to_write(cluster::Store& store, cluster::Snapshot& snapshot);
   Task<Result<void>> stream(cluster::Snapshot& snapshot, checkpoint::Writer& writer, int file, int shard);
@@ -67,6 +71,7 @@ class CheckpointSaver {
   Environment& env_;
   SaverOptions options_;
   int64_t keep_max_;
+  bool allow_non_finite_;
   IntervalTimer timer_;
   checkpoint::HoursRule hours_rule_;
   std::string last_name_;

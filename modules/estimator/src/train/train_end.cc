@@ -12,12 +12,6 @@ constexpr auto kGiveWayTimeout = std::chrono::seconds(5);
 // An ended job's chief looks so long for servers to tell.
 constexpr auto kToldBeforeTimeout = std::chrono::seconds(15);
 
-/// The kinds that a launcher does not retry (CONTRACT FA-9, FA-10).
-bool is_permanent(const Error& error) {
-  const int status = exit_status(error.kind());
-  return status >= 2 && status <= 4;
-}
-
 }  // namespace
 
 void TrainEnd::reached(const LoopEnd& end, bool input_resumed) {
@@ -86,13 +80,17 @@ void TrainEnd::came_too_late() {
   }
 }
 
-/// A worker says that nobody need wait for it. A chief leaves no mark, but sends everyone home: servers and workers would
+/// A worker says why it has failed, and that nobody need wait for it. A chief leaves no mark, but sends everyone home: servers and workers would
 /// otherwise wait for a chief that cannot come. What goes wrong meanwhile is no matter: the failure itself is what the user
 /// has to see.
 Task<void> TrainEnd::fail(Error why) {
-  if (!is_permanent(why) || !scope_.distributed()) co_return;
+  if (!is_permanent(why.kind()) || !scope_.distributed()) co_return;
   if (!scope_.leads()) {
-    if (has_servers()) co_await leave();
+    if (!has_servers()) co_return;
+    Error named = std::move(why).with_context(scope_.config().task().name());
+    Result<void> told = co_await servers()->tell_failure(std::move(named), scope_.env.after(kLeaveTimeout));
+    static_cast<void>(told);  // A chief that does not know saves once more when it is stopped because of this.
+    co_await leave();
     co_return;
   }
   cluster::JobEnd end{.failed = true, .reason = why.message()};

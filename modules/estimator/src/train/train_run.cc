@@ -48,6 +48,7 @@ Task<Result<void>> TrainRun::train(cluster::Ready ready) {
     const bool leaves = env_.leaving().stop_requested() && ended->reason == checkpoint::EndReason::kInterrupted;
     Result<void> closed = cancelled();
     if (!leaves) closed = co_await close(loop);
+    if (!closed && loop.ends_quietly(closed.error())) closed = co_await close(loop);  // Once more, saving nothing.
     if (closed) co_return co_await end_.finish();
     if (gives_way(env_, closed.error())) {
       SHOAL_CO_TRY(const bool complete, co_await give_way(loop));
@@ -74,7 +75,8 @@ Task<Result<void>> TrainRun::close(TrainingLoop& loop) {
                               .saver = setup_.saver.get(),
                               .max_steps = folder_.max_steps(),
                               .made_ready = made_ready_,
-                              .tells_positions = inputs_.front()->tells_positions()};
+                              .tells_positions = inputs_.front()->tells_positions(),
+                              .saves_nothing = loop.is_poisoned()};
     options.check_place = [this] { return folder_.check_place(); };
     SHOAL_CO_TRY(const checkpoint::EndReason reason, co_await wait_for_workers(scope_, std::move(options), end_.reason()));
     end_.ends_for(reason);
@@ -127,6 +129,8 @@ LoopOptions TrainRun::loop_options() {
                       .metrics = setup_.metrics.get(),
                       .max_steps = folder_.max_steps(),
                       .trainer_index = uint64_t(scope_.config().trainer_index()),
+                      .allow_non_finite = scope_.config().allow_non_finite(),
+                      .stops_quietly = setup_.stops_quietly,
                       .witness = host_of(scope_.config()).witness.get(),
                       .check_place = nullptr,
                       .check_place_every = seconds_to_duration(scope_.config().heartbeat_secs()),

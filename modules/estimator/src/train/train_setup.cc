@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "hooks/nan_guard.h"
 #include "model/check_meaning.h"
 #include "model/rest.h"
 #include "shoal/base/compute.h"
@@ -63,6 +64,13 @@ bool reports_job(const TrainScope& scope) {
          scope.config().log_step_count_steps().value_or(0) > 0;
 }
 
+/// True if the caller or the model wants a stop where training fails otherwise (CONTRACT HK-10).
+bool has_quiet_guard(const TrainScope& scope, const EstimatorSpec& spec) {
+  const auto is_quiet = [](const std::shared_ptr<Hook>& hook) { return hook && is_quiet_nan_guard(*hook); };
+  return std::ranges::any_of(scope.request.hooks, is_quiet) || std::ranges::any_of(spec.training_hooks, is_quiet) ||
+         (scope.leads() && std::ranges::any_of(spec.training_chief_hooks, is_quiet));
+}
+
 /// The hooks of this task in the order of CONTRACT HK-6.
 Result<void> make_hooks(TrainScope& scope, const std::optional<int64_t>& max_steps, TrainSetup& setup) {
   const EstimatorSpec& spec = setup.model->spec();
@@ -70,6 +78,7 @@ Result<void> make_hooks(TrainScope& scope, const std::optional<int64_t>& max_ste
   const TaskHost& host = host_of(config);
   std::vector<std::shared_ptr<Hook>>& hooks = setup.hooks;
   const bool shows = scope.leads() || host.workers_show_progress;
+  setup.stops_quietly = has_quiet_guard(scope, spec);
   setup.progress = std::make_shared<ProgressHook>(shows ? host.progress : nullptr, max_steps);
   if (config.save_summary_steps().value_or(0) > 0 && (scope.records() || reports_job(scope))) {
     // A worker that records may come before the folder is there.
@@ -85,7 +94,7 @@ Result<void> make_hooks(TrainScope& scope, const std::optional<int64_t>& max_ste
   if (scope.leads() && host.profile_steps) hooks.push_back(profiler({.steps = *host.profile_steps}));
   hooks.insert(hooks.end(), scope.request.hooks.begin(), scope.request.hooks.end());
   if (max_steps) hooks.push_back(stop_at_step({.num_steps = {}, .last_step = max_steps}));
-  hooks.push_back(nan_guard());
+  if (!setup.stops_quietly) hooks.push_back(nan_guard());
   if (config.log_step_count_steps()) hooks.push_back(loss_logger(*config.log_step_count_steps()));
   hooks.insert(hooks.end(), spec.training_hooks.begin(), spec.training_hooks.end());
   return {};
@@ -165,6 +174,7 @@ Result<std::unique_ptr<cluster::RemoteStore>> make_remote_store(TrainScope& scop
                                       .job_ended = {},
                                       .compression = config.compression(),
                                       .by_rows = {},
+                                      .allow_non_finite = config.allow_non_finite(),
                                       .witness = host_of(config).witness};
   const Meaning& meaning = model.graph().meaning();
   const Rest rest = rest_of(model.spec().loss, *model.spec().train_op);
@@ -200,7 +210,9 @@ Result<void> make_store(TrainScope& scope, TrainerFolder& folder, const Resumabl
   } else {
     const bool advances = model.spec().train_op->advances_global_step;
     setup.store = cluster::make_local_store(scope.env, std::move(plan),
-                                            {.advances_global_step = advances, .replicas = scope.config().replicas()});
+                                            {.advances_global_step = advances,
+                                             .replicas = scope.config().replicas(),
+                                             .allow_non_finite = scope.config().allow_non_finite()});
   }
   if (scope.leads() && scope.config().saves_checkpoints()) {
     SaverOptions options{.model_dir = scope.model_dir(),

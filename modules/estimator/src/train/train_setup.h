@@ -19,6 +19,7 @@ namespace shoal {
 struct TrainSetup {
   std::unique_ptr<BuiltModel> model;
   std::vector<std::shared_ptr<Hook>> hooks;      ///< Hooks in the order of CONTRACT HK-6.
+  bool stops_quietly = false;                    ///< LoopOptions::stops_quietly.
   std::vector<std::string> fetch_names;          ///< Names of what the hooks fetch, in the programs' order.
   std::shared_ptr<ProgressHook> progress;        ///< One of the hooks.
   std::unique_ptr<monitor::EventWriter> events;  ///< Null if this task writes no summaries.

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "shoal/base/compute.h"
+#include "train/step_verdict.h"
 
 namespace shoal {
 
@@ -61,11 +62,21 @@ Task<Result<LoopEnd>> TrainingLoop::iterations() {
       if (recovered) continue;
       more = std::move(recovered).error();
     }
+    if (!more && ends_quietly(more.error())) break;
     // Cancelled: an interrupt, or a server says that the job has ended.
     if (!more && (more.error().kind() != ErrorKind::kCancelled || more.error().cause())) co_return std::move(more).error();
     if (!more || !*more) break;
   }
   co_return end();
+}
+
+/// A quiet guard that saw the loss has told of it.
+bool TrainingLoop::ends_quietly(const Error& error) {
+  if (!options_.stops_quietly || error.kind() != ErrorKind::kNanLoss || error.cause()) return false;
+  if (!context_.stop_requested()) env_.log().error(error.message());
+  context_.request_stop();
+  poisoned_ = true;
+  return true;
 }
 
 bool TrainingLoop::is_recoverable(const Error& error) const {
@@ -135,10 +146,33 @@ Task<Result<bool>> TrainingLoop::iterate() {
     end_of_input_ = true;
     co_return false;
   }
+  if (fault_) co_return co_await leave_out_step();
   step_.save_follows = options_.store->hears_of_saves() && saves_after(step_.global_step + 1);
   SHOAL_CO_TRY(const cluster::Outcome outcome, co_await options_.store->commit(step_, scalars_));
   SHOAL_CO_TRY_VOID(co_await after_update(outcome));
   co_return may_go_on();
+}
+
+/// No update is made, but hooks see the step, under the number that it would have (CONTRACT HK-6). One of them may fail, or
+/// ask for a stop; it is an error either way.
+Task<Result<bool>> TrainingLoop::leave_out_step() {
+  env_.sometimes("trainer.step_left_out");
+  const auto see = [this]() -> Result<void> {
+    options_.store->withdraw();
+    return call_after_step();
+  };
+  const uint64_t before = context_.global_step();
+  context_.set_global_step(step_after());
+  context_.count_iteration();
+  Result<void> seen = co_await compute(env_, see);
+  context_.set_global_step(before);
+  SHOAL_CO_TRY_VOID(std::move(seen));
+  co_return *fault_;
+}
+
+/// The global step that the update at hand makes, as far as that is known.
+uint64_t TrainingLoop::step_after() const {
+  return step_.global_step + (options_.model->spec().train_op->advances_global_step ? 1 : 0);
 }
 
 /// With workers about, the last step of all is still to come: finish() saves that one.
@@ -155,7 +189,8 @@ Task<Result<void>> TrainingLoop::after_update(const cluster::Outcome& outcome) {
   job_stops_ = outcome.stop;
   const bool announced = step_.save_follows && outcome.global_step > step_.global_step;  // Not with one of several pushes.
   const bool may_save = announced || !options_.store->hears_of_saves();
-  if (may_save && saves_after(outcome.global_step)) {
+  // An interrupted job saves at its end, and only if no task has failed (CONTRACT CK-17).
+  if (may_save && saves_after(outcome.global_step) && !env_.interrupted().stop_requested()) {
     SHOAL_CO_TRY(cluster::Positions own, co_await compute(env_, &TrainingLoop::input_positions, this));
     SHOAL_CO_TRY_VOID(co_await options_.saver->save(*options_.store, context_, std::move(own), last_of_several()));
   }
@@ -174,7 +209,9 @@ Task<Result<void>> TrainingLoop::look_at_place() {
 }
 
 Task<Result<void>> TrainingLoop::finish() {
-  if (options_.saver) {
+  if (options_.saver && poisoned_) {
+    SHOAL_CO_TRY_VOID(co_await options_.saver->end_without_a_save(*options_.store, context_));
+  } else if (options_.saver) {
     SHOAL_CO_TRY(cluster::Positions own, co_await compute(env_, &TrainingLoop::input_positions, this));
     SHOAL_CO_TRY_VOID(co_await options_.saver->save_at_end(*options_.store, context_, std::move(own)));
   }
@@ -227,6 +264,7 @@ Task<Result<void>> TrainingLoop::compute_and_exchange() {
 
 /// Replicas whose input has ended take part no more. Hooks see the first of the others.
 Result<void> TrainingLoop::compute_step() {
+  fault_.reset();
   SHOAL_TRY_VOID(call_before_step());
   SHOAL_TRY(const bool any, draw_batches());
   if (!any) return end_of_input();
@@ -235,6 +273,7 @@ Result<void> TrainingLoop::compute_step() {
     if (!replicas_[i].drawn) continue;
     if (!observed) SHOAL_TRY_VOID(options_.store->next_replica(scalars_));
     SHOAL_TRY_VOID(compute_replica(i, observed));
+    if (fault_) break;
     observed = false;
   }
   return {};
@@ -293,7 +332,8 @@ Result<void> TrainingLoop::begin_program(size_t replica, bool observed) {
   backends::UpdateApplier* applier = nullptr;
   if (scalar_values_.empty()) {
     nn::compute_scalars(train_op, step_.global_step, {}, scalars_);
-    if (replicas_.size() == 1) applier = options_.store->apply_during_run(scalars_);
+    const bool loss_comes_first = program->program->info().fetches_before_updates;
+    if (replicas_.size() == 1 && loss_comes_first) applier = options_.store->apply_during_run(scalars_);
   }
   running_ = {.program = program->program.get(),
               .binding = {.inputs = program->inputs,
@@ -303,6 +343,7 @@ Result<void> TrainingLoop::begin_program(size_t replica, bool observed) {
                           .key = {options_.trainer_index + replica, options_.inputs[replica]->iterator->ordinal()},
                           .arrivals = step_.arrivals,
                           .applier = applier,
+                          .may_apply = loss_check(options_.allow_non_finite),
                           .listener = options_.store->listener(),
                           .observer = observed ? request_.observer() : nullptr},
               .progress = {},
@@ -322,6 +363,11 @@ Result<void> TrainingLoop::take_results() {
   const double loss = double(fetched[0].as<float>()[0]);
   fetched = fetched.subspan(1);
   for (size_t i = 0; i < scalar_values_.size(); ++i) scalar_values_[i] = fetched[i].as<float>()[0];
+  fault_ = find_fault({.loss = loss,
+                       .train_op = &*options_.model->spec().train_op,
+                       .scalar_values = scalar_values_,
+                       .global_step = step_after(),
+                       .lenient = options_.allow_non_finite});
   if (!scalar_values_.empty()) {
     nn::compute_scalars(*options_.model->spec().train_op, step_.global_step, scalar_values_, scalars_);
   }
@@ -337,7 +383,7 @@ Result<void> TrainingLoop::take_results() {
     for (size_t i = 0; i < fetched.size(); ++i) values_.values()[i].second = fetched[i];
     if (replicas_.size() > 1) keep_values();
   }
-  if (row_gradients_.empty()) return {};
+  if (row_gradients_.empty() || fault_) return {};
   return options_.store->add_rows(step_, row_gradients_);
 }
 

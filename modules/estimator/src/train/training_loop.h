@@ -41,6 +41,9 @@ struct LoopOptions {
   JobMetrics* metrics = nullptr;     ///< Null if this task reports no rates of the job.
   std::optional<int64_t> max_steps;  ///< A global step: no step is begun at or beyond it.
   uint64_t trainer_index = 0;
+  bool allow_non_finite = false;
+  /// True if what would end training with NanLoss ends it quietly (NanGuardOptions::fail).
+  bool stops_quietly = false;
   cluster::Witness* witness = nullptr;  ///< Null if nobody looks.
   /// Asked every so often on the compute thread, by who leads: whether model_dir is still this run's. An error other than
   /// Unavailable ends the training. Null: nobody looks.
@@ -74,6 +77,10 @@ class TrainingLoop {
   Task<Result<bool>> save_to_give_way();
   /// Where the loop stands.
   LoopEnd end() const { return {context_.global_step(), context_.iterations(), reason()}; }
+  /// True if `error` is one that ends training quietly (LoopOptions::stops_quietly), which it has from now on.
+  bool ends_quietly(const Error& error);
+  /// True once training has ended quietly for what is NanLoss otherwise: nothing of it is saved.
+  bool is_poisoned() const { return poisoned_; }
   /// True if recovery may help against `error`.
   bool is_recoverable(const Error& error) const;
 
@@ -87,9 +94,11 @@ class TrainingLoop {
   std::optional<int64_t> last_of_several() const;
   Task<Result<bool>> iterate();
   Task<Result<void>> ready();
+  Task<Result<bool>> leave_out_step();
   Task<Result<void>> after_update(const cluster::Outcome& outcome);
   Task<Result<void>> look_at_place();
   bool saves_after(uint64_t step) const;
+  uint64_t step_after() const;
   Task<Result<void>> compute_and_exchange();
   // What follows runs on the compute thread.
   Result<void> compute_step();
@@ -131,6 +140,8 @@ class TrainingLoop {
   std::vector<float> scalar_values_;                  // Sources of the scalars that are not known before the step.
   cluster::Step step_;
   SteadyTime next_look_at_place_{};
+  std::optional<Error> fault_;  // What is wrong with the step at hand, of which no update may be made.
+  bool poisoned_ = false;
   bool end_of_input_ = false;
   bool job_stops_ = false;
 };

@@ -32,6 +32,7 @@ class WorkerWait {
   std::optional<Duration> patience_for(const cluster::ServerStatus& status) const;
   std::vector<int> unseen(const cluster::ServerStatus& status) const;
   void warn_of_missing(const cluster::ServerStatus& status);
+  Result<void> check_failure(const cluster::ServerStatus& status) const;
   bool is_stuck(const cluster::ServerStatus& status, Duration patience);
   void note();
 
@@ -64,6 +65,7 @@ Task<Result<checkpoint::EndReason>> WorkerWait::run() {
     }
     const std::optional<uint64_t> seen = seen_ ? std::optional(seen_->changes) : std::nullopt;
     SHOAL_CO_TRY(const cluster::ServerStatus status, co_await options_.servers.status(env_.after(kLeaveTimeout), seen));
+    SHOAL_CO_TRY_VOID(check_failure(status));
     const std::optional<Duration> patience = patience_for(status);
     if (!patience) warn_of_missing(status);
     if (!patience || is_stuck(status, *patience)) break;
@@ -127,6 +129,15 @@ std::vector<int> WorkerWait::unseen(const cluster::ServerStatus& status) const {
 void WorkerWait::warn_of_missing(const cluster::ServerStatus& status) {
   if (!patient_ || unseen(status).empty()) return;
   env_.log().warning("some workers have not come; the job ends without them");
+}
+
+/// Without a signal a job goes on when a worker has failed for good, and saves (CONTRACT JE-3): the pushes that count are sound.
+Result<void> WorkerWait::check_failure(const cluster::ServerStatus& status) const {
+  if (!status.failure || options_.saves_nothing) return {};
+  if (status.failure->of_values()) return status.failure->error();
+  if (!env_.interrupted().stop_requested()) return {};
+  env_.sometimes("chief.interrupted_after_a_failure");
+  return status.failure->error().with_context("interrupted after a task had failed for good, so nothing more is saved");
 }
 
 /// True if nothing has happened for `patience`.

@@ -33,6 +33,8 @@ inline constexpr int kGaveWayStatus = 143;
 /// TypeMismatch, FailedPrecondition, NotFound), 3 NanLoss, 4 DataLoss, 5 DeadlineExceeded, 143 Cancelled (a task that gave
 /// way), 1 anything else.
 int exit_status(ErrorKind kind);
+/// True for the statuses 2, 3 and 4: no launcher starts such a task again, since it would meet the same.
+bool is_permanent(ErrorKind kind);
 
 /// One failure: a kind, and a sentence that says what was wrong, where, and what to do.
 class [[nodiscard]] Error {

@@ -7,6 +7,7 @@ namespace shoal::cluster {
 struct LocalStoreOptions {
   bool advances_global_step = true;  ///< False if commits count no steps (a train_op that says so).
   int replicas = 1;                  ///< The most trainers that this process computes for.
+  bool allow_non_finite = false;     ///< True if updates may write values that are not finite (Shard::poisoned()).
 };
 /// `plan` has one shard.
 std::unique_ptr<Store> make_local_store(Environment& env, ShardPlan plan, LocalStoreOptions options = {});

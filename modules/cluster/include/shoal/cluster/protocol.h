@@ -23,6 +23,8 @@
 ///   "done"                   -> "ok" | "finished" JobEnd: this trainer makes no more pushes, and leaves
 ///   "rest" Rest              -> "rest" RestNews | "again" | "finished" JobEnd: it makes no more pushes, and stays. "again":
 ///                               the state that it rests in is gone, or what stopped it is: it attaches, and goes on
+///   "failure"                -> "ok" | Error: why nothing more is saved of this epoch, asked where a reply has kStatusPoisonBit
+///   "failed" JobFailure      -> "ok": this trainer has failed for good (statuses 2, 3, 4); of shard 0, which tells the chief
 /// One that compresses with top-k, beside that:
 ///   Snapshot part            -> "ok": a part of its own residual, as it was after the push that the part's version
 ///                               names. Sent whole, in order, where the reply to a push has kStatusResidualBit (then as
@@ -37,6 +39,7 @@
 ///   "hold" HoldRequest       -> "held" StateText: a snapshot is held until "release" or the connection's end. Of shard 0
 ///                               first: it says at which version of the weights all others hold theirs
 ///                               | "more": that is not here yet, ask again | Error Unavailable: there is no model
+///                               | Error NanLoss: that version has a value that is not finite, and begun without
 ///   "read" ReadRange         -> Snapshot part
 ///   "residuals" ["now"]      -> "residuals" [trainers]: of those the held state has the residual ("read" gives it)
 ///                               | "more": some are on their way, ask again
@@ -51,6 +54,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -78,10 +82,12 @@ inline constexpr uint8_t kStatusStale = 2;
 inline constexpr uint8_t kStatusFinal = 3;
 /// Weights with it say that the push is kept, and may be followed by one for the same step.
 inline constexpr uint8_t kStatusKept = 4;
-inline constexpr uint8_t kStatusStateMask = 0x0f;
+inline constexpr uint8_t kStatusStateMask = 0x07;
 /// In any reply: the server gives way (CONTRACT FA-12) as soon as a checkpoint has what it holds, for which the chief is
 /// asked.
 inline constexpr uint8_t kStatusLeaveBit = 0x10;
+/// An update of this server's epoch has written a value that is not finite: "failure" says which.
+inline constexpr uint8_t kStatusPoisonBit = 0x08;
 /// Of a chief's push: once it counts, the chief saves, and waits for residuals. Replies to the other pushes of that commit
 /// have it too: where all wait for the chief there is no later one to ask by.
 inline constexpr uint8_t kStatusSaveBit = 0x20;
@@ -109,6 +115,19 @@ struct JobEnd {
 std::string sentence(const JobEnd& end);
 std::string to_json(const JobEnd& end);
 Result<JobEnd> parse_job_end(std::string_view json);
+
+/// Why a job's task has failed for good, or nothing more may be saved of its model.
+struct JobFailure {
+  ErrorKind kind = ErrorKind::kInternal;
+  std::string sentence;
+  int trainer = -1;  ///< The trainer that has failed; -1: an update has written a value that is not finite.
+  bool of_values() const { return trainer < 0; }
+  Error error() const { return {kind, sentence}; }
+  friend bool operator==(const JobFailure&, const JobFailure&) = default;
+};
+std::string to_json(const JobFailure& failure);
+/// DataLoss unless its kind is one that no restart mends (CONTRACT FA-9).
+Result<JobFailure> parse_job_failure(std::string_view json);
 
 struct Welcome {
   Phase phase = Phase::kEmpty;
@@ -173,6 +192,7 @@ struct ServerStatus {
   uint64_t changes = 0;      ///< How often a trainer has come, gone, or said that it is done.
   ShardCounters counters;
   std::vector<TrainerStatus> trainers;
+  std::optional<JobFailure> failure = {};  ///< What values have come to goes before what has become of a trainer.
   friend bool operator==(const ServerStatus&, const ServerStatus&) = default;
 };
 std::string to_json(const ServerStatus& status);
@@ -186,6 +206,7 @@ struct Prepare {
   transport::Encoding gradients = transport::Encoding::kDense;
   std::string meaning = {};  ///< What TaskIdentity::meaning of the chief says.
   RunIdentity run = {};
+  bool allow_non_finite = false;  ///< True if updates may write values that are not finite.
 };
 std::string to_json(const Prepare& prepare);
 Result<Prepare> parse_prepare(std::string_view json);

@@ -21,6 +21,7 @@ struct RemoteStoreOptions {
   /// Variables with lazy rows travel as the rows that changed, both ways, if nothing is compressed. Default: unless servers
   /// share memory with this process (Transport::shares_memory()).
   std::optional<bool> by_rows = {};
+  bool allow_non_finite = false;  ///< Of a chief: for the servers, with the model.
   std::shared_ptr<Witness> witness = nullptr;
 };
 
@@ -37,6 +38,8 @@ class RemoteStore : public Store {
   /// This process of the trainer goes, and another one will come in its place: what compression has kept back is handed in,
   /// and connections end. Nobody takes the trainer for done. Bounded by `deadline`; best effort.
   virtual Task<void> give_way(Deadline deadline) = 0;
+  /// Tells shard 0 that this trainer has failed for good, connecting again if it has to, until `deadline`; leave() follows.
+  virtual Task<Result<void>> tell_failure(Error why, Deadline deadline) = 0;
   /// This trainer makes no more pushes, but stays: where trainers wait for each other, the others go on without it.
   /// `rest`: all but newest_push. With `waits` the answer comes after a second, or once there is something to tell, and a
   /// connection that broke is made again until `deadline`; otherwise only those that are connected hear of it. Cancelled: the

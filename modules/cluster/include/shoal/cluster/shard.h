@@ -1,8 +1,10 @@
 #pragma once
 /// The state of one shard beside its weights: slots and counters, and the one way it changes. Used by parameter servers
 /// and by local training alike.
+#include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -47,6 +49,13 @@ class Shard {
   const ShardCounters& counters() const { return counters_; }
   void set_counters(const ShardCounters& counters) { counters_ = counters; }
 
+  /// Says that `weights` and the slots are what the model begins with, from initializers or a restore. A segment that has
+  /// a value there that is not finite (a mask of -infinity, say) is exempt from poisoned() from then on.
+  void begin(std::span<const std::byte> weights);
+  /// The first segment of the spec in which an update has written a value that is not finite since begin(), to the variable
+  /// or to a slot; null if there is none. Exempt segments are passed over. Called between updates.
+  const Segment* poisoned() const;
+
   /// Fills `weights` (arena_bytes) and the slots with their starting values; counters become 0.
   Result<void> initialize(std::span<std::byte> weights, const ParallelFor& parallel_for = nullptr);
   /// The next version: `next` (may be `current`) and the slots from the mean of what the contributors give, added up in
@@ -62,6 +71,8 @@ class Shard {
   /// spec's segments, whole rows of it, all of them where its rule needs the whole variable; different parts may be updated
   /// on several threads at once. `scalars` as for apply().
   void begin_update();
+  /// Called instead of finish_update(), where no part was updated: the update is not made.
+  void withdraw_update();
   void update_part(const Segment& segment, int64_t first, int64_t count, std::span<const std::byte> current,
                    std::span<std::byte> next, const float* gradient, std::span<const double> scalars) const;
   /// Updates the segments with rows given (as for apply()), and takes over from `current` what no update changes, if `next`
@@ -115,12 +126,16 @@ class Shard {
   void ask_for_row(const Segment& segment, uint32_t row, int64_t width, const Place& place) const;
   void update_given_rows(size_t index, const Update& update) const;
   void finish(const Update& update) const;
+  void note_poison(const Segment& segment) const;
 
   ShardSpec spec_;
   BufferPool& pool_;
   std::vector<Ref<Buffer>> slots_;
   ShardCounters counters_;
   std::vector<Piece> pieces_;
+  std::vector<bool> exempt_;  // By segment; all of them before begin().
+  // The index of what poisoned() gives, or a larger one than any. Threads that update different pieces write it.
+  std::unique_ptr<std::atomic<size_t>> poisoned_;
   // Gradients and scales by piece and push. Every apply() uses them again, so that steps allocate nothing, but for lazy
   // rows of several contributors.
   std::vector<const float*> gradients_;

@@ -65,7 +65,8 @@ struct Outcome {
 };
 
 /// Errors: Unavailable (a server is gone or lost its state; prepare()/attach() again); Cancelled (the job has ended, or an
-/// interrupt: nothing more to do); anything else is final.
+/// interrupt: nothing more to do); NanLoss (an update has written a value that is not finite, and no snapshot of that
+/// version or a later one is given); anything else is final.
 class Store {
  public:
   virtual ~Store() = default;
@@ -105,6 +106,9 @@ class Store {
   /// FailedPrecondition.
   virtual Result<void> next_replica(std::span<const double> scalars) = 0;
   virtual Task<Result<Outcome>> commit(Step step, std::span<const double> scalars) = 0;
+  /// Called from the compute thread instead of commit(): the step is left out, and no update is made of it. Where there was
+  /// an applier, it was given nothing (backends::RunProgress::withheld).
+  virtual void withdraw() {}
   /// True if start() wants the position of every batch; otherwise only snapshot() does.
   virtual bool wants_positions() const = 0;
 

@@ -56,7 +56,7 @@ struct BestExporterOptions {
   std::optional<std::string> event_dir = {};
 };
 /// Exports at the first decision of this process for a model_dir, then whenever an evaluation is strictly better than the
-/// best that was exported from there.
+/// best that was exported from there. An evaluation whose loss is NaN is never exported, whatever `compare` says.
 /// Raises InvalidArgument without a compare function, for exports_to_keep <= 0 or an empty name.
 std::shared_ptr<Exporter> best_exporter(std::string name, BestExporterOptions options = {});
 

@@ -19,6 +19,9 @@ std::shared_ptr<Hook> stop_at_step(StopAtStepOptions options);
 struct NanGuardOptions {
   bool fail = true;  ///< If true, the run fails with NanLoss; else it stops quietly.
 };
+/// Looks for a loss that is NaN. Of such a step no update is made, and nothing is saved any more: the last checkpoint is the one
+/// before. Training adds one that fails by itself, unless a quiet one is among the hooks: then whatever would end it with
+/// NanLoss (an infinite loss, a norm, a variable) ends it quietly, and just so.
 std::shared_ptr<Hook> nan_guard(NanGuardOptions options = {});
 
 /// "loss = 0.31, step = 200 (1.2 s)" every `every_iterations` of this trainer, first at the first one.

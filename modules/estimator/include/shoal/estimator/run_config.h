@@ -144,6 +144,9 @@ struct RunConfigOptions {
   /// Go on with the weights of a checkpoint although words, classes, buckets or boundaries of the model are others than those
   /// that it was trained with (meaning.h): what differs is a warning then, and what is written next has the new ones.
   bool accept_changed_model = false;
+  /// Lets updates write values that are not finite, infinite losses and norms count, and checkpoints hold such values. By
+  /// default they end training with NanLoss, and nothing of such a step is saved. A loss that is NaN ends it either way.
+  bool allow_non_finite = false;
   UpdateStrategyOptions update_strategy = {};
   /// Heeded by shoal::run, and by run_cluster() where it handles signals; other library calls change no handler.
   OnSigterm on_sigterm = OnSigterm::kEnd;
@@ -168,6 +171,7 @@ struct RunConfigChanges {
   Setting<double> ready_timeout_secs = {};
   Setting<bool> save_model_description = {};
   Setting<bool> accept_changed_model = {};
+  Setting<bool> allow_non_finite = {};
   Setting<UpdateStrategyOptions> update_strategy = {};
   Setting<OnSigterm> on_sigterm = {};
   Setting<Placement> placement = {};
@@ -226,6 +230,7 @@ class RunConfig {
   double ready_timeout_secs() const { return options_.ready_timeout_secs; }
   bool save_model_description() const { return options_.save_model_description; }
   bool accept_changed_model() const { return options_.accept_changed_model; }
+  bool allow_non_finite() const { return options_.allow_non_finite; }
   const UpdateStrategyOptions& update_strategy() const { return options_.update_strategy; }
   OnSigterm on_sigterm() const { return options_.on_sigterm; }
   const Placement& placement() const { return options_.placement; }

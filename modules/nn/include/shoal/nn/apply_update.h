@@ -19,7 +19,9 @@ struct Contributions {
 /// `current`. `update_count`: updates applied to this variable so far, this one included (Adam's t, from 1).
 /// Vectorised; elements are independent unless needs_whole_variable(), so any split over threads gives the same bits. LAMB
 /// passes twice: its step's length follows from the norms of the variable and of the step.
-void apply_update(const UpdateRule& rule, double learning_rate, uint64_t update_count, int64_t count, const float* current,
+/// Returns whether all that it wrote, of the variable and of its slots, is finite: the pass looks while it writes, since
+/// another pass over a gradient would cost 6 to 9% of a small model's step. The rule kNone writes nothing new: true.
+bool apply_update(const UpdateRule& rule, double learning_rate, uint64_t update_count, int64_t count, const float* current,
                   float* next, std::span<float* const> slots, const Contributions& contributions);
 
 }  // namespace shoal::nn

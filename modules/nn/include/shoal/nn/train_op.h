@@ -37,6 +37,9 @@ struct StepScalar {
   /// One float32 number. If valid, `at` is empty, and the scalar is of_value(this step's number): finite whatever that is.
   Value value = {};
   std::function<double(float value)> of_value = {};
+  /// Where `value` is a norm of gradients: of which ("all gradients"), for errors. A training loop makes no update of a step
+  /// whose norm is not finite. Empty: it is none, and may be any number.
+  std::string norm_of = {};
 };
 
 /// Rules name their scalars by index (UpdateRule::learning_rate_scalar, gradient_scale_scalar).

@@ -1,0 +1,31 @@
+#pragma once
+/// Whether numbers are finite, asked of their bits: a parent project's -ffast-math compiles std::isfinite() away.
+#include <bit>
+#include <cstdint>
+#include <span>
+
+#include "shoal/base/vector_loop.h"
+
+namespace shoal {
+
+/// The bits of infinity. Those of every NaN are larger, and those of every other number smaller, but for the sign.
+inline constexpr int32_t kInfinityBits = 0x7f800000;
+
+/// The bits of |x|: they are ordered as the numbers are, and NaN comes last. Loops take the largest of many of these.
+SHOAL_ALWAYS_INLINE int32_t magnitude_bits(float x) { return std::bit_cast<int32_t>(x) & 0x7fffffff; }
+
+inline bool is_finite(float x) { return magnitude_bits(x) < kInfinityBits; }
+inline bool is_nan(float x) { return magnitude_bits(x) > kInfinityBits; }
+inline bool is_finite(double x) {
+  constexpr uint64_t kExponent = uint64_t(0x7ff) << 52;
+  return (std::bit_cast<uint64_t>(x) & kExponent) != kExponent;
+}
+inline bool is_nan(double x) {
+  constexpr uint64_t kExponent = uint64_t(0x7ff) << 52;
+  return (std::bit_cast<uint64_t>(x) & ~(uint64_t(1) << 63)) > kExponent;
+}
+
+/// Whether all of them are; reads memory once.
+bool all_finite(std::span<const float> values);
+
+}  // namespace shoal
