@@ -5,6 +5,7 @@
 #include <string>
 
 #include "shoal/base/environment.h"
+#include "shoal/base/random.h"
 #include "shoal/estimator/run_config.h"
 
 namespace shoal {
