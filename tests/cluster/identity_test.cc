@@ -117,10 +117,9 @@ TEST(MeaningText, IsBoundedAndALineASubject) {
   for (int i = 0; i < 500; ++i) meaning.add("features/a\nb" + std::to_string(i), {.kind = "numeric"});
   const std::string text = meaning_text(meaning, {});
   EXPECT_LE(text.size(), kIdentityBytesMax);
-  EXPECT_THAT(text, StartsWith("feature \"a b0\": numeric #"));
+  EXPECT_THAT(text, StartsWith("feature \"a\\nb0\": numeric #"));
   EXPECT_EQ(meaning_text_difference(text, "worker 0", meaning_text({}, {{"rate", "1"}}), "the chief"),
-            "worker 0 has feature "
-            "\"a b0\", and the chief has not");
+            "worker 0 has feature \"a\\nb0\", and the chief has not");
 }
 
 TEST(VariablesDifference, SaysNothingOfWhatALongListLeavesOut) {

@@ -86,7 +86,7 @@ TEST_P(TextProgram, TrainsAndTellsHowWellItPredicts) {
   const mnist::Ended refused = mnist::run_text("--model " + GetParam() + " --batch 4 --steps 8 --data-dir " + data.path() +
                                                " --model-dir " + model.path());
   EXPECT_EQ(refused.status, 2) << refused.output;
-  EXPECT_THAT(refused.output, AllOf(HasSubstr("the features: ids ("), HasSubstr(" of the characters was ")));
+  EXPECT_THAT(refused.output, AllOf(HasSubstr("the feature: ids ("), HasSubstr(" of the characters was ")));
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, TextProgram, ::testing::Values("lstm", "gpt"),

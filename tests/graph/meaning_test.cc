@@ -74,6 +74,19 @@ TEST(Meaning, TellsTheFirstWordThatDiffers) {
             "feature \"wood\": vocabulary (4 words: ash, elm, fir, oak) before, hash (buckets 4) now");
 }
 
+TEST(Meaning, SentencesAreOneLineWhateverTheWordsAre) {
+  const std::string longer(100, 'x');
+  const Meaning before = of({{"features/a\nb", words({"\n", "\t\x01", longer})}});
+  EXPECT_EQ(whole(before, of({{"features/a\nb", words({"\n", longer, longer})}})),
+            R"(feature "a\nb": vocabulary (3 words: \n, \t\x01, )" + longer.substr(60) +
+                R"(...) before, vocabulary (3 words: \n, )" + longer.substr(60) + "..., " + longer.substr(60) +
+                R"(...) now; number 1 of the words was "\t\x01" and is ")" + longer.substr(60) + "...\"");
+  EXPECT_THAT(to_string(words({"ab" + std::string(20, '\xc3') + "z"})), HasSubstr("words: ab"));
+  std::string umlauts;
+  for (int i = 0; i < 30; ++i) umlauts += "\xc3\xa4";
+  EXPECT_THAT(to_string(words({"a" + umlauts})), HasSubstr("words: a" + umlauts.substr(0, 38) + "..."));
+}
+
 TEST(Meaning, NamesInputsFirstAndThenWhatElseChanged) {
   const Meaning before = of({{"column/a_embedding", hashed(1)}, {"features/a", hashed(1)}, {"head", hashed(1)}});
   const Meaning after = of({{"column/a_embedding", hashed(2)}, {"features/a", hashed(2)}, {"head", hashed(2)}});

@@ -5,6 +5,7 @@
 
 #include "shoal/base/random.h"
 #include "shoal/json/fields.h"
+#include "shown_item.h"
 
 namespace shoal {
 namespace {
@@ -12,8 +13,7 @@ namespace {
 constexpr int64_t kMeaningVersion = 1;
 constexpr size_t kWholeBytesMax = 4096;  // Lists up to this size are kept whole.
 constexpr size_t kFirstBytesMax = 1024;  // Of longer ones so much is kept.
-constexpr size_t kShownMax = 8;          // So many items stand in a sentence,
-constexpr size_t kShownBytesMax = 40;    // each cut to so many bytes.
+constexpr size_t kShownMax = 8;          // So many items stand in a sentence.
 
 std::string hex_of(uint64_t number) {
   char digits[17] = "0000000000000000", text[17];
@@ -43,14 +43,6 @@ uint64_t hash_of(std::span<const std::string> items) {
 std::string clean(const std::string& text) {
   const bool plain = std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
   return plain ? text : json::as_utf8(text);
-}
-
-/// Cut between characters.
-std::string shown(const std::string& item) {
-  if (item.size() <= kShownBytesMax) return item;
-  size_t end = kShownBytesMax;
-  while (end > 0 && (static_cast<unsigned char>(item[end]) & 0xc0) == 0x80) --end;
-  return item.substr(0, end) + "...";
 }
 
 json::Json json_of(const MeaningFact& fact) {
@@ -97,6 +89,22 @@ Result<MeaningFact> fact_from(const json::Json& object) {
 
 }  // namespace
 
+std::string shown_item(const std::string& item, size_t bytes_max) {
+  size_t end = std::min(item.size(), bytes_max);
+  while (end < item.size() && end > 0 && (static_cast<unsigned char>(item[end]) & 0xc0) == 0x80) --end;
+  std::string text;
+  for (const char c : item.substr(0, end)) {
+    if (static_cast<unsigned char>(c) >= 0x20) {
+      text += c;
+    } else if (c == '\n' || c == '\t') {
+      text += c == '\n' ? "\\n" : "\\t";
+    } else {
+      text += "\\x" + hex_of(static_cast<unsigned char>(c)).substr(14);
+    }
+  }
+  return end < item.size() ? text + "..." : text;
+}
+
 MeaningList MeaningList::of(std::span<const std::string> items) {
   MeaningList list{.count = items.size(), .hash = hash_of(items)};
   size_t bytes = 0;
@@ -117,10 +125,10 @@ std::string to_string(const MeaningFact& fact) {
   for (const auto& [name, list] : fact.lists) {
     std::string text = list.count == 1 ? name : std::to_string(list.count) + " " + name;
     for (size_t i = 0; i < std::min(list.items.size(), kShownMax); ++i)
-      text += (i == 0 ? ": " : ", ") + shown(list.items[i]);
+      text += (i == 0 ? ": " : ", ") + shown_item(list.items[i]);
     part(list.count > kShownMax ? text + ", ..." : text);
   }
-  for (const auto& [name, value] : fact.values) part(name + " " + shown(value));
+  for (const auto& [name, value] : fact.values) part(name + " " + shown_item(value));
   return parts.empty() ? fact.kind : fact.kind + " (" + parts + ")";
 }
 

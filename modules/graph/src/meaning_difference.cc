@@ -3,11 +3,13 @@
 #include <array>
 
 #include "shoal/graph/meaning.h"
+#include "shown_item.h"
 
 namespace shoal {
 namespace {
 
 constexpr size_t kAlsoMax = 5;  // So many further subjects are named.
+constexpr size_t kNameBytesMax = 300;
 
 using Facts = std::vector<MeaningFact>;
 const Facts kNone;
@@ -19,7 +21,7 @@ size_t rank_of(const std::string& key) {
   return size_t(at - kOrder.begin());
 }
 
-std::string quoted(const std::string& text) { return "\"" + text + "\""; }
+std::string quoted(const std::string& text) { return "\"" + shown_item(text) + "\""; }
 
 std::string listed(const Facts& facts) {
   std::string text;
@@ -101,7 +103,7 @@ std::string meaning_subject(const std::string& key) {
   const size_t slash = key.find('/');
   const std::string part = key.substr(0, slash), name = slash == std::string::npos ? "" : key.substr(slash + 1);
   const std::string what = part == "features" ? "feature" : part;
-  if (!name.empty()) return what + " " + quoted(name);
+  if (!name.empty()) return what + " \"" + shown_item(name, kNameBytesMax) + "\"";
   return part == "labels" || part == "features" || part == "head" ? "the " + what : what;
 }
 

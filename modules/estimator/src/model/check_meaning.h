@@ -2,10 +2,10 @@
 /// Compares a model that was built with what a checkpoint, or another file, says of the model that its weights are of
 /// (CONTRACT RU-2).
 #include <string>
+#include <string_view>
 
 #include "model/model.h"
 #include "shoal/base/log.h"
-#include "shoal/checkpoint/manifest.h"
 #include "shoal/estimator/run_config.h"
 
 namespace shoal {
