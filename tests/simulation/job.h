@@ -14,12 +14,17 @@ struct JobNotes {
   bool hook_stopped = false;            ///< True once a hook asked to stop its trainer or, if the chief's, the job.
   bool stopped_early = false;           ///< True once an evaluation made the chief stop the job.
   bool hook_threw = false;
+  bool poisoned = false;  ///< True once the batch of JobPlan::poison was computed.
+  bool cured = false;     ///< True once no batch is replaced any more.
+  int64_t saves_begun = 0;
   std::optional<double> last_evaluated;  ///< The global step of the last evaluation (evaluator or local process).
 };
 
 /// How many variables the model has beside those that learn; each update adds one to them.
 inline constexpr int kCountVariables = 3;
 std::string count_variable(int index);
+/// A batch of features, in place of any other, that has the effect of JobPlan::poison.
+Tensor poison_of(const JobPlan& job);
 
 testing::Program make_program(const JobPlan& job, std::shared_ptr<JobNotes> notes);
 RunConfigOptions config_of(const JobPlan& job, uint64_t seed);
